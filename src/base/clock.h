@@ -1,0 +1,23 @@
+/*
+ * clock - nanoseconds since an arbitrary start that never go back
+ * (CLOCK_MONOTONIC, the clock that our perf events use too).
+ */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_monotonic_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Since 1970, for the start of an epoch. */
+static inline uint64_t clock_realtime_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,67 @@
+#include "base/hash_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void hash_index_release(struct hash_index *index)
+{
+	free(index->slots);
+	*index = (struct hash_index){ 0 };
+}
+
+uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_index_equal equal,
+			 const void *rows, const void *wanted)
+{
+	if (!index->capacity)
+		return HASH_INDEX_NONE;
+	size_t mask = index->capacity - 1;
+	uint32_t tag = (uint32_t)(hash >> 32);
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		const struct hash_slot *slot = &index->slots[i];
+		if (slot->position == HASH_INDEX_NONE)
+			return HASH_INDEX_NONE;
+		if (slot->tag == tag && equal(rows, slot->position, wanted))
+			return slot->position;
+	}
+}
+
+static void put(struct hash_slot *slots, size_t capacity, uint64_t hash, uint32_t position)
+{
+	size_t mask = capacity - 1;
+	size_t i = hash & mask;
+	while (slots[i].position != HASH_INDEX_NONE)
+		i = (i + 1) & mask;
+	slots[i] = (struct hash_slot){ position, (uint32_t)(hash >> 32) };
+}
+
+static int grow(struct hash_index *index, hash_index_rehash rehash, const void *rows)
+{
+	size_t capacity = index->capacity ? index->capacity * 2 : 16;
+	struct hash_slot *slots = malloc(capacity * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < capacity; i++)
+		slots[i].position = HASH_INDEX_NONE;
+	for (size_t i = 0; i < index->capacity; i++) {
+		uint32_t position = index->slots[i].position;
+		if (position != HASH_INDEX_NONE)
+			put(slots, capacity, rehash(rows, position), position);
+	}
+	free(index->slots);
+	index->slots = slots;
+	index->capacity = capacity;
+	return 0;
+}
+
+int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
+		   hash_index_rehash rehash, const void *rows)
+{
+	if (index->used + 1 > index->capacity / 8 * 5) {
+		int ret = grow(index, rehash, rows);
+		if (ret < 0)
+			return ret;
+	}
+	put(index->slots, index->capacity, hash, position);
+	index->used++;
+	return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * hash_index - finds the position of a row by its content. It stores only
+ * hashes and positions; rows stay in the caller's array, which compares them.
+ * Open addressing, linear probing, at most 5/8 full. Rows are never removed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_INDEX_NONE UINT32_MAX
+
+struct hash_slot {
+	uint32_t position; /* HASH_INDEX_NONE: free */
+	uint32_t tag;      /* upper half of the hash: most misses end without a compare */
+};
+
+struct hash_index {
+	struct hash_slot *slots;
+	size_t capacity; /* power of two, or 0 */
+	size_t used;
+};
+
+/* Says whether the row at `position` is the one that is looked for. */
+typedef bool (*hash_index_equal)(const void *rows, uint32_t position, const void *wanted);
+
+/* Gives back the hash of the row at `position`, when the index grows. */
+typedef uint64_t (*hash_index_rehash)(const void *rows, uint32_t position);
+
+void hash_index_release(struct hash_index *index);
+/* The position, or HASH_INDEX_NONE. */
+uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_index_equal equal,
+			 const void *rows, const void *wanted);
+/* Adds a row that is not there yet. Returns 0 or -ENOMEM. */
+int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
+		   hash_index_rehash rehash, const void *rows);

@@ -1,0 +1,69 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/message.h"
+#include "cli/verbs.h"
+
+static void print_overview(void)
+{
+	printf("culprit - where the CPU cycles went, and whose fault it was\n\n"
+	       "usage: culprit VERB [OPTIONS] [ARGUMENTS]\n\n");
+	for (size_t i = 0; verbs[i]; i++)
+		printf("  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
+	printf("\n'culprit VERB --help' lists a verb's options; 'man culprit' says more.\n");
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; verbs[i]; i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+/* Data that did not reach stdout is a failure; a reader that left (`| head`) is not. */
+static int finish(int status)
+{
+	bool failed = ferror(stdout);
+	if (fflush(stdout) == 0 && !failed)
+		return status;
+	if (errno != EPIPE)
+		message_error("cannot write the output: %s", strerror(errno));
+	return status ? status : errno == EPIPE ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		message_error("no verb given; try 'culprit --help'");
+		return 2;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_overview();
+		return finish(0);
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("culprit %s\n", CULPRIT_VERSION);
+		return finish(0);
+	}
+	if (strcmp(argv[1], "help") == 0 && argc < 3) {
+		print_overview();
+		return finish(0);
+	}
+	bool help = strcmp(argv[1], "help") == 0;
+	const char *name = help ? argv[2] : argv[1];
+	const struct verb *verb = find_verb(name);
+	if (!verb) {
+		message_error("unknown verb '%s'; try 'culprit --help'", name);
+		return 2;
+	}
+	if (help) {
+		char help_option[] = "--help";
+		char *arguments[] = { argv[2], help_option, NULL };
+		return finish(verb->run(2, arguments));
+	}
+	return finish(verb->run(argc - 1, argv + 1));
+}

@@ -1,0 +1,46 @@
+#include "cli/message.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static bool quiet; /* set once, while options are parsed */
+
+void message_set_quiet(void)
+{
+	quiet = true;
+}
+
+static void say(const char *before, const char *format, va_list args)
+{
+	fflush(stdout);
+	fputs(before, stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+void message_error(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	say("culprit: ", format, args);
+	va_end(args);
+}
+
+void message_warning(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	say("culprit: warning: ", format, args);
+	va_end(args);
+}
+
+void message_note(const char *format, ...)
+{
+	if (quiet)
+		return;
+	va_list args;
+	va_start(args, format);
+	say("culprit: ", format, args);
+	va_end(args);
+}

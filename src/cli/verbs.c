@@ -1,0 +1,7 @@
+#include "cli/verbs.h"
+
+#include <stddef.h>
+
+const struct verb *const verbs[] = {
+	NULL,
+};

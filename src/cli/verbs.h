@@ -1,0 +1,9 @@
+/*
+ * verbs - the table of what culprit can do; each verb lives in a file of its name.
+ */
+#pragma once
+
+#include "cli/options.h"
+
+/* In the order of help and completion; ends with a NULL. */
+extern const struct verb *const verbs[];

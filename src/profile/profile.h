@@ -1,0 +1,254 @@
+/*
+ * profile - aggregated counts of events, with all that is needed to read them
+ * again on another machine. The one noun in the middle: collectors and
+ * importers make one, analyses and exporters read one.
+ *
+ * A profile is a set of tables (profile/table.h) over one pool of bytes. The
+ * tables below are declared in profile.c; a file may bring others, which are
+ * kept, merged and written by their declaration. Ids are dense and local to
+ * one profile: an id is a row number plus one, and 0 means "none".
+ *
+ * Adding copies what it needs. All functions that add return 0 or -ENOMEM and
+ * leave the profile as it was when they fail. A profile belongs to one thread
+ * at a time; readers may share one that nobody changes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/byte_pool.h"
+#include "profile/table.h"
+
+struct error;
+
+enum profile_table {
+	PROFILE_EVENT, /* these four are referred to by others */
+	PROFILE_IMAGE,
+	PROFILE_CONTEXT,
+	PROFILE_NODE,
+	PROFILE_SOURCE,
+	PROFILE_PATH,
+	PROFILE_FLAT,
+	PROFILE_STACK,
+	PROFILE_EDGE,
+	PROFILE_RANGE,
+	PROFILE_VALUE,
+	PROFILE_COUNTER,
+	PROFILE_STRIP,
+	PROFILE_BILL,
+	PROFILE_STASH,
+	PROFILE_KNOWN_TABLES,
+};
+#define PROFILE_DICTIONARIES 4 /* the tables before this number */
+
+struct profile {
+	struct byte_pool bytes;
+	struct table **tables; /* the known ones by enum profile_table, then others by arrival */
+	size_t table_count;
+};
+
+struct profile *profile_new(void); /* NULL when out of memory */
+void profile_free(struct profile *profile);
+void profile_freep(struct profile **profile); /* for CLEANUP() */
+
+/* The declared columns of a known table; their slots are the enums below. */
+const struct column *profile_columns(enum profile_table table, size_t *count);
+const char *profile_table_name(enum profile_table table);
+struct table *profile_find_table(const struct profile *profile, const char *name); /* or NULL */
+/* Adds a table of that declaration, or returns the one of that name when it is there. NULL: out of memory. */
+struct table *profile_add_table(struct profile *profile, const char *name,
+				const struct column *columns, size_t column_count);
+
+static inline const struct table *profile_table(const struct profile *profile,
+						enum profile_table table)
+{
+	return profile->tables[table];
+}
+
+static inline struct span profile_bytes(const struct profile *profile, uint64_t id)
+{
+	return byte_pool_get(&profile->bytes, id);
+}
+int profile_add_bytes(struct profile *profile, struct span bytes, uint32_t *id);
+int profile_add_text(struct profile *profile, const char *text, uint32_t *id); /* NULL: absent, id 0 */
+
+/* An optional number: absent, or a value below 2^64 - 1. */
+static inline uint64_t optional_of(uint64_t value)
+{
+	return value + 1;
+}
+#define OPTIONAL_ABSENT 0
+
+/*
+ * What was counted and how. Two recordings of the same event with different
+ * periods are two rows of one name; reports add them up by name.
+ */
+enum period_policy { PERIOD_NONE, PERIOD_FIXED, PERIOD_RANDOM, PERIOD_FREQUENCY };
+enum event_origin { ORIGIN_MEASURED, ORIGIN_IMPORTED, ORIGIN_ESTIMATED };
+enum event_exclude { EXCLUDE_USER = 1, EXCLUDE_KERNEL = 2, EXCLUDE_HV = 4, EXCLUDE_IDLE = 8,
+		     EXCLUDE_HOST = 16, EXCLUDE_GUEST = 32 };
+enum event_clock { EVENT_COUNTED, EVENT_CLOCK }; /* a clock's unit is ns; it ticks while its CPU is busy */
+
+struct profile_event {
+	struct span name;	/* as the user wrote it, modifiers included: "cycles:u" */
+	struct span unit;	/* "cycles", "ns", ... */
+	uint64_t scale;		/* estimates are in units of 10^-scale (fractional imports) */
+	struct span pmu;	/* "cpu", "armv8_pmuv3_0", "software" */
+	struct span core_type;	/* of hybrid machines, else absent */
+	uint64_t type, config, config1, config2; /* perf_event_attr's */
+	uint64_t clock;		/* enum event_clock */
+	uint64_t policy;	/* enum period_policy */
+	uint64_t period;	/* events, or Hz for PERIOD_FREQUENCY; the mean when random */
+	uint64_t precise;	/* perf_event_attr.precise_ip */
+	uint64_t exclude;	/* set of enum event_exclude */
+	uint64_t skid;		/* instructions that the address is late by, plus one; 0 unknown */
+	uint64_t origin;	/* enum event_origin */
+	uint64_t sampled;	/* 1: cells have samples. 0: they have only estimates; samples are absent */
+	struct span leader;	/* name of the event whose samples read this one, else absent */
+};
+int profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *id);
+struct profile_event profile_event(const struct profile *profile, uint64_t id);
+
+/* What a vaddr of an image counts from. */
+enum vaddr_space {
+	SPACE_ELF,     /* the file's own p_vaddr */
+	SPACE_OFFSET,  /* bytes from the start of the file: its program headers could not be read */
+	SPACE_TEXT,    /* bytes from the start of the text (_stext of the kernel, a module's or BPF program's base) */
+	SPACE_PROCESS, /* an address in one process (JIT code) */
+};
+enum image_kind {
+	IMAGE_FILE = 1, IMAGE_KERNEL, IMAGE_MODULE, IMAGE_VDSO, IMAGE_BPF, IMAGE_JIT,
+	IMAGE_UNKNOWN, /* name says the cause */
+	IMAGE_NAME,    /* known by name alone (imported text) */
+};
+struct profile_image {
+	uint64_t kind;
+	uint64_t space;
+	struct span build_id; /* raw bytes, not hexadecimal */
+	struct span hash;     /* of program headers and text, for a file without build-id */
+	struct span name;     /* only where the two above do not identify: module, BPF program, JIT, cause, path */
+};
+int profile_add_image(struct profile *profile, const struct profile_image *image, uint32_t *id);
+struct profile_image profile_image(const struct profile *profile, uint64_t id);
+/* Remembers a path under which the image was seen. */
+int profile_add_path(struct profile *profile, uint32_t image, struct span path);
+
+/* Who ran. Optional numbers by optional_of(). */
+struct profile_context {
+	struct span comm;	/* of the process */
+	struct span cgroup;	/* path in its hierarchy */
+	struct span container;	/* id, when the cgroup's name shows one */
+	uint64_t pid, start_ns; /* optional; start since boot: pids are reused */
+	uint64_t tid;		/* optional */
+	struct span thread;	/* the thread's own name */
+	uint64_t cpu;		/* optional */
+	struct span core_type;
+	struct span labels;	/* "key=value" lines, sorted */
+};
+int profile_add_context(struct profile *profile, const struct profile_context *context, uint32_t *id);
+struct profile_context profile_context(const struct profile *profile, uint64_t id);
+
+/* A place in code: (image, vaddr), or a bare name, or a name within an image. */
+enum frame_kind {
+	FRAME_IP,     /* the instruction at vaddr */
+	FRAME_RETURN, /* vaddr is a return address: the call is the instruction before it */
+};
+struct profile_frame {
+	uint64_t kind;
+	uint32_t image;
+	uint64_t vaddr;
+	uint32_t name; /* in the byte pool; 0 when the frame is named by its image and vaddr */
+};
+/* The trie of stacks. Parent 0 is the root, the outermost frame's parent; a parent's id is below its children's. */
+int profile_add_node(struct profile *profile, uint32_t parent, const struct profile_frame *frame,
+		     uint32_t *id);
+struct profile_frame profile_node(const struct profile *profile, uint64_t id, uint32_t *parent);
+
+/*
+ * The three sums of a cell. The estimate's variance is `squares` for samples
+ * that arrive independently (Poisson), so its standard error is sqrt(squares).
+ */
+struct cell {
+	uint64_t samples;
+	uint64_t estimate;	    /* events, scaled by the event's `scale` */
+	unsigned __int128 squares; /* sum of the squared weights */
+};
+
+/* flat and stack are two views of the same samples: flat holds every sample by its leaf. */
+int profile_add_flat(struct profile *profile, uint32_t event, uint32_t context,
+		     const struct profile_frame *leaf, const struct cell *cell);
+int profile_add_stack(struct profile *profile, uint32_t event, uint32_t context, uint32_t node,
+		      const struct cell *cell);
+int profile_add_counter(struct profile *profile, uint32_t event, uint32_t context,
+			const struct cell *cell);
+int profile_add_strip(struct profile *profile, uint64_t second, uint32_t event, uint32_t context,
+		      uint64_t samples);
+
+/*
+ * One line of the bill. event 0: of the whole CPU; cpu optional. Items are named
+ * in profile/bill.h.
+ */
+int profile_add_bill(struct profile *profile, uint32_t event, uint64_t optional_cpu,
+		     const char *item, uint64_t amount);
+
+/* A host's share in the profile; duration_ns grows by maximum when the rest is equal. */
+struct profile_source {
+	struct span host, boot_id, kernel, machine;	   /* machine: x86_64, aarch64 */
+	struct span cpu_vendor, cpu_model, cpu_name, microcode; /* model: family-model-stepping in hex, or MIDR list */
+	struct span smt, governor, turbo, frequency, hypervisor, clock;
+	struct span command, tool, labels;
+	uint64_t cpus;		/* online at the start */
+	uint64_t start_ns;	/* since 1970 */
+	uint64_t epoch;		/* number within one recording, from 0 */
+	uint64_t duration_ns;
+};
+int profile_add_source(struct profile *profile, const struct profile_source *source);
+struct profile_source profile_source(const struct profile *profile, size_t row);
+
+/*
+ * Adds everything in `from` to `into`. Ids are translated, tables that are only
+ * in `from` are added with their declaration. Returns 0, -ENOMEM, or -EBADMSG
+ * (with *err) when both declare a column of one name differently; `into` may
+ * then hold a part of `from` and is only fit to be freed.
+ */
+int profile_merge(struct profile *into, const struct profile *from, struct error *err);
+
+/*
+ * Stores in *out a new profile of the same content in canonical order: what
+ * nothing refers to is dropped (events stay), bytes and rows are sorted by
+ * content, ids renumbered. Equal contents give equal profiles, whatever the
+ * order of their making. Returns 0 or -ENOMEM.
+ */
+int profile_canonical(const struct profile *profile, struct profile **out);
+
+/*
+ * A name for a dictionary row (event, image, context, node) that means the same
+ * in every file: a hash of its column names and contents, and of its parents'
+ * names. Fills names[0..count-1], row by row. Returns 0 or -ENOMEM.
+ */
+int profile_stable_names(const struct profile *profile, enum profile_table table,
+			 struct hash128 *names);
+
+/* Slots of the tables that analyses walk; keys and values count separately. */
+enum flat_key { FLAT_EVENT, FLAT_IMAGE, FLAT_VADDR, FLAT_NAME, FLAT_CONTEXT };
+enum stack_key { STACK_EVENT, STACK_NODE, STACK_CONTEXT };
+enum node_key { NODE_PARENT, NODE_KIND, NODE_IMAGE, NODE_VADDR, NODE_NAME };
+enum cell_value { CELL_SAMPLES, CELL_ESTIMATE, CELL_SQUARES_LOW, CELL_SQUARES_HIGH };
+enum counter_key { COUNTER_EVENT, COUNTER_CONTEXT };
+enum strip_key { STRIP_SECOND, STRIP_EVENT, STRIP_CONTEXT };
+enum bill_key { BILL_EVENT, BILL_CPU, BILL_ITEM };
+enum path_key { PATH_IMAGE, PATH_PATH };
+enum stash_key { STASH_IMAGE, STASH_KIND, STASH_FIRST, STASH_LAST, STASH_CONTENT };
+enum edge_key { EDGE_EVENT, EDGE_CONTEXT, EDGE_ORIGIN, EDGE_FROM_IMAGE, EDGE_FROM_VADDR, EDGE_FROM_NAME,
+		EDGE_TO_IMAGE, EDGE_TO_VADDR, EDGE_TO_NAME };
+enum range_key { RANGE_EVENT, RANGE_CONTEXT, RANGE_ORIGIN, RANGE_IMAGE, RANGE_FIRST, RANGE_LAST };
+enum value_key { VALUE_EVENT, VALUE_CONTEXT, VALUE_IMAGE, VALUE_VADDR, VALUE_KIND, VALUE_BUCKET };
+
+static inline struct cell cell_of_values(const uint64_t *values)
+{
+	return (struct cell){ values[CELL_SAMPLES], values[CELL_ESTIMATE],
+			      ((unsigned __int128)values[CELL_SQUARES_HIGH] << 64) |
+				      values[CELL_SQUARES_LOW] };
+}

@@ -1,0 +1,194 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/cursor.h"
+#include "base/error.h"
+#include "base/hash_index.h"
+#include "base/number.h"
+#include "base/random.h"
+
+static void varints_survive_a_round_trip(void **state)
+{
+	(void)state;
+	static const uint64_t values[] = { 0, 1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX };
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		uint8_t bytes[VARINT_MAX_BYTES];
+		size_t size = varint_put(bytes, values[i]);
+		uint64_t back = 1;
+		assert_int_equal(varint_get(bytes, size, &back), size);
+		assert_int_equal(back, values[i]);
+		for (size_t cut = 0; cut < size; cut++)
+			assert_int_equal(varint_get(bytes, cut, &back), 0);
+	}
+}
+
+static void a_varint_past_64_bits_is_refused(void **state)
+{
+	(void)state;
+	uint8_t bytes[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+	uint64_t value;
+	assert_int_equal(varint_get(bytes, sizeof(bytes), &value), 0);
+}
+
+static void zigzag_keeps_the_sign(void **state)
+{
+	(void)state;
+	static const int64_t values[] = { 0, -1, 1, INT64_MIN, INT64_MAX };
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		assert_int_equal(zigzag_get(zigzag_put(values[i])), values[i]);
+}
+
+static void a_cursor_fails_for_good_at_its_end(void **state)
+{
+	(void)state;
+	struct cursor cursor = cursor_of("abc", 3);
+	assert_int_equal(cursor_u16(&cursor), 'a' | 'b' << 8);
+	assert_int_equal(cursor_u16(&cursor), 0);
+	assert_true(cursor.failed);
+	assert_int_equal(cursor_u8(&cursor), 0);
+	assert_int_equal(cursor_left(&cursor), 0);
+}
+
+static void a_cursor_takes_text_up_to_its_nul(void **state)
+{
+	(void)state;
+	struct cursor cursor = cursor_of("ab\0cd", 5);
+	struct span text = cursor_text(&cursor);
+	assert_true(span_equal(text, span_of_text("ab")));
+	cursor_text(&cursor);
+	assert_true(cursor.failed);
+}
+
+static void numbers_are_parsed_strictly(void **state)
+{
+	(void)state;
+	uint64_t value = 7;
+	assert_true(number_parse_u64("18446744073709551615", &value));
+	assert_true(value == UINT64_MAX);
+	assert_true(number_parse_u64("0xff", &value));
+	assert_int_equal(value, 255);
+	static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "0x", "18446744073709551616", "1k" };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(number_parse_u64(bad[i], &value));
+	double ratio;
+	assert_true(number_parse_double("1.5%", &ratio));
+	assert_true(ratio == 1.5);
+	assert_false(number_parse_double("nan", &ratio));
+	assert_false(number_parse_double("0x10", &ratio));
+	assert_true(number_parse_duration_ns("1.5s", &value));
+	assert_int_equal(value, 1500000000);
+	assert_true(number_parse_duration_ns("20ms", &value));
+	assert_int_equal(value, 20000000);
+	assert_false(number_parse_duration_ns("5 s", &value));
+	assert_false(number_parse_duration_ns("1e30s", &value));
+}
+
+static void an_error_gets_its_place_in_front(void **state)
+{
+	(void)state;
+	struct error err;
+	assert_int_equal(error_set(&err, -5, "row %d is odd", 3), -5);
+	assert_int_equal(error_prefix(&err, "file '%s'", "x"), -5);
+	assert_string_equal(err.text, "file 'x': row 3 is odd");
+	assert_int_equal(error_set(NULL, -7, "nobody listens"), -7);
+}
+
+struct rows {
+	uint64_t values[1000];
+};
+
+static bool row_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	return ((const struct rows *)rows)->values[position] == *(const uint64_t *)wanted;
+}
+
+static uint64_t row_hash(const void *rows, uint32_t position)
+{
+	return ((const struct rows *)rows)->values[position] % 16; /* many collisions */
+}
+
+static void an_index_finds_every_row_in_spite_of_collisions(void **state)
+{
+	(void)state;
+	static struct rows rows;
+	struct hash_index index = { 0 };
+	for (uint32_t i = 0; i < 1000; i++) {
+		rows.values[i] = i * 3;
+		assert_int_equal(hash_index_find(&index, i * 3 % 16, row_equal, &rows, &rows.values[i]),
+				 HASH_INDEX_NONE);
+		assert_int_equal(hash_index_add(&index, i * 3 % 16, i, row_hash, &rows), 0);
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(hash_index_find(&index, i * 3 % 16, row_equal, &rows, &rows.values[i]), i);
+	hash_index_release(&index);
+}
+
+static void a_buffer_grows_and_ends_its_text(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	for (int i = 0; i < 1000; i++)
+		buffer_printf(&buffer, "%d,", i % 10);
+	assert_int_equal(buffer.size, 2000);
+	assert_int_equal(strlen(buffer_text(&buffer)), 2000);
+	assert_null(buffer_extend(&buffer, SIZE_MAX));
+	assert_true(buffer_failed(&buffer));
+}
+
+static void an_arena_gives_zeroed_separate_pieces(void **state)
+{
+	(void)state;
+	CLEANUP(arena_release) struct arena arena = { 0 };
+	char *previous = NULL;
+	for (size_t size = 1; size < 200000; size *= 3) {
+		char *piece = arena_allocate(&arena, size);
+		assert_non_null(piece);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(piece[i], 0);
+		memset(piece, 'x', size);
+		if (previous)
+			assert_int_equal(previous[0], 'x');
+		previous = piece;
+	}
+	assert_null(arena_allocate(&arena, SIZE_MAX));
+}
+
+static void random_numbers_stay_in_range_and_repeat_by_seed(void **state)
+{
+	(void)state;
+	struct random_state a = random_seed(1), b = random_seed(1);
+	double sum = 0;
+	for (int i = 0; i < 10000; i++) {
+		uint64_t value = random_below(&a, 10);
+		assert_true(value < 10);
+		assert_int_equal(value, random_below(&b, 10));
+		sum += (double)value;
+	}
+	assert_true(sum > 44000 && sum < 46000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(varints_survive_a_round_trip),
+		cmocka_unit_test(a_varint_past_64_bits_is_refused),
+		cmocka_unit_test(zigzag_keeps_the_sign),
+		cmocka_unit_test(a_cursor_fails_for_good_at_its_end),
+		cmocka_unit_test(a_cursor_takes_text_up_to_its_nul),
+		cmocka_unit_test(numbers_are_parsed_strictly),
+		cmocka_unit_test(an_error_gets_its_place_in_front),
+		cmocka_unit_test(an_index_finds_every_row_in_spite_of_collisions),
+		cmocka_unit_test(a_buffer_grows_and_ends_its_text),
+		cmocka_unit_test(an_arena_gives_zeroed_separate_pieces),
+		cmocka_unit_test(random_numbers_stay_in_range_and_repeat_by_seed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,7 +7,7 @@
 #pragma once
 
 struct error {
-	int code;        /* negative errno value; 0 when nothing was set */
+	int code;	 /* negative errno value; 0 when nothing was set */
 	char text[1024]; /* lower case, no full stop, no newline */
 };
 
@@ -15,5 +15,6 @@ struct error {
 __attribute__((format(printf, 3, 4))) int error_set(struct error *err, int code, const char *format,
 						    ...);
 
-/* Puts "prefix: " before the text that is already there; returns err->code (or -EIO without one). */
+/* Puts "prefix: " before the text that is already there; returns err->code (or -EIO without one).
+ */
 __attribute__((format(printf, 2, 3))) int error_prefix(struct error *err, const char *format, ...);

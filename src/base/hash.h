@@ -18,7 +18,8 @@ struct hash128 hash128_bytes(const void *data, size_t size);
 
 static inline uint64_t hash_u64(uint64_t value)
 {
-	/* splitmix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit */
+	/* splitmix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output
+	 * bit */
 	value ^= value >> 30;
 	value *= 0xbf58476d1ce4e5b9u;
 	value ^= value >> 27;

@@ -13,7 +13,7 @@
 
 struct hash_slot {
 	uint32_t position; /* HASH_INDEX_NONE: free */
-	uint32_t tag;      /* upper half of the hash: most misses end without a compare */
+	uint32_t tag;	   /* upper half of the hash: most misses end without a compare */
 };
 
 struct hash_index {

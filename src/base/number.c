@@ -51,7 +51,7 @@ bool number_parse_duration_ns(const char *text, uint64_t *ns)
 	static const struct {
 		const char *unit;
 		double ns;
-	} units[] = { { "", 1e9 },  { "ns", 1 },  { "us", 1e3 }, { "ms", 1e6 },
+	} units[] = { { "", 1e9 },  { "ns", 1 },   { "us", 1e3 },  { "ms", 1e6 },
 		      { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
 	double value;
 	const char *rest;

@@ -17,5 +17,6 @@ int small_file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct 
 int small_file_read(const char *path, size_t limit_bytes, struct buffer *out);
 /* From where the descriptor stands; it stays open. */
 int small_file_read_fd(int fd, size_t limit_bytes, struct buffer *out);
-/* The first line without its newline, cut to `size - 1` bytes and terminated; 0 or negative errno. */
+/* The first line without its newline, cut to `size - 1` bytes and terminated; 0 or negative errno.
+ */
 int small_file_read_line(const char *path, char *line, size_t size);

@@ -84,15 +84,16 @@ static int take_value(const struct verb *verb, const struct option *option, cons
 	case OPTION_LIST: {
 		struct option_list *list = option->value;
 		if (list->count == sizeof(list->items) / sizeof(list->items[0]))
-			return options_misuse(verb, "--%s is given more than %zu times", option->name,
-					      list->count);
+			return options_misuse(verb, "--%s is given more than %zu times",
+					      option->name, list->count);
 		list->items[list->count++] = text;
 		return -1;
 	}
 	case OPTION_U64:
 		if (number_parse_u64(text, option->value))
 			return -1;
-		return options_misuse(verb, "--%s needs a whole number, not '%s'", option->name, text);
+		return options_misuse(verb, "--%s needs a whole number, not '%s'", option->name,
+				      text);
 	case OPTION_DOUBLE:
 		if (number_parse_double(text, option->value))
 			return -1;

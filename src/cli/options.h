@@ -25,8 +25,9 @@ struct option {
 	const char *name; /* long, without dashes; NULL ends the table */
 	char letter;	  /* 0: none */
 	enum option_kind kind;
-	const char *argument; /* as --help and completion show it: "FILE", "PID", "EVENT", "a|b|c" */
-	const char *help;     /* one line, no full stop */
+	const char
+		*argument; /* as --help and completion show it: "FILE", "PID", "EVENT", "a|b|c" */
+	const char *help;  /* one line, no full stop */
 	void *value;
 	bool *given; /* becomes true when the option is used; may be NULL */
 };
@@ -36,12 +37,13 @@ struct verb {
 	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit status */
 	const char *summary;
 	const char *usage; /* what follows "culprit VERB": "[OPTIONS] [PROFILE...]" */
-	/* Fills `options` for --help and completion, without parsing; at most OPTIONS_MAX with the final NULL. */
+	/* Fills `options` for --help and completion, without parsing; at most OPTIONS_MAX with the
+	 * final NULL. */
 	const struct option *(*options)(void);
 };
 
 enum options_stop {
-	OPTIONS_ANYWHERE,	   /* options may follow arguments */
+	OPTIONS_ANYWHERE,	  /* options may follow arguments */
 	OPTIONS_BEFORE_ARGUMENTS, /* the first argument ends them: `record -a sleep -x` */
 };
 

@@ -7,32 +7,33 @@
 #pragma once
 
 /* per event and CPU, in samples */
-#define BILL_RUNS	     "runs"	       /* overflows that reached our engine, lost ones included */
-#define BILL_STORED	     "stored"	       /* samples in the cells */
-#define BILL_FILTERED	     "filtered"	       /* of processes outside the asked ones */
-#define BILL_LOST_RING	     "lost_ring"       /* no room in the perf ring (PERF_FORMAT_LOST, else LOST records) */
-#define BILL_LOST_TABLE	     "lost_table"      /* no room in a kernel-side table */
-#define BILL_LOST_SKIPPED    "lost_skipped"    /* overflows that the kernel did not hand on */
-#define BILL_LOST_DAMAGED    "lost_damaged"    /* records that made no sense */
-#define BILL_LOST_ESTIMATE   "lost_estimate"   /* events that the lost samples stood for */
-#define BILL_LATE	     "late"	       /* samples that an interrupts-off stretch delivered late */
+#define BILL_RUNS     "runs"	 /* overflows that reached our engine, lost ones included */
+#define BILL_STORED   "stored"	 /* samples in the cells */
+#define BILL_FILTERED "filtered" /* of processes outside the asked ones */
+#define BILL_LOST_RING                                                                             \
+	"lost_ring" /* no room in the perf ring (PERF_FORMAT_LOST, else LOST records) */
+#define BILL_LOST_TABLE	   "lost_table"	   /* no room in a kernel-side table */
+#define BILL_LOST_SKIPPED  "lost_skipped"  /* overflows that the kernel did not hand on */
+#define BILL_LOST_DAMAGED  "lost_damaged"  /* records that made no sense */
+#define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */
+#define BILL_LATE	   "late" /* samples that an interrupts-off stretch delivered late */
 /* prefix; the cause follows, as "unknown_no_mapping" (samples stored, image unknown) */
 #define BILL_UNKNOWN_PREFIX "unknown_"
 /* per event and CPU, in ns */
-#define BILL_ENABLED_NS	     "enabled_ns"
-#define BILL_RUNNING_NS	     "running_ns"
-#define BILL_THROTTLED	     "throttled"       /* times the kernel stopped the event for its rate */
-#define BILL_PERIOD_CHANGES  "period_changes"
-#define BILL_COUNT	     "count"	       /* what the event itself counted, scaled by enabled/running */
-#define BILL_SHORTFALL_NS    "shortfall_ns"    /* clock events: busy time that no sample stood for */
-#define BILL_SURPLUS_NS	     "surplus_ns"      /* clock events: samples stood for more than the busy time */
+#define BILL_ENABLED_NS	    "enabled_ns"
+#define BILL_RUNNING_NS	    "running_ns"
+#define BILL_THROTTLED	    "throttled" /* times the kernel stopped the event for its rate */
+#define BILL_PERIOD_CHANGES "period_changes"
+#define BILL_COUNT	    "count" /* what the event itself counted, scaled by enabled/running */
+#define BILL_SHORTFALL_NS   "shortfall_ns" /* clock events: busy time that no sample stood for */
+#define BILL_SURPLUS_NS	    "surplus_ns" /* clock events: samples stood for more than the busy time */
 /* per CPU, event 0 */
-#define BILL_ONLINE_NS	     "online_ns"
-#define BILL_BUSY_NS	     "busy_ns"	       /* wall - idle - iowait */
-#define BILL_STEAL_NS	     "steal_ns"
+#define BILL_ONLINE_NS "online_ns"
+#define BILL_BUSY_NS   "busy_ns" /* wall - idle - iowait */
+#define BILL_STEAL_NS  "steal_ns"
 /* of the whole recording: event 0, no cpu */
-#define BILL_SELF_CPU_NS     "self_cpu_ns"     /* CPU time of the collector itself */
-#define BILL_SELF_BYTES	     "self_bytes"      /* bytes of ring and table memory */
-#define BILL_RING_BYTES	     "ring_bytes"      /* bytes that came through the rings */
-#define BILL_LOST_SIDEBAND   "lost_sideband"   /* lost records about processes and mappings */
-#define BILL_CUT_OFF	     "cut_off"	       /* recordings that ended without saying goodbye */
+#define BILL_SELF_CPU_NS   "self_cpu_ns"   /* CPU time of the collector itself */
+#define BILL_SELF_BYTES	   "self_bytes"	   /* bytes of ring and table memory */
+#define BILL_RING_BYTES	   "ring_bytes"	   /* bytes that came through the rings */
+#define BILL_LOST_SIDEBAND "lost_sideband" /* lost records about processes and mappings */
+#define BILL_CUT_OFF	   "cut_off"	   /* recordings that ended without saying goodbye */

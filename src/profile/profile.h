@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "profile/byte_pool.h"
 #include "profile/table.h"
 
@@ -57,7 +58,8 @@ void profile_freep(struct profile **profile); /* for CLEANUP() */
 const struct column *profile_columns(enum profile_table table, size_t *count);
 const char *profile_table_name(enum profile_table table);
 struct table *profile_find_table(const struct profile *profile, const char *name); /* or NULL */
-/* Adds a table of that declaration, or returns the one of that name when it is there. NULL: out of memory. */
+/* Adds a table of that declaration, or returns the one of that name when it is there. NULL: out of
+ * memory. */
 struct table *profile_add_table(struct profile *profile, const char *name,
 				const struct column *columns, size_t column_count);
 
@@ -72,7 +74,8 @@ static inline struct span profile_bytes(const struct profile *profile, uint64_t 
 	return byte_pool_get(&profile->bytes, id);
 }
 int profile_add_bytes(struct profile *profile, struct span bytes, uint32_t *id);
-int profile_add_text(struct profile *profile, const char *text, uint32_t *id); /* NULL: absent, id 0 */
+int profile_add_text(struct profile *profile, const char *text,
+		     uint32_t *id); /* NULL: absent, id 0 */
 
 /* An optional number: absent, or a value below 2^64 - 1. */
 static inline uint64_t optional_of(uint64_t value)
@@ -87,26 +90,36 @@ static inline uint64_t optional_of(uint64_t value)
  */
 enum period_policy { PERIOD_NONE, PERIOD_FIXED, PERIOD_RANDOM, PERIOD_FREQUENCY };
 enum event_origin { ORIGIN_MEASURED, ORIGIN_IMPORTED, ORIGIN_ESTIMATED };
-enum event_exclude { EXCLUDE_USER = 1, EXCLUDE_KERNEL = 2, EXCLUDE_HV = 4, EXCLUDE_IDLE = 8,
-		     EXCLUDE_HOST = 16, EXCLUDE_GUEST = 32 };
-enum event_clock { EVENT_COUNTED, EVENT_CLOCK }; /* a clock's unit is ns; it ticks while its CPU is busy */
+enum event_exclude {
+	EXCLUDE_USER = 1,
+	EXCLUDE_KERNEL = 2,
+	EXCLUDE_HV = 4,
+	EXCLUDE_IDLE = 8,
+	EXCLUDE_HOST = 16,
+	EXCLUDE_GUEST = 32
+};
+enum event_clock {
+	EVENT_COUNTED,
+	EVENT_CLOCK
+}; /* a clock's unit is ns; it ticks while its CPU is busy */
 
 struct profile_event {
-	struct span name;	/* as the user wrote it, modifiers included: "cycles:u" */
-	struct span unit;	/* "cycles", "ns", ... */
-	uint64_t scale;		/* estimates are in units of 10^-scale (fractional imports) */
-	struct span pmu;	/* "cpu", "armv8_pmuv3_0", "software" */
-	struct span core_type;	/* of hybrid machines, else absent */
+	struct span name;      /* as the user wrote it, modifiers included: "cycles:u" */
+	struct span unit;      /* "cycles", "ns", ... */
+	uint64_t scale;	       /* estimates are in units of 10^-scale (fractional imports) */
+	struct span pmu;       /* "cpu", "armv8_pmuv3_0", "software" */
+	struct span core_type; /* of hybrid machines, else absent */
 	uint64_t type, config, config1, config2; /* perf_event_attr's */
-	uint64_t clock;		/* enum event_clock */
-	uint64_t policy;	/* enum period_policy */
-	uint64_t period;	/* events, or Hz for PERIOD_FREQUENCY; the mean when random */
-	uint64_t precise;	/* perf_event_attr.precise_ip */
-	uint64_t exclude;	/* set of enum event_exclude */
-	uint64_t skid;		/* instructions that the address is late by, plus one; 0 unknown */
-	uint64_t origin;	/* enum event_origin */
-	uint64_t sampled;	/* 1: cells have samples. 0: they have only estimates; samples are absent */
-	struct span leader;	/* name of the event whose samples read this one, else absent */
+	uint64_t clock;				 /* enum event_clock */
+	uint64_t policy;			 /* enum period_policy */
+	uint64_t period;  /* events, or Hz for PERIOD_FREQUENCY; the mean when random */
+	uint64_t precise; /* perf_event_attr.precise_ip */
+	uint64_t exclude; /* set of enum event_exclude */
+	uint64_t skid;	  /* instructions that the address is late by, plus one; 0 unknown */
+	uint64_t origin;  /* enum event_origin */
+	uint64_t sampled; /* 1: cells have samples. 0: they have only estimates; samples are absent
+			   */
+	struct span leader; /* name of the event whose samples read this one, else absent */
 };
 int profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *id);
 struct profile_event profile_event(const struct profile *profile, uint64_t id);
@@ -115,11 +128,17 @@ struct profile_event profile_event(const struct profile *profile, uint64_t id);
 enum vaddr_space {
 	SPACE_ELF,     /* the file's own p_vaddr */
 	SPACE_OFFSET,  /* bytes from the start of the file: its program headers could not be read */
-	SPACE_TEXT,    /* bytes from the start of the text (_stext of the kernel, a module's or BPF program's base) */
+	SPACE_TEXT,    /* bytes from the start of the text (_stext of the kernel, a module's or BPF
+			  program's base) */
 	SPACE_PROCESS, /* an address in one process (JIT code) */
 };
 enum image_kind {
-	IMAGE_FILE = 1, IMAGE_KERNEL, IMAGE_MODULE, IMAGE_VDSO, IMAGE_BPF, IMAGE_JIT,
+	IMAGE_FILE = 1,
+	IMAGE_KERNEL,
+	IMAGE_MODULE,
+	IMAGE_VDSO,
+	IMAGE_BPF,
+	IMAGE_JIT,
 	IMAGE_UNKNOWN, /* name says the cause */
 	IMAGE_NAME,    /* known by name alone (imported text) */
 };
@@ -128,7 +147,8 @@ struct profile_image {
 	uint64_t space;
 	struct span build_id; /* raw bytes, not hexadecimal */
 	struct span hash;     /* of program headers and text, for a file without build-id */
-	struct span name;     /* only where the two above do not identify: module, BPF program, JIT, cause, path */
+	struct span name;     /* only where the two above do not identify: module, BPF program, JIT,
+				 cause, path */
 };
 int profile_add_image(struct profile *profile, const struct profile_image *image, uint32_t *id);
 struct profile_image profile_image(const struct profile *profile, uint64_t id);
@@ -145,9 +165,10 @@ struct profile_context {
 	struct span thread;	/* the thread's own name */
 	uint64_t cpu;		/* optional */
 	struct span core_type;
-	struct span labels;	/* "key=value" lines, sorted */
+	struct span labels; /* "key=value" lines, sorted */
 };
-int profile_add_context(struct profile *profile, const struct profile_context *context, uint32_t *id);
+int profile_add_context(struct profile *profile, const struct profile_context *context,
+			uint32_t *id);
 struct profile_context profile_context(const struct profile *profile, uint64_t id);
 
 /* A place in code: (image, vaddr), or a bare name, or a name within an image. */
@@ -161,7 +182,8 @@ struct profile_frame {
 	uint64_t vaddr;
 	uint32_t name; /* in the byte pool; 0 when the frame is named by its image and vaddr */
 };
-/* The trie of stacks. Parent 0 is the root, the outermost frame's parent; a parent's id is below its children's. */
+/* The trie of stacks. Parent 0 is the root, the outermost frame's parent; a parent's id is below
+ * its children's. */
 int profile_add_node(struct profile *profile, uint32_t parent, const struct profile_frame *frame,
 		     uint32_t *id);
 struct profile_frame profile_node(const struct profile *profile, uint64_t id, uint32_t *parent);
@@ -172,7 +194,7 @@ struct profile_frame profile_node(const struct profile *profile, uint64_t id, ui
  */
 struct cell {
 	uint64_t samples;
-	uint64_t estimate;	    /* events, scaled by the event's `scale` */
+	uint64_t estimate;	   /* events, scaled by the event's `scale` */
 	unsigned __int128 squares; /* sum of the squared weights */
 };
 
@@ -195,13 +217,14 @@ int profile_add_bill(struct profile *profile, uint32_t event, uint64_t optional_
 
 /* A host's share in the profile; duration_ns grows by maximum when the rest is equal. */
 struct profile_source {
-	struct span host, boot_id, kernel, machine;	   /* machine: x86_64, aarch64 */
-	struct span cpu_vendor, cpu_model, cpu_name, microcode; /* model: family-model-stepping in hex, or MIDR list */
+	struct span host, boot_id, kernel, machine; /* machine: x86_64, aarch64 */
+	struct span cpu_vendor, cpu_model, cpu_name,
+		microcode; /* model: family-model-stepping in hex, or MIDR list */
 	struct span smt, governor, turbo, frequency, hypervisor, clock;
 	struct span command, tool, labels;
-	uint64_t cpus;		/* online at the start */
-	uint64_t start_ns;	/* since 1970 */
-	uint64_t epoch;		/* number within one recording, from 0 */
+	uint64_t cpus;	   /* online at the start */
+	uint64_t start_ns; /* since 1970 */
+	uint64_t epoch;	   /* number within one recording, from 0 */
 	uint64_t duration_ns;
 };
 int profile_add_source(struct profile *profile, const struct profile_source *source);
@@ -241,8 +264,17 @@ enum strip_key { STRIP_SECOND, STRIP_EVENT, STRIP_CONTEXT };
 enum bill_key { BILL_EVENT, BILL_CPU, BILL_ITEM };
 enum path_key { PATH_IMAGE, PATH_PATH };
 enum stash_key { STASH_IMAGE, STASH_KIND, STASH_FIRST, STASH_LAST, STASH_CONTENT };
-enum edge_key { EDGE_EVENT, EDGE_CONTEXT, EDGE_ORIGIN, EDGE_FROM_IMAGE, EDGE_FROM_VADDR, EDGE_FROM_NAME,
-		EDGE_TO_IMAGE, EDGE_TO_VADDR, EDGE_TO_NAME };
+enum edge_key {
+	EDGE_EVENT,
+	EDGE_CONTEXT,
+	EDGE_ORIGIN,
+	EDGE_FROM_IMAGE,
+	EDGE_FROM_VADDR,
+	EDGE_FROM_NAME,
+	EDGE_TO_IMAGE,
+	EDGE_TO_VADDR,
+	EDGE_TO_NAME
+};
 enum range_key { RANGE_EVENT, RANGE_CONTEXT, RANGE_ORIGIN, RANGE_IMAGE, RANGE_FIRST, RANGE_LAST };
 enum value_key { VALUE_EVENT, VALUE_CONTEXT, VALUE_IMAGE, VALUE_VADDR, VALUE_KIND, VALUE_BUCKET };
 

@@ -109,7 +109,8 @@ static uint64_t rehash(const void *rows, uint32_t position)
 static bool equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct table *table = rows;
-	return memcmp(table_keys(table, position), wanted, table->key_slots * sizeof(uint64_t)) == 0;
+	return memcmp(table_keys(table, position), wanted, table->key_slots * sizeof(uint64_t)) ==
+	       0;
 }
 
 uint32_t table_find(const struct table *table, const uint64_t *keys)

@@ -64,7 +64,8 @@ struct table {
 struct table *table_new(const char *name, const struct column *columns, size_t column_count);
 void table_free(struct table *table);
 
-/* NULL when the declaration is usable, else what is wrong with it, as "column 'x' is there twice". */
+/* NULL when the declaration is usable, else what is wrong with it, as "column 'x' is there twice".
+ */
 const char *table_declaration_fault(const struct column *columns, size_t column_count);
 
 /* Position among `columns`, or -1. */

@@ -75,7 +75,9 @@ static void numbers_are_parsed_strictly(void **state)
 	assert_true(value == UINT64_MAX);
 	assert_true(number_parse_u64("0xff", &value));
 	assert_int_equal(value, 255);
-	static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "0x", "18446744073709551616", "1k" };
+	static const char *const bad[] = {
+		"", "-1", "+1", " 1", "1 ", "0x", "18446744073709551616", "1k"
+	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_false(number_parse_u64(bad[i], &value));
 	double ratio;
@@ -122,12 +124,14 @@ static void an_index_finds_every_row_in_spite_of_collisions(void **state)
 	struct hash_index index = { 0 };
 	for (uint32_t i = 0; i < 1000; i++) {
 		rows.values[i] = i * 3;
-		assert_int_equal(hash_index_find(&index, i * 3 % 16, row_equal, &rows, &rows.values[i]),
-				 HASH_INDEX_NONE);
+		assert_int_equal(
+			hash_index_find(&index, i * 3 % 16, row_equal, &rows, &rows.values[i]),
+			HASH_INDEX_NONE);
 		assert_int_equal(hash_index_add(&index, i * 3 % 16, i, row_hash, &rows), 0);
 	}
 	for (uint32_t i = 0; i < 1000; i++)
-		assert_int_equal(hash_index_find(&index, i * 3 % 16, row_equal, &rows, &rows.values[i]), i);
+		assert_int_equal(
+			hash_index_find(&index, i * 3 % 16, row_equal, &rows, &rows.values[i]), i);
 	hash_index_release(&index);
 }
 

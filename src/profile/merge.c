@@ -1,0 +1,134 @@
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* How the ids of one profile read in the other; 0 stays 0 and 0 in a map means "not met yet". */
+struct translation {
+	uint32_t *bytes;
+	uint32_t *dictionaries[PROFILE_DICTIONARIES];
+};
+
+static void translation_release(struct translation *translation)
+{
+	free(translation->bytes);
+	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++)
+		free(translation->dictionaries[i]);
+}
+
+static int translation_init(struct translation *translation, const struct profile *from)
+{
+	translation->bytes = calloc(from->bytes.count + 1, sizeof(uint32_t));
+	bool complete = translation->bytes;
+	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++) {
+		translation->dictionaries[i] = calloc(from->tables[i]->count + 1, sizeof(uint32_t));
+		complete = complete && translation->dictionaries[i];
+	}
+	return complete ? 0 : -ENOMEM;
+}
+
+/* Where each column of `from` is in `into`; columns that `into` lacks are added to it. */
+static int map_columns(struct table *into, const struct table *from, size_t *slots,
+		       struct error *err)
+{
+	for (size_t i = 0; i < from->column_count; i++) {
+		const struct column *column = &from->columns[i];
+		int at = table_find_column(into, column->name);
+		if (at < 0) {
+			int ret = table_add_column(into, column);
+			if (ret < 0)
+				return error_set(err, ret, "cannot add column '%s' to table '%s'",
+						 column->name, into->name);
+			at = (int)into->column_count - 1;
+		}
+		if (into->columns[at].type != column->type ||
+		    into->columns[at].rule != column->rule)
+			return error_set(err, -EBADMSG,
+					 "column '%s' of table '%s' is declared in two ways",
+					 column->name, into->name);
+	}
+	for (size_t i = 0; i < from->column_count; i++)
+		slots[i] = table_column_slot(
+			into, (size_t)table_find_column(into, from->columns[i].name));
+	return 0;
+}
+
+static int translate(struct profile *into, const struct profile *from, struct translation *map,
+		     enum column_type type, uint64_t value, uint64_t *out)
+{
+	if (type == COLUMN_BYTES && value) {
+		uint32_t *known = &map->bytes[value];
+		if (!*known) {
+			int ret = profile_add_bytes(into, profile_bytes(from, value), known);
+			if (ret < 0)
+				return ret;
+		}
+		*out = *known;
+	} else if (column_is_reference(type)) {
+		*out = map->dictionaries[type - COLUMN_EVENT][value];
+	} else {
+		*out = value;
+	}
+	return 0;
+}
+
+static int merge_table(struct profile *into, struct table *table, const struct profile *from,
+		       const struct table *other, struct translation *map, uint32_t *ids,
+		       struct error *err)
+{
+	size_t slots[TABLE_MAX_COLUMNS];
+	int ret = map_columns(table, other, slots, err);
+	if (ret < 0)
+		return ret;
+	for (size_t row = 0; row < other->count; row++) {
+		uint64_t keys[TABLE_MAX_COLUMNS] = { 0 };
+		uint64_t values[TABLE_MAX_COLUMNS * 2] = { 0 };
+		const uint64_t *key = table_keys(other, row);
+		const uint64_t *value = table_values(other, row);
+		for (size_t i = 0; i < other->column_count; i++) {
+			const struct column *column = &other->columns[i];
+			if (column->rule == RULE_KEY) {
+				ret = translate(into, from, map, column->type, *key++,
+						&keys[slots[i]]);
+				if (ret < 0)
+					return error_set(err, ret,
+							 "out of memory merging profiles");
+				continue;
+			}
+			for (size_t j = 0; j < column_slots(column->type); j++)
+				values[slots[i] + j] = *value++;
+		}
+		uint32_t position;
+		ret = table_add(table, keys, values, &position);
+		if (ret < 0)
+			return error_set(err, ret, "out of memory merging profiles");
+		if (ids)
+			ids[row + 1] = position + 1;
+	}
+	return 0;
+}
+
+int profile_merge(struct profile *into, const struct profile *from, struct error *err)
+{
+	CLEANUP(translation_release) struct translation map = { 0 };
+	if (translation_init(&map, from) < 0)
+		return error_set(err, -ENOMEM, "out of memory merging profiles");
+	/* Dictionaries come first, each after those it refers to; a node's parent has a lower id.
+	 */
+	for (size_t i = 0; i < from->table_count; i++) {
+		const struct table *other = from->tables[i];
+		struct table *table =
+			profile_add_table(into, other->name, other->columns, other->column_count);
+		if (!table)
+			return error_set(err, -ENOMEM, "out of memory merging profiles");
+		uint32_t *ids = i < PROFILE_DICTIONARIES ? map.dictionaries[i] : NULL;
+		int ret = merge_table(into, table, from, other, &map, ids, err);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,81 @@
+/*
+ * resolve - from the places in a profile to names for reports: procedure,
+ * image, source line, inlined frames. Asks the profile's own stash first; then
+ * files of this machine, but only those whose build-id is the image's; never
+ * this machine's kallsyms for another kernel. Whatever stays unknown keeps its
+ * address as a name, and its cause.
+ *
+ * Texts and places live until the resolver is freed. The profile must not
+ * change meanwhile. One thread at a time. Each address is resolved once.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/span.h"
+#include "profile/profile.h"
+#include "profile/stash.h"
+
+struct error;
+struct resolver;
+
+struct resolver_options {
+	const char *symfs;	/* look for files below this folder first; NULL: none */
+	const char *debug_root; /* NULL: /usr/lib/debug */
+	bool stash_only;	/* ask no file of this machine */
+	bool debuginfod;	/* ask the servers of $DEBUGINFOD_URLS for what is missing */
+};
+
+/* A function, or whatever takes its place. */
+struct procedure {
+	const char *name;    /* for people: demangled; "image+0x1234" without a name, the cause for unknown images */
+	const char *linkage; /* as the linker knows it; "" without a name */
+	uint32_t image;	     /* id in the profile */
+	bool extent_known;
+	bool named;
+	uint64_t flags;	     /* enum function_flags */
+	uint64_t first, last; /* vaddrs, when the extent is known; a cold part has its own */
+};
+
+struct place {
+	const struct procedure *procedure;
+	uint64_t vaddr; /* that was looked up: of a return address, the byte before it */
+};
+
+struct source_frame {
+	const char *function; /* of an inlined function, demangled; NULL: the procedure itself */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;	      /* 0: unknown */
+};
+
+int resolver_new(const struct profile *profile, const struct resolver_options *options,
+		 struct resolver **out, struct error *err);
+void resolver_free(struct resolver *resolver);
+void resolver_freep(struct resolver **resolver); /* for CLEANUP() */
+
+/* The place of a frame, or NULL when out of memory. Frames with a bare name are procedures of that name. */
+const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame);
+
+/* "gcc", "[kernel]", "[nf_tables]", "[vdso]", "[unknown: cause]": short, and the same for one image everywhere. "" for image 0. */
+const char *resolver_image(struct resolver *resolver, uint32_t image);
+
+/* Source frames at a place, innermost first, the procedure itself last. Returns how many, 0 when unknown. */
+size_t resolver_source(struct resolver *resolver, const struct place *place,
+		       const struct source_frame **frames);
+
+/* The code of the procedure, or empty; *first is the vaddr of its first byte. */
+struct span resolver_code(struct resolver *resolver, const struct procedure *procedure,
+			  uint64_t *first);
+/* The record with all lines of the procedure, for lines_reader. */
+bool resolver_lines(struct resolver *resolver, const struct procedure *procedure,
+		    struct record *record);
+/* Its cold part as a procedure of its own, or NULL. */
+const struct procedure *resolver_cold(struct resolver *resolver, const struct procedure *procedure);
+/* Procedures that somebody may mean by `name`: exact demangled or linkage name, else those that contain it; *count of them. NULL when none or out of memory (*count 0). Only what was placed so far is searched. */
+const struct procedure *const *resolver_search(struct resolver *resolver, const char *name,
+					       size_t *count);
+
+/* What could not be had, one sentence each ("debug file of 'x' is of another build"), for the report's foot. */
+size_t resolver_notes(const struct resolver *resolver, const char *const **notes);

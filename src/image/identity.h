@@ -1,0 +1,41 @@
+/*
+ * identity - what names an executable for good, and what is needed to go from
+ * its file offsets to its vaddrs: small, without pointers, to keep one per image.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "image/notes.h"
+
+struct elf_file;
+
+#define IDENTITY_MAX_SEGMENTS 32 /* PT_LOADs kept; linkers make 2 to 6 */
+#define IDENTITY_MAX_LINK     128
+
+struct identity_segment {
+	uint64_t offset;
+	uint64_t vaddr;
+	uint64_t file_bytes;
+};
+
+struct identity {
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint32_t build_id_bytes; /* 0: there is none, `hash` names the file */
+	struct hash128 hash;	 /* of program headers and executable segments; 0 with a build-id */
+	uint16_t machine;	 /* EM_* */
+	uint8_t wide;		 /* 64 bit */
+	uint8_t has_symbols;	 /* .symtab is there */
+	uint8_t has_lines;	 /* .debug_info or .zdebug_info is there */
+	uint32_t link_crc;	 /* of the debug file that debug_link names */
+	char debug_link[IDENTITY_MAX_LINK]; /* .gnu_debuglink's plain file name, or "" */
+	uint32_t segment_count;	 /* PT_LOAD in file order; those past the limit are left out */
+	struct identity_segment segments[IDENTITY_MAX_SEGMENTS];
+};
+
+void identity_of_file(const struct elf_file *file, struct identity *identity);
+/* False when no segment's file bytes hold the offset. */
+bool identity_vaddr_of_offset(const struct identity *identity, uint64_t offset, uint64_t *vaddr);

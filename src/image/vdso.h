@@ -1,0 +1,11 @@
+/*
+ * vdso - the executable that the kernel maps into every process, copied from
+ * our own memory. Same kernel, same bytes, so it stands for everybody's.
+ */
+#pragma once
+
+struct buffer;
+struct error;
+
+/* Appends the vdso's bytes to *out. Returns 0, -ENOENT when the kernel gave us none, or another negative errno. */
+int vdso_read(struct buffer *out, struct error *err);

@@ -1,0 +1,60 @@
+/*
+ * stash - the records (symbol/record.h) that a profile carries of the code it
+ * was sampled in, and the way to find them again. They are rows of the table
+ * PROFILE_STASH: (image, kind, first, last, content), all of them key, so
+ * merging profiles is the union of their stashes.
+ *
+ * When two records of one kind cover an address, the choice is the same
+ * everywhere: named before unnamed, then the one that starts last, then the
+ * shorter, then the smaller content.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/span.h"
+#include "symbol/record.h"
+
+struct error;
+struct profile;
+struct stash_index;
+
+/* Adds one record. Returns 0, -EBADMSG when it cannot be decoded, or -ENOMEM. */
+int stash_add(struct profile *profile, uint32_t image, const struct record *record,
+	      struct error *err);
+int stash_add_set(struct profile *profile, uint32_t image, const struct record_set *set,
+		  struct error *err);
+
+struct stash_function {
+	uint64_t first, last;
+	struct function_record function; /* borrows from the profile */
+};
+
+/* Over one profile, which must not change while the index lives. Records that cannot be decoded are counted and left out. */
+int stash_index_new(const struct profile *profile, struct stash_index **out);
+void stash_index_free(struct stash_index *index);
+void stash_index_freep(struct stash_index **index); /* for CLEANUP() */
+size_t stash_index_damaged(const struct stash_index *index);
+/* Does the stash know anything of this image? */
+bool stash_has_image(const struct stash_index *index, uint32_t image);
+
+/* These say false or 0 when the stash does not know. */
+bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,
+			 struct stash_function *function);
+/* Functions of the image whose linkage name is `name`, from the `from`-th on; false when there are no more. */
+bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name, size_t *from,
+		     struct stash_function *function);
+/* The cold part of the function that starts at `first`. */
+bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t first,
+		     struct stash_function *function);
+/* All bytes of the code record that holds `vaddr`; *first is where they start. */
+struct span stash_find_code(const struct stash_index *index, uint32_t image, uint64_t vaddr,
+			    uint64_t *first);
+/* As record_get_lines(). */
+size_t stash_find_lines(const struct stash_index *index, uint32_t image, uint64_t vaddr,
+			struct line_frame *frames, size_t capacity);
+/* The record of lines that holds `vaddr`, for lines_reader; false without one. */
+bool stash_find_lines_record(const struct stash_index *index, uint32_t image, uint64_t vaddr,
+			     struct record *record);

@@ -1,0 +1,65 @@
+/*
+ * jitdump - the functions of a JIT compiler with their code, as the file
+ * jit-PID.dump tells them (linux: tools/perf/Documentation/jitdump-specification.txt).
+ * The file grows while it is read: feed it as it comes, in pieces of any size.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/span.h"
+
+struct error;
+
+struct jit_line {
+	uint64_t address;
+	struct span file;
+	uint32_t line;
+};
+
+struct jit_function {
+	uint64_t address;
+	uint64_t size_bytes;
+	uint64_t loaded; /* timestamp of the load or move, in the writer's clock */
+	uint64_t index;	 /* unique in the file */
+	uint32_t pid;
+	struct span name;
+	struct span code;	/* empty when the writer left it out */
+	struct jit_line *lines; /* by address; addresses are those of the load */
+	size_t line_count;
+};
+
+struct jitdump {
+	struct jit_function *functions; /* in the order of the file; a move adds one */
+	size_t count;
+	size_t capacity;
+	size_t bad;	       /* records that made no sense */
+	uint32_t pid;
+	uint32_t machine;      /* EM_* */
+	bool closed;	       /* the writer said that it is done */
+	/* private */
+	bool opened, swapped, failed;
+	struct buffer pending; /* bytes of a record that has not come whole */
+	uint64_t skip_bytes;   /* of an unknown or refused record that is still to come */
+	struct jit_line *pending_lines;
+	size_t pending_line_count;
+	uint64_t pending_lines_address;
+	uint64_t kept_bytes;
+	struct arena arena;
+};
+
+#define JITDUMP_MAX_RECORD (16u << 20) /* a larger one is skipped and counted as bad */
+#define JITDUMP_MAX_KEPT   (1u << 30)  /* names, code and lines of one file */
+
+void jitdump_release(struct jitdump *dump); /* also right for a zeroed one, which is how one starts */
+/*
+ * The next bytes of the file. Returns 0, -EBADMSG when this is no jitdump file (also for later calls),
+ * -EFBIG past JITDUMP_MAX_KEPT, or -ENOMEM.
+ */
+int jitdump_feed(struct jitdump *dump, const void *bytes, size_t size_bytes, struct error *err);
+/* The function that held `address` at `time`: the latest one loaded by then; UINT64_MAX asks for the latest. Or NULL. */
+const struct jit_function *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t time);

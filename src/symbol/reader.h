@@ -1,0 +1,95 @@
+/*
+ * reader - reads other people's executables without trusting them. Two helper
+ * processes do the work: one opens files (with our rights, but it parses
+ * nothing), one parses (without capabilities, files or rights, with limits on
+ * memory and time). Both answer within a deadline or are killed and started
+ * anew: a FUSE mount that never answers or a file made to crash a parser costs
+ * one message "could not be read: cause", never the recording.
+ *
+ * Make it early, while the process is small and has no threads: helpers are
+ * forks. One thread at a time. A call costs 20 to 40 us plus the work.
+ *
+ * Failures are about one file; the reader stays usable. -ETIMEDOUT: the
+ * deadline; -EIO: the helper died; other codes are the cause itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/span.h"
+#include "image/identity.h"
+#include "symbol/record.h"
+#include "symbol/safe_open.h"
+
+struct buffer;
+struct error;
+struct reader;
+
+struct reader_options {
+	uint32_t open_timeout_ms;     /* 0: 1000; also for identities */
+	uint32_t gather_timeout_ms;   /* 0: 20000 */
+	uint64_t max_file_bytes;      /* 0: 8 GiB */
+};
+
+int reader_new(const struct reader_options *options, struct reader **out, struct error *err);
+void reader_free(struct reader *reader);
+void reader_freep(struct reader **reader); /* for CLEANUP() */
+
+/*
+ * As in safe_open.h. A file of a network or FUSE file system is copied into
+ * memory first (up to 512 MB), for even closing one may block.
+ */
+int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+		     struct safe_file *file, struct error *err);
+int reader_open_executable(struct reader *reader, pid_t pid, struct safe_file *file,
+			   struct error *err);
+int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start, uint64_t end,
+			struct safe_file *file, struct error *err);
+/*
+ * The separate debug file of an image, by build-id and then by .gnu_debuglink, as
+ * `pid` sees it (0: as we do), below `debug_root` (NULL: /usr/lib/debug). `path` is
+ * where the image lies, or NULL. -ENOENT when there is none.
+ */
+int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
+		      const char *path, const char *debug_root, struct safe_file *file,
+		      struct error *err);
+
+/* What names this file and where its segments lie. Needed at once, when a mapping is first seen. */
+int reader_identify(struct reader *reader, int fd, struct identity *identity, struct error *err);
+
+enum gather_what {
+	GATHER_FUNCTIONS = 1, /* extents and names, of cold parts too */
+	GATHER_CODE = 2,      /* bytes of these functions */
+	GATHER_LINES = 4,     /* their lines and inlined frames, where debug information is */
+	GATHER_ALL = 7,
+};
+
+struct gather_counts {
+	uint64_t found;	  /* of the vaddrs asked for, inside a function */
+	uint64_t named;	  /* inside one with a name */
+	uint64_t lines;	  /* with a source line */
+	uint64_t functions; /* all that the image's tables know */
+	bool debug_refused; /* debug_fd was of another build */
+};
+
+/*
+ * Appends to `out` the records of the functions that hold `vaddrs` (rising, of
+ * the file's own space). debug_fd is the separate debug file, or -1. `counts` may
+ * be NULL. Records are checked: what a parser in the hands of a stranger sends
+ * is as little trusted as the file. Same file, same vaddrs: same records.
+ */
+int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs, size_t count,
+		  unsigned int what, struct record_set *out, struct gather_counts *counts,
+		  struct error *err);
+
+/* The same from bytes in our memory (the vdso). */
+int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,
+			size_t count, unsigned int what, struct record_set *out,
+			struct gather_counts *counts, struct error *err);
+
+/* Appends up to `limit_bytes` of a text file (a perf map) to `out`; -EFBIG when it holds more, and then `out` holds the first part. */
+int reader_read(struct reader *reader, int fd, uint64_t limit_bytes, struct buffer *out,
+		struct error *err);

@@ -1,0 +1,122 @@
+/*
+ * record - what the stash keeps of a piece of code, so that it can be read once
+ * the binary is gone: where a function starts and ends and its linkage name, its
+ * code bytes, its source lines with inlined frames. Contents start with a version
+ * byte and hold nothing of the host: the same function of the same build gives
+ * the same bytes everywhere (docs/profile-format.md).
+ *
+ * Decoders take records from strangers: everything is checked, nothing is
+ * allocated by a number in them, and what they return borrows from the content.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/cursor.h"
+#include "base/span.h"
+
+struct error;
+
+/* The numbers are those of the file: only ever add. A reader skips kinds that it does not know. */
+enum record_kind {
+	RECORD_FUNCTION = 1,
+	RECORD_CODE = 2,
+	RECORD_LINES = 3,
+};
+
+#define RECORD_MAX_BYTES (64u << 20) /* of one content: the largest known function's code is below 1 MB */
+#define RECORD_MAX_DEPTH 64	     /* of inlined frames; deeper ones are cut at the innermost end */
+
+struct record {
+	uint64_t kind;
+	uint64_t first; /* vaddr in the image's space */
+	uint64_t last;	/* inclusive */
+	struct span content;
+};
+
+/* Records under one owner, kept in the order they came. */
+struct record_set {
+	struct record *list;
+	size_t count;
+	size_t capacity;
+	struct arena bytes;
+};
+void record_set_release(struct record_set *set); /* also right for a zeroed one, and for CLEANUP() */
+/* Copies `content`. Returns 0 or -ENOMEM. */
+int record_set_add(struct record_set *set, uint64_t kind, uint64_t first, uint64_t last,
+		   struct span content);
+/* By first, last, kind, content: the canonical order; equal ones become one. */
+void record_set_sort(struct record_set *set);
+
+/* NULL when the record can be decoded (unknown kinds can), else what is wrong with it. */
+const char *record_fault(const struct record *record);
+
+/* ---- RECORD_FUNCTION: [first, last] is its extent */
+enum function_flags {
+	FUNCTION_UNNAMED = 1, /* only its extent is known (.eh_frame) */
+	FUNCTION_PLT = 2,     /* a stub; the name ends in @plt */
+	FUNCTION_COLD = 4,    /* the split-off part of the function at `parent` */
+};
+struct function_record {
+	uint64_t flags;
+	uint64_t parent; /* vaddr of the function that a cold part belongs to; else 0 */
+	struct span name; /* linkage name; empty when unnamed */
+};
+/* Failure shows in buffer_failed(). */
+void record_put_function(struct buffer *out, uint64_t first, const struct function_record *function);
+bool record_get_function(const struct record *record, struct function_record *function);
+
+/* ---- RECORD_CODE: the bytes of [first, last] */
+void record_put_code(struct buffer *out, struct span code);
+bool record_get_code(const struct record *record, struct span *code);
+
+/* ---- RECORD_LINES: which source lines [first, last] comes from */
+struct line_frame {
+	struct span function; /* linkage name of an inlined function; empty: the function itself */
+	struct span file;     /* empty: unknown */
+	uint32_t line;	      /* 0: unknown */
+};
+
+/* Builds one content; texts are copied. All fields are private. */
+struct lines_writer {
+	struct buffer texts, nodes, rows;
+	struct span *text_list;
+	size_t text_count, text_capacity;
+	size_t node_count, row_count;
+	uint64_t previous_vaddr;
+	uint64_t last_node, last_file, last_line;
+	struct arena arena;
+	bool failed;
+};
+void lines_writer_init(struct lines_writer *writer, uint64_t first);
+void lines_writer_release(struct lines_writer *writer);
+/* A function inlined into node `parent` (0: into the function itself), called at file:line. Returns the new node, from 1. */
+uint32_t lines_writer_inline(struct lines_writer *writer, uint32_t parent, struct span function,
+			     struct span call_file, uint32_t call_line);
+/* From `vaddr` on (rising from call to call) code comes from file:line of `node`. */
+void lines_writer_row(struct lines_writer *writer, uint64_t vaddr, uint32_t node, struct span file,
+		      uint32_t line);
+/* Appends the content. Returns 0 or -ENOMEM. */
+int lines_writer_finish(struct lines_writer *writer, struct buffer *out);
+
+/*
+ * The frames at `vaddr`, innermost first; the last is the function itself. Returns
+ * how many, 0 when nothing is known there. At most `capacity` are stored.
+ */
+size_t record_get_lines(const struct record *record, uint64_t vaddr, struct line_frame *frames,
+			size_t capacity);
+
+/* All rows in one pass, for listings. */
+struct lines_reader {
+	struct cursor rows;
+	struct span content;
+	uint64_t left;
+	uint64_t vaddr, file, line, node; /* of the row that lines_reader_next() read */
+};
+bool lines_reader_init(struct lines_reader *reader, const struct record *record);
+/* False at the end. `vaddr` is where the row starts; it ends with the next one or the record. */
+bool lines_reader_next(struct lines_reader *reader, uint64_t *vaddr, struct span *file, uint32_t *line);

@@ -1,0 +1,78 @@
+/*
+ * collector - samples events and hands out profiles. It knows no files to
+ * write, no terminal and no signals: the caller drives it from its own loop.
+ *
+ * Engines (perf rings now, in-kernel aggregation later) sit behind this
+ * interface and give the same profile. A collector belongs to one thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+struct event_list; /* machine/event.h */
+struct profile;
+
+enum collect_target {
+	COLLECT_SYSTEM,	 /* everything on `cpus` (all online ones when none are given) */
+	COLLECT_TASKS,	 /* `pids` with all their threads, `tids` alone; children follow */
+	COLLECT_COMMAND, /* the tree below `command_pid`, which waits to be released */
+	COLLECT_CGROUP,
+};
+
+enum collect_identity { /* what a context keeps beyond comm and cgroup: a set */
+	COLLECT_PER_PROCESS = 1,
+	COLLECT_PER_THREAD = 2,
+	COLLECT_PER_CPU = 4,
+};
+
+enum collect_note_kind { COLLECT_NOTE, COLLECT_WARNING };
+
+struct collect_options {
+	enum collect_target target;
+	const pid_t *pids;
+	size_t pid_count;
+	const pid_t *tids;
+	size_t tid_count;
+	pid_t command_pid;
+	const char *cgroup; /* path below the cgroup mount, or absolute */
+	const char *cpus;   /* "0-3,8", or NULL */
+	const struct event_list *events;
+	uint64_t period;	/* 0: by frequency */
+	uint64_t frequency_hz;	/* 0: chosen by the budget */
+	bool fixed_period;	/* no randomisation */
+	bool stacks;		/* call chains by frame pointers */
+	bool user_only, kernel_only;
+	unsigned identity;	/* set of enum collect_identity */
+	bool stash;		/* gather names and code of sampled functions */
+	size_t ring_pages;	/* per CPU, power of two; 0: default */
+	/* Receives one sentence per thing the user should know; may be NULL. */
+	void (*note)(void *context, enum collect_note_kind kind, const char *sentence);
+	void *note_context;
+};
+
+struct collector;
+
+/* Opens everything; nothing is counted yet. One sentence in *err names what was refused and the cure. */
+int collector_new(const struct collect_options *options, struct collector **out, struct error *err);
+int collector_start(struct collector *collector, struct error *err);
+
+/* A descriptor that polls readable when draining is due before the caller's own interval. */
+int collector_poll_fd(const struct collector *collector);
+
+/*
+ * Takes what came since the last drain and stores in *delta a profile of it,
+ * which the caller frees. Samples whose weight is not settled stay inside.
+ */
+int collector_drain(struct collector *collector, struct profile **delta, struct error *err);
+
+/* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. */
+int collector_finish(struct collector *collector, struct profile **delta, struct error *err);
+
+/* Whether anything that could be sampled is left (every asked process has exited: false). */
+bool collector_alive(const struct collector *collector);
+
+void collector_free(struct collector *collector);

@@ -1,0 +1,44 @@
+/*
+ * epoch - a profile that is being collected: `PATH.open` on disk, which every
+ * merge brings up to date and syncs, and which becomes the closed file PATH at
+ * the end. A crash loses what came since the last merge and nothing else.
+ *
+ * One process writes an open epoch; others may read it (profile_file_read). An
+ * epoch belongs to one thread at a time.
+ */
+#pragma once
+
+struct error;
+struct epoch;
+struct profile;
+
+enum epoch_earlier {
+	EPOCH_KEEP_OLD, /* an existing PATH becomes PATH.old when the new one is closed */
+	EPOCH_REFUSE,	/* an existing PATH is an error (-EEXIST): database epochs have fresh names */
+};
+
+/*
+ * Makes `path`.open. A leftover of a killed recording is first closed as what
+ * it was (it is then PATH, marked BILL_CUT_OFF in its bill, and becomes
+ * PATH.old in turn). Fails, with nothing changed, when another process is
+ * writing it (-EBUSY), or the folder or name can't be used (a FIFO, a folder,
+ * read-only, full).
+ */
+int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out,
+	       struct error *err);
+
+/*
+ * Adds `delta` and makes it durable before it returns. On failure (disk full)
+ * the file still holds everything merged before, and the epoch keeps the delta
+ * in memory, so that a later merge or the closing writes it.
+ */
+int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *err);
+
+/* All that was merged, for reports while collecting. Owned by the epoch. */
+const struct profile *epoch_profile(const struct epoch *epoch);
+
+/* Writes the closed file, removes the open one, frees the epoch (also on failure: the open file then stays). */
+int epoch_close(struct epoch *epoch, struct error *err);
+
+/* Frees the epoch and leaves the open file, as a crash would. */
+void epoch_abandon(struct epoch *epoch);

@@ -1,0 +1,43 @@
+/*
+ * profile_file - one profile in one file, closed: canonical bytes under a seal
+ * (docs/profile-format.md). Such a file never changes; it is replaced by rename.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct profile;
+
+/* How a file came to be what it is, beside its content. */
+struct profile_file_info {
+	bool cut_off;	      /* read from a leftover open epoch: the recording did not end well */
+	bool being_written;   /* the open epoch has a living writer */
+	uint64_t file_bytes;  /* the file, and its -wal when there is one */
+	uint64_t stash_bytes; /* of file_bytes, those of the chunks of table "stash" */
+	unsigned unknown_tables; /* tables that this version does not know, kept by their declaration */
+};
+
+/*
+ * Reads `path`. When only `path`.open is there (a recording that was killed, or
+ * one that still runs), reads what was merged into it and says so in *info,
+ * which may be NULL. The bytes are a stranger's: nothing in them is trusted.
+ * Returns 0 and stores a profile that the caller frees; or -ENOENT, -EACCES,
+ * -EBADMSG (damaged, truncated, or its seal is broken), -EPROTO (no profile of
+ * ours), -EPROTONOSUPPORT (of a newer version), -ENOMEM, and fills *err with
+ * one sentence that names the file.
+ */
+int profile_file_read(const char *path, struct profile **out, struct profile_file_info *info,
+		      struct error *err);
+
+/*
+ * Writes the canonical form of `profile` beside `path`, syncs it, renames it
+ * over `path` and syncs the folder: at every moment `path` is the old file or
+ * the new one, whole. Mode 0600. Fails with the negative errno; nothing is left behind.
+ */
+int profile_file_write(const char *path, const struct profile *profile, struct error *err);
+
+/* Whether the first bytes of a file are those of a profile (at least 100 of them, or the whole file). */
+bool profile_file_recognise(const void *bytes, size_t size);

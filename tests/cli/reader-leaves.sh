@@ -1,0 +1,2 @@
+# `culprit ... | head` must end quietly.
+culprit --help | head -n 1

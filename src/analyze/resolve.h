@@ -68,9 +68,9 @@ size_t resolver_source(struct resolver *resolver, const struct place *place,
 /* The code of the procedure, or empty; *first is the vaddr of its first byte. */
 struct span resolver_code(struct resolver *resolver, const struct procedure *procedure,
 			  uint64_t *first);
-/* The record with all lines of the procedure, for lines_reader. */
-bool resolver_lines(struct resolver *resolver, const struct procedure *procedure,
-		    struct record *record);
+/* All lines of the procedure, for listings, or NULL. */
+const struct lines_table *resolver_lines(struct resolver *resolver,
+					 const struct procedure *procedure);
 /* Its cold part as a procedure of its own, or NULL. */
 const struct procedure *resolver_cold(struct resolver *resolver, const struct procedure *procedure);
 /* Procedures that somebody may mean by `name`: exact demangled or linkage name, else those that contain it; *count of them. NULL when none or out of memory (*count 0). Only what was placed so far is searched. */

@@ -52,9 +52,8 @@ bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t f
 /* All bytes of the code record that holds `vaddr`; *first is where they start. */
 struct span stash_find_code(const struct stash_index *index, uint32_t image, uint64_t vaddr,
 			    uint64_t *first);
-/* As record_get_lines(). */
-size_t stash_find_lines(const struct stash_index *index, uint32_t image, uint64_t vaddr,
-			struct line_frame *frames, size_t capacity);
-/* The record of lines that holds `vaddr`, for lines_reader; false without one. */
-bool stash_find_lines_record(const struct stash_index *index, uint32_t image, uint64_t vaddr,
-			     struct record *record);
+/*
+ * The lines of the function that holds `vaddr`, decoded at the first asking and
+ * kept by the index; NULL when the stash does not know (or memory ran out).
+ */
+const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image, uint64_t vaddr);

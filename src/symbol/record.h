@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
-#include "base/cursor.h"
+#include "base/hash_index.h"
 #include "base/span.h"
 
 struct error;
@@ -28,7 +28,7 @@ enum record_kind {
 	RECORD_LINES = 3,
 };
 
-#define RECORD_MAX_BYTES (64u << 20) /* of one content: the largest known function's code is below 1 MB */
+#define RECORD_MAX_BYTES (16u << 20) /* of one content: the largest known function's code is below 1 MB */
 #define RECORD_MAX_DEPTH 64	     /* of inlined frames; deeper ones are cut at the innermost end */
 
 struct record {
@@ -81,14 +81,22 @@ struct line_frame {
 	uint32_t line;	      /* 0: unknown */
 };
 
+struct lines_row {
+	uint64_t vaddr; /* where the row starts; it ends with the next one or the record */
+	uint32_t node;	/* 0: the function itself; else nodes[node - 1] */
+	uint32_t file;	/* 0: unknown; else texts[file - 1] */
+	uint32_t line;	/* 0: unknown */
+};
+
 /* Builds one content; texts are copied. All fields are private. */
 struct lines_writer {
 	struct buffer texts, nodes, rows;
+	struct hash_index text_index;
 	struct span *text_list;
 	size_t text_count, text_capacity;
-	size_t node_count, row_count;
-	uint64_t previous_vaddr;
-	uint64_t last_node, last_file, last_line;
+	uint32_t node_count, row_count;
+	uint64_t vaddr; /* of the row before */
+	struct lines_row row;
 	struct arena arena;
 	bool failed;
 };
@@ -103,20 +111,27 @@ void lines_writer_row(struct lines_writer *writer, uint64_t vaddr, uint32_t node
 /* Appends the content. Returns 0 or -ENOMEM. */
 int lines_writer_finish(struct lines_writer *writer, struct buffer *out);
 
-/*
- * The frames at `vaddr`, innermost first; the last is the function itself. Returns
- * how many, 0 when nothing is known there. At most `capacity` are stored.
- */
-size_t record_get_lines(const struct record *record, uint64_t vaddr, struct line_frame *frames,
-			size_t capacity);
-
-/* All rows in one pass, for listings. */
-struct lines_reader {
-	struct cursor rows;
-	struct span content;
-	uint64_t left;
-	uint64_t vaddr, file, line, node; /* of the row that lines_reader_next() read */
+/* One content, decoded: texts borrow from it, which must outlive the table. */
+struct lines_node {
+	uint32_t parent;   /* as in a row; always before this one */
+	uint32_t function; /* as `file` */
+	uint32_t call_file;
+	uint32_t call_line;
 };
-bool lines_reader_init(struct lines_reader *reader, const struct record *record);
-/* False at the end. `vaddr` is where the row starts; it ends with the next one or the record. */
-bool lines_reader_next(struct lines_reader *reader, uint64_t *vaddr, struct span *file, uint32_t *line);
+struct lines_table {
+	struct span *texts;
+	size_t text_count;
+	struct lines_node *nodes;
+	size_t node_count;
+	struct lines_row *rows; /* by vaddr, within the record's extent */
+	size_t row_count;
+	uint64_t last;
+};
+/* Returns 0 and a table that the caller releases, -EBADMSG or -ENOMEM. */
+int lines_table_decode(const struct record *record, struct lines_table *table);
+void lines_table_release(struct lines_table *table); /* also right for a zeroed one, and for CLEANUP() */
+/* The row that holds `vaddr`, or NULL. */
+const struct lines_row *lines_table_find(const struct lines_table *table, uint64_t vaddr);
+/* A row's frames, innermost first; the last is the function itself. Returns how many, at most `capacity`. */
+size_t lines_table_frames(const struct lines_table *table, const struct lines_row *row,
+			  struct line_frame *frames, size_t capacity);

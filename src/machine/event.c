@@ -1,0 +1,782 @@
+#include "machine/event.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "machine/event_names.h"
+#include "machine/event_parse.h"
+#include "machine/event_pfm.h"
+
+#define EVENT_TEXT_LIMIT  65536 /* a command line's worth */
+#define EVENT_NAME_LIMIT  512	/* one event with its terms */
+#define EVENT_COUNT_LIMIT 4096	/* events that one list may become */
+
+static const char modifier_letters[] = "ukhIGHpPSDe";
+
+/* One event as written, before it is known on how many core types it counts. */
+struct written {
+	const char *at;	  /* in the parser's text */
+	const char *name; /* without modifiers */
+	size_t name_size;
+	char modifiers[32];
+	struct event event;	     /* complete, but for what a core type adds */
+	bool any_core;		     /* one event per core type */
+	const char *bare;	     /* name of a core PMU's sysfs event, or NULL */
+	const struct pmu *pmu;	     /* that it names or is on; NULL for any_core and software */
+	const struct pmu *alike[64]; /* further PMUs that the name stands for: uncore_imc_1, ... */
+	size_t alike_count;
+};
+
+struct group {
+	struct written *members;
+	size_t count, capacity;
+	bool braces;
+};
+
+static void group_release(struct group *group)
+{
+	free(group->members);
+}
+
+int event_parse_error(const struct event_parser *parser, int code, const char *at,
+		      const char *format, ...)
+{
+	char sentence[768];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	size_t length = strlen(parser->text);
+	/* Terms that come from sysfs have no place in the text. */
+	if (!at || at <= parser->text || at > parser->text + length)
+		return error_set(parser->err, code, "%s", sentence);
+	return error_set(parser->err, code, "%s (character %zu of '%.160s%s')", sentence,
+			 (size_t)(at - parser->text) + 1, parser->text, length > 160 ? "..." : "");
+}
+
+static const char *skip_spaces(const char *at)
+{
+	return at + strspn(at, " \t\n");
+}
+
+/* Modifiers. */
+
+static int take_modifiers(const struct event_parser *parser, const char *at, size_t size,
+			  struct written *written)
+{
+	size_t kept = strlen(written->modifiers);
+	size_t precise = 0;
+	for (size_t i = 0; i < kept; i++)
+		precise += written->modifiers[i] == 'p';
+	for (size_t i = 0; i < size; i++) {
+		if (!strchr(modifier_letters, at[i]))
+			return event_parse_error(parser, -EINVAL, at + i,
+						 "unknown modifier '%c': there are u k h (user, "
+						 "kernel, hypervisor), "
+						 "p to ppp and P (precise), G H (guest, host), I "
+						 "(not idle), S, D, e",
+						 at[i]);
+		precise += at[i] == 'p';
+		if (precise > 3)
+			return event_parse_error(parser, -EINVAL, at + i,
+						 "more than three 'p': ppp is the most precise");
+		if (at[i] != 'p' && strchr(written->modifiers, at[i]))
+			continue;
+		written->modifiers[kept++] = at[i];
+		written->modifiers[kept] = 0;
+	}
+	return 0;
+}
+
+static bool all_modifiers(const char *text, size_t size)
+{
+	return size && strspn(text, modifier_letters) >= size;
+}
+
+static void apply_modifiers(const char *modifiers, struct event *event)
+{
+	struct perf_event_attr *attr = &event->attr;
+	bool user = strchr(modifiers, 'u'), kernel = strchr(modifiers, 'k');
+	bool hypervisor = strchr(modifiers, 'h'), guest = strchr(modifiers, 'G');
+	bool host = strchr(modifiers, 'H');
+	if (user || kernel || hypervisor) {
+		attr->exclude_user = !user;
+		attr->exclude_kernel = !kernel;
+		attr->exclude_hv = !hypervisor;
+	}
+	if (guest || host) {
+		attr->exclude_guest = !guest;
+		attr->exclude_host = !host;
+	}
+	for (const char *letter = modifiers; *letter; letter++)
+		switch (*letter) {
+		case 'p':
+			attr->precise_ip++;
+			break;
+		case 'P':
+			event->max_precise = true;
+			break;
+		case 'I':
+			attr->exclude_idle = 1;
+			break;
+		case 'D':
+			attr->pinned = 1;
+			break;
+		case 'e':
+			attr->exclusive = 1;
+			break;
+		case 'S':
+			event->read_group = true;
+			break;
+		}
+}
+
+static int check_modifiers(const struct event_parser *parser, const struct written *written)
+{
+	bool precise = strpbrk(written->modifiers, "pP");
+	if (!precise || written->event.kind != EVENT_SOFTWARE)
+		return 0;
+	return event_parse_error(parser, -EINVAL, written->at,
+				 "'%.*s' is a software event: it has no precise form, drop the 'p'",
+				 (int)written->name_size, written->name);
+}
+
+/* Names. */
+
+static void set_named(struct written *written, const struct event_name *known, uint32_t type,
+		      enum event_kind kind)
+{
+	written->event.attr.type = type;
+	written->event.attr.config = known->config;
+	written->event.kind = kind;
+	written->event.cycles = known->cycles;
+	written->event.clock = known->clock;
+	written->event.unit = known->unit;
+	written->any_core = kind == EVENT_HARDWARE;
+}
+
+/* "r" and up to 16 hexadecimal digits. */
+static bool parse_raw(const char *name, uint64_t *config)
+{
+	char number[20] = "0x";
+	size_t digits = strlen(name) - (name[0] == 'r');
+	if (name[0] != 'r' || digits == 0 || digits > 16 ||
+	    strspn(name + 1, "0123456789abcdefABCDEF") != digits)
+		return false;
+	memcpy(number + 2, name + 1, digits + 1);
+	return number_parse_u64(number, config);
+}
+
+static const struct pmu *core_with_event(const struct pmu_list *pmus, const char *name)
+{
+	const struct pmu *pmu;
+	for (size_t n = 0; (pmu = pmu_core(pmus, n)); n++)
+		if (pmu_find_event(pmu, name))
+			return pmu;
+	return NULL;
+}
+
+/* Whether every kernel, or this machine's core PMU, has the name; fills what it says. */
+static bool find_plain(const struct event_parser *parser, const char *name, struct written *written)
+{
+	struct event *event = &written->event;
+	const struct event_name *known = hardware_name_find(name);
+	if (known) {
+		set_named(written, known, PERF_TYPE_HARDWARE, EVENT_HARDWARE);
+		return true;
+	}
+	known = software_name_find(name);
+	if (known) {
+		set_named(written, known, PERF_TYPE_SOFTWARE, EVENT_SOFTWARE);
+		return true;
+	}
+	uint64_t config;
+	if (cache_name_parse(name, &config)) {
+		event->attr.config = config;
+		event->attr.type = PERF_TYPE_HW_CACHE;
+		event->kind = EVENT_CACHE;
+		event->unit = event->attr.config >> 16 ? "misses" : "accesses";
+		written->any_core = true;
+		return true;
+	}
+	if (parse_raw(name, &config)) {
+		event->attr.config = config;
+		event->attr.type = PERF_TYPE_RAW;
+		event->kind = EVENT_RAW;
+		written->any_core = true;
+		return true;
+	}
+	const struct pmu *core = core_with_event(parser->pmus, name);
+	if (core) {
+		event->kind = EVENT_PMU;
+		written->bare = pmu_find_event(core, name)->name;
+		written->any_core = true;
+		return true;
+	}
+	return false;
+}
+
+static int encode_with_pfm(const struct event_parser *parser, const char *name,
+			   struct written *written, struct error *err)
+{
+	struct pfm_encoding encoding;
+	int status = pfm_event_encode(name, &encoding, err);
+	if (status)
+		return status;
+	struct event *event = &written->event;
+	event->kind = EVENT_PFM;
+	event->attr.type = encoding.type;
+	event->attr.config = encoding.config;
+	event->attr.config1 = encoding.config1;
+	event->attr.config2 = encoding.config2;
+	event->attr.precise_ip = encoding.precise & 3;
+	if (encoding.exclude_user != encoding.exclude_kernel) {
+		event->attr.exclude_user = encoding.exclude_user;
+		event->attr.exclude_kernel = encoding.exclude_kernel;
+		event->attr.exclude_hv = 1;
+	}
+	/* RAW is the core PMU of the CPU the event is opened on. */
+	written->any_core = encoding.type == PERF_TYPE_RAW;
+	written->pmu = written->any_core ? NULL : pmu_find_type(parser->pmus, encoding.type);
+	return 0;
+}
+
+static int offer_pfm(void *context, const struct pfm_description *description)
+{
+	suggestion_offer(context, description->name);
+	return 0;
+}
+
+static void suggest(const struct event_parser *parser, const char *name,
+		    struct suggestion *suggestion)
+{
+	suggestion_init(suggestion, name);
+	for (size_t i = 0; i < hardware_name_count; i++) {
+		suggestion_offer(suggestion, hardware_names[i].name);
+		if (hardware_names[i].alias)
+			suggestion_offer(suggestion, hardware_names[i].alias);
+	}
+	for (size_t i = 0; i < software_name_count; i++)
+		suggestion_offer(suggestion, software_names[i].name);
+	char cache[CACHE_NAME_SIZE], description[64];
+	uint64_t config;
+	for (size_t i = 0; cache_name_at(i, cache, &config, description, sizeof(description)); i++)
+		suggestion_offer(suggestion, cache);
+	const struct pmu *pmu;
+	for (size_t n = 0; (pmu = pmu_core(parser->pmus, n)); n++)
+		for (size_t i = 0; i < pmu->event_count; i++)
+			suggestion_offer(suggestion, pmu->events[i].name);
+	if (parser->options & EVENT_LIBPFM)
+		pfm_event_list(false, offer_pfm, suggestion);
+}
+
+static int unknown_event(const struct event_parser *parser, const struct written *written,
+			 const char *name)
+{
+	struct suggestion suggestion;
+	suggest(parser, name, &suggestion);
+	if (suggestion.nearest[0])
+		return event_parse_error(parser, -ENOENT, written->at,
+					 "unknown event '%s'; did you mean '%s'?", name,
+					 suggestion.nearest);
+	return event_parse_error(parser, -ENOENT, written->at, "unknown event '%s'", name);
+}
+
+/* `token` is a whole event without slashes, colon and modifiers included. */
+static int parse_name(const struct event_parser *parser, const char *token, struct written *written)
+{
+	char name[EVENT_NAME_LIMIT];
+	size_t base = strcspn(token, ":");
+	memcpy(name, token, base);
+	name[base] = 0;
+	written->name_size = base;
+	if (find_plain(parser, name, written)) {
+		if (!token[base])
+			return 0;
+		if (!token[base + 1])
+			return event_parse_error(parser, -EINVAL, written->at + base,
+						 "a modifier is missing after ':'");
+		return take_modifiers(parser, written->at + base + 1, strlen(token) - base - 1,
+				      written);
+	}
+	if (!(parser->options & EVENT_LIBPFM))
+		return unknown_event(parser, written, name);
+	/* libpfm4 has colons in its names: the last part may be our modifiers or its own. */
+	const char *last = strrchr(token, ':');
+	size_t whole = strlen(token);
+	struct error reason = { 0 };
+	int status = -ENOENT;
+	if (last && all_modifiers(last + 1, whole - (size_t)(last - token) - 1)) {
+		size_t front = (size_t)(last - token);
+		memcpy(name, token, front);
+		name[front] = 0;
+		status = encode_with_pfm(parser, name, written, &reason);
+		if (!status) {
+			written->name_size = front;
+			return take_modifiers(parser, written->at + front + 1, whole - front - 1,
+					      written);
+		}
+	}
+	if (status != -ENOMEM)
+		status = encode_with_pfm(parser, token, written, &reason);
+	if (!status) {
+		written->name_size = whole;
+		return 0;
+	}
+	if (status == -EINVAL)
+		return event_parse_error(parser, status, written->at, "%s", reason.text);
+	if (status == -ENOMEM)
+		return event_parse_error(parser, status, NULL, "%s", reason.text);
+	memcpy(name, token, base);
+	name[base] = 0;
+	return unknown_event(parser, written, name);
+}
+
+/* Whether `name` is what was written, a pattern of it, or it with a number behind ("uncore_imc_0").
+ */
+static bool stands_for(const char *written, const char *name)
+{
+	size_t length = strlen(written);
+	if (fnmatch(written, name, 0) == 0)
+		return true;
+	if (strncmp(name, "uncore_", 7) == 0 && strncmp(written, "uncore_", 7) != 0 &&
+	    stands_for(written, name + 7))
+		return true;
+	if (strncmp(written, name, length) != 0 || name[length] != '_')
+		return false;
+	const char *number = name + length + 1;
+	return *number && number[strspn(number, "0123456789")] == 0;
+}
+
+static int find_pmus(const struct event_parser *parser, const char *name, struct written *written)
+{
+	written->pmu = pmu_find(parser->pmus, name);
+	if (written->pmu)
+		return 0;
+	for (size_t i = 0; i < parser->pmus->count; i++) {
+		const struct pmu *pmu = &parser->pmus->pmus[i];
+		if (!stands_for(name, pmu->name))
+			continue;
+		if (!written->pmu)
+			written->pmu = pmu;
+		else if (written->alike_count < sizeof(written->alike) / sizeof(written->alike[0]))
+			written->alike[written->alike_count++] = pmu;
+		else
+			return event_parse_error(parser, -EINVAL, written->at,
+						 "'%s' stands for more than %zu PMUs", name,
+						 written->alike_count + 1);
+	}
+	if (written->pmu)
+		return 0;
+	struct suggestion suggestion;
+	suggestion_init(&suggestion, name);
+	for (size_t i = 0; i < parser->pmus->count; i++)
+		suggestion_offer(&suggestion, parser->pmus->pmus[i].name);
+	if (suggestion.nearest[0])
+		return event_parse_error(parser, -ENOENT, written->at,
+					 "this machine has no PMU '%s'; did you mean '%s'?", name,
+					 suggestion.nearest);
+	if (!pmu_core(parser->pmus, 0) && strncmp(name, "cpu", 3) == 0)
+		return event_parse_error(parser, -ENOENT, written->at,
+					 "this machine has no PMU '%s': no hardware counters are "
+					 "here",
+					 name);
+	return event_parse_error(parser, -ENOENT, written->at, "this machine has no PMU '%s'",
+				 name);
+}
+
+/* "pmu/terms/modifiers", slashes known to be there. */
+static int parse_pmu_event(const struct event_parser *parser, const char *token,
+			   struct written *written)
+{
+	char name[EVENT_NAME_LIMIT];
+	const char *open = strchr(token, '/');
+	const char *close = strchr(open + 1, '/');
+	memcpy(name, token, (size_t)(open - token));
+	name[open - token] = 0;
+	if (!name[0])
+		return event_parse_error(parser, -EINVAL, written->at,
+					 "a PMU's name is missing before '/'");
+	int status = find_pmus(parser, name, written);
+	if (status)
+		return status;
+	written->event.kind = EVENT_PMU;
+	written->name_size = (size_t)(close - token) + 1;
+	const char *modifiers = close + 1;
+	if (*modifiers == ':')
+		modifiers++;
+	const char *terms = written->at + (open + 1 - token);
+	status = event_terms_resolve(parser, written->pmu, terms, (size_t)(close - open) - 1,
+				     &written->event);
+	if (status)
+		return status;
+	return take_modifiers(parser, written->at + (modifiers - token), strlen(modifiers),
+			      written);
+}
+
+/* The characters of one event: up to a comma, brace or space that is not between slashes. */
+static size_t event_extent(const char *at, bool *closed)
+{
+	size_t slashes = 0, size = 0;
+	while (at[size]) {
+		if (at[size] == '/')
+			slashes++;
+		else if (slashes != 1 && strchr(",{} \t\n", at[size]))
+			break;
+		size++;
+	}
+	*closed = slashes == 0 || slashes == 2;
+	return size;
+}
+
+static int parse_event(const struct event_parser *parser, const char **at, struct written *written)
+{
+	char token[EVENT_NAME_LIMIT];
+	bool closed;
+	size_t size = event_extent(*at, &closed);
+	*written = (struct written){ .at = *at, .name = *at };
+	written->event.attr.size = sizeof(written->event.attr);
+	written->event.scale = 1;
+	if (size == 0 && !**at)
+		return event_parse_error(parser, -EINVAL, *at, "an event is missing at the end");
+	if (size == 0)
+		return event_parse_error(parser, -EINVAL, *at, "an event is missing before '%c'",
+					 **at);
+	if (size >= sizeof(token))
+		return event_parse_error(parser, -EINVAL, *at,
+					 "an event of more than %d characters",
+					 EVENT_NAME_LIMIT - 1);
+	memcpy(token, *at, size);
+	token[size] = 0;
+	if (!closed)
+		return event_parse_error(parser, -EINVAL, *at,
+					 "'%s' needs two slashes, as 'pmu/event/'", token);
+	*at += size;
+	int status = strchr(token, '/') ? parse_pmu_event(parser, token, written)
+					: parse_name(parser, token, written);
+	return status ? status : check_modifiers(parser, written);
+}
+
+static int parse_member(const struct event_parser *parser, const char **at, struct group *group)
+{
+	if (group->count == EVENT_GROUP_LIMIT)
+		return event_parse_error(parser, -EINVAL, *at, "a group of more than %d events",
+					 EVENT_GROUP_LIMIT);
+	if (array_reserve(&group->members, &group->capacity, group->count, sizeof(*group->members)))
+		return error_set(parser->err, -ENOMEM, "out of memory while reading events");
+	int status = parse_event(parser, at, &group->members[group->count]);
+	if (!status)
+		group->count++;
+	return status;
+}
+
+/* "{a,b}:u" or one event. */
+static int parse_group(const struct event_parser *parser, const char **at, struct group *group)
+{
+	*at = skip_spaces(*at);
+	group->braces = **at == '{';
+	if (!group->braces)
+		return parse_member(parser, at, group);
+	const char *open = *at;
+	do {
+		*at = skip_spaces(*at + 1);
+		int status = parse_member(parser, at, group);
+		if (status)
+			return status;
+		*at = skip_spaces(*at);
+	} while (**at == ',');
+	if (**at != '}')
+		return event_parse_error(parser, -EINVAL, **at ? *at : open,
+					 **at == '{' ? "a group cannot stand inside a group"
+						     : "a '}' is missing for this '{'");
+	(*at)++;
+	if (**at != ':')
+		return 0;
+	const char *modifiers = ++*at;
+	*at += strcspn(modifiers, ",{} \t\n");
+	if (*at == modifiers)
+		return event_parse_error(parser, -EINVAL, modifiers - 1,
+					 "a modifier is missing after ':'");
+	for (size_t i = 0; i < group->count; i++) {
+		struct written *member = &group->members[i];
+		int status = take_modifiers(parser, modifiers, (size_t)(*at - modifiers), member);
+		if (!status)
+			status = check_modifiers(parser, member);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* From what was written to events. */
+
+/* Number of the generic event in Armv8's common architectural events (Arm ARM, D13). */
+static bool arm_number(uint64_t hardware, uint64_t *number)
+{
+	static const struct {
+		uint64_t hardware, number;
+		const char *name;
+	} known[] = {
+		{ PERF_COUNT_HW_CPU_CYCLES, 0x11, "cpu_cycles" },
+		{ PERF_COUNT_HW_INSTRUCTIONS, 0x08, "inst_retired" },
+		{ PERF_COUNT_HW_CACHE_REFERENCES, 0x04, "l1d_cache" },
+		{ PERF_COUNT_HW_CACHE_MISSES, 0x03, "l1d_cache_refill" },
+		{ PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0x21, "br_retired" },
+		{ PERF_COUNT_HW_BRANCH_MISSES, 0x10, "br_mis_pred" },
+		{ PERF_COUNT_HW_BUS_CYCLES, 0x1d, "bus_cycles" },
+		{ PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, 0x23, "stall_frontend" },
+		{ PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 0x24, "stall_backend" },
+	};
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].hardware == hardware) {
+			*number = known[i].number;
+			return true;
+		}
+	return false;
+}
+
+static bool is_arm_core(const struct pmu *pmu)
+{
+	return strncmp(pmu->name, "armv", 4) == 0;
+}
+
+/* Several core types: the event must say on which one it counts. */
+static void bind_to_type(const struct pmu *core, struct event *event)
+{
+	uint64_t number;
+	switch (event->kind) {
+	case EVENT_HARDWARE:
+		/* Arm kernels before 6.6 know no extended type; the number is architectural. */
+		if (is_arm_core(core) && arm_number(event->attr.config, &number)) {
+			event->attr.type = core->type;
+			event->attr.config = number;
+			return;
+		}
+		/* fall through */
+	case EVENT_CACHE:
+		event->attr.config |= (uint64_t)core->type << PERF_PMU_TYPE_SHIFT;
+		return;
+	case EVENT_RAW:
+	case EVENT_PFM:
+		event->attr.type = core->type;
+		return;
+	case EVENT_SOFTWARE:
+	case EVENT_PMU:
+		return;
+	}
+}
+
+static int name_event(const struct event_parser *parser, const struct written *written,
+		      struct event *event)
+{
+	struct arena *arena = &parser->list->arena;
+	/* name= replaces what was written, modifiers too, as for perf. */
+	if (!event->name)
+		event->name = arena_printf(
+			arena, "%.*s%s%s", (int)written->name_size, written->name,
+			!written->modifiers[0] || memchr(written->name, '/', written->name_size)
+				? ""
+				: ":",
+			written->modifiers);
+	return event->name ? 0
+			   : error_set(parser->err, -ENOMEM, "out of memory while reading events");
+}
+
+static int add_event(const struct event_parser *parser, const struct written *written,
+		     const struct pmu *pmu, const struct pmu *core, size_t leader)
+{
+	struct event_list *list = parser->list;
+	struct event event = written->event;
+	bool several = pmu_core(parser->pmus, 1);
+	if (list->count == EVENT_COUNT_LIMIT)
+		return error_set(parser->err, -EINVAL, "more than %d events", EVENT_COUNT_LIMIT);
+	int status = 0;
+	if (written->bare)
+		status = event_terms_resolve(parser, core, written->bare, strlen(written->bare),
+					     &event);
+	else if (pmu != written->pmu && pmu)
+		event.attr.type = pmu->type;
+	if (!status && core && several && written->any_core)
+		bind_to_type(core, &event);
+	if (!status)
+		status = name_event(parser, written, &event);
+	if (status)
+		return status;
+	const struct pmu *on = written->any_core ? core : pmu;
+	if (on) {
+		event.pmu = arena_copy_text(&list->arena, on->name, strlen(on->name));
+		event.uncore = on->uncore;
+		event.has_cpus = on->has_cpus;
+		event.cpus = on->cpus;
+		if (several && on->core)
+			event.core_type = event.pmu;
+	} else {
+		event.pmu = event.kind == EVENT_SOFTWARE ? "software" : "cpu";
+	}
+	/* An event's unit came from sysfs, whose text does not live as long as the list. */
+	if (event.unit && event.kind == EVENT_PMU)
+		event.unit = arena_copy_text(&list->arena, event.unit, strlen(event.unit));
+	event_classify(on, &event);
+	apply_modifiers(written->modifiers, &event);
+	event.leader = leader == SIZE_MAX ? list->count : leader;
+	if (!event.pmu || !event.unit ||
+	    array_reserve(&list->events, &list->capacity, list->count, sizeof(event)))
+		return error_set(parser->err, -ENOMEM, "out of memory while reading events");
+	list->events[list->count++] = event;
+	return 0;
+}
+
+/* PMUs that are served by the kernel's software context, so their events join any group. */
+static bool joins_any_group(const struct pmu *pmu)
+{
+	static const char *const names[] = { "software", "tracepoint", "kprobe",
+					     "uprobe",	 "breakpoint", "msr" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(pmu->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The one hardware PMU that the group names, if any; more than one cannot be read together. */
+static int find_group_pmu(const struct event_parser *parser, const struct group *group,
+			  const struct pmu **found)
+{
+	*found = NULL;
+	for (size_t i = 0; i < group->count; i++) {
+		const struct written *member = &group->members[i];
+		if (member->alike_count)
+			return event_parse_error(
+				parser, -EINVAL, member->at,
+				"'%.*s' stands for %zu PMUs; in a group name one, as "
+				"'%s/.../'",
+				(int)member->name_size, member->name, member->alike_count + 1,
+				member->pmu->name);
+		if (!member->pmu || joins_any_group(member->pmu))
+			continue;
+		if (*found && *found != member->pmu)
+			return event_parse_error(
+				parser, -EINVAL, member->at,
+				"a group counts on one PMU, but this one is on '%s' "
+				"and '%s'",
+				(*found)->name, member->pmu->name);
+		*found = member->pmu;
+	}
+	for (size_t i = 0; *found && !(*found)->core && i < group->count; i++)
+		if (group->members[i].any_core)
+			return event_parse_error(
+				parser, -EINVAL, group->members[i].at,
+				"a group counts on one PMU, but this one is on '%s' "
+				"and the CPU's own",
+				(*found)->name);
+	return 0;
+}
+
+static bool type_has_group(const struct group *group, const struct pmu *core)
+{
+	for (size_t i = 0; i < group->count; i++)
+		if (group->members[i].bare && !pmu_find_event(core, group->members[i].bare))
+			return false;
+	return true;
+}
+
+static int add_group_on(const struct event_parser *parser, const struct group *group,
+			const struct pmu *core)
+{
+	size_t leader = SIZE_MAX;
+	for (size_t i = 0; i < group->count; i++) {
+		const struct written *member = &group->members[i];
+		size_t at = parser->list->count;
+		int status = add_event(parser, member, member->pmu, core, leader);
+		if (status)
+			return status;
+		if (leader == SIZE_MAX)
+			leader = at;
+	}
+	return 0;
+}
+
+static int add_group(const struct event_parser *parser, const struct group *group)
+{
+	const struct pmu *named = NULL;
+	const struct pmu *core;
+	bool any_core = false;
+	int status = group->braces ? find_group_pmu(parser, group, &named) : 0;
+	if (status)
+		return status;
+	for (size_t i = 0; i < group->count; i++)
+		any_core |= group->members[i].any_core;
+	if (!any_core || named || !pmu_core(parser->pmus, 0)) {
+		status = add_group_on(parser, group, named && named->core ? named : NULL);
+		for (size_t i = 0; !status && i < group->members[0].alike_count; i++)
+			status = add_event(parser, &group->members[0], group->members[0].alike[i],
+					   NULL, SIZE_MAX);
+		return status;
+	}
+	bool added = false;
+	for (size_t n = 0; !status && (core = pmu_core(parser->pmus, n)); n++) {
+		if (!type_has_group(group, core))
+			continue;
+		status = add_group_on(parser, group, core);
+		added = true;
+	}
+	if (!status && !added)
+		return event_parse_error(parser, -EINVAL, group->members[0].at,
+					 "no core type has all events of this group");
+	return status;
+}
+
+int event_list_parse(struct event_list *list, const struct pmu_list *pmus, unsigned int options,
+		     const char *text, struct error *err)
+{
+	struct event_parser parser = { list, pmus, options, text, err };
+	const char *at = text;
+	size_t before = list->count;
+	int status = 0;
+	if (strlen(text) > EVENT_TEXT_LIMIT)
+		return error_set(err, -EINVAL, "a list of events of more than %d characters",
+				 EVENT_TEXT_LIMIT);
+	if (!*skip_spaces(text))
+		return error_set(err, -EINVAL, "an event is missing");
+	for (;;) {
+		CLEANUP(group_release) struct group group = { 0 };
+		status = parse_group(&parser, &at, &group);
+		if (!status)
+			status = add_group(&parser, &group);
+		if (status)
+			break;
+		at = skip_spaces(at);
+		if (!*at)
+			return 0;
+		if (*at != ',') {
+			status = event_parse_error(&parser, -EINVAL, at,
+						   "a comma is missing before '%.16s'", at);
+			break;
+		}
+		at++;
+	}
+	list->count = before;
+	return status;
+}
+
+void event_list_release(struct event_list *list)
+{
+	free(list->events);
+	arena_release(&list->arena);
+	*list = (struct event_list){ 0 };
+}
+
+size_t event_list_group_size(const struct event_list *list, size_t leader)
+{
+	size_t size = 0;
+	while (leader + size < list->count && list->events[leader + size].leader == leader)
+		size++;
+	return size;
+}

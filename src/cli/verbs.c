@@ -3,5 +3,6 @@
 #include <stddef.h>
 
 const struct verb *const verbs[] = {
+	&verb_completion,
 	NULL,
 };

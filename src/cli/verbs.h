@@ -7,3 +7,5 @@
 
 /* In the order of help and completion; ends with a NULL. */
 extern const struct verb *const verbs[];
+
+extern const struct verb verb_completion;

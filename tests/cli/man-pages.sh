@@ -1,0 +1,22 @@
+# Each verb has a man page that describes each of its options, and no page
+# describes an option that does not exist.
+pages=$SOURCE/docs/man
+culprit --help | sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p' >verbs
+[ -s verbs ]
+while read -r verb; do
+	page=$pages/culprit-$verb.1.scd
+	[ -e "$page" ] || { echo "no page docs/man/culprit-$verb.1.scd"; continue; }
+	# "  -o, --output FILE" and "      --json"; every verb's own two are in culprit(1)
+	culprit "$verb" --help | sed -nE 's/^  (-., |    )--([a-z0-9-]+).*/\1 \2/p' | tr -d , >options
+	grep -vE '(^| )(quiet|help)$' options >own || true
+	while read -r first second; do
+		name=${second:-$first}
+		grep -Eq -- "^\*(-.\*, \*)?--$name\*" "$page" ||
+			echo "culprit-$verb.1.scd: --$name is not described"
+		[ -z "$second" ] || grep -Eq -- "^\*$first\*, \*--$name\*" "$page" ||
+			echo "culprit-$verb.1.scd: --$name has a letter, $first"
+	done <own
+	sed -nE 's/^\*(-.\*, \*)?--([a-z0-9-]+)\*.*/\2/p' "$page" | while read -r name; do
+		grep -Eq "( |^)$name\$" options || echo "culprit-$verb.1.scd: there is no --$name"
+	done
+done <verbs

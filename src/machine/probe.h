@@ -28,7 +28,7 @@ struct perf_features {
 	enum fact cgroup;	    /* attr.cgroup records (Linux 5.7) */
 	enum fact remove_on_exec;   /* attr.remove_on_exec (Linux 5.13) */
 	enum fact inherit_thread;   /* attr.inherit_thread (Linux 5.13) */
-	enum fact branch_counters;  /* branch stack on hardware cycles */
+	enum fact branch_stack;	    /* taken branches (LBR, BRBE) with samples of cycles */
 };
 void perf_features_probe(struct perf_features *features);
 

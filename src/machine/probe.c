@@ -1,0 +1,197 @@
+#include "machine/probe.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "machine/event.h"
+#include "machine/perf_open.h"
+#include "machine/pmu.h"
+
+int probe_open(const struct perf_event_attr *attr, int cpu)
+{
+	int fd = perf_open(attr, cpu >= 0 ? -1 : 0, cpu, -1, 0);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* An event that every process may have, so that a refusal is about the feature. */
+static struct perf_event_attr harmless(void)
+{
+	return (struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE,
+					 .size = sizeof(struct perf_event_attr),
+					 .config = PERF_COUNT_SW_CPU_CLOCK,
+					 .sample_period = 1000000000,
+					 .disabled = 1,
+					 .exclude_kernel = 1,
+					 .exclude_hv = 1 };
+}
+
+static enum fact ask(const struct perf_event_attr *attr)
+{
+	switch (-probe_open(attr, -1)) {
+	case 0:
+		return FACT_YES;
+	case EINVAL:
+	case E2BIG:
+	case EOPNOTSUPP:
+	case ENOENT:
+	case ENODEV:
+		return FACT_NO;
+	default:
+		return FACT_UNKNOWN;
+	}
+}
+
+void perf_features_probe(struct perf_features *features)
+{
+	*features = (struct perf_features){ 0 };
+	struct perf_event_attr attr = harmless();
+	if (ask(&attr) != FACT_YES)
+		return;
+
+	attr.read_format = PERF_FORMAT_LOST;
+	features->format_lost = ask(&attr);
+
+	attr = harmless();
+	attr.inherit = 1;
+	attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP;
+	attr.sample_type = PERF_SAMPLE_READ;
+	features->inherit_read = ask(&attr);
+	attr.sample_type |= PERF_SAMPLE_TID;
+	features->inherit_read_tid = ask(&attr);
+
+	attr = harmless();
+	attr.mmap = attr.mmap2 = attr.build_id = 1;
+	features->build_id = ask(&attr);
+
+	attr = harmless();
+	attr.ksymbol = 1;
+	features->ksymbol = ask(&attr);
+
+	attr = harmless();
+	attr.text_poke = 1;
+	features->text_poke = ask(&attr);
+
+	attr = harmless();
+	attr.cgroup = 1;
+	features->cgroup = ask(&attr);
+
+	attr = harmless();
+	attr.remove_on_exec = 1;
+	features->remove_on_exec = ask(&attr);
+
+	attr = harmless();
+	attr.inherit = attr.inherit_thread = 1;
+	features->inherit_thread = ask(&attr);
+
+	attr = harmless();
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_CPU_CYCLES;
+	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	features->branch_stack = ask(&attr);
+}
+
+/*
+ * A group may open and yet never run: the kernel checks it against all
+ * counters, not against those that the NMI watchdog left. So let it count for a moment.
+ */
+static bool group_runs(int leader)
+{
+	struct {
+		uint64_t count, enabled, running;
+	} now = { 0 };
+	if (ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP))
+		return false;
+	uint64_t end = clock_monotonic_ns() + 200000;
+	while (clock_monotonic_ns() < end)
+		;
+	if (read(leader, &now, sizeof(now)) != sizeof(now))
+		return false;
+	return now.running > 0 && now.running == now.enabled;
+}
+
+/* 0 when the group that begins at `leader` opens for this thread and, where it can be told, runs.
+ */
+static int try_group(const struct event_list *list, size_t leader)
+{
+	int fds[EVENT_GROUP_LIMIT];
+	size_t size = event_list_group_size(list, leader), opened = 0;
+	int status = 0;
+	for (; opened < size; opened++) {
+		struct perf_event_attr attr = list->events[leader + opened].attr;
+		attr.disabled = opened == 0;
+		if (opened == 0)
+			attr.read_format =
+				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+		fds[opened] = perf_open(&attr, 0, -1, opened ? fds[0] : -1, 0);
+		if (fds[opened] < 0) {
+			status = fds[opened];
+			break;
+		}
+	}
+	const struct event *first = &list->events[leader];
+	int before = sched_getcpu();
+	if (!status && !group_runs(fds[0])) {
+		/* Of another core type than the CPU we are on: it need not run here. */
+		int after = sched_getcpu();
+		bool elsewhere = first->has_cpus && before >= 0 && after >= 0 &&
+				 (!cpu_set_has(&first->cpus, (size_t)before) ||
+				  !cpu_set_has(&first->cpus, (size_t)after));
+		if (!elsewhere)
+			status = -EBUSY;
+	}
+	while (opened-- > 0)
+		close(fds[opened]);
+	return status;
+}
+
+static int try_events(struct event_list *list, const struct pmu_list *pmus, const char *text,
+		      struct error *err)
+{
+	size_t before = list->count;
+	int status = event_list_parse(list, pmus, 0, text, err);
+	for (size_t i = before; !status && i < list->count; i++)
+		if (list->events[i].leader == i)
+			status = try_group(list, i);
+	if (status)
+		list->count = before;
+	return status;
+}
+
+int event_list_default(struct event_list *list, const struct pmu_list *pmus, int *why_not_cycles,
+		       struct error *err)
+{
+	static const char *const hardware[] = { "{cycles,instructions,ref-cycles}%s",
+						"{cycles,instructions}%s", "cycles%s" };
+	static const char *const scopes[] = { "", ":u" };
+	char text[64];
+	int status = 0;
+	for (size_t scope = 0; scope < 2; scope++)
+		for (size_t i = 0; i < sizeof(hardware) / sizeof(hardware[0]); i++) {
+			snprintf(text, sizeof(text), hardware[i], scopes[scope]);
+			status = try_events(list, pmus, text, err);
+			*why_not_cycles = status;
+			if (status == 0 || status == -ENOMEM)
+				return status;
+		}
+	for (size_t scope = 0; scope < 2; scope++) {
+		snprintf(text, sizeof(text), "cpu-clock%s", scopes[scope]);
+		status = try_events(list, pmus, text, err);
+		if (status == 0 || status == -ENOMEM)
+			return status;
+	}
+	struct event clock = { .kind = EVENT_SOFTWARE, .pmu = "software" };
+	char cause[256];
+	perf_open_explain(&clock, status, 0, -1, cause, sizeof(cause));
+	return error_set(err, status, "cannot sample even 'cpu-clock': %s", cause);
+}

@@ -11,6 +11,11 @@ void message_set_quiet(void)
 	quiet = true;
 }
 
+bool message_is_quiet(void)
+{
+	return quiet;
+}
+
 static void say(const char *before, const char *format, va_list args)
 {
 	fflush(stdout);

@@ -9,3 +9,4 @@
 extern const struct verb *const verbs[];
 
 extern const struct verb verb_completion;
+extern const struct verb verb_record;

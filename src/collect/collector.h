@@ -24,9 +24,9 @@ enum collect_target {
 };
 
 enum collect_identity { /* what a context keeps beyond comm and cgroup: a set */
-	COLLECT_PER_PROCESS = 1,
-	COLLECT_PER_THREAD = 2,
-	COLLECT_PER_CPU = 4,
+			COLLECT_PER_PROCESS = 1,
+			COLLECT_PER_THREAD = 2,
+			COLLECT_PER_CPU = 4,
 };
 
 enum collect_note_kind { COLLECT_NOTE, COLLECT_WARNING };
@@ -41,14 +41,16 @@ struct collect_options {
 	const char *cgroup; /* path below the cgroup mount, or absolute */
 	const char *cpus;   /* "0-3,8", or NULL */
 	const struct event_list *events;
-	uint64_t period;	/* 0: by frequency */
-	uint64_t frequency_hz;	/* 0: chosen by the budget */
-	bool fixed_period;	/* no randomisation */
-	bool stacks;		/* call chains by frame pointers */
+	uint64_t period;	 /* 0: by frequency */
+	uint64_t frequency_hz;	 /* 0: chosen by the budget */
+	double overhead_percent; /* the budget, of one CPU; 0: 1 % */
+	bool fixed_period;	 /* no randomisation */
+	bool stacks;		 /* call chains by frame pointers */
 	bool user_only, kernel_only;
-	unsigned identity;	/* set of enum collect_identity */
-	bool stash;		/* gather names and code of sampled functions */
-	size_t ring_pages;	/* per CPU, power of two; 0: default */
+	unsigned identity; /* set of enum collect_identity */
+	bool stash;	   /* gather names and code of sampled functions */
+	bool redact;	   /* names of functions and files become hashes, code is left out */
+	size_t ring_pages; /* per CPU, power of two; 0: default */
 	/* Receives one sentence per thing the user should know; may be NULL. */
 	void (*note)(void *context, enum collect_note_kind kind, const char *sentence);
 	void *note_context;
@@ -56,7 +58,8 @@ struct collect_options {
 
 struct collector;
 
-/* Opens everything; nothing is counted yet. One sentence in *err names what was refused and the cure. */
+/* Opens everything; nothing is counted yet. One sentence in *err names what was refused and the
+ * cure. */
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err);
 int collector_start(struct collector *collector, struct error *err);
 
@@ -69,10 +72,13 @@ int collector_poll_fd(const struct collector *collector);
  */
 int collector_drain(struct collector *collector, struct profile **delta, struct error *err);
 
+/* What is drained from here on belongs to the next epoch: its source row starts anew. */
+void collector_next_epoch(struct collector *collector);
+
 /* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. */
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err);
 
 /* Whether anything that could be sampled is left (every asked process has exited: false). */
 bool collector_alive(const struct collector *collector);
 
-void collector_free(struct collector *collector);
+void collector_free(struct collector *collector); /* NULL does nothing */

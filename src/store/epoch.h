@@ -14,7 +14,7 @@ struct profile;
 
 enum epoch_earlier {
 	EPOCH_KEEP_OLD, /* an existing PATH becomes PATH.old when the new one is closed */
-	EPOCH_REFUSE,	/* an existing PATH is an error (-EEXIST): database epochs have fresh names */
+	EPOCH_REFUSE, /* an existing PATH is an error (-EEXIST): database epochs have fresh names */
 };
 
 /*
@@ -24,8 +24,7 @@ enum epoch_earlier {
  * writing it (-EBUSY), or the folder or name can't be used (a FIFO, a folder,
  * read-only, full).
  */
-int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out,
-	       struct error *err);
+int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out, struct error *err);
 
 /*
  * Adds `delta` and makes it durable before it returns. On failure (disk full)
@@ -37,8 +36,12 @@ int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *
 /* All that was merged, for reports while collecting. Owned by the epoch. */
 const struct profile *epoch_profile(const struct epoch *epoch);
 
-/* Writes the closed file, removes the open one, frees the epoch (also on failure: the open file then stays). */
+/* Writes the closed file, removes the open one, frees the epoch (also on failure: the open file
+ * then stays). */
 int epoch_close(struct epoch *epoch, struct error *err);
+
+/* Frees the epoch and removes the open file: nothing was recorded. */
+void epoch_discard(struct epoch *epoch);
 
 /* Frees the epoch and leaves the open file, as a crash would. */
 void epoch_abandon(struct epoch *epoch);

@@ -1,0 +1,103 @@
+#include "cli/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int release_fd,
+				int failure_fd)
+{
+	char byte;
+	ssize_t got;
+	do {
+		got = read(release_fd, &byte, 1);
+	} while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(125); /* our parent went away or gave up */
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	execvp(argv[0], argv);
+	int code = errno;
+	if (write(failure_fd, &code, sizeof(code)) != sizeof(code))
+		_exit(125);
+	_exit(command_exec_failure_status(-code));
+}
+
+int command_start(char *const argv[], const void *mask, struct command *command)
+{
+	int release[2], failure[2];
+	if (pipe2(release, O_CLOEXEC) < 0)
+		return -errno;
+	if (pipe2(failure, O_CLOEXEC) < 0) {
+		int code = -errno;
+		close(release[0]);
+		close(release[1]);
+		return code;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(release[1]);
+		run_child(argv, mask, release[0], failure[1]);
+	}
+	int code = pid < 0 ? -errno : 0;
+	close(release[0]);
+	close(failure[1]);
+	if (code < 0) {
+		close(release[1]);
+		close(failure[0]);
+		return code;
+	}
+	*command =
+		(struct command){ .pid = pid, .release_fd = release[1], .failure_fd = failure[0] };
+	return 0;
+}
+
+int command_release(struct command *command)
+{
+	int code = 0;
+	ssize_t done;
+	if (write(command->release_fd, "", 1) != 1)
+		return -errno;
+	close(command->release_fd);
+	command->release_fd = -1;
+	do {
+		done = read(command->failure_fd, &code, sizeof(code));
+	} while (done < 0 && errno == EINTR);
+	close(command->failure_fd);
+	command->failure_fd = -1;
+	return done == sizeof(code) ? -code : 0;
+}
+
+bool command_reap(struct command *command)
+{
+	if (command->pid && !command->ended)
+		command->ended =
+			waitpid(command->pid, &command->wait_status, WNOHANG) == command->pid;
+	return command->ended;
+}
+
+void command_dispose(struct command *command)
+{
+	if (!command->pid)
+		return;
+	close_fd(&command->release_fd); /* an unreleased child reads the end of file and exits */
+	close_fd(&command->failure_fd);
+	if (command->release_fd >= 0 && !command->ended)
+		waitpid(command->pid, &command->wait_status, 0);
+	command->pid = 0;
+}
+
+int command_exit_status(const struct command *command)
+{
+	return WIFSIGNALED(command->wait_status) ? 128 + WTERMSIG(command->wait_status)
+						 : WEXITSTATUS(command->wait_status);
+}
+
+int command_exec_failure_status(int code)
+{
+	return code == -ENOENT ? 127 : 126;
+}

@@ -1,0 +1,510 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "collect/collector.h"
+#include "machine/event.h"
+#include "machine/machine_root.h"
+#include "machine/pmu.h"
+#include "profile/bill.h"
+#include "profile/profile.h"
+#include "store/epoch.h"
+
+#define MERGE_INTERVAL_NS 1000000000u
+#define MAX_TASKS	  1024
+
+/* What the user asked for; filled once by options_parse(). */
+static struct {
+	bool all_cpus, user_only, kernel_only, stacks, no_random, no_stash, redact;
+	bool per_process, per_thread, per_cpu;
+	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
+	struct option_list pids, tids, events;
+	const char *cpus, *cgroup, *output;
+	uint64_t period, frequency_hz, duration_ns, delay_ns, epoch_ns, merge_ns, ring_pages;
+	double overhead_percent;
+} asked = { .output = "culprit.prof", .merge_ns = MERGE_INTERVAL_NS };
+
+static const struct option options[] = {
+	{ "what to watch", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+	{ "all-cpus", 'a', OPTION_FLAG, NULL, "everything on this machine", &asked.all_cpus, NULL },
+	{ "pid", 'p', OPTION_LIST, "PID", "running processes (PID,PID...)", &asked.pids, NULL },
+	{ "tid", 't', OPTION_LIST, "TID", "single threads (TID,TID...)", &asked.tids, NULL },
+	{ "cpu", 'C', OPTION_TEXT, "CPUS",
+	  "only these CPUs, as 0-3,8; alone: all that runs on them", &asked.cpus, NULL },
+	{ "cgroup", 0, OPTION_TEXT, "PATH", "only tasks in this control group", &asked.cgroup,
+	  NULL },
+	{ "user", 'u', OPTION_FLAG, NULL, "user code only", &asked.user_only, NULL },
+	{ "kernel", 'k', OPTION_FLAG, NULL, "kernel code only", &asked.kernel_only, NULL },
+	{ "what to count", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+	{ "event", 'e', OPTION_LIST, "EVENT", "event or {group}, as 'culprit events' lists them",
+	  &asked.events, NULL },
+	{ "frequency", 'F', OPTION_U64, "HZ", "samples a second and CPU, about",
+	  &asked.frequency_hz, &asked.has_frequency },
+	{ "count", 'c', OPTION_U64, "N", "a sample every N events, exactly", &asked.period,
+	  &asked.has_period },
+	{ "overhead", 0, OPTION_DOUBLE, "PERCENT",
+	  "the rate that this much of a CPU buys (default 1)", &asked.overhead_percent,
+	  &asked.has_overhead },
+	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
+	{ "call-graph", 'g', OPTION_FLAG, NULL, "stacks, by frame pointers", &asked.stacks, NULL },
+	{ "what to keep", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+	{ "output", 'o', OPTION_TEXT, "FILE", "the profile (default culprit.prof)", &asked.output,
+	  NULL },
+	{ "per-process", 0, OPTION_FLAG, NULL, "keep process ids apart", &asked.per_process, NULL },
+	{ "per-thread", 0, OPTION_FLAG, NULL, "keep threads apart", &asked.per_thread, NULL },
+	{ "per-cpu", 0, OPTION_FLAG, NULL, "keep CPUs apart", &asked.per_cpu, NULL },
+	{ "no-stash", 0, OPTION_FLAG, NULL, "leave out names and code of what was sampled",
+	  &asked.no_stash, NULL },
+	{ "redact", 0, OPTION_FLAG, NULL, "hash the names of functions and files", &asked.redact,
+	  NULL },
+	{ "when", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+	{ "duration", 0, OPTION_NS, "TIME", "end after this time, as 30s", &asked.duration_ns,
+	  &asked.has_duration },
+	{ "delay", 'D', OPTION_NS, "TIME", "start sampling after this time", &asked.delay_ns,
+	  NULL },
+	{ "epoch", 0, OPTION_NS, "TIME", "a file each TIME; --output names a database",
+	  &asked.epoch_ns, &asked.has_epoch },
+	{ "merge-interval", 0, OPTION_NS, "TIME", "how much a crash may lose (default 1s)",
+	  &asked.merge_ns, NULL },
+	{ "mmap-pages", 'm', OPTION_U64, "PAGES", "ring memory per CPU, a power of two",
+	  &asked.ring_pages, NULL },
+	{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+};
+
+static const struct option *record_options(void)
+{
+	return options;
+}
+
+/* "12,13" in any number of options. */
+static int parse_tasks(const struct option_list *list, const char *what, pid_t *tasks,
+		       size_t *count)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		CLEANUP(free_pointer) char *text = strdup(list->items[i]);
+		char *rest = text;
+		for (char *item; text && (item = strsep(&rest, ","));) {
+			uint64_t value;
+			if (!number_parse_u64(item, &value) || value == 0 || value > INT32_MAX)
+				return options_misuse(&verb_record, "%s '%s' is no process number",
+						      what, item);
+			if (*count == MAX_TASKS)
+				return options_misuse(&verb_record, "more than %d of %s", MAX_TASKS,
+						      what);
+			tasks[(*count)++] = (pid_t)value;
+		}
+	}
+	return -1;
+}
+
+/* Which option rules which out; -1 when all is well. */
+static int check_conflicts(bool command)
+{
+	bool tasks = asked.pids.count || asked.tids.count;
+	if (asked.user_only && asked.kernel_only)
+		return options_misuse(&verb_record, "--user and --kernel exclude each other");
+	if (asked.has_period && asked.has_frequency)
+		return options_misuse(&verb_record, "--count and --frequency exclude each other");
+	if (asked.has_overhead && (asked.has_period || asked.has_frequency))
+		return options_misuse(&verb_record, "--overhead chooses the rate, --%s sets it",
+				      asked.has_period ? "count" : "frequency");
+	if (asked.has_period && asked.period == 0)
+		return options_misuse(&verb_record, "--count needs at least 1");
+	if (asked.has_frequency && asked.frequency_hz == 0)
+		return options_misuse(&verb_record, "--frequency needs at least 1");
+	if (asked.has_overhead && !(asked.overhead_percent > 0 && asked.overhead_percent <= 50))
+		return options_misuse(&verb_record,
+				      "--overhead needs a percentage above 0, at most 50");
+	if (asked.all_cpus && tasks)
+		return options_misuse(&verb_record, "--all-cpus and --%s exclude each other",
+				      asked.pids.count ? "pid" : "tid");
+	if (asked.cgroup && tasks)
+		return options_misuse(&verb_record, "--cgroup and --%s exclude each other",
+				      asked.pids.count ? "pid" : "tid");
+	if (asked.merge_ns < 1000000)
+		return options_misuse(&verb_record, "--merge-interval needs at least 1ms");
+	if (!command && !tasks && !asked.all_cpus && !asked.cpus && !asked.cgroup)
+		return options_misuse(&verb_record, "nothing to record: give a command, --pid or "
+						    "--all-cpus");
+	return -1;
+}
+
+static void note(void *context, enum collect_note_kind kind, const char *sentence)
+{
+	(void)context;
+	if (kind == COLLECT_WARNING)
+		message_warning("%s", sentence);
+	else
+		message_note("%s", sentence);
+}
+
+/* One recording while it runs. */
+struct recording {
+	struct collector *collector;
+	struct epoch *epoch;
+	struct command command;
+	int signals;		   /* signalfd: INT, TERM, HUP, CHLD */
+	int stop_signals;	   /* how often we were asked to end */
+	uint64_t begin_ns, end_ns; /* end 0: open */
+	bool storing_failed;
+};
+
+static int read_events(struct event_list *events)
+{
+	CLEANUP(machine_root_close) struct machine_root root = { .fd = -1 };
+	struct pmu_list pmus = { 0 };
+	struct error err = { 0 };
+	int ret = machine_root_open("/", &root, &err);
+	if (ret == 0)
+		ret = pmu_list_read(&root, &pmus, &err);
+	for (size_t i = 0; ret == 0 && i < asked.events.count; i++)
+		ret = event_list_parse(events, &pmus, EVENT_LIBPFM, asked.events.items[i], &err);
+	if (ret == 0 && asked.events.count == 0) {
+		int why_not_cycles;
+		ret = event_list_default(events, &pmus, &why_not_cycles, &err);
+		if (ret == 0 && why_not_cycles == -ENOENT)
+			message_note(
+				"no hardware counters here (no PMU): sampling cpu-clock, which is "
+				"time, not cycles");
+	}
+	pmu_list_release(&pmus);
+	if (ret == 0)
+		return -1;
+	message_error("%s", err.text);
+	return ret == -EINVAL || ret == -ENOENT ? 2 : 1;
+}
+
+static uint64_t total_of(const struct profile *profile, const char *prefix)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	size_t length = strlen(prefix);
+	uint64_t sum = 0;
+	for (size_t row = 0; row < bill->count; row++) {
+		const uint64_t *keys = table_keys(bill, row);
+		struct span item = profile_bytes(profile, keys[BILL_ITEM]);
+		if (keys[BILL_EVENT] && item.size >= length &&
+		    memcmp(item.data, prefix, length) == 0)
+			sum += table_values(bill, row)[0];
+	}
+	return sum;
+}
+
+static void show_progress(const struct recording *recording)
+{
+	if (message_is_quiet() || !isatty(STDERR_FILENO))
+		return;
+	const struct profile *profile = epoch_profile(recording->epoch);
+	double seconds = (double)(clock_monotonic_ns() - recording->begin_ns) / 1e9;
+	fprintf(stderr, "\rculprit: %.0f s, %" PRIu64 " samples, %zu places \033[K", seconds,
+		total_of(profile, BILL_STORED), profile_table(profile, PROFILE_FLAT)->count);
+}
+
+static void clear_progress(void)
+{
+	if (!message_is_quiet() && isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+}
+
+/* A merge that fails is said once; the next one tries again with all that is missing. */
+static void merge(struct recording *recording, const struct profile *delta)
+{
+	struct error err;
+	if (epoch_merge(recording->epoch, delta, &err) == 0) {
+		recording->storing_failed = false;
+		return;
+	}
+	if (!recording->storing_failed) {
+		clear_progress();
+		message_warning("%s; will try again", err.text);
+	}
+	recording->storing_failed = true;
+}
+
+static int drain(struct recording *recording)
+{
+	CLEANUP(profile_freep) struct profile *delta = NULL;
+	struct error err;
+	if (collector_drain(recording->collector, &delta, &err) < 0) {
+		clear_progress();
+		message_error("%s", err.text);
+		return 1;
+	}
+	merge(recording, delta);
+	show_progress(recording);
+	return -1;
+}
+
+/* Ends at once when nobody else is asked to end, else passes the wish on and waits; the second time
+ * at once. */
+static void take_signals(struct recording *recording)
+{
+	struct signalfd_siginfo info;
+	while (read(recording->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		recording->stop_signals++;
+		/* A terminal sends SIGINT to the command too; one that comes from kill(1) it does
+		 * not get. */
+		bool from_terminal = info.ssi_code == SI_KERNEL;
+		if (recording->command.pid && !recording->command.ended && !from_terminal)
+			kill(recording->command.pid, (int)info.ssi_signo);
+	}
+}
+
+static bool goes_on(struct recording *recording)
+{
+	bool commanded = recording->command.pid;
+	if (commanded && command_reap(&recording->command))
+		return false;
+	if (recording->stop_signals > (commanded ? 1 : 0))
+		return false;
+	if (recording->end_ns && clock_monotonic_ns() >= recording->end_ns)
+		return false;
+	return commanded || collector_alive(recording->collector);
+}
+
+static int wait_until(struct recording *recording, uint64_t until_ns)
+{
+	uint64_t now = clock_monotonic_ns();
+	if (recording->end_ns && recording->end_ns < until_ns)
+		until_ns = recording->end_ns;
+	int timeout_ms = until_ns > now ? (int)((until_ns - now + 999999) / 1000000) : 0;
+	struct pollfd fds[] = { { recording->signals, POLLIN, 0 },
+				{ collector_poll_fd(recording->collector), POLLIN, 0 } };
+	int ready = poll(fds, 2, timeout_ms);
+	if (ready < 0 && errno != EINTR)
+		return -errno;
+	take_signals(recording);
+	return ready > 0 && (fds[1].revents & POLLIN);
+}
+
+static int run_loop(struct recording *recording)
+{
+	uint64_t next_ns = clock_monotonic_ns() + asked.merge_ns;
+	while (goes_on(recording)) {
+		int due = wait_until(recording, next_ns);
+		if (due < 0) {
+			message_error("cannot wait for samples: %s", strerror(-due));
+			return 1;
+		}
+		if (!due && clock_monotonic_ns() < next_ns)
+			continue;
+		int status = drain(recording);
+		if (status >= 0)
+			return status;
+		next_ns = clock_monotonic_ns() + asked.merge_ns;
+	}
+	return -1;
+}
+
+static int begin(struct recording *recording, char *const argv[])
+{
+	struct error err;
+	if (asked.delay_ns == 0 && collector_start(recording->collector, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	if (recording->command.pid) {
+		int ret = command_release(&recording->command);
+		if (ret < 0) {
+			message_error("cannot run '%s': %s", argv[0], strerror(-ret));
+			return command_exec_failure_status(ret);
+		}
+	}
+	if (asked.delay_ns) {
+		uint64_t start_ns = clock_monotonic_ns() + asked.delay_ns;
+		while (clock_monotonic_ns() < start_ns && goes_on(recording))
+			if (wait_until(recording, start_ns) < 0)
+				break;
+		if (collector_start(recording->collector, &err) < 0) {
+			message_error("%s", err.text);
+			return 1;
+		}
+	}
+	recording->begin_ns = clock_monotonic_ns();
+	if (asked.has_duration)
+		recording->end_ns = recording->begin_ns + asked.duration_ns;
+	return -1;
+}
+
+static void summarise(const struct recording *recording, uint64_t samples, uint64_t lost)
+{
+	struct stat written = { 0 };
+	const char *output = asked.output;
+	double seconds = (double)(clock_monotonic_ns() - recording->begin_ns) / 1e9;
+	bool known = stat(output, &written) == 0 && S_ISREG(written.st_mode);
+	if (samples == 0)
+		message_warning("no samples: what was watched did not run, or not long enough");
+	if (known)
+		message_note("%" PRIu64 " samples in %.1f s, %" PRIu64
+			     " lost; '%s' has %.1f kB; next: "
+			     "culprit report%s%s",
+			     samples, seconds, lost, output, (double)written.st_size / 1000,
+			     strcmp(output, "culprit.prof") ? " " : "",
+			     strcmp(output, "culprit.prof") ? output : "");
+	else
+		message_note("%" PRIu64 " samples in %.1f s, %" PRIu64
+			     " lost; next: culprit report %s",
+			     samples, seconds, lost, output);
+}
+
+static int finish(struct recording *recording)
+{
+	CLEANUP(profile_freep) struct profile *delta = NULL;
+	struct error err;
+	int status = -1;
+	if (collector_finish(recording->collector, &delta, &err) < 0) {
+		clear_progress();
+		message_error("%s", err.text);
+		status = 1;
+	} else {
+		merge(recording, delta);
+	}
+	uint64_t samples = total_of(epoch_profile(recording->epoch), BILL_STORED);
+	uint64_t lost = total_of(epoch_profile(recording->epoch), "lost_ring") +
+			total_of(epoch_profile(recording->epoch), "lost_table") +
+			total_of(epoch_profile(recording->epoch), "lost_damaged");
+	clear_progress();
+	struct epoch *epoch = recording->epoch;
+	recording->epoch = NULL; /* closing frees it, however it ends */
+	if (epoch_close(epoch, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	if (status < 0)
+		summarise(recording, samples, lost);
+	return status;
+}
+
+static unsigned identity_asked(void)
+{
+	return (asked.per_process ? COLLECT_PER_PROCESS : 0u) |
+	       (asked.per_thread ? COLLECT_PER_THREAD : 0u) |
+	       (asked.per_cpu ? COLLECT_PER_CPU : 0u);
+}
+
+/* -1 to go on, else the exit status. */
+static int open_recording(struct recording *recording, const struct event_list *events,
+			  const pid_t *pids, size_t pid_count, const pid_t *tids, size_t tid_count)
+{
+	struct collect_options collect = {
+		.pids = pids,
+		.pid_count = pid_count,
+		.tids = tids,
+		.tid_count = tid_count,
+		.command_pid = recording->command.pid,
+		.cgroup = asked.cgroup,
+		.cpus = asked.cpus,
+		.events = events,
+		.period = asked.period,
+		.frequency_hz = asked.frequency_hz,
+		.overhead_percent = asked.overhead_percent,
+		.fixed_period = asked.has_period || asked.no_random,
+		.stacks = asked.stacks,
+		.user_only = asked.user_only,
+		.kernel_only = asked.kernel_only,
+		.identity = identity_asked(),
+		.stash = !asked.no_stash,
+		.redact = asked.redact,
+		.ring_pages = asked.ring_pages,
+		.note = note,
+	};
+	collect.target = asked.cgroup			? COLLECT_CGROUP
+			 : pid_count || tid_count	? COLLECT_TASKS
+			 : asked.all_cpus || asked.cpus ? COLLECT_SYSTEM
+							: COLLECT_COMMAND;
+	struct error err;
+	if (epoch_open(asked.output, EPOCH_KEEP_OLD, &recording->epoch, &err) < 0 ||
+	    collector_new(&collect, &recording->collector, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	return -1;
+}
+
+static int record(struct recording *recording, char *const argv[])
+{
+	int status = begin(recording, argv);
+	if (status >= 0)
+		return status;
+	status = run_loop(recording);
+	int finished = finish(recording);
+	if (status < 0)
+		status = finished;
+	if (!recording->command.pid)
+		return status < 0 ? 0 : status;
+	/* The command may still run when we were told twice to end, or to end by --duration. */
+	bool ended = command_reap(&recording->command);
+	return status >= 0 ? status : ended ? command_exit_status(&recording->command) : 0;
+}
+
+static int run_record(int argc, char **argv)
+{
+	int count;
+	int status = options_parse(&verb_record, argc, argv, OPTIONS_BEFORE_ARGUMENTS, &count);
+	if (status < 0)
+		status = check_conflicts(count > 0);
+	static pid_t pids[MAX_TASKS], tids[MAX_TASKS];
+	size_t pid_count = 0, tid_count = 0;
+	if (status < 0)
+		status = parse_tasks(&asked.pids, "--pid", pids, &pid_count);
+	if (status < 0)
+		status = parse_tasks(&asked.tids, "--tid", tids, &tid_count);
+	if (status >= 0)
+		return status;
+
+	sigset_t ours, before;
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	signal(SIGPIPE, SIG_IGN);
+
+	argv[count + 1] = NULL; /* options_parse() moved the command to the front */
+	CLEANUP(event_list_release) struct event_list events = { 0 };
+	struct recording recording = { .signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK) };
+	status = read_events(&events);
+	if (status < 0 && count > 0) {
+		int ret = command_start(argv + 1, &before, &recording.command);
+		if (ret < 0) {
+			message_error("cannot start a process: %s", strerror(-ret));
+			status = 1;
+		}
+	}
+	if (status < 0)
+		status = open_recording(&recording, &events, pids, pid_count, tids, tid_count);
+	if (status < 0)
+		status = record(&recording, argv + 1);
+	collector_free(recording.collector);
+	if (recording.epoch)
+		epoch_discard(recording.epoch);
+	command_dispose(&recording.command);
+	close(recording.signals);
+	return status;
+}
+
+const struct verb verb_record = {
+	.name = "record",
+	.run = run_record,
+	.summary = "sample a command, processes or the whole machine",
+	.usage = "[OPTIONS] [--] [COMMAND [ARGUMENTS...]]",
+	.options = record_options,
+};

@@ -1,0 +1,106 @@
+/*
+ * cells - prints the flat cells of a profile for scripts to compare with other
+ * tools, one a line, tab-separated:
+ *
+ *	cell EVENT KIND IMAGE VADDR SAMPLES ESTIMATE FIRST LAST NAME
+ *	bill EVENT CPU ITEM AMOUNT
+ *
+ * IMAGE is the build-id in hexadecimal, else the name, else the first path;
+ * FIRST and LAST are the function's extent, or "-".
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/resolve.h"
+#include "base/error.h"
+#include "profile/profile.h"
+#include "store/profile_file.h"
+
+static void print_text(struct span text)
+{
+	printf("%.*s", (int)text.size, text.data ? (const char *)text.data : "");
+}
+
+static void print_image(const struct profile *profile, uint64_t id)
+{
+	static const char *const kinds[] = { "none",	"file", "kernel", "module", "vdso", "bpf",
+					     "jit",	"unknown", "name" };
+	if (!id) {
+		printf("none\t");
+		return;
+	}
+	struct profile_image image = profile_image(profile, id);
+	struct span key = image.build_id.size ? image.build_id : image.hash;
+	printf("%s\t", image.kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[image.kind] : "other");
+	for (size_t i = 0; i < key.size; i++)
+		printf("%02x", ((const uint8_t *)key.data)[i]);
+	if (!key.size)
+		print_text(image.name);
+}
+
+static void print_cells(const struct profile *profile, struct resolver *resolver)
+{
+	const struct table *flat = profile_table(profile, PROFILE_FLAT);
+	for (size_t row = 0; row < flat->count; row++) {
+		const uint64_t *keys = table_keys(flat, row);
+		struct cell cell = cell_of_values(table_values(flat, row));
+		printf("cell\t");
+		print_text(profile_event(profile, keys[FLAT_EVENT]).name);
+		printf("\t");
+		print_image(profile, keys[FLAT_IMAGE]);
+		printf("\t%#" PRIx64 "\t%" PRIu64 "\t%" PRIu64 "\t", keys[FLAT_VADDR], cell.samples,
+		       cell.estimate);
+		struct profile_frame frame = { FRAME_IP, (uint32_t)keys[FLAT_IMAGE],
+					       keys[FLAT_VADDR], (uint32_t)keys[FLAT_NAME] };
+		const struct place *place = resolver_place(resolver, &frame);
+		if (place && place->procedure->extent_known)
+			printf("%#" PRIx64 "\t%#" PRIx64, place->procedure->first,
+			       place->procedure->last);
+		else
+			printf("-\t-");
+		printf("\t%s\n", place ? place->procedure->name : "-");
+	}
+}
+
+static void print_bill(const struct profile *profile)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	for (size_t row = 0; row < bill->count; row++) {
+		const uint64_t *keys = table_keys(bill, row);
+		printf("bill\t");
+		if (keys[BILL_EVENT])
+			print_text(profile_event(profile, keys[BILL_EVENT]).name);
+		else
+			printf("-");
+		if (keys[BILL_CPU])
+			printf("\t%" PRIu64 "\t", keys[BILL_CPU] - 1);
+		else
+			printf("\t-\t");
+		print_text(profile_bytes(profile, keys[BILL_ITEM]));
+		printf("\t%" PRIu64 "\n", table_values(bill, row)[0]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct profile *profile = NULL;
+	struct resolver *resolver = NULL;
+	struct error err;
+	if (argc != 2) {
+		fprintf(stderr, "usage: cells PROFILE\n");
+		return 2;
+	}
+	const struct resolver_options options = { 0 };
+	if (profile_file_read(argv[1], &profile, NULL, &err) < 0 ||
+	    resolver_new(profile, &options, &resolver, &err) < 0) {
+		fprintf(stderr, "cells: %s\n", err.text);
+		profile_free(profile);
+		return 1;
+	}
+	print_cells(profile, resolver);
+	print_bill(profile);
+	resolver_free(resolver);
+	profile_free(profile);
+	return 0;
+}

@@ -22,6 +22,7 @@
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "machine/pmu.h"
+#include "machine/probe.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
 #include "store/epoch.h"

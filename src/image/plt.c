@@ -259,6 +259,11 @@ int plt_read(const struct elf_file *file, struct plt *plt)
 	}
 	if (plt->count)
 		qsort(plt->stubs, plt->count, sizeof(*plt->stubs), compare_stubs);
+	size_t kept = 0;
+	for (size_t i = 0; i < plt->count; i++)
+		if (kept == 0 || plt->stubs[kept - 1].start != plt->stubs[i].start)
+			plt->stubs[kept++] = plt->stubs[i];
+	plt->count = kept;
 	/* A stub ends where the next begins, at the latest. */
 	for (size_t i = 0; i + 1 < plt->count; i++)
 		if (plt->stubs[i + 1].start - plt->stubs[i].start < plt->stubs[i].size_bytes)

@@ -7,7 +7,9 @@
  * one message "could not be read: cause", never the recording.
  *
  * Make it early, while the process is small and has no threads: helpers are
- * forks. One thread at a time. A call costs 20 to 40 us plus the work.
+ * forks, and children that wait() for any child would see. They ignore the
+ * terminal's signals and end with the reader. One thread at a time. A call costs
+ * 20 to 40 us plus the work.
  *
  * Failures are about one file; the reader stays usable. -ETIMEDOUT: the
  * deadline; -EIO: the helper died; other codes are the cause itself.
@@ -29,7 +31,7 @@ struct error;
 struct reader;
 
 struct reader_options {
-	uint32_t open_timeout_ms;     /* 0: 1000; also for identities */
+	uint32_t open_timeout_ms;     /* 0: 2000; also for identities */
 	uint32_t gather_timeout_ms;   /* 0: 20000 */
 	uint64_t max_file_bytes;      /* 0: 8 GiB */
 };

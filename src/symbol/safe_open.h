@@ -26,17 +26,23 @@ struct safe_file {
 	uint32_t owner;
 };
 
+enum safe_link {
+	LINK_REFUSE, /* a symbolic link as the last part of the path: -ELOOP */
+	LINK_FOLLOW, /* it is followed, within the process's root */
+};
+
 struct safe_limits {
 	uint64_t size_bytes; /* larger files are refused with -EFBIG */
 	enum safe_owner owner;
+	enum safe_link link;
 };
 
 /*
  * Opens the absolute `path` as process `pid` sees it; pid 0: as we do. Returns 0
  * and a file whose fd the caller closes; -ENOENT, -EACCES, -ELOOP and the like;
  * -ENOTSUP for what is no regular file; -EFBIG; -EPERM for a wrong owner;
- * -ENOSYS where the kernel has no openat2 (before 5.6) or forbids it: such a
- * path is then not opened at all, for there is no safe way.
+ * -ENOSYS where the kernel has no openat2 (before 5.6) or forbids it and the
+ * process has a root or mounts of its own: there is then no safe way.
  */
 int safe_open_path(pid_t pid, const char *path, const struct safe_limits *limits,
 		   struct safe_file *file, struct error *err);

@@ -1,0 +1,236 @@
+#include "symbol/gather.h"
+
+#include <errno.h>
+#include <lzma.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "image/elf_file.h"
+#include "image/identity.h"
+#include "symbol/line_index.h"
+#include "symbol/reader.h"
+#include "symbol/record.h"
+#include "symbol/symbol_table.h"
+
+/* A file's bytes, mapped. */
+struct mapping {
+	void *bytes;
+	size_t size_bytes;
+};
+
+static int map_file(int fd, struct mapping *mapping, struct error *err)
+{
+	struct stat info;
+	*mapping = (struct mapping){ 0 };
+	if (fstat(fd, &info) != 0)
+		return error_set(err, -errno, "cannot examine the file: %s", strerror(errno));
+	if (info.st_size == 0)
+		return error_set(err, -ENOEXEC, "the file is empty");
+	void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return error_set(err, -errno, "cannot map the file: %s", strerror(errno));
+	*mapping = (struct mapping){ bytes, (size_t)info.st_size };
+	return 0;
+}
+
+static void unmap(struct mapping *mapping)
+{
+	if (mapping->bytes)
+		munmap(mapping->bytes, mapping->size_bytes);
+}
+
+int gather_identity(int fd, struct identity *identity, struct error *err)
+{
+	CLEANUP(unmap) struct mapping mapping;
+	struct elf_file file;
+	int ret = map_file(fd, &mapping, err);
+	if (ret == 0)
+		ret = elf_file_parse(mapping.bytes, mapping.size_bytes, &file, err);
+	if (ret < 0)
+		return ret;
+	identity_of_file(&file, identity);
+	elf_file_release(&file);
+	return 0;
+}
+
+/* Is the debug file the one that was split off this executable? */
+static bool debug_matches(const struct elf_file *file, const struct elf_file *debug)
+{
+	struct identity mine, other;
+	identity_of_file(file, &mine);
+	identity_of_file(debug, &other);
+	if (mine.machine != other.machine || mine.wide != other.wide)
+		return false;
+	if (mine.build_id_bytes)
+		return mine.build_id_bytes == other.build_id_bytes &&
+		       memcmp(mine.build_id, other.build_id, mine.build_id_bytes) == 0;
+	/* .gnu_debuglink's sum is the usual CRC-32 over the whole debug file. */
+	return mine.debug_link[0] &&
+	       mine.link_crc == lzma_crc32(debug->bytes, debug->size_bytes, 0);
+}
+
+struct gathering {
+	const struct elf_file *file;
+	const struct symbol_table *table;
+	bool *chosen; /* by position in the table */
+	struct record_set *out;
+	struct buffer content;
+};
+
+static void choose(const struct gathering *gathering, const struct symbol *symbol)
+{
+	const struct symbol_table *table = gathering->table;
+	gathering->chosen[symbol - table->list] = true;
+	/* A function and its cold parts are read together: branches go from one into the other. */
+	uint64_t parent = symbol->flags & FUNCTION_COLD ? symbol->parent : symbol->start;
+	const struct symbol *whole = symbol_table_find(table, parent);
+	if (whole && whole->start == parent)
+		gathering->chosen[whole - table->list] = true;
+	for (size_t i = symbol_table_cold(table, parent);
+	     i < table->cold_count && table->list[table->cold[i]].parent == parent; i++)
+		gathering->chosen[table->cold[i]] = true;
+}
+
+static int add_content(struct gathering *gathering, enum record_kind kind, uint64_t first,
+		       uint64_t last)
+{
+	if (buffer_failed(&gathering->content))
+		return -ENOMEM;
+	int ret = record_set_add(
+		gathering->out, kind, first, last,
+		(struct span){ gathering->content.data, gathering->content.size });
+	gathering->content.size = 0;
+	return ret;
+}
+
+static int add_function(struct gathering *gathering, const struct symbol *symbol, unsigned int what)
+{
+	uint64_t last = symbol->start + (symbol->size_bytes - 1);
+	int ret = 0;
+	if (what & GATHER_FUNCTIONS) {
+		struct function_record function = { symbol->flags, symbol->parent, symbol->name };
+		record_put_function(&gathering->content, symbol->start, &function);
+		ret = add_content(gathering, RECORD_FUNCTION, symbol->start, last);
+	}
+	if (ret == 0 && (what & GATHER_CODE)) {
+		struct span code =
+			elf_file_code(gathering->file, symbol->start, symbol->size_bytes);
+		if (code.size == 0 || code.size >= RECORD_MAX_BYTES)
+			return 0; /* no bytes in the file, or an extent that no compiler made */
+		record_put_code(&gathering->content, code);
+		ret = add_content(gathering, RECORD_CODE, symbol->start,
+				  symbol->start + (code.size - 1));
+	}
+	return ret;
+}
+
+static int count_lines(const struct line_extent *extents, size_t extent_count,
+		       const uint64_t *vaddrs, size_t count, struct gather_counts *counts)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < count; i++) {
+		while (at < extent_count && extents[at].last < vaddrs[i])
+			at++;
+		if (at < extent_count && extents[at].first <= vaddrs[i] && extents[at].rows)
+			counts->lines++;
+	}
+	return 0;
+}
+
+static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs, size_t count,
+		     struct gather_counts *counts)
+{
+	const struct symbol_table *table = gathering->table;
+	CLEANUP(free_pointer) struct line_extent *extents =
+		calloc(table->count ? table->count : 1, sizeof(*extents));
+	if (!extents)
+		return -ENOMEM;
+	size_t extent_count = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		const struct symbol *symbol = &table->list[i];
+		/* One within the last is covered by the last one's lines; stubs have none. */
+		if (!gathering->chosen[i] || (symbol->flags & FUNCTION_PLT) ||
+		    (extent_count && symbol->start <= extents[extent_count - 1].last))
+			continue;
+		extents[extent_count++] = (struct line_extent){
+			symbol->start, symbol->start + (symbol->size_bytes - 1), 0
+		};
+	}
+	int ret = line_index_records(fd, extents, extent_count, gathering->out);
+	if (ret == 0)
+		count_lines(extents, extent_count, vaddrs, count, counts);
+	return ret;
+}
+
+static int gather_from(const struct elf_file *file, const struct elf_file *debug, int lines_fd,
+		       const uint64_t *vaddrs, size_t count, unsigned int what,
+		       struct record_set *out, struct gather_counts *counts)
+{
+	struct symbol_table table;
+	int ret = symbol_table_build(file, debug, &table);
+	if (ret < 0)
+		return ret;
+	struct gathering gathering = { file, &table, NULL, out, { 0 } };
+	gathering.chosen = calloc(table.count ? table.count : 1, sizeof(bool));
+	ret = gathering.chosen ? 0 : -ENOMEM;
+	counts->functions = table.count;
+	for (size_t i = 0; ret == 0 && i < count; i++) {
+		const struct symbol *symbol = symbol_table_find(&table, vaddrs[i]);
+		if (!symbol)
+			continue;
+		counts->found++;
+		counts->named += symbol->name.size > 0;
+		choose(&gathering, symbol);
+	}
+	for (size_t i = 0; ret == 0 && i < table.count; i++)
+		if (gathering.chosen[i])
+			ret = add_function(&gathering, &table.list[i], what);
+	if (ret == 0 && (what & GATHER_LINES) && lines_fd >= 0)
+		ret = add_lines(&gathering, lines_fd, vaddrs, count, counts);
+	record_set_sort(out);
+	buffer_release(&gathering.content);
+	free(gathering.chosen);
+	symbol_table_release(&table);
+	return ret;
+}
+
+static bool has_lines(const struct elf_file *file)
+{
+	return elf_file_section_bytes(file, elf_file_section(file, ".debug_info")).size > 0 ||
+	       elf_file_section_bytes(file, elf_file_section(file, ".zdebug_info")).size > 0;
+}
+
+int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, unsigned int what,
+		   struct record_set *out, struct gather_counts *counts, struct error *err)
+{
+	CLEANUP(unmap) struct mapping mapping = { 0 };
+	CLEANUP(unmap) struct mapping debug_mapping = { 0 };
+	CLEANUP(elf_file_release) struct elf_file file = { 0 };
+	CLEANUP(elf_file_release) struct elf_file debug = { 0 };
+	*counts = (struct gather_counts){ 0 };
+	int ret = map_file(fd, &mapping, err);
+	if (ret == 0)
+		ret = elf_file_parse(mapping.bytes, mapping.size_bytes, &file, err);
+	if (ret < 0)
+		return ret;
+	bool use_debug = false;
+	if (debug_fd >= 0) {
+		/* A debug file that cannot be read is like none, but said. */
+		ret = map_file(debug_fd, &debug_mapping, NULL);
+		if (ret == 0)
+			ret = elf_file_parse(debug_mapping.bytes, debug_mapping.size_bytes, &debug,
+					     NULL);
+		use_debug = ret == 0 && debug_matches(&file, &debug);
+		counts->debug_refused = !use_debug;
+	}
+	int lines_fd = has_lines(&file) ? fd : use_debug && has_lines(&debug) ? debug_fd : -1;
+	ret = gather_from(&file, use_debug ? &debug : NULL, lines_fd, vaddrs, count, what, out,
+			  counts);
+	return ret == -ENOMEM ? error_set(err, ret, "out of memory") : ret;
+}

@@ -1,0 +1,21 @@
+/*
+ * gather - the records of sampled functions, read from an executable and its
+ * debug file. It believes what the files say: the reader (symbol/reader.h) runs
+ * it where that does no harm.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct gather_counts;
+struct identity;
+struct record_set;
+
+/* What names the file behind `fd`. Returns 0 or a negative errno with *err. */
+int gather_identity(int fd, struct identity *identity, struct error *err);
+
+/* As reader_gather(), in this process. */
+int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, unsigned int what,
+		   struct record_set *out, struct gather_counts *counts, struct error *err);

@@ -1,0 +1,27 @@
+/*
+ * line_index - source lines and inlined frames of functions, from DWARF by
+ * libdw. Each compilation unit that holds a wanted function is walked once,
+ * however many functions are asked for.
+ *
+ * libdw is told what to read by a stranger's file: call it where dying does no
+ * harm (symbol/reader.h).
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct record_set;
+
+struct line_extent {
+	uint64_t first;
+	uint64_t last;	/* inclusive */
+	uint64_t rows;	/* out: rows found; 0: no debug information */
+};
+
+/*
+ * Appends a RECORD_LINES for each extent that debug information covers. Extents
+ * rise by first and do not overlap; the descriptor is only read. Returns 0, also
+ * for a file without debug information, or -ENOMEM.
+ */
+int line_index_records(int fd, struct line_extent *extents, size_t count, struct record_set *out);

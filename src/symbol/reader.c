@@ -1,0 +1,426 @@
+#include "symbol/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/cursor.h"
+#include "base/error.h"
+#include "symbol/reader_helper.h"
+#include "symbol/reader_message.h"
+
+#define OPEN_TIMEOUT_MS	  2000
+#define GATHER_TIMEOUT_MS 20000
+#define FILE_MAX_BYTES	  ((uint64_t)8 << 30)
+#define END_WAIT_MS	  200 /* for a killed helper; one that hangs in the kernel is reaped later */
+#define ABANDONED_MAX	  16
+
+struct helper {
+	enum helper_kind kind;
+	pid_t pid; /* 0: not running */
+	int socket;
+};
+
+struct reader {
+	struct reader_options options;
+	struct helper opener;
+	struct helper parser;
+	pid_t abandoned[ABANDONED_MAX]; /* killed, but the kernel has not let them go */
+	size_t abandoned_count;
+};
+
+static int start(struct helper *helper, struct error *err)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return error_set(err, -errno, "cannot start a helper process: %s", strerror(errno));
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		reader_helper_run(helper->kind, pair[1]);
+	}
+	int number = errno;
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return error_set(err, -number, "cannot start a helper process: %s",
+				 strerror(number));
+	}
+	helper->pid = pid;
+	helper->socket = pair[0];
+	return 0;
+}
+
+static void reap_abandoned(struct reader *reader)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < reader->abandoned_count; i++)
+		if (waitpid(reader->abandoned[i], NULL, WNOHANG) == 0)
+			reader->abandoned[kept++] = reader->abandoned[i];
+	reader->abandoned_count = kept;
+}
+
+/* Ends the helper and says how it ended: its wait status, or -1 when unknown. */
+static int stop(struct reader *reader, struct helper *helper, int signal_number)
+{
+	if (!helper->pid)
+		return -1;
+	close(helper->socket);
+	if (signal_number)
+		kill(helper->pid, signal_number);
+	int status = -1;
+	pid_t ended = 0;
+	for (int waited_ms = 0; waited_ms < END_WAIT_MS; waited_ms++) {
+		ended = waitpid(helper->pid, &status, WNOHANG);
+		if (ended != 0)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	if (ended == 0) {
+		status = -1;
+		kill(helper->pid, SIGKILL);
+		if (reader->abandoned_count < ABANDONED_MAX)
+			reader->abandoned[reader->abandoned_count++] = helper->pid;
+	} else if (ended < 0) {
+		status = -1; /* somebody else waited for it */
+	}
+	helper->pid = 0;
+	return status;
+}
+
+int reader_new(const struct reader_options *options, struct reader **out, struct error *err)
+{
+	CLEANUP(reader_freep) struct reader *reader = calloc(1, sizeof(*reader));
+	if (!reader)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (options)
+		reader->options = *options;
+	if (!reader->options.open_timeout_ms)
+		reader->options.open_timeout_ms = OPEN_TIMEOUT_MS;
+	if (!reader->options.gather_timeout_ms)
+		reader->options.gather_timeout_ms = GATHER_TIMEOUT_MS;
+	if (!reader->options.max_file_bytes)
+		reader->options.max_file_bytes = FILE_MAX_BYTES;
+	reader->opener.kind = HELPER_OPENER;
+	reader->parser.kind = HELPER_PARSER;
+	int ret = start(&reader->opener, err);
+	if (ret == 0)
+		ret = start(&reader->parser, err);
+	if (ret < 0)
+		return ret;
+	*out = reader;
+	reader = NULL;
+	return 0;
+}
+
+void reader_free(struct reader *reader)
+{
+	if (!reader)
+		return;
+	stop(reader, &reader->opener, 0);
+	stop(reader, &reader->parser, 0);
+	reap_abandoned(reader);
+	free(reader);
+}
+
+void reader_freep(struct reader **reader)
+{
+	reader_free(*reader);
+}
+
+/* Says why the helper gave no answer, and gets rid of it. */
+static int no_answer(struct reader *reader, struct helper *helper, int cause, uint32_t timeout_ms,
+		     struct error *err)
+{
+	if (cause == -ETIMEDOUT) {
+		stop(reader, helper, SIGKILL);
+		return error_set(err, -ETIMEDOUT, "could not be read: no answer within %u ms",
+				 timeout_ms);
+	}
+	int status = stop(reader, helper, SIGKILL);
+	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
+		return error_set(err, -EIO, "could not be read: it shrank while it was read");
+	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		return error_set(err, -EIO, "could not be read: the parser died of signal %d (%s)",
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		return error_set(err, -EIO,
+				 "could not be read: the helper process cannot give up its rights "
+				 "(exit status %d)",
+				 WEXITSTATUS(status));
+	return error_set(err, -EIO, "could not be read: the helper process failed (%s)",
+			 strerror(-cause));
+}
+
+/* Sends a request and waits for its answer, which the caller releases when 0 is returned. */
+static int ask(struct reader *reader, struct helper *helper, struct message *request,
+	       uint32_t timeout_ms, struct message *answer, struct error *err)
+{
+	int ret = 0;
+	reap_abandoned(reader);
+	if (!helper->pid)
+		ret = start(helper, err);
+	if (ret < 0)
+		return ret;
+	if (buffer_failed(&request->payload))
+		return error_set(err, -ENOMEM, "out of memory");
+	request->header.timeout_ms = timeout_ms;
+	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	ret = message_send(helper->socket, request, deadline_ns);
+	if (ret == 0)
+		ret = message_receive(helper->socket, answer, deadline_ns);
+	if (ret < 0)
+		return no_answer(reader, helper, ret, timeout_ms, err);
+	if (answer->header.code < 0) {
+		int code = answer->header.code;
+		error_set(err, code, "%s", buffer_text(&answer->payload));
+		message_release(answer);
+		return code;
+	}
+	return 0;
+}
+
+struct open_question {
+	enum reader_operation operation;
+	pid_t pid;
+	enum safe_owner owner;
+	enum safe_link link;
+	uint64_t start, end;
+	const char *path;
+};
+
+static int ask_open(struct reader *reader, const struct open_question *question,
+		    struct safe_file *file, struct error *err)
+{
+	struct message request = { .header.operation = question->operation };
+	struct message answer;
+	buffer_append_u64(&request.payload, (uint64_t)question->pid);
+	buffer_append_u64(&request.payload, reader->options.max_file_bytes);
+	buffer_append_u64(&request.payload, question->owner);
+	buffer_append_u64(&request.payload, question->link);
+	buffer_append_u64(&request.payload, question->start);
+	buffer_append_u64(&request.payload, question->end);
+	if (question->path)
+		buffer_append_text(&request.payload, question->path);
+	buffer_append_u8(&request.payload, 0);
+	int ret = ask(reader, &reader->opener, &request, reader->options.open_timeout_ms, &answer,
+		      err);
+	buffer_release(&request.payload);
+	if (ret < 0)
+		return ret;
+	if (answer.payload.size != sizeof(*file) || answer.header.fd_count != 1) {
+		message_release(&answer);
+		return error_set(err, -EIO, "could not be read: the helper's answer makes no sense");
+	}
+	memcpy(file, answer.payload.data, sizeof(*file));
+	file->fd = answer.fds[0];
+	answer.header.fd_count = 0; /* the caller's from here on */
+	message_release(&answer);
+	return 0;
+}
+
+int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+		     struct safe_file *file, struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
+						 .pid = pid,
+						 .owner = owner,
+						 .link = pid ? LINK_REFUSE : LINK_FOLLOW,
+						 .path = path },
+			file, err);
+}
+
+int reader_open_executable(struct reader *reader, pid_t pid, struct safe_file *file,
+			   struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_EXECUTABLE,
+						 .pid = pid },
+			file, err);
+}
+
+int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start_address,
+			uint64_t end_address, struct safe_file *file, struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_MAPPING,
+						 .pid = pid,
+						 .start = start_address,
+						 .end = end_address },
+			file, err);
+}
+
+static int open_debug_at(struct reader *reader, pid_t pid, const char *path, struct safe_file *file,
+			 struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
+						 .pid = pid,
+						 .link = LINK_FOLLOW,
+						 .path = path },
+			file, err);
+}
+
+static void put_build_id_path(struct buffer *path, const char *root, const struct identity *identity)
+{
+	buffer_printf(path, "%s/.build-id/%02x/", root, identity->build_id[0]);
+	for (uint32_t i = 1; i < identity->build_id_bytes; i++)
+		buffer_printf(path, "%02x", identity->build_id[i]);
+	buffer_append_text(path, ".debug");
+}
+
+/* gdb's order: beside the file, below .debug, below the debug root. */
+static int open_by_link(struct reader *reader, pid_t pid, const struct identity *identity,
+			const char *path, const char *root, struct safe_file *file,
+			struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	int folder_size = slash ? (int)(slash - path) : 0;
+	const char *const formats[][2] = { { "", "" }, { "", "/.debug" }, { root, "" } };
+	int ret = -ENOENT;
+	for (size_t i = 0; i < 3 && ret < 0; i++) {
+		struct buffer candidate = { 0 };
+		buffer_printf(&candidate, "%s%.*s%s/%s", formats[i][0], folder_size, path,
+			      formats[i][1], identity->debug_link);
+		/* The link may name the file itself. */
+		if (strcmp(buffer_text(&candidate), path) != 0)
+			ret = open_debug_at(reader, pid, buffer_text(&candidate), file, err);
+		buffer_release(&candidate);
+	}
+	return ret;
+}
+
+int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
+		      const char *path, const char *debug_root, struct safe_file *file,
+		      struct error *err)
+{
+	const char *root = debug_root ? debug_root : "/usr/lib/debug";
+	int ret = error_set(err, -ENOENT, "no debug file is named by a build-id or link");
+	if (identity->build_id_bytes > 1) {
+		struct buffer name = { 0 };
+		put_build_id_path(&name, root, identity);
+		ret = open_debug_at(reader, pid, buffer_text(&name), file, err);
+		buffer_release(&name);
+	}
+	if (ret < 0 && identity->debug_link[0] && path)
+		ret = open_by_link(reader, pid, identity, path, root, file, err);
+	return ret;
+}
+
+int reader_identify(struct reader *reader, int fd, struct identity *identity, struct error *err)
+{
+	struct message request = { .header = { .operation = OPERATION_IDENTIFY, .fd_count = 1 },
+				   .fds = { fd } };
+	struct message answer;
+	int ret = ask(reader, &reader->parser, &request, reader->options.open_timeout_ms, &answer,
+		      err);
+	if (ret < 0)
+		return ret;
+	if (answer.payload.size == sizeof(*identity)) {
+		memcpy(identity, answer.payload.data, sizeof(*identity));
+		if (identity->build_id_bytes > sizeof(identity->build_id) ||
+		    identity->segment_count > IDENTITY_MAX_SEGMENTS)
+			ret = -EIO;
+		identity->debug_link[sizeof(identity->debug_link) - 1] = 0;
+	} else {
+		ret = -EIO;
+	}
+	message_release(&answer);
+	return ret < 0 ? error_set(err, ret,
+				   "could not be read: the helper's answer makes no sense") :
+			 0;
+}
+
+static int decode_records(const struct message *answer, struct record_set *out,
+			  struct gather_counts *counts, struct error *err)
+{
+	struct cursor cursor = cursor_of(answer->payload.data, answer->payload.size);
+	const void *counted = cursor_take(&cursor, sizeof(*counts));
+	if (counted && counts)
+		memcpy(counts, counted, sizeof(*counts));
+	while (cursor_left(&cursor) > 0) {
+		struct record record = { .kind = cursor_varint(&cursor) };
+		record.first = cursor_varint(&cursor);
+		record.last = cursor_varint(&cursor);
+		record.content.size = cursor_varint(&cursor);
+		record.content.data = cursor_take(&cursor, record.content.size);
+		if (cursor.failed || record_fault(&record))
+			break;
+		if (record_set_add(out, record.kind, record.first, record.last, record.content) < 0)
+			return error_set(err, -ENOMEM, "out of memory");
+	}
+	if (cursor.failed || cursor_left(&cursor) > 0)
+		return error_set(err, -EIO, "could not be read: the helper's answer makes no sense");
+	return 0;
+}
+
+int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs, size_t count,
+		  unsigned int what, struct record_set *out, struct gather_counts *counts,
+		  struct error *err)
+{
+	struct message request = { .header = { .operation = OPERATION_GATHER,
+					       .what = what,
+					       .fd_count = debug_fd >= 0 ? 2 : 1 },
+				   .fds = { fd, debug_fd } };
+	struct message answer;
+	buffer_append(&request.payload, vaddrs, count * sizeof(*vaddrs));
+	int ret = ask(reader, &reader->parser, &request, reader->options.gather_timeout_ms, &answer,
+		      err);
+	buffer_release(&request.payload);
+	if (ret < 0)
+		return ret;
+	ret = decode_records(&answer, out, counts, err);
+	message_release(&answer);
+	return ret;
+}
+
+int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,
+			size_t count, unsigned int what, struct record_set *out,
+			struct gather_counts *counts, struct error *err)
+{
+	CLEANUP(close_fd) int fd = memfd_create("culprit", MFD_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, -errno, "cannot make room in memory: %s", strerror(errno));
+	for (size_t at = 0; at < bytes.size;) {
+		ssize_t put = write(fd, (const uint8_t *)bytes.data + at, bytes.size - at);
+		if (put < 0)
+			return error_set(err, -errno, "cannot make room in memory: %s",
+					 strerror(errno));
+		at += (size_t)put;
+	}
+	return reader_gather(reader, fd, -1, vaddrs, count, what, out, counts, err);
+}
+
+int reader_read(struct reader *reader, int fd, uint64_t limit_bytes, struct buffer *out,
+		struct error *err)
+{
+	struct message request = { .header = { .operation = OPERATION_READ, .fd_count = 1 },
+				   .fds = { fd } };
+	struct message answer;
+	if (limit_bytes >= MESSAGE_MAX_BYTES)
+		limit_bytes = MESSAGE_MAX_BYTES - 1;
+	buffer_append_u64(&request.payload, limit_bytes);
+	int ret = ask(reader, &reader->parser, &request, reader->options.gather_timeout_ms, &answer,
+		      err);
+	buffer_release(&request.payload);
+	if (ret < 0)
+		return ret;
+	size_t size = answer.payload.size < limit_bytes ? answer.payload.size : (size_t)limit_bytes;
+	buffer_append(out, answer.payload.data, size);
+	if (answer.payload.size > limit_bytes)
+		ret = error_set(err, -EFBIG, "it has more than the %" PRIu64 " bytes that are read",
+				limit_bytes);
+	message_release(&answer);
+	return buffer_failed(out) ? error_set(err, -ENOMEM, "out of memory") : ret;
+}

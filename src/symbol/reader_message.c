@@ -1,0 +1,180 @@
+#include "symbol/reader_message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define RECEIVE_STEP_BYTES (1u << 20) /* memory grows with what came, not with what was announced */
+
+void message_release(struct message *message)
+{
+	for (uint32_t i = 0; i < message->header.fd_count && i < MESSAGE_MAX_FDS; i++)
+		if (message->fds[i] >= 0)
+			close(message->fds[i]);
+	buffer_release(&message->payload);
+	*message = (struct message){ 0 };
+}
+
+/* Waits until the socket is ready. 0, -ETIMEDOUT or another negative errno. */
+static int wait_for(int socket, short events, uint64_t deadline_ns)
+{
+	for (;;) {
+		int timeout_ms = -1;
+		if (deadline_ns != MESSAGE_NO_DEADLINE) {
+			uint64_t now = clock_monotonic_ns();
+			if (now >= deadline_ns)
+				return -ETIMEDOUT;
+			uint64_t left_ms = (deadline_ns - now) / 1000000 + 1;
+			timeout_ms = left_ms > 60000 ? 60000 : (int)left_ms;
+		}
+		struct pollfd ready = { .fd = socket, .events = events };
+		int count = poll(&ready, 1, timeout_ms);
+		if (count > 0)
+			return 0;
+		if (count < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+static bool would_block(int number)
+{
+	return number == EAGAIN || number == EINTR;
+}
+
+static int send_all(int socket, const uint8_t *bytes, size_t size, uint64_t deadline_ns)
+{
+	while (size > 0) {
+		ssize_t sent = send(socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && !would_block(errno))
+			return -errno;
+		if (sent < 0) {
+			int ret = wait_for(socket, POLLOUT, deadline_ns);
+			if (ret < 0)
+				return ret;
+			continue;
+		}
+		bytes += sent;
+		size -= (size_t)sent;
+	}
+	return 0;
+}
+
+static int receive_all(int socket, uint8_t *bytes, size_t size, uint64_t deadline_ns)
+{
+	while (size > 0) {
+		ssize_t came = recv(socket, bytes, size, MSG_DONTWAIT);
+		if (came == 0)
+			return -EPIPE;
+		if (came < 0 && !would_block(errno))
+			return -errno;
+		if (came < 0) {
+			int ret = wait_for(socket, POLLIN, deadline_ns);
+			if (ret < 0)
+				return ret;
+			continue;
+		}
+		bytes += came;
+		size -= (size_t)came;
+	}
+	return 0;
+}
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(MESSAGE_MAX_FDS * sizeof(int))];
+};
+
+int message_send(int socket, const struct message *message, uint64_t deadline_ns)
+{
+	struct message_header header = message->header;
+	header.payload_bytes = message->payload.size;
+	struct iovec vector = { &header, sizeof(header) };
+	struct msghdr envelope = { .msg_iov = &vector, .msg_iovlen = 1 };
+	union control control;
+	if (header.fd_count) {
+		size_t size = header.fd_count * sizeof(int);
+		memset(&control, 0, sizeof(control));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(&control.header), message->fds, size);
+		envelope.msg_control = &control;
+		envelope.msg_controllen = CMSG_SPACE(size);
+	}
+	ssize_t sent;
+	while ((sent = sendmsg(socket, &envelope, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
+		if (!would_block(errno))
+			return -errno;
+		int ret = wait_for(socket, POLLOUT, deadline_ns);
+		if (ret < 0)
+			return ret;
+	}
+	int ret = send_all(socket, (uint8_t *)&header + sent, sizeof(header) - (size_t)sent,
+			   deadline_ns);
+	return ret < 0 ? ret :
+			 send_all(socket, message->payload.data, message->payload.size, deadline_ns);
+}
+
+/* Takes over descriptors that came beside the header; more than allowed are closed. */
+static uint32_t take_fds(struct msghdr *envelope, int *fds)
+{
+	uint32_t count = 0;
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(envelope); part;
+	     part = CMSG_NXTHDR(envelope, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t came = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < came; i++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(fd));
+			if (count < MESSAGE_MAX_FDS)
+				fds[count++] = fd;
+			else
+				close(fd);
+		}
+	}
+	return count;
+}
+
+int message_receive(int socket, struct message *message, uint64_t deadline_ns)
+{
+	*message = (struct message){ 0 };
+	struct iovec vector = { &message->header, sizeof(message->header) };
+	union control control;
+	struct msghdr envelope = { .msg_iov = &vector,
+				   .msg_iovlen = 1,
+				   .msg_control = &control,
+				   .msg_controllen = sizeof(control) };
+	ssize_t came;
+	while ((came = recvmsg(socket, &envelope, MSG_CMSG_CLOEXEC | MSG_DONTWAIT)) < 0) {
+		if (!would_block(errno))
+			return -errno;
+		int ret = wait_for(socket, POLLIN, deadline_ns);
+		if (ret < 0)
+			return ret;
+	}
+	if (came == 0)
+		return -EPIPE;
+	uint32_t fd_count = take_fds(&envelope, message->fds);
+	int ret = receive_all(socket, (uint8_t *)&message->header + came,
+			      sizeof(message->header) - (size_t)came, deadline_ns);
+	uint32_t announced = message->header.fd_count;
+	message->header.fd_count = fd_count; /* those that are really there */
+	uint64_t left = message->header.payload_bytes;
+	if (ret == 0 && (announced != fd_count || left > MESSAGE_MAX_BYTES))
+		ret = -EBADMSG;
+	while (ret == 0 && left > 0) {
+		size_t step = left < RECEIVE_STEP_BYTES ? (size_t)left : RECEIVE_STEP_BYTES;
+		uint8_t *room = buffer_extend(&message->payload, step);
+		ret = room ? receive_all(socket, room, step, deadline_ns) : -ENOMEM;
+		left -= step;
+	}
+	if (ret < 0)
+		message_release(message);
+	return ret;
+}

@@ -1,0 +1,45 @@
+/*
+ * reader_message - what the reader and its helper processes say to each other
+ * over a stream socket: a header, then a payload, with descriptors beside the
+ * header. Either side gives up at a deadline.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+#define MESSAGE_MAX_FDS	     2
+#define MESSAGE_MAX_BYTES    (1u << 30) /* of one payload */
+#define MESSAGE_NO_DEADLINE  UINT64_MAX
+
+enum reader_operation {
+	OPERATION_OPEN_PATH = 1,
+	OPERATION_OPEN_EXECUTABLE,
+	OPERATION_OPEN_MAPPING,
+	OPERATION_IDENTIFY,
+	OPERATION_GATHER,
+	OPERATION_READ,
+};
+
+struct message_header {
+	uint32_t operation; /* of a request */
+	int32_t code;	    /* of an answer: 0 or a negative errno, the payload is then its text */
+	uint32_t timeout_ms;
+	uint32_t what;
+	uint64_t payload_bytes;
+	uint32_t fd_count;
+	uint32_t unused;
+};
+
+struct message {
+	struct message_header header;
+	struct buffer payload;
+	int fds[MESSAGE_MAX_FDS]; /* header.fd_count of them; a received message owns them */
+};
+
+/* Payload and fds of a received message. */
+void message_release(struct message *message);
+/* Returns 0, -ETIMEDOUT, -EPIPE when the other side is gone, or another negative errno. */
+int message_send(int socket, const struct message *message, uint64_t deadline_ns);
+int message_receive(int socket, struct message *message, uint64_t deadline_ns);

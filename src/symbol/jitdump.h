@@ -11,7 +11,9 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/hash_index.h"
 #include "base/span.h"
+#include "symbol/interval_map.h"
 
 struct error;
 
@@ -33,6 +35,11 @@ struct jit_function {
 	size_t line_count;
 };
 
+struct jit_code {
+	uint64_t index;
+	size_t position; /* in `functions`, of its latest place */
+};
+
 struct jitdump {
 	struct jit_function *functions; /* in the order of the file; a move adds one */
 	size_t count;
@@ -49,6 +56,11 @@ struct jitdump {
 	size_t pending_line_count;
 	uint64_t pending_lines_address;
 	uint64_t kept_bytes;
+	struct jit_code *codes; /* where each code index is now */
+	size_t code_count, code_capacity;
+	struct hash_index code_index;
+	struct interval_map map; /* of the first `mapped` functions */
+	size_t mapped;
 	struct arena arena;
 };
 
@@ -61,5 +73,5 @@ void jitdump_release(struct jitdump *dump); /* also right for a zeroed one, whic
  * -EFBIG past JITDUMP_MAX_KEPT, or -ENOMEM.
  */
 int jitdump_feed(struct jitdump *dump, const void *bytes, size_t size_bytes, struct error *err);
-/* The function that held `address` at `time`: the latest one loaded by then; UINT64_MAX asks for the latest. Or NULL. */
-const struct jit_function *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t time);
+/* The function that holds `address` by what was fed so far: the latest one loaded or moved there. Or NULL, also when out of memory. */
+const struct jit_function *jitdump_find(struct jitdump *dump, uint64_t address);

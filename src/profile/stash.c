@@ -1,0 +1,364 @@
+#include "profile/stash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/profile.h"
+#include "symbol/interval_map.h"
+
+int stash_add(struct profile *profile, uint32_t image, const struct record *record,
+	      struct error *err)
+{
+	const char *fault = record_fault(record);
+	if (fault)
+		return error_set(err, -EBADMSG, "a record of the stash cannot be kept: %s", fault);
+	uint32_t content;
+	if (profile_add_bytes(profile, record->content, &content) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	uint64_t keys[] = {
+		[STASH_IMAGE] = image,	       [STASH_KIND] = record->kind,
+		[STASH_FIRST] = record->first, [STASH_LAST] = record->last,
+		[STASH_CONTENT] = content,
+	};
+	if (table_add(profile->tables[PROFILE_STASH], keys, NULL, NULL) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+int stash_add_set(struct profile *profile, uint32_t image, const struct record_set *set,
+		  struct error *err)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		int ret = stash_add(profile, image, &set->list[i], err);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* One record that could be decoded. */
+struct entry {
+	uint32_t image;
+	struct record record;
+	struct function_record function; /* of a function */
+	struct lines_table *lines;	 /* of lines, once asked for */
+};
+
+/* Entries of one kind in one image: a run of the index's list, best first. */
+struct shelf {
+	size_t from, to;
+	struct interval_map map; /* owners are positions in the index's list */
+};
+
+enum { SHELF_FUNCTION, SHELF_CODE, SHELF_LINES, SHELVES };
+
+struct stash_image {
+	struct shelf shelves[SHELVES];
+};
+
+struct cold_entry {
+	uint32_t image;
+	uint64_t parent;
+	size_t entry;
+};
+
+struct stash_index {
+	struct entry *entries; /* by image, kind, then worst first */
+	size_t count;
+	struct stash_image *images; /* by image id - 1 */
+	size_t image_count;
+	struct cold_entry *cold; /* by image, parent, then best first */
+	size_t cold_count;
+	size_t damaged;
+};
+
+/* Of two functions at one address the later in this order is shown. */
+static int compare_quality(const struct entry *left, const struct entry *right)
+{
+	bool left_unnamed = (left->function.flags & FUNCTION_UNNAMED) != 0;
+	bool right_unnamed = (right->function.flags & FUNCTION_UNNAMED) != 0;
+	if (left_unnamed != right_unnamed)
+		return left_unnamed ? -1 : 1;
+	if (left->record.first != right->record.first)
+		return left->record.first < right->record.first ? -1 : 1;
+	if (left->record.last != right->record.last)
+		return left->record.last > right->record.last ? -1 : 1;
+	return -span_compare(left->record.content, right->record.content);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a;
+	const struct entry *right = b;
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	if (left->record.kind != right->record.kind)
+		return left->record.kind < right->record.kind ? -1 : 1;
+	return compare_quality(left, right);
+}
+
+static int shelf_of_kind(uint64_t kind)
+{
+	switch (kind) {
+	case RECORD_FUNCTION:
+		return SHELF_FUNCTION;
+	case RECORD_CODE:
+		return SHELF_CODE;
+	case RECORD_LINES:
+		return SHELF_LINES;
+	default:
+		return -1; /* of a later version: kept in the profile, not used here */
+	}
+}
+
+/* Decoding lines costs: they are checked when somebody asks for them. */
+static bool read_entry(struct stash_index *index, struct entry *entry)
+{
+	struct span code;
+	const struct record *record = &entry->record;
+	if (entry->image == 0 || entry->image > index->image_count ||
+	    record->last < record->first || record->content.size > RECORD_MAX_BYTES)
+		return false;
+	if (record->kind == RECORD_FUNCTION)
+		return record_get_function(record, &entry->function);
+	if (record->kind == RECORD_CODE)
+		return record_get_code(record, &code);
+	return true;
+}
+
+static int read_entries(struct stash_index *index, const struct profile *profile)
+{
+	const struct table *table = profile_table(profile, PROFILE_STASH);
+	index->entries = calloc(table->count ? table->count : 1, sizeof(*index->entries));
+	if (!index->entries)
+		return -ENOMEM;
+	for (size_t row = 0; row < table->count; row++) {
+		const uint64_t *keys = table_keys(table, row);
+		struct entry entry = {
+			.image = (uint32_t)keys[STASH_IMAGE],
+			.record = { keys[STASH_KIND], keys[STASH_FIRST], keys[STASH_LAST],
+				    profile_bytes(profile, keys[STASH_CONTENT]) },
+		};
+		if (shelf_of_kind(entry.record.kind) < 0)
+			continue;
+		if (read_entry(index, &entry))
+			index->entries[index->count++] = entry;
+		else
+			index->damaged++;
+	}
+	if (index->count)
+		qsort(index->entries, index->count, sizeof(*index->entries), compare_entries);
+	return 0;
+}
+
+static int map_shelf(struct stash_index *index, struct shelf *shelf)
+{
+	size_t count = shelf->to - shelf->from;
+	struct interval *intervals = calloc(count, sizeof(*intervals));
+	if (!intervals)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct record *record = &index->entries[shelf->from + i].record;
+		intervals[i] = (struct interval){ record->first, record->last, i,
+						  (uint32_t)(shelf->from + i) };
+	}
+	int ret = interval_map_build(&shelf->map, intervals, count);
+	free(intervals);
+	return ret;
+}
+
+static int fill_shelves(struct stash_index *index)
+{
+	for (size_t from = 0, to; from < index->count; from = to) {
+		const struct entry *first = &index->entries[from];
+		for (to = from + 1; to < index->count; to++)
+			if (index->entries[to].image != first->image ||
+			    index->entries[to].record.kind != first->record.kind)
+				break;
+		struct shelf *shelf = &index->images[first->image - 1]
+					       .shelves[shelf_of_kind(first->record.kind)];
+		shelf->from = from;
+		shelf->to = to;
+		int ret = map_shelf(index, shelf);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int compare_cold(const void *a, const void *b)
+{
+	const struct cold_entry *left = a;
+	const struct cold_entry *right = b;
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	if (left->parent != right->parent)
+		return left->parent < right->parent ? -1 : 1;
+	return (left->entry < right->entry) - (left->entry > right->entry);
+}
+
+static int list_cold(struct stash_index *index)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < index->count; i++)
+		count += (index->entries[i].function.flags & FUNCTION_COLD) != 0;
+	index->cold = calloc(count ? count : 1, sizeof(*index->cold));
+	if (!index->cold)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->count; i++)
+		if (index->entries[i].function.flags & FUNCTION_COLD)
+			index->cold[index->cold_count++] =
+				(struct cold_entry){ index->entries[i].image,
+						     index->entries[i].function.parent, i };
+	if (count)
+		qsort(index->cold, count, sizeof(*index->cold), compare_cold);
+	return 0;
+}
+
+int stash_index_new(const struct profile *profile, struct stash_index **out)
+{
+	CLEANUP(stash_index_freep) struct stash_index *index = calloc(1, sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	index->image_count = profile_table(profile, PROFILE_IMAGE)->count;
+	index->images = calloc(index->image_count ? index->image_count : 1,
+			       sizeof(*index->images));
+	if (!index->images)
+		return -ENOMEM;
+	int ret = read_entries(index, profile);
+	if (ret == 0)
+		ret = fill_shelves(index);
+	if (ret == 0)
+		ret = list_cold(index);
+	if (ret < 0)
+		return ret;
+	*out = index;
+	index = NULL;
+	return 0;
+}
+
+void stash_index_free(struct stash_index *index)
+{
+	if (!index)
+		return;
+	for (size_t i = 0; i < index->count; i++) {
+		if (index->entries[i].lines)
+			lines_table_release(index->entries[i].lines);
+		free(index->entries[i].lines);
+	}
+	for (size_t i = 0; index->images && i < index->image_count; i++)
+		for (size_t shelf = 0; shelf < SHELVES; shelf++)
+			interval_map_release(&index->images[i].shelves[shelf].map);
+	free(index->entries);
+	free(index->images);
+	free(index->cold);
+	free(index);
+}
+
+void stash_index_freep(struct stash_index **index)
+{
+	stash_index_free(*index);
+}
+
+size_t stash_index_damaged(const struct stash_index *index)
+{
+	return index->damaged;
+}
+
+static const struct shelf *shelf_of(const struct stash_index *index, uint32_t image, int shelf)
+{
+	if (image == 0 || image > index->image_count)
+		return NULL;
+	return &index->images[image - 1].shelves[shelf];
+}
+
+static struct entry *find_entry(const struct stash_index *index, uint32_t image, uint64_t vaddr,
+				int shelf_number)
+{
+	const struct shelf *shelf = shelf_of(index, image, shelf_number);
+	uint32_t position = shelf ? interval_map_owner(&shelf->map, vaddr) : INTERVAL_NONE;
+	return position == INTERVAL_NONE ? NULL : &index->entries[position];
+}
+
+bool stash_has_image(const struct stash_index *index, uint32_t image)
+{
+	const struct shelf *shelf = shelf_of(index, image, SHELF_FUNCTION);
+	return shelf && shelf->to > shelf->from;
+}
+
+static struct stash_function function_of(const struct entry *entry)
+{
+	return (struct stash_function){ entry->record.first, entry->record.last, entry->function };
+}
+
+bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,
+			 struct stash_function *function)
+{
+	const struct entry *entry = find_entry(index, image, vaddr, SHELF_FUNCTION);
+	if (entry)
+		*function = function_of(entry);
+	return entry != NULL;
+}
+
+bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name, size_t *from,
+		     struct stash_function *function)
+{
+	const struct shelf *shelf = shelf_of(index, image, SHELF_FUNCTION);
+	for (size_t i = *from; shelf && i < shelf->to - shelf->from; i++) {
+		const struct entry *entry = &index->entries[shelf->from + i];
+		if (!span_equal(entry->function.name, name))
+			continue;
+		*from = i + 1;
+		*function = function_of(entry);
+		return true;
+	}
+	return false;
+}
+
+bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t first,
+		     struct stash_function *function)
+{
+	size_t low = 0;
+	size_t high = index->cold_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct cold_entry *cold = &index->cold[middle];
+		if (cold->image < image || (cold->image == image && cold->parent < first))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == index->cold_count || index->cold[low].image != image ||
+	    index->cold[low].parent != first)
+		return false;
+	*function = function_of(&index->entries[index->cold[low].entry]);
+	return true;
+}
+
+struct span stash_find_code(const struct stash_index *index, uint32_t image, uint64_t vaddr,
+			    uint64_t *first)
+{
+	struct span code = { NULL, 0 };
+	const struct entry *entry = find_entry(index, image, vaddr, SHELF_CODE);
+	if (!entry || !record_get_code(&entry->record, &code))
+		return (struct span){ NULL, 0 };
+	*first = entry->record.first;
+	return code;
+}
+
+const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image, uint64_t vaddr)
+{
+	struct entry *entry = find_entry(index, image, vaddr, SHELF_LINES);
+	if (!entry)
+		return NULL;
+	if (!entry->lines) {
+		entry->lines = calloc(1, sizeof(*entry->lines));
+		/* One that cannot be decoded stays empty. */
+		if (entry->lines && lines_table_decode(&entry->record, entry->lines) == -EBADMSG)
+			index->damaged++;
+	}
+	return entry->lines && entry->lines->row_count ? entry->lines : NULL;
+}

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+
 struct error;
 struct profile;
 
@@ -16,8 +18,9 @@ struct profile_file_info {
 	bool cut_off;	      /* read from a leftover open epoch: the recording did not end well */
 	bool being_written;   /* the open epoch has a living writer */
 	uint64_t file_bytes;  /* the file, and its -wal when there is one */
-	uint64_t stash_bytes; /* of file_bytes, those of the chunks of table "stash" */
-	unsigned unknown_tables; /* tables that this version does not know, kept by their declaration */
+	uint64_t stash_bytes; /* of file_bytes, those of the stash: its rows and their contents */
+	unsigned unknown_tables; /* tables that this version does not know, kept by their
+				    declaration */
 };
 
 /*
@@ -39,5 +42,14 @@ int profile_file_read(const char *path, struct profile **out, struct profile_fil
  */
 int profile_file_write(const char *path, const struct profile *profile, struct error *err);
 
-/* Whether the first bytes of a file are those of a profile (at least 100 of them, or the whole file). */
+/*
+ * The bytes of a closed file, appended to `out`, and back. Bytes that are read
+ * stay the caller's, unchanged; `name` is for messages. Errors as above.
+ */
+int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err);
+int profile_file_decode(const void *bytes, size_t size, const char *name, struct profile **out,
+			struct profile_file_info *info, struct error *err);
+
+/* Whether the first bytes of a file are those of a profile (at least 100 of them, or the whole
+ * file). */
 bool profile_file_recognise(const void *bytes, size_t size);

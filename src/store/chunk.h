@@ -1,0 +1,79 @@
+/*
+ * chunk - many rows of one table, or many texts and blobs of the byte pool, as
+ * one compressed piece of bytes (docs/profile-format.md).
+ *
+ * Decoding takes bytes from strangers. A chunk decodes to at most
+ * CHUNK_MAX_RAW_BYTES before and CHUNK_MAX_ROWS rows after its columns are
+ * read; the caller bounds the sum over a file. A coder belongs to one thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/span.h"
+#include "profile/byte_pool.h"
+#include "profile/table.h"
+
+#define CHUNK_MAX_RAW_BYTES (4u << 20)
+#define CHUNK_MAX_ROWS	    16384u
+/* Texts and blobs are gathered to pieces of about this size, where zstd has seen most repetitions.
+ */
+#define CHUNK_POOL_BYTES (128u << 10)
+
+enum chunk_method { CHUNK_STORED = 0, CHUNK_ZSTD = 1 };
+enum chunk_kind {
+	CHUNK_ROWS = 1,	   /* whole rows, in table order */
+	CHUNK_UPDATES = 2, /* new values of rows that came before (open epochs only) */
+	CHUNK_BYTES = 3,   /* entries of the byte pool */
+	CHUNK_PIECE = 4,   /* the beginning of the first entry of the chunk that follows */
+};
+
+struct chunk_coder {
+	struct ZSTD_CCtx_s *compressor;
+	struct ZSTD_DCtx_s *decompressor;
+	struct buffer raw;    /* scratch, before compression */
+	struct buffer stored; /* the result of the last encoding */
+	uint64_t *numbers;    /* scratch: rows by slots */
+	size_t number_capacity;
+	bool compress; /* false: every chunk is stored as it is */
+};
+
+void chunk_coder_init(struct chunk_coder *coder);
+void chunk_coder_release(struct chunk_coder *coder);
+
+/*
+ * Encoders leave their result in coder->stored and return 0 or -ENOMEM.
+ *
+ * `pool_ids`, when not NULL, gives the file's number for each number in the
+ * byte pool. At most chunk_max_rows(table) rows.
+ */
+size_t chunk_max_rows(const struct table *table);
+int chunk_encode_rows(struct chunk_coder *coder, const struct table *table, size_t first,
+		      size_t count, const uint32_t *pool_ids);
+int chunk_encode_updates(struct chunk_coder *coder, const struct table *table, const uint32_t *rows,
+			 size_t count);
+/* Pool entries `ids`, under the file's numbers `file_ids`. Their bytes sum up to at most
+ * CHUNK_MAX_RAW_BYTES / 2. */
+int chunk_encode_bytes(struct chunk_coder *coder, const struct byte_pool *pool, const uint32_t *ids,
+		       const uint32_t *file_ids, size_t count, size_t skip_first);
+int chunk_encode_piece(struct chunk_coder *coder, struct span piece);
+
+/* What a chunk holds; borrows from the coder until its next use. */
+struct chunk {
+	enum chunk_kind kind;
+	size_t count;		 /* rows or entries */
+	const uint64_t *numbers; /* row by row: [position of the row, when updates] keys, values;
+				    entries: id, size */
+	size_t stride;
+	struct span bytes; /* of entries, one after another; of a piece, all */
+};
+
+/*
+ * `columns` declares the rows; they are not used for the pool's chunks (count 0).
+ * Returns NULL and fills *chunk, or what is wrong; "out of memory" included.
+ */
+const char *chunk_decode(struct chunk_coder *coder, struct span stored,
+			 const struct column *columns, size_t column_count, struct chunk *chunk);

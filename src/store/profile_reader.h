@@ -1,0 +1,57 @@
+/*
+ * profile_reader - a profile from the tables of an open SQLite database
+ * (docs/profile-format.md), which is a stranger's. The schema must be ours to
+ * the byte before any table is looked at; then the seal over all rows must be
+ * right; then every number is checked as it is decoded.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct guard;
+struct profile;
+
+/*
+ * What a file may unpack to, so that a small one cannot eat the memory: the
+ * writer keeps below it, by storing without compression where it must.
+ */
+#define PROFILE_UNPACK_BASE_BYTES (UINT64_C(256) << 20)
+#define PROFILE_UNPACK_RATIO	  1024 /* times the size of the file, on top of the base */
+/* What one row or pool entry costs in memory beside its slots or bytes. */
+#define PROFILE_UNPACK_ROW_BYTES 32
+
+/*
+ * How much memory rows and entries of a profile count for, by the rule above.
+ */
+uint64_t profile_unpacked_bytes(const struct profile *profile);
+
+#define PROFILE_MAX_RELATIONS 256 /* tables in one file */
+
+struct profile_reader_options {
+	const char *name;    /* in messages */
+	uint64_t file_bytes; /* with its -wal */
+	/*
+	 * NULL: the first fault is the end, and only a whole profile comes out.
+	 * Else receives each fault; reading goes on with what can be read, and only
+	 * a schema that is not ours or unreadable declarations are the end.
+	 */
+	void (*fault)(void *context, const char *sentence);
+	void *fault_context;
+	bool ignore_seal; /* for fuzzing what lies behind it */
+};
+
+/* What was met while reading. */
+struct profile_reader_counts {
+	uint64_t chunks, chunks_damaged;
+	uint64_t rows, rows_dropped;
+	uint64_t stash_bytes;
+	unsigned unknown_tables;
+};
+
+/* Returns 0 and stores a profile, or a negative errno value with *err as profile_file_read(). */
+int profile_reader_load(struct guard *guard, const struct profile_reader_options *options,
+			struct profile **out, struct profile_reader_counts *counts,
+			struct error *err);

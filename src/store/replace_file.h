@@ -1,0 +1,37 @@
+/*
+ * replace_file - a new whole file under an old name: written beside it, synced,
+ * renamed over it, the folder synced. At every moment the name stands for the
+ * old bytes or the new ones. What a killed writer leaves is NAME.new, which the
+ * next one takes over.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct error;
+
+enum replace_earlier {
+	REPLACE_DROP,	/* the file that was there is gone */
+	REPLACE_KEEP,	/* it becomes NAME.old, in place of an older one */
+	REPLACE_REFUSE, /* it is an error (-EEXIST) */
+};
+
+/* Fails with the negative errno and one sentence; nothing is left behind then. */
+int replace_file(const char *path, const void *bytes, size_t size, mode_t mode,
+		 enum replace_earlier earlier, struct error *err);
+
+/*
+ * 0 when a regular file can be made or replaced under that name; else -EISDIR,
+ * -ENXIO (a FIFO, a device, a socket), or what the folder says, with *err.
+ */
+int replace_file_check(const char *path, struct error *err);
+
+/* The folder of `path`, opened. Negative errno without *err. */
+int replace_open_folder(const char *path);
+/* After its last slash. */
+const char *replace_base_name(const char *path);
+/* fsync of a folder; file systems that cannot are believed to need none. 0 or negative errno. */
+int replace_sync_folder(int folder);
+/* A lock on the whole file that dies with the descriptor; -EAGAIN when another has it. */
+int replace_lock(int fd);

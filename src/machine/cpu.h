@@ -61,7 +61,6 @@ struct cpu_info {
 					 unknown */
 	char frequency_driver[CPU_TEXT_SIZE]; /* "intel_pstate", "" unknown */
 	enum fact boost;		      /* turbo may raise the clock */
-	uint64_t tsc_hz;		      /* CPU_UNKNOWN_U64: unknown */
 
 	enum fact virtual_machine;
 	char hypervisor[CPU_TEXT_SIZE]; /* "KVM", "VMware", "Firecracker (KVM)", "" unknown or none

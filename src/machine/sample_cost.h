@@ -1,0 +1,31 @@
+/*
+ * sample_cost - what one sample costs on this machine, measured now: a loop
+ * reads the time stamp without pause while the thread is sampled; the gap in
+ * which a sample's own time lies is what its interrupt stole. Gaps of ticks and
+ * of other programs have no sample in them and do not count.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct event;
+
+struct sample_cost {
+	double ns, low_ns, high_ns; /* median, 10th and 90th percentile */
+	double own_rate_hz;	    /* that was sampled at while measuring */
+	uint64_t samples;	    /* that were measured */
+	double busy_ratio; /* of the time without sampling that others took: the machine is busy */
+};
+
+/*
+ * Samples this thread for some 0.4 s by `event` (as event_list_default() gives
+ * it) and fills *cost. Returns 0; -EAGAIN when too few samples came to tell (the machine is
+ * overloaded, or throttles); -ENOMEM; or the negative errno value of opening.
+ */
+int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
+			struct sample_cost *cost, struct error *err);
+
+/* Samples a second and CPU that cost `ratio` (0.01: one percent) of its time; at least 1. */
+uint64_t sample_cost_rate(const struct sample_cost *cost, double ratio);

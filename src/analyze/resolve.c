@@ -1,0 +1,564 @@
+#include "analyze/resolve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/local_files.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
+#include "symbol/demangle.h"
+
+enum procedure_kind {
+	BY_FUNCTION, /* a function's extent */
+	BY_NAME,     /* a bare name */
+	BY_NOTHING,  /* the rest of an image */
+};
+
+struct procedure_entry {
+	struct procedure procedure;
+	enum procedure_kind kind;
+	uint32_t name_id; /* of a bare name */
+	bool local;	  /* found in this machine's files, not in the profile */
+};
+
+struct place_entry {
+	struct place place;
+	uint32_t image;
+	uint32_t name_id;
+	const struct procedure_entry *procedure;
+	struct source_frame *frames;
+	size_t frame_count;
+	bool source_read;
+};
+
+struct shown_name {
+	struct span linkage;
+	const char *name;
+};
+
+struct resolver {
+	const struct profile *profile;
+	struct resolver_options options;
+	struct stash_index *stash;
+	struct profile *local; /* what this machine's files say */
+	struct stash_index *local_stash;
+	bool local_read;
+	struct arena arena;
+	const char **images; /* display names by image id - 1 */
+	size_t image_count;
+	struct procedure_entry **procedures;
+	size_t procedure_count, procedure_capacity;
+	struct hash_index procedure_index;
+	struct place_entry **places;
+	size_t place_count, place_capacity;
+	struct hash_index place_index;
+	struct shown_name *names; /* demangled names of inlined functions */
+	size_t name_count, name_capacity;
+	struct hash_index name_index;
+	const struct procedure **matches; /* of the last search */
+	size_t match_capacity;
+	const char **notes;
+	size_t note_count, note_capacity;
+};
+
+int resolver_new(const struct profile *profile, const struct resolver_options *options,
+		 struct resolver **out, struct error *err)
+{
+	CLEANUP(resolver_freep) struct resolver *resolver = calloc(1, sizeof(*resolver));
+	if (!resolver)
+		return error_set(err, -ENOMEM, "out of memory");
+	resolver->profile = profile;
+	if (options)
+		resolver->options = *options;
+	resolver->image_count = profile_table(profile, PROFILE_IMAGE)->count;
+	resolver->images =
+		calloc(resolver->image_count ? resolver->image_count : 1, sizeof(char *));
+	if (!resolver->images || stash_index_new(profile, &resolver->stash) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	*out = resolver;
+	resolver = NULL;
+	return 0;
+}
+
+void resolver_free(struct resolver *resolver)
+{
+	if (!resolver)
+		return;
+	stash_index_free(resolver->stash);
+	stash_index_free(resolver->local_stash);
+	profile_free(resolver->local);
+	arena_release(&resolver->arena);
+	free(resolver->images);
+	free(resolver->procedures);
+	free(resolver->places);
+	free(resolver->names);
+	free(resolver->matches);
+	free(resolver->notes);
+	hash_index_release(&resolver->procedure_index);
+	hash_index_release(&resolver->place_index);
+	hash_index_release(&resolver->name_index);
+	free(resolver);
+}
+
+void resolver_freep(struct resolver **resolver)
+{
+	resolver_free(*resolver);
+}
+
+static void add_note(void *context, const char *sentence)
+{
+	struct resolver *resolver = context;
+	for (size_t i = 0; i < resolver->note_count; i++)
+		if (strcmp(resolver->notes[i], sentence) == 0)
+			return; /* one message per cause */
+	char *copy = arena_copy_text(&resolver->arena, sentence, strlen(sentence));
+	if (copy && array_reserve(&resolver->notes, &resolver->note_capacity, resolver->note_count,
+				  sizeof(*resolver->notes)) == 0)
+		resolver->notes[resolver->note_count++] = copy;
+}
+
+size_t resolver_notes(const struct resolver *resolver, const char *const **notes)
+{
+	*notes = resolver->notes;
+	return resolver->note_count;
+}
+
+/* The stash to ask about an image: the profile's own, or else this machine's files. NULL: neither. */
+static struct stash_index *stash_for(struct resolver *resolver, uint32_t image, bool *local)
+{
+	*local = false;
+	if (stash_has_image(resolver->stash, image))
+		return resolver->stash;
+	if (resolver->options.stash_only)
+		return NULL;
+	if (!resolver->local_read) {
+		resolver->local_read = true;
+		if (local_files_gather(resolver->profile, resolver->stash, &resolver->options,
+				       add_note, resolver, &resolver->local) == 0 &&
+		    stash_index_new(resolver->local, &resolver->local_stash) < 0)
+			add_note(resolver, "out of memory reading this machine's files");
+	}
+	*local = true;
+	return resolver->local_stash;
+}
+
+static const char *copy_span(struct resolver *resolver, struct span text)
+{
+	return arena_copy_text(&resolver->arena, text.data, text.size);
+}
+
+/* What the kernel adds to the path of a file that is gone. */
+static struct span without_deleted(struct span path)
+{
+	static const char mark[] = " (deleted)";
+	size_t size = sizeof(mark) - 1;
+	if (path.size > size &&
+	    memcmp((const char *)path.data + path.size - size, mark, size) == 0)
+		path.size -= size;
+	return path;
+}
+
+static struct span base_name(struct span path)
+{
+	const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
+	if (!slash || slash + 1 == (const char *)path.data + path.size)
+		return path;
+	size_t before = (size_t)(slash + 1 - (const char *)path.data);
+	return (struct span){ slash + 1, path.size - before };
+}
+
+static struct span first_path(const struct profile *profile, uint32_t image)
+{
+	const struct table *paths = profile_table(profile, PROFILE_PATH);
+	struct span first = { NULL, 0 };
+	for (size_t row = 0; row < paths->count; row++) {
+		const uint64_t *keys = table_keys(paths, row);
+		struct span path = profile_bytes(profile, keys[PATH_PATH]);
+		if (keys[PATH_IMAGE] == image && path.size &&
+		    (!first.data || span_compare(path, first) < 0))
+			first = path;
+	}
+	return first;
+}
+
+static const char *bracketed(struct resolver *resolver, const char *what, struct span name)
+{
+	if (name.size == 0)
+		return arena_printf(&resolver->arena, "[%s]", what);
+	return arena_printf(&resolver->arena, "[%s%s%.*s]", what, *what ? " " : "", (int)name.size,
+			    (const char *)name.data);
+}
+
+static const char *file_name(struct resolver *resolver, uint32_t id,
+			     const struct profile_image *image)
+{
+	struct span path = first_path(resolver->profile, id);
+	if (path.size == 0)
+		path = image->name;
+	if (path.size)
+		return copy_span(resolver, base_name(without_deleted(path)));
+	char hexadecimal[17] = "";
+	struct span identity = image->build_id.size ? image->build_id : image->hash;
+	for (size_t i = 0; i < identity.size && i < 8; i++)
+		snprintf(hexadecimal + 2 * i, 3, "%02x", ((const uint8_t *)identity.data)[i]);
+	return bracketed(resolver, image->build_id.size ? "build-id" : "hash",
+			 span_of_text(hexadecimal));
+}
+
+static const char *name_image(struct resolver *resolver, uint32_t id)
+{
+	struct profile_image image = profile_image(resolver->profile, id);
+	struct span none = { NULL, 0 };
+	switch (image.kind) {
+	case IMAGE_FILE:
+		return file_name(resolver, id, &image);
+	case IMAGE_KERNEL:
+		return image.name.size && image.build_id.size == 0 ?
+			       bracketed(resolver, "", image.name) :
+			       bracketed(resolver, "kernel", none);
+	case IMAGE_MODULE:
+		return bracketed(resolver, image.name.size ? "" : "module", image.name);
+	case IMAGE_VDSO:
+		return bracketed(resolver, "vdso", none);
+	case IMAGE_BPF:
+		return bracketed(resolver, "bpf", image.name);
+	case IMAGE_JIT:
+		return bracketed(resolver, "jit", image.name);
+	case IMAGE_NAME:
+		return copy_span(resolver, image.name);
+	default:
+		return image.name.size ? bracketed(resolver, "unknown:", image.name) :
+					 bracketed(resolver, "unknown", none);
+	}
+}
+
+const char *resolver_image(struct resolver *resolver, uint32_t image)
+{
+	if (image == 0 || image > resolver->image_count)
+		return "";
+	if (!resolver->images[image - 1])
+		resolver->images[image - 1] = name_image(resolver, image);
+	return resolver->images[image - 1] ? resolver->images[image - 1] : "";
+}
+
+static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
+{
+	return hash_u64(hash_u64(hash_u64(a) + b) + c);
+}
+
+static uint64_t hash_procedure(const struct procedure_entry *entry)
+{
+	return mix(((uint64_t)entry->procedure.image << 2) | entry->kind, entry->procedure.first,
+		   entry->procedure.last + entry->name_id);
+}
+
+static bool procedure_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	const struct procedure_entry *const *list = rows;
+	const struct procedure_entry *a = list[position];
+	const struct procedure_entry *b = wanted;
+	return a->procedure.image == b->procedure.image && a->kind == b->kind &&
+	       a->procedure.first == b->procedure.first && a->procedure.last == b->procedure.last &&
+	       a->name_id == b->name_id;
+}
+
+static uint64_t procedure_rehash(const void *rows, uint32_t position)
+{
+	return hash_procedure(((struct procedure_entry *const *)rows)[position]);
+}
+
+static const char *show(struct resolver *resolver, struct span linkage)
+{
+	CLEANUP(free_pointer) char *plain = demangle(linkage);
+	return plain ? arena_copy_text(&resolver->arena, plain, strlen(plain)) :
+		       copy_span(resolver, linkage);
+}
+
+/* "_ZN3fooEv@plt" is demangled up to its @. */
+static const char *show_function(struct resolver *resolver, const struct function_record *function)
+{
+	static const char mark[] = "@plt";
+	size_t size = sizeof(mark) - 1;
+	struct span name = function->name;
+	if (!(function->flags & FUNCTION_PLT) || name.size <= size)
+		return show(resolver, name);
+	name.size -= size;
+	const char *shown = show(resolver, name);
+	return shown ? arena_printf(&resolver->arena, "%s%s", shown, mark) : NULL;
+}
+
+/* Returns the entry that stays, named; NULL when out of memory. */
+static struct procedure_entry *keep_procedure(struct resolver *resolver,
+					      const struct procedure_entry *wanted,
+					      const struct function_record *function)
+{
+	uint64_t hash = hash_procedure(wanted);
+	uint32_t position = hash_index_find(&resolver->procedure_index, hash, procedure_equal,
+					    resolver->procedures, wanted);
+	if (position != HASH_INDEX_NONE)
+		return resolver->procedures[position];
+	struct procedure_entry *entry = arena_allocate(&resolver->arena, sizeof(*entry));
+	if (!entry || array_reserve(&resolver->procedures, &resolver->procedure_capacity,
+				    resolver->procedure_count, sizeof(entry)) < 0)
+		return NULL;
+	*entry = *wanted;
+	struct procedure *procedure = &entry->procedure;
+	const char *image = resolver_image(resolver, procedure->image);
+	procedure->linkage = "";
+	if (entry->kind == BY_NAME) {
+		struct span name = profile_bytes(resolver->profile, entry->name_id);
+		procedure->linkage = procedure->name = copy_span(resolver, name);
+		procedure->named = true;
+	} else if (entry->kind == BY_NOTHING) {
+		procedure->name = *image == '[' ? image :
+				  *image	? arena_printf(&resolver->arena, "[%s]", image) :
+						  "[unknown]";
+	} else if (function->flags & FUNCTION_UNNAMED) {
+		procedure->name = arena_printf(&resolver->arena, "%s+0x%" PRIx64, image,
+					       procedure->first);
+	} else {
+		procedure->linkage = copy_span(resolver, function->name);
+		procedure->name = show_function(resolver, function);
+		procedure->named = true;
+	}
+	if (!procedure->name || !procedure->linkage ||
+	    hash_index_add(&resolver->procedure_index, hash, (uint32_t)resolver->procedure_count,
+			   procedure_rehash, resolver->procedures) < 0)
+		return NULL;
+	resolver->procedures[resolver->procedure_count++] = entry;
+	return entry;
+}
+
+static struct procedure_entry *keep_function(struct resolver *resolver, uint32_t image, bool local,
+					     const struct stash_function *found)
+{
+	struct procedure_entry wanted = {
+		.procedure = { .image = image,
+			       .extent_known = true,
+			       .flags = found->function.flags,
+			       .first = found->first,
+			       .last = found->last },
+		.kind = BY_FUNCTION,
+		.local = local,
+	};
+	return keep_procedure(resolver, &wanted, &found->function);
+}
+
+static struct procedure_entry *find_procedure(struct resolver *resolver,
+					      const struct place_entry *place)
+{
+	struct procedure_entry wanted = { .procedure.image = place->image, .kind = BY_NOTHING };
+	if (place->name_id) {
+		wanted.kind = BY_NAME;
+		wanted.name_id = place->name_id;
+		return keep_procedure(resolver, &wanted, NULL);
+	}
+	bool local;
+	struct stash_function found;
+	struct stash_index *stash = stash_for(resolver, place->image, &local);
+	if (stash && stash_find_function(stash, place->image, place->place.vaddr, &found))
+		return keep_function(resolver, place->image, local, &found);
+	return keep_procedure(resolver, &wanted, NULL);
+}
+
+static uint64_t hash_place(const struct place_entry *entry)
+{
+	return mix(entry->image, entry->place.vaddr, entry->name_id);
+}
+
+static bool place_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	const struct place_entry *const *list = rows;
+	const struct place_entry *a = list[position];
+	const struct place_entry *b = wanted;
+	return a->image == b->image && a->place.vaddr == b->place.vaddr && a->name_id == b->name_id;
+}
+
+static uint64_t place_rehash(const void *rows, uint32_t position)
+{
+	return hash_place(((struct place_entry *const *)rows)[position]);
+}
+
+const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame)
+{
+	struct place_entry wanted = { .image = frame->image, .name_id = frame->name };
+	wanted.place.vaddr = frame->vaddr;
+	if (frame->kind == FRAME_RETURN && frame->vaddr > 0 && !frame->name)
+		wanted.place.vaddr--;
+	uint64_t hash = hash_place(&wanted);
+	uint32_t position = hash_index_find(&resolver->place_index, hash, place_equal,
+					    resolver->places, &wanted);
+	if (position != HASH_INDEX_NONE)
+		return &resolver->places[position]->place;
+	wanted.procedure = find_procedure(resolver, &wanted);
+	struct place_entry *entry = arena_allocate(&resolver->arena, sizeof(*entry));
+	if (!wanted.procedure || !entry ||
+	    array_reserve(&resolver->places, &resolver->place_capacity, resolver->place_count,
+			  sizeof(entry)) < 0)
+		return NULL;
+	wanted.place.procedure = &wanted.procedure->procedure;
+	*entry = wanted;
+	resolver->places[resolver->place_count] = entry;
+	if (hash_index_add(&resolver->place_index, hash, (uint32_t)resolver->place_count,
+			   place_rehash, resolver->places) < 0)
+		return NULL;
+	resolver->place_count++;
+	return &entry->place;
+}
+
+static bool name_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	return span_equal(((const struct shown_name *)rows)[position].linkage,
+			  *(const struct span *)wanted);
+}
+
+static uint64_t name_rehash(const void *rows, uint32_t position)
+{
+	struct span linkage = ((const struct shown_name *)rows)[position].linkage;
+	return hash_bytes(linkage.data, linkage.size);
+}
+
+/* As show(), each text once. */
+static const char *show_once(struct resolver *resolver, struct span linkage)
+{
+	uint64_t hash = hash_bytes(linkage.data, linkage.size);
+	uint32_t position = hash_index_find(&resolver->name_index, hash, name_equal,
+					    resolver->names, &linkage);
+	if (position != HASH_INDEX_NONE)
+		return resolver->names[position].name;
+	const char *name = show(resolver, linkage);
+	if (!name || array_reserve(&resolver->names, &resolver->name_capacity, resolver->name_count,
+				   sizeof(*resolver->names)) < 0)
+		return name;
+	resolver->names[resolver->name_count] = (struct shown_name){ linkage, name };
+	if (hash_index_add(&resolver->name_index, hash, (uint32_t)resolver->name_count, name_rehash,
+			   resolver->names) == 0)
+		resolver->name_count++;
+	return name;
+}
+
+static struct stash_index *stash_of(const struct resolver *resolver,
+				    const struct procedure_entry *entry)
+{
+	return entry->local ? resolver->local_stash : resolver->stash;
+}
+
+/* Procedures and places that are given out are the first member of their entries. */
+static const struct procedure_entry *entry_of(const struct procedure *procedure)
+{
+	return (const struct procedure_entry *)(const void *)procedure;
+}
+
+size_t resolver_source(struct resolver *resolver, const struct place *place,
+		       const struct source_frame **frames)
+{
+	struct place_entry *entry = (struct place_entry *)(uintptr_t)place;
+	*frames = entry->frames;
+	if (entry->source_read || entry->procedure->kind != BY_FUNCTION)
+		return entry->frame_count;
+	entry->source_read = true;
+	const struct lines_table *lines = stash_find_lines(stash_of(resolver, entry->procedure),
+							   entry->image, place->vaddr);
+	const struct lines_row *row = lines ? lines_table_find(lines, place->vaddr) : NULL;
+	struct line_frame found[RECORD_MAX_DEPTH];
+	size_t count = row ? lines_table_frames(lines, row, found, RECORD_MAX_DEPTH) : 0;
+	if (count == 0)
+		return 0;
+	entry->frames = arena_allocate(&resolver->arena, count * sizeof(*entry->frames));
+	if (!entry->frames)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		entry->frames[i] = (struct source_frame){
+			.function = found[i].function.size ? show_once(resolver, found[i].function) :
+							     NULL,
+			.file = found[i].file.size ? show_once(resolver, found[i].file) : NULL,
+			.line = found[i].line,
+		};
+	entry->frame_count = count;
+	*frames = entry->frames;
+	return count;
+}
+
+struct span resolver_code(struct resolver *resolver, const struct procedure *procedure,
+			  uint64_t *first)
+{
+	const struct procedure_entry *entry = entry_of(procedure);
+	if (entry->kind != BY_FUNCTION)
+		return (struct span){ NULL, 0 };
+	return stash_find_code(stash_of(resolver, entry), procedure->image, procedure->first,
+			       first);
+}
+
+const struct lines_table *resolver_lines(struct resolver *resolver,
+					 const struct procedure *procedure)
+{
+	const struct procedure_entry *entry = entry_of(procedure);
+	if (entry->kind != BY_FUNCTION)
+		return NULL;
+	return stash_find_lines(stash_of(resolver, entry), procedure->image, procedure->first);
+}
+
+const struct procedure *resolver_cold(struct resolver *resolver, const struct procedure *procedure)
+{
+	const struct procedure_entry *entry = entry_of(procedure);
+	struct stash_function cold;
+	if (entry->kind != BY_FUNCTION ||
+	    !stash_find_cold(stash_of(resolver, entry), procedure->image, procedure->first, &cold))
+		return NULL;
+	const struct procedure_entry *found =
+		keep_function(resolver, procedure->image, entry->local, &cold);
+	return found ? &found->procedure : NULL;
+}
+
+static bool is_called(const struct procedure *procedure, const char *name)
+{
+	return strcmp(procedure->name, name) == 0 || strcmp(procedure->linkage, name) == 0;
+}
+
+static bool contains(const struct procedure *procedure, const char *name)
+{
+	return strstr(procedure->name, name) || strstr(procedure->linkage, name);
+}
+
+/* By name, image and place, so that the same profile gives the same list. */
+static int compare_found(const void *a, const void *b)
+{
+	const struct procedure *left = *(const struct procedure *const *)a;
+	const struct procedure *right = *(const struct procedure *const *)b;
+	int order = strcmp(left->name, right->name);
+	if (order)
+		return order;
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	return (left->first > right->first) - (left->first < right->first);
+}
+
+const struct procedure *const *resolver_search(struct resolver *resolver, const char *name,
+					       size_t *count)
+{
+	bool (*const tests[])(const struct procedure *, const char *) = { is_called, contains };
+	*count = 0;
+	for (size_t test = 0; test < 2 && *count == 0; test++) {
+		for (size_t i = 0; i < resolver->procedure_count; i++) {
+			const struct procedure *procedure = &resolver->procedures[i]->procedure;
+			if (!tests[test](procedure, name))
+				continue;
+			if (array_reserve(&resolver->matches, &resolver->match_capacity, *count,
+					  sizeof(*resolver->matches)) < 0) {
+				*count = 0;
+				return NULL;
+			}
+			resolver->matches[(*count)++] = procedure;
+		}
+	}
+	if (*count)
+		qsort(resolver->matches, *count, sizeof(*resolver->matches), compare_found);
+	return *count ? resolver->matches : NULL;
+}

@@ -22,6 +22,18 @@ need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 }
 
+# need_recording self|system: perf events of one's own programs, or of the whole machine
+need_recording() {
+	[ -e /proc/sys/kernel/perf_event_paranoid ] || skip "this kernel has no perf events"
+	[ "$(id -u)" != 0 ] || return 0
+	case $1 in
+	self) paranoid_limit=2 ;;
+	system) paranoid_limit=0 ;;
+	esac
+	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
+	[ "$paranoid" -le $paranoid_limit ] || skip "perf_event_paranoid is $paranoid and this is not root"
+}
+
 # expect_status STATUS COMMAND...
 expect_status() {
 	wanted_status=$1

@@ -76,10 +76,17 @@ static int translate(struct profile *into, const struct profile *from, struct tr
 	return 0;
 }
 
-static int merge_table(struct profile *into, struct table *table, const struct profile *from,
+/* Who wants to know which rows of `into` were touched. */
+struct listener {
+	profile_note_row note; /* may be NULL */
+	void *context;
+};
+
+static int merge_table(struct profile *into, size_t index, const struct profile *from,
 		       const struct table *other, struct translation *map, uint32_t *ids,
-		       struct error *err)
+		       const struct listener *listener, struct error *err)
 {
+	struct table *table = into->tables[index];
 	size_t slots[TABLE_MAX_COLUMNS];
 	int ret = map_columns(table, other, slots, err);
 	if (ret < 0)
@@ -108,12 +115,31 @@ static int merge_table(struct profile *into, struct table *table, const struct p
 			return error_set(err, ret, "out of memory merging profiles");
 		if (ids)
 			ids[row + 1] = position + 1;
+		if (listener->note)
+			ret = listener->note(listener->context, index, position);
+		if (ret < 0)
+			return error_set(err, ret, "out of memory merging profiles");
 	}
 	return 0;
 }
 
+static size_t index_of(const struct profile *profile, const struct table *table)
+{
+	size_t index = 0;
+	while (profile->tables[index] != table)
+		index++;
+	return index;
+}
+
 int profile_merge(struct profile *into, const struct profile *from, struct error *err)
 {
+	return profile_merge_noting(into, from, NULL, NULL, err);
+}
+
+int profile_merge_noting(struct profile *into, const struct profile *from, profile_note_row note,
+			 void *context, struct error *err)
+{
+	const struct listener listener = { note, context };
 	CLEANUP(translation_release) struct translation map = { 0 };
 	if (translation_init(&map, from) < 0)
 		return error_set(err, -ENOMEM, "out of memory merging profiles");
@@ -126,7 +152,8 @@ int profile_merge(struct profile *into, const struct profile *from, struct error
 		if (!table)
 			return error_set(err, -ENOMEM, "out of memory merging profiles");
 		uint32_t *ids = i < PROFILE_DICTIONARIES ? map.dictionaries[i] : NULL;
-		int ret = merge_table(into, table, from, other, &map, ids, err);
+		int ret = merge_table(into, index_of(into, table), from, other, &map, ids,
+				      &listener, err);
 		if (ret < 0)
 			return ret;
 	}

@@ -238,6 +238,13 @@ struct profile_source profile_source(const struct profile *profile, size_t row);
  */
 int profile_merge(struct profile *into, const struct profile *from, struct error *err);
 
+/* Hears of each row of `into` that was added or folded into: its table's number and its position. 0
+ * or -ENOMEM. */
+typedef int (*profile_note_row)(void *context, size_t table, uint32_t row);
+/* As profile_merge(), for who keeps a copy of `into` up to date. */
+int profile_merge_noting(struct profile *into, const struct profile *from, profile_note_row note,
+			 void *context, struct error *err);
+
 /*
  * Stores in *out a new profile of the same content in canonical order: what
  * nothing refers to is dropped (events stay), bytes and rows are sorted by

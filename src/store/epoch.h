@@ -8,6 +8,9 @@
  */
 #pragma once
 
+#include <stdint.h>
+#include <sys/types.h>
+
 struct error;
 struct epoch;
 struct profile;
@@ -25,6 +28,26 @@ enum epoch_earlier {
  * read-only, full).
  */
 int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out, struct error *err);
+
+/* For databases: another mode for the files, and a hand on what is about to be closed. */
+struct epoch_options {
+	enum epoch_earlier earlier;
+	mode_t mode; /* 0: 0600 */
+	/*
+	 * Called with the profile that will be written, which it may change; a
+	 * leftover's too. 0 or a negative errno value with *err, and then nothing is closed.
+	 */
+	int (*before_close)(void *context, struct profile *profile, struct error *err);
+	void *context;
+};
+int epoch_open_with(const char *path, const struct epoch_options *options, struct epoch **out,
+		    struct error *err);
+
+/*
+ * Closes the leftover at `path`.open as epoch_open() would, without beginning
+ * anew. 0 also when there is none; -EBUSY when it has a living writer.
+ */
+int epoch_close_leftover(const char *path, const struct epoch_options *options, struct error *err);
 
 /*
  * Adds `delta` and makes it durable before it returns. On failure (disk full)

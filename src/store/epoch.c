@@ -1,0 +1,597 @@
+#include "store/epoch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/bill.h"
+#include "profile/profile.h"
+#include "store/declaration.h"
+#include "store/profile_file.h"
+#include "store/profile_writer.h"
+#include "store/replace_file.h"
+#include "store/sqlite_guard.h"
+
+/* A table is written anew once what was added to it outweighs what it began with by this much. */
+#define COMPACT_SLACK_BYTES 65536
+
+/* What the open file holds of one table. */
+struct stored {
+	size_t rows;
+	size_t columns;
+	uint64_t whole_bytes, added_bytes; /* of chunks */
+	uint32_t *changed; /* rows below `rows` with new values, in any order, perhaps twice */
+	size_t changed_count, changed_capacity;
+};
+
+struct epoch {
+	char *path;
+	char *open_path;
+	struct epoch_options options;
+	int lock;
+	sqlite3 *db;
+	struct profile_writer writer;
+	struct profile *profile;
+	struct stored *stored; /* one a table of the profile, as far as the file knows them */
+	size_t stored_count;
+	size_t stored_entries; /* of the byte pool */
+	int broken;	       /* negative errno value: memory ran out inside a merge */
+};
+
+static int failed(struct error *err, int code, const char *path)
+{
+	return error_set(err, code, "cannot write '%s': %s", path, strerror(-code));
+}
+
+static int sqlite_failed(const struct epoch *epoch, int code, struct error *err)
+{
+	return error_set(err, guard_errno(epoch->db, code), "cannot write '%s': %s",
+			 epoch->open_path, guard_reason(epoch->db, code));
+}
+
+static void epoch_free(struct epoch *epoch)
+{
+	if (!epoch)
+		return;
+	profile_writer_release(&epoch->writer);
+	sqlite3_close(epoch->db);
+	for (size_t i = 0; i < epoch->stored_count; i++)
+		free(epoch->stored[i].changed);
+	free(epoch->stored);
+	profile_free(epoch->profile);
+	free(epoch->path);
+	free(epoch->open_path);
+	/* Last: closing any descriptor of a file drops SQLite's locks on it. */
+	if (epoch->lock >= 0)
+		close(epoch->lock);
+	free(epoch);
+}
+
+static void epoch_freep(struct epoch **epoch)
+{
+	epoch_free(*epoch);
+}
+
+/*
+ * The log first, while the file's lock keeps others from beginning anew under
+ * that name. Its content is in the closed file by now.
+ */
+static int remove_open(const char *open_path, struct error *err)
+{
+	static const char *const endings[] = { "-wal", "-shm", "" };
+	CLEANUP(close_fd) int folder = replace_open_folder(open_path);
+	if (folder < 0)
+		return failed(err, folder, open_path);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		CLEANUP(free_pointer) char *name = NULL;
+		if (asprintf(&name, "%s%s", replace_base_name(open_path), endings[i]) < 0)
+			return failed(err, -ENOMEM, open_path);
+		if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
+			return failed(err, -errno, open_path);
+	}
+	int ret = replace_sync_folder(folder);
+	return ret < 0 ? failed(err, ret, open_path) : 0;
+}
+
+/* ---- a leftover */
+
+static bool is_empty(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->table_count; i++)
+		if (profile->tables[i]->count)
+			return false;
+	return true;
+}
+
+/* Whether `path` is this very profile: its writer died after closing and before cleaning up. */
+static bool is_closed_already(const char *path, const struct profile *profile)
+{
+	CLEANUP(profile_freep) struct profile *closed = NULL;
+	CLEANUP(buffer_release) struct buffer left = { 0 };
+	CLEANUP(buffer_release) struct buffer right = { 0 };
+	struct stat found;
+	if (stat(path, &found) < 0 || profile_file_read(path, &closed, NULL, NULL) < 0)
+		return false;
+	return profile_file_encode(profile, &left, NULL) == 0 &&
+	       profile_file_encode(closed, &right, NULL) == 0 && left.size == right.size &&
+	       memcmp(left.data, right.data, left.size) == 0;
+}
+
+static int write_closed(const char *path, const struct epoch_options *options,
+			struct profile *profile, struct error *err)
+{
+	int ret = options->before_close ? options->before_close(options->context, profile, err) : 0;
+	if (ret < 0)
+		return ret;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	ret = profile_file_encode(profile, &bytes, err);
+	if (ret < 0)
+		return ret;
+	return replace_file(path, bytes.data, bytes.size, options->mode ? options->mode : 0600,
+			    options->earlier == EPOCH_REFUSE ? REPLACE_REFUSE : REPLACE_KEEP, err);
+}
+
+static int close_as_cut_off(const char *path, const char *open_path,
+			    const struct epoch_options *options, struct error *err)
+{
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	int ret = profile_file_read(open_path, &profile, NULL, err);
+	if (ret == -ENOENT) /* an empty file */
+		return remove_open(open_path, err);
+	if (ret < 0) {
+		error_prefix(err,
+			     "the recording that was cut off before cannot be closed; move '%s' "
+			     "away to record here",
+			     open_path);
+		return ret;
+	}
+	if (!is_empty(profile) && !is_closed_already(path, profile)) {
+		if (profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1) < 0)
+			return failed(err, -ENOMEM, path);
+		ret = write_closed(path, options, profile, err);
+		if (ret < 0)
+			return ret;
+	}
+	return remove_open(open_path, err);
+}
+
+/* Opens and locks the file at `open_path`: a descriptor, or -EBUSY, or -ENOENT, also when it went
+ * away meanwhile. */
+static int lock_open_file(const char *open_path)
+{
+	CLEANUP(close_fd) int fd = open(open_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	struct stat locked, named;
+	if (fstat(fd, &locked) < 0)
+		return -errno;
+	if (!S_ISREG(locked.st_mode))
+		return -ENXIO;
+	int ret = replace_lock(fd);
+	if (ret < 0)
+		return ret == -EAGAIN ? -EBUSY : ret;
+	if (lstat(open_path, &named) < 0)
+		return -errno;
+	if (named.st_ino != locked.st_ino || named.st_dev != locked.st_dev)
+		return -ENOENT;
+	int taken = fd;
+	fd = -1;
+	return taken;
+}
+
+static int locking_failed(struct error *err, int code, const char *open_path)
+{
+	if (code == -EBUSY)
+		return error_set(err, -EBUSY, "cannot write '%s': another recording is writing it",
+				 open_path);
+	if (code == -ENXIO)
+		return error_set(err, code, "cannot write '%s': it is no regular file", open_path);
+	return failed(err, code, open_path);
+}
+
+int epoch_close_leftover(const char *path, const struct epoch_options *options, struct error *err)
+{
+	CLEANUP(free_pointer) char *open_path = NULL;
+	if (asprintf(&open_path, "%s.open", path) < 0)
+		return failed(err, -ENOMEM, path);
+	CLEANUP(close_fd) int lock = lock_open_file(open_path);
+	if (lock == -ENOENT)
+		return 0;
+	if (lock < 0)
+		return locking_failed(err, lock, open_path);
+	return close_as_cut_off(path, open_path, options, err);
+}
+
+/* ---- writing */
+
+static void discard_changes(struct epoch *epoch)
+{
+	for (size_t i = 0; i < epoch->stored_count; i++)
+		epoch->stored[i].changed_count = 0;
+}
+
+/* The file's declarations still are those of the profile. */
+static bool declarations_hold(const struct epoch *epoch)
+{
+	if (epoch->stored_count != epoch->profile->table_count)
+		return false;
+	for (size_t i = 0; i < epoch->stored_count; i++)
+		if (epoch->stored[i].columns != epoch->profile->tables[i]->column_count)
+			return false;
+	return true;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a;
+	uint32_t right = *(const uint32_t *)b;
+	return (left > right) - (left < right);
+}
+
+static size_t sort_changed(struct stored *stored)
+{
+	if (stored->changed_count == 0)
+		return 0;
+	qsort(stored->changed, stored->changed_count, sizeof(*stored->changed), compare_rows);
+	size_t kept = 1;
+	for (size_t i = 1; i < stored->changed_count; i++)
+		if (stored->changed[i] != stored->changed[kept - 1])
+			stored->changed[kept++] = stored->changed[i];
+	return stored->changed_count = kept;
+}
+
+static int store_rows(struct epoch *epoch, size_t index)
+{
+	struct stored *stored = &epoch->stored[index];
+	size_t first = stored->rows;
+	int code = SQLITE_OK;
+	if (stored->changed_count) {
+		code = profile_writer_clear(&epoch->writer, epoch->profile, index);
+		first = 0;
+	}
+	return code == SQLITE_OK
+		       ? profile_writer_add_rows(&epoch->writer, epoch->profile, index, first)
+		       : code;
+}
+
+/* New rows and new values go behind what is there, until it is time to write the table anew. */
+static int store_chunks(struct epoch *epoch, size_t index)
+{
+	struct stored *stored = &epoch->stored[index];
+	struct profile_writer *writer = &epoch->writer;
+	size_t changed = sort_changed(stored);
+	if (changed == 0 && stored->rows == epoch->profile->tables[index]->count)
+		return SQLITE_OK;
+	uint64_t before = writer->stored_bytes;
+	int code;
+	if (stored->added_bytes > stored->whole_bytes + COMPACT_SLACK_BYTES) {
+		code = profile_writer_clear(writer, epoch->profile, index);
+		if (code == SQLITE_OK)
+			code = profile_writer_add_chunks(writer, epoch->profile, index, 0, NULL);
+		stored->whole_bytes = writer->stored_bytes - before;
+		stored->added_bytes = 0;
+		return code;
+	}
+	code = profile_writer_update(writer, epoch->profile, index, stored->changed, changed);
+	if (code == SQLITE_OK)
+		code = profile_writer_add_chunks(writer, epoch->profile, index, stored->rows, NULL);
+	stored->added_bytes += writer->stored_bytes - before;
+	return code;
+}
+
+static int store_pool(struct epoch *epoch)
+{
+	size_t first = epoch->stored_entries;
+	size_t count = epoch->profile->bytes.count - first;
+	CLEANUP(free_pointer) uint32_t *ids = calloc(count + 1, sizeof(*ids));
+	if (!ids)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < count; i++)
+		ids[i] = (uint32_t)(first + i + 1);
+	return profile_writer_add_pool(&epoch->writer, epoch->profile, ids, ids, count);
+}
+
+static int drop_tables(sqlite3 *db)
+{
+	CLEANUP(buffer_release) struct buffer sql = { 0 };
+	buffer_append_text(&sql, "DROP TABLE IF EXISTS meta; DROP TABLE IF EXISTS relation;"
+				 "DROP TABLE IF EXISTS chunk");
+	for (int i = 0; i < PROFILE_KNOWN_TABLES; i++) {
+		const char *name = profile_table_name((enum profile_table)i);
+		if (declaration_is_rows(name))
+			buffer_printf(&sql, "; DROP TABLE IF EXISTS %s", name);
+	}
+	const char *text = buffer_text(&sql);
+	return buffer_failed(&sql) ? SQLITE_NOMEM : sqlite3_exec(db, text, NULL, NULL, NULL);
+}
+
+/* Declarations changed (a column or table nobody knew before): the file begins anew. */
+static int declare_again(struct epoch *epoch)
+{
+	size_t count = epoch->profile->table_count;
+	struct stored *grown = calloc(count, sizeof(*grown));
+	if (!grown)
+		return SQLITE_NOMEM;
+	for (size_t i = 0; i < epoch->stored_count; i++)
+		free(epoch->stored[i].changed);
+	free(epoch->stored);
+	epoch->stored = grown;
+	epoch->stored_count = count;
+	epoch->stored_entries = 0;
+	sqlite3_finalize(epoch->writer.insert_chunk);
+	epoch->writer.insert_chunk = NULL;
+	int code = drop_tables(epoch->db);
+	return code == SQLITE_OK ? profile_writer_schema(&epoch->writer, epoch->profile,
+							 PROFILE_WRITER_ALL_TABLES)
+				 : code;
+}
+
+static int store_content(struct epoch *epoch)
+{
+	int code = declarations_hold(epoch) ? SQLITE_OK : declare_again(epoch);
+	if (code == SQLITE_OK)
+		code = store_pool(epoch);
+	for (size_t i = 0; code == SQLITE_OK && i < epoch->stored_count; i++)
+		code = declaration_is_rows(epoch->profile->tables[i]->name)
+			       ? store_rows(epoch, i)
+			       : store_chunks(epoch, i);
+	return code == SQLITE_OK ? profile_writer_seal(&epoch->writer) : code;
+}
+
+static void note_stored(struct epoch *epoch)
+{
+	epoch->stored_entries = epoch->profile->bytes.count;
+	for (size_t i = 0; i < epoch->stored_count; i++) {
+		epoch->stored[i].rows = epoch->profile->tables[i]->count;
+		epoch->stored[i].columns = epoch->profile->tables[i]->column_count;
+	}
+	discard_changes(epoch);
+}
+
+/* What the file held before a transaction, to believe again when it fails. */
+struct before {
+	struct seal *parts;
+	struct seal declared;
+	int64_t next_chunk;
+	uint64_t *sizes; /* whole_bytes, added_bytes of each table */
+};
+
+static void before_release(struct before *before)
+{
+	free(before->parts);
+	free(before->sizes);
+}
+
+static int before_init(struct before *before, const struct epoch *epoch)
+{
+	const struct profile_writer *writer = &epoch->writer;
+	before->declared = writer->declared;
+	before->next_chunk = writer->next_chunk;
+	before->parts = calloc(writer->part_count + 1, sizeof(*before->parts));
+	before->sizes = calloc(epoch->stored_count + 1, 2 * sizeof(*before->sizes));
+	if (!before->parts || !before->sizes)
+		return SQLITE_NOMEM;
+	if (writer->part_count)
+		memcpy(before->parts, writer->parts, writer->part_count * sizeof(*writer->parts));
+	for (size_t i = 0; i < epoch->stored_count; i++) {
+		before->sizes[2 * i] = epoch->stored[i].whole_bytes;
+		before->sizes[2 * i + 1] = epoch->stored[i].added_bytes;
+	}
+	return SQLITE_OK;
+}
+
+static void take_back(struct epoch *epoch, const struct before *before)
+{
+	struct profile_writer *writer = &epoch->writer;
+	writer->declared = before->declared;
+	writer->next_chunk = before->next_chunk;
+	memcpy(writer->parts, before->parts, writer->part_count * sizeof(*writer->parts));
+	for (size_t i = 0; i < epoch->stored_count; i++) {
+		epoch->stored[i].whole_bytes = before->sizes[2 * i];
+		epoch->stored[i].added_bytes = before->sizes[2 * i + 1];
+	}
+}
+
+/*
+ * Brings the file up to date in one transaction. When that fails the file is
+ * what it was, our notes of it too, and what changed stays noted.
+ */
+static int store(struct epoch *epoch, struct error *err)
+{
+	CLEANUP(before_release) struct before before = { 0 };
+	bool declared = declarations_hold(epoch);
+	int code = before_init(&before, epoch);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(epoch->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (code == SQLITE_OK) {
+		code = store_content(epoch);
+		if (code == SQLITE_OK)
+			code = sqlite3_exec(epoch->db, "COMMIT", NULL, NULL, NULL);
+		if (code != SQLITE_OK && declared)
+			take_back(epoch, &before);
+		else if (code != SQLITE_OK && epoch->stored_count)
+			epoch->stored[0].columns = 0; /* declare all again */
+	}
+	if (code != SQLITE_OK) {
+		int ret = sqlite_failed(epoch, code, err);
+		if (!sqlite3_get_autocommit(epoch->db))
+			sqlite3_exec(epoch->db, "ROLLBACK", NULL, NULL, NULL);
+		return ret;
+	}
+	note_stored(epoch);
+	/*
+	 * What was committed is durable in the log already. When the log cannot be
+	 * emptied now (a reader holds it, the disk is full), the next merge tries
+	 * again, and says so when it cannot go on.
+	 */
+	sqlite3_wal_checkpoint_v2(epoch->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	return 0;
+}
+
+/* The first bytes of an open file: an empty profile whose header says WAL mode. */
+static int write_empty(const struct epoch *epoch, struct error *err)
+{
+	enum { WRITE_VERSION = 18, READ_VERSION = 19, WAL_MODE = 2 };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	int ret = profile_file_encode(epoch->profile, &bytes, err);
+	if (ret < 0)
+		return ret;
+	bytes.data[WRITE_VERSION] = bytes.data[READ_VERSION] = WAL_MODE;
+	return replace_file(epoch->open_path, bytes.data, bytes.size,
+			    epoch->options.mode ? epoch->options.mode : 0600, REPLACE_REFUSE, err);
+}
+
+static int open_database(struct epoch *epoch, struct error *err)
+{
+	CLEANUP(free_pointer) char *name = NULL;
+	if (asprintf(&name, "%s%s", epoch->open_path[0] == '/' ? "" : "./", epoch->open_path) < 0)
+		return failed(err, -ENOMEM, epoch->open_path);
+	int code = sqlite3_open_v2(name, &epoch->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				   NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(epoch->db,
+				    "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
+				    "PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0",
+				    NULL, NULL, NULL);
+	if (code != SQLITE_OK)
+		return sqlite_failed(epoch, code, err);
+	sqlite3_busy_timeout(epoch->db, 50);
+	profile_writer_init(&epoch->writer, epoch->db);
+	return 0;
+}
+
+/*
+ * A file under that name with us as its only writer, or what is in the way. The
+ * folder is locked meanwhile, so that two recordings that begin at once do not
+ * take each other's new file for a leftover.
+ */
+static int make_open_file(struct epoch *epoch, struct error *err)
+{
+	CLEANUP(close_fd) int folder = replace_open_folder(epoch->path);
+	if (folder < 0)
+		return failed(err, folder, epoch->path);
+	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
+		return failed(err, errno == EWOULDBLOCK ? -EBUSY : -errno, epoch->path);
+	int ret = epoch_close_leftover(epoch->path, &epoch->options, err);
+	if (ret == 0)
+		ret = remove_open(epoch->open_path, err); /* a log that lost its file */
+	if (ret == 0)
+		ret = write_empty(epoch, err);
+	if (ret < 0)
+		return ret;
+	epoch->lock = lock_open_file(epoch->open_path);
+	if (epoch->lock < 0)
+		return locking_failed(err, epoch->lock, epoch->open_path);
+	return 0;
+}
+
+int epoch_open_with(const char *path, const struct epoch_options *options, struct epoch **out,
+		    struct error *err)
+{
+	int ret = replace_file_check(path, err);
+	if (ret < 0)
+		return ret;
+	struct stat found;
+	if (options->earlier == EPOCH_REFUSE && lstat(path, &found) == 0)
+		return failed(err, -EEXIST, path);
+	CLEANUP(epoch_freep) struct epoch *epoch = calloc(1, sizeof(*epoch));
+	if (!epoch)
+		return failed(err, -ENOMEM, path);
+	epoch->lock = -1;
+	epoch->options = *options;
+	epoch->path = strdup(path);
+	epoch->profile = profile_new();
+	if (asprintf(&epoch->open_path, "%s.open", path) < 0)
+		epoch->open_path = NULL;
+	if (!epoch->path || !epoch->profile || !epoch->open_path)
+		return failed(err, -ENOMEM, path);
+	ret = make_open_file(epoch, err);
+	if (ret == 0)
+		ret = open_database(epoch, err);
+	if (ret == 0)
+		ret = store(epoch, err);
+	if (ret < 0) {
+		if (epoch->lock >= 0)
+			remove_open(epoch->open_path, NULL);
+		return ret;
+	}
+	*out = epoch;
+	epoch = NULL; /* the caller's from here on */
+	return 0;
+}
+
+int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out, struct error *err)
+{
+	const struct epoch_options options = { .earlier = earlier };
+	return epoch_open_with(path, &options, out, err);
+}
+
+static int note_row(void *context, size_t table, uint32_t row)
+{
+	struct epoch *epoch = context;
+	if (table >= epoch->stored_count)
+		return 0; /* new to the file: written whole */
+	struct stored *stored = &epoch->stored[table];
+	if (row >= stored->rows || epoch->profile->tables[table]->value_slots == 0)
+		return 0;
+	int ret = array_reserve(&stored->changed, &stored->changed_capacity, stored->changed_count,
+				sizeof(*stored->changed));
+	if (ret == 0)
+		stored->changed[stored->changed_count++] = row;
+	return ret;
+}
+
+int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *err)
+{
+	if (epoch->broken)
+		return failed(err, epoch->broken, epoch->open_path);
+	int ret = profile_merge_noting(epoch->profile, delta, note_row, epoch, err);
+	if (ret < 0) {
+		epoch->broken = ret;
+		return ret;
+	}
+	return store(epoch, err);
+}
+
+const struct profile *epoch_profile(const struct epoch *epoch)
+{
+	return epoch->profile;
+}
+
+int epoch_close(struct epoch *epoch, struct error *err)
+{
+	CLEANUP(epoch_freep) struct epoch *closing = epoch;
+	if (epoch->broken)
+		return failed(err, epoch->broken, epoch->path);
+	int ret = write_closed(epoch->path, &epoch->options, epoch->profile, err);
+	if (ret < 0)
+		return ret;
+	profile_writer_release(&epoch->writer);
+	sqlite3_close(epoch->db);
+	epoch->db = NULL;
+	return remove_open(epoch->open_path, err);
+}
+
+void epoch_discard(struct epoch *epoch)
+{
+	CLEANUP(epoch_freep) struct epoch *closing = epoch;
+	profile_writer_release(&epoch->writer);
+	sqlite3_close(epoch->db);
+	epoch->db = NULL;
+	remove_open(epoch->open_path, NULL);
+}
+
+void epoch_abandon(struct epoch *epoch)
+{
+	epoch_free(epoch);
+}

@@ -31,6 +31,8 @@ struct inline_range {
 
 /* What one compilation unit says of the wanted functions. */
 struct unit {
+	const char *folder; /* where the compiler ran: relative paths count from there; or NULL */
+	struct buffer path; /* the joined path in use */
 	Dwarf_Files *files;
 	size_t file_count;
 	Dwarf_Lines *lines;
@@ -215,7 +217,7 @@ static size_t first_line(const struct unit *unit, uint64_t vaddr)
 
 /* What the rows of one function are made from: line rows and inlining change at different places. */
 struct merge {
-	const struct unit *unit;
+	struct unit *unit;
 	const struct line_extent *extent;
 	struct interval_map inlining; /* deepest inlined call by vaddr */
 	struct lines_writer writer;
@@ -254,6 +256,16 @@ static struct span text_of(const char *text)
 	return span_of_text(text ? text : "");
 }
 
+/* Valid until the next call. */
+static struct span path_of(struct unit *unit, const char *file)
+{
+	if (!file || *file == '/' || !unit->folder)
+		return text_of(file);
+	unit->path.size = 0;
+	buffer_printf(&unit->path, "%s/%s", unit->folder, file);
+	return text_of(buffer_text(&unit->path));
+}
+
 /* The writer's number of an inlined call; outer calls are written first. */
 static uint32_t node_of(struct merge *merge, uint32_t position)
 {
@@ -273,7 +285,7 @@ static uint32_t node_of(struct merge *merge, uint32_t position)
 		node = lines_writer_inline(&merge->writer, node,
 					   text_of(inlined->function ? inlined->function :
 								       "(inlined)"),
-					   text_of(inlined->call_file), inlined->call_line);
+					   path_of(merge->unit, inlined->call_file), inlined->call_line);
 		merge->nodes[chain[depth] - merge->base] = node;
 	}
 	return node;
@@ -282,7 +294,7 @@ static uint32_t node_of(struct merge *merge, uint32_t position)
 static void write_row(struct merge *merge, uint64_t vaddr, uint32_t owner, const char *file, int line)
 {
 	uint32_t node = owner == INTERVAL_NONE ? 0 : node_of(merge, owner);
-	lines_writer_row(&merge->writer, vaddr, node, text_of(line > 0 ? file : NULL),
+	lines_writer_row(&merge->writer, vaddr, node, path_of(merge->unit, line > 0 ? file : NULL),
 			 line > 0 ? (uint32_t)line : 0);
 	merge->rows++;
 }
@@ -364,7 +376,7 @@ static int number_nodes(struct merge *merge, size_t range_from, size_t range_to)
 	return merge->nodes ? 0 : -ENOMEM;
 }
 
-static int write_record(const struct unit *unit, struct line_extent *extent, size_t range_from,
+static int write_record(struct unit *unit, struct line_extent *extent, size_t range_from,
 			size_t range_to, struct record_set *out)
 {
 	struct merge merge = { .unit = unit, .extent = extent };
@@ -393,11 +405,12 @@ static void release_unit(struct unit *unit)
 {
 	free(unit->inlined);
 	free(unit->ranges);
+	buffer_release(&unit->path);
 	*unit = (struct unit){ 0 };
 }
 
 /* Records for the wanted functions that begin in [first, last], part of the unit's code. */
-static int write_range(const struct unit *unit, const struct wanted *wanted, uint64_t first,
+static int write_range(struct unit *unit, const struct wanted *wanted, uint64_t first,
 		       uint64_t last, struct record_set *out)
 {
 	size_t range = 0;
@@ -436,6 +449,9 @@ static int read_unit(Dwarf_Die *die, Dwarf_Die *split, const struct wanted *want
 	if (!die_is_wanted(die, wanted))
 		return 0;
 	struct unit unit = { 0 };
+	Dwarf_Attribute folder;
+	if (dwarf_attr(die, DW_AT_comp_dir, &folder))
+		unit.folder = dwarf_formstring(&folder);
 	if (dwarf_getsrclines(die, &unit.lines, &unit.line_count) != 0)
 		unit.line_count = 0;
 	if (dwarf_getsrcfiles(die, &unit.files, &unit.file_count) != 0)

@@ -10,3 +10,4 @@ extern const struct verb *const verbs[];
 
 extern const struct verb verb_completion;
 extern const struct verb verb_record;
+extern const struct verb verb_import;

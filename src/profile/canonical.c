@@ -176,13 +176,13 @@ static int add_sorted(struct rows *rows, size_t first, size_t count, struct tabl
 	qsort_r(rows->order + first, count, sizeof(uint32_t), compare_rows, rows);
 	for (size_t i = first; i < first + count; i++) {
 		uint32_t old = rows->order[i];
-		uint32_t position;
-		int ret = table_add(out, rows->keys + old * rows->key_slots,
-				    rows->values + old * rows->value_slots, &position);
+		/* Rows that differed still do: ids were only renumbered. */
+		int ret = table_append(out, rows->keys + old * rows->key_slots,
+				       rows->values + old * rows->value_slots);
 		if (ret < 0)
 			return ret;
 		if (ids)
-			ids[old + 1] = position + 1;
+			ids[old + 1] = (uint32_t)out->count;
 	}
 	return 0;
 }

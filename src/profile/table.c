@@ -1,5 +1,6 @@
 #include "profile/table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,7 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 
 uint32_t table_find(const struct table *table, const uint64_t *keys)
 {
+	assert(!table->unindexed);
 	return hash_index_find(&table->index, hash_keys(table, keys), equal, table, keys);
 }
 
@@ -174,25 +176,59 @@ static int reserve(struct table *table)
 	return ret;
 }
 
+static int make_index(struct table *table)
+{
+	hash_index_release(&table->index);
+	for (uint32_t i = 0; i < table->count; i++) {
+		int ret = hash_index_add(&table->index, rehash(table, i), i, rehash, table);
+		if (ret < 0)
+			return ret;
+	}
+	table->unindexed = false;
+	return 0;
+}
+
+/* The row does not count yet. */
+static int put_row(struct table *table, const uint64_t *keys, const uint64_t *values)
+{
+	if (table->count >= UINT32_MAX - 1)
+		return -ENOMEM;
+	int ret = reserve(table);
+	if (ret < 0)
+		return ret;
+	memcpy(table->keys + table->count * table->key_slots, keys,
+	       table->key_slots * sizeof(uint64_t));
+	if (table->value_slots)
+		memcpy(table->values + table->count * table->value_slots, values,
+		       table->value_slots * sizeof(uint64_t));
+	return 0;
+}
+
+int table_append(struct table *table, const uint64_t *keys, const uint64_t *values)
+{
+	int ret = put_row(table, keys, values);
+	if (ret < 0)
+		return ret;
+	table->count++;
+	table->unindexed = true;
+	return 0;
+}
+
 int table_add(struct table *table, const uint64_t *keys, const uint64_t *values, uint32_t *row)
 {
+	int ret = table->unindexed ? make_index(table) : 0;
+	if (ret < 0)
+		return ret;
 	uint64_t hash = hash_keys(table, keys);
 	uint32_t position = hash_index_find(&table->index, hash, equal, table, keys);
 	if (position != HASH_INDEX_NONE) {
 		if (table->value_slots)
 			fold(table, table->values + position * table->value_slots, values);
 	} else {
-		if (table->count >= UINT32_MAX - 1)
-			return -ENOMEM;
-		int ret = reserve(table);
+		ret = put_row(table, keys, values);
 		if (ret < 0)
 			return ret;
 		position = (uint32_t)table->count;
-		memcpy(table->keys + position * table->key_slots, keys,
-		       table->key_slots * sizeof(uint64_t));
-		if (table->value_slots)
-			memcpy(table->values + position * table->value_slots, values,
-			       table->value_slots * sizeof(uint64_t));
 		ret = hash_index_add(&table->index, hash, position, rehash, table);
 		if (ret < 0)
 			return ret;
@@ -230,13 +266,7 @@ int table_add_column(struct table *table, const struct column *column)
 	if (!key)
 		return 0;
 	/* The keys' hashes changed with their width. */
-	hash_index_release(&table->index);
-	for (uint32_t i = 0; i < table->count; i++) {
-		int ret = hash_index_add(&table->index, rehash(table, i), i, rehash, table);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
+	return table->unindexed ? 0 : make_index(table);
 }
 
 int table_compare_rows(const struct table *table, uint32_t a, uint32_t b)

@@ -57,7 +57,8 @@ struct table {
 	uint64_t *values; /* count * value_slots, likewise */
 	size_t count;
 	size_t key_capacity, value_capacity;
-	struct hash_index index;
+	struct hash_index index; /* of all rows, unless `unindexed` */
+	bool unindexed;
 };
 
 /* Returns an empty table that the caller frees, or NULL when out of memory. */
@@ -84,6 +85,13 @@ int table_add_column(struct table *table, const struct column *column);
  * the rules. Stores the row's position in *row when not NULL. Returns 0 or -ENOMEM.
  */
 int table_add(struct table *table, const uint64_t *keys, const uint64_t *values, uint32_t *row);
+
+/*
+ * Adds a row whose key is known not to be there, as when reading sorted rows:
+ * much cheaper than table_add(), because the index is left for later. The next
+ * table_add() makes it; table_find() before that is a mistake. 0 or -ENOMEM.
+ */
+int table_append(struct table *table, const uint64_t *keys, const uint64_t *values);
 
 /* The row with that key, or HASH_INDEX_NONE. */
 uint32_t table_find(const struct table *table, const uint64_t *keys);

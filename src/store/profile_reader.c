@@ -460,18 +460,20 @@ static int add_entries(struct load *load, const struct chunk *chunk, struct buff
 		if (id == 0 || id > load->pool_size || load->pool[id])
 			return fault(load, "chunk %lld (bytes): an entry's number is wrong",
 				     (long long)rowid);
+		size_t known = load->profile->bytes.count;
 		if (profile_add_bytes(load->profile, entry, &load->pool[id]) < 0)
 			return out_of_memory(load);
+		if (load->profile->bytes.count == known) {
+			/* Else two rows that differ in the file could be one here. */
+			load->pool[id] = 0;
+			return fault(load, "chunk %lld (bytes): an entry is there twice",
+				     (long long)rowid);
+		}
 	}
 	begun->size = 0;
 	return left ? fault(load, "chunk %lld (bytes): it has bytes left over", (long long)rowid)
 		    : 0;
 }
-
-struct chunk_cursor {
-	sqlite3_stmt *statement;
-	size_t at;
-};
 
 /* The next chunk of a relation, decoded; 1, 0 at the end, or negative. Damaged ones are reported
  * and passed over. */
@@ -595,19 +597,59 @@ static const char *take_key(const struct load *load, const struct table *table,
 	return NULL;
 }
 
-static int add_chunk_rows(struct load *load, const struct relation *relation,
-			  const struct chunk *chunk, int64_t rowid)
+/*
+ * Whether all rows of a table so far came in rising order, as in closed files:
+ * then none can be there twice, and no index is needed to know it.
+ */
+struct order {
+	bool broken;
+	bool begun;
+	uint64_t last[TABLE_MAX_COLUMNS];
+};
+
+static bool rises(struct order *order, const uint64_t *keys, size_t count)
 {
+	if (order->broken)
+		return false;
+	int sign = order->begun ? 0 : 1;
+	for (size_t i = 0; sign == 0 && i < count; i++)
+		sign = (keys[i] > order->last[i]) - (keys[i] < order->last[i]);
+	order->begun = true;
+	order->broken = sign <= 0;
+	memcpy(order->last, keys, count * sizeof(*keys));
+	return sign > 0;
+}
+
+/* 0, or 1 when the row is there already, or -ENOMEM. */
+static int add_new_row(struct table *table, const uint64_t *keys, const uint64_t *values,
+		       bool rising)
+{
+	if (rising)
+		return table_append(table, keys, values);
+	uint32_t position;
+	size_t before = table->count;
+	int ret = table_add(table, keys, values, &position);
+	return ret < 0 ? ret : position != before;
+}
+
+static int add_chunk_rows(struct load *load, const struct relation *relation,
+			  const struct chunk *chunk, struct order *order, int64_t rowid)
+{
+	size_t key_count = 0;
+	for (size_t i = 0; i < relation->column_count; i++)
+		key_count += relation->columns[i].rule == RULE_KEY;
 	struct table *table = relation->table;
 	int ret = spend_memory(load, chunk->count,
 			       (table->key_slots + table->value_slots) * sizeof(uint64_t));
 	if (ret < 0)
 		return ret;
+	/* Columns that the file lacks stay 0; the others are filled row by row. */
+	uint64_t keys[TABLE_MAX_COLUMNS] = { 0 };
+	uint64_t values[TABLE_MAX_COLUMNS * 2] = { 0 };
 	for (size_t row = 0; row < chunk->count; row++) {
 		const uint64_t *numbers = chunk->numbers + row * chunk->stride;
-		uint64_t keys[TABLE_MAX_COLUMNS] = { 0 };
-		uint64_t values[TABLE_MAX_COLUMNS * 2] = { 0 };
 		const char *what = NULL;
+		bool rising = rises(order, numbers, key_count);
 		for (size_t i = 0; !what && i < relation->column_count; i++) {
 			const struct column *column = &relation->columns[i];
 			if (column->rule != RULE_KEY)
@@ -623,11 +665,10 @@ static int add_chunk_rows(struct load *load, const struct relation *relation,
 			for (size_t j = 0; j < column_slots(column->type); j++)
 				values[relation->slots[i] + j] = *numbers++;
 		}
-		uint32_t position = 0;
-		size_t before = table->count;
-		if (!what && table_add(table, keys, values, &position) < 0)
+		int added = what ? 0 : add_new_row(table, keys, values, rising);
+		if (added < 0)
 			return out_of_memory(load);
-		if (!what && position != before)
+		if (added)
 			what = "it is there twice";
 		if (!what) {
 			load->counts->rows++;
@@ -678,11 +719,13 @@ static int read_chunks(struct load *load, const struct relation *relation)
 		return ret;
 	size_t at = 0;
 	struct chunk chunk;
+	struct order order = { 0 };
 	int64_t rowid;
 	while ((ret = next_chunk(load, statement, relation->name, relation->id, relation->columns,
 				 relation->column_count, &at, &chunk, &rowid)) > 0) {
-		ret = chunk.kind == CHUNK_ROWS ? add_chunk_rows(load, relation, &chunk, rowid)
-					       : update_rows(load, relation, &chunk, rowid);
+		ret = chunk.kind == CHUNK_ROWS
+			      ? add_chunk_rows(load, relation, &chunk, &order, rowid)
+			      : update_rows(load, relation, &chunk, rowid);
 		if (ret < 0)
 			return ret;
 	}

@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "symbol/interval_map.h"
 #include "symbol/record.h"
 
+#define PATH_CACHE     256
 #define TREE_MAX_DEPTH 128 /* of entries below a compilation unit; compilers stay below 40 */
 
 /* One inlined call, or the function itself at depth 0. */
@@ -29,10 +32,17 @@ struct inline_range {
 	uint32_t inlined;
 };
 
+/* A relative path and the whole one; rows name the same few files again and again. */
+struct joined_path {
+	const char *file;
+	struct span path;
+};
+
 /* What one compilation unit says of the wanted functions. */
 struct unit {
 	const char *folder; /* where the compiler ran: relative paths count from there; or NULL */
-	struct buffer path; /* the joined path in use */
+	struct arena arena;
+	struct joined_path paths[PATH_CACHE]; /* by the hash of libdw's pointer */
 	Dwarf_Files *files;
 	size_t file_count;
 	Dwarf_Lines *lines;
@@ -256,14 +266,18 @@ static struct span text_of(const char *text)
 	return span_of_text(text ? text : "");
 }
 
-/* Valid until the next call. */
+/* Valid while the unit is walked. */
 static struct span path_of(struct unit *unit, const char *file)
 {
 	if (!file || *file == '/' || !unit->folder)
 		return text_of(file);
-	unit->path.size = 0;
-	buffer_printf(&unit->path, "%s/%s", unit->folder, file);
-	return text_of(buffer_text(&unit->path));
+	struct joined_path *joined = &unit->paths[hash_u64((uintptr_t)file) % PATH_CACHE];
+	if (joined->file != file) {
+		char *path = arena_printf(&unit->arena, "%s/%s", unit->folder, file);
+		unit->failed = unit->failed || !path;
+		*joined = (struct joined_path){ file, text_of(path) };
+	}
+	return joined->path;
 }
 
 /* The writer's number of an inlined call; outer calls are written first. */
@@ -382,7 +396,7 @@ static int write_record(struct unit *unit, struct line_extent *extent, size_t ra
 	struct merge merge = { .unit = unit, .extent = extent };
 	struct buffer content = { 0 };
 	lines_writer_init(&merge.writer, extent->first);
-	int ret = map_inlining(&merge, range_from, range_to);
+	int ret = unit->failed ? -ENOMEM : map_inlining(&merge, range_from, range_to);
 	if (ret == 0)
 		ret = number_nodes(&merge, range_from, range_to);
 	if (ret == 0) {
@@ -405,7 +419,7 @@ static void release_unit(struct unit *unit)
 {
 	free(unit->inlined);
 	free(unit->ranges);
-	buffer_release(&unit->path);
+	arena_release(&unit->arena);
 	*unit = (struct unit){ 0 };
 }
 

@@ -61,9 +61,12 @@ static void name_default(struct examination *examination)
 	size_t size = event_list_group_size(events, 0), length = 0;
 	char *text = examination->event;
 	for (size_t i = 0; i < size && length < sizeof(examination->event); i++)
-		length += (size_t)snprintf(text + length, sizeof(examination->event) - length,
-					   "%s%s", i ? "," : size > 1 ? "{" : "",
-					   events->events[i].name);
+		length +=
+			(size_t)snprintf(text + length, sizeof(examination->event) - length, "%s%s",
+					 i	    ? ","
+					 : size > 1 ? "{"
+						    : "",
+					 events->events[i].name);
 	if (size > 1 && length < sizeof(examination->event) - 1)
 		snprintf(text + length, sizeof(examination->event) - length, "}");
 }
@@ -246,9 +249,10 @@ static struct json_object *cost_json(const struct sample_cost *cost)
 	if (!cost)
 		return NULL;
 	struct json_object *all = json_object_new_object();
-	json_object_object_add(all, "median_ns", json_object_new_double(cost->ns));
-	json_object_object_add(all, "low_ns", json_object_new_double(cost->low_ns));
-	json_object_object_add(all, "high_ns", json_object_new_double(cost->high_ns));
+	json_object_object_add(all, "median_ns", json_object_new_int64((int64_t)(cost->ns + 0.5)));
+	json_object_object_add(all, "low_ns", json_object_new_int64((int64_t)(cost->low_ns + 0.5)));
+	json_object_object_add(all, "high_ns",
+			       json_object_new_int64((int64_t)(cost->high_ns + 0.5)));
 	json_object_object_add(all, "samples", json_object_new_uint64(cost->samples));
 	json_object_object_add(all, "one_percent_rate_hz",
 			       json_object_new_uint64(sample_cost_rate(cost, 0.01)));

@@ -4,6 +4,8 @@
 
 const struct verb *const verbs[] = {
 	&verb_import,
+	&verb_doctor,
+	&verb_events,
 	&verb_completion,
 	NULL,
 };

@@ -9,5 +9,7 @@
 extern const struct verb *const verbs[];
 
 extern const struct verb verb_completion;
+extern const struct verb verb_doctor;
+extern const struct verb verb_events;
 extern const struct verb verb_record;
 extern const struct verb verb_import;

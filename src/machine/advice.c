@@ -40,21 +40,39 @@ void advising_add(struct advising *advising, const char *key, enum finding_state
 	advice->findings[advice->count++] = (struct finding){ key, state, what, means, cure };
 }
 
-static const char *sudo(const struct advising *advising)
+/* Where a command is to be run: settings of the kernel are not a container's to change. */
+static const char *as_root(const struct advising *advising)
 {
-	return advising->facts->rights->uid == 0 ? "" : "sudo ";
+	const struct facts *facts = advising->facts;
+	if (facts->cpu->container[0] || facts->rights->user_namespace == FACT_YES)
+		return "on the host: sudo ";
+	return facts->rights->uid == 0 ? "" : "sudo ";
 }
 
 const char *advising_sysctl(struct advising *advising, const char *assignments)
 {
-	return advising_text(advising, "%ssysctl -w %s", sudo(advising), assignments);
+	return advising_text(advising, "%ssysctl -w %s", as_root(advising), assignments);
 }
 
 const char *advising_write(struct advising *advising, const char *value, const char *file)
 {
-	if (advising->facts->rights->uid == 0 && !strchr(file, '*'))
+	const char *root = as_root(advising);
+	if (!root[0] && !strchr(file, '*'))
 		return advising_text(advising, "echo %s >%s", value, file);
-	return advising_text(advising, "echo %s | %stee %s", value, sudo(advising), file);
+	if (root[0] == 'o')
+		return advising_text(advising, "on the host: echo %s | sudo tee %s", value, file);
+	return advising_text(advising, "echo %s | %stee %s", value, root, file);
+}
+
+/* The program's path as a shell takes it. */
+static const char *quoted_program(struct advising *advising)
+{
+	const char *path = advising->facts->program;
+	bool plain = !path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					"0123456789/._+-")];
+	return plain || path[0] == '$' || strchr(path, '\'')
+		       ? path
+		       : advising_text(advising, "'%s'", path);
 }
 
 static bool kernel_before(const char *release, int major, int minor)
@@ -69,21 +87,25 @@ const char *advising_setcap(struct advising *advising)
 {
 	const struct rights *rights = advising->facts->rights;
 	if (rights->user_namespace == FACT_YES)
-		return "run culprit outside of the user namespace (rootless container): no right given "
+		return "run culprit outside of the user namespace (rootless container): no right "
+		       "given "
 		       "inside it counts";
 	if (advising->facts->cpu->container[0] && rights->uid == 0)
-		return advising_text(advising, "start the container with --cap-add PERFMON --cap-add BPF "
-					       "--cap-add SYS_PTRACE --cap-add SYSLOG "
-					       "--security-opt seccomp=unconfined");
+		return advising_text(advising,
+				     "start the container with --cap-add PERFMON --cap-add BPF "
+				     "--cap-add SYS_PTRACE --cap-add SYSLOG "
+				     "--security-opt seccomp=unconfined");
 	if (rights->no_new_privileges == FACT_YES)
-		return advising_text(advising, "start culprit without no_new_privs, then: sudo setcap "
-					       "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog+ep %s",
-				     advising->facts->program);
+		return advising_text(advising,
+				     "start culprit without no_new_privs, then: sudo setcap "
+				     "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog+ep %s",
+				     quoted_program(advising));
 	/* CAP_PERFMON and CAP_BPF came with Linux 5.8; before, CAP_SYS_ADMIN was both. */
 	bool old = kernel_before(rights->kernel, 5, 8);
-	return advising_text(advising, "%ssetcap %s,cap_sys_ptrace,cap_syslog+ep %s", sudo(advising),
+	return advising_text(advising, "%ssetcap %s,cap_sys_ptrace,cap_syslog+ep %s",
+			     rights->uid == 0 ? "" : "sudo ",
 			     old ? "cap_sys_admin" : "cap_perfmon,cap_bpf",
-			     advising->facts->program);
+			     quoted_program(advising));
 }
 
 bool advising_refused(int code)
@@ -105,10 +127,11 @@ static void give_verdict(struct advising *advising)
 	}
 	bool cycles = strstr(facts->event, "cycles");
 	bool kernel = cycles ? facts->probe->cycles == 0 : facts->probe->clock == 0;
-	const char *why = cycles					  ? ""
-			  : advising_refused(facts->probe->cycles_user) ? " (hardware cycles refused)"
-			  : facts->cpu->virtual_machine == FACT_YES	  ? " (no PMU in this virtual machine)"
-									  : " (no PMU)";
+	const char *why =
+		cycles					      ? ""
+		: advising_refused(facts->probe->cycles_user) ? " (hardware cycles refused)"
+		: facts->cpu->virtual_machine == FACT_YES     ? " (no PMU in this virtual machine)"
+							      : " (no PMU)";
 	char rate[96] = "";
 	if (facts->cost)
 		snprintf(rate, sizeof(rate), "; 1 %% of a CPU buys %llu samples a second",
@@ -116,7 +139,8 @@ static void give_verdict(struct advising *advising)
 	advice->verdict = advising_text(
 		advising, "culprit record works here: %s%s, %s, %s%s", facts->event, why,
 		kernel ? "user and kernel code" : "user code only",
-		facts->probe->all_processes == 0 ? "every process (-a)" : "your own processes", rate);
+		facts->probe->all_processes == 0 ? "every process (-a)" : "your own processes",
+		rate);
 }
 
 int advice_give(const struct facts *facts, struct advice *advice)

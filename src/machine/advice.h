@@ -23,11 +23,12 @@ struct facts {
 	const struct rights *rights;
 	const struct machine_probe *probe;
 	const struct perf_features *features;
-	const char *event;	    /* names that record takes by default: "{cycles,instructions}"; NULL: none */
-	const char *event_refusal;  /* why there is none */
+	const char *
+		event; /* names that record takes by default: "{cycles,instructions}"; NULL: none */
+	const char *event_refusal;	/* why there is none */
 	const struct sample_cost *cost; /* NULL: not measured */
-	const char *cost_refusal;   /* why not */
-	const char *program;	    /* path of culprit itself, for setcap */
+	const char *cost_refusal;	/* why not */
+	const char *program;		/* path of culprit itself, for setcap */
 };
 
 enum finding_state {
@@ -42,13 +43,14 @@ struct finding {
 	enum finding_state state;
 	const char *what;  /* is */
 	const char *means; /* to the user; "" when nothing is lost */
-	const char *cure;  /* a command, or where to change it; "" when there is nothing to cure or no cure */
+	const char *cure;  /* a command, or where to change it; "" when there is nothing to cure or
+			      no cure */
 };
 
 struct advice {
 	struct arena arena;
 	bool can_record;
-	const char *verdict;	/* one sentence */
+	const char *verdict; /* one sentence */
 	struct finding *findings;
 	size_t count;
 };

@@ -19,8 +19,8 @@ void advise_processor(struct advising *advising)
 			     "model unknown: /proc/cpuinfo cannot be read",
 			     "no events by the model's own names", "");
 	} else {
-		const char *name = cpu->types[0].model_name[0] ? cpu->types[0].model_name
-							       : cpu->vendor_name;
+		const char *name =
+			cpu->types[0].model_name[0] ? cpu->types[0].model_name : cpu->vendor_name;
 		char nodes[48] = "";
 		if (cpu->nodes != CPU_UNKNOWN_U64 && cpu->nodes > 1)
 			snprintf(nodes, sizeof(nodes), " on %llu NUMA nodes",
@@ -28,23 +28,25 @@ void advise_processor(struct advising *advising)
 		advising_add(advising, "processor", FINDING_OK,
 			     advising_text(advising, "%s (%s%s%s), %zu CPUs%s%s%s",
 					   name[0] ? name : "unknown", model,
-					   microcode[0] ? ", microcode " : "", microcode, online, nodes,
-					   frequency[0] ? ", " : "", frequency),
+					   microcode[0] ? ", microcode " : "", microcode, online,
+					   nodes, frequency[0] ? ", " : "", frequency),
 			     "", "");
 	}
 	if (cpu->virtual_machine == FACT_YES)
 		advising_add(advising, "machine", FINDING_OK,
 			     advising_text(advising, "virtual machine%s%s%s%s",
 					   cpu->hypervisor[0] ? ": " : "", cpu->hypervisor,
-					   cpu->container[0] ? ", in a container: " : "", cpu->container),
+					   cpu->container[0] ? ", in a container: " : "",
+					   cpu->container),
 			     "", "");
 	else if (cpu->virtual_machine == FACT_NO || cpu->container[0])
 		advising_add(advising, "machine", FINDING_OK,
-			     advising_text(advising, "%s%s%s%s%s",
-					   cpu->virtual_machine == FACT_NO ? "bare metal"
-									   : "metal or virtual: unknown",
-					   cpu->product[0] ? ": " : "", cpu->product,
-					   cpu->container[0] ? ", in a container: " : "", cpu->container),
+			     advising_text(
+				     advising, "%s%s%s%s%s",
+				     cpu->virtual_machine == FACT_NO ? "bare metal"
+								     : "metal or virtual: unknown",
+				     cpu->product[0] ? ": " : "", cpu->product,
+				     cpu->container[0] ? ", in a container: " : "", cpu->container),
 			     "", "");
 	if (cpu->type_count < 2)
 		return;
@@ -67,29 +69,34 @@ void advise_clock(struct advising *advising)
 {
 	const struct cpu_info *cpu = advising->facts->cpu;
 	if (cpu->smt == FACT_YES)
-		advising_add(advising, "smt", FINDING_LIMIT, "SMT is on: two threads share a core",
-			     "cycles of one thread go on while the other holds the core, so CPI drifts "
-			     "with the neighbour",
-			     advising_write(advising, "off", CPUS "/smt/control"));
+		advising_add(
+			advising, "smt", FINDING_LIMIT, "SMT is on: two threads share a core",
+			"cycles of one thread go on while the other holds the core, so CPI drifts "
+			"with the neighbour",
+			advising_write(advising, "off", CPUS "/smt/control"));
 	else
 		advising_add(advising, "smt", cpu->smt == FACT_NO ? FINDING_OK : FINDING_UNKNOWN,
-			     cpu->smt == FACT_NO ? "SMT is off" : "SMT unknown", "", "");
+			     cpu->smt == FACT_NO ? "SMT is off"
+						 : "whether SMT is on cannot be read",
+			     "", "");
 	if (!cpu->governor[0])
 		advising_add(advising, "governor", FINDING_UNKNOWN,
 			     cpu->virtual_machine == FACT_YES
-				     ? "frequency governor unknown: the host decides"
-				     : "frequency governor unknown",
+				     ? "no frequency governor in sight: the host decides"
+				     : "the frequency governor cannot be read",
 			     "", "");
 	else if (strcmp(cpu->governor, "performance") == 0)
-		advising_add(advising, "governor", FINDING_OK, "frequency governor: performance", "", "");
+		advising_add(advising, "governor", FINDING_OK, "frequency governor: performance",
+			     "", "");
 	else
-		advising_add(advising, "governor", FINDING_LIMIT,
-			     advising_text(advising, "frequency governor: %s%s%s", cpu->governor,
-					   cpu->frequency_driver[0] ? ", driver " : "",
-					   cpu->frequency_driver),
-			     "the clock follows the load: times of two runs do not compare, cycles do",
-			     advising_write(advising, "performance",
-					    CPUS "/cpu*/cpufreq/scaling_governor"));
+		advising_add(
+			advising, "governor", FINDING_LIMIT,
+			advising_text(advising, "frequency governor: %s%s%s", cpu->governor,
+				      cpu->frequency_driver[0] ? ", driver " : "",
+				      cpu->frequency_driver),
+			"the clock follows the load: times of two runs do not compare, cycles do",
+			advising_write(advising, "performance",
+				       CPUS "/cpu*/cpufreq/scaling_governor"));
 	if (cpu->boost == FACT_YES)
 		advising_add(advising, "turbo", FINDING_LIMIT, "turbo is on",
 			     "the clock follows heat and neighbours: times drift, cycles less",
@@ -98,15 +105,19 @@ void advise_clock(struct advising *advising)
 				     ? advising_write(advising, "1", CPUS "/intel_pstate/no_turbo")
 				     : advising_write(advising, "0", CPUS "/cpufreq/boost"));
 	else
-		advising_add(advising, "turbo", cpu->boost == FACT_NO ? FINDING_OK : FINDING_UNKNOWN,
-			     cpu->boost == FACT_NO ? "turbo is off" : "turbo unknown", "", "");
+		advising_add(advising, "turbo",
+			     cpu->boost == FACT_NO ? FINDING_OK : FINDING_UNKNOWN,
+			     cpu->boost == FACT_NO ? "turbo is off"
+						   : "whether turbo is on cannot be read",
+			     "", "");
 }
 
 /* How each hypervisor is told to give its guest a PMU. */
 static const char *pmu_cure(const struct cpu_info *cpu)
 {
 	if (cpu->virtual_machine != FACT_YES)
-		return "switch the PMU on in the firmware's setup; perf's drivers must be in the kernel";
+		return "switch the PMU on in the firmware's setup; perf's drivers must be in the "
+		       "kernel";
 	if (strncmp(cpu->hypervisor, "Firecracker", 11) == 0)
 		return "none inside: Firecracker has no virtual PMU; use metal, or QEMU with -cpu "
 		       "host,pmu=on";
@@ -119,7 +130,8 @@ static const char *pmu_cure(const struct cpu_info *cpu)
 	if (strcmp(cpu->hypervisor, "Xen") == 0)
 		return "on the host: boot Xen with vpmu=on";
 	if (strcmp(cpu->hypervisor, "KVM") == 0 || strcmp(cpu->hypervisor, "QEMU") == 0)
-		return "on the host: qemu -cpu host,pmu=on (libvirt: <features><pmu state='on'/>), if it "
+		return "on the host: qemu -cpu host,pmu=on (libvirt: <features><pmu state='on'/>), "
+		       "if it "
 		       "has a PMU itself";
 	return "on the host: give the guest a virtual PMU";
 }
@@ -149,7 +161,8 @@ static void advise_watchdog(struct advising *advising)
 			     "groups have one counter less",
 			     advising_sysctl(advising, "kernel.nmi_watchdog=0"));
 	else
-		advising_add(advising, "nmi-watchdog", FINDING_OK, "the NMI watchdog is off", "", "");
+		advising_add(advising, "nmi-watchdog", FINDING_OK, "the NMI watchdog is off", "",
+			     "");
 }
 
 static void advise_rdpmc(struct advising *advising)
@@ -158,22 +171,24 @@ static void advise_rdpmc(struct advising *advising)
 	static const char means[] = "counting a region from inside a program takes a system call, "
 				    "some 500 ns instead of 10";
 	if (facts->probe->rdpmc == FACT_YES) {
-		advising_add(advising, "rdpmc", FINDING_OK, "programs may read their counters themselves",
-			     "", "");
+		advising_add(advising, "rdpmc", FINDING_OK,
+			     "programs may read their counters themselves", "", "");
 		return;
 	}
 	const char *cure = "";
 	if (facts->cpu->vendor == CPU_VENDOR_ARM && facts->rights->perf_user_access == 0)
 		cure = advising_sysctl(advising, "kernel.perf_user_access=1");
 	else if (facts->rights->rdpmc == 0)
-		cure = advising_write(advising, "1",
-				      advising_text(advising, "/sys/bus/event_source/devices/%s/rdpmc",
-						    pmu_core(facts->pmus, 0) ? pmu_core(facts->pmus, 0)->name
-									     : "cpu"));
+		cure = advising_write(
+			advising, "1",
+			advising_text(advising, "/sys/bus/event_source/devices/%s/rdpmc",
+				      pmu_core(facts->pmus, 0) ? pmu_core(facts->pmus, 0)->name
+							       : "cpu"));
 	advising_add(advising, "rdpmc",
 		     facts->probe->rdpmc == FACT_NO ? FINDING_LIMIT : FINDING_UNKNOWN,
-		     facts->probe->rdpmc == FACT_NO ? "programs may not read their counters themselves"
-						    : "whether programs may read their counters is unknown",
+		     facts->probe->rdpmc == FACT_NO
+			     ? "programs may not read their counters themselves"
+			     : "whether programs may read their counters is unknown",
 		     means, cure);
 }
 
@@ -182,7 +197,8 @@ static void advise_topdown(struct advising *advising)
 	const struct facts *facts = advising->facts;
 	if (facts->probe->topdown == FACT_YES)
 		advising_add(advising, "topdown", FINDING_OK,
-			     advising_text(advising, "TopDown: %s", facts->probe->topdown_how), "", "");
+			     advising_text(advising, "TopDown: %s", facts->probe->topdown_how), "",
+			     "");
 	else
 		advising_add(advising, "topdown",
 			     facts->probe->topdown == FACT_NO ? FINDING_LIMIT : FINDING_UNKNOWN,
@@ -197,18 +213,19 @@ static void advise_branches(struct advising *advising)
 	const struct pmu *core = pmu_core(facts->pmus, 0);
 	const char *depth = core ? pmu_cap(core, "branches") : NULL;
 	if (facts->probe->branch_stack == FACT_YES)
-		advising_add(advising, "branches", FINDING_OK,
-			     advising_text(advising, "branch records%s%s%s",
-					   facts->cpu->vendor == CPU_VENDOR_ARM ? " (BRBE)" : " (LBR)",
-					   depth ? ", depth " : "", depth ? depth : ""),
-			     "", "");
+		advising_add(
+			advising, "branches", FINDING_OK,
+			advising_text(advising, "branch records%s%s%s",
+				      facts->cpu->vendor == CPU_VENDOR_ARM ? " (BRBE)" : " (LBR)",
+				      depth ? ", depth " : "", depth ? depth : ""),
+			"", "");
 	else
-		advising_add(advising, "branches",
-			     facts->probe->branch_stack == FACT_NO ? FINDING_LIMIT : FINDING_UNKNOWN,
-			     facts->probe->branch_stack == FACT_NO
-				     ? "no records of taken branches (LBR)"
-				     : "records of taken branches unknown",
-			     "frequencies and edges are estimated from samples alone", "");
+		advising_add(
+			advising, "branches",
+			facts->probe->branch_stack == FACT_NO ? FINDING_LIMIT : FINDING_UNKNOWN,
+			facts->probe->branch_stack == FACT_NO ? "no records of taken branches (LBR)"
+							      : "records of taken branches unknown",
+			"frequencies and edges are estimated from samples alone", "");
 }
 
 static void advise_precise(struct advising *advising)
@@ -217,9 +234,11 @@ static void advise_precise(struct advising *advising)
 	const struct machine_probe *probe = facts->probe;
 	static const char late[] = "a sample's address is some instructions late";
 	if (probe->ibs == 0)
-		advising_add(advising, "precise", FINDING_OK, "precise samples: IBS (ibs_op)", "", "");
+		advising_add(advising, "precise", FINDING_OK, "precise samples: IBS (ibs_op)", "",
+			     "");
 	else if (probe->spe == 0)
-		advising_add(advising, "precise", FINDING_OK, "precise samples: SPE (arm_spe)", "", "");
+		advising_add(advising, "precise", FINDING_OK, "precise samples: SPE (arm_spe)", "",
+			     "");
 	else if (advising_refused(probe->ibs) || advising_refused(probe->spe))
 		advising_add(advising, "precise", FINDING_LIMIT,
 			     probe->ibs != -ENXIO ? "IBS is here, but not allowed"
@@ -231,8 +250,8 @@ static void advise_precise(struct advising *advising)
 					   (int)probe->precise, "ppp"),
 			     "", "");
 	else
-		advising_add(advising, "precise", FINDING_LIMIT, "no precise samples (PEBS, IBS, SPE)",
-			     late, "");
+		advising_add(advising, "precise", FINDING_LIMIT,
+			     "no precise samples (PEBS, IBS, SPE)", late, "");
 }
 
 void advise_counters(struct advising *advising)
@@ -248,19 +267,21 @@ void advise_counters(struct advising *advising)
 	}
 	if (probe->cycles_user) {
 		/* One cause, one line: without a PMU all that it would bring is missing too. */
-		advising_add(advising, "counters", FINDING_LIMIT,
-			     facts->cpu->virtual_machine == FACT_YES
-				     ? "no hardware counters: this virtual machine has no PMU"
-				     : "no hardware counters (no PMU)",
-			     "time (cpu-clock) instead of cycles: no CPI, no cache, branch or TopDown "
-			     "events, no LBR, no precise samples, no rdpmc",
-			     pmu_cure(facts->cpu));
+		advising_add(
+			advising, "counters", FINDING_LIMIT,
+			facts->cpu->virtual_machine == FACT_YES
+				? "no hardware counters: this virtual machine has no PMU"
+				: "no hardware counters (no PMU)",
+			"time (cpu-clock) instead of cycles: no CPI, no cache, branch or TopDown "
+			"events, no LBR, no precise samples, no rdpmc",
+			pmu_cure(facts->cpu));
 		return;
 	}
 	advising_add(advising, "counters", FINDING_OK,
-		     probe->counters ? advising_text(advising, "PMU %s: %llu general counters free", cores,
-						     (unsigned long long)probe->counters)
-				     : advising_text(advising, "PMU %s; how many counters is unknown", cores),
+		     probe->counters ? advising_text(advising, "PMU %s: %llu general counters free",
+						     cores, (unsigned long long)probe->counters)
+				     : advising_text(advising,
+						     "PMU %s; how many counters is unknown", cores),
 		     "", "");
 	advise_watchdog(advising);
 	advise_rdpmc(advising);

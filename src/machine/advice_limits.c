@@ -3,7 +3,8 @@
 
 #include "machine/advice_parts.h"
 
-/* What a ring needs at least: the kernel's default allowance for one of 512 KiB and its head page. */
+/* What a ring needs at least: the kernel's default allowance for one of 512 KiB and its head page.
+ */
 #define MLOCK_KB_ENOUGH	   516
 #define SAMPLE_RATE_ENOUGH 10000
 #define STACK_ENOUGH	   127
@@ -25,11 +26,13 @@ static void advise_ring_memory(struct advising *advising)
 	else if (rights->memlock_bytes == RIGHTS_UNKNOWN)
 		snprintf(memlock, sizeof(memlock), "unknown");
 	else
-		snprintf(memlock, sizeof(memlock), "%lld KiB", (long long)rights->memlock_bytes / 1024);
+		snprintf(memlock, sizeof(memlock), "%lld KiB",
+			 (long long)rights->memlock_bytes / 1024);
 	bool enough = unbound || rights->mlock_kb >= MLOCK_KB_ENOUGH ||
 		      rights->memlock_bytes == INT64_MAX;
 	advising_add(advising, "ring-memory", enough ? FINDING_OK : FINDING_LIMIT,
-		     advising_text(advising, "%lld KiB a CPU for each user, then memlock (%s)%s",
+		     advising_text(advising,
+				   "ring memory: %lld KiB a CPU for each user, then memlock (%s)%s",
 				   (long long)rights->mlock_kb, memlock,
 				   unbound ? "; neither binds you" : ""),
 		     enough ? "" : "rings are smaller, so bursts of samples get lost",
@@ -45,9 +48,9 @@ static void advise_descriptors(struct advising *advising)
 		return;
 	bool enough = rights->open_files >= needed;
 	advising_add(advising, "open-files", enough ? FINDING_OK : FINDING_LIMIT,
-		     rights->open_files == INT64_MAX
-			     ? "any number of open files"
-			     : advising_text(advising, "%lld open files", (long long)rights->open_files),
+		     rights->open_files == INT64_MAX ? "any number of open files"
+						     : advising_text(advising, "%lld open files",
+								     (long long)rights->open_files),
 		     enough ? "" : "too few to watch every CPU (-a)",
 		     enough ? "" : advising_text(advising, "ulimit -n %lld", (long long)needed));
 }
@@ -60,18 +63,22 @@ static void advise_rates(struct advising *advising)
 			     "perf_event_max_sample_rate cannot be read", "", "");
 	} else {
 		bool enough = rights->max_sample_rate >= SAMPLE_RATE_ENOUGH;
-		bool adapts = rights->cpu_time_max_percent > 0 && rights->cpu_time_max_percent < 100;
+		bool adapts =
+			rights->cpu_time_max_percent > 0 && rights->cpu_time_max_percent < 100;
 		char lowers[96] = "";
 		if (adapts)
-			snprintf(lowers, sizeof(lowers), "; lowered when sampling takes above %lld %%",
+			snprintf(lowers, sizeof(lowers),
+				 "; lowered when sampling takes above %lld %%",
 				 (long long)rights->cpu_time_max_percent);
-		advising_add(advising, "sample-rate", enough ? FINDING_OK : FINDING_LIMIT,
-			     advising_text(advising, "at most %lld samples a second and CPU%s",
-					   (long long)rights->max_sample_rate, lowers),
-			     enough ? "" : "above it the kernel stops events, and their counts with them",
-			     enough ? ""
-				    : advising_sysctl(advising,
-						      "kernel.perf_event_max_sample_rate=100000"));
+		advising_add(
+			advising, "sample-rate", enough ? FINDING_OK : FINDING_LIMIT,
+			advising_text(advising, "at most %lld samples a second and CPU%s",
+				      (long long)rights->max_sample_rate, lowers),
+			enough ? ""
+			       : "above it the kernel stops events, and their counts with them",
+			enough ? ""
+			       : advising_sysctl(advising,
+						 "kernel.perf_event_max_sample_rate=100000"));
 	}
 	if (rights->max_stack == RIGHTS_UNKNOWN) {
 		advising_add(advising, "stack-depth", FINDING_UNKNOWN,
@@ -80,7 +87,8 @@ static void advise_rates(struct advising *advising)
 	}
 	bool deep = rights->max_stack >= STACK_ENOUGH;
 	advising_add(advising, "stack-depth", deep ? FINDING_OK : FINDING_LIMIT,
-		     advising_text(advising, "stacks of at most %lld frames", (long long)rights->max_stack),
+		     advising_text(advising, "stacks of at most %lld frames",
+				   (long long)rights->max_stack),
 		     deep ? "" : "deeper stacks lose their outermost callers",
 		     deep ? "" : advising_sysctl(advising, "kernel.perf_event_max_stack=127"));
 }
@@ -95,7 +103,8 @@ static void advise_kernel(struct advising *advising)
 		{ features->format_lost, "losses are known as 'at least' (needs Linux 6.0)" },
 		{ features->inherit_read_tid,
 		  "groups are not read over fork and threads, except by -a (6.12)" },
-		{ features->build_id, "files gone before they are looked at lose their identity (5.12)" },
+		{ features->build_id,
+		  "files gone before they are looked at lose their identity (5.12)" },
 		{ features->text_poke, "kernel code that was patched meanwhile is not seen (5.8)" },
 		{ features->ksymbol, "BPF programs stay without names (5.1)" },
 	};
@@ -146,24 +155,25 @@ static void advise_cost(struct advising *advising)
 	format_ns(facts->cost->low_ns, low, sizeof(low));
 	format_ns(facts->cost->high_ns, high, sizeof(high));
 	bool dear = facts->cost->ns > DEAR_SAMPLE_NS;
-	const char *busy = facts->cost->busy_ratio > 0.1
-				   ? advising_text(advising, "; others took %.0f %% of the CPU meanwhile",
-						   100 * facts->cost->busy_ratio)
-				   : "";
-	advising_add(advising, "sample-cost", dear ? FINDING_LIMIT : FINDING_OK,
-		     advising_text(advising,
-				   "one sample costs %s (%s to %s in 80 %% of %llu)%s; 1 %% of a CPU buys "
-				   "%llu a second",
-				   cost, low, high, (unsigned long long)facts->cost->samples, busy,
-				   (unsigned long long)sample_cost_rate(facts->cost, 0.01)),
-		     !dear ? ""
-		     : facts->cpu->virtual_machine == FACT_YES
-			     ? "its interrupt goes through the hypervisor; longer recordings instead of "
-			       "higher rates"
-			     : "longer recordings instead of higher rates",
-		     dear ? advising_text(advising, "culprit record -F %llu",
-					  (unsigned long long)sample_cost_rate(facts->cost, 0.01))
-			  : "");
+	const char *busy =
+		facts->cost->busy_ratio > 0.1
+			? advising_text(advising, "; others took %.0f %% of the CPU meanwhile",
+					100 * facts->cost->busy_ratio)
+			: "";
+	advising_add(
+		advising, "sample-cost", dear ? FINDING_LIMIT : FINDING_OK,
+		advising_text(
+			advising,
+			"one sample costs %s (%s to %s in 80 %% of %llu)%s; 1 %% of a CPU buys "
+			"%llu a second",
+			cost, low, high, (unsigned long long)facts->cost->samples, busy,
+			(unsigned long long)sample_cost_rate(facts->cost, 0.01)),
+		!dear ? ""
+		: facts->cpu->virtual_machine == FACT_YES
+			? "its interrupt goes through the hypervisor; longer recordings instead of "
+			  "higher rates"
+			: "longer recordings instead of higher rates",
+		"");
 }
 
 void advise_limits(struct advising *advising)

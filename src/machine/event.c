@@ -335,8 +335,11 @@ static int parse_name(const struct event_parser *parser, const char *token, stru
 		return event_parse_error(parser, status, written->at, "%s", reason.text);
 	if (status == -ENOMEM)
 		return event_parse_error(parser, status, NULL, "%s", reason.text);
-	memcpy(name, token, base);
-	name[base] = 0;
+	/* "pmu::EVENT" is one name; a unit mask or modifier behind a single colon is not part of
+	 * it. */
+	size_t size = strstr(token, "::") == token + base ? whole : base;
+	memcpy(name, token, size);
+	name[size] = 0;
 	return unknown_event(parser, written, name);
 }
 

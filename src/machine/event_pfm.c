@@ -72,6 +72,8 @@ static int visit_event(struct listing *listing, int index)
 	char name[256];
 	if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
 		return 0;
+	listing->description.description = info.desc ? info.desc : "";
+	listing->description.detail = "";
 	int masks = 0;
 	for (int i = 0; i < info.nattrs; i++) {
 		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
@@ -82,7 +84,7 @@ static int visit_event(struct listing *listing, int index)
 		masks++;
 		snprintf(name, sizeof(name), "%s:%s", info.name, attr.name);
 		listing->description.name = name;
-		listing->description.description = attr.desc ? attr.desc : "";
+		listing->description.detail = attr.desc ? attr.desc : "";
 		listing->description.code = info.code | attr.code;
 		int status = listing->visit(listing->context, &listing->description);
 		if (status)
@@ -91,7 +93,6 @@ static int visit_event(struct listing *listing, int index)
 	if (masks)
 		return 0;
 	listing->description.name = info.name;
-	listing->description.description = info.desc ? info.desc : "";
 	listing->description.code = info.code;
 	return listing->visit(listing->context, &listing->description);
 }

@@ -31,8 +31,9 @@ struct pfm_description {
 	const char *pmu_text; /* "AMD64 Fam19h Zen4" */
 	bool present;	      /* a PMU of this machine's model */
 	bool core;
-	const char *name; /* "RETIRED_INSTRUCTIONS" or "INST_RETIRED:ANY_P" */
-	const char *description;
+	const char *name;	 /* "RETIRED_INSTRUCTIONS" or "INST_RETIRED:ANY_P" */
+	const char *description; /* of the event */
+	const char *detail;	 /* of its unit mask; "" when it has none */
 	uint64_t code;
 };
 

@@ -216,18 +216,18 @@ void rights_read(const struct machine_root *root, struct rights *rights)
 		rights->rdpmc = read_number(root, "sys/bus/event_source/devices/cpu_core/rdpmc");
 }
 
-static bool holds(const struct rights *rights, enum right right)
+bool rights_hold(const struct rights *rights, enum right right)
 {
 	return rights->has[right] == FACT_YES && rights->user_namespace != FACT_YES;
 }
 
 bool rights_perfmon(const struct rights *rights)
 {
-	return holds(rights, RIGHT_PERFMON) || holds(rights, RIGHT_SYS_ADMIN);
+	return rights_hold(rights, RIGHT_PERFMON) || rights_hold(rights, RIGHT_SYS_ADMIN);
 }
 
 bool rights_bpf(const struct rights *rights)
 {
-	return holds(rights, RIGHT_SYS_ADMIN) ||
-	       (holds(rights, RIGHT_BPF) && holds(rights, RIGHT_PERFMON));
+	return rights_hold(rights, RIGHT_SYS_ADMIN) ||
+	       (rights_hold(rights, RIGHT_BPF) && rights_hold(rights, RIGHT_PERFMON));
 }

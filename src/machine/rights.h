@@ -54,6 +54,8 @@ struct rights {
 
 void rights_read(const struct machine_root *root, struct rights *rights);
 const char *right_name(enum right right); /* "cap_perfmon" */
-/* CAP_PERFMON or CAP_SYS_ADMIN, outside a user namespace. */
+/* Effective, and not inside a user namespace only, where perf and BPF do not look. */
+bool rights_hold(const struct rights *rights, enum right right);
+/* CAP_PERFMON or CAP_SYS_ADMIN. */
 bool rights_perfmon(const struct rights *rights);
 bool rights_bpf(const struct rights *rights);

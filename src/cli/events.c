@@ -1,0 +1,293 @@
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/events.h"
+#include "cli/message.h"
+#include "cli/verbs.h"
+#include "machine/event_catalog.h"
+#include "machine/event_names.h"
+#include "machine/machine_root.h"
+#include "machine/perf_open.h"
+#include "machine/pmu.h"
+
+#define LINE_WIDTH     100
+#define NAME_WIDTH_MAX 44
+
+static bool json, all;
+
+static const struct option options[] = {
+	{ "all", 0, OPTION_FLAG, NULL, "libpfm4's events of every other CPU model too", &all,
+	  NULL },
+	{ "json", 0, OPTION_FLAG, NULL, "the same as one JSON document", &json, NULL },
+	{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+};
+
+static const struct option *events_options(void)
+{
+	return options;
+}
+
+static const char *section_title(const struct catalog_item *item)
+{
+	switch (item->section) {
+	case CATALOG_HARDWARE:
+		return "hardware: generic names, for which the kernel knows the CPU's own event";
+	case CATALOG_SOFTWARE:
+		return "software: counted by the kernel, on every machine";
+	case CATALOG_CACHE:
+		return "cache: generic names";
+	case CATALOG_RAW:
+		return "by number: any event of a PMU's manual";
+	case CATALOG_SYSFS:
+		return "PMU";
+	case CATALOG_PFM:
+		return "libpfm4";
+	}
+	return "";
+}
+
+static bool same_block(const struct catalog_item *a, const struct catalog_item *b)
+{
+	if (a->section != b->section)
+		return false;
+	return (a->section != CATALOG_SYSFS && a->section != CATALOG_PFM) ||
+	       strcmp(a->pmu, b->pmu) == 0;
+}
+
+/* Why opening this item failed. */
+static void explain(const struct pmu_list *pmus, const struct catalog_item *item, char *text,
+		    size_t size)
+{
+	struct event_list list = { 0 };
+	struct error err;
+	char name[512];
+	snprintf(name, sizeof(name), "%s%s%s", item->section == CATALOG_PFM ? item->pmu : "",
+		 item->section == CATALOG_PFM ? "::" : "", item->name);
+	if (event_list_parse(&list, pmus, EVENT_LIBPFM, name, &err))
+		snprintf(text, size, "%.200s", err.text);
+	else
+		perf_open_explain(&list.events[0], item->code, list.events[0].uncore ? -1 : 0, -1,
+				  text, size);
+	event_list_release(&list);
+}
+
+/* A block whose items all fail alike says so once, in its heading. */
+static bool fails_as_one(const struct catalog_item *const *items, size_t count)
+{
+	bool tried = false;
+	for (size_t i = 0; i < count; i++) {
+		if (items[i]->pattern)
+			continue;
+		if (items[i]->foreign || items[i]->code == 0 || items[i]->code != items[0]->code)
+			return false;
+		tried = true;
+	}
+	return tried;
+}
+
+static void print_heading(const struct pmu_list *pmus, const struct catalog_item *const *items,
+			  size_t count)
+{
+	const struct catalog_item *first = items[0];
+	char cause[256] = "";
+	if (fails_as_one(items, count))
+		explain(pmus, first, cause, sizeof(cause));
+	printf("%s", section_title(first));
+	if (first->section == CATALOG_SYSFS || first->section == CATALOG_PFM)
+		printf(" %s", first->pmu);
+	if (first->foreign)
+		printf(" (another CPU model)");
+	if (cause[0])
+		printf("\n(not countable here: %s)", cause);
+	printf("\n");
+}
+
+static void print_description(int indent, const char *text)
+{
+	int column = indent;
+	while (*text) {
+		size_t word = strcspn(text, " \n\t");
+		if (column > indent && column + 1 + (int)word > LINE_WIDTH) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			column += printf(" ");
+		}
+		column += printf("%.*s", (int)word, text);
+		text += word + strspn(text + word, " \n\t");
+	}
+	printf("\n");
+}
+
+/* `before` is the item above, or NULL: what it said of the same event is not said again. */
+static void print_item(const struct catalog_item *item, const struct catalog_item *before,
+		       int width)
+{
+	char mark = item->pattern || item->foreign ? ' ' : item->code ? '-' : '+';
+	int used = printf("%c %-*s  ", mark, width, item->name);
+	if (used > width + 4)
+		printf("\n%*s", width + 4, "");
+	char text[2048];
+	bool repeated =
+		before && item->detail[0] && strcmp(before->description, item->description) == 0;
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s", repeated ? "" : item->description,
+		 item->detail[0] && !repeated ? ": " : "", item->detail,
+		 item->alias[0] ? " (also " : "", item->alias, item->alias[0] ? ")" : "");
+	print_description(width + 4, text);
+}
+
+static void print_block(const struct pmu_list *pmus, const struct catalog_item *const *items,
+			size_t count)
+{
+	int width = 0;
+	for (size_t i = 0; i < count; i++) {
+		int length = (int)strlen(items[i]->name);
+		if (length > width && length <= NAME_WIDTH_MAX)
+			width = length;
+	}
+	print_heading(pmus, items, count);
+	for (size_t i = 0; i < count; i++)
+		print_item(items[i], i ? items[i - 1] : NULL, width);
+}
+
+static void print_text(const struct pmu_list *pmus, const struct catalog_item *const *items,
+		       size_t count)
+{
+	printf("+ counted on this machine, - not\n");
+	for (size_t i = 0; i < count;) {
+		size_t end = i + 1;
+		while (end < count && same_block(items[i], items[end]))
+			end++;
+		printf("\n");
+		print_block(pmus, items + i, end - i);
+		i = end;
+	}
+}
+
+static void print_json(const struct pmu_list *pmus, const struct catalog_item *const *items,
+		       size_t count)
+{
+	static const char *const sections[] = { "hardware", "software", "cache",
+						"number",   "pmu",	"libpfm4" };
+	static const char *const cycles[] = { NULL, "thread", "core", "ref" };
+	struct json_object *document = json_object_new_object();
+	struct json_object *rows = json_object_new_array();
+	/* Causes repeat: they are looked up once for a run of equal ones. */
+	char cause[256] = "";
+	const struct catalog_item *explained = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct catalog_item *item = items[i];
+		struct json_object *row = json_object_new_object();
+		bool tried = !item->pattern && !item->foreign;
+		if (tried && item->code &&
+		    (!explained || explained->code != item->code || !same_block(explained, item))) {
+			explain(pmus, item, cause, sizeof(cause));
+			explained = item;
+		}
+		json_object_object_add(row, "section",
+				       json_object_new_string(sections[item->section]));
+		json_object_object_add(row, "pmu",
+				       item->pmu[0] ? json_object_new_string(item->pmu) : NULL);
+		json_object_object_add(row, "name", json_object_new_string(item->name));
+		json_object_object_add(row, "alias",
+				       item->alias[0] ? json_object_new_string(item->alias) : NULL);
+		json_object_object_add(row, "description",
+				       json_object_new_string(item->description));
+		json_object_object_add(row, "detail",
+				       item->detail[0] ? json_object_new_string(item->detail)
+						       : NULL);
+		json_object_object_add(row, "cycles",
+				       item->cycles ? json_object_new_string(cycles[item->cycles])
+						    : NULL);
+		json_object_object_add(row, "counted",
+				       tried ? json_object_new_boolean(item->code == 0) : NULL);
+		json_object_object_add(row, "cause",
+				       tried && item->code ? json_object_new_string(cause) : NULL);
+		json_object_array_add(rows, row);
+	}
+	json_object_object_add(document, "schema", json_object_new_int(1));
+	json_object_object_add(document, "events", rows);
+	printf("%s\n", json_object_to_json_string_ext(
+			       document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(document);
+}
+
+static int nothing_found(const struct event_catalog *catalog, const char *word)
+{
+	struct suggestion suggestion;
+	suggestion_init(&suggestion, word);
+	for (size_t i = 0; i < catalog->count; i++)
+		suggestion_offer(&suggestion, catalog->items[i].name);
+	if (suggestion.nearest[0])
+		message_error("no event matches '%s'; did you mean '%s'?", word,
+			      suggestion.nearest);
+	else
+		message_error("no event matches '%s'%s", word,
+			      all ? "" : "; --all looks at other CPU models too");
+	return 1;
+}
+
+static int list_events(const struct pmu_list *pmus, char *const *words, size_t count)
+{
+	CLEANUP(event_catalog_release) struct event_catalog catalog = { 0 };
+	size_t shown = 0;
+	if (event_catalog_read(pmus, all, &catalog)) {
+		message_error("out of memory while listing events");
+		return 1;
+	}
+	CLEANUP(free_pointer)
+	const struct catalog_item **items = calloc(catalog.count + 1, sizeof(*items));
+	if (!items) {
+		message_error("out of memory while listing events");
+		return 1;
+	}
+	for (size_t i = 0; i < catalog.count; i++)
+		if (catalog_item_matches(&catalog.items[i], words, count))
+			items[shown++] = &catalog.items[i];
+	if (!shown)
+		return nothing_found(&catalog, words[0]);
+	if (json)
+		print_json(pmus, items, shown);
+	else
+		print_text(pmus, items, shown);
+	return 0;
+}
+
+static int run_events(int argc, char **argv)
+{
+	struct machine_root root;
+	CLEANUP(pmu_list_release) struct pmu_list pmus = { 0 };
+	struct error err;
+	int arguments = 0;
+	int status = options_parse(&verb_events, argc, argv, OPTIONS_ANYWHERE, &arguments);
+	if (status >= 0)
+		return status;
+	if (machine_root_open("/", &root, &err)) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	/* Without the folder there are no PMUs of sysfs to list; everything else is. */
+	status = pmu_list_read(&root, &pmus, &err);
+	machine_root_close(&root);
+	if (status == -ENOMEM) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	if (arguments == 0 || strcmp(argv[1], "encode") != 0)
+		return list_events(&pmus, argv + 1, (size_t)arguments);
+	if (arguments == 1)
+		return options_misuse(&verb_events, "encode needs an event");
+	return events_encode(&pmus, argv + 2, (size_t)arguments - 1, json);
+}
+
+const struct verb verb_events = {
+	.name = "events",
+	.run = run_events,
+	.summary = "events by name, whether this machine counts them, and their encoding",
+	.usage = "[OPTIONS] [PATTERN|WORD...] | encode EVENT...",
+	.options = events_options,
+};

@@ -1,0 +1,169 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/events.h"
+#include "cli/message.h"
+#include "machine/event.h"
+#include "machine/event_catalog.h"
+#include "machine/perf_open.h"
+#include "machine/pmu.h"
+
+static const char *const type_names[] = { "hardware", "software", "tracepoint",
+					  "hw-cache", "raw",	  "breakpoint" };
+
+static const char *const cycle_names[] = {
+	[EVENT_NO_CYCLES] = "",
+	[EVENT_THREAD_CYCLES] = "THREAD cycles (of this hardware thread, at the core's clock)",
+	[EVENT_CORE_CYCLES] = "CORE cycles (while any thread of the core runs)",
+	[EVENT_REF_CYCLES] = "REF cycles (at a fixed rate, whatever the clock)",
+};
+
+/* "" when nothing is left out. */
+static void format_excluded(const struct perf_event_attr *attr, char *text, size_t size)
+{
+	const struct {
+		bool excluded;
+		const char *name;
+	} parts[] = { { attr->exclude_user, "user" },	  { attr->exclude_kernel, "kernel" },
+		      { attr->exclude_hv, "hypervisor" }, { attr->exclude_idle, "idle" },
+		      { attr->exclude_host, "host" },	  { attr->exclude_guest, "guest" } };
+	size_t length = 0;
+	text[0] = 0;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].excluded)
+			length += (size_t)snprintf(text + length, size - length, "%s%s",
+						   length ? ", " : "", parts[i].name);
+}
+
+/* Whether it opens here; a cause goes into `cause`. */
+static bool counted_here(const struct event *event, char *cause, size_t size)
+{
+	int code = event_try(event);
+	cause[0] = 0;
+	if (code)
+		perf_open_explain(event, code, event->uncore ? -1 : 0, -1, cause, size);
+	return code == 0;
+}
+
+static void print_event(const struct event_list *list, size_t i)
+{
+	const struct event *event = &list->events[i];
+	const struct perf_event_attr *attr = &event->attr;
+	char perf[512], excluded[64], cause[256];
+	event_format_perf(event, perf, sizeof(perf));
+	format_excluded(attr, excluded, sizeof(excluded));
+	printf("%s%s%s%s\n", event->name, event->core_type ? " on " : "",
+	       event->core_type ? event->core_type : "",
+	       event->leader == i && event_list_group_size(list, i) > 1 ? " (leads a group)"
+	       : event->leader != i					? " (in the group)"
+									: "");
+	printf("  perf     %s\n", perf);
+	printf("  PMU      %s\n", event->pmu);
+	printf("  type     %" PRIu32 "%s%s%s\n", (uint32_t)attr->type, attr->type < 6 ? " (" : "",
+	       attr->type < 6 ? type_names[attr->type] : "", attr->type < 6 ? ")" : "");
+	printf("  config   0x%" PRIx64 "\n", (uint64_t)attr->config);
+	if (attr->config1)
+		printf("  config1  0x%" PRIx64 "\n", (uint64_t)attr->config1);
+	if (attr->config2)
+		printf("  config2  0x%" PRIx64 "\n", (uint64_t)attr->config2);
+	if (excluded[0])
+		printf("  without  %s\n", excluded);
+	if (attr->precise_ip || event->max_precise)
+		printf("  precise  %s%.0d\n", event->max_precise ? "the highest that opens" : "",
+		       event->max_precise ? 0 : (int)attr->precise_ip);
+	if (attr->sample_period)
+		printf("  %s  %" PRIu64 "\n", attr->freq ? "freq   " : "period ",
+		       (uint64_t)attr->sample_period);
+	if (event->scale == 1)
+		printf("  counts   %s\n", event->cycles ? cycle_names[event->cycles] : event->unit);
+	else
+		printf("  counts   %s, each count is %g\n", event->unit, event->scale);
+	if (counted_here(event, cause, sizeof(cause)))
+		printf("  here     counted\n");
+	else
+		printf("  here     not countable: %s\n", cause);
+}
+
+static struct json_object *event_json(const struct event_list *list, size_t i)
+{
+	static const char *const cycles[] = { NULL, "thread", "core", "ref" };
+	const struct event *event = &list->events[i];
+	const struct perf_event_attr *attr = &event->attr;
+	struct json_object *row = json_object_new_object();
+	char perf[512], cause[256];
+	event_format_perf(event, perf, sizeof(perf));
+	bool counted = counted_here(event, cause, sizeof(cause));
+	json_object_object_add(row, "name", json_object_new_string(event->name));
+	json_object_object_add(row, "perf", json_object_new_string(perf));
+	json_object_object_add(row, "pmu", json_object_new_string(event->pmu));
+	json_object_object_add(row, "core_type",
+			       event->core_type ? json_object_new_string(event->core_type) : NULL);
+	json_object_object_add(row, "type", json_object_new_int64(attr->type));
+	json_object_object_add(row, "config", json_object_new_uint64(attr->config));
+	json_object_object_add(row, "config1", json_object_new_uint64(attr->config1));
+	json_object_object_add(row, "config2", json_object_new_uint64(attr->config2));
+	json_object_object_add(row, "exclude_user", json_object_new_boolean(attr->exclude_user));
+	json_object_object_add(row, "exclude_kernel",
+			       json_object_new_boolean(attr->exclude_kernel));
+	json_object_object_add(row, "exclude_hypervisor",
+			       json_object_new_boolean(attr->exclude_hv));
+	json_object_object_add(row, "exclude_idle", json_object_new_boolean(attr->exclude_idle));
+	json_object_object_add(row, "exclude_host", json_object_new_boolean(attr->exclude_host));
+	json_object_object_add(row, "exclude_guest", json_object_new_boolean(attr->exclude_guest));
+	json_object_object_add(row, "precise",
+			       event->max_precise ? json_object_new_string("max")
+						  : json_object_new_int(attr->precise_ip));
+	json_object_object_add(row, "period",
+			       attr->sample_period && !attr->freq
+				       ? json_object_new_uint64(attr->sample_period)
+				       : NULL);
+	json_object_object_add(row, "frequency_hz",
+			       attr->freq ? json_object_new_uint64(attr->sample_freq) : NULL);
+	json_object_object_add(row, "unit", json_object_new_string(event->unit));
+	json_object_object_add(row, "scale", json_object_new_double(event->scale));
+	json_object_object_add(row, "cycles",
+			       event->cycles ? json_object_new_string(cycles[event->cycles])
+					     : NULL);
+	json_object_object_add(row, "leader", json_object_new_uint64(event->leader));
+	json_object_object_add(row, "counted", json_object_new_boolean(counted));
+	json_object_object_add(row, "cause", cause[0] ? json_object_new_string(cause) : NULL);
+	return row;
+}
+
+int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count, bool json)
+{
+	CLEANUP(event_list_release) struct event_list list = { 0 };
+	struct error err;
+	for (size_t i = 0; i < count; i++) {
+		int status = event_list_parse(&list, pmus, EVENT_LIBPFM, texts[i], &err);
+		if (status) {
+			/* "did you mean 'cycles'?" ends its sentence. */
+			bool asks = err.text[0] && err.text[strlen(err.text) - 1] == '?';
+			message_error("%s%s", err.text,
+				      status != -ENOENT ? ""
+				      : asks		? " 'culprit events' lists them all"
+							: "; 'culprit events' lists them all");
+			return status == -ENOMEM ? 1 : 2;
+		}
+	}
+	if (!json) {
+		for (size_t i = 0; i < list.count; i++)
+			print_event(&list, i);
+		return 0;
+	}
+	struct json_object *document = json_object_new_object();
+	struct json_object *rows = json_object_new_array();
+	for (size_t i = 0; i < list.count; i++)
+		json_object_array_add(rows, event_json(&list, i));
+	json_object_object_add(document, "schema", json_object_new_int(1));
+	json_object_object_add(document, "events", rows);
+	printf("%s\n", json_object_to_json_string_ext(
+			       document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(document);
+	return 0;
+}

@@ -1,0 +1,1 @@
+culprit doctor everything

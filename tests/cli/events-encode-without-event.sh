@@ -1,0 +1,1 @@
+culprit events encode

@@ -1,0 +1,18 @@
+/*
+ * kernel_names - kernel functions whose samples mean something else than "this
+ * function was slow". Compiler suffixes (.isra.0, .cold) do not matter.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * It turns interrupts on again, so a sample that waited for that lands in it:
+ * the time belongs to the code before it. True of events that come by an
+ * ordinary interrupt (clocks; arm64 counters without pseudo-NMI), not of x86
+ * counters, which come by NMI.
+ */
+bool kernel_name_is_late(const char *name);
+
+/* The CPU waits for work there. */
+bool kernel_name_is_idle(const char *name);

@@ -1,0 +1,88 @@
+/*
+ * scope - what stands around a table of figures: whose machine and time it is
+ * about, and the bill, which says what happened to the samples that are in no
+ * row and what collecting cost. Numbers that the profile does not have are
+ * absent (scope_number.known false), never 0.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/event_column.h"
+#include "base/arena.h"
+#include "base/span.h"
+#include "profile/profile.h"
+
+struct error;
+struct places;
+
+struct scope_number {
+	bool known;
+	uint64_t value;
+};
+
+/* What a sample was lost by, or unknown by. */
+struct scope_cause {
+	struct span name; /* "ring", "no_mapping" */
+	uint64_t samples;
+};
+
+#define SCOPE_CAUSES 16 /* kinds of loss or of unknown, each; more are summed up in the last */
+
+/* The bill of one column. */
+struct scope_bill {
+	struct scope_number runs, stored, filtered, lost_events, throttled, period_changes, count;
+	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late;
+	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
+	size_t lost_count, unknown_count;
+};
+
+/* How well samples became names; of the samples in `whole` columns that have samples. */
+struct scope_resolution {
+	uint64_t samples;	     /* all */
+	uint64_t with_image;	     /* of all */
+	uint64_t user_symbol_images; /* user code in images where something has a symbol */
+	uint64_t user_named;	     /* of those */
+	uint64_t in_extent;	     /* of with_image */
+};
+
+/* Samples that came late, by procedure. */
+struct scope_late {
+	uint32_t procedure;
+	uint64_t samples;
+};
+#define SCOPE_LATE 8
+
+struct scope {
+	struct span *hosts; /* distinct, sorted */
+	size_t host_count;
+	size_t epochs;
+	struct profile_source first; /* the earliest source; zeroed without any */
+	bool has_source;
+	uint64_t start_ns, end_ns; /* since 1970 */
+	uint64_t duration_ns;	   /* sum of the epochs' */
+	uint64_t cpus;		   /* of the largest host */
+	bool one_machine;	   /* `first` describes all sources */
+	bool one_command;
+	struct scope_number busy_ns, online_ns, steal_ns;
+	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off;
+	struct scope_bill *bills; /* by column */
+	struct scope_resolution resolution;
+	struct scope_late late[SCOPE_LATE]; /* most samples first */
+	size_t late_count;
+	uint64_t late_samples, late_of; /* of the samples of events that can come late */
+	uint64_t stack_depth;		/* of the deepest stack; 0 without stacks */
+	struct scope_number cut_stacks; /* samples whose stack was probably cut at that depth */
+	uint64_t stack_samples;		/* samples with a stack */
+};
+
+/* Everything but resolution, late and stacks, which the report fills as it walks. */
+int scope_init(struct scope *scope, const struct profile *profile,
+	       const struct event_columns *columns, struct error *err);
+void scope_release(struct scope *scope);
+
+/* Sum of the losses by cause; absent when no cause was recorded. */
+struct scope_number scope_lost(const struct scope_bill *bill);
+struct scope_number scope_unknown(const struct scope_bill *bill);

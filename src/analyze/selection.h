@@ -1,0 +1,41 @@
+/*
+ * selection - the samples of a profile that a report is about, with their
+ * places, after its filters. On the way it takes the sums that do not depend on
+ * filters: the whole, idle time, how much was resolved, late samples.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/report.h"
+
+struct procedure_match;
+
+struct selected {
+	struct cell cell;
+	uint32_t column, context; /* context: id, 0 is none */
+	uint32_t place;
+	uint32_t node; /* id in the trie; 0: no stack is known of these samples */
+};
+
+struct selection {
+	struct report *report; /* columns and places are read, sums are filled */
+	struct selected *list;
+	size_t count, capacity;
+	uint32_t *node_place; /* by node id, [0] unused; NULL when stacks are not walked */
+	bool *context_kept;   /* by context id */
+	bool *image_kept;     /* by image id */
+	struct procedure_match *focus, *ignore;
+	uint64_t *late; /* samples by procedure */
+	size_t late_capacity;
+};
+
+int selection_init(struct selection *selection, struct report *report, struct resolver *resolver,
+		   struct error *err);
+void selection_release(struct selection *selection);
+
+/* The functions at a place, outermost first, as the report shows inlined ones. NULL: out of memory.
+ */
+const uint32_t *selection_chain(const struct report *report, uint32_t place, size_t *count);

@@ -1,0 +1,44 @@
+/*
+ * json_value - what reports put into JSON beside plain objects: numbers that
+ * may be absent, estimates with their interval, texts from strangers. All
+ * functions return a new object that the caller owns; NULL means null as well as
+ * out of memory, so a writer that must tell them apart counts on json_add().
+ */
+#pragma once
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/interval.h"
+#include "base/span.h"
+
+/* A document while it is built; once something could not be allocated it is failed for good. */
+struct json_writer {
+	bool failed;
+};
+
+struct json_object *json_new_object(struct json_writer *writer);
+struct json_object *json_new_array(struct json_writer *writer);
+/* Takes `value` over; NULL writes null. */
+void json_add(struct json_writer *writer, struct json_object *object, const char *key,
+	      struct json_object *value);
+void json_append(struct json_writer *writer, struct json_object *array, struct json_object *value);
+
+void json_add_null(struct json_writer *writer, struct json_object *object, const char *key);
+void json_add_bool(struct json_writer *writer, struct json_object *object, const char *key,
+		   bool value);
+void json_add_u64(struct json_writer *writer, struct json_object *object, const char *key,
+		  uint64_t value);
+/* Nine digits: more would be noise of the conversion. */
+void json_add_double(struct json_writer *writer, struct json_object *object, const char *key,
+		     double value);
+/* Bytes that are no UTF-8 become U+FFFD; absent ones (data NULL) null. */
+void json_add_span(struct json_writer *writer, struct json_object *object, const char *key,
+		   struct span text);
+void json_add_text(struct json_writer *writer, struct json_object *object, const char *key,
+		   const char *text);
+void json_append_text(struct json_writer *writer, struct json_object *array, const char *text);
+/* KEY, KEY_low and KEY_high, times `factor`. */
+void json_add_estimate(struct json_writer *writer, struct json_object *object, const char *key,
+		       struct estimate estimate, double factor);

@@ -1,0 +1,358 @@
+#include "render/report_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/buffer.h"
+#include "render/quantity.h"
+#include "render/scope_text.h"
+
+/* What stands left of the names in a column's share of the table. */
+struct layout {
+	const struct report *report;
+	const struct report_text_options *options;
+	struct quantity_scale *scales; /* by column */
+	bool with_total, with_self, with_cumulative, with_pid, with_image, with_procedure;
+	struct text_table table;
+	struct cell cumulative; /* of the sort column */
+};
+
+static const struct cell *main_cells(const struct report_row *row)
+{
+	return row->total ? row->total : row->self;
+}
+
+static bool has_part(const struct report *report, enum report_part part)
+{
+	for (size_t i = 0; i < report->options.part_count; i++)
+		if (report->options.parts[i] == part)
+			return true;
+	return false;
+}
+
+static void init_layout(struct layout *layout, const struct report *report,
+			const struct report_text_options *options)
+{
+	enum report_view view = report->options.view;
+	*layout = (struct layout){ .report = report, .options = options };
+	layout->with_total = view != REPORT_FLAT;
+	layout->with_self = view != REPORT_FLAT && view != REPORT_CALLERS;
+	layout->with_cumulative =
+		view == REPORT_FLAT &&
+		(!report->options.sort || (strcmp(report->options.sort, "name") != 0 &&
+					   strcmp(report->options.sort, "cpi") != 0));
+	bool line = has_part(report, REPORT_LINE);
+	layout->with_procedure = view != REPORT_FLAT || has_part(report, REPORT_PROCEDURE) || line;
+	layout->with_image = layout->with_procedure || has_part(report, REPORT_IMAGE);
+	for (size_t i = 0; i < report->row_count; i++)
+		layout->with_pid |= report->rows[i].pid != OPTIONAL_ABSENT;
+	layout->scales = calloc(report->columns.count + 1, sizeof(*layout->scales));
+	for (size_t i = 0; layout->scales && i < report->columns.count; i++) {
+		const struct event_column *column = &report->columns.list[i];
+		double divisor = event_column_divisor(column);
+		layout->scales[i] = quantity_scale_for((double)report->shown[i].estimate / divisor,
+						       column->unit);
+		layout->scales[i].divisor *= divisor;
+	}
+}
+
+/* ---- which columns there are: the head and each row go through the same steps */
+
+#define HEAD_MAX 128
+struct heads {
+	enum text_align align[HEAD_MAX];
+	char text[HEAD_MAX][QUANTITY_SIZE];
+	size_t count;
+};
+
+__attribute__((format(printf, 3, 4))) static void head(struct heads *heads, enum text_align align,
+						       const char *format, ...);
+
+static void head(struct heads *heads, enum text_align align, const char *format, ...)
+{
+	if (heads->count == HEAD_MAX)
+		return;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(heads->text[heads->count], QUANTITY_SIZE, format, args);
+	va_end(args);
+	heads->align[heads->count++] = align;
+}
+
+/* More events than fit the heads are left to --json and --event; the page says so. */
+#define EVENTS_MAX 12
+
+static size_t event_count(const struct report *report)
+{
+	return report->columns.count < EVENTS_MAX ? report->columns.count : EVENTS_MAX;
+}
+
+static void head_event(struct heads *heads, const struct layout *layout, size_t at)
+{
+	const struct report *report = layout->report;
+	const struct event_column *column = &report->columns.list[at];
+	char name[QUANTITY_SIZE];
+	snprintf(name, sizeof(name), "%.*s%s%.*s", (int)column->name.size,
+		 column->name.size ? (const char *)column->name.data : "",
+		 column->core_type.size ? " " : "", (int)column->core_type.size,
+		 column->core_type.size ? (const char *)column->core_type.data : "");
+	const char *unit = layout->scales[at].unit;
+	head(heads, TEXT_RIGHT, "%.50s%s%s", name, *unit ? " " : "", unit);
+	head(heads, TEXT_RIGHT, layout->with_total ? "total %%" : "%%");
+	if (at == report->sort_column) {
+		if (layout->with_cumulative)
+			head(heads, TEXT_RIGHT, "cum %%");
+		head(heads, TEXT_RIGHT, "+-");
+	}
+	if (layout->with_self)
+		head(heads, TEXT_RIGHT, "self %%");
+	if (at == report->sort_column && column->sampled)
+		head(heads, TEXT_RIGHT, "samples");
+}
+
+static void head_names(struct heads *heads, const struct layout *layout)
+{
+	const struct report *report = layout->report;
+	for (size_t i = 0;
+	     layout->report->options.view == REPORT_FLAT && i < report->options.part_count; i++) {
+		enum report_part part = report->options.parts[i];
+		if (part == REPORT_PROCEDURE || part == REPORT_LINE || part == REPORT_IMAGE)
+			continue;
+		if (layout->with_pid && (part == REPORT_PROCESS || part == REPORT_THREAD))
+			head(heads, TEXT_RIGHT, "pid");
+		if (part == REPORT_THREAD)
+			head(heads, TEXT_RIGHT, "tid");
+		if (part == REPORT_THREAD && !has_part(report, REPORT_PROCESS))
+			head(heads, TEXT_LEFT, "process");
+		head(heads, part == REPORT_CPU ? TEXT_RIGHT : TEXT_LEFT, "%s",
+		     report_part_names[part]);
+	}
+	if (layout->with_image)
+		head(heads, TEXT_LEFT, "image");
+	if (layout->with_procedure)
+		head(heads, TEXT_LEFT, "procedure");
+	if (has_part(report, REPORT_LINE))
+		head(heads, TEXT_LEFT, "line");
+}
+
+static void put_head(struct layout *layout)
+{
+	struct heads heads = { 0 };
+	const struct report *report = layout->report;
+	for (size_t i = 0; i < event_count(report); i++)
+		head_event(&heads, layout, i);
+	for (size_t i = 0; i < report->columns.pair_count; i++) {
+		const struct event_column *cycles =
+			&report->columns.list[report->columns.pairs[i].cycles];
+		head(&heads, TEXT_RIGHT, "CPI%s%.*s", cycles->core_type.size ? " " : "",
+		     (int)(cycles->core_type.size < 40 ? cycles->core_type.size : 40),
+		     cycles->core_type.size ? (const char *)cycles->core_type.data : "");
+		head(&heads, TEXT_LEFT, "95 %% interval");
+	}
+	head_names(&heads, layout);
+	text_table_init(&layout->table, heads.align, heads.count);
+	for (size_t i = 0; i < heads.count; i++)
+		text_table_add(&layout->table, TEXT_BOLD, "%s", heads.text[i]);
+}
+
+/* ---- rows */
+
+static enum text_style style_of(const struct cell *cell)
+{
+	double n = cell_effective_samples(cell);
+	if (cell_is_empty(cell))
+		return TEXT_DIM;
+	return n > 0 && n < INTERVAL_FEW_SAMPLES ? TEXT_DIM : TEXT_PLAIN;
+}
+
+static void put_share(struct layout *layout, enum text_style style, struct estimate share)
+{
+	if (share.kind == ESTIMATE_ABSENT)
+		text_table_add(&layout->table, style, "-");
+	else
+		text_table_add(&layout->table, style, "%.2f", 100 * share.value);
+}
+
+static void put_event_cells(struct layout *layout, const struct cell *cells,
+			    const struct cell *self, size_t at)
+{
+	const struct report *report = layout->report;
+	const struct cell *cell = &cells[at], *whole = &report->whole[at];
+	enum text_style style = style_of(cell);
+	char text[QUANTITY_SIZE];
+	quantity_format(&layout->scales[at], (double)cell->estimate, text);
+	text_table_add(&layout->table, style, "%s", text);
+	struct estimate share = interval_share(cell, whole);
+	put_share(layout, style, share);
+	if (at == report->sort_column) {
+		if (layout->with_cumulative) {
+			cell_add(&layout->cumulative, cell);
+			put_share(layout, style, interval_share(&layout->cumulative, whole));
+		}
+		if (share.kind == ESTIMATE_INTERVAL)
+			text_table_add(&layout->table, style, "%.2f",
+				       50 * (share.high - share.low));
+		else
+			text_table_add(&layout->table, style, "-");
+	}
+	if (layout->with_self)
+		put_share(layout, style, interval_share(&self[at], whole));
+	if (at == report->sort_column && report->columns.list[at].sampled) {
+		quantity_count(cell->samples, text);
+		text_table_add(&layout->table, style, "%s", text);
+	}
+}
+
+static void put_cpi(struct layout *layout, const struct cell *cells, size_t pair)
+{
+	const struct report *report = layout->report;
+	struct estimate cpi = report_cpi(report, cells, pair);
+	const struct event_pair *p = &report->columns.pairs[pair];
+	enum text_style style = style_of(&cells[p->cycles]) == TEXT_DIM ||
+						style_of(&cells[p->instructions]) == TEXT_DIM
+					? TEXT_DIM
+					: TEXT_PLAIN;
+	if (cpi.kind == ESTIMATE_ABSENT)
+		text_table_add(&layout->table, TEXT_DIM, "-");
+	else
+		text_table_add(&layout->table, style, "%.2f", cpi.value);
+	if (cpi.kind == ESTIMATE_INTERVAL)
+		text_table_add(&layout->table, style, "%.2f-%.2f", cpi.low, cpi.high);
+	else
+		text_table_add(&layout->table, TEXT_DIM, "-");
+}
+
+static void put_figures(struct layout *layout, const struct cell *cells, const struct cell *self)
+{
+	const struct report *report = layout->report;
+	for (size_t i = 0; i < event_count(report); i++)
+		put_event_cells(layout, cells, self, i);
+	for (size_t i = 0; i < report->columns.pair_count; i++)
+		put_cpi(layout, cells, i);
+}
+
+static void put_text(struct layout *layout, const char *text)
+{
+	text_table_add(&layout->table, TEXT_PLAIN, "%s", text ? text : "-");
+}
+
+static void put_number(struct layout *layout, uint64_t optional)
+{
+	if (optional == OPTIONAL_ABSENT)
+		text_table_add(&layout->table, TEXT_PLAIN, "-");
+	else
+		text_table_add(&layout->table, TEXT_PLAIN, "%" PRIu64, optional - 1);
+}
+
+static void put_procedure(struct layout *layout, const struct report_row *row)
+{
+	const struct report *report = layout->report;
+	const char *variant = "";
+	if (row->procedure != PLACE_NONE)
+		variant = places_procedure(report->places, row->procedure)->variant;
+	text_table_add(&layout->table, TEXT_PLAIN, "%*s%s%s%s%s%s%s", (int)(2 * row->indent), "",
+		       row->branch && row->depth   ? "- "
+		       : row->depth && row->indent ? "  "
+						   : "",
+		       row->texts[REPORT_PROCEDURE] ? row->texts[REPORT_PROCEDURE] : "-",
+		       *variant ? " " : "", variant, row->marks & PLACE_INLINED ? " (inlined)" : "",
+		       row->marks & PLACE_LATE ? " (late)" : "");
+}
+
+static void put_names(struct layout *layout, const struct report_row *row)
+{
+	const struct report *report = layout->report;
+	for (size_t i = 0; report->options.view == REPORT_FLAT && i < report->options.part_count;
+	     i++) {
+		enum report_part part = report->options.parts[i];
+		if (part == REPORT_PROCEDURE || part == REPORT_LINE || part == REPORT_IMAGE)
+			continue;
+		if (layout->with_pid && (part == REPORT_PROCESS || part == REPORT_THREAD))
+			put_number(layout, row->pid);
+		if (part == REPORT_THREAD)
+			put_number(layout, row->tid);
+		if (part == REPORT_THREAD && !has_part(report, REPORT_PROCESS))
+			put_text(layout, row->texts[REPORT_PROCESS]);
+		if (part == REPORT_CPU)
+			put_number(layout, row->cpu);
+		else
+			put_text(layout, row->texts[part]);
+	}
+	if (layout->with_image)
+		put_text(layout, row->image_name && *row->image_name ? row->image_name : NULL);
+	if (layout->with_procedure)
+		put_procedure(layout, row);
+	if (!has_part(report, REPORT_LINE))
+		return;
+	if (row->line != OPTIONAL_ABSENT)
+		text_table_add(&layout->table, TEXT_PLAIN, "%s:%" PRIu64, row->texts[REPORT_LINE],
+			       row->line - 1);
+	else
+		put_text(layout, row->texts[REPORT_LINE]);
+}
+
+static void put_rest(struct layout *layout)
+{
+	const struct report *report = layout->report;
+	if (report->rest_count == 0 || layout->with_total)
+		return;
+	size_t before = layout->table.count;
+	put_figures(layout, report->rest, report->rest);
+	while (layout->table.count - before + 1 < layout->table.columns)
+		text_table_add(&layout->table, TEXT_DIM, "%s", "");
+	text_table_add(&layout->table, TEXT_DIM, "(%zu more row%s; --limit 0 shows all)",
+		       report->rest_count, report->rest_count == 1 ? "" : "s");
+}
+
+/* Rows with totals overlap, so what was left out has no sum but of the rows' own samples. */
+static void put_rest_line(const struct layout *layout, struct buffer *out)
+{
+	const struct report *report = layout->report;
+	if (report->rest_count == 0 || !layout->with_total || report->columns.count == 0)
+		return;
+	text_append_style(out, layout->options->colour, TEXT_DIM);
+	buffer_printf(out, "%zu smaller row%s left out", report->rest_count,
+		      report->rest_count == 1 ? "" : "s");
+	if (layout->with_self) {
+		char text[QUANTITY_SIZE];
+		size_t main = report->sort_column;
+		quantity_percent((double)report->rest[main].estimate,
+				 (double)report->whole[main].estimate, text);
+		buffer_printf(out, ", with %s by themselves", text);
+	}
+	buffer_append_text(out, "; --min 0 --limit 0 shows all");
+	text_append_style(out, layout->options->colour, TEXT_PLAIN);
+	buffer_append_u8(out, '\n');
+}
+
+void report_text(const struct report *report, const struct report_text_options *options,
+		 struct buffer *out)
+{
+	struct layout layout;
+	init_layout(&layout, report, options);
+	if (!layout.scales) {
+		out->failed = true;
+		return;
+	}
+	scope_text_above(report, options, out);
+	if (report->row_count == 0 && report->rest_count == 0) {
+		buffer_append_text(out, "no samples\n");
+	} else {
+		put_head(&layout);
+		for (size_t i = 0; i < report->row_count; i++) {
+			const struct report_row *row = &report->rows[i];
+			put_figures(&layout, main_cells(row), row->self);
+			put_names(&layout, row);
+		}
+		put_rest(&layout);
+		text_table_print(&layout.table, options->colour, out);
+		put_rest_line(&layout, out);
+	}
+	scope_text_below(report, options, out);
+	text_table_release(&layout.table);
+	free(layout.scales);
+}

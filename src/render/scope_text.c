@@ -1,0 +1,545 @@
+#include "render/scope_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/report.h"
+#include "base/buffer.h"
+#include "render/quantity.h"
+
+#define LABEL_WIDTH 11
+
+/* Starts a line "label      "; an empty label goes on with the one above. */
+static void label(struct buffer *out, const struct report_text_options *options, const char *name)
+{
+	text_append_style(out, options->colour, *name ? TEXT_BOLD : TEXT_PLAIN);
+	buffer_printf(out, "%-*s", LABEL_WIDTH, name);
+	text_append_style(out, options->colour, TEXT_PLAIN);
+}
+
+static void put_span(struct buffer *out, const char *before, struct span text)
+{
+	if (!text.size)
+		return;
+	buffer_append_text(out, before);
+	text_append_safe(out, text.data, text.size);
+}
+
+static void put_count(struct buffer *out, uint64_t count)
+{
+	char text[QUANTITY_SIZE];
+	quantity_count(count, text);
+	buffer_append_text(out, text);
+}
+
+static void put_percent(struct buffer *out, double part, double whole)
+{
+	char text[QUANTITY_SIZE];
+	quantity_percent(part, whole, text);
+	buffer_append_text(out, text);
+}
+
+static void put_quantity(struct buffer *out, double value, struct span unit)
+{
+	char text[QUANTITY_SIZE];
+	quantity_describe(value, unit, text);
+	buffer_append_text(out, text);
+}
+
+static struct span nanoseconds(void)
+{
+	return span_of_text("ns");
+}
+
+/* ---- above */
+
+static void put_machine(struct buffer *out, const struct profile_source *source)
+{
+	put_span(out, ": ", source->kernel);
+	put_span(out, source->kernel.size ? " " : ": ", source->machine);
+	put_span(out, ", ", source->cpu_name);
+	if (source->cpus)
+		buffer_printf(out, ", %" PRIu64 " CPU%s", source->cpus,
+			      source->cpus == 1 ? "" : "s");
+	put_span(out, ", in a VM: ", source->hypervisor);
+}
+
+static void put_hosts(const struct report *report, const struct report_text_options *options,
+		      struct buffer *out)
+{
+	const struct scope *scope = &report->scope;
+	if (!scope->has_source || (scope->host_count == 1 && !scope->hosts[0].size))
+		return;
+	label(out, options, scope->host_count == 1 ? "host" : "hosts");
+	if (scope->host_count == 1) {
+		put_span(out, "", scope->hosts[0]);
+		if (scope->one_machine)
+			put_machine(out, &scope->first);
+	} else {
+		buffer_printf(out, "%zu: ", scope->host_count);
+		for (size_t i = 0; i < scope->host_count; i++) {
+			if (i == 8) {
+				buffer_printf(out, ", ... %zu more", scope->host_count - i);
+				break;
+			}
+			put_span(out, i ? ", " : "", scope->hosts[i]);
+		}
+	}
+	buffer_append_u8(out, '\n');
+}
+
+static void put_date(struct buffer *out, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000u);
+	struct tm tm;
+	char text[64];
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		buffer_append_text(out, text);
+	else
+		buffer_append_u8(out, '-');
+}
+
+static void put_recorded(const struct report *report, const struct report_text_options *options,
+			 struct buffer *out)
+{
+	const struct scope *scope = &report->scope;
+	if (!scope->has_source || (scope->start_ns == 0 && scope->duration_ns == 0))
+		return;
+	label(out, options, "recorded");
+	if (scope->start_ns) {
+		put_date(out, scope->start_ns);
+		buffer_append_text(out, ", ");
+	}
+	put_quantity(out, (double)scope->duration_ns, nanoseconds());
+	if (scope->epochs > 1) {
+		buffer_printf(out, " in %zu recordings", scope->epochs);
+		if (scope->end_ns > scope->start_ns) {
+			buffer_append_text(out, " until ");
+			put_date(out, scope->end_ns);
+		}
+	}
+	if (scope->one_command)
+		put_span(out, ": ", scope->first.command);
+	buffer_append_u8(out, '\n');
+	if (scope->cut_off.known && scope->cut_off.value) {
+		label(out, options, "");
+		buffer_append_text(out, scope->epochs > 1
+						? "some were cut off: what came after their last "
+						  "merge is lost\n"
+						: "cut off: what came after its last merge is "
+						  "lost\n");
+	}
+}
+
+static void put_busy(const struct report *report, const struct report_text_options *options,
+		     struct buffer *out)
+{
+	const struct scope *scope = &report->scope;
+	if (!scope->busy_ns.known)
+		return;
+	double busy = (double)scope->busy_ns.value;
+	label(out, options, "on-CPU");
+	buffer_printf(out, "%.*f CPU-seconds busy", busy < 1e9 ? 3 : 2, busy / 1e9);
+	if (scope->duration_ns && scope->cpus)
+		buffer_printf(out, ": %.2f of %" PRIu64 " CPUs on average",
+			      busy / (double)scope->duration_ns, scope->cpus);
+	if (scope->host_count > 1)
+		buffer_append_text(out, " of a host");
+	if (scope->online_ns.known && scope->online_ns.value) {
+		buffer_append_text(out, ", ");
+		put_percent(out, busy, (double)scope->online_ns.value);
+		buffer_append_text(out,
+				   scope->host_count > 1 ? " of the machines" : " of the machine");
+	}
+	if (scope->steal_ns.known && scope->steal_ns.value > scope->busy_ns.value / 100) {
+		buffer_append_text(out, "; the hypervisor took ");
+		put_quantity(out, (double)scope->steal_ns.value, nanoseconds());
+	}
+	buffer_append_u8(out, '\n');
+}
+
+static const char *privilege(const struct event_column *column)
+{
+	bool user = !(column->exclude & EXCLUDE_USER), kernel = !(column->exclude & EXCLUDE_KERNEL);
+	return user && kernel ? "user and kernel"
+	       : user	      ? "user only"
+	       : kernel	      ? "kernel only"
+			      : "hypervisor only";
+}
+
+static void put_period_value(struct buffer *out, const struct event_column *column, uint64_t period)
+{
+	if (column->clock == EVENT_CLOCK) {
+		put_quantity(out, (double)period, nanoseconds());
+		return;
+	}
+	put_count(out, period);
+}
+
+static void put_period(struct buffer *out, const struct event_column *column)
+{
+	if (column->origin == ORIGIN_IMPORTED && column->policy == PERIOD_NONE)
+		return;
+	if (!column->sampled) {
+		put_span(out, ", read with every sample of ", column->leader);
+		if (!column->leader.size)
+			buffer_append_text(out, ", without samples of its own");
+		return;
+	}
+	if (column->policy == PERIOD_NONE || column->period_most == 0)
+		return;
+	if (column->policy == PERIOD_FREQUENCY) {
+		buffer_append_text(out, ", sampled at ");
+		put_count(out, column->period_least);
+		if (column->period_most > column->period_least) {
+			buffer_append_text(out, " to ");
+			put_count(out, column->period_most);
+		}
+		buffer_append_text(out, " Hz");
+		return;
+	}
+	buffer_append_text(out, ", sampled every ");
+	put_period_value(out, column, column->period_least);
+	if (column->period_most > column->period_least) {
+		buffer_append_text(out, " to ");
+		put_period_value(out, column, column->period_most);
+	}
+	if (column->policy == PERIOD_RANDOM)
+		buffer_append_text(out, " at random");
+}
+
+static void put_event(const struct report *report, const struct report_text_options *options,
+		      size_t at, struct buffer *out)
+{
+	const struct event_column *column = &report->columns.list[at];
+	const struct cell *whole = &report->whole[at];
+	label(out, options, at ? "" : report->columns.count > 1 ? "events" : "event");
+	put_span(out, "", column->name);
+	put_span(out, " on ", column->core_type);
+	put_period(out, column);
+	if (column->origin == ORIGIN_IMPORTED)
+		buffer_append_text(out, ", imported");
+	else
+		buffer_printf(out, ", %s", privilege(column));
+	if (column->precise)
+		buffer_printf(out, ", precise %" PRIu64, column->precise);
+	buffer_append_text(out, ": ");
+	if (column->sampled) {
+		put_count(out, whole->samples);
+		buffer_append_text(out, whole->samples == 1 ? " sample, " : " samples, ");
+	}
+	put_quantity(out, (double)whole->estimate / event_column_divisor(column), column->unit);
+	if (column->clock == EVENT_CLOCK) {
+		if (report->scope.busy_ns.known && report->scope.busy_ns.value &&
+		    report->columns.count == 1 && column->sampled) {
+			buffer_append_text(out, ", ");
+			put_percent(out, (double)whole->estimate,
+				    (double)report->scope.busy_ns.value);
+			buffer_append_text(out, " of busy time");
+		}
+	} else if (column->unit.size && !span_equal(column->unit, column->name)) {
+		put_span(out, " ", column->unit);
+	}
+	buffer_append_u8(out, '\n');
+}
+
+static void put_clock_truth(const struct report *report, const struct report_text_options *options,
+			    struct buffer *out)
+{
+	for (size_t i = 0; i < report->columns.count; i++) {
+		const struct event_column *column = &report->columns.list[i];
+		if (column->clock != EVENT_CLOCK || column->origin == ORIGIN_IMPORTED)
+			continue;
+		label(out, options, "");
+		put_span(out, "", column->name);
+		buffer_append_text(out, " counts time, not cycles: no CPI; samples fall where the "
+					"interrupt came through, some instructions late\n");
+		return;
+	}
+}
+
+static void put_percent_scope(const struct report *report,
+			      const struct report_text_options *options, struct buffer *out)
+{
+	size_t main = report->sort_column;
+	if (report->columns.count == 0 || report->whole[main].estimate == 0)
+		return;
+	const struct event_column *column = &report->columns.list[main];
+	const struct cell *whole = &report->whole[main];
+	label(out, options, "percent");
+	buffer_append_text(out, "of ");
+	if (report->columns.count > 1) {
+		buffer_append_text(out, "each event's total");
+	} else {
+		buffer_append_text(out, "these ");
+		put_quantity(out, (double)whole->estimate / event_column_divisor(column),
+			     column->unit);
+	}
+	if (report->idle[main].estimate) {
+		buffer_append_text(out, ", without the idle loop's ");
+		put_quantity(out,
+			     (double)report->idle[main].estimate / event_column_divisor(column),
+			     column->unit);
+	}
+	if (report->filtered) {
+		buffer_append_text(out, "; the filters keep ");
+		put_percent(out, (double)report->shown[main].estimate, (double)whole->estimate);
+	}
+	buffer_append_u8(out, '\n');
+}
+
+void scope_text_above(const struct report *report, const struct report_text_options *options,
+		      struct buffer *out)
+{
+	if (options->title) {
+		label(out, options, "profile");
+		text_append_safe(out, options->title, strlen(options->title));
+		buffer_append_u8(out, '\n');
+	}
+	put_hosts(report, options, out);
+	put_recorded(report, options, out);
+	put_busy(report, options, out);
+	for (size_t i = 0; i < report->columns.count; i++)
+		put_event(report, options, i, out);
+	put_clock_truth(report, options, out);
+	put_percent_scope(report, options, out);
+	buffer_append_u8(out, '\n');
+}
+
+/* ---- below */
+
+/* " (0.06 %: ring 12, table 3)" */
+static void put_causes(struct buffer *out, const struct scope_cause *causes, size_t count,
+		       uint64_t sum, uint64_t of)
+{
+	if (sum == 0)
+		return;
+	buffer_append_text(out, " (");
+	put_percent(out, (double)sum, (double)of);
+	for (size_t i = 0, put = 0; i < count; i++) {
+		if (causes[i].samples == 0)
+			continue;
+		buffer_append_text(out, put++ ? ", " : ": ");
+		for (size_t k = 0; k < causes[i].name.size; k++) {
+			char c = ((const char *)causes[i].name.data)[k];
+			text_append_safe(out, c == '_' ? " " : &c, 1);
+		}
+		buffer_append_u8(out, ' ');
+		put_count(out, causes[i].samples);
+	}
+	buffer_append_u8(out, ')');
+}
+
+static void put_optional(struct buffer *out, struct scope_number number)
+{
+	if (number.known)
+		put_count(out, number.value);
+	else
+		buffer_append_u8(out, '-');
+}
+
+static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
+{
+	struct scope_number lost = scope_lost(bill), unknown = scope_unknown(bill);
+	uint64_t runs = bill->runs.known ? bill->runs.value : bill->stored.value + lost.value;
+	put_optional(out, bill->stored);
+	buffer_append_text(out, " samples stored, ");
+	put_optional(out, lost);
+	buffer_append_text(out, " lost");
+	put_causes(out, bill->lost, bill->lost_count, lost.value, runs);
+	buffer_append_text(out, ", ");
+	put_optional(out, unknown);
+	buffer_append_text(out, " of unknown code");
+	put_causes(out, bill->unknown, bill->unknown_count, unknown.value, bill->stored.value);
+	if (bill->filtered.known && bill->filtered.value) {
+		buffer_append_text(out, ", ");
+		put_count(out, bill->filtered.value);
+		buffer_append_text(out, " of others dropped");
+	}
+}
+
+static void put_time_bill(struct buffer *out, const struct report *report, size_t at)
+{
+	const struct scope_bill *bill = &report->scope.bills[at];
+	const struct event_column *column = &report->columns.list[at];
+	double busy = (double)report->scope.busy_ns.value;
+	if (bill->enabled_ns.known && bill->running_ns.known && bill->enabled_ns.value &&
+	    bill->running_ns.value < bill->enabled_ns.value - bill->enabled_ns.value / 1000) {
+		buffer_append_text(out, ", multiplexed: counted ");
+		put_percent(out, (double)bill->running_ns.value, (double)bill->enabled_ns.value);
+		buffer_append_text(out, " of the time and scaled");
+	}
+	if (bill->throttled.known && bill->throttled.value) {
+		buffer_append_text(out, ", throttled ");
+		put_count(out, bill->throttled.value);
+		buffer_append_text(out, bill->throttled.value == 1 ? " time" : " times");
+	}
+	if (column->clock != EVENT_CLOCK)
+		return;
+	if (bill->shortfall_ns.known) {
+		buffer_append_text(out, ", ");
+		put_quantity(out, (double)bill->shortfall_ns.value, nanoseconds());
+		buffer_append_text(out, " busy time without a sample");
+		if (busy > 0 && bill->shortfall_ns.value) {
+			buffer_append_text(out, " (");
+			put_percent(out, (double)bill->shortfall_ns.value, busy);
+			buffer_append_u8(out, ')');
+		}
+	}
+	if (bill->surplus_ns.known && bill->surplus_ns.value) {
+		buffer_append_text(out, ", samples for ");
+		put_quantity(out, (double)bill->surplus_ns.value, nanoseconds());
+		buffer_append_text(out, " more than busy time");
+	}
+}
+
+static void put_bills(const struct report *report, const struct report_text_options *options,
+		      struct buffer *out)
+{
+	bool first = true;
+	for (size_t i = 0; i < report->columns.count; i++) {
+		const struct event_column *column = &report->columns.list[i];
+		if (!column->sampled || column->origin == ORIGIN_IMPORTED)
+			continue;
+		label(out, options, first ? "bill" : "");
+		first = false;
+		if (report->columns.count > 1) {
+			put_span(out, "", column->name);
+			put_span(out, " on ", column->core_type);
+			buffer_append_text(out, ": ");
+		}
+		put_samples_bill(out, &report->scope.bills[i]);
+		put_time_bill(out, report, i);
+		buffer_append_u8(out, '\n');
+	}
+	if (report->scope.lost_sideband.known && report->scope.lost_sideband.value) {
+		label(out, options, "");
+		put_count(out, report->scope.lost_sideband.value);
+		buffer_append_text(out,
+				   " records about processes and mappings lost: some code may be "
+				   "unknown for it\n");
+	}
+}
+
+static void put_late(const struct report *report, const struct report_text_options *options,
+		     struct buffer *out)
+{
+	const struct scope *scope = &report->scope;
+	if (scope->late_samples == 0)
+		return;
+	label(out, options, "late");
+	put_count(out, scope->late_samples);
+	buffer_append_text(out, " samples (");
+	put_percent(out, (double)scope->late_samples, (double)scope->late_of);
+	buffer_append_text(out, ") waited until interrupts came back on and belong to the code "
+				"before: ");
+	uint64_t named = 0;
+	for (size_t i = 0; i < scope->late_count; i++) {
+		const char *name = places_procedure(report->places, scope->late[i].procedure)->name;
+		buffer_append_text(out, i ? ", " : "");
+		text_append_safe(out, name, strlen(name));
+		buffer_append_u8(out, ' ');
+		put_count(out, scope->late[i].samples);
+		named += scope->late[i].samples;
+	}
+	if (named < scope->late_samples) {
+		buffer_append_text(out, ", others ");
+		put_count(out, scope->late_samples - named);
+	}
+	buffer_append_u8(out, '\n');
+}
+
+static void put_stacks(const struct report *report, const struct report_text_options *options,
+		       struct buffer *out)
+{
+	const struct scope *scope = &report->scope;
+	if (scope->cut_stacks.value) {
+		label(out, options, "stacks");
+		put_count(out, scope->cut_stacks.value);
+		buffer_append_text(out, " samples (");
+		put_percent(out, (double)scope->cut_stacks.value, (double)scope->stack_samples);
+		buffer_printf(out,
+			      ") have stacks of exactly %" PRIu64
+			      " frames, the deepest: probably cut there "
+			      "(kernel.perf_event_max_stack)\n",
+			      scope->stack_depth);
+	}
+	size_t main = report->sort_column;
+	if (report->options.view == REPORT_FLAT || report->columns.count == 0 ||
+	    report->without_stack[main].estimate == 0)
+		return;
+	label(out, options, scope->cut_stacks.value ? "" : "stacks");
+	put_percent(out, (double)report->without_stack[main].estimate,
+		    (double)report->shown[main].estimate);
+	buffer_append_text(out, " of what is shown has no stack and counts in its own procedure "
+				"only\n");
+}
+
+static void put_names(const struct report *report, const struct report_text_options *options,
+		      struct buffer *out)
+{
+	const struct scope_resolution *r = &report->scope.resolution;
+	if (r->samples == 0) /* imported text has none */
+		return;
+	label(out, options, "names");
+	put_percent(out, (double)r->with_image, (double)r->samples);
+	buffer_append_text(out, " of samples have an image, ");
+	put_percent(out, (double)r->user_named, (double)r->user_symbol_images);
+	buffer_append_text(out, " of user samples in images with symbols a procedure, ");
+	put_percent(out, (double)r->in_extent, (double)r->with_image);
+	buffer_append_text(out, " lie inside a known function\n");
+}
+
+static void put_collector(const struct report *report, const struct report_text_options *options,
+			  struct buffer *out)
+{
+	const struct scope *scope = &report->scope;
+	if (!scope->self_cpu_ns.known && !scope->self_bytes.known)
+		return;
+	char text[QUANTITY_SIZE];
+	label(out, options, "collector");
+	if (scope->self_cpu_ns.known) {
+		put_quantity(out, (double)scope->self_cpu_ns.value, nanoseconds());
+		buffer_append_text(out, " of CPU time");
+		if (scope->online_ns.known && scope->online_ns.value) {
+			buffer_append_text(out, " (");
+			put_percent(out, (double)scope->self_cpu_ns.value,
+				    (double)scope->online_ns.value);
+			buffer_append_text(out, " of the machine)");
+		}
+	} else {
+		buffer_append_text(out, "- of CPU time");
+	}
+	if (scope->self_bytes.known) {
+		quantity_bytes(scope->self_bytes.value, text);
+		buffer_printf(out, ", %s of memory", text);
+	}
+	if (scope->ring_bytes.known) {
+		quantity_bytes(scope->ring_bytes.value, text);
+		buffer_printf(out, ", %s read from the kernel", text);
+	}
+	buffer_append_u8(out, '\n');
+}
+
+static void put_notes(const struct report *report, const struct report_text_options *options,
+		      struct buffer *out)
+{
+	for (size_t i = 0; i < report->note_count; i++) {
+		label(out, options, i ? "" : "note");
+		text_append_safe(out, report->notes[i], strlen(report->notes[i]));
+		buffer_append_u8(out, '\n');
+	}
+}
+
+void scope_text_below(const struct report *report, const struct report_text_options *options,
+		      struct buffer *out)
+{
+	buffer_append_u8(out, '\n');
+	put_bills(report, options, out);
+	put_late(report, options, out);
+	put_stacks(report, options, out);
+	put_names(report, options, out);
+	put_collector(report, options, out);
+	put_notes(report, options, out);
+}

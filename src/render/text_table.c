@@ -1,0 +1,157 @@
+#include "render/text_table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+
+void text_table_init(struct text_table *table, const enum text_align *align, size_t columns)
+{
+	*table = (struct text_table){ .columns = columns };
+	table->align = calloc(columns + 1, sizeof(*align));
+	if (table->align)
+		memcpy(table->align, align, columns * sizeof(*align));
+	else
+		table->failed = true;
+}
+
+void text_table_release(struct text_table *table)
+{
+	free(table->align);
+	free(table->cells);
+	arena_release(&table->arena);
+	*table = (struct text_table){ 0 };
+}
+
+/* Length of the UTF-8 sequence at `text`, 0 when it is none or a control character. */
+static size_t sequence(const uint8_t *text, size_t left)
+{
+	uint8_t c = text[0];
+	size_t size = c < 0x80		      ? 1
+		      : c >= 0xc2 && c < 0xe0 ? 2
+		      : (c & 0xf0) == 0xe0    ? 3
+		      : c >= 0xf0 && c < 0xf5 ? 4
+					      : 0;
+	if (size == 0 || size > left || c < 0x20 || c == 0x7f)
+		return 0;
+	for (size_t i = 1; i < size; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	if (size == 2 && c == 0xc2 && text[1] < 0xa0)
+		return 0; /* C1 controls */
+	if (size == 3 && ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0)))
+		return 0; /* too long, or a surrogate */
+	if (size == 3 && c == 0xe2 &&
+	    ((text[1] == 0x80 && text[2] >= 0xaa && text[2] <= 0xae) ||
+	     (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)))
+		return 0; /* changes the direction of what follows */
+	if (size == 4 && ((c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] >= 0x90)))
+		return 0;
+	return size;
+}
+
+void text_append_safe(struct buffer *out, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size;) {
+		size_t length = sequence((const uint8_t *)text + i, size - i);
+		if (length) {
+			buffer_append(out, text + i, length);
+			i += length;
+		} else {
+			buffer_printf(out, "\\x%02x", (uint8_t)text[i++]);
+		}
+	}
+}
+
+size_t text_width(const char *text)
+{
+	size_t width = 0;
+	for (; *text; text++)
+		width += ((uint8_t)*text & 0xc0) != 0x80;
+	return width;
+}
+
+void text_table_add(struct text_table *table, enum text_style style, const char *format, ...)
+{
+	if (table->failed)
+		return;
+	struct buffer safe = { 0 };
+	va_list args;
+	va_start(args, format);
+	char *text = NULL;
+	int size = vasprintf(&text, format, args);
+	va_end(args);
+	const char *kept = NULL;
+	if (size >= 0) {
+		text_append_safe(&safe, text, (size_t)size);
+		if (!buffer_failed(&safe))
+			kept = arena_copy_text(&table->arena, (const char *)safe.data, safe.size);
+		free(text);
+	}
+	buffer_release(&safe);
+	if (!kept || array_reserve(&table->cells, &table->capacity, table->count,
+				   sizeof(*table->cells)) < 0) {
+		table->failed = true;
+		return;
+	}
+	table->cells[table->count++] = (struct text_cell){ kept, style };
+}
+
+void text_append_style(struct buffer *out, enum text_colour colour, enum text_style style)
+{
+	static const char *const codes[] = { "\033[0m", "\033[2m", "\033[1m" };
+	if (colour == TEXT_WITH_COLOUR)
+		buffer_append_text(out, codes[style]);
+}
+
+static void pad(struct buffer *out, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		buffer_append_u8(out, ' ');
+}
+
+static void print_row(const struct text_table *table, const struct text_cell *cells,
+		      const size_t *widths, enum text_colour colour, struct buffer *out)
+{
+	size_t waiting = 0; /* spaces are written before something only: no line ends in them */
+	for (size_t i = 0; i < table->columns; i++) {
+		size_t width = text_width(cells[i].text);
+		size_t room = widths[i] > width ? widths[i] - width : 0;
+		if (table->align[i] == TEXT_RIGHT)
+			waiting += room;
+		if (width) {
+			pad(out, waiting);
+			waiting = 0;
+			if (cells[i].style != TEXT_PLAIN)
+				text_append_style(out, colour, cells[i].style);
+			buffer_append_text(out, cells[i].text);
+			if (cells[i].style != TEXT_PLAIN)
+				text_append_style(out, colour, TEXT_PLAIN);
+		}
+		if (table->align[i] == TEXT_LEFT)
+			waiting += room;
+		waiting += 2;
+	}
+	buffer_append_u8(out, '\n');
+}
+
+void text_table_print(const struct text_table *table, enum text_colour colour, struct buffer *out)
+{
+	size_t *widths = calloc(table->columns + 1, sizeof(*widths));
+	if (!widths || table->failed) {
+		out->failed = true;
+		free(widths);
+		return;
+	}
+	for (size_t i = 0; i < table->count; i++) {
+		size_t width = text_width(table->cells[i].text);
+		if (width > widths[i % table->columns])
+			widths[i % table->columns] = width;
+	}
+	for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
+		print_row(table, table->cells + i, widths, colour, out);
+	free(widths);
+}

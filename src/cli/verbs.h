@@ -13,3 +13,4 @@ extern const struct verb verb_doctor;
 extern const struct verb verb_events;
 extern const struct verb verb_record;
 extern const struct verb verb_import;
+extern const struct verb verb_report;

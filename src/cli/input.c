@@ -1,0 +1,280 @@
+#include "cli/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/resolve.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/message.h"
+#include "import/folded.h"
+#include "profile/profile.h"
+#include "store/profile_file.h"
+
+#define HEAD_BYTES 65536u /* enough to recognise any format */
+#define STREAM_LIMIT                                                                               \
+	(4ull << 30) /* of a profile that comes through a pipe; it has to fit in memory */
+
+static const char *shown_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+/* Appends what can be read, up to `limit` bytes. 0 or a negative errno. */
+static int read_some(int fd, struct buffer *out, size_t limit)
+{
+	while (out->size < limit) {
+		size_t want = limit - out->size < HEAD_BYTES ? limit - out->size : HEAD_BYTES;
+		void *room = buffer_extend(out, want);
+		if (!room)
+			return -ENOMEM;
+		ssize_t got = read(fd, room, want);
+		out->size -= want - (got > 0 ? (size_t)got : 0);
+		if (got == 0)
+			return 0;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+static void warn_of_folded(const char *name, const struct folded_counts *counts)
+{
+	if (counts->bad)
+		message_warning("'%s': %" PRIu64 " of %" PRIu64
+				" lines are no stack with a count and were left out; the first is "
+				"line %" PRIu64,
+				name, counts->bad, counts->lines, counts->bad_lines[0]);
+	if (counts->rounded)
+		message_warning("'%s': %" PRIu64 " counts have more than %u decimals and were "
+				"rounded",
+				name, counts->rounded, counts->decimals);
+}
+
+/* Folded text whose beginning is in `head`; the rest comes from `fd`. */
+static int read_folded(int fd, const char *name, struct buffer *head, struct profile **out,
+		       struct error *err)
+{
+	static const struct folded_options options = { 0 };
+	CLEANUP(folded_reader_freep) struct folded_reader *reader = NULL;
+	int ret = folded_reader_new(&options, &reader);
+	if (ret < 0)
+		return error_set(err, ret, "out of memory reading '%s'", name);
+	while (head->size) {
+		ret = folded_reader_feed(reader, head->data, head->size, err);
+		if (ret < 0)
+			return error_prefix(err, "'%s'", name);
+		head->size = 0;
+		ret = read_some(fd, head, HEAD_BYTES);
+		if (ret < 0)
+			return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
+	}
+	struct folded_counts counts;
+	ret = folded_reader_finish(reader, out, &counts, err);
+	if (ret < 0)
+		return error_prefix(err, "'%s'", name);
+	warn_of_folded(name, &counts);
+	return 0;
+}
+
+static void note_state(const char *name, const struct profile_file_info *info)
+{
+	if (info->being_written)
+		message_note("'%s' is still being recorded; this is what was merged so far", name);
+	else if (info->cut_off)
+		message_warning("the recording of '%s' was cut off; this is what was merged before",
+				name);
+	if (info->unknown_tables)
+		message_note("'%s' has %u tables of a newer version, which this one leaves out of "
+			     "reports",
+			     name, info->unknown_tables);
+}
+
+static int read_profile_file(const char *path, struct profile **out, struct error *err)
+{
+	struct profile_file_info info = { 0 };
+	int ret = profile_file_read(path, out, &info, err);
+	if (ret == 0)
+		note_state(path, &info);
+	return ret;
+}
+
+static int refuse_format(const char *name, const struct buffer *head, struct error *err)
+{
+	if (head->size == 0)
+		return error_set(err, -EPROTO, "'%s' is empty", name);
+	if (head->size >= 8 &&
+	    (memcmp(head->data, "PERFILE2", 8) == 0 || memcmp(head->data, "2ELIFREP", 8) == 0))
+		return error_set(
+			err, -EPROTO,
+			"'%s' is a recording of perf's, which culprit does not read; 'perf "
+			"script' and stackcollapse-perf.pl make folded text of it, which it "
+			"does",
+			name);
+	return error_set(err, -EPROTO, "'%s' is neither a profile nor folded text", name);
+}
+
+/* From a pipe or standard input: the bytes come once. */
+static int read_stream(int fd, const char *name, struct profile **out, struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	int ret = read_some(fd, &bytes, HEAD_BYTES);
+	if (ret < 0)
+		return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
+	if (!profile_file_recognise(bytes.data, bytes.size)) {
+		if (folded_recognise(bytes.data, bytes.size))
+			return read_folded(fd, name, &bytes, out, err);
+		return refuse_format(name, &bytes, err);
+	}
+	ret = read_some(fd, &bytes, STREAM_LIMIT);
+	if (ret < 0)
+		return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
+	if (bytes.size == STREAM_LIMIT)
+		return error_set(err, -EFBIG, "'%s' is larger than %llu GiB; save it as a file",
+				 name, STREAM_LIMIT >> 30);
+	struct profile_file_info info = { 0 };
+	ret = profile_file_decode(bytes.data, bytes.size, name, out, &info, err);
+	if (ret == 0)
+		note_state(name, &info);
+	return ret;
+}
+
+static int read_file(int fd, const char *path, struct profile **out, struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer head = { 0 };
+	int ret = read_some(fd, &head, HEAD_BYTES);
+	if (ret < 0)
+		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
+	if (profile_file_recognise(head.data, head.size))
+		return read_profile_file(path, out, err);
+	if (folded_recognise(head.data, head.size))
+		return read_folded(fd, path, &head, out, err);
+	return refuse_format(path, &head, err);
+}
+
+static int read_one(const char *path, struct profile **out, struct error *err)
+{
+	if (strcmp(path, "-") == 0)
+		return read_stream(STDIN_FILENO, shown_name(path), out, err);
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	if (fd < 0 && errno == ENOENT)
+		return read_profile_file(path, out, err); /* PATH.open may be there */
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		return error_set(err, -EISDIR, "'%s' is a folder, not a profile", path);
+	return S_ISREG(status.st_mode) ? read_file(fd, path, out, err)
+				       : read_stream(fd, path, out, err);
+}
+
+static int merge_one(struct profile **into, const char *path, struct error *err)
+{
+	CLEANUP(profile_freep) struct profile *one = NULL;
+	int ret = read_one(path, &one, err);
+	if (ret < 0)
+		return ret;
+	if (!*into) {
+		*into = one;
+		one = NULL;
+		return 0;
+	}
+	ret = profile_merge(*into, one, err);
+	if (ret == -ENOMEM)
+		return error_set(err, ret, "out of memory merging '%s'", path);
+	return ret < 0 ? error_prefix(err, "'%s' does not go with the others", path) : 0;
+}
+
+/* "a.prof", "a.prof, b.prof", or "a.prof and 7 more". */
+static char *title_of(const char *const *paths, size_t count)
+{
+	char *title = NULL;
+	int size = count == 1 ? asprintf(&title, "%s", shown_name(paths[0]))
+		   : count == 2
+			   ? asprintf(&title, "%s, %s", shown_name(paths[0]), shown_name(paths[1]))
+			   : asprintf(&title, "%s and %zu more", shown_name(paths[0]), count - 1);
+	return size < 0 ? NULL : title;
+}
+
+static int read_all(const char *const *paths, size_t count, struct input *input, struct error *err)
+{
+	CLEANUP(profile_freep) struct profile *whole = NULL;
+	for (size_t i = 0; i < count; i++) {
+		int ret = merge_one(&whole, paths[i], err);
+		if (ret < 0)
+			return ret;
+	}
+	if (count > 1) { /* the same page whatever the order of the arguments */
+		struct profile *canonical;
+		int ret = profile_canonical(whole, &canonical);
+		if (ret < 0)
+			return error_set(err, ret, "out of memory merging profiles");
+		profile_free(whole);
+		whole = canonical;
+	}
+	input->title = title_of(paths, count);
+	if (!input->title)
+		return error_set(err, -ENOMEM, "out of memory reading profiles");
+	input->profile = whole;
+	whole = NULL;
+	return 0;
+}
+
+int input_read(const struct input_options *options, char *const *arguments, size_t count,
+	       struct input *input)
+{
+	*input = (struct input){ 0 };
+	struct error err = { 0 };
+	size_t all = options->files.count + count;
+	CLEANUP(free_pointer) const char **paths = calloc(all + 1, sizeof(*paths));
+	if (!paths) {
+		message_error("out of memory reading profiles");
+		return 1;
+	}
+	for (size_t i = 0; i < options->files.count; i++)
+		paths[i] = options->files.items[i];
+	for (size_t i = 0; i < count; i++)
+		paths[options->files.count + i] = arguments[i];
+	bool chosen = all == 0;
+	if (chosen)
+		paths[all++] = INPUT_DEFAULT;
+	int ret = read_all(paths, all, input, &err);
+	if (ret == 0)
+		return 0;
+	if (ret == -ENOENT && chosen)
+		message_error("no '%s' in this folder; 'culprit record -- COMMAND' makes one, or "
+			      "name a profile",
+			      INPUT_DEFAULT);
+	else if (ret == -EBADMSG)
+		message_error("%s; 'culprit check' says more", err.text);
+	else
+		message_error("%s", err.text);
+	return 1;
+}
+
+void input_release(struct input *input)
+{
+	profile_free(input->profile);
+	free(input->title);
+	*input = (struct input){ 0 };
+}
+
+int input_resolver(const struct input_options *options, const struct input *input,
+		   struct resolver **resolver)
+{
+	const struct resolver_options naming = { .symfs = options->symfs,
+						 .stash_only = options->stash_only,
+						 .debuginfod = options->debuginfod };
+	struct error err = { 0 };
+	if (resolver_new(input->profile, &naming, resolver, &err) == 0)
+		return 0;
+	message_error("%s", err.text);
+	return 1;
+}

@@ -1,0 +1,63 @@
+/*
+ * input - what a command that reads profiles is given: profile files, folded
+ * text, or a pipe of either, recognised by their content. Several read as one.
+ * The same options stand in every such command's table.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/options.h"
+
+struct profile;
+struct resolver;
+
+#define INPUT_DEFAULT "culprit.prof"
+
+struct input_options {
+	struct option_list files; /* of -i; arguments come after them */
+	const char *symfs;
+	bool stash_only, debuginfod;
+};
+
+/* Rows of an option table; `o` is a struct input_options that stays. */
+#define INPUT_OPTION_ROWS(o)                                                                       \
+	{                                                                                          \
+		"input", 'i', OPTION_LIST, "FILE", "read this profile; '-' is standard input",     \
+			&(o).files, NULL                                                           \
+	}
+
+#define NAMING_OPTION_ROWS(o)                                                                      \
+	{ "symfs",    0,   OPTION_TEXT, "DIR", "look for binaries below this folder first",        \
+	  &(o).symfs, NULL },                                                                      \
+		{ "stash-only",                                                                    \
+		  0,                                                                               \
+		  OPTION_FLAG,                                                                     \
+		  NULL,                                                                            \
+		  "take names from the profile alone, no file here",                               \
+		  &(o).stash_only,                                                                 \
+		  NULL },                                                                          \
+	{                                                                                          \
+		"debuginfod", 0, OPTION_FLAG, NULL, "ask $DEBUGINFOD_URLS for what is missing",    \
+			&(o).debuginfod, NULL                                                      \
+	}
+
+struct input {
+	struct profile *profile;
+	char *title; /* of what was read, for the head of a report */
+};
+void input_release(struct input *input); /* for CLEANUP() */
+
+/*
+ * Reads all of options->files and arguments, or INPUT_DEFAULT without any, and
+ * merges them. Says on stderr what went wrong or was odd. Returns 0, or the exit
+ * status with nothing to release.
+ */
+int input_read(const struct input_options *options, char *const *arguments, size_t count,
+	       struct input *input);
+
+/* Names for the code of the profile. Returns 0, or the exit status after a message. */
+int input_resolver(const struct input_options *options, const struct input *input,
+		   struct resolver **resolver);

@@ -1,0 +1,234 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/colour.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/verbs.h"
+#include "render/report_json.h"
+#include "render/report_text.h"
+
+#define DEFAULT_LIMIT	     40	 /* rows of a table: about a screen */
+#define DEFAULT_TREE_LIMIT   100 /* rows of a tree */
+#define DEFAULT_TREE_PERCENT 0.5
+
+static struct {
+	struct input_options input;
+	struct option_list events, processes, images, cgroups;
+	const char *by, *callers, *callees, *cpus, *focus, *ignore, *sort, *color;
+	bool inclusive, tree, no_inline, json, verbose;
+	double min_percent;
+	uint64_t limit;
+	bool min_given, limit_given;
+} given;
+
+static const struct option *report_options(void)
+{
+	static const struct option options[] = {
+		INPUT_OPTION_ROWS(given.input),
+		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "by", 0, OPTION_TEXT, "PART[,PART]",
+		  "procedure (the default), image, process, thread, cpu, cgroup, line", &given.by,
+		  NULL },
+		{ "inclusive", 0, OPTION_FLAG, NULL, "with the time of what a procedure called",
+		  &given.inclusive, NULL },
+		{ "tree", 0, OPTION_FLAG, NULL, "calls from the outermost frame down", &given.tree,
+		  NULL },
+		{ "callers", 0, OPTION_TEXT, "PROCEDURE", "who called it, upwards", &given.callers,
+		  NULL },
+		{ "callees", 0, OPTION_TEXT, "PROCEDURE", "what it called, downwards",
+		  &given.callees, NULL },
+		{ "no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",
+		  &given.no_inline, NULL },
+		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "event", 'e', OPTION_LIST, "EVENT", "this event only", &given.events, NULL },
+		{ "process", 0, OPTION_LIST, "NAME|PID",
+		  "processes of this name; * matches any text", &given.processes, NULL },
+		{ "image", 0, OPTION_LIST, "NAME|BUILDID", "code of this binary, or kernel",
+		  &given.images, NULL },
+		{ "cpu", 'C', OPTION_TEXT, "CPUS", "these CPUs, as 0-3,8", &given.cpus, NULL },
+		{ "cgroup", 0, OPTION_LIST, "PATH", "this cgroup and those below it",
+		  &given.cgroups, NULL },
+		{ "focus", 0, OPTION_TEXT, "REGEX", "stacks with a matching procedure only",
+		  &given.focus, NULL },
+		{ "ignore", 0, OPTION_TEXT, "REGEX", "no stacks with a matching procedure",
+		  &given.ignore, NULL },
+		{ "rows", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "sort", 0, OPTION_TEXT, "KEY", "an event, samples, self, cpi or name",
+		  &given.sort, NULL },
+		{ "min", 0, OPTION_DOUBLE, "PERCENT", "rows of at least that share",
+		  &given.min_percent, &given.min_given },
+		{ "limit", 0, OPTION_U64, "N", "at most N rows; 0: all", &given.limit,
+		  &given.limit_given },
+		{ "names", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		NAMING_OPTION_ROWS(given.input),
+		{ "output", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "json", 0, OPTION_FLAG, NULL, "one JSON document", &given.json, NULL },
+		{ "verbose", 'v', OPTION_FLAG, NULL, "what could not be read, too", &given.verbose,
+		  NULL },
+		COLOUR_OPTION_ROW(given.color),
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+	};
+	return options;
+}
+
+/* -1, or the exit status. */
+static int choose_parts(struct report_options *options)
+{
+	const char *text = given.by ? given.by : report_part_names[REPORT_PROCEDURE];
+	while (true) {
+		size_t size = strcspn(text, ",");
+		size_t part = 0;
+		while (part < REPORT_PARTS && (strlen(report_part_names[part]) != size ||
+					       memcmp(report_part_names[part], text, size) != 0))
+			part++;
+		if (part == REPORT_PARTS)
+			return options_misuse(&verb_report,
+					      "--by knows procedure, image, process, thread, cpu, "
+					      "cgroup and line, not '%.*s'",
+					      (int)size, text);
+		for (size_t i = 0; i < options->part_count; i++)
+			if (options->parts[i] == part)
+				return options_misuse(&verb_report, "--by has %s twice",
+						      report_part_names[part]);
+		options->parts[options->part_count++] = part;
+		if (text[size] == 0)
+			return -1;
+		text += size + 1;
+	}
+}
+
+static int choose_view(struct report_options *options)
+{
+	const struct {
+		bool asked;
+		enum report_view view;
+		const char *name;
+	} views[] = { { given.inclusive, REPORT_INCLUSIVE, "--inclusive" },
+		      { given.tree, REPORT_TREE, "--tree" },
+		      { given.callers, REPORT_CALLERS, "--callers" },
+		      { given.callees, REPORT_CALLEES, "--callees" },
+		      { given.by, REPORT_FLAT, "--by" } };
+	const char *first = NULL;
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		if (!views[i].asked)
+			continue;
+		if (first)
+			return options_misuse(&verb_report, "%s and %s exclude each other", first,
+					      views[i].name);
+		first = views[i].name;
+		options->view = views[i].view;
+	}
+	options->procedure = given.callers ? given.callers : given.callees;
+	return -1;
+}
+
+static struct report_patterns patterns_of(const struct option_list *list)
+{
+	return (struct report_patterns){ list->items, list->count };
+}
+
+static int choose_options(struct report_options *options)
+{
+	*options = (struct report_options){
+		.inlined = given.no_inline ? REPORT_INLINED_FOLDED : REPORT_INLINED_APART,
+		.events = patterns_of(&given.events),
+		.processes = patterns_of(&given.processes),
+		.images = patterns_of(&given.images),
+		.cgroups = patterns_of(&given.cgroups),
+		.cpus = given.cpus,
+		.focus = given.focus,
+		.ignore = given.ignore,
+		.sort = given.sort,
+		.min_percent = given.min_percent,
+		.limit = given.limit,
+	};
+	int status = choose_view(options);
+	if (status < 0)
+		status = choose_parts(options);
+	if (status >= 0)
+		return status;
+	if (given.min_percent < 0 || given.min_percent > 100)
+		return options_misuse(&verb_report, "--min is a share from 0 to 100, not %g",
+				      given.min_percent);
+	bool tree = options->view != REPORT_FLAT && options->view != REPORT_INCLUSIVE;
+	if (!given.limit_given && !given.json)
+		options->limit = tree ? DEFAULT_TREE_LIMIT : DEFAULT_LIMIT;
+	if (!given.min_given && !given.limit_given && !given.json && tree)
+		options->min_percent = DEFAULT_TREE_PERCENT;
+	return -1;
+}
+
+static int print_report(const struct report *report, const struct report_text_options *look)
+{
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	if (given.json)
+		report_json(report, &page);
+	else
+		report_text(report, look, &page);
+	if (buffer_failed(&page)) {
+		message_error("out of memory writing the report");
+		return 1;
+	}
+	fwrite(page.data, 1, page.size, stdout);
+	return 0;
+}
+
+static int add_naming_notes(struct report *report, const struct resolver *resolver)
+{
+	const char *const *notes;
+	size_t count = resolver_notes(resolver, &notes);
+	for (size_t i = 0; i < count; i++)
+		if (report_add_note(report, "%s", notes[i]) < 0)
+			return -1;
+	return 0;
+}
+
+static int run_report(int argc, char **argv)
+{
+	int count;
+	int status = options_parse(&verb_report, argc, argv, OPTIONS_ANYWHERE, &count);
+	if (status >= 0)
+		return status;
+	struct report_options options;
+	struct report_text_options look = { 0 };
+	status = choose_options(&options);
+	if (status >= 0)
+		return status;
+	status = colour_choose(&verb_report, given.color, &look.colour);
+	if (status > 0)
+		return status;
+	CLEANUP(input_release) struct input input;
+	status = input_read(&given.input, argv + 1, (size_t)count, &input);
+	if (status > 0)
+		return status;
+	look.title = input.title;
+	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
+	status = input_resolver(&given.input, &input, &resolver);
+	if (status > 0)
+		return status;
+	CLEANUP(report_freep) struct report *report = NULL;
+	struct error err = { 0 };
+	if (report_new(input.profile, resolver, &options, &report, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	if (given.verbose && add_naming_notes(report, resolver) < 0) {
+		message_error("out of memory making the report");
+		return 1;
+	}
+	return print_report(report, &look);
+}
+
+const struct verb verb_report = {
+	.name = "report",
+	.run = run_report,
+	.summary = "where the cycles went: procedures, images, lines, callers",
+	.usage = "[OPTIONS] [PROFILE...]",
+	.options = report_options,
+};

@@ -1,0 +1,3 @@
+"$TOOLS/make-profile" stacks p
+# a procedure that calls itself counts once a stack
+culprit report p --inclusive

@@ -1,0 +1,2 @@
+"$TOOLS/make-profile" clock p
+culprit report p --json --limit 1

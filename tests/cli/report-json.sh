@@ -1,0 +1,2 @@
+"$TOOLS/make-profile" group p
+culprit report p --json

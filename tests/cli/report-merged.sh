@@ -1,0 +1,8 @@
+"$TOOLS/make-profile" clock a
+"$TOOLS/make-profile" counters b
+# several read as one, whatever their order
+culprit report a b --json | sed 1d >ab
+culprit report b a --json | sed 1d >ba
+cmp ab ba
+culprit report -i a b
+culprit report a a a | sed -n "/^profile/p; /^event/p"

@@ -1,0 +1,2 @@
+"$TOOLS/make-profile" empty p
+culprit report p

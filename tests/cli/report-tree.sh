@@ -1,0 +1,2 @@
+"$TOOLS/make-profile" stacks p
+culprit report p --tree

@@ -1,0 +1,39 @@
+/*
+ * test_profile - profiles whose every figure is known beforehand, written in a
+ * few words: samples of a procedure, stacks as "main;run;work". Procedures are
+ * bare names, so no binary and no symbol is needed. A test that runs out of
+ * memory aborts.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+struct test_profile {
+	struct profile *profile;
+	uint32_t event, context, image; /* of what is added next; image 0: none */
+};
+
+struct test_profile test_profile_new(void);
+/* A sampled event of fixed period; becomes the current one. */
+uint32_t test_event(struct test_profile *test, const char *name, uint64_t period);
+/* Its config and so on as given; becomes the current one. */
+uint32_t test_event_full(struct test_profile *test, const struct profile_event *event);
+/* comm may be NULL. Numbers by optional_of(). Becomes the current one. */
+uint32_t test_context(struct test_profile *test, const struct profile_context *context);
+/* Known by name alone, or of that kind and build-id; becomes the current one. */
+uint32_t test_image(struct test_profile *test, enum image_kind kind, const char *name,
+		    const char *build_id);
+/* `samples` samples of equal weight in a procedure of that name. */
+void test_flat(struct test_profile *test, const char *procedure, uint64_t samples, uint64_t weight);
+void test_flat_cell(struct test_profile *test, const char *procedure, const struct cell *cell);
+/* Also adds them to flat, by the leaf. */
+void test_stack(struct test_profile *test, const char *stack, uint64_t samples, uint64_t weight);
+/* An address of the current image. */
+void test_address(struct test_profile *test, uint64_t vaddr, uint64_t samples, uint64_t weight);
+/* optional_cpu 0: of the whole recording; event 0 in `item` of the whole machine. */
+void test_bill(struct test_profile *test, uint32_t event, const char *item, uint64_t amount);
+void test_source(struct test_profile *test, const char *host, uint64_t cpus, uint64_t duration_ns);
+
+struct cell test_cell(uint64_t samples, uint64_t weight);

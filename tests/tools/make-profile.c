@@ -1,0 +1,240 @@
+/*
+ * make-profile KIND FILE - writes one of the profiles below, the same bytes each time.
+ * Command-line tests compare what culprit says of them with golden texts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "profile/bill.h"
+#include "store/profile_file.h"
+#include "support/test_profile.h"
+
+#define MS UINT64_C(1000000)
+
+static void add_clock(struct test_profile *test, const char *name)
+{
+	struct profile_event event = { .name = span_of_text(name),
+				       .unit = span_of_text("ns"),
+				       .pmu = span_of_text("software"),
+				       .type = 1,
+				       .clock = EVENT_CLOCK,
+				       .policy = PERIOD_RANDOM,
+				       .period = MS,
+				       .exclude = EXCLUDE_IDLE,
+				       .sampled = 1 };
+	test_event_full(test, &event);
+}
+
+static void as(struct test_profile *test, const char *comm, const char *cgroup)
+{
+	struct profile_context context = { .comm = span_of_text(comm),
+					   .cgroup = span_of_text(cgroup) };
+	test_context(test, &context);
+}
+
+static void add_clock_bill(struct test_profile *test, uint64_t stored)
+{
+	test_bill(test, test->event, BILL_RUNS, stored + 13);
+	test_bill(test, test->event, BILL_STORED, stored);
+	test_bill(test, test->event, BILL_LOST_RING, 12);
+	test_bill(test, test->event, BILL_LOST_DAMAGED, 1);
+	test_bill(test, test->event, "unknown_no_mapping", 2);
+	test_bill(test, test->event, BILL_FILTERED, 0);
+	test_bill(test, test->event, BILL_THROTTLED, 1);
+	test_bill(test, test->event, BILL_SHORTFALL_NS, 25 * MS);
+	test_bill(test, 0, BILL_ONLINE_NS, 20000 * MS);
+	test_bill(test, 0, BILL_BUSY_NS, 12100 * MS);
+	test_bill(test, 0, BILL_SELF_CPU_NS, 31 * MS);
+	test_bill(test, 0, BILL_SELF_BYTES, 1 << 20);
+	test_bill(test, 0, BILL_RING_BYTES, 654321);
+}
+
+/* A machine-wide recording by the clock: kernel, a compiler, a late procedure, unknown code. */
+static void make_clock(struct test_profile *test)
+{
+	test_source(test, "web7", 2, 10000 * MS);
+	add_clock(test, "cpu-clock");
+	as(test, "cc1", "/build");
+	test_image(test, IMAGE_FILE, "/usr/lib/gcc/cc1", "\x3f\xa9\x11\x02\x77");
+	test_flat(test, "ht_lookup_with_hash", 5200, MS);
+	test_flat(test, "ggc_internal_alloc", 2100, MS);
+	test_flat(test, "_cpp_lex_direct", 904, MS);
+	test_flat(test, "rarely", 7, MS);
+	test_image(test, IMAGE_KERNEL, "[kernel]", "\x01\x02\x03\x04\x05");
+	test_flat(test, "clear_page_erms", 1500, MS);
+	test_flat(test, "_raw_spin_unlock_irqrestore", 430, MS);
+	as(test, "swapper", "/");
+	test_flat(test, "pv_native_safe_halt", 6000, MS);
+	test_flat(test, "handle_softirqs", 60, MS);
+	as(test, "make", "/build");
+	test_image(test, IMAGE_FILE, "/usr/bin/make", "\xbe\xef\x00\x01\x02");
+	test_flat(test, "eval_makefile", 800, MS);
+	test_image(test, IMAGE_UNKNOWN, "no mapping", NULL);
+	test_address(test, 0x7f0000001000, 2, MS);
+	add_clock_bill(test, 17003);
+}
+
+static void add_counter(struct test_profile *test, const char *name, uint64_t config,
+			const char *leader)
+{
+	struct profile_event event = { .name = span_of_text(name),
+				       .unit = span_of_text(name),
+				       .pmu = span_of_text("cpu"),
+				       .config = config,
+				       .policy = leader ? PERIOD_NONE : PERIOD_FIXED,
+				       .period = leader ? 0 : 1000003,
+				       .sampled = !leader,
+				       .leader = span_of_text(leader) };
+	test_event_full(test, &event);
+}
+
+/* Cycles and instructions, each with its own samples. */
+static void make_counters(struct test_profile *test)
+{
+	test_source(test, "web7", 2, 10000 * MS);
+	as(test, "numbers", "/");
+	test_image(test, IMAGE_FILE, "/usr/bin/numbers", "\x3f\xa9\x11\x02\x77");
+	add_counter(test, "cycles", 0, NULL);
+	test_flat(test, "chase", 6000, 1000003);
+	test_flat(test, "multiply", 3000, 1000003);
+	test_flat(test, "start", 9, 1000003);
+	test_bill(test, test->event, BILL_STORED, 9009);
+	test_bill(test, test->event, BILL_ENABLED_NS, 10000 * MS);
+	test_bill(test, test->event, BILL_RUNNING_NS, 7500 * MS);
+	add_counter(test, "instructions", 1, NULL);
+	test_flat(test, "chase", 600, 1000003);
+	test_flat(test, "multiply", 9000, 1000003);
+	test_bill(test, test->event, BILL_STORED, 9600);
+}
+
+/* One event's samples read the other's count. */
+static void make_group(struct test_profile *test)
+{
+	test_source(test, "web7", 2, 10000 * MS);
+	as(test, "numbers", "/");
+	test_image(test, IMAGE_FILE, "/usr/bin/numbers", "\x3f\xa9\x11\x02\x77");
+	add_counter(test, "cycles", 0, NULL);
+	test_flat(test, "chase", 400, 1000000);
+	test_flat(test, "multiply", 100, 1000000);
+	add_counter(test, "instructions", 1, "cycles");
+	struct cell chase = { 0, 200000000, (unsigned __int128)400 * 500000 * 510000 };
+	struct cell multiply = { 0, 300000000, (unsigned __int128)100 * 3000000 * 3100000 };
+	test_flat_cell(test, "chase", &chase);
+	test_flat_cell(test, "multiply", &multiply);
+}
+
+/* Recursion, two callers of one procedure, and samples without a stack. */
+static void make_stacks(struct test_profile *test)
+{
+	test_source(test, "web7", 2, 2000 * MS);
+	add_clock(test, "cpu-clock");
+	as(test, "app", "/");
+	test_stack(test, "main;parse;walk;walk;walk;hash", 300, MS);
+	test_stack(test, "main;parse;walk;hash", 200, MS);
+	test_stack(test, "main;parse;walk", 100, MS);
+	test_stack(test, "main;eval;hash", 250, MS);
+	test_stack(test, "main;eval", 50, MS);
+	test_stack(test, "main", 10, MS);
+	test_flat(test, "hash", 40, MS);
+	test_flat(test, "lonely", 50, MS);
+}
+
+/* Everything that a context can keep. */
+static void make_contexts(struct test_profile *test)
+{
+	test_source(test, "web7", 4, 1000 * MS);
+	add_clock(test, "cpu-clock");
+	for (uint64_t i = 0; i < 4; i++) {
+		struct profile_context context = { .comm = span_of_text(i < 3 ? "server" : "cron"),
+						   .cgroup = span_of_text(i < 3 ? "/web/a" : NULL),
+						   .pid = optional_of(100 + i / 2),
+						   .start_ns = optional_of(5 + i / 2),
+						   .tid = optional_of(100 + i),
+						   .thread = span_of_text(i % 2 ? "worker" : NULL),
+						   .cpu = optional_of(i % 3) };
+		test_context(test, &context);
+		test_flat(test, "serve", 100 * (i + 1), MS);
+	}
+}
+
+/* Names that would do something to a terminal, and one that is no UTF-8. */
+static void make_hostile(struct test_profile *test)
+{
+	test_source(test, "web7\033[2J", 2, 1000 * MS);
+	add_clock(test, "cpu-clock");
+	as(test, "evil\033]0;owned\007", "/\xff\n");
+	test_flat(test, "f\nforged row", 30, MS);
+	test_flat(test, "\xc3\xa9t\xc3\xa9", 60, MS);
+	test_flat(test, "broken\xc3", 10, MS);
+}
+
+static void make_empty(struct test_profile *test)
+{
+	test_source(test, "web7", 2, 1000 * MS);
+	add_clock(test, "cpu-clock");
+}
+
+/* SIZE cells over SIZE / 8 procedures; each cell has MULTIPLE samples. */
+static void make_large(struct test_profile *test, uint64_t cells, uint64_t multiple)
+{
+	struct random_state random = random_seed(1);
+	test_source(test, "web7", 2, 10000 * MS);
+	add_clock(test, "cpu-clock");
+	char name[64];
+	for (uint64_t i = 0; i < cells; i++) {
+		if (i % 4096 == 0) {
+			snprintf(name, sizeof(name), "/usr/lib/lib%llu.so",
+				 (unsigned long long)i / 4096);
+			char id[24];
+			snprintf(id, sizeof(id), "%08llu", (unsigned long long)i);
+			test_image(test, IMAGE_FILE, name, id);
+		}
+		if (i % 20000 == 0) {
+			snprintf(name, sizeof(name), "process%llu", (unsigned long long)i / 20000);
+			as(test, name, "/");
+		}
+		test_address(test, i % 4096 * 32 + random_below(&random, 8) * 4,
+			     (1 + random_below(&random, 9)) * multiple, MS);
+	}
+}
+
+static const struct {
+	const char *kind;
+	void (*make)(struct test_profile *test);
+} kinds[] = {
+	{ "clock", make_clock },   { "counters", make_counters }, { "group", make_group },
+	{ "stacks", make_stacks }, { "contexts", make_contexts }, { "hostile", make_hostile },
+	{ "empty", make_empty },
+};
+
+static bool make(struct test_profile *test, int argc, char **argv)
+{
+	if (strcmp(argv[1], "large") == 0 && argc == 5) {
+		make_large(test, strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (argc == 3 && strcmp(kinds[i].kind, argv[1]) == 0) {
+			kinds[i].make(test);
+			return true;
+		}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct test_profile test = test_profile_new();
+	if (argc < 3 || !make(&test, argc, argv)) {
+		fprintf(stderr, "usage: make-profile KIND FILE | large FILE CELLS MULTIPLE\n");
+		return 2;
+	}
+	struct error err = { 0 };
+	int ret = profile_file_write(argv[2], test.profile, &err);
+	if (ret < 0)
+		fprintf(stderr, "make-profile: %s\n", err.text);
+	profile_free(test.profile);
+	return ret < 0;
+}

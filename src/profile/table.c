@@ -75,6 +75,13 @@ void table_free(struct table *table)
 	free(table);
 }
 
+void table_clear(struct table *table)
+{
+	table->count = 0;
+	table->unindexed = false;
+	hash_index_release(&table->index);
+}
+
 int table_find_column(const struct table *table, const char *name)
 {
 	for (size_t i = 0; i < table->column_count; i++)

@@ -64,6 +64,7 @@ struct table {
 /* Returns an empty table that the caller frees, or NULL when out of memory. */
 struct table *table_new(const char *name, const struct column *columns, size_t column_count);
 void table_free(struct table *table);
+void table_clear(struct table *table); /* of its rows */
 
 /* NULL when the declaration is usable, else what is wrong with it, as "column 'x' is there twice".
  */

@@ -11,6 +11,8 @@
 /* Higher levels gain under 2 % on our columns and cost several times the time (bench/store). */
 #define CHUNK_ZSTD_LEVEL 9
 
+const char chunk_out_of_memory[] = "out of memory";
+
 void chunk_coder_init(struct chunk_coder *coder)
 {
 	*coder = (struct chunk_coder){ .compress = true };
@@ -248,7 +250,7 @@ static const char *unpack(struct chunk_coder *coder, struct span stored, struct 
 	coder->raw.failed = false;
 	uint8_t *room = buffer_extend(&coder->raw, size + 1);
 	if (!coder->decompressor || !room)
-		return "out of memory";
+		return chunk_out_of_memory;
 	size_t got =
 		ZSTD_decompressDCtx(coder->decompressor, room, size, data + 1, stored.size - 1);
 	if (ZSTD_isError(got))
@@ -263,7 +265,7 @@ static const char *decode_columns(struct chunk_coder *coder, struct cursor *raw,
 				  const struct shape *shape, struct chunk *chunk)
 {
 	if (reserve_numbers(coder, chunk->count * shape->count + 1) < 0)
-		return "out of memory";
+		return chunk_out_of_memory;
 	struct column_rows rows = { coder->numbers, shape->count, chunk->count };
 	for (size_t i = 0; i < shape->count; i++) {
 		const char *fault = shape->slots[i].wide ? column_decode_wide(raw, &rows, i)

@@ -61,6 +61,9 @@ int chunk_encode_bytes(struct chunk_coder *coder, const struct byte_pool *pool, 
 		       const uint32_t *file_ids, size_t count, size_t skip_first);
 int chunk_encode_piece(struct chunk_coder *coder, struct span piece);
 
+/* The one failure of decoding that is not the chunk's fault. */
+extern const char chunk_out_of_memory[];
+
 /* What a chunk holds; borrows from the coder until its next use. */
 struct chunk {
 	enum chunk_kind kind;
@@ -73,7 +76,7 @@ struct chunk {
 
 /*
  * `columns` declares the rows; they are not used for the pool's chunks (count 0).
- * Returns NULL and fills *chunk, or what is wrong; "out of memory" included.
+ * Returns NULL and fills *chunk, or what is wrong, or chunk_out_of_memory.
  */
 const char *chunk_decode(struct chunk_coder *coder, struct span stored,
 			 const struct column *columns, size_t column_count, struct chunk *chunk);

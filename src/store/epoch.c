@@ -45,7 +45,8 @@ struct epoch {
 	struct stored *stored; /* one a table of the profile, as far as the file knows them */
 	size_t stored_count;
 	size_t stored_entries; /* of the byte pool */
-	int broken;	       /* negative errno value: memory ran out inside a merge */
+	void *own_context;
+	int broken; /* negative errno value: memory ran out inside a merge */
 };
 
 static int failed(struct error *err, int code, const char *path)
@@ -71,6 +72,7 @@ static void epoch_free(struct epoch *epoch)
 	profile_free(epoch->profile);
 	free(epoch->path);
 	free(epoch->open_path);
+	free(epoch->own_context);
 	/* Last: closing any descriptor of a file drops SQLite's locks on it. */
 	if (epoch->lock >= 0)
 		close(epoch->lock);
@@ -127,14 +129,17 @@ static bool is_closed_already(const char *path, const struct profile *profile)
 	       memcmp(left.data, right.data, left.size) == 0;
 }
 
-static int write_closed(const char *path, const struct epoch_options *options,
-			struct profile *profile, struct error *err)
+static int prepare_closing(const struct epoch_options *options, struct profile *profile,
+			   struct error *err)
 {
-	int ret = options->before_close ? options->before_close(options->context, profile, err) : 0;
-	if (ret < 0)
-		return ret;
+	return options->before_close ? options->before_close(options->context, profile, err) : 0;
+}
+
+static int write_closed(const char *path, const struct epoch_options *options,
+			const struct profile *profile, struct error *err)
+{
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	ret = profile_file_encode(profile, &bytes, err);
+	int ret = profile_file_encode(profile, &bytes, err);
 	if (ret < 0)
 		return ret;
 	return replace_file(path, bytes.data, bytes.size, options->mode ? options->mode : 0600,
@@ -150,19 +155,20 @@ static int close_as_cut_off(const char *path, const char *open_path,
 		return remove_open(open_path, err);
 	if (ret < 0) {
 		error_prefix(err,
-			     "the recording that was cut off before cannot be closed; move '%s' "
-			     "away to record here",
+			     "the recording that was cut off before cannot be closed; "
+			     "move '%s' away to record here",
 			     open_path);
 		return ret;
 	}
-	if (!is_empty(profile) && !is_closed_already(path, profile)) {
+	if (is_empty(profile))
+		return remove_open(open_path, err);
+	ret = prepare_closing(options, profile, err);
+	if (ret == 0 && !is_closed_already(path, profile)) {
 		if (profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1) < 0)
 			return failed(err, -ENOMEM, path);
 		ret = write_closed(path, options, profile, err);
-		if (ret < 0)
-			return ret;
 	}
-	return remove_open(open_path, err);
+	return ret < 0 ? ret : remove_open(open_path, err);
 }
 
 /* Opens and locks the file at `open_path`: a descriptor, or -EBUSY, or -ENOENT, also when it went
@@ -199,10 +205,18 @@ static int locking_failed(struct error *err, int code, const char *open_path)
 	return failed(err, code, open_path);
 }
 
+static char *open_path_of(const char *path, const struct epoch_options *options)
+{
+	char *made = NULL;
+	if (options->open_path)
+		return strdup(options->open_path);
+	return asprintf(&made, "%s.open", path) < 0 ? NULL : made;
+}
+
 int epoch_close_leftover(const char *path, const struct epoch_options *options, struct error *err)
 {
-	CLEANUP(free_pointer) char *open_path = NULL;
-	if (asprintf(&open_path, "%s.open", path) < 0)
+	CLEANUP(free_pointer) char *open_path = open_path_of(path, options);
+	if (!open_path)
 		return failed(err, -ENOMEM, path);
 	CLEANUP(close_fd) int lock = lock_open_file(open_path);
 	if (lock == -ENOENT)
@@ -509,10 +523,17 @@ int epoch_open_with(const char *path, const struct epoch_options *options, struc
 		return failed(err, -ENOMEM, path);
 	epoch->lock = -1;
 	epoch->options = *options;
+	if (options->context_bytes) {
+		epoch->own_context = malloc(options->context_bytes);
+		if (!epoch->own_context)
+			return failed(err, -ENOMEM, path);
+		memcpy(epoch->own_context, options->context, options->context_bytes);
+		epoch->options.context = epoch->own_context;
+	}
 	epoch->path = strdup(path);
 	epoch->profile = profile_new();
-	if (asprintf(&epoch->open_path, "%s.open", path) < 0)
-		epoch->open_path = NULL;
+	epoch->open_path = open_path_of(path, options);
+	epoch->options.open_path = epoch->open_path;
 	if (!epoch->path || !epoch->profile || !epoch->open_path)
 		return failed(err, -ENOMEM, path);
 	ret = make_open_file(epoch, err);
@@ -573,7 +594,9 @@ int epoch_close(struct epoch *epoch, struct error *err)
 	CLEANUP(epoch_freep) struct epoch *closing = epoch;
 	if (epoch->broken)
 		return failed(err, epoch->broken, epoch->path);
-	int ret = write_closed(epoch->path, &epoch->options, epoch->profile, err);
+	int ret = prepare_closing(&epoch->options, epoch->profile, err);
+	if (ret == 0)
+		ret = write_closed(epoch->path, &epoch->options, epoch->profile, err);
 	if (ret < 0)
 		return ret;
 	profile_writer_release(&epoch->writer);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,13 +33,15 @@ int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out,
 /* For databases: another mode for the files, and a hand on what is about to be closed. */
 struct epoch_options {
 	enum epoch_earlier earlier;
-	mode_t mode; /* 0: 0600 */
+	mode_t mode;	       /* 0: 0600 */
+	const char *open_path; /* of the open file; NULL: PATH.open */
 	/*
 	 * Called with the profile that will be written, which it may change; a
 	 * leftover's too. 0 or a negative errno value with *err, and then nothing is closed.
 	 */
 	int (*before_close)(void *context, struct profile *profile, struct error *err);
 	void *context;
+	size_t context_bytes; /* copied when not 0, so that it lives as long as the epoch */
 };
 int epoch_open_with(const char *path, const struct epoch_options *options, struct epoch **out,
 		    struct error *err);

@@ -136,6 +136,17 @@ static int sqlite_failed(struct file_source *source, int code, struct error *err
  */
 static int open_copy(struct file_source *source, struct error *err)
 {
+	/* Pages that are missing read as empty ones: what refers to them is found damaged. */
+	uint64_t page = big_endian(source->bytes.data + HEADER_PAGE_SIZE, 2);
+	uint64_t whole = page * big_endian(source->bytes.data + HEADER_PAGES, 4);
+	if (source->bytes.size < whole && whole - source->bytes.size <= source->bytes.size) {
+		size_t missing = (size_t)(whole - source->bytes.size);
+		void *room = buffer_extend(&source->bytes, missing);
+		if (!room)
+			return error_set(err, -ENOMEM, "out of memory reading profile '%s'",
+					 source->name);
+		memset(room, 0, missing);
+	}
 	uint8_t *bytes = source->bytes.data;
 	if (bytes[HEADER_READ_VERSION] == HEADER_WAL)
 		bytes[HEADER_READ_VERSION] = bytes[HEADER_WRITE_VERSION] = 1;
@@ -252,8 +263,25 @@ static int open_file(struct file_source *source, const char *path, struct error 
 		int code = guard_open_path(&source->guard, path, source->file_bytes);
 		return code == SQLITE_OK ? 0 : sqlite_failed(source, code, err);
 	}
-	ret = check_length(bytes, size, path, err);
-	return ret < 0 ? ret : open_copy(source, err);
+	struct error fault = { 0 };
+	ret = check_length(bytes, size, path, &fault);
+	if (ret < 0 && !source->fault) {
+		if (err)
+			*err = fault;
+		return ret;
+	}
+	if (ret < 0)
+		source->fault(source->fault_context, fault.text);
+	return open_copy(source, err);
+}
+
+int file_source_open_damaged(struct file_source *source, const char *path,
+			     void (*fault)(void *context, const char *sentence), void *context,
+			     struct error *err)
+{
+	source->fault = fault;
+	source->fault_context = context;
+	return file_source_open(source, path, err);
 }
 
 int file_source_open(struct file_source *source, const char *path, struct error *err)

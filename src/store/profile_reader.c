@@ -48,6 +48,7 @@ struct load {
 	struct chunk_coder coder;
 	uint64_t unpack_left;
 	char *row_schemas[ROW_TABLES];
+	bool schema_is_ours;
 };
 
 static const enum profile_table row_tables[ROW_TABLES] = { PROFILE_EVENT, PROFILE_IMAGE,
@@ -90,9 +91,12 @@ __attribute__((format(printf, 2, 3))) static int fault(struct load *load, const 
 	return 0;
 }
 
+/* What SQLite said. While salvaging, a damaged table ends where it is damaged. */
 static int sqlite_fault(struct load *load, int code, const char *where)
 {
 	int ret = guard_errno(load->db, code);
+	if (ret == -EBADMSG && load->options->fault && load->schema_is_ours)
+		return fault(load, "%s: %s", where, guard_reason(load->db, code));
 	if (ret == -EBADMSG)
 		return error_set(load->err, ret, "profile '%s' is damaged: %s (%s)",
 				 load->options->name, guard_reason(load->db, code), where);
@@ -412,7 +416,7 @@ static int read_chunk_places(struct load *load)
 		struct chunk_place place = { sqlite3_column_int64(statement, 0),
 					     sqlite3_column_int64(statement, 1) };
 		if (place.rowid <= previous)
-			break;
+			return fault(load, "the chunks are out of order");
 		previous = place.rowid;
 		load->chunks[load->chunk_count++] = place;
 	}
@@ -490,10 +494,16 @@ static int next_chunk(struct load *load, sqlite3_stmt *statement, const char *na
 		sqlite3_reset(statement);
 		sqlite3_bind_int64(statement, 1, place->rowid);
 		int code = sqlite3_step(statement);
-		if (code != SQLITE_ROW)
-			return sqlite_fault(load, code == SQLITE_DONE ? SQLITE_CORRUPT : code,
-					    "chunk");
 		load->counts->chunks++;
+		if (code != SQLITE_ROW) {
+			load->counts->chunks_damaged++;
+			int ret = sqlite_fault(load, code == SQLITE_DONE ? SQLITE_CORRUPT : code,
+					       name);
+			if (ret < 0)
+				return ret;
+			--*at;
+			continue;
+		}
 		struct span stored = column_span(statement, 0);
 		const char *what =
 			sqlite3_column_type(statement, 0) == SQLITE_BLOB
@@ -503,6 +513,8 @@ static int next_chunk(struct load *load, sqlite3_stmt *statement, const char *na
 			load->counts->stash_bytes += stored.size;
 		if (!what)
 			return 1;
+		if (what == chunk_out_of_memory)
+			return out_of_memory(load);
 		load->counts->chunks_damaged++;
 		int ret = fault(load, "chunk %lld (%s): %s", (long long)*rowid, name, what);
 		if (ret < 0)
@@ -530,12 +542,15 @@ static int size_pool(struct load *load)
 				      &statement, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_step(statement);
-	if (code != SQLITE_ROW)
-		return sqlite_fault(load, code, "chunk");
-	uint64_t declared = (uint64_t)sqlite3_column_int64(statement, 0);
+	uint64_t declared = UINT64_MAX;
+	if (code == SQLITE_ROW)
+		declared = (uint64_t)sqlite3_column_int64(statement, 0);
+	int ret = code == SQLITE_ROW ? 0 : sqlite_fault(load, code, "chunk");
+	if (ret < 0)
+		return ret;
 	if (declared > (uint64_t)chunks * CHUNK_MAX_ROWS)
 		declared = (uint64_t)chunks * CHUNK_MAX_ROWS;
-	int ret = spend_memory(load, declared, 0);
+	ret = spend_memory(load, declared, 0);
 	if (ret < 0)
 		return ret;
 	load->pool_size = declared;
@@ -745,7 +760,7 @@ static const char *take_cell(struct load *load, sqlite3_stmt *statement, int at,
 		if (type != SQLITE_TEXT && type != SQLITE_BLOB)
 			return "a text is no text";
 		if (profile_add_bytes(load->profile, column_span(statement, at), &id) < 0)
-			return "out of memory";
+			return chunk_out_of_memory;
 		*out = id;
 		return NULL;
 	}
@@ -789,7 +804,7 @@ static int add_row(struct load *load, const struct relation *relation, sqlite3_s
 		if (column->type == COLUMN_BYTES)
 			text_bytes += (uint64_t)sqlite3_column_bytes(statement, at);
 	}
-	if (what && strcmp(what, "out of memory") == 0)
+	if (what == chunk_out_of_memory)
 		return out_of_memory(load);
 	int ret = spend_memory(load, 1, text_bytes + (table->key_slots + table->value_slots) * 8);
 	if (ret < 0)
@@ -864,6 +879,43 @@ static int read_content(struct load *load)
 	return 0;
 }
 
+/* Nothing here reads them; others who join rows of many files by them must not be misled. */
+static int check_stable_hashes_of(struct load *load, enum profile_table which)
+{
+	const char *name = profile_table_name(which);
+	size_t count = load->profile->tables[which]->count;
+	CLEANUP(free_pointer) struct hash128 *names = calloc(count + 1, sizeof(*names));
+	if (!names || profile_stable_names(load->profile, which, names) < 0)
+		return out_of_memory(load);
+	char sql[64];
+	snprintf(sql, sizeof(sql), "SELECT id,stable_hash FROM %s", name);
+	CLEANUP(finalize) sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(load->db, sql, -1, &statement, NULL);
+	while (code == SQLITE_OK || code == SQLITE_ROW) {
+		code = sqlite3_step(statement);
+		if (code != SQLITE_ROW)
+			break;
+		int64_t id = sqlite3_column_int64(statement, 0);
+		struct span wanted = { names + (id - 1), sizeof(*names) };
+		if (id < 1 || (uint64_t)id > count)
+			continue; /* a fault already */
+		if (span_equal(wanted, column_span(statement, 1)))
+			continue;
+		int ret = fault(load, "%s %lld: its stable hash is wrong", name, (long long)id);
+		if (ret < 0)
+			return ret;
+	}
+	return code == SQLITE_DONE ? 0 : sqlite_fault(load, code, name);
+}
+
+static int check_stable_hashes(struct load *load)
+{
+	int ret = check_stable_hashes_of(load, PROFILE_EVENT);
+	if (ret == 0)
+		ret = check_stable_hashes_of(load, PROFILE_IMAGE);
+	return ret == 0 ? check_stable_hashes_of(load, PROFILE_CONTEXT) : ret;
+}
+
 uint64_t profile_unpacked_bytes(const struct profile *profile)
 {
 	uint64_t total = 0;
@@ -897,6 +949,7 @@ int profile_reader_load(struct guard *guard, const struct profile_reader_options
 		ret = read_relations(&load);
 	if (ret == 0)
 		ret = check_row_schemas(&load);
+	load.schema_is_ours = ret == 0;
 	if (ret == 0)
 		ret = check_seal(&load);
 	for (size_t i = 0; ret == 0 && i < load.relation_count; i++)
@@ -907,6 +960,8 @@ int profile_reader_load(struct guard *guard, const struct profile_reader_options
 		ret = read_pool(&load);
 	if (ret == 0)
 		ret = read_content(&load);
+	if (ret == 0 && options->fault)
+		ret = check_stable_hashes(&load);
 	if (ret < 0)
 		return ret;
 	*out = load.profile;

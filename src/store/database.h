@@ -1,0 +1,85 @@
+/*
+ * database - epochs of many hosts in one folder:
+ *
+ *	DB/HOST/EPOCH.prof	closed epochs (profile_file.h), without their stash
+ *	DB/HOST/EPOCH.open	the one being collected (epoch.h)
+ *	DB/images/IMAGE/HASH	the stash of all of them (stash_pack.h)
+ *
+ * Closed files and packs never change and have names of their own, so copying
+ * one database over another (rsync, cp -n) is their union. Folders are 0750,
+ * files 0640.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct epoch;
+struct error;
+struct profile;
+struct verify_report;
+
+/* Whether `path` is a folder with at least one thing of a database in it. */
+bool database_recognise(const char *path);
+
+/* Plain names that can be folders: no '/', not beginning with '.', not "images". */
+bool database_host_is_usable(const char *host);
+
+/*
+ * Begins an epoch of `host`, named after `start_ns` (since 1970), making folders
+ * as needed. What killed writers left of that host is closed first. Closing the
+ * epoch (epoch_close) puts its stash under DB/images. Errors as epoch_open().
+ */
+int database_open_epoch(const char *database, const char *host, uint64_t start_ns,
+			struct epoch **out, struct error *err);
+
+/* Which epochs; everything absent (NULL, 0) selects all. */
+struct database_selection {
+	const char *const *hosts;
+	size_t host_count;
+	const char *const *epochs; /* names, as "20260131T120000Z" */
+	size_t epoch_count;
+	uint64_t since_ns, until_ns; /* since 1970; an epoch that overlaps is in */
+	/*
+	 * Receives a sentence about an epoch or stash that cannot be read and is left
+	 * out. NULL: such a thing is an error.
+	 */
+	void (*note)(void *context, const char *sentence);
+	void *note_context;
+};
+
+struct database_entry {
+	char *host, *epoch; /* names */
+	char *path;
+	uint64_t start_ns,
+		duration_ns; /* the earliest source's start, the longest duration; 0: unknown */
+	uint64_t samples;    /* of table "flat" */
+	uint64_t file_bytes;
+	bool is_open, being_written;
+	bool readable;	 /* else only host, epoch, path and file_bytes are known */
+	char fault[256]; /* why not */
+};
+struct database_list {
+	struct database_entry *entries; /* by host, then start, then name */
+	size_t count;
+	size_t capacity;
+};
+void database_list_release(
+	struct database_list *list); /* for CLEANUP(); also right for a zeroed one */
+/* Reads every selected epoch; unreadable ones are listed as such. */
+int database_list(const char *database, const struct database_selection *selection,
+		  struct database_list *list, struct error *err);
+
+/*
+ * The selected epochs as one profile, with the stash of their images. -ENOENT
+ * when the selection is empty.
+ */
+int database_read(const char *database, const struct database_selection *selection,
+		  struct profile **out, struct error *err);
+
+/* Every pack below DB/images, decoded and checked against its name; `fault` hears of each that is
+ * wrong. */
+int database_verify_stash(const char *database,
+			  void (*fault)(void *context, const char *path, const char *sentence),
+			  void *context, uint64_t *packs, struct error *err);

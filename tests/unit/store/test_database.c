@@ -1,0 +1,310 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/bill.h"
+#include "profile/profile.h"
+#include "profile/stash.h"
+#include "store/database.h"
+#include "store/epoch.h"
+#include "store/stash_pack.h"
+#include "support/random_profile.h"
+#include "support/temporary_folder.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define START_NS  (UINT64_C(1767225600) * SECOND_NS) /* 2026-01-01 */
+
+static void must(int ret, const struct error *err)
+{
+	if (ret < 0)
+		fail_msg("%d: %s", ret, err->text);
+}
+
+/* A profile with a stash whose contents can be decoded. */
+static struct profile *sample(uint64_t seed, uint64_t start_ns)
+{
+	struct profile *profile = random_profile_new(seed, RANDOM_KNOWN);
+	struct error err = { 0 };
+	table_clear(profile->tables[PROFILE_STASH]);
+	table_clear(profile->tables[PROFILE_SOURCE]);
+	const struct profile_source source = { .host = span_of_text("h"),
+					       .start_ns = start_ns,
+					       .duration_ns = SECOND_NS };
+	must(profile_add_source(profile, &source), &err);
+	for (uint32_t image = 1; image <= 2; image++) {
+		CLEANUP(buffer_release) struct buffer content = { 0 };
+		const struct function_record function = { .name = span_of_text("f") };
+		record_put_function(&content, 16 * (seed % 4), &function);
+		const struct record record = { RECORD_FUNCTION,
+					       16 * (seed % 4),
+					       16 * (seed % 4) + 15,
+					       { content.data, content.size } };
+		must(stash_add(profile, image, &record, &err), &err);
+	}
+	return profile;
+}
+
+static void record_epoch(const char *database, const char *host, uint64_t seed, uint64_t start_ns)
+{
+	struct epoch *epoch = NULL;
+	struct error err = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = sample(seed, start_ns);
+	must(database_open_epoch(database, host, start_ns, &epoch, &err), &err);
+	must(epoch_merge(epoch, profile, &err), &err);
+	must(epoch_close(epoch, &err), &err);
+}
+
+static struct profile *read_database(const char *database,
+				     const struct database_selection *selection)
+{
+	struct profile *profile = NULL;
+	struct error err = { 0 };
+	must(database_read(database, selection, &profile, &err), &err);
+	return profile;
+}
+
+static void assert_same(const struct profile *a, const struct profile *b)
+{
+	CLEANUP(profile_freep) struct profile *left = NULL;
+	CLEANUP(profile_freep) struct profile *right = NULL;
+	assert_int_equal(profile_canonical(a, &left), 0);
+	assert_int_equal(profile_canonical(b, &right), 0);
+	assert_true(profiles_are_identical(left, right));
+}
+
+static struct profile *samples_of(const uint64_t *seeds, size_t count)
+{
+	struct profile *into = profile_new();
+	struct error err = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(profile_freep)
+		struct profile *one = sample(seeds[i], START_NS + seeds[i] * 10 * SECOND_NS);
+		must(profile_merge(into, one, &err), &err);
+	}
+	return into;
+}
+
+/* Epochs of seeds 1 to 4, odd ones of host "a", ten seconds apart. */
+static const char *filled(struct temporary_folder *folder)
+{
+	const char *database = temporary_folder_path(folder, "db");
+	for (uint64_t seed = 1; seed <= 4; seed++)
+		record_epoch(database, seed % 2 ? "a" : "b", seed,
+			     START_NS + seed * 10 * SECOND_NS);
+	return database;
+}
+
+static void any_selection_reads_as_one_profile_with_its_stash(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = filled(&folder);
+	assert_true(database_recognise(database));
+	assert_false(database_recognise(folder.path));
+
+	CLEANUP(profile_freep) struct profile *all = read_database(database, NULL);
+	CLEANUP(profile_freep)
+	struct profile *wanted = samples_of((const uint64_t[]){ 1, 2, 3, 4 }, 4);
+	assert_same(all, wanted);
+
+	/* Of one epoch alone: what the stash knows of the same images from others comes along. */
+	const char *const hosts[] = { "b" };
+	const struct database_selection late_b = { .hosts = hosts,
+						   .host_count = 1,
+						   .since_ns = START_NS + 30 * SECOND_NS };
+	CLEANUP(profile_freep) struct profile *one = read_database(database, &late_b);
+	CLEANUP(profile_freep) struct profile *four = samples_of((const uint64_t[]){ 4 }, 1);
+	CLEANUP(profile_freep) struct profile *bare = read_database(database, &late_b);
+	assert_true(profile_table(one, PROFILE_STASH)->count >=
+		    profile_table(four, PROFILE_STASH)->count);
+	table_clear(bare->tables[PROFILE_STASH]);
+	table_clear(four->tables[PROFILE_STASH]);
+	assert_same(bare, four);
+
+	const struct database_selection none = { .until_ns = 1 };
+	struct profile *nothing = NULL;
+	struct error err = { 0 };
+	assert_int_equal(database_read(database, &none, &nothing, &err), -ENOENT);
+}
+
+static void the_list_is_sorted_and_complete(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = filled(&folder);
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	struct error err = { 0 };
+	must(database_list(database, NULL, &list, &err), &err);
+	assert_int_equal(list.count, 4);
+	assert_string_equal(list.entries[0].host, "a");
+	assert_string_equal(list.entries[0].epoch, "20260101T000010Z");
+	assert_string_equal(list.entries[1].epoch, "20260101T000030Z");
+	assert_string_equal(list.entries[2].host, "b");
+	for (size_t i = 0; i < list.count; i++) {
+		assert_true(list.entries[i].readable);
+		assert_true(list.entries[i].samples > 0);
+		assert_int_equal(list.entries[i].duration_ns, SECOND_NS);
+	}
+}
+
+static void copying_one_database_over_another_is_their_union(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *left = temporary_folder_path(&folder, "left");
+	const char *right = temporary_folder_path(&folder, "right");
+	record_epoch(left, "a", 1, START_NS + 10 * SECOND_NS);
+	record_epoch(right, "b", 2, START_NS + 20 * SECOND_NS);
+	record_epoch(right, "b", 1, START_NS + 10 * SECOND_NS); /* the same stash again */
+	char command[1024];
+	snprintf(command, sizeof(command), "cp -rn '%s'/. '%s'", left, right);
+	assert_int_equal(system(command), 0);
+	CLEANUP(profile_freep) struct profile *both = read_database(right, NULL);
+	CLEANUP(profile_freep)
+	struct profile *wanted = samples_of((const uint64_t[]){ 1, 1, 2 }, 3);
+	assert_same(both, wanted);
+}
+
+static void a_killed_epoch_is_closed_by_the_next(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	pid_t child = fork();
+	if (child == 0) {
+		struct epoch *epoch = NULL;
+		struct error err = { 0 };
+		struct profile *profile = sample(1, START_NS);
+		must(database_open_epoch(database, "a", START_NS, &epoch, &err), &err);
+		must(epoch_merge(epoch, profile, &err), &err);
+		_exit(0);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	struct error err = { 0 };
+	{
+		CLEANUP(database_list_release) struct database_list list = { 0 };
+		must(database_list(database, NULL, &list, &err), &err);
+		assert_int_equal(list.count, 1);
+		assert_true(list.entries[0].is_open);
+		assert_false(list.entries[0].being_written);
+	}
+	/* The same second: another name. */
+	record_epoch(database, "a", 2, START_NS);
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	must(database_list(database, NULL, &list, &err), &err);
+	assert_int_equal(list.count, 2);
+	assert_string_equal(list.entries[0].epoch, "20260101T000000Z");
+	assert_string_equal(list.entries[1].epoch, "20260101T000000Z-2");
+	assert_false(list.entries[0].is_open);
+	struct stat found;
+	assert_int_equal(stat(list.entries[0].path, &found), 0);
+	assert_int_equal(found.st_mode & 07777, 0640);
+	assert_int_equal(stat(database, &found), 0);
+	assert_int_equal(found.st_mode & 07777, 0750);
+}
+
+static void names_that_would_escape_are_refused(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	static const char *const bad[] = { "", ".", "..", "../x", "a/b", ".hidden", "images" };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct epoch *epoch = NULL;
+		struct error err = { 0 };
+		assert_int_equal(database_open_epoch(temporary_folder_path(&folder, "db"), bad[i],
+						     START_NS, &epoch, &err),
+				 -EINVAL);
+	}
+}
+
+static unsigned heard;
+
+static void hear(void *context, const char *sentence)
+{
+	(void)context;
+	(void)sentence;
+	heard++;
+}
+
+static void a_damaged_epoch_is_an_error_or_left_out_aloud(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = filled(&folder);
+	char path[1024];
+	snprintf(path, sizeof(path), "%s/a/20260101T000010Z.prof", database);
+	assert_int_equal(truncate(path, 3000), 0);
+	struct profile *profile = NULL;
+	struct error err = { 0 };
+	assert_int_equal(database_read(database, NULL, &profile, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "20260101T000010Z.prof"));
+	heard = 0;
+	const struct database_selection others = { .note = hear };
+	CLEANUP(profile_freep) struct profile *rest = read_database(database, &others);
+	assert_int_equal(heard, 1);
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	must(database_list(database, NULL, &list, &err), &err);
+	assert_int_equal(list.count, 4);
+}
+
+/* ---- packs */
+
+static struct buffer a_pack(void)
+{
+	CLEANUP(profile_freep) struct profile *profile = sample(3, START_NS);
+	struct buffer bytes = { 0 };
+	uint32_t row = 0;
+	assert_int_equal(stash_pack_encode(profile, 1, &row, 1, &bytes), 0);
+	return bytes;
+}
+
+static void a_pack_cut_or_flipped_anywhere_is_refused(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = a_pack();
+	struct error err = { 0 };
+	for (size_t size = 0; size < bytes.size; size++) {
+		CLEANUP(profile_freep) struct profile *profile = profile_new();
+		assert_int_equal(stash_pack_decode(bytes.data, size, "p", profile, &err), -EBADMSG);
+	}
+	char name[STASH_PACK_NAME_BYTES], flipped[STASH_PACK_NAME_BYTES];
+	stash_pack_name(bytes.data, bytes.size, name);
+	for (size_t at = 0; at < bytes.size; at++) {
+		CLEANUP(profile_freep) struct profile *profile = profile_new();
+		bytes.data[at] ^= 0x10;
+		int ret = stash_pack_decode(bytes.data, bytes.size, "p", profile, &err);
+		stash_pack_name(bytes.data, bytes.size, flipped);
+		assert_true(ret == 0 || ret == -EBADMSG);
+		assert_string_not_equal(name, flipped); /* what `check` compares */
+		bytes.data[at] ^= 0x10;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_selection_reads_as_one_profile_with_its_stash),
+		cmocka_unit_test(the_list_is_sorted_and_complete),
+		cmocka_unit_test(copying_one_database_over_another_is_their_union),
+		cmocka_unit_test(a_killed_epoch_is_closed_by_the_next),
+		cmocka_unit_test(names_that_would_escape_are_refused),
+		cmocka_unit_test(a_damaged_epoch_is_an_error_or_left_out_aloud),
+		cmocka_unit_test(a_pack_cut_or_flipped_anywhere_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -304,7 +304,13 @@ static int run_loop(struct recording *recording)
 			message_error("cannot wait for samples: %s", strerror(-due));
 			return 1;
 		}
-		if (!due && clock_monotonic_ns() < next_ns)
+		struct error err;
+		if (due && collector_service(recording->collector, &err) < 0) {
+			clear_progress();
+			message_error("%s", err.text);
+			return 1;
+		}
+		if (clock_monotonic_ns() < next_ns)
 			continue;
 		int status = drain(recording);
 		if (status >= 0)
@@ -417,6 +423,7 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.frequency_hz = asked.frequency_hz,
 		.overhead_percent = asked.overhead_percent,
 		.fixed_period = asked.has_period || asked.no_random,
+		.delayed = asked.delay_ns > 0,
 		.stacks = asked.stacks,
 		.user_only = asked.user_only,
 		.kernel_only = asked.kernel_only,

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 const struct verb *const verbs[] = {
+	&verb_record,
 	&verb_report,
 	&verb_import,
 	&verb_doctor,

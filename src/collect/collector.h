@@ -45,6 +45,7 @@ struct collect_options {
 	uint64_t frequency_hz;	 /* 0: chosen by the budget */
 	double overhead_percent; /* the budget, of one CPU; 0: 1 % */
 	bool fixed_period;	 /* no randomisation */
+	bool delayed;		 /* the command runs for a while before collector_start() */
 	bool stacks;		 /* call chains by frame pointers */
 	bool user_only, kernel_only;
 	unsigned identity; /* set of enum collect_identity */
@@ -63,8 +64,12 @@ struct collector;
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err);
 int collector_start(struct collector *collector, struct error *err);
 
-/* A descriptor that polls readable when draining is due before the caller's own interval. */
+/*
+ * A descriptor that polls readable ten times a second, and earlier when a ring
+ * fills up: then call collector_service(), which empties the rings into memory.
+ */
 int collector_poll_fd(const struct collector *collector);
+int collector_service(struct collector *collector, struct error *err);
 
 /*
  * Takes what came since the last drain and stores in *delta a profile of it,
@@ -72,13 +77,17 @@ int collector_poll_fd(const struct collector *collector);
  */
 int collector_drain(struct collector *collector, struct profile **delta, struct error *err);
 
-/* What is drained from here on belongs to the next epoch: its source row starts anew. */
-void collector_next_epoch(struct collector *collector);
+/*
+ * As collector_drain(), and ends an epoch: names and code of what was sampled in it are
+ * gathered, its clocks compared. What comes from here on belongs to the next one, with a
+ * source row of its own.
+ */
+int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err);
 
 /* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. */
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err);
 
 /* Whether anything that could be sampled is left (every asked process has exited: false). */
-bool collector_alive(const struct collector *collector);
+bool collector_alive(struct collector *collector);
 
 void collector_free(struct collector *collector); /* NULL does nothing */

@@ -16,6 +16,7 @@
 #define BILL_LOST_SKIPPED  "lost_skipped"  /* overflows that the kernel did not hand on */
 #define BILL_LOST_DAMAGED  "lost_damaged"  /* records that made no sense */
 #define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */
+#define BILL_STACKS_CUT	   "stacks_cut" /* stored with a stack that the depth limit cut off */
 #define BILL_LATE	   "late" /* samples that an interrupts-off stretch delivered late */
 /* prefix; the cause follows, as "unknown_no_mapping" (samples stored, image unknown) */
 #define BILL_UNKNOWN_PREFIX "unknown_"

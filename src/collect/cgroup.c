@@ -1,0 +1,127 @@
+#include "collect/cgroup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/small_file.h"
+
+#define CONTAINER_DIGITS 64
+#define MOUNTS_LIMIT	 (4u << 20)
+
+/* Has the comma-separated list the member? */
+static bool list_has(struct span list, const char *member)
+{
+	const char *at = list.data;
+	const char *end = at + list.size;
+	size_t size = strlen(member);
+	while (at < end) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		const char *stop = comma ? comma : end;
+		if ((size_t)(stop - at) == size && memcmp(at, member, size) == 0)
+			return true;
+		at = stop + 1;
+	}
+	return false;
+}
+
+struct span cgroup_path(struct span text)
+{
+	struct span unified = { NULL, 0 };
+	struct span systemd = { NULL, 0 };
+	struct span perf = { NULL, 0 };
+	const char *at = text.data;
+	const char *end = at ? at + text.size : NULL;
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = newline ? newline : end;
+		const char *first = memchr(at, ':', (size_t)(stop - at));
+		const char *second =
+			first ? memchr(first + 1, ':', (size_t)(stop - first - 1)) : NULL;
+		if (second) {
+			struct span list = { first + 1, (size_t)(second - first - 1) };
+			struct span path = { second + 1, (size_t)(stop - second - 1) };
+			if (list.size == 0)
+				unified = path;
+			else if (list_has(list, "name=systemd"))
+				systemd = path;
+			else if (list_has(list, "perf_event"))
+				perf = path;
+		}
+		at = stop + 1;
+	}
+	if (unified.size > 1)
+		return unified;
+	if (systemd.size > 1)
+		return systemd;
+	if (perf.size > 1)
+		return perf;
+	return unified.size ? unified : systemd.size ? systemd : perf;
+}
+
+struct span cgroup_container(struct span path)
+{
+	const char *text = path.data;
+	size_t run = 0;
+	for (size_t i = path.size; i-- > 0;) {
+		run = isxdigit((unsigned char)text[i]) ? run + 1 : 0;
+		bool starts = run == CONTAINER_DIGITS &&
+			      (i == 0 || !isxdigit((unsigned char)text[i - 1]));
+		if (starts)
+			return (struct span){ text + i, CONTAINER_DIGITS };
+	}
+	return (struct span){ NULL, 0 };
+}
+
+/* The mount point of the hierarchy that perf events use, from /proc/mounts. */
+static bool find_mount(const char *mounts, char *mount, size_t size)
+{
+	bool found = false;
+	char line[2048];
+	for (const char *at = mounts; *at;) {
+		size_t length = strcspn(at, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)length, at);
+		at += length + (at[length] == '\n');
+		char place[512];
+		char type[64];
+		char options[512];
+		if (sscanf(line, "%*s %511s %63s %511s", place, type, options) != 3)
+			continue;
+		bool own = strcmp(type, "cgroup") == 0 &&
+			   list_has(span_of_text(options), "perf_event");
+		if (!own && (strcmp(type, "cgroup2") != 0 || found))
+			continue;
+		snprintf(mount, size, "%s", place);
+		found = true;
+		if (own)
+			break;
+	}
+	return found;
+}
+
+int cgroup_open(const char *path, struct error *err)
+{
+	char full[4096];
+	snprintf(full, sizeof(full), "%s", path);
+	int fd = path[0] == '/' ? open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		CLEANUP(buffer_release) struct buffer mounts = { 0 };
+		char mount[512];
+		small_file_read("/proc/mounts", MOUNTS_LIMIT, &mounts);
+		if (!find_mount(buffer_text(&mounts), mount, sizeof(mount)))
+			return error_set(err, -ENOENT, "no control groups are mounted here");
+		snprintf(full, sizeof(full), "%s/%s", mount, path[0] == '/' ? path + 1 : path);
+		fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return error_set(err, -errno, "cannot open control group '%s': %s", path,
+				 strerror(errno));
+	return fd;
+}

@@ -1,0 +1,413 @@
+#include "collect/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/small_file.h"
+#include "collect/gather.h"
+#include "collect/ledger.h"
+#include "collect/plan.h"
+#include "collect/session.h"
+#include "collect/source.h"
+#include "collect/targets.h"
+#include "machine/event.h"
+#include "profile/profile.h"
+#include "symbol/reader.h"
+
+#define SERVICE_NS	 100000000u /* rings are emptied ten times a second */
+#define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
+#define REAP_AFTER_NS                                                                              \
+	2000000000u /* samples of an exited process's last moments have come by then */
+
+struct collector {
+	struct collect_options options;
+	struct plan plan;
+	struct session session;
+	struct targets targets;
+	struct ledger ledger;
+	struct random_state random;
+	int poll_fd, timer_fd;
+	bool started, stopped;
+	uint64_t begin_ns, epoch_begin_ns, epoch_start_real_ns, epoch;
+};
+
+static void note(const struct collector *collector, enum collect_note_kind kind,
+		 const char *sentence)
+{
+	if (collector->options.note)
+		collector->options.note(collector->options.note_context, kind, sentence);
+}
+
+void collector_free(struct collector *collector)
+{
+	if (!collector)
+		return;
+	struct session *session = &collector->session;
+	counters_release(&session->counters);
+	process_table_release(&session->processes);
+	file_table_release(&session->files);
+	kernel_map_release(&session->kernel);
+	read_window_release(&session->reads);
+	jit_table_release(&session->jits);
+	byte_pool_release(&session->groups);
+	tally_release(&session->tally);
+	profile_free(session->profile);
+	reader_free(session->reader);
+	free(session->last_exit);
+	targets_release(&collector->targets);
+	ledger_release(&collector->ledger);
+	if (collector->timer_fd >= 0)
+		close(collector->timer_fd);
+	if (collector->poll_fd >= 0)
+		close(collector->poll_fd);
+	free(collector);
+}
+
+static void collector_freep(struct collector **collector)
+{
+	collector_free(*collector);
+}
+
+static int add_event(struct session *session, struct sampler *sampler, bool sampled_by_clock)
+{
+	const struct perf_event_attr *attr = &sampler->attr;
+	const struct event *event = sampler->event;
+	const struct sampler *leader = &session->counters.samplers[sampler->leader];
+	struct profile_event row = {
+		.name = span_of_text(sampler->name),
+		.unit = span_of_text(event->unit ? event->unit : "events"),
+		.pmu = span_of_text(event->pmu ? event->pmu : ""),
+		.core_type = event->core_type ? span_of_text(event->core_type)
+					      : (struct span){ NULL, 0 },
+		.type = attr->type,
+		.config = attr->config,
+		.config1 = attr->config1,
+		.config2 = attr->config2,
+		.clock = sampled_by_clock ? EVENT_CLOCK : EVENT_COUNTED,
+		.policy = sampler->sampled ? sampler->policy : PERIOD_NONE,
+		.period = !sampler->sampled			? 0
+			  : sampler->policy == PERIOD_FREQUENCY ? (uint64_t)sampler->frequency_hz
+								: sampler->mean_period,
+		.precise = attr->precise_ip,
+		.exclude = (attr->exclude_user ? EXCLUDE_USER : 0u) |
+			   (attr->exclude_kernel ? EXCLUDE_KERNEL : 0u) |
+			   (attr->exclude_hv ? EXCLUDE_HV : 0u) |
+			   (attr->exclude_idle ? EXCLUDE_IDLE : 0u) |
+			   (attr->exclude_host ? EXCLUDE_HOST : 0u) |
+			   (attr->exclude_guest ? EXCLUDE_GUEST : 0u),
+		.origin = ORIGIN_MEASURED,
+		.sampled = sampler->sampled,
+		.leader = sampler->sampled ? (struct span){ NULL, 0 } : span_of_text(leader->name),
+	};
+	return profile_add_event(session->profile, &row, &sampler->id);
+}
+
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static uint64_t read_number(const char *path)
+{
+	char line[32];
+	return small_file_read_line(path, line, sizeof(line)) < 0 ? 0 : strtoull(line, NULL, 10);
+}
+
+static int64_t boot_offset_ns(void)
+{
+	struct timespec boot;
+	uint64_t monotonic = clock_monotonic_ns();
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (int64_t)((uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec - monotonic);
+}
+
+static int make_poll_fd(struct collector *collector, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	collector->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	collector->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (collector->poll_fd < 0 || collector->timer_fd < 0 ||
+	    epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD, collector->timer_fd, &event) ||
+	    epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD, collector->session.counters.poll_fd,
+		      &event))
+		return error_set(err, -errno, "cannot make descriptors to wait with: %s",
+				 strerror(errno));
+	return 0;
+}
+
+static int init_session(struct collector *collector, struct error *err)
+{
+	struct session *session = &collector->session;
+	const struct collect_options *options = &collector->options;
+	session->profile = profile_new();
+	if (!session->profile)
+		return error_set(err, -ENOMEM, "out of memory");
+	session->tally.session = session->profile;
+	session->identity = options->identity;
+	session->stacks = options->stacks;
+	session->inherit = collector->plan.inherit;
+	session->follow = collector->plan.follow;
+	session->boot_offset_ns = boot_offset_ns();
+	session->max_stack = read_number("/proc/sys/kernel/perf_event_max_stack");
+	source_boot_id(session->boot_id);
+	/* Helpers are forks: now, while we are small. */
+	struct error cause;
+	if (reader_new(NULL, &session->reader, &cause) < 0) {
+		char text[1200];
+		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
+		note(collector, COLLECT_WARNING, text);
+	}
+	int ret = file_table_init(&session->files, session->profile, session->reader);
+	if (ret == 0)
+		ret = kernel_map_init(&session->kernel, session->profile);
+	if (ret < 0)
+		return error_set(err, ret, "out of memory");
+	if (session->kernel.hidden)
+		note(collector, COLLECT_WARNING,
+		     "the kernel hides its addresses (kptr_restrict, or no CAP_SYSLOG): samples in "
+		     "the kernel stay without names");
+	return 0;
+}
+
+static int open_counters(struct collector *collector, struct error *err)
+{
+	struct session *session = &collector->session;
+	struct plan *plan = &collector->plan;
+	struct counters_options options = plan->counters;
+	options.features = &plan->features;
+	options.cpus = &plan->cpus;
+	struct sampler *samplers = plan->samplers;
+	plan->samplers = NULL; /* the counters' from here on */
+	int ret = counters_init(&session->counters, samplers, plan->sampler_count, &options, err);
+	if (ret < 0)
+		return ret;
+	session->last_exit = calloc(session->counters.cpu_count + 1, sizeof(uint32_t));
+	if (!session->last_exit)
+		return error_set(err, -ENOMEM, "out of memory");
+	return targets_open(&collector->targets, session, &collector->options, plan, err);
+}
+
+/* The kernel may have granted less than was asked: the names must say so. */
+static int name_events(struct collector *collector, struct error *err)
+{
+	struct session *session = &collector->session;
+	for (size_t i = 0; i < session->counters.sampler_count; i++) {
+		struct sampler *sampler = &session->counters.samplers[i];
+		if (sampler->attr.exclude_kernel && !sampler->event->attr.exclude_kernel &&
+		    !collector->options.user_only) {
+			size_t length = strlen(sampler->name);
+			snprintf(sampler->name + length, sizeof(sampler->name) - length, "%s",
+				 strchr(sampler->name, ':') ? "u" : ":u");
+		}
+	}
+	for (size_t i = 0; i < session->counters.sampler_count; i++) {
+		struct sampler *sampler = &session->counters.samplers[i];
+		if (add_event(session, sampler, sampler->clock) < 0)
+			return error_set(err, -ENOMEM, "out of memory");
+	}
+	if (session->counters.kernel_dropped)
+		note(collector, COLLECT_WARNING,
+		     "no right to sample the kernel: user code only; 'culprit doctor' lists the "
+		     "ways to allow it");
+	return 0;
+}
+
+int collector_new(const struct collect_options *options, struct collector **out, struct error *err)
+{
+	CLEANUP(collector_freep) struct collector *collector = calloc(1, sizeof(*collector));
+	if (!collector)
+		return error_set(err, -ENOMEM, "out of memory");
+	collector->options = *options;
+	collector->poll_fd = collector->timer_fd = -1;
+	collector->session.counters.poll_fd = -1;
+	collector->random = random_seed(clock_realtime_ns() ^ (uint64_t)getpid());
+	raise_file_limit();
+	int ret = plan_make(&collector->plan, options, err);
+	if (ret == 0)
+		ret = init_session(collector, err);
+	if (ret == 0)
+		ret = open_counters(collector, err);
+	if (ret == 0)
+		ret = name_events(collector, err);
+	if (ret == 0)
+		ret = make_poll_fd(collector, err);
+	plan_release(&collector->plan);
+	if (ret < 0)
+		return ret;
+	*out = collector;
+	collector = NULL; /* the caller's from here on */
+	return 0;
+}
+
+static void set_timer(const struct collector *collector)
+{
+	struct timespec interval = { .tv_nsec = SERVICE_NS };
+	struct itimerspec timer = { interval, interval };
+	timerfd_settime(collector->timer_fd, 0, &timer, NULL);
+}
+
+int collector_start(struct collector *collector, struct error *err)
+{
+	struct session *session = &collector->session;
+	if (ledger_init(&collector->ledger, session) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	collector->begin_ns = collector->epoch_begin_ns = clock_monotonic_ns();
+	collector->epoch_start_real_ns = clock_realtime_ns();
+	int ret = counters_enable(&session->counters, err);
+	if (ret < 0)
+		return ret;
+	collector->started = true;
+	set_timer(collector);
+	return 0;
+}
+
+int collector_poll_fd(const struct collector *collector)
+{
+	return collector->poll_fd;
+}
+
+bool collector_alive(struct collector *collector)
+{
+	return targets_alive(&collector->targets);
+}
+
+/* Empties the rings and handles what they held up to `limit_ns`. */
+static int service(struct collector *collector, uint64_t limit_ns)
+{
+	struct session *session = &collector->session;
+	struct counters *counters = &session->counters;
+	int ret = 0;
+	for (size_t i = 0; i < 2 * counters->cpu_count && ret == 0; i++) {
+		/* Either layout tells where times stand: all events share those fields. */
+		ret = ring_copy(&counters->rings[i], &counters->samplers[0].layout);
+	}
+	if (ret == 0)
+		ret = ring_merge(counters->rings, 2 * counters->cpu_count, limit_ns,
+				 session_take_record, session);
+	return ret;
+}
+
+static int failed(struct error *err, int ret)
+{
+	return error_set(err, ret,
+			 ret == -ENOMEM ? "out of memory while collecting"
+					: "a perf ring cannot be read: %s",
+			 strerror(-ret));
+}
+
+int collector_service(struct collector *collector, struct error *err)
+{
+	uint64_t expirations;
+	while (read(collector->timer_fd, &expirations, sizeof(expirations)) > 0)
+		;
+	struct session *session = &collector->session;
+	uint64_t now = clock_monotonic_ns();
+	int ret = service(collector, now - SETTLE_MARGIN_NS);
+	if (ret == 0 && !session->inherit) {
+		ret = counters_read(&session->counters, COUNTERS_COUNTED);
+		if (ret == 0)
+			ret = session_settle(session, false);
+		counters_redraw(&session->counters, &collector->random);
+	}
+	process_reap(&session->processes, now - REAP_AFTER_NS);
+	return ret < 0 ? failed(err, ret) : 0;
+}
+
+static int add_source(struct collector *collector, struct profile *profile)
+{
+	struct source_facts facts = {
+		.epoch = collector->epoch,
+		.start_ns = collector->epoch_start_real_ns,
+		.duration_ns = clock_monotonic_ns() - collector->epoch_begin_ns,
+	};
+	return source_add(profile, &facts);
+}
+
+enum epoch_state { EPOCH_GOES_ON, EPOCH_ENDS };
+
+/* Hands out what the tally holds; at the end of an epoch, names and code too. */
+static int take(struct collector *collector, enum epoch_state state, struct profile **delta,
+		struct error *err)
+{
+	struct session *session = &collector->session;
+	bool whole = collector->options.target == COLLECT_SYSTEM && !collector->options.user_only &&
+		     !collector->options.kernel_only && !session->counters.kernel_dropped;
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	if (!profile)
+		return failed(err, -ENOMEM);
+	struct tally_translation translation = { 0 };
+	int ret = tally_translation_init(&translation, session->profile, profile);
+	if (ret == 0)
+		ret = tally_take(&session->tally, &translation);
+	if (ret == 0)
+		ret = ledger_write(&collector->ledger, session, state == EPOCH_ENDS, whole,
+				   &translation);
+	if (ret == 0)
+		ret = add_source(collector, profile);
+	if (ret == 0 && state == EPOCH_ENDS && collector->options.stash)
+		ret = gather_stash(session, &translation, collector->options.redact);
+	tally_translation_release(&translation);
+	if (ret < 0)
+		return failed(err, ret);
+	*delta = profile;
+	profile = NULL; /* the caller's from here on */
+	return 0;
+}
+
+int collector_drain(struct collector *collector, struct profile **delta, struct error *err)
+{
+	struct session *session = &collector->session;
+	int ret = collector_service(collector, err);
+	if (ret < 0)
+		return ret;
+	ret = counters_read(&session->counters, COUNTERS_ALL);
+	if (ret == 0)
+		ret = session_settle(session, false);
+	return ret < 0 ? failed(err, ret) : take(collector, EPOCH_GOES_ON, delta, err);
+}
+
+int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err)
+{
+	struct session *session = &collector->session;
+	int ret = collector_service(collector, err);
+	if (ret < 0)
+		return ret;
+	ret = counters_read(&session->counters, COUNTERS_ALL);
+	if (ret == 0)
+		ret = session_settle(session, false);
+	if (ret < 0)
+		return failed(err, ret);
+	ret = take(collector, EPOCH_ENDS, delta, err);
+	collector->epoch++;
+	collector->epoch_begin_ns = clock_monotonic_ns();
+	collector->epoch_start_real_ns = clock_realtime_ns();
+	return ret;
+}
+
+int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
+{
+	struct session *session = &collector->session;
+	counters_disable(&session->counters);
+	int ret = service(collector, UINT64_MAX);
+	if (ret == 0)
+		ret = counters_read(&session->counters, COUNTERS_ALL);
+	if (ret == 0)
+		ret = session_settle(session, true);
+	return ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
+}

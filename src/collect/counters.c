@@ -1,0 +1,459 @@
+#include "collect/counters.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "machine/event.h"
+#include "machine/perf_open.h"
+
+#define IDENTITY_FIELDS (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+#define SMALLEST_RING	4 /* pages */
+#define PERIODS_A_DRAW	16
+
+static void set_layout(struct perf_layout *layout, const struct perf_event_attr *attr)
+{
+	*layout = (struct perf_layout){ .sample_type = attr->sample_type,
+					.read_format = attr->read_format,
+					.sample_id_all = attr->sample_id_all };
+}
+
+/* What all events of a recording have in common, so that one ring can hold their records. */
+static void set_common(struct perf_event_attr *attr, const struct counters *counters, size_t pages)
+{
+	attr->size = sizeof(*attr);
+	attr->sample_type |= IDENTITY_FIELDS;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->watermark = 1;
+	attr->wakeup_watermark = (uint32_t)(pages * (size_t)sysconf(_SC_PAGESIZE) / 2);
+	attr->inherit = counters->options.inherit;
+	if (counters->reads_lost)
+		attr->read_format |= PERF_FORMAT_LOST;
+}
+
+static void prepare_sampler(struct counters *counters, struct sampler *sampler, size_t index)
+{
+	struct perf_event_attr *attr = &sampler->attr;
+	bool leads = sampler->leader == index;
+	attr->sample_type = PERF_SAMPLE_IP;
+	attr->read_format =
+		PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
+	if (counters->samplers[sampler->leader].group_size > 1) {
+		attr->read_format |= PERF_FORMAT_GROUP;
+		attr->sample_type |= PERF_SAMPLE_READ;
+	}
+	if (counters->options.stacks)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	set_common(attr, counters, counters->options.sample_pages);
+	if (sampler->clock)
+		attr->exclude_idle = 1;
+	attr->disabled = leads;
+	attr->enable_on_exec = leads && counters->options.enable_on_exec;
+	if (!sampler->sampled) {
+		attr->freq = 0;
+		attr->sample_period = 0;
+	} else if (sampler->policy == PERIOD_FREQUENCY && counters->options.inherit) {
+		attr->freq = 1;
+		attr->sample_freq = (uint64_t)sampler->frequency_hz;
+	} else {
+		attr->freq = 0;
+		attr->sample_period = sampler->mean_period;
+	}
+	set_layout(&sampler->layout, attr);
+}
+
+int counters_init(struct counters *counters, struct sampler *samplers, size_t sampler_count,
+		  const struct counters_options *options, struct error *err)
+{
+	*counters = (struct counters){ .options = *options,
+				       .samplers = samplers,
+				       .sampler_count = sampler_count,
+				       .poll_fd = -1,
+				       .reads_lost = options->features->format_lost == FACT_YES };
+	counters->cpu_count = cpu_set_count(options->cpus);
+	counters->cpus = calloc(counters->cpu_count + 1, sizeof(*counters->cpus));
+	counters->rings = calloc(2 * counters->cpu_count + 1, sizeof(*counters->rings));
+	counters->lanes = calloc(sampler_count * counters->cpu_count + 1, sizeof(*counters->lanes));
+	if (!counters->cpus || !counters->rings || !counters->lanes)
+		return error_set(err, -ENOMEM, "out of memory opening events");
+	size_t slot = 0;
+	for (size_t cpu = cpu_set_next(options->cpus, 0); cpu < CPU_SET_LIMIT;
+	     cpu = cpu_set_next(options->cpus, cpu + 1)) {
+		counters->cpus[slot] = (int)cpu;
+		counters->rings[2 * slot] = (struct ring){ .fd = -1, .cpu_slot = slot };
+		counters->rings[2 * slot + 1] =
+			(struct ring){ .fd = -1, .cpu_slot = slot, .sideband = true };
+		slot++;
+	}
+	counters->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (counters->poll_fd < 0)
+		return error_set(err, -errno, "cannot make an epoll descriptor: %s",
+				 strerror(errno));
+	for (size_t i = 0; i < sampler_count; i++)
+		prepare_sampler(counters, &counters->samplers[i], i);
+	return 0;
+}
+
+void counters_release(struct counters *counters)
+{
+	for (size_t i = 0; i < 2 * counters->cpu_count && counters->rings; i++)
+		ring_release(&counters->rings[i]);
+	for (size_t i = 0; i < counters->count; i++)
+		close(counters->list[i].fd);
+	for (size_t i = 0; i < counters->sideband_count; i++)
+		close(counters->sideband_fds[i]);
+	for (size_t i = 0; i < counters->sampler_count * counters->cpu_count && counters->lanes;
+	     i++)
+		weight_release(&counters->lanes[i].weight);
+	if (counters->poll_fd >= 0)
+		close(counters->poll_fd);
+	number_map_release(&counters->by_id);
+	number_map_release(&counters->build_id_ids);
+	free(counters->samplers);
+	free(counters->cpus);
+	free(counters->lanes);
+	free(counters->list);
+	free(counters->rings);
+	free(counters->sideband_fds);
+	*counters = (struct counters){ .poll_fd = -1 };
+}
+
+/* Makes `fd` write into the ring; the first one of a ring brings the memory. */
+static int attach_ring(struct counters *counters, struct ring *ring, int fd, struct error *err)
+{
+	if (ring->memory) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0)
+			return 0;
+		return error_set(err, -errno, "cannot share a perf ring on CPU %d: %s",
+				 counters->cpus[ring->cpu_slot], strerror(errno));
+	}
+	size_t *pages = ring->sideband ? &counters->options.sideband_pages
+				       : &counters->options.sample_pages;
+	int ret;
+	/* -EPERM: past the memory that this user may lock. The smaller size then is everybody's. */
+	while ((ret = ring_map(ring, fd, *pages)) == -EPERM && *pages > SMALLEST_RING)
+		*pages /= 2;
+	if (ret < 0)
+		return error_set(err, ret, "cannot map a perf ring of %zu pages on CPU %d: %s",
+				 *pages, counters->cpus[ring->cpu_slot], strerror(-ret));
+	struct epoll_event event = { .events = EPOLLIN };
+	if (epoll_ctl(counters->poll_fd, EPOLL_CTL_ADD, fd, &event))
+		return error_set(err, -errno, "cannot poll a perf event: %s", strerror(errno));
+	return 0;
+}
+
+static int remember(struct counters *counters, const struct counter *counter, struct error *err)
+{
+	int ret = array_reserve(&counters->list, &counters->capacity, counters->count,
+				sizeof(*counters->list));
+	if (ret == 0)
+		ret = number_map_put(&counters->by_id, counter->id,
+				     (void *)(uintptr_t)(counters->count + 1));
+	if (ret < 0)
+		return error_set(err, ret, "out of memory opening events");
+	counters->list[counters->count++] = *counter;
+	return 0;
+}
+
+static bool refused_kernel(const struct perf_event_attr *attr, int code)
+{
+	return (code == -EACCES || code == -EPERM) && !attr->exclude_kernel;
+}
+
+/* Tries what was asked, then with less: lower precision, user code alone. */
+static int open_one(struct counters *counters, struct sampler *sampler, pid_t task, int cpu,
+		    int group_fd, unsigned long flags)
+{
+	int fd = perf_open(&sampler->attr, task, cpu, group_fd, flags);
+	while (fd < 0 && sampler->event->max_precise && sampler->attr.precise_ip &&
+	       (fd == -EINVAL || fd == -EOPNOTSUPP || fd == -ENOENT)) {
+		sampler->attr.precise_ip--;
+		fd = perf_open(&sampler->attr, task, cpu, group_fd, flags);
+	}
+	if (fd < 0 && refused_kernel(&sampler->attr, fd) && !sampler->attr.exclude_user) {
+		struct perf_event_attr user = sampler->attr;
+		user.exclude_kernel = 1;
+		user.exclude_hv = 1;
+		int user_fd = perf_open(&user, task, cpu, group_fd, flags);
+		if (user_fd >= 0) {
+			sampler->attr = user;
+			counters->kernel_dropped = true;
+			return user_fd;
+		}
+	}
+	return fd;
+}
+
+static int open_counter(struct counters *counters, size_t index, size_t slot, pid_t task,
+			int *group_fd, unsigned long flags, struct error *err)
+{
+	struct sampler *sampler = &counters->samplers[index];
+	int cpu = counters->cpus[slot];
+	int fd = open_one(counters, sampler, task, cpu, sampler->leader == index ? -1 : *group_fd,
+			  flags | PERF_FLAG_FD_CLOEXEC);
+	if (fd == -ESRCH)
+		return fd;
+	if (fd < 0) {
+		char cause[512];
+		perf_open_explain(sampler->event, fd, task, cpu, cause, sizeof(cause));
+		return error_set(err, fd, "cannot sample '%s' on CPU %d: %s", sampler->name, cpu,
+				 cause);
+	}
+	if (sampler->leader == index)
+		*group_fd = fd;
+	struct counter counter = {
+		.fd = fd, .sampler = (uint32_t)index, .slot = (uint32_t)slot, .task = task
+	};
+	int ret = 0;
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &counter.id))
+		ret = error_set(err, -errno, "cannot tell the number of '%s': %s", sampler->name,
+				strerror(errno));
+	if (ret == 0 && sampler->sampled)
+		ret = attach_ring(counters, counters_ring(counters, slot, false), fd, err);
+	if (ret == 0)
+		ret = remember(counters, &counter, err);
+	if (ret < 0)
+		close(fd);
+	return ret;
+}
+
+static struct perf_event_attr sideband_attr(const struct counters *counters)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.exclude_kernel = counters->options.user_sideband || counters->kernel_dropped,
+		.exclude_hv = 1,
+	};
+	attr.ksymbol = !attr.exclude_kernel && counters->options.features->ksymbol == FACT_YES;
+	set_common(&attr, counters, counters->options.sideband_pages);
+	return attr;
+}
+
+/* Twice: a mapping's record holds either the inode or the build-id of its file. */
+static int open_sideband(struct counters *counters, size_t slot, pid_t task, unsigned long flags,
+			 struct error *err)
+{
+	for (int with_build_id = 0; with_build_id < 2; with_build_id++) {
+		struct perf_event_attr attr = sideband_attr(counters);
+		if (with_build_id) {
+			if (counters->options.features->build_id != FACT_YES)
+				break;
+			attr.build_id = 1;
+			attr.comm = attr.comm_exec = attr.task = attr.ksymbol = 0;
+		}
+		int cpu = counters->cpus[slot];
+		int fd = perf_open(&attr, task, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+		if (fd == -ESRCH)
+			return fd;
+		if (fd < 0)
+			return error_set(err, fd, "cannot watch processes on CPU %d: %s", cpu,
+					 strerror(-fd));
+		struct perf_layout *layout =
+			with_build_id ? &counters->build_id_layout : &counters->sideband_layout;
+		set_layout(layout, &attr);
+		layout->never_build_id = !with_build_id;
+		int ret = attach_ring(counters, counters_ring(counters, slot, true), fd, err);
+		if (ret == 0)
+			ret = array_reserve(&counters->sideband_fds, &counters->sideband_capacity,
+					    counters->sideband_count, sizeof(int));
+		if (ret < 0) {
+			close(fd);
+			return ret;
+		}
+		counters->sideband_fds[counters->sideband_count++] = fd;
+		uint64_t id;
+		if (with_build_id && (ioctl(fd, PERF_EVENT_IOC_ID, &id) ||
+				      number_map_put(&counters->build_id_ids, id, counters) < 0))
+			return error_set(err, -ENOMEM, "out of memory opening events");
+	}
+	return 0;
+}
+
+int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err)
+{
+	for (size_t slot = 0; slot < counters->cpu_count; slot++) {
+		int group_fd = -1;
+		for (size_t i = 0; i < counters->sampler_count; i++) {
+			const struct event *event = counters->samplers[i].event;
+			if (event->has_cpus &&
+			    !cpu_set_has(&event->cpus, (size_t)counters->cpus[slot]))
+				continue;
+			int ret = open_counter(counters, i, slot, task, &group_fd, flags, err);
+			if (ret < 0)
+				return ret;
+		}
+		/* Of a cgroup the kernel tells no mappings before a task of it runs: watch all. */
+		pid_t watched = flags & PERF_FLAG_PID_CGROUP ? -1 : task;
+		int ret = open_sideband(counters, slot, watched, 0, err);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int counters_enable(struct counters *counters, struct error *err)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *counter = &counters->list[i];
+		const struct sampler *sampler = &counters->samplers[counter->sampler];
+		if (sampler->leader != counter->sampler)
+			continue;
+		struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
+		if (!lane->periods.count)
+			period_log_add(&lane->periods, clock_monotonic_ns(), sampler->mean_period);
+		if (!counters->options.enable_on_exec &&
+		    ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, 0))
+			return error_set(err, -errno, "cannot start '%s' on CPU %d: %s",
+					 sampler->name, counters->cpus[counter->slot],
+					 strerror(errno));
+	}
+	return 0;
+}
+
+void counters_disable(struct counters *counters)
+{
+	for (size_t i = 0; i < counters->count; i++)
+		if (counters->samplers[counters->list[i].sampler].leader ==
+		    counters->list[i].sampler)
+			ioctl(counters->list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static void advance(struct counters *counters, struct counter *counter, uint64_t value,
+		    uint64_t enabled, uint64_t running, uint64_t lost)
+{
+	struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
+	uint64_t more_enabled = enabled - counter->enabled;
+	uint64_t more_running = running - counter->running;
+	double events = (double)(value - counter->value);
+	if (more_running && more_running != more_enabled)
+		events *= (double)more_enabled / (double)more_running;
+	lane->advanced += events;
+	lane->sums.count += events;
+	lane->sums.enabled_ns += more_enabled;
+	lane->sums.running_ns += more_running;
+	lane->sums.lost_ring += lost - counter->lost;
+	if (more_running)
+		lane->rate_per_second =
+			(double)(value - counter->value) * 1e9 / (double)more_running;
+	counter->value = value;
+	counter->enabled = enabled;
+	counter->running = running;
+	counter->lost = lost;
+}
+
+static int read_group(struct counters *counters, size_t at, const uint64_t *words, size_t size)
+{
+	unsigned stride = counters->reads_lost ? 3 : 2;
+	if (size < 3 || size < 3 + words[0] * stride)
+		return -EIO;
+	for (uint64_t i = 0; i < words[0]; i++) {
+		const uint64_t *value = words + 3 + i * stride;
+		struct counter *counter = counters_by_id(counters, value[1]);
+		if (counter)
+			advance(counters, counter, value[0], words[1], words[2],
+				counters->reads_lost ? value[2] : 0);
+	}
+	(void)at;
+	return 0;
+}
+
+int counters_read(struct counters *counters, enum counters_which which)
+{
+	uint64_t words[3 + 3 * 64];
+	for (size_t i = 0; i < counters->count; i++) {
+		struct counter *counter = &counters->list[i];
+		const struct sampler *sampler = &counters->samplers[counter->sampler];
+		if (counter->gone || sampler->leader != counter->sampler ||
+		    (which == COUNTERS_COUNTED && sampler->clock))
+			continue;
+		ssize_t got = read(counter->fd, words, sizeof(words));
+		if (got <= 0) {
+			counter->gone = true; /* 0: its CPU or task left before it ever ran */
+			continue;
+		}
+		size_t size = (size_t)got / sizeof(*words);
+		if (sampler->group_size > 1) {
+			int ret = read_group(counters, i, words, size);
+			if (ret < 0)
+				return ret;
+		} else if (size >= 4) {
+			advance(counters, counter, words[0], words[1], words[2],
+				counters->reads_lost && size >= 5 ? words[4] : 0);
+		}
+	}
+	return 0;
+}
+
+/* Of all CPUs that ran, the fastest: there the samples come at the asked rate. */
+static double fastest_rate(const struct counters *counters, size_t sampler)
+{
+	double rate = 0;
+	for (size_t slot = 0; slot < counters->cpu_count; slot++) {
+		double here = counters_lane(counters, sampler, slot)->rate_per_second;
+		rate = here > rate ? here : rate;
+	}
+	return rate;
+}
+
+/*
+ * A clock's period lasts a while, since each change costs half of one in
+ * precision. A counted event's lasts a window of weights, so that all samples of a
+ * window stand for the same.
+ */
+static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
+{
+	if (!sampler->clock)
+		return lane->weight.count == 0 && lane->weight.lost == 0;
+	if (!lane->periods.count)
+		return true;
+	const struct period_change *last = &lane->periods.changes[lane->periods.count - 1];
+	return clock_monotonic_ns() - last->time_ns >= PERIODS_A_DRAW * last->period;
+}
+
+void counters_redraw(struct counters *counters, struct random_state *random)
+{
+	for (size_t i = 0; i < counters->sampler_count; i++) {
+		struct sampler *sampler = &counters->samplers[i];
+		if (sampler->policy == PERIOD_FREQUENCY && sampler->sampled) {
+			double rate = fastest_rate(counters, i);
+			/* A quiet machine must not bring the period down: 1/16 of the last one at
+			 * most. */
+			uint64_t wanted = period_mean_for(rate, sampler->frequency_hz, 1);
+			if (wanted < sampler->mean_period / 16)
+				wanted = sampler->mean_period / 16;
+			if (rate > 0)
+				sampler->mean_period = (sampler->mean_period + wanted + 1) / 2;
+		}
+	}
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *counter = &counters->list[i];
+		const struct sampler *sampler = &counters->samplers[counter->sampler];
+		if (!sampler->sampled || counter->gone || sampler->policy == PERIOD_FIXED)
+			continue;
+		struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
+		if (!redraw_due(sampler, lane))
+			continue;
+		uint64_t period = period_draw(random, sampler->mean_period);
+		if (ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &period) == 0) {
+			period_log_add(&lane->periods, clock_monotonic_ns(), period);
+			lane->sums.period_changes++;
+		}
+	}
+}

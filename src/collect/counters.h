@@ -1,0 +1,144 @@
+/*
+ * counters - the perf events of one recording: one per event, CPU and (where
+ * tasks are followed by inheritance) task, all writing into two rings a CPU,
+ * one for samples and one for what tells about processes and mappings.
+ *
+ * A lane is one event on one CPU, whatever the number of descriptors: what the
+ * kernel counts, loses and throttles there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <linux/perf_event.h>
+
+#include "base/number_map.h"
+#include "collect/period.h"
+#include "collect/ring.h"
+#include "machine/cpu_set.h"
+#include "machine/perf_record.h"
+#include "machine/probe.h"
+#include "profile/profile.h"
+#include "profile/weight.h"
+
+struct error;
+struct event;
+
+#define SAMPLER_NAME_SIZE 256
+
+/* One event that was asked for. */
+struct sampler {
+	const struct event *event; /* borrowed */
+	struct perf_event_attr attr;
+	struct perf_layout layout;
+	char name[SAMPLER_NAME_SIZE];
+	size_t leader; /* its own index when it leads or stands alone */
+	size_t group_size;
+	bool clock;
+	bool sampled; /* false: read by the samples of its leader */
+	enum period_policy policy;
+	uint64_t mean_period; /* of clocks in ns */
+	double frequency_hz;  /* 0: the period was given */
+	uint32_t id;	      /* in the session's profile */
+};
+
+/* One descriptor. */
+struct counter {
+	int fd;
+	uint32_t sampler, slot; /* slot: position of its CPU */
+	pid_t task;		/* -1: whoever runs there */
+	uint64_t id;
+	uint64_t value, enabled, running, lost; /* as last read */
+	bool gone;				/* its CPU went away */
+};
+
+/* What the bill wants, since the last take. */
+struct lane_sums {
+	uint64_t stored, filtered, lost_ring, lost_damaged, lost_estimate, late, throttled,
+		period_changes, stacks_cut;
+	uint64_t unknown[16]; /* by enum unknown_cause */
+	uint64_t enabled_ns, running_ns;
+	double count, estimate;
+};
+
+struct lane {
+	struct weight weight;
+	struct period_log periods;
+	struct lane_sums sums;
+	double weighed_ns;	/* clock events: all weights since the start */
+	double advanced;	/* since the last settling, scaled */
+	uint64_t lost_settled;	/* of sums.lost_*, what the weights know of */
+	uint64_t lost_epoch;	/* grows with each loss that shows in the order of samples */
+	uint64_t lost_in_read;	/* last PERF_FORMAT_LOST value seen within a sample */
+	double rate_per_second; /* of the count while it ran, smoothed */
+};
+
+struct counters_options {
+	const struct perf_features *features;
+	const struct cpu_set *cpus; /* to open on */
+	size_t sample_pages, sideband_pages;
+	bool inherit; /* tasks are followed by the kernel; else CPUs are watched */
+	bool enable_on_exec;
+	bool stacks;
+	bool user_sideband; /* no right to kernel events: the side-band says exclude_kernel */
+};
+
+struct counters {
+	struct counters_options options;
+	struct sampler *samplers;
+	size_t sampler_count;
+	int *cpus;
+	size_t cpu_count;
+	struct lane *lanes; /* [sampler * cpu_count + slot] */
+	struct counter *list;
+	size_t count, capacity;
+	struct number_map by_id; /* position in `list` plus one */
+	struct ring *rings;	 /* samples of slot i at 2i, side-band at 2i + 1 */
+	int *sideband_fds;
+	size_t sideband_count, sideband_capacity;
+	struct perf_layout sideband_layout, build_id_layout;
+	struct number_map build_id_ids; /* of the side-band's events with attr.build_id */
+	int poll_fd;
+	bool reads_lost;     /* PERF_FORMAT_LOST is there */
+	bool kernel_dropped; /* no right to sample the kernel: user code alone */
+};
+
+static inline struct lane *counters_lane(const struct counters *counters, size_t sampler,
+					 size_t slot)
+{
+	return &counters->lanes[sampler * counters->cpu_count + slot];
+}
+static inline struct ring *counters_ring(const struct counters *counters, size_t slot,
+					 bool sideband)
+{
+	return &counters->rings[2 * slot + sideband];
+}
+
+/* Takes over `samplers` (malloc'ed), whatever it returns. */
+int counters_init(struct counters *counters, struct sampler *samplers, size_t sampler_count,
+		  const struct counters_options *options, struct error *err);
+void counters_release(struct counters *counters);
+
+/*
+ * Opens everything for one task (or -1 with `flags` 0: every process, or a cgroup's
+ * descriptor with PERF_FLAG_PID_CGROUP) on all CPUs. -ESRCH: the task is gone. The side-band
+ * counts at once, the rest when it is enabled.
+ */
+int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err);
+int counters_enable(struct counters *counters, struct error *err);
+void counters_disable(struct counters *counters);
+
+/* Reads every counter and adds what advanced to its lane. */
+enum counters_which { COUNTERS_COUNTED, COUNTERS_ALL };
+int counters_read(struct counters *counters, enum counters_which which);
+
+/* Draws new periods. */
+void counters_redraw(struct counters *counters, struct random_state *random);
+
+static inline struct counter *counters_by_id(const struct counters *counters, uint64_t id)
+{
+	uintptr_t position = (uintptr_t)number_map_find(&counters->by_id, id);
+	return position ? &counters->list[position - 1] : NULL;
+}

@@ -1,0 +1,69 @@
+#include "collect/cpu_time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/small_file.h"
+
+#define STAT_LIMIT (16u << 20) /* the line of interrupts alone is long on large machines */
+
+static void take_line(const char *line, uint64_t tick_ns, const int *cpus, size_t count,
+		      struct cpu_time *times)
+{
+	char *at;
+	long cpu = strtol(line, &at, 10);
+	uint64_t fields[8] = { 0 }; /* user nice system idle iowait irq softirq steal */
+	for (size_t i = 0; i < 8; i++) {
+		char *end;
+		fields[i] = strtoull(at, &end, 10);
+		if (end == at)
+			return;
+		at = end;
+	}
+	for (size_t slot = 0; slot < count; slot++) {
+		if (cpus[slot] != cpu)
+			continue;
+		uint64_t total = 0;
+		for (size_t i = 0; i < 8; i++)
+			total += fields[i];
+		times[slot] =
+			(struct cpu_time){ 1, total * tick_ns, (fields[3] + fields[4]) * tick_ns,
+					   fields[7] * tick_ns };
+	}
+}
+
+void cpu_time_parse(struct span text, uint64_t tick_ns, const int *cpus, size_t count,
+		    struct cpu_time *times)
+{
+	memset(times, 0, count * sizeof(*times));
+	const char *at = text.data;
+	const char *end = at ? at + text.size : NULL;
+	char line[512];
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t length = (size_t)((newline ? newline : end) - at);
+		if (length > 3 && length < sizeof(line) && memcmp(at, "cpu", 3) == 0 &&
+		    at[3] >= '0' && at[3] <= '9') {
+			memcpy(line, at + 3, length - 3);
+			line[length - 3] = 0;
+			take_line(line, tick_ns, cpus, count, times);
+		}
+		at += length + 1;
+	}
+}
+
+int cpu_time_read(const int *cpus, size_t count, struct cpu_time *times)
+{
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	memset(times, 0, count * sizeof(*times));
+	int ret = small_file_read("/proc/stat", STAT_LIMIT, &text);
+	if (ret < 0)
+		return ret;
+	cpu_time_parse((struct span){ text.data, text.size },
+		       1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), cpus, count, times);
+	return 0;
+}

@@ -1,0 +1,348 @@
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collect/session.h"
+
+#define FILTERED_TARGET UINT32_MAX /* its weight is nobody's */
+#define REAPED		UINT32_MAX /* pid of a task that was reaped while it still ran */
+
+static int emit_weight(void *context, uint32_t target, const struct cell *cell)
+{
+	return target == FILTERED_TARGET ? 0 : tally_add(context, target, cell);
+}
+
+int session_settle(struct session *session, bool flush)
+{
+	for (size_t i = 0; i < session->counters.sampler_count; i++) {
+		const struct sampler *sampler = &session->counters.samplers[i];
+		if (!sampler->sampled || sampler->clock)
+			continue;
+		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
+			struct lane *lane = counters_lane(&session->counters, i, slot);
+			uint64_t lost =
+				lane->sums.lost_ring + lane->sums.lost_damaged - lane->lost_settled;
+			lane->lost_settled += lost;
+			int ret = weight_advance(&lane->weight, lane->advanced, lost, emit_weight,
+						 &session->tally, &lane->sums.lost_estimate);
+			lane->advanced = 0;
+			if (ret == 0 && flush)
+				ret = weight_flush(&lane->weight, emit_weight, &session->tally,
+						   &lane->sums.lost_estimate);
+			if (ret < 0)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static enum session_mode mode_of(uint16_t misc)
+{
+	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+	case PERF_RECORD_MISC_KERNEL:
+		return SESSION_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return SESSION_USER;
+	case PERF_RECORD_MISC_HYPERVISOR:
+		return SESSION_HYPERVISOR;
+	default:
+		return SESSION_GUEST;
+	}
+}
+
+/* Who ran. A task that has been reaped carries no number any more: it is the last to exit there. */
+static int find_process(struct session *session, uint32_t pid, size_t slot, struct process **found)
+{
+	if (pid == REAPED)
+		pid = session->last_exit[slot];
+	*found = process_find(&session->processes, pid);
+	if (*found && ((*found)->known || (*found)->scanned_ns))
+		return 0;
+	if (session->follow)
+		return 0;
+	/* Its records were lost, or hidden from us: perhaps it is still there. */
+	struct process *process = process_need(&session->processes, pid);
+	if (!process)
+		return -ENOMEM;
+	process->scanned_ns = 1;
+	int ret = process->exit_ns ? 0 : session_scan_process(session, pid);
+	*found = process_find(&session->processes, pid);
+	return ret;
+}
+
+/* What each member of the group counted since the leader's last sample belongs to this one. */
+static int take_group(struct session *session, const struct perf_record *record,
+		      const struct counter *leader, const struct tally_place *place)
+{
+	const struct perf_read *read = &record->sample.read;
+	struct lane *leader_lane = counters_lane(&session->counters, leader->sampler, leader->slot);
+	for (uint64_t i = 0; i < read->count; i++) {
+		const struct counter *member =
+			counters_by_id(&session->counters, perf_read_id(read, i));
+		if (!member || member->sampler == leader->sampler) {
+			uint64_t lost = member ? perf_read_lost(read, i) : 0;
+			if (member && lost != leader_lane->lost_in_read) {
+				leader_lane->lost_in_read = lost;
+				leader_lane->lost_epoch++;
+			}
+			continue;
+		}
+		struct read_value value = {
+			.id = perf_read_id(read, i),
+			.key = session->inherit
+				       ? (uint64_t)record->identity.tid << 32 | leader->slot
+				       : leader->slot,
+			.value = perf_read_value(read, i),
+			.enabled = read->time_enabled,
+			.running = read->time_running,
+			.epoch = leader_lane->lost_epoch,
+			.first_epoch = session->inherit ? leader_lane->lost_epoch : 0,
+		};
+		double events;
+		int result = read_window_add(&session->reads, &value, &events);
+		if (result < 0)
+			return result;
+		struct lane *lane =
+			counters_lane(&session->counters, member->sampler, member->slot);
+		uint64_t whole = (uint64_t)llround(events);
+		if (result == READ_LOST)
+			lane->sums.lost_estimate += whole;
+		if (result != READ_SPAN || !place)
+			continue;
+		struct tally_place own = *place;
+		own.event = session->counters.samplers[member->sampler].id;
+		uint32_t number;
+		struct cell cell = { 0, whole, (unsigned __int128)whole * whole };
+		int ret = tally_place(&session->tally, &own, &number);
+		if (ret == 0)
+			ret = tally_add(&session->tally, number, &cell);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int weigh(struct session *session, const struct sampler *sampler, struct lane *lane,
+		 uint64_t time_ns, uint32_t target)
+{
+	if (!sampler->clock)
+		return weight_sample(&lane->weight, target);
+	uint64_t weight = period_log_weight(&lane->periods, time_ns);
+	lane->weighed_ns += (double)weight;
+	if (target == FILTERED_TARGET)
+		return 0;
+	struct cell cell = { 1, weight, (unsigned __int128)weight * weight };
+	return tally_add(&session->tally, target, &cell);
+}
+
+static int take_filtered(struct session *session, const struct perf_record *record,
+			 const struct counter *counter, struct lane *lane)
+{
+	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
+	lane->sums.filtered++;
+	int ret = weigh(session, sampler, lane, record->identity.time, FILTERED_TARGET);
+	if (ret == 0 && sampler->group_size > 1)
+		ret = take_group(session, record, counter, NULL);
+	return ret;
+}
+
+static int take_sample(struct session *session, const struct perf_record *record,
+		       const struct counter *counter)
+{
+	const struct perf_identity *identity = &record->identity;
+	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
+	struct lane *lane = counters_lane(&session->counters, counter->sampler, counter->slot);
+	struct process *process;
+	int ret = find_process(session, identity->pid, counter->slot, &process);
+	if (ret < 0)
+		return ret;
+	if (session->follow && !(process && process->followed))
+		return take_filtered(session, record, counter, lane);
+
+	struct tally_place place = { .event = sampler->id };
+	struct profile_frame leaf;
+	enum unknown_cause cause;
+	enum session_mode mode = mode_of(record->misc);
+	ret = process ? session_context(session, process, identity->tid, counter->slot,
+					&place.context)
+		      : 0;
+	if (ret == 0)
+		ret = session_locate(session, process, mode, record->sample.ip, FRAME_IP, &leaf,
+				     &cause);
+	if (ret < 0)
+		return ret;
+	if (cause != UNKNOWN_NONE)
+		lane->sums.unknown[cause]++;
+	if (session->stacks) {
+		bool cut;
+		ret = session_stack(session, process, &record->sample.chain, &leaf, &place.node,
+				    &cut);
+		lane->sums.stacks_cut += cut;
+	}
+	place.image = leaf.image;
+	place.vaddr = leaf.vaddr;
+	uint32_t target;
+	if (ret == 0)
+		ret = tally_place(&session->tally, &place, &target);
+	if (ret == 0)
+		ret = weigh(session, sampler, lane, identity->time, target);
+	if (ret == 0 && sampler->group_size > 1)
+		ret = take_group(session, record, counter, &place);
+	lane->sums.stored++;
+	return ret;
+}
+
+static int take_mapping(struct session *session, const struct perf_record *record)
+{
+	const struct perf_mapping *mapping = &record->mapping;
+	struct process *process = process_find(&session->processes, mapping->pid);
+	if (session->follow && !(process && process->followed))
+		return 0;
+	if (mapping->build_id.size) {
+		const struct mapping *known =
+			process ? address_space_find(process->space, mapping->start) : NULL;
+		if (known && known->start == mapping->start)
+			file_table_build_id(&session->files, known->file, mapping->build_id);
+		session->early_build_id.pid = mapping->pid;
+		session->early_build_id.start = mapping->start;
+		session->early_build_id.size = mapping->build_id.size;
+		memcpy(session->early_build_id.bytes, mapping->build_id.data,
+		       mapping->build_id.size);
+		return 0;
+	}
+	if (!mapping->has_inode)
+		return 0; /* of the event that sends build-ids, for a file without one */
+	uint64_t end;
+	if (__builtin_add_overflow(mapping->start, mapping->size_bytes, &end))
+		return 0;
+	struct file_hint hint = {
+		.pid = mapping->pid,
+		.start = mapping->start,
+		.end = end,
+		.has_inode = true,
+		.major = mapping->major,
+		.minor = mapping->minor,
+		.inode = mapping->inode,
+		.generation = mapping->generation,
+		.generation_known = true,
+		.narrow = process && process->narrow,
+		.path = mapping->path,
+	};
+	if (session->early_build_id.pid == mapping->pid &&
+	    session->early_build_id.start == mapping->start)
+		hint.build_id = (struct span){ session->early_build_id.bytes,
+					       session->early_build_id.size };
+	struct mapping made = { .start = mapping->start, .end = end, .offset = mapping->offset };
+	int ret = file_table_find(&session->files, &hint, &made.file);
+	if (ret < 0)
+		return ret;
+	const struct file *file = file_table_get(&session->files, made.file);
+	ret = process_map(&session->processes, mapping->pid, &made);
+	process = process_find(&session->processes, mapping->pid);
+	if (process && file->state == FILE_IDENTIFIED && !file->identity->wide)
+		process->narrow = true;
+	return ret == -E2BIG ? 0 : ret;
+}
+
+static int take_lost(struct session *session, const struct perf_record *record,
+		     const struct ring *ring)
+{
+	if (ring->sideband) {
+		session->lost_sideband += record->lost.lost;
+		return 0;
+	}
+	const struct counter *counter = counters_by_id(&session->counters, record->identity.id);
+	if (!counter)
+		return 0;
+	struct lane *lane = counters_lane(&session->counters, counter->sampler, counter->slot);
+	lane->lost_epoch++;
+	if (!session->counters.reads_lost)
+		lane->sums.lost_ring += record->lost.lost;
+	return 0;
+}
+
+static int take_throttle(struct session *session, const struct perf_record *record)
+{
+	const struct counter *counter = counters_by_id(&session->counters, record->throttle.id);
+	if (counter)
+		counters_lane(&session->counters, counter->sampler, counter->slot)
+			->sums.throttled++;
+	return 0;
+}
+
+static int take_task(struct session *session, const struct perf_record *record,
+		     const struct ring *ring)
+{
+	const struct perf_task *task = &record->task;
+	uint64_t time_ns = task->time + (uint64_t)session->boot_offset_ns;
+	if (record->type == PERF_RECORD_FORK)
+		return process_fork(&session->processes, task->pid, task->tid, task->parent_pid,
+				    task->parent_tid, time_ns);
+	session->last_exit[ring->cpu_slot] = task->pid;
+	return process_exit(&session->processes, task->pid, task->tid, task->time);
+}
+
+static int take_decoded(struct session *session, const struct perf_record *record,
+			const struct ring *ring)
+{
+	switch (record->type) {
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return take_task(session, record, ring);
+	case PERF_RECORD_COMM:
+		return process_comm(&session->processes, record->comm.pid, record->comm.tid,
+				    record->comm.name, record->comm.exec,
+				    record->identity.time + (uint64_t)session->boot_offset_ns);
+	case PERF_RECORD_MMAP2:
+		return take_mapping(session, record);
+	case PERF_RECORD_KSYMBOL:
+		return kernel_map_symbol(&session->kernel, record->symbol.address,
+					 record->symbol.size_bytes, record->symbol.name,
+					 record->symbol.flags &
+						 PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
+	case PERF_RECORD_LOST:
+		return take_lost(session, record, ring);
+	case PERF_RECORD_THROTTLE:
+		return take_throttle(session, record);
+	default:
+		return 0;
+	}
+}
+
+int session_take_record(void *context, struct ring *ring, const void *bytes, size_t size_bytes)
+{
+	struct session *session = context;
+	const struct perf_layout *layout = &session->counters.sideband_layout;
+	const struct counter *counter = NULL;
+	struct perf_event_header header;
+	memcpy(&header, bytes, sizeof(header));
+	if (header.type == PERF_RECORD_SAMPLE) {
+		uint64_t id = 0; /* PERF_SAMPLE_IDENTIFIER stands first */
+		if (size_bytes >= sizeof(header) + sizeof(id))
+			memcpy(&id, (const uint8_t *)bytes + sizeof(header), sizeof(id));
+		counter = counters_by_id(&session->counters, id);
+		if (!counter) {
+			session->damaged++;
+			return 0;
+		}
+		layout = &session->counters.samplers[counter->sampler].layout;
+	} else if (size_bytes >= sizeof(header) + sizeof(uint64_t)) {
+		uint64_t id; /* and last in all other records */
+		memcpy(&id, (const uint8_t *)bytes + size_bytes - sizeof(id), sizeof(id));
+		if (number_map_find(&session->counters.build_id_ids, id))
+			layout = &session->counters.build_id_layout;
+	}
+	struct perf_record record;
+	if (perf_record_decode(bytes, size_bytes, layout, &record) < 0) {
+		if (counter)
+			counters_lane(&session->counters, counter->sampler, counter->slot)
+				->sums.lost_damaged++;
+		else
+			session->damaged++;
+		return 0;
+	}
+	return counter ? take_sample(session, &record, counter)
+		       : take_decoded(session, &record, ring);
+}

@@ -1,0 +1,233 @@
+#include "collect/kernel_map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/small_file.h"
+#include "image/notes.h"
+#include "profile/profile.h"
+#include "symbol/kallsyms.h"
+
+#define KALLSYMS_LIMIT (256u << 20) /* 15 MB on a distribution's kernel with all its modules */
+#define MODULES_LIMIT  (16u << 20)
+#define NOTES_LIMIT    (1u << 20)
+#define REREAD_NS      1000000000u
+
+void kernel_map_release(struct kernel_map *map)
+{
+	free(map->ranges);
+	*map = (struct kernel_map){ 0 };
+}
+
+/* Position of the first range that ends after `address`. */
+static size_t first_ending_after(const struct kernel_map *map, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = map->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (map->ranges[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start, uint64_t end,
+		   struct span name)
+{
+	if (end <= start)
+		return 0;
+	struct kernel_range range = { .start = start, .end = end, .what = what };
+	size_t size = name.size < sizeof(range.name) - 1 ? name.size : sizeof(range.name) - 1;
+	if (size)
+		memcpy(range.name, name.data, size);
+	size_t at = first_ending_after(map, start);
+	if (at < map->count && map->ranges[at].start == start && map->ranges[at].what == what &&
+	    strcmp(map->ranges[at].name, range.name) == 0) {
+		map->ranges[at].end = end;
+		map->ranges[at].gone = false;
+		return 0;
+	}
+	/* What overlaps has been unloaded: the kernel does not give one address to two. */
+	size_t last = at;
+	while (last < map->count && map->ranges[last].start < end)
+		last++;
+	int ret = array_reserve(&map->ranges, &map->capacity, map->count, sizeof(*map->ranges));
+	if (ret < 0)
+		return ret;
+	memmove(map->ranges + at + 1, map->ranges + last,
+		(map->count - last) * sizeof(*map->ranges));
+	map->ranges[at] = range;
+	map->count = map->count - (last - at) + 1;
+	map->last = 0;
+	return 0;
+}
+
+static int read_modules(struct kernel_map *map)
+{
+	map->modules_read_ns = clock_monotonic_ns();
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	int ret = small_file_read("/proc/modules", MODULES_LIMIT, &text);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : 0; /* a kernel without modules has no such file */
+	struct kernel_modules modules = { 0 };
+	ret = kernel_modules_parse((struct span){ text.data, text.size }, &modules);
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < modules.count && ret == 0; i++) {
+		const struct kernel_module *module = &modules.list[i];
+		if (!module->base) {
+			map->modules_hidden = true;
+			continue;
+		}
+		/* The size counts data too, which may lie elsewhere: text ends at the next module.
+		 */
+		uint64_t end = module->base + module->size_bytes;
+		if (i + 1 < modules.count && modules.list[i + 1].base < end)
+			end = modules.list[i + 1].base;
+		ret = kernel_map_add(map, KERNEL_MODULE, module->base, end, module->name);
+	}
+	kernel_modules_release(&modules);
+	return ret;
+}
+
+static int read_kallsyms(struct kernel_map *map)
+{
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	int ret = small_file_read("/proc/kallsyms", KALLSYMS_LIMIT, &text);
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret < 0) {
+		map->hidden = true;
+		return 0;
+	}
+	struct kallsyms kallsyms = { 0 };
+	ret = kallsyms_parse((struct span){ text.data, text.size }, &kallsyms);
+	if (ret < 0)
+		return ret;
+	map->hidden = kallsyms.hidden || !kallsyms.stext;
+	if (!map->hidden)
+		ret = kernel_map_add(map, KERNEL_CORE, kallsyms.stext, kallsyms.etext,
+				     span_of_text("kernel"));
+	for (size_t i = 0; i < kallsyms.count && ret == 0; i++) {
+		const struct kernel_symbol *symbol = &kallsyms.symbols[i];
+		if (span_equal(symbol->module, span_of_text("bpf")))
+			ret = kernel_map_add(map, KERNEL_BPF, symbol->address,
+					     symbol->address + symbol->size_bytes, symbol->name);
+	}
+	kallsyms_release(&kallsyms);
+	return ret;
+}
+
+static size_t read_build_id(const char *path, uint8_t *build_id, size_t size)
+{
+	CLEANUP(buffer_release) struct buffer notes = { 0 };
+	if (small_file_read(path, NOTES_LIMIT, &notes) < 0)
+		return 0;
+	struct span found = notes_find_build_id((struct span){ notes.data, notes.size });
+	if (found.size > size)
+		return 0;
+	if (found.size)
+		memcpy(build_id, found.data, found.size);
+	return found.size;
+}
+
+int kernel_map_init(struct kernel_map *map, struct profile *session)
+{
+	*map = (struct kernel_map){ .session = session };
+	map->build_id_bytes =
+		read_build_id("/sys/kernel/notes", map->build_id, sizeof(map->build_id));
+	int ret = read_kallsyms(map);
+	return ret < 0 ? ret : read_modules(map);
+}
+
+int kernel_map_symbol(struct kernel_map *map, uint64_t address, uint32_t size_bytes,
+		      struct span name, bool unregistered)
+{
+	if (!unregistered)
+		return kernel_map_add(map, KERNEL_BPF, address, address + size_bytes, name);
+	size_t at = first_ending_after(map, address);
+	if (at < map->count && map->ranges[at].start == address)
+		map->ranges[at].gone = true;
+	return 0;
+}
+
+static int make_image(struct kernel_map *map, struct kernel_range *range)
+{
+	struct profile_image image = { .space = SPACE_TEXT };
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	char path[256];
+	switch (range->what) {
+	case KERNEL_CORE:
+		image.kind = IMAGE_KERNEL;
+		image.build_id = (struct span){ map->build_id, map->build_id_bytes };
+		break;
+	case KERNEL_MODULE:
+		image.kind = IMAGE_MODULE;
+		image.name = span_of_text(range->name);
+		snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id",
+			 range->name);
+		image.build_id =
+			(struct span){ build_id, read_build_id(path, build_id, sizeof(build_id)) };
+		break;
+	case KERNEL_BPF:
+		image.kind = IMAGE_BPF;
+		image.name = span_of_text(range->name);
+		break;
+	}
+	if (!image.build_id.size)
+		image.build_id = (struct span){ NULL, 0 };
+	return profile_add_image(map->session, &image, &range->image);
+}
+
+int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
+		      enum unknown_cause *cause)
+{
+	if (map->hidden) {
+		*cause = UNKNOWN_KERNEL_HIDDEN;
+		return 0;
+	}
+	size_t at = map->last;
+	if (at >= map->count || address < map->ranges[at].start || address >= map->ranges[at].end) {
+		at = first_ending_after(map, address);
+		bool found = at < map->count && map->ranges[at].start <= address;
+		if (!found && clock_monotonic_ns() - map->modules_read_ns >= REREAD_NS) {
+			int ret = read_modules(map);
+			if (ret < 0)
+				return ret;
+			at = first_ending_after(map, address);
+			found = at < map->count && map->ranges[at].start <= address;
+		}
+		if (!found) {
+			*cause = map->modules_hidden ? UNKNOWN_KERNEL_HIDDEN
+						     : UNKNOWN_KERNEL_ADDRESS;
+			return 0;
+		}
+		map->last = at;
+	}
+	struct kernel_range *range = &map->ranges[at];
+	if (!range->image) {
+		int ret = make_image(map, range);
+		if (ret < 0)
+			return ret;
+	}
+	frame->image = range->image;
+	frame->vaddr = address - range->start;
+	return 0;
+}
+
+const struct kernel_range *kernel_map_of_image(const struct kernel_map *map, uint32_t image)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (map->ranges[i].image == image)
+			return &map->ranges[i];
+	return NULL;
+}

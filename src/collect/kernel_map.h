@@ -1,0 +1,62 @@
+/*
+ * kernel_map - whose text an address of the running kernel is: the kernel's
+ * own, a module's, a BPF program's. Each is an image with addresses relative to
+ * its own start, so that the same build gives the same rows after every boot.
+ *
+ * Modules come and go without a record; the list is read again when an address
+ * belongs to nothing, at most once a second.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/span.h"
+#include "collect/unknown.h"
+
+struct error;
+struct profile;
+struct profile_frame;
+struct record_set;
+
+enum kernel_text { KERNEL_CORE, KERNEL_MODULE, KERNEL_BPF };
+
+struct kernel_range {
+	uint64_t start, end;
+	enum kernel_text what;
+	bool gone;	/* unloaded; samples of before still name it */
+	char name[128]; /* of the module or the BPF program's symbol */
+	uint32_t image; /* in the session's profile; 0: not sampled yet */
+};
+
+struct kernel_map {
+	struct kernel_range *ranges; /* by start, without overlap */
+	size_t count, capacity;
+	size_t last; /* where the last address was found */
+	bool hidden; /* the kernel shows no addresses (kptr_restrict) */
+	bool modules_hidden;
+	uint64_t modules_read_ns;
+	uint8_t build_id[64];
+	size_t build_id_bytes;
+	struct profile *session;
+};
+
+/* What /proc and /sys say. Not being told is no failure: the map is then `hidden`. 0 or -ENOMEM. */
+int kernel_map_init(struct kernel_map *map, struct profile *session);
+void kernel_map_release(struct kernel_map *map);
+
+/* A BPF program's (or trampoline's) text came or went (KSYMBOL records). */
+int kernel_map_symbol(struct kernel_map *map, uint64_t address, uint32_t size_bytes,
+		      struct span name, bool unregistered);
+
+/* Fills *frame's image and vaddr, or *cause. 0 or -ENOMEM. */
+int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
+		      enum unknown_cause *cause);
+
+/* The range of an image of ours, or NULL. */
+const struct kernel_range *kernel_map_of_image(const struct kernel_map *map, uint32_t image);
+
+/* For tests: a range as if /proc had named it. */
+int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start, uint64_t end,
+		   struct span name);

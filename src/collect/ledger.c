@@ -1,0 +1,226 @@
+#include "collect/ledger.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "collect/session.h"
+#include "profile/bill.h"
+
+int ledger_init(struct ledger *ledger, const struct session *session)
+{
+	size_t count = session->counters.cpu_count;
+	*ledger = (struct ledger){ .started = calloc(count + 1, sizeof(*ledger->started)),
+				   .before = calloc(count + 1, sizeof(*ledger->before)) };
+	if (!ledger->started || !ledger->before)
+		return -ENOMEM;
+	cpu_time_read(session->counters.cpus, count, ledger->started);
+	memcpy(ledger->before, ledger->started, count * sizeof(*ledger->before));
+	return 0;
+}
+
+void ledger_release(struct ledger *ledger)
+{
+	free(ledger->started);
+	free(ledger->before);
+	*ledger = (struct ledger){ 0 };
+}
+
+/* One event on one CPU: what is 0 by nature is left out, what was seen to be 0 is not needed. */
+struct line {
+	const char *item;
+	uint64_t amount;
+};
+
+static int write_lines(struct profile *to, uint32_t event, uint64_t cpu, const struct line *lines,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!lines[i].amount)
+			continue;
+		int ret = profile_add_bill(to, event, cpu, lines[i].item, lines[i].amount);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int write_unknown(struct profile *to, uint32_t event, uint64_t cpu,
+			 const struct lane_sums *sums)
+{
+	for (int cause = 1; cause < UNKNOWN_CAUSES; cause++) {
+		if (!sums->unknown[cause])
+			continue;
+		char item[96];
+		snprintf(item, sizeof(item), BILL_UNKNOWN_PREFIX "%s", unknown_texts[cause]);
+		for (char *at = item; *at; at++)
+			if (*at == ' ')
+				*at = '_';
+		int ret = profile_add_bill(to, event, cpu, item, sums->unknown[cause]);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int write_lane(struct profile *to, uint32_t event, uint64_t cpu,
+		      const struct sampler *sampler, struct lane *lane)
+{
+	struct lane_sums *sums = &lane->sums;
+	const struct line lines[] = {
+		{ BILL_RUNS, sums->stored + sums->filtered + sums->lost_ring + sums->lost_damaged },
+		{ BILL_STORED, sums->stored },
+		{ BILL_FILTERED, sums->filtered },
+		{ BILL_LOST_RING, sums->lost_ring },
+		{ BILL_LOST_DAMAGED, sums->lost_damaged },
+		{ BILL_LOST_ESTIMATE, sums->lost_estimate },
+		{ BILL_STACKS_CUT, sums->stacks_cut },
+		{ BILL_ENABLED_NS, sums->enabled_ns },
+		{ BILL_RUNNING_NS, sums->running_ns },
+		{ BILL_THROTTLED, sums->throttled },
+		{ BILL_PERIOD_CHANGES, sums->period_changes },
+		{ BILL_COUNT, sampler->clock ? 0 : (uint64_t)llround(sums->count) },
+	};
+	int ret = write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
+	if (ret == 0)
+		ret = write_unknown(to, event, cpu, sums);
+	lane->lost_settled -= sums->lost_ring + sums->lost_damaged;
+	*sums = (struct lane_sums){ 0 };
+	return ret;
+}
+
+static uint64_t busy_of(const struct cpu_time *from, const struct cpu_time *to)
+{
+	uint64_t total = to->total_ns - from->total_ns;
+	uint64_t idle = to->idle_ns - from->idle_ns;
+	/* idle is read at another moment than the rest and may run ahead */
+	return total > idle ? total - idle : 0;
+}
+
+static int write_cpus(struct ledger *ledger, const struct session *session,
+		      const struct cpu_time *now, struct profile *to)
+{
+	for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
+		struct cpu_time *before = &ledger->before[slot];
+		if (!before->known || !now[slot].known)
+			continue;
+		const struct line lines[] = {
+			{ BILL_ONLINE_NS, now[slot].total_ns - before->total_ns },
+			{ BILL_BUSY_NS, busy_of(before, &now[slot]) },
+			{ BILL_STEAL_NS, now[slot].steal_ns - before->steal_ns },
+		};
+		int ret = write_lines(to, 0, optional_of((uint64_t)session->counters.cpus[slot]),
+				      lines, sizeof(lines) / sizeof(lines[0]));
+		if (ret < 0)
+			return ret;
+		*before = now[slot];
+	}
+	return 0;
+}
+
+static int write_shortfall(struct ledger *ledger, struct session *session,
+			   const struct cpu_time *now, struct tally_translation *translation)
+{
+	for (size_t i = 0; i < session->counters.sampler_count; i++) {
+		const struct sampler *sampler = &session->counters.samplers[i];
+		if (!sampler->clock)
+			continue;
+		for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
+			struct lane *lane = counters_lane(&session->counters, i, slot);
+			double weighed = lane->weighed_ns;
+			lane->weighed_ns = 0;
+			if (!ledger->started[slot].known || !now[slot].known)
+				continue;
+			double busy = (double)busy_of(&ledger->started[slot], &now[slot]);
+			uint32_t event;
+			int ret = tally_translate(translation, PROFILE_EVENT, sampler->id, &event);
+			if (ret == 0)
+				ret = profile_add_bill(
+					translation->to, event,
+					optional_of((uint64_t)session->counters.cpus[slot]),
+					busy > weighed ? BILL_SHORTFALL_NS : BILL_SURPLUS_NS,
+					(uint64_t)fabs(busy - weighed));
+			if (ret < 0)
+				return ret;
+		}
+	}
+	memcpy(ledger->started, now, session->counters.cpu_count * sizeof(*now));
+	return 0;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct rusage usage;
+	if (getrusage(RUSAGE_SELF, &usage))
+		return 0;
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+}
+
+static uint64_t sideband_lost(const struct session *session)
+{
+	const struct counters *counters = &session->counters;
+	if (!counters->reads_lost)
+		return session->lost_sideband;
+	uint64_t sum = 0;
+	for (size_t i = 0; i < counters->sideband_count; i++) {
+		uint64_t words[2] = { 0 }; /* value, lost */
+		if (read(counters->sideband_fds[i], words, sizeof(words)) == sizeof(words))
+			sum += words[1];
+	}
+	return sum;
+}
+
+static int write_own(struct ledger *ledger, const struct session *session, struct profile *to)
+{
+	const struct counters *counters = &session->counters;
+	uint64_t cpu_ns = own_cpu_ns();
+	uint64_t bytes = 0;
+	uint64_t memory = 0;
+	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
+		bytes += counters->rings[i].bytes;
+		memory += counters->rings[i].data_bytes;
+	}
+	uint64_t lost = sideband_lost(session);
+	const struct line lines[] = {
+		{ BILL_SELF_CPU_NS, cpu_ns - ledger->own_cpu_ns },
+		{ BILL_SELF_BYTES, ledger->self_bytes_billed ? 0 : memory },
+		{ BILL_RING_BYTES, bytes - ledger->ring_bytes },
+		{ BILL_LOST_SIDEBAND,
+		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
+	};
+	ledger->own_cpu_ns = cpu_ns;
+	ledger->ring_bytes = bytes;
+	ledger->lost_sideband = lost;
+	ledger->self_bytes_billed = true;
+	return write_lines(to, 0, OPTIONAL_ABSENT, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+int ledger_write(struct ledger *ledger, struct session *session, bool close_clocks, bool whole_cpus,
+		 struct tally_translation *translation)
+{
+	const struct counters *counters = &session->counters;
+	CLEANUP(free_pointer) struct cpu_time *now = calloc(counters->cpu_count + 1, sizeof(*now));
+	if (!now)
+		return -ENOMEM;
+	cpu_time_read(counters->cpus, counters->cpu_count, now);
+	int ret = 0;
+	for (size_t i = 0; i < counters->sampler_count && ret == 0; i++) {
+		uint32_t event;
+		ret = tally_translate(translation, PROFILE_EVENT, counters->samplers[i].id, &event);
+		for (size_t slot = 0; slot < counters->cpu_count && ret == 0; slot++)
+			ret = write_lane(translation->to, event,
+					 optional_of((uint64_t)counters->cpus[slot]),
+					 &counters->samplers[i], counters_lane(counters, i, slot));
+	}
+	if (ret == 0)
+		ret = write_cpus(ledger, session, now, translation->to);
+	if (ret == 0 && close_clocks && whole_cpus)
+		ret = write_shortfall(ledger, session, now, translation);
+	return ret < 0 ? ret : write_own(ledger, session, translation->to);
+}

@@ -1,0 +1,31 @@
+/*
+ * ledger - writes the bill of what came since the last one: for each event and
+ * CPU what was seen, lost and unknown, for each CPU how busy it was, and what
+ * collecting cost.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/cpu_time.h"
+
+struct session;
+struct tally_translation;
+
+struct ledger {
+	struct cpu_time *started; /* by CPU slot, since the last closing of the clocks */
+	struct cpu_time *before;  /* since the last bill */
+	uint64_t own_cpu_ns, ring_bytes, lost_sideband, sideband_read; /* billed so far */
+	bool self_bytes_billed;
+};
+
+int ledger_init(struct ledger *ledger, const struct session *session); /* when sampling starts */
+void ledger_release(struct ledger *ledger);
+/*
+ * `close_clocks`: an epoch ends; compare what clock samples stood for with the time that the
+ * CPUs were busy, which only means something when everything was sampled (`whole_cpus`).
+ * 0 or -ENOMEM.
+ */
+int ledger_write(struct ledger *ledger, struct session *session, bool close_clocks, bool whole_cpus,
+		 struct tally_translation *translation);

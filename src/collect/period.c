@@ -1,0 +1,60 @@
+#include "collect/period.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period)
+{
+	uint64_t before = period_log_current(log);
+	if (log->count == PERIOD_LOG)
+		memmove(log->changes, log->changes + 1, --log->count * sizeof(*log->changes));
+	log->changes[log->count++] = (struct period_change){ time_ns, period, before };
+}
+
+uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns)
+{
+	unsigned at = log->count;
+	while (at > 1 && log->changes[at - 1].time_ns > time_ns)
+		at--;
+	if (!at)
+		return 0;
+	const struct period_change *change = &log->changes[at - 1];
+	/* The first tick is due one period after the change; late by less than half of one. */
+	bool first = time_ns - change->time_ns < change->period + change->period / 2;
+	return change->period + (first ? change->before / 2 : 0);
+}
+
+uint64_t period_draw(struct random_state *random, uint64_t mean)
+{
+	uint64_t period = mean / 2 + random_below(random, mean + 1);
+	return period ? period : 1;
+}
+
+uint64_t period_mean_for(double events_per_second, double hz, int random)
+{
+	double mean = events_per_second / hz * (random ? log(3) : 1);
+	return mean < 1 ? 1 : (uint64_t)mean;
+}
+
+static bool is_prime(uint64_t number)
+{
+	if (number < 4)
+		return number > 1;
+	if (number % 2 == 0)
+		return false;
+	for (uint64_t divisor = 3; divisor * divisor <= number; divisor += 2)
+		if (number % divisor == 0)
+			return false;
+	return true;
+}
+
+uint64_t period_prime(uint64_t period)
+{
+	if (period > UINT32_MAX) /* longer than four seconds of ns: no tick is near, and trial
+				    division slow */
+		return period | 1;
+	while (!is_prime(period))
+		period++;
+	return period;
+}

@@ -1,0 +1,274 @@
+#include "collect/plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/small_file.h"
+#include "machine/event.h"
+#include "machine/machine_root.h"
+#include "machine/sample_cost.h"
+
+#define SAMPLE_PAGES	128 /* 512 KiB: 0.1 s of 50000 samples a second, twice over */
+#define STACK_PAGES	512
+#define SIDEBAND_PAGES	128
+#define USER_PAGES	64   /* perf_event_mlock_kb allows an ordinary user 516 KiB a CPU */
+#define LOWEST_RATE_HZ	99   /* below it a minute has too few samples to say anything */
+#define HIGHEST_RATE_HZ 4999 /* above it a minute has more than enough */
+#define DEFAULT_RATE_HZ 499  /* where the cost of a sample can't be measured: 0.7 % at 13 us */
+#define DEFAULT_PERCENT 1.0
+/* Guesses of what a busy CPU counts in a second; the first drains correct them. */
+#define GUESS_CYCLES_HZ 2.5e9
+#define GUESS_EVENTS_HZ 1e7
+
+void plan_release(struct plan *plan)
+{
+	free(plan->samplers);
+	plan->samplers = NULL;
+}
+
+static void note(const struct collect_options *options, enum collect_note_kind kind,
+		 const char *sentence)
+{
+	if (options->note)
+		options->note(options->note_context, kind, sentence);
+}
+
+static int choose_cpus(struct plan *plan, const struct collect_options *options, struct error *err)
+{
+	struct machine_root root;
+	struct cpu_set online = { 0 };
+	int ret = machine_root_open("/", &root, err);
+	if (ret < 0)
+		return ret;
+	ret = root_read_cpus(&root, "sys/devices/system/cpu/online", &online);
+	machine_root_close(&root);
+	if (ret < 0 || cpu_set_empty(&online)) {
+		long count = sysconf(_SC_NPROCESSORS_ONLN);
+		for (long cpu = 0; cpu < count; cpu++)
+			cpu_set_add(&online, (size_t)cpu);
+	}
+	plan->cpus = online;
+	if (!options->cpus)
+		return 0;
+	struct cpu_set wanted;
+	ret = cpu_set_parse(options->cpus, &wanted, err);
+	if (ret < 0)
+		return ret;
+	if (cpu_set_empty(&wanted))
+		return error_set(err, -EINVAL, "no CPU is named in '%s'", options->cpus);
+	for (size_t cpu = cpu_set_next(&wanted, 0); cpu < CPU_SET_LIMIT;
+	     cpu = cpu_set_next(&wanted, cpu + 1))
+		if (!cpu_set_has(&online, cpu))
+			return error_set(err, -ENODEV, "CPU %zu is not online", cpu);
+	plan->cpus = wanted;
+	return 0;
+}
+
+/* The rate that the budget buys: what one sample costs here, measured now. */
+static double budget_rate(const struct collect_options *options)
+{
+	double percent =
+		options->overhead_percent > 0 ? options->overhead_percent : DEFAULT_PERCENT;
+	char line[32];
+	int64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
+					     sizeof(line)) < 0
+				? 0
+				: strtoll(line, NULL, 10);
+	struct sample_cost cost;
+	char sentence[256];
+	if (sample_cost_measure(&options->events->events[0], limit, &cost, NULL) < 0) {
+		snprintf(sentence, sizeof(sentence),
+			 "the cost of a sample could not be measured: %d samples a second and CPU",
+			 DEFAULT_RATE_HZ);
+		note(options, COLLECT_NOTE, sentence);
+		return DEFAULT_RATE_HZ;
+	}
+	uint64_t rate = sample_cost_rate(&cost, percent / 100);
+	const char *bound = rate < LOWEST_RATE_HZ ? ", more than the budget, for fewer say little"
+			    : rate > HIGHEST_RATE_HZ
+				    ? ", less than the budget, for more say no more"
+				    : "";
+	rate = rate < LOWEST_RATE_HZ	? LOWEST_RATE_HZ
+	       : rate > HIGHEST_RATE_HZ ? HIGHEST_RATE_HZ
+					: rate;
+	snprintf(sentence, sizeof(sentence),
+		 "a sample costs %.1f us here: %" PRIu64 " a second and CPU for %g %%%s",
+		 cost.ns / 1000, rate, percent, bound);
+	note(options, COLLECT_NOTE, sentence);
+	return (double)rate;
+}
+
+static double guess_rate(const struct sampler *sampler)
+{
+	if (sampler->clock)
+		return 1e9;
+	const char *unit = sampler->event->unit ? sampler->event->unit : "";
+	bool fast = strcmp(unit, "cycles") == 0 || strcmp(unit, "instructions") == 0;
+	return fast ? GUESS_CYCLES_HZ : GUESS_EVENTS_HZ;
+}
+
+static bool needs_rate(const struct collect_options *options)
+{
+	if (options->period || options->frequency_hz)
+		return false;
+	for (size_t i = 0; i < options->events->count; i++) {
+		const struct event *event = &options->events->events[i];
+		if (event->leader == i && !event->attr.sample_period)
+			return true;
+	}
+	return false;
+}
+
+static void choose_period(struct sampler *sampler, const struct collect_options *options,
+			  bool inherit, double rate_hz)
+{
+	const struct perf_event_attr *asked = &sampler->event->attr;
+	uint64_t period = asked->freq ? 0 : asked->sample_period;
+	if (!period && !asked->freq)
+		period = options->period;
+	if (period) {
+		sampler->policy = PERIOD_FIXED;
+		sampler->mean_period = period;
+		return;
+	}
+	double hz = asked->freq ? (double)asked->sample_freq : rate_hz;
+	bool random = !options->fixed_period && !inherit;
+	sampler->mean_period = period_mean_for(guess_rate(sampler), hz, random);
+	if (!random && (sampler->clock || options->fixed_period)) {
+		sampler->policy = PERIOD_FIXED;
+		sampler->mean_period = period_prime(sampler->mean_period);
+	} else if (sampler->clock) {
+		sampler->policy = PERIOD_RANDOM;
+	} else {
+		sampler->policy = PERIOD_FREQUENCY;
+		sampler->frequency_hz = hz;
+	}
+}
+
+static void apply_scope(struct perf_event_attr *attr, const struct collect_options *options)
+{
+	if (options->user_only)
+		attr->exclude_kernel = attr->exclude_hv = 1;
+	if (options->kernel_only)
+		attr->exclude_user = 1;
+}
+
+static int make_samplers(struct plan *plan, const struct collect_options *options,
+			 struct error *err)
+{
+	const struct event_list *events = options->events;
+	if (!events->count)
+		return error_set(err, -EINVAL, "no event to sample");
+	plan->samplers = calloc(events->count, sizeof(*plan->samplers));
+	if (!plan->samplers)
+		return error_set(err, -ENOMEM, "out of memory");
+	plan->sampler_count = events->count;
+	for (size_t i = 0; i < events->count; i++) {
+		const struct event *event = &events->events[i];
+		struct sampler *sampler = &plan->samplers[i];
+		sampler->event = event;
+		sampler->attr = event->attr;
+		sampler->leader = event->leader;
+		sampler->clock = event->clock;
+		sampler->sampled = event->leader == i;
+		sampler->group_size = sampler->sampled ? event_list_group_size(events, i) : 1;
+		snprintf(sampler->name, sizeof(sampler->name), "%s", event->name);
+		apply_scope(&sampler->attr, options);
+		if (event->uncore)
+			return error_set(
+				err, -EOPNOTSUPP,
+				"'%s' counts for a whole socket and cannot be sampled, only "
+				"counted ('culprit stat')",
+				event->name);
+		if (sampler->attr.exclude_user && sampler->attr.exclude_kernel)
+			return error_set(
+				err, -EINVAL,
+				"'%s' leaves nothing to sample: both user and kernel code are "
+				"excluded",
+				event->name);
+	}
+	return 0;
+}
+
+/* Is watching whole CPUs allowed? Tried with each event that samples. */
+static bool may_watch_cpus(const struct plan *plan)
+{
+	int cpu = (int)cpu_set_next(&plan->cpus, 0);
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		struct perf_event_attr attr = plan->samplers[i].attr;
+		if (plan->samplers[i].leader != i)
+			continue;
+		attr.disabled = 1;
+		attr.freq = 0;
+		attr.sample_period = 1000000000;
+		int ret = probe_open(&attr, cpu);
+		if (ret == -EACCES || ret == -EPERM)
+			return false;
+	}
+	return true;
+}
+
+static void choose_mode(struct plan *plan, const struct collect_options *options)
+{
+	bool allowed = may_watch_cpus(plan);
+	plan->inherit = options->target == COLLECT_TASKS;
+	if (options->target == COLLECT_COMMAND) {
+		plan->follow = allowed && !options->fixed_period;
+		plan->inherit = !plan->follow;
+		if (!allowed && !options->fixed_period)
+			note(options, COLLECT_NOTE,
+			     "no right to watch whole CPUs: the command's tasks inherit one fixed "
+			     "period instead of random ones");
+	}
+	plan->counters = (struct counters_options){
+		.sample_pages = options->ring_pages ? options->ring_pages
+				: !allowed	    ? USER_PAGES
+				: options->stacks   ? STACK_PAGES
+						    : SAMPLE_PAGES,
+		.sideband_pages = allowed ? SIDEBAND_PAGES : USER_PAGES / 2,
+		.inherit = plan->inherit,
+		.enable_on_exec =
+			plan->inherit && options->target == COLLECT_COMMAND && !options->delayed,
+		.stacks = options->stacks,
+		.user_sideband = !allowed,
+	};
+}
+
+static int check_groups(const struct plan *plan, struct error *err)
+{
+	for (size_t i = 0; i < plan->sampler_count && plan->inherit; i++)
+		if (plan->samplers[i].group_size > 1 && plan->features.inherit_read_tid != FACT_YES)
+			return error_set(
+				err, -EOPNOTSUPP,
+				"this kernel cannot sample the group of '%s' in tasks that are "
+				"followed by inheritance (Linux 6.12 can); sample the whole "
+				"machine (--all-cpus), or the events apart",
+				plan->samplers[i].name);
+	return 0;
+}
+
+int plan_make(struct plan *plan, const struct collect_options *options, struct error *err)
+{
+	perf_features_probe(&plan->features);
+	int ret = choose_cpus(plan, options, err);
+	if (ret == 0)
+		ret = make_samplers(plan, options, err);
+	if (ret < 0)
+		return ret;
+	if (options->ring_pages & (options->ring_pages - 1))
+		return error_set(err, -EINVAL, "%zu ring pages are no power of two",
+				 options->ring_pages);
+	choose_mode(plan, options);
+	double rate_hz = options->frequency_hz ? (double)options->frequency_hz
+			 : needs_rate(options) ? budget_rate(options)
+					       : 0;
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		if (plan->samplers[i].sampled)
+			choose_period(&plan->samplers[i], options, plan->inherit, rate_hz);
+	return check_groups(plan, err);
+}

@@ -1,0 +1,204 @@
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/small_file.h"
+#include "collect/cgroup.h"
+#include "collect/session.h"
+
+#define MAPS_LIMIT	(64u << 20) /* 65530 mappings of long paths */
+#define SMALL_LIMIT	65536
+#define PF_KTHREAD	0x00200000 /* include/linux/sched.h */
+#define STAT_FLAGS	6 /* fields after the name, from 0; proc(5) counts from 1 and with two more */
+#define STAT_THREADS	17
+#define STAT_START_TIME 19
+
+static void close_directory(DIR **directory)
+{
+	if (*directory)
+		closedir(*directory);
+}
+
+/* The n-th number after the name of /proc/PID/stat. */
+static bool stat_field(const char *after_name, int wanted, uint64_t *value)
+{
+	const char *at = after_name;
+	for (int field = 0; field < wanted; field++) {
+		at = strchr(at, ' ');
+		if (!at)
+			return false;
+		at++;
+	}
+	char *end;
+	errno = 0;
+	*value = strtoull(at, &end, 10);
+	return end != at && errno == 0;
+}
+
+/* "PID (name) S ...": the name may hold anything, so the last parenthesis ends it. */
+static int read_stat(struct session *session, uint32_t pid, struct process **found)
+{
+	char path[64];
+	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	int ret = small_file_read(path, SMALL_LIMIT, &buffer);
+	const char *text = buffer_text(&buffer);
+	const char *open = ret < 0 ? NULL : strchr(text, '(');
+	const char *close = open ? strrchr(open, ')') : NULL;
+	if (!close || strlen(close) < 3)
+		return ret == -ENOMEM ? ret : 0;
+	struct process *process = process_need(&session->processes, pid);
+	if (!process)
+		return -ENOMEM;
+	snprintf(process->comm, sizeof(process->comm), "%.*s", (int)(close - open - 1), open + 1);
+	uint64_t value;
+	if (stat_field(close + 2, STAT_FLAGS, &value))
+		process->kernel = value & PF_KTHREAD;
+	if (stat_field(close + 2, STAT_THREADS, &value))
+		process->threads = (uint32_t)value;
+	if (stat_field(close + 2, STAT_START_TIME, &value))
+		process->start_ns = value * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	*found = process;
+	return 0;
+}
+
+/* "start-end perms offset major:minor inode path" */
+static int take_map_line(struct session *session, struct process *process, const char *line,
+			 size_t length)
+{
+	uint64_t start, end, offset, inode;
+	unsigned int major_number, minor_number;
+	char protection[5];
+	int path_at = 0;
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
+		   &end, protection, &offset, &major_number, &minor_number, &inode, &path_at) < 7)
+		return 0;
+	if (strlen(protection) < 3 || protection[2] != 'x')
+		return 0;
+	struct file_hint hint = {
+		.pid = process->pid,
+		.start = start,
+		.end = end,
+		.has_inode = true,
+		.major = major_number,
+		.minor = minor_number,
+		.inode = inode,
+		.narrow = process->narrow,
+	};
+	if (path_at > 0 && (size_t)path_at < length)
+		hint.path = (struct span){ line + path_at, length - (size_t)path_at };
+	struct mapping mapping = { .start = start, .end = end, .offset = offset };
+	int ret = file_table_find(&session->files, &hint, &mapping.file);
+	if (ret == 0)
+		ret = process_map(&session->processes, process->pid, &mapping);
+	return ret == -E2BIG ? 0 : ret;
+}
+
+int session_scan_maps(struct session *session, struct process *process)
+{
+	char path[64];
+	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", process->pid);
+	int ret = small_file_read(path, MAPS_LIMIT, &buffer);
+	if (ret == -ENOMEM)
+		return ret;
+	char *text = (char *)buffer.data;
+	char *end = text ? text + buffer.size : NULL;
+	if (text)
+		process->known = true;
+	while (text < end) {
+		char *newline = memchr(text, '\n', (size_t)(end - text));
+		if (!newline)
+			break; /* cut off by the limit */
+		*newline = 0;
+		ret = take_map_line(session, process, text, (size_t)(newline - text));
+		if (ret < 0)
+			return ret;
+		text = newline + 1;
+	}
+	return 0;
+}
+
+/* Names of threads are wanted only where threads are kept apart. */
+static int scan_threads(struct session *session, const struct process *process)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", process->pid);
+	CLEANUP(close_directory) DIR *directory = opendir(path);
+	if (!directory)
+		return 0;
+	for (struct dirent *entry; (entry = readdir(directory));) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		if (!tid || tid == process->pid)
+			continue;
+		char comm_path[128];
+		char comm[64];
+		snprintf(comm_path, sizeof(comm_path), "%s/%" PRIu32 "/comm", path, tid);
+		if (small_file_read_line(comm_path, comm, sizeof(comm)) < 0)
+			continue;
+		int ret = process_comm(&session->processes, process->pid, tid, span_of_text(comm),
+				       false, 0);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int session_scan_process(struct session *session, uint32_t pid)
+{
+	struct process *process = NULL;
+	int ret = read_stat(session, pid, &process);
+	if (ret < 0 || !process)
+		return ret;
+	if (process->kernel) {
+		process->known = true;
+		return 0;
+	}
+	ret = session_scan_maps(session, process);
+	if (ret == 0 && session->identity & COLLECT_PER_THREAD)
+		ret = scan_threads(session, process);
+	return ret;
+}
+
+int session_scan_all(struct session *session)
+{
+	/* The idle tasks share number 0 and have no folder. */
+	struct process *idle = process_need(&session->processes, 0);
+	if (!idle)
+		return -ENOMEM;
+	snprintf(idle->comm, sizeof(idle->comm), "swapper");
+	idle->kernel = idle->known = idle->asked = true;
+	CLEANUP(close_directory) DIR *directory = opendir("/proc");
+	if (!directory)
+		return 0;
+	for (struct dirent *entry; (entry = readdir(directory));) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		int ret = session_scan_process(session, (uint32_t)strtoul(entry->d_name, NULL, 10));
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int session_read_group(struct session *session, struct process *process)
+{
+	char path[64];
+	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", process->pid);
+	int ret = small_file_read(path, SMALL_LIMIT, &buffer);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : 0; /* it has gone: what its parent was in stands */
+	struct span group = cgroup_path((struct span){ buffer.data, buffer.size });
+	if (!group.data)
+		return 0;
+	return byte_pool_add(&session->groups, group, &process->group);
+}

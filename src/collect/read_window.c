@@ -1,0 +1,71 @@
+#include "collect/read_window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+struct read_last {
+	uint64_t id, key;
+	uint64_t value, enabled, running, epoch;
+	struct read_last *next; /* of the same hash */
+};
+
+void read_window_release(struct read_window *window)
+{
+	size_t position = 0;
+	for (struct read_last *last; (last = number_map_next(&window->last, &position));) {
+		while (last) {
+			struct read_last *next = last->next;
+			free(last);
+			last = next;
+		}
+	}
+	number_map_release(&window->last);
+}
+
+static struct read_last *find(struct read_window *window, const struct read_value *value,
+			      bool *fresh)
+{
+	uint64_t hash = hash_u64(value->id) ^ value->key;
+	struct read_last *head = number_map_find(&window->last, hash);
+	*fresh = false;
+	for (struct read_last *last = head; last; last = last->next)
+		if (last->id == value->id && last->key == value->key)
+			return last;
+	struct read_last *last = calloc(1, sizeof(*last));
+	if (!last)
+		return NULL;
+	*last = (struct read_last){ .id = value->id, .key = value->key, .next = head };
+	if (number_map_put(&window->last, hash, last) < 0) {
+		free(last);
+		return NULL;
+	}
+	*fresh = true;
+	return last;
+}
+
+int read_window_add(struct read_window *window, const struct read_value *value, double *events)
+{
+	bool fresh;
+	struct read_last *last = find(window, value, &fresh);
+	if (!last)
+		return -ENOMEM;
+	struct read_last before = *last;
+	last->value = value->value;
+	last->enabled = value->enabled;
+	last->running = value->running;
+	last->epoch = value->epoch;
+	*events = 0;
+	/* A counter that stands lower than before is another one: a thread number used again. */
+	if (fresh || value->value < before.value || value->running < before.running ||
+	    value->enabled < before.enabled)
+		before = (struct read_last){ .epoch = value->first_epoch };
+	uint64_t running = value->running - before.running;
+	uint64_t enabled = value->enabled - before.enabled;
+	if (!running && enabled)
+		return READ_IDLE;
+	*events = (double)(value->value - before.value) *
+		  (running ? (double)enabled / (double)running : 1);
+	return before.epoch == value->epoch ? READ_SPAN : READ_LOST;
+}

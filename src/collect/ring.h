@@ -1,0 +1,67 @@
+/*
+ * ring - the memory in which the kernel leaves records for us, and what was
+ * copied out of it and waits to be handled. A ring's records come roughly in the
+ * order of their time; ring_next() hands them out exactly so, up to a limit, the
+ * rest waits for the next drain.
+ *
+ * Copying first makes the room free again at once, so a slow consumer loses
+ * nothing that a fast one would keep.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+struct error;
+struct perf_layout;
+
+struct ring_entry {
+	uint64_t time;
+	uint32_t at; /* in `copied` */
+	uint32_t size_bytes;
+};
+
+struct ring {
+	int fd; /* of the event that owns the memory; not closed here */
+	size_t cpu_slot;
+	bool sideband; /* processes and mappings; of equal times these come first */
+	void *memory;  /* NULL: not mapped */
+	size_t data_bytes;
+	struct buffer copied;
+	struct ring_entry *entries;
+	size_t first, count, capacity;
+	uint64_t damaged_bytes; /* that made no sense as records */
+	uint64_t bytes;		/* copied in all */
+};
+
+/* `pages`: of data, a power of two. 0 or negative errno (-EPERM: past the memory that may be
+ * locked). */
+int ring_map(struct ring *ring, int fd, size_t pages);
+void ring_release(struct ring *ring); /* also right for a zeroed one */
+
+/* Copies what the kernel has written so far and puts it in order. 0 or -ENOMEM; then the rest stays
+ * in the ring. */
+int ring_copy(struct ring *ring, const struct perf_layout *layout);
+
+static inline const struct ring_entry *ring_peek(const struct ring *ring)
+{
+	return ring->first < ring->count ? &ring->entries[ring->first] : NULL;
+}
+static inline const void *ring_bytes(const struct ring *ring, const struct ring_entry *entry)
+{
+	return ring->copied.data + entry->at;
+}
+
+/*
+ * Hands out the records of all rings up to `limit` in the order of their time.
+ * Returns 0 or the first negative result of `handle`.
+ */
+typedef int (*ring_handle)(void *context, struct ring *ring, const void *record, size_t size_bytes);
+int ring_merge(struct ring *rings, size_t count, uint64_t limit, ring_handle handle, void *context);
+
+/* For tests and files: takes `size_bytes` of records as if the kernel had written them. */
+int ring_take(struct ring *ring, const void *bytes, size_t size_bytes,
+	      const struct perf_layout *layout);

@@ -1,0 +1,85 @@
+/*
+ * session - the state of one recording, shared by the files of the collector:
+ * what runs, what it has mapped, what was counted. Private to src/collect.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/collector.h"
+#include "collect/counters.h"
+#include "collect/file_table.h"
+#include "collect/jit.h"
+#include "collect/kernel_map.h"
+#include "collect/read_window.h"
+#include "collect/tally.h"
+#include "image/process_table.h"
+#include "profile/byte_pool.h"
+
+#define SESSION_CONTEXT_CACHE 1024
+
+struct session_context {
+	uint32_t serial; /* of the process's name and group; 0: free */
+	uint32_t tid;
+	uint32_t slot;
+	uint32_t id;
+};
+
+struct session {
+	struct profile *profile; /* dictionaries only: events, images, contexts, nodes */
+	struct tally tally;
+	struct counters counters;
+	struct process_table processes;
+	struct file_table files;
+	struct kernel_map kernel;
+	struct read_window reads;
+	struct jit_table jits;
+	struct reader *reader;
+	struct byte_pool groups; /* cgroup paths */
+	uint32_t unknown_images[UNKNOWN_CAUSES];
+	struct session_context contexts[SESSION_CONTEXT_CACHE];
+	uint32_t context_serial;
+	uint32_t *last_exit; /* pid, by CPU slot */
+	unsigned identity;   /* set of enum collect_identity */
+	bool follow;	     /* only what is below the followed process counts */
+	bool inherit;	     /* counters belong to threads */
+	bool stacks;
+	uint64_t max_stack;
+	char boot_id[40];
+	int64_t boot_offset_ns; /* time since boot minus CLOCK_MONOTONIC */
+	uint64_t lost_sideband; /* by LOST records */
+	uint64_t damaged;	/* records without a lane */
+	struct {		/* a build-id that came before the mapping that it is of */
+		uint32_t pid;
+		uint64_t start;
+		uint8_t bytes[PERF_BUILD_ID_BYTES];
+		size_t size;
+	} early_build_id;
+};
+
+/* intake.c: one record from a ring, in the order of time. A ring_handle. */
+/* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
+int session_settle(struct session *session, bool flush);
+int session_take_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
+
+/* context.c */
+int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,
+		    uint32_t *context);
+
+/* locate.c: the frame of an address; unknown ones get the image of their cause. */
+enum session_mode { SESSION_USER, SESSION_KERNEL, SESSION_HYPERVISOR, SESSION_GUEST };
+int session_locate(struct session *session, struct process *process, enum session_mode mode,
+		   uint64_t address, enum frame_kind kind, struct profile_frame *frame,
+		   enum unknown_cause *cause);
+/* The stack's innermost node, and whether the kernel cut it off. */
+int session_stack(struct session *session, struct process *process, const struct perf_words *chain,
+		  const struct profile_frame *leaf, uint32_t *node, bool *cut);
+
+/* proc_scan.c: processes from before the start, as /proc tells. 0 or -ENOMEM; what is gone is no
+ * failure. */
+int session_scan_process(struct session *session, uint32_t pid);
+int session_scan_all(struct session *session);
+/* Reads the mappings again; for a process whose address is in none that we know. */
+int session_scan_maps(struct session *session, struct process *process);
+int session_read_group(struct session *session, struct process *process);

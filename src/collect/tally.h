@@ -1,0 +1,59 @@
+/*
+ * tally - where samples are added up between two profiles that are handed out.
+ * A place is (event, context, code address, stack), numbered for the whole
+ * session, so that a weight that settles late still finds its cell. Memory
+ * grows with distinct places, never with samples.
+ *
+ * Ids of events, images, contexts and nodes are those of the session's profile,
+ * which holds dictionaries only; tally_take() translates them into a new one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash_index.h"
+#include "profile/profile.h"
+
+struct tally_place {
+	uint32_t event, context;
+	uint32_t node; /* 0: no stack */
+	uint32_t image;
+	uint64_t vaddr;
+	struct cell cell; /* since the last take */
+	uint32_t epoch;	  /* in which it was last sampled */
+};
+
+struct tally {
+	struct profile *session; /* borrowed */
+	struct tally_place *places;
+	size_t count, capacity;
+	struct hash_index index;
+	uint32_t *changed; /* places whose cell is not empty */
+	size_t changed_count, changed_capacity;
+	uint32_t epoch; /* the owner counts it up */
+};
+
+void tally_release(struct tally *tally);
+
+/* The number of a place. 0 or -ENOMEM. */
+int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *number);
+/* Adds to a place. 0 or -ENOMEM. */
+int tally_add(struct tally *tally, uint32_t number, const struct cell *cell);
+
+/* From the session's ids to those of a profile that is being made. */
+struct tally_translation {
+	const struct profile *from;
+	struct profile *to;
+	uint32_t *ids[PROFILE_DICTIONARIES];
+};
+int tally_translation_init(struct tally_translation *translation, const struct profile *from,
+			   struct profile *to);
+void tally_translation_release(struct tally_translation *translation);
+int tally_translate(struct tally_translation *translation, enum profile_table table, uint32_t id,
+		    uint32_t *translated);
+
+/* Moves all cells into translation->to, with what they refer to and the paths of the images. 0 or
+ * -ENOMEM. */
+int tally_take(struct tally *tally, struct tally_translation *translation);

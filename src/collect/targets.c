@@ -1,0 +1,235 @@
+#include "collect/targets.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/cgroup.h"
+#include "collect/plan.h"
+#include "collect/session.h"
+
+#define LISTINGS 16 /* of a process's threads until none is new; a fork bomb has more */
+
+void targets_release(struct targets *targets)
+{
+	for (size_t i = 0; i < targets->pid_count; i++)
+		if (targets->pid_fds[i] >= 0)
+			close(targets->pid_fds[i]);
+	if (targets->cgroup_fd > 0)
+		close(targets->cgroup_fd);
+	free(targets->pid_fds);
+	free(targets->tids);
+	*targets = (struct targets){ 0 };
+}
+
+static bool thread_alive(pid_t tid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	return access(path, F_OK) == 0;
+}
+
+bool targets_alive(struct targets *targets)
+{
+	if (!targets->watched)
+		return true;
+	bool alive = false;
+	for (size_t i = 0; i < targets->pid_count; i++) {
+		struct pollfd end = { targets->pid_fds[i], POLLIN, 0 };
+		if (end.fd >= 0 && poll(&end, 1, 0) == 0)
+			alive = true;
+	}
+	for (size_t i = 0; i < targets->tid_count; i++) {
+		if (targets->tids[i] && !thread_alive(targets->tids[i]))
+			targets->tids[i] = 0;
+		alive |= targets->tids[i] != 0;
+	}
+	return alive;
+}
+
+struct tid_list {
+	pid_t *tids;
+	size_t count, capacity;
+};
+
+static bool listed(const struct tid_list *list, pid_t tid)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->tids[i] == tid)
+			return true;
+	return false;
+}
+
+static int list_threads(pid_t pid, struct tid_list *list)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *directory = opendir(path);
+	if (!directory)
+		return errno == ENOENT ? -ESRCH : -errno;
+	int ret = 0;
+	for (struct dirent *entry; ret == 0 && (entry = readdir(directory));) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		ret = array_reserve(&list->tids, &list->capacity, list->count, sizeof(pid_t));
+		if (ret == 0)
+			list->tids[list->count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+	}
+	closedir(directory);
+	return ret;
+}
+
+/* Has a watched thread made this one since we watch it? Then it has inherited everything. */
+static bool was_inherited(struct session *session, pid_t tid)
+{
+	struct counters *counters = &session->counters;
+	for (size_t slot = 0; slot < counters->cpu_count; slot++) {
+		struct ring *ring = counters_ring(counters, slot, true);
+		if (ring_copy(ring, &counters->sideband_layout) < 0)
+			return false;
+		for (size_t i = ring->first; i < ring->count; i++) {
+			struct perf_record record;
+			if (perf_record_decode(ring_bytes(ring, &ring->entries[i]),
+					       ring->entries[i].size_bytes,
+					       &counters->sideband_layout, &record) < 0)
+				continue;
+			if (record.type == PERF_RECORD_FORK && record.task.tid == (uint32_t)tid)
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Threads may be born while we go through them: those of a thread that we have
+ * already are inherited, the others are found by listing again.
+ */
+static int open_process(struct session *session, pid_t pid, struct error *err)
+{
+	struct tid_list known = { 0 };
+	int ret = 0;
+	for (int listing = 0; listing < LISTINGS && ret == 0; listing++) {
+		struct tid_list now = { 0 };
+		size_t fresh = 0;
+		ret = list_threads(pid, &now);
+		for (size_t i = 0; i < now.count && ret == 0; i++) {
+			pid_t tid = now.tids[i];
+			if (listed(&known, tid))
+				continue;
+			ret = array_reserve(&known.tids, &known.capacity, known.count, sizeof(tid));
+			if (ret < 0)
+				break;
+			known.tids[known.count++] = tid;
+			fresh++;
+			if (listing && was_inherited(session, tid))
+				continue;
+			ret = counters_open(&session->counters, tid, 0, err);
+			if (ret == -ESRCH)
+				ret = 0; /* it ended meanwhile */
+		}
+		free(now.tids);
+		if (!fresh)
+			break;
+	}
+	free(known.tids);
+	if (ret == -ESRCH)
+		return error_set(err, ret, "there is no process %d", pid);
+	if (ret == -ENOMEM)
+		return error_set(err, ret, "out of memory");
+	return ret;
+}
+
+static int watch_process(struct targets *targets, pid_t pid, struct error *err)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0 && errno == EINVAL)
+		return error_set(err, -ESRCH, "%d is a thread, not a process; use --tid", pid);
+	if (fd < 0)
+		return error_set(
+			err, -errno,
+			errno == ESRCH ? "there is no process %d" : "cannot watch process %d", pid);
+	targets->pid_fds[targets->pid_count++] = fd;
+	return 0;
+}
+
+static int open_tasks(struct targets *targets, struct session *session,
+		      const struct collect_options *options, struct error *err)
+{
+	targets->watched = true;
+	targets->pid_fds = calloc(options->pid_count + 1, sizeof(int));
+	targets->tids = calloc(options->tid_count + 1, sizeof(pid_t));
+	if (!targets->pid_fds || !targets->tids)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < options->pid_count; i++) {
+		int ret = watch_process(targets, options->pids[i], err);
+		if (ret == 0)
+			ret = open_process(session, options->pids[i], err);
+		if (ret < 0)
+			return ret;
+	}
+	for (size_t i = 0; i < options->tid_count; i++) {
+		pid_t tid = options->tids[i];
+		int ret = counters_open(&session->counters, tid, 0, err);
+		if (ret == -ESRCH)
+			return error_set(err, ret, "there is no thread %d", tid);
+		if (ret < 0)
+			return ret;
+		targets->tids[targets->tid_count++] = tid;
+	}
+	if (!session->counters.count)
+		return error_set(err, -ESRCH, "all that was to be watched has ended");
+	/* What they have mapped; a sample's pid is the process's, whatever thread was asked. */
+	return session_scan_all(session) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+static int open_command(struct session *session, const struct collect_options *options,
+			const struct plan *plan, struct error *err)
+{
+	pid_t pid = options->command_pid;
+	int ret = counters_open(&session->counters, plan->inherit ? pid : -1, 0, err);
+	if (ret < 0)
+		return ret == -ESRCH ? error_set(err, ret, "the command has ended") : ret;
+	if (session_scan_process(session, (uint32_t)pid) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	struct process *process = process_need(&session->processes, (uint32_t)pid);
+	if (!process)
+		return error_set(err, -ENOMEM, "out of memory");
+	process->followed = true;
+	return 0;
+}
+
+int targets_open(struct targets *targets, struct session *session,
+		 const struct collect_options *options, const struct plan *plan, struct error *err)
+{
+	int ret;
+	switch (options->target) {
+	case COLLECT_TASKS:
+		return open_tasks(targets, session, options, err);
+	case COLLECT_COMMAND:
+		return open_command(session, options, plan, err);
+	case COLLECT_CGROUP:
+		ret = cgroup_open(options->cgroup, err);
+		if (ret < 0)
+			return ret;
+		targets->cgroup_fd = ret;
+		ret = counters_open(&session->counters, ret, PERF_FLAG_PID_CGROUP, err);
+		break;
+	default:
+		ret = counters_open(&session->counters, -1, 0, err);
+	}
+	/* The side-band runs already: what happens while we look is not missed. */
+	if (ret == 0 && session_scan_all(session) < 0)
+		ret = error_set(err, -ENOMEM, "out of memory");
+	return ret;
+}

@@ -1,0 +1,31 @@
+/*
+ * unknown - why the code of a sample has no image. The text is the name of the
+ * image of kind IMAGE_UNKNOWN, and with '_' for ' ' what follows
+ * BILL_UNKNOWN_PREFIX in the bill.
+ */
+#pragma once
+
+enum unknown_cause {
+	UNKNOWN_NONE,
+	UNKNOWN_NO_MAPPING,
+	UNKNOWN_NO_PROCESS,
+	UNKNOWN_OUTSIDE_SEGMENTS,
+	UNKNOWN_KERNEL_HIDDEN,
+	UNKNOWN_KERNEL_ADDRESS,
+	UNKNOWN_HYPERVISOR,
+	UNKNOWN_GUEST,
+	UNKNOWN_NO_ADDRESS,
+	UNKNOWN_CAUSES,
+};
+
+static const char *const unknown_texts[UNKNOWN_CAUSES] = {
+	[UNKNOWN_NONE] = "",
+	[UNKNOWN_NO_MAPPING] = "no mapping", /* the address is in no mapping that we were told of */
+	[UNKNOWN_NO_PROCESS] = "process not seen", /* it ended before anybody could look */
+	[UNKNOWN_OUTSIDE_SEGMENTS] = "outside the segments of its file",
+	[UNKNOWN_KERNEL_HIDDEN] = "kernel base unknown", /* kptr_restrict */
+	[UNKNOWN_KERNEL_ADDRESS] = "kernel address outside all text",
+	[UNKNOWN_HYPERVISOR] = "hypervisor",
+	[UNKNOWN_GUEST] = "guest of a virtual machine",
+	[UNKNOWN_NO_ADDRESS] = "no address", /* the kernel sent none */
+};

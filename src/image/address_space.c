@@ -1,0 +1,118 @@
+#include "image/address_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct address_space *address_space_new(void)
+{
+	struct address_space *space = calloc(1, sizeof(*space));
+	if (space)
+		space->references = 1;
+	return space;
+}
+
+struct address_space *address_space_share(struct address_space *space)
+{
+	space->references++;
+	return space;
+}
+
+void address_space_drop(struct address_space *space)
+{
+	if (!space || --space->references)
+		return;
+	free(space->list);
+	free(space);
+}
+
+/* Position of the first mapping that ends after `address`. */
+static size_t first_ending_after(const struct address_space *space, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = space->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (space->list[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Room for `count` mappings in a space that nobody else has. */
+static int own(struct address_space **space, size_t count)
+{
+	struct address_space *old = *space;
+	if (old->references > 1) {
+		struct address_space *copy = address_space_new();
+		if (!copy)
+			return -ENOMEM;
+		copy->capacity = count + count / 2 + 8;
+		copy->list = calloc(copy->capacity, sizeof(*copy->list));
+		if (!copy->list) {
+			address_space_drop(copy);
+			return -ENOMEM;
+		}
+		if (old->count)
+			memcpy(copy->list, old->list, old->count * sizeof(*copy->list));
+		copy->count = old->count;
+		old->references--;
+		*space = copy;
+		return 0;
+	}
+	if (count <= old->capacity)
+		return 0;
+	size_t capacity = count + count / 2 + 8;
+	struct mapping *grown = reallocarray(old->list, capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	old->list = grown;
+	old->capacity = capacity;
+	return 0;
+}
+
+int address_space_add(struct address_space **space, const struct mapping *mapping)
+{
+	if (mapping->end <= mapping->start)
+		return 0;
+	if ((*space)->count >= ADDRESS_SPACE_LIMIT)
+		return -E2BIG;
+	int ret = own(space, (*space)->count + 2); /* itself, and one that it splits */
+	if (ret < 0)
+		return ret;
+
+	struct address_space *own_space = *space;
+	size_t first = first_ending_after(own_space, mapping->start);
+	size_t last = first; /* the first one that is not touched */
+	while (last < own_space->count && own_space->list[last].start < mapping->end)
+		last++;
+
+	struct mapping pieces[3];
+	size_t made = 0;
+	if (first < last && own_space->list[first].start < mapping->start) {
+		pieces[made] = own_space->list[first];
+		pieces[made++].end = mapping->start;
+	}
+	pieces[made++] = *mapping;
+	if (first < last && own_space->list[last - 1].end > mapping->end) {
+		struct mapping rest = own_space->list[last - 1];
+		rest.offset += mapping->end - rest.start;
+		rest.start = mapping->end;
+		pieces[made++] = rest;
+	}
+	memmove(own_space->list + first + made, own_space->list + last,
+		(own_space->count - last) * sizeof(*own_space->list));
+	memcpy(own_space->list + first, pieces, made * sizeof(*pieces));
+	own_space->count = own_space->count - (last - first) + made;
+	return 0;
+}
+
+const struct mapping *address_space_find(const struct address_space *space, uint64_t address)
+{
+	size_t at = first_ending_after(space, address);
+	if (at == space->count || space->list[at].start > address)
+		return NULL;
+	return &space->list[at];
+}

@@ -1,0 +1,225 @@
+#include "image/process_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static void process_free(struct process *process)
+{
+	address_space_drop(process->space);
+	free(process);
+}
+
+void process_table_release(struct process_table *table)
+{
+	/* Exited ones are on the list, and may be under their pid too. */
+	for (size_t i = 0; i < table->exited_count; i++)
+		if (process_find(table, table->exited[i]->pid) != table->exited[i])
+			process_free(table->exited[i]);
+	size_t position = 0;
+	for (struct process *p; (p = number_map_next(&table->processes, &position));)
+		process_free(p);
+	position = 0;
+	for (struct thread *t; (t = number_map_next(&table->threads, &position));)
+		free(t);
+	number_map_release(&table->processes);
+	number_map_release(&table->threads);
+	free(table->exited);
+	*table = (struct process_table){ 0 };
+}
+
+struct process *process_find(const struct process_table *table, uint32_t pid)
+{
+	return number_map_find(&table->processes, pid);
+}
+
+/* A process of that pid that has nothing yet; an earlier one of the pid must be gone. */
+static struct process *process_new(struct process_table *table, uint32_t pid)
+{
+	struct process *process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->space = address_space_new();
+	if (!process->space || number_map_put(&table->processes, pid, process) < 0) {
+		process_free(process);
+		return NULL;
+	}
+	return process;
+}
+
+struct process *process_need(struct process_table *table, uint32_t pid)
+{
+	struct process *process = process_find(table, pid);
+	return process ? process : process_new(table, pid);
+}
+
+static void set_comm(char *comm, struct span name)
+{
+	size_t size = name.size < PROCESS_COMM_SIZE - 1 ? name.size : PROCESS_COMM_SIZE - 1;
+	memset(comm, 0, PROCESS_COMM_SIZE);
+	if (size)
+		memcpy(comm, name.data, size);
+}
+
+const char *process_thread_comm(const struct process_table *table, const struct process *process,
+				uint32_t tid)
+{
+	const struct thread *thread =
+		tid == process->pid ? NULL : number_map_find(&table->threads, tid);
+	return thread && thread->pid == process->pid ? thread->comm : process->comm;
+}
+
+static int name_thread(struct process_table *table, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct thread *thread = number_map_find(&table->threads, tid);
+	if (!thread) {
+		thread = calloc(1, sizeof(*thread));
+		if (!thread || number_map_put(&table->threads, tid, thread) < 0) {
+			free(thread);
+			return -ENOMEM;
+		}
+	}
+	thread->tid = tid;
+	thread->pid = pid;
+	memcpy(thread->comm, comm, PROCESS_COMM_SIZE);
+	return 0;
+}
+
+static void forget_thread(struct process_table *table, uint32_t tid)
+{
+	free(number_map_remove(&table->threads, tid));
+}
+
+static int fork_thread(struct process_table *table, uint32_t pid, uint32_t tid, uint32_t parent_tid)
+{
+	struct process *process = process_find(table, pid);
+	if (process)
+		process->threads++;
+	const struct thread *parent =
+		parent_tid == pid ? NULL : number_map_find(&table->threads, parent_tid);
+	if (process && parent && parent->pid == pid)
+		return name_thread(table, pid, tid, parent->comm);
+	forget_thread(table, tid);
+	return 0;
+}
+
+/* Takes the process off its pid; it stays in the list of the exited when it is there. */
+static void retire(struct process_table *table, struct process *process)
+{
+	number_map_remove(&table->processes, process->pid);
+	if (!process->exit_ns)
+		process_free(process);
+}
+
+int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32_t parent_pid,
+		 uint32_t parent_tid, uint64_t time_ns)
+{
+	if (pid == parent_pid)
+		return tid == pid ? 0 : fork_thread(table, pid, tid, parent_tid);
+	struct process *earlier = process_find(table, pid);
+	if (earlier)
+		retire(table, earlier);
+	forget_thread(table, tid);
+	struct process *child = process_new(table, pid);
+	if (!child)
+		return -ENOMEM;
+	child->parent = parent_pid;
+	child->threads = 1;
+	child->start_ns = time_ns;
+	const struct process *parent = process_find(table, parent_pid);
+	if (!parent)
+		return 0;
+	address_space_drop(child->space);
+	child->space = address_space_share(parent->space);
+	memcpy(child->comm, process_thread_comm(table, parent, parent_tid), PROCESS_COMM_SIZE);
+	child->known = parent->known;
+	child->kernel = parent->kernel;
+	child->followed = parent->followed;
+	child->narrow = parent->narrow;
+	child->group = parent->group;
+	return 0;
+}
+
+int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct span name,
+		 bool exec, uint64_t time_ns)
+{
+	struct process *process = process_need(table, pid);
+	if (!process)
+		return -ENOMEM;
+	process->context = 0;
+	if (exec) {
+		/* The other threads are gone, and whoever called exec is the process now. */
+		struct address_space *space = address_space_new();
+		if (!space)
+			return -ENOMEM;
+		address_space_drop(process->space);
+		process->space = space;
+		process->known = true;
+		process->execed = true;
+		process->kernel = false;
+		process->narrow = false;
+		process->asked = false;
+		process->runtime_image = 0;
+		process->threads = 1;
+		if (!process->start_ns)
+			process->start_ns = time_ns;
+		forget_thread(table, tid);
+	}
+	if (tid == pid || exec) {
+		set_comm(process->comm, name);
+		return 0;
+	}
+	char comm[PROCESS_COMM_SIZE];
+	set_comm(comm, name);
+	return name_thread(table, pid, tid, comm);
+}
+
+int process_map(struct process_table *table, uint32_t pid, const struct mapping *mapping)
+{
+	struct process *process = process_need(table, pid);
+	if (!process)
+		return -ENOMEM;
+	process->known = true;
+	return address_space_add(&process->space, mapping);
+}
+
+int process_exit(struct process_table *table, uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+	if (tid != pid)
+		forget_thread(table, tid);
+	struct process *process = process_find(table, pid);
+	if (!process || process->exit_ns)
+		return 0;
+	if (process->threads)
+		process->threads--;
+	/* A first thread may end before the others. Of a process that we never saw whole, the
+	   count is unknown: then the first thread stands for all. */
+	if (process->threads || (tid != pid && !process->known))
+		return 0;
+	int ret = array_reserve(&table->exited, &table->exited_capacity, table->exited_count,
+				sizeof(struct process *));
+	if (ret < 0)
+		return ret;
+	process->exit_ns = time_ns ? time_ns : 1;
+	table->exited[table->exited_count++] = process;
+	return 0;
+}
+
+void process_reap(struct process_table *table, uint64_t time_ns)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < table->exited_count; i++) {
+		struct process *process = table->exited[i];
+		if (process->exit_ns >= time_ns) {
+			table->exited[kept++] = process;
+			continue;
+		}
+		if (process_find(table, process->pid) == process)
+			number_map_remove(&table->processes, process->pid);
+		process_free(process);
+	}
+	table->exited_count = kept;
+}

@@ -157,7 +157,7 @@ static void print_block(const struct pmu_list *pmus, const struct catalog_item *
 static void print_text(const struct pmu_list *pmus, const struct catalog_item *const *items,
 		       size_t count)
 {
-	printf("+ counted on this machine, - not\n");
+	printf("+ opens on this machine, - does not\n");
 	for (size_t i = 0; i < count;) {
 		size_t end = i + 1;
 		while (end < count && same_block(items[i], items[end]))

@@ -41,16 +41,17 @@ static void format_excluded(const struct perf_event_attr *attr, char *text, size
 }
 
 /* Whether it opens here; a cause goes into `cause`. */
-static bool counted_here(const struct event *event, char *cause, size_t size)
+static bool counted_here(const struct pmu_list *pmus, const struct event *event, char *cause,
+			 size_t size)
 {
-	int code = event_try(event);
+	int code = event_try(pmus, event);
 	cause[0] = 0;
 	if (code)
 		perf_open_explain(event, code, event->uncore ? -1 : 0, -1, cause, size);
 	return code == 0;
 }
 
-static void print_event(const struct event_list *list, size_t i)
+static void print_event(const struct pmu_list *pmus, const struct event_list *list, size_t i)
 {
 	const struct event *event = &list->events[i];
 	const struct perf_event_attr *attr = &event->attr;
@@ -83,13 +84,14 @@ static void print_event(const struct event_list *list, size_t i)
 		printf("  counts   %s\n", event->cycles ? cycle_names[event->cycles] : event->unit);
 	else
 		printf("  counts   %s, each count is %g\n", event->unit, event->scale);
-	if (counted_here(event, cause, sizeof(cause)))
+	if (counted_here(pmus, event, cause, sizeof(cause)))
 		printf("  here     counted\n");
 	else
 		printf("  here     not countable: %s\n", cause);
 }
 
-static struct json_object *event_json(const struct event_list *list, size_t i)
+static struct json_object *event_json(const struct pmu_list *pmus, const struct event_list *list,
+				      size_t i)
 {
 	static const char *const cycles[] = { NULL, "thread", "core", "ref" };
 	const struct event *event = &list->events[i];
@@ -97,7 +99,7 @@ static struct json_object *event_json(const struct event_list *list, size_t i)
 	struct json_object *row = json_object_new_object();
 	char perf[512], cause[256];
 	event_format_perf(event, perf, sizeof(perf));
-	bool counted = counted_here(event, cause, sizeof(cause));
+	bool counted = counted_here(pmus, event, cause, sizeof(cause));
 	json_object_object_add(row, "name", json_object_new_string(event->name));
 	json_object_object_add(row, "perf", json_object_new_string(perf));
 	json_object_object_add(row, "pmu", json_object_new_string(event->pmu));
@@ -153,13 +155,13 @@ int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count,
 	}
 	if (!json) {
 		for (size_t i = 0; i < list.count; i++)
-			print_event(&list, i);
+			print_event(pmus, &list, i);
 		return 0;
 	}
 	struct json_object *document = json_object_new_object();
 	struct json_object *rows = json_object_new_array();
 	for (size_t i = 0; i < list.count; i++)
-		json_object_array_add(rows, event_json(&list, i));
+		json_object_array_add(rows, event_json(pmus, &list, i));
 	json_object_object_add(document, "schema", json_object_new_int(1));
 	json_object_object_add(document, "events", rows);
 	printf("%s\n", json_object_to_json_string_ext(

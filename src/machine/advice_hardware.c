@@ -26,10 +26,11 @@ void advise_processor(struct advising *advising)
 			snprintf(nodes, sizeof(nodes), " on %llu NUMA nodes",
 				 (unsigned long long)cpu->nodes);
 		advising_add(advising, "processor", FINDING_OK,
-			     advising_text(advising, "%s (%s%s%s), %zu CPUs%s%s%s",
+			     advising_text(advising, "%s (%s%s%s), %zu CPU%s%s%s%s",
 					   name[0] ? name : "unknown", model,
 					   microcode[0] ? ", microcode " : "", microcode, online,
-					   nodes, frequency[0] ? ", " : "", frequency),
+					   online == 1 ? "" : "s", nodes, frequency[0] ? ", " : "",
+					   frequency),
 			     "", "");
 	}
 	if (cpu->virtual_machine == FACT_YES)

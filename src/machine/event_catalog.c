@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/number.h"
 #include "machine/event_names.h"
 #include "machine/event_pfm.h"
 #include "machine/pmu.h"
@@ -21,8 +22,41 @@ static bool kernel_only(const struct perf_event_attr *attr)
 		attr->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
-int event_try(const struct event *event)
+static uint64_t event_number(const struct pmu_event *event)
 {
+	char number[24];
+	uint64_t value;
+	if (strncmp(event->terms, "event=", 6) != 0)
+		return UINT64_MAX;
+	snprintf(number, sizeof(number), "%.*s", (int)strcspn(event->terms + 6, ","),
+		 event->terms + 6);
+	return number_parse_u64(number, &value) ? value : UINT64_MAX;
+}
+
+/*
+ * Arm's registers PMCEID say which of the common events (0 to 0x3f and 0x4000 to
+ * 0x403f) are there, and the driver shows no others in sysfs (arm_pmuv3.c,
+ * armv8pmu_event_attr_is_visible); it opens all of them.
+ */
+static bool is_missing_on_arm(const struct pmu_list *pmus, const struct event *event)
+{
+	bool numbered =
+		event->kind == EVENT_RAW || event->kind == EVENT_PMU || event->kind == EVENT_PFM;
+	const struct pmu *pmu = pmu_find(pmus, event->pmu);
+	uint64_t number = event->attr.config;
+	if (!numbered || !pmu || !pmu->event_count || strncmp(pmu->name, "armv", 4) != 0 ||
+	    (number & ~UINT64_C(0x4000)) > 0x3f)
+		return false;
+	for (size_t i = 0; i < pmu->event_count; i++)
+		if (event_number(&pmu->events[i]) == number)
+			return false;
+	return true;
+}
+
+int event_try(const struct pmu_list *pmus, const struct event *event)
+{
+	if (is_missing_on_arm(pmus, event))
+		return -ENOENT;
 	struct perf_event_attr attr = event->attr;
 	size_t first = event->has_cpus ? cpu_set_next(&event->cpus, 0) : 0;
 	int cpu = event->uncore && first < CPU_SET_LIMIT ? (int)first : -1;
@@ -70,7 +104,7 @@ static int try_text(struct reading *reading, const char *text, unsigned int opti
 	int status = event_list_parse(&list, reading->pmus, options, text, NULL);
 	item->code = status ? status : -ENOENT;
 	for (size_t i = 0; !status && i < list.count; i++) {
-		int code = event_try(&list.events[i]);
+		int code = event_try(reading->pmus, &list.events[i]);
 		if (i == 0 || code == 0)
 			item->code = code;
 		if (i == 0)

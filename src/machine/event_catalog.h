@@ -54,6 +54,8 @@ bool catalog_item_matches(const struct catalog_item *item, char *const *words, s
 
 /*
  * Opens the event once, for this thread or, where it counts whole sockets, for a CPU;
- * user code alone where the kernel's is not allowed. 0 or the negative errno value.
+ * user code alone where the kernel's is not allowed. 0 or the negative errno value. The
+ * kernel opens most numbers, and one that the PMU does not have counts 0; where sysfs tells which
+ * ones exist (Arm's common events) the others are -ENOENT.
  */
-int event_try(const struct event *event);
+int event_try(const struct pmu_list *pmus, const struct event *event);

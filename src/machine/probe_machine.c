@@ -140,6 +140,8 @@ static void probe_topdown(const struct cpu_info *cpu, const struct pmu_list *pmu
 		  "levels 1 and 2 on general counters" },
 		{ CPU_VENDOR_ARM, "{stall_slot_frontend,stall_slot_backend}",
 		  "level 1 on general counters (stall slots)" },
+		{ CPU_VENDOR_ARM, "{stall_frontend,stall_backend}",
+		  "level 1 in cycles, not slots, on general counters" },
 	};
 	bool refused = probe->cycles_user == -EACCES || probe->cycles_user == -EPERM;
 	probe->topdown = refused ? FACT_UNKNOWN : FACT_NO;

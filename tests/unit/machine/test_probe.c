@@ -61,7 +61,7 @@ static void the_default_events_open_or_the_cause_is_named(void **state)
 	}
 	assert_in_range(here.events.count, 1, 64);
 	for (size_t i = 0; i < here.events.count; i++)
-		assert_int_equal(event_try(&here.events.events[i]), 0);
+		assert_int_equal(event_try(&here.pmus, &here.events.events[i]), 0);
 }
 
 static void features_are_known_where_events_open(void **state)

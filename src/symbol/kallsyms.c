@@ -10,6 +10,7 @@
 #include "symbol/symbol_rank.h"
 
 #define LAST_SYMBOL_BYTES 4096 /* nothing says where the last function of all ends */
+#define BPF_GAP_BYTES	  (1u << 20) /* programs are smaller, so that the next one is no neighbour */
 
 /* Takes the next line off `text`. */
 static struct span take_line(struct span *text)
@@ -166,7 +167,7 @@ static void give_sizes(struct kallsyms *kallsyms)
 			end = kallsyms->etext;
 		/* Programs and trampolines follow each other with gaps of any size. */
 		if (span_equal(symbol->module, span_of_text("bpf")) &&
-		    end - symbol->address > (1u << 20))
+		    end - symbol->address >= BPF_GAP_BYTES)
 			end = symbol->address + LAST_SYMBOL_BYTES;
 		symbol->size_bytes = end - symbol->address;
 	}

@@ -1,0 +1,357 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "image/vdso.h"
+#include "symbol/reader.h"
+#include "support/temporary_folder.h"
+#include "support/toolchain.h"
+
+static const char program[] =
+	"#include <stdlib.h>\n"
+	"static inline __attribute__((always_inline)) int twice(int x)\n"
+	"{\n"
+	"	return x * rand();\n"
+	"}\n"
+	"int work(int x)\n"
+	"{\n"
+	"	int y = rand();\n"
+	"	return twice(x) + y;\n"
+	"}\n"
+	"int main(int c, char **v) { (void)v; return work(c); }\n";
+
+static struct reader *new_reader(void)
+{
+	struct reader *reader = NULL;
+	struct error err = { 0 };
+	if (reader_new(NULL, &reader, &err) < 0)
+		fail_msg("%s", err.text);
+	return reader;
+}
+
+static int open_built(struct temporary_folder *folder, const char *name)
+{
+	int fd = open(temporary_folder_path(folder, name), O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static const struct record *find_record(const struct record_set *set, uint64_t kind, uint64_t vaddr)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->list[i].kind == kind && vaddr >= set->list[i].first &&
+		    vaddr <= set->list[i].last)
+			return &set->list[i];
+	return NULL;
+}
+
+static void names_code_and_lines_come_back_from_the_helper(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	struct gather_counts counts;
+	struct error err = { 0 };
+	uint64_t vaddrs[] = { 0, work };
+	assert_int_equal(reader_gather(reader, fd, -1, vaddrs, 2, GATHER_ALL, &records, &counts,
+				       &err),
+			 0);
+	assert_int_equal(counts.found, 1);
+	assert_int_equal(counts.named, 1);
+	assert_int_equal(counts.lines, 1);
+	assert_int_equal(records.count, 3);
+
+	struct function_record function;
+	assert_true(record_get_function(find_record(&records, RECORD_FUNCTION, work), &function));
+	assert_true(span_equal(function.name, span_of_text("work")));
+	assert_non_null(find_record(&records, RECORD_CODE, work));
+
+	/* Line 4 only runs inlined into work(), called from line 9. */
+	CLEANUP(lines_table_release) struct lines_table lines;
+	assert_int_equal(lines_table_decode(find_record(&records, RECORD_LINES, work), &lines), 0);
+	size_t inlined = 0;
+	size_t plain = 0;
+	for (size_t i = 0; i < lines.row_count; i++) {
+		struct line_frame frames[RECORD_MAX_DEPTH];
+		size_t depth = lines_table_frames(&lines, &lines.rows[i], frames, RECORD_MAX_DEPTH);
+		plain += depth == 1 && frames[0].line == 8;
+		if (depth != 2)
+			continue;
+		assert_true(span_equal(frames[0].function, span_of_text("twice")));
+		assert_int_equal(frames[1].line, 9);
+		assert_int_equal(frames[1].function.size, 0);
+		inlined += frames[0].line == 4;
+	}
+	assert_true(inlined > 0);
+	assert_true(plain > 0);
+}
+
+static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path,
+		      "cc -g -O2 -Wl,--build-id=0xabcdef0123 p.c -o p; mkdir -p d/.build-id/ab; "
+		      "objcopy --only-keep-debug p d/.build-id/ab/cdef0123.debug; "
+		      "cc -g -O1 -Wl,--build-id=0xabcdef0124 p.c -o q; "
+		      "cc -g -O2 -Wl,--build-id=none p.c -o r; objcopy --only-keep-debug r r.debug; "
+		      "strip r; objcopy --add-gnu-debuglink=r.debug r");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	toolchain_run(folder.path, "strip p");
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	struct identity identity;
+	struct safe_file debug, other;
+	struct error err = { 0 };
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+	assert_int_equal(identity.build_id_bytes, 5);
+	assert_false(identity.has_symbols);
+	assert_int_equal(reader_open_debug(reader, 0, &identity, NULL,
+					   temporary_folder_path(&folder, "d"), &debug, &err),
+			 0);
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	struct gather_counts counts;
+	assert_int_equal(reader_gather(reader, fd, debug.fd, &work, 1, GATHER_ALL, &records,
+				       &counts, &err),
+			 0);
+	assert_false(counts.debug_refused);
+	assert_int_equal(counts.named, 1);
+	assert_int_equal(counts.lines, 1);
+	close(debug.fd);
+
+	int wrong = open_built(&folder, "q");
+	assert_int_equal(reader_gather(reader, fd, wrong, &work, 1, GATHER_ALL, &records, &counts,
+				       &err),
+			 0);
+	assert_true(counts.debug_refused);
+	assert_int_equal(counts.named, 0);
+	close(wrong);
+
+	/* By link and sum, without a build-id. */
+	CLEANUP(close_fd) int linked = open_built(&folder, "r");
+	assert_int_equal(reader_identify(reader, linked, &identity, &err), 0);
+	assert_int_equal(identity.build_id_bytes, 0);
+	assert_string_equal(identity.debug_link, "r.debug");
+	assert_int_equal(reader_open_debug(reader, 0, &identity,
+					   temporary_folder_path(&folder, "r"), "/nowhere", &other,
+					   &err),
+			 0);
+	assert_int_equal(reader_gather(reader, linked, other.fd, &work, 1, GATHER_ALL, &records,
+				       &counts, &err),
+			 0);
+	assert_false(counts.debug_refused);
+	close(other.fd);
+}
+
+static void the_same_request_gives_the_same_records(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	struct record_set sets[2] = { 0 };
+	for (int i = 0; i < 2; i++) {
+		CLEANUP(reader_freep) struct reader *reader = new_reader();
+		assert_int_equal(reader_gather(reader, fd, -1, &work, 1, GATHER_ALL, &sets[i], NULL,
+					       NULL),
+				 0);
+	}
+	assert_true(sets[0].count > 0);
+	assert_int_equal(sets[0].count, sets[1].count);
+	for (size_t i = 0; i < sets[0].count; i++)
+		assert_true(span_equal(sets[0].list[i].content, sets[1].list[i].content));
+	record_set_release(&sets[0]);
+	record_set_release(&sets[1]);
+}
+
+static void strange_files_cost_one_message_each(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_run(folder.path, "mkfifo fifo; ln -s /etc/passwd link; mkdir dir; echo text >text; "
+				   ": >empty; truncate -s 10G large; chmod 666 text");
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .max_file_bytes = 1u << 30 };
+	struct error err = { 0 };
+	struct safe_file file;
+	struct identity identity;
+	char path[512];
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	static const struct {
+		const char *name;
+		int code;
+	} cases[] = { { "fifo", -ENOTSUP }, { "link", -ELOOP },	 { "dir", -ENOTSUP },
+		      { "large", -EFBIG },  { "none", -ENOENT }, { "text", -EPERM } };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder.path, cases[i].name);
+		assert_int_equal(reader_open_path(reader, getpid(), path, OWNER_PROCESS, &file,
+						  &err),
+				 cases[i].code);
+		assert_non_null(strstr(err.text, cases[i].name));
+	}
+	snprintf(path, sizeof(path), "%s/text", folder.path);
+	assert_int_equal(reader_open_path(reader, getpid(), path, OWNER_ANY, &file, &err), 0);
+	assert_int_equal(file.size_bytes, 5);
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	assert_int_equal(reader_read(reader, file.fd, 100, &text, &err), 0);
+	assert_int_equal(text.size, 5);
+	assert_int_equal(reader_read(reader, file.fd, 3, &text, &err), -EFBIG);
+	assert_int_equal(text.size, 8);
+	assert_int_equal(reader_identify(reader, file.fd, &identity, &err), -ENOEXEC);
+	assert_string_equal(err.text, "not an ELF file");
+	close(file.fd);
+	assert_int_equal(reader_open_path(reader, getpid(), "/dev/null", OWNER_ANY, &file, &err),
+			 -ENOTSUP);
+	assert_int_equal(reader_open_executable(reader, getpid(), &file, &err), 0);
+	assert_int_equal(reader_identify(reader, file.fd, &identity, &err), 0);
+	close(file.fd);
+}
+
+/* A file that is cut while it is mapped makes a parser die of SIGBUS: the worst that one can do to it. */
+static void a_helper_that_dies_is_replaced(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	struct identity identity;
+	struct error err = { 0 };
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+	char command[64];
+	snprintf(command, sizeof(command), "pkill -KILL -P %d culprit-parse", getpid());
+	if (!toolchain_has("pkill"))
+		skip();
+	toolchain_run(folder.path, "%s", command);
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), -EIO);
+	assert_non_null(strstr(err.text, "could not be read"));
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+}
+
+static void a_helper_that_hangs_is_killed_at_the_deadline(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .open_timeout_ms = 100 };
+	struct identity identity;
+	struct error err = { 0 };
+	if (!toolchain_has("pkill"))
+		skip();
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+	toolchain_run(folder.path, "pkill -STOP -P %d culprit-parse", getpid());
+	uint64_t start_ns = clock_monotonic_ns();
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), -ETIMEDOUT);
+	assert_true(clock_monotonic_ns() - start_ns >= 100000000);
+	assert_string_equal(err.text, "could not be read: no answer within 100 ms");
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+}
+
+static void the_parser_has_no_rights(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(close_fd) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct identity identity;
+	struct error err;
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0); /* it runs by now */
+	if (!toolchain_has("pgrep"))
+		skip();
+	toolchain_run(folder.path,
+		      "pid=$(pgrep -P %d culprit-parse) && "
+		      "grep -q 'CapEff:[[:space:]]*0000000000000000' /proc/$pid/status && "
+		      "grep -q 'CapPrm:[[:space:]]*0000000000000000' /proc/$pid/status && "
+		      "grep -q 'NoNewPrivs:[[:space:]]*1' /proc/$pid/status",
+		      getpid());
+}
+
+/* Every flip of a whole small program: whatever comes, the reader answers and goes on. */
+static void flipped_programs_do_no_harm(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 -nostdlib -shared -fPIC p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	struct built_file bytes = toolchain_read(folder.path, "p");
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	size_t step = bytes.size_bytes / 1500 + 1;
+	for (size_t at = 0; at < bytes.size_bytes; at += step) {
+		CLEANUP(record_set_release) struct record_set records = { 0 };
+		uint8_t *byte = (uint8_t *)bytes.bytes + at;
+		struct error err = { 0 };
+		uint8_t kept = *byte;
+		*byte ^= (uint8_t)(1 << at % 8);
+		int ret = reader_gather_bytes(reader,
+					      (struct span){ bytes.bytes, bytes.size_bytes }, &work,
+					      1, GATHER_ALL, &records, NULL, &err);
+		if (ret < 0)
+			assert_true(err.text[0] != 0);
+		for (size_t i = 0; i < records.count; i++)
+			assert_null(record_fault(&records.list[i]));
+		*byte = kept;
+	}
+	built_file_release(&bytes);
+}
+
+static void the_vdso_is_read_from_memory(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	if (vdso_read(&bytes, NULL) < 0)
+		skip();
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	struct gather_counts counts;
+	uint64_t vaddrs[4096];
+	for (size_t i = 0; i < 4096; i++)
+		vaddrs[i] = i;
+	assert_int_equal(reader_gather_bytes(reader, (struct span){ bytes.data, bytes.size },
+					     vaddrs, 4096, GATHER_ALL, &records, &counts, NULL),
+			 0);
+	assert_true(counts.functions > 0);
+	assert_true(counts.named > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_code_and_lines_come_back_from_the_helper),
+		cmocka_unit_test(a_separate_debug_file_is_found_and_must_be_of_the_same_build),
+		cmocka_unit_test(the_same_request_gives_the_same_records),
+		cmocka_unit_test(strange_files_cost_one_message_each),
+		cmocka_unit_test(a_helper_that_dies_is_replaced),
+		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),
+		cmocka_unit_test(the_parser_has_no_rights),
+		cmocka_unit_test(flipped_programs_do_no_harm),
+		cmocka_unit_test(the_vdso_is_read_from_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,6 +8,8 @@ const struct verb *const verbs[] = {
 	&verb_import,
 	&verb_doctor,
 	&verb_events,
+	&verb_check,
+	&verb_db,
 	&verb_completion,
 	NULL,
 };

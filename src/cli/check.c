@@ -1,0 +1,253 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/message.h"
+#include "cli/verbs.h"
+#include "profile/profile.h"
+#include "store/database.h"
+#include "store/profile_file.h"
+#include "store/verify.h"
+
+/* What one check of a file says aloud; the rest is counted. */
+#define FAULTS_SHOWN 20
+
+enum { EXIT_DAMAGED = 3 };
+
+static bool json;
+static const char *save;
+
+static const struct option *check_options(void)
+{
+	static const struct option options[] = {
+		{ "save", 'o', OPTION_TEXT, "FILE",
+		  "write what can still be read of one damaged file there", &save, NULL },
+		{ "json", 0, OPTION_FLAG, NULL, "the same as one JSON document", &json, NULL },
+		{ 0 },
+	};
+	return options;
+}
+
+/* One run of the verb. */
+struct checking {
+	struct json_object *files;  /* NULL without --json */
+	struct json_object *faults; /* of the file at hand */
+	const char *path;
+	uint64_t faults_of_file;
+	uint64_t files_checked, files_damaged;
+	bool could_not;
+};
+
+static void show_fault(void *context, const char *sentence)
+{
+	struct checking *checking = context;
+	if (checking->faults)
+		json_object_array_add(checking->faults, json_object_new_string(sentence));
+	else if (checking->faults_of_file < FAULTS_SHOWN)
+		printf("%s: %s\n", checking->path, sentence);
+	checking->faults_of_file++;
+}
+
+static void begin_file(struct checking *checking, const char *path)
+{
+	checking->path = path;
+	checking->faults_of_file = 0;
+	checking->faults = checking->files ? json_object_new_array() : NULL;
+}
+
+static uint64_t samples_of(const struct profile *profile)
+{
+	const struct table *flat = profile_table(profile, PROFILE_FLAT);
+	uint64_t samples = 0;
+	for (size_t row = 0; row < flat->count; row++)
+		samples += table_values(flat, row)[CELL_SAMPLES];
+	return samples;
+}
+
+static void add_u64(struct json_object *object, const char *name, uint64_t value)
+{
+	json_object_object_add(object, name, json_object_new_uint64(value));
+}
+
+static void put_json(struct checking *checking, const struct verify_report *report,
+		     const struct profile *profile)
+{
+	struct json_object *row = json_object_new_object();
+	json_object_object_add(row, "path", json_object_new_string(checking->path));
+	json_object_object_add(row, "sound", json_object_new_boolean(!checking->faults_of_file));
+	json_object_object_add(row, "faults", checking->faults);
+	checking->faults = NULL;
+	if (report) {
+		add_u64(row, "file_bytes", report->file_bytes);
+		add_u64(row, "chunks", report->chunks);
+		add_u64(row, "chunks_damaged", report->chunks_damaged);
+		add_u64(row, "rows", report->rows);
+		add_u64(row, "rows_dropped", report->rows_dropped);
+		add_u64(row, "unknown_tables", report->unknown_tables);
+		json_object_object_add(row, "cut_off", json_object_new_boolean(report->cut_off));
+		json_object_object_add(row, "samples",
+				       profile ? json_object_new_uint64(samples_of(profile))
+					       : NULL);
+	}
+	json_object_array_add(checking->files, row);
+}
+
+static void put_text(const struct checking *checking, const struct verify_report *report,
+		     const struct profile *profile)
+{
+	const char *path = checking->path;
+	if (checking->faults_of_file > FAULTS_SHOWN)
+		printf("%s: and %" PRIu64 " faults more\n", path,
+		       checking->faults_of_file - FAULTS_SHOWN);
+	if (!checking->faults_of_file) {
+		printf("%s: sound, %" PRIu64 " rows, %" PRIu64 " samples, %" PRIu64 " bytes%s\n",
+		       path, report->rows, samples_of(profile), report->file_bytes,
+		       report->being_written ? ", being recorded"
+		       : report->cut_off     ? ", a recording that was cut off"
+					     : "");
+		if (report->unknown_tables)
+			printf("%s: it has %u tables of a newer culprit, which are kept as they "
+			       "are\n",
+			       path, report->unknown_tables);
+	} else if (profile && report->rows) {
+		printf("%s: damaged; %" PRIu64 " rows with %" PRIu64
+		       " samples can be saved (--save), %" PRIu64 " of %" PRIu64
+		       " chunks cannot be read\n",
+		       path, report->rows, samples_of(profile), report->chunks_damaged,
+		       report->chunks);
+	} else {
+		printf("%s: damaged; nothing can be saved\n", path);
+	}
+}
+
+static void end_file(struct checking *checking, const struct verify_report *report,
+		     const struct profile *profile)
+{
+	checking->files_checked++;
+	checking->files_damaged += checking->faults_of_file != 0;
+	if (checking->files)
+		put_json(checking, report, profile);
+	else
+		put_text(checking, report, profile);
+}
+
+static void could_not(struct checking *checking, const char *path, const struct error *err)
+{
+	message_error("%s", err->code ? err->text : path);
+	checking->could_not = true;
+	json_object_put(checking->faults);
+	checking->faults = NULL;
+}
+
+static void check_file(struct checking *checking, const char *path)
+{
+	struct verify_report report;
+	struct error err = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	begin_file(checking, path);
+	int ret = verify_file(path, show_fault, checking, &report, &profile, &err);
+	if (ret == -EBADMSG) {
+		show_fault(checking, err.text);
+		end_file(checking, &report, NULL);
+		return;
+	}
+	if (ret < 0) {
+		could_not(checking, path, &err);
+		return;
+	}
+	end_file(checking, &report, profile);
+	if (!save || !profile)
+		return;
+	if (profile_file_write(save, profile, &err) < 0) {
+		message_error("%s", err.text);
+		checking->could_not = true;
+		return;
+	}
+	message_note("what could be read of '%s' is in '%s'", path, save);
+}
+
+static void show_pack_fault(void *context, const char *path, const char *sentence)
+{
+	struct checking *checking = context;
+	begin_file(checking, path);
+	show_fault(checking, sentence);
+	checking->files_damaged++;
+	if (checking->files)
+		put_json(checking, NULL, NULL);
+}
+
+static void check_database(struct checking *checking, const char *path)
+{
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	struct error err = { 0 };
+	uint64_t packs = 0;
+	if (database_list(path, NULL, &list, &err) < 0) {
+		could_not(checking, path, &err);
+		return;
+	}
+	for (size_t i = 0; i < list.count; i++)
+		check_file(checking, list.entries[i].path);
+	if (database_verify_stash(path, show_pack_fault, checking, &packs, &err) < 0) {
+		could_not(checking, path, &err);
+		return;
+	}
+	checking->files_checked += packs;
+	if (!checking->files)
+		printf("%s: %zu epochs, %" PRIu64 " packs of code\n", path, list.count, packs);
+}
+
+static void check_path(struct checking *checking, const char *path)
+{
+	struct stat found;
+	if (stat(path, &found) < 0 || !S_ISDIR(found.st_mode)) {
+		check_file(checking, path);
+		return;
+	}
+	if (database_recognise(path)) {
+		check_database(checking, path);
+		return;
+	}
+	message_error("'%s' is a folder, but no database", path);
+	checking->could_not = true;
+}
+
+static int run_check(int argc, char **argv)
+{
+	int arguments;
+	int status = options_parse(&verb_check, argc, argv, OPTIONS_ANYWHERE, &arguments);
+	if (status >= 0)
+		return status;
+	if (arguments == 0)
+		return options_misuse(&verb_check, "no profile or database is given");
+	if (save && arguments > 1)
+		return options_misuse(&verb_check, "--save is for one file");
+	struct checking checking = { .files = json ? json_object_new_array() : NULL };
+	for (int i = 1; i <= arguments; i++)
+		check_path(&checking, argv[i]);
+	if (checking.files) {
+		struct json_object *document = json_object_new_object();
+		json_object_object_add(document, "schema", json_object_new_int(1));
+		add_u64(document, "files_checked", checking.files_checked);
+		add_u64(document, "files_damaged", checking.files_damaged);
+		json_object_object_add(document, "files", checking.files);
+		puts(json_object_to_json_string_ext(
+			document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(document);
+	}
+	if (checking.could_not)
+		return 1;
+	return checking.files_damaged ? EXIT_DAMAGED : 0;
+}
+
+const struct verb verb_check = {
+	.name = "check",
+	.run = run_check,
+	.summary = "whether a profile or database is undamaged, and what can be saved",
+	.usage = "[OPTIONS] PATH...",
+	.options = check_options,
+};

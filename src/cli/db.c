@@ -1,0 +1,262 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "cli/message.h"
+#include "cli/verbs.h"
+#include "profile/profile.h"
+#include "store/database.h"
+#include "store/profile_file.h"
+
+static bool json;
+static struct option_list hosts, epochs;
+static const char *since, *until;
+
+static const struct option *db_options(void)
+{
+	static const struct option options[] = {
+		{ "host", 0, OPTION_LIST, "HOST", "only epochs of this host (may be repeated)",
+		  &hosts, NULL },
+		{ "epoch", 0, OPTION_LIST, "EPOCH", "only this epoch (may be repeated)", &epochs,
+		  NULL },
+		{ "since", 0, OPTION_TEXT, "TIME",
+		  "only epochs that end after TIME: 2026-01-31T12:00, or 2h for two hours ago",
+		  &since, NULL },
+		{ "until", 0, OPTION_TEXT, "TIME", "only epochs that begin before TIME", &until,
+		  NULL },
+		{ "json", 0, OPTION_FLAG, NULL, "list: the same as one JSON document", &json,
+		  NULL },
+		{ 0 },
+	};
+	return options;
+}
+
+/* A point in UTC, or a duration before now. False when it is neither. */
+static bool parse_time(const char *text, uint64_t *ns)
+{
+	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d",
+					     "%Y%m%dT%H%M%SZ" };
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct tm when = { 0 };
+		const char *end = strptime(text, forms[i], &when);
+		if (!end || (*end && strcmp(end, "Z") != 0))
+			continue;
+		time_t seconds = timegm(&when);
+		if (seconds < 0)
+			return false;
+		*ns = (uint64_t)seconds * 1000000000u;
+		return true;
+	}
+	uint64_t before;
+	uint64_t now = clock_realtime_ns();
+	if (!number_parse_duration_ns(text, &before) || before > now)
+		return false;
+	*ns = now - before;
+	return true;
+}
+
+static void warn(void *context, const char *sentence)
+{
+	bool *left_out = context;
+	*left_out = true;
+	message_warning("%s; it is left out", sentence);
+}
+
+/* Returns -1, or the exit status after a mistake. */
+static int select_epochs(struct database_selection *selection, bool *left_out)
+{
+	*selection = (struct database_selection){ .hosts = hosts.items,
+						  .host_count = hosts.count,
+						  .epochs = epochs.items,
+						  .epoch_count = epochs.count,
+						  .note = warn,
+						  .note_context = left_out };
+	if (since && !parse_time(since, &selection->since_ns))
+		return options_misuse(&verb_db, "--since needs a time, not '%s'", since);
+	if (until && !parse_time(until, &selection->until_ns))
+		return options_misuse(&verb_db, "--until needs a time, not '%s'", until);
+	return -1;
+}
+
+static void spell_time(uint64_t ns, char out[32])
+{
+	time_t seconds = (time_t)(ns / 1000000000u);
+	struct tm when;
+	if (ns == 0 || !gmtime_r(&seconds, &when))
+		strcpy(out, "-");
+	else
+		strftime(out, 32, "%Y-%m-%d %H:%M:%S", &when);
+}
+
+static void print_list(const struct database_list *list)
+{
+	size_t host = 4, epoch = 5;
+	for (size_t i = 0; i < list->count; i++) {
+		size_t size = strlen(list->entries[i].host);
+		host = size > host ? size : host;
+		size = strlen(list->entries[i].epoch);
+		epoch = size > epoch ? size : epoch;
+	}
+	printf("%-*s  %-*s  %-19s %10s %12s %12s\n", (int)host, "host", (int)epoch, "epoch",
+	       "start (UTC)", "seconds", "samples", "bytes");
+	for (size_t i = 0; i < list->count; i++) {
+		const struct database_entry *entry = &list->entries[i];
+		char start[32];
+		spell_time(entry->start_ns, start);
+		printf("%-*s  %-*s  %-19s", (int)host, entry->host, (int)epoch, entry->epoch,
+		       start);
+		if (entry->readable)
+			printf(" %10.1f %12" PRIu64 " %12" PRIu64 "%s\n",
+			       (double)entry->duration_ns / 1e9, entry->samples, entry->file_bytes,
+			       entry->being_written ? "  being recorded"
+			       : entry->is_open	    ? "  cut off"
+						    : "");
+		else
+			printf(" %10s %12s %12" PRIu64 "  damaged\n", "-", "-", entry->file_bytes);
+	}
+}
+
+static struct json_object *entry_json(const struct database_entry *entry)
+{
+	struct json_object *row = json_object_new_object();
+	json_object_object_add(row, "host", json_object_new_string(entry->host));
+	json_object_object_add(row, "epoch", json_object_new_string(entry->epoch));
+	json_object_object_add(row, "path", json_object_new_string(entry->path));
+	json_object_object_add(row, "file_bytes", json_object_new_uint64(entry->file_bytes));
+	json_object_object_add(row, "readable", json_object_new_boolean(entry->readable));
+	json_object_object_add(row, "open", json_object_new_boolean(entry->is_open));
+	json_object_object_add(row, "being_written", json_object_new_boolean(entry->being_written));
+	bool known = entry->readable;
+	json_object_object_add(row, "start_ns",
+			       known ? json_object_new_uint64(entry->start_ns) : NULL);
+	json_object_object_add(row, "duration_ns",
+			       known ? json_object_new_uint64(entry->duration_ns) : NULL);
+	json_object_object_add(row, "samples",
+			       known ? json_object_new_uint64(entry->samples) : NULL);
+	json_object_object_add(row, "fault", known ? NULL : json_object_new_string(entry->fault));
+	return row;
+}
+
+static int list_database(const char *path, const struct database_selection *selection)
+{
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	struct error err;
+	if (!database_recognise(path)) {
+		message_error("'%s' is no database", path);
+		return 1;
+	}
+	if (database_list(path, selection, &list, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	if (json) {
+		struct json_object *document = json_object_new_object();
+		struct json_object *rows = json_object_new_array();
+		for (size_t i = 0; i < list.count; i++)
+			json_object_array_add(rows, entry_json(&list.entries[i]));
+		json_object_object_add(document, "schema", json_object_new_int(1));
+		json_object_object_add(document, "epochs", rows);
+		puts(json_object_to_json_string_ext(
+			document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(document);
+	} else {
+		print_list(&list);
+	}
+	bool damaged = false;
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.entries[i].readable)
+			continue;
+		message_warning("%s", list.entries[i].fault);
+		damaged = true;
+	}
+	return damaged ? 1 : 0;
+}
+
+static int read_input(const char *path, const struct database_selection *selection,
+		      struct profile **out, struct error *err)
+{
+	struct stat found;
+	struct profile_file_info info;
+	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+		return database_read(path, selection, out, err);
+	int ret = profile_file_read(path, out, &info, err);
+	if (ret == 0 && info.cut_off)
+		message_warning("'%s' is a recording that was cut off: it has what was merged "
+				"before",
+				path);
+	if (ret == 0 && info.unknown_tables)
+		message_note("'%s' has %u tables of a newer culprit, which are merged by their "
+			     "declaration",
+			     path, info.unknown_tables);
+	return ret;
+}
+
+static int merge_inputs(const char *output, char **inputs, int count,
+			const struct database_selection *selection)
+{
+	struct error err;
+	CLEANUP(profile_freep) struct profile *into = profile_new();
+	if (!into) {
+		message_error("out of memory");
+		return 1;
+	}
+	for (int i = 0; i < count; i++) {
+		CLEANUP(profile_freep) struct profile *one = NULL;
+		if (read_input(inputs[i], selection, &one, &err) < 0) {
+			message_error("%s", err.text);
+			return 1;
+		}
+		if (profile_merge(into, one, &err) < 0) {
+			message_error("cannot merge '%s': %s", inputs[i], err.text);
+			return 1;
+		}
+	}
+	if (profile_file_write(output, into, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	return 0;
+}
+
+static int run_db(int argc, char **argv)
+{
+	int arguments;
+	int status = options_parse(&verb_db, argc, argv, OPTIONS_ANYWHERE, &arguments);
+	if (status >= 0)
+		return status;
+	struct database_selection selection;
+	bool left_out = false;
+	status = select_epochs(&selection, &left_out);
+	if (status >= 0)
+		return status;
+	const char *what = arguments ? argv[1] : "";
+	if (strcmp(what, "list") == 0) {
+		if (arguments != 2)
+			return options_misuse(&verb_db, "list needs one database");
+		return list_database(argv[2], &selection);
+	}
+	if (strcmp(what, "merge") != 0)
+		return options_misuse(&verb_db, "db needs 'list' or 'merge', not '%s'", what);
+	if (arguments < 3)
+		return options_misuse(&verb_db, "merge needs an output and at least one input");
+	if (json)
+		return options_misuse(&verb_db, "--json is for list");
+	status = merge_inputs(argv[2], argv + 3, arguments - 2, &selection);
+	return status ? status : left_out;
+}
+
+const struct verb verb_db = {
+	.name = "db",
+	.run = run_db,
+	.summary = "list the epochs of a database, merge epochs and profiles into one",
+	.usage = "[OPTIONS] list DB | merge OUT INPUT...",
+	.options = db_options,
+};

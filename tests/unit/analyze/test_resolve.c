@@ -1,0 +1,298 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/resolve.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "symbol/reader.h"
+#include "support/temporary_folder.h"
+#include "support/test_profile.h"
+#include "support/toolchain.h"
+
+static const struct resolver_options stash_only = { .stash_only = true };
+
+static void add_function(struct profile *profile, uint32_t image, uint64_t first, uint64_t last,
+			 const char *name, uint64_t flags, uint64_t parent)
+{
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	struct function_record function = { flags, parent, span_of_text(name) };
+	record_put_function(&content, first, &function);
+	struct record record = { RECORD_FUNCTION, first, last, { content.data, content.size } };
+	assert_int_equal(stash_add(profile, image, &record, NULL), 0);
+}
+
+static uint32_t add_image(struct profile *profile, enum image_kind kind, const char *name,
+			  const char *build_id)
+{
+	struct profile_image image = { .kind = kind,
+				       .build_id = span_of_text(build_id),
+				       .name = span_of_text(name) };
+	uint32_t id;
+	assert_int_equal(profile_add_image(profile, &image, &id), 0);
+	return id;
+}
+
+static struct resolver *resolver_of(const struct profile *profile,
+				    const struct resolver_options *options)
+{
+	struct resolver *resolver = NULL;
+	struct error err = { 0 };
+	if (resolver_new(profile, options, &resolver, &err) < 0)
+		fail_msg("%s", err.text);
+	return resolver;
+}
+
+static const struct procedure *procedure_at(struct resolver *resolver, enum frame_kind kind,
+					    uint32_t image, uint64_t vaddr)
+{
+	struct profile_frame frame = { .kind = kind, .image = image, .vaddr = vaddr };
+	const struct place *place = resolver_place(resolver, &frame);
+	assert_non_null(place);
+	assert_ptr_equal(place, resolver_place(resolver, &frame));
+	return place->procedure;
+}
+
+static void images_have_short_names(void **state)
+{
+	(void)state;
+	static const struct {
+		enum image_kind kind;
+		const char *name, *build_id, *path, *shown;
+	} cases[] = {
+		{ IMAGE_FILE, NULL, "\xab\1", "/usr/bin/gcc", "gcc" },
+		{ IMAGE_FILE, NULL, "\xab\2", "/usr/bin/gone (deleted)", "gone" },
+		{ IMAGE_FILE, NULL, "\xab\3", NULL, "[build-id ab03]" },
+		{ IMAGE_FILE, "/opt/x/tool", NULL, NULL, "tool" },
+		{ IMAGE_KERNEL, NULL, "\xab\4", NULL, "[kernel]" },
+		{ IMAGE_KERNEL, "kernel, base unknown", NULL, NULL, "[kernel, base unknown]" },
+		{ IMAGE_MODULE, "nf_tables", "\xab\5", NULL, "[nf_tables]" },
+		{ IMAGE_VDSO, NULL, "\xab\6", NULL, "[vdso]" },
+		{ IMAGE_BPF, "6deef7357e7b4530 count", NULL, NULL, "[bpf 6deef7357e7b4530 count]" },
+		{ IMAGE_UNKNOWN, "no mapping", NULL, NULL, "[unknown: no mapping]" },
+		{ IMAGE_NAME, "java", NULL, NULL, "java" },
+	};
+	enum { COUNT = sizeof(cases) / sizeof(cases[0]) };
+	struct test_profile test = test_profile_new();
+	uint32_t ids[COUNT];
+	for (size_t i = 0; i < COUNT; i++) {
+		ids[i] = add_image(test.profile, cases[i].kind, cases[i].name, cases[i].build_id);
+		if (cases[i].path)
+			assert_int_equal(profile_add_path(test.profile, ids[i],
+							  span_of_text(cases[i].path)),
+					 0);
+	}
+	/* The first path in their order, not the first that was seen. */
+	assert_int_equal(profile_add_path(test.profile, ids[0], span_of_text("/usr/a/cc")), 0);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, &stash_only);
+	assert_string_equal(resolver_image(resolver, ids[0]), "cc");
+	for (size_t i = 1; i < COUNT; i++)
+		assert_string_equal(resolver_image(resolver, ids[i]), cases[i].shown);
+	assert_string_equal(resolver_image(resolver, 0), "");
+	profile_free(test.profile);
+}
+
+static void procedures_come_from_the_stash(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	uint32_t image = add_image(test.profile, IMAGE_FILE, NULL, "\xab\1");
+	assert_int_equal(profile_add_path(test.profile, image, span_of_text("/bin/x")), 0);
+	add_function(test.profile, image, 0x100, 0x1ff, "_ZN2ns1hEd", 0, 0);
+	add_function(test.profile, image, 0x200, 0x2ff, "", FUNCTION_UNNAMED, 0);
+	add_function(test.profile, image, 0x300, 0x30f, "_ZN2ns1hEd@plt", FUNCTION_PLT, 0);
+	add_function(test.profile, image, 0x400, 0x40f, "_ZN2ns1hEd.cold", FUNCTION_COLD, 0x100);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, &stash_only);
+
+	const struct procedure *h = procedure_at(resolver, FRAME_IP, image, 0x1ff);
+	assert_string_equal(h->name, "ns::h(double)");
+	assert_string_equal(h->linkage, "_ZN2ns1hEd");
+	assert_true(h->extent_known);
+	assert_int_equal(h->first, 0x100);
+	assert_int_equal(h->last, 0x1ff);
+	/* A call may be the last instruction: its return address is the next function's. */
+	assert_ptr_equal(procedure_at(resolver, FRAME_RETURN, image, 0x200), h);
+	const struct procedure *unnamed = procedure_at(resolver, FRAME_IP, image, 0x200);
+	assert_string_equal(unnamed->name, "x+0x200");
+	assert_false(unnamed->named);
+	assert_string_equal(procedure_at(resolver, FRAME_IP, image, 0x300)->name,
+			    "ns::h(double)@plt");
+	const struct procedure *cold = resolver_cold(resolver, h);
+	assert_non_null(cold);
+	assert_string_equal(cold->name, "ns::h(double) [clone .cold]");
+	assert_null(resolver_cold(resolver, unnamed));
+	const struct procedure *outside = procedure_at(resolver, FRAME_IP, image, 0x1000);
+	assert_string_equal(outside->name, "[x]");
+	assert_false(outside->extent_known);
+	assert_ptr_equal(procedure_at(resolver, FRAME_IP, image, 0x2000), outside);
+
+	size_t count = 0;
+	const struct procedure *const *found = resolver_search(resolver, "ns::h(double)", &count);
+	assert_int_equal(count, 1);
+	assert_ptr_equal(found[0], h);
+	resolver_search(resolver, "ns::", &count);
+	assert_int_equal(count, 3);
+	assert_null(resolver_search(resolver, "nothing like it", &count));
+	assert_int_equal(count, 0);
+	profile_free(test.profile);
+}
+
+static void bare_names_are_procedures_of_that_name(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	struct profile_frame frame = { .kind = FRAME_RETURN };
+	assert_int_equal(profile_add_text(test.profile, "some function", &frame.name), 0);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, &stash_only);
+	const struct place *place = resolver_place(resolver, &frame);
+	assert_string_equal(place->procedure->name, "some function");
+	assert_true(place->procedure->named);
+	const struct source_frame *frames;
+	assert_int_equal(resolver_source(resolver, place, &frames), 0);
+	profile_free(test.profile);
+}
+
+static const char program[] = "static inline __attribute__((always_inline)) int twice(int x)\n"
+			      "{\n"
+			      "	return x / 7 * x;\n"
+			      "}\n"
+			      "int work(int x)\n"
+			      "{\n"
+			      "	return twice(x) + 3;\n"
+			      "}\n"
+			      "int main(int c, char **v) { (void)v; return work(c); }\n";
+
+/* A profile of `path` with a sample at every byte of work(), and no stash. */
+static struct test_profile profile_of(const char *path, uint64_t work, uint64_t size,
+				      uint32_t *image)
+{
+	struct test_profile test = test_profile_new();
+	struct reader *reader = NULL;
+	struct identity identity;
+	assert_int_equal(reader_new(NULL, &reader, NULL), 0);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(reader_identify(reader, fd, &identity, NULL), 0);
+	close(fd);
+	reader_free(reader);
+	struct profile_image file = { .kind = IMAGE_FILE,
+				      .space = SPACE_ELF,
+				      .build_id = { identity.build_id, identity.build_id_bytes } };
+	assert_int_equal(profile_add_image(test.profile, &file, image), 0);
+	assert_int_equal(profile_add_path(test.profile, *image, span_of_text(path)), 0);
+	test_event(&test, "cycles", 1);
+	test_context(&test, &(struct profile_context){ .comm = span_of_text("p") });
+	test.image = *image;
+	for (uint64_t at = 0; at < size; at++)
+		test_address(&test, work + at, 1, 1);
+	return test;
+}
+
+static void files_of_the_same_build_stand_in_for_a_stash(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 -Wl,--build-id p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	uint64_t size = toolchain_address(folder.path, "nm -S p | grep ' work' | cut -d' ' -f2");
+	const char *path = temporary_folder_path(&folder, "p");
+	uint32_t image;
+	struct test_profile test = profile_of(path, work, size, &image);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, NULL);
+	size_t inlined = 0;
+	const struct procedure *procedure = NULL;
+	for (uint64_t at = 0; at < size; at++) {
+		struct profile_frame frame = { .image = image, .vaddr = work + at };
+		const struct place *place = resolver_place(resolver, &frame);
+		const struct source_frame *frames;
+		procedure = place->procedure;
+		assert_string_equal(procedure->name, "work");
+		size_t depth = resolver_source(resolver, place, &frames);
+		assert_in_range(depth, 1, 2);
+		assert_null(frames[depth - 1].function);
+		assert_non_null(frames[0].file);
+		assert_non_null(strstr(frames[0].file, "p.c"));
+		if (depth == 2) {
+			inlined++;
+			assert_string_equal(frames[0].function, "twice");
+			assert_int_equal(frames[0].line, 3);
+			assert_int_equal(frames[1].line, 7);
+		}
+	}
+	assert_true(inlined > 0);
+	uint64_t first = 0;
+	assert_int_equal(resolver_code(resolver, procedure, &first).size, size);
+	assert_int_equal(first, work);
+	assert_non_null(resolver_lines(resolver, procedure));
+	const char *const *notes;
+	assert_int_equal(resolver_notes(resolver, &notes), 0);
+	profile_free(test.profile);
+}
+
+static void a_file_of_another_build_is_not_believed(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -O2 -Wl,--build-id p.c -o p; mkdir -p old%s; cp p old%s/p",
+		      folder.path, folder.path);
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	const char *path = temporary_folder_path(&folder, "p");
+	uint32_t image;
+	struct test_profile test = profile_of(path, work, 1, &image);
+	toolchain_run(folder.path, "cc -O1 -DOTHER -g -Wl,--build-id p.c -o p");
+
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, NULL);
+	assert_string_equal(procedure_at(resolver, FRAME_IP, image, work)->name, "[p]");
+	const char *const *notes;
+	assert_int_equal(resolver_notes(resolver, &notes), 1);
+	assert_non_null(strstr(notes[0], "no file of the same build as"));
+
+	/* The old one still lies below another root. */
+	struct resolver_options options = { .symfs = temporary_folder_path(&folder, "old") };
+	CLEANUP(resolver_freep) struct resolver *with_root = resolver_of(test.profile, &options);
+	assert_string_equal(procedure_at(with_root, FRAME_IP, image, work)->name, "work");
+	profile_free(test.profile);
+}
+
+static void another_kernel_is_never_named_from_this_one(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	struct profile_image kernel = { .kind = IMAGE_KERNEL,
+					.space = SPACE_TEXT,
+					.build_id = { "somebody else's", 15 } };
+	uint32_t image;
+	assert_int_equal(profile_add_image(test.profile, &kernel, &image), 0);
+	test_event(&test, "cycles", 1);
+	test_context(&test, &(struct profile_context){ .comm = span_of_text("p") });
+	test.image = image;
+	test_address(&test, 0x1000, 1, 1);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, NULL);
+	assert_string_equal(procedure_at(resolver, FRAME_IP, image, 0x1000)->name, "[kernel]");
+	const char *const *notes;
+	assert_int_equal(resolver_notes(resolver, &notes), 1);
+	assert_non_null(strstr(notes[0], "another kernel"));
+	profile_free(test.profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(images_have_short_names),
+		cmocka_unit_test(procedures_come_from_the_stash),
+		cmocka_unit_test(bare_names_are_procedures_of_that_name),
+		cmocka_unit_test(files_of_the_same_build_stand_in_for_a_stash),
+		cmocka_unit_test(a_file_of_another_build_is_not_believed),
+		cmocka_unit_test(another_kernel_is_never_named_from_this_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,7 +5,9 @@
 const struct verb *const verbs[] = {
 	&verb_record,
 	&verb_report,
+	&verb_annotate,
 	&verb_import,
+	&verb_export,
 	&verb_doctor,
 	&verb_events,
 	&verb_check,

@@ -1,0 +1,98 @@
+/*
+ * annotate - one procedure instruction by instruction: its code decoded, each
+ * instruction with its samples, its source lines and the functions that were
+ * inlined there. No sample is lost: those at addresses that are no decoded
+ * instruction's start have rows of their own, so the rows' sum is the
+ * procedure's.
+ *
+ * An annotation borrows from the index, the resolver and the profile; texts
+ * live as long as they do, or as the annotation. Nothing changes it once made.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/annotate_index.h"
+#include "base/arena.h"
+#include "isa/decode.h"
+
+struct error;
+
+struct annotate_options {
+	enum isa isa; /* ISA_UNKNOWN: by the machine that the profile comes from */
+	enum isa_syntax syntax;
+};
+
+enum annotated_kind {
+	ANNOTATED_INSTRUCTION,
+	ANNOTATED_INSIDE,  /* an address in the middle of the instruction of the row above */
+	ANNOTATED_ADDRESS, /* an address whose code is not known */
+	ANNOTATED_NAME,	   /* the whole of a procedure that is known by name alone */
+};
+
+#define ANNOTATED_NO_SOURCE UINT32_MAX
+
+struct annotated_row {
+	enum annotated_kind kind;
+	uint64_t vaddr;
+	uint32_t length_bytes; /* 0 when no instruction */
+	enum instruction_kind instruction;
+	const uint8_t *bytes;
+	const char *mnemonic, *operands; /* of an instruction */
+	const char *target_name;	 /* where a branch goes: a procedure; NULL: not known */
+	bool target_here;		 /* into this procedure */
+	bool has_target, has_reference;
+	uint64_t target, target_offset_bytes; /* offset from the start of what target_name names */
+	uint64_t reference;
+	struct cell *cells; /* by column */
+	uint32_t source;    /* position in sources, or ANNOTATED_NO_SOURCE */
+};
+
+/* Where code comes from: innermost first; the last is the procedure itself. */
+struct annotated_source {
+	const struct source_frame *frames;
+	size_t count; /* at least 1 */
+};
+
+/* All code of one source line of one function. */
+struct annotated_line {
+	const char *function; /* of an inlined function; NULL: the procedure itself */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;	      /* 0: unknown */
+	size_t instructions;
+	struct cell *cells; /* by column */
+};
+
+struct annotation {
+	const struct annotate_procedure *procedure;
+	enum isa isa;		    /* of the code; ISA_UNKNOWN without code */
+	struct annotated_row *rows; /* by address */
+	size_t row_count;
+	size_t instructions;
+	struct annotated_source *sources;
+	size_t source_count;
+	struct annotated_line *lines; /* by file, line and function; unknown last */
+	size_t line_count;
+	bool has_source;	      /* some row has */
+	const char *no_code;	      /* why there are no instructions, or NULL */
+	const struct procedure *cold; /* its cold part, annotated by itself; or NULL */
+
+	/* what the above lives in */
+	struct arena arena;
+	struct cell *cells;
+	struct cell *line_cells;
+};
+
+/*
+ * Annotates index->procedures[position]. Code that can't be had is no failure:
+ * rows then are addresses, and no_code says why. Returns 0 or -ENOMEM with *err filled.
+ */
+int annotate(const struct annotate_index *index, size_t position,
+	     const struct annotate_options *options, struct annotation **out, struct error *err);
+void annotation_free(struct annotation *annotation);
+void annotation_freep(struct annotation **annotation); /* for CLEANUP() */
+
+/* The instruction set of all machines that the profile comes from; ISA_UNKNOWN when they differ. */
+enum isa annotate_isa_of_profile(const struct profile *profile);

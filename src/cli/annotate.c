@@ -1,0 +1,339 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/annotate.h"
+#include "analyze/resolve.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/colour.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/source_files.h"
+#include "cli/verbs.h"
+#include "profile/profile.h"
+#include "render/listing.h"
+#include "render/listing_json.h"
+#include "render/quantity.h"
+
+#define DEFAULT_PROCEDURES 3
+#define SHOWN_CANDIDATES   20
+
+static struct {
+	struct input_options input;
+	struct option_list events;
+	const char *image, *isa, *syntax, *color, *source_root;
+	bool source, bytes, no_source, json;
+	double min;
+	uint64_t limit;
+	bool limit_given;
+} given;
+
+static const struct option *annotate_options(void)
+{
+	static const struct option options[] = {
+		INPUT_OPTION_ROWS(given.input),
+		{ "what", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "event", 'e', OPTION_LIST, "EVENT", "this event only", &given.events, NULL },
+		{ "image", 0, OPTION_TEXT, "NAME", "the procedure of this image", &given.image,
+		  NULL },
+		{ "limit", 0, OPTION_U64, "N",
+		  "without a procedure: the N hottest ones (3); 0: all", &given.limit,
+		  &given.limit_given },
+		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "source", 's', OPTION_FLAG, NULL, "by source line instead of by instruction",
+		  &given.source, NULL },
+		{ "min", 0, OPTION_DOUBLE, "PERCENT", "sum up stretches of instructions below that",
+		  &given.min, NULL },
+		{ "bytes", 0, OPTION_FLAG, NULL, "the bytes of each instruction", &given.bytes,
+		  NULL },
+		{ "no-source", 0, OPTION_FLAG, NULL, "do not read source files", &given.no_source,
+		  NULL },
+		{ "source-root", 0, OPTION_TEXT, "DIR", "look for source files below this folder",
+		  &given.source_root, NULL },
+		{ "disassembler-style", 'M', OPTION_TEXT, "att|intel", "how x86 code is written",
+		  &given.syntax, NULL },
+		{ "isa", 0, OPTION_TEXT, "x86-64|i386|aarch64",
+		  "the code's instruction set, when the profile does not tell", &given.isa, NULL },
+		{ "names", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		NAMING_OPTION_ROWS(given.input),
+		{ "output", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "json", 0, OPTION_FLAG, NULL, "one JSON document", &given.json, NULL },
+		COLOUR_OPTION_ROW(given.color),
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+	};
+	return options;
+}
+
+struct work {
+	const struct input *input;
+	struct resolver *resolver;
+	const struct annotate_index *index;
+	struct annotate_options options;
+	struct listing_options listing;
+	struct source_files files;
+	uint32_t *positions; /* of the procedures to annotate */
+	size_t count;
+};
+
+static void work_release(struct work *work)
+{
+	free(work->positions);
+	source_files_release(&work->files);
+}
+
+static int say(const struct error *err)
+{
+	message_error("%s", err->text);
+	return 1;
+}
+
+/* The options' words as numbers. 0 or the exit status. */
+static int read_words(struct work *work)
+{
+	if (given.isa) {
+		work->options.isa = isa_of_name(span_of_text(given.isa));
+		if (work->options.isa == ISA_UNKNOWN)
+			return options_misuse(&verb_annotate,
+					      "--isa is x86-64, i386 or aarch64, not '%s'",
+					      given.isa);
+	}
+	if (given.syntax && strcmp(given.syntax, "intel") == 0)
+		work->options.syntax = ISA_SYNTAX_INTEL;
+	else if (given.syntax && strcmp(given.syntax, "att") != 0)
+		return options_misuse(&verb_annotate,
+				      "--disassembler-style is att or intel, not '%s'",
+				      given.syntax);
+	work->listing.bytes = given.bytes;
+	work->listing.min_percent = given.min;
+	return colour_choose(&verb_annotate, given.color, &work->listing.colour);
+}
+
+static void list_candidates(const struct work *work, const char *name)
+{
+	const struct annotate_index *index = work->index;
+	message_error("'%s' may be any of %zu procedures; name one of them, or add --image:", name,
+		      work->count);
+	for (size_t i = 0; i < work->count && i < SHOWN_CANDIDATES; i++) {
+		const struct annotate_procedure *candidate = &index->procedures[work->positions[i]];
+		const struct procedure *procedure = candidate->procedure;
+		CLEANUP(buffer_release) struct buffer line = { 0 };
+		char amount[QUANTITY_SIZE] = "-";
+		uint64_t samples = 0; /* of all events */
+		bool sampled = false;
+		for (size_t c = 0; c < index->columns->count; c++) {
+			sampled |= index->columns->list[c].sampled;
+			samples += candidate->cells[c].samples;
+		}
+		if (sampled)
+			quantity_count(samples, amount);
+		text_append_safe(&line, procedure->name, strlen(procedure->name));
+		if (candidate->image_name[0]) {
+			buffer_append_text(&line, " in ");
+			text_append_safe(&line, candidate->image_name,
+					 strlen(candidate->image_name));
+		}
+		if (procedure->extent_known && candidate->image_name[0]) {
+			buffer_append_text(&line, ", as ");
+			text_append_safe(&line, candidate->image_name,
+					 strlen(candidate->image_name));
+			buffer_printf(&line, "+0x%" PRIx64, procedure->first);
+		}
+		fprintf(stderr, "  %10s samples  %s\n", amount, buffer_text(&line));
+	}
+	if (work->count > SHOWN_CANDIDATES)
+		fprintf(stderr, "  and %zu more\n", work->count - SHOWN_CANDIDATES);
+}
+
+static int choose(struct work *work, const char *name)
+{
+	const struct annotate_index *index = work->index;
+	if (!name) {
+		work->count = given.limit_given && given.limit == 0 ? index->count
+			      : given.limit_given		    ? (size_t)given.limit
+								    : DEFAULT_PROCEDURES;
+		if (work->count > index->count)
+			work->count = index->count;
+		work->positions = calloc(index->count + 1, sizeof(*work->positions));
+		if (!work->positions)
+			return say(&(struct error){ -ENOMEM, "out of memory" });
+		size_t taken = 0;
+		for (size_t i = 0; i < index->count && taken < work->count; i++)
+			if (!given.image ||
+			    strcmp(index->procedures[i].image_name, given.image) == 0)
+				work->positions[taken++] = (uint32_t)i;
+		work->count = taken;
+		if (taken == 0) {
+			message_error("no samples%s%s%s in %s", given.image ? " of image '" : "",
+				      given.image ? given.image : "", given.image ? "'" : "",
+				      work->input->title);
+			return 1;
+		}
+		return 0;
+	}
+	if (annotate_index_search(index, name, given.image, &work->positions, &work->count) < 0)
+		return say(&(struct error){ -ENOMEM, "out of memory" });
+	if (work->count == 1)
+		return 0;
+	if (work->count > 1) {
+		list_candidates(work, name);
+		return 2;
+	}
+	message_error("no procedure '%s' has samples in %s; %s", name, work->input->title,
+		      access(name, R_OK) == 0 ? "a profile is given with -i"
+					      : "'culprit report' lists those that have");
+	return 1;
+}
+
+static void say_notes(const struct work *work)
+{
+	const char *const *notes;
+	const char *newer = NULL;
+	size_t count = resolver_notes(work->resolver, &notes);
+	for (size_t i = 0; i < count; i++)
+		message_note("%s", notes[i]);
+	count = source_files_newer(&work->files, &newer);
+	if (count)
+		message_note("source file '%s'%s changed after the recording began: its lines may "
+			     "have moved",
+			     newer, count > 1 ? " and others" : "");
+}
+
+static void print_cold(const struct work *work, const struct annotation *annotation,
+		       struct buffer *out)
+{
+	const struct annotate_index *index = work->index;
+	for (size_t i = 0; annotation->cold && i < index->count; i++) {
+		if (index->procedures[i].procedure != annotation->cold)
+			continue;
+		buffer_append_text(out, "\nits cold part has samples too: culprit annotate '");
+		text_append_safe(out, index->procedures[i].image_name,
+				 strlen(index->procedures[i].image_name));
+		buffer_printf(out, "+0x%" PRIx64 "'\n", annotation->cold->first);
+	}
+}
+
+static int print_text(const struct work *work)
+{
+	for (size_t i = 0; i < work->count; i++) {
+		CLEANUP(annotation_freep) struct annotation *annotation = NULL;
+		CLEANUP(buffer_release) struct buffer out = { 0 };
+		struct error err;
+		if (annotate(work->index, work->positions[i], &work->options, &annotation, &err) <
+		    0)
+			return say(&err);
+		if (i)
+			buffer_append_text(&out, "\n\n");
+		if (given.source)
+			listing_print_lines(annotation, work->index, &work->listing, &out);
+		else
+			listing_print(annotation, work->index, &work->listing, &out);
+		print_cold(work, annotation, &out);
+		if (buffer_failed(&out))
+			return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+		fwrite(out.data, 1, out.size, stdout);
+	}
+	return 0;
+}
+
+struct annotations {
+	struct annotation **list;
+	size_t count;
+};
+
+static void annotations_release(struct annotations *annotations)
+{
+	for (size_t i = 0; i < annotations->count; i++)
+		annotation_free(annotations->list[i]);
+	free(annotations->list);
+}
+
+static int print_json(const struct work *work)
+{
+	CLEANUP(annotations_release) struct annotations annotations = { 0 };
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct error err;
+	annotations.list = calloc(work->count + 1, sizeof(struct annotation *));
+	if (!annotations.list)
+		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	for (; annotations.count < work->count; annotations.count++)
+		if (annotate(work->index, work->positions[annotations.count], &work->options,
+			     &annotations.list[annotations.count], &err) < 0)
+			return say(&err);
+	const char *const *notes;
+	size_t note_count = resolver_notes(work->resolver, &notes);
+	listing_json_print(annotations.list, annotations.count, work->index, notes, note_count,
+			   &out);
+	if (buffer_failed(&out))
+		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	fwrite(out.data, 1, out.size, stdout);
+	return 0;
+}
+
+static int annotate_with(struct work *work, const char *name)
+{
+	CLEANUP(event_columns_release) struct event_columns columns = { 0 };
+	CLEANUP(annotate_index_freep) struct annotate_index *index = NULL;
+	const struct profile *profile = work->input->profile;
+	struct error err;
+	int ret =
+		event_columns_init(&columns, profile, given.events.items, given.events.count, &err);
+	if (ret < 0) {
+		message_error("%s", err.text);
+		return ret == -ENOENT ? 2 : 1;
+	}
+	if (annotate_index_new(profile, work->resolver, &columns, &index, &err) < 0)
+		return say(&err);
+	work->index = index;
+	int status = choose(work, name);
+	if (status)
+		return status;
+	for (size_t row = 0; row < profile_table(profile, PROFILE_SOURCE)->count; row++) {
+		uint64_t start_ns = profile_source(profile, row).start_ns;
+		if (start_ns > work->files.start_ns)
+			work->files.start_ns = start_ns;
+	}
+	work->files.root = given.source_root;
+	if (!given.no_source) {
+		work->listing.source = source_files_line;
+		work->listing.source_context = &work->files;
+	}
+	status = given.json ? print_json(work) : print_text(work);
+	if (status == 0 && !given.json)
+		say_notes(work);
+	return status;
+}
+
+static int annotate_run(int argc, char **argv)
+{
+	int count;
+	int status = options_parse(&verb_annotate, argc, argv, OPTIONS_ANYWHERE, &count);
+	if (status >= 0)
+		return status;
+	CLEANUP(work_release) struct work work = { 0 };
+	CLEANUP(input_release) struct input input = { 0 };
+	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
+	status = read_words(&work);
+	if (status == 0)
+		status = input_read(&given.input, argv + 2, count > 1 ? (size_t)count - 1 : 0,
+				    &input);
+	if (status == 0)
+		status = input_resolver(&given.input, &input, &resolver);
+	if (status)
+		return status;
+	work.input = &input;
+	work.resolver = resolver;
+	return annotate_with(&work, count ? argv[1] : NULL);
+}
+
+const struct verb verb_annotate = {
+	.name = "annotate",
+	.run = annotate_run,
+	.summary = "where a procedure's samples are, instruction by instruction",
+	.usage = "[OPTIONS] [PROCEDURE [PROFILE...]]",
+	.options = annotate_options,
+};

@@ -1,0 +1,440 @@
+#include "render/listing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "render/listing_figures.h"
+
+#define MAX_CODE_CHARACTERS 100 /* of an instruction in a listing; --json has all */
+#define MIN_STRETCH	    4	/* rows; fewer below min_percent are shown as they are */
+
+struct listing {
+	const struct annotation *annotation;
+	const struct annotate_index *index;
+	const struct listing_options *options;
+	struct figures figures;
+	int address_width, bytes_width;
+	uint32_t source;  /* of the row before */
+	const char *file; /* that was named last, in full */
+	struct buffer *out;
+};
+
+static void append_name(struct buffer *out, const char *name)
+{
+	text_append_safe(out, name, strlen(name));
+}
+
+static void print_build_id(const struct profile_image *image, struct buffer *out)
+{
+	const uint8_t *bytes = image->build_id.data;
+	if (!image->build_id.size)
+		return;
+	buffer_append_text(out, ", build-id ");
+	for (size_t i = 0; i < image->build_id.size; i++)
+		buffer_printf(out, "%02x", bytes[i]);
+}
+
+static void print_event(const struct listing *listing, const struct figure_column *column)
+{
+	struct buffer *out = listing->out;
+	const struct event_column *event = column->event;
+	char text[QUANTITY_SIZE];
+	text_append_safe(out, event->name.data, event->name.size);
+	buffer_append_text(out, ": ");
+	if (event->sampled) {
+		quantity_count(column->total.samples, text);
+		buffer_printf(out, "%s sample%s, ", text, column->total.samples == 1 ? "" : "s");
+	}
+	double total = (double)column->total.estimate / column->divisor;
+	if (column->scale.divisor == 1)
+		quantity_format(&column->scale, total, text);
+	else
+		quantity_describe(total, event->unit, text);
+	buffer_append_text(out, text);
+	if (!span_equal(event->unit, span_of_text("ns"))) {
+		buffer_append_u8(out, ' ');
+		text_append_safe(out, event->unit.data, event->unit.size);
+	}
+	quantity_percent((double)column->total.estimate,
+			 (double)listing->index->whole[column->index].estimate, text);
+	buffer_printf(out, ", %s of all\n", text);
+}
+
+/* Where samples stand relative to what they waited for. */
+static void print_skid(const struct event_column *event, struct buffer *out)
+{
+	if (!event->sampled)
+		return;
+	text_append_safe(out, event->name.data, event->name.size);
+	if (event->skid == 0)
+		buffer_append_text(out, ": how late its addresses are is not known; look at an "
+					"instruction's neighbours too\n");
+	else if (event->skid == 1)
+		buffer_append_text(out, ": samples are at the very instruction\n");
+	else if (event->skid == 2)
+		buffer_append_text(out, ": samples are charged to the instruction after the one "
+					"that waited\n");
+	else
+		buffer_printf(out,
+			      ": samples are charged to an instruction up to %" PRIu64
+			      " after the one that waited\n",
+			      event->skid - 1);
+}
+
+static const char *space_note(uint64_t space)
+{
+	switch (space) {
+	case SPACE_TEXT:
+		return "addresses count from the start of its text";
+	case SPACE_OFFSET:
+		return "addresses are offsets in the file";
+	case SPACE_PROCESS:
+		return "addresses are those of the process";
+	}
+	return NULL;
+}
+
+static void print_head(const struct listing *listing)
+{
+	const struct annotation *annotation = listing->annotation;
+	const struct procedure *procedure = annotation->procedure->procedure;
+	struct buffer *out = listing->out;
+	text_append_style(out, listing->options->colour, TEXT_BOLD);
+	append_name(out, procedure->name);
+	if (annotation->procedure->image_name[0]) {
+		buffer_append_text(out, " in ");
+		append_name(out, annotation->procedure->image_name);
+	}
+	text_append_style(out, listing->options->colour, TEXT_PLAIN);
+	buffer_append_u8(out, '\n');
+	if (procedure->image) {
+		struct profile_image image =
+			profile_image(listing->index->profile, procedure->image);
+		if (procedure->extent_known)
+			buffer_printf(out, "0x%" PRIx64 "-0x%" PRIx64, procedure->first,
+				      procedure->last);
+		else
+			buffer_append_text(out, "extent unknown");
+		if (annotation->instructions)
+			buffer_printf(out, ", %zu instructions", annotation->instructions);
+		print_build_id(&image, out);
+		if (space_note(image.space))
+			buffer_printf(out, "; %s", space_note(image.space));
+		buffer_append_u8(out, '\n');
+	}
+	for (size_t c = 0; c < listing->figures.count; c++)
+		print_event(listing, &listing->figures.columns[c]);
+	for (size_t c = 0; c < listing->figures.count; c++)
+		print_skid(listing->figures.columns[c].event, out);
+	if (annotation->no_code)
+		buffer_printf(out, "no instructions: %s\n", annotation->no_code);
+	else if (!annotation->has_source)
+		buffer_append_text(out, "no source lines: neither the profile nor a file here has "
+					"them\n");
+	buffer_append_u8(out, '\n');
+}
+
+/* A file in full when it is another one than before, else its last part. */
+static void print_file(struct listing *listing, const char *file)
+{
+	const char *last = file ? strrchr(file, '/') : NULL;
+	if (!file)
+		buffer_append_text(listing->out, "?");
+	else if (listing->file && strcmp(listing->file, file) == 0 && last)
+		append_name(listing->out, last + 1);
+	else
+		append_name(listing->out, file);
+	if (file)
+		listing->file = file;
+}
+
+/* Text of a source line, tabs as far as they mean to go. */
+static void print_source_text(const struct listing *listing, const char *file, uint32_t line)
+{
+	if (!listing->options->source || !file || !line)
+		return;
+	struct span text = listing->options->source(listing->options->source_context, file, line);
+	const char *bytes = text.data;
+	size_t column = 0;
+	if (!bytes)
+		return;
+	buffer_append_text(listing->out, "  ");
+	for (size_t i = 0, start = 0; i <= text.size; i++) {
+		if (i < text.size && bytes[i] != '\t')
+			continue;
+		text_append_safe(listing->out, bytes + start, i - start);
+		column += i - start;
+		start = i + 1;
+		if (i < text.size) {
+			size_t blanks = 4 - column % 4;
+			buffer_printf(listing->out, "%*s", (int)blanks, "");
+			column += blanks;
+		}
+	}
+}
+
+/* Before the first instruction of a source line: file, line, what was inlined where, its text. */
+static void print_source(struct listing *listing, uint32_t position)
+{
+	const struct annotated_source *source = &listing->annotation->sources[position];
+	struct buffer *out = listing->out;
+	text_append_style(out, listing->options->colour, TEXT_DIM);
+	figures_print_blank(&listing->figures, out);
+	buffer_printf(out, "%*s  ", listing->address_width, "");
+	print_file(listing, source->frames[0].file);
+	buffer_printf(out, ":%" PRIu32, source->frames[0].line);
+	for (size_t i = 0; i + 1 < source->count; i++) {
+		const struct source_frame *caller = &source->frames[i + 1];
+		const char *last = caller->file ? strrchr(caller->file, '/') : NULL;
+		buffer_append_text(out, i ? ", in " : " (");
+		if (source->frames[i].function)
+			append_name(out, source->frames[i].function);
+		buffer_append_text(out, " inlined at ");
+		append_name(out, last ? last + 1 : caller->file ? caller->file : "?");
+		buffer_printf(out, ":%" PRIu32, caller->line);
+	}
+	if (source->count > 1)
+		buffer_append_u8(out, ')');
+	print_source_text(listing, source->frames[0].file, source->frames[0].line);
+	text_append_style(out, listing->options->colour, TEXT_PLAIN);
+	buffer_append_u8(out, '\n');
+}
+
+static void print_target(const struct annotated_row *row, struct buffer *out)
+{
+	if (row->has_target && row->target_here) {
+		buffer_printf(out, " <+0x%" PRIx64 ">", row->target_offset_bytes);
+	} else if (row->has_target && row->target_name) {
+		buffer_append_text(out, " <");
+		append_name(out, row->target_name);
+		if (row->target_offset_bytes)
+			buffer_printf(out, "+0x%" PRIx64, row->target_offset_bytes);
+		buffer_append_u8(out, '>');
+	} else if (row->has_reference) {
+		buffer_printf(out, " # 0x%" PRIx64, row->reference);
+	}
+}
+
+static void print_code(const struct listing *listing, const struct annotated_row *row)
+{
+	struct buffer *out = listing->out;
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	switch (row->kind) {
+	case ANNOTATED_INSIDE:
+		buffer_append_text(&text, "(inside the instruction above)");
+		break;
+	case ANNOTATED_ADDRESS:
+		buffer_append_text(&text, "(no code)");
+		break;
+	case ANNOTATED_NAME:
+		buffer_append_text(&text, "(no address)");
+		break;
+	case ANNOTATED_INSTRUCTION:
+		if (listing->options->bytes) {
+			for (uint32_t i = 0; i < row->length_bytes; i++)
+				buffer_printf(&text, "%02x ", row->bytes[i]);
+			int missing = listing->bytes_width - (int)text.size;
+			buffer_printf(&text, "%*s", missing > 0 ? missing : 0, "");
+		}
+		buffer_printf(&text, row->operands[0] ? "%-7s %s" : "%s%s", row->mnemonic,
+			      row->operands);
+		print_target(row, &text);
+		break;
+	}
+	if (text.size > MAX_CODE_CHARACTERS) {
+		text.size = MAX_CODE_CHARACTERS - 3;
+		while (text.size && (text.data[text.size] & 0xc0) == 0x80)
+			text.size--; /* not inside a character */
+		buffer_append_text(&text, "...");
+	}
+	buffer_append(out, text.data, text.size);
+}
+
+static void end_line(struct buffer *out)
+{
+	while (out->size && out->data[out->size - 1] == ' ')
+		out->size--;
+	buffer_append_u8(out, '\n');
+}
+
+static void print_row(struct listing *listing, const struct annotated_row *row)
+{
+	struct buffer *out = listing->out;
+	enum text_colour colour = listing->options->colour;
+	bool hot = figures_share(&listing->figures, row->cells) >= LISTING_HOT_PERCENT;
+	if (row->source != ANNOTATED_NO_SOURCE && row->source != listing->source)
+		print_source(listing, row->source);
+	listing->source = row->source;
+	text_append_style(out, colour, hot ? TEXT_BOLD : TEXT_PLAIN);
+	figures_print(&listing->figures, row->cells, out);
+	if (row->kind == ANNOTATED_NAME)
+		buffer_printf(out, "%*s  ", listing->address_width, "-");
+	else
+		buffer_printf(out, "%*" PRIx64 "  ", listing->address_width, row->vaddr);
+	print_code(listing, row);
+	end_line(out);
+	text_append_style(out, colour, TEXT_PLAIN);
+}
+
+/* How many rows from `first` on are below the limit. */
+static size_t stretch(const struct listing *listing, size_t first)
+{
+	size_t count = 0;
+	if (listing->options->min_percent <= 0)
+		return 0;
+	while (first + count < listing->annotation->row_count &&
+	       figures_share(&listing->figures, listing->annotation->rows[first + count].cells) <
+		       listing->options->min_percent)
+		count++;
+	return count < MIN_STRETCH ? 0 : count;
+}
+
+/* One line for many rows, with their sum: nothing gets lost. 0 or -ENOMEM shows in the buffer. */
+static void print_stretch(struct listing *listing, size_t first, size_t count)
+{
+	size_t columns = listing->index->columns->count;
+	CLEANUP(free_pointer) struct cell *sum = calloc(columns + 1, sizeof(*sum));
+	if (!sum) {
+		listing->out->failed = true;
+		return;
+	}
+	for (size_t i = first; i < first + count; i++)
+		for (size_t c = 0; c < columns; c++)
+			cell_add(&sum[c], &listing->annotation->rows[i].cells[c]);
+	figures_print(&listing->figures, sum, listing->out);
+	buffer_printf(listing->out, "%*s  %zu rows below %g %%\n", listing->address_width, "...",
+		      count, listing->options->min_percent);
+	listing->source = ANNOTATED_NO_SOURCE;
+}
+
+static int hex_width(uint64_t value)
+{
+	int width = 1;
+	while (value >>= 4)
+		width++;
+	return width;
+}
+
+static bool listing_begin(struct listing *listing)
+{
+	const struct annotation *annotation = listing->annotation;
+	if (figures_init(&listing->figures, annotation->procedure, listing->index->columns) < 0) {
+		listing->out->failed = true;
+		return false;
+	}
+	listing->address_width = 8;
+	for (size_t i = 0; i < annotation->row_count; i++) {
+		int width = hex_width(annotation->rows[i].vaddr);
+		int bytes = (int)annotation->rows[i].length_bytes * 3 + 1;
+		if (width > listing->address_width)
+			listing->address_width = width;
+		if (bytes > listing->bytes_width)
+			listing->bytes_width = bytes < 8 * 3 + 1 ? bytes : 8 * 3 + 1;
+	}
+	print_head(listing);
+	return true;
+}
+
+void listing_print(const struct annotation *annotation, const struct annotate_index *index,
+		   const struct listing_options *options, struct buffer *out)
+{
+	struct listing listing = { .annotation = annotation,
+				   .index = index,
+				   .options = options,
+				   .source = ANNOTATED_NO_SOURCE,
+				   .out = out };
+	if (!listing_begin(&listing))
+		return;
+	char head[64];
+	snprintf(head, sizeof(head), "%*s  instruction", listing.address_width, "address");
+	figures_print_head(&listing.figures, head, out);
+	for (size_t i = 0; i < annotation->row_count;) {
+		size_t skipped = stretch(&listing, i);
+		if (skipped)
+			print_stretch(&listing, i, skipped);
+		else
+			print_row(&listing, &annotation->rows[i]);
+		i += skipped ? skipped : 1;
+	}
+	figures_release(&listing.figures);
+}
+
+#define MAX_GAP_LINES 5 /* source lines without code that are shown between two with code */
+
+static void print_line_row(struct listing *listing, const struct annotated_line *line,
+			   uint32_t number)
+{
+	struct buffer *out = listing->out;
+	enum text_colour colour = listing->options->colour;
+	bool hot = line && figures_share(&listing->figures, line->cells) >= LISTING_HOT_PERCENT;
+	text_append_style(out, colour, hot ? TEXT_BOLD : line ? TEXT_PLAIN : TEXT_DIM);
+	if (line)
+		figures_print(&listing->figures, line->cells, out);
+	else
+		figures_print_blank(&listing->figures, out);
+	if (number)
+		buffer_printf(out, "%7" PRIu32, number);
+	else
+		buffer_printf(out, "%7s", "-");
+	if (line && line->function) {
+		buffer_append_text(out, "  [");
+		append_name(out, line->function);
+		buffer_append_text(out, " inlined]");
+	}
+	if (!number)
+		buffer_append_text(out,
+				   line && line->file ? "  (no line)" : "  (source not known)");
+	print_source_text(listing, line ? line->file : listing->file, number);
+	end_line(out);
+	text_append_style(out, colour, TEXT_PLAIN);
+}
+
+/* Lines between two with code, when they are few and their text can be had. */
+static void print_gap(struct listing *listing, const struct annotated_line *before,
+		      const struct annotated_line *line)
+{
+	const struct listing_options *options = listing->options;
+	if (!before || !before->file || !line->file || strcmp(before->file, line->file) != 0 ||
+	    !before->line || line->line <= before->line + 1)
+		return;
+	if (!options->source ||
+	    !options->source(options->source_context, line->file, before->line + 1).data)
+		return;
+	if (line->line - before->line > MAX_GAP_LINES + 1) {
+		figures_print_blank(&listing->figures, listing->out);
+		buffer_append_text(listing->out, "    ...\n");
+		return;
+	}
+	for (uint32_t number = before->line + 1; number < line->line; number++)
+		print_line_row(listing, NULL, number);
+}
+
+void listing_print_lines(const struct annotation *annotation, const struct annotate_index *index,
+			 const struct listing_options *options, struct buffer *out)
+{
+	struct listing listing = {
+		.annotation = annotation, .index = index, .options = options, .out = out
+	};
+	if (!listing_begin(&listing))
+		return;
+	figures_print_head(&listing.figures, "   line  source", out);
+	const struct annotated_line *before = NULL;
+	for (size_t i = 0; i < annotation->line_count; i++) {
+		const struct annotated_line *line = &annotation->lines[i];
+		if (line->file && (!listing.file || strcmp(listing.file, line->file) != 0)) {
+			figures_print_blank(&listing.figures, out);
+			append_name(out, line->file);
+			buffer_append_u8(out, '\n');
+			listing.file = line->file;
+			before = NULL;
+		}
+		print_gap(&listing, before, line);
+		print_line_row(&listing, line, line->line);
+		before = line;
+	}
+	figures_release(&listing.figures);
+}

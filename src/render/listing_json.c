@@ -1,0 +1,224 @@
+#include "render/listing_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "render/json_value.h"
+
+static void add_hex(struct json_writer *writer, struct json_object *object, const char *key,
+		    uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_add_text(writer, object, key, text);
+}
+
+static void add_bytes(struct json_writer *writer, struct json_object *object, const char *key,
+		      const uint8_t *bytes, size_t size)
+{
+	struct buffer text = { 0 };
+	for (size_t i = 0; i < size; i++)
+		buffer_printf(&text, "%02x", bytes[i]);
+	if (size)
+		json_add_text(writer, object, key, buffer_text(&text));
+	else
+		json_add_null(writer, object, key);
+	buffer_release(&text);
+}
+
+static void add_cell(struct json_writer *writer, struct json_object *array,
+		     const struct event_column *event, const struct cell *cell)
+{
+	struct json_object *object = json_new_object(writer);
+	if (event->sampled)
+		json_add_u64(writer, object, "samples", cell->samples);
+	else
+		json_add_null(writer, object, "samples");
+	if (event->scale)
+		json_add_double(writer, object, "estimate",
+				(double)cell->estimate / event_column_divisor(event));
+	else
+		json_add_u64(writer, object, "estimate", cell->estimate);
+	json_append(writer, array, object);
+}
+
+/* By event, in the order of "events". */
+static void add_cells(struct json_writer *writer, struct json_object *object,
+		      const struct event_columns *columns, const struct cell *cells)
+{
+	struct json_object *array = json_new_array(writer);
+	for (size_t c = 0; c < columns->count; c++)
+		add_cell(writer, array, &columns->list[c], &cells[c]);
+	json_add(writer, object, "counts", array);
+}
+
+static struct json_object *events(struct json_writer *writer, const struct annotate_index *index)
+{
+	struct json_object *array = json_new_array(writer);
+	for (size_t c = 0; c < index->columns->count; c++) {
+		const struct event_column *event = &index->columns->list[c];
+		struct json_object *object = json_new_object(writer);
+		json_add_span(writer, object, "name", event->name);
+		json_add_span(writer, object, "unit", event->unit);
+		json_add_span(writer, object, "core_type", event->core_type);
+		json_add_bool(writer, object, "sampled", event->sampled);
+		if (event->skid)
+			json_add_u64(writer, object, "skid_instructions", event->skid - 1);
+		else
+			json_add_null(writer, object, "skid_instructions");
+		struct json_object *all = json_new_array(writer);
+		add_cell(writer, all, event, &index->whole[c]);
+		json_add(writer, object, "all", all);
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
+static const char *const kinds[] = { [ANNOTATED_INSTRUCTION] = "instruction",
+				     [ANNOTATED_INSIDE] = "inside",
+				     [ANNOTATED_ADDRESS] = "address",
+				     [ANNOTATED_NAME] = "name" };
+static const char *const flows[] = {
+	[INSTRUCTION_OTHER] = "other",	 [INSTRUCTION_CALL] = "call",
+	[INSTRUCTION_JUMP] = "jump",	 [INSTRUCTION_CONDITIONAL] = "conditional",
+	[INSTRUCTION_RETURN] = "return", [INSTRUCTION_DATA] = "data"
+};
+
+static void add_instruction(struct json_writer *writer, struct json_object *object,
+			    const struct annotated_row *row)
+{
+	char text[INSTRUCTION_MNEMONIC_BYTES + INSTRUCTION_OPERANDS_BYTES];
+	snprintf(text, sizeof(text), "%s%s%s", row->mnemonic, row->operands[0] ? " " : "",
+		 row->operands);
+	add_bytes(writer, object, "bytes", row->bytes, row->length_bytes);
+	json_add_text(writer, object, "text", text);
+	json_add_text(writer, object, "flow", flows[row->instruction]);
+	if (row->has_target)
+		add_hex(writer, object, "target_vaddr", row->target);
+	if (row->has_target && !row->target_here)
+		json_add_text(writer, object, "target_procedure", row->target_name);
+	if (row->has_reference)
+		add_hex(writer, object, "reference_vaddr", row->reference);
+}
+
+static void add_source(struct json_writer *writer, struct json_object *object,
+		       const struct annotated_source *source)
+{
+	struct json_object *array = json_new_array(writer);
+	for (size_t i = 0; i < source->count; i++) {
+		struct json_object *frame = json_new_object(writer);
+		json_add_text(writer, frame, "inlined", source->frames[i].function);
+		json_add_text(writer, frame, "file", source->frames[i].file);
+		if (source->frames[i].line)
+			json_add_u64(writer, frame, "line", source->frames[i].line);
+		else
+			json_add_null(writer, frame, "line");
+		json_append(writer, array, frame);
+	}
+	json_add(writer, object, "source", array);
+}
+
+static struct json_object *rows(struct json_writer *writer, const struct annotation *annotation,
+				const struct event_columns *columns)
+{
+	struct json_object *array = json_new_array(writer);
+	for (size_t i = 0; i < annotation->row_count; i++) {
+		const struct annotated_row *row = &annotation->rows[i];
+		struct json_object *object = json_new_object(writer);
+		json_add_text(writer, object, "kind", kinds[row->kind]);
+		if (row->kind == ANNOTATED_NAME)
+			json_add_null(writer, object, "vaddr");
+		else
+			add_hex(writer, object, "vaddr", row->vaddr);
+		if (row->kind == ANNOTATED_INSTRUCTION)
+			add_instruction(writer, object, row);
+		if (row->source != ANNOTATED_NO_SOURCE)
+			add_source(writer, object, &annotation->sources[row->source]);
+		add_cells(writer, object, columns, row->cells);
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
+static struct json_object *lines(struct json_writer *writer, const struct annotation *annotation,
+				 const struct event_columns *columns)
+{
+	struct json_object *array = json_new_array(writer);
+	for (size_t i = 0; i < annotation->line_count; i++) {
+		const struct annotated_line *line = &annotation->lines[i];
+		struct json_object *object = json_new_object(writer);
+		json_add_text(writer, object, "file", line->file);
+		if (line->line)
+			json_add_u64(writer, object, "line", line->line);
+		else
+			json_add_null(writer, object, "line");
+		json_add_text(writer, object, "inlined", line->function);
+		json_add_u64(writer, object, "instructions", line->instructions);
+		add_cells(writer, object, columns, line->cells);
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
+static struct json_object *procedure(struct json_writer *writer,
+				     const struct annotation *annotation,
+				     const struct annotate_index *index)
+{
+	const struct procedure *shown = annotation->procedure->procedure;
+	struct json_object *object = json_new_object(writer);
+	json_add_text(writer, object, "name", shown->name);
+	json_add_text(writer, object, "linkage", shown->linkage[0] ? shown->linkage : NULL);
+	json_add_text(writer, object, "image",
+		      annotation->procedure->image_name[0] ? annotation->procedure->image_name
+							   : NULL);
+	struct profile_image image = { 0 };
+	if (shown->image)
+		image = profile_image(index->profile, shown->image);
+	add_bytes(writer, object, "build_id", image.build_id.data, image.build_id.size);
+	if (shown->extent_known) {
+		add_hex(writer, object, "first_vaddr", shown->first);
+		add_hex(writer, object, "last_vaddr", shown->last);
+	} else {
+		json_add_null(writer, object, "first_vaddr");
+		json_add_null(writer, object, "last_vaddr");
+	}
+	json_add_text(writer, object, "isa",
+		      annotation->isa == ISA_UNKNOWN ? NULL : isa_name(annotation->isa));
+	json_add_text(writer, object, "no_code", annotation->no_code);
+	json_add_u64(writer, object, "instructions", annotation->instructions);
+	add_cells(writer, object, index->columns, annotation->procedure->cells);
+	json_add(writer, object, "rows", rows(writer, annotation, index->columns));
+	json_add(writer, object, "lines", lines(writer, annotation, index->columns));
+	return object;
+}
+
+void listing_json_print(struct annotation *const *annotations, size_t count,
+			const struct annotate_index *index, const char *const *notes,
+			size_t note_count, struct buffer *out)
+{
+	struct json_writer writer = { 0 };
+	struct json_object *document = json_new_object(&writer);
+	json_add_u64(&writer, document, "schema", 1);
+	json_add(&writer, document, "events", events(&writer, index));
+	struct json_object *list = json_new_array(&writer);
+	for (size_t i = 0; i < count; i++)
+		json_append(&writer, list, procedure(&writer, annotations[i], index));
+	json_add(&writer, document, "procedures", list);
+	struct json_object *said = json_new_array(&writer);
+	for (size_t i = 0; i < note_count; i++)
+		json_append_text(&writer, said, notes[i]);
+	json_add(&writer, document, "notes", said);
+	const char *text = writer.failed
+				   ? NULL
+				   : json_object_to_json_string_ext(
+					     document, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text) {
+		buffer_append_text(out, text);
+		buffer_append_u8(out, '\n');
+	} else {
+		out->failed = true;
+	}
+	json_object_put(document);
+}

@@ -1,0 +1,2 @@
+"$TOOLS/make-code-profile" arm64 culprit.prof
+culprit annotate turn

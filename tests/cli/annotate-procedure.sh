@@ -1,0 +1,2 @@
+"$TOOLS/make-code-profile" x86 culprit.prof
+culprit annotate compute

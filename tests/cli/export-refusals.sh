@@ -1,0 +1,13 @@
+"$TOOLS/make-code-profile" x86 culprit.prof
+try() {
+	culprit export "$@" 2>&1 && echo "not refused: $*"
+	echo "status $?"
+}
+try
+try -e nothing
+try --format svg
+try --no-comm --tid
+try -e cycles -o nowhere/file
+printf 'a;b 1\n' >stacks
+try --samples stacks
+try missing.prof

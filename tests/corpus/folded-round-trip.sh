@@ -1,0 +1,45 @@
+. "$SOURCE/tests/lib.sh"
+# Other tools' folded files: imported and exported they are the same lines, merged and sorted;
+# exported, imported and exported again they are the same bytes.
+corpus="$SOURCE/../shared/corpus"
+[ -d "$corpus/folded" ] || skip "no folder with outside recordings"
+
+# frames COUNT with equal stacks added up, decimals without needless zeros
+merged() {
+	tr -d '\r' <"$1" | awk '
+		/^[#]/ && !/ [0-9]+([.][0-9]*)?$/ { next }
+		match($0, /[ \t][0-9]+([.][0-9]*)?$/) {
+			stack = substr($0, 1, RSTART - 1)
+			sum[stack] += substr($0, RSTART + 1)
+		}
+		END { for (stack in sum) printf "%s %.9f\n", stack, sum[stack] }' |
+		sed -E 's/(\.[0-9]*[1-9])0+$/\1/; s/\.0+$//' | LC_ALL=C sort
+}
+
+checked=0
+for file in "$corpus"/folded/*.txt "$corpus"/diff/*.txt "$corpus"/expected/perf/*.folded \
+	"$corpus"/expected/stackcollapse-perf/*; do
+	[ -s "$file" ] || continue
+	case $file in
+	*utf16*)
+		expect_status 1 culprit import -q "$file" -o none.prof 2>message
+		continue
+		;;
+	*.gz) gzip -dc "$file" >plain ;;
+	*) cat "$file" >plain ;;
+	esac
+	if ! culprit import -q --one-count plain -o one.prof 2>message; then
+		grep -q 'no line is folded text' message || fail "$file: $(cat message)"
+		continue
+	fi
+	culprit export -q one.prof >one
+	merged plain >wanted
+	LC_ALL=C sort one >sorted
+	cmp -s sorted wanted || fail "$file: $(diff wanted sorted | head -4)"
+	culprit import -q --one-count one -o two.prof
+	culprit export -q two.prof >two
+	cmp one two || fail "$file: exported, imported and exported it is not the same"
+	checked=$((checked + 1))
+done
+echo "$checked files"
+[ $checked -gt 20 ] || fail "only $checked files were there"

@@ -1,0 +1,266 @@
+/*
+ * make-code-profile - writes the profiles that the tests of annotate and export
+ * read: code in the stash, samples at known addresses.
+ *
+ * usage: make-code-profile x86|arm64|large FILE
+ *
+ * x86: procedures with and without code, names that look alike, a cold part,
+ * inlined code, an address inside an instruction, two events, stacks.
+ * arm64: one function. large: one of 5000 instructions, each with samples.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "profile/stash.h"
+#include "store/profile_file.h"
+
+static void must(int ret)
+{
+	if (ret < 0)
+		abort();
+}
+
+struct maker {
+	struct profile *profile;
+	uint32_t clock, cycles; /* events */
+	uint32_t context;
+};
+
+static void add_events(struct maker *maker, const char *machine)
+{
+	const struct profile_event clock = { .name = span_of_text("cpu-clock"),
+					     .unit = span_of_text("ns"),
+					     .clock = EVENT_CLOCK,
+					     .policy = PERIOD_FIXED,
+					     .period = 1000000,
+					     .skid = 2,
+					     .sampled = 1 };
+	const struct profile_event cycles = { .name = span_of_text("cycles:u"),
+					      .unit = span_of_text("cycles"),
+					      .policy = PERIOD_FIXED,
+					      .period = 100000,
+					      .skid = 0,
+					      .sampled = 1 };
+	const struct profile_context context = { .comm = span_of_text("program"),
+						 .pid = optional_of(12) };
+	const struct profile_source source = { .host = span_of_text("host"),
+					       .machine = span_of_text(machine),
+					       .start_ns = 4102444800000000000u,
+					       .duration_ns = 1000000000 };
+	must(profile_add_event(maker->profile, &clock, &maker->clock));
+	must(profile_add_event(maker->profile, &cycles, &maker->cycles));
+	must(profile_add_context(maker->profile, &context, &maker->context));
+	must(profile_add_source(maker->profile, &source));
+}
+
+static uint32_t image(struct maker *maker, enum image_kind kind, const char *build_id,
+		      const char *path, const char *name)
+{
+	const struct profile_image row = {
+		.kind = kind,
+		.space = kind == IMAGE_KERNEL ? SPACE_TEXT : SPACE_ELF,
+		.build_id = span_of_text(build_id),
+		.name = span_of_text(name),
+	};
+	uint32_t id;
+	must(profile_add_image(maker->profile, &row, &id));
+	if (path)
+		must(profile_add_path(maker->profile, id, span_of_text(path)));
+	return id;
+}
+
+static void put(struct maker *maker, uint32_t to, uint64_t kind, uint64_t first, uint64_t last,
+		struct buffer *content)
+{
+	const struct record record = { kind, first, last, { content->data, content->size } };
+	struct error err;
+	if (stash_add(maker->profile, to, &record, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		abort();
+	}
+	buffer_release(content);
+}
+
+static void function(struct maker *maker, uint32_t to, uint64_t first, uint64_t last,
+		     const char *name, uint64_t flags, uint64_t parent)
+{
+	struct buffer content = { 0 };
+	const struct function_record row = { flags, parent, span_of_text(name) };
+	record_put_function(&content, first, &row);
+	put(maker, to, RECORD_FUNCTION, first, last, &content);
+}
+
+static void code(struct maker *maker, uint32_t to, uint64_t first, const void *bytes, size_t size)
+{
+	struct buffer content = { 0 };
+	record_put_code(&content, (struct span){ bytes, size });
+	put(maker, to, RECORD_CODE, first, first + size - 1, &content);
+}
+
+static void sample(struct maker *maker, uint32_t event, uint32_t in, uint64_t vaddr,
+		   uint64_t samples)
+{
+	uint64_t weight = event == maker->clock ? 1000000 : 100000;
+	const struct cell cell = { samples, samples * weight,
+				   (unsigned __int128)samples * weight * weight };
+	const struct profile_frame leaf = { .image = in, .vaddr = vaddr };
+	must(profile_add_flat(maker->profile, event, maker->context, &leaf, &cell));
+}
+
+/* clang-format off */
+static const uint8_t compute_code[] = {
+	0xf3, 0x0f, 0x1e, 0xfa,			    /* 1000 endbr64 */
+	0x55,					    /* 1004 push %rbp */
+	0x48, 0x89, 0xe5,			    /* 1005 mov %rsp,%rbp */
+	0x31, 0xc0,				    /* 1008 xor %eax,%eax */
+	0x03, 0x07,				    /* 100a add (%rdi),%eax */
+	0x6b, 0xc0, 0x03,			    /* 100c imul $3,%eax,%eax */
+	0x48, 0x8b, 0x0d, 0xea, 0x1f, 0x00, 0x00,   /* 100f mov 0x3000,%rcx */
+	0x48, 0x83, 0xc7, 0x04,			    /* 1016 add $4,%rdi */
+	0xe8, 0xe1, 0x00, 0x00, 0x00,		    /* 101a call 1100 */
+	0x62, 0xf2, 0x7d, 0x48, 0x50, 0xc1,	    /* 101f vpdpbusd %zmm1,%zmm0,%zmm0 */
+	0xff, 0xce,				    /* 1025 dec %esi */
+	0x75, 0xe1,				    /* 1027 jne 100a */
+	0x85, 0xc0,				    /* 1029 test %eax,%eax */
+	0x0f, 0x88, 0xcf, 0x01, 0x00, 0x00,	    /* 102b js 1200 */
+	0x5d,					    /* 1031 pop %rbp */
+	0xc3,					    /* 1032 ret */
+};
+/* clang-format on */
+
+static void compute_lines(struct maker *maker, uint32_t program)
+{
+	struct buffer content = { 0 };
+	struct lines_writer writer;
+	const struct span file = span_of_text("/src/compute.c");
+	const struct span header = span_of_text("/src/scale.h");
+	lines_writer_init(&writer, 0x1000);
+	lines_writer_row(&writer, 0x1000, 0, file, 5);
+	lines_writer_row(&writer, 0x1008, 0, file, 6);
+	lines_writer_row(&writer, 0x100a, 0, file, 8);
+	uint32_t scale = lines_writer_inline(&writer, 0, span_of_text("_Z5scalei"), file, 8);
+	lines_writer_row(&writer, 0x100c, scale, header, 3);
+	lines_writer_row(&writer, 0x100f, 0, file, 9);
+	lines_writer_row(&writer, 0x1025, 0, file, 7);
+	lines_writer_row(&writer, 0x1029, 0, file, 19);
+	must(lines_writer_finish(&writer, &content));
+	lines_writer_release(&writer);
+	put(maker, program, RECORD_LINES, 0x1000, 0x1032, &content);
+}
+
+static void add_stack(struct maker *maker, uint32_t parent, uint32_t in, uint64_t vaddr,
+		      uint64_t samples, uint32_t *node)
+{
+	const struct profile_frame frame = { .image = in, .vaddr = vaddr };
+	const struct cell cell = { samples, samples * 1000000, samples * 1000000000000 };
+	must(profile_add_node(maker->profile, parent, &frame, node));
+	if (samples)
+		must(profile_add_stack(maker->profile, maker->clock, maker->context, *node, &cell));
+}
+
+static void make_x86(struct maker *maker)
+{
+	add_events(maker, "x86_64");
+	uint32_t program = image(maker, IMAGE_FILE, "\x12\x34\x56\x78", "/opt/no/program", NULL);
+	uint32_t gone = image(maker, IMAGE_FILE, "\xaa\xbb", "/opt/no/libgone.so", NULL);
+	uint32_t kernel = image(maker, IMAGE_KERNEL, "\xcc\xdd", NULL, NULL);
+	function(maker, program, 0x1000, 0x1032, "compute", 0, 0);
+	function(maker, program, 0x1100, 0x1100, "helper", 0, 0);
+	function(maker, program, 0x1200, 0x1201, "compute.cold", FUNCTION_COLD, 0x1000);
+	function(maker, program, 0x1300, 0x130f, "_ZN2ns4stepEi", 0, 0);
+	function(maker, program, 0x1310, 0x131f, "_ZN2ns4stepEd", 0, 0);
+	function(maker, kernel, 0x500, 0x5ff, "vfs_read", 0, 0);
+	code(maker, program, 0x1000, compute_code, sizeof(compute_code));
+	code(maker, program, 0x1100, "\xc3", 1);
+	code(maker, program, 0x1200, "\x0f\x0b", 2);
+	compute_lines(maker, program);
+
+	sample(maker, maker->clock, program, 0x100a, 2);
+	sample(maker, maker->clock, program, 0x100c, 40);
+	sample(maker, maker->clock, program, 0x100f, 30);
+	sample(maker, maker->clock, program, 0x1012, 3); /* inside */
+	sample(maker, maker->clock, program, 0x1025, 24);
+	sample(maker, maker->clock, program, 0x1032, 1);
+	sample(maker, maker->cycles, program, 0x100c, 7);
+	sample(maker, maker->cycles, program, 0x1016, 1);
+	sample(maker, maker->clock, program, 0x1100, 5);
+	sample(maker, maker->clock, program, 0x1200, 1);
+	sample(maker, maker->clock, program, 0x1304, 6);
+	sample(maker, maker->clock, program, 0x1314, 4);
+	sample(maker, maker->clock, gone, 0x7000, 8);
+	sample(maker, maker->clock, kernel, 0x510, 9);
+	sample(maker, maker->clock, kernel, 0x520, 2);
+	uint32_t root, middle, leaf;
+	add_stack(maker, 0, program, 0x100c, 45, &root);
+	add_stack(maker, root, program, 0x1304, 10, &middle);
+	add_stack(maker, middle, kernel, 0x510, 11, &leaf);
+}
+
+static void make_arm64(struct maker *maker)
+{
+	static const uint32_t words[] = {
+		0xd503233f, /* paciasp */
+		0xf9400000, /* ldr x0, [x0] */
+		0xb8200020, /* ldadd: newer than the disassembler */
+		0xb4ffffc0, /* cbz x0, 2004 */
+		0x94000002, /* bl 2018 */
+		0xd65f0bff, /* retaa */
+	};
+	add_events(maker, "aarch64");
+	uint32_t program = image(maker, IMAGE_FILE, "\x21\x43", "/opt/no/program", NULL);
+	function(maker, program, 0x2000, 0x2017, "turn", 0, 0);
+	code(maker, program, 0x2000, words, sizeof(words));
+	sample(maker, maker->clock, program, 0x2004, 3);
+	sample(maker, maker->clock, program, 0x2008, 1);
+	sample(maker, maker->clock, program, 0x200e, 1); /* inside */
+}
+
+#define LARGE_INSTRUCTIONS 5000
+
+static void make_large(struct maker *maker)
+{
+	static uint8_t bytes[LARGE_INSTRUCTIONS * 4];
+	struct buffer content = { 0 };
+	struct lines_writer writer;
+	add_events(maker, "x86_64");
+	uint32_t program = image(maker, IMAGE_FILE, "\x31\x32", "/opt/no/program", NULL);
+	lines_writer_init(&writer, 0x1000);
+	for (size_t i = 0; i < LARGE_INSTRUCTIONS; i++) {
+		static const uint8_t add[4] = { 0x48, 0x83, 0xc7, 0x04 };
+		memcpy(bytes + i * 4, add, 4);
+		sample(maker, maker->clock, program, 0x1000 + i * 4, 1 + i % 7);
+		if (i % 3 == 0)
+			lines_writer_row(&writer, 0x1000 + i * 4, 0, span_of_text("/src/large.c"),
+					 (uint32_t)(i % 97 + 1));
+	}
+	must(lines_writer_finish(&writer, &content));
+	lines_writer_release(&writer);
+	function(maker, program, 0x1000, 0x1000 + sizeof(bytes) - 1, "large", 0, 0);
+	code(maker, program, 0x1000, bytes, sizeof(bytes));
+	put(maker, program, RECORD_LINES, 0x1000, 0x1000 + sizeof(bytes) - 1, &content);
+}
+
+int main(int argc, char **argv)
+{
+	struct maker maker = { .profile = profile_new() };
+	struct error err;
+	if (argc != 3 || !maker.profile)
+		return 2;
+	if (strcmp(argv[1], "x86") == 0)
+		make_x86(&maker);
+	else if (strcmp(argv[1], "arm64") == 0)
+		make_arm64(&maker);
+	else if (strcmp(argv[1], "large") == 0)
+		make_large(&maker);
+	else
+		return 2;
+	if (profile_file_write(argv[2], maker.profile, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	profile_free(maker.profile);
+	return 0;
+}

@@ -70,7 +70,10 @@ static void print_skid(const struct event_column *event, struct buffer *out)
 	if (!event->sampled)
 		return;
 	text_append_safe(out, event->name.data, event->name.size);
-	if (event->skid == 0)
+	if (event->skid == 0 && event->clock == EVENT_CLOCK)
+		buffer_append_text(out, ": a clock's samples usually are at the instruction after "
+					"the one that waited\n");
+	else if (event->skid == 0)
 		buffer_append_text(out, ": how late its addresses are is not known; look at an "
 					"instruction's neighbours too\n");
 	else if (event->skid == 1)

@@ -88,8 +88,8 @@ static int collect_addresses(const struct profile *profile, struct addresses *ad
 		for (size_t row = 0; row < table->count; row++) {
 			const uint64_t *keys = table_keys(table, row);
 			uint64_t vaddr = keys[columns[i].vaddr];
-			if (columns[i].table == PROFILE_NODE &&
-			    keys[NODE_KIND] == FRAME_RETURN && vaddr)
+			if (columns[i].table == PROFILE_NODE && keys[NODE_KIND] == FRAME_RETURN &&
+			    vaddr)
 				vaddr--;
 			if (add_address(addresses, keys[columns[i].image], vaddr) < 0)
 				return -ENOMEM;
@@ -232,8 +232,8 @@ static int gather_file(struct search *search, uint32_t id, const struct profile_
 		memcpy(identity.build_id, image->build_id.data, image->build_id.size);
 		identity.build_id_bytes = (uint32_t)image->build_id.size;
 	}
-	CLEANUP(close_fd) int debug_fd =
-		open_debug(search, image, &identity, path.size ? buffer_text(&path) : NULL);
+	CLEANUP(close_fd)
+	int debug_fd = open_debug(search, image, &identity, path.size ? buffer_text(&path) : NULL);
 	if (fd < 0 && debug_fd < 0) {
 		note(search, "no file of the same build as '%s' is on this machine",
 		     name_for_notes(search, id, image, &name));
@@ -260,8 +260,7 @@ static bool notes_match(const char *path, struct span build_id)
 	CLEANUP(buffer_release) struct buffer notes = { 0 };
 	if (build_id.size == 0 || small_file_read(path, NOTES_MAX_BYTES, &notes) < 0)
 		return false;
-	return span_equal(build_id,
-			  notes_find_build_id((struct span){ notes.data, notes.size }));
+	return span_equal(build_id, notes_find_build_id((struct span){ notes.data, notes.size }));
 }
 
 /* This machine's kallsyms, for its own kernel and modules only. */

@@ -130,7 +130,8 @@ size_t resolver_notes(const struct resolver *resolver, const char *const **notes
 	return resolver->note_count;
 }
 
-/* The stash to ask about an image: the profile's own, or else this machine's files. NULL: neither. */
+/* The stash to ask about an image: the profile's own, or else this machine's files. NULL: neither.
+ */
 static struct stash_index *stash_for(struct resolver *resolver, uint32_t image, bool *local)
 {
 	*local = false;
@@ -159,8 +160,7 @@ static struct span without_deleted(struct span path)
 {
 	static const char mark[] = " (deleted)";
 	size_t size = sizeof(mark) - 1;
-	if (path.size > size &&
-	    memcmp((const char *)path.data + path.size - size, mark, size) == 0)
+	if (path.size > size && memcmp((const char *)path.data + path.size - size, mark, size) == 0)
 		path.size -= size;
 	return path;
 }
@@ -220,9 +220,9 @@ static const char *name_image(struct resolver *resolver, uint32_t id)
 	case IMAGE_FILE:
 		return file_name(resolver, id, &image);
 	case IMAGE_KERNEL:
-		return image.name.size && image.build_id.size == 0 ?
-			       bracketed(resolver, "", image.name) :
-			       bracketed(resolver, "kernel", none);
+		return image.name.size && image.build_id.size == 0
+			       ? bracketed(resolver, "", image.name)
+			       : bracketed(resolver, "kernel", none);
 	case IMAGE_MODULE:
 		return bracketed(resolver, image.name.size ? "" : "module", image.name);
 	case IMAGE_VDSO:
@@ -234,8 +234,8 @@ static const char *name_image(struct resolver *resolver, uint32_t id)
 	case IMAGE_NAME:
 		return copy_span(resolver, image.name);
 	default:
-		return image.name.size ? bracketed(resolver, "unknown:", image.name) :
-					 bracketed(resolver, "unknown", none);
+		return image.name.size ? bracketed(resolver, "unknown:", image.name)
+				       : bracketed(resolver, "unknown", none);
 	}
 }
 
@@ -277,8 +277,8 @@ static uint64_t procedure_rehash(const void *rows, uint32_t position)
 static const char *show(struct resolver *resolver, struct span linkage)
 {
 	CLEANUP(free_pointer) char *plain = demangle(linkage);
-	return plain ? arena_copy_text(&resolver->arena, plain, strlen(plain)) :
-		       copy_span(resolver, linkage);
+	return plain ? arena_copy_text(&resolver->arena, plain, strlen(plain))
+		     : copy_span(resolver, linkage);
 }
 
 /* "_ZN3fooEv@plt" is demangled up to its @. */
@@ -317,12 +317,12 @@ static struct procedure_entry *keep_procedure(struct resolver *resolver,
 		procedure->linkage = procedure->name = copy_span(resolver, name);
 		procedure->named = true;
 	} else if (entry->kind == BY_NOTHING) {
-		procedure->name = *image == '[' ? image :
-				  *image	? arena_printf(&resolver->arena, "[%s]", image) :
-						  "[unknown]";
+		procedure->name = *image == '[' ? image
+				  : *image	? arena_printf(&resolver->arena, "[%s]", image)
+						: "[unknown]";
 	} else if (function->flags & FUNCTION_UNNAMED) {
-		procedure->name = arena_printf(&resolver->arena, "%s+0x%" PRIx64, image,
-					       procedure->first);
+		procedure->name =
+			arena_printf(&resolver->arena, "%s+0x%" PRIx64, image, procedure->first);
 	} else {
 		procedure->linkage = copy_span(resolver, function->name);
 		procedure->name = show_function(resolver, function);
@@ -429,8 +429,8 @@ static uint64_t name_rehash(const void *rows, uint32_t position)
 static const char *show_once(struct resolver *resolver, struct span linkage)
 {
 	uint64_t hash = hash_bytes(linkage.data, linkage.size);
-	uint32_t position = hash_index_find(&resolver->name_index, hash, name_equal,
-					    resolver->names, &linkage);
+	uint32_t position =
+		hash_index_find(&resolver->name_index, hash, name_equal, resolver->names, &linkage);
 	if (position != HASH_INDEX_NONE)
 		return resolver->names[position].name;
 	const char *name = show(resolver, linkage);
@@ -464,8 +464,8 @@ size_t resolver_source(struct resolver *resolver, const struct place *place,
 	if (entry->source_read || entry->procedure->kind != BY_FUNCTION)
 		return entry->frame_count;
 	entry->source_read = true;
-	const struct lines_table *lines = stash_find_lines(stash_of(resolver, entry->procedure),
-							   entry->image, place->vaddr);
+	const struct lines_table *lines =
+		stash_find_lines(stash_of(resolver, entry->procedure), entry->image, place->vaddr);
 	const struct lines_row *row = lines ? lines_table_find(lines, place->vaddr) : NULL;
 	struct line_frame found[RECORD_MAX_DEPTH];
 	size_t count = row ? lines_table_frames(lines, row, found, RECORD_MAX_DEPTH) : 0;
@@ -476,8 +476,8 @@ size_t resolver_source(struct resolver *resolver, const struct place *place,
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		entry->frames[i] = (struct source_frame){
-			.function = found[i].function.size ? show_once(resolver, found[i].function) :
-							     NULL,
+			.function = found[i].function.size ? show_once(resolver, found[i].function)
+							   : NULL,
 			.file = found[i].file.size ? show_once(resolver, found[i].file) : NULL,
 			.line = found[i].line,
 		};

@@ -30,12 +30,13 @@ struct resolver_options {
 
 /* A function, or whatever takes its place. */
 struct procedure {
-	const char *name;    /* for people: demangled; "image+0x1234" without a name, the cause for unknown images */
+	const char *name;    /* for people: demangled; "image+0x1234" without a name, the cause for
+				unknown images */
 	const char *linkage; /* as the linker knows it; "" without a name */
 	uint32_t image;	     /* id in the profile */
 	bool extent_known;
 	bool named;
-	uint64_t flags;	     /* enum function_flags */
+	uint64_t flags;	      /* enum function_flags */
 	uint64_t first, last; /* vaddrs, when the extent is known; a cold part has its own */
 };
 
@@ -55,13 +56,16 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 void resolver_free(struct resolver *resolver);
 void resolver_freep(struct resolver **resolver); /* for CLEANUP() */
 
-/* The place of a frame, or NULL when out of memory. Frames with a bare name are procedures of that name. */
+/* The place of a frame, or NULL when out of memory. Frames with a bare name are procedures of that
+ * name. */
 const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame);
 
-/* "gcc", "[kernel]", "[nf_tables]", "[vdso]", "[unknown: cause]": short, and the same for one image everywhere. "" for image 0. */
+/* "gcc", "[kernel]", "[nf_tables]", "[vdso]", "[unknown: cause]": short, and the same for one image
+ * everywhere. "" for image 0. */
 const char *resolver_image(struct resolver *resolver, uint32_t image);
 
-/* Source frames at a place, innermost first, the procedure itself last. Returns how many, 0 when unknown. */
+/* Source frames at a place, innermost first, the procedure itself last. Returns how many, 0 when
+ * unknown. */
 size_t resolver_source(struct resolver *resolver, const struct place *place,
 		       const struct source_frame **frames);
 
@@ -73,9 +77,12 @@ const struct lines_table *resolver_lines(struct resolver *resolver,
 					 const struct procedure *procedure);
 /* Its cold part as a procedure of its own, or NULL. */
 const struct procedure *resolver_cold(struct resolver *resolver, const struct procedure *procedure);
-/* Procedures that somebody may mean by `name`: exact demangled or linkage name, else those that contain it; *count of them. NULL when none or out of memory (*count 0). Only what was placed so far is searched. */
+/* Procedures that somebody may mean by `name`: exact demangled or linkage name, else those that
+ * contain it; *count of them. NULL when none or out of memory (*count 0). Only what was placed so
+ * far is searched. */
 const struct procedure *const *resolver_search(struct resolver *resolver, const char *name,
 					       size_t *count);
 
-/* What could not be had, one sentence each ("debug file of 'x' is of another build"), for the report's foot. */
+/* What could not be had, one sentence each ("debug file of 'x' is of another build"), for the
+ * report's foot. */
 size_t resolver_notes(const struct resolver *resolver, const char *const **notes);

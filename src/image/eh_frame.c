@@ -135,8 +135,8 @@ static bool read_cie_encoding(const struct frame_section *section, size_t at, ui
 	augmentation[letters] = 0;
 	if (version == 4)
 		cursor_take(&cursor, 2); /* sizes of addresses and segments */
-	cursor_varint(&cursor);	 /* code alignment */
-	cursor_sleb128(&cursor); /* data alignment */
+	cursor_varint(&cursor);		 /* code alignment */
+	cursor_sleb128(&cursor);	 /* data alignment */
 	if (version == 1)
 		cursor_u8(&cursor);
 	else
@@ -172,7 +172,8 @@ static bool read_cie_encoding(const struct frame_section *section, size_t at, ui
 	return !cursor.failed;
 }
 
-/* CIEs are few and their FDEs come together: the last one seen is nearly always the next one too. */
+/* CIEs are few and their FDEs come together: the last one seen is nearly always the next one too.
+ */
 struct cie_cache {
 	size_t at;
 	uint8_t encoding;
@@ -262,7 +263,8 @@ static int read_entries(const struct frame_section *section, struct extents *ext
 	return 0;
 }
 
-/* Without section headers: PT_GNU_EH_FRAME leads to .eh_frame_hdr, whose second field points at .eh_frame. */
+/* Without section headers: PT_GNU_EH_FRAME leads to .eh_frame_hdr, whose second field points at
+ * .eh_frame. */
 static bool find_by_segment(const struct elf_file *file, struct frame_section *section)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {

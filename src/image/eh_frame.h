@@ -10,7 +10,7 @@
 struct elf_file;
 
 struct extent {
-	uint64_t start; /* vaddr */
+	uint64_t start;	     /* vaddr */
 	uint64_t size_bytes; /* at least 1 */
 };
 
@@ -20,6 +20,7 @@ struct extents {
 	size_t bad; /* entries that made no sense or use an encoding that linked files do not */
 };
 
-/* Finds .eh_frame by its section, else through PT_GNU_EH_FRAME. Returns 0 (also when there is none) or -ENOMEM. */
+/* Finds .eh_frame by its section, else through PT_GNU_EH_FRAME. Returns 0 (also when there is none)
+ * or -ENOMEM. */
 int extents_read(const struct elf_file *file, struct extents *extents);
 void extents_release(struct extents *extents); /* also right for a zeroed one */

@@ -64,7 +64,7 @@ static int read_header(struct elf_file *file, struct header *header, struct erro
 	file->wide = ident[EI_CLASS] == ELFCLASS64;
 	file->type = cursor_u16(&cursor);
 	file->machine = cursor_u16(&cursor);
-	cursor_u32(&cursor);		 /* version */
+	cursor_u32(&cursor);		/* version */
 	read_word(&cursor, file->wide); /* entry */
 	header->segments_offset = read_word(&cursor, file->wide);
 	header->sections_offset = read_word(&cursor, file->wide);
@@ -80,12 +80,12 @@ static int read_header(struct elf_file *file, struct header *header, struct erro
 				 file->size_bytes);
 
 	/* Numbers that do not fit 16 bits stand in the first section header (elf(5), PN_XNUM). */
-	bool has_sections = header->sections_offset != 0 &&
-			    header->section_bytes >= (file->wide ? 64 : 40);
+	bool has_sections =
+		header->sections_offset != 0 && header->section_bytes >= (file->wide ? 64 : 40);
 	if (has_sections) {
 		uint32_t name;
-		struct elf_section first = read_section(file, header->sections_offset,
-							header->section_bytes, &name);
+		struct elf_section first =
+			read_section(file, header->sections_offset, header->section_bytes, &name);
 		if (header->section_count == 0)
 			header->section_count = first.size_bytes;
 		if (header->names_section == SHN_XINDEX)
@@ -114,8 +114,9 @@ static int read_segments(struct elf_file *file, const struct header *header, str
 		return error_set(err, -ENOMEM, "out of memory");
 	file->header_table = table;
 	for (size_t i = 0; i < header->segment_count; i++) {
-		struct cursor cursor = cursor_of(
-			(const uint8_t *)table.data + i * header->segment_bytes, header->segment_bytes);
+		struct cursor cursor =
+			cursor_of((const uint8_t *)table.data + i * header->segment_bytes,
+				  header->segment_bytes);
 		struct elf_segment *segment = &file->segments[file->segment_count++];
 		segment->type = cursor_u32(&cursor);
 		if (file->wide)
@@ -160,8 +161,8 @@ static int read_sections(struct elf_file *file, const struct header *header, str
 			file, header->sections_offset + (i + 1) * header->section_bytes,
 			header->section_bytes, &names[i]);
 	file->section_count = header->section_count - 1;
-	struct span text = elf_file_section_bytes(
-		file, elf_file_section_at(file, header->names_section));
+	struct span text =
+		elf_file_section_bytes(file, elf_file_section_at(file, header->names_section));
 	for (size_t i = 0; i < file->section_count; i++)
 		file->sections[i].name = name_at(text, names[i]);
 	free(names);
@@ -246,8 +247,7 @@ struct span elf_file_code(const struct elf_file *file, uint64_t vaddr, uint64_t 
 {
 	const struct elf_segment *segment = segment_of_vaddr(file, vaddr);
 	uint64_t offset;
-	if (!segment ||
-	    __builtin_add_overflow(segment->offset, vaddr - segment->vaddr, &offset) ||
+	if (!segment || __builtin_add_overflow(segment->offset, vaddr - segment->vaddr, &offset) ||
 	    offset >= file->size_bytes)
 		return (struct span){ NULL, 0 };
 	uint64_t left = segment->file_bytes - (vaddr - segment->vaddr);

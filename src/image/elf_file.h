@@ -43,9 +43,9 @@ struct elf_section {
 struct elf_file {
 	const uint8_t *bytes; /* borrowed */
 	size_t size_bytes;
-	bool wide; /* 64 bit */
-	uint16_t type;	  /* ET_* */
-	uint16_t machine; /* EM_* */
+	bool wide;		  /* 64 bit */
+	uint16_t type;		  /* ET_* */
+	uint16_t machine;	  /* EM_* */
 	struct span header_table; /* the program headers as they are in the file */
 	struct elf_segment *segments;
 	size_t segment_count;
@@ -71,5 +71,6 @@ struct span elf_file_section_bytes(const struct elf_file *file, const struct elf
 /* Through PT_LOAD. False when no segment's file bytes hold it. */
 bool elf_file_vaddr_of_offset(const struct elf_file *file, uint64_t offset, uint64_t *vaddr);
 bool elf_file_offset_of_vaddr(const struct elf_file *file, uint64_t vaddr, uint64_t *offset);
-/* Up to `size_bytes` bytes at `vaddr`, fewer where the segment's file bytes end; empty when there are none. */
+/* Up to `size_bytes` bytes at `vaddr`, fewer where the segment's file bytes end; empty when there
+ * are none. */
 struct span elf_file_code(const struct elf_file *file, uint64_t vaddr, uint64_t size_bytes);

@@ -17,10 +17,12 @@ static struct span find_build_id(const struct elf_file *file)
 		found = notes_find_build_id((struct span){ file->bytes + segment->offset,
 							   (size_t)segment->file_bytes });
 	}
-	/* Debug files keep the note's section, but their segments point at bytes that are not there. */
+	/* Debug files keep the note's section, but their segments point at bytes that are not
+	 * there. */
 	for (size_t i = 0; found.size == 0 && i < file->section_count; i++)
 		if (file->sections[i].type == SHT_NOTE)
-			found = notes_find_build_id(elf_file_section_bytes(file, &file->sections[i]));
+			found = notes_find_build_id(
+				elf_file_section_bytes(file, &file->sections[i]));
 	return found;
 }
 
@@ -77,9 +79,9 @@ void identity_of_file(const struct elf_file *file, struct identity *identity)
 		const struct elf_segment *segment = &file->segments[i];
 		if (segment->type != PT_LOAD || identity->segment_count == IDENTITY_MAX_SEGMENTS)
 			continue;
-		identity->segments[identity->segment_count++] = (struct identity_segment){
-			segment->offset, segment->vaddr, segment->file_bytes
-		};
+		identity->segments[identity->segment_count++] =
+			(struct identity_segment){ segment->offset, segment->vaddr,
+						   segment->file_bytes };
 	}
 }
 

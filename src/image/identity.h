@@ -32,7 +32,7 @@ struct identity {
 	uint8_t has_lines;	 /* .debug_info or .zdebug_info is there */
 	uint32_t link_crc;	 /* of the debug file that debug_link names */
 	char debug_link[IDENTITY_MAX_LINK]; /* .gnu_debuglink's plain file name, or "" */
-	uint32_t segment_count;	 /* PT_LOAD in file order; those past the limit are left out */
+	uint32_t segment_count; /* PT_LOAD in file order; those past the limit are left out */
 	struct identity_segment segments[IDENTITY_MAX_SEGMENTS];
 };
 

@@ -8,5 +8,6 @@
 
 #define BUILD_ID_MAX_BYTES 64 /* 20 is usual; --build-id=0x... may be longer, nobody's is */
 
-/* The GNU build-id, borrowed from `notes`; empty when there is none of 1 to BUILD_ID_MAX_BYTES bytes. */
+/* The GNU build-id, borrowed from `notes`; empty when there is none of 1 to BUILD_ID_MAX_BYTES
+ * bytes. */
 struct span notes_find_build_id(struct span notes);

@@ -51,12 +51,13 @@ static const struct slot *find_slot(const struct slots *slots, uint64_t vaddr)
 
 static const struct slot *find_index(const struct slots *slots, uint64_t index)
 {
-	return index < slots->indexed && slots->by_index[index] != SIZE_MAX ?
-		       &slots->list[slots->by_index[index]] :
-		       NULL;
+	return index < slots->indexed && slots->by_index[index] != SIZE_MAX
+		       ? &slots->list[slots->by_index[index]]
+		       : NULL;
 }
 
-/* Name of entry `number` of the symbol table that relocations refer to; "foo@VER" loses its version. */
+/* Name of entry `number` of the symbol table that relocations refer to; "foo@VER" loses its
+ * version. */
 static struct span symbol_name(const struct elf_file *file, const struct elf_section *symbols,
 			       uint64_t number)
 {
@@ -65,8 +66,7 @@ static struct span symbol_name(const struct elf_file *file, const struct elf_sec
 	size_t entry_bytes = file->wide ? 24 : 16;
 	if (number == 0 || number >= table.size / entry_bytes)
 		return none;
-	struct span texts =
-		elf_file_section_bytes(file, elf_file_section_at(file, symbols->link));
+	struct span texts = elf_file_section_bytes(file, elf_file_section_at(file, symbols->link));
 	struct cursor cursor =
 		cursor_of((const uint8_t *)table.data + number * entry_bytes, entry_bytes);
 	uint32_t at = cursor_u32(&cursor);
@@ -247,9 +247,8 @@ int plt_read(const struct elf_file *file, struct plt *plt)
 		struct span code = elf_file_section_bytes(file, section);
 		if (code.size == 0)
 			continue;
-		ret = file->machine == EM_X86_64 ?
-			      split_x86(section, code, &slots, plt, &capacity) :
-			      split_arm(section, code, &slots, plt, &capacity);
+		ret = file->machine == EM_X86_64 ? split_x86(section, code, &slots, plt, &capacity)
+						 : split_arm(section, code, &slots, plt, &capacity);
 	}
 	free(slots.list);
 	free(slots.by_index);

@@ -7,5 +7,6 @@
 struct buffer;
 struct error;
 
-/* Appends the vdso's bytes to *out. Returns 0, -ENOENT when the kernel gave us none, or another negative errno. */
+/* Appends the vdso's bytes to *out. Returns 0, -ENOENT when the kernel gave us none, or another
+ * negative errno. */
 int vdso_read(struct buffer *out, struct error *err);

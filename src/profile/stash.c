@@ -178,8 +178,8 @@ static int fill_shelves(struct stash_index *index)
 			if (index->entries[to].image != first->image ||
 			    index->entries[to].record.kind != first->record.kind)
 				break;
-		struct shelf *shelf = &index->images[first->image - 1]
-					       .shelves[shelf_of_kind(first->record.kind)];
+		struct shelf *shelf =
+			&index->images[first->image - 1].shelves[shelf_of_kind(first->record.kind)];
 		shelf->from = from;
 		shelf->to = to;
 		int ret = map_shelf(index, shelf);
@@ -224,8 +224,7 @@ int stash_index_new(const struct profile *profile, struct stash_index **out)
 	if (!index)
 		return -ENOMEM;
 	index->image_count = profile_table(profile, PROFILE_IMAGE)->count;
-	index->images = calloc(index->image_count ? index->image_count : 1,
-			       sizeof(*index->images));
+	index->images = calloc(index->image_count ? index->image_count : 1, sizeof(*index->images));
 	if (!index->images)
 		return -ENOMEM;
 	int ret = read_entries(index, profile);
@@ -303,8 +302,8 @@ bool stash_find_function(const struct stash_index *index, uint32_t image, uint64
 	return entry != NULL;
 }
 
-bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name, size_t *from,
-		     struct stash_function *function)
+bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name,
+		     size_t *from, struct stash_function *function)
 {
 	const struct shelf *shelf = shelf_of(index, image, SHELF_FUNCTION);
 	for (size_t i = *from; shelf && i < shelf->to - shelf->from; i++) {
@@ -349,7 +348,8 @@ struct span stash_find_code(const struct stash_index *index, uint32_t image, uin
 	return code;
 }
 
-const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image, uint64_t vaddr)
+const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image,
+					   uint64_t vaddr)
 {
 	struct entry *entry = find_entry(index, image, vaddr, SHELF_LINES);
 	if (!entry)

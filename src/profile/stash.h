@@ -32,7 +32,8 @@ struct stash_function {
 	struct function_record function; /* borrows from the profile */
 };
 
-/* Over one profile, which must not change while the index lives. Records that cannot be decoded are counted and left out. */
+/* Over one profile, which must not change while the index lives. Records that cannot be decoded are
+ * counted and left out. */
 int stash_index_new(const struct profile *profile, struct stash_index **out);
 void stash_index_free(struct stash_index *index);
 void stash_index_freep(struct stash_index **index); /* for CLEANUP() */
@@ -43,9 +44,10 @@ bool stash_has_image(const struct stash_index *index, uint32_t image);
 /* These say false or 0 when the stash does not know. */
 bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,
 			 struct stash_function *function);
-/* Functions of the image whose linkage name is `name`, from the `from`-th on; false when there are no more. */
-bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name, size_t *from,
-		     struct stash_function *function);
+/* Functions of the image whose linkage name is `name`, from the `from`-th on; false when there are
+ * no more. */
+bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name,
+		     size_t *from, struct stash_function *function);
 /* The cold part of the function that starts at `first`. */
 bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t first,
 		     struct stash_function *function);
@@ -56,4 +58,5 @@ struct span stash_find_code(const struct stash_index *index, uint32_t image, uin
  * The lines of the function that holds `vaddr`, decoded at the first asking and
  * kept by the index; NULL when the stash does not know (or memory ran out).
  */
-const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image, uint64_t vaddr);
+const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image,
+					   uint64_t vaddr);

@@ -100,9 +100,9 @@ static const struct candidate *find_candidate(const struct candidate *list, size
 			high = middle;
 	}
 	return low < count && list[low].wanted == key.wanted && list[low].source == key.source &&
-			       list[low].group == key.group ?
-		       &list[low] :
-		       NULL;
+			       list[low].group == key.group
+		       ? &list[low]
+		       : NULL;
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -133,8 +133,7 @@ static int match(const struct symbol *symbols, size_t count, const struct wanted
 		if (array_reserve(&parts->list, &parts->capacity, parts->count,
 				  sizeof(*parts->list)) < 0)
 			return -ENOMEM;
-		parts->list[parts->count++] =
-			(struct cold_part){ symbols[i].start, parent->start };
+		parts->list[parts->count++] = (struct cold_part){ symbols[i].start, parent->start };
 	}
 	if (parts->count)
 		qsort(parts->list, parts->count, sizeof(*parts->list), compare_parts);
@@ -162,10 +161,9 @@ int cold_parts_find(const struct symbol *symbols, size_t count, struct cold_part
 		if (ret < 0)
 			break;
 		bool local = symbols[i].binding == STB_LOCAL;
-		candidates[candidate_count++] = (struct candidate){
-			position, local ? symbols[i].group : UINT32_MAX, symbols[i].source,
-			symbols[i].start
-		};
+		candidates[candidate_count++] =
+			(struct candidate){ position, local ? symbols[i].group : UINT32_MAX,
+					    symbols[i].source, symbols[i].start };
 	}
 	if (candidate_count)
 		qsort(candidates, candidate_count, sizeof(*candidates), compare_candidates);

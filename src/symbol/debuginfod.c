@@ -40,9 +40,10 @@ int debuginfod_new(struct debuginfod **out, struct error *err)
 	}
 	if (!debuginfod->client) {
 		debuginfod_free(debuginfod);
-		return error_set(err, -ENOTSUP,
-				 "debuginfod cannot be asked: libdebuginfod.so.1 is not installed or "
-				 "does not start (Debian: libdebuginfod1)");
+		return error_set(
+			err, -ENOTSUP,
+			"debuginfod cannot be asked: libdebuginfod.so.1 is not installed or "
+			"does not start (Debian: libdebuginfod1)");
 	}
 	*out = debuginfod;
 	return 0;

@@ -102,9 +102,8 @@ static int add_content(struct gathering *gathering, enum record_kind kind, uint6
 {
 	if (buffer_failed(&gathering->content))
 		return -ENOMEM;
-	int ret = record_set_add(
-		gathering->out, kind, first, last,
-		(struct span){ gathering->content.data, gathering->content.size });
+	int ret = record_set_add(gathering->out, kind, first, last,
+				 (struct span){ gathering->content.data, gathering->content.size });
 	gathering->content.size = 0;
 	return ret;
 }
@@ -147,8 +146,8 @@ static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs
 		     struct gather_counts *counts)
 {
 	const struct symbol_table *table = gathering->table;
-	CLEANUP(free_pointer) struct line_extent *extents =
-		calloc(table->count ? table->count : 1, sizeof(*extents));
+	CLEANUP(free_pointer)
+	struct line_extent *extents = calloc(table->count ? table->count : 1, sizeof(*extents));
 	if (!extents)
 		return -ENOMEM;
 	size_t extent_count = 0;
@@ -158,9 +157,9 @@ static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs
 		if (!gathering->chosen[i] || (symbol->flags & FUNCTION_PLT) ||
 		    (extent_count && symbol->start <= extents[extent_count - 1].last))
 			continue;
-		extents[extent_count++] = (struct line_extent){
-			symbol->start, symbol->start + (symbol->size_bytes - 1), 0
-		};
+		extents[extent_count++] =
+			(struct line_extent){ symbol->start,
+					      symbol->start + (symbol->size_bytes - 1), 0 };
 	}
 	int ret = line_index_records(fd, extents, extent_count, gathering->out);
 	if (ret == 0)

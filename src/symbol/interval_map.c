@@ -15,7 +15,8 @@ static int compare_first(const void *a, const void *b)
 	return (left->owner > right->owner) - (left->owner < right->owner);
 }
 
-/* A heap of the intervals that have begun, the best one on top. Ended ones leave when they reach the top. */
+/* A heap of the intervals that have begun, the best one on top. Ended ones leave when they reach
+ * the top. */
 struct open_heap {
 	const struct interval *intervals;
 	uint32_t *positions;

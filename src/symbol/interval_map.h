@@ -14,7 +14,8 @@ struct interval {
 	uint64_t first;
 	uint64_t last; /* inclusive, not below first */
 	uint64_t priority;
-	uint32_t owner; /* the caller's number, not INTERVAL_NONE; of equal priorities the lower one wins */
+	uint32_t owner; /* the caller's number, not INTERVAL_NONE; of equal priorities the lower one
+			   wins */
 };
 
 struct interval_piece {
@@ -23,7 +24,8 @@ struct interval_piece {
 };
 
 struct interval_map {
-	struct interval_piece *pieces; /* by first, disjoint; neighbours of one owner are one piece */
+	struct interval_piece
+		*pieces; /* by first, disjoint; neighbours of one owner are one piece */
 	size_t count;
 	size_t capacity;
 };

@@ -287,8 +287,8 @@ static int take_records(struct jitdump *dump, size_t *at, struct error *err)
 		if (ret < 0) {
 			dump->failed = true;
 			return error_set(err, ret, "%s",
-					 ret == -EFBIG ? "the jitdump file has too much code" :
-							 "out of memory");
+					 ret == -EFBIG ? "the jitdump file has too much code"
+						       : "out of memory");
 		}
 		*at += size;
 	}

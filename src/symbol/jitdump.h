@@ -44,10 +44,10 @@ struct jitdump {
 	struct jit_function *functions; /* in the order of the file; a move adds one */
 	size_t count;
 	size_t capacity;
-	size_t bad;	       /* records that made no sense */
+	size_t bad; /* records that made no sense */
 	uint32_t pid;
-	uint32_t machine;      /* EM_* */
-	bool closed;	       /* the writer said that it is done */
+	uint32_t machine; /* EM_* */
+	bool closed;	  /* the writer said that it is done */
 	/* private */
 	bool opened, swapped, failed;
 	struct buffer pending; /* bytes of a record that has not come whole */
@@ -67,11 +67,13 @@ struct jitdump {
 #define JITDUMP_MAX_RECORD (16u << 20) /* a larger one is skipped and counted as bad */
 #define JITDUMP_MAX_KEPT   (1u << 30)  /* names, code and lines of one file */
 
-void jitdump_release(struct jitdump *dump); /* also right for a zeroed one, which is how one starts */
+void jitdump_release(
+	struct jitdump *dump); /* also right for a zeroed one, which is how one starts */
 /*
- * The next bytes of the file. Returns 0, -EBADMSG when this is no jitdump file (also for later calls),
- * -EFBIG past JITDUMP_MAX_KEPT, or -ENOMEM.
+ * The next bytes of the file. Returns 0, -EBADMSG when this is no jitdump file (also for later
+ * calls), -EFBIG past JITDUMP_MAX_KEPT, or -ENOMEM.
  */
 int jitdump_feed(struct jitdump *dump, const void *bytes, size_t size_bytes, struct error *err);
-/* The function that holds `address` by what was fed so far: the latest one loaded or moved there. Or NULL, also when out of memory. */
+/* The function that holds `address` by what was fed so far: the latest one loaded or moved there.
+ * Or NULL, also when out of memory. */
 const struct jit_function *jitdump_find(struct jitdump *dump, uint64_t address);

@@ -9,7 +9,7 @@
 #include "symbol/record.h"
 #include "symbol/symbol_rank.h"
 
-#define LAST_SYMBOL_BYTES 4096 /* nothing says where the last function of all ends */
+#define LAST_SYMBOL_BYTES 4096	     /* nothing says where the last function of all ends */
 #define BPF_GAP_BYTES	  (1u << 20) /* programs are smaller, so that the next one is no neighbour */
 
 /* Takes the next line off `text`. */
@@ -113,8 +113,8 @@ static bool is_marker(struct span name)
 					       "_sinittext",  "_einittext" };
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		size_t size = strlen(endings[i]);
-		if (name.size >= size && memcmp((const char *)name.data + name.size - size,
-						endings[i], size) == 0)
+		if (name.size >= size &&
+		    memcmp((const char *)name.data + name.size - size, endings[i], size) == 0)
 			return true;
 	}
 	return false;

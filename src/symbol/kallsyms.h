@@ -20,9 +20,11 @@ struct record_set;
 
 struct kernel_symbol {
 	uint64_t address;
-	uint64_t size_bytes; /* up to the next symbol, the end of its text, or 4 KiB past the last */
+	uint64_t
+		size_bytes; /* up to the next symbol, the end of its text, or 4 KiB past the last */
 	struct span name;
-	struct span module; /* without brackets; empty for the kernel itself; "bpf", "__builtin__ftrace", ... */
+	struct span module; /* without brackets; empty for the kernel itself; "bpf",
+			       "__builtin__ftrace", ... */
 	char type;	    /* t T w W */
 };
 
@@ -52,7 +54,8 @@ struct kernel_modules {
 };
 int kernel_modules_parse(struct span bytes, struct kernel_modules *modules);
 void kernel_modules_release(struct kernel_modules *modules);
-/* Bases of modules may be hidden while kallsyms is not; -1 when no module's text holds the address. */
+/* Bases of modules may be hidden while kallsyms is not; -1 when no module's text holds the address.
+ */
 long kernel_modules_find(const struct kernel_modules *modules, uint64_t address);
 
 /*

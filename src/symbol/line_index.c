@@ -121,8 +121,8 @@ static void add_inlined(struct unit *unit, Dwarf_Die *die, uint32_t parent, uint
 	uint32_t position = (uint32_t)unit->inlined_count++;
 	unit->inlined[position] = (struct inlined){
 		.function = linkage_name(die),
-		.call_file = file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL) :
-						       NULL,
+		.call_file = file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL)
+						     : NULL,
 		.call_line = line <= UINT32_MAX ? (uint32_t)line : 0,
 		.parent = parent,
 		.depth = depth,
@@ -143,8 +143,8 @@ static void add_inlined(struct unit *unit, Dwarf_Die *die, uint32_t parent, uint
 }
 
 /* Inlined calls within a function: they nest in each other and in blocks. */
-static void walk_function(struct unit *unit, Dwarf_Die *function, uint32_t parent, uint32_t inlining,
-			  unsigned int depth)
+static void walk_function(struct unit *unit, Dwarf_Die *function, uint32_t parent,
+			  uint32_t inlining, unsigned int depth)
 {
 	Dwarf_Die child;
 	if (depth > TREE_MAX_DEPTH || dwarf_child(function, &child) != 0)
@@ -225,13 +225,15 @@ static size_t first_line(const struct unit *unit, uint64_t vaddr)
 	return low;
 }
 
-/* What the rows of one function are made from: line rows and inlining change at different places. */
+/* What the rows of one function are made from: line rows and inlining change at different places.
+ */
 struct merge {
 	struct unit *unit;
 	const struct line_extent *extent;
 	struct interval_map inlining; /* deepest inlined call by vaddr */
 	struct lines_writer writer;
-	uint32_t *nodes; /* numbers in the writer of the unit's inlined calls from `base` on; 0: not written */
+	uint32_t *nodes; /* numbers in the writer of the unit's inlined calls from `base` on; 0: not
+			    written */
 	uint32_t base;
 	uint64_t rows;
 };
@@ -248,13 +250,13 @@ static int map_inlining(struct merge *merge, size_t range_from, size_t range_to)
 		const struct inline_range *range = &unit->ranges[i];
 		if (range->last < merge->extent->first || range->first > merge->extent->last)
 			continue;
-		uint64_t first = range->first > merge->extent->first ? range->first :
-								       merge->extent->first;
-		uint64_t last = range->last < merge->extent->last ? range->last :
-								    merge->extent->last;
-		intervals[count++] = (struct interval){ first, last,
-							unit->inlined[range->inlined].depth,
-							range->inlined };
+		uint64_t first =
+			range->first > merge->extent->first ? range->first : merge->extent->first;
+		uint64_t last =
+			range->last < merge->extent->last ? range->last : merge->extent->last;
+		intervals[count++] =
+			(struct interval){ first, last, unit->inlined[range->inlined].depth,
+					   range->inlined };
 	}
 	int ret = interval_map_build(&merge->inlining, intervals, count);
 	free(intervals);
@@ -296,16 +298,17 @@ static uint32_t node_of(struct merge *merge, uint32_t position)
 	while (depth > 0) {
 		const struct inlined *inlined = &merge->unit->inlined[chain[--depth]];
 		/* A nameless inlined function must not read as the function itself. */
-		node = lines_writer_inline(&merge->writer, node,
-					   text_of(inlined->function ? inlined->function :
-								       "(inlined)"),
-					   path_of(merge->unit, inlined->call_file), inlined->call_line);
+		node = lines_writer_inline(
+			&merge->writer, node,
+			text_of(inlined->function ? inlined->function : "(inlined)"),
+			path_of(merge->unit, inlined->call_file), inlined->call_line);
 		merge->nodes[chain[depth] - merge->base] = node;
 	}
 	return node;
 }
 
-static void write_row(struct merge *merge, uint64_t vaddr, uint32_t owner, const char *file, int line)
+static void write_row(struct merge *merge, uint64_t vaddr, uint32_t owner, const char *file,
+		      int line)
 {
 	uint32_t node = owner == INTERVAL_NONE ? 0 : node_of(merge, owner);
 	lines_writer_row(&merge->writer, vaddr, node, path_of(merge->unit, line > 0 ? file : NULL),
@@ -479,8 +482,7 @@ static int read_unit(Dwarf_Die *die, Dwarf_Die *split, const struct wanted *want
 	}
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
-	while (unit.line_count && ret == 0 &&
-	       (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+	while (unit.line_count && ret == 0 && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
 		if (end > start)
 			ret = write_range(&unit, wanted, start, end - 1, out);
 	release_unit(&unit);

@@ -15,8 +15,8 @@ struct record_set;
 
 struct line_extent {
 	uint64_t first;
-	uint64_t last;	/* inclusive */
-	uint64_t rows;	/* out: rows found; 0: no debug information */
+	uint64_t last; /* inclusive */
+	uint64_t rows; /* out: rows found; 0: no debug information */
 };
 
 /*

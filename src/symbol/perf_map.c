@@ -98,8 +98,9 @@ static int resolve_overlaps(struct perf_map *map)
 	for (size_t i = 0; ret == 0 && i < pieces.count; i++) {
 		const struct interval_piece *piece = &pieces.pieces[i];
 		uint64_t size = piece->last - piece->first;
-		symbols[i] = (struct jit_symbol){ piece->first, size == UINT64_MAX ? size : size + 1,
-						  map->symbols[piece->owner].name };
+		symbols[i] =
+			(struct jit_symbol){ piece->first, size == UINT64_MAX ? size : size + 1,
+					     map->symbols[piece->owner].name };
 	}
 	if (ret == 0) {
 		free(map->symbols);

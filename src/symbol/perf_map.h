@@ -11,8 +11,9 @@
 
 #include "base/span.h"
 
-#define PERF_MAP_MAX_BYTES (256u << 20) /* what the collector reads of one; 3 M functions of 80 bytes a line */
-#define PERF_MAP_MAX_NAME  4096		/* longer ones are cut */
+#define PERF_MAP_MAX_BYTES                                                                         \
+	(256u << 20) /* what the collector reads of one; 3 M functions of 80 bytes a line */
+#define PERF_MAP_MAX_NAME 4096 /* longer ones are cut */
 
 struct jit_symbol {
 	uint64_t start;

@@ -220,7 +220,8 @@ static int ask_open(struct reader *reader, const struct open_question *question,
 		return ret;
 	if (answer.payload.size != sizeof(*file) || answer.header.fd_count != 1) {
 		message_release(&answer);
-		return error_set(err, -EIO, "could not be read: the helper's answer makes no sense");
+		return error_set(err, -EIO,
+				 "could not be read: the helper's answer makes no sense");
 	}
 	memcpy(file, answer.payload.data, sizeof(*file));
 	file->fd = answer.fds[0];
@@ -244,10 +245,10 @@ int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum sa
 int reader_open_executable(struct reader *reader, pid_t pid, struct safe_file *file,
 			   struct error *err)
 {
-	return ask_open(reader,
-			&(struct open_question){ .operation = OPERATION_OPEN_EXECUTABLE,
-						 .pid = pid },
-			file, err);
+	return ask_open(
+		reader,
+		&(struct open_question){ .operation = OPERATION_OPEN_EXECUTABLE, .pid = pid }, file,
+		err);
 }
 
 int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start_address,
@@ -272,7 +273,8 @@ static int open_debug_at(struct reader *reader, pid_t pid, const char *path, str
 			file, err);
 }
 
-static void put_build_id_path(struct buffer *path, const char *root, const struct identity *identity)
+static void put_build_id_path(struct buffer *path, const char *root,
+			      const struct identity *identity)
 {
 	buffer_printf(path, "%s/.build-id/%02x/", root, identity->build_id[0]);
 	for (uint32_t i = 1; i < identity->build_id_bytes; i++)
@@ -338,8 +340,8 @@ int reader_identify(struct reader *reader, int fd, struct identity *identity, st
 	}
 	message_release(&answer);
 	return ret < 0 ? error_set(err, ret,
-				   "could not be read: the helper's answer makes no sense") :
-			 0;
+				   "could not be read: the helper's answer makes no sense")
+		       : 0;
 }
 
 static int decode_records(const struct message *answer, struct record_set *out,
@@ -361,7 +363,8 @@ static int decode_records(const struct message *answer, struct record_set *out,
 			return error_set(err, -ENOMEM, "out of memory");
 	}
 	if (cursor.failed || cursor_left(&cursor) > 0)
-		return error_set(err, -EIO, "could not be read: the helper's answer makes no sense");
+		return error_set(err, -EIO,
+				 "could not be read: the helper's answer makes no sense");
 	return 0;
 }
 

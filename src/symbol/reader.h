@@ -31,9 +31,9 @@ struct error;
 struct reader;
 
 struct reader_options {
-	uint32_t open_timeout_ms;     /* 0: 2000; also for identities */
-	uint32_t gather_timeout_ms;   /* 0: 20000 */
-	uint64_t max_file_bytes;      /* 0: 8 GiB */
+	uint32_t open_timeout_ms;   /* 0: 2000; also for identities */
+	uint32_t gather_timeout_ms; /* 0: 20000 */
+	uint64_t max_file_bytes;    /* 0: 8 GiB */
 };
 
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err);
@@ -70,9 +70,9 @@ enum gather_what {
 };
 
 struct gather_counts {
-	uint64_t found;	  /* of the vaddrs asked for, inside a function */
-	uint64_t named;	  /* inside one with a name */
-	uint64_t lines;	  /* with a source line */
+	uint64_t found;	    /* of the vaddrs asked for, inside a function */
+	uint64_t named;	    /* inside one with a name */
+	uint64_t lines;	    /* with a source line */
 	uint64_t functions; /* all that the image's tables know */
 	bool debug_refused; /* debug_fd was of another build */
 };
@@ -92,6 +92,7 @@ int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t
 			size_t count, unsigned int what, struct record_set *out,
 			struct gather_counts *counts, struct error *err);
 
-/* Appends up to `limit_bytes` of a text file (a perf map) to `out`; -EFBIG when it holds more, and then `out` holds the first part. */
+/* Appends up to `limit_bytes` of a text file (a perf map) to `out`; -EFBIG when it holds more, and
+ * then `out` holds the first part. */
 int reader_read(struct reader *reader, int fd, uint64_t limit_bytes, struct buffer *out,
 		struct error *err);

@@ -24,12 +24,12 @@
 #include "symbol/reader.h"
 #include "symbol/reader_message.h"
 
-#define NOBODY			65534
-#define PARSER_ADDRESS_BYTES	((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
-#define PARSER_MEMORY_BYTES	((rlim_t)4 << 30)
-#define PARSER_OPEN_FILES	64
-#define COPY_MAX_BYTES		((uint64_t)512 << 20)
-#define HELPER_CANNOT_START	71 /* exit status */
+#define NOBODY		     65534
+#define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
+#define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
+#define PARSER_OPEN_FILES    64
+#define COPY_MAX_BYTES	     ((uint64_t)512 << 20)
+#define HELPER_CANNOT_START  71 /* exit status */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ADDRESS_SANITIZER 1
@@ -48,8 +48,8 @@
 /* Only the socket stays open, as descriptor 3; the terminal's signals are the reader's business. */
 static int detach(int *socket)
 {
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE,
-				       SIGTSTP, SIGUSR1, SIGUSR2 };
+	static const int ignored[] = { SIGINT,	SIGQUIT, SIGTERM, SIGHUP,
+				       SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2 };
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
@@ -113,7 +113,8 @@ static void limit_cpu_time(uint32_t timeout_ms)
 	struct rlimit limit;
 	if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
 		return;
-	limit.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + timeout_ms / 1000 + 3;
+	limit.rlim_cur =
+		(rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + timeout_ms / 1000 + 3;
 	setrlimit(RLIMIT_CPU, &limit);
 }
 
@@ -142,10 +143,11 @@ static bool may_block_on_close(int fd)
 static int copy_into_memory(struct safe_file *file, struct error *err)
 {
 	if (file->size_bytes > COPY_MAX_BYTES)
-		return error_set(err, -EFBIG,
-				 "a file of %llu bytes on a FUSE or network file system is too large "
-				 "to copy",
-				 (unsigned long long)file->size_bytes);
+		return error_set(
+			err, -EFBIG,
+			"a file of %llu bytes on a FUSE or network file system is too large "
+			"to copy",
+			(unsigned long long)file->size_bytes);
 	CLEANUP(close_fd) int copy = memfd_create("culprit", MFD_CLOEXEC);
 	if (copy < 0)
 		return error_set(err, -errno, "cannot make room in memory: %s", strerror(errno));

@@ -9,7 +9,8 @@
 
 #include "base/clock.h"
 
-#define RECEIVE_STEP_BYTES (1u << 20) /* memory grows with what came, not with what was announced */
+#define RECEIVE_STEP_BYTES (1u << 20) /* memory grows with what came, not with what was announced  \
+				       */
 
 void message_release(struct message *message)
 {
@@ -116,8 +117,9 @@ int message_send(int socket, const struct message *message, uint64_t deadline_ns
 	}
 	int ret = send_all(socket, (uint8_t *)&header + sent, sizeof(header) - (size_t)sent,
 			   deadline_ns);
-	return ret < 0 ? ret :
-			 send_all(socket, message->payload.data, message->payload.size, deadline_ns);
+	return ret < 0 ? ret
+		       : send_all(socket, message->payload.data, message->payload.size,
+				  deadline_ns);
 }
 
 /* Takes over descriptors that came beside the header; more than allowed are closed. */

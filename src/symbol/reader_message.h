@@ -9,9 +9,9 @@
 
 #include "base/buffer.h"
 
-#define MESSAGE_MAX_FDS	     2
-#define MESSAGE_MAX_BYTES    (1u << 30) /* of one payload */
-#define MESSAGE_NO_DEADLINE  UINT64_MAX
+#define MESSAGE_MAX_FDS	    2
+#define MESSAGE_MAX_BYTES   (1u << 30) /* of one payload */
+#define MESSAGE_NO_DEADLINE UINT64_MAX
 
 enum reader_operation {
 	OPERATION_OPEN_PATH = 1,

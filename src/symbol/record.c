@@ -164,9 +164,8 @@ static uint32_t writer_text(struct lines_writer *writer, struct span text)
 	if (position != HASH_INDEX_NONE)
 		return position + 1;
 	char *copy = arena_copy_text(&writer->arena, text.data, text.size);
-	if (!copy ||
-	    array_reserve(&writer->text_list, &writer->text_capacity, writer->text_count,
-			  sizeof(*writer->text_list)) < 0) {
+	if (!copy || array_reserve(&writer->text_list, &writer->text_capacity, writer->text_count,
+				   sizeof(*writer->text_list)) < 0) {
 		writer->failed = true;
 		return 0;
 	}
@@ -233,7 +232,8 @@ void lines_table_release(struct lines_table *table)
 	*table = (struct lines_table){ 0 };
 }
 
-/* `count` as an array size, checked against the bytes left, of which each element takes `least_bytes`. */
+/* `count` as an array size, checked against the bytes left, of which each element takes
+ * `least_bytes`. */
 static int allocate(struct cursor *cursor, uint64_t count, size_t least_bytes, size_t element_size,
 		    void *out)
 {
@@ -271,9 +271,9 @@ static int decode_nodes(struct cursor *cursor, struct lines_table *table)
 		if (cursor->failed || parent > table->node_count || function > table->text_count ||
 		    file > table->text_count || line > UINT32_MAX)
 			return -EBADMSG;
-		table->nodes[table->node_count] = (struct lines_node){
-			(uint32_t)parent, (uint32_t)function, (uint32_t)file, (uint32_t)line
-		};
+		table->nodes[table->node_count] =
+			(struct lines_node){ (uint32_t)parent, (uint32_t)function, (uint32_t)file,
+					     (uint32_t)line };
 	}
 	return 0;
 }
@@ -297,8 +297,8 @@ static int decode_rows(struct cursor *cursor, const struct record *record,
 		    file > table->text_count || line > UINT32_MAX)
 			return -EBADMSG;
 		vaddr += advance;
-		table->rows[table->row_count] = (struct lines_row){ vaddr, (uint32_t)node,
-								    (uint32_t)file, (uint32_t)line };
+		table->rows[table->row_count] =
+			(struct lines_row){ vaddr, (uint32_t)node, (uint32_t)file, (uint32_t)line };
 	}
 	return cursor_left(cursor) == 0 ? 0 : -EBADMSG;
 }
@@ -348,9 +348,9 @@ size_t lines_table_frames(const struct lines_table *table, const struct lines_ro
 	/* A node's parent comes before it, so this ends. */
 	while (count < capacity) {
 		const struct lines_node *node = number ? &table->nodes[number - 1] : NULL;
-		frames[count++] = (struct line_frame){
-			node ? text_of(table, node->function) : (struct span){ NULL, 0 }, file, line
-		};
+		frames[count++] = (struct line_frame){ node ? text_of(table, node->function)
+							    : (struct span){ NULL, 0 },
+						       file, line };
 		if (!node)
 			break;
 		file = text_of(table, node->call_file);

@@ -28,8 +28,9 @@ enum record_kind {
 	RECORD_LINES = 3,
 };
 
-#define RECORD_MAX_BYTES (16u << 20) /* of one content: the largest known function's code is below 1 MB */
-#define RECORD_MAX_DEPTH 64	     /* of inlined frames; deeper ones are cut at the innermost end */
+#define RECORD_MAX_BYTES                                                                           \
+	(16u << 20)	    /* of one content: the largest known function's code is below 1 MB */
+#define RECORD_MAX_DEPTH 64 /* of inlined frames; deeper ones are cut at the innermost end */
 
 struct record {
 	uint64_t kind;
@@ -45,7 +46,8 @@ struct record_set {
 	size_t capacity;
 	struct arena bytes;
 };
-void record_set_release(struct record_set *set); /* also right for a zeroed one, and for CLEANUP() */
+void record_set_release(
+	struct record_set *set); /* also right for a zeroed one, and for CLEANUP() */
 /* Copies `content`. Returns 0 or -ENOMEM. */
 int record_set_add(struct record_set *set, uint64_t kind, uint64_t first, uint64_t last,
 		   struct span content);
@@ -63,11 +65,12 @@ enum function_flags {
 };
 struct function_record {
 	uint64_t flags;
-	uint64_t parent; /* vaddr of the function that a cold part belongs to; else 0 */
+	uint64_t parent;  /* vaddr of the function that a cold part belongs to; else 0 */
 	struct span name; /* linkage name; empty when unnamed */
 };
 /* Failure shows in buffer_failed(). */
-void record_put_function(struct buffer *out, uint64_t first, const struct function_record *function);
+void record_put_function(struct buffer *out, uint64_t first,
+			 const struct function_record *function);
 bool record_get_function(const struct record *record, struct function_record *function);
 
 /* ---- RECORD_CODE: the bytes of [first, last] */
@@ -102,7 +105,8 @@ struct lines_writer {
 };
 void lines_writer_init(struct lines_writer *writer, uint64_t first);
 void lines_writer_release(struct lines_writer *writer);
-/* A function inlined into node `parent` (0: into the function itself), called at file:line. Returns the new node, from 1. */
+/* A function inlined into node `parent` (0: into the function itself), called at file:line. Returns
+ * the new node, from 1. */
 uint32_t lines_writer_inline(struct lines_writer *writer, uint32_t parent, struct span function,
 			     struct span call_file, uint32_t call_line);
 /* From `vaddr` on (rising from call to call) code comes from file:line of `node`. */
@@ -129,9 +133,11 @@ struct lines_table {
 };
 /* Returns 0 and a table that the caller releases, -EBADMSG or -ENOMEM. */
 int lines_table_decode(const struct record *record, struct lines_table *table);
-void lines_table_release(struct lines_table *table); /* also right for a zeroed one, and for CLEANUP() */
+void lines_table_release(
+	struct lines_table *table); /* also right for a zeroed one, and for CLEANUP() */
 /* The row that holds `vaddr`, or NULL. */
 const struct lines_row *lines_table_find(const struct lines_table *table, uint64_t vaddr);
-/* A row's frames, innermost first; the last is the function itself. Returns how many, at most `capacity`. */
+/* A row's frames, innermost first; the last is the function itself. Returns how many, at most
+ * `capacity`. */
 size_t lines_table_frames(const struct lines_table *table, const struct lines_row *row,
 			  struct line_frame *frames, size_t capacity);

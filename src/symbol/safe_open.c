@@ -61,10 +61,11 @@ static int find_path(pid_t pid, const char *path, enum safe_link link, struct er
 	if (errno != ENOSYS && errno != EPERM)
 		return failed(err, path, errno);
 	if (!shares_our_root(pid))
-		return error_set(err, -ENOSYS,
-				 "cannot open '%s' below the root of process %d: openat2() is refused "
-				 "here (Linux before 5.6, or a seccomp filter)",
-				 path, pid);
+		return error_set(
+			err, -ENOSYS,
+			"cannot open '%s' below the root of process %d: openat2() is refused "
+			"here (Linux before 5.6, or a seccomp filter)",
+			path, pid);
 	fd = open(path, flags);
 	return fd >= 0 ? fd : failed(err, path, errno);
 }
@@ -79,8 +80,8 @@ static int check_owner(pid_t pid, const char *what, const struct stat *info, str
 	else if (stat(path, &process) != 0)
 		return failed(err, path, errno);
 	if (info->st_uid != process.st_uid && info->st_uid != 0)
-		return error_set(err, -EPERM, "'%s' belongs to user %u, process %d to user %u", what,
-				 info->st_uid, pid, process.st_uid);
+		return error_set(err, -EPERM, "'%s' belongs to user %u, process %d to user %u",
+				 what, info->st_uid, pid, process.st_uid);
 	if (info->st_mode & S_IWOTH)
 		return error_set(err, -EPERM, "'%s' may be written by anybody", what);
 	return 0;
@@ -99,8 +100,8 @@ static int open_found(int path_fd, pid_t pid, const char *what, const struct saf
 		return error_set(err, -ENOTSUP, "'%s' is not a regular file", what);
 	if (info.st_size < 0 || (uint64_t)info.st_size > limits->size_bytes)
 		return error_set(err, -EFBIG,
-				 "'%s' has %jd bytes, more than the %" PRIu64 " that are read", what,
-				 (intmax_t)info.st_size, limits->size_bytes);
+				 "'%s' has %jd bytes, more than the %" PRIu64 " that are read",
+				 what, (intmax_t)info.st_size, limits->size_bytes);
 	if (limits->owner == OWNER_PROCESS) {
 		int ret = check_owner(pid, what, &info, err);
 		if (ret < 0)

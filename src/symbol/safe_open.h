@@ -49,6 +49,7 @@ int safe_open_path(pid_t pid, const char *path, const struct safe_limits *limits
 /* /proc/PID/exe. */
 int safe_open_executable(pid_t pid, const struct safe_limits *limits, struct safe_file *file,
 			 struct error *err);
-/* /proc/PID/map_files/START-END: also of deleted files and memfds. Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN. */
+/* /proc/PID/map_files/START-END: also of deleted files and memfds. Needs CAP_CHECKPOINT_RESTORE or
+ * CAP_SYS_ADMIN. */
 int safe_open_mapping(pid_t pid, uint64_t start, uint64_t end, const struct safe_limits *limits,
 		      struct safe_file *file, struct error *err);

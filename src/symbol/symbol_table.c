@@ -30,7 +30,8 @@ static const struct elf_segment *code_segment(const struct elf_file *file, uint6
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const struct elf_segment *segment = &file->segments[i];
 		if (segment->type == PT_LOAD && (segment->flags & PF_X) &&
-		    segment->memory_bytes <= UINT64_MAX - segment->vaddr && vaddr >= segment->vaddr && vaddr - segment->vaddr < segment->memory_bytes)
+		    segment->memory_bytes <= UINT64_MAX - segment->vaddr &&
+		    vaddr >= segment->vaddr && vaddr - segment->vaddr < segment->memory_bytes)
 			return segment;
 	}
 	return NULL;
@@ -145,8 +146,7 @@ static int read_tables(const struct elf_file *file, const struct elf_file *from,
 
 static int read_debugdata(const struct elf_file *file, struct symbol_table *table)
 {
-	struct span packed =
-		elf_file_section_bytes(file, elf_file_section(file, ".gnu_debugdata"));
+	struct span packed = elf_file_section_bytes(file, elf_file_section(file, ".gnu_debugdata"));
 	if (packed.size == 0)
 		return 0;
 	int ret = debugdata_unpack(packed, &table->debugdata);
@@ -270,8 +270,7 @@ static bool starts_at(uint64_t start, const struct symbol *list, size_t count, s
 	return *at < count && list[*at].start == start;
 }
 
-static struct span stub_name(struct symbol_table *table, size_t named,
-			     const struct plt_stub *stub)
+static struct span stub_name(struct symbol_table *table, size_t named, const struct plt_stub *stub)
 {
 	struct span target = stub->symbol;
 	for (size_t low = 0, high = named; target.size == 0 && low < high;) {
@@ -284,8 +283,8 @@ static struct span stub_name(struct symbol_table *table, size_t named,
 			high = middle;
 	}
 	char *name = target.size ? arena_printf(&table->names, "%.*s@plt", (int)target.size,
-						(const char *)target.data) :
-				   arena_printf(&table->names, "*ABS*+0x%llx@plt",
+						(const char *)target.data)
+				 : arena_printf(&table->names, "*ABS*+0x%llx@plt",
 						(unsigned long long)stub->target);
 	return span_of_text(name);
 }
@@ -303,7 +302,8 @@ static int add_stubs(const struct elf_file *file, struct symbol_table *table)
 		uint64_t room = segment->memory_bytes - (plt.stubs[i].start - segment->vaddr);
 		struct symbol symbol = {
 			.start = plt.stubs[i].start,
-			.size_bytes = plt.stubs[i].size_bytes < room ? plt.stubs[i].size_bytes : room,
+			.size_bytes =
+				plt.stubs[i].size_bytes < room ? plt.stubs[i].size_bytes : room,
 			.name = stub_name(table, named, &plt.stubs[i]),
 			.flags = FUNCTION_PLT,
 			.source = SYMBOL_FROM_PLT,
@@ -441,7 +441,7 @@ size_t symbol_table_cold(const struct symbol_table *table, uint64_t parent)
 		else
 			high = middle;
 	}
-	return low < table->cold_count && table->list[table->cold[low]].parent == parent ?
-		       low :
-		       table->cold_count;
+	return low < table->cold_count && table->list[table->cold[low]].parent == parent
+		       ? low
+		       : table->cold_count;
 }

@@ -31,12 +31,12 @@ enum symbol_source {
 };
 
 struct symbol {
-	uint64_t start; /* vaddr */
+	uint64_t start;	     /* vaddr */
 	uint64_t size_bytes; /* at least 1 */
 	struct span name;    /* linkage name; empty when unnamed */
 	uint64_t parent;     /* of a cold part */
 	uint32_t flags;	     /* enum function_flags */
-	uint32_t group;	     /* source file of a local symbol, counted within its table; 0 otherwise */
+	uint32_t group; /* source file of a local symbol, counted within its table; 0 otherwise */
 	uint8_t source;
 	uint8_t binding; /* STB_* */
 	uint8_t type;	 /* STT_* */
@@ -63,5 +63,6 @@ int symbol_table_build(const struct elf_file *file, const struct elf_file *debug
 void symbol_table_release(struct symbol_table *table); /* also right for a zeroed one */
 /* The function whose extent holds `vaddr`, or NULL. */
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr);
-/* Position in `cold` of the first cold part of the function at `parent`; cold_count when it has none. */
+/* Position in `cold` of the first cold part of the function at `parent`; cold_count when it has
+ * none. */
 size_t symbol_table_cold(const struct symbol_table *table, uint64_t parent);

@@ -22,8 +22,8 @@ static void put_header(struct buffer *out, bool wide, uint16_t machine, uint64_t
 	put(out, ET_DYN, 2);
 	put(out, machine, 2);
 	put(out, EV_CURRENT, 4);
-	put(out, 0, word);			    /* entry */
-	put(out, wide ? 64 : 52, word);		    /* program headers */
+	put(out, 0, word);		/* entry */
+	put(out, wide ? 64 : 52, word); /* program headers */
 	put(out, sections_at, word);
 	put(out, 0, 4);
 	put(out, wide ? 64 : 52, 2);

@@ -86,9 +86,9 @@ static void images_have_short_names(void **state)
 	for (size_t i = 0; i < COUNT; i++) {
 		ids[i] = add_image(test.profile, cases[i].kind, cases[i].name, cases[i].build_id);
 		if (cases[i].path)
-			assert_int_equal(profile_add_path(test.profile, ids[i],
-							  span_of_text(cases[i].path)),
-					 0);
+			assert_int_equal(
+				profile_add_path(test.profile, ids[i], span_of_text(cases[i].path)),
+				0);
 	}
 	/* The first path in their order, not the first that was seen. */
 	assert_int_equal(profile_add_path(test.profile, ids[0], span_of_text("/usr/a/cc")), 0);

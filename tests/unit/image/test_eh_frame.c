@@ -89,8 +89,8 @@ static struct extents read_frames(const struct buffer *frames, bool wide)
 					     .vaddr = FRAMES_VADDR,
 					     .bytes = frames->data,
 					     .size_bytes = frames->size };
-	CLEANUP(buffer_release) struct buffer bytes =
-		elf_bytes_make(wide, EM_X86_64, 0, &section, 1);
+	CLEANUP(buffer_release)
+	struct buffer bytes = elf_bytes_make(wide, EM_X86_64, 0, &section, 1);
 	CLEANUP(elf_file_release) struct elf_file file;
 	struct extents extents;
 	assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, NULL), 0);
@@ -105,9 +105,9 @@ static void every_usual_encoding_gives_the_same_extent(void **state)
 		const char *augmentation;
 		uint8_t encoding;
 	} cases[] = {
-		{ "zR", 0x1b },	    { "zPLR", 0x1b }, { "zRS", 0x1b }, { "zLRB", 0x1b },
-		{ "zR", 0x03 },	    { "zR", 0x0b },   { "zR", 0x04 },  { "zR", 0x0c },
-		{ "zR", 0x00 },	    { "", 0x00 },     { "zR", 0x01 },  { "zR", 0x02 },
+		{ "zR", 0x1b },	     { "zPLR", 0x1b }, { "zRS", 0x1b }, { "zLRB", 0x1b },
+		{ "zR", 0x03 },	     { "zR", 0x0b },   { "zR", 0x04 },	{ "zR", 0x0c },
+		{ "zR", 0x00 },	     { "", 0x00 },     { "zR", 0x01 },	{ "zR", 0x02 },
 		{ "zPLRSBG", 0x1c },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -29,10 +29,9 @@ static void add_code(struct profile *profile, uint32_t image, uint64_t first, co
 {
 	CLEANUP(buffer_release) struct buffer content = { 0 };
 	record_put_code(&content, span_of_text(code));
-	struct record record = { RECORD_CODE,
-				 first,
-				 first + strlen(code) - 1,
-				 { content.data, content.size } };
+	struct record record = {
+		RECORD_CODE, first, first + strlen(code) - 1, { content.data, content.size }
+	};
 	assert_int_equal(stash_add(profile, image, &record, NULL), 0);
 }
 
@@ -171,8 +170,7 @@ static void damaged_records_are_refused_and_counted(void **state)
 	struct error err;
 	struct record record = { RECORD_CODE, 1, 9, { "\1x", 2 } };
 	assert_int_equal(stash_add(test.profile, one, &record, &err), -EBADMSG);
-	assert_string_equal(err.text,
-			    "a record of the stash cannot be kept: it is no code record");
+	assert_string_equal(err.text, "a record of the stash cannot be kept: it is no code record");
 	/* A file from a stranger may have it all the same. */
 	assert_int_equal(profile_add_bytes(test.profile, record.content, &content), 0);
 	uint64_t keys[] = { one, RECORD_CODE, 1, 9, content };

@@ -67,9 +67,15 @@ static void cold_parts_know_the_name_of_the_whole(void **state)
 {
 	(void)state;
 	static const char *const cases[][2] = {
-		{ "f.cold", "f" },	     { "f.cold.12", "f" },   { "f.part.0.cold", "f.part.0" },
-		{ "f.isra.0.cold.1", "f.isra.0" }, { "f", "" },	     { ".cold", "" },
-		{ "f.cold12", "" },	     { "f.colder", "" },     { "f.1", "" },
+		{ "f.cold", "f" },
+		{ "f.cold.12", "f" },
+		{ "f.part.0.cold", "f.part.0" },
+		{ "f.isra.0.cold.1", "f.isra.0" },
+		{ "f", "" },
+		{ ".cold", "" },
+		{ "f.cold12", "" },
+		{ "f.colder", "" },
+		{ "f.1", "" },
 		{ "12", "" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

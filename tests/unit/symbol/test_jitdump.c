@@ -131,8 +131,8 @@ static void both_byte_orders_are_read(void **state)
 	for (int swapped = 0; swapped < 2; swapped++) {
 		struct writer writer = make_dump(swapped);
 		CLEANUP(jitdump_release) struct jitdump dump = { 0 };
-		assert_int_equal(
-			jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL), 0);
+		assert_int_equal(jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL),
+				 0);
 		assert_dump(&dump);
 		buffer_release(&writer.bytes);
 	}

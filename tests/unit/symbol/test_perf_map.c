@@ -30,9 +30,9 @@ static void lines_are_read_with_and_without_0x(void **state)
 {
 	(void)state;
 	CLEANUP(perf_map_release) struct perf_map map;
-	assert_int_equal(perf_map_parse(text("0x1000 10 with spaces in it\n2000 0X20 b\r\n3000 1 c"),
-					&map),
-			 0);
+	assert_int_equal(
+		perf_map_parse(text("0x1000 10 with spaces in it\n2000 0X20 b\r\n3000 1 c"), &map),
+		0);
 	assert_int_equal(map.bad, 0);
 	assert_name(&map, 0x100f, "with spaces in it");
 	assert_name(&map, 0x1010, NULL);
@@ -44,7 +44,8 @@ static void a_later_line_wins_where_it_overlaps(void **state)
 {
 	(void)state;
 	CLEANUP(perf_map_release) struct perf_map map;
-	assert_int_equal(perf_map_parse(text("1000 100 old\n1040 20 new\n1050 4 newest\n"), &map), 0);
+	assert_int_equal(perf_map_parse(text("1000 100 old\n1040 20 new\n1050 4 newest\n"), &map),
+			 0);
 	assert_name(&map, 0x1000, "old");
 	assert_name(&map, 0x1040, "new");
 	assert_name(&map, 0x1050, "newest");

@@ -20,18 +20,17 @@
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 
-static const char program[] =
-	"#include <stdlib.h>\n"
-	"static inline __attribute__((always_inline)) int twice(int x)\n"
-	"{\n"
-	"	return x * rand();\n"
-	"}\n"
-	"int work(int x)\n"
-	"{\n"
-	"	int y = rand();\n"
-	"	return twice(x) + y;\n"
-	"}\n"
-	"int main(int c, char **v) { (void)v; return work(c); }\n";
+static const char program[] = "#include <stdlib.h>\n"
+			      "static inline __attribute__((always_inline)) int twice(int x)\n"
+			      "{\n"
+			      "	return x * rand();\n"
+			      "}\n"
+			      "int work(int x)\n"
+			      "{\n"
+			      "	int y = rand();\n"
+			      "	return twice(x) + y;\n"
+			      "}\n"
+			      "int main(int c, char **v) { (void)v; return work(c); }\n";
 
 static struct reader *new_reader(void)
 {
@@ -71,9 +70,8 @@ static void names_code_and_lines_come_back_from_the_helper(void **state)
 	struct gather_counts counts;
 	struct error err = { 0 };
 	uint64_t vaddrs[] = { 0, work };
-	assert_int_equal(reader_gather(reader, fd, -1, vaddrs, 2, GATHER_ALL, &records, &counts,
-				       &err),
-			 0);
+	assert_int_equal(
+		reader_gather(reader, fd, -1, vaddrs, 2, GATHER_ALL, &records, &counts, &err), 0);
 	assert_int_equal(counts.found, 1);
 	assert_int_equal(counts.named, 1);
 	assert_int_equal(counts.lines, 1);
@@ -109,12 +107,13 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	toolchain_write(folder.path, "p.c", program);
-	toolchain_run(folder.path,
-		      "cc -g -O2 -Wl,--build-id=0xabcdef0123 p.c -o p; mkdir -p d/.build-id/ab; "
-		      "objcopy --only-keep-debug p d/.build-id/ab/cdef0123.debug; "
-		      "cc -g -O1 -Wl,--build-id=0xabcdef0124 p.c -o q; "
-		      "cc -g -O2 -Wl,--build-id=none p.c -o r; objcopy --only-keep-debug r r.debug; "
-		      "strip r; objcopy --add-gnu-debuglink=r.debug r");
+	toolchain_run(
+		folder.path,
+		"cc -g -O2 -Wl,--build-id=0xabcdef0123 p.c -o p; mkdir -p d/.build-id/ab; "
+		"objcopy --only-keep-debug p d/.build-id/ab/cdef0123.debug; "
+		"cc -g -O1 -Wl,--build-id=0xabcdef0124 p.c -o q; "
+		"cc -g -O2 -Wl,--build-id=none p.c -o r; objcopy --only-keep-debug r r.debug; "
+		"strip r; objcopy --add-gnu-debuglink=r.debug r");
 	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
 	toolchain_run(folder.path, "strip p");
 	CLEANUP(reader_freep) struct reader *reader = new_reader();
@@ -130,18 +129,17 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 			 0);
 	CLEANUP(record_set_release) struct record_set records = { 0 };
 	struct gather_counts counts;
-	assert_int_equal(reader_gather(reader, fd, debug.fd, &work, 1, GATHER_ALL, &records,
-				       &counts, &err),
-			 0);
+	assert_int_equal(
+		reader_gather(reader, fd, debug.fd, &work, 1, GATHER_ALL, &records, &counts, &err),
+		0);
 	assert_false(counts.debug_refused);
 	assert_int_equal(counts.named, 1);
 	assert_int_equal(counts.lines, 1);
 	close(debug.fd);
 
 	int wrong = open_built(&folder, "q");
-	assert_int_equal(reader_gather(reader, fd, wrong, &work, 1, GATHER_ALL, &records, &counts,
-				       &err),
-			 0);
+	assert_int_equal(
+		reader_gather(reader, fd, wrong, &work, 1, GATHER_ALL, &records, &counts, &err), 0);
 	assert_true(counts.debug_refused);
 	assert_int_equal(counts.named, 0);
 	close(wrong);
@@ -173,9 +171,9 @@ static void the_same_request_gives_the_same_records(void **state)
 	struct record_set sets[2] = { 0 };
 	for (int i = 0; i < 2; i++) {
 		CLEANUP(reader_freep) struct reader *reader = new_reader();
-		assert_int_equal(reader_gather(reader, fd, -1, &work, 1, GATHER_ALL, &sets[i], NULL,
-					       NULL),
-				 0);
+		assert_int_equal(
+			reader_gather(reader, fd, -1, &work, 1, GATHER_ALL, &sets[i], NULL, NULL),
+			0);
 	}
 	assert_true(sets[0].count > 0);
 	assert_int_equal(sets[0].count, sets[1].count);
@@ -189,8 +187,9 @@ static void strange_files_cost_one_message_each(void **state)
 {
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	toolchain_run(folder.path, "mkfifo fifo; ln -s /etc/passwd link; mkdir dir; echo text >text; "
-				   ": >empty; truncate -s 10G large; chmod 666 text");
+	toolchain_run(folder.path,
+		      "mkfifo fifo; ln -s /etc/passwd link; mkdir dir; echo text >text; "
+		      ": >empty; truncate -s 10G large; chmod 666 text");
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .max_file_bytes = 1u << 30 };
 	struct error err = { 0 };
@@ -205,9 +204,9 @@ static void strange_files_cost_one_message_each(void **state)
 		      { "large", -EFBIG },  { "none", -ENOENT }, { "text", -EPERM } };
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder.path, cases[i].name);
-		assert_int_equal(reader_open_path(reader, getpid(), path, OWNER_PROCESS, &file,
-						  &err),
-				 cases[i].code);
+		assert_int_equal(
+			reader_open_path(reader, getpid(), path, OWNER_PROCESS, &file, &err),
+			cases[i].code);
 		assert_non_null(strstr(err.text, cases[i].name));
 	}
 	snprintf(path, sizeof(path), "%s/text", folder.path);
@@ -228,7 +227,8 @@ static void strange_files_cost_one_message_each(void **state)
 	close(file.fd);
 }
 
-/* A file that is cut while it is mapped makes a parser die of SIGBUS: the worst that one can do to it. */
+/* A file that is cut while it is mapped makes a parser die of SIGBUS: the worst that one can do to
+ * it. */
 static void a_helper_that_dies_is_replaced(void **state)
 {
 	(void)state;
@@ -309,9 +309,9 @@ static void flipped_programs_do_no_harm(void **state)
 		struct error err = { 0 };
 		uint8_t kept = *byte;
 		*byte ^= (uint8_t)(1 << at % 8);
-		int ret = reader_gather_bytes(reader,
-					      (struct span){ bytes.bytes, bytes.size_bytes }, &work,
-					      1, GATHER_ALL, &records, NULL, &err);
+		int ret =
+			reader_gather_bytes(reader, (struct span){ bytes.bytes, bytes.size_bytes },
+					    &work, 1, GATHER_ALL, &records, NULL, &err);
 		if (ret < 0)
 			assert_true(err.text[0] != 0);
 		for (size_t i = 0; i < records.count; i++)

@@ -75,7 +75,8 @@ static void code_must_be_as_long_as_its_range(void **state)
 	assert_string_equal(record_fault(&wrong), "it is no code record");
 }
 
-/* main() at 100..199: line 10; from 120 g() inlined at line 11, in it h() from 130 to 139; from 150 line 12. */
+/* main() at 100..199: line 10; from 120 g() inlined at line 11, in it h() from 130 to 139; from 150
+ * line 12. */
 static void put_lines(struct buffer *content)
 {
 	struct lines_writer writer;

@@ -42,9 +42,8 @@ static void parsed_release(struct parsed *parsed)
 static struct parsed parse(const char *folder, const char *name)
 {
 	struct parsed parsed = { .bytes = toolchain_read(folder, name) };
-	assert_int_equal(elf_file_parse(parsed.bytes.bytes, parsed.bytes.size_bytes, &parsed.file,
-					NULL),
-			 0);
+	assert_int_equal(
+		elf_file_parse(parsed.bytes.bytes, parsed.bytes.size_bytes, &parsed.file, NULL), 0);
 	return parsed;
 }
 
@@ -192,10 +191,10 @@ static void symbols_of_32_bit_files_are_bounded_by_what_follows(void **state)
 		uint16_t section;
 	} list[] = {
 		{ 0, 0, 0, 0, 0 },
-		{ 1, TEXT, 0, 0x12, 1 },     /* global function without size */
+		{ 1, TEXT, 0, 0x12, 1 }, /* global function without size */
 		{ 7, TEXT + 16, 8, 0x12, 1 },
-		{ 14, TEXT + 4, 0, 0, 1 },   /* a mapping symbol */
-		{ 17, TEXT + 20, 0, 0, 1 },  /* a label inside a sized function */
+		{ 14, TEXT + 4, 0, 0, 1 },     /* a mapping symbol */
+		{ 17, TEXT + 20, 0, 0, 1 },    /* a label inside a sized function */
 		{ 23, TEXT + 24, 4, 0x11, 1 }, /* an object */
 	};
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
@@ -207,14 +206,22 @@ static void symbols_of_32_bit_files_are_bounded_by_what_follows(void **state)
 		buffer_append(&symbols, &list[i].section, 2);
 	}
 	struct elf_bytes_section sections[] = {
-		{ .name = ".text", .type = 1, .flags = 6, .vaddr = TEXT, .bytes = code,
+		{ .name = ".text",
+		  .type = 1,
+		  .flags = 6,
+		  .vaddr = TEXT,
+		  .bytes = code,
 		  .size_bytes = sizeof(code) },
 		{ .name = ".strtab", .type = 3, .bytes = names, .size_bytes = sizeof(names) },
-		{ .name = ".symtab", .type = 2, .bytes = symbols.data, .size_bytes = symbols.size,
-		  .link = 2, .entry_bytes = 16 },
+		{ .name = ".symtab",
+		  .type = 2,
+		  .bytes = symbols.data,
+		  .size_bytes = symbols.size,
+		  .link = 2,
+		  .entry_bytes = 16 },
 	};
-	CLEANUP(buffer_release) struct buffer bytes =
-		elf_bytes_make(false, 40 /* EM_ARM */, 0x10000, sections, 3);
+	CLEANUP(buffer_release)
+	struct buffer bytes = elf_bytes_make(false, 40 /* EM_ARM */, 0x10000, sections, 3);
 	CLEANUP(elf_file_release) struct elf_file file;
 	CLEANUP(symbol_table_release) struct symbol_table table;
 	assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, NULL), 0);

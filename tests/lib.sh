@@ -72,3 +72,37 @@ s$(printf '\001')$1$(printf '\001')$2$(printf '\001')g"
 	done
 	sed -E "$hide_script"
 }
+
+# Needs the right to sample whole CPUs.
+need_cpu_sampling() {
+	culprit record --quiet -a -c 1000003 --no-stash --duration 50ms -o rights.prof >rights.log 2>&1 ||
+		skip "cannot sample whole CPUs here: $(tail -n 1 rights.log)"
+	rm -f rights.prof*
+}
+
+# samples PROFILE [FIELD VALUE]...: how many samples the cells have whose fields are these;
+# fields by number: 2 event, 3 kind of image, 4 image, 10 procedure, 11 comm, 12 pid, 13 thread,
+# 14 CPU, 15 cgroup.
+samples() {
+	samples_of=$1
+	shift
+	"$TOOLS/cells" "$samples_of" | awk -F '\t' -v wanted="$*" 'BEGIN { n = split(wanted, w, " ") }
+		$1 == "cell" {
+			for (i = 1; i < n; i += 2)
+				if ($w[i] != w[i + 1])
+					next
+			sum += $6
+		}
+		END { print sum + 0 }'
+}
+
+# bill PROFILE ITEM: its sum over events and CPUs; ITEM may be a regular expression.
+bill() {
+	"$TOOLS/cells" "$1" | awk -F '\t' -v item="^($2)\$" '$1 == "bill" && $4 ~ item { sum += $5 }
+		END { print sum + 0 }'
+}
+
+# ratio A B: A / B with four decimals; nothing when B is 0.
+ratio() {
+	awk -v a="$1" -v b="$2" 'BEGIN { if (b + 0) printf "%.4f\n", a / b }'
+}

@@ -144,7 +144,7 @@ def read_culprit(path):
             field = line.rstrip("\n").split("\t")
             if field[0] != "cell":
                 continue
-            _, _, kind, image, vaddr, samples, estimate, first, last, name = field
+            _, _, kind, image, vaddr, samples, estimate, first, last, name = field[:10]
             key = "kernel" if kind == "kernel" else image if kind in ("file", "module") else "other"
             vaddr = int(vaddr, 16) if key != "other" else 0
             counts[(key, vaddr)] += int(samples)

@@ -2,7 +2,7 @@
  * cells - prints the flat cells of a profile for scripts to compare with other
  * tools, one a line, tab-separated:
  *
- *	cell EVENT KIND IMAGE VADDR SAMPLES ESTIMATE FIRST LAST NAME
+ *	cell EVENT KIND IMAGE VADDR SAMPLES ESTIMATE FIRST LAST NAME COMM PID THREAD CPU CGROUP
  *	bill EVENT CPU ITEM AMOUNT
  *
  * IMAGE is the build-id in hexadecimal, else the name, else the first path;
@@ -39,6 +39,30 @@ static void print_image(const struct profile *profile, uint64_t id)
 		print_text(image.name);
 }
 
+static void print_optional(uint64_t number)
+{
+	if (number)
+		printf("\t%" PRIu64, number - 1);
+	else
+		printf("\t-");
+}
+
+static void print_context(const struct profile *profile, uint64_t id)
+{
+	struct profile_context context = { 0 };
+	if (id)
+		context = profile_context(profile, id);
+	printf("\t");
+	print_text(context.comm.data ? context.comm : (struct span){ "-", 1 });
+	print_optional(context.pid);
+	printf("\t");
+	print_text(context.thread.data ? context.thread : (struct span){ "-", 1 });
+	print_optional(context.cpu);
+	printf("\t");
+	print_text(context.cgroup.data ? context.cgroup : (struct span){ "-", 1 });
+	printf("\n");
+}
+
 static void print_cells(const struct profile *profile, struct resolver *resolver)
 {
 	const struct table *flat = profile_table(profile, PROFILE_FLAT);
@@ -59,7 +83,8 @@ static void print_cells(const struct profile *profile, struct resolver *resolver
 			       place->procedure->last);
 		else
 			printf("-\t-");
-		printf("\t%s\n", place ? place->procedure->name : "-");
+		printf("\t%s", place ? place->procedure->name : "-");
+		print_context(profile, keys[FLAT_CONTEXT]);
 	}
 }
 

@@ -1,0 +1,26 @@
+# Processes and threads that run already: all threads of --pid, one alone of --tid; the end of
+# all of them ends the recording.
+. "$SOURCE/tests/lib.sh"
+need_cpu_sampling
+
+"$KERNELS/busy" threads 3 3 &
+pid=$!
+trap 'kill $pid 2>/dev/null || true' EXIT
+while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done
+culprit record --quiet --per-thread -F 500 -p $pid --duration 1s -o threads.prof
+for thread in worker-0 worker-1 worker-2; do
+	expect_between "samples of $thread" "$(samples threads.prof 13 $thread)" 50 2000
+done
+expect_equal "samples of others" "$(samples threads.prof 12 $pid)" "$(samples threads.prof)"
+
+tid=$(ls /proc/$pid/task | tail -n 1)
+culprit record --quiet --per-thread -F 500 -t "$tid" --duration 500ms -o thread.prof
+expect_equal "samples of one thread" "$(samples thread.prof 13 worker-2)" "$(samples thread.prof)"
+expect_between "samples of one thread" "$(samples thread.prof)" 30 1000
+
+started=$(date +%s)
+culprit record --quiet -F 500 -p $pid -o end.prof
+expect_between "seconds until the end" $(($(date +%s) - started)) 0 20
+wait $pid
+expect_status 1 culprit record --quiet -p $pid 2>err
+expect_match "message" "$(cat err)" "^culprit: there is no process $pid\$"

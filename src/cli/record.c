@@ -163,6 +163,7 @@ struct recording {
 	int signals;		   /* signalfd: INT, TERM, HUP, CHLD */
 	int stop_signals;	   /* how often we were asked to end */
 	uint64_t begin_ns, end_ns; /* end 0: open */
+	uint64_t stopped_ns;	   /* when sampling ended */
 	bool storing_failed;
 };
 
@@ -354,7 +355,7 @@ static void summarise(const struct recording *recording, uint64_t samples, uint6
 {
 	struct stat written = { 0 };
 	const char *output = asked.output;
-	double seconds = (double)(clock_monotonic_ns() - recording->begin_ns) / 1e9;
+	double seconds = (double)(recording->stopped_ns - recording->begin_ns) / 1e9;
 	bool known = stat(output, &written) == 0 && S_ISREG(written.st_mode);
 	if (samples == 0)
 		message_warning("no samples: what was watched did not run, or not long enough");
@@ -376,6 +377,7 @@ static int finish(struct recording *recording)
 	CLEANUP(profile_freep) struct profile *delta = NULL;
 	struct error err;
 	int status = -1;
+	recording->stopped_ns = clock_monotonic_ns();
 	if (collector_finish(recording->collector, &delta, &err) < 0) {
 		clear_progress();
 		message_error("%s", err.text);

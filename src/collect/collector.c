@@ -39,8 +39,7 @@ struct collector {
 	struct ledger ledger;
 	struct random_state random;
 	int poll_fd, timer_fd;
-	bool started, stopped;
-	uint64_t begin_ns, epoch_begin_ns, epoch_start_real_ns, epoch;
+	uint64_t end_ns, epoch_begin_ns, epoch_start_real_ns, epoch;
 };
 
 static void note(const struct collector *collector, enum collect_note_kind kind,
@@ -267,12 +266,11 @@ int collector_start(struct collector *collector, struct error *err)
 	struct session *session = &collector->session;
 	if (ledger_init(&collector->ledger, session) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
-	collector->begin_ns = collector->epoch_begin_ns = clock_monotonic_ns();
+	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
 	int ret = counters_enable(&session->counters, err);
 	if (ret < 0)
 		return ret;
-	collector->started = true;
 	set_timer(collector);
 	return 0;
 }
@@ -334,7 +332,8 @@ static int add_source(struct collector *collector, struct profile *profile)
 	struct source_facts facts = {
 		.epoch = collector->epoch,
 		.start_ns = collector->epoch_start_real_ns,
-		.duration_ns = clock_monotonic_ns() - collector->epoch_begin_ns,
+		.duration_ns = (collector->end_ns ? collector->end_ns : clock_monotonic_ns()) -
+			       collector->epoch_begin_ns,
 	};
 	return source_add(profile, &facts);
 }
@@ -404,6 +403,8 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 {
 	struct session *session = &collector->session;
 	counters_disable(&session->counters);
+	ledger_stop(&collector->ledger, session);
+	collector->end_ns = clock_monotonic_ns();
 	int ret = service(collector, UINT64_MAX);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);

@@ -7,12 +7,13 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/small_file.h"
 
 #define STAT_LIMIT (16u << 20) /* the line of interrupts alone is long on large machines */
 
-static void take_line(const char *line, uint64_t tick_ns, const int *cpus, size_t count,
-		      struct cpu_time *times)
+static void take_line(const char *line, uint64_t wall_ns, uint64_t tick_ns, const int *cpus,
+		      size_t count, struct cpu_time *times)
 {
 	char *at;
 	long cpu = strtol(line, &at, 10);
@@ -27,17 +28,13 @@ static void take_line(const char *line, uint64_t tick_ns, const int *cpus, size_
 	for (size_t slot = 0; slot < count; slot++) {
 		if (cpus[slot] != cpu)
 			continue;
-		uint64_t total = 0;
-		for (size_t i = 0; i < 8; i++)
-			total += fields[i];
-		times[slot] =
-			(struct cpu_time){ 1, total * tick_ns, (fields[3] + fields[4]) * tick_ns,
-					   fields[7] * tick_ns };
+		times[slot] = (struct cpu_time){ 1, wall_ns, (fields[3] + fields[4]) * tick_ns,
+						 fields[7] * tick_ns };
 	}
 }
 
-void cpu_time_parse(struct span text, uint64_t tick_ns, const int *cpus, size_t count,
-		    struct cpu_time *times)
+void cpu_time_parse(struct span text, uint64_t wall_ns, uint64_t tick_ns, const int *cpus,
+		    size_t count, struct cpu_time *times)
 {
 	memset(times, 0, count * sizeof(*times));
 	const char *at = text.data;
@@ -50,7 +47,7 @@ void cpu_time_parse(struct span text, uint64_t tick_ns, const int *cpus, size_t 
 		    at[3] >= '0' && at[3] <= '9') {
 			memcpy(line, at + 3, length - 3);
 			line[length - 3] = 0;
-			take_line(line, tick_ns, cpus, count, times);
+			take_line(line, wall_ns, tick_ns, cpus, count, times);
 		}
 		at += length + 1;
 	}
@@ -63,7 +60,7 @@ int cpu_time_read(const int *cpus, size_t count, struct cpu_time *times)
 	int ret = small_file_read("/proc/stat", STAT_LIMIT, &text);
 	if (ret < 0)
 		return ret;
-	cpu_time_parse((struct span){ text.data, text.size },
+	cpu_time_parse((struct span){ text.data, text.size }, clock_monotonic_ns(),
 		       1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), cpus, count, times);
 	return 0;
 }

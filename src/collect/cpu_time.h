@@ -1,7 +1,8 @@
 /*
  * cpu_time - how long each CPU was busy, by /proc/stat: the measure that the
- * samples of a clock must add up to. Busy is online - idle - iowait, as the
- * kernel counts them, in ticks of 1/USER_HZ.
+ * samples of a clock must add up to. Busy is wall - idle - iowait: the other
+ * fields are not used, for in virtual machines ticks are skipped and they fall short.
+ * The kernel tells in ticks of 1/USER_HZ.
  */
 #pragma once
 
@@ -11,12 +12,20 @@
 #include "base/span.h"
 
 struct cpu_time {
-	int known;			      /* the CPU has a line */
-	uint64_t total_ns, idle_ns, steal_ns; /* idle: with iowait */
+	int known;		    /* the CPU has a line */
+	uint64_t wall_ns;	    /* when it was read, by CLOCK_MONOTONIC */
+	uint64_t idle_ns, steal_ns; /* idle: with iowait */
 };
 
 /* Fills times[slot] for cpus[slot] from the text of /proc/stat. */
-void cpu_time_parse(struct span text, uint64_t tick_ns, const int *cpus, size_t count,
-		    struct cpu_time *times);
+void cpu_time_parse(struct span text, uint64_t wall_ns, uint64_t tick_ns, const int *cpus,
+		    size_t count, struct cpu_time *times);
+/* Busy time between two readings of one CPU. */
+static inline uint64_t cpu_time_busy_ns(const struct cpu_time *from, const struct cpu_time *to)
+{
+	uint64_t wall = to->wall_ns - from->wall_ns;
+	uint64_t idle = to->idle_ns - from->idle_ns;
+	return wall > idle ? wall - idle : 0; /* idle is known to a tick only */
+}
 /* 0 or negative errno; times are then unknown. */
 int cpu_time_read(const int *cpus, size_t count, struct cpu_time *times);

@@ -12,13 +12,24 @@
 #include "collect/session.h"
 #include "profile/bill.h"
 
+static uint64_t own_cpu_ns(void)
+{
+	struct rusage usage;
+	if (getrusage(RUSAGE_SELF, &usage))
+		return 0;
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+}
+
 int ledger_init(struct ledger *ledger, const struct session *session)
 {
 	size_t count = session->counters.cpu_count;
 	*ledger = (struct ledger){ .started = calloc(count + 1, sizeof(*ledger->started)),
-				   .before = calloc(count + 1, sizeof(*ledger->before)) };
-	if (!ledger->started || !ledger->before)
+				   .before = calloc(count + 1, sizeof(*ledger->before)),
+				   .now = calloc(count + 1, sizeof(*ledger->now)) };
+	if (!ledger->started || !ledger->before || !ledger->now)
 		return -ENOMEM;
+	ledger->own_cpu_ns = own_cpu_ns(); /* getting ready is not part of the recorded time */
 	cpu_time_read(session->counters.cpus, count, ledger->started);
 	memcpy(ledger->before, ledger->started, count * sizeof(*ledger->before));
 	return 0;
@@ -28,12 +39,14 @@ void ledger_release(struct ledger *ledger)
 {
 	free(ledger->started);
 	free(ledger->before);
+	free(ledger->now);
 	*ledger = (struct ledger){ 0 };
 }
 
-/* One event on one CPU: what is 0 by nature is left out, what was seen to be 0 is not needed. */
+/* What is known to be 0 is written as 0: an item that is missing is unknown. */
 struct line {
 	const char *item;
+	bool known;
 	uint64_t amount;
 };
 
@@ -41,7 +54,7 @@ static int write_lines(struct profile *to, uint32_t event, uint64_t cpu, const s
 		       size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!lines[i].amount)
+		if (!lines[i].known)
 			continue;
 		int ret = profile_add_bill(to, event, cpu, lines[i].item, lines[i].amount);
 		if (ret < 0)
@@ -54,7 +67,8 @@ static int write_unknown(struct profile *to, uint32_t event, uint64_t cpu,
 			 const struct lane_sums *sums)
 {
 	for (int cause = 1; cause < UNKNOWN_CAUSES; cause++) {
-		if (!sums->unknown[cause])
+		/* The commonest cause says, by being 0, that unknown samples are counted. */
+		if (!sums->unknown[cause] && cause != UNKNOWN_NO_MAPPING)
 			continue;
 		char item[96];
 		snprintf(item, sizeof(item), BILL_UNKNOWN_PREFIX "%s", unknown_texts[cause]);
@@ -68,38 +82,32 @@ static int write_unknown(struct profile *to, uint32_t event, uint64_t cpu,
 	return 0;
 }
 
-static int write_lane(struct profile *to, uint32_t event, uint64_t cpu,
-		      const struct sampler *sampler, struct lane *lane)
+static int write_lane(const struct session *session, struct profile *to, uint32_t event,
+		      uint64_t cpu, const struct sampler *sampler, struct lane *lane)
 {
 	struct lane_sums *sums = &lane->sums;
+	uint64_t lost = sums->lost_ring + sums->lost_damaged;
+	bool sampled = sampler->sampled;
 	const struct line lines[] = {
-		{ BILL_RUNS, sums->stored + sums->filtered + sums->lost_ring + sums->lost_damaged },
-		{ BILL_STORED, sums->stored },
-		{ BILL_FILTERED, sums->filtered },
-		{ BILL_LOST_RING, sums->lost_ring },
-		{ BILL_LOST_DAMAGED, sums->lost_damaged },
-		{ BILL_LOST_ESTIMATE, sums->lost_estimate },
-		{ BILL_STACKS_CUT, sums->stacks_cut },
-		{ BILL_ENABLED_NS, sums->enabled_ns },
-		{ BILL_RUNNING_NS, sums->running_ns },
-		{ BILL_THROTTLED, sums->throttled },
-		{ BILL_PERIOD_CHANGES, sums->period_changes },
-		{ BILL_COUNT, sampler->clock ? 0 : (uint64_t)llround(sums->count) },
+		{ BILL_RUNS, sampled, sums->stored + sums->filtered + lost },
+		{ BILL_STORED, sampled, sums->stored },
+		{ BILL_FILTERED, session->follow && sampled, sums->filtered },
+		{ BILL_LOST_RING, sampled, sums->lost_ring },
+		{ BILL_LOST_DAMAGED, sampled, sums->lost_damaged },
+		{ BILL_LOST_ESTIMATE, !sampler->clock, sums->lost_estimate },
+		{ BILL_STACKS_CUT, session->stacks && sampled, sums->stacks_cut },
+		{ BILL_ENABLED_NS, true, sums->enabled_ns },
+		{ BILL_RUNNING_NS, true, sums->running_ns },
+		{ BILL_THROTTLED, sampled, sums->throttled },
+		{ BILL_PERIOD_CHANGES, sampled, sums->period_changes },
+		{ BILL_COUNT, !sampler->clock, (uint64_t)llround(sums->count) },
 	};
 	int ret = write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
-	if (ret == 0)
+	if (ret == 0 && sampled)
 		ret = write_unknown(to, event, cpu, sums);
 	lane->lost_settled -= sums->lost_ring + sums->lost_damaged;
 	*sums = (struct lane_sums){ 0 };
 	return ret;
-}
-
-static uint64_t busy_of(const struct cpu_time *from, const struct cpu_time *to)
-{
-	uint64_t total = to->total_ns - from->total_ns;
-	uint64_t idle = to->idle_ns - from->idle_ns;
-	/* idle is read at another moment than the rest and may run ahead */
-	return total > idle ? total - idle : 0;
 }
 
 static int write_cpus(struct ledger *ledger, const struct session *session,
@@ -110,9 +118,9 @@ static int write_cpus(struct ledger *ledger, const struct session *session,
 		if (!before->known || !now[slot].known)
 			continue;
 		const struct line lines[] = {
-			{ BILL_ONLINE_NS, now[slot].total_ns - before->total_ns },
-			{ BILL_BUSY_NS, busy_of(before, &now[slot]) },
-			{ BILL_STEAL_NS, now[slot].steal_ns - before->steal_ns },
+			{ BILL_ONLINE_NS, true, now[slot].wall_ns - before->wall_ns },
+			{ BILL_BUSY_NS, true, cpu_time_busy_ns(before, &now[slot]) },
+			{ BILL_STEAL_NS, true, now[slot].steal_ns - before->steal_ns },
 		};
 		int ret = write_lines(to, 0, optional_of((uint64_t)session->counters.cpus[slot]),
 				      lines, sizeof(lines) / sizeof(lines[0]));
@@ -136,7 +144,7 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 			lane->weighed_ns = 0;
 			if (!ledger->started[slot].known || !now[slot].known)
 				continue;
-			double busy = (double)busy_of(&ledger->started[slot], &now[slot]);
+			double busy = (double)cpu_time_busy_ns(&ledger->started[slot], &now[slot]);
 			uint32_t event;
 			int ret = tally_translate(translation, PROFILE_EVENT, sampler->id, &event);
 			if (ret == 0)
@@ -151,15 +159,6 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 	}
 	memcpy(ledger->started, now, session->counters.cpu_count * sizeof(*now));
 	return 0;
-}
-
-static uint64_t own_cpu_ns(void)
-{
-	struct rusage usage;
-	if (getrusage(RUSAGE_SELF, &usage))
-		return 0;
-	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
 }
 
 static uint64_t sideband_lost(const struct session *session)
@@ -188,10 +187,10 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	}
 	uint64_t lost = sideband_lost(session);
 	const struct line lines[] = {
-		{ BILL_SELF_CPU_NS, cpu_ns - ledger->own_cpu_ns },
-		{ BILL_SELF_BYTES, ledger->self_bytes_billed ? 0 : memory },
-		{ BILL_RING_BYTES, bytes - ledger->ring_bytes },
-		{ BILL_LOST_SIDEBAND,
+		{ BILL_SELF_CPU_NS, true, cpu_ns - ledger->own_cpu_ns },
+		{ BILL_SELF_BYTES, true, ledger->self_bytes_billed ? 0 : memory },
+		{ BILL_RING_BYTES, true, bytes - ledger->ring_bytes },
+		{ BILL_LOST_SIDEBAND, true,
 		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
 	};
 	ledger->own_cpu_ns = cpu_ns;
@@ -201,20 +200,25 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	return write_lines(to, 0, OPTIONAL_ABSENT, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
+void ledger_stop(struct ledger *ledger, const struct session *session)
+{
+	cpu_time_read(session->counters.cpus, session->counters.cpu_count, ledger->now);
+	ledger->stopped = true;
+}
+
 int ledger_write(struct ledger *ledger, struct session *session, bool close_clocks, bool whole_cpus,
 		 struct tally_translation *translation)
 {
 	const struct counters *counters = &session->counters;
-	CLEANUP(free_pointer) struct cpu_time *now = calloc(counters->cpu_count + 1, sizeof(*now));
-	if (!now)
-		return -ENOMEM;
-	cpu_time_read(counters->cpus, counters->cpu_count, now);
+	const struct cpu_time *now = ledger->now;
+	if (!ledger->stopped)
+		cpu_time_read(counters->cpus, counters->cpu_count, ledger->now);
 	int ret = 0;
 	for (size_t i = 0; i < counters->sampler_count && ret == 0; i++) {
 		uint32_t event;
 		ret = tally_translate(translation, PROFILE_EVENT, counters->samplers[i].id, &event);
 		for (size_t slot = 0; slot < counters->cpu_count && ret == 0; slot++)
-			ret = write_lane(translation->to, event,
+			ret = write_lane(session, translation->to, event,
 					 optional_of((uint64_t)counters->cpus[slot]),
 					 &counters->samplers[i], counters_lane(counters, i, slot));
 	}

@@ -16,11 +16,14 @@ struct tally_translation;
 struct ledger {
 	struct cpu_time *started; /* by CPU slot, since the last closing of the clocks */
 	struct cpu_time *before;  /* since the last bill */
+	struct cpu_time *now;	  /* as last read */
+	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, ring_bytes, lost_sideband, sideband_read; /* billed so far */
 	bool self_bytes_billed;
 };
 
-int ledger_init(struct ledger *ledger, const struct session *session); /* when sampling starts */
+int ledger_init(struct ledger *ledger, const struct session *session);	/* when sampling starts */
+void ledger_stop(struct ledger *ledger, const struct session *session); /* when sampling ends */
 void ledger_release(struct ledger *ledger);
 /*
  * `close_clocks`: an epoch ends; compare what clock samples stood for with the time that the

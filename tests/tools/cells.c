@@ -4,6 +4,7 @@
  *
  *	cell EVENT KIND IMAGE VADDR SAMPLES ESTIMATE FIRST LAST NAME COMM PID THREAD CPU CGROUP
  *	bill EVENT CPU ITEM AMOUNT
+ *	source START_NS DURATION_NS
  *
  * IMAGE is the build-id in hexadecimal, else the name, else the first path;
  * FIRST and LAST are the function's extent, or "-".
@@ -107,6 +108,14 @@ static void print_bill(const struct profile *profile)
 	}
 }
 
+static void print_sources(const struct profile *profile)
+{
+	for (size_t row = 0; row < profile_table(profile, PROFILE_SOURCE)->count; row++) {
+		struct profile_source source = profile_source(profile, row);
+		printf("source\t%" PRIu64 "\t%" PRIu64 "\n", source.start_ns, source.duration_ns);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct profile *profile = NULL;
@@ -125,6 +134,7 @@ int main(int argc, char **argv)
 	}
 	print_cells(profile, resolver);
 	print_bill(profile);
+	print_sources(profile);
 	resolver_free(resolver);
 	profile_free(profile);
 	return 0;

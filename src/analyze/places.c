@@ -7,6 +7,7 @@
 #include "analyze/kernel_names.h"
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -17,7 +18,7 @@ struct place_entry {
 	uint32_t image, name, kind;
 	uint32_t procedure;
 	unsigned marks;
-	const struct place *resolved; /* NULL for a bare name or an unknown image */
+	const struct place *resolved; /* NULL: no source line was asked for yet */
 };
 
 struct places {
@@ -25,9 +26,17 @@ struct places {
 	struct resolver *resolver;
 	struct arena texts;
 
+	/*
+	 * The first `sorted` entries rise by image, vaddr, name, kind: tables are stored in that
+	 * order, so most addresses come that way and need no hash. The others are in the index.
+	 */
 	struct place_entry *entries;
-	size_t count, capacity;
+	size_t count, capacity, sorted;
+	size_t next; /* among the sorted: where the next address is likely to be */
 	struct hash_index entry_index;
+	const struct procedure *last_found; /* what last_procedure is the number of */
+	uint32_t last_procedure;
+	unsigned last_marks;
 
 	struct place_procedure *procedures;
 	size_t procedure_count, procedure_capacity;
@@ -136,13 +145,9 @@ static unsigned image_marks(const struct profile *profile, const struct profile_
 	}
 }
 
-static bool resolve(struct places *places, const struct profile_frame *frame,
-		    struct place_entry *entry, struct place_procedure *procedure)
+static int keep_procedure(struct places *places, const struct profile_frame *frame,
+			  const struct procedure *found)
 {
-	entry->resolved = resolver_place(places->resolver, frame);
-	if (!entry->resolved)
-		return false;
-	const struct procedure *found = entry->resolved->procedure;
 	unsigned marks = image_marks(places->profile, frame);
 	if (found->named)
 		marks |= PLACE_NAMED;
@@ -154,7 +159,7 @@ static bool resolve(struct places *places, const struct profile_frame *frame,
 		if (kernel_name_is_idle(found->linkage))
 			marks |= PLACE_IDLE;
 	}
-	*procedure = (struct place_procedure){
+	struct place_procedure procedure = {
 		.name = found->name,
 		.linkage = found->linkage,
 		.image_name = resolver_image(places->resolver, frame->image),
@@ -165,9 +170,28 @@ static bool resolve(struct places *places, const struct profile_frame *frame,
 	};
 	/* code that nothing delimits is one row an image: a row an address would tell less */
 	if (!found->named && !found->extent_known && (marks & PLACE_HAS_IMAGE))
-		procedure->name = "[no symbol]";
-	entry->marks = marks;
-	return true;
+		procedure.name = "[no symbol]";
+	int ret = add_procedure(places, &procedure, &places->last_procedure);
+	places->last_found = ret == 0 ? found : NULL;
+	places->last_marks = marks;
+	return ret;
+}
+
+static int resolve(struct places *places, const struct profile_frame *frame,
+		   struct place_entry *entry)
+{
+	const struct procedure *found = resolver_procedure(places->resolver, frame);
+	if (!found)
+		return -ENOMEM;
+	/* neighbours are mostly in one procedure; one pointer is one procedure of one image */
+	if (found != places->last_found) {
+		int ret = keep_procedure(places, frame, found);
+		if (ret < 0)
+			return ret;
+	}
+	entry->procedure = places->last_procedure;
+	entry->marks = places->last_marks;
+	return 0;
 }
 
 /* ---- places */
@@ -190,33 +214,77 @@ static bool entry_equal(const void *rows, uint32_t position, const void *wanted)
 	       a->kind == b->kind;
 }
 
+static int compare_entries(const struct place_entry *a, const struct place_entry *b)
+{
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	if (a->vaddr != b->vaddr)
+		return a->vaddr < b->vaddr ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static uint32_t find_sorted(struct places *places, const struct place_entry *wanted)
+{
+	size_t low = 0, high = places->sorted;
+	for (size_t at = places->next; at < high && at <= places->next + 1; at++)
+		if (compare_entries(&places->entries[at], wanted) == 0) {
+			places->next = at;
+			return (uint32_t)at;
+		}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_entries(&places->entries[middle], wanted);
+		if (order == 0) {
+			places->next = middle;
+			return (uint32_t)middle;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return PLACE_NONE;
+}
+
+static bool goes_on(const struct places *places, const struct place_entry *entry)
+{
+	return places->sorted == places->count &&
+	       (places->count == 0 ||
+		compare_entries(&places->entries[places->count - 1], entry) < 0);
+}
+
 int places_add(struct places *places, const struct profile_frame *frame, uint32_t *place)
 {
 	struct place_entry entry = { .vaddr = frame->vaddr,
 				     .image = frame->image,
 				     .name = frame->name,
 				     .kind = (uint32_t)frame->kind };
-	/* sorted tables bring one address many times in a row */
-	if (places->count && entry_equal(places->entries, (uint32_t)places->count - 1, &entry)) {
-		*place = (uint32_t)places->count - 1;
-		return 0;
+	bool in_order = goes_on(places, &entry);
+	uint64_t hash = 0;
+	if (!in_order) {
+		*place = find_sorted(places, &entry);
+		if (*place != PLACE_NONE)
+			return 0;
+		hash = entry_hash(&entry);
+		*place = hash_index_find(&places->entry_index, hash, entry_equal, places->entries,
+					 &entry);
+		if (*place != HASH_INDEX_NONE)
+			return 0;
 	}
-	uint64_t hash = entry_hash(&entry);
-	*place = hash_index_find(&places->entry_index, hash, entry_equal, places->entries, &entry);
-	if (*place != HASH_INDEX_NONE)
-		return 0;
-	struct place_procedure procedure;
-	if (!resolve(places, frame, &entry, &procedure))
-		return -ENOMEM;
-	int ret = add_procedure(places, &procedure, &entry.procedure);
+	int ret = resolve(places, frame, &entry);
 	if (ret == 0)
 		ret = array_reserve(&places->entries, &places->capacity, places->count,
 				    sizeof(*places->entries));
 	if (ret < 0)
 		return ret;
 	places->entries[places->count] = entry;
-	ret = hash_index_add(&places->entry_index, hash, (uint32_t)places->count, entry_rehash,
-			     places->entries);
+	if (in_order)
+		places->sorted++;
+	else
+		ret = hash_index_add(&places->entry_index, hash, (uint32_t)places->count,
+				     entry_rehash, places->entries);
 	if (ret == 0)
 		*place = (uint32_t)places->count++;
 	return ret;
@@ -260,11 +328,31 @@ static int add_inlined(struct places *places, uint32_t outer, const char *functi
 	return add_procedure(places, &inlined, id);
 }
 
+/* Innermost first; 0 when unknown. Negative: out of memory. */
+static int source_at(struct places *places, uint32_t place, const struct source_frame **frames,
+		     size_t *count)
+{
+	struct place_entry *entry = &places->entries[place];
+	if (!entry->resolved) {
+		struct profile_frame frame = { .kind = entry->kind,
+					       .image = entry->image,
+					       .vaddr = entry->vaddr,
+					       .name = entry->name };
+		entry->resolved = resolver_place(places->resolver, &frame);
+	}
+	if (!entry->resolved)
+		return -ENOMEM;
+	*count = resolver_source(places->resolver, entry->resolved, frames);
+	return 0;
+}
+
 const uint32_t *places_chain(struct places *places, uint32_t place, size_t *count)
 {
 	const struct place_entry *entry = &places->entries[place];
 	const struct source_frame *frames = NULL;
-	size_t depth = resolver_source(places->resolver, entry->resolved, &frames);
+	size_t depth;
+	if (source_at(places, place, &frames, &depth) < 0)
+		return NULL;
 	if (depth == 0)
 		depth = 1;
 	if (depth > places->chain_capacity) {
@@ -319,8 +407,11 @@ int places_line_of(struct places *places, uint32_t place, uint32_t *id)
 		return -ENOMEM;
 	struct place_line line = { .procedure = chain[depth - 1] };
 	const struct source_frame *frames = NULL;
-	if (resolver_source(places->resolver, places->entries[place].resolved, &frames) &&
-	    frames[0].file) {
+	size_t frame_count;
+	int ret = source_at(places, place, &frames, &frame_count);
+	if (ret < 0)
+		return ret;
+	if (frame_count && frames[0].file) {
 		line.file = frames[0].file;
 		line.line = frames[0].line;
 	}
@@ -328,8 +419,8 @@ int places_line_of(struct places *places, uint32_t place, uint32_t *id)
 	*id = hash_index_find(&places->line_index, hash, line_equal, places->lines, &line);
 	if (*id != HASH_INDEX_NONE)
 		return 0;
-	int ret = array_reserve(&places->lines, &places->line_capacity, places->line_count,
-				sizeof(*places->lines));
+	ret = array_reserve(&places->lines, &places->line_capacity, places->line_count,
+			    sizeof(*places->lines));
 	if (ret < 0)
 		return ret;
 	places->lines[places->line_count] = line;
@@ -347,57 +438,93 @@ const struct place_line *places_line(const struct places *places, uint32_t line)
 
 /* ---- procedures that look alike */
 
-static int compare_looks(const void *left, const void *right)
+enum looks { LOOKS_ALIKE, LOOKS_ALIKE_IN_ONE_IMAGE };
+
+struct look_rows {
+	const struct place_procedure *procedures;
+	enum looks looks;
+};
+
+static uint64_t look_hash(const void *rows, uint32_t position)
 {
-	const struct place_procedure *a = *(struct place_procedure *const *)left;
-	const struct place_procedure *b = *(struct place_procedure *const *)right;
-	int order = strcmp(a->name, b->name);
-	if (!order)
-		order = strcmp(a->image_name, b->image_name);
-	if (!order)
-		order = (int)(a->marks & PLACE_INLINED) - (int)(b->marks & PLACE_INLINED);
-	return order;
+	const struct look_rows *all = rows;
+	const struct place_procedure *procedure = &all->procedures[position];
+	return hash_text(procedure->name);
 }
 
-/* What a reader can look up: where in the image, or which build of it. */
-static const char *variant_of(struct places *places, const struct place_procedure *procedure,
-			      bool one_image)
+static bool look_equal(const void *rows, uint32_t position, const void *wanted)
 {
-	if (one_image)
-		return arena_printf(&places->texts, "@0x%llx",
-				    (unsigned long long)procedure->first);
-	if (!procedure->image)
-		return "";
-	struct profile_image image = profile_image(places->profile, procedure->image);
-	if (image.build_id.size < 4)
-		return arena_printf(&places->texts, "image %u", (unsigned)procedure->image);
-	const uint8_t *id = image.build_id.data;
-	return arena_printf(&places->texts, "build %02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
+	const struct look_rows *all = rows;
+	const struct place_procedure *a = &all->procedures[position], *b = wanted;
+	if (all->looks == LOOKS_ALIKE_IN_ONE_IMAGE && a->image != b->image)
+		return false;
+	return strcmp(a->name, b->name) == 0 && strcmp(a->image_name, b->image_name) == 0 &&
+	       (a->marks & PLACE_INLINED) == (b->marks & PLACE_INLINED);
+}
+
+/* Fills first_of[procedure] with the first that looks like it, count_of[that] with how many do. */
+static int group_looks(const struct places *places, enum looks looks, uint32_t *first_of,
+		       uint32_t *count_of)
+{
+	struct look_rows rows = { places->procedures, looks };
+	struct hash_index index = { 0 };
+	int ret = 0;
+	for (uint32_t i = 0; ret == 0 && i < places->procedure_count; i++) {
+		uint64_t hash = look_hash(&rows, i);
+		first_of[i] =
+			hash_index_find(&index, hash, look_equal, &rows, &places->procedures[i]);
+		if (first_of[i] == HASH_INDEX_NONE) {
+			ret = hash_index_add(&index, hash, i, look_hash, &rows);
+			first_of[i] = i;
+		}
+		count_of[first_of[i]]++;
+	}
+	hash_index_release(&index);
+	return ret;
+}
+
+/* What a reader can look up: which build of the image, where in it. */
+static const char *variant_of(struct places *places, const struct place_procedure *procedure,
+			      bool other_image, bool same_image)
+{
+	struct buffer text = { 0 };
+	struct span id = { NULL, 0 };
+	if (other_image && procedure->image)
+		id = profile_image(places->profile, procedure->image).build_id;
+	for (size_t i = 0; i < id.size && i < 4; i++)
+		buffer_printf(&text, "%s%02x", i ? "" : "build ", ((const uint8_t *)id.data)[i]);
+	if (other_image && !id.size)
+		buffer_printf(&text, "image %u", (unsigned)procedure->image);
+	if (same_image)
+		buffer_printf(&text, "%s@0x%llx", text.size ? " " : "",
+			      (unsigned long long)procedure->first);
+	const char *variant =
+		buffer_failed(&text)
+			? NULL
+			: arena_copy_text(&places->texts, (const char *)text.data, text.size);
+	buffer_release(&text);
+	return variant;
 }
 
 int places_tell_apart(struct places *places)
 {
 	size_t count = places->procedure_count;
-	CLEANUP(free_pointer)
-	struct place_procedure **order = calloc(count + 1, sizeof(*order));
-	if (!order)
+	CLEANUP(free_pointer) uint32_t *numbers = calloc(4 * count + 1, sizeof(*numbers));
+	if (!numbers)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		order[i] = &places->procedures[i];
-	qsort(order, count, sizeof(*order), compare_looks);
-	for (size_t i = 0; i < count;) {
-		size_t end = i + 1;
-		bool one_image = true;
-		while (end < count && compare_looks(&order[i], &order[end]) == 0) {
-			one_image &= order[end]->image == order[i]->image;
-			end++;
-		}
-		for (size_t j = i; end - i > 1 && j < end; j++) {
-			order[j]->variant = variant_of(places, order[j], one_image);
-			if (!order[j]->variant)
-				return -ENOMEM;
-		}
-		i = end;
+	uint32_t *first = numbers, *alike = numbers + count;
+	uint32_t *first_here = numbers + 2 * count, *alike_here = numbers + 3 * count;
+	int ret = group_looks(places, LOOKS_ALIKE, first, alike);
+	if (ret == 0)
+		ret = group_looks(places, LOOKS_ALIKE_IN_ONE_IMAGE, first_here, alike_here);
+	for (size_t i = 0; ret == 0 && i < count; i++) {
+		uint32_t all = alike[first[i]], here = alike_here[first_here[i]];
+		if (all == 1)
+			continue;
+		places->procedures[i].variant =
+			variant_of(places, &places->procedures[i], all > here, here > 1);
+		if (!places->procedures[i].variant)
+			ret = -ENOMEM;
 	}
-	return 0;
+	return ret;
 }

@@ -179,8 +179,10 @@ static int line_of(struct flat_rows *flat, uint32_t place, uint32_t *line)
 	return 0;
 }
 
-static int add_sample(struct flat_rows *flat, const struct selected *sample)
+/* A selection_sink. */
+static int add_sample(void *context, const struct selected *sample)
 {
+	struct flat_rows *flat = context;
 	const struct report *report = flat->report;
 	uint32_t key[REPORT_PARTS];
 	for (size_t i = 0; i < report->options.part_count; i++) {
@@ -347,31 +349,50 @@ static int note_missing_lines(struct report *report)
 		100.0 * (double)unknown.estimate / (double)shown->estimate);
 }
 
-static int fill_flat(struct report *report, const struct selection *selection,
-		     struct resolver *resolver)
+static void flat_rows_release(struct flat_rows *flat)
 {
-	struct flat_rows flat = { .report = report };
-	report_rows_init(&flat.rows, report->options.part_count, report->columns.count);
-	int ret = 0;
-	for (size_t i = 0; ret == 0 && i < report->options.part_count; i++) {
+	for (size_t i = 0; i < REPORT_PARTS; i++)
+		free(flat->contexts[i]);
+	free(flat->line_of_place);
+	report_rows_release(&flat->rows);
+}
+
+static int flat_rows_init(struct flat_rows *flat, struct report *report)
+{
+	*flat = (struct flat_rows){ .report = report };
+	report_rows_init(&flat->rows, report->options.part_count, report->columns.count);
+	for (size_t i = 0; i < report->options.part_count; i++) {
 		enum report_part part = report->options.parts[i];
+		int ret = 0;
 		if (part == REPORT_PROCESS || part == REPORT_THREAD || part == REPORT_CPU ||
 		    part == REPORT_CGROUP)
-			ret = fold_contexts(report->profile, part, &flat.contexts[part]);
+			ret = fold_contexts(report->profile, part, &flat->contexts[part]);
+		if (ret < 0)
+			return ret;
 	}
-	for (size_t i = 0; ret == 0 && i < selection->count; i++)
-		ret = add_sample(&flat, &selection->list[i]);
-	if (ret == 0)
-		ret = describe_rows(&flat, resolver);
-	if (ret == 0)
-		ret = note_missing_parts(&flat);
-	if (ret == 0)
-		ret = note_missing_lines(report);
-	for (size_t i = 0; i < REPORT_PARTS; i++)
-		free(flat.contexts[i]);
-	free(flat.line_of_place);
-	report_rows_release(&flat.rows);
-	return ret;
+	return 0;
+}
+
+static int fill_flat(struct report *report, struct resolver *resolver, struct error *err)
+{
+	CLEANUP(flat_rows_release) struct flat_rows flat;
+	if (flat_rows_init(&flat, report) < 0)
+		return out_of_memory(err);
+	CLEANUP(selection_release) struct selection selection;
+	int ret = selection_init(&selection, report, resolver, add_sample, &flat, err);
+	if (ret < 0)
+		return ret;
+	if (describe_rows(&flat, resolver) < 0 || note_missing_parts(&flat) < 0 ||
+	    note_missing_lines(report) < 0)
+		return out_of_memory(err);
+	return 0;
+}
+
+static int fill_stacks(struct report *report, struct resolver *resolver, struct error *err)
+{
+	CLEANUP(selection_release) struct selection selection;
+	int ret = selection_init(&selection, report, resolver, NULL, NULL, err);
+	return ret < 0 ? ret : call_tree_fill(report, &selection, err);
 }
 
 /* ---- order, and the rest */
@@ -579,28 +600,13 @@ static int make(struct report *report, struct resolver *resolver, struct error *
 	report->filtered = options->processes.count || options->images.count ||
 			   options->cgroups.count || options->cpus || options->focus ||
 			   options->ignore;
-	struct selection selection;
-	ret = selection_init(&selection, report, resolver, err);
-	if (ret < 0)
-		return ret;
-	if (options->view == REPORT_FLAT) {
-		ret = fill_flat(report, &selection, resolver);
-		if (ret == 0) {
-			qsort_r(report->rows, report->row_count, sizeof(*report->rows),
-				report_compare_rows, report);
-			cut_rows(report);
-		} else {
-			ret = out_of_memory(err);
-		}
-	} else {
-		ret = call_tree_fill(report, &selection, err);
-		if (ret == 0 && options->view == REPORT_INCLUSIVE) {
-			qsort_r(report->rows, report->row_count, sizeof(*report->rows),
-				report_compare_rows, report);
-			cut_rows(report);
-		}
+	ret = options->view == REPORT_FLAT ? fill_flat(report, resolver, err)
+					   : fill_stacks(report, resolver, err);
+	if (ret == 0 && (options->view == REPORT_FLAT || options->view == REPORT_INCLUSIVE)) {
+		qsort_r(report->rows, report->row_count, sizeof(*report->rows), report_compare_rows,
+			report);
+		cut_rows(report);
 	}
-	selection_release(&selection);
 	if (ret == 0 && (places_tell_apart(report->places) < 0 || note_pairs(report) < 0))
 		ret = out_of_memory(err);
 	return ret;

@@ -386,12 +386,27 @@ static uint64_t place_rehash(const void *rows, uint32_t position)
 	return hash_place(((struct place_entry *const *)rows)[position]);
 }
 
+/* The call of a return address is the instruction before it. */
+static struct place_entry looked_up(const struct profile_frame *frame)
+{
+	struct place_entry entry = { .image = frame->image, .name_id = frame->name };
+	entry.place.vaddr = frame->vaddr;
+	if (frame->kind == FRAME_RETURN && frame->vaddr > 0 && !frame->name)
+		entry.place.vaddr--;
+	return entry;
+}
+
+const struct procedure *resolver_procedure(struct resolver *resolver,
+					   const struct profile_frame *frame)
+{
+	const struct place_entry wanted = looked_up(frame);
+	const struct procedure_entry *found = find_procedure(resolver, &wanted);
+	return found ? &found->procedure : NULL;
+}
+
 const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame)
 {
-	struct place_entry wanted = { .image = frame->image, .name_id = frame->name };
-	wanted.place.vaddr = frame->vaddr;
-	if (frame->kind == FRAME_RETURN && frame->vaddr > 0 && !frame->name)
-		wanted.place.vaddr--;
+	struct place_entry wanted = looked_up(frame);
 	uint64_t hash = hash_place(&wanted);
 	uint32_t position = hash_index_find(&resolver->place_index, hash, place_equal,
 					    resolver->places, &wanted);

@@ -56,6 +56,11 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 void resolver_free(struct resolver *resolver);
 void resolver_freep(struct resolver **resolver); /* for CLEANUP() */
 
+/* The procedure of a frame, or NULL when out of memory. Remembers nothing of the address, so it is
+ * for callers that ask for each address once. */
+const struct procedure *resolver_procedure(struct resolver *resolver,
+					   const struct profile_frame *frame);
+
 /* The place of a frame, or NULL when out of memory. Frames with a bare name are procedures of that
  * name. */
 const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame);

@@ -351,6 +351,8 @@ static int take(struct selection *selection, const struct selected *sample, int 
 	cell_add(&report->shown[sample->column], &sample->cell);
 	if (sample->node == 0)
 		cell_add(&report->without_stack[sample->column], &sample->cell);
+	if (selection->sink)
+		return selection->sink(selection->sink_context, sample);
 	ret = array_reserve(&selection->list, &selection->capacity, selection->count,
 			    sizeof(*selection->list));
 	if (ret == 0)
@@ -645,9 +647,10 @@ static int fill(struct selection *selection, struct resolver *resolver, struct e
 }
 
 int selection_init(struct selection *selection, struct report *report, struct resolver *resolver,
-		   struct error *err)
+		   selection_sink sink, void *sink_context, struct error *err)
 {
-	*selection = (struct selection){ .report = report };
+	*selection =
+		(struct selection){ .report = report, .sink = sink, .sink_context = sink_context };
 	int ret = fill(selection, resolver, err);
 	if (ret < 0)
 		selection_release(selection);

@@ -20,8 +20,13 @@ struct selected {
 	uint32_t node; /* id in the trie; 0: no stack is known of these samples */
 };
 
+/* Takes one sample that passed the filters. Returns 0 or a negative errno, which ends the walk. */
+typedef int (*selection_sink)(void *context, const struct selected *sample);
+
 struct selection {
 	struct report *report; /* columns and places are read, sums are filled */
+	selection_sink sink;
+	void *sink_context;
 	struct selected *list;
 	size_t count, capacity;
 	uint32_t *node_place; /* by node id, [0] unused; NULL when stacks are not walked */
@@ -32,8 +37,12 @@ struct selection {
 	size_t late_capacity;
 };
 
+/*
+ * Walks the profile. Samples go to `sink` as they come; without one into `list`,
+ * for views that need them several times. Errors as report_new().
+ */
 int selection_init(struct selection *selection, struct report *report, struct resolver *resolver,
-		   struct error *err);
+		   selection_sink sink, void *sink_context, struct error *err);
 void selection_release(struct selection *selection);
 
 /* The functions at a place, outermost first, as the report shows inlined ones. NULL: out of memory.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "profile/bill.h"
+#include "profile/stash.h"
 #include "store/profile_file.h"
 #include "support/test_profile.h"
 
@@ -177,26 +178,45 @@ static void make_empty(struct test_profile *test)
 	add_clock(test, "cpu-clock");
 }
 
-/* SIZE cells over SIZE / 8 procedures; each cell has MULTIPLE samples. */
+/* Fails the test: there is no memory, or our own record cannot be read. */
+static void add_function(struct test_profile *test, uint64_t first, uint64_t size, const char *name)
+{
+	struct function_record function = { .name = span_of_text(name) };
+	struct buffer content = { 0 };
+	record_put_function(&content, first, &function);
+	struct record record = { RECORD_FUNCTION, first, first + size - 1,
+				 { content.data, content.size } };
+	if (buffer_failed(&content) || stash_add(test->profile, test->image, &record, NULL) < 0)
+		abort();
+	buffer_release(&content);
+}
+
+/* Images of 4096 addresses and 546 functions; each cell has its samples times `multiple`. */
 static void make_large(struct test_profile *test, uint64_t cells, uint64_t multiple)
 {
+	enum { ADDRESSES = 4096, STRIDE = 32, FUNCTION = 240, PROCESS = 20000 };
 	struct random_state random = random_seed(1);
 	test_source(test, "web7", 2, 10000 * MS);
 	add_clock(test, "cpu-clock");
 	char name[64];
 	for (uint64_t i = 0; i < cells; i++) {
-		if (i % 4096 == 0) {
-			snprintf(name, sizeof(name), "/usr/lib/lib%llu.so",
-				 (unsigned long long)i / 4096);
+		unsigned long long number = i;
+		if (i % ADDRESSES == 0) {
 			char id[24];
-			snprintf(id, sizeof(id), "%08llu", (unsigned long long)i);
+			snprintf(name, sizeof(name), "/usr/lib/lib%llu.so", number / ADDRESSES);
+			snprintf(id, sizeof(id), "%08llu", number);
 			test_image(test, IMAGE_FILE, name, id);
+			for (uint64_t f = 0; f < ADDRESSES * STRIDE / FUNCTION; f++) {
+				snprintf(name, sizeof(name), "function_%llu_%llu",
+					 number / ADDRESSES, (unsigned long long)f);
+				add_function(test, f * FUNCTION, FUNCTION, name);
+			}
 		}
-		if (i % 20000 == 0) {
-			snprintf(name, sizeof(name), "process%llu", (unsigned long long)i / 20000);
+		if (i % PROCESS == 0) {
+			snprintf(name, sizeof(name), "process%llu", number / PROCESS);
 			as(test, name, "/");
 		}
-		test_address(test, i % 4096 * 32 + random_below(&random, 8) * 4,
+		test_address(test, i % ADDRESSES * STRIDE + random_below(&random, 8) * 4,
 			     (1 + random_below(&random, 9)) * multiple, MS);
 	}
 }

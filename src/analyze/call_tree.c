@@ -675,7 +675,7 @@ static size_t lay_out(struct walk *walk, const struct siblings *siblings, const 
 		struct report_row *shape = &report->rows[row];
 		shape->branch = !(first && last);
 		shape->indent = parent ? report->rows[parent - 1].indent : 0;
-		shape->indent += shape->branch && parent;
+		shape->indent += shape->branch;
 		out[count++] = *shape;
 		parent = row + 1;
 		next[parent] = siblings->start[parent];

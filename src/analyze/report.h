@@ -78,10 +78,10 @@ struct report_row {
 	uint64_t pid, tid, cpu, line; /* optional numbers (optional_of) */
 	unsigned marks;		      /* set of enum place_mark */
 	uint32_t depth;		      /* in trees; else 0 */
-	uint32_t indent;	      /* in trees: depth without the steps that have one way only */
-	bool branch;		      /* in trees: one of several ways on from the row above it */
-	struct cell *self;	      /* by column */
-	struct cell *total;	      /* with what was called; NULL in REPORT_FLAT */
+	uint32_t indent;    /* in trees: how many rows of its way are branches, itself too */
+	bool branch;	    /* in trees: one of several ways on from the row above it */
+	struct cell *self;  /* by column */
+	struct cell *total; /* with what was called; NULL in REPORT_FLAT */
 };
 
 struct report {

@@ -105,6 +105,7 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 		{ BILL_FILTERED, &bill->filtered },
 		{ BILL_LOST_ESTIMATE, &bill->lost_events },
 		{ BILL_LATE, &bill->late },
+		{ BILL_STACKS_CUT, &bill->stacks_cut },
 		{ BILL_ENABLED_NS, &bill->enabled_ns },
 		{ BILL_RUNNING_NS, &bill->running_ns },
 		{ BILL_THROTTLED, &bill->throttled },
@@ -172,12 +173,20 @@ static int read_bill(struct scope *scope, const struct profile *profile,
 		if (column != EVENT_COLUMN_NONE)
 			add_event_item(&scope->bills[column], item, amount);
 	}
-	for (size_t i = 0; i < columns->count; i++) {
-		struct scope_bill *b = &scope->bills[i];
-		qsort(b->lost, b->lost_count, sizeof(b->lost[0]), compare_causes);
-		qsort(b->unknown, b->unknown_count, sizeof(b->unknown[0]), compare_causes);
-	}
+	for (size_t i = 0; i < columns->count; i++)
+		scope_sort_causes(&scope->bills[i]);
 	return 0;
+}
+
+void scope_sort_causes(struct scope_bill *bill)
+{
+	qsort(bill->lost, bill->lost_count, sizeof(bill->lost[0]), compare_causes);
+	qsort(bill->unknown, bill->unknown_count, sizeof(bill->unknown[0]), compare_causes);
+}
+
+void scope_add_unknown(struct scope_bill *bill, struct span cause, uint64_t samples)
+{
+	add_cause(bill->unknown, &bill->unknown_count, cause, samples);
 }
 
 int scope_init(struct scope *scope, const struct profile *profile,
@@ -210,10 +219,16 @@ static struct scope_number sum(const struct scope_cause *causes, size_t count)
 
 struct scope_number scope_lost(const struct scope_bill *bill)
 {
-	return sum(bill->lost, bill->lost_count);
+	if (bill->lost_count || !bill->runs.known || !bill->stored.known)
+		return sum(bill->lost, bill->lost_count);
+	uint64_t seen =
+		bill->stored.value + bill->filtered.value; /* runs = stored + lost + filtered */
+	return (struct scope_number){ true, bill->runs.value > seen ? bill->runs.value - seen : 0 };
 }
 
 struct scope_number scope_unknown(const struct scope_bill *bill)
 {
-	return sum(bill->unknown, bill->unknown_count);
+	struct scope_number number = sum(bill->unknown, bill->unknown_count);
+	number.known |= bill->stored.known; /* every unknown sample is in a cell */
+	return number;
 }

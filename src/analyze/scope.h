@@ -34,7 +34,7 @@ struct scope_cause {
 /* The bill of one column. */
 struct scope_bill {
 	struct scope_number runs, stored, filtered, lost_events, throttled, period_changes, count;
-	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late;
+	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late, stacks_cut;
 	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
 	size_t lost_count, unknown_count;
 };
@@ -43,7 +43,7 @@ struct scope_bill {
 struct scope_resolution {
 	uint64_t samples;	     /* all */
 	uint64_t with_image;	     /* of all */
-	uint64_t user_symbol_images; /* user code in images where something has a symbol */
+	uint64_t user_symbol_images; /* user code in images that name 4 of 5 sampled functions */
 	uint64_t user_named;	     /* of those */
 	uint64_t in_extent;	     /* of with_image */
 };
@@ -74,8 +74,9 @@ struct scope {
 	size_t late_count;
 	uint64_t late_samples, late_of; /* of the samples of events that can come late */
 	uint64_t stack_depth;		/* of the deepest stack; 0 without stacks */
-	struct scope_number cut_stacks; /* samples whose stack was probably cut at that depth */
-	uint64_t stack_samples;		/* samples with a stack */
+	struct scope_number cut_stacks; /* samples whose stack was cut by the depth limit */
+	bool cut_is_guess;	/* not counted when recording: too many stacks end at one depth */
+	uint64_t stack_samples; /* samples with a stack */
 };
 
 /* Everything but resolution, late and stacks, which the report fills as it walks. */
@@ -83,6 +84,11 @@ int scope_init(struct scope *scope, const struct profile *profile,
 	       const struct event_columns *columns, struct error *err);
 void scope_release(struct scope *scope);
 
-/* Sum of the losses by cause; absent when no cause was recorded. */
+/* Sum of the losses by cause, or what the overflows say that nobody accounts for; else absent. */
 struct scope_number scope_lost(const struct scope_bill *bill);
+/* Samples stored without an image, from the bill or, where it has none, counted in the cells. */
 struct scope_number scope_unknown(const struct scope_bill *bill);
+/* One more cause of unknown samples. */
+void scope_add_unknown(struct scope_bill *bill, struct span cause, uint64_t samples);
+/* Largest causes first. */
+void scope_sort_causes(struct scope_bill *bill);

@@ -385,22 +385,61 @@ static int place_flat(struct report *report, uint32_t *place_of)
 	return 0;
 }
 
+/* Where the recording did not count them: the cells of unknown code say the cause. */
+static int count_unknown(struct report *report, const uint32_t *place_of)
+{
+	const struct profile *profile = report->profile;
+	const struct table *flat = profile_table(profile, PROFILE_FLAT);
+	CLEANUP(free_pointer) bool *counted = calloc(report->columns.count + 1, sizeof(*counted));
+	if (!counted)
+		return -ENOMEM;
+	for (size_t i = 0; i < report->columns.count; i++)
+		counted[i] = report->scope.bills[i].unknown_count > 0;
+	for (size_t row = 0; row < flat->count; row++) {
+		const uint64_t *keys = table_keys(flat, row);
+		uint64_t samples = table_values(flat, row)[CELL_SAMPLES];
+		if (place_of[row] == PLACE_NONE || samples == 0 ||
+		    (places_marks_of(report->places, place_of[row]) & PLACE_HAS_IMAGE))
+			continue;
+		uint32_t column = report->columns.of_event[keys[FLAT_EVENT]];
+		struct span cause = { NULL, 0 };
+		if (keys[FLAT_IMAGE])
+			cause = profile_image(profile, keys[FLAT_IMAGE]).name;
+		if (!counted[column])
+			scope_add_unknown(&report->scope.bills[column],
+					  cause.size ? cause : span_of_text("no image"), samples);
+	}
+	for (size_t i = 0; i < report->columns.count; i++)
+		scope_sort_causes(&report->scope.bills[i]);
+	return 0;
+}
+
+/*
+ * An image has symbols when at least that many sampled functions have a name for each that has
+ * none: what a stripped library exports does not make it one. Whether a file had a symbol table is
+ * not recorded.
+ */
+#define NAMED_TO_ONE 4
+
 static int walk_resolution(struct report *report, const uint32_t *place_of)
 {
 	const struct table *flat = profile_table(report->profile, PROFILE_FLAT);
-	CLEANUP(free_pointer)
-	bool *symbols = calloc(profile_table(report->profile, PROFILE_IMAGE)->count + 1, 1);
-	if (!symbols)
+	size_t images = profile_table(report->profile, PROFILE_IMAGE)->count;
+	CLEANUP(free_pointer) int64_t *balance = calloc(images + 1, sizeof(*balance));
+	CLEANUP(free_pointer) bool *symbols = calloc(images + 1, sizeof(*symbols));
+	if (!balance || !symbols)
 		return -ENOMEM;
-	for (size_t row = 0; row < flat->count; row++)
-		if (place_of[row] != PLACE_NONE &&
-		    (places_marks_of(report->places, place_of[row]) & PLACE_NAMED))
-			symbols[places_image_of(report->places, place_of[row])] = true;
+	for (size_t i = 0; i < places_procedure_count(report->places); i++) {
+		const struct place_procedure *p = places_procedure(report->places, (uint32_t)i);
+		balance[p->image] += p->marks & PLACE_NAMED ? 1 : -NAMED_TO_ONE;
+	}
+	for (size_t i = 0; i <= images; i++)
+		symbols[i] = balance[i] >= 0;
 	for (size_t row = 0; row < flat->count; row++)
 		if (place_of[row] != PLACE_NONE)
 			count_resolution(report, symbols, place_of[row],
 					 table_values(flat, row)[CELL_SAMPLES]);
-	return 0;
+	return count_unknown(report, place_of);
 }
 
 /* Without stacks: flat as it is. */
@@ -578,9 +617,19 @@ static int measure_stacks(struct report *report)
 	}
 	if (scope->stack_depth == 0)
 		return 0;
+	bool counted = false;
 	uint64_t deepest = samples[scope->stack_depth], before = samples[scope->stack_depth - 1];
-	bool heap = scope->stack_depth >= 32 && deepest >= 10 && deepest / 5 >= before;
 	scope->cut_stacks.known = true;
+	for (size_t i = 0; i < report->columns.count; i++) {
+		if (!report->scope.bills[i].stacks_cut.known)
+			continue;
+		scope->cut_stacks.value += report->scope.bills[i].stacks_cut.value;
+		counted = true;
+	}
+	if (counted)
+		return 0;
+	scope->cut_is_guess = true;
+	bool heap = scope->stack_depth >= 32 && deepest >= 10 && deepest / 5 >= before;
 	if (heap || scope->stack_depth == DEFAULT_MAX_STACK)
 		scope->cut_stacks.value = deepest;
 	return 0;

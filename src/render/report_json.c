@@ -120,6 +120,7 @@ static struct json_object *bill_object(struct json_writer *writer, const struct 
 	add_number(writer, object, "lost_events", bill->lost_events);
 	add_number(writer, object, "unknown_samples", scope_unknown(bill));
 	add_causes(writer, object, "unknown_by", bill->unknown, bill->unknown_count);
+	add_number(writer, object, "late_samples", bill->late);
 	add_number(writer, object, "counted_events", bill->count);
 	add_number(writer, object, "enabled_ns", bill->enabled_ns);
 	add_number(writer, object, "running_ns", bill->running_ns);
@@ -355,7 +356,8 @@ static struct json_object *stacks_object(struct json_writer *writer, const struc
 	struct scope_number samples = { report->has_stacks, scope->stack_samples };
 	add_number(writer, object, "samples", samples);
 	add_number(writer, object, "deepest_frames", depth);
-	add_number(writer, object, "probably_cut_samples", scope->cut_stacks);
+	add_number(writer, object, "cut_samples", scope->cut_stacks);
+	json_add_bool(writer, object, "cut_samples_guessed", scope->cut_is_guess);
 	return object;
 }
 

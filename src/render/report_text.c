@@ -132,7 +132,7 @@ static void head_names(struct heads *heads, const struct layout *layout)
 		     report_part_names[part]);
 	}
 	if (layout->with_image)
-		head(heads, TEXT_LEFT, "image");
+		head(heads, layout->with_procedure ? TEXT_NARROW : TEXT_LEFT, "image");
 	if (layout->with_procedure)
 		head(heads, TEXT_LEFT, "procedure");
 	if (has_part(report, REPORT_LINE))
@@ -254,10 +254,8 @@ static void put_procedure(struct layout *layout, const struct report_row *row)
 	const char *variant = "";
 	if (row->procedure != PLACE_NONE)
 		variant = places_procedure(report->places, row->procedure)->variant;
-	text_table_add(&layout->table, TEXT_PLAIN, "%*s%s%s%s%s%s%s", (int)(2 * row->indent), "",
-		       row->branch && row->depth   ? "- "
-		       : row->depth && row->indent ? "  "
-						   : "",
+	text_table_add(&layout->table, TEXT_PLAIN, "%*s%s%s%s%s%s%s",
+		       (int)(2 * (row->indent - row->branch)), "", row->branch ? "- " : "",
 		       row->texts[REPORT_PROCEDURE] ? row->texts[REPORT_PROCEDURE] : "-",
 		       *variant ? " " : "", variant, row->marks & PLACE_INLINED ? " (inlined)" : "",
 		       row->marks & PLACE_LATE ? " (late)" : "");

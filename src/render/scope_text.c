@@ -56,7 +56,9 @@ static struct span nanoseconds(void)
 
 static void put_machine(struct buffer *out, const struct profile_source *source)
 {
-	put_span(out, ": ", source->kernel);
+	bool bare = source->kernel.size && *(const char *)source->kernel.data >= '0' &&
+		    *(const char *)source->kernel.data <= '9';
+	put_span(out, bare ? ": Linux " : ": ", source->kernel);
 	put_span(out, source->kernel.size ? " " : ": ", source->machine);
 	put_span(out, ", ", source->cpu_name);
 	if (source->cpus)
@@ -459,11 +461,14 @@ static void put_stacks(const struct report *report, const struct report_text_opt
 		put_count(out, scope->cut_stacks.value);
 		buffer_append_text(out, " samples (");
 		put_percent(out, (double)scope->cut_stacks.value, (double)scope->stack_samples);
-		buffer_printf(out,
-			      ") have stacks of exactly %" PRIu64
-			      " frames, the deepest: probably cut there "
-			      "(kernel.perf_event_max_stack)\n",
-			      scope->stack_depth);
+		if (scope->cut_is_guess)
+			buffer_printf(out,
+				      ") have stacks of exactly %" PRIu64
+				      " frames, the deepest: probably cut there",
+				      scope->stack_depth);
+		else
+			buffer_append_text(out, ") have stacks that were cut at their outer end");
+		buffer_append_text(out, " (kernel.perf_event_max_stack)\n");
 	}
 	size_t main = report->sort_column;
 	if (report->options.view == REPORT_FLAT || report->columns.count == 0 ||
@@ -486,7 +491,7 @@ static void put_names(const struct report *report, const struct report_text_opti
 	put_percent(out, (double)r->with_image, (double)r->samples);
 	buffer_append_text(out, " of samples have an image, ");
 	put_percent(out, (double)r->user_named, (double)r->user_symbol_images);
-	buffer_append_text(out, " of user samples in images with symbols a procedure, ");
+	buffer_append_text(out, " of user samples in images with symbols a name, ");
 	put_percent(out, (double)r->in_extent, (double)r->with_image);
 	buffer_append_text(out, " lie inside a known function\n");
 }

@@ -23,6 +23,8 @@ void text_table_release(struct text_table *table)
 	free(table->align);
 	free(table->cells);
 	arena_release(&table->arena);
+	buffer_release(&table->raw);
+	buffer_release(&table->safe);
 	*table = (struct text_table){ 0 };
 }
 
@@ -78,20 +80,28 @@ void text_table_add(struct text_table *table, enum text_style style, const char 
 {
 	if (table->failed)
 		return;
-	struct buffer safe = { 0 };
+	table->raw.size = table->safe.size = 0;
 	va_list args;
 	va_start(args, format);
-	char *text = NULL;
-	int size = vasprintf(&text, format, args);
+	char shorter[256];
+	va_list again;
+	va_copy(again, args);
+	int size = vsnprintf(shorter, sizeof(shorter), format, args);
+	char *text = shorter;
+	if (size >= (int)sizeof(shorter)) {
+		text = buffer_extend(&table->raw, (size_t)size + 1);
+		if (text)
+			vsnprintf(text, (size_t)size + 1, format, again);
+	}
+	va_end(again);
 	va_end(args);
 	const char *kept = NULL;
-	if (size >= 0) {
-		text_append_safe(&safe, text, (size_t)size);
-		if (!buffer_failed(&safe))
-			kept = arena_copy_text(&table->arena, (const char *)safe.data, safe.size);
-		free(text);
+	if (size >= 0 && text) {
+		text_append_safe(&table->safe, text, (size_t)size);
+		if (!buffer_failed(&table->safe))
+			kept = arena_copy_text(&table->arena, (const char *)table->safe.data,
+					       table->safe.size);
 	}
-	buffer_release(&safe);
 	if (!kept || array_reserve(&table->cells, &table->capacity, table->count,
 				   sizeof(*table->cells)) < 0) {
 		table->failed = true;
@@ -131,7 +141,7 @@ static void print_row(const struct text_table *table, const struct text_cell *ce
 			if (cells[i].style != TEXT_PLAIN)
 				text_append_style(out, colour, TEXT_PLAIN);
 		}
-		if (table->align[i] == TEXT_LEFT)
+		if (table->align[i] != TEXT_RIGHT)
 			waiting += room;
 		waiting += 2;
 	}
@@ -148,8 +158,11 @@ void text_table_print(const struct text_table *table, enum text_colour colour, s
 	}
 	for (size_t i = 0; i < table->count; i++) {
 		size_t width = text_width(table->cells[i].text);
-		if (width > widths[i % table->columns])
-			widths[i % table->columns] = width;
+		size_t column = i % table->columns;
+		if (table->align[column] == TEXT_NARROW && width > TEXT_NARROW_WIDTH)
+			width = TEXT_NARROW_WIDTH;
+		if (width > widths[column])
+			widths[column] = width;
 	}
 	for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
 		print_row(table, table->cells + i, widths, colour, out);

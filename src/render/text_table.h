@@ -12,11 +12,14 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-
-struct buffer;
+#include "base/buffer.h"
 
 enum text_style { TEXT_PLAIN, TEXT_DIM, TEXT_BOLD };
-enum text_align { TEXT_LEFT, TEXT_RIGHT };
+/* TEXT_NARROW: left, and longer texts than TEXT_NARROW_WIDTH push what follows in their row only.
+ */
+enum text_align { TEXT_LEFT, TEXT_RIGHT, TEXT_NARROW };
+#define TEXT_NARROW_WIDTH 22
+
 enum text_colour { TEXT_WITHOUT_COLOUR, TEXT_WITH_COLOUR };
 
 struct text_cell {
@@ -31,6 +34,7 @@ struct text_table {
 	size_t count, capacity;	 /* of cells */
 	bool failed;		 /* out of memory: nothing more is added */
 	struct arena arena;
+	struct buffer raw, safe; /* reused by every cell */
 };
 
 /* `align` has `columns` entries and is copied. */

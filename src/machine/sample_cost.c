@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -227,10 +228,44 @@ static void match_samples(struct sampler *sampler, const struct gaps *gaps, size
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 }
 
+/*
+ * An event of one core type counts on its own CPUs only: stay on them meanwhile. The
+ * kernel's mask has the layout of struct cpu_set on little-endian machines, the only ones that
+ * culprit runs on. Without such a CPU in our own mask nothing is changed, and too few samples come.
+ */
+static void stay_on(const struct event *event, struct cpu_set *before, bool *changed)
+{
+	struct cpu_set both = { 0 };
+	*changed = false;
+	if (!event->has_cpus || sched_getaffinity(0, sizeof(*before), (cpu_set_t *)before->words))
+		return;
+	for (size_t i = 0; i < CPU_SET_LIMIT / 64; i++)
+		both.words[i] = before->words[i] & event->cpus.words[i];
+	if (!cpu_set_empty(&both) && !cpu_set_equal(&both, before))
+		*changed = sched_setaffinity(0, sizeof(both), (cpu_set_t *)both.words) == 0;
+}
+
 struct measuring {
 	struct gap on[GAPS_MAX], off[GAPS_MAX];
 	struct costs costs;
 };
+
+static int measure_rounds(const struct event *event, struct sampler *sampler, struct gaps *on,
+			  struct gaps *off, struct costs *costs, struct error *err)
+{
+	uint64_t threshold = find_threshold();
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t first = on->count;
+		spin(OFF_NS, threshold, off);
+		if (ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0))
+			return error_set(err, -errno, "cannot start sampling '%s': %s", event->name,
+					 strerror(errno));
+		struct span_of_time span = spin(ON_NS, threshold, on);
+		ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+		match_samples(sampler, on, first, &span, costs);
+	}
+	return 0;
+}
 
 int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 			struct sample_cost *cost, struct error *err)
@@ -249,17 +284,14 @@ int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 	int status = sampler_open(event, rate_hz, &sampler, err);
 	if (status)
 		return status;
-	uint64_t threshold = find_threshold();
-	for (int round = 0; round < ROUNDS; round++) {
-		size_t first = on.count;
-		spin(OFF_NS, threshold, &off);
-		if (ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0))
-			return error_set(err, -errno, "cannot start sampling '%s': %s", event->name,
-					 strerror(errno));
-		struct span_of_time span = spin(ON_NS, threshold, &on);
-		ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
-		match_samples(&sampler, &on, first, &span, costs);
-	}
+	struct cpu_set before = { 0 };
+	bool moved;
+	stay_on(event, &before, &moved);
+	status = measure_rounds(event, &sampler, &on, &off, costs, err);
+	if (moved)
+		sched_setaffinity(0, sizeof(before), (cpu_set_t *)before.words);
+	if (status)
+		return status;
 	if (costs->count < LEAST_SAMPLES)
 		return error_set(err, -EAGAIN,
 				 "too few samples of '%s' came to see what one costs (%zu)",

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "machine/cpu_set.h"
 #include "machine/pmu.h"
 #include "trees.h"
 
@@ -74,39 +73,12 @@ static void a_machine_without_the_folder_has_no_pmus(void **state)
 	assert_null(pmu_core(&pmus, 0));
 }
 
-static void cpu_lists_read_as_the_kernel_writes_them(void **state)
-{
-	(void)state;
-	struct cpu_set set;
-	struct error err;
-	char text[64];
-	assert_int_equal(cpu_set_parse("0-3,8,12-19:2/4\n", &set, &err), 0);
-	cpu_set_format(&set, text, sizeof(text));
-	assert_string_equal(text, "0-3,8,12-13,16-17");
-	assert_int_equal(cpu_set_count(&set), 9);
-	assert_int_equal(cpu_set_next(&set, 4), 8);
-	assert_int_equal(cpu_set_next(&set, 18), CPU_SET_LIMIT);
-	assert_int_equal(cpu_set_format(&set, text, 4), 17);
-	assert_string_equal(text, "0-3");
-	assert_int_equal(cpu_set_parse("", &set, &err), 0);
-	assert_true(cpu_set_empty(&set));
-	assert_int_equal(cpu_set_parse("3-1", &set, &err), -EINVAL);
-	assert_string_equal(err.text,
-			    "CPU list '3-1' does not read at character 4: it is written as "
-			    "'0-3,8', with numbers below 8192");
-	static const char *const wrong[] = { "8192",	"1-",	   "-1", "1,,2",
-					     "0-7:1/0", "0-7:3/2", "a",	 "1;2" };
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(cpu_set_parse(wrong[i], &set, NULL), -EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_format_is_a_set_of_bits),
 		cmocka_unit_test(a_machines_pmus_are_read_and_nonsense_is_counted),
 		cmocka_unit_test(a_machine_without_the_folder_has_no_pmus),
-		cmocka_unit_test(cpu_lists_read_as_the_kernel_writes_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

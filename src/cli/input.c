@@ -7,15 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyze/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "cli/message.h"
 #include "import/folded.h"
 #include "profile/profile.h"
+#include "store/database.h"
 #include "store/profile_file.h"
 
 #define HEAD_BYTES 65536u /* enough to recognise any format */
@@ -159,26 +163,101 @@ static int read_file(int fd, const char *path, struct profile **out, struct erro
 	return refuse_format(path, &head, err);
 }
 
-static int read_one(const char *path, struct profile **out, struct error *err)
+/* ---- databases */
+
+/*
+ * "2026-01-31", "2026-01-31T12:00[:00]", "20260131T120000Z" as epochs are named: UTC. "2h": that
+ * long ago. Negative when it is none of these.
+ */
+static int parse_time(const char *text, uint64_t *ns)
 {
+	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
+					     "%Y-%m-%dT%H:%M",	  "%Y-%m-%d %H:%M",
+					     "%Y-%m-%d",	  "%Y%m%dT%H%M%S" };
+	uint64_t ago_ns, now_ns = clock_realtime_ns();
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct tm tm = { 0 };
+		const char *end = strptime(text, forms[i], &tm);
+		if (!end || (*end && strcmp(end, "Z") != 0))
+			continue;
+		time_t seconds = timegm(&tm);
+		if (seconds < 0)
+			return -EINVAL;
+		*ns = (uint64_t)seconds * 1000000000u;
+		return 0;
+	}
+	if (!number_parse_duration_ns(text, &ago_ns) || ago_ns > now_ns)
+		return -EINVAL;
+	*ns = now_ns - ago_ns;
+	return 0;
+}
+
+static int parse_limit(const char *option, const char *text, uint64_t *ns, struct error *err)
+{
+	if (!text || parse_time(text, ns) == 0)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "%s takes a time as '2026-01-31T12:00' (UTC) or '2h' (ago), not '%s'",
+			 option, text);
+}
+
+static void note_left_out(void *context, const char *sentence)
+{
+	(void)context;
+	message_warning("left out: %s", sentence);
+}
+
+static int read_database(const struct input_options *options, const char *path,
+			 struct profile **out, struct error *err)
+{
+	if (!database_recognise(path))
+		return error_set(err, -EISDIR, "folder '%s' is no database of profiles", path);
+	struct database_selection selection = { .hosts = options->hosts.items,
+						.host_count = options->hosts.count,
+						.epochs = options->epochs.items,
+						.epoch_count = options->epochs.count,
+						.note = note_left_out };
+	int ret = parse_limit("--since", options->since, &selection.since_ns, err);
+	if (ret == 0)
+		ret = parse_limit("--until", options->until, &selection.until_ns, err);
+	return ret < 0 ? ret : database_read(path, &selection, out, err);
+}
+
+/* What only a database can be asked for. */
+static const char *database_option(const struct input_options *options)
+{
+	return options->hosts.count    ? "--host"
+	       : options->epochs.count ? "--epoch"
+	       : options->since	       ? "--since"
+	       : options->until	       ? "--until"
+				       : NULL;
+}
+
+static int read_one(const struct input_options *options, const char *path, struct profile **out,
+		    struct error *err)
+{
+	struct stat status;
+	if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return read_database(options, path, out, err);
+	if (database_option(options))
+		return error_set(err, -EINVAL, "%s chooses from a database, and '%s' is none",
+				 database_option(options), shown_name(path));
 	if (strcmp(path, "-") == 0)
 		return read_stream(STDIN_FILENO, shown_name(path), out, err);
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat status;
 	if (fd < 0 && errno == ENOENT)
 		return read_profile_file(path, out, err); /* PATH.open may be there */
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-	if (S_ISDIR(status.st_mode))
-		return error_set(err, -EISDIR, "'%s' is a folder, not a profile", path);
 	return S_ISREG(status.st_mode) ? read_file(fd, path, out, err)
 				       : read_stream(fd, path, out, err);
 }
 
-static int merge_one(struct profile **into, const char *path, struct error *err)
+static int merge_one(const struct input_options *options, struct profile **into, const char *path,
+		     struct error *err)
 {
 	CLEANUP(profile_freep) struct profile *one = NULL;
-	int ret = read_one(path, &one, err);
+	int ret = read_one(options, path, &one, err);
 	if (ret < 0)
 		return ret;
 	if (!*into) {
@@ -203,11 +282,12 @@ static char *title_of(const char *const *paths, size_t count)
 	return size < 0 ? NULL : title;
 }
 
-static int read_all(const char *const *paths, size_t count, struct input *input, struct error *err)
+static int read_all(const struct input_options *options, const char *const *paths, size_t count,
+		    struct input *input, struct error *err)
 {
 	CLEANUP(profile_freep) struct profile *whole = NULL;
 	for (size_t i = 0; i < count; i++) {
-		int ret = merge_one(&whole, paths[i], err);
+		int ret = merge_one(options, &whole, paths[i], err);
 		if (ret < 0)
 			return ret;
 	}
@@ -245,7 +325,7 @@ int input_read(const struct input_options *options, char *const *arguments, size
 	bool chosen = all == 0;
 	if (chosen)
 		paths[all++] = INPUT_DEFAULT;
-	int ret = read_all(paths, all, input, &err);
+	int ret = read_all(options, paths, all, input, &err);
 	if (ret == 0)
 		return 0;
 	if (ret == -ENOENT && chosen)

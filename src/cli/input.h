@@ -1,6 +1,6 @@
 /*
- * input - what a command that reads profiles is given: profile files, folded
- * text, or a pipe of either, recognised by their content. Several read as one.
+ * input - what a command that reads profiles is given: profile files, databases,
+ * folded text, or a pipe, recognised by their content. Several read as one.
  * The same options stand in every such command's table.
  */
 #pragma once
@@ -17,16 +17,30 @@ struct resolver;
 #define INPUT_DEFAULT "culprit.prof"
 
 struct input_options {
-	struct option_list files; /* of -i; arguments come after them */
+	struct option_list files;	  /* of -i; arguments come after them */
+	struct option_list hosts, epochs; /* of databases */
+	const char *since, *until;
 	const char *symfs;
 	bool stash_only, debuginfod;
 };
 
 /* Rows of an option table; `o` is a struct input_options that stays. */
-#define INPUT_OPTION_ROWS(o)                                                                       \
-	{                                                                                          \
-		"input", 'i', OPTION_LIST, "FILE", "read this profile; '-' is standard input",     \
-			&(o).files, NULL                                                           \
+#define INPUT_OPTION_ROWS(o)                                                                           \
+	{ "input",    'i', OPTION_LIST, "FILE", "read this profile; '-' is standard input",            \
+	  &(o).files, NULL },                                                                          \
+		{ "host", 0, OPTION_LIST, "NAME", "of a database, this host only", &(o).hosts, NULL }, \
+		{ "epoch",     0,   OPTION_LIST, "NAME", "of a database, this epoch only",             \
+		  &(o).epochs, NULL },                                                                 \
+		{ "since",                                                                             \
+		  0,                                                                                   \
+		  OPTION_TEXT,                                                                         \
+		  "TIME",                                                                              \
+		  "of a database, what was recorded after that",                                       \
+		  &(o).since,                                                                          \
+		  NULL },                                                                              \
+	{                                                                                              \
+		"until", 0, OPTION_TEXT, "TIME", "of a database, what was recorded before that",       \
+			&(o).until, NULL                                                               \
 	}
 
 #define NAMING_OPTION_ROWS(o)                                                                      \

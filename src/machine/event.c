@@ -15,33 +15,12 @@
 #include "machine/event_parse.h"
 #include "machine/event_pfm.h"
 
-#define EVENT_TEXT_LIMIT  65536 /* a command line's worth */
-#define EVENT_NAME_LIMIT  512	/* one event with its terms */
-#define EVENT_COUNT_LIMIT 4096	/* events that one list may become */
+#define EVENT_TEXT_LIMIT 65536 /* a command line's worth */
+#define EVENT_NAME_LIMIT 512   /* one event with its terms */
 
 static const char modifier_letters[] = "ukhIGHpPSDe";
 
-/* One event as written, before it is known on how many core types it counts. */
-struct written {
-	const char *at;	  /* in the parser's text */
-	const char *name; /* without modifiers */
-	size_t name_size;
-	char modifiers[32];
-	struct event event;	     /* complete, but for what a core type adds */
-	bool any_core;		     /* one event per core type */
-	const char *bare;	     /* name of a core PMU's sysfs event, or NULL */
-	const struct pmu *pmu;	     /* that it names or is on; NULL for any_core and software */
-	const struct pmu *alike[64]; /* further PMUs that the name stands for: uncore_imc_1, ... */
-	size_t alike_count;
-};
-
-struct group {
-	struct written *members;
-	size_t count, capacity;
-	bool braces;
-};
-
-static void group_release(struct group *group)
+static void group_release(struct written_group *group)
 {
 	free(group->members);
 }
@@ -70,7 +49,7 @@ static const char *skip_spaces(const char *at)
 /* Modifiers. */
 
 static int take_modifiers(const struct event_parser *parser, const char *at, size_t size,
-			  struct written *written)
+			  struct written_event *written)
 {
 	size_t kept = strlen(written->modifiers);
 	size_t precise = 0;
@@ -101,45 +80,7 @@ static bool all_modifiers(const char *text, size_t size)
 	return size && strspn(text, modifier_letters) >= size;
 }
 
-static void apply_modifiers(const char *modifiers, struct event *event)
-{
-	struct perf_event_attr *attr = &event->attr;
-	bool user = strchr(modifiers, 'u'), kernel = strchr(modifiers, 'k');
-	bool hypervisor = strchr(modifiers, 'h'), guest = strchr(modifiers, 'G');
-	bool host = strchr(modifiers, 'H');
-	if (user || kernel || hypervisor) {
-		attr->exclude_user = !user;
-		attr->exclude_kernel = !kernel;
-		attr->exclude_hv = !hypervisor;
-	}
-	if (guest || host) {
-		attr->exclude_guest = !guest;
-		attr->exclude_host = !host;
-	}
-	for (const char *letter = modifiers; *letter; letter++)
-		switch (*letter) {
-		case 'p':
-			attr->precise_ip++;
-			break;
-		case 'P':
-			event->max_precise = true;
-			break;
-		case 'I':
-			attr->exclude_idle = 1;
-			break;
-		case 'D':
-			attr->pinned = 1;
-			break;
-		case 'e':
-			attr->exclusive = 1;
-			break;
-		case 'S':
-			event->read_group = true;
-			break;
-		}
-}
-
-static int check_modifiers(const struct event_parser *parser, const struct written *written)
+static int check_modifiers(const struct event_parser *parser, const struct written_event *written)
 {
 	bool precise = strpbrk(written->modifiers, "pP");
 	if (!precise || written->event.kind != EVENT_SOFTWARE)
@@ -151,7 +92,7 @@ static int check_modifiers(const struct event_parser *parser, const struct writt
 
 /* Names. */
 
-static void set_named(struct written *written, const struct event_name *known, uint32_t type,
+static void set_named(struct written_event *written, const struct event_name *known, uint32_t type,
 		      enum event_kind kind)
 {
 	written->event.attr.type = type;
@@ -185,7 +126,8 @@ static const struct pmu *core_with_event(const struct pmu_list *pmus, const char
 }
 
 /* Whether every kernel, or this machine's core PMU, has the name; fills what it says. */
-static bool find_plain(const struct event_parser *parser, const char *name, struct written *written)
+static bool find_plain(const struct event_parser *parser, const char *name,
+		       struct written_event *written)
 {
 	struct event *event = &written->event;
 	const struct event_name *known = hardware_name_find(name);
@@ -225,7 +167,7 @@ static bool find_plain(const struct event_parser *parser, const char *name, stru
 }
 
 static int encode_with_pfm(const struct event_parser *parser, const char *name,
-			   struct written *written, struct error *err)
+			   struct written_event *written, struct error *err)
 {
 	struct pfm_encoding encoding;
 	int status = pfm_event_encode(name, &encoding, err);
@@ -278,7 +220,7 @@ static void suggest(const struct event_parser *parser, const char *name,
 		pfm_event_list(false, offer_pfm, suggestion);
 }
 
-static int unknown_event(const struct event_parser *parser, const struct written *written,
+static int unknown_event(const struct event_parser *parser, const struct written_event *written,
 			 const char *name)
 {
 	struct suggestion suggestion;
@@ -291,7 +233,8 @@ static int unknown_event(const struct event_parser *parser, const struct written
 }
 
 /* `token` is a whole event without slashes, colon and modifiers included. */
-static int parse_name(const struct event_parser *parser, const char *token, struct written *written)
+static int parse_name(const struct event_parser *parser, const char *token,
+		      struct written_event *written)
 {
 	char name[EVENT_NAME_LIMIT];
 	size_t base = strcspn(token, ":");
@@ -359,7 +302,8 @@ static bool stands_for(const char *written, const char *name)
 	return *number && number[strspn(number, "0123456789")] == 0;
 }
 
-static int find_pmus(const struct event_parser *parser, const char *name, struct written *written)
+static int find_pmus(const struct event_parser *parser, const char *name,
+		     struct written_event *written)
 {
 	written->pmu = pmu_find(parser->pmus, name);
 	if (written->pmu)
@@ -398,7 +342,7 @@ static int find_pmus(const struct event_parser *parser, const char *name, struct
 
 /* "pmu/terms/modifiers", slashes known to be there. */
 static int parse_pmu_event(const struct event_parser *parser, const char *token,
-			   struct written *written)
+			   struct written_event *written)
 {
 	char name[EVENT_NAME_LIMIT];
 	const char *open = strchr(token, '/');
@@ -440,12 +384,13 @@ static size_t event_extent(const char *at, bool *closed)
 	return size;
 }
 
-static int parse_event(const struct event_parser *parser, const char **at, struct written *written)
+static int parse_event(const struct event_parser *parser, const char **at,
+		       struct written_event *written)
 {
 	char token[EVENT_NAME_LIMIT];
 	bool closed;
 	size_t size = event_extent(*at, &closed);
-	*written = (struct written){ .at = *at, .name = *at };
+	*written = (struct written_event){ .at = *at, .name = *at };
 	written->event.attr.size = sizeof(written->event.attr);
 	written->event.scale = 1;
 	if (size == 0 && !**at)
@@ -468,7 +413,8 @@ static int parse_event(const struct event_parser *parser, const char **at, struc
 	return status ? status : check_modifiers(parser, written);
 }
 
-static int parse_member(const struct event_parser *parser, const char **at, struct group *group)
+static int parse_member(const struct event_parser *parser, const char **at,
+			struct written_group *group)
 {
 	if (group->count == EVENT_GROUP_LIMIT)
 		return event_parse_error(parser, -EINVAL, *at, "a group of more than %d events",
@@ -482,7 +428,8 @@ static int parse_member(const struct event_parser *parser, const char **at, stru
 }
 
 /* "{a,b}:u" or one event. */
-static int parse_group(const struct event_parser *parser, const char **at, struct group *group)
+static int parse_group(const struct event_parser *parser, const char **at,
+		       struct written_group *group)
 {
 	*at = skip_spaces(*at);
 	group->braces = **at == '{';
@@ -509,7 +456,7 @@ static int parse_group(const struct event_parser *parser, const char **at, struc
 		return event_parse_error(parser, -EINVAL, modifiers - 1,
 					 "a modifier is missing after ':'");
 	for (size_t i = 0; i < group->count; i++) {
-		struct written *member = &group->members[i];
+		struct written_event *member = &group->members[i];
 		int status = take_modifiers(parser, modifiers, (size_t)(*at - modifiers), member);
 		if (!status)
 			status = check_modifiers(parser, member);
@@ -517,223 +464,6 @@ static int parse_group(const struct event_parser *parser, const char **at, struc
 			return status;
 	}
 	return 0;
-}
-
-/* From what was written to events. */
-
-/* Number of the generic event in Armv8's common architectural events (Arm ARM, D13). */
-static bool arm_number(uint64_t hardware, uint64_t *number)
-{
-	static const struct {
-		uint64_t hardware, number;
-		const char *name;
-	} known[] = {
-		{ PERF_COUNT_HW_CPU_CYCLES, 0x11, "cpu_cycles" },
-		{ PERF_COUNT_HW_INSTRUCTIONS, 0x08, "inst_retired" },
-		{ PERF_COUNT_HW_CACHE_REFERENCES, 0x04, "l1d_cache" },
-		{ PERF_COUNT_HW_CACHE_MISSES, 0x03, "l1d_cache_refill" },
-		{ PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0x21, "br_retired" },
-		{ PERF_COUNT_HW_BRANCH_MISSES, 0x10, "br_mis_pred" },
-		{ PERF_COUNT_HW_BUS_CYCLES, 0x1d, "bus_cycles" },
-		{ PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, 0x23, "stall_frontend" },
-		{ PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 0x24, "stall_backend" },
-	};
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].hardware == hardware) {
-			*number = known[i].number;
-			return true;
-		}
-	return false;
-}
-
-static bool is_arm_core(const struct pmu *pmu)
-{
-	return strncmp(pmu->name, "armv", 4) == 0;
-}
-
-/* Several core types: the event must say on which one it counts. */
-static void bind_to_type(const struct pmu *core, struct event *event)
-{
-	uint64_t number;
-	switch (event->kind) {
-	case EVENT_HARDWARE:
-		/* Arm kernels before 6.6 know no extended type; the number is architectural. */
-		if (is_arm_core(core) && arm_number(event->attr.config, &number)) {
-			event->attr.type = core->type;
-			event->attr.config = number;
-			return;
-		}
-		/* fall through */
-	case EVENT_CACHE:
-		event->attr.config |= (uint64_t)core->type << PERF_PMU_TYPE_SHIFT;
-		return;
-	case EVENT_RAW:
-	case EVENT_PFM:
-		event->attr.type = core->type;
-		return;
-	case EVENT_SOFTWARE:
-	case EVENT_PMU:
-		return;
-	}
-}
-
-static int name_event(const struct event_parser *parser, const struct written *written,
-		      struct event *event)
-{
-	struct arena *arena = &parser->list->arena;
-	/* name= replaces what was written, modifiers too, as for perf. */
-	if (!event->name)
-		event->name = arena_printf(
-			arena, "%.*s%s%s", (int)written->name_size, written->name,
-			!written->modifiers[0] || memchr(written->name, '/', written->name_size)
-				? ""
-				: ":",
-			written->modifiers);
-	return event->name ? 0
-			   : error_set(parser->err, -ENOMEM, "out of memory while reading events");
-}
-
-static int add_event(const struct event_parser *parser, const struct written *written,
-		     const struct pmu *pmu, const struct pmu *core, size_t leader)
-{
-	struct event_list *list = parser->list;
-	struct event event = written->event;
-	bool several = pmu_core(parser->pmus, 1);
-	if (list->count == EVENT_COUNT_LIMIT)
-		return error_set(parser->err, -EINVAL, "more than %d events", EVENT_COUNT_LIMIT);
-	int status = 0;
-	if (written->bare)
-		status = event_terms_resolve(parser, core, written->bare, strlen(written->bare),
-					     &event);
-	else if (pmu != written->pmu && pmu)
-		event.attr.type = pmu->type;
-	if (!status && core && several && written->any_core)
-		bind_to_type(core, &event);
-	if (!status)
-		status = name_event(parser, written, &event);
-	if (status)
-		return status;
-	const struct pmu *on = written->any_core ? core : pmu;
-	if (on) {
-		event.pmu = arena_copy_text(&list->arena, on->name, strlen(on->name));
-		event.uncore = on->uncore;
-		event.has_cpus = on->has_cpus;
-		event.cpus = on->cpus;
-		if (several && on->core)
-			event.core_type = event.pmu;
-	} else {
-		event.pmu = event.kind == EVENT_SOFTWARE ? "software" : "cpu";
-	}
-	/* An event's unit came from sysfs, whose text does not live as long as the list. */
-	if (event.unit && event.kind == EVENT_PMU)
-		event.unit = arena_copy_text(&list->arena, event.unit, strlen(event.unit));
-	event_classify(on, &event);
-	apply_modifiers(written->modifiers, &event);
-	event.leader = leader == SIZE_MAX ? list->count : leader;
-	if (!event.pmu || !event.unit ||
-	    array_reserve(&list->events, &list->capacity, list->count, sizeof(event)))
-		return error_set(parser->err, -ENOMEM, "out of memory while reading events");
-	list->events[list->count++] = event;
-	return 0;
-}
-
-/* PMUs that are served by the kernel's software context, so their events join any group. */
-static bool joins_any_group(const struct pmu *pmu)
-{
-	static const char *const names[] = { "software", "tracepoint", "kprobe",
-					     "uprobe",	 "breakpoint", "msr" };
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(pmu->name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-/* The one hardware PMU that the group names, if any; more than one cannot be read together. */
-static int find_group_pmu(const struct event_parser *parser, const struct group *group,
-			  const struct pmu **found)
-{
-	*found = NULL;
-	for (size_t i = 0; i < group->count; i++) {
-		const struct written *member = &group->members[i];
-		if (member->alike_count)
-			return event_parse_error(
-				parser, -EINVAL, member->at,
-				"'%.*s' stands for %zu PMUs; in a group name one, as "
-				"'%s/.../'",
-				(int)member->name_size, member->name, member->alike_count + 1,
-				member->pmu->name);
-		if (!member->pmu || joins_any_group(member->pmu))
-			continue;
-		if (*found && *found != member->pmu)
-			return event_parse_error(
-				parser, -EINVAL, member->at,
-				"a group counts on one PMU, but this one is on '%s' "
-				"and '%s'",
-				(*found)->name, member->pmu->name);
-		*found = member->pmu;
-	}
-	for (size_t i = 0; *found && !(*found)->core && i < group->count; i++)
-		if (group->members[i].any_core)
-			return event_parse_error(
-				parser, -EINVAL, group->members[i].at,
-				"a group counts on one PMU, but this one is on '%s' "
-				"and the CPU's own",
-				(*found)->name);
-	return 0;
-}
-
-static bool type_has_group(const struct group *group, const struct pmu *core)
-{
-	for (size_t i = 0; i < group->count; i++)
-		if (group->members[i].bare && !pmu_find_event(core, group->members[i].bare))
-			return false;
-	return true;
-}
-
-static int add_group_on(const struct event_parser *parser, const struct group *group,
-			const struct pmu *core)
-{
-	size_t leader = SIZE_MAX;
-	for (size_t i = 0; i < group->count; i++) {
-		const struct written *member = &group->members[i];
-		size_t at = parser->list->count;
-		int status = add_event(parser, member, member->pmu, core, leader);
-		if (status)
-			return status;
-		if (leader == SIZE_MAX)
-			leader = at;
-	}
-	return 0;
-}
-
-static int add_group(const struct event_parser *parser, const struct group *group)
-{
-	const struct pmu *named = NULL;
-	const struct pmu *core;
-	bool any_core = false;
-	int status = group->braces ? find_group_pmu(parser, group, &named) : 0;
-	if (status)
-		return status;
-	for (size_t i = 0; i < group->count; i++)
-		any_core |= group->members[i].any_core;
-	if (!any_core || named || !pmu_core(parser->pmus, 0)) {
-		status = add_group_on(parser, group, named && named->core ? named : NULL);
-		for (size_t i = 0; !status && i < group->members[0].alike_count; i++)
-			status = add_event(parser, &group->members[0], group->members[0].alike[i],
-					   NULL, SIZE_MAX);
-		return status;
-	}
-	bool added = false;
-	for (size_t n = 0; !status && (core = pmu_core(parser->pmus, n)); n++) {
-		if (!type_has_group(group, core))
-			continue;
-		status = add_group_on(parser, group, core);
-		added = true;
-	}
-	if (!status && !added)
-		return event_parse_error(parser, -EINVAL, group->members[0].at,
-					 "no core type has all events of this group");
-	return status;
 }
 
 int event_list_parse(struct event_list *list, const struct pmu_list *pmus, unsigned int options,
@@ -749,10 +479,10 @@ int event_list_parse(struct event_list *list, const struct pmu_list *pmus, unsig
 	if (!*skip_spaces(text))
 		return error_set(err, -EINVAL, "an event is missing");
 	for (;;) {
-		CLEANUP(group_release) struct group group = { 0 };
+		CLEANUP(group_release) struct written_group group = { 0 };
 		status = parse_group(&parser, &at, &group);
 		if (!status)
-			status = add_group(&parser, &group);
+			status = event_group_add(&parser, &group);
 		if (status)
 			break;
 		at = skip_spaces(at);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "machine/event.h"
@@ -16,6 +17,32 @@ struct event_parser {
 	const char *text; /* all of it, for positions */
 	struct error *err;
 };
+
+/* One event as written, before it is known on how many core types it counts. */
+struct written_event {
+	const char *at;	  /* in the parser's text */
+	const char *name; /* without modifiers */
+	size_t name_size;
+	char modifiers[32];
+	struct event event;	     /* complete, but for what a core type adds */
+	bool any_core;		     /* one event per core type */
+	const char *bare;	     /* name of a core PMU's sysfs event, or NULL */
+	const struct pmu *pmu;	     /* that it names or is on; NULL for any_core and software */
+	const struct pmu *alike[64]; /* further PMUs that the name stands for: uncore_imc_1, ... */
+	size_t alike_count;
+};
+
+struct written_group {
+	struct written_event *members;
+	size_t count, capacity;
+	bool braces;
+};
+
+/*
+ * Appends what the group says to the parser's list: for each core type that has
+ * all of it, or for the PMUs that it names. 0 or a negative errno value.
+ */
+int event_group_add(const struct event_parser *parser, const struct written_group *group);
 
 /*
  * Says "SENTENCE (character N of 'TEXT')"; the position is left out when `at` is the

@@ -30,6 +30,7 @@ struct procedure_entry {
 
 struct place_entry {
 	struct place place;
+	uint64_t hash;
 	uint32_t image;
 	uint32_t name_id;
 	const struct procedure_entry *procedure;
@@ -53,6 +54,8 @@ struct resolver {
 	struct arena arena;
 	const char **images; /* display names by image id - 1 */
 	size_t image_count;
+	/* By the number of the record: of the profile's stash, and of this machine's files. */
+	struct procedure_entry **by_record[2];
 	struct procedure_entry **procedures;
 	size_t procedure_count, procedure_capacity;
 	struct hash_index procedure_index;
@@ -96,6 +99,8 @@ void resolver_free(struct resolver *resolver)
 	profile_free(resolver->local);
 	arena_release(&resolver->arena);
 	free(resolver->images);
+	free(resolver->by_record[0]);
+	free(resolver->by_record[1]);
 	free(resolver->procedures);
 	free(resolver->places);
 	free(resolver->names);
@@ -250,7 +255,7 @@ const char *resolver_image(struct resolver *resolver, uint32_t image)
 
 static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
 {
-	return hash_u64(hash_u64(hash_u64(a) + b) + c);
+	return hash_u64(hash_u64(a + (c << 32)) + b);
 }
 
 static uint64_t hash_procedure(const struct procedure_entry *entry)
@@ -339,6 +344,14 @@ static struct procedure_entry *keep_procedure(struct resolver *resolver,
 static struct procedure_entry *keep_function(struct resolver *resolver, uint32_t image, bool local,
 					     const struct stash_function *found)
 {
+	const struct stash_index *stash = local ? resolver->local_stash : resolver->stash;
+	struct procedure_entry ***known = &resolver->by_record[local];
+	if (!*known)
+		*known = calloc(stash_index_count(stash), sizeof(**known));
+	if (!*known)
+		return NULL;
+	if ((*known)[found->number])
+		return (*known)[found->number];
 	struct procedure_entry wanted = {
 		.procedure = { .image = image,
 			       .extent_known = true,
@@ -348,7 +361,9 @@ static struct procedure_entry *keep_function(struct resolver *resolver, uint32_t
 		.kind = BY_FUNCTION,
 		.local = local,
 	};
-	return keep_procedure(resolver, &wanted, &found->function);
+	/* Records of one extent that differ otherwise are one procedure. */
+	(*known)[found->number] = keep_procedure(resolver, &wanted, &found->function);
+	return (*known)[found->number];
 }
 
 static struct procedure_entry *find_procedure(struct resolver *resolver,
@@ -383,7 +398,7 @@ static bool place_equal(const void *rows, uint32_t position, const void *wanted)
 
 static uint64_t place_rehash(const void *rows, uint32_t position)
 {
-	return hash_place(((struct place_entry *const *)rows)[position]);
+	return ((struct place_entry *const *)rows)[position]->hash;
 }
 
 /* The call of a return address is the instruction before it. */
@@ -407,7 +422,7 @@ const struct procedure *resolver_procedure(struct resolver *resolver,
 const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame)
 {
 	struct place_entry wanted = looked_up(frame);
-	uint64_t hash = hash_place(&wanted);
+	uint64_t hash = wanted.hash = hash_place(&wanted);
 	uint32_t position = hash_index_find(&resolver->place_index, hash, place_equal,
 					    resolver->places, &wanted);
 	if (position != HASH_INDEX_NONE)

@@ -262,6 +262,11 @@ void stash_index_freep(struct stash_index **index)
 	stash_index_free(*index);
 }
 
+size_t stash_index_count(const struct stash_index *index)
+{
+	return index->count;
+}
+
 size_t stash_index_damaged(const struct stash_index *index)
 {
 	return index->damaged;
@@ -288,9 +293,10 @@ bool stash_has_image(const struct stash_index *index, uint32_t image)
 	return shelf && shelf->to > shelf->from;
 }
 
-static struct stash_function function_of(const struct entry *entry)
+static struct stash_function function_of(const struct stash_index *index, const struct entry *entry)
 {
-	return (struct stash_function){ entry->record.first, entry->record.last, entry->function };
+	return (struct stash_function){ entry->record.first, entry->record.last,
+					(uint32_t)(entry - index->entries), entry->function };
 }
 
 bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,
@@ -298,7 +304,7 @@ bool stash_find_function(const struct stash_index *index, uint32_t image, uint64
 {
 	const struct entry *entry = find_entry(index, image, vaddr, SHELF_FUNCTION);
 	if (entry)
-		*function = function_of(entry);
+		*function = function_of(index, entry);
 	return entry != NULL;
 }
 
@@ -311,7 +317,7 @@ bool stash_find_name(const struct stash_index *index, uint32_t image, struct spa
 		if (!span_equal(entry->function.name, name))
 			continue;
 		*from = i + 1;
-		*function = function_of(entry);
+		*function = function_of(index, entry);
 		return true;
 	}
 	return false;
@@ -333,7 +339,7 @@ bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t f
 	if (low == index->cold_count || index->cold[low].image != image ||
 	    index->cold[low].parent != first)
 		return false;
-	*function = function_of(&index->entries[index->cold[low].entry]);
+	*function = function_of(index, &index->entries[index->cold[low].entry]);
 	return true;
 }
 

@@ -29,6 +29,7 @@ int stash_add_set(struct profile *profile, uint32_t image, const struct record_s
 
 struct stash_function {
 	uint64_t first, last;
+	uint32_t number;		 /* of the record in its index, below stash_index_count() */
 	struct function_record function; /* borrows from the profile */
 };
 
@@ -37,6 +38,7 @@ struct stash_function {
 int stash_index_new(const struct profile *profile, struct stash_index **out);
 void stash_index_free(struct stash_index *index);
 void stash_index_freep(struct stash_index **index); /* for CLEANUP() */
+size_t stash_index_count(const struct stash_index *index);
 size_t stash_index_damaged(const struct stash_index *index);
 /* Does the stash know anything of this image? */
 bool stash_has_image(const struct stash_index *index, uint32_t image);

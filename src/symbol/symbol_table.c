@@ -403,6 +403,7 @@ int symbol_table_build(const struct elf_file *file, const struct elf_file *debug
 	}
 	if (ret == 0) {
 		sort_symbols(table);
+		keep_best_names(table); /* several extents may start at one place */
 		ret = cold_parts_mark(&cold, table);
 	}
 	if (ret == 0)

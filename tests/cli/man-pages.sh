@@ -9,14 +9,15 @@ while read -r verb; do
 	# "  -o, --output FILE" and "      --json"; every verb's own two are in culprit(1)
 	culprit "$verb" --help | sed -nE 's/^  (-., |    )--([a-z0-9-]+).*/\1 \2/p' | tr -d , >options
 	grep -vE '(^| )(quiet|help)$' options >own || true
+	# a paragraph of options starts with *-; it may name several
+	grep '^\*-' "$page" >described || true
 	while read -r first second; do
 		name=${second:-$first}
-		grep -Eq -- "^\*(-.\*, \*)?--$name\*" "$page" ||
-			echo "culprit-$verb.1.scd: --$name is not described"
-		[ -z "$second" ] || grep -Eq -- "^\*$first\*, \*--$name\*" "$page" ||
+		grep -Fq -- "*--$name*" described || echo "culprit-$verb.1.scd: --$name is not described"
+		[ -z "$second" ] || grep -Fq -- "*$first*, *--$name*" described ||
 			echo "culprit-$verb.1.scd: --$name has a letter, $first"
 	done <own
-	sed -nE 's/^\*(-.\*, \*)?--([a-z0-9-]+)\*.*/\2/p' "$page" | while read -r name; do
-		grep -Eq "( |^)$name\$" options || echo "culprit-$verb.1.scd: there is no --$name"
+	grep -oE '\*--[a-z0-9-]+\*' described | tr -d '*' | while read -r name; do
+		grep -Eq "( |^)${name#--}\$" options || echo "culprit-$verb.1.scd: there is no $name"
 	done
 done <verbs

@@ -13,6 +13,9 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/small_file.h"
+#include "image/notes.h"
+#include "symbol/kallsyms.h"
 #include "symbol/reader.h"
 #include "support/temporary_folder.h"
 #include "support/test_profile.h"
@@ -284,6 +287,41 @@ static void another_kernel_is_never_named_from_this_one(void **state)
 	profile_free(test.profile);
 }
 
+static void this_kernel_is_named_from_its_own_symbols(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer notes = { 0 };
+	CLEANUP(buffer_release) struct buffer listing = { 0 };
+	CLEANUP(kallsyms_release) struct kallsyms kallsyms = { 0 };
+	struct span build_id = { NULL, 0 };
+	if (small_file_read("/sys/kernel/notes", 65536, &notes) == 0)
+		build_id = notes_find_build_id((struct span){ notes.data, notes.size });
+	if (build_id.size && small_file_read("/proc/kallsyms", 256u << 20, &listing) == 0)
+		assert_int_equal(
+			kallsyms_parse((struct span){ listing.data, listing.size }, &kallsyms), 0);
+	if (kallsyms.count == 0 || !kallsyms.stext) {
+		print_message("kernel addresses are hidden from this user: skipped\n");
+		skip();
+	}
+	const struct kernel_symbol *symbol = &kallsyms.symbols[kallsyms.count / 2];
+	struct test_profile test = test_profile_new();
+	struct profile_image kernel = { .kind = IMAGE_KERNEL,
+					.space = SPACE_TEXT,
+					.build_id = build_id };
+	uint32_t image;
+	assert_int_equal(profile_add_image(test.profile, &kernel, &image), 0);
+	test_event(&test, "cycles", 1);
+	test_context(&test, &(struct profile_context){ .comm = span_of_text("p") });
+	test.image = image;
+	test_address(&test, symbol->address - kallsyms.stext, 1, 1);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, NULL);
+	const struct procedure *procedure =
+		procedure_at(resolver, FRAME_IP, image, symbol->address - kallsyms.stext);
+	assert_true(span_equal(symbol->name, span_of_text(procedure->linkage)));
+	assert_int_equal(procedure->last - procedure->first + 1, symbol->size_bytes);
+	profile_free(test.profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +331,7 @@ int main(void)
 		cmocka_unit_test(files_of_the_same_build_stand_in_for_a_stash),
 		cmocka_unit_test(a_file_of_another_build_is_not_believed),
 		cmocka_unit_test(another_kernel_is_never_named_from_this_one),
+		cmocka_unit_test(this_kernel_is_named_from_its_own_symbols),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -273,6 +274,37 @@ static void a_helper_that_hangs_is_killed_at_the_deadline(void **state)
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
 }
 
+/* A FUSE file system whose server never reads a request. */
+static void a_mount_that_never_answers_costs_one_deadline(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .open_timeout_ms = 100 };
+	struct error err = { 0 };
+	struct safe_file file;
+	char mount_options[128];
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	CLEANUP(close_fd) int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	snprintf(mount_options, sizeof(mount_options), "fd=%d,rootmode=40000,user_id=0,group_id=0",
+		 fuse);
+	toolchain_run(folder.path, "mkdir m; echo text >text");
+	const char *mounted = temporary_folder_path(&folder, "m");
+	if (fuse < 0 || mount("never", mounted, "fuse", 0, mount_options) != 0) {
+		print_message("no FUSE here, or no right to mount: skipped\n");
+		skip();
+	}
+	int ret = reader_open_path(reader, getpid(), temporary_folder_path(&folder, "m/file"),
+				   OWNER_ANY, &file, &err);
+	int next = reader_open_path(reader, getpid(), temporary_folder_path(&folder, "text"),
+				    OWNER_ANY, &file, NULL);
+	umount2(mounted, MNT_DETACH);
+	assert_int_equal(ret, -ETIMEDOUT);
+	assert_string_equal(err.text, "could not be read: no answer within 100 ms");
+	assert_int_equal(next, 0);
+	close(file.fd);
+}
+
 static void the_parser_has_no_rights(void **state)
 {
 	(void)state;
@@ -349,6 +381,7 @@ int main(void)
 		cmocka_unit_test(strange_files_cost_one_message_each),
 		cmocka_unit_test(a_helper_that_dies_is_replaced),
 		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),
+		cmocka_unit_test(a_mount_that_never_answers_costs_one_deadline),
 		cmocka_unit_test(the_parser_has_no_rights),
 		cmocka_unit_test(flipped_programs_do_no_harm),
 		cmocka_unit_test(the_vdso_is_read_from_memory),

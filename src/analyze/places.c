@@ -151,6 +151,8 @@ static int keep_procedure(struct places *places, const struct profile_frame *fra
 	unsigned marks = image_marks(places->profile, frame);
 	if (found->named)
 		marks |= PLACE_NAMED;
+	if (found->named && !(found->flags & (FUNCTION_EXPORTED | FUNCTION_PLT)))
+		marks |= PLACE_SYMBOL_TABLE;
 	if (found->extent_known || (marks & PLACE_BARE_NAME))
 		marks |= PLACE_EXTENT;
 	if (marks & PLACE_KERNEL && found->named) {

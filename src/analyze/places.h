@@ -21,14 +21,15 @@ struct places;
 #define PLACE_NONE UINT32_MAX
 
 enum place_mark {
-	PLACE_KERNEL = 1,     /* kernel, module, BPF */
-	PLACE_NAMED = 2,      /* a symbol (or a bare name) gave the name */
-	PLACE_EXTENT = 4,     /* within a known function extent */
-	PLACE_HAS_IMAGE = 8,  /* the image is known, or the frame is a bare name */
-	PLACE_LATE = 16,      /* enables interrupts: collects what ran while they were off */
-	PLACE_IDLE = 32,      /* the CPU's idle loop: nobody's time */
-	PLACE_INLINED = 64,   /* an inlined function; its code is in another procedure */
-	PLACE_BARE_NAME = 128 /* from a file that knows names only */
+	PLACE_KERNEL = 1,	 /* kernel, module, BPF */
+	PLACE_NAMED = 2,	 /* a symbol (or a bare name) gave the name */
+	PLACE_EXTENT = 4,	 /* within a known function extent */
+	PLACE_HAS_IMAGE = 8,	 /* the image is known, or the frame is a bare name */
+	PLACE_LATE = 16,	 /* enables interrupts: collects what ran while they were off */
+	PLACE_IDLE = 32,	 /* the CPU's idle loop: nobody's time */
+	PLACE_INLINED = 64,	 /* an inlined function; its code is in another procedure */
+	PLACE_BARE_NAME = 128,	 /* from a file that knows names only */
+	PLACE_SYMBOL_TABLE = 256 /* the name comes from a symbol table, so its image has one */
 };
 
 /* A function, an inlined function, or what takes its place. */

@@ -43,7 +43,7 @@ struct scope_bill {
 struct scope_resolution {
 	uint64_t samples;	     /* all */
 	uint64_t with_image;	     /* of all */
-	uint64_t user_symbol_images; /* user code in images that name 4 of 5 sampled functions */
+	uint64_t user_symbol_images; /* user code in images with a symbol table, not only exports */
 	uint64_t user_named;	     /* of those */
 	uint64_t in_extent;	     /* of with_image */
 };

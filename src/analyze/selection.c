@@ -414,27 +414,18 @@ static int count_unknown(struct report *report, const uint32_t *place_of)
 	return 0;
 }
 
-/*
- * An image has symbols when at least that many sampled functions have a name for each that has
- * none: what a stripped library exports does not make it one. Whether a file had a symbol table is
- * not recorded.
- */
-#define NAMED_TO_ONE 4
-
 static int walk_resolution(struct report *report, const uint32_t *place_of)
 {
 	const struct table *flat = profile_table(report->profile, PROFILE_FLAT);
 	size_t images = profile_table(report->profile, PROFILE_IMAGE)->count;
-	CLEANUP(free_pointer) int64_t *balance = calloc(images + 1, sizeof(*balance));
 	CLEANUP(free_pointer) bool *symbols = calloc(images + 1, sizeof(*symbols));
-	if (!balance || !symbols)
+	if (!symbols)
 		return -ENOMEM;
 	for (size_t i = 0; i < places_procedure_count(report->places); i++) {
 		const struct place_procedure *p = places_procedure(report->places, (uint32_t)i);
-		balance[p->image] += p->marks & PLACE_NAMED ? 1 : -NAMED_TO_ONE;
+		if (p->marks & PLACE_SYMBOL_TABLE)
+			symbols[p->image] = true;
 	}
-	for (size_t i = 0; i <= images; i++)
-		symbols[i] = balance[i] >= 0;
 	for (size_t row = 0; row < flat->count; row++)
 		if (place_of[row] != PLACE_NONE)
 			count_resolution(report, symbols, place_of[row],

@@ -62,6 +62,8 @@ enum function_flags {
 	FUNCTION_UNNAMED = 1, /* only its extent is known (.eh_frame) */
 	FUNCTION_PLT = 2,     /* a stub; the name ends in @plt */
 	FUNCTION_COLD = 4,    /* the split-off part of the function at `parent` */
+	FUNCTION_EXPORTED =
+		8, /* named by what a stripped file exports: its image has no symbol table */
 };
 struct function_record {
 	uint64_t flags;

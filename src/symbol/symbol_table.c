@@ -372,6 +372,16 @@ static int build_map(struct symbol_table *table)
 	return ret;
 }
 
+/* Without a symbol table, in the file or beside it, only what the file exports has a name. */
+static void mark_exported(struct symbol_table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (table->list[i].source != SYMBOL_FROM_DYNSYM)
+			return;
+	for (size_t i = 0; i < table->count; i++)
+		table->list[i].flags |= FUNCTION_EXPORTED;
+}
+
 int symbol_table_build(const struct elf_file *file, const struct elf_file *debug,
 		       struct symbol_table *table)
 {
@@ -384,8 +394,10 @@ int symbol_table_build(const struct elf_file *file, const struct elf_file *debug
 				  table);
 	if (ret == 0)
 		ret = read_debugdata(file, table);
-	if (ret == 0)
+	if (ret == 0) {
+		mark_exported(table);
 		ret = extents_read(file, &extents);
+	}
 	if (ret == 0)
 		ret = cold_parts_find(table->list, table->count, &cold);
 	if (ret == 0) {

@@ -65,8 +65,9 @@ struct estimate interval_share(const struct cell *part, const struct cell *whole
 	double z2 = Z_95 * Z_95; /* Wilson's score interval with that many samples */
 	double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
 	double reach = Z_95 * sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
-	return (struct estimate){ ESTIMATE_INTERVAL, p, fmax(0, middle - reach),
-				  fmin(1, middle + reach) };
+	/* none and all are limits of their own: rounding must not move them */
+	return (struct estimate){ ESTIMATE_INTERVAL, p, p > 0 ? fmax(0, middle - reach) : 0,
+				  p < 1 ? fmin(1, middle + reach) : 1 };
 }
 
 /* 97.5 % point of Student's t, by the expansion around the normal one (Abramowitz and Stegun

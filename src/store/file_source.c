@@ -19,6 +19,7 @@ enum {
 	HEADER_WRITE_VERSION = 18,
 	HEADER_READ_VERSION = 19,
 	HEADER_PAGES = 28,
+	HEADER_ENCODING = 56,
 	HEADER_USER_VERSION = 60,
 	HEADER_APPLICATION_ID = 68,
 };
@@ -118,6 +119,9 @@ static int check_header(const uint8_t *bytes, size_t size, const char *name, str
 				 "profile '%s' has format version %u, and this culprit reads up to "
 				 "version %d; a newer culprit is needed",
 				 name, version, PROFILE_FORMAT_VERSION);
+	if (big_endian(bytes + HEADER_ENCODING, 4) != SQLITE_UTF8)
+		return error_set(err, -EBADMSG,
+				 "profile '%s' is damaged: its texts are not in UTF-8", name);
 	if (version == 0)
 		return error_set(err, -EBADMSG, "profile '%s' is damaged: it has no format version",
 				 name);

@@ -160,14 +160,18 @@ static const char *column_text(sqlite3_stmt *statement, int column)
 static int check_schema(struct load *load)
 {
 	CLEANUP(finalize) sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(load->db, "SELECT type,name,sql FROM sqlite_schema", -1,
-				      &statement, NULL);
+	int code = sqlite3_prepare_v2(load->db, "SELECT type,name,sql,tbl_name FROM sqlite_schema",
+				      -1, &statement, NULL);
 	if (code != SQLITE_OK)
 		return sqlite_fault(load, code, "schema");
 	unsigned fixed = 0;
-	for (size_t i = 0; (code = sqlite3_step(statement)) == SQLITE_ROW; i++) {
-		if (i == ROW_TABLES + 3)
-			return foreign_schema(load, "an eighth table", column_text(statement, 1));
+	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+		for (int i = 0; i < 4; i++)
+			if (sqlite3_column_type(statement, i) != SQLITE_TEXT)
+				return foreign_schema(load, "an object", column_text(statement, 1));
+		if (strcmp(column_text(statement, 0), "table") == 0 &&
+		    strcmp(column_text(statement, 1), column_text(statement, 3)) != 0)
+			return foreign_schema(load, "a second name", column_text(statement, 3));
 		int ret =
 			check_schema_row(load, column_text(statement, 0), column_text(statement, 1),
 					 column_text(statement, 2), &fixed);
@@ -347,8 +351,8 @@ static int seal_table(struct load *load, const char *table, const char *sql, str
 static int read_seal(struct load *load, uint8_t out[SEAL_SIZE], bool *found)
 {
 	CLEANUP(finalize) sqlite3_stmt *statement = NULL;
-	int code =
-		sqlite3_prepare_v2(load->db, "SELECT name,value FROM meta", -1, &statement, NULL);
+	int code = sqlite3_prepare_v2(load->db, "SELECT name,value,rowid FROM meta", -1, &statement,
+				      NULL);
 	*found = false;
 	bool more = false;
 	while (code == SQLITE_OK || code == SQLITE_ROW) {
@@ -357,7 +361,9 @@ static int read_seal(struct load *load, uint8_t out[SEAL_SIZE], bool *found)
 			break;
 		struct span value = column_span(statement, 1);
 		more = *found || strcmp(column_text(statement, 0), PROFILE_SEAL_NAME) != 0 ||
-		       sqlite3_column_type(statement, 1) != SQLITE_BLOB || value.size != SEAL_SIZE;
+		       sqlite3_column_type(statement, 1) != SQLITE_BLOB ||
+		       value.size != SEAL_SIZE || sqlite3_column_int64(statement, 2) != 1 ||
+		       sqlite3_column_type(statement, 0) != SQLITE_TEXT;
 		if (more)
 			break;
 		memcpy(out, value.data, SEAL_SIZE);

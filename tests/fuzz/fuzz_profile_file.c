@@ -1,0 +1,51 @@
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/profile.h"
+#include "store/file_source.h"
+#include "store/profile_file.h"
+#include "store/profile_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void hear(void *context, const char *sentence)
+{
+	(void)context;
+	assert(strlen(sentence) > 3 && !strchr(sentence, '\n'));
+}
+
+/* As a reader, as a reader that believes any seal, and as `check` does, which goes on after faults.
+ */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(profile_freep) struct profile *read = NULL;
+	struct error err = { 0 };
+	int ret = profile_file_decode(data, size, "f", &read, NULL, &err);
+	assert(ret == 0 || (err.text[0] && !strchr(err.text, '\n')));
+	for (int salvage = 0; salvage < 2; salvage++) {
+		CLEANUP(file_source_close) struct file_source source = { 0 };
+		if (file_source_of_bytes(&source, data, size, "f", &err) < 0)
+			return 0;
+		CLEANUP(profile_freep) struct profile *deep = NULL;
+		const struct profile_reader_options options = { .name = "f",
+								.file_bytes = size,
+								.fault = salvage ? hear : NULL,
+								.ignore_seal = true };
+		if (profile_reader_load(&source.guard, &options, &deep, NULL, &err) < 0)
+			continue;
+		/* What was accepted can be written, and is then sealed and canonical. */
+		CLEANUP(buffer_release) struct buffer bytes = { 0 };
+		CLEANUP(profile_freep) struct profile *again = NULL;
+		if (profile_file_encode(deep, &bytes, &err) < 0)
+			continue;
+		if (profile_file_decode(bytes.data, bytes.size, "g", &again, NULL, &err) < 0)
+			abort();
+	}
+	return 0;
+}

@@ -16,6 +16,7 @@
 #include "symbol/record.h"
 
 #define PATH_CACHE     256
+#define ORIGIN_CACHE   1024
 #define TREE_MAX_DEPTH 128 /* of entries below a compilation unit; compilers stay below 40 */
 
 /* One inlined call, or the function itself at depth 0. */
@@ -38,10 +39,16 @@ struct joined_path {
 	struct span path;
 };
 
+struct origin_name {
+	const void *origin; /* address of its entry */
+	const char *name;
+};
+
 /* What one compilation unit says of the wanted functions. */
 struct unit {
 	const char *folder; /* where the compiler ran: relative paths count from there; or NULL */
 	struct arena arena;
+	struct origin_name origins[ORIGIN_CACHE];
 	struct joined_path paths[PATH_CACHE]; /* by the hash of libdw's pointer */
 	Dwarf_Files *files;
 	size_t file_count;
@@ -100,19 +107,49 @@ static const char *linkage_name(Dwarf_Die *die)
 	return dwarf_diename(die);
 }
 
-static uint64_t number_of(Dwarf_Die *die, unsigned int name)
+/* The attributes of an inlined call, gathered in one pass over its entry. */
+struct call {
+	uint64_t file, line;
+	Dwarf_Die origin; /* of the function that was inlined */
+	bool has_origin;
+};
+
+static int take_attribute(Dwarf_Attribute *attribute, void *context)
 {
-	Dwarf_Attribute attribute;
+	struct call *call = context;
 	Dwarf_Word value;
-	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0)
-		return 0;
-	return value;
+	switch (dwarf_whatattr(attribute)) {
+	case DW_AT_call_file:
+		call->file = dwarf_formudata(attribute, &value) == 0 ? value : 0;
+		break;
+	case DW_AT_call_line:
+		call->line = dwarf_formudata(attribute, &value) == 0 ? value : 0;
+		break;
+	case DW_AT_abstract_origin:
+		call->has_origin = dwarf_formref_die(attribute, &call->origin) != NULL;
+		break;
+	default:
+		break;
+	}
+	return DWARF_CB_OK;
+}
+
+/* The few functions that are inlined everywhere are asked for their names once. */
+static const char *origin_name(struct unit *unit, struct call *call)
+{
+	if (!call->has_origin)
+		return NULL;
+	struct origin_name *known =
+		&unit->origins[hash_u64((uintptr_t)call->origin.addr) % ORIGIN_CACHE];
+	if (known->origin != call->origin.addr)
+		*known = (struct origin_name){ call->origin.addr, linkage_name(&call->origin) };
+	return known->name;
 }
 
 static void add_inlined(struct unit *unit, Dwarf_Die *die, uint32_t parent, uint32_t depth)
 {
-	uint64_t file = number_of(die, DW_AT_call_file);
-	uint64_t line = number_of(die, DW_AT_call_line);
+	struct call call = { 0 };
+	dwarf_getattrs(die, take_attribute, &call, 0);
 	if (array_reserve(&unit->inlined, &unit->inlined_capacity, unit->inlined_count,
 			  sizeof(*unit->inlined)) < 0) {
 		unit->failed = true;
@@ -120,10 +157,11 @@ static void add_inlined(struct unit *unit, Dwarf_Die *die, uint32_t parent, uint
 	}
 	uint32_t position = (uint32_t)unit->inlined_count++;
 	unit->inlined[position] = (struct inlined){
-		.function = linkage_name(die),
-		.call_file = file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL)
-						     : NULL,
-		.call_line = line <= UINT32_MAX ? (uint32_t)line : 0,
+		.function = origin_name(unit, &call),
+		.call_file = call.file < unit->file_count
+				     ? dwarf_filesrc(unit->files, call.file, NULL, NULL)
+				     : NULL,
+		.call_line = call.line <= UINT32_MAX ? (uint32_t)call.line : 0,
 		.parent = parent,
 		.depth = depth,
 	};

@@ -169,7 +169,8 @@ static void give_sizes(struct kallsyms *kallsyms)
 		if (span_equal(symbol->module, span_of_text("bpf")) &&
 		    end - symbol->address >= BPF_GAP_BYTES)
 			end = symbol->address + LAST_SYMBOL_BYTES;
-		symbol->size_bytes = end - symbol->address;
+		/* One at the last address of all has no end that could be written. */
+		symbol->size_bytes = end > symbol->address ? end - symbol->address : 1;
 	}
 }
 

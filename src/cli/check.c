@@ -60,13 +60,30 @@ static void begin_file(struct checking *checking, const char *path)
 	checking->faults = checking->files ? json_object_new_array() : NULL;
 }
 
-static uint64_t samples_of(const struct profile *profile)
+/* False when the events have estimates alone: then there are none, which is not 0. */
+static bool samples_of(const struct profile *profile, uint64_t *samples)
 {
 	const struct table *flat = profile_table(profile, PROFILE_FLAT);
-	uint64_t samples = 0;
-	for (size_t row = 0; row < flat->count; row++)
-		samples += table_values(flat, row)[CELL_SAMPLES];
-	return samples;
+	bool sampled = false;
+	*samples = 0;
+	for (size_t row = 0; row < flat->count; row++) {
+		uint64_t event = table_keys(flat, row)[FLAT_EVENT];
+		if (!event || !profile_event(profile, event).sampled)
+			continue;
+		sampled = true;
+		*samples += table_values(flat, row)[CELL_SAMPLES];
+	}
+	return sampled;
+}
+
+/* ", 12 samples", or nothing. */
+static const char *spell_samples(const struct profile *profile, char out[40])
+{
+	uint64_t samples;
+	out[0] = 0;
+	if (samples_of(profile, &samples))
+		snprintf(out, 40, ", %" PRIu64 " samples", samples);
+	return out;
 }
 
 static void add_u64(struct json_object *object, const char *name, uint64_t value)
@@ -90,9 +107,10 @@ static void put_json(struct checking *checking, const struct verify_report *repo
 		add_u64(row, "rows_dropped", report->rows_dropped);
 		add_u64(row, "unknown_tables", report->unknown_tables);
 		json_object_object_add(row, "cut_off", json_object_new_boolean(report->cut_off));
+		uint64_t samples;
+		bool known = profile && samples_of(profile, &samples);
 		json_object_object_add(row, "samples",
-				       profile ? json_object_new_uint64(samples_of(profile))
-					       : NULL);
+				       known ? json_object_new_uint64(samples) : NULL);
 	}
 	json_object_array_add(checking->files, row);
 }
@@ -101,12 +119,13 @@ static void put_text(const struct checking *checking, const struct verify_report
 		     const struct profile *profile)
 {
 	const char *path = checking->path;
+	char samples[40];
 	if (checking->faults_of_file > FAULTS_SHOWN)
 		printf("%s: and %" PRIu64 " faults more\n", path,
 		       checking->faults_of_file - FAULTS_SHOWN);
 	if (!checking->faults_of_file) {
-		printf("%s: sound, %" PRIu64 " rows, %" PRIu64 " samples, %" PRIu64 " bytes%s\n",
-		       path, report->rows, samples_of(profile), report->file_bytes,
+		printf("%s: sound, %" PRIu64 " rows%s, %" PRIu64 " bytes%s\n", path, report->rows,
+		       spell_samples(profile, samples), report->file_bytes,
 		       report->being_written ? ", being recorded"
 		       : report->cut_off     ? ", a recording that was cut off"
 					     : "");
@@ -115,10 +134,9 @@ static void put_text(const struct checking *checking, const struct verify_report
 			       "are\n",
 			       path, report->unknown_tables);
 	} else if (profile && report->rows) {
-		printf("%s: damaged; %" PRIu64 " rows with %" PRIu64
-		       " samples can be saved (--save), %" PRIu64 " of %" PRIu64
-		       " chunks cannot be read\n",
-		       path, report->rows, samples_of(profile), report->chunks_damaged,
+		printf("%s: damaged; %" PRIu64 " rows%s can be saved (--save), %" PRIu64
+		       " of %" PRIu64 " chunks cannot be read\n",
+		       path, report->rows, spell_samples(profile, samples), report->chunks_damaged,
 		       report->chunks);
 	} else {
 		printf("%s: damaged; nothing can be saved\n", path);

@@ -113,14 +113,18 @@ static void print_list(const struct database_list *list)
 		spell_time(entry->start_ns, start);
 		printf("%-*s  %-*s  %-19s", (int)host, entry->host, (int)epoch, entry->epoch,
 		       start);
-		if (entry->readable)
-			printf(" %10.1f %12" PRIu64 " %12" PRIu64 "%s\n",
-			       (double)entry->duration_ns / 1e9, entry->samples, entry->file_bytes,
-			       entry->being_written ? "  being recorded"
-			       : entry->is_open	    ? "  cut off"
-						    : "");
-		else
-			printf(" %10s %12s %12" PRIu64 "  damaged\n", "-", "-", entry->file_bytes);
+		char seconds[32] = "-";
+		char samples[32] = "-";
+		if (entry->start_ns)
+			snprintf(seconds, sizeof(seconds), "%.1f",
+				 (double)entry->duration_ns / 1e9);
+		if (entry->has_samples)
+			snprintf(samples, sizeof(samples), "%" PRIu64, entry->samples);
+		printf(" %10s %12s %12" PRIu64 "%s\n", seconds, samples, entry->file_bytes,
+		       !entry->readable	      ? "  damaged"
+		       : entry->being_written ? "  being recorded"
+		       : entry->is_open	      ? "  cut off"
+					      : "");
 	}
 }
 
@@ -134,14 +138,15 @@ static struct json_object *entry_json(const struct database_entry *entry)
 	json_object_object_add(row, "readable", json_object_new_boolean(entry->readable));
 	json_object_object_add(row, "open", json_object_new_boolean(entry->is_open));
 	json_object_object_add(row, "being_written", json_object_new_boolean(entry->being_written));
-	bool known = entry->readable;
+	bool timed = entry->readable && entry->start_ns;
 	json_object_object_add(row, "start_ns",
-			       known ? json_object_new_uint64(entry->start_ns) : NULL);
+			       timed ? json_object_new_uint64(entry->start_ns) : NULL);
 	json_object_object_add(row, "duration_ns",
-			       known ? json_object_new_uint64(entry->duration_ns) : NULL);
+			       timed ? json_object_new_uint64(entry->duration_ns) : NULL);
 	json_object_object_add(row, "samples",
-			       known ? json_object_new_uint64(entry->samples) : NULL);
-	json_object_object_add(row, "fault", known ? NULL : json_object_new_string(entry->fault));
+			       entry->has_samples ? json_object_new_uint64(entry->samples) : NULL);
+	json_object_object_add(row, "fault",
+			       entry->readable ? NULL : json_object_new_string(entry->fault));
 	return row;
 }
 

@@ -487,8 +487,13 @@ static void summarise(const struct profile *profile, struct database_entry *entr
 		if (one.duration_ns > entry->duration_ns)
 			entry->duration_ns = one.duration_ns;
 	}
-	for (size_t row = 0; row < flat->count; row++)
+	for (size_t row = 0; row < flat->count; row++) {
+		uint64_t event = table_keys(flat, row)[FLAT_EVENT];
+		if (!event || !profile_event(profile, event).sampled)
+			continue;
+		entry->has_samples = true;
 		entry->samples += table_values(flat, row)[CELL_SAMPLES];
+	}
 }
 
 static bool overlaps(const struct database_entry *entry, const struct database_selection *wanted)

@@ -55,6 +55,7 @@ struct database_entry {
 	uint64_t start_ns,
 		duration_ns; /* the earliest source's start, the longest duration; 0: unknown */
 	uint64_t samples;    /* of table "flat" */
+	bool has_samples;    /* else its events have estimates alone */
 	uint64_t file_bytes;
 	bool is_open, being_written;
 	bool readable;	 /* else only host, epoch, path and file_bytes are known */

@@ -26,6 +26,8 @@
 #include "profile/profile.h"
 #include "symbol/reader.h"
 
+#define SIDEBAND_PAUSE_NS                                                                          \
+	5000000u /* news about processes wake us at once, 200 times a second at most */
 #define SERVICE_NS	 100000000u /* rings are emptied ten times a second */
 #define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
 #define REAP_AFTER_NS                                                                              \
@@ -39,6 +41,9 @@ struct collector {
 	struct ledger ledger;
 	struct random_state random;
 	int poll_fd, timer_fd;
+	int resume_fd; /* a timer: news about processes may wake us again */
+	bool paused;
+	bool sideband_news; /* the last service found some */
 	uint64_t end_ns, epoch_begin_ns, epoch_start_real_ns, epoch;
 };
 
@@ -69,6 +74,8 @@ void collector_free(struct collector *collector)
 	ledger_release(&collector->ledger);
 	if (collector->timer_fd >= 0)
 		close(collector->timer_fd);
+	if (collector->resume_fd >= 0)
+		close(collector->resume_fd);
 	if (collector->poll_fd >= 0)
 		close(collector->poll_fd);
 	free(collector);
@@ -138,16 +145,45 @@ static int64_t boot_offset_ns(void)
 
 static int make_poll_fd(struct collector *collector, struct error *err)
 {
+	const struct counters *counters = &collector->session.counters;
 	struct epoll_event event = { .events = EPOLLIN };
 	collector->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	collector->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (collector->poll_fd < 0 || collector->timer_fd < 0 ||
-	    epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD, collector->timer_fd, &event) ||
-	    epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD, collector->session.counters.poll_fd,
-		      &event))
-		return error_set(err, -errno, "cannot make descriptors to wait with: %s",
-				 strerror(errno));
+	collector->resume_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	const int fds[] = { collector->timer_fd, collector->resume_fd, counters->poll_fd,
+			    counters->sideband_poll_fd };
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (collector->poll_fd < 0 || fds[i] < 0 ||
+		    epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD, fds[i], &event))
+			return error_set(err, -errno, "cannot make descriptors to wait with: %s",
+					 strerror(errno));
 	return 0;
+}
+
+/* Whether a timer has run out since the last look. */
+static bool ran_out(int timer_fd)
+{
+	uint64_t expirations;
+	return read(timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations);
+}
+
+static void pause_sideband(struct collector *collector)
+{
+	struct itimerspec timer = { .it_value = { .tv_nsec = SIDEBAND_PAUSE_NS } };
+	if (collector->paused || epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL,
+					   collector->session.counters.sideband_poll_fd, NULL))
+		return;
+	timerfd_settime(collector->resume_fd, 0, &timer, NULL);
+	collector->paused = true;
+}
+
+static void resume_sideband(struct collector *collector)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	if (collector->paused && ran_out(collector->resume_fd))
+		collector->paused =
+			epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD,
+				  collector->session.counters.sideband_poll_fd, &event) != 0;
 }
 
 static int init_session(struct collector *collector, struct error *err)
@@ -233,8 +269,8 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	if (!collector)
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->options = *options;
-	collector->poll_fd = collector->timer_fd = -1;
-	collector->session.counters.poll_fd = -1;
+	collector->poll_fd = collector->timer_fd = collector->resume_fd = -1;
+	collector->session.counters.poll_fd = collector->session.counters.sideband_poll_fd = -1;
 	collector->random = random_seed(clock_realtime_ns() ^ (uint64_t)getpid());
 	raise_file_limit();
 	int ret = plan_make(&collector->plan, options, err);
@@ -291,9 +327,13 @@ static int service(struct collector *collector, uint64_t limit_ns)
 	struct session *session = &collector->session;
 	struct counters *counters = &session->counters;
 	int ret = 0;
+	collector->sideband_news = false;
 	for (size_t i = 0; i < 2 * counters->cpu_count && ret == 0; i++) {
+		struct ring *ring = &counters->rings[i];
+		uint64_t before = ring->bytes;
 		/* Either layout tells where times stand: all events share those fields. */
-		ret = ring_copy(&counters->rings[i], &counters->samplers[0].layout);
+		ret = ring_copy(ring, &counters->samplers[0].layout);
+		collector->sideband_news |= ring->sideband && ring->bytes != before;
 	}
 	if (ret == 0)
 		ret = ring_merge(counters->rings, 2 * counters->cpu_count, limit_ns,
@@ -311,13 +351,14 @@ static int failed(struct error *err, int ret)
 
 int collector_service(struct collector *collector, struct error *err)
 {
-	uint64_t expirations;
-	while (read(collector->timer_fd, &expirations, sizeof(expirations)) > 0)
-		;
 	struct session *session = &collector->session;
 	uint64_t now = clock_monotonic_ns();
+	bool due = ran_out(collector->timer_fd);
+	resume_sideband(collector);
 	int ret = service(collector, now - SETTLE_MARGIN_NS);
-	if (ret == 0 && !session->inherit) {
+	if (collector->sideband_news)
+		pause_sideband(collector);
+	if (ret == 0 && due && !session->inherit) {
 		ret = counters_read(&session->counters, COUNTERS_COUNTED);
 		if (ret == 0)
 			ret = session_settle(session, false);

@@ -80,6 +80,7 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 				       .samplers = samplers,
 				       .sampler_count = sampler_count,
 				       .poll_fd = -1,
+				       .sideband_poll_fd = -1,
 				       .reads_lost = options->features->format_lost == FACT_YES };
 	counters->cpu_count = cpu_set_count(options->cpus);
 	counters->cpus = calloc(counters->cpu_count + 1, sizeof(*counters->cpus));
@@ -97,7 +98,8 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 		slot++;
 	}
 	counters->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (counters->poll_fd < 0)
+	counters->sideband_poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (counters->poll_fd < 0 || counters->sideband_poll_fd < 0)
 		return error_set(err, -errno, "cannot make an epoll descriptor: %s",
 				 strerror(errno));
 	for (size_t i = 0; i < sampler_count; i++)
@@ -118,15 +120,16 @@ void counters_release(struct counters *counters)
 		weight_release(&counters->lanes[i].weight);
 	if (counters->poll_fd >= 0)
 		close(counters->poll_fd);
+	if (counters->sideband_poll_fd >= 0)
+		close(counters->sideband_poll_fd);
 	number_map_release(&counters->by_id);
-	number_map_release(&counters->build_id_ids);
 	free(counters->samplers);
 	free(counters->cpus);
 	free(counters->lanes);
 	free(counters->list);
 	free(counters->rings);
 	free(counters->sideband_fds);
-	*counters = (struct counters){ .poll_fd = -1 };
+	*counters = (struct counters){ .poll_fd = -1, .sideband_poll_fd = -1 };
 }
 
 /* Makes `fd` write into the ring; the first one of a ring brings the memory. */
@@ -148,7 +151,8 @@ static int attach_ring(struct counters *counters, struct ring *ring, int fd, str
 		return error_set(err, ret, "cannot map a perf ring of %zu pages on CPU %d: %s",
 				 *pages, counters->cpus[ring->cpu_slot], strerror(-ret));
 	struct epoll_event event = { .events = EPOLLIN };
-	if (epoll_ctl(counters->poll_fd, EPOLL_CTL_ADD, fd, &event))
+	int poll_fd = ring->sideband ? counters->sideband_poll_fd : counters->poll_fd;
+	if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &event))
 		return error_set(err, -errno, "cannot poll a perf event: %s", strerror(errno));
 	return 0;
 }
@@ -243,46 +247,37 @@ static struct perf_event_attr sideband_attr(const struct counters *counters)
 	};
 	attr.ksymbol = !attr.exclude_kernel && counters->options.features->ksymbol == FACT_YES;
 	set_common(&attr, counters, counters->options.sideband_pages);
+	/* At once: a file must be opened before it is deleted, or its process's root is gone. */
+	attr.wakeup_watermark = 1;
 	return attr;
 }
 
-/* Twice: a mapping's record holds either the inode or the build-id of its file. */
-static int open_sideband(struct counters *counters, size_t slot, pid_t task, unsigned long flags,
-			 struct error *err)
+/*
+ * Mappings come with the inode of their file, not its build-id: an event with
+ * attr.build_id would spoil the records of every other user of perf events on
+ * this machine (docs/methods.md, "Mappings").
+ */
+static int open_sideband(struct counters *counters, size_t slot, pid_t task, struct error *err)
 {
-	for (int with_build_id = 0; with_build_id < 2; with_build_id++) {
-		struct perf_event_attr attr = sideband_attr(counters);
-		if (with_build_id) {
-			if (counters->options.features->build_id != FACT_YES)
-				break;
-			attr.build_id = 1;
-			attr.comm = attr.comm_exec = attr.task = attr.ksymbol = 0;
-		}
-		int cpu = counters->cpus[slot];
-		int fd = perf_open(&attr, task, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
-		if (fd == -ESRCH)
-			return fd;
-		if (fd < 0)
-			return error_set(err, fd, "cannot watch processes on CPU %d: %s", cpu,
-					 strerror(-fd));
-		struct perf_layout *layout =
-			with_build_id ? &counters->build_id_layout : &counters->sideband_layout;
-		set_layout(layout, &attr);
-		layout->never_build_id = !with_build_id;
-		int ret = attach_ring(counters, counters_ring(counters, slot, true), fd, err);
-		if (ret == 0)
-			ret = array_reserve(&counters->sideband_fds, &counters->sideband_capacity,
-					    counters->sideband_count, sizeof(int));
-		if (ret < 0) {
-			close(fd);
-			return ret;
-		}
-		counters->sideband_fds[counters->sideband_count++] = fd;
-		uint64_t id;
-		if (with_build_id && (ioctl(fd, PERF_EVENT_IOC_ID, &id) ||
-				      number_map_put(&counters->build_id_ids, id, counters) < 0))
-			return error_set(err, -ENOMEM, "out of memory opening events");
+	struct perf_event_attr attr = sideband_attr(counters);
+	int cpu = counters->cpus[slot];
+	int fd = perf_open(&attr, task, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd == -ESRCH)
+		return fd;
+	if (fd < 0)
+		return error_set(err, fd, "cannot watch processes on CPU %d: %s", cpu,
+				 strerror(-fd));
+	set_layout(&counters->sideband_layout, &attr);
+	counters->sideband_layout.never_build_id = true;
+	int ret = attach_ring(counters, counters_ring(counters, slot, true), fd, err);
+	if (ret == 0 && array_reserve(&counters->sideband_fds, &counters->sideband_capacity,
+				      counters->sideband_count, sizeof(int)) < 0)
+		ret = error_set(err, -ENOMEM, "out of memory opening events");
+	if (ret < 0) {
+		close(fd);
+		return ret;
 	}
+	counters->sideband_fds[counters->sideband_count++] = fd;
 	return 0;
 }
 
@@ -301,7 +296,7 @@ int counters_open(struct counters *counters, pid_t task, unsigned long flags, st
 		}
 		/* Of a cgroup the kernel tells no mappings before a task of it runs: watch all. */
 		pid_t watched = flags & PERF_FLAG_PID_CGROUP ? -1 : task;
-		int ret = open_sideband(counters, slot, watched, 0, err);
+		int ret = open_sideband(counters, slot, watched, err);
 		if (ret < 0)
 			return ret;
 	}

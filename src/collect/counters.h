@@ -98,11 +98,11 @@ struct counters {
 	struct ring *rings;	 /* samples of slot i at 2i, side-band at 2i + 1 */
 	int *sideband_fds;
 	size_t sideband_count, sideband_capacity;
-	struct perf_layout sideband_layout, build_id_layout;
-	struct number_map build_id_ids; /* of the side-band's events with attr.build_id */
-	int poll_fd;
-	bool reads_lost;     /* PERF_FORMAT_LOST is there */
-	bool kernel_dropped; /* no right to sample the kernel: user code alone */
+	struct perf_layout sideband_layout;
+	int poll_fd;	      /* readable: a ring of samples is half full */
+	int sideband_poll_fd; /* readable: a record about processes has come */
+	bool reads_lost;      /* PERF_FORMAT_LOST is there */
+	bool kernel_dropped;  /* no right to sample the kernel: user code alone */
 };
 
 static inline struct lane *counters_lane(const struct counters *counters, size_t sampler,

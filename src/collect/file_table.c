@@ -258,19 +258,7 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	int ret = number_map_put(&table->by_inode, inode_key(hint), (void *)(uintptr_t)*number);
 	if (ret < 0)
 		return ret;
-	if (hint->build_id.size)
-		file_table_build_id(table, *number, hint->build_id);
 	return kind == FILE_PLAIN ? identify(table, file, hint, deleted) : 0;
-}
-
-void file_table_build_id(struct file_table *table, uint32_t number, struct span build_id)
-{
-	struct file *file = file_table_get(table, number);
-	if (!file || file->build_id_bytes || build_id.size > sizeof(file->build_id) ||
-	    !build_id.size)
-		return;
-	memcpy(file->build_id, build_id.data, build_id.size);
-	file->build_id_bytes = build_id.size;
 }
 
 bool file_is_runtime_code(const struct file *file)
@@ -291,10 +279,7 @@ static int make_image(struct file_table *table, struct file *file)
 		image.hash = (struct span){ &file->identity->hash, sizeof(file->identity->hash) };
 	} else {
 		image.space = SPACE_OFFSET;
-		if (file->build_id_bytes)
-			image.build_id = (struct span){ file->build_id, file->build_id_bytes };
-		else
-			image.name = path;
+		image.name = path;
 	}
 	if (file->kind == FILE_VSYSCALL)
 		image.kind = IMAGE_VDSO;

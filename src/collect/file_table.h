@@ -45,8 +45,6 @@ struct file {
 	bool generation_known; /* /proc/PID/maps does not tell it */
 	char *path;	       /* as the process that we met it in names it, without " (deleted)" */
 	struct identity *identity;
-	uint8_t build_id[20]; /* from a record, when the file itself could not be read */
-	size_t build_id_bytes;
 	int fd;		   /* -1: not kept */
 	uint32_t pid;	   /* whom we met it in */
 	uint32_t image;	   /* in the session's profile; 0: not sampled yet */
@@ -74,7 +72,6 @@ struct file_hint {
 	bool generation_known;
 	bool narrow; /* of a 32-bit process */
 	struct span path;
-	struct span build_id;
 };
 
 int file_table_init(struct file_table *table, struct profile *session, struct reader *reader);
@@ -87,9 +84,6 @@ static inline struct file *file_table_get(const struct file_table *table, uint32
 {
 	return number ? table->files[number - 1] : NULL;
 }
-
-/* The build-id that a record told of a file which could not be read itself. */
-void file_table_build_id(struct file_table *table, uint32_t number, struct span build_id);
 
 /*
  * From an offset in the file to a place in its image. Fills *frame, or *cause.

@@ -200,20 +200,8 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	struct process *process = process_find(&session->processes, mapping->pid);
 	if (session->follow && !(process && process->followed))
 		return 0;
-	if (mapping->build_id.size) {
-		const struct mapping *known =
-			process ? address_space_find(process->space, mapping->start) : NULL;
-		if (known && known->start == mapping->start)
-			file_table_build_id(&session->files, known->file, mapping->build_id);
-		session->early_build_id.pid = mapping->pid;
-		session->early_build_id.start = mapping->start;
-		session->early_build_id.size = mapping->build_id.size;
-		memcpy(session->early_build_id.bytes, mapping->build_id.data,
-		       mapping->build_id.size);
-		return 0;
-	}
 	if (!mapping->has_inode)
-		return 0; /* of the event that sends build-ids, for a file without one */
+		return 0;
 	uint64_t end;
 	if (__builtin_add_overflow(mapping->start, mapping->size_bytes, &end))
 		return 0;
@@ -230,10 +218,6 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 		.narrow = process && process->narrow,
 		.path = mapping->path,
 	};
-	if (session->early_build_id.pid == mapping->pid &&
-	    session->early_build_id.start == mapping->start)
-		hint.build_id = (struct span){ session->early_build_id.bytes,
-					       session->early_build_id.size };
 	struct mapping made = { .start = mapping->start, .end = end, .offset = mapping->offset };
 	int ret = file_table_find(&session->files, &hint, &made.file);
 	if (ret < 0)
@@ -328,11 +312,6 @@ int session_take_record(void *context, struct ring *ring, const void *bytes, siz
 			return 0;
 		}
 		layout = &session->counters.samplers[counter->sampler].layout;
-	} else if (size_bytes >= sizeof(header) + sizeof(uint64_t)) {
-		uint64_t id; /* and last in all other records */
-		memcpy(&id, (const uint8_t *)bytes + size_bytes - sizeof(id), sizeof(id));
-		if (number_map_find(&session->counters.build_id_ids, id))
-			layout = &session->counters.build_id_layout;
 	}
 	struct perf_record record;
 	if (perf_record_decode(bytes, size_bytes, layout, &record) < 0) {

@@ -50,12 +50,6 @@ struct session {
 	int64_t boot_offset_ns; /* time since boot minus CLOCK_MONOTONIC */
 	uint64_t lost_sideband; /* by LOST records */
 	uint64_t damaged;	/* records without a lane */
-	struct {		/* a build-id that came before the mapping that it is of */
-		uint32_t pid;
-		uint64_t start;
-		uint8_t bytes[PERF_BUILD_ID_BYTES];
-		size_t size;
-	} early_build_id;
 };
 
 /* intake.c: one record from a ring, in the order of time. A ring_handle. */

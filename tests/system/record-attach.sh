@@ -9,7 +9,7 @@ trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done
 culprit record --quiet --per-thread -F 500 -p $pid --duration 1s -o threads.prof
 for thread in worker-0 worker-1 worker-2; do
-	expect_between "samples of $thread" "$(samples threads.prof 13 $thread)" 50 2000
+	expect_between "samples of $thread" "$(samples threads.prof 13 $thread)" 20 2000
 done
 expect_equal "samples of others" "$(samples threads.prof 12 $pid)" "$(samples threads.prof)"
 

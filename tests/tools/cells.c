@@ -25,8 +25,8 @@ static void print_text(struct span text)
 
 static void print_image(const struct profile *profile, uint64_t id)
 {
-	static const char *const kinds[] = { "none",	"file", "kernel", "module", "vdso", "bpf",
-					     "jit",	"unknown", "name" };
+	static const char *const kinds[] = { "none", "file", "kernel",	"module", "vdso",
+					     "bpf",  "jit",  "unknown", "name" };
 	if (!id) {
 		printf("none\t");
 		return;

@@ -1,0 +1,163 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/perf_event.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/random.h"
+#include "collect/ring.h"
+#include "machine/perf_record.h"
+
+static const struct perf_layout layout = {
+	.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+	.sample_id_all = true,
+};
+
+static void put_sample(struct buffer *out, uint64_t time, uint64_t ip)
+{
+	buffer_append_u32(out, PERF_RECORD_SAMPLE);
+	buffer_append_u32(out, (uint32_t)40 << 16);
+	buffer_append_u64(out, 1);
+	buffer_append_u64(out, ip);
+	buffer_append_u64(out, 0);
+	buffer_append_u64(out, time);
+}
+
+static void put_exit(struct buffer *out, uint64_t time)
+{
+	buffer_append_u32(out, PERF_RECORD_EXIT);
+	buffer_append_u32(out, (uint32_t)56 << 16);
+	for (int i = 0; i < 3; i++)
+		buffer_append_u64(out, 0);
+	buffer_append_u64(out, 0); /* pid, tid */
+	buffer_append_u64(out, time);
+	buffer_append_u64(out, 1);
+}
+
+struct seen {
+	uint64_t times[4096];
+	size_t count;
+	uint32_t types[4096];
+};
+
+static int see(void *context, struct ring *ring, const void *bytes, size_t size)
+{
+	struct seen *seen = context;
+	struct perf_record record;
+	(void)ring;
+	assert_int_equal(perf_record_decode(bytes, size, &layout, &record), (int)size);
+	seen->types[seen->count] = record.type;
+	seen->times[seen->count++] = record.identity.time;
+	return 0;
+}
+
+static void take(struct ring *ring, struct buffer *bytes)
+{
+	assert_int_equal(ring_take(ring, bytes->data, bytes->size, &layout), 0);
+	bytes->size = 0;
+}
+
+static void records_of_all_rings_come_in_order_of_time(void **state)
+{
+	(void)state;
+	struct random_state random = random_seed(3);
+	struct ring rings[5] = { { 0 } };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	static struct seen seen;
+	seen.count = 0;
+	uint64_t now = 100;
+	size_t put = 0;
+	for (int drain = 0; drain < 8; drain++) {
+		for (int i = 0; i < 5; i++) {
+			uint64_t time = now;
+			for (int n = 0; n < 40; n++, put++) {
+				time += random_below(&random, 20);
+				/* a nested interrupt's record comes a little early */
+				put_sample(&bytes, time - random_below(&random, 5), time);
+			}
+			take(&rings[i], &bytes);
+		}
+		now += 900;
+		assert_int_equal(ring_merge(rings, 5, now - 500, see, &seen), 0);
+	}
+	assert_int_equal(ring_merge(rings, 5, UINT64_MAX, see, &seen), 0);
+	assert_int_equal(seen.count, put);
+	for (size_t i = 1; i < seen.count; i++)
+		assert_true(seen.times[i - 1] <= seen.times[i]);
+	for (int i = 0; i < 5; i++)
+		ring_release(&rings[i]);
+}
+
+static void what_is_later_than_the_limit_waits(void **state)
+{
+	(void)state;
+	struct ring ring = { 0 };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	static struct seen seen;
+	seen.count = 0;
+	put_sample(&bytes, 10, 1);
+	put_sample(&bytes, 20, 1);
+	put_sample(&bytes, 30, 1);
+	take(&ring, &bytes);
+	assert_int_equal(ring_merge(&ring, 1, 20, see, &seen), 0);
+	assert_int_equal(seen.count, 2);
+	put_sample(&bytes, 25, 1);
+	take(&ring, &bytes);
+	assert_int_equal(ring_merge(&ring, 1, UINT64_MAX, see, &seen), 0);
+	assert_int_equal(seen.count, 4);
+	assert_int_equal(seen.times[2], 25);
+	ring_release(&ring);
+}
+
+static void at_one_time_processes_come_before_samples(void **state)
+{
+	(void)state;
+	struct ring rings[2] = { { .sideband = false }, { .sideband = true } };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	static struct seen seen;
+	seen.count = 0;
+	put_sample(&bytes, 10, 1);
+	take(&rings[0], &bytes);
+	put_exit(&bytes, 10);
+	take(&rings[1], &bytes);
+	assert_int_equal(ring_merge(rings, 2, 10, see, &seen), 0);
+	assert_int_equal(seen.types[0], PERF_RECORD_EXIT);
+	assert_int_equal(seen.types[1], PERF_RECORD_SAMPLE);
+	ring_release(&rings[0]);
+	ring_release(&rings[1]);
+}
+
+static void damaged_bytes_are_counted_and_end_the_copy(void **state)
+{
+	(void)state;
+	struct ring ring = { 0 };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	static struct seen seen;
+	seen.count = 0;
+	put_sample(&bytes, 10, 1);
+	buffer_append_u64(&bytes, 0); /* size 0 */
+	buffer_append_u64(&bytes, 0);
+	take(&ring, &bytes);
+	assert_int_equal(ring_merge(&ring, 1, UINT64_MAX, see, &seen), 0);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(ring.damaged_bytes, 16);
+	ring_release(&ring);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_of_all_rings_come_in_order_of_time),
+		cmocka_unit_test(what_is_later_than_the_limit_waits),
+		cmocka_unit_test(at_one_time_processes_come_before_samples),
+		cmocka_unit_test(damaged_bytes_are_counted_and_end_the_copy),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

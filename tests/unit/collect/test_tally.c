@@ -1,0 +1,88 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "collect/tally.h"
+
+static uint32_t add_image(struct profile *profile, const char *name)
+{
+	uint32_t id;
+	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text(name) };
+	assert_int_equal(profile_add_image(profile, &image, &id), 0);
+	assert_int_equal(profile_add_path(profile, id, span_of_text(name)), 0);
+	return id;
+}
+
+static struct profile *take(struct tally *tally)
+{
+	struct profile *delta = profile_new();
+	struct tally_translation translation;
+	assert_non_null(delta);
+	assert_int_equal(tally_translation_init(&translation, tally->session, delta), 0);
+	assert_int_equal(tally_take(tally, &translation), 0);
+	tally_translation_release(&translation);
+	return delta;
+}
+
+static void each_take_hands_out_what_came_since_the_last(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *session = profile_new();
+	struct tally tally = { .session = session };
+	struct profile_event event = { .name = span_of_text("cpu-clock"), .sampled = 1 };
+	struct profile_context context = { .comm = span_of_text("a") };
+	struct tally_place place = { 0 };
+	assert_int_equal(profile_add_event(session, &event, &place.event), 0);
+	assert_int_equal(profile_add_context(session, &context, &place.context), 0);
+	add_image(session, "/unused");
+	place.image = add_image(session, "/used");
+	struct profile_frame outer = { .kind = FRAME_RETURN, .image = place.image, .vaddr = 7 };
+	struct profile_frame leaf = { .kind = FRAME_IP, .image = place.image, .vaddr = 9 };
+	assert_int_equal(profile_add_node(session, 0, &outer, &place.node), 0);
+	assert_int_equal(profile_add_node(session, place.node, &leaf, &place.node), 0);
+	place.vaddr = 9;
+
+	uint32_t number;
+	uint32_t again;
+	assert_int_equal(tally_place(&tally, &place, &number), 0);
+	assert_int_equal(tally_place(&tally, &place, &again), 0);
+	assert_int_equal(number, again);
+	struct cell cell = { 2, 2000, 2000000 };
+	assert_int_equal(tally_add(&tally, number, &cell), 0);
+	assert_int_equal(tally_add(&tally, number, &cell), 0);
+
+	CLEANUP(profile_freep) struct profile *first = take(&tally);
+	const struct table *flat = profile_table(first, PROFILE_FLAT);
+	assert_int_equal(flat->count, 1);
+	struct cell sum = cell_of_values(table_values(flat, 0));
+	assert_int_equal(sum.samples, 4);
+	assert_int_equal(sum.estimate, 4000);
+	assert_true(sum.squares == 4000000);
+	assert_int_equal(profile_table(first, PROFILE_STACK)->count, 1);
+	assert_int_equal(profile_table(first, PROFILE_NODE)->count, 2);
+	assert_int_equal(profile_table(first, PROFILE_IMAGE)->count, 1);
+	assert_int_equal(profile_table(first, PROFILE_PATH)->count, 1);
+
+	CLEANUP(profile_freep) struct profile *empty = take(&tally);
+	assert_int_equal(profile_table(empty, PROFILE_FLAT)->count, 0);
+	cell.samples = 0; /* of a group's member */
+	assert_int_equal(tally_add(&tally, number, &cell), 0);
+	CLEANUP(profile_freep) struct profile *second = take(&tally);
+	sum = cell_of_values(table_values(profile_table(second, PROFILE_FLAT), 0));
+	assert_int_equal(sum.samples, 0);
+	assert_int_equal(sum.estimate, 2000);
+	tally_release(&tally);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_take_hands_out_what_came_since_the_last),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

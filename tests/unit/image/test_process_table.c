@@ -1,0 +1,160 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/random.h"
+#include "image/process_table.h"
+
+static void map(struct process_table *table, uint32_t pid, uint64_t start, uint32_t file)
+{
+	struct mapping mapping = { start, start + 100, 0, file };
+	assert_int_equal(process_map(table, pid, &mapping), 0);
+}
+
+static void name(struct process_table *table, uint32_t pid, uint32_t tid, const char *comm,
+		 bool exec)
+{
+	assert_int_equal(process_comm(table, pid, tid, span_of_text(comm), exec, 1), 0);
+}
+
+static uint32_t file_of(const struct process_table *table, uint32_t pid, uint64_t address)
+{
+	const struct process *process = process_find(table, pid);
+	const struct mapping *mapping =
+		process ? address_space_find(process->space, address) : NULL;
+	return mapping ? mapping->file : 0;
+}
+
+static void a_child_inherits_until_it_executes(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 10, 10, "parent", true);
+	map(&table, 10, 1000, 1);
+	process_find(&table, 10)->followed = true;
+	process_find(&table, 10)->group = 4;
+	assert_int_equal(process_fork(&table, 11, 11, 10, 10, 50), 0);
+	struct process *child = process_find(&table, 11);
+	assert_string_equal(child->comm, "parent");
+	assert_true(child->followed);
+	assert_int_equal(child->group, 4);
+	assert_int_equal(child->start_ns, 50);
+	assert_int_equal(file_of(&table, 11, 1050), 1);
+	child->context = 9;
+	name(&table, 11, 11, "child", true);
+	map(&table, 11, 5000, 2);
+	assert_int_equal(child->context, 0);
+	assert_true(child->followed);
+	assert_int_equal(file_of(&table, 11, 1050), 0);
+	assert_int_equal(file_of(&table, 11, 5050), 2);
+	assert_int_equal(file_of(&table, 10, 1050), 1);
+}
+
+static void an_exited_process_stays_until_it_is_reaped(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 10, 10, "a", true);
+	assert_int_equal(process_exit(&table, 10, 10, 100), 0);
+	process_reap(&table, 100);
+	assert_non_null(process_find(&table, 10));
+	process_reap(&table, 101);
+	assert_null(process_find(&table, 10));
+}
+
+static void a_number_used_again_is_another_process(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 1, 1, "init", true);
+	name(&table, 10, 10, "old", true);
+	map(&table, 10, 1000, 1);
+	assert_int_equal(process_exit(&table, 10, 10, 100), 0);
+	assert_int_equal(process_fork(&table, 10, 10, 1, 1, 110), 0);
+	assert_string_equal(process_find(&table, 10)->comm, "init");
+	assert_int_equal(file_of(&table, 10, 1000), 0);
+	process_reap(&table, 1000); /* takes the old one only */
+	assert_int_equal(process_find(&table, 10)->start_ns, 110);
+	/* without an exit record, which may be lost */
+	assert_int_equal(process_fork(&table, 10, 10, 1, 1, 120), 0);
+	assert_int_equal(process_find(&table, 10)->start_ns, 120);
+}
+
+static void threads_have_names_and_share_the_process(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 10, 10, "main", true);
+	assert_int_equal(process_fork(&table, 10, 12, 10, 10, 50), 0);
+	const struct process *process = process_find(&table, 10);
+	assert_string_equal(process_thread_comm(&table, process, 12), "main");
+	name(&table, 10, 12, "worker", false);
+	assert_string_equal(process->comm, "main");
+	assert_string_equal(process_thread_comm(&table, process, 12), "worker");
+	assert_int_equal(process_fork(&table, 10, 13, 10, 12, 60), 0);
+	assert_string_equal(process_thread_comm(&table, process, 13), "worker");
+	assert_int_equal(process_fork(&table, 20, 20, 10, 12, 60), 0);
+	assert_string_equal(process_find(&table, 20)->comm, "worker");
+	/* The first thread may end before the others. */
+	assert_int_equal(process_exit(&table, 10, 10, 70), 0);
+	assert_int_equal(process->exit_ns, 0);
+	assert_int_equal(process_exit(&table, 10, 12, 80), 0);
+	assert_int_equal(process_exit(&table, 10, 13, 90), 0);
+	assert_int_equal(process->exit_ns, 90);
+}
+
+static void long_names_are_cut(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 1, 1, "0123456789abcdefgh", true);
+	assert_string_equal(process_find(&table, 1)->comm, "0123456789abcde");
+}
+
+static void any_order_of_records_is_borne(void **state)
+{
+	(void)state;
+	struct random_state random = random_seed(21);
+	for (int run = 0; run < 20; run++) {
+		CLEANUP(process_table_release) struct process_table table = { 0 };
+		for (uint64_t now = 1; now < 3000; now++) {
+			uint32_t pid = (uint32_t)random_below(&random, 20);
+			uint32_t tid = (uint32_t)random_below(&random, 20);
+			uint32_t other = (uint32_t)random_below(&random, 20);
+			switch (random_below(&random, 5)) {
+			case 0:
+				process_fork(&table, pid, tid, other, tid, now);
+				break;
+			case 1:
+				name(&table, pid, tid, "x", random_below(&random, 2));
+				break;
+			case 2:
+				map(&table, pid, random_below(&random, 1000), 1);
+				break;
+			case 3:
+				process_exit(&table, pid, tid, now);
+				break;
+			default:
+				process_reap(&table, now - random_below(&random, 100));
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_child_inherits_until_it_executes),
+		cmocka_unit_test(an_exited_process_stays_until_it_is_reaped),
+		cmocka_unit_test(a_number_used_again_is_another_process),
+		cmocka_unit_test(threads_have_names_and_share_the_process),
+		cmocka_unit_test(long_names_are_cut),
+		cmocka_unit_test(any_order_of_records_is_borne),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

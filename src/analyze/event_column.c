@@ -11,11 +11,12 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#define SCALE_MAX  300 /* decimals of a stranger's file: more would be no number */
 #define SCOPE_BITS (EXCLUDE_USER | EXCLUDE_KERNEL)
 
 double event_column_divisor(const struct event_column *column)
 {
-	return pow(10, (double)column->scale);
+	return pow(10, fmin((double)column->scale, SCALE_MAX));
 }
 
 /* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */

@@ -91,6 +91,11 @@ static size_t event_count(const struct report *report)
 	return report->columns.count < EVENTS_MAX ? report->columns.count : EVENTS_MAX;
 }
 
+static size_t pair_count(const struct report *report)
+{
+	return report->columns.pair_count < EVENTS_MAX ? report->columns.pair_count : EVENTS_MAX;
+}
+
 static void head_event(struct heads *heads, const struct layout *layout, size_t at)
 {
 	const struct report *report = layout->report;
@@ -145,7 +150,7 @@ static void put_head(struct layout *layout)
 	const struct report *report = layout->report;
 	for (size_t i = 0; i < event_count(report); i++)
 		head_event(&heads, layout, i);
-	for (size_t i = 0; i < report->columns.pair_count; i++) {
+	for (size_t i = 0; i < pair_count(report); i++) {
 		const struct event_column *cycles =
 			&report->columns.list[report->columns.pairs[i].cycles];
 		head(&heads, TEXT_RIGHT, "CPI%s%.*s", cycles->core_type.size ? " " : "",
@@ -231,7 +236,7 @@ static void put_figures(struct layout *layout, const struct cell *cells, const s
 	const struct report *report = layout->report;
 	for (size_t i = 0; i < event_count(report); i++)
 		put_event_cells(layout, cells, self, i);
-	for (size_t i = 0; i < report->columns.pair_count; i++)
+	for (size_t i = 0; i < pair_count(report); i++)
 		put_cpi(layout, cells, i);
 }
 
@@ -348,6 +353,11 @@ void report_text(const struct report *report, const struct report_text_options *
 		}
 		put_rest(&layout);
 		text_table_print(&layout.table, options->colour, out);
+		if (report->columns.count > EVENTS_MAX)
+			buffer_printf(out,
+				      "%zu more events have no column here; --event chooses some, "
+				      "--json has all\n",
+				      report->columns.count - EVENTS_MAX);
 		put_rest_line(&layout, out);
 	}
 	scope_text_below(report, options, out);

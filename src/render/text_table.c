@@ -123,13 +123,23 @@ static void pad(struct buffer *out, size_t count)
 		buffer_append_u8(out, ' ');
 }
 
+static size_t take_off(size_t room, size_t *debt)
+{
+	size_t taken = room < *debt ? room : *debt;
+	*debt -= taken;
+	return room - taken;
+}
+
 static void print_row(const struct text_table *table, const struct text_cell *cells,
 		      const size_t *widths, enum text_colour colour, struct buffer *out)
 {
 	size_t waiting = 0; /* spaces are written before something only: no line ends in them */
+	size_t debt = 0;    /* what a long text took of the columns after it */
 	for (size_t i = 0; i < table->columns; i++) {
 		size_t width = text_width(cells[i].text);
-		size_t room = widths[i] > width ? widths[i] - width : 0;
+		size_t room = widths[i] > width ? take_off(widths[i] - width, &debt) : 0;
+		if (width > widths[i])
+			debt += width - widths[i];
 		if (table->align[i] == TEXT_RIGHT)
 			waiting += room;
 		if (width) {

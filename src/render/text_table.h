@@ -15,7 +15,8 @@
 #include "base/buffer.h"
 
 enum text_style { TEXT_PLAIN, TEXT_DIM, TEXT_BOLD };
-/* TEXT_NARROW: left, and longer texts than TEXT_NARROW_WIDTH push what follows in their row only.
+/* TEXT_NARROW: left, and longer texts than TEXT_NARROW_WIDTH take room of what follows in their
+ * row.
  */
 enum text_align { TEXT_LEFT, TEXT_RIGHT, TEXT_NARROW };
 #define TEXT_NARROW_WIDTH 22

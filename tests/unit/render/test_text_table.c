@@ -32,19 +32,21 @@ static void columns_line_up_and_no_line_ends_in_spaces(void **state)
 	text_table_release(&table);
 }
 
-static void a_long_text_in_a_narrow_column_moves_its_own_row_only(void **state)
+static void a_long_text_in_a_narrow_column_takes_room_of_its_own_row(void **state)
 {
 	(void)state;
-	static const enum text_align align[] = { TEXT_NARROW, TEXT_LEFT };
+	static const enum text_align align[] = { TEXT_NARROW, TEXT_LEFT, TEXT_LEFT };
 	struct text_table table;
-	text_table_init(&table, align, 2);
-	static const char *const cells[] = { "abcdefghijklmnopqrstuvwxyz", "1", "b", "2" };
-	for (size_t i = 0; i < 4; i++)
+	text_table_init(&table, align, 3);
+	static const char *const cells[] = {
+		"abcdefghijklmnopqrstuvwxyz", "1", "x", "b", "12345678", "y"
+	};
+	for (size_t i = 0; i < 6; i++)
 		text_table_add(&table, TEXT_PLAIN, "%s", cells[i]);
 	struct buffer out = { 0 };
 	text_table_print(&table, TEXT_WITHOUT_COLOUR, &out);
-	assert_string_equal(buffer_text(&out), "abcdefghijklmnopqrstuvwxyz  1\n"
-					       "b                       2\n");
+	assert_string_equal(buffer_text(&out), "abcdefghijklmnopqrstuvwxyz  1     x\n"
+					       "b                       12345678  y\n");
 	buffer_release(&out);
 	text_table_release(&table);
 }
@@ -153,7 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_line_up_and_no_line_ends_in_spaces),
-		cmocka_unit_test(a_long_text_in_a_narrow_column_moves_its_own_row_only),
+		cmocka_unit_test(a_long_text_in_a_narrow_column_takes_room_of_its_own_row),
 		cmocka_unit_test(styles_show_with_colour_only),
 		cmocka_unit_test(long_texts_stay_whole),
 		cmocka_unit_test(what_a_terminal_obeys_is_escaped),

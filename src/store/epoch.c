@@ -312,7 +312,7 @@ static int store_pool(struct epoch *epoch)
 		return SQLITE_NOMEM;
 	for (size_t i = 0; i < count; i++)
 		ids[i] = (uint32_t)(first + i + 1);
-	return profile_writer_add_pool(&epoch->writer, epoch->profile, ids, ids, count);
+	return profile_writer_add_pool(&epoch->writer, epoch->profile, ids, ids, count, 0);
 }
 
 static int drop_tables(sqlite3 *db)

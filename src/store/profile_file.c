@@ -82,7 +82,7 @@ static int write_pool(struct profile_writer *writer, const struct profile *profi
 			ids[found] = id;
 			numbers[found++] = file_ids[id];
 		}
-		code = profile_writer_add_pool(writer, profile, ids, numbers, found);
+		code = profile_writer_add_pool(writer, profile, ids, numbers, found, group);
 	}
 	return code;
 }

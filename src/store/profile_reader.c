@@ -31,6 +31,7 @@ struct relation {
 struct chunk_place {
 	int64_t rowid;
 	int64_t relation;
+	int64_t event; /* of the pool's chunks: their group */
 };
 
 struct load {
@@ -409,8 +410,8 @@ static int check_seal(struct load *load)
 static int read_chunk_places(struct load *load)
 {
 	CLEANUP(finalize) sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(load->db, "SELECT rowid,relation FROM chunk", -1, &statement,
-				      NULL);
+	int code = sqlite3_prepare_v2(load->db, "SELECT rowid,relation,event FROM chunk", -1,
+				      &statement, NULL);
 	int64_t previous = 0;
 	while (code == SQLITE_OK || code == SQLITE_ROW) {
 		code = sqlite3_step(statement);
@@ -420,7 +421,8 @@ static int read_chunk_places(struct load *load)
 				  sizeof(*load->chunks)) < 0)
 			return out_of_memory(load);
 		struct chunk_place place = { sqlite3_column_int64(statement, 0),
-					     sqlite3_column_int64(statement, 1) };
+					     sqlite3_column_int64(statement, 1),
+					     sqlite3_column_int64(statement, 2) };
 		if (place.rowid <= previous)
 			return fault(load, "the chunks are out of order");
 		previous = place.rowid;
@@ -515,7 +517,7 @@ static int next_chunk(struct load *load, sqlite3_stmt *statement, const char *na
 			sqlite3_column_type(statement, 0) == SQLITE_BLOB
 				? chunk_decode(&load->coder, stored, columns, column_count, chunk)
 				: "it is no blob";
-		if (!what && relation && chunk->kind == CHUNK_ROWS && strcmp(name, "stash") == 0)
+		if (relation ? strcmp(name, "stash") == 0 : place->event > 0)
 			load->counts->stash_bytes += stored.size;
 		if (!what)
 			return 1;

@@ -254,6 +254,7 @@ int profile_writer_clear(struct profile_writer *writer, const struct profile *pr
 struct place {
 	size_t relation;
 	int event_slot, image_slot; /* among the keys; -1: none */
+	uint64_t group;		    /* of the byte pool's chunks, in the place of the event */
 };
 
 static int find_slot(const struct table *table, enum column_type type)
@@ -283,6 +284,8 @@ static int insert_chunk(struct profile_writer *writer, const struct place *place
 		int slot = i ? place->image_slot : place->event_slot;
 		if (slot >= 0 && keys)
 			row_integer(&row, (int64_t)keys[slot]);
+		else if (i == 0 && place->relation == 0)
+			row_integer(&row, (int64_t)place->group);
 		else
 			row_null(&row);
 	}
@@ -317,7 +320,7 @@ int profile_writer_add_chunks(struct profile_writer *writer, const struct profil
 {
 	const struct table *table = profile->tables[index];
 	struct place place = { index + 1, find_slot(table, COLUMN_EVENT),
-			       find_slot(table, COLUMN_IMAGE) };
+			       find_slot(table, COLUMN_IMAGE), 0 };
 	size_t most = chunk_max_rows(table);
 	int code = SQLITE_OK;
 	while (code == SQLITE_OK && first < table->count) {
@@ -334,7 +337,7 @@ int profile_writer_update(struct profile_writer *writer, const struct profile *p
 			  size_t index, const uint32_t *rows, size_t count)
 {
 	const struct table *table = profile->tables[index];
-	struct place place = { index + 1, -1, -1 };
+	struct place place = { index + 1, -1, -1, 0 };
 	size_t most = chunk_max_rows(table);
 	int code = SQLITE_OK;
 	while (code == SQLITE_OK && count) {
@@ -349,16 +352,15 @@ int profile_writer_update(struct profile_writer *writer, const struct profile *p
 }
 
 /* Entries too long for one chunk go ahead of their chunk in pieces. */
-static int add_pieces(struct profile_writer *writer, struct span bytes, uint32_t file_id,
-		      size_t *skip)
+static int add_pieces(struct profile_writer *writer, const struct place *pool, struct span bytes,
+		      uint32_t file_id, size_t *skip)
 {
-	struct place pool = { 0, -1, -1 };
 	*skip = 0;
 	while (bytes.size - *skip > CHUNK_MAX_RAW_BYTES / 2) {
 		struct span piece = { (const char *)bytes.data + *skip, CHUNK_MAX_RAW_BYTES / 2 };
 		if (chunk_encode_piece(&writer->coder, piece) < 0)
 			return SQLITE_NOMEM;
-		int code = insert_chunk(writer, &pool, NULL, file_id, 1);
+		int code = insert_chunk(writer, pool, NULL, file_id, 1);
 		if (code != SQLITE_OK)
 			return code;
 		*skip += piece.size;
@@ -367,14 +369,15 @@ static int add_pieces(struct profile_writer *writer, struct span bytes, uint32_t
 }
 
 int profile_writer_add_pool(struct profile_writer *writer, const struct profile *profile,
-			    const uint32_t *ids, const uint32_t *file_ids, size_t count)
+			    const uint32_t *ids, const uint32_t *file_ids, size_t count,
+			    uint64_t group)
 {
-	struct place pool = { 0, -1, -1 };
+	struct place pool = { 0, -1, -1, group };
 	int code = SQLITE_OK;
 	while (code == SQLITE_OK && count) {
 		size_t skip;
 		struct span first = profile_bytes(profile, ids[0]);
-		code = add_pieces(writer, first, file_ids[0], &skip);
+		code = add_pieces(writer, &pool, first, file_ids[0], &skip);
 		if (code != SQLITE_OK)
 			return code;
 		size_t size = first.size - skip;

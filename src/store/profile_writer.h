@@ -66,8 +66,9 @@ int profile_writer_add_chunks(struct profile_writer *writer, const struct profil
 			      size_t index, size_t first, const uint32_t *pool_ids);
 int profile_writer_update(struct profile_writer *writer, const struct profile *profile,
 			  size_t index, const uint32_t *rows, size_t count);
-/* Entries ids[0..count-1] of the pool. */
+/* Entries ids[0..count-1] of the pool; `group` says what they are (0: mixed or texts). */
 int profile_writer_add_pool(struct profile_writer *writer, const struct profile *profile,
-			    const uint32_t *ids, const uint32_t *file_ids, size_t count);
+			    const uint32_t *ids, const uint32_t *file_ids, size_t count,
+			    uint64_t group);
 /* Writes the sum of all seals into the table "meta". */
 int profile_writer_seal(struct profile_writer *writer);

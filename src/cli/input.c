@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "cli/message.h"
 #include "import/folded.h"
+#include "profile/bill.h"
 #include "profile/profile.h"
 #include "store/database.h"
 #include "store/profile_file.h"
@@ -104,10 +105,18 @@ static void note_state(const char *name, const struct profile_file_info *info)
 static int read_profile_file(const char *path, struct profile **out, struct error *err)
 {
 	struct profile_file_info info = { 0 };
-	int ret = profile_file_read(path, out, &info, err);
-	if (ret == 0)
-		note_state(path, &info);
-	return ret;
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	int ret = profile_file_read(path, &profile, &info, err);
+	if (ret < 0)
+		return ret;
+	note_state(path, &info);
+	/* the page says it too, as it will once the file is closed */
+	if (info.cut_off && !info.being_written &&
+	    profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1) < 0)
+		return error_set(err, -ENOMEM, "out of memory reading '%s'", path);
+	*out = profile;
+	profile = NULL; /* the caller's from here on */
+	return 0;
 }
 
 static int refuse_format(const char *name, const struct buffer *head, struct error *err)

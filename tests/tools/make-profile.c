@@ -1,5 +1,6 @@
 /*
- * make-profile KIND FILE - writes one of the profiles below, the same bytes each time.
+ * make-profile KIND FILE - writes one of the profiles below, the same bytes each time;
+ * make-profile KIND FILE cut-off - leaves it as FILE.open, as a killed recording does.
  * Command-line tests compare what culprit says of them with golden texts.
  */
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "base/random.h"
 #include "profile/bill.h"
 #include "profile/stash.h"
+#include "store/epoch.h"
 #include "store/profile_file.h"
 #include "support/test_profile.h"
 
@@ -184,8 +186,9 @@ static void add_function(struct test_profile *test, uint64_t first, uint64_t siz
 	struct function_record function = { .name = span_of_text(name) };
 	struct buffer content = { 0 };
 	record_put_function(&content, first, &function);
-	struct record record = { RECORD_FUNCTION, first, first + size - 1,
-				 { content.data, content.size } };
+	struct record record = {
+		RECORD_FUNCTION, first, first + size - 1, { content.data, content.size }
+	};
 	if (buffer_failed(&content) || stash_add(test->profile, test->image, &record, NULL) < 0)
 		abort();
 	buffer_release(&content);
@@ -237,22 +240,36 @@ static bool make(struct test_profile *test, int argc, char **argv)
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (argc == 3 && strcmp(kinds[i].kind, argv[1]) == 0) {
+		if (strcmp(kinds[i].kind, argv[1]) == 0) {
 			kinds[i].make(test);
 			return true;
 		}
 	return false;
 }
 
+static int leave_open(const char *path, const struct profile *profile, struct error *err)
+{
+	struct epoch *epoch = NULL;
+	int ret = epoch_open(path, EPOCH_KEEP_OLD, &epoch, err);
+	if (ret == 0)
+		ret = epoch_merge(epoch, profile, err);
+	if (epoch)
+		epoch_abandon(epoch);
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	struct test_profile test = test_profile_new();
 	if (argc < 3 || !make(&test, argc, argv)) {
-		fprintf(stderr, "usage: make-profile KIND FILE | large FILE CELLS MULTIPLE\n");
+		fprintf(stderr,
+			"usage: make-profile KIND FILE [cut-off] | large FILE CELLS MULTIPLE\n");
 		return 2;
 	}
 	struct error err = { 0 };
-	int ret = profile_file_write(argv[2], test.profile, &err);
+	bool cut_off = argc == 4 && strcmp(argv[3], "cut-off") == 0;
+	int ret = cut_off ? leave_open(argv[2], test.profile, &err)
+			  : profile_file_write(argv[2], test.profile, &err);
 	if (ret < 0)
 		fprintf(stderr, "make-profile: %s\n", err.text);
 	profile_free(test.profile);

@@ -14,8 +14,10 @@
 
 #include "analyze/report.h"
 #include "analyze/resolve.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "profile/bill.h"
+#include "profile/stash.h"
 #include "support/random_profile.h"
 #include "support/test_profile.h"
 
@@ -187,6 +189,108 @@ static void views_of_stacks_need_stacks(void **state)
 	assert_string_equal(made.err.text, "the profile has no call stacks, which --tree needs; "
 					   "'culprit record -g' keeps them");
 	done(&made);
+	profile_free(test.profile);
+}
+
+static void add_record(struct test_profile *test, uint64_t kind, uint64_t first, uint64_t last,
+		       struct buffer *content)
+{
+	struct record record = { kind, first, last, { content->data, content->size } };
+	assert_false(buffer_failed(content));
+	assert_int_equal(stash_add(test->profile, test->image, &record, NULL), 0);
+	buffer_release(content);
+}
+
+/* outer() at 0x100..0x1ff, with inner() inlined from 0x140 on. */
+static void add_inlined_code(struct test_profile *test)
+{
+	test_image(test, IMAGE_FILE, "/bin/app", "\1\2\3\4");
+	struct buffer content = { 0 };
+	struct function_record function = { .name = span_of_text("outer") };
+	record_put_function(&content, 0x100, &function);
+	add_record(test, RECORD_FUNCTION, 0x100, 0x1ff, &content);
+	struct lines_writer writer;
+	lines_writer_init(&writer, 0x100);
+	struct span file = span_of_text("app.c");
+	lines_writer_row(&writer, 0x100, 0, file, 10);
+	uint32_t inner = lines_writer_inline(&writer, 0, span_of_text("inner"), file, 12);
+	lines_writer_row(&writer, 0x140, inner, file, 3);
+	content = (struct buffer){ 0 };
+	assert_int_equal(lines_writer_finish(&writer, &content), 0);
+	lines_writer_release(&writer);
+	add_record(test, RECORD_LINES, 0x100, 0x1ff, &content);
+}
+
+static void add_leaf(struct test_profile *test, uint64_t vaddr, uint64_t samples)
+{
+	struct profile_frame frame = { .image = test->image, .vaddr = vaddr };
+	struct cell cell = test_cell(samples, 100);
+	uint32_t node;
+	assert_int_equal(profile_add_node(test->profile, 0, &frame, &node), 0);
+	assert_int_equal(profile_add_stack(test->profile, test->event, test->context, node, &cell),
+			 0);
+	assert_int_equal(profile_add_flat(test->profile, test->event, test->context, &frame, &cell),
+			 0);
+}
+
+static void inlined_functions_are_procedures_of_stacks(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cycles", 100);
+	add_inlined_code(&test);
+	add_leaf(&test, 0x110, 3);
+	add_leaf(&test, 0x150, 5);
+	struct made made = make(test.profile, (struct report_options){ 0 });
+	assert_rows(made, "outer 8");
+	done(&made);
+	made = make(test.profile, (struct report_options){ .view = REPORT_INCLUSIVE });
+	assert_rows(made, "outer 8/3, inner 5/5");
+	assert_int_equal(made.report->rows[0].marks & PLACE_INLINED, 0);
+	assert_int_not_equal(made.report->rows[1].marks & PLACE_INLINED, 0);
+	done(&made);
+	made = make(test.profile, (struct report_options){ .view = REPORT_TREE });
+	assert_rows(made, "outer 8/3,  inner 5/5");
+	done(&made);
+	made = make(test.profile, (struct report_options){ .view = REPORT_INCLUSIVE,
+							   .inlined = REPORT_INLINED_FOLDED });
+	assert_rows(made, "outer 8/8");
+	done(&made);
+	made = make(test.profile,
+		    (struct report_options){ .parts = { REPORT_LINE }, .part_count = 1 });
+	assert_rows(made, "inner 5, outer 3");
+	assert_int_equal(made.report->rows[0].line, optional_of(3));
+	assert_int_equal(made.report->rows[1].line, optional_of(10));
+	assert_string_equal(made.report->rows[1].texts[REPORT_LINE], "app.c");
+	done(&made);
+	profile_free(test.profile);
+}
+
+static void an_event_is_chosen_with_or_without_its_modifiers(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	static const char *const names[] = { "cycles:u", "cpu/cache-misses/k", "instructions" };
+	for (size_t i = 0; i < 3; i++) {
+		test_event(&test, names[i], 100);
+		test_flat(&test, "f", i + 1, 100);
+	}
+	static const struct {
+		const char *pattern;
+		size_t columns;
+	} asked[] = { { "cycles", 1 },	     { "cycles:u", 1 }, { "cache-misses", 1 },
+		      { "instructions", 1 }, { "c*", 2 },	{ "cycles:k", 0 },
+		      { "cyc", 0 } };
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		struct made made =
+			make(test.profile,
+			     (struct report_options){ .events = { &asked[i].pattern, 1 } });
+		if (asked[i].columns == 0)
+			assert_int_equal(made.ret, -ENOENT);
+		else
+			assert_int_equal(made.report->columns.count, asked[i].columns);
+		done(&made);
+	}
 	profile_free(test.profile);
 }
 
@@ -489,6 +593,8 @@ int main(void)
 		cmocka_unit_test(a_procedure_is_found_by_a_part_that_only_it_has),
 		cmocka_unit_test(focus_and_ignore_choose_whole_stacks),
 		cmocka_unit_test(views_of_stacks_need_stacks),
+		cmocka_unit_test(inlined_functions_are_procedures_of_stacks),
+		cmocka_unit_test(an_event_is_chosen_with_or_without_its_modifiers),
 		cmocka_unit_test(events_of_one_name_add_up_and_core_types_stay_apart),
 		cmocka_unit_test(cpi_is_of_one_core_type),
 		cmocka_unit_test(cpi_needs_both_events_of_one_privilege),

@@ -163,11 +163,22 @@ def read_culprit(path):
     return counts, times, functions, window
 
 
+def fold_strangers(counts, shared):
+    """Images that only one side could read (gone since, or in a container) become one."""
+    folded = collections.Counter()
+    for (image, vaddr), samples in counts.items():
+        folded[(image, vaddr) if image in shared else ("other", 0)] += samples
+    return folded
+
+
 def by_procedure(counts, functions):
     starts = {image: sorted(known) for image, known in functions.items()}
     sums = collections.Counter()
     # A function that culprit never met has no extent here; the pages below cover it.
     for (image, vaddr), samples in counts.items():
+        if image == "other":
+            sums[(image, "images that are no longer here")] += samples
+            continue
         known = starts.get(image, [])
         at = bisect.bisect_right(known, vaddr) - 1
         if at >= 0 and vaddr <= functions[image][known[at]][0]:
@@ -213,6 +224,8 @@ def main():
     cells, perf_text, period = sys.argv[1], sys.argv[2], float(sys.argv[3])
     ours, times, functions, window = read_culprit(cells)
     theirs = read_perf(perf_text, *window)
+    shared = {image for image, _ in ours} & {image for image, _ in theirs}
+    ours, times, theirs = (fold_strangers(side, shared) for side in (ours, times, theirs))
     print(f"samples: culprit {sum(ours.values())}, perf {sum(theirs.values())}")
     good = compare("procedures", by_procedure(ours, functions), by_procedure(times, functions),
                    by_procedure(theirs, functions), period)

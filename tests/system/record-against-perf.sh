@@ -5,7 +5,7 @@
 need_command perf python3 xz cc
 need_root
 
-period=1000003 # ns, prime: a rate that divides the tick would lock to it
+period=1105579 # ns, prime, and far from every fraction of the 4 ms tick: a rate that divides it would lock to it
 seconds=${COMPARE_SECONDS:-20}
 perf record -q -B -k mono -a -e cpu-clock:I -c $period -o probe.data -- true >/dev/null 2>&1 ||
 	skip "perf cannot record cpu-clock system-wide here"
@@ -49,9 +49,9 @@ perf script -i perf.data -F comm,pid,tid,time,ip,event --show-mmap-events --show
 python3 "$SOURCE/tests/system/compare-perf.py" cells.txt perf.txt $period || fail "culprit and perf disagree"
 
 # What the samples stand for, and what the bill says is missing, against the kernel's own accounts.
-estimate=$(awk -F '\t' '$1 == "cell" { sum += $7 } END { printf "%d", sum }' cells.txt)
+estimate=$(awk -F '\t' '$1 == "cell" { sum += $7 } END { printf "%.0f", sum }' cells.txt)
 item() {
-	awk -F '\t' -v item="$1" '$1 == "bill" && $4 == item { sum += $5 } END { printf "%d", sum }' cells.txt
+	awk -F '\t' -v item="$1" '$1 == "bill" && $4 == item { sum += $5 } END { printf "%.0f", sum }' cells.txt
 }
 busy=$(item busy_ns)
 accounted=$((estimate + $(item shortfall_ns) - $(item surplus_ns)))

@@ -14,15 +14,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "cli/asked_events.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "collect/collector.h"
 #include "machine/event.h"
-#include "machine/machine_root.h"
-#include "machine/pmu.h"
-#include "machine/probe.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
 #include "store/epoch.h"
@@ -166,31 +164,6 @@ struct recording {
 	uint64_t stopped_ns;	   /* when sampling ended */
 	bool storing_failed;
 };
-
-static int read_events(struct event_list *events)
-{
-	CLEANUP(machine_root_close) struct machine_root root = { .fd = -1 };
-	struct pmu_list pmus = { 0 };
-	struct error err = { 0 };
-	int ret = machine_root_open("/", &root, &err);
-	if (ret == 0)
-		ret = pmu_list_read(&root, &pmus, &err);
-	for (size_t i = 0; ret == 0 && i < asked.events.count; i++)
-		ret = event_list_parse(events, &pmus, EVENT_LIBPFM, asked.events.items[i], &err);
-	if (ret == 0 && asked.events.count == 0) {
-		int why_not_cycles;
-		ret = event_list_default(events, &pmus, &why_not_cycles, &err);
-		if (ret == 0 && why_not_cycles == -ENOENT)
-			message_note(
-				"no hardware counters here (no PMU): sampling cpu-clock, which is "
-				"time, not cycles");
-	}
-	pmu_list_release(&pmus);
-	if (ret == 0)
-		return -1;
-	message_error("%s", err.text);
-	return ret == -EINVAL || ret == -ENOENT ? 2 : 1;
-}
 
 static uint64_t total_of(const struct profile *profile, const char *prefix)
 {
@@ -491,7 +464,14 @@ static int run_record(int argc, char **argv)
 	argv[count + 1] = NULL; /* options_parse() moved the command to the front */
 	CLEANUP(event_list_release) struct event_list events = { 0 };
 	struct recording recording = { .signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK) };
-	status = read_events(&events);
+	bool substituted;
+	status = asked_events_read(&asked.events, &events, &substituted);
+	if (substituted && asked.has_period) {
+		message_warning("--count %" PRIu64 " was meant for another event and is left out",
+				asked.period);
+		asked.has_period = false;
+		asked.period = 0;
+	}
 	if (status < 0 && count > 0) {
 		int ret = command_start(argv + 1, &before, &recording.command);
 		if (ret < 0) {

@@ -1,0 +1,19 @@
+# What becomes of the command is passed on, and nothing is left of what never ran.
+. "$SOURCE/tests/lib.sh"
+culprit record -q -o probe.prof -- true 2>probe.err || skip "cannot record here: $(cat probe.err)"
+rm probe.prof
+say() {
+	echo "\$ culprit record $*"
+	status=0
+	culprit record -q "$@" 2>&1 | grep -v 'warning: no samples' || true
+	status=0
+	culprit record -q "$@" >/dev/null 2>&1 || status=$?
+	echo "-> $status"
+}
+say -o not-found.prof no-such-command
+say -o folder.prof /
+say -o exit.prof -- sh -c 'exit 7'
+say -o signal.prof -- sh -c 'kill -9 $$'
+say -o options.prof echo -n --frequency
+say -o gone.prof -p 4194304
+ls

@@ -1,0 +1,27 @@
+# Mistakes in the options and outputs that cannot be: one line each, nothing left behind.
+say() {
+	echo "\$ culprit $*"
+	status=0
+	culprit "$@" 2>&1 || status=$?
+	echo "-> $status"
+}
+say record
+say record -u -k true
+say record -F 100 -c 1000 true
+say record -c 0 true
+say record -F many true
+say record --overhead 90 true
+say record --overhead 1 -F 100 true
+say record -a -p 1
+say record --cgroup / -t 1
+say record -p twelve
+say record --duration soon true
+say record --merge-interval 10us true
+say record -e cylces true
+say record -e '{cpu-clock,page-faults' true
+say record -q -o missing/folder.prof true
+mkdir folder
+say record -q -o folder true
+mkfifo fifo
+say record -q -o fifo true
+ls

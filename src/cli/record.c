@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -23,9 +24,11 @@
 #include "machine/event.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
+#include "store/database.h"
 #include "store/epoch.h"
 
 #define MERGE_INTERVAL_NS 1000000000u
+#define SHORTEST_EPOCH_NS 1000000000u /* epochs are named by the second */
 #define MAX_TASKS	  1024
 
 /* What the user asked for; filled once by options_parse(). */
@@ -37,7 +40,7 @@ static struct {
 	const char *cpus, *cgroup, *output;
 	uint64_t period, frequency_hz, duration_ns, delay_ns, epoch_ns, merge_ns, ring_pages;
 	double overhead_percent;
-} asked = { .output = "culprit.prof", .merge_ns = MERGE_INTERVAL_NS };
+} asked = { .merge_ns = MERGE_INTERVAL_NS };
 
 static const struct option options[] = {
 	{ "what to watch", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
@@ -63,7 +66,8 @@ static const struct option options[] = {
 	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
 	{ "call-graph", 'g', OPTION_FLAG, NULL, "stacks, by frame pointers", &asked.stacks, NULL },
 	{ "what to keep", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-	{ "output", 'o', OPTION_TEXT, "FILE", "the profile (default culprit.prof)", &asked.output,
+	{ "output", 'o', OPTION_TEXT, "FILE",
+	  "the profile (default culprit.prof; with --epoch a database, culprit.db)", &asked.output,
 	  NULL },
 	{ "per-process", 0, OPTION_FLAG, NULL, "keep process ids apart", &asked.per_process, NULL },
 	{ "per-thread", 0, OPTION_FLAG, NULL, "keep threads apart", &asked.per_thread, NULL },
@@ -136,6 +140,8 @@ static int check_conflicts(bool command)
 	if (asked.cgroup && tasks)
 		return options_misuse(&verb_record, "--cgroup and --%s exclude each other",
 				      asked.pids.count ? "pid" : "tid");
+	if (asked.has_epoch && asked.epoch_ns < SHORTEST_EPOCH_NS)
+		return options_misuse(&verb_record, "--epoch needs at least 1s");
 	if (asked.merge_ns < 1000000)
 		return options_misuse(&verb_record, "--merge-interval needs at least 1ms");
 	if (!command && !tasks && !asked.all_cpus && !asked.cpus && !asked.cgroup)
@@ -158,10 +164,12 @@ struct recording {
 	struct collector *collector;
 	struct epoch *epoch;
 	struct command command;
-	int signals;		   /* signalfd: INT, TERM, HUP, CHLD */
-	int stop_signals;	   /* how often we were asked to end */
-	uint64_t begin_ns, end_ns; /* end 0: open */
-	uint64_t stopped_ns;	   /* when sampling ended */
+	int signals;			   /* signalfd: INT, TERM, HUP, CHLD */
+	int stop_signals;		   /* how often we were asked to end */
+	uint64_t begin_ns, end_ns;	   /* end 0: open */
+	uint64_t stopped_ns;		   /* when sampling ended */
+	uint64_t epoch_end_ns;		   /* 0: one profile, no epochs */
+	uint64_t samples, lost, throttled; /* of the epochs that are closed */
 	bool storing_failed;
 };
 
@@ -269,9 +277,60 @@ static int wait_until(struct recording *recording, uint64_t until_ns)
 	return ready > 0 && (fds[1].revents & POLLIN);
 }
 
-static int run_loop(struct recording *recording)
+/* A profile, or an epoch in a database named after this host. */
+static int open_epoch(struct recording *recording, struct error *err)
+{
+	if (!asked.has_epoch)
+		return epoch_open(asked.output, EPOCH_KEEP_OLD, &recording->epoch, err);
+	struct utsname name;
+	const char *host = uname(&name) == 0 && database_host_is_usable(name.nodename)
+				   ? name.nodename
+				   : "host";
+	recording->epoch_end_ns = clock_monotonic_ns() + asked.epoch_ns;
+	return database_open_epoch(asked.output, host, clock_realtime_ns(), &recording->epoch, err);
+}
+
+static void count_epoch(struct recording *recording)
+{
+	const struct profile *profile = epoch_profile(recording->epoch);
+	recording->samples += total_of(profile, BILL_STORED);
+	recording->lost += total_of(profile, BILL_LOST_RING) + total_of(profile, BILL_LOST_TABLE) +
+			   total_of(profile, BILL_LOST_DAMAGED);
+	recording->throttled += total_of(profile, BILL_THROTTLED);
+}
+
+/* -1 to go on, else the exit status. */
+static int next_epoch(struct recording *recording)
+{
+	CLEANUP(profile_freep) struct profile *delta = NULL;
+	struct error err;
+	int ret = collector_end_epoch(recording->collector, &delta, &err);
+	if (ret == 0) {
+		merge(recording, delta);
+		count_epoch(recording);
+		struct epoch *epoch = recording->epoch;
+		recording->epoch = NULL; /* closing frees it, however it ends */
+		ret = epoch_close(epoch, &err);
+	}
+	if (ret == 0)
+		ret = open_epoch(recording, &err);
+	if (ret == 0)
+		return -1;
+	clear_progress();
+	message_error("%s", err.text);
+	return 1;
+}
+
+static uint64_t next_drain_ns(const struct recording *recording)
 {
 	uint64_t next_ns = clock_monotonic_ns() + asked.merge_ns;
+	bool ends_before = recording->epoch_end_ns && recording->epoch_end_ns < next_ns;
+	return ends_before ? recording->epoch_end_ns : next_ns;
+}
+
+static int run_loop(struct recording *recording)
+{
+	uint64_t next_ns = next_drain_ns(recording);
 	while (goes_on(recording)) {
 		int due = wait_until(recording, next_ns);
 		if (due < 0) {
@@ -286,10 +345,12 @@ static int run_loop(struct recording *recording)
 		}
 		if (clock_monotonic_ns() < next_ns)
 			continue;
-		int status = drain(recording);
+		bool ends =
+			recording->epoch_end_ns && clock_monotonic_ns() >= recording->epoch_end_ns;
+		int status = ends ? next_epoch(recording) : drain(recording);
 		if (status >= 0)
 			return status;
-		next_ns = clock_monotonic_ns() + asked.merge_ns;
+		next_ns = next_drain_ns(recording);
 	}
 	return -1;
 }
@@ -324,12 +385,24 @@ static int begin(struct recording *recording, char *const argv[])
 	return -1;
 }
 
-static void summarise(const struct recording *recording, uint64_t samples, uint64_t lost)
+static void summarise(const struct recording *recording)
 {
+	uint64_t samples = recording->samples;
+	uint64_t lost = recording->lost;
 	struct stat written = { 0 };
 	const char *output = asked.output;
 	double seconds = (double)(recording->stopped_ns - recording->begin_ns) / 1e9;
 	bool known = stat(output, &written) == 0 && S_ISREG(written.st_mode);
+	if (recording->throttled)
+		message_warning(
+			"the kernel stopped events %" PRIu64 " times for their rate "
+			"(kernel.perf_event_max_sample_rate): counts and samples are low by "
+			"what passed meanwhile; choose a longer period",
+			recording->throttled);
+	if (lost)
+		message_warning("%" PRIu64 " samples were lost for want of room: the shares of the "
+				"others stand, totals count the loss; more --mmap-pages help",
+				lost);
 	if (samples == 0)
 		message_warning("no samples: what was watched did not run, or not long enough");
 	if (known)
@@ -351,6 +424,8 @@ static int finish(struct recording *recording)
 	struct error err;
 	int status = -1;
 	recording->stopped_ns = clock_monotonic_ns();
+	if (!recording->epoch)
+		return 1; /* the next one could not be opened, which was said */
 	if (collector_finish(recording->collector, &delta, &err) < 0) {
 		clear_progress();
 		message_error("%s", err.text);
@@ -358,10 +433,7 @@ static int finish(struct recording *recording)
 	} else {
 		merge(recording, delta);
 	}
-	uint64_t samples = total_of(epoch_profile(recording->epoch), BILL_STORED);
-	uint64_t lost = total_of(epoch_profile(recording->epoch), "lost_ring") +
-			total_of(epoch_profile(recording->epoch), "lost_table") +
-			total_of(epoch_profile(recording->epoch), "lost_damaged");
+	count_epoch(recording);
 	clear_progress();
 	struct epoch *epoch = recording->epoch;
 	recording->epoch = NULL; /* closing frees it, however it ends */
@@ -370,7 +442,7 @@ static int finish(struct recording *recording)
 		return 1;
 	}
 	if (status < 0)
-		summarise(recording, samples, lost);
+		summarise(recording);
 	return status;
 }
 
@@ -413,7 +485,7 @@ static int open_recording(struct recording *recording, const struct event_list *
 			 : asked.all_cpus || asked.cpus ? COLLECT_SYSTEM
 							: COLLECT_COMMAND;
 	struct error err;
-	if (epoch_open(asked.output, EPOCH_KEEP_OLD, &recording->epoch, &err) < 0 ||
+	if (open_epoch(recording, &err) < 0 ||
 	    collector_new(&collect, &recording->collector, &err) < 0) {
 		message_error("%s", err.text);
 		return 1;
@@ -441,6 +513,8 @@ static int run_record(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_record, argc, argv, OPTIONS_BEFORE_ARGUMENTS, &count);
+	if (!asked.output)
+		asked.output = asked.has_epoch ? "culprit.db" : "culprit.prof";
 	if (status < 0)
 		status = check_conflicts(count > 0);
 	static pid_t pids[MAX_TASKS], tids[MAX_TASKS];

@@ -321,20 +321,22 @@ bool collector_alive(struct collector *collector)
 	return targets_alive(&collector->targets);
 }
 
+static uint64_t sideband_bytes(const struct counters *counters)
+{
+	uint64_t sum = 0;
+	for (size_t slot = 0; slot < counters->cpu_count; slot++)
+		sum += counters_ring(counters, slot, true)->bytes;
+	return sum;
+}
+
 /* Empties the rings and handles what they held up to `limit_ns`. */
 static int service(struct collector *collector, uint64_t limit_ns)
 {
 	struct session *session = &collector->session;
 	struct counters *counters = &session->counters;
-	int ret = 0;
-	collector->sideband_news = false;
-	for (size_t i = 0; i < 2 * counters->cpu_count && ret == 0; i++) {
-		struct ring *ring = &counters->rings[i];
-		uint64_t before = ring->bytes;
-		/* Either layout tells where times stand: all events share those fields. */
-		ret = ring_copy(ring, &counters->samplers[0].layout);
-		collector->sideband_news |= ring->sideband && ring->bytes != before;
-	}
+	uint64_t before = sideband_bytes(counters);
+	int ret = session_copy_rings(session);
+	collector->sideband_news = sideband_bytes(counters) != before;
 	if (ret == 0)
 		ret = ring_merge(counters->rings, 2 * counters->cpu_count, limit_ns,
 				 session_take_record, session);
@@ -433,10 +435,13 @@ int collector_end_epoch(struct collector *collector, struct profile **delta, str
 		ret = session_settle(session, false);
 	if (ret < 0)
 		return failed(err, ret);
+	collector->end_ns = clock_monotonic_ns();
+	uint64_t next_real_ns = clock_realtime_ns();
 	ret = take(collector, EPOCH_ENDS, delta, err);
 	collector->epoch++;
-	collector->epoch_begin_ns = clock_monotonic_ns();
-	collector->epoch_start_real_ns = clock_realtime_ns();
+	collector->epoch_begin_ns = collector->end_ns;
+	collector->epoch_start_real_ns = next_real_ns;
+	collector->end_ns = 0;
 	return ret;
 }
 

@@ -78,8 +78,8 @@ int collector_service(struct collector *collector, struct error *err);
 int collector_drain(struct collector *collector, struct profile **delta, struct error *err);
 
 /*
- * As collector_drain(), and ends an epoch: names and code of what was sampled in it are
- * gathered, its clocks compared. What comes from here on belongs to the next one, with a
+ * As collector_drain(), and ends an epoch: names and code of what was first sampled in it
+ * are gathered, its clocks compared. What comes from here on belongs to the next one, with a
  * source row of its own.
  */
 int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err);

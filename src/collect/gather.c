@@ -53,10 +53,10 @@ static int list_spots(const struct session *session, struct spots *spots)
 	const struct tally *tally = &session->tally;
 	int ret = 0;
 	for (size_t i = 0; i < tally->count && ret == 0; i++)
-		if (tally->places[i].epoch == tally->epoch)
+		if (!tally->places[i].gathered)
 			ret = add_spot(spots, tally->places[i].image, tally->places[i].vaddr);
 	const struct table *nodes = profile_table(session->profile, PROFILE_NODE);
-	for (size_t i = 0; i < nodes->count && ret == 0; i++) {
+	for (size_t i = session->nodes_gathered; i < nodes->count && ret == 0; i++) {
 		struct profile_frame frame = profile_node(session->profile, i + 1, NULL);
 		bool returns = frame.kind == FRAME_RETURN && frame.vaddr;
 		ret = add_spot(spots, frame.image, frame.vaddr - returns);
@@ -250,6 +250,9 @@ static int gather_all(struct gathering *gathering, const struct spots *spots)
 		while (i < spots->count && spots->list[i].image == image)
 			vaddrs[count++] = spots->list[i++].vaddr;
 		int ret = gather_image(gathering, image, vaddrs, count);
+		/* Sampling goes on meanwhile, and the rings must not overflow. */
+		if (ret == 0)
+			ret = session_copy_rings(gathering->session);
 		if (ret < 0)
 			return ret;
 	}
@@ -278,6 +281,9 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	buffer_release(&gathering.kernel_text);
 	free(gathering.file_of_image);
 	free(spots.list);
-	session->tally.epoch++;
+	for (size_t i = 0; i < session->tally.count && ret == 0; i++)
+		session->tally.places[i].gathered = true;
+	if (ret == 0)
+		session->nodes_gathered = profile_table(session->profile, PROFILE_NODE)->count;
 	return ret;
 }

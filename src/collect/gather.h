@@ -10,7 +10,7 @@ struct session;
 struct tally_translation;
 
 /*
- * Adds the records of all that was sampled since the last call to
+ * Adds the records of all that was sampled first since the last call to
  * translation->to. What cannot be read is left out. With `redact`, names are
  * hashes, and code and lines stay out. 0 or -ENOMEM.
  */

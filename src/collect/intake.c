@@ -295,6 +295,18 @@ static int take_decoded(struct session *session, const struct perf_record *recor
 	}
 }
 
+int session_copy_rings(struct session *session)
+{
+	struct counters *counters = &session->counters;
+	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
+		/* Any layout tells where times stand: all events share those fields. */
+		int ret = ring_copy(&counters->rings[i], &counters->samplers[0].layout);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
 int session_take_record(void *context, struct ring *ring, const void *bytes, size_t size_bytes)
 {
 	struct session *session = context;

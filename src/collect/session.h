@@ -49,9 +49,12 @@ struct session {
 	char boot_id[40];
 	int64_t boot_offset_ns; /* time since boot minus CLOCK_MONOTONIC */
 	uint64_t lost_sideband; /* by LOST records */
-	uint64_t damaged;	/* records without a lane */
+	size_t nodes_gathered;
+	uint64_t damaged; /* records without a lane */
 };
 
+/* Moves what the kernel has written out of the rings, for later. 0 or -ENOMEM. */
+int session_copy_rings(struct session *session);
 /* intake.c: one record from a ring, in the order of time. A ring_handle. */
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);

@@ -71,7 +71,6 @@ int tally_add(struct tally *tally, uint32_t number, const struct cell *cell)
 			return ret;
 		tally->changed[tally->changed_count++] = number;
 	}
-	tally->places[number].epoch = tally->epoch;
 	sum->samples += cell->samples;
 	sum->estimate += cell->estimate;
 	sum->squares += cell->squares;

@@ -22,7 +22,7 @@ struct tally_place {
 	uint32_t image;
 	uint64_t vaddr;
 	struct cell cell; /* since the last take */
-	uint32_t epoch;	  /* in which it was last sampled */
+	bool gathered;	  /* the owner's: names and code are in a stash already */
 };
 
 struct tally {
@@ -32,7 +32,6 @@ struct tally {
 	struct hash_index index;
 	uint32_t *changed; /* places whose cell is not empty */
 	size_t changed_count, changed_capacity;
-	uint32_t epoch; /* the owner counts it up */
 };
 
 void tally_release(struct tally *tally);

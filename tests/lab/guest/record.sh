@@ -4,7 +4,7 @@
 . "$LIB"
 period=$((100000 << LAB_ICOUNT))
 cell_of() { # PROCEDURE EVENT: samples and estimate
-	awk -F '\t' -v procedure="$1" -v event="$2" '$1 == "cell" && $2 == event && $NF == procedure {
+	awk -F '\t' -v procedure="$1" -v event="$2" '$1 == "cell" && $2 == event && $10 == procedure {
 		samples += $6; estimate += $7
 	} END { print samples + 0, estimate + 0 }' cells
 }

@@ -99,6 +99,19 @@ static int read_modules(struct kernel_map *map)
 	return ret;
 }
 
+static uint64_t end_of_text(const struct kallsyms *kallsyms)
+{
+	if (kallsyms->etext > kallsyms->stext)
+		return kallsyms->etext;
+	uint64_t end = kallsyms->stext;
+	for (size_t i = 0; i < kallsyms->count; i++) {
+		const struct kernel_symbol *symbol = &kallsyms->symbols[i];
+		if (!symbol->module.size && symbol->address >= end)
+			end = symbol->address + symbol->size_bytes;
+	}
+	return end;
+}
+
 static int read_kallsyms(struct kernel_map *map)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
@@ -115,7 +128,7 @@ static int read_kallsyms(struct kernel_map *map)
 		return ret;
 	map->hidden = kallsyms.hidden || !kallsyms.stext;
 	if (!map->hidden)
-		ret = kernel_map_add(map, KERNEL_CORE, kallsyms.stext, kallsyms.etext,
+		ret = kernel_map_add(map, KERNEL_CORE, kallsyms.stext, end_of_text(&kallsyms),
 				     span_of_text("kernel"));
 	for (size_t i = 0; i < kallsyms.count && ret == 0; i++) {
 		const struct kernel_symbol *symbol = &kallsyms.symbols[i];

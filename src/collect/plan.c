@@ -213,12 +213,21 @@ static bool may_watch_cpus(const struct plan *plan)
 	return true;
 }
 
+/* Groups that are read with each sample could not be inherited before Linux 6.12. */
+static bool cannot_inherit(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		if (plan->samplers[i].sampled && plan->samplers[i].group_size > 1)
+			return plan->features.inherit_read_tid != FACT_YES;
+	return false;
+}
+
 static void choose_mode(struct plan *plan, const struct collect_options *options)
 {
 	bool allowed = may_watch_cpus(plan);
 	plan->inherit = options->target == COLLECT_TASKS;
 	if (options->target == COLLECT_COMMAND) {
-		plan->follow = allowed && !options->fixed_period;
+		plan->follow = allowed && (!options->fixed_period || cannot_inherit(plan));
 		plan->inherit = !plan->follow;
 		if (!allowed && !options->fixed_period)
 			note(options, COLLECT_NOTE,
@@ -241,15 +250,13 @@ static void choose_mode(struct plan *plan, const struct collect_options *options
 
 static int check_groups(const struct plan *plan, struct error *err)
 {
-	for (size_t i = 0; i < plan->sampler_count && plan->inherit; i++)
-		if (plan->samplers[i].group_size > 1 && plan->features.inherit_read_tid != FACT_YES)
-			return error_set(
-				err, -EOPNOTSUPP,
-				"this kernel cannot sample the group of '%s' in tasks that are "
-				"followed by inheritance (Linux 6.12 can); sample the whole "
-				"machine (--all-cpus), or the events apart",
-				plan->samplers[i].name);
-	return 0;
+	if (!plan->inherit || !cannot_inherit(plan))
+		return 0;
+	return error_set(
+		err, -EOPNOTSUPP,
+		"this kernel cannot read a group with the samples of tasks that are followed "
+		"by inheritance (Linux 6.12 can); sample the whole machine (--all-cpus), or "
+		"the events apart");
 }
 
 int plan_make(struct plan *plan, const struct collect_options *options, struct error *err)

@@ -188,6 +188,11 @@ int kallsyms_parse(struct span bytes, struct kallsyms *kallsyms)
 			kallsyms->bad++;
 			continue;
 		}
+		/* The first byte behind the text: no text itself, and called data on arm64. */
+		if (symbol.module.size == 0 && span_equal(symbol.name, span_of_text("_etext"))) {
+			kallsyms->etext = symbol.address;
+			continue;
+		}
 		if (!is_text(&symbol))
 			continue;
 		/* Per-CPU symbols count from 0, but are data: text at 0 is a hidden address. */
@@ -197,10 +202,6 @@ int kallsyms_parse(struct span bytes, struct kallsyms *kallsyms)
 		}
 		if (symbol.module.size == 0 && span_equal(symbol.name, span_of_text("_stext")))
 			kallsyms->stext = symbol.address;
-		if (symbol.module.size == 0 && span_equal(symbol.name, span_of_text("_etext"))) {
-			kallsyms->etext = symbol.address;
-			continue; /* the first byte behind the text */
-		}
 		if (array_reserve(&kallsyms->symbols, &capacity, kallsyms->count,
 				  sizeof(*kallsyms->symbols)) < 0) {
 			kallsyms_release(kallsyms);

@@ -19,10 +19,8 @@ culprit record -u -e cycles -c $period -o cycles.prof -- "$KERNELS/two_loops"
 check loop_4 200 20000000
 check loop_8 400 40000000
 
-# A group is followed into children from 6.12 on; before, the whole machine is sampled.
-whom=
-[ "$LAB_BOOT" = exact-6.12 ] || whom=-a
-culprit record $whom -u -e '{cycles,instructions}' -c $period -o group.prof -- "$KERNELS/two_loops"
+# A group is inherited by children from 6.12 on; before, whole CPUs are watched for them.
+culprit record -u -e '{cycles,instructions}' -c $period -o group.prof -- "$KERNELS/two_loops"
 "$TOOLS/cells" group.prof >cells
 for loop in loop_4 loop_8; do
 	set -- $(cell_of $loop cycles) $(cell_of $loop instructions)

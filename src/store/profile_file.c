@@ -198,13 +198,14 @@ int profile_file_decode(const void *bytes, size_t size, const char *name, struct
 	return ret;
 }
 
-int profile_file_read(const char *path, struct profile **out, struct profile_file_info *info,
-		      struct error *err)
+static int read_once(const char *path, struct profile **out, struct profile_file_info *info,
+		     bool *may_have_moved, struct error *err)
 {
 	CLEANUP(file_source_close) struct file_source source = { 0 };
 	int ret = file_source_open(&source, path, err);
 	if (ret < 0)
 		return ret;
+	*may_have_moved = source.is_open_epoch && !source.being_written;
 	if (info)
 		*info = (struct profile_file_info){ .cut_off = source.is_open_epoch &&
 							       !source.being_written,
@@ -217,4 +218,14 @@ int profile_file_read(const char *path, struct profile **out, struct profile_fil
 	if (ret == 0)
 		fill_info(info, &counts);
 	return ret;
+}
+
+int profile_file_read(const char *path, struct profile **out, struct profile_file_info *info,
+		      struct error *err)
+{
+	bool may_have_moved = false;
+	int ret = read_once(path, out, info, &may_have_moved, err);
+	/* An open epoch whose writer began while we copied it, without its locks: now we see it. */
+	return ret == -EBADMSG && may_have_moved ? read_once(path, out, info, &may_have_moved, err)
+						 : ret;
 }

@@ -91,7 +91,9 @@ int guard_open_path(struct guard *guard, const char *path, uint64_t file_bytes)
 	if (code != SQLITE_OK)
 		return code;
 	sqlite3_busy_timeout(guard->db, 2000); /* a writer holds what we need for one commit */
-	return guard_harden(guard, file_bytes);
+	code = guard_harden(guard, file_bytes);
+	/* One snapshot for all that is read: a writer may commit between two statements. */
+	return code == SQLITE_OK ? sqlite3_exec(guard->db, "BEGIN", NULL, NULL, NULL) : code;
 }
 
 int guard_errno(sqlite3 *db, int code)

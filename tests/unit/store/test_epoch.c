@@ -233,6 +233,49 @@ static void names_that_are_no_files_are_refused(void **state)
 	assert_null(epoch);
 }
 
+/* Another process merges without a pause; what is read is always a whole number of its merges. */
+static void a_reader_sees_whole_merges_while_they_come(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 60 };
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	pid_t child = fork();
+	if (child == 0) {
+		struct epoch *epoch = opened(path);
+		for (uint64_t i = 0; i < ROUNDS; i++) {
+			CLEANUP(profile_freep) struct profile *one = profile_new();
+			if (profile_add_bill(one, 0, OPTIONAL_ABSENT, "round", 1) < 0 ||
+			    profile_add_strip(one, i, 0, 0, 1) < 0 ||
+			    epoch_merge(epoch, one, NULL) < 0)
+				_exit(1);
+		}
+		_exit(epoch_close(epoch, NULL) < 0);
+	}
+	size_t last = 0;
+	int reads = 0;
+	while (last < ROUNDS) {
+		struct profile *read = NULL;
+		struct error err = { 0 };
+		int ret = profile_file_read(path, &read, NULL, &err);
+		if (ret == -ENOENT)
+			continue; /* before it begins, or between the open and the closed file */
+		if (ret < 0)
+			fail_msg("%s", err.text);
+		const struct table *bill = profile_table(read, PROFILE_BILL);
+		size_t rounds = profile_table(read, PROFILE_STRIP)->count;
+		assert_int_equal(bill->count ? table_values(bill, 0)[0] : 0, rounds);
+		assert_true(rounds >= last);
+		last = rounds;
+		reads++;
+		profile_free(read);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(reads > 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +283,7 @@ int main(void)
 		cmocka_unit_test(many_merges_keep_the_open_file_small),
 		cmocka_unit_test(a_second_writer_is_refused),
 		cmocka_unit_test(what_a_killed_writer_merged_is_read_and_then_kept),
+		cmocka_unit_test(a_reader_sees_whole_merges_while_they_come),
 		cmocka_unit_test(an_earlier_file_becomes_old_or_is_refused),
 		cmocka_unit_test(names_that_are_no_files_are_refused),
 	};

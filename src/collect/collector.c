@@ -213,10 +213,6 @@ static int init_session(struct collector *collector, struct error *err)
 		ret = kernel_map_init(&session->kernel, session->profile);
 	if (ret < 0)
 		return error_set(err, ret, "out of memory");
-	if (session->kernel.hidden)
-		note(collector, COLLECT_WARNING,
-		     "the kernel hides its addresses (kptr_restrict, or no CAP_SYSLOG): samples in "
-		     "the kernel stay without names");
 	return 0;
 }
 
@@ -242,6 +238,7 @@ static int open_counters(struct collector *collector, struct error *err)
 static int name_events(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
+	bool samples_kernel = false;
 	for (size_t i = 0; i < session->counters.sampler_count; i++) {
 		struct sampler *sampler = &session->counters.samplers[i];
 		if (sampler->attr.exclude_kernel && !sampler->event->attr.exclude_kernel &&
@@ -253,9 +250,14 @@ static int name_events(struct collector *collector, struct error *err)
 	}
 	for (size_t i = 0; i < session->counters.sampler_count; i++) {
 		struct sampler *sampler = &session->counters.samplers[i];
+		samples_kernel = samples_kernel || !sampler->attr.exclude_kernel;
 		if (add_event(session, sampler, sampler->clock) < 0)
 			return error_set(err, -ENOMEM, "out of memory");
 	}
+	if (session->kernel.hidden && samples_kernel)
+		note(collector, COLLECT_WARNING,
+		     "the kernel hides its addresses (kptr_restrict, or no CAP_SYSLOG): samples in "
+		     "the kernel stay without names");
 	if (session->counters.kernel_dropped)
 		note(collector, COLLECT_WARNING,
 		     "no right to sample the kernel: user code only; 'culprit doctor' lists the "

@@ -443,10 +443,11 @@ static int parse_group(const struct event_parser *parser, const char **at,
 			return status;
 		*at = skip_spaces(*at);
 	} while (**at == ',');
+	if (**at == '{')
+		return event_parse_error(parser, -EINVAL, *at, "a group cannot stand inside a group");
 	if (**at != '}')
-		return event_parse_error(parser, -EINVAL, **at ? *at : open,
-					 **at == '{' ? "a group cannot stand inside a group"
-						     : "a '}' is missing for this '{'");
+		return event_parse_error(parser, -EINVAL, **at ? *at : open, "no '}' closes '%.40s'",
+					 open);
 	(*at)++;
 	if (**at != ':')
 		return 0;

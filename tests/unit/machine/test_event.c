@@ -240,7 +240,7 @@ static void groups_share_a_leader_and_their_modifiers(void **state)
 	assert_string_equal(w.list.events[2].name, "instructions:u");
 	assert_true(w.list.events[2].attr.exclude_kernel);
 	assert_false(w.list.events[4].attr.exclude_kernel);
-	refuses(&w, "{cycles,instructions", -EINVAL, "a '}' is missing for this '{'");
+	refuses(&w, "{cycles,instructions", -EINVAL, "no '}' closes '{cycles,instructions'");
 	refuses(&w, "{cycles,{branches}}", -EINVAL,
 		"an event is missing before '{' (character 9 of '{cycles,{branches}}')");
 	refuses(&w, "cycles}", -EINVAL, "a comma is missing before '}' (character 7 of 'cycles}')");

@@ -1,6 +1,5 @@
 #include "collect/period.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -25,15 +24,24 @@ uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns)
 	return change->period + (first ? change->before / 2 : 0);
 }
 
+#define STEPS_LEAST 8 /* of 2 units: the mean is 16 of them */
+#define STEPS_MOST  24
+/* 16 times the mean of 1/k for k from 8 to 24: so much oftener random periods sample than their mean. */
+#define RANDOM_RATE 1.113507
+
 uint64_t period_draw(struct random_state *random, uint64_t mean)
 {
-	uint64_t period = mean / 2 + random_below(random, mean + 1);
+	uint64_t unit = mean / (STEPS_LEAST + STEPS_MOST);
+	uint64_t steps = STEPS_LEAST + random_below(random, STEPS_MOST - STEPS_LEAST + 1);
+	if (unit)
+		return 2 * unit * steps;
+	uint64_t period = mean / 2 + random_below(random, mean + 1); /* a few events only */
 	return period ? period : 1;
 }
 
 uint64_t period_mean_for(double events_per_second, double hz, int random)
 {
-	double mean = events_per_second / hz * (random ? log(3) : 1);
+	double mean = events_per_second / hz * (random ? RANDOM_RATE : 1);
 	return mean < 1 ? 1 : (uint64_t)mean;
 }
 

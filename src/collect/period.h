@@ -1,6 +1,6 @@
 /*
  * period - which period was in force when. The period of a random schedule is
- * drawn anew, uniform in 0.5 to 1.5 times the mean, at each drain. A clock event's
+ * drawn anew at each drain. A clock event's
  * sample weighs the period that was in force at its time, known from this log
  * alone: the kernel's PERF_SAMPLE_PERIOD stays at the opening value.
  *
@@ -37,11 +37,15 @@ static inline uint64_t period_log_current(const struct period_log *log)
 /* What a clock event's sample at that time weighs. */
 uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns);
 
-/* Uniform in 0.5 to 1.5 times `mean`, at least 1. */
+/*
+ * Uniform in 0.5 to 1.5 times `mean`, at least 1, in 17 steps that are even multiples of
+ * one unit, mean / 32. All weights of a clock are then multiples of that unit (half a period
+ * too), which halves a stored cell; the phase of the samples is as random as ever.
+ */
 uint64_t period_draw(struct random_state *random, uint64_t mean);
 /*
  * The mean period that gives `hz` samples a second of what advances by
- * `events_per_second`: random periods sample ln 3 times as often as their mean does.
+ * `events_per_second`: random periods sample 1.11 times as often as their mean does.
  */
 uint64_t period_mean_for(double events_per_second, double hz, int random);
 /* A fixed period near `period` that locks to no tick: the next prime. */

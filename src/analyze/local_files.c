@@ -48,8 +48,6 @@ struct search {
 
 static int add_address(struct addresses *addresses, uint64_t image, uint64_t vaddr)
 {
-	if (image == 0)
-		return 0;
 	if (array_reserve(&addresses->list, &addresses->capacity, addresses->count,
 			  sizeof(*addresses->list)) < 0)
 		return -ENOMEM;
@@ -72,7 +70,38 @@ struct address_columns {
 	size_t image, vaddr;
 };
 
-static int collect_addresses(const struct profile *profile, struct addresses *addresses)
+/* Could a file of this machine tell more of the image than the profile itself? */
+static bool may_be_here(const struct profile *profile, const struct stash_index *known, uint32_t id)
+{
+	if (stash_has_image(known, id))
+		return false;
+	struct profile_image image = profile_image(profile, id);
+	switch (image.kind) {
+	case IMAGE_FILE:
+		return image.space == SPACE_ELF && (image.build_id.size || image.hash.size);
+	case IMAGE_KERNEL:
+	case IMAGE_MODULE:
+	case IMAGE_VDSO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int mark_images(const struct profile *profile, const struct stash_index *known, bool **marks)
+{
+	size_t count = profile_table(profile, PROFILE_IMAGE)->count;
+	*marks = calloc(count + 1, sizeof(**marks));
+	if (!*marks)
+		return -ENOMEM;
+	for (uint32_t id = 1; id <= count; id++)
+		(*marks)[id] = may_be_here(profile, known, id);
+	return 0;
+}
+
+/* The addresses in images that a file here may know. */
+static int collect_addresses(const struct profile *profile, const struct stash_index *known,
+			     struct addresses *addresses)
 {
 	static const struct address_columns columns[] = {
 		{ PROFILE_FLAT, FLAT_IMAGE, FLAT_VADDR },
@@ -83,10 +112,15 @@ static int collect_addresses(const struct profile *profile, struct addresses *ad
 		{ PROFILE_RANGE, RANGE_IMAGE, RANGE_LAST },
 		{ PROFILE_VALUE, VALUE_IMAGE, VALUE_VADDR },
 	};
+	CLEANUP(free_pointer) bool *wanted = NULL;
+	if (mark_images(profile, known, &wanted) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		const struct table *table = profile_table(profile, columns[i].table);
 		for (size_t row = 0; row < table->count; row++) {
 			const uint64_t *keys = table_keys(table, row);
+			if (!wanted[keys[columns[i].image]])
+				continue;
 			uint64_t vaddr = keys[columns[i].vaddr];
 			if (columns[i].table == PROFILE_NODE && keys[NODE_KIND] == FRAME_RETURN &&
 			    vaddr)
@@ -342,8 +376,6 @@ static int gather_image(struct search *search, uint32_t id, const struct address
 		vaddrs[i] = addresses[i].vaddr;
 	switch (image.kind) {
 	case IMAGE_FILE:
-		if (image.space != SPACE_ELF || (image.build_id.size == 0 && image.hash.size == 0))
-			return 0;
 		return gather_file(search, id, &image, vaddrs, count);
 	case IMAGE_KERNEL:
 	case IMAGE_MODULE:
@@ -368,8 +400,7 @@ static int copy_images(const struct profile *from, struct profile *into)
 	return 0;
 }
 
-static int gather_images(struct search *search, const struct stash_index *known,
-			 const struct addresses *addresses)
+static int gather_images(struct search *search, const struct addresses *addresses)
 {
 	int ret = 0;
 	for (size_t from = 0, to; ret == 0 && from < addresses->count; from = to) {
@@ -377,8 +408,7 @@ static int gather_images(struct search *search, const struct stash_index *known,
 		for (to = from + 1; to < addresses->count; to++)
 			if (addresses->list[to].image != image)
 				break;
-		if (!stash_has_image(known, image))
-			ret = gather_image(search, image, addresses->list + from, to - from);
+		ret = gather_image(search, image, addresses->list + from, to - from);
 	}
 	return ret;
 }
@@ -397,13 +427,13 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	struct error err = { 0 };
 	int ret = found ? copy_images(profile, found) : -ENOMEM;
 	if (ret == 0)
-		ret = collect_addresses(profile, &addresses);
+		ret = collect_addresses(profile, known, &addresses);
 	if (ret == 0 && options->debuginfod && debuginfod_new(&search.debuginfod, &err) < 0)
 		note(&search, "%s", err.text);
-	if (ret == 0 && reader_new(NULL, &search.reader, &err) < 0)
+	if (ret == 0 && addresses.count && reader_new(NULL, &search.reader, &err) < 0)
 		note(&search, "no file of this machine was asked for names: %s", err.text);
 	else if (ret == 0)
-		ret = gather_images(&search, known, &addresses);
+		ret = gather_images(&search, &addresses);
 	reader_free(search.reader);
 	debuginfod_free(search.debuginfod);
 	free(addresses.list);

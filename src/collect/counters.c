@@ -46,6 +46,7 @@ static void prepare_sampler(struct counters *counters, struct sampler *sampler, 
 {
 	struct perf_event_attr *attr = &sampler->attr;
 	bool leads = sampler->leader == index;
+	sampler->multiplexed = 1;
 	attr->sample_type = PERF_SAMPLE_IP;
 	attr->read_format =
 		PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
@@ -334,26 +335,65 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 		    uint64_t enabled, uint64_t running, uint64_t lost)
 {
 	struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
+	struct sampler *sampler = &counters->samplers[counter->sampler];
 	uint64_t more_enabled = enabled - counter->enabled;
 	uint64_t more_running = running - counter->running;
-	double events = (double)(value - counter->value);
-	if (more_running && more_running != more_enabled)
+	uint64_t more_value = value - counter->value;
+	double events = (double)more_value;
+	if (more_running)
+		lane->rate_per_second = (double)more_value * 1e9 / (double)more_running;
+	if (counters->options.inherit) {
+		/* One task's descriptors of all CPUs are enabled together, and run one at a time.
+		 */
+		if (counter->slot == 0)
+			sampler->task_enabled_ns += more_enabled;
+		sampler->task_running_ns += more_running;
+		lane->unscaled += events;
+		lane->running_ns += more_running;
+		events = 0;
+		more_enabled = more_running = 0;
+	} else if (more_running && more_running != more_enabled) {
 		events *= (double)more_enabled / (double)more_running;
+	}
 	lane->advanced += events;
 	lane->sums.count += events;
 	lane->sums.enabled_ns += more_enabled;
 	lane->sums.running_ns += more_running;
 	lane->sums.lost_ring += lost - counter->lost;
-	if (more_running)
-		lane->rate_per_second =
-			(double)(value - counter->value) * 1e9 / (double)more_running;
 	counter->value = value;
 	counter->enabled = enabled;
 	counter->running = running;
 	counter->lost = lost;
 }
 
-static int read_group(struct counters *counters, size_t at, const uint64_t *words, size_t size)
+/* Nothing is multiplexed within this of 1: reading all CPUs takes a while. */
+#define MULTIPLEXED_MARGIN 1.02
+
+static void settle_multiplexing(struct counters *counters)
+{
+	for (size_t i = 0; i < counters->sampler_count; i++) {
+		struct sampler *sampler = &counters->samplers[i];
+		double enabled = (double)sampler->task_enabled_ns;
+		double running = (double)sampler->task_running_ns;
+		sampler->multiplexed = running > 0 && enabled > running * MULTIPLEXED_MARGIN
+					       ? enabled / running
+					       : 1;
+		sampler->task_enabled_ns = sampler->task_running_ns = 0;
+		for (size_t slot = 0; slot < counters->cpu_count; slot++) {
+			struct lane *lane = counters_lane(counters, i, slot);
+			double events = lane->unscaled * sampler->multiplexed;
+			lane->advanced += events;
+			lane->sums.count += events;
+			lane->sums.running_ns += lane->running_ns;
+			lane->sums.enabled_ns +=
+				(uint64_t)((double)lane->running_ns * sampler->multiplexed);
+			lane->unscaled = 0;
+			lane->running_ns = 0;
+		}
+	}
+}
+
+static int read_group(struct counters *counters, const uint64_t *words, size_t size)
 {
 	unsigned stride = counters->reads_lost ? 3 : 2;
 	if (size < 3 || size < 3 + words[0] * stride)
@@ -365,7 +405,6 @@ static int read_group(struct counters *counters, size_t at, const uint64_t *word
 			advance(counters, counter, value[0], words[1], words[2],
 				counters->reads_lost ? value[2] : 0);
 	}
-	(void)at;
 	return 0;
 }
 
@@ -385,7 +424,7 @@ int counters_read(struct counters *counters, enum counters_which which)
 		}
 		size_t size = (size_t)got / sizeof(*words);
 		if (sampler->group_size > 1) {
-			int ret = read_group(counters, i, words, size);
+			int ret = read_group(counters, words, size);
 			if (ret < 0)
 				return ret;
 		} else if (size >= 4) {
@@ -393,6 +432,8 @@ int counters_read(struct counters *counters, enum counters_which which)
 				counters->reads_lost && size >= 5 ? words[4] : 0);
 		}
 	}
+	if (counters->options.inherit)
+		settle_multiplexing(counters);
 	return 0;
 }
 

@@ -41,7 +41,11 @@ struct sampler {
 	enum period_policy policy;
 	uint64_t mean_period; /* of clocks in ns */
 	double frequency_hz;  /* 0: the period was given */
-	uint32_t id;	      /* in the session's profile */
+	/* Inherited ones: how much of the time that its tasks ran it could not count, as a factor.
+	   On the descriptor of one CPU "enabled" goes on while the task runs on another one. */
+	double multiplexed;
+	uint64_t task_enabled_ns, task_running_ns; /* private, of one reading */
+	uint32_t id;				   /* in the session's profile */
 };
 
 /* One descriptor. */
@@ -69,6 +73,8 @@ struct lane {
 	struct lane_sums sums;
 	double weighed_ns;	/* clock events: all weights since the start */
 	double advanced;	/* since the last settling, scaled */
+	double unscaled;	/* private, of one reading */
+	uint64_t running_ns;	/* likewise */
 	uint64_t lost_settled;	/* of sums.lost_*, what the weights know of */
 	uint64_t lost_epoch;	/* grows with each loss that shows in the order of samples */
 	uint64_t lost_in_read;	/* last PERF_FORMAT_LOST value seen within a sample */

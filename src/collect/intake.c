@@ -95,8 +95,8 @@ static int take_group(struct session *session, const struct perf_record *record,
 				       ? (uint64_t)record->identity.tid << 32 | leader->slot
 				       : leader->slot,
 			.value = perf_read_value(read, i),
-			.enabled = read->time_enabled,
-			.running = read->time_running,
+			.enabled = session->inherit ? 0 : read->time_enabled,
+			.running = session->inherit ? 0 : read->time_running,
 			.epoch = leader_lane->lost_epoch,
 			.first_epoch = session->inherit ? leader_lane->lost_epoch : 0,
 		};
@@ -106,7 +106,8 @@ static int take_group(struct session *session, const struct perf_record *record,
 			return result;
 		struct lane *lane =
 			counters_lane(&session->counters, member->sampler, member->slot);
-		uint64_t whole = (uint64_t)llround(events);
+		double scale = session->counters.samplers[member->sampler].multiplexed;
+		uint64_t whole = (uint64_t)llround(events * scale);
 		if (result == READ_LOST)
 			lane->sums.lost_estimate += whole;
 		if (result != READ_SPAN || !place)

@@ -162,7 +162,10 @@ int session_scan_process(struct session *session, uint32_t pid)
 		process->known = true;
 		return 0;
 	}
-	ret = session_scan_maps(session, process);
+	process->asked = true; /* children that nobody can ask any more inherit it */
+	ret = session_read_group(session, process);
+	if (ret == 0)
+		ret = session_scan_maps(session, process);
 	if (ret == 0 && session->identity & COLLECT_PER_THREAD)
 		ret = scan_threads(session, process);
 	return ret;

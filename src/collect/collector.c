@@ -39,6 +39,7 @@ struct collector {
 	struct session session;
 	struct targets targets;
 	struct ledger ledger;
+	struct source *source;
 	struct random_state random;
 	int poll_fd, timer_fd;
 	int resume_fd; /* a timer: news about processes may wake us again */
@@ -72,6 +73,7 @@ void collector_free(struct collector *collector)
 	free(session->last_exit);
 	targets_release(&collector->targets);
 	ledger_release(&collector->ledger);
+	source_free(collector->source);
 	if (collector->timer_fd >= 0)
 		close(collector->timer_fd);
 	if (collector->resume_fd >= 0)
@@ -200,7 +202,11 @@ static int init_session(struct collector *collector, struct error *err)
 	session->follow = collector->plan.follow;
 	session->boot_offset_ns = boot_offset_ns();
 	session->max_stack = read_number("/proc/sys/kernel/perf_event_max_stack");
-	source_boot_id(session->boot_id);
+	collector->source = source_new();
+	if (!collector->source)
+		return error_set(err, -ENOMEM, "out of memory");
+	snprintf(session->boot_id, sizeof(session->boot_id), "%s",
+		 source_boot_id(collector->source));
 	/* Helpers are forks: now, while we are small. */
 	struct error cause;
 	if (reader_new(NULL, &session->reader, &cause) < 0) {
@@ -380,7 +386,7 @@ static int add_source(struct collector *collector, struct profile *profile)
 		.duration_ns = (collector->end_ns ? collector->end_ns : clock_monotonic_ns()) -
 			       collector->epoch_begin_ns,
 	};
-	return source_add(profile, &facts);
+	return source_add(collector->source, &facts, profile);
 }
 
 enum epoch_state { EPOCH_GOES_ON, EPOCH_ENDS };

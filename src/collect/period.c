@@ -26,7 +26,8 @@ uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns)
 
 #define STEPS_LEAST 8 /* of 2 units: the mean is 16 of them */
 #define STEPS_MOST  24
-/* 16 times the mean of 1/k for k from 8 to 24: so much oftener random periods sample than their mean. */
+/* 16 times the mean of 1/k for k from 8 to 24: so much oftener random periods sample than their
+ * mean. */
 #define RANDOM_RATE 1.113507
 
 uint64_t period_draw(struct random_state *random, uint64_t mean)

@@ -26,10 +26,25 @@ static const char *fact_text(enum fact fact)
 	return fact == FACT_YES ? "on" : fact == FACT_NO ? "off" : "";
 }
 
-void source_boot_id(char *text)
+struct source {
+	struct utsname name;
+	char boot_id[BOOT_ID_SIZE];
+	struct cpu_info cpu;
+	char model[256], microcode[256], frequency[256];
+	struct buffer command;
+};
+
+const char *source_boot_id(const struct source *source)
 {
-	if (small_file_read_line("/proc/sys/kernel/random/boot_id", text, BOOT_ID_SIZE) < 0)
-		text[0] = 0;
+	return source->boot_id;
+}
+
+void source_free(struct source *source)
+{
+	if (!source)
+		return;
+	buffer_release(&source->command);
+	free(source);
 }
 
 /* Our own arguments, as /proc/self/cmdline has them: libraries do not see argv. */
@@ -43,50 +58,53 @@ static void read_command(struct buffer *command)
 			command->data[i] = ' ';
 }
 
-int source_add(struct profile *profile, const struct source_facts *facts)
+struct source *source_new(void)
 {
-	struct utsname name = { 0 };
-	uname(&name);
-	char boot_id[BOOT_ID_SIZE];
-	source_boot_id(boot_id);
-	CLEANUP(free_pointer) struct cpu_info *cpu = calloc(1, sizeof(*cpu));
-	CLEANUP(buffer_release) struct buffer command = { 0 };
-	if (!cpu)
-		return -ENOMEM;
+	struct source *source = calloc(1, sizeof(*source));
+	if (!source)
+		return NULL;
+	uname(&source->name);
+	if (small_file_read_line("/proc/sys/kernel/random/boot_id", source->boot_id,
+				 sizeof(source->boot_id)) < 0)
+		source->boot_id[0] = 0;
 	struct machine_root root;
 	if (machine_root_open("/", &root, NULL) == 0) {
-		cpu_info_read(&root, cpu);
+		cpu_info_read(&root, &source->cpu);
 		machine_root_close(&root);
 	}
-	char model[256];
-	char microcode[256];
-	char frequency[256];
-	cpu_info_format_model(cpu, model, sizeof(model));
-	cpu_info_format_microcode(cpu, microcode, sizeof(microcode));
-	cpu_info_format_frequency(cpu, frequency, sizeof(frequency));
-	read_command(&command);
-	struct profile_source source = {
-		.host = known(name.nodename),
-		.boot_id = known(boot_id),
-		.kernel = known(name.release),
-		.machine = known(name.machine),
+	cpu_info_format_model(&source->cpu, source->model, sizeof(source->model));
+	cpu_info_format_microcode(&source->cpu, source->microcode, sizeof(source->microcode));
+	cpu_info_format_frequency(&source->cpu, source->frequency, sizeof(source->frequency));
+	read_command(&source->command);
+	return source;
+}
+
+int source_add(const struct source *source, const struct source_facts *facts,
+	       struct profile *profile)
+{
+	const struct cpu_info *cpu = &source->cpu;
+	const struct buffer *command = &source->command;
+	struct profile_source row = {
+		.host = known(source->name.nodename),
+		.boot_id = known(source->boot_id),
+		.kernel = known(source->name.release),
+		.machine = known(source->name.machine),
 		.cpu_vendor = known(cpu->vendor_name),
-		.cpu_model = known(model),
+		.cpu_model = known(source->model),
 		.cpu_name = known(cpu->types[0].model_name),
-		.microcode = known(microcode),
+		.microcode = known(source->microcode),
 		.smt = known(fact_text(cpu->smt)),
 		.governor = known(cpu->governor),
 		.turbo = known(fact_text(cpu->boost)),
-		.frequency = known(frequency),
+		.frequency = known(source->frequency),
 		.hypervisor = known(cpu->hypervisor),
 		.clock = span_of_text("monotonic"),
-		.command = (struct span){ command.size ? command.data : NULL, command.size },
+		.command = (struct span){ command->size ? command->data : NULL, command->size },
 		.tool = span_of_text("culprit " CULPRIT_VERSION),
-		.labels = facts->labels ? span_of_text(facts->labels) : (struct span){ NULL, 0 },
 		.cpus = cpu_set_count(&cpu->online),
 		.start_ns = facts->start_ns,
 		.epoch = facts->epoch,
 		.duration_ns = facts->duration_ns,
 	};
-	return profile_add_source(profile, &source);
+	return profile_add_source(profile, &row);
 }

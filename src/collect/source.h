@@ -7,14 +7,19 @@
 
 struct profile;
 
+struct source; /* what stays the same from epoch to epoch */
+
 struct source_facts {
 	uint64_t epoch;	   /* number within the recording */
 	uint64_t start_ns; /* since 1970 */
 	uint64_t duration_ns;
-	const char *labels; /* may be NULL */
 };
 
-/* The first line of /proc/sys/kernel/random/boot_id; "" when unreadable. `text` holds 40 bytes. */
-void source_boot_id(char *text);
+/* Reads what /proc and /sys say of the machine, once: some hundred files. NULL: out of memory. */
+struct source *source_new(void);
+void source_free(struct source *source); /* NULL does nothing */
 /* 0 or -ENOMEM. What cannot be read is absent. */
-int source_add(struct profile *profile, const struct source_facts *facts);
+int source_add(const struct source *source, const struct source_facts *facts,
+	       struct profile *profile);
+/* The first line of /proc/sys/kernel/random/boot_id; "" when unreadable. */
+const char *source_boot_id(const struct source *source);

@@ -14,6 +14,6 @@ say -o not-found.prof no-such-command
 say -o folder.prof /
 say -o exit.prof -- sh -c 'exit 7'
 say -o signal.prof -- sh -c 'kill -9 $$'
-say -o options.prof echo -n --frequency
+say -o options.prof echo --frequency
 say -o gone.prof -p 4194304
 ls

@@ -102,11 +102,17 @@ static void note_state(const char *name, const struct profile_file_info *info)
 			     name, info->unknown_tables);
 }
 
-static int read_profile_file(const char *path, struct profile **out, struct error *err)
+static enum profile_file_part part_of(const struct input_options *options)
+{
+	return options->without_code ? PROFILE_FILE_WITHOUT_CODE : PROFILE_FILE_WHOLE;
+}
+
+static int read_profile_file(const struct input_options *options, const char *path,
+			     struct profile **out, struct error *err)
 {
 	struct profile_file_info info = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	int ret = profile_file_read(path, &profile, &info, err);
+	int ret = profile_file_read_part(path, part_of(options), &profile, &info, err);
 	if (ret < 0)
 		return ret;
 	note_state(path, &info);
@@ -135,7 +141,8 @@ static int refuse_format(const char *name, const struct buffer *head, struct err
 }
 
 /* From a pipe or standard input: the bytes come once. */
-static int read_stream(int fd, const char *name, struct profile **out, struct error *err)
+static int read_stream(const struct input_options *options, int fd, const char *name,
+		       struct profile **out, struct error *err)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	int ret = read_some(fd, &bytes, HEAD_BYTES);
@@ -153,20 +160,22 @@ static int read_stream(int fd, const char *name, struct profile **out, struct er
 		return error_set(err, -EFBIG, "'%s' is larger than %llu GiB; save it as a file",
 				 name, STREAM_LIMIT >> 30);
 	struct profile_file_info info = { 0 };
-	ret = profile_file_decode(bytes.data, bytes.size, name, out, &info, err);
+	ret = profile_file_decode_part(bytes.data, bytes.size, name, part_of(options), out, &info,
+				       err);
 	if (ret == 0)
 		note_state(name, &info);
 	return ret;
 }
 
-static int read_file(int fd, const char *path, struct profile **out, struct error *err)
+static int read_file(const struct input_options *options, int fd, const char *path,
+		     struct profile **out, struct error *err)
 {
 	CLEANUP(buffer_release) struct buffer head = { 0 };
 	int ret = read_some(fd, &head, HEAD_BYTES);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
 	if (profile_file_recognise(head.data, head.size))
-		return read_profile_file(path, out, err);
+		return read_profile_file(options, path, out, err);
 	if (folded_recognise(head.data, head.size))
 		return read_folded(fd, path, &head, out, err);
 	return refuse_format(path, &head, err);
@@ -252,14 +261,14 @@ static int read_one(const struct input_options *options, const char *path, struc
 		return error_set(err, -EINVAL, "%s chooses from a database, and '%s' is none",
 				 database_option(options), shown_name(path));
 	if (strcmp(path, "-") == 0)
-		return read_stream(STDIN_FILENO, shown_name(path), out, err);
+		return read_stream(options, STDIN_FILENO, shown_name(path), out, err);
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
-		return read_profile_file(path, out, err); /* PATH.open may be there */
+		return read_profile_file(options, path, out, err); /* PATH.open may be there */
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-	return S_ISREG(status.st_mode) ? read_file(fd, path, out, err)
-				       : read_stream(fd, path, out, err);
+	return S_ISREG(status.st_mode) ? read_file(options, fd, path, out, err)
+				       : read_stream(options, fd, path, out, err);
 }
 
 static int merge_one(const struct input_options *options, struct profile **into, const char *path,

@@ -22,6 +22,7 @@ struct input_options {
 	const char *since, *until;
 	const char *symfs;
 	bool stash_only, debuginfod;
+	bool without_code; /* the verb never looks at code bytes: faster */
 };
 
 /* Rows of an option table; `o` is a struct input_options that stays. */

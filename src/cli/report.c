@@ -204,6 +204,7 @@ static int run_report(int argc, char **argv)
 	if (status > 0)
 		return status;
 	CLEANUP(input_release) struct input input;
+	given.input.without_code = true;
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status > 0)
 		return status;

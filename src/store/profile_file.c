@@ -22,7 +22,7 @@
 #define SQLITE_VERSION_OFFSET  96
 #define SQLITE_VERSION_WRITTEN 3040001u
 
-/* Groups: 0 texts and all else, 1 to 3 the stash's kinds, 4 other kinds. 255: not in the pool. */
+/* In the place of a group. */
 #define NOT_IN_POOL UINT8_MAX
 
 static bool is_chunked(const struct table *table)
@@ -46,7 +46,7 @@ static void group_entries(const struct profile *profile, uint8_t *groups)
 				const uint64_t *keys = table_keys(table, row);
 				uint64_t kind = content ? keys[STASH_KIND] : 0;
 				uint8_t group =
-					kind < POOL_GROUPS ? (uint8_t)kind : POOL_GROUPS - 1;
+					kind < POOL_GROUP_OTHER ? (uint8_t)kind : POOL_GROUP_OTHER;
 				if (group < groups[keys[slot]])
 					groups[keys[slot]] = group;
 			}
@@ -181,8 +181,9 @@ static void fill_info(struct profile_file_info *info, const struct profile_reade
 	info->unknown_tables = counts->unknown_tables;
 }
 
-int profile_file_decode(const void *bytes, size_t size, const char *name, struct profile **out,
-			struct profile_file_info *info, struct error *err)
+int profile_file_decode_part(const void *bytes, size_t size, const char *name,
+			     enum profile_file_part part, struct profile **out,
+			     struct profile_file_info *info, struct error *err)
 {
 	CLEANUP(file_source_close) struct file_source source = { 0 };
 	if (info)
@@ -190,7 +191,9 @@ int profile_file_decode(const void *bytes, size_t size, const char *name, struct
 	int ret = file_source_of_bytes(&source, bytes, size, name, err);
 	if (ret < 0)
 		return ret;
-	struct profile_reader_options options = { .name = name, .file_bytes = size };
+	struct profile_reader_options options = {
+		.name = name, .file_bytes = size, .without_code = part == PROFILE_FILE_WITHOUT_CODE
+	};
 	struct profile_reader_counts counts;
 	ret = profile_reader_load(&source.guard, &options, out, &counts, err);
 	if (ret == 0)
@@ -198,8 +201,14 @@ int profile_file_decode(const void *bytes, size_t size, const char *name, struct
 	return ret;
 }
 
-static int read_once(const char *path, struct profile **out, struct profile_file_info *info,
-		     bool *may_have_moved, struct error *err)
+int profile_file_decode(const void *bytes, size_t size, const char *name, struct profile **out,
+			struct profile_file_info *info, struct error *err)
+{
+	return profile_file_decode_part(bytes, size, name, PROFILE_FILE_WHOLE, out, info, err);
+}
+
+static int read_once(const char *path, enum profile_file_part part, struct profile **out,
+		     struct profile_file_info *info, bool *may_have_moved, struct error *err)
 {
 	CLEANUP(file_source_close) struct file_source source = { 0 };
 	int ret = file_source_open(&source, path, err);
@@ -212,7 +221,9 @@ static int read_once(const char *path, struct profile **out, struct profile_file
 						    .being_written = source.being_written,
 						    .file_bytes = source.file_bytes };
 	struct profile_reader_options options = { .name = source.name,
-						  .file_bytes = source.file_bytes };
+						  .file_bytes = source.file_bytes,
+						  .without_code =
+							  part == PROFILE_FILE_WITHOUT_CODE };
 	struct profile_reader_counts counts;
 	ret = profile_reader_load(&source.guard, &options, out, &counts, err);
 	if (ret == 0)
@@ -220,12 +231,19 @@ static int read_once(const char *path, struct profile **out, struct profile_file
 	return ret;
 }
 
+int profile_file_read_part(const char *path, enum profile_file_part part, struct profile **out,
+			   struct profile_file_info *info, struct error *err)
+{
+	bool may_have_moved = false;
+	int ret = read_once(path, part, out, info, &may_have_moved, err);
+	/* An open epoch whose writer began while we copied it, without its locks: now we see it. */
+	return ret == -EBADMSG && may_have_moved
+		       ? read_once(path, part, out, info, &may_have_moved, err)
+		       : ret;
+}
+
 int profile_file_read(const char *path, struct profile **out, struct profile_file_info *info,
 		      struct error *err)
 {
-	bool may_have_moved = false;
-	int ret = read_once(path, out, info, &may_have_moved, err);
-	/* An open epoch whose writer began while we copied it, without its locks: now we see it. */
-	return ret == -EBADMSG && may_have_moved ? read_once(path, out, info, &may_have_moved, err)
-						 : ret;
+	return profile_file_read_part(path, PROFILE_FILE_WHOLE, out, info, err);
 }

@@ -36,6 +36,20 @@ int profile_file_read(const char *path, struct profile **out, struct profile_fil
 		      struct error *err);
 
 /*
+ * Which part to read. Without code: what the stash holds of code bytes
+ * (RECORD_CODE) and of kinds that this version does not know is neither unpacked
+ * nor kept where the file has it apart, as closed files have; their rows are
+ * missing from the stash. The seal is verified all the same. Such a profile is
+ * for looking at: written or merged, it lacks them.
+ */
+enum profile_file_part { PROFILE_FILE_WHOLE, PROFILE_FILE_WITHOUT_CODE };
+int profile_file_read_part(const char *path, enum profile_file_part part, struct profile **out,
+			   struct profile_file_info *info, struct error *err);
+int profile_file_decode_part(const void *bytes, size_t size, const char *name,
+			     enum profile_file_part part, struct profile **out,
+			     struct profile_file_info *info, struct error *err);
+
+/*
  * Writes the canonical form of `profile` beside `path`, syncs it, renames it
  * over `path` and syncs the folder: at every moment `path` is the old file or
  * the new one, whole. Mode 0600. Fails with the negative errno; nothing is left behind.

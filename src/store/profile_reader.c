@@ -32,6 +32,7 @@ struct chunk_place {
 	int64_t rowid;
 	int64_t relation;
 	int64_t event; /* of the pool's chunks: their group */
+	uint64_t size;
 };
 
 struct load {
@@ -44,8 +45,9 @@ struct load {
 	size_t relation_count, relation_capacity;
 	struct chunk_place *chunks;
 	size_t chunk_count, chunk_capacity;
-	uint32_t *pool; /* the file's number of an entry -> ours; 0: not there */
+	uint32_t *pool; /* the file's number of an entry -> ours; 0: not there, or left out */
 	size_t pool_size;
+	bool entries_left_out;
 	struct chunk_coder coder;
 	uint64_t unpack_left;
 	char *row_schemas[ROW_TABLES];
@@ -410,8 +412,9 @@ static int check_seal(struct load *load)
 static int read_chunk_places(struct load *load)
 {
 	CLEANUP(finalize) sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(load->db, "SELECT rowid,relation,event FROM chunk", -1,
-				      &statement, NULL);
+	int code =
+		sqlite3_prepare_v2(load->db, "SELECT rowid,relation,event,length(data) FROM chunk",
+				   -1, &statement, NULL);
 	int64_t previous = 0;
 	while (code == SQLITE_OK || code == SQLITE_ROW) {
 		code = sqlite3_step(statement);
@@ -422,7 +425,8 @@ static int read_chunk_places(struct load *load)
 			return out_of_memory(load);
 		struct chunk_place place = { sqlite3_column_int64(statement, 0),
 					     sqlite3_column_int64(statement, 1),
-					     sqlite3_column_int64(statement, 2) };
+					     sqlite3_column_int64(statement, 2),
+					     (uint64_t)sqlite3_column_int64(statement, 3) };
 		if (place.rowid <= previous)
 			return fault(load, "the chunks are out of order");
 		previous = place.rowid;
@@ -487,6 +491,13 @@ static int add_entries(struct load *load, const struct chunk *chunk, struct buff
 		    : 0;
 }
 
+/* Whether a chunk holds nothing but contents that the reader was asked to leave out. */
+static bool is_left_out(const struct load *load, const struct chunk_place *place)
+{
+	return load->options->without_code && place->relation == 0 &&
+	       (place->event == POOL_GROUP_CODE || place->event == POOL_GROUP_OTHER);
+}
+
 /* The next chunk of a relation, decoded; 1, 0 at the end, or negative. Damaged ones are reported
  * and passed over. */
 static int next_chunk(struct load *load, sqlite3_stmt *statement, const char *name,
@@ -498,6 +509,12 @@ static int next_chunk(struct load *load, sqlite3_stmt *statement, const char *na
 		if (place->relation != relation)
 			continue;
 		++*at;
+		if (is_left_out(load, place)) {
+			load->entries_left_out = true;
+			load->counts->stash_bytes += place->size;
+			--*at;
+			continue;
+		}
 		*rowid = place->rowid;
 		sqlite3_reset(statement);
 		sqlite3_bind_int64(statement, 1, place->rowid);
@@ -603,13 +620,18 @@ static const struct table *target_of(const struct load *load, enum column_type t
 	return load->profile->tables[PROFILE_EVENT + (type - COLUMN_EVENT)];
 }
 
+static const char bytes_left_out[] = "it names bytes that lie among code";
+
 /* NULL when the number may stand in that column; bytes become our number. */
 static const char *take_key(const struct load *load, const struct table *table,
 			    const struct column *column, uint64_t *value)
 {
 	if (column->type == COLUMN_BYTES && *value) {
-		if (*value > load->pool_size || !load->pool[*value])
+		if (*value > load->pool_size)
 			return "it names bytes that are not there";
+		if (!load->pool[*value])
+			return load->entries_left_out ? bytes_left_out
+						      : "it names bytes that are not there";
 		*value = load->pool[*value];
 	} else if (column_is_reference(column->type)) {
 		const struct table *target = target_of(load, column->type);
@@ -655,6 +677,14 @@ static int add_new_row(struct table *table, const uint64_t *keys, const uint64_t
 	return ret < 0 ? ret : position != before;
 }
 
+/* The stash's rows from the code kind on are the only ones that name what is left out. */
+static bool may_be_left_out(const struct load *load, const struct relation *relation,
+			    const uint64_t *keys)
+{
+	return relation->table == load->profile->tables[PROFILE_STASH] &&
+	       keys[STASH_KIND] >= RECORD_CODE;
+}
+
 static int add_chunk_rows(struct load *load, const struct relation *relation,
 			  const struct chunk *chunk, struct order *order, int64_t rowid)
 {
@@ -672,6 +702,7 @@ static int add_chunk_rows(struct load *load, const struct relation *relation,
 	for (size_t row = 0; row < chunk->count; row++) {
 		const uint64_t *numbers = chunk->numbers + row * chunk->stride;
 		const char *what = NULL;
+		bool left_out = false;
 		bool rising = rises(order, numbers, key_count);
 		for (size_t i = 0; !what && i < relation->column_count; i++) {
 			const struct column *column = &relation->columns[i];
@@ -680,6 +711,11 @@ static int add_chunk_rows(struct load *load, const struct relation *relation,
 			uint64_t key = *numbers++;
 			what = take_key(load, table, column, &key);
 			keys[relation->slots[i]] = key;
+			left_out = what == bytes_left_out && relation->slots[i] == STASH_CONTENT;
+		}
+		if (left_out && may_be_left_out(load, relation, keys)) {
+			load->counts->rows_left_out++;
+			continue;
 		}
 		for (size_t i = 0; !what && i < relation->column_count; i++) {
 			const struct column *column = &relation->columns[i];
@@ -710,6 +746,9 @@ static int update_rows(struct load *load, const struct relation *relation,
 		       const struct chunk *chunk, int64_t rowid)
 {
 	struct table *table = relation->table;
+	if (load->counts->rows_left_out && table == load->profile->tables[PROFILE_STASH])
+		return fault(load, "chunk %lld (%s): it renews rows beside code that lies apart",
+			     (long long)rowid, relation->name);
 	for (size_t row = 0; row < chunk->count; row++) {
 		const uint64_t *numbers = chunk->numbers + row * chunk->stride;
 		uint64_t position = *numbers++;

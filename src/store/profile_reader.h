@@ -40,13 +40,15 @@ struct profile_reader_options {
 	 */
 	void (*fault)(void *context, const char *sentence);
 	void *fault_context;
-	bool ignore_seal; /* for fuzzing what lies behind it */
+	bool ignore_seal;  /* for fuzzing what lies behind it */
+	bool without_code; /* as PROFILE_FILE_WITHOUT_CODE (profile_file.h) */
 };
 
 /* What was met while reading. */
 struct profile_reader_counts {
 	uint64_t chunks, chunks_damaged;
 	uint64_t rows, rows_dropped;
+	uint64_t rows_left_out; /* of the stash, without its code */
 	uint64_t stash_bytes;
 	unsigned unknown_tables;
 };

@@ -17,6 +17,7 @@
 #include "profile/profile.h"
 #include "store/chunk.h"
 #include "store/seal.h"
+#include "symbol/record.h"
 
 #define PROFILE_FORMAT_APPLICATION_ID 0x43504c54 /* "CPLT" */
 #define PROFILE_FORMAT_VERSION	      1
@@ -30,8 +31,13 @@
 	"rows INTEGER,data BLOB)"
 #define PROFILE_SEAL_NAME "seal"
 
-/* Groups of the pool's entries that lie together: texts, then the stash's contents by kind. */
-#define POOL_GROUPS 5
+/*
+ * Groups of the pool's entries that lie together: 0 texts and all else, or mixed; then the stash's
+ * contents by kind (symbol/record.h), those of higher kinds in the last.
+ */
+#define POOL_GROUPS	 5
+#define POOL_GROUP_CODE	 RECORD_CODE
+#define POOL_GROUP_OTHER (POOL_GROUPS - 1)
 
 struct profile_writer {
 	sqlite3 *db;

@@ -20,9 +20,12 @@
 #include "base/hash.h"
 #include "base/small_file.h"
 #include "profile/profile.h"
+#include "store/file_source.h"
 #include "store/profile_file.h"
+#include "store/profile_reader.h"
 #include "support/random_profile.h"
 #include "support/temporary_folder.h"
+#include "symbol/record.h"
 
 #define SEEDS 40
 
@@ -318,9 +321,8 @@ static int refuse(const void *bytes, size_t size, struct error *err)
 }
 
 /* The file after SQL that its own author would never run. */
-static struct buffer forged(const char *sql)
+static struct buffer forged_of(const struct profile *profile, const char *sql)
 {
-	CLEANUP(profile_freep) struct profile *profile = random_profile_new(3, RANDOM_KNOWN);
 	CLEANUP(buffer_release) struct buffer bytes = encoded(profile);
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	const char *path = temporary_folder_path(&folder, "f");
@@ -337,6 +339,12 @@ static struct buffer forged(const char *sql)
 	sqlite3_close(db);
 	assert_int_equal(small_file_read(path, 1 << 24, &out), 0);
 	return out;
+}
+
+static struct buffer forged(const char *sql)
+{
+	CLEANUP(profile_freep) struct profile *profile = random_profile_new(3, RANDOM_KNOWN);
+	return forged_of(profile, sql);
 }
 
 static void a_forged_schema_is_refused_in_one_sentence(void **state)
@@ -445,6 +453,115 @@ static void a_long_blob_is_read_back(void **state)
 	assert_true(same_content(profile, read));
 }
 
+/* ---- reading without code */
+
+static void add_stash_row(struct profile *profile, uint64_t kind, uint64_t first,
+			  const char *content)
+{
+	uint32_t id;
+	assert_int_equal(profile_add_bytes(profile, span_of_text(content), &id), 0);
+	const uint64_t row[] = { 1, kind, first, first + 9, id };
+	assert_int_equal(table_add(profile->tables[PROFILE_STASH], row, NULL, NULL), 0);
+}
+
+static int read_without_code(const struct buffer *bytes, bool ignore_seal, struct profile **out,
+			     struct profile_reader_counts *counts, struct error *err)
+{
+	CLEANUP(file_source_close) struct file_source source = { 0 };
+	int ret = file_source_of_bytes(&source, bytes->data, bytes->size, "t", err);
+	const struct profile_reader_options options = { .name = "t",
+							.file_bytes = bytes->size,
+							.ignore_seal = ignore_seal,
+							.without_code = true };
+	return ret < 0 ? ret : profile_reader_load(&source.guard, &options, out, counts, err);
+}
+
+static void what_is_read_without_code_lacks_only_its_rows(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		CLEANUP(profile_freep)
+		struct profile *whole = random_profile_new(seed, kind_of(seed));
+		CLEANUP(profile_freep)
+		struct profile *bare = random_profile_new(seed, kind_of(seed));
+		struct profile *both[] = { whole, bare };
+		for (int i = 0; i < 2; i++) {
+			add_stash_row(both[i], RECORD_FUNCTION, 100, "a function");
+			add_stash_row(both[i], RECORD_LINES, 100, "lines");
+			/* named as code too, but by a function first: it lies among those */
+			add_stash_row(both[i], RECORD_CODE, 200, "a function");
+		}
+		add_stash_row(whole, RECORD_CODE, 100, "code");
+		add_stash_row(whole, RECORD_CODE, 300, "more code");
+		add_stash_row(whole, 77, 100, "of a later version");
+		CLEANUP(buffer_release) struct buffer bytes = encoded(whole);
+		CLEANUP(profile_freep) struct profile *read = NULL;
+		struct profile_file_info part, all;
+		struct error err = { 0 };
+		if (profile_file_decode_part(bytes.data, bytes.size, "t", PROFILE_FILE_WITHOUT_CODE,
+					     &read, &part, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_true(same_content(read, bare));
+		CLEANUP(profile_freep) struct profile *again = NULL;
+		assert_int_equal(
+			profile_file_decode(bytes.data, bytes.size, "t", &again, &all, &err), 0);
+		assert_true(same_content(again, whole));
+		assert_int_equal(part.stash_bytes, all.stash_bytes);
+		CLEANUP(profile_freep) struct profile *third = NULL;
+		struct profile_reader_counts counts;
+		assert_int_equal(read_without_code(&bytes, false, &third, &counts, &err), 0);
+		assert_int_equal(counts.rows_left_out, 3);
+	}
+}
+
+static void code_that_is_left_out_is_sealed_all_the_same(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *profile = random_profile_new(5, RANDOM_KNOWN);
+	add_stash_row(profile, RECORD_CODE, 100, "code");
+	CLEANUP(buffer_release)
+	struct buffer bytes =
+		forged_of(profile, "UPDATE chunk SET data=x'00' WHERE relation=0 AND event=2");
+	CLEANUP(profile_freep) struct profile *read = NULL;
+	struct error err = { 0 };
+	assert_int_equal(read_without_code(&bytes, false, &read, NULL, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "its seal does not fit its content"));
+	/* what is left out is not even looked at */
+	assert_int_equal(read_without_code(&bytes, true, &read, NULL, &err), 0);
+}
+
+static void who_else_names_what_is_left_out_is_damaged(void **state)
+{
+	(void)state;
+	/* texts given out as code: named by a cell, by a function */
+	for (int i = 0; i < 2; i++) {
+		CLEANUP(profile_freep) struct profile *profile = profile_new();
+		const struct profile_event event = { .name = span_of_text("e") };
+		const struct profile_image image = { .kind = IMAGE_FILE };
+		const struct cell cell = { 1, 1, 1 };
+		struct profile_frame leaf = { .vaddr = 0 };
+		uint32_t id;
+		assert_int_equal(profile_add_event(profile, &event, &id), 0);
+		assert_int_equal(profile_add_image(profile, &image, &id), 0);
+		assert_int_equal(profile_add_bytes(profile, span_of_text("work"), &leaf.name), 0);
+		if (i == 0)
+			assert_int_equal(profile_add_flat(profile, 1, 0, &leaf, &cell), 0);
+		else
+			add_stash_row(profile, RECORD_FUNCTION, 0, "work");
+		CLEANUP(buffer_release)
+		struct buffer bytes =
+			forged_of(profile, "UPDATE chunk SET event=2 WHERE relation=0");
+		CLEANUP(profile_freep) struct profile *read = NULL;
+		struct error err = { 0 };
+		assert_int_equal(read_without_code(&bytes, true, &read, NULL, &err), -EBADMSG);
+		assert_string_equal(err.text,
+				    i == 0 ? "profile 't' is damaged: chunk 2 (flat): row 0: it "
+					     "names bytes that lie among code"
+					   : "profile 't' is damaged: chunk 2 (stash): row 0: it "
+					     "names bytes that lie among code");
+	}
+}
+
 /* ---- files of earlier versions */
 
 static void version_1_stays_readable(void **state)
@@ -477,6 +594,9 @@ int main(void)
 		cmocka_unit_test(what_is_no_profile_is_named),
 		cmocka_unit_test(rows_that_compress_to_nothing_are_read_back),
 		cmocka_unit_test(a_long_blob_is_read_back),
+		cmocka_unit_test(what_is_read_without_code_lacks_only_its_rows),
+		cmocka_unit_test(code_that_is_left_out_is_sealed_all_the_same),
+		cmocka_unit_test(who_else_names_what_is_left_out_is_damaged),
 		cmocka_unit_test(version_1_stays_readable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

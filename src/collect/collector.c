@@ -381,6 +381,7 @@ int collector_service(struct collector *collector, struct error *err)
 static int add_source(struct collector *collector, struct profile *profile)
 {
 	struct source_facts facts = {
+		.redact = collector->options.redact,
 		.epoch = collector->epoch,
 		.start_ns = collector->epoch_start_real_ns,
 		.duration_ns = (collector->end_ns ? collector->end_ns : clock_monotonic_ns()) -
@@ -403,6 +404,7 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 		return failed(err, -ENOMEM);
 	struct tally_translation translation = { 0 };
 	int ret = tally_translation_init(&translation, session->profile, profile);
+	translation.redact = collector->options.redact;
 	if (ret == 0)
 		ret = tally_take(&session->tally, &translation);
 	if (ret == 0)

@@ -83,7 +83,9 @@ int source_add(const struct source *source, const struct source_facts *facts,
 	       struct profile *profile)
 {
 	const struct cpu_info *cpu = &source->cpu;
-	const struct buffer *command = &source->command;
+	struct span command_line = { NULL, 0 };
+	if (source->command.size && !facts->redact)
+		command_line = (struct span){ source->command.data, source->command.size };
 	struct profile_source row = {
 		.host = known(source->name.nodename),
 		.boot_id = known(source->boot_id),
@@ -99,7 +101,7 @@ int source_add(const struct source *source, const struct source_facts *facts,
 		.frequency = known(source->frequency),
 		.hypervisor = known(cpu->hypervisor),
 		.clock = span_of_text("monotonic"),
-		.command = (struct span){ command->size ? command->data : NULL, command->size },
+		.command = command_line,
 		.tool = span_of_text("culprit " CULPRIT_VERSION),
 		.cpus = cpu_set_count(&cpu->online),
 		.start_ns = facts->start_ns,

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct profile;
@@ -13,6 +14,7 @@ struct source_facts {
 	uint64_t epoch;	   /* number within the recording */
 	uint64_t start_ns; /* since 1970 */
 	uint64_t duration_ns;
+	bool redact; /* leave the command line out: it names files */
 };
 
 /* Reads what /proc and /sys say of the machine, once: some hundred files. NULL: out of memory. */

@@ -1,6 +1,8 @@
 #include "collect/tally.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -107,6 +109,17 @@ static int translate_node(struct tally_translation *translation, uint32_t id, ui
 	return ret < 0 ? ret : profile_add_node(translation->to, own_parent, &frame, translated);
 }
 
+#define REDACTED_SIZE 32
+
+/* Tells same from different, and no more. "[vdso]" and the like are everybody's. */
+static struct span redacted_path(struct span path, char *text)
+{
+	if (!path.size || *(const char *)path.data == '[')
+		return path;
+	snprintf(text, REDACTED_SIZE, "file_%016" PRIx64, hash128_bytes(path.data, path.size).high);
+	return span_of_text(text);
+}
+
 int tally_translate(struct tally_translation *translation, enum profile_table table, uint32_t id,
 		    uint32_t *translated)
 {
@@ -124,6 +137,9 @@ int tally_translate(struct tally_translation *translation, enum profile_table ta
 		ret = profile_add_event(translation->to, &event, known);
 	} else if (table == PROFILE_IMAGE) {
 		struct profile_image image = profile_image(translation->from, id);
+		char text[REDACTED_SIZE];
+		if (translation->redact && image.kind == IMAGE_FILE)
+			image.name = redacted_path(image.name, text);
 		ret = profile_add_image(translation->to, &image, known);
 	} else if (table == PROFILE_CONTEXT) {
 		struct profile_context context = profile_context(translation->from, id);
@@ -165,8 +181,11 @@ static int take_paths(struct tally_translation *translation)
 		uint32_t image = translation->ids[PROFILE_IMAGE][keys[PATH_IMAGE]];
 		if (!image)
 			continue;
-		int ret = profile_add_path(translation->to, image,
-					   profile_bytes(translation->from, keys[PATH_PATH]));
+		char text[REDACTED_SIZE];
+		struct span path = profile_bytes(translation->from, keys[PATH_PATH]);
+		if (translation->redact)
+			path = redacted_path(path, text);
+		int ret = profile_add_path(translation->to, image, path);
 		if (ret < 0)
 			return ret;
 	}

@@ -46,6 +46,7 @@ struct tally_translation {
 	const struct profile *from;
 	struct profile *to;
 	uint32_t *ids[PROFILE_DICTIONARIES];
+	bool redact; /* paths of files become hashes */
 };
 int tally_translation_init(struct tally_translation *translation, const struct profile *from,
 			   struct profile *to);

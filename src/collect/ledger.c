@@ -186,9 +186,13 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		memory += counters->rings[i].data_bytes;
 	}
 	uint64_t lost = sideband_lost(session);
+	uint64_t damaged = session->damaged; /* records that belong to no event */
+	for (size_t i = 0; i < 2 * counters->cpu_count; i++)
+		damaged += counters->rings[i].damaged;
 	const struct line lines[] = {
 		{ BILL_SELF_CPU_NS, true, cpu_ns - ledger->own_cpu_ns },
 		{ BILL_SELF_BYTES, true, ledger->self_bytes_billed ? 0 : memory },
+		{ BILL_LOST_DAMAGED, true, damaged - ledger->damaged },
 		{ BILL_RING_BYTES, true, bytes - ledger->ring_bytes },
 		{ BILL_LOST_SIDEBAND, true,
 		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
@@ -196,6 +200,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	ledger->own_cpu_ns = cpu_ns;
 	ledger->ring_bytes = bytes;
 	ledger->lost_sideband = lost;
+	ledger->damaged = damaged;
 	ledger->self_bytes_billed = true;
 	return write_lines(to, 0, OPTIONAL_ABSENT, lines, sizeof(lines) / sizeof(lines[0]));
 }

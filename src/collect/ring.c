@@ -85,6 +85,7 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 		size_t left = ring->copied.size - at;
 		size_t size = perf_record_size(ring->copied.data + at, left);
 		if (!size) {
+			ring->damaged++;
 			ring->damaged_bytes += left; /* nothing says where the next one starts */
 			break;
 		}

@@ -34,6 +34,7 @@ struct ring {
 	struct ring_entry *entries;
 	size_t first, count, capacity;
 	uint64_t damaged_bytes; /* that made no sense as records */
+	uint64_t damaged;	/* how often: what follows in the copy is not understood either */
 	uint64_t bytes;		/* copied in all */
 };
 

@@ -201,6 +201,20 @@ static const char *bracketed(struct resolver *resolver, const char *what, struct
 			    (const char *)name.data);
 }
 
+/* "comm pid start boot" identifies the process for good; people know it by the first two. */
+static struct span without_last_two_words(struct span name)
+{
+	const char *text = name.data;
+	size_t size = name.size;
+	for (int words = 0; words < 2; words++) {
+		const char *space = size ? memrchr(text, ' ', size) : NULL;
+		if (!space || space == text)
+			return name;
+		size = (size_t)(space - text);
+	}
+	return (struct span){ text, size };
+}
+
 static const char *file_name(struct resolver *resolver, uint32_t id,
 			     const struct profile_image *image)
 {
@@ -235,7 +249,7 @@ static const char *name_image(struct resolver *resolver, uint32_t id)
 	case IMAGE_BPF:
 		return bracketed(resolver, "bpf", image.name);
 	case IMAGE_JIT:
-		return bracketed(resolver, "jit", image.name);
+		return bracketed(resolver, "jit", without_last_two_words(image.name));
 	case IMAGE_NAME:
 		return copy_span(resolver, image.name);
 	default:

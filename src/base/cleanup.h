@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CLEANUP(function) __attribute__((cleanup(function)))
+/* `unused`: some variables are there only for what happens at their end. */
+#define CLEANUP(function) __attribute__((cleanup(function), unused))
 
 /* For plain malloc'ed memory: CLEANUP(free_pointer) char *text = ... */
 static inline void free_pointer(void *pointer)

@@ -89,5 +89,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		at += step;
 	}
+	(void)sum;
 	return 0;
 }

@@ -49,6 +49,10 @@ static int run_in(const char *folder, const char *format, va_list args, char *sa
 
 void toolchain_run(const char *folder, const char *format, ...)
 {
+	if (system("command -v cc >/dev/null && command -v objcopy >/dev/null") != 0) {
+		print_message("no compiler and binutils here\n");
+		skip();
+	}
 	char said[4096];
 	va_list args;
 	va_start(args, format);

@@ -3,7 +3,7 @@
 
 # Simulations and changes of every byte of a file: they test arithmetic and
 # parsing, which are the same here, and take minutes in emulation.
-long="test_weight test_profile_file test_epoch"
+long="test_weight test_interval test_profile_file test_epoch test_crash replay_profile_file"
 
 failed=0
 run() {
@@ -12,13 +12,12 @@ run() {
 	echo "$(basename "$1") failed, or did not end within 30 s"
 	failed=1
 }
-for program in "$UNIT"/test_*; do
+for program in "$UNIT"/test_* "$UNIT"/replay_*; do
 	name=$(basename "$program")
 	case " $long " in *" $name "*) continue ;; esac
-	run "$program"
-done
-for program in "$UNIT"/replay_*; do
-	name=$(basename "$program")
-	run "$program" "$UNIT/seeds/${name#replay_}"
+	case $name in
+	replay_*) run "$program" "$UNIT/seeds/${name#replay_}" ;;
+	*) run "$program" ;;
+	esac
 done
 exit $failed

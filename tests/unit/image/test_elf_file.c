@@ -180,7 +180,12 @@ static void the_vdso_in_memory_is_an_elf_file_with_a_build_id(void **state)
 	identity_of_file(&file, &identity);
 	assert_true(identity.build_id_bytes > 0);
 	assert_int_equal(extents_read(&file, &extents), 0);
+#ifdef __x86_64__
 	assert_true(extents.count > 0);
+#else
+	/* Linux leaves .eh_frame out of arm64's */
+	assert_int_equal(extents.count, 0);
+#endif
 }
 
 int main(void)

@@ -8,14 +8,14 @@
 #include "base/cursor.h"
 #include "store/column_codec.h"
 
-/* Higher levels gain under 2 % on our columns and cost several times the time (bench/store). */
-#define CHUNK_ZSTD_LEVEL 9
+/* Columns shorter than this share a block of zstd with the next: a block brings its own tables. */
+#define CHUNK_PART_BYTES 512
 
 const char chunk_out_of_memory[] = "out of memory";
 
 void chunk_coder_init(struct chunk_coder *coder)
 {
-	*coder = (struct chunk_coder){ .compress = true };
+	*coder = (struct chunk_coder){ .compress = true, .level = CHUNK_LEVEL_CLOSED };
 }
 
 void chunk_coder_release(struct chunk_coder *coder)
@@ -84,6 +84,42 @@ static int reserve_numbers(struct chunk_coder *coder, size_t count)
 	return 0;
 }
 
+/* Ends a part of coder->raw whose numbers have a likelihood of their own. */
+static void end_part(struct chunk_coder *coder)
+{
+	size_t size = coder->raw.size - coder->part_end;
+	if (size < CHUNK_PART_BYTES || coder->part_count + 1 == CHUNK_MAX_PARTS)
+		return;
+	coder->parts[coder->part_count++] = size;
+	coder->part_end = coder->raw.size;
+}
+
+/*
+ * One frame whose blocks end where parts do, so that each has its own tables of
+ * probabilities. False when it does not get smaller, or memory is out, which
+ * storing the chunk then shows.
+ */
+static bool compress(struct chunk_coder *coder, uint8_t *room, size_t capacity, size_t *size)
+{
+	ZSTD_CCtx *zstd = coder->compressor;
+	ZSTD_CCtx_reset(zstd, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, coder->level);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	ZSTD_CCtx_setPledgedSrcSize(zstd, coder->raw.size);
+	ZSTD_inBuffer in = { coder->raw.data, 0, 0 };
+	ZSTD_outBuffer out = { room, capacity, 0 };
+	for (size_t i = 0; i <= coder->part_count; i++) {
+		bool last = i == coder->part_count;
+		in.size = last ? coder->raw.size : in.size + coder->parts[i];
+		size_t left =
+			ZSTD_compressStream2(zstd, &out, &in, last ? ZSTD_e_end : ZSTD_e_flush);
+		if (left != 0)
+			return false; /* an error, or no room */
+	}
+	*size = out.pos;
+	return true;
+}
+
 /* Compresses coder->raw into coder->stored. */
 static int pack(struct chunk_coder *coder)
 {
@@ -96,22 +132,16 @@ static int pack(struct chunk_coder *coder)
 			coder->compressor = ZSTD_createCCtx();
 			if (!coder->compressor)
 				return -ENOMEM;
-			ZSTD_CCtx_setParameter(coder->compressor, ZSTD_c_compressionLevel,
-					       CHUNK_ZSTD_LEVEL);
-			ZSTD_CCtx_setParameter(coder->compressor, ZSTD_c_checksumFlag, 1);
 		}
-		size_t bound = ZSTD_compressBound(coder->raw.size);
-		uint8_t *room = buffer_extend(out, bound + 1);
+		uint8_t *room = buffer_extend(out, coder->raw.size + 1);
 		if (!room)
 			return -ENOMEM;
-		size_t size = ZSTD_compress2(coder->compressor, room + 1, bound, coder->raw.data,
-					     coder->raw.size);
-		if (ZSTD_isError(size))
-			return -ENOMEM; /* the only way to fail with a bound-sized output */
-		room[0] = CHUNK_ZSTD;
-		out->size = size + 1;
-		if (size < coder->raw.size)
+		size_t size;
+		if (compress(coder, room + 1, coder->raw.size, &size) && size < coder->raw.size) {
+			room[0] = CHUNK_ZSTD;
+			out->size = size + 1;
 			return 0;
+		}
 	}
 	out->size = 0;
 	buffer_append_u8(out, CHUNK_STORED);
@@ -123,6 +153,7 @@ static void begin(struct chunk_coder *coder, enum chunk_kind kind, size_t count)
 {
 	coder->raw.size = 0;
 	coder->raw.failed = false;
+	coder->part_end = coder->part_count = 0;
 	coder->stored.failed = false;
 	buffer_append_u8(&coder->raw, (uint8_t)kind);
 	buffer_append_varint(&coder->raw, count);
@@ -138,6 +169,7 @@ static void encode_columns(struct chunk_coder *coder, const struct shape *shape,
 					   &coder->raw);
 		else
 			column_encode(&rows, i, slot->factor, &coder->raw);
+		end_part(coder);
 	}
 }
 
@@ -211,6 +243,7 @@ int chunk_encode_bytes(struct chunk_coder *coder, const struct byte_pool *pool, 
 	struct column_rows rows = { coder->numbers, 2, count };
 	column_encode(&rows, 0, COLUMN_NO_SLOT, &coder->raw);
 	column_encode(&rows, 1, COLUMN_NO_SLOT, &coder->raw);
+	end_part(coder);
 	for (size_t i = 0; i < count; i++) {
 		struct span bytes = byte_pool_get(pool, ids[i]);
 		size_t skip = i == 0 ? skip_first : 0;

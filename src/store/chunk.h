@@ -23,6 +23,14 @@
  */
 #define CHUNK_POOL_BYTES (128u << 10)
 
+/*
+ * zstd's levels: for what stays, and for what is written again soon. Of a recording of 403,000
+ * cells and 9 MB of code, level 3 takes half of level 9's time for 0.2 % more bytes of cells and 4
+ * % of code; level 15 takes 4.6 times its time for 1.6 % and 5 % less.
+ */
+#define CHUNK_LEVEL_CLOSED 9
+#define CHUNK_LEVEL_OPEN   3
+
 enum chunk_method { CHUNK_STORED = 0, CHUNK_ZSTD = 1 };
 enum chunk_kind {
 	CHUNK_ROWS = 1,	   /* whole rows, in table order */
@@ -31,6 +39,8 @@ enum chunk_kind {
 	CHUNK_PIECE = 4,   /* the beginning of the first entry of the chunk that follows */
 };
 
+#define CHUNK_MAX_PARTS (2 * TABLE_MAX_COLUMNS + 2)
+
 struct chunk_coder {
 	struct ZSTD_CCtx_s *compressor;
 	struct ZSTD_DCtx_s *decompressor;
@@ -38,7 +48,11 @@ struct chunk_coder {
 	struct buffer stored; /* the result of the last encoding */
 	uint64_t *numbers;    /* scratch: rows by slots */
 	size_t number_capacity;
+	size_t part_end;	       /* of `raw`, where the last part ended */
+	size_t parts[CHUNK_MAX_PARTS]; /* sizes of what zstd looks at apart */
+	size_t part_count;
 	bool compress; /* false: every chunk is stored as it is */
+	int level;     /* of zstd */
 };
 
 void chunk_coder_init(struct chunk_coder *coder);

@@ -481,6 +481,7 @@ static int open_database(struct epoch *epoch, struct error *err)
 		return sqlite_failed(epoch, code, err);
 	sqlite3_busy_timeout(epoch->db, 50);
 	profile_writer_init(&epoch->writer, epoch->db);
+	epoch->writer.coder.level = CHUNK_LEVEL_OPEN;
 	return 0;
 }
 

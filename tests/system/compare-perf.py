@@ -177,8 +177,7 @@ def by_procedure(counts, functions):
     # A function that culprit never met has no extent here; the pages below cover it.
     for (image, vaddr), samples in counts.items():
         if image == "other":
-            sums[(image, "images that are no longer here")] += samples
-            continue
+            continue # containers and deleted files, which only culprit can name
         known = starts.get(image, [])
         at = bisect.bisect_right(known, vaddr) - 1
         if at >= 0 and vaddr <= functions[image][known[at]][0]:

@@ -493,8 +493,10 @@ static const char *variant_of(struct places *places, const struct place_procedur
 	struct span id = { NULL, 0 };
 	if (other_image && procedure->image)
 		id = profile_image(places->profile, procedure->image).build_id;
-	for (size_t i = 0; i < id.size && i < 4; i++)
-		buffer_printf(&text, "%s%02x", i ? "" : "build ", ((const uint8_t *)id.data)[i]);
+	if (id.size) {
+		buffer_append_text(&text, "build ");
+		buffer_append_hex(&text, id.data, id.size < 4 ? id.size : 4);
+	}
 	if (other_image && !id.size)
 		buffer_printf(&text, "image %u", (unsigned)procedure->image);
 	if (same_image)

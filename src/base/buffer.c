@@ -81,6 +81,23 @@ void buffer_append_text(struct buffer *buffer, const char *text)
 	buffer_append(buffer, text, strlen(text));
 }
 
+void buffer_append_hex(struct buffer *buffer, const void *bytes, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	if (size == 0)
+		return;
+	const uint8_t *from = bytes;
+	char *to = size <= SIZE_MAX / 2 ? buffer_extend(buffer, 2 * size) : NULL;
+	if (!to) {
+		buffer->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < size; i++) {
+		to[2 * i] = digits[from[i] >> 4];
+		to[2 * i + 1] = digits[from[i] & 15];
+	}
+}
+
 void buffer_printf(struct buffer *buffer, const char *format, ...)
 {
 	va_list args;

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 
 #define KEY(name, type)                                                                            \
 	{                                                                                          \
@@ -264,7 +265,6 @@ static int add_row(struct profile *profile, enum profile_table which, const uint
 	return table_add(table, key_row, value_row, row);
 }
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Fills slot `slots[i]` of a row with the number of texts[i]. */
 static int add_texts(struct profile *profile, const struct span *texts, const size_t *slots,

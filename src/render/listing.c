@@ -30,12 +30,10 @@ static void append_name(struct buffer *out, const char *name)
 
 static void print_build_id(const struct profile_image *image, struct buffer *out)
 {
-	const uint8_t *bytes = image->build_id.data;
 	if (!image->build_id.size)
 		return;
 	buffer_append_text(out, ", build-id ");
-	for (size_t i = 0; i < image->build_id.size; i++)
-		buffer_printf(out, "%02x", bytes[i]);
+	buffer_append_hex(out, image->build_id.data, image->build_id.size);
 }
 
 static void print_event(const struct listing *listing, const struct figure_column *column)

@@ -18,8 +18,8 @@ static void add_bytes(struct json_writer *writer, struct json_object *object, co
 		      const uint8_t *bytes, size_t size)
 {
 	struct buffer text = { 0 };
-	for (size_t i = 0; i < size; i++)
-		buffer_printf(&text, "%02x", bytes[i]);
+	buffer_append_hex(&text, bytes, size);
+	writer->failed |= buffer_failed(&text);
 	if (size)
 		json_add_text(writer, object, key, buffer_text(&text));
 	else

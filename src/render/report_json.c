@@ -227,8 +227,7 @@ static void add_build_id(struct json_writer *writer, struct json_object *object,
 	if (image)
 		id = profile_image(report->profile, image).build_id;
 	struct buffer digits = { 0 };
-	for (size_t i = 0; i < id.size; i++)
-		buffer_printf(&digits, "%02x", ((const uint8_t *)id.data)[i]);
+	buffer_append_hex(&digits, id.data, id.size);
 	writer->failed |= buffer_failed(&digits);
 	json_add_text(writer, object, "build_id", id.size ? buffer_text(&digits) : NULL);
 	buffer_release(&digits);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
 #include "profile/profile.h"
 
 static const char *const type_names[] = {
@@ -13,7 +14,6 @@ static const char *const rule_names[] = {
 	[RULE_KEY] = "key", [RULE_SUM] = "sum", [RULE_MIN] = "min",
 	[RULE_MAX] = "max", [RULE_SET] = "set",
 };
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 void declaration_put(struct buffer *out, const struct column *columns, size_t count)
 {

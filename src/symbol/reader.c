@@ -277,8 +277,7 @@ static void put_build_id_path(struct buffer *path, const char *root,
 			      const struct identity *identity)
 {
 	buffer_printf(path, "%s/.build-id/%02x/", root, identity->build_id[0]);
-	for (uint32_t i = 1; i < identity->build_id_bytes; i++)
-		buffer_printf(path, "%02x", identity->build_id[i]);
+	buffer_append_hex(path, identity->build_id + 1, identity->build_id_bytes - 1);
 	buffer_append_text(path, ".debug");
 }
 

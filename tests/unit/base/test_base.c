@@ -147,6 +147,20 @@ static void a_buffer_grows_and_ends_its_text(void **state)
 	assert_true(buffer_failed(&buffer));
 }
 
+static void bytes_are_spelled_in_hexadecimal(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	buffer_append_hex(&buffer, NULL, 0);
+	assert_false(buffer_failed(&buffer));
+	buffer_append_text(&buffer, "id ");
+	buffer_append_hex(&buffer, "\x00\x9a\xff", 3);
+	assert_string_equal(buffer_text(&buffer), "id 009aff");
+	assert_false(buffer_failed(&buffer));
+	buffer_append_hex(&buffer, "", SIZE_MAX / 2 + 1);
+	assert_true(buffer_failed(&buffer));
+}
+
 static void an_arena_gives_zeroed_separate_pieces(void **state)
 {
 	(void)state;
@@ -191,6 +205,7 @@ int main(void)
 		cmocka_unit_test(an_error_gets_its_place_in_front),
 		cmocka_unit_test(an_index_finds_every_row_in_spite_of_collisions),
 		cmocka_unit_test(a_buffer_grows_and_ends_its_text),
+		cmocka_unit_test(bytes_are_spelled_in_hexadecimal),
 		cmocka_unit_test(an_arena_gives_zeroed_separate_pieces),
 		cmocka_unit_test(random_numbers_stay_in_range_and_repeat_by_seed),
 	};

@@ -23,6 +23,20 @@ static void hear(void *context, const char *sentence)
 	listener->fault(listener->context, sentence);
 }
 
+/* A row may have several lines, under a heading "*** in database main ***". */
+static void hear_pages(struct listener *listener, const char *text)
+{
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+		char sentence[256];
+		snprintf(sentence, sizeof(sentence), "pages: %.*s", size < 200 ? (int)size : 200,
+			 text);
+		if (strncmp(text, "***", 3) != 0 && size > 0)
+			hear(listener, sentence);
+		text += size + (text[size] == '\n');
+	}
+}
+
 /* SQLite's own look at its pages. It says things as "On tree page 7 cell 3: ...". */
 static void check_pages(struct guard *guard, struct listener *listener)
 {
@@ -34,12 +48,8 @@ static void check_pages(struct guard *guard, struct listener *listener)
 		if (code != SQLITE_ROW)
 			break;
 		const char *text = (const char *)sqlite3_column_text(statement, 0);
-		char sentence[256];
-		if (!text || strcmp(text, "ok") == 0)
-			continue;
-		snprintf(sentence, sizeof(sentence), "pages: %.200s", text);
-		sentence[strcspn(sentence, "\n")] = 0;
-		hear(listener, sentence);
+		if (text && strcmp(text, "ok") != 0)
+			hear_pages(listener, text);
 	}
 	if (code != SQLITE_DONE) {
 		char sentence[256];

@@ -14,3 +14,9 @@ status=0
 culprit db merge out.prof flipped.prof || status=$?
 echo "status $status"
 [ ! -e out.prof ]
+# pages past a cut are told one a line, without SQLite's headings
+seq 20000 | sed 's/.*/main;f&x&;g& &/' | culprit import -q -o large.prof -
+head -c -8192 large.prof >cut.prof
+culprit check cut.prof >cut.txt || echo "status $?"
+grep -q '^cut.prof: pages: .*never used' cut.txt
+! grep -F '***' cut.txt

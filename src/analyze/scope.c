@@ -43,7 +43,8 @@ static int read_sources(struct scope *scope, const struct profile *profile)
 			scope->duration_ns = UINT64_MAX;
 		if (source.cpus > scope->cpus)
 			scope->cpus = source.cpus;
-		scope->hosts[scope->host_count++] = source.host;
+		if (source.host.size) /* what was imported has none */
+			scope->hosts[scope->host_count++] = source.host;
 	}
 	for (size_t row = 0; row < count; row++) {
 		struct profile_source source = profile_source(profile, row);

@@ -33,6 +33,12 @@ static void put_count(struct buffer *out, uint64_t count)
 	buffer_append_text(out, text);
 }
 
+static void put_samples(struct buffer *out, uint64_t count)
+{
+	put_count(out, count);
+	buffer_append_text(out, count == 1 ? " sample" : " samples");
+}
+
 static void put_percent(struct buffer *out, double part, double whole)
 {
 	char text[QUANTITY_SIZE];
@@ -71,7 +77,7 @@ static void put_hosts(const struct report *report, const struct report_text_opti
 		      struct buffer *out)
 {
 	const struct scope *scope = &report->scope;
-	if (!scope->has_source || (scope->host_count == 1 && !scope->hosts[0].size))
+	if (scope->host_count == 0)
 		return;
 	label(out, options, scope->host_count == 1 ? "host" : "hosts");
 	if (scope->host_count == 1) {
@@ -431,8 +437,8 @@ static void put_late(const struct report *report, const struct report_text_optio
 	if (scope->late_samples == 0)
 		return;
 	label(out, options, "late");
-	put_count(out, scope->late_samples);
-	buffer_append_text(out, " samples (");
+	put_samples(out, scope->late_samples);
+	buffer_append_text(out, " (");
 	put_percent(out, (double)scope->late_samples, (double)scope->late_of);
 	buffer_append_text(out, ") waited until interrupts came back on and belong to the code "
 				"before: ");
@@ -458,8 +464,8 @@ static void put_stacks(const struct report *report, const struct report_text_opt
 	const struct scope *scope = &report->scope;
 	if (scope->cut_stacks.value) {
 		label(out, options, "stacks");
-		put_count(out, scope->cut_stacks.value);
-		buffer_append_text(out, " samples (");
+		put_samples(out, scope->cut_stacks.value);
+		buffer_append_text(out, " (");
 		put_percent(out, (double)scope->cut_stacks.value, (double)scope->stack_samples);
 		if (scope->cut_is_guess)
 			buffer_printf(out,

@@ -242,7 +242,9 @@ static int run_db(int argc, char **argv)
 	status = select_epochs(&selection, &left_out);
 	if (status >= 0)
 		return status;
-	const char *what = arguments ? argv[1] : "";
+	if (arguments == 0)
+		return options_misuse(&verb_db, "say 'list' or 'merge'");
+	const char *what = argv[1];
 	if (strcmp(what, "list") == 0) {
 		if (arguments != 2)
 			return options_misuse(&verb_db, "list needs one database");

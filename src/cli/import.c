@@ -2,9 +2,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
@@ -12,6 +12,7 @@
 #include "import/folded.h"
 #include "profile/profile.h"
 #include "store/profile_file.h"
+#include "store/replace_file.h"
 
 #define PIECE_BYTES (1u << 20)
 
@@ -65,6 +66,8 @@ static int read_all(int fd, struct folded_reader *reader, struct error *err)
 		int ret = first ? refuse_known(piece, (size_t)size, err) : 0;
 		if (ret == 0)
 			ret = folded_reader_feed(reader, piece, (size_t)size, err);
+		if (ret == 0 && first && memchr(piece, 0, (size_t)size))
+			ret = error_set(err, -EPROTO, "this is no text: it has zero bytes");
 		if (ret < 0)
 			return ret;
 	}
@@ -113,25 +116,13 @@ static void say_counts(const char *name, const struct folded_counts *counts)
 			     (unsigned long long)counts->rounded, FOLDED_MAX_DECIMALS);
 }
 
-/* An older output is kept as .old, in one step, so that PATH is there at every moment. */
-static int keep_old(const char *path, struct error *err)
+static int write_profile(const char *path, const struct profile *profile, struct error *err)
 {
-	char old[4096];
-	struct stat status;
-	if (lstat(path, &status) < 0)
-		return errno == ENOENT ? 0
-				       : error_set(err, -errno, "cannot look at '%s': %s", path,
-						   strerror(errno));
-	if (!S_ISREG(status.st_mode))
-		return error_set(err, -EEXIST,
-				 "'%s' is there and is no regular file; it is not replaced", path);
-	if (snprintf(old, sizeof(old), "%s.old", path) >= (int)sizeof(old))
-		return error_set(err, -ENAMETOOLONG, "'%s' is too long a name", path);
-	if (unlink(old) < 0 && errno != ENOENT)
-		return error_set(err, -errno, "cannot replace '%s': %s", old, strerror(errno));
-	if (link(path, old) == 0 || rename(path, old) == 0) /* not every file system has links */
-		return 0;
-	return error_set(err, -errno, "cannot keep '%s' as '%s': %s", path, old, strerror(errno));
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	int ret = profile_file_encode(profile, &bytes, err);
+	if (ret < 0)
+		return ret;
+	return replace_file(path, bytes.data, bytes.size, 0600, REPLACE_KEEP, err);
 }
 
 static int import_run(int argc, char **argv)
@@ -157,7 +148,7 @@ static int import_run(int argc, char **argv)
 		return 1;
 	}
 	say_counts(name, &counts);
-	if (keep_old(path, &err) < 0 || profile_file_write(path, profile, &err) < 0) {
+	if (write_profile(path, profile, &err) < 0) {
 		message_error("%s", err.text);
 		return 1;
 	}

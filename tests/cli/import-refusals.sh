@@ -9,7 +9,8 @@ printf 'nothing\nto see\n' >prose.txt
 printf 'PERFILE2xxxxxxxx' >perf.data
 printf 'a;b 18446744073709551615\na;b 1\n' >large.folded
 : >empty
-for file in utf16.txt packed.gz two.folded prose.txt perf.data large.folded empty missing .; do
+printf 'a;b 1\n\0\0 2\n' >program
+for file in utf16.txt packed.gz program two.folded prose.txt perf.data large.folded empty missing .; do
 	try $file 2>&1
 done
 printf 'a;b 1\n' >good.folded

@@ -97,8 +97,8 @@ static double budget_rate(const struct collect_options *options)
 	       : rate > HIGHEST_RATE_HZ ? HIGHEST_RATE_HZ
 					: rate;
 	snprintf(sentence, sizeof(sentence),
-		 "a sample costs %.1f us here: %" PRIu64 " a second and CPU for %g %%%s",
-		 cost.ns / 1000, rate, percent, bound);
+		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s",
+		 cost.ns / 1000, percent, rate, bound);
 	note(options, COLLECT_NOTE, sentence);
 	return (double)rate;
 }

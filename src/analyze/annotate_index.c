@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold_name.h"
 #include "analyze/kernel_names.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -240,6 +241,11 @@ static bool has_name(const struct annotate_procedure *candidate, const char *tex
 		strcmp(candidate->procedure->linkage, text) == 0);
 }
 
+static bool has_folded_name(const struct annotate_procedure *candidate, const char *text)
+{
+	return fold_name_is(candidate->procedure->name, text);
+}
+
 /* "ns::f(int) const" is meant by "ns::f"; not by "ns". */
 static bool has_name_without_parameters(const struct annotate_procedure *candidate,
 					const char *text)
@@ -258,7 +264,7 @@ int annotate_index_search(const struct annotate_index *index, const char *name, 
 			  uint32_t **positions, size_t *count)
 {
 	static bool (*const tests[])(const struct annotate_procedure *,
-				     const char *) = { holds_address, has_name,
+				     const char *) = { holds_address, has_name, has_folded_name,
 						       has_name_without_parameters, contains };
 	*count = 0;
 	*positions = NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold_name.h"
 #include "analyze/report_rows.h"
 #include "analyze/selection.h"
 #include "base/array.h"
@@ -448,7 +449,8 @@ static int fill_up(struct walk *walk, const struct start *start)
 
 static bool is_named(const struct place_procedure *procedure, const char *name)
 {
-	return strcmp(procedure->name, name) == 0 || strcmp(procedure->linkage, name) == 0;
+	return strcmp(procedure->name, name) == 0 || strcmp(procedure->linkage, name) == 0 ||
+	       fold_name_is(procedure->name, name);
 }
 
 /* "f" for "f(int)" and "ns::f(int)", as people write it; without a match any part of the name. */

@@ -21,7 +21,7 @@ static struct {
 	struct input_options input;
 	struct option_list events, processes, images, cgroups;
 	const char *by, *callers, *callees, *cpus, *focus, *ignore, *sort, *color;
-	bool inclusive, tree, no_inline, json, verbose;
+	bool inclusive, tree, no_inline, full_names, json, verbose;
 	double min_percent;
 	uint64_t limit;
 	bool min_given, limit_given;
@@ -67,6 +67,8 @@ static const struct option *report_options(void)
 		  &given.limit_given },
 		{ "names", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		NAMING_OPTION_ROWS(given.input),
+		{ "full-names", 0, OPTION_FLAG, NULL, "fold no long names of procedures",
+		  &given.full_names, NULL },
 		{ "output", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "json", 0, OPTION_FLAG, NULL, "one JSON document", &given.json, NULL },
 		{ "verbose", 'v', OPTION_FLAG, NULL, "what could not be read, too", &given.verbose,
@@ -209,6 +211,7 @@ static int run_report(int argc, char **argv)
 	if (status > 0)
 		return status;
 	look.title = input.title;
+	look.full_names = given.full_names;
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 	status = input_resolver(&given.input, &input, &resolver);
 	if (status > 0)

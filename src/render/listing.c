@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold_name.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "render/listing_figures.h"
 
 #define MAX_CODE_CHARACTERS 100 /* of an instruction in a listing; --json has all */
+#define INLINED_WIDTH	    50	/* of the names of inlined functions */
 #define MIN_STRETCH	    4	/* rows; fewer below min_percent are shown as they are */
 
 struct listing {
@@ -26,6 +28,15 @@ struct listing {
 static void append_name(struct buffer *out, const char *name)
 {
 	text_append_safe(out, name, strlen(name));
+}
+
+/* Long names of inlined functions and of targets are folded; --json has them whole. */
+static void append_folded(struct buffer *out, const char *name)
+{
+	CLEANUP(buffer_release) struct buffer folded = { 0 };
+	fold_name(name, INLINED_WIDTH, &folded);
+	out->failed |= buffer_failed(&folded);
+	text_append_safe(out, (const char *)folded.data, folded.size);
 }
 
 static void print_build_id(const struct profile_image *image, struct buffer *out)
@@ -193,7 +204,7 @@ static void print_source(struct listing *listing, uint32_t position)
 		const char *last = caller->file ? strrchr(caller->file, '/') : NULL;
 		buffer_append_text(out, i ? ", in " : " (");
 		if (source->frames[i].function)
-			append_name(out, source->frames[i].function);
+			append_folded(out, source->frames[i].function);
 		buffer_append_text(out, " inlined at ");
 		append_name(out, last ? last + 1 : caller->file ? caller->file : "?");
 		buffer_printf(out, ":%" PRIu32, caller->line);
@@ -211,7 +222,7 @@ static void print_target(const struct annotated_row *row, struct buffer *out)
 		buffer_printf(out, " <+0x%" PRIx64 ">", row->target_offset_bytes);
 	} else if (row->has_target && row->target_name) {
 		buffer_append_text(out, " <");
-		append_name(out, row->target_name);
+		append_folded(out, row->target_name);
 		if (row->target_offset_bytes)
 			buffer_printf(out, "+0x%" PRIx64, row->target_offset_bytes);
 		buffer_append_u8(out, '>');
@@ -383,7 +394,7 @@ static void print_line_row(struct listing *listing, const struct annotated_line 
 		buffer_printf(out, "%7s", "-");
 	if (line && line->function) {
 		buffer_append_text(out, "  [");
-		append_name(out, line->function);
+		append_folded(out, line->function);
 		buffer_append_text(out, " inlined]");
 	}
 	if (!number)

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/fold_name.h"
 #include "analyze/report.h"
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "render/quantity.h"
 #include "render/scope_text.h"
@@ -19,6 +21,8 @@ struct layout {
 	bool with_total, with_self, with_cumulative, with_pid, with_image, with_procedure;
 	struct text_table table;
 	struct cell cumulative; /* of the sort column */
+	const char **names;	/* of the rows' procedures, as they are shown */
+	struct arena arena;	/* that they live in */
 };
 
 static const struct cell *main_cells(const struct report_row *row)
@@ -32,6 +36,71 @@ static bool has_part(const struct report *report, enum report_part part)
 		if (report->options.parts[i] == part)
 			return true;
 	return false;
+}
+
+/* ---- names of procedures */
+
+struct folded_name {
+	const char *full, *folded;
+	size_t row;
+};
+
+static int compare_folded(const void *left, const void *right)
+{
+	const struct folded_name *a = left, *b = right;
+	int order = strcmp(a->folded, b->folded);
+	return order ? order : strcmp(a->full, b->full);
+}
+
+/* Names that read the same when folded and are not the same stay in full. */
+static void choose_names(struct layout *layout, struct folded_name *list, size_t count)
+{
+	qsort(list, count, sizeof(*list), compare_folded);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count;)
+			if (strcmp(list[next].folded, list[i].folded) == 0)
+				next++;
+			else
+				break;
+		bool same = strcmp(list[i].full, list[next - 1].full) == 0;
+		for (size_t k = i; k < next; k++)
+			layout->names[list[k].row] = same ? list[k].folded : list[k].full;
+	}
+}
+
+static bool fold_names(struct layout *layout)
+{
+	const struct report *report = layout->report;
+	struct folded_name *list = calloc(report->row_count + 1, sizeof(*list));
+	struct buffer text = { 0 };
+	size_t count = 0;
+	bool failed = !list;
+	for (size_t i = 0; i < report->row_count && !failed; i++) {
+		const char *full = report->rows[i].texts[REPORT_PROCEDURE];
+		layout->names[i] = full;
+		if (!full || layout->options->full_names)
+			continue;
+		text.size = 0;
+		fold_name(full, FOLD_NAME_WIDTH, &text);
+		list[count].folded =
+			arena_copy_text(&layout->arena, (const char *)text.data, text.size);
+		list[count].full = full;
+		list[count].row = i;
+		failed = buffer_failed(&text) || !list[count++].folded;
+	}
+	if (!failed)
+		choose_names(layout, list, count);
+	buffer_release(&text);
+	free(list);
+	return !failed;
+}
+
+static void release_layout(struct layout *layout)
+{
+	text_table_release(&layout->table);
+	arena_release(&layout->arena);
+	free(layout->names);
+	free(layout->scales);
 }
 
 static void init_layout(struct layout *layout, const struct report *report,
@@ -50,6 +119,7 @@ static void init_layout(struct layout *layout, const struct report *report,
 	layout->with_image = layout->with_procedure || has_part(report, REPORT_IMAGE);
 	for (size_t i = 0; i < report->row_count; i++)
 		layout->with_pid |= report->rows[i].pid != OPTIONAL_ABSENT;
+	layout->names = calloc(report->row_count + 1, sizeof(*layout->names));
 	layout->scales = calloc(report->columns.count + 1, sizeof(*layout->scales));
 	for (size_t i = 0; layout->scales && i < report->columns.count; i++) {
 		const struct event_column *column = &report->columns.list[i];
@@ -256,13 +326,14 @@ static void put_number(struct layout *layout, uint64_t optional)
 static void put_procedure(struct layout *layout, const struct report_row *row)
 {
 	const struct report *report = layout->report;
+	const char *name = layout->names[row - report->rows];
 	const char *variant = "";
 	if (row->procedure != PLACE_NONE)
 		variant = places_procedure(report->places, row->procedure)->variant;
 	text_table_add(&layout->table, TEXT_PLAIN, "%*s%s%s%s%s%s%s",
 		       (int)(2 * (row->indent - row->branch)), "", row->branch ? "- " : "",
-		       row->texts[REPORT_PROCEDURE] ? row->texts[REPORT_PROCEDURE] : "-",
-		       *variant ? " " : "", variant, row->marks & PLACE_INLINED ? " (inlined)" : "",
+		       name ? name : "-", *variant ? " " : "", variant,
+		       row->marks & PLACE_INLINED ? " (inlined)" : "",
 		       row->marks & PLACE_LATE ? " (late)" : "");
 }
 
@@ -337,8 +408,9 @@ void report_text(const struct report *report, const struct report_text_options *
 {
 	struct layout layout;
 	init_layout(&layout, report, options);
-	if (!layout.scales) {
+	if (!layout.scales || !layout.names || !fold_names(&layout)) {
 		out->failed = true;
+		release_layout(&layout);
 		return;
 	}
 	scope_text_above(report, options, out);
@@ -361,6 +433,5 @@ void report_text(const struct report *report, const struct report_text_options *
 		put_rest_line(&layout, out);
 	}
 	scope_text_below(report, options, out);
-	text_table_release(&layout.table);
-	free(layout.scales);
+	release_layout(&layout);
 }

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "render/text_table.h"
 
 struct buffer;
@@ -12,6 +14,7 @@ struct report;
 struct report_text_options {
 	enum text_colour colour;
 	const char *title; /* what was read: "culprit.prof"; NULL: no line about it */
+	bool full_names;   /* else long ones are folded where no two rows would look the same */
 };
 
 void report_text(const struct report *report, const struct report_text_options *options,

@@ -440,8 +440,8 @@ static void put_late(const struct report *report, const struct report_text_optio
 	put_samples(out, scope->late_samples);
 	buffer_append_text(out, " (");
 	put_percent(out, (double)scope->late_samples, (double)scope->late_of);
-	buffer_append_text(out, ") waited until interrupts came back on and belong to the code "
-				"before: ");
+	buffer_append_text(out, ") waited until interrupts came back on; the code before took "
+				"the time: ");
 	uint64_t named = 0;
 	for (size_t i = 0; i < scope->late_count; i++) {
 		const char *name = places_procedure(report->places, scope->late[i].procedure)->name;

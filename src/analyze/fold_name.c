@@ -1,0 +1,90 @@
+#include "analyze/fold_name.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/count_of.h"
+
+#define ANONYMOUS  "(anonymous namespace)"
+#define LEVELS_MAX 64 /* of brackets in brackets; names from deeper ones stay as they are */
+
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_';
+}
+
+/* Bytes at `at` that look like brackets but are none; 0: what stands there is what it seems. */
+static size_t plain_bytes(const char *name, size_t at)
+{
+	static const char *const operators[] = { "()", "<=>", "<<=", ">>=", "->*", "->",
+						 "<<", ">>",  "<=",  ">=",  "<",   ">" };
+	if (strncmp(name + at, ANONYMOUS, strlen(ANONYMOUS)) == 0)
+		return strlen(ANONYMOUS);
+	if (strncmp(name + at, "->", 2) == 0 || strncmp(name + at, "=>", 2) == 0)
+		return 2;
+	if (strncmp(name + at, "operator", 8) != 0 || (at > 0 && is_word(name[at - 1])))
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(operators); i++)
+		if (strncmp(name + at + 8, operators[i], strlen(operators[i])) == 0)
+			return 8 + strlen(operators[i]);
+	return 0;
+}
+
+/* Leaves out what is in brackets that stand in `level` others. False: brackets do not pair. */
+static bool fold_at(const char *name, size_t level, struct buffer *out)
+{
+	char closing[LEVELS_MAX];
+	size_t depth = 0;
+	for (size_t i = 0; name[i];) {
+		size_t plain = plain_bytes(name, i);
+		char c = name[i];
+		if (plain == 0 && (c == '<' || c == '(')) {
+			if (depth == LEVELS_MAX)
+				return false;
+			closing[depth++] = c == '<' ? '>' : ')';
+			if (depth <= level + 1)
+				buffer_append_u8(out, (uint8_t)c);
+			if (depth == level + 1 && name[i + 1] != closing[depth - 1])
+				buffer_append_text(out, "...");
+			i++;
+			continue;
+		}
+		if (plain == 0 && (c == '>' || c == ')')) {
+			if (depth == 0 || closing[depth - 1] != c)
+				return false;
+			if (depth-- <= level + 1)
+				buffer_append_u8(out, (uint8_t)c);
+			i++;
+			continue;
+		}
+		size_t size = plain ? plain : 1;
+		if (depth <= level)
+			buffer_append(out, name + i, size);
+		i += size;
+	}
+	return depth == 0;
+}
+
+void fold_name(const char *name, size_t most, struct buffer *out)
+{
+	size_t size = strlen(name), start = out->size;
+	bool pairs = true;
+	for (size_t level = 4; size > most && pairs && !buffer_failed(out); level--) {
+		out->size = start;
+		pairs = fold_at(name, level, out);
+		if (pairs && (out->size - start <= most || level == 0))
+			return;
+	}
+	out->size = start;
+	buffer_append(out, name, size);
+}
+
+bool fold_name_is(const char *name, const char *text)
+{
+	CLEANUP(buffer_release) struct buffer folded = { 0 };
+	fold_name(name, FOLD_NAME_WIDTH, &folded);
+	return !buffer_failed(&folded) && strcmp(buffer_text(&folded), text) == 0;
+}

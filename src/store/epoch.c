@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -24,6 +25,10 @@
 
 /* A table is written anew once what was added to it outweighs what it began with by this much. */
 #define COMPACT_SLACK_BYTES 65536
+/* How long one that begins waits for others in its folder; closing a large leftover takes a while.
+ */
+#define BEGIN_WAIT_MS	   10000
+#define BEGIN_WAIT_STEP_MS 10
 
 /* What the open file holds of one table. */
 struct stored {
@@ -485,6 +490,21 @@ static int open_database(struct epoch *epoch, struct error *err)
 	return 0;
 }
 
+/* Another that begins here is done soon; somebody who keeps the folder locked does not stop us for
+ * ever. */
+static int lock_folder(int folder)
+{
+	for (int waited_ms = 0; flock(folder, LOCK_EX | LOCK_NB) < 0;
+	     waited_ms += BEGIN_WAIT_STEP_MS) {
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		if (waited_ms >= BEGIN_WAIT_MS)
+			return -EBUSY;
+		nanosleep(&(struct timespec){ .tv_nsec = BEGIN_WAIT_STEP_MS * 1000000 }, NULL);
+	}
+	return 0;
+}
+
 /*
  * A file under that name with us as its only writer, or what is in the way. The
  * folder is locked meanwhile, so that two recordings that begin at once do not
@@ -495,9 +515,13 @@ static int make_open_file(struct epoch *epoch, struct error *err)
 	CLEANUP(close_fd) int folder = replace_open_folder(epoch->path);
 	if (folder < 0)
 		return failed(err, folder, epoch->path);
-	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
-		return failed(err, errno == EWOULDBLOCK ? -EBUSY : -errno, epoch->path);
-	int ret = epoch_close_leftover(epoch->path, &epoch->options, err);
+	int ret = lock_folder(folder);
+	if (ret == -EBUSY)
+		return error_set(err, ret, "cannot write '%s': another process locks its folder",
+				 epoch->path);
+	if (ret < 0)
+		return failed(err, ret, epoch->path);
+	ret = epoch_close_leftover(epoch->path, &epoch->options, err);
 	if (ret == 0)
 		ret = remove_open(epoch->open_path, err); /* a log that lost its file */
 	if (ret == 0)

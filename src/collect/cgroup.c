@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -106,22 +108,48 @@ static bool find_mount(const char *mounts, char *mount, size_t size)
 	return found;
 }
 
+/* Only the folder of a group has the list of its processes. */
+static int open_group(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	if (faccessat(fd, "cgroup.procs", F_OK, 0) == 0)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+static bool same_hierarchy(int fd, const char *mount)
+{
+	struct stat group, root;
+	return fstat(fd, &group) == 0 && stat(mount, &root) == 0 && group.st_dev == root.st_dev;
+}
+
 int cgroup_open(const char *path, struct error *err)
 {
-	char full[4096];
-	snprintf(full, sizeof(full), "%s", path);
-	int fd = path[0] == '/' ? open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (fd < 0) {
-		CLEANUP(buffer_release) struct buffer mounts = { 0 };
-		char mount[512];
-		small_file_read("/proc/mounts", MOUNTS_LIMIT, &mounts);
-		if (!find_mount(buffer_text(&mounts), mount, sizeof(mount)))
-			return error_set(err, -ENOENT, "no control groups are mounted here");
-		snprintf(full, sizeof(full), "%s/%s", mount, path[0] == '/' ? path + 1 : path);
-		fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(buffer_release) struct buffer mounts = { 0 };
+	CLEANUP(free_pointer) char *full = NULL;
+	char mount[512];
+	small_file_read("/proc/mounts", MOUNTS_LIMIT, &mounts);
+	if (!find_mount(buffer_text(&mounts), mount, sizeof(mount)))
+		return error_set(err, -ENOENT, "no control groups are mounted here");
+	int fd = path[0] == '/' ? open_group(path) : -ENOENT;
+	if (fd >= 0 && same_hierarchy(fd, mount))
+		return fd;
+	if (fd >= 0) {
+		close(fd);
+		return error_set(err, -ENOTSUP,
+				 "control group '%s' is of a hierarchy without perf events; theirs "
+				 "is below '%s'",
+				 path, mount);
 	}
-	if (fd < 0)
-		return error_set(err, -errno, "cannot open control group '%s': %s", path,
-				 strerror(errno));
-	return fd;
+	if (asprintf(&full, "%s/%s", mount, path[0] == '/' ? path + 1 : path) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	fd = open_group(full);
+	if (fd == -ENOENT)
+		return error_set(err, fd, "there is no control group '%s' below '%s'", path, mount);
+	return fd >= 0 ? fd
+		       : error_set(err, fd, "cannot open control group '%s': %s", full,
+				   strerror(-fd));
 }

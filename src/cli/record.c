@@ -328,31 +328,49 @@ static uint64_t next_drain_ns(const struct recording *recording)
 	return ends_before ? recording->epoch_end_ns : next_ns;
 }
 
+/* -1 to go on, else the exit status. */
+static int wait_and_service(struct recording *recording, uint64_t until_ns)
+{
+	int due = wait_until(recording, until_ns);
+	if (due < 0) {
+		message_error("cannot wait for samples: %s", strerror(-due));
+		return 1;
+	}
+	struct error err;
+	if (due && collector_service(recording->collector, &err) < 0) {
+		clear_progress();
+		message_error("%s", err.text);
+		return 1;
+	}
+	return -1;
+}
+
 static int run_loop(struct recording *recording)
 {
 	uint64_t next_ns = next_drain_ns(recording);
 	while (goes_on(recording)) {
-		int due = wait_until(recording, next_ns);
-		if (due < 0) {
-			message_error("cannot wait for samples: %s", strerror(-due));
-			return 1;
-		}
-		struct error err;
-		if (due && collector_service(recording->collector, &err) < 0) {
-			clear_progress();
-			message_error("%s", err.text);
-			return 1;
-		}
+		int status = wait_and_service(recording, next_ns);
+		if (status >= 0)
+			return status;
 		if (clock_monotonic_ns() < next_ns)
 			continue;
 		bool ends =
 			recording->epoch_end_ns && clock_monotonic_ns() >= recording->epoch_end_ns;
-		int status = ends ? next_epoch(recording) : drain(recording);
+		status = ends ? next_epoch(recording) : drain(recording);
 		if (status >= 0)
 			return status;
 		next_ns = next_drain_ns(recording);
 	}
 	return -1;
+}
+
+/* Nothing is sampled yet, but what starts and maps files is told already and has to be taken. */
+static int delay(struct recording *recording, uint64_t start_ns)
+{
+	int status = -1;
+	while (status < 0 && clock_monotonic_ns() < start_ns && goes_on(recording))
+		status = wait_and_service(recording, start_ns);
+	return status;
 }
 
 static int begin(struct recording *recording, char *const argv[])
@@ -370,10 +388,9 @@ static int begin(struct recording *recording, char *const argv[])
 		}
 	}
 	if (asked.delay_ns) {
-		uint64_t start_ns = clock_monotonic_ns() + asked.delay_ns;
-		while (clock_monotonic_ns() < start_ns && goes_on(recording))
-			if (wait_until(recording, start_ns) < 0)
-				break;
+		int status = delay(recording, clock_monotonic_ns() + asked.delay_ns);
+		if (status >= 0)
+			return status;
 		if (collector_start(recording->collector, &err) < 0) {
 			message_error("%s", err.text);
 			return 1;

@@ -196,6 +196,7 @@ static int init_session(struct collector *collector, struct error *err)
 	if (!session->profile)
 		return error_set(err, -ENOMEM, "out of memory");
 	session->tally.session = session->profile;
+	session->options = options;
 	session->identity = options->identity;
 	session->stacks = options->stacks;
 	session->inherit = collector->plan.inherit;

@@ -79,6 +79,8 @@ struct gathering {
 	struct buffer kernel_text;
 	struct kallsyms kallsyms;
 	bool kallsyms_read;
+	const struct jit *refused; /* the first whose names could not be read */
+	size_t refused_count;
 	uint32_t *file_of_image; /* number in the file table, by image of the session */
 };
 
@@ -215,6 +217,40 @@ static int gather_kernel(struct gathering *gathering, uint32_t image, const uint
 	return found < 0 ? (int)found : keep(gathering, image, &set);
 }
 
+static int gather_runtime(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
+			  size_t count)
+{
+	struct session *session = gathering->session;
+	struct jit *jit = number_map_find(&session->jits.by_image, image);
+	if (!jit)
+		return 0;
+	CLEANUP(record_set_release) struct record_set set = { 0 };
+	jit_look_again(jit, session->reader);
+	int ret = jit_gather(jit, session->reader, &session->files, vaddrs, count, &set);
+	if (jit->refused.code && !jit->refused_told) {
+		jit->refused_told = true;
+		gathering->refused = gathering->refused ? gathering->refused : jit;
+		gathering->refused_count++;
+	}
+	return ret < 0 ? ret : keep(gathering, image, &set);
+}
+
+static void tell_refused(const struct gathering *gathering)
+{
+	const struct collect_options *options = gathering->session->options;
+	char text[1200];
+	if (!gathering->refused_count || !options->note)
+		return;
+	size_t length = (size_t)snprintf(text, sizeof(text),
+					 "names of code that process %" PRIu32
+					 " made at run time are missing: %s",
+					 gathering->refused->pid, gathering->refused->refused.text);
+	if (gathering->refused_count > 1 && length < sizeof(text))
+		snprintf(text + length, sizeof(text) - length, "; %zu more processes like it",
+			 gathering->refused_count - 1);
+	options->note(options->note_context, COLLECT_WARNING, text);
+}
+
 static int gather_image(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
 			size_t count)
 {
@@ -226,14 +262,8 @@ static int gather_image(struct gathering *gathering, uint32_t image, const uint6
 	case IMAGE_MODULE:
 	case IMAGE_BPF:
 		return gather_kernel(gathering, image, vaddrs, count);
-	case IMAGE_JIT: {
-		const struct jit *jit = number_map_find(&gathering->session->jits.by_image, image);
-		CLEANUP(record_set_release) struct record_set set = { 0 };
-		int ret = jit ? jit_gather(jit, gathering->session->reader,
-					   &gathering->session->files, vaddrs, count, &set)
-			      : 0;
-		return ret < 0 ? ret : keep(gathering, image, &set);
-	}
+	case IMAGE_JIT:
+		return gather_runtime(gathering, image, vaddrs, count);
 	default:
 		return 0;
 	}
@@ -277,6 +307,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	}
 	if (ret == 0)
 		ret = gather_all(&gathering, &spots);
+	tell_refused(&gathering);
 	kallsyms_release(&gathering.kallsyms);
 	buffer_release(&gathering.kernel_text);
 	free(gathering.file_of_image);

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -20,6 +22,7 @@
 
 #define RETRY_NS      1000000000u
 #define STATUS_LIMIT  65536
+#define FILE_TIME_NS  1000000000 /* file systems round times, some to seconds */
 #define JITDUMP_LIMIT (512u << 20)
 
 void jit_table_release(struct jit_table *table)
@@ -52,14 +55,53 @@ static uint32_t own_pid(uint32_t pid)
 	return own ? own : pid;
 }
 
+/* Written since the process began, or the number was somebody else's before. */
+static bool is_recent(const struct jit *jit, const struct safe_file *file)
+{
+	struct timespec boot, real;
+	if (!jit->start_ns || clock_gettime(CLOCK_BOOTTIME, &boot) < 0 ||
+	    clock_gettime(CLOCK_REALTIME, &real) < 0)
+		return false;
+	int64_t real_ns = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
+	int64_t boot_ns = (int64_t)boot.tv_sec * 1000000000 + boot.tv_nsec;
+	int64_t start_ns = (int64_t)jit->start_ns + real_ns - boot_ns;
+	return file->modified_ns >= start_ns - FILE_TIME_NS;
+}
+
+static void open_map(struct jit *jit, struct reader *reader)
+{
+	char path[64];
+	struct safe_file file;
+	struct error err;
+	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", jit->own_pid);
+	int ret = reader_open_path(reader, (pid_t)jit->pid, path, OWNER_PROCESS, &file, &err);
+	bool ended = ret < 0 && kill((pid_t)jit->pid, 0) < 0 && errno == ESRCH;
+	if (ended && jit->own_pid == jit->pid) {
+		ret = reader_open_path(reader, 0, path, OWNER_PROCESS, &file, &err);
+		if (ret == 0 && !is_recent(jit, &file)) {
+			close(file.fd);
+			ret = -ENOENT;
+		}
+	}
+	if (ret == 0)
+		jit->map_fd = file.fd;
+	else if (ret != -ENOENT && ret != -ESRCH)
+		jit->refused = err;
+}
+
+void jit_look_again(struct jit *jit, struct reader *reader)
+{
+	if (jit->map_fd < 0 && !jit->refused.code && reader)
+		open_map(jit, reader);
+}
+
 int jit_table_note(struct jit_table *table, struct reader *reader, const struct process *process,
 		   uint32_t image)
 {
 	struct jit *jit = number_map_find(&table->by_image, image);
-	uint64_t now = 0;
-	if (jit && (jit->map_fd >= 0 || process->exit_ns))
+	if (jit && (jit->map_fd >= 0 || jit->refused.code || process->exit_ns))
 		return 0;
-	now = clock_monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 	if (jit && now - jit->tried_ns < RETRY_NS)
 		return 0;
 	if (!jit) {
@@ -70,16 +112,13 @@ int jit_table_note(struct jit_table *table, struct reader *reader, const struct 
 		}
 		jit->image = image;
 		jit->pid = process->pid;
+		jit->own_pid = own_pid(process->pid);
+		jit->start_ns = process->start_ns;
 		jit->map_fd = -1;
 	}
 	jit->tried_ns = now;
-	if (!reader)
-		return 0;
-	char path[64];
-	struct safe_file file;
-	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", own_pid(process->pid));
-	if (reader_open_path(reader, (pid_t)process->pid, path, OWNER_PROCESS, &file, NULL) == 0)
-		jit->map_fd = file.fd;
+	if (reader)
+		open_map(jit, reader);
 	return 0;
 }
 
@@ -94,16 +133,31 @@ static int add_function(struct record_set *out, uint64_t first, uint64_t size_by
 			      (struct span){ content.data, content.size });
 }
 
-static int gather_map(const struct jit *jit, struct reader *reader, const uint64_t *addresses,
+/* What was read of a file that is too large is used: some names are better than none. 0, 1 when
+ * there is nothing to use, or -ENOMEM. */
+static int read_file(struct jit *jit, struct reader *reader, int fd, const char *path,
+		     uint64_t limit_bytes, struct buffer *out)
+{
+	struct error err;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return 1;
+	int ret = reader_read(reader, fd, limit_bytes, out, &err);
+	if (ret < 0 && ret != -ENOMEM)
+		error_set(&jit->refused, ret, "'%s': %s", path, err.text);
+	return ret == -EFBIG || ret == 0 ? 0 : ret == -ENOMEM ? ret : 1;
+}
+
+static int gather_map(struct jit *jit, struct reader *reader, const uint64_t *addresses,
 		      size_t count, struct record_set *out)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
-	if (jit->map_fd < 0 || lseek(jit->map_fd, 0, SEEK_SET) < 0)
+	char path[64];
+	if (jit->map_fd < 0)
 		return 0;
-	/* A map that is too large is read up to the limit: some names are better than none. */
-	int ret = reader_read(reader, jit->map_fd, PERF_MAP_MAX_BYTES, &text, NULL);
-	if (ret < 0 && ret != -EFBIG)
-		return ret == -ENOMEM ? ret : 0;
+	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", jit->own_pid);
+	int ret = read_file(jit, reader, jit->map_fd, path, PERF_MAP_MAX_BYTES, &text);
+	if (ret)
+		return ret < 0 ? ret : 0;
 	struct perf_map map = { 0 };
 	ret = perf_map_parse((struct span){ text.data, text.size }, &map);
 	const struct jit_symbol *last = NULL;
@@ -146,15 +200,13 @@ static int add_jit_function(struct record_set *out, const struct jit_function *f
 					(struct span){ content.data, content.size });
 }
 
-static int gather_dump(struct reader *reader, const struct file *file, const uint64_t *addresses,
-		       size_t count, struct record_set *out)
+static int gather_dump(struct jit *jit, struct reader *reader, const struct file *file,
+		       const uint64_t *addresses, size_t count, struct record_set *out)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	if (lseek(file->fd, 0, SEEK_SET) < 0)
-		return 0;
-	int ret = reader_read(reader, file->fd, JITDUMP_LIMIT, &bytes, NULL);
-	if (ret < 0 && ret != -EFBIG)
-		return ret == -ENOMEM ? ret : 0;
+	int ret = read_file(jit, reader, file->fd, file->path, JITDUMP_LIMIT, &bytes);
+	if (ret)
+		return ret < 0 ? ret : 0;
 	struct jitdump dump = { 0 };
 	ret = jitdump_feed(&dump, bytes.data, bytes.size, NULL);
 	if (ret != -ENOMEM)
@@ -177,17 +229,22 @@ static int is_jitdump_of(const struct file *file, uint32_t pid)
 	       file->pid == pid && name && strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
 }
 
-int jit_gather(const struct jit *jit, struct reader *reader, const struct file_table *files,
+int jit_gather(struct jit *jit, struct reader *reader, const struct file_table *files,
 	       const uint64_t *addresses, size_t count, struct record_set *out)
 {
 	if (!reader)
 		return 0;
 	int ret = 0;
 	size_t before = out->count;
+	struct error map_refused = jit->refused;
+	jit->refused.code = 0;
 	for (size_t i = 0; i < files->count && ret == 0; i++)
 		if (is_jitdump_of(files->files[i], jit->pid))
-			ret = gather_dump(reader, files->files[i], addresses, count, out);
+			ret = gather_dump(jit, reader, files->files[i], addresses, count, out);
 	/* A program that writes both says the same twice. */
-	return ret < 0 || out->count > before ? ret
-					      : gather_map(jit, reader, addresses, count, out);
+	if (ret < 0 || out->count > before)
+		return ret;
+	if (!jit->refused.code)
+		jit->refused = map_refused;
+	return gather_map(jit, reader, addresses, count, out);
 }

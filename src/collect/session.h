@@ -40,10 +40,11 @@ struct session {
 	uint32_t unknown_images[UNKNOWN_CAUSES];
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
 	uint32_t context_serial;
-	uint32_t *last_exit; /* pid, by CPU slot */
-	unsigned identity;   /* set of enum collect_identity */
-	bool follow;	     /* only what is below the followed process counts */
-	bool inherit;	     /* counters belong to threads */
+	uint32_t *last_exit;		       /* pid, by CPU slot */
+	const struct collect_options *options; /* the collector's */
+	unsigned identity;		       /* set of enum collect_identity */
+	bool follow;			       /* only what is below the followed process counts */
+	bool inherit;			       /* counters belong to threads */
 	bool stacks;
 	uint64_t max_stack;
 	char boot_id[40];

@@ -1,0 +1,45 @@
+# Code made at run time has the names that its maker tells; a map that cannot be trusted is not
+# read, does not hold up the recording, and is said.
+. "$SOURCE/tests/lib.sh"
+need_cpu_sampling
+
+work() {
+	expect_status 0 timeout 30 culprit record -F 1000 -o "$1.prof" -- "$KERNELS/jitted" "$1" "$2" 2>err
+}
+named() {
+	work "$1" "$2"
+	expect_between "samples of $3 with '$1'" "$(samples "$1.prof" 3 jit 10 "$3")" "$4" 500
+	expect_equal "samples of run-time code with '$1'" "$(samples "$1.prof" 3 jit)" "$(samples "$1.prof" 10 "$3")"
+}
+quiet() {
+	! grep -q "at run time" err || fail "'$1' was warned of: $(cat err)"
+}
+named map 0.1 jit_mapped 20
+quiet map
+named dump 0.1 jit_dumped 20
+quiet dump
+named both 0.1 jit_dumped 20
+culprit annotate -i both.prof jit_dumped >code || fail "no code from the jitdump"
+expect_match "code of the jitdump" "$(cat code)" "(dec|sub)"
+
+# The process is gone when its map is looked for.
+remove_left() {
+	for map in /tmp/perf-*.map; do
+		! grep -qs jit_mapped "$map" || rm -f "$map"
+	done
+}
+trap remove_left EXIT
+named left 0.02 jit_mapped 2
+named late 0.1 jit_mapped 20
+remove_left
+
+hostile() {
+	work "$1" 0.05
+	expect_between "samples of run-time code with '$1'" "$(samples "$1.prof" 3 jit)" 5 500
+	expect_match "warning" "$(cat err)" "^culprit: warning: names of code that process [0-9]+ made at run time are missing: '/tmp/perf-[0-9]+\.map'$2"
+	expect_equal "samples with a name" "$(samples "$1.prof" 10 jit_mapped)" "$3"
+}
+hostile fifo " is not a regular file\$" 0
+hostile link " is a symbolic link\$" 0
+hostile huge " has 10000000000 bytes, more than the [0-9]+ that are read\$" 0
+[ "$(id -u)" != 0 ] || hostile foreign " belongs to user 65534, process [0-9]+ to user 0\$" 0

@@ -22,8 +22,9 @@
 #define DEFAULT_RATE_HZ 499  /* where the cost of a sample can't be measured: 0.7 % at 13 us */
 #define DEFAULT_PERCENT 1.0
 /* Guesses of what a busy CPU counts in a second; the first drains correct them. */
-#define GUESS_CYCLES_HZ 2.5e9
-#define GUESS_EVENTS_HZ 1e7
+#define GUESS_CYCLES_HZ	  2.5e9
+#define GUESS_EVENTS_HZ	  1e7
+#define GUESS_SOFTWARE_HZ 1e4 /* faults, switches: rare enough that a short command has some */
 
 void plan_release(struct plan *plan)
 {
@@ -109,6 +110,8 @@ static double guess_rate(const struct sampler *sampler)
 		return 1e9;
 	const char *unit = sampler->event->unit ? sampler->event->unit : "";
 	bool fast = strcmp(unit, "cycles") == 0 || strcmp(unit, "instructions") == 0;
+	if (sampler->attr.type == PERF_TYPE_SOFTWARE || sampler->attr.type == PERF_TYPE_TRACEPOINT)
+		return GUESS_SOFTWARE_HZ;
 	return fast ? GUESS_CYCLES_HZ : GUESS_EVENTS_HZ;
 }
 

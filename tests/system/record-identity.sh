@@ -31,7 +31,7 @@ for thread in worker-0 worker-1; do
 done
 ! grep -q "did not keep" report || fail "threads were kept, yet the report misses them"
 
-culprit record --quiet -F 1000 --per-cpu -a --duration 200ms -o cpu.prof
+culprit record --quiet -F 1000 --per-cpu -a -o cpu.prof -- "$KERNELS/busy" split 0.1
 culprit report cpu.prof --by cpu --min 0 >report
 expect_equal "CPUs in the report" "$(rows report | awk '{ print $NF }' | sort -n | tr '\n' ' ')" \
 	"$("$TOOLS/cells" cpu.prof | awk -F '\t' '$1 == "cell" { print $14 }' | sort -nu | tr '\n' ' ')"

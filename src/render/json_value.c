@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/utf8.h"
 
 struct json_object *json_new_object(struct json_writer *writer)
 {
@@ -75,33 +76,12 @@ void json_add_double(struct json_writer *writer, struct json_object *object, con
 	add_made(writer, object, key, json_object_new_double_s(value, digits));
 }
 
-/* Bytes of the UTF-8 sequence at `text`, 0 when it is none. */
-static size_t sequence(const uint8_t *text, size_t left)
-{
-	uint8_t c = text[0];
-	size_t size = c < 0x80		      ? 1
-		      : c >= 0xc2 && c < 0xe0 ? 2
-		      : (c & 0xf0) == 0xe0    ? 3
-		      : c >= 0xf0 && c < 0xf5 ? 4
-					      : 0;
-	if (size > left)
-		return 0;
-	for (size_t i = 1; i < size; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if (size == 3 && ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0)))
-		return 0;
-	if (size == 4 && ((c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] >= 0x90)))
-		return 0;
-	return size;
-}
-
 static struct json_object *text_of(struct json_writer *writer, struct span text)
 {
 	struct buffer clean = { 0 };
 	const uint8_t *bytes = text.data;
 	for (size_t i = 0; i < text.size;) {
-		size_t length = sequence(bytes + i, text.size - i);
+		size_t length = utf8_sequence(bytes + i, text.size - i);
 		if (length)
 			buffer_append(&clean, bytes + i, length);
 		else
@@ -151,4 +131,20 @@ void json_add_estimate(struct json_writer *writer, struct json_object *object, c
 		else
 			json_add_null(writer, object, bound);
 	}
+}
+
+void json_finish(struct json_writer *writer, struct json_object *document, struct buffer *out)
+{
+	const char *text = writer->failed
+				   ? NULL
+				   : json_object_to_json_string_ext(
+					     document, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text) {
+		buffer_append_text(out, text);
+		buffer_append_u8(out, '\n');
+	} else {
+		out->failed = true;
+	}
+	json_object_put(document);
 }

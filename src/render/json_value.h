@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analyze/interval.h"
+#include "base/buffer.h"
 #include "base/span.h"
 
 /* A document while it is built; once something could not be allocated it is failed for good. */
@@ -42,3 +43,5 @@ void json_append_text(struct json_writer *writer, struct json_object *array, con
 /* KEY, KEY_low and KEY_high, times `factor`. */
 void json_add_estimate(struct json_writer *writer, struct json_object *object, const char *key,
 		       struct estimate estimate, double factor);
+/* Appends the document's text and a newline; the document is given back, whatever happens. */
+void json_finish(struct json_writer *writer, struct json_object *document, struct buffer *out);

@@ -209,16 +209,5 @@ void listing_json_print(struct annotation *const *annotations, size_t count,
 	for (size_t i = 0; i < note_count; i++)
 		json_append_text(&writer, said, notes[i]);
 	json_add(&writer, document, "notes", said);
-	const char *text = writer.failed
-				   ? NULL
-				   : json_object_to_json_string_ext(
-					     document, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text) {
-		buffer_append_text(out, text);
-		buffer_append_u8(out, '\n');
-	} else {
-		out->failed = true;
-	}
-	json_object_put(document);
+	json_finish(&writer, document, out);
 }

@@ -412,16 +412,5 @@ void report_json(const struct report *report, struct buffer *out)
 		json_append_text(&writer, notes, report->notes[i]);
 	json_add(&writer, document, "notes", notes);
 
-	const char *text = writer.failed
-				   ? NULL
-				   : json_object_to_json_string_ext(
-					     document, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text) {
-		buffer_append_text(out, text);
-		buffer_append_u8(out, '\n');
-	} else {
-		out->failed = true;
-	}
-	json_object_put(document);
+	json_finish(&writer, document, out);
 }

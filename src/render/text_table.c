@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/utf8.h"
 
 void text_table_init(struct text_table *table, const enum text_align *align, size_t columns)
 {
@@ -28,37 +29,24 @@ void text_table_release(struct text_table *table)
 	*table = (struct text_table){ 0 };
 }
 
-/* Length of the UTF-8 sequence at `text`, 0 when it is none or a control character. */
-static size_t sequence(const uint8_t *text, size_t left)
+/* Length of the UTF-8 sequence at `text`, 0 when it is none or steers the terminal. */
+static size_t safe_sequence(const uint8_t *text, size_t left)
 {
 	uint8_t c = text[0];
-	size_t size = c < 0x80		      ? 1
-		      : c >= 0xc2 && c < 0xe0 ? 2
-		      : (c & 0xf0) == 0xe0    ? 3
-		      : c >= 0xf0 && c < 0xf5 ? 4
-					      : 0;
-	if (size == 0 || size > left || c < 0x20 || c == 0x7f)
-		return 0;
-	for (size_t i = 1; i < size; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if (size == 2 && c == 0xc2 && text[1] < 0xa0)
-		return 0; /* C1 controls */
-	if (size == 3 && ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0)))
-		return 0; /* too long, or a surrogate */
+	size_t size = utf8_sequence(text, left);
+	if (c < 0x20 || c == 0x7f || (size == 2 && c == 0xc2 && text[1] < 0xa0))
+		return 0; /* a control character */
 	if (size == 3 && c == 0xe2 &&
 	    ((text[1] == 0x80 && text[2] >= 0xaa && text[2] <= 0xae) ||
 	     (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)))
 		return 0; /* changes the direction of what follows */
-	if (size == 4 && ((c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] >= 0x90)))
-		return 0;
 	return size;
 }
 
 void text_append_safe(struct buffer *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size;) {
-		size_t length = sequence((const uint8_t *)text + i, size - i);
+		size_t length = safe_sequence((const uint8_t *)text + i, size - i);
 		if (length) {
 			buffer_append(out, text + i, length);
 			i += length;

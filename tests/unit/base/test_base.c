@@ -14,6 +14,7 @@
 #include "base/hash_index.h"
 #include "base/number.h"
 #include "base/random.h"
+#include "base/utf8.h"
 
 static void varints_survive_a_round_trip(void **state)
 {
@@ -161,6 +162,33 @@ static void bytes_are_spelled_in_hexadecimal(void **state)
 	assert_true(buffer_failed(&buffer));
 }
 
+static void only_the_shortest_utf8_is_utf8(void **state)
+{
+	(void)state;
+	for (uint32_t code = 0; code <= 0x10ffff; code++) {
+		uint8_t text[4];
+		size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+		for (size_t i = size; i-- > 1;)
+			text[i] = (uint8_t)(0x80 | (code >> (6 * (size - 1 - i)) & 0x3f));
+		static const uint8_t leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+		text[0] = (uint8_t)(leads[size] | code >> (6 * (size - 1)));
+		bool surrogate = code >= 0xd800 && code < 0xe000;
+		if (utf8_sequence(text, size) != (surrogate ? 0 : size))
+			fail_msg("U+%04X", (unsigned)code);
+		if (size > 1 && utf8_sequence(text, size - 1) != 0)
+			fail_msg("U+%04X cut", (unsigned)code);
+	}
+	static const char *const wrong[] = { "\x80",
+					     "\xc1\xbf",
+					     "\xe0\x9f\xbf",
+					     "\xf0\x8f\xbf\xbf",
+					     "\xf4\x90\x80\x80",
+					     "\xf5\x80\x80\x80",
+					     "\xc3(" };
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(utf8_sequence((const uint8_t *)wrong[i], strlen(wrong[i])), 0);
+}
+
 static void an_arena_gives_zeroed_separate_pieces(void **state)
 {
 	(void)state;
@@ -206,6 +234,7 @@ int main(void)
 		cmocka_unit_test(an_index_finds_every_row_in_spite_of_collisions),
 		cmocka_unit_test(a_buffer_grows_and_ends_its_text),
 		cmocka_unit_test(bytes_are_spelled_in_hexadecimal),
+		cmocka_unit_test(only_the_shortest_utf8_is_utf8),
 		cmocka_unit_test(an_arena_gives_zeroed_separate_pieces),
 		cmocka_unit_test(random_numbers_stay_in_range_and_repeat_by_seed),
 	};

@@ -77,11 +77,6 @@ void places_free(struct places *places)
 	free(places);
 }
 
-void places_freep(struct places **places)
-{
-	places_free(*places);
-}
-
 /* ---- procedures, by image, name and start */
 
 static uint64_t hash_text(const char *text)

@@ -52,7 +52,6 @@ struct place_line {
 int places_new(const struct profile *profile, struct resolver *resolver, struct places **out,
 	       struct error *err);
 void places_free(struct places *places);
-void places_freep(struct places **places); /* for CLEANUP() */
 
 /* The number of a frame's place. Returns 0 or -ENOMEM. */
 int places_add(struct places *places, const struct profile_frame *frame, uint32_t *place);

@@ -423,7 +423,7 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 	return 0;
 }
 
-int collector_drain(struct collector *collector, struct profile **delta, struct error *err)
+static int service_and_read(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
 	int ret = collector_service(collector, err);
@@ -432,20 +432,20 @@ int collector_drain(struct collector *collector, struct profile **delta, struct 
 	ret = counters_read(&session->counters, COUNTERS_ALL);
 	if (ret == 0)
 		ret = session_settle(session, false);
-	return ret < 0 ? failed(err, ret) : take(collector, EPOCH_GOES_ON, delta, err);
+	return ret < 0 ? failed(err, ret) : 0;
+}
+
+int collector_drain(struct collector *collector, struct profile **delta, struct error *err)
+{
+	int ret = service_and_read(collector, err);
+	return ret < 0 ? ret : take(collector, EPOCH_GOES_ON, delta, err);
 }
 
 int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err)
 {
-	struct session *session = &collector->session;
-	int ret = collector_service(collector, err);
+	int ret = service_and_read(collector, err);
 	if (ret < 0)
 		return ret;
-	ret = counters_read(&session->counters, COUNTERS_ALL);
-	if (ret == 0)
-		ret = session_settle(session, false);
-	if (ret < 0)
-		return failed(err, ret);
 	collector->end_ns = clock_monotonic_ns();
 	uint64_t next_real_ns = clock_realtime_ns();
 	ret = take(collector, EPOCH_ENDS, delta, err);

@@ -121,12 +121,6 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	       0;
 }
 
-uint32_t table_find(const struct table *table, const uint64_t *keys)
-{
-	assert(!table->unindexed);
-	return hash_index_find(&table->index, hash_keys(table, keys), equal, table, keys);
-}
-
 static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
@@ -274,14 +268,4 @@ int table_add_column(struct table *table, const struct column *column)
 		return 0;
 	/* The keys' hashes changed with their width. */
 	return table->unindexed ? 0 : make_index(table);
-}
-
-int table_compare_rows(const struct table *table, uint32_t a, uint32_t b)
-{
-	const uint64_t *left = table_keys(table, a);
-	const uint64_t *right = table_keys(table, b);
-	for (size_t i = 0; i < table->key_slots; i++)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
 }

@@ -90,12 +90,9 @@ int table_add(struct table *table, const uint64_t *keys, const uint64_t *values,
 /*
  * Adds a row whose key is known not to be there, as when reading sorted rows:
  * much cheaper than table_add(), because the index is left for later. The next
- * table_add() makes it; table_find() before that is a mistake. 0 or -ENOMEM.
+ * table_add() makes it. Returns 0 or -ENOMEM.
  */
 int table_append(struct table *table, const uint64_t *keys, const uint64_t *values);
-
-/* The row with that key, or HASH_INDEX_NONE. */
-uint32_t table_find(const struct table *table, const uint64_t *keys);
 
 static inline const uint64_t *table_keys(const struct table *table, size_t row)
 {
@@ -106,9 +103,6 @@ static inline const uint64_t *table_values(const struct table *table, size_t row
 {
 	return table->values + row * table->value_slots;
 }
-
-/* Order by the key slots as numbers, first slot first. */
-int table_compare_rows(const struct table *table, uint32_t a, uint32_t b);
 
 static inline bool column_is_reference(enum column_type type)
 {

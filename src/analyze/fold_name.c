@@ -75,8 +75,10 @@ void fold_name(const char *name, size_t most, struct buffer *out)
 	for (size_t level = 4; size > most && pairs && !buffer_failed(out); level--) {
 		out->size = start;
 		pairs = fold_at(name, level, out);
-		if (pairs && (out->size - start <= most || level == 0))
+		size_t folded = out->size - start;
+		if (pairs && (folded <= most || (level == 0 && folded < size)))
 			return;
+		pairs = pairs && level > 0; /* "f<T>" is shorter than "f<...>" */
 	}
 	out->size = start;
 	buffer_append(out, name, size);

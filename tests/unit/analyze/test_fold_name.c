@@ -26,6 +26,7 @@ static void a_name_that_fits_stays(void **state)
 	expect("main", 4, "main");
 	expect("f<int>(long)", 12, "f<int>(long)");
 	expect("_a_long_name_of_c", 4, "_a_long_name_of_c");
+	expect("f<T>(a)::g(b)", 4, "f<T>(a)::g(b)"); /* f<...>(...)::g(...) is longer */
 }
 
 static void the_innermost_brackets_fold_first(void **state)
@@ -43,7 +44,7 @@ static void what_follows_brackets_stays(void **state)
 	(void)state;
 	expect("a<int>::b<long>::c(char) const [clone .part.0]", 10,
 	       "a<...>::b<...>::c(...) const [clone .part.0]");
-	expect("f<int>() const", 8, "f<...>() const");
+	expect("f<long>() const", 8, "f<...>() const");
 	expect("sort(int)::{lambda(int, int)#1}::operator()(int, int) const", 20,
 	       "sort(...)::{lambda(...)#1}::operator()(...) const");
 	expect("<alloc::Vec<T> as core::Drop>::drop", 20, "<...>::drop");
@@ -54,7 +55,7 @@ static void operators_are_no_brackets(void **state)
 	(void)state;
 	expect("s& operator<< <int>(s&, int)", 10, "s& operator<< <...>(...)");
 	expect("bool operator< (pair, pair)", 10, "bool operator< (...)");
-	expect("T* ptr<T>::operator->() const", 10, "T* ptr<...>::operator->() const");
+	expect("T* ptr<Type>::operator->() const", 10, "T* ptr<...>::operator->() const");
 	expect("auto operator<=>(A, B)", 10, "auto operator<=>(...)");
 	expect("void my_operator<int>(int)", 10, "void my_operator<...>(...)");
 	expect("f(fn(int) -> long)", 10, "f(...)");

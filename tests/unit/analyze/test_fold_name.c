@@ -57,9 +57,9 @@ static void operators_are_no_brackets(void **state)
 	expect("bool operator< (pair, pair)", 10, "bool operator< (...)");
 	expect("T* ptr<Type>::operator->() const", 10, "T* ptr<...>::operator->() const");
 	expect("auto operator<=>(A, B)", 10, "auto operator<=>(...)");
-	expect("void my_operator<int>(int)", 10, "void my_operator<...>(...)");
+	expect("void my_operator<long>(long)", 10, "void my_operator<...>(...)");
 	expect("f(fn(int) -> long)", 10, "f(...)");
-	expect("(anonymous namespace)::f(int)", 10, "(anonymous namespace)::f(...)");
+	expect("(anonymous namespace)::f(long)", 10, "(anonymous namespace)::f(...)");
 }
 
 static void a_name_with_odd_brackets_stays(void **state)

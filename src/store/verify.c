@@ -28,9 +28,10 @@ static void hear_pages(struct listener *listener, const char *text)
 {
 	while (*text) {
 		size_t size = strcspn(text, "\n");
+		char line[200] = "";
 		char sentence[256];
-		snprintf(sentence, sizeof(sentence), "pages: %.*s", size < 200 ? (int)size : 200,
-			 text);
+		memcpy(line, text, size < sizeof(line) - 1 ? size : sizeof(line) - 1);
+		snprintf(sentence, sizeof(sentence), "pages: %s", line);
 		if (strncmp(text, "***", 3) != 0 && size > 0)
 			hear(listener, sentence);
 		text += size + (text[size] == '\n');

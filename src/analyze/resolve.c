@@ -65,11 +65,21 @@ struct resolver {
 	struct shown_name *names; /* demangled names of inlined functions */
 	size_t name_count, name_capacity;
 	struct hash_index name_index;
-	const struct procedure **matches; /* of the last search */
-	size_t match_capacity;
 	const char **notes;
 	size_t note_count, note_capacity;
 };
+
+static void add_note(void *context, const char *sentence)
+{
+	struct resolver *resolver = context;
+	for (size_t i = 0; i < resolver->note_count; i++)
+		if (strcmp(resolver->notes[i], sentence) == 0)
+			return; /* one message per cause */
+	char *copy = arena_copy_text(&resolver->arena, sentence, strlen(sentence));
+	if (copy && array_reserve(&resolver->notes, &resolver->note_capacity, resolver->note_count,
+				  sizeof(*resolver->notes)) == 0)
+		resolver->notes[resolver->note_count++] = copy;
+}
 
 int resolver_new(const struct profile *profile, const struct resolver_options *options,
 		 struct resolver **out, struct error *err)
@@ -85,6 +95,14 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 		calloc(resolver->image_count ? resolver->image_count : 1, sizeof(char *));
 	if (!resolver->images || stash_index_new(profile, &resolver->stash) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
+	size_t damaged = stash_index_damaged(resolver->stash);
+	if (damaged) {
+		char sentence[128];
+		snprintf(sentence, sizeof(sentence),
+			 "%zu records of names or code in the profile are damaged and left out",
+			 damaged);
+		add_note(resolver, sentence);
+	}
 	*out = resolver;
 	resolver = NULL;
 	return 0;
@@ -104,7 +122,6 @@ void resolver_free(struct resolver *resolver)
 	free(resolver->procedures);
 	free(resolver->places);
 	free(resolver->names);
-	free(resolver->matches);
 	free(resolver->notes);
 	hash_index_release(&resolver->procedure_index);
 	hash_index_release(&resolver->place_index);
@@ -115,18 +132,6 @@ void resolver_free(struct resolver *resolver)
 void resolver_freep(struct resolver **resolver)
 {
 	resolver_free(*resolver);
-}
-
-static void add_note(void *context, const char *sentence)
-{
-	struct resolver *resolver = context;
-	for (size_t i = 0; i < resolver->note_count; i++)
-		if (strcmp(resolver->notes[i], sentence) == 0)
-			return; /* one message per cause */
-	char *copy = arena_copy_text(&resolver->arena, sentence, strlen(sentence));
-	if (copy && array_reserve(&resolver->notes, &resolver->note_capacity, resolver->note_count,
-				  sizeof(*resolver->notes)) == 0)
-		resolver->notes[resolver->note_count++] = copy;
 }
 
 size_t resolver_notes(const struct resolver *resolver, const char *const **notes)
@@ -561,48 +566,3 @@ const struct procedure *resolver_cold(struct resolver *resolver, const struct pr
 	return found ? &found->procedure : NULL;
 }
 
-static bool is_called(const struct procedure *procedure, const char *name)
-{
-	return strcmp(procedure->name, name) == 0 || strcmp(procedure->linkage, name) == 0;
-}
-
-static bool contains(const struct procedure *procedure, const char *name)
-{
-	return strstr(procedure->name, name) || strstr(procedure->linkage, name);
-}
-
-/* By name, image and place, so that the same profile gives the same list. */
-static int compare_found(const void *a, const void *b)
-{
-	const struct procedure *left = *(const struct procedure *const *)a;
-	const struct procedure *right = *(const struct procedure *const *)b;
-	int order = strcmp(left->name, right->name);
-	if (order)
-		return order;
-	if (left->image != right->image)
-		return left->image < right->image ? -1 : 1;
-	return (left->first > right->first) - (left->first < right->first);
-}
-
-const struct procedure *const *resolver_search(struct resolver *resolver, const char *name,
-					       size_t *count)
-{
-	bool (*const tests[])(const struct procedure *, const char *) = { is_called, contains };
-	*count = 0;
-	for (size_t test = 0; test < 2 && *count == 0; test++) {
-		for (size_t i = 0; i < resolver->procedure_count; i++) {
-			const struct procedure *procedure = &resolver->procedures[i]->procedure;
-			if (!tests[test](procedure, name))
-				continue;
-			if (array_reserve(&resolver->matches, &resolver->match_capacity, *count,
-					  sizeof(*resolver->matches)) < 0) {
-				*count = 0;
-				return NULL;
-			}
-			resolver->matches[(*count)++] = procedure;
-		}
-	}
-	if (*count)
-		qsort(resolver->matches, *count, sizeof(*resolver->matches), compare_found);
-	return *count ? resolver->matches : NULL;
-}

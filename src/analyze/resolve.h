@@ -82,12 +82,6 @@ const struct lines_table *resolver_lines(struct resolver *resolver,
 					 const struct procedure *procedure);
 /* Its cold part as a procedure of its own, or NULL. */
 const struct procedure *resolver_cold(struct resolver *resolver, const struct procedure *procedure);
-/* Procedures that somebody may mean by `name`: exact demangled or linkage name, else those that
- * contain it; *count of them. NULL when none or out of memory (*count 0). Only what was placed so
- * far is searched. */
-const struct procedure *const *resolver_search(struct resolver *resolver, const char *name,
-					       size_t *count);
-
 /* What could not be had, one sentence each ("debug file of 'x' is of another build"), for the
  * report's foot. */
 size_t resolver_notes(const struct resolver *resolver, const char *const **notes);

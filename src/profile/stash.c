@@ -308,21 +308,6 @@ bool stash_find_function(const struct stash_index *index, uint32_t image, uint64
 	return entry != NULL;
 }
 
-bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name,
-		     size_t *from, struct stash_function *function)
-{
-	const struct shelf *shelf = shelf_of(index, image, SHELF_FUNCTION);
-	for (size_t i = *from; shelf && i < shelf->to - shelf->from; i++) {
-		const struct entry *entry = &index->entries[shelf->from + i];
-		if (!span_equal(entry->function.name, name))
-			continue;
-		*from = i + 1;
-		*function = function_of(index, entry);
-		return true;
-	}
-	return false;
-}
-
 bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t first,
 		     struct stash_function *function)
 {

@@ -46,10 +46,6 @@ bool stash_has_image(const struct stash_index *index, uint32_t image);
 /* These say false or 0 when the stash does not know. */
 bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,
 			 struct stash_function *function);
-/* Functions of the image whose linkage name is `name`, from the `from`-th on; false when there are
- * no more. */
-bool stash_find_name(const struct stash_index *index, uint32_t image, struct span name,
-		     size_t *from, struct stash_function *function);
 /* The cold part of the function that starts at `first`. */
 bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t first,
 		     struct stash_function *function);

@@ -136,15 +136,6 @@ static void procedures_come_from_the_stash(void **state)
 	assert_string_equal(outside->name, "[x]");
 	assert_false(outside->extent_known);
 	assert_ptr_equal(procedure_at(resolver, FRAME_IP, image, 0x2000), outside);
-
-	size_t count = 0;
-	const struct procedure *const *found = resolver_search(resolver, "ns::h(double)", &count);
-	assert_int_equal(count, 1);
-	assert_ptr_equal(found[0], h);
-	resolver_search(resolver, "ns::", &count);
-	assert_int_equal(count, 3);
-	assert_null(resolver_search(resolver, "nothing like it", &count));
-	assert_int_equal(count, 0);
 	profile_free(test.profile);
 }
 

@@ -93,10 +93,6 @@ static void functions_are_found_by_image_and_address(void **state)
 	assert_false(stash_has_image(index, 99));
 
 	struct stash_function found;
-	size_t from = 0;
-	assert_true(stash_find_name(index, one, span_of_text("inner"), &from, &found));
-	assert_int_equal(found.first, 150);
-	assert_false(stash_find_name(index, one, span_of_text("inner"), &from, &found));
 	assert_true(stash_find_cold(index, one, 100, &found));
 	assert_int_equal(found.first, 300);
 	assert_false(stash_find_cold(index, two, 100, &found));

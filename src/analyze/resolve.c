@@ -565,4 +565,3 @@ const struct procedure *resolver_cold(struct resolver *resolver, const struct pr
 		keep_function(resolver, procedure->image, entry->local, &cold);
 	return found ? &found->procedure : NULL;
 }
-

@@ -63,7 +63,8 @@ static int list_spots(const struct session *session, struct spots *spots)
 	}
 	if (ret < 0)
 		return ret;
-	qsort(spots->list, spots->count, sizeof(*spots->list), compare_spots);
+	if (spots->count)
+		qsort(spots->list, spots->count, sizeof(*spots->list), compare_spots);
 	size_t kept = 0;
 	for (size_t i = 0; i < spots->count; i++)
 		if (!kept || compare_spots(&spots->list[kept - 1], &spots->list[i]))

@@ -76,7 +76,8 @@ int weight_flush(struct weight *weight, weight_emit emit, void *context, uint64_
 	CLEANUP(free_pointer) struct share *shares = calloc(weight->count + 1, sizeof(*shares));
 	if (!shares)
 		return -ENOMEM;
-	qsort(weight->targets, weight->count, sizeof(*weight->targets), compare_targets);
+	if (weight->count)
+		qsort(weight->targets, weight->count, sizeof(*weight->targets), compare_targets);
 	size_t count = gather(weight->targets, weight->count, per_sample, shares);
 	qsort(shares, count, sizeof(*shares), compare_rests);
 	uint64_t handed_out = 0;

@@ -150,9 +150,23 @@ static void shares_are_unbiased_however_few_samples_a_drain(void **state)
 	}
 }
 
+static void a_window_of_lost_samples_alone_has_no_cell(void **state)
+{
+	(void)state;
+	CLEANUP(weight_release) struct weight weight = { 0 };
+	struct totals totals = { 0 };
+	uint64_t lost = 0;
+	assert_int_equal(weight_advance(&weight, 5000, WEIGHT_WINDOW_SAMPLES, add_to_totals,
+					&totals, &lost),
+			 0);
+	assert_int_equal(totals.samples[0], 0);
+	assert_int_equal(lost, 5000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_of_lost_samples_alone_has_no_cell),
 		cmocka_unit_test(a_window_hands_out_exactly_what_was_counted),
 		cmocka_unit_test(lost_samples_keep_their_share),
 		cmocka_unit_test(a_window_waits_for_enough_samples),

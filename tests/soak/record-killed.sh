@@ -9,8 +9,10 @@ load=$!
 trap 'kill $load 2>/dev/null || true' EXIT
 culprit record -q -o probe.prof --duration 100ms -p $load 2>probe.err || skip "cannot record here: $(cat probe.err)"
 
-samples_of() {
-	culprit report -q --json "$1" 2>/dev/null | jq '[.events[].total_samples] | add // 0' || echo 0
+samples_of() { # 0 also before there is a file
+	found=$(culprit report -q --json "$1" 2>report.err | jq '[.events[].total_samples] | add // 0')
+	[ -n "$found" ] || grep -q 'No such file' report.err || fail "report: $(cat report.err)"
+	echo "${found:-0}"
 }
 round=0
 recovered=0

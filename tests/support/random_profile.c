@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/random.h"
 
 static void must(int ret)
@@ -183,4 +184,13 @@ bool profiles_are_identical(const struct profile *a, const struct profile *b)
 		if (!tables_are_identical(a->tables[i], b->tables[i]))
 			return false;
 	return true;
+}
+
+bool profiles_are_equal(const struct profile *a, const struct profile *b)
+{
+	CLEANUP(profile_freep) struct profile *left = NULL;
+	CLEANUP(profile_freep) struct profile *right = NULL;
+	must(profile_canonical(a, &left));
+	must(profile_canonical(b, &right));
+	return profiles_are_identical(left, right);
 }

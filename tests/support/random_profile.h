@@ -16,3 +16,6 @@ struct profile *random_profile_new(uint64_t seed, enum random_profile_kind kind)
 
 /* Whether both hold the same tables, rows and bytes under the same ids. */
 bool profiles_are_identical(const struct profile *a, const struct profile *b);
+
+/* Whether both have the same content, under whatever ids. */
+bool profiles_are_equal(const struct profile *a, const struct profile *b);

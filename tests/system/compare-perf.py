@@ -177,7 +177,7 @@ def by_procedure(counts, functions):
     # A function that culprit never met has no extent here; the pages below cover it.
     for (image, vaddr), samples in counts.items():
         if image == "other":
-            continue # containers and deleted files, which only culprit can name
+            continue  # containers and deleted files, which only culprit can name
         known = starts.get(image, [])
         at = bisect.bisect_right(known, vaddr) - 1
         if at >= 0 and vaddr <= functions[image][known[at]][0]:
@@ -225,6 +225,8 @@ def main():
     theirs = read_perf(perf_text, *window)
     shared = {image for image, _ in ours} & {image for image, _ in theirs}
     ours, times, theirs = (fold_strangers(side, shared) for side in (ours, times, theirs))
+    apart = [sum(n for key, n in side.items() if key[0] == "other") for side in (ours, theirs)]
+    print(f"left out, in images that one side cannot read: culprit {apart[0]}, perf {apart[1]}")
     print(f"samples: culprit {sum(ours.values())}, perf {sum(theirs.values())}")
     good = compare("procedures", by_procedure(ours, functions), by_procedure(times, functions),
                    by_procedure(theirs, functions), period)

@@ -16,78 +16,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "cli/foreign.h"
 #include "cli/message.h"
-#include "import/folded.h"
+#include "import/importer.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
 #include "store/database.h"
 #include "store/profile_file.h"
 
-#define HEAD_BYTES 65536u /* enough to recognise any format */
 #define STREAM_LIMIT                                                                               \
 	(4ull << 30) /* of a profile that comes through a pipe; it has to fit in memory */
-
-static const char *shown_name(const char *path)
-{
-	return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
-/* Appends what can be read, up to `limit` bytes. 0 or a negative errno. */
-static int read_some(int fd, struct buffer *out, size_t limit)
-{
-	while (out->size < limit) {
-		size_t want = limit - out->size < HEAD_BYTES ? limit - out->size : HEAD_BYTES;
-		void *room = buffer_extend(out, want);
-		if (!room)
-			return -ENOMEM;
-		ssize_t got = read(fd, room, want);
-		out->size -= want - (got > 0 ? (size_t)got : 0);
-		if (got == 0)
-			return 0;
-		if (got < 0 && errno != EINTR)
-			return -errno;
-	}
-	return 0;
-}
-
-static void warn_of_folded(const char *name, const struct folded_counts *counts)
-{
-	if (counts->bad)
-		message_warning("'%s': %" PRIu64 " of %" PRIu64
-				" lines are no stack with a count and were left out; the first is "
-				"line %" PRIu64,
-				name, counts->bad, counts->lines, counts->bad_lines[0]);
-	if (counts->rounded)
-		message_warning("'%s': %" PRIu64 " counts have more than %u decimals and were "
-				"rounded",
-				name, counts->rounded, counts->decimals);
-}
-
-/* Folded text whose beginning is in `head`; the rest comes from `fd`. */
-static int read_folded(int fd, const char *name, struct buffer *head, struct profile **out,
-		       struct error *err)
-{
-	static const struct folded_options options = { 0 };
-	CLEANUP(folded_reader_freep) struct folded_reader *reader = NULL;
-	int ret = folded_reader_new(&options, &reader);
-	if (ret < 0)
-		return error_set(err, ret, "out of memory reading '%s'", name);
-	while (head->size) {
-		ret = folded_reader_feed(reader, head->data, head->size, err);
-		if (ret < 0)
-			return error_prefix(err, "'%s'", name);
-		head->size = 0;
-		ret = read_some(fd, head, HEAD_BYTES);
-		if (ret < 0)
-			return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
-	}
-	struct folded_counts counts;
-	ret = folded_reader_finish(reader, out, &counts, err);
-	if (ret < 0)
-		return error_prefix(err, "'%s'", name);
-	warn_of_folded(name, &counts);
-	return 0;
-}
 
 static void note_state(const char *name, const struct profile_file_info *info)
 {
@@ -125,35 +63,26 @@ static int read_profile_file(const struct input_options *options, const char *pa
 	return 0;
 }
 
-static int refuse_format(const char *name, const struct buffer *head, struct error *err)
+/* A file of another tool, whose beginning is in `head`; the rest comes from `fd`. */
+static int read_foreign(const struct input_options *options, int fd, const char *path,
+			struct buffer *head, struct profile **out, struct error *err)
 {
-	if (head->size == 0)
-		return error_set(err, -EPROTO, "'%s' is empty", name);
-	if (head->size >= 8 &&
-	    (memcmp(head->data, "PERFILE2", 8) == 0 || memcmp(head->data, "2ELIFREP", 8) == 0))
-		return error_set(
-			err, -EPROTO,
-			"'%s' is a recording of perf's, which culprit does not read; 'perf "
-			"script' and stackcollapse-perf.pl make folded text of it, which it "
-			"does",
-			name);
-	return error_set(err, -EPROTO, "'%s' is neither a profile nor folded text", name);
+	const struct foreign_options how = { .force = options->force, .symfs = options->symfs };
+	return foreign_read(fd, path, head, &how, out, err);
 }
 
 /* From a pipe or standard input: the bytes come once. */
-static int read_stream(const struct input_options *options, int fd, const char *name,
+static int read_stream(const struct input_options *options, int fd, const char *path,
 		       struct profile **out, struct error *err)
 {
+	const char *name = foreign_name(path);
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	int ret = read_some(fd, &bytes, HEAD_BYTES);
+	int ret = foreign_read_head(fd, &bytes, IMPORT_HEAD_BYTES);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
-	if (!profile_file_recognise(bytes.data, bytes.size)) {
-		if (folded_recognise(bytes.data, bytes.size))
-			return read_folded(fd, name, &bytes, out, err);
-		return refuse_format(name, &bytes, err);
-	}
-	ret = read_some(fd, &bytes, STREAM_LIMIT);
+	if (!profile_file_recognise(bytes.data, bytes.size))
+		return read_foreign(options, fd, path, &bytes, out, err);
+	ret = foreign_read_head(fd, &bytes, STREAM_LIMIT);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
 	if (bytes.size == STREAM_LIMIT)
@@ -171,14 +100,12 @@ static int read_file(const struct input_options *options, int fd, const char *pa
 		     struct profile **out, struct error *err)
 {
 	CLEANUP(buffer_release) struct buffer head = { 0 };
-	int ret = read_some(fd, &head, HEAD_BYTES);
+	int ret = foreign_read_head(fd, &head, IMPORT_HEAD_BYTES);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
 	if (profile_file_recognise(head.data, head.size))
 		return read_profile_file(options, path, out, err);
-	if (folded_recognise(head.data, head.size))
-		return read_folded(fd, path, &head, out, err);
-	return refuse_format(path, &head, err);
+	return read_foreign(options, fd, path, &head, out, err);
 }
 
 /* ---- databases */
@@ -259,9 +186,9 @@ static int read_one(const struct input_options *options, const char *path, struc
 		return read_database(options, path, out, err);
 	if (database_option(options))
 		return error_set(err, -EINVAL, "%s chooses from a database, and '%s' is none",
-				 database_option(options), shown_name(path));
+				 database_option(options), foreign_name(path));
 	if (strcmp(path, "-") == 0)
-		return read_stream(options, STDIN_FILENO, shown_name(path), out, err);
+		return read_stream(options, STDIN_FILENO, path, out, err);
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return read_profile_file(options, path, out, err); /* PATH.open may be there */
@@ -293,10 +220,11 @@ static int merge_one(const struct input_options *options, struct profile **into,
 static char *title_of(const char *const *paths, size_t count)
 {
 	char *title = NULL;
-	int size = count == 1 ? asprintf(&title, "%s", shown_name(paths[0]))
-		   : count == 2
-			   ? asprintf(&title, "%s, %s", shown_name(paths[0]), shown_name(paths[1]))
-			   : asprintf(&title, "%s and %zu more", shown_name(paths[0]), count - 1);
+	int size =
+		count == 1 ? asprintf(&title, "%s", foreign_name(paths[0]))
+		: count == 2
+			? asprintf(&title, "%s, %s", foreign_name(paths[0]), foreign_name(paths[1]))
+			: asprintf(&title, "%s and %zu more", foreign_name(paths[0]), count - 1);
 	return size < 0 ? NULL : title;
 }
 

@@ -1,6 +1,6 @@
 /*
  * input - what a command that reads profiles is given: profile files, databases,
- * folded text, or a pipe, recognised by their content. Several read as one.
+ * files of other tools, or a pipe, recognised by their content. Several read as one.
  * The same options stand in every such command's table.
  */
 #pragma once
@@ -22,6 +22,7 @@ struct input_options {
 	const char *since, *until;
 	const char *symfs;
 	bool stash_only, debuginfod;
+	bool force;	   /* of a damaged file of another tool, what comes before the damage */
 	bool without_code; /* the verb never looks at code bytes: faster */
 };
 
@@ -39,9 +40,18 @@ struct input_options {
 		  "of a database, what was recorded after that",                                       \
 		  &(o).since,                                                                          \
 		  NULL },                                                                              \
+		{ "until",                                                                             \
+		  0,                                                                                   \
+		  OPTION_TEXT,                                                                         \
+		  "TIME",                                                                              \
+		  "of a database, what was recorded before that",                                      \
+		  &(o).until,                                                                          \
+		  NULL },                                                                              \
 	{                                                                                              \
-		"until", 0, OPTION_TEXT, "TIME", "of a database, what was recorded before that",       \
-			&(o).until, NULL                                                               \
+		"force", 0, OPTION_FLAG, NULL,                                                         \
+			"of a damaged recording of another tool, read what comes before the "          \
+			"damage",                                                                      \
+			&(o).force, NULL                                                               \
 	}
 
 #define NAMING_OPTION_ROWS(o)                                                                      \

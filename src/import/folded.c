@@ -1,6 +1,7 @@
 #include "import/folded.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/span.h"
 #include "import/folded_line.h"
 #include "import/folded_stacks.h"
+#include "import/formats.h"
 #include "profile/profile.h"
 
 #define FRACTION_ONE UINT64_C(1000000000) /* 10^FOLDED_MAX_DECIMALS */
@@ -297,3 +299,82 @@ int folded_reader_finish(struct folded_reader *reader, struct profile **out,
 	reader->profile = NULL; /* the caller's from here on */
 	return 0;
 }
+
+/* ---- as one format among others */
+
+struct folded_import {
+	const struct import_options *options;
+	struct folded_options folded;
+	struct folded_reader *reader;
+};
+
+static void import_close(void *context)
+{
+	struct folded_import *import = context;
+	if (import)
+		folded_reader_free(import->reader);
+	free(import);
+}
+
+static int import_open(const struct import_options *options, void **out)
+{
+	struct folded_import *import = calloc(1, sizeof(*import));
+	if (!import)
+		return -ENOMEM;
+	import->options = options;
+	import->folded = (struct folded_options){ .event = options->event,
+						  .unit = options->unit,
+						  .one_count = options->one_count };
+	if (folded_reader_new(&import->folded, &import->reader) < 0) {
+		free(import);
+		return -ENOMEM;
+	}
+	*out = import;
+	return 0;
+}
+
+static int import_feed(void *context, const void *bytes, size_t size, struct error *err)
+{
+	struct folded_import *import = context;
+	return folded_reader_feed(import->reader, bytes, size, err);
+}
+
+static void tell_counts(const struct import_options *options, const struct folded_counts *counts)
+{
+	if (counts->bad) {
+		char lines[FOLDED_SHOWN_LINES * 24] = "";
+		size_t at = 0;
+		for (size_t i = 0; i < FOLDED_SHOWN_LINES && i < counts->bad; i++)
+			at += (size_t)snprintf(lines + at, sizeof(lines) - at, "%s%llu",
+					       i ? ", " : "",
+					       (unsigned long long)counts->bad_lines[i]);
+		import_tell(options, IMPORT_WARNING,
+			    "%llu of %llu lines have no count and are left out (line %s%s)",
+			    (unsigned long long)counts->bad, (unsigned long long)counts->lines,
+			    lines, counts->bad > FOLDED_SHOWN_LINES ? ", ..." : "");
+	}
+	if (counts->rounded)
+		import_tell(options, IMPORT_NOTE,
+			    "%llu counts had more than %u decimals and were rounded",
+			    (unsigned long long)counts->rounded, counts->decimals);
+}
+
+static int import_finish(void *context, struct profile **out, struct error *err)
+{
+	struct folded_import *import = context;
+	struct folded_counts counts;
+	int ret = folded_reader_finish(import->reader, out, &counts, err);
+	if (ret == 0)
+		tell_counts(import->options, &counts);
+	return ret;
+}
+
+const struct importer importer_folded = {
+	.name = "folded",
+	.what = "folded stacks",
+	.recognise = folded_recognise,
+	.open = import_open,
+	.feed = import_feed,
+	.finish = import_finish,
+	.close = import_close,
+};

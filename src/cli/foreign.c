@@ -1,0 +1,74 @@
+#include "cli/foreign.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/message.h"
+#include "import/import.h"
+
+#define PIECE_BYTES 65536u
+
+const char *foreign_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+int foreign_read_head(int fd, struct buffer *head, size_t limit)
+{
+	while (head->size < limit) {
+		size_t want = limit - head->size < PIECE_BYTES ? limit - head->size : PIECE_BYTES;
+		void *room = buffer_extend(head, want);
+		if (!room)
+			return -ENOMEM;
+		ssize_t got = read(fd, room, want);
+		head->size -= want - (got > 0 ? (size_t)got : 0);
+		if (got == 0)
+			return 0;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+static void say(void *context, enum import_remark kind, const char *sentence)
+{
+	const char *path = context;
+	if (kind == IMPORT_WARNING)
+		message_warning("'%s': %s", foreign_name(path), sentence);
+	else
+		message_note("'%s': %s", foreign_name(path), sentence);
+}
+
+/* The folder that a path lies in, or NULL when out of memory or for standard input. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (strcmp(path, "-") == 0)
+		return NULL;
+	if (!slash)
+		return strdup(".");
+	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int foreign_read(int fd, const char *path, struct buffer *head,
+		 const struct foreign_options *options, struct profile **out, struct error *err)
+{
+	const struct importer *format = options->format ? importer_named(options->format) : NULL;
+	if (options->format && !format)
+		return error_set(err, -EINVAL, "unknown format '%s'", options->format);
+	CLEANUP(free_pointer) char *folder = folder_of(path);
+	const struct import_options how = { .event = options->event,
+					    .unit = options->unit,
+					    .one_count = options->one_count,
+					    .force = options->force,
+					    .folder = folder,
+					    .symfs = options->symfs,
+					    .say = say,
+					    .say_context = (void *)path };
+	int ret = import_read(fd, head, format, &how, out, err);
+	return ret < 0 ? error_prefix(err, "'%s'", foreign_name(path)) : 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * foreign - files of other tools, read into a profile with their findings said
+ * on stderr. Every command that takes a profile takes them too.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+
+struct error;
+struct profile;
+
+struct foreign_options {
+	const char *event, *unit; /* names for counts without one; NULL: the format's own */
+	bool one_count;		  /* of folded text */
+	bool force;		  /* keep what comes before a fault */
+	const char *symfs;
+	const char *format; /* of the table of formats; NULL: by content */
+};
+
+/*
+ * Reads the file whose first bytes are in `head` (taken from it) and whose rest
+ * comes from `fd`. `path` names it in messages; what lies beside it is looked
+ * for there; "-" is standard input. Returns 0 and a profile that the caller frees, or
+ * a negative errno with *err, whose text begins with the file's name.
+ */
+int foreign_read(int fd, const char *path, struct buffer *head,
+		 const struct foreign_options *options, struct profile **out, struct error *err);
+/* Appends up to `limit` bytes of `fd`. 0 or a negative errno. */
+int foreign_read_head(int fd, struct buffer *head, size_t limit);
+/* "standard input" for "-". */
+const char *foreign_name(const char *path);

@@ -1,0 +1,56 @@
+#include "import/formats.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "import/importer.h"
+
+const struct importer *const importers[] = {
+	&importer_folded, /* the weakest mark: last */
+	NULL,
+};
+
+const struct importer *importer_find(const void *bytes, size_t size)
+{
+	for (size_t i = 0; importers[i]; i++)
+		if (importers[i]->recognise(bytes, size))
+			return importers[i];
+	return NULL;
+}
+
+const struct importer *importer_named(const char *name)
+{
+	for (size_t i = 0; importers[i]; i++)
+		if (strcmp(importers[i]->name, name) == 0)
+			return importers[i];
+	return NULL;
+}
+
+void import_tell(const struct import_options *options, enum import_remark kind, const char *format,
+		 ...)
+{
+	if (!options->say)
+		return;
+	char sentence[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	va_end(arguments);
+	options->say(options->say_context, kind, sentence);
+}
+
+int import_fault(const struct import_options *options, int code, struct error *err,
+		 const char *format, ...)
+{
+	char sentence[sizeof(err->text)];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	va_end(arguments);
+	if (!options->force)
+		return error_set(err, code, "%s", sentence);
+	import_tell(options, IMPORT_WARNING, "%s; what comes before is kept", sentence);
+	return 0;
+}

@@ -1,0 +1,9 @@
+/*
+ * formats - the rows of the table of formats; each is defined in the file of its
+ * format. Formats whose mark is sure come first in formats.c.
+ */
+#pragma once
+
+#include "import/importer.h"
+
+extern const struct importer importer_folded;

@@ -57,6 +57,16 @@ static void read_debug_link(const struct elf_file *file, struct identity *identi
 	identity->link_crc = crc;
 }
 
+/* A debug file keeps the sections of the code, without their bytes. */
+static bool has_code(const struct elf_file *file)
+{
+	for (size_t i = 0; i < file->section_count; i++)
+		if ((file->sections[i].flags & SHF_EXECINSTR) &&
+		    file->sections[i].type != SHT_NOBITS)
+			return true;
+	return file->section_count == 0;
+}
+
 void identity_of_file(const struct elf_file *file, struct identity *identity)
 {
 	memset(identity, 0, sizeof(*identity)); /* padding too: it goes through a pipe */
@@ -69,6 +79,7 @@ void identity_of_file(const struct elf_file *file, struct identity *identity)
 	}
 	identity->machine = file->machine;
 	identity->wide = file->wide;
+	identity->has_code = has_code(file);
 	identity->has_symbols =
 		elf_file_section_bytes(file, elf_file_section(file, ".symtab")).size > 0;
 	identity->has_lines =

@@ -28,6 +28,7 @@ struct identity {
 	struct hash128 hash;	 /* of program headers and executable segments; 0 with a build-id */
 	uint16_t machine;	 /* EM_* */
 	uint8_t wide;		 /* 64 bit */
+	uint8_t has_code;	 /* not only what was split off for debugging */
 	uint8_t has_symbols;	 /* .symtab is there */
 	uint8_t has_lines;	 /* .debug_info or .zdebug_info is there */
 	uint32_t link_crc;	 /* of the debug file that debug_link names */

@@ -2,101 +2,27 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "symbol/helper_process.h"
 #include "symbol/reader_helper.h"
 #include "symbol/reader_message.h"
 
 #define OPEN_TIMEOUT_MS	  2000
 #define GATHER_TIMEOUT_MS 20000
 #define FILE_MAX_BYTES	  ((uint64_t)8 << 30)
-#define END_WAIT_MS	  200 /* for a killed helper; one that hangs in the kernel is reaped later */
-#define ABANDONED_MAX	  16
-
-struct helper {
-	enum helper_kind kind;
-	pid_t pid; /* 0: not running */
-	int socket;
-};
-
 struct reader {
 	struct reader_options options;
 	struct helper opener;
 	struct helper parser;
-	pid_t abandoned[ABANDONED_MAX]; /* killed, but the kernel has not let them go */
-	size_t abandoned_count;
 };
-
-static int start(struct helper *helper, struct error *err)
-{
-	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-		return error_set(err, -errno, "cannot start a helper process: %s", strerror(errno));
-	pid_t pid = fork();
-	if (pid == 0) {
-		close(pair[0]);
-		reader_helper_run(helper->kind, pair[1]);
-	}
-	int number = errno;
-	close(pair[1]);
-	if (pid < 0) {
-		close(pair[0]);
-		return error_set(err, -number, "cannot start a helper process: %s",
-				 strerror(number));
-	}
-	helper->pid = pid;
-	helper->socket = pair[0];
-	return 0;
-}
-
-static void reap_abandoned(struct reader *reader)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < reader->abandoned_count; i++)
-		if (waitpid(reader->abandoned[i], NULL, WNOHANG) == 0)
-			reader->abandoned[kept++] = reader->abandoned[i];
-	reader->abandoned_count = kept;
-}
-
-/* Ends the helper and says how it ended: its wait status, or -1 when unknown. */
-static int stop(struct reader *reader, struct helper *helper, int signal_number)
-{
-	if (!helper->pid)
-		return -1;
-	close(helper->socket);
-	if (signal_number)
-		kill(helper->pid, signal_number);
-	int status = -1;
-	pid_t ended = 0;
-	for (int waited_ms = 0; waited_ms < END_WAIT_MS; waited_ms++) {
-		ended = waitpid(helper->pid, &status, WNOHANG);
-		if (ended != 0)
-			break;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
-	if (ended == 0) {
-		status = -1;
-		kill(helper->pid, SIGKILL);
-		if (reader->abandoned_count < ABANDONED_MAX)
-			reader->abandoned[reader->abandoned_count++] = helper->pid;
-	} else if (ended < 0) {
-		status = -1; /* somebody else waited for it */
-	}
-	helper->pid = 0;
-	return status;
-}
 
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err)
 {
@@ -111,11 +37,11 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 		reader->options.gather_timeout_ms = GATHER_TIMEOUT_MS;
 	if (!reader->options.max_file_bytes)
 		reader->options.max_file_bytes = FILE_MAX_BYTES;
-	reader->opener.kind = HELPER_OPENER;
-	reader->parser.kind = HELPER_PARSER;
-	int ret = start(&reader->opener, err);
+	reader->opener.run = reader_helper_open;
+	reader->parser.run = reader_helper_parse;
+	int ret = helper_start(&reader->opener, err);
 	if (ret == 0)
-		ret = start(&reader->parser, err);
+		ret = helper_start(&reader->parser, err);
 	if (ret < 0)
 		return ret;
 	*out = reader;
@@ -127,67 +53,14 @@ void reader_free(struct reader *reader)
 {
 	if (!reader)
 		return;
-	stop(reader, &reader->opener, 0);
-	stop(reader, &reader->parser, 0);
-	reap_abandoned(reader);
+	helper_stop(&reader->opener);
+	helper_stop(&reader->parser);
 	free(reader);
 }
 
 void reader_freep(struct reader **reader)
 {
 	reader_free(*reader);
-}
-
-/* Says why the helper gave no answer, and gets rid of it. */
-static int no_answer(struct reader *reader, struct helper *helper, int cause, uint32_t timeout_ms,
-		     struct error *err)
-{
-	if (cause == -ETIMEDOUT) {
-		stop(reader, helper, SIGKILL);
-		return error_set(err, -ETIMEDOUT, "could not be read: no answer within %u ms",
-				 timeout_ms);
-	}
-	int status = stop(reader, helper, SIGKILL);
-	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
-		return error_set(err, -EIO, "could not be read: it shrank while it was read");
-	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-		return error_set(err, -EIO, "could not be read: the parser died of signal %d (%s)",
-				 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
-		return error_set(err, -EIO,
-				 "could not be read: the helper process cannot give up its rights "
-				 "(exit status %d)",
-				 WEXITSTATUS(status));
-	return error_set(err, -EIO, "could not be read: the helper process failed (%s)",
-			 strerror(-cause));
-}
-
-/* Sends a request and waits for its answer, which the caller releases when 0 is returned. */
-static int ask(struct reader *reader, struct helper *helper, struct message *request,
-	       uint32_t timeout_ms, struct message *answer, struct error *err)
-{
-	int ret = 0;
-	reap_abandoned(reader);
-	if (!helper->pid)
-		ret = start(helper, err);
-	if (ret < 0)
-		return ret;
-	if (buffer_failed(&request->payload))
-		return error_set(err, -ENOMEM, "out of memory");
-	request->header.timeout_ms = timeout_ms;
-	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
-	ret = message_send(helper->socket, request, deadline_ns);
-	if (ret == 0)
-		ret = message_receive(helper->socket, answer, deadline_ns);
-	if (ret < 0)
-		return no_answer(reader, helper, ret, timeout_ms, err);
-	if (answer->header.code < 0) {
-		int code = answer->header.code;
-		error_set(err, code, "%s", buffer_text(&answer->payload));
-		message_release(answer);
-		return code;
-	}
-	return 0;
 }
 
 struct open_question {
@@ -213,8 +86,8 @@ static int ask_open(struct reader *reader, const struct open_question *question,
 	if (question->path)
 		buffer_append_text(&request.payload, question->path);
 	buffer_append_u8(&request.payload, 0);
-	int ret = ask(reader, &reader->opener, &request, reader->options.open_timeout_ms, &answer,
-		      err);
+	int ret = helper_ask(&reader->opener, &request, reader->options.open_timeout_ms, &answer,
+			     err);
 	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;
@@ -324,8 +197,8 @@ int reader_identify(struct reader *reader, int fd, struct identity *identity, st
 	struct message request = { .header = { .operation = OPERATION_IDENTIFY, .fd_count = 1 },
 				   .fds = { fd } };
 	struct message answer;
-	int ret = ask(reader, &reader->parser, &request, reader->options.open_timeout_ms, &answer,
-		      err);
+	int ret = helper_ask(&reader->parser, &request, reader->options.open_timeout_ms, &answer,
+			     err);
 	if (ret < 0)
 		return ret;
 	if (answer.payload.size == sizeof(*identity)) {
@@ -377,8 +250,8 @@ int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *v
 				   .fds = { fd, debug_fd } };
 	struct message answer;
 	buffer_append(&request.payload, vaddrs, count * sizeof(*vaddrs));
-	int ret = ask(reader, &reader->parser, &request, reader->options.gather_timeout_ms, &answer,
-		      err);
+	int ret = helper_ask(&reader->parser, &request, reader->options.gather_timeout_ms, &answer,
+			     err);
 	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;
@@ -413,8 +286,8 @@ int reader_read(struct reader *reader, int fd, uint64_t limit_bytes, struct buff
 	if (limit_bytes >= MESSAGE_MAX_BYTES)
 		limit_bytes = MESSAGE_MAX_BYTES - 1;
 	buffer_append_u64(&request.payload, limit_bytes);
-	int ret = ask(reader, &reader->parser, &request, reader->options.gather_timeout_ms, &answer,
-		      err);
+	int ret = helper_ask(&reader->parser, &request, reader->options.gather_timeout_ms, &answer,
+			     err);
 	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;

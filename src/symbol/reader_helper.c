@@ -2,17 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -21,102 +15,11 @@
 #include "base/error.h"
 #include "image/identity.h"
 #include "symbol/gather.h"
+#include "symbol/helper_process.h"
 #include "symbol/reader.h"
 #include "symbol/reader_message.h"
 
-#define NOBODY		     65534
-#define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
-#define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
-#define PARSER_OPEN_FILES    64
-#define COPY_MAX_BYTES	     ((uint64_t)512 << 20)
-#define HELPER_CANNOT_START  71 /* exit status */
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define ADDRESS_SANITIZER 1
-#endif
-#ifndef ADDRESS_SANITIZER
-#define ADDRESS_SANITIZER 0
-#endif
-
-/* Only the socket stays open, as descriptor 3; the terminal's signals are the reader's business. */
-static int detach(int *socket)
-{
-	static const int ignored[] = { SIGINT,	SIGQUIT, SIGTERM, SIGHUP,
-				       SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2 };
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		signal(ignored[i], SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
-	signal(SIGALRM, SIG_DFL);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0)
-		return -errno;
-	for (int fd = 0; fd < 3; fd++)
-		if (dup2(null, fd) < 0)
-			return -errno;
-	if (*socket != 3 && dup3(*socket, 3, O_CLOEXEC) < 0)
-		return -errno;
-	*socket = 3;
-	if (close_range(4, ~0u, 0) != 0) {
-		long limit = sysconf(_SC_OPEN_MAX); /* Linux before 5.9 */
-		for (int fd = 4; fd < limit; fd++)
-			close(fd);
-	}
-	return chdir("/") == 0 ? 0 : -errno;
-}
-
-static void limit_to(__rlimit_resource_t resource, rlim_t value)
-{
-	struct rlimit limit = { value, value };
-	setrlimit(resource, &limit);
-}
-
-/* From here on the process can compute, answer, and read what it is handed. */
-static int give_up_rights(void)
-{
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return -errno;
-	if (geteuid() == 0) {
-		/* Root without capabilities still owns root's files. In a user namespace these
-		 * users may not exist; then only the capabilities go. */
-		if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-		    setresuid(NOBODY, NOBODY, NOBODY) != 0)
-			return -errno;
-	}
-	cap_t none = cap_init();
-	if (!none || cap_set_proc(none) != 0)
-		return -errno;
-	cap_free(none);
-	limit_to(RLIMIT_CORE, 0);
-	limit_to(RLIMIT_FSIZE, 0);
-	limit_to(RLIMIT_NOFILE, PARSER_OPEN_FILES);
-	if (!ADDRESS_SANITIZER) {
-		limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
-		limit_to(RLIMIT_DATA, PARSER_MEMORY_BYTES);
-	}
-	return 0;
-}
-
-/* The reader kills us at the deadline; this is for when the reader itself is gone. */
-static void limit_cpu_time(uint32_t timeout_ms)
-{
-	struct rusage used;
-	struct rlimit limit;
-	if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
-		return;
-	limit.rlim_cur =
-		(rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + timeout_ms / 1000 + 3;
-	setrlimit(RLIMIT_CPU, &limit);
-}
+#define COPY_MAX_BYTES ((uint64_t)512 << 20)
 
 static bool may_block_on_close(int fd)
 {
@@ -286,8 +189,10 @@ static int do_read(const struct message *request, struct message *answer, struct
 	return 0;
 }
 
-static int serve(const struct message *request, struct message *answer, struct error *err)
+static int serve(void *context, const struct message *request, struct message *answer,
+		 struct error *err)
 {
+	(void)context;
 	switch (request->header.operation) {
 	case OPERATION_OPEN_PATH:
 	case OPERATION_OPEN_EXECUTABLE:
@@ -304,30 +209,15 @@ static int serve(const struct message *request, struct message *answer, struct e
 	}
 }
 
-void reader_helper_run(enum helper_kind kind, int socket)
+void reader_helper_open(int socket)
 {
-	prctl(PR_SET_NAME, kind == HELPER_OPENER ? "culprit-open" : "culprit-parse", 0, 0, 0);
-	if (detach(&socket) < 0 || (kind == HELPER_PARSER && give_up_rights() < 0))
-		_exit(HELPER_CANNOT_START);
-	struct message request;
-	while (message_receive(socket, &request, MESSAGE_NO_DEADLINE) == 0) {
-		struct message answer = { 0 };
-		struct error err = { 0 };
-		if (kind == HELPER_PARSER)
-			limit_cpu_time(request.header.timeout_ms);
-		int ret = serve(&request, &answer, &err);
-		if (ret == 0 && buffer_failed(&answer.payload))
-			ret = error_set(&err, -ENOMEM, "out of memory");
-		answer.header.code = ret;
-		if (ret < 0) {
-			buffer_release(&answer.payload);
-			buffer_append_text(&answer.payload, err.text);
-		}
-		ret = message_send(socket, &answer, MESSAGE_NO_DEADLINE);
-		message_release(&answer);
-		message_release(&request);
-		if (ret < 0)
-			break;
-	}
-	_exit(0);
+	helper_serve(&(struct helper_service){ .name = "culprit-open", .serve = serve }, socket);
+}
+
+void reader_helper_parse(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "culprit-parse",
+					       .serve = serve,
+					       .without_rights = true },
+		     socket);
 }

@@ -3,10 +3,7 @@
  */
 #pragma once
 
-enum helper_kind {
-	HELPER_OPENER, /* opens files with our rights; parses nothing */
-	HELPER_PARSER, /* parses files; has no rights */
-};
-
-/* Runs in a fresh fork until the socket's other end closes. Never returns. */
-__attribute__((noreturn)) void reader_helper_run(enum helper_kind kind, int socket);
+/* Opens files with our rights; parses nothing. */
+void reader_helper_open(int socket);
+/* Parses files; has no rights. */
+void reader_helper_parse(int socket);

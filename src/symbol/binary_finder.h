@@ -1,0 +1,66 @@
+/*
+ * binary_finder - the file of an image that a recording names by its build-id, its
+ * hash, or its path alone. A file is taken when it is of the same build; one
+ * that nothing can be compared of only where somebody named the folder to look in.
+ *
+ * In this order: below symfs under its path, under its file name, in a .build-id
+ * folder, then anywhere in it (the first BINARY_FINDER_MAX_FILES files); then its path on this
+ * machine, .build-id folders of debug packages, and perf's cache of binaries.
+ *
+ * It opens through a reader (symbol/reader.h), which it borrows. One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/span.h"
+#include "image/identity.h"
+
+struct binary_finder;
+struct reader;
+
+#define BINARY_FINDER_MAX_FILES 20000 /* of symfs that are looked into */
+
+struct binary_finder_options {
+	const char *symfs;	/* NULL: none */
+	const char *debug_root; /* NULL: /usr/lib/debug */
+	const char *perf_cache; /* "/home/me/.debug"; NULL: none */
+};
+
+struct binary_wanted {
+	struct span build_id;	  /* empty: not known. Zeros at its end do not count */
+	struct span hash;	  /* of a file without build-id, or empty */
+	const struct span *paths; /* it was seen at; others than absolute ones do not count */
+	size_t path_count;
+};
+
+struct binary_found {
+	int fd; /* the caller closes it */
+	struct identity identity;
+	struct buffer path; /* the caller releases it */
+	bool by_name;	    /* nothing but its path or name was compared */
+};
+
+/* The texts of `options` must outlive the finder. 0 or -ENOMEM. */
+int binary_finder_new(struct reader *reader, const struct binary_finder_options *options,
+		      struct binary_finder **out);
+void binary_finder_free(struct binary_finder *finder);
+void binary_finder_freep(struct binary_finder **finder); /* for CLEANUP() */
+
+/* 0, -ENOENT (not here; *found then needs no release) or -ENOMEM. */
+int binary_finder_open(struct binary_finder *finder, const struct binary_wanted *wanted,
+		       struct binary_found *found);
+/*
+ * The separate debug file of that build, or -1: below symfs, then below the debug root. `path` is
+ * where the image lies, or NULL.
+ */
+int binary_finder_open_debug(struct binary_finder *finder, const struct identity *identity,
+			     const char *path);
+/* Files of symfs were left unread, for there are too many. */
+bool binary_finder_gave_up(const struct binary_finder *finder);
+
+/* Is it the build that build_id names? An old recording pads short ones with zeros. */
+bool binary_same_build_id(struct span build_id, const struct identity *identity);

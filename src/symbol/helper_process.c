@@ -1,0 +1,256 @@
+#include "symbol/helper_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#define END_WAIT_MS	     200 /* for a killed helper; one that hangs in the kernel is reaped later */
+#define NOBODY		     65534
+#define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
+#define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
+#define PARSER_OPEN_FILES    64
+#define HELPER_CANNOT_START  71 /* exit status */
+#if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+#define ADDRESS_SANITIZER 1
+#endif
+#ifndef ADDRESS_SANITIZER
+#define ADDRESS_SANITIZER 0
+#endif
+
+int helper_start(struct helper *helper, struct error *err)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return error_set(err, -errno, "cannot start a helper process: %s", strerror(errno));
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		helper->run(pair[1]);
+		_exit(0);
+	}
+	int number = errno;
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return error_set(err, -number, "cannot start a helper process: %s",
+				 strerror(number));
+	}
+	helper->pid = pid;
+	helper->socket = pair[0];
+	return 0;
+}
+
+static void reap_abandoned(struct helper *helper)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < helper->abandoned_count; i++)
+		if (waitpid(helper->abandoned[i], NULL, WNOHANG) == 0)
+			helper->abandoned[kept++] = helper->abandoned[i];
+	helper->abandoned_count = kept;
+}
+
+/* Ends the helper and says how it ended: its wait status, or -1 when unknown. */
+static int stop(struct helper *helper, int signal_number)
+{
+	if (!helper->pid)
+		return -1;
+	close(helper->socket);
+	if (signal_number)
+		kill(helper->pid, signal_number);
+	int status = -1;
+	pid_t ended = 0;
+	for (int waited_ms = 0; waited_ms < END_WAIT_MS; waited_ms++) {
+		ended = waitpid(helper->pid, &status, WNOHANG);
+		if (ended != 0)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	if (ended == 0) {
+		status = -1;
+		kill(helper->pid, SIGKILL);
+		if (helper->abandoned_count < HELPER_ABANDONED_MAX)
+			helper->abandoned[helper->abandoned_count++] = helper->pid;
+	} else if (ended < 0) {
+		status = -1; /* somebody else waited for it */
+	}
+	helper->pid = 0;
+	return status;
+}
+
+void helper_stop(struct helper *helper)
+{
+	stop(helper, 0);
+	reap_abandoned(helper);
+}
+
+/* Says why the helper gave no answer, and gets rid of it. */
+static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err)
+{
+	if (cause == -ETIMEDOUT) {
+		stop(helper, SIGKILL);
+		return error_set(err, -ETIMEDOUT, "could not be read: no answer within %u ms",
+				 timeout_ms);
+	}
+	int status = stop(helper, SIGKILL);
+	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
+		return error_set(err, -EIO, "could not be read: it shrank while it was read");
+	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		return error_set(err, -EIO, "could not be read: the parser died of signal %d (%s)",
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		return error_set(err, -EIO,
+				 "could not be read: the helper process cannot give up its rights "
+				 "(exit status %d)",
+				 WEXITSTATUS(status));
+	return error_set(err, -EIO, "could not be read: the helper process failed (%s)",
+			 strerror(-cause));
+}
+
+int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
+	       struct message *answer, struct error *err)
+{
+	int ret = 0;
+	reap_abandoned(helper);
+	if (!helper->pid)
+		ret = helper_start(helper, err);
+	if (ret < 0)
+		return ret;
+	if (buffer_failed(&request->payload))
+		return error_set(err, -ENOMEM, "out of memory");
+	request->header.timeout_ms = timeout_ms;
+	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	ret = message_send(helper->socket, request, deadline_ns);
+	if (ret == 0)
+		ret = message_receive(helper->socket, answer, deadline_ns);
+	if (ret < 0)
+		return no_answer(helper, ret, timeout_ms, err);
+	if (answer->header.code < 0) {
+		int code = answer->header.code;
+		error_set(err, code, "%s", buffer_text(&answer->payload));
+		message_release(answer);
+		return code;
+	}
+	return 0;
+}
+
+/* Only the socket stays open, as descriptor 3; the terminal's signals are its parent's business. */
+static int detach(int *socket)
+{
+	static const int ignored[] = { SIGINT,	SIGQUIT, SIGTERM, SIGHUP,
+				       SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2 };
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGALRM, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return -errno;
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(null, fd) < 0)
+			return -errno;
+	if (*socket != 3 && dup3(*socket, 3, O_CLOEXEC) < 0)
+		return -errno;
+	*socket = 3;
+	if (close_range(4, ~0u, 0) != 0) {
+		long limit = sysconf(_SC_OPEN_MAX); /* Linux before 5.9 */
+		for (int fd = 4; fd < limit; fd++)
+			close(fd);
+	}
+	return chdir("/") == 0 ? 0 : -errno;
+}
+
+static void limit_to(__rlimit_resource_t resource, rlim_t value)
+{
+	struct rlimit limit = { value, value };
+	setrlimit(resource, &limit);
+}
+
+/* From here on the process can compute, answer, and read what it is handed. */
+static int give_up_rights(uint32_t open_files)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	if (geteuid() == 0) {
+		/* Root without capabilities still owns root's files. In a user namespace these
+		 * users may not exist; then only the capabilities go. */
+		if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+		    setresuid(NOBODY, NOBODY, NOBODY) != 0)
+			return -errno;
+	}
+	cap_t none = cap_init();
+	if (!none || cap_set_proc(none) != 0)
+		return -errno;
+	cap_free(none);
+	limit_to(RLIMIT_CORE, 0);
+	limit_to(RLIMIT_FSIZE, 0);
+	limit_to(RLIMIT_NOFILE, open_files ? open_files : PARSER_OPEN_FILES);
+	if (!ADDRESS_SANITIZER) {
+		limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
+		limit_to(RLIMIT_DATA, PARSER_MEMORY_BYTES);
+	}
+	return 0;
+}
+
+/* The parent kills us at the deadline; this is for when the parent itself is gone. */
+static void limit_cpu_time(uint32_t timeout_ms)
+{
+	struct rusage used;
+	struct rlimit limit;
+	if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
+		return;
+	limit.rlim_cur =
+		(rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + timeout_ms / 1000 + 3;
+	setrlimit(RLIMIT_CPU, &limit);
+}
+
+void helper_serve(const struct helper_service *service, int socket)
+{
+	prctl(PR_SET_NAME, service->name, 0, 0, 0);
+	if (detach(&socket) < 0 ||
+	    (service->without_rights && give_up_rights(service->open_files) < 0))
+		_exit(HELPER_CANNOT_START);
+	struct message request;
+	while (message_receive(socket, &request, MESSAGE_NO_DEADLINE) == 0) {
+		struct message answer = { 0 };
+		struct error err = { 0 };
+		if (service->without_rights)
+			limit_cpu_time(request.header.timeout_ms);
+		int ret = service->serve(service->context, &request, &answer, &err);
+		if (ret == 0 && buffer_failed(&answer.payload))
+			ret = error_set(&err, -ENOMEM, "out of memory");
+		answer.header.code = ret;
+		if (ret < 0) {
+			buffer_release(&answer.payload);
+			buffer_append_text(&answer.payload, err.text);
+		}
+		ret = message_send(socket, &answer, MESSAGE_NO_DEADLINE);
+		message_release(&answer);
+		message_release(&request);
+		if (ret < 0)
+			break;
+	}
+	_exit(0);
+}

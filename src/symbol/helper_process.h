@@ -1,0 +1,53 @@
+/*
+ * helper_process - a forked process that answers requests (symbol/reader_message.h)
+ * within a deadline or is killed and started anew at the next one. What may crash
+ * or hang on a stranger's file is done there.
+ *
+ * Make it early, while the process is small and has no threads. One thread at a
+ * time. A request costs 20 to 40 us plus the work.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbol/reader_message.h"
+
+struct error;
+
+#define HELPER_ABANDONED_MAX 16
+
+struct helper {
+	void (*run)(int socket); /* the helper's whole life: calls helper_serve() */
+	/* private */
+	pid_t pid; /* 0: not running */
+	int socket;
+	pid_t abandoned[HELPER_ABANDONED_MAX]; /* killed, but the kernel has not let them go */
+	size_t abandoned_count;
+};
+
+int helper_start(struct helper *helper, struct error *err);
+void helper_stop(struct helper *helper); /* also right for one that never started */
+/*
+ * Sends a request and waits for its answer, which the caller releases when 0 is
+ * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how), and the next request
+ * starts a new one, which knows nothing of the old one's; -ENOMEM; or the code that the helper
+ * answered with.
+ */
+int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
+	       struct message *answer, struct error *err);
+
+/* The other side. */
+struct helper_service {
+	const char *name;
+	/* Fills the answer, or returns a negative errno with *err. */
+	int (*serve)(void *context, const struct message *request, struct message *answer,
+		     struct error *err);
+	void *context;
+	bool without_rights; /* no capabilities, nobody's user, limits on memory and time */
+	uint32_t open_files; /* 0: 64; a limit for one without rights */
+};
+/* Answers requests until the socket's other end closes. */
+__attribute__((noreturn)) void helper_serve(const struct helper_service *service, int socket);

@@ -1,0 +1,144 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "support/temporary_folder.h"
+#include "support/toolchain.h"
+#include "symbol/binary_finder.h"
+#include "symbol/reader.h"
+
+static const uint8_t build_id[20] = { 0xab, 0xcd, 0xef, 0x01, 0x23 }; /* padded */
+
+struct place {
+	struct temporary_folder folder;
+	struct reader *reader;
+	struct binary_finder *finder;
+};
+
+static struct place make_place(const char *commands)
+{
+	struct place place = { .folder = temporary_folder_make() };
+	struct error err;
+	toolchain_write(place.folder.path, "p.c", "int main(void) { return 0; }\n");
+	toolchain_run(place.folder.path,
+		      "mkdir -p s/usr/bin t; cc -Wl,--build-id=0xabcdef0123 p.c -o p; "
+		      "cc -DOTHER -Wl,--build-id=0xabcdef0124 p.c -o q; "
+		      "objcopy --only-keep-debug p p.debug; %s",
+		      commands);
+	assert_int_equal(reader_new(NULL, &place.reader, &err), 0);
+	const struct binary_finder_options options = {
+		.symfs = temporary_folder_path(&place.folder, "s"),
+		.debug_root = temporary_folder_path(&place.folder, "no"),
+		.perf_cache = temporary_folder_path(&place.folder, "cache"),
+	};
+	assert_int_equal(binary_finder_new(place.reader, &options, &place.finder), 0);
+	return place;
+}
+
+static void place_release(struct place *place)
+{
+	binary_finder_free(place->finder);
+	reader_free(place->reader);
+	temporary_folder_remove(&place->folder);
+}
+
+/* Where it was found, below the folder; "" when not. */
+static const char *find(struct place *place, struct span id, const char *path, char *where)
+{
+	const struct span paths[] = { span_of_text(path) };
+	const struct binary_wanted wanted = { .build_id = id, .paths = paths, .path_count = 1 };
+	struct binary_found found;
+	int ret = binary_finder_open(place->finder, &wanted, &found);
+	where[0] = 0;
+	if (ret < 0) {
+		assert_int_equal(ret, -ENOENT);
+		return where;
+	}
+	assert_int_equal(found.by_name, id.size == 0);
+	const char *text = buffer_text(&found.path);
+	size_t prefix = strlen(place->folder.path);
+	strcpy(where, strncmp(text, place->folder.path, prefix) == 0 ? text + prefix : text);
+	close(found.fd);
+	buffer_release(&found.path);
+	return where;
+}
+
+static const struct span padded = { build_id, sizeof(build_id) };
+static const struct span plain = { build_id, 5 };
+static const struct span nothing = { NULL, 0 };
+
+static void a_file_is_found_by_path_then_name_then_build_id(void **state)
+{
+	(void)state;
+	char where[4096];
+	CLEANUP(place_release)
+	struct place place = make_place("cp p s/usr/bin/prog; cp p s/other; cp q s/wrong");
+	assert_string_equal(find(&place, padded, "/usr/bin/prog", where), "/s/usr/bin/prog");
+	assert_string_equal(find(&place, plain, "/opt/other", where), "/s/other");
+	/* of another build under that name: any file of the right one will do */
+	assert_string_equal(find(&place, padded, "/opt/wrong", where), "/s/other");
+	assert_string_equal(find(&place, plain, "relative", where), "/s/other");
+	assert_false(binary_finder_gave_up(place.finder));
+}
+
+static void a_name_is_enough_only_below_symfs_and_without_build_id(void **state)
+{
+	(void)state;
+	char where[4096];
+	CLEANUP(place_release) struct place place = make_place("cp q s/prog");
+	assert_string_equal(find(&place, nothing, "/usr/bin/prog", where), "/s/prog");
+	assert_string_equal(find(&place, nothing, "/usr/bin/none", where), "");
+	assert_string_equal(find(&place, padded, "/usr/bin/prog", where), "");
+	CLEANUP(buffer_release) struct buffer outside = { 0 };
+	buffer_printf(&outside, "%s/p", place.folder.path);
+	assert_string_equal(find(&place, nothing, buffer_text(&outside), where), "");
+	assert_string_equal(find(&place, plain, buffer_text(&outside), where), "/p");
+}
+
+static void folders_named_by_build_ids_are_looked_into(void **state)
+{
+	(void)state;
+	char where[4096];
+	CLEANUP(place_release)
+	struct place place = make_place("mkdir -p s/.build-id/ab cache/.build-id/ab/cdef0123; "
+					"cp p.debug s/.build-id/ab/cdef0123.debug; "
+					"cp p cache/.build-id/ab/cdef0123/elf");
+	/* the debug file has no code */
+	assert_string_equal(find(&place, plain, "/x", where), "/cache/.build-id/ab/cdef0123/elf");
+	struct identity identity = { .build_id_bytes = 5 };
+	memcpy(identity.build_id, build_id, 5);
+	CLEANUP(close_fd) int fd = binary_finder_open_debug(place.finder, &identity, NULL);
+	assert_true(fd >= 0);
+}
+
+static void what_is_no_executable_is_passed_over(void **state)
+{
+	(void)state;
+	char where[4096];
+	CLEANUP(place_release)
+	struct place place =
+		make_place("head -c 900 p > s/cut; cp p.debug s/prog; "
+			   "head -c 9000 /dev/zero > s/zero; ln -s prog s/usr/bin/prog");
+	assert_string_equal(find(&place, plain, "/usr/bin/prog", where), "");
+	assert_string_equal(find(&place, nothing, "/usr/bin/zero", where), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_found_by_path_then_name_then_build_id),
+		cmocka_unit_test(a_name_is_enough_only_below_symfs_and_without_build_id),
+		cmocka_unit_test(folders_named_by_build_ids_are_looked_into),
+		cmocka_unit_test(what_is_no_executable_is_passed_over),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -54,6 +54,16 @@ static char *folder_of(const char *path)
 	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+char *foreign_perf_cache(void)
+{
+	CLEANUP(buffer_release) struct buffer path = { 0 };
+	const char *home = getenv("HOME");
+	if (!home || *home != '/')
+		return NULL;
+	buffer_printf(&path, "%s/.debug", home);
+	return strdup(buffer_text(&path));
+}
+
 int foreign_read(int fd, const char *path, struct buffer *head,
 		 const struct foreign_options *options, struct profile **out, struct error *err)
 {
@@ -61,12 +71,14 @@ int foreign_read(int fd, const char *path, struct buffer *head,
 	if (options->format && !format)
 		return error_set(err, -EINVAL, "unknown format '%s'", options->format);
 	CLEANUP(free_pointer) char *folder = folder_of(path);
+	CLEANUP(free_pointer) char *perf_cache = foreign_perf_cache();
 	const struct import_options how = { .event = options->event,
 					    .unit = options->unit,
 					    .one_count = options->one_count,
 					    .force = options->force,
 					    .folder = folder,
 					    .symfs = options->symfs,
+					    .perf_cache = perf_cache,
 					    .say = say,
 					    .say_context = (void *)path };
 	int ret = import_read(fd, head, format, &how, out, err);

@@ -29,5 +29,7 @@ int foreign_read(int fd, const char *path, struct buffer *head,
 		 const struct foreign_options *options, struct profile **out, struct error *err);
 /* Appends up to `limit` bytes of `fd`. 0 or a negative errno. */
 int foreign_read_head(int fd, struct buffer *head, size_t limit);
+/* Where perf keeps binaries by build-id, "~/.debug"; the caller frees it. NULL without a home. */
+char *foreign_perf_cache(void);
 /* "standard input" for "-". */
 const char *foreign_name(const char *path);

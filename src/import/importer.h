@@ -25,9 +25,10 @@ struct import_options {
 		*unit;	/* of counts that the file does not name; NULL: the format's own word */
 	bool one_count; /* folded: the last number is the count even when all lines end in two */
 	bool force; /* keep what comes before a fault, say the fault as a warning, and succeed */
-	const char *folder; /* that the file lies in, for what lies beside it; NULL: unknown */
-	const char *symfs;  /* look for binaries below this folder first; NULL: none */
-	import_say say;	    /* NULL: nobody listens */
+	const char *folder;	/* that the file lies in, for what lies beside it; NULL: unknown */
+	const char *symfs;	/* look for binaries below this folder first; NULL: none */
+	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
+	import_say say;		/* NULL: nobody listens */
 	void *say_context;
 };
 

@@ -1,0 +1,303 @@
+#include <elf.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "image/address_space.h"
+#include "import/unwind.h"
+
+#define FILES_MAX  64
+#define STACK_MAX  65536
+#define DEPTH	   6
+#define EXPECT_MAX 64
+
+/* What a recording would hold of this very process. */
+static struct {
+	struct address_space *space;
+	char paths[FILES_MAX][512];
+	uint32_t file_count;
+	uint64_t stack_end;
+	uint64_t values[UNWIND_MAX_REGISTERS];
+	uint64_t mask;
+	uint8_t stack[STACK_MAX];
+	size_t stack_bytes;
+	void *expected[EXPECT_MAX];
+	int expected_count;
+	uint32_t hidden_file; /* as if it were not on this machine */
+} self;
+
+static uint32_t file_of(const char *path)
+{
+	for (uint32_t i = 0; i < self.file_count; i++)
+		if (strcmp(self.paths[i], path) == 0)
+			return i + 1;
+	assert_true(self.file_count < FILES_MAX);
+	snprintf(self.paths[self.file_count], sizeof(self.paths[0]), "%s", path);
+	return ++self.file_count;
+}
+
+static void read_maps(void)
+{
+	CLEANUP(close_file) FILE *maps = fopen("/proc/self/maps", "re");
+	char line[1024];
+	assert_non_null(maps);
+	self.space = address_space_new();
+	assert_non_null(self.space);
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long long start, end, offset;
+		char rights[8], path[512] = "";
+		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %511[^\n]", &start, &end, rights,
+			   &offset, path) < 4)
+			continue;
+		if (strcmp(path, "[stack]") == 0)
+			self.stack_end = end;
+		if (path[0] != '/' || !strchr(rights, 'x'))
+			continue;
+		struct mapping mapping = { start, end, offset, file_of(path) };
+		assert_int_equal(address_space_add(&self.space, &mapping), 0);
+	}
+}
+
+/* perf's numbers of the registers that unwinding may need. */
+static uint64_t read_registers(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	static const int numbers[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI,
+				       REG_RDI, REG_RBP, REG_RSP, REG_RIP };
+	static const int high[] = { REG_R8,  REG_R9,  REG_R10, REG_R11,
+				    REG_R12, REG_R13, REG_R14, REG_R15 };
+	for (int i = 0; i < 9; i++)
+		self.values[i] = (uint64_t)context->uc_mcontext.gregs[numbers[i]];
+	for (int i = 0; i < 8; i++)
+		self.values[9 + i] = (uint64_t)context->uc_mcontext.gregs[high[i]];
+	self.mask = 0x1ff | 0xffu << 16;
+	return self.values[7];
+#elif defined(__aarch64__)
+	for (int i = 0; i < 31; i++)
+		self.values[i] = context->uc_mcontext.regs[i];
+	self.values[31] = context->uc_mcontext.sp;
+	self.values[32] = context->uc_mcontext.pc;
+	self.mask = 0x1ffffffffu;
+	return self.values[31];
+#else
+	(void)context;
+	return 0;
+#endif
+}
+
+__attribute__((noinline)) static void take_sample(void)
+{
+	ucontext_t context;
+	read_maps();
+	getcontext(&context);
+	uint64_t pointer = read_registers(&context);
+	if (!pointer)
+		return;
+	self.stack_bytes =
+		self.stack_end - pointer < STACK_MAX ? self.stack_end - pointer : STACK_MAX;
+	memcpy(self.stack, (const void *)(uintptr_t)pointer, self.stack_bytes);
+	self.expected_count = backtrace(self.expected, EXPECT_MAX);
+}
+
+__attribute__((noinline)) static int deeper(int depth)
+{
+	if (depth == 0)
+		take_sample();
+	else
+		deeper(depth - 1);
+	return depth + self.expected_count; /* no tail call */
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	deeper(DEPTH);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	address_space_drop(self.space);
+	return 0;
+}
+
+static void name_file(void *context, uint32_t file, struct unwind_file *named)
+{
+	(void)context;
+	assert_true(file >= 1 && file <= self.file_count);
+	const char *path = file == self.hidden_file ? "/nowhere/at/all" : self.paths[file - 1];
+	named->path = (struct span){ path, strlen(path) };
+}
+
+static struct unwind_sample sample_of_self(void)
+{
+	uint16_t machine = EM_NONE;
+#if defined(__x86_64__)
+	machine = EM_X86_64;
+#elif defined(__aarch64__)
+	machine = EM_AARCH64;
+#endif
+	if (machine == EM_NONE)
+		skip();
+	return (struct unwind_sample){
+		.machine = machine,
+		.abi = PERF_SAMPLE_REGS_ABI_64,
+		.mask = self.mask,
+		.registers = { (const uint8_t *)self.values,
+			       (uint64_t)__builtin_popcountll(self.mask) },
+		.stack = { self.stack, self.stack_bytes },
+		.space = self.space,
+	};
+}
+
+static struct unwinder *new_unwinder(void)
+{
+	/* Without build-ids only symfs says that a name is enough. */
+	const struct unwind_options options = { .symfs = "/", .name_file = name_file };
+	struct unwinder *unwinder;
+	struct error err;
+	if (unwinder_new(&options, &unwinder, &err) < 0)
+		fail_msg("%s", err.text);
+	return unwinder;
+}
+
+static void a_stack_of_this_process_is_what_backtrace_says(void **state)
+{
+	(void)state;
+	const struct unwind_sample sample = sample_of_self();
+	CLEANUP(unwinder_freep) struct unwinder *unwinder = new_unwinder();
+	struct unwind_run run;
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+		assert_string_equal(unwind_end_text(run.end), unwind_end_text(UNWIND_WHOLE));
+		assert_int_equal(run.count, self.expected_count);
+		assert_false(run.frames[0].is_return);
+		for (size_t i = 1; i < run.count; i++) {
+			assert_true(run.frames[i].is_return);
+			assert_int_equal(run.frames[i].address,
+					 (uint64_t)(uintptr_t)self.expected[i]);
+		}
+	}
+	assert_int_equal(unwinder_count(unwinder, UNWIND_WHOLE), 2);
+}
+
+static void a_missing_binary_ends_the_stack_and_is_named(void **state)
+{
+	(void)state;
+	const struct unwind_sample sample = sample_of_self();
+	CLEANUP(unwinder_freep) struct unwinder *unwinder = new_unwinder();
+	CLEANUP(free_pointer) struct unwind_missing *missing = NULL;
+	size_t count;
+	struct unwind_run run;
+	const struct mapping *here = address_space_find(self.space, (uintptr_t)&take_sample);
+	assert_non_null(here);
+	self.hidden_file = here->file;
+	assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+	self.hidden_file = 0;
+	assert_int_equal(run.end, UNWIND_NO_BINARY);
+	assert_int_equal(run.count, 1);
+	assert_int_equal(run.file, here->file);
+	assert_int_equal(unwinder_missing(unwinder, &missing, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(missing[0].file, here->file);
+	assert_int_equal(missing[0].samples, 1);
+}
+
+static void a_stack_that_was_cut_says_so(void **state)
+{
+	(void)state;
+	struct unwind_sample sample = sample_of_self();
+	CLEANUP(unwinder_freep) struct unwinder *unwinder = new_unwinder();
+	struct unwind_run run;
+	sample.stack.size = (size_t)self.stack_bytes / 4;
+	while (sample.stack.size > 64) {
+		assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+		assert_true(run.count >= 1);
+		if (run.end != UNWIND_WHOLE)
+			assert_string_equal(unwind_end_text(run.end),
+					    unwind_end_text(UNWIND_STACK_CUT));
+		for (size_t i = 1; i < run.count; i++)
+			assert_int_equal(run.frames[i].address,
+					 (uint64_t)(uintptr_t)self.expected[i]);
+		sample.stack.size /= 2;
+	}
+	assert_true(unwinder_count(unwinder, UNWIND_STACK_CUT) > 0);
+}
+
+static void samples_without_registers_or_mappings_are_told_apart(void **state)
+{
+	(void)state;
+	struct unwind_sample sample = sample_of_self();
+	CLEANUP(unwinder_freep) struct unwinder *unwinder = new_unwinder();
+	struct unwind_run run;
+	sample.space = NULL;
+	assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+	assert_int_equal(run.end, UNWIND_NO_MAPPING);
+	assert_int_equal(run.count, 1);
+	sample.space = self.space;
+	sample.machine = EM_S390;
+	assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+	assert_int_equal(run.end, UNWIND_NO_REGISTERS);
+	sample.registers.count = 3;
+	assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+	assert_int_equal(run.end, UNWIND_NO_REGISTERS);
+	sample.abi = PERF_SAMPLE_REGS_ABI_NONE;
+	assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+	assert_int_equal(run.end, UNWIND_NO_REGISTERS);
+	assert_int_equal(unwinder_count(unwinder, UNWIND_NO_REGISTERS), 3);
+}
+
+static void many_address_spaces_are_kept_apart(void **state)
+{
+	(void)state;
+	struct unwind_sample sample = sample_of_self();
+	CLEANUP(unwinder_freep) struct unwinder *unwinder = new_unwinder();
+	struct unwind_run run;
+	/* more than the helper knows at once, more than it keeps tables of */
+	for (uint64_t i = 0; i < 600; i++) {
+		struct mapping mapping = { 0x1000 * (i + 1), 0x1000 * (i + 1) + 1, 0, 1 };
+		struct address_space *space = address_space_share(self.space);
+		assert_int_equal(address_space_add(&space, &mapping), 0);
+		sample.space = space;
+		assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+		assert_int_equal(run.end, UNWIND_WHOLE);
+		assert_int_equal(run.count, self.expected_count);
+		address_space_drop(space);
+	}
+}
+
+static void machines_go_by_their_names(void **state)
+{
+	(void)state;
+	assert_int_equal(unwind_machine(span_of_text("x86_64")), EM_X86_64);
+	assert_int_equal(unwind_machine(span_of_text("i686")), EM_386);
+	assert_int_equal(unwind_machine(span_of_text("aarch64")), EM_AARCH64);
+	assert_int_equal(unwind_machine(span_of_text("armv7l")), EM_ARM);
+	assert_int_equal(unwind_machine(span_of_text("s390x")), EM_NONE);
+	assert_int_equal(unwind_machine((struct span){ NULL, 0 }), EM_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_of_this_process_is_what_backtrace_says),
+		cmocka_unit_test(a_missing_binary_ends_the_stack_and_is_named),
+		cmocka_unit_test(a_stack_that_was_cut_says_so),
+		cmocka_unit_test(samples_without_registers_or_mappings_are_told_apart),
+		cmocka_unit_test(many_address_spaces_are_kept_apart),
+		cmocka_unit_test(machines_go_by_their_names),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

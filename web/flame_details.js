@@ -1,0 +1,172 @@
+/*
+ * What is said of one frame: every event's own and total counts as they were
+ * estimated, the ratio with its interval, and in a differential graph both sides
+ * and every percentage by its name. Text goes in as text, never as markup.
+ */
+const KINDS = ['user code', 'kernel', 'inlined', 'JIT code', 'unknown', 'known by name alone'];
+
+function element(name, className, text) {
+	const made = document.createElementNS(HTML, name);
+	if (className)
+		made.setAttribute('class', className);
+	if (text !== undefined)
+		made.textContent = text;
+	return made;
+}
+
+function tableRow(cells, kind) {
+	const row = element('tr', kind);
+	cells.forEach((cell, at) => row.appendChild(element(at ? 'td' : 'th', '', cell)));
+	return row;
+}
+
+function columnsOf(sides, event, i) {
+	const pick = name => sides && sides[name] && sides[name][event] ? sides[name][event][i] : null;
+	return { self: pick('self'), total: pick('total'), samples: pick('samples') };
+}
+
+/* One line: for the status row, and for those who hear the page. */
+function summaryOf(model, i) {
+	const event = model.data.events[model.data.width_event];
+	const image = textOf(model, model.frames.image[i]);
+	const parts = [nameOf(model, i) + (image ? ` (${image})` : ''),
+		`${percentText(model.w[i], model.w[0])} of ${event.name}`];
+	if (hasRatio(model, i))
+		parts.push(ratioLine(model, i));
+	return parts.join(', ');
+}
+
+function hasRatio(model, i) {
+	const { ratio } = model.data;
+	return Boolean(ratio) && model.frames.ratio && model.frames.ratio[i] !== null && model.frames.ratio[i] !== undefined;
+}
+
+function ratioLine(model, i) {
+	const { ratio, low, high } = model.frames;
+	const { name, percent } = model.data.ratio;
+	let text = `${name} ${ratioText(ratio[i], percent)}`;
+	if (low && low[i] !== null && high[i] !== null && low[i] !== undefined)
+		text += ` (95\u202f%: ${ratioText(low[i], percent)} to ${ratioText(high[i], percent)})`;
+	return text;
+}
+
+function detailsOf(model, i, className) {
+	const all = element('div', 'tip-text');
+	all.appendChild(element('div', 'tip-name', nameOf(model, i)));
+	const { frames } = model;
+	const image = textOf(model, frames.image[i]), source = frames.source ? textOf(model, frames.source[i]) : '';
+	const where = [KINDS[frames.kind[i]] || KINDS[4]];
+	if (image)
+		where.push(image);
+	if (source)
+		where.push('name from ' + source);
+	all.appendChild(element('div', 'tip-where', where.join(' \u00b7 ')));
+	if (model.data.diff)
+		addDifference(all, model, i);
+	else
+		addCounts(all, model, i);
+	if (hasRatio(model, i)) {
+		const line = element('div', 'tip-ratio', ratioLine(model, i));
+		if (className === 'ns')
+			line.textContent += ': too few samples to colour';
+		all.appendChild(line);
+	}
+	return all;
+}
+
+function addCounts(all, model, i) {
+	const table = element('table');
+	table.appendChild(tableRow(['', 'self', 'total', 'of all', 'samples'], 'head'));
+	model.data.events.forEach((event, at) => {
+		const { self, total, samples } = columnsOf(model.frames, at, i);
+		table.appendChild(tableRow([event.name, countText(self, event.scale), countText(total, event.scale),
+			percentText(total, event.total), countText(samples)]));
+	});
+	all.appendChild(table);
+}
+
+/*
+ * Both percentages that differential flame graphs are read with, each by its
+ * name: the change against before, and FlameGraph's, whose whole is all of after.
+ */
+function addDifference(all, model, i) {
+	const { diff, events } = model.data;
+	events.forEach((event, at) => {
+		const after = columnsOf(model.frames, at, i), before = columnsOf(model.frames.before, at, i);
+		const wholeBefore = diff.total ? diff.total[at] : null;
+		const table = element('table');
+		const add = (name, pick) => table.appendChild(tableRow([name, pick('total'), pick('self')]));
+		const change = key => before[key] === null || after[key] === null ? null : after[key] - before[key];
+		table.appendChild(tableRow([event.name, 'total', 'self'], 'head'));
+		add('before', key => countText(before[key], event.scale));
+		add('after', key => countText(after[key], event.scale));
+		add('difference', key => signedText(change(key), event.scale));
+		add('change against before', key => before[key] === 0 && after[key] > 0 ? 'new' :
+			percentText(change(key), before[key], true));
+		add('share of total before', key => percentText(before[key], wholeBefore));
+		add('share of total after', key => percentText(after[key], event.total));
+		add('global (difference / total after)', key => percentText(change(key), event.total, true));
+		if (after.samples !== null || before.samples !== null)
+			table.appendChild(tableRow(['samples before, after', countText(before.samples), countText(after.samples)]));
+		all.appendChild(table);
+	});
+	addChange(all, model, i);
+	if (diff.said)
+		all.appendChild(element('div', 'tip-where', diff.said));
+}
+
+/* The change of the width event with its interval, and what it is made of. */
+function addChange(all, model, i) {
+	const { change } = model.frames;
+	if (!change)
+		return;
+	const part = name => change[name] && change[name][i] !== undefined ? change[name][i] : null;
+	const event = model.data.events[model.data.width_event];
+	const percent = name => part(name) === null ? '-' : percentText(part(name) - 1, 1, true);
+	if (part('value') !== null) {
+		let text = `change of ${event.name}: ${percent('value')}`;
+		if (part('low') !== null && part('high') !== null)
+			text += ` (95\u202f%: ${percent('low')} to ${percent('high')})`;
+		if (part('significant') === 0 || part('significant') === false)
+			text += ', not significant';
+		all.appendChild(element('div', 'tip-ratio', text));
+	}
+	if (part('instructions') !== null && part('cpi') !== null)
+		all.appendChild(element('div', 'tip-ratio', `of the difference ${signedText(Math.round(part('instructions')), event.scale)} by ` +
+			`instructions, ${signedText(Math.round(part('cpi')), event.scale)} by CPI`));
+}
+
+/* A box beside the pointer, or beside the frame that the keyboard is on. */
+function makeTip(view) {
+	const place = document.createElementNS(SVG, 'foreignObject');
+	place.setAttribute('id', 'tip');
+	place.setAttribute('width', 1);
+	place.setAttribute('height', 1);
+	const box = element('div', 'tip');
+	place.appendChild(box);
+	view.root.appendChild(place);
+	return { place, box, shown: -1 };
+}
+
+function hideTip(tip) {
+	tip.shown = -1;
+	tip.box.classList.remove('shown');
+}
+
+function showTip(view, tip, i, x, y) {
+	if (tip.shown !== i) {
+		tip.shown = i;
+		const className = view.rects[i] ? view.rects[i].classList[0] : '';
+		tip.box.replaceChildren(detailsOf(view.model, i, className));
+		tip.box.classList.add('shown');
+	}
+	const width = Number(view.root.getAttribute('width'));
+	const { offsetWidth, offsetHeight } = tip.box;
+	const seen = view.root.getBoundingClientRect();
+	const left = x + 14 + offsetWidth < width - 4 ? x + 14 : Math.max(4, x - 14 - offsetWidth);
+	const lowest = Math.min(Number(view.root.getAttribute('height')), window.innerHeight - seen.top) - 4;
+	const highest = Math.max(0, -seen.top) + 4;
+	const top = y + 18 + offsetHeight < lowest ? y + 18 : y - 12 - offsetHeight;
+	tip.place.setAttribute('x', left);
+	tip.place.setAttribute('y', Math.max(highest, top));
+}

@@ -1,0 +1,285 @@
+/*
+ * What is drawn: the frames' one transform, and over it the labels, the lines
+ * between frames and the marks of their kinds, made anew for what is in sight
+ * and wide enough. A frame has one element, and zooming touches none of them.
+ */
+const SVG = 'http://www.w3.org/2000/svg';
+const HTML = 'http://www.w3.org/1999/xhtml';
+const MARK_WIDTH = 4; /* px; narrower frames get no line and no mark, as in flame_palette.h */
+const MARK_CORNER = 5;
+const LABEL_WIDTH = 22; /* px; room for two letters and an ellipsis */
+const LABEL_SPACE = 4;
+const MARK_NAMES = ['', 'k', 'i', 'j', 'n', ''];
+/* The picture's x have three decimals: from this zoom on that shows. */
+const PRECISE_FROM = 8;
+
+function makeView(root, model) {
+	const box = root.querySelector('#view');
+	const view = {
+		root, model, box,
+		frames: root.querySelector('#frames'),
+		labels: root.querySelector('#labels'),
+		marks: root.querySelector('#marks'),
+		hatch: root.querySelector('#hatch'),
+		rects: [],
+		row: model.data.row || 17,
+		left: Number(box.getAttribute('x')) || 0,
+		top: Number(box.getAttribute('y')) || 0,
+		width: Number(box.getAttribute('width')),
+		height: Number(box.getAttribute('height')),
+		drawnWidth: model.data.width || Number(box.getAttribute('width')),
+		drawnIcicle: Boolean(model.data.icicle),
+		icicle: Boolean(model.data.icicle),
+		zoomed: 0,
+		focus: -1,
+		ring: false,
+		hits: null,
+		above: [],
+	};
+	for (const rect of view.frames.children)
+		view.rects[Number(rect.getAttribute('data-i'))] = rect;
+	view.paths = {};
+	for (const name of ['lines', 'k', 'i', 'j', 'n', 'found', 'ring'])
+		view.paths[name] = markPath(view, name);
+	view.letter = letterWidths(view);
+	return view;
+}
+
+/* The path that all marks of one kind are in; the picture may have brought it. */
+function markPath(view, name) {
+	const known = { lines: 'lines', found: 'found', ring: 'ring' }[name] || 'mark ' + name;
+	for (const path of view.marks.children)
+		if (path.getAttribute('class') === known)
+			return path;
+	const path = document.createElementNS(SVG, 'path');
+	path.setAttribute('class', known);
+	view.marks.appendChild(path);
+	return path;
+}
+
+/* Measures letters once each; a label's width is their sum. */
+function letterWidths(view) {
+	const style = getComputedStyle(view.labels);
+	const context = document.createElementNS(HTML, 'canvas').getContext('2d');
+	context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+	const widths = new Map();
+	return letter => {
+		let width = widths.get(letter);
+		if (width === undefined) {
+			width = context.measureText(letter).width;
+			widths.set(letter, width);
+		}
+		return width;
+	};
+}
+
+/* As much of the name as fits: first without arguments and template parameters, then cut. */
+function fitted(view, name, room) {
+	for (const text of [name, name.replace(/\([^()]*\)(?: const)?$/, '()'), shortened(name)]) {
+		let width = 0;
+		for (const letter of text) {
+			width += view.letter(letter);
+			if (width > room)
+				break;
+		}
+		if (width <= room)
+			return text;
+	}
+	const space = room - view.letter('\u2026');
+	let kept = '', width = 0;
+	for (const letter of shortened(name)) {
+		width += view.letter(letter);
+		if (width > space)
+			return kept.length > 1 ? kept + '\u2026' : '';
+		kept += letter;
+	}
+	return kept;
+}
+
+/* operator<, operator() and an unmatched bracket stay as they are. */
+function shortened(name) {
+	let text = name.replace(/\([^()]*\)(?: const)?$/, '');
+	if (text === '' || text.includes('operator'))
+		return name;
+	for (let before = ''; before !== text;) {
+		before = text;
+		text = text.replace(/(\w)<[^<>]*>/g, '$1\u2039\u203a').replace(/\u2039\u203a(?=\u2039)/g, '');
+	}
+	return text.replace(/\u2039\u203a/g, '<>') || name;
+}
+
+function rowTop(view, depth) {
+	return view.icicle ? depth * view.row : view.height - (depth + 1) * view.row;
+}
+
+/* Left edge and width in px of the view as it is zoomed now. */
+function placeOf(view, i) {
+	const { x, w } = view.model;
+	const unit = view.width / (w[view.zoomed] || 1);
+	return { left: (x[i] - x[view.zoomed]) * unit, width: w[i] * unit };
+}
+
+/* Calls visit(i, left, right, top) for each frame in sight of at least `least` px, cut to the view. */
+function forEachInSight(view, least, visit) {
+	const { model, zoomed } = view;
+	const ancestors = [];
+	for (let i = zoomed; i > 0; i = model.parent[i])
+		ancestors.push(model.parent[i]);
+	for (const i of ancestors.reverse())
+		visit(i, 0, view.width, rowTop(view, model.depth[i]));
+	const unit = view.width / (model.w[zoomed] || 1);
+	for (let i = zoomed; i < model.end[zoomed];) {
+		const width = model.w[i] * unit;
+		if (width < least && i !== zoomed) {
+			i = model.end[i];
+			continue;
+		}
+		const left = (model.x[i] - model.x[zoomed]) * unit;
+		visit(i, left, left + width, rowTop(view, model.depth[i]));
+		i++;
+	}
+}
+
+function draw(view) {
+	placeFrames(view);
+	dimAncestors(view);
+	drawOver(view);
+	drawFound(view);
+	drawRing(view);
+}
+
+function placeFrames(view) {
+	const { model, zoomed } = view;
+	const whole = model.w[0] || 1;
+	const scale = whole / (model.w[zoomed] || 1) * (view.width / view.drawnWidth);
+	const shift = -(model.x[zoomed] - model.x[0]) / whole * view.drawnWidth * scale;
+	const flip = view.icicle !== view.drawnIcicle;
+	if (scale > PRECISE_FROM)
+		placeExactly(view);
+	const turned = flip ? `-1 ${shift} ${view.height - 1}` : `1 ${shift} 0`;
+	view.frames.setAttribute('transform', scale === 1 && !flip ? '' : `matrix(${scale} 0 0 ${turned})`);
+	if (view.hatch)
+		view.hatch.setAttribute('patternTransform', `scale(${1 / scale} 1) rotate(45)`);
+}
+
+/* Rewrites the edges of the frames in sight from the exact counts, once each. */
+function placeExactly(view) {
+	const { model } = view;
+	const unit = view.drawnWidth / (model.w[0] || 1);
+	forEachInSight(view, 0, i => {
+		const rect = view.rects[i];
+		if (!rect || rect.exact)
+			return;
+		rect.exact = true;
+		rect.setAttribute('x', (model.x[i] - model.x[0]) * unit);
+		rect.setAttribute('width', model.w[i] * unit);
+	});
+}
+
+function dimAncestors(view) {
+	for (const rect of view.above)
+		rect.classList.remove('above');
+	view.above = [];
+	for (let i = view.zoomed; i > 0; i = view.model.parent[i]) {
+		const rect = view.rects[view.model.parent[i]];
+		if (rect) {
+			rect.classList.add('above');
+			view.above.push(rect);
+		}
+	}
+}
+
+function drawOver(view) {
+	const { model } = view;
+	const paths = { lines: [], k: [], i: [], j: [], n: [] };
+	const old = view.labels.children;
+	const height = view.row - 1;
+	let used = 0;
+	forEachInSight(view, MARK_WIDTH, (i, left, right, top) => {
+		if (left > 0)
+			paths.lines.push(`M${left.toFixed(1)} ${top}v${height}`);
+		addMark(paths, MARK_NAMES[model.frames.kind[i]], left, right, top, height);
+		if (right - left < LABEL_WIDTH)
+			return;
+		const shown = fitted(view, nameOf(model, i), right - left - 2 * LABEL_SPACE);
+		if (shown === '')
+			return;
+		const label = old[used] || view.labels.appendChild(document.createElementNS(SVG, 'text'));
+		used++;
+		label.setAttribute('x', (left + LABEL_SPACE).toFixed(1));
+		label.setAttribute('y', top + 12);
+		label.setAttribute('data-i', i);
+		if (label.textContent !== shown)
+			label.textContent = shown;
+		const dim = view.hits && !view.hits.has(i) ? 'dim' : '';
+		if ((label.getAttribute('class') || '') !== dim)
+			label.setAttribute('class', dim);
+	});
+	while (view.labels.children.length > used)
+		view.labels.lastElementChild.remove();
+	for (const name of Object.keys(paths))
+		view.paths[name].setAttribute('d', paths[name].join(''));
+}
+
+function addMark(paths, mark, left, right, top, height) {
+	const corner = Math.min(MARK_CORNER, (right - left) / 2);
+	const line = (right - left - 2).toFixed(1);
+	if (mark === 'k')
+		paths.k.push(`M${(right - corner).toFixed(1)} ${top}h${corner}v${corner}z`);
+	else if (mark === 'j')
+		paths.j.push(`M${left.toFixed(1)} ${top}h${corner}l${-corner} ${corner}z`);
+	else if (mark === 'i')
+		paths.i.push(`M${(left + 1).toFixed(1)} ${top + height - 1}h${line}`);
+	else if (mark === 'n')
+		paths.n.push(`M${(left + 1).toFixed(1)} ${top + 1}h${line}`);
+}
+
+/* A line around each match that is wide enough for one; the others are dimmed. */
+function drawFound(view) {
+	const path = [];
+	if (view.hits)
+		forEachInSight(view, 2, (i, left, right, top) => {
+			if (view.hits.has(i))
+				path.push(`M${(left + 0.5).toFixed(1)} ${top + 0.5}h${(right - left - 1).toFixed(1)}` +
+					`v${view.row - 2}h${(left - right + 1).toFixed(1)}z`);
+		});
+	view.paths.found.setAttribute('d', path.join(''));
+}
+
+function markFound(view, hits) {
+	if (view.hits)
+		for (const i of view.hits)
+			if (!hits || !hits.has(i))
+				view.rects[i] && view.rects[i].classList.remove('hit');
+	if (hits)
+		for (const i of hits)
+			if (!view.hits || !view.hits.has(i))
+				view.rects[i] && view.rects[i].classList.add('hit');
+	view.hits = hits;
+	view.root.classList.toggle('searching', Boolean(hits));
+	drawOver(view);
+	drawFound(view);
+}
+
+/* Where the keyboard is. */
+function drawRing(view) {
+	if (view.focus < 0 || !view.ring) {
+		view.paths.ring.setAttribute('d', '');
+		return;
+	}
+	const place = placeOf(view, view.focus);
+	const left = Math.max(1, Math.min(place.left, view.width - 3));
+	const right = Math.max(left + 2, Math.min(place.left + place.width, view.width - 1));
+	const top = rowTop(view, view.model.depth[view.focus]);
+	view.paths.ring.setAttribute('d', `M${left} ${top}h${right - left}v${view.row - 1}H${left}z`);
+}
+
+/* Fills the width that the window offers; the legend and the title stay where they are. */
+function fitWidth(view, wide) {
+	const width = Math.max(600, Math.floor(wide));
+	const height = Number(view.root.getAttribute('height'));
+	view.root.setAttribute('width', width);
+	view.root.setAttribute('viewBox', `0 0 ${width} ${height}`);
+	view.width = width - 2 * view.left;
+	view.box.setAttribute('width', view.width);
+}

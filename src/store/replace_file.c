@@ -126,19 +126,41 @@ static int keep_old(int folder, const char *name)
 	return unlinkat(folder, passing, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int fill_and_rename(int folder, int fd, const char *name, const char *passing,
-			   const void *bytes, size_t size, mode_t mode,
-			   enum replace_earlier earlier)
+int replace_begin(const char *path, mode_t mode, struct replacement *made, struct error *err)
 {
-	int ret = replace_lock(fd);
+	*made = (struct replacement){ .path = path, .folder = -1, .fd = -1 };
+	int ret = replace_file_check(path, err);
 	if (ret < 0)
 		return ret;
-	if (fchmod(fd, mode) < 0)
-		return -errno;
-	ret = write_all(fd, bytes, size);
-	if (ret < 0)
-		return ret;
-	if (fsync(fd) < 0)
+	made->folder = replace_open_folder(path);
+	if (made->folder < 0)
+		return failed(err, made->folder, path);
+	if (asprintf(&made->passing, "%s.new", replace_base_name(path)) < 0) {
+		made->passing = NULL;
+		return failed(err, -ENOMEM, path);
+	}
+	made->fd = make_new(made->folder, made->passing, mode);
+	if (made->fd == -EBUSY)
+		return error_set(err, -EBUSY, "cannot write '%s': another process is writing it",
+				 path);
+	if (made->fd < 0)
+		return failed(err, made->fd, path);
+	ret = replace_lock(made->fd);
+	if (ret == 0 && fchmod(made->fd, mode) < 0)
+		ret = -errno;
+	return ret < 0 ? failed(err, ret, path) : 0;
+}
+
+int replace_write(struct replacement *made, const void *bytes, size_t size)
+{
+	return write_all(made->fd, bytes, size);
+}
+
+static int rename_new(struct replacement *made, enum replace_earlier earlier)
+{
+	const char *name = replace_base_name(made->path);
+	int folder = made->folder, ret = 0;
+	if (fsync(made->fd) < 0)
 		return -errno;
 	if (earlier == REPLACE_KEEP)
 		ret = keep_old(folder, name);
@@ -146,41 +168,44 @@ static int fill_and_rename(int folder, int fd, const char *name, const char *pas
 		return ret;
 	if (earlier == REPLACE_REFUSE) {
 		/* link, unlike rename, does not replace. */
-		if (linkat(folder, passing, folder, name, 0) == 0)
-			unlinkat(folder, passing, 0);
+		if (linkat(folder, made->passing, folder, name, 0) == 0)
+			unlinkat(folder, made->passing, 0);
 		else if (errno == EEXIST)
 			return -EEXIST;
-		else if (renameat2(folder, passing, folder, name, RENAME_NOREPLACE) < 0)
+		else if (renameat2(folder, made->passing, folder, name, RENAME_NOREPLACE) < 0)
 			return -errno;
-	} else if (renameat(folder, passing, folder, name) < 0) {
+	} else if (renameat(folder, made->passing, folder, name) < 0) {
 		return -errno;
 	}
+	made->renamed = true;
 	return replace_sync_folder(folder);
+}
+
+int replace_commit(struct replacement *made, enum replace_earlier earlier, struct error *err)
+{
+	int ret = rename_new(made, earlier);
+	return ret < 0 ? failed(err, ret, made->path) : 0;
+}
+
+void replace_release(struct replacement *made)
+{
+	if (made->fd >= 0 && !made->renamed)
+		unlinkat(made->folder, made->passing, 0);
+	if (made->fd >= 0)
+		close(made->fd);
+	if (made->folder >= 0)
+		close(made->folder);
+	free(made->passing);
+	*made = (struct replacement){ .folder = -1, .fd = -1 };
 }
 
 int replace_file(const char *path, const void *bytes, size_t size, mode_t mode,
 		 enum replace_earlier earlier, struct error *err)
 {
-	int ret = replace_file_check(path, err);
+	CLEANUP(replace_release) struct replacement made;
+	int ret = replace_begin(path, mode, &made, err);
 	if (ret < 0)
 		return ret;
-	const char *name = replace_base_name(path);
-	CLEANUP(free_pointer) char *passing = NULL;
-	CLEANUP(close_fd) int folder = replace_open_folder(path);
-	if (folder < 0)
-		return failed(err, folder, path);
-	if (asprintf(&passing, "%s.new", name) < 0)
-		return failed(err, -ENOMEM, path);
-	CLEANUP(close_fd) int fd = make_new(folder, passing, mode);
-	if (fd == -EBUSY)
-		return error_set(err, -EBUSY, "cannot write '%s': another process is writing it",
-				 path);
-	if (fd < 0)
-		return failed(err, fd, path);
-	ret = fill_and_rename(folder, fd, name, passing, bytes, size, mode, earlier);
-	if (ret < 0) {
-		unlinkat(folder, passing, 0); /* gone already when only the last sync failed */
-		return failed(err, ret, path);
-	}
-	return 0;
+	ret = replace_write(&made, bytes, size);
+	return ret < 0 ? failed(err, ret, path) : replace_commit(&made, earlier, err);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,6 +21,20 @@ enum replace_earlier {
 /* Fails with the negative errno and one sentence; nothing is left behind then. */
 int replace_file(const char *path, const void *bytes, size_t size, mode_t mode,
 		 enum replace_earlier earlier, struct error *err);
+
+/* The same in pieces: begin, write as often as needed, commit. */
+struct replacement {
+	const char *path; /* borrowed */
+	char *passing;	  /* its name until the end */
+	int folder, fd;
+	bool renamed;
+};
+/* Must be released in any case. Fails as replace_file() does. */
+int replace_begin(const char *path, mode_t mode, struct replacement *made, struct error *err);
+int replace_write(struct replacement *made, const void *bytes, size_t size); /* negative errno */
+int replace_commit(struct replacement *made, enum replace_earlier earlier, struct error *err);
+/* Without a commit before, nothing has happened. For CLEANUP(). */
+void replace_release(struct replacement *made);
 
 /*
  * 0 when a regular file can be made or replaced under that name; else -EISDIR,

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "export/folded.h"
+#include "export/sink.h"
 #include "import/folded.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
@@ -28,20 +29,35 @@ static void columns_of(struct event_columns *columns, const struct profile *prof
 		fail_msg("%s", err.text);
 }
 
+static int append_bytes(void *out, const void *bytes, size_t size)
+{
+	buffer_append(out, bytes, size);
+	return buffer_failed(out) ? -ENOMEM : 0;
+}
+
 static int export_column(const struct profile *profile, size_t column,
-			 const struct folded_export_options *options, struct buffer *out,
-			 struct folded_export_sums *sums, struct error *err)
+			 const struct export_options *options, struct buffer *out,
+			 struct export_sums *sums, struct error *err)
 {
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 	CLEANUP(event_columns_release) struct event_columns columns;
 	columns_of(&columns, profile);
 	assert_int_equal(resolver_new(profile, &stash_only, &resolver, NULL), 0);
-	return folded_export(profile, resolver, &columns, column, options, out, sums, err);
+	const struct export_input input = { .profile = profile,
+					    .resolver = resolver,
+					    .columns = &columns,
+					    .chosen = &column,
+					    .chosen_count = 1,
+					    .options = *options };
+	CLEANUP(sink_release) struct sink sink;
+	sink_init(&sink, append_bytes, out);
+	int ret = exporter_folded.write(&input, &sink, sums, err);
+	return ret < 0 ? ret : sink_finish(&sink);
 }
 
 static void must_export(const struct profile *profile, size_t column,
-			const struct folded_export_options *options, struct buffer *out,
-			struct folded_export_sums *sums)
+			const struct export_options *options, struct buffer *out,
+			struct export_sums *sums)
 {
 	struct error err = { 0 };
 	if (export_column(profile, column, options, out, sums, &err) < 0)
@@ -63,13 +79,13 @@ static struct profile *must_import(struct span text)
 	return profile;
 }
 
-static const struct folded_export_options plain = { .count = FOLDED_ESTIMATES };
+static const struct export_options plain = { .count = EXPORT_ESTIMATES };
 
-static void expect_text(const struct profile *profile, const struct folded_export_options *options,
+static void expect_text(const struct profile *profile, const struct export_options *options,
 			const char *wanted)
 {
 	CLEANUP(buffer_release) struct buffer out = { 0 };
-	struct folded_export_sums sums;
+	struct export_sums sums;
 	must_export(profile, 0, options, &out, &sums);
 	assert_string_equal(buffer_text(&out), wanted);
 }
@@ -188,13 +204,11 @@ static void options_change_counts_roots_and_marks(void **state)
 {
 	(void)state;
 	struct example example = example_new();
-	const struct folded_export_options samples = { .count = FOLDED_SAMPLES,
-						       .root = FOLDED_ROOT_NONE };
-	const struct folded_export_options marks = { .root = FOLDED_ROOT_PID,
-						     .marks = FOLDED_MARK_KERNEL | FOLDED_MARK_JIT |
-							      FOLDED_INLINED };
-	const struct folded_export_options threads = { .root = FOLDED_ROOT_TID,
-						       .count = FOLDED_SAMPLES };
+	const struct export_options samples = { .count = EXPORT_SAMPLES, .root = EXPORT_ROOT_NONE };
+	const struct export_options marks = { .root = EXPORT_ROOT_PID,
+					      .marks = EXPORT_MARK_KERNEL | EXPORT_MARK_JIT |
+						       EXPORT_INLINED };
+	const struct export_options threads = { .root = EXPORT_ROOT_TID, .count = EXPORT_SAMPLES };
 	expect_text(example.profile, &samples, "main 9\nmain;compiled 16\nmain;vfs_read 6\n");
 	expect_text(example.profile, &marks,
 		    "one%3Bodd-12;main 1000\n"
@@ -214,13 +228,12 @@ static void samples_without_a_stack_are_told(void **state)
 	(void)state;
 	struct example example = example_new();
 	CLEANUP(buffer_release) struct buffer out = { 0 };
-	struct folded_export_sums sums;
+	struct export_sums sums;
 	const struct profile_frame leaf = { .image = example.kernel, .vaddr = 0x512 };
 	const struct cell cell = { 3, 3000, 3000000 };
 	must(profile_add_flat(example.profile, example.event, example.commands[1], &leaf, &cell));
 	must_export(example.profile, 0, &plain, &out, &sums);
 	assert_true(sums.has_stacks);
-	assert_int_equal(sums.lines, 4);
 	assert_int_equal(sums.written.samples, 31);
 	assert_int_equal(sums.missing.samples, 3);
 	assert_int_equal(sums.missing.estimate, 3000);
@@ -231,7 +244,7 @@ static void without_stacks_lines_are_command_image_procedure(void **state)
 {
 	(void)state;
 	struct example example = example_new();
-	struct folded_export_sums sums;
+	struct export_sums sums;
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	example.profile->tables[PROFILE_STACK]->count = 0;
 	must_export(example.profile, 0, &plain, &out, &sums);
@@ -247,9 +260,9 @@ static void samples_of_an_imported_event_are_absent_not_zero(void **state)
 {
 	(void)state;
 	CLEANUP(profile_freep) struct profile *profile = must_import(span_of_text("a;b 1\n"));
-	const struct folded_export_options samples = { .count = FOLDED_SAMPLES };
+	const struct export_options samples = { .count = EXPORT_SAMPLES };
 	CLEANUP(buffer_release) struct buffer out = { 0 };
-	struct folded_export_sums sums;
+	struct export_sums sums;
 	struct error err = { 0 };
 	assert_int_equal(export_column(profile, 0, &samples, &out, &sums, &err), -ENODATA);
 	assert_string_equal(err.text, "event 'samples' has counts only, no samples of its own");
@@ -312,7 +325,7 @@ static void what_is_imported_is_exported(void **state)
 		}
 		CLEANUP(profile_freep)
 		struct profile *profile = must_import((struct span){ in.data, in.size });
-		struct folded_export_sums sums;
+		struct export_sums sums;
 		must_export(profile, 0, &plain, &out, &sums);
 		assert_string_equal(buffer_text(&out), buffer_text(&wanted));
 	}
@@ -334,7 +347,7 @@ static void exports_survive_import(void **state)
 		for (size_t c = 0; c < count; c++) {
 			CLEANUP(buffer_release) struct buffer once = { 0 };
 			CLEANUP(buffer_release) struct buffer twice = { 0 };
-			struct folded_export_sums sums, again;
+			struct export_sums sums, again;
 			must_export(profile, c, &plain, &once, &sums);
 			CLEANUP(profile_freep)
 			struct profile *back = must_import((struct span){ once.data, once.size });

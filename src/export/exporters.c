@@ -1,0 +1,17 @@
+#include <string.h>
+
+#include "export/exporter.h"
+#include "export/folded.h"
+
+const struct exporter *const exporters[] = {
+	&exporter_folded,
+	NULL,
+};
+
+const struct exporter *exporter_named(const char *name)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		if (strcmp(exporters[i]->name, name) == 0)
+			return exporters[i];
+	return NULL;
+}

@@ -1,0 +1,524 @@
+#include "export/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "export/frames.h"
+
+/* What is known of a node of the profile; together, because nodes are visited in no order. */
+struct known {
+	uint32_t parent;
+	uint32_t first, count; /* its frames, in the list */
+	uint32_t node, root;   /* its node here, below that root + 1 */
+};
+
+struct builder {
+	const struct export_input *input;
+	struct stacks *stacks;
+	struct frames frames;
+	struct export_sums *sums;
+	uint32_t *position; /* of a column among the chosen, or STACK_NONE */
+	uint32_t *root;	    /* by context: its node, 0 when it has no frame, STACK_NONE unknown */
+	struct number_map roots; /* by frame: its node */
+	struct frame_list list;
+	struct known *known; /* by node of the profile */
+	uint32_t *walk;
+	size_t walk_capacity;
+};
+
+static void builder_release(struct builder *builder)
+{
+	frames_release(&builder->frames);
+	free(builder->position);
+	free(builder->root);
+	number_map_release(&builder->roots);
+	free(builder->list.numbers);
+	free(builder->known);
+	free(builder->walk);
+}
+
+void stacks_free(struct stacks *stacks)
+{
+	if (!stacks)
+		return;
+	free(stacks->frames);
+	free(stacks->nodes);
+	free(stacks->lines);
+	free(stacks->cells);
+	free(stacks->path);
+	arena_release(&stacks->arena);
+	hash_index_release(&stacks->frame_index);
+	free(stacks);
+}
+
+void stacks_freep(struct stacks **stacks)
+{
+	stacks_free(*stacks);
+}
+
+const struct cell *stacks_cells(const struct stacks *stacks, size_t i)
+{
+	return &stacks->cells[stacks->nodes[stacks->lines[i]].line * stacks->columns];
+}
+
+const uint32_t *stacks_path(struct stacks *stacks, size_t i, size_t *depth)
+{
+	size_t count = 0;
+	for (uint32_t node = stacks->lines[i]; node; node = stacks->nodes[node].parent)
+		count++;
+	*depth = count;
+	for (uint32_t node = stacks->lines[i]; node; node = stacks->nodes[node].parent)
+		stacks->path[--count] = stacks->nodes[node].frame;
+	return stacks->path;
+}
+
+/* ---- nodes */
+
+static int add_node(struct stacks *stacks, uint32_t parent, uint32_t frame, uint32_t *number)
+{
+	if (stacks->node_count >= STACK_NONE - 1 ||
+	    array_reserve(&stacks->nodes, &stacks->node_capacity, stacks->node_count,
+			  sizeof(*stacks->nodes)) < 0)
+		return -ENOMEM;
+	*number = (uint32_t)stacks->node_count++;
+	struct stack_node *node = &stacks->nodes[*number];
+	*node = (struct stack_node){ .parent = parent, .frame = frame, .line = STACK_NONE };
+	if (*number) {
+		node->next = stacks->nodes[parent].child;
+		stacks->nodes[parent].child = *number;
+	}
+	return 0;
+}
+
+/* Below *node, which becomes the last of them. */
+static int add_nodes(struct stacks *stacks, const uint32_t *frames, size_t count, uint32_t *node)
+{
+	int ret = 0;
+	for (size_t i = 0; ret == 0 && i < count; i++)
+		ret = add_node(stacks, *node, frames[i], node);
+	return ret;
+}
+
+static int add_cell(struct stacks *stacks, uint32_t node, size_t position, const struct cell *cell)
+{
+	size_t row_bytes = stacks->columns * sizeof(struct cell);
+	if (stacks->nodes[node].line == STACK_NONE) {
+		if (array_reserve(&stacks->cells, &stacks->cell_capacity, stacks->cell_count,
+				  row_bytes) < 0)
+			return -ENOMEM;
+		memset((char *)stacks->cells + stacks->cell_count * row_bytes, 0, row_bytes);
+		stacks->nodes[node].line = (uint32_t)stacks->cell_count++;
+	}
+	cell_add(&stacks->cells[stacks->nodes[node].line * stacks->columns + position], cell);
+	return 0;
+}
+
+/* ---- from the profile's rows */
+
+/* The chosen position of an event, or STACK_NONE. */
+static uint32_t position_of(const struct builder *builder, uint64_t event)
+{
+	uint32_t column = builder->input->columns->of_event[event];
+	return column == EVENT_COLUMN_NONE ? STACK_NONE : builder->position[column];
+}
+
+/* Contexts whose first frame is the same share a node. */
+static int find_root(struct builder *builder, uint64_t context, uint32_t *root)
+{
+	uint32_t frame;
+	*root = builder->root[context];
+	if (*root != STACK_NONE)
+		return 0;
+	int ret = frames_of_context(&builder->frames, (uint32_t)context, &frame);
+	if (ret < 0)
+		return ret;
+	*root = 0;
+	if (frame != STACK_NONE)
+		*root = (uint32_t)(uintptr_t)number_map_find(&builder->roots, frame);
+	if (frame != STACK_NONE && !*root) {
+		ret = add_node(builder->stacks, 0, frame, root);
+		if (ret == 0)
+			ret = number_map_put(&builder->roots, frame, (void *)(uintptr_t)*root);
+	}
+	builder->root[context] = *root;
+	return ret;
+}
+
+/* What the nodes of the profile show as, in their order: that is how they lie in memory. */
+static int read_places(struct builder *builder)
+{
+	size_t count = profile_table(builder->input->profile, PROFILE_NODE)->count;
+	struct frame_list *list = &builder->list;
+	builder->known = calloc(count + 1, sizeof(*builder->known));
+	if (!builder->known)
+		return -ENOMEM;
+	for (size_t id = 1; id <= count; id++) {
+		struct known *known = &builder->known[id];
+		struct profile_frame frame =
+			profile_node(builder->input->profile, id, &known->parent);
+		size_t first = list->count;
+		int ret = frames_of_place(&builder->frames, &frame, list);
+		if (ret < 0 || list->count > UINT32_MAX)
+			return -ENOMEM;
+		known->first = (uint32_t)first;
+		known->count = (uint32_t)(list->count - first);
+	}
+	return 0;
+}
+
+/*
+ * The node here of a node of the profile, below that root. What is known of its
+ * parents is used, if another root has not taken its place: then a node is there
+ * twice, until they are sorted.
+ */
+static int find_stack(struct builder *builder, uint32_t root, uint32_t place, uint32_t *node)
+{
+	size_t depth = 0;
+	*node = root;
+	while (place) {
+		if (builder->known[place].root == root + 1) {
+			*node = builder->known[place].node;
+			break;
+		}
+		if (array_reserve(&builder->walk, &builder->walk_capacity, depth,
+				  sizeof(*builder->walk)) < 0)
+			return -ENOMEM;
+		builder->walk[depth++] = place;
+		place = builder->known[place].parent;
+	}
+	while (depth > 0) {
+		struct known *known = &builder->known[builder->walk[--depth]];
+		int ret = add_nodes(builder->stacks, builder->list.numbers + known->first,
+				    known->count, node);
+		if (ret < 0)
+			return ret;
+		known->node = *node;
+		known->root = root + 1;
+	}
+	return 0;
+}
+
+static int add_stack(struct builder *builder, const struct table *stacks, size_t row)
+{
+	const uint64_t *keys = table_keys(stacks, row);
+	uint32_t position = position_of(builder, keys[STACK_EVENT]);
+	if (position == STACK_NONE || !keys[STACK_NODE])
+		return 0;
+	const struct cell cell = cell_of_values(table_values(stacks, row));
+	uint32_t root, node = 0;
+	int ret = find_root(builder, keys[STACK_CONTEXT], &root);
+	if (ret == 0)
+		ret = find_stack(builder, root, (uint32_t)keys[STACK_NODE], &node);
+	if (ret < 0)
+		return ret;
+	builder->sums[position].has_stacks = true;
+	cell_add(&builder->sums[position].written, &cell);
+	return add_cell(builder->stacks, node, position, &cell);
+}
+
+/* Rows context by context, so that what is known of a context's nodes is used while it lasts. */
+static int add_stacks(struct builder *builder)
+{
+	const struct table *stacks = profile_table(builder->input->profile, PROFILE_STACK);
+	size_t contexts = profile_table(builder->input->profile, PROFILE_CONTEXT)->count;
+	CLEANUP(free_pointer) size_t *end = calloc(contexts + 2, sizeof(*end));
+	CLEANUP(free_pointer) uint32_t *order = calloc(stacks->count + 1, sizeof(*order));
+	if (!end || !order)
+		return -ENOMEM;
+	for (size_t row = 0; row < stacks->count; row++)
+		end[table_keys(stacks, row)[STACK_CONTEXT] + 1]++;
+	for (size_t context = 1; context <= contexts + 1; context++)
+		end[context] += end[context - 1];
+	for (size_t row = 0; row < stacks->count; row++)
+		order[end[table_keys(stacks, row)[STACK_CONTEXT]]++] = (uint32_t)row;
+	int ret = 0;
+	for (size_t i = 0; ret == 0 && i < stacks->count; i++)
+		ret = add_stack(builder, stacks, order[i]);
+	return ret;
+}
+
+static int add_leaf(struct builder *builder, const uint64_t *keys, uint32_t position,
+		    const struct cell *cell)
+{
+	const struct profile_frame leaf = { .kind = FRAME_IP,
+					    .image = (uint32_t)keys[FLAT_IMAGE],
+					    .vaddr = keys[FLAT_VADDR],
+					    .name = (uint32_t)keys[FLAT_NAME] };
+	struct frame_list *list = &builder->list;
+	uint32_t node, image = STACK_NONE;
+	int ret = find_root(builder, keys[FLAT_CONTEXT], &node);
+	if (ret == 0 && builder->frames.grain != STACKS_BY_ADDRESS)
+		ret = frames_of_image(&builder->frames, leaf.image, &image);
+	if (ret == 0 && image != STACK_NONE)
+		ret = add_node(builder->stacks, node, image, &node);
+	size_t first = list->count;
+	if (ret == 0)
+		ret = frames_of_place(&builder->frames, &leaf, list);
+	if (ret == 0)
+		ret = add_nodes(builder->stacks, list->numbers + first, list->count - first, &node);
+	list->count = first;
+	return ret < 0 ? ret : add_cell(builder->stacks, node, position, cell);
+}
+
+/* Leaves of the events without stacks; of those with stacks, what is in none. */
+static int add_flat(struct builder *builder)
+{
+	const struct table *flat = profile_table(builder->input->profile, PROFILE_FLAT);
+	for (size_t row = 0; row < flat->count; row++) {
+		const uint64_t *keys = table_keys(flat, row);
+		uint32_t position = position_of(builder, keys[FLAT_EVENT]);
+		if (position == STACK_NONE)
+			continue;
+		const struct cell cell = cell_of_values(table_values(flat, row));
+		struct export_sums *sums = &builder->sums[position];
+		cell_add(sums->has_stacks ? &sums->missing : &sums->written, &cell);
+		if (sums->has_stacks)
+			continue;
+		int ret = add_leaf(builder, keys, position, &cell);
+		if (ret < 0)
+			return ret;
+	}
+	for (size_t i = 0; i < builder->input->chosen_count; i++) {
+		struct export_sums *sums = &builder->sums[i];
+		sums->missing = cell_without(&sums->missing, &sums->written);
+	}
+	return 0;
+}
+
+/* ---- order */
+
+/* A frame's own line, or what is below it: there the text goes on with a ';'. */
+struct entry {
+	const struct stack_frame *frame;
+	uint32_t number;
+	uint32_t below;
+};
+
+static int compare_places(const struct stack_frame *a, const struct stack_frame *b)
+{
+	int order = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+	if (!order)
+		order = (a->line > b->line) - (a->line < b->line);
+	if (!order)
+		order = (a->context > b->context) - (a->context < b->context);
+	if (!order)
+		order = (a->address.image > b->address.image) -
+			(a->address.image < b->address.image);
+	if (!order)
+		order = (a->address.vaddr > b->address.vaddr) -
+			(a->address.vaddr < b->address.vaddr);
+	if (!order)
+		order = (a->address.kind > b->address.kind) - (a->address.kind < b->address.kind);
+	return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	struct span at = a->frame->text, bt = b->frame->text;
+	size_t common = at.size < bt.size ? at.size : bt.size;
+	int order = common ? memcmp(at.data, bt.data, common) : 0;
+	if (order)
+		return order;
+	/* -1: the line ends here */
+	int an = at.size > common ? ((const uint8_t *)at.data)[common] : a->below ? ';' : -1;
+	int bn = bt.size > common ? ((const uint8_t *)bt.data)[common] : b->below ? ';' : -1;
+	if (an != bn)
+		return an < bn ? -1 : 1;
+	order = compare_places(a->frame, b->frame);
+	return order ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+/* ranks[2 * frame + below]; made even when it fails */
+static int rank_frames(const struct stacks *stacks, uint32_t **out)
+{
+	size_t count = 2 * stacks->frame_count;
+	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
+	CLEANUP(free_pointer) struct entry *entries = calloc(count + 1, sizeof(*entries));
+	*out = ranks;
+	if (!ranks || !entries)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		entries[i] = (struct entry){ &stacks->frames[i / 2], i / 2, i & 1 };
+	if (count)
+		qsort(entries, count, sizeof(*entries), compare_entries);
+	for (uint32_t i = 0; i < count; i++)
+		ranks[2 * entries[i].number + entries[i].below] = i;
+	return 0;
+}
+
+/* What is still to be visited: the line of a node, or what is below it. */
+struct visit {
+	uint32_t rank, node, depth;
+	bool below;
+};
+
+struct walk {
+	struct stacks *stacks;
+	uint32_t *ranks;
+	struct visit *visits;
+	size_t count, capacity;
+	uint32_t deepest;
+};
+
+static void walk_release(struct walk *walk)
+{
+	free(walk->ranks);
+	free(walk->visits);
+}
+
+/* The last one is visited first. */
+static int compare_visits(const void *left, const void *right)
+{
+	const struct visit *a = left, *b = right;
+	return (a->rank < b->rank) - (a->rank > b->rank);
+}
+
+static int push(struct walk *walk, uint32_t node, uint32_t depth, bool below)
+{
+	if (array_reserve(&walk->visits, &walk->capacity, walk->count, sizeof(*walk->visits)) < 0)
+		return -ENOMEM;
+	uint32_t rank = walk->ranks[2 * walk->stacks->nodes[node].frame + below];
+	walk->visits[walk->count++] = (struct visit){ rank, node, depth, below };
+	return 0;
+}
+
+/* Node b, of the same frame and parent, becomes a part of a. */
+static void merge_nodes(struct stacks *stacks, uint32_t a, uint32_t b)
+{
+	struct stack_node *into = &stacks->nodes[a], *from = &stacks->nodes[b];
+	if (into->line == STACK_NONE) {
+		into->line = from->line;
+	} else if (from->line != STACK_NONE) {
+		struct cell *cells = &stacks->cells[into->line * stacks->columns];
+		for (size_t c = 0; c < stacks->columns; c++)
+			cell_add(&cells[c], &stacks->cells[from->line * stacks->columns + c]);
+	}
+	if (!from->child)
+		return;
+	uint32_t last = from->child;
+	while (stacks->nodes[last].next)
+		last = stacks->nodes[last].next;
+	stacks->nodes[last].next = into->child;
+	into->child = from->child;
+}
+
+/* Puts the children of a node on the pile, those of one frame as one. */
+static int visit_children(struct walk *walk, uint32_t parent, uint32_t depth)
+{
+	struct stacks *stacks = walk->stacks;
+	size_t start = walk->count, kept = start;
+	int ret = 0;
+	for (uint32_t node = stacks->nodes[parent].child; ret == 0 && node;
+	     node = stacks->nodes[node].next) {
+		stacks->nodes[node].parent = parent;
+		ret = push(walk, node, depth, true);
+	}
+	if (ret < 0)
+		return ret;
+	if (walk->count - start > 1)
+		qsort(walk->visits + start, walk->count - start, sizeof(*walk->visits),
+		      compare_visits);
+	for (size_t i = start; i < walk->count; i++) {
+		if (kept > start && walk->visits[kept - 1].rank == walk->visits[i].rank)
+			merge_nodes(stacks, walk->visits[kept - 1].node, walk->visits[i].node);
+		else
+			walk->visits[kept++] = walk->visits[i];
+	}
+	walk->count = kept;
+	for (size_t i = start; ret == 0 && i < kept; i++) {
+		struct visit *visit = &walk->visits[i];
+		const struct stack_node *node = &stacks->nodes[visit->node];
+		if (node->line == STACK_NONE)
+			continue;
+		if (node->child) {
+			ret = push(walk, visit->node, depth, false);
+			continue;
+		}
+		visit->below = false;
+		visit->rank = walk->ranks[2 * node->frame];
+	}
+	if (ret == 0 && walk->count - start > 1)
+		qsort(walk->visits + start, walk->count - start, sizeof(*walk->visits),
+		      compare_visits);
+	return ret;
+}
+
+/*
+ * Lines in the order of their bytes. Among the children of a node that is the
+ * order of their texts, but "a b" comes between "a" and "a;c": so a child counts
+ * twice, once for its own line and once for what is below it.
+ */
+static int sort_lines(struct stacks *stacks)
+{
+	CLEANUP(walk_release) struct walk walk = { .stacks = stacks };
+	stacks->lines = calloc(stacks->cell_count + 1, sizeof(*stacks->lines));
+	if (!stacks->lines || rank_frames(stacks, &walk.ranks) < 0)
+		return -ENOMEM;
+	int ret = visit_children(&walk, 0, 1);
+	while (ret == 0 && walk.count > 0) {
+		const struct visit visit = walk.visits[--walk.count];
+		if (visit.depth > walk.deepest)
+			walk.deepest = visit.depth;
+		if (visit.below)
+			ret = visit_children(&walk, visit.node, visit.depth + 1);
+		else
+			stacks->lines[stacks->line_count++] = visit.node;
+	}
+	if (ret < 0)
+		return ret;
+	stacks->path = calloc((size_t)walk.deepest + 1, sizeof(*stacks->path));
+	return stacks->path ? 0 : -ENOMEM;
+}
+
+/* ---- all together */
+
+static int builder_init(struct builder *builder)
+{
+	const struct profile *profile = builder->input->profile;
+	size_t contexts = profile_table(profile, PROFILE_CONTEXT)->count + 1;
+	size_t columns = builder->input->columns->count + 1;
+	builder->position = malloc(columns * sizeof(*builder->position));
+	builder->root = malloc(contexts * sizeof(*builder->root));
+	if (!builder->position || !builder->root)
+		return -ENOMEM;
+	memset(builder->position, 0xff, columns * sizeof(*builder->position)); /* STACK_NONE */
+	memset(builder->root, 0xff, contexts * sizeof(*builder->root));
+	for (size_t i = 0; i < builder->input->chosen_count; i++)
+		builder->position[builder->input->chosen[i]] = (uint32_t)i;
+	return read_places(builder);
+}
+
+int stacks_new(const struct export_input *input, enum stacks_grain grain, struct export_sums *sums,
+	       struct stacks **out)
+{
+	CLEANUP(stacks_freep) struct stacks *stacks = calloc(1, sizeof(*stacks));
+	if (!stacks)
+		return -ENOMEM;
+	CLEANUP(builder_release)
+	struct builder builder = { .input = input,
+				   .stacks = stacks,
+				   .frames = { .input = input, .grain = grain, .stacks = stacks },
+				   .sums = sums };
+	stacks->columns = input->chosen_count;
+	for (size_t i = 0; i < input->chosen_count; i++)
+		sums[i] = (struct export_sums){ 0 };
+	uint32_t root;
+	int ret = builder_init(&builder);
+	if (ret == 0)
+		ret = add_node(stacks, 0, 0, &root);
+	if (ret == 0)
+		ret = add_stacks(&builder);
+	if (ret == 0)
+		ret = add_flat(&builder);
+	if (ret == 0)
+		ret = sort_lines(stacks);
+	if (ret < 0)
+		return ret;
+	*out = stacks;
+	stacks = NULL; /* the caller's from here on */
+	return 0;
+}

@@ -510,7 +510,8 @@ size_t resolver_source(struct resolver *resolver, const struct place *place,
 {
 	struct place_entry *entry = (struct place_entry *)(uintptr_t)place;
 	*frames = entry->frames;
-	if (entry->source_read || entry->procedure->kind != BY_FUNCTION)
+	/* an address may have a name of its own, given by another tool */
+	if (entry->source_read || entry->procedure->kind == BY_NOTHING || !entry->image)
 		return entry->frame_count;
 	entry->source_read = true;
 	const struct lines_table *lines =

@@ -6,4 +6,5 @@
 
 #include "import/importer.h"
 
+extern const struct importer importer_callgrind;
 extern const struct importer importer_folded;

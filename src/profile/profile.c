@@ -457,6 +457,25 @@ int profile_add_stack(struct profile *profile, uint32_t event, uint32_t context,
 	return add_cell(profile, PROFILE_STACK, row, COUNT_OF(row), cell);
 }
 
+int profile_add_edge(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
+		     const struct profile_frame *from, const struct profile_frame *to,
+		     uint64_t count, uint64_t mispredicted)
+{
+	const uint64_t row[] = {
+		[EDGE_EVENT] = event,
+		[EDGE_CONTEXT] = context,
+		[EDGE_ORIGIN] = origin,
+		[EDGE_FROM_IMAGE] = from->image,
+		[EDGE_FROM_VADDR] = from->vaddr,
+		[EDGE_FROM_NAME] = from->name,
+		[EDGE_TO_IMAGE] = to->image,
+		[EDGE_TO_VADDR] = to->vaddr,
+		[EDGE_TO_NAME] = to->name,
+	};
+	const uint64_t values[] = { count, mispredicted };
+	return add_row(profile, PROFILE_EDGE, row, COUNT_OF(row), values, COUNT_OF(values), NULL);
+}
+
 int profile_add_counter(struct profile *profile, uint32_t event, uint32_t context,
 			const struct cell *cell)
 {

@@ -171,7 +171,8 @@ int profile_add_context(struct profile *profile, const struct profile_context *c
 			uint32_t *id);
 struct profile_context profile_context(const struct profile *profile, uint64_t id);
 
-/* A place in code: (image, vaddr), or a bare name, or a name within an image. */
+/* A place in code: (image, vaddr), or a bare name, or a name within an image. A name beside a vaddr
+ * is what another tool calls the procedure there. */
 enum frame_kind {
 	FRAME_IP,     /* the instruction at vaddr */
 	FRAME_RETURN, /* vaddr is a return address: the call is the instruction before it */
@@ -180,7 +181,7 @@ struct profile_frame {
 	uint64_t kind;
 	uint32_t image;
 	uint64_t vaddr;
-	uint32_t name; /* in the byte pool; 0 when the frame is named by its image and vaddr */
+	uint32_t name; /* in the byte pool; 0 when image and vaddr name the frame */
 };
 /* The trie of stacks. Parent 0 is the root, the outermost frame's parent; a parent's id is below
  * its children's. */
@@ -205,6 +206,11 @@ int profile_add_stack(struct profile *profile, uint32_t event, uint32_t context,
 		      const struct cell *cell);
 int profile_add_counter(struct profile *profile, uint32_t event, uint32_t context,
 			const struct cell *cell);
+/* A jump, call or return taken `count` times; context may be 0. The addresses or names of both
+ * frames count, their kinds do not. */
+int profile_add_edge(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
+		     const struct profile_frame *from, const struct profile_frame *to,
+		     uint64_t count, uint64_t mispredicted);
 int profile_add_strip(struct profile *profile, uint64_t second, uint32_t event, uint32_t context,
 		      uint64_t samples);
 

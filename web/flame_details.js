@@ -3,7 +3,8 @@
  * estimated, the ratio with its interval, and in a differential graph both sides
  * and every percentage by its name. Text goes in as text, never as markup.
  */
-const KINDS = ['user code', 'kernel', 'inlined', 'JIT code', 'unknown', 'known by name alone'];
+const KINDS = ['user code', 'kernel', 'inlined', 'JIT code', 'unknown', 'known by name alone', 'no code'];
+const EVENTS_MOST = 3; /* both sides of more do not fit beside each other */
 
 function element(name, className, text) {
 	const made = document.createElementNS(HTML, name);
@@ -91,28 +92,36 @@ function addCounts(all, model, i) {
  */
 function addDifference(all, model, i) {
 	const { diff, events } = model.data;
-	events.forEach((event, at) => {
+	const columns = [];
+	events.slice(0, EVENTS_MOST).forEach((event, at) => {
 		const after = columnsOf(model.frames, at, i), before = columnsOf(model.frames.before, at, i);
 		const wholeBefore = diff.total ? diff.total[at] : null;
-		const table = element('table');
-		const add = (name, pick) => table.appendChild(tableRow([name, pick('total'), pick('self')]));
-		const change = key => before[key] === null || after[key] === null ? null : after[key] - before[key];
-		table.appendChild(tableRow([event.name, 'total', 'self'], 'head'));
-		add('before', key => countText(before[key], event.scale));
-		add('after', key => countText(after[key], event.scale));
-		add('difference', key => signedText(change(key), event.scale));
-		add('change against before', key => before[key] === 0 && after[key] > 0 ? 'new' :
-			percentText(change(key), before[key], true));
-		add('share of total before', key => percentText(before[key], wholeBefore));
-		add('share of total after', key => percentText(after[key], event.total));
-		add('global (difference / total after)', key => percentText(change(key), event.total, true));
-		if (after.samples !== null || before.samples !== null)
-			table.appendChild(tableRow(['samples before, after', countText(before.samples), countText(after.samples)]));
-		all.appendChild(table);
+		for (const key of ['total', 'self'])
+			columns.push(differenceColumn(event, key, before[key], after[key], wholeBefore));
+		columns[columns.length - 2].push(pairText(before.samples, after.samples));
+		columns[columns.length - 1].push('');
 	});
+	const table = element('table');
+	const names = ['', 'before', 'after', 'difference', 'change against before', 'share of total before',
+		'share of total after', 'global: difference / total after', 'samples before, after'];
+	names.forEach((name, row) => table.appendChild(
+		tableRow([name, ...columns.map(column => column[row])], row ? '' : 'head')));
+	all.appendChild(table);
 	addChange(all, model, i);
 	if (diff.said)
 		all.appendChild(element('div', 'tip-where', diff.said));
+}
+
+function differenceColumn(event, key, before, after, wholeBefore) {
+	const known = before !== null && after !== null;
+	const change = known ? after - before : null;
+	return [`${event.name} ${key}`, countText(before, event.scale), countText(after, event.scale),
+		signedText(change, event.scale), before === 0 && after > 0 ? 'new' : percentText(change, before, true),
+		percentText(before, wholeBefore), percentText(after, event.total), percentText(change, event.total, true)];
+}
+
+function pairText(before, after) {
+	return before === null && after === null ? '-' : `${countText(before)}, ${countText(after)}`;
 }
 
 /* The change of the width event with its interval, and what it is made of. */
@@ -156,7 +165,7 @@ function hideTip(tip) {
 function showTip(view, tip, i, x, y) {
 	if (tip.shown !== i) {
 		tip.shown = i;
-		const className = view.rects[i] ? view.rects[i].classList[0] : '';
+		const className = lookOf(view, i);
 		tip.box.replaceChildren(detailsOf(view.model, i, className));
 		tip.box.classList.add('shown');
 	}

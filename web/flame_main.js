@@ -27,7 +27,7 @@ function start() {
 		search: '',
 		pointer: -1,
 	};
-	root.classList.add('live');
+	root.classList.add('live'); /* from here on the style shows only the frames that are `on` */
 	if (!root.hasAttribute('tabindex'))
 		root.setAttribute('tabindex', '0');
 	app.details.setAttribute('role', 'status');
@@ -120,7 +120,7 @@ function toggleHelp(app) {
 /* Controls keep to the right edge; the status row lies at the left and right of the bottom. */
 function resize(app) {
 	const wide = document.documentElement === app.root ? window.innerWidth : document.documentElement.clientWidth;
-	fitWidth(app.view, wide || app.view.drawnWidth);
+	fitWindow(app.view, wide || app.view.drawnWidth, window.innerHeight);
 	const width = Number(app.root.getAttribute('width'));
 	app.controls.setAttribute('x', width - 412);
 	app.controls.setAttribute('width', 400);

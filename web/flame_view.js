@@ -1,12 +1,16 @@
 /*
- * What is drawn: the frames' one transform, and over it the labels, the lines
- * between frames and the marks of their kinds, made anew for what is in sight
- * and wide enough. A frame has one element, and zooming touches none of them.
+ * What is drawn. The picture has an element for each frame; of these only the
+ * ones in sight and at least a pixel wide are shown, under one transform, so that
+ * a zoom costs what is seen and not what there is. Narrower frames that stand
+ * side by side are drawn together, in one path for each colour. Labels, the lines
+ * between frames and the marks of their kinds lie over them.
  */
 const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
 const MARK_WIDTH = 4; /* px; narrower frames get no line and no mark, as in flame_palette.h */
 const MARK_CORNER = 5;
+const RECT_WIDTH = 1; /* px; narrower frames are drawn together */
+const THIN_GAP = 0.25; /* px between two of them that is not shown */
 const LABEL_WIDTH = 22; /* px; room for two letters and an ellipsis */
 const LABEL_SPACE = 4;
 const MARK_NAMES = ['', 'k', 'i', 'j', 'n', ''];
@@ -22,22 +26,27 @@ function makeView(root, model) {
 		marks: root.querySelector('#marks'),
 		hatch: root.querySelector('#hatch'),
 		rects: [],
+		looks: [], /* by frame: the class that the picture gave it */
+		shown: new Map(), /* the frames whose rect is shown: its class now */
+		thin: document.createElementNS(SVG, 'g'),
 		row: model.data.row || 17,
 		left: Number(box.getAttribute('x')) || 0,
 		top: Number(box.getAttribute('y')) || 0,
 		width: Number(box.getAttribute('width')),
 		height: Number(box.getAttribute('height')),
 		drawnWidth: model.data.width || Number(box.getAttribute('width')),
+		drawnHeight: Number(root.getAttribute('height')),
 		drawnIcicle: Boolean(model.data.icicle),
 		icicle: Boolean(model.data.icicle),
 		zoomed: 0,
 		focus: -1,
 		ring: false,
 		hits: null,
-		above: [],
 	};
 	for (const rect of view.frames.children)
 		view.rects[Number(rect.getAttribute('data-i'))] = rect;
+	view.thin.setAttribute('id', 'thin');
+	box.insertBefore(view.thin, view.frames);
 	view.paths = {};
 	for (const name of ['lines', 'k', 'i', 'j', 'n', 'found', 'ring'])
 		view.paths[name] = markPath(view, name);
@@ -142,10 +151,97 @@ function forEachInSight(view, least, visit) {
 
 function draw(view) {
 	placeFrames(view);
-	dimAncestors(view);
+	showFrames(view);
 	drawOver(view);
 	drawFound(view);
 	drawRing(view);
+}
+
+/* The class that gives a frame its colour, or with a stretched scale the colour itself. */
+function lookOf(view, i) {
+	let look = view.looks[i];
+	if (look === undefined) {
+		const rect = view.rects[i];
+		look = rect ? rect.getAttribute('class') || rect.getAttribute('fill') || '' : '';
+		view.looks[i] = look;
+	}
+	return look;
+}
+
+function classOf(view, i) {
+	const look = lookOf(view, i);
+	return look.startsWith('rgb') ? '' : look;
+}
+
+function showFrames(view) {
+	const wanted = new Map();
+	const thin = makeThin(view);
+	const from = view.model.depth[view.zoomed];
+	forEachInSight(view, 0, (i, left, right, top) => {
+		const found = !view.hits || view.hits.has(i);
+		if (right - left < RECT_WIDTH) {
+			addThin(thin, lookOf(view, i), found, left, right, top);
+			return;
+		}
+		const above = view.model.depth[i] < from ? ' above' : '';
+		wanted.set(i, `${classOf(view, i)} on${above}${found ? '' : ' dim'}`.trim());
+	});
+	for (const i of view.shown.keys())
+		if (!wanted.has(i) && view.rects[i])
+			view.rects[i].setAttribute('class', classOf(view, i));
+	for (const [i, look] of wanted)
+		if (view.shown.get(i) !== look && view.rects[i])
+			view.rects[i].setAttribute('class', look);
+	view.shown = wanted;
+	drawThin(view, thin);
+}
+
+/* Runs of narrow frames of one row, each coloured as its widest frame. */
+function makeThin(view) {
+	return { runs: new Map(), paths: new Map(), height: view.row - 1 };
+}
+
+function addThin(thin, look, found, left, right, top) {
+	let run = thin.runs.get(top);
+	if (run && left - run.right < THIN_GAP && right - run.left < RECT_WIDTH && run.found === found) {
+		run.right = right;
+		if (right - left > run.widest) {
+			run.widest = right - left;
+			run.look = look;
+		}
+		return;
+	}
+	if (run)
+		flushThin(thin, run, top);
+	thin.runs.set(top, { left, right, look, found, widest: right - left });
+}
+
+function flushThin(thin, run, top) {
+	const key = run.found ? run.look : run.look + ' dim';
+	if (!thin.paths.has(key))
+		thin.paths.set(key, []);
+	const width = Math.max(0.2, run.right - run.left).toFixed(1);
+	thin.paths.get(key).push(`M${run.left.toFixed(1)} ${top}h${width}v${thin.height}h-${width}z`);
+}
+
+function drawThin(view, thin) {
+	for (const [top, run] of thin.runs)
+		flushThin(thin, run, top);
+	const old = new Map();
+	for (const path of view.thin.children)
+		old.set(path.look, path);
+	for (const [look, parts] of thin.paths) {
+		const path = old.get(look) || view.thin.appendChild(document.createElementNS(SVG, 'path'));
+		if (!old.delete(look)) {
+			path.look = look;
+			path.setAttribute('class', look);
+			if (look.startsWith('rgb'))
+				path.setAttribute('fill', look.replace(' dim', ''));
+		}
+		path.setAttribute('d', parts.join(''));
+	}
+	for (const path of old.values())
+		path.remove();
 }
 
 function placeFrames(view) {
@@ -176,19 +272,6 @@ function placeExactly(view) {
 	});
 }
 
-function dimAncestors(view) {
-	for (const rect of view.above)
-		rect.classList.remove('above');
-	view.above = [];
-	for (let i = view.zoomed; i > 0; i = view.model.parent[i]) {
-		const rect = view.rects[view.model.parent[i]];
-		if (rect) {
-			rect.classList.add('above');
-			view.above.push(rect);
-		}
-	}
-}
-
 function drawOver(view) {
 	const { model } = view;
 	const paths = { lines: [], k: [], i: [], j: [], n: [] };
@@ -207,7 +290,7 @@ function drawOver(view) {
 		const label = old[used] || view.labels.appendChild(document.createElementNS(SVG, 'text'));
 		used++;
 		label.setAttribute('x', (left + LABEL_SPACE).toFixed(1));
-		label.setAttribute('y', top + 12);
+		label.setAttribute('y', top + view.row - 5);
 		label.setAttribute('data-i', i);
 		if (label.textContent !== shown)
 			label.textContent = shown;
@@ -247,16 +330,8 @@ function drawFound(view) {
 }
 
 function markFound(view, hits) {
-	if (view.hits)
-		for (const i of view.hits)
-			if (!hits || !hits.has(i))
-				view.rects[i] && view.rects[i].classList.remove('hit');
-	if (hits)
-		for (const i of hits)
-			if (!view.hits || !view.hits.has(i))
-				view.rects[i] && view.rects[i].classList.add('hit');
 	view.hits = hits;
-	view.root.classList.toggle('searching', Boolean(hits));
+	showFrames(view);
 	drawOver(view);
 	drawFound(view);
 }
@@ -274,11 +349,12 @@ function drawRing(view) {
 	view.paths.ring.setAttribute('d', `M${left} ${top}h${right - left}v${view.row - 1}H${left}z`);
 }
 
-/* Fills the width that the window offers; the legend and the title stay where they are. */
-function fitWidth(view, wide) {
+/* Fills the window; the legend and the title stay where they are. */
+function fitWindow(view, wide, high) {
 	const width = Math.max(600, Math.floor(wide));
-	const height = Number(view.root.getAttribute('height'));
+	const height = Math.max(view.drawnHeight, Math.floor(high)); /* the details box needs room */
 	view.root.setAttribute('width', width);
+	view.root.setAttribute('height', height);
 	view.root.setAttribute('viewBox', `0 0 ${width} ${height}`);
 	view.width = width - 2 * view.left;
 	view.box.setAttribute('width', view.width);

@@ -80,10 +80,8 @@ static int name_target(struct builder *builder, const struct instruction *instru
 		return 0;
 	}
 	if (!builder->last_place || builder->last_target != row->target) {
-		const struct profile_frame frame = { .kind = FRAME_IP,
-						     .image = here->image,
-						     .vaddr = row->target };
-		builder->last_place = resolver_place(builder->index->resolver, &frame);
+		builder->last_place = resolver_place_in_file(builder->index->resolver, here->image,
+							     row->target);
 		builder->last_target = row->target;
 		if (!builder->last_place)
 			return -ENOMEM;
@@ -191,9 +189,12 @@ static int open_code(struct builder *builder, const struct annotate_options *opt
 		annotation->no_code = why_no_code(builder);
 		return 0;
 	}
-	annotation->isa = options->isa != ISA_UNKNOWN
-				  ? options->isa
-				  : annotate_isa_of_profile(builder->index->profile);
+	annotation->isa = options->isa;
+	if (annotation->isa == ISA_UNKNOWN) /* that of the file, where it is here */
+		annotation->isa = isa_of_elf_machine(resolver_machine(
+			builder->index->resolver, builder->procedure->procedure->image));
+	if (annotation->isa == ISA_UNKNOWN)
+		annotation->isa = annotate_isa_of_profile(builder->index->profile);
 	if (annotation->isa == ISA_UNKNOWN) {
 		annotation->no_code = "the instruction set of its machine is not known here; "
 				      "--isa says it";

@@ -21,7 +21,8 @@
 struct error;
 
 struct annotate_options {
-	enum isa isa; /* ISA_UNKNOWN: by the machine that the profile comes from */
+	enum isa isa; /* ISA_UNKNOWN: that of the file, or of the machine that the profile comes
+			 from */
 	enum isa_syntax syntax;
 };
 

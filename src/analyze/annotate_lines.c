@@ -30,10 +30,7 @@ static int source_at(struct annotation *annotation, struct resolver *resolver, u
 		     size_t *capacity, uint32_t *source)
 {
 	const struct procedure *procedure = annotation->procedure->procedure;
-	const struct profile_frame frame = { .kind = FRAME_IP,
-					     .image = procedure->image,
-					     .vaddr = vaddr };
-	const struct place *place = resolver_place(resolver, &frame);
+	const struct place *place = resolver_place_in_file(resolver, procedure->image, vaddr);
 	if (!place)
 		return -ENOMEM;
 	const struct source_frame *frames;

@@ -7,22 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/local_search.h"
 #include "analyze/resolve.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/small_file.h"
 #include "image/elf_file.h"
-#include "image/notes.h"
 #include "image/vdso.h"
 #include "symbol/debuginfod.h"
-#include "symbol/kallsyms.h"
 #include "symbol/reader.h"
-
-#define NOTES_MAX_BYTES	   65536
-#define KALLSYMS_MAX_BYTES (256u << 20) /* 20 MB on large kernels */
-#define MODULES_MAX_BYTES  (4u << 20)
 
 /* An address in an image. */
 struct address {
@@ -34,16 +28,6 @@ struct addresses {
 	struct address *list; /* by image and vaddr, each once */
 	size_t count;
 	size_t capacity;
-};
-
-struct search {
-	const struct profile *profile;
-	const struct resolver_options *options;
-	struct profile *found;
-	struct reader *reader;
-	struct debuginfod *debuginfod;
-	local_files_note note;
-	void *context;
 };
 
 static int add_address(struct addresses *addresses, uint64_t image, uint64_t vaddr)
@@ -71,14 +55,16 @@ struct address_columns {
 };
 
 /* Could a file of this machine tell more of the image than the profile itself? */
-static bool may_be_here(const struct profile *profile, const struct stash_index *known, uint32_t id)
+static bool may_be_here(const struct search *search, const struct stash_index *known, uint32_t id)
 {
-	if (stash_has_image(known, id))
+	struct profile_image image = profile_image(search->profile, id);
+	/* names that an import found in a recording come without code */
+	if (stash_has_image(known, id) && image.space != SPACE_OFFSET)
 		return false;
-	struct profile_image image = profile_image(profile, id);
 	switch (image.kind) {
 	case IMAGE_FILE:
-		return image.space == SPACE_ELF && (image.build_id.size || image.hash.size);
+		return image.space == SPACE_OFFSET ||
+		       (image.space == SPACE_ELF && (image.build_id.size || image.hash.size));
 	case IMAGE_KERNEL:
 	case IMAGE_MODULE:
 	case IMAGE_VDSO:
@@ -88,19 +74,19 @@ static bool may_be_here(const struct profile *profile, const struct stash_index 
 	}
 }
 
-static int mark_images(const struct profile *profile, const struct stash_index *known, bool **marks)
+static int mark_images(const struct search *search, const struct stash_index *known, bool **marks)
 {
-	size_t count = profile_table(profile, PROFILE_IMAGE)->count;
+	size_t count = profile_table(search->profile, PROFILE_IMAGE)->count;
 	*marks = calloc(count + 1, sizeof(**marks));
 	if (!*marks)
 		return -ENOMEM;
 	for (uint32_t id = 1; id <= count; id++)
-		(*marks)[id] = may_be_here(profile, known, id);
+		(*marks)[id] = may_be_here(search, known, id);
 	return 0;
 }
 
 /* The addresses in images that a file here may know. */
-static int collect_addresses(const struct profile *profile, const struct stash_index *known,
+static int collect_addresses(const struct search *search, const struct stash_index *known,
 			     struct addresses *addresses)
 {
 	static const struct address_columns columns[] = {
@@ -112,8 +98,9 @@ static int collect_addresses(const struct profile *profile, const struct stash_i
 		{ PROFILE_RANGE, RANGE_IMAGE, RANGE_LAST },
 		{ PROFILE_VALUE, VALUE_IMAGE, VALUE_VADDR },
 	};
+	const struct profile *profile = search->profile;
 	CLEANUP(free_pointer) bool *wanted = NULL;
-	if (mark_images(profile, known, &wanted) < 0)
+	if (mark_images(search, known, &wanted) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		const struct table *table = profile_table(profile, columns[i].table);
@@ -141,17 +128,7 @@ static int collect_addresses(const struct profile *profile, const struct stash_i
 	return 0;
 }
 
-static bool is_same_build(const struct profile_image *image, const struct identity *identity)
-{
-	if (image->build_id.size)
-		return span_equal(image->build_id,
-				  (struct span){ identity->build_id, identity->build_id_bytes });
-	return image->hash.size == sizeof(identity->hash) &&
-	       memcmp(image->hash.data, &identity->hash, sizeof(identity->hash)) == 0;
-}
-
-__attribute__((format(printf, 2, 3))) static void note(struct search *search, const char *format,
-						       ...)
+void local_search_note(struct search *search, const char *format, ...)
 {
 	char sentence[1024];
 	va_list args;
@@ -161,194 +138,268 @@ __attribute__((format(printf, 2, 3))) static void note(struct search *search, co
 	search->note(search->context, sentence);
 }
 
-/* Opens `path` when it is the image; its identity goes to *identity. */
-static int open_if_same(struct search *search, const struct profile_image *image, const char *path,
-			struct identity *identity)
+void local_search_count(struct buffer *names, size_t *count, const char *name)
 {
-	struct safe_file file;
-	if (reader_open_path(search->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
-		return -1;
-	if (reader_identify(search->reader, file.fd, identity, NULL) == 0 &&
-	    is_same_build(image, identity))
-		return file.fd;
-	close(file.fd);
-	return -1;
+	if (++*count <= SHOWN_MISSING)
+		buffer_printf(names, "%s'%s'", *count > 1 ? ", " : "", name);
 }
 
-static int open_below(struct search *search, const struct profile_image *image, const char *root,
-		      const char *path, struct identity *identity)
+/* "'a', 'b', 'c' and 7 more" */
+static const char *counted_names(struct buffer *names, size_t count)
 {
-	CLEANUP(buffer_release) struct buffer whole = { 0 };
-	buffer_printf(&whole, "%s%s", root, path);
-	return open_if_same(search, image, buffer_text(&whole), identity);
+	if (count > SHOWN_MISSING)
+		buffer_printf(names, " and %zu more", count - SHOWN_MISSING);
+	return buffer_text(names);
 }
 
-/* The image's file under one of the paths it was seen at; *path is that one. */
-static int open_image(struct search *search, uint32_t id, const struct profile_image *image,
-		      struct identity *identity, struct buffer *path)
+static void note_counted(struct search *search)
 {
-	const struct table *paths = profile_table(search->profile, PROFILE_PATH);
-	for (size_t row = 0; row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		struct span text = profile_bytes(search->profile, keys[PATH_PATH]);
-		if (keys[PATH_IMAGE] != id || text.size == 0 || *(const char *)text.data != '/')
-			continue;
-		path->size = 0;
-		buffer_append(path, text.data, text.size);
-		int fd = -1;
-		if (search->options->symfs)
-			fd = open_below(search, image, search->options->symfs, buffer_text(path),
-					identity);
-		if (fd < 0)
-			fd = open_if_same(search, image, buffer_text(path), identity);
-		if (fd >= 0)
-			return fd;
-	}
-	path->size = 0;
-	if (!search->debuginfod || image->build_id.size == 0)
-		return -1;
-	struct error err = { 0 };
-	int fd = debuginfod_open(search->debuginfod, image->build_id, DEBUGINFOD_EXECUTABLE, &err);
-	if (fd >= 0 && (reader_identify(search->reader, fd, identity, &err) < 0 ||
-			!is_same_build(image, identity))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (search->missing_count)
+		local_search_note(search, "no file of the same build as %s is on this machine",
+				  counted_names(&search->missing, search->missing_count));
+	if (search->unsaid_count)
+		local_search_note(search,
+				  "the recording does not say of which build %s is; --symfs names "
+				  "a folder where the name is enough",
+				  counted_names(&search->unsaid, search->unsaid_count));
+	if (search->by_name_count)
+		local_search_note(search,
+				  "%s matched by name alone: the recording does not say of which "
+				  "build",
+				  counted_names(&search->by_name, search->by_name_count));
+	if (search->finder && binary_finder_gave_up(search->finder))
+		local_search_note(search,
+				  "'%s' has more files than the %u that were looked into for "
+				  "build-ids",
+				  search->options->symfs, BINARY_FINDER_MAX_FILES);
 }
 
-static int open_debug(struct search *search, const struct profile_image *image,
-		      const struct identity *identity, const char *path)
+int local_search_keep(struct search *search, uint32_t id, const struct record_set *records)
 {
-	struct safe_file file;
-	if (reader_open_debug(search->reader, 0, identity, path, search->options->debug_root, &file,
-			      NULL) == 0)
-		return file.fd;
-	if (!search->debuginfod || image->build_id.size == 0)
-		return -1;
-	return debuginfod_open(search->debuginfod, image->build_id, DEBUGINFOD_DEBUG_FILE, NULL);
-}
-
-static int keep_records(struct search *search, uint32_t id, const struct record_set *records)
-{
-	int ret = stash_add_set(search->found, id, records, NULL);
+	int ret = stash_add_set(search->files->stash, id, records, NULL);
+	search->files->images[id - 1].found |= records->count > 0;
 	return ret == -ENOMEM ? ret : 0; /* the reader gave out checked records only */
 }
 
-static const char *name_for_notes(const struct search *search, uint32_t id,
-				  const struct profile_image *image, struct buffer *text)
+bool local_image_translate(const struct local_image *image, uint64_t *vaddr)
+{
+	if (image->segment_count == 0)
+		return true;
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct identity_segment *segment = &image->segments[i];
+		if (*vaddr < segment->offset || *vaddr - segment->offset >= segment->file_bytes)
+			continue;
+		*vaddr = segment->vaddr + (*vaddr - segment->offset);
+		return true;
+	}
+	return false;
+}
+
+static int compare_vaddrs(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+int local_search_translate(struct search *search, struct wanted_image *wanted,
+			   const struct identity_segment *segments, size_t count)
+{
+	struct local_image *image = &search->files->images[wanted->id - 1];
+	if (count == 0)
+		return 0;
+	image->segments = calloc(count, sizeof(*segments));
+	if (!image->segments)
+		return -ENOMEM;
+	memcpy(image->segments, segments, count * sizeof(*segments));
+	image->segment_count = (uint32_t)count;
+	size_t kept = 0;
+	for (size_t i = 0; i < wanted->count; i++) {
+		uint64_t vaddr = wanted->vaddrs[i];
+		if (local_image_translate(image, &vaddr))
+			wanted->vaddrs[kept++] = vaddr;
+	}
+	wanted->count = kept;
+	if (kept)
+		qsort(wanted->vaddrs, kept, sizeof(*wanted->vaddrs), compare_vaddrs);
+	return 0;
+}
+
+/* ---- Files */
+
+/* The paths that an image was seen at; its name, when it is one. */
+struct image_paths {
+	struct span *list;
+	size_t count, capacity;
+};
+
+static int add_path(struct image_paths *paths, struct span path)
+{
+	if (path.size == 0 || *(const char *)path.data != '/')
+		return 0;
+	if (array_reserve(&paths->list, &paths->capacity, paths->count, sizeof(*paths->list)) < 0)
+		return -ENOMEM;
+	paths->list[paths->count++] = path;
+	return 0;
+}
+
+static int paths_of(const struct search *search, const struct wanted_image *wanted,
+		    struct image_paths *paths)
+{
+	const struct table *table = profile_table(search->profile, PROFILE_PATH);
+	int ret = 0;
+	for (size_t row = 0; row < table->count && ret == 0; row++) {
+		const uint64_t *keys = table_keys(table, row);
+		if (keys[PATH_IMAGE] == wanted->id)
+			ret = add_path(paths, profile_bytes(search->profile, keys[PATH_PATH]));
+	}
+	return ret < 0 ? ret : add_path(paths, wanted->image.name);
+}
+
+/* 0, -ENOENT or -ENOMEM. */
+static int ask_debuginfod(struct search *search, const struct wanted_image *wanted,
+			  struct binary_found *found)
+{
+	struct error err = { 0 };
+	*found = (struct binary_found){ .fd = -1 };
+	if (!search->debuginfod || wanted->image.build_id.size == 0)
+		return -ENOENT;
+	int fd = debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_EXECUTABLE,
+				 &err);
+	if (fd < 0)
+		return -ENOENT;
+	if (reader_identify(search->reader, fd, &found->identity, &err) < 0 ||
+	    !binary_same_build_id(wanted->image.build_id, &found->identity)) {
+		close(fd);
+		return -ENOENT;
+	}
+	found->fd = fd;
+	return 0;
+}
+
+static int open_debug(struct search *search, const struct wanted_image *wanted,
+		      const struct identity *identity, const char *path)
+{
+	int fd = binary_finder_open_debug(search->finder, identity, path);
+	if (fd >= 0 || !search->debuginfod || wanted->image.build_id.size == 0)
+		return fd;
+	return debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_DEBUG_FILE,
+			       NULL);
+}
+
+static const char *name_for_notes(const struct search *search, const struct wanted_image *wanted,
+				  struct buffer *text)
 {
 	const struct table *paths = profile_table(search->profile, PROFILE_PATH);
 	for (size_t row = 0; text->size == 0 && row < paths->count; row++) {
 		const uint64_t *keys = table_keys(paths, row);
 		struct span path = profile_bytes(search->profile, keys[PATH_PATH]);
-		if (keys[PATH_IMAGE] == id)
+		if (keys[PATH_IMAGE] == wanted->id)
 			buffer_append(text, path.data, path.size);
 	}
 	if (text->size == 0)
-		buffer_append(text, image->name.data, image->name.size);
+		buffer_append(text, wanted->image.name.data, wanted->image.name.size);
 	return buffer_text(text);
 }
 
-static int gather_file(struct search *search, uint32_t id, const struct profile_image *image,
-		       const uint64_t *vaddrs, size_t count)
+static void note_refusal(struct search *search, const struct wanted_image *wanted, const char *what)
 {
-	struct identity identity = { 0 };
-	CLEANUP(buffer_release) struct buffer path = { 0 };
 	CLEANUP(buffer_release) struct buffer name = { 0 };
+	local_search_note(search, "'%s': %s", name_for_notes(search, wanted, &name), what);
+}
+
+static void count_missing(struct search *search, const struct wanted_image *wanted)
+{
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	const char *text = name_for_notes(search, wanted, &name);
+	bool said = wanted->image.build_id.size || wanted->image.hash.size;
+	if (said || search->options->symfs)
+		local_search_count(&search->missing, &search->missing_count, text);
+	else if (*text == '/')
+		local_search_count(&search->unsaid, &search->unsaid_count, text);
+}
+
+/* Asks the image's own file, and its debug file. */
+static int gather_from_file(struct search *search, struct wanted_image *wanted,
+			    const struct binary_found *found, int debug_fd)
+{
 	CLEANUP(record_set_release) struct record_set records = { 0 };
+	CLEANUP(buffer_release) struct buffer name = { 0 };
 	struct gather_counts counts;
 	struct error err = { 0 };
-	int ret = 0;
-	CLEANUP(close_fd) int fd = open_image(search, id, image, &identity, &path);
-	if (fd < 0 && image->build_id.size <= sizeof(identity.build_id)) {
-		/* A debug file alone still knows the names. */
-		memcpy(identity.build_id, image->build_id.data, image->build_id.size);
-		identity.build_id_bytes = (uint32_t)image->build_id.size;
-	}
-	CLEANUP(close_fd)
-	int debug_fd = open_debug(search, image, &identity, path.size ? buffer_text(&path) : NULL);
-	if (fd < 0 && debug_fd < 0) {
-		note(search, "no file of the same build as '%s' is on this machine",
-		     name_for_notes(search, id, image, &name));
+	search->files->images[wanted->id - 1].machine = found->identity.machine;
+	if (wanted->image.space == SPACE_OFFSET &&
+	    local_search_translate(search, wanted, found->identity.segments,
+				   found->identity.segment_count) < 0)
+		return -ENOMEM;
+	if (reader_gather(search->reader, found->fd, debug_fd, wanted->vaddrs, wanted->count,
+			  GATHER_ALL, &records, &counts, &err) < 0) {
+		note_refusal(search, wanted, err.text);
 		return 0;
 	}
-	if (fd >= 0)
-		ret = reader_gather(search->reader, fd, debug_fd, vaddrs, count, GATHER_ALL,
-				    &records, &counts, &err);
-	else
-		ret = reader_gather(search->reader, debug_fd, -1, vaddrs, count,
-				    GATHER_FUNCTIONS | GATHER_LINES, &records, &counts, &err);
-	if (ret < 0) {
-		note(search, "'%s': %s", name_for_notes(search, id, image, &name), err.text);
-		return 0;
-	}
-	if (fd >= 0 && counts.debug_refused)
-		note(search, "the debug file of '%s' is of another build",
-		     name_for_notes(search, id, image, &name));
-	return keep_records(search, id, &records);
+	const char *text = name_for_notes(search, wanted, &name);
+	if (counts.debug_refused)
+		local_search_note(search, "the debug file of '%s' is of another build", text);
+	if (found->by_name)
+		local_search_count(&search->by_name, &search->by_name_count, text);
+	return local_search_keep(search, wanted->id, &records);
 }
 
-static bool notes_match(const char *path, struct span build_id)
+/* A debug file alone still knows the names, if not where offsets lie. */
+static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 {
-	CLEANUP(buffer_release) struct buffer notes = { 0 };
-	if (build_id.size == 0 || small_file_read(path, NOTES_MAX_BYTES, &notes) < 0)
-		return false;
-	return span_equal(build_id, notes_find_build_id((struct span){ notes.data, notes.size }));
-}
-
-/* This machine's kallsyms, for its own kernel and modules only. */
-static int gather_kernel(struct search *search, uint32_t id, const struct profile_image *image,
-			 const uint64_t *vaddrs, size_t count)
-{
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	CLEANUP(buffer_release) struct buffer module_bytes = { 0 };
-	CLEANUP(kallsyms_release) struct kallsyms kallsyms = { 0 };
-	CLEANUP(kernel_modules_release) struct kernel_modules modules = { 0 };
+	struct identity identity = { 0 };
+	struct error err = { 0 };
 	CLEANUP(record_set_release) struct record_set records = { 0 };
-	char notes_path[512] = "/sys/kernel/notes";
-	struct span module = { NULL, 0 };
-	if (image->kind == IMAGE_MODULE) {
-		module = image->name;
-		if (module.size == 0 || memchr(module.data, '/', module.size))
-			return 0;
-		snprintf(notes_path, sizeof(notes_path),
-			 "/sys/module/%.*s/notes/.note.gnu.build-id", (int)module.size,
-			 (const char *)module.data);
+	if (wanted->image.build_id.size <= sizeof(identity.build_id)) {
+		memcpy(identity.build_id, wanted->image.build_id.data, wanted->image.build_id.size);
+		identity.build_id_bytes = (uint32_t)wanted->image.build_id.size;
 	}
-	if (image->space != SPACE_TEXT || !notes_match(notes_path, image->build_id)) {
-		note(search, "kernel addresses stay unnamed: the samples are of another kernel or "
-			     "module than this machine's");
+	CLEANUP(close_fd) int fd = open_debug(search, wanted, &identity, NULL);
+	if (fd < 0) {
+		count_missing(search, wanted);
 		return 0;
 	}
-	if (small_file_read("/proc/kallsyms", KALLSYMS_MAX_BYTES, &bytes) < 0)
-		return 0;
-	if (kallsyms_parse((struct span){ bytes.data, bytes.size }, &kallsyms) < 0)
-		return -ENOMEM;
-	uint64_t base = kallsyms.stext;
-	if (image->kind == IMAGE_MODULE) {
-		base = 0;
-		if (small_file_read("/proc/modules", MODULES_MAX_BYTES, &module_bytes) < 0)
-			return 0;
-		if (kernel_modules_parse((struct span){ module_bytes.data, module_bytes.size },
-					 &modules) < 0)
-			return -ENOMEM;
-		for (size_t i = 0; i < modules.count; i++)
-			if (span_equal(modules.list[i].name, module))
-				base = modules.list[i].base;
-	}
-	if (kallsyms.hidden || base == 0) {
-		note(search, "kernel addresses stay unnamed: /proc/kallsyms hides its addresses "
-			     "(kptr_restrict)");
+	/* its program headers are the executable's */
+	if (wanted->image.space == SPACE_OFFSET &&
+	    (reader_identify(search->reader, fd, &identity, &err) < 0 ||
+	     local_search_translate(search, wanted, identity.segments, identity.segment_count) < 0))
+		return err.code ? 0 : -ENOMEM;
+	if (reader_gather(search->reader, fd, -1, wanted->vaddrs, wanted->count,
+			  GATHER_FUNCTIONS | GATHER_LINES, &records, NULL, &err) < 0) {
+		note_refusal(search, wanted, err.text);
 		return 0;
 	}
-	if (kallsyms_records(&kallsyms, module, base, vaddrs, count, &records) < 0)
-		return -ENOMEM;
-	return keep_records(search, id, &records);
+	return local_search_keep(search, wanted->id, &records);
 }
 
-static int gather_vdso(struct search *search, uint32_t id, const struct profile_image *image,
-		       const uint64_t *vaddrs, size_t count)
+static int gather_file(struct search *search, struct wanted_image *wanted)
+{
+	struct image_paths paths = { 0 };
+	struct binary_found found;
+	int ret = paths_of(search, wanted, &paths);
+	const struct binary_wanted like = { .build_id = wanted->image.build_id,
+					    .hash = wanted->image.hash,
+					    .paths = paths.list,
+					    .path_count = paths.count };
+	if (ret == 0)
+		ret = binary_finder_open(search->finder, &like, &found);
+	free(paths.list);
+	if (ret == -ENOENT)
+		ret = ask_debuginfod(search, wanted, &found);
+	if (ret == -ENOENT)
+		return gather_from_debug(search, wanted);
+	if (ret < 0)
+		return ret;
+	CLEANUP(close_fd) int fd = found.fd;
+	CLEANUP(close_fd)
+	int debug_fd = open_debug(search, wanted, &found.identity,
+				  found.path.size ? buffer_text(&found.path) : NULL);
+	ret = gather_from_file(search, wanted, &found, debug_fd);
+	buffer_release(&found.path);
+	return ret;
+}
+
+static int gather_vdso(struct search *search, struct wanted_image *wanted)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	CLEANUP(elf_file_release) struct elf_file file = { 0 };
@@ -357,31 +408,38 @@ static int gather_vdso(struct search *search, uint32_t id, const struct profile_
 	if (vdso_read(&bytes, NULL) < 0 || elf_file_parse(bytes.data, bytes.size, &file, NULL) < 0)
 		return 0;
 	identity_of_file(&file, &identity);
-	if (!is_same_build(image, &identity))
+	if (!binary_same_build_id(wanted->image.build_id, &identity))
 		return 0;
-	if (reader_gather_bytes(search->reader, (struct span){ bytes.data, bytes.size }, vaddrs,
-				count, GATHER_ALL, &records, NULL, NULL) < 0)
+	if (wanted->image.space == SPACE_OFFSET &&
+	    local_search_translate(search, wanted, identity.segments, identity.segment_count) < 0)
+		return -ENOMEM;
+	if (reader_gather_bytes(search->reader, (struct span){ bytes.data, bytes.size },
+				wanted->vaddrs, wanted->count, GATHER_ALL, &records, NULL,
+				NULL) < 0)
 		return 0;
-	return keep_records(search, id, &records);
+	return local_search_keep(search, wanted->id, &records);
 }
 
 static int gather_image(struct search *search, uint32_t id, const struct address *addresses,
 			size_t count)
 {
-	struct profile_image image = profile_image(search->profile, id);
+	struct wanted_image wanted = { .id = id,
+				       .image = profile_image(search->profile, id),
+				       .count = count };
 	CLEANUP(free_pointer) uint64_t *vaddrs = calloc(count, sizeof(*vaddrs));
 	if (!vaddrs)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		vaddrs[i] = addresses[i].vaddr;
-	switch (image.kind) {
+	wanted.vaddrs = vaddrs;
+	switch (wanted.image.kind) {
 	case IMAGE_FILE:
-		return gather_file(search, id, &image, vaddrs, count);
+		return gather_file(search, &wanted);
 	case IMAGE_KERNEL:
 	case IMAGE_MODULE:
-		return gather_kernel(search, id, &image, vaddrs, count);
+		return local_kernel_gather(search, &wanted);
 	case IMAGE_VDSO:
-		return gather_vdso(search, id, &image, vaddrs, count);
+		return gather_vdso(search, &wanted);
 	default:
 		return 0;
 	}
@@ -413,33 +471,72 @@ static int gather_images(struct search *search, const struct addresses *addresse
 	return ret;
 }
 
-int local_files_gather(const struct profile *profile, const struct stash_index *known,
-		       const struct resolver_options *options, local_files_note note_function,
-		       void *context, struct profile **out)
+void local_files_release(struct local_files *files)
 {
-	CLEANUP(profile_freep) struct profile *found = profile_new();
+	profile_free(files->stash);
+	for (size_t i = 0; i < files->image_count; i++)
+		free(files->images[i].segments);
+	free(files->images);
+	*files = (struct local_files){ 0 };
+}
+
+static int prepare(struct search *search)
+{
+	struct local_files *files = search->files;
+	files->image_count = profile_table(search->profile, PROFILE_IMAGE)->count;
+	files->images = calloc(files->image_count + 1, sizeof(*files->images));
+	files->stash = profile_new();
+	if (!files->images || !files->stash)
+		return -ENOMEM;
+	return copy_images(search->profile, files->stash);
+}
+
+static int ask_files(struct search *search, const struct addresses *addresses)
+{
+	const struct resolver_options *options = search->options;
+	const struct binary_finder_options where = { options->symfs, options->debug_root,
+						     options->perf_cache };
+	struct error err = { 0 };
+	if (options->debuginfod && debuginfod_new(&search->debuginfod, &err) < 0)
+		local_search_note(search, "%s", err.text);
+	if (addresses->count == 0)
+		return 0;
+	if (reader_new(NULL, &search->reader, &err) < 0) {
+		local_search_note(search, "no file of this machine was asked for names: %s",
+				  err.text);
+		return 0;
+	}
+	if (binary_finder_new(search->reader, &where, &search->finder) < 0)
+		return -ENOMEM;
+	int ret = gather_images(search, addresses);
+	note_counted(search);
+	return ret;
+}
+
+int local_files_gather(const struct profile *profile, const struct stash_index *known,
+		       const struct resolver_options *options, local_files_note note, void *context,
+		       struct local_files *out)
+{
+	*out = (struct local_files){ 0 };
 	struct search search = { .profile = profile,
 				 .options = options,
-				 .found = found,
-				 .note = note_function,
+				 .files = out,
+				 .note = note,
 				 .context = context };
 	struct addresses addresses = { 0 };
-	struct error err = { 0 };
-	int ret = found ? copy_images(profile, found) : -ENOMEM;
+	int ret = prepare(&search);
 	if (ret == 0)
-		ret = collect_addresses(profile, known, &addresses);
-	if (ret == 0 && options->debuginfod && debuginfod_new(&search.debuginfod, &err) < 0)
-		note(&search, "%s", err.text);
-	if (ret == 0 && addresses.count && reader_new(NULL, &search.reader, &err) < 0)
-		note(&search, "no file of this machine was asked for names: %s", err.text);
-	else if (ret == 0)
-		ret = gather_images(&search, &addresses);
+		ret = collect_addresses(&search, known, &addresses);
+	if (ret == 0)
+		ret = ask_files(&search, &addresses);
+	binary_finder_free(search.finder);
 	reader_free(search.reader);
 	debuginfod_free(search.debuginfod);
+	buffer_release(&search.missing);
+	buffer_release(&search.unsaid);
+	buffer_release(&search.by_name);
 	free(addresses.list);
 	if (ret < 0)
-		return ret;
-	*out = found;
-	found = NULL;
-	return 0;
+		local_files_release(out);
+	return ret;
 }

@@ -48,11 +48,12 @@ struct resolver {
 	const struct profile *profile;
 	struct resolver_options options;
 	struct stash_index *stash;
-	struct profile *local; /* what this machine's files say */
+	struct local_files local; /* what this machine's files say */
 	struct stash_index *local_stash;
 	bool local_read;
 	struct arena arena;
 	const char **images; /* display names by image id - 1 */
+	uint8_t *spaces;     /* enum vaddr_space, likewise */
 	size_t image_count;
 	/* By the number of the record: of the profile's stash, and of this machine's files. */
 	struct procedure_entry **by_record[2];
@@ -90,11 +91,18 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 	resolver->profile = profile;
 	if (options)
 		resolver->options = *options;
+	if (options && options->perf_cache)
+		resolver->options.perf_cache = arena_copy_text(
+			&resolver->arena, options->perf_cache, strlen(options->perf_cache));
 	resolver->image_count = profile_table(profile, PROFILE_IMAGE)->count;
 	resolver->images =
 		calloc(resolver->image_count ? resolver->image_count : 1, sizeof(char *));
-	if (!resolver->images || stash_index_new(profile, &resolver->stash) < 0)
+	resolver->spaces = calloc(resolver->image_count ? resolver->image_count : 1, 1);
+	if (!resolver->images || !resolver->spaces ||
+	    stash_index_new(profile, &resolver->stash) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t id = 1; id <= resolver->image_count; id++)
+		resolver->spaces[id - 1] = (uint8_t)profile_image(profile, id).space;
 	size_t damaged = stash_index_damaged(resolver->stash);
 	if (damaged) {
 		char sentence[128];
@@ -114,9 +122,10 @@ void resolver_free(struct resolver *resolver)
 		return;
 	stash_index_free(resolver->stash);
 	stash_index_free(resolver->local_stash);
-	profile_free(resolver->local);
+	local_files_release(&resolver->local);
 	arena_release(&resolver->arena);
 	free(resolver->images);
+	free(resolver->spaces);
 	free(resolver->by_record[0]);
 	free(resolver->by_record[1]);
 	free(resolver->procedures);
@@ -140,24 +149,58 @@ size_t resolver_notes(const struct resolver *resolver, const char *const **notes
 	return resolver->note_count;
 }
 
-/* The stash to ask about an image: the profile's own, or else this machine's files. NULL: neither.
- */
-static struct stash_index *stash_for(struct resolver *resolver, uint32_t image, bool *local)
+/* What this machine's files say of an image; NULL: nothing. They are read at the first asking. */
+static const struct local_image *local_image(struct resolver *resolver, uint32_t image)
 {
-	*local = false;
-	if (stash_has_image(resolver->stash, image))
-		return resolver->stash;
 	if (resolver->options.stash_only)
 		return NULL;
 	if (!resolver->local_read) {
 		resolver->local_read = true;
 		if (local_files_gather(resolver->profile, resolver->stash, &resolver->options,
-				       add_note, resolver, &resolver->local) == 0 &&
-		    stash_index_new(resolver->local, &resolver->local_stash) < 0)
+				       add_note, resolver, &resolver->local) < 0 ||
+		    stash_index_new(resolver->local.stash, &resolver->local_stash) < 0)
 			add_note(resolver, "out of memory reading this machine's files");
 	}
-	*local = true;
-	return resolver->local_stash;
+	return resolver->local_stash && image && image <= resolver->local.image_count
+		       ? &resolver->local.images[image - 1]
+		       : NULL;
+}
+
+/* The stash to ask about an image: the profile's own, or else this machine's files. NULL: neither.
+ * Where a recording brought names by offsets and the file is here, the file knows more. */
+static struct stash_index *stash_for(struct resolver *resolver, uint32_t image, bool *local)
+{
+	*local = false;
+	const struct local_image *found = NULL;
+	if (!stash_has_image(resolver->stash, image) || resolver->spaces[image - 1] == SPACE_OFFSET)
+		found = local_image(resolver, image);
+	if (stash_has_image(resolver->stash, image) && !(found && found->found))
+		return resolver->stash;
+	*local = found != NULL;
+	return found ? resolver->local_stash : NULL;
+}
+
+uint64_t resolver_vaddr(struct resolver *resolver, uint32_t image, uint64_t vaddr)
+{
+	bool local;
+	if (image == 0 || resolver->spaces[image - 1] == SPACE_ELF)
+		return vaddr;
+	stash_for(resolver, image, &local);
+	const struct local_image *found = local ? local_image(resolver, image) : NULL;
+	/* what no part of the file holds must not look like another part */
+	if (found && !local_image_translate(found, &vaddr))
+		vaddr |= 1ull << 63;
+	return vaddr;
+}
+
+uint16_t resolver_machine(struct resolver *resolver, uint32_t image)
+{
+	bool local;
+	if (image == 0)
+		return 0;
+	stash_for(resolver, image, &local);
+	const struct local_image *found = local ? local_image(resolver, image) : NULL;
+	return found ? found->machine : 0;
 }
 
 static const char *copy_span(struct resolver *resolver, struct span text)
@@ -421,26 +464,27 @@ static uint64_t place_rehash(const void *rows, uint32_t position)
 }
 
 /* The call of a return address is the instruction before it. */
-static struct place_entry looked_up(const struct profile_frame *frame)
+static struct place_entry looked_up(struct resolver *resolver, const struct profile_frame *frame)
 {
 	struct place_entry entry = { .image = frame->image, .name_id = frame->name };
 	entry.place.vaddr = frame->vaddr;
 	if (frame->kind == FRAME_RETURN && frame->vaddr > 0 && !frame->name)
 		entry.place.vaddr--;
+	if (!frame->name)
+		entry.place.vaddr = resolver_vaddr(resolver, frame->image, entry.place.vaddr);
 	return entry;
 }
 
 const struct procedure *resolver_procedure(struct resolver *resolver,
 					   const struct profile_frame *frame)
 {
-	const struct place_entry wanted = looked_up(frame);
+	const struct place_entry wanted = looked_up(resolver, frame);
 	const struct procedure_entry *found = find_procedure(resolver, &wanted);
 	return found ? &found->procedure : NULL;
 }
 
-const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame)
+static const struct place *find_place(struct resolver *resolver, struct place_entry wanted)
 {
-	struct place_entry wanted = looked_up(frame);
 	uint64_t hash = wanted.hash = hash_place(&wanted);
 	uint32_t position = hash_index_find(&resolver->place_index, hash, place_equal,
 					    resolver->places, &wanted);
@@ -460,6 +504,17 @@ const struct place *resolver_place(struct resolver *resolver, const struct profi
 		return NULL;
 	resolver->place_count++;
 	return &entry->place;
+}
+
+const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame)
+{
+	return find_place(resolver, looked_up(resolver, frame));
+}
+
+const struct place *resolver_place_in_file(struct resolver *resolver, uint32_t image,
+					   uint64_t vaddr)
+{
+	return find_place(resolver, (struct place_entry){ .image = image, .place.vaddr = vaddr });
 }
 
 static bool name_equal(const void *rows, uint32_t position, const void *wanted)

@@ -24,6 +24,7 @@ struct resolver;
 struct resolver_options {
 	const char *symfs;	/* look for files below this folder first; NULL: none */
 	const char *debug_root; /* NULL: /usr/lib/debug */
+	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
 	bool stash_only;	/* ask no file of this machine */
 	bool debuginfod;	/* ask the servers of $DEBUGINFOD_URLS for what is missing */
 };
@@ -42,7 +43,8 @@ struct procedure {
 
 struct place {
 	const struct procedure *procedure;
-	uint64_t vaddr; /* that was looked up: of a return address, the byte before it */
+	uint64_t vaddr; /* that was looked up, in the file's own space where the file is known: of a
+			   return address, the byte before it */
 };
 
 struct source_frame {
@@ -65,9 +67,22 @@ const struct procedure *resolver_procedure(struct resolver *resolver,
  * name. */
 const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame);
 
+/* The place of an address that comes from the code itself: already in the file's own space. */
+const struct place *resolver_place_in_file(struct resolver *resolver, uint32_t image,
+					   uint64_t vaddr);
+
 /* "gcc", "[kernel]", "[nf_tables]", "[vdso]", "[unknown: cause]": short, and the same for one image
  * everywhere. "" for image 0. */
 const char *resolver_image(struct resolver *resolver, uint32_t image);
+
+/*
+ * An address of an image as one of its file, as places and procedures have them: where the profile
+ * counts from something else (the start of the file) and the file is here. Otherwise itself.
+ */
+uint64_t resolver_vaddr(struct resolver *resolver, uint32_t image, uint64_t vaddr);
+
+/* EM_* of the image's file; 0: not known. */
+uint16_t resolver_machine(struct resolver *resolver, uint32_t image);
 
 /* Source frames at a place, innermost first, the procedure itself last. Returns how many, 0 when
  * unknown. */

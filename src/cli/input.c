@@ -295,7 +295,9 @@ void input_release(struct input *input)
 int input_resolver(const struct input_options *options, const struct input *input,
 		   struct resolver **resolver)
 {
+	CLEANUP(free_pointer) char *perf_cache = foreign_perf_cache();
 	const struct resolver_options naming = { .symfs = options->symfs,
+						 .perf_cache = perf_cache,
 						 .stash_only = options->stash_only,
 						 .debuginfod = options->debuginfod };
 	struct error err = { 0 };

@@ -85,6 +85,8 @@ void identity_of_file(const struct elf_file *file, struct identity *identity)
 	identity->has_lines =
 		elf_file_section_bytes(file, elf_file_section(file, ".debug_info")).size > 0 ||
 		elf_file_section_bytes(file, elf_file_section(file, ".zdebug_info")).size > 0;
+	const struct elf_section *text = elf_file_section(file, ".text");
+	identity->text_vaddr = text ? text->vaddr : 0;
 	read_debug_link(file, identity);
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const struct elf_segment *segment = &file->segments[i];

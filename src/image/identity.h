@@ -32,6 +32,7 @@ struct identity {
 	uint8_t has_symbols;	 /* .symtab is there */
 	uint8_t has_lines;	 /* .debug_info or .zdebug_info is there */
 	uint32_t link_crc;	 /* of the debug file that debug_link names */
+	uint64_t text_vaddr;	 /* of section .text; 0: there is none */
 	char debug_link[IDENTITY_MAX_LINK]; /* .gnu_debuglink's plain file name, or "" */
 	uint32_t segment_count; /* PT_LOAD in file order; those past the limit are left out */
 	struct identity_segment segments[IDENTITY_MAX_SEGMENTS];

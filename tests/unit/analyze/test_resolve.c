@@ -313,6 +313,124 @@ static void this_kernel_is_named_from_its_own_symbols(void **state)
 	profile_free(test.profile);
 }
 
+/* As an import leaves it: an address in a file that is known by `build_id` or by its path alone. */
+static uint32_t add_offset(struct test_profile *test, const char *path, struct span build_id,
+			   uint64_t offset)
+{
+	struct profile_image image = { .kind = IMAGE_FILE,
+				       .space = SPACE_OFFSET,
+				       .build_id = build_id,
+				       .name = build_id.size ? (struct span){ NULL, 0 }
+							     : span_of_text(path) };
+	uint32_t id;
+	assert_int_equal(profile_add_image(test->profile, &image, &id), 0);
+	assert_int_equal(profile_add_path(test->profile, id, span_of_text(path)), 0);
+	test_event(test, "cycles", 1);
+	test_context(test, &(struct profile_context){ .comm = span_of_text("p") });
+	test->image = id;
+	test_address(test, offset, 1, 1);
+	return id;
+}
+
+static void offsets_of_a_file_become_its_own_addresses(void **state)
+{
+	(void)state;
+	static const uint8_t id[20] = { 0xab, 0xcd, 0xef, 0x01 }; /* padded, as perf has them */
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "mkdir s; cc -no-pie -g -O2 -Wl,--build-id=0xabcdef01 "
+				   "-Wl,-Ttext-segment=0x600000 p.c -o s/p");
+	uint64_t work = toolchain_address(folder.path, "nm s/p | grep ' work'");
+	uint64_t offset = work - 0x600000;
+	struct test_profile test = test_profile_new();
+	uint32_t known = add_offset(&test, "/no/such/q", (struct span){ id, sizeof(id) }, offset);
+	uint32_t named = add_offset(&test, "/no/such/p", (struct span){ NULL, 0 }, offset);
+	add_function(test.profile, known, offset, offset, "told_by_the_recording", 0, 0);
+
+	CLEANUP(resolver_freep) struct resolver *without = resolver_of(test.profile, NULL);
+	assert_string_equal(procedure_at(without, FRAME_IP, known, offset)->name,
+			    "told_by_the_recording");
+	assert_string_equal(procedure_at(without, FRAME_IP, named, offset)->name, "[p]");
+	assert_int_equal(resolver_machine(without, named), 0);
+	assert_int_equal(resolver_vaddr(without, named, offset), offset);
+	const char *const *notes;
+	assert_int_equal(resolver_notes(without, &notes), 2);
+	assert_non_null(strstr(notes[1], "the recording does not say of which build '/no/such/p'"));
+
+	struct resolver_options options = { .symfs = temporary_folder_path(&folder, "s") };
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, &options);
+	const uint32_t images[] = { known, named };
+	for (size_t i = 0; i < 2; i++) {
+		const struct procedure *procedure =
+			procedure_at(resolver, FRAME_IP, images[i], offset);
+		struct profile_frame frame = { .image = images[i], .vaddr = offset };
+		uint64_t first;
+		assert_string_equal(procedure->name, "work");
+		assert_int_equal(procedure->first, work);
+		assert_int_equal(resolver_place(resolver, &frame)->vaddr, work);
+		assert_ptr_equal(resolver_place_in_file(resolver, images[i], work)->procedure,
+				 procedure);
+		assert_true(resolver_code(resolver, procedure, &first).size > 0);
+		assert_int_equal(resolver_vaddr(resolver, images[i], offset), work);
+		assert_int_not_equal(resolver_machine(resolver, images[i]), 0);
+		/* a return address right behind the function still belongs to it */
+		assert_ptr_equal(procedure_at(resolver, FRAME_RETURN, images[i], offset + 1),
+				 procedure);
+		/* an offset that no segment holds is nobody's */
+		assert_false(procedure_at(resolver, FRAME_IP, images[i], 1ull << 40)->named);
+	}
+	assert_int_equal(resolver_notes(resolver, &notes), 1);
+	assert_non_null(strstr(notes[0], "'/no/such/p' matched by name alone"));
+	profile_free(test.profile);
+}
+
+static void a_kernel_of_another_machine_is_named_below_symfs(void **state)
+{
+	(void)state;
+	static const uint8_t id[] = { 0xfe, 0xdc, 0xba, 0x98 };
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(
+		folder.path, "k.c",
+		"void _start(void) { for (;;) ; }\nint schedule(int x) { return x * 3; }\n");
+	toolchain_run(folder.path,
+		      "mkdir -p elf/boot table/proc; "
+		      "cc -O1 -nostdlib -static -Wl,--build-id=0xfedcba98 k.c "
+		      "-o elf/boot/vmlinux-9.9; "
+		      "printf 'ffffffff91000000 T _stext\\nffffffff91000040 T schedule\\n"
+		      "ffffffff91000080 T other\\n' > table/proc/kallsyms");
+	uint64_t schedule = toolchain_address(folder.path, "nm elf/boot/* | grep ' schedule'");
+	uint64_t text = toolchain_address(folder.path, "nm elf/boot/* | grep ' _start'");
+	struct test_profile test = test_profile_new();
+	const struct profile_image kernel = { .kind = IMAGE_KERNEL,
+					      .space = SPACE_TEXT,
+					      .build_id = { id, sizeof(id) } };
+	const struct profile_source source = { .kernel = span_of_text("9.9") };
+	uint32_t image;
+	assert_int_equal(profile_add_source(test.profile, &source), 0);
+	assert_int_equal(profile_add_image(test.profile, &kernel, &image), 0);
+	test_event(&test, "cycles", 1);
+	test_context(&test, &(struct profile_context){ .comm = span_of_text("p") });
+	test.image = image;
+	test_address(&test, schedule - text, 1, 1);
+	test_address(&test, 0x44, 1, 1);
+
+	struct resolver_options options = { .symfs = temporary_folder_path(&folder, "elf") };
+	CLEANUP(resolver_freep) struct resolver *by_build = resolver_of(test.profile, &options);
+	const struct procedure *procedure =
+		procedure_at(by_build, FRAME_IP, image, schedule - text);
+	assert_string_equal(procedure->name, "schedule");
+	assert_int_equal(procedure->first, schedule);
+	const char *const *notes;
+	assert_int_equal(resolver_notes(by_build, &notes), 0);
+
+	options.symfs = temporary_folder_path(&folder, "table");
+	CLEANUP(resolver_freep) struct resolver *by_name = resolver_of(test.profile, &options);
+	assert_string_equal(procedure_at(by_name, FRAME_IP, image, 0x44)->name, "schedule");
+	assert_int_equal(resolver_notes(by_name, &notes), 1);
+	assert_non_null(strstr(notes[0], "matched by name alone"));
+	profile_free(test.profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +441,8 @@ int main(void)
 		cmocka_unit_test(a_file_of_another_build_is_not_believed),
 		cmocka_unit_test(another_kernel_is_never_named_from_this_one),
 		cmocka_unit_test(this_kernel_is_named_from_its_own_symbols),
+		cmocka_unit_test(offsets_of_a_file_become_its_own_addresses),
+		cmocka_unit_test(a_kernel_of_another_machine_is_named_below_symfs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,8 +29,8 @@ static const struct option *export_options(void)
 {
 	static const struct option options[] = {
 		INPUT_OPTION_ROWS(given.input),
-		{ "format", 'f', OPTION_TEXT, "folded", "what to write (folded)", &given.format,
-		  NULL },
+		{ "format", 'f', OPTION_TEXT, "folded|speedscope|csv|json",
+		  "what to write (folded)", &given.format, NULL },
 		{ "output", 'o', OPTION_TEXT, "FILE", "write there; '-' is standard output",
 		  &given.output, NULL },
 		{ "event", 'e', OPTION_LIST, "EVENT", "of this event; 'A,B' or twice for several",
@@ -181,12 +181,14 @@ static int choose_events(const struct exporter *exporter, const struct profile *
 static void say_sums(const struct event_column *event, const struct export_sums *sums)
 {
 	if (!sums->has_stacks)
-		message_note("the profile has no stacks of '%.*s': lines are command, image and "
-			     "procedure; record -g keeps stacks",
-			     (int)event->name.size, (const char *)event->name.data);
+		message_note(
+			"the profile has no stacks of '%.*s': what is written are commands, images "
+			"and procedures; record -g keeps stacks",
+			(int)event->name.size, (const char *)event->name.data);
 	else if (!cell_is_empty(&sums->missing))
-		message_note("%" PRIu64 " samples have no stack and are in no line",
-			     sums->missing.samples);
+		message_note("%" PRIu64 " samples of '%.*s' have no stack and are left out",
+			     sums->missing.samples, (int)event->name.size,
+			     (const char *)event->name.data);
 }
 
 static int write_output(const struct exporter *exporter, const struct export_input *input,

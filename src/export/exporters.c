@@ -1,11 +1,13 @@
 #include <string.h>
 
+#include "export/csv.h"
 #include "export/exporter.h"
 #include "export/folded.h"
+#include "export/json.h"
+#include "export/speedscope.h"
 
 const struct exporter *const exporters[] = {
-	&exporter_folded,
-	NULL,
+	&exporter_folded, &exporter_speedscope, &exporter_csv, &exporter_json, NULL,
 };
 
 const struct exporter *exporter_named(const char *name)

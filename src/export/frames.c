@@ -145,7 +145,7 @@ static int add_procedure(struct frames *frames, const struct profile_frame *addr
 	uintptr_t known = remember ? (uintptr_t)number_map_find(&frames->by_procedure, key) : 0;
 	if (known)
 		return append(list, (uint32_t)(known - 1));
-	struct stack_frame frame = { .kind = STACK_CODE, .name = procedure->name, .place = place };
+	struct stack_frame frame = { .kind = STACK_CODE, .place = place };
 	if (by_address)
 		frame.address = *address;
 	spell(frames, procedure->name);
@@ -168,10 +168,10 @@ static int add_inlined(struct frames *frames, const struct place *place, struct 
 	for (size_t i = count; i-- > 0;) {
 		if (!sources[i].function)
 			continue;
-		struct stack_frame frame = { .kind = STACK_INLINED, .name = sources[i].function };
+		struct stack_frame frame = { .kind = STACK_INLINED };
 		if (frames->grain == STACKS_BY_SOURCE)
 			frame.file = sources[i].file;
-		spell(frames, frame.name);
+		spell(frames, sources[i].function);
 		buffer_append_text(&frames->text, "_[i]");
 		uint32_t number;
 		int ret = intern(frames, &frame, &number);
@@ -225,20 +225,16 @@ int frames_of_context(struct frames *frames, uint32_t id, uint32_t *number)
 		buffer_append_u8(&frames->text, '/');
 		spell_number(&frames->text, context.tid);
 	}
-	frame.name = arena_copy_text(&frames->stacks->arena,
-				     context.comm.data ? context.comm.data : "", context.comm.size);
-	return frame.name ? intern(frames, &frame, number) : -ENOMEM;
+	return intern(frames, &frame, number);
 }
 
 int frames_of_image(struct frames *frames, uint32_t image, uint32_t *number)
 {
 	struct stack_frame frame = { .kind = STACK_IMAGE };
-	frame.name = resolver_image(frames->input->resolver, image);
+	const char *name = resolver_image(frames->input->resolver, image);
 	*number = STACK_NONE;
-	if (!frame.name)
-		return -ENOMEM;
-	if (!*frame.name)
+	if (!*name)
 		return 0;
-	spell(frames, frame.name);
+	spell(frames, name);
 	return intern(frames, &frame, number);
 }

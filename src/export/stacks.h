@@ -33,8 +33,8 @@ enum stacks_grain {
 enum stack_frame_kind {
 	STACK_CODE,
 	STACK_INLINED, /* never in STACKS_BY_ADDRESS: resolver_source() of the place has them */
-	STACK_COMMAND,
-	STACK_IMAGE, /* above a leaf without a stack; not in STACKS_BY_ADDRESS */
+	STACK_COMMAND, /* the first frame, if there is one */
+	STACK_IMAGE,   /* above a leaf without a stack; not in STACKS_BY_ADDRESS */
 };
 
 struct stack_frame {

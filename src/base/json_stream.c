@@ -1,0 +1,130 @@
+#include "base/json_stream.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+static void begin_line(struct json_stream *json)
+{
+	buffer_append_u8(json->out, '\n');
+	for (unsigned i = 0; i < json->depth; i++)
+		buffer_append_text(json->out, "  ");
+}
+
+void json_stream_key(struct json_stream *json, const char *key)
+{
+	if (json->depth) {
+		if (json->some[json->depth])
+			buffer_append_u8(json->out, ',');
+		json->some[json->depth] = true;
+		if (!json->flat[json->depth])
+			begin_line(json);
+	}
+	if (!key)
+		return;
+	buffer_append_u8(json->out, '"');
+	buffer_append_text(json->out, key);
+	buffer_append(json->out, "\":", 2);
+}
+
+void json_stream_open(struct json_stream *json, const char *key, char bracket,
+		      enum json_layout layout)
+{
+	assert(json->depth + 1 < JSON_STREAM_DEPTH);
+	json_stream_key(json, key);
+	buffer_append_u8(json->out, (uint8_t)bracket);
+	bool flat = json->flat[json->depth] || layout == JSON_ONE_LINE;
+	json->depth++;
+	json->some[json->depth] = false;
+	json->flat[json->depth] = flat;
+}
+
+void json_stream_close(struct json_stream *json, char bracket)
+{
+	assert(json->depth > 0);
+	bool flat = json->flat[json->depth--];
+	if (!flat)
+		begin_line(json);
+	buffer_append_u8(json->out, (uint8_t)bracket);
+}
+
+void json_stream_raw(struct json_stream *json, const char *key, const char *value)
+{
+	json_stream_key(json, key);
+	buffer_append_text(json->out, value);
+}
+
+void json_stream_null(struct json_stream *json, const char *key)
+{
+	json_stream_raw(json, key, "null");
+}
+
+void json_stream_u64(struct json_stream *json, const char *key, uint64_t value)
+{
+	json_stream_key(json, key);
+	buffer_printf(json->out, "%llu", (unsigned long long)value);
+}
+
+void json_stream_double(struct json_stream *json, const char *key, double value)
+{
+	json_stream_key(json, key);
+	if (isfinite(value))
+		buffer_printf(json->out, "%.9g", value);
+	else
+		buffer_append_text(json->out, "null");
+}
+
+static void append_escaped(struct buffer *out, uint8_t c)
+{
+	static const char letters[] = "btnvfr"; /* from 0x08 on; JSON has no \v */
+	if (c == '"' || c == '\\') {
+		buffer_append_u8(out, '\\');
+		buffer_append_u8(out, c);
+	} else if (c >= '\b' && c <= '\r' && c != '\v') {
+		buffer_append_u8(out, '\\');
+		buffer_append_u8(out, (uint8_t)letters[c - '\b']);
+	} else {
+		buffer_printf(out, "\\u%04x", c);
+	}
+}
+
+static void append_text(struct buffer *out, struct span text)
+{
+	const uint8_t *bytes = text.data;
+	size_t written = 0;
+	for (size_t i = 0; i < text.size;) {
+		size_t length = utf8_sequence(bytes + i, text.size - i);
+		if (length && bytes[i] >= 0x20 && bytes[i] != '"' && bytes[i] != '\\') {
+			i += length;
+			continue;
+		}
+		buffer_append(out, bytes + written, i - written);
+		if (length)
+			append_escaped(out, bytes[i]);
+		else
+			buffer_append_text(out, "\xef\xbf\xbd");
+		written = ++i;
+	}
+	if (written < text.size)
+		buffer_append(out, bytes + written, text.size - written);
+}
+
+void json_stream_span(struct json_stream *json, const char *key, struct span text)
+{
+	json_stream_key(json, key);
+	if (!text.data) {
+		buffer_append_text(json->out, "null");
+		return;
+	}
+	buffer_append_u8(json->out, '"');
+	append_text(json->out, text);
+	buffer_append_u8(json->out, '"');
+}
+
+void json_stream_text(struct json_stream *json, const char *key, const char *text)
+{
+	json_stream_span(json, key, span_of_text(text));
+}

@@ -1,0 +1,47 @@
+/*
+ * json_stream - a JSON document written as it comes, in the order of its text,
+ * without ever being in memory as a tree. The layout is that of json-c's
+ * JSON_C_TO_STRING_PRETTY, two blanks a level; an object or array may also stand on
+ * one line.
+ *
+ * Keys are the program's own words and are not escaped. A key is NULL in arrays
+ * and at the top. Running out of memory shows in the buffer.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/span.h"
+
+#define JSON_STREAM_DEPTH 64
+
+enum json_layout {
+	JSON_LINES,    /* each member on a line */
+	JSON_ONE_LINE, /* and so is everything in it */
+};
+
+struct json_stream {
+	struct buffer *out; /* borrowed; may be emptied between two calls */
+	unsigned depth;
+	bool some[JSON_STREAM_DEPTH]; /* a member is written, by depth */
+	bool flat[JSON_STREAM_DEPTH]; /* on one line */
+};
+
+void json_stream_open(struct json_stream *json, const char *key, char bracket, /* '{' or '[' */
+		      enum json_layout layout);
+void json_stream_close(struct json_stream *json, char bracket); /* '}' or ']' */
+
+/* `value` is JSON already: a number, true, null. */
+void json_stream_raw(struct json_stream *json, const char *key, const char *value);
+void json_stream_null(struct json_stream *json, const char *key);
+void json_stream_u64(struct json_stream *json, const char *key, uint64_t value);
+/* Nine digits; null when it is no finite number. */
+void json_stream_double(struct json_stream *json, const char *key, double value);
+/* Bytes that are no UTF-8 become U+FFFD; absent ones (data NULL) null. */
+void json_stream_span(struct json_stream *json, const char *key, struct span text);
+void json_stream_text(struct json_stream *json, const char *key, const char *text);
+/* What goes before a value that the caller appends to the buffer itself. */
+void json_stream_key(struct json_stream *json, const char *key);

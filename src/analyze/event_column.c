@@ -47,7 +47,7 @@ static bool is_hardware(const struct event_column *column, uint64_t number)
 	       (column->config & 0xffffffff) == number;
 }
 
-static bool counts_cycles(const struct event_column *column)
+bool event_column_counts_cycles(const struct event_column *column)
 {
 	static const char *const names[] = { "cycles",
 					     "cpu-cycles",
@@ -59,7 +59,7 @@ static bool counts_cycles(const struct event_column *column)
 						is_one_of(base_name(column->name), names));
 }
 
-static bool counts_instructions(const struct event_column *column)
+bool event_column_counts_instructions(const struct event_column *column)
 {
 	static const char *const names[] = { "instructions", "inst_retired", "inst_retired.any",
 					     NULL };
@@ -69,7 +69,7 @@ static bool counts_instructions(const struct event_column *column)
 
 static int rank(const struct event_column *column)
 {
-	return counts_cycles(column) ? 0 : column->clock == EVENT_CLOCK ? 1 : 2;
+	return event_column_counts_cycles(column) ? 0 : column->clock == EVENT_CLOCK ? 1 : 2;
 }
 
 static int compare_identity(const struct event_column *a, const struct event_column *b)
@@ -178,6 +178,17 @@ static int refuse_pattern(const struct event_columns *columns, const char *patte
 			 columns->count ? buffer_text(&names) : "none");
 }
 
+int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
+		       struct error *err)
+{
+	for (size_t i = 0; i < columns->count; i++)
+		if (matches(&columns->list[i], pattern)) {
+			*column = i;
+			return 0;
+		}
+	return refuse_pattern(columns, pattern, err);
+}
+
 /* Drops the columns that no pattern matches. */
 static int choose(struct event_columns *columns, const char *const *patterns, size_t count,
 		  struct error *err)
@@ -210,11 +221,11 @@ static int find_pairs(struct event_columns *columns, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory pairing events");
 	for (size_t c = 0; c < columns->count; c++) {
 		const struct event_column *cycles = &columns->list[c];
-		if (!counts_cycles(cycles))
+		if (!event_column_counts_cycles(cycles))
 			continue;
 		for (size_t i = 0; i < columns->count; i++) {
 			const struct event_column *instructions = &columns->list[i];
-			if (!counts_instructions(instructions) ||
+			if (!event_column_counts_instructions(instructions) ||
 			    !span_equal(cycles->pmu, instructions->pmu) ||
 			    !span_equal(cycles->core_type, instructions->core_type) ||
 			    (cycles->exclude & SCOPE_BITS) != (instructions->exclude & SCOPE_BITS))

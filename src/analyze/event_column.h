@@ -43,6 +43,9 @@ struct event_columns {
 	size_t pair_count;
 };
 
+bool event_column_counts_cycles(const struct event_column *column);
+bool event_column_counts_instructions(const struct event_column *column);
+
 /* The number of 10^-scale steps in one event. */
 double event_column_divisor(const struct event_column *column);
 
@@ -55,4 +58,8 @@ double event_column_divisor(const struct event_column *column);
  */
 int event_columns_init(struct event_columns *columns, const struct profile *profile,
 		       const char *const *patterns, size_t pattern_count, struct error *err);
+/* The first column of that name, with or without its modifiers, or that the glob matches. Returns 0,
+ * or -ENOENT; *err then lists the events there are. */
+int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
+		       struct error *err);
 void event_columns_release(struct event_columns *columns);

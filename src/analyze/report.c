@@ -579,7 +579,7 @@ static int note_pairs(struct report *report)
 	return 0;
 }
 
-static int make(struct report *report, struct resolver *resolver, struct error *err)
+static int prepare(struct report *report, struct resolver *resolver, struct error *err)
 {
 	const struct report_options *options = &report->options;
 	int ret = event_columns_init(&report->columns, report->profile, options->events.items,
@@ -593,15 +593,17 @@ static int make(struct report *report, struct resolver *resolver, struct error *
 	if (ret == 0)
 		ret = choose_sort(report, err);
 	report->has_stacks = profile_table(report->profile, PROFILE_STACK)->count > 0;
-	if (ret == 0)
-		ret = require_stacks(report, err);
-	if (ret < 0)
-		return ret;
 	report->filtered = options->processes.count || options->images.count ||
 			   options->cgroups.count || options->cpus || options->focus ||
 			   options->ignore;
-	ret = options->view == REPORT_FLAT ? fill_flat(report, resolver, err)
-					   : fill_stacks(report, resolver, err);
+	return ret < 0 ? ret : require_stacks(report, err);
+}
+
+static int make(struct report *report, struct resolver *resolver, struct error *err)
+{
+	const struct report_options *options = &report->options;
+	int ret = options->view == REPORT_FLAT ? fill_flat(report, resolver, err)
+					       : fill_stacks(report, resolver, err);
 	if (ret == 0 && (options->view == REPORT_FLAT || options->view == REPORT_INCLUSIVE)) {
 		qsort_r(report->rows, report->row_count, sizeof(*report->rows), report_compare_rows,
 			report);
@@ -612,15 +614,29 @@ static int make(struct report *report, struct resolver *resolver, struct error *
 	return ret;
 }
 
-int report_new(const struct profile *profile, struct resolver *resolver,
-	       const struct report_options *options, struct report **out, struct error *err)
+int report_prepare(const struct profile *profile, struct resolver *resolver,
+		   const struct report_options *options, struct report **out, struct error *err)
 {
 	CLEANUP(report_freep) struct report *report = calloc(1, sizeof(*report));
 	if (!report)
 		return out_of_memory(err);
 	report->profile = profile;
 	report->options = *options;
-	int ret = make(report, resolver, err);
+	int ret = prepare(report, resolver, err);
+	if (ret < 0)
+		return ret;
+	*out = report;
+	report = NULL; /* the caller's from here on */
+	return 0;
+}
+
+int report_new(const struct profile *profile, struct resolver *resolver,
+	       const struct report_options *options, struct report **out, struct error *err)
+{
+	CLEANUP(report_freep) struct report *report = NULL;
+	int ret = report_prepare(profile, resolver, options, &report, err);
+	if (ret == 0)
+		ret = make(report, resolver, err);
 	if (ret < 0)
 		return ret;
 	*out = report;

@@ -44,6 +44,7 @@ enum report_view {
 };
 
 enum report_inlined { REPORT_INLINED_APART, REPORT_INLINED_FOLDED };
+enum report_idle { REPORT_IDLE_APART, REPORT_IDLE_KEPT }; /* in no row; or as any other samples */
 
 struct report_patterns {
 	const char *const *items;
@@ -56,6 +57,7 @@ struct report_options {
 	enum report_part parts[REPORT_PARTS]; /* of REPORT_FLAT; the row's key */
 	size_t part_count;
 	enum report_inlined inlined; /* in views of stacks */
+	enum report_idle idle;
 	struct report_patterns events;
 	struct report_patterns processes; /* comm as a glob, or a pid */
 	struct report_patterns images;	  /* short name as a glob, or a build-id's beginning */
@@ -129,6 +131,12 @@ bool report_row_is_small(const struct report *report, const struct report_row *r
  */
 int report_new(const struct profile *profile, struct resolver *resolver,
 	       const struct report_options *options, struct report **out, struct error *err);
+/*
+ * A report without rows and sums, for those who walk the samples themselves
+ * (selection.h). Errors as report_new().
+ */
+int report_prepare(const struct profile *profile, struct resolver *resolver,
+		   const struct report_options *options, struct report **out, struct error *err);
 void report_free(struct report *report);
 void report_freep(struct report **report); /* for CLEANUP() */
 

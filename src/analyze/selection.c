@@ -336,7 +336,8 @@ static int take(struct selection *selection, const struct selected *sample, int 
 	struct report *report = selection->report;
 	if (cell_is_empty(&sample->cell))
 		return 0;
-	if (places_marks_of(report->places, sample->place) & PLACE_IDLE) {
+	if (report->options.idle == REPORT_IDLE_APART &&
+	    places_marks_of(report->places, sample->place) & PLACE_IDLE) {
 		cell_add(&report->idle[sample->column], &sample->cell);
 		return 0;
 	}

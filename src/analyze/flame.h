@@ -1,0 +1,123 @@
+/*
+ * flame - the samples of a profile as one tree of merged frames: the root
+ * "all", then commands, then the functions of the stacks from the outermost in.
+ * Stacks that read the same are one path, whatever addresses they went through;
+ * every event of the profile is counted along. With a base, the samples of two
+ * profiles lie in one tree, and each frame has its figures of both.
+ *
+ * Samples without a stack stand below a frame "[no stack]"; a profile without
+ * any stack makes towers of image and procedure. So the root is always the sum
+ * of all that passed the filters.
+ *
+ * A flame tree borrows from the profiles and resolvers it was made of, which
+ * outlive it. Nothing changes it once made.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/report.h"
+#include "base/arena.h"
+#include "profile/profile.h"
+
+struct error;
+struct resolver;
+
+enum flame_kind {
+	FLAME_GROUP, /* no code: the root, a command, an image, "[no stack]" */
+	FLAME_USER,
+	FLAME_KERNEL,  /* kernel, modules, BPF */
+	FLAME_INLINED, /* its code is part of its caller's */
+	FLAME_JIT,
+	FLAME_UNKNOWN, /* no symbol */
+	FLAME_TEXT,    /* a name without an image, from text */
+};
+
+/* Where a frame's name comes from. */
+enum flame_source {
+	FLAME_FROM_NOTHING, /* it has none */
+	FLAME_FROM_PROFILE, /* a command or image: as recorded */
+	FLAME_FROM_SYMBOLS, /* a symbol table */
+	FLAME_FROM_EXPORTS, /* dynamic symbols only: what lies between is missed */
+	FLAME_FROM_KERNEL,
+	FLAME_FROM_DEBUG, /* inlined functions */
+	FLAME_FROM_JIT,	  /* a perf map or jitdump */
+	FLAME_FROM_TEXT,  /* the input had names only */
+	FLAME_SOURCES
+};
+
+/* What frames of one look share. */
+struct flame_label {
+	const char *name;
+	const char *image; /* short; "" without one */
+	enum flame_kind kind;
+	enum flame_source source;
+};
+
+/* Frames are in depth-first order, children by name. Frame 0 is the root, its own parent. */
+struct flame_frame {
+	uint32_t parent, label, depth;
+	uint32_t end; /* one past the last frame below it */
+};
+
+enum flame_side { FLAME_MAIN, FLAME_BASE, FLAME_SIDES };
+enum flame_commands { FLAME_WITH_COMMANDS, FLAME_WITHOUT_COMMANDS };
+enum flame_direction { FLAME_FROM_ROOT, FLAME_FROM_LEAF };
+
+struct flame_options {
+	struct report_options samples; /* filters, inlined, idle; the rest is not looked at */
+	enum flame_commands commands;
+	enum flame_direction direction;
+};
+
+/* A profile and the names of its code. */
+struct flame_input {
+	const struct profile *profile; /* NULL: none */
+	struct resolver *resolver;
+};
+
+struct flame {
+	struct flame_frame *frames;
+	size_t count;
+	struct flame_label *labels;
+	size_t label_count;
+	uint32_t depth; /* of the deepest frame, plus one */
+
+	/* Figures: [frame * columns + column], by columns of reports[FLAME_MAIN]. NULL without a
+	 * base. */
+	size_t columns;
+	struct cell *self[FLAME_SIDES], *total[FLAME_SIDES];
+	/* Columns, scope, sums and notes of each side; NULL without a base. */
+	struct report *reports[FLAME_SIDES];
+	uint32_t *base_column; /* by column: the base's, or EVENT_COLUMN_NONE; NULL without one */
+	bool by_name_alone;    /* one side knows no images, so they were not compared */
+
+	struct arena arena;
+};
+
+/*
+ * Makes the tree. Returns 0 and stores one that the caller frees; or -EINVAL,
+ * -ENOENT, -ENODATA as report_new(), also for a base that shares no event with
+ * the profile; or -ENOMEM; and fills *err.
+ */
+int flame_new(const struct flame_input *input, const struct flame_input *base,
+	      const struct flame_options *options, struct flame **out, struct error *err);
+void flame_free(struct flame *flame);
+void flame_freep(struct flame **flame); /* for CLEANUP() */
+
+static inline const struct flame_label *flame_label_of(const struct flame *flame, size_t frame)
+{
+	return &flame->labels[flame->frames[frame].label];
+}
+static inline const struct cell *flame_total(const struct flame *flame, enum flame_side side,
+					     size_t frame)
+{
+	return flame->total[side] + frame * flame->columns;
+}
+static inline const struct cell *flame_self(const struct flame *flame, enum flame_side side,
+					    size_t frame)
+{
+	return flame->self[side] + frame * flame->columns;
+}

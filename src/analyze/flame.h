@@ -28,11 +28,11 @@ struct resolver;
 enum flame_kind {
 	FLAME_GROUP, /* no code: the root, a command, an image, "[no stack]" */
 	FLAME_USER,
+	FLAME_TEXT,    /* a name without an image, from text */
 	FLAME_KERNEL,  /* kernel, modules, BPF */
 	FLAME_INLINED, /* its code is part of its caller's */
 	FLAME_JIT,
 	FLAME_UNKNOWN, /* no symbol */
-	FLAME_TEXT,    /* a name without an image, from text */
 };
 
 /* Where a frame's name comes from. */

@@ -31,6 +31,8 @@ static bool equal_labels(const void *rows, uint32_t position, const void *wanted
 	const struct flame_label *a = (const struct flame_label *)rows + position, *b = wanted;
 	return (a->kind == FLAME_INLINED) == (b->kind == FLAME_INLINED) &&
 	       (a->kind == FLAME_GROUP) == (b->kind == FLAME_GROUP) &&
+	       (a->source != FLAME_FROM_TEXT || b->source != FLAME_FROM_TEXT ||
+		(a->kind == FLAME_KERNEL) == (b->kind == FLAME_KERNEL)) &&
 	       strcmp(a->name, b->name) == 0 && strcmp(a->image, b->image) == 0;
 }
 
@@ -211,6 +213,24 @@ static int reach(void *array, size_t *capacity, size_t at, size_t size)
 	return 0;
 }
 
+/* Folded text marks what it knows of a function behind its name, as stackcollapse-perf.pl does. */
+static int read_mark(struct flame *flame, struct flame_label *label)
+{
+	static const struct {
+		const char *mark;
+		enum flame_kind kind;
+	} marks[] = { { "_[k]", FLAME_KERNEL }, { "_[i]", FLAME_INLINED }, { "_[j]", FLAME_JIT } };
+	size_t size = strlen(label->name);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		if (size <= 4 || strcmp(label->name + size - 4, marks[i].mark) != 0)
+			continue;
+		label->kind = marks[i].kind;
+		label->name = arena_copy_text(&flame->arena, label->name, size - 4);
+		return label->name ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
 static struct flame_label describe(const struct walk *walk, const struct place_procedure *procedure)
 {
 	struct flame_label label = { .name = procedure->name,
@@ -256,7 +276,10 @@ static int label_of_procedure(struct walk *walk, uint32_t procedure, uint32_t *l
 			describe(walk, places_procedure(walk->report->places, procedure));
 		if (walk->growth->flame->by_name_alone)
 			wanted.image = "";
-		ret = find_label(walk->growth, &wanted, label);
+		if (wanted.source == FLAME_FROM_TEXT)
+			ret = read_mark(walk->growth->flame, &wanted);
+		if (ret == 0)
+			ret = find_label(walk->growth, &wanted, label);
 		if (ret < 0)
 			return ret;
 		walk->label_of[procedure] = *label + 1;

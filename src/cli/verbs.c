@@ -6,6 +6,7 @@ const struct verb *const verbs[] = {
 	&verb_record,
 	&verb_report,
 	&verb_annotate,
+	&verb_flame,
 	&verb_import,
 	&verb_export,
 	&verb_doctor,

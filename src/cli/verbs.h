@@ -17,4 +17,5 @@ extern const struct verb verb_record;
 extern const struct verb verb_import;
 extern const struct verb verb_report;
 extern const struct verb verb_annotate;
+extern const struct verb verb_flame;
 extern const struct verb verb_export;

@@ -217,12 +217,10 @@ static void put_period(struct buffer *out, const struct event_column *column)
 		buffer_append_text(out, " at random");
 }
 
-static void put_event(const struct report *report, const struct report_text_options *options,
-		      size_t at, struct buffer *out)
+void scope_text_event(const struct report *report, size_t at, struct buffer *out)
 {
 	const struct event_column *column = &report->columns.list[at];
 	const struct cell *whole = &report->whole[at];
-	label(out, options, at ? "" : report->columns.count > 1 ? "events" : "event");
 	put_span(out, "", column->name);
 	put_span(out, " on ", column->core_type);
 	put_period(out, column);
@@ -249,6 +247,13 @@ static void put_event(const struct report *report, const struct report_text_opti
 	} else if (column->unit.size && !span_equal(column->unit, column->name)) {
 		put_span(out, " ", column->unit);
 	}
+}
+
+static void put_event(const struct report *report, const struct report_text_options *options,
+		      size_t at, struct buffer *out)
+{
+	label(out, options, at ? "" : report->columns.count > 1 ? "events" : "event");
+	scope_text_event(report, at, out);
 	buffer_append_u8(out, '\n');
 }
 

@@ -1,0 +1,302 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/flame.h"
+#include "analyze/flame_view.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/verbs.h"
+#include "profile/profile.h"
+#include "render/flame_colour.h"
+#include "render/flame_svg.h"
+
+#define DEFAULT_OUTPUT "culprit-flame"
+#define WIDTH_LEAST    300 /* px: below that the legend has no room */
+#define WIDTH_MOST     100000
+
+static struct {
+	struct input_options input;
+	struct option_list processes, images, cgroups;
+	const char *event, *color, *scale, *title, *subtitle, *cpus, *focus, *ignore, *output;
+	bool html, icicle, reverse, no_inline, no_comm, idle;
+	double width, min_width;
+	bool width_given, min_given;
+} given;
+
+static const struct option *flame_options(void)
+{
+	static const struct option options[] = {
+		INPUT_OPTION_ROWS(given.input),
+		{ "output", 'o', OPTION_TEXT, "FILE", "write there; '-' is standard output",
+		  &given.output, NULL },
+		{ "html", 0, OPTION_FLAG, NULL, "an HTML page instead of an SVG picture",
+		  &given.html, NULL },
+		{ "what is shown", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "event", 'e', OPTION_TEXT, "EVENT", "what width is; the first event otherwise",
+		  &given.event, NULL },
+		{ "color", 0, OPTION_TEXT,
+		  "cpi|ipc|stalls|EVENT/EVENT|retiring|backend|package|none",
+		  "what colour is; cpi where the profile has it", &given.color, NULL },
+		{ "scale", 0, OPTION_TEXT, "LO:MID:HI|gregg",
+		  "values of the ends and the middle of the colours", &given.scale, NULL },
+		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "process", 0, OPTION_LIST, "NAME|PID",
+		  "processes of this name; * matches any text", &given.processes, NULL },
+		{ "image", 0, OPTION_LIST, "NAME|BUILDID", "code of this binary, or kernel",
+		  &given.images, NULL },
+		{ "cpu", 'C', OPTION_TEXT, "CPUS", "these CPUs, as 0-3,8", &given.cpus, NULL },
+		{ "cgroup", 0, OPTION_LIST, "PATH", "this cgroup and those below it",
+		  &given.cgroups, NULL },
+		{ "focus", 0, OPTION_TEXT, "REGEX", "stacks with a matching procedure only",
+		  &given.focus, NULL },
+		{ "ignore", 0, OPTION_TEXT, "REGEX", "no stacks with a matching procedure",
+		  &given.ignore, NULL },
+		{ "idle", 0, OPTION_FLAG, NULL, "the idle loop too", &given.idle, NULL },
+		{ "frames", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "reverse", 0, OPTION_FLAG, NULL, "from the innermost function to its callers",
+		  &given.reverse, NULL },
+		{ "no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",
+		  &given.no_inline, NULL },
+		{ "no-comm", 0, OPTION_FLAG, NULL, "begin with the first function", &given.no_comm,
+		  NULL },
+		{ "the picture", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "title", 0, OPTION_TEXT, "TEXT", "its title", &given.title, NULL },
+		{ "subtitle", 0, OPTION_TEXT, "TEXT", "a line below it", &given.subtitle, NULL },
+		{ "width", 0, OPTION_DOUBLE, "PIXELS", "its width (1200)", &given.width,
+		  &given.width_given },
+		{ "min-width", 0, OPTION_DOUBLE, "PIXELS", "leave out narrower frames (0.1)",
+		  &given.min_width, &given.min_given },
+		{ "icicle", 0, OPTION_FLAG, NULL, "the root at the top", &given.icicle, NULL },
+		{ "names", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		NAMING_OPTION_ROWS(given.input),
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+	};
+	return options;
+}
+
+static struct report_patterns patterns_of(const struct option_list *list)
+{
+	return (struct report_patterns){ list->items, list->count };
+}
+
+static bool is_stretch(void)
+{
+	return given.scale && strcmp(given.scale, "gregg") == 0;
+}
+
+/* -1 to go on, or the exit status. */
+static int check_options(void)
+{
+	if (!given.width_given)
+		given.width = FLAME_WIDTH_PX;
+	if (!given.min_given)
+		given.min_width = FLAME_MIN_WIDTH_PX;
+	if (!(given.width >= WIDTH_LEAST && given.width <= WIDTH_MOST))
+		return options_misuse(&verb_flame, "--width is from %d to %d, not %g", WIDTH_LEAST,
+				      WIDTH_MOST, given.width);
+	if (!(given.min_width >= 0 && given.min_width <= given.width))
+		return options_misuse(&verb_flame, "--min-width is from 0 to the width, not %g",
+				      given.min_width);
+	return -1;
+}
+
+/* ---- what is drawn */
+
+static int ratio_for(const struct event_columns *columns, enum flame_metric metric, size_t width,
+		     struct flame_ratio *ratio, struct error *err)
+{
+	switch (metric) {
+	case FLAME_CPI:
+		return flame_ratio_cpi(columns, width, ratio, err);
+	case FLAME_IPC:
+		return flame_ratio_ipc(columns, width, ratio, err);
+	case FLAME_STALLS:
+		return flame_ratio_stalls(columns, ratio, err);
+	case FLAME_RETIRING:
+		return flame_ratio_slots(columns, FLAME_SLOTS_RETIRING, ratio, err);
+	case FLAME_BACKEND:
+		return flame_ratio_slots(columns, FLAME_SLOTS_BACKEND, ratio, err);
+	case FLAME_RATIO:
+		return flame_ratio_of(columns, given.color, ratio, err);
+	default:
+		return 0;
+	}
+}
+
+/* CPI where there is one; else the image, which needs no second event. */
+static enum flame_metric default_metric(const struct event_columns *columns)
+{
+	struct flame_ratio ratio;
+	if (columns->pair_count)
+		return FLAME_CPI;
+	if (is_stretch() && flame_ratio_stalls(columns, &ratio, NULL) == 0)
+		return FLAME_STALLS;
+	return FLAME_PACKAGE;
+}
+
+/* 0 or the exit status. */
+static int choose_colours(const struct event_columns *columns, struct flame_view_options *view,
+			  struct flame_scale *scale)
+{
+	struct error err;
+	enum flame_metric metric = default_metric(columns);
+	if (given.color && strchr(given.color, '/'))
+		metric = FLAME_RATIO;
+	else if (given.color && !flame_metric_of(given.color, &metric))
+		return options_misuse(&verb_flame,
+				      "--color knows cpi, ipc, stalls, EVENT/EVENT, retiring, "
+				      "backend, package and none, not '%s'",
+				      given.color);
+	if (metric == FLAME_DELTA)
+		return options_misuse(&verb_flame, "--color delta needs a base to compare with");
+	if (ratio_for(columns, metric, view->width, &view->ratio, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	*scale = flame_scale_of(metric);
+	view->stretch = is_stretch();
+	view->stretch_total = true;
+	if (view->stretch && !view->ratio.known)
+		return options_misuse(&verb_flame, "--scale gregg needs two events to compare");
+	if (given.scale && !view->stretch && flame_scale_parse(scale, given.scale, &err) < 0)
+		return options_misuse(&verb_flame, "%s", err.text);
+	return 0;
+}
+
+/* ---- where it goes */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t size = strlen(text), tail = strlen(end);
+	return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+
+/* Standard output, unless that is a terminal: nobody wants to read SVG. */
+static const char *output_path(bool html)
+{
+	if (given.output)
+		return given.output;
+	if (!isatty(STDOUT_FILENO))
+		return "-";
+	return html ? DEFAULT_OUTPUT ".html" : DEFAULT_OUTPUT ".svg";
+}
+
+static int write_page(const char *path, const struct buffer *page)
+{
+	if (strcmp(path, "-") == 0) {
+		fwrite(page->data, 1, page->size, stdout); /* main() looks at the outcome */
+		return 0;
+	}
+	CLEANUP(close_file) FILE *file = fopen(path, "we");
+	if (!file || fwrite(page->data, 1, page->size, file) != page->size || fflush(file) != 0) {
+		message_error("cannot write '%s': %s", path, strerror(errno));
+		return 1;
+	}
+	if (!given.output)
+		message_note("wrote '%s'; open it in a browser", path);
+	return 0;
+}
+
+static int draw(const struct flame_view *view, struct flame_scale *scale, const char *source)
+{
+	const char *path = output_path(given.html);
+	bool html = given.html || ends_with(path, ".html") || ends_with(path, ".htm");
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	if (scale->metric == FLAME_RATIO && !given.scale &&
+	    view->whole_ratio.kind != ESTIMATE_ABSENT)
+		flame_scale_derive(scale, view->whole_ratio.value);
+	const struct flame_picture picture = {
+		.view = view,
+		.scale = scale,
+		.title = given.title,
+		.subtitle = given.subtitle,
+		.source = source,
+		.width_px = given.width,
+		.layout = given.icicle ? FLAME_ICICLE : FLAME_UPWARDS,
+		.form = html ? FLAME_HTML : FLAME_SVG,
+	};
+	flame_svg(&picture, &page);
+	if (buffer_failed(&page)) {
+		message_error("out of memory drawing the flame graph");
+		return 1;
+	}
+	return write_page(path, &page);
+}
+
+static int draw_tree(const struct flame *flame, const char *source)
+{
+	const struct event_columns *columns = &flame->reports[FLAME_MAIN]->columns;
+	struct flame_view_options options = { .base_factor = 1 };
+	CLEANUP(flame_view_release) struct flame_view view = { 0 };
+	struct flame_scale scale;
+	struct error err;
+	if (given.event && event_columns_find(columns, given.event, &options.width, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	options.min_share = flame_min_share(given.width, given.min_width);
+	int status = choose_colours(columns, &options, &scale);
+	if (status)
+		return status;
+	if (flame_view_init(&view, flame, &options, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	return draw(&view, &scale, source);
+}
+
+static int run_flame(int argc, char **argv)
+{
+	int count;
+	int status = options_parse(&verb_flame, argc, argv, OPTIONS_ANYWHERE, &count);
+	if (status < 0)
+		status = check_options();
+	if (status >= 0)
+		return status;
+	const struct flame_options options = {
+		.samples = { .inlined =
+				     given.no_inline ? REPORT_INLINED_FOLDED : REPORT_INLINED_APART,
+			     /* the scripts of 2014 left nothing out */
+			     .idle = given.idle || is_stretch() ? REPORT_IDLE_KEPT
+								: REPORT_IDLE_APART,
+			     .processes = patterns_of(&given.processes),
+			     .images = patterns_of(&given.images),
+			     .cgroups = patterns_of(&given.cgroups),
+			     .cpus = given.cpus,
+			     .focus = given.focus,
+			     .ignore = given.ignore },
+		.commands = given.no_comm ? FLAME_WITHOUT_COMMANDS : FLAME_WITH_COMMANDS,
+		.direction = given.reverse ? FLAME_FROM_LEAF : FLAME_FROM_ROOT,
+	};
+	CLEANUP(input_release) struct input input = { 0 };
+	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
+	CLEANUP(flame_freep) struct flame *flame = NULL;
+	given.input.without_code = true;
+	status = input_read(&given.input, argv + 1, (size_t)count, &input);
+	if (status == 0)
+		status = input_resolver(&given.input, &input, &resolver);
+	if (status)
+		return status;
+	const struct flame_input main = { input.profile, resolver };
+	struct error err;
+	if (flame_new(&main, NULL, &options, &flame, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	return draw_tree(flame, input.title);
+}
+
+const struct verb verb_flame = {
+	.name = "flame",
+	.run = run_flame,
+	.summary = "a flame graph whose colours mean something",
+	.usage = "[OPTIONS] [PROFILE...]",
+	.options = flame_options,
+};

@@ -1,0 +1,28 @@
+/*
+ * flame_page - the parts of a flame graph's page, for flame_svg.c.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "render/flame_svg.h"
+
+#define FLAME_ROW_PX   16.0
+#define FLAME_FRAME_PX 15.0
+#define FLAME_LINE_PX  15.0
+
+/* What a shown frame is coloured by: its CSS class, or with a stretch its own colour. */
+const char *flame_frame_class(const struct flame_picture *picture, size_t shown);
+enum flame_mark flame_frame_mark(const struct flame_picture *picture, size_t shown);
+/* "u", "k", "i", "j", "n"; "t" a name from text; "g" no code. */
+const char *flame_kind_letter(enum flame_kind kind);
+
+void flame_put_title(const struct flame_picture *picture, struct buffer *out); /* escaped */
+/* Title and scope, a line of text each at y = *y, which moves below them. */
+void flame_put_head(const struct flame_picture *picture, double *y, struct buffer *out);
+/* Swatches with numbers and words; *y moves. */
+void flame_put_legend(const struct flame_picture *picture, double *y, struct buffer *out);
+/* What hovering over a frame shows: one line, escaped. */
+void flame_put_hover(const struct flame_picture *picture, size_t shown, struct buffer *out);
+/* The document that the script reads: a <script> element. */
+void flame_put_data(const struct flame_picture *picture, struct buffer *out);

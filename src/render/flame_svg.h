@@ -1,0 +1,43 @@
+/*
+ * flame_svg - a flame graph as one self-contained page: an SVG document, or an
+ * HTML document that holds it. It is right without script: frames, labels,
+ * hover texts, legend and scope are all in the markup, and the script only adds
+ * zoom, search and keys. Names come from strangers: whatever they hold, they
+ * stay text.
+ *
+ * Everything is borrowed and nothing changed. Failure to allocate shows in the
+ * buffer.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "analyze/flame_view.h"
+#include "base/buffer.h"
+#include "render/flame_colour.h"
+#include "render/flame_palette.h"
+
+enum flame_layout { FLAME_UPWARDS, FLAME_ICICLE };
+enum flame_form { FLAME_SVG, FLAME_HTML };
+
+struct flame_picture {
+	const struct flame_view *view;
+	const struct flame_scale *scale; /* of view->options.ratio; for deltas not looked at */
+	const char *title;		 /* NULL: on-CPU flame graph of `source` */
+	const char *subtitle;		 /* stands above the scope, or NULL */
+	const char *source;		 /* name of the input */
+	double width_px;
+	enum flame_layout layout;
+	enum flame_form form;
+	const char *const *notes; /* sentences for the scope */
+	size_t note_count;
+};
+
+#define FLAME_WIDTH_PX	   1200.0
+#define FLAME_MARGIN_PX	   10.0
+#define FLAME_MIN_WIDTH_PX 0.1
+
+/* The share of the root below which a frame is narrower than min_px. */
+double flame_min_share(double width_px, double min_px);
+
+void flame_svg(const struct flame_picture *picture, struct buffer *out);

@@ -1,0 +1,367 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "render/flame_page.h"
+#include "render/flame_text.h"
+#include "render/quantity.h"
+#include "render/scope_text.h"
+
+/* ---- lines of text under each other */
+
+static void start_line(struct buffer *out, double *y)
+{
+	*y += FLAME_LINE_PX;
+	buffer_append_text(out, "<tspan x=\"10\" y=\"");
+	flame_put_px(out, *y);
+	buffer_append_text(out, "\">");
+}
+
+static void put_line(struct buffer *out, double *y, const struct buffer *text)
+{
+	if (text->size == 0)
+		return;
+	start_line(out, y);
+	flame_put_escaped(out, (const char *)text->data, text->size);
+	buffer_append_text(out, "</tspan>\n");
+}
+
+static void put_counted(struct buffer *out, uint64_t count, const char *one, const char *many)
+{
+	flame_put_count(out, count);
+	buffer_append_text(out, count == 1 ? one : many);
+}
+
+/* ---- the scope: what width is, of what, and what is not in it */
+
+static const struct report *main_report(const struct flame_picture *picture)
+{
+	return picture->view->flame->reports[FLAME_MAIN];
+}
+
+static void say_width(const struct flame_picture *picture, struct buffer *out)
+{
+	const struct flame_view *view = picture->view;
+	bool base = view->flame->reports[FLAME_BASE] != NULL;
+	buffer_append_text(out, base ? view->options.side == FLAME_BASE ? "width: before, of "
+									: "width: after, of "
+				     : "width: ");
+	scope_text_event(main_report(picture), view->options.width, out);
+	buffer_append_text(out, "; a frame is as wide as what it and all it called took on a CPU");
+}
+
+static void say_separator(struct buffer *out)
+{
+	if (out->size)
+		buffer_append_text(out, "; ");
+}
+
+static void say_share(struct buffer *out, const struct cell *part, const struct cell *whole)
+{
+	flame_put_percent(out, (double)part->estimate, (double)whole->estimate);
+}
+
+static void say_absent(const struct flame_picture *picture, struct buffer *out)
+{
+	const struct flame_view *view = picture->view;
+	const struct report *report = main_report(picture);
+	size_t width = view->options.width;
+	if (report->filtered) {
+		buffer_append_text(out, "the filters keep ");
+		say_share(out, &report->shown[width], &report->whole[width]);
+	}
+	if (!cell_is_empty(&report->idle[width])) {
+		char idle[QUANTITY_SIZE];
+		const struct event_column *column = &report->columns.list[width];
+		quantity_describe((double)report->idle[width].estimate /
+					  event_column_divisor(column),
+				  column->unit, idle);
+		say_separator(out);
+		buffer_printf(out, "the idle loop's %s left out (--idle)", idle);
+	}
+	if (!report->has_stacks) {
+		say_separator(out);
+		buffer_append_text(out, "the profile has no call stacks: towers of image and "
+					"procedure");
+	} else if (!cell_is_empty(&report->without_stack[width])) {
+		say_separator(out);
+		buffer_append_text(out, "without a stack ");
+		say_share(out, &report->without_stack[width], &report->shown[width]);
+	}
+	struct scope_number lost = scope_lost(&report->scope.bills[width]);
+	if (lost.known && lost.value) {
+		say_separator(out);
+		put_counted(out, lost.value, " sample lost", " samples lost");
+	}
+	if (view->left_out) {
+		say_separator(out);
+		put_counted(out, view->left_out, " frame", " frames");
+		buffer_append_text(out, " too narrow to see left out (");
+		flame_put_percent(out, (double)view->left_out_width, (double)view->shown[0].width);
+		buffer_append_u8(out, ')');
+	}
+}
+
+void flame_put_title(const struct flame_picture *picture, struct buffer *out)
+{
+	const char *title = picture->title, *source = picture->source;
+	if (!title)
+		title = picture->view->flame->reports[FLAME_BASE]
+				? "Differential on-CPU flame graph"
+				: "On-CPU flame graph";
+	flame_put_escaped(out, title, strlen(title));
+	if (picture->title || !source)
+		return;
+	const char *slash = strrchr(source, '/');
+	if (slash && slash[1])
+		source = slash + 1;
+	buffer_append_text(out, ": ");
+	flame_put_escaped(out, source, strlen(source));
+}
+
+void flame_put_head(const struct flame_picture *picture, double *y, struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer line = { 0 };
+	buffer_append_text(out, "<text id=\"title\" x=\"10\" y=\"24\">");
+	flame_put_title(picture, out);
+	buffer_append_text(out, "</text>\n<text id=\"subtitle\">\n");
+	*y = 28;
+	if (picture->subtitle) {
+		buffer_append_text(&line, picture->subtitle);
+		put_line(out, y, &line);
+	}
+	line.size = 0;
+	say_width(picture, &line);
+	put_line(out, y, &line);
+	line.size = 0;
+	say_absent(picture, &line);
+	put_line(out, y, &line);
+	for (size_t i = 0; i < picture->note_count; i++) {
+		line.size = 0;
+		buffer_append_text(&line, picture->notes[i]);
+		put_line(out, y, &line);
+	}
+	buffer_append_text(out, "</text>\n");
+	*y += 10;
+	out->failed |= line.failed;
+}
+
+/* ---- what hovering shows without script */
+
+static void put_ratio(const struct flame_picture *picture, size_t shown, struct buffer *out)
+{
+	const struct flame_view *view = picture->view;
+	static const char *const names[] = { [FLAME_CPI] = "CPI ",
+					     [FLAME_IPC] = "IPC ",
+					     [FLAME_STALLS] = "stalled ",
+					     [FLAME_RETIRING] = "retiring ",
+					     [FLAME_BACKEND] = "backend ",
+					     [FLAME_RATIO] = "ratio ",
+					     [FLAME_DELTA] = "",
+					     [FLAME_PACKAGE] = "",
+					     [FLAME_NONE] = "" };
+	char text[FLAME_LEGEND_TEXT];
+	if (!view->ratios || view->ratios[shown].kind == ESTIMATE_ABSENT)
+		return;
+	const struct estimate *ratio = &view->ratios[shown];
+	buffer_append_text(out, ", ");
+	buffer_append_text(out, names[picture->scale->metric]);
+	flame_value_text(picture->scale, ratio->value, text);
+	buffer_append_text(out, text);
+	if (ratio->kind != ESTIMATE_INTERVAL)
+		return;
+	buffer_append_text(out, " (");
+	flame_value_text(picture->scale, ratio->low, text);
+	buffer_append_text(out, text);
+	buffer_append_text(out, " to ");
+	flame_value_text(picture->scale, ratio->high, text);
+	buffer_append_text(out, text);
+	buffer_append_u8(out, ')');
+}
+
+void flame_put_hover(const struct flame_picture *picture, size_t shown, struct buffer *out)
+{
+	const struct flame_view *view = picture->view;
+	const struct flame *flame = view->flame;
+	const struct flame_shown *frame = &view->shown[shown];
+	const struct flame_label *label = flame_label_of(flame, frame->frame);
+	size_t width = view->options.width;
+	const struct event_column *column = &main_report(picture)->columns.list[width];
+	const struct cell *total = &flame_total(flame, FLAME_MAIN, frame->frame)[width];
+	flame_put_escaped(out, label->name, strlen(label->name));
+	if (label->kind == FLAME_INLINED)
+		buffer_append_text(out, " (inlined)");
+	if (*label->image) {
+		buffer_append_text(out, " (");
+		flame_put_escaped(out, label->image, strlen(label->image));
+		buffer_append_u8(out, ')');
+	}
+	buffer_append_text(out, ": ");
+	flame_put_percent(out, (double)total->estimate,
+			  (double)flame_total(flame, FLAME_MAIN, 0)[width].estimate);
+	buffer_append_text(out, ", ");
+	flame_put_estimate(out, total->estimate, column->scale);
+	if (column->unit.size) {
+		buffer_append_u8(out, ' ');
+		flame_put_escaped(out, column->unit.data, column->unit.size);
+	}
+	if (column->sampled) {
+		buffer_append_text(out, ", ");
+		put_counted(out, total->samples, " sample", " samples");
+	}
+	put_ratio(picture, shown, out);
+}
+
+/* ---- the legend */
+
+#define SWATCH_PX 44.0
+
+static void put_words(struct buffer *out, double x, double y, const char *anchor, const char *class,
+		      const char *text)
+{
+	buffer_append_text(out, "<text x=\"");
+	flame_put_px(out, x);
+	buffer_append_text(out, "\" y=\"");
+	flame_put_px(out, y);
+	buffer_printf(out, "\"%s%s%s%s%s%s>", *anchor ? " text-anchor=\"" : "", anchor,
+		      *anchor ? "\"" : "", *class ? " class=\"" : "", class, *class ? "\"" : "");
+	flame_put_escaped(out, text, strlen(text));
+	buffer_append_text(out, "</text>\n");
+}
+
+static void put_swatch(struct buffer *out, double x, double y, double width, const char *class,
+		       const char *meaning)
+{
+	buffer_append_text(out, "<rect x=\"");
+	flame_put_px(out, x);
+	buffer_append_text(out, "\" y=\"");
+	flame_put_px(out, y);
+	buffer_append_text(out, "\" width=\"");
+	flame_put_px(out, width);
+	buffer_printf(out, "\" height=\"12\" class=\"%s\"><title>", class);
+	flame_put_escaped(out, meaning, strlen(meaning));
+	buffer_append_text(out, "</title></rect>\n");
+}
+
+/* About as wide as the page's fonts are. */
+static double words_px(const char *text)
+{
+	return 6.6 * (double)flame_text_length(text, strlen(text));
+}
+
+static void put_scale(const struct flame_legend *legend, double *y, struct buffer *out)
+{
+	double x = 10 + words_px(legend->low) + 10;
+	put_words(out, 10, *y + 10.5, "", "words", legend->low);
+	for (int i = 0; i < legend->count; i++) {
+		const struct flame_legend_entry *entry = &legend->entries[i];
+		bool middle = entry->class_number == FLAME_CLASS_MIDDLE;
+		put_swatch(out, x, *y, SWATCH_PX, flame_class_css(entry->class_number),
+			   entry->range);
+		if (*entry->tick)
+			put_words(out, x + (middle ? SWATCH_PX / 2 : SWATCH_PX), *y + 23, "middle",
+				  "", entry->tick);
+		x += SWATCH_PX;
+	}
+	put_words(out, x + 10, *y + 10.5, "", "words", legend->high);
+	*y += 30;
+	x = 10;
+	put_swatch(out, x, *y, 18, flame_class_css(FLAME_CLASS_UNSURE), legend->unsure);
+	put_words(out, x + 24, *y + 10.5, "", "", legend->unsure);
+	x += 24 + words_px(legend->unsure) + 18;
+	put_swatch(out, x, *y, 18, flame_class_css(FLAME_CLASS_ABSENT), "no value");
+	put_words(out, x + 24, *y + 10.5, "", "", "no value: an event is missing there");
+	*y += 20;
+}
+
+static void put_kinds(const struct flame_picture *picture, double *y, struct buffer *out)
+{
+	static const char *const names[FLAME_MARKS] = { [FLAME_MARK_KERNEL] = "kernel",
+							[FLAME_MARK_INLINED] = "inlined",
+							[FLAME_MARK_JIT] = "JIT code",
+							[FLAME_MARK_UNKNOWN] = "no symbol" };
+	bool there[FLAME_MARKS] = { false }, any = false;
+	for (size_t i = 0; i < picture->view->count; i++)
+		there[flame_frame_mark(picture, i)] = true;
+	double x = 10;
+	for (int mark = 0; mark < FLAME_MARKS; mark++) {
+		if (!names[mark] || !there[mark])
+			continue;
+		any = true;
+		put_swatch(out, x, *y, 24, FLAME_PLAIN_CSS, names[mark]);
+		buffer_printf(out, "<path class=\"mark %s\" d=\"",
+			      flame_mark_css((enum flame_mark)mark));
+		flame_mark_append(out, (enum flame_mark)mark, x, *y, 24, 12);
+		buffer_append_text(out, "\"/>\n");
+		put_words(out, x + 30, *y + 10.5, "", "", names[mark]);
+		x += 30 + words_px(names[mark]) + 18;
+	}
+	if (any)
+		*y += 18;
+}
+
+static struct span event_name(const struct flame_picture *picture, size_t column)
+{
+	return main_report(picture)->columns.list[column].name;
+}
+
+/* The colours of the 2014 scripts say which of two shares is larger, and by how much in this graph
+ * alone. */
+static void put_stretch(const struct flame_picture *picture, double *y, struct buffer *out)
+{
+	const struct flame_view *view = picture->view;
+	const struct flame_ratio *ratio = &view->options.ratio;
+	bool base = view->flame->reports[FLAME_BASE] != NULL;
+	size_t width = view->options.width;
+	struct span name = event_name(picture, width);
+	char sentence[512];
+	if (base)
+		snprintf(sentence, sizeof(sentence), "red: more %.*s than before, blue: less",
+			 (int)name.size, (const char *)name.data);
+	else {
+		struct span other =
+			event_name(picture, ratio->above == width ? ratio->below : ratio->above);
+		snprintf(sentence, sizeof(sentence),
+			 "red: a larger share of %.*s than of %.*s, blue: a larger share of %.*s",
+			 (int)name.size, (const char *)name.data, (int)other.size,
+			 (const char *)other.data, (int)other.size, (const char *)other.data);
+	}
+	put_words(out, 10, *y + 10.5, "", "words", sentence);
+	*y += FLAME_LINE_PX;
+	put_words(out, 10, *y + 10.5, "", "",
+		  "as the scripts of 2014: of the stacks that end in a frame, stretched to this "
+		  "graph's largest difference; colours of two graphs do not compare");
+	*y += 22;
+}
+
+void flame_put_legend(const struct flame_picture *picture, double *y, struct buffer *out)
+{
+	const struct flame_view *view = picture->view;
+	const struct flame_ratio *ratio = &view->options.ratio;
+	struct flame_legend legend;
+	struct span none = { NULL, 0 };
+	buffer_append_text(out, "<g id=\"legend\">\n");
+	if (view->deltas) {
+		put_stretch(picture, y, out);
+	} else {
+		flame_legend_init(&legend, picture->scale,
+				  picture->scale->metric == FLAME_DELTA
+					  ? event_name(picture, view->options.width)
+				  : ratio->known ? event_name(picture, ratio->above)
+						 : none,
+				  ratio->known ? event_name(picture, ratio->below) : none);
+		if (*legend.title) {
+			put_words(out, 10, *y + 10.5, "", "words", legend.title);
+			*y += 19;
+		}
+		if (legend.count)
+			put_scale(&legend, y, out);
+		if (*legend.note) {
+			put_words(out, 10, *y + 10.5, "", "", legend.note);
+			*y += 18;
+		}
+	}
+	put_kinds(picture, y, out);
+	buffer_append_text(out, "</g>\n");
+	*y += 8;
+}

@@ -276,10 +276,14 @@ struct difference difference_of(const struct difference_event *event,
 	out.before_share = interval_share(&before, &before_whole);
 	out.after_share = interval_share(&after, &after_whole);
 	if (scale->factor > 0) {
-		struct side left = side_of(&before, &before_whole, &scale->before,
+		struct cell scale_before =
+			understood(&scale->before, event->before_counts, event->step);
+		struct cell scale_after =
+			understood(&scale->after, event->after_counts, event->step);
+		struct side left = side_of(&before, &before_whole, &scale_before,
 					   event->before_counts, overlap);
 		struct side right =
-			side_of(&after, &after_whole, &scale->after, event->after_counts, overlap);
+			side_of(&after, &after_whole, &scale_after, event->after_counts, overlap);
 		out.before_scaled = scale->factor * (double)before.estimate;
 		compare(&out, &left, &right, scale->factor);
 		if (after_whole.estimate)

@@ -19,8 +19,7 @@ double event_column_divisor(const struct event_column *column)
 	return pow(10, fmin((double)column->scale, SCALE_MAX));
 }
 
-/* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */
-static struct span base_name(struct span name)
+struct span event_base_name(struct span name)
 {
 	const char *text = name.data;
 	size_t end = 0, start = 0;
@@ -56,7 +55,7 @@ bool event_column_counts_cycles(const struct event_column *column)
 					     "cpu_clk_unhalted.core",
 					     NULL };
 	return column->clock != EVENT_CLOCK && (is_hardware(column, PERF_COUNT_HW_CPU_CYCLES) ||
-						is_one_of(base_name(column->name), names));
+						is_one_of(event_base_name(column->name), names));
 }
 
 bool event_column_counts_instructions(const struct event_column *column)
@@ -64,7 +63,7 @@ bool event_column_counts_instructions(const struct event_column *column)
 	static const char *const names[] = { "instructions", "inst_retired", "inst_retired.any",
 					     NULL };
 	return is_hardware(column, PERF_COUNT_HW_INSTRUCTIONS) ||
-	       is_one_of(base_name(column->name), names);
+	       is_one_of(event_base_name(column->name), names);
 }
 
 static int rank(const struct event_column *column)
@@ -141,7 +140,7 @@ static bool matches(const struct event_column *column, const char *pattern)
 	name[whole.size] = 0;
 	if (fnmatch(pattern, name, 0) == 0)
 		return true;
-	struct span base = base_name(whole);
+	struct span base = event_base_name(whole);
 	return span_equal(base, span_of_text(pattern)) && !strpbrk(pattern, ":/");
 }
 

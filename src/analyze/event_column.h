@@ -46,6 +46,8 @@ struct event_columns {
 bool event_column_counts_cycles(const struct event_column *column);
 bool event_column_counts_instructions(const struct event_column *column);
 
+/* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */
+struct span event_base_name(struct span name);
 /* The number of 10^-scale steps in one event. */
 double event_column_divisor(const struct event_column *column);
 

@@ -9,6 +9,7 @@
 #include "cli/colour.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/report_parts.h"
 #include "cli/verbs.h"
 #include "render/report_json.h"
 #include "render/report_text.h"
@@ -79,32 +80,6 @@ static const struct option *report_options(void)
 	return options;
 }
 
-/* -1, or the exit status. */
-static int choose_parts(struct report_options *options)
-{
-	const char *text = given.by ? given.by : report_part_names[REPORT_PROCEDURE];
-	while (true) {
-		size_t size = strcspn(text, ",");
-		size_t part = 0;
-		while (part < REPORT_PARTS && (strlen(report_part_names[part]) != size ||
-					       memcmp(report_part_names[part], text, size) != 0))
-			part++;
-		if (part == REPORT_PARTS)
-			return options_misuse(&verb_report,
-					      "--by knows procedure, image, process, thread, cpu, "
-					      "cgroup and line, not '%.*s'",
-					      (int)size, text);
-		for (size_t i = 0; i < options->part_count; i++)
-			if (options->parts[i] == part)
-				return options_misuse(&verb_report, "--by has %s twice",
-						      report_part_names[part]);
-		options->parts[options->part_count++] = part;
-		if (text[size] == 0)
-			return -1;
-		text += size + 1;
-	}
-}
-
 static int choose_view(struct report_options *options)
 {
 	const struct {
@@ -152,7 +127,7 @@ static int choose_options(struct report_options *options)
 	};
 	int status = choose_view(options);
 	if (status < 0)
-		status = choose_parts(options);
+		status = report_parts_choose(&verb_report, given.by, options);
 	if (status >= 0)
 		return status;
 	if (given.min_percent < 0 || given.min_percent > 100)

@@ -7,6 +7,7 @@ const struct verb *const verbs[] = {
 	&verb_report,
 	&verb_annotate,
 	&verb_flame,
+	&verb_diff,
 	&verb_import,
 	&verb_export,
 	&verb_doctor,

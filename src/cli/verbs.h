@@ -11,6 +11,7 @@ extern const struct verb *const verbs[];
 extern const struct verb verb_check;
 extern const struct verb verb_completion;
 extern const struct verb verb_db;
+extern const struct verb verb_diff;
 extern const struct verb verb_doctor;
 extern const struct verb verb_events;
 extern const struct verb verb_record;

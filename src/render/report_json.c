@@ -6,6 +6,7 @@
 #include "analyze/report.h"
 #include "base/buffer.h"
 #include "render/json_value.h"
+#include "render/report_json_parts.h"
 
 #define REPORT_SCHEMA 1
 
@@ -38,7 +39,7 @@ static void add_events(struct json_writer *writer, struct json_object *object, c
 		json_add_double(writer, object, key, (double)value / event_column_divisor(column));
 }
 
-static struct json_object *scope_object(struct json_writer *writer, const struct report *report)
+struct json_object *report_json_scope(struct json_writer *writer, const struct report *report)
 {
 	const struct scope *scope = &report->scope;
 	struct json_object *object = json_new_object(writer);
@@ -131,7 +132,7 @@ static struct json_object *bill_object(struct json_writer *writer, const struct 
 	return object;
 }
 
-static struct json_object *event_object(struct json_writer *writer, const struct report *report,
+struct json_object *report_json_event(struct json_writer *writer, const struct report *report,
 					size_t at)
 {
 	const struct event_column *column = &report->columns.list[at];
@@ -252,7 +253,7 @@ static void add_procedure(struct json_writer *writer, struct json_object *object
 	json_add_bool(writer, object, "late", row->marks & PLACE_LATE);
 }
 
-static void add_key(struct json_writer *writer, struct json_object *object,
+void report_json_add_key(struct json_writer *writer, struct json_object *object,
 		    const struct report *report, const struct report_row *row)
 {
 	bool flat = report->options.view == REPORT_FLAT;
@@ -296,7 +297,7 @@ static struct json_object *rows_array(struct json_writer *writer, const struct r
 	for (size_t i = 0; i < report->row_count && !writer->failed; i++) {
 		const struct report_row *row = &report->rows[i];
 		struct json_object *object = json_new_object(writer);
-		add_key(writer, object, report, row);
+		report_json_add_key(writer, object, report, row);
 		if (tree)
 			json_add_u64(writer, object, "depth", row->depth);
 		if (row->total)
@@ -393,10 +394,10 @@ void report_json(const struct report *report, struct buffer *out)
 			json_append_text(&writer, by, report_part_names[report->options.parts[i]]);
 		json_add(&writer, document, "by", by);
 	}
-	json_add(&writer, document, "scope", scope_object(&writer, report));
+	json_add(&writer, document, "scope", report_json_scope(&writer, report));
 	struct json_object *events = json_new_array(&writer);
 	for (size_t i = 0; i < report->columns.count; i++)
-		json_append(&writer, events, event_object(&writer, report, i));
+		json_append(&writer, events, report_json_event(&writer, report, i));
 	json_add(&writer, document, "events", events);
 	json_add(&writer, document, "rows", rows_array(&writer, report));
 	struct json_object *rest = json_new_object(&writer);

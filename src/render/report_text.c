@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold_name.h"
 #include "analyze/report.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "render/quantity.h"
 #include "render/scope_text.h"
+#include "render/shown_names.h"
 
 /* What stands left of the names in a column's share of the table. */
 struct layout {
@@ -38,61 +38,13 @@ static bool has_part(const struct report *report, enum report_part part)
 	return false;
 }
 
-/* ---- names of procedures */
-
-struct folded_name {
-	const char *full, *folded;
-	size_t row;
-};
-
-static int compare_folded(const void *left, const void *right)
-{
-	const struct folded_name *a = left, *b = right;
-	int order = strcmp(a->folded, b->folded);
-	return order ? order : strcmp(a->full, b->full);
-}
-
-/* Names that read the same when folded and are not the same stay in full. */
-static void choose_names(struct layout *layout, struct folded_name *list, size_t count)
-{
-	qsort(list, count, sizeof(*list), compare_folded);
-	for (size_t i = 0, next; i < count; i = next) {
-		for (next = i + 1; next < count;)
-			if (strcmp(list[next].folded, list[i].folded) == 0)
-				next++;
-			else
-				break;
-		bool same = strcmp(list[i].full, list[next - 1].full) == 0;
-		for (size_t k = i; k < next; k++)
-			layout->names[list[k].row] = same ? list[k].folded : list[k].full;
-	}
-}
-
-static bool fold_names(struct layout *layout)
+static bool show_names(struct layout *layout)
 {
 	const struct report *report = layout->report;
-	struct folded_name *list = calloc(report->row_count + 1, sizeof(*list));
-	struct buffer text = { 0 };
-	size_t count = 0;
-	bool failed = !list;
-	for (size_t i = 0; i < report->row_count && !failed; i++) {
-		const char *full = report->rows[i].texts[REPORT_PROCEDURE];
-		layout->names[i] = full;
-		if (!full || layout->options->full_names)
-			continue;
-		text.size = 0;
-		fold_name(full, FOLD_NAME_WIDTH, &text);
-		list[count].folded =
-			arena_copy_text(&layout->arena, (const char *)text.data, text.size);
-		list[count].full = full;
-		list[count].row = i;
-		failed = buffer_failed(&text) || !list[count++].folded;
-	}
-	if (!failed)
-		choose_names(layout, list, count);
-	buffer_release(&text);
-	free(list);
-	return !failed;
+	for (size_t i = 0; i < report->row_count; i++)
+		layout->names[i] = report->rows[i].texts[REPORT_PROCEDURE];
+	return layout->options->full_names ||
+	       shown_names_fold(layout->names, report->row_count, &layout->arena) == 0;
 }
 
 static void release_layout(struct layout *layout)
@@ -408,7 +360,7 @@ void report_text(const struct report *report, const struct report_text_options *
 {
 	struct layout layout;
 	init_layout(&layout, report, options);
-	if (!layout.scales || !layout.names || !fold_names(&layout)) {
+	if (!layout.scales || !layout.names || !show_names(&layout)) {
 		out->failed = true;
 		release_layout(&layout);
 		return;

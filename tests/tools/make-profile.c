@@ -174,6 +174,90 @@ static void make_hostile(struct test_profile *test)
 	test_flat(test, "broken\xc3", 10, MS);
 }
 
+/*
+ * Two builds of one program: a procedure that executes more, one whose CPI is
+ * worse, one that came, one that went, a copy that the compiler named anew, a
+ * library that stayed the same, and one sample here and there.
+ */
+static void make_build(struct test_profile *test, bool after)
+{
+	test_source(test, "web7", 2, (after ? 12000 : 10000) * MS);
+	as(test, "numbers", "/");
+	for (int counter = 0; counter < 2; counter++) {
+		add_counter(test, counter ? "instructions" : "cycles", (uint64_t)counter, NULL);
+		test_image(test, IMAGE_FILE, "/usr/bin/numbers",
+			   after ? "\x77\x02\x11\xa9\x3f" : "\x3f\xa9\x11\x02\x77");
+		test_flat(test, "chase", counter ? 600 : after ? 7500 : 6000, 1000003);
+		test_flat(test, "multiply",
+			  after	    ? counter ? 14000 : 4600
+			  : counter ? 9000
+				    : 3000,
+			  1000003);
+		test_flat(test, after ? "scan.isra.3" : "scan.isra.0", counter ? 700 : 400,
+			  1000003);
+		test_flat(test, "rarely", after ? 1 : 0, 1000003);
+		test_flat(test, after ? "fresh" : "dropped", 150, 1000003);
+		test_image(test, IMAGE_FILE, "/usr/lib/libm.so.6", "\x01\x02\x03\x04\x05");
+		test_flat(test, "exp", after ? 1012 : 990, 1000003);
+		test_image(test, IMAGE_FILE, after ? "/opt/libz.so.2" : "/opt/libz.so.1",
+			   after ? "\x22\x22\x22\x22" : "\x11\x11\x11\x11");
+		test_flat(test, "inflate", after ? 505 : 500, 1000003);
+	}
+	test_bill(test, test->event - 1, BILL_STORED, after ? 14173 : 11040);
+	test_bill(test, test->event - 1, BILL_LOST_RING, after ? 600 : 3);
+	test_bill(test, test->event - 1, BILL_THROTTLED, after ? 2 : 0);
+}
+
+static void make_build_before(struct test_profile *test)
+{
+	make_build(test, false);
+}
+
+static void make_build_after(struct test_profile *test)
+{
+	make_build(test, true);
+}
+
+/* A whole machine that was watched for a while, on two kernels. */
+static void make_watch(struct test_profile *test, bool after)
+{
+	const struct profile_source source = {
+		.host = span_of_text("web7"),
+		.kernel = span_of_text(after ? "Linux 6.8.2" : "Linux 6.1.0"),
+		.machine = span_of_text("x86_64"),
+		.cpu_name = span_of_text("Testium 9000"),
+		.command = span_of_text(after ? "culprit record -a --duration 20s"
+					      : "culprit record -o old.prof -a --duration 10s"),
+		.cpus = 2,
+		.start_ns = UINT64_C(1700000000000000000) + (after ? 3600000 * MS : 0),
+		.duration_ns = (after ? 20000 : 10000) * MS
+	};
+	if (profile_add_source(test->profile, &source) < 0)
+		abort();
+	add_clock(test, "cpu-clock");
+	as(test, "server", "/web");
+	test_image(test, IMAGE_FILE, "/usr/bin/server", "\x3f\xa9\x11\x02\x77");
+	test_stack(test, "main;serve;parse", after ? 2400 : 1000, MS);
+	test_stack(test, "main;serve;reply", after ? 4000 : 2000, MS);
+	test_stack(test, "main;tick", after ? 400 : 200, MS);
+	as(test, "batch", "/night");
+	test_stack(test, "main;crunch", after ? 5000 : 3000, MS);
+	test_stack(test, "main;crunch;rare", after ? 3 : 2, MS);
+	as(test, "swapper", "/");
+	test_image(test, IMAGE_KERNEL, "[kernel]", after ? "\x02\x02" : "\x01\x01");
+	test_flat(test, "clear_page", after ? 900 : 300, MS);
+}
+
+static void make_watch_before(struct test_profile *test)
+{
+	make_watch(test, false);
+}
+
+static void make_watch_after(struct test_profile *test)
+{
+	make_watch(test, true);
+}
+
 static void make_empty(struct test_profile *test)
 {
 	test_source(test, "web7", 2, 1000 * MS);
@@ -228,9 +312,17 @@ static const struct {
 	const char *kind;
 	void (*make)(struct test_profile *test);
 } kinds[] = {
-	{ "clock", make_clock },   { "counters", make_counters }, { "group", make_group },
-	{ "stacks", make_stacks }, { "contexts", make_contexts }, { "hostile", make_hostile },
+	{ "clock", make_clock },
+	{ "counters", make_counters },
+	{ "group", make_group },
+	{ "stacks", make_stacks },
+	{ "contexts", make_contexts },
+	{ "hostile", make_hostile },
 	{ "empty", make_empty },
+	{ "build-before", make_build_before },
+	{ "build-after", make_build_after },
+	{ "watch-before", make_watch_before },
+	{ "watch-after", make_watch_after },
 };
 
 static bool make(struct test_profile *test, int argc, char **argv)

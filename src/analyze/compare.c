@@ -1,0 +1,644 @@
+#include "analyze/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/compare_base.h"
+#include "analyze/compare_scope.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+const char *const compare_sort_names[COMPARE_SORTS] = {
+	[COMPARE_BY_CHANGE] = "change", [COMPARE_BY_PERCENT] = "percent",
+	[COMPARE_BY_BEFORE] = "before", [COMPARE_BY_AFTER] = "after",
+	[COMPARE_BY_NAME] = "name",
+};
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, -ENOMEM, "out of memory comparing profiles");
+}
+
+int compare_note(struct comparison *comparison, const char *format, ...)
+{
+	char sentence[1024];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	const char **grown = reallocarray(comparison->notes, comparison->note_count + 1,
+					  sizeof(*comparison->notes));
+	if (!grown)
+		return -ENOMEM;
+	comparison->notes = grown;
+	const char *copy = arena_copy_text(&comparison->arena, sentence, strlen(sentence));
+	if (!copy)
+		return -ENOMEM;
+	comparison->notes[comparison->note_count++] = copy;
+	return 0;
+}
+
+/* ---- columns */
+
+/* The cell in steps of 10^-more of its own. */
+static struct cell rescaled(const struct cell *cell, uint64_t more)
+{
+	struct cell result = *cell;
+	for (uint64_t i = 0; i < more && result.estimate; i++) {
+		if (__builtin_mul_overflow(result.estimate, 10, &result.estimate))
+			result.estimate = UINT64_MAX;
+		if (__builtin_mul_overflow(result.squares, 100, &result.squares))
+			result.squares = ~(unsigned __int128)0;
+		if (result.estimate == UINT64_MAX)
+			break;
+	}
+	return result;
+}
+
+static uint64_t common_scale(const struct comparison *comparison,
+			     const struct compared_column *column)
+{
+	uint64_t a = comparison->before->columns.list[column->before].scale;
+	uint64_t b = comparison->after->columns.list[column->after].scale;
+	return a > b ? a : b;
+}
+
+static struct cell before_cell(const struct comparison *comparison,
+			       const struct compared_column *column, const struct cell *cells)
+{
+	return rescaled(&cells[column->before],
+			common_scale(comparison, column) -
+				comparison->before->columns.list[column->before].scale);
+}
+
+static struct cell after_cell(const struct comparison *comparison,
+			      const struct compared_column *column, const struct cell *cells)
+{
+	return rescaled(&cells[column->after],
+			common_scale(comparison, column) -
+				comparison->after->columns.list[column->after].scale);
+}
+
+/* How well two columns go together: 0 the same, more the worse, negative not at all. */
+static int unlike(const struct event_column *a, const struct event_column *b)
+{
+	if (a->clock != b->clock || !span_equal(a->core_type, b->core_type))
+		return -1;
+	if (span_equal(a->name, b->name) && a->exclude == b->exclude)
+		return 0;
+	if (span_equal(event_base_name(a->name), event_base_name(b->name)))
+		return 1;
+	bool same_config = a->pmu.size && span_equal(a->pmu, b->pmu) && a->type == b->type &&
+			   a->config == b->config;
+	return same_config ? 2 : -1;
+}
+
+static void add_column(struct comparison *comparison, size_t before, size_t after)
+{
+	struct compared_column *column = &comparison->columns[comparison->column_count++];
+	*column = (struct compared_column){ .before = before, .after = after };
+	uint64_t scale = common_scale(comparison, column);
+	const struct event_column finest = { .scale = scale };
+	column->event = (struct difference_event){
+		.scale = difference_scale_raw(),
+		.before_counts = comparison->options.counts,
+		.after_counts = comparison->options.counts,
+		.step = event_column_divisor(&finest),
+		.before_whole = before_cell(comparison, column, comparison->before->whole),
+		.after_whole = after_cell(comparison, column, comparison->after->whole)
+	};
+}
+
+static int note_alone(struct comparison *comparison, const struct event_columns *columns,
+		      const bool *taken, const char *side)
+{
+	for (size_t i = 0; i < columns->count; i++) {
+		struct span name = columns->list[i].name;
+		if (!taken[i] && compare_note(comparison, "only the %s side has %.*s", side,
+					      (int)(name.size < 80 ? name.size : 80),
+					      name.size ? (const char *)name.data : "") < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int refuse_columns(const struct event_columns *a, const struct event_columns *b,
+			  struct error *err)
+{
+	const struct event_columns *none = a->count == 0 ? a : b->count == 0 ? b : NULL;
+	if (none)
+		return error_set(err, -ENODATA, "the %s side has no events",
+				 none == a ? "base" : "after");
+	return error_set(err, -ENOENT,
+			 "no event is on both sides: the base has %.*s%s, after it %.*s%s",
+			 (int)a->list[0].name.size, (const char *)a->list[0].name.data,
+			 a->count > 1 ? " and others" : "", (int)b->list[0].name.size,
+			 (const char *)b->list[0].name.data, b->count > 1 ? " and others" : "");
+}
+
+/* Pairs the events of both sides: the same ones first, then those that differ in what they
+ * exclude or how they are written; the only one of each side goes with the other's in any case. */
+static int pair_columns(struct comparison *comparison, struct error *err)
+{
+	const struct event_columns *a = &comparison->before->columns;
+	const struct event_columns *b = &comparison->after->columns;
+	CLEANUP(free_pointer) bool *left = calloc(a->count + 1, sizeof(*left));
+	CLEANUP(free_pointer) bool *right = calloc(b->count + 1, sizeof(*right));
+	comparison->columns = calloc(a->count + 1, sizeof(*comparison->columns));
+	if (!left || !right || !comparison->columns)
+		return out_of_memory(err);
+	size_t *partner = arena_allocate(&comparison->arena, (a->count + 1) * sizeof(*partner));
+	if (!partner)
+		return out_of_memory(err);
+	for (int most = 0; most <= 2; most++)
+		for (size_t i = 0; i < a->count; i++)
+			for (size_t k = 0; k < b->count && !left[i]; k++)
+				if (!right[k] && unlike(&a->list[i], &b->list[k]) == most) {
+					left[i] = right[k] = true;
+					partner[i] = k;
+				}
+	if (a->count == 1 && b->count == 1 && !left[0])
+		left[0] = right[0] = true;
+	for (size_t i = 0; i < a->count; i++)
+		if (left[i])
+			add_column(comparison, i, partner[i]);
+	if (comparison->column_count == 0)
+		return refuse_columns(a, b, err);
+	if (note_alone(comparison, a, left, "base") < 0 ||
+	    note_alone(comparison, b, right, "after") < 0)
+		return out_of_memory(err);
+	return 0;
+}
+
+static size_t column_of(const struct comparison *comparison, size_t before)
+{
+	for (size_t i = 0; i < comparison->column_count; i++)
+		if (comparison->columns[i].before == before)
+			return i;
+	return comparison->column_count;
+}
+
+static int find_pairs(struct comparison *comparison, struct error *err)
+{
+	const struct event_columns *a = &comparison->before->columns;
+	const struct event_columns *b = &comparison->after->columns;
+	comparison->pairs = calloc(a->pair_count + 1, sizeof(*comparison->pairs));
+	if (!comparison->pairs)
+		return out_of_memory(err);
+	for (size_t i = 0; i < a->pair_count; i++) {
+		size_t cycles = column_of(comparison, a->pairs[i].cycles);
+		size_t instructions = column_of(comparison, a->pairs[i].instructions);
+		if (cycles == comparison->column_count || instructions == comparison->column_count)
+			continue;
+		for (size_t k = 0; k < b->pair_count; k++) {
+			if (b->pairs[k].cycles != comparison->columns[cycles].after ||
+			    b->pairs[k].instructions != comparison->columns[instructions].after)
+				continue;
+			bool grouped = a->pairs[i].samples == RATIO_GROUPED &&
+				       b->pairs[k].samples == RATIO_GROUPED;
+			comparison->pairs[comparison->pair_count++] =
+				(struct compared_pair){ .cycles = cycles,
+							.instructions = instructions,
+							.samples = grouped ? RATIO_GROUPED
+									   : RATIO_INDEPENDENT };
+			break;
+		}
+	}
+	return 0;
+}
+
+/* ---- rows */
+
+static const struct cell *cells_of(const struct report_row *row)
+{
+	return row->total ? row->total : row->self;
+}
+
+static struct cell_change change_of(const struct comparison *comparison,
+				    const struct match_group *group, size_t at)
+{
+	const struct compared_column *column = &comparison->columns[at];
+	struct cell_change change = { { 0 }, { 0 } };
+	for (size_t i = 0; i < group->before_count; i++) {
+		const struct report_row *row = &comparison->before->rows[group->before[i]];
+		struct cell cell = before_cell(comparison, column, cells_of(row));
+		cell_add(&change.before, &cell);
+	}
+	for (size_t i = 0; i < group->after_count; i++) {
+		const struct report_row *row = &comparison->after->rows[group->after[i]];
+		struct cell cell = after_cell(comparison, column, cells_of(row));
+		cell_add(&change.after, &cell);
+	}
+	return change;
+}
+
+/* Is it the function that the base takes as constant? */
+static bool is_constant(const struct comparison *comparison, const struct compared_row *row)
+{
+	const struct report_row *any = row->before ? row->before : row->after;
+	bool inclusive = any->total != NULL;
+	const char *name = any->texts[REPORT_PROCEDURE];
+	return comparison->base == DIFFERENCE_FUNCTION && name &&
+	       inclusive == comparison->constant_inclusive &&
+	       strcmp(name, comparison->constant) == 0;
+}
+
+/* In events, not in the steps of estimates. */
+static void scale_cpi(struct estimate *cpi, double factor)
+{
+	cpi->value *= factor;
+	cpi->low *= factor;
+	cpi->high *= factor;
+}
+
+static struct difference_split split_of(const struct comparison *comparison, size_t pair,
+					const struct cell_change *cycles,
+					const struct cell_change *instructions)
+{
+	const struct compared_pair *p = &comparison->pairs[pair];
+	const struct difference_event *event = &comparison->columns[p->cycles].event;
+	double factor = comparison->columns[p->instructions].event.step / event->step;
+	struct difference_split split =
+		difference_split_of(event, cycles, instructions, p->samples);
+	scale_cpi(&split.before_cpi, factor);
+	scale_cpi(&split.after_cpi, factor);
+	return split;
+}
+
+static int fill_row(struct comparison *comparison, const struct match_group *group,
+		    struct compared_row *row)
+{
+	*row = (struct compared_row){ .match = group->kind,
+				      .before_count = group->before_count,
+				      .after_count = group->after_count,
+				      .q = NAN };
+	if (group->before_count)
+		row->before = &comparison->before->rows[group->before[0]];
+	if (group->after_count)
+		row->after = &comparison->after->rows[group->after[0]];
+	row->changes = arena_allocate(&comparison->arena,
+				      comparison->column_count * sizeof(*row->changes));
+	row->splits = arena_allocate(&comparison->arena,
+				     (comparison->pair_count + 1) * sizeof(*row->splits));
+	if (!row->changes || !row->splits)
+		return -ENOMEM;
+	bool constant = is_constant(comparison, row);
+	for (size_t i = 0; i < comparison->column_count; i++) {
+		const struct compared_column *column = &comparison->columns[i];
+		struct cell_change cells = change_of(comparison, group, i);
+		row->changes[i] = difference_of(
+			&column->event, &cells,
+			constant && i == comparison->main ? DIFFERENCE_WITHIN : column->overlap);
+	}
+	for (size_t i = 0; i < comparison->pair_count; i++) {
+		const struct compared_pair *pair = &comparison->pairs[i];
+		const struct difference *c = &row->changes[pair->cycles];
+		const struct difference *n = &row->changes[pair->instructions];
+		row->splits[i] =
+			split_of(comparison, i, &(struct cell_change){ c->before, c->after },
+				 &(struct cell_change){ n->before, n->after });
+	}
+	return 0;
+}
+
+static void fill_wholes(struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->column_count; i++) {
+		struct compared_column *column = &comparison->columns[i];
+		struct cell_change cells = { column->event.before_whole,
+					     column->event.after_whole };
+		column->whole = difference_of(&column->event, &cells, column->overlap);
+	}
+	for (size_t i = 0; i < comparison->pair_count; i++) {
+		struct compared_pair *pair = &comparison->pairs[i];
+		const struct difference_event *c = &comparison->columns[pair->cycles].event;
+		const struct difference_event *n = &comparison->columns[pair->instructions].event;
+		pair->whole = split_of(comparison, i,
+				       &(struct cell_change){ c->before_whole, c->after_whole },
+				       &(struct cell_change){ n->before_whole, n->after_whole });
+	}
+}
+
+/* ---- verdicts */
+
+/* Rows are judged together, event by event. */
+static int judge(struct comparison *comparison, struct error *err)
+{
+	CLEANUP(free_pointer) double *p = calloc(comparison->row_count + 1, sizeof(*p));
+	if (!p)
+		return out_of_memory(err);
+	for (size_t c = 0; c < comparison->column_count; c++) {
+		for (size_t i = 0; i < comparison->row_count; i++)
+			p[i] = comparison->all[i].changes[c].p;
+		if (difference_control(p, comparison->row_count, p) < 0)
+			return out_of_memory(err);
+		for (size_t i = 0; i < comparison->row_count; i++) {
+			struct compared_row *row = &comparison->all[i];
+			difference_judge(&row->changes[c], p[i]);
+			if (c == comparison->main)
+				row->q = p[i];
+		}
+	}
+	for (size_t i = 0; i < comparison->row_count; i++) {
+		enum difference_verdict verdict =
+			comparison->all[i].changes[comparison->main].verdict;
+		comparison->significant += verdict == DIFFERENCE_SIGNIFICANT;
+		comparison->noise += verdict == DIFFERENCE_NOISE;
+		comparison->unknown += verdict == DIFFERENCE_NO_ERROR_KNOWN;
+	}
+	return 0;
+}
+
+/* ---- growth: what --fail-above asks */
+
+/* The change in percent of the total before, both as the base has it. */
+static double growth_of(const struct comparison *comparison, const struct difference *change)
+{
+	double whole = comparison->columns[comparison->main].whole.before_scaled;
+	return whole > 0 && change->change.kind != ESTIMATE_ABSENT
+		       ? 100 * change->change.value / whole
+		       : NAN;
+}
+
+static int compare_growth(const void *left, const void *right)
+{
+	const struct compared_row *a = *(const struct compared_row *const *)left;
+	const struct compared_row *b = *(const struct compared_row *const *)right;
+	if (a->growth_percent != b->growth_percent)
+		return a->growth_percent > b->growth_percent ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* Where no error is known, the threshold alone decides: a check that never fails is none. */
+static bool has_grown(const struct comparison *comparison, const struct difference *change,
+		      double growth)
+{
+	return comparison->options.fail_above_percent >= 0 && change->verdict != DIFFERENCE_NOISE &&
+	       growth > comparison->options.fail_above_percent;
+}
+
+static int find_growth(struct comparison *comparison, struct error *err)
+{
+	comparison->grown = calloc(comparison->row_count + 1, sizeof(*comparison->grown));
+	if (!comparison->grown)
+		return out_of_memory(err);
+	for (size_t i = 0; i < comparison->row_count; i++) {
+		struct compared_row *row = &comparison->all[i];
+		const struct difference *change = &row->changes[comparison->main];
+		row->growth_percent = growth_of(comparison, change);
+		row->grown = has_grown(comparison, change, row->growth_percent);
+		if (row->grown)
+			comparison->grown[comparison->grown_count++] = row;
+	}
+	if (comparison->grown_count)
+		qsort(comparison->grown, comparison->grown_count, sizeof(*comparison->grown),
+		      compare_growth);
+	const struct difference *whole = &comparison->columns[comparison->main].whole;
+	comparison->total_grown = has_grown(comparison, whole, growth_of(comparison, whole));
+	return 0;
+}
+
+/* ---- order, and the rest */
+
+static int compare_numbers(double a, double b) /* the larger first, NAN last */
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return (a < b) - (a > b);
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+	return !a || !b ? !a - !b : strcmp(a, b);
+}
+
+static int compare_names(const struct compared_row *a, const struct compared_row *b)
+{
+	const struct report_row *x = a->before ? a->before : a->after;
+	const struct report_row *y = b->before ? b->before : b->after;
+	int order = 0;
+	for (size_t part = 0; order == 0 && part < REPORT_PARTS; part++)
+		order = compare_texts(x->texts[part], y->texts[part]);
+	if (!order)
+		order = compare_texts(x->image_name, y->image_name);
+	if (!order)
+		order = (x->line > y->line) - (x->line < y->line);
+	if (!order)
+		order = (x->cpu > y->cpu) - (x->cpu < y->cpu);
+	return order;
+}
+
+static int rank(const struct difference *change)
+{
+	return change->verdict == DIFFERENCE_SIGNIFICANT      ? 0
+	       : change->verdict == DIFFERENCE_NO_ERROR_KNOWN ? 1
+							      : 2;
+}
+
+static double percent_of(const struct difference *change)
+{
+	return change->change_ratio.kind == ESTIMATE_ABSENT ? INFINITY
+							    : fabs(change->change_ratio.value);
+}
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct comparison *comparison = context;
+	const struct compared_row *a = left, *b = right;
+	const struct difference *x = &a->changes[comparison->main];
+	const struct difference *y = &b->changes[comparison->main];
+	int order = 0;
+	switch (comparison->options.sort) {
+	case COMPARE_BY_BEFORE:
+		order = compare_numbers(x->before_scaled, y->before_scaled);
+		break;
+	case COMPARE_BY_AFTER:
+		order = compare_numbers((double)x->after.estimate, (double)y->after.estimate);
+		break;
+	case COMPARE_BY_NAME:
+		order = compare_names(a, b);
+		break;
+	case COMPARE_BY_PERCENT:
+		order = rank(x) - rank(y);
+		if (!order)
+			order = compare_numbers(percent_of(x), percent_of(y));
+		break;
+	default:
+		order = rank(x) - rank(y);
+	}
+	if (!order)
+		order = compare_numbers(fabs(x->change.value), fabs(y->change.value));
+	if (!order)
+		order = compare_names(a, b);
+	/* as the reports have them, which is the same order every time */
+	if (!order)
+		order = a->before && b->before ? (a->before > b->before) - (a->before < b->before)
+					       : !a->before - !b->before;
+	if (!order && a->after && b->after)
+		order = (a->after > b->after) - (a->after < b->after);
+	return order;
+}
+
+static bool is_small(const struct comparison *comparison, const struct compared_row *row)
+{
+	for (size_t i = 0; i < comparison->column_count; i++) {
+		const struct difference *change = &row->changes[i];
+		if (100 * change->before_share.value >= comparison->options.min_percent ||
+		    100 * change->after_share.value >= comparison->options.min_percent)
+			return false;
+	}
+	return comparison->options.min_percent > 0;
+}
+
+/* Leaves in `rows` what is shown, and sums up what is not. */
+static int cut_rows(struct comparison *comparison)
+{
+	struct cell_change *rest =
+		arena_allocate(&comparison->arena, comparison->column_count * sizeof(*rest));
+	comparison->rows = calloc(comparison->row_count + 1, sizeof(*comparison->rows));
+	if (!rest || !comparison->rows)
+		return -ENOMEM;
+	size_t kept = 0;
+	for (size_t i = 0; i < comparison->row_count; i++) {
+		const struct compared_row *row = &comparison->all[i];
+		bool full = comparison->options.limit && kept == comparison->options.limit;
+		if (!full && !is_small(comparison, row)) {
+			comparison->rows[kept++] = *row;
+			continue;
+		}
+		comparison->rest_count++;
+		for (size_t c = 0; c < comparison->column_count; c++) {
+			cell_add(&rest[c].before, &row->changes[c].before);
+			cell_add(&rest[c].after, &row->changes[c].after);
+		}
+	}
+	comparison->row_count = kept;
+	bool overlap = comparison->options.report.view != REPORT_FLAT;
+	if (comparison->rest_count == 0 || overlap)
+		return 0;
+	comparison->rest = arena_allocate(&comparison->arena,
+					  comparison->column_count * sizeof(*comparison->rest));
+	for (size_t c = 0; comparison->rest && c < comparison->column_count; c++)
+		comparison->rest[c] = difference_of(&comparison->columns[c].event, &rest[c],
+						    comparison->columns[c].overlap);
+	return comparison->rest ? 0 : -ENOMEM;
+}
+
+/* ---- the whole */
+
+/* The event's name as a pattern that only it matches. */
+static const char *escaped(struct comparison *comparison, const char *name)
+{
+	char *text = arena_allocate(&comparison->arena, 2 * strlen(name) + 1);
+	char *end = text;
+	for (; text && *name; *end++ = *name++)
+		if (strchr("*?[\\", *name))
+			*end++ = '\\';
+	return text;
+}
+
+static int make_report(struct comparison *comparison, const struct compare_side *side,
+		       struct report **out, struct error *err)
+{
+	struct report_options options = comparison->options.report;
+	options.sort = NULL;
+	options.min_percent = 0;
+	options.limit = 0;
+	if (side->event) {
+		const char **pattern = arena_allocate(&comparison->arena, sizeof(*pattern));
+		if (pattern)
+			*pattern = escaped(comparison, side->event);
+		if (!pattern || !*pattern)
+			return out_of_memory(err);
+		options.events = (struct report_patterns){ pattern, 1 };
+	}
+	return report_new(side->profile, side->resolver, &options, out, err);
+}
+
+static int fill_rows(struct comparison *comparison, struct error *err)
+{
+	int ret = matching_init(&comparison->matching, comparison->before, comparison->after, err);
+	if (ret < 0)
+		return ret;
+	size_t count = comparison->matching.count;
+	comparison->all = calloc(count + 1, sizeof(*comparison->all));
+	if (!comparison->all)
+		return out_of_memory(err);
+	for (size_t i = 0; i < count; i++)
+		if (fill_row(comparison, &comparison->matching.groups[i], &comparison->all[i]) < 0)
+			return out_of_memory(err);
+	comparison->row_count = count;
+	return 0;
+}
+
+static int make(struct comparison *comparison, const struct compare_side *before,
+		const struct compare_side *after, struct error *err)
+{
+	int ret = make_report(comparison, before, &comparison->before, err);
+	if (ret < 0)
+		return error_prefix(err, "base"), ret;
+	ret = make_report(comparison, after, &comparison->after, err);
+	if (ret < 0)
+		return error_prefix(err, "after"), ret;
+	ret = pair_columns(comparison, err);
+	if (ret == 0)
+		ret = find_pairs(comparison, err);
+	if (ret == 0)
+		ret = compare_choose_base(comparison, before, after, err);
+	if (ret < 0)
+		return ret;
+	fill_wholes(comparison);
+	ret = fill_rows(comparison, err);
+	if (ret == 0)
+		ret = judge(comparison, err);
+	if (ret < 0)
+		return ret;
+	if (comparison->row_count)
+		qsort_r(comparison->all, comparison->row_count, sizeof(*comparison->all),
+			compare_rows, comparison);
+	ret = find_growth(comparison, err);
+	if (ret == 0 && (cut_rows(comparison) < 0 || compare_note_doubts(comparison) < 0))
+		ret = out_of_memory(err);
+	return ret;
+}
+
+int compare_new(const struct compare_side *before, const struct compare_side *after,
+		const struct compare_options *options, struct comparison **out, struct error *err)
+{
+	CLEANUP(compare_freep) struct comparison *comparison = calloc(1, sizeof(*comparison));
+	if (!comparison)
+		return out_of_memory(err);
+	comparison->options = *options;
+	int ret = make(comparison, before, after, err);
+	if (ret < 0)
+		return ret;
+	*out = comparison;
+	comparison = NULL; /* the caller's from here on */
+	return 0;
+}
+
+void compare_free(struct comparison *comparison)
+{
+	if (!comparison)
+		return;
+	report_free(comparison->before);
+	report_free(comparison->after);
+	matching_release(&comparison->matching);
+	arena_release(&comparison->arena);
+	free(comparison->columns);
+	free(comparison->pairs);
+	free(comparison->all);
+	free(comparison->rows);
+	free(comparison->grown);
+	free(comparison->notes);
+	free(comparison);
+}
+
+void compare_freep(struct comparison **comparison)
+{
+	compare_free(*comparison);
+}

@@ -1,0 +1,369 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/compare.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/colour.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/report_parts.h"
+#include "cli/verbs.h"
+#include "render/diff_json.h"
+#include "render/diff_text.h"
+
+#define DEFAULT_LIMIT 40 /* rows: about a screen */
+#define NAMED_GROWN   10 /* rows that --fail-above names */
+
+static struct {
+	struct input_options base, after; /* of `after`, what both have in common */
+	struct option_list events, processes, images, cgroups;
+	const char *by, *per, *counts, *cpus, *focus, *ignore, *sort, *color;
+	bool inclusive, no_inline, full_names, json;
+	double min_percent, fail_above;
+	uint64_t limit;
+	bool limit_given, fail_given;
+} given;
+
+static const struct option *diff_options(void)
+{
+	static const struct option options[] = {
+		{ "base-host", 0, OPTION_LIST, "NAME", "of the base's database, this host only",
+		  &given.base.hosts, NULL },
+		{ "base-epoch", 0, OPTION_LIST, "NAME", "of the base's database, this epoch only",
+		  &given.base.epochs, NULL },
+		{ "base-since", 0, OPTION_TEXT, "TIME",
+		  "of the base's database, what was recorded after that", &given.base.since, NULL },
+		{ "base-until", 0, OPTION_TEXT, "TIME",
+		  "of the base's database, what was recorded before that", &given.base.until,
+		  NULL },
+		{ "host", 0, OPTION_LIST, "NAME", "of the other database, this host only",
+		  &given.after.hosts, NULL },
+		{ "epoch", 0, OPTION_LIST, "NAME", "of the other database, this epoch only",
+		  &given.after.epochs, NULL },
+		{ "since", 0, OPTION_TEXT, "TIME",
+		  "of the other database, what was recorded after that", &given.after.since, NULL },
+		{ "until", 0, OPTION_TEXT, "TIME",
+		  "of the other database, what was recorded before that", &given.after.until,
+		  NULL },
+		{ "force", 0, OPTION_FLAG, NULL,
+		  "of a damaged recording of another tool, read what comes before the damage",
+		  &given.after.force, NULL },
+		{ "comparison", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "per", 0, OPTION_TEXT, "raw|total|second|EVENT|PROCEDURE",
+		  "what stayed the same: second when both sides watched for a time, else raw",
+		  &given.per, NULL },
+		{ "counts", 0, OPTION_TEXT, "samples|exact",
+		  "what imported counts are, whose error is not known", &given.counts, NULL },
+		{ "fail-above", 0, OPTION_DOUBLE, "PERCENT",
+		  "exit 3 when something grew by more than that share of the base's total",
+		  &given.fail_above, &given.fail_given },
+		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "by", 0, OPTION_TEXT, "PART[,PART]",
+		  "procedure (the default), image, process, thread, cpu, cgroup, line", &given.by,
+		  NULL },
+		{ "inclusive", 0, OPTION_FLAG, NULL, "with the time of what a procedure called",
+		  &given.inclusive, NULL },
+		{ "no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",
+		  &given.no_inline, NULL },
+		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "event", 'e', OPTION_LIST, "EVENT", "this event only", &given.events, NULL },
+		{ "process", 0, OPTION_LIST, "NAME|PID",
+		  "processes of this name; * matches any text", &given.processes, NULL },
+		{ "image", 0, OPTION_LIST, "NAME|BUILDID", "code of this binary, or kernel",
+		  &given.images, NULL },
+		{ "cpu", 'C', OPTION_TEXT, "CPUS", "these CPUs, as 0-3,8", &given.cpus, NULL },
+		{ "cgroup", 0, OPTION_LIST, "PATH", "this cgroup and those below it",
+		  &given.cgroups, NULL },
+		{ "focus", 0, OPTION_TEXT, "REGEX", "stacks with a matching procedure only",
+		  &given.focus, NULL },
+		{ "ignore", 0, OPTION_TEXT, "REGEX", "no stacks with a matching procedure",
+		  &given.ignore, NULL },
+		{ "rows", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "sort", 0, OPTION_TEXT, "change|percent|before|after|name",
+		  "change: what is significant first, then by size", &given.sort, NULL },
+		{ "min", 0, OPTION_DOUBLE, "PERCENT", "rows of at least that share on a side",
+		  &given.min_percent, NULL },
+		{ "limit", 0, OPTION_U64, "N", "at most N rows; 0: all", &given.limit,
+		  &given.limit_given },
+		{ "names", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		NAMING_OPTION_ROWS(given.after),
+		{ "full-names", 0, OPTION_FLAG, NULL, "fold no long names of procedures",
+		  &given.full_names, NULL },
+		{ "output", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "json", 0, OPTION_FLAG, NULL, "one JSON document", &given.json, NULL },
+		COLOUR_OPTION_ROW(given.color),
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+	};
+	return options;
+}
+
+/* ---- options */
+
+static struct report_patterns patterns_of(const struct option_list *list)
+{
+	return (struct report_patterns){ list->items, list->count };
+}
+
+static int choose_words(struct compare_options *options)
+{
+	if (given.sort) {
+		size_t at = 0;
+		while (at < COMPARE_SORTS && strcmp(compare_sort_names[at], given.sort) != 0)
+			at++;
+		if (at == COMPARE_SORTS)
+			return options_misuse(&verb_diff,
+					      "--sort knows change, percent, before, after and "
+					      "name, not '%s'",
+					      given.sort);
+		options->sort = (enum compare_sort)at;
+	}
+	if (!given.counts)
+		return -1;
+	if (strcmp(given.counts, "samples") == 0)
+		options->counts = DIFFERENCE_COUNTS_SAMPLES;
+	else if (strcmp(given.counts, "exact") == 0)
+		options->counts = DIFFERENCE_COUNTS_EXACT;
+	else
+		return options_misuse(&verb_diff, "--counts is samples or exact, not '%s'",
+				      given.counts);
+	return -1;
+}
+
+/* -1, or the exit status. */
+static int choose_options(struct compare_options *options)
+{
+	*options = (struct compare_options){
+		.report = { .view = given.inclusive ? REPORT_INCLUSIVE : REPORT_FLAT,
+			    .inlined =
+				    given.no_inline ? REPORT_INLINED_FOLDED : REPORT_INLINED_APART,
+			    .events = patterns_of(&given.events),
+			    .processes = patterns_of(&given.processes),
+			    .images = patterns_of(&given.images),
+			    .cgroups = patterns_of(&given.cgroups),
+			    .cpus = given.cpus,
+			    .focus = given.focus,
+			    .ignore = given.ignore },
+		.per = given.per,
+		.min_percent = given.min_percent,
+		.limit = given.limit_given || given.json ? given.limit : DEFAULT_LIMIT,
+		.fail_above_percent = given.fail_given ? given.fail_above : -1
+	};
+	if (given.inclusive && given.by)
+		return options_misuse(&verb_diff, "--inclusive and --by exclude each other");
+	if (given.min_percent < 0 || given.min_percent > 100)
+		return options_misuse(&verb_diff, "--min is a share from 0 to 100, not %g",
+				      given.min_percent);
+	if (given.fail_given && given.fail_above < 0)
+		return options_misuse(&verb_diff, "--fail-above is not below 0, as %g is",
+				      given.fail_above);
+	int status = report_parts_choose(&verb_diff, given.by, &options->report);
+	return status >= 0 ? status : choose_words(options);
+}
+
+/* ---- the two sides */
+
+struct sides {
+	struct input before, after; /* `after` is empty when both are events of one profile */
+	struct resolver *before_names, *after_names;
+	const char *before_event, *after_event; /* of one profile */
+	char *event_names[2];
+};
+
+static void sides_release(struct sides *sides)
+{
+	resolver_free(sides->before_names);
+	resolver_free(sides->after_names);
+	input_release(&sides->before);
+	input_release(&sides->after);
+	free(sides->event_names[0]);
+	free(sides->event_names[1]);
+}
+
+static int out_of_memory(void)
+{
+	message_error("out of memory comparing profiles");
+	return 1;
+}
+
+/* The first two events of the profile, in the order they came; -e chooses others. */
+static int choose_two_events(struct sides *sides)
+{
+	if (given.events.count == 2) {
+		sides->before_event = given.events.items[0];
+		sides->after_event = given.events.items[1];
+		return 0;
+	}
+	const struct profile *profile = sides->before.profile;
+	struct event_columns columns;
+	struct error err = { 0 };
+	if (event_columns_init(&columns, profile, NULL, 0, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	size_t count = columns.count;
+	uint32_t seen = EVENT_COLUMN_NONE;
+	bool failed = false;
+	for (size_t id = 1, at = 0; count == 2 && id <= columns.event_count && at < 2; id++) {
+		uint32_t column = columns.of_event[id];
+		if (column == EVENT_COLUMN_NONE || column == seen)
+			continue;
+		seen = column;
+		struct span name = columns.list[column].name;
+		sides->event_names[at] = strndup(name.size ? name.data : "", name.size);
+		failed |= !sides->event_names[at++];
+	}
+	event_columns_release(&columns);
+	if (failed)
+		return out_of_memory();
+	if (count != 2)
+		return options_misuse(&verb_diff,
+				      "'%s' alone has %zu event%s: name a second profile, or two "
+				      "events with -e",
+				      sides->before.title, count, count == 1 ? "" : "s");
+	sides->before_event = sides->event_names[0];
+	sides->after_event = sides->event_names[1];
+	return 0;
+}
+
+static bool base_is_chosen(void)
+{
+	return given.base.hosts.count || given.base.epochs.count || given.base.since ||
+	       given.base.until;
+}
+
+/* 0 or the exit status. */
+static int read_sides(char *const *paths, size_t count, struct sides *sides)
+{
+	if (count == 0 || count > 2)
+		return options_misuse(&verb_diff, "needs two profiles, the base and what is "
+						  "compared with it");
+	given.base.force = given.after.force;
+	given.base.without_code = given.after.without_code = true;
+	bool one = count == 1 && !base_is_chosen();
+	int status = input_read(one ? &given.after : &given.base, paths, 1, &sides->before);
+	if (status == 0)
+		status = input_resolver(&given.after, &sides->before, &sides->before_names);
+	if (status)
+		return status;
+	if (one)
+		return choose_two_events(sides);
+	status = input_read(&given.after, paths + count - 1, 1, &sides->after);
+	return status ? status : input_resolver(&given.after, &sides->after, &sides->after_names);
+}
+
+/* ---- the verdict */
+
+static void put_growth(struct buffer *line, const struct comparison *comparison,
+		       const struct compared_row *row)
+{
+	const struct report_row *shown = row->after ? row->after : row->before;
+	bool first = true;
+	for (size_t part = 0; part < REPORT_PARTS; part++) {
+		const char *text = shown->texts[part];
+		if (!text || (part == REPORT_IMAGE && shown->texts[REPORT_PROCEDURE]))
+			continue;
+		buffer_append_text(line, first ? "'" : ", '");
+		text_append_safe(line, text, strlen(text));
+		if (part == REPORT_LINE && shown->line != OPTIONAL_ABSENT)
+			buffer_printf(line, ":%" PRIu64, shown->line - 1);
+		buffer_append_u8(line, '\'');
+		first = false;
+	}
+	if (shown->cpu != OPTIONAL_ABSENT)
+		buffer_printf(line, "CPU %" PRIu64, shown->cpu - 1);
+	if (shown->texts[REPORT_PROCEDURE] && shown->image_name && *shown->image_name) {
+		buffer_append_text(line, " in '");
+		text_append_safe(line, shown->image_name, strlen(shown->image_name));
+		buffer_append_u8(line, '\'');
+	}
+	buffer_printf(line, " grew by %.2f %% of the base's total%s", row->growth_percent,
+		      row->changes[comparison->main].verdict == DIFFERENCE_NO_ERROR_KNOWN
+			      ? " (no error known)"
+			      : "");
+}
+
+/* What --fail-above found: 3 after saying it. */
+static int judge(const struct comparison *comparison)
+{
+	if (!comparison->total_grown && !comparison->grown_count)
+		return 0;
+	const struct difference *whole = &comparison->columns[comparison->main].whole;
+	if (comparison->total_grown)
+		message_error("the total grew by %.2f %%, more than %g %%",
+			      100 * whole->change_ratio.value, given.fail_above);
+	for (size_t i = 0; i < comparison->grown_count && i < NAMED_GROWN; i++) {
+		CLEANUP(buffer_release) struct buffer line = { 0 };
+		put_growth(&line, comparison, comparison->grown[i]);
+		message_error("%s, more than %g %%", buffer_text(&line), given.fail_above);
+	}
+	if (comparison->grown_count > NAMED_GROWN)
+		message_error("and %zu more rows did", comparison->grown_count - NAMED_GROWN);
+	return 3;
+}
+
+static int print(const struct comparison *comparison, const struct diff_text_options *look)
+{
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	if (given.json)
+		diff_json(comparison, look->before_title, look->after_title, &page);
+	else
+		diff_text(comparison, look, &page);
+	if (buffer_failed(&page))
+		return out_of_memory();
+	fwrite(page.data, 1, page.size, stdout);
+	return 0;
+}
+
+static int compare_sides(const struct sides *sides, const struct compare_options *options,
+			 struct diff_text_options *look)
+{
+	bool one = sides->before_event != NULL;
+	const struct compare_side before = { sides->before.profile, sides->before_names,
+					     sides->before_event };
+	const struct compare_side after = { one ? before.profile : sides->after.profile,
+					    one ? before.resolver : sides->after_names,
+					    sides->after_event };
+	look->before_title = sides->before.title;
+	look->after_title = one ? sides->before.title : sides->after.title;
+	CLEANUP(compare_freep) struct comparison *comparison = NULL;
+	struct error err = { 0 };
+	if (compare_new(&before, &after, options, &comparison, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	int status = print(comparison, look);
+	if (status == 0 && fflush(stdout) == 0)
+		status = judge(comparison);
+	return status;
+}
+
+static int run_diff(int argc, char **argv)
+{
+	int count;
+	int status = options_parse(&verb_diff, argc, argv, OPTIONS_ANYWHERE, &count);
+	if (status >= 0)
+		return status;
+	struct compare_options options;
+	struct diff_text_options look = { .full_names = given.full_names };
+	status = choose_options(&options);
+	if (status >= 0)
+		return status;
+	status = colour_choose(&verb_diff, given.color, &look.colour);
+	if (status > 0)
+		return status;
+	CLEANUP(sides_release) struct sides sides = { 0 };
+	status = read_sides(argv + 1, (size_t)count, &sides);
+	return status ? status : compare_sides(&sides, &options, &look);
+}
+
+const struct verb verb_diff = {
+	.name = "diff",
+	.run = run_diff,
+	.summary = "what changed between two profiles, and whether it is more than chance",
+	.usage = "[OPTIONS] BASE AFTER",
+	.options = diff_options,
+};

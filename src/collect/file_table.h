@@ -15,7 +15,7 @@
 
 #include "base/number_map.h"
 #include "base/span.h"
-#include "collect/unknown.h"
+#include "image/unknown.h"
 #include "image/identity.h"
 
 struct profile;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/span.h"
-#include "collect/unknown.h"
+#include "image/unknown.h"
 
 struct error;
 struct profile;

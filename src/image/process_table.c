@@ -140,6 +140,8 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	child->followed = parent->followed;
 	child->narrow = parent->narrow;
 	child->group = parent->group;
+	/* the child of a thread takes the thread's name, which the process may not have */
+	child->serial = parent_pid == parent_tid ? parent->serial : 0;
 	return 0;
 }
 
@@ -150,6 +152,7 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 	if (!process)
 		return -ENOMEM;
 	process->context = 0;
+	process->serial = 0;
 	if (exec) {
 		/* The other threads are gone, and whoever called exec is the process now. */
 		struct address_space *space = address_space_new();
@@ -183,6 +186,7 @@ int process_map(struct process_table *table, uint32_t pid, const struct mapping 
 	if (!process)
 		return -ENOMEM;
 	process->known = true;
+	process->serial = 0;
 	return address_space_add(&process->space, mapping);
 }
 

@@ -8,6 +8,7 @@
 #include "import/importer.h"
 
 const struct importer *const importers[] = {
+	&importer_perf_data,
 	&importer_callgrind,
 	&importer_folded, /* the weakest mark: last */
 	NULL,

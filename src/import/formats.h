@@ -7,4 +7,5 @@
 #include "import/importer.h"
 
 extern const struct importer importer_callgrind;
+extern const struct importer importer_perf_data;
 extern const struct importer importer_folded;

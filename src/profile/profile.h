@@ -289,6 +289,11 @@ enum edge_key {
 	EDGE_TO_NAME
 };
 enum range_key { RANGE_EVENT, RANGE_CONTEXT, RANGE_ORIGIN, RANGE_IMAGE, RANGE_FIRST, RANGE_LAST };
+/* What a row of values is about, and what its bucket means. */
+enum value_of {
+	VALUE_LATENCY = 1, /* of a memory access: the power of two that it is at least, in cycles */
+	VALUE_DATA_SOURCE = 2, /* where its data came from: union perf_mem_data_src */
+};
 enum value_key { VALUE_EVENT, VALUE_CONTEXT, VALUE_IMAGE, VALUE_VADDR, VALUE_KIND, VALUE_BUCKET };
 
 static inline struct cell cell_of_values(const uint64_t *values)

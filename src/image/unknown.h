@@ -15,6 +15,9 @@ enum unknown_cause {
 	UNKNOWN_HYPERVISOR,
 	UNKNOWN_GUEST,
 	UNKNOWN_NO_ADDRESS,
+	UNKNOWN_GUEST_KERNEL,
+	UNKNOWN_GUEST_USER,
+	UNKNOWN_NOT_UNWOUND,
 	UNKNOWN_CAUSES,
 };
 
@@ -28,4 +31,8 @@ static const char *const unknown_texts[UNKNOWN_CAUSES] = {
 	[UNKNOWN_HYPERVISOR] = "hypervisor",
 	[UNKNOWN_GUEST] = "guest of a virtual machine",
 	[UNKNOWN_NO_ADDRESS] = "no address", /* the kernel sent none */
+	[UNKNOWN_GUEST_KERNEL] = "guest kernel of a virtual machine",
+	[UNKNOWN_GUEST_USER] = "guest user code of a virtual machine",
+	/* the callers of user code: registers and stack were copied, but not followed */
+	[UNKNOWN_NOT_UNWOUND] = "user stack not unwound",
 };

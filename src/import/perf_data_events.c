@@ -1,0 +1,460 @@
+#include "import/perf_data_events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "machine/event_names.h"
+#include "profile/profile.h"
+
+#define HEADER_BYTES sizeof(struct perf_event_header)
+#define TRAILER_TYPES                                                                              \
+	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |             \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
+static void release_names(struct perf_type_name *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(names[i].name);
+	free(names);
+}
+
+void perf_events_release(struct perf_file_events *events)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		free(events->list[i].name);
+		free(events->list[i].unit);
+	}
+	free(events->list);
+	number_map_release(&events->by_id);
+	release_names(events->pmus, events->pmu_count);
+	release_names(events->types, events->type_count);
+	*events = (struct perf_file_events){ 0 };
+}
+
+int perf_events_add(struct perf_file_events *events, struct span attr)
+{
+	if (attr.size < PERF_ATTR_SIZE_VER0 || events->count >= PERF_EVENTS_LIMIT)
+		return -EBADMSG;
+	if (array_reserve(&events->list, &events->capacity, events->count, sizeof(*events->list)) <
+	    0)
+		return -ENOMEM;
+	struct perf_file_event *event = &events->list[events->count];
+	*event = (struct perf_file_event){ .leader = (uint32_t)events->count };
+	size_t known = attr.size < sizeof(event->attr) ? attr.size : sizeof(event->attr);
+	memcpy(&event->attr, attr.data, known);
+	event->layout = (struct perf_layout){
+		.sample_type = event->attr.sample_type,
+		.read_format = event->attr.read_format,
+		.branch_sample_type = event->attr.branch_sample_type,
+		.regs_user = event->attr.sample_regs_user,
+		.regs_interrupt = event->attr.sample_regs_intr,
+		.sample_id_all = event->attr.sample_id_all,
+	};
+	events->count++;
+	return 0;
+}
+
+int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id)
+{
+	events->list[event].has_ids = true;
+	return number_map_put(&events->by_id, id, (void *)((uintptr_t)event + 1));
+}
+
+uint32_t perf_events_find(const struct perf_file_events *events, uint64_t id)
+{
+	uintptr_t number = (uintptr_t)number_map_find(&events->by_id, id);
+	return number ? (uint32_t)(number - 1) : PERF_NO_EVENT;
+}
+
+/* Words before a field of the fixed part of a sample. */
+static int words_before(uint64_t sample_type, uint64_t fields)
+{
+	return __builtin_popcountll(sample_type & fields);
+}
+
+static int sample_time_at(uint64_t type)
+{
+	if (!(type & PERF_SAMPLE_TIME))
+		return -1;
+	return (int)HEADER_BYTES +
+	       8 * words_before(type, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+}
+
+static int sample_id_at(uint64_t type)
+{
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		return (int)HEADER_BYTES;
+	if (!(type & PERF_SAMPLE_ID))
+		return -1;
+	return (int)HEADER_BYTES + 8 * words_before(type, PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+								  PERF_SAMPLE_TIME |
+								  PERF_SAMPLE_ADDR);
+}
+
+static int trailer_time_at(uint64_t type)
+{
+	if (!(type & PERF_SAMPLE_TIME))
+		return -1;
+	return 8 * (1 + words_before(type, TRAILER_TYPES & ~(PERF_SAMPLE_TID | PERF_SAMPLE_TIME)));
+}
+
+static int trailer_id_at(uint64_t type)
+{
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		return 8;
+	if (!(type & PERF_SAMPLE_ID))
+		return -1;
+	return 8 * (1 + words_before(type, PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU));
+}
+
+static bool same_layout(const struct perf_layout *a, const struct perf_layout *b)
+{
+	return a->sample_type == b->sample_type && a->sample_id_all == b->sample_id_all;
+}
+
+void perf_events_settle(struct perf_file_events *events)
+{
+	events->same_layout = true;
+	events->sample_id_at = events->trailer_id_at = -1;
+	if (!events->count)
+		return;
+	const struct perf_layout *first = &events->list[0].layout;
+	bool all_identified = true;
+	for (size_t i = 0; i < events->count; i++) {
+		const struct perf_layout *layout = &events->list[i].layout;
+		events->same_layout &= same_layout(first, layout);
+		all_identified &= (layout->sample_type & PERF_SAMPLE_IDENTIFIER) != 0;
+	}
+	/* The id has a place that is known before the event is when all agree, or by IDENTIFIER,
+	   which is there for that. Where some event lacks it, samples go by what the first
+	   says: nothing better is known. */
+	if (events->same_layout || all_identified || sample_id_at(first->sample_type) >= 0) {
+		events->sample_id_at = sample_id_at(first->sample_type);
+		events->trailer_id_at =
+			first->sample_id_all ? trailer_id_at(first->sample_type) : -1;
+	}
+}
+
+static uint64_t word_at(const uint8_t *record, size_t size, size_t at)
+{
+	uint64_t word;
+	if (at > size || size - at < sizeof(word))
+		return 0;
+	memcpy(&word, record + at, sizeof(word));
+	return word;
+}
+
+static bool is_sample(const uint8_t *record)
+{
+	uint32_t type;
+	memcpy(&type, record, sizeof(type));
+	return type == PERF_RECORD_SAMPLE;
+}
+
+/* The id of a record; false when it has none. */
+static bool id_of_record(const struct perf_file_events *events, const uint8_t *record, size_t size,
+			 uint64_t *id)
+{
+	if (is_sample(record)) {
+		if (events->sample_id_at < 0)
+			return false;
+		*id = word_at(record, size, (size_t)events->sample_id_at);
+		return true;
+	}
+	if (events->trailer_id_at < 0 || size < HEADER_BYTES + (size_t)events->trailer_id_at)
+		return false;
+	*id = word_at(record, size, size - (size_t)events->trailer_id_at);
+	return true;
+}
+
+uint32_t perf_events_of_record(const struct perf_file_events *events, const uint8_t *record,
+			       size_t size)
+{
+	if (events->count <= 1)
+		return events->count ? 0 : PERF_NO_EVENT;
+	uint64_t id;
+	if (!id_of_record(events, record, size, &id) || !id)
+		return 0;
+	return perf_events_find(events, id);
+}
+
+uint32_t perf_events_of_swapped(const struct perf_file_events *events, const uint8_t *record,
+				size_t size)
+{
+	uint64_t id;
+	if (events->count <= 1 || !id_of_record(events, record, size, &id))
+		return 0;
+	return perf_events_find(events, __builtin_bswap64(id));
+}
+
+uint64_t perf_events_time(const struct perf_file_events *events, const uint8_t *record, size_t size)
+{
+	uint32_t number = events->same_layout ? 0 : perf_events_of_record(events, record, size);
+	if (number >= events->count)
+		return 0;
+	const struct perf_layout *layout = &events->list[number].layout;
+	uint64_t time = 0;
+	if (is_sample(record)) {
+		int at = sample_time_at(layout->sample_type);
+		time = at < 0 ? 0 : word_at(record, size, (size_t)at);
+	} else if (layout->sample_id_all) {
+		int at = trailer_time_at(layout->sample_type);
+		if (at >= 0 && size >= HEADER_BYTES + (size_t)at)
+			time = word_at(record, size, size - (size_t)at);
+	}
+	return time == UINT64_MAX ? 0 : time;
+}
+
+static int replace_text(char **text, struct span value)
+{
+	size_t size = value.size ? strnlen(value.data, value.size) : 0;
+	if (!size)
+		return 0;
+	char *copy = strndup(value.data, size);
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int perf_events_set_name(struct perf_file_event *event, struct span name)
+{
+	return replace_text(&event->name, name);
+}
+
+int perf_events_set_unit(struct perf_file_event *event, struct span unit)
+{
+	return replace_text(&event->unit, unit);
+}
+
+static int add_type_name(struct perf_type_name **names, size_t *count, size_t *capacity,
+			 uint64_t number, struct span name)
+{
+	if (array_reserve(names, capacity, *count, sizeof(**names)) < 0)
+		return -ENOMEM;
+	struct perf_type_name *row = &(*names)[*count];
+	*row = (struct perf_type_name){ .number = number };
+	int ret = replace_text(&row->name, name);
+	if (ret == 0 && row->name)
+		(*count)++;
+	return ret;
+}
+
+int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name)
+{
+	return add_type_name(&events->pmus, &events->pmu_count, &events->pmu_capacity, type, name);
+}
+
+int perf_events_add_type(struct perf_file_events *events, uint64_t config, struct span name)
+{
+	return add_type_name(&events->types, &events->type_count, &events->type_capacity, config,
+			     name);
+}
+
+static const char *name_of(const struct perf_type_name *names, size_t count, uint64_t number)
+{
+	for (size_t i = 0; i < count; i++)
+		if (names[i].number == number)
+			return names[i].name;
+	return NULL;
+}
+
+/* The PMU of a hybrid machine's generic event is in the upper half of config. */
+static uint32_t extended_type(const struct perf_event_attr *attr)
+{
+	bool generic = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE;
+	return generic ? (uint32_t)(attr->config >> 32) : 0;
+}
+
+static const char *pmu_of(const struct perf_file_events *events, const struct perf_event_attr *attr)
+{
+	uint32_t extended = extended_type(attr);
+	const char *known =
+		name_of(events->pmus, events->pmu_count, extended ? extended : attr->type);
+	if (known)
+		return known;
+	switch (attr->type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_HW_CACHE:
+	case PERF_TYPE_RAW:
+		return "cpu";
+	case PERF_TYPE_SOFTWARE:
+		return "software";
+	case PERF_TYPE_TRACEPOINT:
+		return "tracepoint";
+	case PERF_TYPE_BREAKPOINT:
+		return "breakpoint";
+	default:
+		return NULL;
+	}
+}
+
+static const struct event_name *known_event(const struct perf_event_attr *attr)
+{
+	uint64_t config = attr->config & UINT32_MAX;
+	if (attr->type == PERF_TYPE_HARDWARE)
+		for (size_t i = 0; i < hardware_name_count; i++)
+			if (hardware_names[i].config == config)
+				return &hardware_names[i];
+	if (attr->type == PERF_TYPE_SOFTWARE)
+		for (size_t i = 0; i < software_name_count; i++)
+			if (software_names[i].config == config)
+				return &software_names[i];
+	return NULL;
+}
+
+/* As perf's evsel__add_modifiers() does; `text` has room for 16. */
+static void spell_modifiers(const struct perf_event_attr *attr, char *text)
+{
+	char *start = text;
+	bool guest_by_default = false;
+	*text++ = ':';
+	if (attr->exclude_user || attr->exclude_kernel || attr->exclude_hv) {
+		if (!attr->exclude_kernel)
+			*text++ = 'k';
+		if (!attr->exclude_user)
+			*text++ = 'u';
+		if (!attr->exclude_hv)
+			*text++ = 'h';
+		guest_by_default = true;
+	}
+	for (unsigned i = 0; i < attr->precise_ip; i++) {
+		*text++ = 'p';
+		guest_by_default = true;
+	}
+	if (attr->exclude_host || attr->exclude_guest == guest_by_default) {
+		if (!attr->exclude_host)
+			*text++ = 'H';
+		if (!attr->exclude_guest)
+			*text++ = 'G';
+	}
+	*(text > start + 1 ? text : start) = 0;
+}
+
+/* What perf would call an event that its file does not name. */
+static void spell_name(const struct perf_file_events *events, const struct perf_event_attr *attr,
+		       char *text, size_t size)
+{
+	char modifiers[16], cache[CACHE_NAME_SIZE], description[64];
+	const struct event_name *known = known_event(attr);
+	const char *typed = name_of(events->types, events->type_count, attr->config);
+	const char *pmu = pmu_of(events, attr);
+	spell_modifiers(attr, modifiers);
+	if (known && extended_type(attr) && pmu) {
+		snprintf(text, size, "%s/%s%s/", pmu, known->name, modifiers);
+		return;
+	}
+	if (known) {
+		snprintf(text, size, "%s%s", known->name, modifiers);
+		return;
+	}
+	if (attr->type == PERF_TYPE_TRACEPOINT) {
+		if (typed)
+			snprintf(text, size, "%s", typed);
+		else
+			snprintf(text, size, "tracepoint %llu", (unsigned long long)attr->config);
+		return;
+	}
+	if (attr->type == PERF_TYPE_HW_CACHE) {
+		uint64_t config;
+		for (size_t i = 0;
+		     cache_name_at(i, cache, &config, description, sizeof(description)); i++)
+			if (config == (attr->config & UINT32_MAX)) {
+				snprintf(text, size, "%s%s", cache, modifiers);
+				return;
+			}
+	}
+	if (attr->type == PERF_TYPE_RAW)
+		snprintf(text, size, "raw 0x%llx%s", (unsigned long long)attr->config, modifiers);
+	else if (pmu)
+		snprintf(text, size, "%s/config=0x%llx/%s", pmu, (unsigned long long)attr->config,
+			 modifiers + (modifiers[0] == ':'));
+	else
+		snprintf(text, size, "type %u config 0x%llx", attr->type,
+			 (unsigned long long)attr->config);
+}
+
+static uint64_t exclusions(const struct perf_event_attr *attr)
+{
+	return (attr->exclude_user ? EXCLUDE_USER : 0) |
+	       (attr->exclude_kernel ? EXCLUDE_KERNEL : 0) | (attr->exclude_hv ? EXCLUDE_HV : 0) |
+	       (attr->exclude_idle ? EXCLUDE_IDLE : 0) | (attr->exclude_host ? EXCLUDE_HOST : 0) |
+	       (attr->exclude_guest ? EXCLUDE_GUEST : 0);
+}
+
+static const char *unit_of(const struct perf_file_event *event, const struct event_name *known)
+{
+	if (event->unit)
+		return event->unit;
+	if (known && known->unit)
+		return known->unit;
+	/* A raw event that the user called so. */
+	if (event->name && strncmp(event->name, "cycles", 6) == 0)
+		return "cycles";
+	if (event->name && strncmp(event->name, "instructions", 12) == 0)
+		return "instructions";
+	return "events";
+}
+
+static int write_event(struct perf_file_events *events, struct perf_file_event *event,
+		       struct profile *profile)
+{
+	char spelled[256];
+	const struct perf_event_attr *attr = &event->attr;
+	const struct event_name *known = known_event(attr);
+	spell_name(events, attr, spelled, sizeof(spelled));
+	const struct perf_file_event *leader = &events->list[event->leader];
+	char leader_name[256] = "";
+	bool member = leader != event && (leader->attr.sample_type & PERF_SAMPLE_READ);
+	if (member)
+		spell_name(events, &leader->attr, leader_name, sizeof(leader_name));
+	const char *pmu = pmu_of(events, attr);
+	const struct profile_event row = {
+		.name = span_of_text(event->name ? event->name : spelled),
+		.unit = span_of_text(unit_of(event, known)),
+		.pmu = pmu ? span_of_text(pmu) : (struct span){ NULL, 0 },
+		.core_type =
+			extended_type(attr) && pmu ? span_of_text(pmu) : (struct span){ NULL, 0 },
+		.type = attr->type,
+		.config = attr->config,
+		.config1 = attr->config1,
+		.config2 = attr->config2,
+		.clock = known && known->clock ? EVENT_CLOCK : EVENT_COUNTED,
+		.policy = member       ? PERIOD_NONE
+			  : attr->freq ? PERIOD_FREQUENCY
+				       : PERIOD_FIXED,
+		.period = member ? 0 : attr->sample_period,
+		.precise = attr->precise_ip,
+		.exclude = exclusions(attr),
+		.skid = attr->precise_ip >= 2 ? 1 : 0,
+		.origin = ORIGIN_IMPORTED,
+		.sampled = !member,
+		.leader = !member	 ? (struct span){ NULL, 0 }
+			  : leader->name ? span_of_text(leader->name)
+					 : span_of_text(leader_name),
+	};
+	return profile_add_event(profile, &row, &event->row);
+}
+
+/* Of an event that only carries news of processes. */
+static bool is_dummy(const struct perf_file_event *event)
+{
+	return event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_DUMMY;
+}
+
+int perf_events_write(struct perf_file_events *events, struct profile *profile)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		struct perf_file_event *event = &events->list[i];
+		if (is_dummy(event) && !event->counts.runs && !event->counts.reads)
+			continue;
+		int ret = write_event(events, event, profile);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}

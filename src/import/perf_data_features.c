@@ -1,0 +1,239 @@
+/*
+ * Features: what perf notes about the machine, the events and the binaries,
+ * behind the records of a file or as FEATURE records in a pipe. In the file's
+ * byte order, all of them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/error.h"
+#include "import/perf_data_private.h"
+#include "import/perf_data_swap.h"
+
+/* A cursor that brings numbers into our byte order. */
+struct reading {
+	struct cursor cursor;
+	bool swap;
+};
+
+static uint32_t take_u32(struct reading *reading)
+{
+	uint32_t value = cursor_u32(&reading->cursor);
+	return reading->swap ? __builtin_bswap32(value) : value;
+}
+
+static uint64_t take_u64(struct reading *reading)
+{
+	uint64_t value = cursor_u64(&reading->cursor);
+	return reading->swap ? __builtin_bswap64(value) : value;
+}
+
+/* A text in a room that is padded with NULs. */
+static struct span take_text(struct reading *reading)
+{
+	uint32_t room = take_u32(reading);
+	const char *text = cursor_take(&reading->cursor, room);
+	return (struct span){ text, text ? strnlen(text, room) : 0 };
+}
+
+static int take_name(struct perf_data *data, struct reading *reading, uint32_t *name)
+{
+	struct span text = take_text(reading);
+	return text.size ? byte_pool_add(&data->names, text, name) : 0;
+}
+
+static int take_cpus(struct perf_data *data, struct reading *reading)
+{
+	take_u32(reading); /* that could be there */
+	data->machine.cpus = take_u32(reading);
+	return 0;
+}
+
+static int take_command(struct perf_data *data, struct reading *reading)
+{
+	struct buffer line = { 0 };
+	uint32_t count = take_u32(reading);
+	for (uint32_t i = 0; i < count && !reading->cursor.failed; i++) {
+		struct span word = take_text(reading);
+		if (i)
+			buffer_append_u8(&line, ' ');
+		if (word.size)
+			buffer_append(&line, word.data, word.size);
+	}
+	int ret = buffer_failed(&line) ? -ENOMEM : 0;
+	if (ret == 0 && line.size)
+		ret = byte_pool_add(&data->names, (struct span){ line.data, line.size },
+				    &data->machine.command);
+	buffer_release(&line);
+	return ret;
+}
+
+/* Names in the order of the attributes; ids tell which one where they are given. */
+static int take_event_names(struct perf_data *data, struct reading *reading)
+{
+	uint32_t count = take_u32(reading);
+	uint32_t attr_size = take_u32(reading);
+	for (uint32_t i = 0; i < count && !reading->cursor.failed; i++) {
+		cursor_take(&reading->cursor, attr_size);
+		uint32_t id_count = take_u32(reading);
+		struct span name = take_text(reading);
+		uint32_t event = i;
+		for (uint32_t id = 0; id < id_count && !reading->cursor.failed; id++) {
+			uint32_t found = perf_events_find(&data->events, take_u64(reading));
+			if (id == 0 && found != PERF_NO_EVENT)
+				event = found;
+		}
+		if (reading->cursor.failed || event >= data->events.count)
+			continue;
+		int ret = perf_events_set_name(&data->events.list[event], name);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int take_pmus(struct perf_data *data, struct reading *reading)
+{
+	uint32_t count = take_u32(reading);
+	for (uint32_t i = 0; i < count && !reading->cursor.failed; i++) {
+		uint32_t type = take_u32(reading);
+		struct span name = take_text(reading);
+		int ret =
+			reading->cursor.failed ? 0 : perf_events_add_pmu(&data->events, type, name);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int take_groups(struct perf_data *data, struct reading *reading)
+{
+	uint32_t count = take_u32(reading);
+	for (uint32_t i = 0; i < count && !reading->cursor.failed; i++) {
+		take_text(reading);
+		uint32_t leader = take_u32(reading);
+		uint32_t members = take_u32(reading);
+		if (reading->cursor.failed || leader >= data->events.count ||
+		    members > data->events.count - leader)
+			break;
+		for (uint32_t member = leader; member < leader + members; member++)
+			data->events.list[member].leader = leader;
+	}
+	return 0;
+}
+
+int perf_data_build_id(struct perf_data *data, const uint8_t *record, size_t size)
+{
+	struct perf_event_header header;
+	size_t fixed = sizeof(header) + 4 + PERF_BUILD_ID_FIELD;
+	if (size < fixed)
+		return 0;
+	memcpy(&header, record, sizeof(header));
+	const uint8_t *id = record + sizeof(header) + 4;
+	size_t id_size = PERF_BUILD_ID_ROOM;
+	if (header.misc & PERF_BUILD_ID_HAS_SIZE && id[PERF_BUILD_ID_ROOM] <= PERF_BUILD_ID_ROOM)
+		id_size = id[PERF_BUILD_ID_ROOM];
+	const char *path = (const char *)record + fixed;
+	return perf_places_remember_build(
+		&data->places, header.misc & PERF_RECORD_MISC_CPUMODE_MASK,
+		(struct span){ path, strnlen(path, size - fixed) }, (struct span){ id, id_size });
+}
+
+static int take_build_ids(struct perf_data *data, struct reading *reading)
+{
+	struct cursor *cursor = &reading->cursor;
+	uint8_t record[UINT16_MAX];
+	while (cursor_left(cursor) >= sizeof(struct perf_event_header)) {
+		uint16_t size;
+		memcpy(&size, cursor->start + cursor->at + 6, sizeof(size));
+		size = reading->swap ? __builtin_bswap16(size) : size;
+		const void *bytes = cursor_take(cursor, size);
+		if (!bytes || size < sizeof(struct perf_event_header)) {
+			cursor->failed = true;
+			return 0;
+		}
+		memcpy(record, bytes, size);
+		if (reading->swap) {
+			/* here the header's type is no record's: only misc and size count */
+			uint16_t misc = (uint16_t)(record[4] << 8 | record[5]);
+			memcpy(record + 4, &misc, sizeof(misc));
+		}
+		int ret = perf_data_build_id(data, record, size);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int take_clock(struct perf_data *data, struct reading *reading)
+{
+	take_u32(reading); /* version */
+	take_u32(reading); /* clock id */
+	uint64_t wall_ns = take_u64(reading);
+	uint64_t at_ns = take_u64(reading);
+	if (!reading->cursor.failed) {
+		data->machine.wall_ns = wall_ns;
+		data->machine.wall_at_ns = at_ns;
+	}
+	return 0;
+}
+
+static int take_times(struct perf_data *data, struct reading *reading)
+{
+	uint64_t first = take_u64(reading), last = take_u64(reading);
+	if (!reading->cursor.failed) {
+		data->machine.first_ns = first;
+		data->machine.last_ns = last;
+	}
+	return 0;
+}
+
+static int take_feature(struct perf_data *data, uint64_t feature, struct reading *reading)
+{
+	struct perf_data_machine *machine = &data->machine;
+	switch (feature) {
+	case PERF_FEATURE_BUILD_ID:
+		return take_build_ids(data, reading);
+	case PERF_FEATURE_HOSTNAME:
+		return take_name(data, reading, &machine->host);
+	case PERF_FEATURE_OSRELEASE:
+		return take_name(data, reading, &machine->kernel);
+	case PERF_FEATURE_VERSION:
+		return take_name(data, reading, &machine->version);
+	case PERF_FEATURE_ARCH:
+		return take_name(data, reading, &machine->arch);
+	case PERF_FEATURE_NRCPUS:
+		return take_cpus(data, reading);
+	case PERF_FEATURE_CPUDESC:
+		return take_name(data, reading, &machine->cpu_name);
+	case PERF_FEATURE_CPUID:
+		return take_name(data, reading, &machine->cpu_id);
+	case PERF_FEATURE_CMDLINE:
+		return take_command(data, reading);
+	case PERF_FEATURE_EVENT_DESC:
+		return take_event_names(data, reading);
+	case PERF_FEATURE_PMU_MAPPINGS:
+		return take_pmus(data, reading);
+	case PERF_FEATURE_GROUP_DESC:
+		return take_groups(data, reading);
+	case PERF_FEATURE_SAMPLE_TIME:
+		return take_times(data, reading);
+	case PERF_FEATURE_CLOCK_DATA:
+		return take_clock(data, reading);
+	default: /* topology, caches, memory: nothing that a profile has */
+		return 0;
+	}
+}
+
+int perf_data_feature(struct perf_data *data, uint64_t feature, struct span bytes)
+{
+	struct reading reading = { cursor_of(bytes.data, bytes.size), data->swap };
+	int ret = take_feature(data, feature, &reading);
+	if (ret == 0 && reading.cursor.failed)
+		import_tell(data->options, IMPORT_WARNING,
+			    "feature %llu is shorter than it says and was read in part",
+			    (unsigned long long)feature);
+	return ret;
+}

@@ -1,0 +1,96 @@
+/*
+ * perf_data_places - whose code an address of a perf.data file is. Images are
+ * numbered here while the file is read; rows of the profile are made at the end,
+ * when the table of build-ids is known.
+ *
+ * Code is known by what the file says alone: a file's address counts from the
+ * file's start, the kernel's from its text. One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash_index.h"
+#include "base/span.h"
+#include "image/process_table.h"
+#include "image/unknown.h"
+#include "machine/perf_record.h"
+#include "profile/profile.h"
+
+#define PERF_BUILD_ID_ROOM 20
+
+struct perf_image {
+	enum image_kind kind;
+	enum vaddr_space space;
+	char *name; /* path, module, BPF program, cause, or whose run-time code */
+	uint8_t build_id[PERF_BUILD_ID_ROOM];
+	uint8_t build_id_bytes; /* 0: not known */
+	bool runtime;		/* memory without a file: each process has its own code there */
+	char *path;		/* also seen as; NULL: none but the name */
+	uint32_t row;		/* in the profile; 0: not made */
+};
+
+enum perf_mode {
+	PERF_MODE_UNKNOWN,
+	PERF_MODE_KERNEL,
+	PERF_MODE_USER,
+	PERF_MODE_HYPERVISOR,
+	PERF_MODE_GUEST_KERNEL,
+	PERF_MODE_GUEST_USER
+}; /* PERF_RECORD_MISC_CPUMODE_MASK */
+
+struct perf_build { /* a row of the table of build-ids */
+	enum perf_mode mode;
+	char *path;
+	uint8_t build_id[PERF_BUILD_ID_ROOM];
+	uint8_t build_id_bytes;
+};
+
+struct perf_places {
+	struct perf_image *images; /* number - 1 */
+	size_t count, capacity;
+	struct hash_index index;
+	struct address_space *kernel; /* core, modules, BPF; `offset` is relative to the text */
+	uint32_t kernel_serial;	      /* changes with it */
+	uint32_t kernel_image;	      /* of the core; 0: no mapping yet */
+	uint32_t unknown[UNKNOWN_CAUSES];
+	uint32_t vsyscall;
+	struct perf_build *builds;
+	size_t build_count, build_capacity;
+};
+
+/* An address as (image, vaddr). */
+struct perf_place {
+	uint64_t vaddr;
+	uint32_t image; /* number */
+	enum unknown_cause cause;
+};
+
+int perf_places_init(struct perf_places *places); /* 0 or -ENOMEM */
+void perf_places_release(struct perf_places *places);
+
+/* A mapping of a process or of the kernel. 0 or -ENOMEM. */
+int perf_places_map(struct perf_places *places, struct process_table *processes,
+		    const struct perf_record *record);
+/* A BPF program's text came. 0 or -ENOMEM. */
+int perf_places_symbol(struct perf_places *places, const struct perf_record *record);
+/* Notes what the table of build-ids says of a path; perf_places_name_builds() uses it. 0 or
+ * -ENOMEM. */
+int perf_places_remember_build(struct perf_places *places, enum perf_mode mode, struct span path,
+			       struct span build_id);
+/* After all mappings: images that the table knows get their build-ids. 0 or -ENOMEM. */
+int perf_places_name_builds(struct perf_places *places);
+
+/* `process` may be NULL. 0 or -ENOMEM. */
+int perf_places_locate(struct perf_places *places, struct process *process, enum perf_mode mode,
+		       uint64_t address, enum frame_kind kind, struct perf_place *out);
+
+/* The place of code that nobody knows. 0 or -ENOMEM. */
+int perf_places_unknown(struct perf_places *places, enum unknown_cause cause,
+			struct perf_place *out);
+
+/* The row of an image in the profile. 0 or -ENOMEM. */
+int perf_places_write(struct perf_places *places, struct profile *profile, uint32_t number,
+		      uint32_t *row);

@@ -1,0 +1,316 @@
+/*
+ * From what was added up to a profile, and what there is to say about it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "import/perf_data_private.h"
+#include "profile/bill.h"
+
+/* From our numbers to the profile's. */
+struct result {
+	struct perf_data *data;
+	struct profile *profile;
+	uint32_t *contexts, *nodes; /* by number */
+};
+
+static void result_release(struct result *result)
+{
+	profile_free(result->profile);
+	free(result->contexts);
+	free(result->nodes);
+}
+
+static int write_contexts(struct result *result)
+{
+	struct perf_data *data = result->data;
+	result->contexts = calloc(data->context_count + 1, sizeof(*result->contexts));
+	if (!result->contexts)
+		return -ENOMEM;
+	for (size_t i = 0; i < data->context_count; i++) {
+		const struct perf_context *ours = &data->contexts[i];
+		const struct profile_context context = {
+			.comm = byte_pool_get(&data->names, ours->comm),
+			.thread = byte_pool_get(&data->names, ours->thread),
+		};
+		int ret = profile_add_context(result->profile, &context, &result->contexts[i + 1]);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int write_nodes(struct result *result)
+{
+	struct perf_data *data = result->data;
+	const struct perf_cells *cells = &data->cells;
+	result->nodes = calloc(cells->node_count + 1, sizeof(*result->nodes));
+	if (!result->nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < cells->node_count; i++) {
+		const struct perf_node *node = &cells->nodes[i];
+		struct profile_frame frame = { .kind = node->image_kind & 1 ? FRAME_RETURN
+									    : FRAME_IP,
+					       .vaddr = node->vaddr };
+		int ret = perf_places_write(&data->places, result->profile, node->image_kind / 2,
+					    &frame.image);
+		if (ret == 0)
+			ret = profile_add_node(result->profile, result->nodes[node->parent], &frame,
+					       &result->nodes[i + 1]);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int write_cells(struct result *result)
+{
+	struct perf_data *data = result->data;
+	for (size_t i = 0; i < data->cells.count; i++) {
+		const struct perf_cell *cell = &data->cells.list[i];
+		uint32_t event = data->events.list[cell->event].row;
+		uint32_t context = result->contexts[cell->context];
+		struct profile_frame leaf = { .kind = FRAME_IP, .vaddr = cell->vaddr };
+		int ret =
+			perf_places_write(&data->places, result->profile, cell->image, &leaf.image);
+		if (ret == 0)
+			ret = profile_add_flat(result->profile, event, context, &leaf, &cell->cell);
+		if (ret == 0 && cell->node)
+			ret = profile_add_stack(result->profile, event, context,
+						result->nodes[cell->node], &cell->cell);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* Edges, ranges and values: rows whose references are still ours. */
+static int write_table(struct result *result, const struct table *ours, enum profile_table which)
+{
+	struct perf_data *data = result->data;
+	struct table *to = result->profile->tables[which];
+	uint64_t keys[TABLE_MAX_COLUMNS];
+	for (size_t row = 0; ours && row < ours->count; row++) {
+		size_t slot = 0;
+		for (size_t i = 0; i < ours->column_count; i++) {
+			if (ours->columns[i].rule != RULE_KEY)
+				continue;
+			uint64_t key = table_keys(ours, row)[slot];
+			uint32_t image;
+			if (ours->columns[i].type == COLUMN_EVENT)
+				key = data->events.list[key - 1].row;
+			else if (ours->columns[i].type == COLUMN_CONTEXT)
+				key = result->contexts[key];
+			else if (ours->columns[i].type == COLUMN_IMAGE) {
+				if (perf_places_write(&data->places, result->profile, (uint32_t)key,
+						      &image) < 0)
+					return -ENOMEM;
+				key = image;
+			}
+			keys[slot++] = key;
+		}
+		if (table_add(to, keys, table_values(ours, row), NULL) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- the bill */
+
+static int add_item(struct result *result, uint32_t event, const char *item, uint64_t amount)
+{
+	return profile_add_bill(result->profile, event, OPTIONAL_ABSENT, item, amount);
+}
+
+static int write_unknown(struct result *result, const struct perf_file_event *event)
+{
+	int ret = 0;
+	for (int cause = 1; cause < UNKNOWN_CAUSES && ret == 0; cause++) {
+		/* The commonest cause says, by being 0, that unknown samples are counted. */
+		if (!event->counts.unknown[cause] && cause != UNKNOWN_NO_MAPPING)
+			continue;
+		char item[96];
+		snprintf(item, sizeof(item), BILL_UNKNOWN_PREFIX "%s", unknown_texts[cause]);
+		for (char *at = item; *at; at++)
+			if (*at == ' ')
+				*at = '_';
+		ret = add_item(result, event->row, item, event->counts.unknown[cause]);
+	}
+	return ret;
+}
+
+static int write_event_bill(struct result *result, const struct perf_file_event *event)
+{
+	const struct perf_event_counts *counts = &event->counts;
+	if (counts->reads)
+		return add_item(result, event->row, BILL_READS, counts->reads);
+	const struct {
+		const char *item;
+		uint64_t amount;
+		bool known;
+	} lines[] = {
+		{ BILL_RUNS, counts->stored + counts->lost_records + counts->lost_samples, true },
+		{ BILL_STORED, counts->stored, true },
+		{ BILL_LOST_RING, counts->lost_records, true },
+		{ BILL_LOST_HARDWARE, counts->lost_samples, counts->lost_samples },
+		{ BILL_THROTTLED, counts->throttled, true },
+	};
+	int ret = 0;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && ret == 0; i++)
+		if (lines[i].known)
+			ret = add_item(result, event->row, lines[i].item, lines[i].amount);
+	return ret < 0 ? ret : write_unknown(result, event);
+}
+
+static int write_bill(struct result *result)
+{
+	struct perf_data *data = result->data;
+	const struct perf_data_counts *counts = &data->counts;
+	int ret = 0;
+	for (size_t i = 0; i < data->events.count && ret == 0; i++)
+		if (data->events.list[i].row)
+			ret = write_event_bill(result, &data->events.list[i]);
+	if (ret == 0 && counts->unknown_id + counts->damaged)
+		ret = add_item(result, 0, BILL_LOST_DAMAGED, counts->unknown_id + counts->damaged);
+	if (ret == 0 && data->killed)
+		ret = add_item(result, 0, BILL_CUT_OFF, 1);
+	return ret;
+}
+
+/* ---- the source */
+
+/* "GenuineIntel,6,85,4" or "0x00000000410fd0c0": the vendor, and family-model-stepping in hex. */
+static void split_cpu_id(struct span id, struct span *vendor, char *model, size_t size)
+{
+	char text[64] = "", name[32];
+	unsigned numbers[3];
+	if (id.size && id.size < sizeof(text))
+		memcpy(text, id.data, id.size);
+	if (sscanf(text, "%31[^,],%u,%u,%u", name, &numbers[0], &numbers[1], &numbers[2]) == 4) {
+		*vendor = (struct span){ id.data, strlen(name) };
+		snprintf(model, size, "%02x-%02x-%02x", numbers[0], numbers[1], numbers[2]);
+	} else {
+		snprintf(model, size, "%s", text);
+	}
+}
+
+static int write_source(struct result *result)
+{
+	struct perf_data *data = result->data;
+	const struct perf_data_machine *machine = &data->machine;
+	char model[64] = "", tool[128] = "perf";
+	struct span version = byte_pool_get(&data->names, machine->version);
+	struct span vendor = { NULL, 0 };
+	split_cpu_id(byte_pool_get(&data->names, machine->cpu_id), &vendor, model, sizeof(model));
+	if (version.size)
+		snprintf(tool, sizeof(tool), "perf %.*s", (int)version.size,
+			 (const char *)version.data);
+	uint64_t first = machine->first_ns ? machine->first_ns : data->first_sample_ns;
+	uint64_t last = machine->last_ns ? machine->last_ns : data->last_sample_ns;
+	struct profile_source source = {
+		.host = byte_pool_get(&data->names, machine->host),
+		.kernel = byte_pool_get(&data->names, machine->kernel),
+		.machine = byte_pool_get(&data->names, machine->arch),
+		.cpu_name = byte_pool_get(&data->names, machine->cpu_name),
+		.cpu_vendor = vendor,
+		.command = byte_pool_get(&data->names, machine->command),
+		.tool = span_of_text(tool),
+		.cpus = machine->cpus,
+		.duration_ns = last > first ? last - first : 0,
+	};
+	if (model[0])
+		source.cpu_model = span_of_text(model);
+	if (machine->wall_ns)
+		source.start_ns = machine->wall_ns + (first - machine->wall_at_ns);
+	return profile_add_source(result->profile, &source);
+}
+
+/* ---- what is to be said */
+
+static void tell(const struct perf_data *data, enum import_remark kind, uint64_t count,
+		 const char *sentence)
+{
+	if (count)
+		import_tell(data->options, kind, "%" PRIu64 " %s", count, sentence);
+}
+
+static void tell_counts(const struct perf_data *data)
+{
+	const struct perf_data_counts *counts = &data->counts;
+	uint64_t hardware = 0;
+	for (size_t i = 0; i < data->events.count; i++)
+		hardware += data->events.list[i].counts.lost_samples;
+	if (data->killed)
+		import_tell(data->options, IMPORT_WARNING,
+			    "incomplete recording: its end was never written; it was read to the "
+			    "end of the file");
+	tell(data, IMPORT_WARNING, counts->lost,
+	     "records were lost for want of room in a ring: counts are low");
+	tell(data, IMPORT_WARNING, hardware,
+	     "samples were lost for want of room in the CPU's own buffer: counts are low");
+	tell(data, IMPORT_NOTE, counts->throttled, "times an event was stopped for its rate");
+	tell(data, IMPORT_WARNING, counts->unknown_id,
+	     "samples belong to no event of the file and are left out");
+	tell(data, IMPORT_WARNING, counts->damaged,
+	     "records hold less than they promise and are left out");
+	tell(data, IMPORT_WARNING, counts->late,
+	     "records came too late to be put in the order of time");
+	tell(data, IMPORT_WARNING, counts->map_timeouts,
+	     "processes had more mappings than perf had time to read: some code stays unknown");
+	tell(data, IMPORT_NOTE, counts->guest_samples,
+	     "samples are of virtual machines' guests, whose code the file does not name");
+	tell(data, IMPORT_WARNING, counts->aux_lost,
+	     "pieces of a hardware trace were cut short when recording");
+	if (counts->aux_bytes)
+		import_tell(data->options, IMPORT_NOTE,
+			    "%" PRIu64 " bytes of hardware trace are not decoded; samples are "
+			    "taken",
+			    counts->aux_bytes);
+	tell(data, IMPORT_NOTE, counts->wrong_path,
+	     "branches were fetched but not taken and are left out");
+	tell(data, IMPORT_NOTE, counts->not_unwound,
+	     "samples hold registers and stack of user code that are not unwound");
+	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");
+}
+
+static int fill(struct result *result)
+{
+	struct perf_data *data = result->data;
+	result->profile = profile_new();
+	int ret = result->profile ? perf_places_name_builds(&data->places) : -ENOMEM;
+	if (ret == 0)
+		ret = perf_events_write(&data->events, result->profile);
+	if (ret == 0)
+		ret = write_contexts(result);
+	if (ret == 0)
+		ret = write_nodes(result);
+	if (ret == 0)
+		ret = write_cells(result);
+	if (ret == 0)
+		ret = write_table(result, data->edges, PROFILE_EDGE);
+	if (ret == 0)
+		ret = write_table(result, data->ranges, PROFILE_RANGE);
+	if (ret == 0)
+		ret = write_table(result, data->values, PROFILE_VALUE);
+	if (ret == 0)
+		ret = write_bill(result);
+	return ret < 0 ? ret : write_source(result);
+}
+
+int perf_data_result(struct perf_data *data, struct profile **out, struct error *err)
+{
+	CLEANUP(result_release) struct result result = { .data = data };
+	if (!data->cells.count)
+		return error_set(err, -ENODATA, "the recording has no samples");
+	if (fill(&result) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	tell_counts(data);
+	*out = result.profile;
+	result.profile = NULL; /* the caller's from here on */
+	return 0;
+}

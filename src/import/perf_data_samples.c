@@ -1,0 +1,445 @@
+/*
+ * Samples: whose, where, by which calls, and how much each one weighs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "import/perf_data_private.h"
+
+#define KWORKER		      "kworker"
+#define CONTEXT_USER_DEFERRED ((uint64_t)-640) /* PERF_CONTEXT_USER_DEFERRED, Linux 6.18 */
+
+/* ---- who */
+
+static int context_number(struct perf_data *data, struct span comm, struct span thread,
+			  uint32_t *number)
+{
+	struct perf_context wanted = { 0 };
+	int ret = comm.size ? byte_pool_add(&data->names, comm, &wanted.comm) : 0;
+	if (ret == 0 && thread.size)
+		ret = byte_pool_add(&data->names, thread, &wanted.thread);
+	if (ret < 0)
+		return ret;
+	/* Few, and asked for once a thread: names, not processes. */
+	for (size_t i = data->context_count; i-- > 0;)
+		if (data->contexts[i].comm == wanted.comm &&
+		    data->contexts[i].thread == wanted.thread) {
+			*number = (uint32_t)i + 1;
+			return 0;
+		}
+	if (array_reserve(&data->contexts, &data->context_capacity, data->context_count,
+			  sizeof(wanted)) < 0)
+		return -ENOMEM;
+	data->contexts[data->context_count++] = wanted;
+	*number = (uint32_t)data->context_count;
+	return 0;
+}
+
+void perf_data_forget_thread(struct perf_data *data, uint32_t tid)
+{
+	data->context_slots[tid % PERF_CONTEXT_SLOTS].serial = 0;
+}
+
+static uint32_t serial_of(struct perf_data *data, struct process *process)
+{
+	if (!process->serial)
+		process->serial = ++data->serial;
+	return process->serial;
+}
+
+int perf_data_context(struct perf_data *data, struct process *process, uint32_t tid,
+		      uint32_t *context)
+{
+	struct perf_context_slot *slot = &data->context_slots[tid % PERF_CONTEXT_SLOTS];
+	uint32_t serial = serial_of(data, process);
+	if (slot->serial == serial && slot->tid == tid) {
+		*context = slot->context;
+		return 0;
+	}
+	struct span comm = span_of_text(process->comm);
+	struct span thread = span_of_text(process_thread_comm(&data->processes, process, tid));
+	if (span_equal(comm, thread))
+		thread = (struct span){ NULL, 0 };
+	/* Kernel workers are many and named after what they did last: they are one. */
+	if (strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0) {
+		thread = comm;
+		comm = span_of_text(KWORKER);
+	}
+	int ret = context_number(data, comm, thread, context);
+	if (ret == 0)
+		*slot = (struct perf_context_slot){ tid, serial, *context };
+	return ret;
+}
+
+/* ---- by which calls */
+
+static bool is_mark(uint64_t word)
+{
+	return word >= (uint64_t)PERF_CONTEXT_MAX;
+}
+
+static enum perf_mode mode_of_mark(uint64_t mark)
+{
+	switch (mark) {
+	case (uint64_t)PERF_CONTEXT_KERNEL:
+		return PERF_MODE_KERNEL;
+	case (uint64_t)PERF_CONTEXT_USER:
+		return PERF_MODE_USER;
+	case (uint64_t)PERF_CONTEXT_HV:
+		return PERF_MODE_HYPERVISOR;
+	case (uint64_t)PERF_CONTEXT_GUEST_KERNEL:
+		return PERF_MODE_GUEST_KERNEL;
+	case (uint64_t)PERF_CONTEXT_GUEST:
+	case (uint64_t)PERF_CONTEXT_GUEST_USER:
+		return PERF_MODE_GUEST_USER;
+	default:
+		return PERF_MODE_UNKNOWN;
+	}
+}
+
+/* The frames of a sample, innermost first. */
+struct chain {
+	struct perf_chain_frame *frames;
+	size_t count;
+	bool user_missing; /* the user's part was recorded otherwise and could not be followed */
+};
+
+static int reserve_frames(struct perf_data *data, uint64_t count)
+{
+	if (count <= data->frame_capacity)
+		return 0;
+	struct perf_chain_frame *grown = reallocarray(data->frames, count, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	data->frames = grown;
+	data->frame_capacity = count;
+	return 0;
+}
+
+/* Registers and stack bytes, or LBR call stacks, stand in the user's place. */
+static bool user_part_is_elsewhere(const struct perf_event_attr *attr)
+{
+	uint64_t dwarf = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	return (attr->sample_type & dwarf) == dwarf;
+}
+
+static bool has_call_stack(const struct perf_event_attr *attr)
+{
+	return attr->sample_type & PERF_SAMPLE_BRANCH_STACK &&
+	       attr->branch_sample_type & PERF_BRANCH_CALL_STACK;
+}
+
+static void add_frame(struct chain *chain, uint64_t address, enum perf_mode mode,
+		      enum frame_kind kind)
+{
+	chain->frames[chain->count++] = (struct perf_chain_frame){ address, mode, kind };
+}
+
+/* The user's calls as the hardware kept them, newest first: each `from` is a call instruction, the
+ * first `to` is where the last call went. */
+static void add_call_stack(struct chain *chain, const struct perf_words *branches)
+{
+	for (uint64_t i = 0; i + 2 < branches->count; i += 3) {
+		if (i == 0)
+			add_frame(chain, perf_word(branches, 1), PERF_MODE_USER, FRAME_IP);
+		add_frame(chain, perf_word(branches, i), PERF_MODE_USER, FRAME_IP);
+	}
+}
+
+/* The kernel's chain. The first address of each part is where it was interrupted, the others are
+ * returns. */
+static void read_words(struct chain *chain, const struct perf_words *words, bool stop_at_user)
+{
+	enum perf_mode mode = PERF_MODE_UNKNOWN;
+	bool first = true;
+	for (uint64_t i = 0; i < words->count; i++) {
+		uint64_t word = perf_word(words, i);
+		if (word == CONTEXT_USER_DEFERRED) {
+			chain->user_missing = true; /* a number follows, for a later record */
+			i++;
+			continue;
+		}
+		if (is_mark(word)) {
+			mode = mode_of_mark(word);
+			first = true;
+			if (mode == PERF_MODE_USER && stop_at_user)
+				return;
+			continue;
+		}
+		add_frame(chain, word, mode, first ? FRAME_IP : FRAME_RETURN);
+		first = false;
+	}
+}
+
+static int read_chain(struct perf_data *data, const struct perf_file_event *event,
+		      const struct perf_record *record, struct chain *chain)
+{
+	const struct perf_sample *sample = &record->sample;
+	enum perf_mode mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	if (reserve_frames(data, sample->chain.count + sample->branches.count + 2) < 0)
+		return -ENOMEM;
+	*chain = (struct chain){ .frames = data->frames };
+	bool call_stack = has_call_stack(&event->attr) && sample->branches.count;
+	read_words(chain, &sample->chain, call_stack);
+	if (call_stack)
+		add_call_stack(chain, &sample->branches);
+	else if (user_part_is_elsewhere(&event->attr) && sample->user_abi) {
+		/* Where user frames come from registers and stack: user code itself is known. */
+		if (mode == PERF_MODE_USER && !chain->count)
+			add_frame(chain, sample->ip, mode, FRAME_IP);
+		chain->user_missing = true;
+	}
+	if (!chain->count)
+		add_frame(chain, sample->ip, mode, FRAME_IP);
+	return 0;
+}
+
+static int add_node(struct perf_data *data, struct process *process,
+		    const struct perf_chain_frame *frame, uint32_t *node)
+{
+	struct perf_place place;
+	int ret = perf_places_locate(&data->places, process, frame->mode, frame->address,
+				     frame->kind, &place);
+	return ret < 0 ? ret
+		       : perf_cells_node(&data->cells, *node, place.image, place.vaddr, frame->kind,
+					 node);
+}
+
+static int add_missing(struct perf_data *data, uint32_t *node)
+{
+	uint32_t *image = &data->places.unknown[UNKNOWN_NOT_UNWOUND];
+	struct perf_place place;
+	int ret = *image ? 0 : perf_places_unknown(&data->places, UNKNOWN_NOT_UNWOUND, &place);
+	return ret < 0 ? ret : perf_cells_node(&data->cells, 0, *image, 0, FRAME_IP, node);
+}
+
+static int stack_node(struct perf_data *data, struct process *process,
+		      const struct perf_file_event *event, const struct perf_record *record,
+		      uint32_t *node)
+{
+	struct chain chain;
+	*node = 0;
+	if (!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN))
+		return 0;
+	int ret = read_chain(data, event, record, &chain);
+	if (ret == 0 && chain.user_missing)
+		ret = add_missing(data, node);
+	for (size_t i = chain.count; i-- > 0 && ret == 0;)
+		ret = add_node(data, process, &chain.frames[i], node);
+	return ret;
+}
+
+/* ---- the cell */
+
+static struct hash128 chain_hash(const struct perf_data *data, uint32_t event, uint32_t context,
+				 uint32_t serial, const struct perf_file_event *row,
+				 const struct perf_record *record)
+{
+	const struct perf_sample *sample = &record->sample;
+	struct hash128 hash = { 0, 0 };
+	if (sample->chain.count)
+		hash = hash128_bytes(sample->chain.bytes, sample->chain.count * sizeof(uint64_t));
+	if (has_call_stack(&row->attr) && sample->branches.count) {
+		struct hash128 calls = hash128_bytes(sample->branches.bytes,
+						     sample->branches.count * sizeof(uint64_t));
+		hash.low = hash_u64(hash.low) + calls.low;
+		hash.high = hash_u64(hash.high) + calls.high;
+	}
+	uint64_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	uint64_t who = hash_u64((uint64_t)serial << 32 | context) +
+		       hash_u64((uint64_t)event << 40 | mode << 32 | data->places.kernel_serial);
+	uint64_t where = hash_u64(sample->ip + who) + (sample->user_abi != 0);
+	hash.low ^= hash_u64(where);
+	hash.high += who ^ where << 1;
+	return hash;
+}
+
+static int make_cell(struct perf_data *data, struct process *process, uint32_t event,
+		     uint32_t context, const struct perf_record *record, uint32_t *number)
+{
+	const struct perf_file_event *row = &data->events.list[event];
+	struct perf_cell cell = { .event = event, .context = context };
+	struct perf_place leaf;
+	int ret = perf_places_locate(&data->places, process,
+				     record->misc & PERF_RECORD_MISC_CPUMODE_MASK,
+				     record->sample.ip, FRAME_IP, &leaf);
+	if (ret == 0)
+		ret = stack_node(data, process, row, record, &cell.node);
+	if (ret < 0)
+		return ret;
+	cell.vaddr = leaf.vaddr;
+	cell.image = leaf.image;
+	cell.cause = (uint8_t)leaf.cause;
+	return perf_cells_find(&data->cells, &cell, number);
+}
+
+/* Adds one sample of that weight; `samples` is 0 for a member that a group's sample read. */
+static int add_sample(struct perf_data *data, struct process *process, uint32_t event,
+		      uint32_t context, const struct perf_record *record, uint64_t weight,
+		      uint64_t samples)
+{
+	struct perf_file_event *row = &data->events.list[event];
+	struct hash128 hash = chain_hash(data, event, context, process->serial, row, record);
+	uint32_t number = perf_cells_of_chain(&data->cells, &hash);
+	if (!number) {
+		int ret = make_cell(data, process, event, context, record, &number);
+		if (ret < 0)
+			return ret;
+		perf_cells_remember(&data->cells, &hash, number);
+	}
+	struct perf_cell *cell = &data->cells.list[number - 1];
+	struct perf_event_counts *counts = &row->counts;
+	if (samples)
+		counts->stored++;
+	else
+		counts->reads++;
+	if (samples && cell->cause)
+		counts->unknown[cell->cause]++;
+	if (__builtin_add_overflow(counts->weight, weight, &counts->weight))
+		return -EOVERFLOW;
+	return perf_cell_add(cell, samples, weight);
+}
+
+/* ---- how much */
+
+static bool read_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	const struct perf_read_slot *slot = &((const struct perf_read_slot *)rows)[position];
+	const struct perf_read_slot *key = wanted;
+	return slot->id == key->id && slot->tid == key->tid;
+}
+
+static uint64_t read_hash(const struct perf_read_slot *slot)
+{
+	return hash_u64(slot->id ^ hash_u64(slot->tid));
+}
+
+static uint64_t read_rehash(const void *rows, uint32_t position)
+{
+	return read_hash(&((const struct perf_read_slot *)rows)[position]);
+}
+
+/* What a counter advanced by since it was read before; the first time, by all it has. */
+static int advance(struct perf_data *data, uint64_t id, uint32_t tid, uint64_t value,
+		   uint64_t *difference)
+{
+	const struct perf_read_slot wanted = { .id = id, .tid = tid };
+	uint64_t hash = read_hash(&wanted);
+	uint32_t at = hash_index_find(&data->read_index, hash, read_equal, data->reads, &wanted);
+	if (at == HASH_INDEX_NONE) {
+		if (array_reserve(&data->reads, &data->read_capacity, data->read_count,
+				  sizeof(wanted)) < 0)
+			return -ENOMEM;
+		at = (uint32_t)data->read_count;
+		data->reads[at] = wanted;
+		if (hash_index_add(&data->read_index, hash, at, read_rehash, data->reads) < 0)
+			return -ENOMEM;
+		data->read_count++;
+	}
+	/* A counter that goes back was reset, by an exec or by its owner. */
+	uint64_t before = data->reads[at].value;
+	*difference = value >= before ? value - before : value;
+	data->reads[at].value = value;
+	return 0;
+}
+
+/*
+ * A sample that read counters (PERF_SAMPLE_READ) stands, for each of them, for
+ * what it advanced by; the leader is one of them. One that did not advance gets
+ * nothing.
+ */
+static int add_reads(struct perf_data *data, struct process *process, uint32_t leader,
+		     uint32_t context, const struct perf_record *record)
+{
+	const struct perf_read *read = &record->sample.read;
+	bool inherited = data->events.list[leader].attr.inherit;
+	uint32_t tid = inherited ? record->identity.tid : 0;
+	for (uint64_t i = 0; i < read->count; i++) {
+		uint64_t id = read->id_at < 0 ? record->identity.id : perf_read_id(read, i);
+		uint32_t event = read->id_at < 0 && data->events.count == 1
+					 ? 0
+					 : perf_events_find(&data->events, id);
+		uint64_t weight;
+		if (event == PERF_NO_EVENT) {
+			data->counts.unknown_id++;
+			continue;
+		}
+		int ret = advance(data, id, tid, perf_read_value(read, i), &weight);
+		if (ret < 0)
+			return ret;
+		if (!weight)
+			continue;
+		if (event != leader)
+			data->events.list[event].leader = leader;
+		ret = add_sample(data, process, event, context, record, weight, event == leader);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int add_weighed(struct perf_data *data, struct process *process, uint32_t event,
+		       uint32_t context, const struct perf_record *record)
+{
+	const struct perf_file_event *row = &data->events.list[event];
+	uint64_t type = row->attr.sample_type;
+	if (type & PERF_SAMPLE_READ)
+		return add_reads(data, process, event, context, record);
+	uint64_t weight =
+		type & PERF_SAMPLE_PERIOD ? record->sample.period : row->attr.sample_period;
+	return add_sample(data, process, event, context, record, weight, 1);
+}
+
+/* Branches, latencies: what a sample says beside its place. */
+static int add_details(struct perf_data *data, struct process *process, uint32_t event,
+		       uint32_t context, const struct perf_record *record)
+{
+	const struct perf_file_event *row = &data->events.list[event];
+	int ret = 0;
+	if (record->sample.branches.count && !has_call_stack(&row->attr))
+		ret = perf_data_branches(data, event, context, process, record);
+	if (ret == 0 && row->attr.sample_type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC))
+		ret = perf_data_values(data, event, context, process, record);
+	return ret;
+}
+
+static void note_time(struct perf_data *data, uint64_t time)
+{
+	if (!time)
+		return;
+	if (!data->first_sample_ns || time < data->first_sample_ns)
+		data->first_sample_ns = time;
+	if (time > data->last_sample_ns)
+		data->last_sample_ns = time;
+}
+
+int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
+		     struct error *err)
+{
+	struct perf_file_event *row = &data->events.list[event];
+	uint32_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	uint32_t pid = record->identity.pid;
+	uint32_t context;
+	struct process *process = process_need(&data->processes, pid);
+	if (!process)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (!pid && !process->comm[0])
+		strcpy(process->comm, "swapper"); /* the idle task has no COMM record */
+	row->counts.runs++;
+	note_time(data, record->identity.time);
+	data->counts.guest_samples +=
+		mode == PERF_MODE_GUEST_KERNEL || mode == PERF_MODE_GUEST_USER;
+	int ret = perf_data_context(data, process, record->identity.tid, &context);
+	if (ret == 0)
+		ret = add_weighed(data, process, event, context, record);
+	if (ret == 0)
+		ret = add_details(data, process, event, context, record);
+	if (ret == -EOVERFLOW)
+		return error_set(err, ret, "the weights of event %lu add up to more than 64 bits",
+				 (unsigned long)event);
+	return ret < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+}

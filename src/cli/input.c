@@ -68,7 +68,11 @@ static int read_foreign(const struct input_options *options, int fd, const char 
 			struct buffer *head, struct profile **out, struct error *err)
 {
 	const struct foreign_options how = { .force = options->force, .symfs = options->symfs };
-	return foreign_read(fd, path, head, &how, out, err);
+	int ret = foreign_read(fd, path, head, &how, out, err);
+	if (ret != -EBADMSG)
+		return ret;
+	const struct error fault = *err; /* 'culprit check' knows our own files only */
+	return error_set(err, -EINVAL, "%s; --force keeps what comes before", fault.text);
 }
 
 /* From a pipe or standard input: the bytes come once. */

@@ -40,49 +40,64 @@ static bool is_missing(const struct flame_view *view, size_t frame)
 	return estimate_of(view, flame_total(flame, view->options.side, frame)) == 0;
 }
 
+/* The scripts of 2014 knew only the frames of one side. */
+static bool shows_both(const struct flame_view *view)
+{
+	return view->flame->reports[FLAME_BASE] && !view->options.stretch;
+}
+
 /*
  * Widths of all frames. Without a base, their totals. With one, a frame is as
  * wide as its own samples and its children; frames that the chosen side lacks
  * count with the other side's.
  */
-static int measure(const struct flame_view *view, uint64_t *widths)
+static void measure(const struct flame_view *view, uint64_t *widths, uint64_t *own)
 {
 	const struct flame *flame = view->flame;
 	enum flame_side side = view->options.side, other = FLAME_BASE - side;
 	memset(widths, 0, flame->count * sizeof(*widths));
 	for (size_t frame = flame->count; frame-- > 0;) {
-		bool missing = flame->reports[FLAME_BASE] && is_missing(view, frame);
+		bool missing = shows_both(view) && is_missing(view, frame);
 		enum flame_side of = missing ? other : side;
-		uint64_t own = count_of(view, of, flame_self(flame, of, frame));
-		widths[frame] = add_saturating(widths[frame], own);
+		own[frame] = count_of(view, of, flame_self(flame, of, frame));
+		widths[frame] = add_saturating(widths[frame], own[frame]);
 		if (frame) {
 			uint64_t *above = &widths[flame->frames[frame].parent];
 			*above = add_saturating(*above, widths[frame]);
 		}
 	}
-	return 0;
 }
 
-/* Takes up the frames that are wide enough, with their places. `next` is by frame. */
+static void leave_out(struct flame_view *view, const uint64_t *widths, size_t frame)
+{
+	for (size_t end = view->flame->frames[frame].end; frame < end; frame++) {
+		view->left_out += widths[frame] > 0;
+		view->empty += widths[frame] == 0;
+	}
+}
+
+/*
+ * Takes up the frames that are wide enough, with their places. A frame's own
+ * part is left of its children, as in FlameGraph, whose lines sort that way.
+ * `next` is by frame: its own width, then where its next child goes.
+ */
 static void place(struct flame_view *view, const uint64_t *widths, uint64_t *next,
 		  uint32_t *shown_of)
 {
 	const struct flame *flame = view->flame;
 	double least = view->options.min_share * (double)widths[0];
-	bool base = flame->reports[FLAME_BASE] != NULL;
-	next[0] = 0;
 	for (size_t frame = 0; frame < flame->count;) {
 		const struct flame_frame *f = &flame->frames[frame];
 		uint64_t x = frame ? next[f->parent] : 0;
 		if (frame)
 			next[f->parent] = add_saturating(x, widths[frame]);
 		if (frame && ((double)widths[frame] < least || widths[frame] == 0)) {
-			view->left_out += f->end - frame;
+			leave_out(view, widths, frame);
 			view->left_out_width = add_saturating(view->left_out_width, widths[frame]);
 			frame = f->end;
 			continue;
 		}
-		bool vanished = base && is_missing(view, frame);
+		bool vanished = shows_both(view) && is_missing(view, frame);
 		if (vanished && !is_missing(view, f->parent))
 			view->vanished_width = add_saturating(view->vanished_width, widths[frame]);
 		shown_of[frame] = (uint32_t)view->count;
@@ -93,7 +108,7 @@ static void place(struct flame_view *view, const uint64_t *widths, uint64_t *nex
 			.width = widths[frame],
 			.vanished = vanished,
 		};
-		next[frame] = x;
+		next[frame] = add_saturating(x, next[frame]);
 		if (f->depth >= view->depth)
 			view->depth = f->depth + 1;
 		frame++;
@@ -190,8 +205,9 @@ static int fill(struct flame_view *view)
 	CLEANUP(free_pointer) uint64_t *numbers = calloc(flame->count, 2 * sizeof(*numbers));
 	CLEANUP(free_pointer) uint32_t *shown_of = calloc(flame->count, sizeof(*shown_of));
 	view->shown = calloc(flame->count, sizeof(*view->shown));
-	if (!numbers || !shown_of || !view->shown || measure(view, numbers) < 0)
+	if (!numbers || !shown_of || !view->shown)
 		return -ENOMEM;
+	measure(view, numbers, numbers + flame->count);
 	place(view, numbers, numbers + flame->count, shown_of);
 	if (view->options.ratio.known && fill_ratios(view) < 0)
 		return -ENOMEM;

@@ -70,6 +70,7 @@ struct flame_view {
 	size_t count;
 	uint32_t depth;		 /* rows */
 	size_t left_out;	 /* frames that are too narrow */
+	size_t empty;		 /* frames that have none of the width event: not shown either */
 	uint64_t left_out_width; /* their sum, each counted once */
 	uint64_t vanished_width; /* of frames that are not on the side of widths */
 

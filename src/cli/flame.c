@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/compare.h"
 #include "analyze/flame.h"
+#include "analyze/flame_changes.h"
 #include "analyze/flame_view.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -25,7 +27,8 @@ static struct {
 	struct input_options input;
 	struct option_list processes, images, cgroups;
 	const char *event, *color, *scale, *title, *subtitle, *cpus, *focus, *ignore, *output;
-	bool html, icicle, reverse, no_inline, no_comm, idle;
+	const char *diff, *per, *counts;
+	bool html, icicle, reverse, no_inline, no_comm, idle, inverse;
 	double width, min_width;
 	bool width_given, min_given;
 } given;
@@ -42,10 +45,21 @@ static const struct option *flame_options(void)
 		{ "event", 'e', OPTION_TEXT, "EVENT", "what width is; the first event otherwise",
 		  &given.event, NULL },
 		{ "color", 0, OPTION_TEXT,
-		  "cpi|ipc|stalls|EVENT/EVENT|retiring|backend|package|none",
-		  "what colour is; cpi where the profile has it", &given.color, NULL },
+		  "cpi|ipc|stalls|EVENT/EVENT|retiring|backend|delta|package|none",
+		  "what colour is; delta with --diff, else cpi where the profile has it",
+		  &given.color, NULL },
 		{ "scale", 0, OPTION_TEXT, "LO:MID:HI|gregg",
 		  "values of the ends and the middle of the colours", &given.scale, NULL },
+		{ "comparison", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "diff", 0, OPTION_TEXT, "BASE", "what changed since this profile", &given.diff,
+		  NULL },
+		{ "inverse-diff", 0, OPTION_FLAG, NULL, "as wide as before, not as after",
+		  &given.inverse, NULL },
+		{ "per", 0, OPTION_TEXT, "raw|total|second|EVENT|PROCEDURE",
+		  "what stayed the same: second when both sides watched for a time, else raw",
+		  &given.per, NULL },
+		{ "counts", 0, OPTION_TEXT, "samples|exact",
+		  "what imported counts are, whose error is not known", &given.counts, NULL },
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "process", 0, OPTION_LIST, "NAME|PID",
 		  "processes of this name; * matches any text", &given.processes, NULL },
@@ -104,10 +118,59 @@ static int check_options(void)
 	if (!(given.min_width >= 0 && given.min_width <= given.width))
 		return options_misuse(&verb_flame, "--min-width is from 0 to the width, not %g",
 				      given.min_width);
+	if (!given.diff && (given.inverse || given.per || given.counts))
+		return options_misuse(&verb_flame, "--%s needs --diff BASE",
+				      given.inverse ? "inverse-diff"
+				      : given.per   ? "per"
+						    : "counts");
+	if (given.counts && strcmp(given.counts, "samples") != 0 &&
+	    strcmp(given.counts, "exact") != 0)
+		return options_misuse(&verb_flame, "--counts is samples or exact, not '%s'",
+				      given.counts);
 	return -1;
 }
 
 /* ---- what is drawn */
+
+/* A profile with the names of its code. */
+struct side {
+	struct input input;
+	struct resolver *resolver;
+};
+
+static void side_release(struct side *side)
+{
+	resolver_free(side->resolver);
+	input_release(&side->input);
+}
+
+/* 0 or the exit status. */
+static int side_read(struct side *side, const struct input_options *options, char *const *paths,
+		     size_t count)
+{
+	int status = input_read(options, paths, count, &side->input);
+	return status ? status : input_resolver(&given.input, &side->input, &side->resolver);
+}
+
+/* All that one graph is drawn from; `base` and `comparison` are empty without --diff. */
+struct drawing {
+	struct side main, base;
+	struct flame *flame;
+	struct comparison *comparison;
+	struct flame_view view;
+	struct flame_changes changes;
+	struct flame_scale scale;
+};
+
+static void drawing_release(struct drawing *drawing)
+{
+	flame_changes_release(&drawing->changes);
+	flame_view_release(&drawing->view);
+	compare_free(drawing->comparison);
+	flame_free(drawing->flame);
+	side_release(&drawing->base);
+	side_release(&drawing->main);
+}
 
 static int ratio_for(const struct event_columns *columns, enum flame_metric metric, size_t width,
 		     struct flame_ratio *ratio, struct error *err)
@@ -134,6 +197,8 @@ static int ratio_for(const struct event_columns *columns, enum flame_metric metr
 static enum flame_metric default_metric(const struct event_columns *columns)
 {
 	struct flame_ratio ratio;
+	if (given.diff)
+		return FLAME_DELTA;
 	if (columns->pair_count)
 		return FLAME_CPI;
 	if (is_stretch() && flame_ratio_stalls(columns, &ratio, NULL) == 0)
@@ -152,18 +217,19 @@ static int choose_colours(const struct event_columns *columns, struct flame_view
 	else if (given.color && !flame_metric_of(given.color, &metric))
 		return options_misuse(&verb_flame,
 				      "--color knows cpi, ipc, stalls, EVENT/EVENT, retiring, "
-				      "backend, package and none, not '%s'",
+				      "backend, delta, package and none, not '%s'",
 				      given.color);
-	if (metric == FLAME_DELTA)
-		return options_misuse(&verb_flame, "--color delta needs a base to compare with");
+	if (metric == FLAME_DELTA && !given.diff)
+		return options_misuse(&verb_flame, "--color delta needs --diff BASE");
 	if (ratio_for(columns, metric, view->width, &view->ratio, &err) < 0) {
 		message_error("%s", err.text);
 		return 1;
 	}
 	*scale = flame_scale_of(metric);
 	view->stretch = is_stretch();
-	view->stretch_total = true;
-	if (view->stretch && !view->ratio.known)
+	/* difffolded.pl -n: of two events their shares are compared */
+	view->stretch_total = !given.diff || (given.per && strcmp(given.per, "total") == 0);
+	if (view->stretch && !view->ratio.known && !given.diff)
 		return options_misuse(&verb_flame, "--scale gregg needs two events to compare");
 	if (given.scale && !view->stretch && flame_scale_parse(scale, given.scale, &err) < 0)
 		return options_misuse(&verb_flame, "%s", err.text);
@@ -204,52 +270,162 @@ static int write_page(const char *path, const struct buffer *page)
 	return 0;
 }
 
-static int draw(const struct flame_view *view, struct flame_scale *scale, const char *source)
+/* What was taken as constant, in words. */
+static void say_per(const struct comparison *comparison, const struct compared_column *column,
+		    struct buffer *out)
 {
+	const char *what = comparison->constant ? comparison->constant : "";
+	switch (comparison->base) {
+	case DIFFERENCE_RAW:
+		buffer_append_text(out, "compared as counted");
+		return;
+	case DIFFERENCE_TOTAL:
+		buffer_append_text(out, "compared per total");
+		break;
+	case DIFFERENCE_SECOND:
+		buffer_append_text(out, "compared per second");
+		break;
+	case DIFFERENCE_EVENT:
+		buffer_printf(out, "compared per count of '%s'", what);
+		break;
+	default:
+		buffer_printf(out, "compared per cost of '%s'", what);
+	}
+	buffer_printf(out, ": before times %.4g", column->event.scale.factor);
+}
+
+static int draw(struct drawing *drawing, const struct compared_column *column)
+{
+	const struct flame_view *view = &drawing->view;
+	const struct comparison *comparison = drawing->comparison;
 	const char *path = output_path(given.html);
 	bool html = given.html || ends_with(path, ".html") || ends_with(path, ".htm");
 	CLEANUP(buffer_release) struct buffer page = { 0 };
-	if (scale->metric == FLAME_RATIO && !given.scale &&
+	CLEANUP(buffer_release) struct buffer per = { 0 };
+	if (drawing->scale.metric == FLAME_RATIO && !given.scale &&
 	    view->whole_ratio.kind != ESTIMATE_ABSENT)
-		flame_scale_derive(scale, view->whole_ratio.value);
+		flame_scale_derive(&drawing->scale, view->whole_ratio.value);
+	if (comparison)
+		say_per(comparison, column, &per);
 	const struct flame_picture picture = {
 		.view = view,
-		.scale = scale,
+		.scale = &drawing->scale,
+		.changes = comparison ? &drawing->changes : NULL,
+		.base_source = drawing->base.input.title,
+		.per = comparison ? buffer_text(&per) : NULL,
 		.title = given.title,
 		.subtitle = given.subtitle,
-		.source = source,
+		.source = drawing->main.input.title,
 		.width_px = given.width,
 		.layout = given.icicle ? FLAME_ICICLE : FLAME_UPWARDS,
 		.form = html ? FLAME_HTML : FLAME_SVG,
+		.notes = comparison ? comparison->notes : NULL,
+		.note_count = comparison ? comparison->note_count : 0,
 	};
 	flame_svg(&picture, &page);
-	if (buffer_failed(&page)) {
+	if (buffer_failed(&page) || buffer_failed(&per)) {
 		message_error("out of memory drawing the flame graph");
 		return 1;
 	}
 	return write_page(path, &page);
 }
 
-static int draw_tree(const struct flame *flame, const char *source)
+/* The comparison's column of an event of the tree, or NULL. */
+static const struct compared_column *compared(const struct comparison *comparison, size_t column)
 {
+	for (size_t i = 0; comparison && i < comparison->column_count; i++)
+		if (comparison->columns[i].after == column)
+			return &comparison->columns[i];
+	return NULL;
+}
+
+static int fill_changes(struct drawing *drawing, const struct compared_column *column,
+			struct error *err)
+{
+	const struct comparison *comparison = drawing->comparison;
+	struct flame_changes_options options = { .event = column->event,
+						 .overlap = column->overlap };
+	for (size_t i = 0; i < comparison->pair_count; i++) {
+		const struct compared_pair *pair = &comparison->pairs[i];
+		const struct compared_column *cycles = &comparison->columns[pair->cycles];
+		if (options.cpi.known && cycles != column)
+			continue;
+		options.cycles = cycles->event;
+		options.cpi = (struct flame_ratio){ true, cycles->after,
+						    comparison->columns[pair->instructions].after,
+						    pair->samples };
+	}
+	return flame_changes_init(&drawing->changes, &drawing->view, &options, err);
+}
+
+/* 0 or the exit status. */
+static int fill(struct drawing *drawing, const struct compared_column **column)
+{
+	const struct flame *flame = drawing->flame;
 	const struct event_columns *columns = &flame->reports[FLAME_MAIN]->columns;
-	struct flame_view_options options = { .base_factor = 1 };
-	CLEANUP(flame_view_release) struct flame_view view = { 0 };
-	struct flame_scale scale;
+	struct flame_view_options options = { .base_factor = 1,
+					      .side = given.inverse ? FLAME_BASE : FLAME_MAIN };
 	struct error err;
-	if (given.event && event_columns_find(columns, given.event, &options.width, &err) < 0) {
+	int ret = 0;
+	if (given.event)
+		ret = event_columns_find(columns, given.event, &options.width, &err);
+	*column = compared(drawing->comparison, options.width);
+	if (ret == 0 && given.diff && !*column) {
+		struct span name = columns->list[options.width].name;
+		ret = error_set(&err, -ENODATA, "the base has no event '%.*s'", (int)name.size,
+				(const char *)name.data);
+	}
+	if (ret < 0) {
 		message_error("%s", err.text);
 		return 1;
 	}
+	if (*column)
+		options.base_factor = (*column)->event.scale.factor;
 	options.min_share = flame_min_share(given.width, given.min_width);
-	int status = choose_colours(columns, &options, &scale);
+	int status = choose_colours(columns, &options, &drawing->scale);
 	if (status)
 		return status;
-	if (flame_view_init(&view, flame, &options, &err) < 0) {
+	ret = flame_view_init(&drawing->view, flame, &options, &err);
+	if (ret == 0 && *column)
+		ret = fill_changes(drawing, *column, &err);
+	if (ret < 0)
+		message_error("%s", err.text);
+	return ret < 0 ? 1 : 0;
+}
+
+/* Chooses what both sides have in common, as `culprit diff` does, and finds its doubts. */
+static int compare(struct drawing *drawing, const struct flame_options *options, struct error *err)
+{
+	const struct compare_side before = { drawing->base.input.profile, drawing->base.resolver,
+					     NULL };
+	const struct compare_side after = { drawing->main.input.profile, drawing->main.resolver,
+					    NULL };
+	struct compare_options comparison = { .report = options->samples,
+					      .per = given.per,
+					      .fail_above_percent = -1 };
+	comparison.report.parts[0] = REPORT_IMAGE; /* few rows: they are not looked at */
+	comparison.report.part_count = 1;
+	if (given.counts)
+		comparison.counts = strcmp(given.counts, "exact") == 0 ? DIFFERENCE_COUNTS_EXACT
+								       : DIFFERENCE_COUNTS_SAMPLES;
+	return compare_new(&before, &after, &comparison, &drawing->comparison, err);
+}
+
+static int draw_all(struct drawing *drawing, const struct flame_options *options)
+{
+	const struct flame_input main = { drawing->main.input.profile, drawing->main.resolver };
+	const struct flame_input base = { drawing->base.input.profile, drawing->base.resolver };
+	const struct compared_column *column;
+	struct error err;
+	int ret = flame_new(&main, given.diff ? &base : NULL, options, &drawing->flame, &err);
+	if (ret == 0 && given.diff)
+		ret = compare(drawing, options, &err);
+	if (ret < 0) {
 		message_error("%s", err.text);
 		return 1;
 	}
-	return draw(&view, &scale, source);
+	int status = fill(drawing, &column);
+	return status ? status : draw(drawing, column);
 }
 
 static int run_flame(int argc, char **argv)
@@ -275,22 +451,21 @@ static int run_flame(int argc, char **argv)
 		.commands = given.no_comm ? FLAME_WITHOUT_COMMANDS : FLAME_WITH_COMMANDS,
 		.direction = given.reverse ? FLAME_FROM_LEAF : FLAME_FROM_ROOT,
 	};
-	CLEANUP(input_release) struct input input = { 0 };
-	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
-	CLEANUP(flame_freep) struct flame *flame = NULL;
+	CLEANUP(drawing_release) struct drawing drawing = { 0 };
 	given.input.without_code = true;
-	status = input_read(&given.input, argv + 1, (size_t)count, &input);
-	if (status == 0)
-		status = input_resolver(&given.input, &input, &resolver);
-	if (status)
-		return status;
-	const struct flame_input main = { input.profile, resolver };
-	struct error err;
-	if (flame_new(&main, NULL, &options, &flame, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
+	if (given.diff) {
+		const struct input_options base = { .force = given.input.force,
+						    .symfs = given.input.symfs,
+						    .stash_only = given.input.stash_only,
+						    .debuginfod = given.input.debuginfod,
+						    .without_code = true };
+		char *path = (char *)(uintptr_t)given.diff;
+		status = side_read(&drawing.base, &base, &path, 1);
+		if (status)
+			return status;
 	}
-	return draw_tree(flame, input.title);
+	status = side_read(&drawing.main, &given.input, argv + 1, (size_t)count);
+	return status ? status : draw_all(&drawing, &options);
 }
 
 const struct verb verb_flame = {

@@ -219,6 +219,39 @@ static void put_estimates(struct data *data, const char *const keys[3], const st
 	       put_or_null(data->out, list[i].kind == ESTIMATE_INTERVAL, list[i].high));
 }
 
+/* After / before with its interval, whether it is told from chance, and what it is made of. */
+static void put_changes(struct data *data)
+{
+	const struct flame_changes *changes = data->picture->changes;
+	const struct difference *list = changes->list;
+	const struct difference_split *splits = changes->splits;
+	struct buffer *out = data->out;
+	size_t count = data->view->count;
+#define RATIO(end, least)                                                                          \
+	put_or_null(out, list[i].change_ratio.kind >= (least), 1 + list[i].change_ratio.end)
+	buffer_append_text(out, "\"change\":{\n");
+	COLUMN(data, "value", count, RATIO(value, ESTIMATE_VALUE));
+	COLUMN(data, "low", count, RATIO(low, ESTIMATE_INTERVAL));
+	COLUMN(data, "high", count, RATIO(high, ESTIMATE_INTERVAL));
+#undef RATIO
+	if (splits) {
+		COLUMN(data, "instructions", count,
+		       put_or_null(out, splits[i].instructions.kind != ESTIMATE_ABSENT,
+				   splits[i].instructions.value));
+		COLUMN(data, "cpi", count,
+		       put_or_null(out, splits[i].cpi.kind != ESTIMATE_ABSENT,
+				   splits[i].cpi.value));
+	}
+	start_column(data, "significant");
+	for (size_t i = 0; i < count; i++) {
+		put_separator(data, i);
+		buffer_append_text(out, list[i].verdict == DIFFERENCE_SIGNIFICANT ? "1"
+					: list[i].verdict == DIFFERENCE_NOISE	  ? "0"
+										  : "null");
+	}
+	buffer_append_text(out, "]},\n");
+}
+
 static void put_frames(struct data *data)
 {
 	static const char *const ratio[] = { "ratio", "low", "high" };
@@ -239,6 +272,8 @@ static void put_frames(struct data *data)
 		put_samples(data, "samples", FLAME_BASE);
 		buffer_append_text(data->out, "\"side\":0},\n");
 	}
+	if (data->picture->changes)
+		put_changes(data);
 	buffer_append_text(data->out, "\"count\":");
 	flame_put_u64(data->out, view->count);
 	buffer_append_text(data->out, "}}");
@@ -342,7 +377,13 @@ static void put_difference(struct data *data)
 		else
 			flame_put_u64(out, flame_total(flame, FLAME_BASE, 0)[c].estimate);
 	}
-	buffer_append_text(out, "],\"said\":\"\"},\n");
+	buffer_append_text(out, "],\"side\":");
+	put_text(out, data->view->options.side == FLAME_BASE ? "before" : "after",
+		 data->view->options.side == FLAME_BASE ? 6 : 5);
+	const char *said = data->picture->per ? data->picture->per : "";
+	buffer_append_text(out, ",\"said\":");
+	put_text(out, said, strlen(said));
+	buffer_append_text(out, "},\n");
 }
 
 static void number_labels(struct data *data)

@@ -69,6 +69,15 @@ static const char *package_class(const struct flame_picture *picture,
 	return flame_package_css(span_of_text(*label->image ? label->image : kinds[label->kind]));
 }
 
+static const char *change_class(const struct flame_picture *picture, size_t shown)
+{
+	const struct flame_changes *changes = picture->changes;
+	if (changes->list[shown].verdict == DIFFERENCE_NOISE)
+		return flame_class_css(FLAME_CLASS_UNSURE);
+	return flame_class_css(
+		flame_class(picture->scale, flame_changes_ratio(changes, shown), -1));
+}
+
 const char *flame_frame_class(const struct flame_picture *picture, size_t shown)
 {
 	const struct flame_view *view = picture->view;
@@ -78,6 +87,8 @@ const char *flame_frame_class(const struct flame_picture *picture, size_t shown)
 		return package_class(picture, label);
 	case FLAME_NONE:
 		return FLAME_PLAIN_CSS;
+	case FLAME_DELTA:
+		return change_class(picture, shown);
 	default:
 		break;
 	}
@@ -248,6 +259,8 @@ static void put_style(struct buffer *out)
 	buffer_append_text(out, "<style><![CDATA[\n");
 	flame_colour_css(out);
 	buffer_append_text(out, flame_css);
+	buffer_append_text(out, "#frames .v{fill-opacity:.45;stroke:#808080;stroke-dasharray:2 2;"
+				"vector-effect:non-scaling-stroke}\n");
 	buffer_append_text(out, "]]></style>\n");
 }
 

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "analyze/flame_changes.h"
 #include "analyze/flame_view.h"
 #include "base/buffer.h"
 #include "render/flame_colour.h"
@@ -22,10 +23,13 @@ enum flame_form { FLAME_SVG, FLAME_HTML };
 
 struct flame_picture {
 	const struct flame_view *view;
-	const struct flame_scale *scale; /* of view->options.ratio; for deltas not looked at */
-	const char *title;		 /* NULL: on-CPU flame graph of `source` */
-	const char *subtitle;		 /* stands above the scope, or NULL */
-	const char *source;		 /* name of the input */
+	const struct flame_scale *scale;     /* of view->options.ratio; for deltas not looked at */
+	const struct flame_changes *changes; /* of a view with a base, else NULL */
+	const char *base_source;	     /* name of the base */
+	const char *per;		     /* a sentence on what was taken as constant */
+	const char *title;		     /* NULL: on-CPU flame graph of `source` */
+	const char *subtitle;		     /* stands above the scope, or NULL */
+	const char *source;		     /* name of the input */
 	double width_px;
 	enum flame_layout layout;
 	enum flame_form form;

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,13 +18,27 @@ static void start_line(struct buffer *out, double *y)
 	buffer_append_text(out, "\">");
 }
 
-static void put_line(struct buffer *out, double *y, const struct buffer *text)
+/* As many lines as the picture's width asks for. */
+static void put_line(const struct flame_picture *picture, struct buffer *out, double *y,
+		     const struct buffer *text)
 {
-	if (text->size == 0)
-		return;
-	start_line(out, y);
-	flame_put_escaped(out, (const char *)text->data, text->size);
-	buffer_append_text(out, "</tspan>\n");
+	const char *at = (const char *)text->data;
+	size_t left = text->size;
+	double room = picture->width_px - 2 * FLAME_MARGIN_PX;
+	while (left) {
+		size_t fits = flame_text_fit(at, left, room), end = fits;
+		while (fits < left && end > 0 && at[end] != ' ')
+			end--;
+		if (end == 0)
+			end = fits ? fits : left;
+		start_line(out, y);
+		flame_put_escaped(out, at, end);
+		buffer_append_text(out, "</tspan>\n");
+		while (end < left && at[end] == ' ')
+			end++;
+		at += end;
+		left -= end;
+	}
 }
 
 static void put_counted(struct buffer *out, uint64_t count, const char *one, const char *many)
@@ -48,6 +63,32 @@ static void say_width(const struct flame_picture *picture, struct buffer *out)
 				     : "width: ");
 	scope_text_event(main_report(picture), view->options.width, out);
 	buffer_append_text(out, "; a frame is as wide as what it and all it called took on a CPU");
+}
+
+/* What it is compared with, and how much of that can be told from chance. */
+static void say_base(const struct flame_picture *picture, struct buffer *out)
+{
+	const struct flame_view *view = picture->view;
+	const struct flame_changes *changes = picture->changes;
+	const struct report *base = view->flame->reports[FLAME_BASE];
+	buffer_append_text(out, "before: ");
+	if (picture->base_source)
+		buffer_printf(out, "'%s', ", picture->base_source);
+	scope_text_event(base, view->flame->base_column[view->options.width], out);
+	if (picture->per)
+		buffer_printf(out, "; %s", picture->per);
+	if (changes->significant + changes->noise) {
+		buffer_append_text(out, "; of the frames ");
+		flame_put_count(out, changes->significant);
+		buffer_append_text(out, " changed more than by chance, ");
+		flame_put_count(out, changes->noise);
+		buffer_append_text(out, " not");
+	}
+	if (changes->unknown) {
+		buffer_append_text(out, "; of ");
+		flame_put_count(out, changes->unknown);
+		buffer_append_text(out, " no error is known");
+	}
 }
 
 static void say_separator(struct buffer *out)
@@ -93,6 +134,19 @@ static void say_absent(const struct flame_picture *picture, struct buffer *out)
 		say_separator(out);
 		put_counted(out, lost.value, " sample lost", " samples lost");
 	}
+	if (view->vanished_width) {
+		say_separator(out);
+		flame_put_percent(out, (double)view->vanished_width, (double)view->shown[0].width);
+		buffer_append_text(
+			out, view->options.side == FLAME_BASE
+				     ? " of the width is only after (dashed, as wide as after)"
+				     : " of the width is only before (dashed, as wide as before)");
+	}
+	if (view->empty) {
+		say_separator(out);
+		put_counted(out, view->empty, " frame has", " frames have");
+		buffer_append_text(out, " samples of other events only: not shown");
+	}
 	if (view->left_out) {
 		say_separator(out);
 		put_counted(out, view->left_out, " frame", " frames");
@@ -128,18 +182,22 @@ void flame_put_head(const struct flame_picture *picture, double *y, struct buffe
 	*y = 28;
 	if (picture->subtitle) {
 		buffer_append_text(&line, picture->subtitle);
-		put_line(out, y, &line);
+		put_line(picture, out, y, &line);
 	}
 	line.size = 0;
 	say_width(picture, &line);
-	put_line(out, y, &line);
+	put_line(picture, out, y, &line);
+	line.size = 0;
+	if (picture->changes)
+		say_base(picture, &line);
+	put_line(picture, out, y, &line);
 	line.size = 0;
 	say_absent(picture, &line);
-	put_line(out, y, &line);
+	put_line(picture, out, y, &line);
 	for (size_t i = 0; i < picture->note_count; i++) {
 		line.size = 0;
 		buffer_append_text(&line, picture->notes[i]);
-		put_line(out, y, &line);
+		put_line(picture, out, y, &line);
 	}
 	buffer_append_text(out, "</text>\n");
 	*y += 10;
@@ -179,6 +237,76 @@ static void put_ratio(const struct flame_picture *picture, size_t shown, struct 
 	buffer_append_u8(out, ')');
 }
 
+static void put_signed(struct buffer *out, double value, uint64_t scale)
+{
+	buffer_append_text(out, value < 0 ? "-" : "+");
+	flame_put_estimate(out, (uint64_t)llround(fmin(fabs(value), 0x1p62)), scale);
+}
+
+static void put_change_percent(struct buffer *out, double ratio)
+{
+	buffer_printf(out, "%+.2f %%", 100 * ratio);
+}
+
+/* What the change of cycles is made of. */
+static void put_split(const struct difference_split *split, uint64_t scale, struct buffer *out)
+{
+	if (split->instructions.kind == ESTIMATE_ABSENT || split->cpi.kind == ESTIMATE_ABSENT)
+		return;
+	buffer_append_text(out, "; of cycles ");
+	put_signed(out, split->instructions.value, scale);
+	buffer_append_text(out, " by instructions, ");
+	put_signed(out, split->cpi.value, scale);
+	buffer_append_text(out, " by CPI");
+}
+
+/* Both sides, and every percentage by its name. */
+static void put_change(const struct flame_picture *picture, size_t shown, struct buffer *out)
+{
+	const struct difference *change = &picture->changes->list[shown];
+	const struct event_column *column =
+		&main_report(picture)->columns.list[picture->view->options.width];
+	buffer_append_text(out, "before ");
+	flame_put_estimate(out, change->before.estimate, column->scale);
+	buffer_append_text(out, ", after ");
+	flame_put_estimate(out, change->after.estimate, column->scale);
+	if (column->unit.size) {
+		buffer_append_u8(out, ' ');
+		flame_put_escaped(out, column->unit.data, column->unit.size);
+	}
+	buffer_append_text(out, ": ");
+	put_signed(out, change->change.value, column->scale);
+	if (change->change_ratio.kind == ESTIMATE_ABSENT) {
+		buffer_append_text(out, ", new");
+	} else {
+		buffer_append_text(out, ", ");
+		put_change_percent(out, change->change_ratio.value);
+		if (change->change_ratio.kind == ESTIMATE_INTERVAL) {
+			buffer_append_text(out, " (");
+			put_change_percent(out, change->change_ratio.low);
+			buffer_append_text(out, " to ");
+			put_change_percent(out, change->change_ratio.high);
+			buffer_append_u8(out, ')');
+		}
+		buffer_append_text(out, " against before");
+	}
+	if (change->change_of_after_total.kind != ESTIMATE_ABSENT) {
+		buffer_append_text(out, ", ");
+		put_change_percent(out, change->change_of_after_total.value);
+		buffer_append_text(out, " global (of the total after)");
+	}
+	buffer_append_text(out, "; share before ");
+	flame_put_percent(out, change->before_share.value, 1);
+	buffer_append_text(out, ", after ");
+	flame_put_percent(out, change->after_share.value, 1);
+	if (picture->changes->splits)
+		put_split(&picture->changes->splits[shown], column->scale, out);
+	if (change->verdict == DIFFERENCE_NOISE)
+		buffer_append_text(out, "; may be chance");
+	else if (change->verdict == DIFFERENCE_SIGNIFICANT)
+		buffer_append_text(out, "; significant");
+}
+
 void flame_put_hover(const struct flame_picture *picture, size_t shown, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
@@ -197,6 +325,11 @@ void flame_put_hover(const struct flame_picture *picture, size_t shown, struct b
 		buffer_append_u8(out, ')');
 	}
 	buffer_append_text(out, ": ");
+	if (picture->changes) {
+		put_change(picture, shown, out);
+		put_ratio(picture, shown, out);
+		return;
+	}
 	flame_put_percent(out, (double)total->estimate,
 			  (double)flame_total(flame, FLAME_MAIN, 0)[width].estimate);
 	buffer_append_text(out, ", ");
@@ -334,6 +467,15 @@ static void put_stretch(const struct flame_picture *picture, double *y, struct b
 	*y += 22;
 }
 
+static bool knows_images(const struct flame_picture *picture)
+{
+	const struct flame *flame = picture->view->flame;
+	for (size_t i = 0; i < flame->label_count; i++)
+		if (*flame->labels[i].image)
+			return true;
+	return !main_report(picture)->has_stacks;
+}
+
 void flame_put_legend(const struct flame_picture *picture, double *y, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
@@ -350,6 +492,9 @@ void flame_put_legend(const struct flame_picture *picture, double *y, struct buf
 				  : ratio->known ? event_name(picture, ratio->above)
 						 : none,
 				  ratio->known ? event_name(picture, ratio->below) : none);
+		if (picture->scale->metric == FLAME_PACKAGE && !knows_images(picture))
+			snprintf(legend.title, sizeof(legend.title),
+				 "colour by kind of code: the input names no images");
 		if (*legend.title) {
 			put_words(out, 10, *y + 10.5, "", "words", legend.title);
 			*y += 19;

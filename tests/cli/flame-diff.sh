@@ -1,0 +1,26 @@
+# VT200's examples: 315 804 cycles before, 199 904 after, of a total after of 1 000 000, are
+# -36.70 % against before and -11.59 % "global"; 200 and 100 are -50 % and -100 %.
+hovers() { sed -n 's/.*<title>\(.*before.*after.*\)<.title>.*/\1/p'; }
+printf "main;pixelLogLikelihood 315804\nmain;rest 800096\n" >before
+printf "main;pixelLogLikelihood 199904\nmain;rest 800096\n" >after
+culprit flame --diff before after | hovers
+printf "main 200\n" >two
+printf "main 100\n" >one
+culprit flame --diff two one | hovers
+# what is on one side only is in sight, in both directions, within its parent
+printf "main;kept 60\nmain;gone;deep 40\n" >old
+printf "main;kept 90\nmain;new 10\n" >new
+frames() { sed -n 's/<rect x="\([^"]*\)".* width="\([^"]*\)".* class="\([^"]*\)" data-i.*<title>\([^:]*\):.*/\4 at \1, \2 wide, \3/p'; }
+culprit flame --diff old new | frames
+culprit flame --diff old --inverse-diff new | frames
+# per total, with the reason why not
+culprit flame --diff two --per total one | sed -n '/id="subtitle"/,/^<.text>/p'
+# counts that are samples: what may be chance is hatched
+culprit flame --diff two --counts samples one | hovers
+printf "main;a 30\nmain;b 20\n" >few
+printf "main;a 33\nmain;b 19\n" >again
+culprit flame --diff few --counts samples again | frames
+# the data beside it
+culprit flame --diff old new | sed -n '/"change":{/,/^"count"/p'
+culprit flame --per raw old || echo "status $?"
+culprit flame --diff old --per nothing new || echo "status $?"

@@ -299,7 +299,7 @@ static const char *name_image(struct resolver *resolver, uint32_t id)
 	case IMAGE_JIT:
 		return bracketed(resolver, "jit", without_last_two_words(image.name));
 	case IMAGE_NAME:
-		return copy_span(resolver, image.name);
+		return copy_span(resolver, base_name(without_deleted(image.name)));
 	default:
 		return image.name.size ? bracketed(resolver, "unknown:", image.name)
 				       : bracketed(resolver, "unknown", none);

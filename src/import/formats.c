@@ -10,6 +10,8 @@
 const struct importer *const importers[] = {
 	&importer_perf_data,
 	&importer_callgrind,
+	&importer_pmcstat,
+	&importer_perf_script,
 	&importer_folded, /* the weakest mark: last */
 	NULL,
 };

@@ -8,4 +8,6 @@
 
 extern const struct importer importer_callgrind;
 extern const struct importer importer_perf_data;
+extern const struct importer importer_perf_script;
+extern const struct importer importer_pmcstat;
 extern const struct importer importer_folded;

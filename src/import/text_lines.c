@@ -1,6 +1,7 @@
 #include "import/text_lines.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -9,29 +10,51 @@ void text_lines_release(struct text_lines *lines)
 	buffer_release(&lines->pending);
 }
 
-static int hand_on(struct text_lines *lines, const char *text, size_t size, struct error *err)
+static int hand_on(struct text_lines *lines, const char *line, size_t size, struct error *err)
+{
+	if (++lines->number == 1 && size >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
+		line += 3;
+		size -= 3;
+	}
+	if (size && line[size - 1] == '\r')
+		size--;
+	return lines->take(lines->context, (struct span){ size ? line : "", size }, err);
+}
+
+static int too_long(struct text_lines *lines, struct error *err)
 {
 	lines->number++;
-	if (size && text[size - 1] == '\r')
-		size--;
-	return lines->take(lines->context, (struct span){ text, size }, err);
+	if (lines->tolerant)
+		return lines->take(lines->context, (struct span){ NULL, 0 }, err);
+	return error_set(err, -EPROTO, "line %llu is longer than %u MiB",
+			 (unsigned long long)lines->number, TEXT_LINES_MAX_BYTES >> 20);
 }
 
 static int keep(struct text_lines *lines, const char *text, size_t size, struct error *err)
 {
-	if (size > TEXT_LINES_MAX_BYTES - lines->pending.size)
-		return error_set(err, -EPROTO, "line %llu is longer than %u MiB",
-				 (unsigned long long)lines->number + 1, TEXT_LINES_MAX_BYTES >> 20);
+	if (lines->skipping || !size)
+		return 0;
+	if (size > TEXT_LINES_MAX_BYTES - lines->pending.size) {
+		lines->skipping = true;
+		lines->pending.size = 0;
+		return 0;
+	}
 	buffer_append(&lines->pending, text, size);
-	return buffer_failed(&lines->pending) ? error_set(err, -ENOMEM, "out of memory") : 0;
+	return buffer_failed(&lines->pending) ? error_set(err, -ENOMEM, "out of memory for a line")
+					      : 0;
 }
 
-static int hand_on_pending(struct text_lines *lines, struct error *err)
+/* The end of a line that began in an earlier piece: `text` is its last part. */
+static int end_pending(struct text_lines *lines, const char *text, size_t size, struct error *err)
 {
-	struct buffer whole = lines->pending;
-	lines->pending = (struct buffer){ 0 };
-	int ret = hand_on(lines, (const char *)whole.data, whole.size, err);
-	buffer_release(&whole);
+	int ret = keep(lines, text, size, err);
+	if (ret < 0)
+		return ret;
+	ret = lines->skipping
+		      ? too_long(lines, err)
+		      : hand_on(lines, (const char *)lines->pending.data, lines->pending.size, err);
+	lines->skipping = false;
+	lines->pending.size = 0;
 	return ret;
 }
 
@@ -40,23 +63,28 @@ int text_lines_feed(struct text_lines *lines, const void *bytes, size_t size, st
 	const char *text = bytes;
 	while (size) {
 		const char *end = memchr(text, '\n', size);
-		size_t length = end ? (size_t)(end - text) : size;
-		int ret = 0;
-		if (!end || lines->pending.size)
-			ret = keep(lines, text, length, err);
-		if (ret == 0 && end)
-			ret = lines->pending.size ? hand_on_pending(lines, err)
-						  : hand_on(lines, text, length, err);
+		if (!end)
+			return keep(lines, text, size, err);
+		size_t length = (size_t)(end - text);
+		int ret;
+		if (lines->pending.size || lines->skipping)
+			ret = end_pending(lines, text, length, err);
+		else if (length > TEXT_LINES_MAX_BYTES)
+			ret = too_long(lines, err);
+		else
+			ret = hand_on(lines, text, length, err);
 		if (ret < 0)
 			return ret;
-		length += end != NULL;
-		text += length;
-		size -= length;
+		text = end + 1;
+		size -= length + 1;
 	}
 	return 0;
 }
 
 int text_lines_finish(struct text_lines *lines, struct error *err)
 {
-	return lines->pending.size ? hand_on_pending(lines, err) : 0;
+	if (!lines->pending.size && !lines->skipping)
+		return 0;
+	lines->unended = true;
+	return end_pending(lines, NULL, 0, err);
 }

@@ -1,10 +1,12 @@
 /*
  * text_lines - the lines of a text that comes in pieces of any size. A line is
- * handed on without its newline and a carriage return before it; it is borrowed
- * for the call. One line in pieces costs memory, the text does not.
+ * handed on without its newline, a carriage return before it and the mark that
+ * UTF-8 text may begin with; it is borrowed for the call. One line in pieces
+ * costs memory, the text does not.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +23,12 @@ typedef int (*text_line)(void *context, struct span line, struct error *err);
 struct text_lines {
 	text_line take;
 	void *context;
+	bool tolerant;	 /* a line above the limit is handed on as data NULL, not refused */
 	uint64_t number; /* of the line that is handed on, from 1 */
+	bool unended;	 /* it is the last one, and no newline ends it */
+	/* private */
 	struct buffer pending;
+	bool skipping; /* inside a line above the limit */
 };
 
 void text_lines_release(struct text_lines *lines); /* also right for a zeroed one */

@@ -1,0 +1,19 @@
+/*
+ * perf_dso - what perf calls a DSO, made an image of a profile: the kernel, its
+ * modules and BPF programs, code compiled at run time and files are told apart
+ * by the forms that perf gives their names.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/span.h"
+
+struct profile;
+
+/*
+ * The image of a DSO as perf prints it ("/bin/x", "[kernel.kallsyms]",
+ * "/tmp/perf-12.map", "[unknown]"), known by that name alone, which is kept as
+ * its path. Returns 0 or -ENOMEM.
+ */
+int perf_dso_image(struct profile *profile, struct span dso, uint32_t *image);

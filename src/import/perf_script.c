@@ -1,0 +1,645 @@
+/*
+ * perf_script - what `perf script` prints of a recording, with or without call
+ * chains. A chain that was there before costs one hash of its text; a new one
+ * looks up its lines, which mostly were there before too. Memory grows with
+ * distinct chains, lines and threads.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "import/bad_lines.h"
+#include "import/formats.h"
+#include "import/known_text.h"
+#include "import/perf_dso.h"
+#include "import/perf_script_header.h"
+#include "import/perf_script_line.h"
+#include "import/text_lines.h"
+#include "machine/event_names.h"
+#include "profile/bill.h"
+#include "profile/profile.h"
+
+#define CHAIN_MAX_BYTES (16u << 20)
+
+/* What a line of a chain stands for: frames[first .. first + count - 1], the caller first. */
+struct chain_line {
+	uint32_t first, count; /* count 0: no frame */
+	bool inlined;	       /* in the image of the frame that follows in the text */
+};
+
+struct script_event {
+	uint32_t id;
+	uint64_t period; /* of a sample whose line has none */
+	uint64_t total;
+};
+
+struct sample {
+	bool open;
+	uint32_t event, context;
+	uint64_t weight;
+	struct profile_frame leaf; /* of a sample without chain */
+	bool has_leaf;
+};
+
+struct perf_script {
+	const struct import_options *options;
+	struct text_lines lines;
+	struct profile *profile;
+	struct perf_script_header header;
+	struct bad_lines bad;
+	uint64_t samples, records, lost;
+	bool trailing; /* behind the frames of a chain are lines that are none */
+	bool stopped;  /* at a fault, with force */
+
+	struct sample sample;
+	struct buffer chain; /* its lines, each with a newline */
+	struct buffer event_key;
+
+	struct known_text event_names, threads, dsos, line_texts, chains;
+	struct script_event *events;
+	uint32_t *contexts; /* by number of the thread */
+	uint32_t *images;
+	struct chain_line *chain_lines;
+	uint32_t *nodes; /* by number of the chain; 0: no frame in it */
+	size_t event_capacity, context_capacity, image_capacity, line_capacity, node_capacity;
+
+	struct profile_frame *frames;
+	size_t frame_count, frame_capacity;
+	uint32_t *path; /* numbers of the lines of one chain */
+	size_t path_capacity;
+};
+
+static void script_close(void *reader)
+{
+	struct perf_script *script = reader;
+	if (!script)
+		return;
+	text_lines_release(&script->lines);
+	profile_free(script->profile);
+	perf_script_header_release(&script->header);
+	buffer_release(&script->chain);
+	buffer_release(&script->event_key);
+	known_text_release(&script->event_names);
+	known_text_release(&script->threads);
+	known_text_release(&script->dsos);
+	known_text_release(&script->line_texts);
+	known_text_release(&script->chains);
+	free(script->events);
+	free(script->contexts);
+	free(script->images);
+	free(script->chain_lines);
+	free(script->nodes);
+	free(script->frames);
+	free(script->path);
+	free(script);
+}
+
+static uint64_t line_number(const struct perf_script *script)
+{
+	return script->lines.number;
+}
+
+static int out_of_memory(struct perf_script *script, struct error *err)
+{
+	return error_set(err, -ENOMEM, "out of memory at line %" PRIu64, line_number(script));
+}
+
+/* ---- events */
+
+/* "cycles" of "cpu_core/cycles/ppp", "cycles:HG" */
+static struct span plain_name(struct span event)
+{
+	const char *text = event.data;
+	const char *slash = event.size ? memchr(text, '/', event.size) : NULL;
+	if (slash) {
+		event.size -= (size_t)(slash + 1 - text);
+		event.data = slash + 1;
+	}
+	size_t size = 0;
+	while (size < event.size && !strchr(":/,", ((const char *)event.data)[size]))
+		size++;
+	event.size = size;
+	return event;
+}
+
+static const struct event_name *known_event(struct span event)
+{
+	char name[64];
+	struct span plain = plain_name(event);
+	snprintf(name, sizeof(name), "%.*s", (int)(plain.size < 64 ? plain.size : 63),
+		 (const char *)plain.data);
+	const struct event_name *found = hardware_name_find(name);
+	return found ? found : software_name_find(name);
+}
+
+static int add_event(struct perf_script *script, const struct perf_script_sample *line,
+		     struct script_event *event)
+{
+	const struct profile_event *told = perf_script_header_event(&script->header, line->event);
+	struct profile_event row = told ? *told : (struct profile_event){ .policy = PERIOD_NONE };
+	const struct event_name *known = known_event(line->event);
+	bool weighed = line->period != OPTIONAL_ABSENT || row.policy == PERIOD_FIXED;
+	row.name = line->event;
+	if (row.name.size == 0)
+		row.name =
+			span_of_text(script->options->event ? script->options->event : "samples");
+	row.unit = span_of_text(!weighed		? "samples"
+				: script->options->unit ? script->options->unit
+				: known			? known->unit
+							: "events");
+	row.clock = weighed && known && known->clock ? EVENT_CLOCK : EVENT_COUNTED;
+	row.origin = ORIGIN_IMPORTED;
+	row.sampled = 1;
+	*event = (struct script_event){ .period = row.policy == PERIOD_FIXED ? row.period : 1 };
+	return profile_add_event(script->profile, &row, &event->id);
+}
+
+/* An event of which some lines have periods and others have not is two: their units differ. */
+static int find_event(struct perf_script *script, const struct perf_script_sample *line,
+		      uint32_t *number)
+{
+	bool added;
+	script->event_key.size = 0;
+	buffer_append_u8(&script->event_key, line->period != OPTIONAL_ABSENT);
+	buffer_append(&script->event_key, line->event.data, line->event.size);
+	if (buffer_failed(&script->event_key) ||
+	    known_text_number(&script->event_names, script->event_key.data, script->event_key.size,
+			      number, &added) < 0)
+		return -ENOMEM;
+	if (!added)
+		return 0;
+	if (array_reserve(&script->events, &script->event_capacity, *number,
+			  sizeof(*script->events)) < 0)
+		return -ENOMEM;
+	return add_event(script, line, &script->events[*number]);
+}
+
+/* ---- threads and images */
+
+static int find_context(struct perf_script *script, const struct perf_script_sample *line,
+			uint32_t *context)
+{
+	uint32_t number;
+	bool added;
+	if (known_text_number(&script->threads, line->thread.data, line->thread.size, &number,
+			      &added) < 0)
+		return -ENOMEM;
+	if (added) {
+		const struct profile_context row = { .comm = line->comm,
+						     .pid = line->pid,
+						     .tid = line->tid };
+		if (array_reserve(&script->contexts, &script->context_capacity, number,
+				  sizeof(*script->contexts)) < 0 ||
+		    profile_add_context(script->profile, &row, &script->contexts[number]) < 0)
+			return -ENOMEM;
+	}
+	*context = script->contexts[number];
+	return 0;
+}
+
+static int find_image(struct perf_script *script, struct span dso, uint32_t *image)
+{
+	uint32_t number;
+	bool added;
+	if (known_text_number(&script->dsos, dso.data, dso.size, &number, &added) < 0)
+		return -ENOMEM;
+	if (added) {
+		if (array_reserve(&script->images, &script->image_capacity, number,
+				  sizeof(*script->images)) < 0 ||
+		    perf_dso_image(script->profile, dso, &script->images[number]) < 0)
+			return -ENOMEM;
+	}
+	*image = script->images[number];
+	return 0;
+}
+
+/* ---- frames */
+
+static int add_frame(struct perf_script *script, const struct profile_frame *frame)
+{
+	if (array_reserve(&script->frames, &script->frame_capacity, script->frame_count,
+			  sizeof(*frame)) < 0 ||
+	    script->frame_count >= UINT32_MAX)
+		return -ENOMEM;
+	script->frames[script->frame_count++] = *frame;
+	return 0;
+}
+
+/* Of run-time code, one name may hold what was inlined there: "a->b->c", the caller first. */
+static int add_names(struct perf_script *script, struct span name, struct profile_frame frame)
+{
+	bool compiled =
+		frame.image && profile_image(script->profile, frame.image).kind == IMAGE_JIT;
+	while (name.size) {
+		const char *arrow = compiled ? memmem(name.data, name.size, "->", 2) : NULL;
+		size_t size = arrow ? (size_t)(arrow - (const char *)name.data) : name.size;
+		if (size && (profile_add_bytes(script->profile, (struct span){ name.data, size },
+					       &frame.name) < 0 ||
+			     add_frame(script, &frame) < 0))
+			return -ENOMEM;
+		size += arrow ? 2 : 0;
+		name = (struct span){ (const char *)name.data + size, name.size - size };
+	}
+	return 0;
+}
+
+static int frame_of(struct perf_script *script, const struct perf_script_frame *parsed,
+		    struct chain_line *line)
+{
+	struct profile_frame frame = { .kind = FRAME_IP };
+	line->first = (uint32_t)script->frame_count;
+	line->inlined = parsed->inlined;
+	int ret = 0;
+	if (parsed->dso.data && !parsed->inlined)
+		ret = find_image(script, parsed->dso, &frame.image);
+	if (ret == 0 && parsed->name.size) {
+		ret = add_names(script, parsed->name, frame);
+	} else if (ret == 0) {
+		frame.vaddr = parsed->address;
+		ret = add_frame(script, &frame);
+	}
+	line->count = (uint32_t)script->frame_count - line->first;
+	return ret;
+}
+
+/* ---- chains */
+
+static int find_line(struct perf_script *script, const char *text, size_t size, uint32_t *number)
+{
+	bool added;
+	if (known_text_number(&script->line_texts, text, size, number, &added) < 0)
+		return -ENOMEM;
+	if (!added)
+		return 0;
+	if (array_reserve(&script->chain_lines, &script->line_capacity, *number,
+			  sizeof(*script->chain_lines)) < 0)
+		return -ENOMEM;
+	struct chain_line line = { 0 };
+	struct perf_script_frame parsed;
+	int ret =
+		perf_script_parse_frame(text, size, &parsed) ? frame_of(script, &parsed, &line) : 0;
+	script->chain_lines[*number] = line;
+	return ret;
+}
+
+static int add_line_nodes(struct perf_script *script, const struct chain_line *line,
+			  uint32_t *image, uint32_t *node)
+{
+	for (uint32_t i = 0; i < line->count; i++) {
+		struct profile_frame frame = script->frames[line->first + i];
+		if (line->inlined)
+			frame.image = *image;
+		*image = frame.image;
+		int ret = profile_add_node(script->profile, *node, &frame, node);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* The node of the chain that was read. */
+static int node_of(struct perf_script *script, uint32_t *node)
+{
+	const char *text = (const char *)script->chain.data;
+	size_t left = script->chain.size, depth = 0;
+	while (left) {
+		size_t size = (size_t)((const char *)memchr(text, '\n', left) - text);
+		if (array_reserve(&script->path, &script->path_capacity, depth,
+				  sizeof(*script->path)) < 0 ||
+		    find_line(script, text, size, &script->path[depth]) < 0)
+			return -ENOMEM;
+		script->trailing |= script->chain_lines[script->path[depth]].count == 0;
+		depth++;
+		text += size + 1;
+		left -= size + 1;
+	}
+	uint32_t image = 0;
+	*node = 0;
+	while (depth > 0) {
+		const struct chain_line *line = &script->chain_lines[script->path[--depth]];
+		if (add_line_nodes(script, line, &image, node) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int find_chain(struct perf_script *script, uint32_t *node)
+{
+	uint32_t number;
+	bool added;
+	if (known_text_number(&script->chains, script->chain.data, script->chain.size, &number,
+			      &added) < 0)
+		return -ENOMEM;
+	if (added) {
+		if (array_reserve(&script->nodes, &script->node_capacity, number,
+				  sizeof(*script->nodes)) < 0 ||
+		    node_of(script, &script->nodes[number]) < 0)
+			return -ENOMEM;
+	}
+	*node = script->nodes[number];
+	return 0;
+}
+
+/* ---- samples */
+
+static int store_sample(struct perf_script *script)
+{
+	const struct sample *sample = &script->sample;
+	const struct cell cell = { 1, sample->weight,
+				   (unsigned __int128)sample->weight * sample->weight };
+	struct profile_frame leaf = sample->leaf;
+	uint32_t event = script->events[sample->event].id;
+	uint32_t node = 0;
+	int ret = script->chain.size ? find_chain(script, &node) : 0;
+	if (ret == 0 && node) {
+		leaf = profile_node(script->profile, node, NULL);
+		ret = profile_add_stack(script->profile, event, sample->context, node, &cell);
+	}
+	return ret < 0 ? ret
+		       : profile_add_flat(script->profile, event, sample->context, &leaf, &cell);
+}
+
+static int end_sample(struct perf_script *script, struct error *err)
+{
+	if (!script->sample.open)
+		return 0;
+	int ret = store_sample(script);
+	script->sample.open = false;
+	script->chain.size = 0;
+	script->samples++;
+	return ret < 0 ? out_of_memory(script, err) : 0;
+}
+
+/* The leaf of a line whose sample may have no chain: it is one frame, whatever its name holds. */
+static int take_leaf(struct perf_script *script, struct span rest)
+{
+	struct perf_script_frame parsed;
+	struct chain_line line;
+	size_t before = script->frame_count;
+	script->sample.leaf = (struct profile_frame){ .kind = FRAME_IP };
+	if (!perf_script_parse_leaf(rest, &parsed))
+		return 0;
+	int ret = frame_of(script, &parsed, &line);
+	if (ret == 0 && line.count)
+		script->sample.leaf = script->frames[line.first + line.count - 1];
+	script->frame_count = before;
+	return ret;
+}
+
+static void take_record(struct perf_script *script, struct span rest)
+{
+	static const char start[] = "PERF_RECORD_LOST";
+	uint64_t lost = 0;
+	script->records++;
+	if (rest.size < sizeof(start) || memcmp(rest.data, start, sizeof(start) - 1) != 0)
+		return;
+	const char *at = memmem(rest.data, rest.size, " lost ", 6);
+	const char *end = (const char *)rest.data + rest.size;
+	for (at = at ? at + 6 : end; at < end && *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(lost, UINT64_C(10), &lost) ||
+		    __builtin_add_overflow(lost, (uint64_t)(*at - '0'), &lost))
+			lost = UINT64_MAX;
+	if (__builtin_add_overflow(script->lost, lost, &script->lost))
+		script->lost = UINT64_MAX;
+}
+
+static int begin_sample(struct perf_script *script, const struct perf_script_sample *line,
+			struct error *err)
+{
+	int ret = end_sample(script, err);
+	if (ret < 0)
+		return ret;
+	if (line->is_record) {
+		take_record(script, line->rest);
+		return 0;
+	}
+	struct sample *sample = &script->sample;
+	if (find_event(script, line, &sample->event) < 0 ||
+	    find_context(script, line, &sample->context) < 0 || take_leaf(script, line->rest) < 0)
+		return out_of_memory(script, err);
+	struct script_event *event = &script->events[sample->event];
+	sample->weight = line->period != OPTIONAL_ABSENT ? line->period - 1 : event->period;
+	if (__builtin_add_overflow(event->total, sample->weight, &event->total))
+		return error_set(err, -EOVERFLOW,
+				 "line %" PRIu64 ": the periods of its event pass 64 bits",
+				 line_number(script));
+	sample->open = true;
+	return 0;
+}
+
+static int stop(struct perf_script *script, struct error *err, const char *what)
+{
+	script->sample.open = false;
+	script->chain.size = 0;
+	script->stopped = true;
+	return import_fault(script->options, -EBADMSG, err, "line %" PRIu64 ": %s",
+			    line_number(script), what);
+}
+
+static int take_chain_line(struct perf_script *script, struct span line, struct error *err)
+{
+	if (line.size >= CHAIN_MAX_BYTES - script->chain.size)
+		return stop(script, err, "a call chain that does not end");
+	buffer_append(&script->chain, line.data, line.size);
+	buffer_append_u8(&script->chain, '\n');
+	return buffer_failed(&script->chain) ? out_of_memory(script, err) : 0;
+}
+
+/* ---- lines */
+
+static bool is_blank_line(struct span line)
+{
+	const char *text = line.data;
+	for (size_t i = 0; i < line.size; i++)
+		if (text[i] != ' ' && text[i] != '\t')
+			return false;
+	return true;
+}
+
+/* Whether a line that starts with a blank can't begin a sample, as its second word is no number. */
+static bool is_surely_frame(struct span line)
+{
+	const char *at = line.data, *end = at + line.size;
+	if (*at == '\t')
+		return true;
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	const char *word = at;
+	while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f')))
+		at++;
+	return at > word && at + 1 < end && *at == ' ' && at[1] != ' ' &&
+	       !(at[1] >= '0' && at[1] <= '9') && end[-1] == ')';
+}
+
+static int take_other_line(struct perf_script *script, struct span line, struct error *err)
+{
+	struct perf_script_sample sample;
+	struct perf_script_frame frame;
+	if (perf_script_parse_sample(line.data, line.size, &sample))
+		return begin_sample(script, &sample, err);
+	bool indented = *(const char *)line.data == ' ' || *(const char *)line.data == '\t';
+	if (script->sample.open &&
+	    (indented || perf_script_parse_frame(line.data, line.size, &frame)))
+		return take_chain_line(script, line, err);
+	bad_lines_add(&script->bad, line_number(script));
+	return 0;
+}
+
+static int take_line(void *context, struct span line, struct error *err)
+{
+	struct perf_script *script = context;
+	const char *text = line.data;
+	if (script->stopped)
+		return 0;
+	if (!text)
+		return stop(script, err, "a line that does not end");
+	if (script->lines.unended && line.size && script->sample.open &&
+	    text[line.size - 1] != ')' && (*text == '\t' || *text == ' '))
+		return stop(script, err, "the text ends inside a call chain");
+	if (line.size == 0 || is_blank_line(line))
+		return end_sample(script, err);
+	if (*text == '#') {
+		int ret = end_sample(script, err);
+		if (ret == 0 && perf_script_header_take(&script->header, text, line.size) < 0)
+			ret = out_of_memory(script, err);
+		return ret;
+	}
+	if (script->sample.open && (*text == '\t' || *text == ' ') && is_surely_frame(line))
+		return take_chain_line(script, line, err);
+	if (memchr(text, 0, line.size))
+		return stop(script, err, "a zero byte, which text does not have");
+	return take_other_line(script, line, err);
+}
+
+/* ---- as one format among others */
+
+static int script_open(const struct import_options *options, void **reader)
+{
+	struct perf_script *script = calloc(1, sizeof(*script));
+	if (!script)
+		return -ENOMEM;
+	script->options = options;
+	script->lines =
+		(struct text_lines){ .take = take_line, .context = script, .tolerant = true };
+	script->profile = profile_new();
+	if (!script->profile) {
+		script_close(script);
+		return -ENOMEM;
+	}
+	*reader = script;
+	return 0;
+}
+
+static int script_feed(void *reader, const void *bytes, size_t size, struct error *err)
+{
+	struct perf_script *script = reader;
+	return text_lines_feed(&script->lines, bytes, size, err);
+}
+
+static void tell(const struct perf_script *script)
+{
+	bad_lines_tell(&script->bad, script->options, script->lines.number,
+		       "begin no sample and belong to none");
+	if (script->trailing)
+		import_tell(script->options, IMPORT_NOTE,
+			    "what stands behind call chains and is no frame is left out");
+	if (script->records)
+		import_tell(script->options, IMPORT_NOTE,
+			    "%" PRIu64 " lines are records of other kinds than samples",
+			    script->records);
+	if (script->lost)
+		import_tell(script->options, IMPORT_WARNING,
+			    "%" PRIu64 " samples were lost while recording", script->lost);
+}
+
+static int add_source(struct perf_script *script)
+{
+	struct profile_source source = script->header.source;
+	source.tool = span_of_text("perf script");
+	int ret = profile_add_source(script->profile, &source);
+	if (ret == 0 && script->lost)
+		ret = profile_add_bill(script->profile, 0, OPTIONAL_ABSENT, BILL_LOST_RING,
+				       script->lost);
+	return ret;
+}
+
+static int script_finish(void *reader, struct profile **out, struct error *err)
+{
+	struct perf_script *script = reader;
+	int ret = text_lines_finish(&script->lines, err);
+	if (ret == 0)
+		ret = end_sample(script, err);
+	if (ret < 0)
+		return ret;
+	if (script->samples == 0)
+		return error_set(err, -ENODATA, "no line of %" PRIu64 " begins a sample",
+				 script->lines.number);
+	if (add_source(script) < 0)
+		return out_of_memory(script, err);
+	tell(script);
+	*out = script->profile;
+	script->profile = NULL; /* the caller's from here on */
+	return 0;
+}
+
+/* ---- its marks */
+
+static struct span cut_line(struct span *text)
+{
+	const char *start = text->data;
+	const char *end = memchr(start, '\n', text->size);
+	size_t size = end ? (size_t)(end - start) : text->size;
+	size_t next = end ? size + 1 : size;
+	*text = (struct span){ start + next, text->size - next };
+	if (size && start[size - 1] == '\r')
+		size--;
+	return (struct span){ start, size };
+}
+
+/* perf's header, or a line that begins a sample with a leaf or in front of a frame. */
+static bool script_recognise(const void *bytes, size_t size)
+{
+	struct span text = { bytes, size };
+	struct perf_script_sample sample;
+	struct perf_script_frame frame;
+	bool header = false;
+	if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+		text = (struct span){ (const char *)bytes + 3, size - 3 };
+	if (size && memchr(bytes, 0, size))
+		return false;
+	while (text.size) {
+		struct span line = cut_line(&text);
+		if (line.size && *(const char *)line.data == '#') {
+			header |= memmem(line.data, line.size, "# captured on", 13) != NULL;
+			continue;
+		}
+		if (is_blank_line(line))
+			continue;
+		if (!perf_script_parse_sample(line.data, line.size, &sample))
+			return false;
+		if (header || sample.is_record || perf_script_parse_leaf(sample.rest, &frame))
+			return true;
+		line = cut_line(&text);
+		if (is_blank_line(line)) /* an empty chain */
+			continue;
+		return perf_script_parse_frame(line.data, line.size, &frame) ||
+		       perf_script_parse_sample(line.data, line.size, &sample);
+	}
+	return header;
+}
+
+const struct importer importer_perf_script = {
+	.name = "perf-script",
+	.what = "the text of perf script",
+	.recognise = script_recognise,
+	.open = script_open,
+	.feed = script_feed,
+	.finish = script_finish,
+	.close = script_close,
+};

@@ -1,0 +1,29 @@
+/*
+ * imported - texts read by an importer in pieces of any size, and what came of
+ * them in words that a test can compare.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/span.h"
+#include "import/importer.h"
+#include "profile/profile.h"
+
+/* What a reader said: "warning: ..." and "note: ..." lines. Give it to options->say_context. */
+void imported_say(void *messages, enum import_remark kind, const char *sentence);
+
+/* Reads `text` in pieces of `piece` bytes. Returns what the importer returned. */
+int imported(const struct importer *format, struct span text, size_t piece,
+	     const struct import_options *options, struct profile **out, struct error *err);
+
+/*
+ * The rows of "stack", sorted, each "EVENT [COMM PID TID] IMAGE!NAME|IMAGE!NAME SAMPLES ESTIMATE";
+ * image, PID and TID only where they are known, 0xADDRESS for a name that is not; '-' for samples
+ * of an event that has none of its own. The caller releases the buffer.
+ */
+void imported_stacks(const struct profile *profile, struct buffer *out);
+/* The same of "flat", whose stacks are one frame. */
+void imported_leaves(const struct profile *profile, struct buffer *out);

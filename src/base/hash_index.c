@@ -9,14 +9,20 @@ void hash_index_release(struct hash_index *index)
 	*index = (struct hash_index){ 0 };
 }
 
+/* 32 bits say where a row is and tell most others apart: positions have no more. */
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
+}
+
 uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_index_equal equal,
 			 const void *rows, const void *wanted)
 {
 	if (!index->capacity)
 		return HASH_INDEX_NONE;
 	size_t mask = index->capacity - 1;
-	uint32_t tag = (uint32_t)(hash >> 32);
-	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+	uint32_t tag = tag_of(hash);
+	for (size_t i = tag & mask;; i = (i + 1) & mask) {
 		const struct hash_slot *slot = &index->slots[i];
 		if (slot->position == HASH_INDEX_NONE)
 			return HASH_INDEX_NONE;
@@ -25,16 +31,17 @@ uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_ind
 	}
 }
 
-static void put(struct hash_slot *slots, size_t capacity, uint64_t hash, uint32_t position)
+static void put(struct hash_slot *slots, size_t capacity, struct hash_slot slot)
 {
 	size_t mask = capacity - 1;
-	size_t i = hash & mask;
+	size_t i = slot.tag & mask;
 	while (slots[i].position != HASH_INDEX_NONE)
 		i = (i + 1) & mask;
-	slots[i] = (struct hash_slot){ position, (uint32_t)(hash >> 32) };
+	slots[i] = slot;
 }
 
-static int grow(struct hash_index *index, hash_index_rehash rehash, const void *rows)
+/* Slots hold all that their place depends on: no row is read. */
+static int grow(struct hash_index *index)
 {
 	size_t capacity = index->capacity ? index->capacity * 2 : 16;
 	struct hash_slot *slots = malloc(capacity * sizeof(*slots));
@@ -42,11 +49,9 @@ static int grow(struct hash_index *index, hash_index_rehash rehash, const void *
 		return -ENOMEM;
 	for (size_t i = 0; i < capacity; i++)
 		slots[i].position = HASH_INDEX_NONE;
-	for (size_t i = 0; i < index->capacity; i++) {
-		uint32_t position = index->slots[i].position;
-		if (position != HASH_INDEX_NONE)
-			put(slots, capacity, rehash(rows, position), position);
-	}
+	for (size_t i = 0; i < index->capacity; i++)
+		if (index->slots[i].position != HASH_INDEX_NONE)
+			put(slots, capacity, index->slots[i]);
 	free(index->slots);
 	index->slots = slots;
 	index->capacity = capacity;
@@ -56,12 +61,13 @@ static int grow(struct hash_index *index, hash_index_rehash rehash, const void *
 int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
 		   hash_index_rehash rehash, const void *rows)
 {
+	(void)rehash, (void)rows;
 	if (index->used + 1 > index->capacity / 8 * 5) {
-		int ret = grow(index, rehash, rows);
+		int ret = grow(index);
 		if (ret < 0)
 			return ret;
 	}
-	put(index->slots, index->capacity, hash, position);
+	put(index->slots, index->capacity, (struct hash_slot){ position, tag_of(hash) });
 	index->used++;
 	return 0;
 }

@@ -1,8 +1,8 @@
 /*
  * perf_script - what `perf script` prints of a recording, with or without call
- * chains. A chain that was there before costs one hash of its text; a new one
- * looks up its lines, which mostly were there before too. Memory grows with
- * distinct chains, lines and threads.
+ * chains. Of a chain, the part that was there before costs a hash of its lines
+ * and a few looks into a table. Memory grows with distinct chains, lines and
+ * threads.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +17,7 @@
 #include "import/bad_lines.h"
 #include "import/formats.h"
 #include "import/known_text.h"
+#include "import/path_nodes.h"
 #include "import/perf_dso.h"
 #include "import/perf_script_header.h"
 #include "import/perf_script_line.h"
@@ -31,6 +32,12 @@
 struct chain_line {
 	uint32_t first, count; /* count 0: no frame */
 	bool inlined;	       /* in the image of the frame that follows in the text */
+};
+
+/* A line of the chain that is read. */
+struct chain_step {
+	size_t at, size;
+	struct hash128 text, path; /* path: from the root to here */
 };
 
 struct script_event {
@@ -58,21 +65,21 @@ struct perf_script {
 	bool stopped;  /* at a fault, with force */
 
 	struct sample sample;
-	struct buffer chain; /* its lines, each with a newline */
+	struct buffer chain; /* the text of its lines */
 	struct buffer event_key;
 
-	struct known_text event_names, threads, dsos, line_texts, chains;
+	struct known_text event_names, threads, dsos, line_texts;
 	struct script_event *events;
 	uint32_t *contexts; /* by number of the thread */
 	uint32_t *images;
 	struct chain_line *chain_lines;
-	uint32_t *nodes; /* by number of the chain; 0: no frame in it */
-	size_t event_capacity, context_capacity, image_capacity, line_capacity, node_capacity;
+	size_t event_capacity, context_capacity, image_capacity, line_capacity;
 
 	struct profile_frame *frames;
 	size_t frame_count, frame_capacity;
-	uint32_t *path; /* numbers of the lines of one chain */
-	size_t path_capacity;
+	struct path_nodes paths; /* of lines */
+	struct chain_step *steps;
+	size_t step_count, step_capacity;
 };
 
 static void script_close(void *reader)
@@ -89,14 +96,13 @@ static void script_close(void *reader)
 	known_text_release(&script->threads);
 	known_text_release(&script->dsos);
 	known_text_release(&script->line_texts);
-	known_text_release(&script->chains);
 	free(script->events);
 	free(script->contexts);
 	free(script->images);
 	free(script->chain_lines);
-	free(script->nodes);
 	free(script->frames);
-	free(script->path);
+	path_nodes_release(&script->paths);
+	free(script->steps);
 	free(script);
 }
 
@@ -288,61 +294,60 @@ static int find_line(struct perf_script *script, const char *text, size_t size, 
 	return ret;
 }
 
-static int add_line_nodes(struct perf_script *script, const struct chain_line *line,
-			  uint32_t *image, uint32_t *node)
-{
-	for (uint32_t i = 0; i < line->count; i++) {
-		struct profile_frame frame = script->frames[line->first + i];
-		if (line->inlined)
-			frame.image = *image;
-		*image = frame.image;
-		int ret = profile_add_node(script->profile, *node, &frame, node);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-/* The node of the chain that was read. */
-static int node_of(struct perf_script *script, uint32_t *node)
-{
-	const char *text = (const char *)script->chain.data;
-	size_t left = script->chain.size, depth = 0;
-	while (left) {
-		size_t size = (size_t)((const char *)memchr(text, '\n', left) - text);
-		if (array_reserve(&script->path, &script->path_capacity, depth,
-				  sizeof(*script->path)) < 0 ||
-		    find_line(script, text, size, &script->path[depth]) < 0)
-			return -ENOMEM;
-		script->trailing |= script->chain_lines[script->path[depth]].count == 0;
-		depth++;
-		text += size + 1;
-		left -= size + 1;
-	}
-	uint32_t image = 0;
-	*node = 0;
-	while (depth > 0) {
-		const struct chain_line *line = &script->chain_lines[script->path[--depth]];
-		if (add_line_nodes(script, line, &image, node) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int find_chain(struct perf_script *script, uint32_t *node)
+/* A line that was not met behind this path yet. */
+static int new_step(struct perf_script *script, const struct chain_step *step, uint32_t *node)
 {
 	uint32_t number;
-	bool added;
-	if (known_text_number(&script->chains, script->chain.data, script->chain.size, &number,
-			      &added) < 0)
+	const char *text = (const char *)script->chain.data + step->at;
+	if (find_line(script, text, step->size, &number) < 0)
 		return -ENOMEM;
-	if (added) {
-		if (array_reserve(&script->nodes, &script->node_capacity, number,
-				  sizeof(*script->nodes)) < 0 ||
-		    node_of(script, &script->nodes[number]) < 0)
+	const struct chain_line *line = &script->chain_lines[number];
+	for (uint32_t i = 0; i < line->count; i++) {
+		struct profile_frame frame = script->frames[line->first + i];
+		if (line->inlined && *node)
+			frame.image = profile_node(script->profile, *node, NULL).image;
+		if (profile_add_node(script->profile, *node, &frame, node) < 0)
 			return -ENOMEM;
 	}
-	*node = script->nodes[number];
+	script->trailing |= line->count == 0;
+	return *node ? path_nodes_add(&script->paths, step->path, *node) : 0;
+}
+
+/*
+ * How many of the last steps are not needed because the path to there is known;
+ * *node is where it leads. What is known of a path is its beginning, and it is
+ * mostly all but the leaf.
+ */
+static size_t known_steps(const struct perf_script *script, uint32_t *node)
+{
+	const struct chain_step *steps = script->steps;
+	size_t low = 0, high = script->step_count; /* low .. high: the longest known path begins */
+	size_t probe = 0;
+	*node = 0;
+	while (low < high) {
+		uint32_t found = path_nodes_find(&script->paths, steps[probe].path);
+		if (found) {
+			*node = found;
+			high = probe;
+		} else {
+			low = probe + 1;
+		}
+		probe = low <= 1 ? low : low + (high - low) / 2;
+	}
+	return high;
+}
+
+/* The node of the chain that was read: its last line is the root. */
+static int node_of(struct perf_script *script, uint32_t *node)
+{
+	struct hash128 path = { 0 };
+	for (size_t i = script->step_count; i-- > 0;) {
+		path = path_hash(path, script->steps[i].text);
+		script->steps[i].path = path;
+	}
+	for (size_t i = known_steps(script, node); i-- > 0;)
+		if (new_step(script, &script->steps[i], node) < 0)
+			return -ENOMEM;
 	return 0;
 }
 
@@ -356,7 +361,7 @@ static int store_sample(struct perf_script *script)
 	struct profile_frame leaf = sample->leaf;
 	uint32_t event = script->events[sample->event].id;
 	uint32_t node = 0;
-	int ret = script->chain.size ? find_chain(script, &node) : 0;
+	int ret = node_of(script, &node);
 	if (ret == 0 && node) {
 		leaf = profile_node(script->profile, node, NULL);
 		ret = profile_add_stack(script->profile, event, sample->context, node, &cell);
@@ -372,6 +377,7 @@ static int end_sample(struct perf_script *script, struct error *err)
 	int ret = store_sample(script);
 	script->sample.open = false;
 	script->chain.size = 0;
+	script->step_count = 0;
 	script->samples++;
 	return ret < 0 ? out_of_memory(script, err) : 0;
 }
@@ -437,6 +443,7 @@ static int stop(struct perf_script *script, struct error *err, const char *what)
 {
 	script->sample.open = false;
 	script->chain.size = 0;
+	script->step_count = 0;
 	script->stopped = true;
 	return import_fault(script->options, -EBADMSG, err, "line %" PRIu64 ": %s",
 			    line_number(script), what);
@@ -446,8 +453,14 @@ static int take_chain_line(struct perf_script *script, struct span line, struct 
 {
 	if (line.size >= CHAIN_MAX_BYTES - script->chain.size)
 		return stop(script, err, "a call chain that does not end");
+	if (array_reserve(&script->steps, &script->step_capacity, script->step_count,
+			  sizeof(*script->steps)) < 0)
+		return out_of_memory(script, err);
+	script->steps[script->step_count++] =
+		(struct chain_step){ .at = script->chain.size,
+				     .size = line.size,
+				     .text = hash128_bytes(line.data, line.size) };
 	buffer_append(&script->chain, line.data, line.size);
-	buffer_append_u8(&script->chain, '\n');
 	return buffer_failed(&script->chain) ? out_of_memory(script, err) : 0;
 }
 

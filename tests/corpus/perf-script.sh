@@ -45,6 +45,7 @@ options_of() {
 	*-all.txt) echo --all ;;
 	*-pid.txt) echo --pid ;;
 	*-tid.txt) echo --tid ;;
+	*-addrs.txt) echo --addrs ;;
 	esac
 	case $1 in
 	*.cycles.folded) echo --event cycles ;;
@@ -60,9 +61,6 @@ for file in "$corpus"/perfscript/*; do
 	name=$(basename "$file" .gz)
 	name=${name%.txt}
 	for reference in "$expected/$name".*folded* "$expected/$name"-collapsed*; do
-		case $reference in
-		*-addrs.txt) continue ;; # addresses in names
-		esac
 		[ -f "$reference" ] || continue
 		which=$(basename "$reference")
 		plain "$file" >text

@@ -29,8 +29,9 @@ static const struct option *export_options(void)
 {
 	static const struct option options[] = {
 		INPUT_OPTION_ROWS(given.input),
-		{ "format", 'f', OPTION_TEXT, "folded|speedscope|csv|json",
-		  "what to write (folded)", &given.format, NULL },
+		{ "format", 'f', OPTION_TEXT,
+		  "folded|perf-script|firefox|pprof|speedscope|csv|json", "what to write (folded)",
+		  &given.format, NULL },
 		{ "output", 'o', OPTION_TEXT, "FILE", "write there; '-' is standard output",
 		  &given.output, NULL },
 		{ "event", 'e', OPTION_LIST, "EVENT", "of this event; 'A,B' or twice for several",

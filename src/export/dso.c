@@ -1,0 +1,141 @@
+#include "export/dso.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/resolve.h"
+#include "base/cleanup.h"
+#include "profile/profile.h"
+
+void dso_names_release(struct dso_names *names)
+{
+	free(names->names);
+	arena_release(&names->arena);
+	*names = (struct dso_names){ 0 };
+}
+
+static bool begins_with(struct span text, const char *start)
+{
+	size_t size = strlen(start);
+	return text.size >= size && memcmp(text.data, start, size) == 0;
+}
+
+/* The number in "comm pid start boot", as JIT images are named, or nothing. */
+static struct span pid_of(struct span name)
+{
+	const char *text = name.data;
+	size_t end = name.size;
+	for (int words = 0; words < 2; words++) {
+		const char *blank = end ? memrchr(text, ' ', end) : NULL;
+		end = blank ? (size_t)(blank - text) : 0;
+	}
+	size_t start = end;
+	while (start && text[start - 1] >= '0' && text[start - 1] <= '9')
+		start--;
+	if (start == 0 || text[start - 1] != ' ')
+		return (struct span){ NULL, 0 };
+	return (struct span){ text + start, end - start };
+}
+
+static const char *name_jit(struct arena *arena, struct span name)
+{
+	struct span pid = pid_of(name);
+	if (pid.size)
+		return arena_printf(arena, "/tmp/perf-%.*s.map", (int)pid.size,
+				    (const char *)pid.data);
+	const char *mark = begins_with(name, "perf-")				  ? "/tmp/"
+			   : begins_with(name, "/") || begins_with(name, "[JIT]") ? ""
+										  : "[JIT] ";
+	return arena_printf(arena, "%s%.*s", mark, (int)name.size, (const char *)name.data);
+}
+
+/* What the kernel adds to the path of a file that is gone. */
+static struct span without_deleted(struct span path)
+{
+	static const char mark[] = " (deleted)";
+	size_t size = sizeof(mark) - 1;
+	if (path.size > size && memcmp((const char *)path.data + path.size - size, mark, size) == 0)
+		path.size -= size;
+	return path;
+}
+
+static const char *name_image(struct dso_names *names, const struct profile_image *image,
+			      struct span path, const char *shown)
+{
+	struct arena *arena = &names->arena;
+	struct span name = image->name;
+	switch (image->kind) {
+	case IMAGE_FILE:
+	case IMAGE_NAME:
+		if (!path.size)
+			path = name;
+		path = without_deleted(path);
+		return path.size ? arena_copy_text(arena, path.data, path.size) : shown;
+	case IMAGE_KERNEL:
+		return "[kernel.kallsyms]";
+	case IMAGE_MODULE:
+		return name.size ? arena_printf(arena, "[%.*s]", (int)name.size,
+						(const char *)name.data)
+				 : "[module]";
+	case IMAGE_VDSO:
+		return "[vdso]";
+	case IMAGE_BPF:
+		return arena_printf(arena, "%s%.*s", begins_with(name, "bpf_") ? "" : "bpf_prog_",
+				    (int)name.size, name.size ? (const char *)name.data : "");
+	case IMAGE_JIT:
+		return name_jit(arena, name);
+	default:
+		return "[unknown]";
+	}
+}
+
+static const char *without_blanks(struct arena *arena, const char *name)
+{
+	bool clean = *name != 0;
+	for (const char *c = name; *c; c++)
+		clean &= (unsigned char)*c > ' ' && *c != 0x7f;
+	if (clean)
+		return name;
+	char *copy = arena_copy_text(arena, *name ? name : "_", *name ? strlen(name) : 1);
+	for (char *c = copy; c && *c; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f)
+			*c = '_';
+	return copy;
+}
+
+/* By image id: the first of its paths in their order. */
+static struct span *first_paths(const struct profile *profile, size_t count)
+{
+	const struct table *paths = profile_table(profile, PROFILE_PATH);
+	struct span *first = calloc(count + 1, sizeof(*first));
+	for (size_t row = 0; first && row < paths->count; row++) {
+		const uint64_t *keys = table_keys(paths, row);
+		struct span path = profile_bytes(profile, keys[PATH_PATH]);
+		struct span *known = &first[keys[PATH_IMAGE]];
+		if (path.size && (!known->data || span_compare(path, *known) < 0))
+			*known = path;
+	}
+	return first;
+}
+
+int dso_names_init(struct dso_names *names, const struct profile *profile,
+		   struct resolver *resolver)
+{
+	size_t count = profile_table(profile, PROFILE_IMAGE)->count;
+	CLEANUP(free_pointer) struct span *paths = first_paths(profile, count);
+	*names = (struct dso_names){ .count = count };
+	names->names = calloc(count + 1, sizeof(*names->names));
+	if (!names->names || !paths)
+		return -ENOMEM;
+	names->names[0] = "[unknown]";
+	for (size_t id = 1; id <= count; id++) {
+		const struct profile_image image = profile_image(profile, id);
+		const char *name = name_image(names, &image, paths[id],
+					      resolver_image(resolver, (uint32_t)id));
+		names->names[id] = name ? without_blanks(&names->arena, name) : NULL;
+		if (!names->names[id])
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -15,44 +15,9 @@
 #include "base/error.h"
 #include "image/elf_file.h"
 #include "image/vdso.h"
+#include "profile/image_addresses.h"
 #include "symbol/debuginfod.h"
 #include "symbol/reader.h"
-
-/* An address in an image. */
-struct address {
-	uint32_t image;
-	uint64_t vaddr;
-};
-
-struct addresses {
-	struct address *list; /* by image and vaddr, each once */
-	size_t count;
-	size_t capacity;
-};
-
-static int add_address(struct addresses *addresses, uint64_t image, uint64_t vaddr)
-{
-	if (array_reserve(&addresses->list, &addresses->capacity, addresses->count,
-			  sizeof(*addresses->list)) < 0)
-		return -ENOMEM;
-	addresses->list[addresses->count++] = (struct address){ (uint32_t)image, vaddr };
-	return 0;
-}
-
-static int compare_addresses(const void *a, const void *b)
-{
-	const struct address *left = a;
-	const struct address *right = b;
-	if (left->image != right->image)
-		return left->image < right->image ? -1 : 1;
-	return (left->vaddr > right->vaddr) - (left->vaddr < right->vaddr);
-}
-
-/* Columns of a table that are an image and a vaddr in it. */
-struct address_columns {
-	enum profile_table table;
-	size_t image, vaddr;
-};
 
 /* Could a file of this machine tell more of the image than the profile itself? */
 static bool may_be_here(const struct search *search, const struct stash_index *known, uint32_t id)
@@ -82,49 +47,6 @@ static int mark_images(const struct search *search, const struct stash_index *kn
 		return -ENOMEM;
 	for (uint32_t id = 1; id <= count; id++)
 		(*marks)[id] = may_be_here(search, known, id);
-	return 0;
-}
-
-/* The addresses in images that a file here may know. */
-static int collect_addresses(const struct search *search, const struct stash_index *known,
-			     struct addresses *addresses)
-{
-	static const struct address_columns columns[] = {
-		{ PROFILE_FLAT, FLAT_IMAGE, FLAT_VADDR },
-		{ PROFILE_NODE, NODE_IMAGE, NODE_VADDR },
-		{ PROFILE_EDGE, EDGE_FROM_IMAGE, EDGE_FROM_VADDR },
-		{ PROFILE_EDGE, EDGE_TO_IMAGE, EDGE_TO_VADDR },
-		{ PROFILE_RANGE, RANGE_IMAGE, RANGE_FIRST },
-		{ PROFILE_RANGE, RANGE_IMAGE, RANGE_LAST },
-		{ PROFILE_VALUE, VALUE_IMAGE, VALUE_VADDR },
-	};
-	const struct profile *profile = search->profile;
-	CLEANUP(free_pointer) bool *wanted = NULL;
-	if (mark_images(search, known, &wanted) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		const struct table *table = profile_table(profile, columns[i].table);
-		for (size_t row = 0; row < table->count; row++) {
-			const uint64_t *keys = table_keys(table, row);
-			if (!wanted[keys[columns[i].image]])
-				continue;
-			uint64_t vaddr = keys[columns[i].vaddr];
-			if (columns[i].table == PROFILE_NODE && keys[NODE_KIND] == FRAME_RETURN &&
-			    vaddr)
-				vaddr--;
-			if (add_address(addresses, keys[columns[i].image], vaddr) < 0)
-				return -ENOMEM;
-		}
-	}
-	if (addresses->count)
-		qsort(addresses->list, addresses->count, sizeof(*addresses->list),
-		      compare_addresses);
-	size_t kept = 0;
-	for (size_t i = 0; i < addresses->count; i++)
-		if (kept == 0 ||
-		    compare_addresses(&addresses->list[i], &addresses->list[kept - 1]) != 0)
-			addresses->list[kept++] = addresses->list[i];
-	addresses->count = kept;
 	return 0;
 }
 
@@ -420,7 +342,7 @@ static int gather_vdso(struct search *search, struct wanted_image *wanted)
 	return local_search_keep(search, wanted->id, &records);
 }
 
-static int gather_image(struct search *search, uint32_t id, const struct address *addresses,
+static int gather_image(struct search *search, uint32_t id, const struct image_address *addresses,
 			size_t count)
 {
 	struct wanted_image wanted = { .id = id,
@@ -458,15 +380,13 @@ static int copy_images(const struct profile *from, struct profile *into)
 	return 0;
 }
 
-static int gather_images(struct search *search, const struct addresses *addresses)
+static int gather_images(struct search *search, const struct image_addresses *addresses)
 {
 	int ret = 0;
-	for (size_t from = 0, to; ret == 0 && from < addresses->count; from = to) {
-		uint32_t image = addresses->list[from].image;
-		for (to = from + 1; to < addresses->count; to++)
-			if (addresses->list[to].image != image)
-				break;
-		ret = gather_image(search, image, addresses->list + from, to - from);
+	for (size_t from = 0, count; ret == 0 && from < addresses->count; from += count) {
+		count = image_addresses_run(addresses, from);
+		ret = gather_image(search, addresses->list[from].image, addresses->list + from,
+				   count);
 	}
 	return ret;
 }
@@ -491,7 +411,7 @@ static int prepare(struct search *search)
 	return copy_images(search->profile, files->stash);
 }
 
-static int ask_files(struct search *search, const struct addresses *addresses)
+static int ask_files(struct search *search, const struct image_addresses *addresses)
 {
 	const struct resolver_options *options = search->options;
 	const struct binary_finder_options where = { options->symfs, options->debug_root,
@@ -523,10 +443,13 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 				 .files = out,
 				 .note = note,
 				 .context = context };
-	struct addresses addresses = { 0 };
+	CLEANUP(image_addresses_release) struct image_addresses addresses = { 0 };
+	CLEANUP(free_pointer) bool *wanted = NULL;
 	int ret = prepare(&search);
 	if (ret == 0)
-		ret = collect_addresses(&search, known, &addresses);
+		ret = mark_images(&search, known, &wanted);
+	if (ret == 0)
+		ret = image_addresses_collect(profile, wanted, &addresses);
 	if (ret == 0)
 		ret = ask_files(&search, &addresses);
 	binary_finder_free(search.finder);
@@ -535,7 +458,6 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	buffer_release(&search.missing);
 	buffer_release(&search.unsaid);
 	buffer_release(&search.by_name);
-	free(addresses.list);
 	if (ret < 0)
 		local_files_release(out);
 	return ret;

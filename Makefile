@@ -15,7 +15,7 @@ test: packages-build-test
 
 # The short forms of the longer suites.
 test-all: packages-build-test packages-optional-test-all
-	@tools/run-tests corpus lab fuzz sanitize soak bench
+	@tools/run-tests corpus lab fuzz sanitize browser soak bench
 
 # One suite: make test-lab, make test-fuzz, ...
 test-%: packages-build-test packages-optional-test-all

@@ -14,6 +14,7 @@ const THIN_GAP = 0.25; /* px between two of them that is not shown */
 const LABEL_WIDTH = 22; /* px; room for two letters and an ellipsis */
 const LABEL_SPACE = 4;
 const MARK_NAMES = ['', 'k', 'i', 'j', 'n', ''];
+const COLOUR = /^(rgb|#)/; /* no class, but a stretched scale's own colour */
 /* The picture's x have three decimals: from this zoom on that shows. */
 const PRECISE_FROM = 8;
 
@@ -24,9 +25,9 @@ function makeView(root, model) {
 		frames: root.querySelector('#frames'),
 		labels: root.querySelector('#labels'),
 		marks: root.querySelector('#marks'),
-		hatch: root.querySelector('#hatch'),
+		hatch: hatchOfFrames(root),
 		rects: [],
-		looks: [], /* by frame: the class that the picture gave it */
+		looks: [], /* by frame: see lookOf() */
 		shown: new Map(), /* the frames whose rect is shown: its class now */
 		thin: document.createElementNS(SVG, 'g'),
 		row: model.data.row || 17,
@@ -52,6 +53,17 @@ function makeView(root, model) {
 		view.paths[name] = markPath(view, name);
 	view.letter = letterWidths(view);
 	return view;
+}
+
+/* The frames' own copy, which zooming may stretch; the legend has the other one. */
+function hatchOfFrames(root) {
+	const hatch = root.querySelector('#hatch');
+	if (!hatch)
+		return null;
+	const copy = hatch.cloneNode(true);
+	copy.setAttribute('id', 'hatch-frames');
+	hatch.parentNode.appendChild(copy);
+	return copy;
 }
 
 /* The path that all marks of one kind are in; the picture may have brought it. */
@@ -162,7 +174,7 @@ function lookOf(view, i) {
 	let look = view.looks[i];
 	if (look === undefined) {
 		const rect = view.rects[i];
-		look = rect ? rect.getAttribute('class') || rect.getAttribute('fill') || '' : '';
+		look = rect ? rect.getAttribute('fill') || (rect.getAttribute('class') || '').split(' ')[0] : '';
 		view.looks[i] = look;
 	}
 	return look;
@@ -170,7 +182,7 @@ function lookOf(view, i) {
 
 function classOf(view, i) {
 	const look = lookOf(view, i);
-	return look.startsWith('rgb') ? '' : look;
+	return COLOUR.test(look) ? '' : look;
 }
 
 function showFrames(view) {
@@ -235,7 +247,7 @@ function drawThin(view, thin) {
 		if (!old.delete(look)) {
 			path.look = look;
 			path.setAttribute('class', look);
-			if (look.startsWith('rgb'))
+			if (COLOUR.test(look))
 				path.setAttribute('fill', look.replace(' dim', ''));
 		}
 		path.setAttribute('d', parts.join(''));
@@ -254,7 +266,7 @@ function placeFrames(view) {
 		placeExactly(view);
 	const turned = flip ? `-1 ${shift} ${view.height - 1}` : `1 ${shift} 0`;
 	view.frames.setAttribute('transform', scale === 1 && !flip ? '' : `matrix(${scale} 0 0 ${turned})`);
-	if (view.hatch)
+	if (view.hatch) /* as wide as without a zoom */
 		view.hatch.setAttribute('patternTransform', `scale(${1 / scale} 1) rotate(45)`);
 }
 

@@ -335,8 +335,7 @@ void flame_svg(const struct flame_picture *picture, struct buffer *out)
 	buffer_append_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
 				"<meta charset=\"utf-8\">\n<title>");
 	flame_put_title(picture, out);
-	buffer_append_text(out, "</title>\n<style>body{margin:0}svg{display:block;margin:0 auto}"
-				"</style>\n</head>\n<body>\n");
+	buffer_append_text(out, "</title>\n</head>\n<body class=\"culprit-page\">\n");
 	put_document(picture, out);
 	buffer_append_text(out, "</body>\n</html>\n");
 }

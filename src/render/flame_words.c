@@ -156,29 +156,57 @@ static void say_absent(const struct flame_picture *picture, struct buffer *out)
 	}
 }
 
-void flame_put_title(const struct flame_picture *picture, struct buffer *out)
+static void say_title(const struct flame_picture *picture, struct buffer *out)
 {
 	const char *title = picture->title, *source = picture->source;
 	if (!title)
 		title = picture->view->flame->reports[FLAME_BASE]
 				? "Differential on-CPU flame graph"
 				: "On-CPU flame graph";
-	flame_put_escaped(out, title, strlen(title));
+	buffer_append_text(out, title);
 	if (picture->title || !source)
 		return;
 	const char *slash = strrchr(source, '/');
 	if (slash && slash[1])
 		source = slash + 1;
 	buffer_append_text(out, ": ");
-	flame_put_escaped(out, source, strlen(source));
+	buffer_append_text(out, source);
+}
+
+void flame_put_title(const struct flame_picture *picture, struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer title = { 0 };
+	say_title(picture, &title);
+	flame_put_escaped(out, (const char *)title.data, title.size);
+	out->failed |= title.failed;
+}
+
+#define CONTROLS_PX  430.0 /* what web/flame_main.js puts right of the title */
+#define TITLE_GROWTH 1.55  /* 16 px bold against the 11.5 px of labels */
+
+/* Cut where the controls begin. */
+static void put_title(const struct flame_picture *picture, struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer title = { 0 };
+	say_title(picture, &title);
+	double room = (picture->width_px - CONTROLS_PX) / TITLE_GROWTH;
+	size_t size = flame_text_fit((const char *)title.data, title.size, room);
+	buffer_append_text(out, "<text id=\"title\" x=\"10\" y=\"24\">");
+	flame_put_escaped(out, (const char *)title.data, size);
+	if (size < title.size) {
+		buffer_append_text(out, "\xe2\x80\xa6<title>");
+		flame_put_escaped(out, (const char *)title.data, title.size);
+		buffer_append_text(out, "</title>");
+	}
+	buffer_append_text(out, "</text>\n");
+	out->failed |= title.failed;
 }
 
 void flame_put_head(const struct flame_picture *picture, double *y, struct buffer *out)
 {
 	CLEANUP(buffer_release) struct buffer line = { 0 };
-	buffer_append_text(out, "<text id=\"title\" x=\"10\" y=\"24\">");
-	flame_put_title(picture, out);
-	buffer_append_text(out, "</text>\n<text id=\"subtitle\">\n");
+	put_title(picture, out);
+	buffer_append_text(out, "<text id=\"subtitle\">\n");
 	*y = 28;
 	if (picture->subtitle) {
 		buffer_append_text(&line, picture->subtitle);
@@ -235,6 +263,17 @@ static void put_ratio(const struct flame_picture *picture, size_t shown, struct 
 	flame_value_text(picture->scale, ratio->high, text);
 	buffer_append_text(out, text);
 	buffer_append_u8(out, ')');
+}
+
+/* A percentage in markup, where "<0.01 %" needs its entity. */
+static void put_share(struct buffer *out, double part, double whole)
+{
+	size_t start = out->size;
+	flame_put_percent(out, part, whole);
+	if (out->failed || out->data[start] != '<')
+		return;
+	out->size = start;
+	buffer_append_text(out, "&lt;0.01 %");
 }
 
 static void put_signed(struct buffer *out, double value, uint64_t scale)
@@ -296,9 +335,9 @@ static void put_change(const struct flame_picture *picture, size_t shown, struct
 		buffer_append_text(out, " global (of the total after)");
 	}
 	buffer_append_text(out, "; share before ");
-	flame_put_percent(out, change->before_share.value, 1);
+	put_share(out, change->before_share.value, 1);
 	buffer_append_text(out, ", after ");
-	flame_put_percent(out, change->after_share.value, 1);
+	put_share(out, change->after_share.value, 1);
 	if (picture->changes->splits)
 		put_split(&picture->changes->splits[shown], column->scale, out);
 	if (change->verdict == DIFFERENCE_NOISE)
@@ -330,8 +369,8 @@ void flame_put_hover(const struct flame_picture *picture, size_t shown, struct b
 		put_ratio(picture, shown, out);
 		return;
 	}
-	flame_put_percent(out, (double)total->estimate,
-			  (double)flame_total(flame, FLAME_MAIN, 0)[width].estimate);
+	put_share(out, (double)total->estimate,
+		  (double)flame_total(flame, FLAME_MAIN, 0)[width].estimate);
 	buffer_append_text(out, ", ");
 	flame_put_estimate(out, total->estimate, column->scale);
 	if (column->unit.size) {
@@ -382,9 +421,39 @@ static double words_px(const char *text)
 	return 6.6 * (double)flame_text_length(text, strlen(text));
 }
 
+/* What stands side by side below the scale: the greys, the kinds of code. */
+struct row {
+	double x, y, end;
+	bool used;
+};
+
+/* Room for a swatch and its text, on the next line where this one is full. */
+static double row_take(struct row *row, double swatch, const char *text)
+{
+	double width = swatch + 6 + words_px(text) + 18;
+	if (row->used && row->x + width > row->end) {
+		row->x = 10;
+		row->y += 18;
+	}
+	double x = row->x;
+	row->x += width;
+	row->used = true;
+	return x;
+}
+
+static void put_grey(struct row *row, int class_number, const char *text, struct buffer *out)
+{
+	double x = row_take(row, 18, text);
+	put_swatch(out, x, row->y, 18, flame_class_css(class_number), text);
+	put_words(out, x + 24, row->y + 10.5, "", "", text);
+}
+
 static void put_scale(const struct flame_legend *legend, double *y, struct buffer *out)
 {
 	double x = 10 + words_px(legend->low) + 10;
+	put_words(out, x + SWATCH_PX / 2, *y + 23, "middle", "", "\xe2\x89\xa4");
+	put_words(out, x + (legend->count - 0.5) * SWATCH_PX, *y + 23, "middle", "",
+		  "\xe2\x89\xa5");
 	put_words(out, 10, *y + 10.5, "", "words", legend->low);
 	for (int i = 0; i < legend->count; i++) {
 		const struct flame_legend_entry *entry = &legend->entries[i];
@@ -398,39 +467,28 @@ static void put_scale(const struct flame_legend *legend, double *y, struct buffe
 	}
 	put_words(out, x + 10, *y + 10.5, "", "words", legend->high);
 	*y += 30;
-	x = 10;
-	put_swatch(out, x, *y, 18, flame_class_css(FLAME_CLASS_UNSURE), legend->unsure);
-	put_words(out, x + 24, *y + 10.5, "", "", legend->unsure);
-	x += 24 + words_px(legend->unsure) + 18;
-	put_swatch(out, x, *y, 18, flame_class_css(FLAME_CLASS_ABSENT), "no value");
-	put_words(out, x + 24, *y + 10.5, "", "", "no value: an event is missing there");
-	*y += 20;
 }
 
-static void put_kinds(const struct flame_picture *picture, double *y, struct buffer *out)
+static void put_kinds(const struct flame_picture *picture, struct row *row, struct buffer *out)
 {
 	static const char *const names[FLAME_MARKS] = { [FLAME_MARK_KERNEL] = "kernel",
 							[FLAME_MARK_INLINED] = "inlined",
 							[FLAME_MARK_JIT] = "JIT code",
 							[FLAME_MARK_UNKNOWN] = "no symbol" };
-	bool there[FLAME_MARKS] = { false }, any = false;
+	bool there[FLAME_MARKS] = { false };
 	for (size_t i = 0; i < picture->view->count; i++)
 		there[flame_frame_mark(picture, i)] = true;
-	double x = 10;
 	for (int mark = 0; mark < FLAME_MARKS; mark++) {
 		if (!names[mark] || !there[mark])
 			continue;
-		any = true;
-		put_swatch(out, x, *y, 24, FLAME_PLAIN_CSS, names[mark]);
+		double x = row_take(row, 24, names[mark]);
+		put_swatch(out, x, row->y, 24, FLAME_PLAIN_CSS, names[mark]);
 		buffer_printf(out, "<path class=\"mark %s\" d=\"",
 			      flame_mark_css((enum flame_mark)mark));
-		flame_mark_append(out, (enum flame_mark)mark, x, *y, 24, 12);
+		flame_mark_append(out, (enum flame_mark)mark, x, row->y, 24, 12);
 		buffer_append_text(out, "\"/>\n");
-		put_words(out, x + 30, *y + 10.5, "", "", names[mark]);
-		x += 30 + words_px(names[mark]) + 18;
+		put_words(out, x + 30, row->y + 10.5, "", "", names[mark]);
 	}
-	if (any)
-		*y += 18;
 }
 
 static struct span event_name(const struct flame_picture *picture, size_t column)
@@ -506,7 +564,12 @@ void flame_put_legend(const struct flame_picture *picture, double *y, struct buf
 			*y += 18;
 		}
 	}
-	put_kinds(picture, y, out);
+	struct row row = { 10, *y, picture->width_px - 10, false };
+	if (!view->deltas && legend.count) {
+		put_grey(&row, FLAME_CLASS_UNSURE, legend.unsure, out);
+		put_grey(&row, FLAME_CLASS_ABSENT, "no value: an event is missing there", out);
+	}
+	put_kinds(picture, &row, out);
 	buffer_append_text(out, "</g>\n");
-	*y += 8;
+	*y = row.y + (row.used ? 26 : 8);
 }

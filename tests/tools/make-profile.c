@@ -145,6 +145,56 @@ static void make_stacks(struct test_profile *test)
 	test_flat(test, "lonely", 50, MS);
 }
 
+/* As test_stack(); names after "k:" are the kernel's, the others the program's. */
+static void add_mixed_stack(struct test_profile *test, uint32_t program, uint32_t kernel,
+			    const char *stack, uint64_t samples)
+{
+	uint32_t node = 0;
+	struct profile_frame frame = { 0 };
+	for (const char *at = stack; *at;) {
+		size_t size = strcspn(at, ";");
+		bool in_kernel = strncmp(at, "k:", 2) == 0;
+		size_t mark = in_kernel ? 2 : 0;
+		frame.image = in_kernel ? kernel : program;
+		frame.kind = at[size] ? FRAME_RETURN : FRAME_IP;
+		struct span name = { at + mark, size - mark };
+		if (profile_add_bytes(test->profile, name, &frame.name) < 0 ||
+		    profile_add_node(test->profile, node, &frame, &node) < 0)
+			abort();
+		at += size + (at[size] == ';');
+	}
+	struct cell cell = test_cell(samples, 1000003);
+	if (profile_add_stack(test->profile, test->event, test->context, node, &cell) < 0 ||
+	    profile_add_flat(test->profile, test->event, test->context, &frame, &cell) < 0)
+		abort();
+}
+
+/* Code that works, code that waits, recursion, and too few samples to say, with stacks. */
+static void make_efficiency(struct test_profile *test)
+{
+	static const struct {
+		const char *stack;
+		uint64_t cycles, instructions; /* samples */
+	} stacks[] = {
+		{ "main;parse;scan", 3000, 9000 },
+		{ "main;parse;hash", 2000, 1900 },
+		{ "main;read_all;k:vfs_read;k:copy_user", 4000, 800 },
+		{ "main;read_all;k:vfs_read;k:rarely", 12, 9 },
+		{ "main;walk;walk;walk", 1000, 300 },
+		{ "main;walk", 200, 80 },
+	};
+	test_source(test, "web7", 2, 10000 * MS);
+	as(test, "numbers", "/");
+	uint32_t program = test_image(test, IMAGE_FILE, "/usr/bin/numbers", "\x3f\xa9\x11\x02\x77");
+	uint32_t kernel = test_image(test, IMAGE_KERNEL, "kernel", "\x21\x07\x55\x03\x19");
+	add_counter(test, "cycles", 0, NULL);
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+		add_mixed_stack(test, program, kernel, stacks[i].stack, stacks[i].cycles);
+	add_counter(test, "instructions", 1, NULL);
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+		add_mixed_stack(test, program, kernel, stacks[i].stack, stacks[i].instructions);
+}
+
 /* Everything that a context can keep. */
 static void make_contexts(struct test_profile *test)
 {
@@ -323,6 +373,7 @@ static const struct {
 	{ "build-after", make_build_after },
 	{ "watch-before", make_watch_before },
 	{ "watch-after", make_watch_after },
+	{ "efficiency", make_efficiency },
 };
 
 static bool make(struct test_profile *test, int argc, char **argv)

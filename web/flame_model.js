@@ -156,7 +156,7 @@ function percentText(part, whole, signed) {
 	const size = Math.abs(percent);
 	if (size > 0 && size < 0.01)
 		return (percent < 0 ? '\u2212' : signed ? '+' : '') + '<0.01\u202f%';
-	const digits = size < 99.995 || size % 1 ? 2 : 0;
+	const digits = signed || size % 100 ? 2 : 0;
 	const text = size.toFixed(digits) + '\u202f%';
 	return percent < 0 ? '\u2212' + text : signed && percent > 0 ? '+' + text : text;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/column_match.h"
 #include "analyze/compare_base.h"
 #include "analyze/compare_scope.h"
 #include "base/cleanup.h"
@@ -44,65 +45,32 @@ int compare_note(struct comparison *comparison, const char *format, ...)
 
 /* ---- columns */
 
-/* The cell in steps of 10^-more of its own. */
-static struct cell rescaled(const struct cell *cell, uint64_t more)
-{
-	struct cell result = *cell;
-	for (uint64_t i = 0; i < more && result.estimate; i++) {
-		if (__builtin_mul_overflow(result.estimate, 10, &result.estimate))
-			result.estimate = UINT64_MAX;
-		if (__builtin_mul_overflow(result.squares, 100, &result.squares))
-			result.squares = ~(unsigned __int128)0;
-		if (result.estimate == UINT64_MAX)
-			break;
-	}
-	return result;
-}
-
-static uint64_t common_scale(const struct comparison *comparison,
-			     const struct compared_column *column)
-{
-	uint64_t a = comparison->before->columns.list[column->before].scale;
-	uint64_t b = comparison->after->columns.list[column->after].scale;
-	return a > b ? a : b;
-}
-
 static struct cell before_cell(const struct comparison *comparison,
 			       const struct compared_column *column, const struct cell *cells)
 {
-	return rescaled(&cells[column->before],
-			common_scale(comparison, column) -
-				comparison->before->columns.list[column->before].scale);
+	const struct event_column *before = &comparison->before->columns.list[column->before];
+	const struct event_column *after = &comparison->after->columns.list[column->after];
+	return column_match_cell(&cells[column->before], before->scale,
+				 column_match_scale(before, after));
 }
 
 static struct cell after_cell(const struct comparison *comparison,
 			      const struct compared_column *column, const struct cell *cells)
 {
-	return rescaled(&cells[column->after],
-			common_scale(comparison, column) -
-				comparison->after->columns.list[column->after].scale);
+	const struct event_column *before = &comparison->before->columns.list[column->before];
+	const struct event_column *after = &comparison->after->columns.list[column->after];
+	return column_match_cell(&cells[column->after], after->scale,
+				 column_match_scale(before, after));
 }
 
-/* How well two columns go together: 0 the same, more the worse, negative not at all. */
-static int unlike(const struct event_column *a, const struct event_column *b)
-{
-	if (a->clock != b->clock || !span_equal(a->core_type, b->core_type))
-		return -1;
-	if (span_equal(a->name, b->name) && a->exclude == b->exclude)
-		return 0;
-	if (span_equal(event_base_name(a->name), event_base_name(b->name)))
-		return 1;
-	bool same_config = a->pmu.size && span_equal(a->pmu, b->pmu) && a->type == b->type &&
-			   a->config == b->config;
-	return same_config ? 2 : -1;
-}
-
-static void add_column(struct comparison *comparison, size_t before, size_t after)
+static void add_column(struct comparison *comparison, struct column_match match)
 {
 	struct compared_column *column = &comparison->columns[comparison->column_count++];
-	*column = (struct compared_column){ .before = before, .after = after };
-	uint64_t scale = common_scale(comparison, column);
-	const struct event_column finest = { .scale = scale };
+	*column = (struct compared_column){ .before = match.before, .after = match.after };
+	const struct event_column finest = {
+		.scale = column_match_scale(&comparison->before->columns.list[match.before],
+					    &comparison->after->columns.list[match.after])
+	};
 	column->event = (struct difference_event){
 		.scale = difference_scale_raw(),
 		.before_counts = comparison->options.counts,
@@ -114,13 +82,13 @@ static void add_column(struct comparison *comparison, size_t before, size_t afte
 }
 
 static int note_alone(struct comparison *comparison, const struct event_columns *columns,
-		      const bool *taken, const char *side)
+		      const bool *matched, const char *side)
 {
 	for (size_t i = 0; i < columns->count; i++) {
 		struct span name = columns->list[i].name;
-		if (!taken[i] && compare_note(comparison, "only the %s side has %.*s", side,
-					      (int)(name.size < 80 ? name.size : 80),
-					      name.size ? (const char *)name.data : "") < 0)
+		if (!matched[i] && compare_note(comparison, "only the %s side has %.*s", side,
+						(int)(name.size < 80 ? name.size : 80),
+						name.size ? (const char *)name.data : "") < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -140,33 +108,23 @@ static int refuse_columns(const struct event_columns *a, const struct event_colu
 			 (const char *)b->list[0].name.data, b->count > 1 ? " and others" : "");
 }
 
-/* Pairs the events of both sides: the same ones first, then those that differ in what they
- * exclude or how they are written; the only one of each side goes with the other's in any case. */
 static int pair_columns(struct comparison *comparison, struct error *err)
 {
 	const struct event_columns *a = &comparison->before->columns;
 	const struct event_columns *b = &comparison->after->columns;
 	CLEANUP(free_pointer) bool *left = calloc(a->count + 1, sizeof(*left));
 	CLEANUP(free_pointer) bool *right = calloc(b->count + 1, sizeof(*right));
+	CLEANUP(free_pointer)
+	struct column_match *matches = calloc(a->count + 1, sizeof(*matches));
 	comparison->columns = calloc(a->count + 1, sizeof(*comparison->columns));
-	if (!left || !right || !comparison->columns)
+	if (!left || !right || !matches || !comparison->columns)
 		return out_of_memory(err);
-	size_t *partner = arena_allocate(&comparison->arena, (a->count + 1) * sizeof(*partner));
-	if (!partner)
-		return out_of_memory(err);
-	for (int most = 0; most <= 2; most++)
-		for (size_t i = 0; i < a->count; i++)
-			for (size_t k = 0; k < b->count && !left[i]; k++)
-				if (!right[k] && unlike(&a->list[i], &b->list[k]) == most) {
-					left[i] = right[k] = true;
-					partner[i] = k;
-				}
-	if (a->count == 1 && b->count == 1 && !left[0])
-		left[0] = right[0] = true;
-	for (size_t i = 0; i < a->count; i++)
-		if (left[i])
-			add_column(comparison, i, partner[i]);
-	if (comparison->column_count == 0)
+	size_t count = column_match(a, b, matches);
+	for (size_t i = 0; i < count; i++) {
+		left[matches[i].before] = right[matches[i].after] = true;
+		add_column(comparison, matches[i]);
+	}
+	if (count == 0)
 		return refuse_columns(a, b, err);
 	if (note_alone(comparison, a, left, "base") < 0 ||
 	    note_alone(comparison, b, right, "after") < 0)

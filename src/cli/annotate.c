@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/annotate_diff.h"
 #include "cli/colour.h"
 #include "cli/input.h"
 #include "cli/message.h"
@@ -24,9 +25,9 @@
 #define SHOWN_CANDIDATES   20
 
 static struct {
-	struct input_options input;
+	struct input_options input, base_input;
 	struct option_list events;
-	const char *image, *isa, *syntax, *color, *source_root;
+	const char *image, *isa, *syntax, *color, *source_root, *base, *per, *counts;
 	bool source, bytes, no_source, json;
 	double min;
 	uint64_t limit;
@@ -44,6 +45,15 @@ static const struct option *annotate_options(void)
 		{ "limit", 0, OPTION_U64, "N",
 		  "without a procedure: the N hottest ones (3); 0: all", &given.limit,
 		  &given.limit_given },
+		{ "comparison", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "diff", 0, OPTION_TEXT, "BASE",
+		  "side by side with the procedure's version in that profile", &given.base, NULL },
+		{ "per", 0, OPTION_TEXT, "raw|total|second",
+		  "what stayed the same: second when both sides watched for a time, else raw",
+		  &given.per, NULL },
+		{ "counts", 0, OPTION_TEXT, "samples|exact",
+		  "what imported counts are, whose error is not known", &given.counts, NULL },
+		BASE_INPUT_OPTION_ROWS(given.base_input),
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "source", 's', OPTION_FLAG, NULL, "by source line instead of by instruction",
 		  &given.source, NULL },
@@ -274,6 +284,41 @@ static int print_json(const struct work *work)
 	return 0;
 }
 
+static int print_diff(const struct work *work)
+{
+	given.base_input.symfs = given.input.symfs;
+	given.base_input.stash_only = given.input.stash_only;
+	given.base_input.debuginfod = given.input.debuginfod;
+	given.base_input.force = given.input.force;
+	const struct annotate_diff_request request = { .verb = &verb_annotate,
+						       .base = given.base,
+						       .input = &given.base_input,
+						       .events = &given.events,
+						       .per = given.per,
+						       .counts = given.counts,
+						       .after = work->index,
+						       .after_title = work->input->title,
+						       .positions = work->positions,
+						       .count = work->count,
+						       .options = work->options,
+						       .listing = &work->listing,
+						       .json = given.json };
+	return annotate_diff_print(&request);
+}
+
+/* What goes with --diff alone, and what does not go with it. 0 or the exit status. */
+static int check_diff(void)
+{
+	if (given.base && given.source)
+		return options_misuse(&verb_annotate, "--diff is by instruction, --source by line");
+	if (given.base && given.bytes)
+		return options_misuse(&verb_annotate, "--diff has no room for --bytes");
+	if (!given.base && (given.per || given.counts))
+		return options_misuse(&verb_annotate, "--%s goes with --diff",
+				      given.per ? "per" : "counts");
+	return 0;
+}
+
 static int annotate_with(struct work *work, const char *name)
 {
 	CLEANUP(event_columns_release) struct event_columns columns = { 0 };
@@ -302,7 +347,10 @@ static int annotate_with(struct work *work, const char *name)
 		work->listing.source = source_files_line;
 		work->listing.source_context = &work->files;
 	}
-	status = given.json ? print_json(work) : print_text(work);
+	if (given.base)
+		status = print_diff(work);
+	else
+		status = given.json ? print_json(work) : print_text(work);
 	if (status == 0 && !given.json)
 		say_notes(work);
 	return status;
@@ -317,7 +365,9 @@ static int annotate_run(int argc, char **argv)
 	CLEANUP(work_release) struct work work = { 0 };
 	CLEANUP(input_release) struct input input = { 0 };
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
-	status = read_words(&work);
+	status = check_diff();
+	if (status == 0)
+		status = read_words(&work);
 	if (status == 0)
 		status = input_read(&given.input, argv + 2, count > 1 ? (size_t)count - 1 : 0,
 				    &input);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/colour.h"
+#include "cli/counts.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/report_parts.h"
@@ -31,15 +32,7 @@ static struct {
 static const struct option *diff_options(void)
 {
 	static const struct option options[] = {
-		{ "base-host", 0, OPTION_LIST, "NAME", "of the base's database, this host only",
-		  &given.base.hosts, NULL },
-		{ "base-epoch", 0, OPTION_LIST, "NAME", "of the base's database, this epoch only",
-		  &given.base.epochs, NULL },
-		{ "base-since", 0, OPTION_TEXT, "TIME",
-		  "of the base's database, what was recorded after that", &given.base.since, NULL },
-		{ "base-until", 0, OPTION_TEXT, "TIME",
-		  "of the base's database, what was recorded before that", &given.base.until,
-		  NULL },
+		BASE_INPUT_OPTION_ROWS(given.base),
 		{ "host", 0, OPTION_LIST, "NAME", "of the other database, this host only",
 		  &given.after.hosts, NULL },
 		{ "epoch", 0, OPTION_LIST, "NAME", "of the other database, this epoch only",
@@ -121,16 +114,7 @@ static int choose_words(struct compare_options *options)
 					      given.sort);
 		options->sort = (enum compare_sort)at;
 	}
-	if (!given.counts)
-		return -1;
-	if (strcmp(given.counts, "samples") == 0)
-		options->counts = DIFFERENCE_COUNTS_SAMPLES;
-	else if (strcmp(given.counts, "exact") == 0)
-		options->counts = DIFFERENCE_COUNTS_EXACT;
-	else
-		return options_misuse(&verb_diff, "--counts is samples or exact, not '%s'",
-				      given.counts);
-	return -1;
+	return counts_choose(&verb_diff, given.counts, &options->counts);
 }
 
 /* -1, or the exit status. */

@@ -54,6 +54,24 @@ struct input_options {
 			&(o).force, NULL                                                               \
 	}
 
+/* Rows for the other side of a comparison; `o` is a second struct input_options. */
+#define BASE_INPUT_OPTION_ROWS(o)                                                                    \
+	{ "base-host", 0,   OPTION_LIST, "NAME", "of the base's database, this host only",           \
+	  &(o).hosts,  NULL },                                                                       \
+		{ "base-epoch", 0,   OPTION_LIST, "NAME", "of the base's database, this epoch only", \
+		  &(o).epochs,	NULL },                                                              \
+		{ "base-since",                                                                      \
+		  0,                                                                                 \
+		  OPTION_TEXT,                                                                       \
+		  "TIME",                                                                            \
+		  "of the base's database, what was recorded after that",                            \
+		  &(o).since,                                                                        \
+		  NULL },                                                                            \
+	{                                                                                            \
+		"base-until", 0, OPTION_TEXT, "TIME",                                                \
+			"of the base's database, what was recorded before that", &(o).until, NULL    \
+	}
+
 #define NAMING_OPTION_ROWS(o)                                                                      \
 	{ "symfs",    0,   OPTION_TEXT, "DIR", "look for binaries below this folder first",        \
 	  &(o).symfs, NULL },                                                                      \

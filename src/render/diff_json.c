@@ -1,9 +1,8 @@
 #include "render/diff_json.h"
 
-#include <math.h>
-
 #include "analyze/compare.h"
 #include "base/buffer.h"
+#include "render/difference_json.h"
 #include "render/json_value.h"
 #include "render/report_json_parts.h"
 
@@ -26,48 +25,16 @@ static struct json_object *side_object(struct json_writer *writer, const struct 
 	return object;
 }
 
-static struct json_object *cell_object(struct json_writer *writer, const struct cell *cell,
-				       bool sampled, double step)
-{
-	struct json_object *object = json_new_object(writer);
-	if (sampled)
-		json_add_u64(writer, object, "samples", cell->samples);
-	else
-		json_add_null(writer, object, "samples");
-	if (step == 1)
-		json_add_u64(writer, object, "estimate", cell->estimate);
-	else
-		json_add_double(writer, object, "estimate", (double)cell->estimate / step);
-	double error = cell_standard_error(cell);
-	json_add_double(writer, object, "standard_error", error < 0 ? NAN : error / step);
-	return object;
-}
-
 static struct json_object *change_object(struct json_writer *writer,
 					 const struct comparison *comparison, size_t at,
 					 const struct difference *change)
 {
 	const struct compared_column *column = &comparison->columns[at];
-	double step = column->event.step;
-	struct json_object *object = json_new_object(writer);
-	json_add(writer, object, "before",
-		 cell_object(writer, &change->before,
-			     comparison->before->columns.list[column->before].sampled, step));
-	json_add(writer, object, "after",
-		 cell_object(writer, &change->after,
-			     comparison->after->columns.list[column->after].sampled, step));
-	bool has_change = change->change.kind != ESTIMATE_ABSENT;
-	json_add_double(writer, object, "before_scaled",
-			has_change ? change->before_scaled / step : NAN);
-	json_add_estimate(writer, object, "change", change->change, 1 / step);
-	json_add_estimate(writer, object, "change_percent", change->change_ratio, 100);
-	json_add_estimate(writer, object, "change_percent_of_after_total",
-			  change->change_of_after_total, 100);
-	json_add_estimate(writer, object, "before_percent_of_total", change->before_share, 100);
-	json_add_estimate(writer, object, "after_percent_of_total", change->after_share, 100);
-	json_add_double(writer, object, "p", change->p);
-	json_add_text(writer, object, "verdict", difference_verdict_names[change->verdict]);
-	return object;
+	const struct difference_json_sides sides = {
+		comparison->before->columns.list[column->before].sampled,
+		comparison->after->columns.list[column->after].sampled, column->event.step
+	};
+	return difference_json(writer, &sides, change);
 }
 
 static struct json_object *changes_array(struct json_writer *writer,

@@ -231,39 +231,64 @@ static void print_target(const struct annotated_row *row, struct buffer *out)
 	}
 }
 
+static const char *no_code_text(enum annotated_kind kind)
+{
+	switch (kind) {
+	case ANNOTATED_INSIDE:
+		return "(inside the instruction above)";
+	case ANNOTATED_ADDRESS:
+		return "(no code)";
+	case ANNOTATED_NAME:
+		return "(no address)";
+	case ANNOTATED_INSTRUCTION:
+		break;
+	}
+	return NULL;
+}
+
+static void cut_code(struct buffer *text)
+{
+	if (text->size <= MAX_CODE_CHARACTERS)
+		return;
+	text->size = MAX_CODE_CHARACTERS - 3;
+	while (text->size && (text->data[text->size] & 0xc0) == 0x80)
+		text->size--; /* not inside a character */
+	buffer_append_text(text, "...");
+}
+
+static void put_code(const struct annotated_row *row, struct buffer *text)
+{
+	const char *instead = no_code_text(row->kind);
+	if (instead) {
+		buffer_append_text(text, instead);
+		return;
+	}
+	buffer_printf(text, row->operands[0] ? "%-7s %s" : "%s%s", row->mnemonic, row->operands);
+	print_target(row, text);
+}
+
+void listing_put_code(const struct annotated_row *row, struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	put_code(row, &text);
+	cut_code(&text);
+	out->failed |= buffer_failed(&text);
+	buffer_append(out, text.data, text.size);
+}
+
 static void print_code(const struct listing *listing, const struct annotated_row *row)
 {
-	struct buffer *out = listing->out;
 	CLEANUP(buffer_release) struct buffer text = { 0 };
-	switch (row->kind) {
-	case ANNOTATED_INSIDE:
-		buffer_append_text(&text, "(inside the instruction above)");
-		break;
-	case ANNOTATED_ADDRESS:
-		buffer_append_text(&text, "(no code)");
-		break;
-	case ANNOTATED_NAME:
-		buffer_append_text(&text, "(no address)");
-		break;
-	case ANNOTATED_INSTRUCTION:
-		if (listing->options->bytes) {
-			for (uint32_t i = 0; i < row->length_bytes; i++)
-				buffer_printf(&text, "%02x ", row->bytes[i]);
-			int missing = listing->bytes_width - (int)text.size;
-			buffer_printf(&text, "%*s", missing > 0 ? missing : 0, "");
-		}
-		buffer_printf(&text, row->operands[0] ? "%-7s %s" : "%s%s", row->mnemonic,
-			      row->operands);
-		print_target(row, &text);
-		break;
+	if (row->kind == ANNOTATED_INSTRUCTION && listing->options->bytes) {
+		for (uint32_t i = 0; i < row->length_bytes; i++)
+			buffer_printf(&text, "%02x ", row->bytes[i]);
+		int missing = listing->bytes_width - (int)text.size;
+		buffer_printf(&text, "%*s", missing > 0 ? missing : 0, "");
 	}
-	if (text.size > MAX_CODE_CHARACTERS) {
-		text.size = MAX_CODE_CHARACTERS - 3;
-		while (text.size && (text.data[text.size] & 0xc0) == 0x80)
-			text.size--; /* not inside a character */
-		buffer_append_text(&text, "...");
-	}
-	buffer_append(out, text.data, text.size);
+	put_code(row, &text);
+	cut_code(&text);
+	listing->out->failed |= buffer_failed(&text);
+	buffer_append(listing->out, text.data, text.size);
 }
 
 static void end_line(struct buffer *out)

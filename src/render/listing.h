@@ -33,3 +33,5 @@ void listing_print(const struct annotation *annotation, const struct annotate_in
 /* By source line instead of by instruction. */
 void listing_print_lines(const struct annotation *annotation, const struct annotate_index *index,
 			 const struct listing_options *options, struct buffer *out);
+/* A row's instruction as a listing has it, with what a branch goes to, cut to a line's length. */
+void listing_put_code(const struct annotated_row *row, struct buffer *out);

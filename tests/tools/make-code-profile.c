@@ -2,10 +2,12 @@
  * make-code-profile - writes the profiles that the tests of annotate and export
  * read: code in the stash, samples at known addresses.
  *
- * usage: make-code-profile x86|arm64|large FILE
+ * usage: make-code-profile x86|x86-moved|x86-changed|x86-renamed|arm64|large FILE
  *
  * x86: procedures with and without code, names that look alike, a cold part,
  * inlined code, an address inside an instruction, two events, stacks.
+ * x86-moved, x86-changed, x86-renamed: other builds of compute, its code at another
+ * place, with other instructions, or under another name, and with other samples.
  * arm64: one function. large: one of 5000 instructions, each with samples.
  */
 #include <stdio.h>
@@ -199,6 +201,53 @@ static void make_x86(struct maker *maker)
 	add_stack(maker, middle, kernel, 0x510, 11, &leaf);
 }
 
+/* clang-format off */
+static const uint8_t changed_code[] = {
+	0xf3, 0x0f, 0x1e, 0xfa,			    /* 2000 endbr64 */
+	0x55,					    /* 2004 push %rbp */
+	0x48, 0x89, 0xe5,			    /* 2005 mov %rsp,%rbp */
+	0x31, 0xc0,				    /* 2008 xor %eax,%eax */
+	0x03, 0x07,				    /* 200a add (%rdi),%eax */
+	0x8d, 0x04, 0x40,			    /* 200c lea (%rax,%rax,2),%eax */
+	0x48, 0x8b, 0x0d, 0xea, 0x2f, 0x00, 0x00,   /* 200f mov 0x5000,%rcx */
+	0x0f, 0x18, 0x4f, 0x40,			    /* 2016 prefetcht0 0x40(%rdi) */
+	0x48, 0x83, 0xc7, 0x04,			    /* 201a add $4,%rdi */
+	0xe8, 0xdd, 0x00, 0x00, 0x00,		    /* 201e call 2100 */
+	0xff, 0xce,				    /* 2023 dec %esi */
+	0x75, 0xe3,				    /* 2025 jne 200a */
+	0x85, 0xc0,				    /* 2027 test %eax,%eax */
+	0x5d,					    /* 2029 pop %rbp */
+	0xc3,					    /* 202a ret */
+};
+/* clang-format on */
+
+/* Another build, at 0x2000; `bytes` are what has become of compute. */
+static void make_other_build(struct maker *maker, const char *build_id, const char *name,
+			     const uint8_t *bytes, size_t size, uint64_t slow)
+{
+	add_events(maker, "x86_64");
+	uint32_t program = image(maker, IMAGE_FILE, build_id, "/opt/no/program", NULL);
+	function(maker, program, 0x2000, 0x2000 + size - 1, name, 0, 0);
+	function(maker, program, 0x2100, 0x2100, "helper", 0, 0);
+	function(maker, program, 0x2200, 0x2201, "compute.cold", FUNCTION_COLD, 0x2000);
+	code(maker, program, 0x2000, bytes, size);
+	code(maker, program, 0x2100, "\xc3", 1);
+	code(maker, program, 0x2200, "\x0f\x0b", 2);
+	sample(maker, maker->clock, program, 0x200a, 3);
+	sample(maker, maker->clock, program, 0x200c, 12);
+	sample(maker, maker->clock, program, 0x200f, 33);
+	sample(maker, maker->clock, program, slow, 60);
+	sample(maker, maker->clock, program, 0x2100, 5);
+}
+
+static void make_moved(struct maker *maker, const char *name)
+{
+	uint8_t bytes[sizeof(compute_code)];
+	memcpy(bytes, compute_code, sizeof(bytes));
+	bytes[0x13] = 0x40; /* its data moved too: mov 0x4056,%rcx */
+	make_other_build(maker, "\x87\x65\x43\x21", name, bytes, sizeof(bytes), 0x2025);
+}
+
 static void make_arm64(struct maker *maker)
 {
 	static const uint32_t words[] = {
@@ -251,6 +300,13 @@ int main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "x86") == 0)
 		make_x86(&maker);
+	else if (strcmp(argv[1], "x86-moved") == 0)
+		make_moved(&maker, "compute");
+	else if (strcmp(argv[1], "x86-renamed") == 0)
+		make_moved(&maker, "calculate");
+	else if (strcmp(argv[1], "x86-changed") == 0)
+		make_other_build(&maker, "\x99\x99\x43\x21", "compute", changed_code,
+				 sizeof(changed_code), 0x201a);
 	else if (strcmp(argv[1], "arm64") == 0)
 		make_arm64(&maker);
 	else if (strcmp(argv[1], "large") == 0)

@@ -1,0 +1,34 @@
+/*
+ * annotate_diff - annotate --diff: reads the base and prints each procedure
+ * beside its version there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/annotate.h"
+
+struct input_options;
+struct listing_options;
+struct option_list;
+struct verb;
+
+struct annotate_diff_request {
+	const struct verb *verb;
+	const char *base;		    /* where the base is read from */
+	const struct input_options *input;  /* how */
+	const struct option_list *events;   /* as the other side's were chosen */
+	const char *per, *counts;	    /* the options' words; NULL: not given */
+	const struct annotate_index *after; /* the other side */
+	const char *after_title;
+	const uint32_t *positions; /* of the procedures in it */
+	size_t count;
+	struct annotate_options options;
+	const struct listing_options *listing;
+	bool json;
+};
+
+/* 0 or the exit status, after a message. */
+int annotate_diff_print(const struct annotate_diff_request *request);

@@ -156,8 +156,9 @@ function percentText(part, whole, signed) {
 	const size = Math.abs(percent);
 	if (size > 0 && size < 0.01)
 		return (percent < 0 ? '\u2212' : signed ? '+' : '') + '<0.01\u202f%';
-	const digits = signed || size % 100 ? 2 : 0;
-	const text = size.toFixed(digits) + '\u202f%';
+	/* 100 % only when it is all */
+	const shown = size < 100 && size > 99.99 ? 99.99 : size;
+	const text = shown.toFixed(signed || shown % 100 ? 2 : 0) + '\u202f%';
 	return percent < 0 ? '\u2212' + text : signed && percent > 0 ? '+' + text : text;
 }
 

@@ -28,6 +28,7 @@ function makeView(root, model) {
 		hatch: hatchOfFrames(root),
 		rects: [],
 		looks: [], /* by frame: see lookOf() */
+		classes: [], /* by frame: as the picture gave them */
 		shown: new Map(), /* the frames whose rect is shown: its class now */
 		thin: document.createElementNS(SVG, 'g'),
 		row: model.data.row || 17,
@@ -46,7 +47,6 @@ function makeView(root, model) {
 	};
 	for (const rect of view.frames.children)
 		view.rects[Number(rect.getAttribute('data-i'))] = rect;
-	view.thin.setAttribute('id', 'thin');
 	box.insertBefore(view.thin, view.frames);
 	view.paths = {};
 	for (const name of ['lines', 'k', 'i', 'j', 'n', 'found', 'ring'])
@@ -169,25 +169,59 @@ function draw(view) {
 	drawRing(view);
 }
 
-/* The class that gives a frame its colour, or with a stretched scale the colour itself. */
+/*
+ * A frame's colour: the class that gives it (the first of its classes), or with a
+ * stretched scale the colour itself. A frame that only one side of a difference
+ * has keeps its class for that.
+ */
 function lookOf(view, i) {
-	let look = view.looks[i];
-	if (look === undefined) {
-		const rect = view.rects[i];
-		look = rect ? rect.getAttribute('fill') || (rect.getAttribute('class') || '').split(' ')[0] : '';
-		view.looks[i] = look;
-	}
-	return look;
+	if (view.looks[i] === undefined)
+		readLook(view, i);
+	return view.looks[i];
 }
 
 function classOf(view, i) {
-	const look = lookOf(view, i);
-	return COLOUR.test(look) ? '' : look;
+	if (view.classes[i] === undefined)
+		readLook(view, i);
+	return view.classes[i];
+}
+
+function readLook(view, i) {
+	const rect = view.rects[i];
+	const classes = ((rect && rect.getAttribute('class')) || '').split(' ');
+	view.looks[i] = (rect && rect.getAttribute('fill')) || classes[0];
+	view.classes[i] = classes.join(' ');
 }
 
 function showFrames(view) {
+	const drawing = view.zoomed === 0 ? wholeDrawing(view) : drawingOf(view);
+	for (const i of view.shown.keys())
+		if (!drawing.wanted.has(i) && view.rects[i])
+			view.rects[i].setAttribute('class', classOf(view, i));
+	for (const [i, look] of drawing.wanted)
+		if (view.shown.get(i) !== look && view.rects[i])
+			view.rects[i].setAttribute('class', look);
+	view.shown = drawing.wanted;
+	if (view.thin !== drawing.thin) {
+		view.thin.remove();
+		view.box.insertBefore(drawing.thin, view.frames);
+		view.thin = drawing.thin;
+	}
+}
+
+/* The whole graph's, which has the most to draw, is kept: what people return to. */
+function wholeDrawing(view) {
+	const { whole } = view;
+	if (whole && whole.width === view.width && whole.icicle === view.icicle && whole.hits === view.hits)
+		return whole;
+	view.whole = Object.assign(drawingOf(view), { width: view.width, icicle: view.icicle, hits: view.hits });
+	return view.whole;
+}
+
+/* The frames to be shown, with their classes, and what is drawn together. */
+function drawingOf(view) {
 	const wanted = new Map();
-	const thin = makeThin(view);
+	const thin = { runs: new Map(), paths: new Map(), height: view.row - 1 };
 	const from = view.model.depth[view.zoomed];
 	forEachInSight(view, 0, (i, left, right, top) => {
 		const found = !view.hits || view.hits.has(i);
@@ -198,21 +232,10 @@ function showFrames(view) {
 		const above = view.model.depth[i] < from ? ' above' : '';
 		wanted.set(i, `${classOf(view, i)} on${above}${found ? '' : ' dim'}`.trim());
 	});
-	for (const i of view.shown.keys())
-		if (!wanted.has(i) && view.rects[i])
-			view.rects[i].setAttribute('class', classOf(view, i));
-	for (const [i, look] of wanted)
-		if (view.shown.get(i) !== look && view.rects[i])
-			view.rects[i].setAttribute('class', look);
-	view.shown = wanted;
-	drawThin(view, thin);
+	return { wanted, thin: drawThin(thin) };
 }
 
 /* Runs of narrow frames of one row, each coloured as its widest frame. */
-function makeThin(view) {
-	return { runs: new Map(), paths: new Map(), height: view.row - 1 };
-}
-
 function addThin(thin, look, found, left, right, top) {
 	let run = thin.runs.get(top);
 	if (run && left - run.right < THIN_GAP && right - run.left < RECT_WIDTH && run.found === found) {
@@ -236,24 +259,19 @@ function flushThin(thin, run, top) {
 	thin.paths.get(key).push(`M${run.left.toFixed(1)} ${top}h${width}v${thin.height}h-${width}z`);
 }
 
-function drawThin(view, thin) {
+function drawThin(thin) {
+	const group = document.createElementNS(SVG, 'g');
+	group.setAttribute('id', 'thin');
 	for (const [top, run] of thin.runs)
 		flushThin(thin, run, top);
-	const old = new Map();
-	for (const path of view.thin.children)
-		old.set(path.look, path);
 	for (const [look, parts] of thin.paths) {
-		const path = old.get(look) || view.thin.appendChild(document.createElementNS(SVG, 'path'));
-		if (!old.delete(look)) {
-			path.look = look;
-			path.setAttribute('class', look);
-			if (COLOUR.test(look))
-				path.setAttribute('fill', look.replace(' dim', ''));
-		}
+		const path = group.appendChild(document.createElementNS(SVG, 'path'));
+		path.setAttribute('class', look);
+		if (COLOUR.test(look))
+			path.setAttribute('fill', look.replace(' dim', ''));
 		path.setAttribute('d', parts.join(''));
 	}
-	for (const path of old.values())
-		path.remove();
+	return group;
 }
 
 function placeFrames(view) {

@@ -468,7 +468,7 @@ static struct place_entry looked_up(struct resolver *resolver, const struct prof
 {
 	struct place_entry entry = { .image = frame->image, .name_id = frame->name };
 	entry.place.vaddr = frame->vaddr;
-	if (frame->kind == FRAME_RETURN && frame->vaddr > 0 && !frame->name)
+	if (frame->kind == FRAME_RETURN && frame->vaddr > 0)
 		entry.place.vaddr--;
 	if (!frame->name)
 		entry.place.vaddr = resolver_vaddr(resolver, frame->image, entry.place.vaddr);

@@ -9,6 +9,8 @@
 
 const struct importer *const importers[] = {
 	&importer_perf_data,
+	&importer_cpu_profile,
+	&importer_pprof,
 	&importer_callgrind,
 	&importer_pmcstat,
 	&importer_perf_script,

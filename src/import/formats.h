@@ -7,7 +7,9 @@
 #include "import/importer.h"
 
 extern const struct importer importer_callgrind;
+extern const struct importer importer_cpu_profile;
+extern const struct importer importer_folded;
 extern const struct importer importer_perf_data;
 extern const struct importer importer_perf_script;
 extern const struct importer importer_pmcstat;
-extern const struct importer importer_folded;
+extern const struct importer importer_pprof;

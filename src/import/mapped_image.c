@@ -1,0 +1,66 @@
+#include "import/mapped_image.h"
+
+#include <errno.h>
+
+#include "base/hash.h"
+#include "profile/profile.h"
+
+#define BUILD_ID_MAX_TEXT 128 /* a longer one is hashed */
+
+static int digit_of(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+/* Its bytes when it is hexadecimal, else the text itself. */
+static struct span bytes_of(struct span text, uint8_t bytes[BUILD_ID_MAX_TEXT])
+{
+	const char *digits = text.data;
+	if (text.size > BUILD_ID_MAX_TEXT) {
+		struct hash128 hash = hash128_bytes(text.data, text.size);
+		memcpy(bytes, &hash, sizeof(hash));
+		return (struct span){ bytes, sizeof(hash) };
+	}
+	for (size_t i = 0; i < text.size; i++)
+		if (text.size % 2 || digit_of(digits[i]) < 0)
+			return text;
+	for (size_t i = 0; i < text.size / 2; i++)
+		bytes[i] = (uint8_t)(digit_of(digits[2 * i]) * 16 + digit_of(digits[2 * i + 1]));
+	return (struct span){ bytes, text.size / 2 };
+}
+
+static bool starts_with(struct span text, const char *start)
+{
+	size_t size = strlen(start);
+	return text.size >= size && memcmp(text.data, start, size) == 0;
+}
+
+static uint64_t kind_of(struct span path)
+{
+	if (starts_with(path, "[vdso"))
+		return IMAGE_VDSO;
+	if (starts_with(path, "[kernel") || starts_with(path, "[guest.kernel"))
+		return IMAGE_KERNEL;
+	if (path.size == 0 || starts_with(path, "[") || starts_with(path, "//anon"))
+		return IMAGE_NAME;
+	return IMAGE_FILE;
+}
+
+int mapped_image_add(struct profile *profile, struct span path, struct span build_id, uint32_t *id)
+{
+	uint8_t bytes[BUILD_ID_MAX_TEXT];
+	struct profile_image image = { .kind = kind_of(path),
+				       .space = SPACE_OFFSET,
+				       .build_id = bytes_of(build_id, bytes) };
+	if (image.build_id.size == 0)
+		image.build_id = (struct span){ NULL, 0 };
+	if (image.kind == IMAGE_NAME || (image.kind == IMAGE_FILE && !image.build_id.data))
+		image.name = path.size ? path : span_of_text("");
+	int ret = profile_add_image(profile, &image, id);
+	if (ret == 0 && image.kind == IMAGE_FILE)
+		ret = profile_add_path(profile, *id, path);
+	return ret;
+}

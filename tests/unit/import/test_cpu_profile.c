@@ -1,0 +1,205 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "import/formats.h"
+#include "unit/import/imported.h"
+#include "unit/import/spelled.h"
+
+struct form {
+	unsigned width;
+	bool big;
+};
+
+static const struct form forms[] = { { 8, false }, { 4, false }, { 8, true }, { 4, true } };
+
+static void put(struct buffer *out, struct form form, uint64_t word)
+{
+	for (unsigned i = 0; i < form.width; i++)
+		buffer_append_u8(out, (uint8_t)(word >> 8 * (form.big ? form.width - 1 - i : i)));
+}
+
+static void put_words(struct buffer *out, struct form form, const uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		put(out, form, words[i]);
+}
+
+#define PUT(out, form, ...)                                                                        \
+	put_words(out, form, (const uint64_t[]){ __VA_ARGS__ },                                    \
+		  sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static const char maps[] = "build=/opt/bin\n"
+			   "1000-3000 r-xp 00000500 08:01 5          $build/server x\n"
+			   "3000-4000 rw-p 00002000 08:01 5          $build/server x\n"
+			   "5000-6000 r-xp 00000000 08:01 6          /lib/libc.so\n"
+			   "7ff0-7fff r-xp 00000000 00:00 0          [vdso]\n";
+
+static void put_profile(struct buffer *out, struct form form)
+{
+	PUT(out, form, 0, 3, 0, 10000, 0);
+	PUT(out, form, 2, 3, 0x1010, 0x1020, 0x5030);
+	PUT(out, form, 1, 2, 0x7ff4, 0x1020);
+	PUT(out, form, 4, 3, 0x1010, 0x1020, 0x5030);
+	PUT(out, form, 5, 1, 0x9000);
+	PUT(out, form, 0, 1, 0);
+	buffer_append_text(out, maps);
+}
+
+static struct profile *must_read(const struct buffer *bytes, size_t piece, struct import_talk *talk)
+{
+	struct profile *profile = NULL;
+	struct error err = { 0 };
+	if (import_pieces(&importer_cpu_profile, bytes->data, bytes->size, piece, false, talk,
+			  &profile, &err) < 0)
+		fail_msg("%s", err.text);
+	return profile;
+}
+
+static void test_words_of_all_kinds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		for (size_t piece = 1; piece < 40; piece += 7) {
+			CLEANUP(buffer_release) struct buffer bytes = { 0 };
+			put_profile(&bytes, forms[i]);
+			assert_ptr_equal(importer_find(bytes.data, bytes.size),
+					 &importer_cpu_profile);
+			struct import_talk talk;
+			CLEANUP(profile_freep)
+			struct profile *profile = must_read(&bytes, piece, &talk);
+			expect_stacks(profile,
+				      "cpu @libc.so+2f;@server x+51f;@server x+510 6 60000000\n"
+				      "cpu @server x+51f;@[vdso]+4 1 10000000\n"
+				      "cpu @[unknown: outside all mappings]+9000 5 50000000\n");
+			assert_string_equal(talk.text, "");
+			struct profile_event event = profile_event(profile, 1);
+			assert_int_equal(event.period, 10000000);
+			assert_int_equal(event.policy, PERIOD_FIXED);
+			assert_int_equal(event.sampled, 1);
+		}
+}
+
+static void test_squares_are_of_single_samples(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	PUT(&bytes, forms[0], 0, 3, 0, 7, 0, 3, 1, 0x10, 0, 1, 0);
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, SIZE_MAX, NULL);
+	struct cell cell = cell_of_values(table_values(profile_table(profile, PROFILE_FLAT), 0));
+	assert_int_equal(cell.samples, 3);
+	assert_int_equal(cell.estimate, 3 * 7000);
+	assert_true(cell.squares == (unsigned __int128)3 * 7000 * 7000);
+}
+
+/* One frame above every leaf is the signal handler's. */
+static void test_the_signal_handler_is_left_out(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct form form = forms[0];
+	PUT(&bytes, form, 0, 3, 0, 10000, 0);
+	for (uint64_t i = 0; i < 40; i++)
+		PUT(&bytes, form, 1, 4, 0x100 + i, i == 7 ? 0x55 : 0x900, 0x100 + i, 0x200 + i % 3);
+	PUT(&bytes, form, 0, 1, 0);
+	struct import_talk talk;
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, SIZE_MAX, &talk);
+	assert_string_equal(talk.text, "note: nearly all stacks have 0x900 above the leaf: the "
+				       "signal handler, which is left out\n");
+	CLEANUP(free_pointer) char *text = spell_stacks(profile);
+	/* the leaf that comes again as a return address is left out too */
+	assert_non_null(strstr(text, "cpu @+1ff;@+100 1 10000000\n"));
+	assert_non_null(strstr(text, "cpu @+200;@+106;@+54;@+107 1 10000000\n"));
+}
+
+static void test_names_before_the_profile(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	buffer_append_text(&bytes, "--- symbol\nbinary=/opt/bin/server\n"
+				   "0x0000000000001010 leaf\n"
+				   "0x000000000000101f outer--middle--inner\n"
+				   "---\n--- profile\n");
+	put_profile(&bytes, forms[0]);
+	assert_ptr_equal(importer_find(bytes.data, bytes.size), &importer_cpu_profile);
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, 11, NULL);
+	expect_stacks(profile, "cpu @libc.so+2f;outer>middle>inner@server x+51f;"
+			       "leaf@server x+510 6 60000000\n"
+			       "cpu outer>middle>inner@server x+51f;@[vdso]+4 1 10000000\n"
+			       "cpu @[unknown: outside all mappings]+9000 5 50000000\n");
+}
+
+static void expect_refused(const struct buffer *bytes, int code, const char *message)
+{
+	struct profile *profile = NULL;
+	struct error err = { 0 };
+	assert_int_equal(import_pieces(&importer_cpu_profile, bytes->data, bytes->size, SIZE_MAX,
+				       false, NULL, &profile, &err),
+			 code);
+	assert_string_equal(err.text, message);
+}
+
+static void test_cut_off(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	PUT(&bytes, forms[0], 0, 3, 0, 10000, 0);
+	PUT(&bytes, forms[0], 2, 2, 0x1010, 0x1020);
+	PUT(&bytes, forms[0], 1, 2, 0x1010, 0x1030);
+	size_t whole = bytes.size;
+	PUT(&bytes, forms[0], 1, 2, 0x1010, 0x1040);
+	bytes.size -= 8;
+	assert_int_equal(whole, 104);
+	expect_refused(&bytes, -EBADMSG, "at byte 104: the sample is damaged, or the file cut off");
+	struct import_talk talk;
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	assert_int_equal(import_pieces(&importer_cpu_profile, bytes.data, bytes.size, 9, true,
+				       &talk, &profile, NULL),
+			 0);
+	assert_string_equal(talk.text, "warning: at byte 104: the sample is damaged, or the file "
+				       "cut off; what comes before is kept\n");
+	expect_stacks(profile, "cpu @+101f;@+1010 2 20000000\ncpu @+102f;@+1010 1 10000000\n");
+}
+
+static void test_refusals(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer java = { 0 };
+	PUT(&java, forms[0], 0, 3, 1, 10000, 0, 0, 1, 0);
+	expect_refused(&java, -EPROTO,
+		       "this is a CPU profile of a Java agent (version 1), which is not read");
+	CLEANUP(buffer_release) struct buffer none = { 0 };
+	PUT(&none, forms[0], 0, 3, 0, 10000, 0, 0, 1, 0);
+	expect_refused(&none, -ENODATA, "the profile has no sample");
+	CLEANUP(buffer_release) struct buffer deep = { 0 };
+	PUT(&deep, forms[0], 0, 3, 0, 10000, 0, 1, UINT64_MAX, 0);
+	expect_refused(&deep, -EBADMSG, "at byte 40: the sample is damaged, or the file cut off");
+	CLEANUP(buffer_release) struct buffer many = { 0 };
+	PUT(&many, forms[0], 0, 3, 0, 10000, 0, UINT64_MAX, 1, 5, 0, 1, 0);
+	expect_refused(&many, -EOVERFLOW, "the samples add up to more than 64 bits of ns");
+	CLEANUP(buffer_release) struct buffer heap = { 0 };
+	buffer_append_text(&heap, "--- symbol\n---\n--- heap\nheap profile: 1: 2\n");
+	expect_refused(&heap, -EPROTO, "there is no CPU profile behind its names of addresses");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_of_all_kinds),
+		cmocka_unit_test(test_squares_are_of_single_samples),
+		cmocka_unit_test(test_the_signal_handler_is_left_out),
+		cmocka_unit_test(test_names_before_the_profile),
+		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_refusals),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

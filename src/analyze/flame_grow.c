@@ -341,7 +341,8 @@ static int command_label(struct walk *walk, uint32_t context, uint32_t *label)
 	if (walk->options->commands == FLAME_WITHOUT_COMMANDS || context == 0)
 		return 0;
 	if (walk->root_of[context] == 0) {
-		struct span comm = profile_context(walk->report->profile, context).comm;
+		struct profile_context who = profile_context(walk->report->profile, context);
+		struct span comm = profile_context_command(&who);
 		if (comm.data) {
 			const char *name =
 				arena_copy_text(&walk->growth->flame->arena, comm.data, comm.size);

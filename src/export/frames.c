@@ -212,11 +212,12 @@ int frames_of_context(struct frames *frames, uint32_t id, uint32_t *number)
 	*number = STACK_NONE;
 	if (id)
 		context = profile_context(frames->input->profile, id);
-	if (!by_address && (root == EXPORT_ROOT_NONE || !context.comm.data))
+	struct span command = profile_context_command(&context);
+	if (!by_address && (root == EXPORT_ROOT_NONE || !command.data))
 		return 0;
 	struct stack_frame frame = { .kind = STACK_COMMAND, .context = by_address ? id : 0 };
 	frames->text.size = 0;
-	folded_encode_name(&frames->text, context.comm);
+	folded_encode_name(&frames->text, command);
 	if (root == EXPORT_ROOT_PID || root == EXPORT_ROOT_TID) {
 		buffer_append_u8(&frames->text, '-');
 		spell_number(&frames->text, context.pid);

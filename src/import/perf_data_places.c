@@ -163,7 +163,7 @@ static int map_kernel_core(struct perf_places *places, const struct perf_mapping
 		     (ends_with(mapping->path, "_text") || ends_with(mapping->path, "_stext"));
 	const struct wanted_image wanted = {
 		.kind = IMAGE_KERNEL,
-		.name = span_of_text(based ? "" : "base unknown"),
+		.name = span_of_text(based ? "" : "kernel, base unknown"),
 		.build_id = mapping->build_id,
 	};
 	uint32_t number;

@@ -170,6 +170,12 @@ struct profile_context {
 int profile_add_context(struct profile *profile, const struct profile_context *context,
 			uint32_t *id);
 struct profile_context profile_context(const struct profile *profile, uint64_t id);
+/* Who a stack begins with: the thread's own name where it was kept, as perf prints it, else its
+ * process's. */
+static inline struct span profile_context_command(const struct profile_context *context)
+{
+	return context->thread.data ? context->thread : context->comm;
+}
 
 /* A place in code: (image, vaddr), or a bare name, or a name within an image. A name beside a vaddr
  * is what another tool calls the procedure there. */

@@ -157,40 +157,59 @@ static int fill_ratios(struct flame_view *view)
 /* ---- the scripts of 2014: difffolded.pl makes two columns, flamegraph.pl colours their difference
  */
 
-static double events(const struct flame_view *view, enum flame_side side, size_t column,
-		     const struct cell *cells)
+/* What one of the scripts' counts is: a sample, where all of them weigh the same; else an event. */
+static double count_weight(const struct flame_view *view, enum flame_side side, size_t column)
 {
 	const struct flame *flame = view->flame;
-	const struct event_columns *columns = &flame->reports[side]->columns;
+	const struct cell *whole = &flame_total(flame, side, 0)[column];
 	size_t own = side == FLAME_BASE ? flame->base_column[column] : column;
-	return own == EVENT_COLUMN_NONE
-		       ? 0
-		       : (double)cells[column].estimate / event_column_divisor(&columns->list[own]);
+	uint64_t weight = whole->samples ? whole->estimate / whole->samples : 0;
+	if (weight && whole->estimate == weight * whole->samples &&
+	    whole->squares == (unsigned __int128)weight * weight * whole->samples)
+		return (double)weight;
+	return event_column_divisor(&flame->reports[side]->columns.list[own]);
+}
+
+/* One event of a side, as the scripts count it. */
+struct counted {
+	enum flame_side side;
+	size_t column;
+	double weight, whole;
+};
+
+static double count_of_cells(const struct counted *counted, const struct cell *cells)
+{
+	return (double)cells[counted->column].estimate / counted->weight;
+}
+
+static struct counted count_event(const struct flame_view *view, enum flame_side side,
+				  size_t column)
+{
+	struct counted counted = { side, column, count_weight(view, side, column), 0 };
+	counted.whole = count_of_cells(&counted, flame_total(view->flame, side, 0));
+	return counted;
 }
 
 static int fill_deltas(struct flame_view *view)
 {
 	const struct flame *flame = view->flame;
-	bool base = flame->reports[FLAME_BASE] != NULL;
 	const struct flame_ratio *ratio = &view->options.ratio;
 	size_t width = view->options.width;
-	enum flame_side other_side = base ? FLAME_BASE : FLAME_MAIN;
+	bool base = flame->reports[FLAME_BASE] != NULL;
 	size_t other = base ? width : ratio->above == width ? ratio->below : ratio->above;
-	double main_whole = events(view, FLAME_MAIN, width, flame_total(flame, FLAME_MAIN, 0));
-	double other_whole = events(view, other_side, other, flame_total(flame, other_side, 0));
-	bool scale = view->options.stretch_total && other_whole > 0 && other_whole != main_whole;
+	struct counted after = count_event(view, FLAME_MAIN, width);
+	struct counted before = count_event(view, base ? FLAME_BASE : FLAME_MAIN, other);
+	bool scale = view->options.stretch_total && before.whole > 0 && before.whole != after.whole;
 	CLEANUP(free_pointer) double *all = calloc(flame->count, sizeof(*all));
 	view->deltas = calloc(view->count, sizeof(*view->deltas));
 	if (!all || !view->deltas)
 		return -ENOMEM;
 	view->largest_delta = 1;
 	for (size_t frame = 0; frame < flame->count; frame++) {
-		double before =
-			events(view, other_side, other, flame_self(flame, other_side, frame));
+		double count = count_of_cells(&before, flame_self(flame, before.side, frame));
 		if (scale)
-			before = trunc(before * main_whole / other_whole);
-		all[frame] = events(view, FLAME_MAIN, width, flame_self(flame, FLAME_MAIN, frame)) -
-			     before;
+			count = trunc(count * after.whole / before.whole);
+		all[frame] = count_of_cells(&after, flame_self(flame, FLAME_MAIN, frame)) - count;
 		if (fabs(all[frame]) > view->largest_delta)
 			view->largest_delta = fabs(all[frame]);
 	}

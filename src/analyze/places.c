@@ -330,6 +330,9 @@ static int source_at(struct places *places, uint32_t place, const struct source_
 		     size_t *count)
 {
 	struct place_entry *entry = &places->entries[place];
+	*count = 0;
+	if (!resolver_has_source(places->resolver, entry->image))
+		return 0;
 	if (!entry->resolved) {
 		struct profile_frame frame = { .kind = entry->kind,
 					       .image = entry->image,

@@ -560,6 +560,13 @@ static const struct procedure_entry *entry_of(const struct procedure *procedure)
 	return (const struct procedure_entry *)(const void *)procedure;
 }
 
+bool resolver_has_source(struct resolver *resolver, uint32_t image)
+{
+	bool local;
+	const struct stash_index *stash = image ? stash_for(resolver, image, &local) : NULL;
+	return stash && stash_has_lines(stash, image);
+}
+
 size_t resolver_source(struct resolver *resolver, const struct place *place,
 		       const struct source_frame **frames)
 {

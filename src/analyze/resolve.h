@@ -84,6 +84,8 @@ uint64_t resolver_vaddr(struct resolver *resolver, uint32_t image, uint64_t vadd
 /* EM_* of the image's file; 0: not known. */
 uint16_t resolver_machine(struct resolver *resolver, uint32_t image);
 
+/* False: no place of the image has source frames, so that asking for them is waste. */
+bool resolver_has_source(struct resolver *resolver, uint32_t image);
 /* Source frames at a place, innermost first, the procedure itself last. Returns how many, 0 when
  * unknown. */
 size_t resolver_source(struct resolver *resolver, const struct place *place,

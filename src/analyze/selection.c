@@ -528,6 +528,37 @@ static void take_off(struct flat_left *left, const struct profile_frame *leaf,
 		left->cells[row] = cell_without(&left->cells[row], cell);
 }
 
+static void add_sums(const struct report *report, const struct table *table, size_t event_slot,
+		     size_t node_slot, struct cell *sums)
+{
+	for (size_t row = 0; row < table->count; row++) {
+		const uint64_t *keys = table_keys(table, row);
+		uint32_t column = report->columns.of_event[keys[event_slot]];
+		if (column == EVENT_COLUMN_NONE || (node_slot != event_slot && !keys[node_slot]))
+			continue;
+		struct cell cell = cell_of_values(table_values(table, row));
+		cell_add(&sums[column], &cell);
+	}
+}
+
+/* Flat has every sample, so equal sums leave none without a stack. */
+static bool stacks_hold_all(const struct report *report)
+{
+	size_t count = report->columns.count;
+	CLEANUP(free_pointer) struct cell *sums = calloc(2 * count + 1, sizeof(*sums));
+	if (!sums)
+		return false; /* the long way round tells the same */
+	add_sums(report, profile_table(report->profile, PROFILE_FLAT), FLAT_EVENT, FLAT_EVENT,
+		 sums);
+	add_sums(report, profile_table(report->profile, PROFILE_STACK), STACK_EVENT, STACK_NODE,
+		 sums + count);
+	for (size_t i = 0; i < count; i++)
+		if (sums[i].samples != sums[count + i].samples ||
+		    sums[i].estimate != sums[count + i].estimate)
+			return false;
+	return true;
+}
+
 /* Places and states of all nodes; parents come first. */
 static int place_nodes(struct selection *selection, int8_t *state_of)
 {
@@ -558,8 +589,10 @@ static int walk_stacks(struct selection *selection, const uint32_t *place_of)
 	const struct table *nodes = profile_table(report->profile, PROFILE_NODE);
 	CLEANUP(free_pointer) int8_t *state_of = calloc(nodes->count + 1, 1);
 	CLEANUP(flat_left_release) struct flat_left left = { 0 };
-	int ret = state_of ? flat_left_init(&left, profile_table(report->profile, PROFILE_FLAT))
-			   : -ENOMEM;
+	bool all_in_stacks = stacks_hold_all(report);
+	int ret = state_of ? 0 : -ENOMEM;
+	if (ret == 0 && !all_in_stacks)
+		ret = flat_left_init(&left, profile_table(report->profile, PROFILE_FLAT));
 	if (ret == 0)
 		ret = place_nodes(selection, state_of);
 	if (ret < 0)
@@ -575,13 +608,15 @@ static int walk_stacks(struct selection *selection, const uint32_t *place_of)
 					   .context = (uint32_t)keys[STACK_CONTEXT],
 					   .place = selection->node_place[node],
 					   .node = (uint32_t)node };
-		struct profile_frame leaf = profile_node(report->profile, node, NULL);
-		take_off(&left, &leaf, keys, &sample.cell);
+		if (!all_in_stacks) {
+			struct profile_frame leaf = profile_node(report->profile, node, NULL);
+			take_off(&left, &leaf, keys, &sample.cell);
+		}
 		ret = take(selection, &sample, state_of[node]);
 		if (ret < 0)
 			return ret;
 	}
-	return walk_flat(selection, place_of, left.cells);
+	return all_in_stacks ? 0 : walk_flat(selection, place_of, left.cells);
 }
 
 /* Many stacks that end at one depth were probably cut there. */

@@ -293,6 +293,12 @@ bool stash_has_image(const struct stash_index *index, uint32_t image)
 	return shelf && shelf->to > shelf->from;
 }
 
+bool stash_has_lines(const struct stash_index *index, uint32_t image)
+{
+	const struct shelf *shelf = shelf_of(index, image, SHELF_LINES);
+	return shelf && shelf->to > shelf->from;
+}
+
 static struct stash_function function_of(const struct stash_index *index, const struct entry *entry)
 {
 	return (struct stash_function){ entry->record.first, entry->record.last,

@@ -42,6 +42,8 @@ size_t stash_index_count(const struct stash_index *index);
 size_t stash_index_damaged(const struct stash_index *index);
 /* Does the stash know anything of this image? */
 bool stash_has_image(const struct stash_index *index, uint32_t image);
+/* Does it know source lines or inlined functions of this image? */
+bool stash_has_lines(const struct stash_index *index, uint32_t image);
 
 /* These say false or 0 when the stash does not know. */
 bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,

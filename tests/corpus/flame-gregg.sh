@@ -29,3 +29,5 @@ END
 folded="$corpus/expected/stackcollapse-perf/perf-cycles-instructions-01"
 culprit flame --scale gregg --per total --diff "$folded.instructions.folded" "$folded.cycles.folded" >folded.svg
 python3 compare.py "$reference" folded.svg folded
+culprit flame --scale gregg -e cycles "$corpus/perfscript/perf-cycles-instructions-01.txt" >script.svg
+python3 compare.py "$reference" script.svg "perf script"

@@ -115,7 +115,10 @@ static int note_durations(struct comparison *comparison)
 		if (ret < 0)
 			return ret;
 	}
-	if (comparison->base != DIFFERENCE_RAW || !a->duration_ns || !b->duration_ns)
+	/* how long a command took to its end is part of what one compares */
+	bool told = a->first.command.size && b->first.command.size && !chosen &&
+		    !compare_time_was_chosen(b);
+	if (comparison->base != DIFFERENCE_RAW || !a->duration_ns || !b->duration_ns || told)
 		return 0;
 	double ratio = (double)b->duration_ns / (double)a->duration_ns;
 	if (fabs(ratio - 1) < SAME_DURATION)
@@ -133,6 +136,13 @@ static const char *privilege(const struct event_column *column)
 	       : bits == EXCLUDE_KERNEL ? "user only"
 	       : bits == EXCLUDE_USER	? "kernel only"
 					: "neither user nor kernel";
+}
+
+static const char *period_unit(const struct event_column *column)
+{
+	return column->policy == PERIOD_FREQUENCY ? " Hz"
+	       : column->clock == EVENT_CLOCK	  ? " ns"
+						  : "";
 }
 
 static int note_event(struct comparison *comparison, const struct event_column *a,
@@ -155,9 +165,8 @@ static int note_event(struct comparison *comparison, const struct event_column *
 		ret = compare_note(comparison,
 				   "other period of %.*s: %" PRIu64 "%s before, %" PRIu64
 				   "%s after",
-				   SIZE(a->name), TEXT(a->name), a->period_most,
-				   a->policy == PERIOD_FREQUENCY ? " Hz" : "", b->period_most,
-				   b->policy == PERIOD_FREQUENCY ? " Hz" : "");
+				   SIZE(a->name), TEXT(a->name), a->period_most, period_unit(a),
+				   b->period_most, period_unit(b));
 	if (ret == 0 && a->precise != b->precise)
 		ret = compare_note(comparison,
 				   "other precision of addresses: %.*s was precise %" PRIu64

@@ -71,7 +71,9 @@ static const char *name_image(struct dso_names *names, const struct profile_imag
 		if (!path.size)
 			path = name;
 		path = without_deleted(path);
-		return path.size ? arena_copy_text(arena, path.data, path.size) : shown;
+		return path.size ? arena_copy_text(arena, path.data, path.size)
+		       : *shown	 ? shown
+				 : "[unknown]";
 	case IMAGE_KERNEL:
 		return "[kernel.kallsyms]";
 	case IMAGE_MODULE:

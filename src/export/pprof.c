@@ -439,7 +439,7 @@ static int put_lines(struct writer *writer, const struct place *place)
 		if (ret == 0)
 			ret = put_line(writer, function, sources[i].line);
 	}
-	if (count)
+	if (count || !procedure->named) /* pprof shows the address of what has no name */
 		return ret;
 	ret = function_of(writer, procedure->name, procedure->linkage, NULL, &function);
 	return ret < 0 ? ret : put_line(writer, function, 0);
@@ -453,7 +453,7 @@ static int put_location(struct writer *writer, uint32_t number)
 		return 0;
 	protobuf_put_number(&writer->message, LOCATION_ID, (uint64_t)number + 1);
 	protobuf_put_number(&writer->message, LOCATION_MAPPING_ID, image);
-	if (!frame->address.name)
+	if (!frame->address.name || frame->address.vaddr)
 		protobuf_put_number(&writer->message, LOCATION_ADDRESS, frame->place->vaddr);
 	uint64_t limit = frame->place->vaddr == UINT64_MAX ? UINT64_MAX : frame->place->vaddr + 1;
 	if (writer->limits[image] < limit)

@@ -52,6 +52,8 @@ static uint64_t kind_of(struct span path)
 int mapped_image_add(struct profile *profile, struct span path, struct span build_id, uint32_t *id)
 {
 	uint8_t bytes[BUILD_ID_MAX_TEXT];
+	if (span_equal(path, span_of_text("[unknown]"))) /* another tool's word for none */
+		path.size = 0;
 	struct profile_image image = { .kind = kind_of(path),
 				       .space = SPACE_OFFSET,
 				       .build_id = bytes_of(build_id, bytes) };

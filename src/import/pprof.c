@@ -30,8 +30,8 @@ struct pprof_reader {
 	uint64_t time_ns, duration_ns;
 	struct pprof_value_type period_type;
 	uint64_t period;
-	uint64_t drop, keep, preferred; /* texts */
-	size_t samples;			/* that were taken */
+	uint64_t drop, keep; /* texts */
+	size_t samples;	     /* that were taken */
 };
 
 static void reader_close(void *context)
@@ -122,7 +122,6 @@ static int take_field(struct pprof_reader *reader, const struct protobuf_field *
 		{ PPROF_TIME_NANOS, &reader->time_ns },
 		{ PPROF_DURATION_NANOS, &reader->duration_ns },
 		{ PPROF_PERIOD, &reader->period },
-		{ PPROF_DEFAULT_SAMPLE_TYPE, &reader->preferred },
 	};
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (field->number == numbers[i].number && field->wire == PROTOBUF_VARINT)
@@ -291,8 +290,6 @@ static void append_labels(struct pprof_reader *reader, struct buffer *out)
 	while (protobuf_next(&cursor, &field))
 		if (field.number == PPROF_COMMENT)
 			protobuf_numbers(&field, take_comment, both);
-	if (pprof_text(&reader->places, reader->preferred, &text))
-		append_label(out, "default_sample_type", text);
 	if (pprof_text(&reader->places, reader->drop, &text))
 		append_label(out, "drop_frames", text);
 	if (text.size)

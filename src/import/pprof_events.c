@@ -74,15 +74,35 @@ static int column_sampled_by(const struct pprof_events *events, size_t of,
 	return !specific && others == 1 ? found : -1;
 }
 
+/* "10^-3 cycles", as our own export writes decimals: 3, and the unit behind it. */
+static uint64_t take_scale(struct span *unit)
+{
+	static const char mark[] = "10^-";
+	const char *text = unit->data;
+	size_t at = sizeof(mark) - 1;
+	uint64_t scale = 0;
+	if (unit->size <= at || memcmp(text, mark, at) != 0)
+		return 0;
+	for (; at < unit->size && text[at] >= '0' && text[at] <= '9' && scale < 100; at++)
+		scale = scale * 10 + (uint64_t)(text[at] - '0');
+	if (scale == 0 || scale > 18 || at == unit->size || text[at] != ' ')
+		return 0;
+	*unit = (struct span){ text + at + 1, unit->size - at - 1 };
+	return scale;
+}
+
 static int add_event(struct pprof_column *column, struct profile *profile,
 		     const struct pprof_period *period)
 {
-	uint64_t ns = unit_ns(column->unit);
+	struct span unit = column->unit;
+	uint64_t scale = take_scale(&unit);
+	uint64_t ns = unit_ns(unit);
 	bool its_period = period->period && span_equal(column->type, period->type) &&
 			  span_equal(column->unit, period->unit);
 	struct profile_event event = {
 		.name = column->type,
-		.unit = ns ? span_of_text("ns") : column->unit,
+		.unit = ns ? span_of_text("ns") : unit,
+		.scale = scale,
 		.origin = ORIGIN_IMPORTED,
 		.sampled = column->samples >= 0,
 	};

@@ -1,7 +1,7 @@
 /*
  * pprof_labels - a pprof sample's labels as a context. Those that say who ran
- * ("comm", "pid", "tid", "thread", "cpu", "cgroup", "container", as perf's
- * converters write them) are its parts; others stay "key=value" lines, numbers
+ * ("comm", "pid", "tid", "thread", "thread_comm", "cpu", "core_type", "cgroup",
+ * "container", as perf's converters and our own export write them) are its parts; others stay "key=value" lines, numbers
  * with their unit behind them.
  */
 #pragma once

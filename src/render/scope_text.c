@@ -176,9 +176,14 @@ static const char *privilege(const struct event_column *column)
 			      : "hypervisor only";
 }
 
+static bool counts_ns(const struct event_column *column)
+{
+	return column->clock == EVENT_CLOCK || span_equal(column->unit, nanoseconds());
+}
+
 static void put_period_value(struct buffer *out, const struct event_column *column, uint64_t period)
 {
-	if (column->clock == EVENT_CLOCK) {
+	if (counts_ns(column)) {
 		put_quantity(out, (double)period, nanoseconds());
 		return;
 	}
@@ -187,7 +192,7 @@ static void put_period_value(struct buffer *out, const struct event_column *colu
 
 static void put_period(struct buffer *out, const struct event_column *column)
 {
-	if (column->origin == ORIGIN_IMPORTED && column->policy == PERIOD_NONE)
+	if (column->origin != ORIGIN_MEASURED && column->policy == PERIOD_NONE)
 		return;
 	if (!column->sampled) {
 		put_span(out, ", read with every sample of ", column->leader);
@@ -226,6 +231,8 @@ void scope_text_event(const struct report *report, size_t at, struct buffer *out
 	put_period(out, column);
 	if (column->origin == ORIGIN_IMPORTED)
 		buffer_append_text(out, ", imported");
+	else if (column->origin == ORIGIN_ESTIMATED)
+		buffer_append_text(out, ", computed from others");
 	else
 		buffer_printf(out, ", %s", privilege(column));
 	if (column->precise)
@@ -244,7 +251,8 @@ void scope_text_event(const struct report *report, size_t at, struct buffer *out
 				    (double)report->scope.busy_ns.value);
 			buffer_append_text(out, " of busy time");
 		}
-	} else if (column->unit.size && !span_equal(column->unit, column->name)) {
+	} else if (column->unit.size && !span_equal(column->unit, column->name) &&
+		   !counts_ns(column)) {
 		put_span(out, " ", column->unit);
 	}
 }

@@ -121,6 +121,20 @@ for file in cppbench.cpu gobench.cpu; do
 	python3 compare.py "$TOOLS/stacks" run.prof "$corpus/$file.string"
 done
 
+# exported and imported again a profile is the same; what the format has no place for goes once
+for file in large.cpu speedscope-simple.prof cppbench.cpu gobench.cpu; do
+	culprit import -q "$corpus/$file" -o one.prof
+	culprit export -q -f pprof one.prof -o two.pb.gz
+	culprit import -q two.pb.gz -o two.prof
+	culprit export -q -f pprof two.prof -o three.pb.gz
+	culprit import -q three.pb.gz -o three.prof
+	cmp two.prof three.prof || fail "$file: imported, exported and imported it is not the same"
+	for profile in one two; do
+		"$TOOLS/stacks" $profile.prof | LC_ALL=C sort >$profile.stacks
+	done
+	cmp one.stacks two.stacks || fail "$file: its stacks have changed"
+done
+
 # cut off: refused with where, or kept as far as it goes
 gzip -dc "$corpus/large.cpu" | head -c 2000000 >cut
 head -c 4000 "$corpus/gobench.cpu" >cut.cpu

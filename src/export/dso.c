@@ -21,21 +21,33 @@ static bool begins_with(struct span text, const char *start)
 	return text.size >= size && memcmp(text.data, start, size) == 0;
 }
 
-/* The number in "comm pid start boot", as JIT images are named, or nothing. */
+/* Cuts the last word off `text` and returns it. */
+static struct span last_word(struct span *text)
+{
+	const char *bytes = text->data;
+	const char *blank = text->size ? memrchr(bytes, ' ', text->size) : NULL;
+	size_t start = blank ? (size_t)(blank - bytes) + 1 : 0;
+	struct span word = { bytes + start, text->size - start };
+	text->size = blank ? start - 1 : 0;
+	return word;
+}
+
+static bool is_number(struct span word)
+{
+	for (size_t i = 0; i < word.size; i++)
+		if (((const char *)word.data)[i] < '0' || ((const char *)word.data)[i] > '9')
+			return false;
+	return word.size;
+}
+
+/* The PID in "comm pid start boot", as JIT images are named, or "comm pid start"; else nothing. */
 static struct span pid_of(struct span name)
 {
-	const char *text = name.data;
-	size_t end = name.size;
-	for (int words = 0; words < 2; words++) {
-		const char *blank = end ? memrchr(text, ' ', end) : NULL;
-		end = blank ? (size_t)(blank - text) : 0;
-	}
-	size_t start = end;
-	while (start && text[start - 1] >= '0' && text[start - 1] <= '9')
-		start--;
-	if (start == 0 || text[start - 1] != ' ')
-		return (struct span){ NULL, 0 };
-	return (struct span){ text + start, end - start };
+	struct span start = last_word(&name), pid;
+	if (!is_number(start))
+		start = last_word(&name);
+	pid = last_word(&name);
+	return is_number(start) && is_number(pid) && name.size ? pid : (struct span){ NULL, 0 };
 }
 
 static const char *name_jit(struct arena *arena, struct span name)

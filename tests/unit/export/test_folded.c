@@ -223,6 +223,47 @@ static void options_change_counts_roots_and_marks(void **state)
 	profile_free(example.profile);
 }
 
+/* A command, and a frame of that name where the command is not known, read the same. */
+static void contexts_that_read_the_same_are_one(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep)
+	struct profile *profile = must_import(
+		span_of_text("tool;main;b 1\ntool;main 2\ntool x;main 4\nmain 8\nto 16\n"));
+	const struct profile_context contexts[] = {
+		{ .comm = span_of_text("tool"), .pid = optional_of(1) },
+		{ .comm = span_of_text("tool"), .pid = optional_of(2) },
+	};
+	uint32_t name, node, context;
+	must(profile_add_text(profile, "main", &name));
+	for (int i = 0; i < 2; i++) {
+		const struct profile_frame frame = { .name = name };
+		const struct cell cell = { .estimate = 100 };
+		must(profile_add_context(profile, &contexts[i], &context));
+		must(profile_add_node(profile, 0, &frame, &node));
+		must(profile_add_stack(profile, 1, context, node, &cell));
+	}
+	expect_text(profile, &plain,
+		    "main 8\nto 16\ntool x;main 4\ntool;main 202\ntool;main;b 1\n");
+	const struct export_options without = { .root = EXPORT_ROOT_NONE };
+	expect_text(profile, &without,
+		    "main 208\nto 16\ntool x;main 4\ntool;main 2\ntool;main;b 1\n");
+}
+
+static void code_without_a_name_shows_its_address_on_demand(void **state)
+{
+	(void)state;
+	struct example example = example_new();
+	const struct export_options addresses = { .marks = EXPORT_ADDRESSES,
+						  .root = EXPORT_ROOT_NONE };
+	sample(&example, example.commands[0], node(&example, 0, example.program, 0x9000), 1);
+	sample(&example, example.commands[0], node(&example, 0, example.program, 0x9010), 1);
+	expect_text(example.profile, &addresses,
+		    "[program <9000>] 1000\n[program <9010>] 1000\nmain 9000\n"
+		    "main;compiled 16000\nmain;vfs_read 6000\n");
+	profile_free(example.profile);
+}
+
 static void samples_without_a_stack_are_told(void **state)
 {
 	(void)state;
@@ -363,6 +404,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_lines_from_the_command_on),
 		cmocka_unit_test(options_change_counts_roots_and_marks),
+		cmocka_unit_test(contexts_that_read_the_same_are_one),
+		cmocka_unit_test(code_without_a_name_shows_its_address_on_demand),
 		cmocka_unit_test(samples_without_a_stack_are_told),
 		cmocka_unit_test(without_stacks_lines_are_command_image_procedure),
 		cmocka_unit_test(samples_of_an_imported_event_are_absent_not_zero),

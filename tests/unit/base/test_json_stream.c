@@ -1,0 +1,113 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <json-c/json.h>
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/json_stream.h"
+#include "base/random.h"
+
+/* Some document, written here and built there. */
+static struct json_object *random_value(struct random_state *random, struct json_stream *json,
+					const char *key, unsigned depth)
+{
+	static const char *const keys[] = { "a", "b_ns", "c", "d", "e", "f" };
+	char text[24];
+	switch (random_below(random, depth < 6 ? 6 : 4)) {
+	case 0:
+		json_stream_null(json, key);
+		return NULL;
+	case 1: {
+		uint64_t value = UINT64_MAX >> random_below(random, 64);
+		json_stream_u64(json, key, value);
+		return json_object_new_uint64(value);
+	}
+	case 2:
+		json_stream_raw(json, key, "true");
+		return json_object_new_boolean(1);
+	case 3: {
+		size_t size = random_below(random, sizeof(text));
+		for (size_t i = 0; i < size; i++)
+			text[i] = (char)random_below(random, 128);
+		json_stream_span(json, key, (struct span){ text, size });
+		return json_object_new_string_len(text, (int)size);
+	}
+	case 4: {
+		struct json_object *object = json_object_new_object();
+		json_stream_open(json, key, '{', JSON_LINES);
+		size_t count = random_below(random, 6);
+		for (size_t i = 0; i < count; i++)
+			json_object_object_add(object, keys[i],
+					       random_value(random, json, keys[i], depth + 1));
+		json_stream_close(json, '}');
+		return object;
+	}
+	default: {
+		struct json_object *array = json_object_new_array();
+		json_stream_open(json, key, '[', JSON_LINES);
+		for (size_t count = random_below(random, 6); count > 0; count--)
+			json_object_array_add(array, random_value(random, json, NULL, depth + 1));
+		json_stream_close(json, ']');
+		return array;
+	}
+	}
+}
+
+static void documents_read_as_those_of_json_c(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 500; seed++) {
+		CLEANUP(buffer_release) struct buffer out = { 0 };
+		struct json_stream json = { .out = &out };
+		struct random_state random = random_seed(seed);
+		struct json_object *document = random_value(&random, &json, NULL, 0);
+		assert_string_equal(buffer_text(&out),
+				    json_object_to_json_string_ext(
+					    document, JSON_C_TO_STRING_PRETTY |
+							      JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(document);
+	}
+}
+
+static void a_flat_object_is_one_line(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct json_stream json = { .out = &out };
+	json_stream_open(&json, NULL, '[', JSON_LINES);
+	json_stream_open(&json, NULL, '{', JSON_ONE_LINE);
+	json_stream_double(&json, "x", 0.5);
+	json_stream_double(&json, "y", NAN);
+	json_stream_open(&json, "z", '[', JSON_LINES);
+	json_stream_text(&json, NULL, "w");
+	json_stream_text(&json, NULL, NULL);
+	json_stream_close(&json, ']');
+	json_stream_close(&json, '}');
+	json_stream_close(&json, ']');
+	assert_string_equal(buffer_text(&out), "[\n  {\"x\":0.5,\"y\":null,\"z\":[\"w\",null]}\n]");
+}
+
+static void what_is_no_utf8_is_replaced(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct json_stream json = { .out = &out };
+	json_stream_text(&json, NULL, "a\xff\xc3\xa9\xc3/\x01\v\x7f\"");
+	assert_string_equal(buffer_text(&out), "\"a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd/"
+					       "\\u0001\\u000b\x7f\\\"\"");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(documents_read_as_those_of_json_c),
+		cmocka_unit_test(a_flat_object_is_one_line),
+		cmocka_unit_test(what_is_no_utf8_is_replaced),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -104,8 +104,11 @@ function addDifference(all, model, i) {
 	const table = element('table');
 	const names = ['', 'before', 'after', 'difference', 'change against before', 'share of total before',
 		'share of total after', 'global: difference / total after', 'samples before, after'];
-	names.forEach((name, row) => table.appendChild(
-		tableRow([name, ...columns.map(column => column[row])], row ? '' : 'head')));
+	names.forEach((name, row) => {
+		const cells = columns.map(column => column[row]);
+		if (row < names.length - 1 || cells.some(cell => /\d/.test(cell)))
+			table.appendChild(tableRow([name, ...cells], row ? '' : 'head'));
+	});
 	all.appendChild(table);
 	addChange(all, model, i);
 	if (diff.said)

@@ -14,6 +14,7 @@ const THIN_GAP = 0.25; /* px between two of them that is not shown */
 const LABEL_WIDTH = 22; /* px; room for two letters and an ellipsis */
 const LABEL_SPACE = 4;
 const MARK_NAMES = ['', 'k', 'i', 'j', 'n', ''];
+const LEAST_WIDTH = 1000; /* px; room for title and controls */
 const COLOUR = /^(rgb|#)/; /* no class, but a stretched scale's own colour */
 /* The picture's x have three decimals: from this zoom on that shows. */
 const PRECISE_FROM = 8;
@@ -37,6 +38,7 @@ function makeView(root, model) {
 		width: Number(box.getAttribute('width')),
 		height: Number(box.getAttribute('height')),
 		drawnWidth: model.data.width || Number(box.getAttribute('width')),
+		drawnRootWidth: Number(root.getAttribute('width')),
 		drawnHeight: Number(root.getAttribute('height')),
 		drawnIcicle: Boolean(model.data.icicle),
 		icicle: Boolean(model.data.icicle),
@@ -381,7 +383,7 @@ function drawRing(view) {
 
 /* Fills the window; the legend and the title stay where they are. */
 function fitWindow(view, wide, high) {
-	const width = Math.max(600, Math.floor(wide));
+	const width = Math.max(LEAST_WIDTH, view.drawnRootWidth, Math.floor(wide));
 	const height = Math.max(view.drawnHeight, Math.floor(high)); /* the details box needs room */
 	view.root.setAttribute('width', width);
 	view.root.setAttribute('height', height);

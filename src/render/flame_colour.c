@@ -262,6 +262,7 @@ static void fill_entry(const struct flame_scale *scale, int i, struct flame_lege
 		value_digits(scale, scale->middle, 2, entry->tick);
 	else if (i != FLAME_CLASS_MIDDLE - 1 && i != FLAME_CLASSES - 1)
 		value_digits(scale, flame_scale_edge(scale, i), 2, entry->tick);
+	entry->tick[strcspn(entry->tick, " ")] = '\0'; /* the title says percent */
 }
 
 static void fill_words(struct flame_legend *legend, const struct flame_scale *scale,
@@ -285,23 +286,23 @@ static void fill_words(struct flame_legend *legend, const struct flame_scale *sc
 		SAY(high, "works: many instructions a cycle");
 		break;
 	case FLAME_STALLS:
-		SAY(title, "stalls: %.*s as a share of %.*s", a, above_text, b, below_text);
+		SAY(title, "stalls: %.*s in percent of %.*s", a, above_text, b, below_text);
 		SAY(low, "works: few cycles stall");
 		SAY(high, "waits: most cycles stall");
 		break;
 	case FLAME_RETIRING:
-		SAY(title, "retiring: share of the issue slots that did useful work");
+		SAY(title, "retiring: percent of the issue slots that did useful work");
 		SAY(low, "waits: few slots retire");
 		SAY(high, "works: most slots retire");
 		break;
 	case FLAME_BACKEND:
 		SAY(title,
-		    "backend: share of the issue slots that waited for memory or for execution");
+		    "backend: percent of the issue slots that waited for memory or for execution");
 		SAY(low, "works: few slots wait");
 		SAY(high, "waits: most slots wait");
 		break;
 	case FLAME_DELTA:
-		SAY(title, "change of %.*s against before", a,
+		SAY(title, "change of %.*s against before, in percent", a,
 		    a > 1 || above.size ? above_text : "the total");
 		SAY(low, "less than before");
 		SAY(high, "more than before");

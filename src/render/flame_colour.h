@@ -81,8 +81,9 @@ int flame_scale_range_class(const struct flame_scale *scale, int i);
 struct flame_legend_entry {
 	int class_number;
 	char range[FLAME_LEGEND_TEXT]; /* "0.35 to 0.5", "<= 0.25", ">= 4", "about 1" */
-	char tick[FLAME_LEGEND_TEXT];  /* what stands at the right edge of its swatch: "0.5"; "" for
-					  the last and around the middle; the middle's own: "1" */
+	char tick[FLAME_LEGEND_TEXT];  /* without a unit: what stands at the right edge of its
+					  swatch: "0.5"; "" for  the last and around the middle; the
+					  middle's own: "1" */
 };
 /*
  * The whole legend: FLAME_CLASSES ranges in order of rising values, in words what

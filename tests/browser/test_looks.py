@@ -40,6 +40,18 @@ def test_a_long_title_leaves_room_for_the_controls(page):
     assert overlaps(page) == [], overlaps(page)
 
 
+def test_a_narrow_picture_has_room_too(page):
+    for arguments in (["--color", "ipc"], ["--color", "package"]):
+        page.flame("--width", "420", "--title", "a long title " * 30, *arguments, page.profile("efficiency"))
+        assert overlaps(page) == [], (arguments, overlaps(page))
+
+
+def test_changes_in_percent_have_room_below_the_scale(page):
+    page.flame("--diff", page.make("before.folded", "main;a 400\nmain;b 600\n"),
+               page.make("after.folded", "main;a 800\nmain;b 500\n"))
+    assert overlaps(page) == [], overlaps(page)
+
+
 def test_without_a_script_the_picture_is_complete(page):
     page.scripts(False)
     try:

@@ -228,15 +228,15 @@ static void the_legend_says_numbers_and_which_end_waits(void **state)
 
 	scale = flame_scale_of(FLAME_DELTA);
 	flame_legend_init(&legend, &scale, span_of_text("cycles"), (struct span){ 0 });
-	assert_string_equal(legend.title, "change of cycles against before");
+	assert_string_equal(legend.title, "change of cycles against before, in percent");
 	assert_string_equal(legend.entries[0].range, "<= -50 %");
-	assert_string_equal(legend.entries[5].tick, "0 %");
+	assert_string_equal(legend.entries[5].tick, "0");
 	assert_string_equal(legend.entries[10].range, ">= +100 %");
 
 	scale = flame_scale_of(FLAME_STALLS);
 	flame_legend_init(&legend, &scale, span_of_text("stalled-cycles-backend"),
 			  span_of_text("cycles"));
-	assert_string_equal(legend.title, "stalls: stalled-cycles-backend as a share of cycles");
+	assert_string_equal(legend.title, "stalls: stalled-cycles-backend in percent of cycles");
 	assert_string_equal(legend.entries[2].range, "20 % to 30 %");
 
 	scale = flame_scale_of(FLAME_RATIO);

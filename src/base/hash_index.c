@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/large_pages.h"
+
 void hash_index_release(struct hash_index *index)
 {
 	free(index->slots);
@@ -44,7 +46,7 @@ static void put(struct hash_slot *slots, size_t capacity, struct hash_slot slot)
 static int grow(struct hash_index *index)
 {
 	size_t capacity = index->capacity ? index->capacity * 2 : 16;
-	struct hash_slot *slots = malloc(capacity * sizeof(*slots));
+	struct hash_slot *slots = large_pages_allocate(capacity * sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < capacity; i++)

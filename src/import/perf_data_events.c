@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "import/perf_data_types.h"
 #include "machine/event_names.h"
 #include "profile/profile.h"
 
@@ -34,6 +35,16 @@ void perf_events_release(struct perf_file_events *events)
 	*events = (struct perf_file_events){ 0 };
 }
 
+/* Registers and stack bytes, or LBR call stacks, may stand in the place of a chain. */
+static enum perf_user_part user_part(const struct perf_event_attr *attr)
+{
+	uint64_t dwarf = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK &&
+	    attr->branch_sample_type & PERF_BRANCH_CALL_STACK)
+		return PERF_USER_BRANCHES;
+	return (attr->sample_type & dwarf) == dwarf ? PERF_USER_STACK : PERF_USER_CHAIN;
+}
+
 int perf_events_add(struct perf_file_events *events, struct span attr)
 {
 	if (attr.size < PERF_ATTR_SIZE_VER0 || events->count >= PERF_EVENTS_LIMIT)
@@ -53,6 +64,7 @@ int perf_events_add(struct perf_file_events *events, struct span attr)
 		.regs_interrupt = event->attr.sample_regs_intr,
 		.sample_id_all = event->attr.sample_id_all,
 	};
+	event->elsewhere = user_part(&event->attr);
 	events->count++;
 	return 0;
 }

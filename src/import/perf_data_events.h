@@ -26,13 +26,17 @@ struct perf_event_counts {
 	uint64_t weight; /* sum */
 };
 
+/* Where the user's part of a call chain is when it is not in the chain. */
+enum perf_user_part { PERF_USER_CHAIN, PERF_USER_STACK, PERF_USER_BRANCHES };
+
 struct perf_file_event {
 	struct perf_event_attr attr; /* what the file's is shorter by is 0 */
 	struct perf_layout layout;
 	char *name; /* NULL: not told */
 	char *unit; /* likewise */
 	bool has_ids;
-	uint32_t leader; /* of its group; itself when it has none */
+	uint8_t elsewhere; /* enum perf_user_part */
+	uint32_t leader;   /* of its group; itself when it has none */
 	struct perf_event_counts counts;
 	uint32_t row; /* in the profile, once it is made */
 };

@@ -54,6 +54,17 @@ struct perf_chain_frame {
 	enum frame_kind kind;
 };
 
+/* The last stack of a process that was followed, from its root: the next one begins alike. */
+#define PERF_TRACK_FRAMES 64u
+#define PERF_TRACKS	  16u
+struct perf_track {
+	uint32_t serial, kernel_serial;
+	uint32_t count;
+	bool user_missing;
+	uint32_t nodes[PERF_TRACK_FRAMES];
+	struct perf_chain_frame frames[PERF_TRACK_FRAMES];
+};
+
 /* Counted while reading, for the bill and for what is said at the end. */
 struct perf_data_counts {
 	uint64_t records, samples;
@@ -124,6 +135,7 @@ struct perf_data {
 	struct perf_context_slot context_slots[PERF_CONTEXT_SLOTS];
 	struct perf_chain_frame *frames; /* scratch */
 	size_t frame_capacity;
+	struct perf_track tracks[PERF_TRACKS];
 	struct perf_read_slot *reads;
 	size_t read_count, read_capacity;
 	struct hash_index read_index;
@@ -153,6 +165,8 @@ int perf_data_build_id(struct perf_data *data, const uint8_t *record, size_t siz
 /* perf_data_samples.c: a record of the kernel, in order of time. 0, -ENOMEM or -EOVERFLOW. */
 int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
 		     struct error *err);
+/* What to say when adding failed: 0, -ENOMEM or -EOVERFLOW as it came. */
+int perf_data_settled(int ret, struct error *err);
 /* The context of a thread. 0 or -ENOMEM. */
 int perf_data_context(struct perf_data *data, struct process *process, uint32_t tid,
 		      uint32_t *context);

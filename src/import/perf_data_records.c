@@ -534,5 +534,7 @@ int perf_data_end_records(struct perf_data *data, struct error *err)
 	if (ret < 0)
 		return ret;
 	ret = perf_queue_flush(&data->queue, take_in_turn, &turn);
+	if (ret == 0)
+		ret = perf_data_settled(perf_cells_settle(&data->cells), err);
 	return ret == -ENOMEM ? out_of_memory(err) : ret;
 }

@@ -17,6 +17,10 @@ struct result {
 	struct perf_data *data;
 	struct profile *profile;
 	uint32_t *contexts, *nodes; /* by number */
+	uint32_t *stacks;	    /* by cell: its node, in our numbers; 0: none */
+	struct perf_cells flat;
+	bool distinct; /* what differs in our numbers differs in the profile's */
+	uint32_t row;  /* of what was added last */
 };
 
 static void result_release(struct result *result)
@@ -24,6 +28,8 @@ static void result_release(struct result *result)
 	profile_free(result->profile);
 	free(result->contexts);
 	free(result->nodes);
+	free(result->stacks);
+	perf_cells_release(&result->flat);
 }
 
 static int write_contexts(struct result *result)
@@ -45,48 +51,157 @@ static int write_contexts(struct result *result)
 	return 0;
 }
 
-static int write_nodes(struct result *result)
+#define AHEAD 16 /* rows whose way through memory is begun before they are needed */
+
+static void expect_leaf(const struct perf_cells *cells, size_t i)
 {
-	struct perf_data *data = result->data;
-	const struct perf_cells *cells = &data->cells;
-	result->nodes = calloc(cells->node_count + 1, sizeof(*result->nodes));
-	if (!result->nodes)
+	if (i >= cells->count)
+		return;
+	const struct perf_cell_key *key = &cells->list[i].key;
+	if (key->stack == PERF_STACK_LEAF)
+		perf_cells_expect_node(cells, key->calls, key->image, key->vaddr, FRAME_IP);
+}
+
+/* Sampled addresses join the trie, on top of the calls that led there. */
+static int add_leaves(struct result *result)
+{
+	struct perf_cells *cells = &result->data->cells;
+	result->stacks = calloc(cells->count + 1, sizeof(*result->stacks));
+	if (!result->stacks)
 		return -ENOMEM;
-	for (size_t i = 0; i < cells->node_count; i++) {
-		const struct perf_node *node = &cells->nodes[i];
-		struct profile_frame frame = { .kind = node->image_kind & 1 ? FRAME_RETURN
-									    : FRAME_IP,
-					       .vaddr = node->vaddr };
-		int ret = perf_places_write(&data->places, result->profile, node->image_kind / 2,
-					    &frame.image);
-		if (ret == 0)
-			ret = profile_add_node(result->profile, result->nodes[node->parent], &frame,
-					       &result->nodes[i + 1]);
+	for (size_t i = 0; i < cells->count; i++) {
+		const struct perf_cell_key *key = &cells->list[i].key;
+		int ret = 0;
+		expect_leaf(cells, i + AHEAD);
+		if (key->stack == PERF_STACK_LEAF)
+			ret = perf_cells_node(cells, key->calls, key->image, key->vaddr, FRAME_IP,
+					      &result->stacks[i]);
+		else if (key->stack == PERF_STACK_WHOLE)
+			result->stacks[i] = key->calls;
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
 }
 
-static int write_cells(struct result *result)
+/* The cells without their stacks. */
+static int add_flat(struct result *result)
 {
-	struct perf_data *data = result->data;
-	for (size_t i = 0; i < data->cells.count; i++) {
-		const struct perf_cell *cell = &data->cells.list[i];
-		uint32_t event = data->events.list[cell->event].row;
-		uint32_t context = result->contexts[cell->context];
-		struct profile_frame leaf = { .kind = FRAME_IP, .vaddr = cell->vaddr };
-		int ret =
-			perf_places_write(&data->places, result->profile, cell->image, &leaf.image);
-		if (ret == 0)
-			ret = profile_add_flat(result->profile, event, context, &leaf, &cell->cell);
-		if (ret == 0 && cell->node)
-			ret = profile_add_stack(result->profile, event, context,
-						result->nodes[cell->node], &cell->cell);
+	const struct perf_cells *cells = &result->data->cells;
+	for (size_t i = 0; i < cells->count; i++) {
+		struct perf_cell_key key = cells->list[i].key;
+		key.calls = 0;
+		key.stack = PERF_STACK_NONE;
+		int ret = perf_cells_add(&result->flat, &key, &cells->list[i].cell);
 		if (ret < 0)
 			return ret;
 	}
+	return perf_cells_settle(&result->flat);
+}
+
+static int write_image(struct result *result, uint32_t number, size_t *written)
+{
+	struct perf_places *places = &result->data->places;
+	uint32_t row;
+	*written += !places->images[number - 1].row;
+	return perf_places_write(places, result->profile, number, &row);
+}
+
+/* The images that are spoken of. Rows can go in without a look for their like when no two of ours
+ * are one in the profile, as hard links of a file are. */
+static int write_images(struct result *result)
+{
+	const struct perf_data *data = result->data;
+	size_t images = 0, events = 0;
+	int ret = 0;
+	for (size_t i = 0; i < data->cells.node_count && ret == 0; i++)
+		ret = write_image(result, data->cells.nodes[i].image_kind / 2, &images);
+	for (size_t i = 0; i < result->flat.count && ret == 0; i++)
+		ret = write_image(result, result->flat.list[i].key.image, &images);
+	for (size_t i = 0; i < data->events.count; i++)
+		events += data->events.list[i].row != 0;
+	result->distinct = profile_table(result->profile, PROFILE_IMAGE)->count == images &&
+			   profile_table(result->profile, PROFILE_EVENT)->count == events;
+	return ret;
+}
+
+static uint32_t image_row(const struct result *result, uint32_t number)
+{
+	return result->data->places.images[number - 1].row;
+}
+
+static int add_row(struct result *result, enum profile_table which, const uint64_t *keys,
+		   const struct cell *cell)
+{
+	struct table *table = result->profile->tables[which];
+	uint64_t values[] = { [CELL_SAMPLES] = 0, [CELL_SQUARES_HIGH] = 0 };
+	if (cell) {
+		values[CELL_SAMPLES] = cell->samples;
+		values[CELL_ESTIMATE] = cell->estimate;
+		values[CELL_SQUARES_LOW] = (uint64_t)cell->squares;
+		values[CELL_SQUARES_HIGH] = (uint64_t)(cell->squares >> 64);
+	}
+	return result->distinct ? table_append(table, keys, values)
+				: table_add(table, keys, values, &result->row);
+}
+
+static int write_nodes(struct result *result)
+{
+	const struct perf_cells *cells = &result->data->cells;
+	result->nodes = calloc(cells->node_count + 1, sizeof(*result->nodes));
+	if (!result->nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < cells->node_count; i++) {
+		const struct perf_node *node = &cells->nodes[i];
+		const uint64_t keys[] = {
+			[NODE_PARENT] = result->nodes[node->parent],
+			[NODE_KIND] = node->image_kind & 1 ? FRAME_RETURN : FRAME_IP,
+			[NODE_IMAGE] = image_row(result, node->image_kind / 2),
+			[NODE_VADDR] = node->vaddr,
+			[NODE_NAME] = 0,
+		};
+		result->row = (uint32_t)i;
+		int ret = add_row(result, PROFILE_NODE, keys, NULL);
+		if (ret < 0)
+			return ret;
+		result->nodes[i + 1] = result->row + 1;
+	}
 	return 0;
+}
+
+static int write_flat(struct result *result)
+{
+	int ret = 0;
+	for (size_t i = 0; i < result->flat.count && ret == 0; i++) {
+		const struct perf_cell_key *key = &result->flat.list[i].key;
+		const uint64_t keys[] = {
+			[FLAT_EVENT] = result->data->events.list[key->event].row,
+			[FLAT_IMAGE] = image_row(result, key->image),
+			[FLAT_VADDR] = key->vaddr,
+			[FLAT_NAME] = 0,
+			[FLAT_CONTEXT] = result->contexts[key->context],
+		};
+		ret = add_row(result, PROFILE_FLAT, keys, &result->flat.list[i].cell);
+	}
+	return ret;
+}
+
+static int write_stacks(struct result *result)
+{
+	const struct perf_data *data = result->data;
+	int ret = 0;
+	for (size_t i = 0; i < data->cells.count && ret == 0; i++) {
+		const struct perf_cell *cell = &data->cells.list[i];
+		if (!result->stacks[i])
+			continue;
+		const uint64_t keys[] = {
+			[STACK_EVENT] = data->events.list[cell->key.event].row,
+			[STACK_NODE] = result->nodes[result->stacks[i]],
+			[STACK_CONTEXT] = result->contexts[cell->key.context],
+		};
+		ret = add_row(result, PROFILE_STACK, keys, &cell->cell);
+	}
+	return ret;
 }
 
 /* Edges, ranges and values: rows whose references are still ours. */
@@ -288,9 +403,17 @@ static int fill(struct result *result)
 	if (ret == 0)
 		ret = write_contexts(result);
 	if (ret == 0)
+		ret = add_leaves(result);
+	if (ret == 0)
+		ret = add_flat(result);
+	if (ret == 0)
+		ret = write_images(result);
+	if (ret == 0)
 		ret = write_nodes(result);
 	if (ret == 0)
-		ret = write_cells(result);
+		ret = write_flat(result);
+	if (ret == 0)
+		ret = write_stacks(result);
 	if (ret == 0)
 		ret = write_table(result, data->edges, PROFILE_EDGE);
 	if (ret == 0)

@@ -120,19 +120,6 @@ static int reserve_frames(struct perf_data *data, uint64_t count)
 	return 0;
 }
 
-/* Registers and stack bytes, or LBR call stacks, stand in the user's place. */
-static bool user_part_is_elsewhere(const struct perf_event_attr *attr)
-{
-	uint64_t dwarf = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	return (attr->sample_type & dwarf) == dwarf;
-}
-
-static bool has_call_stack(const struct perf_event_attr *attr)
-{
-	return attr->sample_type & PERF_SAMPLE_BRANCH_STACK &&
-	       attr->branch_sample_type & PERF_BRANCH_CALL_STACK;
-}
-
 static void add_frame(struct chain *chain, uint64_t address, enum perf_mode mode,
 		      enum frame_kind kind)
 {
@@ -183,11 +170,11 @@ static int read_chain(struct perf_data *data, const struct perf_file_event *even
 	if (reserve_frames(data, sample->chain.count + sample->branches.count + 2) < 0)
 		return -ENOMEM;
 	*chain = (struct chain){ .frames = data->frames };
-	bool call_stack = has_call_stack(&event->attr) && sample->branches.count;
+	bool call_stack = event->elsewhere == PERF_USER_BRANCHES && sample->branches.count;
 	read_words(chain, &sample->chain, call_stack);
 	if (call_stack)
 		add_call_stack(chain, &sample->branches);
-	else if (user_part_is_elsewhere(&event->attr) && sample->user_abi) {
+	else if (event->elsewhere == PERF_USER_STACK && sample->user_abi) {
 		/* Where user frames come from registers and stack: user code itself is known. */
 		if (mode == PERF_MODE_USER && !chain->count)
 			add_frame(chain, sample->ip, mode, FRAME_IP);
@@ -211,97 +198,140 @@ static int add_node(struct perf_data *data, struct process *process,
 
 static int add_missing(struct perf_data *data, uint32_t *node)
 {
-	uint32_t *image = &data->places.unknown[UNKNOWN_NOT_UNWOUND];
 	struct perf_place place;
-	int ret = *image ? 0 : perf_places_unknown(&data->places, UNKNOWN_NOT_UNWOUND, &place);
-	return ret < 0 ? ret : perf_cells_node(&data->cells, 0, *image, 0, FRAME_IP, node);
+	int ret = perf_places_unknown(&data->places, UNKNOWN_NOT_UNWOUND, &place);
+	return ret < 0 ? ret : perf_cells_node(&data->cells, 0, place.image, 0, FRAME_IP, node);
 }
 
-static int stack_node(struct perf_data *data, struct process *process,
-		      const struct perf_file_event *event, const struct perf_record *record,
-		      uint32_t *node)
+static bool same_frame(const struct perf_chain_frame *a, const struct perf_chain_frame *b)
 {
-	struct chain chain;
+	return a->address == b->address && a->mode == b->mode && a->kind == b->kind;
+}
+
+/* How many outermost frames the process's stack before had too. */
+static size_t shared_frames(struct perf_track *track, const struct perf_data *data,
+			    const struct process *process, const struct chain *chain, size_t count)
+{
+	size_t shared = 0;
+	if (track->serial != process->serial ||
+	    track->kernel_serial != data->places.kernel_serial ||
+	    track->user_missing != chain->user_missing) {
+		track->serial = process->serial;
+		track->kernel_serial = data->places.kernel_serial;
+		track->user_missing = chain->user_missing;
+		track->count = 0;
+		return 0;
+	}
+	while (shared < count && shared < track->count &&
+	       same_frame(&track->frames[shared], &chain->frames[chain->count - 1 - shared]))
+		shared++;
+	return shared;
+}
+
+/* The trie's node for frames innermost first, from `first` on. */
+static int walk(struct perf_data *data, struct process *process, const struct chain *chain,
+		size_t first, uint32_t *node)
+{
+	struct perf_track *track = &data->tracks[process->serial % PERF_TRACKS];
+	size_t count = chain->count - first;
+	size_t done = shared_frames(track, data, process, chain, count);
+	int ret = 0;
+	*node = done ? track->nodes[done - 1] : 0;
+	if (!done && chain->user_missing)
+		ret = add_missing(data, node);
+	track->count = (uint32_t)done;
+	for (; done < count && ret == 0; done++) {
+		const struct perf_chain_frame *frame = &chain->frames[chain->count - 1 - done];
+		ret = add_node(data, process, frame, node);
+		if (done < PERF_TRACK_FRAMES && ret == 0) {
+			track->frames[done] = *frame;
+			track->nodes[done] = *node;
+			track->count = (uint32_t)done + 1;
+		}
+	}
+	return ret;
+}
+
+/* What an address of this sample means: whose it is, and which mappings and names hold. */
+static uint64_t meaning(const struct perf_data *data, const struct process *process, uint64_t mode)
+{
+	return hash_u64((uint64_t)process->serial << 32 | data->places.kernel_serial) + mode;
+}
+
+/* The common case: a chain whose first address is the sampled one, and nothing else to follow.
+ * Stores the number of words before the callers; 0 when the case is another. */
+static uint64_t words_before_callers(const struct perf_file_event *event,
+				     const struct perf_record *record)
+{
+	const struct perf_words *words = &record->sample.chain;
+	if (event->elsewhere || !words->count)
+		return 0;
+	uint64_t first = is_mark(perf_word(words, 0));
+	if (first == words->count || perf_word(words, first) != record->sample.ip)
+		return 0;
+	enum perf_mode mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	if (first && mode_of_mark(perf_word(words, 0)) != mode)
+		return 0;
+	return first + 1;
+}
+
+/* Calls that were met lately are found by their addresses. */
+static int find_callers(struct perf_data *data, struct process *process,
+			const struct perf_file_event *event, const struct perf_record *record,
+			uint64_t skipped, uint32_t *node)
+{
+	const struct perf_words *words = &record->sample.chain;
 	*node = 0;
+	if (skipped == words->count)
+		return 0;
+	uint64_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	uint64_t hash = hash_bytes(words->bytes + skipped * 8, (words->count - skipped) * 8) ^
+			meaning(data, process, mode);
+	if (perf_cells_calls(&data->cells, hash, node))
+		return 0;
+	struct chain chain;
+	int ret = read_chain(data, event, record, &chain);
+	if (ret == 0)
+		ret = walk(data, process, &chain, 1, node);
+	if (ret == 0)
+		perf_cells_remember_calls(&data->cells, hash, *node);
+	return ret;
+}
+
+static int find_calls(struct perf_data *data, struct process *process,
+		      const struct perf_file_event *event, const struct perf_record *record,
+		      struct perf_cell_key *key)
+{
+	key->stack = PERF_STACK_NONE;
 	if (!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN))
 		return 0;
+	uint64_t skipped = words_before_callers(event, record);
+	key->stack = PERF_STACK_LEAF;
+	if (skipped)
+		return find_callers(data, process, event, record, skipped, &key->calls);
+	struct chain chain;
+	key->stack = PERF_STACK_WHOLE;
 	int ret = read_chain(data, event, record, &chain);
-	if (ret == 0 && chain.user_missing)
-		ret = add_missing(data, node);
-	for (size_t i = chain.count; i-- > 0 && ret == 0;)
-		ret = add_node(data, process, &chain.frames[i], node);
-	return ret;
+	return ret < 0 ? ret : walk(data, process, &chain, 0, &key->calls);
 }
 
 /* ---- the cell */
 
-static struct hash128 chain_hash(const struct perf_data *data, uint32_t event, uint32_t context,
-				 uint32_t serial, const struct perf_file_event *row,
-				 const struct perf_record *record)
-{
-	const struct perf_sample *sample = &record->sample;
-	struct hash128 hash = { 0, 0 };
-	if (sample->chain.count)
-		hash = hash128_bytes(sample->chain.bytes, sample->chain.count * sizeof(uint64_t));
-	if (has_call_stack(&row->attr) && sample->branches.count) {
-		struct hash128 calls = hash128_bytes(sample->branches.bytes,
-						     sample->branches.count * sizeof(uint64_t));
-		hash.low = hash_u64(hash.low) + calls.low;
-		hash.high = hash_u64(hash.high) + calls.high;
-	}
-	uint64_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	uint64_t who = hash_u64((uint64_t)serial << 32 | context) +
-		       hash_u64((uint64_t)event << 40 | mode << 32 | data->places.kernel_serial);
-	uint64_t where = hash_u64(sample->ip + who) + (sample->user_abi != 0);
-	hash.low ^= hash_u64(where);
-	hash.high += who ^ where << 1;
-	return hash;
-}
-
-static int make_cell(struct perf_data *data, struct process *process, uint32_t event,
-		     uint32_t context, const struct perf_record *record, uint32_t *number)
-{
-	const struct perf_file_event *row = &data->events.list[event];
-	struct perf_cell cell = { .event = event, .context = context };
-	struct perf_place leaf;
-	int ret = perf_places_locate(&data->places, process,
-				     record->misc & PERF_RECORD_MISC_CPUMODE_MASK,
-				     record->sample.ip, FRAME_IP, &leaf);
-	if (ret == 0)
-		ret = stack_node(data, process, row, record, &cell.node);
-	if (ret < 0)
-		return ret;
-	cell.vaddr = leaf.vaddr;
-	cell.image = leaf.image;
-	cell.cause = (uint8_t)leaf.cause;
-	return perf_cells_find(&data->cells, &cell, number);
-}
-
 /* Adds one sample of that weight; `samples` is 0 for a member that a group's sample read. */
-static int add_sample(struct perf_data *data, struct process *process, uint32_t event,
-		      uint32_t context, const struct perf_record *record, uint64_t weight,
-		      uint64_t samples)
+static int add_sample(struct perf_data *data, struct perf_cell_key *key, uint32_t event,
+		      uint64_t weight, uint64_t samples)
 {
-	struct perf_file_event *row = &data->events.list[event];
-	struct hash128 hash = chain_hash(data, event, context, process->serial, row, record);
-	uint32_t number = perf_cells_of_chain(&data->cells, &hash);
-	if (!number) {
-		int ret = make_cell(data, process, event, context, record, &number);
-		if (ret < 0)
-			return ret;
-		perf_cells_remember(&data->cells, &hash, number);
-	}
-	struct perf_cell *cell = &data->cells.list[number - 1];
-	struct perf_event_counts *counts = &row->counts;
+	struct perf_event_counts *counts = &data->events.list[event].counts;
 	if (samples)
 		counts->stored++;
 	else
 		counts->reads++;
-	if (samples && cell->cause)
-		counts->unknown[cell->cause]++;
-	if (__builtin_add_overflow(counts->weight, weight, &counts->weight))
-		return -EOVERFLOW;
-	return perf_cell_add(cell, samples, weight);
+	if (samples && key->cause)
+		counts->unknown[key->cause]++;
+	key->event = event;
+	const struct cell sum = { samples, weight, (unsigned __int128)weight * weight };
+	int ret = perf_cells_add(&data->cells, key, &sum);
+	return __builtin_add_overflow(counts->weight, weight, &counts->weight) ? -EOVERFLOW : ret;
 }
 
 /* ---- how much */
@@ -352,8 +382,8 @@ static int advance(struct perf_data *data, uint64_t id, uint32_t tid, uint64_t v
  * what it advanced by; the leader is one of them. One that did not advance gets
  * nothing.
  */
-static int add_reads(struct perf_data *data, struct process *process, uint32_t leader,
-		     uint32_t context, const struct perf_record *record)
+static int add_reads(struct perf_data *data, uint32_t leader, struct perf_cell_key *key,
+		     const struct perf_record *record)
 {
 	const struct perf_read *read = &record->sample.read;
 	bool inherited = data->events.list[leader].attr.inherit;
@@ -375,23 +405,39 @@ static int add_reads(struct perf_data *data, struct process *process, uint32_t l
 			continue;
 		if (event != leader)
 			data->events.list[event].leader = leader;
-		ret = add_sample(data, process, event, context, record, weight, event == leader);
+		ret = add_sample(data, key, event, weight, event == leader);
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
 }
 
-static int add_weighed(struct perf_data *data, struct process *process, uint32_t event,
-		       uint32_t context, const struct perf_record *record)
+static int add_weighed(struct perf_data *data, uint32_t event, struct perf_cell_key *key,
+		       const struct perf_record *record)
 {
-	const struct perf_file_event *row = &data->events.list[event];
-	uint64_t type = row->attr.sample_type;
-	if (type & PERF_SAMPLE_READ)
-		return add_reads(data, process, event, context, record);
-	uint64_t weight =
-		type & PERF_SAMPLE_PERIOD ? record->sample.period : row->attr.sample_period;
-	return add_sample(data, process, event, context, record, weight, 1);
+	const struct perf_event_attr *attr = &data->events.list[event].attr;
+	if (attr->sample_type & PERF_SAMPLE_READ)
+		return add_reads(data, event, key, record);
+	return add_sample(data, key, event,
+			  attr->sample_type & PERF_SAMPLE_PERIOD ? record->sample.period
+								 : attr->sample_period,
+			  1);
+}
+
+/* Where it was, and by which calls. */
+static int find_place(struct perf_data *data, struct process *process, uint32_t event,
+		      const struct perf_record *record, struct perf_cell_key *key)
+{
+	struct perf_place leaf;
+	int ret = perf_places_locate(&data->places, process,
+				     record->misc & PERF_RECORD_MISC_CPUMODE_MASK,
+				     record->sample.ip, FRAME_IP, &leaf);
+	if (ret < 0)
+		return ret;
+	key->vaddr = leaf.vaddr;
+	key->image = leaf.image;
+	key->cause = (uint8_t)leaf.cause;
+	return find_calls(data, process, &data->events.list[event], record, key);
 }
 
 /* Branches, latencies: what a sample says beside its place. */
@@ -400,7 +446,7 @@ static int add_details(struct perf_data *data, struct process *process, uint32_t
 {
 	const struct perf_file_event *row = &data->events.list[event];
 	int ret = 0;
-	if (record->sample.branches.count && !has_call_stack(&row->attr))
+	if (record->sample.branches.count && row->elsewhere != PERF_USER_BRANCHES)
 		ret = perf_data_branches(data, event, context, process, record);
 	if (ret == 0 && row->attr.sample_type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC))
 		ret = perf_data_values(data, event, context, process, record);
@@ -417,13 +463,20 @@ static void note_time(struct perf_data *data, uint64_t time)
 		data->last_sample_ns = time;
 }
 
+int perf_data_settled(int ret, struct error *err)
+{
+	if (ret == -EOVERFLOW)
+		return error_set(err, ret, "the weights of an event add up to more than 64 bits");
+	return ret < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
 int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
 		     struct error *err)
 {
 	struct perf_file_event *row = &data->events.list[event];
 	uint32_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	uint32_t pid = record->identity.pid;
-	uint32_t context;
+	struct perf_cell_key key = { 0 };
 	struct process *process = process_need(&data->processes, pid);
 	if (!process)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -433,13 +486,12 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 	note_time(data, record->identity.time);
 	data->counts.guest_samples +=
 		mode == PERF_MODE_GUEST_KERNEL || mode == PERF_MODE_GUEST_USER;
-	int ret = perf_data_context(data, process, record->identity.tid, &context);
+	int ret = perf_data_context(data, process, record->identity.tid, &key.context);
 	if (ret == 0)
-		ret = add_weighed(data, process, event, context, record);
+		ret = find_place(data, process, event, record, &key);
 	if (ret == 0)
-		ret = add_details(data, process, event, context, record);
-	if (ret == -EOVERFLOW)
-		return error_set(err, ret, "the weights of event %lu add up to more than 64 bits",
-				 (unsigned long)event);
-	return ret < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+		ret = add_weighed(data, event, &key, record);
+	if (ret == 0)
+		ret = add_details(data, process, event, key.context, record);
+	return perf_data_settled(ret, err);
 }

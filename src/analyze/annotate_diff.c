@@ -9,6 +9,7 @@
 #include "analyze/align.h"
 #include "analyze/code_tokens.h"
 #include "analyze/column_match.h"
+#include "analyze/compare_scope.h"
 #include "analyze/match.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -184,7 +185,8 @@ static int add_columns(struct annotation_diff *diff, const struct annotate_index
 		event->before_whole = column_match_cell(left, a->scale, scale);
 		event->after_whole = column_match_cell(&diff->after->procedure->cells[match->after],
 						       b->scale, scale);
-		event->before_counts = event->after_counts = options->counts;
+		event->before_counts = compare_counts_of(before->profile, options->counts);
+		event->after_counts = compare_counts_of(after->profile, options->counts);
 		event->step = event_column_divisor(&finest);
 		struct cell totals[2] = {
 			column_match_cell(&before->whole[match->before], a->scale, scale),

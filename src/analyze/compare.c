@@ -73,8 +73,10 @@ static void add_column(struct comparison *comparison, struct column_match match)
 	};
 	column->event = (struct difference_event){
 		.scale = difference_scale_raw(),
-		.before_counts = comparison->options.counts,
-		.after_counts = comparison->options.counts,
+		.before_counts =
+			compare_counts_of(comparison->before->profile, comparison->options.counts),
+		.after_counts =
+			compare_counts_of(comparison->after->profile, comparison->options.counts),
 		.step = event_column_divisor(&finest),
 		.before_whole = before_cell(comparison, column, comparison->before->whole),
 		.after_whole = after_cell(comparison, column, comparison->after->whole)

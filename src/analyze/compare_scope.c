@@ -52,6 +52,26 @@ bool compare_time_was_chosen(const struct scope *scope)
 	return false;
 }
 
+static bool begins_with(struct span text, const char *prefix)
+{
+	size_t size = strlen(prefix);
+	return text.size >= size && memcmp(text.data, prefix, size) == 0;
+}
+
+enum difference_counts compare_counts_of(const struct profile *profile,
+					 enum difference_counts asked)
+{
+	size_t count = profile_table(profile, PROFILE_SOURCE)->count;
+	if (asked != DIFFERENCE_COUNTS_UNKNOWN || count == 0)
+		return asked;
+	for (size_t row = 0; row < count; row++) {
+		struct span tool = profile_source(profile, row).tool;
+		if (!begins_with(tool, "callgrind-") && !begins_with(tool, "cachegrind-"))
+			return asked;
+	}
+	return DIFFERENCE_COUNTS_EXACT;
+}
+
 /* ---- doubts */
 
 #define SIZE(text) (int)((text).size < 80 ? (text).size : 80)

@@ -6,7 +6,10 @@
 
 #include <stdbool.h>
 
+#include "analyze/difference.h"
+
 struct comparison;
+struct profile;
 struct scope;
 
 /*
@@ -15,6 +18,11 @@ struct scope;
  * command to its end, or when nothing tells.
  */
 bool compare_time_was_chosen(const struct scope *scope);
+
+/* What the counts of a profile are: as asked, or exact when all of it comes from valgrind's tools,
+ * which count every instruction. */
+enum difference_counts compare_counts_of(const struct profile *profile,
+					 enum difference_counts asked);
 
 /* Adds a note for each doubt. 0 or -ENOMEM. */
 int compare_note_doubts(struct comparison *comparison);

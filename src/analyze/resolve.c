@@ -563,7 +563,12 @@ static const struct procedure_entry *entry_of(const struct procedure *procedure)
 bool resolver_has_source(struct resolver *resolver, uint32_t image)
 {
 	bool local;
-	const struct stash_index *stash = image ? stash_for(resolver, image, &local) : NULL;
+	if (image == 0)
+		return false;
+	/* where frames have names of their own the profile may know lines and no function */
+	if (stash_has_lines(resolver->stash, image))
+		return true;
+	const struct stash_index *stash = stash_for(resolver, image, &local);
 	return stash && stash_has_lines(stash, image);
 }
 

@@ -23,7 +23,7 @@ static const struct option *import_options(void)
 	static const struct option options[] = {
 		{ "output", 'o', OPTION_TEXT, "FILE", "write the profile there (culprit.prof)",
 		  &output, NULL },
-		{ "event", 'e', OPTION_TEXT, "NAME", "what the counts count (samples)",
+		{ "event", 'e', OPTION_TEXT, "NAME", "what the counts count (samples); A,B of two counts a line",
 		  &given.event, NULL },
 		{ "unit", 0, OPTION_TEXT, "UNIT", "the unit of a count: ns, cycles, ... (samples)",
 		  &given.unit, NULL },
@@ -92,10 +92,7 @@ static int import_run(int argc, char **argv)
 	struct error err = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
 	if (import_file(argv[1], &profile, &err) < 0) {
-		message_error("%s%s", err.text,
-			      err.code == -ENOTSUP
-				      ? "; --one-count takes the last number as the count"
-				      : "");
+		message_error("%s", err.text);
 		return 1;
 	}
 	if (write_profile(path, profile, &err) < 0) {

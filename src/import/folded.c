@@ -1,217 +1,124 @@
-#include "import/folded.h"
-
+/*
+ * folded - stacks as folded text, one a line, root first, a count at the end
+ * ("main;read;vfs_read 27"), as stackcollapse-perf.pl and its kin write them.
+ * When all lines end in two counts ("main;read 27 31"), as difffolded.pl and
+ * flame graphs of CPI have them, the first ones are an event of their own.
+ * Memory grows with distinct stacks, never with lines.
+ *
+ * Every frame becomes a bare name (import/folded_name.h). Whether a first frame
+ * is a command's name can't be known, so contexts stay empty. A count says
+ * nothing of how many samples it stands for: cells have an estimate and absent
+ * samples. Fractional counts give an event a decimal scale.
+ */
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/span.h"
+#include "import/bad_lines.h"
 #include "import/folded_line.h"
 #include "import/folded_stacks.h"
 #include "import/formats.h"
+#include "import/text_lines.h"
 #include "profile/profile.h"
 
-#define FRACTION_ONE UINT64_C(1000000000) /* 10^FOLDED_MAX_DECIMALS */
-
-struct folded_reader {
-	const struct folded_options *options;
+struct folded {
+	const struct import_options *options;
+	struct text_lines lines;
 	struct profile *profile;
-	struct folded_counts counts;
-	bool begun;	       /* the first bytes were looked at */
-	bool skipping;	       /* inside a line that is too long */
-	struct buffer pending; /* a line that has not come whole */
-
 	struct folded_stacks stacks;
-	uint64_t two_counts; /* lines that end in two numbers */
+	struct bad_lines bad;
+	uint64_t taken;	     /* lines with a stack and a count */
+	uint64_t two_counts; /* of them, those that end in two numbers */
+	uint64_t rounded;    /* counts with more decimals than are kept */
 	unsigned decimals;   /* most that a count had */
 };
 
-int folded_reader_new(const struct folded_options *options, struct folded_reader **out)
-{
-	CLEANUP(folded_reader_freep) struct folded_reader *reader = calloc(1, sizeof(*reader));
-	if (!reader)
-		return -ENOMEM;
-	reader->options = options;
-	reader->profile = profile_new();
-	if (!reader->profile)
-		return -ENOMEM;
-	*out = reader;
-	reader = NULL; /* the caller's from here on */
-	return 0;
-}
+/* What a column of counts becomes. */
+struct count_column {
+	const char *name; /* of its event */
+	size_t name_size;
+	unsigned __int128 total; /* of the whole parts, each plus one for its fraction */
+	unsigned decimals;
+	uint32_t event;
+};
 
-void folded_reader_free(struct folded_reader *reader)
+static void folded_close(void *reader)
 {
-	if (!reader)
+	struct folded *folded = reader;
+	if (!folded)
 		return;
-	profile_free(reader->profile);
-	buffer_release(&reader->pending);
-	folded_stacks_release(&reader->stacks);
-	free(reader);
+	text_lines_release(&folded->lines);
+	profile_free(folded->profile);
+	folded_stacks_release(&folded->stacks);
+	free(folded);
 }
 
-void folded_reader_freep(struct folded_reader **reader)
-{
-	folded_reader_free(*reader);
-}
+/* ---- lines */
 
-static void count_bad(struct folded_reader *reader)
+static int add_count(struct folded *folded, struct folded_stack *stack,
+		     const struct folded_count *count, struct error *err)
 {
-	if (reader->counts.bad < FOLDED_SHOWN_LINES)
-		reader->counts.bad_lines[reader->counts.bad] = reader->counts.lines;
-	reader->counts.bad++;
-}
-
-static int take_line(struct folded_reader *reader, const char *line, size_t size, struct error *err)
-{
-	struct folded_line parsed;
-	reader->counts.lines++;
-	switch (folded_line_parse(line, size, &parsed)) {
-	case FOLDED_BLANK:
-		reader->counts.blank++;
-		return 0;
-	case FOLDED_COMMENT:
-		reader->counts.comments++;
-		return 0;
-	case FOLDED_BAD:
-		count_bad(reader);
-		return 0;
-	case FOLDED_STACK:
-		break;
-	}
-	struct folded_stack *stack;
-	if (folded_stacks_find(&reader->stacks, reader->profile, parsed.stack, &stack) < 0)
-		return error_set(err, -ENOMEM, "out of memory at line %llu of folded text",
-				 (unsigned long long)reader->counts.lines);
-	uint64_t fraction = stack->fraction + (uint64_t)parsed.fraction;
-	if (__builtin_add_overflow(stack->whole, parsed.whole, &stack->whole) ||
-	    __builtin_add_overflow(stack->whole, fraction / FRACTION_ONE, &stack->whole))
+	uint64_t fraction = stack->fraction + (uint64_t)count->fraction;
+	if (__builtin_add_overflow(stack->whole, count->whole, &stack->whole) ||
+	    __builtin_add_overflow(stack->whole, fraction / FOLDED_ONE, &stack->whole))
 		return error_set(err, -EOVERFLOW,
-				 "line %llu of folded text: the counts of its stack pass 64 bits",
-				 (unsigned long long)reader->counts.lines);
-	stack->fraction = (uint32_t)(fraction % FRACTION_ONE);
-	reader->counts.taken++;
-	reader->counts.rounded += parsed.rounded;
-	reader->two_counts += parsed.second_number;
-	if (parsed.decimals > reader->decimals)
-		reader->decimals = parsed.decimals;
+				 "line %" PRIu64
+				 " of folded text: the counts of its stack pass 64 bits",
+				 folded->lines.number);
+	stack->fraction = (uint32_t)(fraction % FOLDED_ONE);
+	stack->lines++;
+	folded->rounded += count->rounded;
+	if (count->decimals > folded->decimals)
+		folded->decimals = count->decimals;
 	return 0;
 }
 
-/* What can be told from the first bytes; skips UTF-8's mark. */
-static int look_at_start(const uint8_t **bytes, size_t *size, struct error *err)
+static int take_line(void *context, struct span line, struct error *err)
 {
-	const uint8_t *b = *bytes;
-	if (*size >= 2 && ((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff)))
-		return error_set(err, -EPROTO,
-				 "this is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8");
-	if (*size >= 2 && b[0] == 0x1f && b[1] == 0x8b)
-		return error_set(err, -EPROTO,
-				 "this is compressed; unpack it first: gzip -dc FILE | culprit "
-				 "import -");
-	if (*size >= 4 && memcmp(b, "\x28\xb5\x2f\xfd", 4) == 0)
-		return error_set(err, -EPROTO,
-				 "this is compressed; unpack it first: zstd -dc FILE | culprit "
-				 "import -");
-	if (*size >= 3 && memcmp(b, "\xef\xbb\xbf", 3) == 0) {
-		*bytes += 3;
-		*size -= 3;
-	}
-	return 0;
-}
-
-static int keep_pending(struct folded_reader *reader, const char *text, size_t size,
-			struct error *err)
-{
-	if (reader->skipping)
+	struct folded *folded = context;
+	struct folded_line parsed;
+	enum folded_line_kind kind =
+		line.data ? folded_line_parse(line.data, line.size, &parsed) : FOLDED_BAD;
+	if (kind == FOLDED_BAD)
+		bad_lines_add(&folded->bad, folded->lines.number);
+	if (kind != FOLDED_STACK)
 		return 0;
-	if (size > FOLDED_MAX_LINE - reader->pending.size) {
-		reader->skipping = true;
-		reader->pending.size = 0;
-		return 0;
-	}
-	buffer_append(&reader->pending, text, size);
-	return buffer_failed(&reader->pending)
-		       ? error_set(err, -ENOMEM, "out of memory for a line of folded text")
-		       : 0;
+	struct folded_stack *stack;
+	if (folded_stacks_find(&folded->stacks, folded->profile, parsed.stack, &stack) < 0)
+		return error_set(err, -ENOMEM, "out of memory at line %" PRIu64 " of folded text",
+				 folded->lines.number);
+	folded->taken++;
+	folded->two_counts += parsed.second_number;
+	return add_count(folded, stack, &parsed.count, err);
 }
 
-static int refuse_line(struct folded_reader *reader)
+static int folded_open(const struct import_options *options, void **reader)
 {
-	reader->counts.lines++;
-	count_bad(reader);
+	struct folded *folded = calloc(1, sizeof(*folded));
+	if (!folded)
+		return -ENOMEM;
+	folded->options = options;
+	folded->lines =
+		(struct text_lines){ .take = take_line, .context = folded, .tolerant = true };
+	folded->profile = profile_new();
+	if (!folded->profile) {
+		folded_close(folded);
+		return -ENOMEM;
+	}
+	*reader = folded;
 	return 0;
 }
 
-/* The end of a line that began in an earlier piece: `text` is its last part. */
-static int end_pending(struct folded_reader *reader, const char *text, size_t size,
-		       struct error *err)
+static int folded_feed(void *reader, const void *bytes, size_t size, struct error *err)
 {
-	int ret = keep_pending(reader, text, size, err);
-	if (ret < 0)
-		return ret;
-	if (reader->skipping)
-		ret = refuse_line(reader);
-	else
-		ret = take_line(reader, (const char *)reader->pending.data, reader->pending.size,
-				err);
-	reader->skipping = false;
-	reader->pending.size = 0;
-	return ret;
+	struct folded *folded = reader;
+	return text_lines_feed(&folded->lines, bytes, size, err);
 }
 
-static int feed_lines(struct folded_reader *reader, const char *text, size_t size,
-		      struct error *err)
-{
-	while (size) {
-		const char *end = memchr(text, '\n', size);
-		if (!end)
-			return keep_pending(reader, text, size, err);
-		size_t length = (size_t)(end - text);
-		int ret;
-		if (reader->pending.size || reader->skipping)
-			ret = end_pending(reader, text, length, err);
-		else if (length > FOLDED_MAX_LINE)
-			ret = refuse_line(reader);
-		else
-			ret = take_line(reader, text, length, err);
-		if (ret < 0)
-			return ret;
-		text = end + 1;
-		size -= length + 1;
-	}
-	return 0;
-}
-
-int folded_reader_feed(struct folded_reader *reader, const void *bytes, size_t size,
-		       struct error *err)
-{
-	const uint8_t *text = bytes;
-	if (!reader->begun) {
-		/* marks are up to four bytes long: wait for them */
-		if (reader->pending.size + size < 4)
-			return keep_pending(reader, bytes, size, err);
-		reader->begun = true;
-		if (reader->pending.size) {
-			CLEANUP(buffer_release) struct buffer start = reader->pending;
-			reader->pending = (struct buffer){ 0 };
-			buffer_append(&start, bytes, size);
-			if (buffer_failed(&start))
-				return error_set(err, -ENOMEM, "out of memory for folded text");
-			text = start.data;
-			size = start.size;
-			int ret = look_at_start(&text, &size, err);
-			return ret < 0 ? ret : feed_lines(reader, (const char *)text, size, err);
-		}
-		int ret = look_at_start(&text, &size, err);
-		if (ret < 0)
-			return ret;
-	}
-	return feed_lines(reader, (const char *)text, size, err);
-}
+/* ---- columns */
 
 static uint64_t power_of_ten(unsigned exponent)
 {
@@ -221,160 +128,247 @@ static uint64_t power_of_ten(unsigned exponent)
 	return power;
 }
 
-/* The most decimals with which the sum of all counts stays below 2^64; -1: not even without. */
-static int decimals_that_fit(const struct folded_reader *reader)
+/* Keeps as many decimals as leave the column's total below 2^64. */
+static int fit_decimals(struct folded *folded, struct count_column *column, struct error *err)
 {
-	unsigned __int128 total = 0;
-	for (size_t i = 0; i < reader->stacks.count; i++)
-		total += (unsigned __int128)reader->stacks.list[i].whole + 1;
-	int decimals = (int)reader->decimals;
-	while (decimals >= 0 && total * power_of_ten((unsigned)decimals) > UINT64_MAX)
-		decimals--;
-	return decimals;
-}
-
-static int add_cells(struct folded_reader *reader, uint32_t event, unsigned decimals)
-{
-	uint64_t scale = power_of_ten(decimals);
-	uint64_t step = FRACTION_ONE / scale;
-	for (size_t i = 0; i < reader->stacks.count; i++) {
-		const struct folded_stack *stack = &reader->stacks.list[i];
-		const struct cell cell = { .estimate = stack->whole * scale +
-						       (stack->fraction + step / 2) / step };
-		struct profile_frame leaf = profile_node(reader->profile, stack->node, NULL);
-		int ret = profile_add_stack(reader->profile, event, 0, stack->node, &cell);
-		if (ret == 0)
-			ret = profile_add_flat(reader->profile, event, 0, &leaf, &cell);
-		if (ret < 0)
-			return ret;
-	}
+	unsigned wanted = column->decimals;
+	while (column->total * power_of_ten(column->decimals) > UINT64_MAX)
+		if (column->decimals-- == 0)
+			return error_set(err, -EOVERFLOW, "the counts add up to more than 64 bits");
+	if (column->decimals < wanted)
+		import_tell(
+			folded->options, IMPORT_NOTE,
+			"%u of %u decimals are kept: the sum of all counts has no room for more",
+			column->decimals, wanted);
 	return 0;
 }
 
-static int add_event(struct folded_reader *reader, unsigned decimals, uint32_t *event)
+static int add_event(struct folded *folded, struct count_column *column)
 {
-	const struct folded_options *options = reader->options;
 	const struct profile_event row = {
-		.name = span_of_text(options->event ? options->event : "samples"),
-		.unit = span_of_text(options->unit ? options->unit : "samples"),
-		.scale = decimals,
+		.name = { column->name, column->name_size },
+		.unit = span_of_text(folded->options->unit ? folded->options->unit : "samples"),
+		.scale = column->decimals,
 		.origin = ORIGIN_IMPORTED,
 	};
-	const struct profile_source source = { .tool = span_of_text("folded text") };
-	int ret = profile_add_event(reader->profile, &row, event);
-	return ret < 0 ? ret : profile_add_source(reader->profile, &source);
+	return profile_add_event(folded->profile, &row, &column->event);
 }
 
-int folded_reader_finish(struct folded_reader *reader, struct profile **out,
-			 struct folded_counts *counts, struct error *err)
+static int add_cells(struct folded *folded, const struct count_column *column, uint32_t node,
+		     const struct folded_count *count)
 {
-	int ret = 0;
-	if (!reader->begun && reader->pending.size) { /* the whole text is shorter than a mark */
-		const uint8_t *text = reader->pending.data;
-		size_t size = reader->pending.size;
-		ret = look_at_start(&text, &size, err);
-	}
-	if (ret == 0 && (reader->pending.size || reader->skipping))
-		ret = end_pending(reader, NULL, 0, err);
+	uint64_t scale = power_of_ten(column->decimals);
+	uint64_t step = FOLDED_ONE / scale;
+	const struct cell cell = { .estimate = count->whole * scale +
+					       (count->fraction + step / 2) / step };
+	struct profile_frame leaf = profile_node(folded->profile, node, NULL);
+	int ret = profile_add_stack(folded->profile, column->event, 0, node, &cell);
+	return ret < 0 ? ret : profile_add_flat(folded->profile, column->event, 0, &leaf, &cell);
+}
+
+static struct folded_count count_of(const struct folded_stack *stack)
+{
+	return (struct folded_count){ .whole = stack->whole, .fraction = stack->fraction };
+}
+
+static int out_of_memory(const struct folded *folded, struct error *err)
+{
+	return error_set(err, -ENOMEM, "out of memory for %zu stacks", folded->stacks.count);
+}
+
+static int finish_one(struct folded *folded, struct error *err)
+{
+	const char *name = folded->options->event ? folded->options->event : "samples";
+	struct count_column column = { .name = name,
+				       .name_size = strlen(name),
+				       .decimals = folded->decimals };
+	for (size_t i = 0; i < folded->stacks.count; i++)
+		column.total += (unsigned __int128)folded->stacks.list[i].whole + 1;
+	int ret = fit_decimals(folded, &column, err);
 	if (ret < 0)
 		return ret;
-	if (reader->counts.taken == 0)
-		return error_set(err, -ENODATA,
-				 "no line is folded text, which is 'frame;frame;frame COUNT'");
-	if (reader->two_counts == reader->counts.taken && !reader->options->one_count)
-		return error_set(err, -ENOTSUP,
-				 "every line ends in two counts, as a comparison of two profiles "
-				 "does; one count a line is needed");
-	int decimals = decimals_that_fit(reader);
-	if (decimals < 0)
-		return error_set(err, -EOVERFLOW, "the counts add up to more than 64 bits");
-	uint32_t event;
-	if (add_event(reader, (unsigned)decimals, &event) < 0 ||
-	    add_cells(reader, event, (unsigned)decimals) < 0)
-		return error_set(err, -ENOMEM, "out of memory for %zu stacks",
-				 reader->stacks.count);
-	reader->counts.decimals = (unsigned)decimals;
-	*counts = reader->counts;
-	*out = reader->profile;
-	reader->profile = NULL; /* the caller's from here on */
+	if (add_event(folded, &column) < 0)
+		return out_of_memory(folded, err);
+	for (size_t i = 0; i < folded->stacks.count; i++) {
+		const struct folded_stack *stack = &folded->stacks.list[i];
+		const struct folded_count count = count_of(stack);
+		if (add_cells(folded, &column, stack->node, &count) < 0)
+			return out_of_memory(folded, err);
+	}
 	return 0;
+}
+
+/* ---- two columns: the first count was read as the end of the leaf's name */
+
+/* The count at the end of a name, as often as the stack was there. False when the name has none. */
+static bool first_count(const struct folded *folded, const struct folded_stack *stack,
+			struct span *name, struct folded_count *count)
+{
+	struct profile_frame leaf = profile_node(folded->profile, stack->node, NULL);
+	*name = profile_bytes(folded->profile, leaf.name);
+	if (!folded_count_take(name, count))
+		return false;
+	unsigned __int128 fraction = (unsigned __int128)count->fraction * stack->lines;
+	uint64_t carry = (uint64_t)(fraction / FOLDED_ONE);
+	count->fraction = (uint32_t)(fraction % FOLDED_ONE);
+	return !__builtin_mul_overflow(count->whole, stack->lines, &count->whole) &&
+	       !__builtin_add_overflow(count->whole, carry, &count->whole);
+}
+
+static int measure_columns(struct folded *folded, struct count_column columns[2], struct error *err)
+{
+	columns[1].decimals = folded->decimals;
+	for (size_t i = 0; i < folded->stacks.count; i++) {
+		const struct folded_stack *stack = &folded->stacks.list[i];
+		struct folded_count count;
+		struct span name;
+		if (!first_count(folded, stack, &name, &count))
+			return error_set(err, -EOVERFLOW,
+					 "the first counts of a stack pass 64 bits");
+		folded->rounded += count.rounded ? stack->lines : 0;
+		if (count.decimals > columns[0].decimals)
+			columns[0].decimals = count.decimals;
+		columns[0].total += (unsigned __int128)count.whole + 1;
+		columns[1].total += (unsigned __int128)stack->whole + 1;
+	}
+	int ret = fit_decimals(folded, &columns[0], err);
+	return ret < 0 ? ret : fit_decimals(folded, &columns[1], err);
+}
+
+static int split_stack(struct folded *folded, const struct count_column columns[2],
+		       const struct folded_stack *stack)
+{
+	struct folded_count first;
+	const struct folded_count second = count_of(stack);
+	struct span name;
+	uint32_t parent, node;
+	struct profile_frame leaf = profile_node(folded->profile, stack->node, &parent);
+	first_count(folded, stack, &name, &first);
+	if (profile_add_bytes(folded->profile, name, &leaf.name) < 0 ||
+	    profile_add_node(folded->profile, parent, &leaf, &node) < 0 ||
+	    add_cells(folded, &columns[0], node, &first) < 0)
+		return -ENOMEM;
+	return add_cells(folded, &columns[1], node, &second);
+}
+
+/* "A,B" of the options; a comma between slashes belongs to an event's name. */
+static int name_columns(const char *names, struct count_column columns[2], struct error *err)
+{
+	bool inside = false;
+	const char *comma = NULL;
+	columns[0].name = "before";
+	columns[1].name = "after";
+	for (const char *at = names; at && *at && !comma; at++) {
+		inside ^= *at == '/';
+		if (*at == ',' && !inside)
+			comma = at;
+	}
+	for (int i = 0; i < 2; i++)
+		columns[i].name_size = strlen(columns[i].name);
+	if (!names)
+		return 0;
+	if (!comma)
+		return error_set(err, -EINVAL,
+				 "every line ends in two counts: name two events, as 'A,B'");
+	columns[0] = (struct count_column){ .name = names, .name_size = (size_t)(comma - names) };
+	columns[1] = (struct count_column){ .name = comma + 1, .name_size = strlen(comma + 1) };
+	return 0;
+}
+
+static int finish_two(struct folded *folded, struct error *err)
+{
+	struct count_column columns[2] = { 0 };
+	int ret = name_columns(folded->options->event, columns, err);
+	if (ret == 0)
+		ret = measure_columns(folded, columns, err);
+	if (ret < 0)
+		return ret;
+	if (add_event(folded, &columns[0]) < 0 || add_event(folded, &columns[1]) < 0)
+		return out_of_memory(folded, err);
+	for (size_t i = 0; i < folded->stacks.count; i++)
+		if (split_stack(folded, columns, &folded->stacks.list[i]) < 0)
+			return out_of_memory(folded, err);
+	/* nothing refers to the nodes whose names end in a count any more */
+	CLEANUP(profile_freep) struct profile *all = folded->profile;
+	folded->profile = NULL;
+	return profile_canonical(all, &folded->profile) < 0 ? out_of_memory(folded, err) : 0;
 }
 
 /* ---- as one format among others */
 
-struct folded_import {
-	const struct import_options *options;
-	struct folded_options folded;
-	struct folded_reader *reader;
-};
-
-static void import_close(void *context)
+static int folded_finish(void *reader, struct profile **out, struct error *err)
 {
-	struct folded_import *import = context;
-	if (import)
-		folded_reader_free(import->reader);
-	free(import);
-}
-
-static int import_open(const struct import_options *options, void **out)
-{
-	struct folded_import *import = calloc(1, sizeof(*import));
-	if (!import)
-		return -ENOMEM;
-	import->options = options;
-	import->folded = (struct folded_options){ .event = options->event,
-						  .unit = options->unit,
-						  .one_count = options->one_count };
-	if (folded_reader_new(&import->folded, &import->reader) < 0) {
-		free(import);
-		return -ENOMEM;
-	}
-	*out = import;
+	struct folded *folded = reader;
+	const struct profile_source source = { .tool = span_of_text("folded text") };
+	int ret = text_lines_finish(&folded->lines, err);
+	if (ret < 0)
+		return ret;
+	if (folded->taken == 0)
+		return error_set(err, -ENODATA,
+				 "no line is folded text, which is 'frame;frame;frame COUNT'");
+	if (profile_add_source(folded->profile, &source) < 0)
+		return out_of_memory(folded, err);
+	bool two = folded->two_counts == folded->taken && !folded->options->one_count;
+	ret = two ? finish_two(folded, err) : finish_one(folded, err);
+	if (ret < 0)
+		return ret;
+	bad_lines_tell(&folded->bad, folded->options, folded->lines.number, "have no count");
+	if (folded->rounded)
+		import_tell(folded->options, IMPORT_NOTE,
+			    "%" PRIu64 " counts had more than %u decimals and were rounded",
+			    folded->rounded, FOLDED_MAX_DECIMALS);
+	*out = folded->profile;
+	folded->profile = NULL; /* the caller's from here on */
 	return 0;
 }
 
-static int import_feed(void *context, const void *bytes, size_t size, struct error *err)
+static bool is_number(struct span text)
 {
-	struct folded_import *import = context;
-	return folded_reader_feed(import->reader, bytes, size, err);
+	const char *bytes = text.data;
+	for (size_t i = 0; i < text.size; i++)
+		if (!strchr("0123456789+-* \t", bytes[i]) || !bytes[i])
+			return false;
+	return true;
 }
 
-static void tell_counts(const struct import_options *options, const struct folded_counts *counts)
+/*
+ * Most lines that are no comment have a count, and some stack is more than a
+ * number. Weaker than other formats' marks, so it is asked last.
+ */
+static bool folded_recognise(const void *bytes, size_t size)
 {
-	if (counts->bad) {
-		char lines[FOLDED_SHOWN_LINES * 24] = "";
-		size_t at = 0;
-		for (size_t i = 0; i < FOLDED_SHOWN_LINES && i < counts->bad; i++)
-			at += (size_t)snprintf(lines + at, sizeof(lines) - at, "%s%llu",
-					       i ? ", " : "",
-					       (unsigned long long)counts->bad_lines[i]);
-		import_tell(options, IMPORT_WARNING,
-			    "%llu of %llu lines have no count and are left out (line %s%s)",
-			    (unsigned long long)counts->bad, (unsigned long long)counts->lines,
-			    lines, counts->bad > FOLDED_SHOWN_LINES ? ", ..." : "");
+	const char *text = bytes;
+	size_t stacks = 0, others = 0;
+	bool named = false;
+	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		text += 3;
+		size -= 3;
 	}
-	if (counts->rounded)
-		import_tell(options, IMPORT_NOTE,
-			    "%llu counts had more than %u decimals and were rounded",
-			    (unsigned long long)counts->rounded, counts->decimals);
-}
-
-static int import_finish(void *context, struct profile **out, struct error *err)
-{
-	struct folded_import *import = context;
-	struct folded_counts counts;
-	int ret = folded_reader_finish(import->reader, out, &counts, err);
-	if (ret == 0)
-		tell_counts(import->options, &counts);
-	return ret;
+	if (size && memchr(text, 0, size))
+		return false;
+	while (size) {
+		const char *end = memchr(text, '\n', size);
+		if (!end && stacks + others > 0)
+			break; /* perhaps cut: judge by the whole lines */
+		size_t length = end ? (size_t)(end - text) : size;
+		size_t shown = length && text[length - 1] == '\r' ? length - 1 : length;
+		struct folded_line line;
+		enum folded_line_kind kind = folded_line_parse(text, shown, &line);
+		stacks += kind == FOLDED_STACK;
+		others += kind == FOLDED_BAD;
+		named |= kind == FOLDED_STACK && !is_number(line.stack);
+		size -= end ? length + 1 : length;
+		text += end ? length + 1 : length;
+	}
+	return named && stacks > others;
 }
 
 const struct importer importer_folded = {
 	.name = "folded",
 	.what = "folded stacks",
 	.recognise = folded_recognise,
-	.open = import_open,
-	.feed = import_feed,
-	.finish = import_finish,
-	.close = import_close,
+	.open = folded_open,
+	.feed = folded_feed,
+	.finish = folded_finish,
+	.close = folded_close,
 };

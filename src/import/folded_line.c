@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "import/folded.h"
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -30,7 +28,7 @@ static size_t number_start(const char *text, size_t size)
 }
 
 /* False when the whole part passes 64 bits. */
-static bool read_count(const char *text, size_t size, struct folded_line *out)
+static bool read_count(const char *text, size_t size, struct folded_count *out)
 {
 	size_t at = 0;
 	out->whole = 0;
@@ -53,16 +51,24 @@ static bool read_count(const char *text, size_t size, struct folded_line *out)
 	out->rounded = count > FOLDED_MAX_DECIMALS;
 	if (!out->rounded || digits[FOLDED_MAX_DECIMALS] < '5')
 		return true;
-	if (++out->fraction < 1000000000)
+	if (++out->fraction < FOLDED_ONE)
 		return true;
 	out->fraction = 0; /* .9999999999 */
 	return !__builtin_add_overflow(out->whole, UINT64_C(1), &out->whole);
 }
 
+bool folded_count_take(struct span *text, struct folded_count *out)
+{
+	const char *bytes = text->data;
+	size_t at = number_start(bytes, text->size);
+	if (at == text->size || !read_count(bytes + at, text->size - at, out))
+		return false;
+	text->size = at - 1;
+	return true;
+}
+
 enum folded_line_kind folded_line_parse(const char *line, size_t size, struct folded_line *out)
 {
-	if (size && line[size - 1] == '\r')
-		size--;
 	while (size && is_blank(line[size - 1]))
 		size--;
 	if (size == 0)
@@ -72,46 +78,9 @@ enum folded_line_kind folded_line_parse(const char *line, size_t size, struct fo
 		bool comment = line[0] == '#' || (size >= 2 && line[0] == '/' && line[1] == '/');
 		return comment ? FOLDED_COMMENT : FOLDED_BAD;
 	}
-	if (!read_count(line + at, size - at, out) || memchr(line, 0, at))
+	if (!read_count(line + at, size - at, &out->count) || memchr(line, 0, at))
 		return FOLDED_BAD;
 	out->stack = (struct span){ line, at - 1 };
 	out->second_number = number_start(line, at - 1) != at - 1;
 	return FOLDED_STACK;
-}
-
-static bool is_number(struct span text)
-{
-	const char *bytes = text.data;
-	for (size_t i = 0; i < text.size; i++)
-		if (!is_digit(bytes[i]) && bytes[i] != '+' && bytes[i] != '-' && bytes[i] != '*' &&
-		    !is_blank(bytes[i]))
-			return false;
-	return true;
-}
-
-bool folded_recognise(const void *bytes, size_t size)
-{
-	const char *text = bytes;
-	size_t stacks = 0, others = 0;
-	bool named = false;
-	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-		text += 3;
-		size -= 3;
-	}
-	if (memchr(text, 0, size))
-		return false;
-	while (size) {
-		const char *end = memchr(text, '\n', size);
-		if (!end && stacks + others > 0)
-			break; /* perhaps cut: judge by the whole lines */
-		size_t length = end ? (size_t)(end - text) : size;
-		struct folded_line line;
-		enum folded_line_kind kind = folded_line_parse(text, length, &line);
-		stacks += kind == FOLDED_STACK;
-		others += kind == FOLDED_BAD;
-		named |= kind == FOLDED_STACK && !is_number(line.stack);
-		size -= end ? length + 1 : length;
-		text += end ? length + 1 : length;
-	}
-	return named && stacks > others;
 }

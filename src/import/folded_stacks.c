@@ -8,59 +8,22 @@
 #include "import/folded_name.h"
 #include "profile/profile.h"
 
-/* A frame below a node, by its spelling: most frames are found here and nowhere else. */
-struct folded_child {
-	uint32_t parent, node;
-	uint32_t spelling; /* in the profile's byte pool */
-	uint64_t hash;	   /* of parent and spelling */
-};
-
 /* Where a frame of the new stack before ended, and its node: neighbours share their first frames.
  */
 struct folded_step {
-	size_t end; /* where its ';' is */
+	size_t end;	     /* where its ';' is */
+	struct hash128 path; /* to it */
 	uint32_t node;
-};
-
-/* What the indexes need to reach texts. */
-struct place {
-	const struct folded_child *children;
-	const struct profile *profile;
 };
 
 void folded_stacks_release(struct folded_stacks *stacks)
 {
 	free(stacks->list);
 	hash_index_release(&stacks->index);
-	free(stacks->children);
-	hash_index_release(&stacks->child_index);
+	path_nodes_release(&stacks->paths);
 	buffer_release(&stacks->previous);
 	free(stacks->steps);
 	buffer_release(&stacks->decoded);
-}
-
-struct wanted_child {
-	uint32_t parent;
-	struct span spelling;
-};
-
-static bool child_equal(const void *rows, uint32_t position, const void *wanted)
-{
-	const struct place *place = rows;
-	const struct folded_child *child = &place->children[position];
-	const struct wanted_child *key = wanted;
-	return child->parent == key->parent &&
-	       span_equal(profile_bytes(place->profile, child->spelling), key->spelling);
-}
-
-static uint64_t child_hash(uint32_t parent, struct span spelling)
-{
-	return hash_bytes(spelling.data, spelling.size) ^ hash_u64(parent + UINT64_C(1));
-}
-
-static uint64_t child_rehash(const void *rows, uint32_t position)
-{
-	return ((const struct place *)rows)->children[position].hash;
 }
 
 static int name_of(struct folded_stacks *stacks, struct profile *profile, struct span spelling,
@@ -76,44 +39,34 @@ static int name_of(struct folded_stacks *stacks, struct profile *profile, struct
 				 (struct span){ stacks->decoded.data, stacks->decoded.size }, name);
 }
 
-static int new_child(struct folded_stacks *stacks, struct profile *profile,
-		     const struct wanted_child *wanted, uint64_t hash, uint32_t *node)
+/* A node that is surely new: one path of spellings is one path of names. */
+static int add_node(struct profile *profile, uint32_t parent, uint32_t name, uint32_t *node)
 {
-	struct folded_child child = { .parent = wanted->parent, .hash = hash };
-	struct profile_frame frame = { .kind = FRAME_IP };
-	if (array_reserve(&stacks->children, &stacks->child_capacity, stacks->child_count,
-			  sizeof(child)) < 0 ||
-	    stacks->child_count >= HASH_INDEX_NONE - 1)
+	const uint64_t keys[] = { [NODE_PARENT] = parent,
+				  [NODE_KIND] = FRAME_IP,
+				  [NODE_IMAGE] = 0,
+				  [NODE_VADDR] = 0,
+				  [NODE_NAME] = name };
+	struct table *nodes = profile->tables[PROFILE_NODE];
+	if (table_append(nodes, keys, NULL) < 0)
 		return -ENOMEM;
-	int ret = profile_add_bytes(profile, wanted->spelling, &child.spelling);
-	if (ret == 0)
-		ret = name_of(stacks, profile, wanted->spelling, &frame.name);
-	if (ret == 0)
-		ret = profile_add_node(profile, wanted->parent, &frame, &child.node);
-	if (ret < 0)
-		return ret;
-	stacks->children[stacks->child_count] = child;
-	const struct place place = { stacks->children, profile };
-	ret = hash_index_add(&stacks->child_index, hash, (uint32_t)stacks->child_count,
-			     child_rehash, &place);
-	if (ret < 0)
-		return ret;
-	stacks->child_count++;
-	*node = child.node;
+	*node = (uint32_t)nodes->count;
 	return 0;
 }
 
-static int child_of(struct folded_stacks *stacks, struct profile *profile,
-		    const struct wanted_child *wanted, uint32_t *node)
+/* Goes on to a frame below *node. */
+static int go_on(struct folded_stacks *stacks, struct profile *profile, struct span spelling,
+		 struct hash128 *path, uint32_t *node)
 {
-	const struct place place = { stacks->children, profile };
-	uint64_t hash = child_hash(wanted->parent, wanted->spelling);
-	uint32_t position =
-		hash_index_find(&stacks->child_index, hash, child_equal, &place, wanted);
-	if (position == HASH_INDEX_NONE)
-		return new_child(stacks, profile, wanted, hash, node);
-	*node = stacks->children[position].node;
-	return 0;
+	uint32_t name, parent = *node;
+	*path = path_hash(*path, hash128_bytes(spelling.data, spelling.size));
+	*node = path_nodes_find(&stacks->paths, *path);
+	if (*node)
+		return 0;
+	if (name_of(stacks, profile, spelling, &name) < 0 ||
+	    add_node(profile, parent, name, node) < 0)
+		return -ENOMEM;
+	return path_nodes_add(&stacks->paths, *path, *node);
 }
 
 /* Frames that this stack has in common with the new one before; *at is where the next one starts.
@@ -142,13 +95,18 @@ static int node_of(struct folded_stacks *stacks, struct profile *profile, struct
 	const char *text = stack.data;
 	size_t at;
 	size_t shared = shared_steps(stacks, stack, &at);
-	uint32_t parent = shared ? stacks->steps[shared - 1].node : 0;
+	struct hash128 path = { 0 };
+	*node = 0;
+	if (shared) {
+		path = stacks->steps[shared - 1].path;
+		*node = stacks->steps[shared - 1].node;
+	}
 	stacks->step_count = shared;
 	for (;;) {
 		const char *end = memchr(text + at, ';', stack.size - at);
 		size_t stop = end ? (size_t)(end - text) : stack.size;
-		const struct wanted_child wanted = { parent, { text + at, stop - at } };
-		int ret = child_of(stacks, profile, &wanted, &parent);
+		struct span spelling = { text + at, stop - at };
+		int ret = go_on(stacks, profile, spelling, &path, node);
 		if (ret < 0)
 			return ret;
 		if (!end)
@@ -156,12 +114,11 @@ static int node_of(struct folded_stacks *stacks, struct profile *profile, struct
 		if (array_reserve(&stacks->steps, &stacks->step_capacity, stacks->step_count,
 				  sizeof(*stacks->steps)) < 0)
 			return -ENOMEM;
-		stacks->steps[stacks->step_count++] = (struct folded_step){ stop, parent };
+		stacks->steps[stacks->step_count++] = (struct folded_step){ stop, path, *node };
 		at = stop + 1;
 	}
 	stacks->previous.size = 0;
 	buffer_append(&stacks->previous, stack.data, stack.size);
-	*node = parent;
 	return buffer_failed(&stacks->previous) ? -ENOMEM : 0;
 }
 

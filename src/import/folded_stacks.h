@@ -13,12 +13,14 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 #include "base/span.h"
+#include "import/path_nodes.h"
 
 struct profile;
 
 /* Known by a 128-bit hash of its text alone, which keeps memory small. */
 struct folded_stack {
 	struct hash128 hash;
+	uint64_t lines;	   /* that it was in */
 	uint64_t whole;	   /* of its count */
 	uint32_t fraction; /* in 10^-9 */
 	uint32_t node;	   /* id in the profile */
@@ -30,10 +32,8 @@ struct folded_stacks {
 	/* private */
 	size_t capacity;
 	struct hash_index index;
-	struct folded_child *children;
-	size_t child_count, child_capacity;
-	struct hash_index child_index;
-	struct buffer previous; /* text of the last new stack */
+	struct path_nodes paths; /* by the spelling of frames */
+	struct buffer previous;	 /* text of the last new stack */
 	struct folded_step *steps;
 	size_t step_count, step_capacity;
 	struct buffer decoded;

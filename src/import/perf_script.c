@@ -615,36 +615,37 @@ static struct span cut_line(struct span *text)
 	return (struct span){ start, size };
 }
 
-/* perf's header, or a line that begins a sample with a leaf or in front of a frame. */
+/* Whether what follows a line that begins a sample looks like more of the same. */
+static bool goes_on(const struct perf_script_sample *sample, struct span rest)
+{
+	struct perf_script_frame frame;
+	struct perf_script_sample next;
+	if (sample->is_record || perf_script_parse_leaf(sample->rest, &frame))
+		return true;
+	struct span line = cut_line(&rest);
+	if (is_blank_line(line)) /* an empty chain */
+		line = cut_line(&rest);
+	return (perf_script_parse_frame(line.data, line.size, &frame) && frame.dso.data) ||
+	       perf_script_parse_sample(line.data, line.size, &next);
+}
+
+/* perf's header, or a sample somewhere in the first bytes: other text may stand before it. */
 static bool script_recognise(const void *bytes, size_t size)
 {
 	struct span text = { bytes, size };
 	struct perf_script_sample sample;
-	struct perf_script_frame frame;
-	bool header = false;
-	if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-		text = (struct span){ (const char *)bytes + 3, size - 3 };
 	if (size && memchr(bytes, 0, size))
 		return false;
 	while (text.size) {
 		struct span line = cut_line(&text);
-		if (line.size && *(const char *)line.data == '#') {
-			header |= memmem(line.data, line.size, "# captured on", 13) != NULL;
-			continue;
-		}
-		if (is_blank_line(line))
-			continue;
-		if (!perf_script_parse_sample(line.data, line.size, &sample))
-			return false;
-		if (header || sample.is_record || perf_script_parse_leaf(sample.rest, &frame))
+		if (memmem(line.data, line.size, "# captured on", 13))
 			return true;
-		line = cut_line(&text);
-		if (is_blank_line(line)) /* an empty chain */
-			continue;
-		return perf_script_parse_frame(line.data, line.size, &frame) ||
-		       perf_script_parse_sample(line.data, line.size, &sample);
+		if (line.size && *(const char *)line.data != '#' &&
+		    perf_script_parse_sample(line.data, line.size, &sample) &&
+		    goes_on(&sample, text))
+			return true;
 	}
-	return header;
+	return false;
 }
 
 const struct importer importer_perf_script = {

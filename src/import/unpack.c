@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "import/utf16.h"
 
 #define PIECE_BYTES	 (256u << 10)
 #define XZ_MEMORY_LIMIT	 (96u << 20) /* xz -9 needs 65 MiB */
@@ -21,6 +22,7 @@ struct unpacker {
 	void *context;
 	z_stream gzip;
 	lzma_stream xz;
+	struct utf16 text;
 	bool ended; /* between members of gzip */
 	uint64_t taken;
 	uint8_t piece[PIECE_BYTES];
@@ -34,7 +36,35 @@ enum packing packing_of(const void *bytes, size_t size)
 		return PACKING_GZIP;
 	if (size >= sizeof(xz) && memcmp(bytes, xz, sizeof(xz)) == 0)
 		return PACKING_XZ;
+	switch (utf16_order_of(bytes, size)) {
+	case UTF16_LITTLE:
+		return PACKING_UTF16_LITTLE;
+	case UTF16_BIG:
+		return PACKING_UTF16_BIG;
+	case UTF16_NONE:
+		break;
+	}
 	return PACKING_NONE;
+}
+
+static bool begin(struct unpacker *unpacker)
+{
+	switch (unpacker->packing) {
+	case PACKING_GZIP:
+		return inflateInit2(&unpacker->gzip, GZIP_WINDOW_BITS) == Z_OK;
+	case PACKING_XZ:
+		return lzma_stream_decoder(&unpacker->xz, XZ_MEMORY_LIMIT, LZMA_CONCATENATED) ==
+		       LZMA_OK;
+	case PACKING_UTF16_LITTLE:
+		unpacker->text.order = UTF16_LITTLE;
+		return true;
+	case PACKING_UTF16_BIG:
+		unpacker->text.order = UTF16_BIG;
+		return true;
+	case PACKING_NONE:
+		break;
+	}
+	return false;
 }
 
 int unpacker_new(enum packing packing, unpack_sink sink, void *context, struct unpacker **out)
@@ -45,10 +75,7 @@ int unpacker_new(enum packing packing, unpack_sink sink, void *context, struct u
 	unpacker->packing = packing;
 	unpacker->sink = sink;
 	unpacker->context = context;
-	int ok = packing == PACKING_GZIP ? inflateInit2(&unpacker->gzip, GZIP_WINDOW_BITS) == Z_OK
-					 : lzma_stream_decoder(&unpacker->xz, XZ_MEMORY_LIMIT,
-							       LZMA_CONCATENATED) == LZMA_OK;
-	if (!ok) {
+	if (!begin(unpacker)) {
 		free(unpacker);
 		return -ENOMEM;
 	}
@@ -62,7 +89,7 @@ void unpacker_free(struct unpacker *unpacker)
 		return;
 	if (unpacker->packing == PACKING_GZIP)
 		inflateEnd(&unpacker->gzip);
-	else
+	else if (unpacker->packing == PACKING_XZ)
 		lzma_end(&unpacker->xz);
 	free(unpacker);
 }
@@ -141,12 +168,37 @@ static int run_xz(struct unpacker *unpacker, const void *bytes, size_t size, lzm
 	}
 }
 
+static int feed_utf16(struct unpacker *unpacker, const uint8_t *bytes, size_t size,
+		      struct error *err)
+{
+	while (size) {
+		size_t part = size < PIECE_BYTES / 2 ? size : PIECE_BYTES / 2;
+		_Static_assert(UTF16_ROOM(PIECE_BYTES / 2) <= PIECE_BYTES, "no room");
+		size_t made = utf16_convert(&unpacker->text, bytes, part, unpacker->piece);
+		int ret = made ? unpacker->sink(unpacker->context, unpacker->piece, made, err) : 0;
+		if (ret < 0)
+			return ret;
+		bytes += part;
+		size -= part;
+	}
+	unpacker->ended = utf16_ended(&unpacker->text);
+	return 0;
+}
+
 int unpacker_feed(struct unpacker *unpacker, const void *bytes, size_t size, struct error *err)
 {
 	int ret = unpacker->packing == PACKING_GZIP ? feed_gzip(unpacker, bytes, size, err)
-						    : run_xz(unpacker, bytes, size, LZMA_RUN, err);
+		  : unpacker->packing == PACKING_XZ ? run_xz(unpacker, bytes, size, LZMA_RUN, err)
+						    : feed_utf16(unpacker, bytes, size, err);
 	unpacker->taken += size;
 	return ret;
+}
+
+static const char *name_of(enum packing packing)
+{
+	return packing == PACKING_GZIP ? "gzip data"
+	       : packing == PACKING_XZ ? "xz data"
+				       : "UTF-16 text";
 }
 
 int unpacker_finish(struct unpacker *unpacker, struct error *err)
@@ -157,7 +209,6 @@ int unpacker_finish(struct unpacker *unpacker, struct error *err)
 			return ret;
 	}
 	return unpacker->ended ? 0
-			       : error_set(err, -EBADMSG, "the %s data is cut off at byte %" PRIu64,
-					   unpacker->packing == PACKING_GZIP ? "gzip" : "xz",
-					   unpacker->taken);
+			       : error_set(err, -EBADMSG, "the %s is cut off at byte %" PRIu64,
+					   name_of(unpacker->packing), unpacker->taken);
 }

@@ -1,7 +1,7 @@
 /*
- * unpack - the bytes inside a gzip or xz file, as they come. Concatenated
- * members are one stream. Output comes in pieces, so a small file that unpacks
- * to a huge one costs time, not memory.
+ * unpack - the bytes inside a gzip or xz file, as they come, and the UTF-8 of
+ * UTF-16 text. Concatenated members are one stream. Output comes in pieces, so a
+ * small file that unpacks to a huge one costs time, not memory.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct error;
 struct unpacker;
 
-enum packing { PACKING_NONE, PACKING_GZIP, PACKING_XZ };
+enum packing { PACKING_NONE, PACKING_GZIP, PACKING_XZ, PACKING_UTF16_LITTLE, PACKING_UTF16_BIG };
 enum packing packing_of(const void *bytes, size_t size); /* by the first bytes */
 
 /* Takes unpacked bytes. 0, or a negative errno that ends the unpacking and is returned. */

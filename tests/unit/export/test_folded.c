@@ -15,9 +15,10 @@
 #include "base/random.h"
 #include "export/folded.h"
 #include "export/sink.h"
-#include "import/folded.h"
+#include "import/formats.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
+#include "support/imported.h"
 #include "support/random_profile.h"
 
 static const struct resolver_options stash_only = { .stash_only = true };
@@ -66,16 +67,11 @@ static void must_export(const struct profile *profile, size_t column,
 
 static struct profile *must_import(struct span text)
 {
-	static const struct folded_options options = { .one_count = true };
-	CLEANUP(folded_reader_freep) struct folded_reader *reader = NULL;
+	static const struct import_options options = { .one_count = true };
 	struct profile *profile = NULL;
-	struct folded_counts counts;
 	struct error err = { 0 };
-	assert_int_equal(folded_reader_new(&options, &reader), 0);
-	if (folded_reader_feed(reader, text.data, text.size, &err) < 0 ||
-	    folded_reader_finish(reader, &profile, &counts, &err) < 0)
+	if (imported(&importer_folded, text, SIZE_MAX, &options, &profile, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(counts.bad, 0);
 	return profile;
 }
 

@@ -13,83 +13,43 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "import/folded.h"
 #include "import/folded_name.h"
+#include "import/formats.h"
+#include "import/text_lines.h"
 #include "profile/profile.h"
+#include "support/imported.h"
 #include "support/random_profile.h"
 
-static const struct folded_options plain = { 0 };
+static const struct import_options plain = { 0 };
 
-/* Reads `text` in pieces of `piece` bytes. */
-static int read_pieces(struct span text, size_t piece, const struct folded_options *options,
-		       struct profile **out, struct folded_counts *counts, struct error *err)
-{
-	CLEANUP(folded_reader_freep) struct folded_reader *reader = NULL;
-	assert_int_equal(folded_reader_new(options, &reader), 0);
-	for (size_t at = 0; at < text.size; at += piece) {
-		size_t size = text.size - at < piece ? text.size - at : piece;
-		int ret = folded_reader_feed(reader, (const char *)text.data + at, size, err);
-		if (ret < 0)
-			return ret;
-	}
-	return folded_reader_finish(reader, out, counts, err);
-}
-
-static struct profile *must_read(const char *text, struct folded_counts *counts)
+static struct profile *must_read(const char *text, const struct import_options *options)
 {
 	struct profile *profile = NULL;
 	struct error err = { 0 };
-	if (read_pieces(span_of_text(text), SIZE_MAX, &plain, &profile, counts, &err) < 0)
+	if (imported(&importer_folded, span_of_text(text), SIZE_MAX, options, &profile, &err) < 0)
 		fail_msg("%s", err.text);
 	return profile;
 }
 
-static int compare_lines(const void *a, const void *b)
+static void expect_read(const char *text, const struct import_options *options, const char *wanted)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	CLEANUP(profile_freep) struct profile *profile = must_read(text, options);
+	CLEANUP(buffer_release) struct buffer spelled = { 0 };
+	imported_stacks(profile, &spelled);
+	assert_string_equal(buffer_text(&spelled), wanted);
 }
 
-/* "name|name=estimate", sorted, one a line: what the relation "stack" holds. */
-static void spell(const struct profile *profile, char *out, size_t size)
-{
-	const struct table *stacks = profile_table(profile, PROFILE_STACK);
-	char **lines = calloc(stacks->count + 1, sizeof(*lines));
-	for (size_t row = 0; row < stacks->count; row++) {
-		char text[4096] = "";
-		size_t depth = 0;
-		for (uint64_t node = table_keys(stacks, row)[STACK_NODE]; node;) {
-			uint32_t parent;
-			struct profile_frame frame = profile_node(profile, node, &parent);
-			struct span name = profile_bytes(profile, frame.name);
-			char longer[4096];
-			assert_true(frame.name != 0);
-			snprintf(longer, sizeof(longer), "%.*s%s%s", (int)name.size,
-				 (const char *)name.data, depth++ ? "|" : "", text);
-			strcpy(text, longer);
-			node = parent;
-		}
-		size_t length = strlen(text);
-		snprintf(text + length, sizeof(text) - length, "=%llu",
-			 (unsigned long long)table_values(stacks, row)[CELL_ESTIMATE]);
-		lines[row] = strdup(text);
-	}
-	qsort(lines, stacks->count, sizeof(*lines), compare_lines);
-	out[0] = 0;
-	for (size_t row = 0; row < stacks->count; row++) {
-		size_t length = strlen(out);
-		snprintf(out + length, size - length, "%s\n", lines[row]);
-		free(lines[row]);
-	}
-	free(lines);
-}
-
+/* `wanted` without "samples " before and " -" in each line, to be read more easily. */
 static void expect_stacks(const char *text, const char *wanted)
 {
-	struct folded_counts counts;
-	CLEANUP(profile_freep) struct profile *profile = must_read(text, &counts);
-	char spelled[8192];
-	spell(profile, spelled, sizeof(spelled));
-	assert_string_equal(spelled, wanted);
+	CLEANUP(buffer_release) struct buffer full = { 0 };
+	for (const char *at = wanted; *at;) {
+		const char *equals = strchr(at, '='), *end = strchr(at, '\n');
+		buffer_printf(&full, "samples %.*s - %.*s\n", (int)(equals - at), at,
+			      (int)(end - equals - 1), equals + 1);
+		at = end + 1;
+	}
+	expect_read(text, &plain, buffer_text(&full));
 }
 
 static void lines_become_stacks_and_equal_ones_add_up(void **state)
@@ -118,9 +78,8 @@ static void shared_beginnings_end_at_frames_only(void **state)
 static void an_imported_count_has_no_samples(void **state)
 {
 	(void)state;
-	struct folded_counts counts;
 	CLEANUP(profile_freep)
-	struct profile *profile = must_read("a;b 3\na;c 4\nd;b 5\n", &counts);
+	struct profile *profile = must_read("a;b 3\na;c 4\nd;b 5\n", &plain);
 	struct profile_event event = profile_event(profile, 1);
 	assert_true(span_equal(event.name, span_of_text("samples")));
 	assert_true(span_equal(event.unit, span_of_text("samples")));
@@ -137,117 +96,116 @@ static void an_imported_count_has_no_samples(void **state)
 	assert_int_equal(total, 12);
 }
 
+static void expect_said(const char *text, const char *wanted)
+{
+	CLEANUP(buffer_release) struct buffer said = { 0 };
+	const struct import_options options = { .say = imported_say, .say_context = &said };
+	CLEANUP(profile_freep) struct profile *profile = must_read(text, &options);
+	assert_string_equal(buffer_text(&said), wanted);
+}
+
+static void expect_scale(const char *text, uint64_t scale, const char *wanted)
+{
+	CLEANUP(profile_freep) struct profile *profile = must_read(text, &plain);
+	assert_int_equal(profile_event(profile, 1).scale, scale);
+	expect_stacks(text, wanted);
+}
+
 static void fractions_become_a_scale(void **state)
 {
 	(void)state;
-	struct folded_counts counts;
-	CLEANUP(profile_freep)
-	struct profile *profile =
-		must_read("a;b 31.23\na;c 6.1\na;d 19.0\na;e 20.\na;b 0.005\n", &counts);
-	assert_int_equal(profile_event(profile, 1).scale, 3);
-	assert_int_equal(counts.decimals, 3);
-	assert_int_equal(counts.rounded, 0);
-	char spelled[512];
-	spell(profile, spelled, sizeof(spelled));
-	assert_string_equal(spelled, "a|b=31235\na|c=6100\na|d=19000\na|e=20000\n");
+	static const char text[] = "a;b 31.23\na;c 6.1\na;d 19.0\na;e 20.\na;b 0.005\n";
+	expect_scale(text, 3, "a|b=31235\na|c=6100\na|d=19000\na|e=20000\n");
+	expect_said(text, "");
 }
 
-static void noise_in_fractions_is_rounded_and_counted(void **state)
+static void noise_in_fractions_is_rounded_and_told(void **state)
 {
 	(void)state;
-	struct folded_counts counts;
-	CLEANUP(profile_freep)
-	struct profile *profile =
-		must_read("a 14.2343983248722834234\nb 0.99999999951\nc 1.0000000004\n", &counts);
-	assert_int_equal(profile_event(profile, 1).scale, 9);
-	assert_int_equal(counts.rounded, 3);
-	char spelled[512];
-	spell(profile, spelled, sizeof(spelled));
-	assert_string_equal(spelled, "a=14234398325\nb=1000000000\nc=1000000000\n");
+	static const char text[] = "a 14.2343983248722834234\nb 0.99999999951\nc 1.0000000004\n";
+	expect_scale(text, 9, "a=14234398325\nb=1000000000\nc=1000000000\n");
+	expect_said(text, "note: 3 counts had more than 9 decimals and were rounded\n");
 }
 
 static void a_large_total_keeps_fewer_decimals(void **state)
 {
 	(void)state;
-	struct folded_counts counts;
-	CLEANUP(profile_freep)
-	struct profile *profile = must_read("a 1000000000000000.123456\nb 2.9\n", &counts);
-	assert_int_equal(profile_event(profile, 1).scale, 4);
-	assert_int_equal(counts.decimals, 4);
-	char spelled[512];
-	spell(profile, spelled, sizeof(spelled));
-	assert_string_equal(spelled, "a=10000000000000001235\nb=29000\n");
+	static const char text[] = "a 1000000000000000.123456\nb 2.9\n";
+	expect_scale(text, 4, "a=10000000000000001235\nb=29000\n");
+	expect_said(text, "note: 4 of 6 decimals are kept: the sum of all counts has no room for "
+			  "more\n");
 }
 
 static void lines_without_a_count_are_told_by_number(void **state)
 {
 	(void)state;
-	struct folded_counts counts;
-	CLEANUP(profile_freep)
-	struct profile *profile = must_read(
+	static const char text[] =
 		"# a comment\n// another\na;b 1\n\nTHIS IS A BAD LINE\nFRACTIONAL 12V.43\n"
-		"c 1\n5\nd 99999999999999999999\n-- 1.2.3\nlast",
-		&counts);
-	assert_int_equal(counts.lines, 11);
-	assert_int_equal(counts.taken, 2);
-	assert_int_equal(counts.comments, 2);
-	assert_int_equal(counts.blank, 1);
-	assert_int_equal(counts.bad, 6);
-	static const uint64_t wanted[] = { 5, 6, 8, 9, 10 };
-	assert_memory_equal(counts.bad_lines, wanted, sizeof(wanted));
+		"c 1\n5\nd 99999999999999999999\n-- 1.2.3\nlast";
+	expect_said(text, "warning: 6 of 11 lines have no count and are left out (line 5, 6, 8, 9, "
+			  "10, ...)\n");
+	expect_stacks(text, "a|b=1\nc=1\n");
 }
 
-static void expect_refusal(struct span text, int code, const char *sentence)
+static void expect_refusal(const char *text, const struct import_options *options, int code,
+			   const char *sentence)
 {
-	struct profile *profile = NULL;
-	struct folded_counts counts;
-	struct error err = { 0 };
-	assert_int_equal(read_pieces(text, SIZE_MAX, &plain, &profile, &counts, &err), code);
-	assert_string_equal(err.text, sentence);
-	assert_null(profile);
-	assert_int_equal(read_pieces(text, 1, &plain, &profile, &counts, &err), code);
-	assert_string_equal(err.text, sentence);
+	const size_t pieces[] = { SIZE_MAX, 1 };
+	for (size_t i = 0; i < 2; i++) {
+		struct profile *profile = NULL;
+		struct error err = { 0 };
+		assert_int_equal(imported(&importer_folded, span_of_text(text), pieces[i], options,
+					  &profile, &err),
+				 code);
+		assert_string_equal(err.text, sentence);
+		assert_null(profile);
+	}
 }
 
-static void what_is_no_folded_text_is_refused_with_its_cure(void **state)
+static void what_is_no_folded_text_is_refused(void **state)
 {
 	(void)state;
-	static const char utf16[] = "\xfe\xff\0a\0;\0b\0 \0001\0\n";
-	static const char utf16_small[] = "\xff\xfe"
-					  "a\0;\0b\0 \0001\0\n\0";
-	expect_refusal((struct span){ utf16, sizeof(utf16) - 1 }, -EPROTO,
-		       "this is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8");
-	expect_refusal((struct span){ utf16_small, sizeof(utf16_small) - 1 }, -EPROTO,
-		       "this is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8");
-	expect_refusal((struct span){ "\x1f\x8b\x08\0\0", 5 }, -EPROTO,
-		       "this is compressed; unpack it first: gzip -dc FILE | culprit import -");
-	expect_refusal(span_of_text("hello\nworld\n"), -ENODATA,
+	static const struct import_options one_name = { .event = "cpu/cycles,u/" };
+	expect_refusal("hello\nworld\n", &plain, -ENODATA,
 		       "no line is folded text, which is 'frame;frame;frame COUNT'");
-	expect_refusal(span_of_text(""), -ENODATA,
+	expect_refusal("", &plain, -ENODATA,
 		       "no line is folded text, which is 'frame;frame;frame COUNT'");
-	expect_refusal(span_of_text("a;b 18446744073709551615\na;b 1\n"), -EOVERFLOW,
+	expect_refusal("a;b 18446744073709551615\na;b 1\n", &plain, -EOVERFLOW,
 		       "line 2 of folded text: the counts of its stack pass 64 bits");
-	expect_refusal(span_of_text("a;b 18446744073709551615\na;c 1\n"), -EOVERFLOW,
+	expect_refusal("a;b 18446744073709551615\na;c 1\n", &plain, -EOVERFLOW,
 		       "the counts add up to more than 64 bits");
-	expect_refusal(span_of_text("a;b 31 56\na;c 6 2\n"), -ENOTSUP,
-		       "every line ends in two counts, as a comparison of two profiles does; one "
-		       "count a line is needed");
+	expect_refusal("a;b 18446744073709551615 1\na;c 1 1\n", &plain, -EOVERFLOW,
+		       "the counts add up to more than 64 bits");
+	expect_refusal("a;b 18446744073709551616 1\na;c 1 1\n", &plain, -EOVERFLOW,
+		       "the first counts of a stack pass 64 bits");
+	expect_refusal("a;b 18446744073709551615 1\na;b 18446744073709551615 1\n", &plain,
+		       -EOVERFLOW, "the first counts of a stack pass 64 bits");
+	expect_refusal("a;b 31 56\n", &one_name, -EINVAL,
+		       "every line ends in two counts: name two events, as 'A,B'");
 }
 
-static void two_counts_are_one_on_demand(void **state)
+static void two_counts_are_two_events(void **state)
 {
 	(void)state;
-	static const struct folded_options one = { .one_count = true };
-	struct profile *profile = NULL;
-	struct folded_counts counts;
-	struct error err = { 0 };
-	assert_int_equal(read_pieces(span_of_text("a;b 31 56\na;c 6 2\n"), SIZE_MAX, &one, &profile,
-				     &counts, &err),
-			 0);
-	char spelled[512];
-	spell(profile, spelled, sizeof(spelled));
-	assert_string_equal(spelled, "a|b 31=56\na|c 6=2\n");
-	profile_free(profile);
+	static const struct import_options named = { .event = "cpu/stalls,u/,cycles" };
+	expect_read("a;b 31 56\na;c 6 2\na;b 1 2\na;b 1 2\n", &plain,
+		    "after a|b - 60\nafter a|c - 2\nbefore a|b - 33\nbefore a|c - 6\n");
+	expect_read("a;b 1 2\n", &named, "cpu/stalls,u/ a|b - 1\ncycles a|b - 2\n");
+	/* each column has its own decimals; a stack may be absent on one side */
+	expect_read("a;b 1.5 2\na;b 1.5 2\nc 0 7.25\n", &plain,
+		    "after a|b - 400\nafter c - 725\nbefore a|b - 30\nbefore c - 0\n");
+	expect_read("a;%3B 1 2\n", &plain, "after a|; - 2\nbefore a|; - 1\n");
+	/* nothing is left of the names that ended in counts */
+	CLEANUP(profile_freep) struct profile *profile = must_read("a;b 1 2\na;b 3 4\n", &plain);
+	assert_int_equal(profile_table(profile, PROFILE_NODE)->count, 2);
+}
+
+static void one_line_with_one_count_makes_all_have_one(void **state)
+{
+	(void)state;
+	static const struct import_options one = { .one_count = true };
+	expect_stacks("a;b 31 56\na;c 2\n", "a|b 31=56\na|c=2\n");
+	expect_read("a;b 31 56\na;c 6 2\n", &one, "samples a|b 31 - 56\nsamples a|c 6 - 2\n");
 }
 
 static void the_size_of_pieces_makes_no_difference(void **state)
@@ -256,15 +214,14 @@ static void the_size_of_pieces_makes_no_difference(void **state)
 	static const char text[] =
 		"main;read;vfs_read 27\nmain;read 1.5\r\n# x\nbad\nmain;%3B;a 4\n\n"
 		"other;main 9";
-	struct folded_counts counts, again;
 	struct error err = { 0 };
-	CLEANUP(profile_freep) struct profile *whole = must_read(text, &counts);
+	CLEANUP(profile_freep) struct profile *whole = must_read(text, &plain);
 	for (size_t piece = 1; piece < sizeof(text); piece++) {
 		CLEANUP(profile_freep) struct profile *profile = NULL;
-		assert_int_equal(
-			read_pieces(span_of_text(text), piece, &plain, &profile, &again, &err), 0);
+		assert_int_equal(imported(&importer_folded, span_of_text(text), piece, &plain,
+					  &profile, &err),
+				 0);
 		assert_true(profiles_are_identical(whole, profile));
-		assert_memory_equal(&counts, &again, sizeof(counts));
 	}
 }
 
@@ -273,46 +230,49 @@ static void a_line_past_the_limit_is_bad_and_the_next_one_is_read(void **state)
 	(void)state;
 	CLEANUP(buffer_release) struct buffer text = { 0 };
 	buffer_append_text(&text, "a 1\n");
-	memset(buffer_extend(&text, FOLDED_MAX_LINE + 1), 'x', FOLDED_MAX_LINE + 1);
+	memset(buffer_extend(&text, TEXT_LINES_MAX_BYTES + 1), 'x', TEXT_LINES_MAX_BYTES + 1);
 	buffer_append_text(&text, " 1\nb 2\n");
-	const size_t pieces[] = { SIZE_MAX, 1 << 20, FOLDED_MAX_LINE + 3 };
+	const size_t pieces[] = { SIZE_MAX, 1 << 20, TEXT_LINES_MAX_BYTES + 3 };
 	for (size_t i = 0; i < 3; i++) {
 		CLEANUP(profile_freep) struct profile *profile = NULL;
-		struct folded_counts counts;
+		CLEANUP(buffer_release) struct buffer said = { 0 };
+		const struct import_options options = { .say = imported_say, .say_context = &said };
 		struct error err = { 0 };
-		assert_int_equal(read_pieces((struct span){ text.data, text.size }, pieces[i],
-					     &plain, &profile, &counts, &err),
+		assert_int_equal(imported(&importer_folded, (struct span){ text.data, text.size },
+					  pieces[i], &options, &profile, &err),
 				 0);
-		assert_int_equal(counts.bad, 1);
-		assert_int_equal(counts.bad_lines[0], 2);
-		assert_int_equal(counts.taken, 2);
-		assert_int_equal(counts.lines, 3);
+		assert_string_equal(buffer_text(&said),
+				    "warning: 1 of 3 lines have no count and are left out "
+				    "(line 2)\n");
+		assert_int_equal(profile_table(profile, PROFILE_STACK)->count, 2);
 	}
 }
 
 /* Cut anywhere, any byte flipped: never a crash, never more stacks than lines. */
-static void damage_is_counted_not_fatal(void **state)
+static void damage_is_told_not_fatal(void **state)
 {
 	(void)state;
-	static const char text[] = "main;read;vfs_read 27\nmain;%253B 1.5\r\n# x\nother;main 9\n";
-	char copy[sizeof(text)];
-	for (size_t i = 0; i < 2 * sizeof(text); i++) {
+	static const char texts[2][64] = {
+		"main;read;vfs_read 27\nmain;%253B 1.5\r\n# x\nother;main 9\n",
+		"main;read;vfs_read 27 1.5\nmain;%253B 1.5 0\r\n\nmain;read 9 9\n",
+	};
+	char copy[sizeof(texts[0])];
+	for (size_t i = 0; i < 4 * sizeof(copy); i++) {
+		const char *text = texts[i % 2];
+		size_t length = strlen(text), at = i / 2;
 		struct profile *profile = NULL;
-		struct folded_counts counts;
 		struct error err = { 0 };
-		size_t size = i < sizeof(text) ? i : sizeof(text) - 1;
-		memcpy(copy, text, sizeof(text));
-		if (i >= sizeof(text))
-			copy[i - sizeof(text)] ^= (char)0x80;
-		int ret = read_pieces((struct span){ copy, size }, 7, &plain, &profile, &counts,
-				      &err);
+		size_t size = at < length ? at : length;
+		memcpy(copy, text, sizeof(copy));
+		if (at >= length)
+			copy[at - length] ^= (char)0x80;
+		int ret = imported(&importer_folded, (struct span){ copy, size }, 7, &plain,
+				   &profile, &err);
 		if (ret < 0) {
 			assert_true(err.text[0] != 0);
 			continue;
 		}
-		assert_int_equal(counts.lines,
-				 counts.taken + counts.bad + counts.blank + counts.comments);
-		assert_true(profile_table(profile, PROFILE_STACK)->count <= counts.taken);
+		assert_true(profile_table(profile, PROFILE_STACK)->count <= 6);
 		profile_free(profile);
 	}
 }
@@ -387,11 +347,11 @@ static void recognised_by_content(void **state)
 		"", "\n\n", "hello\n", "hello\nworld\na 1\n", "16 20\n+3 40\n", "# only a note\n"
 	};
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
-		assert_true(folded_recognise(yes[i], strlen(yes[i])));
+		assert_true(importer_folded.recognise(yes[i], strlen(yes[i])));
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		assert_false(folded_recognise(no[i], strlen(no[i])));
-	assert_false(folded_recognise("\xfe\xff\0a\0 \0001", 8));
-	assert_false(folded_recognise("SQLite format 3\0 1\na 1\n", 23));
+		assert_false(importer_folded.recognise(no[i], strlen(no[i])));
+	assert_false(importer_folded.recognise("\xfe\xff\0a\0 \0001", 8));
+	assert_false(importer_folded.recognise("SQLite format 3\0 1\na 1\n", 23));
 }
 
 int main(void)
@@ -401,14 +361,15 @@ int main(void)
 		cmocka_unit_test(shared_beginnings_end_at_frames_only),
 		cmocka_unit_test(an_imported_count_has_no_samples),
 		cmocka_unit_test(fractions_become_a_scale),
-		cmocka_unit_test(noise_in_fractions_is_rounded_and_counted),
+		cmocka_unit_test(noise_in_fractions_is_rounded_and_told),
 		cmocka_unit_test(a_large_total_keeps_fewer_decimals),
 		cmocka_unit_test(lines_without_a_count_are_told_by_number),
-		cmocka_unit_test(what_is_no_folded_text_is_refused_with_its_cure),
-		cmocka_unit_test(two_counts_are_one_on_demand),
+		cmocka_unit_test(what_is_no_folded_text_is_refused),
+		cmocka_unit_test(two_counts_are_two_events),
+		cmocka_unit_test(one_line_with_one_count_makes_all_have_one),
 		cmocka_unit_test(the_size_of_pieces_makes_no_difference),
 		cmocka_unit_test(a_line_past_the_limit_is_bad_and_the_next_one_is_read),
-		cmocka_unit_test(damage_is_counted_not_fatal),
+		cmocka_unit_test(damage_is_told_not_fatal),
 		cmocka_unit_test(names_have_one_spelling),
 		cmocka_unit_test(every_name_and_every_spelling_comes_back),
 		cmocka_unit_test(recognised_by_content),

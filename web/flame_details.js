@@ -89,24 +89,28 @@ function addCounts(all, model, i) {
 /*
  * Both percentages that differential flame graphs are read with, each by its
  * name: the change against before, and FlameGraph's, whose whole is all of after.
+ * What is compared is before times the factor that the comparison is made by.
  */
 function addDifference(all, model, i) {
 	const { diff, events } = model.data;
+	const shown = events.slice(0, EVENTS_MOST);
 	const columns = [];
-	events.slice(0, EVENTS_MOST).forEach((event, at) => {
+	shown.forEach((event, at) => {
 		const after = columnsOf(model.frames, at, i), before = columnsOf(model.frames.before, at, i);
-		const wholeBefore = diff.total ? diff.total[at] : null;
+		const whole = { before: diff.total ? diff.total[at] : null, after: event.total };
 		for (const key of ['total', 'self'])
-			columns.push(differenceColumn(event, key, before[key], after[key], wholeBefore));
+			columns.push(differenceColumn(`${event.name} ${key}`, before[key], after[key], whole, factorOf(diff, at), event.scale));
 		columns[columns.length - 2].push(pairText(before.samples, after.samples));
 		columns[columns.length - 1].push('');
 	});
-	const table = element('table');
-	const names = ['', 'before', 'after', 'difference', 'change against before', 'share of total before',
+	const names = ['', 'before', 'before, scaled', 'after', 'difference', 'change against before', 'share of total before',
 		'share of total after', 'global: difference / total after', 'samples before, after'];
+	const scaled = shown.some((event, at) => factorOf(diff, at) !== 1);
+	const table = element('table');
 	names.forEach((name, row) => {
 		const cells = columns.map(column => column[row]);
-		if (row < names.length - 1 || cells.some(cell => /\d/.test(cell)))
+		const needed = row === 2 ? scaled : row < names.length - 1 || cells.some(cell => /\d/.test(cell));
+		if (needed)
 			table.appendChild(tableRow([name, ...cells], row ? '' : 'head'));
 	});
 	all.appendChild(table);
@@ -115,12 +119,20 @@ function addDifference(all, model, i) {
 		all.appendChild(element('div', 'tip-where', diff.said));
 }
 
-function differenceColumn(event, key, before, after, wholeBefore) {
-	const known = before !== null && after !== null;
-	const change = known ? after - before : null;
-	return [`${event.name} ${key}`, countText(before, event.scale), countText(after, event.scale),
-		signedText(change, event.scale), before === 0 && after > 0 ? 'new' : percentText(change, before, true),
-		percentText(before, wholeBefore), percentText(after, event.total), percentText(change, event.total, true)];
+function factorOf(diff, at) {
+	return diff.factor ? diff.factor[at] : 1;
+}
+
+function differenceColumn(title, before, after, whole, factor, scale) {
+	const compared = before === null || factor === null ? null : before * factor;
+	const change = compared === null || after === null ? null : after - compared;
+	return [title, countText(before, scale), countText(round(compared), scale), countText(after, scale),
+		signedText(round(change), scale), compared === 0 && after > 0 ? 'new' : percentText(change, compared, true),
+		percentText(before, whole.before), percentText(after, whole.after), percentText(change, whole.after, true)];
+}
+
+function round(value) {
+	return value === null ? null : Math.round(value);
 }
 
 function pairText(before, after) {

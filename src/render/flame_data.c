@@ -361,6 +361,27 @@ static void put_ratio(struct data *data)
 	buffer_append_text(out, "},\n");
 }
 
+/* By event what before is multiplied by to compare it; null where one side has none of what the
+ * comparison is per. */
+static void put_factors(struct data *data)
+{
+	const struct flame *flame = data->flame;
+	const struct difference_scale *scale = &data->picture->changes->options.event.scale;
+	for (size_t c = 0; c < flame->columns; c++) {
+		double factor = scale->factor;
+		if (scale->base == DIFFERENCE_TOTAL) {
+			const struct cell *before = &flame_total(flame, FLAME_BASE, 0)[c];
+			const struct cell *after = &flame_total(flame, FLAME_MAIN, 0)[c];
+			factor = (double)after->estimate / (double)before->estimate;
+		}
+		put_separator(data, c);
+		if (isnormal(factor) && factor > 0)
+			buffer_printf(data->out, "%.12g", factor);
+		else
+			buffer_append_text(data->out, "null");
+	}
+}
+
 static void put_difference(struct data *data)
 {
 	const struct flame *flame = data->flame;
@@ -377,7 +398,13 @@ static void put_difference(struct data *data)
 		else
 			flame_put_u64(out, flame_total(flame, FLAME_BASE, 0)[c].estimate);
 	}
-	buffer_append_text(out, "],\"side\":");
+	buffer_append_u8(out, ']');
+	if (data->picture->changes) {
+		buffer_append_text(out, ",\"factor\":[");
+		put_factors(data);
+		buffer_append_u8(out, ']');
+	}
+	buffer_append_text(out, ",\"side\":");
 	put_text(out, data->view->options.side == FLAME_BASE ? "before" : "after",
 		 data->view->options.side == FLAME_BASE ? 6 : 5);
 	const char *said = data->picture->per ? data->picture->per : "";

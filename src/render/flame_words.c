@@ -309,6 +309,12 @@ static void put_change(const struct flame_picture *picture, size_t shown, struct
 		&main_report(picture)->columns.list[picture->view->options.width];
 	buffer_append_text(out, "before ");
 	flame_put_estimate(out, change->before.estimate, column->scale);
+	if (fabs(change->before_scaled - (double)change->before.estimate) >= 0.5) {
+		buffer_append_text(out, " (scaled: ");
+		flame_put_estimate(out, (uint64_t)llround(fmin(change->before_scaled, 0x1p62)),
+				   column->scale);
+		buffer_append_u8(out, ')');
+	}
 	buffer_append_text(out, ", after ");
 	flame_put_estimate(out, change->after.estimate, column->scale);
 	if (column->unit.size) {

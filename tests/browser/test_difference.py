@@ -25,3 +25,41 @@ def test_half_is_minus_fifty_and_globally_minus_a_hundred(page):
     page.hover("main")
     assert page.tip_row("change against before")[0] == "-50.00 %", page.tip()
     assert page.tip_row("global: difference / total after")[0] == "-100.00 %", page.tip()
+
+
+def test_a_side_that_was_watched_longer_is_scaled_before_it_is_compared(page):
+    page.flame("--no-comm", "--diff", page.profile("watch-before"), page.profile("watch-after"))
+    path = next(path for path in page.paths() if path.endswith("crunch"))
+    page.hover(path)
+    before, scaled, after = [int(page.tip_row(name)[1]) for name in ("before", "before, scaled", "after")]
+    assert (before * 2, scaled) == (scaled, 6000000000), page.tip()
+    assert page.tip_row("difference")[1] == str(after - scaled), page.tip()
+    assert page.tip_row("change against before")[1] == f"{100 * (after - scaled) / scaled:.2f} %", page.tip()
+
+
+def test_what_may_be_chance_is_hatched_and_said(page):
+    page.flame("--no-comm", "--diff", page.profile("build-before"), page.profile("build-after"))
+    path = next(path for path in page.paths() if path.endswith("exp"))
+    assert "ns" in page.rect(path).get_attribute("class").split()
+    page.hover(path)
+    assert any(line[0].endswith(", not significant") for line in page.tip()), page.tip()
+
+
+def test_a_change_of_cycles_is_split_into_instructions_and_cpi(page):
+    page.flame("--no-comm", "--diff", page.profile("build-before"), page.profile("build-after"))
+    page.hover(next(path for path in page.paths() if path.endswith("multiply")))
+    difference = int(page.tip_row("difference")[1])
+    said = next(line[0] for line in page.tip() if line[0].startswith("of the difference"))
+    words = said.replace(",", "").split()
+    parts = [int(word) for word in words if word[0] in "+-0"]
+    assert abs(sum(parts) - difference) <= abs(difference) * 0.001, (said, difference)
+
+
+def test_what_vanished_is_still_there(page):
+    draw_difference(page, "main;old 300\nmain;kept 700\n", "main;new 200\nmain;kept 700\n")
+    page.hover("main;old")
+    assert page.tip_row("after")[0] == "0", page.tip()
+    assert page.tip_row("change against before")[0] == "-100.00 %", page.tip()
+    page.hover("main;new")
+    page.until(lambda: page.tip()[0] == ["new"], "the details")
+    assert page.tip_row("change against before")[0] == "new", page.tip()

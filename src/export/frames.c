@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/resolve.h"
@@ -11,6 +12,7 @@
 void frames_release(struct frames *frames)
 {
 	number_map_release(&frames->by_procedure);
+	free(frames->by_name);
 	buffer_release(&frames->text);
 }
 
@@ -183,8 +185,8 @@ static int add_inlined(struct frames *frames, const struct place *place, struct 
 	return 0;
 }
 
-int frames_of_place(struct frames *frames, const struct profile_frame *address,
-		    struct frame_list *list)
+static int find_place(struct frames *frames, const struct profile_frame *address,
+		      struct frame_list *list)
 {
 	const struct place *place = resolver_place(frames->input->resolver, address);
 	if (!place)
@@ -193,6 +195,34 @@ int frames_of_place(struct frames *frames, const struct profile_frame *address,
 	if (ret == 0 && frames->grain != STACKS_BY_ADDRESS &&
 	    frames->input->options.marks & EXPORT_INLINED)
 		ret = add_inlined(frames, place, list);
+	return ret;
+}
+
+/* A bare name reads the same wherever it stands, unless its image gives it a mark. */
+static bool is_one_frame(const struct frames *frames, const struct profile_frame *address)
+{
+	unsigned marks = frames->input->options.marks & (EXPORT_MARK_KERNEL | EXPORT_MARK_JIT);
+	return address->name && !address->vaddr && frames->grain != STACKS_BY_ADDRESS &&
+	       (!marks || !address->image);
+}
+
+int frames_of_place(struct frames *frames, const struct profile_frame *address,
+		    struct frame_list *list)
+{
+	if (!is_one_frame(frames, address))
+		return find_place(frames, address, list);
+	if (!frames->by_name) {
+		size_t names = frames->input->profile->bytes.count;
+		frames->by_name = calloc(names + 1, sizeof(*frames->by_name));
+		if (!frames->by_name)
+			return -ENOMEM;
+	}
+	uint32_t *known = &frames->by_name[address->name];
+	if (*known)
+		return append(list, *known - 1);
+	int ret = find_place(frames, address, list);
+	if (ret == 0)
+		*known = list->numbers[list->count - 1] + 1;
 	return ret;
 }
 

@@ -17,6 +17,7 @@ struct frames {
 	enum stacks_grain grain;
 	struct stacks *stacks;		/* whose `frames` grow */
 	struct number_map by_procedure; /* where a procedure is one frame: that, as (number + 1) */
+	uint32_t *by_name;		/* where a bare name is one frame: that, as (number + 1) */
 	struct buffer text;
 };
 void frames_release(struct frames *frames); /* for CLEANUP() */

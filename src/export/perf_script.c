@@ -141,6 +141,14 @@ static void spell_inlined(struct writer *writer, const struct place *place)
 	}
 }
 
+/* Readers take such an end for perf's own offset: then there must be another one. */
+static bool ends_in_offset(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+	return plus && strncmp(plus, "+0x", 3) == 0 && plus[3] &&
+	       strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3);
+}
+
 static void spell_frame(struct writer *writer, const struct stack_frame *frame)
 {
 	const struct procedure *procedure = frame->place->procedure;
@@ -154,11 +162,10 @@ static void spell_frame(struct writer *writer, const struct stack_frame *frame)
 		buffer_append_text(body, "[unknown]"); /* readers take the DSO's name then */
 	else
 		append_line(body, span_of_text(procedure->name));
-	/* always, lest a name that ends like this lose its own end */
-	if (!nameless)
-		buffer_printf(body, "+0x%" PRIx64,
-			      procedure->extent_known ? frame->address.vaddr - procedure->first
-						      : 0);
+	if (procedure->extent_known)
+		buffer_printf(body, "+0x%" PRIx64, frame->address.vaddr - procedure->first);
+	else if (!nameless && ends_in_offset(procedure->name))
+		buffer_append_text(body, "+0x0");
 	buffer_printf(body, " (%s)\n", dso);
 }
 

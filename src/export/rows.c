@@ -169,7 +169,7 @@ static int put_place(struct writer *writer, const struct profile_frame *frame)
 	put_absent(writer, ROW_VADDR);
 	put_absent(writer, ROW_OFFSET);
 	put_absent(writer, ROW_LINE);
-	if (!frame->name)
+	if (!frame->name || frame->vaddr)
 		put_u64(writer, ROW_VADDR, frame->vaddr);
 	if (!frame->name && place->procedure->extent_known)
 		put_u64(writer, ROW_OFFSET, frame->vaddr - place->procedure->first);

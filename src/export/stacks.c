@@ -152,7 +152,7 @@ static int read_places(struct builder *builder)
 {
 	size_t count = profile_table(builder->input->profile, PROFILE_NODE)->count;
 	struct frame_list *list = &builder->list;
-	builder->known = calloc(count + 1, sizeof(*builder->known));
+	builder->known = calloc(count + 1, sizeof(*builder->known)); /* [0] is any root */
 	if (!builder->known)
 		return -ENOMEM;
 	for (size_t id = 1; id <= count; id++) {
@@ -219,6 +219,46 @@ static int add_stack(struct builder *builder, const struct table *stacks, size_t
 	return add_cell(builder->stacks, node, position, &cell);
 }
 
+/*
+ * Finds the stacks of many rows of one context at once: what they need is marked
+ * from the leaves up and added from the root down, in the order in which nodes lie
+ * in memory. Row by row, every node would be a walk to a place of its own.
+ */
+static int find_stacks(struct builder *builder, const struct table *stacks, const uint32_t *rows,
+		       size_t count)
+{
+	struct known *known = builder->known;
+	size_t nodes = profile_table(builder->input->profile, PROFILE_NODE)->count;
+	uint32_t root;
+	int ret = find_root(builder, table_keys(stacks, rows[0])[STACK_CONTEXT], &root);
+	for (size_t i = 0; ret == 0 && i < count; i++) {
+		const uint64_t *keys = table_keys(stacks, rows[i]);
+		struct known *leaf = &known[keys[STACK_NODE]];
+		if (position_of(builder, keys[STACK_EVENT]) != STACK_NONE && leaf->root != root + 1)
+			*leaf = (struct known){ leaf->parent, leaf->first, leaf->count, STACK_NONE,
+						root + 1 };
+	}
+	for (size_t id = nodes; ret == 0 && id > 0; id--) {
+		struct known *parent = &known[known[id].parent];
+		if (known[id].root != root + 1 || parent->root == root + 1)
+			continue;
+		parent->node = STACK_NONE;
+		parent->root = root + 1;
+	}
+	known[0].node = root;
+	for (size_t id = 1; ret == 0 && id <= nodes; id++) {
+		if (known[id].root != root + 1 || known[id].node != STACK_NONE)
+			continue;
+		known[id].node = known[known[id].parent].node;
+		ret = add_nodes(builder->stacks, builder->list.numbers + known[id].first,
+				known[id].count, &known[id].node);
+	}
+	return ret;
+}
+
+/* A row has so many nodes of its own, about: below it, its walk touches less than all nodes. */
+#define NODES_OF_A_ROW 64
+
 /* Rows context by context, so that what is known of a context's nodes is used while it lasts. */
 static int add_stacks(struct builder *builder)
 {
@@ -234,9 +274,14 @@ static int add_stacks(struct builder *builder)
 		end[context] += end[context - 1];
 	for (size_t row = 0; row < stacks->count; row++)
 		order[end[table_keys(stacks, row)[STACK_CONTEXT]]++] = (uint32_t)row;
+	size_t nodes = profile_table(builder->input->profile, PROFILE_NODE)->count;
 	int ret = 0;
-	for (size_t i = 0; ret == 0 && i < stacks->count; i++)
-		ret = add_stack(builder, stacks, order[i]);
+	for (size_t context = 0, i = 0; ret == 0 && context <= contexts; context++) {
+		if (end[context] - i > nodes / NODES_OF_A_ROW)
+			ret = find_stacks(builder, stacks, order + i, end[context] - i);
+		for (; ret == 0 && i < end[context]; i++)
+			ret = add_stack(builder, stacks, order[i]);
+	}
 	return ret;
 }
 

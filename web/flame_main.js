@@ -3,6 +3,8 @@
  * state that matters (`frame=a;b;c`, `search=text`), so back, forward and a
  * copied link all lead to what was seen.
  */
+const BASE_SEEN = 0.3; /* of the width, in the lowest row of a window */
+const BASE_MARGIN = 30; /* px; the status row */
 const HELP = [
 	['click, Enter', 'zoom to the frame'],
 	['Escape, 0', 'leave the search; the whole graph again'],
@@ -36,6 +38,26 @@ function start() {
 	listen(app);
 	resize(app);
 	followLink(app);
+	startAtTheBase(app);
+}
+
+/* Where a window's height shows nothing but the tips of towers, the root is what to see first. */
+function startAtTheBase(app) {
+	const { model, view } = app;
+	const hidden = view.top + view.height - window.innerHeight;
+	if (view.icicle || hidden <= 0 || app.view.zoomed > 0)
+		return;
+	const row = model.rows[Math.min(model.rows.length - 1, Math.ceil(hidden / view.row))];
+	const covered = row.reduce((sum, i) => sum + model.w[i], 0);
+	if (covered < BASE_SEEN * model.w[0])
+		window.scrollTo(0, view.top + view.height + BASE_MARGIN - window.innerHeight);
+}
+
+/* Search and buttons stay in sight. */
+function followScroll(app) {
+	const top = Math.max(0, -app.root.getBoundingClientRect().top);
+	app.controls.setAttribute('y', top + 6);
+	app.controls.firstChild.classList.toggle('floating', top > 0);
 }
 
 /* --- controls --- */
@@ -417,6 +439,7 @@ function listen(app) {
 	document.addEventListener('keydown', event => onKey(app, event));
 	window.addEventListener('hashchange', () => followLink(app));
 	window.addEventListener('resize', () => resize(app));
+	window.addEventListener('scroll', () => followScroll(app), { passive: true });
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => nameButtons(app));
 }
 

@@ -1,8 +1,7 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "render/flame_images.h"
 #include "render/flame_page.h"
 #include "render/flame_text.h"
 #include "render/quantity.h"
@@ -143,75 +142,26 @@ static void put_kinds(const struct flame_picture *picture, struct row *row, stru
 
 #define LEGEND_IMAGES 10
 
-struct image_share {
-	const char *name, *class;
-	uint64_t self;
-};
-
-static int compare_names(const void *left, const void *right)
-{
-	const struct image_share *a = left, *b = right;
-	return strcmp(a->name, b->name);
-}
-
-static int compare_shares(const void *left, const void *right)
-{
-	const struct image_share *a = left, *b = right;
-	if (a->self != b->self)
-		return a->self < b->self ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
-
-/* One entry for each frame with an image and something of its own, then one for each image. */
-static size_t collect_images(const struct flame_picture *picture, struct image_share *list)
-{
-	const struct flame_view *view = picture->view;
-	size_t count = 0, kept = 0;
-	for (size_t i = 0; i < view->count; i++) {
-		size_t frame = view->shown[i].frame;
-		const struct flame_label *label = flame_label_of(view->flame, frame);
-		uint64_t self =
-			flame_self(view->flame, FLAME_MAIN, frame)[view->options.width].estimate;
-		if (*label->image && self)
-			list[count++] = (struct image_share){ label->image,
-							      flame_frame_class(picture, i), self };
-	}
-	if (count)
-		qsort(list, count, sizeof(*list), compare_names);
-	for (size_t i = 0; i < count; i++) {
-		if (kept && strcmp(list[kept - 1].name, list[i].name) == 0)
-			list[kept - 1].self += list[i].self;
-		else
-			list[kept++] = list[i];
-	}
-	if (kept)
-		qsort(list, kept, sizeof(*list), compare_shares);
-	return kept;
-}
-
 static void put_images(const struct flame_picture *picture, struct row *row, struct buffer *out)
 {
-	CLEANUP(free_pointer)
-	struct image_share *list = calloc(picture->view->count, sizeof(*list));
-	if (!list) {
-		out->failed = true;
-		return;
-	}
-	size_t count = collect_images(picture, list);
-	for (size_t i = 0; i < count && i < LEGEND_IMAGES; i++) {
+	const struct flame_images *images = picture->images;
+	size_t shown = 0;
+	while (shown < images->count && shown < LEGEND_IMAGES && images->list[shown].self)
+		shown++;
+	for (size_t i = 0; i < shown; i++) {
+		const struct flame_image *image = &images->list[i];
 		char share[QUANTITY_SIZE], text[FLAME_LEGEND_TEXT + QUANTITY_SIZE];
-		quantity_percent((double)list[i].self, (double)picture->view->shown[0].width,
-				 share);
+		quantity_percent((double)image->self, (double)picture->view->shown[0].width, share);
 		snprintf(text, sizeof(text), "%.*s %s",
-			 (int)flame_text_fit(list[i].name, strlen(list[i].name), 180), list[i].name,
+			 (int)flame_text_fit(image->name, strlen(image->name), 180), image->name,
 			 share);
 		double x = row_take(row, 18, text);
-		put_swatch(out, x, row->y, 18, list[i].class, list[i].name);
+		put_swatch(out, x, row->y, 18, image->class, image->name);
 		put_words(out, x + 24, row->y + 10.5, "", "", text);
 	}
-	if (count > LEGEND_IMAGES) {
+	if (images->count > shown) {
 		char text[64];
-		snprintf(text, sizeof(text), "and %zu more", count - LEGEND_IMAGES);
+		snprintf(text, sizeof(text), "and %zu more", images->count - shown);
 		put_words(out, row_take(row, 0, text), row->y + 10.5, "", "", text);
 	}
 }

@@ -28,9 +28,9 @@ static const uint32_t text[2] = { 0x101418, 0xf2f4f5 };
 static const uint32_t plain[2] = { 0xf0dbb9, 0x473820 };
 static const uint32_t packages[2][FLAME_PACKAGES] = {
 	[FLAME_LIGHT] = { 0x8fc1e8, 0xf5b183, 0x9bd39b, 0xf0a0a8, 0xc3b1e6, 0xd9b99b, 0xf2b5dc,
-			  0xe3d37a, 0x86d3cf, 0xc9d98a, 0xb5c3d0, 0xe8c4b0 },
+			  0xe3d37a, 0x86d3cf, 0xc9d98a, 0xb5c3d0, 0x9fb0f2 },
 	[FLAME_DARK] = { 0x2c5a80, 0x82481f, 0x2f6636, 0x84323d, 0x58468a, 0x654b33, 0x7d3a66,
-			 0x645812, 0x1d6360, 0x4f601c, 0x46545f, 0x6e4a45 },
+			 0x645812, 0x1d6360, 0x4f601c, 0x46545f, 0x3a4a8c },
 };
 
 uint32_t flame_class_rgb(int class_number, enum flame_theme theme)
@@ -64,13 +64,16 @@ const char *flame_class_css(int class_number)
 	return class_number < 0 || class_number > FLAME_CLASS_ABSENT ? "nv" : names[class_number];
 }
 
-const char *flame_package_css(struct span image)
+unsigned flame_package_number(struct span image)
+{
+	return (unsigned)(hash_bytes(image.data, image.size) % FLAME_PACKAGES);
+}
+
+const char *flame_package_css(unsigned number)
 {
 	static const char *const names[FLAME_PACKAGES] = { "p0", "p1", "p2", "p3", "p4",  "p5",
 							   "p6", "p7", "p8", "p9", "p10", "p11" };
-	if (image.size == 0)
-		return "nv";
-	return names[hash_bytes(image.data, image.size) % FLAME_PACKAGES];
+	return names[number % FLAME_PACKAGES];
 }
 
 static void append_fill(struct buffer *out, const char *prefix, const char *selectors, uint32_t rgb)

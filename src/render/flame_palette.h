@@ -18,9 +18,10 @@ struct buffer;
 
 /* The CSS class of a class: "c0" .. "c10", "ns" (unsure), "nv" (absent). */
 const char *flame_class_css(int class_number);
-/* "p0" .. "p11" by the image's name; the same name has the same colour in every graph. */
-const char *flame_package_css(struct span image);
-#define FLAME_PLAIN_CSS "p" /* of FLAME_NONE */
+/* 0 .. FLAME_PACKAGES - 1 by the image's name, the same in every graph. */
+unsigned flame_package_number(struct span image);
+const char *flame_package_css(unsigned number); /* "p0" .. "p11" */
+#define FLAME_PLAIN_CSS "p"			/* of FLAME_NONE */
 
 /*
  * The style sheet's rules for the classes: a colour each in light, in dark by

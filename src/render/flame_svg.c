@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "flame_web.h" /* made by tools/embed from web/ */
+#include "render/flame_images.h"
 #include "render/flame_page.h"
 #include "render/flame_text.h"
 
@@ -55,20 +56,6 @@ enum flame_mark flame_frame_mark(const struct flame_picture *picture, size_t sho
 	return mark_of(label_of(picture->view, shown)->kind);
 }
 
-/* By image, or where that is not known by the kind of code; a tower's root as its image. */
-static const char *package_class(const struct flame_picture *picture,
-				 const struct flame_label *label)
-{
-	static const char *const kinds[] = {
-		[FLAME_USER] = "user", [FLAME_KERNEL] = "[kernel]", [FLAME_INLINED] = "inlined",
-		[FLAME_JIT] = "jit",   [FLAME_UNKNOWN] = "unknown", [FLAME_TEXT] = "text"
-	};
-	bool tower = !picture->view->flame->reports[FLAME_MAIN]->has_stacks;
-	if (label->kind == FLAME_GROUP)
-		return tower ? flame_package_css(span_of_text(label->name)) : FLAME_PLAIN_CSS;
-	return flame_package_css(span_of_text(*label->image ? label->image : kinds[label->kind]));
-}
-
 static const char *change_class(const struct flame_picture *picture, size_t shown)
 {
 	const struct flame_changes *changes = picture->changes;
@@ -81,10 +68,10 @@ static const char *change_class(const struct flame_picture *picture, size_t show
 const char *flame_frame_class(const struct flame_picture *picture, size_t shown)
 {
 	const struct flame_view *view = picture->view;
-	const struct flame_label *label = label_of(view, shown);
 	switch (picture->scale->metric) {
 	case FLAME_PACKAGE:
-		return package_class(picture, label);
+		return picture->images
+			->of_label[view->flame->frames[view->shown[shown].frame].label];
 	case FLAME_NONE:
 		return FLAME_PLAIN_CSS;
 	case FLAME_DELTA:
@@ -325,17 +312,29 @@ static void put_document(const struct flame_picture *picture, struct buffer *out
 	out->failed |= head.failed;
 }
 
-void flame_svg(const struct flame_picture *picture, struct buffer *out)
+static void put_page(const struct flame_picture *picture, struct buffer *out)
 {
-	if (picture->form == FLAME_SVG) {
-		buffer_append_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-		put_document(picture, out);
-		return;
-	}
 	buffer_append_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
 				"<meta charset=\"utf-8\">\n<title>");
 	flame_put_title(picture, out);
 	buffer_append_text(out, "</title>\n</head>\n<body class=\"culprit-page\">\n");
 	put_document(picture, out);
 	buffer_append_text(out, "</body>\n</html>\n");
+}
+
+void flame_svg(const struct flame_picture *picture, struct buffer *out)
+{
+	CLEANUP(flame_images_release) struct flame_images images;
+	struct flame_picture own = *picture;
+	if (flame_images_init(&images, picture->view) < 0) {
+		out->failed = true;
+		return;
+	}
+	own.images = &images;
+	if (picture->form == FLAME_HTML) {
+		put_page(&own, out);
+		return;
+	}
+	buffer_append_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	put_document(&own, out);
 }

@@ -18,6 +18,8 @@
 #include "render/flame_colour.h"
 #include "render/flame_palette.h"
 
+struct flame_images;
+
 enum flame_layout { FLAME_UPWARDS, FLAME_ICICLE };
 enum flame_form { FLAME_SVG, FLAME_HTML };
 
@@ -35,6 +37,7 @@ struct flame_picture {
 	enum flame_form form;
 	const char *const *notes; /* sentences for the scope */
 	size_t note_count;
+	const struct flame_images *images; /* the writer's own; callers leave it NULL */
 };
 
 #define FLAME_WIDTH_PX	   1200.0

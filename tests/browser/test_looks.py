@@ -72,6 +72,22 @@ def test_the_same_cpi_has_one_colour_in_every_graph(page):
     assert whole == colour_of_hash("--focus", "hash") == colour_of_hash("--color", "ipc"), whole
 
 
+def tall():
+    return "".join(f"main;side_{n} 100\n" for n in range(9)) + "main;" + ";".join(f"deep_{n}" for n in range(150)) + " 5\n"
+
+
+def test_a_graph_of_spires_starts_at_its_root(page):
+    page.flame("--no-comm", page.make("tall.folded", tall()))
+    page.until(lambda: page.js("return window.scrollY") > 0, "the page to scroll")
+    assert page.place("")[3] <= page.js("return window.innerHeight"), page.place("")
+
+
+def test_the_controls_stay_in_sight(page):
+    page.flame("--no-comm", page.make("tall.folded", tall()))
+    page.until(lambda: page.js("return window.scrollY") > 0, "the page to scroll")
+    page.until(lambda: 0 <= page.js("return document.querySelector('.bar').getBoundingClientRect().top") < 20, "the controls")
+
+
 def test_one_frame_is_a_graph(page):
     page.flame("--no-comm", page.make("one.folded", "main 1\n"))
     page.hover("main")

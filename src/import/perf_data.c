@@ -51,6 +51,8 @@ static void close_reader(void *context)
 	buffer_release(&data->unpacked);
 	buffer_release(&data->swapped);
 	ZSTD_freeDStream(data->unpacker);
+	perf_stacks_free(data->waiting);
+	simpleperf_release(&data->simpleperf);
 	perf_events_release(&data->events);
 	perf_queue_release(&data->queue);
 	process_table_release(&data->processes);

@@ -190,6 +190,36 @@ static int take_times(struct perf_data *data, struct reading *reading)
 	return 0;
 }
 
+/* simpleperf names events by type and config, those of equal ones in order. */
+static int name_simpleperf_events(struct perf_data *data)
+{
+	struct simpleperf_event named;
+	for (size_t i = 0; simpleperf_event(&data->simpleperf, i, &named); i++)
+		for (size_t e = 0; e < data->events.count; e++) {
+			struct perf_file_event *event = &data->events.list[e];
+			if (event->attr.type != named.type || event->attr.config != named.config ||
+			    (event->name && e != i))
+				continue;
+			if (perf_events_set_name(event, named.name) < 0)
+				return -ENOMEM;
+		}
+	return 0;
+}
+
+static int take_simpleperf(struct perf_data *data, uint64_t feature, struct reading *reading)
+{
+	const struct span payload = { reading->cursor.start, reading->cursor.size };
+	int ret = data->swap
+			  ? 0
+			  : simpleperf_take_feature(&data->simpleperf, (unsigned)feature, payload);
+	if (ret < 0 || feature != SIMPLEPERF_META_INFO)
+		return ret;
+	struct span kernel = simpleperf_meta(&data->simpleperf, "kernel_version");
+	if (kernel.size && !data->machine.kernel)
+		ret = byte_pool_add(&data->names, kernel, &data->machine.kernel);
+	return ret < 0 ? ret : name_simpleperf_events(data);
+}
+
 static int take_feature(struct perf_data *data, uint64_t feature, struct reading *reading)
 {
 	struct perf_data_machine *machine = &data->machine;
@@ -223,7 +253,7 @@ static int take_feature(struct perf_data *data, uint64_t feature, struct reading
 	case PERF_FEATURE_CLOCK_DATA:
 		return take_clock(data, reading);
 	default: /* topology, caches, memory: nothing that a profile has */
-		return 0;
+		return feature >= SIMPLEPERF_FILE ? take_simpleperf(data, feature, reading) : 0;
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "import/simpleperf.h"
 
 #define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
 #define VSYSCALL_END   UINT64_C(0xffffffffff601000)
@@ -249,6 +250,8 @@ int perf_places_map(struct perf_places *places, struct process_table *processes,
 	struct mapping made = { .start = mapping->start, .offset = mapping->offset };
 	if (__builtin_add_overflow(mapping->start, mapping->size_bytes, &made.end))
 		return 0;
+	if (mapping->protection & SIMPLEPERF_JIT_MAP)
+		made.offset = made.start;
 	int ret = user_image(places, mapping, &made.file);
 	if (ret < 0)
 		return ret;

@@ -21,6 +21,8 @@
 #include "import/perf_data_places.h"
 #include "import/perf_data_queue.h"
 #include "import/perf_data_types.h"
+#include "import/perf_data_unwind.h"
+#include "import/simpleperf.h"
 #include "profile/byte_pool.h"
 
 struct error;
@@ -75,7 +77,6 @@ struct perf_data_counts {
 	uint64_t unknown_id, damaged;
 	uint64_t map_timeouts;
 	uint64_t guest_samples;
-	uint64_t not_unwound;
 	uint64_t wrong_path;
 	uint64_t foreign_records;
 	uint64_t unknown_records;
@@ -142,6 +143,9 @@ struct perf_data {
 	/* As in a profile, with our numbers for events, contexts and images; NULL: none yet. */
 	struct table *edges, *ranges, *values;
 
+	struct span record;	      /* that is taken, in our byte order */
+	struct perf_stacks *waiting; /* samples to be unwound; NULL: none yet */
+	struct simpleperf simpleperf;
 	struct perf_data_machine machine;
 	struct perf_data_counts counts;
 	uint64_t first_sample_ns, last_sample_ns;
@@ -167,6 +171,9 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 		     struct error *err);
 /* What to say when adding failed: 0, -ENOMEM or -EOVERFLOW as it came. */
 int perf_data_settled(int ret, struct error *err);
+/* Adds a sample whose process and context are known. Likewise. */
+int perf_data_add(struct perf_data *data, struct process *process, uint32_t event, uint32_t context,
+		  const struct perf_record *record, struct error *err);
 /* The context of a thread. 0 or -ENOMEM. */
 int perf_data_context(struct perf_data *data, struct process *process, uint32_t tid,
 		      uint32_t *context);

@@ -154,6 +154,7 @@ static int take_in_turn(void *context, const uint8_t *bytes, uint64_t time)
 	if (header.type == PERF_RECORD_AUX)
 		take_aux(data, bytes, header.size);
 	struct perf_record record;
+	data->record = (struct span){ bytes, header.size };
 	if (perf_record_decode(bytes, header.size, &data->events.list[event].layout, &record) < 0) {
 		data->counts.damaged++;
 		return 0;
@@ -359,6 +360,22 @@ static int take_perf_record(struct perf_data *data, struct perf_splitter *splitt
 	return ret < 0 ? out_of_memory(err) : 0;
 }
 
+/* Ids of events that its header does not have, symbols; the rest is skipped. */
+static int take_simpleperf(struct perf_data *data, const uint8_t *bytes, size_t size)
+{
+	const struct span record = { bytes, size };
+	struct simpleperf_id id;
+	data->counts.foreign_records++;
+	if (data->swap)
+		return 0;
+	for (size_t i = 0; simpleperf_event_id(record, i, &id); i++)
+		if (id.attribute < data->events.count &&
+		    perf_events_find(&data->events, id.id) == PERF_NO_EVENT &&
+		    perf_events_add_id(&data->events, (uint32_t)id.attribute, id.id) < 0)
+			return -ENOMEM;
+	return simpleperf_take_record(&data->simpleperf, record);
+}
+
 static int take_record(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
 		       size_t size, struct error *err)
 {
@@ -378,7 +395,7 @@ static int take_record(struct perf_data *data, struct perf_splitter *splitter, c
 	if (header.type <= PERF_FILE_LAST)
 		return take_perf_record(data, splitter, header.type, bytes, size, err);
 	if (header.type > PERF_FILE_FOREIGN)
-		data->counts.foreign_records++;
+		return take_simpleperf(data, bytes, size) < 0 ? out_of_memory(err) : 0;
 	else
 		data->counts.unknown_records++;
 	return 0;
@@ -388,7 +405,11 @@ static int take_record(struct perf_data *data, struct perf_splitter *splitter, c
 
 static size_t size_of_record(const struct perf_data *data, const uint8_t *bytes)
 {
+	uint32_t type;
 	uint16_t size;
+	memcpy(&type, bytes, sizeof(type));
+	if (type > SIMPLEPERF_RECORDS && type < SIMPLEPERF_RECORDS_END && !data->swap)
+		return simpleperf_record_size(bytes);
 	memcpy(&size, bytes + 6, sizeof(size));
 	return data->swap ? __builtin_bswap16(size) : size;
 }

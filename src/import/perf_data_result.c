@@ -388,9 +388,35 @@ static void tell_counts(const struct perf_data *data)
 			    counts->aux_bytes);
 	tell(data, IMPORT_NOTE, counts->wrong_path,
 	     "branches were fetched but not taken and are left out");
-	tell(data, IMPORT_NOTE, counts->not_unwound,
-	     "samples hold registers and stack of user code that are not unwound");
+	perf_data_tell_unwound(data);
 	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");
+}
+
+/* ---- names that the file brings */
+
+/* Where the kernel's addresses count from. */
+static uint64_t kernel_base(const struct perf_places *places)
+{
+	for (size_t i = 0; i < places->kernel->count; i++) {
+		const struct mapping *mapping = &places->kernel->list[i];
+		if (mapping->file == places->kernel_image &&
+		    places->images[mapping->file - 1].space == SPACE_TEXT)
+			return mapping->start - mapping->offset;
+	}
+	return 0;
+}
+
+static int name_images(struct result *result)
+{
+	struct perf_data *data = result->data;
+	size_t names;
+	int ret = simpleperf_name_images(&data->simpleperf, result->profile,
+					 kernel_base(&data->places), &names);
+	if (data->simpleperf.bad)
+		import_tell(data->options, IMPORT_WARNING,
+			    "%zu of simpleperf's tables of symbols make no sense and are left out",
+			    data->simpleperf.bad);
+	return ret;
 }
 
 static int fill(struct result *result)
@@ -422,12 +448,19 @@ static int fill(struct result *result)
 		ret = write_table(result, data->values, PROFILE_VALUE);
 	if (ret == 0)
 		ret = write_bill(result);
-	return ret < 0 ? ret : write_source(result);
+	if (ret == 0)
+		ret = write_source(result);
+	return ret < 0 ? ret : name_images(result);
 }
 
 int perf_data_result(struct perf_data *data, struct profile **out, struct error *err)
 {
 	CLEANUP(result_release) struct result result = { .data = data };
+	int ret = perf_data_unwind(data, err);
+	if (ret == 0)
+		ret = perf_data_settled(perf_cells_settle(&data->cells), err);
+	if (ret < 0)
+		return ret;
 	if (!data->cells.count)
 		return error_set(err, -ENODATA, "the recording has no samples");
 	if (fill(&result) < 0)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "import/perf_data_private.h"
+#include "import/unwind.h"
 
 #define KWORKER		      "kworker"
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640) /* PERF_CONTEXT_USER_DEFERRED, Linux 6.18 */
@@ -162,19 +163,45 @@ static void read_words(struct chain *chain, const struct perf_words *words, bool
 	}
 }
 
+static bool has_user_frames(const struct chain *chain)
+{
+	for (size_t i = 0; i < chain->count; i++)
+		if (chain->frames[i].mode == PERF_MODE_USER)
+			return true;
+	return false;
+}
+
+/* The stack as its registers and bytes tell it. A sampled address of the user's own is more precise
+ * than the register. */
+static void add_unwound(struct chain *chain, const struct unwind_run *run, uint64_t sampled)
+{
+	for (size_t i = 0; i < run->count; i++) {
+		const struct unwind_frame *frame = &run->frames[i];
+		bool leaf = i == 0 && chain->count == 0 && sampled;
+		add_frame(chain, leaf ? sampled : frame->address, PERF_MODE_USER,
+			  frame->is_return ? FRAME_RETURN : FRAME_IP);
+	}
+	chain->user_missing = run->end != UNWIND_WHOLE;
+}
+
 static int read_chain(struct perf_data *data, const struct perf_file_event *event,
 		      const struct perf_record *record, struct chain *chain)
 {
 	const struct perf_sample *sample = &record->sample;
 	enum perf_mode mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	if (reserve_frames(data, sample->chain.count + sample->branches.count + 2) < 0)
+	const struct unwind_run *unwound = perf_data_unwound(data);
+	if (reserve_frames(data, sample->chain.count + sample->branches.count +
+					 (unwound ? unwound->count : 0) + 2) < 0)
 		return -ENOMEM;
 	*chain = (struct chain){ .frames = data->frames };
 	bool call_stack = event->elsewhere == PERF_USER_BRANCHES && sample->branches.count;
 	read_words(chain, &sample->chain, call_stack);
 	if (call_stack)
 		add_call_stack(chain, &sample->branches);
-	else if (event->elsewhere == PERF_USER_STACK && sample->user_abi) {
+	else if (unwound && !has_user_frames(chain)) {
+		add_unwound(chain, unwound, mode == PERF_MODE_USER ? sample->ip : 0);
+	} else if (event->elsewhere == PERF_USER_STACK && sample->user_abi &&
+		   !has_user_frames(chain)) {
 		/* Where user frames come from registers and stack: user code itself is known. */
 		if (mode == PERF_MODE_USER && !chain->count)
 			add_frame(chain, sample->ip, mode, FRAME_IP);
@@ -470,13 +497,25 @@ int perf_data_settled(int ret, struct error *err)
 	return ret < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
+int perf_data_add(struct perf_data *data, struct process *process, uint32_t event, uint32_t context,
+		  const struct perf_record *record, struct error *err)
+{
+	struct perf_cell_key key = { .context = context };
+	int ret = find_place(data, process, event, record, &key);
+	if (ret == 0)
+		ret = add_weighed(data, event, &key, record);
+	if (ret == 0)
+		ret = add_details(data, process, event, context, record);
+	return perf_data_settled(ret, err);
+}
+
 int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
 		     struct error *err)
 {
 	struct perf_file_event *row = &data->events.list[event];
 	uint32_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	uint32_t pid = record->identity.pid;
-	struct perf_cell_key key = { 0 };
+	uint32_t context;
 	struct process *process = process_need(&data->processes, pid);
 	if (!process)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -486,12 +525,11 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 	note_time(data, record->identity.time);
 	data->counts.guest_samples +=
 		mode == PERF_MODE_GUEST_KERNEL || mode == PERF_MODE_GUEST_USER;
-	int ret = perf_data_context(data, process, record->identity.tid, &key.context);
-	if (ret == 0)
-		ret = find_place(data, process, event, record, &key);
-	if (ret == 0)
-		ret = add_weighed(data, event, &key, record);
-	if (ret == 0)
-		ret = add_details(data, process, event, key.context, record);
-	return perf_data_settled(ret, err);
+	if (perf_data_context(data, process, record->identity.tid, &context) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	/* All of the event, in their order: their readings of counters add up. */
+	if (row->elsewhere == PERF_USER_STACK && !data->swap)
+		return perf_data_wait(data, event, context, process, data->record.data,
+				      data->record.size, err);
+	return perf_data_add(data, process, event, context, record, err);
 }

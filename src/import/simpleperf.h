@@ -37,6 +37,7 @@ enum simpleperf_record {
 	SIMPLEPERF_CALLCHAIN,
 	SIMPLEPERF_UNWINDING_RESULT,
 	SIMPLEPERF_TRACING_DATA,
+	SIMPLEPERF_RECORDS_END = SIMPLEPERF_RECORDS + 64, /* of those it may yet define */
 };
 
 /*

@@ -366,14 +366,14 @@ const char *unwind_end_text(enum unwind_end end)
 {
 	static const char *const texts[UNWIND_ENDS] = {
 		[UNWIND_WHOLE] = "whole",
-		[UNWIND_NO_BINARY] = "its binary is not here",
-		[UNWIND_NO_MAPPING] = "code outside of every mapped file",
+		[UNWIND_NO_BINARY] = "the binary that they end in is not here",
+		[UNWIND_NO_MAPPING] = "they pass through code outside of every mapped file",
 		[UNWIND_STACK_CUT] = "the recording holds too little of the stack",
-		[UNWIND_NO_RULE] = "its binary has no unwind table for it",
-		[UNWIND_TOO_DEEP] = "deeper than is followed",
-		[UNWIND_NO_REGISTERS] = "no registers were recorded",
-		[UNWIND_HELPER_FAILED] = "unwinding failed",
-		[UNWIND_FILE_NEEDED] = "unwinding failed",
+		[UNWIND_NO_RULE] = "the binary that they end in does not say how to go on",
+		[UNWIND_TOO_DEEP] = "they are deeper than is followed",
+		[UNWIND_NO_REGISTERS] = "no registers were recorded, or of an unknown machine",
+		[UNWIND_HELPER_FAILED] = "unwinding them failed",
+		[UNWIND_FILE_NEEDED] = "unwinding them failed",
 	};
 	return texts[end];
 }

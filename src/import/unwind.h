@@ -69,7 +69,7 @@ int unwinder_run(struct unwinder *unwinder, const struct unwind_sample *sample,
 
 /* How many stacks ended so. */
 uint64_t unwinder_count(const struct unwinder *unwinder, enum unwind_end end);
-/* "its file is not here", for the name of the unknown frame above such a stack and for messages. */
+/* Why stacks ended so, for messages: "the binary that they end in is not here". */
 const char *unwind_end_text(enum unwind_end end);
 /* Files that stacks end in, by falling samples. Stores an array that the caller frees; 0 or
  * -ENOMEM. */

@@ -26,10 +26,18 @@ struct engine_file {
 	Elf *shared;	     /* one handle for all sessions */
 };
 
+struct engine_module {
+	const struct engine_file *file;
+	uint64_t bias;
+	uint64_t low, high; /* addresses */
+};
+
 struct engine_space {
 	uint16_t machine;
 	struct mapping *list;
 	size_t count;
+	struct engine_module *modules; /* of the session */
+	size_t module_count, module_capacity;
 	Dwfl *dwfl;		/* NULL: made when needed */
 	size_t files_at_making; /* of the engine, when it was made */
 	uint64_t used;
@@ -76,6 +84,7 @@ static void forget_spaces(struct unwind_engine *engine)
 	for (size_t i = 0; i < engine->space_count; i++) {
 		close_session(engine, &engine->spaces[i]);
 		free(engine->spaces[i].list);
+		free(engine->spaces[i].modules);
 	}
 	engine->space_count = 0;
 }
@@ -190,26 +199,83 @@ static enum file_state state_of(const struct unwind_engine *engine, uint32_t num
 					     : engine->files[number - 1].state;
 }
 
-/* How far the file's vaddrs are from the addresses of that mapping. False when no segment holds its
- * offset. */
-static bool bias_of(const struct engine_file *file, const struct mapping *mapping, uint64_t *bias)
+/* ---- Modules: a file at a bias, the distance of its vaddrs from addresses */
+
+#define PAGE_MASK UINT64_C(4095) /* the smallest page of these machines */
+
+/*
+ * Which segment a mapping is of: the one that begins in its first page, code before data; else one
+ * that holds its offset. Two segments may share a page of the file. NULL: none.
+ */
+static const struct elf_segment *segment_of(const struct elf_file *elf,
+					    const struct mapping *mapping)
 {
-	uint64_t vaddr;
-	if (!elf_file_vaddr_of_offset(&file->elf, mapping->offset, &vaddr)) {
-		/* The kernel maps whole pages: the segment may begin within the first. */
-		for (size_t i = 0; i < file->elf.segment_count; i++) {
-			const struct elf_segment *segment = &file->elf.segments[i];
-			if (segment->type == PT_LOAD && segment->offset >= mapping->offset &&
-			    segment->offset - mapping->offset < mapping->end - mapping->start) {
-				*bias = mapping->start - mapping->offset + segment->offset -
-					segment->vaddr;
-				return true;
-			}
+	const struct elf_segment *best = NULL;
+	int best_rank = 0;
+	for (size_t i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+		uint64_t first = segment->offset & ~PAGE_MASK;
+		if (segment->type != PT_LOAD || mapping->offset < first ||
+		    mapping->offset - first >= segment->file_bytes + (segment->offset - first))
+			continue;
+		int rank = 1 + (mapping->offset == first) * 2 + ((segment->flags & PF_X) != 0);
+		if (rank > best_rank) {
+			best = segment;
+			best_rank = rank;
 		}
-		return false;
 	}
-	*bias = mapping->start - vaddr;
-	return true;
+	return best;
+}
+
+/* The first and the last address of a file's vaddrs, both 0 when it has none that make sense. */
+static void extent_of(const struct elf_file *elf, uint64_t *low, uint64_t *high)
+{
+	*low = UINT64_MAX;
+	*high = 0;
+	for (size_t i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+		uint64_t end;
+		if (segment->type != PT_LOAD)
+			continue;
+		if (__builtin_add_overflow(segment->vaddr, segment->memory_bytes, &end)) {
+			*high = 0;
+			break;
+		}
+		*low = segment->vaddr < *low ? segment->vaddr : *low;
+		*high = end > *high ? end : *high;
+	}
+	if (*low >= *high)
+		*low = *high = 0;
+}
+
+static const struct engine_module *find_module(const struct engine_space *space, uint64_t address)
+{
+	for (size_t i = 0; i < space->module_count; i++)
+		if (address >= space->modules[i].low && address < space->modules[i].high)
+			return &space->modules[i];
+	return NULL;
+}
+
+/* The file of that mapping becomes a module, unless the mapping lies in one, as later segments do.
+ * 0 or -ENOMEM. */
+static int add_module(struct engine_space *space, const struct engine_file *file,
+		      const struct mapping *mapping)
+{
+	const struct engine_module *there = find_module(space, mapping->start);
+	const struct elf_segment *segment = segment_of(&file->elf, mapping);
+	uint64_t low, high;
+	if ((there && there->file == file) || !segment)
+		return 0;
+	extent_of(&file->elf, &low, &high);
+	uint64_t bias = mapping->start - mapping->offset + segment->offset - segment->vaddr;
+	if (low == high || bias + low >= bias + high)
+		return 0;
+	if (array_reserve(&space->modules, &space->module_capacity, space->module_count,
+			  sizeof(*space->modules)) < 0)
+		return -ENOMEM;
+	space->modules[space->module_count++] =
+		(struct engine_module){ file, bias, bias + low, bias + high };
+	return 0;
 }
 
 /* ---- What libdwfl asks */
@@ -256,20 +322,17 @@ static bool is_narrow(uint16_t machine)
 /* From a segment that a program cannot write to. */
 static const void *read_file(const struct unwind_engine *engine, uint64_t address, size_t size)
 {
-	const struct mapping *mapping = find_mapping(engine->space, address);
-	uint64_t bias;
-	if (!mapping || state_of(engine, mapping->file) != FILE_THERE)
+	const struct engine_module *module = find_module(engine->space, address);
+	if (!module)
 		return NULL;
-	const struct engine_file *file = &engine->files[mapping->file - 1];
-	if (!bias_of(file, mapping, &bias))
-		return NULL;
-	for (size_t i = 0; i < file->elf.segment_count; i++) {
-		const struct elf_segment *segment = &file->elf.segments[i];
-		uint64_t inside = address - bias - segment->vaddr;
+	const struct elf_file *elf = &module->file->elf;
+	for (size_t i = 0; i < elf->segment_count; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+		uint64_t inside = address - module->bias - segment->vaddr;
 		if (segment->type != PT_LOAD || (segment->flags & PF_W) ||
 		    inside >= segment->file_bytes)
 			continue;
-		struct span bytes = elf_file_code(&file->elf, address - bias, size);
+		struct span bytes = elf_file_code(elf, address - module->bias, size);
 		return bytes.size == size ? bytes.data : NULL;
 	}
 	return NULL;
@@ -372,73 +435,44 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 
 /* ---- Sessions */
 
-static int compare_biases(const void *left, const void *right)
+/* libdwfl takes a module's start for the first segment's vaddr, rounded down by its alignment. */
+static bool report_module(Dwfl *dwfl, const struct engine_module *module)
 {
-	const struct mapping *a = left, *b = right;
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->start > b->start) - (a->start < b->start);
-}
-
-/* A file at a bias is one module, over all of its segments. */
-static bool report_module(Dwfl *dwfl, struct engine_file *file, uint64_t bias)
-{
-	uint64_t low = UINT64_MAX, high = 0;
-	bool first = true;
-	for (size_t i = 0; i < file->elf.segment_count; i++) {
-		const struct elf_segment *segment = &file->elf.segments[i];
-		uint64_t end;
-		if (segment->type != PT_LOAD)
-			continue;
-		if (__builtin_add_overflow(segment->vaddr, segment->memory_bytes, &end))
-			return true; /* a module that makes no sense is none */
-		if (first)
-			low = segment->vaddr;
-		first = false;
-		high = end > high ? end : high;
-	}
-	if (first || low >= high)
-		return true;
-	/* libdwfl takes the start for the first segment's vaddr, rounded down by its alignment. */
+	const struct engine_file *file = module->file;
+	uint64_t low = module->low - module->bias;
 	GElf_Phdr header;
 	size_t count = 0;
 	elf_getphdrnum(file->shared, &count);
 	for (size_t i = 0; i < count; i++)
 		if (gelf_getphdr(file->shared, (int)i, &header) && header.p_type == PT_LOAD) {
-			low &= -(header.p_align ? header.p_align : 1);
+			low = header.p_vaddr & -(header.p_align ? header.p_align : 1);
 			break;
 		}
+	if (low + module->bias >= module->high)
+		return true; /* its headers make no sense */
 	void **user_data;
-	Dwfl_Module *module = dwfl_report_module(dwfl, "", low + bias, high + bias);
-	if (!module)
+	Dwfl_Module *reported = dwfl_report_module(dwfl, "", low + module->bias, module->high);
+	if (!reported)
 		return false;
-	dwfl_module_info(module, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
-	*user_data = file;
+	dwfl_module_info(reported, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*user_data = (void *)(uintptr_t)file;
 	return true;
 }
 
+/* Of the files that are there by now, in the order of their addresses. */
 static int report_modules(struct unwind_engine *engine, struct engine_space *space, Dwfl *dwfl)
 {
-	/* file and bias (in `start`) of the mappings whose file is there, each once */
-	struct mapping *modules = calloc(space->count ? space->count : 1, sizeof(*modules));
-	if (!modules)
-		return -ENOMEM;
-	size_t count = 0;
 	int ret = 0;
-	for (size_t i = 0; i < space->count; i++) {
+	space->module_count = 0;
+	for (size_t i = 0; i < space->count && ret == 0; i++) {
 		uint32_t number = space->list[i].file;
 		if (state_of(engine, number) == FILE_THERE &&
-		    engine->files[number - 1].elf.machine == space->machine &&
-		    bias_of(&engine->files[number - 1], &space->list[i], &modules[count].start))
-			modules[count++].file = number;
+		    engine->files[number - 1].elf.machine == space->machine)
+			ret = add_module(space, &engine->files[number - 1], &space->list[i]);
 	}
-	if (count)
-		qsort(modules, count, sizeof(*modules), compare_biases);
-	for (size_t i = 0; i < count && ret == 0; i++)
-		if ((i == 0 || compare_biases(&modules[i], &modules[i - 1]) != 0) &&
-		    !report_module(dwfl, &engine->files[modules[i].file - 1], modules[i].start))
+	for (size_t i = 0; i < space->module_count && ret == 0; i++)
+		if (!report_module(dwfl, &space->modules[i]))
 			ret = -ENOMEM;
-	free(modules);
 	return ret;
 }
 

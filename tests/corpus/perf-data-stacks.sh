@@ -22,14 +22,15 @@ one_spelling() {
 		my ($stack, $count, @kept) = ($1, $2);
 		my ($command, @frames) = split /;/, $stack, -1;
 		$command =~ tr/ /_/ unless $command =~ /^\[/;
-		my $no_user = 0;
+		my ($no_user, $before) = (0, 0);
 		for ($command, @frames) {
-			$no_user = 1, next if $_ eq "[unknown: user stack not unwound]";
+			$no_user = 1, $before = @kept, next if $_ eq "[unknown: user stack not unwound]";
 			s/^\[unknown: .*\]$/[unknown]/;
 			s/^\[?\[(kernel, base unknown|kernel\.kallsyms|vmlinux)\]\]?$/[kernel]/;
 			s/^\[?\[(\w+)(\.ko)?\]\]?$/[$1]/;
 			s/^\[(jit .*|perf-\d+\.map)\]$/[jit]/;
-			$no_user = 0 if $_ eq "[kernel]" || $_ eq "[kvm]" || $_ eq "[ext4]";
+			$#kept = $before - 1, $no_user = 0
+				if $no_user && /^\[(kernel|kvm|ext4)\]$/;
 			next if $no_user && $_ ne "[unknown]" || @kept && $_ eq "[unknown]" && $kept[-1] eq $_;
 			push @kept, $_;
 		}

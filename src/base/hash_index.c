@@ -11,19 +11,13 @@ void hash_index_release(struct hash_index *index)
 	*index = (struct hash_index){ 0 };
 }
 
-/* 32 bits say where a row is and tell most others apart: positions have no more. */
-static uint32_t tag_of(uint64_t hash)
-{
-	return (uint32_t)(hash >> 32);
-}
-
 uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_index_equal equal,
 			 const void *rows, const void *wanted)
 {
 	if (!index->capacity)
 		return HASH_INDEX_NONE;
 	size_t mask = index->capacity - 1;
-	uint32_t tag = tag_of(hash);
+	uint32_t tag = hash_index_tag(hash);
 	for (size_t i = tag & mask;; i = (i + 1) & mask) {
 		const struct hash_slot *slot = &index->slots[i];
 		if (slot->position == HASH_INDEX_NONE)
@@ -69,7 +63,7 @@ int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
 		if (ret < 0)
 			return ret;
 	}
-	put(index->slots, index->capacity, (struct hash_slot){ position, tag_of(hash) });
+	put(index->slots, index->capacity, (struct hash_slot){ position, hash_index_tag(hash) });
 	index->used++;
 	return 0;
 }

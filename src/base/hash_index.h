@@ -13,7 +13,8 @@
 
 struct hash_slot {
 	uint32_t position; /* HASH_INDEX_NONE: free */
-	uint32_t tag;	   /* upper half of the hash: most misses end without a compare */
+	uint32_t tag; /* upper half of the hash: the place in the index, and most misses end without
+			 a compare */
 };
 
 struct hash_index {
@@ -35,3 +36,16 @@ uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_ind
 /* Adds a row that is not there yet. Returns 0 or -ENOMEM. */
 int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
 		   hash_index_rehash rehash, const void *rows);
+
+static inline uint32_t hash_index_tag(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
+}
+
+/* Where hash_index_find() looks first, for who wants it on its way early. The index is not empty.
+ */
+static inline const struct hash_slot *hash_index_first_slot(const struct hash_index *index,
+							    uint64_t hash)
+{
+	return &index->slots[hash_index_tag(hash) & (index->capacity - 1)];
+}

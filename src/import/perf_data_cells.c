@@ -32,12 +32,6 @@ void perf_cells_release(struct perf_cells *cells)
 
 /* ---- calls */
 
-/* Where the index would be looked into first: on its way when it is needed. */
-static const struct hash_slot *first_slot(const struct hash_index *index, uint64_t hash)
-{
-	return &index->slots[hash & (index->capacity - 1)];
-}
-
 static struct perf_calls_slot *set_of(struct perf_cells *cells, uint64_t hash)
 {
 	return cells->calls + hash % PERF_CALLS_SETS * PERF_CALLS_WAYS;
@@ -203,7 +197,8 @@ int perf_cells_settle(struct perf_cells *cells)
 {
 	int ret = 0;
 	for (size_t i = 0; i < cells->waiting_count && cells->index.capacity; i++) {
-		uint32_t position = first_slot(&cells->index, cells->waiting[i].hash)->position;
+		uint32_t position =
+			hash_index_first_slot(&cells->index, cells->waiting[i].hash)->position;
 		if (position != HASH_INDEX_NONE)
 			__builtin_prefetch(&cells->list[position], 1);
 	}
@@ -219,6 +214,6 @@ int perf_cells_add(struct perf_cells *cells, const struct perf_cell_key *key,
 	struct perf_waiting *waiting = &cells->waiting[cells->waiting_count++];
 	*waiting = (struct perf_waiting){ key_hash(key), *key, *sum };
 	if (cells->index.capacity)
-		__builtin_prefetch(first_slot(&cells->index, waiting->hash));
+		__builtin_prefetch(hash_index_first_slot(&cells->index, waiting->hash));
 	return cells->waiting_count == PERF_BATCH ? perf_cells_settle(cells) : 0;
 }

@@ -190,6 +190,9 @@ static int write_stacks(struct result *result)
 {
 	const struct perf_data *data = result->data;
 	int ret = 0;
+	/* cells of several leaves may have one stack that was recorded whole */
+	for (size_t i = 0; i < data->cells.count && result->distinct; i++)
+		result->distinct = data->cells.list[i].key.stack != PERF_STACK_WHOLE;
 	for (size_t i = 0; i < data->cells.count && ret == 0; i++) {
 		const struct perf_cell *cell = &data->cells.list[i];
 		if (!result->stacks[i])

@@ -622,6 +622,8 @@ static bool goes_on(const struct perf_script_sample *sample, struct span rest)
 	struct perf_script_sample next;
 	if (sample->is_record || perf_script_parse_leaf(sample->rest, &frame))
 		return true;
+	if (rest.size == 0)
+		return sample->timed && sample->event.size;
 	struct span line = cut_line(&rest);
 	if (is_blank_line(line)) /* an empty chain */
 		line = cut_line(&rest);

@@ -428,6 +428,8 @@ static void recognised_by_content(void **state)
 		"\xef\xbb\xbf# captured on: x\n",
 		"  dd 9 1.5: 10 cycles:  4005d0 add ([x])\n",
 		"java 1 cycles:\r\n1 f (/x)\r\n",
+		"x 3 [000] 1.5: probe_x:main: (55d1)\n",
+		"noise\na 2 cycles:\n\t1 f (/x)\n",
 	};
 	static const char *const no[] = {
 		"",

@@ -272,7 +272,7 @@ static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 	struct identity identity = { 0 };
 	struct error err = { 0 };
 	CLEANUP(record_set_release) struct record_set records = { 0 };
-	if (wanted->image.build_id.size <= sizeof(identity.build_id)) {
+	if (wanted->image.build_id.size && wanted->image.build_id.size <= sizeof(identity.build_id)) {
 		memcpy(identity.build_id, wanted->image.build_id.data, wanted->image.build_id.size);
 		identity.build_id_bytes = (uint32_t)wanted->image.build_id.size;
 	}

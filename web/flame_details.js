@@ -30,8 +30,12 @@ function columnsOf(sides, event, i) {
 function summaryOf(model, i) {
 	const event = model.data.events[model.data.width_event];
 	const image = textOf(model, model.frames.image[i]);
-	const parts = [nameOf(model, i) + (image ? ` (${image})` : ''),
-		`${percentText(model.w[i], model.w[0])} of ${event.name}`];
+	const parts = [nameOf(model, i) + (image ? ` (${image})` : '')];
+	const { total } = columnsOf(model.frames, model.data.width_event, i);
+	const { change } = model.frames;
+	if (change)
+		parts.push(change.value[i] === null ? 'new' : `${event.name} ${percentText(change.value[i] - 1, 1, true)} against before`);
+	parts.push(`${percentText(total, event.total)} of ${event.name}${change ? ' after' : ''}`);
 	if (hasRatio(model, i))
 		parts.push(ratioLine(model, i));
 	return parts.join(', ');

@@ -238,14 +238,26 @@ function sayMatched(app) {
 		app.matched.textContent = app.search ? 'not a valid expression' : '';
 		return;
 	}
-	const { model, view } = app;
-	const event = model.data.events[model.data.width_event];
-	const { hits, covered } = searchIn(model, app.matches, 0);
-	let text = `Matched: ${percentText(covered, model.w[0])} of ${event.name} ` +
-		`(${countText(covered, event.scale)}), ${hits.length} ${hits.length === 1 ? 'frame' : 'frames'}`;
-	if (view.zoomed > 0)
-		text += `; ${percentText(searchIn(model, app.matches, view.zoomed).covered, model.w[view.zoomed])} of what is zoomed`;
+	const { hits, tops } = searchIn(app.model, app.matches, 0);
+	let text = `Matched: ${matchedText(app, tops)}, ${hits.length} ${hits.length === 1 ? 'frame' : 'frames'}`;
+	if (app.view.zoomed > 0) {
+		const { zoomed } = app.view;
+		const inside = searchIn(app.model, app.matches, zoomed).tops;
+		const { frames } = app.model;
+		text += `; ${percentText(sumOf(app.model, frames, inside), sumOf(app.model, frames, [zoomed]))} of what is zoomed`;
+	}
 	app.matched.textContent = text;
+}
+
+function matchedText(app, tops) {
+	const { model } = app;
+	const { events, diff, width_event: width } = model.data;
+	const event = events[width];
+	const sum = sumOf(model, model.frames, tops);
+	const share = percentText(sum, event.total);
+	if (!diff)
+		return `${share} of ${event.name} (${countText(sum, event.scale)})`;
+	return `${percentText(sumOf(model, model.frames.before, tops), diff.total[width])} of ${event.name} before, ${share} after`;
 }
 
 function nextMatch(app, step) {

@@ -113,12 +113,12 @@ function matcherOf(text) {
 	return flags ? name => name.toLowerCase().includes(text) : name => name.includes(text);
 }
 
-/* The frames that match, in order, and the width they cover within `inside`: a match below another
- * one is counted once. */
+/* The frames that match, in order, and the topmost of them within `inside`: what is below a match
+ * is a part of it, so only these add up. */
 function searchIn(model, matches, inside) {
 	const known = new Map();
-	const hits = [];
-	let covered = 0, coveredTo = 0;
+	const hits = [], tops = [];
+	let covered = 0;
 	for (let i = 0; i < model.count; i++) {
 		const name = model.frames.name[i];
 		if (!known.has(name))
@@ -126,14 +126,21 @@ function searchIn(model, matches, inside) {
 		if (!known.get(name))
 			continue;
 		hits.push(i);
-		if (i < coveredTo)
+		if (i < covered)
 			continue;
-		coveredTo = model.end[i];
-		const left = Math.max(model.x[i], model.x[inside]);
-		const right = Math.min(model.x[i] + model.w[i], model.x[inside] + model.w[inside]);
-		covered += Math.max(0, right - left);
+		if (i < inside && inside < model.end[i])
+			tops.push(inside);
+		else if (i >= inside && i < model.end[inside])
+			tops.push(i);
+		covered = model.end[i];
 	}
-	return { hits, covered };
+	return { hits, tops };
+}
+
+/* Sum of the width event over these frames; `sides` are frames, or frames.before. */
+function sumOf(model, sides, list) {
+	const column = sides.total[model.data.width_event];
+	return list.reduce((sum, i) => sum + column[i], 0);
 }
 
 /* 18904.5 of scale 1 is stored as 189045; thousands are set apart by narrow spaces. */

@@ -63,3 +63,16 @@ def test_what_vanished_is_still_there(page):
     page.hover("main;new")
     page.until(lambda: page.tip()[0] == ["new"], "the details")
     assert page.tip_row("change against before")[0] == "new", page.tip()
+
+
+def test_a_search_says_the_share_of_both_sides(page):
+    draw_difference(page, "main;old 300\nmain;kept 700\n", "main;new 200\nmain;kept 800\n")
+    page.search("kept")
+    assert page.text("#matched") == "Matched: 70.00 % of samples before, 80.00 % after, 1 frame", page.text("#matched")
+
+
+def test_widths_of_before_have_the_same_figures(page):
+    draw_difference(page, "main;old 300\nmain;kept 700\n", "main;new 200\nmain;kept 800\n", "--inverse-diff")
+    page.hover("main;kept")
+    assert page.tip_row("before")[0] == "700", page.tip()
+    assert page.text("#details") == "kept, samples +14.29 % against before, 80.00 % of samples after", page.text("#details")

@@ -120,11 +120,9 @@ static int find_source(struct frames *frames, const struct procedure *procedure,
 {
 	if (!procedure->extent_known)
 		return 0;
-	const struct profile_frame first = { .kind = FRAME_IP,
-					     .image = procedure->image,
-					     .vaddr = procedure->first };
 	const struct source_frame *sources;
-	const struct place *place = resolver_place(frames->input->resolver, &first);
+	const struct place *place =
+		resolver_place_in_file(frames->input->resolver, procedure->image, procedure->first);
 	if (!place)
 		return -ENOMEM;
 	size_t count = resolver_source(frames->input->resolver, place, &sources);

@@ -157,13 +157,15 @@ static void spell_frame(struct writer *writer, const struct stack_frame *frame)
 	bool nameless = !procedure->named && !procedure->extent_known;
 	if (writer->input->options.marks & EXPORT_INLINED)
 		spell_inlined(writer, frame->place);
-	buffer_printf(body, "\t%16" PRIx64 " ", frame->address.vaddr);
+	uint64_t vaddr =
+		resolver_vaddr(writer->input->resolver, frame->address.image, frame->address.vaddr);
+	buffer_printf(body, "\t%16" PRIx64 " ", vaddr);
 	if (nameless && strcmp(dso, "[unknown]") != 0)
 		buffer_append_text(body, "[unknown]"); /* readers take the DSO's name then */
 	else
 		append_line(body, span_of_text(procedure->name));
 	if (procedure->extent_known)
-		buffer_printf(body, "+0x%" PRIx64, frame->address.vaddr - procedure->first);
+		buffer_printf(body, "+0x%" PRIx64, vaddr - procedure->first);
 	else if (!nameless && ends_in_offset(procedure->name))
 		buffer_append_text(body, "+0x0");
 	buffer_printf(body, " (%s)\n", dso);

@@ -169,10 +169,11 @@ static int put_place(struct writer *writer, const struct profile_frame *frame)
 	put_absent(writer, ROW_VADDR);
 	put_absent(writer, ROW_OFFSET);
 	put_absent(writer, ROW_LINE);
-	if (!frame->name || frame->vaddr)
-		put_u64(writer, ROW_VADDR, frame->vaddr);
+	uint64_t vaddr = resolver_vaddr(writer->input->resolver, frame->image, frame->vaddr);
+	if (!frame->name || vaddr)
+		put_u64(writer, ROW_VADDR, vaddr);
 	if (!frame->name && place->procedure->extent_known)
-		put_u64(writer, ROW_OFFSET, frame->vaddr - place->procedure->first);
+		put_u64(writer, ROW_OFFSET, vaddr - place->procedure->first);
 	put_word(writer, ROW_FILE, count ? sources[0].file : NULL);
 	if (count && sources[0].line)
 		put_u64(writer, ROW_LINE, sources[0].line);

@@ -169,7 +169,9 @@ static int note_event(struct comparison *comparison, const struct event_column *
 		      const struct event_column *b)
 {
 	int ret = 0;
-	if (!span_equal(a->name, b->name))
+	bool one_event = span_equal(a->name, span_of_text("before")) &&
+			 span_equal(b->name, span_of_text("after")); /* of two columns */
+	if (!span_equal(a->name, b->name) && !one_event)
 		ret = compare_note(comparison, "other event: %.*s before, %.*s after",
 				   SIZE(a->name), TEXT(a->name), SIZE(b->name), TEXT(b->name));
 	if (ret == 0 && strcmp(privilege(a), privilege(b)) != 0)

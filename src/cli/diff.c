@@ -173,6 +173,16 @@ static int out_of_memory(void)
 	return 1;
 }
 
+/* Two columns of one file say themselves which came first. */
+static void order_by_name(char *names[2])
+{
+	if (strcmp(names[0], "after") != 0 || strcmp(names[1], "before") != 0)
+		return;
+	char *other = names[0];
+	names[0] = names[1];
+	names[1] = other;
+}
+
 /* The first two events of the profile, in the order they came; -e chooses others. */
 static int choose_two_events(struct sides *sides)
 {
@@ -208,9 +218,34 @@ static int choose_two_events(struct sides *sides)
 				      "'%s' alone has %zu event%s: name a second profile, or two "
 				      "events with -e",
 				      sides->before.title, count, count == 1 ? "" : "s");
+	order_by_name(sides->event_names);
 	sides->before_event = sides->event_names[0];
 	sides->after_event = sides->event_names[1];
 	return 0;
+}
+
+static bool has_event(const struct profile *profile, const char *name)
+{
+	struct span wanted = span_of_text(name);
+	for (size_t id = 1; id <= profile_table(profile, PROFILE_EVENT)->count; id++) {
+		struct span event = profile_event(profile, id).name;
+		if (span_equal(event, wanted) || span_equal(event_base_name(event), wanted))
+			return true;
+	}
+	return false;
+}
+
+/* Two -e that are not both on both sides: the base's and the other's. */
+static void choose_event_of_each(struct sides *sides)
+{
+	const char *const *names = given.events.items;
+	if (given.events.count != 2 || !has_event(sides->before.profile, names[0]) ||
+	    !has_event(sides->after.profile, names[1]))
+		return;
+	if (has_event(sides->before.profile, names[1]) && has_event(sides->after.profile, names[0]))
+		return;
+	sides->before_event = names[0];
+	sides->after_event = names[1];
 }
 
 static bool base_is_chosen(void)
@@ -236,7 +271,10 @@ static int read_sides(char *const *paths, size_t count, struct sides *sides)
 	if (one)
 		return choose_two_events(sides);
 	status = input_read(&given.after, paths + count - 1, 1, &sides->after);
-	return status ? status : input_resolver(&given.after, &sides->after, &sides->after_names);
+	if (status)
+		return status;
+	choose_event_of_each(sides);
+	return input_resolver(&given.after, &sides->after, &sides->after_names);
 }
 
 /* ---- the verdict */
@@ -305,7 +343,7 @@ static int print(const struct comparison *comparison, const struct diff_text_opt
 static int compare_sides(const struct sides *sides, const struct compare_options *options,
 			 struct diff_text_options *look)
 {
-	bool one = sides->before_event != NULL;
+	bool one = !sides->after.profile;
 	const struct compare_side before = { sides->before.profile, sides->before_names,
 					     sides->before_event };
 	const struct compare_side after = { one ? before.profile : sides->after.profile,

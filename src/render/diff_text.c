@@ -175,7 +175,12 @@ static void put_total(const struct layout *layout, struct buffer *out)
 						[DIFFERENCE_SIGNIFICANT] = "significant" };
 	const struct difference *whole = &layout->main->whole;
 	label(layout, out, "total");
+	struct span after = layout->comparison->after->columns.list[layout->main->after].name;
 	text_append_safe(out, layout->event->name.data, layout->event->name.size);
+	if (!span_equal(layout->event->name, after)) {
+		buffer_append_text(out, " and ");
+		text_append_safe(out, after.data, after.size);
+	}
 	buffer_append_text(out, ": ");
 	put_amount(layout, (double)whole->before.estimate, out);
 	buffer_append_text(out, " before");

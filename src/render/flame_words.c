@@ -58,11 +58,16 @@ static void say_width(const struct flame_picture *picture, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
 	bool base = view->flame->reports[FLAME_BASE] != NULL;
-	buffer_append_text(out, base ? view->options.side == FLAME_BASE ? "width: before, of "
-									: "width: after, of "
-				     : "width: ");
+	static const char meaning[] =
+		"a frame is as wide as what it and all it called took on a CPU";
+	if (base && view->options.side == FLAME_BASE) {
+		buffer_printf(out, "width: before; %s; after: ", meaning);
+		scope_text_event(main_report(picture), view->options.width, out);
+		return;
+	}
+	buffer_append_text(out, base ? "width: after, of " : "width: ");
 	scope_text_event(main_report(picture), view->options.width, out);
-	buffer_append_text(out, "; a frame is as wide as what it and all it called took on a CPU");
+	buffer_printf(out, "; %s", meaning);
 }
 
 /* What it is compared with, and how much of that can be told from chance. */

@@ -12,7 +12,9 @@ printf "main;kept 60\nmain;gone;deep 40\n" >old
 printf "main;kept 90\nmain;new 10\n" >new
 frames() { sed -n 's/<rect x="\([^"]*\)".* width="\([^"]*\)".* class="\([^"]*\)" data-i.*<title>\([^:]*\):.*/\4 at \1, \2 wide, \3/p'; }
 culprit flame --diff old new | frames
-culprit flame --diff old --inverse-diff new | frames
+culprit flame --diff old --inverse-diff new >inverse
+frames <inverse
+sed -n '/id="subtitle"/,/^<.text>/p' inverse
 # per total, with the reason why not
 culprit flame --diff two --per total one | sed -n '/id="subtitle"/,/^<.text>/p'
 # counts that are samples: what may be chance is hatched

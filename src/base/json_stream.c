@@ -64,8 +64,14 @@ void json_stream_null(struct json_stream *json, const char *key)
 
 void json_stream_u64(struct json_stream *json, const char *key, uint64_t value)
 {
+	char digits[20]; /* of UINT64_MAX */
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
 	json_stream_key(json, key);
-	buffer_printf(json->out, "%llu", (unsigned long long)value);
+	buffer_append(json->out, digits + at, sizeof(digits) - at);
 }
 
 void json_stream_double(struct json_stream *json, const char *key, double value)

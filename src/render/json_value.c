@@ -1,106 +1,109 @@
 #include "render/json_value.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/json_stream.h"
+
+enum json_kind { JSON_NULL, JSON_BOOL, JSON_U64, JSON_DOUBLE, JSON_TEXT, JSON_OBJECT, JSON_ARRAY };
+
+struct json_object {
+	const char *key;	  /* NULL in arrays and at the top */
+	struct json_object *next; /* in what it belongs to */
+	union {
+		bool truth;
+		uint64_t whole;
+		double real;
+		struct span text;
+		struct {
+			struct json_object *first, *last;
+		} members;
+	};
+	enum json_kind kind;
+};
+
+static struct json_object *new_value(struct json_writer *writer, enum json_kind kind)
+{
+	struct json_object *value = arena_allocate(&writer->arena, sizeof(*value));
+	writer->failed |= !value;
+	if (value)
+		value->kind = kind;
+	return value;
+}
 
 struct json_object *json_new_object(struct json_writer *writer)
 {
-	struct json_object *object = json_object_new_object();
-	writer->failed |= !object;
-	return object;
+	return new_value(writer, JSON_OBJECT);
 }
 
 struct json_object *json_new_array(struct json_writer *writer)
 {
-	struct json_object *array = json_object_new_array();
-	writer->failed |= !array;
-	return array;
+	return new_value(writer, JSON_ARRAY);
 }
 
 void json_add(struct json_writer *writer, struct json_object *object, const char *key,
 	      struct json_object *value)
 {
-	if (!object ||
-	    json_object_object_add_ex(object, key, value, JSON_C_OBJECT_ADD_KEY_IS_NEW) < 0) {
+	if (!value)
+		value = new_value(writer, JSON_NULL);
+	if (!object || !value) {
 		writer->failed = true;
-		json_object_put(value);
+		return;
 	}
+	value->key = key;
+	if (object->members.last)
+		object->members.last->next = value;
+	else
+		object->members.first = value;
+	object->members.last = value;
 }
 
 void json_append(struct json_writer *writer, struct json_object *array, struct json_object *value)
 {
-	if (!array || json_object_array_add(array, value) < 0) {
-		writer->failed = true;
-		json_object_put(value);
-	}
-}
-
-/* A value that should be there. */
-static void add_made(struct json_writer *writer, struct json_object *object, const char *key,
-		     struct json_object *value)
-{
-	writer->failed |= !value;
-	json_add(writer, object, key, value);
+	json_add(writer, array, NULL, value);
 }
 
 void json_add_null(struct json_writer *writer, struct json_object *object, const char *key)
 {
-	json_add(writer, object, key, NULL);
+	json_add(writer, object, key, new_value(writer, JSON_NULL));
 }
 
 void json_add_bool(struct json_writer *writer, struct json_object *object, const char *key,
-		   bool value)
+		   bool truth)
 {
-	add_made(writer, object, key, json_object_new_boolean(value));
+	struct json_object *value = new_value(writer, JSON_BOOL);
+	if (value)
+		value->truth = truth;
+	json_add(writer, object, key, value);
 }
 
 void json_add_u64(struct json_writer *writer, struct json_object *object, const char *key,
-		  uint64_t value)
+		  uint64_t whole)
 {
-	add_made(writer, object, key, json_object_new_uint64(value));
+	struct json_object *value = new_value(writer, JSON_U64);
+	if (value)
+		value->whole = whole;
+	json_add(writer, object, key, value);
 }
 
 void json_add_double(struct json_writer *writer, struct json_object *object, const char *key,
-		     double value)
+		     double real)
 {
-	if (!isfinite(value)) {
-		json_add_null(writer, object, key);
-		return;
-	}
-	char digits[32];
-	snprintf(digits, sizeof(digits), "%.9g", value);
-	add_made(writer, object, key, json_object_new_double_s(value, digits));
-}
-
-static struct json_object *text_of(struct json_writer *writer, struct span text)
-{
-	struct buffer clean = { 0 };
-	const uint8_t *bytes = text.data;
-	for (size_t i = 0; i < text.size;) {
-		size_t length = utf8_sequence(bytes + i, text.size - i);
-		if (length)
-			buffer_append(&clean, bytes + i, length);
-		else
-			buffer_append_text(&clean, "\xef\xbf\xbd");
-		i += length ? length : 1;
-	}
-	struct json_object *value = NULL;
-	if (!buffer_failed(&clean) && clean.size <= INT32_MAX)
-		value = json_object_new_string_len(clean.size ? (char *)clean.data : "",
-						   (int)clean.size);
-	buffer_release(&clean);
-	writer->failed |= !value;
-	return value;
+	struct json_object *value = new_value(writer, isfinite(real) ? JSON_DOUBLE : JSON_NULL);
+	if (value && isfinite(real))
+		value->real = real;
+	json_add(writer, object, key, value);
 }
 
 void json_add_span(struct json_writer *writer, struct json_object *object, const char *key,
 		   struct span text)
 {
-	json_add(writer, object, key, text.data ? text_of(writer, text) : NULL);
+	struct json_object *value = new_value(writer, text.data ? JSON_TEXT : JSON_NULL);
+	if (value && text.data) {
+		value->text.size = text.size;
+		value->text.data = arena_copy_text(&writer->arena, text.data, text.size);
+		writer->failed |= !value->text.data;
+	}
+	json_add(writer, object, key, value);
 }
 
 void json_add_text(struct json_writer *writer, struct json_object *object, const char *key,
@@ -111,13 +114,12 @@ void json_add_text(struct json_writer *writer, struct json_object *object, const
 
 void json_append_text(struct json_writer *writer, struct json_object *array, const char *text)
 {
-	json_append(writer, array, text_of(writer, span_of_text(text)));
+	json_add_text(writer, array, NULL, text);
 }
 
 void json_add_estimate(struct json_writer *writer, struct json_object *object, const char *key,
 		       struct estimate estimate, double factor)
 {
-	char bound[64];
 	if (estimate.kind == ESTIMATE_ABSENT)
 		json_add_null(writer, object, key);
 	else
@@ -125,7 +127,8 @@ void json_add_estimate(struct json_writer *writer, struct json_object *object, c
 	const double bounds[] = { estimate.low, estimate.high };
 	static const char *const names[] = { "low", "high" };
 	for (size_t i = 0; i < 2; i++) {
-		snprintf(bound, sizeof(bound), "%s_%s", key, names[i]);
+		const char *bound = arena_printf(&writer->arena, "%s_%s", key, names[i]);
+		writer->failed |= !bound;
 		if (estimate.kind == ESTIMATE_INTERVAL)
 			json_add_double(writer, object, bound, bounds[i] * factor);
 		else
@@ -133,18 +136,43 @@ void json_add_estimate(struct json_writer *writer, struct json_object *object, c
 	}
 }
 
+static void write_value(struct json_stream *json, const struct json_object *value)
+{
+	bool array = value->kind == JSON_ARRAY;
+	switch (value->kind) {
+	case JSON_NULL:
+		json_stream_null(json, value->key);
+		break;
+	case JSON_BOOL:
+		json_stream_raw(json, value->key, value->truth ? "true" : "false");
+		break;
+	case JSON_U64:
+		json_stream_u64(json, value->key, value->whole);
+		break;
+	case JSON_DOUBLE:
+		json_stream_double(json, value->key, value->real);
+		break;
+	case JSON_TEXT:
+		json_stream_span(json, value->key, value->text);
+		break;
+	case JSON_OBJECT:
+	case JSON_ARRAY:
+		json_stream_open(json, value->key, array ? '[' : '{', JSON_LINES);
+		for (const struct json_object *member = value->members.first; member;
+		     member = member->next)
+			write_value(json, member);
+		json_stream_close(json, array ? ']' : '}');
+	}
+}
+
 void json_finish(struct json_writer *writer, struct json_object *document, struct buffer *out)
 {
-	const char *text = writer->failed
-				   ? NULL
-				   : json_object_to_json_string_ext(
-					     document, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text) {
-		buffer_append_text(out, text);
-		buffer_append_u8(out, '\n');
-	} else {
+	struct json_stream json = { .out = out };
+	if (writer->failed || !document) {
 		out->failed = true;
+	} else {
+		write_value(&json, document);
+		buffer_append_u8(out, '\n');
 	}
-	json_object_put(document);
+	arena_release(&writer->arena);
 }

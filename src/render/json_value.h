@@ -1,27 +1,32 @@
 /*
- * json_value - what reports put into JSON beside plain objects: numbers that
- * may be absent, estimates with their interval, texts from strangers. All
- * functions return a new object that the caller owns; NULL means null as well as
- * out of memory, so a writer that must tell them apart counts on json_add().
+ * json_value - a report as a JSON document: numbers that may be absent, estimates
+ * with their interval, texts from strangers. Objects are filled in any order and
+ * written at the end. They belong to their writer, whose json_finish() ends them
+ * all; a NULL object stands for running out of memory, which the writer remembers.
+ *
+ * Keys are kept as they are, so they are the program's own words; texts are copied.
  */
 #pragma once
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analyze/interval.h"
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/span.h"
+
+struct json_object; /* or an array */
 
 /* A document while it is built; once something could not be allocated it is failed for good. */
 struct json_writer {
 	bool failed;
+	struct arena arena;
 };
 
 struct json_object *json_new_object(struct json_writer *writer);
 struct json_object *json_new_array(struct json_writer *writer);
-/* Takes `value` over; NULL writes null. */
+/* `value` belongs in one place; NULL writes null. */
 void json_add(struct json_writer *writer, struct json_object *object, const char *key,
 	      struct json_object *value);
 void json_append(struct json_writer *writer, struct json_object *array, struct json_object *value);
@@ -43,5 +48,6 @@ void json_append_text(struct json_writer *writer, struct json_object *array, con
 /* KEY, KEY_low and KEY_high, times `factor`. */
 void json_add_estimate(struct json_writer *writer, struct json_object *object, const char *key,
 		       struct estimate estimate, double factor);
-/* Appends the document's text and a newline; the document is given back, whatever happens. */
+/* Appends the document's text and a newline. Nothing of the writer is there any more, whatever
+ * happens. */
 void json_finish(struct json_writer *writer, struct json_object *document, struct buffer *out);

@@ -384,7 +384,7 @@ static const char *view_name(enum report_view view)
 
 void report_json(const struct report *report, struct buffer *out)
 {
-	struct json_writer writer = { false };
+	struct json_writer writer = { 0 };
 	struct json_object *document = json_new_object(&writer);
 	json_add_u64(&writer, document, "schema", REPORT_SCHEMA);
 	json_add_text(&writer, document, "report", view_name(report->options.view));

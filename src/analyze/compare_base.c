@@ -21,18 +21,24 @@ static void set_all(struct comparison *comparison, struct difference_scale scale
 		comparison->columns[i].event.scale = scale;
 }
 
-static int by_total(struct comparison *comparison)
+static int by_total(struct comparison *comparison, struct error *err)
 {
+	const struct difference_event *main = &comparison->columns[comparison->main].event;
+	if (!main->before_whole.estimate || !main->after_whole.estimate)
+		return error_set(err, -ENODATA, "the %s side has no samples to take shares of",
+				 main->before_whole.estimate ? "after" : "base");
 	for (size_t i = 0; i < comparison->column_count; i++) {
 		struct compared_column *column = &comparison->columns[i];
 		column->event.scale = difference_scale_counts(
 			DIFFERENCE_TOTAL, &column->event.before_whole, &column->event.after_whole);
 		column->overlap = DIFFERENCE_WITHIN;
 	}
-	return compare_note(comparison,
-			    "totals are taken as equal: work that stayed the same seems to change "
-			    "when the rest does, and a program in which everything takes twice as "
-			    "long shows no change");
+	if (compare_note(comparison,
+			 "totals are taken as equal: work that stayed the same seems to change "
+			 "when the rest does, and a program in which everything takes twice as "
+			 "long shows no change") < 0)
+		return out_of_memory(err);
+	return 0;
 }
 
 static int by_second(struct comparison *comparison, struct error *err)
@@ -208,7 +214,6 @@ int compare_choose_base(struct comparison *comparison, const struct compare_side
 	comparison->base_chosen = per != NULL;
 	if (!per)
 		return choose(comparison, err);
-	int ret;
 	if (strcmp(per, difference_base_names[DIFFERENCE_RAW]) == 0) {
 		comparison->base = DIFFERENCE_RAW;
 		set_all(comparison, difference_scale_raw());
@@ -216,8 +221,7 @@ int compare_choose_base(struct comparison *comparison, const struct compare_side
 	}
 	if (strcmp(per, difference_base_names[DIFFERENCE_TOTAL]) == 0) {
 		comparison->base = DIFFERENCE_TOTAL;
-		ret = by_total(comparison);
-		return ret < 0 ? out_of_memory(err) : 0;
+		return by_total(comparison, err);
 	}
 	if (strcmp(per, difference_base_names[DIFFERENCE_SECOND]) == 0) {
 		comparison->base = DIFFERENCE_SECOND;

@@ -1,5 +1,6 @@
 "$TOOLS/make-profile" build-before a
 "$TOOLS/make-profile" watch-before c
+"$TOOLS/make-profile" empty e
 printf 'f 1\n' >f
 run() {
 	echo "== diff $*"
@@ -22,3 +23,5 @@ run a a --fail-above -1
 run a a -e cycles -e branches
 run a a --inclusive
 run a a --host web8
+run e c --per total
+run e e

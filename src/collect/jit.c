@@ -15,7 +15,7 @@
 #include "base/small_file.h"
 #include "collect/file_table.h"
 #include "image/process_table.h"
-#include "symbol/jitdump.h"
+#include "symbol/jit_records.h"
 #include "symbol/perf_map.h"
 #include "symbol/reader.h"
 #include "symbol/record.h"
@@ -122,17 +122,6 @@ int jit_table_note(struct jit_table *table, struct reader *reader, const struct 
 	return 0;
 }
 
-static int add_function(struct record_set *out, uint64_t first, uint64_t size_bytes,
-			struct span name)
-{
-	CLEANUP(buffer_release) struct buffer content = { 0 };
-	record_put_function(&content, first, &(struct function_record){ .name = name });
-	if (buffer_failed(&content))
-		return -ENOMEM;
-	return record_set_add(out, RECORD_FUNCTION, first, first + size_bytes - 1,
-			      (struct span){ content.data, content.size });
-}
-
 /* What was read of a file that is too large is used: some names are better than none. 0, 1 when
  * there is nothing to use, or -ENOMEM. */
 static int read_file(struct jit *jit, struct reader *reader, int fd, const char *path,
@@ -158,46 +147,7 @@ static int gather_map(struct jit *jit, struct reader *reader, const uint64_t *ad
 	int ret = read_file(jit, reader, jit->map_fd, path, PERF_MAP_MAX_BYTES, &text);
 	if (ret)
 		return ret < 0 ? ret : 0;
-	struct perf_map map = { 0 };
-	ret = perf_map_parse((struct span){ text.data, text.size }, &map);
-	const struct jit_symbol *last = NULL;
-	for (size_t i = 0; i < count && ret == 0; i++) {
-		const struct jit_symbol *symbol = perf_map_find(&map, addresses[i]);
-		if (symbol && symbol != last)
-			ret = add_function(out, symbol->start, symbol->size_bytes, symbol->name);
-		last = symbol ? symbol : last;
-	}
-	perf_map_release(&map);
-	return ret;
-}
-
-static int add_jit_function(struct record_set *out, const struct jit_function *function)
-{
-	int ret = add_function(out, function->address, function->size_bytes, function->name);
-	uint64_t last = function->address + function->size_bytes - 1;
-	CLEANUP(buffer_release) struct buffer content = { 0 };
-	if (ret == 0 && function->code.size == function->size_bytes) {
-		record_put_code(&content, function->code);
-		ret = buffer_failed(&content)
-			      ? -ENOMEM
-			      : record_set_add(out, RECORD_CODE, function->address, last,
-					       (struct span){ content.data, content.size });
-	}
-	if (ret < 0 || !function->line_count)
-		return ret;
-	struct lines_writer writer;
-	lines_writer_init(&writer, function->address);
-	for (size_t i = 0; i < function->line_count; i++)
-		if (function->lines[i].address >= function->address &&
-		    function->lines[i].address <= last)
-			lines_writer_row(&writer, function->lines[i].address, 0,
-					 function->lines[i].file, function->lines[i].line);
-	content.size = 0;
-	ret = lines_writer_finish(&writer, &content);
-	lines_writer_release(&writer);
-	return ret < 0 ? ret
-		       : record_set_add(out, RECORD_LINES, function->address, last,
-					(struct span){ content.data, content.size });
+	return jit_records_of_map((struct span){ text.data, text.size }, addresses, count, out);
 }
 
 static int gather_dump(struct jit *jit, struct reader *reader, const struct file *file,
@@ -207,19 +157,7 @@ static int gather_dump(struct jit *jit, struct reader *reader, const struct file
 	int ret = read_file(jit, reader, file->fd, file->path, JITDUMP_LIMIT, &bytes);
 	if (ret)
 		return ret < 0 ? ret : 0;
-	struct jitdump dump = { 0 };
-	ret = jitdump_feed(&dump, bytes.data, bytes.size, NULL);
-	if (ret != -ENOMEM)
-		ret = 0; /* what was understood before the damage stands */
-	const struct jit_function *last = NULL;
-	for (size_t i = 0; i < count && ret == 0; i++) {
-		const struct jit_function *function = jitdump_find(&dump, addresses[i]);
-		if (function && function != last && function->size_bytes)
-			ret = add_jit_function(out, function);
-		last = function ? function : last;
-	}
-	jitdump_release(&dump);
-	return ret;
+	return jit_records_of_dump((struct span){ bytes.data, bytes.size }, addresses, count, out);
 }
 
 static int is_jitdump_of(const struct file *file, uint32_t pid)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "import/jit_beside.h"
 #include "import/perf_data_private.h"
 #include "profile/bill.h"
 
@@ -415,6 +416,9 @@ static int name_images(struct result *result)
 	size_t names;
 	int ret = simpleperf_name_images(&data->simpleperf, result->profile,
 					 kernel_base(&data->places), &names);
+	size_t files;
+	if (ret == 0 && data->options->folder)
+		ret = jit_beside_name_images(data->options->folder, result->profile, &files);
 	if (data->simpleperf.bad)
 		import_tell(data->options, IMPORT_WARNING,
 			    "%zu of simpleperf's tables of symbols make no sense and are left out",

@@ -104,6 +104,7 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 		{ BILL_RUNS, &bill->runs },
 		{ BILL_STORED, &bill->stored },
 		{ BILL_FILTERED, &bill->filtered },
+		{ BILL_READS, &bill->reads },
 		{ BILL_LOST_ESTIMATE, &bill->lost_events },
 		{ BILL_LATE, &bill->late },
 		{ BILL_STACKS_CUT, &bill->stacks_cut },

@@ -34,6 +34,7 @@ struct scope_cause {
 /* The bill of one column. */
 struct scope_bill {
 	struct scope_number runs, stored, filtered, lost_events, throttled, period_changes, count;
+	struct scope_number reads; /* samples of its group's leader that read it */
 	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late, stacks_cut;
 	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
 	size_t lost_count, unknown_count;

@@ -157,6 +157,7 @@ static int take_in_turn(void *context, const uint8_t *bytes, uint64_t time)
 	data->record = (struct span){ bytes, header.size };
 	if (perf_record_decode(bytes, header.size, &data->events.list[event].layout, &record) < 0) {
 		data->counts.damaged++;
+		data->events.list[event].counts.damaged += header.type == PERF_RECORD_SAMPLE;
 		return 0;
 	}
 	return take_decoded(data, event, &record, turn->err);

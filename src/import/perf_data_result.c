@@ -273,10 +273,13 @@ static int write_event_bill(struct result *result, const struct perf_file_event 
 		uint64_t amount;
 		bool known;
 	} lines[] = {
-		{ BILL_RUNS, counts->stored + counts->lost_records + counts->lost_samples, true },
+		{ BILL_RUNS,
+		  counts->stored + counts->lost_records + counts->lost_samples + counts->damaged,
+		  true },
 		{ BILL_STORED, counts->stored, true },
 		{ BILL_LOST_RING, counts->lost_records, true },
 		{ BILL_LOST_HARDWARE, counts->lost_samples, counts->lost_samples },
+		{ BILL_LOST_DAMAGED, counts->damaged, counts->damaged },
 		{ BILL_THROTTLED, counts->throttled, true },
 	};
 	int ret = 0;
@@ -294,8 +297,8 @@ static int write_bill(struct result *result)
 	for (size_t i = 0; i < data->events.count && ret == 0; i++)
 		if (data->events.list[i].row)
 			ret = write_event_bill(result, &data->events.list[i]);
-	if (ret == 0 && counts->unknown_id + counts->damaged)
-		ret = add_item(result, 0, BILL_LOST_DAMAGED, counts->unknown_id + counts->damaged);
+	if (ret == 0 && counts->unknown_id)
+		ret = add_item(result, 0, BILL_LOST_DAMAGED, counts->unknown_id);
 	if (ret == 0 && data->killed)
 		ret = add_item(result, 0, BILL_CUT_OFF, 1);
 	return ret;

@@ -116,6 +116,7 @@ static struct json_object *bill_object(struct json_writer *writer, const struct 
 	add_number(writer, object, "overflows", bill->runs);
 	add_number(writer, object, "stored_samples", bill->stored);
 	add_number(writer, object, "filtered_samples", bill->filtered);
+	add_number(writer, object, "group_reads", bill->reads);
 	add_number(writer, object, "lost_samples", scope_lost(bill));
 	add_causes(writer, object, "lost_by", bill->lost, bill->lost_count);
 	add_number(writer, object, "lost_events", bill->lost_events);

@@ -421,7 +421,9 @@ static void put_bills(const struct report *report, const struct report_text_opti
 	bool first = true;
 	for (size_t i = 0; i < report->columns.count; i++) {
 		const struct event_column *column = &report->columns.list[i];
-		if (!column->sampled || column->origin == ORIGIN_IMPORTED)
+		bool unbilled = column->origin == ORIGIN_IMPORTED &&
+				!report->scope.bills[i].stored.known;
+		if (!column->sampled || unbilled)
 			continue;
 		label(out, options, first ? "bill" : "");
 		first = false;

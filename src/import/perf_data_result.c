@@ -41,6 +41,8 @@ static int write_contexts(struct result *result)
 		return -ENOMEM;
 	for (size_t i = 0; i < data->context_count; i++) {
 		const struct perf_context *ours = &data->contexts[i];
+		if (!ours->comm && !ours->thread)
+			continue; /* nothing is known of who ran: no context */
 		const struct profile_context context = {
 			.comm = byte_pool_get(&data->names, ours->comm),
 			.thread = byte_pool_get(&data->names, ours->thread),

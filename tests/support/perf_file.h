@@ -1,0 +1,57 @@
+/*
+ * perf_file - perf.data files for tests, record by record, in either byte order.
+ * A file is begun, gets its events, then its records, then features, and is ended;
+ * a pipe likewise. Texts and numbers that are not given are 0.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/perf_event.h>
+
+#include "base/buffer.h"
+#include "base/span.h"
+
+struct perf_file {
+	struct buffer bytes;
+	bool big_endian, pipe;
+	size_t record;		     /* where the record that is being written begins */
+	size_t data;		     /* where the records begin */
+	struct perf_event_attr attr; /* of the last event: what samples hold */
+	uint64_t features;
+	struct buffer feature_table, feature_bytes;
+	size_t attr_count, attrs, attr_size;
+	struct buffer ids;
+};
+
+void perf_file_release(struct perf_file *file);
+
+/* `attr_bytes` is the width of attributes in the file. */
+void perf_file_begin(struct perf_file *file, const struct perf_event_attr *attrs,
+		     const uint64_t *ids, size_t count, size_t attr_bytes);
+void perf_file_begin_pipe(struct perf_file *file);
+/* Header and all lengths as they must be. */
+void perf_file_end(struct perf_file *file);
+
+/* Numbers in the file's byte order. */
+void perf_put_u16(struct perf_file *file, uint16_t value);
+void perf_put_u32(struct perf_file *file, uint32_t value);
+void perf_put_u64(struct perf_file *file, uint64_t value);
+void perf_put_text(struct perf_file *file, const char *text); /* padded to 8 bytes */
+
+void perf_record_begin(struct perf_file *file, uint32_t type, uint16_t misc);
+void perf_record_end(struct perf_file *file);
+
+/* Whole records; all with a trailer of TID and TIME (and ID where `id` is not 0). */
+void perf_put_comm(struct perf_file *file, uint32_t pid, uint32_t tid, const char *name, bool exec,
+		   uint64_t time, uint64_t id);
+void perf_put_mmap(struct perf_file *file, uint32_t pid, uint64_t start, uint64_t size,
+		   uint64_t offset, const char *path, uint64_t time, uint64_t id);
+void perf_put_trailer(struct perf_file *file, uint32_t pid, uint32_t tid, uint64_t time,
+		      uint64_t id);
+/* FINISHED_ROUND and others that are a header alone. */
+void perf_put_empty(struct perf_file *file, uint32_t type);
+
+/* A feature's text, at the end of the file. */
+void perf_add_feature_text(struct perf_file *file, unsigned feature, const char *text);

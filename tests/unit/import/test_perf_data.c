@@ -1,0 +1,725 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <zstd.h>
+
+#include "base/cleanup.h"
+#include "import/formats.h"
+#include "import/perf_data_types.h"
+#include "profile/bill.h"
+#include "support/imported.h"
+#include "support/perf_file.h"
+
+#define USUAL_TYPE                                                                                 \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |                \
+	 PERF_SAMPLE_CALLCHAIN)
+#define WITH_ID (USUAL_TYPE | PERF_SAMPLE_ID)
+#define KERNEL	0xffffffff81000000
+#define TEXT	0x400000
+
+static const struct perf_event_attr cycles = {
+	.type = PERF_TYPE_HARDWARE,
+	.sample_type = USUAL_TYPE,
+	.sample_period = 1000,
+	.sample_id_all = 1,
+	.exclude_guest = 1,
+};
+
+/* What came of a file: stacks, or the error; and what was said. */
+struct outcome {
+	int ret;
+	struct error err;
+	struct profile *profile;
+	struct buffer said, stacks;
+};
+
+static void outcome_release(struct outcome *outcome)
+{
+	profile_free(outcome->profile);
+	buffer_release(&outcome->said);
+	buffer_release(&outcome->stacks);
+	*outcome = (struct outcome){ 0 };
+}
+
+static void read_file(const struct perf_file *file, size_t piece, bool force,
+		      struct outcome *outcome)
+{
+	const struct import_options options = { .force = force,
+						.say = imported_say,
+						.say_context = &outcome->said };
+	outcome->ret =
+		imported(&importer_perf_data, (struct span){ file->bytes.data, file->bytes.size },
+			 piece, &options, &outcome->profile, &outcome->err);
+	if (outcome->ret == 0)
+		imported_stacks(outcome->profile, &outcome->stacks);
+}
+
+static void must_be(const struct perf_file *file, const char *stacks, const char *said)
+{
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	read_file(file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, "");
+	assert_string_equal(buffer_text(&outcome.stacks), stacks);
+	assert_string_equal(buffer_text(&outcome.said), said);
+}
+
+static void must_fail(const struct perf_file *file, int ret, const char *message)
+{
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	read_file(file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, message);
+	assert_int_equal(outcome.ret, ret);
+}
+
+struct sample {
+	uint64_t ip, time, id, period;
+	uint32_t pid, tid;
+	uint16_t mode;
+	const uint64_t *chain;
+	size_t depth;
+};
+
+static void put_sample(struct perf_file *file, uint64_t type, const struct sample *sample)
+{
+	perf_record_begin(file, PERF_RECORD_SAMPLE, sample->mode);
+	perf_put_u64(file, sample->ip);
+	perf_put_u32(file, sample->pid);
+	perf_put_u32(file, sample->tid ? sample->tid : sample->pid);
+	perf_put_u64(file, sample->time);
+	if (type & PERF_SAMPLE_ID)
+		perf_put_u64(file, sample->id);
+	if (type & PERF_SAMPLE_PERIOD)
+		perf_put_u64(file, sample->period);
+	if (type & PERF_SAMPLE_CALLCHAIN) {
+		perf_put_u64(file, sample->depth);
+		for (size_t i = 0; i < sample->depth; i++)
+			perf_put_u64(file, sample->chain[i]);
+	}
+	perf_record_end(file);
+}
+
+/* A sample of user code in process 7 at TEXT + offset, called from TEXT + 0x100. */
+static void put_user_sample(struct perf_file *file, uint64_t time, uint64_t offset)
+{
+	const uint64_t chain[] = { PERF_CONTEXT_USER, TEXT + offset, TEXT + 0x100 };
+	put_sample(file, USUAL_TYPE,
+		   &(struct sample){ .ip = TEXT + offset,
+				     .time = time,
+				     .period = 1000,
+				     .pid = 7,
+				     .mode = PERF_RECORD_MISC_USER,
+				     .chain = chain,
+				     .depth = 3 });
+}
+
+static void put_process(struct perf_file *file)
+{
+	perf_put_mmap(file, UINT32_MAX, KERNEL, 0x1000000, KERNEL, "[kernel.kallsyms]_text", 0, 0);
+	perf_put_comm(file, 7, 7, "worker", true, 10, 0);
+	perf_put_mmap(file, 7, TEXT, 0x10000, 0x1000, "/bin/worker", 11, 0);
+}
+
+static void begin_usual(struct perf_file *file)
+{
+	perf_file_begin(file, &cycles, NULL, 1, 128);
+	put_process(file);
+}
+
+#define USER_STACK(leaf, samples, weight)                                                          \
+	"cycles [worker] /bin/worker!0x1100|/bin/worker!" leaf " " samples " " weight "\n"
+
+static void reads_samples_with_their_calls(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	const uint64_t chain[] = { PERF_CONTEXT_KERNEL, KERNEL + 0x20, KERNEL + 0x40,
+				   PERF_CONTEXT_USER,	TEXT + 0x30,   TEXT + 0x100 };
+	begin_usual(&file);
+	put_user_sample(&file, 20, 0x30);
+	put_user_sample(&file, 21, 0x30);
+	put_user_sample(&file, 22, 0x34);
+	put_sample(&file, USUAL_TYPE,
+		   &(struct sample){ .ip = KERNEL + 0x20,
+				     .time = 23,
+				     .period = 7,
+				     .pid = 7,
+				     .mode = PERF_RECORD_MISC_KERNEL,
+				     .chain = chain,
+				     .depth = 6 });
+	perf_file_end(&file);
+	must_be(&file,
+		"cycles [worker] /bin/worker!0x1100|/bin/worker!0x1030 2 2000\n"
+		"cycles [worker] /bin/worker!0x1100|/bin/worker!0x1030|!0x40|!0x20 1 7\n"
+		"cycles [worker] /bin/worker!0x1100|/bin/worker!0x1034 1 1000\n",
+		"");
+}
+
+static void pieces_of_any_size_read_alike(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	put_user_sample(&file, 20, 0x30);
+	perf_put_empty(&file, PERF_FILE_FINISHED_ROUND);
+	put_user_sample(&file, 21, 0x30);
+	perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, "web7");
+	perf_file_end(&file);
+	for (size_t piece = 1; piece < 300; piece += piece < 20 ? 1 : 37) {
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		read_file(&file, piece, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		assert_string_equal(buffer_text(&outcome.stacks),
+				    USER_STACK("0x1030", "2", "2000"));
+		struct profile_source source = profile_source(outcome.profile, 0);
+		assert_true(span_equal(source.host, span_of_text("web7")));
+	}
+}
+
+static void either_byte_order_reads_alike(void **state)
+{
+	(void)state;
+	for (int big = 0; big < 2; big++) {
+		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = big };
+		begin_usual(&file);
+		put_user_sample(&file, 20, 0x30);
+		perf_record_begin(&file, PERF_RECORD_LOST, 0);
+		perf_put_u64(&file, 0);
+		perf_put_u64(&file, 3);
+		perf_put_trailer(&file, 7, 7, 21, 0);
+		perf_record_end(&file);
+		perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, "web7");
+		perf_add_feature_text(&file, PERF_FEATURE_OSRELEASE, "6.1");
+		perf_file_end(&file);
+		must_be(&file, USER_STACK("0x1030", "1", "1000"),
+			"warning: 3 records were lost for want of room in a ring: counts are "
+			"low\n");
+	}
+}
+
+static void attributes_of_any_width_are_read(void **state)
+{
+	(void)state;
+	static const size_t widths[] = { 64, 80, 96, 112, 120, 136, 144 };
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		CLEANUP(perf_file_release) struct perf_file file = { 0 };
+		perf_file_begin(&file, &cycles, NULL, 1, widths[i]);
+		put_process(&file);
+		put_user_sample(&file, 20, 0x30);
+		perf_file_end(&file);
+		must_be(&file, USER_STACK("0x1030", "1", "1000"), "");
+	}
+}
+
+static void a_sample_may_precede_its_mapping(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin(&file, &cycles, NULL, 1, 128);
+	put_user_sample(&file, 20, 0x30); /* one CPU's turn, then the other's */
+	perf_put_comm(&file, 7, 7, "worker", true, 10, 0);
+	perf_put_mmap(&file, 7, TEXT, 0x10000, 0x1000, "/bin/worker", 11, 0);
+	perf_put_empty(&file, PERF_FILE_FINISHED_ROUND);
+	perf_put_mmap(&file, 7, TEXT, 0x10000, 0x1000, "/bin/other", 30, 0);
+	perf_put_empty(&file, PERF_FILE_FINISHED_ROUND);
+	put_user_sample(&file, 40, 0x30);
+	put_user_sample(&file, 29, 0x30); /* still before the other mapping */
+	perf_file_end(&file);
+	must_be(&file,
+		"cycles [worker] /bin/other!0x1100|/bin/other!0x1030 1 1000\n"
+		"cycles [worker] /bin/worker!0x1100|/bin/worker!0x1030 2 2000\n",
+		"");
+}
+
+static void pipes_have_events_and_features_as_records(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin_pipe(&file);
+	perf_record_begin(&file, PERF_FILE_ATTR, 0);
+	perf_put_u32(&file, PERF_TYPE_RAW);
+	perf_put_u32(&file, 64);
+	perf_put_u64(&file, 0x1cd);
+	perf_put_u64(&file, 500); /* period */
+	perf_put_u64(&file, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+	for (int i = 0; i < 4; i++)
+		perf_put_u64(&file, 0);
+	perf_put_u64(&file, 42); /* id */
+	perf_record_end(&file);
+	perf_record_begin(&file, PERF_FILE_EVENT_UPDATE, 0);
+	perf_put_u64(&file, 2); /* name */
+	perf_put_u64(&file, 42);
+	perf_put_text(&file, "loads:u");
+	perf_record_end(&file);
+	perf_record_begin(&file, PERF_FILE_TRACING_DATA, 0);
+	perf_put_u32(&file, 13);
+	perf_record_end(&file);
+	perf_put_text(&file, "not a record!!!"); /* 13 rounded up */
+	perf_record_begin(&file, PERF_FILE_FEATURE, 0);
+	perf_put_u64(&file, PERF_FEATURE_HOSTNAME);
+	perf_put_u32(&file, 8);
+	perf_put_text(&file, "web7");
+	perf_record_end(&file);
+	perf_record_begin(&file, PERF_FILE_FEATURE, 0); /* the end of the features */
+	perf_put_u64(&file, PERF_FEATURE_CMDLINE);
+	perf_record_end(&file);
+	put_sample(&file, 0,
+		   &(struct sample){
+			   .ip = 0x1234, .time = 5, .pid = 7, .mode = PERF_RECORD_MISC_USER });
+	static const char text[] = "[ perf record: Woken up 1 times to write data ]\n";
+	buffer_append(&file.bytes, text, strlen(text));
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	CLEANUP(buffer_release) struct buffer leaves = { 0 };
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, "");
+	imported_leaves(outcome.profile, &leaves);
+	assert_string_equal(buffer_text(&leaves), "loads:u ?process not seen!0x0 1 500\n");
+	assert_string_equal(
+		buffer_text(&outcome.said),
+		"note: text follows the records at byte 232, as perf's own messages do; "
+		"it is left out\n");
+	struct profile_source source = profile_source(outcome.profile, 0);
+	assert_true(span_equal(source.host, span_of_text("web7")));
+}
+
+static void samples_belong_to_the_event_of_their_id(void **state)
+{
+	(void)state;
+	struct perf_event_attr attrs[2] = { cycles, cycles };
+	const uint64_t ids[] = { 100, 200 };
+	attrs[0].sample_type = attrs[1].sample_type = WITH_ID;
+	attrs[1].config = PERF_COUNT_HW_INSTRUCTIONS;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin(&file, attrs, ids, 2, 128);
+	perf_put_comm(&file, 7, 7, "worker", true, 10, 100);
+	perf_put_mmap(&file, 7, TEXT, 0x10000, 0x1000, "/bin/worker", 11, 100);
+	static const uint64_t sent[] = { 100, 200, 200, 999 };
+	for (size_t i = 0; i < 4; i++)
+		put_sample(&file, WITH_ID,
+			   &(struct sample){ .ip = TEXT,
+					     .time = 20 + i,
+					     .id = sent[i],
+					     .period = 10,
+					     .pid = 7,
+					     .mode = PERF_RECORD_MISC_USER });
+	perf_file_end(&file);
+	must_be(&file,
+		"cycles [worker] /bin/worker!0x1000 1 10\n"
+		"instructions [worker] /bin/worker!0x1000 2 20\n",
+		"warning: 1 samples belong to no event of the file and are left out\n");
+}
+
+static uint64_t bill_item(const struct profile *profile, const char *event, const char *item)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	for (size_t row = 0; row < bill->count; row++) {
+		const uint64_t *keys = table_keys(bill, row);
+		struct span name = keys[BILL_EVENT] ? profile_event(profile, keys[BILL_EVENT]).name
+						    : span_of_text("");
+		if (span_equal(name, span_of_text(event)) &&
+		    span_equal(profile_bytes(profile, keys[BILL_ITEM]), span_of_text(item)))
+			return table_values(bill, row)[0];
+	}
+	return UINT64_MAX;
+}
+
+static void group_members_weigh_what_they_advanced_by(void **state)
+{
+	(void)state;
+	struct perf_event_attr attrs[2] = { cycles, cycles };
+	const uint64_t ids[] = { 100, 200 };
+	for (int i = 0; i < 2; i++) {
+		attrs[i].sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				       PERF_SAMPLE_ID | PERF_SAMPLE_READ;
+		attrs[i].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST;
+	}
+	attrs[1].config = PERF_COUNT_HW_INSTRUCTIONS;
+	attrs[1].sample_period = 0;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin(&file, attrs, ids, 2, 136);
+	static const uint64_t counts[][2] = { { 1000, 400 }, { 2000, 400 }, { 3500, 1000 } };
+	for (size_t i = 0; i < 3; i++) {
+		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		perf_put_u64(&file, TEXT);
+		perf_put_u32(&file, 7);
+		perf_put_u32(&file, 7);
+		perf_put_u64(&file, 20 + i);
+		perf_put_u64(&file, 100);
+		perf_put_u64(&file, 2);
+		for (size_t k = 0; k < 2; k++) {
+			perf_put_u64(&file, counts[i][k]);
+			perf_put_u64(&file, ids[k]);
+			perf_put_u64(&file, 0); /* lost */
+		}
+		perf_record_end(&file);
+	}
+	perf_file_end(&file);
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	CLEANUP(buffer_release) struct buffer leaves = { 0 };
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, "");
+	imported_leaves(outcome.profile, &leaves);
+	assert_string_equal(buffer_text(&leaves), "cycles ?process not seen!0x0 3 3500\n"
+						  "instructions ?process not seen!0x0 - 1000\n");
+	/* the second sample read that it had not advanced */
+	assert_int_equal(bill_item(outcome.profile, "instructions", BILL_READS), 2);
+	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_STORED), 3);
+}
+
+/* COMPRESSED records: one zstd stream, whose pieces end anywhere. */
+static void compressed_records_are_one_stream(void **state)
+{
+	(void)state;
+	for (int second = 0; second < 2; second++) {
+		CLEANUP(perf_file_release) struct perf_file plain = { 0 };
+		CLEANUP(perf_file_release) struct perf_file file = { 0 };
+		begin_usual(&plain);
+		for (uint64_t i = 0; i < 100; i++)
+			put_user_sample(&plain, 20 + i, 0x30);
+		uint8_t packed[8192];
+		size_t size = ZSTD_compress(packed, sizeof(packed), plain.bytes.data + plain.data,
+					    plain.bytes.size - plain.data, 1);
+		assert_false(ZSTD_isError(size));
+		perf_file_begin(&file, &cycles, NULL, 1, 128);
+		for (size_t at = 0; at < size; at += 50) {
+			size_t part = size - at < 50 ? size - at : 50;
+			perf_record_begin(&file,
+					  second ? PERF_FILE_COMPRESSED2 : PERF_FILE_COMPRESSED, 0);
+			if (second)
+				perf_put_u64(&file, part);
+			buffer_append(&file.bytes, packed + at, part);
+			for (size_t pad = part; second && pad % 8; pad++)
+				buffer_append_u8(&file.bytes, 0);
+			perf_record_end(&file);
+		}
+		perf_file_end(&file);
+		must_be(&file, USER_STACK("0x1030", "100", "100000"), "");
+	}
+}
+
+static void what_follows_auxtrace_is_no_record(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	perf_record_begin(&file, PERF_FILE_AUXTRACE, 0);
+	perf_put_u64(&file, 24);
+	for (int i = 0; i < 4; i++)
+		perf_put_u64(&file, 0);
+	perf_record_end(&file);
+	for (int i = 0; i < 3; i++)
+		perf_put_u64(&file, 0); /* would end the records */
+	put_user_sample(&file, 20, 0x30);
+	perf_file_end(&file);
+	must_be(&file, USER_STACK("0x1030", "1", "1000"),
+		"note: 24 bytes of hardware trace are not decoded; samples are taken\n");
+}
+
+static void a_record_without_size_is_a_fault(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(outcome_release) struct outcome forced = { 0 };
+	begin_usual(&file);
+	put_user_sample(&file, 20, 0x30);
+	perf_put_u64(&file, 0);
+	put_user_sample(&file, 21, 0x30);
+	perf_file_end(&file);
+	must_fail(&file, -EBADMSG,
+		  "the record at byte 512 has 0 bytes, which is less than its header");
+	read_file(&file, 1000, true, &forced);
+	assert_string_equal(buffer_text(&forced.stacks), USER_STACK("0x1030", "1", "1000"));
+	assert_string_equal(buffer_text(&forced.said),
+			    "warning: the record at byte 512 has 0 bytes, which is less than its "
+			    "header; what comes before is kept\n");
+}
+
+static void a_killed_recording_is_read_to_its_end(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	put_user_sample(&file, 20, 0x30);
+	perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, "web7");
+	size_t end = file.bytes.size;
+	perf_file_end(&file);
+	file.bytes.size = end + 5; /* no features, and a bit of a record */
+	memset(file.bytes.data + 48, 0, 8);
+	must_be(&file, USER_STACK("0x1030", "1", "1000"),
+		"note: 5 stray bytes at the end, at byte 512, are left out\n"
+		"warning: incomplete recording: its end was never written; it was read to the end "
+		"of "
+		"the file\n");
+}
+
+static void attributes_may_lie_behind_the_records(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	put_user_sample(&file, 20, 0x30);
+	size_t end = file.bytes.size;
+	perf_file_end(&file);
+	uint8_t *row = buffer_extend(&file.bytes, file.attr_size);
+	memcpy(row, file.bytes.data + file.attrs, file.attr_size);
+	memset(file.bytes.data + file.attrs, 0xff, file.attr_size);
+	uint64_t at = end;
+	memcpy(file.bytes.data + 24, &at, sizeof(at));
+	must_be(&file, USER_STACK("0x1030", "1", "1000"), "");
+}
+
+static void call_stacks_of_the_hardware_are_the_users_calls(void **state)
+{
+	(void)state;
+	struct perf_event_attr attr = cycles;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			   PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_BRANCH_CALL_STACK;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin(&file, &attr, NULL, 1, 128);
+	put_process(&file);
+	perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(&file, TEXT + 0x55);
+	perf_put_u32(&file, 7);
+	perf_put_u32(&file, 7);
+	perf_put_u64(&file, 20);
+	perf_put_u64(&file, 2); /* chain */
+	perf_put_u64(&file, PERF_CONTEXT_USER);
+	perf_put_u64(&file, TEXT + 0x55);
+	perf_put_u64(&file, 2); /* branches, newest first */
+	static const uint64_t branches[] = { 0x210, 0x50, 0, 0x110, 0x200, 0 };
+	for (size_t i = 0; i < 6; i++)
+		perf_put_u64(&file, i % 3 == 2 ? 0 : TEXT + branches[i]);
+	perf_record_end(&file);
+	perf_file_end(&file);
+	must_be(&file,
+		"cycles [worker] /bin/worker!0x1110|/bin/worker!0x1210|/bin/worker!0x1050 1 1000\n",
+		"");
+}
+
+static void branches_become_edges_and_ranges(void **state)
+{
+	(void)state;
+	for (int big = 0; big < 2; big++) {
+		struct perf_event_attr attr = cycles;
+		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				   PERF_SAMPLE_BRANCH_STACK;
+		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = big };
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		perf_file_begin(&file, &attr, NULL, 1, 128);
+		put_process(&file);
+		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		perf_put_u64(&file, TEXT);
+		perf_put_u32(&file, 7);
+		perf_put_u32(&file, 7);
+		perf_put_u64(&file, 20);
+		perf_put_u64(&file, 3);
+		/* newest: mispredicted, 9 cycles; then one of a wrong path; then the oldest */
+		const uint64_t flags[] = { big ? UINT64_C(1) << 63 | UINT64_C(9) << 44 : 1 | 9 << 4,
+					   big ? UINT64_C(1) << 38 : 1 << 24, 0 };
+		static const uint64_t ends[][2] = { { 0x40, 0x80 }, { 0x5, 0x6 }, { 0x10, 0x30 } };
+		for (size_t i = 0; i < 3; i++) {
+			perf_put_u64(&file, TEXT + ends[i][0]);
+			perf_put_u64(&file, TEXT + ends[i][1]);
+			perf_put_u64(&file, flags[i]);
+		}
+		perf_record_end(&file);
+		perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, "web7");
+		perf_file_end(&file);
+		read_file(&file, SIZE_MAX, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		assert_string_equal(
+			buffer_text(&outcome.said),
+			"note: 1 branches were fetched but not taken and are left out\n");
+		const struct table *edges = profile_table(outcome.profile, PROFILE_EDGE);
+		const struct table *ranges = profile_table(outcome.profile, PROFILE_RANGE);
+		assert_int_equal(edges->count, 2);
+		assert_int_equal(table_keys(edges, 0)[EDGE_FROM_VADDR], 0x1040);
+		assert_int_equal(table_keys(edges, 0)[EDGE_TO_VADDR], 0x1080);
+		assert_int_equal(table_values(edges, 0)[1], 1);
+		assert_int_equal(table_values(edges, 1)[1], 0);
+		assert_int_equal(ranges->count, 1);
+		assert_int_equal(table_keys(ranges, 0)[RANGE_FIRST], 0x1030);
+		assert_int_equal(table_keys(ranges, 0)[RANGE_LAST], 0x1040);
+		assert_int_equal(table_values(ranges, 0)[1], 9);
+		assert_int_equal(table_values(ranges, 0)[2], 81);
+	}
+}
+
+static void losses_reach_the_bill(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	begin_usual(&file);
+	put_user_sample(&file, 20, 0x30);
+	perf_record_begin(&file, PERF_RECORD_LOST_SAMPLES, 0);
+	perf_put_u64(&file, 4);
+	perf_put_trailer(&file, 7, 7, 21, 0);
+	perf_record_end(&file);
+	for (int i = 0; i < 2; i++) {
+		perf_record_begin(&file, i ? PERF_RECORD_UNTHROTTLE : PERF_RECORD_THROTTLE, 0);
+		for (int k = 0; k < 3; k++)
+			perf_put_u64(&file, 0);
+		perf_put_trailer(&file, 7, 7, 22, 0);
+		perf_record_end(&file);
+	}
+	perf_file_end(&file);
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, "");
+	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_STORED), 1);
+	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_RUNS), 5);
+	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_LOST_HARDWARE), 4);
+	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_LOST_RING), 0);
+	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_THROTTLED), 1);
+}
+
+static void guests_are_kept_apart(void **state)
+{
+	(void)state;
+	struct perf_event_attr attr = cycles;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	CLEANUP(buffer_release) struct buffer leaves = { 0 };
+	perf_file_begin(&file, &attr, NULL, 1, 128);
+	for (uint16_t mode = PERF_RECORD_MISC_HYPERVISOR; mode <= PERF_RECORD_MISC_GUEST_USER;
+	     mode++)
+		put_sample(&file, 0,
+			   &(struct sample){ .ip = 0x99, .time = mode, .pid = 7, .mode = mode });
+	perf_file_end(&file);
+	read_file(&file, SIZE_MAX, false, &outcome);
+	imported_leaves(outcome.profile, &leaves);
+	assert_string_equal(buffer_text(&leaves),
+			    "cycles ?guest kernel of a virtual machine!0x0 1 1000\n"
+			    "cycles ?guest user code of a virtual machine!0x0 1 1000\n"
+			    "cycles ?hypervisor!0x0 1 1000\n");
+	assert_string_equal(
+		buffer_text(&outcome.said),
+		"note: 2 samples are of virtual machines' guests, whose code the file does "
+		"not name\n");
+}
+
+static void version_1_is_refused(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	perf_file_end(&file);
+	memcpy(file.bytes.data, "PERFFILE", 8);
+	assert_true(importer_perf_data.recognise(file.bytes.data, file.bytes.size));
+	must_fail(&file, -EPROTO,
+		  "this perf.data has version 1 of the format, which perf gave up in "
+		  "2009; only version 2 can be read");
+}
+
+static void sums_past_64_bits_are_refused(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	for (uint64_t i = 0; i < 2; i++)
+		put_sample(&file, USUAL_TYPE,
+			   &(struct sample){ .ip = TEXT,
+					     .time = 20 + i,
+					     .period = UINT64_MAX,
+					     .pid = 7,
+					     .mode = PERF_RECORD_MISC_USER });
+	perf_file_end(&file);
+	must_fail(&file, -EOVERFLOW, "the weights of an event add up to more than 64 bits");
+}
+
+/* A file with something of everything. */
+static void rich_file(struct perf_file *file)
+{
+	struct perf_event_attr attrs[2] = { cycles, cycles };
+	const uint64_t ids[] = { 100, 200 };
+	const uint64_t chain[] = { PERF_CONTEXT_KERNEL, KERNEL + 0x20, PERF_CONTEXT_USER,
+				   TEXT + 0x30 };
+	attrs[0].sample_type = attrs[1].sample_type = WITH_ID;
+	attrs[1].config = PERF_COUNT_HW_INSTRUCTIONS;
+	perf_file_begin(file, attrs, ids, 2, 128);
+	perf_put_comm(file, 7, 7, "worker", true, 10, 100);
+	perf_put_mmap(file, 7, TEXT, 0x10000, 0x1000, "/bin/worker", 11, 100);
+	for (uint64_t i = 0; i < 3; i++)
+		put_sample(file, WITH_ID,
+			   &(struct sample){ .ip = KERNEL + 0x20,
+					     .time = 20 + i,
+					     .id = 100 + i % 2 * 100,
+					     .period = 10,
+					     .pid = 7,
+					     .chain = chain,
+					     .depth = 4,
+					     .mode = PERF_RECORD_MISC_KERNEL });
+	perf_put_empty(file, PERF_FILE_FINISHED_ROUND);
+	perf_add_feature_text(file, PERF_FEATURE_HOSTNAME, "web7");
+	perf_file_end(file);
+}
+
+static void cut_files_are_faults_or_profiles(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	rich_file(&file);
+	size_t whole = file.bytes.size;
+	for (size_t size = 0; size < whole; size++)
+		for (int force = 0; force < 2; force++) {
+			CLEANUP(outcome_release) struct outcome outcome = { 0 };
+			file.bytes.size = size;
+			read_file(&file, 100, force, &outcome);
+			if (!force)
+				assert_int_not_equal(outcome.ret, 0);
+			if (outcome.ret < 0)
+				assert_int_not_equal(outcome.err.text[0], 0);
+		}
+}
+
+static void changed_bytes_do_no_harm(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	rich_file(&file);
+	for (size_t at = 0; at < file.bytes.size; at++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			CLEANUP(outcome_release) struct outcome outcome = { 0 };
+			file.bytes.data[at] ^= (uint8_t)(1 << bit);
+			read_file(&file, SIZE_MAX, at & 1, &outcome);
+			file.bytes.data[at] ^= (uint8_t)(1 << bit);
+			if (outcome.ret < 0)
+				assert_int_not_equal(outcome.err.text[0], 0);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_samples_with_their_calls),
+		cmocka_unit_test(pieces_of_any_size_read_alike),
+		cmocka_unit_test(either_byte_order_reads_alike),
+		cmocka_unit_test(attributes_of_any_width_are_read),
+		cmocka_unit_test(a_sample_may_precede_its_mapping),
+		cmocka_unit_test(pipes_have_events_and_features_as_records),
+		cmocka_unit_test(samples_belong_to_the_event_of_their_id),
+		cmocka_unit_test(group_members_weigh_what_they_advanced_by),
+		cmocka_unit_test(compressed_records_are_one_stream),
+		cmocka_unit_test(what_follows_auxtrace_is_no_record),
+		cmocka_unit_test(a_record_without_size_is_a_fault),
+		cmocka_unit_test(a_killed_recording_is_read_to_its_end),
+		cmocka_unit_test(attributes_may_lie_behind_the_records),
+		cmocka_unit_test(call_stacks_of_the_hardware_are_the_users_calls),
+		cmocka_unit_test(branches_become_edges_and_ranges),
+		cmocka_unit_test(losses_reach_the_bill),
+		cmocka_unit_test(guests_are_kept_apart),
+		cmocka_unit_test(version_1_is_refused),
+		cmocka_unit_test(sums_past_64_bits_are_refused),
+		cmocka_unit_test(cut_files_are_faults_or_profiles),
+		cmocka_unit_test(changed_bytes_do_no_harm),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -370,10 +370,9 @@ static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t 
 {
 	const struct mapping *mapping = address_space_find(places->kernel, wanted);
 	if (!mapping)
-		return perf_places_unknown(places,
-					   places->kernel_image ? UNKNOWN_KERNEL_ADDRESS
-								: UNKNOWN_KERNEL_HIDDEN,
-					   out);
+		return perf_places_unknown(
+			places,
+			places->kernel_image ? UNKNOWN_KERNEL_ADDRESS : UNKNOWN_KERNEL_HIDDEN, out);
 	const struct perf_image *image = &places->images[mapping->file - 1];
 	uint64_t vaddr = address - mapping->start + mapping->offset;
 	if (image->space == SPACE_TEXT && (int64_t)vaddr < 0) /* before the text begins */

@@ -143,7 +143,7 @@ struct perf_data {
 	/* As in a profile, with our numbers for events, contexts and images; NULL: none yet. */
 	struct table *edges, *ranges, *values;
 
-	struct span record;	      /* that is taken, in our byte order */
+	struct span record;	     /* that is taken, in our byte order */
 	struct perf_stacks *waiting; /* samples to be unwound; NULL: none yet */
 	struct simpleperf simpleperf;
 	struct perf_data_machine machine;

@@ -87,7 +87,9 @@ static bool put_code(const struct report *report, const struct report_row *row, 
 		return true;
 	}
 	put_text(key, procedure->name, match_name_size(procedure->name));
-	return has_name(row);
+	/* "[no symbol]" sums up an image, other code without a name is one place in it */
+	bool sums_up = kind == KEY_NAME && procedure->name[0] == '[';
+	return sums_up || has_name(row);
 }
 
 static bool put_part(const struct report *report, const struct report_row *row,

@@ -5,10 +5,10 @@
 
 #include "analyze/compare.h"
 #include "base/buffer.h"
+#include "base/count_of.h"
 #include "render/scope_text.h"
 
 #define LABEL_WIDTH 11
-#define SMALL_SHARE 0.01 /* of the total: what the page says how well such a row is known */
 
 /* ---- above */
 
@@ -141,21 +141,27 @@ static void put_total_split(const struct diff_view *view, struct buffer *out)
 		      split->before_cpi.value, split->after_cpi.value);
 }
 
-/* How small a change this comparison can show. */
+/* How small a change this comparison can show: of a hundredth of the total, or of as much as takes
+ * no more than twice itself to be seen. */
 static void put_sharpness(const struct diff_view *view, struct buffer *out)
 {
+	static const double shares[] = { 0.01, 0.1, 1 };
 	const struct difference_event *event = &view->main->event;
-	double before = cell_effective_samples(&event->before_whole) * SMALL_SHARE;
-	double after = cell_effective_samples(&event->after_whole) * SMALL_SHARE;
-	double least = difference_least_ratio(before, after);
-	if (isinf(least) || isnan(least))
+	double before = cell_effective_samples(&event->before_whole);
+	double after = cell_effective_samples(&event->after_whole);
+	double least = INFINITY, share = 1;
+	for (size_t i = 0; i < COUNT_OF(shares) && !(least <= 2); i++) {
+		share = shares[i];
+		least = difference_least_ratio(before * share, after * share);
+	}
+	if (!isfinite(least))
 		return;
 	label(view, out, "");
 	buffer_printf(
 		out,
 		"what is %.0f %% of it has to grow by %.*f %% to be told from chance in 4 of 5 "
 		"comparisons\n",
-		100 * SMALL_SHARE, least < 1.1 ? 1 : 0, 100 * (least - 1));
+		100 * share, least < 1.1 ? 1 : 0, 100 * (least - 1));
 }
 
 static void put_notes(const struct diff_view *view, struct buffer *out)

@@ -87,7 +87,7 @@ static void rows_are_matched_by_build_else_by_name(void **state)
 	test_image(&b, IMAGE_FILE, "/bin/same", "\x01\x02");
 	test_flat(&a, "same", 10, 1000);
 	test_flat(&b, "same", 11, 1000);
-	test_address(&a, 0x100, 3, 1000); /* without a name: by the address */
+	test_address(&a, 0x100, 3, 1000); /* no symbol */
 	test_image(&a, IMAGE_FILE, "/bin/new", "\x03");
 	test_image(&b, IMAGE_FILE, "/bin/new", "\x04");
 	test_flat(&a, "work.isra.0", 20, 1000);
@@ -96,12 +96,17 @@ static void rows_are_matched_by_build_else_by_name(void **state)
 	test_flat(&a, "twin.part.1", 6, 1000);
 	test_flat(&b, "twin", 12, 1000);
 	test_address(&a, 0x100, 7, 1000);
-	test_address(&b, 0x100, 8, 1000); /* the same number in another build is no match */
+	test_address(&b, 0x200, 8, 1000);
 	test_flat(&a, "gone", 1, 1000);
 	test_image(&a, IMAGE_FILE, "/lib/libz.so.1.1", "\x05");
 	test_image(&b, IMAGE_FILE, "/lib/libz.so.1.2", "\x06");
 	test_flat(&a, "inflate", 30, 1000);
 	test_flat(&b, "inflate", 31, 1000);
+	test_image(&a, IMAGE_KERNEL, "[kernel]", "\x07"); /* no symbol at all: one row */
+	test_image(&b, IMAGE_KERNEL, "[kernel]", "\x08");
+	test_address(&a, 0x10, 2, 1000);
+	test_address(&a, 0x20, 2, 1000);
+	test_address(&b, 0x30, 3, 1000);
 	a.image = b.image = 0;
 	test_flat(&a, "bare", 40, 1000);
 	test_flat(&b, "bare", 41, 1000);
@@ -114,10 +119,15 @@ static void rows_are_matched_by_build_else_by_name(void **state)
 	assert_row(made.comparison, "inflate", MATCH_OTHER_IMAGE, 30, 31);
 	assert_row(made.comparison, "bare", MATCH_NAMES, 40, 41);
 	assert_row(made.comparison, "gone", MATCH_NONE, 1, 0);
-	size_t alone = 0;
-	for (size_t i = 0; i < made.comparison->row_count; i++)
-		alone += made.comparison->rows[i].match == MATCH_NONE;
-	assert_int_equal(alone, 4); /* gone, and three addresses */
+	size_t alone = 0, summed = 0;
+	for (size_t i = 0; i < made.comparison->row_count; i++) {
+		const struct compared_row *row = &made.comparison->rows[i];
+		alone += row->match == MATCH_NONE;
+		summed += row->match == MATCH_OTHER_BUILD &&
+			  strcmp(row->after->texts[REPORT_PROCEDURE], "[no symbol]") == 0;
+	}
+	assert_int_equal(alone, 2);  /* gone, and what has no symbol in /bin/same */
+	assert_int_equal(summed, 2); /* of /bin/new and of the kernel */
 	done(&made);
 	profile_free(a.profile);
 	profile_free(b.profile);

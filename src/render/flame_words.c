@@ -47,6 +47,12 @@ static void put_counted(struct buffer *out, uint64_t count, const char *one, con
 	buffer_append_text(out, count == 1 ? one : many);
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 /* ---- the scope: what width is, of what, and what is not in it */
 
 static const struct report *main_report(const struct flame_picture *picture)
@@ -78,7 +84,7 @@ static void say_base(const struct flame_picture *picture, struct buffer *out)
 	const struct report *base = view->flame->reports[FLAME_BASE];
 	buffer_append_text(out, "before: ");
 	if (picture->base_source)
-		buffer_printf(out, "'%s', ", picture->base_source);
+		buffer_printf(out, "'%s', ", base_name(picture->base_source));
 	scope_text_event(base, view->flame->base_column[view->options.width], out);
 	if (picture->per)
 		buffer_printf(out, "; %s", picture->per);

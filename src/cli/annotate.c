@@ -21,8 +21,9 @@
 #include "render/listing_json.h"
 #include "render/quantity.h"
 
-#define DEFAULT_PROCEDURES 3
-#define SHOWN_CANDIDATES   20
+#define DEFAULT_PROCEDURES  3
+#define SHOWN_CANDIDATES    20
+#define COMPARED_PROCEDURES 100 /* the hottest, of which --diff shows those that changed most */
 
 static struct {
 	struct input_options input, base_input;
@@ -88,6 +89,7 @@ struct work {
 	struct source_files files;
 	uint32_t *positions; /* of the procedures to annotate */
 	size_t count;
+	size_t most_changed; /* of these, with --diff; 0: all */
 };
 
 static void work_release(struct work *work)
@@ -166,6 +168,9 @@ static int choose(struct work *work, const char *name)
 		work->count = given.limit_given && given.limit == 0 ? index->count
 			      : given.limit_given		    ? (size_t)given.limit
 								    : DEFAULT_PROCEDURES;
+		work->most_changed = given.base ? work->count : 0;
+		if (given.base && work->count < COMPARED_PROCEDURES)
+			work->count = COMPARED_PROCEDURES;
 		if (work->count > index->count)
 			work->count = index->count;
 		work->positions = calloc(index->count + 1, sizeof(*work->positions));
@@ -300,6 +305,7 @@ static int print_diff(const struct work *work)
 						       .after_title = work->input->title,
 						       .positions = work->positions,
 						       .count = work->count,
+						       .most_changed = work->most_changed,
 						       .options = work->options,
 						       .listing = &work->listing,
 						       .json = given.json };

@@ -1,6 +1,7 @@
 #include "cli/annotate_diff.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,30 @@ static int say(const struct error *err)
 {
 	message_error("%s", err->text);
 	return 1;
+}
+
+/* Significant changes of the first event before others, larger ones before smaller ones. */
+static bool changed_more(const struct annotation_diff *a, const struct annotation_diff *b)
+{
+	const struct difference *x = &a->whole[0], *y = &b->whole[0];
+	bool left = x->verdict != DIFFERENCE_NOISE, right = y->verdict != DIFFERENCE_NOISE;
+	if (left != right)
+		return left;
+	return fabs(x->change.value) > fabs(y->change.value);
+}
+
+/* Moves the last one to its place and drops what is then one too many. */
+static void keep_most_changed(struct diffs *diffs, size_t most)
+{
+	for (size_t i = diffs->count - 1; i > 0; i--) {
+		struct annotation_diff *other = diffs->list[i - 1];
+		if (!changed_more(diffs->list[i], other))
+			break;
+		diffs->list[i - 1] = diffs->list[i];
+		diffs->list[i] = other;
+	}
+	if (diffs->count > most)
+		annotation_diff_free(diffs->list[--diffs->count]);
 }
 
 /* What is taken as constant, by the option or by how both were recorded. 0 or the exit status. */
@@ -79,10 +104,14 @@ static int compare_all(const struct annotate_diff_request *request,
 	diffs->list = calloc(request->count + 1, sizeof(*diffs->list));
 	if (!diffs->list)
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
-	for (; diffs->count < request->count; diffs->count++)
-		if (annotate_diff(before, request->after, request->positions[diffs->count], options,
+	for (size_t i = 0; i < request->count; i++) {
+		if (annotate_diff(before, request->after, request->positions[i], options,
 				  &diffs->list[diffs->count], &err) < 0)
 			return say(&err);
+		diffs->count++;
+		if (request->most_changed)
+			keep_most_changed(diffs, request->most_changed);
+	}
 	return 0;
 }
 

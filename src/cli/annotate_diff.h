@@ -25,6 +25,7 @@ struct annotate_diff_request {
 	const char *after_title;
 	const uint32_t *positions; /* of the procedures in it */
 	size_t count;
+	size_t most_changed; /* of these, show that many that changed most; 0: all, as they are */
 	struct annotate_options options;
 	const struct listing_options *listing;
 	bool json;

@@ -157,11 +157,12 @@ static void put_sharpness(const struct diff_view *view, struct buffer *out)
 	if (!isfinite(least))
 		return;
 	label(view, out, "");
-	buffer_printf(
-		out,
-		"what is %.0f %% of it has to grow by %.*f %% to be told from chance in 4 of 5 "
-		"comparisons\n",
-		100 * share, least < 1.1 ? 1 : 0, 100 * (least - 1));
+	if (share < 1)
+		buffer_printf(out, "what is %.0f %% of it", 100 * share);
+	else
+		buffer_append_text(out, "all of it together");
+	buffer_printf(out, " has to grow by %.*f %% to be told from chance in 4 of 5 comparisons\n",
+		      least < 1.1 ? 1 : 0, 100 * (least - 1));
 }
 
 static void put_notes(const struct diff_view *view, struct buffer *out)

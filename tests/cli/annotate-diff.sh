@@ -18,3 +18,5 @@ done
 culprit annotate f after --per raw 2>&1 || echo "status $?"
 culprit annotate f after --diff nothing 2>&1 || echo "status $?"
 culprit annotate compute x86 --diff before -q 2>&1 || echo "status $?"
+# without a procedure: what changed most
+culprit annotate --diff x86 -i x86-changed -q -e cpu-clock --limit 2 | sed -n '/^[^ ]* in program$/p'

@@ -113,15 +113,28 @@ static int say_error(int code, const struct error *err)
 	return code == -ENOENT ? 2 : 1;
 }
 
+/* A name stands for one event where the format tells them apart by their place alone. */
+static int refuse_several(const struct exporter *exporter, const char *pattern, size_t count)
+{
+	return options_misuse(&verb_export,
+			      "'%s' is the name of %zu events of this profile, and %s cannot tell "
+			      "them apart",
+			      pattern, count, exporter->name);
+}
+
 /* Adds the columns of one pattern to the choice, each once. 0 or the exit status. */
-static int choose_pattern(const struct profile *profile, const char *pattern,
-			  const struct event_columns *columns, size_t *chosen, size_t *count)
+static int choose_pattern(const struct exporter *exporter, const struct profile *profile,
+			  const char *pattern, const struct event_columns *columns, size_t *chosen,
+			  size_t *count)
 {
 	CLEANUP(event_columns_release) struct event_columns matched = { 0 };
 	struct error err = { 0 };
 	int ret = event_columns_init(&matched, profile, &pattern, 1, &err);
 	if (ret < 0)
 		return say_error(ret, &err);
+	if (matched.count > 1 && exporter->most_events != EXPORT_ANY_EVENTS &&
+	    !strpbrk(pattern, "*?["))
+		return refuse_several(exporter, pattern, matched.count);
 	for (size_t c = 0; c < matched.count; c++) {
 		size_t event = 1, i = 0;
 		while (matched.of_event[event] != c)
@@ -164,7 +177,8 @@ static int choose_events(const struct exporter *exporter, const struct profile *
 	CLEANUP(patterns_release) struct patterns patterns = { 0 };
 	int status = read_patterns(&patterns);
 	for (size_t i = 0; status == 0 && i < patterns.count; i++)
-		status = choose_pattern(profile, patterns.texts[i], columns, chosen, count);
+		status = choose_pattern(exporter, profile, patterns.texts[i], columns, chosen,
+					count);
 	if (status)
 		return status;
 	if (columns->count == 0) {
@@ -313,7 +327,7 @@ static int export_run(int argc, char **argv)
 const struct verb verb_export = {
 	.name = "export",
 	.run = export_run,
-	.summary = "write a profile's stacks for other tools",
+	.summary = "write a profile for other tools",
 	.usage = "[OPTIONS] [PROFILE...]",
 	.options = export_options,
 };

@@ -117,9 +117,10 @@ static void spell_head(struct writer *writer, uint32_t id)
 		context = profile_context(writer->input->profile, id);
 	uint64_t pid = number_of(writer, context.pid, id);
 	uint64_t tid = context.tid == OPTIONAL_ABSENT ? pid : context.tid - 1;
+	struct span command = profile_context_command(&context);
 	head->size = 0;
-	if (context.comm.size)
-		append_line(head, context.comm);
+	if (command.size)
+		append_line(head, command);
 	else
 		buffer_append_text(head, "[unknown]");
 	buffer_printf(head, "  %" PRIu64 "/%" PRIu64 " ", pid, tid);

@@ -533,7 +533,6 @@ static bool take_frame(struct unwind_engine *engine, uint64_t pc, bool is_return
 {
 	struct unwind_run *run = &engine->run;
 	const struct mapping *mapping = find_mapping(engine->space, pc - is_return);
-	engine->read_failed = engine->read_past_stack = false;
 	if (run->count && pc == 0)
 		return false; /* the outermost frame has no caller */
 	run->end = UNWIND_NO_MAPPING;
@@ -566,6 +565,8 @@ static int on_frame(Dwfl_Frame *frame, void *context)
 	struct unwind_engine *engine = context;
 	Dwarf_Addr pc;
 	bool active;
+	/* to say whether a frame is active, libdwfl already looks for its caller */
+	engine->read_failed = engine->read_past_stack = false;
 	if (!dwfl_frame_pc(frame, &pc, &active)) {
 		engine->run.end = UNWIND_NO_RULE;
 		return DWARF_CB_ABORT;
@@ -580,7 +581,7 @@ static void unwind(struct unwind_engine *engine)
 	int ret = dwfl_getthread_frames(engine->space->dwfl, THREAD, on_frame, engine);
 	if (ret == DWARF_CB_ABORT)
 		return; /* on_frame() said why */
-	/* libdwfl calls a caller whose address cannot be read the end of the stack. */
+	/* libdwfl calls a caller whose address cannot be found the end of the stack. */
 	if (engine->read_past_stack)
 		run->end = UNWIND_STACK_CUT;
 	else if (engine->read_failed || ret != DWARF_CB_OK)

@@ -11,6 +11,20 @@
 #include "unwind_binary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_options(void);
+
+/* libdw (0.188) forgets the room of an expression that it gives up for its length: code with such
+ * a rule is met by chance only. In culprit the helper process bounds that. */
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libdw\n";
+}
+
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
 
 #define LOADED	    0x400000u
 #define STACK	    0x7ffe0000u
@@ -35,6 +49,8 @@ static uint64_t word_at(const uint8_t *data, size_t size, size_t at)
 	uint64_t word = 0;
 	if (at < size)
 		memcpy(&word, data + at, size - at < sizeof(word) ? size - at : sizeof(word));
+	if (word >= ENDLESS_FIRST && word <= ENDLESS_LAST + 1)
+		return 0;
 	return word && word < 4096  ? LOADED + word
 	       : word - 4096 < 4096 ? STACK + word - 4096
 				    : word;
@@ -59,7 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	registers.values[1] = words > 0 ? stack[0] : 0; /* rbx */
 	registers.values[6] = words > 1 ? stack[1] : 0; /* rbp */
 	registers.values[7] = STACK;
-	registers.values[8] = LOADED + TEXT_FIRST + data[0] % (TEXT_LAST - TEXT_FIRST + 1);
+	uint64_t offset = TEXT_FIRST + data[0] % (TEXT_LAST - TEXT_FIRST + 1);
+	if (offset >= ENDLESS_FIRST && offset <= ENDLESS_LAST)
+		offset = TEXT_FIRST;
+	registers.values[8] = LOADED + offset;
 	struct span bytes = { stack, words * 8 };
 	assert(unwind_engine_run(engine, 1, &registers, bytes, &run) == 0);
 	assert(run.count >= 1 && run.count <= UNWIND_MAX_FRAMES);

@@ -12,6 +12,9 @@
 
 #define TEXT_FIRST 0x149
 #define TEXT_LAST  0x180
+/* the function with the expression that never ends */
+#define ENDLESS_FIRST 0x16d
+#define ENDLESS_LAST  0x173
 
 /* clang-format off */
 static const uint8_t unwind_binary[] = {

@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "../../fuzz/unwind_binary.h"
 #include "image/address_space.h"
 #include "import/unwind.h"
 
@@ -278,6 +281,77 @@ static void many_address_spaces_are_kept_apart(void **state)
 	}
 }
 
+#define LOADED 0x400000u
+#define STACK  0x7ffe0000u
+
+/* The little binary of the fuzz target, in this process. */
+static struct unwind_engine *engine_of_little_binary(void)
+{
+	struct unwind_engine *engine;
+	const struct mapping list[] = { { LOADED, LOADED + 0x1000, 0, 1 },
+					{ LOADED + 0x1000, LOADED + 0x2000, 0, 2 } };
+	CLEANUP(close_fd) int fd = memfd_create("binary", MFD_CLOEXEC);
+	assert_int_equal(write(fd, unwind_binary, sizeof(unwind_binary)), sizeof(unwind_binary));
+	assert_int_equal(unwind_engine_new(&engine), 0);
+	assert_int_equal(unwind_engine_set_space(engine, 1, EM_X86_64, list, 2), 0);
+	struct unwind_registers registers = { .mask = 1 << 7 | 1 << 8 };
+	struct unwind_run run;
+	registers.values[8] = LOADED + TEXT_FIRST;
+	assert_int_equal(unwind_engine_run(engine, 1, &registers, (struct span){ NULL, 0 }, &run),
+			 0);
+	assert_int_equal(run.end, UNWIND_FILE_NEEDED);
+	assert_int_equal(run.file, 1);
+	assert_int_equal(unwind_engine_set_file(engine, 1, fd, NULL), 0);
+	assert_int_equal(unwind_engine_set_file(engine, 2, -1, NULL), 0);
+	return engine;
+}
+
+static enum unwind_end run_little(struct unwind_engine *engine, uint64_t offset, uint64_t rbp,
+				  const uint64_t *stack, size_t words, struct unwind_run *run)
+{
+	struct unwind_registers registers = { .mask = 1 << 6 | 1 << 7 | 1 << 8 };
+	registers.values[6] = rbp;
+	registers.values[7] = STACK;
+	registers.values[8] = LOADED + offset;
+	assert_int_equal(unwind_engine_run(engine, 1, &registers,
+					   (struct span){ stack, words * sizeof(*stack) }, run),
+			 0);
+	return run->end;
+}
+
+static void rules_of_every_kind_are_followed_and_end_when_they_do(void **state)
+{
+	(void)state;
+	struct unwind_engine *engine = engine_of_little_binary();
+	struct unwind_run run;
+	/* leaf, behind its prologue; other, with a fixed frame; the outermost function */
+	const uint64_t whole[] = { 5, 0, LOADED + 0x161, 0, 0, 0, 0, 0, LOADED + 0x179 };
+	assert_int_equal(run_little(engine, 0x14f, STACK + 8, whole, 9, &run), UNWIND_WHOLE);
+	assert_int_equal(run.count, 3);
+	assert_int_equal(run.frames[1].address, LOADED + 0x161);
+	assert_int_equal(run.frames[2].address, LOADED + 0x179);
+	assert_true(run.frames[2].is_return);
+	/* the same, cut */
+	assert_int_equal(run_little(engine, 0x14f, STACK + 8, whole, 8, &run), UNWIND_STACK_CUT);
+	assert_int_equal(run.count, 2);
+	/* into a file that is not to be had, and into nowhere */
+	const uint64_t missing[] = { 5, 0, LOADED + 0x1010 };
+	assert_int_equal(run_little(engine, 0x14f, STACK + 8, missing, 3, &run), UNWIND_NO_BINARY);
+	assert_int_equal(run.file, 2);
+	assert_int_equal(run.count, 2);
+	const uint64_t nowhere[] = { 5, 0, 0x1234 };
+	assert_int_equal(run_little(engine, 0x14f, STACK + 8, nowhere, 3, &run), UNWIND_NO_MAPPING);
+	assert_int_equal(run.count, 1);
+	/* leaf calls itself for ever: its frame is its own caller's */
+	const uint64_t endless[] = { 5, STACK + 8, LOADED + 0x154 };
+	assert_int_equal(run_little(engine, 0x14f, STACK + 8, endless, 3, &run), UNWIND_TOO_DEEP);
+	assert_int_equal(run.count, UNWIND_MAX_FRAMES);
+	/* an expression that jumps back for ever: libdw gives it up and calls that the end */
+	run_little(engine, ENDLESS_FIRST, 0, whole, 9, &run);
+	assert_int_equal(run.count, 1);
+	unwind_engine_free(engine);
+}
+
 static void machines_go_by_their_names(void **state)
 {
 	(void)state;
@@ -297,6 +371,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_was_cut_says_so),
 		cmocka_unit_test(samples_without_registers_or_mappings_are_told_apart),
 		cmocka_unit_test(many_address_spaces_are_kept_apart),
+		cmocka_unit_test(rules_of_every_kind_are_followed_and_end_when_they_do),
 		cmocka_unit_test(machines_go_by_their_names),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

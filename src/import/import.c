@@ -19,6 +19,7 @@ struct intake {
 	void *reader;
 	struct buffer head;
 	bool stopped; /* at a fault, with --force */
+	bool guessed; /* nothing in the first bytes says that it is this format */
 };
 
 static void intake_release(struct intake *intake)
@@ -39,8 +40,10 @@ static const struct importer *guess(const void *bytes, size_t size)
 /* The first bytes, IMPORT_HEAD_BYTES of them or all there are. */
 static int begin(struct intake *intake, const void *bytes, size_t size, struct error *err)
 {
-	if (!intake->format)
+	if (!intake->format) {
 		intake->format = guess(bytes, size);
+		intake->guessed = intake->format && !intake->format->recognise(bytes, size);
+	}
 	if (!intake->format)
 		return error_set(err, -EPROTO,
 				 size ? "this is of no format that culprit knows"
@@ -120,6 +123,10 @@ int import_read(int fd, struct buffer *head, const struct importer *format,
 		ret = begin(&intake, intake.head.data, intake.head.size, &fault);
 	if (ret == 0)
 		ret = intake.format->finish(intake.reader, out, &fault);
+	if (ret == -ENODATA && intake.guessed)
+		error_set(&fault, ret,
+			  "this text is of no format that culprit knows; in folded text, a line is "
+			  "'frame;frame;frame COUNT'");
 	return ret < 0 ? error_set(err, ret, "%s", fault.text) : 0;
 }
 

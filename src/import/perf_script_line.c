@@ -69,25 +69,34 @@ static bool take_character(struct scan *scan, char c)
 	return true;
 }
 
-/* TID or PID/TID as a word. */
+/* A PID or TID; -1 is one that perf did not know. */
+static bool take_id(struct scan *scan, uint64_t *optional)
+{
+	uint64_t number;
+	bool unknown = take_character(scan, '-');
+	if (!take_number(scan, &number) || number == UINT64_MAX)
+		return false;
+	*optional = unknown ? OPTIONAL_ABSENT : optional_of(number);
+	return true;
+}
+
+/* TID or PID/TID as a word. PID 0 is that of idle threads, whose TID is 0. */
 static bool take_thread(struct scan *scan, struct perf_script_sample *out)
 {
 	struct scan begin = *scan;
-	uint64_t first, second;
-	out->pid = out->tid = OPTIONAL_ABSENT;
-	if (!take_number(scan, &first))
-		return false;
-	if (take_character(scan, '/')) {
-		if (take_number(scan, &second) && at_word_end(scan)) {
-			out->pid = optional_of(first);
-			out->tid = optional_of(second);
+	out->pid = OPTIONAL_ABSENT;
+	if (take_id(scan, &out->tid)) {
+		if (at_word_end(scan))
+			return true;
+		out->pid = out->tid;
+		if (take_character(scan, '/') && take_id(scan, &out->tid) && at_word_end(scan)) {
+			if (out->pid == optional_of(0) && out->tid != optional_of(0))
+				out->pid = OPTIONAL_ABSENT;
 			return true;
 		}
-	} else if (at_word_end(scan)) {
-		out->tid = optional_of(first);
-		return true;
 	}
 	*scan = begin;
+	out->pid = out->tid = OPTIONAL_ABSENT;
 	return false;
 }
 
@@ -228,8 +237,8 @@ bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_
 			break;
 		skip_blanks(&scan);
 		struct scan columns = scan;
-		if (scan.at < scan.end && is_digit(*scan.at) && take_thread(&columns, out) &&
-		    take_columns(columns, out)) {
+		if (scan.at < scan.end && (is_digit(*scan.at) || *scan.at == '-') &&
+		    take_thread(&columns, out) && take_columns(columns, out)) {
 			out->comm = trimmed(start, name_end);
 			out->thread = trimmed(start, columns.at);
 			return true;

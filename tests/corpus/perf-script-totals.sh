@@ -7,11 +7,12 @@ corpus="$SOURCE/../shared/corpus"
 [ -d "$corpus/expected/perf" ] || skip "no folder with outside recordings"
 
 cat >totals.py <<'END'
-import json, subprocess, sys
+import json, re, subprocess, sys
 
 def events(path):
     report = json.loads(subprocess.run(["culprit", "report", "--json", path], check=True, capture_output=True).stdout)
-    return {event["name"]: (event.get("total_samples"), event.get("total")) for event in report["events"]}
+    # perf and simpleperf spell modifiers differently
+    return {re.sub(":[a-zA-Z]+$", "", event["name"]): (event.get("total_samples"), event.get("total")) for event in report["events"]}
 
 text, data = events(sys.argv[1]), events(sys.argv[2])
 for name, (samples, total) in data.items():

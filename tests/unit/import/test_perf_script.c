@@ -85,6 +85,9 @@ static void columns_are_told_by_their_form(void **state)
 		"perf-exec", 0, IS(1952), IS(9), "cycles:P",
 		"ffffb849d9ae75ac [unknown] ([kernel.kallsyms])");
 	expect_sample("sh 9 [000] KH 1.5: 3 cycles: ", "sh", 0, IS(9), IS(3), "cycles", "");
+	expect_sample(":-1    -1/-1    [000] 1.5: 3 cycles: ", ":-1", 0, 0, IS(3), "cycles", "");
+	expect_sample("swapper 0/0 1.5: 3 cycles: ", "swapper", IS(0), IS(0), IS(3), "cycles", "");
+	expect_sample("x 0/7 1.5: 3 cycles: ", "x", 0, IS(7), IS(3), "cycles", "");
 	expect_sample("sh 1.5: cycles: ", "sh", 0, 0, 0, "cycles", "");
 	expect_sample("sh cycles: ", "sh", 0, 0, 0, "cycles", "");
 	expect_sample("sh 9 1.5: ", "sh", 0, IS(9), 0, "", "");

@@ -2,7 +2,8 @@
  * callgrind - callgrind.out and cachegrind.out, as "Callgrind Format
  * Specification" of valgrind's manual has them. Costs are exact: cells have an
  * estimate and no samples. Stacks are not in the file: who called whom, and how
- * often, goes to the relation "edge"; what the calls cost is not kept.
+ * often, goes to the relation "edge", and what the calls of an instruction cost,
+ * all they called included, to "value", which has room for addresses only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -176,6 +177,24 @@ static bool take_positions(const struct callgrind_reader *reader, struct callgri
 	return words->at == words->end || *words->at == ' ' || *words->at == '\t';
 }
 
+/* What the calls at an instruction cost. */
+static int add_called(struct callgrind_reader *reader, const uint64_t *costs)
+{
+	struct callgrind_events *events = &reader->events;
+	struct profile_frame from;
+	int ret = frame_of(reader, &reader->code, &reader->here, &from);
+	if (!reader->by_instruction || !from.image)
+		return ret;
+	for (size_t i = 0; ret == 0 && i < events->column_count; i++) {
+		const struct cell cell = { .estimate = costs[i] };
+		if (costs[i])
+			ret = profile_add_value(
+				reader->profile, events->list[events->columns[i]].id,
+				reader->context, from.image, from.vaddr, VALUE_CALLED, 0, &cell);
+	}
+	return ret;
+}
+
 static int add_costs(struct callgrind_reader *reader, const uint64_t *costs, struct error *err)
 {
 	struct callgrind_events *events = &reader->events;
@@ -220,6 +239,8 @@ static int take_costs(struct callgrind_reader *reader, struct span text, struct 
 	if (waiting == WAITING_CALL || reader->by_instruction)
 		if (add_edge(reader, &reader->here, &reader->target, reader->count) < 0)
 			return out_of_memory(reader, err);
+	if (waiting == WAITING_CALL && add_called(reader, costs) < 0)
+		return out_of_memory(reader, err);
 	reader->target = (struct place){ 0 };
 	return 0;
 }

@@ -265,7 +265,6 @@ static int add_row(struct profile *profile, enum profile_table which, const uint
 	return table_add(table, key_row, value_row, row);
 }
 
-
 /* Fills slot `slots[i]` of a row with the number of texts[i]. */
 static int add_texts(struct profile *profile, const struct span *texts, const size_t *slots,
 		     size_t count, uint64_t *row)
@@ -481,6 +480,16 @@ int profile_add_counter(struct profile *profile, uint32_t event, uint32_t contex
 {
 	const uint64_t row[] = { [COUNTER_EVENT] = event, [COUNTER_CONTEXT] = context };
 	return add_cell(profile, PROFILE_COUNTER, row, COUNT_OF(row), cell);
+}
+
+int profile_add_value(struct profile *profile, uint32_t event, uint32_t context, uint32_t image,
+		      uint64_t vaddr, uint64_t kind, uint64_t bucket, const struct cell *cell)
+{
+	const uint64_t row[] = {
+		[VALUE_EVENT] = event, [VALUE_CONTEXT] = context, [VALUE_IMAGE] = image,
+		[VALUE_VADDR] = vaddr, [VALUE_KIND] = kind,	  [VALUE_BUCKET] = bucket
+	};
+	return add_cell(profile, PROFILE_VALUE, row, COUNT_OF(row), cell);
 }
 
 int profile_add_strip(struct profile *profile, uint64_t second, uint32_t event, uint32_t context,

@@ -217,6 +217,9 @@ int profile_add_counter(struct profile *profile, uint32_t event, uint32_t contex
 int profile_add_edge(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
 		     const struct profile_frame *from, const struct profile_frame *to,
 		     uint64_t count, uint64_t mispredicted);
+/* `kind` is an enum value_of, which says what `bucket` means. */
+int profile_add_value(struct profile *profile, uint32_t event, uint32_t context, uint32_t image,
+		      uint64_t vaddr, uint64_t kind, uint64_t bucket, const struct cell *cell);
 int profile_add_strip(struct profile *profile, uint64_t second, uint32_t event, uint32_t context,
 		      uint64_t samples);
 
@@ -299,6 +302,8 @@ enum range_key { RANGE_EVENT, RANGE_CONTEXT, RANGE_ORIGIN, RANGE_IMAGE, RANGE_FI
 enum value_of {
 	VALUE_LATENCY = 1, /* of a memory access: the power of two that it is at least, in cycles */
 	VALUE_DATA_SOURCE = 2, /* where its data came from: union perf_mem_data_src */
+	VALUE_CALLED = 3,      /* what the calls of an instruction cost, all they called included;
+				  bucket 0 */
 };
 enum value_key { VALUE_EVENT, VALUE_CONTEXT, VALUE_IMAGE, VALUE_VADDR, VALUE_KIND, VALUE_BUCKET };
 

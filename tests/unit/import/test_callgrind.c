@@ -224,6 +224,12 @@ static void test_addresses_and_compression(void **state)
 	assert_string_equal(talk.text, "note: its summary counts more or less than its lines add "
 				       "up to; the summary is kept as counts of the whole "
 				       "program\n");
+	const struct table *values = profile_table(profile, PROFILE_VALUE);
+	assert_int_equal(values->count, 2);
+	assert_int_equal(table_keys(values, 0)[VALUE_VADDR], 0x10a);
+	assert_int_equal(table_keys(values, 0)[VALUE_KIND], VALUE_CALLED);
+	assert_int_equal(table_values(values, 0)[CELL_ESTIMATE], 90);
+	assert_int_equal(table_values(values, 1)[CELL_ESTIMATE], 3);
 	const struct table *counters = profile_table(profile, PROFILE_COUNTER);
 	assert_int_equal(counters->count, 2);
 	assert_int_equal(table_values(counters, 0)[CELL_ESTIMATE], 14);

@@ -11,6 +11,7 @@ const struct importer *const importers[] = {
 	&importer_perf_data,
 	&importer_cpu_profile,
 	&importer_pprof,
+	&importer_speedscope,
 	&importer_callgrind,
 	&importer_pmcstat,
 	&importer_perf_script,

@@ -13,3 +13,4 @@ extern const struct importer importer_perf_data;
 extern const struct importer importer_perf_script;
 extern const struct importer importer_pmcstat;
 extern const struct importer importer_pprof;
+extern const struct importer importer_speedscope;

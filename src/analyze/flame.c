@@ -22,6 +22,8 @@ static int prepare_side(struct flame *flame, enum flame_side side, const struct 
 	bool stacks = profile_table(input->profile, PROFILE_STACK)->count > 0;
 	samples.view = stacks ? REPORT_TREE : REPORT_FLAT;
 	samples.sort = NULL;
+	if (input->event)
+		samples.events = (struct report_patterns){ &input->event, 1 };
 	int ret = report_prepare(input->profile, input->resolver, &samples, &flame->reports[side],
 				 err);
 	if (ret == 0 && flame->reports[side]->columns.count == 0)

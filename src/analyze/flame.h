@@ -76,6 +76,7 @@ struct flame_options {
 struct flame_input {
 	const struct profile *profile; /* NULL: none */
 	struct resolver *resolver;
+	const char *event; /* this one alone; NULL: all of them */
 };
 
 struct flame {

@@ -118,11 +118,6 @@ static int check_options(void)
 	if (!(given.min_width >= 0 && given.min_width <= given.width))
 		return options_misuse(&verb_flame, "--min-width is from 0 to the width, not %g",
 				      given.min_width);
-	if (!given.diff && (given.inverse || given.per || given.counts))
-		return options_misuse(&verb_flame, "--%s needs --diff BASE",
-				      given.inverse ? "inverse-diff"
-				      : given.per   ? "per"
-						    : "counts");
 	if (given.counts && strcmp(given.counts, "samples") != 0 &&
 	    strcmp(given.counts, "exact") != 0)
 		return options_misuse(&verb_flame, "--counts is samples or exact, not '%s'",
@@ -152,9 +147,11 @@ static int side_read(struct side *side, const struct input_options *options, cha
 	return status ? status : input_resolver(&given.input, &side->input, &side->resolver);
 }
 
-/* All that one graph is drawn from; `base` and `comparison` are empty without --diff. */
+/* All that one graph is drawn from; `base` and `comparison` are empty without a base. */
 struct drawing {
 	struct side main, base;
+	struct flame_input
+		sides[FLAME_SIDES]; /* of the two; the base's profile is NULL without one */
 	struct flame *flame;
 	struct comparison *comparison;
 	struct flame_view view;
@@ -194,10 +191,10 @@ static int ratio_for(const struct event_columns *columns, enum flame_metric metr
 }
 
 /* CPI where there is one; else the image, which needs no second event. */
-static enum flame_metric default_metric(const struct event_columns *columns)
+static enum flame_metric default_metric(const struct event_columns *columns, bool base)
 {
 	struct flame_ratio ratio;
-	if (given.diff)
+	if (base)
 		return FLAME_DELTA;
 	if (columns->pair_count)
 		return FLAME_CPI;
@@ -207,11 +204,11 @@ static enum flame_metric default_metric(const struct event_columns *columns)
 }
 
 /* 0 or the exit status. */
-static int choose_colours(const struct event_columns *columns, struct flame_view_options *view,
-			  struct flame_scale *scale)
+static int choose_colours(const struct event_columns *columns, bool base,
+			  struct flame_view_options *view, struct flame_scale *scale)
 {
 	struct error err;
-	enum flame_metric metric = default_metric(columns);
+	enum flame_metric metric = default_metric(columns, base);
 	if (given.color && strchr(given.color, '/'))
 		metric = FLAME_RATIO;
 	else if (given.color && !flame_metric_of(given.color, &metric))
@@ -219,7 +216,7 @@ static int choose_colours(const struct event_columns *columns, struct flame_view
 				      "--color knows cpi, ipc, stalls, EVENT/EVENT, retiring, "
 				      "backend, delta, package and none, not '%s'",
 				      given.color);
-	if (metric == FLAME_DELTA && !given.diff)
+	if (metric == FLAME_DELTA && !base)
 		return options_misuse(&verb_flame, "--color delta needs --diff BASE");
 	if (ratio_for(columns, metric, view->width, &view->ratio, &err) < 0) {
 		message_error("%s", err.text);
@@ -228,8 +225,8 @@ static int choose_colours(const struct event_columns *columns, struct flame_view
 	*scale = flame_scale_of(metric);
 	view->stretch = is_stretch();
 	/* difffolded.pl -n: of two events their shares are compared */
-	view->stretch_total = !given.diff || (given.per && strcmp(given.per, "total") == 0);
-	if (view->stretch && !view->ratio.known && !given.diff)
+	view->stretch_total = !base || (given.per && strcmp(given.per, "total") == 0);
+	if (view->stretch && !view->ratio.known && !base)
 		return options_misuse(&verb_flame, "--scale gregg needs two events to compare");
 	if (given.scale && !view->stretch && flame_scale_parse(scale, given.scale, &err) < 0)
 		return options_misuse(&verb_flame, "%s", err.text);
@@ -370,7 +367,7 @@ static int fill(struct drawing *drawing, const struct compared_column **column)
 	if (given.event)
 		ret = event_columns_find(columns, given.event, &options.width, &err);
 	*column = compared(drawing->comparison, options.width);
-	if (ret == 0 && given.diff && !*column) {
+	if (ret == 0 && drawing->comparison && !*column) {
 		struct span name = columns->list[options.width].name;
 		ret = error_set(&err, -ENODATA, "the base has no event '%.*s'", (int)name.size,
 				(const char *)name.data);
@@ -382,7 +379,7 @@ static int fill(struct drawing *drawing, const struct compared_column **column)
 	if (*column)
 		options.base_factor = (*column)->event.scale.factor;
 	options.min_share = flame_min_share(given.width, given.min_width);
-	int status = choose_colours(columns, &options, &drawing->scale);
+	int status = choose_colours(columns, drawing->comparison, &options, &drawing->scale);
 	if (status)
 		return status;
 	ret = flame_view_init(&drawing->view, flame, &options, &err);
@@ -396,10 +393,10 @@ static int fill(struct drawing *drawing, const struct compared_column **column)
 /* Chooses what both sides have in common, as `culprit diff` does, and finds its doubts. */
 static int compare(struct drawing *drawing, const struct flame_options *options, struct error *err)
 {
-	const struct compare_side before = { drawing->base.input.profile, drawing->base.resolver,
-					     NULL };
-	const struct compare_side after = { drawing->main.input.profile, drawing->main.resolver,
-					    NULL };
+	const struct flame_input *main = &drawing->sides[FLAME_MAIN];
+	const struct flame_input *base = &drawing->sides[FLAME_BASE];
+	const struct compare_side before = { base->profile, base->resolver, base->event };
+	const struct compare_side after = { main->profile, main->resolver, main->event };
 	struct compare_options comparison = { .report = options->samples,
 					      .per = given.per,
 					      .fail_above_percent = -1 };
@@ -411,14 +408,41 @@ static int compare(struct drawing *drawing, const struct flame_options *options,
 	return compare_new(&before, &after, &comparison, &drawing->comparison, err);
 }
 
+/* "before" and "after" of folded text with two counts a line are two sides of one profile. */
+static int find_two_counts(struct drawing *drawing)
+{
+	struct event_columns columns;
+	struct error err;
+	struct flame_input *sides = drawing->sides;
+	if (given.event)
+		return 0;
+	if (event_columns_init(&columns, sides[FLAME_MAIN].profile, NULL, 0, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	if (columns.count == 2 && span_equal(columns.list[0].name, span_of_text("after")) &&
+	    span_equal(columns.list[1].name, span_of_text("before"))) {
+		sides[FLAME_BASE] = sides[FLAME_MAIN];
+		sides[FLAME_MAIN].event = "after";
+		sides[FLAME_BASE].event = "before";
+	}
+	event_columns_release(&columns);
+	return 0;
+}
+
 static int draw_all(struct drawing *drawing, const struct flame_options *options)
 {
-	const struct flame_input main = { drawing->main.input.profile, drawing->main.resolver };
-	const struct flame_input base = { drawing->base.input.profile, drawing->base.resolver };
+	const struct flame_input *sides = drawing->sides;
+	const struct flame_input *base = sides[FLAME_BASE].profile ? &sides[FLAME_BASE] : NULL;
 	const struct compared_column *column;
 	struct error err;
-	int ret = flame_new(&main, given.diff ? &base : NULL, options, &drawing->flame, &err);
-	if (ret == 0 && given.diff)
+	if (!base && (given.inverse || given.per || given.counts))
+		return options_misuse(&verb_flame, "--%s needs --diff BASE",
+				      given.inverse ? "inverse-diff"
+				      : given.per   ? "per"
+						    : "counts");
+	int ret = flame_new(&sides[FLAME_MAIN], base, options, &drawing->flame, &err);
+	if (ret == 0 && base)
 		ret = compare(drawing, options, &err);
 	if (ret < 0) {
 		message_error("%s", err.text);
@@ -465,6 +489,14 @@ static int run_flame(int argc, char **argv)
 			return status;
 	}
 	status = side_read(&drawing.main, &given.input, argv + 1, (size_t)count);
+	if (status)
+		return status;
+	drawing.sides[FLAME_MAIN] =
+		(struct flame_input){ drawing.main.input.profile, drawing.main.resolver, NULL };
+	drawing.sides[FLAME_BASE] =
+		(struct flame_input){ drawing.base.input.profile, drawing.base.resolver, NULL };
+	if (!given.diff)
+		status = find_two_counts(&drawing);
 	return status ? status : draw_all(&drawing, &options);
 }
 

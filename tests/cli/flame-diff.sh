@@ -26,3 +26,7 @@ culprit flame --diff few --counts samples again | frames
 culprit flame --diff old new | sed -n '/"change":{/,/^"count"/p'
 culprit flame --per raw old || echo "status $?"
 culprit flame --diff old --per nothing new || echo "status $?"
+# two counts a line are both sides; with the colours of 2014 as the scripts give them
+printf "main;a 10 20\nmain;b 30 20\n" >both
+culprit flame both | hovers
+culprit flame --scale gregg both | sed -n 's/.*fill="\(rgb[^"]*\)".*<title>\([^:]*\):.*/\2 \1/p'

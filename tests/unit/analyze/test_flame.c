@@ -32,8 +32,8 @@ static struct made make_both(const struct profile *profile, const struct profile
 	assert_int_equal(resolver_new(profile, &naming, &made.resolvers[0], &made.err), 0);
 	if (base)
 		assert_int_equal(resolver_new(base, &naming, &made.resolvers[1], &made.err), 0);
-	const struct flame_input main = { profile, made.resolvers[0] };
-	const struct flame_input other = { base, made.resolvers[1] };
+	const struct flame_input main = { profile, made.resolvers[0], NULL };
+	const struct flame_input other = { base, made.resolvers[1], NULL };
 	made.ret = flame_new(&main, base ? &other : NULL, &options, &made.flame, &made.err);
 	return made;
 }

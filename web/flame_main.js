@@ -29,7 +29,6 @@ function start() {
 		search: '',
 		pointer: -1,
 	};
-	root.classList.add('live'); /* from here on the style shows only the frames that are `on` */
 	if (!root.hasAttribute('tabindex'))
 		root.setAttribute('tabindex', '0');
 	app.details.setAttribute('role', 'status');
@@ -180,7 +179,7 @@ function zoomTo(app, i, quiet) {
 	hideTip(app.tip);
 	draw(app.view);
 	nameButtons(app);
-	if (app.view.hits)
+	if (app.matches)
 		sayMatched(app);
 	if (!quiet)
 		remember(app, true);
@@ -226,10 +225,10 @@ function setSearch(app, text) {
 	app.input.classList.toggle('wrong', Boolean(text) && !matches);
 	if (matches)
 		app.matches = matches;
-	const hits = matches ? new Set(searchIn(app.model, matches, 0).hits) : null;
-	if (hits || app.view.hits)
-		markFound(app.view, hits);
-	app.order = hits ? Array.from(hits) : [];
+	app.result = matches ? searchIn(app.model, matches, 0) : null;
+	if (app.result || app.view.found)
+		markFound(app.view, app.result && app.result.hits);
+	app.order = app.result ? app.result.hits : [];
 	sayMatched(app);
 }
 
@@ -238,7 +237,7 @@ function sayMatched(app) {
 		app.matched.textContent = app.search ? 'not a valid expression' : '';
 		return;
 	}
-	const { hits, tops } = searchIn(app.model, app.matches, 0);
+	const { hits, tops } = app.result;
 	let text = `Matched: ${matchedText(app, tops)}, ${hits.length} ${hits.length === 1 ? 'frame' : 'frames'}`;
 	if (app.view.zoomed > 0) {
 		const { zoomed } = app.view;

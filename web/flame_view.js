@@ -1,15 +1,16 @@
 /*
  * What is drawn. The picture has an element for each frame; of these only the
- * ones in sight and at least a pixel wide are shown, under one transform, so that
- * a zoom costs what is seen and not what there is. Narrower frames that stand
- * side by side are drawn together, in one path for each colour. Labels, the lines
+ * ones in sight and wide enough to hold a letter are shown, under one transform, so
+ * that a zoom costs what is seen and not what there is. All narrower frames are
+ * drawn together, in one path for each colour. Labels, the lines
  * between frames and the marks of their kinds lie over them.
  */
 const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
 const MARK_WIDTH = 4; /* px; narrower frames get no line and no mark, as in flame_palette.h */
 const MARK_CORNER = 5;
-const RECT_WIDTH = 1; /* px; narrower frames are drawn together */
+const RECT_WIDTH = 12; /* px; narrower frames are drawn together */
+const RUN_WIDTH = 1; /* px; what is narrower still shares a pixel with its neighbours */
 const THIN_GAP = 0.25; /* px between two of them that is not shown */
 const LABEL_WIDTH = 22; /* px; room for two letters and an ellipsis */
 const LABEL_SPACE = 4;
@@ -23,14 +24,15 @@ function makeView(root, model) {
 	const box = root.querySelector('#view');
 	const view = {
 		root, model, box,
-		frames: root.querySelector('#frames'),
+		rest: root.querySelector('#frames'), /* frames that are not shown as elements of their own */
+		frames: document.createElementNS(SVG, 'g'),
 		labels: root.querySelector('#labels'),
 		marks: root.querySelector('#marks'),
 		hatch: hatchOfFrames(root),
 		rects: [],
 		looks: [], /* by frame: see lookOf() */
 		classes: [], /* by frame: as the picture gave them */
-		shown: new Map(), /* the frames whose rect is shown: its class now */
+		shown: new Map(), /* by frame of `frames`: its class now */
 		thin: document.createElementNS(SVG, 'g'),
 		row: model.data.row || 17,
 		left: Number(box.getAttribute('x')) || 0,
@@ -45,10 +47,15 @@ function makeView(root, model) {
 		zoomed: 0,
 		focus: -1,
 		ring: false,
-		hits: null,
+		found: null, /* by frame: 1 where a search found it; null without a search */
 	};
-	for (const rect of view.frames.children)
+	for (const rect of view.rest.children)
 		view.rects[Number(rect.getAttribute('data-i'))] = rect;
+	view.rest.setAttribute('id', 'frames-rest');
+	view.rest.setAttribute('display', 'none');
+	view.frames.setAttribute('id', 'frames');
+	view.frames.setAttribute('class', 'live');
+	box.insertBefore(view.frames, view.rest);
 	box.insertBefore(view.thin, view.frames);
 	view.paths = {};
 	for (const name of ['lines', 'k', 'i', 'j', 'n', 'found', 'ring'])
@@ -199,74 +206,87 @@ function showFrames(view) {
 	const drawing = view.zoomed === 0 ? wholeDrawing(view) : drawingOf(view);
 	for (const i of view.shown.keys())
 		if (!drawing.wanted.has(i) && view.rects[i])
-			view.rects[i].setAttribute('class', classOf(view, i));
-	for (const [i, look] of drawing.wanted)
-		if (view.shown.get(i) !== look && view.rects[i])
-			view.rects[i].setAttribute('class', look);
+			view.rest.appendChild(view.rects[i]);
+	for (const [i, look] of drawing.wanted) {
+		const rect = view.rects[i], now = view.shown.get(i);
+		if (!rect || now === look)
+			continue;
+		rect.setAttribute('class', look);
+		if (now === undefined)
+			view.frames.appendChild(rect);
+	}
 	view.shown = drawing.wanted;
 	if (view.thin !== drawing.thin) {
 		view.thin.remove();
 		view.box.insertBefore(drawing.thin, view.frames);
 		view.thin = drawing.thin;
 	}
+	const turned = view.icicle !== view.drawnIcicle;
+	view.thin.setAttribute('transform', turned ? `matrix(1 0 0 -1 0 ${view.height - 1})` : '');
 }
 
 /* The whole graph's, which has the most to draw, is kept: what people return to. */
 function wholeDrawing(view) {
 	const { whole } = view;
-	if (whole && whole.width === view.width && whole.icicle === view.icicle && whole.hits === view.hits)
+	if (whole && whole.width === view.width && whole.found === view.found)
 		return whole;
-	view.whole = Object.assign(drawingOf(view), { width: view.width, icicle: view.icicle, hits: view.hits });
+	view.whole = Object.assign(drawingOf(view), { width: view.width, found: view.found });
 	return view.whole;
 }
 
 /* The frames to be shown, with their classes, and what is drawn together. */
 function drawingOf(view) {
+	const { model, found } = view;
 	const wanted = new Map();
-	const thin = { runs: new Map(), paths: new Map(), height: view.row - 1 };
-	const from = view.model.depth[view.zoomed];
-	forEachInSight(view, 0, (i, left, right, top) => {
-		const found = !view.hits || view.hits.has(i);
-		if (right - left < RECT_WIDTH) {
-			addThin(thin, lookOf(view, i), found, left, right, top);
-			return;
-		}
-		const above = view.model.depth[i] < from ? ' above' : '';
-		wanted.set(i, `${classOf(view, i)} on${above}${found ? '' : ' dim'}`.trim());
+	const thin = { runs: [], paths: new Map(), height: view.row - 1 };
+	const from = model.depth[view.zoomed];
+	forEachInSight(view, 0, (i, left, right) => {
+		const dim = found && !found[i] ? ' dim' : '';
+		if (right - left < RECT_WIDTH)
+			addThin(view, thin, i, lookOf(view, i) + dim, left, right);
+		else
+			wanted.set(i, classOf(view, i) + (model.depth[i] < from ? ' above' : '') + dim);
 	});
-	return { wanted, thin: drawThin(thin) };
+	for (const run of thin.runs)
+		if (run)
+			flushThin(thin, run);
+	return { wanted, thin: groupOf(thin.paths) };
 }
 
-/* Runs of narrow frames of one row, each coloured as its widest frame. */
-function addThin(thin, look, found, left, right, top) {
-	let run = thin.runs.get(top);
-	if (run && left - run.right < THIN_GAP && right - run.left < RECT_WIDTH && run.found === found) {
+/* Frames that share a pixel are one run, coloured as its widest. */
+function addThin(view, thin, i, look, left, right) {
+	const depth = view.model.depth[i], width = right - left;
+	const run = thin.runs[depth];
+	if (run && left - run.right < THIN_GAP && right - run.left < RUN_WIDTH) {
 		run.right = right;
-		if (right - left > run.widest) {
-			run.widest = right - left;
+		if (width > run.widest) {
+			run.widest = width;
 			run.look = look;
 		}
 		return;
 	}
 	if (run)
-		flushThin(thin, run, top);
-	thin.runs.set(top, { left, right, look, found, widest: right - left });
+		flushThin(thin, run);
+	const top = view.drawnIcicle ? depth * view.row : view.height - (depth + 1) * view.row;
+	thin.runs[depth] = { left, right, top, look, widest: width };
 }
 
-function flushThin(thin, run, top) {
-	const key = run.found ? run.look : run.look + ' dim';
-	if (!thin.paths.has(key))
-		thin.paths.set(key, []);
-	const width = Math.max(0.2, run.right - run.left).toFixed(1);
-	thin.paths.get(key).push(`M${run.left.toFixed(1)} ${top}h${width}v${thin.height}h-${width}z`);
+function flushThin(thin, run) {
+	let path = thin.paths.get(run.look);
+	if (!path)
+		thin.paths.set(run.look, path = []);
+	const width = tenths(Math.max(0.2, run.right - run.left));
+	path.push(`M${tenths(run.left)} ${run.top}h${width}v${thin.height}h-${width}z`);
 }
 
-function drawThin(thin) {
+function tenths(value) {
+	return Math.round(10 * value) / 10;
+}
+
+function groupOf(paths) {
 	const group = document.createElementNS(SVG, 'g');
 	group.setAttribute('id', 'thin');
-	for (const [top, run] of thin.runs)
-		flushThin(thin, run, top);
-	for (const [look, parts] of thin.paths) {
+	for (const [look, parts] of paths) {
 		const path = group.appendChild(document.createElementNS(SVG, 'path'));
 		path.setAttribute('class', look);
 		if (COLOUR.test(look))
@@ -326,7 +346,7 @@ function drawOver(view) {
 		label.setAttribute('data-i', i);
 		if (label.textContent !== shown)
 			label.textContent = shown;
-		const dim = view.hits && !view.hits.has(i) ? 'dim' : '';
+		const dim = view.found && !view.found[i] ? 'dim' : '';
 		if ((label.getAttribute('class') || '') !== dim)
 			label.setAttribute('class', dim);
 	});
@@ -352,17 +372,20 @@ function addMark(paths, mark, left, right, top, height) {
 /* A line around each match that is wide enough for one; the others are dimmed. */
 function drawFound(view) {
 	const path = [];
-	if (view.hits)
+	if (view.found)
 		forEachInSight(view, 2, (i, left, right, top) => {
-			if (view.hits.has(i))
+			if (view.found[i])
 				path.push(`M${(left + 0.5).toFixed(1)} ${top + 0.5}h${(right - left - 1).toFixed(1)}` +
 					`v${view.row - 2}h${(left - right + 1).toFixed(1)}z`);
 		});
 	view.paths.found.setAttribute('d', path.join(''));
 }
 
+/* hits: the frames that a search found; null ends it. */
 function markFound(view, hits) {
-	view.hits = hits;
+	view.found = hits ? new Uint8Array(view.model.count) : null;
+	for (const i of hits || [])
+		view.found[i] = 1;
 	showFrames(view);
 	drawOver(view);
 	drawFound(view);

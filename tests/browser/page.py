@@ -84,7 +84,7 @@ class Page:
     # --- doing ---
 
     def rect(self, path):
-        return self.browser.find_element(By.CSS_SELECTOR, f'#frames rect[data-i="{self.number(path)}"]')
+        return self.browser.find_element(By.CSS_SELECTOR, f'#view rect[data-i="{self.number(path)}"]')
 
     def hover(self, path):
         ActionChains(self.browser).move_to_element(self.rect(path)).perform()

@@ -38,11 +38,9 @@ def test_kind_image_and_source_are_said_in_words(page):
 
 
 def test_too_few_samples_are_hatched_and_said(page):
-    page.flame("--no-comm", page.profile("efficiency"))
     path = "main;read_all;vfs_read;rarely"
+    page.flame("--no-comm", page.profile("efficiency"), link=f"#frame={path}")
     assert "ns" in page.rect(path).get_attribute("class").split()
-    page.click("main;read_all;vfs_read")
-    page.press("i", "i")
     page.hover(path)
     page.until(lambda: page.tip()[0] == ["rarely"], "the details")
     assert page.tip()[-1][0].endswith(": too few samples to colour"), page.tip()

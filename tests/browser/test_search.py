@@ -27,7 +27,7 @@ def test_the_total_is_that_of_the_report(page):
 def test_frames_that_match_stay_bright(page):
     draw(page)
     page.search("parse")
-    dim = page.js("""return Array.from(document.querySelectorAll('#frames rect.on'), r =>
+    dim = page.js("""return Array.from(document.querySelectorAll('#frames rect'), r =>
         [r.classList.contains('dim'), Number(r.getAttribute('data-i'))])""")
     bright = {i for is_dim, i in dim if not is_dim}
     assert bright == {page.number("main;parse")}, bright

@@ -99,9 +99,18 @@ static uint64_t read_registers(const ucontext_t *context)
 #endif
 }
 
+/* Of frames of others, between variables too: what a sanitizer would not allow. */
+__attribute__((noinline, no_sanitize("address"))) static void copy_stack(uint64_t pointer)
+{
+	const volatile uint8_t *from = (const volatile uint8_t *)(uintptr_t)pointer;
+	for (size_t i = 0; i < self.stack_bytes; i++)
+		self.stack[i] = from[i];
+}
+
 __attribute__((noinline)) static void take_sample(void)
 {
 	ucontext_t context;
+	const uintptr_t here = (uintptr_t)&take_sample;
 	read_maps();
 	getcontext(&context);
 	uint64_t pointer = read_registers(&context);
@@ -109,8 +118,12 @@ __attribute__((noinline)) static void take_sample(void)
 		return;
 	self.stack_bytes =
 		self.stack_end - pointer < STACK_MAX ? self.stack_end - pointer : STACK_MAX;
-	memcpy(self.stack, (const void *)(uintptr_t)pointer, self.stack_bytes);
+	copy_stack(pointer);
 	self.expected_count = backtrace(self.expected, EXPECT_MAX);
+	/* a sanitizer has a backtrace() of its own, which comes first */
+	while (self.expected_count && (uintptr_t)self.expected[0] - here >= 65536)
+		memmove(self.expected, self.expected + 1,
+			(size_t)--self.expected_count * sizeof(self.expected[0]));
 }
 
 __attribute__((noinline)) static int deeper(int depth)

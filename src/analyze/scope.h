@@ -68,7 +68,8 @@ struct scope {
 	bool one_machine;	   /* `first` describes all sources */
 	bool one_command;
 	struct scope_number busy_ns, online_ns, steal_ns;
-	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off;
+	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off, maps_cut,
+		trace_cut;
 	struct scope_bill *bills; /* by column */
 	struct scope_resolution resolution;
 	struct scope_late late[SCOPE_LATE]; /* most samples first */

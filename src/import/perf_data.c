@@ -60,6 +60,8 @@ static void close_reader(void *context)
 	perf_cells_release(&data->cells);
 	byte_pool_release(&data->names);
 	free(data->contexts);
+	hash_index_release(&data->context_index);
+	number_map_release(&data->cgroups);
 	free(data->frames);
 	free(data->reads);
 	hash_index_release(&data->read_index);

@@ -37,9 +37,10 @@ struct perf_splitter {
 
 /* Who ran: (process's name, thread's name when that is another), texts in `names`. */
 struct perf_context {
-	uint32_t comm, thread;
+	uint32_t comm, thread, cgroup;
 };
 struct perf_context_slot {
+	uint64_t cgroup;
 	uint32_t tid, serial, context;
 };
 #define PERF_CONTEXT_SLOTS 4096u
@@ -133,6 +134,8 @@ struct perf_data {
 	struct byte_pool names;
 	struct perf_context *contexts; /* number - 1 */
 	size_t context_count, context_capacity;
+	struct hash_index context_index;
+	struct number_map cgroups; /* id to the number of its path in `names`, as a pointer */
 	struct perf_context_slot context_slots[PERF_CONTEXT_SLOTS];
 	struct perf_chain_frame *frames; /* scratch */
 	size_t frame_capacity;
@@ -166,6 +169,15 @@ int perf_data_feature(struct perf_data *data, uint64_t feature, struct span byte
 /* One entry of the table of build-ids, in native order: a BUILD_ID record. */
 int perf_data_build_id(struct perf_data *data, const uint8_t *record, size_t size);
 
+/* perf_data_contexts.c: the context of a thread, in a control group of that id (0: not told). 0 or
+ * -ENOMEM. */
+int perf_data_context(struct perf_data *data, struct process *process, uint32_t tid,
+		      uint64_t cgroup, uint32_t *context);
+/* Forgets what a thread's context was: its name changed, or its number is given away again. */
+void perf_data_forget_thread(struct perf_data *data, uint32_t tid);
+/* A control group's path. 0 or -ENOMEM. */
+int perf_data_cgroup(struct perf_data *data, const struct perf_record *record);
+
 /* perf_data_samples.c: a record of the kernel, in order of time. 0, -ENOMEM or -EOVERFLOW. */
 int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
 		     struct error *err);
@@ -174,12 +186,6 @@ int perf_data_settled(int ret, struct error *err);
 /* Adds a sample whose process and context are known. Likewise. */
 int perf_data_add(struct perf_data *data, struct process *process, uint32_t event, uint32_t context,
 		  const struct perf_record *record, struct error *err);
-/* The context of a thread. 0 or -ENOMEM. */
-int perf_data_context(struct perf_data *data, struct process *process, uint32_t tid,
-		      uint32_t *context);
-/* Forgets what a thread's context was: its name changed, or its number is given away again. */
-void perf_data_forget_thread(struct perf_data *data, uint32_t tid);
-
 /* perf_data_branches.c: branch stacks and memory samples. 0 or -ENOMEM. */
 int perf_data_branches(struct perf_data *data, uint32_t event, uint32_t context,
 		       struct process *process, const struct perf_record *record);

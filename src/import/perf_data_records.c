@@ -116,6 +116,9 @@ static int take_decoded(struct perf_data *data, uint32_t event, const struct per
 	case PERF_RECORD_KSYMBOL:
 		ret = perf_places_symbol(&data->places, record);
 		break;
+	case PERF_RECORD_CGROUP:
+		ret = perf_data_cgroup(data, record);
+		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		take_lost(data, record, event);

@@ -41,10 +41,11 @@ static int write_contexts(struct result *result)
 		return -ENOMEM;
 	for (size_t i = 0; i < data->context_count; i++) {
 		const struct perf_context *ours = &data->contexts[i];
-		if (!ours->comm && !ours->thread)
+		if (!ours->comm && !ours->thread && !ours->cgroup)
 			continue; /* nothing is known of who ran: no context */
 		const struct profile_context context = {
 			.comm = byte_pool_get(&data->names, ours->comm),
+			.cgroup = byte_pool_get(&data->names, ours->cgroup),
 			.thread = byte_pool_get(&data->names, ours->thread),
 		};
 		int ret = profile_add_context(result->profile, &context, &result->contexts[i + 1]);
@@ -303,6 +304,10 @@ static int write_bill(struct result *result)
 		ret = add_item(result, 0, BILL_LOST_DAMAGED, counts->unknown_id);
 	if (ret == 0 && data->killed)
 		ret = add_item(result, 0, BILL_CUT_OFF, 1);
+	if (ret == 0 && counts->map_timeouts)
+		ret = add_item(result, 0, BILL_MAPS_CUT, counts->map_timeouts);
+	if (ret == 0 && counts->aux_lost)
+		ret = add_item(result, 0, BILL_TRACE_CUT, counts->aux_lost);
 	return ret;
 }
 

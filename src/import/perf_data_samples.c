@@ -11,70 +11,7 @@
 #include "import/perf_data_private.h"
 #include "import/unwind.h"
 
-#define KWORKER		      "kworker"
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640) /* PERF_CONTEXT_USER_DEFERRED, Linux 6.18 */
-
-/* ---- who */
-
-static int context_number(struct perf_data *data, struct span comm, struct span thread,
-			  uint32_t *number)
-{
-	struct perf_context wanted = { 0 };
-	int ret = comm.size ? byte_pool_add(&data->names, comm, &wanted.comm) : 0;
-	if (ret == 0 && thread.size)
-		ret = byte_pool_add(&data->names, thread, &wanted.thread);
-	if (ret < 0)
-		return ret;
-	/* Few, and asked for once a thread: names, not processes. */
-	for (size_t i = data->context_count; i-- > 0;)
-		if (data->contexts[i].comm == wanted.comm &&
-		    data->contexts[i].thread == wanted.thread) {
-			*number = (uint32_t)i + 1;
-			return 0;
-		}
-	if (array_reserve(&data->contexts, &data->context_capacity, data->context_count,
-			  sizeof(wanted)) < 0)
-		return -ENOMEM;
-	data->contexts[data->context_count++] = wanted;
-	*number = (uint32_t)data->context_count;
-	return 0;
-}
-
-void perf_data_forget_thread(struct perf_data *data, uint32_t tid)
-{
-	data->context_slots[tid % PERF_CONTEXT_SLOTS].serial = 0;
-}
-
-static uint32_t serial_of(struct perf_data *data, struct process *process)
-{
-	if (!process->serial)
-		process->serial = ++data->serial;
-	return process->serial;
-}
-
-int perf_data_context(struct perf_data *data, struct process *process, uint32_t tid,
-		      uint32_t *context)
-{
-	struct perf_context_slot *slot = &data->context_slots[tid % PERF_CONTEXT_SLOTS];
-	uint32_t serial = serial_of(data, process);
-	if (slot->serial == serial && slot->tid == tid) {
-		*context = slot->context;
-		return 0;
-	}
-	struct span comm = span_of_text(process->comm);
-	struct span thread = span_of_text(process_thread_comm(&data->processes, process, tid));
-	if (span_equal(comm, thread))
-		thread = (struct span){ NULL, 0 };
-	/* Kernel workers are many and named after what they did last: they are one. */
-	if (strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0) {
-		thread = comm;
-		comm = span_of_text(KWORKER);
-	}
-	int ret = context_number(data, comm, thread, context);
-	if (ret == 0)
-		*slot = (struct perf_context_slot){ tid, serial, *context };
-	return ret;
-}
 
 /* ---- by which calls */
 
@@ -525,7 +462,8 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 	note_time(data, record->identity.time);
 	data->counts.guest_samples +=
 		mode == PERF_MODE_GUEST_KERNEL || mode == PERF_MODE_GUEST_USER;
-	if (perf_data_context(data, process, record->identity.tid, &context) < 0)
+	if (perf_data_context(data, process, record->identity.tid, record->sample.cgroup,
+			      &context) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	/* All of the event, in their order: their readings of counters add up. */
 	if (row->elsewhere == PERF_USER_STACK && !data->swap)

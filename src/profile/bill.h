@@ -16,10 +16,10 @@
 #define BILL_LOST_SKIPPED  "lost_skipped"  /* overflows that the kernel did not hand on */
 #define BILL_LOST_DAMAGED  "lost_damaged"  /* records that made no sense */
 #define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */
-#define BILL_STACKS_CUT	   "stacks_cut" /* stored with a stack that the depth limit cut off */
+#define BILL_STACKS_CUT	   "stacks_cut"	   /* stored with a stack that the depth limit cut off */
 #define BILL_LOST_HARDWARE "lost_hardware" /* no room in the buffer that the CPU fills itself */
 #define BILL_READS	   "reads" /* samples of a group's leader that read this event's advance */
-#define BILL_LATE	   "late" /* samples that an interrupts-off stretch delivered late */
+#define BILL_LATE	   "late"  /* samples that an interrupts-off stretch delivered late */
 /* prefix; the cause follows, as "unknown_no_mapping" (samples stored, image unknown) */
 #define BILL_UNKNOWN_PREFIX "unknown_"
 /* per event and CPU, in ns */
@@ -40,3 +40,5 @@
 #define BILL_RING_BYTES	   "ring_bytes"	   /* bytes that came through the rings */
 #define BILL_LOST_SIDEBAND "lost_sideband" /* lost records about processes and mappings */
 #define BILL_CUT_OFF	   "cut_off"	   /* recordings that ended without saying goodbye */
+#define BILL_MAPS_CUT	   "maps_cut" /* processes with more mappings than there was time to read */
+#define BILL_TRACE_CUT	   "trace_cut" /* pieces of a hardware trace that came out shorter */

@@ -415,14 +415,24 @@ static void put_time_bill(struct buffer *out, const struct report *report, size_
 	}
 }
 
+static void put_remark(struct scope_number number, const struct report_text_options *options,
+		       struct buffer *out, const char *sentence)
+{
+	if (!number.known || !number.value)
+		return;
+	label(out, options, "");
+	put_count(out, number.value);
+	buffer_append_text(out, sentence);
+}
+
 static void put_bills(const struct report *report, const struct report_text_options *options,
 		      struct buffer *out)
 {
 	bool first = true;
 	for (size_t i = 0; i < report->columns.count; i++) {
 		const struct event_column *column = &report->columns.list[i];
-		bool unbilled = column->origin == ORIGIN_IMPORTED &&
-				!report->scope.bills[i].stored.known;
+		bool unbilled =
+			column->origin == ORIGIN_IMPORTED && !report->scope.bills[i].stored.known;
 		if (!column->sampled || unbilled)
 			continue;
 		label(out, options, first ? "bill" : "");
@@ -436,13 +446,13 @@ static void put_bills(const struct report *report, const struct report_text_opti
 		put_time_bill(out, report, i);
 		buffer_append_u8(out, '\n');
 	}
-	if (report->scope.lost_sideband.known && report->scope.lost_sideband.value) {
-		label(out, options, "");
-		put_count(out, report->scope.lost_sideband.value);
-		buffer_append_text(out,
-				   " records about processes and mappings lost: some code may be "
-				   "unknown for it\n");
-	}
+	put_remark(report->scope.lost_sideband, options, out,
+		   " records about processes and mappings lost: some code may be unknown for it\n");
+	put_remark(report->scope.maps_cut, options, out,
+		   " processes had more mappings than there was time to read: some code may be "
+		   "unknown for it\n");
+	put_remark(report->scope.trace_cut, options, out,
+		   " pieces of a hardware trace were cut short when recording\n");
 }
 
 static void put_late(const struct report *report, const struct report_text_options *options,

@@ -570,9 +570,23 @@ static void losses_reach_the_bill(void **state)
 		perf_put_trailer(&file, 7, 7, 22, 0);
 		perf_record_end(&file);
 	}
+	perf_record_begin(&file, PERF_RECORD_AUX, 0);
+	for (int k = 0; k < 3; k++)
+		perf_put_u64(&file, 1); /* the flags: truncated */
+	perf_put_trailer(&file, 7, 7, 23, 0);
+	perf_record_end(&file);
+	perf_record_begin(&file, PERF_RECORD_MMAP, PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT | 2);
+	perf_put_u32(&file, 9);
+	perf_put_u32(&file, 9);
+	for (int k = 0; k < 4; k++)
+		perf_put_u64(&file, 0);
+	perf_put_trailer(&file, 9, 9, 24, 0);
+	perf_record_end(&file);
 	perf_file_end(&file);
 	read_file(&file, SIZE_MAX, false, &outcome);
 	assert_string_equal(outcome.err.text, "");
+	assert_int_equal(bill_item(outcome.profile, "", BILL_TRACE_CUT), 1);
+	assert_int_equal(bill_item(outcome.profile, "", BILL_MAPS_CUT), 1);
 	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_STORED), 1);
 	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_RUNS), 5);
 	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_LOST_HARDWARE), 4);
@@ -604,6 +618,44 @@ static void guests_are_kept_apart(void **state)
 		buffer_text(&outcome.said),
 		"note: 2 samples are of virtual machines' guests, whose code the file does "
 		"not name\n");
+}
+
+static void contexts_are_names_and_control_groups(void **state)
+{
+	(void)state;
+	struct perf_event_attr attr = cycles;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CGROUP;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	perf_file_begin(&file, &attr, NULL, 1, 128);
+	put_process(&file);
+	perf_put_comm(&file, 7, 8, "helper", false, 12, 0);
+	perf_record_begin(&file, PERF_RECORD_CGROUP, 0);
+	perf_put_u64(&file, 55);
+	perf_put_text(&file, "/web");
+	perf_put_trailer(&file, 7, 7, 13, 0);
+	perf_record_end(&file);
+	for (uint32_t tid = 7; tid < 9; tid++) {
+		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		perf_put_u64(&file, TEXT);
+		perf_put_u32(&file, 7);
+		perf_put_u32(&file, tid);
+		perf_put_u64(&file, 20);
+		perf_put_u64(&file, tid == 8 ? 55 : 56);
+		perf_record_end(&file);
+	}
+	perf_file_end(&file);
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, "");
+	assert_int_equal(profile_table(outcome.profile, PROFILE_CONTEXT)->count, 2);
+	struct profile_context main = profile_context(outcome.profile, 1);
+	struct profile_context helper = profile_context(outcome.profile, 2);
+	assert_true(span_equal(main.comm, span_of_text("worker")));
+	assert_null(main.thread.data);
+	assert_null(main.cgroup.data);
+	assert_true(span_equal(helper.comm, span_of_text("worker")));
+	assert_true(span_equal(helper.thread, span_of_text("helper")));
+	assert_true(span_equal(helper.cgroup, span_of_text("/web")));
 }
 
 static void version_1_is_refused(void **state)
@@ -716,6 +768,7 @@ int main(void)
 		cmocka_unit_test(branches_become_edges_and_ranges),
 		cmocka_unit_test(losses_reach_the_bill),
 		cmocka_unit_test(guests_are_kept_apart),
+		cmocka_unit_test(contexts_are_names_and_control_groups),
 		cmocka_unit_test(version_1_is_refused),
 		cmocka_unit_test(sums_past_64_bits_are_refused),
 		cmocka_unit_test(cut_files_are_faults_or_profiles),

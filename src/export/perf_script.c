@@ -19,18 +19,27 @@
 
 enum blocks { ONE_PER_STACK, ONE_PER_SAMPLE };
 
+/* A frame's lines among the texts of frames; size 0: not spelled yet. */
+struct piece {
+	size_t at, size;
+};
+
 struct writer {
 	const struct export_input *input;
 	struct stacks *stacks;
 	struct sink *sink;
 	enum blocks blocks;
 	struct dso_names dsos;
+	struct buffer frames;	  /* their texts, each once */
+	struct piece *pieces;	  /* by number of the frame */
 	struct buffer head, body; /* of the block that is being written */
 };
 
 static void writer_release(struct writer *writer)
 {
 	dso_names_release(&writer->dsos);
+	buffer_release(&writer->frames);
+	free(writer->pieces);
 	buffer_release(&writer->head);
 	buffer_release(&writer->body);
 }
@@ -136,9 +145,9 @@ static void spell_inlined(struct writer *writer, const struct place *place)
 	for (size_t i = 0; i < count; i++) {
 		if (!sources[i].function)
 			continue;
-		buffer_printf(&writer->body, "\t%16" PRIx64 " ", place->vaddr);
-		append_line(&writer->body, span_of_text(sources[i].function));
-		buffer_append_text(&writer->body, " (inlined)\n");
+		buffer_printf(&writer->frames, "\t%16" PRIx64 " ", place->vaddr);
+		append_line(&writer->frames, span_of_text(sources[i].function));
+		buffer_append_text(&writer->frames, " (inlined)\n");
 	}
 }
 
@@ -153,7 +162,7 @@ static bool ends_in_offset(const char *name)
 static void spell_frame(struct writer *writer, const struct stack_frame *frame)
 {
 	const struct procedure *procedure = frame->place->procedure;
-	struct buffer *body = &writer->body;
+	struct buffer *body = &writer->frames;
 	const char *dso = writer->dsos.names[frame->address.image];
 	bool nameless = !procedure->named && !procedure->extent_known;
 	if (writer->input->options.marks & EXPORT_INLINED)
@@ -172,6 +181,18 @@ static void spell_frame(struct writer *writer, const struct stack_frame *frame)
 	buffer_printf(body, " (%s)\n", dso);
 }
 
+static void append_frame(struct writer *writer, uint32_t number)
+{
+	struct piece *piece = &writer->pieces[number];
+	if (!piece->size) {
+		piece->at = writer->frames.size;
+		spell_frame(writer, &writer->stacks->frames[number]);
+		piece->size = writer->frames.size - piece->at;
+	}
+	if (!buffer_failed(&writer->frames))
+		buffer_append(&writer->body, writer->frames.data + piece->at, piece->size);
+}
+
 /* Fills head (when the context is another one) and body. */
 static void spell_stack(struct writer *writer, size_t i, uint32_t *context)
 {
@@ -184,7 +205,7 @@ static void spell_stack(struct writer *writer, size_t i, uint32_t *context)
 		if (frame->kind == STACK_COMMAND)
 			id = frame->context;
 		else
-			spell_frame(writer, frame);
+			append_frame(writer, path[at]);
 	}
 	if (id != *context)
 		spell_head(writer, id);
@@ -202,7 +223,8 @@ static int write_block(struct writer *writer, const struct event_column *event, 
 	buffer_append_text(out, ": \n");
 	buffer_append(out, writer->body.data, writer->body.size);
 	buffer_append_u8(out, '\n');
-	if (buffer_failed(&writer->head) || buffer_failed(&writer->body))
+	if (buffer_failed(&writer->head) || buffer_failed(&writer->body) ||
+	    buffer_failed(&writer->frames))
 		return -ENOMEM;
 	return sink_flush_some(writer->sink);
 }
@@ -264,6 +286,10 @@ static int write_text(const struct export_input *input, enum blocks blocks, stru
 	struct writer writer = { .input = input, .sink = sink, .blocks = blocks };
 	int ret = stacks_new(input, STACKS_BY_ADDRESS, sums, &stacks);
 	writer.stacks = stacks;
+	if (ret == 0) {
+		writer.pieces = calloc(stacks->frame_count + 1, sizeof(*writer.pieces));
+		ret = writer.pieces ? 0 : -ENOMEM;
+	}
 	if (ret == 0)
 		ret = dso_names_init(&writer.dsos, input->profile, input->resolver);
 	if (ret == 0)

@@ -158,8 +158,8 @@ static int add_edge(struct callgrind_reader *reader, const struct place *from,
 	int ret = frame_of(reader, &reader->code, from, &source);
 	if (ret == 0)
 		ret = frame_of(reader, &reader->targets, to, &target);
-	if (ret < 0 || reader->events.count == 0)
-		return ret;
+	if (ret < 0 || reader->events.count == 0 || count == 0)
+		return ret; /* some writers do not know how often, and say 0 */
 	return profile_add_edge(reader->profile, reader->events.list[0].id, reader->context,
 				ORIGIN_IMPORTED, &source, &target, count, 0);
 }
@@ -251,14 +251,17 @@ static int take_arc(struct callgrind_reader *reader, enum waiting waiting, struc
 {
 	struct callgrind_words words = callgrind_words_of(text);
 	struct place *target = &reader->target;
-	uint64_t executed;
+	uint64_t executed, more;
 	bool good = callgrind_number(&words, &reader->count);
 	if (good && words.at < words.end && *words.at == '/') {
 		words.at++;
 		good = callgrind_number(&words, &executed);
 	}
-	if (!good || !take_positions(reader, &words, &target->address, &target->line) ||
-	    !callgrind_at_end(&words))
+	good = good && take_positions(reader, &words, &target->address, &target->line);
+	/* Xdebug writes one number more than there are positions */
+	while (good && !callgrind_at_end(&words))
+		good = callgrind_number(&words, &more);
+	if (!good)
 		return fault(reader, err, "its count or its target is no number");
 	if (!target->object)
 		target->object = reader->here.object;
@@ -274,8 +277,9 @@ static int take_name(struct callgrind_reader *reader, struct number_map *map, st
 		     uint32_t *out, struct error *err)
 {
 	struct callgrind_name name;
+	*out = 0;
 	if (!callgrind_name(text, &name))
-		return fault(reader, err, "the name is missing");
+		return 0; /* unknown, as some writers have it */
 	if (name.text.size == 0) {
 		*out = of_value(number_map_find(map, name.number));
 		return *out ? 0 : fault(reader, err, "nothing had that number before");

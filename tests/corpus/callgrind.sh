@@ -107,3 +107,8 @@ done
 # callgrind_annotate does not read files of several parts
 recorded parts --combine-dumps=yes --dump-every-bb=20000 --dump-instr=yes
 same parts
+# cachegrind writes the same format without calls
+valgrind -q --tool=cachegrind --cache-sim=yes --cachegrind-out-file=cachegrind ls / >/dev/null 2>valgrind.log ||
+	fail "valgrind: $(cat valgrind.log)"
+cg_annotate --threshold=0 --auto=no cachegrind >cachegrind.txt 2>&1
+same cachegrind cachegrind.txt

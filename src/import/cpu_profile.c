@@ -42,7 +42,8 @@ struct cpu_reader {
 	struct variable *variables;
 	size_t variable_count, variable_capacity;
 	uint32_t nowhere;	   /* image of addresses outside all mappings */
-	struct number_map symbols; /* where the names of an address begin */
+	struct number_map symbols; /* where the line of an address begins */
+	struct span names;	   /* all those lines */
 	struct code_lines lines;
 	uint32_t event;
 };
@@ -252,7 +253,11 @@ static int take_mappings(struct cpu_reader *reader)
 
 static int take_symbols(struct cpu_reader *reader)
 {
+	const uint8_t *text = reader->head.words.start + reader->end;
 	struct span rest = reader->head.symbols;
+	if (reader->head.java)
+		rest = (struct span){ text, reader->head.words.size - reader->end };
+	reader->names = rest;
 	struct span line, names;
 	uint64_t address;
 	while (next_line(&rest, &line))
@@ -287,20 +292,36 @@ static int split_names(struct cpu_reader *reader, struct span names, struct code
 	return 0;
 }
 
+/* What the file calls an address; empty: nothing. */
+static struct span names_of(const struct cpu_reader *reader, uint64_t address)
+{
+	const char *text = number_map_find(&reader->symbols, address);
+	struct span names = { NULL, 0 };
+	if (!text)
+		return names;
+	const char *end = (const char *)reader->names.data + reader->names.size;
+	const char *line_end = memchr(text, '\n', (size_t)(end - text));
+	const struct span line = { text, (size_t)((line_end ? line_end : end) - text) };
+	return cpu_symbol_parse(line, &address, &names) ? names : (struct span){ NULL, 0 };
+}
+
+/* Java's numbers stand for names and nothing else. */
+static int java_frame(struct cpu_reader *reader, uint64_t number, struct profile_frame *frame)
+{
+	struct span name = cpu_java_name(names_of(reader, number));
+	*frame = (struct profile_frame){ .kind = FRAME_IP };
+	if (name.size == 0)
+		name = span_of_text("[unknown]");
+	return profile_add_bytes(reader->profile, name, &frame->name);
+}
+
 /* Names the frame when there are names for the address; `looked_up` is what they go by. */
 static int name_frame(struct cpu_reader *reader, uint64_t looked_up, struct profile_frame *frame)
 {
-	const char *text = number_map_find(&reader->symbols, looked_up);
-	if (!text)
-		return 0;
-	const char *end = (const char *)reader->head.symbols.data + reader->head.symbols.size;
-	const char *line_end = memchr(text, '\n', (size_t)(end - text));
 	struct code_frame frames[RECORD_MAX_DEPTH];
-	struct span names;
+	struct span names = names_of(reader, looked_up);
 	size_t count;
-	uint64_t address;
-	if (!cpu_symbol_parse((struct span){ text, (size_t)((line_end ? line_end : end) - text) },
-			      &address, &names))
+	if (names.size == 0)
 		return 0;
 	if (split_names(reader, names, frames, &count) < 0)
 		return -ENOMEM;
@@ -314,6 +335,8 @@ static int name_frame(struct cpu_reader *reader, uint64_t looked_up, struct prof
 static int frame_of(struct cpu_reader *reader, uint64_t address, enum frame_kind kind,
 		    struct profile_frame *frame)
 {
+	if (reader->head.java)
+		return java_frame(reader, address, frame);
 	*frame = (struct profile_frame){ .kind = kind };
 	uint64_t within = address - (kind == FRAME_RETURN && address);
 	const struct mapping *mapping = address_space_find(reader->space, within);
@@ -364,7 +387,8 @@ static int add_sample(struct cpu_reader *reader, const struct cpu_sample *sample
 		return -EOVERFLOW;
 	cell.squares = (unsigned __int128)cell.estimate * reader->period_ns;
 	/* the unwinder's own start is the leaf again, as a return address */
-	if (stack.next < stack.end && word(reader, stack.next) == word(reader, stack.leaf))
+	if (!reader->head.java && stack.next < stack.end &&
+	    word(reader, stack.next) == word(reader, stack.leaf))
 		stack.next += width;
 	for (size_t at = stack.end; at > stack.next; at -= width) {
 		int ret = frame_of(reader, word(reader, at - width), FRAME_RETURN, &frame);
@@ -405,8 +429,10 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 	if (reader->samples == 0)
 		return error_set(err, -ENODATA, "the profile has no sample");
 	reader->period_ns = reader->head.period_us * 1000;
-	find_handlers(reader);
-	ret = take_mappings(reader);
+	if (!reader->head.java) {
+		find_handlers(reader);
+		ret = take_mappings(reader);
+	}
 	if (ret == 0)
 		ret = take_symbols(reader);
 	if (ret == 0)

@@ -94,10 +94,7 @@ int cpu_profile_head(struct span bytes, struct cpu_profile_head *head, struct er
 	}
 	if (!find_words(start, size, &head->words, &version, &head->period_us))
 		return error_set(err, -EPROTO, "this is no CPU profile");
-	if (version == 1)
-		return error_set(err, -EPROTO,
-				 "this is a CPU profile of a Java agent (version 1), which is not "
-				 "read");
+	head->java = version == 1;
 	/* offsets in messages are those of the whole file */
 	size_t before = (size_t)(start - (const uint8_t *)bytes.data);
 	head->words.start = bytes.data;
@@ -209,7 +206,8 @@ bool cpu_symbol_parse(struct span line, uint64_t *address, struct span *names)
 {
 	const char *at = line.data;
 	const char *end = at + line.size;
-	if (line.size < 3 || at[0] != '0' || at[1] != 'x')
+	skip_blanks(&at, end);
+	if (end - at < 3 || at[0] != '0' || at[1] != 'x')
 		return false;
 	at += 2;
 	if (!take_hex(&at, end, address))
@@ -217,4 +215,16 @@ bool cpu_symbol_parse(struct span line, uint64_t *address, struct span *names)
 	skip_blanks(&at, end);
 	*names = without_blanks_behind(at, end);
 	return names->size > 0;
+}
+
+struct span cpu_java_name(struct span text)
+{
+	static const char stub[] = "generated stub/JIT";
+	const char *start = text.data;
+	const char *open = text.size ? memrchr(start, '(', text.size) : NULL;
+	if (open && open > start && is_blank(open[-1]) && start[text.size - 1] == ')')
+		return without_blanks_behind(start, open);
+	if (text.size && memmem(start, text.size, stub, sizeof(stub) - 1))
+		return span_of_text("STUB");
+	return text;
 }

@@ -3,7 +3,7 @@
  * of words, samples (how often, how deep, addresses from the leaf on), a trailer,
  * then the process's mappings as /proc/self/maps has them. Words have 4 or 8
  * bytes in either order. `pprof --raw` puts a text with the names of the addresses
- * before all that.
+ * before all that. Agents in Java write names instead of mappings.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct cpu_profile_head {
 	struct span symbols;	/* "ADDRESS NAME" lines; empty: none */
 	struct cpu_words words; /* at the first sample */
 	uint64_t period_us;
+	bool java; /* numbers of names instead of addresses */
 };
 
 struct cpu_sample {
@@ -54,3 +55,5 @@ struct cpu_mapping {
 bool cpu_mapping_parse(struct span line, struct cpu_mapping *mapping);
 /* "0x401000 outer--inner", as pprof --raw writes it. */
 bool cpu_symbol_parse(struct span line, uint64_t *address, struct span *names);
+/* "com.example.run (Run.java:12)", as Java agents name a frame: the function alone. */
+struct span cpu_java_name(struct span text);

@@ -170,13 +170,24 @@ static void test_cut_off(void **state)
 	expect_stacks(profile, "cpu @+101f;@+1010 2 20000000\ncpu @+102f;@+1010 1 10000000\n");
 }
 
+/* Numbers of names; neither handlers nor return addresses. */
+static void test_java_agents(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	PUT(&bytes, forms[1], 0, 3, 1, 10000, 0);
+	PUT(&bytes, forms[1], 2, 3, 6, 6, 7, 1, 1, 3, 1, 2, 8, 9, 0, 1, 0);
+	buffer_append_text(&bytes, " 0x00000003 GC\n 0x0000006 com.example.f (F.java:06)\n"
+				   " 0x7 com.example.<init> (F.java:-1)\n"
+				   " 0x8 at generated stub/JIT code\n");
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, 5, NULL);
+	expect_stacks(profile, "cpu com.example.<init>;com.example.f;com.example.f 2 20000000\n"
+			       "cpu GC 1 10000000\ncpu [unknown];STUB 1 10000000\n");
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
-	CLEANUP(buffer_release) struct buffer java = { 0 };
-	PUT(&java, forms[0], 0, 3, 1, 10000, 0, 0, 1, 0);
-	expect_refused(&java, -EPROTO,
-		       "this is a CPU profile of a Java agent (version 1), which is not read");
 	CLEANUP(buffer_release) struct buffer none = { 0 };
 	PUT(&none, forms[0], 0, 3, 0, 10000, 0, 0, 1, 0);
 	expect_refused(&none, -ENODATA, "the profile has no sample");
@@ -199,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_the_signal_handler_is_left_out),
 		cmocka_unit_test(test_names_before_the_profile),
 		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_java_agents),
 		cmocka_unit_test(test_refusals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,14 +6,12 @@
 #include <string.h>
 
 #include "analyze/resolve.h"
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/protobuf_write.h"
-#include "base/utf8.h"
 #include "export/dso.h"
 #include "export/gzip.h"
+#include "export/pprof_tables.h"
 #include "export/stacks.h"
 
 /* Fields of the messages of profile.proto that are written here. */
@@ -57,22 +55,12 @@ enum function_field {
 	FUNCTION_FILENAME = 4
 };
 
-struct function {
-	uint64_t name, system_name, file; /* texts */
-};
-
 struct writer {
 	const struct export_input *input;
 	struct stacks *stacks;
 	struct gzip gzip;
 	struct dso_names dsos;
-	struct arena arena;
-	struct span *texts; /* by number */
-	size_t text_count, text_capacity;
-	struct hash_index text_index;
-	struct function *functions; /* by id - 1 */
-	size_t function_count, function_capacity;
-	struct hash_index function_index;
+	struct pprof_tables tables;
 	uint64_t *limits;	     /* by image id: behind its last address; 0: unused */
 	struct buffer message, part; /* being made: one at the top, and one in it */
 };
@@ -81,11 +69,7 @@ static void writer_release(struct writer *writer)
 {
 	gzip_release(&writer->gzip);
 	dso_names_release(&writer->dsos);
-	arena_release(&writer->arena);
-	free(writer->texts);
-	hash_index_release(&writer->text_index);
-	free(writer->functions);
-	hash_index_release(&writer->function_index);
+	pprof_tables_release(&writer->tables);
 	free(writer->limits);
 	buffer_release(&writer->message);
 	buffer_release(&writer->part);
@@ -105,102 +89,6 @@ static int put_message(struct writer *writer, enum profile_field field)
 	return failed ? -ENOMEM : gzip_flush_some(&writer->gzip);
 }
 
-/* ---- texts and functions, each once */
-
-static bool equal_texts(const void *rows, uint32_t position, const void *wanted)
-{
-	return span_equal(((const struct span *)rows)[position], *(const struct span *)wanted);
-}
-
-static uint64_t rehash_text(const void *rows, uint32_t position)
-{
-	struct span text = ((const struct span *)rows)[position];
-	return hash_bytes(text.data, text.size);
-}
-
-/* A copy in which bytes that are no UTF-8, which proto3 forbids, are U+FFFD. */
-static int copy_text(struct writer *writer, struct span text, struct span *copy)
-{
-	CLEANUP(buffer_release) struct buffer clean = { 0 };
-	const uint8_t *bytes = text.data;
-	for (size_t i = 0; i < text.size;) {
-		size_t length = utf8_sequence(bytes + i, text.size - i);
-		buffer_append(&clean, length ? bytes + i : (const uint8_t *)"\xef\xbf\xbd",
-			      length ? length : 3);
-		i += length ? length : 1;
-	}
-	copy->size = clean.size;
-	copy->data = buffer_failed(&clean)
-			     ? NULL
-			     : arena_copy_text(&writer->arena, buffer_text(&clean), clean.size);
-	return copy->data ? 0 : -ENOMEM;
-}
-
-static int text_of(struct writer *writer, struct span text, uint64_t *number)
-{
-	uint64_t hash = hash_bytes(text.data, text.size);
-	uint32_t found =
-		hash_index_find(&writer->text_index, hash, equal_texts, writer->texts, &text);
-	*number = found;
-	if (found != HASH_INDEX_NONE)
-		return 0;
-	struct span copy;
-	if (array_reserve(&writer->texts, &writer->text_capacity, writer->text_count,
-			  sizeof(*writer->texts)) < 0 ||
-	    copy_text(writer, text, &copy) < 0)
-		return -ENOMEM;
-	if (copy.size != text.size || !span_equal(copy, text)) /* known by what it became */
-		return text_of(writer, copy, number);
-	*number = writer->text_count;
-	writer->texts[writer->text_count] = copy;
-	return hash_index_add(&writer->text_index, hash, (uint32_t)writer->text_count++,
-			      rehash_text, writer->texts);
-}
-
-static int word_of(struct writer *writer, const char *word, uint64_t *number)
-{
-	return text_of(writer, span_of_text(word ? word : ""), number);
-}
-
-static uint64_t hash_function(const struct function *function)
-{
-	return hash_u64(hash_u64(function->name << 32 | function->system_name) + function->file);
-}
-
-static uint64_t rehash_function(const void *rows, uint32_t position)
-{
-	return hash_function(&((const struct function *)rows)[position]);
-}
-
-static bool equal_functions(const void *rows, uint32_t position, const void *wanted)
-{
-	const struct function *a = &((const struct function *)rows)[position], *b = wanted;
-	return a->name == b->name && a->system_name == b->system_name && a->file == b->file;
-}
-
-static int function_of(struct writer *writer, const char *name, const char *system_name,
-		       const char *file, uint64_t *id)
-{
-	struct function function;
-	if (word_of(writer, name, &function.name) < 0 ||
-	    word_of(writer, system_name, &function.system_name) < 0 ||
-	    word_of(writer, file, &function.file) < 0)
-		return -ENOMEM;
-	uint64_t hash = hash_function(&function);
-	uint32_t found = hash_index_find(&writer->function_index, hash, equal_functions,
-					 writer->functions, &function);
-	*id = (uint64_t)found + 1;
-	if (found != HASH_INDEX_NONE)
-		return 0;
-	if (array_reserve(&writer->functions, &writer->function_capacity, writer->function_count,
-			  sizeof(*writer->functions)) < 0)
-		return -ENOMEM;
-	*id = (uint64_t)writer->function_count + 1;
-	writer->functions[writer->function_count] = function;
-	return hash_index_add(&writer->function_index, hash, (uint32_t)writer->function_count++,
-			      rehash_function, writer->functions);
-}
-
 /* ---- what the values are */
 
 /* pprof's own words where it has them: it then shows 1.5s. */
@@ -214,7 +102,8 @@ static int put_value_type(struct writer *writer, enum profile_field field, struc
 			  struct span unit)
 {
 	uint64_t type_text, unit_text;
-	if (text_of(writer, type, &type_text) < 0 || text_of(writer, unit, &unit_text) < 0)
+	if (pprof_text_of(&writer->tables, type, &type_text) < 0 ||
+	    pprof_text_of(&writer->tables, unit, &unit_text) < 0)
 		return -ENOMEM;
 	protobuf_put_number(&writer->message, VALUE_TYPE_TYPE, type_text);
 	protobuf_put_number(&writer->message, VALUE_TYPE_UNIT, unit_text);
@@ -253,7 +142,7 @@ static int put_period(struct writer *writer)
 	const struct event_column *event = &writer->input->columns->list[writer->input->chosen[0]];
 	bool known = event->policy == PERIOD_FIXED || event->policy == PERIOD_RANDOM;
 	uint64_t name;
-	if (text_of(writer, event->name, &name) < 0)
+	if (pprof_text_of(&writer->tables, event->name, &name) < 0)
 		return -ENOMEM;
 	protobuf_put_number(&writer->gzip.plain, PROFILE_DEFAULT_SAMPLE_TYPE, name);
 	if (!known || event->period_least != event->period_most || event->period_least > INT64_MAX)
@@ -287,7 +176,7 @@ static void put_times(struct writer *writer)
 static int put_head(struct writer *writer)
 {
 	uint64_t none;
-	int ret = word_of(writer, "", &none); /* text 0 is empty */
+	int ret = pprof_word_of(&writer->tables, "", &none); /* text 0 is empty */
 	for (size_t i = 0; ret == 0 && i < writer->input->chosen_count; i++)
 		ret = put_event(writer, &writer->input->columns->list[writer->input->chosen[i]]);
 	if (ret == 0)
@@ -303,7 +192,8 @@ static int put_label(struct writer *writer, struct span key, struct span text)
 	uint64_t key_text, value_text;
 	if (!text.data)
 		return 0;
-	if (text_of(writer, key, &key_text) < 0 || text_of(writer, text, &value_text) < 0)
+	if (pprof_text_of(&writer->tables, key, &key_text) < 0 ||
+	    pprof_text_of(&writer->tables, text, &value_text) < 0)
 		return -ENOMEM;
 	writer->part.size = 0;
 	protobuf_put_number(&writer->part, LABEL_KEY, key_text);
@@ -317,7 +207,7 @@ static int put_number_label(struct writer *writer, const char *key, uint64_t opt
 	uint64_t key_text;
 	if (optional == OPTIONAL_ABSENT)
 		return 0;
-	if (word_of(writer, key, &key_text) < 0)
+	if (pprof_word_of(&writer->tables, key, &key_text) < 0)
 		return -ENOMEM;
 	writer->part.size = 0;
 	protobuf_put_number(&writer->part, LABEL_KEY, key_text);
@@ -433,15 +323,17 @@ static int put_lines(struct writer *writer, const struct place *place)
 	int ret = 0;
 	for (size_t i = 0; ret == 0 && i < count; i++) {
 		bool inlined = sources[i].function;
-		ret = function_of(writer, inlined ? sources[i].function : procedure->name,
-				  inlined ? sources[i].function : procedure->linkage,
-				  sources[i].file, &function);
+		ret = pprof_function_of(&writer->tables,
+					inlined ? sources[i].function : procedure->name,
+					inlined ? sources[i].function : procedure->linkage,
+					sources[i].file, &function);
 		if (ret == 0)
 			ret = put_line(writer, function, sources[i].line);
 	}
 	if (count || !procedure->named) /* pprof shows the address of what has no name */
 		return ret;
-	ret = function_of(writer, procedure->name, procedure->linkage, NULL, &function);
+	ret = pprof_function_of(&writer->tables, procedure->name, procedure->linkage, NULL,
+				&function);
 	return ret < 0 ? ret : put_line(writer, function, 0);
 }
 
@@ -468,8 +360,9 @@ static int put_mapping(struct writer *writer, uint32_t id)
 	const struct profile_image image = profile_image(writer->input->profile, id);
 	uint64_t file, build_id_text;
 	buffer_append_hex(&build_id, image.build_id.data, image.build_id.size);
-	if (buffer_failed(&build_id) || word_of(writer, writer->dsos.names[id], &file) < 0 ||
-	    text_of(writer, span_of_buffer(&build_id), &build_id_text) < 0)
+	if (buffer_failed(&build_id) ||
+	    pprof_word_of(&writer->tables, writer->dsos.names[id], &file) < 0 ||
+	    pprof_text_of(&writer->tables, span_of_buffer(&build_id), &build_id_text) < 0)
 		return -ENOMEM;
 	protobuf_put_number(&writer->message, MAPPING_ID, id);
 	protobuf_put_number(&writer->message, MAPPING_MEMORY_LIMIT, writer->limits[id]);
@@ -493,16 +386,17 @@ static int put_places(struct writer *writer)
 	for (uint32_t id = 1; ret == 0 && id <= images; id++)
 		if (writer->limits[id])
 			ret = put_mapping(writer, id);
-	for (size_t i = 0; ret == 0 && i < writer->function_count; i++) {
-		const struct function *function = &writer->functions[i];
+	for (size_t i = 0; ret == 0 && i < writer->tables.function_count; i++) {
+		const struct pprof_function_row *function = &writer->tables.functions[i];
 		protobuf_put_number(&writer->message, FUNCTION_ID, i + 1);
 		protobuf_put_number(&writer->message, FUNCTION_NAME, function->name);
 		protobuf_put_number(&writer->message, FUNCTION_SYSTEM_NAME, function->system_name);
 		protobuf_put_number(&writer->message, FUNCTION_FILENAME, function->file);
 		ret = put_message(writer, PROFILE_FUNCTION);
 	}
-	for (size_t i = 0; ret == 0 && i < writer->text_count; i++) {
-		protobuf_put_item(&writer->gzip.plain, PROFILE_STRING_TABLE, writer->texts[i]);
+	for (size_t i = 0; ret == 0 && i < writer->tables.text_count; i++) {
+		protobuf_put_item(&writer->gzip.plain, PROFILE_STRING_TABLE,
+				  writer->tables.texts[i]);
 		ret = gzip_flush_some(&writer->gzip);
 	}
 	return ret;

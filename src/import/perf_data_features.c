@@ -190,11 +190,27 @@ static int take_times(struct perf_data *data, struct reading *reading)
 	return 0;
 }
 
+#define NAMED_EVENTS_MAX 64 /* of simpleperf; later ones are called after what they count */
+
+/* Whether simpleperf gives that name twice: such events are better told by what they count. */
+static bool is_ambiguous(const struct perf_data *data, size_t index, struct span name)
+{
+	struct simpleperf_event other;
+	for (size_t i = 0; i < NAMED_EVENTS_MAX && simpleperf_event(&data->simpleperf, i, &other);
+	     i++)
+		if (i != index && span_equal(other.name, name))
+			return true;
+	return false;
+}
+
 /* simpleperf names events by type and config, those of equal ones in order. */
 static int name_simpleperf_events(struct perf_data *data)
 {
 	struct simpleperf_event named;
-	for (size_t i = 0; simpleperf_event(&data->simpleperf, i, &named); i++)
+	for (size_t i = 0; i < NAMED_EVENTS_MAX && simpleperf_event(&data->simpleperf, i, &named);
+	     i++) {
+		if (is_ambiguous(data, i, named.name))
+			continue;
 		for (size_t e = 0; e < data->events.count; e++) {
 			struct perf_file_event *event = &data->events.list[e];
 			if (event->attr.type != named.type || event->attr.config != named.config ||
@@ -203,6 +219,7 @@ static int name_simpleperf_events(struct perf_data *data)
 			if (perf_events_set_name(event, named.name) < 0)
 				return -ENOMEM;
 		}
+	}
 	return 0;
 }
 

@@ -334,6 +334,11 @@ static int put_missing(const struct perf_data *data, struct buffer *text)
 			      data->places.images[missing[i].file - 1].name, missing[i].samples);
 	if (count > FILES_SHOWN)
 		buffer_printf(text, " and %zu more", count - FILES_SHOWN);
+	bool unsaid =
+		count && !build_of(&data->places, &data->places.images[missing[0].file - 1]).size;
+	buffer_append_text(text, unsaid ? "; the recording does not say of which build, so only "
+					  "below --symfs its name would be enough"
+					: "; --symfs names a folder to look in");
 	free(missing);
 	return 0;
 }

@@ -9,8 +9,10 @@
 #include "base/number.h"
 #include "import/simpleperf_private.h"
 
-#define HEADER_BYTES 8
-#define KEY_EVENTS   "event_type_info"
+#define HEADER_BYTES   8
+#define META_MAX_BYTES (1u << 20) /* texts are looked for by walking it: real ones have 400 bytes  \
+				   */
+#define KEY_EVENTS "event_type_info"
 
 void simpleperf_release(struct simpleperf *simpleperf)
 {
@@ -45,6 +47,10 @@ int simpleperf_take_feature(struct simpleperf *simpleperf, unsigned feature, str
 	case SIMPLEPERF_FILE2:
 		return append(&simpleperf->files2, payload);
 	case SIMPLEPERF_META_INFO:
+		if (payload.size > META_MAX_BYTES) {
+			simpleperf->bad++;
+			return 0;
+		}
 		return append(&simpleperf->meta, payload);
 	default:
 		return 0;

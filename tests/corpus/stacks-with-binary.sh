@@ -73,6 +73,17 @@ for file in perf.data perf.data.zstd; do
 	[ "$(wc -l <found)" = 1 ] || fail "$file: $(cat found)"
 done
 
+# Without binaries nothing is made up: the sampled code, below what says that its callers are not
+# known, and a note that counts and names what was missing.
+while read -r file event missing; do
+	culprit export -e "$event" "$corpus/perfdata/$file" >folded 2>notes
+	grep -q "user stacks are not unwound to their root: .*$missing" notes || fail "$file: $(cat notes)"
+	grep -q ';\[unknown: user stack not unwound\];' folded || fail "$file: $(cat folded)"
+done <<'EOF'
+linux/hotspot.PerfFormatLost cycles '/usr/lib/libc.so.6' (
+pipe/perfparser.contentsize.data cache-references untitled3
+EOF
+
 # What perf's folded stacks and ours both have: the sampled function, its weight. Of one address with
 # several names, perf takes another; stubs it calls _init, for it has no symbols for them here.
 leaves() {

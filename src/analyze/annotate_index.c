@@ -48,11 +48,6 @@ static bool procedure_equal(const void *rows, uint32_t position, const void *wan
 	return ((const struct annotate_procedure *)rows)[position].procedure == wanted;
 }
 
-static uint64_t procedure_rehash(const void *rows, uint32_t position)
-{
-	return hash_u64((uintptr_t)((const struct annotate_procedure *)rows)[position].procedure);
-}
-
 static int find_procedure(struct builder *builder, const struct procedure *procedure,
 			  uint32_t *position)
 {
@@ -72,8 +67,7 @@ static int find_procedure(struct builder *builder, const struct procedure *proce
 	};
 	if (!index->procedures[index->count].image_name)
 		return -ENOMEM;
-	int ret = hash_index_add(&builder->by_pointer, hash, *position, procedure_rehash,
-				 index->procedures);
+	int ret = hash_index_add(&builder->by_pointer, hash, *position);
 	if (ret == 0)
 		index->count++;
 	return ret;

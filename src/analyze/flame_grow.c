@@ -20,11 +20,6 @@ static uint64_t hash_label(const struct flame_label *label)
 				 (label->kind == FLAME_GROUP ? 2 : 0)));
 }
 
-static uint64_t rehash_label(const void *rows, uint32_t position)
-{
-	return hash_label((const struct flame_label *)rows + position);
-}
-
 /* A command, and an inlined function, is another frame than a function of that name. */
 static bool equal_labels(const void *rows, uint32_t position, const void *wanted)
 {
@@ -50,7 +45,7 @@ static int find_label(struct flame_growth *growth, const struct flame_label *wan
 		return ret;
 	*label = (uint32_t)flame->label_count;
 	flame->labels[*label] = *wanted;
-	ret = hash_index_add(&growth->label_index, hash, *label, rehash_label, flame->labels);
+	ret = hash_index_add(&growth->label_index, hash, *label);
 	if (ret == 0)
 		flame->label_count++;
 	return ret;
@@ -59,11 +54,6 @@ static int find_label(struct flame_growth *growth, const struct flame_label *wan
 static uint64_t hash_twig(const struct flame_twig *twig)
 {
 	return hash_u64((uint64_t)twig->parent << 32 | twig->label);
-}
-
-static uint64_t rehash_twig(const void *rows, uint32_t position)
-{
-	return hash_twig((const struct flame_twig *)rows + position);
 }
 
 static bool equal_twigs(const void *rows, uint32_t position, const void *wanted)
@@ -112,7 +102,7 @@ static int find_twig(struct flame_growth *growth, uint32_t parent, uint32_t labe
 		return ret;
 	*twig = (uint32_t)growth->count;
 	growth->twigs[*twig] = wanted;
-	ret = hash_index_add(&growth->twig_index, hash, *twig, rehash_twig, growth->twigs);
+	ret = hash_index_add(&growth->twig_index, hash, *twig);
 	if (ret == 0)
 		growth->count++;
 	return ret;
@@ -372,11 +362,6 @@ static uint64_t hash_settled(const struct settled *settled)
 	return hash_u64((uint64_t)settled->root << 32 | settled->node);
 }
 
-static uint64_t rehash_settled(const void *rows, uint32_t position)
-{
-	return hash_settled((const struct settled *)rows + position);
-}
-
 static bool equal_settled(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct settled *a = (const struct settled *)rows + position, *b = wanted;
@@ -410,7 +395,7 @@ static int remember(struct walk *walk, uint32_t root, uint32_t node, uint32_t tw
 		return ret;
 	walk->settled[walk->settled_count] = added;
 	ret = hash_index_add(&walk->settled_index, hash_settled(&added),
-			     (uint32_t)walk->settled_count, rehash_settled, walk->settled);
+			     (uint32_t)walk->settled_count);
 	if (ret == 0)
 		walk->settled_count++;
 	return ret;

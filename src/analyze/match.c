@@ -169,12 +169,6 @@ static void join_release(struct join *join)
 	arena_release(&join->keys);
 }
 
-static uint64_t rehash(const void *rows, uint32_t position)
-{
-	const struct key_entry *entry = (const struct key_entry *)rows + position;
-	return hash_bytes(entry->key.data, entry->key.size);
-}
-
 static bool equal(const void *rows, uint32_t position, const void *wanted)
 {
 	return span_equal(((const struct key_entry *)rows)[position].key,
@@ -194,7 +188,7 @@ static int add_key(struct join *join, size_t side, uint32_t row, const struct bu
 			return -ENOMEM;
 		found = (uint32_t)join->entry_count;
 		join->entries[found] = (struct key_entry){ { copy, key.size }, { 0, 0 }, NO_GROUP };
-		if (hash_index_add(&join->index, hash, found, rehash, join->entries) < 0)
+		if (hash_index_add(&join->index, hash, found) < 0)
 			return -ENOMEM;
 		join->entry_count++;
 	}

@@ -90,11 +90,6 @@ static uint64_t procedure_hash(const struct place_procedure *procedure)
 			((uint64_t)(procedure->marks & PLACE_INLINED) << 32));
 }
 
-static uint64_t procedure_rehash(const void *rows, uint32_t position)
-{
-	return procedure_hash((const struct place_procedure *)rows + position);
-}
-
 static bool procedure_equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct place_procedure *a = (const struct place_procedure *)rows + position;
@@ -116,8 +111,7 @@ static int add_procedure(struct places *places, const struct place_procedure *wa
 	if (ret < 0)
 		return ret;
 	places->procedures[places->procedure_count] = *wanted;
-	ret = hash_index_add(&places->procedure_index, hash, (uint32_t)places->procedure_count,
-			     procedure_rehash, places->procedures);
+	ret = hash_index_add(&places->procedure_index, hash, (uint32_t)places->procedure_count);
 	if (ret == 0)
 		*id = (uint32_t)places->procedure_count++;
 	return ret;
@@ -199,11 +193,6 @@ static uint64_t entry_hash(const struct place_entry *entry)
 			entry->kind << 7);
 }
 
-static uint64_t entry_rehash(const void *rows, uint32_t position)
-{
-	return entry_hash((const struct place_entry *)rows + position);
-}
-
 static bool entry_equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct place_entry *a = (const struct place_entry *)rows + position, *b = wanted;
@@ -280,8 +269,7 @@ int places_add(struct places *places, const struct profile_frame *frame, uint32_
 	if (in_order)
 		places->sorted++;
 	else
-		ret = hash_index_add(&places->entry_index, hash, (uint32_t)places->count,
-				     entry_rehash, places->entries);
+		ret = hash_index_add(&places->entry_index, hash, (uint32_t)places->count);
 	if (ret == 0)
 		*place = (uint32_t)places->count++;
 	return ret;
@@ -387,11 +375,6 @@ static uint64_t line_hash(const struct place_line *line)
 			((uint64_t)line->line << 32 | line->procedure));
 }
 
-static uint64_t line_rehash(const void *rows, uint32_t position)
-{
-	return line_hash((const struct place_line *)rows + position);
-}
-
 static bool line_equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct place_line *a = (const struct place_line *)rows + position, *b = wanted;
@@ -424,8 +407,7 @@ int places_line_of(struct places *places, uint32_t place, uint32_t *id)
 	if (ret < 0)
 		return ret;
 	places->lines[places->line_count] = line;
-	ret = hash_index_add(&places->line_index, hash, (uint32_t)places->line_count, line_rehash,
-			     places->lines);
+	ret = hash_index_add(&places->line_index, hash, (uint32_t)places->line_count);
 	if (ret == 0)
 		*id = (uint32_t)places->line_count++;
 	return ret;
@@ -474,7 +456,7 @@ static int group_looks(const struct places *places, enum looks looks, uint32_t *
 		first_of[i] =
 			hash_index_find(&index, hash, look_equal, &rows, &places->procedures[i]);
 		if (first_of[i] == HASH_INDEX_NONE) {
-			ret = hash_index_add(&index, hash, i, look_hash, &rows);
+			ret = hash_index_add(&index, hash, i);
 			first_of[i] = i;
 		}
 		count_of[first_of[i]]++;

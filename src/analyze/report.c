@@ -137,7 +137,7 @@ static int fold_contexts(const struct profile *profile, enum report_part which, 
 		uint64_t hash = part_hash(&part, id);
 		uint32_t found = hash_index_find(&index, hash, part_equal, &part, &id);
 		if (found == HASH_INDEX_NONE) {
-			ret = hash_index_add(&index, hash, id, part_hash, &part);
+			ret = hash_index_add(&index, hash, id);
 			found = id;
 		}
 		part.same[id] = found;

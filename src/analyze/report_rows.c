@@ -29,11 +29,6 @@ static uint64_t hash_row(const struct report_rows *rows, const uint32_t *key)
 	return hash;
 }
 
-static uint64_t rehash(const void *rows, uint32_t position)
-{
-	return hash_row(rows, report_rows_key(rows, position));
-}
-
 static bool equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct report_rows *all = rows;
@@ -77,7 +72,7 @@ int report_rows_find(struct report_rows *rows, const uint32_t *key, uint32_t *ro
 	memcpy(rows->keys + rows->count * rows->key_size, key, rows->key_size * sizeof(*key));
 	memset(report_rows_self(rows, rows->count), 0, rows->column_count * sizeof(struct cell));
 	memset(report_rows_total(rows, rows->count), 0, rows->column_count * sizeof(struct cell));
-	ret = hash_index_add(&rows->index, hash, (uint32_t)rows->count, rehash, rows);
+	ret = hash_index_add(&rows->index, hash, (uint32_t)rows->count);
 	if (ret == 0)
 		*row = (uint32_t)rows->count++;
 	return ret;

@@ -336,11 +336,6 @@ static bool procedure_equal(const void *rows, uint32_t position, const void *wan
 	       a->name_id == b->name_id;
 }
 
-static uint64_t procedure_rehash(const void *rows, uint32_t position)
-{
-	return hash_procedure(((struct procedure_entry *const *)rows)[position]);
-}
-
 static const char *show(struct resolver *resolver, struct span linkage)
 {
 	CLEANUP(free_pointer) char *plain = demangle(linkage);
@@ -396,8 +391,8 @@ static struct procedure_entry *keep_procedure(struct resolver *resolver,
 		procedure->named = true;
 	}
 	if (!procedure->name || !procedure->linkage ||
-	    hash_index_add(&resolver->procedure_index, hash, (uint32_t)resolver->procedure_count,
-			   procedure_rehash, resolver->procedures) < 0)
+	    hash_index_add(&resolver->procedure_index, hash, (uint32_t)resolver->procedure_count) <
+		    0)
 		return NULL;
 	resolver->procedures[resolver->procedure_count++] = entry;
 	return entry;
@@ -458,11 +453,6 @@ static bool place_equal(const void *rows, uint32_t position, const void *wanted)
 	return a->image == b->image && a->place.vaddr == b->place.vaddr && a->name_id == b->name_id;
 }
 
-static uint64_t place_rehash(const void *rows, uint32_t position)
-{
-	return ((struct place_entry *const *)rows)[position]->hash;
-}
-
 /* The call of a return address is the instruction before it. */
 static struct place_entry looked_up(struct resolver *resolver, const struct profile_frame *frame)
 {
@@ -499,8 +489,7 @@ static const struct place *find_place(struct resolver *resolver, struct place_en
 	wanted.place.procedure = &wanted.procedure->procedure;
 	*entry = wanted;
 	resolver->places[resolver->place_count] = entry;
-	if (hash_index_add(&resolver->place_index, hash, (uint32_t)resolver->place_count,
-			   place_rehash, resolver->places) < 0)
+	if (hash_index_add(&resolver->place_index, hash, (uint32_t)resolver->place_count) < 0)
 		return NULL;
 	resolver->place_count++;
 	return &entry->place;
@@ -523,12 +512,6 @@ static bool name_equal(const void *rows, uint32_t position, const void *wanted)
 			  *(const struct span *)wanted);
 }
 
-static uint64_t name_rehash(const void *rows, uint32_t position)
-{
-	struct span linkage = ((const struct shown_name *)rows)[position].linkage;
-	return hash_bytes(linkage.data, linkage.size);
-}
-
 /* As show(), each text once. */
 static const char *show_once(struct resolver *resolver, struct span linkage)
 {
@@ -542,8 +525,7 @@ static const char *show_once(struct resolver *resolver, struct span linkage)
 				   sizeof(*resolver->names)) < 0)
 		return name;
 	resolver->names[resolver->name_count] = (struct shown_name){ linkage, name };
-	if (hash_index_add(&resolver->name_index, hash, (uint32_t)resolver->name_count, name_rehash,
-			   resolver->names) == 0)
+	if (hash_index_add(&resolver->name_index, hash, (uint32_t)resolver->name_count) == 0)
 		resolver->name_count++;
 	return name;
 }

@@ -475,11 +475,6 @@ static uint64_t flat_hash(const uint64_t *keys)
 	return hash;
 }
 
-static uint64_t flat_rehash(const void *rows, uint32_t position)
-{
-	return flat_hash(table_keys(rows, position));
-}
-
 static bool flat_equal(const void *rows, uint32_t position, const void *wanted)
 {
 	return memcmp(table_keys(rows, position), wanted, FLAT_KEYS * sizeof(uint64_t)) == 0;
@@ -504,7 +499,7 @@ static int flat_left_init(struct flat_left *left, const struct table *flat)
 		uint32_t found = hash_index_find(&left->index, hash, flat_equal, flat, keys);
 		if (found == HASH_INDEX_NONE) {
 			found = (uint32_t)row;
-			if (hash_index_add(&left->index, hash, found, flat_rehash, flat) < 0)
+			if (hash_index_add(&left->index, hash, found) < 0)
 				return -ENOMEM;
 		}
 		cell_add(&left->cells[found],

@@ -54,10 +54,8 @@ static int grow(struct hash_index *index)
 	return 0;
 }
 
-int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
-		   hash_index_rehash rehash, const void *rows)
+int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position)
 {
-	(void)rehash, (void)rows;
 	if (index->used + 1 > index->capacity / 8 * 5) {
 		int ret = grow(index);
 		if (ret < 0)

@@ -26,16 +26,12 @@ struct hash_index {
 /* Says whether the row at `position` is the one that is looked for. */
 typedef bool (*hash_index_equal)(const void *rows, uint32_t position, const void *wanted);
 
-/* Gives back the hash of the row at `position`, when the index grows. */
-typedef uint64_t (*hash_index_rehash)(const void *rows, uint32_t position);
-
 void hash_index_release(struct hash_index *index);
 /* The position, or HASH_INDEX_NONE. */
 uint32_t hash_index_find(const struct hash_index *index, uint64_t hash, hash_index_equal equal,
 			 const void *rows, const void *wanted);
 /* Adds a row that is not there yet. Returns 0 or -ENOMEM. */
-int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
-		   hash_index_rehash rehash, const void *rows);
+int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position);
 
 static inline uint32_t hash_index_tag(uint64_t hash)
 {

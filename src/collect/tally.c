@@ -24,11 +24,6 @@ static uint64_t place_hash(const struct tally_place *place)
 	return hash_u64(who ^ hash_u64(where ^ place->vaddr));
 }
 
-static uint64_t rehash(const void *rows, uint32_t position)
-{
-	return place_hash((const struct tally_place *)rows + position);
-}
-
 static bool equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct tally_place *a = (const struct tally_place *)rows + position;
@@ -49,7 +44,7 @@ int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *
 		return ret;
 	tally->places[tally->count] = *place;
 	tally->places[tally->count].cell = (struct cell){ 0 };
-	ret = hash_index_add(&tally->index, hash, (uint32_t)tally->count, rehash, tally->places);
+	ret = hash_index_add(&tally->index, hash, (uint32_t)tally->count);
 	if (ret < 0)
 		return ret;
 	*number = (uint32_t)tally->count++;

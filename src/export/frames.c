@@ -24,11 +24,6 @@ static uint64_t hash_frame(const struct stack_frame *frame)
 	return hash_u64(hash + frame->line + ((uint64_t)frame->address.kind << 32));
 }
 
-static uint64_t rehash_frame(const void *rows, uint32_t position)
-{
-	return hash_frame(&((const struct stack_frame *)rows)[position]);
-}
-
 static bool equal_files(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
@@ -61,8 +56,7 @@ static int intern(struct frames *frames, struct stack_frame *frame, uint32_t *nu
 	frame->text.data =
 		arena_copy_text(&stacks->arena, (const char *)frames->text.data, frame->text.size);
 	if (!frame->text.data ||
-	    hash_index_add(&stacks->frame_index, hash, (uint32_t)stacks->frame_count, rehash_frame,
-			   stacks->frames) < 0)
+	    hash_index_add(&stacks->frame_index, hash, (uint32_t)stacks->frame_count) < 0)
 		return -ENOMEM;
 	*number = (uint32_t)stacks->frame_count;
 	stacks->frames[stacks->frame_count++] = *frame;

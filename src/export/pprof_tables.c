@@ -23,12 +23,6 @@ static bool equal_texts(const void *rows, uint32_t position, const void *wanted)
 	return span_equal(((const struct span *)rows)[position], *(const struct span *)wanted);
 }
 
-static uint64_t rehash_text(const void *rows, uint32_t position)
-{
-	struct span text = ((const struct span *)rows)[position];
-	return hash_bytes(text.data, text.size);
-}
-
 /* A copy in which bytes that are no UTF-8, which proto3 forbids, are U+FFFD. */
 static int copy_text(struct pprof_tables *tables, struct span text, struct span *copy)
 {
@@ -64,8 +58,7 @@ int pprof_text_of(struct pprof_tables *tables, struct span text, uint64_t *numbe
 		return pprof_text_of(tables, copy, number);
 	*number = tables->text_count;
 	tables->texts[tables->text_count] = copy;
-	return hash_index_add(&tables->text_index, hash, (uint32_t)tables->text_count++,
-			      rehash_text, tables->texts);
+	return hash_index_add(&tables->text_index, hash, (uint32_t)tables->text_count++);
 }
 
 int pprof_word_of(struct pprof_tables *tables, const char *word, uint64_t *number)
@@ -76,11 +69,6 @@ int pprof_word_of(struct pprof_tables *tables, const char *word, uint64_t *numbe
 static uint64_t hash_function(const struct pprof_function_row *function)
 {
 	return hash_u64(hash_u64(function->name << 32 | function->system_name) + function->file);
-}
-
-static uint64_t rehash_function(const void *rows, uint32_t position)
-{
-	return hash_function(&((const struct pprof_function_row *)rows)[position]);
 }
 
 static bool equal_functions(const void *rows, uint32_t position, const void *wanted)
@@ -109,6 +97,5 @@ int pprof_function_of(struct pprof_tables *tables, const char *name, const char 
 		return -ENOMEM;
 	*id = (uint64_t)tables->function_count + 1;
 	tables->functions[tables->function_count] = function;
-	return hash_index_add(&tables->function_index, hash, (uint32_t)tables->function_count++,
-			      rehash_function, tables->functions);
+	return hash_index_add(&tables->function_index, hash, (uint32_t)tables->function_count++);
 }

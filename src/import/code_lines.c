@@ -40,12 +40,6 @@ static bool place_equal(const void *rows, uint32_t position, const void *wanted)
 	return place->vaddr == other->vaddr && place->image == other->image;
 }
 
-static uint64_t place_rehash(const void *rows, uint32_t position)
-{
-	const struct coded_place *place = (const struct coded_place *)rows + position;
-	return hash_place(place->image, place->vaddr);
-}
-
 static bool equal_frames(const struct code_frame *a, const struct code_frame *b, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -80,8 +74,7 @@ int code_lines_add(struct code_lines *lines, uint32_t image, uint64_t vaddr,
 			  sizeof(*lines->frames)) < 0)
 		return -ENOMEM;
 	lines->list[lines->count] = place;
-	if (hash_index_add(&lines->index, hash, (uint32_t)lines->count, place_rehash, lines->list) <
-	    0)
+	if (hash_index_add(&lines->index, hash, (uint32_t)lines->count) < 0)
 		return -ENOMEM;
 	memcpy(lines->frames + lines->frame_count, frames, count * sizeof(*frames));
 	lines->frame_count += count;

@@ -129,11 +129,6 @@ static bool stack_equal(const void *rows, uint32_t position, const void *wanted)
 	return a->low == b->low && a->high == b->high;
 }
 
-static uint64_t stack_rehash(const void *rows, uint32_t position)
-{
-	return ((const struct folded_stack *)rows)[position].hash.low;
-}
-
 int folded_stacks_find(struct folded_stacks *stacks, struct profile *profile, struct span text,
 		       struct folded_stack **out)
 {
@@ -153,8 +148,7 @@ int folded_stacks_find(struct folded_stacks *stacks, struct profile *profile, st
 	if (ret < 0)
 		return ret;
 	stacks->list[stacks->count] = stack;
-	ret = hash_index_add(&stacks->index, hash.low, (uint32_t)stacks->count, stack_rehash,
-			     stacks->list);
+	ret = hash_index_add(&stacks->index, hash.low, (uint32_t)stacks->count);
 	if (ret < 0)
 		return ret;
 	*out = &stacks->list[stacks->count++];

@@ -18,11 +18,6 @@ static bool hash_equal(const void *rows, uint32_t position, const void *wanted)
 	return a->low == b->low && a->high == b->high;
 }
 
-static uint64_t rehash(const void *rows, uint32_t position)
-{
-	return ((const struct hash128 *)rows)[position].low;
-}
-
 int known_text_number(struct known_text *known, const void *text, size_t size, uint32_t *number,
 		      bool *added)
 {
@@ -35,8 +30,7 @@ int known_text_number(struct known_text *known, const void *text, size_t size, u
 	    array_reserve(&known->hashes, &known->capacity, known->count, sizeof(hash)) < 0)
 		return -ENOMEM;
 	known->hashes[known->count] = hash;
-	if (hash_index_add(&known->index, hash.low, (uint32_t)known->count, rehash, known->hashes) <
-	    0)
+	if (hash_index_add(&known->index, hash.low, (uint32_t)known->count) < 0)
 		return -ENOMEM;
 	*number = (uint32_t)known->count++;
 	return 0;

@@ -145,11 +145,6 @@ static bool cell_equal(const void *rows, uint32_t position, const void *wanted)
 	       key->calls == other->calls && key->stack == other->stack;
 }
 
-static uint64_t cell_rehash(const void *rows, uint32_t position)
-{
-	return key_hash(&((const struct perf_cell *)rows)[position].key);
-}
-
 static int reserve_cell(struct perf_cells *cells)
 {
 	size_t before = cells->capacity;
@@ -169,8 +164,7 @@ static int need_cell(struct perf_cells *cells, const struct perf_waiting *wanted
 			return -ENOMEM;
 		position = (uint32_t)cells->count;
 		cells->list[position] = (struct perf_cell){ .key = wanted->key };
-		if (hash_index_add(&cells->index, wanted->hash, position, cell_rehash,
-				   cells->list) < 0)
+		if (hash_index_add(&cells->index, wanted->hash, position) < 0)
 			return -ENOMEM;
 		cells->count++;
 	}

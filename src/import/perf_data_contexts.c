@@ -25,11 +25,6 @@ static uint64_t context_hash(const struct perf_context *context)
 	       hash_u64(context->cgroup);
 }
 
-static uint64_t context_rehash(const void *rows, uint32_t position)
-{
-	return context_hash(&((const struct perf_context *)rows)[position]);
-}
-
 static int context_number(struct perf_data *data, const struct perf_context *wanted,
 			  uint32_t *number)
 {
@@ -42,8 +37,7 @@ static int context_number(struct perf_data *data, const struct perf_context *wan
 				  sizeof(*wanted)) < 0)
 			return -ENOMEM;
 		data->contexts[at] = *wanted;
-		if (hash_index_add(&data->context_index, hash, at, context_rehash, data->contexts) <
-		    0)
+		if (hash_index_add(&data->context_index, hash, at) < 0)
 			return -ENOMEM;
 		data->context_count++;
 	}

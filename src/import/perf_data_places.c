@@ -34,13 +34,6 @@ static uint64_t image_hash(enum image_kind kind, struct span name, struct span b
 	       hash_u64(hash_bytes(build_id.data, build_id.size) + kind);
 }
 
-static uint64_t image_rehash(const void *rows, uint32_t position)
-{
-	const struct perf_image *image = &((const struct perf_image *)rows)[position];
-	return image_hash(image->kind, span_of_text(image->name),
-			  (struct span){ image->build_id, image->build_id_bytes });
-}
-
 /* The number of an image; it is made when it is new. */
 static int need_image(struct perf_places *places, const struct wanted_image *wanted,
 		      enum vaddr_space space, uint32_t *number)
@@ -64,8 +57,7 @@ static int need_image(struct perf_places *places, const struct wanted_image *wan
 		image.build_id_bytes = (uint8_t)wanted->build_id.size;
 	}
 	places->images[places->count] = image;
-	if (hash_index_add(&places->index, hash, (uint32_t)places->count, image_rehash,
-			   places->images) < 0) {
+	if (hash_index_add(&places->index, hash, (uint32_t)places->count) < 0) {
 		free(image.name);
 		return -ENOMEM;
 	}

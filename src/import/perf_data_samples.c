@@ -312,11 +312,6 @@ static uint64_t read_hash(const struct perf_read_slot *slot)
 	return hash_u64(slot->id ^ hash_u64(slot->tid));
 }
 
-static uint64_t read_rehash(const void *rows, uint32_t position)
-{
-	return read_hash(&((const struct perf_read_slot *)rows)[position]);
-}
-
 /* What a counter advanced by since it was read before; the first time, by all it has. */
 static int advance(struct perf_data *data, uint64_t id, uint32_t tid, uint64_t value,
 		   uint64_t *difference)
@@ -330,7 +325,7 @@ static int advance(struct perf_data *data, uint64_t id, uint32_t tid, uint64_t v
 			return -ENOMEM;
 		at = (uint32_t)data->read_count;
 		data->reads[at] = wanted;
-		if (hash_index_add(&data->read_index, hash, at, read_rehash, data->reads) < 0)
+		if (hash_index_add(&data->read_index, hash, at) < 0)
 			return -ENOMEM;
 		data->read_count++;
 	}

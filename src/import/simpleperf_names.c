@@ -47,12 +47,6 @@ static bool path_equal(const void *rows, uint32_t position, const void *wanted)
 			  *(const struct span *)wanted);
 }
 
-static uint64_t path_rehash(const void *rows, uint32_t position)
-{
-	struct span path = ((const struct path_row *)rows)[position].path;
-	return hash_bytes(path.data, path.size);
-}
-
 static uint32_t image_at(const struct naming *naming, struct span path)
 {
 	uint32_t position = hash_index_find(&naming->path_index, hash_bytes(path.data, path.size),
@@ -70,7 +64,7 @@ static int add_path(struct naming *naming, struct span path, uint32_t image)
 		return -ENOMEM;
 	naming->paths[naming->path_count] = (struct path_row){ path, image };
 	int ret = hash_index_add(&naming->path_index, hash_bytes(path.data, path.size),
-				 (uint32_t)naming->path_count, path_rehash, naming->paths);
+				 (uint32_t)naming->path_count);
 	if (ret == 0)
 		naming->path_count++;
 	return ret;

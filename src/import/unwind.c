@@ -143,11 +143,6 @@ static bool space_equal(const void *rows, uint32_t position, const void *wanted)
 	       0;
 }
 
-static uint64_t space_rehash(const void *rows, uint32_t position)
-{
-	return ((const struct hash128 *)rows)[position].low;
-}
-
 /* The request that would tell the space, into `scratch`. */
 static int put_space(struct unwinder *unwinder, const struct address_space *space, uint16_t machine)
 {
@@ -196,8 +191,7 @@ static int find_space(struct unwinder *unwinder, const struct unwind_sample *sam
 		return ret < 0 ? -ENOMEM : ret;
 	message_release(&answer);
 	unwinder->spaces[unwinder->space_count] = hash;
-	if (hash_index_add(&unwinder->space_index, hash.low, *number - 1, space_rehash,
-			   unwinder->spaces) < 0)
+	if (hash_index_add(&unwinder->space_index, hash.low, *number - 1) < 0)
 		return -ENOMEM;
 	unwinder->space_count++;
 	unwinder->mapping_count += mappings < MAPPINGS_MAX ? mappings : MAPPINGS_MAX;

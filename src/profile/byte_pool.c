@@ -20,12 +20,6 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	return span_equal(pool->spans[position], *(const struct span *)wanted);
 }
 
-static uint64_t rehash(const void *rows, uint32_t position)
-{
-	const struct byte_pool *pool = rows;
-	return hash_bytes(pool->spans[position].data, pool->spans[position].size);
-}
-
 int byte_pool_add(struct byte_pool *pool, struct span bytes, uint32_t *id)
 {
 	uint64_t hash = hash_bytes(bytes.data, bytes.size);
@@ -43,7 +37,7 @@ int byte_pool_add(struct byte_pool *pool, struct span bytes, uint32_t *id)
 	if (!copy)
 		return -ENOMEM;
 	pool->spans[pool->count] = (struct span){ copy, bytes.size };
-	ret = hash_index_add(&pool->index, hash, (uint32_t)pool->count, rehash, pool);
+	ret = hash_index_add(&pool->index, hash, (uint32_t)pool->count);
 	if (ret < 0)
 		return ret;
 	*id = (uint32_t)++pool->count;

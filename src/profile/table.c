@@ -108,12 +108,6 @@ static uint64_t hash_keys(const struct table *table, const uint64_t *keys)
 	return hash;
 }
 
-static uint64_t rehash(const void *rows, uint32_t position)
-{
-	const struct table *table = rows;
-	return hash_keys(table, table_keys(table, position));
-}
-
 static bool equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct table *table = rows;
@@ -181,7 +175,7 @@ static int make_index(struct table *table)
 {
 	hash_index_release(&table->index);
 	for (uint32_t i = 0; i < table->count; i++) {
-		int ret = hash_index_add(&table->index, rehash(table, i), i, rehash, table);
+		int ret = hash_index_add(&table->index, hash_keys(table, table_keys(table, i)), i);
 		if (ret < 0)
 			return ret;
 	}
@@ -230,7 +224,7 @@ int table_add(struct table *table, const uint64_t *keys, const uint64_t *values,
 		if (ret < 0)
 			return ret;
 		position = (uint32_t)table->count;
-		ret = hash_index_add(&table->index, hash, position, rehash, table);
+		ret = hash_index_add(&table->index, hash, position);
 		if (ret < 0)
 			return ret;
 		table->count++;

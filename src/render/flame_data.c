@@ -28,12 +28,6 @@ struct strings {
 	bool failed;
 };
 
-static uint64_t rehash_string(const void *rows, uint32_t position)
-{
-	const char *text = ((const char *const *)rows)[position];
-	return hash_bytes(text, strlen(text));
-}
-
 static bool equal_strings(const void *rows, uint32_t position, const void *wanted)
 {
 	return strcmp(((const char *const *)rows)[position], wanted) == 0;
@@ -52,7 +46,7 @@ static uint32_t string_number(struct strings *strings, const char *text)
 	}
 	found = (uint32_t)strings->count;
 	strings->list[strings->count++] = text;
-	if (hash_index_add(&strings->index, hash, found, rehash_string, strings->list) < 0)
+	if (hash_index_add(&strings->index, hash, found) < 0)
 		strings->failed = true;
 	return found;
 }

@@ -49,12 +49,6 @@ static bool name_equal(const void *rows, uint32_t position, const void *name)
 	return span_equal(((const struct span *)rows)[position], *(const struct span *)name);
 }
 
-static uint64_t name_rehash(const void *rows, uint32_t position)
-{
-	const struct span *names = rows;
-	return hash_bytes(names[position].data, names[position].size);
-}
-
 static uint32_t find_wanted(const struct wanted_names *wanted, struct span name)
 {
 	return hash_index_find(&wanted->index, hash_bytes(name.data, name.size), name_equal,
@@ -70,7 +64,7 @@ static int want(struct wanted_names *wanted, struct span name)
 		return -ENOMEM;
 	wanted->names[wanted->count] = name;
 	return hash_index_add(&wanted->index, hash_bytes(name.data, name.size),
-			      (uint32_t)wanted->count++, name_rehash, wanted->names);
+			      (uint32_t)wanted->count++);
 }
 
 static int compare_candidates(const void *a, const void *b)

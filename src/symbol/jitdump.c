@@ -63,11 +63,6 @@ static bool code_equal(const void *rows, uint32_t position, const void *wanted)
 	return ((const struct jit_code *)rows)[position].index == *(const uint64_t *)wanted;
 }
 
-static uint64_t code_rehash(const void *rows, uint32_t position)
-{
-	return hash_u64(((const struct jit_code *)rows)[position].index);
-}
-
 static struct jit_code *find_code(const struct jitdump *dump, uint64_t index)
 {
 	uint32_t position = hash_index_find(&dump->code_index, hash_u64(index), code_equal,
@@ -86,8 +81,7 @@ static int place_code(struct jitdump *dump, uint64_t index, size_t position)
 			  sizeof(*dump->codes)) < 0)
 		return -ENOMEM;
 	dump->codes[dump->code_count] = (struct jit_code){ index, position };
-	return hash_index_add(&dump->code_index, hash_u64(index), (uint32_t)dump->code_count++,
-			      code_rehash, dump->codes);
+	return hash_index_add(&dump->code_index, hash_u64(index), (uint32_t)dump->code_count++);
 }
 
 static int add_function(struct jitdump *dump, const struct jit_function *function)

@@ -148,12 +148,6 @@ static bool text_equal(const void *rows, uint32_t position, const void *wanted)
 	return span_equal(writer->text_list[position], *(const struct span *)wanted);
 }
 
-static uint64_t text_rehash(const void *rows, uint32_t position)
-{
-	const struct lines_writer *writer = rows;
-	return hash_bytes(writer->text_list[position].data, writer->text_list[position].size);
-}
-
 /* Number of a text, from 1; 0 for the empty one. */
 static uint32_t writer_text(struct lines_writer *writer, struct span text)
 {
@@ -170,8 +164,7 @@ static uint32_t writer_text(struct lines_writer *writer, struct span text)
 		return 0;
 	}
 	writer->text_list[writer->text_count] = (struct span){ copy, text.size };
-	if (hash_index_add(&writer->text_index, hash, (uint32_t)writer->text_count, text_rehash,
-			   writer) < 0) {
+	if (hash_index_add(&writer->text_index, hash, (uint32_t)writer->text_count) < 0) {
 		writer->failed = true;
 		return 0;
 	}

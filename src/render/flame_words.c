@@ -141,6 +141,11 @@ static void say_absent(const struct flame_picture *picture, struct buffer *out)
 		buffer_append_text(out, "without a stack ");
 		say_share(out, &report->without_stack[width], &report->shown[width]);
 	}
+	const struct report *base = view->flame->reports[FLAME_BASE];
+	if (base && base->has_stacks != report->has_stacks) {
+		say_separator(out);
+		buffer_append_text(out, "only one side has call stacks: frames do not compare");
+	}
 	struct scope_number lost = scope_lost(&report->scope.bills[width]);
 	if (lost.known && lost.value) {
 		say_separator(out);
@@ -157,7 +162,9 @@ static void say_absent(const struct flame_picture *picture, struct buffer *out)
 	if (view->empty) {
 		say_separator(out);
 		put_counted(out, view->empty, " frame has", " frames have");
-		buffer_append_text(out, " samples of other events only: not shown");
+		buffer_append_text(out, picture->changes
+						? " none of it on this side: not shown"
+						: " samples of other events only: not shown");
 	}
 	if (view->left_out) {
 		say_separator(out);

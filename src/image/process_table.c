@@ -140,8 +140,6 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	child->followed = parent->followed;
 	child->narrow = parent->narrow;
 	child->group = parent->group;
-	/* the child of a thread takes the thread's name, which the process may not have */
-	child->serial = parent_pid == parent_tid ? parent->serial : 0;
 	return 0;
 }
 

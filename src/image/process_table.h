@@ -39,8 +39,8 @@ struct process {
 	uint32_t runtime_image; /* for code without a file; an exec sets it back */
 	uint64_t scanned_ns;
 	bool asked;
-	/* For the owner: what its addresses and its name mean. Children inherit it; whatever
-	   changes its name or its mappings sets it to 0. */
+	/* For the owner, 0 at birth: what its addresses and its name mean. Whatever changes its
+	   name or its mappings sets it to 0. */
 	uint32_t serial;
 };
 

@@ -59,8 +59,8 @@ struct perf_calls_slot {
 	uint32_t used; /* when, for choosing whom to replace */
 };
 
-#define PERF_CALLS_WAYS 4u    /* one cache line */
-#define PERF_CALLS_SETS 1024u /* in the CPU's own cache */
+#define PERF_CALLS_WAYS 4u   /* one cache line */
+#define PERF_CALLS_SETS 256u /* in the CPU's own cache */
 #define PERF_BATCH	64u
 
 struct perf_waiting {

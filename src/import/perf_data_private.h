@@ -53,19 +53,9 @@ struct perf_read_slot {
 
 struct perf_chain_frame {
 	uint64_t address;
+	uint64_t path; /* hash of it and all frames that are further out */
 	enum perf_mode mode;
 	enum frame_kind kind;
-};
-
-/* The last stack of a process that was followed, from its root: the next one begins alike. */
-#define PERF_TRACK_FRAMES 64u
-#define PERF_TRACKS	  16u
-struct perf_track {
-	uint32_t serial, kernel_serial;
-	uint32_t count;
-	bool user_missing;
-	uint32_t nodes[PERF_TRACK_FRAMES];
-	struct perf_chain_frame frames[PERF_TRACK_FRAMES];
 };
 
 /* Counted while reading, for the bill and for what is said at the end. */
@@ -139,7 +129,6 @@ struct perf_data {
 	struct perf_context_slot context_slots[PERF_CONTEXT_SLOTS];
 	struct perf_chain_frame *frames; /* scratch */
 	size_t frame_capacity;
-	struct perf_track tracks[PERF_TRACKS];
 	struct perf_read_slot *reads;
 	size_t read_count, read_capacity;
 	struct hash_index read_index;

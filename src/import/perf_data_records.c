@@ -15,7 +15,7 @@
 
 #define HEADER_BYTES	   sizeof(struct perf_event_header)
 #define UNPACKED_BYTES	   (256u << 10)
-#define QUEUE_ROOM	   (48u << 20) /* waiting records, beside as many bytes as the file has */
+#define QUEUE_ROOM	   (24u << 20) /* for waiting records, beside twice the file's bytes */
 #define AUX_FLAG_TRUNCATED 1u
 #define AUX_FLAG_COLLISION 8u
 #define AUX_FLAG_PARTIAL   4u
@@ -177,7 +177,7 @@ static int enqueue(struct perf_data *data, const uint8_t *bytes, size_t size, st
 		return out_of_memory(err);
 	data->counts.late += late;
 	/* A file without rounds waits whole; one that unpacks to more than its size may not. */
-	if (perf_queue_bytes(&data->queue) / 2 < QUEUE_ROOM + data->at)
+	if (perf_queue_bytes(&data->queue) / 2 < QUEUE_ROOM / 2 + data->at)
 		return 0;
 	int ret = perf_queue_flush(&data->queue, take_in_turn, &turn);
 	return ret == -ENOMEM ? out_of_memory(err) : ret;

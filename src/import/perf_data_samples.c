@@ -61,7 +61,7 @@ static int reserve_frames(struct perf_data *data, uint64_t count)
 static void add_frame(struct chain *chain, uint64_t address, enum perf_mode mode,
 		      enum frame_kind kind)
 {
-	chain->frames[chain->count++] = (struct perf_chain_frame){ address, mode, kind };
+	chain->frames[chain->count++] = (struct perf_chain_frame){ address, 0, mode, kind };
 }
 
 /* The user's calls as the hardware kept them, newest first: each `from` is a call instruction, the
@@ -83,10 +83,9 @@ static void read_words(struct chain *chain, const struct perf_words *words, bool
 	bool first = true;
 	for (uint64_t i = 0; i < words->count; i++) {
 		uint64_t word = perf_word(words, i);
-		if (word == CONTEXT_USER_DEFERRED) {
+		if (word == CONTEXT_USER_DEFERRED && i + 2 == words->count) {
 			chain->user_missing = true; /* a number follows, for a later record */
-			i++;
-			continue;
+			return;
 		}
 		if (is_mark(word)) {
 			mode = mode_of_mark(word);
@@ -167,59 +166,49 @@ static int add_missing(struct perf_data *data, uint32_t *node)
 	return ret < 0 ? ret : perf_cells_node(&data->cells, 0, place.image, 0, FRAME_IP, node);
 }
 
-static bool same_frame(const struct perf_chain_frame *a, const struct perf_chain_frame *b)
-{
-	return a->address == b->address && a->mode == b->mode && a->kind == b->kind;
-}
-
-/* How many outermost frames the process's stack before had too. */
-static size_t shared_frames(struct perf_track *track, const struct perf_data *data,
-			    const struct process *process, const struct chain *chain, size_t count)
-{
-	size_t shared = 0;
-	if (track->serial != process->serial ||
-	    track->kernel_serial != data->places.kernel_serial ||
-	    track->user_missing != chain->user_missing) {
-		track->serial = process->serial;
-		track->kernel_serial = data->places.kernel_serial;
-		track->user_missing = chain->user_missing;
-		track->count = 0;
-		return 0;
-	}
-	while (shared < count && shared < track->count &&
-	       same_frame(&track->frames[shared], &chain->frames[chain->count - 1 - shared]))
-		shared++;
-	return shared;
-}
-
-/* The trie's node for frames innermost first, from `first` on. */
-static int walk(struct perf_data *data, struct process *process, const struct chain *chain,
-		size_t first, uint32_t *node)
-{
-	struct perf_track *track = &data->tracks[process->serial % PERF_TRACKS];
-	size_t count = chain->count - first;
-	size_t done = shared_frames(track, data, process, chain, count);
-	int ret = 0;
-	*node = done ? track->nodes[done - 1] : 0;
-	if (!done && chain->user_missing)
-		ret = add_missing(data, node);
-	track->count = (uint32_t)done;
-	for (; done < count && ret == 0; done++) {
-		const struct perf_chain_frame *frame = &chain->frames[chain->count - 1 - done];
-		ret = add_node(data, process, frame, node);
-		if (done < PERF_TRACK_FRAMES && ret == 0) {
-			track->frames[done] = *frame;
-			track->nodes[done] = *node;
-			track->count = (uint32_t)done + 1;
-		}
-	}
-	return ret;
-}
+/* Keeps small numbers apart from what is added or xored beside them: 2^64 / golden ratio. */
+#define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 /* What an address of this sample means: whose it is, and which mappings and names hold. */
 static uint64_t meaning(const struct perf_data *data, const struct process *process, uint64_t mode)
 {
-	return hash_u64((uint64_t)process->serial << 32 | data->places.kernel_serial) + mode;
+	return hash_u64((uint64_t)process->serial << 32 | data->places.kernel_serial) +
+	       mode * SPREAD;
+}
+
+/* Names each frame from `first` on by a hash of itself and all that are further out. */
+static void name_paths(const struct perf_data *data, const struct process *process,
+		       const struct chain *chain, size_t first)
+{
+	uint64_t path = meaning(data, process, chain->user_missing);
+	for (size_t i = chain->count; i-- > first;) {
+		struct perf_chain_frame *frame = &chain->frames[i];
+		uint64_t how = (uint64_t)frame->mode << 1 | frame->kind;
+		path = hash_u64((path ^ frame->address) + how * SPREAD);
+		frame->path = path;
+	}
+}
+
+/* The trie's node for frames innermost first, from `first` on. Most of the outer ones were met
+ * lately: the walk begins at the innermost path that was. */
+static int walk(struct perf_data *data, struct process *process, const struct chain *chain,
+		size_t first, uint32_t *node)
+{
+	size_t at = first;
+	int ret = 0;
+	name_paths(data, process, chain, first);
+	while (at < chain->count && !perf_cells_calls(&data->cells, chain->frames[at].path, node))
+		at++;
+	if (at == chain->count) {
+		*node = 0;
+		ret = chain->user_missing ? add_missing(data, node) : 0;
+	}
+	while (at-- > first && ret == 0) {
+		ret = add_node(data, process, &chain->frames[at], node);
+		if (ret == 0)
+			perf_cells_remember_calls(&data->cells, chain->frames[at].path, *node);
+	}
+	return ret;
 }
 
 /* The common case: a chain whose first address is the sampled one, and nothing else to follow.
@@ -250,7 +239,7 @@ static int find_callers(struct perf_data *data, struct process *process,
 		return 0;
 	uint64_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	uint64_t hash = hash_bytes(words->bytes + skipped * 8, (words->count - skipped) * 8) ^
-			meaning(data, process, mode);
+			meaning(data, process, mode << 1 | (skipped > 1));
 	if (perf_cells_calls(&data->cells, hash, node))
 		return 0;
 	struct chain chain;

@@ -552,6 +552,43 @@ static void branches_become_edges_and_ranges(void **state)
 	}
 }
 
+static void put_kernel_sample(struct perf_file *file, uint64_t time, const uint64_t *chain,
+			      size_t depth)
+{
+	put_sample(file, USUAL_TYPE,
+		   &(struct sample){ .ip = KERNEL + 0x20,
+				     .time = time,
+				     .period = 1,
+				     .pid = 7,
+				     .mode = PERF_RECORD_MISC_KERNEL,
+				     .chain = chain,
+				     .depth = depth });
+}
+
+/* Marks say whose the following addresses are; what a broken frame pointer finds may look like one.
+ */
+static void marks_in_chains_are_no_frames(void **state)
+{
+	(void)state;
+	const uint64_t deferred = (uint64_t)-640, none = (uint64_t)-3;
+	const uint64_t later[] = { PERF_CONTEXT_KERNEL, KERNEL + 0x20, deferred, 77 };
+	const uint64_t broken[] = { PERF_CONTEXT_KERNEL, KERNEL + 0x20, PERF_CONTEXT_USER,
+				    TEXT + 0x30,	 deferred,	0,
+				    TEXT + 0x100 };
+	const uint64_t zero[] = { PERF_CONTEXT_KERNEL, KERNEL + 0x20, PERF_CONTEXT_USER, none, 0 };
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	put_kernel_sample(&file, 20, later, 4);
+	put_kernel_sample(&file, 21, broken, 7);
+	put_kernel_sample(&file, 22, zero, 5);
+	perf_file_end(&file);
+	must_be(&file,
+		"cycles [worker] /bin/worker!0x1100|?no mapping!0x0|/bin/worker!0x1030|!0x20 1 1\n"
+		"cycles [worker] ?no mapping!0x0|!0x20 1 1\n"
+		"cycles [worker] ?user stack not unwound!0x0|!0x20 1 1\n",
+		"");
+}
+
 static void losses_reach_the_bill(void **state)
 {
 	(void)state;
@@ -766,6 +803,7 @@ int main(void)
 		cmocka_unit_test(attributes_may_lie_behind_the_records),
 		cmocka_unit_test(call_stacks_of_the_hardware_are_the_users_calls),
 		cmocka_unit_test(branches_become_edges_and_ranges),
+		cmocka_unit_test(marks_in_chains_are_no_frames),
 		cmocka_unit_test(losses_reach_the_bill),
 		cmocka_unit_test(guests_are_kept_apart),
 		cmocka_unit_test(contexts_are_names_and_control_groups),

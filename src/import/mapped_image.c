@@ -1,8 +1,10 @@
 #include "import/mapped_image.h"
 
-#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "base/hash.h"
+#include "import/perf_dso.h"
 #include "profile/profile.h"
 
 #define BUILD_ID_MAX_TEXT 128 /* a longer one is hashed */
@@ -32,37 +34,26 @@ static struct span bytes_of(struct span text, uint8_t bytes[BUILD_ID_MAX_TEXT])
 	return (struct span){ bytes, text.size / 2 };
 }
 
-static bool starts_with(struct span text, const char *start)
-{
-	size_t size = strlen(start);
-	return text.size >= size && memcmp(text.data, start, size) == 0;
-}
-
-static uint64_t kind_of(struct span path)
-{
-	if (starts_with(path, "[vdso"))
-		return IMAGE_VDSO;
-	if (starts_with(path, "[kernel") || starts_with(path, "[guest.kernel"))
-		return IMAGE_KERNEL;
-	if (path.size == 0 || starts_with(path, "[") || starts_with(path, "//anon"))
-		return IMAGE_NAME;
-	return IMAGE_FILE;
-}
-
 int mapped_image_add(struct profile *profile, struct span path, struct span build_id, uint32_t *id)
 {
 	uint8_t bytes[BUILD_ID_MAX_TEXT];
 	if (span_equal(path, span_of_text("[unknown]"))) /* another tool's word for none */
 		path.size = 0;
-	struct profile_image image = { .kind = kind_of(path),
-				       .space = SPACE_OFFSET,
-				       .build_id = bytes_of(build_id, bytes) };
+	struct profile_image image = { .kind = IMAGE_NAME, .name = span_of_text("") };
+	if (path.size)
+		image = perf_dso_classify(path);
+	const bool is_file =
+		path.size && image.kind == IMAGE_NAME && *(const char *)path.data != '[';
+	if (is_file)
+		image.kind = IMAGE_FILE;
+	image.space = is_file ? SPACE_OFFSET : SPACE_PROCESS;
+	image.build_id = bytes_of(build_id, bytes);
 	if (image.build_id.size == 0)
 		image.build_id = (struct span){ NULL, 0 };
-	if (image.kind == IMAGE_NAME || (image.kind == IMAGE_FILE && !image.build_id.data))
-		image.name = path.size ? path : span_of_text("");
+	else if (is_file || image.kind == IMAGE_KERNEL)
+		image.name = (struct span){ NULL, 0 };
 	int ret = profile_add_image(profile, &image, id);
-	if (ret == 0 && image.kind == IMAGE_FILE)
+	if (ret == 0 && path.size)
 		ret = profile_add_path(profile, *id, path);
 	return ret;
 }

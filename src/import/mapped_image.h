@@ -1,7 +1,7 @@
 /*
  * mapped_image - the image of a mapping that another tool names by a path, or what
- * stands in its place ("[vdso]"), and perhaps a build-id. Its vaddrs are offsets
- * in the file, since its program headers are not there.
+ * stands in its place ("[vdso]"), and perhaps a build-id. A file's vaddrs are offsets
+ * in it, since its program headers are not there.
  */
 #pragma once
 

@@ -83,7 +83,7 @@ static void take_bracketed(struct span dso, struct profile_image *image)
 	}
 }
 
-static struct profile_image classify(struct span dso)
+struct profile_image perf_dso_classify(struct span dso)
 {
 	struct profile_image image = { .kind = IMAGE_NAME, .space = SPACE_PROCESS, .name = dso };
 	struct span name = base_name(dso);
@@ -108,7 +108,7 @@ static struct profile_image classify(struct span dso)
 
 int perf_dso_image(struct profile *profile, struct span dso, uint32_t *image)
 {
-	struct profile_image row = classify(dso);
+	struct profile_image row = perf_dso_classify(dso);
 	int ret = profile_add_image(profile, &row, image);
 	if (ret < 0 || row.kind == IMAGE_UNKNOWN)
 		return ret;

@@ -8,8 +8,11 @@
 #include <stdint.h>
 
 #include "base/span.h"
+#include "profile/profile.h"
 
-struct profile;
+/* Its kind and name; files are IMAGE_NAME, for nothing but the name is known of them. The name
+ * borrows from `dso`. */
+struct profile_image perf_dso_classify(struct span dso);
 
 /*
  * The image of a DSO as perf prints it ("/bin/x", "[kernel.kallsyms]",

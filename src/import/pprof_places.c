@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/protobuf.h"
 #include "import/mapped_image.h"
 #include "import/pprof_wire.h"
-#include "symbol/demangle.h"
 
 #define MEMORY_TIMES 2		 /* tables may take so much of the file's size, */
 #define MEMORY_BYTES (32u << 20) /* and this besides */
@@ -114,7 +112,7 @@ static int add_text(struct pprof_places *places, uint64_t number, uint32_t *id)
 	return text.size ? profile_add_bytes(places->profile, text, id) : 0;
 }
 
-/* Names are kept as people read them: the file may have both. */
+/* The name for people, and as it is: what is exported and imported again stays the same. */
 static int add_name(struct pprof_places *places, const struct pprof_function *function,
 		    uint32_t *id)
 {
@@ -126,10 +124,7 @@ static int add_name(struct pprof_places *places, const struct pprof_function *fu
 	if (name.size == 0)
 		name = system_name;
 	*id = 0;
-	if (name.size == 0)
-		return 0;
-	CLEANUP(free_pointer) char *plain = demangle(name);
-	return profile_add_bytes(places->profile, plain ? span_of_text(plain) : name, id);
+	return name.size ? profile_add_bytes(places->profile, name, id) : 0;
 }
 
 static int read_function(struct pprof_places *places, struct span message, struct error *err)

@@ -135,6 +135,21 @@ for file in large.cpu speedscope-simple.prof cppbench.cpu gobench.cpu; do
 	cmp one.stacks two.stacks || fail "$file: its stacks have changed"
 done
 
+# likewise stacks of names alone, and of other tools' symbols
+checked=0
+for file in "$corpus"/../folded/*.txt "$corpus"/../perfscript/*.txt; do
+	culprit import -q --one-count "$file" -o one.prof 2>/dev/null || continue
+	culprit export -q -f pprof one.prof -o two.pb.gz
+	culprit import -q two.pb.gz -o two.prof
+	event=$("$TOOLS/stacks" one.prof | cut -f 2 | LC_ALL=C sort -u | head -n 1)
+	for profile in one two; do
+		culprit export -q -e "$event" $profile.prof | LC_ALL=C sort >$profile
+	done
+	cmp one two || fail "$file: $(diff one two | head -4)"
+	checked=$((checked + 1))
+done
+[ $checked -gt 10 ] || fail "only $checked files of stacks were there"
+
 # cut off: refused with where, or kept as far as it goes
 gzip -dc "$corpus/large.cpu" | head -c 2000000 >cut
 head -c 4000 "$corpus/gobench.cpu" >cut.cpu

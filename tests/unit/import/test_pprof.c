@@ -154,8 +154,8 @@ static void put_samples(struct buffer *out)
 }
 
 static const char stacks[] = "cpu main@x+520;main>inner@x+510 4 40\n"
-			     "cpu main@x+520;main>inner@x+510;foo::bar() 1 10\n"
-			     "cpu foo::bar()@+99;@x+530 2 25\n";
+			     "cpu main@x+520;main>inner@x+510;_ZN3foo3barEv 1 10\n"
+			     "cpu _ZN3foo3barEv@+99;@x+530 2 25\n";
 
 static struct profile *must_read(const struct buffer *bytes, size_t piece, struct import_talk *talk)
 {
@@ -379,7 +379,7 @@ static void test_locations_that_disagree(void **state)
 	SAMPLE(&bytes, 1, 10, 1);
 	SAMPLE(&bytes, 2, 20, 6);
 	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, SIZE_MAX, NULL);
-	expect_stacks(profile, "cpu main>inner@x+510 1 10\ncpu main@x+0;foo::bar()@x+0 2 20\n");
+	expect_stacks(profile, "cpu main>inner@x+510 1 10\ncpu main@x+0;_ZN3foo3barEv@x+0 2 20\n");
 }
 
 static void expect_refused(const struct buffer *bytes, int code, const char *message)

@@ -14,3 +14,7 @@ ln -s both link
 culprit export -q -e cpu-clock -o link
 [ -L link ]
 wc -l both
+# two counts come back as they were
+culprit export -q -e cpu-clock,cycles culprit.prof -o both
+culprit import -q both -o again.prof
+culprit export -q -e before,after again.prof | cmp - both

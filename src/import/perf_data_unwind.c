@@ -224,7 +224,11 @@ static int unwind_sample(struct perf_data *data, struct perf_stacks *waiting,
 {
 	const struct perf_sample *sample = &record->sample;
 	waiting->unwound = false;
-	if (!sample->user_abi || !waiting->unwinder)
+	if (!sample->user_abi)
+		return 0;
+	if (need_unwinder(data, waiting) < 0)
+		return -ENOMEM;
+	if (!waiting->unwinder)
 		return 0;
 	const struct unwind_sample wanted = {
 		.machine = machine_of(data, event->layout.regs_user),
@@ -307,7 +311,7 @@ int perf_data_unwind(struct perf_data *data, struct error *err)
 		return 0;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	CLEANUP(free_unpacker) ZSTD_DStream *unpacker = ZSTD_createDStream();
-	if (!unpacker || pack(waiting, NULL, 0, ZSTD_e_end) < 0 || need_unwinder(data, waiting) < 0)
+	if (!unpacker || pack(waiting, NULL, 0, ZSTD_e_end) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	int ret = 0;
 	for (size_t i = 0; i < waiting->chunk_count && ret == 0; i++)

@@ -47,7 +47,7 @@ int simpleperf_take_feature(struct simpleperf *simpleperf, unsigned feature, str
 	case SIMPLEPERF_FILE2:
 		return append(&simpleperf->files2, payload);
 	case SIMPLEPERF_META_INFO:
-		if (payload.size > META_MAX_BYTES) {
+		if (simpleperf->meta.size || payload.size > META_MAX_BYTES) {
 			simpleperf->bad++;
 			return 0;
 		}

@@ -218,9 +218,17 @@ static int user_image(struct perf_places *places, const struct perf_mapping *map
 		space = SPACE_PROCESS;
 	}
 	int ret = need_image(places, &wanted, space, number);
-	if (ret == 0)
-		places->images[*number - 1].runtime = runtime;
-	return ret;
+	if (ret < 0)
+		return ret;
+	struct perf_image *image = &places->images[*number - 1];
+	image->runtime = runtime;
+	if (mapping->has_inode && !image->inode) {
+		image->major = mapping->major;
+		image->minor = mapping->minor;
+		image->inode = mapping->inode;
+		image->generation = mapping->generation;
+	}
+	return 0;
 }
 
 int perf_places_map(struct perf_places *places, struct process_table *processes,

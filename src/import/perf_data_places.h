@@ -26,10 +26,12 @@ struct perf_image {
 	enum vaddr_space space;
 	char *name; /* path, module, BPF program, cause, or whose run-time code */
 	uint8_t build_id[PERF_BUILD_ID_ROOM];
-	uint8_t build_id_bytes; /* 0: not known */
-	bool runtime;		/* memory without a file: each process has its own code there */
-	char *path;		/* also seen as; NULL: none but the name */
-	uint32_t row;		/* in the profile; 0: not made */
+	uint8_t build_id_bytes;	    /* 0: not known */
+	bool runtime;		    /* memory without a file: each process has its own code there */
+	char *path;		    /* also seen as; NULL: none but the name */
+	uint32_t major, minor;	    /* of the device that a file lay on */
+	uint64_t inode, generation; /* inode 0: not told */
+	uint32_t row;		    /* in the profile; 0: not made */
 };
 
 enum perf_mode {

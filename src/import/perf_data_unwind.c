@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -178,6 +180,17 @@ static struct span build_of(const struct perf_places *places, const struct perf_
 	return (struct span){ NULL, 0 };
 }
 
+/* By its name and kernel; the files' own numbers must agree as well. */
+static bool is_of_this_machine(const struct perf_data *data)
+{
+	struct utsname here;
+	return uname(&here) == 0 &&
+	       span_equal(byte_pool_get(&data->names, data->machine.host),
+			  span_of_text(here.nodename)) &&
+	       span_equal(byte_pool_get(&data->names, data->machine.kernel),
+			  span_of_text(here.release));
+}
+
 static void name_file(void *context, uint32_t file, struct unwind_file *named)
 {
 	const struct perf_data *data = context;
@@ -186,6 +199,20 @@ static void name_file(void *context, uint32_t file, struct unwind_file *named)
 		return;
 	named->path = span_of_text(image->name);
 	named->build_id = build_of(&data->places, image);
+	if (is_of_this_machine(data))
+		named->here = (struct binary_inode){ makedev(image->major, image->minor),
+						     image->inode, image->generation };
+}
+
+/* A file that was known by its inode alone has a build-id to be known by. */
+static void found_file(void *context, uint32_t file, const struct identity *identity)
+{
+	struct perf_data *data = context;
+	struct perf_image *image = &data->places.images[file - 1];
+	if (build_of(&data->places, image).size || identity->build_id_bytes > PERF_BUILD_ID_ROOM)
+		return;
+	memcpy(image->build_id, identity->build_id, identity->build_id_bytes);
+	image->build_id_bytes = (uint8_t)identity->build_id_bytes;
 }
 
 /* The machine by the file's own word, or by the registers that were asked for. */
@@ -205,6 +232,7 @@ static int need_unwinder(struct perf_data *data, struct perf_stacks *waiting)
 	const struct unwind_options options = { .symfs = data->options->symfs,
 						.perf_cache = data->options->perf_cache,
 						.name_file = name_file,
+						.found_file = found_file,
 						.context = data };
 	if (waiting->unwinder || waiting->refused)
 		return 0;

@@ -202,17 +202,21 @@ static int find_space(struct unwinder *unwinder, const struct unwind_sample *sam
 
 static int open_file(struct unwinder *unwinder, const struct unwound_file *file)
 {
-	struct unwind_file named = { { NULL, 0 }, { NULL, 0 } };
+	struct unwind_file named = { 0 };
 	struct binary_found found;
 	if (file->refused)
 		return -1;
 	unwinder->options.name_file(unwinder->options.context, file->owner, &named);
 	const struct binary_wanted wanted = { .build_id = named.build_id,
 					      .paths = &named.path,
-					      .path_count = 1 };
+					      .path_count = 1,
+					      .here = named.here };
 	if (binary_finder_open(unwinder->finder, &wanted, &found) < 0)
 		return -1;
 	buffer_release(&found.path);
+	if (unwinder->options.found_file && !found.by_name)
+		unwinder->options.found_file(unwinder->options.context, file->owner,
+					     &found.identity);
 	return found.fd;
 }
 

@@ -19,6 +19,7 @@
 #include "base/span.h"
 #include "import/unwind_engine.h"
 #include "machine/perf_record.h"
+#include "symbol/binary_finder.h"
 
 struct address_space;
 struct error;
@@ -29,6 +30,7 @@ struct unwinder;
 /* What a mapping's file number stands for; an empty build-id is not known. */
 struct unwind_file {
 	struct span path, build_id;
+	struct binary_inode here; /* of a recording of this machine; inode 0: not known */
 };
 
 struct unwind_options {
@@ -37,6 +39,8 @@ struct unwind_options {
 	/* Called once for each file that lies on a stack; the texts need not outlive the call.
 	 * File 0 is no file and not asked for. */
 	void (*name_file)(void *context, uint32_t file, struct unwind_file *named);
+	/* Called when a file was found by more than its name; may be NULL. */
+	void (*found_file)(void *context, uint32_t file, const struct identity *identity);
 	void *context;
 };
 

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fts.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -259,11 +261,39 @@ static int open_below_symfs(struct binary_finder *finder, const struct binary_wa
 	return take_listed(finder, wanted, found);
 }
 
+/* The very file that was mapped, which is still there. */
+static bool take_same_inode(struct binary_finder *finder, const struct binary_wanted *wanted,
+			    struct binary_found *found)
+{
+	for (size_t i = 0; i < wanted->path_count; i++) {
+		struct safe_file file;
+		char path[4096];
+		int generation = 0;
+		if (!is_absolute(wanted->paths[i]))
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)wanted->paths[i].size,
+			 (const char *)wanted->paths[i].data);
+		if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+			continue;
+		if (file.inode == wanted->here.inode && file.device == wanted->here.device &&
+		    ioctl(file.fd, FS_IOC_GETVERSION, &generation) == 0 &&
+		    (uint32_t)generation == wanted->here.generation &&
+		    reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
+		    found->identity.has_code) {
+			found->fd = file.fd;
+			buffer_append_text(&found->path, path);
+			return true;
+		}
+		close(file.fd);
+	}
+	return false;
+}
+
 static int open_on_this_machine(struct binary_finder *finder, const struct binary_wanted *wanted,
 				struct binary_found *found)
 {
 	if (!can_be_compared(wanted))
-		return -ENOENT;
+		return wanted->here.inode && take_same_inode(finder, wanted, found) ? 0 : -ENOENT;
 	for (size_t i = 0; i < wanted->path_count; i++)
 		if (is_absolute(wanted->paths[i]) &&
 		    take_at(finder, wanted, found, "%.*s", (int)wanted->paths[i].size,

@@ -30,11 +30,20 @@ struct binary_finder_options {
 	const char *perf_cache; /* "/home/me/.debug"; NULL: none */
 };
 
+/* Which file it was on the machine that it ran on: inodes are used again, with another generation.
+ */
+struct binary_inode {
+	uint64_t device, inode, generation; /* inode 0: not known */
+};
+
 struct binary_wanted {
 	struct span build_id;	  /* empty: not known. Zeros at its end do not count */
 	struct span hash;	  /* of a file without build-id, or empty */
 	const struct span *paths; /* it was seen at; others than absolute ones do not count */
 	size_t path_count;
+	/* When nothing else can be compared; only of this very machine. Where the file system tells
+	 * no generation the file is not taken. */
+	struct binary_inode here;
 };
 
 struct binary_found {

@@ -17,6 +17,7 @@
 #include "import/cpu_profile_file.h"
 #include "import/formats.h"
 #include "import/mapped_image.h"
+#include "import/whole_file.h"
 #include "profile/profile.h"
 #include "symbol/record.h"
 
@@ -81,10 +82,7 @@ static int reader_open(const struct import_options *options, void **out)
 static int reader_feed(void *context, const void *bytes, size_t size, struct error *err)
 {
 	struct cpu_reader *reader = context;
-	buffer_append(&reader->bytes, bytes, size);
-	return buffer_failed(&reader->bytes)
-		       ? error_set(err, -ENOMEM, "out of memory for %zu bytes", reader->bytes.size)
-		       : 0;
+	return whole_file_feed(&reader->bytes, bytes, size, err);
 }
 
 /* ---- samples, without the frames that are not the program's */

@@ -16,6 +16,7 @@
 #include "import/pprof_labels.h"
 #include "import/pprof_places.h"
 #include "import/pprof_wire.h"
+#include "import/whole_file.h"
 #include "profile/profile.h"
 
 struct pprof_reader {
@@ -65,10 +66,7 @@ static int reader_open(const struct import_options *options, void **out)
 static int reader_feed(void *context, const void *bytes, size_t size, struct error *err)
 {
 	struct pprof_reader *reader = context;
-	buffer_append(&reader->bytes, bytes, size);
-	return buffer_failed(&reader->bytes)
-		       ? error_set(err, -ENOMEM, "out of memory for %zu bytes", reader->bytes.size)
-		       : 0;
+	return whole_file_feed(&reader->bytes, bytes, size, err);
 }
 
 /* How far the file consists of whole fields. */

@@ -18,6 +18,7 @@
 #include "base/json_read.h"
 #include "import/formats.h"
 #include "import/speedscope_number.h"
+#include "import/whole_file.h"
 #include "profile/profile.h"
 
 /* One of the file's profiles: where its parts are. */
@@ -87,10 +88,7 @@ static int reader_open(const struct import_options *options, void **out)
 static int reader_feed(void *context, const void *bytes, size_t size, struct error *err)
 {
 	struct speedscope *reader = context;
-	buffer_append(&reader->file, bytes, size);
-	return buffer_failed(&reader->file)
-		       ? error_set(err, -ENOMEM, "out of memory for %zu bytes", reader->file.size)
-		       : 0;
+	return whole_file_feed(&reader->file, bytes, size, err);
 }
 
 static int out_of_memory(struct error *err)

@@ -25,7 +25,7 @@ static void put_line(const struct flame_picture *picture, struct buffer *out, do
 	const char *at = (const char *)text->data;
 	size_t left = text->size;
 	/* labels are measured by their widest letters; whole lines come out narrower */
-	double room = 1.12 * (picture->width_px - 2 * FLAME_MARGIN_PX);
+	double room = 1.07 * (picture->width_px - 2 * FLAME_MARGIN_PX);
 	while (left) {
 		size_t fits = flame_text_fit(at, left, room), end = fits;
 		while (fits < left && end > 0 && at[end] != ' ')

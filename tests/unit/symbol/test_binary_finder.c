@@ -1,10 +1,14 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -120,6 +124,33 @@ static void folders_named_by_build_ids_are_looked_into(void **state)
 	assert_true(fd >= 0);
 }
 
+static void the_very_file_of_this_machine_is_known_by_its_inode(void **state)
+{
+	(void)state;
+	CLEANUP(place_release) struct place place = make_place("true");
+	CLEANUP(buffer_release) struct buffer path = { 0 };
+	buffer_printf(&path, "%s/p", place.folder.path);
+	const struct span paths[] = { span_of_text(buffer_text(&path)) };
+	struct binary_wanted wanted = { .paths = paths, .path_count = 1 };
+	struct binary_found found;
+	struct stat info;
+	int generation;
+	CLEANUP(close_fd) int fd = open(buffer_text(&path), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &info), 0);
+	if (ioctl(fd, FS_IOC_GETVERSION, &generation) != 0) {
+		print_message("this file system tells no generations: skipped\n");
+		skip();
+	}
+	wanted.here = (struct binary_inode){ info.st_dev, info.st_ino, (uint32_t)generation };
+	assert_int_equal(binary_finder_open(place.finder, &wanted, &found), 0);
+	assert_false(found.by_name);
+	assert_int_equal(found.identity.build_id_bytes, 5);
+	close(found.fd);
+	buffer_release(&found.path);
+	wanted.here.generation ^= 1; /* the inode is somebody else's now */
+	assert_int_equal(binary_finder_open(place.finder, &wanted, &found), -ENOENT);
+}
+
 static void what_is_no_executable_is_passed_over(void **state)
 {
 	(void)state;
@@ -138,6 +169,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_found_by_path_then_name_then_build_id),
 		cmocka_unit_test(a_name_is_enough_only_below_symfs_and_without_build_id),
 		cmocka_unit_test(folders_named_by_build_ids_are_looked_into),
+		cmocka_unit_test(the_very_file_of_this_machine_is_known_by_its_inode),
 		cmocka_unit_test(what_is_no_executable_is_passed_over),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static inline uint64_t cursor_varint(struct cursor *cursor)
 static inline struct span cursor_text(struct cursor *cursor)
 {
 	size_t left = cursor_left(cursor);
-	const uint8_t *text = cursor->start + cursor->at;
+	const uint8_t *text = left ? cursor->start + cursor->at : NULL;
 	const uint8_t *end = left ? memchr(text, 0, left) : NULL;
 	if (!end) {
 		cursor->failed = true;

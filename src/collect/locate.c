@@ -54,7 +54,7 @@ static int runtime_frame(struct session *session, struct process *process, uint6
 static const struct mapping *find_mapping(struct session *session, struct process *process,
 					  uint64_t address, int *ret)
 {
-	const struct mapping *mapping = address_space_find(process->space, address);
+	const struct mapping *mapping = process_mapping(process, address);
 	uint64_t now = mapping ? 0 : clock_monotonic_ns();
 	if (mapping || process->exit_ns || now - process->scanned_ns < RESCAN_NS)
 		return mapping;

@@ -9,6 +9,7 @@
 static void process_free(struct process *process)
 {
 	address_space_drop(process->space);
+	address_space_drop(process->former);
 	free(process);
 }
 
@@ -134,6 +135,7 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 		return 0;
 	address_space_drop(child->space);
 	child->space = address_space_share(parent->space);
+	child->former = parent->former ? address_space_share(parent->former) : NULL;
 	memcpy(child->comm, process_thread_comm(table, parent, parent_tid), PROCESS_COMM_SIZE);
 	child->known = parent->known;
 	child->kernel = parent->kernel;
@@ -156,7 +158,8 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 		struct address_space *space = address_space_new();
 		if (!space)
 			return -ENOMEM;
-		address_space_drop(process->space);
+		address_space_drop(process->former);
+		process->former = process->space;
 		process->space = space;
 		process->known = true;
 		process->execed = true;
@@ -186,6 +189,12 @@ int process_map(struct process_table *table, uint32_t pid, const struct mapping 
 	process->known = true;
 	process->serial = 0;
 	return address_space_add(&process->space, mapping);
+}
+
+const struct mapping *process_mapping(const struct process *process, uint64_t address)
+{
+	const struct mapping *mapping = address_space_find(process->space, address);
+	return mapping || !process->former ? mapping : address_space_find(process->former, address);
 }
 
 int process_exit(struct process_table *table, uint32_t pid, uint32_t tid, uint64_t time_ns)

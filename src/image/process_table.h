@@ -25,6 +25,7 @@ struct process {
 	uint64_t start_ns; /* clock of the records; processes from before: as /proc says */
 	char comm[PROCESS_COMM_SIZE];
 	struct address_space *space;
+	struct address_space *former; /* that the last exec took away, or NULL */
 	uint64_t exit_ns; /* 0: alive */
 	uint32_t threads; /* that live, as far as is known */
 	bool known;	  /* its name and mappings were seen; false: only samples named its pid */
@@ -73,6 +74,13 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 		 bool exec, uint64_t time_ns);
 int process_map(struct process_table *table, uint32_t pid, const struct mapping *mapping);
 int process_exit(struct process_table *table, uint32_t pid, uint32_t tid, uint64_t time_ns);
+
+/*
+ * What lies at an address, or NULL: what is mapped now, else what was before the
+ * last exec, for while the kernel still works at that its caller is the old
+ * program.
+ */
+const struct mapping *process_mapping(const struct process *process, uint64_t address);
 
 /* Forgets processes that exited before `time_ns`. */
 void process_reap(struct process_table *table, uint64_t time_ns);

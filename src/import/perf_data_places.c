@@ -391,10 +391,10 @@ static int locate_user(struct perf_places *places, struct process *process, uint
 	}
 	if (!process)
 		return perf_places_unknown(places, UNKNOWN_NO_PROCESS, out);
-	const struct mapping *mapping = address_space_find(process->space, wanted);
+	const struct mapping *mapping = process_mapping(process, wanted);
 	if (!mapping && wanted >> USER_BITS) {
 		uint64_t mask = (UINT64_C(1) << USER_BITS) - 1;
-		mapping = address_space_find(process->space, wanted & mask);
+		mapping = process_mapping(process, wanted & mask);
 		address &= mask;
 	}
 	if (!mapping)

@@ -55,6 +55,28 @@ static void a_child_inherits_until_it_executes(void **state)
 	assert_int_equal(file_of(&table, 10, 1050), 1);
 }
 
+static void what_an_exec_took_away_is_the_second_choice(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 10, 10, "old", true);
+	map(&table, 10, 1000, 1);
+	map(&table, 10, 3000, 2);
+	name(&table, 10, 10, "new", true);
+	map(&table, 10, 3000, 3);
+	assert_int_equal(process_fork(&table, 11, 11, 10, 10, 50), 0);
+	for (uint32_t pid = 10; pid <= 11; pid++) {
+		const struct process *process = process_find(&table, pid);
+		assert_int_equal(process_mapping(process, 1050)->file, 1);
+		assert_int_equal(process_mapping(process, 3050)->file, 3);
+		assert_null(process_mapping(process, 9050));
+	}
+	name(&table, 10, 10, "newer", true);
+	assert_null(process_mapping(process_find(&table, 10), 1050));
+	assert_int_equal(process_mapping(process_find(&table, 10), 3050)->file, 3);
+	assert_int_equal(process_mapping(process_find(&table, 11), 1050)->file, 1);
+}
+
 static void an_exited_process_stays_until_it_is_reaped(void **state)
 {
 	(void)state;
@@ -150,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_child_inherits_until_it_executes),
+		cmocka_unit_test(what_an_exec_took_away_is_the_second_choice),
 		cmocka_unit_test(an_exited_process_stays_until_it_is_reaped),
 		cmocka_unit_test(a_number_used_again_is_another_process),
 		cmocka_unit_test(threads_have_names_and_share_the_process),

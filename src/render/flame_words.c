@@ -66,7 +66,7 @@ static void say_width(const struct flame_picture *picture, struct buffer *out)
 	const struct flame_view *view = picture->view;
 	bool base = view->flame->reports[FLAME_BASE] != NULL;
 	static const char meaning[] =
-		"a frame is as wide as what it and all it called took on a CPU";
+		"a frame is as wide as what it and all it called took";
 	if (base && view->options.side == FLAME_BASE) {
 		buffer_printf(out, "width: before; %s; after: ", meaning);
 		scope_text_event(main_report(picture), view->options.width, out);

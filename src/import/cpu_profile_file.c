@@ -221,7 +221,7 @@ struct span cpu_java_name(struct span text)
 {
 	static const char stub[] = "generated stub/JIT";
 	const char *start = text.data;
-	const char *open = text.size ? memrchr(start, '(', text.size) : NULL;
+	const char *open = text.data ? memrchr(start, '(', text.size) : NULL;
 	if (open && open > start && is_blank(open[-1]) && start[text.size - 1] == ')')
 		return without_blanks_behind(start, open);
 	if (text.size && memmem(start, text.size, stub, sizeof(stub) - 1))

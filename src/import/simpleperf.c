@@ -115,7 +115,7 @@ static bool parse_number(struct span text, uint64_t *number)
 static bool parse_event(struct span line, struct simpleperf_event *event)
 {
 	const char *text = line.data;
-	const char *last = line.size ? memrchr(text, ',', line.size) : NULL;
+	const char *last = text ? memrchr(text, ',', line.size) : NULL;
 	const char *middle = last && last > text ? memrchr(text, ',', (size_t)(last - text)) : NULL;
 	if (!middle || middle == text)
 		return false;

@@ -142,7 +142,7 @@ int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd
 		if (array_reserve(&engine->files, &engine->file_capacity, engine->file_count,
 				  sizeof(*engine->files)) < 0)
 			return error_set(err, -ENOMEM, "out of memory");
-		engine->files[engine->file_count++] = (struct engine_file){ FILE_UNASKED };
+		engine->files[engine->file_count++] = (struct engine_file){ .state = FILE_UNASKED };
 	}
 	struct engine_file *file = &engine->files[number - 1];
 	if (file->state == FILE_THERE)

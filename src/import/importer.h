@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +43,8 @@ struct importer {
 	/*
 	 * The next bytes. Returns 0; -EBADMSG (malformed; *err says what and where: "at byte 123",
 	 * "line 7"), never with options->force; -EPROTO (not this format after all, or a version
-	 * or compression of it that cannot be read); -EOVERFLOW (a count past 64 bits); -ENOMEM;
+	 * or compression of it that cannot be read); with options->force, -ENODATA (malformed
+	 * before anything counts); -EOVERFLOW (a count past 64 bits); -ENOMEM;
 	 * or another negative errno. After an error a reader is only fit to be closed.
 	 */
 	int (*feed)(void *reader, const void *bytes, size_t size, struct error *err);
@@ -71,3 +73,9 @@ import_tell(const struct import_options *options, enum import_remark kind, const
 __attribute__((format(printf, 4, 5))) int import_fault(const struct import_options *options,
 						       int code, struct error *err,
 						       const char *format, ...);
+
+/* For readers: the code of a fault before which there is nothing to keep, also with force. */
+static inline int import_code_at_start(const struct import_options *options)
+{
+	return options->force ? -ENODATA : -EBADMSG;
+}

@@ -219,13 +219,13 @@ static int take_file_header(struct perf_data *data, struct error *err)
 	read_features(data, bytes);
 	uint64_t least = PERF_ATTR_SIZE_VER0 + sizeof(struct perf_section);
 	if (header->attr_size < least || header->attr_size > ATTR_ROOM)
-		return error_set(err, -EBADMSG,
+		return error_set(err, import_code_at_start(data->options),
 				 "the header at byte 16 gives attributes of %llu bytes",
 				 (unsigned long long)header->attr_size);
 	data->killed = header->data.size == 0;
 	uint64_t attrs_end;
 	if (__builtin_add_overflow(header->attrs.offset, header->attrs.size, &attrs_end))
-		return error_set(err, -EBADMSG,
+		return error_set(err, import_code_at_start(data->options),
 				 "the header at byte 24 gives attributes that end "
 				 "past any file");
 	bool usual = header->data.offset >= FILE_HEADER_BYTES && attrs_end <= header->data.offset &&
@@ -250,7 +250,8 @@ static int take_magic(struct perf_data *data, struct error *err)
 		return 0;
 	}
 	if (size < FILE_HEADER_BYTES)
-		return error_set(err, -EBADMSG, "the header at byte 8 says that it has %llu bytes",
+		return error_set(err, import_code_at_start(data->options),
+				 "the header at byte 8 says that it has %llu bytes",
 				 (unsigned long long)size);
 	data->state = PERF_AT_HEADER;
 	return 0;
@@ -387,10 +388,12 @@ static int end_of_file(struct perf_data *data, struct error *err)
 	switch (data->state) {
 	case PERF_AT_MAGIC:
 	case PERF_AT_HEADER:
-		return error_set(err, -EBADMSG, "the file ends at byte %llu, inside its header",
+		return error_set(err, import_code_at_start(data->options),
+				 "the file ends at byte %llu, inside its header",
 				 (unsigned long long)data->at);
 	case PERF_AT_PROLOGUE:
-		return error_set(err, -EBADMSG, "the file ends at byte %llu, inside its attributes",
+		return error_set(err, import_code_at_start(data->options),
+				 "the file ends at byte %llu, inside its attributes",
 				 (unsigned long long)data->at);
 	case PERF_AT_DATA:
 		return data->pipe || data->killed || data->stopped

@@ -22,7 +22,8 @@
 struct pprof_reader {
 	const struct import_options *options;
 	struct buffer bytes;
-	size_t good; /* bytes that are whole fields */
+	size_t good;  /* bytes that are whole fields */
+	bool stopped; /* at a fault in them, with --force */
 	struct profile *profile;
 	struct pprof_places places;
 	struct pprof_events events;
@@ -70,13 +71,18 @@ static int reader_feed(void *context, const void *bytes, size_t size, struct err
 }
 
 /* How far the file consists of whole fields. */
-static int find_end(struct pprof_reader *reader, struct error *err)
+static void find_end(struct pprof_reader *reader)
 {
 	struct cursor cursor = cursor_of(reader->bytes.data, reader->bytes.size);
 	struct protobuf_field field;
-	while (protobuf_next(&cursor, &field))
+	while (pprof_next_field(&cursor, &field))
 		reader->good = cursor.at;
-	if (!cursor.failed)
+}
+
+/* Unless reading has stopped before that. */
+static int check_end(const struct pprof_reader *reader, struct error *err)
+{
+	if (reader->good == reader->bytes.size || reader->stopped)
 		return 0;
 	return import_fault(reader->options, -EBADMSG, err,
 			    "at byte %zu: the field is damaged, or the file is cut off",
@@ -102,7 +108,7 @@ static int take_type(struct pprof_reader *reader, struct span message, struct er
 	struct pprof_column *column = &reader->events.columns[reader->events.count++];
 	bool known = pprof_text(&reader->places, type.type, &column->type);
 	known &= pprof_text(&reader->places, type.unit, &column->unit);
-	return known || reader->options->force
+	return known || pprof_dangling(&reader->places) == 0
 		       ? 0
 		       : damaged(reader, message, err,
 				 "the type of values has a text that is not there");
@@ -122,7 +128,7 @@ static int take_field(struct pprof_reader *reader, const struct protobuf_field *
 		{ PPROF_PERIOD, &reader->period },
 	};
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (field->number == numbers[i].number && field->wire == PROTOBUF_VARINT)
+		if (field->number == numbers[i].number)
 			*numbers[i].value = (int64_t)field->value < 0 ? 0 : field->value;
 	if (field->number == PPROF_SAMPLE_TYPE)
 		return take_type(reader, field->bytes, err);
@@ -163,7 +169,7 @@ static int add_stack(struct pprof_reader *reader, struct span message, uint32_t 
 		size_t count = 0;
 		const struct profile_frame *frames =
 			pprof_frames(&reader->places, sample->locations[i], &count);
-		if (!frames && !reader->options->force)
+		if (!frames && pprof_dangling(&reader->places) < 0)
 			return damaged(reader, message, err,
 				       "the sample has a location that is not there");
 		for (size_t f = 0; f < count; f++)
@@ -194,7 +200,7 @@ static int add_cells(struct pprof_reader *reader, struct span message, uint32_t 
 			continue;
 		if (pprof_events_cell(&reader->events, i, reader->sample.values, &cell) < 0)
 			return error_set(
-				err, -EOVERFLOW, "at byte %zu: a value passes 64 bits",
+				err, -EOVERFLOW, "at byte %zu: the values pass 64 bits",
 				(size_t)((const uint8_t *)message.data - reader->bytes.data));
 		if (!cell.estimate && !cell.samples)
 			continue;
@@ -247,8 +253,10 @@ static int take_samples(struct pprof_reader *reader, struct error *err)
 			continue;
 		struct error fault = { 0 };
 		int ret = take_sample(reader, field.bytes, &fault);
-		if (ret == -EBADMSG) /* with --force: what comes before is kept */
+		if (ret == -EBADMSG) {
+			reader->stopped = true;
 			return import_fault(reader->options, ret, err, "%s", fault.text);
+		}
 		if (ret < 0)
 			return error_set(err, ret, "%s", fault.text);
 	}
@@ -268,13 +276,17 @@ static void append_label(struct buffer *out, const char *key, struct span value)
 	}
 }
 
+struct comments {
+	const struct pprof_places *places;
+	struct buffer *out;
+};
+
 static int take_comment(void *context, uint64_t number)
 {
 	struct span text;
-	const struct pprof_reader *const *reader = context;
-	struct buffer *out = ((struct buffer *const *)context)[1];
-	if (pprof_text(&(*reader)->places, number, &text))
-		append_label(out, "comment", text);
+	const struct comments *comments = context;
+	if (pprof_text(comments->places, number, &text))
+		append_label(comments->out, "comment", text);
 	return 0;
 }
 
@@ -284,10 +296,10 @@ static void append_labels(struct pprof_reader *reader, struct buffer *out)
 	struct cursor cursor = cursor_of(reader->bytes.data, reader->good);
 	struct protobuf_field field;
 	struct span text;
-	void *both[2] = { reader, out };
+	struct comments comments = { &reader->places, out };
 	while (protobuf_next(&cursor, &field))
 		if (field.number == PPROF_COMMENT)
-			protobuf_numbers(&field, take_comment, both);
+			protobuf_numbers(&field, take_comment, &comments);
 	if (pprof_text(&reader->places, reader->drop, &text))
 		append_label(out, "drop_frames", text);
 	if (text.size)
@@ -311,19 +323,30 @@ static int add_source(struct pprof_reader *reader)
 	return buffer_failed(&labels) ? -ENOMEM : profile_add_source(reader->profile, &source);
 }
 
+static void tell_losses(const struct pprof_reader *reader)
+{
+	const struct pprof_places *places = &reader->places;
+	if (places->skipped)
+		import_tell(reader->options, IMPORT_WARNING,
+			    "%zu damaged functions, mappings or locations are left out",
+			    places->skipped);
+	if (places->dangling)
+		import_tell(reader->options, IMPORT_WARNING,
+			    "%zu references to texts, functions, mappings or locations that are "
+			    "not there are left out",
+			    places->dangling);
+}
+
 static int reader_finish(void *context, struct profile **out, struct error *err)
 {
 	struct pprof_reader *reader = context;
-	int ret = find_end(reader, err);
+	bool lenient = reader->options->force;
+	find_end(reader);
+	int ret = lenient ? 0 : check_end(reader, err);
 	if (ret < 0)
 		return ret;
-	bool lenient = reader->options->force;
 	ret = pprof_places_read(&reader->places, reader->profile,
 				(struct span){ reader->bytes.data, reader->good }, lenient, err);
-	if (reader->places.skipped)
-		import_tell(reader->options, IMPORT_WARNING,
-			    "%zu damaged functions, mappings or locations are left out",
-			    reader->places.skipped);
 	if (ret == 0)
 		ret = take_fields(reader, err);
 	if (ret == -EBADMSG && lenient) { /* without types no value means anything */
@@ -331,10 +354,12 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 		if (err)
 			err->code = ret;
 	}
-	if (ret == 0)
-		ret = pprof_labels_init(&reader->labels, reader->profile);
+	pprof_labels_init(&reader->labels, reader->profile);
 	if (ret == 0)
 		ret = take_samples(reader, err);
+	if (ret == 0)
+		ret = check_end(reader, err);
+	tell_losses(reader);
 	if (ret == 0 && reader->samples == 0)
 		ret = error_set(err, -ENODATA, "the profile has no sample");
 	if (ret == 0)

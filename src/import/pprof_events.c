@@ -146,16 +146,19 @@ int pprof_events_add(struct pprof_events *events, struct profile *profile,
 	return 0;
 }
 
-int pprof_events_cell(const struct pprof_events *events, size_t column, const int64_t *values,
+int pprof_events_cell(struct pprof_events *events, size_t column, const int64_t *values,
 		      struct cell *cell)
 {
-	const struct pprof_column *from = &events->columns[column];
+	struct pprof_column *from = &events->columns[column];
 	*cell = (struct cell){ 0 };
-	if (__builtin_mul_overflow((uint64_t)values[column], from->factor, &cell->estimate))
+	if (__builtin_mul_overflow((uint64_t)values[column], from->factor, &cell->estimate) ||
+	    __builtin_add_overflow(from->total, cell->estimate, &from->total))
 		return -EOVERFLOW;
 	if (from->samples < 0)
 		return 0;
 	cell->samples = (uint64_t)values[from->samples];
+	if (__builtin_add_overflow(from->total_samples, cell->samples, &from->total_samples))
+		return -EOVERFLOW;
 	if (cell->samples)
 		cell->squares = (unsigned __int128)cell->estimate * cell->estimate / cell->samples;
 	return 0;

@@ -17,6 +17,8 @@ struct pprof_column {
 	uint32_t event;		/* in the profile; 0: it gives another one's samples */
 	int samples;		/* column of its samples, itself when it counts them; -1: none */
 	uint64_t factor;	/* of its values: times become ns */
+	uint64_t total;		/* of the cells that were made of it, and their samples */
+	uint64_t total_samples;
 };
 
 struct pprof_events {
@@ -34,6 +36,7 @@ struct pprof_period {
 int pprof_events_add(struct pprof_events *events, struct profile *profile,
 		     const struct pprof_period *period);
 
-/* The cell of one column. Returns 0, or -EOVERFLOW. No value is below 0. */
-int pprof_events_cell(const struct pprof_events *events, size_t column, const int64_t *values,
+/* The cell of one column. Returns 0, or -EOVERFLOW when all cells of the column add up to more than
+ * 64 bits. No value is below 0. */
+int pprof_events_cell(struct pprof_events *events, size_t column, const int64_t *values,
 		      struct cell *cell);

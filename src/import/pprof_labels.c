@@ -13,10 +13,9 @@ struct pprof_label_line {
 	size_t start, size; /* in `lines` */
 };
 
-int pprof_labels_init(struct pprof_labels *labels, struct profile *profile)
+void pprof_labels_init(struct pprof_labels *labels, struct profile *profile)
 {
 	*labels = (struct pprof_labels){ .profile = profile };
-	return 0;
 }
 
 void pprof_labels_release(struct pprof_labels *labels)
@@ -117,7 +116,7 @@ static int join(struct pprof_labels *labels)
 	return buffer_failed(&labels->joined) ? -ENOMEM : 0;
 }
 
-int pprof_labels_context(struct pprof_labels *labels, const struct pprof_places *places,
+int pprof_labels_context(struct pprof_labels *labels, struct pprof_places *places,
 			 struct span sample, size_t count, uint32_t *id)
 {
 	struct profile_context context = { 0 };
@@ -130,7 +129,7 @@ int pprof_labels_context(struct pprof_labels *labels, const struct pprof_places 
 		bool known = pprof_text(places, label.key, &key);
 		known &= pprof_text(places, label.text, &text);
 		known &= pprof_text(places, label.unit, &unit);
-		if (!known && !places->lenient)
+		if (!known && pprof_dangling(places) < 0)
 			return -EBADMSG;
 		if (!is_part(&context, key, &label, text) &&
 		    add_line(labels, key, &label, text, unit) < 0)

@@ -1,8 +1,8 @@
 /*
  * pprof_labels - a pprof sample's labels as a context. Those that say who ran
  * ("comm", "pid", "tid", "thread", "thread_comm", "cpu", "core_type", "cgroup",
- * "container", as perf's converters and our own export write them) are its parts; others stay "key=value" lines, numbers
- * with their unit behind them.
+ * "container", as perf's converters and our own export write them) are its parts; others stay
+ * "key=value" lines, numbers with their unit behind them.
  */
 #pragma once
 
@@ -23,10 +23,10 @@ struct pprof_labels {
 	size_t count, capacity;
 };
 
-int pprof_labels_init(struct pprof_labels *labels, struct profile *profile); /* 0 */
+void pprof_labels_init(struct pprof_labels *labels, struct profile *profile);
 void pprof_labels_release(struct pprof_labels *labels);
 
 /* The context of a sample that has `count` labels; 0 without any. Returns 0; -EBADMSG for a
  * label that is damaged or has a text that is not there; -ENOMEM. */
-int pprof_labels_context(struct pprof_labels *labels, const struct pprof_places *places,
+int pprof_labels_context(struct pprof_labels *labels, struct pprof_places *places,
 			 struct span sample, size_t count, uint32_t *context);

@@ -63,6 +63,14 @@ bool pprof_text(const struct pprof_places *places, uint64_t number, struct span 
 	return true;
 }
 
+int pprof_dangling(struct pprof_places *places)
+{
+	if (!places->lenient)
+		return -EBADMSG;
+	places->dangling++;
+	return 0;
+}
+
 /* ---- by id */
 
 static int compare_ids(const void *a, const void *b)
@@ -107,7 +115,7 @@ static int add_text(struct pprof_places *places, uint64_t number, uint32_t *id)
 {
 	struct span text;
 	*id = 0;
-	if (!pprof_text(places, number, &text) && !places->lenient)
+	if (!pprof_text(places, number, &text) && pprof_dangling(places) < 0)
 		return -EBADMSG;
 	return text.size ? profile_add_bytes(places->profile, text, id) : 0;
 }
@@ -119,7 +127,7 @@ static int add_name(struct pprof_places *places, const struct pprof_function *fu
 	struct span name, system_name;
 	bool known = pprof_text(places, function->name, &name);
 	known &= pprof_text(places, function->system_name, &system_name);
-	if (!known && !places->lenient)
+	if (!known && pprof_dangling(places) < 0)
 		return -EBADMSG;
 	if (name.size == 0)
 		name = system_name;
@@ -151,7 +159,7 @@ static int read_mapping(struct pprof_places *places, struct span message, struct
 		return damaged(places, message, err, "this is no mapping");
 	bool known = pprof_text(places, mapping.file, &path);
 	known &= pprof_text(places, mapping.build_id, &build_id);
-	if (!known && !places->lenient)
+	if (!known && pprof_dangling(places) < 0)
 		return damaged(places, message, err, "the mapping has a text that is not there");
 	struct pprof_mapped *mapped = &places->mappings[places->mapping_count++];
 	*mapped = (struct pprof_mapped){ .id = mapping.id,
@@ -192,7 +200,7 @@ static int read_lines(struct pprof_places *places, const struct pprof_location *
 		const struct pprof_named *named =
 			find_by_id(places->functions, places->function_count,
 				   sizeof(*places->functions), line->function);
-		if (!named && line->function && !places->lenient)
+		if (!named && line->function && pprof_dangling(places) < 0)
 			return -EBADMSG;
 		frames[i] = (struct code_frame){
 			.function = named ? named->name : 0,
@@ -273,7 +281,7 @@ static int read_location(struct pprof_places *places, struct span message, struc
 		return damaged(places, message, err, "this is no location");
 	const struct pprof_mapped *mapped = find_by_id(places->mappings, places->mapping_count,
 						       sizeof(*places->mappings), location.mapping);
-	if (!mapped && location.mapping && !places->lenient)
+	if (!mapped && location.mapping && pprof_dangling(places) < 0)
 		return damaged(places, message, err,
 			       "the location has a mapping that is not there");
 	struct pprof_place *place = &places->locations[places->location_count];
@@ -331,9 +339,6 @@ static int read_all(struct pprof_places *places, uint32_t number, read_message r
 	while (protobuf_next(&cursor, &field)) {
 		if (field.number != number)
 			continue;
-		if (field.wire != PROTOBUF_BYTES)
-			return error_set(err, -EBADMSG, "at byte %zu: field %u is no message",
-					 cursor.at, (unsigned)field.number);
 		int ret = read(places, field.bytes, err);
 		if (ret == -EBADMSG && places->lenient)
 			places->skipped++;
@@ -343,17 +348,13 @@ static int read_all(struct pprof_places *places, uint32_t number, read_message r
 	return 0;
 }
 
-static int read_texts(struct pprof_places *places, struct error *err)
+static void read_texts(struct pprof_places *places)
 {
 	struct cursor cursor = cursor_of(places->bytes.data, places->bytes.size);
 	struct protobuf_field field;
-	for (size_t start = 0; protobuf_next(&cursor, &field); start = cursor.at) {
-		if (field.number == PPROF_STRING && field.wire != PROTOBUF_BYTES)
-			return error_set(err, -EBADMSG, "at byte %zu: this is no text", start);
+	for (size_t start = 0; protobuf_next(&cursor, &field); start = cursor.at)
 		if (field.number == PPROF_STRING)
 			places->texts[places->text_count++] = start;
-	}
-	return 0;
 }
 
 int pprof_places_read(struct pprof_places *places, struct profile *profile, struct span bytes,
@@ -367,10 +368,10 @@ int pprof_places_read(struct pprof_places *places, struct profile *profile, stru
 		if (field.number <= PPROF_DOC_URL)
 			counts[field.number]++;
 	int ret = make_room(places, counts, err);
-	if (ret == 0)
-		ret = read_texts(places, err);
-	if (ret == 0)
+	if (ret == 0) {
+		read_texts(places);
 		ret = read_all(places, PPROF_FUNCTION, read_function, err);
+	}
 	if (ret == 0)
 		ret = read_all(places, PPROF_MAPPING, read_mapping, err);
 	bool unique =

@@ -26,6 +26,7 @@ struct pprof_places {
 	struct span bytes;	 /* the whole file's */
 	bool lenient;
 	size_t skipped;	 /* damaged messages, when lenient */
+	size_t dangling; /* what is spoken of and not there, when lenient */
 	uint64_t *texts; /* where each one's field begins */
 	size_t text_count;
 	struct pprof_named *functions; /* these three by id */
@@ -41,7 +42,7 @@ struct pprof_places {
 };
 
 /*
- * Reads all but the samples; `bytes` are top-level fields without fault. Returns 0;
+ * Reads all but the samples; `bytes` are fields of Profile without fault. Returns 0;
  * -EBADMSG (*err says what, at which byte); -EPROTO when it would take far more memory than the
  * file; -ENOMEM.
  */
@@ -51,6 +52,9 @@ void pprof_places_release(struct pprof_places *places);
 
 /* A text by its number; false when there is none. */
 bool pprof_text(const struct pprof_places *places, uint64_t number, struct span *text);
+
+/* For what is spoken of and not there: 0 and counted when lenient, or -EBADMSG. */
+int pprof_dangling(struct pprof_places *places);
 
 /* The frames of a location, outermost first; NULL when there is no such location. */
 const struct profile_frame *pprof_frames(const struct pprof_places *places, uint64_t location,

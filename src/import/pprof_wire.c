@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/protobuf.h"
 
 /* A message of plain numbers: field n goes to slots[n - 1], others are skipped. */
 static bool get_numbers(struct span bytes, uint64_t *const *slots, size_t count)
@@ -149,6 +148,18 @@ static unsigned wires_of(uint32_t number)
 	if (number <= PPROF_STRING || number == PPROF_PERIOD_TYPE)
 		return bytes;
 	return number <= PPROF_DOC_URL ? varint : 0;
+}
+
+bool pprof_next_field(struct cursor *profile, struct protobuf_field *field)
+{
+	size_t before = profile->at;
+	if (!protobuf_next(profile, field))
+		return false;
+	if (field->number <= PPROF_DOC_URL && !(wires_of(field->number) & (1u << field->wire))) {
+		profile->failed = true;
+		profile->at = before;
+	}
+	return !profile->failed;
 }
 
 static bool is_message(const struct protobuf_field *field, struct pprof_location *location,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/cursor.h"
+#include "base/protobuf.h"
 #include "base/span.h"
 #include "symbol/record.h"
 
@@ -70,6 +71,10 @@ struct pprof_sample {
 struct pprof_label {
 	uint64_t key, text, number, unit; /* texts, but for `number` */
 };
+
+/* The next field of Profile. False at the end, and when it is none or of another type than that
+ * field has: the cursor then has failed. Unknown fields are for the caller to skip. */
+bool pprof_next_field(struct cursor *profile, struct protobuf_field *field);
 
 /* These return false when the bytes are no such message. */
 bool pprof_get_value_type(struct span bytes, struct pprof_value_type *out);

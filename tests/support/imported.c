@@ -21,7 +21,11 @@ int imported(const struct importer *format, struct span text, size_t piece,
 	assert_int_equal(format->open(options, &reader), 0);
 	for (size_t at = 0; at < text.size && ret == 0; at += piece) {
 		size_t size = text.size - at < piece ? text.size - at : piece;
-		ret = format->feed(reader, (const char *)text.data + at, size, err);
+		void *bytes = malloc(size);
+		assert_non_null(bytes);
+		memcpy(bytes, (const char *)text.data + at, size);
+		ret = format->feed(reader, bytes, size, err);
+		free(bytes);
 		if (size < piece)
 			break;
 	}

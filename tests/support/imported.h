@@ -15,7 +15,8 @@
 /* What a reader said: "warning: ..." and "note: ..." lines. Give it to options->say_context. */
 void imported_say(void *messages, enum import_remark kind, const char *sentence);
 
-/* Reads `text` in pieces of `piece` bytes. Returns what the importer returned. */
+/* Reads `text` in pieces of `piece` bytes, each gone when its call is over. Returns what the
+ * importer returned. */
 int imported(const struct importer *format, struct span text, size_t piece,
 	     const struct import_options *options, struct profile **out, struct error *err);
 

@@ -3,7 +3,7 @@
 
 # Simulations and changes of every byte of a file: they test arithmetic and
 # parsing, which are the same here, and take minutes in emulation.
-long="test_weight test_interval test_difference test_compare test_profile_file test_epoch test_crash replay_profile_file"
+long="test_weight test_interval test_difference test_compare test_profile_file test_epoch test_crash test_import_formats replay_profile_file"
 
 failed=0
 run() {

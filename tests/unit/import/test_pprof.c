@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/protobuf.h"
 #include "import/formats.h"
 #include "unit/import/imported.h"
@@ -448,6 +449,59 @@ static void test_malformed(void **state)
 	expect_refused(&base, -EBADMSG, "this is no sample");
 }
 
+static void test_a_field_of_another_type(void **state)
+{
+	(void)state;
+	static const uint32_t messages[] = { 1, 2, 3, 4, 5, 6, 11 };
+	for (size_t i = 0; i < COUNT_OF(messages); i++) {
+		CLEANUP(buffer_release) struct buffer bytes = { 0 };
+		char message[128];
+		put_texts(&bytes);
+		put_types(&bytes);
+		put_places(&bytes);
+		put_samples(&bytes);
+		snprintf(message, sizeof(message), "at byte %zu: the field is damaged", bytes.size);
+		put_number(&bytes, messages[i], 5);
+		expect_refused(&bytes, -EBADMSG, message);
+	}
+}
+
+static void test_sums_past_64_bits(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	put_types(&bytes);
+	put_places(&bytes);
+	put_texts(&bytes);
+	size_t size = bytes.size;
+	for (uint64_t i = 0; i < 3; i++)
+		SAMPLE(&bytes, 1, INT64_MAX, 1 + i % 2);
+	expect_refused(&bytes, -EOVERFLOW, "the values pass 64 bits");
+	bytes.size = size;
+	for (uint64_t i = 0; i < 3; i++)
+		SAMPLE(&bytes, INT64_MAX, 1, 1 + i % 2);
+	expect_refused(&bytes, -EOVERFLOW, "the values pass 64 bits");
+}
+
+static void test_force_tells_what_is_not_there(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	put_types(&bytes);
+	put_places(&bytes);
+	put_texts(&bytes);
+	SAMPLE(&bytes, 1, 10, 1, 44, 2);
+	SAMPLE(&bytes, 1, 10, 45);
+	struct import_talk talk;
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	assert_int_equal(import_pieces(&importer_pprof, bytes.data, bytes.size, SIZE_MAX, true,
+				       &talk, &profile, NULL),
+			 0);
+	assert_string_equal(talk.text, "warning: 2 references to texts, functions, mappings or "
+				       "locations that are not there are left out\n");
+	expect_stacks(profile, "cpu main@x+520;main>inner@x+510 1 10\n");
+}
+
 static void test_made_to_fill_memory(void **state)
 {
 	(void)state;
@@ -481,6 +535,9 @@ int main(void)
 		cmocka_unit_test(test_locations_that_disagree),
 		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_a_field_of_another_type),
+		cmocka_unit_test(test_sums_past_64_bits),
+		cmocka_unit_test(test_force_tells_what_is_not_there),
 		cmocka_unit_test(test_made_to_fill_memory),
 		cmocka_unit_test(test_not_recognised),
 	};

@@ -1,0 +1,244 @@
+/*
+ * What import/importer.h promises of every format, on the seeds of its fuzz
+ * target (their first byte is the target's own): however the bytes come, the
+ * same comes of them; cut or changed anywhere they give a profile or one sentence.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/count_of.h"
+#include "base/small_file.h"
+#include "import/formats.h"
+#include "support/imported.h"
+#include "support/random_profile.h"
+
+#define CHANGES_MAX                                                                                \
+	256 /* of a kind and seed: every byte of a short one, and quick for a long one */
+#define SEED_BYTES (1u << 20)
+
+struct outcome {
+	int ret;
+	struct error err;
+	struct profile *profile;
+	struct buffer said;
+};
+
+static void outcome_release(struct outcome *outcome)
+{
+	profile_free(outcome->profile);
+	buffer_release(&outcome->said);
+}
+
+static size_t count_of(const char *text, const char *what)
+{
+	size_t count = 0;
+	for (; (text = strstr(text, what)); text++)
+		count++;
+	return count;
+}
+
+/* "at byte 7", "line 3"; of perf.data also "event 1" */
+static bool names_a_place(const char *text)
+{
+	static const char *const places[] = { "byte ", "line ", "event ", "attribute " };
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		const char *found = strstr(text, places[i]);
+		if (found && strchr("0123456789", found[strlen(places[i])]))
+			return true;
+	}
+	return false;
+}
+
+/* One answer: a profile, or an error of those that the contract has, in one sentence. */
+static void check(const struct outcome *outcome, bool force, const char *where)
+{
+	const char *text = outcome->err.text;
+	const char *said = outcome->said.data ? (const char *)outcome->said.data : "";
+	size_t faults = count_of(said, "what comes before is kept");
+	if (faults > force)
+		fail_msg("%s: %zu faults: %s", where, faults, said);
+	if (count_of(said, "\n") != count_of(said, "warning: ") + count_of(said, "note: "))
+		fail_msg("%s: no sentences: %s", where, said);
+	if ((outcome->ret == 0) != (outcome->profile != NULL))
+		fail_msg("%s: %d and %s", where, outcome->ret, outcome->profile ? "one" : "none");
+	if (outcome->ret == 0)
+		return;
+	if (outcome->err.code != outcome->ret || !*text || strchr(text, '\n') ||
+	    text[strlen(text) - 1] == '.' || text[strlen(text) - 1] == ' ')
+		fail_msg("%s: %d, but %d '%s'", where, outcome->ret, outcome->err.code, text);
+	if (outcome->ret == -EBADMSG && !force && names_a_place(text))
+		return;
+	if (outcome->ret != -EPROTO && outcome->ret != -EOVERFLOW && outcome->ret != -ENODATA)
+		fail_msg("%s: %d '%s'", where, outcome->ret, text);
+}
+
+static struct outcome outcome_of(const struct importer *format, struct span bytes, size_t piece,
+				 bool force, const char *where)
+{
+	struct outcome outcome = { 0 };
+	const struct import_options options = { .force = force,
+						.say = imported_say,
+						.say_context = &outcome.said };
+	outcome.ret = imported(format, bytes, piece, &options, &outcome.profile, &outcome.err);
+	buffer_text(&outcome.said);
+	check(&outcome, force, where);
+	return outcome;
+}
+
+static void expect_same(const struct outcome *a, const struct outcome *b, const char *where)
+{
+	if (a->ret != b->ret)
+		fail_msg("%s: %d or %d", where, a->ret, b->ret);
+	if (a->ret < 0 && strcmp(a->err.text, b->err.text) != 0)
+		fail_msg("%s: '%s' or '%s'", where, a->err.text, b->err.text);
+	if (strcmp((const char *)a->said.data, (const char *)b->said.data) != 0)
+		fail_msg("%s: said '%s' or '%s'", where, a->said.data, b->said.data);
+	if (a->ret == 0 && !profiles_are_identical(a->profile, b->profile))
+		fail_msg("%s: the profiles differ", where);
+}
+
+/* ---- what is done with a seed */
+
+static void pieces(const struct importer *format, struct span bytes, const char *name)
+{
+	static const size_t sizes[] = { 1, 7, 4096 };
+	for (int force = 0; force < 2; force++) {
+		CLEANUP(outcome_release)
+		struct outcome whole = outcome_of(format, bytes, SIZE_MAX, force, name);
+		for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+			CLEANUP(outcome_release)
+			struct outcome parts = outcome_of(format, bytes, sizes[i], force, name);
+			expect_same(&whole, &parts, name);
+		}
+	}
+}
+
+/* With force, a fault is what comes before it; all else is as without. */
+static void damage(const struct importer *format, struct span bytes, const char *where)
+{
+	CLEANUP(outcome_release)
+	struct outcome plain = outcome_of(format, bytes, 61, false, where);
+	CLEANUP(outcome_release)
+	struct outcome forced = outcome_of(format, bytes, SIZE_MAX, true, where);
+	if (plain.ret == -EBADMSG && forced.ret == 0) {
+		if (!strstr((const char *)forced.said.data, "warning: "))
+			fail_msg("%s: no word of '%s'", where, plain.err.text);
+	} else if (plain.ret == -EBADMSG) {
+		if (forced.ret != -ENODATA && forced.ret != -EOVERFLOW)
+			fail_msg("%s: %d, with force %d", where, plain.ret, forced.ret);
+	} else {
+		expect_same(&plain, &forced, where);
+	}
+}
+
+static void cuts(const struct importer *format, struct span bytes, const char *name)
+{
+	for (size_t at = 0; at < bytes.size; at += bytes.size / CHANGES_MAX + 1) {
+		char where[4200];
+		snprintf(where, sizeof(where), "%s cut at %zu", name, at);
+		damage(format, (struct span){ bytes.data, at }, where);
+	}
+}
+
+static void changes(const struct importer *format, struct span bytes, const char *name)
+{
+	CLEANUP(free_pointer) uint8_t *copy = malloc(bytes.size);
+	assert_non_null(copy);
+	memcpy(copy, bytes.data, bytes.size);
+	for (size_t at = 0; at < bytes.size; at += bytes.size / CHANGES_MAX + 1)
+		for (int all = 0; all < 2; all++) {
+			char where[4200];
+			uint8_t mask = all ? 0xff : (uint8_t)(1u << at % 8);
+			snprintf(where, sizeof(where), "%s with byte %zu ^ %#x", name, at, mask);
+			copy[at] ^= mask;
+			damage(format, (struct span){ copy, bytes.size }, where);
+			copy[at] ^= mask;
+		}
+}
+
+/* ---- all seeds of all formats */
+
+typedef void (*seed_test)(const struct importer *format, struct span bytes, const char *name);
+
+/* "perf.data": "import_perf_data" */
+static void folder_of(const struct importer *format, char *out, size_t size)
+{
+	int start = snprintf(out, size, "%s/import_", IMPORT_SEEDS);
+	snprintf(out + start, size - (size_t)start, "%s", format->name);
+	for (char *at = out + start; *at; at++)
+		if (*at == '.' || *at == '-')
+			*at = '_';
+}
+
+/* How many of the format's seeds give a profile. */
+static size_t run_on_seeds(const struct importer *format, seed_test test)
+{
+	char folder[2048];
+	size_t good = 0;
+	folder_of(format, folder, sizeof(folder));
+	DIR *entries = opendir(folder);
+	if (!entries)
+		fail_msg("no seeds of %s in '%s'", format->name, folder);
+	for (struct dirent *entry; (entry = readdir(entries));) {
+		char path[2400];
+		CLEANUP(buffer_release) struct buffer seed = { 0 };
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		assert_int_equal(small_file_read(path, SEED_BYTES, &seed), 0);
+		assert_true(seed.size > 0);
+		struct span bytes = { seed.data + 1, seed.size - 1 };
+		const char *name = strstr(path, "import_");
+		test(format, bytes, name);
+		CLEANUP(outcome_release)
+		struct outcome whole = outcome_of(format, bytes, SIZE_MAX, false, name);
+		good += whole.ret == 0 && importer_find(bytes.data, bytes.size) == format;
+	}
+	closedir(entries);
+	return good;
+}
+
+static void run_on_all(seed_test test)
+{
+	for (size_t i = 0; importers[i]; i++)
+		if (run_on_seeds(importers[i], test) == 0)
+			fail_msg("no seed of %s is a whole one", importers[i]->name);
+}
+
+static void the_size_of_pieces_makes_no_difference(void **state)
+{
+	(void)state;
+	run_on_all(pieces);
+}
+
+static void cut_anywhere_there_is_one_answer(void **state)
+{
+	(void)state;
+	run_on_all(cuts);
+}
+
+static void changed_anywhere_there_is_one_answer(void **state)
+{
+	(void)state;
+	run_on_all(changes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_size_of_pieces_makes_no_difference),
+		cmocka_unit_test(cut_anywhere_there_is_one_answer),
+		cmocka_unit_test(changed_anywhere_there_is_one_answer),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/annotate_diff.h"
 #include "cli/colour.h"
+#include "cli/comparison.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/source_files.h"
@@ -28,7 +29,8 @@
 static struct {
 	struct input_options input, base_input;
 	struct option_list events;
-	const char *image, *isa, *syntax, *color, *source_root, *base, *per, *counts;
+	struct comparison_options comparison;
+	const char *image, *isa, *syntax, *color, *source_root, *base;
 	bool source, bytes, no_source, json;
 	double min;
 	uint64_t limit;
@@ -49,11 +51,7 @@ static const struct option *annotate_options(void)
 		{ "comparison", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "diff", 0, OPTION_TEXT, "BASE",
 		  "side by side with the procedure's version in that profile", &given.base, NULL },
-		{ "per", 0, OPTION_TEXT, "raw|total|second",
-		  "what stayed the same: second when both sides watched for a time, else raw",
-		  &given.per, NULL },
-		{ "counts", 0, OPTION_TEXT, "samples|exact",
-		  "what imported counts are, whose error is not known", &given.counts, NULL },
+		COMPARISON_OPTION_ROWS(given.comparison, "raw|total|second"),
 		BASE_INPUT_OPTION_ROWS(given.base_input),
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "source", 's', OPTION_FLAG, NULL, "by source line instead of by instruction",
@@ -299,8 +297,7 @@ static int print_diff(const struct work *work)
 						       .base = given.base,
 						       .input = &given.base_input,
 						       .events = &given.events,
-						       .per = given.per,
-						       .counts = given.counts,
+						       .comparison = &given.comparison,
 						       .after = work->index,
 						       .after_title = work->input->title,
 						       .positions = work->positions,
@@ -319,9 +316,9 @@ static int check_diff(void)
 		return options_misuse(&verb_annotate, "--diff is by instruction, --source by line");
 	if (given.base && given.bytes)
 		return options_misuse(&verb_annotate, "--diff has no room for --bytes");
-	if (!given.base && (given.per || given.counts))
+	if (!given.base && (given.comparison.per || given.comparison.counts))
 		return options_misuse(&verb_annotate, "--%s goes with --diff",
-				      given.per ? "per" : "counts");
+				      given.comparison.per ? "per" : "counts");
 	return 0;
 }
 

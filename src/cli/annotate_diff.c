@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/counts.h"
+#include "cli/comparison.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "render/listing_diff.h"
@@ -69,24 +69,25 @@ static int choose_base(const struct annotate_diff_request *request, const struct
 	CLEANUP(scope_release) struct scope left = { 0 };
 	CLEANUP(scope_release) struct scope right = { 0 };
 	struct error err;
+	const char *per = request->comparison->per;
 	if (scope_init(&left, before, columns, &err) < 0 ||
 	    scope_init(&right, request->after->profile, request->after->columns, &err) < 0)
 		return say(&err);
 	options->before_s = (double)left.duration_ns / NS_PER_S;
 	options->after_s = (double)right.duration_ns / NS_PER_S;
 	options->base = DIFFERENCE_RAW;
-	if (!request->per) {
+	if (!per) {
 		if (compare_time_was_chosen(&left) && compare_time_was_chosen(&right))
 			options->base = DIFFERENCE_SECOND;
 		return 0;
 	}
-	if (strcmp(request->per, "total") == 0)
+	if (strcmp(per, "total") == 0)
 		options->base = DIFFERENCE_TOTAL;
-	else if (strcmp(request->per, "second") == 0)
+	else if (strcmp(per, "second") == 0)
 		options->base = DIFFERENCE_SECOND;
-	else if (strcmp(request->per, "raw") != 0)
+	else if (strcmp(per, "raw") != 0)
 		return options_misuse(request->verb, "--per is raw, total or second, not '%s'",
-				      request->per);
+				      per);
 	if (options->base == DIFFERENCE_SECOND &&
 	    !(options->before_s > 0 && options->after_s > 0)) {
 		message_error("no duration is known of the %s side, which --per second needs",
@@ -171,7 +172,7 @@ static int compare_with(const struct annotate_diff_request *request, const struc
 int annotate_diff_print(const struct annotate_diff_request *request)
 {
 	struct annotate_diff_options options = { .annotate = request->options };
-	int status = counts_choose(request->verb, request->counts, &options.counts);
+	int status = comparison_choose_counts(request->verb, request->comparison, &options.counts);
 	if (status >= 0)
 		return status;
 	CLEANUP(input_release) struct input input = { 0 };

@@ -10,6 +10,7 @@
 
 #include "analyze/annotate.h"
 
+struct comparison_options;
 struct input_options;
 struct listing_options;
 struct option_list;
@@ -17,10 +18,10 @@ struct verb;
 
 struct annotate_diff_request {
 	const struct verb *verb;
-	const char *base;		    /* where the base is read from */
-	const struct input_options *input;  /* how */
-	const struct option_list *events;   /* as the other side's were chosen */
-	const char *per, *counts;	    /* the options' words; NULL: not given */
+	const char *base;		   /* where the base is read from */
+	const struct input_options *input; /* how */
+	const struct option_list *events;  /* as the other side's were chosen */
+	const struct comparison_options *comparison;
 	const struct annotate_index *after; /* the other side */
 	const char *after_title;
 	const uint32_t *positions; /* of the procedures in it */

@@ -8,7 +8,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/colour.h"
-#include "cli/counts.h"
+#include "cli/comparison.h"
+#include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/report_parts.h"
@@ -21,8 +22,9 @@
 
 static struct {
 	struct input_options base, after; /* of `after`, what both have in common */
-	struct option_list events, processes, images, cgroups;
-	const char *by, *per, *counts, *cpus, *focus, *ignore, *sort, *color;
+	struct filter_options filters;
+	struct comparison_options comparison;
+	const char *by, *sort, *color;
 	bool inclusive, no_inline, full_names, json;
 	double min_percent, fail_above;
 	uint64_t limit;
@@ -46,11 +48,7 @@ static const struct option *diff_options(void)
 		  "of a damaged recording of another tool, read what comes before the damage",
 		  &given.after.force, NULL },
 		{ "comparison", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		{ "per", 0, OPTION_TEXT, "raw|total|second|EVENT|PROCEDURE",
-		  "what stayed the same: second when both sides watched for a time, else raw",
-		  &given.per, NULL },
-		{ "counts", 0, OPTION_TEXT, "samples|exact",
-		  "what imported counts are, whose error is not known", &given.counts, NULL },
+		COMPARISON_OPTION_ROWS(given.comparison, COMPARISON_PER_WORDS),
 		{ "fail-above", 0, OPTION_DOUBLE, "PERCENT",
 		  "exit 3 when something grew by more than that share of the base's total",
 		  &given.fail_above, &given.fail_given },
@@ -63,18 +61,8 @@ static const struct option *diff_options(void)
 		{ "no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",
 		  &given.no_inline, NULL },
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		{ "event", 'e', OPTION_LIST, "EVENT", "this event only", &given.events, NULL },
-		{ "process", 0, OPTION_LIST, "NAME|PID",
-		  "processes of this name; * matches any text", &given.processes, NULL },
-		{ "image", 0, OPTION_LIST, "NAME|BUILDID", "code of this binary, or kernel",
-		  &given.images, NULL },
-		{ "cpu", 'C', OPTION_TEXT, "CPUS", "these CPUs, as 0-3,8", &given.cpus, NULL },
-		{ "cgroup", 0, OPTION_LIST, "PATH", "this cgroup and those below it",
-		  &given.cgroups, NULL },
-		{ "focus", 0, OPTION_TEXT, "REGEX", "stacks with a matching procedure only",
-		  &given.focus, NULL },
-		{ "ignore", 0, OPTION_TEXT, "REGEX", "no stacks with a matching procedure",
-		  &given.ignore, NULL },
+		EVENT_OPTION_ROW(given.filters),
+		FILTER_OPTION_ROWS(given.filters),
 		{ "rows", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "sort", 0, OPTION_TEXT, "change|percent|before|after|name",
 		  "change: what is significant first, then by size", &given.sort, NULL },
@@ -96,11 +84,6 @@ static const struct option *diff_options(void)
 
 /* ---- options */
 
-static struct report_patterns patterns_of(const struct option_list *list)
-{
-	return (struct report_patterns){ list->items, list->count };
-}
-
 static int choose_words(struct compare_options *options)
 {
 	if (given.sort) {
@@ -114,7 +97,7 @@ static int choose_words(struct compare_options *options)
 					      given.sort);
 		options->sort = (enum compare_sort)at;
 	}
-	return counts_choose(&verb_diff, given.counts, &options->counts);
+	return comparison_choose_counts(&verb_diff, &given.comparison, &options->counts);
 }
 
 /* -1, or the exit status. */
@@ -122,20 +105,14 @@ static int choose_options(struct compare_options *options)
 {
 	*options = (struct compare_options){
 		.report = { .view = given.inclusive ? REPORT_INCLUSIVE : REPORT_FLAT,
-			    .inlined =
-				    given.no_inline ? REPORT_INLINED_FOLDED : REPORT_INLINED_APART,
-			    .events = patterns_of(&given.events),
-			    .processes = patterns_of(&given.processes),
-			    .images = patterns_of(&given.images),
-			    .cgroups = patterns_of(&given.cgroups),
-			    .cpus = given.cpus,
-			    .focus = given.focus,
-			    .ignore = given.ignore },
-		.per = given.per,
+			    .inlined = given.no_inline ? REPORT_INLINED_FOLDED
+						       : REPORT_INLINED_APART },
+		.per = given.comparison.per,
 		.min_percent = given.min_percent,
 		.limit = given.limit_given || given.json ? given.limit : DEFAULT_LIMIT,
 		.fail_above_percent = given.fail_given ? given.fail_above : -1
 	};
+	filters_apply(&given.filters, &options->report);
 	if (given.inclusive && given.by)
 		return options_misuse(&verb_diff, "--inclusive and --by exclude each other");
 	if (given.min_percent < 0 || given.min_percent > 100)
@@ -186,9 +163,9 @@ static void order_by_name(char *names[2])
 /* The first two events of the profile, in the order they came; -e chooses others. */
 static int choose_two_events(struct sides *sides)
 {
-	if (given.events.count == 2) {
-		sides->before_event = given.events.items[0];
-		sides->after_event = given.events.items[1];
+	if (given.filters.events.count == 2) {
+		sides->before_event = given.filters.events.items[0];
+		sides->after_event = given.filters.events.items[1];
 		return 0;
 	}
 	const struct profile *profile = sides->before.profile;
@@ -238,8 +215,8 @@ static bool has_event(const struct profile *profile, const char *name)
 /* Two -e that are not both on both sides: the base's and the other's. */
 static void choose_event_of_each(struct sides *sides)
 {
-	const char *const *names = given.events.items;
-	if (given.events.count != 2 || !has_event(sides->before.profile, names[0]) ||
+	const char *const *names = given.filters.events.items;
+	if (given.filters.events.count != 2 || !has_event(sides->before.profile, names[0]) ||
 	    !has_event(sides->after.profile, names[1]))
 		return;
 	if (has_event(sides->before.profile, names[1]) && has_event(sides->after.profile, names[0]))

@@ -12,6 +12,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/comparison.h"
+#include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/verbs.h"
@@ -25,9 +27,10 @@
 
 static struct {
 	struct input_options input;
-	struct option_list processes, images, cgroups;
-	const char *event, *color, *scale, *title, *subtitle, *cpus, *focus, *ignore, *output;
-	const char *diff, *per, *counts;
+	struct filter_options filters; /* without events: one has to be the width */
+	struct comparison_options comparison;
+	enum difference_counts counts;
+	const char *event, *color, *scale, *title, *subtitle, *output, *diff;
 	bool html, icicle, reverse, no_inline, no_comm, idle, inverse;
 	double width, min_width;
 	bool width_given, min_given;
@@ -55,23 +58,9 @@ static const struct option *flame_options(void)
 		  NULL },
 		{ "inverse-diff", 0, OPTION_FLAG, NULL, "as wide as before, not as after",
 		  &given.inverse, NULL },
-		{ "per", 0, OPTION_TEXT, "raw|total|second|EVENT|PROCEDURE",
-		  "what stayed the same: second when both sides watched for a time, else raw",
-		  &given.per, NULL },
-		{ "counts", 0, OPTION_TEXT, "samples|exact",
-		  "what imported counts are, whose error is not known", &given.counts, NULL },
+		COMPARISON_OPTION_ROWS(given.comparison, COMPARISON_PER_WORDS),
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		{ "process", 0, OPTION_LIST, "NAME|PID",
-		  "processes of this name; * matches any text", &given.processes, NULL },
-		{ "image", 0, OPTION_LIST, "NAME|BUILDID", "code of this binary, or kernel",
-		  &given.images, NULL },
-		{ "cpu", 'C', OPTION_TEXT, "CPUS", "these CPUs, as 0-3,8", &given.cpus, NULL },
-		{ "cgroup", 0, OPTION_LIST, "PATH", "this cgroup and those below it",
-		  &given.cgroups, NULL },
-		{ "focus", 0, OPTION_TEXT, "REGEX", "stacks with a matching procedure only",
-		  &given.focus, NULL },
-		{ "ignore", 0, OPTION_TEXT, "REGEX", "no stacks with a matching procedure",
-		  &given.ignore, NULL },
+		FILTER_OPTION_ROWS(given.filters),
 		{ "idle", 0, OPTION_FLAG, NULL, "the idle loop too", &given.idle, NULL },
 		{ "frames", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "reverse", 0, OPTION_FLAG, NULL, "from the innermost function to its callers",
@@ -95,11 +84,6 @@ static const struct option *flame_options(void)
 	return options;
 }
 
-static struct report_patterns patterns_of(const struct option_list *list)
-{
-	return (struct report_patterns){ list->items, list->count };
-}
-
 static bool is_stretch(void)
 {
 	return given.scale && strcmp(given.scale, "gregg") == 0;
@@ -118,11 +102,7 @@ static int check_options(void)
 	if (!(given.min_width >= 0 && given.min_width <= given.width))
 		return options_misuse(&verb_flame, "--min-width is from 0 to the width, not %g",
 				      given.min_width);
-	if (given.counts && strcmp(given.counts, "samples") != 0 &&
-	    strcmp(given.counts, "exact") != 0)
-		return options_misuse(&verb_flame, "--counts is samples or exact, not '%s'",
-				      given.counts);
-	return -1;
+	return comparison_choose_counts(&verb_flame, &given.comparison, &given.counts);
 }
 
 /* ---- what is drawn */
@@ -208,6 +188,7 @@ static int choose_colours(const struct event_columns *columns, bool base,
 			  struct flame_view_options *view, struct flame_scale *scale)
 {
 	struct error err;
+	const char *per = given.comparison.per;
 	enum flame_metric metric = default_metric(columns, base);
 	if (given.color && strchr(given.color, '/'))
 		metric = FLAME_RATIO;
@@ -225,7 +206,7 @@ static int choose_colours(const struct event_columns *columns, bool base,
 	*scale = flame_scale_of(metric);
 	view->stretch = is_stretch();
 	/* difffolded.pl -n: of two events their shares are compared */
-	view->stretch_total = !base || (given.per && strcmp(given.per, "total") == 0);
+	view->stretch_total = !base || (per && strcmp(per, "total") == 0);
 	if (view->stretch && !view->ratio.known && !base)
 		return options_misuse(&verb_flame, "--scale gregg needs two events to compare");
 	if (given.scale && !view->stretch && flame_scale_parse(scale, given.scale, &err) < 0)
@@ -398,13 +379,11 @@ static int compare(struct drawing *drawing, const struct flame_options *options,
 	const struct compare_side before = { base->profile, base->resolver, base->event };
 	const struct compare_side after = { main->profile, main->resolver, main->event };
 	struct compare_options comparison = { .report = options->samples,
-					      .per = given.per,
+					      .per = given.comparison.per,
+					      .counts = given.counts,
 					      .fail_above_percent = -1 };
 	comparison.report.parts[0] = REPORT_IMAGE; /* few rows: they are not looked at */
 	comparison.report.part_count = 1;
-	if (given.counts)
-		comparison.counts = strcmp(given.counts, "exact") == 0 ? DIFFERENCE_COUNTS_EXACT
-								       : DIFFERENCE_COUNTS_SAMPLES;
 	return compare_new(&before, &after, &comparison, &drawing->comparison, err);
 }
 
@@ -436,11 +415,11 @@ static int draw_all(struct drawing *drawing, const struct flame_options *options
 	const struct flame_input *base = sides[FLAME_BASE].profile ? &sides[FLAME_BASE] : NULL;
 	const struct compared_column *column;
 	struct error err;
-	if (!base && (given.inverse || given.per || given.counts))
+	if (!base && (given.inverse || given.comparison.per || given.comparison.counts))
 		return options_misuse(&verb_flame, "--%s needs --diff BASE",
-				      given.inverse ? "inverse-diff"
-				      : given.per   ? "per"
-						    : "counts");
+				      given.inverse	     ? "inverse-diff"
+				      : given.comparison.per ? "per"
+							     : "counts");
 	int ret = flame_new(&sides[FLAME_MAIN], base, options, &drawing->flame, &err);
 	if (ret == 0 && base)
 		ret = compare(drawing, options, &err);
@@ -460,21 +439,16 @@ static int run_flame(int argc, char **argv)
 		status = check_options();
 	if (status >= 0)
 		return status;
-	const struct flame_options options = {
+	struct flame_options options = {
 		.samples = { .inlined =
 				     given.no_inline ? REPORT_INLINED_FOLDED : REPORT_INLINED_APART,
 			     /* the scripts of 2014 left nothing out */
 			     .idle = given.idle || is_stretch() ? REPORT_IDLE_KEPT
-								: REPORT_IDLE_APART,
-			     .processes = patterns_of(&given.processes),
-			     .images = patterns_of(&given.images),
-			     .cgroups = patterns_of(&given.cgroups),
-			     .cpus = given.cpus,
-			     .focus = given.focus,
-			     .ignore = given.ignore },
+								: REPORT_IDLE_APART },
 		.commands = given.no_comm ? FLAME_WITHOUT_COMMANDS : FLAME_WITH_COMMANDS,
 		.direction = given.reverse ? FLAME_FROM_LEAF : FLAME_FROM_ROOT,
 	};
+	filters_apply(&given.filters, &options.samples);
 	CLEANUP(drawing_release) struct drawing drawing = { 0 };
 	given.input.without_code = true;
 	if (given.diff) {

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/colour.h"
+#include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/report_parts.h"
@@ -20,8 +21,8 @@
 
 static struct {
 	struct input_options input;
-	struct option_list events, processes, images, cgroups;
-	const char *by, *callers, *callees, *cpus, *focus, *ignore, *sort, *color;
+	struct filter_options filters;
+	const char *by, *callers, *callees, *sort, *color;
 	bool inclusive, tree, no_inline, full_names, json, verbose;
 	double min_percent;
 	uint64_t limit;
@@ -47,18 +48,8 @@ static const struct option *report_options(void)
 		{ "no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",
 		  &given.no_inline, NULL },
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		{ "event", 'e', OPTION_LIST, "EVENT", "this event only", &given.events, NULL },
-		{ "process", 0, OPTION_LIST, "NAME|PID",
-		  "processes of this name; * matches any text", &given.processes, NULL },
-		{ "image", 0, OPTION_LIST, "NAME|BUILDID", "code of this binary, or kernel",
-		  &given.images, NULL },
-		{ "cpu", 'C', OPTION_TEXT, "CPUS", "these CPUs, as 0-3,8", &given.cpus, NULL },
-		{ "cgroup", 0, OPTION_LIST, "PATH", "this cgroup and those below it",
-		  &given.cgroups, NULL },
-		{ "focus", 0, OPTION_TEXT, "REGEX", "stacks with a matching procedure only",
-		  &given.focus, NULL },
-		{ "ignore", 0, OPTION_TEXT, "REGEX", "no stacks with a matching procedure",
-		  &given.ignore, NULL },
+		EVENT_OPTION_ROW(given.filters),
+		FILTER_OPTION_ROWS(given.filters),
 		{ "rows", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "sort", 0, OPTION_TEXT, "KEY", "an event, samples, self, cpi or name",
 		  &given.sort, NULL },
@@ -105,26 +96,15 @@ static int choose_view(struct report_options *options)
 	return -1;
 }
 
-static struct report_patterns patterns_of(const struct option_list *list)
-{
-	return (struct report_patterns){ list->items, list->count };
-}
-
 static int choose_options(struct report_options *options)
 {
 	*options = (struct report_options){
 		.inlined = given.no_inline ? REPORT_INLINED_FOLDED : REPORT_INLINED_APART,
-		.events = patterns_of(&given.events),
-		.processes = patterns_of(&given.processes),
-		.images = patterns_of(&given.images),
-		.cgroups = patterns_of(&given.cgroups),
-		.cpus = given.cpus,
-		.focus = given.focus,
-		.ignore = given.ignore,
 		.sort = given.sort,
 		.min_percent = given.min_percent,
 		.limit = given.limit,
 	};
+	filters_apply(&given.filters, options);
 	int status = choose_view(options);
 	if (status < 0)
 		status = report_parts_choose(&verb_report, given.by, options);

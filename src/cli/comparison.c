@@ -1,11 +1,11 @@
-#include "cli/counts.h"
+#include "cli/comparison.h"
 
 #include <string.h>
 
-#include "cli/options.h"
-
-int counts_choose(const struct verb *verb, const char *text, enum difference_counts *counts)
+int comparison_choose_counts(const struct verb *verb, const struct comparison_options *options,
+			     enum difference_counts *counts)
 {
+	const char *text = options->counts;
 	*counts = DIFFERENCE_COUNTS_UNKNOWN;
 	if (!text)
 		return -1;

@@ -175,7 +175,6 @@ static int add_columns(struct annotation_diff *diff, const struct annotate_index
 		const struct event_column *a = &before->columns->list[match->before];
 		const struct event_column *b = &after->columns->list[match->after];
 		uint64_t scale = column_match_scale(a, b);
-		const struct event_column finest = { .scale = scale };
 		struct annotate_diff_column *column = &diff->columns[c];
 		*column = (struct annotate_diff_column){ .before = match->before,
 							 .after = match->after };
@@ -187,7 +186,7 @@ static int add_columns(struct annotation_diff *diff, const struct annotate_index
 						       b->scale, scale);
 		event->before_counts = compare_counts_of(before->profile, options->counts);
 		event->after_counts = compare_counts_of(after->profile, options->counts);
-		event->step = event_column_divisor(&finest);
+		event->step = event_scale_divisor(scale);
 		struct cell totals[2] = {
 			column_match_cell(&before->whole[match->before], a->scale, scale),
 			column_match_cell(&after->whole[match->after], b->scale, scale)

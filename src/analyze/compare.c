@@ -62,17 +62,15 @@ static void add_column(struct comparison *comparison, struct column_match match)
 {
 	struct compared_column *column = &comparison->columns[comparison->column_count++];
 	*column = (struct compared_column){ .before = match.before, .after = match.after };
-	const struct event_column finest = {
-		.scale = column_match_scale(&comparison->before->columns.list[match.before],
-					    &comparison->after->columns.list[match.after])
-	};
+	uint64_t scale = column_match_scale(&comparison->before->columns.list[match.before],
+					    &comparison->after->columns.list[match.after]);
 	column->event = (struct difference_event){
 		.scale = difference_scale_raw(),
 		.before_counts =
 			compare_counts_of(comparison->before->profile, comparison->options.counts),
 		.after_counts =
 			compare_counts_of(comparison->after->profile, comparison->options.counts),
-		.step = event_column_divisor(&finest),
+		.step = event_scale_divisor(scale),
 		.before_whole = before_cell(comparison, column, comparison->before->whole),
 		.after_whole = after_cell(comparison, column, comparison->after->whole)
 	};

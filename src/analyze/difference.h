@@ -58,7 +58,7 @@ struct difference_event {
 	struct difference_scale scale;
 	struct cell before_whole, after_whole; /* what shares are of */
 	enum difference_counts before_counts, after_counts;
-	double step; /* of estimates in one event: event_column_divisor(); 0 is 1 */
+	double step; /* of estimates in one event: event_scale_divisor(); 0 is 1 */
 };
 
 /* One row on both sides. */

@@ -14,9 +14,14 @@
 #define SCALE_MAX  300 /* decimals of a stranger's file: more would be no number */
 #define SCOPE_BITS (EXCLUDE_USER | EXCLUDE_KERNEL)
 
+double event_scale_divisor(uint64_t scale)
+{
+	return pow(10, fmin((double)scale, SCALE_MAX));
+}
+
 double event_column_divisor(const struct event_column *column)
 {
-	return pow(10, fmin((double)column->scale, SCALE_MAX));
+	return event_scale_divisor(column->scale);
 }
 
 struct span event_base_name(struct span name)

@@ -48,8 +48,9 @@ bool event_column_counts_instructions(const struct event_column *column);
 
 /* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */
 struct span event_base_name(struct span name);
-/* The number of 10^-scale steps in one event. */
+/* The number of 10^-scale steps in one event: of a column, of so many decimals. */
 double event_column_divisor(const struct event_column *column);
+double event_scale_divisor(uint64_t scale);
 
 /*
  * Of the events that have rows in flat, stack or counter (or of all, in a
@@ -60,8 +61,8 @@ double event_column_divisor(const struct event_column *column);
  */
 int event_columns_init(struct event_columns *columns, const struct profile *profile,
 		       const char *const *patterns, size_t pattern_count, struct error *err);
-/* The first column of that name, with or without its modifiers, or that the glob matches. Returns 0,
- * or -ENOENT; *err then lists the events there are. */
+/* The first column of that name, with or without its modifiers, or that the glob matches. Returns
+ * 0, or -ENOENT; *err then lists the events there are. */
 int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
 		       struct error *err);
 void event_columns_release(struct event_columns *columns);

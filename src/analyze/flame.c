@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/column_match.h"
 #include "analyze/flame_grow.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -32,33 +33,39 @@ static int prepare_side(struct flame *flame, enum flame_side side, const struct 
 	return ret;
 }
 
-static bool counts_the_same(const struct event_column *a, const struct event_column *b)
+static int keep_scales(struct flame *flame, struct error *err)
 {
-	return span_equal(a->name, b->name) && span_equal(a->unit, b->unit) &&
-	       span_equal(a->core_type, b->core_type);
+	const struct event_columns *main = &flame->reports[FLAME_MAIN]->columns;
+	flame->columns = main->count;
+	flame->scales = calloc(main->count, sizeof(*flame->scales));
+	if (!flame->scales)
+		return out_of_memory(err);
+	for (size_t c = 0; c < main->count; c++)
+		flame->scales[c] = main->list[c].scale;
+	return 0;
 }
 
-/* Events of one name and unit are the same; so are the only ones of either side, if of one unit. */
+/* The same events as compare.h compares, if they are of one unit. */
 static int match_columns(struct flame *flame, struct error *err)
 {
 	const struct event_columns *main = &flame->reports[FLAME_MAIN]->columns;
 	const struct event_columns *base = &flame->reports[FLAME_BASE]->columns;
 	bool any = false;
+	CLEANUP(free_pointer)
+	struct column_match *matches = calloc(base->count, sizeof(*matches));
 	flame->base_column = calloc(main->count, sizeof(*flame->base_column));
-	if (!flame->base_column)
+	if (!matches || !flame->base_column)
 		return out_of_memory(err);
-	for (size_t c = 0; c < main->count; c++) {
+	for (size_t c = 0; c < main->count; c++)
 		flame->base_column[c] = EVENT_COLUMN_NONE;
-		for (size_t b = 0; b < base->count; b++)
-			if (counts_the_same(&main->list[c], &base->list[b])) {
-				flame->base_column[c] = (uint32_t)b;
-				any = true;
-				break;
-			}
-	}
-	if (!any && main->count == 1 && base->count == 1 &&
-	    span_equal(main->list[0].unit, base->list[0].unit)) {
-		flame->base_column[0] = 0;
+	size_t count = column_match(base, main, matches);
+	for (size_t i = 0; i < count; i++) {
+		size_t c = matches[i].after;
+		const struct event_column *before = &base->list[matches[i].before];
+		if (!span_equal(main->list[c].unit, before->unit))
+			continue;
+		flame->base_column[c] = (uint32_t)matches[i].before;
+		flame->scales[c] = column_match_scale(before, &main->list[c]);
 		any = true;
 	}
 	return any ? 0
@@ -251,7 +258,7 @@ int flame_new(const struct flame_input *input, const struct flame_input *base,
 		return out_of_memory(err);
 	int ret = prepare_side(flame, FLAME_MAIN, input, options, err);
 	if (ret == 0)
-		flame->columns = flame->reports[FLAME_MAIN]->columns.count;
+		ret = keep_scales(flame, err);
 	if (ret == 0 && base) {
 		ret = prepare_side(flame, FLAME_BASE, base, options, err);
 		if (ret == 0)
@@ -279,6 +286,7 @@ void flame_free(struct flame *flame)
 	free(flame->frames);
 	free(flame->labels);
 	free(flame->base_column);
+	free(flame->scales);
 	arena_release(&flame->arena);
 	free(flame);
 }

@@ -90,6 +90,8 @@ struct flame {
 	 * base. */
 	size_t columns;
 	struct cell *self[FLAME_SIDES], *total[FLAME_SIDES];
+	/* By column: the decimals that both sides are counted in, the finer ones of the two. */
+	uint64_t *scales;
 	/* Columns, scope, sums and notes of each side; NULL without a base. */
 	struct report *reports[FLAME_SIDES];
 	uint32_t *base_column; /* by column: the base's, or EVENT_COLUMN_NONE; NULL without one */

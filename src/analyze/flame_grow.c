@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/column_match.h"
 #include "analyze/selection.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -491,11 +492,14 @@ static int add_sample(void *context, const struct selected *sample)
 	int ret = walk->options->direction == FLAME_FROM_LEAF
 			  ? reach_from_leaf(walk, sample, &twig)
 			  : reach_from_root(walk, sample, &twig);
-	if (ret == 0)
-		cell_add(&walk->growth->self[walk->side]
-					    [(size_t)twig * walk->growth->flame->columns + column],
-			 &sample->cell);
-	return ret;
+	if (ret < 0)
+		return ret;
+	const struct flame *flame = walk->growth->flame;
+	struct cell cell =
+		column_match_cell(&sample->cell, walk->report->columns.list[sample->column].scale,
+				  flame->scales[column]);
+	cell_add(&walk->growth->self[walk->side][(size_t)twig * flame->columns + column], &cell);
+	return 0;
 }
 
 static int walk_init(struct walk *walk)

@@ -163,13 +163,12 @@ struct estimate flame_ratio_at(const struct flame *flame, const struct flame_rat
 			       enum flame_side side, size_t frame)
 {
 	const struct cell *cells = flame_total(flame, side, frame);
-	const struct event_column *list = flame->reports[FLAME_MAIN]->columns.list;
 	struct estimate value =
 		interval_ratio(&cells[ratio->above], &cells[ratio->below], ratio->samples);
-	if (list[ratio->above].scale == list[ratio->below].scale)
+	uint64_t above = flame->scales[ratio->above], below = flame->scales[ratio->below];
+	if (above == below)
 		return value;
-	double factor = event_column_divisor(&list[ratio->below]) /
-			event_column_divisor(&list[ratio->above]);
+	double factor = event_scale_divisor(below) / event_scale_divisor(above);
 	value.value *= factor;
 	value.low *= factor;
 	value.high *= factor;

@@ -162,12 +162,11 @@ static double count_weight(const struct flame_view *view, enum flame_side side, 
 {
 	const struct flame *flame = view->flame;
 	const struct cell *whole = &flame_total(flame, side, 0)[column];
-	size_t own = side == FLAME_BASE ? flame->base_column[column] : column;
 	uint64_t weight = whole->samples ? whole->estimate / whole->samples : 0;
 	if (weight && whole->estimate == weight * whole->samples &&
 	    whole->squares == (unsigned __int128)weight * weight * whole->samples)
 		return (double)weight;
-	return event_column_divisor(&flame->reports[side]->columns.list[own]);
+	return event_scale_divisor(flame->scales[column]);
 }
 
 /* One event of a side, as the scripts count it. */

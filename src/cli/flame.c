@@ -348,7 +348,8 @@ static int fill(struct drawing *drawing, const struct compared_column **column)
 	if (given.event)
 		ret = event_columns_find(columns, given.event, &options.width, &err);
 	*column = compared(drawing->comparison, options.width);
-	if (ret == 0 && drawing->comparison && !*column) {
+	bool missing = flame->base_column && flame->base_column[options.width] == EVENT_COLUMN_NONE;
+	if (ret == 0 && drawing->comparison && (!*column || missing)) {
 		struct span name = columns->list[options.width].name;
 		ret = error_set(&err, -ENODATA, "the base has no event '%.*s'", (int)name.size,
 				(const char *)name.data);

@@ -291,7 +291,7 @@ static void put_events(struct data *data)
 		buffer_append_text(out, ",\"core_type\":");
 		put_text(out, column->core_type.data, column->core_type.size);
 		buffer_append_text(out, ",\"scale\":");
-		flame_put_u64(out, column->scale);
+		flame_put_u64(out, flame->scales[c]);
 		buffer_append_text(out, column->clock == EVENT_CLOCK ? ",\"clock\":true"
 								     : ",\"clock\":false");
 		buffer_append_text(out,

@@ -65,8 +65,7 @@ static void say_width(const struct flame_picture *picture, struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
 	bool base = view->flame->reports[FLAME_BASE] != NULL;
-	static const char meaning[] =
-		"a frame is as wide as what it and all it called took";
+	static const char meaning[] = "a frame is as wide as what it and all it called took";
 	if (base && view->options.side == FLAME_BASE) {
 		buffer_printf(out, "width: before; %s; after: ", meaning);
 		scope_text_event(main_report(picture), view->options.width, out);
@@ -324,24 +323,25 @@ static void put_split(const struct difference_split *split, uint64_t scale, stru
 static void put_change(const struct flame_picture *picture, size_t shown, struct buffer *out)
 {
 	const struct difference *change = &picture->changes->list[shown];
-	const struct event_column *column =
-		&main_report(picture)->columns.list[picture->view->options.width];
+	size_t width = picture->view->options.width;
+	const uint64_t *scales = picture->view->flame->scales;
+	const struct event_column *column = &main_report(picture)->columns.list[width];
 	buffer_append_text(out, "before ");
-	flame_put_estimate(out, change->before.estimate, column->scale);
+	flame_put_estimate(out, change->before.estimate, scales[width]);
 	if (fabs(change->before_scaled - (double)change->before.estimate) >= 0.5) {
 		buffer_append_text(out, " (scaled: ");
 		flame_put_estimate(out, (uint64_t)llround(fmin(change->before_scaled, 0x1p62)),
-				   column->scale);
+				   scales[width]);
 		buffer_append_u8(out, ')');
 	}
 	buffer_append_text(out, ", after ");
-	flame_put_estimate(out, change->after.estimate, column->scale);
+	flame_put_estimate(out, change->after.estimate, scales[width]);
 	if (column->unit.size) {
 		buffer_append_u8(out, ' ');
 		flame_put_escaped(out, column->unit.data, column->unit.size);
 	}
 	buffer_append_text(out, ": ");
-	put_signed(out, change->change.value, column->scale);
+	put_signed(out, change->change.value, scales[width]);
 	if (change->change_ratio.kind == ESTIMATE_ABSENT) {
 		buffer_append_text(out, ", new");
 	} else {
@@ -366,7 +366,8 @@ static void put_change(const struct flame_picture *picture, size_t shown, struct
 	buffer_append_text(out, ", after ");
 	put_share(out, change->after_share.value, 1);
 	if (picture->changes->splits)
-		put_split(&picture->changes->splits[shown], column->scale, out);
+		put_split(&picture->changes->splits[shown],
+			  scales[picture->changes->options.cpi.above], out);
 	if (change->verdict == DIFFERENCE_NOISE)
 		buffer_append_text(out, "; may be chance");
 	else if (change->verdict == DIFFERENCE_SIGNIFICANT)
@@ -399,7 +400,7 @@ void flame_put_hover(const struct flame_picture *picture, size_t shown, struct b
 	put_share(out, (double)total->estimate,
 		  (double)flame_total(flame, FLAME_MAIN, 0)[width].estimate);
 	buffer_append_text(out, ", ");
-	flame_put_estimate(out, total->estimate, column->scale);
+	flame_put_estimate(out, total->estimate, flame->scales[width]);
 	if (column->unit.size) {
 		buffer_append_u8(out, ' ');
 		flame_put_escaped(out, column->unit.data, column->unit.size);

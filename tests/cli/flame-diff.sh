@@ -22,6 +22,11 @@ culprit flame --diff two --counts samples one | hovers
 printf "main;a 30\nmain;b 20\n" >few
 printf "main;a 33\nmain;b 19\n" >again
 culprit flame --diff few --counts samples again | frames
+# counts of other decimals are the same counts
+printf "main;a 1.5\nmain;b 2\n" >fine
+printf "main;a 3\nmain;b 2\n" >coarse
+culprit flame --diff fine coarse | hovers
+culprit flame --diff coarse fine | hovers
 # the data beside it
 culprit flame --diff old new | sed -n '/"change":{/,/^"count"/p'
 culprit flame --per raw old || echo "status $?"

@@ -282,6 +282,40 @@ static void both_sides_of_a_base_can_be_seen(void **state)
 	profile_free(before.profile);
 }
 
+/* As compare.h matches them: by name without modifiers, in the finer one's decimals. */
+static void a_base_has_the_events_that_are_compared(void **state)
+{
+	(void)state;
+	struct test_profile after = test_profile_new(), before = test_profile_new();
+	const struct profile_event fine = { .name = span_of_text("cycles"),
+					    .unit = span_of_text("cycles"),
+					    .scale = 1 };
+	const struct profile_event user = { .name = span_of_text("cycles:u"),
+					    .unit = span_of_text("cycles") };
+	test_event_full(&after, &user);
+	test_stack(&after, "main", 3, 1);
+	test_event(&after, "instructions", 1);
+	test_stack(&after, "main", 8, 1);
+	test_event(&before, "instructions", 1);
+	test_stack(&before, "main", 4, 1);
+	test_event_full(&before, &fine);
+	test_stack(&before, "main", 15, 1);
+	struct made made = make_both(after.profile, before.profile, (struct flame_options){ 0 });
+	assert_int_equal(made.ret, 0);
+	const struct event_column *first = &made.flame->reports[FLAME_MAIN]->columns.list[0];
+	size_t cycles = span_equal(first->name, span_of_text("cycles:u")) ? 0 : 1;
+	const uint64_t counts[] = { [FLAME_MAIN] = 30, [FLAME_BASE] = 15 };
+	for (enum flame_side side = FLAME_MAIN; side < FLAME_SIDES; side++) {
+		const struct cell *cells = flame_total(made.flame, side, 0);
+		assert_int_equal(cells[cycles].estimate, counts[side]);
+		assert_int_equal(cells[1 - cycles].estimate, side == FLAME_MAIN ? 8 : 4);
+	}
+	assert_int_equal(made.flame->scales[cycles], 1);
+	done(&made);
+	profile_free(after.profile);
+	profile_free(before.profile);
+}
+
 static void deltas_are_of_the_stacks_that_end_in_a_frame(void **state)
 {
 	(void)state;
@@ -341,6 +375,7 @@ int main(void)
 		cmocka_unit_test(marks_of_folded_text_become_kinds),
 		cmocka_unit_test(narrow_frames_are_left_out_and_counted),
 		cmocka_unit_test(both_sides_of_a_base_can_be_seen),
+		cmocka_unit_test(a_base_has_the_events_that_are_compared),
 		cmocka_unit_test(deltas_are_of_the_stacks_that_end_in_a_frame),
 		cmocka_unit_test(nothing_to_draw_is_said),
 	};

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "support/random_profile.h"
+#include "support/poisson.h"
 #include "support/test_profile.h"
 
 struct made {
@@ -336,16 +337,6 @@ static void growth_is_of_the_total_and_not_by_chance(void **state)
 }
 
 /* ---- the claim itself */
-
-/* Knuth's product of uniform numbers; mean < 30. */
-static uint64_t poisson(struct random_state *random, double mean)
-{
-	uint64_t count = 0;
-	double limit = exp(-mean);
-	for (double product = random_unit(random); product > limit; product *= random_unit(random))
-		count++;
-	return count;
-}
 
 /* Two recordings of the same thing: in 95 of 100 comparisons nothing at all is found. */
 static void two_recordings_of_one_thing_show_no_change(void **state)

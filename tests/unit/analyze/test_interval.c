@@ -11,21 +11,10 @@
 
 #include "analyze/interval.h"
 #include "base/random.h"
+#include "support/poisson.h"
 #include "support/test_profile.h"
 
 #define RUNS 4000
-
-/* Knuth's product of uniform numbers, in parts that do not underflow. */
-static uint64_t poisson(struct random_state *random, double mean)
-{
-	uint64_t count = 0;
-	for (; mean > 0; mean -= 30) {
-		double limit = exp(-(mean < 30 ? mean : 30)), product = random_unit(random);
-		for (; product > limit; product *= random_unit(random))
-			count++;
-	}
-	return count;
-}
 
 static void add_sample(struct cell *cell, uint64_t weight)
 {

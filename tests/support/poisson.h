@@ -1,0 +1,11 @@
+/*
+ * poisson - random counts, to see that intervals and tests promise what they keep.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct random_state;
+
+/* A count that is Poisson distributed about `mean`; equal for equal states. */
+uint64_t poisson(struct random_state *random, double mean);

@@ -7,50 +7,12 @@
 #include <cmocka.h>
 
 #include "analyze/annotate.h"
-#include "analyze/resolve.h"
+#include "annotate_subject.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "profile/profile.h"
 #include "profile/stash.h"
 #include "support/random_profile.h"
-
-static const struct resolver_options stash_only = { .stash_only = true };
-
-struct subject {
-	struct profile *profile;
-	struct resolver *resolver;
-	struct event_columns columns;
-	struct annotate_index *index;
-};
-
-/* Takes the profile over. The index borrows *subject, which so must stay where it is. */
-static void subject_init(struct subject *subject, struct profile *profile)
-{
-	struct error err;
-	*subject = (struct subject){ .profile = profile };
-	assert_int_equal(resolver_new(profile, &stash_only, &subject->resolver, &err), 0);
-	assert_int_equal(event_columns_init(&subject->columns, profile, NULL, 0, &err), 0);
-	assert_int_equal(annotate_index_new(profile, subject->resolver, &subject->columns,
-					    &subject->index, &err),
-			 0);
-}
-
-static void subject_release(struct subject *subject)
-{
-	annotate_index_free(subject->index);
-	event_columns_release(&subject->columns);
-	resolver_free(subject->resolver);
-	profile_free(subject->profile);
-}
-
-static void add_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t first,
-		       uint64_t last, struct buffer *content)
-{
-	const struct record record = { kind, first, last, { content->data, content->size } };
-	assert_int_equal(stash_add(profile, image, &record, NULL), 0);
-	buffer_release(content);
-}
 
 /* A function of random bytes with samples at random addresses of it, and a little outside. */
 static struct profile *random_code(uint64_t seed, const char *machine)
@@ -91,7 +53,7 @@ static struct profile *random_code(uint64_t seed, const char *machine)
 	return profile;
 }
 
-static struct annotation *annotation_of(const struct subject *subject, size_t position)
+static struct annotation *annotation_of(const struct annotate_subject *subject, size_t position)
 {
 	static const struct annotate_options options = { .isa = ISA_UNKNOWN };
 	struct annotation *annotation = NULL;
@@ -102,7 +64,8 @@ static struct annotation *annotation_of(const struct subject *subject, size_t po
 }
 
 /* Rows and lines tally with the procedure; rows rise; no address has two rows. */
-static void expect_tally(const struct subject *subject, const struct annotation *annotation)
+static void expect_tally(const struct annotate_subject *subject,
+			 const struct annotation *annotation)
 {
 	for (size_t c = 0; c < subject->columns.count; c++) {
 		struct cell rows = { 0 }, lines = { 0 };
@@ -123,8 +86,8 @@ static void every_sample_has_a_row_whatever_the_code(void **state)
 	(void)state;
 	static const char *const machines[] = { "x86_64", "i686", "aarch64", "riscv64" };
 	for (uint64_t seed = 1; seed <= 200; seed++) {
-		struct subject subject;
-		subject_init(&subject, random_code(seed, machines[seed % 4]));
+		struct annotate_subject subject;
+		annotate_subject_init(&subject, random_code(seed, machines[seed % 4]));
 		struct cell sum[2] = { 0 }, flat[2] = { 0 };
 		for (size_t p = 0; p < subject.index->count; p++) {
 			struct annotation *annotation = annotation_of(&subject, p);
@@ -141,7 +104,7 @@ static void every_sample_has_a_row_whatever_the_code(void **state)
 			cell_add(&flat[column], &cell);
 		}
 		assert_memory_equal(sum, flat, sizeof(sum));
-		subject_release(&subject);
+		annotate_subject_release(&subject);
 	}
 }
 
@@ -149,16 +112,17 @@ static void any_profile_can_be_annotated(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
-		struct subject subject;
-		subject_init(&subject, random_profile_new(seed, seed & 1 ? RANDOM_KNOWN
-									 : RANDOM_WITH_STRANGERS));
+		struct annotate_subject subject;
+		annotate_subject_init(
+			&subject,
+			random_profile_new(seed, seed & 1 ? RANDOM_KNOWN : RANDOM_WITH_STRANGERS));
 		for (size_t p = 0; p < subject.index->count; p++) {
 			struct annotation *annotation = annotation_of(&subject, p);
 			expect_tally(&subject, annotation);
 			assert_non_null(annotation->no_code);
 			annotation_free(annotation);
 		}
-		subject_release(&subject);
+		annotate_subject_release(&subject);
 	}
 }
 
@@ -184,8 +148,8 @@ static void addresses_inside_an_instruction_follow_it(void **state)
 		const struct cell cell = { vaddr, vaddr, vaddr };
 		assert_int_equal(profile_add_flat(profile, event, 0, &leaf, &cell), 0);
 	}
-	struct subject subject;
-	subject_init(&subject, profile);
+	struct annotate_subject subject;
+	annotate_subject_init(&subject, profile);
 	struct annotation *annotation = annotation_of(&subject, 0);
 	static const struct {
 		uint64_t vaddr;
@@ -211,7 +175,7 @@ static void addresses_inside_an_instruction_follow_it(void **state)
 	assert_int_equal(annotation->rows[4].target, 0x10);
 	assert_int_equal(annotation->rows[4].target_offset_bytes, 0);
 	annotation_free(annotation);
-	subject_release(&subject);
+	annotate_subject_release(&subject);
 }
 
 static void the_instruction_set_is_that_of_all_sources_or_unknown(void **state)

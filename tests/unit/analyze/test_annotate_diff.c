@@ -10,47 +10,10 @@
 #include <string.h>
 
 #include "analyze/annotate_diff.h"
-#include "analyze/resolve.h"
+#include "annotate_subject.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "profile/stash.h"
-
-static const struct resolver_options stash_only = { .stash_only = true };
-
-struct subject {
-	struct profile *profile;
-	struct resolver *resolver;
-	struct event_columns columns;
-	struct annotate_index *index;
-};
-
-/* Takes the profile over. The index borrows *subject, which so must stay where it is. */
-static void subject_init(struct subject *subject, struct profile *profile)
-{
-	struct error err;
-	*subject = (struct subject){ .profile = profile };
-	assert_int_equal(resolver_new(profile, &stash_only, &subject->resolver, &err), 0);
-	assert_int_equal(event_columns_init(&subject->columns, profile, NULL, 0, &err), 0);
-	assert_int_equal(annotate_index_new(profile, subject->resolver, &subject->columns,
-					    &subject->index, &err),
-			 0);
-}
-
-static void subject_release(struct subject *subject)
-{
-	annotate_index_free(subject->index);
-	event_columns_release(&subject->columns);
-	resolver_free(subject->resolver);
-	profile_free(subject->profile);
-}
-
-static void add_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t first,
-		       uint64_t last, struct buffer *content)
-{
-	const struct record record = { kind, first, last, { content->data, content->size } };
-	assert_int_equal(stash_add(profile, image, &record, NULL), 0);
-	buffer_release(content);
-}
 
 /* A function of that name and code at `first`, with samples at random addresses of it. */
 static struct profile *with_code(uint64_t seed, const char *build_id, const char *name,
@@ -89,7 +52,8 @@ static void random_bytes(struct random_state *random, uint8_t *bytes, size_t siz
 		bytes[i] = (uint8_t)random_u64(random);
 }
 
-static struct annotation_diff *compare(const struct subject *before, const struct subject *after)
+static struct annotation_diff *compare(const struct annotate_subject *before,
+				       const struct annotate_subject *after)
 {
 	static const struct annotate_diff_options options = { .base = DIFFERENCE_RAW };
 	struct annotation_diff *diff = NULL;
@@ -125,17 +89,18 @@ static void expect_match(const char *build_id, const char *name, uint64_t first,
 			 const uint8_t *bytes, size_t size, enum annotate_match match,
 			 const uint8_t *old_bytes, size_t old_size)
 {
-	struct subject before, after;
-	subject_init(&before, with_code(1, "\x01\x02", "work.isra.0", 0x1000, old_bytes, old_size));
-	subject_init(&after, with_code(2, build_id, name, first, bytes, size));
+	struct annotate_subject before, after;
+	annotate_subject_init(&before,
+			      with_code(1, "\x01\x02", "work.isra.0", 0x1000, old_bytes, old_size));
+	annotate_subject_init(&after, with_code(2, build_id, name, first, bytes, size));
 	struct annotation_diff *diff = compare(&before, &after);
 	if (diff->match != match)
 		fail_msg("matched by %s, not %s", annotate_match_names[diff->match],
 			 annotate_match_names[match]);
 	expect_tally(diff);
 	annotation_diff_free(diff);
-	subject_release(&before);
-	subject_release(&after);
+	annotate_subject_release(&before);
+	annotate_subject_release(&after);
 }
 
 static void versions_are_found_by_build_code_or_name(void **state)

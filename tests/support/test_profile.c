@@ -39,13 +39,19 @@ uint32_t test_context(struct test_profile *test, const struct profile_context *c
 	return test->context;
 }
 
+uint32_t test_image_full(struct test_profile *test, const struct profile_image *image)
+{
+	must(profile_add_image(test->profile, image, &test->image));
+	return test->image;
+}
+
 uint32_t test_image(struct test_profile *test, enum image_kind kind, const char *name,
 		    const char *build_id)
 {
 	struct profile_image image = { .kind = kind,
 				       .build_id = span_of_text(build_id),
 				       .name = span_of_text(build_id ? NULL : name) };
-	must(profile_add_image(test->profile, &image, &test->image));
+	test_image_full(test, &image);
 	if (build_id)
 		must(profile_add_path(test->profile, test->image, span_of_text(name)));
 	return test->image;

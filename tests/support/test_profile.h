@@ -25,6 +25,8 @@ uint32_t test_context(struct test_profile *test, const struct profile_context *c
 /* Known by name alone, or of that kind and build-id; becomes the current one. */
 uint32_t test_image(struct test_profile *test, enum image_kind kind, const char *name,
 		    const char *build_id);
+/* As given; becomes the current one. */
+uint32_t test_image_full(struct test_profile *test, const struct profile_image *image);
 /* `samples` samples of equal weight in a procedure of that name. */
 void test_flat(struct test_profile *test, const char *procedure, uint64_t samples, uint64_t weight);
 void test_flat_cell(struct test_profile *test, const char *procedure, const struct cell *cell);

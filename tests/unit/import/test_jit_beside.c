@@ -20,11 +20,9 @@ static uint32_t add_runtime_code(struct test_profile *test, const char *name, ui
 	const struct profile_image image = { .kind = IMAGE_JIT,
 					     .space = SPACE_PROCESS,
 					     .name = span_of_text(name) };
-	uint32_t id;
-	assert_int_equal(profile_add_image(test->profile, &image, &id), 0);
-	test->image = id;
+	test_image_full(test, &image);
 	test_address(test, address, 1, 1);
-	return id;
+	return test->image;
 }
 
 static void maps_beside_a_recording_name_the_code_of_their_process(void **state)

@@ -90,11 +90,9 @@ static uint32_t add_image(struct test_profile *test, enum image_kind kind, enum 
 	const struct profile_image image = { .kind = kind,
 					     .space = space,
 					     .name = span_of_text(path) };
-	uint32_t id;
-	assert_int_equal(profile_add_image(test->profile, &image, &id), 0);
-	test->image = id;
+	test_image_full(test, &image);
 	test_address(test, vaddr, 1, 1);
-	return id;
+	return test->image;
 }
 
 static struct test_profile new_profile(void)

@@ -259,22 +259,3 @@ void flame_view_release(struct flame_view *view)
 	free(view->deltas);
 	*view = (struct flame_view){ 0 };
 }
-
-size_t flame_function_total(const struct flame *flame, enum flame_side side, const char *name,
-			    struct cell *cells)
-{
-	size_t count = 0;
-	memset(cells, 0, flame->columns * sizeof(*cells));
-	for (size_t frame = 0; frame < flame->count;) {
-		const struct flame_label *label = flame_label_of(flame, frame);
-		if (label->kind == FLAME_GROUP || strcmp(label->name, name) != 0) {
-			frame++;
-			continue;
-		}
-		for (size_t c = 0; c < flame->columns; c++)
-			cell_add(&cells[c], &flame_total(flame, side, frame)[c]);
-		count++;
-		frame = flame->frames[frame].end; /* once a stack, even if it calls itself */
-	}
-	return count;
-}

@@ -93,8 +93,3 @@ struct estimate flame_ratio_at(const struct flame *flame, const struct flame_rat
 int flame_view_init(struct flame_view *view, const struct flame *flame,
 		    const struct flame_view_options *options, struct error *err);
 void flame_view_release(struct flame_view *view);
-
-/* Total of all outermost frames of that name, by column; `cells` has room for all columns. Returns
- * how many frames there are. */
-size_t flame_function_total(const struct flame *flame, enum flame_side side, const char *name,
-			    struct cell *cells);

@@ -81,8 +81,6 @@ static struct side side_of(const struct cell *cell, const struct cell *whole,
 		     (side.value == 0 && (side.whole == 0 || side.whole_squares > 0));
 	if (overlap == DIFFERENCE_WITHIN)
 		side.common_squares = side.squares;
-	if (overlap == DIFFERENCE_AROUND)
-		side.common_squares = side.scale_squares;
 	if (side.exact)
 		side.squares = side.whole_squares = side.common_squares = 0;
 	return side;

@@ -43,8 +43,6 @@ struct difference_scale difference_scale_counts(enum difference_base base,
 enum difference_overlap {
 	DIFFERENCE_APART,  /* none, or not known: the wider interval */
 	DIFFERENCE_WITHIN, /* all: the scale is the total of the row's event */
-	DIFFERENCE_AROUND, /* the scale's samples are a part of the row's: callers of the function
-			    */
 };
 
 /* What is known of the errors of one side's counts that have no squares. */

@@ -134,6 +134,62 @@ static void rows_are_matched_by_build_else_by_name(void **state)
 	profile_free(b.profile);
 }
 
+/* In another image a name has to be the only one of its side; a build that nobody knows differs
+ * from none. */
+static void a_name_alone_has_to_be_alone(void **state)
+{
+	(void)state;
+	struct test_profile a = test_profile_new(), b = test_profile_new();
+	test_event(&a, "cycles", 1000);
+	test_event(&b, "cycles", 1000);
+	test_image(&a, IMAGE_FILE, "/bin/one", "\x01");
+	test_flat(&a, "main", 10, 1000);
+	test_flat(&a, "only", 5, 1000);
+	test_image(&a, IMAGE_FILE, "/bin/two", "\x02");
+	test_flat(&a, "main", 20, 1000);
+	test_image(&a, IMAGE_FILE, "/bin/same", "\x03");
+	test_flat(&a, "work", 30, 1000);
+	test_image(&b, IMAGE_FILE, "/bin/three", "\x04");
+	test_flat(&b, "main", 11, 1000);
+	test_flat(&b, "only", 6, 1000);
+	test_image(&b, IMAGE_FILE, "/bin/same", NULL);
+	test_flat(&b, "work", 31, 1000);
+	struct made made = make(a.profile, b.profile, (struct compare_options){ 0 });
+	assert_int_equal(made.ret, 0);
+	assert_row(made.comparison, "only", MATCH_OTHER_IMAGE, 5, 6);
+	assert_row(made.comparison, "work", MATCH_NAMES, 30, 31);
+	size_t mains = 0;
+	for (size_t i = 0; i < made.comparison->row_count; i++)
+		mains += made.comparison->rows[i].match == MATCH_NONE;
+	assert_int_equal(mains, 3);
+	done(&made);
+	profile_free(a.profile);
+	profile_free(b.profile);
+}
+
+static void processes_are_matched_by_name(void **state)
+{
+	(void)state;
+	struct test_profile sides[2] = { test_profile_new(), test_profile_new() };
+	for (int i = 0; i < 2; i++) {
+		test_event(&sides[i], "cycles", 1000);
+		const struct profile_context who = { .comm = span_of_text("make"),
+						     .pid = optional_of(100 + (uint64_t)i) };
+		test_context(&sides[i], &who);
+		test_image(&sides[i], IMAGE_FILE, "/bin/make", "\x01");
+		test_flat(&sides[i], "main", 10, 1000);
+	}
+	struct made made = make(sides[0].profile, sides[1].profile,
+				(struct compare_options){ .report = { .parts = { REPORT_PROCESS },
+								      .part_count = 1 } });
+	assert_int_equal(made.ret, 0);
+	assert_int_equal(made.comparison->row_count, 1);
+	assert_int_equal(made.comparison->rows[0].match, MATCH_NAMES);
+	done(&made);
+	for (int i = 0; i < 2; i++)
+		profile_free(sides[i].profile);
+}
+
 static void names_end_where_compilers_go_on(void **state)
 {
 	(void)state;
@@ -256,6 +312,88 @@ static void counts_without_an_address_are_a_base(void **state)
 		profile_free(sides[i].profile);
 }
 
+/* Two recordings of 100 and 300 samples of serve() and, where asked, of a helper of the same
+ * name. */
+static struct made make_served(struct test_profile sides[2], const char *commands[2],
+			       const char *name, bool twice, const char *per)
+{
+	for (int i = 0; i < 2; i++) {
+		sides[i] = test_profile_new();
+		test_event(&sides[i], "cycles", 1000);
+		struct profile_source source = { .machine = span_of_text("x86_64"),
+						 .command = span_of_text(commands[i]),
+						 .duration_ns = i ? 3000000000 : 1000000000 };
+		assert_int_equal(profile_add_source(sides[i].profile, &source), 0);
+		test_image(&sides[i], IMAGE_FILE, "/bin/server", "\x01");
+		test_flat(&sides[i], name, i ? 300 : 100, 1000);
+		test_flat(&sides[i], "rest", 100, 1000);
+		if (twice) {
+			test_image(&sides[i], IMAGE_FILE, "/lib/libserver.so", "\x02");
+			test_flat(&sides[i], name, 50, 1000);
+		}
+	}
+	return make(sides[0].profile, sides[1].profile, (struct compare_options){ .per = per });
+}
+
+static void done_served(struct made *made, struct test_profile sides[2])
+{
+	done(made);
+	for (int i = 0; i < 2; i++)
+		profile_free(sides[i].profile);
+}
+
+static void rates_are_compared_where_both_watched(void **state)
+{
+	(void)state;
+	static const char *const watches = "culprit record -a", *const runs = "culprit record make";
+	for (int i = 0; i < 4; i++) {
+		struct test_profile sides[2];
+		const char *commands[2] = { i & 1 ? watches : runs, i & 2 ? watches : runs };
+		struct made made = make_served(sides, commands, "serve", false, NULL);
+		assert_int_equal(made.ret, 0);
+		assert_int_equal(made.comparison->base,
+				 i == 3 ? DIFFERENCE_SECOND : DIFFERENCE_RAW);
+		done_served(&made, sides);
+	}
+}
+
+static void one_procedure_is_a_base(void **state)
+{
+	(void)state;
+	const char *commands[2] = { "", "" };
+	struct test_profile sides[2];
+	struct made made = make_served(sides, commands, "serve(int)", false, "serve");
+	assert_int_equal(made.ret, 0);
+	assert_int_equal(made.comparison->base, DIFFERENCE_FUNCTION);
+	assert_true(fabs(row_of(made.comparison, "rest")->changes[0].change_ratio.value + 2. / 3) <
+		    1e-12);
+	done_served(&made, sides);
+	made = make_served(sides, commands, "serve", true, "serve");
+	assert_int_equal(made.ret, -EINVAL);
+	assert_string_equal(made.err.text, "'serve' names more than one procedure, in 'server' and "
+					   "'libserver.so'; compare by one that is alone");
+	done_served(&made, sides);
+	made = make_served(sides, commands, "server", false, "serve");
+	assert_int_equal(made.ret, -ENOENT);
+	done_served(&made, sides);
+}
+
+/* By the event itself its total is the same by definition, and rows are its shares. */
+static void an_event_may_be_its_own_base(void **state)
+{
+	(void)state;
+	const char *commands[2] = { "", "" };
+	struct test_profile sides[2];
+	struct made made = make_served(sides, commands, "serve", false, "cycles");
+	assert_int_equal(made.ret, 0);
+	assert_true(made.comparison->columns[0].whole.p == 1);
+	double p = row_of(made.comparison, "serve")->changes[0].p;
+	done_served(&made, sides);
+	made = make_served(sides, commands, "serve", false, "total");
+	assert_true(row_of(made.comparison, "serve")->changes[0].p == p);
+	done_served(&made, sides);
+}
+
 static bool has_note(const struct comparison *comparison, const char *part)
 {
 	for (size_t i = 0; i < comparison->note_count; i++)
@@ -329,8 +467,45 @@ static void growth_is_of_the_total_and_not_by_chance(void **state)
 	assert_true(fabs(made.comparison->grown[0]->growth_percent - 5) < 1e-9);
 	assert_false(made.comparison->total_grown);
 	done(&made);
+	made = make(a.profile, b.profile, (struct compare_options){ .fail_above_percent = 5 });
+	assert_int_equal(made.comparison->grown_count, 0); /* it is not above */
+	done(&made);
+	made = make(a.profile, b.profile, (struct compare_options){ .fail_above_percent = 4.99 });
+	assert_int_equal(made.comparison->grown_count, 1);
+	done(&made);
 	made = make(a.profile, b.profile, (struct compare_options){ .fail_above_percent = 5.01 });
 	assert_int_equal(made.comparison->grown_count, 0);
+	done(&made);
+	profile_free(a.profile);
+	profile_free(b.profile);
+}
+
+static void small_rows_are_summed_up(void **state)
+{
+	(void)state;
+	struct test_profile a = test_profile_new(), b = test_profile_new();
+	test_event(&a, "cycles", 1000);
+	test_event(&b, "cycles", 1000);
+	test_stack(&a, "main;large", 980, 1000);
+	test_stack(&b, "main;large", 940, 1000);
+	test_stack(&a, "main;small", 10, 1000);
+	test_stack(&b, "main;small", 10, 1000);
+	test_stack(&a, "main;grown", 10, 1000);
+	test_stack(&b, "main;grown", 50, 1000);
+	struct compare_options options = { .min_percent = 2 };
+	struct made made = make(a.profile, b.profile, options);
+	assert_int_equal(made.ret, 0);
+	assert_int_equal(made.comparison->row_count, 2); /* one side is enough */
+	assert_int_equal(made.comparison->rest_count, 1);
+	assert_non_null(made.comparison->rest);
+	assert_int_equal(made.comparison->rest[0].before.samples, 10);
+	done(&made);
+	/* what functions called is in their callers too: a sum would count it twice */
+	options.report.view = REPORT_INCLUSIVE;
+	made = make(a.profile, b.profile, options);
+	assert_int_equal(made.comparison->row_count, 3);
+	assert_int_equal(made.comparison->rest_count, 1);
+	assert_null(made.comparison->rest);
 	done(&made);
 	profile_free(a.profile);
 	profile_free(b.profile);
@@ -374,13 +549,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_matched_by_build_else_by_name),
+		cmocka_unit_test(a_name_alone_has_to_be_alone),
+		cmocka_unit_test(processes_are_matched_by_name),
 		cmocka_unit_test(names_end_where_compilers_go_on),
 		cmocka_unit_test(every_row_is_compared_once),
 		cmocka_unit_test(times_are_chosen_where_the_command_watches),
 		cmocka_unit_test(counts_without_an_address_are_a_base),
+		cmocka_unit_test(rates_are_compared_where_both_watched),
+		cmocka_unit_test(one_procedure_is_a_base),
+		cmocka_unit_test(an_event_may_be_its_own_base),
 		cmocka_unit_test(other_events_and_privileges_are_said),
 		cmocka_unit_test(decimals_of_both_sides_are_brought_together),
 		cmocka_unit_test(growth_is_of_the_total_and_not_by_chance),
+		cmocka_unit_test(small_rows_are_summed_up),
 		cmocka_unit_test(two_recordings_of_one_thing_show_no_change),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,43 @@ static void without_a_factor_there_is_no_change(void **state)
 	assert_true(difference_scale_seconds(0, 1).factor <= 0);
 }
 
+/* The length of its recording is what is known of a side that has no sample to weigh. */
+static void a_side_without_samples_weighs_by_the_factor(void **state)
+{
+	(void)state;
+	struct difference_event event = raw_event(test_cell(12, 1000), (struct cell){ 0 });
+	event.scale = difference_scale_seconds(10, 30);
+	struct cell_change cells = { test_cell(12, 1000), { 0 } };
+	struct difference d = difference_of(&event, &cells, DIFFERENCE_APART);
+	assert_near("12 and 0 of 1:1", d.p / pow(0.5, 12), 1, 1e-9);
+}
+
+static void an_exact_side_has_the_weights_of_the_other(void **state)
+{
+	(void)state;
+	struct difference_event event = raw_event(counted(9000), test_cell(90, 100));
+	event.before_counts = DIFFERENCE_COUNTS_EXACT;
+	struct cell_change cells = { counted(1000), test_cell(20, 100) };
+	/* 10 and 20 samples, of which the 10 have no variance: half of the usual */
+	double p = count_test_p(40, 20, 1);
+	assert_near("after", difference_of(&event, &cells, DIFFERENCE_APART).p, p, 1e-12);
+	event = raw_event(event.after_whole, event.before_whole);
+	event.after_counts = DIFFERENCE_COUNTS_EXACT;
+	cells = (struct cell_change){ cells.after, cells.before };
+	assert_near("before", difference_of(&event, &cells, DIFFERENCE_APART).p, p, 1e-12);
+}
+
+/* --counts is of counts whose error is not known. */
+static void samples_stay_samples_whatever_counts_are(void **state)
+{
+	(void)state;
+	struct difference_event event = raw_event(test_cell(100, 1000), test_cell(100, 1000));
+	struct cell_change cells = { test_cell(10, 1000), test_cell(14, 1000) };
+	double p = difference_of(&event, &cells, DIFFERENCE_APART).p;
+	event.before_counts = event.after_counts = DIFFERENCE_COUNTS_SAMPLES;
+	assert_near("p", difference_of(&event, &cells, DIFFERENCE_APART).p, p, 0);
+}
+
 /* ---- the test against tables */
 
 /* Sums of binomial terms in exact arithmetic (Python's fractions). */
@@ -347,6 +384,12 @@ static void false_discoveries_are_controlled(void **state)
 		found += q[i] <= 0.05;
 	assert_int_equal(found, 4); /* as in section 4.1 of Benjamini and Hochberg 1995 */
 
+	double steep[] = { 0.02,
+			   0.021 }; /* the larger p counts as found, and with it the smaller */
+	assert_int_equal(difference_control(steep, 2, steep), 0);
+	assert_near("the smaller p", steep[0], 0.021, 1e-15);
+	assert_near("the larger p", steep[1], 0.021, 1e-15);
+
 	struct random_state random = random_seed(400);
 	struct difference_event event = raw_event(test_cell(100000, 1000), test_cell(100000, 1000));
 	double false_share = 0;
@@ -384,6 +427,10 @@ static void what_has_no_error_is_not_judged(void **state)
 	struct difference d = { .verdict = DIFFERENCE_SIGNIFICANT };
 	difference_judge(&d, NAN);
 	assert_int_equal(d.verdict, DIFFERENCE_NO_ERROR_KNOWN);
+	difference_judge(&d, 0.05);
+	assert_int_equal(d.verdict, DIFFERENCE_SIGNIFICANT);
+	difference_judge(&d, 0.0501);
+	assert_int_equal(d.verdict, DIFFERENCE_NOISE);
 	assert_int_equal(difference_control(NULL, 0, NULL), 0);
 }
 
@@ -407,6 +454,79 @@ static void a_split_adds_up(void **state)
 	split = difference_split_of(&event, &cycles, &instructions, RATIO_INDEPENDENT);
 	assert_int_equal(split.instructions.kind, ESTIMATE_ABSENT);
 	assert_int_equal(split.cpi.kind, ESTIMATE_ABSENT);
+}
+
+/* Nothing has changed, at CPI 0.5. */
+static struct difference_split split_of(const struct difference_event *event, uint64_t samples,
+					struct cell instructions, enum ratio_samples hang)
+{
+	struct cell_change cycles = { test_cell(samples, 1000), test_cell(samples, 1000) };
+	struct cell_change both = { instructions, instructions };
+	return difference_split_of(event, &cycles, &both, hang);
+}
+
+static double reach_of(const struct estimate *estimate)
+{
+	return estimate->high - estimate->value;
+}
+
+static void a_split_needs_ten_samples_for_its_error(void **state)
+{
+	(void)state;
+	struct difference_event event = raw_event(test_cell(9000, 1000), test_cell(9000, 1000));
+	struct difference_split few = split_of(&event, 9, test_cell(9, 2000), RATIO_INDEPENDENT);
+	assert_int_equal(few.cpi.kind, ESTIMATE_VALUE);
+	assert_true(isnan(few.cpi_p));
+	struct difference_split enough =
+		split_of(&event, 10, test_cell(10, 2000), RATIO_INDEPENDENT);
+	assert_int_equal(enough.cpi.kind, ESTIMATE_INTERVAL);
+	assert_near("p of nothing", enough.cpi_p, 1, 0);
+}
+
+static void a_split_of_exact_counts_is_exact(void **state)
+{
+	(void)state;
+	struct difference_event event = raw_event(counted(9000), counted(9000));
+	struct cell_change cycles = { counted(1000), counted(2400) };
+	struct cell_change instructions = { counted(2000), counted(2000) };
+	assert_int_equal(
+		difference_split_of(&event, &cycles, &instructions, RATIO_INDEPENDENT).cpi.kind,
+		ESTIMATE_VALUE);
+	event.before_counts = event.after_counts = DIFFERENCE_COUNTS_EXACT;
+	struct difference_split split =
+		difference_split_of(&event, &cycles, &instructions, RATIO_INDEPENDENT);
+	assert_int_equal(split.cpi.kind, ESTIMATE_INTERVAL);
+	assert_near("reach", reach_of(&split.cpi), 0, 0);
+	assert_near("p of a change", split.cpi_p, 0, 0);
+	assert_near("p of none", split.instructions_p, 1, 0);
+}
+
+/* The factor is the same for both sides of the sum, so its error is the whole cost's. */
+static void the_error_of_a_factor_reaches_the_split(void **state)
+{
+	(void)state;
+	struct cell requests = test_cell(50, 1);
+	struct difference_event event = raw_event(test_cell(9000, 1000), test_cell(9000, 1000));
+	struct cell instructions = test_cell(100, 2000);
+	struct difference_split sure = split_of(&event, 100, instructions, RATIO_INDEPENDENT);
+	event.scale = difference_scale_counts(DIFFERENCE_EVENT, &requests, &requests);
+	struct difference_split unsure = split_of(&event, 100, instructions, RATIO_INDEPENDENT);
+	double added =
+		pow(reach_of(&unsure.instructions), 2) - pow(reach_of(&sure.instructions), 2);
+	double wanted = pow(COUNT_TEST_Z_95 * 100e3, 2) * (1 / 50. + 1 / 50.);
+	assert_near("variance of the instructions' part", added / wanted, 1, 1e-9);
+	assert_near("reach of CPI's part", reach_of(&unsure.cpi) / reach_of(&sure.cpi), 1, 1e-9);
+}
+
+/* Estimates can have smaller errors than their number of samples makes, never negative ones. */
+static void grouped_errors_have_no_more_in_common_than_they_are(void **state)
+{
+	(void)state;
+	struct difference_event event = raw_event(test_cell(9000, 1000), test_cell(9000, 1000));
+	const struct cell steady = { .estimate = 200000, .squares = 100000000 };
+	struct difference_split split = split_of(&event, 100, steady, RATIO_GROUPED);
+	/* of each side 1e8 + 1e8/4 - 1e8 */
+	assert_near("reach", reach_of(&split.cpi) / (COUNT_TEST_Z_95 * sqrt(2 * 0.25e8)), 1, 1e-9);
 }
 
 static void draw_pair(struct random_state *random, double mean, double per_sample, bool grouped,
@@ -465,6 +585,9 @@ int main(void)
 		cmocka_unit_test(one_sample_is_no_news),
 		cmocka_unit_test(counts_say_what_they_are),
 		cmocka_unit_test(without_a_factor_there_is_no_change),
+		cmocka_unit_test(a_side_without_samples_weighs_by_the_factor),
+		cmocka_unit_test(an_exact_side_has_the_weights_of_the_other),
+		cmocka_unit_test(samples_stay_samples_whatever_counts_are),
 		cmocka_unit_test(few_counts_take_the_binomial),
 		cmocka_unit_test(chance_is_found_at_its_rate),
 		cmocka_unit_test(intervals_of_changes_hold_the_truth),
@@ -472,6 +595,10 @@ int main(void)
 		cmocka_unit_test(false_discoveries_are_controlled),
 		cmocka_unit_test(what_has_no_error_is_not_judged),
 		cmocka_unit_test(a_split_adds_up),
+		cmocka_unit_test(a_split_needs_ten_samples_for_its_error),
+		cmocka_unit_test(a_split_of_exact_counts_is_exact),
+		cmocka_unit_test(the_error_of_a_factor_reaches_the_split),
+		cmocka_unit_test(grouped_errors_have_no_more_in_common_than_they_are),
 		cmocka_unit_test(intervals_of_splits_hold_the_truth),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

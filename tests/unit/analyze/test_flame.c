@@ -6,6 +6,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <errno.h>
+
 #include "analyze/flame.h"
 #include "flame_fixture.h"
 
@@ -92,13 +94,79 @@ static void functions_of_different_images_are_different_frames(void **state)
 	struct test_profile test = with_cycles();
 	test_image(&test, IMAGE_FILE, "/lib/a", "0123456789abcdef");
 	test_stack(&test, "run", 4, 1);
-	test_image(&test, IMAGE_FILE, "/lib/b", "1123456789abcdef");
+	test_image(&test, IMAGE_FILE, "/lib/z", "1123456789abcdef");
 	test_stack(&test, "run", 2, 1);
+	test_image(&test, IMAGE_FILE, "/lib/c", "2123456789abcdef");
+	test_stack(&test, "run", 1, 1);
 	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
-	must_spell(made.flame, "all 6/0 >run 4/4 >run 2/2");
+	must_spell(made.flame, "all 7/0 >run 4/4 >run 1/1 >run 2/2"); /* by the image's name */
 	assert_string_equal(flame_label_of(made.flame, 1)->image, "a");
 	made_flame_release(&made);
 	profile_free(test.profile);
+}
+
+/* A command, an inlined function and a function are three frames, whatever they are called. */
+static void kinds_of_one_name_are_different_frames(void **state)
+{
+	(void)state;
+	struct test_profile test = with_cycles();
+	test_context(&test, &(struct profile_context){ .comm = span_of_text("main") });
+	test_stack(&test, "main;main_[i]", 3, 1);
+	test_stack(&test, "main;main", 2, 1);
+	test_stack(&test, "_[k]", 1, 1); /* a name, not a mark */
+	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
+	must_spell(made.flame, "all 6/0 >main 6/0 >>_[k] 1/1 >>main 5/0 >>>main 2/2 >>>main 3/3");
+	static const enum flame_kind kinds[] = { FLAME_GROUP, FLAME_GROUP, FLAME_TEXT,
+						 FLAME_TEXT,  FLAME_TEXT,  FLAME_INLINED };
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(flame_label_of(made.flame, i)->kind, kinds[i]);
+	made_flame_release(&made);
+	profile_free(test.profile);
+}
+
+/* Text that knows no images can still be compared with a recording that does. */
+static void names_are_enough_where_one_side_has_no_images(void **state)
+{
+	(void)state;
+	struct test_profile after = with_cycles(), before = with_cycles();
+	test_stack(&before, "main;work", 4, 1);
+	test_image(&after, IMAGE_FILE, "/bin/app", "0123456789abcdef");
+	test_stack(&after, "main;work", 3, 1);
+	for (int swapped = 0; swapped < 2; swapped++) {
+		const struct test_profile *main = swapped ? &before : &after;
+		const struct test_profile *base = swapped ? &after : &before;
+		struct made_flame made =
+			make_flame(main->profile, base->profile, (struct flame_options){ 0 });
+		assert_int_equal(made.ret, 0);
+		assert_true(made.flame->by_name_alone);
+		must_spell(made.flame, swapped ? "all 4/0 >main 4/0 >>work 4/4"
+					       : "all 3/0 >main 3/0 >>work 3/3");
+		assert_int_equal(flame_self(made.flame, FLAME_BASE, 2)[0].estimate,
+				 swapped ? 3 : 4);
+		made_flame_release(&made);
+	}
+	profile_free(after.profile);
+	profile_free(before.profile);
+}
+
+static void events_of_other_units_are_not_compared(void **state)
+{
+	(void)state;
+	struct test_profile after = with_cycles(), before = test_profile_new();
+	const struct profile_event ns = { .name = span_of_text("cycles"),
+					  .unit = span_of_text("ns"),
+					  .sampled = 1 };
+	test_event_full(&before, &ns);
+	test_stack(&after, "main", 1, 1);
+	test_stack(&before, "main", 1, 1);
+	struct made_flame made =
+		make_flame(after.profile, before.profile, (struct flame_options){ 0 });
+	assert_int_equal(made.ret, -ENODATA);
+	assert_string_equal(made.err.text,
+			    "the two profiles have no event in common: 'cycles' and 'cycles'");
+	made_flame_release(&made);
+	profile_free(after.profile);
+	profile_free(before.profile);
 }
 
 static void marks_of_folded_text_become_kinds(void **state)
@@ -160,6 +228,9 @@ int main(void)
 		cmocka_unit_test(samples_without_a_stack_are_not_lost),
 		cmocka_unit_test(without_any_stack_there_are_towers_of_images),
 		cmocka_unit_test(functions_of_different_images_are_different_frames),
+		cmocka_unit_test(kinds_of_one_name_are_different_frames),
+		cmocka_unit_test(names_are_enough_where_one_side_has_no_images),
+		cmocka_unit_test(events_of_other_units_are_not_compared),
 		cmocka_unit_test(marks_of_folded_text_become_kinds),
 		cmocka_unit_test(a_base_has_the_events_that_are_compared),
 	};

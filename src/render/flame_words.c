@@ -88,16 +88,17 @@ static void say_base(const struct flame_picture *picture, struct buffer *out)
 	scope_text_event(base, view->flame->base_column[view->options.width], out);
 	if (picture->per)
 		buffer_printf(out, "; %s", picture->per);
-	if (changes->significant + changes->noise) {
-		buffer_append_text(out, "; of the frames ");
+	size_t judged = changes->significant + changes->noise;
+	if (judged) {
+		buffer_append_text(out, "; ");
 		flame_put_count(out, changes->significant);
-		buffer_append_text(out, " changed more than by chance, ");
-		flame_put_count(out, changes->noise);
-		buffer_append_text(out, " not");
+		buffer_append_text(out, " of ");
+		put_counted(out, judged, " frame", " frames");
+		buffer_append_text(out, " changed more than by chance");
 	}
 	if (changes->unknown) {
 		buffer_append_text(out, "; of ");
-		flame_put_count(out, changes->unknown);
+		put_counted(out, changes->unknown, " frame", " frames");
 		buffer_append_text(out, " no error is known");
 	}
 }

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
+#include "profile/stash.h"
+
 static void must(int ret)
 {
 	if (ret < 0)
@@ -99,6 +102,44 @@ void test_stack(struct test_profile *test, const char *stack, uint64_t samples, 
 	struct cell cell = test_cell(samples, weight);
 	must(profile_add_stack(test->profile, test->event, test->context, node, &cell));
 	must(profile_add_flat(test->profile, test->event, test->context, &frame, &cell));
+}
+
+void test_stack_address(struct test_profile *test, uint64_t vaddr, uint64_t samples,
+			uint64_t weight)
+{
+	struct profile_frame leaf = { .image = test->image, .vaddr = vaddr };
+	struct cell cell = test_cell(samples, weight);
+	uint32_t node;
+	must(profile_add_node(test->profile, 0, &leaf, &node));
+	must(profile_add_stack(test->profile, test->event, test->context, node, &cell));
+	test_address(test, vaddr, samples, weight);
+}
+
+static void add_record(struct test_profile *test, uint64_t kind, uint64_t first, uint64_t last,
+		       struct buffer *content)
+{
+	struct record record = { kind, first, last, { content->data, content->size } };
+	must(buffer_failed(content) ? -1 : stash_add(test->profile, test->image, &record, NULL));
+	buffer_release(content);
+}
+
+void test_inlined_code(struct test_profile *test)
+{
+	test_image(test, IMAGE_FILE, "/bin/app", "\1\2\3\4");
+	struct buffer content = { 0 };
+	struct function_record function = { .name = span_of_text("outer") };
+	record_put_function(&content, 0x100, &function);
+	add_record(test, RECORD_FUNCTION, 0x100, 0x1ff, &content);
+	struct lines_writer writer;
+	lines_writer_init(&writer, 0x100);
+	struct span file = span_of_text("app.c");
+	lines_writer_row(&writer, 0x100, 0, file, 10);
+	uint32_t inner = lines_writer_inline(&writer, 0, span_of_text("inner"), file, 12);
+	lines_writer_row(&writer, 0x140, inner, file, 3);
+	content = (struct buffer){ 0 };
+	must(lines_writer_finish(&writer, &content));
+	lines_writer_release(&writer);
+	add_record(test, RECORD_LINES, 0x100, 0x1ff, &content);
 }
 
 void test_bill(struct test_profile *test, uint32_t event, const char *item, uint64_t amount)

@@ -34,6 +34,12 @@ void test_flat_cell(struct test_profile *test, const char *procedure, const stru
 void test_stack(struct test_profile *test, const char *stack, uint64_t samples, uint64_t weight);
 /* An address of the current image. */
 void test_address(struct test_profile *test, uint64_t vaddr, uint64_t samples, uint64_t weight);
+/* A stack that is this address alone. */
+void test_stack_address(struct test_profile *test, uint64_t vaddr, uint64_t samples,
+			uint64_t weight);
+/* /bin/app: outer() at 0x100 to 0x1ff, with inner() inlined from 0x140 on; becomes the current
+ * image. */
+void test_inlined_code(struct test_profile *test);
 /* optional_cpu 0: of the whole recording; event 0 in `item` of the whole machine. */
 void test_bill(struct test_profile *test, uint32_t event, const char *item, uint64_t amount);
 void test_source(struct test_profile *test, const char *host, uint64_t cpus, uint64_t duration_ns);

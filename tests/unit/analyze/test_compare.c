@@ -167,6 +167,28 @@ static void a_name_alone_has_to_be_alone(void **state)
 	profile_free(b.profile);
 }
 
+/* What was inlined and is a function now is another thing: its callers have paid for it. */
+static void inlined_code_is_no_function(void **state)
+{
+	(void)state;
+	struct test_profile a = test_profile_new(), b = test_profile_new();
+	test_event(&a, "cycles", 1000);
+	test_event(&b, "cycles", 1000);
+	test_inlined_code(&a);
+	test_stack_address(&a, 0x150, 5, 1000);
+	test_image(&b, IMAGE_FILE, "/bin/app", "\x05");
+	test_stack(&b, "outer;inner", 6, 1000);
+	struct made made = make(a.profile, b.profile,
+				(struct compare_options){ .report = { .view = REPORT_INCLUSIVE } });
+	assert_int_equal(made.ret, 0);
+	assert_int_equal(made.comparison->row_count, 3);
+	assert_row(made.comparison, "outer", MATCH_OTHER_BUILD, 5, 6);
+	assert_int_equal(row_of(made.comparison, "inner")->match, MATCH_NONE);
+	done(&made);
+	profile_free(a.profile);
+	profile_free(b.profile);
+}
+
 static void processes_are_matched_by_name(void **state)
 {
 	(void)state;
@@ -550,6 +572,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_matched_by_build_else_by_name),
 		cmocka_unit_test(a_name_alone_has_to_be_alone),
+		cmocka_unit_test(inlined_code_is_no_function),
 		cmocka_unit_test(processes_are_matched_by_name),
 		cmocka_unit_test(names_end_where_compilers_go_on),
 		cmocka_unit_test(every_row_is_compared_once),

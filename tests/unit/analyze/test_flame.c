@@ -68,6 +68,22 @@ static void from_the_leaf_callers_come_together(void **state)
 		  "all 5/0 >work 5/0 >>main 2/2 >>run 3/0 >>>main 3/3");
 }
 
+static void inlined_functions_stand_on_what_holds_them(void **state)
+{
+	(void)state;
+	for (int leaf = 0; leaf < 2; leaf++) {
+		struct test_profile test = with_cycles();
+		test_inlined_code(&test);
+		test_stack_address(&test, 0x110, 3, 1);
+		test_stack_address(&test, 0x150, 5, 1);
+		must_draw(&test,
+			  (struct flame_options){ .direction = leaf ? FLAME_FROM_LEAF
+								    : FLAME_FROM_ROOT },
+			  leaf ? "all 8/0 >inner 5/0 >>outer 5/5 >outer 3/3"
+			       : "all 8/0 >outer 8/3 >>inner 5/5");
+	}
+}
+
 static void samples_without_a_stack_are_not_lost(void **state)
 {
 	(void)state;
@@ -225,6 +241,7 @@ int main(void)
 		cmocka_unit_test(stacks_that_read_the_same_are_one),
 		cmocka_unit_test(commands_stand_below_their_functions),
 		cmocka_unit_test(from_the_leaf_callers_come_together),
+		cmocka_unit_test(inlined_functions_stand_on_what_holds_them),
 		cmocka_unit_test(samples_without_a_stack_are_not_lost),
 		cmocka_unit_test(without_any_stack_there_are_towers_of_images),
 		cmocka_unit_test(functions_of_different_images_are_different_frames),

@@ -192,55 +192,14 @@ static void views_of_stacks_need_stacks(void **state)
 	profile_free(test.profile);
 }
 
-static void add_record(struct test_profile *test, uint64_t kind, uint64_t first, uint64_t last,
-		       struct buffer *content)
-{
-	struct record record = { kind, first, last, { content->data, content->size } };
-	assert_false(buffer_failed(content));
-	assert_int_equal(stash_add(test->profile, test->image, &record, NULL), 0);
-	buffer_release(content);
-}
-
-/* outer() at 0x100..0x1ff, with inner() inlined from 0x140 on. */
-static void add_inlined_code(struct test_profile *test)
-{
-	test_image(test, IMAGE_FILE, "/bin/app", "\1\2\3\4");
-	struct buffer content = { 0 };
-	struct function_record function = { .name = span_of_text("outer") };
-	record_put_function(&content, 0x100, &function);
-	add_record(test, RECORD_FUNCTION, 0x100, 0x1ff, &content);
-	struct lines_writer writer;
-	lines_writer_init(&writer, 0x100);
-	struct span file = span_of_text("app.c");
-	lines_writer_row(&writer, 0x100, 0, file, 10);
-	uint32_t inner = lines_writer_inline(&writer, 0, span_of_text("inner"), file, 12);
-	lines_writer_row(&writer, 0x140, inner, file, 3);
-	content = (struct buffer){ 0 };
-	assert_int_equal(lines_writer_finish(&writer, &content), 0);
-	lines_writer_release(&writer);
-	add_record(test, RECORD_LINES, 0x100, 0x1ff, &content);
-}
-
-static void add_leaf(struct test_profile *test, uint64_t vaddr, uint64_t samples)
-{
-	struct profile_frame frame = { .image = test->image, .vaddr = vaddr };
-	struct cell cell = test_cell(samples, 100);
-	uint32_t node;
-	assert_int_equal(profile_add_node(test->profile, 0, &frame, &node), 0);
-	assert_int_equal(profile_add_stack(test->profile, test->event, test->context, node, &cell),
-			 0);
-	assert_int_equal(profile_add_flat(test->profile, test->event, test->context, &frame, &cell),
-			 0);
-}
-
 static void inlined_functions_are_procedures_of_stacks(void **state)
 {
 	(void)state;
 	struct test_profile test = test_profile_new();
 	test_event(&test, "cycles", 100);
-	add_inlined_code(&test);
-	add_leaf(&test, 0x110, 3);
-	add_leaf(&test, 0x150, 5);
+	test_inlined_code(&test);
+	test_stack_address(&test, 0x110, 3, 100);
+	test_stack_address(&test, 0x150, 5, 100);
 	struct made made = make(test.profile, (struct report_options){ 0 });
 	assert_rows(made, "outer 8");
 	done(&made);

@@ -55,6 +55,19 @@ static void steps_are_half_octaves_and_the_ends_are_open(void **state)
 		assert_int_equal(class_of(FLAME_CPI, known[i].cpi), known[i].class_number);
 }
 
+/* On a narrow scale 5 % would be more than a step. */
+static void the_middle_leaves_its_neighbours_room(void **state)
+{
+	(void)state;
+	struct flame_scale scale = flame_scale_of(FLAME_CPI);
+	struct error err;
+	assert_int_equal(flame_scale_parse(&scale, "0.96:1:1.04", &err), 0);
+	assert_int_equal(flame_class(&scale, value_of(1.002), ENOUGH), FLAME_CLASS_MIDDLE);
+	assert_int_equal(flame_class(&scale, value_of(1.003), ENOUGH), FLAME_CLASS_MIDDLE + 1);
+	assert_int_equal(flame_class(&scale, value_of(0.997), ENOUGH), FLAME_CLASS_MIDDLE - 1);
+	assert_int_equal(flame_class(&scale, value_of(1.015), ENOUGH), FLAME_CLASS_MIDDLE + 2);
+}
+
 static void ipc_has_the_colour_of_its_cpi(void **state)
 {
 	(void)state;
@@ -296,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_middle_is_one_cycle_an_instruction),
 		cmocka_unit_test(steps_are_half_octaves_and_the_ends_are_open),
+		cmocka_unit_test(the_middle_leaves_its_neighbours_room),
 		cmocka_unit_test(ipc_has_the_colour_of_its_cpi),
 		cmocka_unit_test(shares_have_a_class_for_ten_points),
 		cmocka_unit_test(half_and_double_lie_equally_far_from_no_change),

@@ -138,6 +138,9 @@ static void hostile_names_stay_text(void **state)
 	struct drawn drawn = draw(test.profile, FLAME_PACKAGE, FLAME_SVG, 0.1);
 	assert_well_formed(buffer_text(&drawn.page));
 	assert_non_null(strstr(buffer_text(&drawn.page), "\\x01\\x1b[0m\\xff\\xc3"));
+	/* U+FFFF is UTF-8 but no character of XML */
+	assert_non_null(strstr(buffer_text(&drawn.page), "\\xef\\xbf\\xbf"));
+	assert_null(strstr(buffer_text(&drawn.page), "\xef\xbf\xbf"));
 	struct json_object *data = data_of(&drawn.page);
 	struct json_object *strings = member(data, "strings");
 	bool found = false;
@@ -254,6 +257,21 @@ static void numbers_are_short(void **state)
 	buffer_release(&out);
 }
 
+static void text_is_cut_between_characters(void **state)
+{
+	(void)state;
+	static const char text[] = "\xc3\xb6\xe2\x82\xac\xf0\x9f\x94\xa5w"; /* ö, €, a flame, w */
+	size_t last = 0;
+	for (double px = 0; px < 60; px += 0.5) {
+		size_t fits = flame_text_fit(text, strlen(text), px);
+		assert_true(fits == 0 || fits == 2 || fits == 5 || fits == 9 || fits == 10);
+		assert_true(fits >= last);
+		last = fits;
+	}
+	assert_int_equal(last, 10);
+	assert_int_equal(flame_text_length(text, strlen(text)), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +280,7 @@ int main(void)
 		cmocka_unit_test(random_profiles_are_well_formed),
 		cmocka_unit_test(the_file_is_bounded_by_what_is_seen),
 		cmocka_unit_test(numbers_are_short),
+		cmocka_unit_test(text_is_cut_between_characters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

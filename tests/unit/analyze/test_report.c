@@ -14,10 +14,8 @@
 
 #include "analyze/report.h"
 #include "analyze/resolve.h"
-#include "base/buffer.h"
 #include "base/error.h"
 #include "profile/bill.h"
-#include "profile/stash.h"
 #include "support/random_profile.h"
 #include "support/test_profile.h"
 

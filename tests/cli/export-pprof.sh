@@ -6,30 +6,9 @@ culprit export -f pprof -o one.pb.gz
 culprit export -q -f pprof >two.pb.gz
 cmp one.pb.gz two.pb.gz
 # texts and values, read without any schema
-gzip -dc one.pb.gz | python3 -c '
+gzip -dc one.pb.gz | PYTHONPATH="$SOURCE/tests" python3 -B -c '
 import sys
-def fields(b):
-    at = 0
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = b[at]; at += 1
-            value |= (byte & 127) << shift; shift += 7
-            if byte < 128: return value
-    while at < len(b):
-        key = varint()
-        if key & 7:
-            size = varint(); yield key >> 3, b[at:at + size]; at += size
-        else:
-            yield key >> 3, varint()
-def numbers(b):
-    out = []
-    value = shift = 0
-    for byte in b:
-        value |= (byte & 127) << shift; shift += 7
-        if byte < 128: out.append(value); value = shift = 0
-    return out
+from protobuf import fields, varints
 top = list(fields(sys.stdin.buffer.read()))
 texts = [v.decode() for n, v in top if n == 6]
 for n, v in top:
@@ -37,7 +16,7 @@ for n, v in top:
     if n == 2:
         sample = list(fields(v))
         labels = [dict(fields(l)) for f, l in sample if f == 3]
-        print("sample", numbers(sample[0][1]), numbers(sample[1][1]), [(texts[l[1]], texts[l[2]] if 2 in l else l[3]) for l in labels])
+        print("sample", list(varints(sample[0][1])), list(varints(sample[1][1])), [(texts[l[1]], texts[l[2]] if 2 in l else l[3]) for l in labels])
     if n == 3: print("mapping", [(f, texts[m] if f in (5, 6) else m) for f, m in fields(v)])
     if n == 4: print("location", [(f, dict(fields(l)) if f == 4 else l) for f, l in fields(v)])
     if n == 5: print("function", [(f, texts[l] if f > 1 else l) for f, l in fields(v)])

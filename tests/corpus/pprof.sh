@@ -7,40 +7,7 @@ corpus="$SOURCE/../shared/corpus/pprof"
 
 cat >compare.py <<'EOF'
 import collections, gzip, os, re, subprocess, sys
-
-def fields(data):
-    at = 0
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < len(data):
-        key = varint()
-        if key & 7 == 2:
-            size = varint()
-            yield key >> 3, data[at:at + size]
-            at += size
-        else:
-            assert key & 7 == 0
-            yield key >> 3, varint()
-
-def packed(value):
-    if isinstance(value, int):
-        return [value]
-    numbers, shift, number = [], 0, 0
-    for byte in value:
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            numbers.append(number)
-            number = shift = 0
-    return numbers
+from protobuf import fields, varints
 
 def frame(names, path, vaddr):
     return ">".join(names) + "@" + (path if path[:1] == "[" else os.path.basename(path)) + f"+{vaddr:#x}"
@@ -64,7 +31,7 @@ def of_proto(path):
         got = {1: [], 2: []}
         for number, value in fields(message):
             if number in got:
-                got[number] += packed(value)
+                got[number] += [value] if isinstance(value, int) else varints(value)
         samples, cpu = got[2]
         stacks[";".join(places[l] for l in reversed(got[1]))] += complex(samples, cpu)
     return stacks
@@ -110,7 +77,7 @@ EOF
 for file in large.cpu speedscope-simple.prof; do
 	culprit import -q "$corpus/$file" -o run.prof 2>message
 	expect_equal "what was said of $file" "$(cat message)" ''
-	python3 compare.py "$TOOLS/stacks" run.prof "$corpus/$file"
+	PYTHONPATH="$SOURCE/tests" python3 -B compare.py "$TOOLS/stacks" run.prof "$corpus/$file"
 	gzip -dc "$corpus/$file" >plain
 	culprit import -q plain -o plain.prof
 	cmp run.prof plain.prof || fail "$file: unpacked it is another profile"
@@ -118,7 +85,7 @@ done
 for file in cppbench.cpu gobench.cpu; do
 	culprit import -q "$corpus/$file" -o run.prof 2>message
 	expect_equal "what was said of $file" "$(cat message)" ''
-	python3 compare.py "$TOOLS/stacks" run.prof "$corpus/$file.string"
+	PYTHONPATH="$SOURCE/tests" python3 -B compare.py "$TOOLS/stacks" run.prof "$corpus/$file.string"
 done
 
 # exported and imported again a profile is the same; what the format has no place for goes once

@@ -1,0 +1,35 @@
+"""Fields of protocol buffer messages, read without any schema and by other code than culprit's."""
+
+
+def varints(data):
+    """The numbers of a packed field."""
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def fields(data):
+    """(number, value) of each field: bytes, or a number."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        start = at
+        while data[at] >= 128:
+            at += 1
+        at += 1
+        return next(varints(data[start:at]))
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 2:
+            size = varint()
+            yield key >> 3, data[at:at + size]
+            at += size
+        else:
+            assert key & 7 == 0, f"field {key >> 3} has wire type {key & 7}"
+            yield key >> 3, varint()

@@ -16,13 +16,11 @@ corpus="$SOURCE/../shared/corpus"
 need_command perl
 
 one_spelling() {
-	perl -ne '
-		chomp; s/^x_\d+_[\d.]+:;/x;/; s/^X_;/X;/; s/^:\d+;//;
-		/^(.*) (\d+)$/ or die "no count in: $_\n";
-		my ($stack, $count, @kept) = ($1, $2);
-		my ($command, @frames) = split /;/, $stack, -1;
+	sed -E 's/^x_[0-9]+_[0-9.]+:;/x;/; s/^X_;/X;/; s/^:[0-9]+;//' |
+		perl -I"$SOURCE/tests/corpus" -MStacks -e 'spell {
+		my ($command, @frames) = @_;
+		my ($no_user, $before, @kept) = (0, 0);
 		$command =~ tr/ /_/ unless $command =~ /^\[/;
-		my ($no_user, $before) = (0, 0);
 		for ($command, @frames) {
 			$no_user = 1, $before = @kept, next if $_ eq "[unknown: user stack not unwound]";
 			s/^\[unknown: .*\]$/[unknown]/;
@@ -34,8 +32,7 @@ one_spelling() {
 			next if $no_user && $_ ne "[unknown]" || @kept && $_ eq "[unknown]" && $kept[-1] eq $_;
 			push @kept, $_;
 		}
-		$sum{join ";", @kept} += $count;
-		END { print "$_ $sum{$_}\n" for sort keys %sum }'
+		return @kept }'
 }
 
 here=$PWD

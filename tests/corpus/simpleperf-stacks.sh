@@ -7,17 +7,15 @@ corpus="$SOURCE/../shared/corpus/perfdata/simpleperf"
 need_command perl
 
 one_spelling() {
-	perl -ne '
-		chomp; /^(.*) (\d+)$/ or die "no count in: $_\n";
-		my ($stack, $count, @kept) = ($1, $2);
-		for (split /;/, $stack) {
+	perl -I"$SOURCE/tests/corpus" -MStacks -e 'spell {
+		my @kept;
+		for (@_) {
 			s/_\[j\]$//;
 			next if /^(art[:_]|void art|mterp|Mterp|artQ|artU)/ || $_ eq "\@plt";
 			next if $_ eq "unknown" || /^\[kernel/ || @kept && $kept[-1] eq $_;
 			push @kept, $_;
 		}
-		$sum{join ";", @kept} += $count;
-		END { print "$_ $sum{$_}\n" for sort keys %sum }'
+		return @kept }'
 }
 culprit export -q "$corpus/simpleperf-perf_with_jit_symbol.data" >jit.folded
 one_spelling <jit.folded >ours

@@ -10,7 +10,9 @@
 
 void imported_say(void *messages, enum import_remark kind, const char *sentence)
 {
-	buffer_printf(messages, "%s: %s\n", kind == IMPORT_WARNING ? "warning" : "note", sentence);
+	if (messages)
+		buffer_printf(messages, "%s: %s\n", kind == IMPORT_WARNING ? "warning" : "note",
+			      sentence);
 }
 
 int imported(const struct importer *format, struct span text, size_t piece,

@@ -12,7 +12,7 @@
 #include "import/importer.h"
 #include "profile/profile.h"
 
-/* What a reader said: "warning: ..." and "note: ..." lines. Give it to options->say_context. */
+/* Appends what a reader says to a buffer, "warning: ..." and "note: ..." lines; NULL: to none. */
 void imported_say(void *messages, enum import_remark kind, const char *sentence);
 
 /* Reads `text` in pieces of `piece` bytes, each gone when its call is over. Returns what the

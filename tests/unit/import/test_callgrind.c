@@ -14,14 +14,15 @@
 #include "base/cleanup.h"
 #include "import/formats.h"
 #include "support/test_profile.h"
-#include "unit/import/imported.h"
+#include "support/imported.h"
 
-static struct profile *must_read(const char *text, size_t piece, struct import_talk *talk)
+static struct profile *must_read(const char *text, size_t piece, struct buffer *said)
 {
 	struct profile *profile = NULL;
 	struct error err = { 0 };
-	if (import_pieces(&importer_callgrind, text, strlen(text), piece, false, talk, &profile,
-			  &err) < 0)
+	if (imported(&importer_callgrind, span_of_text(text), piece,
+		     &(struct import_options){ .say = imported_say, .say_context = said }, &profile,
+		     &err) < 0)
 		fail_msg("%s", err.text);
 	return profile;
 }
@@ -202,9 +203,9 @@ static const char with_addresses[] = "version: 1\n"
 static void test_addresses_and_compression(void **state)
 {
 	(void)state;
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep)
-	struct profile *profile = must_read(with_addresses, SIZE_MAX, &talk);
+	struct profile *profile = must_read(with_addresses, SIZE_MAX, &said);
 	expect_flat(profile, "Bc /bin/x:main@103 1\n"
 			     "Bc /lib/libc.so:puts@40 1\n"
 			     "CEst /bin/x:main'2@100 1\n"
@@ -221,9 +222,10 @@ static void test_addresses_and_compression(void **state)
 			     "Ir /lib/libc.so:puts@40 5\n");
 	expect_edges(profile, "/bin/x:main@103 > /bin/x:main@114 1\n"
 			      "/bin/x:main@10a > /lib/libc.so:puts@40 4\n");
-	assert_string_equal(talk.text, "note: its summary counts more or less than its lines add "
-				       "up to; the summary is kept as counts of the whole "
-				       "program\n");
+	assert_string_equal(buffer_text(&said),
+			    "note: its summary counts more or less than its lines add "
+			    "up to; the summary is kept as counts of the whole "
+			    "program\n");
 	const struct table *values = profile_table(profile, PROFILE_VALUE);
 	assert_int_equal(values->count, 2);
 	assert_int_equal(table_keys(values, 0)[VALUE_VADDR], 0x10a);
@@ -278,26 +280,27 @@ static void test_lines_of_addresses(void **state)
 static void test_parts_add_up(void **state)
 {
 	(void)state;
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep)
 	struct profile *profile = must_read("part: 1\nevents: A B\nsummary: 1 2\nfn=(1) f\n"
 					    "1 1 2\ntotals: 1 2\n"
 					    "part: 2\nevents: B A\nsummary: 7 0\nfn=(1)\n"
 					    "9 7\ntotals: 7\n",
-					    SIZE_MAX, &talk);
+					    SIZE_MAX, &said);
 	expect_flat(profile, "A f 1\nB f 9\n");
-	assert_string_equal(talk.text, "");
+	assert_string_equal(buffer_text(&said), "");
 	assert_int_equal(profile_table(profile, PROFILE_COUNTER)->count, 0);
 }
 
 static void test_totals_are_checked(void **state)
 {
 	(void)state;
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep)
-	struct profile *profile = must_read("events: A\nfn=f\n1 3\ntotals: 4\n", 5, &talk);
-	assert_string_equal(talk.text, "warning: line 4: the costs of A add up to 3, not to the "
-				       "total of 4\n");
+	struct profile *profile = must_read("events: A\nfn=f\n1 3\ntotals: 4\n", 5, &said);
+	assert_string_equal(buffer_text(&said),
+			    "warning: line 4: the costs of A add up to 3, not to the "
+			    "total of 4\n");
 }
 
 static void test_names_that_look_like_numbers(void **state)
@@ -360,8 +363,8 @@ static void test_malformed(void **state)
 		struct profile *profile = NULL;
 		struct error err = { 0 };
 		const char *text = wanted[i].text;
-		assert_int_equal(import_pieces(&importer_callgrind, text, strlen(text), SIZE_MAX,
-					       false, NULL, &profile, &err),
+		assert_int_equal(imported(&importer_callgrind, span_of_text(text), SIZE_MAX,
+					  &(struct import_options){ 0 }, &profile, &err),
 				 -EBADMSG);
 		if (strncmp(err.text, wanted[i].message, strlen(wanted[i].message)) != 0)
 			fail_msg("'%s', not '%s'", err.text, wanted[i].message);
@@ -372,13 +375,16 @@ static void test_force_keeps_what_came_before(void **state)
 {
 	(void)state;
 	static const char text[] = "events: A\nfn=f\n1 2\n1 x\n1 4\n";
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	assert_int_equal(import_pieces(&importer_callgrind, text, strlen(text), 4, true, &talk,
-				       &profile, NULL),
+	assert_int_equal(imported(&importer_callgrind, span_of_text(text), 4,
+				  &(struct import_options){ .force = true,
+							    .say = imported_say,
+							    .say_context = &said },
+				  &profile, NULL),
 			 0);
 	expect_flat(profile, "A f 2\n");
-	assert_string_equal(talk.text,
+	assert_string_equal(buffer_text(&said),
 			    "warning: line 4: its costs are no numbers, or more than the file has "
 			    "events; what comes before is kept\n");
 }
@@ -389,8 +395,8 @@ static void test_too_much(void **state)
 	static const char text[] = "events: A\nfn=f\n1 18446744073709551615\n2 1\n";
 	struct profile *profile = NULL;
 	struct error err = { 0 };
-	assert_int_equal(import_pieces(&importer_callgrind, text, strlen(text), SIZE_MAX, false,
-				       NULL, &profile, &err),
+	assert_int_equal(imported(&importer_callgrind, span_of_text(text), SIZE_MAX,
+				  &(struct import_options){ 0 }, &profile, &err),
 			 -EOVERFLOW);
 	assert_string_equal(err.text, "line 4: the costs add up to more than 64 bits");
 }

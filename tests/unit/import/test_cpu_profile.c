@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "import/formats.h"
-#include "unit/import/imported.h"
+#include "support/imported.h"
 #include "unit/import/spelled.h"
 
 struct form {
@@ -55,12 +55,13 @@ static void put_profile(struct buffer *out, struct form form)
 	buffer_append_text(out, maps);
 }
 
-static struct profile *must_read(const struct buffer *bytes, size_t piece, struct import_talk *talk)
+static struct profile *must_read(const struct buffer *bytes, size_t piece, struct buffer *said)
 {
 	struct profile *profile = NULL;
 	struct error err = { 0 };
-	if (import_pieces(&importer_cpu_profile, bytes->data, bytes->size, piece, false, talk,
-			  &profile, &err) < 0)
+	if (imported(&importer_cpu_profile, (struct span){ bytes->data, bytes->size }, piece,
+		     &(struct import_options){ .say = imported_say, .say_context = said }, &profile,
+		     &err) < 0)
 		fail_msg("%s", err.text);
 	return profile;
 }
@@ -74,14 +75,14 @@ static void test_words_of_all_kinds(void **state)
 			put_profile(&bytes, forms[i]);
 			assert_ptr_equal(importer_find(bytes.data, bytes.size),
 					 &importer_cpu_profile);
-			struct import_talk talk;
+			CLEANUP(buffer_release) struct buffer said = { 0 };
 			CLEANUP(profile_freep)
-			struct profile *profile = must_read(&bytes, piece, &talk);
+			struct profile *profile = must_read(&bytes, piece, &said);
 			expect_stacks(profile,
 				      "cpu @libc.so+2f;@server x+51f;@server x+510 6 60000000\n"
 				      "cpu @server x+51f;@[vdso]+4 1 10000000\n"
 				      "cpu @[unknown: outside all mappings]+9000 5 50000000\n");
-			assert_string_equal(talk.text, "");
+			assert_string_equal(buffer_text(&said), "");
 			struct profile_event event = profile_event(profile, 1);
 			assert_int_equal(event.period, 10000000);
 			assert_int_equal(event.policy, PERIOD_FIXED);
@@ -111,10 +112,11 @@ static void test_the_signal_handler_is_left_out(void **state)
 	for (uint64_t i = 0; i < 40; i++)
 		PUT(&bytes, form, 1, 4, 0x100 + i, i == 7 ? 0x55 : 0x900, 0x100 + i, 0x200 + i % 3);
 	PUT(&bytes, form, 0, 1, 0);
-	struct import_talk talk;
-	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, SIZE_MAX, &talk);
-	assert_string_equal(talk.text, "note: nearly all stacks have 0x900 above the leaf: the "
-				       "signal handler, which is left out\n");
+	CLEANUP(buffer_release) struct buffer said = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, SIZE_MAX, &said);
+	assert_string_equal(buffer_text(&said),
+			    "note: nearly all stacks have 0x900 above the leaf: the "
+			    "signal handler, which is left out\n");
 	CLEANUP(free_pointer) char *text = spell_stacks(profile);
 	/* the leaf that comes again as a return address is left out too */
 	assert_non_null(strstr(text, "cpu @+1ff;@+100 1 10000000\n"));
@@ -142,8 +144,8 @@ static void expect_refused(const struct buffer *bytes, int code, const char *mes
 {
 	struct profile *profile = NULL;
 	struct error err = { 0 };
-	assert_int_equal(import_pieces(&importer_cpu_profile, bytes->data, bytes->size, SIZE_MAX,
-				       false, NULL, &profile, &err),
+	assert_int_equal(imported(&importer_cpu_profile, (struct span){ bytes->data, bytes->size },
+				  SIZE_MAX, &(struct import_options){ 0 }, &profile, &err),
 			 code);
 	assert_string_equal(err.text, message);
 }
@@ -160,13 +162,17 @@ static void test_cut_off(void **state)
 	bytes.size -= 8;
 	assert_int_equal(whole, 104);
 	expect_refused(&bytes, -EBADMSG, "at byte 104: the sample is damaged, or the file cut off");
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	assert_int_equal(import_pieces(&importer_cpu_profile, bytes.data, bytes.size, 9, true,
-				       &talk, &profile, NULL),
+	assert_int_equal(imported(&importer_cpu_profile, (struct span){ bytes.data, bytes.size }, 9,
+				  &(struct import_options){ .force = true,
+							    .say = imported_say,
+							    .say_context = &said },
+				  &profile, NULL),
 			 0);
-	assert_string_equal(talk.text, "warning: at byte 104: the sample is damaged, or the file "
-				       "cut off; what comes before is kept\n");
+	assert_string_equal(buffer_text(&said),
+			    "warning: at byte 104: the sample is damaged, or the file "
+			    "cut off; what comes before is kept\n");
 	expect_stacks(profile, "cpu @+101f;@+1010 2 20000000\ncpu @+102f;@+1010 1 10000000\n");
 }
 

@@ -14,7 +14,7 @@
 #include "base/count_of.h"
 #include "base/protobuf.h"
 #include "import/formats.h"
-#include "unit/import/imported.h"
+#include "support/imported.h"
 #include "unit/import/spelled.h"
 
 /* ---- writing messages */
@@ -127,6 +127,13 @@ static void put_places(struct buffer *out)
 	put_message(out, 4, &location);
 }
 
+static void put_all_but_samples(struct buffer *out)
+{
+	put_types(out);
+	put_places(out);
+	put_texts(out);
+}
+
 /* Packed, as most writers do. */
 static void put_sample(struct buffer *out, const uint64_t *locations, size_t count,
 		       uint64_t samples, uint64_t value)
@@ -158,12 +165,13 @@ static const char stacks[] = "cpu main@x+520;main>inner@x+510 4 40\n"
 			     "cpu main@x+520;main>inner@x+510;_ZN3foo3barEv 1 10\n"
 			     "cpu _ZN3foo3barEv@+99;@x+530 2 25\n";
 
-static struct profile *must_read(const struct buffer *bytes, size_t piece, struct import_talk *talk)
+static struct profile *must_read(const struct buffer *bytes, size_t piece, struct buffer *said)
 {
 	struct profile *profile = NULL;
 	struct error err = { 0 };
-	if (import_pieces(&importer_pprof, bytes->data, bytes->size, piece, false, talk, &profile,
-			  &err) < 0)
+	if (imported(&importer_pprof, (struct span){ bytes->data, bytes->size }, piece,
+		     &(struct import_options){ .say = imported_say, .say_context = said }, &profile,
+		     &err) < 0)
 		fail_msg("%s", err.text);
 	return profile;
 }
@@ -183,19 +191,17 @@ static void test_any_order_of_messages(void **state)
 		for (size_t i = 0; i < 4; i++)
 			parts[places[i]](&bytes);
 		assert_ptr_equal(importer_find(bytes.data, bytes.size), &importer_pprof);
-		struct import_talk talk;
-		CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, 13, &talk);
+		CLEANUP(buffer_release) struct buffer said = { 0 };
+		CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, 13, &said);
 		expect_stacks(profile, stacks);
-		assert_string_equal(talk.text, "");
+		assert_string_equal(buffer_text(&said), "");
 	}
 }
 
 static void put_all(struct buffer *bytes)
 {
-	put_types(bytes);
+	put_all_but_samples(bytes);
 	put_samples(bytes);
-	put_places(bytes);
-	put_texts(bytes);
 }
 
 static void test_image_event_and_cells(void **state)
@@ -258,9 +264,7 @@ static void test_unpacked_and_unknown(void **state)
 {
 	(void)state;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	put_types(&bytes);
-	put_places(&bytes);
-	put_texts(&bytes);
+	put_all_but_samples(&bytes);
 	struct buffer message = { 0 };
 	put_number(&message, 1, 1);
 	put_number(&message, 1, 2);
@@ -284,9 +288,7 @@ static void test_labels(void **state)
 {
 	(void)state;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	put_types(&bytes);
-	put_places(&bytes);
-	put_texts(&bytes);
+	put_all_but_samples(&bytes);
 	struct buffer message = { 0 };
 	put_number(&message, 1, 2);
 	put_number(&message, 2, 1);
@@ -367,9 +369,7 @@ static void test_locations_that_disagree(void **state)
 {
 	(void)state;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	put_types(&bytes);
-	put_places(&bytes);
-	put_texts(&bytes);
+	put_all_but_samples(&bytes);
 	struct buffer location = { 0 };
 	put_number(&location, 1, 6);
 	put_number(&location, 2, 1);
@@ -387,8 +387,8 @@ static void expect_refused(const struct buffer *bytes, int code, const char *mes
 {
 	struct profile *profile = NULL;
 	struct error err = { 0 };
-	assert_int_equal(import_pieces(&importer_pprof, bytes->data, bytes->size, SIZE_MAX, false,
-				       NULL, &profile, &err),
+	assert_int_equal(imported(&importer_pprof, (struct span){ bytes->data, bytes->size },
+				  SIZE_MAX, &(struct import_options){ 0 }, &profile, &err),
 			 code);
 	if (!strstr(err.text, message))
 		fail_msg("'%s', not '%s'", err.text, message);
@@ -398,10 +398,7 @@ static void test_cut_off(void **state)
 {
 	(void)state;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	put_texts(&bytes);
-	put_types(&bytes);
-	put_places(&bytes);
-	put_samples(&bytes);
+	put_all(&bytes);
 	size_t whole = bytes.size;
 	SAMPLE(&bytes, 7, 70, 1, 2);
 	bytes.size -= 3;
@@ -409,12 +406,15 @@ static void test_cut_off(void **state)
 	snprintf(message, sizeof(message),
 		 "at byte %zu: the field is damaged, or the file is cut off", whole);
 	expect_refused(&bytes, -EBADMSG, message);
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	assert_int_equal(import_pieces(&importer_pprof, bytes.data, bytes.size, SIZE_MAX, true,
-				       &talk, &profile, NULL),
-			 0);
-	assert_non_null(strstr(talk.text, "what comes before is kept"));
+	assert_int_equal(
+		imported(&importer_pprof, (struct span){ bytes.data, bytes.size }, SIZE_MAX,
+			 &(struct import_options){
+				 .force = true, .say = imported_say, .say_context = &said },
+			 &profile, NULL),
+		0);
+	assert_non_null(strstr(buffer_text(&said), "what comes before is kept"));
 	expect_stacks(profile, stacks);
 }
 
@@ -422,9 +422,7 @@ static void test_malformed(void **state)
 {
 	(void)state;
 	CLEANUP(buffer_release) struct buffer base = { 0 };
-	put_types(&base);
-	put_places(&base);
-	put_texts(&base);
+	put_all_but_samples(&base);
 	size_t size = base.size;
 	SAMPLE(&base, 1, 10, 44);
 	expect_refused(&base, -EBADMSG, "the sample has a location that is not there");
@@ -456,10 +454,7 @@ static void test_a_field_of_another_type(void **state)
 	for (size_t i = 0; i < COUNT_OF(messages); i++) {
 		CLEANUP(buffer_release) struct buffer bytes = { 0 };
 		char message[128];
-		put_texts(&bytes);
-		put_types(&bytes);
-		put_places(&bytes);
-		put_samples(&bytes);
+		put_all(&bytes);
 		snprintf(message, sizeof(message), "at byte %zu: the field is damaged", bytes.size);
 		put_number(&bytes, messages[i], 5);
 		expect_refused(&bytes, -EBADMSG, message);
@@ -470,9 +465,7 @@ static void test_sums_past_64_bits(void **state)
 {
 	(void)state;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	put_types(&bytes);
-	put_places(&bytes);
-	put_texts(&bytes);
+	put_all_but_samples(&bytes);
 	size_t size = bytes.size;
 	for (uint64_t i = 0; i < 3; i++)
 		SAMPLE(&bytes, 1, INT64_MAX, 1 + i % 2);
@@ -487,18 +480,20 @@ static void test_force_tells_what_is_not_there(void **state)
 {
 	(void)state;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	put_types(&bytes);
-	put_places(&bytes);
-	put_texts(&bytes);
+	put_all_but_samples(&bytes);
 	SAMPLE(&bytes, 1, 10, 1, 44, 2);
 	SAMPLE(&bytes, 1, 10, 45);
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	assert_int_equal(import_pieces(&importer_pprof, bytes.data, bytes.size, SIZE_MAX, true,
-				       &talk, &profile, NULL),
-			 0);
-	assert_string_equal(talk.text, "warning: 2 references to texts, functions, mappings or "
-				       "locations that are not there are left out\n");
+	assert_int_equal(
+		imported(&importer_pprof, (struct span){ bytes.data, bytes.size }, SIZE_MAX,
+			 &(struct import_options){
+				 .force = true, .say = imported_say, .say_context = &said },
+			 &profile, NULL),
+		0);
+	assert_string_equal(buffer_text(&said),
+			    "warning: 2 references to texts, functions, mappings or "
+			    "locations that are not there are left out\n");
 	expect_stacks(profile, "cpu main@x+520;main>inner@x+510 1 10\n");
 }
 

@@ -14,18 +14,20 @@
 #include "base/count_of.h"
 #include "import/formats.h"
 #include "import/speedscope_number.h"
-#include "unit/import/imported.h"
+#include "support/imported.h"
 #include "unit/import/spelled.h"
 
 #define SCHEMA "\"$schema\":\"https://www.speedscope.app/file-format-schema.json\""
 #define FRAMES                                                                                     \
 	"\"shared\":{\"frames\":[{\"name\":\"a\",\"line\":1},{\"name\":\"b\"},{\"name\":\"c\"}]}"
 
-static int read_text(const char *text, size_t piece, bool force, struct import_talk *talk,
+static int read_text(const char *text, size_t piece, bool force, struct buffer *said,
 		     struct profile **profile, struct error *err)
 {
-	return import_pieces(&importer_speedscope, text, strlen(text), piece, force, talk, profile,
-			     err);
+	return imported(&importer_speedscope, span_of_text(text), piece,
+			&(struct import_options){
+				.force = force, .say = imported_say, .say_context = said },
+			profile, err);
 }
 
 static struct profile *must_read(const char *text)
@@ -155,11 +157,11 @@ static void test_force_keeps_what_came_before(void **state)
 	static const char text[] =
 		"{" SCHEMA "," FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"samples\":[[0],[7]],"
 		"\"weights\":[1,2]}]}";
-	struct import_talk talk;
+	CLEANUP(buffer_release) struct buffer said = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	assert_int_equal(read_text(text, SIZE_MAX, true, &talk, &profile, NULL), 0);
+	assert_int_equal(read_text(text, SIZE_MAX, true, &said, &profile, NULL), 0);
 	expect_stacks(profile, "samples a 0 1\n");
-	assert_non_null(strstr(talk.text, "what comes before is kept"));
+	assert_non_null(strstr(buffer_text(&said), "what comes before is kept"));
 }
 
 static void test_decimals(void **state)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/digits.h"
+
 static bool fail(struct json_reader *reader, const char *what)
 {
 	if (!reader->fault)
@@ -71,11 +73,7 @@ static bool take_hex(struct json_reader *reader, uint32_t *unit)
 	for (int i = 0; i < 4; i++, reader->at++) {
 		if (reader->at == reader->size)
 			return fail(reader, "the document is cut off");
-		char c = (char)reader->start[reader->at];
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-			    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-						   : -1;
+		int digit = hex_digit((char)reader->start[reader->at]);
 		if (digit < 0)
 			return fail(reader, "\\u needs four digits");
 		*unit = *unit << 4 | (uint32_t)digit;
@@ -207,15 +205,11 @@ bool json_read_u64(struct json_reader *reader, uint64_t *value)
 	*value = 0;
 	if (!json_read_number(reader, &text))
 		return false;
-	for (size_t i = 0; i < text.size; i++) {
-		char c = ((const char *)text.data)[i];
-		if (c < '0' || c > '9' || __builtin_mul_overflow(*value, 10u, value) ||
-		    __builtin_add_overflow(*value, (uint64_t)(c - '0'), value)) {
-			reader->at = before;
-			return fail(reader, "a whole number was expected");
-		}
-	}
-	return true;
+	const char *at = text.data, *end = at + text.size;
+	if (digits_take(&at, end, 10, value) && at == end)
+		return true;
+	reader->at = before;
+	return fail(reader, "a whole number was expected");
 }
 
 /* ---- anything */

@@ -1,17 +1,10 @@
 #include "import/callgrind_line.h"
 
+#include "base/digits.h"
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
-}
-
-static int digit_of(char c, unsigned base)
-{
-	int digit = c >= '0' && c <= '9'   ? c - '0'
-		    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-		    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-					   : 99;
-	return digit < (int)base ? digit : -1;
 }
 
 void callgrind_skip_blanks(struct callgrind_words *words)
@@ -35,16 +28,9 @@ bool callgrind_number(struct callgrind_words *words, uint64_t *value)
 		base = 16;
 		at += 2;
 	}
-	const char *first = at;
-	uint64_t number = 0;
-	for (int digit; at < words->end && (digit = digit_of(*at, base)) >= 0; at++)
-		if (__builtin_mul_overflow(number, (uint64_t)base, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)digit, &number))
-			return false;
-	if (at == first)
+	if (!digits_take(&at, words->end, base, value))
 		return false;
 	words->at = at;
-	*value = number;
 	return true;
 }
 
@@ -97,7 +83,7 @@ bool callgrind_name(struct span text, struct callgrind_name *name)
 	/* a name may begin with a bracket too: "(below main)" */
 	if (words.at < words.end && *words.at == '(') {
 		struct callgrind_words number = { words.at + 1, words.end };
-		if (number.at < number.end && digit_of(*number.at, 10) >= 0 &&
+		if (number.at < number.end && *number.at >= '0' && *number.at <= '9' &&
 		    callgrind_number(&number, &name->number) && number.at < number.end &&
 		    *number.at == ')' && (number.at + 1 == number.end || is_blank(number.at[1]))) {
 			name->numbered = true;

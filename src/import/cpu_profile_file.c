@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/error.h"
 
 #define HEADER_WORDS	 5    /* 0, words that follow (3), version, period, padding */
@@ -132,26 +133,6 @@ int cpu_next_sample(struct cpu_words *words, struct cpu_sample *sample, struct e
 
 /* ---- text */
 
-static bool take_hex(const char **at, const char *end, uint64_t *value)
-{
-	const char *first = *at;
-	uint64_t number = 0;
-	for (; *at < end; ++*at) {
-		char c = **at;
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-			    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-						   : -1;
-		if (digit < 0)
-			break;
-		if (number >> 60)
-			return false;
-		number = number << 4 | (uint64_t)digit;
-	}
-	*value = number;
-	return *at > first;
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -185,15 +166,15 @@ bool cpu_mapping_parse(struct span line, struct cpu_mapping *mapping)
 	const char *end = at + line.size;
 	*mapping = (struct cpu_mapping){ 0 };
 	skip_blanks(&at, end);
-	if (!take_hex(&at, end, &mapping->start) || at == end || *at++ != '-' ||
-	    !take_hex(&at, end, &mapping->end))
+	if (!digits_take(&at, end, 16, &mapping->start) || at == end || *at++ != '-' ||
+	    !digits_take(&at, end, 16, &mapping->end))
 		return false;
 	struct span rights = take_word(&at, end);
 	if (rights.size < 3)
 		return false;
 	mapping->executable = memchr(rights.data, 'x', rights.size) != NULL;
 	skip_blanks(&at, end);
-	if (!take_hex(&at, end, &mapping->offset))
+	if (!digits_take(&at, end, 16, &mapping->offset))
 		return false;
 	take_word(&at, end); /* device */
 	take_word(&at, end); /* inode */
@@ -210,7 +191,7 @@ bool cpu_symbol_parse(struct span line, uint64_t *address, struct span *names)
 	if (end - at < 3 || at[0] != '0' || at[1] != 'x')
 		return false;
 	at += 2;
-	if (!take_hex(&at, end, address))
+	if (!digits_take(&at, end, 16, address))
 		return false;
 	skip_blanks(&at, end);
 	*names = without_blanks_behind(at, end);

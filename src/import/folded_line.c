@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/digits.h"
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -30,12 +32,10 @@ static size_t number_start(const char *text, size_t size)
 /* False when the whole part passes 64 bits. */
 static bool read_count(const char *text, size_t size, struct folded_count *out)
 {
-	size_t at = 0;
-	out->whole = 0;
-	for (; at < size && text[at] != '.'; at++)
-		if (__builtin_mul_overflow(out->whole, UINT64_C(10), &out->whole) ||
-		    __builtin_add_overflow(out->whole, (uint64_t)(text[at] - '0'), &out->whole))
-			return false;
+	const char *point = text;
+	if (!digits_take(&point, text + size, 10, &out->whole))
+		return false;
+	size_t at = (size_t)(point - text);
 	out->fraction = 0;
 	out->decimals = 0;
 	out->rounded = false;

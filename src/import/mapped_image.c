@@ -3,19 +3,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/hash.h"
 #include "import/perf_dso.h"
 #include "profile/profile.h"
 
 #define BUILD_ID_MAX_TEXT 128 /* a longer one is hashed */
-
-static int digit_of(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
 
 /* Its bytes when it is hexadecimal, else the text itself. */
 static struct span bytes_of(struct span text, uint8_t bytes[BUILD_ID_MAX_TEXT])
@@ -27,10 +20,10 @@ static struct span bytes_of(struct span text, uint8_t bytes[BUILD_ID_MAX_TEXT])
 		return (struct span){ bytes, sizeof(hash) };
 	}
 	for (size_t i = 0; i < text.size; i++)
-		if (text.size % 2 || digit_of(digits[i]) < 0)
+		if (text.size % 2 || hex_digit(digits[i]) < 0)
 			return text;
 	for (size_t i = 0; i < text.size / 2; i++)
-		bytes[i] = (uint8_t)(digit_of(digits[2 * i]) * 16 + digit_of(digits[2 * i + 1]));
+		bytes[i] = (uint8_t)(hex_digit(digits[2 * i]) * 16 + hex_digit(digits[2 * i + 1]));
 	return (struct span){ bytes, text.size / 2 };
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/digits.h"
 
 void perf_script_header_release(struct perf_script_header *header)
 {
@@ -49,18 +50,7 @@ static bool leading_number(struct span text, uint64_t *value)
 		base = 16;
 		at += 2;
 	}
-	const char *start = at;
-	for (*value = 0; at < end; at++) {
-		unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
-				 : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a' + 10)
-							    : 16;
-		if (digit >= base)
-			break;
-		if (__builtin_mul_overflow(*value, (uint64_t)base, value) ||
-		    __builtin_add_overflow(*value, (uint64_t)digit, value))
-			return false;
-	}
-	return at > start;
+	return digits_take(&at, end, base, value);
 }
 
 /* "GenuineIntel,6,94,3" in decimal; Arm's is a MIDR. As cpu_info_format_model() writes them. */

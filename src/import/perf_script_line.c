@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/digits.h"
 #include "profile/profile.h"
 
 #define COMM_LIMIT 256 /* bytes in which the command's name ends; the kernel's have 15 */
@@ -23,7 +24,7 @@ static bool is_digit(char c)
 
 static bool is_hex(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+	return hex_digit(c) >= 0;
 }
 
 static void skip_blanks(struct scan *scan)
@@ -46,21 +47,6 @@ static bool at_word_end(const struct scan *scan)
 	return scan->at == scan->end || is_blank(*scan->at);
 }
 
-/* Decimal digits, at least one; false without moving when there are none or they pass 64 bits. */
-static bool take_number(struct scan *scan, uint64_t *value)
-{
-	const char *start = scan->at;
-	uint64_t number = 0;
-	for (; scan->at < scan->end && is_digit(*scan->at); scan->at++)
-		if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(*scan->at - '0'), &number)) {
-			scan->at = start;
-			return false;
-		}
-	*value = number;
-	return scan->at > start;
-}
-
 static bool take_character(struct scan *scan, char c)
 {
 	if (scan->at == scan->end || *scan->at != c)
@@ -74,7 +60,7 @@ static bool take_id(struct scan *scan, uint64_t *optional)
 {
 	uint64_t number;
 	bool unknown = take_character(scan, '-');
-	if (!take_number(scan, &number) || number == UINT64_MAX)
+	if (!digits_take(&scan->at, scan->end, 10, &number) || number == UINT64_MAX)
 		return false;
 	*optional = unknown ? OPTIONAL_ABSENT : optional_of(number);
 	return true;
@@ -105,8 +91,8 @@ static void skip_cpu(struct scan *scan)
 {
 	struct scan begin = *scan;
 	uint64_t cpu;
-	if (!take_character(scan, '[') || !take_number(scan, &cpu) || !take_character(scan, ']') ||
-	    !at_word_end(scan))
+	if (!take_character(scan, '[') || !digits_take(&scan->at, scan->end, 10, &cpu) ||
+	    !take_character(scan, ']') || !at_word_end(scan))
 		*scan = begin;
 	skip_blanks(scan);
 }
@@ -130,8 +116,9 @@ static bool take_time(struct scan *scan)
 {
 	struct scan begin = *scan;
 	uint64_t seconds, fraction;
-	if (take_number(scan, &seconds) && take_character(scan, '.') &&
-	    take_number(scan, &fraction) && take_character(scan, ':') && at_word_end(scan)) {
+	if (digits_take(&scan->at, scan->end, 10, &seconds) && take_character(scan, '.') &&
+	    digits_take(&scan->at, scan->end, 10, &fraction) && take_character(scan, ':') &&
+	    at_word_end(scan)) {
 		skip_blanks(scan);
 		return true;
 	}
@@ -143,7 +130,7 @@ static bool take_period(struct scan *scan, uint64_t *period)
 {
 	struct scan begin = *scan;
 	uint64_t number;
-	if (take_number(scan, &number) && at_word_end(scan)) {
+	if (digits_take(&scan->at, scan->end, 10, &number) && at_word_end(scan)) {
 		skip_blanks(scan);
 		*period = optional_of(number < UINT64_MAX ? number : number - 1);
 		return true;
@@ -278,13 +265,7 @@ static const char *dso_start(const char *start, const char *end)
 static bool take_address(struct scan *scan, uint64_t *address)
 {
 	const char *start = scan->at;
-	uint64_t value = 0;
-	while (scan->at < scan->end && is_hex(*scan->at) && scan->at - start < 16) {
-		char c = *scan->at++;
-		value = value << 4 | (uint64_t)(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
-	}
-	*address = value;
-	if (scan->at > start && at_word_end(scan))
+	if (digits_take(&scan->at, scan->end, 16, address) && at_word_end(scan))
 		return true;
 	scan->at = start;
 	return false;

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/digits.h"
 #include "base/error.h"
 #include "import/bad_lines.h"
 #include "import/formats.h"
@@ -77,16 +78,6 @@ static struct span trim(const char *start, const char *end)
 	return (struct span){ start, (size_t)(end - start) };
 }
 
-static bool read_number(const char **at, const char *end, uint64_t *value)
-{
-	const char *start = *at;
-	for (*value = 0; *at < end && is_digit(**at); ++*at)
-		if (__builtin_mul_overflow(*value, UINT64_C(10), value) ||
-		    __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
-			return false;
-	return *at > start;
-}
-
 /* "@ EVENT [N samples]" */
 static bool parse_heading(struct span line, struct span *event, uint64_t *samples)
 {
@@ -100,7 +91,7 @@ static bool parse_heading(struct span line, struct span *event, uint64_t *sample
 		return false;
 	const char *bracket = memrchr(text.data, '[', text.size);
 	const char *at = bracket ? bracket + 1 : end;
-	if (!read_number(&at, end, samples) || at != end - size)
+	if (!digits_take(&at, end, 10, samples) || at != end - size)
 		return false;
 	*event = trim((const char *)text.data + 2, bracket);
 	return event->size > 0;
@@ -114,7 +105,7 @@ static bool parse_chain_line(struct span line, struct chain_line *out)
 	while (at < end && *at == ' ')
 		at++;
 	out->depth = (size_t)(at - (const char *)line.data);
-	if (!read_number(&at, end, &percent))
+	if (!digits_take(&at, end, 10, &percent))
 		return false;
 	if (at < end && *at == '.')
 		at++;
@@ -124,7 +115,7 @@ static bool parse_chain_line(struct span line, struct chain_line *out)
 		return false;
 	while (at < end && *at == ' ')
 		at++;
-	if (at == end || *at++ != '[' || !read_number(&at, end, &out->samples) || at == end ||
+	if (at == end || *at++ != '[' || !digits_take(&at, end, 10, &out->samples) || at == end ||
 	    *at++ != ']')
 		return false;
 	const char *mark = at < end ? memmem(at, (size_t)(end - at), " @ ", 3) : NULL;

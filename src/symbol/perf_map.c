@@ -6,30 +6,16 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/digits.h"
 #include "symbol/interval_map.h"
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 /* A hexadecimal number with or without 0x, then one or more spaces. */
 static bool take_number(const char **at, const char *end, uint64_t *value)
 {
 	const char *p = *at;
-	int digits = 0;
-	*value = 0;
 	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
-	for (; p < end && hex_digit(*p) >= 0; p++, digits++)
-		*value = *value << 4 | (uint64_t)hex_digit(*p);
-	if (digits == 0 || digits > 16 || p == end || *p != ' ')
+	if (!digits_take(&p, end, 16, value) || p == end || *p != ' ')
 		return false;
 	while (p < end && *p == ' ')
 		p++;

@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/hash_index.h"
 #include "base/number.h"
@@ -92,6 +93,43 @@ static void numbers_are_parsed_strictly(void **state)
 	assert_int_equal(value, 20000000);
 	assert_false(number_parse_duration_ns("5 s", &value));
 	assert_false(number_parse_duration_ns("1e30s", &value));
+}
+
+static void digits_are_taken_as_far_as_they_go(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		unsigned base;
+		size_t used; /* 0: no number */
+		uint64_t value;
+	} wanted[] = {
+		{ "17", 10, 2, 17 },
+		{ "17f", 10, 2, 17 },
+		{ "17Fg", 16, 3, 0x17f },
+		{ "000000000000000000000000", 10, 24, 0 },
+		{ "18446744073709551615", 10, 20, UINT64_MAX },
+		{ "ffffffffffffffff ", 16, 16, UINT64_MAX },
+		{ "18446744073709551616", 10, 0, 0 },
+		{ "18446744073709551620", 10, 0, 0 },
+		{ "10000000000000000", 16, 0, 0 },
+		{ "", 10, 0, 0 },
+		{ "-1", 10, 0, 0 },
+		{ " 1", 10, 0, 0 },
+		{ "a", 10, 0, 0 },
+		{ "/", 16, 0, 0 },
+		{ ":", 16, 0, 0 },
+		{ "G", 16, 0, 0 },
+	};
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const char *at = wanted[i].text;
+		uint64_t value = 5;
+		bool taken = digits_take(&at, at + strlen(at), wanted[i].base, &value);
+		if (taken != (wanted[i].used > 0))
+			fail_msg("'%s'", wanted[i].text);
+		assert_int_equal(at - wanted[i].text, wanted[i].used);
+		assert_int_equal(value, taken ? wanted[i].value : 5);
+	}
 }
 
 static void an_error_gets_its_place_in_front(void **state)
@@ -225,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_cursor_fails_for_good_at_its_end),
 		cmocka_unit_test(a_cursor_takes_text_up_to_its_nul),
 		cmocka_unit_test(numbers_are_parsed_strictly),
+		cmocka_unit_test(digits_are_taken_as_far_as_they_go),
 		cmocka_unit_test(an_error_gets_its_place_in_front),
 		cmocka_unit_test(an_index_finds_every_row_in_spite_of_collisions),
 		cmocka_unit_test(a_buffer_grows_and_ends_its_text),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/digits.h"
+#include "base/utf8.h"
 
 static bool fail(struct json_reader *reader, const char *what)
 {
@@ -83,21 +84,8 @@ static bool take_hex(struct json_reader *reader, uint32_t *unit)
 
 static void append_character(struct buffer *out, uint32_t c)
 {
-	if (c < 0x80) {
-		buffer_append_u8(out, (uint8_t)c);
-		return;
-	}
-	if (c < 0x800) {
-		buffer_append_u8(out, (uint8_t)(0xc0 | c >> 6));
-	} else if (c < 0x10000) {
-		buffer_append_u8(out, (uint8_t)(0xe0 | c >> 12));
-		buffer_append_u8(out, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	} else {
-		buffer_append_u8(out, (uint8_t)(0xf0 | c >> 18));
-		buffer_append_u8(out, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-		buffer_append_u8(out, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	}
-	buffer_append_u8(out, (uint8_t)(0x80 | (c & 0x3f)));
+	uint8_t bytes[UTF8_MAX_BYTES];
+	buffer_append(out, bytes, utf8_put(bytes, c));
 }
 
 /* Behind "\u". */
@@ -117,7 +105,7 @@ static bool take_escaped_unit(struct json_reader *reader, struct buffer *out)
 		else
 			reader->at = before;
 	}
-	append_character(out, unit >= 0xd800 && unit < 0xe000 ? 0xfffd : unit);
+	append_character(out, unit >= 0xd800 && unit < 0xe000 ? UTF8_REPLACEMENT : unit);
 	return true;
 }
 

@@ -11,8 +11,10 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/number_map.h"
+#include "base/utf8.h"
 #include "import/callgrind_events.h"
 #include "import/callgrind_line.h"
 #include "import/code_lines.h"
@@ -590,22 +592,20 @@ static bool recognise(const void *bytes, size_t size)
 {
 	static const char *const keys[] = { "version", "creator", "pid",       "thread",  "part",
 					    "cmd",     "desc",	  "positions", "summary", "event" };
-	struct callgrind_words words = callgrind_words_of((struct span){ bytes, size });
-	while (words.at < words.end) {
-		const char *end = memchr(words.at, '\n', (size_t)(words.end - words.at));
-		size_t length = letters(words.at, (size_t)(words.end - words.at));
-		const char *after = words.at + length;
-		struct span key = { words.at, length };
-		bool known = *words.at == '\r' || *words.at == '\n' || *words.at == '#';
-		if (length && after < words.end && *after == ':') {
+	size_t mark = utf8_mark_size(bytes, size);
+	struct span text = { (const char *)bytes + mark, size - mark }, line;
+	while (text_lines_cut(&text, &line)) {
+		const char *start = line.data;
+		struct span key = { start, letters(start, line.size) };
+		bool known = line.size == 0 || *start == '#';
+		if (key.size && key.size < line.size && start[key.size] == ':') {
 			if (span_equal(key, span_of_text("events")))
 				return true;
-			for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			for (size_t i = 0; i < COUNT_OF(keys); i++)
 				known |= span_equal(key, span_of_text(keys[i])) != 0;
 		}
-		if (!known || !end)
+		if (!known)
 			return false;
-		words.at = end + 1;
 	}
 	return false;
 }

@@ -17,6 +17,7 @@
 #include "import/cpu_profile_file.h"
 #include "import/formats.h"
 #include "import/mapped_image.h"
+#include "import/text_lines.h"
 #include "import/whole_file.h"
 #include "profile/profile.h"
 #include "symbol/record.h"
@@ -173,19 +174,6 @@ static int pass_samples(struct cpu_reader *reader, struct error *err)
 
 /* ---- mappings and names, which stay where they are in the bytes */
 
-static bool next_line(struct span *rest, struct span *line)
-{
-	if (rest->size == 0)
-		return false;
-	const char *text = rest->data;
-	const char *end = memchr(text, '\n', rest->size);
-	size_t size = end ? (size_t)(end - text) : rest->size;
-	*line = (struct span){ text, size };
-	size += end != NULL;
-	*rest = (struct span){ text + size, rest->size - size };
-	return true;
-}
-
 static int add_variable(struct cpu_reader *reader, struct span line)
 {
 	const char *text = line.data;
@@ -241,7 +229,7 @@ static int take_mappings(struct cpu_reader *reader)
 	const uint8_t *text = reader->head.words.start + reader->end;
 	struct span rest = { text, reader->head.words.size - reader->end };
 	struct span line;
-	while (next_line(&rest, &line)) {
+	while (text_lines_cut(&rest, &line)) {
 		int ret = take_mapping(reader, line);
 		if (ret < 0)
 			return ret;
@@ -258,7 +246,7 @@ static int take_symbols(struct cpu_reader *reader)
 	reader->names = rest;
 	struct span line, names;
 	uint64_t address;
-	while (next_line(&rest, &line))
+	while (text_lines_cut(&rest, &line))
 		if (cpu_symbol_parse(line, &address, &names) &&
 		    number_map_put(&reader->symbols, address, (void *)(uintptr_t)line.data) < 0)
 			return -ENOMEM;

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "import/bad_lines.h"
 #include "import/folded_line.h"
 #include "import/folded_stacks.h"
@@ -340,10 +341,9 @@ static bool folded_recognise(const void *bytes, size_t size)
 	const char *text = bytes;
 	size_t stacks = 0, others = 0;
 	bool named = false;
-	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-		text += 3;
-		size -= 3;
-	}
+	size_t mark = utf8_mark_size(text, size);
+	text += mark;
+	size -= mark;
 	if (size && memchr(text, 0, size))
 		return false;
 	while (size) {

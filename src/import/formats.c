@@ -21,7 +21,7 @@ const struct importer *const importers[] = {
 
 const struct importer *importer_find(const void *bytes, size_t size)
 {
-	for (size_t i = 0; importers[i]; i++)
+	for (size_t i = 0; size && importers[i]; i++)
 		if (importers[i]->recognise(bytes, size))
 			return importers[i];
 	return NULL;

@@ -36,7 +36,7 @@ struct import_options {
 struct importer {
 	const char *name; /* "perf.data", for messages and --format */
 	const char *what; /* "a recording of Linux perf" */
-	/* Whether the first bytes of a file (up to IMPORT_HEAD_BYTES) are of this format. */
+	/* Whether the first bytes of a file (1 to IMPORT_HEAD_BYTES) are of this format. */
 	bool (*recognise)(const void *bytes, size_t size);
 	/* Returns 0 or -ENOMEM. */
 	int (*open)(const struct import_options *options, void **reader);

@@ -603,18 +603,6 @@ static int script_finish(void *reader, struct profile **out, struct error *err)
 
 /* ---- its marks */
 
-static struct span cut_line(struct span *text)
-{
-	const char *start = text->data;
-	const char *end = memchr(start, '\n', text->size);
-	size_t size = end ? (size_t)(end - start) : text->size;
-	size_t next = end ? size + 1 : size;
-	*text = (struct span){ start + next, text->size - next };
-	if (size && start[size - 1] == '\r')
-		size--;
-	return (struct span){ start, size };
-}
-
 /* Whether what follows a line that begins a sample looks like more of the same. */
 static bool goes_on(const struct perf_script_sample *sample, struct span rest)
 {
@@ -622,11 +610,11 @@ static bool goes_on(const struct perf_script_sample *sample, struct span rest)
 	struct perf_script_sample next;
 	if (sample->is_record || perf_script_parse_leaf(sample->rest, &frame))
 		return true;
-	if (rest.size == 0)
+	struct span line;
+	if (!text_lines_cut(&rest, &line))
 		return sample->timed && sample->event.size;
-	struct span line = cut_line(&rest);
 	if (is_blank_line(line)) /* an empty chain */
-		line = cut_line(&rest);
+		text_lines_cut(&rest, &line);
 	return (perf_script_parse_frame(line.data, line.size, &frame) && frame.dso.data) ||
 	       perf_script_parse_sample(line.data, line.size, &next);
 }
@@ -634,12 +622,11 @@ static bool goes_on(const struct perf_script_sample *sample, struct span rest)
 /* perf's header, or a sample somewhere in the first bytes: other text may stand before it. */
 static bool script_recognise(const void *bytes, size_t size)
 {
-	struct span text = { bytes, size };
+	struct span text = { bytes, size }, line;
 	struct perf_script_sample sample;
 	if (size && memchr(bytes, 0, size))
 		return false;
-	while (text.size) {
-		struct span line = cut_line(&text);
+	while (text_lines_cut(&text, &line)) {
 		if (memmem(line.data, line.size, "# captured on", 13))
 			return true;
 		if (line.size && *(const char *)line.data != '#' &&

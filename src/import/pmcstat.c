@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/digits.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "import/bad_lines.h"
 #include "import/formats.h"
 #include "import/text_lines.h"
@@ -332,24 +333,15 @@ static int pmcstat_finish(void *reader, struct profile **out, struct error *err)
 /* A heading before any other line. */
 static bool pmcstat_recognise(const void *bytes, size_t size)
 {
-	const char *text = bytes;
-	const char *end = text + size;
-	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-		text += 3;
-	while (text < end) {
-		const char *stop = memchr(text, '\n', (size_t)(end - text));
-		struct span line = { text, (size_t)((stop ? stop : end) - text) };
-		struct span event;
-		uint64_t samples;
-		if (line.size && text[line.size - 1] == '\r')
-			line.size--;
+	size_t mark = utf8_mark_size(bytes, size);
+	struct span text = { (const char *)bytes + mark, size - mark }, line, event;
+	uint64_t samples;
+	while (text_lines_cut(&text, &line)) {
+		const char *start = line.data;
 		if (parse_heading(line, &event, &samples))
 			return true;
-		if (trim(text, text + line.size).size && *text != '#' && *text != '/')
+		if (trim(start, start + line.size).size && *start != '#' && *start != '/')
 			return false;
-		text += line.size;
-		while (text < end && (*text == '\r' || *text == '\n'))
-			text++;
 	}
 	return false;
 }

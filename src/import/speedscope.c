@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json_read.h"
+#include "base/utf8.h"
 #include "import/formats.h"
 #include "import/speedscope_number.h"
 #include "import/whole_file.h"
@@ -253,11 +254,9 @@ static int read_parts(struct speedscope *reader, struct json_reader *json, struc
 /* The document, but for the samples and events that its profiles have. */
 static int read_document(struct speedscope *reader, struct error *err)
 {
-	static const char mark[] = "\xef\xbb\xbf";
 	struct json_reader json = reader_at(reader, 0);
 	bool some = false;
-	if (json.size >= 3 && memcmp(json.start, mark, 3) == 0)
-		json.at = 3;
+	json.at = utf8_mark_size(json.start, json.size);
 	json_enter(&json, '{');
 	while (!json.fault && json_next_member(&json, &some, &reader->text)) {
 		int ret = 0;
@@ -576,8 +575,7 @@ static bool recognise(const void *bytes, size_t size)
 {
 	static const char schema[] = "speedscope.app/file-format-schema.json";
 	struct json_reader json = json_reader_of((struct span){ bytes, size });
-	if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-		json.at = 3;
+	json.at = utf8_mark_size(bytes, size);
 	return json_peek(&json) == '{' && memmem(bytes, size, schema, sizeof(schema) - 1);
 }
 

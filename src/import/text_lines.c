@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 void text_lines_release(struct text_lines *lines)
 {
@@ -12,10 +13,9 @@ void text_lines_release(struct text_lines *lines)
 
 static int hand_on(struct text_lines *lines, const char *line, size_t size, struct error *err)
 {
-	if (++lines->number == 1 && size >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
-		line += 3;
-		size -= 3;
-	}
+	size_t mark = ++lines->number == 1 ? utf8_mark_size(line, size) : 0;
+	line += mark;
+	size -= mark;
 	if (size && line[size - 1] == '\r')
 		size--;
 	return lines->take(lines->context, (struct span){ size ? line : "", size }, err);
@@ -87,4 +87,19 @@ int text_lines_finish(struct text_lines *lines, struct error *err)
 		return 0;
 	lines->unended = true;
 	return end_pending(lines, NULL, 0, err);
+}
+
+bool text_lines_cut(struct span *rest, struct span *line)
+{
+	const char *text = rest->data;
+	if (rest->size == 0)
+		return false;
+	const char *end = memchr(text, '\n', rest->size);
+	size_t size = end ? (size_t)(end - text) : rest->size;
+	size_t next = end ? size + 1 : size;
+	*rest = (struct span){ text + next, rest->size - next };
+	if (size && text[size - 1] == '\r')
+		size--;
+	*line = (struct span){ text, size };
+	return true;
 }

@@ -36,3 +36,9 @@ void text_lines_release(struct text_lines *lines); /* also right for a zeroed on
 int text_lines_feed(struct text_lines *lines, const void *bytes, size_t size, struct error *err);
 /* The end: a last line without newline is handed on. */
 int text_lines_finish(struct text_lines *lines, struct error *err);
+
+/*
+ * Of a text that is all there: takes the next line off `rest`, without its newline and a carriage
+ * return before it. False at the end.
+ */
+bool text_lines_cut(struct span *rest, struct span *line);

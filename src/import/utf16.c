@@ -1,6 +1,6 @@
 #include "import/utf16.h"
 
-#define REPLACEMENT 0xfffdu
+#include "base/utf8.h"
 
 static bool is_ascii_text(uint8_t c)
 {
@@ -22,40 +22,21 @@ enum utf16_order utf16_order_of(const void *bytes, size_t size)
 	return little ? UTF16_LITTLE : big ? UTF16_BIG : UTF16_NONE;
 }
 
-static uint8_t *put(uint8_t *out, uint32_t character)
-{
-	if (character < 0x80) {
-		*out++ = (uint8_t)character;
-	} else if (character < 0x800) {
-		*out++ = (uint8_t)(0xc0 | character >> 6);
-		*out++ = (uint8_t)(0x80 | (character & 0x3f));
-	} else if (character < 0x10000) {
-		*out++ = (uint8_t)(0xe0 | character >> 12);
-		*out++ = (uint8_t)(0x80 | (character >> 6 & 0x3f));
-		*out++ = (uint8_t)(0x80 | (character & 0x3f));
-	} else {
-		*out++ = (uint8_t)(0xf0 | character >> 18);
-		*out++ = (uint8_t)(0x80 | (character >> 12 & 0x3f));
-		*out++ = (uint8_t)(0x80 | (character >> 6 & 0x3f));
-		*out++ = (uint8_t)(0x80 | (character & 0x3f));
-	}
-	return out;
-}
-
 static uint8_t *put_unit(struct utf16 *text, uint16_t unit, uint8_t *out)
 {
 	bool second = unit >= 0xdc00 && unit < 0xe000;
 	uint16_t lead = text->lead;
 	text->lead = 0;
 	if (lead && second)
-		return put(out, 0x10000u + ((uint32_t)(lead - 0xd800) << 10) + (unit - 0xdc00u));
+		return out + utf8_put(out, 0x10000u + ((uint32_t)(lead - 0xd800) << 10) +
+						   (unit - 0xdc00u));
 	if (lead)
-		out = put(out, REPLACEMENT);
+		out += utf8_put(out, UTF8_REPLACEMENT);
 	if (unit >= 0xd800 && unit < 0xdc00) {
 		text->lead = unit;
 		return out;
 	}
-	return put(out, second ? REPLACEMENT : unit);
+	return out + utf8_put(out, second ? UTF8_REPLACEMENT : unit);
 }
 
 size_t utf16_convert(struct utf16 *text, const void *bytes, size_t size, uint8_t *out)

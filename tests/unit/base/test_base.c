@@ -205,6 +205,9 @@ static void only_the_shortest_utf8_is_utf8(void **state)
 			text[i] = (uint8_t)(0x80 | (code >> (6 * (size - 1 - i)) & 0x3f));
 		static const uint8_t leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
 		text[0] = (uint8_t)(leads[size] | code >> (6 * (size - 1)));
+		uint8_t put[UTF8_MAX_BYTES];
+		if (utf8_put(put, code) != size || memcmp(put, text, size) != 0)
+			fail_msg("U+%04X put", (unsigned)code);
 		bool surrogate = code >= 0xd800 && code < 0xe000;
 		if (utf8_sequence(text, size) != (surrogate ? 0 : size))
 			fail_msg("U+%04X", (unsigned)code);

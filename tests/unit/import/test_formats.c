@@ -166,6 +166,35 @@ static void changes(const struct importer *format, struct span bytes, const char
 		}
 }
 
+static bool is_text(const struct importer *format)
+{
+	return format != &importer_perf_data && format != &importer_cpu_profile &&
+	       format != &importer_pprof;
+}
+
+/* As an editor of Windows leaves a text: with a mark in front and "\r\n" behind lines. */
+static void other_texts(const struct importer *format, struct span bytes, const char *name)
+{
+	CLEANUP(buffer_release) struct buffer other = { 0 };
+	CLEANUP(outcome_release)
+	struct outcome usual = outcome_of(format, bytes, SIZE_MAX, false, name);
+	if (usual.ret < 0 || !is_text(format) || importer_find(bytes.data, bytes.size) != format)
+		return;
+	buffer_append_text(&other, "\xef\xbb\xbf");
+	for (size_t i = 0; i < bytes.size; i++) {
+		uint8_t c = ((const uint8_t *)bytes.data)[i];
+		if (c == '\n' && other.data[other.size - 1] != '\r')
+			buffer_append_u8(&other, '\r');
+		buffer_append_u8(&other, c);
+	}
+	bytes = (struct span){ other.data, other.size };
+	if (importer_find(bytes.data, bytes.size) != format)
+		fail_msg("%s with a mark is not recognised", name);
+	CLEANUP(outcome_release)
+	struct outcome marked = outcome_of(format, bytes, 7, false, name);
+	expect_same(&usual, &marked, name);
+}
+
 /* ---- all seeds of all formats */
 
 typedef void (*seed_test)(const struct importer *format, struct span bytes, const char *name);
@@ -221,6 +250,12 @@ static void the_size_of_pieces_makes_no_difference(void **state)
 	run_on_all(pieces);
 }
 
+static void marks_and_line_ends_of_other_systems_make_no_difference(void **state)
+{
+	(void)state;
+	run_on_all(other_texts);
+}
+
 static void cut_anywhere_there_is_one_answer(void **state)
 {
 	(void)state;
@@ -237,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_size_of_pieces_makes_no_difference),
+		cmocka_unit_test(marks_and_line_ends_of_other_systems_make_no_difference),
 		cmocka_unit_test(cut_anywhere_there_is_one_answer),
 		cmocka_unit_test(changed_anywhere_there_is_one_answer),
 	};

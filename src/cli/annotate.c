@@ -35,7 +35,7 @@ static struct {
 	double min;
 	uint64_t limit;
 	bool limit_given;
-} given;
+} given = { .base_input = { .base = true } };
 
 static const struct option *annotate_options(void)
 {
@@ -289,10 +289,7 @@ static int print_json(const struct work *work)
 
 static int print_diff(const struct work *work)
 {
-	given.base_input.symfs = given.input.symfs;
-	given.base_input.stash_only = given.input.stash_only;
-	given.base_input.debuginfod = given.input.debuginfod;
-	given.base_input.force = given.input.force;
+	input_share(&given.base_input, &given.input);
 	const struct annotate_diff_request request = { .verb = &verb_annotate,
 						       .base = given.base,
 						       .input = &given.base_input,
@@ -319,6 +316,9 @@ static int check_diff(void)
 	if (!given.base && (given.comparison.per || given.comparison.counts))
 		return options_misuse(&verb_annotate, "--%s goes with --diff",
 				      given.comparison.per ? "per" : "counts");
+	if (!given.base && input_chosen(&given.base_input))
+		return options_misuse(&verb_annotate, "%s goes with --diff",
+				      input_chosen(&given.base_input));
 	return 0;
 }
 

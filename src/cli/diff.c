@@ -29,7 +29,7 @@ static struct {
 	double min_percent, fail_above;
 	uint64_t limit;
 	bool limit_given, fail_given;
-} given;
+} given = { .base = { .base = true } };
 
 static const struct option *diff_options(void)
 {
@@ -225,21 +225,15 @@ static void choose_event_of_each(struct sides *sides)
 	sides->after_event = names[1];
 }
 
-static bool base_is_chosen(void)
-{
-	return given.base.hosts.count || given.base.epochs.count || given.base.since ||
-	       given.base.until;
-}
-
 /* 0 or the exit status. */
 static int read_sides(char *const *paths, size_t count, struct sides *sides)
 {
 	if (count == 0 || count > 2)
 		return options_misuse(&verb_diff, "needs two profiles, the base and what is "
 						  "compared with it");
-	given.base.force = given.after.force;
-	given.base.without_code = given.after.without_code = true;
-	bool one = count == 1 && !base_is_chosen();
+	given.after.without_code = true;
+	input_share(&given.base, &given.after);
+	bool one = count == 1 && !input_chosen(&given.base);
 	int status = input_read(one ? &given.after : &given.base, paths, 1, &sides->before);
 	if (status == 0)
 		status = input_resolver(&given.after, &sides->before, &sides->before_names);

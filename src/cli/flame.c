@@ -26,7 +26,7 @@
 #define WIDTH_MOST     100000
 
 static struct {
-	struct input_options input;
+	struct input_options input, base;
 	struct filter_options filters; /* without events: one has to be the width */
 	struct comparison_options comparison;
 	enum difference_counts counts;
@@ -34,7 +34,7 @@ static struct {
 	bool html, icicle, reverse, no_inline, no_comm, idle, inverse;
 	double width, min_width;
 	bool width_given, min_given;
-} given;
+} given = { .base = { .base = true } };
 
 static const struct option *flame_options(void)
 {
@@ -59,6 +59,7 @@ static const struct option *flame_options(void)
 		{ "inverse-diff", 0, OPTION_FLAG, NULL, "as wide as before, not as after",
 		  &given.inverse, NULL },
 		COMPARISON_OPTION_ROWS(given.comparison, COMPARISON_PER_WORDS),
+		BASE_INPUT_OPTION_ROWS(given.base),
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		FILTER_OPTION_ROWS(given.filters),
 		{ "idle", 0, OPTION_FLAG, NULL, "the idle loop too", &given.idle, NULL },
@@ -102,6 +103,9 @@ static int check_options(void)
 	if (!(given.min_width >= 0 && given.min_width <= given.width))
 		return options_misuse(&verb_flame, "--min-width is from 0 to the width, not %g",
 				      given.min_width);
+	if (!given.diff && input_chosen(&given.base))
+		return options_misuse(&verb_flame, "%s needs --diff BASE",
+				      input_chosen(&given.base));
 	return comparison_choose_counts(&verb_flame, &given.comparison, &given.counts);
 }
 
@@ -453,13 +457,10 @@ static int run_flame(int argc, char **argv)
 	CLEANUP(drawing_release) struct drawing drawing = { 0 };
 	given.input.without_code = true;
 	if (given.diff) {
-		const struct input_options base = { .force = given.input.force,
-						    .symfs = given.input.symfs,
-						    .stash_only = given.input.stash_only,
-						    .debuginfod = given.input.debuginfod,
-						    .without_code = true };
+		/* input_read() changes nothing in it */
 		char *path = (char *)(uintptr_t)given.diff;
-		status = side_read(&drawing.base, &base, &path, 1);
+		input_share(&given.base, &given.input);
+		status = side_read(&drawing.base, &given.base, &path, 1);
 		if (status)
 			return status;
 	}

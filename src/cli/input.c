@@ -141,13 +141,14 @@ static int parse_time(const char *text, uint64_t *ns)
 	return 0;
 }
 
-static int parse_limit(const char *option, const char *text, uint64_t *ns, struct error *err)
+static int parse_limit(const struct input_options *options, const char *limit, const char *text,
+		       uint64_t *ns, struct error *err)
 {
 	if (!text || parse_time(text, ns) == 0)
 		return 0;
 	return error_set(err, -EINVAL,
-			 "%s takes a time as '2026-01-31T12:00' (UTC) or '2h' (ago), not '%s'",
-			 option, text);
+			 "--%s%s takes a time as '2026-01-31T12:00' (UTC) or '2h' (ago), not '%s'",
+			 options->base ? "base-" : "", limit, text);
 }
 
 static void note_left_out(void *context, const char *sentence)
@@ -166,20 +167,29 @@ static int read_database(const struct input_options *options, const char *path,
 						.epochs = options->epochs.items,
 						.epoch_count = options->epochs.count,
 						.note = note_left_out };
-	int ret = parse_limit("--since", options->since, &selection.since_ns, err);
+	int ret = parse_limit(options, "since", options->since, &selection.since_ns, err);
 	if (ret == 0)
-		ret = parse_limit("--until", options->until, &selection.until_ns, err);
+		ret = parse_limit(options, "until", options->until, &selection.until_ns, err);
 	return ret < 0 ? ret : database_read(path, &selection, out, err);
 }
 
-/* What only a database can be asked for. */
-static const char *database_option(const struct input_options *options)
+const char *input_chosen(const struct input_options *options)
 {
-	return options->hosts.count    ? "--host"
-	       : options->epochs.count ? "--epoch"
-	       : options->since	       ? "--since"
-	       : options->until	       ? "--until"
+	bool base = options->base;
+	return options->hosts.count    ? base ? "--base-host" : "--host"
+	       : options->epochs.count ? base ? "--base-epoch" : "--epoch"
+	       : options->since	       ? base ? "--base-since" : "--since"
+	       : options->until	       ? base ? "--base-until" : "--until"
 				       : NULL;
+}
+
+void input_share(struct input_options *base, const struct input_options *other)
+{
+	base->symfs = other->symfs;
+	base->stash_only = other->stash_only;
+	base->debuginfod = other->debuginfod;
+	base->force = other->force;
+	base->without_code = other->without_code;
 }
 
 static int read_one(const struct input_options *options, const char *path, struct profile **out,
@@ -188,9 +198,9 @@ static int read_one(const struct input_options *options, const char *path, struc
 	struct stat status;
 	if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return read_database(options, path, out, err);
-	if (database_option(options))
+	if (input_chosen(options))
 		return error_set(err, -EINVAL, "%s chooses from a database, and '%s' is none",
-				 database_option(options), foreign_name(path));
+				 input_chosen(options), foreign_name(path));
 	if (strcmp(path, "-") == 0)
 		return read_stream(options, STDIN_FILENO, path, out, err);
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -24,6 +24,7 @@ struct input_options {
 	bool stash_only, debuginfod;
 	bool force;	   /* of a damaged file of another tool, what comes before the damage */
 	bool without_code; /* the verb never looks at code bytes: faster */
+	bool base;	   /* the options are those of the base: --base-host and so on */
 };
 
 /* Rows of an option table; `o` is a struct input_options that stays. */
@@ -54,7 +55,7 @@ struct input_options {
 			&(o).force, NULL                                                               \
 	}
 
-/* Rows for the other side of a comparison; `o` is a second struct input_options. */
+/* Rows for the base of a comparison; `o` is a second struct input_options, whose `base` is set. */
 #define BASE_INPUT_OPTION_ROWS(o)                                                                    \
 	{ "base-host", 0,   OPTION_LIST, "NAME", "of the base's database, this host only",           \
 	  &(o).hosts,  NULL },                                                                       \
@@ -86,6 +87,13 @@ struct input_options {
 		"debuginfod", 0, OPTION_FLAG, NULL, "ask $DEBUGINFOD_URLS for what is missing",    \
 			&(o).debuginfod, NULL                                                      \
 	}
+
+/* The option that chooses from a database, "--host" or "--base-host", if one is given; else NULL.
+ */
+const char *input_chosen(const struct input_options *options);
+
+/* The base is read as the other side is, but for what its own options choose. */
+void input_share(struct input_options *base, const struct input_options *other);
 
 struct input {
 	struct profile *profile;

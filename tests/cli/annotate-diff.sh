@@ -16,6 +16,7 @@ for wrong in '--per tick' '--per second' '--source' '--bytes' '--counts all'; do
 	culprit annotate f after --diff before $wrong -q 2>&1 || echo "status $?"
 done
 culprit annotate f after --per raw 2>&1 || echo "status $?"
+culprit annotate f after --base-until 2h 2>&1 || echo "status $?"
 culprit annotate f after --diff nothing 2>&1 || echo "status $?"
 culprit annotate compute x86 --diff before -q 2>&1 || echo "status $?"
 # without a procedure: what changed most

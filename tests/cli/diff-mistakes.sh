@@ -23,5 +23,6 @@ run a a --fail-above -1
 run a a -e cycles -e branches
 run a a --inclusive
 run a a --host web8
+run a a --base-host web8
 run e c --per total
 run e e

@@ -29,6 +29,15 @@ culprit flame --diff fine coarse | hovers
 culprit flame --diff coarse fine | hovers
 # the data beside it
 culprit flame --diff old new | sed -n '/"change":{/,/^"count"/p'
+# two epochs of one database
+mkdir -p db/web7
+"$TOOLS/make-profile" watch-before db/web7/20231114T221320Z.prof
+"$TOOLS/make-profile" watch-after db/web7/20231114T231320Z.prof
+culprit flame --diff db --base-until 2023-11-14T22:30 --since 2023-11-14T23:00 db | hovers | head -n 2
+culprit flame --diff db --base-epoch 20231114T221320Z --epoch 20231114T221320Z db | hovers | head -n 1
+culprit flame --base-since 2h old || echo "status $?"
+culprit flame --diff db --base-since noon db || echo "status $?"
+culprit flame --diff old --base-host web7 new || echo "status $?"
 culprit flame --per raw old || echo "status $?"
 culprit flame --diff old --per nothing new || echo "status $?"
 # two counts a line are both sides; with the colours of 2014 as the scripts give them

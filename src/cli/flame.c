@@ -1,6 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/output_file.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "render/flame_colour.h"
@@ -238,18 +237,17 @@ static const char *output_path(bool html)
 
 static int write_page(const char *path, const struct buffer *page)
 {
-	if (strcmp(path, "-") == 0) {
-		fwrite(page->data, 1, page->size, stdout); /* main() looks at the outcome */
-		return 0;
-	}
-	CLEANUP(close_file) FILE *file = fopen(path, "we");
-	if (!file || fwrite(page->data, 1, page->size, file) != page->size || fflush(file) != 0) {
-		message_error("cannot write '%s': %s", path, strerror(errno));
-		return 1;
-	}
-	if (!given.output)
+	CLEANUP(output_file_release) struct output_file output;
+	int status = output_file_open(&output, path);
+	if (status)
+		return status;
+	int ret = output_file_write(&output, page->data, page->size);
+	if (ret < 0)
+		return output_file_failed(&output, ret);
+	status = output_file_finish(&output);
+	if (status == 0 && !given.output && !output.standard)
 		message_note("wrote '%s'; open it in a browser", path);
-	return 0;
+	return status;
 }
 
 /* What was taken as constant, in words. */

@@ -8,3 +8,7 @@ culprit flame --icicle --no-comm --width 420 stacks | sed -n '/<g id="frames">/,
 culprit flame --min-width 400 stacks | sed -n '/id="subtitle"/,/^<.text>/p'
 culprit flame --reverse stacks | sed -n 's/.*<title>\(.*\)<.title>.*/\1/p'
 culprit flame nothing.prof || echo "status $?"
+# an earlier file stays as it is until the new one takes its place
+echo earlier >earlier.svg
+ln earlier.svg kept
+culprit flame -o earlier.svg stacks && head -c 38 earlier.svg && echo && cat kept

@@ -27,27 +27,66 @@ static bool is_word(struct span word, const char *const *words, size_t count)
 	return false;
 }
 
+enum next_word { NEXT_PROGRAM, NEXT_VERB, NEXT_OPTION, NEXT_VALUE, NEXT_MAYBE_VALUE };
+
+/* Of an option that watches nothing, of culprit's, perf's or simpleperf's record. */
+static enum next_word after_option(struct span word)
+{
+	static const char *const with_value[] = { "-e", "-o", "-c", "-F", "-m", "-D" };
+	static const char *const flags[] = { "-b",
+					     "-d",
+					     "-g",
+					     "-i",
+					     "-n",
+					     "-q",
+					     "-s",
+					     "-v",
+					     "--no-random",
+					     "--no-stash",
+					     "--per-process",
+					     "--per-thread",
+					     "--per-cpu",
+					     "--redact" };
+	bool is_short = word.size > 1 && ((const char *)word.data)[1] != '-';
+	if (memchr(word.data, '=', word.size) || (is_short && word.size > 2))
+		return NEXT_OPTION;
+	if (is_word(word, with_value, COUNT_OF(with_value)))
+		return NEXT_VALUE;
+	return is_word(word, flags, COUNT_OF(flags)) ? NEXT_OPTION : NEXT_MAYBE_VALUE;
+}
+
 bool compare_time_was_chosen(const struct scope *scope)
 {
-	static const char *const watching[] = { "-a", "--all-cpus", "-p",    "--pid",
-						"-t", "--tid",	    "-C",    "--cpu",
-						"-G", "--cgroup",   "daemon" };
-	static const char *const with_value[] = { "-e", "-o", "-c", "-F", "-m", "-g" };
+	static const char *const watching[] = {
+		"-a", "--all-cpus", "-p", "--pid",    "-t", "--tid",
+		"-C", "--cpu",	    "-G", "--cgroup", "-u", "--uid"
+	};
 	struct span command = scope->first.command;
 	const char *text = command.data;
+	enum next_word next = NEXT_PROGRAM;
 	if (!scope->has_source || !scope->duration_ns)
 		return false;
-	bool skip = true; /* the program's own name */
 	for (size_t at = 0; at < command.size;) {
 		const char *end = memchr(text + at, ' ', command.size - at);
 		size_t size = end ? (size_t)(end - text) - at : command.size - at;
 		struct span word = { text + at, size };
+		bool option = size && text[at] == '-';
 		at += size + 1;
-		if (span_equal(word, span_of_text("--")))
-			return false;
-		if (!skip && is_word(word, watching, COUNT_OF(watching)))
+		if (next == NEXT_VERB && span_equal(word, span_of_text("daemon")))
 			return true;
-		skip = size == 2 && is_word(word, with_value, COUNT_OF(with_value));
+		if (next == NEXT_PROGRAM || next == NEXT_VERB) {
+			next = next == NEXT_PROGRAM ? NEXT_VERB : NEXT_OPTION;
+			continue;
+		}
+		if (next == NEXT_VALUE || (next == NEXT_MAYBE_VALUE && !option)) {
+			next = NEXT_OPTION;
+			continue;
+		}
+		if (!option || span_equal(word, span_of_text("--")))
+			return false; /* from here on it is what was run */
+		if (is_word(word, watching, COUNT_OF(watching)))
+			return true;
+		next = after_option(word);
 	}
 	return false;
 }

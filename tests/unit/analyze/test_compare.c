@@ -292,6 +292,12 @@ static void times_are_chosen_where_the_command_watches(void **state)
 		{ "culprit record -- tar -a -cf x.tar.gz x", false },
 		{ "culprit record make -j2", false },
 		{ "perf record -o -a make", false }, /* a file called -a */
+		{ "perf record -g -a sleep 10", true },
+		{ "perf record --call-graph dwarf -a sleep 10", true },
+		{ "simpleperf record -f 1000 -a --duration 10", true },
+		{ "perf record -e cycles make -C folder", false }, /* make's -C */
+		{ "culprit record -g --no-random make -C folder", false },
+		{ "perf record ls -a", false },
 		{ "culprit daemon", true },
 		{ "", false },
 	};

@@ -14,14 +14,8 @@ static struct json_object *side_object(struct json_writer *writer, const struct 
 	struct json_object *object = json_new_object(writer);
 	json_add_text(writer, object, "profile", title);
 	json_add(writer, object, "scope", report_json_scope(writer, report));
-	struct json_object *events = json_new_array(writer);
-	for (size_t i = 0; i < report->columns.count; i++)
-		json_append(writer, events, report_json_event(writer, report, i));
-	json_add(writer, object, "events", events);
-	struct json_object *notes = json_new_array(writer);
-	for (size_t i = 0; i < report->note_count; i++)
-		json_append_text(writer, notes, report->notes[i]);
-	json_add(writer, object, "notes", notes);
+	report_json_add_events(writer, object, report);
+	json_add_texts(writer, object, "notes", report->notes, report->note_count);
 	return object;
 }
 
@@ -175,9 +169,6 @@ void diff_json(const struct comparison *comparison, const char *before_title,
 			 changes_array(&writer, comparison, comparison->rest));
 	else
 		json_add_null(&writer, document, "rest");
-	struct json_object *notes = json_new_array(&writer);
-	for (size_t i = 0; i < comparison->note_count; i++)
-		json_append_text(&writer, notes, comparison->notes[i]);
-	json_add(&writer, document, "notes", notes);
+	json_add_texts(&writer, document, "notes", comparison->notes, comparison->note_count);
 	json_finish(&writer, document, out);
 }

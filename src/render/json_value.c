@@ -1,6 +1,8 @@
 #include "render/json_value.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "base/json_stream.h"
 
@@ -115,6 +117,33 @@ void json_add_text(struct json_writer *writer, struct json_object *object, const
 void json_append_text(struct json_writer *writer, struct json_object *array, const char *text)
 {
 	json_add_text(writer, array, NULL, text);
+}
+
+void json_add_texts(struct json_writer *writer, struct json_object *object, const char *key,
+		    const char *const *texts, size_t count)
+{
+	struct json_object *array = json_new_array(writer);
+	for (size_t i = 0; i < count; i++)
+		json_append_text(writer, array, texts[i]);
+	json_add(writer, object, key, array);
+}
+
+void json_add_hex(struct json_writer *writer, struct json_object *object, const char *key,
+		  uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	json_add_text(writer, object, key, text);
+}
+
+void json_add_bytes(struct json_writer *writer, struct json_object *object, const char *key,
+		    struct span bytes)
+{
+	struct buffer text = { 0 };
+	buffer_append_hex(&text, bytes.data, bytes.size);
+	writer->failed |= buffer_failed(&text);
+	json_add_text(writer, object, key, bytes.size ? buffer_text(&text) : NULL);
+	buffer_release(&text);
 }
 
 void json_add_estimate(struct json_writer *writer, struct json_object *object, const char *key,

@@ -45,6 +45,15 @@ void json_add_span(struct json_writer *writer, struct json_object *object, const
 void json_add_text(struct json_writer *writer, struct json_object *object, const char *key,
 		   const char *text);
 void json_append_text(struct json_writer *writer, struct json_object *array, const char *text);
+/* An array of texts. */
+void json_add_texts(struct json_writer *writer, struct json_object *object, const char *key,
+		    const char *const *texts, size_t count);
+/* "0x1f" */
+void json_add_hex(struct json_writer *writer, struct json_object *object, const char *key,
+		  uint64_t value);
+/* Two digits a byte; null without bytes. */
+void json_add_bytes(struct json_writer *writer, struct json_object *object, const char *key,
+		    struct span bytes);
 /* KEY, KEY_low and KEY_high, times `factor`. */
 void json_add_estimate(struct json_writer *writer, struct json_object *object, const char *key,
 		       struct estimate estimate, double factor);

@@ -1,18 +1,8 @@
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/buffer.h"
 #include "render/difference_json.h"
 #include "render/json_value.h"
 #include "render/listing_diff.h"
-
-static void add_hex(struct json_writer *writer, struct json_object *object, const char *key,
-		    uint64_t value)
-{
-	char text[24];
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	json_add_text(writer, object, key, text);
-}
+#include "render/listing_json_parts.h"
 
 static struct json_object *changes(struct json_writer *writer, const struct annotation_diff *diff,
 				   const struct listing_diff_sides *sides,
@@ -35,27 +25,9 @@ static struct json_object *version(struct json_writer *writer, const struct anno
 {
 	if (!annotation)
 		return NULL;
-	const struct procedure *procedure = annotation->procedure->procedure;
 	struct json_object *object = json_new_object(writer);
-	json_add_text(writer, object, "name", procedure->name);
-	json_add_text(writer, object, "image",
-		      annotation->procedure->image_name[0] ? annotation->procedure->image_name
-							   : NULL);
-	struct buffer digits = { 0 };
-	struct span build_id = { NULL, 0 };
-	if (procedure->image)
-		build_id = profile_image(index->profile, procedure->image).build_id;
-	buffer_append_hex(&digits, build_id.data, build_id.size);
-	writer->failed |= buffer_failed(&digits);
-	json_add_text(writer, object, "build_id", build_id.size ? buffer_text(&digits) : NULL);
-	buffer_release(&digits);
-	if (procedure->extent_known) {
-		add_hex(writer, object, "first_vaddr", procedure->first);
-		add_hex(writer, object, "last_vaddr", procedure->last);
-	} else {
-		json_add_null(writer, object, "first_vaddr");
-		json_add_null(writer, object, "last_vaddr");
-	}
+	json_add_text(writer, object, "name", annotation->procedure->procedure->name);
+	listing_json_add_code(writer, object, annotation, index);
 	json_add_u64(writer, object, "instructions", annotation->instructions);
 	json_add_text(writer, object, "no_code", annotation->no_code);
 	return object;
@@ -67,26 +39,15 @@ static struct json_object *place(struct json_writer *writer, const struct annota
 	if (!row)
 		return NULL;
 	struct json_object *object = json_new_object(writer);
-	if (row->kind == ANNOTATED_NAME)
-		json_add_null(writer, object, "vaddr");
-	else
-		add_hex(writer, object, "vaddr", row->vaddr);
-	struct buffer text = { 0 };
+	listing_json_add_vaddr(writer, object, row);
 	if (row->kind == ANNOTATED_INSTRUCTION)
-		buffer_printf(&text, "%s%s%s", row->mnemonic, row->operands[0] ? " " : "",
-			      row->operands);
-	writer->failed |= buffer_failed(&text);
-	json_add_text(writer, object, "text",
-		      row->kind == ANNOTATED_INSTRUCTION ? buffer_text(&text) : NULL);
-	buffer_release(&text);
+		listing_json_add_text(writer, object, row);
+	else
+		json_add_null(writer, object, "text");
 	const struct source_frame *frame = row->source == ANNOTATED_NO_SOURCE
 						   ? NULL
 						   : &annotation->sources[row->source].frames[0];
-	json_add_text(writer, object, "file", frame ? frame->file : NULL);
-	if (frame && frame->line)
-		json_add_u64(writer, object, "line", frame->line);
-	else
-		json_add_null(writer, object, "line");
+	listing_json_add_line(writer, object, frame ? frame->file : NULL, frame ? frame->line : 0);
 	return object;
 }
 
@@ -147,9 +108,6 @@ void listing_diff_json(struct annotation_diff *const *diffs, size_t count,
 	for (size_t i = 0; i < count; i++)
 		json_append(&writer, list, procedure(&writer, diffs[i], sides));
 	json_add(&writer, document, "procedures", list);
-	struct json_object *said = json_new_array(&writer);
-	for (size_t i = 0; i < note_count; i++)
-		json_append_text(&writer, said, notes[i]);
-	json_add(&writer, document, "notes", said);
+	json_add_texts(&writer, document, "notes", notes, note_count);
 	json_finish(&writer, document, out);
 }

@@ -1,31 +1,61 @@
 #include "render/listing_json.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/buffer.h"
 #include "render/json_value.h"
+#include "render/listing_json_parts.h"
 
-static void add_hex(struct json_writer *writer, struct json_object *object, const char *key,
-		    uint64_t value)
+/* ---- what a comparison of two versions holds too */
+
+void listing_json_add_code(struct json_writer *writer, struct json_object *object,
+			   const struct annotation *annotation, const struct annotate_index *index)
 {
-	char text[24];
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	json_add_text(writer, object, key, text);
+	const struct procedure *procedure = annotation->procedure->procedure;
+	const char *image_name = annotation->procedure->image_name;
+	struct profile_image image = { 0 };
+	if (procedure->image)
+		image = profile_image(index->profile, procedure->image);
+	json_add_text(writer, object, "image", image_name[0] ? image_name : NULL);
+	json_add_bytes(writer, object, "build_id", image.build_id);
+	if (procedure->extent_known) {
+		json_add_hex(writer, object, "first_vaddr", procedure->first);
+		json_add_hex(writer, object, "last_vaddr", procedure->last);
+	} else {
+		json_add_null(writer, object, "first_vaddr");
+		json_add_null(writer, object, "last_vaddr");
+	}
 }
 
-static void add_bytes(struct json_writer *writer, struct json_object *object, const char *key,
-		      const uint8_t *bytes, size_t size)
+void listing_json_add_vaddr(struct json_writer *writer, struct json_object *object,
+			    const struct annotated_row *row)
 {
-	struct buffer text = { 0 };
-	buffer_append_hex(&text, bytes, size);
-	writer->failed |= buffer_failed(&text);
-	if (size)
-		json_add_text(writer, object, key, buffer_text(&text));
+	if (row->kind == ANNOTATED_NAME)
+		json_add_null(writer, object, "vaddr");
 	else
-		json_add_null(writer, object, key);
-	buffer_release(&text);
+		json_add_hex(writer, object, "vaddr", row->vaddr);
 }
+
+void listing_json_add_text(struct json_writer *writer, struct json_object *object,
+			   const struct annotated_row *row)
+{
+	char text[INSTRUCTION_MNEMONIC_BYTES + INSTRUCTION_OPERANDS_BYTES];
+	snprintf(text, sizeof(text), "%s%s%s", row->mnemonic, row->operands[0] ? " " : "",
+		 row->operands);
+	json_add_text(writer, object, "text", text);
+}
+
+void listing_json_add_line(struct json_writer *writer, struct json_object *object, const char *file,
+			   uint64_t line)
+{
+	json_add_text(writer, object, "file", file);
+	if (line)
+		json_add_u64(writer, object, "line", line);
+	else
+		json_add_null(writer, object, "line");
+}
+
+/* ---- counts */
 
 static void add_cell(struct json_writer *writer, struct json_object *array,
 		     const struct event_column *event, const struct cell *cell)
@@ -88,18 +118,15 @@ static const char *const flows[] = {
 static void add_instruction(struct json_writer *writer, struct json_object *object,
 			    const struct annotated_row *row)
 {
-	char text[INSTRUCTION_MNEMONIC_BYTES + INSTRUCTION_OPERANDS_BYTES];
-	snprintf(text, sizeof(text), "%s%s%s", row->mnemonic, row->operands[0] ? " " : "",
-		 row->operands);
-	add_bytes(writer, object, "bytes", row->bytes, row->length_bytes);
-	json_add_text(writer, object, "text", text);
+	json_add_bytes(writer, object, "bytes", (struct span){ row->bytes, row->length_bytes });
+	listing_json_add_text(writer, object, row);
 	json_add_text(writer, object, "flow", flows[row->instruction]);
 	if (row->has_target)
-		add_hex(writer, object, "target_vaddr", row->target);
+		json_add_hex(writer, object, "target_vaddr", row->target);
 	if (row->has_target && !row->target_here)
 		json_add_text(writer, object, "target_procedure", row->target_name);
 	if (row->has_reference)
-		add_hex(writer, object, "reference_vaddr", row->reference);
+		json_add_hex(writer, object, "reference_vaddr", row->reference);
 }
 
 static void add_source(struct json_writer *writer, struct json_object *object,
@@ -109,11 +136,8 @@ static void add_source(struct json_writer *writer, struct json_object *object,
 	for (size_t i = 0; i < source->count; i++) {
 		struct json_object *frame = json_new_object(writer);
 		json_add_text(writer, frame, "inlined", source->frames[i].function);
-		json_add_text(writer, frame, "file", source->frames[i].file);
-		if (source->frames[i].line)
-			json_add_u64(writer, frame, "line", source->frames[i].line);
-		else
-			json_add_null(writer, frame, "line");
+		listing_json_add_line(writer, frame, source->frames[i].file,
+				      source->frames[i].line);
 		json_append(writer, array, frame);
 	}
 	json_add(writer, object, "source", array);
@@ -127,10 +151,7 @@ static struct json_object *rows(struct json_writer *writer, const struct annotat
 		const struct annotated_row *row = &annotation->rows[i];
 		struct json_object *object = json_new_object(writer);
 		json_add_text(writer, object, "kind", kinds[row->kind]);
-		if (row->kind == ANNOTATED_NAME)
-			json_add_null(writer, object, "vaddr");
-		else
-			add_hex(writer, object, "vaddr", row->vaddr);
+		listing_json_add_vaddr(writer, object, row);
 		if (row->kind == ANNOTATED_INSTRUCTION)
 			add_instruction(writer, object, row);
 		if (row->source != ANNOTATED_NO_SOURCE)
@@ -148,11 +169,7 @@ static struct json_object *lines(struct json_writer *writer, const struct annota
 	for (size_t i = 0; i < annotation->line_count; i++) {
 		const struct annotated_line *line = &annotation->lines[i];
 		struct json_object *object = json_new_object(writer);
-		json_add_text(writer, object, "file", line->file);
-		if (line->line)
-			json_add_u64(writer, object, "line", line->line);
-		else
-			json_add_null(writer, object, "line");
+		listing_json_add_line(writer, object, line->file, line->line);
 		json_add_text(writer, object, "inlined", line->function);
 		json_add_u64(writer, object, "instructions", line->instructions);
 		add_cells(writer, object, columns, line->cells);
@@ -169,20 +186,7 @@ static struct json_object *procedure(struct json_writer *writer,
 	struct json_object *object = json_new_object(writer);
 	json_add_text(writer, object, "name", shown->name);
 	json_add_text(writer, object, "linkage", shown->linkage[0] ? shown->linkage : NULL);
-	json_add_text(writer, object, "image",
-		      annotation->procedure->image_name[0] ? annotation->procedure->image_name
-							   : NULL);
-	struct profile_image image = { 0 };
-	if (shown->image)
-		image = profile_image(index->profile, shown->image);
-	add_bytes(writer, object, "build_id", image.build_id.data, image.build_id.size);
-	if (shown->extent_known) {
-		add_hex(writer, object, "first_vaddr", shown->first);
-		add_hex(writer, object, "last_vaddr", shown->last);
-	} else {
-		json_add_null(writer, object, "first_vaddr");
-		json_add_null(writer, object, "last_vaddr");
-	}
+	listing_json_add_code(writer, object, annotation, index);
 	json_add_text(writer, object, "isa",
 		      annotation->isa == ISA_UNKNOWN ? NULL : isa_name(annotation->isa));
 	json_add_text(writer, object, "no_code", annotation->no_code);
@@ -205,9 +209,6 @@ void listing_json_print(struct annotation *const *annotations, size_t count,
 	for (size_t i = 0; i < count; i++)
 		json_append(&writer, list, procedure(&writer, annotations[i], index));
 	json_add(&writer, document, "procedures", list);
-	struct json_object *said = json_new_array(&writer);
-	for (size_t i = 0; i < note_count; i++)
-		json_append_text(&writer, said, notes[i]);
-	json_add(&writer, document, "notes", said);
+	json_add_texts(&writer, document, "notes", notes, note_count);
 	json_finish(&writer, document, out);
 }

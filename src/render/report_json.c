@@ -133,7 +133,7 @@ static struct json_object *bill_object(struct json_writer *writer, const struct 
 	return object;
 }
 
-struct json_object *report_json_event(struct json_writer *writer, const struct report *report,
+static struct json_object *event_object(struct json_writer *writer, const struct report *report,
 					size_t at)
 {
 	const struct event_column *column = &report->columns.list[at];
@@ -163,6 +163,15 @@ struct json_object *report_json_event(struct json_writer *writer, const struct r
 	add_events(writer, object, "idle", report->idle[at].estimate, column);
 	json_add(writer, object, "bill", bill_object(writer, &report->scope.bills[at]));
 	return object;
+}
+
+void report_json_add_events(struct json_writer *writer, struct json_object *object,
+			    const struct report *report)
+{
+	struct json_object *events = json_new_array(writer);
+	for (size_t i = 0; i < report->columns.count; i++)
+		json_append(writer, events, event_object(writer, report, i));
+	json_add(writer, object, "events", events);
 }
 
 static struct json_object *cell_object(struct json_writer *writer, const struct report *report,
@@ -228,11 +237,7 @@ static void add_build_id(struct json_writer *writer, struct json_object *object,
 	struct span id = { NULL, 0 };
 	if (image)
 		id = profile_image(report->profile, image).build_id;
-	struct buffer digits = { 0 };
-	buffer_append_hex(&digits, id.data, id.size);
-	writer->failed |= buffer_failed(&digits);
-	json_add_text(writer, object, "build_id", id.size ? buffer_text(&digits) : NULL);
-	buffer_release(&digits);
+	json_add_bytes(writer, object, "build_id", id);
 }
 
 static void add_procedure(struct json_writer *writer, struct json_object *object,
@@ -255,7 +260,7 @@ static void add_procedure(struct json_writer *writer, struct json_object *object
 }
 
 void report_json_add_key(struct json_writer *writer, struct json_object *object,
-		    const struct report *report, const struct report_row *row)
+			 const struct report *report, const struct report_row *row)
 {
 	bool flat = report->options.view == REPORT_FLAT;
 	bool image = !flat, procedure = !flat, process = false;
@@ -396,10 +401,7 @@ void report_json(const struct report *report, struct buffer *out)
 		json_add(&writer, document, "by", by);
 	}
 	json_add(&writer, document, "scope", report_json_scope(&writer, report));
-	struct json_object *events = json_new_array(&writer);
-	for (size_t i = 0; i < report->columns.count; i++)
-		json_append(&writer, events, report_json_event(&writer, report, i));
-	json_add(&writer, document, "events", events);
+	report_json_add_events(&writer, document, report);
 	json_add(&writer, document, "rows", rows_array(&writer, report));
 	struct json_object *rest = json_new_object(&writer);
 	json_add_u64(&writer, rest, "rows", report->rest_count);
@@ -409,10 +411,6 @@ void report_json(const struct report *report, struct buffer *out)
 	json_add(&writer, document, "stacks", stacks_object(&writer, report));
 	json_add(&writer, document, "resolution", resolution_object(&writer, report));
 	json_add(&writer, document, "collector", collector_object(&writer, report));
-	struct json_object *notes = json_new_array(&writer);
-	for (size_t i = 0; i < report->note_count; i++)
-		json_append_text(&writer, notes, report->notes[i]);
-	json_add(&writer, document, "notes", notes);
-
+	json_add_texts(&writer, document, "notes", report->notes, report->note_count);
 	json_finish(&writer, document, out);
 }

@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 struct json_object;
 struct json_writer;
 struct report;
@@ -12,9 +10,9 @@ struct report_row;
 
 /* Host, time, what a filter left. */
 struct json_object *report_json_scope(struct json_writer *writer, const struct report *report);
-/* One column of the report, with its bill. */
-struct json_object *report_json_event(struct json_writer *writer, const struct report *report,
-				      size_t at);
+/* "events": the columns of the report, each with its bill. */
+void report_json_add_events(struct json_writer *writer, struct json_object *object,
+			    const struct report *report);
 /* What the row is about: "procedure", "image" and the like, by the report's parts. */
 void report_json_add_key(struct json_writer *writer, struct json_object *object,
 			 const struct report *report, const struct report_row *row);

@@ -37,12 +37,13 @@ struct cpu_reader {
 	struct cpu_profile_head head;
 	size_t end; /* of the samples */
 	size_t samples;
-	uint64_t period_ns;
+	uint64_t period_ns, total_ns;
 	uint64_t handlers[HANDLER_FRAMES]; /* addresses that are left out */
 	size_t handler_count;
 	struct address_space *space; /* a mapping's `file` is its image */
 	struct variable *variables;
 	size_t variable_count, variable_capacity;
+	bool unmapped;		   /* there are more mappings than a process has */
 	uint32_t nowhere;	   /* image of addresses outside all mappings */
 	struct number_map symbols; /* where the line of an address begins */
 	struct span names;	   /* all those lines */
@@ -221,6 +222,7 @@ static int take_mapping(struct cpu_reader *reader, struct span line)
 			     (struct span){ NULL, 0 }, &mapping.file) < 0)
 		return -ENOMEM;
 	int ret = address_space_add(&reader->space, &mapping);
+	reader->unmapped |= ret == -E2BIG;
 	return ret == -E2BIG ? 0 : ret;
 }
 
@@ -234,6 +236,9 @@ static int take_mappings(struct cpu_reader *reader)
 		if (ret < 0)
 			return ret;
 	}
+	if (reader->unmapped)
+		import_tell(reader->options, IMPORT_WARNING,
+			    "mappings beyond the first %u are left out", ADDRESS_SPACE_LIMIT);
 	return 0;
 }
 
@@ -255,18 +260,29 @@ static int take_symbols(struct cpu_reader *reader)
 
 /* ---- frames */
 
-/* "outer--inner" in the order of frames: innermost first. Returns how many. */
+/* Where the last of several names begins. */
+static size_t last_name(struct span names)
+{
+	static const char decrement[] = "operator--";
+	const size_t size = sizeof(decrement) - 1;
+	const char *text = names.data;
+	for (size_t at = names.size; at > 2; at--)
+		if (memcmp(text + at - 2, "--", 2) == 0 &&
+		    (at < size || memcmp(text + at - size, decrement, size) != 0))
+			return at;
+	return 0;
+}
+
+/* "outer--inner" in the order of frames: innermost first, and of too many the outermost ones. */
 static int split_names(struct cpu_reader *reader, struct span names, struct code_frame *frames,
 		       size_t *count)
 {
 	*count = 0;
-	while (names.size && *count < RECORD_MAX_DEPTH) {
+	while (names.size) {
 		const char *text = names.data;
-		size_t from = names.size;
-		while (from > 2 && memcmp(text + from - 2, "--", 2) != 0)
-			from--;
-		if (from <= 2)
-			from = 0;
+		size_t from = last_name(names);
+		if (*count == RECORD_MAX_DEPTH)
+			memmove(frames, frames + 1, --*count * sizeof(*frames));
 		struct code_frame *frame = &frames[(*count)++];
 		*frame = (struct code_frame){ 0 };
 		if (profile_add_bytes(reader->profile,
@@ -369,7 +385,8 @@ static int add_sample(struct cpu_reader *reader, const struct cpu_sample *sample
 	uint32_t node = 0;
 	if (sample->depth == 0 || sample->count == 0)
 		return 0;
-	if (__builtin_mul_overflow(sample->count, reader->period_ns, &cell.estimate))
+	if (__builtin_mul_overflow(sample->count, reader->period_ns, &cell.estimate) ||
+	    __builtin_add_overflow(reader->total_ns, cell.estimate, &reader->total_ns))
 		return -EOVERFLOW;
 	cell.squares = (unsigned __int128)cell.estimate * reader->period_ns;
 	/* the unwinder's own start is the leaf again, as a return address */

@@ -229,23 +229,33 @@ static int begin_section(struct pmcstat *pmcstat, struct span name, uint64_t sam
 	return count(pmcstat, samples, err);
 }
 
-static int add_step(struct pmcstat *pmcstat, const struct chain_line *line)
+/* A line's samples are among those of the line that it called, or of the heading, or else they are
+ * more than were counted so far. */
+static int count_line(struct pmcstat *pmcstat, const struct chain_line *line, struct error *err)
+{
+	struct step *called = pmcstat->depth ? &pmcstat->path[pmcstat->depth - 1] : NULL;
+	uint64_t *sum = called ? &called->callers : &pmcstat->listed;
+	uint64_t bound = called ? called->samples : pmcstat->section;
+	uint64_t before = *sum > bound ? *sum : bound;
+	if (__builtin_add_overflow(*sum, line->samples, sum))
+		return count(pmcstat, UINT64_MAX, err);
+	return *sum > before ? count(pmcstat, *sum - before, err) : 0;
+}
+
+static int add_step(struct pmcstat *pmcstat, const struct chain_line *line, struct error *err)
 {
 	struct step step = { .frame = { .kind = FRAME_IP }, .samples = line->samples };
 	if (end_steps(pmcstat, line->depth) < 0 ||
 	    array_reserve(&pmcstat->path, &pmcstat->capacity, pmcstat->depth, sizeof(step)) < 0 ||
 	    profile_add_bytes(pmcstat->profile, line->name, &step.frame.name) < 0)
-		return -ENOMEM;
-	struct step *called = pmcstat->depth ? &pmcstat->path[pmcstat->depth - 1] : NULL;
-	if (called)
-		step.frame.image = called->frame.image;
+		return out_of_memory(pmcstat, err);
+	if (pmcstat->depth)
+		step.frame.image = pmcstat->path[pmcstat->depth - 1].frame.image;
 	if (line->object.size && add_image(pmcstat, line->object, &step.frame.image) < 0)
-		return -ENOMEM;
-	uint64_t *sum = called ? &called->callers : &pmcstat->listed;
-	if (__builtin_add_overflow(*sum, line->samples, sum))
-		*sum = UINT64_MAX;
+		return out_of_memory(pmcstat, err);
+	int ret = count_line(pmcstat, line, err);
 	pmcstat->path[pmcstat->depth++] = step;
-	return 0;
+	return ret;
 }
 
 static int take_line(void *context, struct span line, struct error *err)
@@ -265,12 +275,7 @@ static int take_line(void *context, struct span line, struct error *err)
 		bad_lines_add(&pmcstat->bad, pmcstat->lines.number);
 		return 0;
 	}
-	if (add_step(pmcstat, &chain) < 0)
-		return out_of_memory(pmcstat, err);
-	/* more than the heading tells would make cells that the total does not bound */
-	return chain.depth == 0 && pmcstat->listed > pmcstat->section
-		       ? count(pmcstat, chain.samples, err)
-		       : 0;
+	return add_step(pmcstat, &chain, err);
 }
 
 /* ---- as one format among others */

@@ -465,7 +465,11 @@ static int read_samples(struct speedscope *reader, const struct part *part, stru
 		if (ret < 0)
 			return ret;
 	}
-	return samples.fault || weights.fault ? damaged(&samples, err, "") : 0;
+	if (samples.fault)
+		return damaged(&samples, err, "");
+	if (weights.fault || json_next(&weights, &some_weights) || weights.fault)
+		return damaged(&weights, err, "there are more weights than samples");
+	return 0;
 }
 
 static int apply_event(struct speedscope *reader, const struct frame_event *event,

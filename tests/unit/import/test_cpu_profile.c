@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "import/formats.h"
 #include "support/imported.h"
+#include "symbol/record.h"
 #include "unit/import/spelled.h"
 
 struct form {
@@ -140,6 +141,28 @@ static void test_names_before_the_profile(void **state)
 			       "cpu @[unknown: outside all mappings]+9000 5 50000000\n");
 }
 
+/* Names that hold the mark between names, and more names than are kept: the innermost ones go. */
+static void test_names_of_inlined_functions(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(buffer_release) struct buffer wanted = { 0 };
+	buffer_append_text(&bytes, "--- symbol\n0x1010 f--It::operator--(int)--It::operator--\n"
+				   "0x1020 outermost");
+	buffer_append_text(&wanted, "cpu f>It::operator--(int)>It::operator--@+1010 1 10000000\n"
+				    "cpu outermost");
+	for (int i = 1; i < 100; i++) {
+		buffer_printf(&bytes, "--in%d", i);
+		if (i < RECORD_MAX_DEPTH)
+			buffer_printf(&wanted, ">in%d", i);
+	}
+	buffer_append_text(&wanted, "@+1020 2 20000000\n");
+	buffer_append_text(&bytes, "\n--- profile\n");
+	PUT(&bytes, forms[0], 0, 3, 0, 10000, 0, 1, 1, 0x1010, 2, 1, 0x1020, 0, 1, 0);
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, 11, NULL);
+	expect_stacks(profile, buffer_text(&wanted));
+}
+
 static void expect_refused(const struct buffer *bytes, int code, const char *message)
 {
 	struct profile *profile = NULL;
@@ -203,6 +226,12 @@ static void test_refusals(void **state)
 	CLEANUP(buffer_release) struct buffer many = { 0 };
 	PUT(&many, forms[0], 0, 3, 0, 10000, 0, UINT64_MAX, 1, 5, 0, 1, 0);
 	expect_refused(&many, -EOVERFLOW, "the samples add up to more than 64 bits of ns");
+	many.size = 0;
+	PUT(&many, forms[0], 0, 3, 0, 10000, 0);
+	for (uint64_t i = 0; i < 2; i++)
+		PUT(&many, forms[0], UINT64_MAX / 15000000, 1, 5 + i);
+	PUT(&many, forms[0], 0, 1, 0);
+	expect_refused(&many, -EOVERFLOW, "the samples add up to more than 64 bits of ns");
 	CLEANUP(buffer_release) struct buffer heap = { 0 };
 	buffer_append_text(&heap, "--- symbol\n---\n--- heap\nheap profile: 1: 2\n");
 	expect_refused(&heap, -EPROTO, "there is no CPU profile behind its names of addresses");
@@ -215,6 +244,7 @@ int main(void)
 		cmocka_unit_test(test_squares_are_of_single_samples),
 		cmocka_unit_test(test_the_signal_handler_is_left_out),
 		cmocka_unit_test(test_names_before_the_profile),
+		cmocka_unit_test(test_names_of_inlined_functions),
 		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_java_agents),
 		cmocka_unit_test(test_refusals),

@@ -104,6 +104,13 @@ static void what_has_no_samples_is_refused(void **state)
 		       "no section of 1 lines, '@ EVENT [N samples]', has any");
 	expect_refusal("@ A [18446744073709551615 samples]\n@ B [1 samples]\n", -EOVERFLOW,
 		       "line 2: the samples pass 64 bits");
+	expect_refusal("@ A [2 samples]\n1%  [18446744073709551615]  f\n1%  [1]  g\n", -EOVERFLOW,
+		       "line 3: the samples pass 64 bits");
+	expect_refusal("@ A [2 samples]\n1%  [2]  f\n 1%  [18446744073709551615]  g\n 1%  [3]  h\n",
+		       -EOVERFLOW, "line 4: the samples pass 64 bits");
+	expect_refusal("@ A [2 samples]\n1%  [1]  f\n 1%  [18446744073709551612]  g\n1%  [1]  f\n"
+		       " 1%  [18446744073709551612]  g\n",
+		       -EOVERFLOW, "line 5: the samples pass 64 bits");
 }
 
 static void pieces_and_damage_are_survived(void **state)

@@ -53,7 +53,8 @@ int path_nodes_add(struct path_nodes *nodes, struct hash128 path, uint32_t node)
 	if (nodes->count >= nodes->capacity / 2 && grow(nodes) < 0)
 		return -ENOMEM;
 	uint32_t high = (uint32_t)path.high;
-	*slot_of(nodes, path.low, high) = (struct path_node){ path.low, high, node };
-	nodes->count++;
+	struct path_node *slot = slot_of(nodes, path.low, high);
+	nodes->count += !slot->node;
+	*slot = (struct path_node){ path.low, high, node };
 	return 0;
 }

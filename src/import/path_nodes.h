@@ -27,5 +27,5 @@ static inline struct hash128 path_hash(struct hash128 path, struct hash128 text)
 void path_nodes_release(struct path_nodes *nodes); /* also right for a zeroed one */
 /* The node, or 0 when it is not known. */
 uint32_t path_nodes_find(const struct path_nodes *nodes, struct hash128 path);
-/* One that path_nodes_find() does not know; `node` > 0. Returns 0 or -ENOMEM. */
+/* `node` > 0; it takes the place of an earlier one of that path. Returns 0 or -ENOMEM. */
 int path_nodes_add(struct path_nodes *nodes, struct hash128 path, uint32_t node);

@@ -1,8 +1,7 @@
 /*
  * perf_script - what `perf script` prints of a recording, with or without call
- * chains. Of a chain, the part that was there before costs a hash of its lines
- * and a few looks into a table. Memory grows with distinct chains, lines and
- * threads.
+ * chains (import/perf_script_chains.h). Memory grows with distinct chains, lines
+ * and threads.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,28 +16,13 @@
 #include "import/bad_lines.h"
 #include "import/formats.h"
 #include "import/known_text.h"
-#include "import/path_nodes.h"
-#include "import/perf_dso.h"
+#include "import/perf_script_chains.h"
 #include "import/perf_script_header.h"
 #include "import/perf_script_line.h"
 #include "import/text_lines.h"
 #include "machine/event_names.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
-
-#define CHAIN_MAX_BYTES (16u << 20)
-
-/* What a line of a chain stands for: frames[first .. first + count - 1], the caller first. */
-struct chain_line {
-	uint32_t first, count; /* count 0: no frame */
-	bool inlined;	       /* in the image of the frame that follows in the text */
-};
-
-/* A line of the chain that is read. */
-struct chain_step {
-	size_t at, size;
-	struct hash128 text, path; /* path: from the root to here */
-};
 
 struct script_event {
 	uint32_t id;
@@ -51,7 +35,6 @@ struct sample {
 	uint32_t event, context;
 	uint64_t weight;
 	struct profile_frame leaf; /* of a sample without chain */
-	bool has_leaf;
 };
 
 struct perf_script {
@@ -61,25 +44,16 @@ struct perf_script {
 	struct perf_script_header header;
 	struct bad_lines bad;
 	uint64_t samples, records, lost;
-	bool trailing; /* behind the frames of a chain are lines that are none */
-	bool stopped;  /* at a fault, with force */
+	bool stopped; /* at a fault, with force */
 
 	struct sample sample;
-	struct buffer chain; /* the text of its lines */
+	struct perf_script_chains chains;
 	struct buffer event_key;
 
-	struct known_text event_names, threads, dsos, line_texts;
+	struct known_text event_names, threads;
 	struct script_event *events;
 	uint32_t *contexts; /* by number of the thread */
-	uint32_t *images;
-	struct chain_line *chain_lines;
-	size_t event_capacity, context_capacity, image_capacity, line_capacity;
-
-	struct profile_frame *frames;
-	size_t frame_count, frame_capacity;
-	struct path_nodes paths; /* of lines */
-	struct chain_step *steps;
-	size_t step_count, step_capacity;
+	size_t event_capacity, context_capacity;
 };
 
 static void script_close(void *reader)
@@ -90,19 +64,12 @@ static void script_close(void *reader)
 	text_lines_release(&script->lines);
 	profile_free(script->profile);
 	perf_script_header_release(&script->header);
-	buffer_release(&script->chain);
+	perf_script_chains_release(&script->chains);
 	buffer_release(&script->event_key);
 	known_text_release(&script->event_names);
 	known_text_release(&script->threads);
-	known_text_release(&script->dsos);
-	known_text_release(&script->line_texts);
 	free(script->events);
 	free(script->contexts);
-	free(script->images);
-	free(script->chain_lines);
-	free(script->frames);
-	path_nodes_release(&script->paths);
-	free(script->steps);
 	free(script);
 }
 
@@ -186,7 +153,7 @@ static int find_event(struct perf_script *script, const struct perf_script_sampl
 	return add_event(script, line, &script->events[*number]);
 }
 
-/* ---- threads and images */
+/* ---- threads */
 
 static int find_context(struct perf_script *script, const struct perf_script_sample *line,
 			uint32_t *context)
@@ -209,148 +176,6 @@ static int find_context(struct perf_script *script, const struct perf_script_sam
 	return 0;
 }
 
-static int find_image(struct perf_script *script, struct span dso, uint32_t *image)
-{
-	uint32_t number;
-	bool added;
-	if (known_text_number(&script->dsos, dso.data, dso.size, &number, &added) < 0)
-		return -ENOMEM;
-	if (added) {
-		if (array_reserve(&script->images, &script->image_capacity, number,
-				  sizeof(*script->images)) < 0 ||
-		    perf_dso_image(script->profile, dso, &script->images[number]) < 0)
-			return -ENOMEM;
-	}
-	*image = script->images[number];
-	return 0;
-}
-
-/* ---- frames */
-
-static int add_frame(struct perf_script *script, const struct profile_frame *frame)
-{
-	if (array_reserve(&script->frames, &script->frame_capacity, script->frame_count,
-			  sizeof(*frame)) < 0 ||
-	    script->frame_count >= UINT32_MAX)
-		return -ENOMEM;
-	script->frames[script->frame_count++] = *frame;
-	return 0;
-}
-
-/* Of run-time code, one name may hold what was inlined there: "a->b->c", the caller first. */
-static int add_names(struct perf_script *script, struct span name, struct profile_frame frame)
-{
-	bool compiled =
-		frame.image && profile_image(script->profile, frame.image).kind == IMAGE_JIT;
-	while (name.size) {
-		const char *arrow = compiled ? memmem(name.data, name.size, "->", 2) : NULL;
-		size_t size = arrow ? (size_t)(arrow - (const char *)name.data) : name.size;
-		if (size && (profile_add_bytes(script->profile, (struct span){ name.data, size },
-					       &frame.name) < 0 ||
-			     add_frame(script, &frame) < 0))
-			return -ENOMEM;
-		size += arrow ? 2 : 0;
-		name = (struct span){ (const char *)name.data + size, name.size - size };
-	}
-	return 0;
-}
-
-static int frame_of(struct perf_script *script, const struct perf_script_frame *parsed,
-		    struct chain_line *line)
-{
-	struct profile_frame frame = { .kind = FRAME_IP };
-	line->first = (uint32_t)script->frame_count;
-	line->inlined = parsed->inlined;
-	int ret = 0;
-	if (parsed->dso.data && !parsed->inlined)
-		ret = find_image(script, parsed->dso, &frame.image);
-	if (ret == 0 && parsed->name.size) {
-		ret = add_names(script, parsed->name, frame);
-	} else if (ret == 0) {
-		frame.vaddr = parsed->address;
-		ret = add_frame(script, &frame);
-	}
-	line->count = (uint32_t)script->frame_count - line->first;
-	return ret;
-}
-
-/* ---- chains */
-
-static int find_line(struct perf_script *script, const char *text, size_t size, uint32_t *number)
-{
-	bool added;
-	if (known_text_number(&script->line_texts, text, size, number, &added) < 0)
-		return -ENOMEM;
-	if (!added)
-		return 0;
-	if (array_reserve(&script->chain_lines, &script->line_capacity, *number,
-			  sizeof(*script->chain_lines)) < 0)
-		return -ENOMEM;
-	struct chain_line line = { 0 };
-	struct perf_script_frame parsed;
-	int ret =
-		perf_script_parse_frame(text, size, &parsed) ? frame_of(script, &parsed, &line) : 0;
-	script->chain_lines[*number] = line;
-	return ret;
-}
-
-/* A line that was not met behind this path yet. */
-static int new_step(struct perf_script *script, const struct chain_step *step, uint32_t *node)
-{
-	uint32_t number;
-	const char *text = (const char *)script->chain.data + step->at;
-	if (find_line(script, text, step->size, &number) < 0)
-		return -ENOMEM;
-	const struct chain_line *line = &script->chain_lines[number];
-	for (uint32_t i = 0; i < line->count; i++) {
-		struct profile_frame frame = script->frames[line->first + i];
-		if (line->inlined && *node)
-			frame.image = profile_node(script->profile, *node, NULL).image;
-		if (profile_add_node(script->profile, *node, &frame, node) < 0)
-			return -ENOMEM;
-	}
-	script->trailing |= line->count == 0;
-	return *node ? path_nodes_add(&script->paths, step->path, *node) : 0;
-}
-
-/*
- * How many of the last steps are not needed because the path to there is known;
- * *node is where it leads. What is known of a path is its beginning, and it is
- * mostly all but the leaf.
- */
-static size_t known_steps(const struct perf_script *script, uint32_t *node)
-{
-	const struct chain_step *steps = script->steps;
-	size_t low = 0, high = script->step_count; /* low .. high: the longest known path begins */
-	size_t probe = 0;
-	*node = 0;
-	while (low < high) {
-		uint32_t found = path_nodes_find(&script->paths, steps[probe].path);
-		if (found) {
-			*node = found;
-			high = probe;
-		} else {
-			low = probe + 1;
-		}
-		probe = low <= 1 ? low : low + (high - low) / 2;
-	}
-	return high;
-}
-
-/* The node of the chain that was read: its last line is the root. */
-static int node_of(struct perf_script *script, uint32_t *node)
-{
-	struct hash128 path = { 0 };
-	for (size_t i = script->step_count; i-- > 0;) {
-		path = path_hash(path, script->steps[i].text);
-		script->steps[i].path = path;
-	}
-	for (size_t i = known_steps(script, node); i-- > 0;)
-		if (new_step(script, &script->steps[i], node) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
 /* ---- samples */
 
 static int store_sample(struct perf_script *script)
@@ -361,7 +186,7 @@ static int store_sample(struct perf_script *script)
 	struct profile_frame leaf = sample->leaf;
 	uint32_t event = script->events[sample->event].id;
 	uint32_t node = 0;
-	int ret = node_of(script, &node);
+	int ret = perf_script_chains_node(&script->chains, &node);
 	if (ret == 0 && node) {
 		leaf = profile_node(script->profile, node, NULL);
 		ret = profile_add_stack(script->profile, event, sample->context, node, &cell);
@@ -376,26 +201,18 @@ static int end_sample(struct perf_script *script, struct error *err)
 		return 0;
 	int ret = store_sample(script);
 	script->sample.open = false;
-	script->chain.size = 0;
-	script->step_count = 0;
 	script->samples++;
 	return ret < 0 ? out_of_memory(script, err) : 0;
 }
 
-/* The leaf of a line whose sample may have no chain: it is one frame, whatever its name holds. */
+/* The leaf of a line whose sample may have no chain. */
 static int take_leaf(struct perf_script *script, struct span rest)
 {
 	struct perf_script_frame parsed;
-	struct chain_line line;
-	size_t before = script->frame_count;
 	script->sample.leaf = (struct profile_frame){ .kind = FRAME_IP };
-	if (!perf_script_parse_leaf(rest, &parsed))
-		return 0;
-	int ret = frame_of(script, &parsed, &line);
-	if (ret == 0 && line.count)
-		script->sample.leaf = script->frames[line.first + line.count - 1];
-	script->frame_count = before;
-	return ret;
+	return perf_script_parse_leaf(rest, &parsed)
+		       ? perf_script_chains_frame(&script->chains, &parsed, &script->sample.leaf)
+		       : 0;
 }
 
 static void take_record(struct perf_script *script, struct span rest)
@@ -442,8 +259,7 @@ static int begin_sample(struct perf_script *script, const struct perf_script_sam
 static int stop(struct perf_script *script, struct error *err, const char *what)
 {
 	script->sample.open = false;
-	script->chain.size = 0;
-	script->step_count = 0;
+	perf_script_chains_drop(&script->chains);
 	script->stopped = true;
 	return import_fault(script->options, -EBADMSG, err, "line %" PRIu64 ": %s",
 			    line_number(script), what);
@@ -451,17 +267,10 @@ static int stop(struct perf_script *script, struct error *err, const char *what)
 
 static int take_chain_line(struct perf_script *script, struct span line, struct error *err)
 {
-	if (line.size >= CHAIN_MAX_BYTES - script->chain.size)
-		return stop(script, err, "a call chain that does not end");
-	if (array_reserve(&script->steps, &script->step_capacity, script->step_count,
-			  sizeof(*script->steps)) < 0)
-		return out_of_memory(script, err);
-	script->steps[script->step_count++] =
-		(struct chain_step){ .at = script->chain.size,
-				     .size = line.size,
-				     .text = hash128_bytes(line.data, line.size) };
-	buffer_append(&script->chain, line.data, line.size);
-	return buffer_failed(&script->chain) ? out_of_memory(script, err) : 0;
+	int ret = perf_script_chains_add(&script->chains, line);
+	return ret == -E2BIG ? stop(script, err, "a call chain that does not end")
+	       : ret < 0     ? out_of_memory(script, err)
+			     : 0;
 }
 
 /* ---- lines */
@@ -545,6 +354,7 @@ static int script_open(const struct import_options *options, void **reader)
 		script_close(script);
 		return -ENOMEM;
 	}
+	script->chains.profile = script->profile;
 	*reader = script;
 	return 0;
 }
@@ -559,7 +369,7 @@ static void tell(const struct perf_script *script)
 {
 	bad_lines_tell(&script->bad, script->options, script->lines.number,
 		       "begin no sample and belong to none");
-	if (script->trailing)
+	if (script->chains.trailing)
 		import_tell(script->options, IMPORT_NOTE,
 			    "what stands behind call chains and is no frame is left out");
 	if (script->records)

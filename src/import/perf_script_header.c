@@ -145,6 +145,8 @@ static int take_event(struct perf_script_header *header, struct span text)
 {
 	struct profile_event event = { .origin = ORIGIN_IMPORTED };
 	const char *at = text.data, *end = at + text.size;
+	if (header->event_count == PERF_SCRIPT_HEADER_EVENTS)
+		return 0;
 	while (at < end) {
 		const char *start = at, *equals = NULL;
 		size_t depth = 0;
@@ -165,7 +167,7 @@ static int take_event(struct perf_script_header *header, struct span text)
 		}
 		at += at < end;
 	}
-	if (!event.name.data || header->event_count == PERF_SCRIPT_HEADER_EVENTS)
+	if (!event.name.data)
 		return 0;
 	if (event.period == 0)
 		event.policy = PERIOD_NONE;

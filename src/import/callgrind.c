@@ -13,22 +13,15 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
-#include "base/number_map.h"
 #include "base/utf8.h"
 #include "import/callgrind_events.h"
 #include "import/callgrind_line.h"
-#include "import/code_lines.h"
+#include "import/callgrind_places.h"
 #include "import/formats.h"
 #include "import/text_lines.h"
 #include "profile/profile.h"
 
 #define COMM_BYTES 15 /* TASK_COMM_LEN without its NUL: what other recordings call the process */
-
-/* What a line's place is made of; names are numbers in the byte pool. */
-struct place {
-	uint32_t object, file, function;
-	uint64_t address, line;
-};
 
 /* A line that says what the next one's cost or position is of. */
 enum waiting { WAITING_NOTHING, WAITING_CALL, WAITING_JUMP };
@@ -39,13 +32,10 @@ struct callgrind_reader {
 	struct text_lines lines;
 	bool stopped; /* at a fault, with --force */
 	struct callgrind_events events;
-	struct code_lines code;	   /* of places with costs */
-	struct code_lines targets; /* of calls and jumps, whose file may be a guess */
-	struct number_map objects, files, functions; /* by their numbers: struct place's names */
-	struct number_map images;		     /* by the object's name: their ids */
-	bool by_instruction, by_line;		     /* what positions hold */
-	struct place here;
-	struct place target; /* of a call or a jump */
+	struct callgrind_places places;
+	bool by_line; /* positions hold a line; places.by_instruction: an address, before it */
+	struct callgrind_place here;
+	struct callgrind_place target; /* of a call or a jump */
 	enum waiting waiting;
 	uint64_t count; /* of the call or the jump */
 	struct buffer command, creator, labels;
@@ -61,12 +51,7 @@ static void reader_close(void *context)
 	profile_free(reader->profile);
 	text_lines_release(&reader->lines);
 	callgrind_events_release(&reader->events);
-	code_lines_release(&reader->code);
-	code_lines_release(&reader->targets);
-	number_map_release(&reader->objects);
-	number_map_release(&reader->files);
-	number_map_release(&reader->functions);
-	number_map_release(&reader->images);
+	callgrind_places_release(&reader->places);
 	buffer_release(&reader->command);
 	buffer_release(&reader->creator);
 	buffer_release(&reader->labels);
@@ -86,80 +71,13 @@ static int fault(struct callgrind_reader *reader, struct error *err, const char 
 			    (unsigned long long)reader->lines.number, what);
 }
 
-/* ---- places */
-
-/* The number in the byte pool goes into the map as it is: it is never 0. */
-static void *as_value(uint32_t id)
-{
-	return (void *)(uintptr_t)id;
-}
-
-static uint32_t of_value(const void *value)
-{
-	return (uint32_t)(uintptr_t)value;
-}
-
-static bool is_unknown(struct span text)
-{
-	return text.size == 0 || span_equal(text, span_of_text("???"));
-}
-
-static int add_image(struct profile *profile, struct span path, uint32_t *id)
-{
-	const bool is_path = path.size && *(const char *)path.data == '/';
-	const struct profile_image image = { .kind = is_path ? IMAGE_FILE : IMAGE_NAME,
-					     .space = SPACE_ELF,
-					     .name = path };
-	const struct profile_image none = { .kind = IMAGE_UNKNOWN,
-					    .space = SPACE_PROCESS,
-					    .name = span_of_text("no object file") };
-	int ret = profile_add_image(profile, is_unknown(path) ? &none : &image, id);
-	return ret == 0 && is_path ? profile_add_path(profile, *id, path) : ret;
-}
-
-/* Image 0 for a file that knows no objects. */
-static int image_of(struct callgrind_reader *reader, uint32_t object, uint32_t *image)
-{
-	*image = of_value(number_map_find(&reader->images, object));
-	if (*image || !object)
-		return 0;
-	int ret = add_image(reader->profile, profile_bytes(reader->profile, object), image);
-	return ret < 0 ? ret : number_map_put(&reader->images, object, as_value(*image));
-}
-
-static int name_line(struct callgrind_reader *reader, struct code_lines *lines, uint32_t image,
-		     const struct place *place)
-{
-	const struct code_frame frame = {
-		.file = is_unknown(profile_bytes(reader->profile, place->file)) ? 0 : place->file,
-		.line = place->line <= UINT32_MAX ? (uint32_t)place->line : 0,
-	};
-	return code_lines_add(lines, image, place->address, &frame, 1, NULL);
-}
-
-/* The frame of a place. One address may be of several names: assembler functions that share code,
- * depths of recursion (--separate-recs), callers (--separate-callers). */
-static int frame_of(struct callgrind_reader *reader, struct code_lines *lines,
-		    const struct place *place, struct profile_frame *frame)
-{
-	*frame = (struct profile_frame){ .kind = FRAME_IP, .name = place->function };
-	int ret = image_of(reader, place->object, &frame->image);
-	if (ret == 0 && reader->by_instruction && frame->image) {
-		frame->vaddr = place->address;
-		ret = name_line(reader, lines, frame->image, place);
-	}
-	if (ret == 0 && !frame->name)
-		ret = profile_add_text(reader->profile, "???", &frame->name);
-	return ret;
-}
-
-static int add_edge(struct callgrind_reader *reader, const struct place *from,
-		    const struct place *to, uint64_t count)
+static int add_edge(struct callgrind_reader *reader, const struct callgrind_place *from,
+		    const struct callgrind_place *to, uint64_t count)
 {
 	struct profile_frame source, target;
-	int ret = frame_of(reader, &reader->code, from, &source);
+	int ret = callgrind_places_frame(&reader->places, CALLGRIND_COST, from, &source);
 	if (ret == 0)
-		ret = frame_of(reader, &reader->targets, to, &target);
+		ret = callgrind_places_frame(&reader->places, CALLGRIND_TARGET, to, &target);
 	if (ret < 0 || reader->events.count == 0 || count == 0)
 		return ret; /* some writers do not know how often, and say 0 */
 	return profile_add_edge(reader->profile, reader->events.list[0].id, reader->context,
@@ -172,7 +90,8 @@ static int add_edge(struct callgrind_reader *reader, const struct place *from,
 static bool take_positions(const struct callgrind_reader *reader, struct callgrind_words *words,
 			   uint64_t *address, uint64_t *line)
 {
-	if (reader->by_instruction && !callgrind_position(words, reader->here.address, address))
+	if (reader->places.by_instruction &&
+	    !callgrind_position(words, reader->here.address, address))
 		return false;
 	if (reader->by_line && !callgrind_position(words, reader->here.line, line))
 		return false;
@@ -184,8 +103,8 @@ static int add_called(struct callgrind_reader *reader, const uint64_t *costs)
 {
 	struct callgrind_events *events = &reader->events;
 	struct profile_frame from;
-	int ret = frame_of(reader, &reader->code, &reader->here, &from);
-	if (!reader->by_instruction || !from.image)
+	int ret = callgrind_places_frame(&reader->places, CALLGRIND_COST, &reader->here, &from);
+	if (!reader->places.by_instruction || !from.image)
 		return ret;
 	for (size_t i = 0; ret == 0 && i < events->column_count; i++) {
 		const struct cell cell = { .estimate = costs[i] };
@@ -212,7 +131,8 @@ static int add_costs(struct callgrind_reader *reader, const uint64_t *costs, str
 					 "line %llu: the costs add up to more than 64 bits",
 					 (unsigned long long)reader->lines.number);
 		event->part += costs[i];
-		if (!framed && frame_of(reader, &reader->code, &reader->here, &leaf) < 0)
+		if (!framed && callgrind_places_frame(&reader->places, CALLGRIND_COST,
+						      &reader->here, &leaf) < 0)
 			return out_of_memory(reader, err);
 		framed = true;
 		if (profile_add_flat(reader->profile, event->id, reader->context, &leaf, &cell) < 0)
@@ -238,12 +158,12 @@ static int take_costs(struct callgrind_reader *reader, struct span text, struct 
 	if (waiting == WAITING_NOTHING)
 		return add_costs(reader, costs, err);
 	/* a jump within a function whose instructions are not told apart says nothing */
-	if (waiting == WAITING_CALL || reader->by_instruction)
+	if (waiting == WAITING_CALL || reader->places.by_instruction)
 		if (add_edge(reader, &reader->here, &reader->target, reader->count) < 0)
 			return out_of_memory(reader, err);
 	if (waiting == WAITING_CALL && add_called(reader, costs) < 0)
 		return out_of_memory(reader, err);
-	reader->target = (struct place){ 0 };
+	reader->target = (struct callgrind_place){ 0 };
 	return 0;
 }
 
@@ -252,7 +172,7 @@ static int take_arc(struct callgrind_reader *reader, enum waiting waiting, struc
 		    struct error *err)
 {
 	struct callgrind_words words = callgrind_words_of(text);
-	struct place *target = &reader->target;
+	struct callgrind_place *target = &reader->target;
 	uint64_t executed, more;
 	bool good = callgrind_number(&words, &reader->count);
 	if (good && words.at < words.end && *words.at == '/') {
@@ -278,18 +198,10 @@ static int take_arc(struct callgrind_reader *reader, enum waiting waiting, struc
 static int take_name(struct callgrind_reader *reader, struct number_map *map, struct span text,
 		     uint32_t *out, struct error *err)
 {
-	struct callgrind_name name;
-	*out = 0;
-	if (!callgrind_name(text, &name))
-		return 0; /* unknown, as some writers have it */
-	if (name.text.size == 0) {
-		*out = of_value(number_map_find(map, name.number));
-		return *out ? 0 : fault(reader, err, "nothing had that number before");
-	}
-	if (profile_add_bytes(reader->profile, name.text, out) < 0 ||
-	    (name.numbered && number_map_put(map, name.number, as_value(*out)) < 0))
-		return out_of_memory(reader, err);
-	return 0;
+	int ret = callgrind_places_name(&reader->places, map, text, out);
+	return ret == -EBADMSG ? fault(reader, err, "nothing had that number before")
+	       : ret < 0       ? out_of_memory(reader, err)
+			       : 0;
 }
 
 static int take_assignment(struct callgrind_reader *reader, struct span key, struct span value,
@@ -300,17 +212,17 @@ static int take_assignment(struct callgrind_reader *reader, struct span key, str
 		struct number_map *map;
 		uint32_t *place;
 	} names[] = {
-		{ "fn", &reader->functions, &reader->here.function },
-		{ "fl", &reader->files, &reader->here.file },
-		{ "fi", &reader->files, &reader->here.file },
-		{ "fe", &reader->files, &reader->here.file },
-		{ "ob", &reader->objects, &reader->here.object },
-		{ "cfn", &reader->functions, &reader->target.function },
-		{ "cfi", &reader->files, &reader->target.file },
-		{ "cfl", &reader->files, &reader->target.file },
-		{ "cob", &reader->objects, &reader->target.object },
-		{ "jfn", &reader->functions, &reader->target.function },
-		{ "jfi", &reader->files, &reader->target.file },
+		{ "fn", &reader->places.functions, &reader->here.function },
+		{ "fl", &reader->places.files, &reader->here.file },
+		{ "fi", &reader->places.files, &reader->here.file },
+		{ "fe", &reader->places.files, &reader->here.file },
+		{ "ob", &reader->places.objects, &reader->here.object },
+		{ "cfn", &reader->places.functions, &reader->target.function },
+		{ "cfi", &reader->places.files, &reader->target.file },
+		{ "cfl", &reader->places.files, &reader->target.file },
+		{ "cob", &reader->places.objects, &reader->target.object },
+		{ "jfn", &reader->places.functions, &reader->target.function },
+		{ "jfi", &reader->places.files, &reader->target.file },
 	};
 	if (reader->waiting != WAITING_NOTHING)
 		return fault(reader, err, "the line before needs a position and costs here");
@@ -349,18 +261,18 @@ static int take_positions_header(struct callgrind_reader *reader, struct span va
 				 struct error *err)
 {
 	struct callgrind_words words = callgrind_words_of(value);
-	reader->by_instruction = reader->by_line = false;
+	reader->places.by_instruction = reader->by_line = false;
 	while (!callgrind_at_end(&words)) {
 		struct span word = callgrind_word(&words);
-		bool *has = span_equal(word, span_of_text("instr"))  ? &reader->by_instruction
+		bool *has = span_equal(word, span_of_text("instr")) ? &reader->places.by_instruction
 			    : span_equal(word, span_of_text("line")) ? &reader->by_line
 								     : NULL;
 		/* an instruction's position comes before its line's */
-		if (!has || *has || (has == &reader->by_instruction && reader->by_line))
+		if (!has || *has || (has == &reader->places.by_instruction && reader->by_line))
 			return fault(reader, err, "positions are 'instr', 'line' or 'instr line'");
 		*has = true;
 	}
-	if (!reader->by_instruction && !reader->by_line)
+	if (!reader->places.by_instruction && !reader->by_line)
 		return fault(reader, err, "positions are 'instr', 'line' or 'instr line'");
 	return 0;
 }
@@ -486,6 +398,7 @@ static int reader_open(const struct import_options *options, void **out)
 		reader_close(reader);
 		return -ENOMEM;
 	}
+	reader->places.profile = reader->profile;
 	*out = reader;
 	return 0;
 }
@@ -576,10 +489,9 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 	ret = add_derived(reader, err);
 	if (ret < 0)
 		return ret;
-	if (add_counters(reader) < 0 || add_source(reader) < 0 ||
-	    code_lines_complete(&reader->code, &reader->targets) < 0)
+	if (add_counters(reader) < 0 || add_source(reader) < 0)
 		return out_of_memory(reader, err);
-	ret = code_lines_finish(&reader->code, reader->profile, err);
+	ret = callgrind_places_finish(&reader->places, err);
 	if (ret < 0)
 		return ret;
 	*out = reader->profile;

@@ -38,6 +38,7 @@ struct callgrind_reader {
 	struct callgrind_place target; /* of a call or a jump */
 	enum waiting waiting;
 	uint64_t count; /* of the call or the jump */
+	uint64_t arcs;	/* of all calls and jumps */
 	struct buffer command, creator, labels;
 	uint32_t context;
 	bool whole; /* a totals line came after the last cost */
@@ -80,6 +81,8 @@ static int add_edge(struct callgrind_reader *reader, const struct callgrind_plac
 		ret = callgrind_places_frame(&reader->places, CALLGRIND_TARGET, to, &target);
 	if (ret < 0 || reader->events.count == 0 || count == 0)
 		return ret; /* some writers do not know how often, and say 0 */
+	if (__builtin_add_overflow(reader->arcs, count, &reader->arcs))
+		return -EOVERFLOW;
 	return profile_add_edge(reader->profile, reader->events.list[0].id, reader->context,
 				ORIGIN_IMPORTED, &source, &target, count, 0);
 }
@@ -107,16 +110,18 @@ static int add_called(struct callgrind_reader *reader, const uint64_t *costs)
 	if (!reader->places.by_instruction || !from.image)
 		return ret;
 	for (size_t i = 0; ret == 0 && i < events->column_count; i++) {
+		struct callgrind_event *event = &events->list[events->columns[i]];
 		const struct cell cell = { .estimate = costs[i] };
+		if (__builtin_add_overflow(event->called, costs[i], &event->called))
+			return -EOVERFLOW;
 		if (costs[i])
-			ret = profile_add_value(
-				reader->profile, events->list[events->columns[i]].id,
-				reader->context, from.image, from.vaddr, VALUE_CALLED, 0, &cell);
+			ret = profile_add_value(reader->profile, event->id, reader->context,
+						from.image, from.vaddr, VALUE_CALLED, 0, &cell);
 	}
 	return ret;
 }
 
-static int add_costs(struct callgrind_reader *reader, const uint64_t *costs, struct error *err)
+static int add_costs(struct callgrind_reader *reader, const uint64_t *costs)
 {
 	struct callgrind_events *events = &reader->events;
 	struct profile_frame leaf;
@@ -127,18 +132,31 @@ static int add_costs(struct callgrind_reader *reader, const uint64_t *costs, str
 		if (costs[i] == 0)
 			continue;
 		if (__builtin_add_overflow(event->sum, costs[i], &event->sum))
-			return error_set(err, -EOVERFLOW,
-					 "line %llu: the costs add up to more than 64 bits",
-					 (unsigned long long)reader->lines.number);
+			return -EOVERFLOW;
 		event->part += costs[i];
 		if (!framed && callgrind_places_frame(&reader->places, CALLGRIND_COST,
 						      &reader->here, &leaf) < 0)
-			return out_of_memory(reader, err);
+			return -ENOMEM;
 		framed = true;
 		if (profile_add_flat(reader->profile, event->id, reader->context, &leaf, &cell) < 0)
-			return out_of_memory(reader, err);
+			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* A line of costs, by the line before it. 0, -EOVERFLOW or -ENOMEM. */
+static int add_line(struct callgrind_reader *reader, enum waiting before, const uint64_t *costs)
+{
+	int ret = 0;
+	if (before == WAITING_NOTHING)
+		return add_costs(reader, costs);
+	/* a jump within a function whose instructions are not told apart says nothing */
+	if (before == WAITING_CALL || reader->places.by_instruction)
+		ret = add_edge(reader, &reader->here, &reader->target, reader->count);
+	if (ret == 0 && before == WAITING_CALL)
+		ret = add_called(reader, costs);
+	reader->target = (struct callgrind_place){ 0 };
+	return ret;
 }
 
 static int take_costs(struct callgrind_reader *reader, struct span text, struct error *err)
@@ -155,16 +173,11 @@ static int take_costs(struct callgrind_reader *reader, struct span text, struct 
 		return fault(reader, err,
 			     "its costs are no numbers, or more than the file has events");
 	reader->whole = false;
-	if (waiting == WAITING_NOTHING)
-		return add_costs(reader, costs, err);
-	/* a jump within a function whose instructions are not told apart says nothing */
-	if (waiting == WAITING_CALL || reader->places.by_instruction)
-		if (add_edge(reader, &reader->here, &reader->target, reader->count) < 0)
-			return out_of_memory(reader, err);
-	if (waiting == WAITING_CALL && add_called(reader, costs) < 0)
-		return out_of_memory(reader, err);
-	reader->target = (struct callgrind_place){ 0 };
-	return 0;
+	int ret = add_line(reader, waiting, costs);
+	if (ret == -EOVERFLOW)
+		return error_set(err, ret, "line %llu: the costs add up to more than 64 bits",
+				 (unsigned long long)reader->lines.number);
+	return ret < 0 ? out_of_memory(reader, err) : 0;
 }
 
 /* "calls=COUNT POSITIONS", "jump=COUNT POSITIONS", "jcnd=FOLLOWED/EXECUTED POSITIONS" */

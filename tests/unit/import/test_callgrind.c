@@ -12,6 +12,7 @@
 #include "analyze/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "import/formats.h"
 #include "support/test_profile.h"
 #include "support/imported.h"
@@ -392,13 +393,24 @@ static void test_force_keeps_what_came_before(void **state)
 static void test_too_much(void **state)
 {
 	(void)state;
-	static const char text[] = "events: A\nfn=f\n1 18446744073709551615\n2 1\n";
-	struct profile *profile = NULL;
-	struct error err = { 0 };
-	assert_int_equal(imported(&importer_callgrind, span_of_text(text), SIZE_MAX,
-				  &(struct import_options){ 0 }, &profile, &err),
-			 -EOVERFLOW);
-	assert_string_equal(err.text, "line 4: the costs add up to more than 64 bits");
+	static const char *const texts[] = {
+		"fn=f\n0x1 18446744073709551615\n0x2 1\n",
+		"fn=f\ncfn=g\ncalls=1 0x9\n0x1 18446744073709551615\ncfn=g\ncalls=1 0x9\n0x2 1\n",
+		"fn=f\ncfn=g\ncalls=18446744073709551615 0x9\n0x1 1\ncalls=1 0x9\n0x2 1\n",
+	};
+	static const char *const messages[] = { "line 6: the costs add up to more than 64 bits",
+						"line 10: the costs add up to more than 64 bits",
+						"line 9: the costs add up to more than 64 bits" };
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		CLEANUP(buffer_release) struct buffer text = { 0 };
+		struct profile *profile = NULL;
+		struct error err = { 0 };
+		buffer_printf(&text, "positions: instr\nevents: A\nob=/bin/x\n%s", texts[i]);
+		assert_int_equal(imported(&importer_callgrind, span_of_text(buffer_text(&text)),
+					  SIZE_MAX, &(struct import_options){ 0 }, &profile, &err),
+				 -EOVERFLOW);
+		assert_string_equal(err.text, messages[i]);
+	}
 }
 
 static void test_recognised(void **state)

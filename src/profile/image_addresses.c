@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/count_of.h"
 #include "profile/profile.h"
 
@@ -12,15 +11,6 @@ struct address_columns {
 	enum profile_table table;
 	size_t image, vaddr;
 };
-
-static int add(struct image_addresses *addresses, uint64_t image, uint64_t vaddr)
-{
-	if (array_reserve(&addresses->list, &addresses->capacity, addresses->count,
-			  sizeof(*addresses->list)) < 0)
-		return -ENOMEM;
-	addresses->list[addresses->count++] = (struct image_address){ (uint32_t)image, vaddr };
-	return 0;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -31,8 +21,67 @@ static int compare(const void *a, const void *b)
 	return (left->vaddr > right->vaddr) - (left->vaddr < right->vaddr);
 }
 
-static int add_table(struct image_addresses *out, const struct profile *profile,
-		     const struct address_columns *columns, const bool *wanted)
+/*
+ * Sorting by digits, the lowest first, each pass stable: a profile with stacks has
+ * millions of addresses, most of them several times, in few images.
+ */
+#define DIGIT_BITS 11
+#define DIGITS	   (1u << DIGIT_BITS)
+
+static size_t digit_of(const struct image_address *address, bool image, unsigned shift)
+{
+	return (size_t)((image ? address->image : address->vaddr) >> shift) & (DIGITS - 1);
+}
+
+static void sort_by_digit(const struct image_address *from, struct image_address *to, size_t count,
+			  bool image, unsigned shift)
+{
+	size_t next[DIGITS] = { 0 };
+	size_t at = 0;
+	for (size_t i = 0; i < count; i++)
+		next[digit_of(&from[i], image, shift)]++;
+	for (size_t digit = 0; digit < DIGITS; digit++) {
+		size_t of_digit = next[digit];
+		next[digit] = at;
+		at += of_digit;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[next[digit_of(&from[i], image, shift)]++] = from[i];
+}
+
+static void swap(struct image_address **a, struct image_address **b)
+{
+	struct image_address *kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+/* By image and vaddr. 0 or -ENOMEM. */
+static int sort(struct image_addresses *addresses)
+{
+	uint64_t vaddrs = 0; /* bits that differ from 0 somewhere */
+	uint32_t images = 0;
+	struct image_address *spare = calloc(addresses->count + 1, sizeof(*spare));
+	if (!spare)
+		return -ENOMEM;
+	for (size_t i = 0; i < addresses->count; i++) {
+		vaddrs |= addresses->list[i].vaddr;
+		images |= addresses->list[i].image;
+	}
+	for (unsigned shift = 0; shift < 64 && vaddrs >> shift; shift += DIGIT_BITS) {
+		sort_by_digit(addresses->list, spare, addresses->count, false, shift);
+		swap(&addresses->list, &spare);
+	}
+	for (unsigned shift = 0; shift < 32 && images >> shift; shift += DIGIT_BITS) {
+		sort_by_digit(addresses->list, spare, addresses->count, true, shift);
+		swap(&addresses->list, &spare);
+	}
+	free(spare);
+	return 0;
+}
+
+static void add_table(struct image_addresses *out, const struct profile *profile,
+		      const struct address_columns *columns, const bool *wanted)
 {
 	const struct table *table = profile_table(profile, columns->table);
 	for (size_t row = 0; row < table->count; row++) {
@@ -42,10 +91,9 @@ static int add_table(struct image_addresses *out, const struct profile *profile,
 		uint64_t vaddr = keys[columns->vaddr];
 		if (columns->table == PROFILE_NODE && keys[NODE_KIND] == FRAME_RETURN && vaddr)
 			vaddr--;
-		if (add(out, keys[columns->image], vaddr) < 0)
-			return -ENOMEM;
+		out->list[out->count++] =
+			(struct image_address){ (uint32_t)keys[columns->image], vaddr };
 	}
-	return 0;
 }
 
 int image_addresses_collect(const struct profile *profile, const bool *wanted,
@@ -60,11 +108,16 @@ int image_addresses_collect(const struct profile *profile, const bool *wanted,
 		{ PROFILE_RANGE, RANGE_IMAGE, RANGE_LAST },
 		{ PROFILE_VALUE, VALUE_IMAGE, VALUE_VADDR },
 	};
+	size_t rows = 0;
 	for (size_t i = 0; i < COUNT_OF(columns); i++)
-		if (add_table(out, profile, &columns[i], wanted) < 0)
-			return -ENOMEM;
-	if (out->count)
-		qsort(out->list, out->count, sizeof(*out->list), compare);
+		rows += profile_table(profile, columns[i].table)->count;
+	out->list = calloc(rows + 1, sizeof(*out->list));
+	if (!out->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < COUNT_OF(columns); i++)
+		add_table(out, profile, &columns[i], wanted);
+	if (sort(out) < 0)
+		return -ENOMEM;
 	size_t kept = 0;
 	for (size_t i = 0; i < out->count; i++)
 		if (kept == 0 || compare(&out->list[i], &out->list[kept - 1]) != 0)

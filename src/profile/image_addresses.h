@@ -19,7 +19,6 @@ struct image_address {
 struct image_addresses {
 	struct image_address *list; /* by image and vaddr, each once */
 	size_t count;
-	size_t capacity;
 };
 
 /* Of the images with wanted[id], which has a place for each id and 0. Fills a zeroed *out that the

@@ -208,31 +208,32 @@ static int open_debug(struct search *search, const struct wanted_image *wanted,
 			       NULL);
 }
 
-static const char *name_for_notes(const struct search *search, const struct wanted_image *wanted,
-				  struct buffer *text)
+static const char *name_for_notes(const struct search *search, uint32_t id, struct buffer *text)
 {
 	const struct table *paths = profile_table(search->profile, PROFILE_PATH);
 	for (size_t row = 0; text->size == 0 && row < paths->count; row++) {
 		const uint64_t *keys = table_keys(paths, row);
 		struct span path = profile_bytes(search->profile, keys[PATH_PATH]);
-		if (keys[PATH_IMAGE] == wanted->id)
+		if (keys[PATH_IMAGE] == id)
 			buffer_append(text, path.data, path.size);
 	}
-	if (text->size == 0)
-		buffer_append(text, wanted->image.name.data, wanted->image.name.size);
+	if (text->size == 0) {
+		struct span name = profile_image(search->profile, id).name;
+		buffer_append(text, name.data, name.size);
+	}
 	return buffer_text(text);
 }
 
-static void note_refusal(struct search *search, const struct wanted_image *wanted, const char *what)
+static void note_refusal(struct search *search, uint32_t id, const char *what)
 {
 	CLEANUP(buffer_release) struct buffer name = { 0 };
-	local_search_note(search, "'%s': %s", name_for_notes(search, wanted, &name), what);
+	local_search_note(search, "'%s': %s", name_for_notes(search, id, &name), what);
 }
 
 static void count_missing(struct search *search, const struct wanted_image *wanted)
 {
 	CLEANUP(buffer_release) struct buffer name = { 0 };
-	const char *text = name_for_notes(search, wanted, &name);
+	const char *text = name_for_notes(search, wanted->id, &name);
 	bool said = wanted->image.build_id.size || wanted->image.hash.size;
 	if (said || search->options->symfs)
 		local_search_count(&search->missing, &search->missing_count, text);
@@ -240,30 +241,64 @@ static void count_missing(struct search *search, const struct wanted_image *want
 		local_search_count(&search->unsaid, &search->unsaid_count, text);
 }
 
+/* ---- Files that are read, some at a time */
+
+static int end_oldest(struct search *search)
+{
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	const struct waiting_image image = search->waiting[0];
+	struct gather_counts counts;
+	struct error err = { 0 };
+	search->waiting_count--;
+	memmove(search->waiting, search->waiting + 1, search->waiting_count * sizeof(image));
+	if (reader_end_gather(search->reader, &records, &counts, &err) < 0) {
+		note_refusal(search, image.id, err.text);
+		return 0;
+	}
+	const char *text = name_for_notes(search, image.id, &name);
+	if (counts.debug_refused)
+		local_search_note(search, "the debug file of '%s' is of another build", text);
+	if (image.by_name)
+		local_search_count(&search->by_name, &search->by_name_count, text);
+	return local_search_keep(search, image.id, &records);
+}
+
+static int end_all(struct search *search)
+{
+	int ret = 0;
+	while (search->waiting_count && ret == 0)
+		ret = end_oldest(search);
+	return ret;
+}
+
+/* `debug_fd` may be -1. 0 or -ENOMEM; what cannot be read is noted. */
+static int begin_reading(struct search *search, const struct wanted_image *wanted, int fd,
+			 int debug_fd, unsigned int what, bool by_name)
+{
+	struct error err = { 0 };
+	int ret = search->waiting_count == READER_GATHERS ? end_oldest(search) : 0;
+	if (ret < 0)
+		return ret;
+	if (reader_begin_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count,
+				what & search->what, &err) < 0)
+		note_refusal(search, wanted->id, err.text);
+	else
+		search->waiting[search->waiting_count++] =
+			(struct waiting_image){ wanted->id, by_name };
+	return 0;
+}
+
 /* Asks the image's own file, and its debug file. */
 static int gather_from_file(struct search *search, struct wanted_image *wanted,
 			    const struct binary_found *found, int debug_fd)
 {
-	CLEANUP(record_set_release) struct record_set records = { 0 };
-	CLEANUP(buffer_release) struct buffer name = { 0 };
-	struct gather_counts counts;
-	struct error err = { 0 };
 	search->files->images[wanted->id - 1].machine = found->identity.machine;
 	if (wanted->image.space == SPACE_OFFSET &&
 	    local_search_translate(search, wanted, found->identity.segments,
 				   found->identity.segment_count) < 0)
 		return -ENOMEM;
-	if (reader_gather(search->reader, found->fd, debug_fd, wanted->vaddrs, wanted->count,
-			  GATHER_ALL, &records, &counts, &err) < 0) {
-		note_refusal(search, wanted, err.text);
-		return 0;
-	}
-	const char *text = name_for_notes(search, wanted, &name);
-	if (counts.debug_refused)
-		local_search_note(search, "the debug file of '%s' is of another build", text);
-	if (found->by_name)
-		local_search_count(&search->by_name, &search->by_name_count, text);
-	return local_search_keep(search, wanted->id, &records);
+	return begin_reading(search, wanted, found->fd, debug_fd, GATHER_ALL, found->by_name);
 }
 
 /* A debug file alone still knows the names, if not where offsets lie. */
@@ -271,8 +306,8 @@ static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 {
 	struct identity identity = { 0 };
 	struct error err = { 0 };
-	CLEANUP(record_set_release) struct record_set records = { 0 };
-	if (wanted->image.build_id.size && wanted->image.build_id.size <= sizeof(identity.build_id)) {
+	if (wanted->image.build_id.size &&
+	    wanted->image.build_id.size <= sizeof(identity.build_id)) {
 		memcpy(identity.build_id, wanted->image.build_id.data, wanted->image.build_id.size);
 		identity.build_id_bytes = (uint32_t)wanted->image.build_id.size;
 	}
@@ -286,12 +321,7 @@ static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 	    (reader_identify(search->reader, fd, &identity, &err) < 0 ||
 	     local_search_translate(search, wanted, identity.segments, identity.segment_count) < 0))
 		return err.code ? 0 : -ENOMEM;
-	if (reader_gather(search->reader, fd, -1, wanted->vaddrs, wanted->count,
-			  GATHER_FUNCTIONS | GATHER_LINES, &records, NULL, &err) < 0) {
-		note_refusal(search, wanted, err.text);
-		return 0;
-	}
-	return local_search_keep(search, wanted->id, &records);
+	return begin_reading(search, wanted, fd, -1, GATHER_FUNCTIONS | GATHER_LINES, false);
 }
 
 static int gather_file(struct search *search, struct wanted_image *wanted)
@@ -336,7 +366,7 @@ static int gather_vdso(struct search *search, struct wanted_image *wanted)
 	    local_search_translate(search, wanted, identity.segments, identity.segment_count) < 0)
 		return -ENOMEM;
 	if (reader_gather_bytes(search->reader, (struct span){ bytes.data, bytes.size },
-				wanted->vaddrs, wanted->count, GATHER_ALL, &records, NULL,
+				wanted->vaddrs, wanted->count, search->what, &records, NULL,
 				NULL) < 0)
 		return 0;
 	return local_search_keep(search, wanted->id, &records);
@@ -429,6 +459,8 @@ static int ask_files(struct search *search, const struct image_addresses *addres
 	if (binary_finder_new(search->reader, &where, &search->finder) < 0)
 		return -ENOMEM;
 	int ret = gather_images(search, addresses);
+	if (ret == 0)
+		ret = end_all(search);
 	note_counted(search);
 	return ret;
 }
@@ -440,6 +472,8 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	*out = (struct local_files){ 0 };
 	struct search search = { .profile = profile,
 				 .options = options,
+				 .what = options->without_code ? GATHER_ALL & ~GATHER_CODE
+							       : GATHER_ALL,
 				 .files = out,
 				 .note = note,
 				 .context = context };

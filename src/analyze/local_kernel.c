@@ -71,7 +71,7 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 		return ret;
 	search->files->images[wanted->id - 1].machine = found.identity.machine;
 	struct error err;
-	if (reader_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count, GATHER_ALL,
+	if (reader_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count, search->what,
 			  &records, NULL, &err) < 0)
 		local_search_note(search, "'%s': %s", buffer_text(&path), err.text);
 	if (found.by_name)

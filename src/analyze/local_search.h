@@ -12,12 +12,21 @@
 
 #define SHOWN_MISSING 3 /* images that a note names, before it counts */
 
+/* An image whose file is being read. */
+struct waiting_image {
+	uint32_t id;
+	bool by_name; /* the file was found by its name alone */
+};
+
 struct search {
 	const struct profile *profile;
 	const struct resolver_options *options;
 	struct local_files *files; /* what was found */
 	struct reader *reader;
 	struct binary_finder *finder;
+	unsigned int what;			      /* is read of a file: enum gather_what */
+	struct waiting_image waiting[READER_GATHERS]; /* oldest first */
+	size_t waiting_count;
 	struct debuginfod *debuginfod;
 	local_files_note note;
 	void *context;

@@ -26,6 +26,7 @@ struct resolver_options {
 	const char *debug_root; /* NULL: /usr/lib/debug */
 	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
 	bool stash_only;	/* ask no file of this machine */
+	bool without_code;	/* nobody asks for the code of procedures: files are read faster */
 	bool debuginfod;	/* ask the servers of $DEBUGINFOD_URLS for what is missing */
 };
 

@@ -375,7 +375,7 @@ static int annotate_run(int argc, char **argv)
 		status = input_read(&given.input, argv + 2, count > 1 ? (size_t)count - 1 : 0,
 				    &input);
 	if (status == 0)
-		status = input_resolver(&given.input, &input, &resolver);
+		status = input_resolver(&given.input, &input, INPUT_NAMES_AND_CODE, &resolver);
 	if (status)
 		return status;
 	work.input = &input;

@@ -182,6 +182,6 @@ int annotate_diff_print(const struct annotate_diff_request *request)
 	}; /* input_read() changes nothing in it */
 	status = input_read(request->input, path, 1, &input);
 	if (status == 0)
-		status = input_resolver(request->input, &input, &names);
+		status = input_resolver(request->input, &input, INPUT_NAMES_AND_CODE, &names);
 	return status ? status : compare_with(request, &input, names, &options);
 }

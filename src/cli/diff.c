@@ -236,7 +236,8 @@ static int read_sides(char *const *paths, size_t count, struct sides *sides)
 	bool one = count == 1 && !input_chosen(&given.base);
 	int status = input_read(one ? &given.after : &given.base, paths, 1, &sides->before);
 	if (status == 0)
-		status = input_resolver(&given.after, &sides->before, &sides->before_names);
+		status = input_resolver(&given.after, &sides->before, INPUT_NAMES,
+					&sides->before_names);
 	if (status)
 		return status;
 	if (one)
@@ -245,7 +246,7 @@ static int read_sides(char *const *paths, size_t count, struct sides *sides)
 	if (status)
 		return status;
 	choose_event_of_each(sides);
-	return input_resolver(&given.after, &sides->after, &sides->after_names);
+	return input_resolver(&given.after, &sides->after, INPUT_NAMES, &sides->after_names);
 }
 
 /* ---- the verdict */

@@ -320,7 +320,7 @@ static int export_run(int argc, char **argv)
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status == 0)
-		status = input_resolver(&given.input, &input, &resolver);
+		status = input_resolver(&given.input, &input, INPUT_NAMES, &resolver);
 	return status ? status : export_with(exporter, &input, resolver);
 }
 

@@ -127,7 +127,8 @@ static int side_read(struct side *side, const struct input_options *options, cha
 		     size_t count)
 {
 	int status = input_read(options, paths, count, &side->input);
-	return status ? status : input_resolver(&given.input, &side->input, &side->resolver);
+	return status ? status
+		      : input_resolver(&given.input, &side->input, INPUT_NAMES, &side->resolver);
 }
 
 /* All that one graph is drawn from; `base` and `comparison` are empty without a base. */

@@ -307,12 +307,13 @@ void input_release(struct input *input)
 }
 
 int input_resolver(const struct input_options *options, const struct input *input,
-		   struct resolver **resolver)
+		   enum input_naming what, struct resolver **resolver)
 {
 	CLEANUP(free_pointer) char *perf_cache = foreign_perf_cache();
 	const struct resolver_options naming = { .symfs = options->symfs,
 						 .perf_cache = perf_cache,
 						 .stash_only = options->stash_only,
+						 .without_code = what == INPUT_NAMES,
 						 .debuginfod = options->debuginfod };
 	struct error err = { 0 };
 	if (resolver_new(input->profile, &naming, resolver, &err) == 0)

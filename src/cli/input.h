@@ -109,6 +109,10 @@ void input_release(struct input *input); /* for CLEANUP() */
 int input_read(const struct input_options *options, char *const *arguments, size_t count,
 	       struct input *input);
 
+enum input_naming {
+	INPUT_NAMES,
+	INPUT_NAMES_AND_CODE, /* for listings: also the bytes of procedures */
+};
 /* Names for the code of the profile. Returns 0, or the exit status after a message. */
 int input_resolver(const struct input_options *options, const struct input *input,
-		   struct resolver **resolver);
+		   enum input_naming what, struct resolver **resolver);

@@ -168,7 +168,7 @@ static int run_report(int argc, char **argv)
 	look.title = input.title;
 	look.full_names = given.full_names;
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
-	status = input_resolver(&given.input, &input, &resolver);
+	status = input_resolver(&given.input, &input, INPUT_NAMES, &resolver);
 	if (status > 0)
 		return status;
 	CLEANUP(report_freep) struct report *report = NULL;

@@ -126,8 +126,13 @@ static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, stru
 			 strerror(-cause));
 }
 
-int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
-	       struct message *answer, struct error *err)
+static uint64_t deadline_after(uint32_t timeout_ms)
+{
+	return clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+}
+
+int helper_send(struct helper *helper, struct message *request, uint32_t timeout_ms,
+		struct error *err)
 {
 	int ret = 0;
 	reap_abandoned(helper);
@@ -138,10 +143,14 @@ int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_
 	if (buffer_failed(&request->payload))
 		return error_set(err, -ENOMEM, "out of memory");
 	request->header.timeout_ms = timeout_ms;
-	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
-	ret = message_send(helper->socket, request, deadline_ns);
-	if (ret == 0)
-		ret = message_receive(helper->socket, answer, deadline_ns);
+	ret = message_send(helper->socket, request, deadline_after(timeout_ms));
+	return ret < 0 ? no_answer(helper, ret, timeout_ms, err) : 0;
+}
+
+int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+		   struct error *err)
+{
+	int ret = message_receive(helper->socket, answer, deadline_after(timeout_ms));
 	if (ret < 0)
 		return no_answer(helper, ret, timeout_ms, err);
 	if (answer->header.code < 0) {
@@ -151,6 +160,13 @@ int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_
 		return code;
 	}
 	return 0;
+}
+
+int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
+	       struct message *answer, struct error *err)
+{
+	int ret = helper_send(helper, request, timeout_ms, err);
+	return ret < 0 ? ret : helper_receive(helper, timeout_ms, answer, err);
 }
 
 /* Only the socket stays open, as descriptor 3; the terminal's signals are its parent's business. */

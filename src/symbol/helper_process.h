@@ -38,6 +38,12 @@ void helper_stop(struct helper *helper); /* also right for one that never starte
  */
 int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
 	       struct message *answer, struct error *err);
+/* The two halves of asking, for who has other work meanwhile. Each send that returns 0 is followed
+ * by one receive; the deadlines begin with the calls. */
+int helper_send(struct helper *helper, struct message *request, uint32_t timeout_ms,
+		struct error *err);
+int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+		   struct error *err);
 
 /* The other side. */
 struct helper_service {

@@ -1,5 +1,6 @@
 #include "symbol/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ struct reader {
 	struct reader_options options;
 	struct helper opener;
 	struct helper parser;
+	struct helper gatherers[READER_GATHERS]; /* a ring; started when first needed */
+	size_t gather_first, gather_count;	 /* begun and not ended */
 };
 
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err)
@@ -39,6 +42,8 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 		reader->options.max_file_bytes = FILE_MAX_BYTES;
 	reader->opener.run = reader_helper_open;
 	reader->parser.run = reader_helper_parse;
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		reader->gatherers[i].run = reader_helper_parse;
 	int ret = helper_start(&reader->opener, err);
 	if (ret == 0)
 		ret = helper_start(&reader->parser, err);
@@ -55,6 +60,8 @@ void reader_free(struct reader *reader)
 		return;
 	helper_stop(&reader->opener);
 	helper_stop(&reader->parser);
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		helper_stop(&reader->gatherers[i]);
 	free(reader);
 }
 
@@ -240,24 +247,59 @@ static int decode_records(const struct message *answer, struct record_set *out,
 	return 0;
 }
 
-int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs, size_t count,
-		  unsigned int what, struct record_set *out, struct gather_counts *counts,
-		  struct error *err)
+static int send_gather(struct reader *reader, struct helper *helper, int fd, int debug_fd,
+		       const uint64_t *vaddrs, size_t count, unsigned int what, struct error *err)
 {
 	struct message request = { .header = { .operation = OPERATION_GATHER,
 					       .what = what,
 					       .fd_count = debug_fd >= 0 ? 2 : 1 },
 				   .fds = { fd, debug_fd } };
-	struct message answer;
 	buffer_append(&request.payload, vaddrs, count * sizeof(*vaddrs));
-	int ret = helper_ask(&reader->parser, &request, reader->options.gather_timeout_ms, &answer,
-			     err);
+	int ret = helper_send(helper, &request, reader->options.gather_timeout_ms, err);
 	buffer_release(&request.payload);
+	return ret;
+}
+
+static int receive_records(struct reader *reader, struct helper *helper, struct record_set *out,
+			   struct gather_counts *counts, struct error *err)
+{
+	struct message answer;
+	int ret = helper_receive(helper, reader->options.gather_timeout_ms, &answer, err);
 	if (ret < 0)
 		return ret;
 	ret = decode_records(&answer, out, counts, err);
 	message_release(&answer);
 	return ret;
+}
+
+int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs, size_t count,
+		  unsigned int what, struct record_set *out, struct gather_counts *counts,
+		  struct error *err)
+{
+	int ret = send_gather(reader, &reader->parser, fd, debug_fd, vaddrs, count, what, err);
+	return ret < 0 ? ret : receive_records(reader, &reader->parser, out, counts, err);
+}
+
+int reader_begin_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
+			size_t count, unsigned int what, struct error *err)
+{
+	size_t at = (reader->gather_first + reader->gather_count) % READER_GATHERS;
+	assert(reader->gather_count < READER_GATHERS);
+	int ret =
+		send_gather(reader, &reader->gatherers[at], fd, debug_fd, vaddrs, count, what, err);
+	if (ret == 0)
+		reader->gather_count++;
+	return ret;
+}
+
+int reader_end_gather(struct reader *reader, struct record_set *out, struct gather_counts *counts,
+		      struct error *err)
+{
+	struct helper *helper = &reader->gatherers[reader->gather_first];
+	assert(reader->gather_count > 0);
+	reader->gather_first = (reader->gather_first + 1) % READER_GATHERS;
+	reader->gather_count--;
+	return receive_records(reader, helper, out, counts, err);
 }
 
 int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,

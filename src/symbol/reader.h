@@ -87,6 +87,18 @@ int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *v
 		  unsigned int what, struct record_set *out, struct gather_counts *counts,
 		  struct error *err);
 
+/*
+ * The two halves of reader_gather(), so that files are read at the same time, each
+ * by a process of its own: up to READER_GATHERS are begun, and ended in the order
+ * of their beginning. Other calls may come between. fds and vaddrs are the
+ * caller's again once it has begun. When beginning fails there is nothing to end.
+ */
+#define READER_GATHERS 4u
+int reader_begin_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
+			size_t count, unsigned int what, struct error *err);
+int reader_end_gather(struct reader *reader, struct record_set *out, struct gather_counts *counts,
+		      struct error *err);
+
 /* The same from bytes in our memory (the vdso). */
 int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,
 			size_t count, unsigned int what, struct record_set *out,

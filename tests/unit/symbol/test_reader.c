@@ -184,6 +184,45 @@ static void the_same_request_gives_the_same_records(void **state)
 	record_set_release(&sets[1]);
 }
 
+static void files_that_are_read_at_once_come_in_the_order_they_were_begun(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_write(folder.path, "text", "this is no program");
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	uint64_t start = toolchain_address(folder.path, "nm p | grep ' main'");
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(close_fd) int text = open_built(&folder, "text");
+	struct error err = { 0 };
+	for (size_t round = 0; round < 3; round++) { /* the third time around the ring */
+		int fd = open_built(&folder, "p");
+		struct identity identity;
+		assert_int_equal(reader_begin_gather(reader, fd, -1, &work, 1, GATHER_ALL, &err),
+				 0);
+		assert_int_equal(reader_begin_gather(reader, text, -1, &work, 1, GATHER_ALL, &err),
+				 0);
+		assert_int_equal(
+			reader_begin_gather(reader, fd, -1, &start, 1, GATHER_FUNCTIONS, &err), 0);
+		close(fd);
+		assert_int_equal(reader_identify(reader, text, &identity, &err), -ENOEXEC);
+		struct record_set sets[3] = { 0 };
+		struct gather_counts counts = { 0 };
+		assert_int_equal(reader_end_gather(reader, &sets[0], &counts, &err), 0);
+		assert_int_equal(counts.found, 1);
+		assert_non_null(find_record(&sets[0], RECORD_CODE, work));
+		assert_null(find_record(&sets[0], RECORD_FUNCTION, start));
+		assert_int_equal(reader_end_gather(reader, &sets[1], &counts, &err), -ENOEXEC);
+		assert_int_equal(sets[1].count, 0);
+		assert_int_equal(reader_end_gather(reader, &sets[2], &counts, &err), 0);
+		assert_non_null(find_record(&sets[2], RECORD_FUNCTION, start));
+		assert_null(find_record(&sets[2], RECORD_CODE, start));
+		for (size_t i = 0; i < 3; i++)
+			record_set_release(&sets[i]);
+	}
+}
+
 static void strange_files_cost_one_message_each(void **state)
 {
 	(void)state;
@@ -378,6 +417,7 @@ int main(void)
 		cmocka_unit_test(names_code_and_lines_come_back_from_the_helper),
 		cmocka_unit_test(a_separate_debug_file_is_found_and_must_be_of_the_same_build),
 		cmocka_unit_test(the_same_request_gives_the_same_records),
+		cmocka_unit_test(files_that_are_read_at_once_come_in_the_order_they_were_begun),
 		cmocka_unit_test(strange_files_cost_one_message_each),
 		cmocka_unit_test(a_helper_that_dies_is_replaced),
 		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),

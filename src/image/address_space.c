@@ -26,19 +26,20 @@ void address_space_drop(struct address_space *space)
 	free(space);
 }
 
-/* Position of the first mapping that ends after `address`. */
+/* Position of the first mapping that ends after `address`. Without branches that depend on it: one
+ * address of a call chain says little about the next one's. */
 static size_t first_ending_after(const struct address_space *space, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = space->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->list[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
+	const struct mapping *at = space->list;
+	size_t left = space->count;
+	while (left > 1) {
+		size_t half = left / 2;
+		at += at[half - 1].end <= address ? half : 0;
+		left -= half;
 	}
-	return low;
+	if (left && at->end <= address)
+		at++;
+	return (size_t)(at - space->list);
 }
 
 /* Room for `count` mappings in a space that nobody else has. */

@@ -5,18 +5,17 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "base/large_pages.h"
 
 int perf_cells_init(struct perf_cells *cells)
 {
 	*cells = (struct perf_cells){ 0 };
 	/* a set is one cache line */
-	size_t size = PERF_CALLS_SETS * PERF_CALLS_WAYS * sizeof(*cells->calls);
-	cells->calls = aligned_alloc(64, size);
-	if (!cells->calls)
+	size_t size = PERF_KNOWN_SETS * PERF_KNOWN_WAYS * sizeof(*cells->known);
+	cells->known = aligned_alloc(64, size);
+	if (!cells->known)
 		return -ENOMEM;
-	memset(cells->calls, 0, size);
+	memset(cells->known, 0, size);
 	return 0;
 }
 
@@ -26,104 +25,127 @@ void perf_cells_release(struct perf_cells *cells)
 	hash_index_release(&cells->index);
 	free(cells->nodes);
 	free(cells->node_slots);
-	free(cells->calls);
+	free(cells->known);
 	*cells = (struct perf_cells){ 0 };
 }
 
-/* ---- calls */
+/* ---- what was met lately */
 
-static struct perf_calls_slot *set_of(struct perf_cells *cells, uint64_t hash)
+static struct perf_known *set_of(struct perf_cells *cells, uint64_t key)
 {
-	return cells->calls + hash % PERF_CALLS_SETS * PERF_CALLS_WAYS;
+	return cells->known + key % PERF_KNOWN_SETS * PERF_KNOWN_WAYS;
 }
 
-bool perf_cells_calls(struct perf_cells *cells, uint64_t hash, uint32_t *node)
+bool perf_cells_recall(struct perf_cells *cells, uint64_t key, uint64_t *value)
 {
-	struct perf_calls_slot *set = set_of(cells, hash);
-	for (size_t i = 0; i < PERF_CALLS_WAYS; i++)
-		if (set[i].hash == hash && set[i].node) {
-			set[i].used = ++cells->clock;
-			*node = set[i].node - 1;
-			return true;
-		}
+	struct perf_known *set = set_of(cells, key);
+	for (size_t i = 0; i < PERF_KNOWN_WAYS; i++) {
+		if (set[i].key != key || !key)
+			continue;
+		const struct perf_known found = set[i];
+		for (; i > 0; i--)
+			set[i] = set[i - 1];
+		set[0] = found;
+		*value = found.value;
+		return true;
+	}
 	return false;
 }
 
-void perf_cells_remember_calls(struct perf_cells *cells, uint64_t hash, uint32_t node)
+void perf_cells_remember(struct perf_cells *cells, uint64_t key, uint64_t value)
 {
-	struct perf_calls_slot *set = set_of(cells, hash);
-	struct perf_calls_slot *oldest = set;
-	for (size_t i = 1; i < PERF_CALLS_WAYS; i++)
-		if (set[i].used < oldest->used)
-			oldest = &set[i];
-	*oldest = (struct perf_calls_slot){ hash, node + 1, ++cells->clock };
+	struct perf_known *set = set_of(cells, key);
+	for (size_t i = PERF_KNOWN_WAYS - 1; i > 0; i--)
+		set[i] = set[i - 1];
+	set[0] = (struct perf_known){ key, value };
 }
 
-static uint64_t node_hash(const struct perf_node *node)
+/* ---- nodes */
+
+static struct perf_node_slot *first_slot(const struct perf_cells *cells, uint64_t path)
 {
-	return hash_u64(node->vaddr ^ hash_u64((uint64_t)node->parent << 32 | node->image_kind));
+	return &cells->node_slots[path & (cells->node_slot_count - 1)];
 }
 
-static bool node_equal(const struct perf_node *a, const struct perf_node *b)
+/* The one after, around the end. */
+static struct perf_node_slot *next_slot(const struct perf_cells *cells, struct perf_node_slot *slot)
 {
-	return a->vaddr == b->vaddr && a->parent == b->parent && a->image_kind == b->image_kind;
-}
-
-/* The slot that holds a node, or the free one where it would go. */
-static struct perf_node_slot *slot_of(struct perf_node_slot *slots, size_t count,
-				      const struct perf_node *node)
-{
-	size_t mask = count - 1;
-	size_t at = node_hash(node) & mask;
-	while (slots[at].number && !node_equal(&slots[at].node, node))
-		at = (at + 1) & mask;
-	return &slots[at];
+	return ++slot == cells->node_slots + cells->node_slot_count ? cells->node_slots : slot;
 }
 
 static int grow_slots(struct perf_cells *cells)
 {
-	size_t count = cells->node_slot_count ? cells->node_slot_count * 2 : 1024;
+	struct perf_node_slot *old = cells->node_slots;
+	size_t old_count = cells->node_slot_count;
+	size_t count = old_count ? old_count * 2 : 1024;
 	struct perf_node_slot *slots = large_pages_allocate(count * sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	memset(slots, 0, count * sizeof(*slots));
-	for (size_t i = 0; i < cells->node_slot_count; i++) {
-		const struct perf_node_slot *slot = &cells->node_slots[i];
-		if (slot->number)
-			*slot_of(slots, count, &slot->node) = *slot;
-	}
-	free(cells->node_slots);
 	cells->node_slots = slots;
 	cells->node_slot_count = count;
+	for (size_t i = 0; i < old_count; i++) {
+		if (!old[i].number)
+			continue;
+		struct perf_node_slot *slot = first_slot(cells, old[i].path);
+		while (slot->number)
+			slot = next_slot(cells, slot);
+		*slot = old[i];
+	}
+	free(old);
+	return 0;
+}
+
+uint32_t perf_cells_find(const struct perf_cells *cells, uint64_t path)
+{
+	if (!cells->node_slot_count)
+		return 0;
+	struct perf_node_slot *slot = first_slot(cells, path);
+	while (slot->number && slot->path != path)
+		slot = next_slot(cells, slot);
+	return slot->number;
+}
+
+uint64_t perf_cells_path(const struct perf_cells *cells, uint32_t node)
+{
+	return node ? cells->nodes[node - 1].path : PERF_ROOT_PATH;
+}
+
+static int add_node(struct perf_cells *cells, const struct perf_node *node,
+		    struct perf_node_slot *slot)
+{
+	if (cells->node_count >= UINT32_MAX - 2 ||
+	    array_reserve(&cells->nodes, &cells->node_capacity, cells->node_count, sizeof(*node)) <
+		    0)
+		return -ENOMEM;
+	cells->nodes[cells->node_count++] = *node;
+	*slot = (struct perf_node_slot){ node->path, (uint32_t)cells->node_count, 0 };
 	return 0;
 }
 
 int perf_cells_node(struct perf_cells *cells, uint32_t parent, uint32_t image, uint64_t vaddr,
 		    enum frame_kind kind, uint32_t *out)
 {
-	const struct perf_node node = { vaddr, parent, image * 2 + (kind == FRAME_RETURN) };
+	const struct perf_node node = {
+		.path = perf_path(perf_cells_path(cells, parent), image, vaddr, kind),
+		.vaddr = vaddr,
+		.parent = parent,
+		.image_kind = image * 2 + (kind == FRAME_RETURN),
+	};
 	if (cells->node_count >= cells->node_slot_count / 8 * 5 && grow_slots(cells) < 0)
 		return -ENOMEM;
-	struct perf_node_slot *slot = slot_of(cells->node_slots, cells->node_slot_count, &node);
-	if (!slot->number) {
-		if (cells->node_count >= UINT32_MAX - 2 ||
-		    array_reserve(&cells->nodes, &cells->node_capacity, cells->node_count,
-				  sizeof(node)) < 0)
-			return -ENOMEM;
-		cells->nodes[cells->node_count++] = node;
-		*slot = (struct perf_node_slot){ node, (uint32_t)cells->node_count, 0 };
-	}
+	struct perf_node_slot *slot = first_slot(cells, node.path);
+	while (slot->number && slot->path != node.path)
+		slot = next_slot(cells, slot);
+	int ret = slot->number ? 0 : add_node(cells, &node, slot);
 	*out = slot->number;
-	return 0;
+	return ret;
 }
 
-void perf_cells_expect_node(const struct perf_cells *cells, uint32_t parent, uint32_t image,
-			    uint64_t vaddr, enum frame_kind kind)
+void perf_cells_expect(const struct perf_cells *cells, uint64_t path)
 {
-	const struct perf_node node = { vaddr, parent, image * 2 + (kind == FRAME_RETURN) };
 	if (cells->node_slot_count)
-		__builtin_prefetch(
-			&cells->node_slots[node_hash(&node) & (cells->node_slot_count - 1)]);
+		__builtin_prefetch(first_slot(cells, path));
 }
 
 /* ---- cells */

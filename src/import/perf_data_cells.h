@@ -1,8 +1,11 @@
 /*
- * perf_data_cells - samples added up by event, context, address and calls. The
- * calls that led to a sample are looked up whole, by the hash of their
- * addresses; only calls that were not met lately walk the trie. Memory grows
- * with distinct places, never with samples: the cache of calls has a fixed size.
+ * perf_data_cells - samples added up by event, context, address and calls.
+ *
+ * Calls are a trie of places. A node is found by its path: a hash of its place and
+ * of all places further out, so that the node of a whole chain takes one look, and
+ * the nodes further out are only asked for when that one is new. A cache of fixed
+ * size remembers what was met lately (a process makes the same calls again and
+ * again). Memory grows with distinct places, never with samples.
  *
  * With hundreds of thousands of places nearly every look misses the CPU's
  * caches, so samples are added in batches that look ahead: a cell changes some
@@ -17,18 +20,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/hash_index.h"
 #include "profile/profile.h"
 
+#define PERF_ROOT_PATH UINT64_C(0) /* of no place */
+
 struct perf_node {
+	uint64_t path;
 	uint64_t vaddr;
 	uint32_t parent;     /* number, 0: root */
 	uint32_t image_kind; /* image's number * 2 + enum frame_kind */
 };
 
-/* Where a node is found: with its key, so that one look at memory is enough. */
 struct perf_node_slot {
-	struct perf_node node;
+	uint64_t path;
 	uint32_t number; /* 0: free */
 	uint32_t unused;
 };
@@ -53,14 +59,12 @@ struct perf_cell {
 	struct perf_cell_key key;
 };
 
-struct perf_calls_slot {
-	uint64_t hash;
-	uint32_t node; /* number plus one; 0: free */
-	uint32_t used; /* when, for choosing whom to replace */
+struct perf_known {
+	uint64_t key, value;
 };
 
-#define PERF_CALLS_WAYS 4u   /* one cache line */
-#define PERF_CALLS_SETS 256u /* in the CPU's own cache */
+#define PERF_KNOWN_WAYS 4u    /* one cache line, the latest first */
+#define PERF_KNOWN_SETS 2048u /* 128 KiB: in the CPU's own second cache */
 #define PERF_BATCH	64u
 
 struct perf_waiting {
@@ -77,8 +81,7 @@ struct perf_cells {
 	size_t node_count, node_capacity;
 	struct perf_node_slot *node_slots;
 	size_t node_slot_count; /* power of two, or 0 */
-	struct perf_calls_slot *calls;
-	uint32_t clock;
+	struct perf_known *known;
 	struct perf_waiting waiting[PERF_BATCH];
 	size_t waiting_count;
 };
@@ -86,16 +89,29 @@ struct perf_cells {
 int perf_cells_init(struct perf_cells *cells); /* 0 or -ENOMEM */
 void perf_cells_release(struct perf_cells *cells);
 
-/* Whether calls of that hash were met lately, and their node. */
-bool perf_cells_calls(struct perf_cells *cells, uint64_t hash, uint32_t *node);
-void perf_cells_remember_calls(struct perf_cells *cells, uint64_t hash, uint32_t node);
+/* Whether that key was remembered lately, and what is known by it. What keys are hashes of is the
+ * caller's business. */
+bool perf_cells_recall(struct perf_cells *cells, uint64_t key, uint64_t *value);
+void perf_cells_remember(struct perf_cells *cells, uint64_t key, uint64_t value);
 
-/* A node below `parent`. 0 or -ENOMEM. */
+/* The path of a place that was called from the end of another path. */
+static inline uint64_t perf_path(uint64_t outer, uint32_t image, uint64_t vaddr,
+				 enum frame_kind kind)
+{
+	uint64_t place = (uint64_t)(image * 2 + (kind == FRAME_RETURN)) << 32;
+	uint64_t path = hash_u64(hash_u64(outer ^ place) ^ vaddr);
+	return path == PERF_ROOT_PATH ? 1 : path;
+}
+
+/* The node of a path; 0: there is none, or it is the root's. */
+uint32_t perf_cells_find(const struct perf_cells *cells, uint64_t path);
+/* A node below `parent`, which is made when it is new. 0 or -ENOMEM. */
 int perf_cells_node(struct perf_cells *cells, uint32_t parent, uint32_t image, uint64_t vaddr,
 		    enum frame_kind kind, uint32_t *node);
-/* Says that such a node will be asked for soon. */
-void perf_cells_expect_node(const struct perf_cells *cells, uint32_t parent, uint32_t image,
-			    uint64_t vaddr, enum frame_kind kind);
+/* The path of a node; of 0, the root's. */
+uint64_t perf_cells_path(const struct perf_cells *cells, uint32_t node);
+/* Says that a node of that path will be asked for soon. */
+void perf_cells_expect(const struct perf_cells *cells, uint64_t path);
 
 /*
  * Adds to a cell, which is made when it is new. 0, -ENOMEM, or -EOVERFLOW when a sum

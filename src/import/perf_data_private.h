@@ -53,9 +53,11 @@ struct perf_read_slot {
 
 struct perf_chain_frame {
 	uint64_t address;
-	uint64_t path; /* hash of it and all frames that are further out */
+	uint64_t met; /* hash of it and all frames that are further out, in its process */
+	uint64_t path;
 	enum perf_mode mode;
 	enum frame_kind kind;
+	struct perf_place place;
 };
 
 /* Counted while reading, for the bill and for what is said at the end. */

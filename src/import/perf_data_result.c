@@ -63,7 +63,14 @@ static void expect_leaf(const struct perf_cells *cells, size_t i)
 		return;
 	const struct perf_cell_key *key = &cells->list[i].key;
 	if (key->stack == PERF_STACK_LEAF)
-		perf_cells_expect_node(cells, key->calls, key->image, key->vaddr, FRAME_IP);
+		perf_cells_expect(cells, perf_path(perf_cells_path(cells, key->calls), key->image,
+						   key->vaddr, FRAME_IP));
+}
+
+static void expect_calls(const struct perf_cells *cells, size_t i)
+{
+	if (i < cells->count && cells->list[i].key.calls)
+		__builtin_prefetch(&cells->nodes[cells->list[i].key.calls - 1]);
 }
 
 /* Sampled addresses join the trie, on top of the calls that led there. */
@@ -76,6 +83,7 @@ static int add_leaves(struct result *result)
 	for (size_t i = 0; i < cells->count; i++) {
 		const struct perf_cell_key *key = &cells->list[i].key;
 		int ret = 0;
+		expect_calls(cells, i + 2 * AHEAD);
 		expect_leaf(cells, i + AHEAD);
 		if (key->stack == PERF_STACK_LEAF)
 			ret = perf_cells_node(cells, key->calls, key->image, key->vaddr, FRAME_IP,

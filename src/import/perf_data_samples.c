@@ -61,7 +61,8 @@ static int reserve_frames(struct perf_data *data, uint64_t count)
 static void add_frame(struct chain *chain, uint64_t address, enum perf_mode mode,
 		      enum frame_kind kind)
 {
-	chain->frames[chain->count++] = (struct perf_chain_frame){ address, 0, mode, kind };
+	chain->frames[chain->count++] =
+		(struct perf_chain_frame){ .address = address, .mode = mode, .kind = kind };
 }
 
 /* The user's calls as the hardware kept them, newest first: each `from` is a call instruction, the
@@ -148,22 +149,17 @@ static int read_chain(struct perf_data *data, const struct perf_file_event *even
 	return 0;
 }
 
-static int add_node(struct perf_data *data, struct process *process,
-		    const struct perf_chain_frame *frame, uint32_t *node)
+/* The path of calls that could not be followed. */
+static int add_missing(struct perf_data *data, uint64_t *path)
 {
 	struct perf_place place;
-	int ret = perf_places_locate(&data->places, process, frame->mode, frame->address,
-				     frame->kind, &place);
-	return ret < 0 ? ret
-		       : perf_cells_node(&data->cells, *node, place.image, place.vaddr, frame->kind,
-					 node);
-}
-
-static int add_missing(struct perf_data *data, uint32_t *node)
-{
-	struct perf_place place;
+	uint32_t node;
 	int ret = perf_places_unknown(&data->places, UNKNOWN_NOT_UNWOUND, &place);
-	return ret < 0 ? ret : perf_cells_node(&data->cells, 0, place.image, 0, FRAME_IP, node);
+	if (ret == 0)
+		ret = perf_cells_node(&data->cells, 0, place.image, 0, FRAME_IP, &node);
+	if (ret == 0)
+		*path = perf_cells_path(&data->cells, node);
+	return ret;
 }
 
 /* Keeps small numbers apart from what is added or xored beside them: 2^64 / golden ratio. */
@@ -176,17 +172,53 @@ static uint64_t meaning(const struct perf_data *data, const struct process *proc
 	       mode * SPREAD;
 }
 
-/* Names each frame from `first` on by a hash of itself and all that are further out. */
-static void name_paths(const struct perf_data *data, const struct process *process,
-		       const struct chain *chain, size_t first)
+/* Gives each frame from `first` on what it is met by. */
+static void note_meetings(const struct perf_data *data, const struct process *process,
+			  const struct chain *chain, size_t first)
 {
-	uint64_t path = meaning(data, process, chain->user_missing);
+	uint64_t met = meaning(data, process, chain->user_missing);
 	for (size_t i = chain->count; i-- > first;) {
 		struct perf_chain_frame *frame = &chain->frames[i];
 		uint64_t how = (uint64_t)frame->mode << 1 | frame->kind;
-		path = hash_u64((path ^ frame->address) + how * SPREAD);
-		frame->path = path;
+		frame->met = met = hash_u64((met ^ frame->address) + how * SPREAD);
 	}
+}
+
+/* Gives each frame from `first` on, and inside of `known`, its place and path. */
+static int locate_frames(struct perf_data *data, struct process *process, const struct chain *chain,
+			 size_t first, size_t known, uint64_t path)
+{
+	for (size_t i = known; i-- > first;) {
+		struct perf_chain_frame *frame = &chain->frames[i];
+		int ret = perf_places_locate(&data->places, process, frame->mode, frame->address,
+					     frame->kind, &frame->place);
+		if (ret < 0)
+			return ret;
+		path = frame->path =
+			perf_path(path, frame->place.image, frame->place.vaddr, frame->kind);
+		perf_cells_remember(&data->cells, frame->met, path);
+	}
+	return 0;
+}
+
+/* The node of the frame `first`, or of `path` when there is no frame. The frames inside of `known`
+ * are located, and called from the end of `path`. Only the innermost ones are new, if any. */
+static int need_nodes(struct perf_data *data, const struct chain *chain, size_t first, size_t known,
+		      uint64_t path, uint32_t *node)
+{
+	size_t at = first;
+	*node = 0;
+	while (at < known && !(*node = perf_cells_find(&data->cells, chain->frames[at].path)))
+		at++;
+	if (at == known)
+		*node = perf_cells_find(&data->cells, path);
+	int ret = 0;
+	while (at-- > first && ret == 0) {
+		const struct perf_chain_frame *frame = &chain->frames[at];
+		ret = perf_cells_node(&data->cells, *node, frame->place.image, frame->place.vaddr,
+				      frame->kind, node);
+	}
+	return ret;
 }
 
 /* The trie's node for frames innermost first, from `first` on. Most of the outer ones were met
@@ -194,21 +226,18 @@ static void name_paths(const struct perf_data *data, const struct process *proce
 static int walk(struct perf_data *data, struct process *process, const struct chain *chain,
 		size_t first, uint32_t *node)
 {
-	size_t at = first;
+	size_t known = first;
+	uint64_t path = PERF_ROOT_PATH;
 	int ret = 0;
-	name_paths(data, process, chain, first);
-	while (at < chain->count && !perf_cells_calls(&data->cells, chain->frames[at].path, node))
-		at++;
-	if (at == chain->count) {
-		*node = 0;
-		ret = chain->user_missing ? add_missing(data, node) : 0;
-	}
-	while (at-- > first && ret == 0) {
-		ret = add_node(data, process, &chain->frames[at], node);
-		if (ret == 0)
-			perf_cells_remember_calls(&data->cells, chain->frames[at].path, *node);
-	}
-	return ret;
+	note_meetings(data, process, chain, first);
+	while (known < chain->count &&
+	       !perf_cells_recall(&data->cells, chain->frames[known].met, &path))
+		known++;
+	if (known == chain->count && chain->user_missing)
+		ret = add_missing(data, &path);
+	if (ret == 0)
+		ret = locate_frames(data, process, chain, first, known, path);
+	return ret < 0 ? ret : need_nodes(data, chain, first, known, path, node);
 }
 
 /* The common case: a chain whose first address is the sampled one, and nothing else to follow.
@@ -240,14 +269,17 @@ static int find_callers(struct perf_data *data, struct process *process,
 	uint64_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	uint64_t hash = hash_bytes(words->bytes + skipped * 8, (words->count - skipped) * 8) ^
 			meaning(data, process, mode << 1 | (skipped > 1));
-	if (perf_cells_calls(&data->cells, hash, node))
+	uint64_t known;
+	if (perf_cells_recall(&data->cells, hash, &known)) {
+		*node = (uint32_t)known;
 		return 0;
+	}
 	struct chain chain;
 	int ret = read_chain(data, event, record, &chain);
 	if (ret == 0)
 		ret = walk(data, process, &chain, 1, node);
 	if (ret == 0)
-		perf_cells_remember_calls(&data->cells, hash, *node);
+		perf_cells_remember(&data->cells, hash, *node);
 	return ret;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 bool number_parse_u64(const char *text, uint64_t *value)
 {
 	bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -57,7 +59,7 @@ bool number_parse_duration_ns(const char *text, uint64_t *ns)
 	const char *rest;
 	if (!parse_decimal(text, &value, &rest))
 		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(units); i++) {
 		if (strcmp(rest, units[i].unit))
 			continue;
 		double result = value * units[i].ns;

@@ -7,6 +7,7 @@
 
 #include "analyze/resolve.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/protobuf_write.h"
 #include "export/dso.h"
@@ -254,9 +255,9 @@ static int put_context(struct writer *writer, uint32_t id)
 		uint64_t number;
 	} numbers[] = { { "pid", context.pid }, { "tid", context.tid }, { "cpu", context.cpu } };
 	int ret = 0;
-	for (size_t i = 0; ret == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; ret == 0 && i < COUNT_OF(texts); i++)
 		ret = put_label(writer, span_of_text(texts[i].key), texts[i].text);
-	for (size_t i = 0; ret == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; ret == 0 && i < COUNT_OF(numbers); i++)
 		ret = put_number_label(writer, numbers[i].key, numbers[i].number);
 	return ret == 0 ? put_own_labels(writer, context.labels) : ret;
 }

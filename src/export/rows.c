@@ -10,6 +10,7 @@
 #include "analyze/interval.h"
 #include "analyze/resolve.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "export/figure.h"
 #include "export/frames.h"
 
@@ -149,8 +150,7 @@ static void put_image(struct writer *writer, uint32_t id)
 	if (id)
 		image = profile_image(writer->input->profile, id);
 	put_word(writer, ROW_IMAGE, id ? resolver_image(writer->input->resolver, id) : NULL);
-	put_word(writer, ROW_IMAGE_KIND,
-		 image.kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[image.kind] : NULL);
+	put_word(writer, ROW_IMAGE_KIND, image.kind < COUNT_OF(kinds) ? kinds[image.kind] : NULL);
 	put_absent(writer, ROW_BUILD_ID);
 	if (image.build_id.size)
 		put_hex(writer, ROW_BUILD_ID, image.build_id.data, image.build_id.size);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/json_stream.h"
 #include "export/figure.h"
@@ -27,7 +28,7 @@ static const char *unit_of(const struct event_column *event)
 		      { "ms", "milliseconds" },
 		      { "s", "seconds" },
 		      { "bytes", "bytes" } };
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (span_equal(event->unit, span_of_text(words[i].unit)))
 			return words[i].word;
 	return "none";

@@ -239,7 +239,7 @@ static int take_assignment(struct callgrind_reader *reader, struct span key, str
 	};
 	if (reader->waiting != WAITING_NOTHING)
 		return fault(reader, err, "the line before needs a position and costs here");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (span_equal(key, span_of_text(names[i].key)))
 			return take_name(reader, names[i].map, value, names[i].place, err);
 	if (span_equal(key, span_of_text("calls")))

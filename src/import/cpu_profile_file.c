@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/digits.h"
 #include "base/error.h"
 
@@ -42,7 +43,7 @@ static bool find_words(const uint8_t *start, size_t size, struct cpu_words *out,
 		unsigned width;
 		bool big;
 	} forms[] = { { 8, false }, { 4, false }, { 8, true }, { 4, true } };
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
 		struct cpu_words words = { start, size, 0, forms[i].width, forms[i].big };
 		if (words_left(&words) < HEADER_WORDS || take(&words) != 0)
 			continue;

@@ -1,11 +1,11 @@
 #include "import/folded_name.h"
 
+#include "base/count_of.h"
+
 static const struct {
 	char byte;
 	char code[3];
 } escapes[] = { { ';', "3B" }, { '\n', "0A" }, { '\r', "0D" }, { 0, "00" } };
-
-#define ESCAPE_COUNT (sizeof(escapes) / sizeof(escapes[0]))
 
 /*
  * Behind a '%': the number of "25" before one of our codes, or -1 when none
@@ -18,7 +18,7 @@ static long nesting(const char *text, size_t size, size_t *escape)
 		at += 2;
 	if (size - at < 2)
 		return -1;
-	for (size_t i = 0; i < ESCAPE_COUNT; i++) {
+	for (size_t i = 0; i < COUNT_OF(escapes); i++) {
 		if (text[at] == escapes[i].code[0] && text[at + 1] == escapes[i].code[1]) {
 			*escape = i;
 			return (long)(at / 2);
@@ -41,9 +41,9 @@ void folded_encode_name(struct buffer *out, struct span name)
 			written = i + 1;
 			continue;
 		}
-		while (escape < ESCAPE_COUNT && text[i] != escapes[escape].byte)
+		while (escape < COUNT_OF(escapes) && text[i] != escapes[escape].byte)
 			escape++;
-		if (escape == ESCAPE_COUNT)
+		if (escape == COUNT_OF(escapes))
 			continue;
 		buffer_append(out, text + written, i - written);
 		buffer_append_u8(out, '%');

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "profile/profile.h"
 
 static bool begins_with(struct span text, const char *start)
@@ -57,7 +58,7 @@ static bool take_module_file(struct span name, struct span *module)
 static bool is_memory(struct span dso)
 {
 	static const char *const starts[] = { "[heap", "[stack", "[anon", "[vsyscall", "[uprobes" };
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(starts); i++)
 		if (begins_with(dso, starts[i]))
 			return true;
 	return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/count_of.h"
 #include "base/digits.h"
 
 void perf_script_header_release(struct perf_script_header *header)
@@ -131,7 +132,7 @@ static void take_attribute(struct profile_event *event, struct span name, struct
 	} else if (is_text(name, "precise_ip")) {
 		event->precise = number;
 	} else {
-		for (size_t i = 0; i < sizeof(excludes) / sizeof(excludes[0]); i++)
+		for (size_t i = 0; i < COUNT_OF(excludes); i++)
 			if (is_text(name, excludes[i].name) && number)
 				event->exclude |= excludes[i].exclude;
 	}

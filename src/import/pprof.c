@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/protobuf.h"
 #include "import/formats.h"
@@ -127,7 +128,7 @@ static int take_field(struct pprof_reader *reader, const struct protobuf_field *
 		{ PPROF_DURATION_NANOS, &reader->duration_ns },
 		{ PPROF_PERIOD, &reader->period },
 	};
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		if (field->number == numbers[i].number)
 			*numbers[i].value = (int64_t)field->value < 0 ? 0 : field->value;
 	if (field->number == PPROF_SAMPLE_TYPE)

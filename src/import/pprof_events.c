@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 static bool is_text(struct span text, const char *wanted)
 {
 	return span_equal(text, span_of_text(wanted));
@@ -21,7 +23,7 @@ static uint64_t unit_ns(struct span unit)
 		{ "milliseconds", 1000000 }, { "millisecond", 1000000 }, { "ms", 1000000 },
 		{ "seconds", 1000000000 },   { "second", 1000000000 },	 { "s", 1000000000 }
 	};
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(units); i++)
 		if (is_text(unit, units[i].name))
 			return units[i].ns;
 	return 0;

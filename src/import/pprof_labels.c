@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/count_of.h"
 #include "import/pprof_places.h"
 #include "import/pprof_wire.h"
 #include "profile/profile.h"
@@ -77,7 +78,7 @@ static bool is_part(struct profile_context *context, struct span key,
 		{ "tid", NULL, &context->tid },
 		{ "cpu", NULL, &context->cpu },
 	};
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		if (!span_equal(key, span_of_text(parts[i].key)))
 			continue;
 		if (parts[i].text && label->text && text.size && !parts[i].text->size)

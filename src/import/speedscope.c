@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/json_read.h"
 #include "base/utf8.h"
@@ -179,7 +180,7 @@ static void take_unit(const struct speedscope *reader, struct part *part)
 		      { "microseconds", 1000 },
 		      { "milliseconds", 1000000 },
 		      { "seconds", 1000000000 } };
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(units); i++)
 		if (key_is(reader, units[i].unit))
 			part->ns = units[i].ns;
 	part->bytes = key_is(reader, "bytes");
@@ -195,7 +196,7 @@ static int take_member(struct speedscope *reader, struct json_reader *json, stru
 		       { "weights", &part->weights },
 		       { "events", &part->events } };
 	struct span number;
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(arrays); i++)
 		if (key_is(reader, arrays[i].key)) {
 			*arrays[i].position = json->at;
 			json_skip(json);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/cursor.h"
 #include "base/digits.h"
 #include "base/error.h"
@@ -21,7 +22,7 @@ static void varints_survive_a_round_trip(void **state)
 {
 	(void)state;
 	static const uint64_t values[] = { 0, 1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX };
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(values); i++) {
 		uint8_t bytes[VARINT_MAX_BYTES];
 		size_t size = varint_put(bytes, values[i]);
 		uint64_t back = 1;
@@ -44,7 +45,7 @@ static void zigzag_keeps_the_sign(void **state)
 {
 	(void)state;
 	static const int64_t values[] = { 0, -1, 1, INT64_MIN, INT64_MAX };
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(values); i++)
 		assert_int_equal(zigzag_get(zigzag_put(values[i])), values[i]);
 }
 
@@ -80,7 +81,7 @@ static void numbers_are_parsed_strictly(void **state)
 	static const char *const bad[] = {
 		"", "-1", "+1", " 1", "1 ", "0x", "18446744073709551616", "1k"
 	};
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		assert_false(number_parse_u64(bad[i], &value));
 	double ratio;
 	assert_true(number_parse_double("1.5%", &ratio));
@@ -121,7 +122,7 @@ static void digits_are_taken_as_far_as_they_go(void **state)
 		{ ":", 16, 0, 0 },
 		{ "G", 16, 0, 0 },
 	};
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(wanted); i++) {
 		const char *at = wanted[i].text;
 		uint64_t value = 5;
 		bool taken = digits_take(&at, at + strlen(at), wanted[i].base, &value);
@@ -221,7 +222,7 @@ static void only_the_shortest_utf8_is_utf8(void **state)
 					     "\xf4\x90\x80\x80",
 					     "\xf5\x80\x80\x80",
 					     "\xc3(" };
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(wrong); i++)
 		assert_int_equal(utf8_sequence((const uint8_t *)wrong[i], strlen(wrong[i])), 0);
 }
 

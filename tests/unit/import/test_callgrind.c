@@ -266,7 +266,7 @@ static void test_lines_of_addresses(void **state)
 			image = id;
 	uint32_t name;
 	assert_int_equal(profile_add_text(profile, "main", &name), 0);
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(wanted); i++) {
 		const struct profile_frame frame = { FRAME_IP, (uint32_t)image, wanted[i].vaddr,
 						     name };
 		const struct place *place = resolver_place(resolver, &frame);
@@ -360,7 +360,7 @@ static void test_malformed(void **state)
 		{ "creator: callgrind-3\nevents: A\nfn=f\n1 1\n", "line 4: the file is cut off" },
 		{ "events: A\nfn=f\n1 18446744073709551616\n", "line 3: its costs are no numbers" },
 	};
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(wanted); i++) {
 		struct profile *profile = NULL;
 		struct error err = { 0 };
 		const char *text = wanted[i].text;
@@ -420,9 +420,9 @@ static void test_recognised(void **state)
 					   "\n# x\r\nversion: 1\nevents: Ir\n" };
 	static const char *const no[] = { "", "main;f 3\n", "version: 1\nother: 2\nevents: A\n",
 					  "creator: x\n", "event" };
-	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(yes); i++)
 		assert_ptr_equal(importer_find(yes[i], strlen(yes[i])), &importer_callgrind);
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(no); i++)
 		assert_false(importer_callgrind.recognise(no[i], strlen(no[i])));
 }
 

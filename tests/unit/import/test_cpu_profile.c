@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "import/formats.h"
 #include "support/imported.h"
 #include "symbol/record.h"
@@ -70,7 +71,7 @@ static struct profile *must_read(const struct buffer *bytes, size_t piece, struc
 static void test_words_of_all_kinds(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(forms); i++)
 		for (size_t piece = 1; piece < 40; piece += 7) {
 			CLEANUP(buffer_release) struct buffer bytes = { 0 };
 			put_profile(&bytes, forms[i]);

@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "import/folded_name.h"
@@ -348,9 +349,9 @@ static void recognised_by_content(void **state)
 	static const char *const no[] = {
 		"", "\n\n", "hello\n", "hello\nworld\na 1\n", "16 20\n+3 40\n", "# only a note\n"
 	};
-	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(yes); i++)
 		assert_true(importer_folded.recognise(yes[i], strlen(yes[i])));
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(no); i++)
 		assert_false(importer_folded.recognise(no[i], strlen(no[i])));
 	assert_false(importer_folded.recognise("\xfe\xff\0a\0 \0001", 8));
 	assert_false(importer_folded.recognise("SQLite format 3\0 1\na 1\n", 23));

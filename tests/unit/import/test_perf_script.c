@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "import/formats.h"
 #include "import/perf_script_line.h"
 #include "support/imported.h"
@@ -114,7 +115,7 @@ static void other_lines_begin_no_sample(void **state)
 		"12: 13:",
 	};
 	struct perf_script_sample sample;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(lines); i++)
 		if (perf_script_parse_sample(lines[i], strlen(lines[i]), &sample))
 			fail_msg("a sample: %s", lines[i]);
 }
@@ -174,7 +175,7 @@ static void a_leaf_ends_the_line_behind_other_fields(void **state)
 		{ "4005d0 [unknown] ([kernel.kallsyms])", 0x4005d0, "" },
 	};
 	struct perf_script_frame frame;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		if (!perf_script_parse_leaf(span_of_text(cases[i].rest), &frame))
 			fail_msg("no leaf: %s", cases[i].rest);
 		assert_int_equal(frame.address, cases[i].address);
@@ -444,9 +445,9 @@ static void recognised_by_content(void **state)
 		"version: 1\ncreator: callgrind-3.10\n",
 		"Warning: processed:\n more\n",
 	};
-	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(yes); i++)
 		assert_true(importer_perf_script.recognise(yes[i], strlen(yes[i])));
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(no); i++)
 		assert_false(importer_perf_script.recognise(no[i], strlen(no[i])));
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "import/formats.h"
 #include "support/imported.h"
 #include "support/random_profile.h"
@@ -144,9 +145,9 @@ static void recognised_by_its_heading(void **state)
 	static const char *const no[] = { "",	     "\n",
 					  "@ A\n",   "@ [3 samples]\n",
 					  "a;b 3\n", "x\n@ A [3 samples]\n" };
-	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(yes); i++)
 		assert_true(importer_pmcstat.recognise(yes[i], strlen(yes[i])));
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(no); i++)
 		assert_false(importer_pmcstat.recognise(no[i], strlen(no[i])));
 }
 

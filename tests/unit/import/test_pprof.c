@@ -513,7 +513,7 @@ static void test_not_recognised(void **state)
 	static const char *const no[] = { "",		"\n",
 					  "main;f 3\n", "\n\nmain;f 3\nmain;g 4\n",
 					  "2;a 3\n",	"events: Ir\n" };
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(no); i++)
 		assert_false(importer_pprof.recognise(no[i], strlen(no[i])));
 }
 

@@ -14,21 +14,9 @@
 #include "export/gzip.h"
 #include "export/pprof_tables.h"
 #include "export/stacks.h"
+#include "import/pprof_wire.h"
 
-/* Fields of the messages of profile.proto that are written here. */
-enum profile_field {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING_TABLE = 6,
-	PROFILE_TIME_NANOS = 9,
-	PROFILE_DURATION_NANOS = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
-};
+/* Fields of the messages within a profile, as far as they are written here. */
 enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum sample_field { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum label_field { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
@@ -82,7 +70,7 @@ static struct span span_of_buffer(const struct buffer *buffer)
 }
 
 /* The message that was made, as a field of the profile. */
-static int put_message(struct writer *writer, enum profile_field field)
+static int put_message(struct writer *writer, enum pprof_number field)
 {
 	protobuf_put_item(&writer->gzip.plain, field, span_of_buffer(&writer->message));
 	bool failed = buffer_failed(&writer->message) || buffer_failed(&writer->part);
@@ -99,7 +87,7 @@ static struct span unit_of(const struct event_column *event)
 							   : event->unit;
 }
 
-static int put_value_type(struct writer *writer, enum profile_field field, struct span type,
+static int put_value_type(struct writer *writer, enum pprof_number field, struct span type,
 			  struct span unit)
 {
 	uint64_t type_text, unit_text;
@@ -119,7 +107,7 @@ static int put_event(struct writer *writer, const struct event_column *event)
 	if (event->sampled) {
 		buffer_append(&text, event->name.data, event->name.size);
 		buffer_append_text(&text, "_sample");
-		ret = put_value_type(writer, PROFILE_SAMPLE_TYPE,
+		ret = put_value_type(writer, PPROF_SAMPLE_TYPE,
 				     writer->input->chosen_count > 1 ? span_of_buffer(&text)
 								     : span_of_text("samples"),
 				     span_of_text("count"));
@@ -133,9 +121,8 @@ static int put_event(struct writer *writer, const struct event_column *event)
 			      (const char *)unit.data);
 		unit = span_of_buffer(&text);
 	}
-	return buffer_failed(&text)
-		       ? -ENOMEM
-		       : put_value_type(writer, PROFILE_SAMPLE_TYPE, event->name, unit);
+	return buffer_failed(&text) ? -ENOMEM
+				    : put_value_type(writer, PPROF_SAMPLE_TYPE, event->name, unit);
 }
 
 static int put_period(struct writer *writer)
@@ -145,11 +132,11 @@ static int put_period(struct writer *writer)
 	uint64_t name;
 	if (pprof_text_of(&writer->tables, event->name, &name) < 0)
 		return -ENOMEM;
-	protobuf_put_number(&writer->gzip.plain, PROFILE_DEFAULT_SAMPLE_TYPE, name);
+	protobuf_put_number(&writer->gzip.plain, PPROF_DEFAULT_SAMPLE_TYPE, name);
 	if (!known || event->period_least != event->period_most || event->period_least > INT64_MAX)
 		return 0;
-	protobuf_put_number(&writer->gzip.plain, PROFILE_PERIOD, event->period_least);
-	return put_value_type(writer, PROFILE_PERIOD_TYPE, event->name, unit_of(event));
+	protobuf_put_number(&writer->gzip.plain, PPROF_PERIOD, event->period_least);
+	return put_value_type(writer, PPROF_PERIOD_TYPE, event->name, unit_of(event));
 }
 
 /* From the first start to the last end; nothing when a source does not know its start. */
@@ -170,8 +157,8 @@ static void put_times(struct writer *writer)
 	}
 	if (!count)
 		return;
-	protobuf_put_number(&writer->gzip.plain, PROFILE_TIME_NANOS, start);
-	protobuf_put_number(&writer->gzip.plain, PROFILE_DURATION_NANOS, end - start);
+	protobuf_put_number(&writer->gzip.plain, PPROF_TIME_NANOS, start);
+	protobuf_put_number(&writer->gzip.plain, PPROF_DURATION_NANOS, end - start);
 }
 
 static int put_head(struct writer *writer)
@@ -301,7 +288,7 @@ static int put_sample(struct writer *writer, size_t i, struct error *err)
 	}
 	protobuf_put_item(&writer->message, SAMPLE_VALUE, span_of_buffer(&writer->part));
 	int ret = put_context(writer, context);
-	return ret < 0 ? ret : put_message(writer, PROFILE_SAMPLE);
+	return ret < 0 ? ret : put_message(writer, PPROF_SAMPLE);
 }
 
 /* ---- places */
@@ -352,7 +339,7 @@ static int put_location(struct writer *writer, uint32_t number)
 	if (writer->limits[image] < limit)
 		writer->limits[image] = limit;
 	int ret = put_lines(writer, frame->place);
-	return ret < 0 ? ret : put_message(writer, PROFILE_LOCATION);
+	return ret < 0 ? ret : put_message(writer, PPROF_LOCATION);
 }
 
 static int put_mapping(struct writer *writer, uint32_t id)
@@ -374,7 +361,7 @@ static int put_mapping(struct writer *writer, uint32_t id)
 	protobuf_put_number(&writer->message, MAPPING_HAS_FILENAMES, 1);
 	protobuf_put_number(&writer->message, MAPPING_HAS_LINE_NUMBERS, 1);
 	protobuf_put_number(&writer->message, MAPPING_HAS_INLINE_FRAMES, 1);
-	return put_message(writer, PROFILE_MAPPING);
+	return put_message(writer, PPROF_MAPPING);
 }
 
 static int put_places(struct writer *writer)
@@ -393,11 +380,10 @@ static int put_places(struct writer *writer)
 		protobuf_put_number(&writer->message, FUNCTION_NAME, function->name);
 		protobuf_put_number(&writer->message, FUNCTION_SYSTEM_NAME, function->system_name);
 		protobuf_put_number(&writer->message, FUNCTION_FILENAME, function->file);
-		ret = put_message(writer, PROFILE_FUNCTION);
+		ret = put_message(writer, PPROF_FUNCTION);
 	}
 	for (size_t i = 0; ret == 0 && i < writer->tables.text_count; i++) {
-		protobuf_put_item(&writer->gzip.plain, PROFILE_STRING_TABLE,
-				  writer->tables.texts[i]);
+		protobuf_put_item(&writer->gzip.plain, PPROF_STRING, writer->tables.texts[i]);
 		ret = gzip_flush_some(&writer->gzip);
 	}
 	return ret;

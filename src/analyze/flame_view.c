@@ -241,8 +241,10 @@ int flame_view_init(struct flame_view *view, const struct flame *flame,
 	int ret = fill(view) < 0 ? error_set(err, -ENOMEM, "out of memory drawing the flame graph")
 				 : 0;
 	if (ret == 0 && view->shown[0].width == 0) {
-		struct span name = flame->reports[FLAME_MAIN]->columns.list[options->width].name;
-		ret = error_set(err, -ENODATA, "there are no samples of '%.*s' to draw",
+		const struct report *report = flame->reports[FLAME_MAIN];
+		struct span name = report->columns.list[options->width].name;
+		ret = error_set(err, -ENODATA, "%s no samples of '%.*s' to draw",
+				report->filtered ? "the filters leave" : "there are",
 				(int)name.size, (const char *)name.data);
 	}
 	if (ret < 0)

@@ -330,6 +330,13 @@ static void nothing_to_draw_is_said(void **state)
 	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), -ENODATA);
 	assert_string_equal(err.text, "there are no samples of 'cycles' to draw");
 	made_flame_release(&made);
+	test_stack(&test, "main", 3, 1);
+	made = make_flame(test.profile, NULL,
+			  (struct flame_options){ .samples = { .ignore = "main" } });
+	assert_int_equal(made.ret, 0);
+	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), -ENODATA);
+	assert_string_equal(err.text, "the filters leave no samples of 'cycles' to draw");
+	made_flame_release(&made);
 	profile_free(test.profile);
 }
 

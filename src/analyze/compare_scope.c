@@ -204,6 +204,21 @@ static const char *period_unit(const struct event_column *column)
 						  : "";
 }
 
+/*
+ * Every recording measures its own period, and weights account for it. Where periods are random,
+ * about the same mean is the same: each period is drawn from half to one and a half of it.
+ */
+static bool other_period(const struct event_column *a, const struct event_column *b)
+{
+	if (!a->sampled || !b->sampled || !a->period_most || !b->period_most)
+		return false;
+	if (a->policy == PERIOD_RANDOM && b->policy == PERIOD_RANDOM)
+		return 4 * (double)a->period_most > 5 * (double)b->period_least ||
+		       4 * (double)b->period_most > 5 * (double)a->period_least;
+	return a->policy != b->policy || a->period_most != b->period_most ||
+	       a->period_least != b->period_least;
+}
+
 static int note_event(struct comparison *comparison, const struct event_column *a,
 		      const struct event_column *b)
 {
@@ -220,9 +235,7 @@ static int note_event(struct comparison *comparison, const struct event_column *
 		ret = note_other(comparison, "unit", a->unit, b->unit);
 	if (ret == 0)
 		ret = note_other(comparison, "core type", a->core_type, b->core_type);
-	if (ret == 0 && a->sampled && b->sampled && a->period_most && b->period_most &&
-	    (a->policy != b->policy || a->period_most != b->period_most ||
-	     a->period_least != b->period_least))
+	if (ret == 0 && other_period(a, b))
 		ret = compare_note(comparison,
 				   "other period of %.*s: %" PRIu64 "%s before, %" PRIu64
 				   "%s after",

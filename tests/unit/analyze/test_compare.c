@@ -456,6 +456,42 @@ static void other_events_and_privileges_are_said(void **state)
 	profile_free(b.profile);
 }
 
+/* Two recordings of one machine measure periods of their own. */
+static void random_periods_may_differ_by_a_quarter(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t policy, before, after;
+		bool other;
+	} periods[] = {
+		{ PERIOD_RANDOM, 1000, 1000, false }, { PERIOD_RANDOM, 1000, 1250, false },
+		{ PERIOD_RANDOM, 1250, 1000, false }, { PERIOD_RANDOM, 1000, 1251, true },
+		{ PERIOD_RANDOM, 1251, 1000, true },  { PERIOD_FIXED, 1000, 1000, false },
+		{ PERIOD_FIXED, 1000, 1001, true },
+	};
+	for (size_t i = 0; i < COUNT_OF(periods); i++) {
+		struct test_profile sides[2];
+		for (int s = 0; s < 2; s++) {
+			const struct profile_event event = { .name = span_of_text("cycles"),
+							     .policy = periods[i].policy,
+							     .period = s ? periods[i].after
+									 : periods[i].before,
+							     .sampled = 1 };
+			sides[s] = test_profile_new();
+			test_event_full(&sides[s], &event);
+			test_flat(&sides[s], "f", 10, 1000);
+		}
+		struct made made =
+			make(sides[0].profile, sides[1].profile, (struct compare_options){ 0 });
+		assert_int_equal(made.ret, 0);
+		assert_int_equal(has_note(made.comparison, "other period of cycles"),
+				 periods[i].other);
+		done(&made);
+		for (int s = 0; s < 2; s++)
+			profile_free(sides[s].profile);
+	}
+}
+
 static void decimals_of_both_sides_are_brought_together(void **state)
 {
 	(void)state;
@@ -588,6 +624,7 @@ int main(void)
 		cmocka_unit_test(one_procedure_is_a_base),
 		cmocka_unit_test(an_event_may_be_its_own_base),
 		cmocka_unit_test(other_events_and_privileges_are_said),
+		cmocka_unit_test(random_periods_may_differ_by_a_quarter),
 		cmocka_unit_test(decimals_of_both_sides_are_brought_together),
 		cmocka_unit_test(growth_is_of_the_total_and_not_by_chance),
 		cmocka_unit_test(small_rows_are_summed_up),

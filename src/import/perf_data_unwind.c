@@ -36,7 +36,7 @@ struct perf_stacks {
 	ZSTD_CStream *packer;
 	struct chunk **chunks;
 	size_t chunk_count, chunk_capacity;
-	struct process *processes; /* as they were, each with a share of its mappings */
+	struct process *processes; /* as they were, each with a share of both its mappings */
 	size_t process_count, process_capacity;
 	size_t mapping_count;
 	uint64_t samples;
@@ -51,8 +51,10 @@ static void forget(struct perf_stacks *waiting)
 {
 	for (size_t i = 0; i < waiting->chunk_count; i++)
 		free(waiting->chunks[i]);
-	for (size_t i = 0; i < waiting->process_count; i++)
+	for (size_t i = 0; i < waiting->process_count; i++) {
 		address_space_drop(waiting->processes[i].space);
+		address_space_drop(waiting->processes[i].former);
+	}
 	waiting->chunk_count = waiting->process_count = waiting->mapping_count = 0;
 	waiting->samples = 0;
 }
@@ -115,6 +117,12 @@ static int pack(struct perf_stacks *waiting, const void *bytes, size_t size, ZST
 	}
 }
 
+/* Keeps a share. Returns how many mappings it has. */
+static size_t keep_space(struct address_space *space)
+{
+	return space ? address_space_share(space)->count : 0;
+}
+
 /* The process as it is now; it is the last one that was kept, more often than not. */
 static int keep_process(struct perf_stacks *waiting, const struct process *process,
 			uint32_t *position)
@@ -131,9 +139,7 @@ static int keep_process(struct perf_stacks *waiting, const struct process *proce
 		return -ENOMEM;
 	struct process *kept = &waiting->processes[waiting->process_count];
 	*kept = *process;
-	if (kept->space)
-		address_space_share(kept->space);
-	waiting->mapping_count += kept->space ? kept->space->count : 0;
+	waiting->mapping_count += keep_space(kept->space) + keep_space(kept->former);
 	*position = (uint32_t)waiting->process_count++;
 	return 0;
 }

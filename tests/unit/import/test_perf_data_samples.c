@@ -259,6 +259,40 @@ static void marks_in_chains_are_no_frames(void **state)
 		"");
 }
 
+/* A sample that waits to be unwound keeps what its process had mapped before its exec. */
+static void samples_that_wait_keep_the_mappings_before_an_exec(void **state)
+{
+	(void)state;
+	struct perf_event_attr attr = cycles;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			   PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin(&file, &attr, NULL, 1, 128);
+	put_process(&file);
+	perf_put_comm(&file, 7, 7, "next", true, 12, 0);
+	perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(&file, TEXT + 0x30);
+	perf_put_u32(&file, 7);
+	perf_put_u32(&file, 7);
+	perf_put_u64(&file, 13);
+	perf_put_u64(&file, 5);
+	perf_put_u64(&file, PERF_SAMPLE_REGS_ABI_NONE);
+	perf_put_u64(&file, 0); /* bytes of the stack */
+	perf_record_end(&file);
+	for (uint64_t time = 14; time < 17; time++) {
+		perf_put_comm(&file, 7, 7, "later", true, time, 0);
+		perf_put_mmap(&file, 7, TEXT, 0x1000, 0, "/bin/later", time, 0);
+	}
+	perf_file_end(&file);
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, "");
+	struct buffer flat = { 0 };
+	imported_leaves(outcome.profile, &flat);
+	assert_string_equal(buffer_text(&flat), "cycles [next] /bin/worker!0x1030 1 5\n");
+	buffer_release(&flat);
+}
+
 static void losses_reach_the_bill(void **state)
 {
 	(void)state;
@@ -391,6 +425,7 @@ int main(void)
 		cmocka_unit_test(call_stacks_of_the_hardware_are_the_users_calls),
 		cmocka_unit_test(branches_become_edges_and_ranges),
 		cmocka_unit_test(marks_in_chains_are_no_frames),
+		cmocka_unit_test(samples_that_wait_keep_the_mappings_before_an_exec),
 		cmocka_unit_test(losses_reach_the_bill),
 		cmocka_unit_test(guests_are_kept_apart),
 		cmocka_unit_test(contexts_are_names_and_control_groups),

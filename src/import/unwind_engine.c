@@ -199,6 +199,32 @@ static enum file_state state_of(const struct unwind_engine *engine, uint32_t num
 					     : engine->files[number - 1].state;
 }
 
+/* ---- Signed addresses */
+
+#define KERNEL_BIT   55 /* AArch64: tells the kernel's addresses; what a signature leaves alone */
+#define ADDRESS_BITS 64
+
+/*
+ * An AArch64 program may sign its return addresses: the signature stands from the width of its
+ * addresses up to bit 54 (ptrauth_user_pac_mask() of Linux's
+ * arch/arm64/include/asm/pointer_auth.h), and libdw knows nothing of it. How wide addresses are the
+ * recording does not say; but bits above all of its mappings are none of an address of code. Other
+ * words stay as they are.
+ */
+static uint64_t without_signature(const struct engine_space *space, uint64_t word)
+{
+	if (space->machine != EM_AARCH64 || !space->count || word >> KERNEL_BIT & 1)
+		return word;
+	uint64_t highest = space->list[space->count - 1].end - 1;
+	int width = highest ? ADDRESS_BITS - __builtin_clzll(highest) : 0;
+	if (width >= KERNEL_BIT)
+		return word;
+	uint64_t signature = (UINT64_C(1) << KERNEL_BIT) - (UINT64_C(1) << width);
+	uint64_t address = word & ~signature;
+	/* behind a call, which may be the last instruction that is mapped */
+	return find_mapping(space, address - 1) ? address : word;
+}
+
 /* ---- Modules: a file at a bias, the distance of its vaddrs from addresses */
 
 #define PAGE_MASK UINT64_C(4095) /* the smallest page of these machines */
@@ -357,6 +383,7 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *
 		return false;
 	*word = 0;
 	memcpy(word, bytes, size);
+	*word = without_signature(engine->space, *word);
 	return true;
 }
 
@@ -407,9 +434,13 @@ static unsigned dwarf_number(uint16_t machine, unsigned number)
 	}
 }
 
+#define LINK_OF_AARCH64 30 /* perf's number and DWARF's */
+
 static uint64_t register_value(const struct unwind_engine *engine, unsigned number)
 {
 	uint64_t value = engine->registers->values[number];
+	if (number == LINK_OF_AARCH64)
+		value = without_signature(engine->space, value);
 	return is_narrow(engine->space->machine) ? (uint32_t)value : value;
 }
 

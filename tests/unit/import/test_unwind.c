@@ -19,6 +19,7 @@
 #include "../../fuzz/unwind_binary.h"
 #include "image/address_space.h"
 #include "import/unwind.h"
+#include "unwind_signed.h"
 
 #define FILES_MAX  64
 #define STACK_MAX  65536
@@ -362,6 +363,52 @@ static void rules_of_every_kind_are_followed_and_end_when_they_do(void **state)
 	unwind_engine_free(engine);
 }
 
+/* Return addresses of AArch64 that carry signatures, in x30 and on the stack. */
+static void signed_return_addresses_are_followed(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t loaded, signature;
+	} rows[] = {
+		{ 0x400000, 0 }, /* as before Armv8.3 */
+		{ 0xffff80000000, UINT64_C(0x35) << 48 },
+		{ 0x7f80000000, UINT64_C(0x5a5a) << 40 }, /* addresses of 39 bits */
+		{ 0x400000, UINT64_C(0x7f) << 48 },
+	};
+	CLEANUP(close_fd) int fd = memfd_create("binary", MFD_CLOEXEC);
+	struct unwind_engine *engine;
+	assert_int_equal(write(fd, unwind_signed, sizeof(unwind_signed)), sizeof(unwind_signed));
+	assert_int_equal(unwind_engine_new(&engine), 0);
+	assert_int_equal(unwind_engine_set_file(engine, 1, fd, NULL), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct mapping mapping = { rows[i].loaded, rows[i].loaded + 0x1000, 0, 1 };
+		const uint64_t in_middle = rows[i].loaded + SIGNED_MIDDLE;
+		const uint64_t in_outermost = rows[i].loaded + SIGNED_OUTERMOST;
+		/* the frame of leaf, 32 bytes, then that of middle: each x29 and x30 first */
+		const uint64_t words[] = { STACK + 32, in_middle | rows[i].signature,	0, 0,
+					   0,	       in_outermost | rows[i].signature };
+		struct unwind_registers registers = { .mask = 0x1ffffffffu };
+		struct unwind_run run;
+		assert_int_equal(unwind_engine_set_space(engine, 1, EM_AARCH64, &mapping, 1), 0);
+		for (int at_once = 0; at_once < 2; at_once++) {
+			const size_t from = at_once ? 4 : 0;
+			registers.values[30] = at_once ? words[1] : 0;
+			registers.values[31] = STACK + from * 8;
+			registers.values[32] =
+				rows[i].loaded + (at_once ? SIGNED_LEAF_AT_ONCE : SIGNED_LEAF);
+			registers.values[29] = registers.values[31];
+			const struct span stack = { words + from, sizeof(words) - from * 8 };
+			assert_int_equal(unwind_engine_run(engine, 1, &registers, stack, &run), 0);
+			assert_string_equal(unwind_end_text(run.end),
+					    unwind_end_text(UNWIND_WHOLE));
+			assert_int_equal(run.count, 3);
+			assert_int_equal(run.frames[1].address, in_middle);
+			assert_int_equal(run.frames[2].address, in_outermost);
+		}
+	}
+	unwind_engine_free(engine);
+}
+
 static void machines_go_by_their_names(void **state)
 {
 	(void)state;
@@ -382,6 +429,7 @@ int main(void)
 		cmocka_unit_test(samples_without_registers_or_mappings_are_told_apart),
 		cmocka_unit_test(many_address_spaces_are_kept_apart),
 		cmocka_unit_test(rules_of_every_kind_are_followed_and_end_when_they_do),
+		cmocka_unit_test(signed_return_addresses_are_followed),
 		cmocka_unit_test(machines_go_by_their_names),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -63,7 +63,20 @@ static uint8_t reverse_bits(uint8_t byte)
 	return reversed;
 }
 
-#define ATTR_FLAGS_AT 40
+#define ATTR_FLAGS_AT	40
+#define PRECISE_IP_BYTE 1 /* of the flags; its bits 7 and, in the next byte, 0 */
+
+/* One-bit flags, and precise_ip, whose two bits change places when all do. */
+static void swap_flags(uint8_t *flags)
+{
+	for (size_t i = 0; i < 8; i++)
+		flags[i] = reverse_bits(flags[i]);
+	uint8_t *low = &flags[PRECISE_IP_BYTE], *high = low + 1;
+	if ((*low >> 7) != (*high & 1)) {
+		*low ^= 1 << 7;
+		*high ^= 1;
+	}
+}
 
 void perf_swap_attr(uint8_t *attr, size_t size)
 {
@@ -76,8 +89,7 @@ void perf_swap_attr(uint8_t *attr, size_t size)
 		for (size_t i = 0; i < sizeof(pairs); i++)
 			pair |= pairs[i] == at;
 		if (at == ATTR_FLAGS_AT) {
-			for (size_t i = 0; i < 8; i++)
-				attr[at + i] = reverse_bits(attr[at + i]);
+			swap_flags(attr + at);
 			skip(&walk, 8);
 		} else if (at == 104) { /* aux_watermark, sample_max_stack, reserved */
 			flip_number(&walk, 4);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define FILE_HEADER_BYTES 104
+#define PRECISE_IP_AT	  15 /* of the attribute's flags */
 
 void perf_file_release(struct perf_file *file)
 {
@@ -70,6 +71,13 @@ static void put_attr(struct perf_file *file, const struct perf_event_attr *attr,
 	perf_put_u64(file, attr->sample_period);
 	perf_put_u64(file, attr->sample_type);
 	perf_put_u64(file, attr->read_format);
+	/* as bit fields lie on such a machine: from the highest bit on, each with its own highest
+	   bit first; all are of one bit but precise_ip */
+	if (file->big_endian) {
+		flags &= ~(UINT64_C(3) << PRECISE_IP_AT);
+		flags |= (uint64_t)(attr->precise_ip >> 1 | (attr->precise_ip & 1) << 1)
+			 << PRECISE_IP_AT;
+	}
 	memcpy(bits, &flags, sizeof(bits));
 	for (size_t i = 0; i < sizeof(bits); i++)
 		buffer_append_u8(&file->bytes, file->big_endian ? reverse_bits(bits[i]) : bits[i]);

@@ -56,6 +56,26 @@ static void either_byte_order_reads_alike(void **state)
 	}
 }
 
+/* The only flag of an attribute that is more than a bit. */
+static void precision_is_read_in_either_byte_order(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		struct perf_event_attr attr = cycles;
+		attr.precise_ip = i / 2;
+		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i % 2 };
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		perf_file_begin(&file, &attr, NULL, 1, 128);
+		put_process(&file);
+		put_user_sample(&file, 20, 0x30);
+		perf_file_end(&file);
+		read_file(&file, SIZE_MAX, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		assert_int_equal(profile_event(outcome.profile, 1).precise, i / 2);
+		assert_int_equal(profile_event(outcome.profile, 1).exclude, EXCLUDE_GUEST);
+	}
+}
+
 static void attributes_of_any_width_are_read(void **state)
 {
 	(void)state;
@@ -302,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_of_any_size_read_alike),
 		cmocka_unit_test(either_byte_order_reads_alike),
+		cmocka_unit_test(precision_is_read_in_either_byte_order),
 		cmocka_unit_test(attributes_of_any_width_are_read),
 		cmocka_unit_test(pipes_have_events_and_features_as_records),
 		cmocka_unit_test(compressed_records_are_one_stream),

@@ -6,11 +6,10 @@
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "image/elf_file.h"
 
 #define OPEN_SESSIONS_MAX 64 /* a Dwfl with its tables parsed; the one used longest ago goes */
@@ -20,8 +19,7 @@ enum file_state { FILE_UNASKED, FILE_MISSING, FILE_THERE };
 
 struct engine_file {
 	enum file_state state;
-	void *bytes;
-	size_t size_bytes;
+	struct mapped_file mapped;
 	struct elf_file elf; /* ours, for segments */
 	Elf *shared;	     /* one handle for all sessions */
 };
@@ -94,8 +92,7 @@ static void release_file(struct engine_file *file)
 	if (file->shared)
 		elf_end(file->shared);
 	elf_file_release(&file->elf);
-	if (file->bytes)
-		munmap(file->bytes, file->size_bytes);
+	mapped_file_close(&file->mapped);
 	*file = (struct engine_file){ .state = FILE_MISSING };
 }
 
@@ -113,22 +110,14 @@ void unwind_engine_free(struct unwind_engine *engine)
 
 static int map_file(struct engine_file *file, int fd, struct error *err)
 {
-	struct stat info;
-	if (fstat(fd, &info) != 0)
-		return error_set(err, -errno, "cannot examine the file: %s", strerror(errno));
-	if (info.st_size == 0)
-		return error_set(err, -ENOEXEC, "the file is empty");
-	void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return error_set(err, -errno, "cannot map the file: %s", strerror(errno));
-	file->bytes = bytes;
-	file->size_bytes = (size_t)info.st_size;
-	int ret = elf_file_parse(bytes, file->size_bytes, &file->elf, err);
+	int ret = mapped_file_open(fd, &file->mapped, err);
+	if (ret == 0)
+		ret = elf_file_parse(file->mapped.bytes, file->mapped.size_bytes, &file->elf, err);
 	if (ret < 0)
 		return ret;
 	if (file->elf.type != ET_EXEC && file->elf.type != ET_DYN)
 		return error_set(err, -ENOEXEC, "it is no program and no library");
-	file->shared = elf_memory(bytes, file->size_bytes);
+	file->shared = elf_memory(file->mapped.bytes, file->mapped.size_bytes);
 	if (!file->shared)
 		return error_set(err, -EBADMSG, "%s", elf_errmsg(-1));
 	return 0;

@@ -5,12 +5,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "image/elf_file.h"
 #include "image/identity.h"
 #include "symbol/line_index.h"
@@ -18,38 +17,11 @@
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
 
-/* A file's bytes, mapped. */
-struct mapping {
-	void *bytes;
-	size_t size_bytes;
-};
-
-static int map_file(int fd, struct mapping *mapping, struct error *err)
-{
-	struct stat info;
-	*mapping = (struct mapping){ 0 };
-	if (fstat(fd, &info) != 0)
-		return error_set(err, -errno, "cannot examine the file: %s", strerror(errno));
-	if (info.st_size == 0)
-		return error_set(err, -ENOEXEC, "the file is empty");
-	void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return error_set(err, -errno, "cannot map the file: %s", strerror(errno));
-	*mapping = (struct mapping){ bytes, (size_t)info.st_size };
-	return 0;
-}
-
-static void unmap(struct mapping *mapping)
-{
-	if (mapping->bytes)
-		munmap(mapping->bytes, mapping->size_bytes);
-}
-
 int gather_identity(int fd, struct identity *identity, struct error *err)
 {
-	CLEANUP(unmap) struct mapping mapping;
+	CLEANUP(mapped_file_close) struct mapped_file mapping;
 	struct elf_file file;
-	int ret = map_file(fd, &mapping, err);
+	int ret = mapped_file_open(fd, &mapping, err);
 	if (ret == 0)
 		ret = elf_file_parse(mapping.bytes, mapping.size_bytes, &file, err);
 	if (ret < 0)
@@ -208,12 +180,12 @@ static bool has_lines(const struct elf_file *file)
 int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, unsigned int what,
 		   struct record_set *out, struct gather_counts *counts, struct error *err)
 {
-	CLEANUP(unmap) struct mapping mapping = { 0 };
-	CLEANUP(unmap) struct mapping debug_mapping = { 0 };
+	CLEANUP(mapped_file_close) struct mapped_file mapping = { 0 };
+	CLEANUP(mapped_file_close) struct mapped_file debug_mapping = { 0 };
 	CLEANUP(elf_file_release) struct elf_file file = { 0 };
 	CLEANUP(elf_file_release) struct elf_file debug = { 0 };
 	*counts = (struct gather_counts){ 0 };
-	int ret = map_file(fd, &mapping, err);
+	int ret = mapped_file_open(fd, &mapping, err);
 	if (ret == 0)
 		ret = elf_file_parse(mapping.bytes, mapping.size_bytes, &file, err);
 	if (ret < 0)
@@ -221,7 +193,7 @@ int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, u
 	bool use_debug = false;
 	if (debug_fd >= 0) {
 		/* A debug file that cannot be read is like none, but said. */
-		ret = map_file(debug_fd, &debug_mapping, NULL);
+		ret = mapped_file_open(debug_fd, &debug_mapping, NULL);
 		if (ret == 0)
 			ret = elf_file_parse(debug_mapping.bytes, debug_mapping.size_bytes, &debug,
 					     NULL);

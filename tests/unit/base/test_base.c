@@ -1,8 +1,11 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -14,6 +17,7 @@
 #include "base/digits.h"
 #include "base/error.h"
 #include "base/hash_index.h"
+#include "base/mapped_file.h"
 #include "base/number.h"
 #include "base/random.h"
 #include "base/utf8.h"
@@ -258,6 +262,26 @@ static void random_numbers_stay_in_range_and_repeat_by_seed(void **state)
 	assert_true(sum > 44000 && sum < 46000);
 }
 
+static void a_mapped_file_is_its_bytes(void **state)
+{
+	(void)state;
+	CLEANUP(close_fd) int fd = memfd_create("file", MFD_CLOEXEC);
+	struct mapped_file file = { &file, 7 };
+	struct error err;
+	assert_int_equal(mapped_file_open(fd, &file, &err), -ENOEXEC);
+	assert_string_equal(err.text, "the file is empty");
+	assert_null(file.bytes);
+	mapped_file_close(&file);
+	assert_int_equal(write(fd, "abc", 3), 3);
+	assert_int_equal(mapped_file_open(fd, &file, &err), 0);
+	assert_int_equal(file.size_bytes, 3);
+	assert_memory_equal(file.bytes, "abc", 3);
+	mapped_file_close(&file);
+	assert_null(file.bytes);
+	assert_int_equal(mapped_file_open(-1, &file, &err), -EBADF);
+	assert_string_equal(err.text, "cannot examine the file: Bad file descriptor");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +298,7 @@ int main(void)
 		cmocka_unit_test(bytes_are_spelled_in_hexadecimal),
 		cmocka_unit_test(only_the_shortest_utf8_is_utf8),
 		cmocka_unit_test(an_arena_gives_zeroed_separate_pieces),
+		cmocka_unit_test(a_mapped_file_is_its_bytes),
 		cmocka_unit_test(random_numbers_stay_in_range_and_repeat_by_seed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

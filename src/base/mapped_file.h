@@ -1,0 +1,19 @@
+/*
+ * mapped_file - a file's bytes in memory, to be read. When the file shrinks meanwhile, reading
+ * beyond its new end kills the process (SIGBUS): map a stranger's file only where that may happen.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct error;
+
+struct mapped_file {
+	void *bytes; /* NULL: nothing is mapped */
+	size_t size_bytes;
+};
+
+/* The whole file behind `fd`, which stays the caller's. 0, -ENOEXEC (an empty one), or what fstat
+ * or mmap said; *out is then empty. */
+int mapped_file_open(int fd, struct mapped_file *out, struct error *err);
+void mapped_file_close(struct mapped_file *file); /* an empty one does nothing; for CLEANUP() */

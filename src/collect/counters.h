@@ -17,6 +17,7 @@
 #include "base/number_map.h"
 #include "collect/period.h"
 #include "collect/ring.h"
+#include "image/unknown.h"
 #include "machine/cpu_set.h"
 #include "machine/perf_record.h"
 #include "machine/probe.h"
@@ -62,7 +63,7 @@ struct counter {
 struct lane_sums {
 	uint64_t stored, filtered, lost_ring, lost_damaged, lost_estimate, late, throttled,
 		period_changes, stacks_cut;
-	uint64_t unknown[16]; /* by enum unknown_cause */
+	uint64_t unknown[UNKNOWN_CAUSES];
 	uint64_t enabled_ns, running_ns;
 	double count, estimate;
 };

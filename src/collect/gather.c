@@ -99,12 +99,7 @@ static int redact_records(struct record_set *set, struct record_set *out)
 				 hash128_bytes(function.name.data, function.name.size).high);
 			function.name = span_of_text(name);
 		}
-		CLEANUP(buffer_release) struct buffer content = { 0 };
-		record_put_function(&content, record->first, &function);
-		int ret = buffer_failed(&content)
-				  ? -ENOMEM
-				  : record_set_add(out, record->kind, record->first, record->last,
-						   (struct span){ content.data, content.size });
+		int ret = record_set_add_function(out, record->first, record->last, &function);
 		if (ret < 0)
 			return ret;
 	}

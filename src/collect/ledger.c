@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -63,25 +62,6 @@ static int write_lines(struct profile *to, uint32_t event, uint64_t cpu, const s
 	return 0;
 }
 
-static int write_unknown(struct profile *to, uint32_t event, uint64_t cpu,
-			 const struct lane_sums *sums)
-{
-	for (int cause = 1; cause < UNKNOWN_CAUSES; cause++) {
-		/* The commonest cause says, by being 0, that unknown samples are counted. */
-		if (!sums->unknown[cause] && cause != UNKNOWN_NO_MAPPING)
-			continue;
-		char item[96];
-		snprintf(item, sizeof(item), BILL_UNKNOWN_PREFIX "%s", unknown_texts[cause]);
-		for (char *at = item; *at; at++)
-			if (*at == ' ')
-				*at = '_';
-		int ret = profile_add_bill(to, event, cpu, item, sums->unknown[cause]);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
 static int write_lane(const struct session *session, struct profile *to, uint32_t event,
 		      uint64_t cpu, const struct sampler *sampler, struct lane *lane)
 {
@@ -104,7 +84,7 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 	};
 	int ret = write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
 	if (ret == 0 && sampled)
-		ret = write_unknown(to, event, cpu, sums);
+		ret = bill_add_unknown(to, event, cpu, sums->unknown);
 	lane->lost_settled -= sums->lost_ring + sums->lost_damaged;
 	*sums = (struct lane_sums){ 0 };
 	return ret;

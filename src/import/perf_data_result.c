@@ -257,23 +257,6 @@ static int add_item(struct result *result, uint32_t event, const char *item, uin
 	return profile_add_bill(result->profile, event, OPTIONAL_ABSENT, item, amount);
 }
 
-static int write_unknown(struct result *result, const struct perf_file_event *event)
-{
-	int ret = 0;
-	for (int cause = 1; cause < UNKNOWN_CAUSES && ret == 0; cause++) {
-		/* The commonest cause says, by being 0, that unknown samples are counted. */
-		if (!event->counts.unknown[cause] && cause != UNKNOWN_NO_MAPPING)
-			continue;
-		char item[96];
-		snprintf(item, sizeof(item), BILL_UNKNOWN_PREFIX "%s", unknown_texts[cause]);
-		for (char *at = item; *at; at++)
-			if (*at == ' ')
-				*at = '_';
-		ret = add_item(result, event->row, item, event->counts.unknown[cause]);
-	}
-	return ret;
-}
-
 static int write_event_bill(struct result *result, const struct perf_file_event *event)
 {
 	const struct perf_event_counts *counts = &event->counts;
@@ -297,7 +280,9 @@ static int write_event_bill(struct result *result, const struct perf_file_event 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && ret == 0; i++)
 		if (lines[i].known)
 			ret = add_item(result, event->row, lines[i].item, lines[i].amount);
-	return ret < 0 ? ret : write_unknown(result, event);
+	return ret < 0 ? ret
+		       : bill_add_unknown(result->profile, event->row, OPTIONAL_ABSENT,
+					  counts->unknown);
 }
 
 static int write_bill(struct result *result)

@@ -103,14 +103,11 @@ static int index_images(struct naming *naming)
 static int add_function(struct naming *naming, uint32_t image, uint64_t first, uint64_t last,
 			struct span name)
 {
-	CLEANUP(buffer_release) struct buffer content = { 0 };
-	record_put_function(&content, first, &(struct function_record){ .name = name });
-	if (buffer_failed(&content))
-		return -ENOMEM;
-	const struct record record = {
-		RECORD_FUNCTION, first, last, { content.data, content.size }
-	};
-	int ret = stash_add(naming->profile, image, &record, NULL);
+	CLEANUP(record_set_release) struct record_set one = { 0 };
+	int ret = record_set_add_function(&one, first, last,
+					  &(struct function_record){ .name = name });
+	if (ret == 0)
+		ret = stash_add(naming->profile, image, one.list, NULL);
 	naming->names += ret == 0;
 	return ret == -ENOMEM ? ret : 0;
 }

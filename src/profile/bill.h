@@ -6,6 +6,12 @@
  */
 #pragma once
 
+#include <stdint.h>
+
+#include "image/unknown.h"
+
+struct profile;
+
 /* per event and CPU, in samples */
 #define BILL_RUNS     "runs"	 /* overflows that reached our engine, lost ones included */
 #define BILL_STORED   "stored"	 /* samples in the cells */
@@ -42,3 +48,8 @@
 #define BILL_CUT_OFF	   "cut_off"	   /* recordings that ended without saying goodbye */
 #define BILL_MAPS_CUT	   "maps_cut" /* processes with more mappings than there was time to read */
 #define BILL_TRACE_CUT	   "trace_cut" /* pieces of a hardware trace that came out shorter */
+
+/* The items of one event about samples whose code is unknown, by enum unknown_cause; cpu optional.
+ * 0 or -ENOMEM. */
+int bill_add_unknown(struct profile *profile, uint32_t event, uint64_t optional_cpu,
+		     const uint64_t samples[UNKNOWN_CAUSES]);

@@ -11,12 +11,8 @@
 static int add_function(struct record_set *out, uint64_t first, uint64_t size_bytes,
 			struct span name)
 {
-	CLEANUP(buffer_release) struct buffer content = { 0 };
-	record_put_function(&content, first, &(struct function_record){ .name = name });
-	if (buffer_failed(&content))
-		return -ENOMEM;
-	return record_set_add(out, RECORD_FUNCTION, first, first + size_bytes - 1,
-			      (struct span){ content.data, content.size });
+	return record_set_add_function(out, first, first + size_bytes - 1,
+				       &(struct function_record){ .name = name });
 }
 
 int jit_records_of_map(struct span text, const uint64_t *addresses, size_t count,

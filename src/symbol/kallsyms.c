@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buffer.h"
 #include "symbol/record.h"
 #include "symbol/symbol_rank.h"
 
@@ -338,7 +337,6 @@ long kallsyms_records(const struct kallsyms *kallsyms, struct span module, uint6
 {
 	long found = 0;
 	const struct kernel_symbol *last = NULL;
-	struct buffer content = { 0 };
 	for (size_t i = 0; i < count; i++) {
 		const struct kernel_symbol *symbol = kallsyms_find(kallsyms, base + vaddrs[i]);
 		if (!symbol || !span_equal(symbol->module, module))
@@ -349,15 +347,9 @@ long kallsyms_records(const struct kallsyms *kallsyms, struct span module, uint6
 		last = symbol;
 		uint64_t first = symbol->address - base;
 		struct function_record function = { .name = symbol->name };
-		content.size = 0;
-		record_put_function(&content, first, &function);
-		if (buffer_failed(&content) ||
-		    record_set_add(out, RECORD_FUNCTION, first, first + (symbol->size_bytes - 1),
-				   (struct span){ content.data, content.size }) < 0) {
-			found = -ENOMEM;
-			break;
-		}
+		if (record_set_add_function(out, first, first + (symbol->size_bytes - 1),
+					    &function) < 0)
+			return -ENOMEM;
 	}
-	buffer_release(&content);
 	return found;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/hash.h"
 
@@ -28,6 +29,17 @@ int record_set_add(struct record_set *set, uint64_t kind, uint64_t first, uint64
 		return -ENOMEM;
 	set->list[set->count++] = (struct record){ kind, first, last, { copy, content.size } };
 	return 0;
+}
+
+int record_set_add_function(struct record_set *set, uint64_t first, uint64_t last,
+			    const struct function_record *function)
+{
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	record_put_function(&content, first, function);
+	return buffer_failed(&content)
+		       ? -ENOMEM
+		       : record_set_add(set, RECORD_FUNCTION, first, last,
+					(struct span){ content.data, content.size });
 }
 
 static int compare_records(const void *a, const void *b)

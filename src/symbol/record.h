@@ -74,6 +74,9 @@ struct function_record {
 void record_put_function(struct buffer *out, uint64_t first,
 			 const struct function_record *function);
 bool record_get_function(const struct record *record, struct function_record *function);
+/* Adds a record of it. 0 or -ENOMEM. */
+int record_set_add_function(struct record_set *set, uint64_t first, uint64_t last,
+			    const struct function_record *function);
 
 /* ---- RECORD_CODE: the bytes of [first, last] */
 void record_put_code(struct buffer *out, struct span code);

@@ -105,62 +105,75 @@ static bool is_left_out(const struct load *load, const struct chunk_place *place
 	       (place->event == POOL_GROUP_CODE || place->event == POOL_GROUP_OTHER);
 }
 
-/* The next chunk of a relation, decoded; 1, 0 at the end, or negative. Damaged ones are reported
- * and passed over. */
-static int next_chunk(struct load *load, sqlite3_stmt *statement, const char *name,
-		      int64_t relation, const struct column *columns, size_t column_count,
-		      size_t *at, struct chunk *chunk, int64_t *rowid)
+/* The chunks of one relation, one after the other; finalize_walk() after it. */
+struct walk {
+	const char *name;
+	int64_t relation; /* 0: the byte pool */
+	const struct column *columns;
+	size_t column_count;
+	sqlite3_stmt *statement;
+	size_t at;	    /* in load->chunks */
+	struct chunk chunk; /* the last that was decoded, and where it is from */
+	int64_t rowid;
+};
+
+static void finalize_walk(struct walk *walk)
 {
-	for (; *at < load->chunk_count; ++*at) {
-		const struct chunk_place *place = &load->chunks[*at];
-		if (place->relation != relation)
+	sqlite3_finalize(walk->statement);
+}
+
+static int begin_walk(struct load *load, struct walk *walk)
+{
+	int code = sqlite3_prepare_v2(load->db, "SELECT data FROM chunk WHERE rowid=?", -1,
+				      &walk->statement, NULL);
+	return code == SQLITE_OK ? 0 : load_sqlite_fault(load, code, "chunk");
+}
+
+/* 1, 0 when it is damaged, which is told, or negative. */
+static int decode_place(struct load *load, struct walk *walk, const struct chunk_place *place)
+{
+	walk->rowid = place->rowid;
+	sqlite3_reset(walk->statement);
+	sqlite3_bind_int64(walk->statement, 1, place->rowid);
+	int code = sqlite3_step(walk->statement);
+	load->counts->chunks++;
+	if (code != SQLITE_ROW) {
+		load->counts->chunks_damaged++;
+		return load_sqlite_fault(load, code == SQLITE_DONE ? SQLITE_CORRUPT : code,
+					 walk->name);
+	}
+	struct span stored = load_column_span(walk->statement, 0);
+	const char *what = sqlite3_column_type(walk->statement, 0) == SQLITE_BLOB
+				   ? chunk_decode(&load->coder, stored, walk->columns,
+						  walk->column_count, &walk->chunk)
+				   : "it is no blob";
+	if (walk->relation ? strcmp(walk->name, "stash") == 0 : place->event > 0)
+		load->counts->stash_bytes += stored.size;
+	if (!what)
+		return 1;
+	if (what == chunk_out_of_memory)
+		return load_out_of_memory(load);
+	load->counts->chunks_damaged++;
+	return load_fault(load, "chunk %lld (%s): %s", (long long)walk->rowid, walk->name, what);
+}
+
+/* The next chunk that can be decoded: 1, 0 at the end, or negative. */
+static int next_chunk(struct load *load, struct walk *walk)
+{
+	while (walk->at < load->chunk_count) {
+		const struct chunk_place *place = &load->chunks[walk->at++];
+		if (place->relation != walk->relation)
 			continue;
-		++*at;
 		if (is_left_out(load, place)) {
 			load->entries_left_out = true;
 			load->counts->stash_bytes += place->size;
-			--*at;
 			continue;
 		}
-		*rowid = place->rowid;
-		sqlite3_reset(statement);
-		sqlite3_bind_int64(statement, 1, place->rowid);
-		int code = sqlite3_step(statement);
-		load->counts->chunks++;
-		if (code != SQLITE_ROW) {
-			load->counts->chunks_damaged++;
-			int ret = load_sqlite_fault(
-				load, code == SQLITE_DONE ? SQLITE_CORRUPT : code, name);
-			if (ret < 0)
-				return ret;
-			--*at;
-			continue;
-		}
-		struct span stored = load_column_span(statement, 0);
-		const char *what =
-			sqlite3_column_type(statement, 0) == SQLITE_BLOB
-				? chunk_decode(&load->coder, stored, columns, column_count, chunk)
-				: "it is no blob";
-		if (relation ? strcmp(name, "stash") == 0 : place->event > 0)
-			load->counts->stash_bytes += stored.size;
-		if (!what)
-			return 1;
-		if (what == chunk_out_of_memory)
-			return load_out_of_memory(load);
-		load->counts->chunks_damaged++;
-		int ret = load_fault(load, "chunk %lld (%s): %s", (long long)*rowid, name, what);
-		if (ret < 0)
+		int ret = decode_place(load, walk, place);
+		if (ret)
 			return ret;
-		--*at;
 	}
 	return 0;
-}
-
-static int prepare_chunks(struct load *load, sqlite3_stmt **statement)
-{
-	int code = sqlite3_prepare_v2(load->db, "SELECT data FROM chunk WHERE rowid=?", -1,
-				      statement, NULL);
-	return code == SQLITE_OK ? 0 : load_sqlite_fault(load, code, "chunk");
 }
 
 /* The file's numbers are dense: no more than all chunks together can hold. */
@@ -193,23 +206,20 @@ static int size_pool(struct load *load)
 int load_pool(struct load *load)
 {
 	int ret = size_pool(load);
-	CLEANUP(load_finalize) sqlite3_stmt *statement = NULL;
+	CLEANUP(finalize_walk) struct walk walk = { .name = "bytes" };
 	CLEANUP(buffer_release) struct buffer begun = { 0 };
 	if (ret == 0)
-		ret = prepare_chunks(load, &statement);
+		ret = begin_walk(load, &walk);
 	if (ret < 0)
 		return ret;
-	size_t at = 0;
-	struct chunk chunk;
-	int64_t rowid;
-	while ((ret = next_chunk(load, statement, "bytes", 0, NULL, 0, &at, &chunk, &rowid)) > 0) {
-		if (chunk.kind == CHUNK_PIECE) {
-			ret = spend_memory(load, 1, chunk.bytes.size);
-			buffer_append(&begun, chunk.bytes.data, chunk.bytes.size);
+	while ((ret = next_chunk(load, &walk)) > 0) {
+		if (walk.chunk.kind == CHUNK_PIECE) {
+			ret = spend_memory(load, 1, walk.chunk.bytes.size);
+			buffer_append(&begun, walk.chunk.bytes.data, walk.chunk.bytes.size);
 			if (ret == 0 && buffer_failed(&begun))
 				ret = load_out_of_memory(load);
 		} else {
-			ret = add_entries(load, &chunk, &begun, rowid);
+			ret = add_entries(load, &walk.chunk, &begun, walk.rowid);
 		}
 		if (ret < 0)
 			return ret;
@@ -292,12 +302,48 @@ static bool may_be_left_out(const struct load *load, const struct relation *rela
 	       keys[STASH_KIND] >= RECORD_CODE;
 }
 
+/* The keys of a row, taken from *numbers on. NULL, or what is wrong with one. */
+static const char *take_keys(const struct load *load, const struct relation *relation,
+			     const uint64_t **numbers, uint64_t *keys, bool *left_out)
+{
+	const char *what = NULL;
+	*left_out = false;
+	for (size_t i = 0; !what && i < relation->column_count; i++) {
+		const struct column *column = &relation->columns[i];
+		if (column->rule != RULE_KEY)
+			continue;
+		uint64_t key = *(*numbers)++;
+		what = take_key(load, relation->table, column, &key);
+		keys[relation->slots[i]] = key;
+		*left_out = what == bytes_left_out && relation->slots[i] == STASH_CONTENT;
+	}
+	return what;
+}
+
+/* The values of a row, from behind its keys. */
+static void take_values(const struct relation *relation, const uint64_t *numbers, uint64_t *values)
+{
+	for (size_t i = 0; i < relation->column_count; i++) {
+		const struct column *column = &relation->columns[i];
+		if (column->rule == RULE_KEY)
+			continue;
+		for (size_t j = 0; j < column_slots(column->type); j++)
+			values[relation->slots[i] + j] = *numbers++;
+	}
+}
+
+static size_t count_keys(const struct relation *relation)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < relation->column_count; i++)
+		count += relation->columns[i].rule == RULE_KEY;
+	return count;
+}
+
 static int add_chunk_rows(struct load *load, const struct relation *relation,
 			  const struct chunk *chunk, struct order *order, int64_t rowid)
 {
-	size_t key_count = 0;
-	for (size_t i = 0; i < relation->column_count; i++)
-		key_count += relation->columns[i].rule == RULE_KEY;
+	size_t key_count = count_keys(relation);
 	struct table *table = relation->table;
 	int ret = spend_memory(load, chunk->count,
 			       (table->key_slots + table->value_slots) * sizeof(uint64_t));
@@ -308,29 +354,15 @@ static int add_chunk_rows(struct load *load, const struct relation *relation,
 	uint64_t values[TABLE_MAX_COLUMNS * 2] = { 0 };
 	for (size_t row = 0; row < chunk->count; row++) {
 		const uint64_t *numbers = chunk->numbers + row * chunk->stride;
-		const char *what = NULL;
-		bool left_out = false;
+		bool left_out;
 		bool rising = rises(order, numbers, key_count);
-		for (size_t i = 0; !what && i < relation->column_count; i++) {
-			const struct column *column = &relation->columns[i];
-			if (column->rule != RULE_KEY)
-				continue;
-			uint64_t key = *numbers++;
-			what = take_key(load, table, column, &key);
-			keys[relation->slots[i]] = key;
-			left_out = what == bytes_left_out && relation->slots[i] == STASH_CONTENT;
-		}
+		const char *what = take_keys(load, relation, &numbers, keys, &left_out);
 		if (left_out && may_be_left_out(load, relation, keys)) {
 			load->counts->rows_left_out++;
 			continue;
 		}
-		for (size_t i = 0; !what && i < relation->column_count; i++) {
-			const struct column *column = &relation->columns[i];
-			if (column->rule == RULE_KEY)
-				continue;
-			for (size_t j = 0; j < column_slots(column->type); j++)
-				values[relation->slots[i] + j] = *numbers++;
-		}
+		if (!what)
+			take_values(relation, numbers, values);
 		int added = what ? 0 : add_new_row(table, keys, values, rising);
 		if (added < 0)
 			return load_out_of_memory(load);
@@ -369,33 +401,26 @@ static int update_rows(struct load *load, const struct relation *relation,
 				return ret;
 			continue;
 		}
-		uint64_t *values = table->values + position * table->value_slots;
-		for (size_t i = 0; i < relation->column_count; i++) {
-			const struct column *column = &relation->columns[i];
-			if (column->rule == RULE_KEY)
-				continue;
-			for (size_t j = 0; j < column_slots(column->type); j++)
-				values[relation->slots[i] + j] = *numbers++;
-		}
+		take_values(relation, numbers, table->values + position * table->value_slots);
 	}
 	return 0;
 }
 
 static int read_chunks(struct load *load, const struct relation *relation)
 {
-	CLEANUP(load_finalize) sqlite3_stmt *statement = NULL;
-	int ret = prepare_chunks(load, &statement);
+	CLEANUP(finalize_walk)
+	struct walk walk = { .name = relation->name,
+			     .relation = relation->id,
+			     .columns = relation->columns,
+			     .column_count = relation->column_count };
+	struct order order = { 0 };
+	int ret = begin_walk(load, &walk);
 	if (ret < 0)
 		return ret;
-	size_t at = 0;
-	struct chunk chunk;
-	struct order order = { 0 };
-	int64_t rowid;
-	while ((ret = next_chunk(load, statement, relation->name, relation->id, relation->columns,
-				 relation->column_count, &at, &chunk, &rowid)) > 0) {
-		ret = chunk.kind == CHUNK_ROWS
-			      ? add_chunk_rows(load, relation, &chunk, &order, rowid)
-			      : update_rows(load, relation, &chunk, rowid);
+	while ((ret = next_chunk(load, &walk)) > 0) {
+		ret = walk.chunk.kind == CHUNK_ROWS
+			      ? add_chunk_rows(load, relation, &walk.chunk, &order, walk.rowid)
+			      : update_rows(load, relation, &walk.chunk, walk.rowid);
 		if (ret < 0)
 			return ret;
 	}

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
+#include "import/unwind_registers.h"
 
 #define OPEN_SESSIONS_MAX 64 /* a Dwfl with its tables parsed; the one used longest ago goes */
 #define THREAD		  1  /* libdwfl wants numbers of a process and a thread: any */
@@ -329,11 +330,6 @@ static pid_t next_thread(Dwfl *dwfl, void *context, void **thread_context)
 	return THREAD;
 }
 
-static bool is_narrow(uint16_t machine)
-{
-	return machine == EM_386 || machine == EM_ARM;
-}
-
 /* From a segment that a program cannot write to. */
 static const void *read_file(const struct unwind_engine *engine, uint64_t address, size_t size)
 {
@@ -357,7 +353,7 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *
 {
 	(void)dwfl;
 	struct unwind_engine *engine = context;
-	size_t size = is_narrow(engine->space->machine) ? 4 : 8;
+	size_t size = unwind_is_narrow(engine->space->machine) ? 4 : 8;
 	uint64_t inside = address - engine->stack_start;
 	const void *bytes = NULL;
 	if (address >= engine->stack_start && inside < engine->stack.size &&
@@ -376,61 +372,14 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *
 	return true;
 }
 
-/* ---- Registers: perf's numbers (arch/.../perf_regs.h) and those of DWARF */
-
-#define NOT_DWARF 255
-
-static const uint8_t dwarf_of_x86_64[] = { 0,	      3,	 2,	    1,	       4,
-					   5,	      6,	 7,	    16,	       NOT_DWARF,
-					   NOT_DWARF, NOT_DWARF, NOT_DWARF, NOT_DWARF, NOT_DWARF,
-					   NOT_DWARF, 8,	 9,	    10,	       11,
-					   12,	      13,	 14,	    15 };
-static const uint8_t dwarf_of_i386[] = { 0, 3, 1, 2, 6, 7, 5, 4, 8 };
-
-/* Where perf has the stack pointer and the instruction pointer; false for machines not known. */
-static bool pointers_of(uint16_t machine, unsigned *stack, unsigned *instruction)
-{
-	switch (machine) {
-	case EM_X86_64:
-	case EM_386:
-		*stack = 7;
-		*instruction = 8;
-		return true;
-	case EM_AARCH64:
-		*stack = 31;
-		*instruction = 32;
-		return true;
-	case EM_ARM:
-		*stack = 13;
-		*instruction = 15;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static unsigned dwarf_number(uint16_t machine, unsigned number)
-{
-	switch (machine) {
-	case EM_X86_64:
-		return number < sizeof(dwarf_of_x86_64) ? dwarf_of_x86_64[number] : NOT_DWARF;
-	case EM_386:
-		return number < sizeof(dwarf_of_i386) ? dwarf_of_i386[number] : NOT_DWARF;
-	case EM_AARCH64:
-		return number < 32 ? number : NOT_DWARF; /* the pc is no DWARF register */
-	default:
-		return number < 16 ? number : NOT_DWARF;
-	}
-}
-
-#define LINK_OF_AARCH64 30 /* perf's number and DWARF's */
+/* ---- Registers */
 
 static uint64_t register_value(const struct unwind_engine *engine, unsigned number)
 {
 	uint64_t value = engine->registers->values[number];
-	if (number == LINK_OF_AARCH64)
+	if (number == UNWIND_LINK_OF_AARCH64)
 		value = without_signature(engine->space, value);
-	return is_narrow(engine->space->machine) ? (uint32_t)value : value;
+	return unwind_is_narrow(engine->space->machine) ? (uint32_t)value : value;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *context)
@@ -438,12 +387,12 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 	const struct unwind_engine *engine = context;
 	uint16_t machine = engine->space->machine;
 	unsigned stack, instruction;
-	if (!pointers_of(machine, &stack, &instruction))
+	if (!unwind_pointers(machine, &stack, &instruction))
 		return false;
 	for (unsigned i = 0; i < UNWIND_MAX_REGISTERS; i++) {
-		unsigned number = dwarf_number(machine, i);
+		unsigned number = unwind_dwarf_number(machine, i);
 		Dwarf_Word value = register_value(engine, i);
-		if (!(engine->registers->mask >> i & 1) || number == NOT_DWARF)
+		if (!(engine->registers->mask >> i & 1) || number == UNWIND_NOT_DWARF)
 			continue;
 		if (!dwfl_thread_state_registers(thread, (int)number, 1, &value))
 			return false;
@@ -621,7 +570,7 @@ int unwind_engine_run(struct unwind_engine *engine, uint32_t number,
 	engine->stack = stack;
 	engine->run = (struct unwind_run){ .frames = engine->frames, .end = UNWIND_NO_REGISTERS };
 	*out = engine->run;
-	if (!pointers_of(space->machine, &stack_pointer, &instruction_pointer) ||
+	if (!unwind_pointers(space->machine, &stack_pointer, &instruction_pointer) ||
 	    !(registers->mask >> stack_pointer & 1) ||
 	    !(registers->mask >> instruction_pointer & 1))
 		return 0;

@@ -21,10 +21,11 @@ static int set_space(struct unwind_engine *engine, const struct message *request
 	if (size < sizeof(space) || (size - sizeof(space)) % sizeof(struct mapping))
 		return makes_no_sense(err);
 	memcpy(&space, request->payload.data, sizeof(space));
-	return unwind_engine_set_space(
+	int ret = unwind_engine_set_space(
 		engine, space.number, (uint16_t)space.machine,
 		(const struct mapping *)(const void *)(request->payload.data + sizeof(space)),
 		(size - sizeof(space)) / sizeof(struct mapping));
+	return ret < 0 ? error_set(err, ret, "cannot take the mappings: %s", strerror(-ret)) : 0;
 }
 
 static int run(struct unwind_engine *engine, const struct message *request, struct message *answer,

@@ -14,6 +14,25 @@
 #include "analyze/flame_view.h"
 #include "flame_fixture.h"
 
+static struct flame_view view_of(const struct made_flame *made, struct flame_view_options options)
+{
+	struct flame_view view;
+	struct error err;
+	assert_int_equal(made->ret, 0);
+	if (flame_view_init(&view, made->flame, &options, &err) < 0)
+		fail_msg("%s", err.text);
+	return view;
+}
+
+static struct flame_ratio ratio_of(const struct made_flame *made, const char *text)
+{
+	struct flame_ratio ratio;
+	struct error err;
+	if (flame_ratio_of(&made->flame->reports[FLAME_MAIN]->columns, text, &ratio, &err) < 0)
+		fail_msg("%s", err.text);
+	return ratio;
+}
+
 static void every_event_is_counted_along(void **state)
 {
 	(void)state;
@@ -40,15 +59,6 @@ static void every_event_is_counted_along(void **state)
 			 -ENODATA);
 	made_flame_release(&made);
 	profile_free(test.profile);
-}
-
-static struct flame_ratio ratio_of(const struct made_flame *made, const char *text)
-{
-	struct flame_ratio ratio;
-	struct error err;
-	if (flame_ratio_of(&made->flame->reports[FLAME_MAIN]->columns, text, &ratio, &err) < 0)
-		fail_msg("%s", err.text);
-	return ratio;
 }
 
 static void the_pair_that_has_the_width_is_preferred(void **state)
@@ -142,20 +152,18 @@ static void a_ratio_rests_on_the_fewer_samples(void **state)
 	test_event(&test, "text", 1);
 	test_flat_cell(&test, "few", &(struct cell){ .estimate = 70 });
 	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
-	struct flame_view view;
-	struct error err;
 	struct flame_view_options options = { .ratio = ratio_of(&made, "cycles/instructions") };
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	struct flame_view view = view_of(&made, options);
 	assert_int_equal(view.count, 3);
 	assert_true(view.effective[1] == 5);
 	assert_true(view.effective[2] == 50);
 	flame_view_release(&view);
 	options.ratio = ratio_of(&made, "text/cycles");
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	view = view_of(&made, options);
 	assert_true(view.effective[1] == 5);
 	options.ratio = ratio_of(&made, "text/text");
 	flame_view_release(&view);
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	view = view_of(&made, options);
 	assert_true(view.effective[0] < 0); /* not known, which is not none */
 	flame_view_release(&view);
 	made_flame_release(&made);
@@ -170,10 +178,8 @@ static void own_samples_lie_left_of_the_children(void **state)
 	test_stack(&test, "main;a", 2, 1);
 	test_stack(&test, "main;b", 3, 1);
 	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
-	struct flame_view view;
-	struct error err;
 	const struct flame_view_options options = { 0 };
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	struct flame_view view = view_of(&made, options);
 	assert_int_equal(view.shown[1].x, 0);
 	assert_int_equal(view.shown[2].x, 5);
 	assert_int_equal(view.shown[3].x, 7);
@@ -195,11 +201,10 @@ static void frames_are_judged_together(void **state)
 	}
 	struct made_flame made =
 		make_flame(after.profile, before.profile, (struct flame_options){ 0 });
-	struct flame_view view;
 	struct flame_changes changes;
 	struct error err;
 	const struct flame_view_options options = { .base_factor = 1 };
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	struct flame_view view = view_of(&made, options);
 	const struct flame_changes_options what = {
 		.event = { .scale = difference_scale_raw(),
 			   .before_whole = flame_total(made.flame, FLAME_BASE, 0)[0],
@@ -226,10 +231,8 @@ static void narrow_frames_are_left_out_and_counted(void **state)
 	test_stack(&test, "main;a;b", 1, 1);
 	test_stack(&test, "main;wide", 99, 1);
 	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
-	struct flame_view view;
-	struct error err;
 	const struct flame_view_options options = { .min_share = 0.02 };
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	struct flame_view view = view_of(&made, options);
 	assert_int_equal(view.count, 3);
 	assert_int_equal(view.left_out, 2);
 	assert_int_equal(view.left_out_width, 1);
@@ -255,10 +258,8 @@ static void both_sides_of_a_base_can_be_seen(void **state)
 	assert_int_equal(made.ret, 0);
 	must_spell(made.flame, "all 15/0 >main 15/0 >>gone 0/0 >>>deep 0/0 >>kept 10/10 >>new 5/5");
 	assert_int_equal(flame_total(made.flame, FLAME_BASE, 0)[0].estimate, 27);
-	struct flame_view view;
-	struct error err;
 	struct flame_view_options options = { .base_factor = 1 };
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	struct flame_view view = view_of(&made, options);
 	assert_int_equal(view.shown[0].width, 22); /* 15, and what vanished */
 	assert_int_equal(view.shown[2].width, 7);
 	assert_true(view.shown[2].vanished);
@@ -269,7 +270,7 @@ static void both_sides_of_a_base_can_be_seen(void **state)
 	flame_view_release(&view);
 	options.side = FLAME_BASE;
 	options.base_factor = 2;
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	view = view_of(&made, options);
 	assert_int_equal(view.shown[0].width, 2 * 27 + 5);
 	assert_int_equal(view.shown[2].width, 14);
 	assert_false(view.shown[2].vanished);
@@ -294,18 +295,17 @@ static void deltas_are_of_the_stacks_that_end_in_a_frame(void **state)
 	test_stack(&test, "main", 1, 1);
 	struct made_flame made = make_flame(test.profile, NULL, (struct flame_options){ 0 });
 	struct flame_view_options options = { .stretch = true, .stretch_total = true };
-	struct flame_view view;
 	struct error err;
 	assert_int_equal(flame_ratio_cpi(&made.flame->reports[0]->columns, 0, &options.ratio, &err),
 			 0);
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	struct flame_view view = view_of(&made, options);
 	assert_true(view.deltas[0] == 0);
 	assert_true(view.deltas[1] == 32 - 20);
 	assert_true(view.deltas[2] == 68 - 80);
 	assert_true(view.largest_delta == 12);
 	flame_view_release(&view);
 	options.ratio = ratio_of(&made, "cycles/stalls");
-	assert_int_equal(flame_view_init(&view, made.flame, &options, &err), 0);
+	view = view_of(&made, options);
 	assert_true(view.deltas[1] == 32 - 33); /* 1 of 3 by 100, without its fraction */
 	assert_true(view.deltas[2] == 68 - 66);
 	flame_view_release(&view);

@@ -79,12 +79,18 @@ function detailsOf(model, i, className) {
 	return all;
 }
 
+/* With the unit where the name does not say what is counted: "cpu-clock (ns)". */
+function titleOf(event) {
+	const plain = !event.unit || event.unit === 'events' || event.name.startsWith(event.unit);
+	return plain ? event.name : `${event.name} (${event.unit})`;
+}
+
 function addCounts(all, model, i) {
 	const table = element('table');
 	table.appendChild(tableRow(['', 'self', 'total', 'of all', 'samples'], 'head'));
 	model.data.events.forEach((event, at) => {
 		const { self, total, samples } = columnsOf(model.frames, at, i);
-		table.appendChild(tableRow([event.name, countText(self, event.scale), countText(total, event.scale),
+		table.appendChild(tableRow([titleOf(event), countText(self, event.scale), countText(total, event.scale),
 			percentText(total, event.total), countText(samples)]));
 	});
 	all.appendChild(table);
@@ -103,7 +109,7 @@ function addDifference(all, model, i) {
 		const after = columnsOf(model.frames, at, i), before = columnsOf(model.frames.before, at, i);
 		const whole = { before: diff.total ? diff.total[at] : null, after: event.total };
 		for (const key of ['total', 'self'])
-			columns.push(differenceColumn(`${event.name} ${key}`, before[key], after[key], whole, factorOf(diff, at), event.scale));
+			columns.push(differenceColumn(`${titleOf(event)} ${key}`, before[key], after[key], whole, factorOf(diff, at), event.scale));
 		columns[columns.length - 2].push(pairText(before.samples, after.samples));
 		columns[columns.length - 1].push('');
 	});

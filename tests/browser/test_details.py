@@ -18,6 +18,12 @@ def test_counts_are_the_report_s(page):
             assert (int(own), int(total), int(samples)) == wanted, (page.tip(), wanted)
 
 
+def test_units_are_said_where_names_do_not_say_them(page):
+    page.flame("--no-comm", page.profile("watch-before"))
+    page.hover(page.paths()[1])
+    assert len(page.tip_row("cpu-clock (ns)")) == 4, page.tip()
+
+
 def test_cpi_and_its_interval_are_the_report_s(page):
     page.flame("--no-comm", page.profile("efficiency"))
     page.hover("main;parse;hash")

@@ -31,6 +31,7 @@ def test_a_side_that_was_watched_longer_is_scaled_before_it_is_compared(page):
     page.flame("--no-comm", "--diff", page.profile("watch-before"), page.profile("watch-after"))
     path = next(path for path in page.paths() if path.endswith("crunch"))
     page.hover(path)
+    assert page.tip_row("") == ["cpu-clock (ns) total", "cpu-clock (ns) self"], page.tip()
     before, scaled, after = [int(page.tip_row(name)[1]) for name in ("before", "before, scaled", "after")]
     assert (before * 2, scaled) == (scaled, 6000000000), page.tip()
     assert page.tip_row("difference")[1] == str(after - scaled), page.tip()

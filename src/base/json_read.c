@@ -5,6 +5,8 @@
 #include "base/digits.h"
 #include "base/utf8.h"
 
+const char json_no_memory[] = "out of memory";
+
 static bool fail(struct json_reader *reader, const char *what)
 {
 	if (!reader->fault)
@@ -139,7 +141,7 @@ bool json_read_text(struct json_reader *reader, struct buffer *out)
 		if (reader->at == reader->size)
 			return fail(reader, "the document is cut off");
 		if (reader->start[reader->at++] == '"')
-			return buffer_failed(out) ? fail(reader, "out of memory") : true;
+			return buffer_failed(out) ? fail(reader, json_no_memory) : true;
 		if (!take_escape(reader, out))
 			return false;
 	}

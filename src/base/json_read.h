@@ -23,6 +23,8 @@ struct json_reader {
 	const char *fault; /* NULL: none */
 };
 
+extern const char json_no_memory[]; /* the fault when there is none for a text */
+
 static inline struct json_reader json_reader_of(struct span bytes)
 {
 	return (struct json_reader){ bytes.data, bytes.size, 0, NULL };

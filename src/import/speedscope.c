@@ -101,8 +101,8 @@ static int out_of_memory(struct error *err)
 /* What the document's reader says, or that it is no such document. */
 static int damaged(const struct json_reader *json, struct error *err, const char *what)
 {
-	return error_set(err, -EBADMSG, "at byte %zu: %s", json->at,
-			 json->fault ? json->fault : what);
+	return error_set(err, json->fault == json_no_memory ? -ENOMEM : -EBADMSG, "at byte %zu: %s",
+			 json->at, json->fault ? json->fault : what);
 }
 
 static bool key_is(const struct speedscope *reader, const char *key)

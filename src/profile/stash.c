@@ -14,7 +14,8 @@ int stash_add(struct profile *profile, uint32_t image, const struct record *reco
 {
 	const char *fault = record_fault(record);
 	if (fault)
-		return error_set(err, -EBADMSG, "a record of the stash cannot be kept: %s", fault);
+		return error_set(err, fault == record_no_memory ? -ENOMEM : -EBADMSG,
+				 "a record of the stash cannot be kept: %s", fault);
 	uint32_t content;
 	if (profile_add_bytes(profile, record->content, &content) < 0)
 		return error_set(err, -ENOMEM, "out of memory");

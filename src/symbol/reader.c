@@ -236,7 +236,10 @@ static int decode_records(const struct message *answer, struct record_set *out,
 		record.last = cursor_varint(&cursor);
 		record.content.size = cursor_varint(&cursor);
 		record.content.data = cursor_take(&cursor, record.content.size);
-		if (cursor.failed || record_fault(&record))
+		const char *fault = cursor.failed ? NULL : record_fault(&record);
+		if (fault == record_no_memory)
+			return error_set(err, -ENOMEM, "out of memory");
+		if (cursor.failed || fault)
 			break;
 		if (record_set_add(out, record.kind, record.first, record.last, record.content) < 0)
 			return error_set(err, -ENOMEM, "out of memory");

@@ -67,6 +67,8 @@ void record_set_sort(struct record_set *set)
 	set->count = kept;
 }
 
+const char record_no_memory[] = "out of memory";
+
 const char *record_fault(const struct record *record)
 {
 	if (record->last < record->first)
@@ -87,7 +89,7 @@ const char *record_fault(const struct record *record)
 			lines_table_release(&lines);
 			return NULL;
 		case -ENOMEM:
-			return "out of memory";
+			return record_no_memory;
 		default:
 			return "it is no record of lines";
 		}

@@ -54,8 +54,10 @@ int record_set_add(struct record_set *set, uint64_t kind, uint64_t first, uint64
 /* By first, last, kind, content: the canonical order; equal ones become one. */
 void record_set_sort(struct record_set *set);
 
-/* NULL when the record can be decoded (unknown kinds can), else what is wrong with it. */
+/* NULL when the record can be decoded (unknown kinds can), else what is wrong with it, or
+ * record_no_memory when there was none to decode it. */
 const char *record_fault(const struct record *record);
+extern const char record_no_memory[];
 
 /* ---- RECORD_FUNCTION: [first, last] is its extent */
 enum function_flags {

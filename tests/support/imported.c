@@ -1,5 +1,6 @@
 #include "support/imported.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +20,16 @@ int imported(const struct importer *format, struct span text, size_t piece,
 	     const struct import_options *options, struct profile **out, struct error *err)
 {
 	void *reader = NULL;
-	int ret = 0;
-	assert_int_equal(format->open(options, &reader), 0);
+	int ret = format->open(options, &reader);
+	if (ret < 0)
+		return error_set(err, ret, "out of memory");
 	for (size_t at = 0; at < text.size && ret == 0; at += piece) {
 		size_t size = text.size - at < piece ? text.size - at : piece;
 		void *bytes = malloc(size);
-		assert_non_null(bytes);
-		memcpy(bytes, (const char *)text.data + at, size);
-		ret = format->feed(reader, bytes, size, err);
+		if (bytes)
+			memcpy(bytes, (const char *)text.data + at, size);
+		ret = bytes ? format->feed(reader, bytes, size, err)
+			    : error_set(err, -ENOMEM, "out of memory");
 		free(bytes);
 		if (size < piece)
 			break;

@@ -26,6 +26,42 @@
 	256 /* of a kind and seed: every byte of a short one, and quick for a long one */
 #define SEED_BYTES (1u << 20)
 
+/* ---- memory that runs out (the linker puts these in place of the C library's) */
+
+static size_t allocations;
+static size_t failing; /* which one fails, from 1; 0: none */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_reallocarray(void *old, size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return ++allocations == failing ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return ++allocations == failing ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return ++allocations == failing ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+	return ++allocations == failing ? NULL : __real_reallocarray(old, count, size);
+}
+
+/* ---- what comes of a file */
+
 struct outcome {
 	int ret;
 	struct error err;
@@ -195,6 +231,31 @@ static void other_texts(const struct importer *format, struct span bytes, const 
 	expect_same(&usual, &marked, name);
 }
 
+/* All of the profile, or no memory for it. */
+static void failed_allocations(const struct importer *format, struct span bytes, const char *name)
+{
+	allocations = 0;
+	CLEANUP(outcome_release)
+	struct outcome whole = outcome_of(format, bytes, 4096, false, name);
+	size_t count = allocations;
+	for (size_t at = 1; at <= count && whole.ret == 0; at += count / CHANGES_MAX + 1) {
+		const struct import_options options = { 0 };
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		allocations = 0;
+		failing = at;
+		outcome.ret =
+			imported(format, bytes, 4096, &options, &outcome.profile, &outcome.err);
+		failing = 0;
+		if (outcome.ret == -ENOMEM && outcome.err.text[0] && !outcome.profile)
+			continue;
+		if (outcome.ret < 0)
+			fail_msg("%s without allocation %zu: %d '%s'", name, at, outcome.ret,
+				 outcome.err.text);
+		if (!outcome.profile || !profiles_are_identical(whole.profile, outcome.profile))
+			fail_msg("%s without allocation %zu is not whole", name, at);
+	}
+}
+
 /* ---- all seeds of all formats */
 
 typedef void (*seed_test)(const struct importer *format, struct span bytes, const char *name);
@@ -256,6 +317,12 @@ static void marks_and_line_ends_of_other_systems_make_no_difference(void **state
 	run_on_all(other_texts);
 }
 
+static void without_memory_there_is_no_profile(void **state)
+{
+	(void)state;
+	run_on_all(failed_allocations);
+}
+
 static void cut_anywhere_there_is_one_answer(void **state)
 {
 	(void)state;
@@ -273,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_size_of_pieces_makes_no_difference),
 		cmocka_unit_test(marks_and_line_ends_of_other_systems_make_no_difference),
+		cmocka_unit_test(without_memory_there_is_no_profile),
 		cmocka_unit_test(cut_anywhere_there_is_one_answer),
 		cmocka_unit_test(changed_anywhere_there_is_one_answer),
 	};

@@ -118,6 +118,9 @@ static int read_words(struct work *work)
 		return options_misuse(&verb_annotate,
 				      "--disassembler-style is att or intel, not '%s'",
 				      given.syntax);
+	int status = options_check_share(&verb_annotate, "min", given.min);
+	if (status >= 0)
+		return status;
 	work->listing.bytes = given.bytes;
 	work->listing.min_percent = given.min;
 	return colour_choose(&verb_annotate, given.color, &work->listing.colour);

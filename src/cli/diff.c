@@ -115,13 +115,12 @@ static int choose_options(struct compare_options *options)
 	filters_apply(&given.filters, &options->report);
 	if (given.inclusive && given.by)
 		return options_misuse(&verb_diff, "--inclusive and --by exclude each other");
-	if (given.min_percent < 0 || given.min_percent > 100)
-		return options_misuse(&verb_diff, "--min is a share from 0 to 100, not %g",
-				      given.min_percent);
 	if (given.fail_given && given.fail_above < 0)
 		return options_misuse(&verb_diff, "--fail-above is not below 0, as %g is",
 				      given.fail_above);
-	int status = report_parts_choose(&verb_diff, given.by, &options->report);
+	int status = options_check_share(&verb_diff, "min", given.min_percent);
+	if (status < 0)
+		status = report_parts_choose(&verb_diff, given.by, &options->report);
 	return status >= 0 ? status : choose_words(options);
 }
 
@@ -160,14 +159,47 @@ static void order_by_name(char *names[2])
 	names[1] = other;
 }
 
+/* The name of the one event that `pattern` matches, which the caller frees. 0 or the exit status.
+ */
+static int find_event(const struct profile *profile, const char *pattern, char **name)
+{
+	CLEANUP(event_columns_release) struct event_columns columns = { 0 };
+	struct error err = { 0 };
+	if (event_columns_init(&columns, profile, &pattern, 1, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	if (columns.count != 1)
+		return options_misuse(&verb_diff, "'%s' is the name of %zu events of this profile",
+				      pattern, columns.count);
+	*name = strndup(columns.list[0].name.data, columns.list[0].name.size);
+	return *name ? 0 : out_of_memory();
+}
+
+/* Two -e, the base's first. 0 or the exit status. */
+static int find_two_events(struct sides *sides)
+{
+	const struct option_list *events = &given.filters.events;
+	if (events->count != 2)
+		return options_misuse(&verb_diff,
+				      "'%s' alone is compared by two events, and -e names %zu",
+				      sides->before.title, events->count);
+	for (size_t i = 0; i < 2; i++) {
+		int status =
+			find_event(sides->before.profile, events->items[i], &sides->event_names[i]);
+		if (status)
+			return status;
+	}
+	sides->before_event = sides->event_names[0];
+	sides->after_event = sides->event_names[1];
+	return 0;
+}
+
 /* The first two events of the profile, in the order they came; -e chooses others. */
 static int choose_two_events(struct sides *sides)
 {
-	if (given.filters.events.count == 2) {
-		sides->before_event = given.filters.events.items[0];
-		sides->after_event = given.filters.events.items[1];
-		return 0;
-	}
+	if (given.filters.events.count)
+		return find_two_events(sides);
 	const struct profile *profile = sides->before.profile;
 	struct event_columns columns;
 	struct error err = { 0 };

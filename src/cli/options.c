@@ -19,6 +19,13 @@ int options_misuse(const struct verb *verb, const char *format, ...)
 	return 2;
 }
 
+int options_check_share(const struct verb *verb, const char *name, double percent)
+{
+	if (percent >= 0 && percent <= 100)
+		return -1;
+	return options_misuse(verb, "--%s is a share from 0 to 100, not %g", name, percent);
+}
+
 static void print_help(const struct verb *verb)
 {
 	printf("culprit %s - %s\n\nusage: culprit %s %s\n", verb->name, verb->summary, verb->name,

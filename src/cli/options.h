@@ -56,6 +56,9 @@ enum options_stop {
 int options_parse(const struct verb *verb, int argc, char **argv, enum options_stop stop,
 		  int *argument_count);
 
+/* A share is from 0 to 100. Returns -1, or 2 after saying that --NAME is none. */
+int options_check_share(const struct verb *verb, const char *name, double percent);
+
 /* Says "culprit: <sentence>; try 'culprit VERB --help'" on stderr and returns 2. */
 __attribute__((format(printf, 2, 3))) int options_misuse(const struct verb *verb,
 							 const char *format, ...);

@@ -108,11 +108,10 @@ static int choose_options(struct report_options *options)
 	int status = choose_view(options);
 	if (status < 0)
 		status = report_parts_choose(&verb_report, given.by, options);
+	if (status < 0)
+		status = options_check_share(&verb_report, "min", given.min_percent);
 	if (status >= 0)
 		return status;
-	if (given.min_percent < 0 || given.min_percent > 100)
-		return options_misuse(&verb_report, "--min is a share from 0 to 100, not %g",
-				      given.min_percent);
 	bool tree = options->view != REPORT_FLAT && options->view != REPORT_INCLUSIVE;
 	if (!given.limit_given && !given.json)
 		options->limit = tree ? DEFAULT_TREE_LIMIT : DEFAULT_LIMIT;

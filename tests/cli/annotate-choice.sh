@@ -17,6 +17,7 @@ for name in ns::step e missing culprit.prof 'program+0x9999'; do
 done 2>&1
 culprit annotate compute -q -e nothing 2>&1 || echo "status $?"
 culprit annotate compute -q --isa vax 2>&1 || echo "status $?"
+culprit annotate compute -q --min 101 2>&1 || echo "status $?"
 culprit annotate compute -q -M latin 2>&1 || echo "status $?"
 culprit annotate compute -q --image other 2>&1 || echo "status $?"
 culprit annotate compute missing.prof 2>&1 || echo "status $?"

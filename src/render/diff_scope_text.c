@@ -34,10 +34,11 @@ static void put_side(const struct diff_view *view, const struct report *report, 
 	scope_text_above(report, &look, out);
 }
 
-static void put_amount(const struct diff_view *view, double value, struct buffer *out)
+static void put_amount(const struct compared_column *column, struct span unit, double value,
+		       struct buffer *out)
 {
 	char text[QUANTITY_SIZE];
-	quantity_describe(value / view->main->event.step, view->event->unit, text);
+	quantity_describe(value / column->event.step, unit, text);
 	buffer_append_text(out, text);
 }
 
@@ -91,28 +92,30 @@ static void put_ratio(struct estimate ratio, struct buffer *out)
 		buffer_printf(out, " (%+.2f..%+.2f %%)", 100 * ratio.low, 100 * ratio.high);
 }
 
-static void put_total(const struct diff_view *view, struct buffer *out)
+static void put_total(const struct diff_view *view, const struct compared_column *column,
+		      struct buffer *out)
 {
 	static const char *const verdicts[] = { [DIFFERENCE_NO_ERROR_KNOWN] = "no error known",
 						[DIFFERENCE_NOISE] = "may be chance",
 						[DIFFERENCE_SIGNIFICANT] = "significant" };
-	const struct difference *whole = &view->main->whole;
-	label(view, out, "total");
-	struct span after = view->comparison->after->columns.list[view->main->after].name;
-	text_append_safe(out, view->event->name.data, view->event->name.size);
-	if (!span_equal(view->event->name, after)) {
+	const struct difference *whole = &column->whole;
+	const struct event_column *event = &view->comparison->before->columns.list[column->before];
+	label(view, out, column == view->main ? "total" : "");
+	struct span after = view->comparison->after->columns.list[column->after].name;
+	text_append_safe(out, event->name.data, event->name.size);
+	if (!span_equal(event->name, after)) {
 		buffer_append_text(out, " and ");
 		text_append_safe(out, after.data, after.size);
 	}
 	buffer_append_text(out, ": ");
-	put_amount(view, (double)whole->before.estimate, out);
+	put_amount(column, event->unit, (double)whole->before.estimate, out);
 	buffer_append_text(out, " before");
-	if (view->main->event.scale.factor != 1) {
+	if (column->event.scale.factor > 0 && column->event.scale.factor != 1) {
 		buffer_append_text(out, ", scaled ");
-		put_amount(view, whole->before_scaled, out);
+		put_amount(column, event->unit, whole->before_scaled, out);
 	}
 	buffer_append_text(out, "; ");
-	put_amount(view, (double)whole->after.estimate, out);
+	put_amount(column, event->unit, (double)whole->after.estimate, out);
 	buffer_append_text(out, " after");
 	if (view->comparison->base == DIFFERENCE_TOTAL) {
 		buffer_append_text(out, "; taken as equal\n");
@@ -180,6 +183,9 @@ static void put_other_events(const struct diff_view *view, struct buffer *out)
 	const struct comparison *comparison = view->comparison;
 	if (comparison->column_count < 2)
 		return;
+	for (size_t i = 0; i < comparison->column_count; i++)
+		if (i != comparison->main)
+			put_total(view, &comparison->columns[i], out);
 	label(view, out, "");
 	buffer_append_text(out, "the table is of ");
 	text_append_safe(out, view->event->name.data, view->event->name.size);
@@ -201,7 +207,7 @@ void diff_scope_above(const struct diff_view *view, struct buffer *out)
 	put_side(view, comparison->before, "BASE", view->options->before_title, out);
 	put_side(view, comparison->after, "AFTER", view->options->after_title, out);
 	put_base(view, out);
-	put_total(view, out);
+	put_total(view, view->main, out);
 	put_total_split(view, out);
 	put_sharpness(view, out);
 	put_other_events(view, out);

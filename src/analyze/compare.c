@@ -11,6 +11,7 @@
 #include "analyze/compare_base.h"
 #include "analyze/compare_rank.h"
 #include "analyze/compare_scope.h"
+#include "analyze/note.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -21,21 +22,12 @@ static int out_of_memory(struct error *err)
 
 int compare_note(struct comparison *comparison, const char *format, ...)
 {
-	char sentence[1024];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(sentence, sizeof(sentence), format, args);
+	int ret = note_add(&comparison->arena, &comparison->notes, &comparison->note_count, format,
+			   args);
 	va_end(args);
-	const char **grown = reallocarray(comparison->notes, comparison->note_count + 1,
-					  sizeof(*comparison->notes));
-	if (!grown)
-		return -ENOMEM;
-	comparison->notes = grown;
-	const char *copy = arena_copy_text(&comparison->arena, sentence, strlen(sentence));
-	if (!copy)
-		return -ENOMEM;
-	comparison->notes[comparison->note_count++] = copy;
-	return 0;
+	return ret;
 }
 
 /* ---- columns */

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "analyze/call_tree.h"
+#include "analyze/note.h"
 #include "analyze/report_rows.h"
 #include "analyze/selection.h"
 #include "base/array.h"
@@ -27,21 +28,11 @@ static int out_of_memory(struct error *err)
 
 int report_add_note(struct report *report, const char *format, ...)
 {
-	char sentence[1024];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(sentence, sizeof(sentence), format, args);
+	int ret = note_add(&report->arena, &report->notes, &report->note_count, format, args);
 	va_end(args);
-	const char **grown =
-		reallocarray(report->notes, report->note_count + 1, sizeof(*report->notes));
-	if (!grown)
-		return -ENOMEM;
-	report->notes = grown;
-	const char *copy = arena_copy_text(&report->arena, sentence, strlen(sentence));
-	if (!copy)
-		return -ENOMEM;
-	report->notes[report->note_count++] = copy;
-	return 0;
+	return ret;
 }
 
 struct estimate report_cpi(const struct report *report, const struct cell *cells, size_t pair)

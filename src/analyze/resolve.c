@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "image/deleted_path.h"
 #include "symbol/demangle.h"
 
 enum procedure_kind {
@@ -208,16 +209,6 @@ static const char *copy_span(struct resolver *resolver, struct span text)
 	return arena_copy_text(&resolver->arena, text.data, text.size);
 }
 
-/* What the kernel adds to the path of a file that is gone. */
-static struct span without_deleted(struct span path)
-{
-	static const char mark[] = " (deleted)";
-	size_t size = sizeof(mark) - 1;
-	if (path.size > size && memcmp((const char *)path.data + path.size - size, mark, size) == 0)
-		path.size -= size;
-	return path;
-}
-
 static struct span base_name(struct span path)
 {
 	const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
@@ -270,7 +261,7 @@ static const char *file_name(struct resolver *resolver, uint32_t id,
 	if (path.size == 0)
 		path = image->name;
 	if (path.size)
-		return copy_span(resolver, base_name(without_deleted(path)));
+		return copy_span(resolver, base_name(deleted_path_strip(path)));
 	char hexadecimal[17] = "";
 	struct span identity = image->build_id.size ? image->build_id : image->hash;
 	for (size_t i = 0; i < identity.size && i < 8; i++)
@@ -299,7 +290,7 @@ static const char *name_image(struct resolver *resolver, uint32_t id)
 	case IMAGE_JIT:
 		return bracketed(resolver, "jit", without_last_two_words(image.name));
 	case IMAGE_NAME:
-		return copy_span(resolver, base_name(without_deleted(image.name)));
+		return copy_span(resolver, base_name(deleted_path_strip(image.name)));
 	default:
 		return image.name.size ? bracketed(resolver, "unknown:", image.name)
 				       : bracketed(resolver, "unknown", none);

@@ -6,6 +6,7 @@
 
 #include "analyze/resolve.h"
 #include "base/cleanup.h"
+#include "image/deleted_path.h"
 #include "profile/profile.h"
 
 void dso_names_release(struct dso_names *names)
@@ -62,16 +63,6 @@ static const char *name_jit(struct arena *arena, struct span name)
 	return arena_printf(arena, "%s%.*s", mark, (int)name.size, (const char *)name.data);
 }
 
-/* What the kernel adds to the path of a file that is gone. */
-static struct span without_deleted(struct span path)
-{
-	static const char mark[] = " (deleted)";
-	size_t size = sizeof(mark) - 1;
-	if (path.size > size && memcmp((const char *)path.data + path.size - size, mark, size) == 0)
-		path.size -= size;
-	return path;
-}
-
 static const char *name_image(struct dso_names *names, const struct profile_image *image,
 			      struct span path, const char *shown)
 {
@@ -82,7 +73,7 @@ static const char *name_image(struct dso_names *names, const struct profile_imag
 	case IMAGE_NAME:
 		if (!path.size)
 			path = name;
-		path = without_deleted(path);
+		path = deleted_path_strip(path);
 		return path.size ? arena_copy_text(arena, path.data, path.size)
 		       : *shown	 ? shown
 				 : "[unknown]";

@@ -81,6 +81,17 @@ void buffer_append_text(struct buffer *buffer, const char *text)
 	buffer_append(buffer, text, strlen(text));
 }
 
+void buffer_append_decimal(struct buffer *buffer, uint64_t value)
+{
+	char digits[20]; /* of UINT64_MAX */
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	buffer_append(buffer, digits + at, sizeof(digits) - at);
+}
+
 void buffer_append_hex(struct buffer *buffer, const void *bytes, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";

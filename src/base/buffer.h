@@ -24,6 +24,8 @@ void buffer_append_u32(struct buffer *buffer, uint32_t value); /* little-endian 
 void buffer_append_u64(struct buffer *buffer, uint64_t value); /* little-endian */
 void buffer_append_varint(struct buffer *buffer, uint64_t value);
 void buffer_append_text(struct buffer *buffer, const char *text); /* without its final NUL */
+/* Its decimal digits; for what is written ten thousands of times, faster than printf. */
+void buffer_append_decimal(struct buffer *buffer, uint64_t value);
 /* Two lower-case digits a byte. */
 void buffer_append_hex(struct buffer *buffer, const void *bytes, size_t size);
 __attribute__((format(printf, 2, 3))) void buffer_printf(struct buffer *buffer, const char *format,

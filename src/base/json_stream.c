@@ -64,14 +64,8 @@ void json_stream_null(struct json_stream *json, const char *key)
 
 void json_stream_u64(struct json_stream *json, const char *key, uint64_t value)
 {
-	char digits[20]; /* of UINT64_MAX */
-	size_t at = sizeof(digits);
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
 	json_stream_key(json, key);
-	buffer_append(json->out, digits + at, sizeof(digits) - at);
+	buffer_append_decimal(json->out, value);
 }
 
 void json_stream_double(struct json_stream *json, const char *key, double value)

@@ -136,14 +136,16 @@ static void put_places(struct data *data)
 	struct buffer *out = data->out;
 	const struct flame_label *labels = data->flame->labels;
 	size_t count = view->count;
-	COLUMN(data, "parent", count, flame_put_u64(out, view->shown[i].parent));
-	COLUMN(data, "name", count, flame_put_u64(out, data->names[label_number(data, i)]));
-	COLUMN(data, "image", count, flame_put_u64(out, data->images[label_number(data, i)]));
-	COLUMN(data, "kind", count, flame_put_u64(out, kinds[labels[label_number(data, i)].kind]));
+	COLUMN(data, "parent", count, buffer_append_decimal(out, view->shown[i].parent));
+	COLUMN(data, "name", count, buffer_append_decimal(out, data->names[label_number(data, i)]));
+	COLUMN(data, "image", count,
+	       buffer_append_decimal(out, data->images[label_number(data, i)]));
+	COLUMN(data, "kind", count,
+	       buffer_append_decimal(out, kinds[labels[label_number(data, i)].kind]));
 	COLUMN(data, "source", count,
-	       flame_put_u64(out, data->sources[labels[label_number(data, i)].source]));
-	COLUMN(data, "x", count, flame_put_u64(out, view->shown[i].x));
-	COLUMN(data, "w", count, flame_put_u64(out, view->shown[i].width));
+	       buffer_append_decimal(out, data->sources[labels[label_number(data, i)].source]));
+	COLUMN(data, "x", count, buffer_append_decimal(out, view->shown[i].x));
+	COLUMN(data, "w", count, buffer_append_decimal(out, view->shown[i].width));
 }
 
 /* An array of arrays: by event, then by frame. */
@@ -157,8 +159,8 @@ static void put_cells(struct data *data, const char *key, const struct cell *cel
 		buffer_append_u8(data->out, '[');
 		for (size_t i = 0; i < view->count; i++) {
 			put_separator(data, i);
-			flame_put_u64(data->out,
-				      cells[view->shown[i].frame * columns + c].estimate);
+			buffer_append_decimal(data->out,
+					      cells[view->shown[i].frame * columns + c].estimate);
 		}
 		buffer_append_u8(data->out, ']');
 	}
@@ -183,7 +185,8 @@ static void put_samples(struct data *data, const char *key, enum flame_side side
 		buffer_append_u8(data->out, '[');
 		for (size_t i = 0; i < view->count; i++) {
 			put_separator(data, i);
-			flame_put_u64(data->out, cells[view->shown[i].frame * columns + c].samples);
+			buffer_append_decimal(data->out,
+					      cells[view->shown[i].frame * columns + c].samples);
 		}
 		buffer_append_u8(data->out, ']');
 	}
@@ -269,7 +272,7 @@ static void put_frames(struct data *data)
 	if (data->picture->changes)
 		put_changes(data);
 	buffer_append_text(data->out, "\"count\":");
-	flame_put_u64(data->out, view->count);
+	buffer_append_decimal(data->out, view->count);
 	buffer_append_text(data->out, "}}");
 }
 
@@ -291,17 +294,17 @@ static void put_events(struct data *data)
 		buffer_append_text(out, ",\"core_type\":");
 		put_text(out, column->core_type.data, column->core_type.size);
 		buffer_append_text(out, ",\"scale\":");
-		flame_put_u64(out, flame->scales[c]);
+		buffer_append_decimal(out, flame->scales[c]);
 		buffer_append_text(out, column->clock == EVENT_CLOCK ? ",\"clock\":true"
 								     : ",\"clock\":false");
 		buffer_append_text(out,
 				   column->sampled ? ",\"sampled\":true" : ",\"sampled\":false");
 		buffer_append_text(out, ",\"total\":");
-		flame_put_u64(out, flame_total(flame, FLAME_MAIN, 0)[c].estimate);
+		buffer_append_decimal(out, flame_total(flame, FLAME_MAIN, 0)[c].estimate);
 		buffer_append_u8(out, '}');
 	}
 	buffer_append_text(out, "],\n\"width_event\":");
-	flame_put_u64(out, data->view->options.width);
+	buffer_append_decimal(out, data->view->options.width);
 	buffer_append_text(out, ",\n");
 }
 
@@ -341,9 +344,9 @@ static void put_ratio(struct data *data)
 	buffer_append_text(out,
 			   is_share(scale->metric) ? ",\"percent\":true" : ",\"percent\":false");
 	buffer_append_text(out, ",\"above\":");
-	flame_put_u64(out, ratio->above);
+	buffer_append_decimal(out, ratio->above);
 	buffer_append_text(out, ",\"below\":");
-	flame_put_u64(out, ratio->below);
+	buffer_append_decimal(out, ratio->below);
 	if (scale->has_scale) {
 		buffer_append_text(out, ",\"lo\":");
 		flame_put_number(out, scale->low);
@@ -390,7 +393,7 @@ static void put_difference(struct data *data)
 		if (flame->base_column[c] == EVENT_COLUMN_NONE)
 			buffer_append_text(out, "null");
 		else
-			flame_put_u64(out, flame_total(flame, FLAME_BASE, 0)[c].estimate);
+			buffer_append_decimal(out, flame_total(flame, FLAME_BASE, 0)[c].estimate);
 	}
 	buffer_append_u8(out, ']');
 	if (data->picture->changes) {
@@ -445,7 +448,7 @@ void flame_put_data(const struct flame_picture *picture, struct buffer *out)
 	put_key(out, "icicle");
 	buffer_append_text(out, picture->layout == FLAME_ICICLE ? "true,\n" : "false,\n");
 	put_key(out, "row");
-	flame_put_u64(out, FLAME_ROW_PX);
+	buffer_append_decimal(out, FLAME_ROW_PX);
 	buffer_append_text(out, ",\n\"width\":");
 	flame_put_px(out, picture->width_px - 2 * FLAME_MARGIN_PX);
 	buffer_append_text(out, ",\n");

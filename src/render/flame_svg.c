@@ -115,7 +115,7 @@ static void put_colour(const struct flame_picture *picture, size_t shown, struct
 	uint32_t rgb = flame_gregg_rgb(view->deltas[shown], view->largest_delta);
 	buffer_append_text(out, "\" fill=\"rgb(");
 	for (int shift = 16; shift >= 0; shift -= 8) {
-		flame_put_u64(out, rgb >> shift & 255);
+		buffer_append_decimal(out, rgb >> shift & 255);
 		buffer_append_text(out, shift ? "," : ")");
 	}
 }
@@ -134,7 +134,7 @@ static void put_frame(const struct flame_picture *picture, const struct geometry
 	buffer_append_text(out, "\" height=\"15\" class=\"");
 	put_colour(picture, shown, out);
 	buffer_append_text(out, "\" data-i=\"");
-	flame_put_u64(out, shown);
+	buffer_append_decimal(out, shown);
 	buffer_append_text(out, "\"><title>");
 	flame_put_hover(picture, shown, out);
 	buffer_append_text(out, "</title></rect>\n");
@@ -201,7 +201,7 @@ static void put_labels(const struct flame_picture *picture, const struct geometr
 		buffer_append_text(out, "\" y=\"");
 		flame_put_px(out, row_y(geometry, view->flame->frames[frame->frame].depth) + 11.5);
 		buffer_append_text(out, "\" data-i=\"");
-		flame_put_u64(out, i);
+		buffer_append_decimal(out, i);
 		buffer_append_text(out, "\">");
 		flame_put_escaped(out, name, kept);
 		buffer_append_text(out, fits ? "</text>\n" : "..</text>\n");

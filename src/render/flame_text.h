@@ -11,17 +11,6 @@
 
 #include "base/buffer.h"
 
-static inline void flame_put_u64(struct buffer *out, uint64_t value)
-{
-	char digits[20];
-	size_t at = sizeof(digits);
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	buffer_append(out, digits + at, sizeof(digits) - at);
-}
-
 /* 12345 as "12 345". */
 static inline void flame_put_count(struct buffer *out, uint64_t value)
 {
@@ -46,7 +35,7 @@ static inline void flame_put_fixed(struct buffer *out, double value, int decimal
 	uint64_t scale = powers[decimals];
 	uint64_t whole = (uint64_t)llround(value * (double)scale);
 	uint64_t fraction = whole % scale;
-	flame_put_u64(out, whole / scale);
+	buffer_append_decimal(out, whole / scale);
 	if (fraction == 0)
 		return;
 	char digits[7] = ".";

@@ -186,6 +186,18 @@ static void a_buffer_grows_and_ends_its_text(void **state)
 	assert_true(buffer_failed(&buffer));
 }
 
+static void numbers_are_appended_as_digits(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	buffer_append_decimal(&buffer, 0);
+	buffer_append_u8(&buffer, ' ');
+	buffer_append_decimal(&buffer, 1203);
+	buffer_append_u8(&buffer, ' ');
+	buffer_append_decimal(&buffer, UINT64_MAX);
+	assert_string_equal(buffer_text(&buffer), "0 1203 18446744073709551615");
+}
+
 static void bytes_are_spelled_in_hexadecimal(void **state)
 {
 	(void)state;
@@ -295,6 +307,7 @@ int main(void)
 		cmocka_unit_test(an_error_gets_its_place_in_front),
 		cmocka_unit_test(an_index_finds_every_row_in_spite_of_collisions),
 		cmocka_unit_test(a_buffer_grows_and_ends_its_text),
+		cmocka_unit_test(numbers_are_appended_as_digits),
 		cmocka_unit_test(bytes_are_spelled_in_hexadecimal),
 		cmocka_unit_test(only_the_shortest_utf8_is_utf8),
 		cmocka_unit_test(an_arena_gives_zeroed_separate_pieces),

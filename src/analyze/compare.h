@@ -115,6 +115,9 @@ int compare_new(const struct compare_side *before, const struct compare_side *af
 void compare_free(struct comparison *comparison);
 void compare_freep(struct comparison **comparison); /* for CLEANUP() */
 
+/* Does the profile have an event of that name, with or without modifiers? */
+bool compare_has_event(const struct profile *profile, const char *name);
+
 /* For the parts of compare. 0 or -ENOMEM. */
 int compare_note(struct comparison *comparison, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

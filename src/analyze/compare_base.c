@@ -62,7 +62,7 @@ static bool is_event(struct span name, const char *wanted)
 	return span_equal(name, text) || span_equal(event_base_name(name), text);
 }
 
-static bool has_event(const struct profile *profile, const char *name)
+bool compare_has_event(const struct profile *profile, const char *name)
 {
 	for (size_t id = 1; id <= profile_table(profile, PROFILE_EVENT)->count; id++)
 		if (is_event(profile_event(profile, id).name, name))
@@ -227,7 +227,8 @@ int compare_choose_base(struct comparison *comparison, const struct compare_side
 		comparison->base = DIFFERENCE_SECOND;
 		return by_second(comparison, err);
 	}
-	bool event = has_event(before->profile, per) && has_event(after->profile, per);
+	bool event =
+		compare_has_event(before->profile, per) && compare_has_event(after->profile, per);
 	comparison->base = event ? DIFFERENCE_EVENT : DIFFERENCE_FUNCTION;
 	comparison->constant = arena_copy_text(&comparison->arena, per, strlen(per));
 	if (!comparison->constant)

@@ -53,13 +53,9 @@ static const struct option *diff_options(void)
 		  "exit 3 when something grew by more than that share of the base's total",
 		  &given.fail_above, &given.fail_given },
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		{ "by", 0, OPTION_TEXT, "PART[,PART]",
-		  "procedure (the default), image, process, thread, cpu, cgroup, line", &given.by,
-		  NULL },
-		{ "inclusive", 0, OPTION_FLAG, NULL, "with the time of what a procedure called",
-		  &given.inclusive, NULL },
-		{ "no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",
-		  &given.no_inline, NULL },
+		BY_OPTION_ROW(given.by),
+		INCLUSIVE_OPTION_ROW(given.inclusive),
+		NO_INLINE_OPTION_ROW(given.no_inline),
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		EVENT_OPTION_ROW(given.filters),
 		FILTER_OPTION_ROWS(given.filters),
@@ -72,8 +68,7 @@ static const struct option *diff_options(void)
 		  &given.limit_given },
 		{ "names", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		NAMING_OPTION_ROWS(given.after),
-		{ "full-names", 0, OPTION_FLAG, NULL, "fold no long names of procedures",
-		  &given.full_names, NULL },
+		FULL_NAMES_OPTION_ROW(given.full_names),
 		{ "output", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "json", 0, OPTION_FLAG, NULL, "one JSON document", &given.json, NULL },
 		COLOUR_OPTION_ROW(given.color),
@@ -233,25 +228,16 @@ static int choose_two_events(struct sides *sides)
 	return 0;
 }
 
-static bool has_event(const struct profile *profile, const char *name)
-{
-	struct span wanted = span_of_text(name);
-	for (size_t id = 1; id <= profile_table(profile, PROFILE_EVENT)->count; id++) {
-		struct span event = profile_event(profile, id).name;
-		if (span_equal(event, wanted) || span_equal(event_base_name(event), wanted))
-			return true;
-	}
-	return false;
-}
-
 /* Two -e that are not both on both sides: the base's and the other's. */
 static void choose_event_of_each(struct sides *sides)
 {
 	const char *const *names = given.filters.events.items;
-	if (given.filters.events.count != 2 || !has_event(sides->before.profile, names[0]) ||
-	    !has_event(sides->after.profile, names[1]))
+	if (given.filters.events.count != 2 ||
+	    !compare_has_event(sides->before.profile, names[0]) ||
+	    !compare_has_event(sides->after.profile, names[1]))
 		return;
-	if (has_event(sides->before.profile, names[1]) && has_event(sides->after.profile, names[0]))
+	if (compare_has_event(sides->before.profile, names[1]) &&
+	    compare_has_event(sides->after.profile, names[0]))
 		return;
 	sides->before_event = names[0];
 	sides->after_event = names[1];

@@ -15,6 +15,7 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/output_file.h"
+#include "cli/report_parts.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "render/flame_colour.h"
@@ -65,8 +66,7 @@ static const struct option *flame_options(void)
 		{ "frames", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "reverse", 0, OPTION_FLAG, NULL, "from the innermost function to its callers",
 		  &given.reverse, NULL },
-		{ "no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",
-		  &given.no_inline, NULL },
+		NO_INLINE_OPTION_ROW(given.no_inline),
 		{ "no-comm", 0, OPTION_FLAG, NULL, "begin with the first function", &given.no_comm,
 		  NULL },
 		{ "the picture", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },

@@ -1,11 +1,37 @@
 /*
- * report_parts - the value of --by, which report and diff have.
+ * report_parts - what a row is: options that report and diff have, and others some of.
  */
 #pragma once
+
+#include "cli/options.h"
+
+/* Rows of an option table, with what they set. */
+#define BY_OPTION_ROW(by)                                                                          \
+	{                                                                                          \
+		"by", 0, OPTION_TEXT, "PART[,PART]",                                               \
+			"procedure (the default), image, process, thread, cpu, cgroup, line",      \
+			&(by), NULL                                                                \
+	}
+#define INCLUSIVE_OPTION_ROW(inclusive)                                                            \
+	{                                                                                          \
+		"inclusive", 0, OPTION_FLAG, NULL, "with the time of what a procedure called",     \
+			&(inclusive), NULL                                                         \
+	}
+#define NO_INLINE_OPTION_ROW(no_inline)                                                            \
+	{                                                                                          \
+		"no-inline", 0, OPTION_FLAG, NULL, "leave inlined functions in their callers",     \
+			&(no_inline), NULL                                                         \
+	}
+#define FULL_NAMES_OPTION_ROW(full_names)                                                          \
+	{                                                                                          \
+		"full-names", 0, OPTION_FLAG, NULL, "fold no long names of procedures",            \
+			&(full_names), NULL                                                        \
+	}
 
 struct report_options;
 struct verb;
 
-/* Sets the parts from "procedure,image"; NULL is procedure. -1, or the exit status after a message.
+/* Sets the parts by the value of --by, "procedure,image"; NULL is procedure. -1, or the exit status
+ * after a message.
  */
 int report_parts_choose(const struct verb *verb, const char *by, struct report_options *options);

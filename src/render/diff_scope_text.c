@@ -6,6 +6,7 @@
 #include "analyze/compare.h"
 #include "base/buffer.h"
 #include "base/count_of.h"
+#include "render/difference_text.h"
 #include "render/scope_text.h"
 
 #define LABEL_WIDTH 11
@@ -95,9 +96,6 @@ static void put_ratio(struct estimate ratio, struct buffer *out)
 static void put_total(const struct diff_view *view, const struct compared_column *column,
 		      struct buffer *out)
 {
-	static const char *const verdicts[] = { [DIFFERENCE_NO_ERROR_KNOWN] = "no error known",
-						[DIFFERENCE_NOISE] = "may be chance",
-						[DIFFERENCE_SIGNIFICANT] = "significant" };
 	const struct difference *whole = &column->whole;
 	const struct event_column *event = &view->comparison->before->columns.list[column->before];
 	label(view, out, column == view->main ? "total" : "");
@@ -123,7 +121,7 @@ static void put_total(const struct diff_view *view, const struct compared_column
 	}
 	buffer_append_text(out, ": ");
 	put_ratio(whole->change_ratio, out);
-	buffer_printf(out, ", %s\n", verdicts[whole->verdict]);
+	buffer_printf(out, ", %s\n", difference_verdict_words[whole->verdict]);
 }
 
 static void put_total_split(const struct diff_view *view, struct buffer *out)

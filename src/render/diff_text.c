@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "render/diff_scope_text.h"
+#include "render/difference_text.h"
 #include "render/quantity.h"
 #include "render/shown_names.h"
 
@@ -304,9 +305,6 @@ static void put_rest(struct layout *layout)
 
 static void put_table(struct layout *layout, struct buffer *out)
 {
-	static const char *const marks[] = { [DIFFERENCE_NO_ERROR_KNOWN] = "?",
-					     [DIFFERENCE_NOISE] = "",
-					     [DIFFERENCE_SIGNIFICANT] = "*" };
 	const struct comparison *comparison = layout->view.comparison;
 	if (comparison->row_count == 0 && comparison->rest_count == 0) {
 		buffer_append_text(out, "no samples\n\n");
@@ -316,7 +314,7 @@ static void put_table(struct layout *layout, struct buffer *out)
 	for (size_t i = 0; i < comparison->row_count; i++) {
 		const struct compared_row *row = &comparison->rows[i];
 		const struct difference *change = &row->changes[comparison->main];
-		put_figures(layout, marks[change->verdict], change,
+		put_figures(layout, difference_verdict_marks[change->verdict], change,
 			    layout->view.with_split ? &row->splits[layout->view.split] : NULL);
 		put_names(layout, change->verdict == DIFFERENCE_NOISE ? TEXT_DIM : TEXT_PLAIN, i);
 	}

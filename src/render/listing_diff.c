@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "render/difference_text.h"
 #include "render/quantity.h"
 
 #define EVENTS_MAX  4 /* columns of figures; --json has all */
@@ -126,9 +127,6 @@ static void put_match(const struct layout *layout, struct buffer *out)
 static void put_event(const struct layout *layout, const struct shown_event *shown,
 		      struct buffer *out)
 {
-	static const char *const verdicts[] = { [DIFFERENCE_NO_ERROR_KNOWN] = "no error known",
-						[DIFFERENCE_NOISE] = "may be chance",
-						[DIFFERENCE_SIGNIFICANT] = "significant" };
 	const struct difference *whole = &layout->diff->whole[shown->column];
 	double step = layout->diff->columns[shown->column].event.step;
 	char text[QUANTITY_SIZE];
@@ -147,7 +145,7 @@ static void put_event(const struct layout *layout, const struct shown_event *sho
 	if (whole->change_ratio.kind == ESTIMATE_INTERVAL && isfinite(whole->change_ratio.high))
 		buffer_printf(out, " (%+.2f..%+.2f %%)", 100 * whole->change_ratio.low,
 			      100 * whole->change_ratio.high);
-	buffer_printf(out, ", %s\n", verdicts[whole->verdict]);
+	buffer_printf(out, ", %s\n", difference_verdict_words[whole->verdict]);
 }
 
 static void put_above(const struct layout *layout, struct buffer *out)
@@ -214,9 +212,6 @@ static void put_heads(struct layout *layout)
 
 static void put_figures(struct layout *layout, const struct difference *changes)
 {
-	static const char *const marks[] = { [DIFFERENCE_NO_ERROR_KNOWN] = "?",
-					     [DIFFERENCE_NOISE] = "",
-					     [DIFFERENCE_SIGNIFICANT] = "*" };
 	for (size_t i = 0; i < layout->event_count; i++) {
 		const struct shown_event *shown = &layout->events[i];
 		const struct difference *change = &changes[shown->column];
@@ -233,7 +228,8 @@ static void put_figures(struct layout *layout, const struct difference *changes)
 			if (strspn(plain, "0.") != strlen(plain))
 				sign[0] = change->change.value > 0 ? '+' : '-';
 		}
-		text_table_add(&layout->table, style, "%s", empty ? "" : marks[change->verdict]);
+		text_table_add(&layout->table, style, "%s",
+			       empty ? "" : difference_verdict_marks[change->verdict]);
 		text_table_add(&layout->table, style, "%s", before);
 		text_table_add(&layout->table, style, "%s", after);
 		text_table_add(&layout->table, style, "%s%s", sign, plain);

@@ -143,6 +143,8 @@ int flame_ratio_of(const struct event_columns *columns, const char *text, struct
 	size_t above, below;
 	if (!strchr(text, '/'))
 		return error_set(err, -EINVAL, "'%s' is no EVENT/EVENT", text);
+	error_set(err, -ENODATA, "a name is missing beside the slash, or longer than %zu bytes",
+		  sizeof(name) - 1);
 	for (const char *slash = strchr(text, '/'); slash; slash = strchr(slash + 1, '/')) {
 		size_t size = (size_t)(slash - text);
 		if (size == 0 || size >= sizeof(name) || slash[1] == 0)

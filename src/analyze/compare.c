@@ -88,8 +88,7 @@ static int refuse_columns(const struct event_columns *a, const struct event_colu
 	if (none)
 		return error_set(err, -ENODATA, "the %s side has no events",
 				 none == a ? "base" : "after");
-	return error_set(err, -ENOENT,
-			 "no event is on both sides: the base has %.*s%s, after it %.*s%s",
+	return error_set(err, -ENOENT, "no event is on both sides: '%.*s'%s before, '%.*s'%s after",
 			 (int)a->list[0].name.size, (const char *)a->list[0].name.data,
 			 a->count > 1 ? " and others" : "", (int)b->list[0].name.size,
 			 (const char *)b->list[0].name.data, b->count > 1 ? " and others" : "");

@@ -164,10 +164,10 @@ static int refuse_choice(const struct exporter *exporter, const struct event_col
 	if (given.events.count)
 		return options_misuse(&verb_export, "%s holds %zu events at most, not %zu",
 				      exporter->name, exporter->most_events, chosen);
-	return options_misuse(&verb_export,
-			      "%s holds one event, or two side by side; choose with -e EVENT or "
-			      "-e EVENT,EVENT: %s",
-			      exporter->name, buffer_text(&names));
+	bool two = exporter->most_events > 1;
+	return options_misuse(&verb_export, "%s holds one event%s; choose with -e EVENT%s: %s",
+			      exporter->name, two ? ", or two side by side" : "",
+			      two ? " or -e EVENT,EVENT" : "", buffer_text(&names));
 }
 
 /* Which columns to write, in the order asked for. 0 or the exit status. */

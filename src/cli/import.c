@@ -23,8 +23,8 @@ static const struct option *import_options(void)
 	static const struct option options[] = {
 		{ "output", 'o', OPTION_TEXT, "FILE", "write the profile there (culprit.prof)",
 		  &output, NULL },
-		{ "event", 'e', OPTION_TEXT, "NAME", "what the counts count (samples); A,B of two counts a line",
-		  &given.event, NULL },
+		{ "event", 'e', OPTION_TEXT, "NAME",
+		  "what the counts count (samples); A,B of two counts a line", &given.event, NULL },
 		{ "unit", 0, OPTION_TEXT, "UNIT", "the unit of a count: ns, cycles, ... (samples)",
 		  &given.unit, NULL },
 		{ "one-count", 0, OPTION_FLAG, NULL,
@@ -99,9 +99,10 @@ static int import_run(int argc, char **argv)
 		message_error("%s", err.text);
 		return 1;
 	}
-	message_note("'%s' has %zu stacks of %zu events; 'culprit report %s' shows them", path,
-		     profile_table(profile, PROFILE_STACK)->count,
-		     profile_table(profile, PROFILE_EVENT)->count, path);
+	size_t stacks = profile_table(profile, PROFILE_STACK)->count;
+	size_t events = profile_table(profile, PROFILE_EVENT)->count;
+	message_note("'%s' has %zu stack%s of %zu event%s; 'culprit report %s' shows them", path,
+		     stacks, stacks == 1 ? "" : "s", events, events == 1 ? "" : "s", path);
 	return 0;
 }
 

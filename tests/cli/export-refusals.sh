@@ -5,6 +5,7 @@ try() {
 }
 try
 try -e nothing
+try --format firefox
 try --format svg
 try --no-comm --tid
 try -e cycles -o nowhere/file

@@ -15,11 +15,12 @@
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |             \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-static void release_names(struct perf_type_name *names, size_t count)
+static void release_names(struct number_map *names)
 {
-	for (size_t i = 0; i < count; i++)
-		free(names[i].name);
-	free(names);
+	size_t position = 0;
+	for (char *name; (name = number_map_next(names, &position));)
+		free(name);
+	number_map_release(names);
 }
 
 void perf_events_release(struct perf_file_events *events)
@@ -30,8 +31,8 @@ void perf_events_release(struct perf_file_events *events)
 	}
 	free(events->list);
 	number_map_release(&events->by_id);
-	release_names(events->pmus, events->pmu_count);
-	release_names(events->types, events->type_count);
+	release_names(&events->pmus);
+	release_names(&events->types);
 	*events = (struct perf_file_events){ 0 };
 }
 
@@ -243,36 +244,27 @@ int perf_events_set_unit(struct perf_file_event *event, struct span unit)
 	return replace_text(&event->unit, unit);
 }
 
-static int add_type_name(struct perf_type_name **names, size_t *count, size_t *capacity,
-			 uint64_t number, struct span name)
+static int add_name(struct number_map *names, uint64_t number, struct span name)
 {
-	if (array_reserve(names, capacity, *count, sizeof(**names)) < 0)
-		return -ENOMEM;
-	struct perf_type_name *row = &(*names)[*count];
-	*row = (struct perf_type_name){ .number = number };
-	int ret = replace_text(&row->name, name);
-	if (ret == 0 && row->name)
-		(*count)++;
+	char *text = NULL;
+	if (number_map_find(names, number))
+		return 0;
+	int ret = replace_text(&text, name);
+	if (ret == 0 && text)
+		ret = number_map_put(names, number, text);
+	if (ret < 0)
+		free(text);
 	return ret;
 }
 
 int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name)
 {
-	return add_type_name(&events->pmus, &events->pmu_count, &events->pmu_capacity, type, name);
+	return add_name(&events->pmus, type, name);
 }
 
 int perf_events_add_type(struct perf_file_events *events, uint64_t config, struct span name)
 {
-	return add_type_name(&events->types, &events->type_count, &events->type_capacity, config,
-			     name);
-}
-
-static const char *name_of(const struct perf_type_name *names, size_t count, uint64_t number)
-{
-	for (size_t i = 0; i < count; i++)
-		if (names[i].number == number)
-			return names[i].name;
-	return NULL;
+	return add_name(&events->types, config, name);
 }
 
 /* The PMU of a hybrid machine's generic event is in the upper half of config. */
@@ -285,8 +277,7 @@ static uint32_t extended_type(const struct perf_event_attr *attr)
 static const char *pmu_of(const struct perf_file_events *events, const struct perf_event_attr *attr)
 {
 	uint32_t extended = extended_type(attr);
-	const char *known =
-		name_of(events->pmus, events->pmu_count, extended ? extended : attr->type);
+	const char *known = number_map_find(&events->pmus, extended ? extended : attr->type);
 	if (known)
 		return known;
 	switch (attr->type) {
@@ -353,7 +344,7 @@ static void spell_name(const struct perf_file_events *events, const struct perf_
 {
 	char modifiers[16], cache[CACHE_NAME_SIZE], description[64];
 	const struct event_name *known = known_event(attr);
-	const char *typed = name_of(events->types, events->type_count, attr->config);
+	const char *typed = number_map_find(&events->types, attr->config);
 	const char *pmu = pmu_of(events, attr);
 	spell_modifiers(attr, modifiers);
 	if (known && extended_type(attr) && pmu) {

@@ -41,19 +41,12 @@ struct perf_file_event {
 	uint32_t row; /* in the profile, once it is made */
 };
 
-struct perf_type_name { /* a PMU's number, or an event's from before EVENT_DESC */
-	uint64_t number;
-	char *name;
-};
-
 struct perf_file_events {
 	struct perf_file_event *list;
 	size_t count, capacity;
 	struct number_map by_id; /* event's number plus one, as a pointer */
-	struct perf_type_name *pmus;
-	size_t pmu_count, pmu_capacity;
-	struct perf_type_name *types; /* by config, perf 3.x */
-	size_t type_count, type_capacity;
+	struct number_map pmus;	 /* names by type */
+	struct number_map types; /* names by config, of perf 3.x */
 	/* How records are read before their event is known; of all events, where they agree. */
 	bool same_layout;
 	int sample_id_at;  /* of the id in a sample, from the record's start; -1: none */
@@ -84,7 +77,7 @@ uint32_t perf_events_of_swapped(const struct perf_file_events *events, const uin
 uint64_t perf_events_time(const struct perf_file_events *events, const uint8_t *record,
 			  size_t size);
 
-/* Copies. 0 or -ENOMEM. */
+/* Copies; of PMUs and types the first name of a number stays. 0 or -ENOMEM. */
 int perf_events_set_name(struct perf_file_event *event, struct span name);
 int perf_events_set_unit(struct perf_file_event *event, struct span unit);
 int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name);

@@ -108,16 +108,19 @@ static int take_pmus(struct perf_data *data, struct reading *reading)
 	return 0;
 }
 
+/* Groups in the order of their events, as perf itself asks for. */
 static int take_groups(struct perf_data *data, struct reading *reading)
 {
+	uint32_t next = 0;
 	uint32_t count = take_u32(reading);
 	for (uint32_t i = 0; i < count && !reading->cursor.failed; i++) {
 		take_text(reading);
 		uint32_t leader = take_u32(reading);
 		uint32_t members = take_u32(reading);
-		if (reading->cursor.failed || leader >= data->events.count ||
+		if (reading->cursor.failed || leader < next || leader >= data->events.count ||
 		    members > data->events.count - leader)
 			break;
+		next = leader + members;
 		for (uint32_t member = leader; member < leader + members; member++)
 			data->events.list[member].leader = leader;
 	}

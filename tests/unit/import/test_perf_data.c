@@ -142,6 +142,65 @@ static void pipes_have_events_and_features_as_records(void **state)
 }
 
 /* COMPRESSED records: one zstd stream, whose pieces end anywhere. */
+static void put_named_pmu(struct perf_file *file, uint32_t type, const char *name)
+{
+	perf_put_u32(file, type);
+	perf_put_u32(file, 8);
+	perf_put_text(file, name);
+}
+
+static void put_pipe_attr(struct perf_file *file, const struct perf_event_attr *attr, uint64_t id)
+{
+	perf_record_begin(file, PERF_FILE_ATTR, 0);
+	buffer_append(&file->bytes, attr, sizeof(*attr));
+	perf_put_u64(file, id);
+	perf_record_end(file);
+}
+
+/* The first name of a PMU stays; groups come in the order of their events. */
+static void names_and_groups_that_contradict_go_by_the_first(void **state)
+{
+	(void)state;
+	struct perf_event_attr attr = cycles;
+	attr.size = sizeof(attr);
+	attr.type = 77;
+	attr.config = 5;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_READ;
+	attr.read_format = PERF_FORMAT_ID;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	perf_file_begin_pipe(&file);
+	put_pipe_attr(&file, &attr, 41);
+	attr.config = 6;
+	put_pipe_attr(&file, &attr, 42);
+	perf_record_begin(&file, PERF_FILE_FEATURE, 0);
+	perf_put_u64(&file, PERF_FEATURE_PMU_MAPPINGS);
+	perf_put_u32(&file, 2);
+	put_named_pmu(&file, 77, "first");
+	put_named_pmu(&file, 77, "second");
+	perf_record_end(&file);
+	perf_record_begin(&file, PERF_FILE_FEATURE, 0);
+	perf_put_u64(&file, PERF_FEATURE_GROUP_DESC);
+	perf_put_u32(&file, 2);
+	for (uint32_t leader = 0; leader < 2; leader++) {
+		perf_put_u32(&file, 8);
+		perf_put_text(&file, "g");
+		perf_put_u32(&file, leader);
+		perf_put_u32(&file, 2 - leader);
+	}
+	perf_record_end(&file);
+	perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(&file, TEXT);
+	perf_put_u64(&file, 9); /* what the counter has, and its id */
+	perf_put_u64(&file, 41);
+	perf_record_end(&file);
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_string_equal(outcome.err.text, "");
+	struct profile_event member = profile_event(outcome.profile, 2);
+	assert_true(span_equal(member.name, span_of_text("first/config=0x6/")));
+	assert_true(span_equal(member.leader, span_of_text("first/config=0x5/")));
+}
+
 static void compressed_records_are_one_stream(void **state)
 {
 	(void)state;
@@ -325,6 +384,7 @@ int main(void)
 		cmocka_unit_test(precision_is_read_in_either_byte_order),
 		cmocka_unit_test(attributes_of_any_width_are_read),
 		cmocka_unit_test(pipes_have_events_and_features_as_records),
+		cmocka_unit_test(names_and_groups_that_contradict_go_by_the_first),
 		cmocka_unit_test(compressed_records_are_one_stream),
 		cmocka_unit_test(what_follows_auxtrace_is_no_record),
 		cmocka_unit_test(a_record_without_size_is_a_fault),

@@ -400,8 +400,7 @@ static int take_record(struct perf_data *data, struct perf_splitter *splitter, c
 		return take_perf_record(data, splitter, header.type, bytes, size, err);
 	if (header.type > PERF_FILE_FOREIGN)
 		return take_simpleperf(data, bytes, size) < 0 ? out_of_memory(err) : 0;
-	else
-		data->counts.unknown_records++;
+	data->counts.unknown_records++;
 	return 0;
 }
 

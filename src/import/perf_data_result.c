@@ -244,8 +244,9 @@ static int write_table(struct result *result, const struct table *ours, enum pro
 			}
 			keys[slot++] = key;
 		}
-		if (table_add(to, keys, table_values(ours, row), NULL) < 0)
-			return -ENOMEM;
+		int ret = table_add(to, keys, table_values(ours, row), NULL);
+		if (ret < 0)
+			return ret;
 	}
 	return 0;
 }
@@ -329,9 +330,9 @@ static int write_source(struct result *result)
 	struct span version = byte_pool_get(&data->names, machine->version);
 	struct span vendor = { NULL, 0 };
 	split_cpu_id(byte_pool_get(&data->names, machine->cpu_id), &vendor, model, sizeof(model));
-	if (version.size)
-		snprintf(tool, sizeof(tool), "perf %.*s", (int)version.size,
-			 (const char *)version.data);
+	int shown = (int)(version.size < sizeof(tool) ? version.size : sizeof(tool));
+	if (shown)
+		snprintf(tool, sizeof(tool), "perf %.*s", shown, (const char *)version.data);
 	uint64_t first = machine->first_ns ? machine->first_ns : data->first_sample_ns;
 	uint64_t last = machine->last_ns ? machine->last_ns : data->last_sample_ns;
 	struct profile_source source = {
@@ -473,8 +474,9 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 		return ret;
 	if (!data->cells.count)
 		return error_set(err, -ENODATA, "the recording has no samples");
-	if (fill(&result) < 0)
-		return error_set(err, -ENOMEM, "out of memory");
+	ret = perf_data_settled(fill(&result), err);
+	if (ret < 0)
+		return ret;
 	tell_counts(data);
 	*out = result.profile;
 	result.profile = NULL; /* the caller's from here on */

@@ -13,6 +13,8 @@
 #define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
 #define VSYSCALL_END   UINT64_C(0xffffffffff601000)
 #define USER_BITS      48 /* arm64 signs return addresses in the bits above */
+#define USER_BIT       55 /* which has no part in that and is 0 for the user */
+#define ABOVE_ARM64    UINT64_C(0xffffffff80000000) /* where no arm64 kernel lies; x86-64 does */
 #define NO_PID	       UINT32_MAX
 
 struct wanted_image {
@@ -164,6 +166,7 @@ static int map_kernel_core(struct perf_places *places, const struct perf_mapping
 	if (ret < 0)
 		return ret;
 	places->kernel_image = number;
+	places->never_signed = mapping->start >= ABOVE_ARM64;
 	const struct mapping made = { .start = mapping->start,
 				      .end = end,
 				      .offset = based ? mapping->start - mapping->offset
@@ -381,6 +384,12 @@ static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t 
 	return 0;
 }
 
+/* Elsewhere such a word is no address, and what its lower bits happen to hit no caller. */
+static bool is_signed(const struct perf_places *places, uint64_t address)
+{
+	return address >> USER_BITS && !(address >> USER_BIT & 1) && !places->never_signed;
+}
+
 static int locate_user(struct perf_places *places, struct process *process, uint64_t address,
 		       uint64_t wanted, struct perf_place *out)
 {
@@ -392,7 +401,7 @@ static int locate_user(struct perf_places *places, struct process *process, uint
 	if (!process)
 		return perf_places_unknown(places, UNKNOWN_NO_PROCESS, out);
 	const struct mapping *mapping = process_mapping(process, wanted);
-	if (!mapping && wanted >> USER_BITS) {
+	if (!mapping && is_signed(places, wanted)) {
 		uint64_t mask = (UINT64_C(1) << USER_BITS) - 1;
 		mapping = process_mapping(process, wanted & mask);
 		address &= mask;

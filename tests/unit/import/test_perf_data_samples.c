@@ -293,6 +293,43 @@ static void samples_that_wait_keep_the_mappings_before_an_exec(void **state)
 	buffer_release(&flat);
 }
 
+/* arm64 signs return addresses above bit 48; on x86-64 such a word is no address. */
+static void only_arm64_signs_addresses(void **state)
+{
+	(void)state;
+	const uint64_t signature = UINT64_C(0x1234) << 48, kernels = UINT64_C(0x80) << 48;
+	const uint64_t arm64_kernel = 0xffff800080000000;
+	const uint64_t calls[] = { PERF_CONTEXT_USER, TEXT + 0x30, (TEXT + 0x100) | signature };
+	const uint64_t broken[] = { PERF_CONTEXT_USER, TEXT + 0x30, (TEXT + 0x100) | kernels };
+	struct sample sample = { .ip = TEXT + 0x30,
+				 .time = 20,
+				 .period = 1000,
+				 .pid = 7,
+				 .mode = PERF_RECORD_MISC_USER,
+				 .chain = calls,
+				 .depth = 3 };
+	for (int arm64 = 0; arm64 < 2; arm64++) {
+		CLEANUP(perf_file_release) struct perf_file file = { 0 };
+		perf_file_begin(&file, &cycles, NULL, 1, 128);
+		uint64_t kernel = arm64 ? arm64_kernel : KERNEL;
+		perf_put_mmap(&file, UINT32_MAX, kernel, 0x1000000, kernel,
+			      "[kernel.kallsyms]_text", 0, 0);
+		perf_put_comm(&file, 7, 7, "worker", true, 10, 0);
+		perf_put_mmap(&file, 7, TEXT, 0x10000, 0x1000, "/bin/worker", 11, 0);
+		sample.chain = calls;
+		put_sample(&file, USUAL_TYPE, &sample);
+		sample.chain = broken;
+		sample.time++;
+		put_sample(&file, USUAL_TYPE, &sample);
+		perf_file_end(&file);
+		must_be(&file,
+			arm64 ? "cycles [worker] /bin/worker!0x1100|/bin/worker!0x1030 1 1000\n"
+				"cycles [worker] ?no mapping!0x0|/bin/worker!0x1030 1 1000\n"
+			      : "cycles [worker] ?no mapping!0x0|/bin/worker!0x1030 2 2000\n",
+			"");
+	}
+}
+
 static void losses_reach_the_bill(void **state)
 {
 	(void)state;
@@ -425,6 +462,7 @@ int main(void)
 		cmocka_unit_test(call_stacks_of_the_hardware_are_the_users_calls),
 		cmocka_unit_test(branches_become_edges_and_ranges),
 		cmocka_unit_test(marks_in_chains_are_no_frames),
+		cmocka_unit_test(only_arm64_signs_addresses),
 		cmocka_unit_test(samples_that_wait_keep_the_mappings_before_an_exec),
 		cmocka_unit_test(losses_reach_the_bill),
 		cmocka_unit_test(guests_are_kept_apart),

@@ -145,6 +145,19 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	return 0;
 }
 
+int process_disinherit(struct process_table *table, uint32_t pid)
+{
+	struct process *process = process_find(table, pid);
+	struct address_space *space = process ? address_space_new() : NULL;
+	if (!space)
+		return process ? -ENOMEM : 0;
+	address_space_drop(process->space);
+	address_space_drop(process->former);
+	process->space = space;
+	process->former = NULL;
+	return 0;
+}
+
 int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct span name,
 		 bool exec, uint64_t time_ns)
 {

@@ -42,9 +42,15 @@ static int take_task(struct perf_data *data, const struct perf_record *record, b
 {
 	const struct perf_task *task = &record->task;
 	perf_data_forget_thread(data, task->tid);
-	return exit ? process_exit(&data->processes, task->pid, task->tid, task->time)
-		    : process_fork(&data->processes, task->pid, task->tid, task->parent_pid,
-				   task->parent_tid, task->time);
+	if (exit)
+		return process_exit(&data->processes, task->pid, task->tid, task->time);
+	int ret = process_fork(&data->processes, task->pid, task->tid, task->parent_pid,
+			       task->parent_tid, task->time);
+	/* perf's own record of a process that ran already: all its mappings follow. */
+	if (ret == 0 && task->pid != task->parent_pid &&
+	    (record->misc & PERF_RECORD_MISC_FORK_EXEC))
+		ret = process_disinherit(&data->processes, task->pid);
+	return ret;
 }
 
 static int take_comm(struct perf_data *data, const struct perf_record *record)

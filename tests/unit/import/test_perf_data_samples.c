@@ -330,6 +330,43 @@ static void only_arm64_signs_addresses(void **state)
 	}
 }
 
+static void put_fork(struct perf_file *file, uint16_t misc, uint32_t pid, uint64_t time)
+{
+	perf_record_begin(file, PERF_RECORD_FORK, misc);
+	perf_put_u32(file, pid);
+	perf_put_u32(file, 7); /* parent */
+	perf_put_u32(file, pid);
+	perf_put_u32(file, 7);
+	perf_put_u64(file, time);
+	perf_put_u32(file, pid); /* sample id */
+	perf_put_u32(file, pid);
+	perf_put_u64(file, time);
+	perf_record_end(file);
+}
+
+static void what_ran_before_the_recording_inherits_no_mappings(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	put_fork(&file, PERF_RECORD_MISC_FORK_EXEC, 8, 12);
+	put_fork(&file, 0, 9, 12);
+	const uint64_t chain[] = { PERF_CONTEXT_USER, TEXT + 0x30, TEXT + 0x100 };
+	struct sample sample = { .ip = TEXT + 0x30,
+				 .time = 20,
+				 .period = 1000,
+				 .mode = PERF_RECORD_MISC_USER,
+				 .chain = chain,
+				 .depth = 3 };
+	for (sample.pid = 8; sample.pid < 10; sample.pid++)
+		put_sample(&file, USUAL_TYPE, &sample);
+	perf_file_end(&file);
+	must_be(&file,
+		"cycles [worker] /bin/worker!0x1100|/bin/worker!0x1030 1 1000\n"
+		"cycles [worker] ?no mapping!0x0|?no mapping!0x0 1 1000\n",
+		"");
+}
+
 static void losses_reach_the_bill(void **state)
 {
 	(void)state;
@@ -463,6 +500,7 @@ int main(void)
 		cmocka_unit_test(branches_become_edges_and_ranges),
 		cmocka_unit_test(marks_in_chains_are_no_frames),
 		cmocka_unit_test(only_arm64_signs_addresses),
+		cmocka_unit_test(what_ran_before_the_recording_inherits_no_mappings),
 		cmocka_unit_test(samples_that_wait_keep_the_mappings_before_an_exec),
 		cmocka_unit_test(losses_reach_the_bill),
 		cmocka_unit_test(guests_are_kept_apart),

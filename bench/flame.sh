@@ -3,8 +3,8 @@
 #   FLAMEGRAPH    folder of the FlameGraph scripts; without it only our own figures
 #   FLAME_SECONDS what is recorded here, at 20 kHz a CPU (default 2; the full form 60: > 200 MB)
 #   FLAME_DATA    a perf.data that is there already
-# The full form also compares the stacks themselves, without names: what a name is depends on which
-# symbol of an address is taken, which chain a sample has does not.
+# With the scripts the stacks themselves are compared, with names and without, and a difference for which
+# flame_stacks.py has no reason fails.
 . "$SOURCE/tests/lib.sh"
 need_command python3 perf
 seconds=${FLAME_SECONDS:-2}
@@ -26,9 +26,10 @@ full=
 echo "machine: $(uname -srm), $(nproc) CPUs, load $(cut -d ' ' -f 1 /proc/loadavg)"
 echo "perf.data: $(stat -c %s "$data") bytes"
 
-python3 - "$CULPRIT" "$data" "${FLAMEGRAPH:-}" "$full" <<'PYTHON'
-import collections, os, re, subprocess, sys, time
-culprit, data, scripts, full = sys.argv[1:]
+python3 - "$CULPRIT" "$data" "${FLAMEGRAPH:-}" "$full" \
+	"$SOURCE/bench/flame_stacks.py" <<'PYTHON'
+import os, subprocess, sys, time
+culprit, data, scripts, full, tool = sys.argv[1:]
 
 def run(command, times):
     """Least elapsed and least CPU seconds of all its processes, the most MiB of any, over some runs."""
@@ -72,35 +73,13 @@ print(f"pictures: {os.path.getsize('ours.svg')} bytes of perf.data, {os.path.get
 def total(path):
     return sum(int(line.rsplit(" ", 1)[1]) for line in open(path, errors="replace"))
 
-def stacks(path):
-    """Folded lines in one spelling; tests/corpus/perf-data-stacks.sh says what differs and why."""
-    sums = collections.Counter()
-    for line in open(path, errors="replace"):
-        stack, count = line.rstrip("\n").rsplit(" ", 1)
-        stack = re.sub(r"^:-?\d+[^;]*;", "", stack)
-        frames = []
-        for frame in stack.split(";"):
-            frame = re.sub(r"^\[unknown.*\]$", "[unknown]", frame)
-            frame = re.sub(r"^\[?\[(kernel|kernel\.kallsyms|vmlinux)[^]]*\]\]?$", "[kernel]", frame)
-            frame = frame.replace("[[vdso]]", "[vdso]").replace(" ", "_")
-            if not (frames and frame == "[unknown]" == frames[-1]):
-                frames.append(frame)
-        sums[";".join(frames)] += int(count)
-    return sums
-
 if scripts:
     ours, other = total("ours.folded"), total("theirs.folded")
     print(f"weight of the stacks: {ours} here, {other} there")
     if ours != other:
         sys.exit("failed: the stacks do not add up to the same")
-if scripts and full:
-    subprocess.run(["bash", "-c", f"'{culprit}' export -q --stash-only -f folded '{data}' >ours.plain; "
-                    f"perf script --no-inline --symfs /nonexistent --kallsyms /dev/null -i '{data}' 2>/dev/null | "
-                    f"'{scripts}/stackcollapse-perf.pl' >theirs.plain"], check=True)
-    a, b = stacks("ours.plain"), stacks("theirs.plain")
-    equal = sum(min(count, b[stack]) for stack, count in a.items())
-    print(f"stacks without names: {len(a)} here, {len(b)} there; {100 * equal / sum(b.values()):.3f} % of the weight is equal")
-    for stack in sorted(set(a) | set(b), key=lambda s: -abs(a[s] - b[s]))[:5]:
-        if a[stack] != b[stack]:
-            print(f"  here {a[stack]}, there {b[stack]}: {stack[:160]}")
+sys.stdout.flush()
+for form in ["names", "plain"] if scripts else []:
+    if subprocess.run([sys.executable, tool, culprit, data, scripts, form]).returncode:
+        sys.exit(1)
 PYTHON

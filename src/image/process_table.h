@@ -26,13 +26,13 @@ struct process {
 	char comm[PROCESS_COMM_SIZE];
 	struct address_space *space;
 	struct address_space *former; /* that the last exec took away, or NULL */
-	uint64_t exit_ns;	      /* 0: alive */
-	uint32_t threads;	      /* that live, as far as is known */
-	bool known;    /* its name and mappings were seen; false: only samples named its pid */
-	bool kernel;   /* a kernel thread */
-	bool followed; /* below the process that the owner asked to follow */
-	bool narrow;   /* runs 32-bit code */
-	bool execed;   /* its program began while we watched */
+	uint64_t exit_ns; /* 0: alive */
+	uint32_t threads; /* that live, as far as is known */
+	bool known;	  /* its name and mappings were seen; false: only samples named its pid */
+	bool kernel;	  /* a kernel thread */
+	bool followed;	  /* below the process that the owner asked to follow */
+	bool narrow;	  /* runs 32-bit code */
+	bool execed;	  /* its program began while we watched */
 	/* For the owner, 0 at birth; children inherit `group`, not `context`. A new name, or an
 	   exec, sets `context` and `asked` back. */
 	uint32_t group;

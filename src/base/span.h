@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -29,4 +30,17 @@ static inline int span_compare(struct span a, struct span b)
 	if (order)
 		return order;
 	return (a.size > b.size) - (a.size < b.size);
+}
+
+static inline bool span_starts_with(struct span span, const char *start)
+{
+	size_t size = strlen(start);
+	return span.size >= size && memcmp(span.data, start, size) == 0;
+}
+
+static inline bool span_ends_with(struct span span, const char *end)
+{
+	size_t size = strlen(end);
+	return span.size >= size &&
+	       memcmp((const char *)span.data + span.size - size, end, size) == 0;
 }

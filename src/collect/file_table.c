@@ -93,12 +93,6 @@ int file_table_init(struct file_table *table, struct profile *session, struct re
 	return identify_vdso(table);
 }
 
-static bool starts_with(struct span text, const char *prefix)
-{
-	size_t size = strlen(prefix);
-	return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
 static enum file_kind kind_of(const struct file_hint *hint)
 {
 	struct span path = hint->path;
@@ -106,11 +100,11 @@ static enum file_kind kind_of(const struct file_hint *hint)
 		return FILE_VDSO;
 	if (span_equal(path, span_of_text("[vsyscall]")))
 		return FILE_VSYSCALL;
-	if (path.size == 0 || starts_with(path, "//anon") || starts_with(path, "[") ||
-	    starts_with(path, "anon_inode:") || starts_with(path, "/SYSV") ||
-	    starts_with(path, "/dev/zero"))
+	if (path.size == 0 || span_starts_with(path, "//anon") || span_starts_with(path, "[") ||
+	    span_starts_with(path, "anon_inode:") || span_starts_with(path, "/SYSV") ||
+	    span_starts_with(path, "/dev/zero"))
 		return FILE_ANONYMOUS;
-	if (starts_with(path, "/dev/") && !starts_with(path, "/dev/shm/"))
+	if (span_starts_with(path, "/dev/") && !span_starts_with(path, "/dev/shm/"))
 		return FILE_SPECIAL;
 	return FILE_PLAIN;
 }

@@ -63,12 +63,6 @@ static bool find_words(const uint8_t *start, size_t size, struct cpu_words *out,
 	return false;
 }
 
-static bool starts_with(struct span bytes, const char *text)
-{
-	size_t size = strlen(text);
-	return bytes.size >= size && memcmp(bytes.data, text, size) == 0;
-}
-
 /* Where the profile begins behind the names; NULL: nowhere. */
 static const uint8_t *skip_symbols(struct span bytes, struct span *symbols)
 {
@@ -87,7 +81,7 @@ int cpu_profile_head(struct span bytes, struct cpu_profile_head *head, struct er
 	const uint8_t *start = bytes.data;
 	size_t size = bytes.size;
 	uint64_t version;
-	if (starts_with(bytes, symbol_mark)) {
+	if (span_starts_with(bytes, symbol_mark)) {
 		start = skip_symbols(bytes, &head->symbols);
 		if (!start)
 			return error_set(err, -EPROTO,
@@ -109,7 +103,7 @@ bool cpu_profile_looks_like(const void *bytes, size_t size)
 {
 	struct cpu_words words;
 	uint64_t version, period;
-	return starts_with((struct span){ bytes, size }, symbol_mark) ||
+	return span_starts_with((struct span){ bytes, size }, symbol_mark) ||
 	       find_words(bytes, size, &words, &version, &period);
 }
 

@@ -122,6 +122,12 @@ static int add_ids(struct perf_data *data, const struct perf_section *ids, struc
 	if (!kept_part(data, ids, &bytes))
 		return perf_data_fault(data, err, "the ids of event %zu lie outside the file",
 				       data->events.count);
+	/* no id is of two events: what adds up to more than there is lies over each other */
+	if (ids->size > data->kept.size - data->id_bytes)
+		return perf_data_fault(data, err,
+				       "the ids of event %zu at byte %llu lie over others'",
+				       data->events.count, (unsigned long long)ids->offset);
+	data->id_bytes += ids->size;
 	for (uint64_t i = 0; i < ids->size / 8; i++)
 		if (perf_events_add_id(&data->events, (uint32_t)data->events.count - 1,
 				       number(data, bytes + i * 8)) < 0)
@@ -142,6 +148,8 @@ static int add_attribute(struct perf_data *data, const uint8_t *row, struct erro
 	if (own >= PERF_ATTR_SIZE_VER0 && own < width)
 		width = own;
 	int ret = perf_events_add(&data->events, (struct span){ room, width });
+	if (ret == -E2BIG)
+		return perf_data_fault(data, err, "more than %d events", PERF_EVENTS_LIMIT);
 	if (ret == -EBADMSG)
 		return perf_data_fault(data, err, "attribute %zu has %llu bytes",
 				       data->events.count, (unsigned long long)width);

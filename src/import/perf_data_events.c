@@ -48,7 +48,9 @@ static enum perf_user_part user_part(const struct perf_event_attr *attr)
 
 int perf_events_add(struct perf_file_events *events, struct span attr)
 {
-	if (attr.size < PERF_ATTR_SIZE_VER0 || events->count >= PERF_EVENTS_LIMIT)
+	if (events->count >= PERF_EVENTS_LIMIT)
+		return -E2BIG;
+	if (attr.size < PERF_ATTR_SIZE_VER0)
 		return -EBADMSG;
 	if (array_reserve(&events->list, &events->capacity, events->count, sizeof(*events->list)) <
 	    0)

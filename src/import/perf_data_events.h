@@ -57,7 +57,7 @@ void perf_events_release(struct perf_file_events *events);
 
 /*
  * Adds an event from `size` bytes of a perf_event_attr, in native order. Returns
- * 0, -EBADMSG (shorter than any, or too many events) or -ENOMEM.
+ * 0, -EBADMSG (shorter than any), -E2BIG (more than PERF_EVENTS_LIMIT) or -ENOMEM.
  */
 int perf_events_add(struct perf_file_events *events, struct span attr);
 /* An id of the last event, or of that one. 0 or -ENOMEM. */

@@ -8,12 +8,11 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "image/signed_pointer.h"
 #include "import/simpleperf.h"
 
 #define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
 #define VSYSCALL_END   UINT64_C(0xffffffffff601000)
-#define USER_BITS      48 /* arm64 signs return addresses in the bits above */
-#define USER_BIT       55 /* which has no part in that and is 0 for the user */
 #define ABOVE_ARM64    UINT64_C(0xffffffff80000000) /* where no arm64 kernel lies; x86-64 does */
 #define NO_PID	       UINT32_MAX
 
@@ -90,31 +89,18 @@ void perf_places_release(struct perf_places *places)
 	*places = (struct perf_places){ 0 };
 }
 
-static bool starts_with(struct span text, const char *prefix)
-{
-	size_t size = strlen(prefix);
-	return text.size >= size && memcmp(text.data, prefix, size) == 0;
-}
-
-static bool ends_with(struct span text, const char *suffix)
-{
-	size_t size = strlen(suffix);
-	return text.size >= size &&
-	       memcmp((const char *)text.data + text.size - size, suffix, size) == 0;
-}
-
 /* Memory without a file: what runs there was made at run time. */
 static bool is_anonymous(struct span path)
 {
-	return path.size == 0 || starts_with(path, "//anon") || starts_with(path, "[") ||
-	       starts_with(path, "anon_inode:") || starts_with(path, "/SYSV") ||
-	       starts_with(path, "/dev/zero") || starts_with(path, "/anon_hugepage") ||
-	       starts_with(path, "/memfd:");
+	return path.size == 0 || span_starts_with(path, "//anon") || span_starts_with(path, "[") ||
+	       span_starts_with(path, "anon_inode:") || span_starts_with(path, "/SYSV") ||
+	       span_starts_with(path, "/dev/zero") || span_starts_with(path, "/anon_hugepage") ||
+	       span_starts_with(path, "/memfd:");
 }
 
 static bool is_kernel_name(struct span name)
 {
-	return starts_with(name, "[kernel") || ends_with(name, "vmlinux");
+	return span_starts_with(name, "[kernel") || span_ends_with(name, "vmlinux");
 }
 
 /* "[nf_tables]" or ".../nf-tables.ko.xz" as the kernel spells it: nf_tables. */
@@ -154,8 +140,8 @@ static int map_kernel_core(struct perf_places *places, const struct perf_mapping
 {
 	/* perf puts the address of its reference symbol, _text or _stext, into the offset and the
 	   symbol's name behind "[kernel.kallsyms]". */
-	bool based = mapping->offset &&
-		     (ends_with(mapping->path, "_text") || ends_with(mapping->path, "_stext"));
+	bool based = mapping->offset && (span_ends_with(mapping->path, "_text") ||
+					 span_ends_with(mapping->path, "_stext"));
 	const struct wanted_image wanted = {
 		.kind = IMAGE_KERNEL,
 		.name = span_of_text(based ? "" : "kernel, base unknown"),
@@ -183,7 +169,8 @@ static int map_kernel(struct perf_places *places, const struct perf_mapping *map
 		end = UINT64_MAX;
 	if (is_kernel_name(mapping->path))
 		return map_kernel_core(places, mapping, end);
-	bool bpf = starts_with(mapping->path, "bpf_") || starts_with(mapping->path, "[bpf_");
+	bool bpf =
+		span_starts_with(mapping->path, "bpf_") || span_starts_with(mapping->path, "[bpf_");
 	const struct wanted_image wanted = {
 		.kind = bpf ? IMAGE_BPF : IMAGE_MODULE,
 		.name = module_name(mapping->path, room, sizeof(room)),
@@ -209,11 +196,12 @@ static int user_image(struct perf_places *places, const struct perf_mapping *map
 	struct wanted_image wanted = { IMAGE_FILE, mapping->path, mapping->build_id };
 	bool runtime = is_anonymous(mapping->path);
 	enum vaddr_space space = SPACE_OFFSET;
-	if (starts_with(mapping->path, "[vdso") || starts_with(mapping->path, "[vectors")) {
+	if (span_starts_with(mapping->path, "[vdso") ||
+	    span_starts_with(mapping->path, "[vectors")) {
 		wanted.kind = IMAGE_VDSO;
 		space = SPACE_ELF;
 		runtime = false;
-	} else if (starts_with(mapping->path, "[vsyscall]")) {
+	} else if (span_starts_with(mapping->path, "[vsyscall]")) {
 		*number = places->vsyscall;
 		return 0;
 	} else if (runtime) {
@@ -310,7 +298,7 @@ static int name_build(struct perf_places *places, const struct perf_build *build
 	struct span module = module_name(path, room, sizeof(room));
 	struct wanted_image wanted = { IMAGE_FILE, path, { NULL, 0 } };
 	if (build->mode != PERF_MODE_KERNEL) {
-		if (starts_with(path, "[vdso"))
+		if (span_starts_with(path, "[vdso"))
 			wanted.kind = IMAGE_VDSO;
 	} else if (!is_kernel_name(path)) {
 		wanted.kind = IMAGE_MODULE;
@@ -385,9 +373,13 @@ static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t 
 }
 
 /* Elsewhere such a word is no address, and what its lower bits happen to hit no caller. */
-static bool is_signed(const struct perf_places *places, uint64_t address)
+static uint64_t without_signature(const struct perf_places *places, const struct process *process,
+				  uint64_t address)
 {
-	return address >> USER_BITS && !(address >> USER_BIT & 1) && !places->never_signed;
+	const struct address_space *space = process->space;
+	if (places->never_signed || !space->count)
+		return address;
+	return signed_pointer_address(address, space->list[space->count - 1].end - 1);
 }
 
 static int locate_user(struct perf_places *places, struct process *process, uint64_t address,
@@ -401,10 +393,9 @@ static int locate_user(struct perf_places *places, struct process *process, uint
 	if (!process)
 		return perf_places_unknown(places, UNKNOWN_NO_PROCESS, out);
 	const struct mapping *mapping = process_mapping(process, wanted);
-	if (!mapping && is_signed(places, wanted)) {
-		uint64_t mask = (UINT64_C(1) << USER_BITS) - 1;
-		mapping = process_mapping(process, wanted & mask);
-		address &= mask;
+	if (!mapping) {
+		mapping = process_mapping(process, without_signature(places, process, wanted));
+		address = without_signature(places, process, address);
 	}
 	if (!mapping)
 		return perf_places_unknown(

@@ -118,6 +118,7 @@ struct perf_data {
 	struct buffer swapped;	/* a record in our byte order */
 
 	struct perf_file_events events;
+	uint64_t id_bytes; /* of all events' ids in the prologue */
 	struct perf_queue queue;
 	struct process_table processes;
 	uint32_t serial; /* last that was given */

@@ -205,7 +205,7 @@ static int take_attr(struct perf_data *data, const uint8_t *bytes, size_t size, 
 		ret = perf_events_add_id(&data->events, (uint32_t)data->events.count - 1, id);
 	}
 	perf_events_settle(&data->events);
-	if (ret == -EBADMSG)
+	if (ret == -E2BIG)
 		return perf_data_fault(data, err, "more than %d events", PERF_EVENTS_LIMIT);
 	return ret < 0 ? out_of_memory(err) : 0;
 }

@@ -6,19 +6,6 @@
 #include "base/count_of.h"
 #include "profile/profile.h"
 
-static bool begins_with(struct span text, const char *start)
-{
-	size_t size = strlen(start);
-	return text.size >= size && memcmp(text.data, start, size) == 0;
-}
-
-static bool ends_with(struct span text, const char *end)
-{
-	size_t size = strlen(end);
-	return text.size >= size &&
-	       memcmp((const char *)text.data + text.size - size, end, size) == 0;
-}
-
 static struct span base_name(struct span path)
 {
 	const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
@@ -31,9 +18,9 @@ static struct span base_name(struct span path)
 /* "perf-123.map", which JIT compilers write, "jitted-123-4.so", which perf inject makes. */
 static bool is_jit_file(struct span name)
 {
-	if (begins_with(name, "jitted-") && ends_with(name, ".so"))
+	if (span_starts_with(name, "jitted-") && span_ends_with(name, ".so"))
 		return true;
-	if (!begins_with(name, "perf-") || !ends_with(name, ".map") || name.size <= 9)
+	if (!span_starts_with(name, "perf-") || !span_ends_with(name, ".map") || name.size <= 9)
 		return false;
 	for (size_t i = 5; i < name.size - 4; i++)
 		if (((const char *)name.data)[i] < '0' || ((const char *)name.data)[i] > '9')
@@ -46,9 +33,9 @@ static bool take_module_file(struct span name, struct span *module)
 {
 	static const char *const packings[] = { ".gz", ".xz", ".zst" };
 	for (size_t i = 0; i < 3; i++)
-		if (ends_with(name, packings[i]))
+		if (span_ends_with(name, packings[i]))
 			name.size -= strlen(packings[i]);
-	if (!ends_with(name, ".ko"))
+	if (!span_ends_with(name, ".ko"))
 		return false;
 	*module = (struct span){ name.data, name.size - 3 };
 	return true;
@@ -59,7 +46,7 @@ static bool is_memory(struct span dso)
 {
 	static const char *const starts[] = { "[heap", "[stack", "[anon", "[vsyscall", "[uprobes" };
 	for (size_t i = 0; i < COUNT_OF(starts); i++)
-		if (begins_with(dso, starts[i]))
+		if (span_starts_with(dso, starts[i]))
 			return true;
 	return false;
 }
@@ -69,11 +56,11 @@ static void take_bracketed(struct span dso, struct profile_image *image)
 	const char *text = dso.data;
 	const char *close = memchr(text, ']', dso.size);
 	image->name = (struct span){ text + 1, close ? (size_t)(close - text) - 1 : dso.size - 1 };
-	if (begins_with(dso, "[kernel") || begins_with(dso, "[guest.kernel")) {
+	if (span_starts_with(dso, "[kernel") || span_starts_with(dso, "[guest.kernel")) {
 		image->kind = IMAGE_KERNEL;
-	} else if (begins_with(dso, "[vdso")) {
+	} else if (span_starts_with(dso, "[vdso")) {
 		image->kind = IMAGE_VDSO;
-	} else if (begins_with(dso, "[JIT]")) {
+	} else if (span_starts_with(dso, "[JIT]")) {
 		image->kind = IMAGE_JIT;
 		image->name = dso;
 	} else if (is_memory(dso) || !close) {
@@ -91,12 +78,12 @@ struct profile_image perf_dso_classify(struct span dso)
 	if (dso.size == 0 || span_equal(dso, span_of_text("[unknown]"))) {
 		image.kind = IMAGE_UNKNOWN;
 		image.name = (struct span){ NULL, 0 };
-	} else if (begins_with(dso, "[")) {
+	} else if (span_starts_with(dso, "[")) {
 		take_bracketed(dso, &image);
-	} else if (begins_with(name, "vmlinux")) {
+	} else if (span_starts_with(name, "vmlinux")) {
 		image.kind = IMAGE_KERNEL;
 		image.name = name;
-	} else if (begins_with(dso, "bpf_prog_") || begins_with(dso, "bpf_trampoline_")) {
+	} else if (span_starts_with(dso, "bpf_prog_") || span_starts_with(dso, "bpf_trampoline_")) {
 		image.kind = IMAGE_BPF;
 	} else if (is_jit_file(name)) {
 		image.kind = IMAGE_JIT;

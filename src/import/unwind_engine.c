@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
+#include "image/signed_pointer.h"
 #include "import/unwind_registers.h"
 
 #define OPEN_SESSIONS_MAX 64 /* a Dwfl with its tables parsed; the one used longest ago goes */
@@ -191,26 +192,12 @@ static enum file_state state_of(const struct unwind_engine *engine, uint32_t num
 
 /* ---- Signed addresses */
 
-#define KERNEL_BIT   55 /* AArch64: tells the kernel's addresses; what a signature leaves alone */
-#define ADDRESS_BITS 64
-
-/*
- * An AArch64 program may sign its return addresses: the signature stands from the width of its
- * addresses up to bit 54 (ptrauth_user_pac_mask() of Linux's
- * arch/arm64/include/asm/pointer_auth.h), and libdw knows nothing of it. How wide addresses are the
- * recording does not say; but bits above all of its mappings are none of an address of code. Other
- * words stay as they are.
- */
+/* libdw knows nothing of signatures. Words that are no address of code stay as they are. */
 static uint64_t without_signature(const struct engine_space *space, uint64_t word)
 {
-	if (space->machine != EM_AARCH64 || !space->count || word >> KERNEL_BIT & 1)
+	if (space->machine != EM_AARCH64 || !space->count)
 		return word;
-	uint64_t highest = space->list[space->count - 1].end - 1;
-	int width = highest ? ADDRESS_BITS - __builtin_clzll(highest) : 0;
-	if (width >= KERNEL_BIT)
-		return word;
-	uint64_t signature = (UINT64_C(1) << KERNEL_BIT) - (UINT64_C(1) << width);
-	uint64_t address = word & ~signature;
+	uint64_t address = signed_pointer_address(word, space->list[space->count - 1].end - 1);
 	/* behind a call, which may be the last instruction that is mapped */
 	return find_mapping(space, address - 1) ? address : word;
 }

@@ -302,6 +302,28 @@ static void attributes_may_lie_behind_the_records(void **state)
 	must_be(&file, USER_STACK("0x1030", "1", "1000"), "");
 }
 
+static void put_number(struct perf_file *file, size_t at, uint64_t value)
+{
+	memcpy((uint8_t *)file->bytes.data + at, &value, sizeof(value));
+}
+
+/* Thousands of attributes that share one large section of ids would take minutes. */
+static void ids_that_lie_over_each_other_are_refused(void **state)
+{
+	(void)state;
+	const struct perf_event_attr attrs[] = { cycles, cycles, cycles };
+	const uint64_t ids[] = { 1, 2, 3 };
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin(&file, attrs, ids, 3, 128);
+	for (size_t i = 0; i < 3; i++) {
+		size_t section = file.attrs + (i + 1) * file.attr_size - 16;
+		put_number(&file, section, file.attrs);
+		put_number(&file, section + 8, 3 * file.attr_size);
+	}
+	perf_file_end(&file);
+	must_fail(&file, -EBADMSG, "the ids of event 2 at byte 128 lie over others'");
+}
+
 static void version_1_is_refused(void **state)
 {
 	(void)state;
@@ -390,6 +412,7 @@ int main(void)
 		cmocka_unit_test(a_record_without_size_is_a_fault),
 		cmocka_unit_test(a_killed_recording_is_read_to_its_end),
 		cmocka_unit_test(attributes_may_lie_behind_the_records),
+		cmocka_unit_test(ids_that_lie_over_each_other_are_refused),
 		cmocka_unit_test(version_1_is_refused),
 		cmocka_unit_test(cut_files_are_faults_or_profiles),
 		cmocka_unit_test(changed_bytes_do_no_harm),

@@ -293,11 +293,11 @@ static void samples_that_wait_keep_the_mappings_before_an_exec(void **state)
 	buffer_release(&flat);
 }
 
-/* arm64 signs return addresses above bit 48; on x86-64 such a word is no address. */
+/* arm64 signs return addresses above those that a process has, be they of 39 bits; on x86-64 such a word is no address. */
 static void only_arm64_signs_addresses(void **state)
 {
 	(void)state;
-	const uint64_t signature = UINT64_C(0x1234) << 48, kernels = UINT64_C(0x80) << 48;
+	const uint64_t signature = UINT64_C(0x12345) << 38, kernels = UINT64_C(0x80) << 48;
 	const uint64_t arm64_kernel = 0xffff800080000000;
 	const uint64_t calls[] = { PERF_CONTEXT_USER, TEXT + 0x30, (TEXT + 0x100) | signature };
 	const uint64_t broken[] = { PERF_CONTEXT_USER, TEXT + 0x30, (TEXT + 0x100) | kernels };

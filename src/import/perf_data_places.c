@@ -11,10 +11,11 @@
 #include "image/signed_pointer.h"
 #include "import/simpleperf.h"
 
-#define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
-#define VSYSCALL_END   UINT64_C(0xffffffffff601000)
-#define ABOVE_ARM64    UINT64_C(0xffffffff80000000) /* where no arm64 kernel lies; x86-64 does */
-#define NO_PID	       UINT32_MAX
+#define VSYSCALL_START	  UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
+#define VSYSCALL_END	  UINT64_C(0xffffffffff601000)
+#define ABOVE_ARM64	  UINT64_C(0xffffffff80000000) /* where no arm64 kernel lies; x86-64 does */
+#define NO_PID		  UINT32_MAX
+#define KERNEL_INIT_REACH (UINT64_C(64) << 20) /* data and start-up code together, with room */
 
 struct wanted_image {
 	enum image_kind kind;
@@ -158,6 +159,7 @@ static int map_kernel_core(struct perf_places *places, const struct perf_mapping
 				      .offset = based ? mapping->start - mapping->offset
 						      : mapping->start,
 				      .file = number };
+	places->kernel_core = made;
 	return add_kernel(places, &made);
 }
 
@@ -356,10 +358,20 @@ static int runtime_place(struct perf_places *places, struct process *process, ui
 	return 0;
 }
 
+/* The kernel's mapping ends with its text: what it ran when it started lies behind, and stands at
+ * the root of idle CPUs' stacks. */
+static bool is_behind_core(const struct perf_places *places, uint64_t address)
+{
+	return places->kernel_core.end && address >= places->kernel_core.end &&
+	       address - places->kernel_core.end < KERNEL_INIT_REACH;
+}
+
 static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t wanted,
 			 struct perf_place *out)
 {
 	const struct mapping *mapping = address_space_find(places->kernel, wanted);
+	if (!mapping && is_behind_core(places, wanted))
+		mapping = &places->kernel_core;
 	if (!mapping)
 		return perf_places_unknown(
 			places,

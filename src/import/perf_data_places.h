@@ -57,6 +57,7 @@ struct perf_places {
 	struct address_space *kernel; /* core, modules, BPF; `offset` is relative to the text */
 	uint32_t kernel_serial;	      /* changes with it */
 	uint32_t kernel_image;	      /* of the core; 0: no mapping yet */
+	struct mapping kernel_core;   /* of the kernel without its modules; end 0: not told */
 	bool never_signed;	      /* addresses: the kernel lies where that of arm64 cannot */
 	uint32_t unknown[UNKNOWN_CAUSES];
 	uint32_t vsyscall;

@@ -293,7 +293,8 @@ static void samples_that_wait_keep_the_mappings_before_an_exec(void **state)
 	buffer_release(&flat);
 }
 
-/* arm64 signs return addresses above those that a process has, be they of 39 bits; on x86-64 such a word is no address. */
+/* arm64 signs return addresses above those that a process has, be they of 39 bits; on x86-64 such a
+ * word is no address. */
 static void only_arm64_signs_addresses(void **state)
 {
 	(void)state;
@@ -364,6 +365,29 @@ static void what_ran_before_the_recording_inherits_no_mappings(void **state)
 	must_be(&file,
 		"cycles [worker] /bin/worker!0x1100|/bin/worker!0x1030 1 1000\n"
 		"cycles [worker] ?no mapping!0x0|?no mapping!0x0 1 1000\n",
+		"");
+}
+
+static void start_up_code_behind_the_kernels_text_is_the_kernels(void **state)
+{
+	(void)state;
+	const uint64_t end = KERNEL + 0x1000000;
+	const uint64_t calls[] = { PERF_CONTEXT_KERNEL, KERNEL + 0x30, end + 0x2000000,
+				   end + 0x40000000 };
+	const struct sample sample = { .ip = KERNEL + 0x30,
+				       .time = 20,
+				       .period = 1000,
+				       .pid = 0,
+				       .mode = PERF_RECORD_MISC_KERNEL,
+				       .chain = calls,
+				       .depth = 4 };
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	perf_file_begin(&file, &cycles, NULL, 1, 128);
+	perf_put_mmap(&file, UINT32_MAX, KERNEL, 0x1000000, KERNEL, "[kernel.kallsyms]_text", 0, 0);
+	put_sample(&file, USUAL_TYPE, &sample);
+	perf_file_end(&file);
+	must_be(&file,
+		"cycles [swapper] ?kernel address outside all text!0x0|!0x3000000|!0x30 1 1000\n",
 		"");
 }
 
@@ -502,6 +526,7 @@ int main(void)
 		cmocka_unit_test(only_arm64_signs_addresses),
 		cmocka_unit_test(what_ran_before_the_recording_inherits_no_mappings),
 		cmocka_unit_test(samples_that_wait_keep_the_mappings_before_an_exec),
+		cmocka_unit_test(start_up_code_behind_the_kernels_text_is_the_kernels),
 		cmocka_unit_test(losses_reach_the_bill),
 		cmocka_unit_test(guests_are_kept_apart),
 		cmocka_unit_test(contexts_are_names_and_control_groups),

@@ -22,7 +22,7 @@ RULES = {
     "data": "callers that lie in no code: perf names the variable there",
     "stub": "stubs of the procedure linkage table: perf leaves them unknown or without a name",
     "end": "perf's symbol does not reach that far",
-    "init": "kernel code behind the text that the recording notes (what the kernel drops after its start)",
+    "init": "kernel code behind the text that the recording notes: perf knows it by its names alone",
     "build": "files whose build-id is not in the recording: culprit takes no names from them",
     "twin": "one build under several paths: culprit shows the first, perf each",
     "deleted": "paths marked (deleted): stackcollapse-perf.pl reads the mark as the path",
@@ -106,6 +106,10 @@ def kernel_end():
         if match:
             return int(match[1], 16) + int(match[2], 16)
     return 1 << 64
+
+
+def is_start_up_code(line):
+    return 0 <= int(line.split(None, 1)[0], 16) - kernel_text_end < 64 << 20
 
 
 def code_of(image):
@@ -222,9 +226,6 @@ def as_culprit_has_it(line, ran):
     if image.startswith("/memfd:") or (not symbol and re.match(r"/tmp/perf-\d+\.map$", image)):
         function = f"[jit_{COMMAND}]"
         rules.add("memory")
-    elif symbol and image.startswith("[kernel") and address >= kernel_text_end:
-        function, image = "[unknown]", "[unknown]"
-        rules.add("init")
     elif symbol and code_of(image) and not any(at <= address < at + size for vaddr, place, size in code_of(image)
                                                for at in (vaddr, place)):
         function = "[unknown]"
@@ -272,6 +273,9 @@ def collapse_theirs(path):
     for line in lines_of(THEIR_SCRIPT):
         if line.endswith(" [unknown] ([unknown])\n"):
             before = False
+            if is_start_up_code(line):
+                line = line.replace("([unknown])", "([kernel.kallsyms])")
+                rules.add("init")
         elif line[0] == "\t":
             key, before = frame_key(line, before)
             if key not in known:

@@ -36,10 +36,12 @@ busy_ns() { # wall - idle - iowait of all CPUs
 	awk -v hz="$(getconf CLK_TCK)" '/^cpu /{ print ($2 + $3 + $4 + $7 + $8 + $9) * 1e9 / hz }' /proc/stat
 }
 before=$(busy_ns)
+began=$(date +%s.%N)
 perf record -q -B -k mono -a -e cpu-clock:I -c $period -o perf.data -- \
 	culprit record -q -a -F 1000 -o culprit.prof --duration "${seconds}s" >perf.log 2>&1 ||
 	fail "recording: $(cat perf.log)"
 after=$(busy_ns)
+around=$(awk -v from="$began" -v to="$(date +%s.%N)" 'BEGIN { print to - from }')
 stop
 
 perf script -i perf.data -F comm,pid,tid,time,ip,event --show-mmap-events --show-task-events --ns >perf.txt 2>perf.log ||
@@ -58,6 +60,7 @@ accounted=$((estimate + $(item shortfall_ns) - $(item surplus_ns)))
 echo "busy $busy ns, samples stand for $estimate ns, shortfall $(item shortfall_ns) ns, surplus $(item surplus_ns) ns"
 expect_between "estimate and shortfall over busy time" \
 	"$(awk -v a="$accounted" -v b="$busy" 'BEGIN { print a / b }')" 0.99 1.01
-# the busy time is that of the recorded seconds; around them perf starts and ends
+# the busy time is that of the recorded seconds; around them perf starts and ends, slowly on a busy machine
 expect_between "busy time in the bill over that of /proc/stat around it" \
-	"$(awk -v a="$busy" -v b="$after" -v c="$before" 'BEGIN { print a / (b - c) }')" 0.80 1.01
+	"$(awk -v a="$busy" -v b="$after" -v c="$before" 'BEGIN { print a / (b - c) }')" \
+	"$(awk -v all="$around" -v recorded="$seconds" 'BEGIN { print 0.84 * recorded / all }')" 1.01

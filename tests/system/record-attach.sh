@@ -14,9 +14,14 @@ done
 expect_equal "samples of others" "$(samples threads.prof 12 $pid)" "$(samples threads.prof)"
 
 tid=$(ls /proc/$pid/task | tail -n 1)
+ticks() { # of CPU time that the thread had, ten milliseconds each
+	awk '{ print $14 + $15 }' "/proc/$pid/task/$tid/stat"
+}
+before=$(ticks)
 culprit record --quiet --per-thread -F 500 -t "$tid" --duration 500ms -o thread.prof
 expect_equal "samples of one thread" "$(samples thread.prof 13 worker-2)" "$(samples thread.prof)"
-expect_between "samples of one thread" "$(samples thread.prof)" 30 1000
+had=$(($(ticks) - before)) # while recording, and while it started and ended
+expect_between "samples of one thread" "$(samples thread.prof)" $((had * 5 / 4)) $((had * 6 + 20))
 
 started=$(date +%s)
 culprit record --quiet -F 500 -p $pid -o end.prof

@@ -8,8 +8,9 @@ expect_between "functions of the program" "$(awk -F '\t' '$1 == "cell" && $3 == 
 ! grep -Eq "busy_(one|two)" cells || fail "a function is named"
 culprit report redacted.prof >report
 ! grep -Eq 'secret-program split|/secret' report || fail "a file or the command line is named"
+began=$(date +%s)
 culprit record --quiet --epoch 1s -F 500 -o epochs -- "$KERNELS/busy" split 2.5
-expect_between "epochs" "$(find epochs -name '*.prof' | wc -l)" 2 6
+expect_between "epochs" "$(find epochs -name '*.prof' | wc -l)" 2 $(($(date +%s) - began + 2))
 [ -z "$(find epochs -name '*.open')" ] || fail "an epoch was left open"
 culprit report epochs >report
 expect_match "report of all epochs" "$(cat report)" "busy_two"

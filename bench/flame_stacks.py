@@ -92,6 +92,7 @@ def symbols_of(image):
     return found
 
 
+PAGE = 4096
 KERNEL_START = 0xffffffff81000000
 DELETED = " (deleted)"
 build_ids = {line[41:].rstrip("\n").removesuffix(DELETED): line[:40]
@@ -226,6 +227,9 @@ def as_culprit_has_it(line, ran):
     if image.startswith("/memfd:") or (not symbol and re.match(r"/tmp/perf-\d+\.map$", image)):
         function = f"[jit_{COMMAND}]"
         rules.add("memory")
+    elif not ran and any(address in (vaddr & -PAGE, place & -PAGE) for vaddr, place, size in code_of(image)):
+        function, image = "[unknown]", "[unknown]"  # the call would lie before the mapping
+        rules.add("return")
     elif symbol and code_of(image) and not any(at <= address < at + size for vaddr, place, size in code_of(image)
                                                for at in (vaddr, place)):
         function = "[unknown]"

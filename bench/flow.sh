@@ -1,0 +1,2 @@
+# What blocks and edges cost to close, order and class: blocks per second.
+"$(dirname "$CULPRIT")/../../bench/bench-flow"

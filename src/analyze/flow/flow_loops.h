@@ -13,7 +13,8 @@
  * does not matter. A loop is irreducible when an edge leads from elsewhere, outside
  * included, to another of its blocks than the header (so a catch block inside a loop that is
  * known as a FLOW_LANDING makes it irreducible); there another order of the search
- * could find another header and other loops inside.
+ * could find another header and other loops inside. In a graph with missing edges there may
+ * be more and larger loops than are told here.
  *
  * This is the forest of Havlak, "Nesting of Reducible and Irreducible Loops" (ACM TOPLAS
  * 1997), found as corrected by Ramalingam, "Identifying Loops in Almost Linear Time"

@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 
-#define BLOCKS_MOST 63
-#define EDGES_MOST  256
+#define BLOCKS_MOST 31
+#define EDGES_MOST  128
 /* Of the closed graph: made-up ones too, and one for each block */
 #define ALL_MOST (EDGES_MOST + 5 * BLOCKS_MOST)
 

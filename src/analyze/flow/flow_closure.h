@@ -9,8 +9,8 @@
  * - each one that no edge enters has an entry: a made-up edge from outside to its
  *   first block.
  *
- * These are as few edges as do it, and with them the graph, outside taken as one
- * node, is strongly connected. The graph itself stays as it is.
+ * With them the graph, outside taken as one node, is strongly connected, and with fewer
+ * edges from and to outside it would not be. The graph itself stays as it is.
  *
  * Sets by Tarjan, "Depth-First Search and Linear Graph Algorithms" (SIAM J. Comput.
  * 1972), without recursion. Linear; 24 bytes a block while it runs.

@@ -159,8 +159,11 @@ static int describe(struct flow_likelihood *work, const struct flow_graph *graph
 static double start(struct flow_likelihood *work)
 {
 	double target = 0;
-	for (size_t e = 0; e < work->edge_count; e++)
+	work->least_weight = INFINITY;
+	for (size_t e = 0; e < work->edge_count; e++) {
 		target = fmax(target, work->weight[e]);
+		work->least_weight = fmin(work->least_weight, work->weight[e]);
+	}
 	for (size_t e = 0; e < work->edge_count; e++) {
 		work->slack[e] = fmax(work->cost[e], LEAST_SLACK);
 		work->infeasible[e] = work->cost[e] - work->slack[e];
@@ -233,6 +236,28 @@ static void settle_lone_parts(struct flow_likelihood *work)
 	}
 }
 
+enum falls {
+	FALLS_ROUGH, /* potentials' own differences: enough while all is far from the boundary */
+	FALLS_EXACT
+};
+
+/* The step's fall of the potential along each edge, from what is sent from each node. */
+static void find_falls(struct flow_likelihood *work, enum falls falls)
+{
+	if (falls == FALLS_EXACT) {
+		sparse_ldl_differences(&work->ldl, work->imbalance, work->slack_step);
+		return;
+	}
+	sparse_ldl_solve(&work->ldl, work->imbalance);
+	for (size_t e = 0; e < work->edge_count; e++) {
+		work->slack_step[e] = 0;
+		if (work->ends[e].a != SPARSE_GROUND)
+			work->slack_step[e] += work->imbalance[work->ends[e].a];
+		if (work->ends[e].b != SPARSE_GROUND)
+			work->slack_step[e] -= work->imbalance[work->ends[e].b];
+	}
+}
+
 /*
  * Newton's step for A x = 0, s = c + A'y, x s = t, from x, s that fulfil none of them. Of
  *
@@ -265,7 +290,7 @@ static int find_step(struct flow_likelihood *work, double common_target)
 	int ret = sparse_ldl_factor(&work->ldl, work->conductance);
 	if (ret < 0)
 		return ret;
-	sparse_ldl_differences(&work->ldl, current, work->slack_step);
+	find_falls(work, common_target > work->least_weight ? FALLS_ROUGH : FALLS_EXACT);
 	for (size_t e = 0; e < work->edge_count; e++) {
 		work->slack_step[e] += work->infeasible[e];
 		work->flow_step[e] =

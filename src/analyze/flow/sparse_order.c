@@ -36,6 +36,7 @@ struct run {
 	uint32_t done; /* nodes eliminated */
 	uint32_t least;
 	size_t entry_count;
+	uint64_t operations; /* of a factorization */
 };
 
 static uint32_t *elements_of(const struct sparse_order *order, uint32_t node)
@@ -171,7 +172,7 @@ static int gather(struct run *run, uint32_t pivot)
 		for (uint32_t m = 0; m < element->member_count; m++)
 			add_member(run, order->entries[start + m]);
 	}
-	return run->entry_count > SPARSE_MOST_ENTRIES ? -EFBIG : 0;
+	return 0;
 }
 
 /* For each element that a member is in: how many of its members are not the pivot's. */
@@ -243,6 +244,9 @@ static int eliminate(struct run *run, uint32_t pivot)
 	state->position = run->done++;
 	state->member_count = (uint32_t)(run->entry_count - start);
 	state->absorbed = state->member_count == 0;
+	run->operations += (uint64_t)state->member_count * state->member_count;
+	if (run->operations > SPARSE_MOST_OPERATIONS)
+		return -EFBIG;
 
 	/* dense nodes are looked at again when only they are left */
 	const uint32_t *members = order->entries + start;

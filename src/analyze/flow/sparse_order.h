@@ -8,8 +8,9 @@
  * with more than 10 * sqrt(nodes) neighbours come last, as there.
  *
  * The lists of the elements are the columns of the factor, so nothing else has to
- * find those. Time and memory are proportional to the entries of the factor,
- * about 3 a node in graphs of control flow; more than SPARSE_MOST_ENTRIES are refused.
+ * find those. Time and memory are proportional to the entries of the factor, about 2
+ * a node in graphs of structured code. What would take more than
+ * SPARSE_MOST_OPERATIONS to factor, the sum of the squares of entries by column, is refused.
  *
  * Fill anew as often as wanted: memory is kept until sparse_order_release(). Equal
  * input gives equal output. One thread at a time.
@@ -20,9 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 84 MB and some seconds a factorization; a structured procedure of a million blocks has fewer. */
-#define SPARSE_MOST_ENTRIES ((size_t)1 << 22)
-#define SPARSE_GROUND	    UINT32_MAX
+/* Some 0.3 s a factorization; structured code of a million blocks has 2^23. */
+#define SPARSE_MOST_OPERATIONS ((uint64_t)1 << 27)
+#define SPARSE_GROUND	       UINT32_MAX
 
 /* An entry of the matrix, between two different nodes; with SPARSE_GROUND none. */
 struct sparse_edge {
@@ -43,7 +44,7 @@ struct sparse_order {
 	uint32_t *bucket; /* first node of each degree */
 };
 
-/* Edges may recur. 0, -ENOMEM, or -EFBIG: more than SPARSE_MOST_ENTRIES. */
+/* Edges may recur. 0, -ENOMEM, or -EFBIG: more than SPARSE_MOST_OPERATIONS. */
 int sparse_order_make(struct sparse_order *order, uint32_t node_count,
 		      const struct sparse_edge *edges, size_t edge_count);
 void sparse_order_release(struct sparse_order *order); /* also right for a zeroed one */

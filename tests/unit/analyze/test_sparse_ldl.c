@@ -408,7 +408,7 @@ static void hubs_cost_no_fill(void **state)
 	free(values);
 }
 
-static void refuses_what_would_fill_memory(void **state)
+static void refuses_what_would_take_too_long(void **state)
 {
 	(void)state;
 	CLEANUP(sparse_ldl_release) struct sparse_ldl ldl = { 0 };
@@ -437,7 +437,7 @@ int main(void)
 		cmocka_unit_test(parts_do_not_touch_each_other),
 		cmocka_unit_test(order_is_a_permutation_with_little_fill),
 		cmocka_unit_test(hubs_cost_no_fill),
-		cmocka_unit_test(refuses_what_would_fill_memory),
+		cmocka_unit_test(refuses_what_would_take_too_long),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

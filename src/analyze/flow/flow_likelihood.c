@@ -17,8 +17,12 @@
 /* How far towards the boundary a step goes, and how fast the common target falls. */
 #define STEP_RATIO   0.95
 #define TARGET_RATIO 0.1
+/* Parts of Newton's step above which the target falls, and above which half as many decades. */
+#define LONG_STEP  0.7
+#define SHORT_STEP 0.3
 /* Of a node's throughput and of a target: what rounding leaves and no step can mend. */
-#define ROUNDING  1e-14
+#define ROUNDING 1e-14
+/* When it has arrived: flow in to flow out, products to weights, slacks to their potentials. */
 #define CONSERVED 1e-11
 #define CENTRED	  1e-8
 #define FEASIBLE  1e-12
@@ -333,9 +337,9 @@ static bool maximise(struct flow_likelihood *work, unsigned most_steps, unsigned
 		if (*steps == most_steps || find_step(work, target) < 0)
 			return false;
 		double ratio = go(work);
-		if (ratio > 0.7)
+		if (ratio > LONG_STEP)
 			target *= TARGET_RATIO;
-		else if (ratio > 0.3)
+		else if (ratio > SHORT_STEP)
 			target *= sqrt(TARGET_RATIO);
 	}
 }

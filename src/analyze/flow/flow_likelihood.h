@@ -39,7 +39,7 @@ struct flow_likelihood_options {
 
 /* All borrowed until the next solve, and NAN throughout when it did not converge. */
 struct flow_likelihood_result {
-	bool converged; /* conserved to 1e-11 of each block, the maximum to 1e-8 of each value */
+	bool converged; /* flow conserved to 1e-11 of each block, each condition met to 1e-8 */
 	unsigned steps; /* of Newton's method */
 	/* Executions are events over events an execution; all > 0. */
 	const double *block_executions; /* by block */

@@ -12,7 +12,7 @@
  * the paper on DCPI announces in section 6.1.4.
  *
  * Solved in whole numbers by network simplex (flow_simplex.h): targets are rounded to a
- * power of two, 2^-51 to 2^-50 of their sum, prices to one that is at most 2^-43 of the
+ * power of two, 2^-51 to 2^-50 of their sum, prices to one that is at most 2^-44 of the
  * largest at 20,000 blocks (2^-51 at 100, 2^-27 at 2^31). So flow is conserved exactly,
  * also in the sums of doubles, and equal input gives equal output. A price below half
  * that step is none.

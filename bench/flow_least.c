@@ -11,6 +11,8 @@
 
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/flow_least.h"
+#include "analyze/flow/flow_points.h"
+#include "analyze/flow/flow_propagate.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -83,41 +85,135 @@ static void blur(const uint64_t *counts, struct flow_least_target *targets, uint
 	}
 }
 
-static int measure(uint32_t blocks, uint64_t seed, double *seconds, double *pivots, double *steps,
-		   size_t *edges)
+struct procedure {
+	struct flow_graph graph;
+	uint64_t *counts;		   /* by block */
+	struct flow_least_target *targets; /* by block */
+};
+
+static void procedure_release(struct procedure *procedure)
 {
-	CLEANUP(flow_graph_release) struct flow_graph graph = { 0 };
-	CLEANUP(flow_least_release) struct flow_least least = { 0 };
-	CLEANUP(free_pointer) uint64_t *counts = calloc(blocks, sizeof(*counts));
-	CLEANUP(free_pointer) struct flow_least_target *targets = calloc(blocks, sizeof(*targets));
+	flow_graph_release(&procedure->graph);
+	free(procedure->counts);
+	free(procedure->targets);
+}
+
+static int procedure_init(struct procedure *procedure, uint32_t blocks, uint64_t seed)
+{
 	struct random_state random = random_seed(seed);
-	if (!counts || !targets || make(&graph, blocks, &random) < 0)
+	*procedure = (struct procedure){ 0 };
+	procedure->counts = calloc(blocks, sizeof(*procedure->counts));
+	procedure->targets = calloc(blocks, sizeof(*procedure->targets));
+	if (!procedure->counts || !procedure->targets ||
+	    make(&procedure->graph, blocks, &random) < 0)
 		return -ENOMEM;
-	run(&graph, counts, &random);
-	blur(counts, targets, blocks, &random);
-	CLEANUP(free_pointer) double *prices = calloc(graph.edge_count, sizeof(*prices));
+	run(&procedure->graph, procedure->counts, &random);
+	blur(procedure->counts, procedure->targets, blocks, &random);
+	return 0;
+}
+
+/* What the procedures of one size took. */
+struct cost {
+	double least_s, pivots, steps, propagate_s, points_s;
+	size_t edges;
+};
+
+static int measure_least(const struct procedure *procedure, struct cost *cost)
+{
+	CLEANUP(flow_least_release) struct flow_least least = { 0 };
+	const struct flow_graph *graph = &procedure->graph;
+	CLEANUP(free_pointer) double *prices = calloc(graph->edge_count, sizeof(*prices));
 	if (!prices)
 		return -ENOMEM;
-	for (size_t i = 0; i < graph.edge_count; i++)
-		if (graph.edges[i].from == FLOW_OUTSIDE || graph.edges[i].to == FLOW_OUTSIDE)
+	for (size_t i = 0; i < graph->edge_count; i++)
+		if (graph->edges[i].from == FLOW_OUTSIDE || graph->edges[i].to == FLOW_OUTSIDE)
 			prices[i] = 1e-6;
+	struct flow_least_input input = { .graph = graph,
+					  .targets = procedure->targets,
+					  .edge_prices = prices };
 	uint64_t start = clock_monotonic_ns();
-	int ret = flow_least_new(&graph, targets, prices, FLOW_LEAST_USUAL_LIMIT, &least);
-	*seconds += (double)(clock_monotonic_ns() - start) * 1e-9;
-	*pivots += (double)least.pivots;
-	*steps += (double)least.steps;
-	*edges += graph.edge_count;
+	int ret = flow_least_new(&input, &least);
+	cost->least_s += (double)(clock_monotonic_ns() - start) * 1e-9;
+	cost->pivots += (double)least.pivots;
+	cost->steps += (double)least.steps;
+	cost->edges += graph->edge_count;
 	return ret == 0 && !least.is_least ? -ERANGE : ret;
+}
+
+/* Every block and every edge a class, most blocks with an estimate. */
+static int measure_propagate(const struct procedure *procedure, struct cost *cost)
+{
+	const struct flow_graph *graph = &procedure->graph;
+	uint32_t blocks = graph->block_count, all = blocks + (uint32_t)graph->edge_count;
+	CLEANUP(free_pointer) uint32_t *classes = calloc(all, sizeof(*classes));
+	CLEANUP(free_pointer) double *estimates = calloc(all, sizeof(*estimates));
+	CLEANUP(free_pointer) struct flow_executions *out = calloc(all, sizeof(*out));
+	if (!classes || !estimates || !out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < all; i++) {
+		classes[i] = i;
+		bool known = i < blocks && procedure->targets[i].above_price > 0;
+		estimates[i] = known ? procedure->targets[i].count : (double)NAN;
+	}
+	struct flow_propagate_input input = { .graph = graph,
+					      .class_count = all,
+					      .class_of_block = classes,
+					      .class_of_edge = classes + blocks,
+					      .estimates = estimates };
+	uint64_t start = clock_monotonic_ns();
+	int ret = flow_propagate(&input, out, out + blocks);
+	cost->propagate_s += (double)(clock_monotonic_ns() - start) * 1e-9;
+	return ret;
+}
+
+#define BLOCK_INSTRUCTIONS 5
+
+/* Five instructions a block, of which each waits for the one before; two blocks a class. */
+static int measure_points(const struct procedure *procedure, struct cost *cost)
+{
+	uint32_t blocks = procedure->graph.block_count, n = blocks * BLOCK_INSTRUCTIONS;
+	CLEANUP(free_pointer) struct flow_range *ranges = calloc(blocks, sizeof(*ranges));
+	CLEANUP(free_pointer) uint32_t *classes = calloc(blocks, sizeof(*classes));
+	CLEANUP(free_pointer) uint32_t *waits = calloc(n, sizeof(*waits));
+	CLEANUP(free_pointer) double *cycles = calloc(n, sizeof(*cycles));
+	CLEANUP(free_pointer) double *samples = calloc(n, sizeof(*samples));
+	CLEANUP(free_pointer) struct flow_points *out = calloc(blocks, sizeof(*out));
+	if (!ranges || !classes || !waits || !cycles || !samples || !out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t block = i / BLOCK_INSTRUCTIONS, first = block * BLOCK_INSTRUCTIONS;
+		ranges[block] = (struct flow_range){ first, first + BLOCK_INSTRUCTIONS };
+		classes[block] = block / 2;
+		cycles[i] = i % 3;
+		waits[i] = i > first ? i - 1 : FLOW_WAITS_FOR_NOTHING;
+		samples[i] = (double)procedure->counts[block] * (i % 3 + i % 7);
+	}
+	struct flow_points_code code = { n, blocks, blocks, ranges, classes, cycles, waits };
+	uint64_t start = clock_monotonic_ns();
+	int ret = flow_points_estimate(&code, samples, out);
+	cost->points_s += (double)(clock_monotonic_ns() - start) * 1e-9;
+	return ret;
+}
+
+static int measure(uint32_t blocks, uint64_t seed, struct cost *cost)
+{
+	CLEANUP(procedure_release) struct procedure procedure;
+	int ret = procedure_init(&procedure, blocks, seed);
+	if (ret == 0)
+		ret = measure_least(&procedure, cost);
+	if (ret == 0)
+		ret = measure_propagate(&procedure, cost);
+	return ret < 0 ? ret : measure_points(&procedure, cost);
 }
 
 int main(void)
 {
 	static const uint32_t sizes[] = { 20, 100, 1000, 10000, 20000 };
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		size_t rounds = 20000 / sizes[i] + 2, edges = 0;
-		double seconds = 0, pivots = 0, steps = 0;
+		size_t rounds = 20000 / sizes[i] + 2;
+		struct cost cost = { 0 };
 		for (size_t round = 0; round < rounds; round++) {
-			int ret = measure(sizes[i], round, &seconds, &pivots, &steps, &edges);
+			int ret = measure(sizes[i], round, &cost);
 			if (ret < 0) {
 				fprintf(stderr, "bench-flow: %s\n",
 					ret == -ERANGE ? "the limit of steps was met"
@@ -125,12 +221,13 @@ int main(void)
 				return 1;
 			}
 		}
-		double blocks = (double)rounds * sizes[i];
-		printf("least cost, %5u blocks %6.0f edges: %8.0f blocks/s, %9.3f ms a procedure, "
-		       "%.2f pivots an edge, %.2g steps\n",
-		       sizes[i], (double)edges / (double)rounds, blocks / seconds,
-		       1e3 * seconds / (double)rounds, pivots / (double)edges,
-		       steps / (double)rounds);
+		double n = (double)rounds, blocks = n * sizes[i];
+		printf("%5u blocks, %.0f edges a procedure: least cost %8.0f blocks/s (%.3f ms, "
+		       "%.2f pivots an edge, %.2g steps), propagation %.2g blocks/s, "
+		       "points %.2g instructions/s\n",
+		       sizes[i], (double)cost.edges / n, blocks / cost.least_s,
+		       1e3 * cost.least_s / n, cost.pivots / (double)cost.edges, cost.steps / n,
+		       blocks / cost.propagate_s, BLOCK_INSTRUCTIONS * blocks / cost.points_s);
 	}
 	return 0;
 }

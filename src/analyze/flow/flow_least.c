@@ -24,7 +24,7 @@
 struct network {
 	uint32_t *enters, *leaves;  /* by block: nodes */
 	int64_t *counts;	    /* by block: targets in steps */
-	struct simplex_arc *arcs;   /* the graph's edges, then two a block with a target */
+	struct simplex_arc *arcs;   /* edges, made-up ones, then two a block with a target */
 	struct simplex_join *joins; /* by node */
 	struct simplex simplex;
 };
@@ -58,30 +58,30 @@ static int64_t in_steps(double value, int scale)
 	return (int64_t)nearbyint(ldexp(value, scale));
 }
 
-static int target_scale(const struct flow_graph *graph, const struct flow_least_target *targets)
+static int target_scale(const struct flow_least_input *input)
 {
 	double sum = 0;
-	for (uint32_t block = 0; block < graph->block_count; block++) {
-		if (!has_target(&targets[block]))
+	for (uint32_t block = 0; block < input->graph->block_count; block++) {
+		if (!has_target(&input->targets[block]))
 			continue;
-		assert(targets[block].count >= 0);
-		sum += targets[block].count;
+		assert(input->targets[block].count >= 0);
+		sum += input->targets[block].count;
 	}
 	return scale_to(sum, TARGET_SUM_BITS);
 }
 
-static int price_scale(const struct flow_graph *graph, const struct flow_least_target *targets,
-		       const double *edge_prices, uint32_t node_count)
+static int price_scale(const struct flow_least_input *input, uint32_t node_count)
 {
-	double dearest = 0;
-	for (uint32_t block = 0; block < graph->block_count; block++) {
-		assert(targets[block].above_price >= 0 && targets[block].below_price >= 0);
-		dearest =
-			fmax(dearest, fmax(targets[block].above_price, targets[block].below_price));
+	double dearest = input->made_up_count ? input->made_up_price : 0;
+	assert(dearest >= 0);
+	for (uint32_t block = 0; block < input->graph->block_count; block++) {
+		const struct flow_least_target *target = &input->targets[block];
+		assert(target->above_price >= 0 && target->below_price >= 0);
+		dearest = fmax(dearest, fmax(target->above_price, target->below_price));
 	}
-	for (size_t edge = 0; edge_prices && edge < graph->edge_count; edge++) {
-		assert(edge_prices[edge] >= 0);
-		dearest = fmax(dearest, edge_prices[edge]);
+	for (size_t edge = 0; input->edge_prices && edge < input->graph->edge_count; edge++) {
+		assert(input->edge_prices[edge] >= 0);
+		dearest = fmax(dearest, input->edge_prices[edge]);
 	}
 	int bits = 0;
 	while (bits < MOST_PRICE_BITS && (int64_t)2 << bits <= simplex_price_limit(node_count))
@@ -111,110 +111,126 @@ static void start(struct network *network, uint32_t block, uint32_t back)
 			(struct simplex_join){ enters, back, true, network->counts[block] };
 }
 
-static void lay_arcs(struct network *network, const struct flow_graph *graph,
-		     const struct flow_least_target *targets, const double *edge_prices, int scale)
+static struct simplex_arc arc_of(const struct network *network, const struct flow_edge *edge,
+				 int64_t price)
 {
+	bool comes = edge->from == FLOW_OUTSIDE, goes = edge->to == FLOW_OUTSIDE;
+	return (struct simplex_arc){ .from = comes ? SIMPLEX_ROOT : network->leaves[edge->from],
+				     .to = goes ? SIMPLEX_ROOT : network->enters[edge->to],
+				     .price = price };
+}
+
+static void lay_arcs(struct network *network, const struct flow_least_input *input, int scale)
+{
+	const struct flow_graph *graph = input->graph;
+	const double *prices = input->edge_prices;
 	size_t arc = 0;
-	for (; arc < graph->edge_count; arc++) {
-		const struct flow_edge *edge = &graph->edges[arc];
-		bool comes = edge->from == FLOW_OUTSIDE, goes = edge->to == FLOW_OUTSIDE;
-		network->arcs[arc] = (struct simplex_arc){
-			.from = comes ? SIMPLEX_ROOT : network->leaves[edge->from],
-			.to = goes ? SIMPLEX_ROOT : network->enters[edge->to],
-			.price = edge_prices ? in_steps(edge_prices[arc], scale) : 0,
-		};
-	}
+	for (size_t i = 0; i < graph->edge_count; i++)
+		network->arcs[arc++] =
+			arc_of(network, &graph->edges[i], prices ? in_steps(prices[i], scale) : 0);
+	for (size_t i = 0; i < input->made_up_count; i++)
+		network->arcs[arc++] =
+			arc_of(network, &input->made_up[i], in_steps(input->made_up_price, scale));
 	for (uint32_t block = 0; block < graph->block_count; block++) {
+		const struct flow_least_target *target = &input->targets[block];
 		uint32_t enters = network->enters[block], leaves = network->leaves[block];
 		start(network, block, (uint32_t)arc + 1);
 		if (enters == leaves)
 			continue;
-		network->arcs[arc++] =
-			(struct simplex_arc){ enters, leaves,
-					      in_steps(targets[block].above_price, scale) };
-		network->arcs[arc++] =
-			(struct simplex_arc){ leaves, enters,
-					      in_steps(targets[block].below_price, scale) };
+		network->arcs[arc++] = (struct simplex_arc){ enters, leaves,
+							     in_steps(target->above_price, scale) };
+		network->arcs[arc++] = (struct simplex_arc){ leaves, enters,
+							     in_steps(target->below_price, scale) };
 	}
 	network->simplex.arcs = network->arcs;
 	network->simplex.arc_count = arc;
 	network->simplex.joins = network->joins;
 }
 
-static int build(struct network *network, const struct flow_graph *graph,
-		 const struct flow_least_target *targets, const double *edge_prices, int scale)
+static int build(struct network *network, const struct flow_least_input *input, int scale)
 {
-	size_t blocks = graph->block_count;
-	assert(blocks < UINT32_MAX / 2 - 1 && graph->edge_count < UINT32_MAX - 2 * blocks - 1);
+	size_t blocks = input->graph->block_count;
+	size_t edges = input->graph->edge_count + input->made_up_count;
+	assert(blocks < UINT32_MAX / 2 - 1 && edges < UINT32_MAX - 2 * blocks - 1);
 	network->enters = calloc(blocks + 1, sizeof(*network->enters));
 	network->leaves = calloc(blocks + 1, sizeof(*network->leaves));
 	network->counts = calloc(blocks + 1, sizeof(*network->counts));
-	network->arcs = calloc(graph->edge_count + 2 * blocks + 1, sizeof(*network->arcs));
+	network->arcs = calloc(edges + 2 * blocks + 1, sizeof(*network->arcs));
 	network->joins = calloc(2 * blocks + 1, sizeof(*network->joins));
 	if (!network->enters || !network->leaves || !network->counts || !network->arcs ||
 	    !network->joins)
 		return -ENOMEM;
 	for (uint32_t block = 0; block < blocks; block++)
-		if (has_target(&targets[block]))
-			network->counts[block] = in_steps(targets[block].count, scale);
-	uint32_t nodes = number_nodes(network, graph, targets);
+		if (has_target(&input->targets[block]))
+			network->counts[block] = in_steps(input->targets[block].count, scale);
+	uint32_t nodes = number_nodes(network, input->graph, input->targets);
 	network->simplex.node_count = nodes;
-	lay_arcs(network, graph, targets, edge_prices,
-		 price_scale(graph, targets, edge_prices, nodes));
+	lay_arcs(network, input, price_scale(input, nodes));
+	network->simplex.step_limit = input->step_limit ? input->step_limit : USUAL_STEP_LIMIT;
 	return 0;
 }
 
-static void read_flow(const struct network *network, const struct flow_graph *graph, int scale,
-		      struct flow_least *least)
+/* Sums of multiples of one step, below 2^53 of them: exact in any order. */
+static void add_into_block(struct flow_least *least, const struct flow_edge *edge, double flow)
 {
-	for (uint32_t node = 1; node < network->simplex.node_count; node++) {
-		const struct simplex_join *join = &network->joins[node];
-		if (join->arc < graph->edge_count)
-			least->edges[join->arc] = ldexp((double)join->flow, -scale);
-	}
-	/* sums of multiples of one step below 2^53 of them: exact in any order */
-	for (size_t i = 0; i < graph->edge_count; i++)
-		if (graph->edges[i].to != FLOW_OUTSIDE)
-			least->blocks[graph->edges[i].to] += least->edges[i];
+	if (edge->to != FLOW_OUTSIDE)
+		least->blocks[edge->to] += flow;
 }
 
-static double cost_of(const struct flow_graph *graph, const struct flow_least_target *targets,
-		      const double *edge_prices, const struct flow_least *least)
+static void read_flow(const struct network *network, const struct flow_least_input *input,
+		      int scale, struct flow_least *least)
+{
+	const struct flow_graph *graph = input->graph;
+	for (uint32_t node = 1; node < network->simplex.node_count; node++) {
+		const struct simplex_join *join = &network->joins[node];
+		double flow = ldexp((double)join->flow, -scale);
+		if (join->arc < graph->edge_count)
+			least->edges[join->arc] = flow;
+		else if (join->arc < graph->edge_count + input->made_up_count)
+			least->made_up[join->arc - graph->edge_count] = flow;
+	}
+	for (size_t i = 0; i < graph->edge_count; i++)
+		add_into_block(least, &graph->edges[i], least->edges[i]);
+	for (size_t i = 0; i < input->made_up_count; i++)
+		add_into_block(least, &input->made_up[i], least->made_up[i]);
+}
+
+static double cost_of(const struct flow_least_input *input, const struct flow_least *least)
 {
 	double cost = 0;
-	for (uint32_t block = 0; block < graph->block_count; block++) {
-		if (!has_target(&targets[block]))
+	for (uint32_t block = 0; block < input->graph->block_count; block++) {
+		const struct flow_least_target *target = &input->targets[block];
+		if (!has_target(target))
 			continue;
-		double more = least->blocks[block] - targets[block].count;
-		cost += more > 0 ? more * targets[block].above_price
-				 : -more * targets[block].below_price;
+		double more = least->blocks[block] - target->count;
+		cost += more > 0 ? more * target->above_price : -more * target->below_price;
 	}
-	for (size_t edge = 0; edge_prices && edge < graph->edge_count; edge++)
-		cost += edge_prices[edge] * least->edges[edge];
+	for (size_t edge = 0; input->edge_prices && edge < input->graph->edge_count; edge++)
+		cost += input->edge_prices[edge] * least->edges[edge];
+	for (size_t i = 0; i < input->made_up_count; i++)
+		cost += input->made_up_price * least->made_up[i];
 	return cost;
 }
 
-int flow_least_new(const struct flow_graph *graph, const struct flow_least_target *targets,
-		   const double *edge_prices, uint64_t step_limit, struct flow_least *out)
+int flow_least_new(const struct flow_least_input *input, struct flow_least *out)
 {
 	CLEANUP(network_release) struct network network = { 0 };
 	CLEANUP(flow_least_release) struct flow_least least = { 0 };
-	int scale = target_scale(graph, targets);
-	int ret = build(&network, graph, targets, edge_prices, scale);
+	int scale = target_scale(input);
+	int ret = build(&network, input, scale);
 	if (ret < 0)
 		return ret;
-	least.blocks = calloc(graph->block_count + (size_t)1, sizeof(*least.blocks));
-	least.edges = calloc(graph->edge_count + 1, sizeof(*least.edges));
-	if (!least.blocks || !least.edges)
+	least.blocks = calloc(input->graph->block_count + (size_t)1, sizeof(*least.blocks));
+	least.edges = calloc(input->graph->edge_count + 1, sizeof(*least.edges));
+	least.made_up = calloc(input->made_up_count + 1, sizeof(*least.made_up));
+	if (!least.blocks || !least.edges || !least.made_up)
 		return -ENOMEM;
 
-	network.simplex.step_limit =
-		step_limit == FLOW_LEAST_USUAL_LIMIT ? USUAL_STEP_LIMIT : step_limit;
 	ret = simplex_solve(&network.simplex);
 	if (ret < 0)
 		return ret;
-	read_flow(&network, graph, scale, &least);
-	least.cost = cost_of(graph, targets, edge_prices, &least);
+	read_flow(&network, input, scale, &least);
+	least.cost = cost_of(input, &least);
 	least.steps = network.simplex.steps;
 	least.pivots = network.simplex.pivots;
 	least.is_least = network.simplex.cheapest;
@@ -227,5 +243,6 @@ void flow_least_release(struct flow_least *least)
 {
 	free(least->blocks);
 	free(least->edges);
+	free(least->made_up);
 	*least = (struct flow_least){ 0 };
 }

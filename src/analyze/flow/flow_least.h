@@ -19,7 +19,7 @@
  *
  * Which of several circulations of the same cost is found is not said: an edge's
  * small price prefers ways of few edges. Blocks of a loop that cannot be left, or not
- * be reached, can only have flow among themselves.
+ * be reached, can only have flow among themselves, unless made-up edges lead out or in.
  */
 #pragma once
 
@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct flow_edge;
 struct flow_graph;
 
 /* Of one block. Numbers are finite and >= 0; without both prices there is no target. */
@@ -36,25 +37,35 @@ struct flow_least_target {
 	double below_price; /* of one less */
 };
 
+/* Borrowed. */
+struct flow_least_input {
+	const struct flow_graph *graph;		 /* settled */
+	const struct flow_least_target *targets; /* by block */
+	const double *edge_prices;		 /* by edge; NULL: none */
+	const struct flow_edge *made_up;	 /* ways from or to outside that the graph lacks */
+	size_t made_up_count;
+	double made_up_price; /* of each of them */
+	/*
+	 * What there is after so many steps is the result, so that it always ends; more
+	 * never make it worse. 0: 2^32 steps, 5 to 25 s (code of 20,000 blocks takes 2^27).
+	 */
+	uint64_t step_limit;
+};
+
 struct flow_least {
 	double *blocks; /* executions, in the targets' unit */
 	double *edges;	/* as in the graph */
+	double *made_up;
 	double cost;	/* of the sum above */
 	uint64_t steps; /* taken: arcs priced and nodes passed */
 	size_t pivots;	/* exchanges of two arcs that it took */
 	bool is_least;	/* false: the limit was met; it is a circulation, but not the best */
 };
 
-/* 2^32 steps, 5 to 25 s; code of 20,000 blocks takes 2^27 (docs/methods.md). */
-#define FLOW_LEAST_USUAL_LIMIT 0
-
 /*
- * Of a settled graph; `targets` by block, `edge_prices` by edge or NULL for none. What
- * there is after `step_limit` steps is the result, so that it always ends; more steps
- * never make it worse. Takes about 150 bytes a block and 16 an edge besides the result;
- * no bound of the time by size is known; measured (bench/flow.sh) it grows as blocks^1.7. 0, or
- * -ENOMEM with nothing to release.
+ * Takes about 150 bytes a block and 16 an edge besides the result. No bound of its time
+ * by size is known; measured (bench/flow.sh) it grows as blocks^1.7. 0, or -ENOMEM with
+ * nothing to release.
  */
-int flow_least_new(const struct flow_graph *graph, const struct flow_least_target *targets,
-		   const double *edge_prices, uint64_t step_limit, struct flow_least *out);
+int flow_least_new(const struct flow_least_input *input, struct flow_least *out);
 void flow_least_release(struct flow_least *least); /* also right for a zeroed one */

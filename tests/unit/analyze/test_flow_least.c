@@ -16,14 +16,18 @@
 #include "base/random.h"
 #include "flow_random.h"
 
-#define MOST_BLOCKS 40
-#define MOST_EDGES  400
+#define MOST_BLOCKS  40
+#define MOST_EDGES   400
+#define MOST_MADE_UP 4
 
 /* A question: a graph with whole targets and prices, and now and then neither. */
 struct question {
 	struct flow_graph graph;
 	struct flow_least_target targets[MOST_BLOCKS];
 	double edge_prices[MOST_EDGES];
+	struct flow_edge made_up[MOST_MADE_UP];
+	size_t made_up_count;
+	double made_up_price;
 };
 
 static void question_release(struct question *question)
@@ -46,17 +50,46 @@ static void ask(struct question *question, uint32_t blocks, struct random_state 
 		};
 		/* both prices 0 by chance leave the block without a target too */
 	}
+	question->made_up_count = blocks ? random_below(random, MOST_MADE_UP + 1) : 0;
+	question->made_up_price = (double)random_below(random, 1 + most_price);
+	for (size_t i = 0; i < question->made_up_count; i++) {
+		uint32_t block = (uint32_t)random_below(random, blocks);
+		question->made_up[i] =
+			random_below(random, 2)
+				? (struct flow_edge){ block, FLOW_OUTSIDE, FLOW_NO_RETURN }
+				: (struct flow_edge){ FLOW_OUTSIDE, block, FLOW_OTHER_ENTRY };
+	}
 	bool free_edges = random_below(random, 2);
 	for (size_t edge = 0; edge < question->graph.edge_count; edge++)
 		question->edge_prices[edge] =
 			free_edges ? 0 : (double)random_below(random, 1 + most_price / 2);
 }
 
+static int solve(const struct flow_graph *graph, const struct flow_least_target *targets,
+		 const double *edge_prices, struct flow_least *least)
+{
+	struct flow_least_input input = { .graph = graph,
+					  .targets = targets,
+					  .edge_prices = edge_prices };
+	return flow_least_new(&input, least);
+}
+
+static int solve_within(const struct question *question, uint64_t step_limit,
+			struct flow_least *least)
+{
+	struct flow_least_input input = { .graph = &question->graph,
+					  .targets = question->targets,
+					  .edge_prices = question->edge_prices,
+					  .made_up = question->made_up,
+					  .made_up_count = question->made_up_count,
+					  .made_up_price = question->made_up_price,
+					  .step_limit = step_limit };
+	return flow_least_new(&input, least);
+}
+
 static void answer(const struct question *question, struct flow_least *least)
 {
-	assert_int_equal(flow_least_new(&question->graph, question->targets, question->edge_prices,
-					FLOW_LEAST_USUAL_LIMIT, least),
-			 0);
+	assert_int_equal(solve_within(question, 0, least), 0);
 	assert_true(least->is_least);
 }
 
@@ -68,13 +101,19 @@ static double sum_over(const double *edges, struct flow_ends ends)
 	return sum;
 }
 
-static void assert_circulation(const struct flow_graph *graph, const struct flow_least *least)
+static void assert_circulation(const struct question *question, const struct flow_least *least)
 {
+	const struct flow_graph *graph = &question->graph;
 	for (size_t edge = 0; edge < graph->edge_count; edge++)
 		assert_true(least->edges[edge] >= 0);
 	for (uint32_t block = 0; block < graph->block_count; block++) {
 		double into = sum_over(least->edges, flow_graph_into(graph, block));
 		double out_of = sum_over(least->edges, flow_graph_out_of(graph, block));
+		for (size_t i = 0; i < question->made_up_count; i++) {
+			assert_true(least->made_up[i] >= 0);
+			into += question->made_up[i].to == block ? least->made_up[i] : 0;
+			out_of += question->made_up[i].from == block ? least->made_up[i] : 0;
+		}
 		if (into != out_of || into != least->blocks[block])
 			fail_msg("block %u: %.17g in, %.17g out, %.17g executions", block, into,
 				 out_of, least->blocks[block]);
@@ -93,21 +132,27 @@ static size_t add_way(struct way *ways, size_t count, uint32_t from, uint32_t to
 	return count + 1;
 }
 
+static size_t add_edge(struct way *ways, size_t count, const struct flow_edge *edge, double price,
+		       double flow)
+{
+	uint32_t from = edge->from == FLOW_OUTSIDE ? 0 : 2 * edge->from + 2;
+	uint32_t to = edge->to == FLOW_OUTSIDE ? 0 : 2 * edge->to + 1;
+	count = add_way(ways, count, from, to, price);
+	return flow > 0 ? add_way(ways, count, to, from, -price) : count;
+}
+
 /* All ways to change the flow a little; nodes: outside, then where a block begins and ends. */
 static size_t ways_to_change(const struct question *question, const struct flow_least *least,
 			     struct way *ways)
 {
 	const struct flow_graph *graph = &question->graph;
 	size_t count = 0;
-	for (size_t i = 0; i < graph->edge_count; i++) {
-		const struct flow_edge *edge = &graph->edges[i];
-		uint32_t from = edge->from == FLOW_OUTSIDE ? 0 : 2 * edge->from + 2;
-		uint32_t to = edge->to == FLOW_OUTSIDE ? 0 : 2 * edge->to + 1;
-		double price = question->edge_prices[i];
-		count = add_way(ways, count, from, to, price);
-		if (least->edges[i] > 0)
-			count = add_way(ways, count, to, from, -price);
-	}
+	for (size_t i = 0; i < graph->edge_count; i++)
+		count = add_edge(ways, count, &graph->edges[i], question->edge_prices[i],
+				 least->edges[i]);
+	for (size_t i = 0; i < question->made_up_count; i++)
+		count = add_edge(ways, count, &question->made_up[i], question->made_up_price,
+				 least->made_up[i]);
 	for (uint32_t block = 0; block < graph->block_count; block++) {
 		const struct flow_least_target *target = &question->targets[block];
 		double flow = least->blocks[block];
@@ -126,7 +171,7 @@ static size_t ways_to_change(const struct question *question, const struct flow_
  */
 static bool potentials_exist(const struct question *question, const struct flow_least *least)
 {
-	struct way ways[2 * (MOST_EDGES + MOST_BLOCKS)];
+	struct way ways[2 * (MOST_EDGES + MOST_MADE_UP + MOST_BLOCKS)];
 	double potential[2 * MOST_BLOCKS + 1] = { 0 };
 	size_t count = ways_to_change(question, least, ways);
 	uint32_t nodes = 2 * question->graph.block_count + 1;
@@ -155,7 +200,7 @@ static void flow_is_conserved_and_nothing_can_be_saved(void **state)
 		CLEANUP(flow_least_release) struct flow_least least = { 0 };
 		ask(&question, (uint32_t)random_below(&random, MOST_BLOCKS + 1), &random);
 		answer(&question, &least);
-		assert_circulation(&question.graph, &least);
+		assert_circulation(&question, &least);
 		if (!potentials_exist(&question, &least))
 			fail_msg("round %zu: a cheaper flow exists", round);
 		moved += least.pivots > 0;
@@ -170,7 +215,7 @@ static void flow_is_conserved_and_nothing_can_be_saved(void **state)
  */
 #define LP_BLOCKS  7
 #define LP_ROWS	   (3 * LP_BLOCKS)
-#define LP_COLUMNS (MOST_EDGES + 4 * LP_BLOCKS + 1)
+#define LP_COLUMNS (MOST_EDGES + MOST_MADE_UP + 4 * LP_BLOCKS + 1)
 
 struct tableau {
 	double cells[LP_ROWS + 1]
@@ -220,12 +265,14 @@ static double program_cost(const struct question *question)
 {
 	static struct tableau t;
 	const struct flow_graph *graph = &question->graph;
-	size_t n = graph->block_count, m = graph->edge_count;
+	size_t n = graph->block_count, m = graph->edge_count + question->made_up_count;
 	t = (struct tableau){ .rows = 3 * n, .columns = m + 4 * n };
 	double *prices = t.cells[t.rows];
 	for (size_t edge = 0; edge < m; edge++) {
-		const struct flow_edge *e = &graph->edges[edge];
-		prices[edge] = question->edge_prices[edge];
+		bool real = edge < graph->edge_count;
+		const struct flow_edge *e =
+			real ? &graph->edges[edge] : &question->made_up[edge - graph->edge_count];
+		prices[edge] = real ? question->edge_prices[edge] : question->made_up_price;
 		if (e->to != FLOW_OUTSIDE) {
 			t.cells[e->to][edge] += 1;
 			t.cells[n + e->to][edge] -= 1;
@@ -282,7 +329,7 @@ static void the_cost_is_that_of_a_linear_program(void **state)
 		if (round % 2)
 			make_real(&question, &random);
 		answer(&question, &least);
-		assert_circulation(&question.graph, &least);
+		assert_circulation(&question, &least);
 		double expected = program_cost(&question);
 		if (fabs(least.cost - expected) > 1e-9 * (1 + expected))
 			fail_msg("round %zu: cost %.17g, not %.17g", round, least.cost, expected);
@@ -319,7 +366,7 @@ static void the_dearest_estimates_win(void **state)
 	const struct flow_least_target targets[] = {
 		{ 100, 5, 5 }, { 30, 9, 9 }, { 50, 2, 3 }, { 100, 5, 5 }
 	};
-	assert_int_equal(flow_least_new(&graph, targets, NULL, FLOW_LEAST_USUAL_LIMIT, &least), 0);
+	assert_int_equal(solve(&graph, targets, NULL, &least), 0);
 	assert_true(least.blocks[0] == 100 && least.blocks[1] == 30 && least.blocks[2] == 70 &&
 		    least.blocks[3] == 100);
 	assert_true(least.cost == 40);
@@ -338,8 +385,7 @@ static void a_price_below_differs_from_one_above(void **state)
 		CLEANUP(flow_least_release) struct flow_least least = { 0 };
 		const struct flow_least_target targets[] = { { 10, 3, 3 },
 							     { 20, 3, cheap_below ? 2 : 4 } };
-		assert_int_equal(
-			flow_least_new(&graph, targets, NULL, FLOW_LEAST_USUAL_LIMIT, &least), 0);
+		assert_int_equal(solve(&graph, targets, NULL, &least), 0);
 		assert_true(least.blocks[0] == (cheap_below ? 10 : 20));
 		assert_true(least.cost == (cheap_below ? 20 : 30));
 	}
@@ -354,7 +400,7 @@ static void blocks_without_a_target_take_what_flows_by(void **state)
 	const struct flow_least_target targets[] = {
 		{ 100, 1, 1 }, { 30, 1, 1 }, { NAN, 0, 0 }, { NAN, 0, 0 }
 	};
-	assert_int_equal(flow_least_new(&graph, targets, NULL, FLOW_LEAST_USUAL_LIMIT, &least), 0);
+	assert_int_equal(solve(&graph, targets, NULL, &least), 0);
 	assert_true(least.blocks[2] == 70 && least.blocks[3] == 100 && least.cost == 0);
 }
 
@@ -370,8 +416,7 @@ static void edges_with_a_price_are_gone_round(void **state)
 		};
 		double prices[6] = { 0 };
 		prices[flow_graph_into(&graph, dear).list[0]] = 1e-3;
-		assert_int_equal(
-			flow_least_new(&graph, targets, prices, FLOW_LEAST_USUAL_LIMIT, &least), 0);
+		assert_int_equal(solve(&graph, targets, prices, &least), 0);
 		assert_true(least.blocks[dear] == 0 && least.blocks[3 - dear] == 64);
 	}
 }
@@ -388,11 +433,21 @@ static void a_loop_that_cannot_be_left_keeps_its_flow(void **state)
 	add(&graph, 2, 1, FLOW_BRANCH);
 	assert_int_equal(flow_graph_settle(&graph), 0);
 	const struct flow_least_target targets[] = { { 1, 1, 1 }, { 1000, 1, 1 }, { 1008, 1, 1 } };
-	assert_int_equal(flow_least_new(&graph, targets, NULL, FLOW_LEAST_USUAL_LIMIT, &least), 0);
+	const struct flow_edge out = { 2, FLOW_OUTSIDE, FLOW_NO_RETURN };
+	assert_int_equal(solve(&graph, targets, NULL, &least), 0);
 	assert_true(least.blocks[0] == 0); /* what enters would have to leave */
 	assert_true(least.blocks[1] == least.blocks[2] && least.blocks[1] >= 1000 &&
 		    least.blocks[1] <= 1008);
 	assert_true(least.cost == 9);
+
+	CLEANUP(flow_least_release) struct flow_least left = { 0 };
+	struct flow_least_input input = { .graph = &graph,
+					  .targets = targets,
+					  .made_up = &out,
+					  .made_up_count = 1,
+					  .made_up_price = 0.25 };
+	assert_int_equal(flow_least_new(&input, &left), 0);
+	assert_true(left.blocks[0] == 1 && left.made_up[0] == 1 && left.cost == 8.25);
 }
 
 static void a_graph_of_no_blocks_has_no_flow(void **state)
@@ -402,7 +457,7 @@ static void a_graph_of_no_blocks_has_no_flow(void **state)
 	CLEANUP(flow_least_release) struct flow_least least = { 0 };
 	flow_graph_init(&graph, 0);
 	assert_int_equal(flow_graph_settle(&graph), 0);
-	assert_int_equal(flow_least_new(&graph, NULL, NULL, FLOW_LEAST_USUAL_LIMIT, &least), 0);
+	assert_int_equal(solve(&graph, NULL, NULL, &least), 0);
 	assert_true(least.is_least && least.cost == 0);
 }
 
@@ -426,6 +481,7 @@ static void equal_questions_have_equal_answers_in_any_unit(void **state)
 			target->above_price = ldexp(target->above_price, price_unit);
 			target->below_price = ldexp(target->below_price, price_unit);
 		}
+		question.made_up_price = ldexp(question.made_up_price, price_unit);
 		for (size_t edge = 0; edge < question.graph.edge_count; edge++)
 			question.edge_prices[edge] = ldexp(question.edge_prices[edge], price_unit);
 		answer(&question, &second);
@@ -450,10 +506,8 @@ static void at_the_limit_there_is_a_flow_and_it_is_said(void **state)
 	size_t stops = 0;
 	for (uint64_t limit = 1;; stops++) {
 		CLEANUP(flow_least_release) struct flow_least least = { 0 };
-		assert_int_equal(flow_least_new(&question.graph, question.targets,
-						question.edge_prices, limit, &least),
-				 0);
-		assert_circulation(&question.graph, &least);
+		assert_int_equal(solve_within(&question, limit, &least), 0);
+		assert_circulation(&question, &least);
 		assert_true(least.cost <= last);
 		last = least.cost;
 		if (least.is_least)

@@ -9,13 +9,14 @@
 #include "base/cleanup.h"
 
 /* SOSP 1997, 6.1.3 names the rules but not their numbers, except the 1.5. */
-#define CLUSTER_RATIO	     1.5
-#define CLUSTER_SIGMAS	     3.0  /* wider where chance alone moves the lowest point by that much */
-#define CLUSTER_SHARE	     0.25 /* of the points */
-#define LONGEST_STALL_CYCLES 400.0 /* a mean over all executions: a miss of all caches each time   \
-				    */
-#define SAMPLES_A_POINT 20.0	   /* less, and */
-#define SAMPLES_A_CLASS 400.0	   /* less: points are too uncertain to choose among */
+#define CLUSTER_RATIO  1.5
+#define CLUSTER_SIGMAS 3.0  /* wider where chance alone moves the lowest point by that much */
+#define CLUSTER_SHARE  0.25 /* of the points */
+#define LONGEST_STALL_CYCLES                                                                       \
+	400.0		      /* a mean over all executions: a miss of all caches each time        \
+			       */
+#define SAMPLES_A_POINT 20.0  /* less, and */
+#define SAMPLES_A_CLASS 400.0 /* less: points are too uncertain to choose among */
 
 /* The mean frequency of the instructions first..last of one block, if none of them stalled. */
 struct point {
@@ -194,16 +195,20 @@ static double mean_of(const struct point *points, size_t count, double *cycles)
 }
 
 /*
- * How far the points of a cluster lie from its mean beyond what chance does, as a variance.
- * It counts whole, not by the number of points: all of a class may stall a little.
+ * How far the points of a cluster lie from its mean beyond what chance does and a standard
+ * deviation of that more, as a variance. It counts whole, not by the number of points: all
+ * of a class may stall a little.
  */
 static double spread(const struct point *points, size_t count, double mean, double cycles)
 {
 	double squares = 0, chance = -mean;
+	if (count < 2)
+		return 0;
 	for (size_t i = 0; i < count; i++) {
 		squares += points[i].cycles * (points[i].ratio - mean) * (points[i].ratio - mean);
 		chance += points[i].ratio;
 	}
+	chance *= 1 + sqrt(2 / (double)(count - 1)); /* chi-squared of count - 1 degrees */
 	return fmax(0, (squares - chance) / cycles);
 }
 

@@ -39,15 +39,15 @@ static void ask(struct question *question, uint32_t blocks, struct random_state 
 {
 	flow_random(&question->graph, blocks, random);
 	assert_in_range(question->graph.edge_count, 0, MOST_EDGES);
-	uint64_t most_price = 1 + random_below(random, 9),
-		 most_count = 1 + random_below(random, 20);
+	uint64_t most_price = 1 + random_below(random, 9);
+	uint64_t most_count = 1 + random_below(random, 20);
 	for (uint32_t block = 0; block < blocks; block++) {
-		bool none = random_below(random, 5) == 0;
-		question->targets[block] = (struct flow_least_target){
-			.count = none ? NAN : (double)random_below(random, most_count),
-			.above_price = none ? 0 : (double)random_below(random, most_price),
-			.below_price = none ? 0 : (double)random_below(random, most_price),
-		};
+		struct flow_least_target *target = &question->targets[block];
+		target->count = (double)random_below(random, most_count);
+		target->above_price = (double)random_below(random, most_price);
+		target->below_price = (double)random_below(random, most_price);
+		if (random_below(random, 5) == 0)
+			*target = (struct flow_least_target){ .count = NAN };
 		/* both prices 0 by chance leave the block without a target too */
 	}
 	question->made_up_count = blocks ? random_below(random, MOST_MADE_UP + 1) : 0;

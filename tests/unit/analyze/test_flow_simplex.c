@@ -28,10 +28,11 @@ static void make(struct simplex_arc *arcs, struct simplex_join *joins, struct ra
 {
 	for (uint32_t node = 1; node < NODES; node++)
 		hang(arcs, joins, node, random);
-	for (size_t i = NODES - 1; i < ARCS; i++)
-		arcs[i] = (struct simplex_arc){ (uint32_t)random_below(random, NODES),
-						(uint32_t)random_below(random, NODES),
-						(int64_t)random_below(random, 4) };
+	for (size_t i = NODES - 1; i < ARCS; i++) {
+		arcs[i].from = (uint32_t)random_below(random, NODES);
+		arcs[i].to = (uint32_t)random_below(random, NODES);
+		arcs[i].price = (int64_t)random_below(random, 4);
+	}
 }
 
 /* What each node gives, less what it takes. */

@@ -259,6 +259,16 @@ static double plain_estimate(const struct code *code, uint32_t class, uint32_t *
 	return sum;
 }
 
+/* Poisson; beyond 1000 the normal distribution that it is near to, which takes no longer. */
+static double draw(struct random_state *random, double mean)
+{
+	if (mean < 1000)
+		return (double)poisson(random, mean);
+	double size = sqrt(-2 * log(1 - random_unit(random)));
+	double angle = 2 * M_PI * random_unit(random);
+	return round(mean + sqrt(mean) * size * cos(angle));
+}
+
 static void random_code(struct code *code, struct random_state *random)
 {
 	uint32_t blocks = 1 + (uint32_t)random_below(random, 6);
@@ -276,7 +286,7 @@ static void random_code(struct code *code, struct random_state *random)
 					       ? 0
 					       : ldexp(1, (int)random_below(random, 10));
 			bool waits = i > first && random_below(random, 2);
-			double samples = (double)poisson(random, mean * (cycles + stall));
+			double samples = draw(random, mean * (cycles + stall));
 			append(code, cycles, samples,
 			       waits ? first + (uint32_t)random_below(random, i - first) : NOTHING);
 		}
@@ -342,7 +352,7 @@ static struct tally simulate_calm(double truth, uint64_t seed)
 		uint32_t length = 6 + (uint32_t)random_below(&random, 14);
 		for (uint32_t i = 0; i < length; i++) {
 			double cycles = (double)(i % 2 ? 0 : 1 + random_below(&random, 4));
-			double samples = (double)poisson(&random, truth * cycles);
+			double samples = draw(&random, truth * cycles);
 			bool waits = i > 2 && i % 3;
 			append(&code, cycles, samples,
 			       waits ? (uint32_t)random_below(&random, i) : NOTHING);
@@ -383,23 +393,25 @@ static struct tally simulate_stalls(double share, uint64_t seed)
 			double stall = 0;
 			if (random_unit(&random) < share)
 				stall = 0.2 * exp(random_unit(&random) * log(250));
-			append(&code, cycles, (double)poisson(&random, 2000 * (cycles + stall)),
-			       NOTHING);
+			append(&code, cycles, draw(&random, 2000 * (cycles + stall)), NOTHING);
 		}
 		count(&tally, estimate(&code), 2000);
 	}
 	return tally;
 }
 
-/* Shares of all classes, those that were summed up among them; measured and a little less. */
+/*
+ * Shares of all classes, those that were summed up among them; a little less than in 80,000
+ * runs, whose shares stand beside.
+ */
 static void stalls_are_left_out(void **state)
 {
 	(void)state;
 	static const struct {
 		double share, within_5, within_10, held;
 	} expected[] = { { 0, 0.995, 1, 0.94 },
-			 { 0.25, 0.80, 0.91, 0.94 },  /* 0.822 0.930 0.954 */
-			 { 0.5, 0.52, 0.73, 0.89 } }; /* 0.544 0.758 0.904 */
+			 { 0.25, 0.80, 0.92, 0.94 },  /* 0.827 0.938 0.956 */
+			 { 0.5, 0.52, 0.73, 0.88 } }; /* 0.545 0.748 0.901 */
 	for (size_t k = 0; k < COUNT_OF(expected); k++) {
 		struct tally tally = simulate_stalls(expected[k].share, 50 + k);
 		double within_5 = (double)tally.within_5 / RUNS;

@@ -1,5 +1,5 @@
 /*
- * bench-flow - what the frequencies of one procedure cost by its size: procedures made
+ * bench-flow-least - what the frequencies of one procedure cost by its size: procedures made
  * of nested loops, branches and tables at random, run for a while, and the counts of
  * their blocks blurred as samples blur them.
  */
@@ -215,7 +215,7 @@ int main(void)
 		for (size_t round = 0; round < rounds; round++) {
 			int ret = measure(sizes[i], round, &cost);
 			if (ret < 0) {
-				fprintf(stderr, "bench-flow: %s\n",
+				fprintf(stderr, "bench-flow-least: %s\n",
 					ret == -ERANGE ? "the limit of steps was met"
 						       : "out of memory");
 				return 1;

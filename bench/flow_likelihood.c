@@ -1,5 +1,5 @@
 /*
- * bench-flow - what executions of blocks cost by maximum likelihood: the sparse
+ * bench-flow-likelihood - what executions of blocks cost by maximum likelihood: the sparse
  * solver's parts by the number of nodes, and whole procedures by their blocks.
  * Random structured procedures with events drawn from their flow; the best of
  * several rounds.
@@ -24,7 +24,7 @@ static void must(int ret)
 {
 	if (ret >= 0)
 		return;
-	fprintf(stderr, "bench-flow: %s\n", strerror(-ret));
+	fprintf(stderr, "bench-flow-likelihood: %s\n", strerror(-ret));
 	exit(1);
 }
 

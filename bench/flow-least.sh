@@ -1,2 +1,2 @@
 # What the frequencies of a procedure cost, by its size.
-"$(dirname "$CULPRIT")/../../bench/bench-flow"
+"$(dirname "$CULPRIT")/../../bench/bench-flow-least"

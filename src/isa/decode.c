@@ -10,12 +10,6 @@
 #include "base/error.h"
 #include "isa/decode_private.h"
 
-struct decoder {
-	enum isa isa;
-	csh capstone;
-	cs_insn *room; /* reused: one instruction with its details */
-};
-
 enum isa isa_of_elf_machine(uint16_t machine)
 {
 	switch (machine) {
@@ -82,6 +76,7 @@ int decoder_new(enum isa isa, enum isa_syntax syntax, struct decoder **out, stru
 	if (!decoder)
 		return error_set(err, -ENOMEM, "out of memory for a decoder");
 	decoder->isa = isa;
+	decoder->syntax = syntax;
 	cs_err fault = open_capstone(decoder, syntax);
 	if (fault == CS_ERR_MEM)
 		return error_set(err, -ENOMEM, "out of memory for a decoder");
@@ -94,6 +89,18 @@ int decoder_new(enum isa isa, enum isa_syntax syntax, struct decoder **out, stru
 	*out = decoder;
 	decoder = NULL; /* the caller's from here on */
 	return 0;
+}
+
+void decoder_use(struct decoder *decoder, enum capstone_use use)
+{
+	if (decoder->use == use)
+		return;
+	decoder->use = use;
+	/* neither fails: both were set once when the decoder was made */
+	cs_option(decoder->capstone, CS_OPT_DETAIL, use == CAPSTONE_FLOW ? CS_OPT_OFF : CS_OPT_ON);
+	if (decoder->isa != ISA_AARCH64 && decoder->syntax == ISA_SYNTAX_ATT)
+		cs_option(decoder->capstone, CS_OPT_SYNTAX,
+			  use == CAPSTONE_TEXT ? CS_OPT_SYNTAX_ATT : CS_OPT_SYNTAX_INTEL);
 }
 
 void decoder_free(struct decoder *decoder)
@@ -143,22 +150,28 @@ static void copy_text(const cs_insn *decoded, struct instruction *out)
 		memmove(mark, mark + 1, strlen(mark));
 }
 
-static void decode_x86(struct decoder *decoder, struct span code, struct instruction *out)
+bool x86_decode_details(struct decoder *decoder, struct span code, struct instruction *out)
 {
 	const uint8_t *bytes = code.data;
 	size_t left = code.size;
 	uint64_t vaddr = out->vaddr;
-	if (!cs_disasm_iter(decoder->capstone, &bytes, &left, &vaddr, decoder->room)) {
-		spell_data(code.data, x86_unknown_length(code, decoder->isa), 1, out);
-		return;
-	}
+	if (!cs_disasm_iter(decoder->capstone, &bytes, &left, &vaddr, decoder->room))
+		return false;
 	out->length_bytes = decoder->room->size;
 	x86_classify(decoder->room, out);
 	if (decoder->isa == ISA_I386) { /* addresses wrap at 4 GiB */
 		out->target &= UINT32_MAX;
 		out->reference &= UINT32_MAX;
 	}
-	copy_text(decoder->room, out);
+	return true;
+}
+
+static void decode_x86(struct decoder *decoder, struct span code, struct instruction *out)
+{
+	if (x86_decode_details(decoder, code, out))
+		copy_text(decoder->room, out);
+	else
+		spell_data(code.data, x86_unknown_length(code, decoder->isa), 1, out);
 }
 
 static void decode_aarch64(struct decoder *decoder, struct span code, struct instruction *out)
@@ -192,6 +205,7 @@ void decoder_decode(struct decoder *decoder, struct span code, uint64_t vaddr,
 		    struct instruction *out)
 {
 	*out = (struct instruction){ .vaddr = vaddr };
+	decoder_use(decoder, CAPSTONE_TEXT);
 	if (decoder->isa == ISA_AARCH64)
 		decode_aarch64(decoder, code, out);
 	else

@@ -80,3 +80,10 @@ void decoder_freep(struct decoder **decoder); /* for CLEANUP() */
  */
 void decoder_decode(struct decoder *decoder, struct span code, uint64_t vaddr,
 		    struct instruction *out);
+
+/*
+ * As decoder_decode(), but without texts ("" both): for whole binaries, where
+ * they would take most of the time.
+ */
+void decoder_flow(struct decoder *decoder, struct span code, uint64_t vaddr,
+		  struct instruction *out);

@@ -5,10 +5,40 @@
 
 #include <capstone/capstone.h>
 
-#include "isa/decode.h"
+#include "isa/effects.h"
+
+/* What Capstone is set to; changing it costs some 20 ns. */
+enum capstone_use {
+	CAPSTONE_TEXT,	  /* in the caller's syntax, with details */
+	CAPSTONE_FLOW,	  /* without details */
+	CAPSTONE_DETAILS, /* operands in Intel's order: in AT&T's their access is wrong */
+};
+
+struct x86_rule;
+
+struct decoder {
+	enum isa isa;
+	enum isa_syntax syntax;
+	csh capstone;
+	cs_insn *room; /* reused: one instruction with its details */
+	enum capstone_use use;
+	const struct x86_rule *rules[X86_INS_ENDING]; /* by id, found when first met */
+};
+
+void decoder_use(struct decoder *decoder, enum capstone_use use);
+/* Kind, target, reference and length of an x86 instruction, with Capstone's details. */
+bool x86_decode_details(struct decoder *decoder, struct span code, struct instruction *out);
 
 /* Fills kind, target and reference of an instruction that Capstone decoded. */
 void x86_classify(const cs_insn *decoded, struct instruction *out);
+
+/*
+ * The same of one decoded without details, from its id and bytes; false when these
+ * do not tell: branches with a prefix that changes the size of operand or address.
+ */
+bool x86_classify_flow(const cs_insn *decoded, enum isa isa, struct instruction *out);
+/* Of one decoded with details in Intel's syntax. */
+void x86_effects(struct decoder *decoder, struct instruction_effects *effects);
 
 /*
  * The length that the encoding of an undecodable x86 instruction shows: VEX,
@@ -21,3 +51,8 @@ size_t x86_unknown_length(struct span code, enum isa isa);
 void aarch64_classify(uint32_t word, uint64_t vaddr, struct instruction *out);
 /* The name of a hint ("bti c", "paciasp"), or NULL: Capstone 4 prints numbers. */
 const char *aarch64_hint(uint32_t word);
+
+/* Of a word that is not Capstone's to tell; `decoded` says whether it knew it. */
+void aarch64_effects(uint32_t word, bool decoded, struct instruction_effects *effects);
+/* Every register and all memory. */
+void effects_unknown(enum isa isa, struct instruction_effects *effects);

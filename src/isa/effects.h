@@ -1,0 +1,86 @@
+/*
+ * effects - what an instruction does: the registers and the memory that it reads
+ * and writes, and what kind of work it is for the CPU. x86-64 and AArch64.
+ *
+ * Registers are architectural, as registers.h numbers them; what is listed:
+ * - A write of a part that leaves the rest (al, ax, the low lane of an xmm) reads the
+ *   old value too; one that clears the rest (eax, w0, VEX forms) does not. The upper
+ *   halves of ymm that SSE instructions leave alone count for nothing.
+ * - An instruction whose result is the same whatever its operand (xor eax,eax) does
+ *   not read it; `breaks_dependency` says so.
+ * - Flags that an instruction leaves as they were (CF of inc) are not a read, since
+ *   CPUs keep them apart; `merges_flags` says so.
+ * - Rounding modes and sticky floating-point exceptions are not listed, but for
+ *   the instructions that load and store them.
+ *
+ * Effects are of the instruction as it completes: no faults, traps or interrupts,
+ * and of a system call or a call only what the instruction itself does.
+ */
+#pragma once
+
+#include "isa/registers.h"
+
+/* What latencies and units are asked for (the machine tables tell). */
+enum latency_class {
+	LATENCY_UNKNOWN,
+	LATENCY_NOP,   /* nothing to execute */
+	LATENCY_MOVE,  /* between general registers, or of a constant */
+	LATENCY_ALU,   /* one-cycle integer work, conditional moves and simple lea too */
+	LATENCY_SHIFT, /* shifts, rotates; AArch64: bit fields, and operands shifted on the way */
+	LATENCY_LEA,   /* an address of three parts, or with a scale */
+	LATENCY_BIT_COUNT, /* popcnt, lzcnt, pdep, crc32 */
+	LATENCY_MULTIPLY,
+	LATENCY_DIVIDE,	     /* width_bits: of the divisor */
+	LATENCY_TRANSFER,    /* between general and vector (or mask) registers */
+	LATENCY_VECTOR_MOVE, /* fp and simd registers */
+	LATENCY_VECTOR_INTEGER,
+	LATENCY_VECTOR_MULTIPLY,
+	LATENCY_SHUFFLE,
+	LATENCY_FP_ADD, /* subtractions, comparisons, minima, rounding too */
+	LATENCY_FP_MULTIPLY,
+	LATENCY_FP_FUSED,
+	LATENCY_FP_DIVIDE, /* width_bits: 16, 32, 64, or 80 for x87 */
+	LATENCY_FP_ROOT,   /* likewise */
+	LATENCY_CONVERT,   /* between integers and fp, and between widths of fp */
+	LATENCY_LOAD,	   /* nothing but a load; other classes may load as well */
+	LATENCY_STORE,
+	LATENCY_BRANCH,
+	LATENCY_CALL,
+	LATENCY_RETURN,
+	LATENCY_ATOMIC,	   /* a locked or exclusive access */
+	LATENCY_BARRIER,   /* fences, and what waits for all before it */
+	LATENCY_MICROCODE, /* x86 strings and other long sequences */
+	LATENCY_CRYPTO,
+	LATENCY_SYSTEM,
+	LATENCY_CLASSES,
+};
+
+struct instruction_effects {
+	/*
+	 * Of words that are not understood: false, and then everything is read and
+	 * written, all registers and memory, so that who believes it errs on the safe side.
+	 */
+	bool known;
+	enum latency_class class;
+	struct register_set reads;
+	struct register_set writes;
+	/* Of those read, the ones that only form an address (and their own update: push, [x1], #8).
+	 */
+	struct register_set address;
+	bool reads_memory, writes_memory;
+	uint16_t read_bytes, written_bytes; /* 0 where not known, or none */
+	uint16_t width_bits;		    /* of a division or a root; 0 elsewhere */
+	bool breaks_dependency;
+	bool conditional_move; /* selects by the flags or a mask, without a branch */
+	bool reads_flags, writes_flags, merges_flags;
+};
+
+/* "fp-add"; "unknown" for LATENCY_UNKNOWN. */
+const char *latency_class_name(enum latency_class class);
+
+/*
+ * *out as decoder_flow() fills it, and the effects. Returns 0, or -ENOTSUP (i386):
+ * *out is filled nevertheless, and the effects are those of an unknown word without registers.
+ */
+int decoder_effects(struct decoder *decoder, struct span code, uint64_t vaddr,
+		    struct instruction *out, struct instruction_effects *effects);

@@ -1,0 +1,1 @@
+#include "isa/decode_private.h"

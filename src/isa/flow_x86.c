@@ -1,0 +1,189 @@
+/*
+ * Kind, target and reference of an x86 instruction from Capstone's id and the
+ * bytes (Intel SDM volume 2, chapter 2 and appendix A), without its details,
+ * which would take a third of the time.
+ */
+#include <string.h>
+
+#include "isa/decode_private.h"
+
+static enum instruction_kind kind_of_id(unsigned id)
+{
+	switch (id) {
+	case X86_INS_CALL:
+	case X86_INS_LCALL:
+		return INSTRUCTION_CALL;
+	case X86_INS_JMP:
+	case X86_INS_LJMP:
+		return INSTRUCTION_JUMP;
+	case X86_INS_JAE:
+	case X86_INS_JA:
+	case X86_INS_JBE:
+	case X86_INS_JB:
+	case X86_INS_JE:
+	case X86_INS_JGE:
+	case X86_INS_JG:
+	case X86_INS_JLE:
+	case X86_INS_JL:
+	case X86_INS_JNE:
+	case X86_INS_JNO:
+	case X86_INS_JNP:
+	case X86_INS_JNS:
+	case X86_INS_JO:
+	case X86_INS_JP:
+	case X86_INS_JS:
+	case X86_INS_JCXZ:
+	case X86_INS_JECXZ:
+	case X86_INS_JRCXZ:
+	case X86_INS_LOOP:
+	case X86_INS_LOOPE:
+	case X86_INS_LOOPNE:
+	case X86_INS_XBEGIN:
+		return INSTRUCTION_CONDITIONAL;
+	case X86_INS_RET:
+	case X86_INS_RETF:
+	case X86_INS_RETFQ:
+	case X86_INS_IRET:
+	case X86_INS_IRETD:
+	case X86_INS_IRETQ:
+	case X86_INS_SYSRET:
+	case X86_INS_SYSEXIT:
+		return INSTRUCTION_RETURN;
+	}
+	return INSTRUCTION_OTHER;
+}
+
+struct encoding {
+	const uint8_t *bytes;
+	size_t size;
+	size_t opcode; /* where the opcode begins, or the VEX, EVEX or XOP prefix */
+	bool operand_size, address_size; /* 66 and 67 are there */
+};
+
+static struct encoding skip_prefixes(const cs_insn *decoded, enum isa isa)
+{
+	struct encoding e = { .bytes = decoded->bytes, .size = decoded->size };
+	for (; e.opcode < e.size; e.opcode++) {
+		switch (e.bytes[e.opcode]) {
+		case 0x66:
+			e.operand_size = true;
+			continue;
+		case 0x67:
+			e.address_size = true;
+			continue;
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+		case 0x64:
+		case 0x65:
+		case 0x9b:
+		case 0xf0:
+		case 0xf2:
+		case 0xf3:
+			continue;
+		}
+		if (isa != ISA_X86_64 || (e.bytes[e.opcode] & 0xf0) != 0x40)
+			break;
+	}
+	return e;
+}
+
+/* One bit an opcode, 32 in a row of 20h: does a ModRM byte follow it? */
+static const uint32_t modrm_one_byte[8] = {
+	0x0f0f0f0f,		/* 00: add, or, adc, sbb */
+	0x0f0f0f0f,		/* 20: and, sub, xor, cmp */
+	0x00000000, 0x00000a0c, /* 62 (bound), 63, 69, 6B */
+	0x0000ffff,		/* 80 to 8F */
+	0x00000000, 0xff0f00f3, /* C0, C1, C4 to C7, D0 to D3, D8 to DF */
+	0xc0c00000,		/* F6, F7, FE, FF */
+};
+static const uint32_t modrm_two_byte[8] = {
+	0xffffa00f, /* 00 to 03, 0D, 0F, 10 to 1F */
+	0x0000ff00, /* 28 to 2F; 20 to 23 name registers only */
+	0xffffffff, /* 40 to 5F */
+	0xff7fffff, /* 60 to 7F but 77 */
+	0xffff0000, /* 90 to 9F */
+	0xfffff838, /* A3 to A5, AB to BF */
+	0xffff00ff, /* C0 to C7, D0 to DF */
+	0xffffffff,
+};
+
+static bool has_bit(const uint32_t table[8], uint8_t opcode)
+{
+	return table[opcode / 32] >> opcode % 32 & 1;
+}
+
+/* The place of the ModRM byte; 0: there is none (it never is the first). */
+static size_t find_modrm(const struct encoding *e)
+{
+	size_t at = e->opcode;
+	switch (e->bytes[at]) {
+	case 0x0f:
+		if (e->bytes[at + 1] == 0x38 || e->bytes[at + 1] == 0x3a)
+			return at + 3;
+		return has_bit(modrm_two_byte, e->bytes[at + 1]) ? at + 2 : 0;
+	case 0xc5:
+		return at + 3;
+	case 0xc4:
+		return at + 4;
+	case 0x62:
+		return at + 5;
+	case 0x8f: /* XOP where the map is 8 and above, else pop */
+		return (e->bytes[at + 1] & 0x1f) >= 8 ? at + 4 : at + 1;
+	}
+	return has_bit(modrm_one_byte, e->bytes[at]) ? at + 1 : 0;
+}
+
+static void find_reference(const struct encoding *e, struct instruction *out)
+{
+	if (e->address_size)
+		return; /* relative to eip, which is no place in 64-bit code */
+	size_t at = find_modrm(e);
+	if (!at || at + 5 > e->size || (e->bytes[at] & 0xc7) != 0x05)
+		return;
+	int32_t displacement;
+	memcpy(&displacement, e->bytes + at + 1, sizeof(displacement));
+	out->has_reference = true;
+	out->reference = out->vaddr + out->length_bytes + (uint64_t)(int64_t)displacement;
+}
+
+/* How many bytes at the end are the distance to the target; 0: it is elsewhere. */
+static size_t distance_size(uint8_t opcode)
+{
+	if ((opcode & 0xf0) == 0x70 || (opcode >= 0xe0 && opcode <= 0xe3) || opcode == 0xeb)
+		return 1;
+	if (opcode == 0xe8 || opcode == 0xe9 || opcode == 0x0f || opcode == 0xc7)
+		return 4;
+	return 0;
+}
+
+static void find_target(const struct encoding *e, struct instruction *out)
+{
+	size_t size = distance_size(e->bytes[e->opcode]);
+	if (!size || size > e->size)
+		return;
+	const uint8_t *end = e->bytes + e->size;
+	int32_t distance = (int8_t)end[-1];
+	if (size == sizeof(distance))
+		memcpy(&distance, end - size, sizeof(distance));
+	out->has_target = true;
+	out->target = out->vaddr + out->length_bytes + (uint64_t)(int64_t)distance;
+}
+
+bool x86_classify_flow(const cs_insn *decoded, enum isa isa, struct instruction *out)
+{
+	out->kind = kind_of_id(decoded->id);
+	struct encoding e = skip_prefixes(decoded, isa);
+	if (e.opcode >= e.size)
+		return true;
+	bool goes = out->kind == INSTRUCTION_CALL || out->kind == INSTRUCTION_JUMP ||
+		    out->kind == INSTRUCTION_CONDITIONAL;
+	if (goes && (e.operand_size || e.address_size))
+		return false;
+	if (isa == ISA_X86_64)
+		find_reference(&e, out);
+	if (goes)
+		find_target(&e, out);
+	return true;
+}

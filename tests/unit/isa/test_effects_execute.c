@@ -1,0 +1,361 @@
+/*
+ * The effects of x86-64 instructions against the CPU: every opcode of the legacy, VEX
+ * and EVEX maps in its register forms, with random operands, is run from random
+ * states. What it does not write must stay, and what it does not read, changed all at once,
+ * must not change what it writes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#ifdef __x86_64__
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "isa/effects.h"
+#include "machine_x86.h"
+
+#define STATES	   6
+#define TEXT_BYTES 8192
+
+/* Shared with the child that runs the instructions. */
+struct verdict {
+	size_t tried, ran, wrong;
+	size_t at;
+	char text[TEXT_BYTES];
+};
+
+struct trial {
+	struct decoder *decoder;
+	struct random_state random;
+	struct verdict *verdict;
+	uint8_t bytes[16];
+	struct instruction instruction;
+	struct instruction_effects effects;
+	unsigned vector_words, vector_count;
+};
+
+static uint64_t any_value(struct random_state *random)
+{
+	static const uint64_t edges[] = { 0, 1, UINT64_MAX, UINT64_C(1) << 63, UINT32_MAX, 0x80 };
+	switch (random_below(random, 4)) {
+	case 0:
+		return random_below(random, 70);
+	case 1:
+		return edges[random_below(random, sizeof(edges) / sizeof(edges[0]))];
+	}
+	return random_u64(random);
+}
+
+static uint64_t any_lane(struct random_state *random)
+{
+	double wide = (double)(int64_t)random_u64(random) / 1e15;
+	float narrow[2] = { (float)wide, (float)random_below(random, 1000) };
+	uint64_t bits;
+	switch (random_below(random, 3)) {
+	case 0:
+		memcpy(&bits, &wide, sizeof(bits));
+		return bits;
+	case 1:
+		memcpy(&bits, narrow, sizeof(bits));
+		return bits;
+	}
+	return any_value(random);
+}
+
+static void randomize(struct random_state *random, unsigned r, struct machine_state *state)
+{
+	if (r == X86_RSP)
+		return;
+	if (r <= X86_R15)
+		state->general[r] = any_value(random);
+	else if (r == X86_FLAGS)
+		state->flags = random_u64(random) & 0x8d5;
+	else if (r >= X86_XMM0 && r < X86_XMM0 + 32)
+		for (unsigned i = 0; i < 8; i++)
+			state->vectors[r - X86_XMM0][i] = any_lane(random);
+	else if (r >= X86_K0 && r < X86_K0 + 8)
+		state->masks[r - X86_K0] = random_u64(random);
+}
+
+/* Whether a register has the same value in both; `low`: of vectors only the SSE part. */
+static bool same(const struct trial *trial, unsigned r, const struct machine_state *a,
+		 const struct machine_state *b, bool low)
+{
+	if (r <= X86_R15)
+		return a->general[r] == b->general[r];
+	if (r == X86_FLAGS)
+		return a->flags == b->flags;
+	if (r >= X86_XMM0 && r < X86_XMM0 + trial->vector_count)
+		return !memcmp(a->vectors[r - X86_XMM0], b->vectors[r - X86_XMM0],
+			       (low ? 2 : trial->vector_words) * sizeof(uint64_t));
+	if (r >= X86_K0 && r < X86_K0 + 8 && machine_vectors() == MACHINE_AVX512)
+		return a->masks[r - X86_K0] == b->masks[r - X86_K0];
+	return true;
+}
+
+static void complain(struct trial *trial, const char *what, unsigned r)
+{
+	struct verdict *verdict = trial->verdict;
+	struct instruction text;
+	verdict->wrong++;
+	if (TEXT_BYTES - verdict->at < 300)
+		return;
+	decoder_decode(trial->decoder, (struct span){ trial->bytes, 15 }, 0x1000, &text);
+	verdict->at += (size_t)snprintf(verdict->text + verdict->at, TEXT_BYTES - verdict->at,
+					"%s %s (", text.mnemonic, text.operands);
+	for (unsigned i = 0; i < trial->instruction.length_bytes; i++)
+		verdict->at +=
+			(size_t)snprintf(verdict->text + verdict->at, TEXT_BYTES - verdict->at,
+					 i ? " %02x" : "%02x", trial->bytes[i]);
+	verdict->at += (size_t)snprintf(verdict->text + verdict->at, TEXT_BYTES - verdict->at,
+					") %s %s\n", what, register_name(ISA_X86_64, r));
+}
+
+static bool legacy(const struct trial *trial)
+{
+	return !(trial->bytes[0] == 0x62 || trial->bytes[0] == 0xc4 || trial->bytes[0] == 0xc5);
+}
+
+/* Flags that differ only where each run kept what it was given. */
+static bool only_kept_flags(const struct machine_state before[2],
+			    const struct machine_state after[2])
+{
+	uint64_t differ = after[0].flags ^ after[1].flags;
+	uint64_t kept = ~(before[0].flags ^ after[0].flags) & ~(before[1].flags ^ after[1].flags);
+	return !(differ & ~kept);
+}
+
+static bool compare(struct trial *trial, const struct machine_state before[2],
+		    const struct machine_state after[2])
+{
+	for (unsigned r = 0; r < X86_REGISTER_COUNT; r++) {
+		bool written = register_set_has(&trial->effects.writes, r);
+		if (!written && !same(trial, r, &before[0], &after[0], false)) {
+			complain(trial, "writes", r);
+			return false;
+		}
+		if (!written || same(trial, r, &after[0], &after[1], legacy(trial)))
+			continue;
+		if (r == X86_FLAGS && trial->effects.merges_flags && only_kept_flags(before, after))
+			continue;
+		complain(trial, "reads something more, by", r);
+		return false;
+	}
+	return true;
+}
+
+/* Only what leaves no more behind than registers, and does so the same way each time. */
+static bool fit_to_run(const struct trial *trial)
+{
+	const struct instruction_effects *effects = &trial->effects;
+	struct register_set touched = register_set_union(&effects->reads, &effects->writes);
+	if (!effects->known || trial->instruction.kind != INSTRUCTION_OTHER)
+		return false;
+	if (effects->class == LATENCY_SYSTEM || effects->class == LATENCY_BARRIER)
+		return false;
+	if (!legacy(trial) && effects->class == LATENCY_NOP)
+		return false; /* vzeroupper: upper halves are not followed */
+	for (unsigned r = register_set_next(&touched, X86_DIRECTION); r < REGISTER_LIMIT;
+	     r = register_set_next(&touched, r + 1))
+		if (r < X86_XMM0 || r >= X86_MM0)
+			return false;
+	if (!effects->reads_memory && !effects->writes_memory)
+		return true;
+	struct register_set stack = { 0 };
+	register_set_add(&stack, X86_RSP);
+	return register_set_equal(&effects->address, &stack);
+}
+
+static void run_trial(struct trial *trial)
+{
+	trial->verdict->tried++;
+	decoder_effects(trial->decoder, (struct span){ trial->bytes, 15 }, 0x1000,
+			&trial->instruction, &trial->effects);
+	if (!fit_to_run(trial))
+		return;
+	bool ran = false;
+	for (int state = 0; state < STATES; state++) {
+		struct machine_state before[2];
+		struct machine_state after[2];
+		memset(before, 0, sizeof(before));
+		for (unsigned r = 0; r < X86_REGISTER_COUNT; r++)
+			randomize(&trial->random, r, &before[0]);
+		if (trial->effects.class == LATENCY_DIVIDE && state % 2)
+			before[0].general[X86_RDX] = 0;
+		before[0].general[X86_RSP] = machine_stack();
+		before[1] = before[0];
+		for (unsigned r = 0; r < X86_REGISTER_COUNT; r++)
+			if (!register_set_has(&trial->effects.reads, r))
+				randomize(&trial->random, r, &before[1]);
+		if (!machine_run(trial->bytes, trial->instruction.length_bytes, &before[0],
+				 &after[0]) ||
+		    !machine_run(trial->bytes, trial->instruction.length_bytes, &before[1],
+				 &after[1]))
+			continue;
+		ran = true;
+		if (!compare(trial, before, after))
+			break;
+	}
+	trial->verdict->ran += ran;
+}
+
+static uint8_t *put(uint8_t *at, unsigned byte)
+{
+	*at = (uint8_t)byte;
+	return at + 1;
+}
+
+/* ModRM that names two registers, and what may be immediates. */
+static void finish(struct trial *trial, uint8_t *at, unsigned middle)
+{
+	uint64_t tail = random_u64(&trial->random);
+	at = put(at, 0xc0 | middle << 3 | (unsigned)(tail & 7));
+	tail >>= 3;
+	while (at < trial->bytes + 15) {
+		at = put(at, (unsigned)(tail & 0xff));
+		tail = tail >> 8 | tail << 56;
+	}
+}
+
+static void legacy_map(struct trial *trial, unsigned map)
+{
+	static const uint8_t prefixes[] = { 0, 0x66, 0xf2, 0xf3 };
+	for (unsigned n = 0; n < 256 * 4 * 3 * 8; n++) {
+		unsigned middle = n & 7;
+		unsigned prefix = n >> 3 & 3;
+		unsigned opcode = n >> 5 & 255;
+		unsigned rex = n >> 13; /* 0: none, 1: some, 2: W */
+		uint8_t *at = trial->bytes;
+		if (prefix)
+			at = put(at, prefixes[prefix]);
+		if (rex)
+			at = put(at, (rex == 2 ? 0x48 : 0x40) |
+					     (unsigned)random_below(&trial->random, 8));
+		if (map)
+			at = put(at, 0x0f);
+		if (map > 1)
+			at = put(at, map == 2 ? 0x38 : 0x3a);
+		at = put(at, opcode);
+		finish(trial, at, middle);
+		run_trial(trial);
+	}
+}
+
+static void vex_map(struct trial *trial, unsigned map)
+{
+	for (unsigned n = 0; n < 256 * 16 * 8; n++) {
+		uint64_t random = random_u64(&trial->random);
+		uint8_t *at = trial->bytes;
+		at = put(at, 0xc4);
+		at = put(at, (unsigned)(random & 0xe0) | map);
+		/* W, vvvv, L, pp; of some instructions vvvv must be 1111 */
+		unsigned other = random & 0x100 ? 0x78 : (unsigned)(random >> 9 & 0x78);
+		at = put(at, (n >> 8 & 1) << 7 | other | (n >> 9 & 1) << 2 | (n >> 10 & 3));
+		at = put(at, n & 255);
+		finish(trial, at, n >> 12 & 7);
+		run_trial(trial);
+	}
+}
+
+static void evex_map(struct trial *trial, unsigned map)
+{
+	for (unsigned n = 0; n < 256 * 8 * 48; n++) {
+		uint64_t random = random_u64(&trial->random);
+		uint8_t *at = trial->bytes;
+		at = put(at, 0x62);
+		at = put(at, (unsigned)(random & 0xf0) | map);
+		unsigned other = random & 0x100 ? 0x78 : (unsigned)(random >> 9 & 0x78);
+		at = put(at, (n >> 8 & 1) << 7 | other | 4 | (n >> 9 & 3));
+		unsigned mask = random >> 20 & 1 ? 0 : (unsigned)(random >> 21 & 7);
+		unsigned zero = mask && random >> 24 & 1;
+		at = put(at, zero << 7 | (n >> 11) % 3 << 5 |
+				     (random & 0x100 ? 8 : (unsigned)(random >> 25 & 8)) | mask);
+		at = put(at, n & 255);
+		finish(trial, at, (unsigned)(random >> 40 & 7));
+		run_trial(trial);
+	}
+}
+
+static void run_all(struct trial *trial, void (*map)(struct trial *, unsigned), unsigned first,
+		    unsigned last)
+{
+	for (unsigned m = first; m <= last; m++)
+		map(trial, m);
+}
+
+static void check_maps(void (*map)(struct trial *, unsigned), unsigned first, unsigned last,
+		       size_t least)
+{
+	struct verdict *verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(verdict != MAP_FAILED);
+	pid_t child = fork();
+	if (child == 0) {
+		static const unsigned words[] = { 2, 4, 8 };
+		struct trial trial = { .random = random_seed(11), .verdict = verdict };
+		trial.vector_words = words[machine_vectors()];
+		trial.vector_count = machine_vectors() == MACHINE_AVX512 ? 32 : 16;
+		if (!machine_start() ||
+		    decoder_new(ISA_X86_64, ISA_SYNTAX_ATT, &trial.decoder, NULL) < 0)
+			_exit(77);
+		run_all(&trial, map, first, last);
+		_exit(0);
+	}
+	int status = 0;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(); /* no page may be both written and run */
+	if (verdict->wrong)
+		fail_msg("%zu of %zu instructions do what their effects do not say:\n%s",
+			 verdict->wrong, verdict->ran, verdict->text);
+	assert_int_equal(status, 0);
+	assert_true(verdict->ran >= least);
+	munmap(verdict, sizeof(*verdict));
+}
+
+static void legacy_instructions_do_what_their_effects_say(void **state)
+{
+	(void)state;
+	check_maps(legacy_map, 0, 3, 5000);
+}
+
+static void vex_instructions_do_what_their_effects_say(void **state)
+{
+	(void)state;
+	if (machine_vectors() < MACHINE_AVX)
+		skip();
+	check_maps(vex_map, 1, 3, 5000);
+}
+
+static void evex_instructions_do_what_their_effects_say(void **state)
+{
+	(void)state;
+	if (machine_vectors() < MACHINE_AVX512)
+		skip();
+	check_maps(evex_map, 1, 3, 4000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(legacy_instructions_do_what_their_effects_say),
+		cmocka_unit_test(vex_instructions_do_what_their_effects_say),
+		cmocka_unit_test(evex_instructions_do_what_their_effects_say),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	puts("no x86-64 CPU to run instructions on");
+	return 77;
+}
+#endif

@@ -132,7 +132,8 @@ struct vector_prefix {
 	bool vex;      /* VEX, EVEX or XOP: three operands, and the rest is cleared */
 	unsigned mask; /* the k register of EVEX; 0: none */
 	bool merging;
-	uint8_t opcode; /* of EVEX */
+	uint8_t opcode;	 /* of EVEX */
+	bool extends_rm; /* EVEX.X with a register operand */
 };
 
 struct work {
@@ -161,6 +162,8 @@ static struct vector_prefix find_vector_prefix(const cs_insn *decoded)
 	} else if (bytes[at] == 0x62 && at + 4 < decoded->size) {
 		prefix.vex = true;
 		prefix.opcode = bytes[at + 4];
+		prefix.extends_rm =
+			!(bytes[at + 1] & 0x40) && at + 5 < decoded->size && bytes[at + 5] >= 0xc0;
 		prefix.mask = bytes[at + 3] & 7;
 		prefix.merging = prefix.mask && !(bytes[at + 3] & 0x80);
 	}
@@ -469,36 +472,41 @@ static enum latency_class class_of(const struct work *work)
 }
 
 /*
- * Capstone 4 takes the general source of some EVEX forms for a vector register when
- * EVEX.X is set, and exchanges the operands of vpmovm2*.
+ * Capstone 4 takes the general register of some EVEX forms for a vector register when
+ * EVEX.X is set (which means nothing there), and exchanges the operands of vpmovm2*.
  */
 static bool is_misread(const struct work *work)
 {
-	const cs_x86 *x86 = work->x86;
-	bool general = false; /* the last operand must be a general register, or memory */
+	const struct vector_prefix *prefix = &work->prefix;
 	switch (work->decoded->id) {
 	case X86_INS_VPMOVM2B:
 	case X86_INS_VPMOVM2D:
 	case X86_INS_VPMOVM2Q:
 	case X86_INS_VPMOVM2W:
 		return true;
+	case X86_INS_VMOVD:
+	case X86_INS_VMOVQ:
 	case X86_INS_VCVTSI2SD:
 	case X86_INS_VCVTSI2SS:
 	case X86_INS_VCVTUSI2SD:
 	case X86_INS_VCVTUSI2SS:
-		general = true;
-		break;
+	case X86_INS_VPINSRB:
+	case X86_INS_VPINSRD:
+	case X86_INS_VPINSRQ:
+	case X86_INS_VPINSRW:
+	case X86_INS_VPEXTRB:
+	case X86_INS_VPEXTRD:
+	case X86_INS_VPEXTRQ:
+	case X86_INS_VPEXTRW:
+	case X86_INS_VEXTRACTPS:
+		return prefix->extends_rm;
 	case X86_INS_VPBROADCASTB:
 	case X86_INS_VPBROADCASTD:
 	case X86_INS_VPBROADCASTQ:
 	case X86_INS_VPBROADCASTW:
-		general = work->prefix.opcode >= 0x7a && work->prefix.opcode <= 0x7c;
-		break;
+		return prefix->extends_rm && prefix->opcode >= 0x7a && prefix->opcode <= 0x7c;
 	}
-	if (!general || !x86->op_count)
-		return false;
-	const cs_x86_op *last = &x86->operands[x86->op_count - 1];
-	return is_register(last) && !is_general(last);
+	return false;
 }
 
 static unsigned width_bits_of(const struct work *work, const char *name)

@@ -8,8 +8,8 @@
  *   halves of ymm that SSE instructions leave alone count for nothing.
  * - An instruction whose result is the same whatever its operand (xor eax,eax) does
  *   not read it; `breaks_dependency` says so.
- * - Flags that an instruction leaves as they were (CF of inc) are not a read, since
- *   CPUs keep them apart; `merges_flags` says so.
+ * - Flags that an instruction leaves as they were, or undefined (CF of inc), are not a
+ *   read, since CPUs keep them apart; `merges_flags` says so.
  * - Rounding modes and sticky floating-point exceptions are not listed, but for
  *   the instructions that load and store them.
  *
@@ -42,7 +42,7 @@ enum latency_class {
 	LATENCY_FP_DIVIDE, /* width_bits: 16, 32, 64, or 80 for x87 */
 	LATENCY_FP_ROOT,   /* likewise */
 	LATENCY_CONVERT,   /* between integers and fp, and between widths of fp */
-	LATENCY_LOAD,	   /* nothing but a load; other classes may load as well */
+	LATENCY_LOAD,	   /* nothing but a load (or prefetch); other classes may load as well */
 	LATENCY_STORE,
 	LATENCY_BRANCH,
 	LATENCY_CALL,

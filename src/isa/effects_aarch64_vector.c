@@ -78,7 +78,9 @@ static bool scalar_one_source(struct aarch64_work *work)
 		class = LATENCY_CONVERT;
 	if (opcode == 3)
 		work->effects->width_bits = (uint16_t)fp_bits(field(work, 22, 2));
-	return sources_2(work, false, class);
+	if ((opcode >= 16 && opcode < 20) || opcode == 6) /* FRINT32Z and its kin, BFCVT */
+		work->newer = field(work, 22, 2) < 2;
+	return opcode < 20 && sources_2(work, false, class);
 }
 
 static bool scalar_two_source(struct aarch64_work *work)
@@ -96,7 +98,8 @@ static bool scalar_two_source(struct aarch64_work *work)
 
 static bool scalar_fp_effects(struct aarch64_work *work)
 {
-	if (field(work, 24, 1)) { /* FMADD, FMSUB, FNMADD, FNMSUB */
+	work->newer = field(work, 22, 2) == 3; /* half precision */
+	if (field(work, 24, 1)) {	       /* FMADD, FMSUB, FNMADD, FNMSUB */
 		read_v(work, ra(work));
 		return sources_3(work, false, LATENCY_FP_FUSED);
 	}
@@ -221,7 +224,7 @@ static bool two_misc_fp(struct aarch64_work *work, unsigned opcode)
 	bool second = field(work, 23, 1);
 	switch (opcode) {
 	case 0x16: /* FCVTN, FCVTXN, BFCVTN */
-		work->newer = field(work, 22, 2) == 2;
+		work->newer |= field(work, 22, 2) == 2;
 		return sources_2(work, is_upper_half(work), LATENCY_CONVERT);
 	case 0x17: /* FCVTL */
 	case 0x1a:
@@ -348,7 +351,9 @@ static bool by_element(struct aarch64_work *work)
 	read_v(work, rn(work));
 	read_v(work, half ? field(work, 16, 4) : rm(work));
 	destination(work, accumulates);
-	work->newer = dot || complex || mixed || (widening && size == 2);
+	bool rounding = u && (opcode == 13 || opcode == 15); /* SQRDMLAH, SQRDMLSH */
+	work->newer =
+		dot || complex || mixed || rounding || (widening && size == 2) || (fp && size == 0);
 	return settle(work, class);
 }
 
@@ -385,6 +390,14 @@ static bool newer_crypto_effects(struct aarch64_work *work)
 	return false;
 }
 
+/* Whether U, bit 23 and opcode are a half-precision operation: FMAXNM, FMLA, FADD, ... */
+static bool is_half_operation(struct aarch64_work *work)
+{
+	static const uint8_t allocated[4] = { 0xdf, 0xc7, 0xfd, 0x75 };
+	work->newer = true;
+	return allocated[field(work, 29, 1) * 2 + field(work, 23, 1)] >> field(work, 11, 3) & 1;
+}
+
 /* Words of 01110 and 11110 in bits 28 to 24. */
 static bool arithmetic_effects(struct aarch64_work *work)
 {
@@ -406,6 +419,7 @@ static bool arithmetic_effects(struct aarch64_work *work)
 			return sources_2(work, false, fp ? LATENCY_FP_ADD : LATENCY_VECTOR_INTEGER);
 		}
 		case 12: /* half precision */
+			work->newer = true;
 			return field(work, 22, 1) && two_misc_fp(work, field(work, 12, 5));
 		}
 		return false;
@@ -415,7 +429,7 @@ static bool arithmetic_effects(struct aarch64_work *work)
 			return three_same_extra(work);
 		if ((word & 0x00e00000) == 0)
 			return copies(work);
-		if ((word & 0x0060c000) == 0x00400000)
+		if ((word & 0x0060c000) == 0x00400000 && is_half_operation(work))
 			return fp_three_same(work, field(work, 11, 3) | 0x18, 16);
 		return false;
 	}

@@ -434,8 +434,9 @@ static void apply_stack(struct work *work)
 		write_memory(work->effects, 16);
 	if (work->decoded->id == X86_INS_MASKMOVQ)
 		write_memory(work->effects, 8);
-	if (work->rule->notes & RULE_STRING && x86->prefix[0] >= X86_PREFIX_REPNE && microcoded) {
-		work->effects->read_bytes = 0; /* as many as rcx says */
+	bool repeats = work->rule->notes & RULE_STRING && x86->prefix[0] >= X86_PREFIX_REPNE;
+	if ((repeats && microcoded) || work->rule->shape == SHAPE_GATHER) {
+		work->effects->read_bytes = 0; /* as many as rcx or the mask says */
 		work->effects->written_bytes = 0;
 	}
 }

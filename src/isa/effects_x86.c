@@ -132,8 +132,9 @@ struct vector_prefix {
 	bool vex;      /* VEX, EVEX or XOP: three operands, and the rest is cleared */
 	unsigned mask; /* the k register of EVEX; 0: none */
 	bool merging;
-	uint8_t opcode;	 /* of EVEX */
-	bool extends_rm; /* EVEX.X with a register operand */
+	uint8_t opcode;	      /* of EVEX */
+	bool extends_rm;      /* EVEX.X with a register operand */
+	uint8_t vector_bytes; /* 16, 32, 64 of EVEX; 0 elsewhere */
 };
 
 struct work {
@@ -162,6 +163,7 @@ static struct vector_prefix find_vector_prefix(const cs_insn *decoded)
 	} else if (bytes[at] == 0x62 && at + 4 < decoded->size) {
 		prefix.vex = true;
 		prefix.opcode = bytes[at + 4];
+		prefix.vector_bytes = (uint8_t)(16 << (bytes[at + 3] >> 5 & 3));
 		prefix.extends_rm =
 			!(bytes[at + 1] & 0x40) && at + 5 < decoded->size && bytes[at + 5] >= 0xc0;
 		prefix.mask = bytes[at + 3] & 7;
@@ -246,7 +248,8 @@ static void write_operand(struct work *work, const cs_x86_op *operand)
 		 * hides */
 		bool part = is_general(operand) &&
 			    (number_of(operand->reg)->bytes < 4 || is_narrow_movsxd(work));
-		bool masked = work->prefix.merging && is_numbered_between(operand, X86_XMM0, 32);
+		bool masked = work->prefix.merging && !(work->rule->notes & RULE_BLENDS) &&
+			      is_numbered_between(operand, X86_XMM0, 32);
 		if (part || masked)
 			add(&work->data, operand->reg);
 	} else if (operand->type == X86_OP_MEM) {
@@ -419,7 +422,7 @@ static void apply_implicit(struct work *work)
 static void apply_stack(struct work *work)
 {
 	const cs_x86 *x86 = work->x86;
-	unsigned bytes = x86->prefix[2] == X86_PREFIX_OPSIZE ? 2 : 8;
+	unsigned bytes = x86->prefix[2] == X86_PREFIX_OPSIZE && !(x86->rex & 8) ? 2 : 8;
 	bool microcoded = work->rule->class == LATENCY_MICROCODE;
 	bool far_return = work->decoded->id == X86_INS_RETF || work->decoded->id == X86_INS_RETFQ;
 	if (work->rule->notes & RULE_PUSHES)
@@ -439,6 +442,22 @@ static void apply_stack(struct work *work)
 		work->effects->read_bytes = 0; /* as many as rcx or the mask says */
 		work->effects->written_bytes = 0;
 	}
+}
+
+/*
+ * Capstone 4 ignores EVEX.W where it should not, and with it the length of vectors:
+ * then sizes in memory are not known. Registers are right.
+ */
+static bool is_size_doubtful(const struct work *work)
+{
+	const cs_x86 *x86 = work->x86;
+	if (!work->prefix.vector_bytes)
+		return false;
+	for (unsigned i = 0; i < x86->op_count; i++)
+		if (is_numbered_between(&x86->operands[i], X86_XMM0, 32) &&
+		    number_of(x86->operands[i].reg)->bytes >= work->prefix.vector_bytes)
+			return false;
+	return true;
 }
 
 static enum latency_class class_of(const struct work *work)
@@ -576,6 +595,10 @@ void x86_effects(struct decoder *decoder, struct instruction_effects *effects)
 	apply_operands(&work);
 	apply_implicit(&work);
 	apply_stack(&work);
+	if (is_size_doubtful(&work)) {
+		effects->read_bytes = 0;
+		effects->written_bytes = 0;
+	}
 	effects->reads = register_set_union(&work.data, &work.address);
 	effects->address = register_set_without(&work.address, &work.data);
 	effects->class = class_of(&work);

@@ -191,8 +191,9 @@ static const struct x86_rule rules[] = {
 	  R(VECTOR), L(VECTOR_INTEGER), 0, 0, 0 },
 	{ "pabs? vpconflict? vplzcnt? vpcmp? vpcmpu? vptestm? vptestnm? vpcomb vpcomd vpcomq "
 	  "vpcomw vpcomu? vprot? vpsha? vpshl? "
-	  "vphadd* vphsub* vpcmov vfrcz* vblendm* vpblendm*",
+	  "vphadd* vphsub* vpcmov vfrcz*",
 	  R(WRITE), L(VECTOR_INTEGER), 0, 0, 0 },
+	{ "vblendm* vpblendm*", R(WRITE), L(VECTOR_INTEGER), 0, 0, RULE_BLENDS },
 	{ "pmul* pmadd*", R(VECTOR), L(VECTOR_MULTIPLY), 0, 0, 0 },
 	{ "phminposuw vpmac* vpmad*", R(WRITE), L(VECTOR_MULTIPLY), 0, 0, 0 },
 	{ "shufp? unpck* punpck* pack* palignr insertps pblendw blendp? pshufb", R(VECTOR),

@@ -54,6 +54,7 @@ enum x86_shape {
 #define RULE_STRING    (1 << 6) /* operands in memory at rsi, rdi; rep counts in rcx */
 #define RULE_WIDE      (1 << 7) /* rdx is a half only where operands are wider than a byte */
 #define RULE_ADDRESSES (1 << 8) /* implicit registers but rsp only form addresses */
+#define RULE_BLENDS    (1 << 9) /* the mask chooses among sources: nothing merges */
 
 struct x86_rule {
 	const char *names; /* words, in which * stands for any characters */

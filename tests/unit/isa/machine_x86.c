@@ -42,9 +42,10 @@ __asm__(".pushsection .data.machine,\"aw\"\n"
 	"	kmovq m_masks+\\n*8(%rip), %k\\n\n"
 	".endr\n"
 	"3:\n"
-	"	lea m_stack_middle(%rip), %rsp\n"
+	"	lea m_stack_spare(%rip), %rsp\n"
 	"	pushq m_flags(%rip)\n"
 	"	popfq\n"
+	"	lea m_stack_middle(%rip), %rsp\n"
 	"	mov m_general+0(%rip), %rax; mov m_general+8(%rip), %rcx\n"
 	"	mov m_general+16(%rip), %rdx; mov m_general+24(%rip), %rbx\n"
 	"	mov m_general+40(%rip), %rbp; mov m_general+48(%rip), %rsi\n"
@@ -101,6 +102,7 @@ __asm__(".pushsection .data.machine,\"aw\"\n"
 	"m_flags: .quad 0\n"
 	"m_masks: .fill 8, 8, 0\n"
 	"m_vectors: .fill 256, 8, 0\n"
+	"m_memory: .fill 384, 1, 0\n"
 	"m_level: .quad 0\n"
 	"m_host_stack: .quad 0\n"
 	".balign 64\n"
@@ -171,11 +173,14 @@ bool machine_run(const uint8_t *bytes, size_t size, const struct machine_state *
 	struct machine_state *inside = (struct machine_state *)(void *)data;
 	*inside = *before; /* machine_data begins as the state does */
 	inside->flags = (before->flags & ARITHMETIC) | 0x202;
+	uint8_t *window = copy + (m_stack_middle - machine_begin) - MACHINE_RSP_AT;
+	memcpy(window, before->memory, sizeof(before->memory));
 	if (sigsetjmp(fault, 1) != 0)
 		return false;
 	((void (*)(void))(uintptr_t)copy)();
 	*after = *inside;
 	after->flags &= ARITHMETIC;
+	memcpy(after->memory, window, sizeof(after->memory));
 	return true;
 }
 #endif

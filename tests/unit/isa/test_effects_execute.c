@@ -1,7 +1,7 @@
 /*
  * The effects of x86-64 instructions against the CPU: every opcode of the legacy, VEX
- * and EVEX maps in its register forms, with random operands, is run from random
- * states. What it does not write must stay, and what it does not read, changed all at once,
+ * and EVEX maps, with random registers or memory at rsp for operands, is run from
+ * random states. What it does not write must stay, and what it does not read, changed all at once,
  * must not change what it writes.
  */
 #include <setjmp.h>
@@ -40,6 +40,8 @@ struct trial {
 	struct instruction instruction;
 	struct instruction_effects effects;
 	unsigned vector_words, vector_count;
+	bool memory;  /* the operand that may lie in memory does, at rsp */
+	bool reaches; /* bit strings, and pop, which goes by the new rsp */
 };
 
 static uint64_t any_value(struct random_state *random)
@@ -152,6 +154,48 @@ static bool compare(struct trial *trial, const struct machine_state before[2],
 	return true;
 }
 
+/* Bytes from the first to the last that changed. */
+static size_t changed_bytes(const struct machine_state *before, const struct machine_state *after)
+{
+	size_t first = MACHINE_MEMORY_BYTES;
+	size_t last = 0;
+	for (size_t i = 0; i < MACHINE_MEMORY_BYTES; i++) {
+		if (before->memory[i] == after->memory[i])
+			continue;
+		first = first < i ? first : i;
+		last = i;
+	}
+	return first > last ? 0 : last - first + 1;
+}
+
+static bool compare_memory(struct trial *trial, const struct machine_state *before,
+			   const struct machine_state *after)
+{
+	const struct instruction_effects *effects = &trial->effects;
+	size_t changed = changed_bytes(before, after);
+	if (changed && !effects->writes_memory)
+		complain(trial, "writes memory, beside", X86_RSP);
+	else if (effects->written_bytes && changed > effects->written_bytes)
+		complain(trial, "writes more memory than it says, beside", X86_RSP);
+	else
+		return true;
+	return false;
+}
+
+/* Of the second run everything differs that the instruction does not read. */
+static void change_unread(struct trial *trial, struct machine_state *state)
+{
+	const struct instruction_effects *effects = &trial->effects;
+	for (unsigned r = 0; r < X86_REGISTER_COUNT; r++)
+		if (!register_set_has(&effects->reads, r))
+			randomize(&trial->random, r, state);
+	size_t reads = effects->reads_memory ? effects->read_bytes : 0;
+	bool all = effects->reads_memory && !effects->read_bytes;
+	for (size_t i = 0; i < MACHINE_MEMORY_BYTES; i++)
+		if (!all && (i < MACHINE_RSP_AT || i >= MACHINE_RSP_AT + reads))
+			state->memory[i] = (uint8_t)random_u64(&trial->random);
+}
+
 /* Only what leaves no more behind than registers, and does so the same way each time. */
 static bool fit_to_run(const struct trial *trial)
 {
@@ -169,6 +213,8 @@ static bool fit_to_run(const struct trial *trial)
 			return false;
 	if (!effects->reads_memory && !effects->writes_memory)
 		return true;
+	if (trial->reaches)
+		return false;
 	struct register_set stack = { 0 };
 	register_set_add(&stack, X86_RSP);
 	return register_set_equal(&effects->address, &stack);
@@ -191,17 +237,21 @@ static void run_trial(struct trial *trial)
 		if (trial->effects.class == LATENCY_DIVIDE && state % 2)
 			before[0].general[X86_RDX] = 0;
 		before[0].general[X86_RSP] = machine_stack();
+		for (size_t i = 0; i < MACHINE_MEMORY_BYTES; i += 8) {
+			uint64_t lane = any_lane(&trial->random);
+			memcpy(before[0].memory + i, &lane, sizeof(lane));
+		}
 		before[1] = before[0];
-		for (unsigned r = 0; r < X86_REGISTER_COUNT; r++)
-			if (!register_set_has(&trial->effects.reads, r))
-				randomize(&trial->random, r, &before[1]);
+		change_unread(trial, &before[1]);
 		if (!machine_run(trial->bytes, trial->instruction.length_bytes, &before[0],
 				 &after[0]) ||
 		    !machine_run(trial->bytes, trial->instruction.length_bytes, &before[1],
 				 &after[1]))
 			continue;
 		ran = true;
-		if (!compare(trial, before, after))
+		if (!compare(trial, before, after) ||
+		    !compare_memory(trial, &before[0], &after[0]) ||
+		    !compare_memory(trial, &before[1], &after[1]))
 			break;
 	}
 	trial->verdict->ran += ran;
@@ -217,12 +267,25 @@ static uint8_t *put(uint8_t *at, unsigned byte)
 static void finish(struct trial *trial, uint8_t *at, unsigned middle)
 {
 	uint64_t tail = random_u64(&trial->random);
-	at = put(at, 0xc0 | middle << 3 | (unsigned)(tail & 7));
+	if (trial->memory) {
+		at = put(at, 0x44 | middle << 3);
+		at = put(at, 0x24); /* rsp and no index */
+		at = put(at, 0);
+	} else {
+		at = put(at, 0xc0 | middle << 3 | (unsigned)(tail & 7));
+	}
 	tail >>= 3;
 	while (at < trial->bytes + 15) {
 		at = put(at, (unsigned)(tail & 0xff));
 		tail = tail >> 8 | tail << 56;
 	}
+}
+
+/* As an opcode it would come after REX, which then is void; Capstone takes it nevertheless. */
+static bool is_prefix(unsigned opcode)
+{
+	return (opcode & 0xf0) == 0x40 || (opcode & 0xe7) == 0x26 || (opcode & 0xfc) == 0x64 ||
+	       opcode == 0xf0 || opcode == 0xf2 || opcode == 0xf3;
 }
 
 static void legacy_map(struct trial *trial, unsigned map)
@@ -233,17 +296,22 @@ static void legacy_map(struct trial *trial, unsigned map)
 		unsigned prefix = n >> 3 & 3;
 		unsigned opcode = n >> 5 & 255;
 		unsigned rex = n >> 13; /* 0: none, 1: some, 2: W */
+		if (map == 0 && is_prefix(opcode))
+			continue;
 		uint8_t *at = trial->bytes;
 		if (prefix)
 			at = put(at, prefixes[prefix]);
 		if (rex)
 			at = put(at, (rex == 2 ? 0x48 : 0x40) |
-					     (unsigned)random_below(&trial->random, 8));
+					     ((unsigned)random_below(&trial->random, 8) &
+					      (trial->memory ? 4 : 7))); /* rsp is without B, X */
 		if (map)
 			at = put(at, 0x0f);
 		if (map > 1)
 			at = put(at, map == 2 ? 0x38 : 0x3a);
 		at = put(at, opcode);
+		bool bit_string = map == 1 && (opcode & 0xe7) == 0xa3;
+		trial->reaches = trial->memory && (bit_string || (map == 0 && opcode == 0x8f));
 		finish(trial, at, middle);
 		run_trial(trial);
 	}
@@ -255,7 +323,7 @@ static void vex_map(struct trial *trial, unsigned map)
 		uint64_t random = random_u64(&trial->random);
 		uint8_t *at = trial->bytes;
 		at = put(at, 0xc4);
-		at = put(at, (unsigned)(random & 0xe0) | map);
+		at = put(at, (unsigned)(random & 0xe0) | (trial->memory ? 0x60 : 0) | map);
 		/* W, vvvv, L, pp; of some instructions vvvv must be 1111 */
 		unsigned other = random & 0x100 ? 0x78 : (unsigned)(random >> 9 & 0x78);
 		at = put(at, (n >> 8 & 1) << 7 | other | (n >> 9 & 1) << 2 | (n >> 10 & 3));
@@ -271,7 +339,7 @@ static void evex_map(struct trial *trial, unsigned map)
 		uint64_t random = random_u64(&trial->random);
 		uint8_t *at = trial->bytes;
 		at = put(at, 0x62);
-		at = put(at, (unsigned)(random & 0xf0) | map);
+		at = put(at, (unsigned)(random & 0xf0) | (trial->memory ? 0x60 : 0) | map);
 		unsigned other = random & 0x100 ? 0x78 : (unsigned)(random >> 9 & 0x78);
 		at = put(at, (n >> 8 & 1) << 7 | other | 4 | (n >> 9 & 3));
 		unsigned mask = random >> 20 & 1 ? 0 : (unsigned)(random >> 21 & 7);
@@ -287,8 +355,13 @@ static void evex_map(struct trial *trial, unsigned map)
 static void run_all(struct trial *trial, void (*map)(struct trial *, unsigned), unsigned first,
 		    unsigned last)
 {
-	for (unsigned m = first; m <= last; m++)
+	for (unsigned m = first; m <= last; m++) {
+		trial->memory = false;
+		trial->reaches = false;
 		map(trial, m);
+		trial->memory = true;
+		map(trial, m);
+	}
 }
 
 static void check_maps(void (*map)(struct trial *, unsigned), unsigned first, unsigned last,

@@ -6,181 +6,22 @@
 #include <string.h>
 
 #include "isa/decode_private.h"
+#include "isa/x86_operands.h"
 #include "isa/x86_rules.h"
-
-struct numbered {
-	uint8_t number; /* + 1; 0: not numbered */
-	uint8_t bytes;
-};
-
-#define GENERAL(name, r64, r32, r16, r8)                                                           \
-	[X86_REG_##r64] = { (name) + 1, 8 }, [X86_REG_##r32] = { (name) + 1, 4 },                  \
-	[X86_REG_##r16] = { (name) + 1, 2 }, [X86_REG_##r8] = { (name) + 1, 1 }
-#define NEW_GENERAL(n) GENERAL(X86_R##n, R##n, R##n##D, R##n##W, R##n##B)
-#define SEGMENT(name)  [X86_REG_##name] = { X86_##name + 1, 2 }
-#define VECTOR(n)                                                                                  \
-	[X86_REG_XMM##n] = { X86_XMM0 + (n) + 1, 16 },                                             \
-	[X86_REG_YMM##n] = { X86_XMM0 + (n) + 1, 32 },                                             \
-	[X86_REG_ZMM##n] = { X86_XMM0 + (n) + 1, 64 }
-#define SMALL(n)                                                                                   \
-	[X86_REG_K##n] = { X86_K0 + (n) + 1, 8 }, [X86_REG_MM##n] = { X86_MM0 + (n) + 1, 8 },      \
-	[X86_REG_ST##n] = { X86_X87 + 1, 10 }
-#define SYSTEM(name) [X86_REG_##name] = { X86_SYSTEM + 1, 8 }
-
-static const struct numbered numbers[X86_REG_ENDING] = {
-	GENERAL(X86_RAX, RAX, EAX, AX, AL),
-	GENERAL(X86_RCX, RCX, ECX, CX, CL),
-	GENERAL(X86_RDX, RDX, EDX, DX, DL),
-	GENERAL(X86_RBX, RBX, EBX, BX, BL),
-	GENERAL(X86_RSP, RSP, ESP, SP, SPL),
-	GENERAL(X86_RBP, RBP, EBP, BP, BPL),
-	GENERAL(X86_RSI, RSI, ESI, SI, SIL),
-	GENERAL(X86_RDI, RDI, EDI, DI, DIL),
-	[X86_REG_AH] = { X86_RAX + 1, 1 },
-	[X86_REG_CH] = { X86_RCX + 1, 1 },
-	[X86_REG_DH] = { X86_RDX + 1, 1 },
-	[X86_REG_BH] = { X86_RBX + 1, 1 },
-	NEW_GENERAL(8),
-	NEW_GENERAL(9),
-	NEW_GENERAL(10),
-	NEW_GENERAL(11),
-	NEW_GENERAL(12),
-	NEW_GENERAL(13),
-	NEW_GENERAL(14),
-	NEW_GENERAL(15),
-	SEGMENT(ES),
-	SEGMENT(CS),
-	SEGMENT(SS),
-	SEGMENT(DS),
-	SEGMENT(FS),
-	SEGMENT(GS),
-	VECTOR(0),
-	VECTOR(1),
-	VECTOR(2),
-	VECTOR(3),
-	VECTOR(4),
-	VECTOR(5),
-	VECTOR(6),
-	VECTOR(7),
-	VECTOR(8),
-	VECTOR(9),
-	VECTOR(10),
-	VECTOR(11),
-	VECTOR(12),
-	VECTOR(13),
-	VECTOR(14),
-	VECTOR(15),
-	VECTOR(16),
-	VECTOR(17),
-	VECTOR(18),
-	VECTOR(19),
-	VECTOR(20),
-	VECTOR(21),
-	VECTOR(22),
-	VECTOR(23),
-	VECTOR(24),
-	VECTOR(25),
-	VECTOR(26),
-	VECTOR(27),
-	VECTOR(28),
-	VECTOR(29),
-	VECTOR(30),
-	VECTOR(31),
-	SMALL(0),
-	SMALL(1),
-	SMALL(2),
-	SMALL(3),
-	SMALL(4),
-	SMALL(5),
-	SMALL(6),
-	SMALL(7),
-	SYSTEM(CR0),
-	SYSTEM(CR1),
-	SYSTEM(CR2),
-	SYSTEM(CR3),
-	SYSTEM(CR4),
-	SYSTEM(CR5),
-	SYSTEM(CR6),
-	SYSTEM(CR7),
-	SYSTEM(CR8),
-	SYSTEM(CR9),
-	SYSTEM(CR10),
-	SYSTEM(CR11),
-	SYSTEM(CR12),
-	SYSTEM(CR13),
-	SYSTEM(CR14),
-	SYSTEM(CR15),
-	SYSTEM(DR0),
-	SYSTEM(DR1),
-	SYSTEM(DR2),
-	SYSTEM(DR3),
-	SYSTEM(DR4),
-	SYSTEM(DR5),
-	SYSTEM(DR6),
-	SYSTEM(DR7),
-	SYSTEM(DR8),
-	SYSTEM(DR9),
-	SYSTEM(DR10),
-	SYSTEM(DR11),
-	SYSTEM(DR12),
-	SYSTEM(DR13),
-	SYSTEM(DR14),
-	SYSTEM(DR15),
-};
-
-struct vector_prefix {
-	bool vex;      /* VEX, EVEX or XOP: three operands, and the rest is cleared */
-	unsigned mask; /* the k register of EVEX; 0: none */
-	bool merging;
-	uint8_t opcode;	      /* of EVEX */
-	bool extends_rm;      /* EVEX.X with a register operand */
-	uint8_t vector_bytes; /* 16, 32, 64 of EVEX; 0 elsewhere */
-};
 
 struct work {
 	const cs_insn *decoded;
 	const cs_x86 *x86;
 	const struct x86_rule *rule;
-	struct vector_prefix prefix;
+	struct x86_vector_prefix prefix;
 	struct register_set data; /* read as values */
 	struct register_set address;
 	struct instruction_effects *effects;
 };
 
-static struct vector_prefix find_vector_prefix(const cs_insn *decoded)
-{
-	const uint8_t *bytes = decoded->bytes;
-	size_t at = 0;
-	while (at + 1 < decoded->size &&
-	       (bytes[at] == 0x26 || bytes[at] == 0x2e || bytes[at] == 0x36 || bytes[at] == 0x3e ||
-		(bytes[at] >= 0x64 && bytes[at] <= 0x67)))
-		at++;
-	struct vector_prefix prefix = { 0 };
-	if (bytes[at] == 0xc5 || bytes[at] == 0xc4) {
-		prefix.vex = true;
-	} else if (bytes[at] == 0x8f && at + 1 < decoded->size) {
-		prefix.vex = (bytes[at + 1] & 0x1f) >= 8;
-	} else if (bytes[at] == 0x62 && at + 4 < decoded->size) {
-		prefix.vex = true;
-		prefix.opcode = bytes[at + 4];
-		prefix.vector_bytes = (uint8_t)(16 << (bytes[at + 3] >> 5 & 3));
-		prefix.extends_rm =
-			!(bytes[at + 1] & 0x40) && at + 5 < decoded->size && bytes[at + 5] >= 0xc0;
-		prefix.mask = bytes[at + 3] & 7;
-		prefix.merging = prefix.mask && !(bytes[at + 3] & 0x80);
-	}
-	return prefix;
-}
-
-static const struct numbered *number_of(unsigned capstone)
-{
-	static const struct numbered none;
-	return capstone < X86_REG_ENDING ? &numbers[capstone] : &none;
-}
-
 static void add(struct register_set *set, unsigned capstone)
 {
-	const struct numbered *numbered = number_of(capstone);
+	const struct x86_numbered *numbered = x86_number_of(capstone);
 	if (numbered->number)
 		register_set_add(set, numbered->number - 1u);
 }
@@ -192,13 +33,13 @@ static bool is_register(const cs_x86_op *operand)
 
 static bool is_general(const cs_x86_op *operand)
 {
-	const struct numbered *numbered = number_of(operand->reg);
+	const struct x86_numbered *numbered = x86_number_of(operand->reg);
 	return is_register(operand) && numbered->number && numbered->number - 1 <= X86_R15;
 }
 
 static bool is_numbered_between(const cs_x86_op *operand, unsigned first, unsigned count)
 {
-	const struct numbered *numbered = number_of(operand->reg);
+	const struct x86_numbered *numbered = x86_number_of(operand->reg);
 	return is_register(operand) && numbered->number > first &&
 	       numbered->number <= first + count;
 }
@@ -247,7 +88,7 @@ static void write_operand(struct work *work, const cs_x86_op *operand)
 		/* al, ah and ax leave the rest; of a vector with a mask the lanes stay that it
 		 * hides */
 		bool part = is_general(operand) &&
-			    (number_of(operand->reg)->bytes < 4 || is_narrow_movsxd(work));
+			    (x86_number_of(operand->reg)->bytes < 4 || is_narrow_movsxd(work));
 		bool masked = work->prefix.merging && !(work->rule->notes & RULE_BLENDS) &&
 			      is_numbered_between(operand, X86_XMM0, 32);
 		if (part || masked)
@@ -270,7 +111,7 @@ static bool is_idiom(const struct work *work)
 	const cs_x86_op *b = &operands[work->x86->op_count - 1];
 	if (!is_register(a) || !is_register(b) || a->reg != b->reg)
 		return false;
-	return !is_general(a) || number_of(a->reg)->bytes >= 4;
+	return !is_general(a) || x86_number_of(a->reg)->bytes >= 4;
 }
 
 static void apply_first(struct work *work, const cs_x86_op *first)
@@ -455,7 +296,7 @@ static bool is_size_doubtful(const struct work *work)
 		return false;
 	for (unsigned i = 0; i < x86->op_count; i++)
 		if (is_numbered_between(&x86->operands[i], X86_XMM0, 32) &&
-		    number_of(x86->operands[i].reg)->bytes >= work->prefix.vector_bytes)
+		    x86_number_of(x86->operands[i].reg)->bytes >= work->prefix.vector_bytes)
 			return false;
 	return true;
 }
@@ -497,7 +338,7 @@ static enum latency_class class_of(const struct work *work)
  */
 static bool is_misread(const struct work *work)
 {
-	const struct vector_prefix *prefix = &work->prefix;
+	const struct x86_vector_prefix *prefix = &work->prefix;
 	switch (work->decoded->id) {
 	case X86_INS_VPMOVM2B:
 	case X86_INS_VPMOVM2D:
@@ -554,7 +395,7 @@ static bool is_string(const cs_insn *decoded)
 static const struct x86_rule no_rule; /* looked for, and not found */
 
 static const struct x86_rule *find_rule(struct decoder *decoder, const char *name,
-					const struct vector_prefix *prefix)
+					const struct x86_vector_prefix *prefix)
 {
 	unsigned id = decoder->room->id;
 	if (!prefix->vex && is_string(decoder->room))
@@ -572,7 +413,7 @@ void x86_effects(struct decoder *decoder, struct instruction_effects *effects)
 {
 	const cs_insn *decoded = decoder->room;
 	const char *name = cs_insn_name(decoder->capstone, decoded->id);
-	struct vector_prefix prefix = find_vector_prefix(decoded);
+	struct x86_vector_prefix prefix = x86_vector_prefix_of(decoded);
 	const struct x86_rule *rule = name ? find_rule(decoder, name, &prefix) : NULL;
 	if (!rule || rule->shape == SHAPE_ALL) {
 		effects_unknown(decoder->isa, effects);

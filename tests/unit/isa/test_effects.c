@@ -371,6 +371,54 @@ static void effects_hold_together_over_libraries(void **state)
 	assert_int_equal(sweep.unknown, 0);
 }
 
+/* The register that an operand of AArch64's text names at `at`, as our number; or none. */
+static unsigned register_in_text(const char *at)
+{
+	char *end;
+	if (!strncmp(at, "sp", 2) || !strncmp(at, "wsp", 3))
+		return AARCH64_SP;
+	if (!strchr("xwvqdshb", *at) || at[1] < '0' || at[1] > '9')
+		return REGISTER_NONE;
+	unsigned long number = strtoul(at + 1, &end, 10);
+	if (number > 31 || (*end && !strchr(",. ]}!", *end)))
+		return REGISTER_NONE;
+	return (unsigned)number + (*at == 'x' || *at == 'w' ? AARCH64_X0 : AARCH64_V0);
+}
+
+/* What the disassembler prints is an independent witness: all that it names is touched. */
+static void aarch64_instructions_touch_what_their_text_names(void **state)
+{
+	(void)state;
+	struct decoder *decoder = decoder_of(ISA_AARCH64);
+	struct random_state random = random_seed(5);
+	size_t seen = 0;
+	for (int round = 0; round < 500000; round++) {
+		uint32_t word = (uint32_t)random_u64(&random);
+		struct span code = { &word, sizeof(word) };
+		struct instruction instruction;
+		struct instruction_effects effects;
+		decoder_decode(decoder, code, VADDR, &instruction);
+		const char *operands = instruction.operands;
+		decoder_effects(decoder, code, VADDR, &(struct instruction){ 0 }, &effects);
+		if (!effects.known || instruction.mnemonic[0] == '.')
+			continue;
+		struct register_set touched = register_set_union(&effects.reads, &effects.writes);
+		for (const char *at = operands; *at; at++) {
+			bool starts = at == operands || strchr(" [{", at[-1]);
+			unsigned r = starts ? register_in_text(at) : REGISTER_NONE;
+			if (r == REGISTER_NONE)
+				continue;
+			seen++;
+			if (!register_set_has(&touched, r))
+				fail_msg("0x%08x %s %s does not touch %s", word,
+					 instruction.mnemonic, operands,
+					 register_name(ISA_AARCH64, r));
+		}
+	}
+	assert_true(seen > 200000);
+	decoder_free(decoder);
+}
+
 /* Reading, then writing, then reading again with other details gives the same. */
 static void ways_of_decoding_may_alternate(void **state)
 {
@@ -403,6 +451,7 @@ int main(void)
 		cmocka_unit_test(flow_equals_decoding_over_libraries),
 		cmocka_unit_test(flow_equals_decoding_over_random_bytes),
 		cmocka_unit_test(effects_hold_together_over_libraries),
+		cmocka_unit_test(aarch64_instructions_touch_what_their_text_names),
 		cmocka_unit_test(ways_of_decoding_may_alternate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

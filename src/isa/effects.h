@@ -7,7 +7,7 @@
  *   old value too; one that clears the rest (eax, w0, VEX forms) does not. The upper
  *   halves of ymm that SSE instructions leave alone count for nothing.
  * - An instruction whose result is the same whatever its operand (xor eax,eax) does
- *   not read it; `breaks_dependency` says so.
+ *   not read it; `breaks_dependency` says so. x86 alone: AArch64 cores look for none.
  * - Flags that an instruction leaves as they were, or undefined (CF of inc), are not a
  *   read, since CPUs keep them apart; `merges_flags` says so.
  * - Rounding modes and sticky floating-point exceptions are not listed, but for

@@ -71,7 +71,7 @@ struct instruction_effects {
 	uint16_t read_bytes, written_bytes; /* 0 where not known, or none */
 	uint16_t width_bits;		    /* of a division or a root; 0 elsewhere */
 	bool breaks_dependency;
-	bool conditional_move; /* selects by the flags or a mask, without a branch */
+	bool conditional_move; /* selects by the flags, without a branch */
 	bool reads_flags, writes_flags, merges_flags;
 };
 

@@ -1,0 +1,148 @@
+/*
+ * pipeline - what is known of a processor's inside, from the tables of data/pipelines
+ * (README.md there: the syntax, and what each figure means): how many instructions
+ * issue together, what the units take and for how long, what a miss costs. The tables
+ * are part of the program; each number names its source there.
+ *
+ * A struct pipeline owns nothing. A struct pipelines holds the tables of the program,
+ * read by pipelines_new(); after that nothing changes it, and threads may share it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/latency_class.h"
+#include "base/span.h"
+
+struct error;
+
+#define PIPELINE_NAME_BYTES	 32
+#define PIPELINE_UNIT_NAME_BYTES 12
+#define PIPELINE_UNITS		 24 /* of one processor; Zen 5 has 20 */
+#define PIPELINE_MATCHES	 32
+#define PIPELINE_MAX_WIDTH	 16
+#define PIPELINE_MAX_CYCLES	 10000 /* no figure in cycles is above it */
+#define PIPELINE_UNKNOWN	 UINT32_MAX
+
+/* What a result is used for; machines forward to some uses earlier than to others. */
+enum pipeline_use {
+	PIPELINE_OPERAND,
+	PIPELINE_ADDRESS,    /* of a load, a store or a jump */
+	PIPELINE_STORE_DATA, /* what a store writes */
+	PIPELINE_USES
+};
+
+/*
+ * Rows of the tables: the classes of base/latency_class.h, of which some have further
+ * rows for narrower operands; the class's own row is then that of 64 bits.
+ */
+enum pipeline_row {
+	PIPELINE_DIVIDE_32 = LATENCY_CLASSES,
+	PIPELINE_DIVIDE_16,    /* and 8 */
+	PIPELINE_FP_DIVIDE_32, /* and 16 */
+	PIPELINE_FP_ROOT_32,
+	PIPELINE_ROWS
+};
+
+struct pipeline_work {
+	uint32_t latency_cycles[PIPELINE_USES]; /* from issue to the issue of who uses it */
+	uint32_t busy_cycles;			/* how long a unit takes no other; at least 1 */
+	uint32_t units;	 /* bit i: unit_names[i] takes it; one of them is needed; 0: none is */
+	bool ends_group; /* nothing behind it issues in its cycle */
+};
+
+struct pipeline_cache {
+	uint32_t size_bytes, ways, line_bytes; /* PIPELINE_UNKNOWN: not known, or none */
+};
+
+struct pipeline_match {
+	bool arm;
+	char vendor[16];			  /* of x86 */
+	uint32_t family, first_model, last_model; /* of x86; of arm: implementer, part */
+};
+
+struct pipeline {
+	char name[PIPELINE_NAME_BYTES]; /* "cortex-a53" */
+	bool generic;			/* a stand-in for machines without a table of their own */
+	bool in_order;
+	uint32_t issue_width, retire_width;
+
+	uint32_t unit_count;
+	char unit_names[PIPELINE_UNITS][PIPELINE_UNIT_NAME_BYTES];
+	struct pipeline_work work[PIPELINE_ROWS]; /* pipeline_work_of() */
+	/* What reading an operand from memory adds to an operation of another class. */
+	uint32_t load_operand_cycles;
+	/* From issue to the register that an address's increment leaves. */
+	uint32_t address_update_cycles;
+	/* A load does not issue just this many cycles after a store; 0: no such rule. */
+	uint32_t store_load_gap_cycles;
+
+	struct pipeline_cache l1i, l1d, l2, llc;
+	/*
+	 * What a miss of each cache adds to the time; a miss of several adds up. What
+	 * misses the last of them counts store_miss_cycles or fetch_miss_cycles in place of
+	 * that cache's own when it is a store or an instruction fetch.
+	 */
+	uint32_t l1i_miss_cycles, l1d_miss_cycles, l2_miss_cycles, llc_miss_cycles,
+		store_miss_cycles, fetch_miss_cycles;
+	uint32_t itlb_entries, dtlb_entries, l2_tlb_entries;
+	uint32_t l2_tlb_cycles, page_walk_cycles; /* missed in the first TLB; in all of them */
+	uint32_t mispredict_cycles;
+	uint32_t store_buffer_entries;
+
+	struct pipeline_match matches[PIPELINE_MATCHES];
+	size_t match_count;
+};
+
+/* "divide-32", "alu": as the tables write it. */
+const char *pipeline_row_name(unsigned row);
+/* `width_bits` of a division or a root; 0 is 64. */
+const struct pipeline_work *pipeline_work_of(const struct pipeline *pipeline,
+					     enum latency_class class, unsigned width_bits);
+
+/*
+ * Reads one table; `name` appears in messages only. Strict: every key once, every
+ * class present, every line with a unit and a source. Returns 0, or -EBADMSG with
+ * *err filled; *out is then undefined.
+ */
+int pipeline_parse(struct span text, const char *name, struct pipeline *out, struct error *err);
+
+struct pipelines;
+
+/* Returns 0 and stores what the caller frees; or -ENOMEM, or -EBADMSG (a table is wrong: a mistake
+ * of ours that the unit tests find). */
+int pipelines_new(struct pipelines **out, struct error *err);
+void pipelines_free(struct pipelines *pipelines);   /* NULL does nothing */
+void pipelines_freep(struct pipelines **pipelines); /* for CLEANUP() */
+
+size_t pipelines_count(const struct pipelines *pipelines);
+const struct pipeline *pipelines_at(const struct pipelines *pipelines, size_t index);
+/* NULL when there is none of that name. */
+const struct pipeline *pipelines_by_name(const struct pipelines *pipelines, const char *name);
+
+enum pipeline_fit {
+	PIPELINE_FITS,	     /* a table of this very processor */
+	PIPELINE_KIND_KNOWN, /* a generic one: it is known to be in order, or not to be */
+	PIPELINE_GUESSED,    /* a generic one: nothing is known of this processor */
+};
+
+struct pipeline_choice {
+	const struct pipeline *pipeline; /* never NULL; borrowed */
+	enum pipeline_fit fit;
+	bool mixed; /* the machine has core types that other tables describe: this is the first */
+	char note[256]; /* one sentence about the choice when it is not plainly right; else "" */
+};
+
+/*
+ * The table of the processor that a profile's source records: `cpu_vendor` and
+ * `cpu_model` as struct profile_source has them, absent ones empty. A model is
+ * "family-model-stepping" or a MIDR ("MIDR 0x410fd034", "0x00000000410fd034"), core
+ * types joined by ", ". Family and model are written in decimal by some and in
+ * hexadecimal by others: with a letter or a leading 0 they are hexadecimal, else
+ * decimal if a table has that, else hexadecimal. What that mistakes is one: "6-55-x"
+ * is taken for 6/0x55 (Skylake-SP) and not for 6/0x37 (Bay Trail).
+ */
+struct pipeline_choice pipelines_for(const struct pipelines *pipelines, struct span cpu_vendor,
+				     struct span cpu_model);

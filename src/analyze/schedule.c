@@ -77,7 +77,15 @@ static enum pipeline_use use_of(const struct schedule_op *op, unsigned number)
 {
 	if (has(&op->address, number))
 		return PIPELINE_ADDRESS;
-	return op->class == LATENCY_STORE ? PIPELINE_STORE_DATA : PIPELINE_OPERAND;
+	switch (op->class) {
+	case LATENCY_STORE:
+		return PIPELINE_STORE_DATA;
+	case LATENCY_MULTIPLY:
+	case LATENCY_DIVIDE:
+		return PIPELINE_FACTOR;
+	default:
+		return PIPELINE_OPERAND;
+	}
 }
 
 static void wait_for_operands(const struct schedule *s, const struct schedule_op *op,
@@ -154,11 +162,11 @@ static size_t requests_of(const struct pipeline *pipeline, const struct schedule
 	size_t count = 0;
 	if (work->units)
 		out[count++] = (struct request){ work->units, work->busy_cycles, by, NO_UNIT };
-	if (op->reads_memory && !(asked & load->units)) {
+	if (op->reads_memory && load->units && !(asked & load->units)) {
 		out[count++] = (struct request){ load->units, load->busy_cycles, by, NO_UNIT };
 		asked |= load->units;
 	}
-	if (op->writes_memory && !(asked & store->units))
+	if (op->writes_memory && store->units && !(asked & store->units))
 		out[count++] = (struct request){ store->units, store->busy_cycles, by, NO_UNIT };
 	return count;
 }

@@ -31,6 +31,7 @@ enum pipeline_use {
 	PIPELINE_OPERAND,
 	PIPELINE_ADDRESS,    /* of a load, a store or a jump */
 	PIPELINE_STORE_DATA, /* what a store writes */
+	PIPELINE_FACTOR,     /* of a product, a dividend or a divisor of whole numbers */
 	PIPELINE_USES
 };
 

@@ -67,6 +67,7 @@ static const char *const uses[PIPELINE_USES] = {
 	[PIPELINE_OPERAND] = "",
 	[PIPELINE_ADDRESS] = ".address",
 	[PIPELINE_STORE_DATA] = ".store-data",
+	[PIPELINE_FACTOR] = ".factor",
 };
 
 /* Nothing is without work: units of this row stand for "needs none" while reading. */
@@ -204,7 +205,7 @@ static int take_cycles(struct table *table, struct span row_name, struct span va
 	return 0;
 }
 
-/* latency.ROW, latency.ROW.address, latency.ROW.store-data */
+/* latency.ROW, latency.ROW.address, ... */
 static int take_latency(struct table *table, struct span key, struct span value)
 {
 	struct span rest = key, name = take_until(&rest, '.');

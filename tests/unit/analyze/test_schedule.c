@@ -78,7 +78,7 @@ static struct pipeline plain_machine(uint32_t width)
 {
 	struct pipeline p = { .in_order = true, .issue_width = width, .retire_width = width };
 	for (unsigned row = 0; row < PIPELINE_ROWS; row++)
-		p.work[row] = (struct pipeline_work){ { 1, 1, 1 }, 1, 0, false };
+		p.work[row] = (struct pipeline_work){ { 1, 1, 1, 1 }, 1, 0, false };
 	p.address_update_cycles = 1;
 	return p;
 }
@@ -265,15 +265,31 @@ static void memory_operands_need_a_memory_unit(void **state)
 	(void)state;
 	struct pipeline p = plain_machine(4);
 	struct schedule_op ops[] = { alu(1, 1, 2), alu(3, 3, 2), alu(4, 1, 1), alu(5, 5, 2) };
+	struct schedule_bounds bounds;
 	struct scheduled out[COUNT_OF(ops)];
 	p.work[LATENCY_LOAD].units = p.work[LATENCY_STORE].units = new_unit(&p);
 	p.load_operand_cycles = 3;
 	ops[0].reads_memory = true;
 	ops[1].reads_memory = ops[1].writes_memory = true; /* in place: one access */
-	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, NULL, NULL);
+	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, &bounds, NULL);
 	expect_heads(out, (const double[]){ 1, 1, 3, 0 }, COUNT_OF(ops));
+	assert_true(bounds.unit_cycles == 2);
 	expect_wait(&out[1], SCHEDULE_SLOTTING, 0);
 	expect_wait(&out[2], SCHEDULE_OPERAND, 0);
+}
+
+static void memory_without_a_unit_is_not_waited_for(void **state)
+{
+	(void)state;
+	struct pipeline p = plain_machine(4);
+	struct schedule_op ops[] = { alu(1, 2, 2), alu(3, 2, 2), store(1, 2), load(5, 2) };
+	struct scheduled out[COUNT_OF(ops)];
+	struct schedule_bounds bounds;
+	ops[0].reads_memory = ops[1].reads_memory = ops[1].writes_memory = true;
+	p.work[LATENCY_ALU].latency_cycles[PIPELINE_STORE_DATA] = 0;
+	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, &bounds, NULL);
+	expect_heads(out, (const double[]){ 1, 0, 0, 0 }, COUNT_OF(ops));
+	assert_true(bounds.unit_cycles == 0);
 }
 
 static void a_group_ends_behind_a_branch(void **state)
@@ -292,12 +308,14 @@ static void uses_have_latencies_of_their_own(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(8);
-	const struct schedule_op ops[] = { alu(1, 0, 0), alu(2, 1, 0), store(1, 5), load(3, 1) };
+	const struct schedule_op ops[] = { alu(1, 0, 0), alu(2, 1, 0), store(1, 5),
+					   work(LATENCY_MULTIPLY, 4, 1, 0), load(3, 1) };
 	struct scheduled out[COUNT_OF(ops)];
 	p.work[LATENCY_ALU].latency_cycles[PIPELINE_STORE_DATA] = 2;
+	p.work[LATENCY_ALU].latency_cycles[PIPELINE_FACTOR] = 4;
 	p.work[LATENCY_ALU].latency_cycles[PIPELINE_ADDRESS] = 5;
 	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, NULL, NULL);
-	expect_heads(out, (const double[]){ 1, 1, 1, 3 }, COUNT_OF(ops));
+	expect_heads(out, (const double[]){ 1, 1, 1, 2, 1 }, COUNT_OF(ops));
 }
 
 static void a_moved_address_is_there_before_the_data(void **state)
@@ -607,6 +625,7 @@ int main(void)
 		cmocka_unit_test(a_busy_unit_is_waited_for),
 		cmocka_unit_test(units_are_given_out_by_matching),
 		cmocka_unit_test(memory_operands_need_a_memory_unit),
+		cmocka_unit_test(memory_without_a_unit_is_not_waited_for),
 		cmocka_unit_test(a_group_ends_behind_a_branch),
 		cmocka_unit_test(uses_have_latencies_of_their_own),
 		cmocka_unit_test(a_moved_address_is_there_before_the_data),

@@ -133,6 +133,10 @@ static void processors_find_their_tables(void **state)
 	expect("GenuineIntel", "6-85-4", "skylake", PIPELINE_FITS, "");
 	expect("GenuineIntel", "06-55-04", "skylake", PIPELINE_FITS, "");
 	expect("GenuineIntel", "6-55-4", "skylake", PIPELINE_FITS, "");
+	/* 0x85 is Knights Mill, but 85 is Skylake-SP */
+	expect("GenuineIntel", "06-85-00", "generic-out-of-order", PIPELINE_GUESSED,
+	       "no machine table describes the processor (06-85-00); 'generic-out-of-order' stands "
+	       "in");
 	expect("GenuineIntel", "6-143-8", "golden-cove", PIPELINE_FITS, "");
 	expect("GenuineIntel", "6-8f-8", "golden-cove", PIPELINE_FITS, "");
 	expect("Arm", "MIDR 0x410fd034", "cortex-a53", PIPELINE_FITS, "");
@@ -197,6 +201,7 @@ static void widths_choose_the_row(void **state)
 	(void)state;
 	const struct pipeline *p = pipelines_by_name(pipelines, "skylake");
 	assert_ptr_equal(pipeline_work_of(p, LATENCY_DIVIDE, 8), &p->work[PIPELINE_DIVIDE_16]);
+	assert_ptr_equal(pipeline_work_of(p, LATENCY_DIVIDE, 16), &p->work[PIPELINE_DIVIDE_16]);
 	assert_ptr_equal(pipeline_work_of(p, LATENCY_DIVIDE, 32), &p->work[PIPELINE_DIVIDE_32]);
 	assert_ptr_equal(pipeline_work_of(p, LATENCY_DIVIDE, 64), &p->work[LATENCY_DIVIDE]);
 	assert_ptr_equal(pipeline_work_of(p, LATENCY_DIVIDE, 0), &p->work[LATENCY_DIVIDE]);
@@ -283,6 +288,7 @@ static void wrong_tables_are_refused(void **state)
 	expect_wrong("unit.store0", "unit.load0 store classes # a", "given twice 'load0'");
 	expect_wrong("unit.system", NULL, "'a unit for barrier' is missing");
 	expect_wrong("no-unit", "no-unit unknown,nop,alu classes # a", "given twice 'alu'");
+	expect_wrong("latency.alu", "unit.more nop classes # a", "given twice 'nop'");
 	expect_wrong("dtlb", NULL, "'dtlb' is missing");
 	expect_wrong("dtlb", "dtlb many entries # a", "no such number 'many'");
 	expect_wrong("dtlb", "itlb 3 entries # a", "given twice 'itlb'");

@@ -29,6 +29,7 @@ struct schedule {
 	bool group_ended;
 	struct request requests[REQUESTS]; /* of this cycle */
 	size_t request_count;
+	uint32_t open, taken; /* units that no earlier cycle keeps busy; that this one's have */
 	int32_t unit_free_cycle[PIPELINE_UNITS]; /* after the cycles before this one */
 	uint32_t unit_by[PIPELINE_UNITS];
 	int32_t last_store_cycle;
@@ -224,6 +225,8 @@ static void next_cycle(struct schedule *s, int32_t cycle)
 		s->unit_by[request->unit] = request->by;
 	}
 	s->cycle = cycle;
+	s->open = open_units(s, cycle);
+	s->taken = 0;
 	s->request_count = 0;
 	s->issued = 0;
 	s->group_ended = false;
@@ -242,19 +245,37 @@ static unsigned first_freed(const struct schedule *s, uint32_t units, int32_t cy
 	return first;
 }
 
+static uint32_t taken_units(const struct schedule *s)
+{
+	uint32_t taken = 0;
+	for (size_t i = 0; i < s->request_count; i++)
+		if (s->requests[i].unit != NO_UNIT)
+			taken |= 1u << s->requests[i].unit;
+	return taken;
+}
+
 /* Whether it found its units in the cycle that others issue in. */
 static bool joins(struct schedule *s, const struct request *wanted, size_t count)
 {
 	struct request trial[REQUESTS + REQUESTS_EACH];
-	size_t taken = s->request_count;
+	size_t before = s->request_count;
+	uint32_t left = count ? wanted[0].units & s->open & ~s->taken : 0;
 	if (count == 0)
 		return true;
-	memcpy(trial, s->requests, taken * sizeof(*trial));
-	memcpy(trial + taken, wanted, count * sizeof(*trial));
-	if (!fit(trial, taken, taken + count, open_units(s, s->cycle)))
+	if (count == 1 && left) { /* nearly always */
+		s->requests[before] = wanted[0];
+		s->requests[before].unit = (uint8_t)__builtin_ctz(left);
+		s->taken |= left & -left;
+		s->request_count++;
+		return true;
+	}
+	memcpy(trial, s->requests, before * sizeof(*trial));
+	memcpy(trial + before, wanted, count * sizeof(*trial));
+	if (!fit(trial, before, before + count, s->open))
 		return false;
-	memcpy(s->requests, trial, (taken + count) * sizeof(*trial));
-	s->request_count = taken + count;
+	memcpy(s->requests, trial, (before + count) * sizeof(*trial));
+	s->request_count = before + count;
+	s->taken = taken_units(s);
 	return true;
 }
 
@@ -300,21 +321,22 @@ static void take_units(struct schedule *s, const struct schedule_op *op, struct 
 		keep_store_gap(s, op, earliest);
 	}
 	next_cycle(s, earliest->cycle);
-	while (!fit(wanted, 0, count, open_units(s, earliest->cycle))) {
+	while (!fit(wanted, 0, count, s->open)) {
 		unsigned freed = first_freed(s, units, earliest->cycle);
 		for (size_t i = 0; i < count; i++)
 			wanted[i].unit = NO_UNIT;
 		if (freed == NO_UNIT) {
-			fit(wanted, 0, count, open_units(s, earliest->cycle));
+			fit(wanted, 0, count, s->open);
 			break;
 		}
 		*earliest = (struct earliest){ s->unit_free_cycle[freed], SCHEDULE_UNIT, 0,
 					       s->unit_by[freed] };
 		keep_store_gap(s, op, earliest);
+		next_cycle(s, earliest->cycle);
 	}
-	s->cycle = earliest->cycle;
 	memcpy(s->requests, wanted, count * sizeof(*wanted));
 	s->request_count = count;
+	s->taken = taken_units(s);
 }
 
 /* ---- in order */
@@ -445,6 +467,8 @@ static void enter(struct schedule *s, const struct schedule_state *entry)
 		s->unit_free_cycle[unit] = entry ? entry->unit_free_cycle[unit] : -1;
 		s->unit_by[unit] = SCHEDULE_BEFORE;
 	}
+	s->open = open_units(s, s->cycle);
+	s->taken = 0;
 	if (!entry)
 		return;
 	s->group_ended = entry->group_ended;

@@ -284,8 +284,8 @@ static void wrong_tables_are_refused(void **state)
 	expect_wrong("latency.alu", "latency.move 1 cycles # a", "given twice 'move'");
 	expect_wrong("latency.alu", NULL, "'latency.alu' is missing");
 	expect_wrong("busy.divide-64", "busy.divide-64 0 cycles # a", "no number of cycles '0'");
-	expect_wrong("unit.store0", "unit.store0 stroe classes # a", "unknown class 'stroe'");
-	expect_wrong("unit.store0", "unit.load0 store classes # a", "given twice 'load0'");
+	expect_wrong("unit.memory1", "unit.memory1 stroe classes # a", "unknown class 'stroe'");
+	expect_wrong("unit.memory1", "unit.memory0 store classes # a", "given twice 'memory0'");
 	expect_wrong("unit.system", NULL, "'a unit for barrier' is missing");
 	expect_wrong("no-unit", "no-unit unknown,nop,alu classes # a", "given twice 'alu'");
 	expect_wrong("latency.alu", "unit.more nop classes # a", "given twice 'nop'");

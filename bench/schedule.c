@@ -15,18 +15,18 @@
 #define INSTRUCTIONS 1000000
 
 /* Like compiled code: a third memory, some branches, operands from nearby. */
-static void fill(struct schedule_op *ops, size_t count)
+static void fill(struct instruction_effects *ops, size_t count)
 {
 	struct random_state seed = random_seed(1);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t dice = random_below(&seed, 100);
-		struct schedule_op *op = &ops[i];
-		*op = (struct schedule_op){ .class = dice < 25	 ? LATENCY_LOAD
-						     : dice < 35 ? LATENCY_STORE
-						     : dice < 45 ? LATENCY_MOVE
-						     : dice < 50 ? LATENCY_SHIFT
-						     : dice < 53 ? LATENCY_MULTIPLY
-								 : LATENCY_ALU };
+		struct instruction_effects *op = &ops[i];
+		*op = (struct instruction_effects){ .class = dice < 25	 ? LATENCY_LOAD
+							     : dice < 35 ? LATENCY_STORE
+							     : dice < 45 ? LATENCY_MOVE
+							     : dice < 50 ? LATENCY_SHIFT
+							     : dice < 53 ? LATENCY_MULTIPLY
+									 : LATENCY_ALU };
 		op->reads.bits[0] = UINT64_C(1) << random_below(&seed, 16) |
 				    UINT64_C(1) << random_below(&seed, 16);
 		op->writes.bits[0] = UINT64_C(1) << random_below(&seed, 16);
@@ -46,7 +46,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static double millions_per_s(const struct pipeline *pipeline, const struct schedule_op *ops,
+static double millions_per_s(const struct pipeline *pipeline, const struct instruction_effects *ops,
 			     size_t block, struct scheduled *out, struct schedule_bounds *bounds,
 			     struct schedule_state *exit)
 {
@@ -66,7 +66,7 @@ int main(void)
 {
 	static const char *const names[] = { "generic-in-order", "cortex-a53", "zen5" };
 	static const size_t lengths[] = { 5, 20, 100, 10000, 100000 };
-	struct schedule_op *ops = calloc(INSTRUCTIONS, sizeof(*ops));
+	struct instruction_effects *ops = calloc(INSTRUCTIONS, sizeof(*ops));
 	struct scheduled *out = calloc(INSTRUCTIONS, sizeof(*out));
 	struct pipelines *pipelines;
 	struct error err;

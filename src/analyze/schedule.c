@@ -34,8 +34,8 @@ struct schedule {
 	uint32_t unit_by[PIPELINE_UNITS];
 	int32_t last_store_cycle;
 	uint32_t last_store;
-	struct schedule_registers touched;
-	struct under_way registers[SCHEDULE_REGISTERS];
+	struct register_set touched;
+	struct under_way registers[REGISTER_LIMIT];
 };
 
 /* When an instruction may issue, and why not before. */
@@ -46,27 +46,9 @@ struct earliest {
 	uint32_t wait_for;
 };
 
-static bool has(const struct schedule_registers *set, unsigned number)
+static bool all_in(const struct register_set *part, const struct register_set *whole)
 {
-	return set->bits[number / 64] >> number % 64 & 1;
-}
-
-/* The lowest member from `from` on, or SCHEDULE_REGISTERS. */
-static unsigned next_of(const struct schedule_registers *set, unsigned from)
-{
-	for (unsigned word = from / 64; word < SCHEDULE_REGISTERS / 64; word++) {
-		uint64_t left = set->bits[word];
-		if (word == from / 64)
-			left &= ~UINT64_C(0) << from % 64;
-		if (left)
-			return word * 64 + (unsigned)__builtin_ctzll(left);
-	}
-	return SCHEDULE_REGISTERS;
-}
-
-static bool all_in(const struct schedule_registers *part, const struct schedule_registers *whole)
-{
-	for (size_t i = 0; i < SCHEDULE_REGISTERS / 64; i++)
+	for (size_t i = 0; i < REGISTER_LIMIT / 64; i++)
 		if (part->bits[i] & ~whole->bits[i])
 			return false;
 	return true;
@@ -74,9 +56,9 @@ static bool all_in(const struct schedule_registers *part, const struct schedule_
 
 /* ---- operands */
 
-static enum pipeline_use use_of(const struct schedule_op *op, unsigned number)
+static enum pipeline_use use_of(const struct instruction_effects *op, unsigned number)
 {
-	if (has(&op->address, number))
+	if (register_set_has(&op->address, number))
 		return PIPELINE_ADDRESS;
 	switch (op->class) {
 	case LATENCY_STORE:
@@ -89,13 +71,13 @@ static enum pipeline_use use_of(const struct schedule_op *op, unsigned number)
 	}
 }
 
-static void wait_for_operands(const struct schedule *s, const struct schedule_op *op,
+static void wait_for_operands(const struct schedule *s, const struct instruction_effects *op,
 			      struct earliest *earliest)
 {
 	int32_t floor = earliest->cycle;
-	for (unsigned r = next_of(&op->reads, 0); r < SCHEDULE_REGISTERS;
-	     r = next_of(&op->reads, r + 1)) {
-		if (!has(&s->touched, r))
+	for (unsigned r = register_set_next(&op->reads, 0); r < REGISTER_LIMIT;
+	     r = register_set_next(&op->reads, r + 1)) {
+		if (!register_set_has(&s->touched, r))
 			continue;
 		int32_t ready = s->registers[r].ready_cycle[use_of(op, r)];
 		bool decides = ready > earliest->cycle || (ready == floor && floor > s->cycle &&
@@ -107,9 +89,9 @@ static void wait_for_operands(const struct schedule *s, const struct schedule_op
 }
 
 /* A register that an access moves on ([x1], #8; push) is there before what it loads. */
-static bool is_update(const struct schedule_op *op, unsigned number)
+static bool is_update(const struct instruction_effects *op, unsigned number)
 {
-	if (!has(&op->address, number))
+	if (!register_set_has(&op->address, number))
 		return false;
 	switch (op->class) {
 	case LATENCY_STORE:
@@ -123,7 +105,7 @@ static bool is_update(const struct schedule_op *op, unsigned number)
 	}
 }
 
-static uint32_t result_cycles(const struct pipeline *pipeline, const struct schedule_op *op,
+static uint32_t result_cycles(const struct pipeline *pipeline, const struct instruction_effects *op,
 			      enum pipeline_use use)
 {
 	const struct pipeline_work *work = pipeline_work_of(pipeline, op->class, op->width_bits);
@@ -131,11 +113,11 @@ static uint32_t result_cycles(const struct pipeline *pipeline, const struct sche
 	return work->latency_cycles[use] + (operand ? pipeline->load_operand_cycles : 0);
 }
 
-static void write_results(struct schedule *s, const struct schedule_op *op, uint32_t by,
+static void write_results(struct schedule *s, const struct instruction_effects *op, uint32_t by,
 			  int32_t cycle)
 {
-	for (unsigned r = next_of(&op->writes, 0); r < SCHEDULE_REGISTERS;
-	     r = next_of(&op->writes, r + 1)) {
+	for (unsigned r = register_set_next(&op->writes, 0); r < REGISTER_LIMIT;
+	     r = register_set_next(&op->writes, r + 1)) {
 		struct under_way *written = &s->registers[r];
 		bool update = is_update(op, r);
 		for (unsigned use = 0; use < PIPELINE_USES; use++)
@@ -153,7 +135,7 @@ static void write_results(struct schedule *s, const struct schedule_op *op, uint
  * What an instruction asks for: a unit for its class, and for memory that it reads or
  * writes beside that. Where one unit does both, an access in place asks once.
  */
-static size_t requests_of(const struct pipeline *pipeline, const struct schedule_op *op,
+static size_t requests_of(const struct pipeline *pipeline, const struct instruction_effects *op,
 			  uint32_t by, struct request *out)
 {
 	const struct pipeline_work *work = pipeline_work_of(pipeline, op->class, op->width_bits);
@@ -288,7 +270,7 @@ static uint32_t holder_of(const struct schedule *s, uint32_t units, uint32_t oth
 	return otherwise;
 }
 
-static void keep_store_gap(const struct schedule *s, const struct schedule_op *op,
+static void keep_store_gap(const struct schedule *s, const struct instruction_effects *op,
 			   struct earliest *earliest)
 {
 	int32_t gap = (int32_t)s->pipeline->store_load_gap_cycles;
@@ -301,8 +283,8 @@ static void keep_store_gap(const struct schedule *s, const struct schedule_op *o
  * Moves *earliest on until the units are free, and takes them. What can never be had
  * together even on an idle machine is not waited for.
  */
-static void take_units(struct schedule *s, const struct schedule_op *op, struct request *wanted,
-		       size_t count, struct earliest *earliest, uint32_t by)
+static void take_units(struct schedule *s, const struct instruction_effects *op,
+		       struct request *wanted, size_t count, struct earliest *earliest, uint32_t by)
 {
 	uint32_t units = 0;
 	for (size_t i = 0; i < count; i++)
@@ -341,7 +323,7 @@ static void take_units(struct schedule *s, const struct schedule_op *op, struct 
 
 /* ---- in order */
 
-static void issue_in_order(struct schedule *s, const struct schedule_op *op, uint32_t by,
+static void issue_in_order(struct schedule *s, const struct instruction_effects *op, uint32_t by,
 			   struct scheduled *out)
 {
 	const struct pipeline_work *work = pipeline_work_of(s->pipeline, op->class, op->width_bits);
@@ -376,7 +358,7 @@ static void issue_in_order(struct schedule *s, const struct schedule_op *op, uin
 
 /* ---- out of order */
 
-static void dispatch(struct schedule *s, const struct schedule_op *op, uint32_t by,
+static void dispatch(struct schedule *s, const struct instruction_effects *op, uint32_t by,
 		     struct scheduled *out)
 {
 	if (s->group_ended || s->issued >= s->pipeline->issue_width)
@@ -395,14 +377,14 @@ static void dispatch(struct schedule *s, const struct schedule_op *op, uint32_t 
 /* ---- bounds */
 
 /* Without width, units or anything under way: when the last result is there. */
-static double longest_chain(const struct pipeline *pipeline, const struct schedule_op *ops,
+static double longest_chain(const struct pipeline *pipeline, const struct instruction_effects *ops,
 			    size_t count)
 {
 	struct schedule s;
 	int32_t longest = 0;
 	s.pipeline = pipeline;
 	s.cycle = 0;
-	s.touched = (struct schedule_registers){ { 0 } };
+	s.touched = (struct register_set){ { 0 } };
 	for (size_t i = 0; i < count; i++) {
 		struct earliest earliest = { 0, SCHEDULE_WAITS_NOT, 0, SCHEDULE_BEFORE };
 		wait_for_operands(&s, &ops[i], &earliest);
@@ -419,7 +401,7 @@ static double longest_chain(const struct pipeline *pipeline, const struct schedu
  * For each set of units that some class may choose from: the cycles of all work that
  * can only be done there, over the units of the set. The most of these cannot be beaten.
  */
-static double unit_bound(const struct pipeline *pipeline, const struct schedule_op *ops,
+static double unit_bound(const struct pipeline *pipeline, const struct instruction_effects *ops,
 			 size_t count)
 {
 	struct {
@@ -530,20 +512,20 @@ static void leave(struct schedule *s, struct schedule_state *exit)
 	exit->last_store_cycle = relative(s->last_store_cycle, origin);
 	for (uint32_t unit = 0; unit < PIPELINE_UNITS; unit++)
 		exit->unit_free_cycle[unit] = relative(s->unit_free_cycle[unit], origin);
-	for (unsigned r = next_of(&s->touched, 0); r < SCHEDULE_REGISTERS;
-	     r = next_of(&s->touched, r + 1))
+	for (unsigned r = register_set_next(&s->touched, 0); r < REGISTER_LIMIT;
+	     r = register_set_next(&s->touched, r + 1))
 		leave_pending(exit, r, &s->registers[r], origin);
 }
 
-void schedule_block(const struct pipeline *pipeline, const struct schedule_op *ops, size_t count,
-		    const struct schedule_state *entry, struct scheduled *out,
+void schedule_block(const struct pipeline *pipeline, const struct instruction_effects *ops,
+		    size_t count, const struct schedule_state *entry, struct scheduled *out,
 		    struct schedule_bounds *bounds, struct schedule_state *exit)
 {
 	struct schedule s;
 	s.pipeline = pipeline;
 	s.issued = 0;
 	s.request_count = 0;
-	s.touched = (struct schedule_registers){ { 0 } };
+	s.touched = (struct register_set){ { 0 } };
 	enter(&s, entry);
 	for (size_t i = 0; i < count; i++) {
 		assert(ops[i].class < LATENCY_CLASSES);

@@ -26,23 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/latency_class.h"
+#include "isa/effects.h"
 #include "machine/pipeline.h"
 
-#define SCHEDULE_REGISTERS 128 /* numbers are the caller's, below this */
-#define SCHEDULE_BEFORE	   UINT32_MAX
-
-struct schedule_registers {
-	uint64_t bits[SCHEDULE_REGISTERS / 64];
-};
-
-struct schedule_op {
-	struct schedule_registers reads, writes;
-	struct schedule_registers address; /* of those read, what only forms an address */
-	enum latency_class class;
-	uint16_t width_bits; /* of a division or a root; 0 is 64 */
-	bool reads_memory, writes_memory;
-};
+#define SCHEDULE_BEFORE UINT32_MAX
 
 enum schedule_wait {
 	SCHEDULE_WAITS_NOT,
@@ -90,6 +77,6 @@ struct schedule_state {
  * NULL: nothing is under way, and the first instruction issues in cycle 0 with
  * head_cycles 1. `bounds` and `exit` may be NULL; `exit` may be `entry`.
  */
-void schedule_block(const struct pipeline *pipeline, const struct schedule_op *ops, size_t count,
-		    const struct schedule_state *entry, struct scheduled *out,
+void schedule_block(const struct pipeline *pipeline, const struct instruction_effects *ops,
+		    size_t count, const struct schedule_state *entry, struct scheduled *out,
 		    struct schedule_bounds *bounds, struct schedule_state *exit);

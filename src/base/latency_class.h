@@ -26,7 +26,7 @@ enum latency_class {
 	LATENCY_FP_DIVIDE, /* width_bits: 16, 32, 64, or 80 for x87 */
 	LATENCY_FP_ROOT,   /* likewise */
 	LATENCY_CONVERT,   /* between integers and fp, and between widths of fp */
-	LATENCY_LOAD,	   /* nothing but a load; other classes may load as well */
+	LATENCY_LOAD,	   /* nothing but a load (or prefetch); other classes may load as well */
 	LATENCY_STORE,
 	LATENCY_BRANCH,
 	LATENCY_CALL,

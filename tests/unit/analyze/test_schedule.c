@@ -31,44 +31,44 @@ static int free_tables(void **state)
 #define NO_REGISTER -1
 #define FLAGS	    100
 
-static void add(struct schedule_registers *set, int number)
+static void add(struct register_set *set, int number)
 {
 	if (number != NO_REGISTER)
 		set->bits[number / 64] |= UINT64_C(1) << number % 64;
 }
 
-static struct schedule_op work(enum latency_class class, int to, int a, int b)
+static struct instruction_effects work(enum latency_class class, int to, int a, int b)
 {
-	struct schedule_op op = { .class = class };
+	struct instruction_effects op = { .class = class };
 	add(&op.writes, to);
 	add(&op.reads, a);
 	add(&op.reads, b);
 	return op;
 }
 
-static struct schedule_op alu(int to, int a, int b)
+static struct instruction_effects alu(int to, int a, int b)
 {
 	return work(LATENCY_ALU, to, a, b);
 }
 
-static struct schedule_op load(int to, int base)
+static struct instruction_effects load(int to, int base)
 {
-	struct schedule_op op = work(LATENCY_LOAD, to, base, NO_REGISTER);
+	struct instruction_effects op = work(LATENCY_LOAD, to, base, NO_REGISTER);
 	op.address = op.reads;
 	op.reads_memory = true;
 	return op;
 }
 
-static struct schedule_op store(int data, int base)
+static struct instruction_effects store(int data, int base)
 {
-	struct schedule_op op = work(LATENCY_STORE, NO_REGISTER, base, NO_REGISTER);
+	struct instruction_effects op = work(LATENCY_STORE, NO_REGISTER, base, NO_REGISTER);
 	op.address = op.reads;
 	op.writes_memory = true;
 	add(&op.reads, data);
 	return op;
 }
 
-static struct schedule_op branch(int on)
+static struct instruction_effects branch(int on)
 {
 	return work(LATENCY_BRANCH, NO_REGISTER, on, NO_REGISTER);
 }
@@ -146,7 +146,7 @@ static void the_copy_loop_is_scheduled_as_in_the_paper(void **state)
 {
 	(void)state;
 	const struct pipeline p = alpha_21164();
-	const struct schedule_op loop[] = COPY_LOOP;
+	const struct instruction_effects loop[] = COPY_LOOP;
 	struct scheduled out[COUNT_OF(loop)];
 	double best = 0;
 	schedule_block(&p, loop, COUNT_OF(loop), NULL, out, NULL, NULL);
@@ -164,7 +164,7 @@ static void the_copy_loop_knows_its_last_round(void **state)
 {
 	(void)state;
 	const struct pipeline p = alpha_21164();
-	const struct schedule_op loop[] = COPY_LOOP;
+	const struct instruction_effects loop[] = COPY_LOOP;
 	struct scheduled out[COUNT_OF(loop)];
 	struct schedule_state round;
 	schedule_block(&p, loop, COUNT_OF(loop), NULL, out, NULL, &round);
@@ -181,9 +181,9 @@ static void a_chain_waits_for_its_operands(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(4);
-	const struct schedule_op ops[] = { work(LATENCY_MULTIPLY, 1, 0, 0),
-					   work(LATENCY_MULTIPLY, 2, 1, 0), alu(3, 5, 6),
-					   alu(4, 2, 1) };
+	const struct instruction_effects ops[] = { work(LATENCY_MULTIPLY, 1, 0, 0),
+						   work(LATENCY_MULTIPLY, 2, 1, 0), alu(3, 5, 6),
+						   alu(4, 2, 1) };
 	struct scheduled out[COUNT_OF(ops)];
 	struct schedule_bounds bounds;
 	set_latency(&p, LATENCY_MULTIPLY, 3);
@@ -204,7 +204,8 @@ static void width_one_and_two(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(1);
-	const struct schedule_op ops[] = { alu(1, 0, 0), alu(2, 0, 0), alu(3, 0, 0), alu(4, 0, 0) };
+	const struct instruction_effects ops[] = { alu(1, 0, 0), alu(2, 0, 0), alu(3, 0, 0),
+						   alu(4, 0, 0) };
 	struct scheduled out[COUNT_OF(ops)];
 	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, NULL, NULL);
 	expect_heads(out, (const double[]){ 1, 1, 1, 1 }, COUNT_OF(ops));
@@ -218,7 +219,7 @@ static void operands_are_named_before_slots(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(2);
-	const struct schedule_op ops[] = { alu(1, 0, 0), alu(2, 0, 0), alu(3, 2, 1) };
+	const struct instruction_effects ops[] = { alu(1, 0, 0), alu(2, 0, 0), alu(3, 2, 1) };
 	struct scheduled out[COUNT_OF(ops)];
 	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, NULL, NULL);
 	expect_wait(&out[2], SCHEDULE_OPERAND, 0); /* register 1, the first of two that decide */
@@ -229,8 +230,8 @@ static void a_busy_unit_is_waited_for(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(2);
-	const struct schedule_op ops[] = { work(LATENCY_DIVIDE, 1, 0, 0), alu(2, 0, 0),
-					   work(LATENCY_DIVIDE, 3, 0, 0), alu(4, 0, 0) };
+	const struct instruction_effects ops[] = { work(LATENCY_DIVIDE, 1, 0, 0), alu(2, 0, 0),
+						   work(LATENCY_DIVIDE, 3, 0, 0), alu(4, 0, 0) };
 	struct scheduled out[COUNT_OF(ops)];
 	struct schedule_bounds bounds;
 	p.work[LATENCY_DIVIDE].units = new_unit(&p);
@@ -247,8 +248,8 @@ static void units_are_given_out_by_matching(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(3);
-	const struct schedule_op ops[] = { alu(1, 0, 0), work(LATENCY_SHIFT, 2, 0, 0),
-					   alu(3, 0, 0) };
+	const struct instruction_effects ops[] = { alu(1, 0, 0), work(LATENCY_SHIFT, 2, 0, 0),
+						   alu(3, 0, 0) };
 	struct scheduled out[COUNT_OF(ops)];
 	struct schedule_bounds bounds;
 	uint32_t first = new_unit(&p), second = new_unit(&p);
@@ -264,7 +265,8 @@ static void memory_operands_need_a_memory_unit(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(4);
-	struct schedule_op ops[] = { alu(1, 1, 2), alu(3, 3, 2), alu(4, 1, 1), alu(5, 5, 2) };
+	struct instruction_effects ops[] = { alu(1, 1, 2), alu(3, 3, 2), alu(4, 1, 1),
+					     alu(5, 5, 2) };
 	struct schedule_bounds bounds;
 	struct scheduled out[COUNT_OF(ops)];
 	p.work[LATENCY_LOAD].units = p.work[LATENCY_STORE].units = new_unit(&p);
@@ -282,7 +284,7 @@ static void memory_without_a_unit_is_not_waited_for(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(4);
-	struct schedule_op ops[] = { alu(1, 2, 2), alu(3, 2, 2), store(1, 2), load(5, 2) };
+	struct instruction_effects ops[] = { alu(1, 2, 2), alu(3, 2, 2), store(1, 2), load(5, 2) };
 	struct scheduled out[COUNT_OF(ops)];
 	struct schedule_bounds bounds;
 	ops[0].reads_memory = ops[1].reads_memory = ops[1].writes_memory = true;
@@ -296,7 +298,7 @@ static void a_group_ends_behind_a_branch(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(4);
-	const struct schedule_op ops[] = { alu(1, 0, 0), branch(FLAGS), alu(2, 0, 0) };
+	const struct instruction_effects ops[] = { alu(1, 0, 0), branch(FLAGS), alu(2, 0, 0) };
 	struct scheduled out[COUNT_OF(ops)];
 	p.work[LATENCY_BRANCH].ends_group = true;
 	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, NULL, NULL);
@@ -308,8 +310,8 @@ static void uses_have_latencies_of_their_own(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(8);
-	const struct schedule_op ops[] = { alu(1, 0, 0), alu(2, 1, 0), store(1, 5),
-					   work(LATENCY_MULTIPLY, 4, 1, 0), load(3, 1) };
+	const struct instruction_effects ops[] = { alu(1, 0, 0), alu(2, 1, 0), store(1, 5),
+						   work(LATENCY_MULTIPLY, 4, 1, 0), load(3, 1) };
 	struct scheduled out[COUNT_OF(ops)];
 	p.work[LATENCY_ALU].latency_cycles[PIPELINE_STORE_DATA] = 2;
 	p.work[LATENCY_ALU].latency_cycles[PIPELINE_FACTOR] = 4;
@@ -322,14 +324,14 @@ static void a_moved_address_is_there_before_the_data(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(8);
-	struct schedule_op ops[] = { load(1, 0), alu(2, 0, 0), alu(3, 1, 1) };
+	struct instruction_effects ops[] = { load(1, 0), alu(2, 0, 0), alu(3, 1, 1) };
 	struct scheduled out[COUNT_OF(ops)];
 	set_latency(&p, LATENCY_LOAD, 4);
 	add(&ops[0].writes, 0); /* ldr x1, [x0], #8 */
 	schedule_block(&p, ops, COUNT_OF(ops), NULL, out, NULL, NULL);
 	expect_heads(out, (const double[]){ 1, 1, 3 }, COUNT_OF(ops));
 
-	const struct schedule_op chase[] = { load(0, 0), load(0, 0) }; /* ldr x0, [x0] */
+	const struct instruction_effects chase[] = { load(0, 0), load(0, 0) }; /* ldr x0, [x0] */
 	schedule_block(&p, chase, COUNT_OF(chase), NULL, out, NULL, NULL);
 	expect_heads(out, (const double[]){ 1, 4 }, COUNT_OF(chase));
 }
@@ -340,9 +342,9 @@ static void the_block_before_is_remembered(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(2);
-	struct schedule_op before[] = { work(LATENCY_MULTIPLY, 1, 0, 0), alu(2, 0, 0),
-					alu(3, 0, 0) };
-	const struct schedule_op after[] = { alu(4, 0, 0), alu(5, 1, 0) };
+	struct instruction_effects before[] = { work(LATENCY_MULTIPLY, 1, 0, 0), alu(2, 0, 0),
+						alu(3, 0, 0) };
+	const struct instruction_effects after[] = { alu(4, 0, 0), alu(5, 1, 0) };
 	struct scheduled out[COUNT_OF(before)];
 	struct schedule_state edge;
 	set_latency(&p, LATENCY_MULTIPLY, 4);
@@ -366,7 +368,7 @@ static void a_unit_stays_busy_over_the_edge(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(2);
-	const struct schedule_op ops[] = { work(LATENCY_DIVIDE, 1, 0, 0) };
+	const struct instruction_effects ops[] = { work(LATENCY_DIVIDE, 1, 0, 0) };
 	struct scheduled out[1];
 	struct schedule_state edge;
 	p.work[LATENCY_DIVIDE].units = new_unit(&p);
@@ -385,7 +387,7 @@ static void registers_that_do_not_fit_the_state_are_counted(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(16);
-	struct schedule_op ops[SCHEDULE_PENDING + 3];
+	struct instruction_effects ops[SCHEDULE_PENDING + 3];
 	struct scheduled out[COUNT_OF(ops)];
 	struct schedule_state edge;
 	set_latency(&p, LATENCY_LOAD, 50);
@@ -410,8 +412,9 @@ static void out_of_order_costs_are_of_the_width(void **state)
 {
 	(void)state;
 	struct pipeline p = plain_machine(4);
-	const struct schedule_op ops[] = { load(1, 0),	 alu(2, 1, 1), alu(3, 0, 0), alu(4, 2, 3),
-					   alu(5, 0, 0), alu(6, 0, 0), alu(7, 0, 0), alu(8, 0, 0) };
+	const struct instruction_effects ops[] = { load(1, 0),	 alu(2, 1, 1), alu(3, 0, 0),
+						   alu(4, 2, 3), alu(5, 0, 0), alu(6, 0, 0),
+						   alu(7, 0, 0), alu(8, 0, 0) };
 	struct scheduled out[COUNT_OF(ops)];
 	struct schedule_bounds bounds;
 	double sum = 0;
@@ -437,7 +440,7 @@ static void out_of_order_costs_are_of_the_width(void **state)
 
 #define LONGEST_BLOCK 24
 
-static size_t random_block(struct random_state *seed, struct schedule_op *ops)
+static size_t random_block(struct random_state *seed, struct instruction_effects *ops)
 {
 	static const enum latency_class classes[] = {
 		LATENCY_MOVE, LATENCY_ALU,    LATENCY_ALU,     LATENCY_SHIFT,	 LATENCY_LEA,
@@ -468,8 +471,8 @@ static size_t random_block(struct random_state *seed, struct schedule_op *ops)
 	return count;
 }
 
-static int32_t last_cycle(const struct pipeline *p, const struct schedule_op *ops, size_t count,
-			  const struct schedule_state *entry)
+static int32_t last_cycle(const struct pipeline *p, const struct instruction_effects *ops,
+			  size_t count, const struct schedule_state *entry)
 {
 	struct scheduled out[LONGEST_BLOCK];
 	schedule_block(p, ops, count, entry, out, NULL, NULL);
@@ -480,7 +483,7 @@ static void heads_are_never_negative_and_add_up(void **state)
 {
 	(void)state;
 	struct random_state seed = random_seed(1);
-	struct schedule_op ops[LONGEST_BLOCK];
+	struct instruction_effects ops[LONGEST_BLOCK];
 	struct scheduled out[LONGEST_BLOCK];
 	for (int round = 0; round < 3000; round++) {
 		const struct pipeline *p =
@@ -519,7 +522,7 @@ static void longer_latencies_never_shorten_a_block(void **state)
 {
 	(void)state;
 	struct random_state seed = random_seed(2);
-	struct schedule_op ops[LONGEST_BLOCK];
+	struct instruction_effects ops[LONGEST_BLOCK];
 	for (int round = 0; round < 4000; round++) {
 		struct pipeline p = *pipelines_by_name(pipelines, round % 2 ? "cortex-a55"
 									    : "generic-in-order");
@@ -536,7 +539,7 @@ static void a_wider_machine_is_never_slower(void **state)
 {
 	(void)state;
 	struct random_state seed = random_seed(3);
-	struct schedule_op ops[LONGEST_BLOCK];
+	struct instruction_effects ops[LONGEST_BLOCK];
 	for (int round = 0; round < 4000; round++) {
 		struct pipeline p = *pipelines_by_name(pipelines, "cortex-a53");
 		size_t count = random_block(&seed, ops);
@@ -554,7 +557,7 @@ static void a_cut_block_is_the_whole_one(void **state)
 {
 	(void)state;
 	struct random_state seed = random_seed(4);
-	struct schedule_op ops[LONGEST_BLOCK];
+	struct instruction_effects ops[LONGEST_BLOCK];
 	struct scheduled whole[LONGEST_BLOCK], parts[LONGEST_BLOCK];
 	for (int round = 0; round < 4000; round++) {
 		const struct pipeline *p =
@@ -577,7 +580,7 @@ static void the_simulated_machine_is_the_generic_in_order_one(void **state)
 {
 	(void)state;
 	struct random_state seed = random_seed(5);
-	struct schedule_op ops[LONGEST_BLOCK];
+	struct instruction_effects ops[LONGEST_BLOCK];
 	struct scheduled out[LONGEST_BLOCK];
 	const struct pipeline *p = pipelines_by_name(pipelines, "generic-in-order");
 	for (int round = 0; round < 4000; round++) {
@@ -585,7 +588,7 @@ static void the_simulated_machine_is_the_generic_in_order_one(void **state)
 		int ready[16] = { 0 }, t = 0, issued = 0, memory = 0;
 		schedule_block(p, ops, count, NULL, out, NULL, NULL);
 		for (size_t i = 0; i < count; i++) {
-			const struct schedule_op *op = &ops[i];
+			const struct instruction_effects *op = &ops[i];
 			bool access = op->reads_memory || op->writes_memory;
 			int latency = op->class == LATENCY_DIVIDE     ? 20
 				      : op->class == LATENCY_MULTIPLY ? 3

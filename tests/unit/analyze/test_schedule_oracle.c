@@ -31,7 +31,7 @@
 #define PER_CLASS 8
 
 struct block {
-	struct schedule_op ops[LONGEST];
+	struct instruction_effects ops[LONGEST];
 	char text[LONGEST][40];
 	size_t count;
 	int llvm_cycle[LONGEST];
@@ -40,7 +40,7 @@ struct block {
 static struct pipelines *pipelines;
 static struct block blocks[BLOCKS];
 
-static void add(struct schedule_registers *set, unsigned number)
+static void add(struct register_set *set, unsigned number)
 {
 	set->bits[number / 64] |= UINT64_C(1) << number % 64;
 }
@@ -61,14 +61,15 @@ static const struct {
 	{ LATENCY_FP_MULTIPLY, "fmul d%1$u, d%2$u, d%3$u", true },
 };
 
-static void random_op(struct random_state *seed, struct schedule_op *op, char *text, size_t size)
+static void random_op(struct random_state *seed, struct instruction_effects *op, char *text,
+		      size_t size)
 {
 	size_t kind = random_below(seed, COUNT_OF(kinds));
 	unsigned base = kinds[kind].vector ? VECTORS : 0;
 	unsigned to = (unsigned)random_below(seed, PER_CLASS);
 	unsigned a = (unsigned)random_below(seed, PER_CLASS);
 	unsigned b = (unsigned)random_below(seed, PER_CLASS);
-	*op = (struct schedule_op){ .class = kinds[kind].class };
+	*op = (struct instruction_effects){ .class = kinds[kind].class };
 	snprintf(text, size, kinds[kind].text, to, a, b);
 	add(&op->reads, base + a);
 	if (op->class == LATENCY_STORE) {

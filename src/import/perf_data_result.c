@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "import/jit_beside.h"
 #include "import/perf_data_private.h"
+#include "machine/cpu_model.h"
 #include "profile/bill.h"
 
 /* From our numbers to the profile's. */
@@ -307,18 +308,21 @@ static int write_bill(struct result *result)
 
 /* ---- the source */
 
-/* "GenuineIntel,6,85,4" or "0x00000000410fd0c0": the vendor, and family-model-stepping in hex. */
-static void split_cpu_id(struct span id, struct span *vendor, char *model, size_t size)
+/* "GenuineIntel,6,85,4" or "0x00000000410fd0c0"; another text stays as it is. */
+static void split_cpu_id(struct span id, struct span *vendor, char model[CPU_MODEL_ROOM])
 {
-	char text[64] = "", name[32];
+	char text[CPU_MODEL_ROOM] = "", name[32];
 	unsigned numbers[3];
+	unsigned long long midr;
 	if (id.size && id.size < sizeof(text))
 		memcpy(text, id.data, id.size);
 	if (sscanf(text, "%31[^,],%u,%u,%u", name, &numbers[0], &numbers[1], &numbers[2]) == 4) {
 		*vendor = (struct span){ id.data, strlen(name) };
-		snprintf(model, size, "%02x-%02x-%02x", numbers[0], numbers[1], numbers[2]);
+		cpu_model_of_x86(numbers[0], numbers[1], numbers[2], model);
+	} else if (sscanf(text, "0x%llx", &midr) == 1) {
+		cpu_model_of_arm(midr, model);
 	} else {
-		snprintf(model, size, "%s", text);
+		snprintf(model, CPU_MODEL_ROOM, "%s", text);
 	}
 }
 
@@ -326,10 +330,10 @@ static int write_source(struct result *result)
 {
 	struct perf_data *data = result->data;
 	const struct perf_data_machine *machine = &data->machine;
-	char model[64] = "", tool[128] = "perf";
+	char model[CPU_MODEL_ROOM] = "", tool[128] = "perf";
 	struct span version = byte_pool_get(&data->names, machine->version);
 	struct span vendor = { NULL, 0 };
-	split_cpu_id(byte_pool_get(&data->names, machine->cpu_id), &vendor, model, sizeof(model));
+	split_cpu_id(byte_pool_get(&data->names, machine->cpu_id), &vendor, model);
 	int shown = (int)(version.size < sizeof(tool) ? version.size : sizeof(tool));
 	if (shown)
 		snprintf(tool, sizeof(tool), "perf %.*s", shown, (const char *)version.data);

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/count_of.h"
 #include "base/digits.h"
+#include "machine/cpu_model.h"
 
 void perf_script_header_release(struct perf_script_header *header)
 {
@@ -54,14 +55,19 @@ static bool leading_number(struct span text, uint64_t *value)
 	return digits_take(&at, end, base, value);
 }
 
-/* "GenuineIntel,6,94,3" in decimal; Arm's is a MIDR. As cpu_info_format_model() writes them. */
+/* "GenuineIntel,6,94,3" in decimal; Arm's is a MIDR, "0x00000000410fd0c0". */
 static int take_cpuid(struct perf_script_header *header, struct span value)
 {
 	const char *comma = memchr(value.data, ',', value.size);
 	uint64_t numbers[3];
 	struct span rest = value;
-	if (!comma)
-		return keep(header, value, &header->source.cpu_model);
+	char model[CPU_MODEL_ROOM];
+	if (!comma) {
+		if (!leading_number(value, &numbers[0]))
+			return keep(header, value, &header->source.cpu_model);
+		cpu_model_of_arm(numbers[0], model);
+		return keep(header, span_of_text(model), &header->source.cpu_model);
+	}
 	struct span vendor = { value.data, (size_t)(comma - (const char *)value.data) };
 	for (int i = 0; i < 3; i++) {
 		comma = memchr(rest.data, ',', rest.size);
@@ -74,12 +80,9 @@ static int take_cpuid(struct perf_script_header *header, struct span value)
 	}
 	if (header->source.cpu_model.data)
 		return 0;
-	char *model = arena_printf(&header->texts, "%llx-%llx-%llx", (unsigned long long)numbers[0],
-				   (unsigned long long)numbers[1], (unsigned long long)numbers[2]);
-	if (!model)
-		return -ENOMEM;
-	header->source.cpu_model = span_of_text(model);
-	return keep(header, vendor, &header->source.cpu_vendor);
+	cpu_model_of_x86(numbers[0], numbers[1], numbers[2], model);
+	int ret = keep(header, span_of_text(model), &header->source.cpu_model);
+	return ret < 0 ? ret : keep(header, vendor, &header->source.cpu_vendor);
 }
 
 /* "70.273 ms" */

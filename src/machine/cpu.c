@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "machine/cpu_model.h"
 #include "machine/cpu_names.h"
 #include "machine/cpu_parts.h"
 #include "machine/machine_root.h"
@@ -345,15 +346,12 @@ void cpu_info_format_model(const struct cpu_info *info, char *text, size_t size)
 	text[0] = 0;
 	for (size_t i = 0; i < info->type_count; i++) {
 		const struct cpu_type *type = &info->types[i];
-		char part[64] = "";
+		char part[CPU_MODEL_ROOM] = "";
 		if (type->midr != CPU_UNKNOWN_U64)
-			snprintf(part, sizeof(part), "MIDR 0x%08llx",
-				 (unsigned long long)type->midr);
+			cpu_model_of_arm(type->midr, part);
 		else if (type->family != CPU_UNKNOWN_U64 && type->model != CPU_UNKNOWN_U64 &&
 			 type->stepping != CPU_UNKNOWN_U64)
-			snprintf(part, sizeof(part), "%llu-%llu-%llu",
-				 (unsigned long long)type->family, (unsigned long long)type->model,
-				 (unsigned long long)type->stepping);
+			cpu_model_of_x86(type->family, type->model, type->stepping, part);
 		join(text, size, part);
 	}
 	if (!text[0])

@@ -94,68 +94,46 @@ const struct pipeline *pipelines_by_name(const struct pipelines *pipelines, cons
 
 /* ---- which processor a text means */
 
-/* One core type: what may be looked for, in the order of trying. */
-struct wanted {
-	struct pipeline_match rows[2]; /* first_model is what is looked for */
-	size_t count;
-};
-
-static bool number_of(struct span text, unsigned base, uint32_t *out)
+static bool hexadecimal(struct span text, uint32_t *out)
 {
 	const char *at = text.data, *end = at + text.size;
 	uint64_t value;
-	if (!text.size || !digits_take(&at, end, base, &value) || at != end || value > UINT32_MAX)
+	if (!text.size || !digits_take(&at, end, 16, &value) || at != end || value > UINT32_MAX)
 		return false;
 	*out = (uint32_t)value;
 	return true;
 }
 
-/* "MIDR 0x410fd034" or "0x00000000410fd034": implementer in bits 31-24, part in 15-4. */
-static bool want_midr(struct span text, struct wanted *wanted)
+/* "MIDR 0x410fd034": implementer in bits 31-24, part in 15-4. */
+static bool want_midr(struct span text, struct pipeline_match *wanted)
 {
-	static const char prefix[] = "MIDR ";
+	static const char prefix[] = "MIDR 0x";
+	size_t skipped = strlen(prefix);
 	uint32_t midr;
-	if (text.size > strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0)
-		text = (struct span){ (const char *)text.data + strlen(prefix),
-				      text.size - strlen(prefix) };
-	if (text.size < 3 || memcmp(text.data, "0x", 2) != 0 ||
-	    !number_of((struct span){ (const char *)text.data + 2, text.size - 2 }, 16, &midr))
+	if (!span_starts_with(text, prefix) ||
+	    !hexadecimal((struct span){ (const char *)text.data + skipped, text.size - skipped },
+			 &midr))
 		return false;
-	wanted->rows[wanted->count++] = (struct pipeline_match){ .arm = true,
-								 .family = midr >> 24,
-								 .first_model = midr >> 4 & 0xfff };
+	*wanted = (struct pipeline_match){ .arm = true,
+					   .family = midr >> 24,
+					   .first_model = midr >> 4 & 0xfff };
 	return true;
 }
 
-static bool looks_hexadecimal(struct span text)
+static bool want_family(struct span vendor, struct span text, struct pipeline_match *wanted)
 {
-	const char *at = text.data;
-	for (size_t i = 0; i < text.size; i++)
-		if (hex_digit(at[i]) > 9)
-			return true;
-	return text.size > 1 && at[0] == '0';
-}
-
-static void want_family(struct span vendor, struct span text, struct wanted *wanted)
-{
+	*wanted = (struct pipeline_match){ .arm = false };
 	const char *dash = text.size ? memchr(text.data, '-', text.size) : NULL;
-	if (!dash || vendor.size >= sizeof(wanted->rows[0].vendor))
-		return;
+	if (!dash || vendor.size >= sizeof(wanted->vendor))
+		return false;
 	struct span family = { text.data, (size_t)(dash - (const char *)text.data) };
 	struct span model = { dash + 1, text.size - family.size - 1 };
 	const char *next = model.size ? memchr(model.data, '-', model.size) : NULL;
 	if (next)
 		model.size = (size_t)(next - (const char *)model.data);
-	bool hexadecimal = looks_hexadecimal(family) || looks_hexadecimal(model);
-	for (unsigned base = hexadecimal ? 16 : 10; base <= 16; base += 6) {
-		struct pipeline_match row = { .arm = false };
-		if (!number_of(family, base, &row.family) ||
-		    !number_of(model, base, &row.first_model))
-			continue;
-		if (vendor.size)
-			memcpy(row.vendor, vendor.data, vendor.size);
-		wanted->rows[wanted->count++] = row;
-	}
+	if (vendor.size)
+		memcpy(wanted->vendor, vendor.data, vendor.size);
+	return hexadecimal(family, &wanted->family) && hexadecimal(model, &wanted->first_model);
 }
 
 static bool matches(const struct pipeline *pipeline, const struct pipeline_match *wanted)
@@ -170,12 +148,12 @@ static bool matches(const struct pipeline *pipeline, const struct pipeline_match
 	return false;
 }
 
-static const struct pipeline *find(const struct pipelines *pipelines, const struct wanted *wanted)
+static const struct pipeline *find(const struct pipelines *pipelines,
+				   const struct pipeline_match *wanted)
 {
-	for (size_t w = 0; w < wanted->count; w++)
-		for (size_t i = 0; i < COUNT_OF(pipelines->list); i++)
-			if (matches(&pipelines->list[i], &wanted->rows[w]))
-				return &pipelines->list[i];
+	for (size_t i = 0; i < COUNT_OF(pipelines->list); i++)
+		if (matches(&pipelines->list[i], wanted))
+			return &pipelines->list[i];
 	return NULL;
 }
 
@@ -197,11 +175,10 @@ struct pipeline_choice pipelines_for(const struct pipelines *pipelines, struct s
 	struct pipeline_choice choice = { .fit = PIPELINE_GUESSED };
 	const struct pipeline *first = NULL;
 	for (struct span rest = cpu_model; rest.size;) {
-		struct wanted wanted = { .count = 0 };
+		struct pipeline_match wanted; /* its first_model */
 		struct span type = take_type(&rest);
-		if (!want_midr(type, &wanted))
-			want_family(cpu_vendor, type, &wanted);
-		const struct pipeline *found = find(pipelines, &wanted);
+		bool told = want_midr(type, &wanted) || want_family(cpu_vendor, type, &wanted);
+		const struct pipeline *found = told ? find(pipelines, &wanted) : NULL;
 		if (type.data == cpu_model.data)
 			first = found;
 		else if (found != first)

@@ -138,12 +138,8 @@ struct pipeline_choice {
 
 /*
  * The table of the processor that a profile's source records: `cpu_vendor` and
- * `cpu_model` as struct profile_source has them, absent ones empty. A model is
- * "family-model-stepping" or a MIDR ("MIDR 0x410fd034", "0x00000000410fd034"), core
- * types joined by ", ". Family and model are written in decimal by some and in
- * hexadecimal by others: with a letter or a leading 0 they are hexadecimal, else
- * decimal if a table has that, else hexadecimal. What that mistakes is one: "6-55-x"
- * is taken for 6/0x55 (Skylake-SP) and not for 6/0x37 (Bay Trail).
+ * `cpu_model` as struct profile_source has them, absent ones empty: spelled as
+ * cpu_model.h does, core types joined by ", ".
  */
 struct pipeline_choice pipelines_for(const struct pipelines *pipelines, struct span cpu_vendor,
 				     struct span cpu_model);

@@ -234,7 +234,7 @@ int profile_add_bill(struct profile *profile, uint32_t event, uint64_t optional_
 struct profile_source {
 	struct span host, boot_id, kernel, machine; /* machine: x86_64, aarch64 */
 	struct span cpu_vendor, cpu_model, cpu_name,
-		microcode; /* model: family-model-stepping in hex, or MIDR list */
+		microcode; /* model: as machine/cpu_model.h spells it, several joined by ", " */
 	struct span smt, governor, turbo, frequency, hypervisor, clock;
 	struct span command, tool, labels;
 	uint64_t cpus;	   /* online at the start */

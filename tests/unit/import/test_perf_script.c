@@ -327,7 +327,7 @@ static void the_header_tells_of_machine_and_events(void **state)
 	assert_true(span_equal(source.host, span_of_text("box")));
 	assert_true(span_equal(source.kernel, span_of_text("5.11.0")));
 	assert_true(span_equal(source.cpu_vendor, span_of_text("GenuineIntel")));
-	assert_true(span_equal(source.cpu_model, span_of_text("6-5e-3")));
+	assert_true(span_equal(source.cpu_model, span_of_text("06-5e-03")));
 	assert_true(span_equal(source.command, span_of_text("perf record -c 1000 x: y")));
 	assert_int_equal(source.cpus, 4);
 	assert_int_equal(source.duration_ns, 70273000);

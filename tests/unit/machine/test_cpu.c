@@ -43,7 +43,7 @@ static void an_intel_hybrid_has_two_types_named_as_their_pmus(void **state)
 	assert_int_equal(info.virtual_machine, FACT_NO);
 	assert_int_equal(info.nodes, 1);
 	cpu_info_format_model(&info, text, sizeof(text));
-	assert_string_equal(text, "6-183-1");
+	assert_string_equal(text, "06-b7-01");
 	cpu_info_format_frequency(&info, text, sizeof(text));
 	assert_string_equal(text, "800 MHz to 5.8 GHz, base 3 GHz (cpu_core), "
 				  "800 MHz to 4.3 GHz (cpu_atom)");
@@ -65,7 +65,7 @@ static void amd_metal_in_a_cloud_is_no_virtual_machine(void **state)
 	assert_int_equal(info.nodes, 2);
 	assert_int_equal(cpu_set_count(&info.possible), 256);
 	cpu_info_format_model(&info, text, sizeof(text));
-	assert_string_equal(text, "25-17-1");
+	assert_string_equal(text, "19-11-01");
 	cpu_info_format_microcode(&info, text, sizeof(text));
 	assert_string_equal(text, "0xa10113e");
 }

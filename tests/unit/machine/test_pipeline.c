@@ -125,22 +125,19 @@ static void expect(const char *vendor, const char *model, const char *name, enum
 static void processors_find_their_tables(void **state)
 {
 	(void)state;
-	expect("AuthenticAMD", "26-2-1", "zen5", PIPELINE_FITS, "");
 	expect("AuthenticAMD", "1a-02-01", "zen5", PIPELINE_FITS, "");
-	expect("AuthenticAMD", "25-17-1", "zen4", PIPELINE_FITS, "");
+	expect("AuthenticAMD", "19-11-01", "zen4", PIPELINE_FITS, "");
 	expect("AuthenticAMD", "19-11-1", "zen4", PIPELINE_FITS, "");
-	expect("AuthenticAMD", "25-33-0", "zen3", PIPELINE_FITS, "");
-	expect("GenuineIntel", "6-85-4", "skylake", PIPELINE_FITS, "");
+	expect("AuthenticAMD", "19-21-00", "zen3", PIPELINE_FITS, "");
 	expect("GenuineIntel", "06-55-04", "skylake", PIPELINE_FITS, "");
 	expect("GenuineIntel", "6-55-4", "skylake", PIPELINE_FITS, "");
-	/* 0x85 is Knights Mill, but 85 is Skylake-SP */
+	/* Knights Mill; Skylake-SP is 85 in decimal */
 	expect("GenuineIntel", "06-85-00", "generic-out-of-order", PIPELINE_GUESSED,
 	       "no machine table describes the processor (06-85-00); 'generic-out-of-order' stands "
 	       "in");
-	expect("GenuineIntel", "6-143-8", "golden-cove", PIPELINE_FITS, "");
+	expect("GenuineIntel", "06-8f-08", "golden-cove", PIPELINE_FITS, "");
 	expect("GenuineIntel", "6-8f-8", "golden-cove", PIPELINE_FITS, "");
 	expect("Arm", "MIDR 0x410fd034", "cortex-a53", PIPELINE_FITS, "");
-	expect("", "0x00000000410fd034", "cortex-a53", PIPELINE_FITS, "");
 	expect("Arm", "MIDR 0x412fd050", "cortex-a55", PIPELINE_FITS, "");
 	expect("Arm", "MIDR 0x410fd4f0", "neoverse-v2", PIPELINE_FITS, "");
 	expect("Arm", "MIDR 0x413fd0c1, MIDR 0x413fd0c1", "neoverse-n1", PIPELINE_FITS, "");
@@ -156,11 +153,11 @@ static void others_get_a_generic_table_and_a_note(void **state)
 	expect("Arm", "MIDR 0x410fd070", "generic-out-of-order", PIPELINE_GUESSED,
 	       "no machine table describes the processor (MIDR 0x410fd070); 'generic-out-of-order' "
 	       "stands in");
-	expect("GenuineIntel", "6-26-5", "generic-out-of-order", PIPELINE_GUESSED,
-	       "no machine table describes the processor (6-26-5); 'generic-out-of-order' stands "
+	expect("GenuineIntel", "06-1a-05", "generic-out-of-order", PIPELINE_GUESSED,
+	       "no machine table describes the processor (06-1a-05); 'generic-out-of-order' stands "
 	       "in");
-	expect("AuthenticAMD", "6-85-4", "generic-out-of-order", PIPELINE_GUESSED,
-	       "no machine table describes the processor (6-85-4); 'generic-out-of-order' stands "
+	expect("AuthenticAMD", "06-55-04", "generic-out-of-order", PIPELINE_GUESSED,
+	       "no machine table describes the processor (06-55-04); 'generic-out-of-order' stands "
 	       "in");
 	expect("", "", "generic-out-of-order", PIPELINE_GUESSED,
 	       "the processor is not known; 'generic-out-of-order' stands in");

@@ -8,25 +8,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "image/elf_file.h"
-
-/* Pointer encodings: Linux Standard Base, section 10.5. */
-enum {
-	PE_ABSOLUTE = 0x00,
-	PE_ULEB128 = 0x01,
-	PE_U16 = 0x02,
-	PE_U32 = 0x03,
-	PE_U64 = 0x04,
-	PE_SLEB128 = 0x09,
-	PE_S16 = 0x0a,
-	PE_S32 = 0x0b,
-	PE_S64 = 0x0c,
-	PE_FORMAT = 0x0f,
-	PE_RELATIVE_TO = 0x70,
-	PE_RELATIVE_TO_HERE = 0x10,
-	PE_RELATIVE_TO_DATA = 0x30,
-	PE_INDIRECT = 0x80,
-	PE_OMIT = 0xff,
-};
+#include "image/frame_pointer.h"
 
 #define AUGMENTATION_MAX 8 /* "zPLRSBG" has 7; a CIE with more is not understood anyway */
 
@@ -38,78 +20,24 @@ struct frame_section {
 	bool end_unknown; /* other data follows behind the last entry */
 };
 
-static int64_t cursor_sleb128(struct cursor *cursor)
-{
-	uint64_t value = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
-	do {
-		byte = cursor_u8(cursor);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-		if (shift > 7 * VARINT_MAX_BYTES)
-			cursor->failed = true;
-	} while ((byte & 0x80) && !cursor->failed);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~(uint64_t)0 << shift;
-	return (int64_t)value;
-}
-
-/* The value alone, before it is made relative to anything. */
-static uint64_t read_format(struct cursor *cursor, uint8_t encoding, bool wide)
-{
-	switch (encoding & PE_FORMAT) {
-	case PE_ABSOLUTE:
-		return wide ? cursor_u64(cursor) : cursor_u32(cursor);
-	case PE_ULEB128:
-		return cursor_varint(cursor);
-	case PE_U16:
-		return cursor_u16(cursor);
-	case PE_U32:
-		return cursor_u32(cursor);
-	case PE_U64:
-	case PE_S64:
-		return cursor_u64(cursor);
-	case PE_SLEB128:
-		return (uint64_t)cursor_sleb128(cursor);
-	case PE_S16:
-		return (uint64_t)(int16_t)cursor_u16(cursor);
-	case PE_S32:
-		return (uint64_t)(int32_t)cursor_u32(cursor);
-	default:
-		cursor->failed = true;
-		return 0;
-	}
-}
-
 /* `cursor` runs over the whole section, so that its position is an address. */
 static uint64_t read_pointer(struct cursor *cursor, uint8_t encoding,
 			     const struct frame_section *section)
 {
-	uint64_t here = section->vaddr + cursor->at;
-	uint64_t value = read_format(cursor, encoding, section->wide);
-	switch (encoding & PE_RELATIVE_TO) {
-	case 0:
-		break;
-	case PE_RELATIVE_TO_HERE:
-		value += here;
-		break;
-	case PE_RELATIVE_TO_DATA:
-		if (!section->data_base)
-			cursor->failed = true;
-		value += section->data_base;
-		break;
-	default: /* relative to text, to the function, aligned: in no linked file */
-		cursor->failed = true;
-	}
-	if (encoding & PE_INDIRECT)
-		cursor->failed = true;
-	return section->wide ? value : (uint32_t)value;
+	return frame_pointer_read(
+		cursor, encoding,
+		&(struct frame_base){ section->vaddr, section->data_base, section->wide });
 }
 
-/* How the FDEs of the CIE at `at` write pointers. False when the CIE is not understood. */
-static bool read_cie_encoding(const struct frame_section *section, size_t at, uint8_t *encoding)
+/* What a CIE says of its FDEs. */
+struct cie {
+	uint8_t pointers; /* their encoding */
+	uint8_t lsda;	  /* likewise, of the pointer to the table of landing pads; PE_OMIT: none */
+	bool augmented;	  /* their augmentation has a length */
+};
+
+/* The CIE at `at`. False when it is not understood. */
+static bool read_cie(const struct frame_section *section, size_t at, struct cie *cie)
 {
 	struct cursor cursor = cursor_of(section->bytes.data, section->bytes.size);
 	cursor_take(&cursor, at);
@@ -136,60 +64,77 @@ static bool read_cie_encoding(const struct frame_section *section, size_t at, ui
 	if (version == 4)
 		cursor_take(&cursor, 2); /* sizes of addresses and segments */
 	cursor_varint(&cursor);		 /* code alignment */
-	cursor_sleb128(&cursor);	 /* data alignment */
+	frame_sleb128(&cursor);		 /* data alignment */
 	if (version == 1)
 		cursor_u8(&cursor);
 	else
 		cursor_varint(&cursor); /* return register */
-	*encoding = PE_ABSOLUTE;
+	*cie = (struct cie){ PE_ABSOLUTE, PE_OMIT, augmentation[0] == 'z' };
 	if (augmentation[0] == 0)
 		return !cursor.failed;
 	if (augmentation[0] != 'z')
 		return false;
 	cursor_varint(&cursor);
+	bool has_encoding = false;
 	for (size_t i = 1; augmentation[i]; i++) {
 		uint8_t personality;
 		switch (augmentation[i]) {
 		case 'R':
-			*encoding = cursor_u8(&cursor);
-			return !cursor.failed && *encoding != PE_OMIT;
+			cie->pointers = cursor_u8(&cursor);
+			has_encoding = true;
+			break;
 		case 'L':
-			cursor_u8(&cursor);
+			cie->lsda = cursor_u8(&cursor);
 			break;
 		case 'P':
 			personality = cursor_u8(&cursor);
 			if (personality != PE_OMIT)
-				read_format(&cursor, personality, section->wide);
+				frame_value_read(&cursor, personality, section->wide);
 			break;
 		case 'S':
 		case 'B':
 		case 'G':
 			break;
 		default:
-			return false; /* what follows cannot be found */
+			/* what follows cannot be found */
+			return has_encoding && !cursor.failed && cie->pointers != PE_OMIT;
 		}
 	}
-	return !cursor.failed;
+	return !cursor.failed && cie->pointers != PE_OMIT;
 }
 
 /* CIEs are few and their FDEs come together: the last one seen is nearly always the next one too.
  */
 struct cie_cache {
 	size_t at;
-	uint8_t encoding;
+	struct cie cie;
 	bool usable, filled;
 };
 
-static bool cie_encoding(struct cie_cache *cache, const struct frame_section *section, size_t at,
-			 uint8_t *encoding)
+static const struct cie *find_cie(struct cie_cache *cache, const struct frame_section *section,
+				  size_t at)
 {
 	if (!cache->filled || cache->at != at) {
 		cache->at = at;
 		cache->filled = true;
-		cache->usable = read_cie_encoding(section, at, &cache->encoding);
+		cache->usable = read_cie(section, at, &cache->cie);
 	}
-	*encoding = cache->encoding;
-	return cache->usable;
+	return cache->usable ? &cache->cie : NULL;
+}
+
+/* Where the FDE says its table of landing pads is, behind its extent; 0: none, or not understood.
+ */
+static uint64_t read_lsda(struct cursor entry, const struct cie *cie,
+			  const struct frame_section *section)
+{
+	if (!cie->augmented || cie->lsda == PE_OMIT || cursor_varint(&entry) == 0)
+		return 0;
+	/* a zero is no pointer, whatever it counts from */
+	struct cursor value = entry;
+	if (frame_value_read(&value, cie->lsda, section->wide) == 0 || value.failed)
+		return 0;
+	uint64_t vaddr = read_pointer(&entry, cie->lsda, section);
+	return entry.failed ? 0 : vaddr;
 }
 
 static int compare_extents(const void *a, const void *b)
@@ -198,7 +143,9 @@ static int compare_extents(const void *a, const void *b)
 	const struct extent *right = b;
 	if (left->start != right->start)
 		return left->start < right->start ? -1 : 1;
-	return (left->size_bytes > right->size_bytes) - (left->size_bytes < right->size_bytes);
+	if (left->size_bytes != right->size_bytes)
+		return left->size_bytes < right->size_bytes ? -1 : 1;
+	return (left->lsda > right->lsda) - (left->lsda < right->lsda);
 }
 
 static void sort_unique(struct extents *extents)
@@ -208,8 +155,11 @@ static void sort_unique(struct extents *extents)
 	qsort(extents->list, extents->count, sizeof(*extents->list), compare_extents);
 	size_t kept = 1;
 	for (size_t i = 1; i < extents->count; i++)
-		if (compare_extents(&extents->list[i], &extents->list[kept - 1]) != 0)
+		if (extents->list[i].start != extents->list[kept - 1].start ||
+		    extents->list[i].size_bytes != extents->list[kept - 1].size_bytes)
 			extents->list[kept++] = extents->list[i];
+		else if (extents->list[i].lsda)
+			extents->list[kept - 1].lsda = extents->list[i].lsda;
 	extents->count = kept;
 }
 
@@ -238,14 +188,14 @@ static int read_entries(const struct frame_section *section, struct extents *ext
 		uint32_t distance = cursor_u32(&entry);
 		if (distance == 0)
 			continue; /* a CIE */
-		uint8_t encoding;
-		if (distance > id_at ||
-		    !cie_encoding(&cache, section, id_at - distance, &encoding)) {
+		const struct cie *cie =
+			distance > id_at ? NULL : find_cie(&cache, section, id_at - distance);
+		if (!cie) {
 			extents->bad++;
 			continue;
 		}
-		uint64_t start = read_pointer(&entry, encoding, section);
-		uint64_t size = read_format(&entry, encoding, section->wide);
+		uint64_t start = read_pointer(&entry, cie->pointers, section);
+		uint64_t size = frame_value_read(&entry, cie->pointers, section->wide);
 		uint64_t end;
 		/* 0 is what a linker leaves of a function that it dropped. */
 		if (!entry.failed && (size == 0 || start == 0))
@@ -257,7 +207,8 @@ static int read_entries(const struct frame_section *section, struct extents *ext
 		if (array_reserve(&extents->list, &capacity, extents->count,
 				  sizeof(*extents->list)) < 0)
 			return -ENOMEM;
-		extents->list[extents->count++] = (struct extent){ start, size };
+		extents->list[extents->count++] =
+			(struct extent){ start, size, read_lsda(entry, cie, section) };
 	}
 	sort_unique(extents);
 	return 0;

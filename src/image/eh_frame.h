@@ -1,6 +1,7 @@
 /*
  * eh_frame - function extents from call frame information (.eh_frame), which
- * stripped executables keep. Only where functions start and end is read.
+ * stripped executables keep. Only where functions start and end is read, and
+ * where their tables of landing pads are (landing_pads.h).
  */
 #pragma once
 
@@ -12,6 +13,7 @@ struct elf_file;
 struct extent {
 	uint64_t start;	     /* vaddr */
 	uint64_t size_bytes; /* at least 1 */
+	uint64_t lsda;	     /* vaddr of its language-specific data; 0: none */
 };
 
 struct extents {

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 #include "image/elf_file.h"
+#include "image/elf_symbol_name.h"
 
 /* A relocation that fills a slot which stubs jump through. */
 struct slot {
@@ -56,30 +57,6 @@ static const struct slot *find_index(const struct slots *slots, uint64_t index)
 		       : NULL;
 }
 
-/* Name of entry `number` of the symbol table that relocations refer to; "foo@VER" loses its
- * version. */
-static struct span symbol_name(const struct elf_file *file, const struct elf_section *symbols,
-			       uint64_t number)
-{
-	struct span none = { NULL, 0 };
-	struct span table = elf_file_section_bytes(file, symbols);
-	size_t entry_bytes = file->wide ? 24 : 16;
-	if (number == 0 || number >= table.size / entry_bytes)
-		return none;
-	struct span texts = elf_file_section_bytes(file, elf_file_section_at(file, symbols->link));
-	struct cursor cursor =
-		cursor_of((const uint8_t *)table.data + number * entry_bytes, entry_bytes);
-	uint32_t at = cursor_u32(&cursor);
-	if (at >= texts.size)
-		return none;
-	const char *text = (const char *)texts.data + at;
-	struct span name = { text, strnlen(text, texts.size - at) };
-	const char *version = name.size > 1 ? memchr(text + 1, '@', name.size - 1) : NULL;
-	if (version)
-		name.size = (size_t)(version - text);
-	return name;
-}
-
 static bool fills_slot(uint16_t machine, uint32_t type)
 {
 	if (machine == EM_X86_64)
@@ -108,7 +85,7 @@ static int read_relocations(const struct elf_file *file, const struct elf_sectio
 		struct slot *slot = &slots->list[slots->count++];
 		*slot = (struct slot){ .vaddr = vaddr, .index = indexed ? i : UINT64_MAX };
 		if (symbols)
-			slot->symbol = symbol_name(file, symbols, info >> 32);
+			slot->symbol = elf_symbol_name(file, symbols, info >> 32);
 		if (slot->symbol.size == 0)
 			slot->target = addend;
 		if (indexed)

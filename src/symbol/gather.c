@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
 #include "image/identity.h"
+#include "symbol/gather_flow.h"
 #include "symbol/line_index.h"
 #include "symbol/reader.h"
 #include "symbol/record.h"
@@ -162,6 +163,8 @@ static int gather_from(const struct elf_file *file, const struct elf_file *debug
 	for (size_t i = 0; ret == 0 && i < table.count; i++)
 		if (gathering.chosen[i])
 			ret = add_function(&gathering, &table.list[i], what);
+	if (ret == 0 && (what & GATHER_FLOW))
+		ret = gather_flow(file, &table, gathering.chosen, out);
 	if (ret == 0 && (what & GATHER_LINES) && lines_fd >= 0)
 		ret = add_lines(&gathering, lines_fd, vaddrs, count, counts);
 	record_set_sort(out);

@@ -66,7 +66,8 @@ enum gather_what {
 	GATHER_FUNCTIONS = 1, /* extents and names, of cold parts too */
 	GATHER_CODE = 2,      /* bytes of these functions */
 	GATHER_LINES = 4,     /* their lines and inlined frames, where debug information is */
-	GATHER_ALL = 7,
+	GATHER_FLOW = 8,      /* what it takes to follow their flow (gather_flow.h) */
+	GATHER_ALL = 15,
 };
 
 struct gather_counts {

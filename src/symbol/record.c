@@ -8,9 +8,8 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/hash.h"
+#include "symbol/record_parts.h"
 
-/* Of each content's first byte. A reader of a later version still reads this one. */
-#define RECORD_VERSION 1
 
 void record_set_release(struct record_set *set)
 {
@@ -76,13 +75,19 @@ const char *record_fault(const struct record *record)
 	if (record->content.size > RECORD_MAX_BYTES)
 		return "its content is too large";
 	struct function_record function;
-	struct span code;
+	struct span bytes;
 	struct lines_table lines;
 	switch (record->kind) {
 	case RECORD_FUNCTION:
 		return record_get_function(record, &function) ? NULL : "it is no function record";
 	case RECORD_CODE:
-		return record_get_code(record, &code) ? NULL : "it is no code record";
+		return record_get_code(record, &bytes) ? NULL : "it is no code record";
+	case RECORD_DATA:
+		return record_get_data(record, &bytes) ? NULL : "it is no record of data";
+	case RECORD_ENTRIES:
+		return record_entries_right(record) ? NULL : "it is no record of entries";
+	case RECORD_CALLEE:
+		return record_get_callee(record, &bytes) ? NULL : "it is no record of a callee";
 	case RECORD_LINES:
 		switch (lines_table_decode(record, &lines)) {
 		case 0:
@@ -122,22 +127,6 @@ bool record_get_function(const struct record *record, struct function_record *fu
 	if (left && memchr(function->name.data, 0, left))
 		return false;
 	return (left == 0) == ((function->flags & FUNCTION_UNNAMED) != 0);
-}
-
-void record_put_code(struct buffer *out, struct span code)
-{
-	buffer_append_u8(out, RECORD_VERSION);
-	buffer_append(out, code.data, code.size);
-}
-
-bool record_get_code(const struct record *record, struct span *code)
-{
-	struct cursor cursor = cursor_of(record->content.data, record->content.size);
-	uint8_t version = cursor_u8(&cursor);
-	size_t left = cursor_left(&cursor);
-	*code = (struct span){ cursor_take(&cursor, left), left };
-	return !cursor.failed && version == RECORD_VERSION && left > 0 &&
-	       record->last >= record->first && record->last - record->first == left - 1;
 }
 
 void lines_writer_init(struct lines_writer *writer, uint64_t first)

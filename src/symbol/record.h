@@ -1,7 +1,8 @@
 /*
  * record - what the stash keeps of a piece of code, so that it can be read once
  * the binary is gone: where a function starts and ends and its linkage name, its
- * code bytes, its source lines with inlined frames. Contents start with a version
+ * code bytes, its source lines with inlined frames, and what it takes to follow
+ * its flow: tables of jumps, who comes in, what it calls. Contents start with a version
  * byte and hold nothing of the host: the same function of the same build gives
  * the same bytes everywhere (docs/profile-format.md).
  *
@@ -26,6 +27,9 @@ enum record_kind {
 	RECORD_FUNCTION = 1,
 	RECORD_CODE = 2,
 	RECORD_LINES = 3,
+	RECORD_DATA = 4,
+	RECORD_ENTRIES = 5,
+	RECORD_CALLEE = 6,
 };
 
 #define RECORD_MAX_BYTES                                                                           \
@@ -83,6 +87,41 @@ int record_set_add_function(struct record_set *set, uint64_t first, uint64_t las
 /* ---- RECORD_CODE: the bytes of [first, last] */
 void record_put_code(struct buffer *out, struct span code);
 bool record_get_code(const struct record *record, struct span *code);
+
+/* ---- RECORD_DATA: the bytes of [first, last] of data that tables of jumps may stand in, with
+ * relative relocations applied as at load address 0: pointers are vaddrs */
+void record_put_data(struct buffer *out, struct span data);
+bool record_get_data(const struct record *record, struct span *data);
+
+/* ---- RECORD_ENTRIES: places inside [first, last], other than first, where control comes in from
+ * elsewhere: from code that is neither the function nor a part of it that was split off */
+enum entry_kind {
+	ENTRY_JUMP = 0,	   /* other code jumps there */
+	ENTRY_LANDING = 1, /* an exception lands there */
+	ENTRY_POINTER = 2, /* data holds its address */
+};
+struct entry_place {
+	uint64_t vaddr;
+	uint64_t kind; /* enum entry_kind; of a later version: others */
+};
+/* `places` are by vaddr, then kind, no two equal, and lie above `first`. */
+void record_put_entries(struct buffer *out, uint64_t first, const struct entry_place *places,
+			size_t count);
+/*
+ * The next place; begin with a zeroed cursor. False at the end, or where the content makes no
+ * sense: record_fault() tells them apart.
+ */
+struct entries_cursor {
+	size_t at;
+	struct entry_place last;
+};
+bool record_next_entry(const struct record *record, struct entries_cursor *cursor,
+		       struct entry_place *place);
+
+/* ---- RECORD_CALLEE: linkage name of what a call or jump to `first`, or through the slot of the
+ * GOT there, reaches; last is first. A stub of the PLT reads "name@plt" */
+void record_put_callee(struct buffer *out, struct span name);
+bool record_get_callee(const struct record *record, struct span *name);
 
 /* ---- RECORD_LINES: which source lines [first, last] comes from */
 struct line_frame {

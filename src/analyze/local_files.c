@@ -472,8 +472,9 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	*out = (struct local_files){ 0 };
 	struct search search = { .profile = profile,
 				 .options = options,
-				 .what = options->without_code ? GATHER_ALL & ~GATHER_CODE
-							       : GATHER_ALL,
+				 .what = options->without_code
+						 ? GATHER_ALL & ~(GATHER_CODE | GATHER_FLOW)
+						 : GATHER_ALL,
 				 .files = out,
 				 .note = note,
 				 .context = context };

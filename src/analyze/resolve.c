@@ -194,6 +194,12 @@ uint64_t resolver_vaddr(struct resolver *resolver, uint32_t image, uint64_t vadd
 	return vaddr;
 }
 
+const struct stash_index *resolver_stash(struct resolver *resolver, uint32_t image)
+{
+	bool local;
+	return image && image <= resolver->image_count ? stash_for(resolver, image, &local) : NULL;
+}
+
 uint16_t resolver_machine(struct resolver *resolver, uint32_t image)
 {
 	bool local;

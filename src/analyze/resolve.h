@@ -82,6 +82,11 @@ const char *resolver_image(struct resolver *resolver, uint32_t image);
  */
 uint64_t resolver_vaddr(struct resolver *resolver, uint32_t image, uint64_t vaddr);
 
+/* The stash that knows most of the image, under the same id: the profile's own, or what this
+ * machine's file says, by addresses of the file. It lives as long as the resolver. NULL: neither.
+ */
+const struct stash_index *resolver_stash(struct resolver *resolver, uint32_t image);
+
 /* EM_* of the image's file; 0: not known. */
 uint16_t resolver_machine(struct resolver *resolver, uint32_t image);
 

@@ -54,7 +54,16 @@ struct shelf {
 	struct interval_map map; /* owners are positions in the index's list */
 };
 
-enum { SHELF_FUNCTION, SHELF_CODE, SHELF_LINES, SHELVES };
+enum {
+	SHELF_FUNCTION,
+	SHELF_CODE,
+	SHELF_LINES,
+	SHELF_DATA,
+	SHELF_ENTRIES,
+	SHELF_CALLEE,
+	SHELVES,
+	SHELVES_WITH_MAP = SHELF_DATA, /* those before are asked by any address inside */
+};
 
 struct stash_image {
 	struct shelf shelves[SHELVES];
@@ -110,6 +119,12 @@ static int shelf_of_kind(uint64_t kind)
 		return SHELF_CODE;
 	case RECORD_LINES:
 		return SHELF_LINES;
+	case RECORD_DATA:
+		return SHELF_DATA;
+	case RECORD_ENTRIES:
+		return SHELF_ENTRIES;
+	case RECORD_CALLEE:
+		return SHELF_CALLEE;
 	default:
 		return -1; /* of a later version: kept in the profile, not used here */
 	}
@@ -118,16 +133,15 @@ static int shelf_of_kind(uint64_t kind)
 /* Decoding lines costs: they are checked when somebody asks for them. */
 static bool read_entry(struct stash_index *index, struct entry *entry)
 {
-	struct span code;
 	const struct record *record = &entry->record;
 	if (entry->image == 0 || entry->image > index->image_count ||
 	    record->last < record->first || record->content.size > RECORD_MAX_BYTES)
 		return false;
 	if (record->kind == RECORD_FUNCTION)
 		return record_get_function(record, &entry->function);
-	if (record->kind == RECORD_CODE)
-		return record_get_code(record, &code);
-	return true;
+	if (record->kind == RECORD_LINES)
+		return true;
+	return record_fault(record) == NULL;
 }
 
 static int read_entries(struct stash_index *index, const struct profile *profile)
@@ -179,11 +193,13 @@ static int fill_shelves(struct stash_index *index)
 			if (index->entries[to].image != first->image ||
 			    index->entries[to].record.kind != first->record.kind)
 				break;
-		struct shelf *shelf =
-			&index->images[first->image - 1].shelves[shelf_of_kind(first->record.kind)];
+		int number = shelf_of_kind(first->record.kind);
+		if (number < 0)
+			continue; /* read_entries() left none */
+		struct shelf *shelf = &index->images[first->image - 1].shelves[number];
 		shelf->from = from;
 		shelf->to = to;
-		int ret = map_shelf(index, shelf);
+		int ret = number < SHELVES_WITH_MAP ? map_shelf(index, shelf) : 0;
 		if (ret < 0)
 			return ret;
 	}
@@ -344,6 +360,19 @@ struct span stash_find_code(const struct stash_index *index, uint32_t image, uin
 		return (struct span){ NULL, 0 };
 	*first = entry->record.first;
 	return code;
+}
+
+size_t stash_record_count(const struct stash_index *index, uint32_t image, enum record_kind kind)
+{
+	const struct shelf *shelf = shelf_of(index, image, shelf_of_kind(kind));
+	return shelf ? shelf->to - shelf->from : 0;
+}
+
+const struct record *stash_record(const struct stash_index *index, uint32_t image,
+				  enum record_kind kind, size_t number)
+{
+	const struct shelf *shelf = shelf_of(index, image, shelf_of_kind(kind));
+	return &index->entries[shelf->from + number].record;
 }
 
 const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image,

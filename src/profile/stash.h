@@ -54,6 +54,11 @@ bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t f
 /* All bytes of the code record that holds `vaddr`; *first is where they start. */
 struct span stash_find_code(const struct stash_index *index, uint32_t image, uint64_t vaddr,
 			    uint64_t *first);
+/* How many records of a kind, other than functions, are known of an image; each of them, in the
+ * order of first, then of last downwards. They can be decoded, but those of lines perhaps. */
+size_t stash_record_count(const struct stash_index *index, uint32_t image, enum record_kind kind);
+const struct record *stash_record(const struct stash_index *index, uint32_t image,
+				  enum record_kind kind, size_t number);
 /*
  * The lines of the function that holds `vaddr`, decoded at the first asking and
  * kept by the index; NULL when the stash does not know (or memory ran out).

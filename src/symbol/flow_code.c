@@ -52,9 +52,8 @@ static int add_numbers(struct reading *reading, const uint8_t *bytes, size_t siz
 		memcpy(&value, bytes + at, sizeof(value));
 		if (value <= 0)
 			continue;
-		const struct elf_section *section = flow_section_of(file, (uint64_t)value);
-		if (section && !(section->flags & SHF_EXECINSTR) &&
-		    vaddr_list_add(&reading->references->data, (uint64_t)value) < 0)
+		if (flow_section_of(file, (uint64_t)value) &&
+		    add_reference(reading, (uint64_t)value) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -66,7 +66,9 @@ static bool is_start(const struct flow_gathering *gathering, uint64_t vaddr)
 	return symbol && symbol->start == vaddr;
 }
 
-/* How many of the bytes are offsets of 4 bytes from `base` into the function. */
+/* How many of the bytes are offsets of 4 bytes from `base` into the function; the first must be
+ * one.
+ */
 static size_t offsets_size(const struct flow_gathering *gathering, uint64_t whole, uint64_t base,
 			   const uint8_t *bytes, size_t size)
 {
@@ -74,9 +76,10 @@ static size_t offsets_size(const struct flow_gathering *gathering, uint64_t whol
 	for (size_t at = 0; size - at >= 4 && at - known <= GAP_MAX * 4; at += 4) {
 		int32_t offset;
 		memcpy(&offset, bytes + at, sizeof(offset));
-		/* a base within the function makes every small number an address of it */
-		if (offset && is_own(gathering, whole, base + (uint64_t)(int64_t)offset))
+		if (is_own(gathering, whole, base + (uint64_t)(int64_t)offset))
 			known = at + 4;
+		else if (at == 0)
+			break;
 	}
 	return known;
 }
@@ -90,6 +93,8 @@ static size_t pointers_size(const struct flow_gathering *gathering, uint64_t who
 		memcpy(&value, bytes + at, sizeof(value));
 		if (is_own(gathering, whole, value) || is_start(gathering, value))
 			known = at + 8;
+		else if (at == 0)
+			break;
 	}
 	return known;
 }

@@ -170,6 +170,103 @@ static void cut_and_flipped_lines_do_no_harm(void **state)
 	}
 }
 
+static void data_must_be_as_long_as_its_range(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	struct span data;
+	record_put_data(&content, text("table"));
+	struct record right = record_of(RECORD_DATA, 16, 20, &content);
+	struct record wrong = record_of(RECORD_DATA, 16, 19, &content);
+	assert_true(record_get_data(&right, &data));
+	assert_true(span_equal(data, text("table")));
+	assert_null(record_fault(&right));
+	assert_string_equal(record_fault(&wrong), "it is no record of data");
+}
+
+static void a_callee_is_a_name_at_one_address(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	struct span name;
+	record_put_callee(&content, text("abort@plt"));
+	struct record right = record_of(RECORD_CALLEE, 16, 16, &content);
+	struct record wide = record_of(RECORD_CALLEE, 16, 17, &content);
+	struct record unnamed = { RECORD_CALLEE, 16, 16, { "\1", 1 } };
+	struct record nul = { RECORD_CALLEE, 16, 16, { "\1a\0b", 4 } };
+	assert_true(record_get_callee(&right, &name));
+	assert_true(span_equal(name, text("abort@plt")));
+	assert_null(record_fault(&right));
+	assert_string_equal(record_fault(&wide), "it is no record of a callee");
+	assert_string_equal(record_fault(&unnamed), "it is no record of a callee");
+	assert_string_equal(record_fault(&nul), "it is no record of a callee");
+}
+
+static const struct entry_place places[] = {
+	{ 101, ENTRY_JUMP }, { 101, ENTRY_POINTER }, { 150, ENTRY_LANDING }, { 151, ENTRY_LANDING },
+	{ 199, 77 }, /* of a later version */
+};
+#define PLACES (sizeof(places) / sizeof(places[0]))
+
+static void entries_survive_a_round_trip(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	struct entries_cursor cursor = { 0 };
+	struct entry_place place;
+	record_put_entries(&content, 100, places, PLACES);
+	struct record record = record_of(RECORD_ENTRIES, 100, 199, &content);
+	for (size_t i = 0; i < PLACES; i++) {
+		assert_true(record_next_entry(&record, &cursor, &place));
+		assert_int_equal(place.vaddr, places[i].vaddr);
+		assert_int_equal(place.kind, places[i].kind);
+	}
+	assert_false(record_next_entry(&record, &cursor, &place));
+	assert_null(record_fault(&record));
+	record.last = 198;
+	assert_string_equal(record_fault(&record), "it is no record of entries");
+}
+
+static void entries_rise_and_lie_inside(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} wrong[] = {
+		{ "", 0 },	   { "\1", 1 },		{ "\1\0\0", 3 },     { "\1\5", 2 },
+		{ "\1\145\0", 3 }, { "\1\5\1\0\1", 5 }, { "\1\5\1\0\0", 5 }, { "\2\5\1", 3 },
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct record record = {
+			RECORD_ENTRIES, 100, 199, { wrong[i].bytes, wrong[i].size }
+		};
+		assert_string_equal(record_fault(&record), "it is no record of entries");
+	}
+	struct record right = { RECORD_ENTRIES, 100, 199, { "\1\5\1\0\2\136\0", 7 } };
+	assert_null(record_fault(&right));
+}
+
+static void cut_and_flipped_entries_do_no_harm(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	record_put_entries(&content, 100, places, PLACES);
+	for (size_t at = 0; at < content.size * 9; at++) {
+		size_t size = at < content.size ? at : content.size;
+		CLEANUP(free_pointer) uint8_t *exact = malloc(size ? size : 1);
+		assert_non_null(exact);
+		memcpy(exact, content.data, size);
+		if (at >= content.size)
+			exact[(at - content.size) / 8] ^= (uint8_t)(1u << at % 8);
+		struct record record = { RECORD_ENTRIES, 100, 199, { exact, size } };
+		struct entries_cursor cursor = { 0 };
+		struct entry_place place;
+		while (record_next_entry(&record, &cursor, &place))
+			assert_in_range(place.vaddr, 101, 199);
+	}
+}
+
 static void a_set_is_sorted_and_holds_each_record_once(void **state)
 {
 	(void)state;
@@ -204,6 +301,11 @@ int main(void)
 		cmocka_unit_test(lines_and_inlined_frames_survive_a_round_trip),
 		cmocka_unit_test(the_same_lines_are_the_same_bytes),
 		cmocka_unit_test(cut_and_flipped_lines_do_no_harm),
+		cmocka_unit_test(data_must_be_as_long_as_its_range),
+		cmocka_unit_test(a_callee_is_a_name_at_one_address),
+		cmocka_unit_test(entries_survive_a_round_trip),
+		cmocka_unit_test(entries_rise_and_lie_inside),
+		cmocka_unit_test(cut_and_flipped_entries_do_no_harm),
 		cmocka_unit_test(a_set_is_sorted_and_holds_each_record_once),
 		cmocka_unit_test(unknown_kinds_are_no_fault),
 	};

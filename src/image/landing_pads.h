@@ -1,7 +1,7 @@
 /*
  * landing_pads - where exceptions land in a function: the call sites of its
  * language-specific data (.gcc_except_table; Itanium C++ ABI, exception handling
- * tables). Bytes of strangers: each call site takes two bytes at least, and
+ * tables). Bytes of strangers: each call site takes four bytes at least, and
  * nothing is allocated by a number in them.
  */
 #pragma once

@@ -23,6 +23,33 @@ static void read_lines(const struct record *record)
 	lines_table_release(&lines);
 }
 
+/* What a code_space is made of: each record that is right is told as it is, none other. */
+static void read_flow(const struct stash_index *index, uint32_t image, const struct record *record,
+		      bool right)
+{
+	struct span bytes;
+	struct entries_cursor cursor = { 0 };
+	struct entry_place place;
+	uint64_t before = record->first;
+	if (record->kind < RECORD_DATA)
+		return;
+	size_t count = stash_record_count(index, image, (enum record_kind)record->kind);
+	assert(count == (right ? 1 : 0));
+	if (count)
+		assert(stash_record(index, image, (enum record_kind)record->kind, 0)->first ==
+		       record->first);
+	if (record->kind == RECORD_DATA)
+		assert(record_get_data(record, &bytes) == right);
+	if (record->kind == RECORD_CALLEE)
+		assert(record_get_callee(record, &bytes) == right);
+	while (record->kind == RECORD_ENTRIES && record_next_entry(record, &cursor, &place)) {
+		assert(place.vaddr >= before && place.vaddr > record->first &&
+		       place.vaddr <= record->last);
+		before = place.vaddr;
+	}
+	assert(record->kind != RECORD_ENTRIES || !right || cursor.at == record->content.size);
+}
+
 /* Kind, first, length, then content: through every decoder, and into an index as a stranger's row.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -30,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3)
 		return 0;
 	struct record record = {
-		data[0] % 4, data[1], (uint64_t)data[1] + data[2], { data + 3, size - 3 }
+		data[0] % 7, data[1], (uint64_t)data[1] + data[2], { data + 3, size - 3 }
 	};
 	read_lines(&record);
 	const char *fault = record_fault(&record);
@@ -53,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(record.kind != RECORD_CODE || (code.size > 0) == !fault);
 	const struct lines_table *lines = stash_find_lines(index, id, record.first);
 	assert(!lines || !fault);
+	read_flow(index, id, &record, !fault);
 	stash_index_free(index);
 	profile_free(profile);
 	return 0;

@@ -363,12 +363,51 @@ static void aarch64_has_the_same(void **state)
 	assert_int_equal(pointers_in_data(&subject), 4);
 	assert_int_equal(count_entries(&subject, ENTRY_POINTER), 4);
 	toolchain_run(subject.folder.path,
-		      "aarch64-linux-gnu-gcc -O2 -fno-plt -fPIC -shared -nostdlib p.c -o q && "
-		      "aarch64-linux-gnu-objcopy -N rare.cold q p");
-	gather(&subject, "aarch64-linux-gnu-nm", (const char *[]){ "choose", "rare" }, 2,
+		      "aarch64-linux-gnu-gcc -O2 -fno-plt -fPIC -shared -nostdlib p.c -o p");
+	gather(&subject, "aarch64-linux-gnu-nm", (const char *[]){ "choose" }, 1,
 	       GATHER_FUNCTIONS | GATHER_FLOW);
 	assert_true(has_callee(&subject, "puts"));
-	assert_int_equal(count_entries(&subject, ENTRY_JUMP), 1);
+	assert_false(has_callee(&subject, "puts@plt"));
+}
+
+static void every_branch_of_aarch64_comes_in(void **state)
+{
+	(void)state;
+	if (!toolchain_has("aarch64-linux-gnu-gcc"))
+		skip();
+	static const char text[] = ".globl in, far\n"
+				   ".type in, %function; .type far, %function\n"
+				   "in:	nop\n"
+				   "1:	nop\n"
+				   "2:	nop\n"
+				   "3:	nop\n"
+				   "4:	b 1b\n"
+				   "	ret\n"
+				   ".size in, .-in\n"
+				   "far:	b 1b\n"
+				   "	b.eq 2b\n"
+				   "	cbnz w3, 3b\n"
+				   "	tbz x3, #40, 4b\n"
+				   "	bl 1b + 16\n"
+				   "	b in\n"
+				   ".size far, .-far\n";
+	CLEANUP(subject_release)
+	struct subject subject =
+		build("p.s", text, "aarch64-linux-gnu-gcc -shared -nostdlib p.s -o p");
+	uint64_t in =
+		toolchain_address(subject.folder.path, "aarch64-linux-gnu-nm p | grep ' in$'");
+	gather(&subject, "aarch64-linux-gnu-nm", (const char *[]){ "in" }, 1,
+	       GATHER_FUNCTIONS | GATHER_FLOW);
+	const struct record *record = find(&subject, RECORD_ENTRIES, in);
+	struct entries_cursor cursor = { 0 };
+	struct entry_place place;
+	assert_non_null(record);
+	for (size_t i = 1; i <= 4; i++) {
+		assert_true(record_next_entry(record, &cursor, &place));
+		assert_int_equal(place.vaddr, in + i * 4);
+		assert_int_equal(place.kind, ENTRY_JUMP);
+	}
+	assert_false(record_next_entry(record, &cursor, &place));
 }
 
 static void what_is_said_of_one_function_does_not_depend_on_the_others(void **state)
@@ -420,6 +459,7 @@ int main(void)
 #endif
 		cmocka_unit_test(exceptions_land_inside),
 		cmocka_unit_test(aarch64_has_the_same),
+		cmocka_unit_test(every_branch_of_aarch64_comes_in),
 		cmocka_unit_test(what_is_said_of_one_function_does_not_depend_on_the_others),
 		cmocka_unit_test(nobody_who_does_not_ask_gets_it),
 	};

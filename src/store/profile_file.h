@@ -37,10 +37,11 @@ int profile_file_read(const char *path, struct profile **out, struct profile_fil
 
 /*
  * Which part to read. Without code: what the stash holds of code bytes
- * (RECORD_CODE) and of kinds that this version does not know is neither unpacked
- * nor kept where the file has it apart, as closed files have; their rows are
- * missing from the stash. The seal is verified all the same. Such a profile is
- * for looking at: written or merged, it lacks them.
+ * (RECORD_CODE), of what it takes to follow them (kinds above RECORD_LINES) and of
+ * kinds that this version does not know is neither unpacked nor kept where the
+ * file has it apart, as closed files have; their rows are missing from the stash.
+ * The seal is verified all the same. Such a profile is for looking at: written or
+ * merged, it lacks them.
  */
 enum profile_file_part { PROFILE_FILE_WHOLE, PROFILE_FILE_WITHOUT_CODE };
 int profile_file_read_part(const char *path, enum profile_file_part part, struct profile **out,

@@ -21,6 +21,7 @@ struct reading {
 	struct flow_gathering *gathering;
 	struct flow_references *references;
 	struct pages pages;
+	uint64_t low, high; /* of what the file loads */
 };
 
 static int add_callee(struct reading *reading, uint64_t vaddr)
@@ -43,17 +44,16 @@ static int add_reference(struct reading *reading, uint64_t vaddr)
 }
 
 /* Programs that have their place write addresses of data as numbers of 4 bytes, in displacements
- * and immediates. Which numbers are some, what stands there tells. */
+ * and immediates; the kernel's are negative. Which numbers are some, what stands there tells. */
 static int add_numbers(struct reading *reading, const uint8_t *bytes, size_t size)
 {
-	const struct elf_file *file = reading->gathering->file;
 	for (size_t at = 1; at + 4 <= size; at++) {
 		int32_t value;
 		memcpy(&value, bytes + at, sizeof(value));
-		if (value <= 0)
-			continue;
-		if (flow_section_of(file, (uint64_t)value) &&
-		    add_reference(reading, (uint64_t)value) < 0)
+		uint64_t vaddr = (uint64_t)(int64_t)value;
+		if (vaddr >= reading->low && vaddr <= reading->high &&
+		    flow_section_of(reading->gathering->file, vaddr) &&
+		    add_reference(reading, vaddr) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -154,6 +154,21 @@ static int read_part(struct reading *reading, const struct chosen_function *part
 	return ret;
 }
 
+static void find_bounds(const struct elf_file *file, uint64_t *low, uint64_t *high)
+{
+	*low = UINT64_MAX;
+	*high = 0;
+	for (size_t i = 0; i < file->section_count; i++) {
+		const struct elf_section *section = &file->sections[i];
+		uint64_t last = section->vaddr + (section->size_bytes - 1);
+		if (!(section->flags & SHF_ALLOC) || section->size_bytes == 0 ||
+		    last < section->vaddr)
+			continue;
+		*low = section->vaddr < *low ? section->vaddr : *low;
+		*high = last > *high ? last : *high;
+	}
+}
+
 static int compare_parts(const void *a, const void *b)
 {
 	const struct chosen_function *const *left = a;
@@ -168,13 +183,17 @@ int flow_read_code(struct flow_gathering *gathering)
 	const struct chosen *chosen = &gathering->chosen;
 	const struct chosen_function **parts = calloc(chosen->count, sizeof(*parts));
 	int ret = parts ? 0 : -ENOMEM;
+	uint64_t low, high;
+	find_bounds(gathering->file, &low, &high);
 	for (size_t i = 0; ret == 0 && i < chosen->count; i++)
 		parts[i] = &chosen->list[i];
 	if (ret == 0)
 		qsort(parts, chosen->count, sizeof(const struct chosen_function *), compare_parts);
 	for (size_t from = 0, to; ret == 0 && from < chosen->count; from = to) {
 		struct flow_references references = { .whole = parts[from]->whole };
-		struct reading reading = { .gathering = gathering, .references = &references };
+		struct reading reading = {
+			.gathering = gathering, .references = &references, .low = low, .high = high
+		};
 		for (to = from;
 		     ret == 0 && to < chosen->count && parts[to]->whole == references.whole; to++)
 			ret = read_part(&reading, parts[to]);

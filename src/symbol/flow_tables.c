@@ -14,9 +14,11 @@
 #include "image/elf_file.h"
 #include "symbol/symbol_table.h"
 
-#define TABLE_MAX_BYTES	  8192u
-#define COMPACT_MAX_BYTES 1024u /* of small offsets: their tables have few entries */
-#define GAP_MAX		  16 /* entries that lead nowhere, between others: out of bounds, or padding */
+#define TABLE_MAX_BYTES	  16384u /* the largest known has 10 KB: 1250 entries in python3 */
+#define COMPACT_MAX_BYTES 1024u	 /* of small offsets: their tables have few entries */
+#define GAP_MAX		  16	 /* entries in a row that lead nowhere: out of bounds, or padding */
+#define AWAY_MAX	  64	 /* entries in a row that do not lead home */
+#define TAIL_MAX	  32	 /* of those behind the last that leads home */
 #define ANCHORS_MAX	  16
 
 bool flow_is_constant(const struct elf_file *file, const struct elf_section *section)
@@ -46,57 +48,85 @@ const struct elf_section *flow_section_of(const struct elf_file *file, uint64_t 
 	return NULL;
 }
 
-/* Does the address lie in the function or its cold parts? */
-static bool is_own(const struct flow_gathering *gathering, uint64_t whole, uint64_t vaddr)
+/* What an entry of a table that leads to `vaddr` says of it. */
+enum lead {
+	LEADS_NOWHERE,
+	LEADS_AWAY, /* to other code: a tail call, or a cold part that nothing names */
+	LEADS_HOME, /* into the function or its cold parts */
+};
+
+static enum lead lead_of(const struct flow_gathering *gathering, uint64_t whole, uint64_t vaddr)
 {
 	size_t at = SIZE_MAX;
 	const struct chosen_function *function;
-	if (!chosen_may_hold(&gathering->chosen, vaddr))
-		return false;
-	while ((function = chosen_next(&gathering->chosen, vaddr, &at)) != NULL)
-		if (function->whole == whole)
-			return true;
-	return false;
+	if (chosen_may_hold(&gathering->chosen, vaddr))
+		while ((function = chosen_next(&gathering->chosen, vaddr, &at)) != NULL)
+			if (function->whole == whole)
+				return LEADS_HOME;
+	const struct elf_section *section = flow_section_of(gathering->file, vaddr);
+	return section && (section->flags & SHF_EXECINSTR) ? LEADS_AWAY : LEADS_NOWHERE;
 }
 
-/* A tail call through a table leads to the start of another function. */
-static bool is_start(const struct flow_gathering *gathering, uint64_t vaddr)
+/* A table while it is read: it ends with the last entry that leads home, and some behind. */
+struct growth {
+	size_t count;	/* of entries seen */
+	size_t home;	/* up to the last that leads home */
+	size_t away;	/* those behind it that lead away, without a gap */
+	size_t nowhere; /* in a row */
+};
+
+/* False: what follows is no part of it. */
+static bool grow(struct growth *growth, enum lead lead)
 {
-	const struct symbol *symbol = symbol_table_find(gathering->table, vaddr);
-	return symbol && symbol->start == vaddr;
+	growth->count++;
+	growth->nowhere = lead == LEADS_NOWHERE ? growth->nowhere + 1 : 0;
+	if (lead == LEADS_HOME) {
+		growth->home = growth->count;
+		growth->away = 0;
+	} else if (lead == LEADS_AWAY && growth->home + growth->away + 1 == growth->count) {
+		growth->away++;
+	}
+	/* the first entry must lead somewhere */
+	return growth->nowhere < growth->count && growth->nowhere <= GAP_MAX &&
+	       growth->count - growth->home <= AWAY_MAX;
 }
 
-/* How many of the bytes are offsets of 4 bytes from `base` into the function; the first must be
- * one.
- */
-static size_t offsets_size(const struct flow_gathering *gathering, uint64_t whole, uint64_t base,
-			   const uint8_t *bytes, size_t size)
+static size_t grown(const struct growth *growth)
 {
-	size_t known = 0;
-	for (size_t at = 0; size - at >= 4 && at - known <= GAP_MAX * 4; at += 4) {
+	if (growth->home == 0)
+		return 0;
+	return growth->home + (growth->away < TAIL_MAX ? growth->away : TAIL_MAX);
+}
+
+/* How many of the bytes are offsets of 4 bytes, from the table's own start (`first`) or from an
+ * address of the function's code; from there small numbers of any meaning lead to code. */
+static size_t offsets_size(const struct flow_gathering *gathering, uint64_t whole, uint64_t first,
+			   uint64_t base, const uint8_t *bytes, size_t size)
+{
+	struct growth growth = { 0 };
+	for (size_t at = 0; size - at >= 4; at += 4) {
 		int32_t offset;
 		memcpy(&offset, bytes + at, sizeof(offset));
-		if (is_own(gathering, whole, base + (uint64_t)(int64_t)offset))
-			known = at + 4;
-		else if (at == 0)
+		enum lead lead = lead_of(gathering, whole, base + (uint64_t)(int64_t)offset);
+		if (base != first && lead == LEADS_AWAY)
+			lead = LEADS_NOWHERE;
+		if (!grow(&growth, lead))
 			break;
 	}
-	return known;
+	return grown(&growth) * 4;
 }
 
 static size_t pointers_size(const struct flow_gathering *gathering, uint64_t whole,
 			    const uint8_t *bytes, size_t size)
 {
-	size_t known = 0;
-	for (size_t at = 0; size - at >= 8 && at - known <= GAP_MAX * 8; at += 8) {
+	struct growth growth = { 0 };
+	for (size_t at = 0; size - at >= 8; at += 8) {
 		uint64_t value;
 		memcpy(&value, bytes + at, sizeof(value));
-		if (is_own(gathering, whole, value) || is_start(gathering, value))
-			known = at + 8;
-		else if (at == 0)
+		if (!grow(&growth, lead_of(gathering, whole, value)))
 			break;
 	}
-	return known;
+	return grown(&growth) * 8;
 }
 
 /* How many bytes from `first` on may be a table; `size` are known. */
@@ -105,12 +135,12 @@ static size_t table_size(const struct flow_gathering *gathering,
 			 const uint8_t *bytes, size_t size, uint64_t next)
 {
 	size_t best = pointers_size(gathering, references->whole, bytes, size);
-	size_t offsets = offsets_size(gathering, references->whole, first, bytes, size);
+	size_t offsets = offsets_size(gathering, references->whole, first, first, bytes, size);
 	best = offsets > best ? offsets : best;
 	size_t anchors = references->anchors.count;
 	for (size_t i = 0; i < anchors && i < ANCHORS_MAX; i++) {
-		offsets = offsets_size(gathering, references->whole, references->anchors.list[i],
-				       bytes, size);
+		offsets = offsets_size(gathering, references->whole, first,
+				       references->anchors.list[i], bytes, size);
 		best = offsets > best ? offsets : best;
 	}
 	if (gathering->isa == ISA_AARCH64 && anchors) {

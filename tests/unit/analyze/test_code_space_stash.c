@@ -186,6 +186,8 @@ static void entries_of_all_records_are_joined(void **state)
 	/* the start is none of its own */
 	assert_int_equal(space->entries(space->context, 150, 170, &count)[0].vaddr, 160);
 	assert_int_equal(count, 2);
+	space->entries(space->context, 155, 199, &count);
+	assert_int_equal(count, 2);
 	space->entries(space->context, 200, 300, &count);
 	assert_int_equal(count, 0);
 	space->entries(space->context, 190, 400, &count);

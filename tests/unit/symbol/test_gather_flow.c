@@ -61,6 +61,14 @@ static const char program[] = "extern int puts(const char *);\n"
 			      "	}\n"
 			      "	sink += x;\n"
 			      "}\n"
+			      "void *look(int i)\n"
+			      "{\n"
+			      "	static void *const names[] = { &&x, &&y };\n"
+			      "	return names[i];\n"
+			      "x:	sink = 1; return 0;\n"
+			      "y:	sink = 2; return 0;\n"
+			      "}\n"
+			      "int (*pointer)(int, int) = choose;\n"
 			      "int main(int c, char **v)\n"
 			      "{\n"
 			      "	rare(c);\n"
@@ -236,14 +244,27 @@ static void pointers_are_as_the_loader_would_write_them(void **state)
 		"cc -O2 -fno-pic -no-pie p.c -o p",
 		"cc -O2 -fPIC -pie -Wl,-z,pack-relative-relocs p.c -o p || "
 		"cc -O2 -fPIC -pie p.c -o p",
+		/* linkers write the values into the file too, but need not */
+		"cc -O2 -fPIC -pie p.c -o p && "
+		"head -c $(size -A p | awk '$1 == \".data.rel.ro\" { print $2 }') /dev/zero >zeros "
+		"&& "
+		"objcopy --update-section .data.rel.ro=zeros p",
 	};
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		CLEANUP(subject_release) struct subject subject = build("p.c", program, ways[i]);
 		gather(&subject, "nm", (const char *[]){ "run" }, 1,
 		       GATHER_FUNCTIONS | GATHER_FLOW);
 		assert_int_equal(pointers_in_data(&subject), 4);
 		assert_int_equal(count_entries(&subject, ENTRY_POINTER), 4);
 	}
+}
+
+static void data_of_a_function_that_does_not_jump_there_is_not_kept(void **state)
+{
+	(void)state;
+	CLEANUP(subject_release) struct subject subject = build("p.c", program, "cc -O2 p.c -o p");
+	gather(&subject, "nm", (const char *[]){ "look" }, 1, GATHER_FUNCTIONS | GATHER_FLOW);
+	assert_int_equal(count_kind(&subject, RECORD_DATA), 0);
 }
 
 static void a_split_function_is_one(void **state)
@@ -275,31 +296,35 @@ static void a_part_that_nothing_names_comes_in_from_elsewhere(void **state)
 
 #ifdef __x86_64__
 /* far: jmp, jne into the middle of in(), and bytes of an immediate that read like a jump there. */
-static const char assembly[] = ".globl in, near, far, main\n"
-			       ".type in, @function; .type near, @function\n"
-			       ".type far, @function; .type main, @function\n"
-			       "near: cmpl $0x0eeb9090, %eax\n" /* not here: eb 0e in a number */
-			       "	jne 1f\n"
-			       "	jmp 2f\n"
-			       ".size near, .-near\n"
-			       "in:	nop; nop\n"
-			       "1:	nop\n"
-			       "2:	nop; jmp 1b\n"
-			       "3:	nop\n"
-			       "4:	nop\n"
-			       "5:	ret\n"
-			       ".size in, .-in\n"
-			       ".fill 4096, 1, 0x90\n"
-			       "far:	.byte 0xb8, 0xe9\n" /* mov $imm, %eax */
-			       "	.long 4b - (. + 4)\n"
-			       "	bnd jmp 3b\n"
-			       "	jne 5b\n"
-			       "	call 4b\n"
-			       "	jmp in\n"
-			       ".size far, .-far\n"
-			       "main:	ret\n"
-			       ".size main, .-main\n"
-			       ".section .note.GNU-stack, \"\", @progbits\n";
+static const char assembly[] =
+	".globl in, near, far, main\n"
+	".type in, @function; .type near, @function\n"
+	".type far, @function; .type main, @function\n"
+	"near: cmpl $0x0eeb9090, %eax\n"	/* not here: eb 0e in a number */
+	"	.byte 0xe9, 0x90, 0x90, 0xeb\n" /* nor here, in a distance */
+	"	.byte 4f - 9f\n"
+	"9:\n"
+	"	jne 1f\n"
+	"	jmp 2f\n"
+	".size near, .-near\n"
+	"in:	nop; nop\n"
+	"1:	nop\n"
+	"2:	nop; jmp 1b\n"
+	"3:	nop\n"
+	"4:	nop\n"
+	"5:	ret\n"
+	".size in, .-in\n"
+	".fill 4096, 1, 0x90\n"
+	"far:	.byte 0xb8, 0xe9\n" /* mov $imm, %eax */
+	"	.long 4b - (. + 4)\n"
+	"	bnd jmp 3b\n"
+	"	jne 5b\n"
+	"	call 4b\n"
+	"	jmp in\n"
+	".size far, .-far\n"
+	"main:	ret\n"
+	".size main, .-main\n"
+	".section .note.GNU-stack, \"\", @progbits\n";
 
 static void branches_into_the_middle_are_found_and_look_alikes_are_not(void **state)
 {
@@ -384,6 +409,7 @@ static void every_branch_of_aarch64_comes_in(void **state)
 				   "4:	b 1b\n"
 				   "	ret\n"
 				   ".size in, .-in\n"
+				   ".fill 5000, 4, 0\n" /* nearly as far as tbz goes */
 				   "far:	b 1b\n"
 				   "	b.eq 2b\n"
 				   "	cbnz w3, 3b\n"
@@ -452,6 +478,7 @@ int main(void)
 		cmocka_unit_test(a_table_of_offsets_is_kept),
 		cmocka_unit_test(a_table_of_pointers_is_kept),
 		cmocka_unit_test(pointers_are_as_the_loader_would_write_them),
+		cmocka_unit_test(data_of_a_function_that_does_not_jump_there_is_not_kept),
 		cmocka_unit_test(a_split_function_is_one),
 		cmocka_unit_test(a_part_that_nothing_names_comes_in_from_elsewhere),
 #ifdef __x86_64__

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "image/elf_file.h"
-#include "symbol/symbol_table.h"
 
 #define TABLE_MAX_BYTES	  16384u /* the largest known has 10 KB: 1250 entries in python3 */
 #define COMPACT_MAX_BYTES 1024u	 /* of small offsets: their tables have few entries */

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "symbol/record_parts.h"
 
-
 void record_set_release(struct record_set *set)
 {
 	free(set->list);

@@ -143,7 +143,7 @@ static int confirm(struct flow_gathering *gathering, const struct symbol *symbol
 	size_t next = 0;
 	while (code.size > 0 && next < count) {
 		struct instruction instruction;
-		decoder_decode(gathering->decoder, code, vaddr, &instruction);
+		decoder_flow(gathering->decoder, code, vaddr, &instruction);
 		vaddr += instruction.length_bytes;
 		code.data = (const uint8_t *)code.data + instruction.length_bytes;
 		code.size -= instruction.length_bytes;

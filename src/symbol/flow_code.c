@@ -140,7 +140,7 @@ static int read_part(struct reading *reading, const struct chosen_function *part
 	reading->pages = (struct pages){ 0 };
 	while (ret == 0 && code.size > 0) {
 		struct instruction instruction;
-		decoder_decode(gathering->decoder, code, vaddr, &instruction);
+		decoder_flow(gathering->decoder, code, vaddr, &instruction);
 		if (instruction.has_target && !stays(reading, instruction.target))
 			ret = add_callee(reading, instruction.target);
 		if (ret == 0)

@@ -73,7 +73,7 @@ void cpu_info_read(const struct machine_root *root, struct cpu_info *info);
 
 /* The core type of a CPU, or NULL when no type lists it. */
 const struct cpu_type *cpu_info_type_of(const struct cpu_info *info, size_t cpu);
-/* "25-17-1" (family-model-stepping), "MIDR 0x410fd0c1", or "unknown"; types joined by ", ". */
+/* As cpu_model.h spells it, or "unknown"; types joined by ", ". */
 void cpu_info_format_model(const struct cpu_info *info, char *text, size_t size);
 /* "0x1000065", types joined by ", "; "" when unknown. */
 void cpu_info_format_microcode(const struct cpu_info *info, char *text, size_t size);

@@ -186,7 +186,7 @@ static void add_indirect(struct connection *connection, uint32_t block, uint32_t
 	const struct cfg_targets *targets = &connection->builder->targets[connection->jump];
 	for (size_t i = 0; i < targets->count; i++)
 		add_edge(connection, block, block_of(connection, targets->list[i]), FLOW_INDIRECT);
-	if (jump->fate == CFG_JUMP_TAIL)
+	if (jump->fate == CFG_JUMP_TAIL || targets->leaves)
 		add_edge(connection, block, FLOW_OUTSIDE, FLOW_TAIL);
 	if (jump->fate == CFG_JUMP_UNKNOWN)
 		cfg->graph.missing_edges = true;

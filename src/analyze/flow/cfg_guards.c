@@ -67,7 +67,12 @@ static void find_root(struct value_search *search, struct place place, struct ro
 {
 	root->limit = UINT64_MAX;
 	for (int copies = 0; copies < COPIES_LIMIT; copies++) {
-		value_definitions(search, &place, &root->definitions);
+		struct definitions definitions;
+		value_definitions(search, &place, &definitions);
+		/* memory that much may change: what loads it is as far as one can see */
+		if (definitions.incomplete && copies > 0)
+			return;
+		root->definitions = definitions;
 		root->location = place.location;
 		if (root->definitions.count != 1 || root->definitions.outside ||
 		    !step_back(search, root->definitions.list[0], &place, root))

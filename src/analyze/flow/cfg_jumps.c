@@ -22,6 +22,8 @@
 /* Of entries; gcc's largest own switch has some 4,600, its tables of instructions fewer. */
 #define BOUNDED_LIMIT 16384
 #define UNBOUNDED_LIMIT 4096
+/* Entries in a row that are other code, where a table without a limit is held to have ended. */
+#define FOREIGN_RUN 8
 /* Of targets in one round: the edges that a function may get beside the direct ones. */
 #define TARGETS (UINT64_C(1) << 18)
 #define TARGETS_AN_INSTRUCTION 4
@@ -120,8 +122,10 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 	*understood = true;
 	if (value->kind == VALUE_CONSTANT) {
 		uint32_t target = target_at(builder->cfg, value->offset);
-		if (target == CFG_NO_INSTRUCTION)
-			return 0; /* leaves the function */
+		if (target == CFG_NO_INSTRUCTION) {
+			resolver->found[number].leaves = true;
+			return 0;
+		}
 		return take_targets(builder, 1)
 			       ? cfg_targets_add(&resolver->found[number], target)
 			       : (give_up(jump, CFG_MISSING_EFFORT), 0);
@@ -136,6 +140,8 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 	struct jump_table *table = &resolver->tables[resolver->table_count++];
 	*table = (struct jump_table){ number, *value,
 				      value_limit(&resolver->search, &value->variable, block), 0 };
+	if (value->is_single)
+		table->limit = 1;
 	if (table->limit > BOUNDED_LIMIT) /* of a type's range, not of a switch */
 		table->limit = 0;
 	jump->fate = CFG_JUMP_TABLE;
@@ -164,9 +170,8 @@ static int settle_unknown(struct resolver *resolver, uint32_t number, enum cfg_m
 	struct cfg_jump *jump = &builder->cfg->jumps[number];
 	bool through_slot = builder->cfg->instructions[jump->instruction].through_slot;
 	bool spent = builder->steps_left == 0;
-	bool leaves = through_slot ||
-		      (!resolver->search.saw_index && !spent &&
-		       (resolver->pointers.count == 0 || follows_epilogue(resolver, jump->instruction)));
+	bool leaves = through_slot || follows_epilogue(resolver, jump->instruction) ||
+		      (!resolver->search.saw_index && !spent && resolver->pointers.count == 0);
 	if (leaves) {
 		jump->fate = CFG_JUMP_TAIL;
 		return 0;
@@ -286,6 +291,45 @@ static uint64_t entries_of(const struct cfg_builder *builder, const struct jump_
 	return whole < count ? whole : count;
 }
 
+/* Other code that a table may lead to: a part split off, of which nothing says whose it is. */
+static bool is_other_code(const struct cfg_builder *builder, uint64_t vaddr)
+{
+	struct code_function function;
+	return builder->space->function(builder->space->context, vaddr, &function);
+}
+
+/*
+ * Adds the table's targets. Without a limit it ends at an entry that is no code, and
+ * before a run of FOREIGN_RUN that are other code. *sound: what a guessed base must
+ * show, entries that are all code.
+ */
+static int read_entries(struct resolver *resolver, const struct jump_table *table,
+			struct span bytes, uint64_t count, bool *sound)
+{
+	const struct cfg_builder *builder = resolver->builder;
+	struct cfg_targets *found = &resolver->found[table->jump];
+	uint64_t mask = builder->space->isa == ISA_I386 ? UINT32_MAX : UINT64_MAX;
+	unsigned foreign = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		const uint8_t *at = (const uint8_t *)bytes.data + i * table->value.stride_bytes;
+		uint64_t vaddr = entry_at(at, &table->value) & mask;
+		uint32_t target = target_at(builder->cfg, vaddr);
+		bool other = target == CFG_NO_INSTRUCTION && is_other_code(builder, vaddr);
+		if (target != CFG_NO_INSTRUCTION) {
+			foreign = 0;
+			if (cfg_targets_add(found, target) < 0)
+				return -ENOMEM;
+			continue;
+		}
+		/* within a limit: never used, a default that cannot be (__builtin_unreachable) */
+		*sound &= other || !table->limit;
+		if (!table->limit && (!other || ++foreign == FOREIGN_RUN))
+			break;
+		found->leaves |= other && (table->limit || i == 0);
+	}
+	return 0;
+}
+
 static int read_table(struct resolver *resolver, const struct jump_table *table)
 {
 	struct cfg_builder *builder = resolver->builder;
@@ -294,20 +338,16 @@ static int read_table(struct resolver *resolver, const struct jump_table *table)
 	struct span bytes;
 	uint64_t count = entries_of(builder, table, &bytes);
 	size_t before = found->count;
-	uint64_t mask = builder->space->isa == ISA_I386 ? UINT32_MAX : UINT64_MAX;
-	for (uint64_t i = 0; i < count; i++) {
-		const uint8_t *at = (const uint8_t *)bytes.data + i * value->stride_bytes;
-		uint32_t target = target_at(builder->cfg, entry_at(at, value) & mask);
-		if (target == CFG_NO_INSTRUCTION && !table->limit)
-			break;
-		/* within a limit: never used, a default that cannot be (__builtin_unreachable) */
-		if (target == CFG_NO_INSTRUCTION)
-			continue;
-		if (cfg_targets_add(found, target) < 0)
-			return -ENOMEM;
-	}
-	if (found->count > before)
+	bool left = found->leaves, sound = true;
+	int ret = read_entries(resolver, table, bytes, count, &sound);
+	if (ret < 0)
+		return ret;
+	size_t enough = value->is_guessed && !table->limit ? 2 : 1;
+	if (found->count - before >= enough && (sound || !value->is_guessed))
 		return 0;
+	found->count = before;
+	found->leaves = left;
+	/* an array of functions, or one that leads there */
 	bool of_functions = bytes.size && value->offset == 0 && value->scale == 1;
 	resolver->search.saw_index = !of_functions;
 	return settle_unknown(resolver, table->jump, CFG_MISSING_TABLE);
@@ -328,7 +368,8 @@ static void take_over(struct resolver *resolver, uint32_t number, bool *changed)
 	jump->is_bounded &= jump->fate == CFG_JUMP_TABLE && jump->table != 0;
 	if (found->count && jump->fate == CFG_JUMP_TAIL)
 		jump->fate = CFG_JUMP_TABLE; /* constants that lead inside */
-	if (jump->fate != resolver->old_fates[number] || found->count != old->count ||
+	if (jump->fate != resolver->old_fates[number] || found->leaves != old->leaves ||
+	    found->count != old->count ||
 	    (found->count &&
 	     memcmp(found->list, old->list, found->count * sizeof(*found->list)) != 0))
 		*changed = true;

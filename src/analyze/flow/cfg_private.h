@@ -13,6 +13,7 @@
 struct cfg_targets {
 	uint32_t *list;
 	size_t count, capacity;
+	bool leaves; /* or into other code */
 };
 
 struct cfg_entries {

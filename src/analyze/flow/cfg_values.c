@@ -231,6 +231,7 @@ static struct value add_values(struct value a, struct value b)
 	if (b.kind != VALUE_CONSTANT || a.kind == VALUE_UNKNOWN)
 		return (struct value){ .kind = VALUE_UNKNOWN };
 	a.offset += b.offset;
+	a.is_guessed |= b.is_guessed;
 	return a;
 }
 
@@ -300,14 +301,17 @@ static struct value loaded_from(struct value_search *search, const struct operat
 		return constant(pointer);
 	bool strides = address.scale == operation->size_bytes ||
 		       (address.scale > operation->size_bytes && address.scale <= 64);
-	if (address.kind != VALUE_VARIABLE || address.offset == 0 || !strides)
+	bool single = address.kind == VALUE_CONSTANT && operation->size_bytes < pointer_bytes;
+	if ((address.kind != VALUE_VARIABLE || address.offset == 0 || !strides) && !single)
 		return (struct value){ .kind = VALUE_UNKNOWN };
 	return (struct value){ .kind = VALUE_TABLE,
 			       .scale = 1,
 			       .variable = address.variable,
 			       .table = address.offset,
-			       .stride_bytes = address.scale,
+			       .stride_bytes = single ? operation->size_bytes : address.scale,
 			       .size_bytes = operation->size_bytes,
+			       .is_single = single,
+			       .is_guessed = address.is_guessed,
 			       .is_signed = operation->is_signed };
 }
 
@@ -435,15 +439,27 @@ static struct value value_of(struct value_search *search, const struct place *pl
 		return unknown;
 	struct definitions definitions;
 	value_definitions(search, place, &definitions);
+	if (definitions.outside || definitions.incomplete || definitions.count == 0)
+		return unknown;
+	if (definitions.count == 1)
+		return defined(search, place->location, definitions.list[0], depth + 1);
+	/*
+	 * A base is often one of several definitions on paper: behind calls that are not known
+	 * never to come back. Constants that agree are believed until the table contradicts.
+	 */
 	struct value all = unknown;
-	bool usable = !definitions.outside && !definitions.incomplete && definitions.count;
-	unsigned next = depth + (definitions.count > 1 ? DEPTH_OF_CHOICE : 1);
-	for (size_t i = 0; usable && i < definitions.count; i++) {
-		struct value one = defined(search, place->location, definitions.list[i], next);
-		usable = i == 0 || (one.kind == VALUE_CONSTANT && all.kind == VALUE_CONSTANT &&
-				    one.offset == all.offset);
-		all = usable ? one : unknown;
+	bool guessed = false;
+	for (size_t i = 0; i < definitions.count; i++) {
+		struct value one = defined(search, place->location, definitions.list[i],
+					   depth + DEPTH_OF_CHOICE);
+		guessed |= one.kind != VALUE_CONSTANT || one.is_guessed;
+		if (one.kind != VALUE_CONSTANT)
+			continue;
+		if (all.kind == VALUE_CONSTANT && one.offset != all.offset)
+			return unknown;
+		all = one;
 	}
+	all.is_guessed = guessed;
 	return all;
 }
 

@@ -45,6 +45,8 @@ struct value {
 	uint64_t table, stride_bytes;
 	uint8_t size_bytes;
 	bool is_signed;
+	bool is_single;	 /* entry 0 is meant, whatever the variable */
+	bool is_guessed; /* of several definitions, only those that are constants were believed */
 };
 
 #define DEFINITIONS_LIMIT 64

@@ -1,6 +1,7 @@
 /*
  * cfg FILE... - builds the flow graph of every function of each ELF file, and prints
  * what came of it and how long it took: a row a file, and its slowest function.
+ * cfg --jumps FILE lists each indirect jump with its targets.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,10 +53,19 @@ static void list_jumps(const struct cfg *cfg)
 	static const char *const fates[] = { "table", "pointers", "tail", "unknown" };
 	for (size_t i = 0; i < cfg->jump_count; i++) {
 		const struct cfg_jump *jump = &cfg->jumps[i];
-		printf("%#lx %s table %#lx targets %u%s %s\n",
+		printf("%#lx %s table %#lx targets %u%s %s",
 		       (unsigned long)cfg->instructions[jump->instruction].vaddr, fates[jump->fate],
 		       (unsigned long)jump->table, jump->target_count,
 		       jump->is_bounded ? " bounded" : "", cfg_missing_text(jump->missing));
+		uint32_t block =
+			cfg_block_at(cfg, cfg->instructions[jump->instruction].vaddr);
+		struct flow_ends out = flow_graph_out_of(&cfg->graph, block);
+		for (size_t j = 0; j < out.count; j++) {
+			uint32_t to = cfg->graph.edges[out.list[j]].to;
+			if (to != FLOW_OUTSIDE)
+				printf(" >%#lx", (unsigned long)cfg->instructions[cfg->blocks[to].first].vaddr);
+		}
+		putchar('\n');
 	}
 }
 

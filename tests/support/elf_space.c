@@ -76,7 +76,7 @@ static bool get_function(void *context, uint64_t vaddr, struct code_function *ou
 static bool get_cold(void *context, uint64_t first, struct code_function *out)
 {
 	const struct elf_space *space = context;
-	for (size_t i = 0; i < space->function_count; i++) {
+	for (size_t i = 0; space->has_cold && i < space->function_count; i++) {
 		if (space->functions[i].is_cold && space->functions[i].parent == first) {
 			*out = space->functions[i];
 			return true;
@@ -262,6 +262,7 @@ static void name_functions(struct elf_space *space)
 		const struct code_function *whole = elf_space_find(space, parent);
 		if (whole) {
 			function->is_cold = true;
+			space->has_cold = true;
 			function->parent = whole->first;
 		}
 	}

@@ -16,6 +16,7 @@ struct elf_space {
 	uint8_t *bytes; /* the file's, relocated */
 	struct code_function *functions; /* by first */
 	size_t function_count, function_capacity;
+	bool has_cold;
 	struct code_entry *entries;
 	size_t entry_count, entry_capacity;
 	struct elf_space_name *names; /* of addresses and slots */

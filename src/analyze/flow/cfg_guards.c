@@ -175,7 +175,7 @@ static uint64_t walk_guards(struct value_search *search, uint32_t start, const s
 			return 0;
 		for (size_t i = 0; i < into.count; i++) {
 			const struct flow_edge *edge = &graph->edges[into.list[i]];
-			if (!value_take_step(search))
+			if (!value_take_steps(search, 1))
 				return 0;
 			if (edge->from == FLOW_OUTSIDE) {
 				if (edge->kind == FLOW_ENTRY)

@@ -104,6 +104,14 @@ static bool defines(const struct value_search *search, const struct location *lo
 	return value_memory_location(&operation, &stored) && value_same_location(&stored, location);
 }
 
+bool value_take_steps(struct value_search *search, size_t count)
+{
+	uint64_t *left = &search->builder->steps_left;
+	bool enough = *left >= count;
+	*left = enough ? *left - count : 0;
+	return enough;
+}
+
 /* The last definition in the block before `end`; CFG_NO_INSTRUCTION: none. */
 static uint32_t last_definition(struct value_search *search, const struct location *location,
 				uint64_t mask, uint32_t block, uint32_t end)
@@ -112,8 +120,8 @@ static uint32_t last_definition(struct value_search *search, const struct locati
 		return CFG_NO_INSTRUCTION;
 	uint32_t first = search->builder->cfg->blocks[block].first;
 	for (uint32_t i = end; i-- > first;) {
-		if (search->builder->steps_left)
-			search->builder->steps_left--;
+		if (!value_take_steps(search, 1))
+			return CFG_NO_INSTRUCTION;
 		if (defines(search, location, mask, i))
 			return i;
 	}
@@ -140,6 +148,7 @@ static bool walk_against_flow(struct value_search *search, struct block_walk *wa
 	const struct flow_graph *graph = &search->builder->cfg->graph;
 	struct flow_ends into = flow_graph_into(graph, block);
 	bool starts = false;
+	value_take_steps(search, into.count);
 	for (size_t i = 0; i < into.count; i++) {
 		const struct flow_edge *edge = &graph->edges[into.list[i]];
 		if (edge->from != FLOW_OUTSIDE)
@@ -148,15 +157,6 @@ static bool walk_against_flow(struct value_search *search, struct block_walk *wa
 			starts |= edge->kind == FLOW_ENTRY;
 	}
 	return starts;
-}
-
-/* One step of the budget; false: it is spent. */
-bool value_take_step(struct value_search *search)
-{
-	if (search->builder->steps_left == 0)
-		return false;
-	search->builder->steps_left--;
-	return true;
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -182,7 +182,7 @@ void value_definitions(struct value_search *search, const struct place *place,
 	while (search->definitions.head < search->definitions.tail) {
 		uint32_t block = search->definitions.queue[search->definitions.head++];
 		const struct cfg_block *all = &cfg->blocks[block];
-		if (!value_take_step(search)) {
+		if (!value_take_steps(search, 1)) {
 			out->incomplete = true;
 			return;
 		}
@@ -197,6 +197,7 @@ void value_definitions(struct value_search *search, const struct place *place,
 			return;
 		}
 	}
+	out->incomplete |= search->builder->steps_left == 0;
 	if (out->count > 1)
 		qsort(out->list, out->count, sizeof(*out->list), compare_numbers);
 }

@@ -98,6 +98,6 @@ uint64_t value_limit(struct value_search *search, const struct place *variable, 
 /* For cfg_guards.c. */
 bool value_memory_location(const struct operation *operation, struct location *out);
 bool value_same_location(const struct location *a, const struct location *b);
-bool value_take_step(struct value_search *search); /* false: the budget is spent */
+bool value_take_steps(struct value_search *search, size_t count); /* false: the budget is spent */
 void block_walk_start(struct block_walk *walk);
 void block_walk_add(struct block_walk *walk, uint32_t block);

@@ -120,7 +120,7 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 	struct cfg_builder *builder = resolver->builder;
 	struct cfg_jump *jump = &builder->cfg->jumps[number];
 	*understood = true;
-	if (value->kind == VALUE_CONSTANT) {
+	if (value->kind == VALUE_CONSTANT && !value->is_guessed) {
 		uint32_t target = target_at(builder->cfg, value->offset);
 		if (target == CFG_NO_INSTRUCTION) {
 			resolver->found[number].leaves = true;

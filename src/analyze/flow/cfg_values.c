@@ -269,7 +269,7 @@ static struct value address_of(struct value_search *search, const struct operati
 	if (memory->index != OPERATION_NO_REGISTER) {
 		struct value index = register_before(search, memory->index, instruction, depth);
 		/* two variables cannot be told apart; a scaled one is followed to its source */
-		bool plain = index.kind == VALUE_CONSTANT ||
+		bool plain = (index.kind == VALUE_CONSTANT && !index.is_guessed) ||
 			     (index.kind == VALUE_VARIABLE && index.offset == 0);
 		if (!plain && !(total.kind == VALUE_VARIABLE && index.kind == VALUE_VARIABLE))
 			index = variable_at(register_location(memory->index), block, instruction);
@@ -297,6 +297,8 @@ static struct value loaded_from(struct value_search *search, const struct operat
 	const struct code_space *space = search->builder->space;
 	size_t pointer_bytes = space->isa == ISA_I386 ? 4 : 8;
 	uint64_t pointer;
+	if (address.kind == VALUE_CONSTANT && address.is_guessed) /* an index that starts from 0 */
+		return (struct value){ .kind = VALUE_UNKNOWN };
 	if (address.kind == VALUE_CONSTANT && operation->size_bytes == pointer_bytes &&
 	    read_pointer(space, address.offset, &pointer))
 		return constant(pointer);

@@ -241,6 +241,15 @@ static size_t count_edges(const struct cfg *cfg, enum flow_edge_kind kind)
 	return count;
 }
 
+static bool has_edge(const struct cfg *cfg, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < cfg->graph.edge_count; i++)
+		if (cfg->graph.edges[i].from == cfg_block_at(cfg, from) &&
+		    cfg->graph.edges[i].to == cfg_block_at(cfg, to))
+			return true;
+	return false;
+}
+
 static void a_table_of_differences_is_read_within_its_limit(void **state)
 {
 	(void)state;
@@ -269,14 +278,31 @@ static void a_table_of_bytes_counts_in_instructions(void **state)
 	assert_int_equal(cfg.jumps[0].table, START + AARCH64_CODE_BYTES);
 	assert_int_equal(cfg.jumps[0].target_count, 20);
 	assert_int_equal(count_edges(&cfg, FLOW_OTHER_ENTRY), 0);
+
+	uint8_t bytes[sizeof(aarch64_switch)];
+	memcpy(bytes, aarch64_switch, sizeof(bytes));
+	bytes[AARCH64_CODE_BYTES] = 0xff; /* minus one: before the label, the branch itself */
+	space.bytes.data = bytes;
+	CLEANUP(cfg_release) struct cfg back = build(&space, START);
+	assert_int_equal(back.jumps[0].target_count, 20);
+	assert_true(has_edge(&back, START + 0x30, START + 0x30));
+}
+
+/* The switch with room for more entries behind its table. */
+#define MORE_ENTRIES 4
+
+static void longer_table(uint8_t *bytes, const int32_t *more)
+{
+	memcpy(bytes, x86_switch, sizeof(x86_switch));
+	memcpy(bytes + sizeof(x86_switch), more, MORE_ENTRIES * sizeof(*more));
 }
 
 static void without_a_limit_a_table_ends_at_what_is_no_code(void **state)
 {
 	(void)state;
-	uint8_t bytes[sizeof(x86_switch) + 4];
-	memcpy(bytes, x86_switch, sizeof(x86_switch));
-	memset(bytes + sizeof(x86_switch), 0x7f, 4); /* where the next table would be */
+	uint8_t bytes[sizeof(x86_switch) + 4 * MORE_ENTRIES];
+	/* one that is no code, then one that would be: the function's start */
+	longer_table(bytes, (const int32_t[]){ 0x7fffffff, -168, -168, -168 });
 	bytes[13] = 0x74; /* je for ja: no limit follows from it */
 	struct byte_space space;
 	byte_space_init(&space, ISA_X86_64, bytes, sizeof(bytes));
@@ -285,6 +311,87 @@ static void without_a_limit_a_table_ends_at_what_is_no_code(void **state)
 	assert_int_equal(cfg.jumps[0].fate, CFG_JUMP_TABLE);
 	assert_false(cfg.jumps[0].is_bounded);
 	assert_int_equal(cfg.jumps[0].target_count, 8);
+}
+
+static void a_table_may_lead_to_other_code(void **state)
+{
+	(void)state;
+	uint8_t bytes[sizeof(x86_switch) + 4 * MORE_ENTRIES];
+	/* within the limit: a place that nothing is known of, and one in another function */
+	longer_table(bytes, (const int32_t[]){ 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff });
+	bytes[12] = 8; /* cmp $8,%edi: nine entries */
+	struct byte_space space;
+	byte_space_init(&space, ISA_X86_64, bytes, sizeof(bytes));
+	space.functions[0].last = START + X86_CODE_BYTES - 1;
+	CLEANUP(cfg_release) struct cfg never = build(&space, START);
+	assert_int_equal(never.jumps[0].target_count, 8);
+	uint32_t block = cfg_block_at(&never, never.instructions[never.jumps[0].instruction].vaddr);
+	assert_int_equal(flow_graph_out_of(&never.graph, block).count, 8);
+
+	memcpy(bytes + sizeof(x86_switch), &(int32_t){ 1000 }, 4);
+	space.functions[2].first = START + 168 + 1000;
+	space.functions[2].last = START + 168 + 1007;
+	CLEANUP(cfg_release) struct cfg cfg = build(&space, START);
+	struct flow_ends out = flow_graph_out_of(&cfg.graph, block);
+	assert_int_equal(out.count, 9);
+	assert_int_equal(cfg.graph.edges[out.list[8]].kind, FLOW_TAIL);
+}
+
+/*
+ * 0 lea T(%rip),%rdx; 7 test; 9 jne 0xd; b xor %edx,%edx (and a call that does not come
+ * back, unknown); d cmp $1,%edi; 10 ja 0x1d; 12 mov %edi,%eax; 14 movslq (%rdx,%rax,4),%rax;
+ * 18 add %rdx,%rax; 1b jmp *%rax; 1d ret; 1e ret; 1f ret; 20 T: 1e - T, 1f - T
+ */
+static const uint8_t guess_bytes[] = {
+	0x48, 0x8d, 0x15, 0x19, 0,    0,    0,	  0x85, 0xf6, 0x75, 0x02, 0x31, 0xd2, 0x83,
+	0xff, 0x01, 0x77, 0x0b, 0x89, 0xf8, 0x48, 0x63, 0x04, 0x82, 0x48, 0x01, 0xd0, 0xff,
+	0xe0, 0xc3, 0xc3, 0xc3, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+};
+
+static void a_base_is_believed_against_a_definition_that_cannot_be(void **state)
+{
+	(void)state;
+	uint8_t bytes[sizeof(guess_bytes)];
+	memcpy(bytes, guess_bytes, sizeof(bytes));
+	bytes[11] = 0x5a; /* pop %rdx; nop: not a constant */
+	bytes[12] = 0x90;
+	struct byte_space space;
+	byte_space_init(&space, ISA_X86_64, bytes, sizeof(bytes));
+	space.functions[0].last = START + 0x1f;
+	CLEANUP(cfg_release) struct cfg cfg = build(&space, START);
+	assert_int_equal(cfg.jumps[0].fate, CFG_JUMP_TABLE);
+	assert_int_equal(cfg.jumps[0].target_count, 2);
+
+	/* an entry within the limit that is no code: the guess was wrong */
+	bytes[0x27] = 0x7f;
+	CLEANUP(cfg_release) struct cfg wrong = build(&space, START);
+	assert_int_equal(wrong.jumps[0].fate, CFG_JUMP_UNKNOWN);
+
+	/* two constants: neither is believed */
+	CLEANUP(cfg_release) struct cfg two = build_x86(guess_bytes, sizeof(guess_bytes));
+	assert_int_equal(two.jumps[0].fate, CFG_JUMP_UNKNOWN);
+	assert_int_equal(two.jumps[0].missing, CFG_MISSING_BASE);
+}
+
+static void an_index_that_starts_from_zero_is_no_constant(void **state)
+{
+	(void)state;
+	/* 0 xor %eax,%eax; 2 lea T(%rip),%rdx; 9 movslq (%rdx,%rax,4),%rcx; d inc %eax;
+	 * f add %rdx,%rcx; 12 jmp *%rcx; 14 jmp 9; 16 ret; 17 pad; 18 T: 14 - T, 16 - T, end */
+	CLEANUP(free_pointer) uint8_t *bytes = malloc(0x24);
+	static const uint8_t code[0x24] = {
+		0x31, 0xc0, 0x48, 0x8d, 0x15, 0x0f, 0,	  0,	0,    0x48, 0x63, 0x0c,
+		0x82, 0xff, 0xc0, 0x48, 0x01, 0xd1, 0xff, 0xe1, 0xeb, 0xf3, 0xc3, 0x90,
+		0xfc, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,
+	};
+	assert_non_null(bytes);
+	memcpy(bytes, code, sizeof(code));
+	struct byte_space space;
+	byte_space_init(&space, ISA_X86_64, bytes, sizeof(code));
+	space.functions[0].last = START + 0x17;
+	CLEANUP(cfg_release) struct cfg cfg = build(&space, START);
+	assert_int_equal(cfg.jumps[0].fate, CFG_JUMP_TABLE);
+	assert_int_equal(cfg.jumps[0].target_count, 2);
 }
 
 static void a_limit_cuts_a_table(void **state)
@@ -436,6 +543,9 @@ int main(void)
 		cmocka_unit_test(a_table_of_differences_is_read_within_its_limit),
 		cmocka_unit_test(a_table_of_bytes_counts_in_instructions),
 		cmocka_unit_test(without_a_limit_a_table_ends_at_what_is_no_code),
+		cmocka_unit_test(a_table_may_lead_to_other_code),
+		cmocka_unit_test(a_base_is_believed_against_a_definition_that_cannot_be),
+		cmocka_unit_test(an_index_that_starts_from_zero_is_no_constant),
 		cmocka_unit_test(a_limit_cuts_a_table),
 		cmocka_unit_test(a_table_that_cannot_be_read_is_missing),
 		cmocka_unit_test(code_that_is_not_known_is_an_error),

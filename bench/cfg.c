@@ -57,13 +57,14 @@ static void list_jumps(const struct cfg *cfg)
 		       (unsigned long)cfg->instructions[jump->instruction].vaddr, fates[jump->fate],
 		       (unsigned long)jump->table, jump->target_count,
 		       jump->is_bounded ? " bounded" : "", cfg_missing_text(jump->missing));
-		uint32_t block =
-			cfg_block_at(cfg, cfg->instructions[jump->instruction].vaddr);
+		uint32_t block = cfg_block_at(cfg, cfg->instructions[jump->instruction].vaddr);
 		struct flow_ends out = flow_graph_out_of(&cfg->graph, block);
 		for (size_t j = 0; j < out.count; j++) {
 			uint32_t to = cfg->graph.edges[out.list[j]].to;
 			if (to != FLOW_OUTSIDE)
-				printf(" >%#lx", (unsigned long)cfg->instructions[cfg->blocks[to].first].vaddr);
+				printf(" >%#lx",
+				       (unsigned long)cfg->instructions[cfg->blocks[to].first]
+					       .vaddr);
 		}
 		putchar('\n');
 	}
@@ -100,15 +101,18 @@ static void measure(const char *path, int list)
 		cfg_release(&cfg);
 	}
 	const char *name = strrchr(path, '/');
-	printf("%-16s %6zu functions %8zu instructions %7zu blocks %7zu edges; %5zu jumps: %zu table (%zu bounded), %zu pointers, %zu tail, "
-	       "%zu unknown (base %zu, table %zu, effort %zu) in %zu functions; %.2f s, %.2f M/s; slowest %.3f s at %#lx, %zu instructions\n",
+	printf("%-16s %6zu functions %8zu instructions %7zu blocks %7zu edges; %5zu jumps: %zu "
+	       "table (%zu bounded), %zu pointers, %zu tail, "
+	       "%zu unknown (base %zu, table %zu, effort %zu) in %zu functions; %.2f s, %.2f M/s; "
+	       "slowest %.3f s at %#lx, %zu instructions\n",
 	       name ? name + 1 : path, tally.functions, tally.instructions, tally.blocks,
 	       tally.edges, tally.jumps, tally.fates[CFG_JUMP_TABLE], tally.bounded,
 	       tally.fates[CFG_JUMP_POINTERS], tally.fates[CFG_JUMP_TAIL],
 	       tally.fates[CFG_JUMP_UNKNOWN], tally.missing[CFG_MISSING_BASE],
 	       tally.missing[CFG_MISSING_TABLE], tally.missing[CFG_MISSING_EFFORT],
-	       tally.functions_missing, tally.seconds, (double)tally.instructions / 1e6 / tally.seconds,
-	       tally.longest_seconds, (unsigned long)tally.longest, tally.longest_instructions);
+	       tally.functions_missing, tally.seconds,
+	       (double)tally.instructions / 1e6 / tally.seconds, tally.longest_seconds,
+	       (unsigned long)tally.longest, tally.longest_instructions);
 	decoder_free(decoder);
 	elf_space_release(&space);
 }

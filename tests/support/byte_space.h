@@ -9,13 +9,13 @@
 
 #include "analyze/flow/cfg.h"
 
-#define BYTE_SPACE_START UINT64_C(0x10000)
+#define BYTE_SPACE_START   UINT64_C(0x10000)
 #define BYTE_SPACE_ENTRIES 64
 
 struct byte_space {
 	struct code_space space;
 	struct span bytes;
-	struct code_function functions[3]; /* none: first > last */
+	struct code_function functions[3];	       /* none: first > last */
 	struct code_entry entries[BYTE_SPACE_ENTRIES]; /* by vaddr, then kind */
 	size_t entry_count;
 	uint64_t no_return; /* abort() lies there */
@@ -93,12 +93,12 @@ static inline void byte_space_init(struct byte_space *space, enum isa isa, const
 	space->functions[0].last = BYTE_SPACE_START + size - 1;
 }
 
-#define CFG_HOLDS(condition)                                                        \
-	do {                                                                        \
-		if (!(condition)) {                                                 \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			abort();                                                    \
-		}                                                                   \
+#define CFG_HOLDS(condition)                                                                       \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+			abort();                                                                   \
+		}                                                                                  \
 	} while (0)
 
 /* Every byte of the parts in one instruction, every instruction in one block, every edge between

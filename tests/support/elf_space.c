@@ -59,9 +59,9 @@ static struct span name_at(const struct elf_space *space, uint64_t vaddr)
 {
 	struct elf_space_name key = { .vaddr = vaddr };
 	const struct elf_space_name *found =
-		space->name_count ? bsearch(&key, space->names, space->name_count, sizeof(key),
-					    compare_names)
-				  : NULL;
+		space->name_count
+			? bsearch(&key, space->names, space->name_count, sizeof(key), compare_names)
+			: NULL;
 	return found ? found->name : (struct span){ NULL, 0 };
 }
 
@@ -116,8 +116,8 @@ static struct span get_callee(void *context, uint64_t target)
 
 static void add_name(struct elf_space *space, uint64_t vaddr, struct span name)
 {
-	struct elf_space_name *row = add(&space->names, &space->name_capacity, &space->name_count,
-					 sizeof(*row));
+	struct elf_space_name *row =
+		add(&space->names, &space->name_capacity, &space->name_count, sizeof(*row));
 	*row = (struct elf_space_name){ vaddr, name };
 }
 
@@ -126,8 +126,8 @@ static void add_entry(struct elf_space *space, uint64_t vaddr, enum code_entry_k
 	const struct code_function *function = function_at(space, vaddr);
 	if (!function || function->first == vaddr)
 		return;
-	struct code_entry *row = add(&space->entries, &space->entry_capacity, &space->entry_count,
-				     sizeof(*row));
+	struct code_entry *row =
+		add(&space->entries, &space->entry_capacity, &space->entry_count, sizeof(*row));
 	*row = (struct code_entry){ vaddr, kind };
 }
 
@@ -161,8 +161,8 @@ static void relocate(struct elf_space *space, const char *name)
 	const struct elf_section *section = elf_file_section(&space->file, name);
 	const struct elf_section *symbols = elf_file_section(&space->file, ".dynsym");
 	const struct elf_section *strings = elf_file_section(&space->file, ".dynstr");
-	struct span bytes = section ? elf_file_section_bytes(&space->file, section)
-				    : (struct span){ NULL, 0 };
+	struct span bytes =
+		section ? elf_file_section_bytes(&space->file, section) : (struct span){ NULL, 0 };
 	for (size_t at = 0; at + sizeof(Elf64_Rela) <= bytes.size; at += sizeof(Elf64_Rela)) {
 		Elf64_Rela rela;
 		memcpy(&rela, (const char *)bytes.data + at, sizeof(rela));
@@ -212,7 +212,9 @@ static void add_function(struct elf_space *space, uint64_t first, uint64_t size,
 {
 	struct code_function *row = add(&space->functions, &space->function_capacity,
 					&space->function_count, sizeof(*row));
-	*row = (struct code_function){ .first = first, .last = first + size - 1, .is_stub = is_stub };
+	*row = (struct code_function){ .first = first,
+				       .last = first + size - 1,
+				       .is_stub = is_stub };
 }
 
 static void read_functions(struct elf_space *space)
@@ -222,7 +224,9 @@ static void read_functions(struct elf_space *space)
 	if (extents_read(&space->file, &extents) < 0 || plt_read(&space->file, &plt) < 0)
 		abort();
 	for (size_t i = 0; i < plt.count; i++) {
-		char *name = malloc(plt.stubs[i].symbol.size + 5); /* lives as long as the process */
+		char **row =
+			add(&space->texts, &space->text_capacity, &space->text_count, sizeof(*row));
+		char *name = *row = malloc(plt.stubs[i].symbol.size + 5);
 		if (!name)
 			abort();
 		memcpy(name, plt.stubs[i].symbol.data, plt.stubs[i].symbol.size);
@@ -238,12 +242,14 @@ static void read_functions(struct elf_space *space)
 				 extents.list[i].size_bytes;
 		bool again = i && extents.list[i].start == extents.list[i - 1].start;
 		if (!is_plt && !again)
-			add_function(space, extents.list[i].start, extents.list[i].size_bytes, false);
+			add_function(space, extents.list[i].start, extents.list[i].size_bytes,
+				     false);
 	}
 	extents_release(&extents);
 	plt_release(&plt);
-	qsort(space->functions, space->function_count, sizeof(*space->functions),
-	      compare_functions);
+	if (space->function_count)
+		qsort(space->functions, space->function_count, sizeof(*space->functions),
+		      compare_functions);
 }
 
 static void name_functions(struct elf_space *space)
@@ -279,11 +285,12 @@ static void scan_jumps(struct elf_space *space)
 		struct span code = get_bytes(space, function->first, size);
 		for (size_t at = 0; at < code.size;) {
 			struct instruction out;
-			decoder_decode(decoder,
-				       (struct span){ (const char *)code.data + at, code.size - at },
-				       function->first + at, &out);
-			bool jumps = out.kind == INSTRUCTION_JUMP ||
-				     out.kind == INSTRUCTION_CONDITIONAL;
+			decoder_decode(
+				decoder,
+				(struct span){ (const char *)code.data + at, code.size - at },
+				function->first + at, &out);
+			bool jumps =
+				out.kind == INSTRUCTION_JUMP || out.kind == INSTRUCTION_CONDITIONAL;
 			if (jumps && out.has_target && out.target - function->first >= size)
 				add_entry(space, out.target, CODE_ENTRY_JUMP);
 			at += out.length_bytes;
@@ -315,10 +322,12 @@ void elf_space_init(struct elf_space *space, const void *bytes, size_t size_byte
 	relocate(space, ".rela.dyn");
 	relocate(space, ".rela.plt");
 	scan_data(space);
-	qsort(space->names, space->name_count, sizeof(*space->names), compare_names);
+	if (space->name_count)
+		qsort(space->names, space->name_count, sizeof(*space->names), compare_names);
 	name_functions(space);
 	scan_jumps(space);
-	qsort(space->entries, space->entry_count, sizeof(*space->entries), compare_entries);
+	if (space->entry_count)
+		qsort(space->entries, space->entry_count, sizeof(*space->entries), compare_entries);
 	size_t kept = 0;
 	for (size_t i = 0; i < space->entry_count; i++)
 		if (!kept || compare_entries(&space->entries[kept - 1], &space->entries[i]))
@@ -333,6 +342,9 @@ void elf_space_release(struct elf_space *space)
 	free(space->functions);
 	free(space->entries);
 	free(space->names);
+	for (size_t i = 0; i < space->text_count; i++)
+		free(space->texts[i]);
+	free(space->texts);
 }
 
 const struct code_function *elf_space_find(const struct elf_space *space, const char *name)

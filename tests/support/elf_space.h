@@ -13,7 +13,7 @@
 struct elf_space {
 	struct code_space space; /* points into this struct: it does not move */
 	struct elf_file file;
-	uint8_t *bytes; /* the file's, relocated */
+	uint8_t *bytes;			 /* the file's, relocated */
 	struct code_function *functions; /* by first */
 	size_t function_count, function_capacity;
 	bool has_cold;
@@ -21,6 +21,8 @@ struct elf_space {
 	size_t entry_count, entry_capacity;
 	struct elf_space_name *names; /* of addresses and slots */
 	size_t name_count, name_capacity;
+	char **texts; /* names made here */
+	size_t text_count, text_capacity;
 };
 
 /* Ends the test (or the bench) when it cannot. `bytes` is copied. */

@@ -10,7 +10,7 @@
 /* Targets show new blocks, which show new tables; nesting deeper than this was not seen. */
 #define ROUNDS 12
 /* The most seen: 6 million, in a function of cc1 with 77 tables over 16,000 instructions. */
-#define STEPS (UINT64_C(1) << 24)
+#define STEPS		     (UINT64_C(1) << 24)
 #define STEPS_AN_INSTRUCTION 16
 
 const char *cfg_missing_text(enum cfg_missing missing)
@@ -89,7 +89,8 @@ static int find_parts(struct cfg_builder *builder, uint64_t vaddr, struct error 
 	}
 	builder->cfg->first = function.first;
 	if (!add_part(builder, &function))
-		return error_set(err, -ENODATA, "the code of the function at 0x%" PRIx64 " is not known",
+		return error_set(err, -ENODATA,
+				 "the code of the function at 0x%" PRIx64 " is not known",
 				 function.first);
 	if (!function.is_cold && space->cold_part(space->context, function.first, &cold) &&
 	    !overlap(&function, &cold))

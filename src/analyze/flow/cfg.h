@@ -30,7 +30,7 @@ struct error;
 
 /* The largest known functions have some 300 KB; what lies behind the limit is outside. */
 #define CFG_EXTENT_LIMIT (UINT64_C(16) << 20)
-#define CFG_NO_BLOCK UINT32_MAX
+#define CFG_NO_BLOCK	 UINT32_MAX
 
 struct cfg_instruction {
 	uint64_t vaddr;
@@ -40,9 +40,9 @@ struct cfg_instruction {
 	uint8_t kind; /* enum instruction_kind */
 	bool has_target : 1;
 	bool through_slot : 1;
-	bool traps : 1;	  /* ud2, hlt, brk, udf */
-	bool pads : 1;	  /* does nothing: nop, int3 */
-	bool leads : 1;	  /* first of a block */
+	bool traps : 1;	    /* ud2, hlt, brk, udf */
+	bool pads : 1;	    /* does nothing: nop, int3 */
+	bool leads : 1;	    /* first of a block */
 	bool no_return : 1; /* a call that does not come back */
 };
 
@@ -68,8 +68,8 @@ enum cfg_jump_fate {
 
 enum cfg_missing {
 	CFG_MISSING_NOTHING,
-	CFG_MISSING_BASE,  /* where its table starts is not known */
-	CFG_MISSING_TABLE, /* the table's bytes are not known, or hold no place in the function */
+	CFG_MISSING_BASE,   /* where its table starts is not known */
+	CFG_MISSING_TABLE,  /* the table's bytes are not known, or hold no place in the function */
 	CFG_MISSING_EFFORT, /* the budget of steps or targets was spent */
 };
 
@@ -84,9 +84,9 @@ struct cfg_jump {
 };
 
 struct cfg {
-	struct flow_graph graph; /* settled; missing_edges is set when a jump is unknown */
-	uint64_t first;		 /* of the function */
-	uint32_t entry;		 /* block */
+	struct flow_graph graph;  /* settled; missing_edges is set when a jump is unknown */
+	uint64_t first;		  /* of the function */
+	uint32_t entry;		  /* block */
 	struct cfg_part parts[2]; /* by address */
 	uint32_t part_count;
 	struct cfg_instruction *instructions; /* by vaddr */

@@ -240,7 +240,8 @@ static void add_entries(struct connection *connection)
 			uint32_t block = block_of(connection, at);
 			if (entries->list[j].kind == CODE_ENTRY_LANDING)
 				add_edge(connection, FLOW_OUTSIDE, block, FLOW_LANDING);
-			else if (!connection->crossed[block]) /* else our own other part jumps there */
+			else if (!connection->crossed[block]) /* else our own other part jumps there
+							       */
 				add_edge(connection, FLOW_OUTSIDE, block, FLOW_OTHER_ENTRY);
 		}
 	}

@@ -20,12 +20,12 @@
 #include "base/array.h"
 
 /* Of entries; gcc's largest own switch has some 4,600, its tables of instructions fewer. */
-#define BOUNDED_LIMIT 16384
+#define BOUNDED_LIMIT	16384
 #define UNBOUNDED_LIMIT 4096
 /* Entries in a row that are other code, where a table without a limit is held to have ended. */
 #define FOREIGN_RUN 8
 /* Of targets in one round: the edges that a function may get beside the direct ones. */
-#define TARGETS (UINT64_C(1) << 18)
+#define TARGETS		       (UINT64_C(1) << 18)
 #define TARGETS_AN_INSTRUCTION 4
 
 struct jump_table {
@@ -89,7 +89,8 @@ static int collect_pointers(struct resolver *resolver)
 			uint32_t at = entry->kind == CODE_ENTRY_POINTER
 					      ? target_at(builder->cfg, entry->vaddr)
 					      : CFG_NO_INSTRUCTION;
-			if (at != CFG_NO_INSTRUCTION && cfg_targets_add(&resolver->pointers, at) < 0)
+			if (at != CFG_NO_INSTRUCTION &&
+			    cfg_targets_add(&resolver->pointers, at) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -126,9 +127,8 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 			resolver->found[number].leaves = true;
 			return 0;
 		}
-		return take_targets(builder, 1)
-			       ? cfg_targets_add(&resolver->found[number], target)
-			       : (give_up(jump, CFG_MISSING_EFFORT), 0);
+		return take_targets(builder, 1) ? cfg_targets_add(&resolver->found[number], target)
+						: (give_up(jump, CFG_MISSING_EFFORT), 0);
 	}
 	if (value->kind != VALUE_TABLE) {
 		*understood = false;
@@ -226,8 +226,7 @@ static int follow_jump(struct resolver *resolver, uint32_t number)
 	resolver->search.saw_index = false;
 	jump->fate = CFG_JUMP_TAIL;
 	if (operation.kind == OPERATION_JUMP && operation.has_memory) {
-		struct value value =
-			value_loaded(&resolver->search, &operation, jump->instruction);
+		struct value value = value_loaded(&resolver->search, &operation, jump->instruction);
 		uint32_t block = builder->block_of_instruction[jump->instruction];
 		ret = note_value(resolver, number, &value, block, &understood);
 	} else if (operation.kind == OPERATION_JUMP) {
@@ -364,6 +363,9 @@ static void take_over(struct resolver *resolver, uint32_t number, bool *changed)
 		give_up(jump, CFG_MISSING_EFFORT);
 		found->count = 0;
 	}
+	if (jump->missing !=
+	    CFG_MISSING_NOTHING) /* one of its tables, whatever came of the others */
+		jump->fate = CFG_JUMP_UNKNOWN;
 	jump->target_count = (uint32_t)found->count;
 	jump->is_bounded &= jump->fate == CFG_JUMP_TABLE && jump->table != 0;
 	if (found->count && jump->fate == CFG_JUMP_TAIL)
@@ -415,7 +417,8 @@ int cfg_resolve_jumps(struct cfg_builder *builder, bool *changed)
 	struct resolver resolver = { .builder = builder };
 	size_t jumps = builder->cfg->jump_count;
 	*changed = false;
-	builder->targets_left = TARGETS + (size_t)TARGETS_AN_INSTRUCTION * builder->cfg->instruction_count;
+	builder->targets_left =
+		TARGETS + (size_t)TARGETS_AN_INSTRUCTION * builder->cfg->instruction_count;
 	if (!builder->writes_noted)
 		note_writes(builder);
 	builder->writes_noted = true;

@@ -25,9 +25,9 @@ struct cfg_builder {
 	const struct code_space *space;
 	struct decoder *decoder;
 	struct cfg *cfg;
-	struct cfg_entries entries[2];	/* of each part */
-	struct cfg_targets *targets;	/* of each jump */
-	uint64_t *writes;		/* of each instruction: see operation.h; NULL: no jumps */
+	struct cfg_entries entries[2]; /* of each part */
+	struct cfg_targets *targets;   /* of each jump */
+	uint64_t *writes;	       /* of each instruction: see operation.h; NULL: no jumps */
 	bool writes_noted;
 	uint32_t *block_of_instruction; /* NULL: no jumps */
 	uint64_t steps_left;		/* of the search for tables, in all rounds */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 /* How deep expressions are followed; a way with several definitions counts for more. */
-#define DEPTH_LIMIT 12
+#define DEPTH_LIMIT	12
 #define DEPTH_OF_CHOICE 4
-#define X86_RSP 4
-#define AARCH64_SP 31
+#define X86_RSP		4
+#define AARCH64_SP	31
 
 static int walk_init(struct block_walk *walk, uint32_t blocks)
 {
@@ -23,7 +23,8 @@ int value_search_init(struct value_search *search, struct cfg_builder *builder)
 	*search = (struct value_search){ .builder = builder };
 	search->writes_of_block =
 		calloc(cfg->graph.block_count + (size_t)1, sizeof(*search->writes_of_block));
-	if (!search->writes_of_block || walk_init(&search->definitions, cfg->graph.block_count) < 0 ||
+	if (!search->writes_of_block ||
+	    walk_init(&search->definitions, cfg->graph.block_count) < 0 ||
 	    walk_init(&search->guards, cfg->graph.block_count) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cfg->instruction_count; i++)
@@ -246,8 +247,8 @@ static struct value scale_value(struct value value, uint64_t by)
 static struct value value_of(struct value_search *search, const struct place *place,
 			     unsigned depth);
 
-static struct value register_before(struct value_search *search, uint8_t reg,
-				    uint32_t instruction, unsigned depth)
+static struct value register_before(struct value_search *search, uint8_t reg, uint32_t instruction,
+				    unsigned depth)
 {
 	struct place place = { register_location(reg),
 			       search->builder->block_of_instruction[instruction], instruction };

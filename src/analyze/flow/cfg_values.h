@@ -69,8 +69,8 @@ struct value_search {
 	struct cfg_builder *builder;
 	uint64_t *writes_of_block; /* `writes` of all its instructions */
 	struct block_walk definitions, guards;
-	/* What was asked for comes from an array, or is a sum: as of a jump table, even if that is not
-	 * found. The caller clears it. */
+	/* What was asked for comes from an array, or is a sum: as of a jump table, even if that is
+	 * not found. The caller clears it. */
 	bool saw_index;
 	unsigned address_nesting; /* private */
 };

@@ -7,7 +7,8 @@ void operation_read(enum isa isa, struct span code, uint64_t vaddr, struct opera
 	*out = (struct operation){ .to = OPERATION_NO_REGISTER,
 				   .from = OPERATION_NO_REGISTER,
 				   .other = OPERATION_NO_REGISTER,
-				   .memory = { OPERATION_NO_REGISTER, OPERATION_NO_REGISTER, 1, 0 } };
+				   .memory = { OPERATION_NO_REGISTER, OPERATION_NO_REGISTER, 1,
+					       0 } };
 	if (isa == ISA_X86_64 || isa == ISA_I386) {
 		operation_read_x86(isa == ISA_X86_64, code, vaddr, out);
 	} else if (isa == ISA_AARCH64 && code.size == 4) {

@@ -18,7 +18,7 @@
 #define OPERATION_NO_REGISTER 0xff
 /* Bits of `writes`: registers by number (x86: rax 0 ... r15 15; AArch64: x0 ... x30, sp 31). */
 #define OPERATION_WRITES_MEMORY (UINT64_C(1) << 32)
-#define OPERATION_CALLS (UINT64_C(1) << 33) /* memory behind pointers may change */
+#define OPERATION_CALLS		(UINT64_C(1) << 33) /* memory behind pointers may change */
 
 enum operation_kind {
 	OPERATION_OTHER,
@@ -28,10 +28,10 @@ enum operation_kind {
 	OPERATION_ADDRESS,  /* to = address of memory */
 	OPERATION_LOAD,	    /* to = memory, size_bytes of it, extended */
 	OPERATION_STORE,    /* memory = from */
-	OPERATION_ADD,	    /* to = from + (other, its low size_bytes extended, << shift) + constant */
-	OPERATION_SHIFT,    /* to = from << shift */
-	OPERATION_LIMIT,    /* to is below `constant`, whatever it is */
-	OPERATION_JUMP,	    /* to the address in `from`, or in memory */
+	OPERATION_ADD,	 /* to = from + (other, its low size_bytes extended, << shift) + constant */
+	OPERATION_SHIFT, /* to = from << shift */
+	OPERATION_LIMIT, /* to is below `constant`, whatever it is */
+	OPERATION_JUMP,	 /* to the address in `from`, or in memory */
 };
 
 enum operation_condition {
@@ -56,7 +56,7 @@ struct operation {
 	uint8_t shift;
 	bool is_signed;
 	bool has_memory;
-	bool compares;	/* sets the flags to `from` (or memory) - compared */
+	bool compares; /* sets the flags to `from` (or memory) - compared */
 	bool sets_flags;
 	struct operation_memory memory;
 	uint64_t constant;

@@ -4,7 +4,7 @@
  */
 #include "analyze/flow/operation.h"
 
-#define SP 31
+#define SP	 31
 #define BIT(reg) (UINT64_C(1) << (reg))
 /* AAPCS64: x0 to x18 and x30 are the callee's. */
 #define CALL_WRITES (UINT64_C(0x4007ffff) | OPERATION_WRITES_MEMORY | OPERATION_CALLS)
@@ -163,8 +163,8 @@ static void read_immediate(uint32_t word, uint64_t vaddr, struct operation *out)
 		if (!out->writes)
 			return;
 		set(out, OPERATION_CONSTANT, rd(word));
-		out->constant = word >> 31 ? (vaddr & ~UINT64_C(0xfff)) + (offset << 12)
-					   : vaddr + offset;
+		out->constant =
+			word >> 31 ? (vaddr & ~UINT64_C(0xfff)) + (offset << 12) : vaddr + offset;
 		return;
 	}
 	case 2:
@@ -223,8 +223,8 @@ static void read_load_single(uint32_t word, struct operation *out)
 	if (unscaled && !by_register && (index_kind & 1)) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (by_register && index_kind != 2) { /* atomics, pointer-authenticated loads */
-		out->writes |= zero_is_none(rd(word)) | zero_is_none(rn(word)) |
-			       OPERATION_WRITES_MEMORY;
+		out->writes |=
+			zero_is_none(rd(word)) | zero_is_none(rn(word)) | OPERATION_WRITES_MEMORY;
 		return;
 	}
 	if (vector) {
@@ -280,7 +280,8 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct operation *out)
 		out->writes = OPERATION_WRITES_MEMORY;
 		bool structure = (word & 0x3e000000) == 0x0c000000;
 		if (!structure)
-			out->writes |= zero_is_none(rd(word)) | zero_is_none((uint8_t)field(word, 10, 5)) |
+			out->writes |= zero_is_none(rd(word)) |
+				       zero_is_none((uint8_t)field(word, 10, 5)) |
 				       zero_is_none(rm(word));
 		else
 			out->writes |= BIT(rn(word));

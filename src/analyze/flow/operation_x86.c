@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#define RAX 0
-#define RCX 1
-#define RDX 2
-#define RBX 3
-#define RSP 4
-#define RBP 5
-#define RSI 6
-#define RDI 7
-#define BIT(reg) (UINT64_C(1) << (reg))
+#define RAX	      0
+#define RCX	      1
+#define RDX	      2
+#define RBX	      3
+#define RSP	      4
+#define RBP	      5
+#define RSI	      6
+#define RDI	      7
+#define BIT(reg)      (UINT64_C(1) << (reg))
 #define ALL_REGISTERS UINT64_C(0xffff)
 /* System V ABI: rax, rcx, rdx, rsi, rdi, r8 to r11 are the callee's. */
 #define CALL_WRITES (UINT64_C(0x0fc7) | OPERATION_WRITES_MEMORY | OPERATION_CALLS)
@@ -24,9 +24,9 @@ struct x86_form {
 	const uint8_t *bytes;
 	size_t size, at; /* `at`: of the byte behind the opcode */
 	uint64_t vaddr;
-	bool wide;	  /* 64-bit mode */
-	unsigned rex;	  /* its W, R, X, B bits, also from VEX */
-	unsigned map;	  /* 0: one byte, 1: 0F, 2: 0F 38, 3: 0F 3A */
+	bool wide;    /* 64-bit mode */
+	unsigned rex; /* its W, R, X, B bits, also from VEX */
+	unsigned map; /* 0: one byte, 1: 0F, 2: 0F 38, 3: 0F 3A */
 	unsigned opcode;
 	unsigned vvvv;
 	bool is_vector; /* VEX or EVEX */
@@ -219,8 +219,8 @@ static uint64_t map1_writes(const struct x86_form *form)
 	unsigned op = form->opcode;
 	uint64_t store = form->has_modrm && !form->is_register ? OPERATION_WRITES_MEMORY : 0;
 	if ((op >= 0x40 && op <= 0x4f) || op == 0x02 || op == 0x03 || op == 0x2c || op == 0x2d ||
-	    op == 0x50 || op == 0xaf || op == 0xb6 || op == 0xb7 || (op >= 0xb8 && op <= 0xbf && op != 0xba && op != 0xbb) ||
-	    op == 0xc5 || op == 0xd7)
+	    op == 0x50 || op == 0xaf || op == 0xb6 || op == 0xb7 ||
+	    (op >= 0xb8 && op <= 0xbf && op != 0xba && op != 0xbb) || op == 0xc5 || op == 0xd7)
 		return BIT(form->reg);
 	if ((op >= 0x90 && op <= 0x9f) || op == 0xa4 || op == 0xa5 || op == 0xab || op == 0xac ||
 	    op == 0xad || op == 0xb3 || op == 0xba || op == 0xbb || op == 0x7e || op == 0x20 ||
@@ -530,6 +530,16 @@ static void read_arithmetic(const struct x86_form *form, struct operation *out)
 {
 	unsigned op = form->opcode;
 	out->sets_flags = true;
+	if (op == 0x3c || op == 0x3d) { /* cmp of al, ax, eax, rax */
+		out->compares = true;
+		out->from = RAX;
+		out->size_bytes = op == 0x3c ? 1 : width_of(form);
+		out->compared =
+			signed_bytes(form, form->behind, out->size_bytes < 4 ? out->size_bytes : 4);
+		if (out->size_bytes < 8)
+			out->compared &= (UINT64_C(1) << (out->size_bytes * 8)) - 1;
+		return;
+	}
 	if (form->half)
 		return;
 	if ((op == 0x01 || op == 0x03) && form->is_register) {
@@ -539,13 +549,6 @@ static void read_arithmetic(const struct x86_form *form, struct operation *out)
 		out->size_bytes = 8;
 	} else if ((op == 0x31 || op == 0x33) && form->is_register && form->reg == form->rm) {
 		set_kind(out, OPERATION_CONSTANT, form->reg);
-	} else if (op == 0x3c || op == 0x3d) {
-		out->compares = true;
-		out->from = RAX;
-		out->size_bytes = op == 0x3c ? 1 : width_of(form);
-		out->compared = signed_bytes(form, form->behind, op == 0x3c ? 1 : 4);
-		if (out->size_bytes < 8)
-			out->compared &= (UINT64_C(1) << (out->size_bytes * 8)) - 1;
 	} else if (op == 0x25) {
 		uint64_t mask = signed_bytes(form, form->behind, 4) & UINT32_MAX;
 		if (mask < INT32_MAX) {
@@ -599,7 +602,9 @@ static void read_one_byte(const struct x86_form *form, struct operation *out)
 
 void operation_read_x86(bool wide, struct span code, uint64_t vaddr, struct operation *out)
 {
-	struct x86_form form = { .bytes = code.data, .size = code.size, .vaddr = vaddr, .wide = wide };
+	struct x86_form form = {
+		.bytes = code.data, .size = code.size, .vaddr = vaddr, .wide = wide
+	};
 	if (!read_opcode(&form) || !read_modrm(&form)) {
 		out->writes = ALL_REGISTERS | OPERATION_WRITES_MEMORY;
 		out->sets_flags = true;

@@ -17,8 +17,8 @@
 #include "cfg_subjects.h"
 #include "support/byte_space.h"
 
-#define START BYTE_SPACE_START
-#define X86_CODE_BYTES 166
+#define START		   BYTE_SPACE_START
+#define X86_CODE_BYTES	   166
 #define AARCH64_CODE_BYTES 0x190
 
 static struct cfg build(const struct byte_space *space, uint64_t vaddr)
@@ -42,7 +42,7 @@ static struct cfg build_x86(const uint8_t *bytes, size_t size)
 	return build(&space, START);
 }
 
-#define BUILD_X86(...) \
+#define BUILD_X86(...)                                                                             \
 	build_x86((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
 static uint32_t at(const struct cfg *cfg, uint64_t vaddr)
@@ -66,18 +66,17 @@ static void assert_edges(const struct cfg *cfg, const uint64_t (*expected)[3], s
 	assert_int_equal(cfg->graph.edge_count, count);
 }
 
-#define ASSERT_EDGES(cfg, ...)                                         \
-	do {                                                           \
-		const uint64_t expected_edges[][3] = { __VA_ARGS__ };  \
-		assert_edges(cfg, expected_edges, COUNT_OF(expected_edges)); \
+#define ASSERT_EDGES(cfg, ...)                                                                     \
+	do {                                                                                       \
+		const uint64_t expected_edges[][3] = { __VA_ARGS__ };                              \
+		assert_edges(cfg, expected_edges, COUNT_OF(expected_edges));                       \
 	} while (0)
 
 static void a_condition_goes_two_ways(void **state)
 {
 	(void)state;
 	/* 0 test %edi,%edi; 2 je 6; 4 xor %eax,%eax; 6 ret */
-	CLEANUP(cfg_release) struct cfg cfg =
-		BUILD_X86(0x85, 0xff, 0x74, 0x02, 0x31, 0xc0, 0xc3);
+	CLEANUP(cfg_release) struct cfg cfg = BUILD_X86(0x85, 0xff, 0x74, 0x02, 0x31, 0xc0, 0xc3);
 	ASSERT_EDGES(&cfg, { 0, START, FLOW_ENTRY }, { START, START + 4, FLOW_NEXT },
 		     { START, START + 6, FLOW_BRANCH }, { START + 4, START + 6, FLOW_NEXT },
 		     { START + 6, 0, FLOW_RETURN });
@@ -87,9 +86,9 @@ static void what_leaves_says_how(void **state)
 {
 	(void)state;
 	/* 0 je far; 6 jmp start; 8 jmp far; d ud2; f jmp *0(%rip); 15 nop, off the end */
-	CLEANUP(cfg_release) struct cfg cfg =
-		BUILD_X86(0x0f, 0x84, 0, 1, 0, 0, 0xeb, 0xf8, 0xe9, 0, 1, 0, 0, 0x0f, 0x0b, 0xff,
-			  0x25, 0, 0, 0, 0, 0x31, 0xc0);
+	CLEANUP(cfg_release)
+	struct cfg cfg = BUILD_X86(0x0f, 0x84, 0, 1, 0, 0, 0xeb, 0xf8, 0xe9, 0, 1, 0, 0, 0x0f, 0x0b,
+				   0xff, 0x25, 0, 0, 0, 0, 0x31, 0xc0);
 	ASSERT_EDGES(&cfg, { 0, START, FLOW_ENTRY }, { START, 0, FLOW_TAIL },
 		     { START, START + 6, FLOW_NEXT }, { START + 6, START, FLOW_BRANCH },
 		     { 0, START + 8, FLOW_OTHER_ENTRY }, { START + 8, 0, FLOW_TAIL },
@@ -104,8 +103,8 @@ static void calls_lie_inside_blocks(void **state)
 {
 	(void)state;
 	/* call itself; call far; ret */
-	CLEANUP(cfg_release) struct cfg cfg =
-		BUILD_X86(0xe8, 0xfb, 0xff, 0xff, 0xff, 0xe8, 0, 1, 0, 0, 0xc3);
+	CLEANUP(cfg_release)
+	struct cfg cfg = BUILD_X86(0xe8, 0xfb, 0xff, 0xff, 0xff, 0xe8, 0, 1, 0, 0, 0xc3);
 	ASSERT_EDGES(&cfg, { 0, START, FLOW_ENTRY }, { START, 0, FLOW_RETURN });
 }
 
@@ -142,8 +141,8 @@ static void padding_that_nothing_reaches_leads_nowhere(void **state)
 {
 	(void)state;
 	/* 0 jmp 5; 2 nopl; 5 dec %eax; 7 jne 5; 9 ret */
-	CLEANUP(cfg_release) struct cfg cfg =
-		BUILD_X86(0xeb, 0x03, 0x0f, 0x1f, 0x00, 0xff, 0xc8, 0x75, 0xfc, 0xc3);
+	CLEANUP(cfg_release)
+	struct cfg cfg = BUILD_X86(0xeb, 0x03, 0x0f, 0x1f, 0x00, 0xff, 0xc8, 0x75, 0xfc, 0xc3);
 	ASSERT_EDGES(&cfg, { 0, START, FLOW_ENTRY }, { START, START + 5, FLOW_BRANCH },
 		     { 0, START + 2, FLOW_OTHER_ENTRY }, { START + 2, 0, FLOW_NO_RETURN },
 		     { START + 5, START + 5, FLOW_BRANCH }, { START + 5, START + 9, FLOW_NEXT },
@@ -221,7 +220,8 @@ static void an_unknown_table_goes_wherever_pointers_do(void **state)
 	assert_int_equal(missing.jumps[0].fate, CFG_JUMP_UNKNOWN);
 	assert_int_equal(missing.jumps[0].missing, CFG_MISSING_BASE);
 	assert_true(missing.graph.missing_edges);
-	assert_string_equal(cfg_missing_text(CFG_MISSING_BASE), "where its table starts is not known");
+	assert_string_equal(cfg_missing_text(CFG_MISSING_BASE),
+			    "where its table starts is not known");
 
 	space.entries[0] = (struct code_entry){ START + 3, CODE_ENTRY_POINTER };
 	space.entries[1] = (struct code_entry){ START + 4, CODE_ENTRY_POINTER };
@@ -311,6 +311,26 @@ static void without_a_limit_a_table_ends_at_what_is_no_code(void **state)
 	assert_int_equal(cfg.jumps[0].fate, CFG_JUMP_TABLE);
 	assert_false(cfg.jumps[0].is_bounded);
 	assert_int_equal(cfg.jumps[0].target_count, 8);
+}
+
+static void a_comparison_of_sixteen_bits_limits_a_table_of_addresses(void **state)
+{
+	(void)state;
+	/* 0 cmp $1,%ax; 4 ja 10; 6 movzwl %ax,%eax; 9 jmp *T(,%rax,8); 10 ret; 11 ret; 12 pad;
+	 * 18 T: two entries within the limit, and one of another table */
+	static const uint8_t bytes[] = {
+		0x66, 0x3d, 0x01, 0x00, 0x77, 0x0a, 0x0f, 0xb7, 0xc0, 0xff, 0x24, 0xc5,
+		0x18, 0,    1,	  0,	0xc3, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+		0x10, 0,    1,	  0,	0,    0,    0,	  0,	0x11, 0,    1,	  0,
+		0,    0,    0,	  0,	0,    0,    1,	  0,	0,    0,    0,	  0,
+	};
+	struct byte_space space;
+	byte_space_init(&space, ISA_X86_64, bytes, sizeof(bytes));
+	space.functions[0].last = START + 0x17;
+	CLEANUP(cfg_release) struct cfg cfg = build(&space, START);
+	assert_true(cfg.jumps[0].is_bounded);
+	assert_int_equal(cfg.jumps[0].table, START + 0x18);
+	assert_int_equal(cfg.jumps[0].target_count, 2);
 }
 
 static void a_table_may_lead_to_other_code(void **state)
@@ -439,15 +459,26 @@ static void names_that_do_not_return(void **state)
 {
 	(void)state;
 	static const char *const yes[] = {
-		"abort", "exit@plt", "__stack_chk_fail@plt", "_exit@GLIBC_2.2.5", "longjmp@@GLIBC_2.2.5",
-		"_ZSt17__throw_bad_allocv", "_ZSt20__throw_length_errorPKc", "__cxa_throw",
-		"_ZN4core9panicking5panic17h0123456789abcdefE", "_RNvNtCs1_4core9panicking5panic",
-		"panic", "xen_start_kernel", "GOMP_PLUGIN_fatal",
+		"abort",
+		"exit@plt",
+		"__stack_chk_fail@plt",
+		"_exit@GLIBC_2.2.5",
+		"longjmp@@GLIBC_2.2.5",
+		"_ZSt17__throw_bad_allocv",
+		"_ZSt20__throw_length_errorPKc",
+		"__cxa_throw",
+		"_ZN4core9panicking5panic17h0123456789abcdefE",
+		"_RNvNtCs1_4core9panicking5panic",
+		"panic",
+		"xen_start_kernel",
+		"GOMP_PLUGIN_fatal",
 	};
 	static const char *const no[] = {
-		"",	 "abort2",	   "aborts@plt", "exi",
-		"malloc", "_ZSt4cout",	   "_ZSt",	 "_ZN4core5slice5index74_$LT$impl",
-		"@plt",	 "__cxa_begin_catch",
+		"",	      "abort2",
+		"aborts@plt", "exi",
+		"malloc",     "_ZSt4cout",
+		"_ZSt",	      "_ZN4core5slice5index74_$LT$impl",
+		"@plt",	      "__cxa_begin_catch",
 	};
 	for (size_t i = 0; i < COUNT_OF(yes); i++)
 		if (!cfg_is_no_return(span_of_text(yes[i])))
@@ -462,7 +493,8 @@ static size_t random_code(struct random_state *random, enum isa isa, uint8_t *ou
 {
 	size_t at = 0;
 	while (at + 200 < size) {
-		size_t first = (size_t)random_below(random, 160), count = 1 + random_below(random, 40);
+		size_t first = (size_t)random_below(random, 160),
+		       count = 1 + random_below(random, 40);
 		const uint8_t *piece = isa == ISA_AARCH64 ? aarch64_switch : x86_switch;
 		first -= isa == ISA_AARCH64 ? first % 4 : 0;
 		if (random_below(random, 3))
@@ -492,7 +524,8 @@ static void holds_for_random_bytes(void **state)
 		while (space.entry_count < 8)
 			space.entries[space.entry_count++] =
 				(struct code_entry){ vaddr += 1 + random_below(&random, 90),
-						     (enum code_entry_kind)random_below(&random, 3) };
+						     (enum code_entry_kind)random_below(&random,
+											3) };
 		if (round & 4) {
 			space.functions[0].last = START + size / 2;
 			space.functions[1] = (struct code_function){
@@ -519,8 +552,9 @@ static void a_hostile_function_costs_what_its_size_allows(void **state)
 	struct byte_space space;
 	byte_space_init(&space, ISA_X86_64, bytes, size);
 	for (; space.entry_count < BYTE_SPACE_ENTRIES; space.entry_count++)
-		space.entries[space.entry_count] = (struct code_entry){
-			START + 6 * (space.entry_count + 1), CODE_ENTRY_POINTER };
+		space.entries[space.entry_count] =
+			(struct code_entry){ START + 6 * (space.entry_count + 1),
+					     CODE_ENTRY_POINTER };
 	CLEANUP(cfg_release) struct cfg cfg = build(&space, START);
 	assert_true(cfg.graph.missing_edges);
 	assert_true(cfg.graph.edge_count < 16 * (size_t)cfg.instruction_count);
@@ -543,6 +577,7 @@ int main(void)
 		cmocka_unit_test(a_table_of_differences_is_read_within_its_limit),
 		cmocka_unit_test(a_table_of_bytes_counts_in_instructions),
 		cmocka_unit_test(without_a_limit_a_table_ends_at_what_is_no_code),
+		cmocka_unit_test(a_comparison_of_sixteen_bits_limits_a_table_of_addresses),
 		cmocka_unit_test(a_table_may_lead_to_other_code),
 		cmocka_unit_test(a_base_is_believed_against_a_definition_that_cannot_be),
 		cmocka_unit_test(an_index_that_starts_from_zero_is_no_constant),

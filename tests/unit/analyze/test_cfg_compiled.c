@@ -78,13 +78,15 @@ static size_t loose_blocks(const struct cfg *cfg)
 static void write_switch(const char *folder, const char *type, int first, int step, int cases)
 {
 	char text[8192];
-	int used = snprintf(text, sizeof(text),
-			    "__attribute__((noinline)) int g(int a) { __asm__ volatile(\"\"); return a; }\n"
-			    "int f(%s a, int b) { int r = g(b); switch (a) {\n",
-			    type);
+	int used = snprintf(
+		text, sizeof(text),
+		"__attribute__((noinline)) int g(int a) { __asm__ volatile(\"\"); return a; }\n"
+		"int f(%s a, int b) { int r = g(b); switch (a) {\n",
+		type);
 	for (int i = 0; i < cases; i++)
 		used += snprintf(text + used, sizeof(text) - (size_t)used,
-				 "case %d: __asm__ volatile(\"# %d %%0\" : \"+r\"(r)); r = g(r) + %d; break;\n",
+				 "case %d: __asm__ volatile(\"# %d %%0\" : \"+r\"(r)); r = g(r) + "
+				 "%d; break;\n",
 				 first + i * step, i, i * 3);
 	snprintf(text + used, sizeof(text) - (size_t)used, "} return g(r) + 1; }\n");
 	toolchain_write(folder, "s.c", text);
@@ -103,7 +105,8 @@ static void check_switch(const char *folder, const char *compiler, const char *o
 			 cfg->jumps[0].target_count <= (uint32_t)cases + 1;
 	*tables += cfg->jump_count;
 	if (!sound)
-		fail_msg("%s %s: %zu jumps, fate %d, %u targets for %d cases, bounded %d, %zu loose blocks",
+		fail_msg("%s %s: %zu jumps, fate %d, %u targets for %d cases, bounded %d, %zu "
+			 "loose blocks",
 			 compiler, options, cfg->jump_count,
 			 cfg->jump_count ? (int)cfg->jumps[0].fate : -1,
 			 cfg->jump_count ? cfg->jumps[0].target_count : 0, cases,
@@ -116,9 +119,10 @@ static void switches_lead_to_all_their_cases(void **state)
 	static const struct {
 		const char *type;
 		int first, step, cases;
-	} switches[] = { { "int", 0, 1, 20 },	     { "unsigned", 100, 1, 24 },
-			 { "int", -5, 2, 20 },	     { "unsigned char", 3, 1, 22 },
-			 { "unsigned char", 0, 1, 256 }, { "long", 0, 1, 20 } };
+	} switches[] = {
+		{ "int", 0, 1, 20 },	       { "unsigned", 100, 1, 24 },     { "int", -5, 2, 20 },
+		{ "unsigned char", 3, 1, 22 }, { "unsigned char", 0, 1, 256 }, { "long", 0, 1, 20 }
+	};
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	size_t tables = 0, built = 0;
 	for (size_t i = 0; i < COUNT_OF(switches); i++) {
@@ -130,7 +134,8 @@ static void switches_lead_to_all_their_cases(void **state)
 			/* a third of all for each switch; together they cover all pairs */
 			if (!toolchain_has(compiler) || (j / 3 + i) % 3)
 				continue;
-			snprintf(options, sizeof(options), "%s %s", levels[j / 3 % 5], links[j / 15]);
+			snprintf(options, sizeof(options), "%s %s", levels[j / 3 % 5],
+				 links[j / 15]);
 			check_switch(folder.path, compiler, options,
 				     switches[i].cases % 256 ? switches[i].cases : 100, &tables);
 			built++;
@@ -177,10 +182,10 @@ static void computed_gotos_lead_to_all_labels(void **state)
 		skip();
 }
 
-static const char throwing[] =
-	"void abort(void) __attribute__((noreturn, cold)); int g(int);\n"
-	"int f(int a) { int r = g(a); if (r < 0) { g(r + 1); abort(); } if (g(a + 1) == 3) abort();\n"
-	"return g(r) + 2; }\n";
+static const char throwing[] = "void abort(void) __attribute__((noreturn, cold)); int g(int);\n"
+			       "int f(int a) { int r = g(a); if (r < 0) { g(r + 1); abort(); } if "
+			       "(g(a + 1) == 3) abort();\n"
+			       "return g(r) + 2; }\n";
 
 static void what_aborts_ends_and_cold_code_belongs(void **state)
 {

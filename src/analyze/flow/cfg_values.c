@@ -333,9 +333,8 @@ static struct value add_constant(struct value_search *search, const struct opera
 				 uint32_t instruction, unsigned depth)
 {
 	struct value from = register_before(search, operation->from, instruction, depth);
-	if (from.kind == VALUE_CONSTANT)
-		return constant(from.offset + operation->constant);
-	return (struct value){ .kind = VALUE_UNKNOWN };
+	return from.kind == VALUE_CONSTANT ? add_values(from, constant(operation->constant))
+					   : (struct value){ .kind = VALUE_UNKNOWN };
 }
 
 static struct value add_registers(struct value_search *search, const struct operation *operation,

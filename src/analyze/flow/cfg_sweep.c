@@ -9,7 +9,7 @@
 static void decode(struct cfg_builder *builder, struct span code, uint64_t vaddr,
 		   struct instruction *out)
 {
-	decoder_decode(builder->decoder, code, vaddr, out);
+	decoder_flow(builder->decoder, code, vaddr, out);
 }
 
 /* ud2, ud1, hlt. Not int3: debuggers go on behind it, and it pads. */

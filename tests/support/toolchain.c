@@ -18,7 +18,10 @@ bool toolchain_has(const char *command)
 {
 	char line[256];
 	snprintf(line, sizeof(line), "command -v %s >/dev/null 2>&1", command);
-	return system(line) == 0;
+	bool there = system(line) == 0;
+	if (!there)
+		print_message("no %s here\n", command);
+	return there;
 }
 
 void toolchain_write(const char *folder, const char *name, const char *text)

@@ -13,7 +13,7 @@ struct built_file {
 	size_t size_bytes;
 };
 
-/* Is the command there? */
+/* Is the command there? If not, that is said: the reason of a skip. */
 bool toolchain_has(const char *command);
 /* Writes `text` to FOLDER/NAME; ends the test when it cannot. */
 void toolchain_write(const char *folder, const char *name, const char *text);

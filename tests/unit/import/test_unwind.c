@@ -166,8 +166,10 @@ static struct unwind_sample sample_of_self(void)
 #elif defined(__aarch64__)
 	machine = EM_AARCH64;
 #endif
-	if (machine == EM_NONE)
+	if (machine == EM_NONE) {
+		print_message("stacks of this machine are not unwound\n");
 		skip();
+	}
 	return (struct unwind_sample){
 		.machine = machine,
 		.abi = PERF_SAMPLE_REGS_ABI_64,

@@ -384,8 +384,10 @@ static void check_maps(void (*map)(struct trial *, unsigned), unsigned first, un
 	}
 	int status = 0;
 	assert_int_equal(waitpid(child, &status, 0), child);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("no page may be both written and run here\n");
 		skip(); /* no page may be both written and run */
+	}
 	if (verdict->wrong)
 		fail_msg("%zu of %zu instructions do what their effects do not say:\n%s",
 			 verdict->wrong, verdict->ran, verdict->text);
@@ -403,16 +405,20 @@ static void legacy_instructions_do_what_their_effects_say(void **state)
 static void vex_instructions_do_what_their_effects_say(void **state)
 {
 	(void)state;
-	if (machine_vectors() < MACHINE_AVX)
+	if (machine_vectors() < MACHINE_AVX) {
+		print_message("this CPU has no AVX\n");
 		skip();
+	}
 	check_maps(vex_map, 1, 3, 5000);
 }
 
 static void evex_instructions_do_what_their_effects_say(void **state)
 {
 	(void)state;
-	if (machine_vectors() < MACHINE_AVX512)
+	if (machine_vectors() < MACHINE_AVX512) {
+		print_message("this CPU has no AVX-512\n");
 		skip();
+	}
 	check_maps(evex_map, 1, 3, 4000);
 }
 

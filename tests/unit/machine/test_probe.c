@@ -110,8 +110,10 @@ static void a_sample_has_a_cost(void **state)
 {
 	(void)state;
 	struct sample_cost cost;
-	if (here.refusal)
+	if (here.refusal) {
+		print_message("nothing can be sampled here\n");
 		skip();
+	}
 	int status = sample_cost_measure(&here.events.events[0], 100000, &cost, &here.err);
 	if (status) {
 		/* Too busy, or no memory for a ring: it says so and claims nothing. */

@@ -66,10 +66,8 @@ static struct closed close_graph(const struct flow_graph *graph, const struct fl
 	struct closed closed = { .outside = graph->block_count };
 	for (size_t i = 0; i < graph->edge_count; i++)
 		close_edge(&closed, graph->edges[i].from, graph->edges[i].to);
-	for (size_t i = 0; i < search->closure.exit_count; i++)
-		close_edge(&closed, search->closure.exits[i], FLOW_OUTSIDE);
-	for (size_t i = 0; i < search->closure.entry_count; i++)
-		close_edge(&closed, FLOW_OUTSIDE, search->closure.entries[i]);
+	for (size_t i = 0; i < search->closure.count; i++)
+		close_edge(&closed, search->closure.edges[i].from, search->closure.edges[i].to);
 	find_ways(&closed);
 	return closed;
 }
@@ -193,8 +191,8 @@ static uint64_t reached_without(const struct flow_graph *graph, const struct flo
 				uint32_t without)
 {
 	uint64_t reached = 0, before;
-	for (size_t i = 0; i < search->closure.entry_count; i++)
-		reached |= (uint64_t)1 << search->closure.entries[i];
+	for (size_t i = search->closure.exit_count; i < search->closure.count; i++)
+		reached |= (uint64_t)1 << search->closure.edges[i].to;
 	do {
 		before = reached;
 		for (size_t i = 0; i < graph->edge_count; i++) {

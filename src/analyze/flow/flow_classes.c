@@ -50,7 +50,7 @@ static void label_edges_beside_tree(const struct flow_graph *graph,
 	}
 	/* made-up entries are in the tree, made-up exits never are */
 	for (size_t i = 0; i < search->closure.exit_count; i++)
-		span(labels, search->closure.exits[i], FLOW_OUTSIDE, random_u64(&random));
+		span(labels, search->closure.edges[i].from, FLOW_OUTSIDE, random_u64(&random));
 }
 
 static void label_tree(const struct flow_search *search, struct labels *labels)

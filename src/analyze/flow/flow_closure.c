@@ -116,21 +116,25 @@ static size_t close_sets(const struct flow_graph *graph, const struct components
 	return count;
 }
 
-static int list_closed(const struct flow_graph *graph, struct components *components, bool into,
-		       uint32_t **list, size_t *count)
+static int list_edges(const struct flow_graph *graph, struct components *components,
+		      struct flow_closure *closure)
 {
-	uint32_t *block_of_set = components->low; /* no longer needed; there are no more sets */
-	*count = close_sets(graph, components, into, block_of_set);
-	*list = NULL;
-	if (*count == 0)
+	/* no longer needed; there are no more sets than blocks */
+	uint32_t *last = components->low, *first = components->number;
+	closure->exit_count = close_sets(graph, components, false, last);
+	closure->count = closure->exit_count + close_sets(graph, components, true, first);
+	if (closure->count == 0)
 		return 0;
-	*list = calloc(*count, sizeof(**list));
-	if (!*list)
+	closure->edges = calloc(closure->count, sizeof(*closure->edges));
+	if (!closure->edges)
 		return -ENOMEM;
-	size_t filled = 0;
-	for (uint32_t block = 0; block < graph->block_count; block++)
-		if (block_of_set[components->set[block]] == block)
-			(*list)[filled++] = block;
+	struct flow_edge *exit = closure->edges, *entry = closure->edges + closure->exit_count;
+	for (uint32_t block = 0; block < graph->block_count; block++) {
+		if (last[components->set[block]] == block)
+			*exit++ = (struct flow_edge){ block, FLOW_OUTSIDE, FLOW_NO_RETURN };
+		if (first[components->set[block]] == block)
+			*entry++ = (struct flow_edge){ FLOW_OUTSIDE, block, FLOW_OTHER_ENTRY };
+	}
 	return 0;
 }
 
@@ -144,18 +148,11 @@ int flow_closure_find(const struct flow_graph *graph, struct flow_closure *closu
 		if (!components.number[block])
 			search_from(graph, &components, block);
 	*closure = (struct flow_closure){ 0 };
-	ret = list_closed(graph, &components, false, &closure->exits, &closure->exit_count);
-	if (ret == 0)
-		ret = list_closed(graph, &components, true, &closure->entries,
-				  &closure->entry_count);
-	if (ret < 0)
-		flow_closure_release(closure);
-	return ret;
+	return list_edges(graph, &components, closure);
 }
 
 void flow_closure_release(struct flow_closure *closure)
 {
-	free(closure->exits);
-	free(closure->entries);
+	free(closure->edges);
 	*closure = (struct flow_closure){ 0 };
 }

@@ -18,13 +18,14 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
+struct flow_edge;
 struct flow_graph;
 
 struct flow_closure {
-	uint32_t *exits, *entries; /* blocks, in their order */
-	size_t exit_count, entry_count;
+	/* Exits by their block (FLOW_NO_RETURN), then entries by theirs (FLOW_OTHER_ENTRY). */
+	struct flow_edge *edges;
+	size_t count, exit_count;
 };
 
 /* Of a settled graph, for flow_closure_release(). 0, or -ENOMEM with nothing to release. */

@@ -8,9 +8,9 @@
 #include "analyze/flow/flow_graph.h"
 #include "base/count_of.h"
 
-/* Of a loose end, over those of the graph's edges: last to be used. */
-#define LOOSE_MU_RATIO	 0.1
-#define LOOSE_COST_RATIO 10.0
+/* Of a made-up edge, over those of the graph's: last to be used. */
+#define MADE_UP_MU_RATIO   0.1
+#define MADE_UP_COST_RATIO 10.0
 
 /* Slacks start at the costs, but not below this part of the mean cost. */
 #define LEAST_SLACK 0.01
@@ -56,10 +56,6 @@ static int reserve(struct flow_likelihood *work)
 			if (!*by_node[i])
 				return -ENOMEM;
 		}
-		free(work->busiest);
-		work->busiest = calloc(nodes, sizeof(*work->busiest));
-		if (!work->busiest)
-			return -ENOMEM;
 		work->node_capacity = nodes;
 	}
 	return 0;
@@ -67,7 +63,7 @@ static int reserve(struct flow_likelihood *work)
 
 void flow_likelihood_release(struct flow_likelihood *work)
 {
-	flow_loose_ends_release(&work->loose);
+	flow_closure_release(&work->closure);
 	sparse_ldl_release(&work->ldl);
 	free(work->ends);
 	free(work->weight);
@@ -81,7 +77,6 @@ void flow_likelihood_release(struct flow_likelihood *work)
 	free(work->conductance);
 	free(work->imbalance);
 	free(work->throughput);
-	free(work->busiest);
 	*work = (struct flow_likelihood){ 0 };
 }
 
@@ -130,11 +125,12 @@ static int describe(struct flow_likelihood *work, const struct flow_graph *graph
 		    const double *events, const double *costs, struct costs known,
 		    const struct flow_likelihood_options *options)
 {
-	int ret = flow_loose_ends_find(&work->loose, graph);
+	flow_closure_release(&work->closure);
+	int ret = flow_closure_find(graph, &work->closure);
 	if (ret < 0)
 		return ret;
 	work->node_count = 2 * graph->block_count;
-	work->edge_count = graph->block_count + graph->edge_count + work->loose.count;
+	work->edge_count = graph->block_count + graph->edge_count + work->closure.count;
 	ret = reserve(work);
 	if (ret < 0)
 		return ret;
@@ -150,12 +146,10 @@ static int describe(struct flow_likelihood *work, const struct flow_graph *graph
 	for (size_t i = 0; i < graph->edge_count; i++)
 		add_edge(work, node_out(graph->edges[i].from), node_in(graph->edges[i].to), mu,
 			 cost);
-	for (size_t i = 0; i < work->loose.count; i++) {
-		const struct flow_loose_end *end = &work->loose.ends[i];
-		add_edge(work, end->way_out ? node_out(end->block) : SPARSE_GROUND,
-			 end->way_out ? SPARSE_GROUND : node_in(end->block), mu * LOOSE_MU_RATIO,
-			 cost * LOOSE_COST_RATIO);
-	}
+	for (size_t i = 0; i < work->closure.count; i++)
+		add_edge(work, node_out(work->closure.edges[i].from),
+			 node_in(work->closure.edges[i].to), mu * MADE_UP_MU_RATIO,
+			 cost * MADE_UP_COST_RATIO);
 	return sparse_ldl_analyse(&work->ldl, work->node_count, work->ends, work->edge_count);
 }
 
@@ -212,32 +206,21 @@ static bool arrived(const struct flow_likelihood *work)
 }
 
 /*
- * Nothing can leave a part that runs in itself, so what is sent from its nodes must add up
- * to 0. What rounding left of it goes to the node that has most flow.
+ * All that is sent adds up to 0, outside's share with it. What rounding left of the sum goes to
+ * the node that has most flow: there it is nothing, and a part whose only ways out and in are
+ * made up has its cold flow from it.
  */
-static void settle_lone_parts(struct flow_likelihood *work)
+static void settle_busiest(struct flow_likelihood *work, double from_outside)
 {
-	if (work->loose.lone_count == 0)
-		return;
+	uint32_t busiest = 0;
+	double others = from_outside;
+	for (uint32_t node = 1; node < work->node_count; node++)
+		if (!(work->throughput[node] <= work->throughput[busiest]))
+			busiest = node;
 	for (uint32_t node = 0; node < work->node_count; node++)
-		work->busiest[node] = SPARSE_GROUND;
-	for (uint32_t node = 0; node < work->node_count; node++) {
-		uint32_t part = flow_loose_ends_lone_part(&work->loose, node / 2);
-		if (part == FLOW_OUTSIDE)
-			continue;
-		uint32_t *busiest = &work->busiest[part];
-		if (*busiest == SPARSE_GROUND ||
-		    !(work->throughput[node] <= work->throughput[*busiest]))
-			*busiest = node;
-	}
-	for (uint32_t node = 0; node < work->node_count; node++)
-		if (work->busiest[node] != SPARSE_GROUND)
-			work->imbalance[work->busiest[node]] = 0;
-	for (uint32_t node = 0; node < work->node_count; node++) {
-		uint32_t part = flow_loose_ends_lone_part(&work->loose, node / 2);
-		if (part != FLOW_OUTSIDE && work->busiest[part] != node)
-			work->imbalance[work->busiest[part]] -= work->imbalance[node];
-	}
+		if (node != busiest)
+			others += work->imbalance[node];
+	work->imbalance[busiest] = -others;
 }
 
 enum falls {
@@ -274,7 +257,7 @@ static void find_falls(struct flow_likelihood *work, enum falls falls)
  */
 static int find_step(struct flow_likelihood *work, double common_target)
 {
-	double *current = work->imbalance;
+	double *current = work->imbalance, from_outside = 0;
 	for (uint32_t node = 0; node < work->node_count; node++)
 		if (fabs(current[node]) <= ROUNDING * work->throughput[node])
 			current[node] = 0;
@@ -287,10 +270,14 @@ static int find_step(struct flow_likelihood *work, double common_target)
 		double sent = (missing - flow * work->infeasible[e]) / slack;
 		add_at(current, work->ends[e].a, sent);
 		add_at(current, work->ends[e].b, -sent);
+		if (work->ends[e].a == SPARSE_GROUND)
+			from_outside += flow + sent;
+		if (work->ends[e].b == SPARSE_GROUND)
+			from_outside -= flow + sent;
 		work->missing[e] = missing;
 		work->conductance[e] = flow / slack;
 	}
-	settle_lone_parts(work);
+	settle_busiest(work, from_outside);
 	int ret = sparse_ldl_factor(&work->ldl, work->conductance);
 	if (ret < 0)
 		return ret;
@@ -392,9 +379,9 @@ int flow_likelihood_solve(struct flow_likelihood *work, const struct flow_graph 
 		.edge_executions = executions + blocks,
 		.block_relative_error = errors,
 		.edge_relative_error = errors + blocks,
-		.loose_ends = work->loose.ends,
-		.loose_executions = executions + blocks + edges,
-		.loose_count = work->loose.count,
+		.made_up = work->closure.edges,
+		.made_up_executions = executions + blocks + edges,
+		.made_up_count = work->closure.count,
 	};
 	return 0;
 }

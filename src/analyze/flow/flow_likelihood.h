@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/flow/flow_loose_ends.h"
+#include "analyze/flow/flow_closure.h"
 #include "analyze/flow/sparse_ldl.h"
 
 struct flow_graph;
@@ -48,15 +48,15 @@ struct flow_likelihood_result {
 	 * tells. */
 	const double *block_relative_error;
 	const double *edge_relative_error;
-	/* Ways that the graph lacks (flow_loose_ends.h); they carry flow too. */
-	const struct flow_loose_end *loose_ends;
-	const double *loose_executions;
-	size_t loose_count;
+	/* Ways that the graph lacks (flow_closure.h); they carry flow too. */
+	const struct flow_edge *made_up;
+	const double *made_up_executions;
+	size_t made_up_count;
 };
 
 struct flow_likelihood {
-	/* private; by edge of the network: the blocks, the graph's edges, loose ends */
-	struct flow_loose_ends loose;
+	/* private; by edge of the network: the blocks, the graph's edges, made-up ones */
+	struct flow_closure closure;
 	struct sparse_ldl ldl;
 	struct sparse_edge *ends; /* from a to b */
 	double *weight, *cost, least_weight;
@@ -64,7 +64,6 @@ struct flow_likelihood {
 	double *flow_step, *slack_step, *missing; /* the last: target - x s */
 	double *conductance;
 	double *imbalance, *throughput; /* by node */
-	uint32_t *busiest;		/* node, by the number of a lone part */
 	size_t edge_count, edge_capacity, node_capacity;
 	uint32_t node_count;
 };

@@ -49,8 +49,8 @@ static void search_all(const struct flow_graph *graph, struct flow_search *searc
 			descend(graph, search, &met, cursor, graph->edges[i].to, (uint32_t)i);
 	for (size_t i = first; i < graph->edge_count; i++)
 		descend(graph, search, &met, cursor, graph->edges[i].to, (uint32_t)i);
-	for (size_t i = 0; i < search->closure.entry_count; i++)
-		descend(graph, search, &met, cursor, search->closure.entries[i], FLOW_MADE_UP);
+	for (size_t i = search->closure.exit_count; i < search->closure.count; i++)
+		descend(graph, search, &met, cursor, search->closure.edges[i].to, FLOW_MADE_UP);
 	assert(met == search->block_count); /* or the closure does not close */
 	search->last[0] = met;
 }

@@ -171,10 +171,9 @@ static struct split split_of(const struct flow_subject *subject)
 		split.edges[split.count++] = (struct flow_pair){ 2 * block, 2 * block + 1 };
 	for (size_t i = 0; i < subject->graph.edge_count; i++)
 		split_edge(&split, subject->graph.edges[i].from, subject->graph.edges[i].to);
-	for (size_t i = 0; i < subject->search.closure.exit_count; i++)
-		split_edge(&split, subject->search.closure.exits[i], OUT);
-	for (size_t i = 0; i < subject->search.closure.entry_count; i++)
-		split_edge(&split, OUT, subject->search.closure.entries[i]);
+	for (size_t i = 0; i < subject->search.closure.count; i++)
+		split_edge(&split, subject->search.closure.edges[i].from,
+			   subject->search.closure.edges[i].to);
 	return split;
 }
 

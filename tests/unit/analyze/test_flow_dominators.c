@@ -96,8 +96,8 @@ static void a_graph_without_blocks_has_no_dominators(void **state)
 static uint32_t reached_without(const struct flow_subject *subject, uint32_t without)
 {
 	uint32_t reached = 0, before;
-	for (size_t i = 0; i < subject->search.closure.entry_count; i++)
-		reached |= 1u << subject->search.closure.entries[i];
+	for (size_t i = subject->search.closure.exit_count; i < subject->search.closure.count; i++)
+		reached |= 1u << subject->search.closure.edges[i].to;
 	do {
 		before = reached;
 		for (size_t i = 0; i < subject->graph.edge_count; i++) {

@@ -23,14 +23,22 @@ static void reach(const struct flow_graph *graph, const struct flow_closure *clo
 		uint32_t from = graph->edges[i].from, to = graph->edges[i].to;
 		reached[from == OUT ? MOST : from] |= 1u << (to == OUT ? MOST : to);
 	}
-	for (size_t i = 0; closure && i < closure->exit_count; i++)
-		reached[closure->exits[i]] |= 1u << MOST;
-	for (size_t i = 0; closure && i < closure->entry_count; i++)
-		reached[MOST] |= 1u << closure->entries[i];
+	for (size_t i = 0; closure && i < closure->count; i++) {
+		uint32_t from = closure->edges[i].from, to = closure->edges[i].to;
+		reached[from == OUT ? MOST : from] |= 1u << (to == OUT ? MOST : to);
+	}
 	for (uint32_t by = 0; by <= MOST; by++)
 		for (uint32_t at = 0; at <= MOST; at++)
 			if (reached[at] & 1u << by)
 				reached[at] |= reached[by];
+}
+
+static void assert_edge(const struct flow_closure *closure, size_t i, uint32_t from, uint32_t to)
+{
+	assert_true(i < closure->count);
+	assert_int_equal(closure->edges[i].from, from);
+	assert_int_equal(closure->edges[i].to, to);
+	assert_int_equal(closure->edges[i].kind, to == OUT ? FLOW_NO_RETURN : FLOW_OTHER_ENTRY);
 }
 
 static void a_graph_that_is_closed_gets_no_edges(void **state)
@@ -39,8 +47,7 @@ static void a_graph_that_is_closed_gets_no_edges(void **state)
 	CLEANUP(flow_subject_release)
 	struct flow_subject subject =
 		FLOW_SUBJECT(3, { OUT, 0 }, { 0, 1 }, { 1, 0 }, { 1, 2 }, { 2, OUT });
-	assert_int_equal(subject.search.closure.exit_count, 0);
-	assert_int_equal(subject.search.closure.entry_count, 0);
+	assert_int_equal(subject.search.closure.count, 0);
 }
 
 static void the_last_block_of_an_endless_loop_gets_an_exit(void **state)
@@ -50,10 +57,10 @@ static void the_last_block_of_an_endless_loop_gets_an_exit(void **state)
 	struct flow_subject subject = FLOW_SUBJECT(6, { OUT, 0 }, { 0, 1 }, { 1, 2 }, { 2, 1 },
 						   { 0, 3 }, { 3, 4 }, { 4, 5 }, { 5, 3 });
 	const struct flow_closure *closure = &subject.search.closure;
+	assert_int_equal(closure->count, 2);
 	assert_int_equal(closure->exit_count, 2);
-	assert_int_equal(closure->exits[0], 2);
-	assert_int_equal(closure->exits[1], 5);
-	assert_int_equal(closure->entry_count, 0);
+	assert_edge(closure, 0, 2, OUT);
+	assert_edge(closure, 1, 5, OUT);
 }
 
 static void the_first_block_of_a_loop_from_nowhere_gets_an_entry(void **state)
@@ -63,9 +70,9 @@ static void the_first_block_of_a_loop_from_nowhere_gets_an_entry(void **state)
 	struct flow_subject subject =
 		FLOW_SUBJECT(4, { OUT, 0 }, { 0, OUT }, { 1, 2 }, { 2, 1 }, { 2, 3 }, { 3, OUT });
 	const struct flow_closure *closure = &subject.search.closure;
+	assert_int_equal(closure->count, 1);
 	assert_int_equal(closure->exit_count, 0);
-	assert_int_equal(closure->entry_count, 1);
-	assert_int_equal(closure->entries[0], 1);
+	assert_edge(closure, 0, OUT, 1);
 	assert_int_equal(subject.search.edge[subject.search.number[1]], FLOW_MADE_UP);
 }
 
@@ -77,7 +84,17 @@ static void a_loop_that_leads_to_an_endless_one_needs_no_exit(void **state)
 	struct flow_subject subject =
 		FLOW_SUBJECT(4, { OUT, 0 }, { 0, 2 }, { 2, 3 }, { 3, 2 }, { 3, 1 }, { 1, 1 });
 	assert_int_equal(subject.search.closure.exit_count, 1);
-	assert_int_equal(subject.search.closure.exits[0], 1);
+	assert_edge(&subject.search.closure, 0, 1, OUT);
+}
+
+static void a_loop_by_itself_gets_both(void **state)
+{
+	(void)state;
+	CLEANUP(flow_subject_release)
+	struct flow_subject subject = FLOW_SUBJECT(3, { OUT, 0 }, { 0, OUT }, { 1, 2 }, { 2, 1 });
+	assert_int_equal(subject.search.closure.count, 2);
+	assert_edge(&subject.search.closure, 0, 2, OUT);
+	assert_edge(&subject.search.closure, 1, OUT, 1);
 }
 
 static void a_closed_graph_is_strongly_connected_with_as_few_edges_as_do_it(void **state)
@@ -104,12 +121,12 @@ static void a_closed_graph_is_strongly_connected_with_as_few_edges_as_do_it(void
 				from |= before[other] & 1u << block ? 1u << other : 0;
 			uint32_t set = before[block] & from;
 			if (set == before[block] && set >> block == 1)
-				assert_int_equal(closure->exits[exit++], block);
+				assert_edge(closure, exit++, block, OUT);
 			if (set == from && !(set & (1u << MOST | ((1u << block) - 1))))
-				assert_int_equal(closure->entries[entry++], block);
+				assert_edge(closure, closure->exit_count + entry++, OUT, block);
 		}
 		assert_int_equal(exit, closure->exit_count);
-		assert_int_equal(entry, closure->entry_count);
+		assert_int_equal(exit + entry, closure->count);
 		exits += exit;
 		entries += entry;
 	}
@@ -191,6 +208,25 @@ static void a_path_of_a_million_blocks_needs_no_stack(void **state)
 	assert_int_equal(subject.search.number[1000000], 1000001);
 }
 
+/* The search for sets stands in all of the blocks, and all are open, before it meets the end. */
+static void an_endless_nest_of_a_million_blocks_needs_no_stack(void **state)
+{
+	(void)state;
+	enum { BLOCKS = 1000000 };
+	struct flow_graph graph;
+	flow_graph_init(&graph, BLOCKS);
+	flow_subject_add(&graph, OUT, 0);
+	for (uint32_t block = 0; block + 1 < BLOCKS; block++) {
+		flow_subject_add(&graph, block, block + 1);
+		if (block > BLOCKS / 2)
+			flow_subject_add(&graph, block, BLOCKS - block);
+	}
+	flow_subject_add(&graph, BLOCKS - 1, BLOCKS - 2);
+	CLEANUP(flow_subject_release) struct flow_subject subject = flow_subject_of(&graph);
+	assert_int_equal(subject.search.closure.count, 1);
+	assert_edge(&subject.search.closure, 0, BLOCKS - 1, OUT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,12 +234,14 @@ int main(void)
 		cmocka_unit_test(the_last_block_of_an_endless_loop_gets_an_exit),
 		cmocka_unit_test(the_first_block_of_a_loop_from_nowhere_gets_an_entry),
 		cmocka_unit_test(a_loop_that_leads_to_an_endless_one_needs_no_exit),
+		cmocka_unit_test(a_loop_by_itself_gets_both),
 		cmocka_unit_test(a_closed_graph_is_strongly_connected_with_as_few_edges_as_do_it),
 		cmocka_unit_test(the_procedures_start_is_met_before_other_entries),
 		cmocka_unit_test(it_goes_deep_first_in_the_order_of_blocks),
 		cmocka_unit_test(every_search_is_depth_first),
 		cmocka_unit_test(a_graph_without_blocks_is_searched),
 		cmocka_unit_test(a_path_of_a_million_blocks_needs_no_stack),
+		cmocka_unit_test(an_endless_nest_of_a_million_blocks_needs_no_stack),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,487 @@
+#include "analyze/flow/frequency.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/flow/flow_classes.h"
+#include "analyze/flow/flow_graph.h"
+#include "analyze/flow/flow_least.h"
+#include "analyze/flow/flow_likelihood.h"
+#include "analyze/flow/flow_search.h"
+#include "base/cleanup.h"
+
+/* Of the least cost: the part of an estimate that is off anyway, an execution less over one more.
+ */
+#define OFF_ANYWAY  0.1
+#define BELOW_RATIO 0.6
+/* Prices of ways from and to outside, over that of the largest estimate: few, made-up ones last. */
+#define ENTRY_PRICE   1e-3
+#define EXIT_PRICE    1e-2
+#define MADE_UP_PRICE 1e-1
+
+/* Estimates so far from the least cost's are not believed: in parts of them or in errors. */
+#define BELIEVED_RATIO	0.1
+#define BELIEVED_ERRORS 3.0
+/* What a sum is off by stalls, in parts of it. */
+#define STALLED_RATIO 0.3
+
+/* Samples above what is expected that are no stall yet: in parts of it or in its errors. */
+#define UNSTALLED_RATIO	 0.1
+#define UNSTALLED_ERRORS 3.0
+#define UNSTALLED_ROUNDS 3
+
+/* What blocks differ by, before any says so, and for how many blocks that stands. */
+#define DIFFER_RATIO  0.02
+#define DIFFER_BLOCKS 3.0
+/* Expected samples from which on a block tells no more of that. */
+#define DIFFER_SAMPLES 1000.0
+
+/* Expected samples from which on a stall would be seen; instructions that none is known of. */
+#define STALL_SAMPLES 10.0
+#define UNSEEN_STALLS 3.0
+/* By how many of its lengths an interval grows for each part of instructions that stall. */
+#define STALLED_BELOW 6.0
+#define STALLED_ABOVE 2.0
+
+#define AGREE_RATIO    0.1
+#define HIGH_SAMPLES   400.0
+#define HIGH_WIDTH     0.1 /* of half the interval */
+#define MEDIUM_SAMPLES 1600.0
+#define MEDIUM_WIDTH   0.3
+
+/* What the samples of a class say, and what the others make of it. */
+struct evidence {
+	double value, error;  /* by its own samples; NaN when not known */
+	double samples, cost; /* over all of its blocks */
+	double least;	      /* by the least cost; NaN in other models */
+	enum frequency_source source;
+	uint32_t block; /* the first of it; FLOW_OUTSIDE: it has edges only */
+};
+
+struct work {
+	const struct frequency_input *input;
+	const struct flow_graph *graph;
+	struct flow_search search;
+	struct flow_classes classes;
+	struct evidence *say; /* by class */
+	/* By block: all samples; cycles (or instructions) expected of an execution. */
+	double *samples, *costs;
+	double *fit_events, *fit_costs; /* by block: what the likelihood is asked */
+	bool *unstalled;		/* by instruction */
+	struct flow_likelihood likelihood;
+	struct flow_likelihood_result fit;
+	double differ;	      /* variance, relative, of blocks beyond chance */
+	double stalled_ratio; /* of instructions; 0 in other models */
+};
+
+static void work_release(struct work *work)
+{
+	flow_search_release(&work->search);
+	flow_classes_release(&work->classes);
+	flow_likelihood_release(&work->likelihood);
+	free(work->say);
+	free(work->samples);
+	free(work->unstalled);
+}
+
+static double cost_of(const struct frequency_input *input, uint32_t instruction)
+{
+	return input->model == FREQUENCY_CYCLES_IN_ORDER ? input->issue_cycles[instruction] : 1;
+}
+
+static struct evidence *said_of(const struct work *work, uint32_t block)
+{
+	return &work->say[work->classes.of_block[block]];
+}
+
+static int work_init(struct work *work)
+{
+	const struct frequency_input *input = work->input;
+	size_t count = work->graph->block_count;
+	if (flow_search_run(work->graph, &work->search) < 0 ||
+	    flow_classes_find(work->graph, &work->search, &work->classes) < 0)
+		return -ENOMEM;
+	work->say = calloc((size_t)work->classes.count + 1, sizeof(*work->say));
+	work->samples = calloc(4 * count + 1, sizeof(*work->samples));
+	work->unstalled = calloc((size_t)input->instruction_count + 1, sizeof(*work->unstalled));
+	if (!work->say || !work->samples || !work->unstalled)
+		return -ENOMEM;
+	work->costs = work->samples + count;
+	work->fit_events = work->costs + count;
+	work->fit_costs = work->fit_events + count;
+	for (uint32_t class = 0; class < work->classes.count; class ++)
+		work->say[class] =
+			(struct evidence){ NAN, NAN, 0, 0, NAN, FREQUENCY_UNKNOWN, FLOW_OUTSIDE };
+	for (uint32_t block = 0; block < count; block++) {
+		struct evidence *say = said_of(work, block);
+		for (uint32_t i = input->blocks[block].first; i < input->blocks[block].end; i++) {
+			work->samples[block] += input->samples[i];
+			work->costs[block] += cost_of(input, i);
+		}
+		say->samples += work->samples[block];
+		say->cost += work->costs[block];
+		if (say->block == FLOW_OUTSIDE)
+			say->block = block;
+	}
+	return 0;
+}
+
+/* Where every sample is of an execution. */
+static void add_up(struct work *work)
+{
+	for (uint32_t class = 0; class < work->classes.count; class ++) {
+		struct evidence *say = &work->say[class];
+		if (say->cost <= 0)
+			continue;
+		say->value = say->samples / say->cost;
+		say->error = sqrt(fmax(say->samples, 1)) / say->cost;
+		say->source = FREQUENCY_SUM;
+	}
+}
+
+static int ask_points(struct work *work)
+{
+	static const enum frequency_source sources[] = {
+		[FLOW_POINTS_NONE] = FREQUENCY_UNKNOWN,
+		[FLOW_POINTS_SUM] = FREQUENCY_SUM,
+		[FLOW_POINTS_CLUSTER] = FREQUENCY_CLUSTER,
+	};
+	const struct frequency_input *input = work->input;
+	CLEANUP(free_pointer)
+	struct flow_points *points = calloc((size_t)work->classes.count + 1, sizeof(*points));
+	if (!points)
+		return -ENOMEM;
+	struct flow_points_code code = { .instruction_count = input->instruction_count,
+					 .block_count = work->graph->block_count,
+					 .class_count = work->classes.count,
+					 .blocks = input->blocks,
+					 .class_of_block = work->classes.of_block,
+					 .issue_cycles = input->issue_cycles,
+					 .waits_for = input->waits_for };
+	int ret = flow_points_estimate(&code, input->samples, points);
+	for (uint32_t class = 0; ret == 0 && class < work->classes.count; class ++) {
+		work->say[class].value = points[class].executions;
+		work->say[class].error = points[class].standard_error;
+		work->say[class].source = sources[points[class].kind];
+	}
+	return ret;
+}
+
+/* A class's price is shared among its blocks by what they cost. Returns the largest target. */
+static double set_targets(const struct work *work, struct flow_least_target *targets)
+{
+	double largest = 0;
+	for (uint32_t block = 0; block < work->graph->block_count; block++) {
+		const struct evidence *say = said_of(work, block);
+		if (isnan(say->value) || say->cost <= 0)
+			continue;
+		double least = fmax(say->value, 1 / say->cost), off = OFF_ANYWAY * say->value;
+		double price = work->costs[block] / say->cost / sqrt(least / say->cost + off * off);
+		targets[block] =
+			(struct flow_least_target){ say->value, price, BELOW_RATIO * price };
+		largest = fmax(largest, least);
+	}
+	return largest;
+}
+
+static int find_least(struct work *work)
+{
+	const struct flow_graph *graph = work->graph;
+	CLEANUP(flow_least_release) struct flow_least least = { 0 };
+	CLEANUP(free_pointer)
+	struct flow_least_target *targets =
+		calloc((size_t)graph->block_count + 1, sizeof(*targets));
+	CLEANUP(free_pointer) double *prices = calloc(graph->edge_count + 1, sizeof(*prices));
+	if (!targets || !prices)
+		return -ENOMEM;
+	double largest = set_targets(work, targets);
+	if (largest == 0)
+		return 0;
+	for (size_t i = 0; i < graph->edge_count; i++)
+		if (graph->edges[i].from == FLOW_OUTSIDE)
+			prices[i] = ENTRY_PRICE / largest;
+		else if (graph->edges[i].to == FLOW_OUTSIDE)
+			prices[i] = EXIT_PRICE / largest;
+	struct flow_least_input input = { .graph = graph,
+					  .targets = targets,
+					  .edge_prices = prices,
+					  .made_up = work->search.closure.edges,
+					  .made_up_count = work->search.closure.count,
+					  .made_up_price = MADE_UP_PRICE / largest };
+	int ret = flow_least_new(&input, &least);
+	for (uint32_t block = 0; ret == 0 && block < graph->block_count; block++)
+		said_of(work, block)->least = least.blocks[block];
+	return ret;
+}
+
+/* Without an answer all of it is NaN. 0 or -ENOMEM. */
+static int ask_likelihood(struct work *work)
+{
+	struct flow_likelihood_options options = FLOW_LIKELIHOOD_DEFAULTS;
+	int ret = flow_likelihood_solve(&work->likelihood, work->graph, work->fit_events,
+					work->fit_costs, &options, &work->fit);
+	if (ret < 0)
+		work->fit = (struct flow_likelihood_result){ .converged = false };
+	return ret == -ENOMEM ? ret : 0;
+}
+
+static bool is_believed(const struct evidence *say)
+{
+	double off = fabs(say->least - say->value);
+	return off <= BELIEVED_RATIO * say->value || off <= BELIEVED_ERRORS * say->error;
+}
+
+/* Believed estimates, each as as many events as would have its error. */
+static void ask_of_classes(struct work *work)
+{
+	for (uint32_t block = 0; block < work->graph->block_count; block++) {
+		const struct evidence *say = said_of(work, block);
+		work->fit_events[block] = 0;
+		work->fit_costs[block] = NAN;
+		if (!is_believed(say) || work->costs[block] <= 0)
+			continue;
+		work->fit_costs[block] = work->costs[block];
+		if (say->value <= 0)
+			continue;
+		double stalled = say->source == FREQUENCY_SUM ? STALLED_RATIO : 0;
+		double error = say->error / say->value;
+		work->fit_events[block] =
+			work->costs[block] / say->cost / (error * error + stalled * stalled);
+		work->fit_costs[block] = work->fit_events[block] / say->value;
+	}
+}
+
+/* As flow_points.h has it: one that waits for another stands for all since then. */
+static void mark_unstalled(struct work *work, struct flow_range range, double executions)
+{
+	const struct frequency_input *input = work->input;
+	for (uint32_t i = range.first; i < range.end; i++)
+		work->unstalled[i] = false;
+	for (uint32_t i = range.first; i < range.end; i++) {
+		uint32_t from = i;
+		double samples = 0, cycles = 0;
+		if (input->issue_cycles[i] <= 0)
+			continue;
+		if (input->issue_cycles[i] > 1 && input->waits_for[i] != FLOW_WAITS_FOR_NOTHING)
+			from = input->waits_for[i] + 1;
+		for (uint32_t k = from; k <= i; k++) {
+			samples += input->samples[k];
+			cycles += input->issue_cycles[k];
+		}
+		double expected = executions * cycles;
+		double off =
+			fmax(UNSTALLED_RATIO * expected, UNSTALLED_ERRORS * sqrt(expected) + 1);
+		for (uint32_t k = from; k <= i && samples <= expected + off; k++)
+			work->unstalled[k] = true;
+	}
+}
+
+/* Samples of the instructions that did not stall if the last fit is right. Whether there are any.
+ */
+static bool ask_of_unstalled(struct work *work)
+{
+	const struct frequency_input *input = work->input;
+	bool any = false;
+	for (uint32_t block = 0; block < work->graph->block_count; block++) {
+		struct flow_range range = input->blocks[block];
+		double samples = 0, cycles = 0;
+		mark_unstalled(work, range, work->fit.block_executions[block]);
+		for (uint32_t i = range.first; i < range.end; i++) {
+			if (!work->unstalled[i])
+				continue;
+			samples += input->samples[i];
+			cycles += input->issue_cycles[i];
+		}
+		any |= cycles > 0;
+		work->fit_events[block] = cycles > 0 ? samples : 0;
+		work->fit_costs[block] = cycles > 0 ? cycles : NAN;
+	}
+	return any;
+}
+
+static int fit_in_order(struct work *work)
+{
+	int ret = ask_points(work);
+	if (ret == 0)
+		ret = find_least(work);
+	if (ret < 0)
+		return ret;
+	ask_of_classes(work);
+	ret = ask_likelihood(work);
+	for (int i = 0; ret == 0 && work->fit.converged && i < UNSTALLED_ROUNDS; i++)
+		if (ask_of_unstalled(work))
+			ret = ask_likelihood(work);
+	return ret;
+}
+
+static int fit_all(struct work *work)
+{
+	add_up(work);
+	for (uint32_t block = 0; block < work->graph->block_count; block++) {
+		work->fit_events[block] = work->samples[block];
+		work->fit_costs[block] = work->costs[block] > 0 ? work->costs[block] : NAN;
+	}
+	return ask_likelihood(work);
+}
+
+/* How much blocks differ from what flow makes of all of them, beyond what chance leaves there. */
+static void find_differ(struct work *work)
+{
+	double squares = DIFFER_BLOCKS * DIFFER_SAMPLES * DIFFER_RATIO * DIFFER_RATIO;
+	double weights = DIFFER_BLOCKS * DIFFER_SAMPLES;
+	for (uint32_t block = 0; work->fit.converged && block < work->graph->block_count; block++) {
+		double expected = work->fit_costs[block] * work->fit.block_executions[block];
+		double error = work->fit.block_relative_error[block];
+		if (isnan(expected) || expected < 1)
+			continue;
+		double weight = fmin(expected, DIFFER_SAMPLES);
+		double off = work->fit_events[block] / expected - 1;
+		double free = fmax(0, 1 - expected * error * error); /* of its own samples' say */
+		squares += weight * (off * off - free / expected);
+		weights += weight * free;
+	}
+	work->differ = fmax(0, squares / weights);
+}
+
+/* The share of instructions that stall, of those with enough samples to see it. */
+static void find_stalled(struct work *work)
+{
+	const struct frequency_input *input = work->input;
+	double seen = UNSEEN_STALLS, stalled = 0;
+	for (uint32_t block = 0; work->fit.converged && block < work->graph->block_count; block++) {
+		struct flow_range range = input->blocks[block];
+		double executions = work->fit.block_executions[block];
+		for (uint32_t i = range.first; i < range.end; i++) {
+			if (input->issue_cycles[i] * executions < STALL_SAMPLES)
+				continue;
+			seen++;
+			stalled += !work->unstalled[i];
+		}
+	}
+	work->stalled_ratio = stalled / seen;
+}
+
+static bool agree(double a, double b)
+{
+	return fabs(a - b) <= AGREE_RATIO * b;
+}
+
+/*
+ * 95 % on the scale of square roots, on which counts have one error, small ones too. Where many
+ * stall, some do so by too little to be seen: mostly values are too high.
+ */
+static void set_interval(const struct work *work, struct frequency *out, double relative_error)
+{
+	double low = 0.98 * (1 + STALLED_BELOW * work->stalled_ratio);
+	double high = 0.98 * (1 + STALLED_ABOVE * work->stalled_ratio);
+	double below = fmax(0, 1 - low * relative_error), above = 1 + high * relative_error;
+	out->low = out->value * below * below;
+	out->high = out->value * above * above;
+}
+
+/* By its own samples alone: there is no fit, or the flow is not known to be conserved. */
+static struct frequency alone(const struct evidence *say)
+{
+	struct frequency out = { NAN, NAN, NAN, FREQUENCY_UNKNOWN, FREQUENCY_LOW };
+	if (isnan(say->value))
+		return out;
+	out = (struct frequency){ .value = say->value,
+				  .low = fmax(0, say->value - 1.96 * say->error),
+				  .high = say->value + 1.96 * say->error,
+				  .source = say->source };
+	if (say->samples >= MEDIUM_SAMPLES && say->source == FREQUENCY_CLUSTER)
+		out.confidence = FREQUENCY_MEDIUM;
+	return out;
+}
+
+static struct frequency of_block(const struct work *work, uint32_t block)
+{
+	const struct evidence *say = said_of(work, block);
+	bool in_order = work->input->model == FREQUENCY_CYCLES_IN_ORDER;
+	if (!work->fit.converged || (work->graph->missing_edges && !isnan(say->value)))
+		return alone(say);
+	struct frequency out = { .value = work->fit.block_executions[block] };
+	double error = work->fit.block_relative_error[block];
+	error = sqrt(error * error + work->differ);
+	set_interval(work, &out, error);
+	bool all_agree =
+		agree(out.value, say->value) && (!in_order || agree(say->least, say->value));
+	out.source = !in_order			    ? FREQUENCY_LIKELIHOOD
+		     : agree(out.value, say->value) ? say->source
+						    : FREQUENCY_PROPAGATED;
+	if (all_agree && say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH)
+		out.confidence = FREQUENCY_HIGH;
+	else if (all_agree || say->samples >= MEDIUM_SAMPLES)
+		out.confidence = FREQUENCY_MEDIUM;
+	return out;
+}
+
+/* An edge of a block's class is that block; another is as sure as its ends and its error are. */
+static struct frequency of_edge(const struct work *work, const struct frequency *blocks, size_t i)
+{
+	const struct flow_edge *edge = &work->graph->edges[i];
+	uint32_t same = work->say[work->classes.of_edge[i]].block;
+	if (same != FLOW_OUTSIDE)
+		return blocks[same];
+	struct frequency out = { NAN, NAN, NAN, FREQUENCY_UNKNOWN, FREQUENCY_LOW };
+	if (!work->fit.converged)
+		return out;
+	double error = work->fit.edge_relative_error[i];
+	error = sqrt(error * error + work->differ);
+	out.value = work->fit.edge_executions[i];
+	out.source = FREQUENCY_PROPAGATED;
+	set_interval(work, &out, error);
+	enum frequency_confidence ends = FREQUENCY_HIGH;
+	if (edge->from != FLOW_OUTSIDE && blocks[edge->from].confidence < ends)
+		ends = blocks[edge->from].confidence;
+	if (edge->to != FLOW_OUTSIDE && blocks[edge->to].confidence < ends)
+		ends = blocks[edge->to].confidence;
+	if (ends == FREQUENCY_HIGH && 1.96 * error <= HIGH_WIDTH)
+		out.confidence = FREQUENCY_HIGH;
+	else if (ends >= FREQUENCY_MEDIUM && 1.96 * error <= MEDIUM_WIDTH)
+		out.confidence = FREQUENCY_MEDIUM;
+	return out;
+}
+
+/* The error of a model that is known to be wrong is not known. */
+static void cap(struct frequency *out, bool is_relative, bool missing_edges)
+{
+	if (out->confidence == FREQUENCY_HIGH && (is_relative || missing_edges))
+		out->confidence = FREQUENCY_MEDIUM;
+	if (is_relative)
+		out->low = out->high = NAN;
+}
+
+int frequencies_new(const struct frequency_input *input, struct frequencies *out)
+{
+	CLEANUP(work_release) struct work work = { .input = input, .graph = input->graph };
+	size_t blocks = input->graph->block_count, all = blocks + input->graph->edge_count;
+	int ret = work_init(&work);
+	if (ret == 0)
+		ret = input->model == FREQUENCY_CYCLES_IN_ORDER ? fit_in_order(&work)
+								: fit_all(&work);
+	if (ret < 0)
+		return ret;
+	find_differ(&work);
+	if (input->model == FREQUENCY_CYCLES_IN_ORDER)
+		find_stalled(&work);
+	struct frequency *frequency = calloc(all + 1, sizeof(*frequency));
+	if (!frequency)
+		return -ENOMEM;
+	bool is_relative = input->model == FREQUENCY_CYCLES_OUT_OF_ORDER;
+	for (uint32_t block = 0; block < blocks; block++)
+		frequency[block] = of_block(&work, block);
+	for (size_t i = blocks; i < all; i++)
+		frequency[i] = of_edge(&work, frequency, i - blocks);
+	for (size_t i = 0; i < all; i++)
+		cap(&frequency[i], is_relative, input->graph->missing_edges);
+	*out = (struct frequencies){ frequency, frequency + blocks, is_relative };
+	return 0;
+}
+
+void frequencies_release(struct frequencies *frequencies)
+{
+	free(frequencies->blocks);
+	*frequencies = (struct frequencies){ 0 };
+}

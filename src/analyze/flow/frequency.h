@@ -1,0 +1,83 @@
+/*
+ * frequency - how often each block and edge of one procedure ran, from samples by
+ * instruction: which of the estimates of flow_points.h, flow_least.h and
+ * flow_likelihood.h is given, how far it can be off, and how sure that is. Anderson et
+ * al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
+ * the rules are in docs/methods.md, "Frequencies".
+ *
+ * An unknown value is NaN, never 0. Pure. Time is that of flow_least_new() and
+ * flow_likelihood_solve(), near-linear for the sizes that procedures have; memory is about
+ * 800 bytes a block and 400 an edge while it runs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/flow/flow_points.h"
+
+struct flow_graph;
+
+/* What the samples are of. */
+enum frequency_model {
+	/* cycles, each at the instruction that waits to be issued: stalls are told apart */
+	FREQUENCY_CYCLES_IN_ORDER,
+	/* an event that is as likely at each instruction executed, as `instructions` is */
+	FREQUENCY_EXECUTIONS,
+	/* cycles, somewhere near: an instruction is taken to cost the same everywhere */
+	FREQUENCY_CYCLES_OUT_OF_ORDER,
+};
+
+/* What tells the value. */
+enum frequency_source {
+	FREQUENCY_UNKNOWN,    /* nothing; value, low and high are NaN */
+	FREQUENCY_CLUSTER,    /* points of its class that did not stall */
+	FREQUENCY_SUM,	      /* all samples of its class, stalls and all */
+	FREQUENCY_PROPAGATED, /* what the others leave for it to be */
+	FREQUENCY_LIKELIHOOD, /* all samples of the procedure at once */
+};
+
+enum frequency_confidence {
+	FREQUENCY_LOW,
+	FREQUENCY_MEDIUM, /* its class and the others agree, or it has many samples */
+	FREQUENCY_HIGH,	  /* both; never out of order */
+};
+
+struct frequency {
+	/* Executions in units of the samples' mean period (in cycles or executions). */
+	double value;
+	double low, high; /* 95 %; NaN when the error is not known (out of order) */
+	enum frequency_source source;
+	enum frequency_confidence confidence;
+};
+
+/* Borrowed; numbers are the caller's promise, as in flow_points.h. */
+struct frequency_input {
+	const struct flow_graph *graph; /* settled */
+	enum frequency_model model;
+	uint32_t instruction_count;
+	const struct flow_range *blocks; /* its instructions, by block of the graph */
+	const double *samples;		 /* by instruction: >= 0, finite */
+	/* By instruction; read for FREQUENCY_CYCLES_IN_ORDER only. */
+	const double *issue_cycles;
+	const uint32_t *waits_for;
+};
+
+struct frequencies {
+	struct frequency *blocks; /* by block */
+	struct frequency *edges;  /* by edge of the graph; in the same memory */
+	/*
+	 * Out of order, values are right up to a factor of the procedure's own, which is not known:
+	 * they can be compared with each other and with nothing else.
+	 */
+	bool is_relative;
+};
+
+/*
+ * For frequencies_release(). 0, or with nothing to release -ENOMEM. Where nothing
+ * can be told (no cycles are expected anywhere, the graph is too tangled:
+ * sparse_order.h), all is unknown.
+ */
+int frequencies_new(const struct frequency_input *input, struct frequencies *out);
+void frequencies_release(struct frequencies *frequencies); /* also right for a zeroed one */

@@ -410,7 +410,8 @@ static struct frequency of_block(const struct work *work, uint32_t block)
 	out.source = !in_order			    ? FREQUENCY_LIKELIHOOD
 		     : agree(out.value, say->value) ? say->source
 						    : FREQUENCY_PROPAGATED;
-	if (all_agree && say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH)
+	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
+	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH)
 		out.confidence = FREQUENCY_HIGH;
 	else if (all_agree || say->samples >= MEDIUM_SAMPLES)
 		out.confidence = FREQUENCY_MEDIUM;

@@ -41,7 +41,7 @@ enum frequency_source {
 enum frequency_confidence {
 	FREQUENCY_LOW,
 	FREQUENCY_MEDIUM, /* its class and the others agree, or it has many samples */
-	FREQUENCY_HIGH,	  /* both; never out of order */
+	FREQUENCY_HIGH,	  /* its class and the others agree closely; never out of order */
 };
 
 struct frequency {

@@ -23,7 +23,7 @@
 #include "frequency_program.h"
 
 #define OUT	   FLOW_OUTSIDE
-#define SEEDS	   5
+#define SEEDS	   20
 #define PROCEDURES 20
 
 /* share of instructions that stall, cycles each time, error of the waits that are said */
@@ -83,7 +83,8 @@ static void compare(const struct procedure *procedure, const struct frequencies 
 		put(&result->blocks, &found->blocks[block], flow->blocks[block] / period, samples);
 	}
 	for (size_t i = 0; i < flow->graph.edge_count; i++)
-		put(&result->edges, &found->edges[i], flow->edges[i] / period, flow->edges[i]);
+		put(&result->edges, &found->edges[i], flow->edges[i] / period,
+		    flow->edges[i] / period);
 }
 
 static struct result simulate(const struct machine *machine, enum frequency_model model,
@@ -124,21 +125,21 @@ struct bar {
 };
 
 /*
- * Each is 3 to 8 points below (above) the mean of 40 programs, which docs/methods.md has, and holds
- * in each of 8 times 5 programs.
+ * docs/methods.md has what was measured in 8 times 20 programs, each of which passes all of these;
+ * seed 1 is the first of them. The most that intervals may hold keeps them from being wide.
  */
 static const struct bar bars[] = {
-	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 55, 75, 82 }, 65, 25, 90, 93, 97 },
-	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e5, { 85, 93, 95 }, 88, 70, 90, 93, 97 },
-	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 95, 97, 98 }, 95, 90, 90, 93, 97 },
-	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 30, 50, 60 }, 45, 5, 85, 80, 97 },
-	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e5, { 60, 80, 85 }, 75, 40, 90, 88, 98 },
-	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 75, 88, 90 }, 85, 60, 90, 93, 98 },
-	{ &many_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 60, 80, 85 }, 75, 40, 90, 93, 99 },
-	{ &wrong_waits, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 55, 80, 85 }, 75, 40, 80, 93, 99 },
-	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e4, { 55, 75, 82 }, 65, 25, 90, 93, 97 },
-	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e5, { 85, 93, 95 }, 88, 70, 90, 93, 97 },
-	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e6, { 95, 97, 98 }, 95, 90, 90, 93, 97 },
+	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 60, 80, 87 }, 73, 33, 95, 93, 97 },
+	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e5, { 88, 95, 97 }, 91, 75, 97, 93, 97 },
+	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 96, 98, 99 }, 97, 94, 97, 93, 97 },
+	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 38, 58, 70 }, 55, 10, 85, 80, 95 },
+	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e5, { 72, 85, 89 }, 82, 48, 93, 90, 97 },
+	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 85, 92, 93 }, 92, 77, 95, 93, 97 },
+	{ &many_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 82, 89, 92 }, 88, 63, 93, 93, 98 },
+	{ &wrong_waits, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 68, 88, 92 }, 80, 60, 80, 92, 98 },
+	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e4, { 60, 80, 87 }, 73, 35, 95, 93, 97 },
+	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e5, { 87, 94, 96 }, 91, 75, 97, 93, 97 },
+	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e6, { 96, 98, 99 }, 97, 94, 97, 93, 97 },
 };
 
 static void at_least(const struct bar *bar, const char *what, double value, double least)
@@ -178,7 +179,7 @@ static void simulated_programs_are_known_that_well(void **state)
 		at_least(
 			bar, "edges right of what is high",
 			percent(edges->graded_right[FREQUENCY_HIGH], edges->graded[FREQUENCY_HIGH]),
-			90);
+			bar->right);
 		at_least(bar, "intervals", held, bar->least_hold);
 		at_least(bar, "intervals not too wide", bar->most_hold, held);
 	}
@@ -268,7 +269,7 @@ static void diamond(struct small *small)
 	assert_int_equal(flow_graph_settle(&small->graph), 0);
 }
 
-static void blocks_that_fit_are_high_and_edges_of_their_class_the_same(void **state)
+static void classes_that_fit_are_high_and_edges_of_a_class_as_its_blocks(void **state)
 {
 	(void)state;
 	CLEANUP(small_release) struct small small;
@@ -279,11 +280,13 @@ static void blocks_that_fit_are_high_and_edges_of_their_class_the_same(void **st
 	for (uint32_t block = 0; block < 4; block++) {
 		const struct frequency *frequency = &found.blocks[block];
 		assert_near(frequency->value, small.samples[block], 1e-3);
-		assert_int_equal(frequency->confidence, FREQUENCY_HIGH);
 		assert_true(frequency->low < frequency->value &&
 			    frequency->value < frequency->high);
-		assert_int_equal(frequency->source,
-				 block == 0 || block == 3 ? FREQUENCY_CLUSTER : FREQUENCY_SUM);
+		/* one instruction alone may have stalled */
+		bool cluster = block == 0 || block == 3;
+		assert_int_equal(frequency->source, cluster ? FREQUENCY_CLUSTER : FREQUENCY_SUM);
+		assert_int_equal(frequency->confidence,
+				 cluster ? FREQUENCY_HIGH : FREQUENCY_MEDIUM);
 	}
 	for (size_t i = 0; i < small.graph.edge_count; i++) {
 		const struct flow_edge *edge = &small.graph.edges[i];
@@ -415,7 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(simulated_programs_are_known_that_well),
 		cmocka_unit_test(out_of_order_is_relative_without_interval_and_never_high),
-		cmocka_unit_test(blocks_that_fit_are_high_and_edges_of_their_class_the_same),
+		cmocka_unit_test(classes_that_fit_are_high_and_edges_of_a_class_as_its_blocks),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),
 		cmocka_unit_test(without_any_cycles_all_is_unknown),

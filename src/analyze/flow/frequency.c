@@ -446,12 +446,11 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 }
 
 /* The error of a model that is known to be wrong is not known. */
-static void cap(struct frequency *out, bool is_relative, bool missing_edges)
+static void make_relative(struct frequency *out)
 {
-	if (out->confidence == FREQUENCY_HIGH && (is_relative || missing_edges))
+	if (out->confidence == FREQUENCY_HIGH)
 		out->confidence = FREQUENCY_MEDIUM;
-	if (is_relative)
-		out->low = out->high = NAN;
+	out->low = out->high = NAN;
 }
 
 int frequencies_new(const struct frequency_input *input, struct frequencies *out)
@@ -475,8 +474,8 @@ int frequencies_new(const struct frequency_input *input, struct frequencies *out
 		frequency[block] = of_block(&work, block);
 	for (size_t i = blocks; i < all; i++)
 		frequency[i] = of_edge(&work, frequency, i - blocks);
-	for (size_t i = 0; i < all; i++)
-		cap(&frequency[i], is_relative, input->graph->missing_edges);
+	for (size_t i = 0; i < all && is_relative; i++)
+		make_relative(&frequency[i]);
 	*out = (struct frequencies){ frequency, frequency + blocks, is_relative };
 	return 0;
 }

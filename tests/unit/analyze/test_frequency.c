@@ -30,6 +30,7 @@
 static const struct machine no_stalls = { "no stalls", 0, 1, 1, 0 };
 static const struct machine few_stalls = { "few, long", 0.1, 0.5, 50, 0 };
 static const struct machine many_stalls = { "many, short", 0.25, 0.2, 20, 0 };
+static const struct machine most_stall = { "most, short", 0.5, 0.2, 20, 0 };
 static const struct machine wrong_waits = { "waits off", 0.1, 0.5, 50, 0.2 };
 
 /* Weights and, by confidence, what is within 10 %; intervals by their number. */
@@ -136,6 +137,7 @@ static const struct bar bars[] = {
 	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e5, { 72, 85, 89 }, 82, 48, 93, 90, 97 },
 	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 85, 92, 93 }, 92, 77, 95, 93, 97 },
 	{ &many_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 82, 89, 92 }, 88, 63, 93, 93, 98 },
+	{ &most_stall, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 60, 70, 75 }, 65, 20, 85, 85, 98 },
 	{ &wrong_waits, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 68, 88, 92 }, 80, 60, 80, 92, 98 },
 	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e4, { 60, 80, 87 }, 73, 35, 95, 93, 97 },
 	{ &few_stalls, FREQUENCY_EXECUTIONS, 1e5, { 87, 94, 96 }, 91, 75, 97, 93, 97 },
@@ -300,6 +302,21 @@ static void classes_that_fit_are_high_and_edges_of_a_class_as_its_blocks(void **
 	}
 }
 
+static void blocks_that_fit_out_of_order_are_medium(void **state)
+{
+	(void)state;
+	CLEANUP(small_release) struct small small;
+	diamond(&small);
+	CLEANUP(frequencies_release)
+	struct frequencies found = ask(&small, FREQUENCY_CYCLES_OUT_OF_ORDER);
+	assert_true(found.is_relative);
+	for (size_t i = 0; i < 4 + small.graph.edge_count; i++) {
+		assert_int_equal(found.blocks[i].confidence, FREQUENCY_MEDIUM);
+		assert_true(isnan(found.blocks[i].low) && isnan(found.blocks[i].high));
+		assert_true(i >= 4 || found.blocks[i].source == FREQUENCY_LIKELIHOOD);
+	}
+}
+
 static void a_stalled_block_is_what_the_others_leave_for_it(void **state)
 {
 	(void)state;
@@ -419,6 +436,7 @@ int main(void)
 		cmocka_unit_test(simulated_programs_are_known_that_well),
 		cmocka_unit_test(out_of_order_is_relative_without_interval_and_never_high),
 		cmocka_unit_test(classes_that_fit_are_high_and_edges_of_a_class_as_its_blocks),
+		cmocka_unit_test(blocks_that_fit_out_of_order_are_medium),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),
 		cmocka_unit_test(without_any_cycles_all_is_unknown),

@@ -302,6 +302,24 @@ static void classes_that_fit_are_high_and_edges_of_a_class_as_its_blocks(void **
 	}
 }
 
+/* 402 samples are 5 %, just enough if nothing comes to that: here, that the two blocks differ. */
+static void a_wide_interval_is_not_high(void **state)
+{
+	(void)state;
+	for (int wide = 0; wide < 2; wide++) {
+		CLEANUP(small_release) struct small small;
+		diamond(&small);
+		small.samples[0] = wide ? 230 : 201;
+		small.samples[3] = wide ? 172 : 201;
+		small.samples[1] = small.samples[2] = 0;
+		small.cycles[1] = small.cycles[2] = 0;
+		CLEANUP(frequencies_release)
+		struct frequencies found = ask(&small, FREQUENCY_CYCLES_IN_ORDER);
+		assert_int_equal(found.blocks[0].confidence,
+				 wide ? FREQUENCY_MEDIUM : FREQUENCY_HIGH);
+	}
+}
+
 static void blocks_that_fit_out_of_order_are_medium(void **state)
 {
 	(void)state;
@@ -436,6 +454,7 @@ int main(void)
 		cmocka_unit_test(simulated_programs_are_known_that_well),
 		cmocka_unit_test(out_of_order_is_relative_without_interval_and_never_high),
 		cmocka_unit_test(classes_that_fit_are_high_and_edges_of_a_class_as_its_blocks),
+		cmocka_unit_test(a_wide_interval_is_not_high),
 		cmocka_unit_test(blocks_that_fit_out_of_order_are_medium),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),

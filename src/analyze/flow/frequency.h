@@ -5,9 +5,8 @@
  * al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
  * the rules are in docs/methods.md, "Frequencies".
  *
- * An unknown value is NaN, never 0. Pure. Time is that of flow_least_new() and
- * flow_likelihood_solve(), near-linear for the sizes that procedures have; memory is about
- * 800 bytes a block and 400 an edge while it runs.
+ * An unknown value is NaN, never 0. Pure. Time and memory are those of flow_points_estimate()
+ * and flow_least_new() (both in order only) and of one flow_likelihood_solve(), in order four.
  */
 #pragma once
 
@@ -75,9 +74,9 @@ struct frequencies {
 };
 
 /*
- * For frequencies_release(). 0, or with nothing to release -ENOMEM. Where nothing
- * can be told (no cycles are expected anywhere, the graph is too tangled:
- * sparse_order.h), all is unknown.
+ * For frequencies_release(). 0, or with nothing to release -ENOMEM. Where there is no
+ * likelihood (sparse_order.h: too tangled) blocks have their classes' own estimates, and edges of
+ * no block's class are unknown. Where no cycles are expected anywhere, all is.
  */
 int frequencies_new(const struct frequency_input *input, struct frequencies *out);
 void frequencies_release(struct frequencies *frequencies); /* also right for a zeroed one */

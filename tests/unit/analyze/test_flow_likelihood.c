@@ -257,7 +257,9 @@ static void assert_potentials(const struct subject *subject,
 			x = result->made_up_executions[e - n - graph->edge_count];
 		}
 		links[e].fall = weight / x - cost;
-		largest = fmax(largest, weight / x + cost);
+		double terms = weight / x + cost;
+		if (terms > largest)
+			largest = terms;
 	}
 	for (uint32_t root = 0; root <= outside; root++) {
 		if (known[root])

@@ -167,6 +167,7 @@ static bool is_in(const struct subject *subject, uint64_t vaddr)
 	return find(subject, RECORD_FUNCTION, vaddr) != NULL;
 }
 
+#ifdef __x86_64__
 /* Of the data, entries from its first on that are offsets from there into the function. */
 static size_t offsets_from(const struct subject *subject)
 {
@@ -188,6 +189,7 @@ static size_t offsets_from(const struct subject *subject)
 	}
 	return most;
 }
+#endif
 
 static size_t pointers_in_data(const struct subject *subject)
 {

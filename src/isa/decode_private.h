@@ -29,6 +29,8 @@ void decoder_use(struct decoder *decoder, enum capstone_use use);
 /* Kind, target, reference and length of an x86 instruction, with Capstone's details. */
 bool x86_decode_details(struct decoder *decoder, struct span code, struct instruction *out);
 
+/* By X86_INS_*. */
+enum instruction_kind x86_kind(unsigned id);
 /* Fills kind, target and reference of an instruction that Capstone decoded. */
 void x86_classify(const cs_insn *decoded, struct instruction *out);
 

@@ -1,43 +1,8 @@
 #include "isa/decode_private.h"
 
-static bool in_group(const cs_insn *decoded, uint8_t group)
-{
-	for (uint8_t i = 0; i < decoded->detail->groups_count; i++)
-		if (decoded->detail->groups[i] == group)
-			return true;
-	return false;
-}
-
-static enum instruction_kind kind_of(const cs_insn *decoded)
-{
-	switch (decoded->id) {
-	case X86_INS_CALL:
-	case X86_INS_LCALL:
-		return INSTRUCTION_CALL;
-	case X86_INS_JMP:
-	case X86_INS_LJMP:
-		return INSTRUCTION_JUMP;
-	case X86_INS_LOOP:
-	case X86_INS_LOOPE:
-	case X86_INS_LOOPNE:
-	case X86_INS_JCXZ:
-	case X86_INS_JECXZ:
-	case X86_INS_JRCXZ:
-	case X86_INS_XBEGIN: /* its target is where an abort goes */
-		return INSTRUCTION_CONDITIONAL;
-	case X86_INS_SYSRET:
-	case X86_INS_SYSEXIT:
-		return INSTRUCTION_RETURN;
-	}
-	if (in_group(decoded, CS_GRP_RET) || in_group(decoded, CS_GRP_IRET))
-		return INSTRUCTION_RETURN;
-	/* Jcc: all that is left among the jumps */
-	return in_group(decoded, CS_GRP_JUMP) ? INSTRUCTION_CONDITIONAL : INSTRUCTION_OTHER;
-}
-
 void x86_classify(const cs_insn *decoded, struct instruction *out)
 {
-	out->kind = kind_of(decoded);
+	out->kind = x86_kind(decoded->id);
 	const cs_x86 *x86 = &decoded->detail->x86;
 	bool goes = out->kind == INSTRUCTION_CALL || out->kind == INSTRUCTION_JUMP ||
 		    out->kind == INSTRUCTION_CONDITIONAL;

@@ -7,7 +7,7 @@
 
 #include "isa/decode_private.h"
 
-static enum instruction_kind kind_of_id(unsigned id)
+enum instruction_kind x86_kind(unsigned id)
 {
 	switch (id) {
 	case X86_INS_CALL:
@@ -38,7 +38,7 @@ static enum instruction_kind kind_of_id(unsigned id)
 	case X86_INS_LOOP:
 	case X86_INS_LOOPE:
 	case X86_INS_LOOPNE:
-	case X86_INS_XBEGIN:
+	case X86_INS_XBEGIN: /* its target is where an abort goes */
 		return INSTRUCTION_CONDITIONAL;
 	case X86_INS_RET:
 	case X86_INS_RETF:
@@ -173,7 +173,7 @@ static void find_target(const struct encoding *e, struct instruction *out)
 
 bool x86_classify_flow(const cs_insn *decoded, enum isa isa, struct instruction *out)
 {
-	out->kind = kind_of_id(decoded->id);
+	out->kind = x86_kind(decoded->id);
 	struct encoding e = skip_prefixes(decoded, isa);
 	if (e.opcode >= e.size)
 		return true;

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "analyze/flow/cfg_private.h"
-#include "analyze/flow/operation.h"
+#include "isa/operation.h"
 
 /* A register, or what lies at its value + displacement. */
 struct location {

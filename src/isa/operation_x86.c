@@ -3,7 +3,7 @@
  * volume 2, appendix A); of VEX and EVEX forms only the few that write general
  * registers matter.
  */
-#include "analyze/flow/operation.h"
+#include "isa/operation.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "analyze/flow/operation.h"
+#include "isa/operation.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * AArch64, A64 encodings of the Arm ARM (DDI 0487) C4.1. Of register 31 only the
  * stack pointer counts; the zero register reads as a constant and is not written.
  */
-#include "analyze/flow/operation.h"
+#include "isa/operation.h"
 
 #define SP	 31
 #define BIT(reg) (UINT64_C(1) << (reg))

@@ -159,7 +159,8 @@ static int put_data(struct flow_gathering *gathering, uint64_t first, uint64_t e
 		memcpy(room, (const uint8_t *)bytes.data + at, size);
 		relocations_apply(&gathering->relocations, first + at, room, size);
 		record_put_data(&gathering->content, (struct span){ room, size });
-		if (flow_add_content(gathering, RECORD_DATA, first + at, first + at + size - 1) < 0)
+		if (record_set_take(gathering->out, RECORD_DATA, first + at, first + at + size - 1,
+				    &gathering->content) < 0)
 			return -ENOMEM;
 	}
 	return 0;

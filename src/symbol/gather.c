@@ -70,25 +70,13 @@ static void choose(const struct gathering *gathering, const struct symbol *symbo
 		gathering->chosen[table->cold[i]] = true;
 }
 
-static int add_content(struct gathering *gathering, enum record_kind kind, uint64_t first,
-		       uint64_t last)
-{
-	if (buffer_failed(&gathering->content))
-		return -ENOMEM;
-	int ret = record_set_add(gathering->out, kind, first, last,
-				 (struct span){ gathering->content.data, gathering->content.size });
-	gathering->content.size = 0;
-	return ret;
-}
-
 static int add_function(struct gathering *gathering, const struct symbol *symbol, unsigned int what)
 {
 	uint64_t last = symbol->start + (symbol->size_bytes - 1);
 	int ret = 0;
 	if (what & GATHER_FUNCTIONS) {
 		struct function_record function = { symbol->flags, symbol->parent, symbol->name };
-		record_put_function(&gathering->content, symbol->start, &function);
-		ret = add_content(gathering, RECORD_FUNCTION, symbol->start, last);
+		ret = record_set_add_function(gathering->out, symbol->start, last, &function);
 	}
 	if (ret == 0 && (what & GATHER_CODE)) {
 		struct span code =
@@ -96,8 +84,8 @@ static int add_function(struct gathering *gathering, const struct symbol *symbol
 		if (code.size == 0 || code.size >= RECORD_MAX_BYTES)
 			return 0; /* no bytes in the file, or an extent that no compiler made */
 		record_put_code(&gathering->content, code);
-		ret = add_content(gathering, RECORD_CODE, symbol->start,
-				  symbol->start + (code.size - 1));
+		ret = record_set_take(gathering->out, RECORD_CODE, symbol->start,
+				      symbol->start + (code.size - 1), &gathering->content);
 	}
 	return ret;
 }

@@ -45,17 +45,6 @@ void vaddr_list_release(struct vaddr_list *list)
 	*list = (struct vaddr_list){ 0 };
 }
 
-int flow_add_content(struct flow_gathering *gathering, enum record_kind kind, uint64_t first,
-		     uint64_t last)
-{
-	if (buffer_failed(&gathering->content))
-		return -ENOMEM;
-	int ret = record_set_add(gathering->out, kind, first, last,
-				 (struct span){ gathering->content.data, gathering->content.size });
-	gathering->content.size = 0;
-	return ret;
-}
-
 int flow_add_entry(struct flow_gathering *gathering, uint64_t vaddr, enum entry_kind kind,
 		   uint64_t whole)
 {
@@ -173,7 +162,8 @@ static int put_entries(struct flow_gathering *gathering)
 			if (to == from || compare_entries(&entries[to - 1], &entries[to]) != 0)
 				places[count++] = entries[to].place;
 		record_put_entries(&gathering->content, function->first, places, count);
-		ret = flow_add_content(gathering, RECORD_ENTRIES, function->first, function->last);
+		ret = record_set_take(gathering->out, RECORD_ENTRIES, function->first,
+				      function->last, &gathering->content);
 	}
 	free(places);
 	return ret;
@@ -204,7 +194,8 @@ static int put_callees(struct flow_gathering *gathering)
 		if (name.size == 0)
 			continue;
 		record_put_callee(&gathering->content, name);
-		ret = flow_add_content(gathering, RECORD_CALLEE, vaddr, vaddr);
+		ret = record_set_take(gathering->out, RECORD_CALLEE, vaddr, vaddr,
+				      &gathering->content);
 	}
 	return ret;
 }

@@ -46,10 +46,6 @@ struct flow_gathering {
 	struct buffer content;
 };
 
-/* A record of what stands in `content`, which is emptied. 0 or -ENOMEM. */
-int flow_add_content(struct flow_gathering *gathering, enum record_kind kind, uint64_t first,
-		     uint64_t last);
-
 /* `vaddr` as an entry of the chosen functions that hold it inside, other than those of `whole`;
  * UINT64_MAX: of all. 0 or -ENOMEM. */
 int flow_add_entry(struct flow_gathering *gathering, uint64_t vaddr, enum entry_kind kind,

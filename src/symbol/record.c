@@ -29,15 +29,23 @@ int record_set_add(struct record_set *set, uint64_t kind, uint64_t first, uint64
 	return 0;
 }
 
+int record_set_take(struct record_set *set, uint64_t kind, uint64_t first, uint64_t last,
+		    struct buffer *content)
+{
+	if (buffer_failed(content))
+		return -ENOMEM;
+	int ret = record_set_add(set, kind, first, last,
+				 (struct span){ content->data, content->size });
+	content->size = 0;
+	return ret;
+}
+
 int record_set_add_function(struct record_set *set, uint64_t first, uint64_t last,
 			    const struct function_record *function)
 {
 	CLEANUP(buffer_release) struct buffer content = { 0 };
 	record_put_function(&content, first, function);
-	return buffer_failed(&content)
-		       ? -ENOMEM
-		       : record_set_add(set, RECORD_FUNCTION, first, last,
-					(struct span){ content.data, content.size });
+	return record_set_take(set, RECORD_FUNCTION, first, last, &content);
 }
 
 static int compare_records(const void *a, const void *b)

@@ -55,6 +55,9 @@ void record_set_release(
 /* Copies `content`. Returns 0 or -ENOMEM. */
 int record_set_add(struct record_set *set, uint64_t kind, uint64_t first, uint64_t last,
 		   struct span content);
+/* Likewise what was put into a buffer, which is empty afterwards; -ENOMEM also when that failed. */
+int record_set_take(struct record_set *set, uint64_t kind, uint64_t first, uint64_t last,
+		    struct buffer *content);
 /* By first, last, kind, content: the canonical order; equal ones become one. */
 void record_set_sort(struct record_set *set);
 

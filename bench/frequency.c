@@ -23,14 +23,8 @@ static double measure(const struct program *program, enum frequency_model model)
 {
 	uint64_t start = clock_monotonic_ns();
 	for (uint32_t p = 0; p < program->count; p++) {
-		const struct procedure *procedure = &program->procedures[p];
-		struct frequency_input input = { .graph = &procedure->flow.graph,
-						 .model = model,
-						 .instruction_count = procedure->instruction_count,
-						 .blocks = procedure->blocks,
-						 .samples = procedure->samples,
-						 .issue_cycles = procedure->issue_cycles,
-						 .waits_for = procedure->waits_for };
+		const struct frequency_input input =
+			procedure_input(&program->procedures[p], model);
 		struct frequencies frequencies;
 		int ret = frequencies_new(&input, &frequencies);
 		if (ret < 0) {

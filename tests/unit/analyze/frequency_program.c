@@ -156,3 +156,15 @@ double program_sample_executions(struct program *program, struct random_state *r
 	}
 	return period;
 }
+
+struct frequency_input procedure_input(const struct procedure *procedure,
+				       enum frequency_model model)
+{
+	return (struct frequency_input){ .graph = &procedure->flow.graph,
+					 .model = model,
+					 .instruction_count = procedure->instruction_count,
+					 .blocks = procedure->blocks,
+					 .samples = procedure->samples,
+					 .issue_cycles = procedure->issue_cycles,
+					 .waits_for = procedure->waits_for };
+}

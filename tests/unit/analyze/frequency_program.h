@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/flow/flow_points.h"
+#include "analyze/flow/frequency.h"
 #include "support/random_flow.h"
 
 struct random_state;
@@ -35,6 +36,10 @@ struct program {
 	uint32_t count;
 	double cycles, executions; /* of all instructions */
 };
+
+/* What a frequency is asked of; borrows from the procedure. */
+struct frequency_input procedure_input(const struct procedure *procedure,
+				       enum frequency_model model);
 
 /* Of `count` procedures of 10 to 200 blocks. Fails the test when out of memory. */
 void program_init(struct program *program, const struct machine *machine,

@@ -56,13 +56,7 @@ static void put(struct tally *tally, const struct frequency *frequency, double t
 
 static struct frequencies estimate(const struct procedure *procedure, enum frequency_model model)
 {
-	struct frequency_input input = { .graph = &procedure->flow.graph,
-					 .model = model,
-					 .instruction_count = procedure->instruction_count,
-					 .blocks = procedure->blocks,
-					 .samples = procedure->samples,
-					 .issue_cycles = procedure->issue_cycles,
-					 .waits_for = procedure->waits_for };
+	const struct frequency_input input = procedure_input(procedure, model);
 	struct frequencies frequencies;
 	assert_int_equal(frequencies_new(&input, &frequencies), 0);
 	return frequencies;

@@ -167,9 +167,9 @@ static bool is_in(const struct subject *subject, uint64_t vaddr)
 	return find(subject, RECORD_FUNCTION, vaddr) != NULL;
 }
 
-#ifdef __x86_64__
-/* Of the data, entries from its first on that are offsets from there into the function. */
-static size_t offsets_from(const struct subject *subject)
+/* Of the data, entries from its first on that lead into the function: offsets from there of 4
+ * bytes, or pointers of 8. */
+static size_t entries_in_data(const struct subject *subject, size_t entry_bytes)
 {
 	size_t most = 0;
 	for (size_t i = 0; i < subject->records.count; i++) {
@@ -179,32 +179,16 @@ static size_t offsets_from(const struct subject *subject)
 		if (record->kind != RECORD_DATA)
 			continue;
 		assert_true(record_get_data(record, &data));
-		for (; count * 4 + 4 <= data.size; count++) {
+		for (; (count + 1) * entry_bytes <= data.size; count++) {
+			const uint8_t *entry = (const uint8_t *)data.data + count * entry_bytes;
 			int32_t offset;
-			memcpy(&offset, (const uint8_t *)data.data + count * 4, 4);
-			if (!is_in(subject, record->first + (uint64_t)(int64_t)offset))
-				break;
-		}
-		most = count > most ? count : most;
-	}
-	return most;
-}
-#endif
-
-static size_t pointers_in_data(const struct subject *subject)
-{
-	size_t most = 0;
-	for (size_t i = 0; i < subject->records.count; i++) {
-		const struct record *record = &subject->records.list[i];
-		struct span data;
-		size_t count = 0;
-		if (record->kind != RECORD_DATA)
-			continue;
-		assert_true(record_get_data(record, &data));
-		for (; count * 8 + 8 <= data.size; count++) {
-			uint64_t value;
-			memcpy(&value, (const uint8_t *)data.data + count * 8, 8);
-			if (!is_in(subject, value))
+			uint64_t target;
+			memcpy(&offset, entry, sizeof(offset));
+			if (entry_bytes == sizeof(target))
+				memcpy(&target, entry, sizeof(target));
+			else
+				target = record->first + (uint64_t)(int64_t)offset;
+			if (!is_in(subject, target))
 				break;
 		}
 		most = count > most ? count : most;
@@ -219,7 +203,7 @@ static void a_table_of_offsets_is_kept(void **state)
 	struct subject subject = build("p.c", program, "cc -O2 -fPIC -pie p.c -o p");
 	gather(&subject, "nm", (const char *[]){ "choose" }, 1, GATHER_FUNCTIONS | GATHER_FLOW);
 #ifdef __x86_64__
-	assert_int_equal(offsets_from(&subject), 13);
+	assert_int_equal(entries_in_data(&subject, 4), 13);
 #endif
 	assert_true(count_kind(&subject, RECORD_DATA) > 0);
 	assert_true(has_callee(&subject, "puts@plt"));
@@ -235,7 +219,7 @@ static void a_table_of_pointers_is_kept(void **state)
 	CLEANUP(subject_release)
 	struct subject subject = build("p.c", program, "cc -O2 -fno-pic -no-pie p.c -o p");
 	gather(&subject, "nm", (const char *[]){ "choose" }, 1, GATHER_FUNCTIONS | GATHER_FLOW);
-	assert_int_equal(pointers_in_data(&subject), 13);
+	assert_int_equal(entries_in_data(&subject, 8), 13);
 	assert_true(count_entries(&subject, ENTRY_POINTER) >= 10);
 }
 
@@ -257,7 +241,7 @@ static void pointers_are_as_the_loader_would_write_them(void **state)
 		CLEANUP(subject_release) struct subject subject = build("p.c", program, ways[i]);
 		gather(&subject, "nm", (const char *[]){ "run" }, 1,
 		       GATHER_FUNCTIONS | GATHER_FLOW);
-		assert_int_equal(pointers_in_data(&subject), 4);
+		assert_int_equal(entries_in_data(&subject, 8), 4);
 		assert_int_equal(count_entries(&subject, ENTRY_POINTER), 4);
 	}
 }
@@ -388,7 +372,7 @@ static void aarch64_has_the_same(void **state)
 	assert_true(has_callee(&subject, "puts@plt"));
 	gather(&subject, "aarch64-linux-gnu-nm", (const char *[]){ "run" }, 1,
 	       GATHER_FUNCTIONS | GATHER_FLOW);
-	assert_int_equal(pointers_in_data(&subject), 4);
+	assert_int_equal(entries_in_data(&subject, 8), 4);
 	assert_int_equal(count_entries(&subject, ENTRY_POINTER), 4);
 	toolchain_run(subject.folder.path,
 		      "aarch64-linux-gnu-gcc -O2 -fno-plt -fPIC -shared -nostdlib p.c -o p");

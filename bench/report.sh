@@ -1,5 +1,6 @@
 # What a report costs: 150 000 addresses in 20 000 functions, with 1, 10 and 100
-# times the samples. Time and memory follow the addresses, so the three are equal.
+# times the samples. Time and memory follow the addresses, so the three are equal:
+# memory is held to that; times are printed, since a busy machine may double one.
 . "$SOURCE/tests/lib.sh"
 need_command python3
 
@@ -34,12 +35,11 @@ for multiple in (1, 10, 100):
 cpu, elapsed, memory = run("p1", "--json")
 print(f"   all rows as JSON: {1000 * elapsed:6.1f} ms, {1000 * cpu:6.1f} ms of CPU, {memory:5.1f} MiB")
 
-def differ(index, limit):
-    values = [figure[index] for figure in figures.values()]
-    return max(values) / min(values) > limit
+def ratio(index):
+    """Of the figure at 100 times the samples to that at 1 time."""
+    return figures[100][index] / figures[1][index]
 
-if differ(2, 1.1):
+print(f"100 x to 1 x samples: CPU {ratio(0):.2f}, memory {ratio(2):.2f}")
+if ratio(2) > 1.1:
     sys.exit("failed: memory grows with samples")
-if differ(0, 1.5):
-    sys.exit("failed: CPU time grows with samples")
 PYTHON

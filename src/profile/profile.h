@@ -89,7 +89,14 @@ static inline uint64_t optional_of(uint64_t value)
  * periods are two rows of one name; reports add them up by name.
  */
 enum period_policy { PERIOD_NONE, PERIOD_FIXED, PERIOD_RANDOM, PERIOD_FREQUENCY };
-enum event_origin { ORIGIN_MEASURED, ORIGIN_IMPORTED, ORIGIN_ESTIMATED };
+/* The last two are of edges and ranges alone: evidence of where control went, no full count. */
+enum event_origin {
+	ORIGIN_MEASURED,
+	ORIGIN_IMPORTED,
+	ORIGIN_ESTIMATED,
+	ORIGIN_INTERPRETED, /* worked out from the registers of samples */
+	ORIGIN_STEPPED,	    /* seen in short bursts of single steps */
+};
 enum event_exclude {
 	EXCLUDE_USER = 1,
 	EXCLUDE_KERNEL = 2,
@@ -212,8 +219,11 @@ int profile_add_stack(struct profile *profile, uint32_t event, uint32_t context,
 		      const struct cell *cell);
 int profile_add_counter(struct profile *profile, uint32_t event, uint32_t context,
 			const struct cell *cell);
-/* A jump, call or return taken `count` times; context may be 0. The addresses or names of both
- * frames count, their kinds do not. */
+/*
+ * A jump, call or return taken `count` times; context may be 0. The addresses or names of both
+ * frames count, their kinds do not. Interpreted and stepped ones have the branch not taken too: an
+ * edge from the conditional branch to the instruction behind it.
+ */
 int profile_add_edge(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
 		     const struct profile_frame *from, const struct profile_frame *to,
 		     uint64_t count, uint64_t mispredicted);

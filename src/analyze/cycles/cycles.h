@@ -1,0 +1,142 @@
+/*
+ * cycles - what the instructions of a procedure cost: how often each ran, how many
+ * cycles it took each time, and how many it would take if nothing went wrong. This is
+ * where code (flow/cfg.h), machine (machine/pipeline.h, schedule.h) and samples
+ * (annotate_index.h) meet the estimate of frequencies (flow/frequency.h). After
+ * Anderson et al., "Continuous profiling: where have all the cycles gone?", SOSP 1997,
+ * section 6; docs/methods.md, "Cycles".
+ *
+ * A struct cycles knows a whole profile; making it costs nothing that depends on the
+ * code. A struct procedure_cycles is of one procedure and its cold part. Both borrow from
+ * the index, the resolver and the profile. One thread at a time.
+ *
+ * An unknown figure is NaN, never 0.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/annotate_index.h"
+#include "analyze/flow/cfg.h"
+#include "analyze/flow/flow_loops.h"
+#include "analyze/flow/frequency.h"
+#include "analyze/schedule.h"
+#include "isa/effects.h"
+#include "machine/pipeline.h"
+
+struct error;
+struct cycles;
+
+#define CYCLES_NO_COLUMN SIZE_MAX
+
+/* What makes executions of frequencies, and so what a CPI means. */
+enum cycles_scale {
+	/* Nothing: executions are right up to a factor of the procedure's own, and so are cycles
+	 * per execution. They are scaled so that an instruction costs 1 on average. */
+	CYCLES_RELATIVE,
+	/* The event counts cycles, or instructions beside cycles: both are what they are called. */
+	CYCLES_ABSOLUTE,
+};
+
+/* Which of the profile's events say what; columns of the index, or CYCLES_NO_COLUMN. */
+struct cycles_events {
+	size_t time;	     /* cycles or a clock: where time was spent; required */
+	size_t executions;   /* with samples of its own that are as likely at each instruction
+				executed */
+	size_t instructions; /* counted beside `time` (a group): right for a procedure, not for an
+				instruction */
+	enum frequency_model model;
+	enum cycles_scale scale;
+	bool time_is_clock; /* cycles are ns of CPU time, and are called so */
+	/* By how many instructions executed a sample's address is late; of `time`. */
+	unsigned skid;
+	bool skid_assumed; /* the profile does not say; it is what this kind of event usually has */
+	const char *note;  /* one sentence on what these events can tell; "" when all */
+};
+
+struct cycles_options {
+	enum isa isa;	      /* as annotate_options */
+	const char *pipeline; /* name of a table; NULL: that of the profile's processor */
+	enum frequency_model model;
+	bool model_given; /* overrides what the events and the processor say */
+	bool no_evidence; /* leave edges of interpreted, stepped and recorded branches aside */
+};
+
+/* Of an instruction, block, loop or the whole: sums over it. */
+struct cycles_cost {
+	double samples;	    /* of the time event, charged here (see `charged`) */
+	double cycles;	    /* estimate of the time event, in its unit */
+	double best_cycles; /* executions * M; NaN when executions are not known */
+	/* Cycles an execution (of a block or loop: an instruction executed). 95 %: of samples and
+	 * of executions; NaN where not known. */
+	double cpi, cpi_low, cpi_high;
+	double best_cpi;
+};
+
+struct procedure_cycles {
+	const struct cycles *cycles;
+	const struct annotate_procedure *procedure; /* that was asked for */
+	const struct annotate_procedure
+		*cold; /* its other part, when that has samples too; or NULL */
+	enum isa isa;
+	const struct pipeline *pipeline;
+
+	struct cfg cfg;
+	struct flow_loops loops;
+	struct instruction_effects *effects; /* by instruction of the cfg, as the next ones */
+	struct scheduled *schedule;
+	double *samples; /* of the time event, at its address */
+	double *charged; /* those samples with the skid taken back */
+	struct cycles_cost *instructions;
+	struct cycles_cost *blocks;	/* by block */
+	struct schedule_bounds *bounds; /* by block */
+	struct cycles_cost *loop_costs; /* by loop: with the loops inside */
+	struct cycles_cost whole;
+
+	struct frequencies frequencies; /* by block and edge; in units of `period` */
+	double period;	    /* events that one unit of a frequency stands for: executions = value *
+			       period */
+	double mean_period; /* events of `time` that one sample stands for, on average here */
+	double elsewhere_samples; /* at addresses where no instruction of the cfg starts */
+	/* Edges with evidence from branches, in counts; NULL without any. By edge of cfg.graph. */
+	double *evidence;
+	double evidence_unmatched;
+
+	/* private */
+	void *memory;
+};
+
+/*
+ * Chooses events and the machine. Returns 0 and stores what the caller frees; -ENOENT (no event of
+ * the index says where time went), -EINVAL (no such pipeline) or -ENOMEM, with *err filled.
+ */
+int cycles_new(const struct annotate_index *index, const struct cycles_options *options,
+	       struct cycles **out, struct error *err);
+void cycles_free(struct cycles *cycles);
+void cycles_freep(struct cycles **cycles); /* for CLEANUP() */
+
+const struct cycles_events *cycles_events(const struct cycles *cycles);
+/* What describes the processor, and how well. */
+const struct pipeline_choice *cycles_pipeline(const struct cycles *cycles);
+const struct annotate_index *cycles_index(const struct cycles *cycles);
+
+/* Whether the procedure is the cold part of another that has samples too, in which it is counted.
+ */
+bool cycles_is_counted_elsewhere(struct cycles *cycles, size_t position);
+
+/*
+ * Of index->procedures[position]. Returns 0 and stores what the caller frees; -ENODATA (its code
+ * is not known, or it is no code: *err says why) or -ENOMEM.
+ */
+int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure_cycles **out,
+			struct error *err);
+void procedure_cycles_free(struct procedure_cycles *procedure);
+void procedure_cycles_freep(struct procedure_cycles **procedure); /* for CLEANUP() */
+
+/* The block that an instruction is in. */
+uint32_t procedure_cycles_block(const struct procedure_cycles *procedure, uint32_t instruction);
+/* Executions of a block or edge with its interval: the frequency times the period. */
+struct frequency procedure_cycles_executions(const struct procedure_cycles *procedure,
+					     const struct frequency *frequency);

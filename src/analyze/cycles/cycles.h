@@ -31,37 +31,40 @@ struct cycles;
 
 #define CYCLES_NO_COLUMN SIZE_MAX
 
-/* What makes executions of frequencies, and so what a CPI means. */
+/* What the figures of a procedure can be compared with. */
 enum cycles_scale {
-	/* Nothing: executions are right up to a factor of the procedure's own, and so are cycles
-	 * per execution. They are scaled so that an instruction costs 1 on average. */
+	/*
+	 * Executions are right up to a factor of the procedure's own, and so are cycles an
+	 * execution: they are scaled so that an instruction costs 1 on average. `best` figures are
+	 * then the most that they can be: the fastest loop is taken to run as fast as the processor
+	 * can.
+	 */
 	CYCLES_RELATIVE,
-	/* The event counts cycles, or instructions beside cycles: both are what they are called. */
+	/* Cycles an execution are what they are called; executions are divided by the clock's
+	 * unknown cycles a nanosecond, the same in all procedures. */
+	CYCLES_BY_CLOCK,
+	/* Both are what they are called. */
 	CYCLES_ABSOLUTE,
 };
 
 /* Which of the profile's events say what; columns of the index, or CYCLES_NO_COLUMN. */
 struct cycles_events {
-	size_t time;	     /* cycles or a clock: where time was spent; required */
-	size_t executions;   /* with samples of its own that are as likely at each instruction
-				executed */
-	size_t instructions; /* counted beside `time` (a group): right for a procedure, not for an
-				instruction */
+	size_t time;	   /* cycles or a clock: where time was spent. None: cycles are not known */
+	size_t executions; /* with samples of its own, as likely at each instruction executed; not
+			      used in order, where cycles tell more */
+	size_t instructions; /* counted with the samples of `time` (a group): right for a procedure,
+				not for an instruction */
 	enum frequency_model model;
-	enum cycles_scale scale;
-	bool time_is_clock; /* cycles are ns of CPU time, and are called so */
-	/* By how many instructions executed a sample's address is late; of `time`. */
+	bool time_is_clock; /* cycles are ns of CPU time */
+	/* By how many executed instructions the address of a sample of `time` is late. */
 	unsigned skid;
-	bool skid_assumed; /* the profile does not say; it is what this kind of event usually has */
-	const char *note;  /* one sentence on what these events can tell; "" when all */
+	bool skid_assumed; /* the profile does not say; it is what such an event usually has */
 };
 
 struct cycles_options {
 	enum isa isa;	      /* as annotate_options */
 	const char *pipeline; /* name of a table; NULL: that of the profile's processor */
-	enum frequency_model model;
-	bool model_given; /* overrides what the events and the processor say */
-	bool no_evidence; /* leave edges of interpreted, stepped and recorded branches aside */
+	bool no_evidence;     /* leave edges of interpreted, stepped and recorded branches aside */
 };
 
 /* Of an instruction, block, loop or the whole: sums over it. */
@@ -88,7 +91,6 @@ struct procedure_cycles {
 	struct instruction_effects *effects; /* by instruction of the cfg, as the next ones */
 	struct scheduled *schedule;
 	double *samples; /* of the time event, at its address */
-	double *charged; /* those samples with the skid taken back */
 	struct cycles_cost *instructions;
 	struct cycles_cost *blocks;	/* by block */
 	struct schedule_bounds *bounds; /* by block */
@@ -110,7 +112,8 @@ struct procedure_cycles {
 
 /*
  * Chooses events and the machine. Returns 0 and stores what the caller frees; -ENOENT (no event of
- * the index says where time went), -EINVAL (no such pipeline) or -ENOMEM, with *err filled.
+ * the index was sampled that says where time went or what ran), -EINVAL (no such pipeline) or
+ * -ENOMEM, with *err filled.
  */
 int cycles_new(const struct annotate_index *index, const struct cycles_options *options,
 	       struct cycles **out, struct error *err);
@@ -121,6 +124,8 @@ const struct cycles_events *cycles_events(const struct cycles *cycles);
 /* What describes the processor, and how well. */
 const struct pipeline_choice *cycles_pipeline(const struct cycles *cycles);
 const struct annotate_index *cycles_index(const struct cycles *cycles);
+/* What these events and this processor cannot tell, one sentence each. */
+size_t cycles_notes(const struct cycles *cycles, const char *const **notes);
 
 /* Whether the procedure is the cold part of another that has samples too, in which it is counted.
  */
@@ -137,6 +142,3 @@ void procedure_cycles_freep(struct procedure_cycles **procedure); /* for CLEANUP
 
 /* The block that an instruction is in. */
 uint32_t procedure_cycles_block(const struct procedure_cycles *procedure, uint32_t instruction);
-/* Executions of a block or edge with its interval: the frequency times the period. */
-struct frequency procedure_cycles_executions(const struct procedure_cycles *procedure,
-					     const struct frequency *frequency);

@@ -67,15 +67,14 @@ struct cycles_options {
 	bool no_evidence;     /* leave edges of interpreted, stepped and recorded branches aside */
 };
 
-/* Of an instruction, block, loop or the whole: sums over it. */
+/* Of an instruction, block, loop or the whole: sums over it. NaN: not known. */
 struct cycles_cost {
-	double samples;	    /* of the time event, charged here (see `charged`) */
-	double cycles;	    /* estimate of the time event, in its unit */
-	double best_cycles; /* executions * M; NaN when executions are not known */
-	/* Cycles an execution (of a block or loop: an instruction executed). 95 %: of samples and
-	 * of executions; NaN where not known. */
-	double cpi, cpi_low, cpi_high;
-	double best_cpi;
+	double samples;	      /* of the time event, charged here: with the skid taken back */
+	double cycles;	      /* estimate of the time event, in its unit, likewise charged */
+	double executed;      /* instructions; of one instruction its executions */
+	double best_cycles;   /* what these would take if nothing went wrong */
+	double cpi, best_cpi; /* cycles and best_cycles by `executed` */
+	double low, high;     /* 95 % of cpi, by samples and executions */
 };
 
 struct procedure_cycles {
@@ -90,24 +89,22 @@ struct procedure_cycles {
 	struct flow_loops loops;
 	struct instruction_effects *effects; /* by instruction of the cfg, as the next ones */
 	struct scheduled *schedule;
-	double *samples; /* of the time event, at its address */
+	double *samples; /* of the time event, at its own address */
 	struct cycles_cost *instructions;
 	struct cycles_cost *blocks;	/* by block */
 	struct schedule_bounds *bounds; /* by block */
 	struct cycles_cost *loop_costs; /* by loop: with the loops inside */
 	struct cycles_cost whole;
 
-	struct frequencies frequencies; /* by block and edge; in units of `period` */
-	double period;	    /* events that one unit of a frequency stands for: executions = value *
-			       period */
-	double mean_period; /* events of `time` that one sample stands for, on average here */
-	double elsewhere_samples; /* at addresses where no instruction of the cfg starts */
-	/* Edges with evidence from branches, in counts; NULL without any. By edge of cfg.graph. */
+	struct frequencies frequencies; /* executions, by block and edge */
+	enum cycles_scale scale;
+	/* One processor cycle in units of a CPI: 1 unless relative; NaN where nothing is known. */
+	double cycle;
+	/* Of the time event, at addresses where no instruction of the cfg starts. */
+	double elsewhere_samples, elsewhere_cycles;
+	/* Branches that were seen, by edge of cfg.graph; NULL without any. */
 	double *evidence;
 	double evidence_unmatched;
-
-	/* private */
-	void *memory;
 };
 
 /*

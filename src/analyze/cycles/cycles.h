@@ -50,12 +50,12 @@ enum cycles_scale {
 /* Which of the profile's events say what; columns of the index, or CYCLES_NO_COLUMN. */
 struct cycles_events {
 	size_t time;	   /* cycles or a clock: where time was spent. None: cycles are not known */
-	size_t executions; /* with samples of its own, as likely at each instruction executed; not
-			      used in order, where cycles tell more */
+	size_t executions; /* with samples of its own, as likely at each instruction executed */
 	size_t instructions; /* counted with the samples of `time` (a group): right for a procedure,
 				not for an instruction */
 	enum frequency_model model;
-	bool time_is_clock; /* cycles are ns of CPU time */
+	enum cycles_scale scale; /* where nothing else is said of a procedure */
+	bool time_is_clock;	 /* cycles are ns of CPU time */
 	/* By how many executed instructions the address of a sample of `time` is late. */
 	unsigned skid;
 	bool skid_assumed; /* the profile does not say; it is what such an event usually has */

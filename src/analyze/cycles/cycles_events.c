@@ -1,0 +1,122 @@
+#include <errno.h>
+
+#include "analyze/cycles/cycles_private.h"
+#include "base/error.h"
+
+#define SKID_LIMIT 16 /* a file that says more is not believed */
+
+void cycles_note(struct cycles *cycles, const char *note)
+{
+	if (note[0] && cycles->note_count < CYCLES_NOTES)
+		cycles->notes[cycles->note_count++] = note;
+}
+
+static size_t first_column(const struct event_columns *columns,
+			   bool (*fits)(const struct event_column *))
+{
+	for (size_t c = 0; c < columns->count; c++)
+		if (fits(&columns->list[c]))
+			return c;
+	return CYCLES_NO_COLUMN;
+}
+
+static bool tells_time(const struct event_column *column)
+{
+	return column->sampled &&
+	       (event_column_counts_cycles(column) || column->clock == EVENT_CLOCK);
+}
+
+static bool tells_executions(const struct event_column *column)
+{
+	return column->sampled && event_column_counts_instructions(column);
+}
+
+/* Instructions that were read with the samples of `time`. */
+static size_t counted_with(const struct event_columns *columns, size_t time)
+{
+	for (size_t p = 0; p < columns->pair_count; p++)
+		if (columns->pairs[p].cycles == time &&
+		    columns->pairs[p].samples == RATIO_GROUPED &&
+		    !columns->list[columns->pairs[p].instructions].sampled)
+			return columns->pairs[p].instructions;
+	return CYCLES_NO_COLUMN;
+}
+
+/*
+ * In order, the address of a sample is of the instruction that waits to be issued, which is what
+ * it is charged to. Out of order it is the one behind the oldest that has not retired
+ * (docs/methods.md, "Skid"), unless the hardware says which one it was.
+ */
+static void choose_skid(struct cycles_events *events, const struct event_column *time,
+			bool in_order)
+{
+	if (time->skid && time->skid <= SKID_LIMIT) {
+		events->skid = (unsigned)(time->skid - 1);
+	} else if (time->precise < 2) {
+		events->skid = in_order ? 0 : 1;
+		events->skid_assumed = true;
+	}
+}
+
+static void say_limits(struct cycles *cycles)
+{
+	const struct cycles_events *events = &cycles->events;
+	const struct event_column *list = cycles->index->columns->list;
+	bool in_order = cycles->choice.pipeline->in_order;
+	if (events->time == CYCLES_NO_COLUMN)
+		cycles_note(cycles, "no event says where time went, so cycles are unknown; record "
+				    "cycles or cpu-clock too");
+	if (events->model == FREQUENCY_EXECUTIONS && !in_order &&
+	    list[events->executions].precise < 2)
+		cycles_note(cycles,
+			    "instructions were not sampled precisely: out of order their "
+			    "samples lean to where time is spent, and executions with them");
+	if (events->model == FREQUENCY_CYCLES_OUT_OF_ORDER)
+		cycles_note(
+			cycles,
+			events->instructions == CYCLES_NO_COLUMN
+				? "on an out-of-order processor samples of time alone give "
+				  "executions and CPI relative to the rest of the procedure; "
+				  "sampled instructions would give both"
+				: "on an out-of-order processor executions inside a procedure are "
+				  "estimated from samples of time; sampled instructions would be "
+				  "surer");
+	if (cycles->events.scale == CYCLES_BY_CLOCK)
+		cycles_note(cycles, "executions are divided by the processor's GHz, which a clock "
+				    "does not tell");
+}
+
+int cycles_choose_events(struct cycles *cycles, struct error *err)
+{
+	const struct event_columns *columns = cycles->index->columns;
+	struct cycles_events *events = &cycles->events;
+	bool in_order = cycles->choice.pipeline->in_order;
+	*events = (struct cycles_events){
+		.time = first_column(columns, tells_time),
+		.executions = first_column(columns, tells_executions),
+		.instructions = CYCLES_NO_COLUMN,
+	};
+	if (events->time == CYCLES_NO_COLUMN && events->executions == CYCLES_NO_COLUMN)
+		return error_set(err, -ENOENT,
+				 "no event was sampled that says where time went (cycles, "
+				 "cpu-clock) or what ran (instructions)");
+	if (events->time != CYCLES_NO_COLUMN) {
+		const struct event_column *time = &columns->list[events->time];
+		events->time_is_clock = time->clock == EVENT_CLOCK;
+		events->instructions = counted_with(columns, events->time);
+		choose_skid(events, time, in_order);
+	}
+	if (events->executions != CYCLES_NO_COLUMN) {
+		events->model = FREQUENCY_EXECUTIONS;
+		events->scale = CYCLES_ABSOLUTE;
+	} else if (in_order) {
+		events->model = FREQUENCY_CYCLES_IN_ORDER;
+		events->scale = events->time_is_clock ? CYCLES_BY_CLOCK : CYCLES_ABSOLUTE;
+	} else {
+		events->model = FREQUENCY_CYCLES_OUT_OF_ORDER;
+		events->scale = events->instructions == CYCLES_NO_COLUMN ? CYCLES_RELATIVE
+									 : CYCLES_ABSOLUTE;
+	}
+	say_limits(cycles);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/*
+ * cycles_private - shared by the files of cycles. A struct cycles keeps what the
+ * procedures of one image have in common: its code space and its decoder.
+ */
+#pragma once
+
+#include "analyze/cycles/cycles.h"
+#include "analyze/flow/code_space_stash.h"
+
+#define CYCLES_NOTES 8
+
+/* By image id; made when the first of its procedures is asked for. */
+struct cycles_image {
+	bool asked;
+	enum isa isa;			/* ISA_UNKNOWN: not known, or not decodable here */
+	struct code_space_stash *stash; /* NULL: nothing is known of its code */
+};
+
+/* A procedure whose extent is known, by image and first address. */
+struct cycles_extent {
+	uint32_t image, position;
+	uint64_t first;
+};
+
+struct cycles {
+	const struct annotate_index *index;
+	struct cycles_options options;
+	struct pipelines *pipelines;
+	struct pipeline_choice choice;
+	struct cycles_events events;
+	struct cycles_image *images;
+	size_t image_count;
+	struct decoder *decoders[ISA_AARCH64 + 1];
+	struct cycles_extent *extents;
+	size_t extent_count;
+	const char *notes[CYCLES_NOTES];
+	size_t note_count;
+	char pipeline_note[sizeof(((struct pipeline_choice *)0)->note)];
+};
+
+/* cycles_events.c: -ENOENT when no event was sampled that says anything. */
+int cycles_choose_events(struct cycles *cycles, struct error *err);
+void cycles_note(struct cycles *cycles, const char *note);
+
+/* cycles.c: of an image, NULL with *err filled (-ENODATA, -ENOMEM in *ret) when it can't be had. */
+const struct code_space *cycles_code(struct cycles *cycles, uint32_t image,
+				     struct decoder **decoder, struct error *err, int *ret);
+/* The annotated procedure that starts there, or NULL. */
+const struct annotate_procedure *cycles_procedure_at(const struct cycles *cycles, uint32_t image,
+						     uint64_t first);
+
+/* cycles_schedule.c: effects, schedule and bounds of procedure->cfg. 0 or -ENOMEM. */
+int cycles_schedule(struct procedure_cycles *procedure, struct decoder *decoder);
+
+/* Samples of one column, by instruction of the cfg. */
+struct cycles_samples {
+	double *samples, *events;
+	double sample_sum, event_sum; /* of both arrays */
+	double elsewhere_samples, elsewhere_events;
+};
+/* cycles_charge.c. 0 or -ENOMEM. */
+int cycles_samples_of(const struct procedure_cycles *procedure, size_t column,
+		      struct cycles_samples *out);
+void cycles_samples_release(struct cycles_samples *samples); /* also right for a zeroed one */
+/* Moves what is late by `skid` executed instructions back to where it belongs. 0 or -ENOMEM. */
+int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
+		  struct cycles_samples *samples);
+
+/* cycles_cost.c: the costs of everything, from charged samples (NULL: time is not known). 0 or
+ * -ENOMEM. */
+int cycles_sum_up(struct procedure_cycles *procedure, const struct cycles_samples *charged);

@@ -1,0 +1,216 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/cycles/cycles_private.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+void procedure_cycles_free(struct procedure_cycles *procedure)
+{
+	if (!procedure)
+		return;
+	frequencies_release(&procedure->frequencies);
+	flow_loops_release(&procedure->loops);
+	cfg_release(&procedure->cfg);
+	free(procedure->effects);
+	free(procedure->schedule);
+	free(procedure->bounds);
+	free(procedure->samples);
+	free(procedure->instructions);
+	free(procedure->blocks);
+	free(procedure->loop_costs);
+	free(procedure->evidence);
+	free(procedure);
+}
+
+void procedure_cycles_freep(struct procedure_cycles **procedure)
+{
+	procedure_cycles_free(*procedure);
+}
+
+uint32_t procedure_cycles_block(const struct procedure_cycles *procedure, uint32_t instruction)
+{
+	return cfg_block_at(&procedure->cfg, procedure->cfg.instructions[instruction].vaddr);
+}
+
+static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure,
+		       struct decoder **decoder, struct error *err)
+{
+	const struct procedure *asked = procedure->procedure->procedure;
+	int ret;
+	if (!asked->extent_known)
+		return error_set(err, -ENODATA, "where it begins and ends is not known");
+	const struct code_space *space = cycles_code(cycles, asked->image, decoder, err, &ret);
+	if (!space)
+		return ret;
+	procedure->isa = space->isa;
+	ret = cfg_build(space, *decoder, asked->first, &procedure->cfg, err);
+	if (ret < 0)
+		return ret == -ENOENT ? -ENODATA : ret;
+	for (uint32_t p = 0; p < procedure->cfg.part_count; p++) {
+		const struct annotate_procedure *part =
+			cycles_procedure_at(cycles, asked->image, procedure->cfg.parts[p].first);
+		if (part && part != procedure->procedure)
+			procedure->cold = part;
+	}
+	CLEANUP(flow_search_release) struct flow_search search = { 0 };
+	ret = flow_search_run(&procedure->cfg.graph, &search);
+	if (ret == 0)
+		ret = flow_loops_find(&procedure->cfg.graph, &search, &procedure->loops);
+	return ret < 0 ? error_set(err, ret, "out of memory for its loops") : 0;
+}
+
+/* What frequencies_new() wants by instruction or block, in one piece of memory. */
+struct asked {
+	struct flow_range *blocks;
+	double *issue_cycles;
+	uint32_t *waits_for;
+};
+
+static void asked_release(struct asked *asked)
+{
+	free(asked->blocks);
+	free(asked->issue_cycles);
+	free(asked->waits_for);
+}
+
+static int ask(const struct procedure_cycles *procedure, struct asked *asked)
+{
+	const struct cfg *cfg = &procedure->cfg;
+	asked->blocks = calloc((size_t)cfg->graph.block_count + 1, sizeof(*asked->blocks));
+	asked->issue_cycles =
+		calloc((size_t)cfg->instruction_count + 1, sizeof(*asked->issue_cycles));
+	asked->waits_for = calloc((size_t)cfg->instruction_count + 1, sizeof(*asked->waits_for));
+	if (!asked->blocks || !asked->issue_cycles || !asked->waits_for)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
+		uint32_t first = cfg->blocks[b].first, end = first + cfg->blocks[b].count;
+		asked->blocks[b] = (struct flow_range){ first, end };
+		for (uint32_t i = first; i < end; i++) {
+			const struct scheduled *at = &procedure->schedule[i];
+			bool waits = (at->wait == SCHEDULE_OPERAND || at->wait == SCHEDULE_UNIT) &&
+				     at->wait_for != SCHEDULE_BEFORE;
+			asked->issue_cycles[i] = at->head_cycles;
+			asked->waits_for[i] = waits ? first + at->wait_for : FLOW_WAITS_FOR_NOTHING;
+		}
+	}
+	return 0;
+}
+
+static void scale(struct frequency *list, size_t count, double factor)
+{
+	for (size_t i = 0; i < count; i++) {
+		list[i].value *= factor;
+		list[i].low *= factor;
+		list[i].high *= factor;
+	}
+}
+
+/* Instructions executed in all blocks, by frequencies as they are. */
+static double executed(const struct procedure_cycles *procedure)
+{
+	double sum = 0;
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++) {
+		double value = procedure->frequencies.blocks[b].value;
+		if (!isnan(value))
+			sum += value * procedure->cfg.blocks[b].count;
+	}
+	return sum;
+}
+
+/*
+ * What one unit of a frequency is in executions: the samples' mean period; or, where
+ * instructions were counted beside samples of time, what makes their sum right. NaN: nothing
+ * was sampled.
+ */
+static int unit_of_frequency(const struct procedure_cycles *procedure,
+			     const struct cycles_samples *samples, double *unit)
+{
+	const struct cycles_events *events = cycles_events(procedure->cycles);
+	*unit = samples->sample_sum > 0 ? samples->event_sum / samples->sample_sum : NAN;
+	if (events->model != FREQUENCY_CYCLES_OUT_OF_ORDER ||
+	    events->instructions == CYCLES_NO_COLUMN)
+		return 0;
+	CLEANUP(cycles_samples_release) struct cycles_samples counted = { 0 };
+	if (cycles_samples_of(procedure, events->instructions, &counted) < 0)
+		return -ENOMEM;
+	double sum = executed(procedure);
+	*unit = sum > 0 && counted.event_sum > 0 ? counted.event_sum / sum : NAN;
+	return 0;
+}
+
+static int estimate(struct procedure_cycles *procedure, const struct cycles_samples *samples)
+{
+	CLEANUP(asked_release) struct asked asked = { 0 };
+	if (ask(procedure, &asked) < 0)
+		return -ENOMEM;
+	const struct frequency_input input = {
+		.graph = &procedure->cfg.graph,
+		.model = cycles_events(procedure->cycles)->model,
+		.instruction_count = procedure->cfg.instruction_count,
+		.blocks = asked.blocks,
+		.samples = samples->samples,
+		.issue_cycles = asked.issue_cycles,
+		.waits_for = asked.waits_for,
+	};
+	double unit = NAN;
+	int ret = frequencies_new(&input, &procedure->frequencies);
+	if (ret == 0)
+		ret = unit_of_frequency(procedure, samples, &unit);
+	if (ret < 0)
+		return ret;
+	scale(procedure->frequencies.blocks, procedure->cfg.graph.block_count, unit);
+	scale(procedure->frequencies.edges, procedure->cfg.graph.edge_count, unit);
+	return 0;
+}
+
+static int measure(struct procedure_cycles *procedure)
+{
+	const struct cycles_events *events = cycles_events(procedure->cycles);
+	CLEANUP(cycles_samples_release) struct cycles_samples time = { 0 };
+	CLEANUP(cycles_samples_release) struct cycles_samples executions = { 0 };
+	bool timed = events->time != CYCLES_NO_COLUMN;
+	int ret = 0;
+	procedure->scale = events->scale;
+	if (timed)
+		ret = cycles_samples_of(procedure, events->time, &time);
+	if (ret == 0 && events->executions != CYCLES_NO_COLUMN)
+		ret = cycles_samples_of(procedure, events->executions, &executions);
+	if (ret == 0)
+		ret = estimate(procedure,
+			       events->model == FREQUENCY_EXECUTIONS ? &executions : &time);
+	if (ret < 0 || !timed)
+		return ret < 0 ? ret : cycles_sum_up(procedure, NULL);
+	size_t size = ((size_t)procedure->cfg.instruction_count + 1) * sizeof(double);
+	procedure->samples = malloc(size);
+	if (!procedure->samples)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
+		procedure->samples[i] = time.samples[i];
+	procedure->elsewhere_samples = time.elsewhere_samples;
+	procedure->elsewhere_cycles = time.elsewhere_events;
+	ret = cycles_charge(procedure, events->skid, &time);
+	return ret < 0 ? ret : cycles_sum_up(procedure, &time);
+}
+
+int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure_cycles **out,
+			struct error *err)
+{
+	CLEANUP(procedure_cycles_freep)
+	struct procedure_cycles *procedure = calloc(1, sizeof(*procedure));
+	struct decoder *decoder;
+	if (!procedure)
+		return error_set(err, -ENOMEM, "out of memory for a procedure's cycles");
+	procedure->cycles = cycles;
+	procedure->procedure = &cycles->index->procedures[position];
+	procedure->pipeline = cycles->choice.pipeline;
+	int ret = build_graph(cycles, procedure, &decoder, err);
+	if (ret < 0)
+		return ret;
+	if (cycles_schedule(procedure, decoder) < 0 || measure(procedure) < 0)
+		return error_set(err, -ENOMEM, "out of memory for a procedure's cycles");
+	*out = procedure;
+	procedure = NULL;
+	return 0;
+}

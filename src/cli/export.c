@@ -30,8 +30,8 @@ static const struct option *export_options(void)
 	static const struct option options[] = {
 		INPUT_OPTION_ROWS(given.input),
 		{ "format", 'f', OPTION_TEXT,
-		  "folded|perf-script|firefox|pprof|speedscope|csv|json", "what to write (folded)",
-		  &given.format, NULL },
+		  "folded|perf-script|firefox|pprof|speedscope|csv|json|callgrind|pixie",
+		  "what to write (folded)", &given.format, NULL },
 		{ "output", 'o', OPTION_TEXT, "FILE", "write there; '-' is standard output",
 		  &given.output, NULL },
 		{ "event", 'e', OPTION_LIST, "EVENT", "of this event; 'A,B' or twice for several",
@@ -262,7 +262,7 @@ static int export_with(const struct exporter *exporter, const struct input *inpu
 	int status = choose_events(exporter, input->profile, &columns, chosen, &what.chosen_count);
 	if (status == 0)
 		status = write_output(exporter, &what, sums);
-	for (size_t i = 0; status == 0 && i < what.chosen_count; i++)
+	for (size_t i = 0; status == 0 && !exporter->of_code && i < what.chosen_count; i++)
 		say_sums(&columns.list[chosen[i]], &sums[i]);
 	return status;
 }
@@ -298,6 +298,10 @@ static int refuse_useless(const struct exporter *exporter)
 		if (options[i].is_given && !(exporter->uses & options[i].use))
 			return options_misuse(&verb_export, "--%s means nothing with --format %s",
 					      options[i].name, exporter->name);
+	if (given.events.count && exporter->of_code)
+		return options_misuse(&verb_export,
+				      "--event means nothing with --format %s: it takes all",
+				      exporter->name);
 	return 0;
 }
 
@@ -320,7 +324,9 @@ static int export_run(int argc, char **argv)
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status == 0)
-		status = input_resolver(&given.input, &input, INPUT_NAMES, &resolver);
+		status = input_resolver(&given.input, &input,
+					exporter->of_code ? INPUT_NAMES_AND_CODE : INPUT_NAMES,
+					&resolver);
 	return status ? status : export_with(exporter, &input, resolver);
 }
 

@@ -73,6 +73,8 @@ struct exporter {
 	const char *what;   /* "stacks as text, one a line", for the list of formats */
 	size_t most_events; /* that one file holds */
 	bool binary;	    /* not for a terminal */
+	/* It is about instructions: needs their bytes, takes all events, has no use for stacks. */
+	bool of_code;
 	unsigned uses;	    /* set of enum export_use */
 	/*
 	 * Writes all chosen columns to the sink and fills sums[0..chosen_count-1].

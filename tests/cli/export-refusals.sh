@@ -18,3 +18,5 @@ culprit import -q -e cycles:k stacks -o kernel.prof
 try -e cycles user.prof kernel.prof
 try -e cycles:k,cycles:u user.prof kernel.prof
 try --format pprof --pid user.prof
+try --format callgrind --event cycles
+try --format pixie --samples

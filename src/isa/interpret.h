@@ -1,0 +1,113 @@
+/*
+ * interpret - goes on from a sampled state: what a CPU did after a sample, as far as
+ * the sampled registers, a few bytes of stack and read-only memory tell. x86-64 and
+ * AArch64. Each branch passed whose outcome is certain is reported: evidence of where
+ * control goes, at the cost of no more than a sample (DCPI, SOSP'97, section 7).
+ *
+ * Values are known or unknown bit by bit. Memory is unknown but for the stack bytes
+ * given, what the path itself stored at known addresses, and what read_only() answers.
+ * Stores to unknown addresses are ignored: so a path may, rarely, be wrong
+ * (docs/methods.md, "Interpreted samples", has how rarely). Calls are followed where
+ * their target is known.
+ *
+ * An interpreter belongs to one thread at a time and serves any number of paths, of any
+ * number of processes: it keeps decoded instructions by address, and believes them
+ * only while code() still shows the same bytes. A path neither allocates nor fails.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/span.h"
+#include "isa/registers.h"
+
+struct error;
+struct interpreter;
+
+#define INTERPRET_REGISTERS   32 /* x86: X86_RAX to X86_R15; AArch64: x0 to x30, AARCH64_SP */
+#define INTERPRET_LIMIT_USUAL 30 /* instructions: more yields little (docs/methods.md) */
+
+struct interpret_start {
+	uint64_t pc;
+	uint64_t registers[INTERPRET_REGISTERS]; /* numbered as registers.h does */
+	uint32_t registers_known;		 /* bit r: registers[r] is known */
+	bool flags_known;
+	uint64_t flags;	   /* x86: RFLAGS; AArch64: PSTATE as in SPSR, N in bit 31 */
+	struct span stack; /* what memory holds from the stack pointer on; may be empty */
+};
+
+enum interpret_edge {
+	INTERPRET_CONDITIONAL, /* `to` is the target, or the instruction behind `from` */
+	INTERPRET_INDIRECT,    /* jump by a register or memory */
+	INTERPRET_CALL,	       /* by a register or memory */
+	INTERPRET_RETURN,
+};
+
+/* Addresses are the process's. Direct calls and jumps are no evidence, and are not reported. */
+struct interpret_callbacks {
+	void *context; /* given to each */
+	/*
+	 * The executable bytes from `address` on, as far as they lie together; empty: none
+	 * are known there, and the path ends. Valid until the path ends.
+	 */
+	struct span (*code)(void *context, uint64_t address);
+	/*
+	 * Memory that nothing writes while the program runs: .text, .rodata, what is read-only
+	 * after relocation. Stores the `bytes` (1, 2, 4, 8) at `address`, little-endian, in
+	 * *value and returns true; false: unknown. NULL: none is known.
+	 */
+	bool (*read_only)(void *context, uint64_t address, unsigned bytes, uint64_t *value);
+	/* The branch at `from` went to `to`, in the order of the path. NULL: not wanted. */
+	void (*edge)(void *context, uint64_t from, uint64_t to, enum interpret_edge kind);
+};
+
+/* Why a path ended, at an instruction that was not passed. */
+enum interpret_end {
+	INTERPRET_END_LIMIT,	 /* all instructions asked for were interpreted */
+	INTERPRET_END_CONDITION, /* a conditional branch with an unknown outcome */
+	INTERPRET_END_INDIRECT,	 /* a jump or call to an unknown address */
+	INTERPRET_END_RETURN,	 /* to an unknown address */
+	INTERPRET_END_SYSTEM,	 /* a system call, trap, or what only a kernel does */
+	INTERPRET_END_CODE,	 /* code() had no bytes */
+	INTERPRET_END_UNKNOWN,	 /* an instruction whose effects are not known, or no instruction */
+	INTERPRET_ENDS,
+};
+
+struct interpret_result {
+	unsigned instructions; /* passed */
+	unsigned outcomes;     /* reported */
+	uint64_t pc;	       /* of the first instruction not passed */
+	enum interpret_end end;
+};
+
+/*
+ * Stores an interpreter that the caller frees. Returns 0, -EINVAL (ISA_UNKNOWN),
+ * -ENOTSUP (i386, or the disassembler has not this instruction set), or -ENOMEM.
+ */
+int interpreter_new(enum isa isa, struct interpreter **out, struct error *err);
+void interpreter_free(struct interpreter *interpreter);	  /* NULL does nothing */
+void interpreter_freep(struct interpreter **interpreter); /* for CLEANUP() */
+
+/* At most `limit` instructions from *start on. */
+void interpreter_run(struct interpreter *interpreter, const struct interpret_start *start,
+		     const struct interpret_callbacks *callbacks, unsigned limit,
+		     struct interpret_result *out);
+
+/* "limit", "unknown condition", ... */
+const char *interpret_end_name(enum interpret_end end);
+
+/*
+ * PERF_SAMPLE_REGS_USER: what to ask for as sample_regs_user (bits are PERF_REG_X86_*,
+ * PERF_REG_ARM64_*), 0 of another instruction set;
+ */
+uint64_t interpret_perf_registers(enum isa isa);
+/*
+ * and the start from what came: `values` are the registers of `mask` in the order of their
+ * bits, as many as it has, of a 64-bit process (PERF_SAMPLE_REGS_ABI_64). Leaves `stack`
+ * empty. AArch64's flags are not among them. False, and *out empty: `mask` has no
+ * instruction pointer.
+ */
+bool interpret_start_of_perf(enum isa isa, uint64_t mask, const uint64_t *values,
+			     struct interpret_start *out);

@@ -1,0 +1,185 @@
+/*
+ * interpret_private - what the parts of the interpreter know of each other.
+ */
+#pragma once
+
+#include "isa/effects.h"
+#include "isa/interpret.h"
+#include "isa/known_bits.h"
+
+/*
+ * What conditions ask for. Each is known or not by itself: less may be known though
+ * neither sign nor overflow is. AArch64's C is kept inverted after all instructions:
+ * CARRY is then "below" in both instruction sets.
+ */
+enum fact {
+	FACT_CARRY, /* unsigned below */
+	FACT_ZERO,  /* equal */
+	FACT_SIGN,
+	FACT_OVERFLOW,
+	FACT_PARITY,	  /* x86 alone */
+	FACT_LESS,	  /* signed: sign differs from overflow */
+	FACT_BELOW_EQUAL, /* carry or zero */
+	FACT_LESS_EQUAL,  /* less or zero */
+};
+
+struct facts {
+	uint8_t value, known;
+};
+
+enum truth {
+	TRUTH_UNKNOWN = -1,
+	TRUTH_FALSE,
+	TRUTH_TRUE,
+};
+
+static inline void fact_set(struct facts *facts, enum fact fact, bool value)
+{
+	facts->known |= (uint8_t)(1u << fact);
+	facts->value = (uint8_t)((facts->value & ~(1u << fact)) | (unsigned)value << fact);
+}
+
+static inline void fact_forget(struct facts *facts, enum fact fact)
+{
+	facts->known &= (uint8_t) ~(1u << fact);
+}
+
+static inline enum truth fact_of(const struct facts *facts, enum fact fact)
+{
+	if (!(facts->known >> fact & 1))
+		return TRUTH_UNKNOWN;
+	return facts->value >> fact & 1 ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+static inline void fact_set_truth(struct facts *facts, enum fact fact, enum truth truth)
+{
+	if (truth == TRUTH_UNKNOWN)
+		fact_forget(facts, fact);
+	else
+		fact_set(facts, fact, truth == TRUTH_TRUE);
+}
+
+/* Less and the like, from the flags that say so; those known otherwise stay. */
+void facts_conclude(struct facts *facts);
+/* Zero, sign and parity of a result; the others are forgotten. */
+void facts_of_result(struct facts *facts, struct known_bits result, unsigned width_bits);
+/* As facts_of_result(), without carry and overflow: and, or, xor, test. */
+void facts_of_logic(struct facts *facts, struct known_bits result, unsigned width_bits);
+/* a + b + carry, and what its flags are. */
+struct known_bits facts_of_addition(struct facts *facts, struct known_bits a, struct known_bits b,
+				    struct known_bits carry, unsigned width_bits);
+/* a - b - borrow. */
+struct known_bits facts_of_subtraction(struct facts *facts, struct known_bits a,
+				       struct known_bits b, struct known_bits borrow,
+				       unsigned width_bits);
+
+/* Memory as far as the path knows it. */
+#define MEMORY_CELLS  256 /* more than the stores of a usual path; a power of two */
+#define MEMORY_RANGES 8
+
+struct memory_cell {
+	uint64_t address; /* a multiple of 8 */
+	struct known_bits bits;
+	uint32_t path;	 /* that stored it */
+	uint8_t present; /* bit i: byte i was stored */
+};
+
+struct memory {
+	const struct interpret_start *start;
+	const struct interpret_callbacks *callbacks;
+	uint64_t stack_address;
+	uint32_t path;
+	unsigned cells_used, ranges_used;
+	bool lost; /* more was stored than is kept: only read-only memory is known */
+	struct {
+		uint64_t address, bytes;
+	} ranges[MEMORY_RANGES]; /* written with what is not known */
+	struct memory_cell cells[MEMORY_CELLS];
+};
+
+void memory_begin(struct memory *memory, uint64_t stack_address,
+		  const struct interpret_start *start, const struct interpret_callbacks *callbacks);
+/* `bytes` is 1 to 8. */
+struct known_bits memory_load(struct memory *memory, uint64_t address, unsigned bytes);
+void memory_store(struct memory *memory, uint64_t address, unsigned bytes, struct known_bits bits);
+/* Any number of bytes may have been written. */
+void memory_forget(struct memory *memory, uint64_t address, uint64_t bytes);
+
+#define FORGET_BYTES 4096 /* what a store of unknown length is taken to reach */
+
+/* An instruction as it is kept between paths. */
+enum step_operand_kind {
+	OPERAND_NONE,
+	OPERAND_GENERAL,
+	OPERAND_IMMEDIATE,
+	OPERAND_MEMORY,
+	OPERAND_VECTOR,
+	OPERAND_FOREIGN, /* other registers */
+};
+
+struct step_operand {
+	uint8_t kind;
+	uint8_t bytes;
+	uint8_t number;	     /* of the register */
+	bool high;	     /* ah, ch, dh, bh */
+	uint8_t base, index; /* REGISTER_NONE: none */
+	uint8_t scale;
+	uint8_t segment; /* X86_FS, X86_GS; 0: none that counts */
+	uint64_t constant;
+};
+
+#define STEP_BYTES    16 /* the longest instruction has 15 */
+#define STEP_OPERANDS 3
+
+struct step {
+	uint64_t address;
+	uint8_t bytes[STEP_BYTES];
+	uint8_t length; /* 0: no instruction is kept here */
+	uint8_t work;	/* x86: enum x86_work */
+	uint8_t detail; /* x86: condition, or width in bytes */
+	uint8_t operand_count;
+	bool repeats;
+	bool narrow_address; /* 32 bits wide */
+	bool narrow_operand; /* 66 */
+	bool known;	     /* effects are */
+	bool writes_memory;
+	uint16_t written_bytes;
+	struct register_set writes;
+	struct step_operand operands[STEP_OPERANDS];
+};
+
+#define STEP_CACHE 8192 /* instructions; a power of two */
+
+struct interpreter {
+	enum isa isa;
+	struct decoder *decoder;
+	struct step *steps;
+	const struct interpret_callbacks *callbacks; /* of the path */
+	struct interpret_result *result;
+	struct known_bits general[INTERPRET_REGISTERS];
+	struct known_bits vectors[32][2]; /* their low 128 bits */
+	struct facts facts;
+	enum truth backwards; /* x86: DF */
+	struct memory memory;
+	uint8_t works[]; /* x86: enum x86_work by Capstone's id */
+};
+
+/* What a path knows at its start of flags. */
+void x86_take_flags(struct interpreter *interpreter, const struct interpret_start *start);
+
+/* Reports an outcome. */
+void interpreter_report(struct interpreter *interpreter, uint64_t from, uint64_t to,
+			enum interpret_edge kind);
+/* What a step of which only the effects are known leaves: all that it writes is unknown. */
+void interpreter_forget(struct interpreter *interpreter, const struct step *step);
+
+/*
+ * Of each instruction set. *next is the address behind the instruction, and may be
+ * changed. Returns false, with *end, when the path ends before it.
+ */
+size_t x86_works_size(void);
+void x86_works_fill(uint8_t *works);
+bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t address,
+		     struct step *step);
+bool x86_step_run(struct interpreter *interpreter, const struct step *step, uint64_t *next,
+		  enum interpret_end *end);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/small_file.h"
+#include "collect/kernel_code.h"
 #include "collect/session.h"
 #include "image/vdso.h"
 #include "profile/stash.h"
@@ -80,6 +81,7 @@ struct gathering {
 	struct buffer kernel_text;
 	struct kallsyms kallsyms;
 	bool kallsyms_read;
+	struct kernel_code kernel_code;
 	const struct jit *refused; /* the first whose names could not be read */
 	size_t refused_count;
 	uint32_t *file_of_image; /* number in the file table, by image of the session */
@@ -210,7 +212,11 @@ static int gather_kernel(struct gathering *gathering, uint32_t image, const uint
 	CLEANUP(record_set_release) struct record_set set = { 0 };
 	long found =
 		kallsyms_records(&gathering->kallsyms, module, range->start, vaddrs, count, &set);
-	return found < 0 ? (int)found : keep(gathering, image, &set);
+	ret = found < 0 ? (int)found : 0;
+	if (ret == 0 && !gathering->redact)
+		ret = kernel_code_add(&gathering->kernel_code, &gathering->kallsyms, range->start,
+				      &set);
+	return ret < 0 ? ret : keep(gathering, image, &set);
 }
 
 static int gather_runtime(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
@@ -305,6 +311,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 		ret = gather_all(&gathering, &spots);
 	tell_refused(&gathering);
 	kallsyms_release(&gathering.kallsyms);
+	kernel_code_release(&gathering.kernel_code);
 	buffer_release(&gathering.kernel_text);
 	free(gathering.file_of_image);
 	free(spots.list);

@@ -1,0 +1,482 @@
+#include "support/simulated_machine.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/count_of.h"
+#include "base/random.h"
+#include "support/poisson.h"
+
+#define DRAWN_FOR_CLASSES UINT64_C(0x636c617373657321)
+
+static void *allocated(size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+	if (!memory)
+		abort();
+	return memory;
+}
+
+const char *simulated_cause_name(enum simulated_cause cause)
+{
+	static const char *const names[] = {
+		[SIMULATED_FETCH] = "fetch",
+		[SIMULATED_DATA] = "data",
+		[SIMULATED_TRANSLATION] = "translation",
+		[SIMULATED_BRANCH] = "branch",
+		[SIMULATED_STORE] = "store",
+		[SIMULATED_DIVIDE] = "divide",
+		[SIMULATED_EARLIER] = "earlier",
+	};
+	return cause < SIMULATED_CAUSES ? names[cause] : "none";
+}
+
+/* ---- its figures */
+
+static const struct {
+	const char *key;
+	size_t offset;
+} figures[] = {
+	{ "width", offsetof(struct simulated_machine, width) },
+	{ "memory-ports", offsetof(struct simulated_machine, memory_ports) },
+	{ "load-operand", offsetof(struct simulated_machine, load_operand) },
+	{ "read-miss", offsetof(struct simulated_machine, read_miss) },
+	{ "read-last-miss", offsetof(struct simulated_machine, read_last_miss) },
+	{ "write-last-miss", offsetof(struct simulated_machine, write_last_miss) },
+	{ "fetch-miss", offsetof(struct simulated_machine, fetch_miss) },
+	{ "fetch-last-miss", offsetof(struct simulated_machine, fetch_last_miss) },
+	{ "mispredict", offsetof(struct simulated_machine, mispredict) },
+	{ "latency-error", offsetof(struct simulated_machine, latency_error) },
+	{ "overlap", offsetof(struct simulated_machine, overlap) },
+	{ "translation-miss", offsetof(struct simulated_machine, translation_miss) },
+	{ "translation-ratio", offsetof(struct simulated_machine, translation_ratio) },
+	{ "store-miss", offsetof(struct simulated_machine, store_miss) },
+	{ "divide-more", offsetof(struct simulated_machine, divide_more) },
+};
+
+static double *figure_named(struct simulated_machine *machine, const char *key)
+{
+	for (size_t i = 0; i < COUNT_OF(figures); i++)
+		if (strcmp(figures[i].key, key) == 0)
+			return (double *)((char *)machine + figures[i].offset);
+	for (int class = 0; strncmp(key, "latency.", 8) == 0 && class < LATENCY_CLASSES; class ++)
+		if (strcmp(latency_class_name((enum latency_class) class), key + 8) == 0)
+			return &machine->latency[class];
+	return NULL;
+}
+
+void simulated_machine_read_file(const char *path, struct simulated_machine *out)
+{
+	CLEANUP(close_file) FILE *file = fopen(path, "r");
+	char line[256], key[64];
+	*out = (struct simulated_machine){ 0 };
+	for (int class = 0; class < LATENCY_CLASSES; class ++)
+		out->latency[class] = 1;
+	for (int number = 1; file && fgets(line, sizeof(line), file); number++) {
+		double value;
+		int found = line[0] == '#' ? 0 : sscanf(line, "%63s %lf", key, &value);
+		if (found <= 0)
+			continue;
+		double *figure = found == 2 ? figure_named(out, key) : NULL;
+		if (!figure) {
+			fprintf(stderr, "'%s', line %d: no figure of the simulated machine\n", path,
+				number);
+			exit(1);
+		}
+		*figure = value;
+	}
+	if (!file || out->width < 1 || out->memory_ports < 1) {
+		fprintf(stderr, "'%s' describes no machine\n", path);
+		exit(1);
+	}
+}
+
+/* ---- schedules */
+
+/* A register's value: when it is there, counted from the block's first cycle, and who makes it. */
+struct value {
+	double ready;
+	uint32_t by; /* instruction of the procedure; SIMULATED_NOTHING: nobody that is known */
+};
+
+struct values {
+	struct value of[REGISTER_LIMIT];
+};
+
+struct issue {
+	double head; /* cycles at the head of the queue */
+	double at;
+	uint32_t waits_for; /* of the procedure's instructions; SIMULATED_NOTHING: none */
+};
+
+struct run {
+	const struct simulated_machine *machine;
+	const struct exact_procedure *exact;
+	struct simulated_cost *costs;
+	double latency[LATENCY_CLASSES]; /* as they are, not as they are said to be */
+	uint64_t seed;
+	struct issue *alone;   /* by instruction: with nothing under way before its block */
+	struct issue *scratch; /* likewise, behind a block */
+	struct values *leaves; /* by block: what is under way behind its end */
+};
+
+static bool accesses(const struct instruction_effects *effects)
+{
+	return effects->reads_memory || effects->writes_memory;
+}
+
+static bool ends_cycle(const struct instruction_effects *effects)
+{
+	return effects->class == LATENCY_BRANCH || effects->class == LATENCY_CALL ||
+	       effects->class == LATENCY_RETURN;
+}
+
+/* Of an address that the access itself moves on (push, pop): one cycle, whatever the access does.
+ */
+static bool moves_on(const struct instruction_effects *effects, unsigned number)
+{
+	if (!register_set_has(&effects->address, number))
+		return false;
+	if (effects->class != LATENCY_LOAD)
+		return effects->class == LATENCY_STORE || ends_cycle(effects);
+	struct register_set others = register_set_without(&effects->writes, &effects->address);
+	return !register_set_empty(&others);
+}
+
+static double result_after(const struct run *run, const struct instruction_effects *effects,
+			   unsigned number)
+{
+	if (moves_on(effects, number))
+		return 1;
+	bool operand = effects->reads_memory && effects->class != LATENCY_LOAD &&
+		       effects->class != LATENCY_ATOMIC;
+	return run->latency[effects->class] + (operand ? run->machine->load_operand : 0);
+}
+
+/*
+ * Issues the block's instructions behind `before` (NULL: nothing is under way), the first in
+ * cycle 0 at best. *after is what is under way when the cycle after the last begins.
+ */
+static void issue_block(const struct run *run, struct flow_range range, const struct values *before,
+			struct issue *out, struct values *after)
+{
+	struct values now;
+	double cycle = 0, previous = -1, issued = 0, memory = 0;
+	if (before)
+		now = *before;
+	else
+		memset(&now, 0, sizeof(now));
+	for (uint32_t i = range.first; i < range.end; i++) {
+		const struct instruction_effects *effects = &run->exact->effects[i];
+		uint32_t waits_for = SIMULATED_NOTHING;
+		double at = cycle;
+		for (unsigned r = register_set_next(&effects->reads, 0); r < REGISTER_LIMIT;
+		     r = register_set_next(&effects->reads, r + 1))
+			if (now.of[r].ready > at) {
+				at = now.of[r].ready;
+				waits_for = now.of[r].by;
+			}
+		if (at > cycle)
+			issued = memory = 0;
+		if (issued >= run->machine->width ||
+		    (accesses(effects) && memory >= run->machine->memory_ports)) {
+			at += 1;
+			issued = memory = 0;
+		}
+		cycle = at;
+		issued += 1;
+		memory += accesses(effects);
+		out[i] = (struct issue){ cycle - previous, cycle, waits_for };
+		previous = cycle;
+		for (unsigned r = register_set_next(&effects->writes, 0); r < REGISTER_LIMIT;
+		     r = register_set_next(&effects->writes, r + 1))
+			now.of[r] = (struct value){ cycle + result_after(run, effects, r), i };
+		if (ends_cycle(effects)) {
+			cycle += 1;
+			issued = memory = 0;
+		}
+	}
+	for (unsigned r = 0; after && r < REGISTER_LIMIT; r++)
+		after->of[r] =
+			(struct value){ fmax(0, now.of[r].ready - (previous + 1)), now.of[r].by };
+}
+
+static void add_stall(struct run *run, uint32_t at, enum simulated_cause cause, double cycles,
+		      uint32_t culprit)
+{
+	struct simulated_cost *cost = &run->costs[at];
+	if (cycles <= 0)
+		return;
+	if (cost->stalls[cause] == 0 || cycles > cost->stalls[cause] / 2)
+		cost->culprits[cause] = culprit; /* of several: the larger, nearly always */
+	cost->stalls[cause] += cycles;
+	cost->cycles += cycles;
+}
+
+static void charge_schedule(struct run *run, struct flow_range range, const struct issue *issue,
+			    double executions)
+{
+	for (uint32_t i = range.first; i < range.end; i++) {
+		double more = issue[i].head - run->alone[i].head;
+		run->costs[i].cycles += executions * issue[i].head;
+		if (more <= 0)
+			continue;
+		struct simulated_cost *cost = &run->costs[i];
+		cost->stalls[SIMULATED_EARLIER] += executions * more;
+		cost->culprits[SIMULATED_EARLIER] = issue[i].waits_for;
+	}
+}
+
+/* A block behind each of those that lead to it. */
+static void charge_block(struct run *run, uint32_t block)
+{
+	const struct exact_procedure *exact = run->exact;
+	struct flow_range range = exact->blocks[block];
+	struct flow_ends edges = flow_graph_into(&exact->graph, block);
+	double left = exact->block_executions[block];
+	for (size_t i = 0; i < edges.count && left > 0; i++) {
+		uint32_t from = exact->graph.edges[edges.list[i]].from;
+		double executions = fmin(left, exact->edge_executions[edges.list[i]]);
+		if (from == FLOW_OUTSIDE || executions <= 0)
+			continue;
+		issue_block(run, range, &run->leaves[from], run->scratch, NULL);
+		charge_schedule(run, range, run->scratch, executions);
+		left -= executions;
+	}
+	charge_schedule(run, range, run->alone, left);
+}
+
+/* ---- what goes wrong */
+
+/* Of instruction i, in [0, 1): the same for all that is asked of one instruction. */
+static double drawn(const struct run *run, uint64_t what)
+{
+	struct random_state random =
+		random_seed(run->seed ^ hash_u64(run->exact->first + 1) ^ what);
+	return random_unit(&random);
+}
+
+/* The first that uses a result; the block's last when none in it does. */
+static uint32_t user_of(const struct exact_procedure *exact, struct flow_range range, uint32_t i)
+{
+	const struct register_set *writes = &exact->effects[i].writes;
+	for (uint32_t k = i + 1; k < range.end; k++) {
+		struct register_set used = register_set_intersect(writes, &exact->effects[k].reads);
+		if (!register_set_empty(&used))
+			return k;
+	}
+	return range.end - 1;
+}
+
+/* The store that waits for room after a miss of i: the next one, or itself the next time. */
+static uint32_t store_after(const struct exact_procedure *exact, struct flow_range range,
+			    uint32_t i)
+{
+	for (uint32_t k = i + 1; k < range.end; k++)
+		if (exact->effects[k].writes_memory)
+			return k;
+	return i;
+}
+
+/* Memory that was waited for last in the block: by whom since when, and for how many cycles. */
+struct earlier_wait {
+	uint32_t user;
+	double cycles;
+};
+
+static void charge_reads(struct run *run, struct flow_range range, uint32_t i,
+			 struct earlier_wait *earlier)
+{
+	const struct simulated_machine *machine = run->machine;
+	const uint64_t *events = run->exact->events[i];
+	double cycles = (double)events[EXACT_READ_MISSES] * machine->read_miss +
+			(double)events[EXACT_READ_LAST_MISSES] * machine->read_last_miss;
+	if (cycles <= 0)
+		return;
+	uint32_t user = user_of(run->exact, range, i);
+	/* it was under way while an earlier one was waited for */
+	double shared = earlier->user > i ? machine->overlap * fmin(earlier->cycles, cycles) : 0;
+	add_stall(run, user, SIMULATED_DATA, cycles - shared, i);
+	*earlier = (struct earlier_wait){ user, cycles };
+	double often = drawn(run, 4 * (uint64_t)i) * 2 - 1;
+	add_stall(run, user, SIMULATED_TRANSLATION,
+		  (double)events[EXACT_READ_MISSES] * fmax(0, often) * machine->translation_ratio *
+			  machine->translation_miss,
+		  i);
+}
+
+static void charge_jump(struct run *run, struct flow_range range, uint32_t block, double cycles)
+{
+	const struct exact_procedure *exact = run->exact;
+	struct flow_ends edges = flow_graph_out_of(&exact->graph, block);
+	double all = 0;
+	for (size_t i = 0; i < edges.count; i++)
+		all += exact->edge_executions[edges.list[i]];
+	for (size_t i = 0; i < edges.count && all > 0; i++) {
+		uint32_t to = exact->graph.edges[edges.list[i]].to;
+		uint32_t at = to == FLOW_OUTSIDE ? range.end - 1 : exact->blocks[to].first;
+		add_stall(run, at, SIMULATED_BRANCH,
+			  cycles * exact->edge_executions[edges.list[i]] / all, range.end - 1);
+	}
+}
+
+static void charge_events(struct run *run, uint32_t block)
+{
+	const struct simulated_machine *machine = run->machine;
+	const struct exact_procedure *exact = run->exact;
+	struct flow_range range = exact->blocks[block];
+	struct earlier_wait earlier = { 0, 0 };
+	double mispredicts = 0;
+	for (uint32_t i = range.first; i < range.end; i++) {
+		const uint64_t *events = exact->events[i];
+		charge_reads(run, range, i, &earlier);
+		add_stall(run, i, SIMULATED_DATA,
+			  (double)events[EXACT_WRITE_LAST_MISSES] * machine->write_last_miss, i);
+		add_stall(run, i, SIMULATED_FETCH,
+			  (double)events[EXACT_FETCH_MISSES] * machine->fetch_miss +
+				  (double)events[EXACT_FETCH_LAST_MISSES] *
+					  machine->fetch_last_miss,
+			  i);
+		add_stall(run, store_after(exact, range, i), SIMULATED_STORE,
+			  (double)events[EXACT_WRITE_MISSES] * machine->store_miss, i);
+		if (exact->effects[i].class == LATENCY_DIVIDE ||
+		    exact->effects[i].class == LATENCY_FP_DIVIDE)
+			add_stall(run, user_of(exact, range, i), SIMULATED_DIVIDE,
+				  exact->block_executions[block] * machine->divide_more *
+					  drawn(run, 4 * (uint64_t)i + 1),
+				  i);
+		mispredicts += (double)events[EXACT_MISPREDICTS];
+	}
+	charge_jump(run, range, block, mispredicts * machine->mispredict);
+}
+
+static void set_latencies(struct run *run)
+{
+	struct random_state random = random_seed(run->seed ^ DRAWN_FOR_CLASSES);
+	for (int class = 0; class < LATENCY_CLASSES; class ++) {
+		double said = run->machine->latency[class];
+		double off = run->machine->latency_error * (2 * random_unit(&random) - 1);
+		run->latency[class] = said > 1 ? said * (1 + off) : said;
+	}
+}
+
+static void run_procedure(const struct simulated_machine *machine, uint64_t seed,
+			  struct simulated_procedure *procedure)
+{
+	const struct exact_procedure *exact = procedure->exact;
+	struct run run = { .machine = machine, .exact = exact, .seed = seed };
+	procedure->costs = allocated(exact->instruction_count, sizeof(*procedure->costs));
+	procedure->samples = allocated(exact->instruction_count, sizeof(double));
+	run.costs = procedure->costs;
+	for (uint32_t i = 0; i < exact->instruction_count; i++)
+		for (int cause = 0; cause < SIMULATED_CAUSES; cause++)
+			run.costs[i].culprits[cause] = SIMULATED_NOTHING;
+	set_latencies(&run);
+	run.alone = allocated(exact->instruction_count, sizeof(*run.alone));
+	run.scratch = allocated(exact->instruction_count, sizeof(*run.scratch));
+	run.leaves = allocated(exact->graph.block_count, sizeof(*run.leaves));
+	for (uint32_t block = 0; block < exact->graph.block_count; block++)
+		issue_block(&run, exact->blocks[block], NULL, run.alone, &run.leaves[block]);
+	for (uint32_t block = 0; block < exact->graph.block_count; block++) {
+		if (exact->block_executions[block] <= 0)
+			continue;
+		charge_block(&run, block);
+		charge_events(&run, block);
+	}
+	free(run.alone);
+	free(run.scratch);
+	free(run.leaves);
+}
+
+void simulated_program_run(const struct exact_program *exact,
+			   const struct simulated_machine *machine, uint64_t seed,
+			   struct simulated_program *out)
+{
+	*out = (struct simulated_program){ .procedures = allocated(exact->count,
+								   sizeof(*out->procedures)),
+					   .count = exact->count,
+					   .cycles_ratio = exact->cycles_ratio,
+					   .executed_ratio = exact->executed_ratio };
+	for (uint32_t p = 0; p < exact->count; p++) {
+		struct simulated_procedure *procedure = &out->procedures[p];
+		procedure->exact = &exact->procedures[p];
+		run_procedure(machine, seed, procedure);
+		for (uint32_t i = 0; i < procedure->exact->instruction_count; i++)
+			out->cycles += procedure->costs[i].cycles;
+		for (uint32_t block = 0; block < procedure->exact->graph.block_count; block++)
+			out->executions += procedure->exact->block_executions[block] *
+					   (procedure->exact->blocks[block].end -
+					    procedure->exact->blocks[block].first);
+	}
+}
+
+void simulated_program_release(struct simulated_program *program)
+{
+	for (uint32_t p = 0; p < program->count; p++) {
+		free(program->procedures[p].costs);
+		free(program->procedures[p].samples);
+	}
+	free(program->procedures);
+	*program = (struct simulated_program){ 0 };
+}
+
+enum simulated_cause simulated_dominant(const struct simulated_cost *cost)
+{
+	enum simulated_cause most = SIMULATED_CAUSES;
+	for (int cause = 0; cause < SIMULATED_EARLIER; cause++)
+		if (cost->stalls[cause] > (most == SIMULATED_CAUSES ? 0 : cost->stalls[most]))
+			most = (enum simulated_cause)cause;
+	return most;
+}
+
+/* ---- samples */
+
+double simulated_sample_cycles(struct simulated_program *program, struct random_state *random,
+			       double samples)
+{
+	double period = program->cycles / (samples * program->cycles_ratio);
+	for (uint32_t p = 0; p < program->count; p++) {
+		struct simulated_procedure *procedure = &program->procedures[p];
+		for (uint32_t i = 0; i < procedure->exact->instruction_count; i++)
+			procedure->samples[i] =
+				(double)poisson(random, procedure->costs[i].cycles / period);
+	}
+	return period;
+}
+
+/*
+ * How often instructions are the one behind an executed one: what comes back from a call is
+ * behind the call, what comes from outside is behind somebody else's last.
+ */
+static void follow(const struct exact_procedure *exact, double *followed)
+{
+	for (uint32_t block = 0; block < exact->graph.block_count; block++) {
+		struct flow_range range = exact->blocks[block];
+		for (uint32_t i = range.first + 1; i < range.end; i++)
+			followed[i] += exact->block_executions[block];
+	}
+	for (size_t i = 0; i < exact->graph.edge_count; i++) {
+		uint32_t to = exact->graph.edges[i].to;
+		if (to != FLOW_OUTSIDE)
+			followed[exact->blocks[to].first] += exact->edge_executions[i];
+	}
+}
+
+double simulated_sample_executions(struct simulated_program *program, struct random_state *random,
+				   double samples)
+{
+	double period = program->executions / (samples * program->executed_ratio);
+	for (uint32_t p = 0; p < program->count; p++) {
+		struct simulated_procedure *procedure = &program->procedures[p];
+		uint32_t count = procedure->exact->instruction_count;
+		CLEANUP(free_pointer) double *followed = allocated(count, sizeof(*followed));
+		follow(procedure->exact, followed);
+		for (uint32_t i = 0; i < count; i++)
+			procedure->samples[i] = (double)poisson(random, followed[i] / period);
+	}
+	return period;
+}

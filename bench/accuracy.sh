@@ -1,0 +1,16 @@
+# How near frequencies come to exact counts on simulated machines, for the programs of
+# tests/data/exact; or, where CULPRIT_TRUTH names a folder that bench/accuracy/truth.sh has
+# filled, for all that these ran.
+. "$SOURCE/tests/lib.sh"
+programs=
+for name in gzip bzip2 xz zstd python3 perl sqlite3 lua cc1 stream chase matmul qsort; do
+	program=$SOURCE/tests/data/exact/$name.exact
+	if [ -n "${CULPRIT_TRUTH:-}" ]; then
+		[ -f "$CULPRIT_TRUTH/$name.callgrind" ] || continue
+		program=$PWD/$name.exact
+		"$TOOLS/make-exact-program" --share 100 "$CULPRIT_TRUTH/$name.callgrind" "$program"
+	fi
+	programs="$programs $program"
+done
+# shellcheck disable=SC2086 # a list
+"$(dirname "$CULPRIT")/../../bench/bench-accuracy" "$SOURCE/tests/data/simulated" $programs

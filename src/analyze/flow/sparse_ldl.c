@@ -10,9 +10,7 @@
 
 void sparse_ldl_release(struct sparse_ldl *ldl)
 {
-	sparse_order_release(&ldl->order);
-	free(ldl->position_of);
-	free(ldl->rows);
+	sparse_columns_release(&ldl->columns);
 	free(ldl->factor);
 	free(ldl->of_entries);
 	free(ldl->pivot);
@@ -30,33 +28,20 @@ void sparse_ldl_release(struct sparse_ldl *ldl)
 	*ldl = (struct sparse_ldl){ 0 };
 }
 
-/* `*capacity` is left to the caller: several arrays have the same. */
-static int grow(void *array, size_t count, size_t element_size)
-{
-	void *old;
-	memcpy(&old, array, sizeof(old));
-	void *grown = reallocarray(old, count, element_size);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(array, &grown, sizeof(grown));
-	return 0;
-}
-
 static int reserve_nodes(struct sparse_ldl *ldl, size_t count)
 {
 	if (count <= ldl->node_capacity)
 		return 0;
-	if (grow(&ldl->position_of, count, sizeof(*ldl->position_of)) < 0 ||
-	    grow(&ldl->pivot, count, sizeof(*ldl->pivot)) < 0 ||
-	    grow(&ldl->to_ground, count, sizeof(*ldl->to_ground)) < 0 ||
-	    grow(&ldl->ground_resistance, count, sizeof(*ldl->ground_resistance)) < 0 ||
-	    grow(&ldl->scratch, count, sizeof(*ldl->scratch)) < 0 ||
-	    grow(&ldl->near, count, sizeof(*ldl->near)) < 0 ||
-	    grow(&ldl->solution, count, sizeof(*ldl->solution)) < 0 ||
-	    grow(&ldl->loose, count, sizeof(*ldl->loose)) < 0 ||
-	    grow(&ldl->next, count, sizeof(*ldl->next)) < 0 ||
-	    grow(&ldl->first, count, sizeof(*ldl->first)) < 0 ||
-	    grow(&ldl->cursor, count, sizeof(*ldl->cursor)) < 0)
+	if (sparse_grow(&ldl->pivot, count, sizeof(*ldl->pivot)) < 0 ||
+	    sparse_grow(&ldl->to_ground, count, sizeof(*ldl->to_ground)) < 0 ||
+	    sparse_grow(&ldl->ground_resistance, count, sizeof(*ldl->ground_resistance)) < 0 ||
+	    sparse_grow(&ldl->scratch, count, sizeof(*ldl->scratch)) < 0 ||
+	    sparse_grow(&ldl->near, count, sizeof(*ldl->near)) < 0 ||
+	    sparse_grow(&ldl->solution, count, sizeof(*ldl->solution)) < 0 ||
+	    sparse_grow(&ldl->loose, count, sizeof(*ldl->loose)) < 0 ||
+	    sparse_grow(&ldl->next, count, sizeof(*ldl->next)) < 0 ||
+	    sparse_grow(&ldl->first, count, sizeof(*ldl->first)) < 0 ||
+	    sparse_grow(&ldl->cursor, count, sizeof(*ldl->cursor)) < 0)
 		return -ENOMEM;
 	ldl->node_capacity = count;
 	return 0;
@@ -66,9 +51,8 @@ static int reserve_entries(struct sparse_ldl *ldl, size_t count)
 {
 	if (count <= ldl->entry_capacity)
 		return 0;
-	if (grow(&ldl->rows, count, sizeof(*ldl->rows)) < 0 ||
-	    grow(&ldl->factor, count, sizeof(*ldl->factor)) < 0 ||
-	    grow(&ldl->of_entries, count, sizeof(*ldl->of_entries)) < 0)
+	if (sparse_grow(&ldl->factor, count, sizeof(*ldl->factor)) < 0 ||
+	    sparse_grow(&ldl->of_entries, count, sizeof(*ldl->of_entries)) < 0)
 		return -ENOMEM;
 	ldl->entry_capacity = count;
 	return 0;
@@ -78,55 +62,11 @@ static int reserve_edges(struct sparse_ldl *ldl, size_t count)
 {
 	if (count <= ldl->edge_capacity)
 		return 0;
-	if (grow(&ldl->place_of_edge, count, sizeof(*ldl->place_of_edge)) < 0 ||
-	    grow(&ldl->edges, count, sizeof(*ldl->edges)) < 0)
+	if (sparse_grow(&ldl->place_of_edge, count, sizeof(*ldl->place_of_edge)) < 0 ||
+	    sparse_grow(&ldl->edges, count, sizeof(*ldl->edges)) < 0)
 		return -ENOMEM;
 	ldl->edge_capacity = count;
 	return 0;
-}
-
-/* The entries' positions, rising in each column: listed by row first, then the rows in turn
- * append themselves to their columns. */
-static int sort_columns(struct sparse_ldl *ldl)
-{
-	const size_t *start = ldl->order.entries_start;
-	uint32_t count = ldl->node_count;
-	size_t *row_start = ldl->cursor;
-	uint32_t *columns = malloc((ldl->entry_count + 1) * sizeof(*columns));
-	size_t *fill = calloc((size_t)count + 2, sizeof(*fill));
-	int ret = columns && fill ? 0 : -ENOMEM;
-	if (ret == 0) {
-		for (size_t e = 0; e < ldl->entry_count; e++)
-			fill[ldl->position_of[ldl->order.entries[e]] + 2]++;
-		for (size_t row = 2; row < (size_t)count + 2; row++)
-			fill[row] += fill[row - 1];
-		for (uint32_t column = 0; column < count; column++)
-			for (size_t e = start[column]; e < start[column + 1]; e++)
-				columns[fill[ldl->position_of[ldl->order.entries[e]] + 1]++] =
-					column;
-		for (uint32_t column = 0; column < count; column++)
-			row_start[column] = start[column];
-		for (uint32_t row = 0; row < count; row++)
-			for (size_t e = fill[row]; e < fill[row + 1]; e++)
-				ldl->rows[row_start[columns[e]]++] = row;
-	}
-	free(columns);
-	free(fill);
-	return ret;
-}
-
-static size_t find_entry(const struct sparse_ldl *ldl, uint32_t column, uint32_t row)
-{
-	size_t low = ldl->order.entries_start[column], high = ldl->order.entries_start[column + 1];
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (ldl->rows[middle] <= row)
-			low = middle;
-		else
-			high = middle;
-	}
-	assert(ldl->rows[low] == row);
-	return low;
 }
 
 int sparse_ldl_analyse(struct sparse_ldl *ldl, uint32_t node_count, const struct sparse_edge *edges,
@@ -134,31 +74,26 @@ int sparse_ldl_analyse(struct sparse_ldl *ldl, uint32_t node_count, const struct
 {
 	ldl->node_count = 0;
 	ldl->edge_count = 0;
-	int ret = sparse_order_make(&ldl->order, node_count, edges, edge_count);
+	int ret = sparse_columns_make(&ldl->columns, node_count, edges, edge_count);
 	if (ret < 0)
 		return ret;
-	ldl->entry_count = ldl->order.entries_start[node_count];
+	ldl->entry_count = ldl->columns.entry_count;
 	if (reserve_nodes(ldl, node_count + (size_t)1) < 0 ||
 	    reserve_entries(ldl, ldl->entry_count + 1) < 0 ||
 	    reserve_edges(ldl, edge_count + 1) < 0)
 		return -ENOMEM;
 	ldl->node_count = node_count;
-	for (uint32_t at = 0; at < node_count; at++)
-		ldl->position_of[ldl->order.nodes[at]] = at;
-	ret = sort_columns(ldl);
-	if (ret < 0)
-		return ret;
 	for (size_t i = 0; i < edge_count; i++) {
 		ldl->edges[i] = edges[i];
 		uint32_t a = edges[i].a, b = edges[i].b;
 		assert(a != b);
 		if (a == SPARSE_GROUND || b == SPARSE_GROUND) {
-			ldl->place_of_edge[i] = ldl->position_of[a == SPARSE_GROUND ? b : a];
+			ldl->place_of_edge[i] =
+				ldl->columns.position_of[a == SPARSE_GROUND ? b : a];
 			continue;
 		}
-		a = ldl->position_of[a];
-		b = ldl->position_of[b];
-		ldl->place_of_edge[i] = find_entry(ldl, a < b ? a : b, a < b ? b : a);
+		ldl->place_of_edge[i] = sparse_columns_entry(
+			&ldl->columns, ldl->columns.position_of[a], ldl->columns.position_of[b]);
 	}
 	ldl->edge_count = edge_count;
 	return 0;
@@ -172,9 +107,9 @@ static bool to_ground(const struct sparse_edge *edge)
 /* Lets a column wait for the row of its entry at the cursor. */
 static void wait_for_row(struct sparse_ldl *ldl, uint32_t column)
 {
-	if (ldl->cursor[column] == ldl->order.entries_start[column + 1])
+	if (ldl->cursor[column] == ldl->columns.start[column + 1])
 		return;
-	uint32_t row = ldl->rows[ldl->cursor[column]];
+	uint32_t row = ldl->columns.rows[ldl->cursor[column]];
 	ldl->next[column] = ldl->first[row];
 	ldl->first[row] = column;
 }
@@ -186,8 +121,8 @@ static void wait_for_row(struct sparse_ldl *ldl, uint32_t column)
  */
 static int factor_column(struct sparse_ldl *ldl, uint32_t column)
 {
-	const size_t *start = ldl->order.entries_start;
-	const uint32_t *rows = ldl->rows;
+	const size_t *start = ldl->columns.start;
+	const uint32_t *rows = ldl->columns.rows;
 	double *sum = ldl->scratch;
 	for (size_t e = start[column]; e < start[column + 1]; e++)
 		sum[rows[e]] = ldl->factor[e];
@@ -237,27 +172,27 @@ int sparse_ldl_factor(struct sparse_ldl *ldl, const double *weights)
 /* By position: D^-1 (1 - L)^-1 values. */
 static void solve_forward(const struct sparse_ldl *ldl, const double *values)
 {
-	const size_t *start = ldl->order.entries_start;
+	const size_t *start = ldl->columns.start;
 	double *x = ldl->solution;
 	for (uint32_t at = 0; at < ldl->node_count; at++)
-		x[at] = values[ldl->order.nodes[at]];
+		x[at] = values[ldl->columns.nodes[at]];
 	for (uint32_t column = 0; column < ldl->node_count; column++) {
 		for (size_t e = start[column]; e < start[column + 1]; e++)
-			x[ldl->rows[e]] += ldl->factor[e] * x[column];
+			x[ldl->columns.rows[e]] += ldl->factor[e] * x[column];
 		x[column] = ldl->pivot[column] > 0 ? x[column] / ldl->pivot[column] : 0;
 	}
 }
 
 void sparse_ldl_solve(struct sparse_ldl *ldl, double *values)
 {
-	const size_t *start = ldl->order.entries_start;
+	const size_t *start = ldl->columns.start;
 	double *x = ldl->solution;
 	solve_forward(ldl, values);
 	for (uint32_t column = ldl->node_count; column-- > 0;)
 		for (size_t e = start[column]; e < start[column + 1]; e++)
-			x[column] += ldl->factor[e] * x[ldl->rows[e]];
+			x[column] += ldl->factor[e] * x[ldl->columns.rows[e]];
 	for (uint32_t at = 0; at < ldl->node_count; at++)
-		values[ldl->order.nodes[at]] = x[at];
+		values[ldl->columns.nodes[at]] = x[at];
 }
 
 /*
@@ -270,8 +205,8 @@ void sparse_ldl_solve(struct sparse_ldl *ldl, double *values)
  */
 static void differ_column(struct sparse_ldl *ldl, uint32_t column, double *difference)
 {
-	const size_t *start = ldl->order.entries_start;
-	const uint32_t *rows = ldl->rows;
+	const size_t *start = ldl->columns.start;
+	const uint32_t *rows = ldl->columns.rows;
 	size_t begin = start[column], end = start[column + 1];
 	double *share = ldl->scratch, *near = ldl->near, *x = ldl->solution;
 	double own = x[column], pivot = ldl->pivot[column];
@@ -310,7 +245,7 @@ void sparse_ldl_differences(struct sparse_ldl *ldl, const double *values, double
 			by_edge[i] = -ldl->solution[place];
 		else if (b == SPARSE_GROUND)
 			by_edge[i] = ldl->solution[place];
-		else if (ldl->position_of[a] < ldl->position_of[b])
+		else if (ldl->columns.position_of[a] < ldl->columns.position_of[b])
 			by_edge[i] = difference[place];
 		else
 			by_edge[i] = -difference[place];
@@ -330,8 +265,8 @@ void sparse_ldl_differences(struct sparse_ldl *ldl, const double *values, double
  */
 static void resist_column(struct sparse_ldl *ldl, uint32_t column, double *near)
 {
-	const size_t *start = ldl->order.entries_start;
-	const uint32_t *rows = ldl->rows;
+	const size_t *start = ldl->columns.start;
+	const uint32_t *rows = ldl->columns.rows;
 	size_t begin = start[column], end = start[column + 1];
 	double *share = ldl->scratch, pivot = ldl->pivot[column];
 	double ground_share = pivot > 0 ? ldl->to_ground[column] / pivot : 0;
@@ -363,11 +298,11 @@ static void resist_column(struct sparse_ldl *ldl, uint32_t column, double *near)
 /* A part is loose when its last node has no way to the ground; the others hang on later ones. */
 static void mark_loose(struct sparse_ldl *ldl)
 {
-	const size_t *start = ldl->order.entries_start;
+	const size_t *start = ldl->columns.start;
 	for (uint32_t column = ldl->node_count; column-- > 0;) {
 		bool loose = ldl->to_ground[column] == 0;
 		for (size_t e = start[column]; loose && e < start[column + 1]; e++)
-			if (ldl->factor[e] != 0 && !ldl->loose[ldl->rows[e]])
+			if (ldl->factor[e] != 0 && !ldl->loose[ldl->columns.rows[e]])
 				loose = false;
 		ldl->loose[column] = loose;
 	}
@@ -382,7 +317,7 @@ void sparse_ldl_resistances(struct sparse_ldl *ldl, double *by_edge, double *by_
 	if (by_node) {
 		mark_loose(ldl);
 		for (uint32_t at = 0; at < ldl->node_count; at++)
-			by_node[ldl->order.nodes[at]] =
+			by_node[ldl->columns.nodes[at]] =
 				ldl->loose[at] ? INFINITY : ldl->ground_resistance[at];
 	}
 	for (size_t i = 0; by_edge && i < ldl->edge_count; i++)

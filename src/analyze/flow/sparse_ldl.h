@@ -27,7 +27,7 @@
  */
 #pragma once
 
-#include "analyze/flow/sparse_order.h"
+#include "analyze/flow/sparse_columns.h"
 
 struct sparse_ldl {
 	uint32_t node_count;
@@ -35,9 +35,7 @@ struct sparse_ldl {
 	uint32_t loose_count; /* parts without ground, by the last factor() */
 
 	/* private; columns and rows are positions in the order of elimination */
-	struct sparse_order order;
-	uint32_t *position_of; /* by node */
-	uint32_t *rows;	       /* rising in each column; starts are order.entries_start */
+	struct sparse_columns columns;
 	double *factor;
 	double *of_entries; /* resistances or differences between row and column */
 	/* by position */

@@ -356,8 +356,8 @@ static void order_is_a_permutation_with_little_fill(void **state)
 	}
 	assert_int_equal(sparse_ldl_analyse(&ldl, NODES, edges, count), 0);
 	for (uint32_t at = 0; at < NODES; at++) {
-		assert_false(seen[ldl.order.nodes[at]]);
-		seen[ldl.order.nodes[at]] = true;
+		assert_false(seen[ldl.columns.order.nodes[at]]);
+		seen[ldl.columns.order.nodes[at]] = true;
 	}
 	/* in the order of the rows it is 62,000; nested dissection comes to about 18,000 */
 	if (ldl.entry_count > 22000)

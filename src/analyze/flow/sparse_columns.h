@@ -1,0 +1,35 @@
+/*
+ * sparse_columns - the pattern of a factor: which entries each column has below its diagonal,
+ * in the order of elimination (sparse_order.h), rows rising. What factors share that differ by
+ * what they hold (sparse_ldl.h, sparse_chain.h).
+ *
+ * Fill anew as often as wanted: memory is kept until sparse_columns_release().
+ */
+#pragma once
+
+#include "analyze/flow/sparse_order.h"
+
+struct sparse_columns {
+	struct sparse_order order;
+	uint32_t node_count;
+	size_t entry_count;
+	const uint32_t *nodes; /* by position; the order's */
+	const size_t *start;   /* by position, and one more: its entries; the order's */
+	uint32_t *position_of; /* by node */
+	uint32_t *rows;	       /* by entry: positions */
+
+	/* private */
+	size_t node_capacity, entry_capacity;
+};
+
+/* As sparse_order_make(); edges to SPARSE_GROUND have no entries. */
+int sparse_columns_make(struct sparse_columns *columns, uint32_t node_count,
+			const struct sparse_edge *edges, size_t edge_count);
+void sparse_columns_release(struct sparse_columns *columns); /* also right for a zeroed one */
+
+/* The entry between two positions that an edge joins. */
+size_t sparse_columns_entry(const struct sparse_columns *columns, uint32_t a, uint32_t b);
+
+/* `*array` holds `count` elements; `*capacity` is left to the caller, as several have the same. 0
+ * or -ENOMEM. */
+int sparse_grow(void *array, size_t count, size_t element_size);

@@ -8,6 +8,7 @@
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/flow_least.h"
 #include "analyze/flow/flow_likelihood.h"
+#include "analyze/flow/flow_posterior.h"
 #include "analyze/flow/flow_search.h"
 #include "base/cleanup.h"
 
@@ -70,7 +71,9 @@ struct work {
 	double *fit_events, *fit_costs; /* by block: what the likelihood is asked */
 	bool *unstalled;		/* by instruction */
 	struct flow_likelihood likelihood;
-	struct flow_likelihood_result fit;
+	struct flow_likelihood_result fit; /* executions may be the posterior's */
+	struct flow_posterior posterior;
+	bool is_posterior;
 	double differ;	      /* variance, relative, of blocks beyond chance */
 	double stalled_ratio; /* of instructions; 0 in other models */
 };
@@ -80,6 +83,7 @@ static void work_release(struct work *work)
 	flow_search_release(&work->search);
 	flow_classes_release(&work->classes);
 	flow_likelihood_release(&work->likelihood);
+	flow_posterior_release(&work->posterior);
 	free(work->say);
 	free(work->samples);
 	free(work->unstalled);
@@ -315,6 +319,32 @@ static int fit_in_order(struct work *work)
 	return ret;
 }
 
+/* Moves the fit by the branches that were seen; without an answer it stays. 0 or -ENOMEM. */
+static int ask_posterior(struct work *work)
+{
+	struct flow_posterior_options options = FLOW_POSTERIOR_DEFAULTS;
+	struct flow_posterior_result moved;
+	int ret = flow_posterior_solve(&work->posterior, work->graph, work->fit_events,
+				       work->fit_costs, work->input->evidence, &work->fit, &options,
+				       &moved);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : 0;
+	work->fit.block_executions = moved.block_executions;
+	work->fit.edge_executions = moved.edge_executions;
+	work->is_posterior = true;
+	return 0;
+}
+
+static bool has_evidence(const struct frequency_input *input)
+{
+	if (input->model != FREQUENCY_CYCLES_OUT_OF_ORDER || !input->evidence)
+		return false;
+	for (size_t i = 0; i < input->graph->edge_count; i++)
+		if (input->evidence[i] > 0)
+			return true;
+	return false;
+}
+
 static int fit_all(struct work *work)
 {
 	add_up(work);
@@ -322,7 +352,8 @@ static int fit_all(struct work *work)
 		work->fit_events[block] = work->samples[block];
 		work->fit_costs[block] = work->costs[block] > 0 ? work->costs[block] : NAN;
 	}
-	return ask_likelihood(work);
+	int ret = ask_likelihood(work);
+	return ret < 0 || !has_evidence(work->input) ? ret : ask_posterior(work);
 }
 
 /* How much blocks differ from what flow makes of all of them, beyond what chance leaves there. */
@@ -407,7 +438,8 @@ static struct frequency of_block(const struct work *work, uint32_t block)
 	set_interval(work, &out, error);
 	bool all_agree =
 		agree(out.value, say->value) && (!in_order || agree(say->least, say->value));
-	out.source = !in_order			    ? FREQUENCY_LIKELIHOOD
+	out.source = work->is_posterior		    ? FREQUENCY_POSTERIOR
+		     : !in_order		    ? FREQUENCY_LIKELIHOOD
 		     : agree(out.value, say->value) ? say->source
 						    : FREQUENCY_PROPAGATED;
 	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&

@@ -1,12 +1,13 @@
 /*
  * frequency - how often each block and edge of one procedure ran, from samples by
- * instruction: which of the estimates of flow_points.h, flow_least.h and
- * flow_likelihood.h is given, how far it can be off, and how sure that is. Anderson et
- * al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
+ * instruction: which of the estimates of flow_points.h, flow_least.h,
+ * flow_likelihood.h and flow_posterior.h is given, how far it can be off, and how sure that is.
+ * Anderson et al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
  * the rules are in docs/methods.md, "Frequencies".
  *
  * An unknown value is NaN, never 0. Pure. Time and memory are those of flow_points_estimate()
- * and flow_least_new() (both in order only) and of one flow_likelihood_solve(), in order four.
+ * and flow_least_new() (both in order only), of one flow_likelihood_solve(), in order four, and
+ * with evidence of one flow_posterior_solve().
  */
 #pragma once
 
@@ -35,6 +36,7 @@ enum frequency_source {
 	FREQUENCY_SUM,	      /* all samples of its class, stalls and all */
 	FREQUENCY_PROPAGATED, /* what the others leave for it to be */
 	FREQUENCY_LIKELIHOOD, /* all samples of the procedure at once */
+	FREQUENCY_POSTERIOR,  /* those, and the outcomes of branches */
 };
 
 enum frequency_confidence {
@@ -58,6 +60,12 @@ struct frequency_input {
 	uint32_t instruction_count;
 	const struct flow_range *blocks; /* its instructions, by block of the graph */
 	const double *samples;		 /* by instruction: >= 0, finite */
+	/*
+	 * By edge of the graph: how often each was seen to be taken, of the ways out of its block
+	 * (flow_posterior.h); >= 0, finite. NULL: none. Read for FREQUENCY_CYCLES_OUT_OF_ORDER
+	 * only.
+	 */
+	const double *evidence;
 	/* By instruction; read for FREQUENCY_CYCLES_IN_ORDER only. */
 	const double *issue_cycles;
 	const uint32_t *waits_for;

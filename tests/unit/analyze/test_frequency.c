@@ -229,15 +229,20 @@ static void add(struct small *small, uint32_t from, uint32_t to)
 			 0);
 }
 
-static struct frequencies ask(const struct small *small, enum frequency_model model)
+static struct frequency_input input_of(const struct small *small, enum frequency_model model)
 {
-	struct frequency_input input = { .graph = &small->graph,
+	return (struct frequency_input){ .graph = &small->graph,
 					 .model = model,
 					 .instruction_count = small->graph.block_count,
 					 .blocks = small->blocks,
 					 .samples = small->samples,
 					 .issue_cycles = small->cycles,
 					 .waits_for = small->waits };
+}
+
+static struct frequencies ask(const struct small *small, enum frequency_model model)
+{
+	struct frequency_input input = input_of(small, model);
 	struct frequencies frequencies;
 	assert_int_equal(frequencies_new(&input, &frequencies), 0);
 	return frequencies;
@@ -327,6 +332,41 @@ static void blocks_that_fit_out_of_order_are_medium(void **state)
 		assert_true(isnan(found.blocks[i].low) && isnan(found.blocks[i].high));
 		assert_true(i >= 4 || found.blocks[i].source == FREQUENCY_LIKELIHOOD);
 	}
+}
+
+/* Half of the executions go to block 1, not 70 %: it is slower. */
+static void branches_that_were_seen_move_what_samples_say_out_of_order(void **state)
+{
+	(void)state;
+	CLEANUP(small_release) struct small small;
+	diamond(&small);
+	double evidence[6] = { 0 };
+	for (size_t i = 0; i < small.graph.edge_count; i++)
+		if (small.graph.edges[i].from == 0)
+			evidence[i] = 400;
+	for (int model = FREQUENCY_CYCLES_IN_ORDER; model <= FREQUENCY_CYCLES_OUT_OF_ORDER;
+	     model++) {
+		bool moves = model == FREQUENCY_CYCLES_OUT_OF_ORDER;
+		struct frequency_input input = input_of(&small, (enum frequency_model)model);
+		input.evidence = evidence;
+		CLEANUP(frequencies_release) struct frequencies found = { 0 };
+		assert_int_equal(frequencies_new(&input, &found), 0);
+		double share = found.blocks[1].value / found.blocks[0].value;
+		assert_near(share, moves ? 0.51 : 0.7, 0.02);
+		assert_near(found.blocks[1].value + found.blocks[2].value, found.blocks[0].value,
+			    1e-6);
+		assert_near(found.blocks[3].value, found.blocks[0].value, 1e-6);
+		assert_int_equal(found.blocks[0].source == FREQUENCY_POSTERIOR, moves);
+		assert_int_equal(found.is_relative, moves);
+		for (size_t i = 0; i < small.graph.edge_count && moves; i++)
+			assert_int_equal(found.edges[i].source, FREQUENCY_POSTERIOR);
+	}
+	/* none seen: as without */
+	struct frequency_input input = input_of(&small, FREQUENCY_CYCLES_OUT_OF_ORDER);
+	input.evidence = (double[6]){ 0 };
+	CLEANUP(frequencies_release) struct frequencies found = { 0 };
+	assert_int_equal(frequencies_new(&input, &found), 0);
+	assert_int_equal(found.blocks[0].source, FREQUENCY_LIKELIHOOD);
 }
 
 static void a_stalled_block_is_what_the_others_leave_for_it(void **state)
@@ -450,6 +490,7 @@ int main(void)
 		cmocka_unit_test(classes_that_fit_are_high_and_edges_of_a_class_as_its_blocks),
 		cmocka_unit_test(a_wide_interval_is_not_high),
 		cmocka_unit_test(blocks_that_fit_out_of_order_are_medium),
+		cmocka_unit_test(branches_that_were_seen_move_what_samples_say_out_of_order),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),
 		cmocka_unit_test(without_any_cycles_all_is_unknown),

@@ -1,0 +1,170 @@
+/*
+ * Code and samples of a stranger's profile, through all that estimates executions and
+ * cycles. Byte 0: the instruction set (2 bits), the processor (3), the events (3); 1 and 2: where
+ * the cold part starts and ends, in 256ths of the code; 3: how many samples, two bytes each (place,
+ * count); the rest is code.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "analyze/cycles/cycles.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/count_of.h"
+#include "profile/stash.h"
+
+#define FIRST  0x1000u
+#define PERIOD 1000u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int ret)
+{
+	if (ret < 0)
+		abort();
+}
+
+static void add_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t first,
+		       uint64_t last, struct buffer *content)
+{
+	const struct record record = { kind, first, last, { content->data, content->size } };
+	must(stash_add(profile, image, &record, NULL));
+	buffer_release(content);
+}
+
+static void add_function(struct profile *profile, uint32_t image, uint64_t first, uint64_t last,
+			 bool cold)
+{
+	struct buffer content = { 0 };
+	const struct function_record function = {
+		.flags = FUNCTION_UNNAMED | (cold ? FUNCTION_COLD : 0), .parent = cold ? FIRST : 0
+	};
+	record_put_function(&content, first, &function);
+	add_record(profile, image, RECORD_FUNCTION, first, last, &content);
+}
+
+/* The hot part, the cold one, and what is left: another function. */
+static void add_code(struct profile *profile, uint32_t image, const uint8_t *data, struct span code)
+{
+	uint64_t cold = code.size * data[1] / 256, end = code.size * data[2] / 256;
+	struct buffer content = { 0 };
+	record_put_code(&content, code);
+	add_record(profile, image, RECORD_CODE, FIRST, FIRST + code.size - 1, &content);
+	if (cold == 0 || cold >= end) {
+		add_function(profile, image, FIRST, FIRST + code.size - 1, false);
+		return;
+	}
+	add_function(profile, image, FIRST, FIRST + cold - 1, false);
+	add_function(profile, image, FIRST + cold, FIRST + end - 1, true);
+	if (end < code.size)
+		add_function(profile, image, FIRST + end, FIRST + code.size - 1, false);
+}
+
+static size_t add_events(struct profile *profile, unsigned kinds, uint32_t *events)
+{
+	const struct profile_event cycles = { .name = { "cycles", 6 },
+					      .unit = { "cycles", 6 },
+					      .policy = PERIOD_FIXED,
+					      .period = PERIOD,
+					      .skid = kinds,
+					      .sampled = 1 };
+	const struct profile_event clock = { .name = { "cpu-clock", 9 },
+					     .unit = { "ns", 2 },
+					     .clock = EVENT_CLOCK,
+					     .policy = PERIOD_FIXED,
+					     .period = PERIOD,
+					     .sampled = 1 };
+	struct profile_event instructions = { .name = { "instructions", 12 },
+					      .unit = { "instructions", 12 },
+					      .sampled = 1 };
+	size_t count = 0;
+	if (kinds & 4) { /* read with the samples of cycles */
+		instructions.sampled = 0;
+		instructions.leader = cycles.name;
+	}
+	if (kinds != 2)
+		must(profile_add_event(profile, kinds & 1 ? &clock : &cycles, &events[count++]));
+	if (kinds & 6)
+		must(profile_add_event(profile, &instructions, &events[count++]));
+	return count;
+}
+
+static struct profile *profile_of(const uint8_t *data, size_t size)
+{
+	static const char *const machines[] = { "x86_64", "aarch64", "i686", "x86_64" };
+	size_t samples = data[3], head = 4 + 2 * samples;
+	uint32_t events[2], image;
+	struct span code = { (const char *)data + head, size - head };
+	struct profile *profile = profile_new();
+	const struct profile_source source = { .machine = span_of_text(machines[data[0] & 3]) };
+	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
+	if (!profile)
+		abort();
+	must(profile_add_source(profile, &source));
+	must(profile_add_image(profile, &file, &image));
+	add_code(profile, image, data, code);
+	size_t event_count = add_events(profile, data[0] >> 5, events);
+	for (size_t i = 0; i < samples; i++) {
+		uint64_t count = data[4 + 2 * i + 1];
+		const struct profile_frame leaf = {
+			.image = image, .vaddr = FIRST + code.size * data[4 + 2 * i] / 256
+		};
+		const struct cell cell = { count, count * PERIOD,
+					   (unsigned __int128)count * PERIOD * PERIOD };
+		must(profile_add_flat(profile, events[i % event_count], 0, &leaf, &cell));
+	}
+	return profile;
+}
+
+/* No sample is lost, none is negative, and sums are sums. */
+static void check(const struct procedure_cycles *found)
+{
+	double at = 0, charged = 0;
+	if (!found->samples)
+		return;
+	for (uint32_t i = 0; i < found->cfg.instruction_count; i++) {
+		at += found->samples[i];
+		charged += found->instructions[i].samples;
+		if (!(found->instructions[i].samples >= 0))
+			abort();
+	}
+	if (fabs(at - charged) > 1e-6 * at || fabs(at - found->whole.samples) > 1e-6 * at)
+		abort();
+	for (uint32_t l = 0; l < found->loops.count; l++)
+		if (found->loop_costs[l].samples > found->whole.samples * (1 + 1e-6))
+			abort();
+}
+
+static void take_all(struct cycles *cycles)
+{
+	for (size_t i = 0; i < cycles_index(cycles)->count; i++) {
+		CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = NULL;
+		cycles_is_counted_elsewhere(cycles, i);
+		if (cycles_of_procedure(cycles, i, &found, NULL) == 0)
+			check(found);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const pipelines[] = { NULL,	    "generic-in-order", "cortex-a53",
+						 "zen5",    "golden-cove",	"neoverse-v2",
+						 "skylake", "cortex-a55" };
+	static const struct resolver_options stash_only = { .stash_only = true };
+	if (size < 5 || size <= 4 + 2 * (size_t)data[3] || size > 4096)
+		return 0;
+	CLEANUP(profile_freep) struct profile *profile = profile_of(data, size);
+	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
+	CLEANUP(event_columns_release) struct event_columns columns = { 0 };
+	CLEANUP(annotate_index_freep) struct annotate_index *index = NULL;
+	CLEANUP(cycles_freep) struct cycles *cycles = NULL;
+	const struct cycles_options options = { .pipeline = pipelines[(data[0] >> 2) & 7] };
+	must(resolver_new(profile, &stash_only, &resolver, NULL));
+	must(event_columns_init(&columns, profile, NULL, 0, NULL));
+	must(annotate_index_new(profile, resolver, &columns, &index, NULL));
+	if (cycles_new(index, &options, &cycles, NULL) == 0)
+		take_all(cycles);
+	return 0;
+}

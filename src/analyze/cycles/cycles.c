@@ -18,6 +18,7 @@ void cycles_free(struct cycles *cycles)
 		code_space_stash_free(cycles->images[i].stash);
 	for (size_t i = 0; i < sizeof(cycles->decoders) / sizeof(cycles->decoders[0]); i++)
 		decoder_free(cycles->decoders[i]);
+	flow_evidence_free(cycles->evidence);
 	pipelines_free(cycles->pipelines);
 	free(cycles->images);
 	free(cycles->extents);
@@ -115,6 +116,9 @@ int cycles_new(const struct annotate_index *index, const struct cycles_options *
 		ret = cycles_choose_events(cycles, err);
 	if (ret < 0)
 		return ret;
+	if (!options->no_evidence &&
+	    flow_evidence_new(index->profile, index->resolver, &cycles->evidence) < 0)
+		return error_set(err, -ENOMEM, "out of memory for the branches that were seen");
 	*out = cycles;
 	cycles = NULL;
 	return 0;

@@ -102,9 +102,9 @@ struct procedure_cycles {
 	double cycle;
 	/* Of the time event, at addresses where no instruction of the cfg starts. */
 	double elsewhere_samples, elsewhere_cycles;
-	/* Branches that were seen, by edge of cfg.graph; NULL without any. */
+	/* Branches that were interpreted or stepped over, by edge of cfg.graph; NULL: none. */
 	double *evidence;
-	double evidence_unmatched;
+	uint64_t evidence_unmatched; /* seen at its jumps and returns, but no edge of the graph */
 };
 
 /*

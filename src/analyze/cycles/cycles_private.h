@@ -6,6 +6,7 @@
 
 #include "analyze/cycles/cycles.h"
 #include "analyze/flow/code_space_stash.h"
+#include "analyze/flow_evidence.h"
 
 #define CYCLES_NOTES 8
 
@@ -31,6 +32,7 @@ struct cycles {
 	struct cycles_image *images;
 	size_t image_count;
 	struct decoder *decoders[ISA_AARCH64 + 1];
+	struct flow_evidence *evidence; /* NULL: not wanted */
 	struct cycles_extent *extents;
 	size_t extent_count;
 	const char *notes[CYCLES_NOTES];

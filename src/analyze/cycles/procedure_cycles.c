@@ -4,6 +4,7 @@
 
 #include "analyze/cycles/cycles_private.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 
 void procedure_cycles_free(struct procedure_cycles *procedure)
@@ -59,6 +60,30 @@ static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure
 	if (ret == 0)
 		ret = flow_loops_find(&procedure->cfg.graph, &search, &procedure->loops);
 	return ret < 0 ? error_set(err, ret, "out of memory for its loops") : 0;
+}
+
+/* Branches that were interpreted and stepped over say the same, so they add up. 0 or -ENOMEM. */
+static int find_evidence(const struct cycles *cycles, struct procedure_cycles *procedure)
+{
+	static const enum flow_evidence_kind kinds[] = { FLOW_EVIDENCE_INTERPRETED,
+							 FLOW_EVIDENCE_STEPPED };
+	size_t count = procedure->cfg.graph.edge_count;
+	for (size_t k = 0; cycles->evidence && k < COUNT_OF(kinds); k++) {
+		CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
+		if (flow_evidence_count(cycles->evidence, procedure->procedure->procedure->image,
+					&procedure->cfg, kinds[k], &seen) < 0)
+			return -ENOMEM;
+		procedure->evidence_unmatched += seen.unmatched;
+		if (!seen.edges)
+			continue;
+		if (!procedure->evidence)
+			procedure->evidence = calloc(count + 1, sizeof(*procedure->evidence));
+		if (!procedure->evidence)
+			return -ENOMEM;
+		for (size_t e = 0; e < count; e++)
+			procedure->evidence[e] += seen.edges[e];
+	}
+	return 0;
 }
 
 /* What frequencies_new() wants by instruction or block, in one piece of memory. */
@@ -151,6 +176,7 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 		.instruction_count = procedure->cfg.instruction_count,
 		.blocks = asked.blocks,
 		.samples = samples->samples,
+		.evidence = procedure->evidence,
 		.issue_cycles = asked.issue_cycles,
 		.waits_for = asked.waits_for,
 	};
@@ -208,7 +234,8 @@ int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure
 	int ret = build_graph(cycles, procedure, &decoder, err);
 	if (ret < 0)
 		return ret;
-	if (cycles_schedule(procedure, decoder) < 0 || measure(procedure) < 0)
+	if (cycles_schedule(procedure, decoder) < 0 || find_evidence(cycles, procedure) < 0 ||
+	    measure(procedure) < 0)
 		return error_set(err, -ENOMEM, "out of memory for a procedure's cycles");
 	*out = procedure;
 	procedure = NULL;

@@ -206,6 +206,46 @@ static void a_late_sample_is_charged_to_who_waited(void **state)
 	assert_true(isnan(found->whole.low));
 }
 
+/* What was seen of branches is heard, unless it is not wanted. */
+static void branches_that_were_seen_move_executions(void **state)
+{
+	(void)state;
+	/* test; je 6; nop; nop; ret: the nops run in one of two, by samples */
+	static const uint8_t code[] = { 0x85, 0xff, 0x74, 0x02, 0x90, 0x90, 0xc3 };
+	double executions[2];
+	for (int aside = 0; aside < 2; aside++) {
+		uint32_t image;
+		struct profile *profile = profile_of(code, sizeof(code), &image);
+		uint32_t event = add_event(profile, &clock_event);
+		for (uint64_t at = 0; at < sizeof(code); at++)
+			if (at != 1 && at != 3)
+				add_samples(profile, event, image, at,
+					    at == 4 || at == 5 ? 100 : 200, PERIOD);
+		const struct profile_frame branch = { .image = image, .vaddr = FIRST + 2 };
+		const struct profile_frame ways[] = { { .image = image, .vaddr = FIRST + 4 },
+						      { .image = image, .vaddr = FIRST + 6 } };
+		assert_int_equal(profile_add_edge(profile, event, 0, ORIGIN_INTERPRETED, &branch,
+						  &ways[0], 20, 0),
+				 0);
+		assert_int_equal(profile_add_edge(profile, event, 0, ORIGIN_STEPPED, &branch,
+						  &ways[1], 980, 0),
+				 0);
+		CLEANUP(annotate_subject_release) struct annotate_subject names = { 0 };
+		CLEANUP(cycles_freep) struct cycles *cycles = NULL;
+		CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = NULL;
+		const struct cycles_options options = { .pipeline = "zen5", .no_evidence = aside };
+		annotate_subject_init(&names, profile);
+		assert_int_equal(cycles_new(names.index, &options, &cycles, NULL), 0);
+		assert_int_equal(cycles_of_procedure(cycles, 0, &found, NULL), 0);
+		assert_int_equal(found->cfg.graph.block_count, 3);
+		assert_true((found->evidence == NULL) == aside);
+		executions[aside] =
+			found->frequencies.blocks[1].value / found->frequencies.blocks[0].value;
+	}
+	expect_near(executions[1], 0.5, 0.1);
+	assert_true(executions[0] < 0.25);
+}
+
 /* Instructions counted beside cycles make a procedure's executions absolute. */
 static void counted_instructions_make_a_procedure_absolute(void **state)
 {
@@ -366,6 +406,7 @@ int main(void)
 		cmocka_unit_test(a_stall_in_order_is_told_from_executions),
 		cmocka_unit_test(a_late_sample_is_charged_to_who_waited),
 		cmocka_unit_test(counted_instructions_make_a_procedure_absolute),
+		cmocka_unit_test(branches_that_were_seen_move_executions),
 		cmocka_unit_test(sampled_instructions_give_cycles_of_each),
 		cmocka_unit_test(a_cold_part_is_counted_in_its_function_alone),
 		cmocka_unit_test(no_sample_is_lost_whatever_the_code),

@@ -8,6 +8,7 @@
 /* In the order of help and completion; ends with a NULL. */
 extern const struct verb *const verbs[];
 
+extern const struct verb verb_accuracy;
 extern const struct verb verb_check;
 extern const struct verb verb_completion;
 extern const struct verb verb_db;

@@ -1,0 +1,53 @@
+#include "cli/accuracy.h"
+
+#include "cli/verbs.h"
+#include "collect/breakpoints.h"
+
+#define PROBE_LIMIT 1000000u /* executions; some ten seconds of a program's time */
+
+static struct accuracy_options given = { .limit = PROBE_LIMIT };
+
+static const struct option *accuracy_options(void)
+{
+	static const struct option options[] = {
+		{ "what to compare with", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "probe", 0, OPTION_LIST, "ADDRESS",
+		  "count this instruction's executions in a run of COMMAND; up to 4", &given.probes,
+		  NULL },
+		{ "limit", 0, OPTION_U64, "N",
+		  "let go of a probe after N executions (default 1000000)", &given.limit, NULL },
+		{ "estimates", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		INPUT_OPTION_ROWS(given.input),
+		NAMING_OPTION_ROWS(given.input),
+		{ "output", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
+		{ "json", 0, OPTION_FLAG, NULL, "one JSON document", &given.json, NULL },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, NULL },
+	};
+	return options;
+}
+
+static int run_accuracy(int argc, char **argv)
+{
+	int count;
+	int status = options_parse(&verb_accuracy, argc, argv, OPTIONS_BEFORE_ARGUMENTS, &count);
+	if (status >= 0)
+		return status;
+	if (!given.probes.count)
+		return options_misuse(&verb_accuracy, "nothing to compare with: give --probe");
+	if (given.probes.count > BREAKPOINTS_MAX)
+		return options_misuse(&verb_accuracy, "more than %d of --probe", BREAKPOINTS_MAX);
+	if (!given.limit)
+		return options_misuse(&verb_accuracy, "--limit needs at least 1");
+	if (!count)
+		return options_misuse(&verb_accuracy, "--probe needs a command to run");
+	argv[count + 1] = NULL; /* options_parse() moved the command to the front */
+	return accuracy_probe(&given, argv + 1);
+}
+
+const struct verb verb_accuracy = {
+	.name = "accuracy",
+	.run = run_accuracy,
+	.summary = "compare estimates of executions with exact counts",
+	.usage = "--probe ADDRESS... [-i PROFILE] [--] COMMAND [ARGUMENTS...]",
+	.options = accuracy_options,
+};

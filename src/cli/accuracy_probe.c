@@ -1,0 +1,160 @@
+/*
+ * accuracy_probe - `culprit accuracy --probe`: a run of a command with up to four of its
+ * instructions counted exactly (collect/breakpoints.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/accuracy.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "collect/breakpoints.h"
+
+#define LOOK_NS 20000000 /* between two looks at the limit: some 2000 executions */
+
+static const char *short_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static void spell_place(const struct breakpoint *breakpoint, char *text, size_t size)
+{
+	const struct code_place *place = &breakpoint->place;
+	size_t length = (size_t)snprintf(text, size, "%s+0x%" PRIx64, short_name(place->path),
+					 place->vaddr);
+	if (!place->procedure || length >= size)
+		return;
+	length += (size_t)snprintf(text + length, size - length, " %s", place->procedure);
+	if (place->offset && length < size)
+		snprintf(text + length, size - length, "+0x%" PRIx64, place->offset);
+}
+
+static void print_text(const struct breakpoint *list, size_t count)
+{
+	printf("  executions  instruction\n");
+	for (size_t i = 0; i < count; i++) {
+		char place[1500];
+		char executions[32];
+		spell_place(&list[i], place, sizeof(place));
+		snprintf(executions, sizeof(executions), "%s%" PRIu64, list[i].limited ? ">" : "",
+			 list[i].count);
+		printf("%12s  %s\n", executions, place);
+	}
+}
+
+static void print_json(const struct breakpoint *list, size_t count)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *rows = json_object_new_array();
+	json_object_object_add(document, "schema", json_object_new_int(1));
+	for (size_t i = 0; i < count; i++) {
+		const struct code_place *place = &list[i].place;
+		struct json_object *row = json_object_new_object();
+		json_object_object_add(row, "probe", json_object_new_string(place->text));
+		json_object_object_add(row, "image", json_object_new_string(place->path));
+		json_object_object_add(row, "vaddr", json_object_new_uint64(place->vaddr));
+		json_object_object_add(row, "procedure",
+				       place->procedure ? json_object_new_string(place->procedure)
+							: NULL);
+		json_object_object_add(row, "executions", json_object_new_uint64(list[i].count));
+		json_object_object_add(row, "limited", json_object_new_boolean(list[i].limited));
+		json_object_array_add(rows, row);
+	}
+	json_object_object_add(document, "probes", rows);
+	printf("%s\n", json_object_to_json_string_ext(
+			       document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(document);
+}
+
+static void tell_limits(const struct breakpoint *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].limited)
+			message_warning("'%s' was executed more often than --limit allows and was "
+					"let go after %" PRIu64 " executions",
+					list[i].place.text, list[i].count);
+}
+
+/* Until the command has ended. -1, or our exit status. */
+static int follow(struct breakpoints *breakpoints, struct command *command)
+{
+	sigset_t child;
+	struct timespec look = { .tv_nsec = LOOK_NS };
+	struct error err;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (;;) {
+		int ret = breakpoints_service(breakpoints, &command->wait_status, &err);
+		command->ended = ret != 0;
+		if (ret < 0) {
+			message_error("%s", err.text);
+			return 1;
+		}
+		if (ret > 0)
+			return -1;
+		sigtimedwait(&child, NULL, &look);
+	}
+}
+
+/* Its exec is the first thing that is traced, so releasing must not wait for it. */
+static int run(struct breakpoints *breakpoints, struct command *command, char *const argv[])
+{
+	struct error err;
+	if (breakpoints_watch(breakpoints, command->pid, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	int ret = command_release(command);
+	if (ret < 0) {
+		message_error("cannot run '%s': %s", argv[0], strerror(-ret));
+		return command_exec_failure_status(ret);
+	}
+	return follow(breakpoints, command);
+}
+
+int accuracy_probe(const struct accuracy_options *options, char *const argv[])
+{
+	CLEANUP(breakpoints_freep) struct breakpoints *breakpoints = NULL;
+	struct command command = { 0 };
+	struct error err;
+	if (breakpoints_new(options->probes.items, options->probes.count, options->limit,
+			    &breakpoints, &err) < 0) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	sigset_t ours;
+	sigset_t before;
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	int ret = command_start(argv, &before, &command);
+	if (ret < 0) {
+		message_error("cannot start a process: %s", strerror(-ret));
+		return 1;
+	}
+	/* What a terminal sends, the command gets too; its end is ours. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	int status = run(breakpoints, &command, argv);
+	if (status < 0) {
+		size_t count;
+		const struct breakpoint *list = breakpoints_list(breakpoints, &count);
+		tell_limits(list, count);
+		if (options->json)
+			print_json(list, count);
+		else
+			print_text(list, count);
+		status = command_exit_status(&command);
+	}
+	command_dispose(&command);
+	return status;
+}

@@ -95,21 +95,29 @@ struct costs {
 	double mean, least; /* of the known ones; NAN when there are none */
 };
 
-static struct costs sum_up(const double *costs, uint32_t count)
+static void sum_up(struct costs *known, double *known_count, const double *costs, size_t count)
 {
-	struct costs known = { 0, INFINITY };
-	uint32_t known_count = 0;
-	for (uint32_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (isnan(costs[i]))
 			continue;
 		assert(costs[i] > 0 && isfinite(costs[i]));
-		known.mean += costs[i];
-		known.least = fmin(known.least, costs[i]);
-		known_count++;
+		known->mean += costs[i];
+		known->least = fmin(known->least, costs[i]);
+		++*known_count;
 	}
-	if (known_count == 0)
+}
+
+static struct costs known_costs(const struct flow_graph *graph, const double *costs,
+				const struct flow_likelihood_options *options)
+{
+	struct costs known = { 0, INFINITY };
+	double count = 0;
+	sum_up(&known, &count, costs, graph->block_count);
+	if (options->edge_events)
+		sum_up(&known, &count, options->edge_cost_events, graph->edge_count);
+	if (count == 0)
 		return (struct costs){ NAN, NAN };
-	known.mean /= known_count;
+	known.mean /= count;
 	return known;
 }
 
@@ -143,9 +151,14 @@ static int describe(struct flow_likelihood *work, const struct flow_graph *graph
 		add_edge(work, node_in(block), node_out(block), told ? events[block] + mu : mu,
 			 told ? costs[block] / known.mean : cost);
 	}
-	for (size_t i = 0; i < graph->edge_count; i++)
-		add_edge(work, node_out(graph->edges[i].from), node_in(graph->edges[i].to), mu,
-			 cost);
+	for (size_t i = 0; i < graph->edge_count; i++) {
+		bool told = options->edge_events && !isnan(options->edge_cost_events[i]);
+		assert(!told ||
+		       (options->edge_events[i] >= 0 && isfinite(options->edge_events[i])));
+		add_edge(work, node_out(graph->edges[i].from), node_in(graph->edges[i].to),
+			 told ? options->edge_events[i] + mu : mu,
+			 told ? options->edge_cost_events[i] / known.mean : cost);
+	}
 	for (size_t i = 0; i < work->closure.count; i++)
 		add_edge(work, node_out(work->closure.edges[i].from),
 			 node_in(work->closure.edges[i].to), mu * MADE_UP_MU_RATIO,
@@ -356,7 +369,7 @@ int flow_likelihood_solve(struct flow_likelihood *work, const struct flow_graph 
 			  struct flow_likelihood_result *result)
 {
 	assert(options->mu_events > 0 && options->edge_cost_ratio > 0);
-	struct costs known = sum_up(cost_events, graph->block_count);
+	struct costs known = known_costs(graph, cost_events, options);
 	if (graph->block_count && isnan(known.mean))
 		return -ENODATA;
 	int ret = describe(work, graph, events, cost_events, known, options);

@@ -31,11 +31,15 @@ struct flow_graph;
 
 struct flow_likelihood_options {
 	double mu_events;	/* > 0 */
-	double edge_cost_ratio; /* c_0 to the least known cost of a block, > 0 */
+	double edge_cost_ratio; /* c_0 to the least known cost, > 0 */
 	unsigned most_steps;
+	/* By edge of the graph, as events and cost_events are by block; NULL: no edge has any. */
+	const double *edge_events, *edge_cost_events;
 };
 /* Tests took 9 to 35 steps with events that fit, and 151 at most with any. */
-#define FLOW_LIKELIHOOD_DEFAULTS ((struct flow_likelihood_options){ 0.05, 1e-4, 400 })
+#define FLOW_LIKELIHOOD_DEFAULTS                                                                   \
+	((struct flow_likelihood_options){                                                         \
+		.mu_events = 0.05, .edge_cost_ratio = 1e-4, .most_steps = 400 })
 
 /* All borrowed until the next solve, and NAN throughout when it did not converge. */
 struct flow_likelihood_result {
@@ -72,7 +76,7 @@ struct flow_likelihood {
  * `events` and `cost_events` (an execution's, > 0, or NAN where it is not known: then the
  * block's events say nothing) by block of the settled graph. Events must be >= 0 and finite.
  * Returns 0 and fills *result; or -ENOMEM; -EFBIG: the graph is too large and tangled
- * (sparse_order.h); -ENODATA: there are blocks and the cost of none is known.
+ * (sparse_order.h); -ENODATA: there are blocks and no cost is known.
  */
 int flow_likelihood_solve(struct flow_likelihood *work, const struct flow_graph *graph,
 			  const double *events, const double *cost_events,

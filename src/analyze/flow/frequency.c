@@ -51,6 +51,11 @@
 #define MEDIUM_SAMPLES 1600.0
 #define MEDIUM_WIDTH   0.3
 
+/* Of a branch stack: how often it may see the same branch. */
+#define COUNTED_AT_ONCE 32.0
+
+static const struct flow_likelihood_options by_samples = FLOW_LIKELIHOOD_DEFAULTS;
+
 /* What the samples of a class say, and what the others make of it. */
 struct evidence {
 	double value, error;  /* by its own samples; NaN when not known */
@@ -73,9 +78,9 @@ struct work {
 	struct flow_likelihood likelihood;
 	struct flow_likelihood_result fit; /* executions may be the posterior's */
 	struct flow_posterior posterior;
-	bool is_posterior;
-	double differ;	      /* variance, relative, of blocks beyond chance */
-	double stalled_ratio; /* of instructions; 0 in other models */
+	enum frequency_source source; /* of the fit, unless classes tell */
+	double differ;		      /* variance, relative, of blocks beyond chance */
+	double stalled_ratio;	      /* of instructions; 0 in other models */
 };
 
 static void work_release(struct work *work)
@@ -99,6 +104,15 @@ static struct evidence *said_of(const struct work *work, uint32_t block)
 	return &work->say[work->classes.of_block[block]];
 }
 
+static void add_instructions(struct work *work, uint32_t block)
+{
+	const struct frequency_input *input = work->input;
+	for (uint32_t i = input->blocks[block].first; i < input->blocks[block].end; i++) {
+		work->samples[block] += input->samples[i];
+		work->costs[block] += cost_of(input, i);
+	}
+}
+
 static int work_init(struct work *work)
 {
 	const struct frequency_input *input = work->input;
@@ -119,9 +133,11 @@ static int work_init(struct work *work)
 			(struct evidence){ NAN, NAN, 0, 0, NAN, FREQUENCY_UNKNOWN, FLOW_OUTSIDE };
 	for (uint32_t block = 0; block < count; block++) {
 		struct evidence *say = said_of(work, block);
-		for (uint32_t i = input->blocks[block].first; i < input->blocks[block].end; i++) {
-			work->samples[block] += input->samples[i];
-			work->costs[block] += cost_of(input, i);
+		if (input->model == FREQUENCY_COUNTS) {
+			work->samples[block] = input->counted_blocks[block];
+			work->costs[block] = 1;
+		} else {
+			add_instructions(work, block);
 		}
 		say->samples += work->samples[block];
 		say->cost += work->costs[block];
@@ -220,11 +236,10 @@ static int find_least(struct work *work)
 }
 
 /* Without an answer all of it is NaN. 0 or -ENOMEM. */
-static int ask_likelihood(struct work *work)
+static int ask_likelihood(struct work *work, const struct flow_likelihood_options *options)
 {
-	struct flow_likelihood_options options = FLOW_LIKELIHOOD_DEFAULTS;
 	int ret = flow_likelihood_solve(&work->likelihood, work->graph, work->fit_events,
-					work->fit_costs, &options, &work->fit);
+					work->fit_costs, options, &work->fit);
 	if (ret < 0)
 		work->fit = (struct flow_likelihood_result){ .converged = false };
 	return ret == -ENOMEM ? ret : 0;
@@ -312,10 +327,10 @@ static int fit_in_order(struct work *work)
 	if (ret < 0)
 		return ret;
 	ask_of_classes(work);
-	ret = ask_likelihood(work);
+	ret = ask_likelihood(work, &by_samples);
 	for (int i = 0; ret == 0 && work->fit.converged && i < UNSTALLED_ROUNDS; i++)
 		if (ask_of_unstalled(work))
-			ret = ask_likelihood(work);
+			ret = ask_likelihood(work, &by_samples);
 	return ret;
 }
 
@@ -331,7 +346,7 @@ static int ask_posterior(struct work *work)
 		return ret == -ENOMEM ? ret : 0;
 	work->fit.block_executions = moved.block_executions;
 	work->fit.edge_executions = moved.edge_executions;
-	work->is_posterior = true;
+	work->source = FREQUENCY_POSTERIOR;
 	return 0;
 }
 
@@ -352,8 +367,46 @@ static int fit_all(struct work *work)
 		work->fit_events[block] = work->samples[block];
 		work->fit_costs[block] = work->costs[block] > 0 ? work->costs[block] : NAN;
 	}
-	int ret = ask_likelihood(work);
+	work->source = FREQUENCY_LIKELIHOOD;
+	int ret = ask_likelihood(work, &by_samples);
 	return ret < 0 || !has_evidence(work->input) ? ret : ask_posterior(work);
+}
+
+/*
+ * What leaves a block tells how often it ran, so blocks say nothing beside; but those that nothing
+ * was seen to leave. A stack of branches sees the same ones many times at once: errors are those of
+ * as many fewer counts.
+ */
+static int fit_counts(struct work *work)
+{
+	const struct flow_graph *graph = work->graph;
+	const struct frequency_input *input = work->input;
+	struct flow_likelihood_options options = FLOW_LIKELIHOOD_DEFAULTS;
+	CLEANUP(free_pointer)
+	double *edges = calloc(2 * graph->edge_count + graph->block_count + 1, sizeof(*edges));
+	if (!edges)
+		return -ENOMEM;
+	double *costs = edges + graph->edge_count, *left = costs + graph->edge_count;
+	for (size_t i = 0; i < graph->edge_count; i++)
+		if (graph->edges[i].from != FLOW_OUTSIDE)
+			left[graph->edges[i].from] += input->counted_edges[i];
+	for (size_t i = 0; i < graph->edge_count; i++) {
+		uint32_t from = graph->edges[i].from;
+		bool told = from != FLOW_OUTSIDE &&
+			    (left[from] > 0 || input->counted_blocks[from] <= 0);
+		edges[i] = told ? input->counted_edges[i] / COUNTED_AT_ONCE : 0;
+		costs[i] = told ? 1 / COUNTED_AT_ONCE : NAN;
+	}
+	for (uint32_t block = 0; block < graph->block_count; block++) {
+		bool told = left[block] <= 0 && input->counted_blocks[block] > 0;
+		work->fit_events[block] = told ? input->counted_blocks[block] / COUNTED_AT_ONCE : 0;
+		work->fit_costs[block] = told ? 1 / COUNTED_AT_ONCE : NAN;
+	}
+	options.edge_events = edges;
+	options.edge_cost_events = costs;
+	work->source = FREQUENCY_COUNTED;
+	add_up(work);
+	return ask_likelihood(work, &options);
 }
 
 /* How much blocks differ from what flow makes of all of them, beyond what chance leaves there. */
@@ -438,8 +491,7 @@ static struct frequency of_block(const struct work *work, uint32_t block)
 	set_interval(work, &out, error);
 	bool all_agree =
 		agree(out.value, say->value) && (!in_order || agree(say->least, say->value));
-	out.source = work->is_posterior		    ? FREQUENCY_POSTERIOR
-		     : !in_order		    ? FREQUENCY_LIKELIHOOD
+	out.source = !in_order			    ? work->source
 		     : agree(out.value, say->value) ? say->source
 						    : FREQUENCY_PROPAGATED;
 	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
@@ -463,7 +515,9 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 	double error = work->fit.edge_relative_error[i];
 	error = sqrt(error * error + work->differ);
 	out.value = work->fit.edge_executions[i];
-	out.source = FREQUENCY_PROPAGATED;
+	out.source = work->source == FREQUENCY_COUNTED && edge->from != FLOW_OUTSIDE
+			     ? FREQUENCY_COUNTED
+			     : FREQUENCY_PROPAGATED;
 	set_interval(work, &out, error);
 	enum frequency_confidence ends = FREQUENCY_HIGH;
 	if (edge->from != FLOW_OUTSIDE && blocks[edge->from].confidence < ends)
@@ -485,14 +539,25 @@ static void make_relative(struct frequency *out)
 	out->low = out->high = NAN;
 }
 
+static int fit(struct work *work)
+{
+	switch (work->input->model) {
+	case FREQUENCY_CYCLES_IN_ORDER:
+		return fit_in_order(work);
+	case FREQUENCY_COUNTS:
+		return fit_counts(work);
+	default:
+		return fit_all(work);
+	}
+}
+
 int frequencies_new(const struct frequency_input *input, struct frequencies *out)
 {
 	CLEANUP(work_release) struct work work = { .input = input, .graph = input->graph };
 	size_t blocks = input->graph->block_count, all = blocks + input->graph->edge_count;
 	int ret = work_init(&work);
 	if (ret == 0)
-		ret = input->model == FREQUENCY_CYCLES_IN_ORDER ? fit_in_order(&work)
-								: fit_all(&work);
+		ret = fit(&work);
 	if (ret < 0)
 		return ret;
 	find_differ(&work);

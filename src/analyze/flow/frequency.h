@@ -27,6 +27,8 @@ enum frequency_model {
 	FREQUENCY_EXECUTIONS,
 	/* cycles, somewhere near: an instruction is taken to cost the same everywhere */
 	FREQUENCY_CYCLES_OUT_OF_ORDER,
+	/* no samples: executions of blocks and edges themselves, seen in branch stacks */
+	FREQUENCY_COUNTS,
 };
 
 /* What tells the value. */
@@ -37,6 +39,7 @@ enum frequency_source {
 	FREQUENCY_PROPAGATED, /* what the others leave for it to be */
 	FREQUENCY_LIKELIHOOD, /* all samples of the procedure at once */
 	FREQUENCY_POSTERIOR,  /* those, and the outcomes of branches */
+	FREQUENCY_COUNTED,    /* counts of blocks and edges */
 };
 
 enum frequency_confidence {
@@ -66,6 +69,9 @@ struct frequency_input {
 	 * only.
 	 */
 	const double *evidence;
+	/* For FREQUENCY_COUNTS, which reads nothing else: by block, and by edge (of ways in from
+	 * outside none are read). */
+	const double *counted_blocks, *counted_edges;
 	/* By instruction; read for FREQUENCY_CYCLES_IN_ORDER only. */
 	const double *issue_cycles;
 	const uint32_t *waits_for;

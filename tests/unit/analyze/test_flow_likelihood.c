@@ -341,7 +341,9 @@ static void recovers_what_fits_exactly(void **state)
 	(void)state;
 	CLEANUP(flow_likelihood_release) struct flow_likelihood work = { 0 };
 	struct random_state random = random_seed(3);
-	const struct flow_likelihood_options hardly = { 1e-9, 1e-8, 400 };
+	const struct flow_likelihood_options hardly = { .mu_events = 1e-9,
+							.edge_cost_ratio = 1e-8,
+							.most_steps = 400 };
 	for (size_t round = 0; round < 100; round++) {
 		CLEANUP(subject_release) struct subject subject;
 		struct flow_likelihood_result result;

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/random.h"
+#include "support/poisson.h"
 #include "frequency_program.h"
 
 #define OUT	   FLOW_OUTSIDE
@@ -369,6 +370,104 @@ static void branches_that_were_seen_move_what_samples_say_out_of_order(void **st
 	assert_int_equal(found.blocks[0].source, FREQUENCY_LIKELIHOOD);
 }
 
+/*
+ * Counts of a random procedure, each off by chance as stacks that see `COUNTED_AT_ONCE` at once
+ * make it; two edges of one block are not known, nothing is of its samples.
+ */
+static void counts_of_branch_stacks_are_executions(void **state)
+{
+	(void)state;
+	struct random_state random = random_seed(6);
+	unsigned held = 0, intervals = 0;
+	for (unsigned round = 0; round < 50; round++) {
+		struct random_flow flow;
+		random_flow_init(&flow, &random, 40, 3e3, 20);
+		const struct flow_graph *graph = &flow.graph;
+		CLEANUP(free_pointer)
+		double *counts = calloc(graph->block_count + graph->edge_count, sizeof(double));
+		assert_non_null(counts);
+		double *edges = counts + graph->block_count;
+		for (size_t i = 0; i < graph->edge_count; i++) {
+			if (graph->edges[i].from == OUT)
+				continue;
+			edges[i] = 32 * (double)poisson(&random, flow.edges[i] / 32);
+			counts[graph->edges[i].from] += edges[i];
+		}
+		for (size_t i = 0; i < graph->edge_count; i++)
+			if (graph->edges[i].from == round % graph->block_count)
+				edges[i] = 0;
+		struct frequency_input input = { .graph = graph,
+						 .model = FREQUENCY_COUNTS,
+						 .counted_blocks = counts,
+						 .counted_edges = edges };
+		CLEANUP(frequencies_release) struct frequencies found = { 0 };
+		assert_int_equal(frequencies_new(&input, &found), 0);
+		assert_false(found.is_relative);
+		for (uint32_t block = 0; block < graph->block_count; block++) {
+			const struct frequency *frequency = &found.blocks[block];
+			assert_int_equal(frequency->source, FREQUENCY_COUNTED);
+			if (flow.blocks[block] < 3000)
+				continue;
+			intervals++;
+			held += frequency->low <= flow.blocks[block] &&
+				flow.blocks[block] <= frequency->high;
+			assert_near(frequency->value, flow.blocks[block], 0.3);
+		}
+		random_flow_release(&flow);
+	}
+	assert_true(intervals > 500);
+	if (held < 0.93 * intervals)
+		fail_msg("%u of %u intervals hold the truth", held, intervals);
+}
+
+static void counted_edges_are_told_apart_where_blocks_do_not(void **state)
+{
+	(void)state;
+	CLEANUP(small_release) struct small small;
+	/* 0 and 1 each lead to 2 and 3: 10,000 and 9,000 go straight on */
+	small_init(&small, 4);
+	for (uint32_t block = 0; block < 4; block++)
+		add(&small, block < 2 ? OUT : block, block < 2 ? block : OUT);
+	for (uint32_t from = 0; from < 2; from++)
+		for (uint32_t to = 2; to < 4; to++)
+			add(&small, from, to);
+	assert_int_equal(flow_graph_settle(&small.graph), 0);
+	double blocks[4] = { 10100, 9100, 10100, 9100 }, edges[8] = { 0 };
+	for (size_t i = 0; i < small.graph.edge_count; i++) {
+		const struct flow_edge *edge = &small.graph.edges[i];
+		if (edge->from != OUT)
+			edges[i] = edge->to == OUT		? blocks[edge->from]
+				   : edge->to == edge->from + 2 ? blocks[edge->from] - 100
+								: 100;
+	}
+	struct frequency_input input = input_of(&small, FREQUENCY_COUNTS);
+	input.counted_blocks = blocks;
+	input.counted_edges = edges;
+	CLEANUP(frequencies_release) struct frequencies found = { 0 };
+	assert_int_equal(frequencies_new(&input, &found), 0);
+	for (size_t i = 0; i < small.graph.edge_count; i++) {
+		const struct flow_edge *edge = &small.graph.edges[i];
+		if (edge->from == OUT || edge->to == OUT)
+			continue;
+		assert_near(found.edges[i].value, edges[i], 0.02);
+		assert_int_equal(found.edges[i].source, FREQUENCY_COUNTED);
+	}
+	for (uint32_t block = 0; block < 4; block++)
+		assert_int_equal(found.blocks[block].confidence, FREQUENCY_HIGH);
+
+	input.model = FREQUENCY_CYCLES_OUT_OF_ORDER;
+	input.evidence = edges;
+	memcpy(small.samples, blocks, sizeof(blocks));
+	CLEANUP(frequencies_release) struct frequencies moved = { 0 };
+	assert_int_equal(frequencies_new(&input, &moved), 0);
+	for (size_t i = 0; i < small.graph.edge_count; i++) {
+		const struct flow_edge *edge = &small.graph.edges[i];
+		if (edge->from < 2)
+			assert_near(moved.edges[i].value / moved.blocks[edge->from].value,
+				    edges[i] / blocks[edge->from], 0.3);
+	}
+}
+
 static void a_stalled_block_is_what_the_others_leave_for_it(void **state)
 {
 	(void)state;
@@ -491,6 +590,8 @@ int main(void)
 		cmocka_unit_test(a_wide_interval_is_not_high),
 		cmocka_unit_test(blocks_that_fit_out_of_order_are_medium),
 		cmocka_unit_test(branches_that_were_seen_move_what_samples_say_out_of_order),
+		cmocka_unit_test(counts_of_branch_stacks_are_executions),
+		cmocka_unit_test(counted_edges_are_told_apart_where_blocks_do_not),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),
 		cmocka_unit_test(without_any_cycles_all_is_unknown),

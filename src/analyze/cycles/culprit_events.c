@@ -1,0 +1,175 @@
+/*
+ * Samples of events that say how often something went wrong, as bounds of how often it went
+ * wrong at one instruction: what was counted there, or behind it as far as the event's
+ * addresses may be late, and so much more as chance may have hidden.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cycles/culprits_private.h"
+
+#define Z_95 1.96
+/* Addresses that no hardware vouches for lie so many instructions behind, at most. */
+#define LATE_LIMIT 16
+
+struct culprit_name {
+	const char *name;
+	enum culprit_event event;
+};
+
+/* The kernel's generic names, callgrind's, and those of makers; the first that is there counts. */
+static const struct culprit_name names[] = {
+	{ "I1mr", CULPRIT_L1I_MISSES },
+	{ "L1-icache-load-misses", CULPRIT_L1I_MISSES },
+	{ "l1i_cache_refill", CULPRIT_L1I_MISSES },
+	{ "icache_64b.iftag_miss", CULPRIT_L1I_MISSES },
+	{ "ILmr", CULPRIT_FETCH_MISSES },
+	{ "iTLB-load-misses", CULPRIT_ITLB_MISSES },
+	{ "l1i_tlb_refill", CULPRIT_ITLB_MISSES },
+	{ "itlb_misses.walk_completed", CULPRIT_ITLB_MISSES },
+	{ "D1mr", CULPRIT_L1D_MISSES },
+	{ "L1-dcache-load-misses", CULPRIT_L1D_MISSES },
+	{ "l1d_cache_refill", CULPRIT_L1D_MISSES },
+	{ "mem_load_retired.l1_miss", CULPRIT_L1D_MISSES },
+	{ "DLmr", CULPRIT_LOAD_MISSES },
+	{ "LLC-load-misses", CULPRIT_LOAD_MISSES },
+	{ "mem_load_retired.l3_miss", CULPRIT_LOAD_MISSES },
+	{ "ll_cache_miss_rd", CULPRIT_LOAD_MISSES },
+	{ "cache-misses", CULPRIT_LOAD_MISSES },
+	{ "D1mw", CULPRIT_STORE_L1_MISSES },
+	{ "L1-dcache-store-misses", CULPRIT_STORE_L1_MISSES },
+	{ "DLmw", CULPRIT_STORE_MISSES },
+	{ "LLC-store-misses", CULPRIT_STORE_MISSES },
+	{ "dTLB-load-misses", CULPRIT_DTLB_MISSES },
+	{ "l1d_tlb_refill", CULPRIT_DTLB_MISSES },
+	{ "dtlb_load_misses.walk_completed", CULPRIT_DTLB_MISSES },
+	{ "branch-misses", CULPRIT_MISPREDICTS },
+	{ "Bcm", CULPRIT_MISPREDICTS },
+	{ "br_mis_pred_retired", CULPRIT_MISPREDICTS },
+	{ "br_misp_retired.all_branches", CULPRIT_MISPREDICTS },
+	{ "Bim", CULPRIT_INDIRECT_MISPREDICTS },
+};
+
+struct culprit_events culprit_events_of(const struct event_columns *columns)
+{
+	struct culprit_events events;
+	for (size_t e = 0; e < CULPRIT_EVENTS; e++)
+		events.column[e] = CYCLES_NO_COLUMN;
+	for (size_t n = sizeof(names) / sizeof(names[0]); n-- > 0;)
+		for (size_t c = columns->count; c-- > 0;)
+			if (span_equal(event_base_name(columns->list[c].name),
+				       span_of_text(names[n].name)))
+				events.column[names[n].event] = c;
+	return events;
+}
+
+/* One column by instruction. */
+struct counted {
+	double *events;
+	double samples, sum; /* of all of them */
+};
+
+static uint32_t instruction_from(const struct cfg *cfg, uint64_t vaddr)
+{
+	uint32_t low = 0, high = cfg->instruction_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (cfg->instructions[middle].vaddr < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void take(const struct cfg *cfg, const struct annotate_procedure *from, size_t column,
+		 double divisor, struct counted *counted)
+{
+	if (!from || !from->sample_count)
+		return;
+	uint32_t next = instruction_from(cfg, from->samples[0].vaddr);
+	for (size_t i = 0; i < from->sample_count; i++) {
+		const struct annotate_sample *sample = &from->samples[i];
+		if (sample->column != column)
+			continue;
+		while (next < cfg->instruction_count &&
+		       cfg->instructions[next].vaddr < sample->vaddr)
+			next++;
+		if (next == cfg->instruction_count ||
+		    cfg->instructions[next].vaddr != sample->vaddr)
+			continue;
+		double events = (double)sample->cell.estimate / divisor;
+		counted->events[next] += events;
+		counted->samples += (double)sample->cell.samples;
+		counted->sum += events;
+	}
+}
+
+/* How far behind the instruction that is to blame the address may lie. */
+static unsigned lateness(const struct event_column *column)
+{
+	if (column->skid)
+		return column->skid - 1 < LATE_LIMIT ? (unsigned)(column->skid - 1) : LATE_LIMIT;
+	return !column->sampled || column->precise >= 2 ? 0 : LATE_LIMIT;
+}
+
+/* The most events behind a sampled count, each sample standing for `weight` of them. */
+static double most_of(double events, double weight)
+{
+	double root = sqrt(events / weight + 1) + Z_95 / 2;
+	return root * root * weight;
+}
+
+/* Sums over windows of what lies behind, by a running sum; those that are exact have no error. */
+static void widen(const struct event_column *column, const struct counted *counted, uint32_t count,
+		  double *most)
+{
+	unsigned late = lateness(column);
+	double weight = counted->samples > 0 ? counted->sum / counted->samples
+					     : (double)column->period_most;
+	double sum = 0;
+	for (uint32_t i = count; i-- > 0;) {
+		sum += counted->events[i];
+		if ((uint64_t)i + late + 1 < count)
+			sum -= counted->events[i + late + 1];
+		most[i] = sum > 0 ? sum : 0;
+		if (column->sampled && weight > 0)
+			most[i] = most_of(most[i], weight);
+	}
+}
+
+int culprit_bounds_init(struct culprit_bounds *bounds, const struct procedure_cycles *procedure,
+			const struct event_columns *columns, const struct culprit_events *events)
+{
+	uint32_t count = procedure->cfg.instruction_count;
+	*bounds = (struct culprit_bounds){ { 0 } };
+	struct counted counted = { .events = calloc((size_t)count + 1, sizeof(double)) };
+	int ret = counted.events ? 0 : -ENOMEM;
+	for (size_t e = 0; events && ret == 0 && e < CULPRIT_EVENTS; e++) {
+		if (events->column[e] == CYCLES_NO_COLUMN)
+			continue;
+		const struct event_column *column = &columns->list[events->column[e]];
+		bounds->most[e] = calloc((size_t)count + 1, sizeof(double));
+		if (!bounds->most[e]) {
+			ret = -ENOMEM;
+			break;
+		}
+		memset(counted.events, 0, ((size_t)count + 1) * sizeof(double));
+		counted.samples = counted.sum = 0;
+		double divisor = event_column_divisor(column);
+		take(&procedure->cfg, procedure->procedure, events->column[e], divisor, &counted);
+		take(&procedure->cfg, procedure->cold, events->column[e], divisor, &counted);
+		widen(column, &counted, count, bounds->most[e]);
+	}
+	free(counted.events);
+	return ret;
+}
+
+void culprit_bounds_release(struct culprit_bounds *bounds)
+{
+	for (size_t e = 0; e < CULPRIT_EVENTS; e++)
+		free(bounds->most[e]);
+	*bounds = (struct culprit_bounds){ { 0 } };
+}

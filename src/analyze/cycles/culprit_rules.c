@@ -1,0 +1,132 @@
+/*
+ * The rules: which causes of a stall cannot be ruled out, which instruction would be to
+ * blame, and the most cycles that each can take. docs/methods.md, "Culprits", tells them
+ * in the same order.
+ *
+ * Every bound is a number of times that something can have gone wrong (how often the
+ * instruction ran, or the edge that led there, or the load; how many events were counted)
+ * times what it costs at most. `cycle` is a processor's cycle in the unit of the time event.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/cycles/culprits_private.h"
+
+void culprit_accuse(struct culprit_list *out, enum dynamic_cause cause, uint32_t instruction,
+		    double high, bool by_events)
+{
+	if (!(high > 0))
+		return;
+	out->list[out->count++] = (struct culprit){
+		.cause = cause,
+		.instruction = instruction,
+		.high = high,
+		.bound_by_events = by_events,
+	};
+}
+
+/* Executions; infinitely many where that is not known, as a bound. The upper end of the interval.
+ */
+static double times_of(const struct frequency *frequency)
+{
+	if (!isnan(frequency->high))
+		return frequency->high;
+	return isnan(frequency->value) ? INFINITY : frequency->value;
+}
+
+double culprit_times_of_block(const struct culprit_rules *rules, uint32_t block)
+{
+	return times_of(&rules->procedure->frequencies.blocks[block]);
+}
+
+double culprit_times_of_edge(const struct culprit_rules *rules, uint32_t edge)
+{
+	return times_of(&rules->procedure->frequencies.edges[edge]);
+}
+
+const struct cfg_instruction *culprit_at(const struct culprit_rules *rules, uint32_t instruction)
+{
+	return &rules->procedure->cfg.instructions[instruction];
+}
+
+uint64_t culprit_last_byte(const struct cfg_instruction *instruction)
+{
+	return instruction->vaddr + instruction->length_bytes - 1;
+}
+
+uint32_t culprit_last_of(const struct culprit_rules *rules, uint32_t block)
+{
+	const struct cfg_block *b = &rules->procedure->cfg.blocks[block];
+	return b->first + b->count - 1;
+}
+
+/* Misses near and far: as counted, or `times` of them. */
+double culprit_miss_cycles(double times, double near, double far, const double *near_events,
+			   const double *far_events, uint32_t instruction, bool *by_events)
+{
+	double missed = times, missed_far = times;
+	*by_events = false;
+	if (near_events && near_events[instruction] < missed) {
+		missed = near_events[instruction];
+		*by_events = true;
+	}
+	if (far_events && far_events[instruction] < missed) {
+		missed_far = far_events[instruction];
+		*by_events = true;
+	}
+	return missed * near + fmin(missed, missed_far) * (far - near);
+}
+
+static void judge_other(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			struct culprit_list *out)
+{
+	const struct procedure_cycles *procedure = rules->procedure;
+	uint32_t first = procedure->cfg.blocks[block].first;
+	for (uint32_t i = instruction; i + 1 >= instruction && i >= first; i--) {
+		const struct instruction_effects *op = &procedure->effects[i];
+		if (!op->known || op->class == LATENCY_MICROCODE || op->class == LATENCY_SYSTEM ||
+		    op->class == LATENCY_UNKNOWN) {
+			culprit_accuse(out, DYNAMIC_OTHER, i, INFINITY, false);
+			return;
+		}
+		if (i == 0)
+			return;
+	}
+}
+
+void culprit_rules_apply(struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			 struct culprit_list *out)
+{
+	out->count = 0;
+	culprit_judge_fetch(rules, block, instruction, out);
+	culprit_judge_prediction(rules, block, instruction, out);
+	culprit_judge_waits(rules, block, instruction, out);
+	judge_other(rules, block, instruction, out);
+}
+
+int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycles *procedure,
+		       const struct event_columns *columns, const struct culprit_events *events)
+{
+	*rules = (struct culprit_rules){
+		.procedure = procedure,
+		.costs = culprit_costs_of(procedure->pipeline),
+		.late = !procedure->pipeline->in_order,
+	};
+	int ret = culprit_bounds_init(&rules->bounds, procedure, columns, events);
+	if (ret == 0 && procedure->pipeline->in_order)
+		ret = reaching_init(&rules->reaching, procedure);
+	if (ret < 0)
+		return ret;
+	rules->quiet_loop =
+		calloc((size_t)procedure->cfg.graph.block_count + 1, sizeof(*rules->quiet_loop));
+	return rules->quiet_loop ? culprit_find_quiet_loops(rules) : -ENOMEM;
+}
+
+void culprit_rules_release(struct culprit_rules *rules)
+{
+	culprit_bounds_release(&rules->bounds);
+	reaching_release(&rules->reaching);
+	free(rules->quiet_loop);
+	rules->quiet_loop = NULL;
+}

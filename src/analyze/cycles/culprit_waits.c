@@ -1,0 +1,214 @@
+/*
+ * Waiting for memory and for units: in order at the first who needs the result, out of order
+ * at the load, the product, the division itself.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/cycles/culprits_private.h"
+
+/* Near what is used all the time: the stack, or one constant place. */
+static bool stays_on_a_page(const struct culprit_rules *rules,
+			    const struct instruction_effects *effects)
+{
+	unsigned stack =
+		rules->procedure->isa == ISA_AARCH64 ? (unsigned)AARCH64_SP : (unsigned)X86_RSP;
+	struct register_set address = effects->address;
+	register_set_remove(&address, stack);
+	return register_set_empty(&address);
+}
+
+/* What an instruction may have waited for: so often at most, and where. */
+struct waits {
+	double load_times; /* of loads that may have missed */
+	double load_cycles, walk_cycles;
+	bool load_by_events, walk_by_events;
+	uint32_t load, walk; /* to blame; CULPRIT_NO_INSTRUCTION */
+	double multiply_cycles, divide_cycles;
+	uint32_t multiply, divide;
+	double atomic;
+	uint32_t synchroniser;
+};
+
+static void add_load(const struct culprit_rules *rules, uint32_t load, double times,
+		     struct waits *waits)
+{
+	const struct instruction_effects *effects = &rules->procedure->effects[load];
+	double *const *most = rules->bounds.most;
+	bool by_events;
+	double cycles = culprit_miss_cycles(times, rules->costs.load_near, rules->costs.load_far,
+					    most[CULPRIT_L1D_MISSES], most[CULPRIT_LOAD_MISSES],
+					    load, &by_events);
+	if (waits->load == CULPRIT_NO_INSTRUCTION || cycles > waits->load_cycles)
+		waits->load = load;
+	waits->load_cycles += cycles;
+	waits->load_by_events |= by_events;
+	if (stays_on_a_page(rules, effects))
+		return;
+	/* A page that no entry is left of has hardly a line left in the first cache. */
+	const double *events =
+		most[CULPRIT_DTLB_MISSES] ? most[CULPRIT_DTLB_MISSES] : most[CULPRIT_L1D_MISSES];
+	cycles = culprit_miss_cycles(times, rules->costs.walk, rules->costs.walk, events, NULL,
+				     load, &by_events);
+	if (waits->walk == CULPRIT_NO_INSTRUCTION || cycles > waits->walk_cycles)
+		waits->walk = load;
+	waits->walk_cycles += cycles;
+	waits->walk_by_events |= by_events;
+}
+
+static double latency_of(const struct culprit_rules *rules, const struct instruction_effects *op)
+{
+	const struct pipeline_work *work =
+		pipeline_work_of(rules->procedure->pipeline, op->class, op->width_bits);
+	return fmax(work->latency_cycles[PIPELINE_OPERAND], work->busy_cycles);
+}
+
+static bool divides(enum latency_class class)
+{
+	return class == LATENCY_DIVIDE || class == LATENCY_FP_DIVIDE || class == LATENCY_FP_ROOT;
+}
+
+static bool multiplies(enum latency_class class)
+{
+	return class == LATENCY_MULTIPLY || class == LATENCY_VECTOR_MULTIPLY ||
+	       class == LATENCY_FP_MULTIPLY || class == LATENCY_FP_FUSED;
+}
+
+/* Divisions take as long as their operands make them: up to twice what the table says. */
+static void add_work(const struct culprit_rules *rules, uint32_t producer, double times,
+		     struct waits *waits)
+{
+	const struct instruction_effects *op = &rules->procedure->effects[producer];
+	if (divides(op->class)) {
+		waits->divide_cycles += times * 2 * latency_of(rules, op);
+		waits->divide = producer;
+	} else if (multiplies(op->class)) {
+		waits->multiply_cycles += times * latency_of(rules, op);
+		waits->multiply = producer;
+	}
+}
+
+static void add_producer(const struct culprit_rules *rules, uint32_t block, uint32_t producer,
+			 struct waits *waits)
+{
+	const struct instruction_effects *op = &rules->procedure->effects[producer];
+	uint32_t from = procedure_cycles_block(rules->procedure, producer);
+	double times =
+		fmin(culprit_times_of_block(rules, block), culprit_times_of_block(rules, from));
+	if (op->class == LATENCY_ATOMIC) {
+		waits->atomic = INFINITY;
+		waits->synchroniser = producer;
+	}
+	if (op->reads_memory)
+		add_load(rules, producer, times, waits);
+	/* Inside of the block the schedule knows how long a product takes; a division's time
+	 * varies. */
+	if (from != block || divides(op->class))
+		add_work(rules, producer, times, waits);
+}
+
+static bool seen(const uint32_t *list, size_t count, uint32_t producer)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == producer)
+			return true;
+	return false;
+}
+
+/* In order: operands that are still under way. */
+static void wait_for_operands(const struct culprit_rules *rules, uint32_t block,
+			      uint32_t instruction, struct waits *waits)
+{
+	const struct instruction_effects *op = &rules->procedure->effects[instruction];
+	uint32_t producers[8];
+	size_t count = 0;
+	bool unbounded = false;
+	for (unsigned r = register_set_next(&op->reads, 0); r < rules->reaching.registers;
+	     r = register_set_next(&op->reads, r + 1)) {
+		const struct reach *reach = reaching_register(&rules->reaching, r);
+		unbounded |= reach->more || reach->elsewhere;
+		for (size_t i = 0; i < REACH_PRODUCERS; i++) {
+			uint32_t producer = reach->producers[i];
+			if (producer == CULPRIT_NO_INSTRUCTION || seen(producers, count, producer))
+				continue;
+			if (count == sizeof(producers) / sizeof(producers[0])) {
+				unbounded = true;
+				continue;
+			}
+			producers[count++] = producer;
+			add_producer(rules, block, producer, waits);
+		}
+	}
+	double times = culprit_times_of_block(rules, block);
+	double cycles = times * rules->costs.load_far;
+	/* Loads that are not looked at one by one: as if each had missed. */
+	if (unbounded) {
+		waits->load_cycles = fmax(waits->load_cycles, cycles);
+		waits->walk_cycles = fmax(waits->walk_cycles, times * rules->costs.walk);
+		waits->load_by_events = waits->walk_by_events = false;
+	}
+}
+
+static void judge_store(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			struct culprit_list *out)
+{
+	double *const *most = rules->bounds.most;
+	bool by_events;
+	double times = culprit_times_of_block(rules, block);
+	double high = culprit_miss_cycles(times, rules->costs.store_near, rules->costs.store_far,
+					  most[CULPRIT_STORE_L1_MISSES], most[CULPRIT_STORE_MISSES],
+					  instruction, &by_events);
+	culprit_accuse(out, DYNAMIC_WRITE_BUFFER, instruction, high * rules->procedure->cycle,
+		       by_events);
+}
+
+void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			 struct culprit_list *out)
+{
+	const struct procedure_cycles *procedure = rules->procedure;
+	const struct instruction_effects *op = &procedure->effects[instruction];
+	double times = culprit_times_of_block(rules, block), cycle = procedure->cycle;
+	struct waits waits = {
+		.load = CULPRIT_NO_INSTRUCTION,
+		.walk = CULPRIT_NO_INSTRUCTION,
+		.multiply = CULPRIT_NO_INSTRUCTION,
+		.divide = CULPRIT_NO_INSTRUCTION,
+		.synchroniser = CULPRIT_NO_INSTRUCTION,
+	};
+	if (procedure->pipeline->in_order) {
+		wait_for_operands(rules, block, instruction, &waits);
+		/* A unit that an instruction of an earlier block keeps busy. */
+		if (divides(op->class) ||
+		    (multiplies(op->class) &&
+		     pipeline_work_of(procedure->pipeline, op->class, op->width_bits)->busy_cycles >
+			     1))
+			add_work(rules, instruction, times, &waits);
+	} else {
+		if (op->reads_memory)
+			add_load(rules, instruction, times, &waits);
+		add_work(rules, instruction, times, &waits);
+	}
+	if (op->class == LATENCY_ATOMIC || op->class == LATENCY_BARRIER) {
+		waits.atomic = INFINITY;
+		waits.synchroniser = instruction;
+	}
+	culprit_accuse(out, DYNAMIC_SYNCHRONISATION, waits.synchroniser, waits.atomic, false);
+	culprit_accuse(out, DYNAMIC_DCACHE, waits.load, waits.load_cycles * cycle,
+		       waits.load_by_events);
+	culprit_accuse(out, DYNAMIC_DTLB, waits.walk, waits.walk_cycles * cycle,
+		       waits.walk_by_events);
+	culprit_accuse(out, DYNAMIC_MULTIPLY, waits.multiply, waits.multiply_cycles * cycle, false);
+	culprit_accuse(out, DYNAMIC_DIVIDE, waits.divide, waits.divide_cycles * cycle, false);
+	if (op->writes_memory)
+		judge_store(rules, block, instruction, out);
+	/* Out of order: whoever waits at the head has its operands, and takes its own time. */
+	if (!procedure->pipeline->in_order && !divides(op->class) && !multiplies(op->class))
+		culprit_accuse(out, DYNAMIC_CHAIN, instruction,
+			       times *
+				       (latency_of(rules, op) +
+					(op->reads_memory && op->class != LATENCY_LOAD
+						 ? procedure->pipeline->load_operand_cycles
+						 : 0)) *
+				       cycle,
+			       false);
+}

@@ -1,0 +1,115 @@
+/*
+ * culprits_private - shared by the files of culprits: what is under way where a block
+ * begins, events by instruction, and the rules that fill the list of one stall.
+ */
+#pragma once
+
+#include "analyze/cycles/culprits.h"
+#include "analyze/event_column.h"
+
+/* culprit_reach.c */
+
+#define REACH_PRODUCERS 2
+
+/* Who may still be working on a register's value; in order, until it is read for the first time. */
+struct reach {
+	uint32_t producers[REACH_PRODUCERS]; /* instructions of the cfg; the rest
+						CULPRIT_NO_INSTRUCTION */
+	bool more;			     /* others too */
+	bool elsewhere; /* code of another procedure: its caller, or a callee */
+};
+
+/* Of all registers, where a block begins; steps through it afterwards. */
+struct reaching {
+	const struct procedure_cycles *procedure;
+	unsigned registers;
+	struct reach *at_entry; /* by block, then register */
+	struct reach *now;	/* one register each */
+};
+
+/* Finds what reaches each block (a fixed point over the graph). 0 or -ENOMEM. */
+int reaching_init(struct reaching *reaching, const struct procedure_cycles *procedure);
+void reaching_release(struct reaching *reaching);
+void reaching_enter(struct reaching *reaching, uint32_t block);
+/* What an instruction that reads the register would wait for; nothing: all fields are empty. */
+const struct reach *reaching_register(const struct reaching *reaching, unsigned number);
+void reaching_step(struct reaching *reaching, uint32_t instruction);
+bool reach_is_empty(const struct reach *reach);
+
+/* culprit_events.c */
+
+/* The most events that an instruction of the cfg caused, 97.5 % sure; NULL: not counted. */
+struct culprit_bounds {
+	double *most[CULPRIT_EVENTS];
+};
+/* 0 or -ENOMEM. */
+int culprit_bounds_init(struct culprit_bounds *bounds, const struct procedure_cycles *procedure,
+			const struct event_columns *columns, const struct culprit_events *events);
+void culprit_bounds_release(struct culprit_bounds *bounds);
+
+/* culprit_costs.c: what a miss costs beyond a hit; of an unknown figure PIPELINE_MAX_CYCLES. */
+struct culprit_costs {
+	double load_near, load_far; /* missed in the first cache but not in all; in all */
+	double store_near, store_far;
+	double fetch_near, fetch_far;
+	double walk; /* no translation is near */
+	double mispredict;
+};
+struct culprit_costs culprit_costs_of(const struct pipeline *pipeline);
+
+/* culprit_rules.c */
+
+struct culprit_rules {
+	const struct procedure_cycles *procedure;
+	struct culprit_costs costs;
+	struct culprit_bounds bounds;
+	struct reaching reaching;
+	uint32_t *quiet_loop; /* by block: the largest loop around it that its lines fit in, without
+				 calls; FLOW_NO_LOOP */
+	bool late;	      /* samples are charged to the instruction before the one they show */
+};
+
+/* The causes of one stall that are not cleared, in no order; `high` may be infinite. */
+struct culprit_list {
+	struct culprit list[DYNAMIC_CAUSES];
+	size_t count;
+};
+
+int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycles *procedure,
+		       const struct event_columns *columns, const struct culprit_events *events);
+void culprit_rules_release(struct culprit_rules *rules);
+/* `rules->reaching` stands before the instruction, of that block. */
+void culprit_rules_apply(struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			 struct culprit_list *out);
+
+/* What the rules share: culprit_rules.c. */
+
+/* Of an instruction's executions: what came from elsewhere less often than that is left out (DCPI:
+ * "much less frequently than the stalled instruction itself"). */
+#define CULPRIT_RARE 0.01
+
+/* Puts a cause on the list unless its bound is nothing. */
+void culprit_accuse(struct culprit_list *out, enum dynamic_cause cause, uint32_t instruction,
+		    double high, bool by_events);
+/* How often it ran, at most; infinitely often where that is not known. */
+double culprit_times_of_block(const struct culprit_rules *rules, uint32_t block);
+double culprit_times_of_edge(const struct culprit_rules *rules, uint32_t edge);
+const struct cfg_instruction *culprit_at(const struct culprit_rules *rules, uint32_t instruction);
+uint64_t culprit_last_byte(const struct cfg_instruction *instruction);
+/* The last instruction of a block. */
+uint32_t culprit_last_of(const struct culprit_rules *rules, uint32_t block);
+/*
+ * Cycles of `times` misses, near and far, or of as many as were counted at the instruction (NULL:
+ * not counted).
+ */
+double culprit_miss_cycles(double times, double near, double far, const double *near_events,
+			   const double *far_events, uint32_t instruction, bool *by_events);
+
+/* culprit_fetch.c, culprit_prediction.c, culprit_waits.c */
+int culprit_find_quiet_loops(struct culprit_rules *rules); /* 0 or -ENOMEM */
+void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			 struct culprit_list *out);
+void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
+			      uint32_t instruction, struct culprit_list *out);
+void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			 struct culprit_list *out);

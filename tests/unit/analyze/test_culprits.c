@@ -1,0 +1,644 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/cycles/culprits.h"
+#include "annotate_subject.h"
+#include "base/cleanup.h"
+#include "base/count_of.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "profile/stash.h"
+
+#define FIRST	     0x1000u
+#define PERIOD	     1000u
+#define EXECUTIONS   2e6
+#define INSTRUCTIONS 40
+
+/* --- procedures as profiles --- */
+
+static struct profile *profile_of(const uint8_t *code, size_t size, uint32_t *image)
+{
+	struct profile *profile = profile_new();
+	struct buffer content = { 0 };
+	const struct profile_source source = { .machine = span_of_text("x86_64") };
+	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
+	const struct function_record function = { .name = span_of_text("f") };
+	assert_non_null(profile);
+	assert_int_equal(profile_add_source(profile, &source), 0);
+	assert_int_equal(profile_add_image(profile, &file, image), 0);
+	record_put_function(&content, FIRST, &function);
+	add_record(profile, *image, RECORD_FUNCTION, FIRST, FIRST + size - 1, &content);
+	record_put_code(&content, (struct span){ (const char *)code, size });
+	add_record(profile, *image, RECORD_CODE, FIRST, FIRST + size - 1, &content);
+	return profile;
+}
+
+static uint32_t add_event(struct profile *profile, const char *name, uint64_t sampled)
+{
+	const struct profile_event event = {
+		.name = span_of_text(name),
+		.unit = span_of_text(sampled ? "cycles" : "events"),
+		.policy = sampled ? PERIOD_FIXED : PERIOD_NONE,
+		.period = sampled ? PERIOD : 0,
+		.precise = sampled ? 2 : 0,
+		.sampled = sampled,
+	};
+	uint32_t id;
+	assert_int_equal(profile_add_event(profile, &event, &id), 0);
+	return id;
+}
+
+static void add_cell(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
+		     struct cell cell)
+{
+	const struct profile_frame leaf = { .image = image, .vaddr = vaddr };
+	assert_int_equal(profile_add_flat(profile, event, 0, &leaf, &cell), 0);
+}
+
+static void add_samples(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
+			uint64_t samples)
+{
+	add_cell(profile, event, image, vaddr,
+		 (struct cell){ samples, samples * PERIOD,
+				(unsigned __int128)samples * PERIOD * PERIOD });
+}
+
+/* What went on in a procedure, by instruction. */
+struct story {
+	const uint8_t *code;
+	size_t size;
+	double executed[INSTRUCTIONS]; /* 0: EXECUTIONS */
+	double stall[INSTRUCTIONS];    /* cycles an execution */
+	/* An event that was counted exactly, and its counts. */
+	const char *event[3];
+	double counted[3][INSTRUCTIONS];
+};
+
+struct subject {
+	struct annotate_subject names;
+	struct cycles *cycles;
+	struct procedure_cycles *procedure;
+	struct culprits *culprits;
+};
+
+static void subject_release(struct subject *subject)
+{
+	culprits_free(subject->culprits);
+	procedure_cycles_free(subject->procedure);
+	cycles_free(subject->cycles);
+	annotate_subject_release(&subject->names);
+}
+
+/* Takes the profile over. */
+static void subject_init(struct subject *subject, struct profile *profile, const char *pipeline)
+{
+	const struct cycles_options options = { .pipeline = pipeline };
+	struct error err = { 0 };
+	annotate_subject_init(&subject->names, profile);
+	const struct culprit_events events = culprit_events_of(&subject->names.columns);
+	if (cycles_new(subject->names.index, &options, &subject->cycles, &err) < 0 ||
+	    cycles_of_procedure(subject->cycles, 0, &subject->procedure, &err) < 0 ||
+	    culprits_new(subject->procedure, &subject->names.columns, &events, &subject->culprits,
+			 &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* The schedule of the code, without anything that happened. */
+static struct procedure_cycles *probe(struct subject *subject, const struct story *story,
+				      const char *pipeline)
+{
+	uint32_t image;
+	struct profile *profile = profile_of(story->code, story->size, &image);
+	add_samples(profile, add_event(profile, "cycles", 1), image, FIRST, 1);
+	subject_init(subject, profile, pipeline);
+	return subject->procedure;
+}
+
+/* As it would be sampled on a machine that does what its table says, in order. */
+static void tell(struct subject *subject, const struct story *story)
+{
+	CLEANUP(subject_release) struct subject scheduled = { 0 };
+	const struct procedure_cycles *plan = probe(&scheduled, story, "generic-in-order");
+	uint32_t image;
+	struct profile *profile = profile_of(story->code, story->size, &image);
+	uint32_t cycles = add_event(profile, "cycles", 1);
+	for (uint32_t i = 0; i < plan->cfg.instruction_count; i++) {
+		double executed = story->executed[i] > 0 ? story->executed[i] : EXECUTIONS;
+		double each = plan->schedule[i].head_cycles + story->stall[i];
+		add_samples(profile, cycles, image, plan->cfg.instructions[i].vaddr,
+			    (uint64_t)(executed * each / PERIOD));
+	}
+	for (size_t e = 0; e < COUNT_OF(story->event) && story->event[e]; e++) {
+		uint32_t event = add_event(profile, story->event[e], 0);
+		for (uint32_t i = 0; i < plan->cfg.instruction_count; i++)
+			if (story->counted[e][i] > 0)
+				add_cell(profile, event, image, plan->cfg.instructions[i].vaddr,
+					 (struct cell){ 0, (uint64_t)story->counted[e][i], 0 });
+		/* One that is somewhere: the event is known even where it never happened. */
+		add_cell(profile, event, image, 0x100000, (struct cell){ 0, 1, 0 });
+	}
+	subject_init(subject, profile, "generic-in-order");
+}
+
+/* Out of order: samples as they stand, `samples` by instruction. */
+static void tell_clock(struct subject *subject, const struct story *story, const uint64_t *samples)
+{
+	CLEANUP(subject_release) struct subject decoded = { 0 };
+	const struct procedure_cycles *plan = probe(&decoded, story, "zen5");
+	uint32_t image, clock;
+	struct profile *profile = profile_of(story->code, story->size, &image);
+	const struct profile_event event = { .name = { "cpu-clock", 9 },
+					     .unit = { "ns", 2 },
+					     .clock = EVENT_CLOCK,
+					     .policy = PERIOD_FIXED,
+					     .period = PERIOD,
+					     .sampled = 1 };
+	assert_int_equal(profile_add_event(profile, &event, &clock), 0);
+	for (uint32_t i = 0; i < plan->cfg.instruction_count; i++)
+		if (samples[i])
+			add_samples(profile, clock, image, plan->cfg.instructions[i].vaddr,
+				    samples[i]);
+	subject_init(subject, profile, "zen5");
+}
+
+/* --- what is found --- */
+
+static const struct stall *stall_at(const struct subject *subject, uint32_t instruction)
+{
+	return &subject->culprits->stalls[instruction];
+}
+
+static const struct culprit *find(const struct subject *subject, uint32_t instruction,
+				  enum dynamic_cause cause)
+{
+	const struct stall *stall = stall_at(subject, instruction);
+	for (uint32_t c = 0; c < stall->culprit_count; c++)
+		if (subject->culprits->list[stall->culprits + c].cause == cause)
+			return &subject->culprits->list[stall->culprits + c];
+	return NULL;
+}
+
+static const struct culprit *first_at(const struct subject *subject, uint32_t instruction)
+{
+	assert_true(stall_at(subject, instruction)->culprit_count > 0);
+	return &subject->culprits->list[stall_at(subject, instruction)->culprits];
+}
+
+static void expect_near(double value, double wanted, double ratio)
+{
+	if (!(fabs(value - wanted) <= ratio * fabs(wanted)))
+		fail_msg("%g is not within %g %% of %g", value, 100 * ratio, wanted);
+}
+
+/* Listed there, blamed on that instruction; `high` in cycles an execution. */
+static void expect_listed(const struct subject *subject, uint32_t instruction,
+			  enum dynamic_cause cause, uint32_t blamed, double high)
+{
+	const struct culprit *culprit = find(subject, instruction, cause);
+	if (!culprit)
+		fail_msg("%s is not listed at instruction %u", dynamic_cause_text(cause),
+			 instruction);
+	assert_int_equal(culprit->instruction, blamed);
+	/* Bounds are by the most that executions can be. */
+	expect_near(culprit->high, high * EXECUTIONS, 0.12);
+}
+
+static void expect_cleared(const struct subject *subject, uint32_t instruction,
+			   enum dynamic_cause cause)
+{
+	if (!(stall_at(subject, instruction)->dynamic_cycles > 0))
+		fail_msg("instruction %u did not stall", instruction);
+	if (find(subject, instruction, cause))
+		fail_msg("%s is listed at instruction %u", dynamic_cause_text(cause), instruction);
+}
+
+static void expect_only(const struct subject *subject, uint32_t instruction,
+			enum dynamic_cause cause)
+{
+	for (enum dynamic_cause other = 0; other < DYNAMIC_CAUSES; other++)
+		if (other != cause)
+			expect_cleared(subject, instruction, other);
+	assert_non_null(find(subject, instruction, cause));
+}
+
+/* --- the code --- */
+
+/* 0 mov (%rsi),%rax  1 add %rax,%rbx  2 add $8,%rsi  3 dec %rcx  4 jnz 0  5 ret */
+static const uint8_t sum[] = { 0x48, 0x8b, 0x06, 0x48, 0x01, 0xc3, 0x48, 0x83,
+			       0xc6, 0x08, 0x48, 0xff, 0xc9, 0x75, 0xf1, 0xc3 };
+enum { LOAD, ADD_UP, ADVANCE, COUNT_DOWN, AGAIN };
+/* 0 test $1,%cl  1 je 6  2 to 5 inc  6 inc %rbx  7 dec %rcx  8 jne 0  9 ret */
+static const uint8_t diamond[] = { 0xf6, 0xc1, 0x01, 0x74, 0x0c, 0x48, 0xff, 0xc0, 0x49,
+				   0xff, 0xc0, 0x49, 0xff, 0xc1, 0x49, 0xff, 0xc2, 0x48,
+				   0xff, 0xc3, 0x48, 0xff, 0xc9, 0x75, 0xe7, 0xc3 };
+enum { BRANCH = 1, ARM, JOIN = 6, LEAVE = 9 };
+/* 8 inc  0 xor %edx,%edx  1 div %rcx  2 add %rax,%rbx  3 mov %rbx,(%rdi)  4 lock incl (%rsi)
+ * 5 rep movsb  6 inc %rax  7 ret: positions behind the first eight */
+static const uint8_t works[] = { 0x49, 0xff, 0xc0, 0x49, 0xff, 0xc1, 0x49, 0xff, 0xc2, 0x49, 0xff,
+				 0xc3, 0x49, 0xff, 0xc0, 0x49, 0xff, 0xc1, 0x49, 0xff, 0xc2, 0x49,
+				 0xff, 0xc3, 0x31, 0xd2, 0x48, 0xf7, 0xf1, 0x48, 0x01, 0xc3, 0x48,
+				 0x89, 0x1f, 0xf0, 0xff, 0x06, 0xf3, 0xa4, 0x48, 0xff, 0xc0, 0xc3 };
+enum { DIVIDE = 9, NEEDS_QUOTIENT, STORE, LOCKED, COPY, BEHIND_COPY };
+/* 0 mov (%rsi),%rax  1 test %ecx,%ecx  2 je 4  3 inc %rdx  4 add %rax,%rbx  5 add %rax,%rbp  6 ret
+ */
+static const uint8_t across[] = { 0x48, 0x8b, 0x06, 0x85, 0xc9, 0x74, 0x03, 0x48, 0xff,
+				  0xc2, 0x48, 0x01, 0xc3, 0x48, 0x01, 0xc5, 0xc3 };
+/* 0 imul %rsi,%rax  1 test %ecx,%ecx  2 je 4  3 nop  4 add %rax,%rbx  5 add %rax,%rbp  6 ret */
+static const uint8_t product[] = { 0x48, 0x0f, 0xaf, 0xc6, 0x85, 0xc9, 0x74, 0x01,
+				   0x90, 0x48, 0x01, 0xc3, 0x48, 0x01, 0xc5, 0xc3 };
+/* 0 call elsewhere  1 inc %rbx  2 add %rax,%rbx  3 ret */
+static const uint8_t caller[] = { 0xe8, 0x00, 0x02, 0x00, 0x00, 0x48,
+				  0xff, 0xc3, 0x48, 0x01, 0xc3, 0xc3 };
+/* 0 mov (%rsi),%rsi  1 mov (%rsi),%rax  2 add %rax,%rbx  3 imul %rbx,%rbx  4 je 5  5 ret */
+static const uint8_t chained[] = { 0x48, 0x8b, 0x36, 0x48, 0x8b, 0x06, 0x48, 0x01,
+				   0xc3, 0x48, 0x0f, 0xaf, 0xdb, 0x74, 0x00, 0xc3 };
+/* 0 pop %rax  1 add %rax,%rbx  2 mov (%rdi),%rdx  3 add %rdx,%rbx  4 ret */
+static const uint8_t stack[] = { 0x58, 0x48, 0x01, 0xc3, 0x48, 0x8b, 0x17, 0x48, 0x01, 0xd3, 0xc3 };
+
+/* --- D-cache and DTLB --- */
+
+static void a_load_is_blamed_where_its_value_is_first_needed(void **state)
+{
+	(void)state;
+	struct story story = { sum, sizeof(sum), .stall = { [ADD_UP] = 200 } };
+	story.executed[5] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, ADD_UP, DYNAMIC_DCACHE, LOAD, 132);
+	expect_listed(&subject, ADD_UP, DYNAMIC_DTLB, LOAD, 38);
+	assert_int_equal(stall_at(&subject, ADD_UP)->culprit_count, 2);
+	/* The table's memory is never that slow. */
+	expect_near(stall_at(&subject, ADD_UP)->unexplained_cycles, 30 * EXECUTIONS, 0.4);
+	assert_int_equal(first_at(&subject, ADD_UP)->cause, DYNAMIC_DCACHE);
+}
+
+static void what_needs_no_load_is_not_held_up_by_one(void **state)
+{
+	(void)state;
+	struct story story = { sum, sizeof(sum), .stall = { [ADVANCE] = 20 } };
+	story.executed[5] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_cleared(&subject, ADVANCE, DYNAMIC_DCACHE);
+	assert_int_equal(stall_at(&subject, ADVANCE)->culprit_count, 0);
+	expect_near(stall_at(&subject, ADVANCE)->unexplained_cycles, 20 * EXECUTIONS, 0.05);
+}
+
+static void a_load_of_an_earlier_block_is_blamed_once(void **state)
+{
+	(void)state;
+	struct story story = { across, sizeof(across), .stall = { [4] = 30, [5] = 30 } };
+	story.executed[3] = EXECUTIONS / 2;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 4, DYNAMIC_DCACHE, 0, 30);
+	/* Who comes behind finds the value there. */
+	expect_cleared(&subject, 5, DYNAMIC_DCACHE);
+	expect_cleared(&subject, 5, DYNAMIC_DTLB);
+}
+
+static void what_a_caller_or_callee_loaded_may_be_waited_for(void **state)
+{
+	(void)state;
+	struct story story = { caller, sizeof(caller), .stall = { [1] = 10, [2] = 10 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 2, DYNAMIC_DCACHE, CULPRIT_NO_INSTRUCTION, 10);
+	expect_cleared(&subject, 1, DYNAMIC_DCACHE);
+}
+
+static void the_stack_is_on_a_page_that_is_known(void **state)
+{
+	(void)state;
+	struct story story = { stack, sizeof(stack), .stall = { [1] = 20, [3] = 20 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 1, DYNAMIC_DCACHE, 0, 20);
+	expect_cleared(&subject, 1, DYNAMIC_DTLB);
+	expect_listed(&subject, 3, DYNAMIC_DTLB, 2, 20);
+}
+
+/* --- I-cache, ITLB, predictions --- */
+
+/* Straight code of 30 3-byte instructions; one lies across the end of the first line. */
+static void only_who_reaches_a_new_line_waits_to_be_fetched(void **state)
+{
+	(void)state;
+	uint8_t code[3 * 30 + 1];
+	for (size_t i = 0; i < 30; i++)
+		memcpy(code + 3 * i, "\x48\xff\xc0", 3); /* inc %rax */
+	code[90] = 0xc3;
+	struct story story = { code, sizeof(code),
+			       .stall = { [0] = 5, [20] = 5, [21] = 5, [22] = 5 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 21, DYNAMIC_ICACHE, 21, 5);
+	expect_only(&subject, 21, DYNAMIC_ICACHE);
+	expect_cleared(&subject, 20, DYNAMIC_ICACHE);
+	expect_cleared(&subject, 22, DYNAMIC_ICACHE);
+	/* Who is called comes from somewhere. */
+	expect_listed(&subject, 0, DYNAMIC_ICACHE, 0, 5);
+	expect_listed(&subject, 0, DYNAMIC_ITLB, 0, 5);
+	expect_listed(&subject, 0, DYNAMIC_MISPREDICT, CULPRIT_NO_INSTRUCTION, 5);
+}
+
+static void a_loop_that_fits_is_fetched_once(void **state)
+{
+	(void)state;
+	struct story story = { sum, sizeof(sum), .stall = { [LOAD] = 5 } };
+	story.executed[5] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_cleared(&subject, LOAD, DYNAMIC_ICACHE);
+	/* Its branch goes one way all the time. */
+	expect_cleared(&subject, LOAD, DYNAMIC_MISPREDICT);
+}
+
+static void a_branch_is_blamed_on_both_its_ways_for_what_it_can_cost(void **state)
+{
+	(void)state;
+	struct story story = { diamond, sizeof(diamond), .stall = { [ARM] = 20, [JOIN] = 3 } };
+	for (int i = ARM; i < JOIN; i++)
+		story.executed[i] = EXECUTIONS / 2;
+	story.executed[LEAVE] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	/* 8 cycles, for half of the executions. */
+	expect_listed(&subject, ARM, DYNAMIC_MISPREDICT, BRANCH, 4);
+	expect_listed(&subject, JOIN, DYNAMIC_MISPREDICT, BRANCH, 3);
+	expect_only(&subject, ARM, DYNAMIC_MISPREDICT);
+	expect_near(stall_at(&subject, ARM)->unexplained_cycles, 6 * EXECUTIONS, 0.1);
+}
+
+static void behind_a_call_the_return_may_have_gone_wrong(void **state)
+{
+	(void)state;
+	struct story story = { caller, sizeof(caller), .stall = { [1] = 10, [2] = 5 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 1, DYNAMIC_MISPREDICT, 0, 8);
+	expect_listed(&subject, 1, DYNAMIC_ICACHE, 1, 10);
+	expect_cleared(&subject, 2, DYNAMIC_MISPREDICT);
+	expect_cleared(&subject, 2, DYNAMIC_ICACHE);
+}
+
+/* --- units, stores, synchronisation, other --- */
+
+static void work_of_varying_length_is_blamed(void **state)
+{
+	(void)state;
+	struct story story = { works, sizeof(works),
+			       .stall = { [NEEDS_QUOTIENT] = 30,
+					  [STORE] = 10,
+					  [LOCKED] = 50,
+					  [COPY] = 50,
+					  [BEHIND_COPY] = 50 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, NEEDS_QUOTIENT, DYNAMIC_DIVIDE, DIVIDE, 30);
+	expect_only(&subject, NEEDS_QUOTIENT, DYNAMIC_DIVIDE);
+	expect_listed(&subject, STORE, DYNAMIC_WRITE_BUFFER, STORE, 10);
+	expect_listed(&subject, LOCKED, DYNAMIC_SYNCHRONISATION, LOCKED, 50);
+	assert_int_equal(first_at(&subject, LOCKED)->cause, DYNAMIC_SYNCHRONISATION);
+	expect_listed(&subject, COPY, DYNAMIC_OTHER, COPY, 50);
+	expect_listed(&subject, BEHIND_COPY, DYNAMIC_OTHER, COPY, 50);
+	expect_cleared(&subject, NEEDS_QUOTIENT, DYNAMIC_OTHER);
+}
+
+static void a_product_of_an_earlier_block_may_be_under_way(void **state)
+{
+	(void)state;
+	struct story story = { product, sizeof(product), .stall = { [4] = 3, [5] = 3 } };
+	story.executed[3] = EXECUTIONS / 2;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 4, DYNAMIC_MULTIPLY, 0, 3);
+	expect_cleared(&subject, 5, DYNAMIC_MULTIPLY);
+}
+
+/* --- events --- */
+
+static void events_bound_what_a_cause_can_take(void **state)
+{
+	(void)state;
+	struct story story = {
+		sum,
+		sizeof(sum),
+		.stall = { [ADD_UP] = 30 },
+		.event = { "D1mr", "DLmr" },
+		.counted = { { [LOAD] = EXECUTIONS / 2 }, { [LOAD] = EXECUTIONS / 10 } },
+	};
+	story.executed[5] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, ADD_UP, DYNAMIC_DCACHE, LOAD, 0.5 * 12 + 0.1 * 120);
+	assert_true(find(&subject, ADD_UP, DYNAMIC_DCACHE)->bound_by_events);
+	/* Where no line is missing no translation is. */
+	expect_listed(&subject, ADD_UP, DYNAMIC_DTLB, LOAD, 0.5 * 38);
+}
+
+static void an_event_that_never_happened_clears_its_cause(void **state)
+{
+	(void)state;
+	struct story story = {
+		diamond,
+		sizeof(diamond),
+		.stall = { [ARM] = 5 },
+		.event = { "Bcm", "I1mr" },
+	};
+	for (int i = ARM; i < JOIN; i++)
+		story.executed[i] = EXECUTIONS / 2;
+	story.executed[LEAVE] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_cleared(&subject, ARM, DYNAMIC_MISPREDICT);
+	assert_int_equal(stall_at(&subject, ARM)->culprit_count, 0);
+	CLEANUP(subject_release) struct subject load = { 0 };
+	struct story other = { sum, sizeof(sum), .stall = { [ADD_UP] = 30 } };
+	other.event[0] = "dTLB-load-misses";
+	other.executed[5] = 1;
+	tell(&load, &other);
+	expect_only(&load, ADD_UP, DYNAMIC_DCACHE);
+}
+
+/* --- static stalls, sums --- */
+
+static void a_schedule_without_misses_explains_static_stalls(void **state)
+{
+	(void)state;
+	struct story story = { chained, sizeof(chained), .stall = { 0 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	const struct scheduled *plan = subject.procedure->schedule;
+	assert_int_equal(stall_at(&subject, 1)->static_cause, STATIC_RB);
+	assert_int_equal(stall_at(&subject, 1)->static_register, X86_RSI);
+	assert_int_equal(stall_at(&subject, 1)->static_instruction, 0);
+	assert_int_equal(stall_at(&subject, 2)->static_cause, STATIC_RA);
+	assert_int_equal(stall_at(&subject, 2)->static_register, X86_RAX);
+	assert_int_equal(stall_at(&subject, 4)->static_cause, STATIC_RC);
+	/* Behind a cycle that one of two slots was used in. */
+	expect_near(stall_at(&subject, 2)->static_cycles, (plan[2].head_cycles - 0.5) * EXECUTIONS,
+		    0.03);
+	expect_near(stall_at(&subject, 2)->issue_cycles, 0.5 * EXECUTIONS, 0.03);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_true(stall_at(&subject, i)->dynamic_cycles == 0);
+}
+
+static void check_sums(const struct subject *subject)
+{
+	const struct procedure_cycles *procedure = subject->procedure;
+	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++) {
+		const struct stall *stall = stall_at(subject, i);
+		double cycles = procedure->instructions[i].cycles, low = 0, high = 0;
+		if (isnan(stall->issue_cycles)) {
+			assert_true(isnan(procedure->instructions[i].best_cycles));
+			continue;
+		}
+		double sum_of_parts = stall->issue_cycles + stall->static_cycles +
+				      stall->dynamic_cycles + stall->noise_cycles;
+		assert_true(fabs(sum_of_parts - cycles) <= 1e-9 * (cycles + PERIOD));
+		assert_true(stall->issue_cycles >= 0 && stall->static_cycles >= 0);
+		for (uint32_t c = 0; c < stall->culprit_count; c++) {
+			const struct culprit *culprit =
+				&subject->culprits->list[stall->culprits + c];
+			assert_true(culprit->low >= 0 && culprit->low <= culprit->high);
+			assert_true(culprit->high <= stall->dynamic_cycles * (1 + 1e-9));
+			assert_true(culprit->instruction == CULPRIT_NO_INSTRUCTION ||
+				    culprit->instruction < procedure->cfg.instruction_count);
+			low += culprit->low;
+			high += culprit->high;
+		}
+		double left = fmax(0, stall->dynamic_cycles);
+		assert_true(low + stall->unexplained_cycles <= left * (1 + 1e-9));
+		assert_true(high + stall->unexplained_cycles >= left * (1 - 1e-9));
+	}
+}
+
+/* Whatever the code and the samples: the parts are the whole, and ranges hold the rest. */
+static void parts_add_up_whatever_the_code(void **state)
+{
+	(void)state;
+	static const char *const pipelines[] = { "zen5", "generic-in-order", "cortex-a53" };
+	size_t listed = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct random_state random = random_seed(seed);
+		uint8_t code[200];
+		uint32_t image;
+		for (size_t i = 0; i < sizeof(code); i++) /* a third are short jumps */
+			code[i] = random_below(&random, 3)
+					  ? (uint8_t)random_u64(&random)
+					  : (uint8_t)(0x70 + random_below(&random, 16));
+		struct profile *profile = profile_of(code, sizeof(code), &image);
+		uint32_t cycles = add_event(profile, "cycles", 1);
+		uint32_t misses = add_event(profile, "branch-misses", 1);
+		uint32_t instructions = seed % 4 == 0 ? add_event(profile, "instructions", 1) : 0;
+		for (int i = 0; i < 60; i++) {
+			uint64_t vaddr = FIRST + random_below(&random, sizeof(code));
+			add_samples(profile, cycles, image, vaddr, 1 + random_below(&random, 500));
+			add_samples(profile, misses, image, vaddr, random_below(&random, 3));
+			if (instructions)
+				add_samples(profile, instructions, image, vaddr,
+					    random_below(&random, 500));
+		}
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		subject_init(&subject, profile, pipelines[seed % COUNT_OF(pipelines)]);
+		check_sums(&subject);
+		listed += subject.culprits->count;
+	}
+	assert_true(listed > 1000);
+}
+
+/* --- out of order --- */
+
+static void out_of_order_the_load_itself_waits(void **state)
+{
+	(void)state;
+	struct story story = { sum, sizeof(sum), .stall = { 0 } };
+	/* One behind: nearly all of them the load's. */
+	const uint64_t samples[] = { 40, 5000, 60, 30, 50, 0 };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell_clock(&subject, &story, samples);
+	assert_true(stall_at(&subject, LOAD)->dynamic_cycles > 0.5 * 5000 * PERIOD);
+	const struct culprit *first = &subject.culprits->list[stall_at(&subject, LOAD)->culprits];
+	assert_int_equal(first->cause, DYNAMIC_DCACHE);
+	assert_int_equal(first->instruction, LOAD);
+	assert_null(find(&subject, LOAD, DYNAMIC_ICACHE));
+	assert_false(stall_at(&subject, ADD_UP)->dynamic_cycles > 0);
+	check_sums(&subject);
+}
+
+static void out_of_order_a_division_holds_itself_up(void **state)
+{
+	(void)state;
+	struct story story = { works, sizeof(works), .stall = { 0 } };
+	const uint64_t samples[INSTRUCTIONS] = { 5, 4, 7,    4,	 9,  3,	   5,  4,
+						 5, 4, 5000, 30, 30, 3000, 20, 10 };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell_clock(&subject, &story, samples);
+	expect_only(&subject, DIVIDE, DYNAMIC_DIVIDE);
+	assert_int_equal(first_at(&subject, LOCKED)->cause, DYNAMIC_SYNCHRONISATION);
+}
+
+/* Behind a wrong prediction nothing is there to retire: it is charged to the branch. */
+static void out_of_order_a_branch_is_charged_with_the_wait_for_its_way(void **state)
+{
+	(void)state;
+	struct story story = { diamond, sizeof(diamond), .stall = { 0 } };
+	const uint64_t samples[INSTRUCTIONS] = { 30, 40, 2000, 20, 30, 20, 2100, 40, 50 };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell_clock(&subject, &story, samples);
+	assert_true(stall_at(&subject, BRANCH)->culprit_count > 0);
+	assert_int_equal(first_at(&subject, BRANCH)->cause, DYNAMIC_MISPREDICT);
+	assert_int_equal(first_at(&subject, BRANCH)->instruction, BRANCH);
+	assert_int_equal(first_at(&subject, JOIN - 1)->cause, DYNAMIC_MISPREDICT);
+}
+
+static void every_cause_has_a_name_a_key_and_a_letter_of_its_own(void **state)
+{
+	(void)state;
+	char letters[DYNAMIC_CAUSES + STATIC_CAUSES];
+	size_t count = 0;
+	for (enum dynamic_cause cause = 0; cause < DYNAMIC_CAUSES; cause++) {
+		assert_true(strlen(dynamic_cause_text(cause)) > 0);
+		assert_true(strlen(dynamic_cause_key(cause)) > 0);
+		letters[count++] = dynamic_cause_letter(cause);
+	}
+	for (enum static_cause cause = 0; cause < STATIC_CAUSES; cause++) {
+		assert_true(strlen(static_cause_text(cause)) > 0);
+		letters[count++] = static_cause_letter(cause);
+	}
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(letters[i], letters[j]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_load_is_blamed_where_its_value_is_first_needed),
+		cmocka_unit_test(what_needs_no_load_is_not_held_up_by_one),
+		cmocka_unit_test(a_load_of_an_earlier_block_is_blamed_once),
+		cmocka_unit_test(what_a_caller_or_callee_loaded_may_be_waited_for),
+		cmocka_unit_test(the_stack_is_on_a_page_that_is_known),
+		cmocka_unit_test(only_who_reaches_a_new_line_waits_to_be_fetched),
+		cmocka_unit_test(a_loop_that_fits_is_fetched_once),
+		cmocka_unit_test(a_branch_is_blamed_on_both_its_ways_for_what_it_can_cost),
+		cmocka_unit_test(behind_a_call_the_return_may_have_gone_wrong),
+		cmocka_unit_test(work_of_varying_length_is_blamed),
+		cmocka_unit_test(a_product_of_an_earlier_block_may_be_under_way),
+		cmocka_unit_test(events_bound_what_a_cause_can_take),
+		cmocka_unit_test(an_event_that_never_happened_clears_its_cause),
+		cmocka_unit_test(a_schedule_without_misses_explains_static_stalls),
+		cmocka_unit_test(parts_add_up_whatever_the_code),
+		cmocka_unit_test(out_of_order_the_load_itself_waits),
+		cmocka_unit_test(out_of_order_a_division_holds_itself_up),
+		cmocka_unit_test(out_of_order_a_branch_is_charged_with_the_wait_for_its_way),
+		cmocka_unit_test(every_cause_has_a_name_a_key_and_a_letter_of_its_own),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -225,9 +225,13 @@ static bool run_move(struct interpreter *interpreter, const struct step *step)
 			x86_write(interpreter, step, 1, a);
 		}
 		return true;
-	case WORK_PUSH:
-		push(interpreter, stack_bytes,
-		     is_ours(step, 0) ? x86_read(interpreter, step, 0) : bits_unknown());
+	case WORK_PUSH: /* of flags and segments too, as unknown */
+		a = is_ours(step, 0) ? x86_read(interpreter, step, 0) : bits_unknown();
+		if (step->operands[0].kind == OPERAND_IMMEDIATE)
+			a = bits_extend(a, 32);
+		else if (step->operands[0].bytes != stack_bytes)
+			a = bits_unknown(); /* 66 and REX.W, of which Capstone sees the 66 */
+		push(interpreter, stack_bytes, a);
 		return true;
 	case WORK_POP:
 		a = pop(interpreter, stack_bytes);
@@ -372,13 +376,17 @@ static bool forget(struct interpreter *interpreter, const struct step *step,
 	uint64_t address;
 	if (!step->known)
 		return *end = INTERPRET_END_UNKNOWN, false;
+	bool pushes = step->writes_memory && register_set_has(&step->writes, X86_RSP);
+	if (pushes && bits_are_known(interpreter->general[X86_RSP], 64))
+		memory_forget(&interpreter->memory,
+			      interpreter->general[X86_RSP].value - FORGET_BYTES, FORGET_BYTES);
 	for (unsigned i = 0; step->writes_memory && i < STEP_OPERANDS; i++)
 		if (x86_address(interpreter, step, &step->operands[i], &address))
 			memory_forget(&interpreter->memory, address,
 				      step->written_bytes ? step->written_bytes : FORGET_BYTES);
 	interpreter_forget(interpreter, step);
 	const struct step_operand *first = &step->operands[0];
-	if (first->kind == OPERAND_GENERAL && first->bytes == 4 &&
+	if (first->kind == OPERAND_GENERAL && first->bytes == 4 && !step->repeats &&
 	    register_set_has(&step->writes, first->number))
 		interpreter->general[first->number] = bits_low(bits_unknown(), 32);
 	if (register_set_has(&step->writes, X86_FLAGS))

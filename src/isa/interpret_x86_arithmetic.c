@@ -39,7 +39,6 @@ static void keep_carry(struct facts *facts, enum truth carry)
 	facts_conclude(facts);
 }
 
-/* 32- and 64-bit xor and the like of one register are often its clearing. */
 static void subtract(struct interpreter *interpreter, const struct step *step,
 		     struct known_bits borrow)
 {
@@ -61,9 +60,14 @@ static void add(struct interpreter *interpreter, const struct step *step, struct
 	struct known_bits b = x86_read(interpreter, step, 1);
 	struct known_bits sum =
 		facts_of_addition(&interpreter->facts, a, b, carry, 8u * step->operands[0].bytes);
-	if (step->work == WORK_ADD_EXCHANGE)
-		x86_write(interpreter, step, 1, a); /* first: both may be one register */
+	bool exchanges = step->work == WORK_ADD_EXCHANGE;
+	bool in_memory = step->operands[0].kind == OPERAND_MEMORY;
+	/* the sum last where both are one register; first where the other forms the address */
+	if (exchanges && !in_memory)
+		x86_write(interpreter, step, 1, a);
 	x86_write(interpreter, step, 0, sum);
+	if (exchanges && in_memory)
+		x86_write(interpreter, step, 1, a);
 }
 
 static void apply_logic(struct interpreter *interpreter, const struct step *step)
@@ -110,6 +114,10 @@ static bool compare_exchange(struct interpreter *interpreter, const struct step 
 	struct known_bits new = x86_read(interpreter, step, 1);
 	struct known_bits expected = x86_read_register(interpreter, X86_RAX, bytes);
 	facts_of_subtraction(&interpreter->facts, expected, old, bits_of(0), 8 * bytes);
+	const struct step_operand *to = &step->operands[0];
+	if (to->kind == OPERAND_GENERAL && to->number == X86_RAX && !to->high)
+		facts_of_subtraction(&interpreter->facts, bits_of(0), bits_of(0), bits_of(0),
+				     8 * bytes);
 	enum truth equal = fact_of(&interpreter->facts, FACT_ZERO);
 	struct known_bits *accumulator = &interpreter->general[X86_RAX];
 	if (equal == TRUTH_TRUE)
@@ -123,7 +131,6 @@ static bool compare_exchange(struct interpreter *interpreter, const struct step 
 			bits_insert(*accumulator, bits_either(old, expected), bits_mask(8 * bytes));
 	uint64_t kept = bytes == 4 ? bits_mask(32) : UINT64_MAX;
 	*accumulator = bits_insert(bits_unknown(), *accumulator, kept);
-	struct step_operand const *to = &step->operands[0];
 	if (to->kind == OPERAND_GENERAL && equal != TRUTH_TRUE)
 		interpreter->general[to->number] =
 			bits_insert(bits_unknown(), interpreter->general[to->number], kept);

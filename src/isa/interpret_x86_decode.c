@@ -22,6 +22,7 @@ static const struct row rows[] = {
 	{ X86_INS_LEA, WORK_ADDRESS, 0 },
 	{ X86_INS_XCHG, WORK_EXCHANGE, 0 },
 	{ X86_INS_PUSH, WORK_PUSH, 0 },
+	{ X86_INS_PUSHFQ, WORK_PUSH, 0 },
 	{ X86_INS_POP, WORK_POP, 0 },
 	{ X86_INS_LEAVE, WORK_LEAVE, 0 },
 	{ X86_INS_BSWAP, WORK_SWAP_BYTES, 0 },
@@ -286,6 +287,26 @@ static uint8_t work_of(const struct interpreter *interpreter, const cs_insn *dec
 	return work;
 }
 
+/* F2 or F3 before the opcode: Capstone does not tell F2 where it means the same. */
+static bool has_repeat(const struct step *step, const uint8_t *bytes)
+{
+	for (unsigned i = 0; i < step->length; i++) {
+		if (bytes[i] == 0xf2 || bytes[i] == 0xf3)
+			return true;
+		if (bytes[i] >= 0xa4 && bytes[i] <= 0xaf)
+			break;
+	}
+	return false;
+}
+
+/* 63 without REX.W moves 32 bits; Capstone names 64. */
+static void narrow_sign_move(const cs_x86 *x86, struct step *step)
+{
+	if (x86->rex & 8 || step->narrow_operand)
+		return;
+	step->operands[0].bytes = 4;
+}
+
 bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t address,
 		     struct step *step)
 {
@@ -307,9 +328,11 @@ bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t
 	step->operand_count = x86->op_count;
 	for (unsigned i = 0; i < STEP_OPERANDS && i < x86->op_count; i++)
 		take_operand(&x86->operands[i], address + step->length, &step->operands[i]);
-	step->repeats = x86->prefix[0] == X86_PREFIX_REP || x86->prefix[0] == X86_PREFIX_REPNE;
+	step->repeats = has_repeat(step, code.data);
 	step->narrow_address = x86->addr_size == 4;
 	step->narrow_operand = x86->prefix[2] == X86_PREFIX_OPSIZE && !(x86->rex & 8);
+	if (decoded->id == X86_INS_MOVSXD)
+		narrow_sign_move(x86, step);
 	step->known = effects.known;
 	step->writes = effects.writes;
 	step->writes_memory = effects.writes_memory;

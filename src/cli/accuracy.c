@@ -1,11 +1,13 @@
 #include "cli/accuracy.h"
 
+#include "cli/accuracy_truth.h"
 #include "cli/verbs.h"
 #include "collect/breakpoints.h"
 
 #define PROBE_LIMIT 1000000u /* executions; some ten seconds of a program's time */
 
 static struct accuracy_options given = { .limit = PROBE_LIMIT };
+static struct accuracy_truth_options truth;
 
 static const struct option *accuracy_options(void)
 {
@@ -16,6 +18,9 @@ static const struct option *accuracy_options(void)
 		  NULL },
 		{ "limit", 0, OPTION_U64, "N",
 		  "let go of a probe after N executions (default 1000000)", &given.limit, NULL },
+		{ "truth", 0, OPTION_TEXT, "FILE", "counts of the same program: a callgrind.out",
+		  &truth.truth, NULL },
+		ACCURACY_TRUTH_OPTION_ROWS(truth),
 		{ "estimates", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		INPUT_OPTION_ROWS(given.input),
 		NAMING_OPTION_ROWS(given.input),
@@ -32,8 +37,13 @@ static int run_accuracy(int argc, char **argv)
 	int status = options_parse(&verb_accuracy, argc, argv, OPTIONS_BEFORE_ARGUMENTS, &count);
 	if (status >= 0)
 		return status;
+	if (truth.truth && given.probes.count)
+		return options_misuse(&verb_accuracy, "--truth and --probe exclude each other");
+	if (truth.truth)
+		return accuracy_truth_run(&verb_accuracy, &given, &truth, argv + 1, (size_t)count);
 	if (!given.probes.count)
-		return options_misuse(&verb_accuracy, "nothing to compare with: give --probe");
+		return options_misuse(&verb_accuracy,
+				      "nothing to compare with: give --truth or --probe");
 	if (given.probes.count > BREAKPOINTS_MAX)
 		return options_misuse(&verb_accuracy, "more than %d of --probe", BREAKPOINTS_MAX);
 	if (!given.limit)
@@ -48,6 +58,7 @@ const struct verb verb_accuracy = {
 	.name = "accuracy",
 	.run = run_accuracy,
 	.summary = "compare estimates of executions with exact counts",
-	.usage = "--probe ADDRESS... [-i PROFILE] [--] COMMAND [ARGUMENTS...]",
+	.usage = "--truth FILE [OPTIONS] [PROFILE...] | --probe ADDRESS... [-i PROFILE] [--] "
+		 "COMMAND [ARGUMENTS...]",
 	.options = accuracy_options,
 };

@@ -8,146 +8,23 @@
 #include "analyze/fold_name.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "render/listing_figures.h"
+#include "render/listing_parts.h"
 
 #define MAX_CODE_CHARACTERS 100 /* of an instruction in a listing; --json has all */
 #define INLINED_WIDTH	    50	/* of the names of inlined functions */
 #define MIN_STRETCH	    4	/* rows; fewer below min_percent are shown as they are */
 
-struct listing {
-	const struct annotation *annotation;
-	const struct annotate_index *index;
-	const struct listing_options *options;
-	struct figures figures;
-	int address_width, bytes_width;
-	uint32_t source;  /* of the row before */
-	const char *file; /* that was named last, in full */
-	struct buffer *out;
-};
-
-static void append_name(struct buffer *out, const char *name)
+void listing_put_name(struct buffer *out, const char *name)
 {
 	text_append_safe(out, name, strlen(name));
 }
 
-/* Long names of inlined functions and of targets are folded; --json has them whole. */
-static void append_folded(struct buffer *out, const char *name)
+void listing_put_folded(struct buffer *out, const char *name)
 {
 	CLEANUP(buffer_release) struct buffer folded = { 0 };
 	fold_name(name, INLINED_WIDTH, &folded);
 	out->failed |= buffer_failed(&folded);
 	text_append_safe(out, (const char *)folded.data, folded.size);
-}
-
-static void print_build_id(const struct profile_image *image, struct buffer *out)
-{
-	if (!image->build_id.size)
-		return;
-	buffer_append_text(out, ", build-id ");
-	buffer_append_hex(out, image->build_id.data, image->build_id.size);
-}
-
-static void print_event(const struct listing *listing, const struct figure_column *column)
-{
-	struct buffer *out = listing->out;
-	const struct event_column *event = column->event;
-	char text[QUANTITY_SIZE];
-	text_append_safe(out, event->name.data, event->name.size);
-	buffer_append_text(out, ": ");
-	if (event->sampled) {
-		quantity_count(column->total.samples, text);
-		buffer_printf(out, "%s sample%s, ", text, column->total.samples == 1 ? "" : "s");
-	}
-	double total = (double)column->total.estimate / column->divisor;
-	if (column->scale.divisor == 1)
-		quantity_format(&column->scale, total, text);
-	else
-		quantity_describe(total, event->unit, text);
-	buffer_append_text(out, text);
-	if (!span_equal(event->unit, span_of_text("ns"))) {
-		buffer_append_u8(out, ' ');
-		text_append_safe(out, event->unit.data, event->unit.size);
-	}
-	quantity_percent((double)column->total.estimate,
-			 (double)listing->index->whole[column->index].estimate, text);
-	buffer_printf(out, ", %s of all\n", text);
-}
-
-/* Where samples stand relative to what they waited for. */
-static void print_skid(const struct event_column *event, struct buffer *out)
-{
-	if (!event->sampled)
-		return;
-	text_append_safe(out, event->name.data, event->name.size);
-	if (event->skid == 0 && event->clock == EVENT_CLOCK)
-		buffer_append_text(out, ": a clock's samples usually are at the instruction after "
-					"the one that waited\n");
-	else if (event->skid == 0)
-		buffer_append_text(out, ": how late its addresses are is not known; look at an "
-					"instruction's neighbours too\n");
-	else if (event->skid == 1)
-		buffer_append_text(out, ": samples are at the very instruction\n");
-	else if (event->skid == 2)
-		buffer_append_text(out, ": samples are charged to the instruction after the one "
-					"that waited\n");
-	else
-		buffer_printf(out,
-			      ": samples are charged to an instruction up to %" PRIu64
-			      " after the one that waited\n",
-			      event->skid - 1);
-}
-
-static const char *space_note(uint64_t space)
-{
-	switch (space) {
-	case SPACE_TEXT:
-		return "addresses count from the start of its text";
-	case SPACE_OFFSET:
-		return "addresses are offsets in the file";
-	case SPACE_PROCESS:
-		return "addresses are those of the process";
-	}
-	return NULL;
-}
-
-static void print_head(const struct listing *listing)
-{
-	const struct annotation *annotation = listing->annotation;
-	const struct procedure *procedure = annotation->procedure->procedure;
-	struct buffer *out = listing->out;
-	text_append_style(out, listing->options->colour, TEXT_BOLD);
-	append_name(out, procedure->name);
-	if (annotation->procedure->image_name[0]) {
-		buffer_append_text(out, " in ");
-		append_name(out, annotation->procedure->image_name);
-	}
-	text_append_style(out, listing->options->colour, TEXT_PLAIN);
-	buffer_append_u8(out, '\n');
-	if (procedure->image) {
-		struct profile_image image =
-			profile_image(listing->index->profile, procedure->image);
-		if (procedure->extent_known)
-			buffer_printf(out, "0x%" PRIx64 "-0x%" PRIx64, procedure->first,
-				      procedure->last);
-		else
-			buffer_append_text(out, "extent unknown");
-		if (annotation->instructions)
-			buffer_printf(out, ", %zu instructions", annotation->instructions);
-		print_build_id(&image, out);
-		if (space_note(image.space))
-			buffer_printf(out, "; %s", space_note(image.space));
-		buffer_append_u8(out, '\n');
-	}
-	for (size_t c = 0; c < listing->figures.count; c++)
-		print_event(listing, &listing->figures.columns[c]);
-	for (size_t c = 0; c < listing->figures.count; c++)
-		print_skid(listing->figures.columns[c].event, out);
-	if (annotation->no_code)
-		buffer_printf(out, "no instructions: %s\n", annotation->no_code);
-	else if (!annotation->has_source)
-		buffer_append_text(out, "no source lines: neither the profile nor a file here has "
-					"them\n");
-	buffer_append_u8(out, '\n');
 }
 
 /* A file in full when it is another one than before, else its last part. */
@@ -157,15 +34,14 @@ static void print_file(struct listing *listing, const char *file)
 	if (!file)
 		buffer_append_text(listing->out, "?");
 	else if (listing->file && strcmp(listing->file, file) == 0 && last)
-		append_name(listing->out, last + 1);
+		listing_put_name(listing->out, last + 1);
 	else
-		append_name(listing->out, file);
+		listing_put_name(listing->out, file);
 	if (file)
 		listing->file = file;
 }
 
-/* Text of a source line, tabs as far as they mean to go. */
-static void print_source_text(const struct listing *listing, const char *file, uint32_t line)
+void listing_print_source_text(const struct listing *listing, const char *file, uint32_t line)
 {
 	if (!listing->options->source || !file || !line)
 		return;
@@ -204,14 +80,14 @@ static void print_source(struct listing *listing, uint32_t position)
 		const char *last = caller->file ? strrchr(caller->file, '/') : NULL;
 		buffer_append_text(out, i ? ", in " : " (");
 		if (source->frames[i].function)
-			append_folded(out, source->frames[i].function);
+			listing_put_folded(out, source->frames[i].function);
 		buffer_append_text(out, " inlined at ");
-		append_name(out, last ? last + 1 : caller->file ? caller->file : "?");
+		listing_put_name(out, last ? last + 1 : caller->file ? caller->file : "?");
 		buffer_printf(out, ":%" PRIu32, caller->line);
 	}
 	if (source->count > 1)
 		buffer_append_u8(out, ')');
-	print_source_text(listing, source->frames[0].file, source->frames[0].line);
+	listing_print_source_text(listing, source->frames[0].file, source->frames[0].line);
 	text_append_style(out, listing->options->colour, TEXT_PLAIN);
 	buffer_append_u8(out, '\n');
 }
@@ -222,7 +98,7 @@ static void print_target(const struct annotated_row *row, struct buffer *out)
 		buffer_printf(out, " <+0x%" PRIx64 ">", row->target_offset_bytes);
 	} else if (row->has_target && row->target_name) {
 		buffer_append_text(out, " <");
-		append_folded(out, row->target_name);
+		listing_put_folded(out, row->target_name);
 		if (row->target_offset_bytes)
 			buffer_printf(out, "+0x%" PRIx64, row->target_offset_bytes);
 		buffer_append_u8(out, '>');
@@ -291,7 +167,7 @@ static void print_code(const struct listing *listing, const struct annotated_row
 	buffer_append(listing->out, text.data, text.size);
 }
 
-static void end_line(struct buffer *out)
+void listing_end_line(struct buffer *out)
 {
 	while (out->size && out->data[out->size - 1] == ' ')
 		out->size--;
@@ -313,7 +189,7 @@ static void print_row(struct listing *listing, const struct annotated_row *row)
 	else
 		buffer_printf(out, "%*" PRIx64 "  ", listing->address_width, row->vaddr);
 	print_code(listing, row);
-	end_line(out);
+	listing_end_line(out);
 	text_append_style(out, colour, TEXT_PLAIN);
 }
 
@@ -356,7 +232,7 @@ static int hex_width(uint64_t value)
 	return width;
 }
 
-static bool listing_begin(struct listing *listing)
+bool listing_begin(struct listing *listing)
 {
 	const struct annotation *annotation = listing->annotation;
 	if (figures_init(&listing->figures, annotation->procedure, listing->index->columns) < 0) {
@@ -372,8 +248,13 @@ static bool listing_begin(struct listing *listing)
 		if (bytes > listing->bytes_width)
 			listing->bytes_width = bytes < 8 * 3 + 1 ? bytes : 8 * 3 + 1;
 	}
-	print_head(listing);
+	listing_print_head(listing);
 	return true;
+}
+
+void listing_end(struct listing *listing)
+{
+	figures_release(&listing->figures);
 }
 
 void listing_print(const struct annotation *annotation, const struct annotate_index *index,
@@ -397,81 +278,5 @@ void listing_print(const struct annotation *annotation, const struct annotate_in
 			print_row(&listing, &annotation->rows[i]);
 		i += skipped ? skipped : 1;
 	}
-	figures_release(&listing.figures);
-}
-
-#define MAX_GAP_LINES 5 /* source lines without code that are shown between two with code */
-
-static void print_line_row(struct listing *listing, const struct annotated_line *line,
-			   uint32_t number)
-{
-	struct buffer *out = listing->out;
-	enum text_colour colour = listing->options->colour;
-	bool hot = line && figures_share(&listing->figures, line->cells) >= LISTING_HOT_PERCENT;
-	text_append_style(out, colour, hot ? TEXT_BOLD : line ? TEXT_PLAIN : TEXT_DIM);
-	if (line)
-		figures_print(&listing->figures, line->cells, out);
-	else
-		figures_print_blank(&listing->figures, out);
-	if (number)
-		buffer_printf(out, "%7" PRIu32, number);
-	else
-		buffer_printf(out, "%7s", "-");
-	if (line && line->function) {
-		buffer_append_text(out, "  [");
-		append_folded(out, line->function);
-		buffer_append_text(out, " inlined]");
-	}
-	if (!number)
-		buffer_append_text(out,
-				   line && line->file ? "  (no line)" : "  (source not known)");
-	print_source_text(listing, line ? line->file : listing->file, number);
-	end_line(out);
-	text_append_style(out, colour, TEXT_PLAIN);
-}
-
-/* Lines between two with code, when they are few and their text can be had. */
-static void print_gap(struct listing *listing, const struct annotated_line *before,
-		      const struct annotated_line *line)
-{
-	const struct listing_options *options = listing->options;
-	if (!before || !before->file || !line->file || strcmp(before->file, line->file) != 0 ||
-	    !before->line || line->line <= before->line + 1)
-		return;
-	if (!options->source ||
-	    !options->source(options->source_context, line->file, before->line + 1).data)
-		return;
-	if (line->line - before->line > MAX_GAP_LINES + 1) {
-		figures_print_blank(&listing->figures, listing->out);
-		buffer_append_text(listing->out, "    ...\n");
-		return;
-	}
-	for (uint32_t number = before->line + 1; number < line->line; number++)
-		print_line_row(listing, NULL, number);
-}
-
-void listing_print_lines(const struct annotation *annotation, const struct annotate_index *index,
-			 const struct listing_options *options, struct buffer *out)
-{
-	struct listing listing = {
-		.annotation = annotation, .index = index, .options = options, .out = out
-	};
-	if (!listing_begin(&listing))
-		return;
-	figures_print_head(&listing.figures, "   line  source", out);
-	const struct annotated_line *before = NULL;
-	for (size_t i = 0; i < annotation->line_count; i++) {
-		const struct annotated_line *line = &annotation->lines[i];
-		if (line->file && (!listing.file || strcmp(listing.file, line->file) != 0)) {
-			figures_print_blank(&listing.figures, out);
-			append_name(out, line->file);
-			buffer_append_u8(out, '\n');
-			listing.file = line->file;
-			before = NULL;
-		}
-		print_gap(&listing, before, line);
-		print_line_row(&listing, line, line->line);
-		before = line;
-	}
-	figures_release(&listing.figures);
+	listing_end(&listing);
 }

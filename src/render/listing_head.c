@@ -1,0 +1,117 @@
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "render/listing_parts.h"
+#include "render/quantity.h"
+
+static void print_build_id(const struct profile_image *image, struct buffer *out)
+{
+	if (!image->build_id.size)
+		return;
+	buffer_append_text(out, ", build-id ");
+	buffer_append_hex(out, image->build_id.data, image->build_id.size);
+}
+
+static void print_event(const struct listing *listing, const struct figure_column *column)
+{
+	struct buffer *out = listing->out;
+	const struct event_column *event = column->event;
+	char text[QUANTITY_SIZE];
+	text_append_safe(out, event->name.data, event->name.size);
+	buffer_append_text(out, ": ");
+	if (event->sampled) {
+		quantity_count(column->total.samples, text);
+		buffer_printf(out, "%s sample%s, ", text, column->total.samples == 1 ? "" : "s");
+	}
+	double total = (double)column->total.estimate / column->divisor;
+	if (column->scale.divisor == 1)
+		quantity_format(&column->scale, total, text);
+	else
+		quantity_describe(total, event->unit, text);
+	buffer_append_text(out, text);
+	if (!span_equal(event->unit, span_of_text("ns"))) {
+		buffer_append_u8(out, ' ');
+		text_append_safe(out, event->unit.data, event->unit.size);
+	}
+	quantity_percent((double)column->total.estimate,
+			 (double)listing->index->whole[column->index].estimate, text);
+	buffer_printf(out, ", %s of all\n", text);
+}
+
+/* Where samples stand relative to what they waited for. */
+static void print_skid(const struct event_column *event, struct buffer *out)
+{
+	if (!event->sampled)
+		return;
+	text_append_safe(out, event->name.data, event->name.size);
+	if (event->skid == 0 && event->clock == EVENT_CLOCK)
+		buffer_append_text(out, ": a clock's samples usually are at the instruction after "
+					"the one that waited\n");
+	else if (event->skid == 0)
+		buffer_append_text(out, ": how late its addresses are is not known; look at an "
+					"instruction's neighbours too\n");
+	else if (event->skid == 1)
+		buffer_append_text(out, ": samples are at the very instruction\n");
+	else if (event->skid == 2)
+		buffer_append_text(out, ": samples are charged to the instruction after the one "
+					"that waited\n");
+	else
+		buffer_printf(out,
+			      ": samples are charged to an instruction up to %" PRIu64
+			      " after the one that waited\n",
+			      event->skid - 1);
+}
+
+static const char *space_note(uint64_t space)
+{
+	switch (space) {
+	case SPACE_TEXT:
+		return "addresses count from the start of its text";
+	case SPACE_OFFSET:
+		return "addresses are offsets in the file";
+	case SPACE_PROCESS:
+		return "addresses are those of the process";
+	}
+	return NULL;
+}
+
+void listing_print_head(const struct listing *listing)
+{
+	const struct annotation *annotation = listing->annotation;
+	const struct procedure *procedure = annotation->procedure->procedure;
+	struct buffer *out = listing->out;
+	text_append_style(out, listing->options->colour, TEXT_BOLD);
+	listing_put_name(out, procedure->name);
+	if (annotation->procedure->image_name[0]) {
+		buffer_append_text(out, " in ");
+		listing_put_name(out, annotation->procedure->image_name);
+	}
+	text_append_style(out, listing->options->colour, TEXT_PLAIN);
+	buffer_append_u8(out, '\n');
+	if (procedure->image) {
+		struct profile_image image =
+			profile_image(listing->index->profile, procedure->image);
+		if (procedure->extent_known)
+			buffer_printf(out, "0x%" PRIx64 "-0x%" PRIx64, procedure->first,
+				      procedure->last);
+		else
+			buffer_append_text(out, "extent unknown");
+		if (annotation->instructions)
+			buffer_printf(out, ", %zu instructions", annotation->instructions);
+		print_build_id(&image, out);
+		if (space_note(image.space))
+			buffer_printf(out, "; %s", space_note(image.space));
+		buffer_append_u8(out, '\n');
+	}
+	for (size_t c = 0; c < listing->figures.count; c++)
+		print_event(listing, &listing->figures.columns[c]);
+	for (size_t c = 0; c < listing->figures.count; c++)
+		print_skid(listing->figures.columns[c].event, out);
+	if (annotation->no_code)
+		buffer_printf(out, "no instructions: %s\n", annotation->no_code);
+	else if (!annotation->has_source)
+		buffer_append_text(out, "no source lines: neither the profile nor a file here has "
+					"them\n");
+	buffer_append_u8(out, '\n');
+}

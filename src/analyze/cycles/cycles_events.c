@@ -11,13 +11,20 @@ void cycles_note(struct cycles *cycles, const char *note)
 		cycles->notes[cycles->note_count++] = note;
 }
 
-static size_t first_column(const struct event_columns *columns,
+/* The first that fits and was seen at all; else the first that fits. */
+static size_t first_column(const struct annotate_index *index,
 			   bool (*fits)(const struct event_column *))
 {
-	for (size_t c = 0; c < columns->count; c++)
-		if (fits(&columns->list[c]))
+	size_t first = CYCLES_NO_COLUMN;
+	for (size_t c = 0; c < index->columns->count; c++) {
+		if (!fits(&index->columns->list[c]))
+			continue;
+		if (index->whole[c].samples)
 			return c;
-	return CYCLES_NO_COLUMN;
+		if (first == CYCLES_NO_COLUMN)
+			first = c;
+	}
+	return first;
 }
 
 static bool tells_time(const struct event_column *column)
@@ -92,8 +99,8 @@ int cycles_choose_events(struct cycles *cycles, struct error *err)
 	struct cycles_events *events = &cycles->events;
 	bool in_order = cycles->choice.pipeline->in_order;
 	*events = (struct cycles_events){
-		.time = first_column(columns, tells_time),
-		.executions = first_column(columns, tells_executions),
+		.time = first_column(cycles->index, tells_time),
+		.executions = first_column(cycles->index, tells_executions),
 		.instructions = CYCLES_NO_COLUMN,
 	};
 	if (events->time == CYCLES_NO_COLUMN && events->executions == CYCLES_NO_COLUMN)

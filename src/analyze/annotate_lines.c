@@ -94,6 +94,27 @@ static int compare_lines(const void *left, const void *right)
 	return a->function ? strcmp(a->function, b->function) : 0;
 }
 
+static void place_line(const struct annotation *annotation, const struct annotated_row *row,
+		       struct annotated_line *line)
+{
+	if (row->source == ANNOTATED_NO_SOURCE)
+		return;
+	const struct annotated_source *source = &annotation->sources[row->source];
+	line->file = source->frames[0].file;
+	line->line = source->frames[0].line;
+	line->function = source->frames[0].function;
+}
+
+size_t annotate_line_of(const struct annotation *annotation, const struct annotated_row *row)
+{
+	struct annotated_line line = { 0 };
+	place_line(annotation, row, &line);
+	const struct annotated_line *found =
+		bsearch(&line, annotation->lines, annotation->line_count,
+			sizeof(*annotation->lines), compare_lines);
+	return (size_t)(found - annotation->lines);
+}
+
 static void add_cells(struct cell *into, const struct cell *from, size_t columns)
 {
 	for (size_t c = 0; c < columns; c++)
@@ -112,12 +133,7 @@ int annotate_add_lines(struct annotation *annotation, size_t columns)
 		struct annotated_line *line = &annotation->lines[i];
 		line->cells = row->cells;
 		line->instructions = row->kind == ANNOTATED_INSTRUCTION;
-		if (row->source == ANNOTATED_NO_SOURCE)
-			continue;
-		const struct annotated_source *source = &annotation->sources[row->source];
-		line->file = source->frames[0].file;
-		line->line = source->frames[0].line;
-		line->function = source->frames[0].function;
+		place_line(annotation, row, line);
 	}
 	qsort(annotation->lines, count, sizeof(*annotation->lines), compare_lines);
 	for (size_t i = 0; i < count; i++) {

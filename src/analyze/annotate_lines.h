@@ -10,3 +10,5 @@
 int annotate_add_sources(struct annotation *annotation, struct resolver *resolver);
 /* Fills lines from rows and sources. 0 or -ENOMEM. */
 int annotate_add_lines(struct annotation *annotation, size_t columns);
+/* The line of annotation->lines that a row counts in. */
+size_t annotate_line_of(const struct annotation *annotation, const struct annotated_row *row);

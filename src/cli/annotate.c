@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "analyze/annotate.h"
+#include "analyze/cycles/cycles.h"
 #include "analyze/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/annotate_diff.h"
+#include "cli/annotate_subject.h"
 #include "cli/colour.h"
 #include "cli/comparison.h"
 #include "cli/input.h"
@@ -31,7 +33,7 @@ static struct {
 	struct option_list events;
 	struct comparison_options comparison;
 	const char *image, *isa, *syntax, *color, *source_root, *base;
-	bool source, bytes, no_source, json;
+	bool source, blocks, bytes, no_source, json;
 	double min;
 	uint64_t limit;
 	bool limit_given;
@@ -56,6 +58,8 @@ static const struct option *annotate_options(void)
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 		{ "source", 's', OPTION_FLAG, NULL, "by source line instead of by instruction",
 		  &given.source, NULL },
+		{ "blocks", 0, OPTION_FLAG, NULL, "its loops and blocks, the dearest first",
+		  &given.blocks, NULL },
 		{ "min", 0, OPTION_DOUBLE, "PERCENT", "sum up stretches of instructions below that",
 		  &given.min, NULL },
 		{ "bytes", 0, OPTION_FLAG, NULL, "the bytes of each instruction", &given.bytes,
@@ -83,16 +87,20 @@ struct work {
 	struct resolver *resolver;
 	const struct annotate_index *index;
 	struct annotate_options options;
+	struct cycles *cycles; /* NULL: no event tells of them */
 	struct listing_options listing;
 	struct source_files files;
 	uint32_t *positions; /* of the procedures to annotate */
 	size_t count;
 	size_t most_changed; /* of these, with --diff; 0: all */
+	void (*print)(const struct listing_subject *subject, const struct annotate_index *index,
+		      const struct listing_options *options, struct buffer *out);
 };
 
 static void work_release(struct work *work)
 {
 	free(work->positions);
+	cycles_free(work->cycles);
 	source_files_release(&work->files);
 }
 
@@ -233,57 +241,77 @@ static void print_cold(const struct work *work, const struct annotation *annotat
 	}
 }
 
-static int print_text(const struct work *work)
+static int print_one(const struct work *work, size_t i, bool *has_cycles)
 {
-	for (size_t i = 0; i < work->count; i++) {
-		CLEANUP(annotation_freep) struct annotation *annotation = NULL;
-		CLEANUP(buffer_release) struct buffer out = { 0 };
-		struct error err;
-		if (annotate(work->index, work->positions[i], &work->options, &annotation, &err) <
-		    0)
-			return say(&err);
-		if (i)
-			buffer_append_text(&out, "\n\n");
-		if (given.source)
-			listing_print_lines(annotation, work->index, &work->listing, &out);
-		else
-			listing_print(annotation, work->index, &work->listing, &out);
-		print_cold(work, annotation, &out);
-		if (buffer_failed(&out))
-			return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
-		fwrite(out.data, 1, out.size, stdout);
-	}
+	CLEANUP(annotate_subject_release) struct annotate_subject subject = { 0 };
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct error err;
+	if (annotate_subject_init(&subject, work->index, work->positions[i], &work->options,
+				  work->cycles, &err) < 0)
+		return say(&err);
+	if (i)
+		buffer_append_text(&out, "\n\n");
+	work->print(&subject.shown, work->index, &work->listing, &out);
+	print_cold(work, subject.annotation, &out);
+	if (buffer_failed(&out))
+		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	fwrite(out.data, 1, out.size, stdout);
+	*has_cycles |= subject.cycles != NULL;
 	return 0;
 }
 
-struct annotations {
-	struct annotation **list;
+static int print_text(const struct work *work)
+{
+	bool has_cycles = false;
+	for (size_t i = 0; i < work->count; i++) {
+		int status = print_one(work, i, &has_cycles);
+		if (status)
+			return status;
+	}
+	if (!has_cycles)
+		return 0;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	listing_print_foot(work->cycles, &out);
+	if (buffer_failed(&out))
+		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	fwrite(out.data, 1, out.size, stdout);
+	return 0;
+}
+
+struct subjects {
+	struct annotate_subject *list;
+	const struct listing_subject **shown;
 	size_t count;
 };
 
-static void annotations_release(struct annotations *annotations)
+static void subjects_release(struct subjects *subjects)
 {
-	for (size_t i = 0; i < annotations->count; i++)
-		annotation_free(annotations->list[i]);
-	free(annotations->list);
+	for (size_t i = 0; i < subjects->count; i++)
+		annotate_subject_release(&subjects->list[i]);
+	free(subjects->list);
+	free(subjects->shown);
 }
 
 static int print_json(const struct work *work)
 {
-	CLEANUP(annotations_release) struct annotations annotations = { 0 };
+	CLEANUP(subjects_release) struct subjects subjects = { 0 };
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	struct error err;
-	annotations.list = calloc(work->count + 1, sizeof(struct annotation *));
-	if (!annotations.list)
+	subjects.list = calloc(work->count + 1, sizeof(*subjects.list));
+	subjects.shown = calloc(work->count + 1, sizeof(*subjects.shown));
+	if (!subjects.list || !subjects.shown)
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
-	for (; annotations.count < work->count; annotations.count++)
-		if (annotate(work->index, work->positions[annotations.count], &work->options,
-			     &annotations.list[annotations.count], &err) < 0)
+	for (; subjects.count < work->count; subjects.count++) {
+		struct annotate_subject *subject = &subjects.list[subjects.count];
+		if (annotate_subject_init(subject, work->index, work->positions[subjects.count],
+					  &work->options, work->cycles, &err) < 0)
 			return say(&err);
+		subjects.shown[subjects.count] = &subject->shown;
+	}
 	const char *const *notes;
 	size_t note_count = resolver_notes(work->resolver, &notes);
-	listing_json_print(annotations.list, annotations.count, work->index, notes, note_count,
-			   &out);
+	listing_json_print(subjects.shown, subjects.count, work->index, work->cycles, notes,
+			   note_count, &out);
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	fwrite(out.data, 1, out.size, stdout);
@@ -309,11 +337,16 @@ static int print_diff(const struct work *work)
 	return annotate_diff_print(&request);
 }
 
-/* What goes with --diff alone, and what does not go with it. 0 or the exit status. */
-static int check_diff(void)
+/* What goes with --diff alone, and what does not go together. 0 or the exit status. */
+static int check_together(void)
 {
 	if (given.base && given.source)
 		return options_misuse(&verb_annotate, "--diff is by instruction, --source by line");
+	if (given.blocks && (given.base || given.source || given.json))
+		return options_misuse(&verb_annotate, "--blocks does not go with --%s",
+				      given.base     ? "diff"
+				      : given.source ? "source"
+						     : "json, which has them");
 	if (given.base && given.bytes)
 		return options_misuse(&verb_annotate, "--diff has no room for --bytes");
 	if (!given.base && (given.comparison.per || given.comparison.counts))
@@ -323,6 +356,31 @@ static int check_diff(void)
 		return options_misuse(&verb_annotate, "%s goes with --diff",
 				      input_chosen(&given.base_input));
 	return 0;
+}
+
+/* 0 or the exit status. Profiles without an event that tells of time have no cycles. */
+static int open_cycles(struct work *work)
+{
+	const struct cycles_options options = { .isa = work->options.isa };
+	struct error err;
+	int ret = cycles_new(work->index, &options, &work->cycles, &err);
+	if (ret == -ENOENT && given.blocks) {
+		message_error("%s", err.text);
+		return 1;
+	}
+	return ret == 0 || ret == -ENOENT ? 0 : say(&err);
+}
+
+static void choose_view(struct work *work, const char *name)
+{
+	if (given.source)
+		work->print = listing_print_lines;
+	else if (given.blocks)
+		work->print = listing_print_blocks;
+	else if (!name && given.min == 0)
+		work->print = listing_print_screen;
+	else
+		work->print = listing_print;
 }
 
 static int annotate_with(struct work *work, const char *name)
@@ -353,6 +411,12 @@ static int annotate_with(struct work *work, const char *name)
 		work->listing.source = source_files_line;
 		work->listing.source_context = &work->files;
 	}
+	if (!given.base) {
+		status = open_cycles(work);
+		if (status)
+			return status;
+		choose_view(work, name);
+	}
 	if (given.base)
 		status = print_diff(work);
 	else
@@ -371,7 +435,7 @@ static int annotate_run(int argc, char **argv)
 	CLEANUP(work_release) struct work work = { 0 };
 	CLEANUP(input_release) struct input input = { 0 };
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
-	status = check_diff();
+	status = check_together();
 	if (status == 0)
 		status = read_words(&work);
 	if (status == 0)
@@ -389,7 +453,7 @@ static int annotate_run(int argc, char **argv)
 const struct verb verb_annotate = {
 	.name = "annotate",
 	.run = annotate_run,
-	.summary = "where a procedure's samples are, instruction by instruction",
+	.summary = "how often a procedure's instructions ran, and what each cost",
 	.usage = "[OPTIONS] [PROCEDURE [PROFILE...]]",
 	.options = annotate_options,
 };

@@ -72,6 +72,7 @@ static void print_source(struct listing *listing, uint32_t position)
 	struct buffer *out = listing->out;
 	text_append_style(out, listing->options->colour, TEXT_DIM);
 	figures_print_blank(&listing->figures, out);
+	cycle_columns_print_blank(&listing->cycles, out);
 	buffer_printf(out, "%*s  ", listing->address_width, "");
 	print_file(listing, source->frames[0].file);
 	buffer_printf(out, ":%" PRIu32, source->frames[0].line);
@@ -174,16 +175,37 @@ void listing_end_line(struct buffer *out)
 	buffer_append_u8(out, '\n');
 }
 
-static void print_row(struct listing *listing, const struct annotated_row *row)
+void listing_print_block(const struct listing *listing, uint32_t instruction)
+{
+	size_t before = listing->out->size;
+	text_append_style(listing->out, listing->options->colour, TEXT_BOLD);
+	size_t styled = listing->out->size;
+	cycle_columns_print_block(&listing->cycles, instruction, listing->out);
+	if (listing->out->size == styled)
+		listing->out->size = before;
+	else
+		text_append_style(listing->out, listing->options->colour, TEXT_PLAIN);
+}
+
+void listing_print_row(struct listing *listing, const struct annotated_row *row)
 {
 	struct buffer *out = listing->out;
 	enum text_colour colour = listing->options->colour;
 	bool hot = figures_share(&listing->figures, row->cells) >= LISTING_HOT_PERCENT;
+	uint32_t instruction = CFG_NO_INSTRUCTION;
+	if (row->kind == ANNOTATED_INSTRUCTION)
+		instruction = cycle_columns_instruction(&listing->cycles, row->vaddr);
+	uint32_t block = cycle_columns_block(&listing->cycles, instruction);
+	listing_print_block(listing, instruction);
 	if (row->source != ANNOTATED_NO_SOURCE && row->source != listing->source)
 		print_source(listing, row->source);
 	listing->source = row->source;
+	cycle_columns_print_stalls(&listing->cycles, instruction, listing->figures.width, out);
 	text_append_style(out, colour, hot ? TEXT_BOLD : TEXT_PLAIN);
 	figures_print(&listing->figures, row->cells, out);
+	cycle_columns_print(&listing->cycles, instruction, listing->block, out);
+	if (block != CFG_NO_BLOCK)
+		listing->block = block;
 	if (row->kind == ANNOTATED_NAME)
 		buffer_printf(out, "%*s  ", listing->address_width, "-");
 	else
@@ -206,8 +228,8 @@ static size_t stretch(const struct listing *listing, size_t first)
 	return count < MIN_STRETCH ? 0 : count;
 }
 
-/* One line for many rows, with their sum: nothing gets lost. 0 or -ENOMEM shows in the buffer. */
-static void print_stretch(struct listing *listing, size_t first, size_t count)
+/* 0 or -ENOMEM shows in the buffer. */
+void listing_print_stretch(struct listing *listing, size_t first, size_t count, const char *what)
 {
 	size_t columns = listing->index->columns->count;
 	CLEANUP(free_pointer) struct cell *sum = calloc(columns + 1, sizeof(*sum));
@@ -219,9 +241,16 @@ static void print_stretch(struct listing *listing, size_t first, size_t count)
 		for (size_t c = 0; c < columns; c++)
 			cell_add(&sum[c], &listing->annotation->rows[i].cells[c]);
 	figures_print(&listing->figures, sum, listing->out);
-	buffer_printf(listing->out, "%*s  %zu rows below %g %%\n", listing->address_width, "...",
-		      count, listing->options->min_percent);
+	cycle_columns_print_blank(&listing->cycles, listing->out);
+	buffer_printf(listing->out, "%*s  %zu row%s %s\n", listing->address_width, "...", count,
+		      count == 1 ? "" : "s", what);
+	listing_forget(listing);
+}
+
+void listing_forget(struct listing *listing)
+{
 	listing->source = ANNOTATED_NO_SOURCE;
+	listing->block = CFG_NO_BLOCK;
 }
 
 static int hex_width(uint64_t value)
@@ -232,13 +261,23 @@ static int hex_width(uint64_t value)
 	return width;
 }
 
-bool listing_begin(struct listing *listing)
+bool listing_begin(struct listing *listing, const struct listing_subject *subject,
+		   const struct annotate_index *index, const struct listing_options *options,
+		   struct buffer *out)
 {
-	const struct annotation *annotation = listing->annotation;
-	if (figures_init(&listing->figures, annotation->procedure, listing->index->columns) < 0) {
-		listing->out->failed = true;
+	const struct annotation *annotation = subject->annotation;
+	*listing = (struct listing){ .subject = subject,
+				     .annotation = annotation,
+				     .index = index,
+				     .options = options,
+				     .source = ANNOTATED_NO_SOURCE,
+				     .block = CFG_NO_BLOCK,
+				     .out = out };
+	if (figures_init(&listing->figures, annotation->procedure, index->columns) < 0) {
+		out->failed = true;
 		return false;
 	}
+	cycle_columns_init(&listing->cycles, subject->cycles, subject->culprits);
 	listing->address_width = 8;
 	for (size_t i = 0; i < annotation->row_count; i++) {
 		int width = hex_width(annotation->rows[i].vaddr);
@@ -254,28 +293,35 @@ bool listing_begin(struct listing *listing)
 
 void listing_end(struct listing *listing)
 {
+	listing_print_remarks(listing);
 	figures_release(&listing->figures);
 }
 
-void listing_print(const struct annotation *annotation, const struct annotate_index *index,
+void listing_print_columns_head(const struct listing *listing)
+{
+	CLEANUP(buffer_release) struct buffer above = { 0 }, beside = { 0 };
+	cycle_columns_head(&listing->cycles, &above, &beside);
+	buffer_printf(&beside, "%*s  instruction", listing->address_width, "address");
+	listing->out->failed |= buffer_failed(&above) || buffer_failed(&beside);
+	figures_print_head(&listing->figures, buffer_text(&above), buffer_text(&beside),
+			   listing->out);
+}
+
+void listing_print(const struct listing_subject *subject, const struct annotate_index *index,
 		   const struct listing_options *options, struct buffer *out)
 {
-	struct listing listing = { .annotation = annotation,
-				   .index = index,
-				   .options = options,
-				   .source = ANNOTATED_NO_SOURCE,
-				   .out = out };
-	if (!listing_begin(&listing))
+	struct listing listing;
+	char what[32];
+	if (!listing_begin(&listing, subject, index, options, out))
 		return;
-	char head[64];
-	snprintf(head, sizeof(head), "%*s  instruction", listing.address_width, "address");
-	figures_print_head(&listing.figures, head, out);
-	for (size_t i = 0; i < annotation->row_count;) {
+	listing_print_columns_head(&listing);
+	snprintf(what, sizeof(what), "below %g %%", options->min_percent);
+	for (size_t i = 0; i < listing.annotation->row_count;) {
 		size_t skipped = stretch(&listing, i);
 		if (skipped)
-			print_stretch(&listing, i, skipped);
+			listing_print_stretch(&listing, i, skipped, what);
 		else
-			print_row(&listing, &annotation->rows[i]);
+			listing_print_row(&listing, &listing.annotation->rows[i]);
 		i += skipped ? skipped : 1;
 	}
 	listing_end(&listing);

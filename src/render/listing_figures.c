@@ -55,7 +55,8 @@ static int column_width(const struct figure_column *column)
 	return column->samples_width + 2 + column->estimate_width + 1 + PERCENT_WIDTH;
 }
 
-void figures_print_head(const struct figures *figures, const char *rest, struct buffer *out)
+void figures_print_head(const struct figures *figures, const char *above, const char *beside,
+			struct buffer *out)
 {
 	buffer_append_text(out, "  ");
 	for (size_t c = 0; c < figures->count; c++) {
@@ -75,6 +76,7 @@ void figures_print_head(const struct figures *figures, const char *rest, struct 
 		buffer_printf(out, "%*s  ", column_width(column), buffer_text(&safe));
 		buffer_release(&safe);
 	}
+	buffer_append_text(out, above);
 	while (out->size && out->data[out->size - 1] == ' ')
 		out->size--;
 	buffer_append_text(out, "\n  ");
@@ -86,7 +88,7 @@ void figures_print_head(const struct figures *figures, const char *rest, struct 
 		buffer_printf(out, "%*s  %*s %*s  ", column->samples_width, "samples",
 			      column->estimate_width, unit, PERCENT_WIDTH, "%");
 	}
-	buffer_append_text(out, rest);
+	buffer_append_text(out, beside);
 	buffer_append_u8(out, '\n');
 }
 

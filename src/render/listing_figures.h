@@ -33,8 +33,9 @@ int figures_init(struct figures *figures, const struct annotate_procedure *proce
 		 const struct event_columns *columns);
 void figures_release(struct figures *figures);
 
-/* The head of the columns, two lines. */
-void figures_print_head(const struct figures *figures, const char *rest, struct buffer *out);
+/* The head of the columns, two lines, each with what stands behind the figures. */
+void figures_print_head(const struct figures *figures, const char *above, const char *beside,
+			struct buffer *out);
 /* One row's figures; cells by column. What has no samples stays blank. */
 void figures_print(const struct figures *figures, const struct cell *cells, struct buffer *out);
 /* Blanks as wide as figures. */

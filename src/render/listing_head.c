@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "render/listing_parts.h"
@@ -76,6 +77,56 @@ static const char *space_note(uint64_t space)
 	return NULL;
 }
 
+static void print_too_few(const struct procedure_cycles *procedure, struct buffer *out)
+{
+	const struct cycles_events *events = cycles_events(procedure->cycles);
+	const struct event_columns *columns = cycles_index(procedure->cycles)->columns;
+	struct span event = columns->list[events->model == FREQUENCY_EXECUTIONS ? events->executions
+										: events->time]
+				    .name;
+	buffer_append_text(out, "executions are not known: it has too few samples of ");
+	text_append_safe(out, event.data, event.size);
+	buffer_append_u8(out, '\n');
+}
+
+/* Of the procedure as a whole. */
+static void print_cycles(const struct listing *listing)
+{
+	const struct procedure_cycles *procedure = listing->cycles.procedure;
+	struct buffer *out = listing->out;
+	if (!procedure) {
+		if (listing->subject->no_cycles)
+			buffer_printf(out, "executions are not known: %s\n",
+				      listing->subject->no_cycles);
+		else if (listing->subject->cycles)
+			print_too_few(listing->subject->cycles, out);
+		return;
+	}
+	const struct cycles_cost *cost = &procedure->whole;
+	const char *unit = cycles_unit(procedure);
+	char best[CYCLES_TEXT], actual[CYCLES_TEXT], interval[CYCLES_TEXT];
+	cycles_text_cpi(cost->best_cpi, best);
+	cycles_text_cpi(cost->cpi, actual);
+	cycles_text_interval(cost->low, cost->high, interval);
+	if (procedure->scale == CYCLES_RELATIVE) {
+		buffer_printf(out, "CPI relative, 1 on average, best case at most %s\n", best);
+		return;
+	}
+	buffer_printf(out, "best case %s %s", best, unit);
+	if (listing->cycles.has_cpi) {
+		buffer_printf(out, ", actual %s %s", actual, unit);
+		if (strcmp(interval, "-") != 0)
+			buffer_printf(out, " (%s)", interval);
+	}
+	buffer_append_u8(out, '\n');
+}
+
+void listing_put_address(const struct listing *listing, struct buffer *out)
+{
+	listing_put_name(out, listing->annotation->procedure->image_name);
+	buffer_printf(out, "+0x%" PRIx64, listing->annotation->procedure->procedure->first);
+}
+
 void listing_print_head(const struct listing *listing)
 {
 	const struct annotation *annotation = listing->annotation;
@@ -108,6 +159,7 @@ void listing_print_head(const struct listing *listing)
 		print_event(listing, &listing->figures.columns[c]);
 	for (size_t c = 0; c < listing->figures.count; c++)
 		print_skid(listing->figures.columns[c].event, out);
+	print_cycles(listing);
 	if (annotation->no_code)
 		buffer_printf(out, "no instructions: %s\n", annotation->no_code);
 	else if (!annotation->has_source)

@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 
+#include "analyze/cycles/cycles.h"
 #include "base/buffer.h"
 #include "render/json_value.h"
+#include "render/listing_cycles_json.h"
 #include "render/listing_json_parts.h"
 
 /* ---- what a comparison of two versions holds too */
@@ -143,9 +145,10 @@ static void add_source(struct json_writer *writer, struct json_object *object,
 	json_add(writer, object, "source", array);
 }
 
-static struct json_object *rows(struct json_writer *writer, const struct annotation *annotation,
+static struct json_object *rows(struct json_writer *writer, const struct listing_subject *subject,
 				const struct event_columns *columns)
 {
+	const struct annotation *annotation = subject->annotation;
 	struct json_object *array = json_new_array(writer);
 	for (size_t i = 0; i < annotation->row_count; i++) {
 		const struct annotated_row *row = &annotation->rows[i];
@@ -157,14 +160,16 @@ static struct json_object *rows(struct json_writer *writer, const struct annotat
 		if (row->source != ANNOTATED_NO_SOURCE)
 			add_source(writer, object, &annotation->sources[row->source]);
 		add_cells(writer, object, columns, row->cells);
+		listing_json_add_row_cycles(writer, object, subject, row);
 		json_append(writer, array, object);
 	}
 	return array;
 }
 
-static struct json_object *lines(struct json_writer *writer, const struct annotation *annotation,
+static struct json_object *lines(struct json_writer *writer, const struct listing_subject *subject,
 				 const struct event_columns *columns)
 {
+	const struct annotation *annotation = subject->annotation;
 	struct json_object *array = json_new_array(writer);
 	for (size_t i = 0; i < annotation->line_count; i++) {
 		const struct annotated_line *line = &annotation->lines[i];
@@ -173,15 +178,18 @@ static struct json_object *lines(struct json_writer *writer, const struct annota
 		json_add_text(writer, object, "inlined", line->function);
 		json_add_u64(writer, object, "instructions", line->instructions);
 		add_cells(writer, object, columns, line->cells);
+		listing_json_add_line_cycles(writer, object,
+					     subject->lines ? &subject->lines[i] : NULL);
 		json_append(writer, array, object);
 	}
 	return array;
 }
 
 static struct json_object *procedure(struct json_writer *writer,
-				     const struct annotation *annotation,
+				     const struct listing_subject *subject,
 				     const struct annotate_index *index)
 {
+	const struct annotation *annotation = subject->annotation;
 	const struct procedure *shown = annotation->procedure->procedure;
 	struct json_object *object = json_new_object(writer);
 	json_add_text(writer, object, "name", shown->name);
@@ -192,22 +200,24 @@ static struct json_object *procedure(struct json_writer *writer,
 	json_add_text(writer, object, "no_code", annotation->no_code);
 	json_add_u64(writer, object, "instructions", annotation->instructions);
 	add_cells(writer, object, index->columns, annotation->procedure->cells);
-	json_add(writer, object, "rows", rows(writer, annotation, index->columns));
-	json_add(writer, object, "lines", lines(writer, annotation, index->columns));
+	listing_json_add_procedure_cycles(writer, object, subject);
+	json_add(writer, object, "rows", rows(writer, subject, index->columns));
+	json_add(writer, object, "lines", lines(writer, subject, index->columns));
 	return object;
 }
 
-void listing_json_print(struct annotation *const *annotations, size_t count,
-			const struct annotate_index *index, const char *const *notes,
-			size_t note_count, struct buffer *out)
+void listing_json_print(const struct listing_subject *const *subjects, size_t count,
+			const struct annotate_index *index, const struct cycles *cycles,
+			const char *const *notes, size_t note_count, struct buffer *out)
 {
 	struct json_writer writer = { 0 };
 	struct json_object *document = json_new_object(&writer);
 	json_add_u64(&writer, document, "schema", 1);
 	json_add(&writer, document, "events", events(&writer, index));
+	listing_json_add_cycles(&writer, document, cycles);
 	struct json_object *list = json_new_array(&writer);
 	for (size_t i = 0; i < count; i++)
-		json_append(&writer, list, procedure(&writer, annotations[i], index));
+		json_append(&writer, list, procedure(&writer, subjects[i], index));
 	json_add(&writer, document, "procedures", list);
 	json_add_texts(&writer, document, "notes", notes, note_count);
 	json_finish(&writer, document, out);

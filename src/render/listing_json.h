@@ -7,10 +7,11 @@
 #include <stddef.h>
 
 #include "analyze/annotate.h"
+#include "render/listing.h"
 
 struct buffer;
 
-/* Appends the document. Failure to allocate shows in the buffer. */
-void listing_json_print(struct annotation *const *annotations, size_t count,
-			const struct annotate_index *index, const char *const *notes,
-			size_t note_count, struct buffer *out);
+/* Appends the document; `cycles` may be NULL. Failure to allocate shows in the buffer. */
+void listing_json_print(const struct listing_subject *const *subjects, size_t count,
+			const struct annotate_index *index, const struct cycles *cycles,
+			const char *const *notes, size_t note_count, struct buffer *out);

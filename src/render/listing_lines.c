@@ -2,9 +2,16 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "render/listing_parts.h"
 
 #define MAX_GAP_LINES 5 /* source lines without code that are shown between two with code */
+
+static void print_blank(const struct listing *listing)
+{
+	figures_print_blank(&listing->figures, listing->out);
+	cycle_columns_print_line(&listing->cycles, NULL, listing->out);
+}
 
 static void print_line_row(struct listing *listing, const struct annotated_line *line,
 			   uint32_t number)
@@ -13,10 +20,15 @@ static void print_line_row(struct listing *listing, const struct annotated_line 
 	enum text_colour colour = listing->options->colour;
 	bool hot = line && figures_share(&listing->figures, line->cells) >= LISTING_HOT_PERCENT;
 	text_append_style(out, colour, hot ? TEXT_BOLD : line ? TEXT_PLAIN : TEXT_DIM);
-	if (line)
+	if (line) {
+		const struct cycles_cost *costs = listing->subject->lines;
 		figures_print(&listing->figures, line->cells, out);
-	else
-		figures_print_blank(&listing->figures, out);
+		cycle_columns_print_line(&listing->cycles,
+					 costs ? &costs[line - listing->annotation->lines] : NULL,
+					 out);
+	} else {
+		print_blank(listing);
+	}
 	if (number)
 		buffer_printf(out, "%7" PRIu32, number);
 	else
@@ -46,7 +58,7 @@ static void print_gap(struct listing *listing, const struct annotated_line *befo
 	    !options->source(options->source_context, line->file, before->line + 1).data)
 		return;
 	if (line->line - before->line > MAX_GAP_LINES + 1) {
-		figures_print_blank(&listing->figures, listing->out);
+		print_blank(listing);
 		buffer_append_text(listing->out, "    ...\n");
 		return;
 	}
@@ -54,20 +66,29 @@ static void print_gap(struct listing *listing, const struct annotated_line *befo
 		print_line_row(listing, NULL, number);
 }
 
-void listing_print_lines(const struct annotation *annotation, const struct annotate_index *index,
+static void print_columns_head(const struct listing *listing)
+{
+	CLEANUP(buffer_release) struct buffer above = { 0 }, beside = { 0 };
+	cycle_columns_line_head(&listing->cycles, &above, &beside);
+	buffer_append_text(&beside, "   line  source");
+	listing->out->failed |= buffer_failed(&above) || buffer_failed(&beside);
+	figures_print_head(&listing->figures, buffer_text(&above), buffer_text(&beside),
+			   listing->out);
+}
+
+void listing_print_lines(const struct listing_subject *subject, const struct annotate_index *index,
 			 const struct listing_options *options, struct buffer *out)
 {
-	struct listing listing = {
-		.annotation = annotation, .index = index, .options = options, .out = out
-	};
-	if (!listing_begin(&listing))
+	struct listing listing;
+	if (!listing_begin(&listing, subject, index, options, out))
 		return;
-	figures_print_head(&listing.figures, "   line  source", out);
+	print_columns_head(&listing);
+	const struct annotation *annotation = subject->annotation;
 	const struct annotated_line *before = NULL;
 	for (size_t i = 0; i < annotation->line_count; i++) {
 		const struct annotated_line *line = &annotation->lines[i];
 		if (line->file && (!listing.file || strcmp(listing.file, line->file) != 0)) {
-			figures_print_blank(&listing.figures, out);
+			print_blank(&listing);
 			listing_put_name(out, line->file);
 			buffer_append_u8(out, '\n');
 			listing.file = line->file;

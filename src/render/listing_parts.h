@@ -1,6 +1,7 @@
 /*
  * listing_parts - what the ways to show a procedure share: its head, rows and source
- * texts (listing.c, listing_head.c, listing_lines.c).
+ * texts (listing.c, listing_head.c, listing_lines.c,
+ * listing_screen.c, listing_blocks.c).
  */
 #pragma once
 
@@ -9,26 +10,48 @@
 #include <stdint.h>
 
 #include "render/listing.h"
+#include "render/listing_cycles.h"
 #include "render/listing_figures.h"
 
 struct buffer;
 
 struct listing {
+	const struct listing_subject *subject;
 	const struct annotation *annotation;
 	const struct annotate_index *index;
 	const struct listing_options *options;
 	struct figures figures;
+	struct cycle_columns cycles;
 	int address_width, bytes_width;
 	uint32_t source;  /* of the row before */
+	uint32_t block;	  /* likewise, or CFG_NO_BLOCK */
 	const char *file; /* that was named last, in full */
 	struct buffer *out;
 };
 
 /* Measures the columns and prints the head; false (and the buffer failed) without memory. */
-bool listing_begin(struct listing *listing);
+bool listing_begin(struct listing *listing, const struct listing_subject *subject,
+		   const struct annotate_index *index, const struct listing_options *options,
+		   struct buffer *out);
+/* Prints the remarks and releases the rest. */
 void listing_end(struct listing *listing);
+void listing_print_columns_head(const struct listing *listing);
+/* A row, below its source line when that is another than the row's before, and what it stalls
+ * for. */
+void listing_print_row(struct listing *listing, const struct annotated_row *row);
+/* The line about a block, when the instruction is its first and it matters. */
+void listing_print_block(const struct listing *listing, uint32_t instruction);
+/* The next row does not follow the one before: it says again where it is from. */
+void listing_forget(struct listing *listing);
+/* One line for `count` rows from `first` on, with their sum: nothing gets lost. `what` tells
+ * which: "12 rows WHAT". */
+void listing_print_stretch(struct listing *listing, size_t first, size_t count, const char *what);
 /* Whose code it is, how many samples of which events it has, and what is missing. */
 void listing_print_head(const struct listing *listing);
+/* Below its rows: what is missing of its executions and how sure they are. */
+void listing_print_remarks(const struct listing *listing);
+/* "program+0x1200": names the procedure on the command line. */
+void listing_put_address(const struct listing *listing, struct buffer *out);
 /* Text of a source line, tabs as far as they mean to go. */
 void listing_print_source_text(const struct listing *listing, const char *file, uint32_t line);
 void listing_put_name(struct buffer *out, const char *name);

@@ -2,13 +2,16 @@
  * make-code-profile - writes the profiles that the tests of annotate and export
  * read: code in the stash, samples at known addresses.
  *
- * usage: make-code-profile x86|x86-moved|x86-changed|x86-renamed|arm64|large FILE
+ * usage: make-code-profile x86|x86-moved|x86-changed|x86-renamed|arm64|large|copy|counted FILE
  *
  * x86: procedures with and without code, names that look alike, a cold part,
  * inlined code, an address inside an instruction, two events, stacks.
  * x86-moved, x86-changed, x86-renamed: other builds of compute, its code at another
  * place, with other instructions, or under another name, and with other samples.
  * arm64: one function. large: one of 5000 instructions, each with samples.
+ * copy: a copy loop on a Cortex-A53, with the samples of that in Figure 2 of Anderson et al.,
+ * SOSP 1997, but for one load that issues alone here. counted: compute with samples of cycles and
+ * of instructions, both precise.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +270,95 @@ static void make_arm64(struct maker *maker)
 	sample(maker, maker->clock, program, 0x200e, 1); /* inside */
 }
 
+static void add_source(struct maker *maker, const char *machine, const char *vendor,
+		       const char *model)
+{
+	const struct profile_context context = { .comm = span_of_text("program"),
+						 .pid = optional_of(12) };
+	const struct profile_source source = { .host = span_of_text("host"),
+					       .machine = span_of_text(machine),
+					       .cpu_vendor = span_of_text(vendor),
+					       .cpu_model = span_of_text(model),
+					       .start_ns = 4102444800000000000u,
+					       .duration_ns = 1000000000 };
+	must(profile_add_context(maker->profile, &context, &maker->context));
+	must(profile_add_source(maker->profile, &source));
+}
+
+static uint32_t precise_event(struct maker *maker, const char *name)
+{
+	const struct profile_event event = { .name = span_of_text(name),
+					     .unit = span_of_text(name),
+					     .policy = PERIOD_FIXED,
+					     .period = 100000,
+					     .precise = 2,
+					     .skid = 1,
+					     .sampled = 1 };
+	uint32_t id;
+	must(profile_add_event(maker->profile, &event, &id));
+	return id;
+}
+
+static void make_copy(struct maker *maker)
+{
+	static const struct {
+		uint32_t word;
+		uint64_t samples;
+	} loop[] = {
+		{ 0xd2800000, 3 },	/* 9800 mov x0, #0 */
+		{ 0xb4000203, 0 },	/* 9804 cbz x3, 9844 */
+		{ 0xd503201f, 0 },	/* 9808 nop */
+		{ 0xd503201f, 0 },	/* 980c nop */
+		{ 0xf9400024, 3126 },	/* 9810 ldr x4, [x1] */
+		{ 0x91001000, 0 },	/* 9814 add x0, x0, #4 */
+		{ 0xf9400425, 1636 },	/* 9818 ldr x5, [x1, #8] */
+		{ 0xf9400826, 1511 },	/* 981c ldr x6, [x1, #16] */
+		{ 0xf9400c27, 1482 },	/* 9820 ldr x7, [x1, #24] */
+		{ 0x91008021, 0 },	/* 9824 add x1, x1, #32 */
+		{ 0xf9000044, 27766 },	/* 9828 str x4, [x2] */
+		{ 0xeb03001f, 0 },	/* 982c cmp x0, x3 */
+		{ 0xf9000445, 1493 },	/* 9830 str x5, [x2, #8] */
+		{ 0xf9000846, 174727 }, /* 9834 str x6, [x2, #16] */
+		{ 0xf9000c47, 1548 },	/* 9838 str x7, [x2, #24] */
+		{ 0x91008042, 0 },	/* 983c add x2, x2, #32 */
+		{ 0x54fffe83, 1586 },	/* 9840 b.lo 9810 */
+		{ 0xd65f03c0, 1 },	/* 9844 ret */
+	};
+	uint32_t words[sizeof(loop) / sizeof(loop[0])];
+	add_source(maker, "aarch64", "Arm", "MIDR 0x410fd034");
+	maker->cycles = precise_event(maker, "cycles");
+	uint32_t program = image(maker, IMAGE_FILE, "\x53\x53", "/opt/no/program", NULL);
+	for (size_t i = 0; i < sizeof(loop) / sizeof(loop[0]); i++) {
+		words[i] = loop[i].word;
+		if (loop[i].samples)
+			sample(maker, maker->cycles, program, 0x9800 + 4 * i, loop[i].samples);
+	}
+	function(maker, program, 0x9800, 0x9800 + sizeof(words) - 1, "copy", 0, 0);
+	code(maker, program, 0x9800, words, sizeof(words));
+}
+
+static void make_counted(struct maker *maker)
+{
+	/* of compute: offset, samples of cycles, of instructions */
+	static const uint16_t counts[][3] = {
+		{ 0x00, 2, 9 },	    { 0x04, 1, 11 },	 { 0x05, 1, 8 },    { 0x08, 2, 12 },
+		{ 0x0a, 310, 402 }, { 0x0c, 640, 388 },	 { 0x0f, 95, 405 }, { 0x16, 102, 397 },
+		{ 0x1a, 120, 391 }, { 0x1f, 2900, 410 }, { 0x25, 98, 399 }, { 0x27, 230, 408 },
+		{ 0x29, 1, 10 },    { 0x2b, 1, 12 },	 { 0x31, 3, 11 },   { 0x32, 2, 9 },
+	};
+	add_source(maker, "x86_64", "GenuineIntel", "06-55-04");
+	maker->cycles = precise_event(maker, "cycles");
+	uint32_t instructions = precise_event(maker, "instructions");
+	uint32_t program = image(maker, IMAGE_FILE, "\x12\x34\x56\x78", "/opt/no/program", NULL);
+	function(maker, program, 0x1000, 0x1032, "compute", 0, 0);
+	code(maker, program, 0x1000, compute_code, sizeof(compute_code));
+	compute_lines(maker, program);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		sample(maker, maker->cycles, program, 0x1000u + counts[i][0], counts[i][1]);
+		sample(maker, instructions, program, 0x1000u + counts[i][0], counts[i][2]);
+	}
+}
+
 #define LARGE_INSTRUCTIONS 5000
 
 static void make_large(struct maker *maker)
@@ -311,6 +403,10 @@ int main(int argc, char **argv)
 		make_arm64(&maker);
 	else if (strcmp(argv[1], "large") == 0)
 		make_large(&maker);
+	else if (strcmp(argv[1], "copy") == 0)
+		make_copy(&maker);
+	else if (strcmp(argv[1], "counted") == 0)
+		make_counted(&maker);
 	else
 		return 2;
 	if (profile_file_write(argv[2], maker.profile, &err) < 0) {

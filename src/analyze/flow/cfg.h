@@ -29,8 +29,9 @@
 struct error;
 
 /* The largest known functions have some 300 KB; what lies behind the limit is outside. */
-#define CFG_EXTENT_LIMIT (UINT64_C(16) << 20)
-#define CFG_NO_BLOCK	 UINT32_MAX
+#define CFG_EXTENT_LIMIT   (UINT64_C(16) << 20)
+#define CFG_NO_BLOCK	   UINT32_MAX
+#define CFG_NO_INSTRUCTION UINT32_MAX
 
 struct cfg_instruction {
 	uint64_t vaddr;
@@ -106,6 +107,8 @@ int cfg_build(const struct code_space *space, struct decoder *decoder, uint64_t 
 	      struct cfg *out, struct error *err);
 void cfg_release(struct cfg *cfg); /* also right for a zeroed one */
 
+/* The instruction that holds the address, or CFG_NO_INSTRUCTION. */
+uint32_t cfg_instruction_at(const struct cfg *cfg, uint64_t vaddr);
 /* The block that holds the address, or CFG_NO_BLOCK. */
 uint32_t cfg_block_at(const struct cfg *cfg, uint64_t vaddr);
 /* "where its table starts is not known"; "" for CFG_MISSING_NOTHING. */

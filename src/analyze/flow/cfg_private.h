@@ -7,8 +7,6 @@
 
 #include "analyze/flow/cfg.h"
 
-#define CFG_NO_INSTRUCTION UINT32_MAX
-
 /* Where an indirect jump may go: instructions, ascending, each once. */
 struct cfg_targets {
 	uint32_t *list;
@@ -36,8 +34,6 @@ struct cfg_builder {
 
 /* Decodes the parts into cfg->instructions, and lists the indirect jumps. 0 or -ENOMEM. */
 int cfg_sweep(struct cfg_builder *builder);
-/* The instruction that holds the address, or CFG_NO_INSTRUCTION. */
-uint32_t cfg_instruction_at(const struct cfg *cfg, uint64_t vaddr);
 /* Bytes of an instruction, in its part. */
 const uint8_t *cfg_code(const struct cfg *cfg, const struct cfg_instruction *instruction);
 

@@ -1,0 +1,16 @@
+/*
+ * cycles_lines - what the source lines of a procedure cost: sums over their
+ * instructions, whose CPI is weighted by executions so.
+ */
+#pragma once
+
+#include "analyze/annotate.h"
+#include "analyze/cycles/cycles.h"
+
+/*
+ * By line of the annotation, which is of the same procedure. A line with an instruction whose
+ * executions are not known has no CPI; `low` and `high` are NaN, as executions of one line's
+ * instructions err together. 0 and a list to free, or -ENOMEM.
+ */
+int cycles_of_lines(const struct procedure_cycles *procedure, const struct annotation *annotation,
+		    struct cycles_cost **lines);

@@ -1,0 +1,40 @@
+/*
+ * cycles_rank - what to look at first in a procedure: its loops and blocks by what
+ * they cost, and how much of it is how sure.
+ *
+ * A rank borrows nothing. Ranking is O(n log n) and nests as deep as no code can make it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/cycles/cycles.h"
+
+/* A loop, or a block. */
+struct ranked_part {
+	bool is_loop;
+	uint32_t number; /* of the loop or block */
+	uint32_t depth;	 /* loops around it */
+};
+
+/*
+ * All loops and blocks, the dearest first: what is outside of loops with the outermost loops, and
+ * behind each loop what is inside it, likewise. Dear is what has most cycles, where these are not
+ * known what executed most; of equal ones the lower address is first. 0 and a list to free, or
+ * -ENOMEM.
+ */
+int cycles_rank(const struct procedure_cycles *procedure, struct ranked_part **parts,
+		size_t *count);
+
+/* What a cost weighs when parts are compared: cycles, or instructions executed where no event
+ * tells cycles; 0 when it is not known. */
+double cycles_weight(const struct cycles_cost *cost);
+
+/* Percent of the procedure's weight in blocks of that confidence in their executions; the rest is
+ * in blocks of unknown executions. */
+struct cycles_surety {
+	double high, medium, low;
+};
+struct cycles_surety cycles_surety(const struct procedure_cycles *procedure);

@@ -1,0 +1,321 @@
+#include "render/listing_cycles.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/cycles/cycles_rank.h"
+#include "base/buffer.h"
+#include "render/quantity.h"
+
+#define CHARGED_WIDTH  8
+#define EXECUTED_WIDTH 10 /* with the mark */
+#define CPI_WIDTH      8
+#define GAP	       2
+#define SHOWN_LOOPS    3
+
+static bool anything_known(const struct procedure_cycles *procedure)
+{
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
+		if (procedure->frequencies.blocks[b].source != FREQUENCY_UNKNOWN)
+			return true;
+	return false;
+}
+
+void cycle_columns_init(struct cycle_columns *columns, const struct procedure_cycles *procedure,
+			const struct culprits *culprits)
+{
+	*columns = (struct cycle_columns){ 0 };
+	if (!procedure || !anything_known(procedure))
+		return;
+	columns->procedure = procedure;
+	columns->culprits = culprits;
+	columns->has_cpi = !isnan(procedure->whole.cycles);
+	columns->has_charged = columns->has_cpi && cycles_events(procedure->cycles)->skid > 0;
+	columns->whole = cycles_weight(&procedure->whole);
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
+		if (procedure->frequencies.blocks[b].value > columns->most_executed)
+			columns->most_executed = procedure->frequencies.blocks[b].value;
+	columns->width = EXECUTED_WIDTH + GAP;
+	if (columns->has_charged)
+		columns->width += CHARGED_WIDTH + GAP;
+	if (columns->has_cpi)
+		columns->width += CPI_WIDTH + GAP;
+}
+
+/* ---- texts */
+
+const char *cycles_unit(const struct procedure_cycles *procedure)
+{
+	return procedure->scale == CYCLES_ABSOLUTE &&
+			       cycles_events(procedure->cycles)->time_is_clock
+		       ? "ns"
+		       : "CPI";
+}
+
+void cycles_text_cpi(double cpi, char text[CYCLES_TEXT])
+{
+	if (isnan(cpi))
+		snprintf(text, CYCLES_TEXT, "-");
+	else if (isinf(cpi))
+		snprintf(text, CYCLES_TEXT, "any");
+	else
+		snprintf(text, CYCLES_TEXT, "%.*f", cpi < 9.995 ? 2 : cpi < 99.95 ? 1 : 0, cpi);
+}
+
+void cycles_text_interval(double low, double high, char text[CYCLES_TEXT])
+{
+	char ends[2][CYCLES_TEXT];
+	if (isnan(low) || isnan(high)) {
+		snprintf(text, CYCLES_TEXT, "-");
+		return;
+	}
+	cycles_text_cpi(low, ends[0]);
+	cycles_text_cpi(high, ends[1]);
+	if (isinf(high))
+		snprintf(text, CYCLES_TEXT, "%.20s or more", ends[0]);
+	else
+		snprintf(text, CYCLES_TEXT, "%.20s to %.20s", ends[0], ends[1]);
+}
+
+static char mark_of(const struct frequency *frequency)
+{
+	switch (frequency->confidence) {
+	case FREQUENCY_LOW:
+		return '?';
+	case FREQUENCY_MEDIUM:
+		return '~';
+	case FREQUENCY_HIGH:
+		return '=';
+	}
+	return ' ';
+}
+
+void cycles_text_executions(const struct cycle_columns *columns, const struct frequency *frequency,
+			    char text[CYCLES_TEXT])
+{
+	char number[QUANTITY_SIZE];
+	double value = frequency->value;
+	if (frequency->source == FREQUENCY_UNKNOWN || isnan(value)) {
+		snprintf(text, CYCLES_TEXT, "-  ");
+		return;
+	}
+	if (columns->procedure->scale == CYCLES_RELATIVE) {
+		double ratio = columns->most_executed > 0 ? value / columns->most_executed : NAN;
+		if (isnan(ratio))
+			snprintf(number, sizeof(number), "-");
+		else if (ratio > 0 && ratio < 0.0005)
+			snprintf(number, sizeof(number), "<0.001");
+		else
+			snprintf(number, sizeof(number), "%.3f", ratio);
+	} else if (value < 9.995) {
+		snprintf(number, sizeof(number), "%.3g", value);
+	} else {
+		quantity_describe(value, (struct span){ "", 0 }, number);
+	}
+	snprintf(text, CYCLES_TEXT, "%.40s %c", number, mark_of(frequency));
+}
+
+void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
+		     double instructions, struct buffer *out)
+{
+	const char *unit = cycles_unit(columns->procedure);
+	bool relative = columns->procedure->scale == CYCLES_RELATIVE;
+	char cycles[CYCLES_TEXT], cpi[CYCLES_TEXT], interval[CYCLES_TEXT];
+	cycles_text_cpi(cost->best_cpi * instructions, cycles);
+	cycles_text_cpi(cost->best_cpi, cpi);
+	if (isnan(cost->best_cpi))
+		buffer_append_text(out, "best case not known");
+	else
+		buffer_printf(out, "best case %s/%.0f = %s%s %s", cycles, instructions,
+			      relative ? "at most " : "", cpi, unit);
+	if (!columns->has_cpi)
+		return;
+	cycles_text_cpi(cost->cpi * instructions, cycles);
+	cycles_text_cpi(cost->cpi, cpi);
+	cycles_text_interval(cost->low, cost->high, interval);
+	if (isnan(cost->cpi)) {
+		buffer_append_text(out, ", actual not known");
+		return;
+	}
+	buffer_printf(out, ", actual %s/%.0f = %s %s", cycles, instructions, cpi, unit);
+	if (strcmp(interval, "-") != 0)
+		buffer_printf(out, " (%s)", interval);
+}
+
+void cycles_put_loops(const struct procedure_cycles *procedure, uint32_t loop, struct buffer *out)
+{
+	const struct cfg *cfg = &procedure->cfg;
+	for (int shown = 0; loop != FLOW_NO_LOOP; shown++) {
+		const struct flow_loop *at = &procedure->loops.list[loop];
+		if (shown == SHOWN_LOOPS) {
+			buffer_printf(out, " and %" PRIu32 " more", at->depth);
+			return;
+		}
+		buffer_printf(out, "%s%" PRIx64,
+			      shown == 0   ? "in the loop at "
+			      : shown == 1 ? ", inside that at "
+					   : ", ",
+			      cfg->instructions[cfg->blocks[at->header].first].vaddr);
+		loop = at->parent;
+	}
+}
+
+/* ---- columns */
+
+static void put_column(struct buffer *out, int width, const char *text)
+{
+	buffer_printf(out, "%*s%*s", width, text, GAP, "");
+}
+
+void cycle_columns_head(const struct cycle_columns *columns, struct buffer *above,
+			struct buffer *beside)
+{
+	if (!columns->procedure)
+		return;
+	bool relative = columns->procedure->scale == CYCLES_RELATIVE;
+	if (columns->has_charged) {
+		put_column(above, CHARGED_WIDTH, "samples");
+		put_column(beside, CHARGED_WIDTH, "charged");
+	}
+	put_column(above, EXECUTED_WIDTH,
+		   relative					  ? "relative"
+		   : columns->procedure->scale == CYCLES_BY_CLOCK ? "per GHz"
+								  : "");
+	put_column(beside, EXECUTED_WIDTH, "executed  ");
+	if (columns->has_cpi) {
+		put_column(above, CPI_WIDTH, relative ? "relative" : "");
+		put_column(beside, CPI_WIDTH, cycles_unit(columns->procedure));
+	}
+}
+
+uint32_t cycle_columns_instruction(const struct cycle_columns *columns, uint64_t vaddr)
+{
+	if (!columns->procedure)
+		return CFG_NO_INSTRUCTION;
+	const struct cfg *cfg = &columns->procedure->cfg;
+	uint32_t found = cfg_instruction_at(cfg, vaddr);
+	return found != CFG_NO_INSTRUCTION && cfg->instructions[found].vaddr == vaddr
+		       ? found
+		       : CFG_NO_INSTRUCTION;
+}
+
+uint32_t cycle_columns_block(const struct cycle_columns *columns, uint32_t instruction)
+{
+	return instruction == CFG_NO_INSTRUCTION
+		       ? CFG_NO_BLOCK
+		       : procedure_cycles_block(columns->procedure, instruction);
+}
+
+/* Shared out among blocks they need not be whole. */
+static void text_charged(double samples, char text[CYCLES_TEXT])
+{
+	if (samples <= 0)
+		*text = 0;
+	else if (samples < 0.05)
+		snprintf(text, CYCLES_TEXT, "<0.1");
+	else
+		snprintf(text, CYCLES_TEXT, "%.*f", samples < 9.95 ? 1 : 0, samples);
+}
+
+/* In order: it issues in the cycle of the one ahead of it, and no samples say otherwise. */
+static bool issues_along(const struct procedure_cycles *procedure, uint32_t instruction)
+{
+	const struct cycles_cost *cost = &procedure->instructions[instruction];
+	return procedure->pipeline->in_order && procedure->schedule[instruction].head_cycles == 0 &&
+	       !(cost->low > 0);
+}
+
+void cycle_columns_print(const struct cycle_columns *columns, uint32_t instruction,
+			 uint32_t said_block, struct buffer *out)
+{
+	const struct procedure_cycles *procedure = columns->procedure;
+	char text[CYCLES_TEXT];
+	if (!procedure || instruction == CFG_NO_INSTRUCTION) {
+		cycle_columns_print_blank(columns, out);
+		return;
+	}
+	const struct cycles_cost *cost = &procedure->instructions[instruction];
+	uint32_t block = procedure_cycles_block(procedure, instruction);
+	if (columns->has_charged) {
+		text_charged(cost->samples, text);
+		put_column(out, CHARGED_WIDTH, text);
+	}
+	*text = 0;
+	if (block != said_block)
+		cycles_text_executions(columns, &procedure->frequencies.blocks[block], text);
+	put_column(out, EXECUTED_WIDTH, text);
+	if (!columns->has_cpi)
+		return;
+	if (issues_along(procedure, instruction))
+		snprintf(text, sizeof(text), "dual");
+	else if (cost->samples > 0)
+		cycles_text_cpi(cost->cpi, text);
+	else
+		*text = 0;
+	put_column(out, CPI_WIDTH, text);
+}
+
+void cycle_columns_line_head(const struct cycle_columns *columns, struct buffer *above,
+			     struct buffer *beside)
+{
+	if (!columns->has_cpi)
+		return;
+	put_column(above, CPI_WIDTH,
+		   columns->procedure->scale == CYCLES_RELATIVE ? "relative" : "");
+	put_column(beside, CPI_WIDTH, cycles_unit(columns->procedure));
+}
+
+void cycle_columns_print_line(const struct cycle_columns *columns, const struct cycles_cost *cost,
+			      struct buffer *out)
+{
+	char text[CYCLES_TEXT] = "";
+	if (!columns->has_cpi)
+		return;
+	if (cost)
+		cycles_text_cpi(cost->cpi, text);
+	put_column(out, CPI_WIDTH, text);
+}
+
+void cycle_columns_print_blank(const struct cycle_columns *columns, struct buffer *out)
+{
+	buffer_printf(out, "%*s", columns->width, "");
+}
+
+/* ---- blocks */
+
+void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t instruction,
+			       struct buffer *out)
+{
+	const struct procedure_cycles *procedure = columns->procedure;
+	char percent[QUANTITY_SIZE];
+	if (!procedure || instruction == CFG_NO_INSTRUCTION)
+		return;
+	uint32_t number = procedure_cycles_block(procedure, instruction);
+	const struct cfg_block *block = &procedure->cfg.blocks[number];
+	const struct cycles_cost *cost = &procedure->blocks[number];
+	if (block->first != instruction || !(columns->whole > 0) ||
+	    100 * cycles_weight(cost) < LISTING_BLOCK_PERCENT * columns->whole)
+		return;
+	quantity_percent(cycles_weight(cost), columns->whole, percent);
+	buffer_printf(out, "  block %" PRIx64 "-%" PRIx64 ": %s of %s; ",
+		      procedure->cfg.instructions[instruction].vaddr,
+		      procedure->cfg.instructions[instruction + block->count - 1].vaddr, percent,
+		      columns->has_cpi ? "time" : "instructions");
+	cycles_put_cost(columns, cost, block->count, out);
+	if (procedure->loops.of_block[number] != FLOW_NO_LOOP) {
+		buffer_append_text(out, "; ");
+		cycles_put_loops(procedure, procedure->loops.of_block[number], out);
+	}
+	buffer_append_u8(out, '\n');
+}
+
+void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t instruction,
+				int indent, struct buffer *out)
+{
+	(void)columns;
+	(void)instruction;
+	(void)indent;
+	(void)out;
+}

@@ -1,0 +1,82 @@
+/*
+ * listing_cycles - what a listing shows of executions and cycles: columns beside the
+ * samples, a line above each block that matters, lines above instructions that stall.
+ *
+ * Executions that are right up to a factor are shown relative to the block of the
+ * procedure that ran most, so that nobody takes them for counts. A mark behind them says how sure
+ * they are. What is not known is "-".
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/cycles/cycles.h"
+
+struct buffer;
+struct culprits;
+struct quantity_scale;
+
+#define LISTING_BLOCK_PERCENT 1 /* of the procedure's cycles: less is no block that matters */
+
+struct cycle_columns {
+	const struct procedure_cycles *procedure; /* NULL: there are no columns */
+	const struct culprits *culprits;	  /* NULL: not known */
+	double most_executed;			  /* of its blocks */
+	double whole;	  /* cycles, or executions where these are unknown */
+	bool has_cpi;	  /* cycles are known */
+	bool has_charged; /* samples are charged to others than they are at */
+	int width;
+};
+
+/* Both may be NULL. Where nothing is known of a procedure's executions it has no columns. */
+void cycle_columns_init(struct cycle_columns *columns, const struct procedure_cycles *procedure,
+			const struct culprits *culprits);
+/* The two lines of the columns' head: appended to what stands above, and to what stands beside. */
+void cycle_columns_head(const struct cycle_columns *columns, struct buffer *above,
+			struct buffer *beside);
+
+/* The instruction of the graph that starts there, or CFG_NO_INSTRUCTION; and its block, or
+ * CFG_NO_BLOCK. */
+uint32_t cycle_columns_instruction(const struct cycle_columns *columns, uint64_t vaddr);
+uint32_t cycle_columns_block(const struct cycle_columns *columns, uint32_t instruction);
+/*
+ * One instruction's; blanks for CFG_NO_INSTRUCTION, and where nothing was charged. Executions are
+ * those of its block: they are not said again when that is `said_block`.
+ */
+void cycle_columns_print(const struct cycle_columns *columns, uint32_t instruction,
+			 uint32_t said_block, struct buffer *out);
+/* Of source lines the CPI alone; blanks for NULL. */
+void cycle_columns_line_head(const struct cycle_columns *columns, struct buffer *above,
+			     struct buffer *beside);
+void cycle_columns_print_line(const struct cycle_columns *columns, const struct cycles_cost *cost,
+			      struct buffer *out);
+void cycle_columns_print_blank(const struct cycle_columns *columns, struct buffer *out);
+
+/* A line about a block, when the instruction is its first and it matters. */
+void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t instruction,
+			       struct buffer *out);
+/* Lines about what an instruction waits for, `indent` wide before the columns; 0 lines when
+ * nothing. */
+void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t instruction,
+				int indent, struct buffer *out);
+
+/* ---- texts, also of other views */
+
+#define CYCLES_TEXT 64
+
+/* "12.3 M =", "0.251 ~", "-": with the mark of its confidence. */
+void cycles_text_executions(const struct cycle_columns *columns, const struct frequency *frequency,
+			    char text[CYCLES_TEXT]);
+/* "0.25", "18.0", "114"; "-" when not known. */
+void cycles_text_cpi(double cpi, char text[CYCLES_TEXT]);
+/* "1.30 to 1.40"; "-" when not known. */
+void cycles_text_interval(double low, double high, char text[CYCLES_TEXT]);
+/* "best case 8.0/13 = 0.62 CPI, actual 140/13 = 10.77 CPI (10.70 to 10.84)", of a block or loop. */
+void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
+		     double instructions, struct buffer *out);
+/* "CPI", "ns" */
+const char *cycles_unit(const struct procedure_cycles *procedure);
+/* "in the loop at 100a, inside the one at 1000"; nothing outside of loops. */
+void cycles_put_loops(const struct procedure_cycles *procedure, uint32_t loop, struct buffer *out);

@@ -1,0 +1,256 @@
+#include "render/listing_cycles_json.h"
+
+#include <math.h>
+
+#include "analyze/cycles/cycles_rank.h"
+#include "render/json_value.h"
+#include "render/listing.h"
+
+static const char *const scales[] = { [CYCLES_RELATIVE] = "relative",
+				      [CYCLES_BY_CLOCK] = "by_clock",
+				      [CYCLES_ABSOLUTE] = "absolute" };
+
+/* ---- the document */
+
+static void add_event(struct json_writer *writer, struct json_object *object, const char *key,
+		      const struct cycles *cycles, size_t column)
+{
+	if (column == CYCLES_NO_COLUMN)
+		json_add_null(writer, object, key);
+	else
+		json_add_span(writer, object, key,
+			      cycles_index(cycles)->columns->list[column].name);
+}
+
+void listing_json_add_cycles(struct json_writer *writer, struct json_object *object,
+			     const struct cycles *cycles)
+{
+	static const char *const models[] = { [FREQUENCY_CYCLES_IN_ORDER] = "cycles_in_order",
+					      [FREQUENCY_EXECUTIONS] = "executions",
+					      [FREQUENCY_CYCLES_OUT_OF_ORDER] =
+						      "cycles_out_of_order" };
+	static const char *const fits[] = { [PIPELINE_FITS] = "fits",
+					    [PIPELINE_KIND_KNOWN] = "kind_known",
+					    [PIPELINE_GUESSED] = "guessed" };
+	if (!cycles) {
+		json_add_null(writer, object, "cycles");
+		return;
+	}
+	const struct cycles_events *events = cycles_events(cycles);
+	const struct pipeline_choice *choice = cycles_pipeline(cycles);
+	struct json_object *inner = json_new_object(writer);
+	const char *const *notes;
+	size_t count = cycles_notes(cycles, &notes);
+	add_event(writer, inner, "time_event", cycles, events->time);
+	add_event(writer, inner, "executions_event", cycles, events->executions);
+	add_event(writer, inner, "instructions_event", cycles, events->instructions);
+	json_add_text(writer, inner, "model", models[events->model]);
+	json_add_text(writer, inner, "scale", scales[events->scale]);
+	json_add_u64(writer, inner, "skid_instructions", events->skid);
+	json_add_bool(writer, inner, "skid_assumed", events->skid_assumed);
+	json_add_text(writer, inner, "processor", choice->pipeline->name);
+	json_add_text(writer, inner, "processor_fit", fits[choice->fit]);
+	json_add_bool(writer, inner, "in_order", choice->pipeline->in_order);
+	json_add_texts(writer, inner, "notes", notes, count);
+	json_add(writer, object, "cycles", inner);
+}
+
+/* ---- procedures */
+
+/* Executions: relative ones are right up to a factor of the procedure's own. */
+static void add_executions(struct json_writer *writer, struct json_object *object,
+			   const struct procedure_cycles *procedure,
+			   const struct frequency *frequency)
+{
+	static const char *const sources[] = { [FREQUENCY_UNKNOWN] = NULL,
+					       [FREQUENCY_CLUSTER] = "cluster",
+					       [FREQUENCY_SUM] = "sum",
+					       [FREQUENCY_PROPAGATED] = "propagated",
+					       [FREQUENCY_LIKELIHOOD] = "likelihood" };
+	static const char *const grades[] = {
+		[FREQUENCY_LOW] = "low", [FREQUENCY_MEDIUM] = "medium", [FREQUENCY_HIGH] = "high"
+	};
+	bool known = frequency->source != FREQUENCY_UNKNOWN;
+	struct json_object *inner = json_new_object(writer);
+	json_add_double(writer, inner, "value", frequency->value);
+	json_add_double(writer, inner, "low", frequency->low);
+	json_add_double(writer, inner, "high", frequency->high);
+	json_add_text(writer, inner, "source", sources[frequency->source]);
+	json_add_text(writer, inner, "confidence", known ? grades[frequency->confidence] : NULL);
+	json_add_bool(writer, inner, "relative", procedure->scale == CYCLES_RELATIVE);
+	json_add(writer, object, "executions", inner);
+}
+
+static void add_cost(struct json_writer *writer, struct json_object *object,
+		     const struct cycles_cost *cost)
+{
+	json_add_double(writer, object, "charged_samples", cost->samples);
+	json_add_double(writer, object, "charged_cycles", cost->cycles);
+	json_add_double(writer, object, "best_cycles", cost->best_cycles);
+	json_add_double(writer, object, "cpi", cost->cpi);
+	json_add_double(writer, object, "cpi_low", cost->low);
+	json_add_double(writer, object, "cpi_high", cost->high);
+	json_add_double(writer, object, "best_cpi", cost->best_cpi);
+}
+
+static void add_number(struct json_writer *writer, struct json_object *object, const char *key,
+		       uint32_t number, uint32_t none)
+{
+	if (number == none)
+		json_add_null(writer, object, key);
+	else
+		json_add_u64(writer, object, key, number);
+}
+
+static struct json_object *blocks(struct json_writer *writer,
+				  const struct procedure_cycles *procedure)
+{
+	const struct cfg *cfg = &procedure->cfg;
+	struct json_object *array = json_new_array(writer);
+	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
+		const struct cfg_block *block = &cfg->blocks[b];
+		const struct schedule_bounds *bounds = &procedure->bounds[b];
+		struct json_object *object = json_new_object(writer);
+		json_add_hex(writer, object, "vaddr", cfg->instructions[block->first].vaddr);
+		json_add_u64(writer, object, "instructions", block->count);
+		add_number(writer, object, "loop", procedure->loops.of_block[b], FLOW_NO_LOOP);
+		add_executions(writer, object, procedure, &procedure->frequencies.blocks[b]);
+		add_cost(writer, object, &procedure->blocks[b]);
+		json_add_double(writer, object, "width_bound_cycles", bounds->width_cycles);
+		json_add_double(writer, object, "unit_bound_cycles", bounds->unit_cycles);
+		json_add_double(writer, object, "latency_bound_cycles", bounds->latency_cycles);
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
+static struct json_object *loops(struct json_writer *writer,
+				 const struct procedure_cycles *procedure)
+{
+	struct json_object *array = json_new_array(writer);
+	for (uint32_t l = 0; l < procedure->loops.count; l++) {
+		const struct flow_loop *loop = &procedure->loops.list[l];
+		struct json_object *object = json_new_object(writer);
+		json_add_u64(writer, object, "header_block", loop->header);
+		add_number(writer, object, "parent", loop->parent, FLOW_NO_LOOP);
+		json_add_u64(writer, object, "depth", loop->depth);
+		json_add_u64(writer, object, "blocks", loop->block_count);
+		json_add_bool(writer, object, "irreducible", loop->irreducible);
+		add_cost(writer, object, &procedure->loop_costs[l]);
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
+static struct json_object *edges(struct json_writer *writer,
+				 const struct procedure_cycles *procedure)
+{
+	static const char *const kinds[] = {
+		[FLOW_NEXT] = "next",	       [FLOW_BRANCH] = "branch",
+		[FLOW_INDIRECT] = "indirect",  [FLOW_ENTRY] = "entry",
+		[FLOW_OTHER_ENTRY] = "entry",  [FLOW_LANDING] = "landing",
+		[FLOW_RETURN] = "return",      [FLOW_TAIL] = "tail",
+		[FLOW_NO_RETURN] = "no_return"
+	};
+	const struct flow_graph *graph = &procedure->cfg.graph;
+	struct json_object *array = json_new_array(writer);
+	for (size_t e = 0; e < graph->edge_count; e++) {
+		const struct flow_edge *edge = &graph->edges[e];
+		struct json_object *object = json_new_object(writer);
+		add_number(writer, object, "from_block", edge->from, FLOW_OUTSIDE);
+		add_number(writer, object, "to_block", edge->to, FLOW_OUTSIDE);
+		json_add_text(writer, object, "kind", kinds[edge->kind]);
+		add_executions(writer, object, procedure, &procedure->frequencies.edges[e]);
+		if (procedure->evidence)
+			json_add_double(writer, object, "seen", procedure->evidence[e]);
+		else
+			json_add_null(writer, object, "seen");
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
+void listing_json_add_procedure_cycles(struct json_writer *writer, struct json_object *object,
+				       const struct listing_subject *subject)
+{
+	const struct procedure_cycles *procedure = subject->cycles;
+	json_add_text(writer, object, "no_cycles", subject->no_cycles);
+	if (!procedure) {
+		json_add_null(writer, object, "cycles");
+		return;
+	}
+	struct json_object *inner = json_new_object(writer);
+	json_add_text(writer, inner, "scale", scales[procedure->scale]);
+	json_add_double(writer, inner, "processor_cycle", procedure->cycle);
+	add_cost(writer, inner, &procedure->whole);
+	json_add_double(writer, inner, "instructions_executed", procedure->whole.executed);
+	json_add_double(writer, inner, "elsewhere_samples", procedure->elsewhere_samples);
+	json_add_double(writer, inner, "elsewhere_cycles", procedure->elsewhere_cycles);
+	json_add_bool(writer, inner, "missing_edges", procedure->cfg.graph.missing_edges);
+	json_add_double(writer, inner, "branches_seen_unmatched",
+			procedure->evidence ? procedure->evidence_unmatched : NAN);
+	json_add(writer, inner, "blocks", blocks(writer, procedure));
+	json_add(writer, inner, "loops", loops(writer, procedure));
+	json_add(writer, inner, "edges", edges(writer, procedure));
+	json_add(writer, object, "cycles", inner);
+}
+
+/* ---- rows */
+
+static void add_schedule(struct json_writer *writer, struct json_object *object,
+			 const struct procedure_cycles *procedure, uint32_t instruction,
+			 uint32_t block)
+{
+	static const char *const waits[] = { [SCHEDULE_WAITS_NOT] = NULL,
+					     [SCHEDULE_SLOTTING] = "slotting",
+					     [SCHEDULE_OPERAND] = "operand",
+					     [SCHEDULE_UNIT] = "unit" };
+	const struct scheduled *at = &procedure->schedule[instruction];
+	struct json_object *inner = json_new_object(writer);
+	json_add_double(writer, inner, "issue_cycle", at->issue_cycle);
+	json_add_double(writer, inner, "head_cycles", at->head_cycles);
+	json_add_text(writer, inner, "wait", waits[at->wait]);
+	json_add_text(writer, inner, "wait_register",
+		      at->wait == SCHEDULE_OPERAND
+			      ? register_name(procedure->isa, at->wait_register)
+			      : NULL);
+	if ((at->wait == SCHEDULE_OPERAND || at->wait == SCHEDULE_UNIT) &&
+	    at->wait_for != SCHEDULE_BEFORE)
+		json_add_hex(
+			writer, inner, "wait_for_vaddr",
+			procedure->cfg
+				.instructions[procedure->cfg.blocks[block].first + at->wait_for]
+				.vaddr);
+	else
+		json_add_null(writer, inner, "wait_for_vaddr");
+	json_add(writer, object, "schedule", inner);
+}
+
+void listing_json_add_row_cycles(struct json_writer *writer, struct json_object *object,
+				 const struct listing_subject *subject,
+				 const struct annotated_row *row)
+{
+	const struct procedure_cycles *procedure = subject->cycles;
+	if (!procedure || row->kind != ANNOTATED_INSTRUCTION)
+		return;
+	uint32_t instruction = cfg_instruction_at(&procedure->cfg, row->vaddr);
+	if (instruction == CFG_NO_INSTRUCTION ||
+	    procedure->cfg.instructions[instruction].vaddr != row->vaddr)
+		return;
+	uint32_t block = procedure_cycles_block(procedure, instruction);
+	json_add_u64(writer, object, "block", block);
+	add_executions(writer, object, procedure, &procedure->frequencies.blocks[block]);
+	add_cost(writer, object, &procedure->instructions[instruction]);
+	add_schedule(writer, object, procedure, instruction, block);
+}
+
+void listing_json_add_line_cycles(struct json_writer *writer, struct json_object *object,
+				  const struct cycles_cost *cost)
+{
+	if (!cost)
+		return;
+	json_add_double(writer, object, "charged_samples", cost->samples);
+	json_add_double(writer, object, "charged_cycles", cost->cycles);
+	json_add_double(writer, object, "cpi", cost->cpi);
+	json_add_double(writer, object, "best_cpi", cost->best_cpi);
+}

@@ -1,0 +1,11 @@
+# without a procedure one screen of each: the dearest code, the rest in one line
+"$TOOLS/make-code-profile" large culprit.prof
+culprit annotate --no-source
+culprit annotate --limit 1 --min 50 | head -n 12
+# blocks go with neither lines nor what has them
+for wrong in --source --json '--diff culprit.prof'; do
+	culprit annotate --blocks $wrong 2>&1 || echo "status $?"
+done
+# nothing tells of time here
+printf 'main;read 2.5\nmain 4\n' | culprit import -q -o folded.prof -
+culprit annotate --blocks -i folded.prof 2>&1 || echo "status $?"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/accuracy_causes.h"
 #include "analyze/truth.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -32,6 +33,7 @@ struct builder {
 	const struct truth *truth;
 	size_t column; /* whose samples weigh */
 	struct pairs blocks, edges;
+	struct accuracy_causes causes;
 	size_t procedure_capacity;
 };
 
@@ -50,6 +52,7 @@ void accuracy_freep(struct accuracy **accuracy)
 
 static void builder_release(struct builder *builder)
 {
+	accuracy_causes_release(&builder->causes);
 	free(builder->blocks.list);
 	free(builder->edges.list);
 }
@@ -194,7 +197,7 @@ static int add_procedure(struct builder *builder, size_t position, struct error 
 	    add_edges(builder, procedure, image, executions) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the accuracy of estimates");
 	accuracy->procedure_count++;
-	return 0;
+	return accuracy_causes_add(&builder->causes, procedure, image, err);
 }
 
 /* ---- one factor for several estimates */
@@ -364,6 +367,7 @@ int accuracy_new(struct cycles *cycles, const struct truth *truth, const uint32_
 	if (!accuracy)
 		return error_set(err, -ENOMEM, "out of memory for the accuracy of estimates");
 	accuracy->request = *request;
+	accuracy_causes_init(&builder.causes, truth, cycles_index(cycles));
 	if (!positions)
 		count = cycles_index(cycles)->count;
 	for (size_t i = 0; ret == 0 && i < count; i++) {
@@ -373,7 +377,7 @@ int accuracy_new(struct cycles *cycles, const struct truth *truth, const uint32_
 	}
 	if (ret < 0)
 		return ret;
-	if (find_factors(&builder) < 0)
+	if (find_factors(&builder) < 0 || accuracy_causes_sum_up(&builder.causes, accuracy) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the accuracy of estimates");
 	sum_up(&builder);
 	order_procedures(accuracy);

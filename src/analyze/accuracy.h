@@ -65,10 +65,10 @@ struct accuracy_procedure {
 /* The cycles that stalls of one cause may have cost, against how often it was counted. */
 #define ACCURACY_CAUSES 8
 struct accuracy_cause {
-	const char *cause;			 /* "D-cache miss" */
-	const char *key;			 /* "dcache_miss" */
-	const char *events;			 /* "D1mr", the count's own names */
-	size_t procedures;			 /* with any of either */
+	const char *cause; /* "D-cache miss" */
+	const char *key;   /* "dcache_miss" */
+	char events[64];   /* "D1mr": the counts' own names, cut when they are longer */
+	size_t procedures; /* with any of either */
 	double low_cycles, high_cycles, counted; /* sums */
 	/* Over procedures, of low, high, and their middle; NaN below 3 procedures. */
 	double pearson_low, pearson_high, pearson;
@@ -81,8 +81,8 @@ struct accuracy {
 	struct accuracy_sum instruction_classes[ACCURACY_CLASSES]; /* by confidence */
 	struct accuracy_sum edge_classes[ACCURACY_CLASSES];
 	struct accuracy_intervals intervals;
-	double off_weight,
-		off_low; /* samples off by more than 15 %, and those of them that are low */
+	/* Samples off by more than 15 %, and those of them that are low. */
+	double off_weight, off_low;
 
 	/* Samples of the event that says where time went (or what ran), by what became of them. */
 	double samples;	       /* all in procedures */

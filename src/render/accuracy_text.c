@@ -232,8 +232,8 @@ static void add_correlation(struct text_table *table, double value)
 		text_table_add(table, TEXT_PLAIN, "%.2f", value);
 }
 
-static void put_causes(const struct accuracy *accuracy, const struct accuracy_look *look,
-		       struct buffer *out)
+static void put_causes(const struct accuracy *accuracy, const struct cycles *cycles,
+		       const struct accuracy_look *look, struct buffer *out)
 {
 	static const enum text_align align[] = { TEXT_LEFT,  TEXT_LEFT,	 TEXT_RIGHT,
 						 TEXT_RIGHT, TEXT_RIGHT, TEXT_RIGHT,
@@ -245,7 +245,11 @@ static void put_causes(const struct accuracy *accuracy, const struct accuracy_lo
 	char text[QUANTITY_SIZE];
 	if (!accuracy->cause_count)
 		return;
-	heading(look, "stalls by cause against counted events, over procedures", out);
+	heading(look,
+		cycles_events(cycles)->time_is_clock
+			? "stalls by cause, in ns, against counted events, over procedures"
+			: "stalls by cause, in cycles, against counted events, over procedures",
+		out);
 	text_table_init(&table, align, COUNT_OF(align));
 	for (size_t i = 0; i < COUNT_OF(heads); i++)
 		text_table_add(&table, TEXT_BOLD, "%s", heads[i]);
@@ -313,6 +317,6 @@ void accuracy_text_print(const struct accuracy *accuracy, const struct cycles *c
 		 &accuracy->edges, accuracy->edge_classes, out);
 	put_histogram(accuracy, look, out);
 	put_promises(accuracy, look, out);
-	put_causes(accuracy, look, out);
+	put_causes(accuracy, cycles, look, out);
 	put_procedures(accuracy, look, out);
 }

@@ -5,7 +5,7 @@ cat >callgrind.out.1 <<'OUT'
 # callgrind format
 version: 1
 positions: instr line
-events: Ir
+events: Ir D1mr Bcm
 ob=/opt/no/program
 fl=/src/compute.c
 fn=compute
@@ -14,14 +14,14 @@ fn=compute
 0x1005 5 100
 0x1008 6 100
 0x100a 8 1500
-0x100c 3 1500
+0x100c 3 1500 70
 0x100f 9 1500
 0x1012 9 1500
 0x1016 9 1500
 0x101a 9 1500
 0x101f 9 1500
 0x1025 7 1500
-0x1027 7 1500
+0x1027 7 1500 0 60
 jcnd=1400/1500 0x100a 8
 0x1027 7
 0x1029 19 100

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/accuracy.h"
+#include "analyze/accuracy_causes.h"
 #include "analyze/truth.h"
 #include "annotate_subject.h"
 #include "base/cleanup.h"
@@ -306,6 +307,64 @@ static void counts_without_addresses_are_no_truth(void **state)
 	assert_null(truth);
 }
 
+static void correlations_are_those_of_values_and_of_ranks(void **state)
+{
+	(void)state;
+	const double x[] = { 1, 2, 3, 4, 5 }, twice[] = { 2, 4, 6, 8, 10 };
+	const double fall[] = { 5, 4, 3, 2, 1 }, steep[] = { 1, 10, 100, 1000, 10000 };
+	const double equal[] = { 7, 7, 7, 7, 7 }, ties[] = { 1, 2, 2, 4, 5 };
+	expect_weight(accuracy_correlation(x, twice, 5), 1);
+	expect_weight(accuracy_correlation(x, fall, 5), -1);
+	assert_true(fabs(accuracy_correlation(x, steep, 5) - 0.7597) < 1e-4);
+	expect_weight(accuracy_rank_correlation(x, steep, 5), 1);
+	/* ranks 0, 1.5, 1.5, 3, 4 against 0 to 4: 9.5 / sqrt(10 * 9.5) */
+	expect_weight(accuracy_rank_correlation(x, ties, 5), sqrt(0.95));
+	assert_true(isnan(accuracy_correlation(x, equal, 5)));
+	assert_true(isnan(accuracy_correlation(x, twice, 2)));
+}
+
+/* Procedures without the cause's stalls and events are no pairs. */
+static void stalls_are_held_against_what_was_counted(void **state)
+{
+	(void)state;
+	CLEANUP(annotate_subject_release) struct annotate_subject sampled;
+	CLEANUP(profile_freep)
+	struct profile *counted = counted_profile("/bin/sum", (struct counted){ 50, 30 });
+	CLEANUP(truth_freep) struct truth *truth = NULL;
+	CLEANUP(accuracy_causes_release) struct accuracy_causes causes;
+	const struct profile_event misses = { .name = span_of_text("D1mr") };
+	struct accuracy accuracy = { 0 };
+	uint32_t id;
+	annotate_subject_init(&sampled, sampled_profile("/bin/sum"));
+	assert_int_equal(profile_add_event(counted, &misses, &id), 0);
+	add_count(counted, id, 1, 5, (struct cell){ 0, 3, 0 });
+	assert_int_equal(truth_new(counted, sampled.profile, &truth, NULL), 0);
+	accuracy_causes_init(&causes, truth, sampled.index);
+	const struct accuracy_stall stalls[] = {
+		{ 0, 20, 1 }, { 10, 30, 2 }, { 0, 60, 3 }, { 0, 0, 0 }
+	};
+	const size_t dcache = 2, rows = 6;
+	causes.procedures = COUNT_OF(stalls);
+	causes.stalls = calloc(rows * COUNT_OF(stalls), sizeof(*causes.stalls));
+	assert_non_null(causes.stalls);
+	for (size_t p = 0; p < COUNT_OF(stalls); p++)
+		causes.stalls[rows * p + dcache] = stalls[p];
+	assert_int_equal(accuracy_causes_sum_up(&causes, &accuracy), 0);
+	assert_int_equal(accuracy.cause_count, 1);
+	const struct accuracy_cause *cause = &accuracy.causes[0];
+	assert_string_equal(cause->events, "D1mr");
+	assert_string_equal(cause->key, dynamic_cause_key(DYNAMIC_DCACHE));
+	assert_int_equal(cause->procedures, 3);
+	expect_weight(cause->low_cycles, 10);
+	expect_weight(cause->high_cycles, 110);
+	expect_weight(cause->counted, 6);
+	expect_weight(cause->pearson_low, 0);
+	expect_weight(cause->pearson, 1);
+	/* of 20, 30, 60 and 1, 2, 3 */
+	expect_weight(cause->pearson_high, 40 / sqrt(2 * 2600.0 / 3));
+	expect_weight(cause->spearman, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +377,8 @@ int main(void)
 		cmocka_unit_test(two_files_of_one_name_are_neither),
 		cmocka_unit_test(branches_are_those_counted_and_the_rest),
 		cmocka_unit_test(counts_without_addresses_are_no_truth),
+		cmocka_unit_test(correlations_are_those_of_values_and_of_ranks),
+		cmocka_unit_test(stalls_are_held_against_what_was_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

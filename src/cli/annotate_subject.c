@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/cycles/culprits.h"
 #include "analyze/cycles/cycles_lines.h"
 
 void annotate_subject_release(struct annotate_subject *subject)
 {
 	free(subject->lines);
+	culprits_free(subject->culprits);
 	procedure_cycles_free(subject->cycles);
 	annotation_free(subject->annotation);
 	*subject = (struct annotate_subject){ 0 };
@@ -27,7 +29,9 @@ static int add_cycles(struct annotate_subject *subject, size_t position, struct 
 	}
 	if (cycles_of_lines(subject->cycles, subject->annotation, &subject->lines) < 0)
 		return error_set(err, -ENOMEM, "out of memory for source lines");
-	return 0;
+	const struct event_columns *columns = cycles_index(cycles)->columns;
+	const struct culprit_events events = culprit_events_of(columns);
+	return culprits_new(subject->cycles, columns, &events, &subject->culprits, err);
 }
 
 int annotate_subject_init(struct annotate_subject *subject, const struct annotate_index *index,
@@ -44,6 +48,7 @@ int annotate_subject_init(struct annotate_subject *subject, const struct annotat
 	}
 	subject->shown.annotation = subject->annotation;
 	subject->shown.cycles = subject->cycles;
+	subject->shown.culprits = subject->culprits;
 	subject->shown.lines = subject->lines;
 	return 0;
 }

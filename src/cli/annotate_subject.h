@@ -1,6 +1,6 @@
 /*
  * annotate_subject - all that is known of the procedures that annotate shows, one by
- * one: code, samples, executions, cycles.
+ * one: code, samples, executions, cycles, stalls.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ struct annotate_subject {
 	struct listing_subject shown; /* of what follows */
 	struct annotation *annotation;
 	struct procedure_cycles *cycles;
+	struct culprits *culprits;
 	struct cycles_cost *lines;
 	struct error no_cycles;
 };

@@ -187,6 +187,20 @@ void listing_print_block(const struct listing *listing, uint32_t instruction)
 		text_append_style(listing->out, listing->options->colour, TEXT_PLAIN);
 }
 
+static void print_stalls(const struct listing *listing, uint32_t instruction)
+{
+	const struct listing_margins margins = { listing->figures.width,
+						 listing->address_width + 2 };
+	size_t before = listing->out->size;
+	text_append_style(listing->out, listing->options->colour, TEXT_DIM);
+	size_t styled = listing->out->size;
+	cycle_columns_print_stalls(&listing->cycles, instruction, &margins, listing->out);
+	if (listing->out->size == styled)
+		listing->out->size = before;
+	else
+		text_append_style(listing->out, listing->options->colour, TEXT_PLAIN);
+}
+
 void listing_print_row(struct listing *listing, const struct annotated_row *row)
 {
 	struct buffer *out = listing->out;
@@ -200,7 +214,7 @@ void listing_print_row(struct listing *listing, const struct annotated_row *row)
 	if (row->source != ANNOTATED_NO_SOURCE && row->source != listing->source)
 		print_source(listing, row->source);
 	listing->source = row->source;
-	cycle_columns_print_stalls(&listing->cycles, instruction, listing->figures.width, out);
+	print_stalls(listing, instruction);
 	text_append_style(out, colour, hot ? TEXT_BOLD : TEXT_PLAIN);
 	figures_print(&listing->figures, row->cells, out);
 	cycle_columns_print(&listing->cycles, instruction, listing->block, out);

@@ -283,7 +283,20 @@ void cycle_columns_print_blank(const struct cycle_columns *columns, struct buffe
 	buffer_printf(out, "%*s", columns->width, "");
 }
 
+void cycle_columns_put_bubble(const struct cycle_columns *columns, const char *letters,
+			      const char *lost, struct buffer *out)
+{
+	put_column(out, columns->width - CPI_WIDTH - 2 * GAP, letters);
+	put_column(out, CPI_WIDTH, lost);
+}
+
 /* ---- blocks */
+
+bool cycle_columns_block_matters(const struct cycle_columns *columns, uint32_t block)
+{
+	return columns->whole > 0 && 100 * cycles_weight(&columns->procedure->blocks[block]) >=
+					     LISTING_BLOCK_PERCENT * columns->whole;
+}
 
 void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t instruction,
 			       struct buffer *out)
@@ -295,8 +308,7 @@ void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t ins
 	uint32_t number = procedure_cycles_block(procedure, instruction);
 	const struct cfg_block *block = &procedure->cfg.blocks[number];
 	const struct cycles_cost *cost = &procedure->blocks[number];
-	if (block->first != instruction || !(columns->whole > 0) ||
-	    100 * cycles_weight(cost) < LISTING_BLOCK_PERCENT * columns->whole)
+	if (block->first != instruction || !cycle_columns_block_matters(columns, number))
 		return;
 	quantity_percent(cycles_weight(cost), columns->whole, percent);
 	buffer_printf(out, "  block %" PRIx64 "-%" PRIx64 ": %s of %s; ",
@@ -309,13 +321,4 @@ void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t ins
 		cycles_put_loops(procedure, procedure->loops.of_block[number], out);
 	}
 	buffer_append_u8(out, '\n');
-}
-
-void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t instruction,
-				int indent, struct buffer *out)
-{
-	(void)columns;
-	(void)instruction;
-	(void)indent;
-	(void)out;
 }

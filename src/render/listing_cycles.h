@@ -57,10 +57,19 @@ void cycle_columns_print_blank(const struct cycle_columns *columns, struct buffe
 /* A line about a block, when the instruction is its first and it matters. */
 void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t instruction,
 			       struct buffer *out);
-/* Lines about what an instruction waits for, `indent` wide before the columns; 0 lines when
- * nothing. */
+/* Blanks around the columns: of the figures before, of the address behind them. */
+struct listing_margins {
+	int before, behind;
+};
+/* Lines about what an instruction lost cycles to, where these matter; none where nothing is
+ * known. */
 void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t instruction,
-				int indent, struct buffer *out);
+				const struct listing_margins *margins, struct buffer *out);
+/* `lost` in the column of CPI, `letters` before it. */
+void cycle_columns_put_bubble(const struct cycle_columns *columns, const char *letters,
+			      const char *lost, struct buffer *out);
+/* Whether the block takes LISTING_BLOCK_PERCENT of the procedure. */
+bool cycle_columns_block_matters(const struct cycle_columns *columns, uint32_t block);
 
 /* ---- texts, also of other views */
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "analyze/cycles/cycles_rank.h"
+#include "analyze/cycles/culprits.h"
 #include "render/json_value.h"
 #include "render/listing.h"
 
@@ -226,6 +226,60 @@ static void add_schedule(struct json_writer *writer, struct json_object *object,
 	json_add(writer, object, "schedule", inner);
 }
 
+static void add_address(struct json_writer *writer, struct json_object *object, const char *key,
+			const struct cfg *cfg, uint32_t instruction)
+{
+	if (instruction == CULPRIT_NO_INSTRUCTION)
+		json_add_null(writer, object, key);
+	else
+		json_add_hex(writer, object, key, cfg->instructions[instruction].vaddr);
+}
+
+static struct json_object *causes(struct json_writer *writer, const struct culprits *culprits,
+				  const struct stall *stall)
+{
+	struct json_object *array = json_new_array(writer);
+	for (uint32_t i = 0; i < stall->culprit_count; i++) {
+		const struct culprit *culprit = &culprits->list[stall->culprits + i];
+		struct json_object *object = json_new_object(writer);
+		json_add_text(writer, object, "cause", dynamic_cause_key(culprit->cause));
+		add_address(writer, object, "culprit_vaddr", &culprits->procedure->cfg,
+			    culprit->instruction);
+		json_add_double(writer, object, "cycles_low", culprit->low);
+		json_add_double(writer, object, "cycles_high", culprit->high);
+		json_add_bool(writer, object, "bound_by_events", culprit->bound_by_events);
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
+/* Cycles of all executions together, in the unit of the time event. */
+static void add_stall(struct json_writer *writer, struct json_object *object,
+		      const struct culprits *culprits, uint32_t instruction)
+{
+	const struct cfg *cfg = &culprits->procedure->cfg;
+	const struct stall *stall = &culprits->stalls[instruction];
+	struct json_object *inner = json_new_object(writer);
+	bool is_static = stall->static_cause != STATIC_NONE;
+	json_add_double(writer, inner, "issue_cycles", stall->issue_cycles);
+	json_add_double(writer, inner, "static_cycles", stall->static_cycles);
+	json_add_text(writer, inner, "static_cause",
+		      is_static ? static_cause_key(stall->static_cause) : NULL);
+	json_add_text(writer, inner, "static_register",
+		      is_static && stall->static_register != REGISTER_NONE
+			      ? register_name(culprits->procedure->isa, stall->static_register)
+			      : NULL);
+	add_address(writer, inner, "static_culprit_vaddr", cfg,
+		    is_static ? stall->static_instruction : CULPRIT_NO_INSTRUCTION);
+	json_add_double(writer, inner, "dynamic_cycles", stall->dynamic_cycles);
+	json_add_double(writer, inner, "dynamic_cycles_low", stall->dynamic_low);
+	json_add_double(writer, inner, "dynamic_cycles_high", stall->dynamic_high);
+	json_add_double(writer, inner, "noise_cycles", stall->noise_cycles);
+	json_add_double(writer, inner, "unexplained_cycles", stall->unexplained_cycles);
+	json_add(writer, inner, "causes", causes(writer, culprits, stall));
+	json_add(writer, object, "stall", inner);
+}
+
 void listing_json_add_row_cycles(struct json_writer *writer, struct json_object *object,
 				 const struct listing_subject *subject,
 				 const struct annotated_row *row)
@@ -242,6 +296,10 @@ void listing_json_add_row_cycles(struct json_writer *writer, struct json_object 
 	add_executions(writer, object, procedure, &procedure->frequencies.blocks[block]);
 	add_cost(writer, object, &procedure->instructions[instruction]);
 	add_schedule(writer, object, procedure, instruction, block);
+	if (subject->culprits && subject->culprits->known)
+		add_stall(writer, object, subject->culprits, instruction);
+	else
+		json_add_null(writer, object, "stall");
 }
 
 void listing_json_add_line_cycles(struct json_writer *writer, struct json_object *object,

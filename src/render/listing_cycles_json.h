@@ -20,8 +20,8 @@ void listing_json_add_cycles(struct json_writer *writer, struct json_object *obj
 /* "cycles" of a procedure: its sums, blocks, loops and edges; null without, and "no_cycles". */
 void listing_json_add_procedure_cycles(struct json_writer *writer, struct json_object *object,
 				       const struct listing_subject *subject);
-/* Of an instruction's row: block, executions, CPI, charged samples and its place in the static
- * schedule; nothing where there are none. */
+/* Of an instruction's row: block, executions, CPI, charged samples, its place in the static
+ * schedule, and what it stalled for; nothing where there are none. */
 void listing_json_add_row_cycles(struct json_writer *writer, struct json_object *object,
 				 const struct listing_subject *subject,
 				 const struct annotated_row *row);

@@ -1,0 +1,116 @@
+/*
+ * Lines above an instruction that stalls: the letters of what may be the cause, cycles lost
+ * each time it runs, and the causes in words with the instructions that may be to blame. After
+ * the bubbles of DCPI's dcpicalc (Anderson et al., SOSP 1997, 3.2).
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "analyze/cycles/culprits.h"
+#include "base/buffer.h"
+#include "render/listing_cycles.h"
+
+#define WHOLE_SHARE 0.995 /* as a share of a stall this is all of it */
+#define LEAST_SHARE 0.005
+
+static uint64_t vaddr_of(const struct procedure_cycles *procedure, uint32_t instruction)
+{
+	return procedure->cfg.instructions[instruction].vaddr;
+}
+
+/* Letters and cycles, up to where the instruction would stand. */
+static void put_bubble(const struct cycle_columns *columns, const char *letters, double cycles,
+		       const struct listing_margins *margins, struct buffer *out)
+{
+	char text[CYCLES_TEXT], lost[CYCLES_TEXT + 1];
+	cycles_text_cpi(cycles, text);
+	snprintf(lost, sizeof(lost), "+%s", text);
+	buffer_printf(out, "%*s", margins->before, "");
+	cycle_columns_put_bubble(columns, letters, lost, out);
+	buffer_printf(out, "%*s", margins->behind, "");
+}
+
+static void print_static(const struct cycle_columns *columns, const struct stall *stall,
+			 double executed, const struct listing_margins *margins, struct buffer *out)
+{
+	const struct procedure_cycles *procedure = columns->procedure;
+	const char letters[] = { static_cause_letter(stall->static_cause), 0 };
+	put_bubble(columns, letters, stall->static_cycles / executed, margins, out);
+	buffer_append_text(out, static_cause_text(stall->static_cause));
+	const char *name = stall->static_register == REGISTER_NONE
+				   ? NULL
+				   : register_name(procedure->isa, stall->static_register);
+	if (name)
+		buffer_printf(out, ": %s", name);
+	if (stall->static_instruction != CULPRIT_NO_INSTRUCTION)
+		buffer_printf(out, " of %" PRIx64, vaddr_of(procedure, stall->static_instruction));
+	buffer_append_u8(out, '\n');
+}
+
+/* How much of the stall a cause takes, where that is less than any part of it. */
+static void put_share(double low, double high, struct buffer *out)
+{
+	if (low >= WHOLE_SHARE || isnan(low) || isnan(high))
+		return;
+	bool has_low = low >= LEAST_SHARE, has_high = high < WHOLE_SHARE;
+	if (has_low && has_high && high - low < LEAST_SHARE)
+		buffer_printf(out, " %.0f %%", 100 * high);
+	else if (has_low && has_high)
+		buffer_printf(out, " %.0f to %.0f %%", 100 * low, 100 * high);
+	else if (has_low)
+		buffer_printf(out, " at least %.0f %%", 100 * low);
+	else if (has_high)
+		buffer_printf(out, " at most %.0f %%", 100 * high);
+}
+
+static void print_dynamic(const struct cycle_columns *columns, uint32_t instruction,
+			  double executed, const struct listing_margins *margins,
+			  struct buffer *out)
+{
+	const struct stall *stall = &columns->culprits->stalls[instruction];
+	const struct culprit *list = columns->culprits->list + stall->culprits;
+	char letters[DYNAMIC_CAUSES + 2] = "";
+	size_t count = 0;
+	for (uint32_t i = 0; i < stall->culprit_count && count < DYNAMIC_CAUSES; i++) {
+		char letter = dynamic_cause_letter(list[i].cause);
+		if (count == 0 || letters[count - 1] != letter)
+			letters[count++] = letter;
+	}
+	letters[count] = 0;
+	put_bubble(columns, count ? letters : "?", stall->dynamic_cycles / executed, margins, out);
+	for (uint32_t i = 0; i < stall->culprit_count; i++) {
+		buffer_append_text(out, i ? "; " : "");
+		buffer_append_text(out, dynamic_cause_text(list[i].cause));
+		if (list[i].instruction == instruction)
+			buffer_append_text(out, " here");
+		else if (list[i].instruction != CULPRIT_NO_INSTRUCTION)
+			buffer_printf(out, " of %" PRIx64,
+				      vaddr_of(columns->procedure, list[i].instruction));
+		put_share(list[i].low / stall->dynamic_cycles, list[i].high / stall->dynamic_cycles,
+			  out);
+	}
+	double unexplained = stall->unexplained_cycles / stall->dynamic_cycles;
+	if (stall->culprit_count == 0)
+		buffer_append_text(out, "no cause known");
+	else if (unexplained >= LEAST_SHARE)
+		buffer_printf(out, "; %.0f %% unexplained", 100 * unexplained);
+	buffer_append_u8(out, '\n');
+}
+
+void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t instruction,
+				const struct listing_margins *margins, struct buffer *out)
+{
+	if (!columns->culprits || !columns->culprits->known || instruction == CFG_NO_INSTRUCTION)
+		return;
+	const struct stall *stall = &columns->culprits->stalls[instruction];
+	double executed = columns->procedure->instructions[instruction].executed;
+	double least = columns->whole * LISTING_BLOCK_PERCENT / 100;
+	if (!(executed > 0))
+		return;
+	if (stall->dynamic_cycles >= least && stall->dynamic_cycles > 0)
+		print_dynamic(columns, instruction, executed, margins, out);
+	if (stall->static_cause != STATIC_NONE && stall->static_cycles > 0 &&
+	    cycle_columns_block_matters(columns, cycle_columns_block(columns, instruction)))
+		print_static(columns, stall, executed, margins, out);
+}

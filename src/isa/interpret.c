@@ -10,7 +10,7 @@
 
 int interpreter_new(enum isa isa, struct interpreter **out, struct error *err)
 {
-	if (isa == ISA_I386 || isa == ISA_AARCH64)
+	if (isa == ISA_I386)
 		return error_set(err, -ENOTSUP, "%s code cannot be interpreted", isa_name(isa));
 	size_t works = isa == ISA_X86_64 ? x86_works_size() : 0;
 	CLEANUP(interpreter_freep)
@@ -69,7 +69,10 @@ static const struct step *step_at(struct interpreter *interpreter, struct span c
 	if (is_kept(step, code, address))
 		return step;
 	*step = (struct step){ .address = address };
-	if (!x86_step_decode(interpreter, code, address, step)) {
+	bool decoded = interpreter->isa == ISA_AARCH64
+			       ? aarch64_step_decode(interpreter, code, address, step)
+			       : x86_step_decode(interpreter, code, address, step);
+	if (!decoded) {
 		step->length = 0;
 		return NULL;
 	}
@@ -108,7 +111,10 @@ static void follow(struct interpreter *interpreter, unsigned limit)
 			return;
 		}
 		uint64_t next = result->pc + step->length;
-		if (!x86_step_run(interpreter, step, &next, &result->end))
+		bool passed = interpreter->isa == ISA_AARCH64
+				      ? aarch64_step_run(interpreter, step, &next, &result->end)
+				      : x86_step_run(interpreter, step, &next, &result->end);
+		if (!passed)
 			return;
 		result->pc = next;
 		result->instructions++;
@@ -124,7 +130,10 @@ static void take_state(struct interpreter *interpreter, const struct interpret_s
 						  : bits_unknown();
 	memset(interpreter->vectors, 0, sizeof(interpreter->vectors));
 	interpreter->facts = (struct facts){ 0, 0 };
-	x86_take_flags(interpreter, start);
+	if (interpreter->isa == ISA_AARCH64)
+		aarch64_take_flags(interpreter, start);
+	else
+		x86_take_flags(interpreter, start);
 }
 
 void interpreter_run(struct interpreter *interpreter, const struct interpret_start *start,

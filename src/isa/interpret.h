@@ -103,6 +103,8 @@ const char *interpret_end_name(enum interpret_end end);
  * PERF_REG_ARM64_*), 0 of another instruction set;
  */
 uint64_t interpret_perf_registers(enum isa isa);
+/* how much of the stack is worth taking with them: what a return at the end needs; */
+unsigned interpret_stack_bytes(enum isa isa);
 /*
  * and the start from what came: `values` are the registers of `mask` in the order of their
  * bits, as many as it has, of a 64-bit process (PERF_SAMPLE_REGS_ABI_64). Leaves `stack`

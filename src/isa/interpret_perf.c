@@ -30,6 +30,11 @@ uint64_t interpret_perf_registers(enum isa isa)
 	}
 }
 
+unsigned interpret_stack_bytes(enum isa isa)
+{
+	return isa == ISA_AARCH64 ? 16 : 8; /* a frame record, a return address */
+}
+
 static void take(enum isa isa, unsigned bit, uint64_t value, struct interpret_start *out)
 {
 	unsigned number = NOT_A_REGISTER;

@@ -166,6 +166,7 @@ struct interpreter {
 
 /* What a path knows at its start of flags. */
 void x86_take_flags(struct interpreter *interpreter, const struct interpret_start *start);
+void aarch64_take_flags(struct interpreter *interpreter, const struct interpret_start *start);
 
 /* Reports an outcome. */
 void interpreter_report(struct interpreter *interpreter, uint64_t from, uint64_t to,
@@ -183,3 +184,7 @@ bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t
 		     struct step *step);
 bool x86_step_run(struct interpreter *interpreter, const struct step *step, uint64_t *next,
 		  enum interpret_end *end);
+bool aarch64_step_decode(struct interpreter *interpreter, struct span code, uint64_t address,
+			 struct step *step);
+bool aarch64_step_run(struct interpreter *interpreter, const struct step *step, uint64_t *next,
+		      enum interpret_end *end);

@@ -10,105 +10,19 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "isa/interpret.h"
-
-#define CODE_AT	 UINT64_C(0x401000)
-#define TABLE_AT UINT64_C(0x402000)
-#define STACK_AT UINT64_C(0x7ffd00001000)
-#define EDGES	 16
-
-struct world {
-	struct interpreter *interpreter;
-	struct interpret_start start;
-	uint8_t code[128];
-	size_t code_size;
-	uint8_t table[64]; /* read-only */
-	size_t edge_count;
-	struct {
-		uint64_t from, to;
-		enum interpret_edge kind;
-	} edges[EDGES];
-	struct interpret_result result;
-};
-
-static struct span code_of(void *context, uint64_t address)
-{
-	struct world *world = context;
-	uint64_t offset = address - CODE_AT;
-	if (offset >= world->code_size)
-		return (struct span){ NULL, 0 };
-	return (struct span){ world->code + offset, world->code_size - offset };
-}
-
-static bool read_only(void *context, uint64_t address, unsigned bytes, uint64_t *value)
-{
-	struct world *world = context;
-	uint64_t offset = address - TABLE_AT;
-	if (offset >= sizeof(world->table) || bytes > sizeof(world->table) - offset)
-		return false;
-	*value = 0;
-	memcpy(value, world->table + offset, bytes);
-	return true;
-}
-
-static void keep_edge(void *context, uint64_t from, uint64_t to, enum interpret_edge kind)
-{
-	struct world *world = context;
-	assert_true(world->edge_count < EDGES);
-	world->edges[world->edge_count].from = from - CODE_AT;
-	world->edges[world->edge_count].to = to - CODE_AT;
-	world->edges[world->edge_count++].kind = kind;
-}
-
-static void know(struct world *world, unsigned reg, uint64_t value)
-{
-	world->start.registers[reg] = value;
-	world->start.registers_known |= 1u << reg;
-}
-
-static struct world world_of(const void *code, size_t size)
-{
-	struct world world = { .code_size = size };
-	assert_int_equal(interpreter_new(ISA_X86_64, &world.interpreter, NULL), 0);
-	memcpy(world.code, code, size);
-	world.start.pc = CODE_AT;
-	know(&world, X86_RSP, STACK_AT);
-	return world;
-}
+#include "interpret_world.h"
 
 #define WORLD(...)                                                                                 \
-	world_of((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
-
-static void run(struct world *world, unsigned limit)
-{
-	const struct interpret_callbacks callbacks = { world, code_of, read_only, keep_edge };
-	world->edge_count = 0;
-	interpreter_run(world->interpreter, &world->start, &callbacks, limit, &world->result);
-	assert_int_equal(world->result.outcomes, world->edge_count);
-}
-
-static void expect_edge(const struct world *world, size_t i, uint64_t from, uint64_t to,
-			enum interpret_edge kind)
-{
-	assert_true(i < world->edge_count);
-	assert_int_equal(world->edges[i].from, from);
-	assert_int_equal(world->edges[i].to, to);
-	assert_int_equal(world->edges[i].kind, kind);
-}
-
-static void expect_end(const struct world *world, uint64_t at, enum interpret_end end)
-{
-	assert_string_equal(interpret_end_name(world->result.end), interpret_end_name(end));
-	assert_int_equal(world->result.pc - CODE_AT, at);
-}
+	world_of(ISA_X86_64, (const uint8_t[]){ __VA_ARGS__ },                                     \
+		 sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
 static void a_counted_loop_goes_back_until_its_count_ends(void **state)
 {
 	(void)state;
 	/* 0: dec %ecx; 2: jne 0; 4: syscall */
 	struct world world = WORLD(0xff, 0xc9, 0x75, 0xfc, 0x0f, 0x05);
-	know(&world, X86_RCX, 3);
-	run(&world, 30);
+	world_know(&world, X86_RCX, 3);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 3);
 	expect_edge(&world, 0, 2, 0, INTERPRET_CONDITIONAL);
 	expect_edge(&world, 1, 2, 0, INTERPRET_CONDITIONAL);
@@ -123,7 +37,7 @@ static void an_unknown_condition_ends_the_path(void **state)
 	(void)state;
 	/* 0: test %eax,%eax; 2: je 0 */
 	struct world world = WORLD(0x85, 0xc0, 0x74, 0xfc);
-	run(&world, 30);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 0);
 	expect_end(&world, 2, INTERPRET_END_CONDITION);
 	interpreter_free(world.interpreter);
@@ -134,15 +48,15 @@ static void sampled_flags_decide_a_branch(void **state)
 	(void)state;
 	/* 0: jg 4; 2: syscall; 4: jb 2; 6: syscall */
 	struct world world = WORLD(0x7f, 0x02, 0x0f, 0x05, 0x72, 0xfc, 0x0f, 0x05);
-	run(&world, 30);
+	world_run(&world, 30);
 	expect_end(&world, 0, INTERPRET_END_CONDITION);
 	world.start.flags_known = true;
 	world.start.flags = 0x880; /* sign and overflow: not less */
-	run(&world, 30);
+	world_run(&world, 30);
 	expect_edge(&world, 0, 0, 4, INTERPRET_CONDITIONAL);
 	expect_edge(&world, 1, 4, 6, INTERPRET_CONDITIONAL);
 	world.start.flags = 0x80;
-	run(&world, 30);
+	world_run(&world, 30);
 	expect_edge(&world, 0, 0, 2, INTERPRET_CONDITIONAL);
 	expect_end(&world, 2, INTERPRET_END_SYSTEM);
 	interpreter_free(world.interpreter);
@@ -153,7 +67,7 @@ static void a_call_is_followed_and_returns(void **state)
 	(void)state;
 	/* 0: call 7; 5: syscall; 7: push %rbx; 8: pop %rbx; 9: ret */
 	struct world world = WORLD(0xe8, 2, 0, 0, 0, 0x0f, 0x05, 0x53, 0x5b, 0xc3);
-	run(&world, 30);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 1);
 	expect_edge(&world, 0, 9, 5, INTERPRET_RETURN);
 	expect_end(&world, 5, INTERPRET_END_SYSTEM);
@@ -167,15 +81,15 @@ static void the_sampled_stack_tells_where_a_return_goes(void **state)
 	/* 0: ret; 1: ret */
 	struct world world = WORLD(0xc3, 0xc3);
 	uint64_t stack = CODE_AT + 1;
-	run(&world, 30);
+	world_run(&world, 30);
 	expect_end(&world, 0, INTERPRET_END_RETURN);
 	world.start.stack = (struct span){ &stack, sizeof(stack) };
-	run(&world, 30);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 1);
 	expect_edge(&world, 0, 0, 1, INTERPRET_RETURN);
 	expect_end(&world, 1, INTERPRET_END_RETURN); /* beyond the 8 bytes */
 	world.start.registers_known = 0;
-	run(&world, 30);
+	world_run(&world, 30);
 	expect_end(&world, 0, INTERPRET_END_RETURN);
 	interpreter_free(world.interpreter);
 }
@@ -187,11 +101,11 @@ static void a_jump_table_in_read_only_memory_is_read(void **state)
 	struct world world = WORLD(0xff, 0x24, 0xc5, 0x00, 0x20, 0x40, 0x00, 0x0f, 0x05);
 	uint64_t target = CODE_AT + 7;
 	memcpy(world.table + 16, &target, sizeof(target));
-	know(&world, X86_RAX, 2);
-	run(&world, 30);
+	world_know(&world, X86_RAX, 2);
+	world_run(&world, 30);
 	expect_edge(&world, 0, 0, 7, INTERPRET_INDIRECT);
-	know(&world, X86_RAX, 8);
-	run(&world, 30);
+	world_know(&world, X86_RAX, 8);
+	world_run(&world, 30);
 	expect_end(&world, 0, INTERPRET_END_INDIRECT);
 	interpreter_free(world.interpreter);
 }
@@ -201,8 +115,8 @@ static void an_indirect_call_is_reported(void **state)
 	(void)state;
 	/* 0: call *%rax; 2: syscall; 4: ret */
 	struct world world = WORLD(0xff, 0xd0, 0x0f, 0x05, 0xc3);
-	know(&world, X86_RAX, CODE_AT + 4);
-	run(&world, 30);
+	world_know(&world, X86_RAX, CODE_AT + 4);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 2);
 	expect_edge(&world, 0, 0, 4, INTERPRET_CALL);
 	expect_edge(&world, 1, 4, 2, INTERPRET_RETURN);
@@ -217,7 +131,7 @@ static void parts_of_registers_are_known_by_themselves(void **state)
 	struct world world =
 		WORLD(0x0f, 0xb6, 0xc0, 0x3d, 0, 1, 0, 0, 0x72, 0x02, 0x0f, 0x05, 0x0c, 0x01, 0xa8,
 		      0x01, 0x74, 0xf8, 0xc1, 0xe0, 0x04, 0xa8, 0x0f, 0x75, 0xf1, 0xf4);
-	run(&world, 30);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 3);
 	expect_edge(&world, 0, 8, 12, INTERPRET_CONDITIONAL);
 	expect_edge(&world, 1, 16, 18, INTERPRET_CONDITIONAL);
@@ -232,7 +146,7 @@ static void the_stack_protector_finds_its_guard(void **state)
 	/* 0: mov 8(%rsp),%rax; 5: sub %fs:0x28,%rax; 14: jne 0; 16: hlt */
 	struct world world = WORLD(0x48, 0x8b, 0x44, 0x24, 0x08, 0x64, 0x48, 0x2b, 0x04, 0x25, 0x28,
 				   0, 0, 0, 0x75, 0xf0, 0xf4);
-	run(&world, 30);
+	world_run(&world, 30);
 	expect_edge(&world, 0, 14, 16, INTERPRET_CONDITIONAL);
 	interpreter_free(world.interpreter);
 }
@@ -243,10 +157,10 @@ static void stores_at_unknown_addresses_are_ignored(void **state)
 	/* 0: push $1; 2: mov %rax,(%rbx); 5: pop %rcx; 6: dec %ecx; 8: je 10; 10: hlt */
 	struct world world =
 		WORLD(0x6a, 0x01, 0x48, 0x89, 0x03, 0x59, 0xff, 0xc9, 0x74, 0x00, 0xf4);
-	run(&world, 30);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 1);
-	know(&world, X86_RBX, STACK_AT - 8); /* known, and what it writes is not */
-	run(&world, 30);
+	world_know(&world, X86_RBX, STACK_AT - 8); /* known, and what it writes is not */
+	world_run(&world, 30);
 	expect_end(&world, 8, INTERPRET_END_CONDITION);
 	interpreter_free(world.interpreter);
 }
@@ -256,9 +170,9 @@ static void an_instruction_without_semantics_costs_what_it_writes(void **state)
 	(void)state;
 	/* 0: rdtsc; 2: test %ebx,%ebx; 4: je 6; 6: test %eax,%eax; 8: je 10 */
 	struct world world = WORLD(0x0f, 0x31, 0x85, 0xdb, 0x74, 0x00, 0x85, 0xc0, 0x74, 0x00);
-	know(&world, X86_RAX, 1);
-	know(&world, X86_RBX, 1);
-	run(&world, 30);
+	world_know(&world, X86_RAX, 1);
+	world_know(&world, X86_RBX, 1);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 1);
 	expect_end(&world, 8, INTERPRET_END_CONDITION);
 	interpreter_free(world.interpreter);
@@ -271,8 +185,8 @@ static void a_newer_vector_instruction_is_passed(void **state)
 	 * instruction */
 	struct world world =
 		WORLD(0x62, 0xf5, 0x7c, 0x48, 0x58, 0xd1, 0x85, 0xc0, 0x74, 0x00, 0x06);
-	know(&world, X86_RAX, 0);
-	run(&world, 30);
+	world_know(&world, X86_RAX, 0);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 1);
 	expect_end(&world, 10, INTERPRET_END_UNKNOWN);
 	interpreter_free(world.interpreter);
@@ -282,11 +196,11 @@ static void code_that_changed_is_decoded_again(void **state)
 {
 	(void)state;
 	struct world world = WORLD(0x85, 0xc0, 0x74, 0x00, 0xf4); /* test %eax,%eax; je */
-	know(&world, X86_RAX, 1);
-	run(&world, 30);
+	world_know(&world, X86_RAX, 1);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 1);
 	world.code[1] = 0xdb; /* %ebx, which is not known */
-	run(&world, 30);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 0);
 	interpreter_free(world.interpreter);
 }
@@ -295,13 +209,13 @@ static void the_limit_and_the_end_of_code_end_a_path(void **state)
 {
 	(void)state;
 	struct world world = WORLD(0x90, 0x90, 0x90, 0x90);
-	run(&world, 2);
+	world_run(&world, 2);
 	expect_end(&world, 2, INTERPRET_END_LIMIT);
 	assert_int_equal(world.result.instructions, 2);
-	run(&world, 30);
+	world_run(&world, 30);
 	expect_end(&world, 4, INTERPRET_END_CODE);
 	assert_int_equal(world.result.instructions, 4);
-	run(&world, 0);
+	world_run(&world, 0);
 	expect_end(&world, 0, INTERPRET_END_LIMIT);
 	interpreter_free(world.interpreter);
 }
@@ -312,16 +226,16 @@ static void a_repeated_store_is_followed_or_forgotten(void **state)
 	/* 0: rep stos %al,(%rdi); 2: cmpb $7,-16(%rsp); 7: je 9; 9: hlt */
 	struct world world = WORLD(0xf3, 0xaa, 0x80, 0x7c, 0x24, 0xf0, 0x07, 0x74, 0x00, 0xf4);
 	world.start.flags_known = true;
-	know(&world, X86_RAX, 7);
-	know(&world, X86_RDI, STACK_AT - 32);
-	know(&world, X86_RCX, 17);
-	run(&world, 30);
+	world_know(&world, X86_RAX, 7);
+	world_know(&world, X86_RDI, STACK_AT - 32);
+	world_know(&world, X86_RCX, 17);
+	world_run(&world, 30);
 	assert_int_equal(world.edge_count, 1);
-	know(&world, X86_RCX, 16); /* one byte short */
-	run(&world, 30);
+	world_know(&world, X86_RCX, 16); /* one byte short */
+	world_run(&world, 30);
 	expect_end(&world, 7, INTERPRET_END_CONDITION);
-	know(&world, X86_RCX, 100000);
-	run(&world, 30);
+	world_know(&world, X86_RCX, 100000);
+	world_run(&world, 30);
 	expect_end(&world, 7, INTERPRET_END_CONDITION);
 	interpreter_free(world.interpreter);
 }

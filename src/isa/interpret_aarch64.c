@@ -1,0 +1,252 @@
+/*
+ * AArch64: flow, hints, and what is known by effects alone; the rest is in the files beside.
+ */
+#include <string.h>
+
+#include "isa/interpret_aarch64.h"
+
+#define ADDRESS_BITS 48
+
+struct facts facts_of_nzcv(unsigned nzcv)
+{
+	struct facts facts = { 0, 0 };
+	fact_set(&facts, FACT_SIGN, nzcv & 8);
+	fact_set(&facts, FACT_ZERO, nzcv & 4);
+	fact_set(&facts, FACT_CARRY, !(nzcv & 2)); /* inverted: "below" */
+	fact_set(&facts, FACT_OVERFLOW, nzcv & 1);
+	facts_conclude(&facts);
+	return facts;
+}
+
+void aarch64_take_flags(struct interpreter *interpreter, const struct interpret_start *start)
+{
+	if (start->flags_known)
+		interpreter->facts = facts_of_nzcv(start->flags >> 28 & 15);
+}
+
+enum truth aarch64_condition(const struct interpreter *interpreter, unsigned condition)
+{
+	static const struct {
+		uint8_t fact;
+		bool inverted;
+	} asked[7] = {
+		{ FACT_ZERO, false },	  { FACT_CARRY, true },	      { FACT_SIGN, false },
+		{ FACT_OVERFLOW, false }, { FACT_BELOW_EQUAL, true }, /* hi */
+		{ FACT_LESS, true },	  { FACT_LESS_EQUAL, true },
+	};
+	unsigned which = condition >> 1;
+	if (which == 7) /* al, nv */
+		return TRUTH_TRUE;
+	enum truth truth = fact_of(&interpreter->facts, asked[which].fact);
+	if (truth == TRUTH_UNKNOWN)
+		return truth;
+	bool value = truth == TRUTH_TRUE;
+	bool opposite = asked[which].inverted != (condition & 1);
+	return value != opposite ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+struct known_bits aarch64_without_code(struct known_bits pointer)
+{
+	return bits_low(pointer, ADDRESS_BITS);
+}
+
+/* The code, unless the machine has none and leaves the pointer alone. */
+struct known_bits aarch64_with_code(struct known_bits pointer)
+{
+	return bits_insert(bits_unknown(), pointer, bits_mask(ADDRESS_BITS));
+}
+
+bool aarch64_step_decode(struct interpreter *interpreter, struct span code, uint64_t address,
+			 struct step *step)
+{
+	struct instruction instruction;
+	struct instruction_effects effects;
+	if (code.size < 4)
+		return false;
+	decoder_effects(interpreter->decoder, code, address, &instruction, &effects);
+	step->address = address;
+	step->length = 4;
+	step->known = effects.known;
+	step->writes = effects.writes;
+	step->writes_memory = effects.writes_memory;
+	step->written_bytes = effects.written_bytes;
+	return true;
+}
+
+static bool branch(struct interpreter *interpreter, const struct step *step, enum truth truth,
+		   uint64_t distance, uint64_t *next, enum interpret_end *end)
+{
+	*end = INTERPRET_END_CONDITION;
+	if (truth == TRUTH_UNKNOWN)
+		return false;
+	if (truth == TRUTH_TRUE)
+		*next = step->address + distance * 4;
+	interpreter_report(interpreter, step->address, *next, INTERPRET_CONDITIONAL);
+	return true;
+}
+
+static enum truth is_zero(struct known_bits bits)
+{
+	if (bits.value)
+		return TRUTH_FALSE;
+	return bits_are_known(bits, 64) ? TRUTH_TRUE : TRUTH_UNKNOWN;
+}
+
+static enum truth negate(enum truth truth, bool really)
+{
+	if (truth == TRUTH_UNKNOWN || !really)
+		return truth;
+	return truth == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
+}
+
+/* BR, BLR, RET, and with authentication. */
+static bool run_register_branch(struct interpreter *interpreter, const struct step *step,
+				uint32_t word, uint64_t *next, enum interpret_end *end)
+{
+	static const enum interpret_edge edges[] = { INTERPRET_INDIRECT, INTERPRET_CALL,
+						     INTERPRET_RETURN };
+	unsigned which = part(word, 21, 3);
+	bool authenticates = part(word, 11, 1);
+	if (which > 2)
+		return *end = INTERPRET_END_SYSTEM, false;
+	unsigned number = which == 2 && authenticates ? 30 : RN(word);
+	struct known_bits target = read_x(interpreter, number, 64);
+	if (authenticates)
+		target = aarch64_without_code(target);
+	*end = which == 2 ? INTERPRET_END_RETURN : INTERPRET_END_INDIRECT;
+	if (!bits_are_known(target, 64))
+		return false;
+	if (which == 1)
+		interpreter->general[30] = bits_of(*next);
+	*next = target.value;
+	interpreter_report(interpreter, step->address, *next, edges[which]);
+	return true;
+}
+
+static bool run_hint(struct interpreter *interpreter, uint32_t word)
+{
+	struct known_bits *general = interpreter->general;
+	switch (part(word, 5, 7)) {
+	case 24:
+	case 25:
+	case 26:
+	case 27: /* PACIAZ, PACIASP, PACIBZ, PACIBSP */
+		general[30] = aarch64_with_code(general[30]);
+		return true;
+	case 7:
+	case 28:
+	case 29:
+	case 30:
+	case 31: /* XPACLRI, AUTIAZ and its kin */
+		general[30] = aarch64_without_code(general[30]);
+		return true;
+	case 8:
+	case 10:
+		general[17] = aarch64_with_code(general[17]);
+		return true;
+	case 12:
+	case 14:
+		general[17] = aarch64_without_code(general[17]);
+		return true;
+	}
+	return true; /* does nothing that is followed */
+}
+
+/* Where a store that is not followed may reach: at most FORGET_BYTES from a base. */
+static void forget_stored(struct interpreter *interpreter, const struct step *step, uint32_t word)
+{
+	bool structures = (word & 0xbe000000) == 0x0c000000; /* ST1 and its kin, at the base */
+	bool copies = (word & 0x3b200c00) == 0x19000400;     /* CPY, SET: Rd is where to */
+	bool zeroes = (word & 0xffffffe0) == 0xd50b7420;     /* DC ZVA */
+	struct known_bits base = interpreter->general[copies || zeroes ? RD(word) : RN(word)];
+	if (!bits_are_known(base, 64))
+		return;
+	if (structures && step->written_bytes)
+		memory_forget(&interpreter->memory, base.value, step->written_bytes);
+	else
+		memory_forget(&interpreter->memory, base.value - FORGET_BYTES, 2 * FORGET_BYTES);
+}
+
+/* All that the effects name becomes unknown. */
+static bool forget(struct interpreter *interpreter, const struct step *step, uint32_t word,
+		   enum interpret_end *end)
+{
+	if (!step->known)
+		return *end = INTERPRET_END_UNKNOWN, false;
+	if (step->writes_memory)
+		forget_stored(interpreter, step, word);
+	interpreter_forget(interpreter, step);
+	if (register_set_has(&step->writes, AARCH64_NZCV))
+		interpreter->facts = (struct facts){ 0, 0 };
+	return true;
+}
+
+/* Branches, exceptions, system. *done is false for what the effects are to do. */
+static bool run_flow(struct interpreter *interpreter, const struct step *step, uint32_t word,
+		     uint64_t *next, enum interpret_end *end, bool *done)
+{
+	*done = true;
+	if ((word & 0x7c000000) == 0x14000000) { /* B, BL */
+		if (word & 0x80000000)
+			interpreter->general[30] = bits_of(*next);
+		*next = step->address + signed_part(word, 0, 26) * 4;
+		return true;
+	}
+	if ((word & 0xff000000) == 0x54000000) /* B.cond, BC.cond */
+		return branch(interpreter, step, aarch64_condition(interpreter, part(word, 0, 4)),
+			      signed_part(word, 5, 19), next, end);
+	if ((word & 0x7e000000) == 0x34000000) { /* CBZ, CBNZ */
+		enum truth zero =
+			is_zero(read_x(interpreter, RD(word), part(word, 31, 1) ? 64 : 32));
+		return branch(interpreter, step, negate(zero, part(word, 24, 1)),
+			      signed_part(word, 5, 19), next, end);
+	}
+	if ((word & 0x7e000000) == 0x36000000) { /* TBZ, TBNZ */
+		unsigned bit = part(word, 31, 1) << 5 | part(word, 19, 5);
+		struct known_bits value = bits_right(read_x(interpreter, RD(word), 64), bit);
+		enum truth zero = is_zero(bits_low(value, 1));
+		return branch(interpreter, step, negate(zero, part(word, 24, 1)),
+			      signed_part(word, 5, 14), next, end);
+	}
+	if ((word & 0xfe1f0000) == 0xd61f0000)
+		return run_register_branch(interpreter, step, word, next, end);
+	if ((word & 0xff000000) == 0xd4000000 || (word & 0xfe000000) == 0xd6000000) {
+		*end = INTERPRET_END_SYSTEM;
+		return false;
+	}
+	if ((word & 0xfffff01f) == 0xd503201f)
+		return run_hint(interpreter, word);
+	*done = false;
+	return true;
+}
+
+/* By op0, C4.1. */
+static bool run_plain(struct interpreter *interpreter, const struct step *step, uint32_t word)
+{
+	unsigned op0 = part(word, 25, 4);
+	if ((op0 & 0xe) == 8)
+		return aarch64_run_immediate(interpreter, word, step->address);
+	if ((op0 & 5) == 4)
+		return aarch64_run_memory(interpreter, word, step->address);
+	if ((op0 & 7) == 5)
+		return aarch64_run_register(interpreter, word);
+	if ((op0 & 7) == 7)
+		return aarch64_run_vector(interpreter, word);
+	return false;
+}
+
+bool aarch64_step_run(struct interpreter *interpreter, const struct step *step, uint64_t *next,
+		      enum interpret_end *end)
+{
+	uint32_t word;
+	memcpy(&word, step->bytes, sizeof(word));
+	if ((part(word, 25, 4) & 0xe) == 10) {
+		bool done;
+		bool goes_on = run_flow(interpreter, step, word, next, end, &done);
+		if (done)
+			return goes_on;
+	} else if (step->known && run_plain(interpreter, step, word)) {
+		return true;
+	}
+	return forget(interpreter, step, word, end);
+}

@@ -39,8 +39,10 @@ static bool is_address(uint16_t machine, uint32_t type)
 	return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT || type == R_AARCH64_ABS64;
 }
 
+enum wanted { WANTED_TOLD, WANTED_ALL };
+
 static int read_rela(const struct elf_file *file, const struct elf_section *section,
-		     struct relocations *relocations)
+		     enum wanted wanted, struct relocations *relocations)
 {
 	const struct elf_section *symbols = elf_file_section_at(file, section->link);
 	struct span bytes = elf_file_section_bytes(file, section);
@@ -53,9 +55,9 @@ static int read_rela(const struct elf_file *file, const struct elf_section *sect
 			relocation.value = addend;
 		else if (is_address(file->machine, (uint32_t)info) && addend == 0 && symbols)
 			relocation.symbol = elf_symbol_name(file, symbols, info >> 32);
-		else
-			continue;
-		if (!is_relative(file->machine, (uint32_t)info) && relocation.symbol.size == 0)
+		relocation.other =
+			!is_relative(file->machine, (uint32_t)info) && relocation.symbol.size == 0;
+		if (relocation.other && wanted != WANTED_ALL)
 			continue;
 		if (add(relocations, &relocation) < 0)
 			return -ENOMEM;
@@ -108,6 +110,8 @@ static int compare_relocations(const void *a, const void *b)
 	int order = span_compare(left->symbol, right->symbol);
 	if (order)
 		return order;
+	if (left->other != right->other)
+		return left->other ? -1 : 1; /* what is unknown stays so */
 	return (left->value > right->value) - (left->value < right->value);
 }
 
@@ -126,7 +130,8 @@ static void sort_unique(struct relocations *relocations)
 	relocations->count = kept;
 }
 
-int relocations_read(const struct elf_file *file, struct relocations *relocations)
+static int read_sections(const struct elf_file *file, enum wanted wanted,
+			 struct relocations *relocations)
 {
 	*relocations = (struct relocations){ 0 };
 	if (!file->wide || (file->machine != EM_X86_64 && file->machine != EM_AARCH64))
@@ -137,7 +142,7 @@ int relocations_read(const struct elf_file *file, struct relocations *relocation
 		if (!(section->flags & SHF_ALLOC))
 			continue;
 		if (section->type == SHT_RELA)
-			ret = read_rela(file, section, relocations);
+			ret = read_rela(file, section, wanted, relocations);
 		else if (section->type == SHT_RELR)
 			ret = read_relr(file, section, relocations);
 	}
@@ -147,6 +152,16 @@ int relocations_read(const struct elf_file *file, struct relocations *relocation
 	}
 	sort_unique(relocations);
 	return 0;
+}
+
+int relocations_read(const struct elf_file *file, struct relocations *relocations)
+{
+	return read_sections(file, WANTED_TOLD, relocations);
+}
+
+int relocations_read_all(const struct elf_file *file, struct relocations *relocations)
+{
+	return read_sections(file, WANTED_ALL, relocations);
 }
 
 void relocations_release(struct relocations *relocations)
@@ -186,7 +201,7 @@ void relocations_apply(const struct relocations *relocations, uint64_t vaddr, vo
 		uint8_t value[SLOT_BYTES];
 		if (relocation->vaddr >= vaddr && relocation->vaddr - vaddr >= size)
 			return;
-		if (relocation->symbol.size)
+		if (relocation->symbol.size || relocation->other)
 			continue;
 		memcpy(value, &relocation->value, sizeof(value));
 		/* may begin before the bytes, and end behind them */

@@ -18,6 +18,7 @@ struct relocation {
 	uint64_t vaddr;	    /* of the 8 bytes that are written */
 	struct span symbol; /* borrowed from the file; empty: relative */
 	uint64_t value;	    /* of a relative one: what is written at load address 0 */
+	bool other;	    /* of a kind that is not told here: what is written is unknown */
 };
 
 struct relocations {
@@ -26,8 +27,10 @@ struct relocations {
 	size_t capacity;
 };
 
-/* Returns 0 (also when there are none) or -ENOMEM. */
+/* Relative ones and addresses of symbols. Returns 0 (also when there are none) or -ENOMEM. */
 int relocations_read(const struct elf_file *file, struct relocations *relocations);
+/* All of them: for who asks whether a place keeps what the file has there. */
+int relocations_read_all(const struct elf_file *file, struct relocations *relocations);
 void relocations_release(struct relocations *relocations); /* also right for a zeroed one */
 
 /* Position of the first one at `vaddr` or above; count when there is none. */

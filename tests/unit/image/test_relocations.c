@@ -101,6 +101,17 @@ static void relative_ones_and_symbols_are_found_by_place(void **state)
 		assert_null(relocations_find(&found, 0x3011));
 		assert_int_equal(relocations_from(&found, 0x3011), 2);
 		assert_int_equal(relocations_from(&found, 0x3019), 3);
+
+		CLEANUP(relocations_release) struct relocations all;
+		assert_int_equal(relocations_read_all(&file, &all), 0);
+		assert_int_equal(all.count, 6);
+		for (uint64_t vaddr = 0x3000; vaddr <= 0x3030; vaddr += 8)
+			if (vaddr != 0x3008)
+				assert_int_equal(relocations_find(&all, vaddr)->other,
+						 vaddr >= 0x3020);
+		uint8_t copy[8] = { 1 };
+		relocations_apply(&all, 0x3028, copy, sizeof(copy));
+		assert_int_equal(copy[0], 1);
 	}
 }
 
@@ -141,9 +152,9 @@ static void values_are_written_where_they_lie(void **state)
 {
 	(void)state;
 	struct relocation list[] = {
-		{ 0x100, { NULL, 0 }, 0x1122334455667788 },
-		{ 0x108, { "puts", 4 }, 0 },
-		{ 0x110, { NULL, 0 }, 0xa1a2a3a4a5a6a7a8 },
+		{ 0x100, { NULL, 0 }, 0x1122334455667788, false },
+		{ 0x108, { "puts", 4 }, 0, false },
+		{ 0x110, { NULL, 0 }, 0xa1a2a3a4a5a6a7a8, false },
 	};
 	const struct relocations relocations = { list, 3, 3 };
 	/* every window over the three, and the bytes around it untouched */

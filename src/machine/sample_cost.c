@@ -20,7 +20,7 @@
 #define OFF_NS	       25000000u
 #define WANTED_RATE_HZ 4999 /* prime, so that it does not lock to the timer tick */
 #define GAPS_MAX       16384
-#define RING_PAGES     8 /* 80 ms of samples are 13 KiB */
+#define RING_PAGES     32 /* 80 ms of samples are 13 KiB, with registers 110 */
 #define LEAST_SAMPLES  40
 
 static inline uint64_t time_stamp(void)
@@ -148,7 +148,7 @@ static int sampler_open(const struct event *event, uint64_t rate_hz, struct samp
 	struct perf_event_attr attr = event->attr;
 	attr.freq = 0;
 	attr.sample_period = choose_period(event, rate_hz);
-	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
 	attr.disabled = 1;
@@ -168,7 +168,7 @@ static int sampler_open(const struct event *event, uint64_t rate_hz, struct samp
 			 RING_PAGES, strerror(errno));
 }
 
-struct record {
+struct record { /* what comes first, in every kind of sample that is measured */
 	struct perf_event_header header;
 	uint64_t ip;
 	uint32_t pid, tid;
@@ -191,7 +191,7 @@ static bool take_sample(struct sampler *sampler, uint64_t *tail, uint64_t head, 
 			return false;
 		*tail += record.header.size;
 		if (record.header.type == PERF_RECORD_SAMPLE &&
-		    record.header.size == sizeof(record)) {
+		    record.header.size >= sizeof(record)) {
 			*time_ns = record.time_ns;
 			return true;
 		}

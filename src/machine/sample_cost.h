@@ -21,8 +21,9 @@ struct sample_cost {
 
 /*
  * Samples this thread for some 0.4 s by `event` (as event_list_default() gives
- * it) and fills *cost. Returns 0; -EAGAIN when too few samples came to tell (the machine is
- * overloaded, or throttles); -ENOMEM; or the negative errno value of opening.
+ * it; what its attr.sample_type asks for beside ip, task and time is taken along, if it stands
+ * behind these in a sample) and fills *cost. Returns 0; -EAGAIN when too few samples came to tell
+ * (the machine is overloaded, or throttles); -ENOMEM; or the negative errno value of opening.
  */
 int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 			struct sample_cost *cost, struct error *err);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,12 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 		return code;
 	}
 	return 0;
+}
+
+bool helper_answers(const struct helper *helper)
+{
+	struct pollfd ready = { .fd = helper->socket, .events = POLLIN };
+	return !helper->pid || poll(&ready, 1, 0) > 0;
 }
 
 int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,

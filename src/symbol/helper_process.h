@@ -44,6 +44,8 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 		struct error *err);
 int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
 		   struct error *err);
+/* Whether an answer has begun to come, or the helper has ended: helper_receive() need not wait. */
+bool helper_answers(const struct helper *helper);
 
 /* The other side. */
 struct helper_service {

@@ -115,6 +115,12 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 		{ BILL_COUNT, &bill->count },
 		{ BILL_SHORTFALL_NS, &bill->shortfall_ns },
 		{ BILL_SURPLUS_NS, &bill->surplus_ns },
+		{ BILL_INTERPRETED, &bill->interpreted.interpreted },
+		{ BILL_INTERPRET_THINNED, &bill->interpreted.thinned },
+		{ BILL_INTERPRET_UNFIT, &bill->interpreted.unfit },
+		{ BILL_INTERPRET_LOST, &bill->interpreted.lost },
+		{ BILL_INTERPRET_SILENT, &bill->interpreted.silent },
+		{ BILL_INTERPRET_OUTCOMES, &bill->interpreted.outcomes },
 	};
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (span_equal(item, span_of_text(plain[i].name))) {
@@ -126,6 +132,8 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 		add_cause(bill->lost, &bill->lost_count, cause, amount);
 	else if (begins_with(item, BILL_UNKNOWN_PREFIX, &cause))
 		add_cause(bill->unknown, &bill->unknown_count, cause, amount);
+	else if (begins_with(item, BILL_INTERPRET_END_PREFIX, &cause))
+		add_cause(bill->interpreted.ends, &bill->interpreted.end_count, cause, amount);
 }
 
 static void add_machine_item(struct scope *scope, struct span item, uint64_t amount)
@@ -138,6 +146,7 @@ static void add_machine_item(struct scope *scope, struct span item, uint64_t amo
 		{ BILL_ONLINE_NS, &scope->online_ns },
 		{ BILL_STEAL_NS, &scope->steal_ns },
 		{ BILL_SELF_CPU_NS, &scope->self_cpu_ns },
+		{ BILL_INTERPRET_NS, &scope->interpret_ns },
 		{ BILL_SELF_BYTES, &scope->self_bytes },
 		{ BILL_RING_BYTES, &scope->ring_bytes },
 		{ BILL_CUT_OFF, &scope->cut_off },
@@ -185,6 +194,8 @@ static int read_bill(struct scope *scope, const struct profile *profile,
 void scope_sort_causes(struct scope_bill *bill)
 {
 	qsort(bill->lost, bill->lost_count, sizeof(bill->lost[0]), compare_causes);
+	qsort(bill->interpreted.ends, bill->interpreted.end_count,
+	      sizeof(bill->interpreted.ends[0]), compare_causes);
 	qsort(bill->unknown, bill->unknown_count, sizeof(bill->unknown[0]), compare_causes);
 }
 

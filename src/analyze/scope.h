@@ -31,6 +31,15 @@ struct scope_cause {
 
 #define SCOPE_CAUSES 16 /* kinds of loss or of unknown, each; more are summed up in the last */
 
+/* What came of interpreting samples of user code: interpreted + thinned + unfit + lost = all. */
+struct scope_interpreted {
+	struct scope_number interpreted, thinned, unfit, lost;
+	struct scope_number silent;	       /* of the interpreted: told no branch */
+	struct scope_number outcomes;	       /* branches that became known */
+	struct scope_cause ends[SCOPE_CAUSES]; /* why the interpreted ones ended */
+	size_t end_count;
+};
+
 /* The bill of one column. */
 struct scope_bill {
 	struct scope_number runs, stored, filtered, lost_events, throttled, period_changes, count;
@@ -38,6 +47,7 @@ struct scope_bill {
 	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late, stacks_cut;
 	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
 	size_t lost_count, unknown_count;
+	struct scope_interpreted interpreted;
 };
 
 /* How well samples became names; of the samples in `whole` columns that have samples. */
@@ -68,6 +78,7 @@ struct scope {
 	bool one_machine;	   /* `first` describes all sources */
 	bool one_command;
 	struct scope_number busy_ns, online_ns, steal_ns;
+	struct scope_number interpret_ns; /* of self_cpu_ns */
 	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off, maps_cut,
 		trace_cut;
 	struct scope_bill *bills; /* by column */

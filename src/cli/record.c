@@ -34,6 +34,7 @@
 /* What the user asked for; filled once by options_parse(). */
 static struct {
 	bool all_cpus, user_only, kernel_only, stacks, no_random, no_stash, redact;
+	bool edges, no_edges;
 	bool per_process, per_thread, per_cpu;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
 	struct option_list pids, tids, events;
@@ -65,6 +66,10 @@ static const struct option options[] = {
 	  &asked.has_overhead },
 	{ "no-random", 0, OPTION_FLAG, NULL, "one period throughout", &asked.no_random, NULL },
 	{ "call-graph", 'g', OPTION_FLAG, NULL, "stacks, by frame pointers", &asked.stacks, NULL },
+	{ "edges", 0, OPTION_FLAG, NULL,
+	  "interpret samples: where branches went (usual for tasks without a PMU)", &asked.edges,
+	  NULL },
+	{ "no-edges", 0, OPTION_FLAG, NULL, "do not interpret samples", &asked.no_edges, NULL },
 	{ "what to keep", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 	{ "output", 'o', OPTION_TEXT, "FILE",
 	  "the profile (default culprit.prof; with --epoch a database, culprit.db)", &asked.output,
@@ -134,6 +139,12 @@ static int check_conflicts(bool command)
 	if (asked.has_overhead && !(asked.overhead_percent > 0 && asked.overhead_percent <= 50))
 		return options_misuse(&verb_record,
 				      "--overhead needs a percentage above 0, at most 50");
+	if (asked.edges && asked.no_edges)
+		return options_misuse(&verb_record, "--edges and --no-edges exclude each other");
+	if (asked.edges && asked.kernel_only)
+		return options_misuse(&verb_record,
+				      "--edges is of user code, which --kernel leaves "
+				      "out");
 	if (asked.all_cpus && tasks)
 		return options_misuse(&verb_record, "--all-cpus and --%s exclude each other",
 				      asked.pids.count ? "pid" : "tid");
@@ -491,6 +502,9 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.stacks = asked.stacks,
 		.user_only = asked.user_only,
 		.kernel_only = asked.kernel_only,
+		.edges = asked.edges	  ? COLLECT_EDGES_ALL
+			 : asked.no_edges ? COLLECT_EDGES_NONE
+					  : COLLECT_EDGES_USUAL,
 		.identity = identity_asked(),
 		.stash = !asked.no_stash,
 		.redact = asked.redact,

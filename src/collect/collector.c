@@ -68,6 +68,7 @@ void collector_free(struct collector *collector)
 	jit_table_release(&session->jits);
 	byte_pool_release(&session->groups);
 	tally_release(&session->tally);
+	edges_release(&session->edges);
 	profile_free(session->profile);
 	reader_free(session->reader);
 	free(session->last_exit);
@@ -200,6 +201,7 @@ static int init_session(struct collector *collector, struct error *err)
 	session->identity = options->identity;
 	session->stacks = options->stacks;
 	session->inherit = collector->plan.inherit;
+	session->edge_ratio = collector->plan.edge_ratio;
 	session->follow = collector->plan.follow;
 	session->boot_offset_ns = boot_offset_ns();
 	session->max_stack = read_number("/proc/sys/kernel/perf_event_max_stack");
@@ -213,6 +215,12 @@ static int init_session(struct collector *collector, struct error *err)
 	if (reader_new(NULL, &session->reader, &cause) < 0) {
 		char text[1200];
 		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
+		note(collector, COLLECT_WARNING, text);
+	}
+	if (collector->plan.edges && edges_init(&session->edges, &session->files,
+						collector->plan.sampler_count, &cause) < 0) {
+		char text[1200];
+		snprintf(text, sizeof(text), "%s: samples are not interpreted", cause.text);
 		note(collector, COLLECT_WARNING, text);
 	}
 	int ret = file_table_init(&session->files, session->profile, session->reader);
@@ -369,6 +377,8 @@ int collector_service(struct collector *collector, struct error *err)
 	int ret = service(collector, now - SETTLE_MARGIN_NS);
 	if (collector->sideband_news)
 		pause_sideband(collector);
+	if (ret == 0 && due)
+		ret = edges_service(&session->edges, EDGES_GO_ON);
 	if (ret == 0 && due && !session->inherit) {
 		ret = counters_read(&session->counters, COUNTERS_COUNTED);
 		if (ret == 0)
@@ -406,6 +416,8 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 	struct tally_translation translation = { 0 };
 	int ret = tally_translation_init(&translation, session->profile, profile);
 	translation.redact = collector->options.redact;
+	if (ret == 0)
+		ret = edge_tally_take(&session->edges.tally, &translation);
 	if (ret == 0)
 		ret = tally_take(&session->tally, &translation);
 	if (ret == 0)
@@ -456,6 +468,17 @@ int collector_end_epoch(struct collector *collector, struct profile **delta, str
 	return ret;
 }
 
+static void tell_edges(const struct collector *collector)
+{
+	const struct edges *edges = &collector->session.edges;
+	char text[400];
+	if (!edges->failures)
+		return;
+	snprintf(text, sizeof(text), "interpreting samples failed %u times, the last time thus: %s",
+		 edges->failures, edges->failure);
+	note(collector, COLLECT_WARNING, text);
+}
+
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -463,6 +486,9 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	ledger_stop(&collector->ledger, session);
 	collector->end_ns = clock_monotonic_ns();
 	int ret = service(collector, UINT64_MAX);
+	if (ret == 0)
+		ret = edges_service(&session->edges, EDGES_WAIT);
+	tell_edges(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);
 	if (ret == 0)

@@ -29,6 +29,13 @@ enum collect_identity { /* what a context keeps beyond comm and cgroup: a set */
 			COLLECT_PER_CPU = 4,
 };
 
+/* Evidence of where branches went, by interpreting samples (collect/edges.h). */
+enum collect_edges {
+	COLLECT_EDGES_USUAL, /* of clock events, when tasks or a command are watched */
+	COLLECT_EDGES_ALL,   /* of all events that sample user code */
+	COLLECT_EDGES_NONE,
+};
+
 enum collect_note_kind { COLLECT_NOTE, COLLECT_WARNING };
 
 struct collect_options {
@@ -48,6 +55,7 @@ struct collect_options {
 	bool delayed;		 /* the command runs for a while before collector_start() */
 	bool stacks;		 /* call chains by frame pointers */
 	bool user_only, kernel_only;
+	enum collect_edges edges;
 	unsigned identity; /* set of enum collect_identity */
 	bool stash;	   /* gather names and code of sampled functions */
 	bool redact;	   /* names of functions and files become hashes, code is left out */

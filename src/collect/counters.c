@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/edge_helper.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
 
@@ -24,6 +25,7 @@ static void set_layout(struct perf_layout *layout, const struct perf_event_attr 
 {
 	*layout = (struct perf_layout){ .sample_type = attr->sample_type,
 					.read_format = attr->read_format,
+					.regs_user = attr->sample_regs_user,
 					.sample_id_all = attr->sample_id_all };
 }
 
@@ -56,6 +58,11 @@ static void prepare_sampler(struct counters *counters, struct sampler *sampler, 
 	}
 	if (counters->options.stacks)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (sampler->edges) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = counters->options.edge_registers;
+		attr->sample_stack_user = EDGE_STACK_BYTES;
+	}
 	set_common(attr, counters, counters->options.sample_pages);
 	if (sampler->clock)
 		attr->exclude_idle = 1;

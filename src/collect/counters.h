@@ -39,6 +39,7 @@ struct sampler {
 	size_t group_size;
 	bool clock;
 	bool sampled; /* false: read by the samples of its leader */
+	bool edges;   /* its samples carry what it takes to interpret them (collect/edges.h) */
 	enum period_policy policy;
 	uint64_t mean_period; /* of clocks in ns */
 	double frequency_hz;  /* 0: the period was given */
@@ -89,7 +90,8 @@ struct counters_options {
 	bool inherit; /* tasks are followed by the kernel; else CPUs are watched */
 	bool enable_on_exec;
 	bool stacks;
-	bool user_sideband; /* no right to kernel events: the side-band says exclude_kernel */
+	uint64_t edge_registers; /* perf's mask, for samplers with `edges` */
+	bool user_sideband;	 /* no right to kernel events: the side-band says exclude_kernel */
 };
 
 struct counters {

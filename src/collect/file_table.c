@@ -283,6 +283,14 @@ static int make_image(struct file_table *table, struct file *file)
 	return ret;
 }
 
+int file_table_image(struct file_table *table, uint32_t number, uint32_t *image)
+{
+	struct file *file = file_table_get(table, number);
+	int ret = file->image ? 0 : make_image(table, file);
+	*image = file->image;
+	return ret;
+}
+
 int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset,
 		      struct profile_frame *frame, enum unknown_cause *cause)
 {
@@ -293,12 +301,6 @@ int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset
 		*cause = UNKNOWN_OUTSIDE_SEGMENTS;
 		return 0;
 	}
-	if (!file->image) {
-		int ret = make_image(table, file);
-		if (ret < 0)
-			return ret;
-	}
-	frame->image = file->image;
 	frame->vaddr = vaddr;
-	return 0;
+	return file_table_image(table, number, &frame->image);
 }

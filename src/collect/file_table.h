@@ -92,4 +92,6 @@ static inline struct file *file_table_get(const struct file_table *table, uint32
  */
 int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset,
 		      struct profile_frame *frame, enum unknown_cause *cause);
+/* The image of a file that was identified. 0 or -ENOMEM. */
+int file_table_image(struct file_table *table, uint32_t number, uint32_t *image);
 bool file_is_runtime_code(const struct file *file);

@@ -48,7 +48,7 @@ static int compare_spots(const void *a, const void *b)
 	return (left->vaddr > right->vaddr) - (left->vaddr < right->vaddr);
 }
 
-/* Where code was sampled, leaves and callers, each once, in order. */
+/* Where code was sampled, leaves and callers, and branches seen, each once, in order. */
 static int list_spots(const struct session *session, struct spots *spots)
 {
 	const struct tally *tally = &session->tally;
@@ -56,6 +56,15 @@ static int list_spots(const struct session *session, struct spots *spots)
 	for (size_t i = 0; i < tally->count && ret == 0; i++)
 		if (!tally->places[i].gathered)
 			ret = add_spot(spots, tally->places[i].image, tally->places[i].vaddr);
+	const struct edge_tally *edges = &session->edges.tally;
+	for (size_t i = 0; i < edges->count && ret == 0; i++) {
+		const struct edge_row *edge = &edges->rows[i];
+		if (edge->gathered)
+			continue;
+		ret = add_spot(spots, edge->from_image, edge->from_vaddr);
+		if (ret == 0)
+			ret = add_spot(spots, edge->to_image, edge->to_vaddr);
+	}
 	const struct table *nodes = profile_table(session->profile, PROFILE_NODE);
 	for (size_t i = session->nodes_gathered; i < nodes->count && ret == 0; i++) {
 		struct profile_frame frame = profile_node(session->profile, i + 1, NULL);
@@ -317,6 +326,8 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	free(spots.list);
 	for (size_t i = 0; i < session->tally.count && ret == 0; i++)
 		session->tally.places[i].gathered = true;
+	for (size_t i = 0; i < session->edges.tally.count && ret == 0; i++)
+		session->edges.tally.rows[i].gathered = true;
 	if (ret == 0)
 		session->nodes_gathered = profile_table(session->profile, PROFILE_NODE)->count;
 	return ret;

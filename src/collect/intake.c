@@ -149,6 +149,32 @@ static int take_filtered(struct session *session, const struct perf_record *reco
 	return ret;
 }
 
+/* The time that a sample stands for, about. */
+static double sample_interval_ns(const struct sampler *sampler, const struct lane *lane)
+{
+	if (sampler->clock)
+		return (double)sampler->mean_period;
+	if (sampler->policy == PERIOD_FREQUENCY)
+		return 1e9 / sampler->frequency_hz;
+	return lane->rate_per_second > 0
+		       ? 1e9 * (double)sampler->mean_period / lane->rate_per_second
+		       : 0;
+}
+
+static int take_edges(struct session *session, const struct perf_record *record,
+		      const struct counter *counter, struct process *process, uint32_t context)
+{
+	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
+	const struct lane *lane =
+		counters_lane(&session->counters, counter->sampler, counter->slot);
+	struct edge_waiting waiting = { .sampler = counter->sampler,
+					.event = sampler->id,
+					.context = context };
+	return edges_take(&session->edges, &waiting, &record->sample,
+			  process ? process->space : NULL,
+			  session->edge_ratio * sample_interval_ns(sampler, lane));
+}
+
 static int take_sample(struct session *session, const struct perf_record *record,
 		       const struct counter *counter)
 {
@@ -191,6 +217,8 @@ static int take_sample(struct session *session, const struct perf_record *record
 		ret = weigh(session, sampler, lane, identity->time, target);
 	if (ret == 0 && sampler->group_size > 1)
 		ret = take_group(session, record, counter, &place);
+	if (ret == 0 && sampler->edges && mode == SESSION_USER)
+		ret = take_edges(session, record, counter, process, place.context);
 	lane->sums.stored++;
 	return ret;
 }

@@ -158,7 +158,8 @@ static uint64_t sideband_lost(const struct session *session)
 static int write_own(struct ledger *ledger, const struct session *session, struct profile *to)
 {
 	const struct counters *counters = &session->counters;
-	uint64_t cpu_ns = own_cpu_ns();
+	uint64_t edge_ns = session->edges.cpu_ns;
+	uint64_t cpu_ns = own_cpu_ns() + edge_ns;
 	uint64_t bytes = 0;
 	uint64_t memory = 0;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
@@ -171,6 +172,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		damaged += counters->rings[i].damaged;
 	const struct line lines[] = {
 		{ BILL_SELF_CPU_NS, true, cpu_ns - ledger->own_cpu_ns },
+		{ BILL_INTERPRET_NS, session->edges.sums != NULL, edge_ns - ledger->edge_ns },
 		{ BILL_SELF_BYTES, true, ledger->self_bytes_billed ? 0 : memory },
 		{ BILL_LOST_DAMAGED, true, damaged - ledger->damaged },
 		{ BILL_RING_BYTES, true, bytes - ledger->ring_bytes },
@@ -178,6 +180,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 		  lost > ledger->lost_sideband ? lost - ledger->lost_sideband : 0 },
 	};
 	ledger->own_cpu_ns = cpu_ns;
+	ledger->edge_ns = edge_ns;
 	ledger->ring_bytes = bytes;
 	ledger->lost_sideband = lost;
 	ledger->damaged = damaged;
@@ -206,6 +209,8 @@ int ledger_write(struct ledger *ledger, struct session *session, bool close_cloc
 			ret = write_lane(session, translation->to, event,
 					 optional_of((uint64_t)counters->cpus[slot]),
 					 &counters->samplers[i], counters_lane(counters, i, slot));
+		if (ret == 0 && counters->samplers[i].edges)
+			ret = edges_write_bill(&session->edges, i, event, translation->to);
 	}
 	if (ret == 0)
 		ret = write_cpus(ledger, session, now, translation->to);

@@ -18,7 +18,7 @@ struct ledger {
 	struct cpu_time *before;  /* since the last bill */
 	struct cpu_time *now;	  /* as last read */
 	bool stopped;		  /* `now` is when sampling ended */
-	uint64_t own_cpu_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
+	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
 	bool self_bytes_billed;
 };
 

@@ -9,18 +9,21 @@
 
 #include "base/error.h"
 #include "base/small_file.h"
+#include "collect/edge_helper.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "machine/sample_cost.h"
 
 #define SAMPLE_PAGES	128 /* 512 KiB: 0.1 s of 50000 samples a second, twice over */
 #define STACK_PAGES	512
+#define EDGE_PAGES	512 /* a sample is 270 bytes instead of 40 */
 #define SIDEBAND_PAGES	128
 #define USER_PAGES	64   /* perf_event_mlock_kb allows an ordinary user 516 KiB a CPU */
 #define LOWEST_RATE_HZ	99   /* below it a minute has too few samples to say anything */
 #define HIGHEST_RATE_HZ 4999 /* above it a minute has more than enough */
 #define DEFAULT_RATE_HZ 499  /* where the cost of a sample can't be measured: 0.7 % at 13 us */
 #define DEFAULT_PERCENT 1.0
+#define EDGE_SHARE	0.25 /* of the budget: what interpreting samples may take of it */
 /* Guesses of what a busy CPU counts in a second; the first drains correct them. */
 #define GUESS_CYCLES_HZ	  2.5e9
 #define GUESS_EVENTS_HZ	  1e7
@@ -70,11 +73,27 @@ static int choose_cpus(struct plan *plan, const struct collect_options *options,
 	return 0;
 }
 
-/* The rate that the budget buys: what one sample costs here, measured now. */
-static double budget_rate(const struct collect_options *options)
+static double budget_percent(const struct collect_options *options)
 {
-	double percent =
-		options->overhead_percent > 0 ? options->overhead_percent : DEFAULT_PERCENT;
+	return options->overhead_percent > 0 ? options->overhead_percent : DEFAULT_PERCENT;
+}
+
+/* What an interpreted sample carries beside the usual. */
+static void ask_for_registers(struct perf_event_attr *attr, uint64_t registers)
+{
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = registers;
+	attr->sample_stack_user = EDGE_STACK_BYTES;
+}
+
+/* The rate that the budget buys: what one sample costs here, measured now. */
+static double budget_rate(const struct plan *plan, const struct collect_options *options)
+{
+	double percent = budget_percent(options);
+	double share = plan->edges ? 1 - EDGE_SHARE : 1;
+	struct event event = options->events->events[0];
+	if (plan->samplers[0].edges)
+		ask_for_registers(&event.attr, plan->counters.edge_registers);
 	char line[32];
 	int64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
 					     sizeof(line)) < 0
@@ -82,14 +101,14 @@ static double budget_rate(const struct collect_options *options)
 				: strtoll(line, NULL, 10);
 	struct sample_cost cost;
 	char sentence[256];
-	if (sample_cost_measure(&options->events->events[0], limit, &cost, NULL) < 0) {
+	if (sample_cost_measure(&event, limit, &cost, NULL) < 0) {
 		snprintf(sentence, sizeof(sentence),
 			 "the cost of a sample could not be measured: %d samples a second and CPU",
 			 DEFAULT_RATE_HZ);
 		note(options, COLLECT_NOTE, sentence);
 		return DEFAULT_RATE_HZ;
 	}
-	uint64_t rate = sample_cost_rate(&cost, percent / 100);
+	uint64_t rate = sample_cost_rate(&cost, share * percent / 100);
 	const char *bound = rate < LOWEST_RATE_HZ ? ", more than the budget, for fewer say little"
 			    : rate > HIGHEST_RATE_HZ
 				    ? ", less than the budget, for more say no more"
@@ -98,10 +117,37 @@ static double budget_rate(const struct collect_options *options)
 	       : rate > HIGHEST_RATE_HZ ? HIGHEST_RATE_HZ
 					: rate;
 	snprintf(sentence, sizeof(sentence),
-		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s",
-		 cost.ns / 1000, percent, rate, bound);
+		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s",
+		 cost.ns / 1000, percent, rate, plan->edges ? " and interprets them" : "", bound);
 	note(options, COLLECT_NOTE, sentence);
 	return (double)rate;
+}
+
+static bool usual_edges(const struct sampler *sampler, const struct collect_options *options)
+{
+	return sampler->clock &&
+	       (options->target == COLLECT_COMMAND || options->target == COLLECT_TASKS);
+}
+
+/* Which samples are interpreted. */
+static int choose_edges(struct plan *plan, const struct collect_options *options, struct error *err)
+{
+	plan->counters.edge_registers = edge_registers();
+	if (options->edges == COLLECT_EDGES_ALL && !plan->counters.edge_registers)
+		return error_set(err, -EOPNOTSUPP,
+				 "samples of this machine's instruction set cannot be interpreted");
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		struct sampler *sampler = &plan->samplers[i];
+		sampler->edges =
+			plan->counters.edge_registers && sampler->sampled &&
+			!sampler->attr.exclude_user &&
+			(options->edges == COLLECT_EDGES_ALL ||
+			 (options->edges == COLLECT_EDGES_USUAL && usual_edges(sampler, options)));
+		plan->edges = plan->edges || sampler->edges;
+	}
+	if (plan->edges && !options->ring_pages && plan->counters.sample_pages == SAMPLE_PAGES)
+		plan->counters.sample_pages = EDGE_PAGES;
+	return 0;
 }
 
 static double guess_rate(const struct sampler *sampler)
@@ -274,9 +320,14 @@ int plan_make(struct plan *plan, const struct collect_options *options, struct e
 		return error_set(err, -EINVAL, "%zu ring pages are no power of two",
 				 options->ring_pages);
 	choose_mode(plan, options);
+	ret = choose_edges(plan, options, err);
+	if (ret < 0)
+		return ret;
+	bool budgeted = !options->frequency_hz && needs_rate(options);
 	double rate_hz = options->frequency_hz ? (double)options->frequency_hz
-			 : needs_rate(options) ? budget_rate(options)
+			 : budgeted	       ? budget_rate(plan, options)
 					       : 0;
+	plan->edge_ratio = budget_percent(options) / 100 * (budgeted ? EDGE_SHARE : 1);
 	for (size_t i = 0; i < plan->sampler_count; i++)
 		if (plan->samplers[i].sampled)
 			choose_period(&plan->samplers[i], options, plan->inherit, rate_hz);

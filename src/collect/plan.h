@@ -21,6 +21,10 @@ struct plan {
 	size_t sampler_count;
 	struct counters_options counters; /* without features and cpus */
 	bool inherit;			  /* the kernel follows tasks; else CPUs are watched */
+	bool edges;			  /* some sampler's samples are interpreted */
+	/* Of the time that samples stand for, what interpreting them may take: a part of the
+	   budget that chose the rate, or all of it beside a rate that was asked for. */
+	double edge_ratio;
 	bool follow; /* of what runs on the CPUs, only the command's tree counts */
 };
 

@@ -9,6 +9,7 @@
 
 #include "collect/collector.h"
 #include "collect/counters.h"
+#include "collect/edges.h"
 #include "collect/file_table.h"
 #include "collect/jit.h"
 #include "collect/kernel_map.h"
@@ -29,6 +30,8 @@ struct session_context {
 struct session {
 	struct profile *profile; /* dictionaries only: events, images, contexts, nodes */
 	struct tally tally;
+	struct edges edges;
+	double edge_ratio; /* plan.h */
 	struct counters counters;
 	struct process_table processes;
 	struct file_table files;

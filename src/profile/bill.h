@@ -28,6 +28,16 @@ struct profile;
 #define BILL_LATE	   "late"  /* samples that an interrupts-off stretch delivered late */
 /* prefix; the cause follows, as "unknown_no_mapping" (samples stored, image unknown) */
 #define BILL_UNKNOWN_PREFIX "unknown_"
+/* per event, in samples of user code whose registers were taken: interpreted + thinned + unfit +
+ * lost of them */
+#define BILL_INTERPRETED	"interpreted"	     /* forward, for where branches went */
+#define BILL_INTERPRET_THINNED	"interpret_thinned"  /* left out, so as to keep the budget */
+#define BILL_INTERPRET_UNFIT	"interpret_unfit"    /* no registers, 32-bit, code of no file */
+#define BILL_INTERPRET_LOST	"interpret_lost"     /* what interprets them failed */
+#define BILL_INTERPRET_SILENT	"interpret_silent"   /* interpreted, and no branch became known */
+#define BILL_INTERPRET_OUTCOMES "interpret_outcomes" /* branches that became known, in all */
+/* prefix; why paths ended follows (isa/interpret.h), as "interpret_end_limit" */
+#define BILL_INTERPRET_END_PREFIX "interpret_end_"
 /* per event and CPU, in ns */
 #define BILL_ENABLED_NS	    "enabled_ns"
 #define BILL_RUNNING_NS	    "running_ns"
@@ -44,6 +54,7 @@ struct profile;
 #define BILL_SELF_CPU_NS   "self_cpu_ns"   /* CPU time of the collector itself */
 #define BILL_SELF_BYTES	   "self_bytes"	   /* bytes of ring and table memory */
 #define BILL_RING_BYTES	   "ring_bytes"	   /* bytes that came through the rings */
+#define BILL_INTERPRET_NS  "interpret_ns"  /* of self_cpu_ns: interpreting samples */
 #define BILL_LOST_SIDEBAND "lost_sideband" /* lost records about processes and mappings */
 #define BILL_CUT_OFF	   "cut_off"	   /* recordings that ended without saying goodbye */
 #define BILL_MAPS_CUT	   "maps_cut" /* processes with more mappings than there was time to read */

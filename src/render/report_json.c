@@ -110,6 +110,20 @@ static void add_causes(struct json_writer *writer, struct json_object *object, c
 	json_add(writer, object, key, list);
 }
 
+static struct json_object *interpreted_object(struct json_writer *writer,
+					      const struct scope_interpreted *interpreted)
+{
+	struct json_object *object = json_new_object(writer);
+	add_number(writer, object, "samples", interpreted->interpreted);
+	add_number(writer, object, "thinned_samples", interpreted->thinned);
+	add_number(writer, object, "unfit_samples", interpreted->unfit);
+	add_number(writer, object, "lost_samples", interpreted->lost);
+	add_number(writer, object, "silent_samples", interpreted->silent);
+	add_number(writer, object, "branches", interpreted->outcomes);
+	add_causes(writer, object, "ended_by", interpreted->ends, interpreted->end_count);
+	return object;
+}
+
 static struct json_object *bill_object(struct json_writer *writer, const struct scope_bill *bill)
 {
 	struct json_object *object = json_new_object(writer);
@@ -130,6 +144,11 @@ static struct json_object *bill_object(struct json_writer *writer, const struct 
 	add_number(writer, object, "period_changes", bill->period_changes);
 	add_number(writer, object, "shortfall_ns", bill->shortfall_ns);
 	add_number(writer, object, "surplus_ns", bill->surplus_ns);
+	if (bill->interpreted.interpreted.known)
+		json_add(writer, object, "interpreted",
+			 interpreted_object(writer, &bill->interpreted));
+	else
+		json_add_null(writer, object, "interpreted");
 	return object;
 }
 
@@ -372,6 +391,7 @@ static struct json_object *collector_object(struct json_writer *writer, const st
 	const struct scope *scope = &report->scope;
 	struct json_object *object = json_new_object(writer);
 	add_number(writer, object, "cpu_ns", scope->self_cpu_ns);
+	add_number(writer, object, "interpret_ns", scope->interpret_ns);
 	add_number(writer, object, "memory_bytes", scope->self_bytes);
 	add_number(writer, object, "ring_bytes", scope->ring_bytes);
 	add_number(writer, object, "lost_sideband_records", scope->lost_sideband);

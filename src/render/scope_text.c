@@ -415,6 +415,40 @@ static void put_time_bill(struct buffer *out, const struct report *report, size_
 	}
 }
 
+static void put_part(struct buffer *out, struct scope_number number, uint64_t whole,
+		     const char *sentence)
+{
+	if (!number.known || !number.value)
+		return;
+	buffer_append_text(out, ", ");
+	put_count(out, number.value);
+	buffer_append_text(out, " (");
+	put_percent(out, (double)number.value, (double)whole);
+	buffer_append_text(out, ") ");
+	buffer_append_text(out, sentence);
+}
+
+/* Where branches went, as interpreting samples told. */
+static void put_interpreted(const struct scope_interpreted *interpreted,
+			    const struct report_text_options *options, struct buffer *out)
+{
+	uint64_t paths = interpreted->interpreted.value;
+	uint64_t all = paths + interpreted->thinned.value + interpreted->unfit.value +
+		       interpreted->lost.value;
+	if (!interpreted->interpreted.known || !all)
+		return;
+	label(out, options, "branches");
+	put_count(out, interpreted->outcomes.value);
+	buffer_append_text(out, " seen by interpreting ");
+	put_samples(out, paths);
+	buffer_append_text(out, " of user code forward");
+	put_part(out, interpreted->silent, paths, "of them in vain");
+	put_part(out, interpreted->thinned, all, "more left out for the overhead");
+	put_part(out, interpreted->unfit, all, "not fit for it");
+	put_part(out, interpreted->lost, all, "lost by failures");
+	buffer_append_u8(out, '\n');
+}
+
 static void put_remark(struct scope_number number, const struct report_text_options *options,
 		       struct buffer *out, const char *sentence)
 {
@@ -445,6 +479,7 @@ static void put_bills(const struct report *report, const struct report_text_opti
 		put_samples_bill(out, &report->scope.bills[i]);
 		put_time_bill(out, report, i);
 		buffer_append_u8(out, '\n');
+		put_interpreted(&report->scope.bills[i].interpreted, options, out);
 	}
 	put_remark(report->scope.lost_sideband, options, out,
 		   " records about processes and mappings lost: some code may be unknown for it\n");

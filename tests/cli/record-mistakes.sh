@@ -12,6 +12,8 @@ say record -c 0 true
 say record -F many true
 say record --overhead 90 true
 say record --overhead 1 -F 100 true
+say record --edges --no-edges true
+say record --edges -k true
 say record -a -p 1
 say record --cgroup / -t 1
 say record -p twelve

@@ -4,6 +4,8 @@
  *
  *	cell EVENT KIND IMAGE VADDR SAMPLES ESTIMATE FIRST LAST NAME COMM PID THREAD CPU CGROUP
  *	bill EVENT CPU ITEM AMOUNT
+ *	edge EVENT ORIGIN COUNT FROM_KIND FROM_IMAGE FROM_VADDR FROM_FUNCTION
+ *	     TO_KIND TO_IMAGE TO_VADDR TO_FUNCTION
  *	source START_NS DURATION_NS
  *
  * IMAGE is the build-id in hexadecimal, else the name, else the first path;
@@ -89,6 +91,30 @@ static void print_cells(const struct profile *profile, struct resolver *resolver
 	}
 }
 
+static void print_edge_end(const struct profile *profile, struct resolver *resolver,
+			   const uint64_t *keys)
+{
+	struct profile_frame frame = { FRAME_IP, (uint32_t)keys[0], keys[1], (uint32_t)keys[2] };
+	const struct place *place = resolver_place(resolver, &frame);
+	printf("\t");
+	print_image(profile, frame.image);
+	printf("\t%#" PRIx64 "\t%s", frame.vaddr, place ? place->procedure->name : "-");
+}
+
+static void print_edges(const struct profile *profile, struct resolver *resolver)
+{
+	const struct table *edges = profile_table(profile, PROFILE_EDGE);
+	for (size_t row = 0; row < edges->count; row++) {
+		const uint64_t *keys = table_keys(edges, row);
+		printf("edge\t");
+		print_text(profile_event(profile, keys[EDGE_EVENT]).name);
+		printf("\t%" PRIu64 "\t%" PRIu64, keys[EDGE_ORIGIN], table_values(edges, row)[0]);
+		print_edge_end(profile, resolver, keys + EDGE_FROM_IMAGE);
+		print_edge_end(profile, resolver, keys + EDGE_TO_IMAGE);
+		printf("\n");
+	}
+}
+
 static void print_bill(const struct profile *profile)
 {
 	const struct table *bill = profile_table(profile, PROFILE_BILL);
@@ -133,6 +159,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	print_cells(profile, resolver);
+	print_edges(profile, resolver);
 	print_bill(profile);
 	print_sources(profile);
 	resolver_free(resolver);

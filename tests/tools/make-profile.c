@@ -80,6 +80,21 @@ static void make_clock(struct test_profile *test)
 	add_clock_bill(test, 17003);
 }
 
+/* The same, as if the samples of user code had been interpreted. */
+static void make_interpreted(struct test_profile *test)
+{
+	make_clock(test);
+	test_bill(test, test->event, BILL_INTERPRETED, 3000);
+	test_bill(test, test->event, BILL_INTERPRET_THINNED, 500);
+	test_bill(test, test->event, BILL_INTERPRET_UNFIT, 20);
+	test_bill(test, test->event, BILL_INTERPRET_LOST, 0);
+	test_bill(test, test->event, BILL_INTERPRET_SILENT, 450);
+	test_bill(test, test->event, BILL_INTERPRET_OUTCOMES, 6100);
+	test_bill(test, test->event, BILL_INTERPRET_END_PREFIX "limit", 900);
+	test_bill(test, test->event, BILL_INTERPRET_END_PREFIX "unknown_condition", 2100);
+	test_bill(test, 0, BILL_INTERPRET_NS, 12 * MS);
+}
+
 static void add_counter(struct test_profile *test, const char *name, uint64_t config,
 			const char *leader)
 {
@@ -363,6 +378,7 @@ static const struct {
 	void (*make)(struct test_profile *test);
 } kinds[] = {
 	{ "clock", make_clock },
+	{ "interpreted", make_interpreted },
 	{ "counters", make_counters },
 	{ "group", make_group },
 	{ "stacks", make_stacks },

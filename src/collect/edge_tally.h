@@ -1,0 +1,37 @@
+/*
+ * edge_tally - where branches whose outcome became known are added up between two
+ * profiles that are handed out. Memory grows with distinct branches, never with
+ * samples. Ids are those of the session's profile, as in collect/tally.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash_index.h"
+
+struct tally_translation;
+
+struct edge_row {
+	uint32_t event, context;
+	uint32_t from_image, to_image;
+	uint64_t from_vaddr, to_vaddr;
+	uint64_t count; /* since the last take */
+	bool gathered;	/* the owner's, as in struct tally_place */
+};
+
+struct edge_tally {
+	struct edge_row *rows;
+	size_t count, capacity;
+	struct hash_index index;
+	uint32_t *changed; /* rows with a count */
+	size_t changed_count, changed_capacity;
+};
+
+void edge_tally_release(struct edge_tally *tally);
+/* Counts a branch once more; edge->count does not matter. 0 or -ENOMEM. */
+int edge_tally_add(struct edge_tally *tally, const struct edge_row *edge);
+/* Moves all counts into translation->to. Before tally_take(), which adds the paths of all images
+ * that are spoken of. 0 or -ENOMEM. */
+int edge_tally_take(struct edge_tally *tally, struct tally_translation *translation);

@@ -1,0 +1,32 @@
+#include "collect/pace.h"
+
+#define MEMORY 1000.0 /* chances that the average cost looks back on, about */
+
+void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_ns)
+{
+	*pace = (struct pace){ .saved_ns = first_ns, .limit_ns = limit_ns, .cost_ns = cost_ns };
+}
+
+double pace_take(struct pace *pace, double allowance_ns)
+{
+	pace->saved_ns += allowance_ns;
+	if (pace->saved_ns > pace->limit_ns)
+		pace->saved_ns = pace->limit_ns;
+	if (pace->saved_ns < pace->cost_ns)
+		return 0;
+	pace->saved_ns -= pace->cost_ns;
+	return pace->cost_ns;
+}
+
+void pace_settle(struct pace *pace, uint64_t count, double set_aside_ns, double cost_ns)
+{
+	if (!count)
+		return;
+	pace->saved_ns += set_aside_ns - cost_ns;
+	double mean = cost_ns / (double)count;
+	double weight = (double)count / (MEMORY + (double)count);
+	if (!pace->counted)
+		weight = 1;
+	pace->cost_ns += weight * (mean - pace->cost_ns);
+	pace->counted += count;
+}

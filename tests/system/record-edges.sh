@@ -1,0 +1,80 @@
+# Samples that are interpreted forward tell where branches of known patterns went.
+. "$SOURCE/tests/lib.sh"
+need_cpu_sampling
+LOOPS=500000000
+culprit record --quiet --edges -e cpu-clock -o probe.prof -- true 2>probe.err ||
+	! grep -q 'cannot be interpreted' probe.err || skip "$(cat probe.err)"
+
+# The share of each place that a function's first branch went to, lowest address first.
+shares() {
+	awk -F '\t' -v name="$1" '$1 == "edge" && $3 == 3 && $8 == name && $12 == name { print $7, $11, $4 }' cells |
+		sort | awk 'NR == 1 { first = $1 } $1 == first { n[NR] = $3; sum += $3; last = NR }
+			END { for (i = 1; i <= last; i++) printf "%s%.4f", (i > 1 ? " " : ""), n[i] / sum }'
+}
+# expect_shares FUNCTION SHARE...: the pattern makes them certain, on average
+expect_shares() {
+	name=$1
+	shift
+	found=$(shares "$name")
+	expect_equal "places that the branch of $name went to" "$(echo "$found" | wc -w)" $#
+	for share; do
+		expect_between "share of a place in $name" "${found%% *}" \
+			"$(awk -v s="$share" 'BEGIN { print s - 0.05 }')" \
+			"$(awk -v s="$share" 'BEGIN { print s + 0.05 }')"
+		found=${found#* }
+	done
+}
+# Every sample of user code is in one item of the bill.
+expect_whole_bill() {
+	expect_equal "samples of the bill of interpreting" \
+		"$(bill edges.prof 'interpreted|interpret_(thinned|unfit|lost)')" "$(bill edges.prof stored)"
+	expect_equal "ends of paths" "$(bill edges.prof 'interpret_end_.*')" "$(bill edges.prof interpreted)"
+	expect_equal "branches of the bill" "$(bill edges.prof interpret_outcomes)" \
+		"$(awk -F '\t' '$1 == "edge" { n += $4 } END { print n + 0 }' cells)"
+	culprit check edges.prof >/dev/null
+}
+
+# By default where a command is watched by a clock.
+culprit record --quiet -u -e cpu-clock -F 1500 -o edges.prof -- "$KERNELS/branches" $LOOPS
+"$TOOLS/cells" edges.prof >cells
+expect_between "branches seen" "$(bill edges.prof interpret_outcomes)" 2000 100000
+expect_shares by_counter 0.75 0.25
+expect_shares by_table 0.625 0.375
+expect_shares by_jump 0.25 0.25 0.25 0.25
+expect_equal "functions with branches" \
+	"$(awk -F '\t' '$1 == "edge" && $8 ~ /^by_/ { print $8 }' cells | sort -u | tr '\n' ' ')" \
+	"by_counter by_jump by_table "
+expect_whole_bill
+expect_equal "samples lost by failures" "$(bill edges.prof interpret_lost)" 0
+culprit report edges.prof >report
+expect_match "report" "$(cat report)" '^branches .* seen by interpreting .* samples of user code forward'
+expect_between "samples interpreted, in JSON" \
+	"$(culprit report --json edges.prof | jq '.events[0].bill.interpreted.samples')" 100 10000
+
+# Rows add up when profiles are merged, in either order.
+mv edges.prof one.prof
+culprit record --quiet -u -e cpu-clock -F 1500 -o two.prof -- "$KERNELS/branches" $LOOPS
+culprit db merge edges.prof one.prof two.prof
+culprit db merge other.prof two.prof one.prof
+cmp edges.prof other.prof || fail "the order of merging shows"
+"$TOOLS/cells" edges.prof >cells
+expect_whole_bill
+expect_equal "branches of both" "$(bill edges.prof interpret_outcomes)" \
+	"$(($(bill one.prof interpret_outcomes) + $(bill two.prof interpret_outcomes)))"
+
+# A rate that leaves no time for it: thinned, and what it costs is 1 % of the time at most,
+# beside 5 ms to begin with.
+culprit record --quiet -u -e cpu-clock -F 20000 -o edges.prof -- "$KERNELS/branches" $LOOPS
+"$TOOLS/cells" edges.prof >cells
+expect_whole_bill
+expect_between "samples left out" "$(bill edges.prof interpret_thinned)" 1000 100000
+expect_between "ms of interpreting" "$(bill edges.prof interpret_ns | awk '{ print $1 / 1e6 }')" 1 \
+	"$(awk -F '\t' '$1 == "cell" { ns += $7 } END { print 8 + ns / 1e6 * 0.012 }' cells)"
+
+# Neither of the whole machine nor with --no-edges; asked for, of any.
+culprit record --quiet --no-edges -F 1500 -o none.prof -- "$KERNELS/branches" 50000000
+expect_equal "lines of interpreting" "$("$TOOLS/cells" none.prof | grep -c '^bill.*interpret\|^edge')" 0
+culprit record --quiet -a -F 1500 -o none.prof -- "$KERNELS/branches" 50000000
+expect_equal "lines of interpreting" "$("$TOOLS/cells" none.prof | grep -c '^bill.*interpret\|^edge')" 0
+culprit record --quiet -a --edges -F 1500 -o all.prof -- "$KERNELS/branches" $LOOPS
+expect_between "branches of all" "$(bill all.prof interpret_outcomes)" 100 1000000

@@ -1,0 +1,302 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/edges.h"
+#include "collect/file_table.h"
+#include "image/address_space.h"
+#include "machine/perf_record.h"
+#include "own_mappings.h"
+#include "profile/bill.h"
+#include "profile/profile.h"
+#include "symbol/reader.h"
+
+/* This process as the collector sees one. */
+struct scene {
+	struct profile *profile;
+	struct reader *reader;
+	struct file_table files;
+	struct address_space *space;
+	struct edges edges;
+	uint64_t registers[EDGE_REGISTERS];
+	struct perf_sample sample;
+};
+
+static struct scene *scene_new(void)
+{
+	struct own_mapping mappings[OWN_MAPPINGS];
+	struct scene *scene = calloc(1, sizeof(*scene));
+	assert_non_null(scene);
+	scene->profile = profile_new();
+	assert_int_equal(reader_new(NULL, &scene->reader, NULL), 0);
+	assert_int_equal(file_table_init(&scene->files, scene->profile, scene->reader), 0);
+	assert_int_equal(edges_init(&scene->edges, &scene->files, 1, NULL), 0);
+	scene->space = address_space_new();
+	size_t count = own_mappings_read(mappings);
+	for (size_t i = 0; i < count; i++) {
+		struct mapping mapping = mappings[i].mapping;
+		struct file_hint hint = { .pid = (uint32_t)getpid(),
+					  .start = mapping.start,
+					  .end = mapping.end,
+					  .has_inode = true,
+					  .major = mappings[i].major,
+					  .minor = mappings[i].minor,
+					  .inode = mappings[i].inode,
+					  .path = span_of_text(mappings[i].path) };
+		assert_int_equal(file_table_find(&scene->files, &hint, &mapping.file), 0);
+		assert_int_equal(address_space_add(&scene->space, &mapping), 0);
+	}
+	scene->registers[own_pc_at] = (uintptr_t)own_branch;
+	scene->sample = (struct perf_sample){
+		.ip = (uintptr_t)own_branch,
+		.user_abi = PERF_SAMPLE_REGS_ABI_64,
+		.user_registers = { (const uint8_t *)scene->registers,
+				    (uint64_t)__builtin_popcountll(scene->edges.registers) },
+	};
+	return scene;
+}
+
+static void scene_free(struct scene *scene)
+{
+	edges_release(&scene->edges);
+	address_space_drop(scene->space);
+	file_table_release(&scene->files);
+	reader_free(scene->reader);
+	profile_free(scene->profile);
+	free(scene);
+}
+
+static void take(struct scene *scene, uint64_t argument, double allowance_ns)
+{
+	const struct edge_waiting waiting = { .sampler = 0, .event = 1, .context = 2 };
+	scene->registers[own_argument_at] = argument;
+	assert_int_equal(
+		edges_take(&scene->edges, &waiting, &scene->sample, scene->space, allowance_ns), 0);
+}
+
+static void serve(struct scene *scene, enum edges_patience patience)
+{
+	assert_int_equal(edges_service(&scene->edges, patience), 0);
+}
+
+/* How often the branch at `from` went to `to`. */
+static uint64_t seen(const struct scene *scene, const char *from, const char *to)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < scene->edges.tally.count; i++) {
+		const struct edge_row *row = &scene->edges.tally.rows[i];
+		uint64_t first = 0;
+		const struct mapping *mapping =
+			address_space_find(scene->space, (uintptr_t)own_branch);
+		const struct file *file = file_table_get(&scene->files, mapping->file);
+		assert_true(identity_vaddr_of_offset(
+			file->identity, (uintptr_t)own_branch - mapping->start + mapping->offset,
+			&first));
+		if (row->from_image == file->image && row->to_image == file->image &&
+		    row->from_vaddr == first + (uint64_t)(from - own_branch) &&
+		    row->to_vaddr == first + (uint64_t)(to - own_branch)) {
+			assert_int_equal(row->event, 1);
+			assert_int_equal(row->context, 2);
+			count += row->count;
+		}
+	}
+	return count;
+}
+
+static uint64_t bill(const struct profile *profile, const char *item)
+{
+	const struct table *rows = profile_table(profile, PROFILE_BILL);
+	for (size_t i = 0; i < rows->count; i++)
+		if (span_equal(profile_bytes(profile, table_keys(rows, i)[BILL_ITEM]),
+			       span_of_text(item)))
+			return table_values(rows, i)[0];
+	return UINT64_MAX;
+}
+
+#define GENEROUS 1e9
+#ifdef __x86_64__
+#define BRANCH (own_branch + 4) /* behind the comparison */
+#define BEHIND (own_branch + 6)
+#else
+#define BRANCH own_branch
+#define BEHIND (own_branch + 4)
+#endif
+
+static void branches_of_samples_are_counted_by_their_places(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	for (uint64_t i = 0; i < 300; i++)
+		take(scene, i % 3, GENEROUS); /* 0, 1, 2 */
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 200);
+	assert_int_equal(seen(scene, BRANCH, BEHIND), 100);
+	assert_int_equal(seen(scene, own_branch_jump, own_branch_place_0), 200);
+	assert_int_equal(seen(scene, own_branch_jump, own_branch_place_1), 100);
+	assert_int_equal(scene->edges.tally.count, 4);
+	assert_true(scene->edges.cpu_ns > 0);
+
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	assert_int_equal(edges_write_bill(&scene->edges, 0, 0, profile), 0);
+	assert_int_equal(bill(profile, BILL_INTERPRETED), 300);
+	assert_int_equal(bill(profile, BILL_INTERPRET_OUTCOMES), 600);
+	assert_int_equal(bill(profile, BILL_INTERPRET_SILENT), 0);
+	assert_int_equal(bill(profile, BILL_INTERPRET_THINNED), 0);
+	assert_int_equal(bill(profile, BILL_INTERPRET_LOST), 0);
+	/* and once only */
+	CLEANUP(profile_freep) struct profile *again = profile_new();
+	assert_int_equal(edges_write_bill(&scene->edges, 0, 0, again), 0);
+	assert_int_equal(bill(again, BILL_INTERPRETED), 0);
+	scene_free(scene);
+}
+
+static void batches_follow_each_other_without_waiting(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < 20; i++)
+			take(scene, 0, GENEROUS);
+		serve(scene, EDGES_GO_ON);
+	}
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 1000);
+	scene_free(scene);
+}
+
+static void what_cannot_be_interpreted_is_unfit(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct perf_sample good = scene->sample;
+	scene->sample.user_abi = PERF_SAMPLE_REGS_ABI_32;
+	take(scene, 0, GENEROUS);
+	scene->sample = good;
+	scene->sample.user_registers.count--;
+	take(scene, 0, GENEROUS);
+	scene->sample = good;
+	scene->sample.ip = (uintptr_t)&good; /* the stack is no code */
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].unfit, 3);
+	assert_int_equal(scene->edges.sums[0].interpreted, 0);
+	scene_free(scene);
+}
+
+static void samples_are_left_out_without_an_allowance(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	scene->edges.pace.saved_ns = 0;
+	for (int i = 0; i < 100; i++)
+		take(scene, 0, scene->edges.pace.cost_ns / 4);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].interpreted, 25);
+	assert_int_equal(scene->edges.sums[0].thinned, 75);
+	scene_free(scene);
+}
+
+static void a_helper_that_dies_costs_its_batch(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	kill(scene->edges.helper.pid, SIGKILL);
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].lost, 1);
+	assert_int_equal(scene->edges.failures, 1);
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].interpreted, 2);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 2);
+	/* not for ever */
+	for (int i = 0; i < 40; i++) {
+		if (scene->edges.helper.pid) /* else the next one is about to start */
+			kill(scene->edges.helper.pid, SIGKILL);
+		take(scene, 0, GENEROUS);
+		serve(scene, EDGES_WAIT);
+	}
+	assert_false(scene->edges.on);
+	assert_int_equal(scene->edges.sums[0].interpreted, 8);
+	assert_int_equal(scene->edges.sums[0].lost, 35);
+	scene_free(scene);
+}
+
+/* A request of one space and one sample, as the collector makes it. */
+static void make_request(struct message *request, const struct scene *scene)
+{
+	struct edge_request header = { scene->edges.registers, 1, 1 };
+	struct edge_space_request space = { scene->space->count };
+	struct edge_sample sample = { 0 };
+	memcpy(sample.registers, scene->registers, sizeof(sample.registers));
+	*request = (struct message){ .header.operation = EDGE_RUN };
+	buffer_append(&request->payload, &header, sizeof(header));
+	buffer_append(&request->payload, &space, sizeof(space));
+	buffer_append(&request->payload, scene->space->list,
+		      scene->space->count * sizeof(struct mapping));
+	buffer_append(&request->payload, &sample, sizeof(sample));
+}
+
+static void requests_that_make_no_sense_are_refused(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct edge_engine *engine;
+	struct message request;
+	struct message answer = { 0 };
+	assert_int_equal(edge_engine_new(&engine, NULL), 0);
+	make_request(&request, scene);
+	assert_int_equal(edge_engine_serve(engine, &request, &answer, NULL), 0);
+	struct edge_path path; /* no file was told: no code */
+	memcpy(&path, answer.payload.data + sizeof(struct edge_answer), sizeof(path));
+	assert_int_equal(path.end, INTERPRET_END_CODE);
+	assert_int_equal(answer.payload.size, sizeof(struct edge_answer) + sizeof(path));
+	message_release(&answer);
+	size_t whole = request.payload.size;
+	for (request.payload.size = 0; request.payload.size < whole; request.payload.size++) {
+		assert_int_equal(edge_engine_serve(engine, &request, &answer, NULL), -EBADMSG);
+		message_release(&answer);
+	}
+	request.payload.size = whole;
+	buffer_append_u8(&request.payload, 0); /* more than was announced */
+	assert_int_equal(edge_engine_serve(engine, &request, &answer, NULL), -EBADMSG);
+	message_release(&answer);
+	request.header.operation = 77;
+	assert_int_equal(edge_engine_serve(engine, &request, &answer, NULL), -EBADMSG);
+	buffer_release(&request.payload);
+	edge_engine_free(engine);
+	scene_free(scene);
+}
+
+int main(void)
+{
+	if (!edge_registers()) {
+		puts("samples of this machine cannot be interpreted");
+		return 77;
+	}
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(branches_of_samples_are_counted_by_their_places),
+		cmocka_unit_test(batches_follow_each_other_without_waiting),
+		cmocka_unit_test(what_cannot_be_interpreted_is_unfit),
+		cmocka_unit_test(samples_are_left_out_without_an_allowance),
+		cmocka_unit_test(a_helper_that_dies_costs_its_batch),
+		cmocka_unit_test(requests_that_make_no_sense_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

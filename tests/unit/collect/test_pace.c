@@ -1,0 +1,78 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collect/pace.h"
+
+static unsigned taken(struct pace *pace, unsigned chances, double allowance_ns, double cost_ns)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < chances; i++) {
+		double set_aside = pace_take(pace, allowance_ns);
+		if (set_aside > 0) {
+			count++;
+			pace_settle(pace, 1, set_aside, cost_ns);
+		}
+	}
+	return count;
+}
+
+static void what_is_cheap_is_always_taken(void **state)
+{
+	(void)state;
+	struct pace pace;
+	pace_init(&pace, 0, 1000, 10);
+	assert_int_equal(taken(&pace, 1000, 10, 8), 1000);
+}
+
+static void what_is_dear_is_taken_as_often_as_is_paid_for(void **state)
+{
+	(void)state;
+	struct pace pace;
+	pace_init(&pace, 0, 1e6, 10); /* the guess is ten times too low */
+	unsigned count = taken(&pace, 100000, 10, 100);
+	assert_in_range(count, 9990, 10000);
+	/* evenly: each tenth of the time has its tenth */
+	for (int i = 0; i < 10; i++)
+		assert_in_range(taken(&pace, 1000, 10, 100), 98, 102);
+}
+
+static void idle_times_save_up_no_more_than_the_limit(void **state)
+{
+	(void)state;
+	struct pace pace;
+	pace_init(&pace, 0, 500, 1e9);
+	assert_int_equal(taken(&pace, 100000, 10, 100), 0); /* too dear, as was guessed */
+	pace_settle(&pace, 1, 0, 0);
+	pace.cost_ns = 100;
+	assert_int_equal(taken(&pace, 100, 0, 100), 5);
+}
+
+static void what_was_spent_beforehand_is_earned_first(void **state)
+{
+	(void)state;
+	struct pace pace;
+	pace_init(&pace, 100, 1000, 10);
+	double set_aside = pace_take(&pace, 0);
+	assert_true(set_aside == 10);
+	pace_settle(&pace, 1, set_aside, 1100); /* and the average cost becomes 1100 */
+	assert_true(pace.saved_ns == -1000);
+	assert_int_equal(taken(&pace, 100, 10, 1100), 0);
+	/* nothing was taken: what was set aside comes back */
+	pace_settle(&pace, 0, 10, 0);
+	assert_true(pace.saved_ns == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_cheap_is_always_taken),
+		cmocka_unit_test(what_is_dear_is_taken_as_often_as_is_paid_for),
+		cmocka_unit_test(idle_times_save_up_no_more_than_the_limit),
+		cmocka_unit_test(what_was_spent_beforehand_is_earned_first),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

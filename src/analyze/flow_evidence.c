@@ -18,7 +18,8 @@
 struct seen {
 	uint64_t from, to;
 	uint64_t count;
-	uint64_t reach; /* of a run: the largest `to` of its image's up to here */
+	uint64_t cycles; /* of a run, in all */
+	uint64_t reach;	 /* of a run: the largest `to` of its image's up to here */
 	uint32_t image;
 };
 
@@ -67,6 +68,7 @@ static void settle(struct seen_list *seen)
 		struct seen *last = kept ? &seen->list[kept - 1] : NULL;
 		if (last && by_address(last, &seen->list[i]) == 0) {
 			last->count += seen->list[i].count;
+			last->cycles += seen->list[i].cycles;
 			continue;
 		}
 		seen->list[kept] = seen->list[i];
@@ -131,7 +133,8 @@ static int take_runs(struct flow_evidence *evidence, const struct table *table,
 		uint32_t image = (uint32_t)keys[RANGE_IMAGE];
 		if (kind_of(keys[RANGE_ORIGIN]) != FLOW_EVIDENCE_COUNTED || !image)
 			continue;
-		struct seen seen = { .image = image, .count = table_values(table, row)[0] };
+		const uint64_t *values = table_values(table, row);
+		struct seen seen = { .image = image, .count = values[0], .cycles = values[1] };
 		seen.from = resolver_vaddr(resolver, image, keys[RANGE_FIRST]);
 		seen.to = resolver_vaddr(resolver, image, keys[RANGE_LAST]);
 		if (seen.to - seen.from < LONGEST_RUN_BYTES && add(&evidence->runs, &seen) < 0)
@@ -277,7 +280,7 @@ struct cover {
 };
 
 static void cover_part(const struct seen_list *runs, uint32_t image, const struct cfg *cfg,
-		       const struct cfg_part *part, struct cover *cover)
+		       const struct cfg_part *part, struct cover *cover, struct flow_counts *out)
 {
 	uint32_t part_end = part->first_instruction + part->instruction_count;
 	size_t at = position_of(runs, image, part->first);
@@ -298,6 +301,10 @@ static void cover_part(const struct seen_list *runs, uint32_t image, const struc
 		if (last < part_end && cfg->instructions[last].vaddr == run->to) {
 			cover->ended[last] += (double)run->count;
 			last++;
+			if (cfg->instructions[first].vaddr == run->from) {
+				out->run_instructions += (double)run->count * (last - first);
+				out->run_cycles += (double)run->cycles;
+			}
 		}
 		cover->change[first] += (double)run->count;
 		cover->change[last < part_end ? last : part_end] -= (double)run->count;
@@ -339,7 +346,7 @@ static int count_blocks(const struct seen_list *runs, uint32_t image, const stru
 		return -ENOMEM;
 	struct cover cover = { memory, memory + count };
 	for (uint32_t i = 0; i < cfg->part_count; i++)
-		cover_part(runs, image, cfg, &cfg->parts[i], &cover);
+		cover_part(runs, image, cfg, &cfg->parts[i], &cover, out);
 	double covered = 0;
 	for (uint32_t block = 0; block < cfg->graph.block_count; block++) {
 		const struct cfg_block *at = &cfg->blocks[block];

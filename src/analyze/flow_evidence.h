@@ -32,6 +32,9 @@ struct flow_counts {
 	double *edges; /* by edge of the graph; NULL: nothing was seen of this procedure */
 	/* By block: runs over it, the mean of its instructions. NULL: there are no runs. */
 	double *blocks;
+	/* Instructions of runs that lie in the procedure, and the cycles that they took where the
+	 * processor says; 0: not known. */
+	double run_instructions, run_cycles;
 	/* Seen at jumps and returns of the procedure: that are an edge of its graph, and that are
 	 * none. Calls that come back are neither. */
 	uint64_t matched, unmatched;

@@ -97,6 +97,7 @@ struct procedure_cycles {
 	struct cycles_cost whole;
 
 	struct frequencies frequencies; /* executions, by block and edge */
+	enum frequency_model model;	/* the events', or FREQUENCY_COUNTS of branch stacks */
 	enum cycles_scale scale;
 	/* One processor cycle in units of a CPI: 1 unless relative; NaN where nothing is known. */
 	double cycle;

@@ -144,46 +144,77 @@ static double executed(const struct procedure_cycles *procedure)
 	return sum;
 }
 
-/*
- * What one unit of a frequency is in executions: the samples' mean period; or, where
- * instructions were counted beside samples of time, what makes their sum right. NaN: nothing
- * was sampled.
- */
-static int unit_of_frequency(const struct procedure_cycles *procedure,
-			     const struct cycles_samples *samples, double *unit)
+/* Instructions executed, as far as events other than samples tell; NaN: nothing does. */
+static int count_instructions(const struct procedure_cycles *procedure,
+			      const struct cycles_samples *time,
+			      const struct cycles_samples *executions,
+			      const struct flow_counts *stacks, double *instructions)
 {
 	const struct cycles_events *events = cycles_events(procedure->cycles);
-	*unit = samples->sample_sum > 0 ? samples->event_sum / samples->sample_sum : NAN;
-	if (events->model != FREQUENCY_CYCLES_OUT_OF_ORDER ||
-	    events->instructions == CYCLES_NO_COLUMN)
-		return 0;
-	CLEANUP(cycles_samples_release) struct cycles_samples counted = { 0 };
-	if (cycles_samples_of(procedure, events->instructions, &counted) < 0)
-		return -ENOMEM;
-	double sum = executed(procedure);
-	*unit = sum > 0 && counted.event_sum > 0 ? counted.event_sum / sum : NAN;
+	*instructions = NAN;
+	if (executions->event_sum > 0) {
+		*instructions = executions->event_sum;
+	} else if (events->instructions != CYCLES_NO_COLUMN) {
+		CLEANUP(cycles_samples_release) struct cycles_samples counted = { 0 };
+		if (cycles_samples_of(procedure, events->instructions, &counted) < 0)
+			return -ENOMEM;
+		if (counted.event_sum > 0)
+			*instructions = counted.event_sum;
+	} else if (stacks->run_cycles > 0 && !events->time_is_clock) {
+		*instructions = time->event_sum * stacks->run_instructions / stacks->run_cycles;
+	}
 	return 0;
 }
 
-static int estimate(struct procedure_cycles *procedure, const struct cycles_samples *samples)
+/*
+ * What one unit of a frequency is in executions. Of samples it is their mean period. Of what is
+ * right up to a factor it is what makes the sum that of the instructions that were counted, or else
+ * an instruction cost 1 on average. NaN: nothing was sampled.
+ */
+static int find_unit(struct procedure_cycles *procedure, const struct cycles_samples *time,
+		     const struct cycles_samples *executions, const struct flow_counts *stacks,
+		     double *unit)
+{
+	bool counted = procedure->model == FREQUENCY_COUNTS;
+	const struct cycles_samples *samples =
+		procedure->model == FREQUENCY_EXECUTIONS ? executions : time;
+	*unit = samples->sample_sum > 0 ? samples->event_sum / samples->sample_sum : NAN;
+	if (!counted && procedure->model != FREQUENCY_CYCLES_OUT_OF_ORDER)
+		return 0;
+	double instructions, sum = executed(procedure);
+	if (count_instructions(procedure, time, executions, stacks, &instructions) < 0)
+		return -ENOMEM;
+	procedure->scale = isnan(instructions) ? CYCLES_RELATIVE : CYCLES_ABSOLUTE;
+	if (!isnan(instructions))
+		*unit = sum > 0 ? instructions / sum : NAN;
+	else if (counted)
+		*unit = sum > 0 && time->event_sum > 0 ? time->event_sum / sum : NAN;
+	return 0;
+}
+
+static int estimate(struct procedure_cycles *procedure, const struct cycles_samples *time,
+		    const struct cycles_samples *executions, const struct flow_counts *stacks)
 {
 	CLEANUP(asked_release) struct asked asked = { 0 };
 	if (ask(procedure, &asked) < 0)
 		return -ENOMEM;
 	const struct frequency_input input = {
 		.graph = &procedure->cfg.graph,
-		.model = cycles_events(procedure->cycles)->model,
+		.model = procedure->model,
 		.instruction_count = procedure->cfg.instruction_count,
 		.blocks = asked.blocks,
-		.samples = samples->samples,
+		.samples = procedure->model == FREQUENCY_EXECUTIONS ? executions->samples
+								    : time->samples,
 		.evidence = procedure->evidence,
+		.counted_blocks = stacks->blocks,
+		.counted_edges = stacks->edges,
 		.issue_cycles = asked.issue_cycles,
 		.waits_for = asked.waits_for,
 	};
 	double unit = NAN;
 	int ret = frequencies_new(&input, &procedure->frequencies);
 	if (ret == 0)
-		ret = unit_of_frequency(procedure, samples, &unit);
+		ret = find_unit(procedure, time, executions, stacks, &unit);
 	if (ret < 0)
 		return ret;
 	scale(procedure->frequencies.blocks, procedure->cfg.graph.block_count, unit);
@@ -191,21 +222,37 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 	return 0;
 }
 
-static int measure(struct procedure_cycles *procedure)
+/* Branch stacks over the procedure: nothing that samples say is as sure. 0 or -ENOMEM. */
+static int find_stacks(const struct cycles *cycles, struct procedure_cycles *procedure,
+		       struct flow_counts *stacks)
 {
-	const struct cycles_events *events = cycles_events(procedure->cycles);
+	int ret = 0;
+	if (cycles->evidence)
+		ret = flow_evidence_count(cycles->evidence, procedure->procedure->procedure->image,
+					  &procedure->cfg, FLOW_EVIDENCE_COUNTED, stacks);
+	if (stacks->blocks)
+		procedure->model = FREQUENCY_COUNTS;
+	return ret;
+}
+
+static int measure(const struct cycles *cycles, struct procedure_cycles *procedure)
+{
+	const struct cycles_events *events = &cycles->events;
+	CLEANUP(flow_counts_release) struct flow_counts stacks = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples time = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples executions = { 0 };
 	bool timed = events->time != CYCLES_NO_COLUMN;
 	int ret = 0;
 	procedure->scale = events->scale;
+	procedure->model = events->model;
+	if (find_stacks(cycles, procedure, &stacks) < 0)
+		return -ENOMEM;
 	if (timed)
 		ret = cycles_samples_of(procedure, events->time, &time);
 	if (ret == 0 && events->executions != CYCLES_NO_COLUMN)
 		ret = cycles_samples_of(procedure, events->executions, &executions);
 	if (ret == 0)
-		ret = estimate(procedure,
-			       events->model == FREQUENCY_EXECUTIONS ? &executions : &time);
+		ret = estimate(procedure, &time, &executions, &stacks);
 	if (ret < 0 || !timed)
 		return ret < 0 ? ret : cycles_sum_up(procedure, NULL);
 	size_t size = ((size_t)procedure->cfg.instruction_count + 1) * sizeof(double);
@@ -235,7 +282,7 @@ int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure
 	if (ret < 0)
 		return ret;
 	if (cycles_schedule(procedure, decoder) < 0 || find_evidence(cycles, procedure) < 0 ||
-	    measure(procedure) < 0)
+	    measure(cycles, procedure) < 0)
 		return error_set(err, -ENOMEM, "out of memory for a procedure's cycles");
 	*out = procedure;
 	procedure = NULL;

@@ -290,6 +290,52 @@ static void sampled_instructions_give_cycles_of_each(void **state)
 	assert_true(found->instructions[LOAD].high - found->instructions[LOAD].low < 1);
 }
 
+/* Branch stacks count executions; with the cycles of their runs also in what unit. */
+static void branch_stacks_are_counted(void **state)
+{
+	(void)state;
+	for (uint64_t told = 0; told < 2; told++) {
+		uint32_t image;
+		struct profile *profile = profile_of(loop, sizeof(loop), &image);
+		uint32_t event = add_event(profile, &cycles_event);
+		for (int i = 0; i < RETURN; i++)
+			add_samples(profile, event, image, offsets[i], 100, PERIOD);
+		const struct profile_frame from = { .image = image,
+						    .vaddr = FIRST + offsets[AGAIN] };
+		const struct profile_frame to = { .image = image, .vaddr = FIRST };
+		assert_int_equal(
+			profile_add_edge(profile, event, 0, ORIGIN_IMPORTED, &from, &to, 990, 0),
+			0);
+		const uint64_t last[] = { offsets[AGAIN], offsets[RETURN] };
+		const uint64_t counts[] = { 990, 10 };
+		struct table *ranges = profile->tables[PROFILE_RANGE];
+		for (int r = 0; r < 2; r++) {
+			const uint64_t keys[] = {
+				[RANGE_EVENT] = event,
+				[RANGE_CONTEXT] = 0,
+				[RANGE_ORIGIN] = ORIGIN_IMPORTED,
+				[RANGE_IMAGE] = image,
+				[RANGE_FIRST] = FIRST,
+				[RANGE_LAST] = FIRST + last[r],
+			};
+			/* two cycles an instruction */
+			uint64_t cycles = told * counts[r] * (r ? 12 : 10);
+			const uint64_t values[] = { counts[r], cycles, cycles, 0 };
+			assert_int_equal(table_add(ranges, keys, values, NULL), 0);
+		}
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		subject_init(&subject, profile, "zen5");
+		CLEANUP(procedure_cycles_freep)
+		struct procedure_cycles *found = cycles_at(&subject, 0);
+		assert_int_equal(found->model, FREQUENCY_COUNTS);
+		assert_int_equal(found->scale, told ? CYCLES_ABSOLUTE : CYCLES_RELATIVE);
+		/* ten were seen to leave */
+		expect_near(found->frequencies.blocks[1].value / found->frequencies.blocks[0].value,
+			    0.01, 0.4);
+		expect_near(found->whole.cpi, told ? 2 : 1, 0.01);
+	}
+}
+
 /* test, jne to the cold part, nop, ret; the cold part jumps back. It is counted in its function
  * alone. */
 static void a_cold_part_is_counted_in_its_function_alone(void **state)
@@ -407,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_late_sample_is_charged_to_who_waited),
 		cmocka_unit_test(counted_instructions_make_a_procedure_absolute),
 		cmocka_unit_test(branches_that_were_seen_move_executions),
+		cmocka_unit_test(branch_stacks_are_counted),
 		cmocka_unit_test(sampled_instructions_give_cycles_of_each),
 		cmocka_unit_test(a_cold_part_is_counted_in_its_function_alone),
 		cmocka_unit_test(no_sample_is_lost_whatever_the_code),

@@ -6,6 +6,7 @@ const struct verb *const verbs[] = {
 	&verb_record,
 	&verb_report,
 	&verb_annotate,
+	&verb_summary,
 	&verb_accuracy,
 	&verb_flame,
 	&verb_diff,

@@ -20,4 +20,5 @@ extern const struct verb verb_import;
 extern const struct verb verb_report;
 extern const struct verb verb_annotate;
 extern const struct verb verb_flame;
+extern const struct verb verb_summary;
 extern const struct verb verb_export;

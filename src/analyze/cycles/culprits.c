@@ -142,13 +142,15 @@ static void find_stalls_of_groups(const struct procedure_cycles *procedure, uint
 }
 
 /*
- * Where only a share of the procedure is known, a best case is no more than a limit: what an
- * instruction is charged within it counts as executing.
+ * Where figures are relative a best case is no more than a limit: what an instruction is charged
+ * within it counts as issuing, and so does what chance may have put on top.
  */
-static void find_stall_within(const struct cycles_cost *cost, struct stall *stall)
+static void find_stall_beyond_limit(const struct cycles_cost *cost, struct stall *stall)
 {
-	stall->issue_cycles = fmin(cost->best_cycles, cost->cycles);
-	find_stall(cost, stall->issue_cycles, stall);
+	find_stall(cost, fmin(cost->best_cycles, cost->cycles), stall);
+	stall->issue_cycles = cost->cycles - fmax(0, stall->dynamic_cycles);
+	stall->dynamic_cycles = fmax(0, stall->dynamic_cycles);
+	stall->noise_cycles = 0;
 }
 
 static void find_stalls(const struct procedure_cycles *procedure, uint32_t block,
@@ -170,7 +172,7 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 	culprits->known = true;
 	if (procedure->scale == CYCLES_RELATIVE) {
 		for (uint32_t i = at->first; i < at->first + at->count; i++)
-			find_stall_within(&procedure->instructions[i], &culprits->stalls[i]);
+			find_stall_beyond_limit(&procedure->instructions[i], &culprits->stalls[i]);
 		return;
 	}
 	if (!procedure->pipeline->in_order) {

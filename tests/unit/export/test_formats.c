@@ -465,7 +465,7 @@ static void a_full_disk_ends_every_export(void **state)
 		CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 		CLEANUP(event_columns_release) struct event_columns columns;
 		CLEANUP(sink_release) struct sink sink;
-		struct full_disk disk = { .room = 1000 };
+		struct full_disk disk = { .room = 10 };
 		struct export_sums sums[1];
 		const size_t chosen = 0;
 		assert_int_equal(resolver_new(test.profile, &stash_only, &resolver, NULL), 0);

@@ -147,19 +147,23 @@ void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_co
 void cycles_put_loops(const struct procedure_cycles *procedure, uint32_t loop, struct buffer *out)
 {
 	const struct cfg *cfg = &procedure->cfg;
+	const struct flow_loops *loops = &procedure->loops;
+	uint32_t more = 0;
+	loop = cycles_shown_loop(loops, loop);
 	for (int shown = 0; loop != FLOW_NO_LOOP; shown++) {
-		const struct flow_loop *at = &procedure->loops.list[loop];
-		if (shown == SHOWN_LOOPS) {
-			buffer_printf(out, " and %" PRIu32 " more", at->depth);
-			return;
-		}
-		buffer_printf(out, "%s%" PRIx64,
-			      shown == 0   ? "in the loop at "
-			      : shown == 1 ? ", inside that at "
-					   : ", ",
-			      cfg->instructions[cfg->blocks[at->header].first].vaddr);
-		loop = at->parent;
+		const struct flow_loop *at = &loops->list[loop];
+		if (shown < SHOWN_LOOPS)
+			buffer_printf(out, "%s%" PRIx64,
+				      shown == 0   ? "in the loop at "
+				      : shown == 1 ? ", inside that at "
+						   : ", ",
+				      cfg->instructions[cfg->blocks[at->header].first].vaddr);
+		else
+			more++;
+		loop = cycles_shown_loop(loops, at->parent);
 	}
+	if (more)
+		buffer_printf(out, " and %" PRIu32 " more", more);
 }
 
 /* ---- columns */

@@ -54,7 +54,8 @@ static struct piece rows_of_block(const struct listing *listing, uint32_t number
 	return (struct piece){ .first = low,
 			       .count = end - low,
 			       .block = number,
-			       .loop = procedure->loops.of_block[number],
+			       .loop = cycles_shown_loop(&procedure->loops,
+							 procedure->loops.of_block[number]),
 			       .weight = cycles_weight(&procedure->blocks[number]) };
 }
 

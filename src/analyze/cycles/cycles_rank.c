@@ -13,6 +13,39 @@ double cycles_weight(const struct cycles_cost *cost)
 	return isnan(cost->executed) ? 0 : cost->executed;
 }
 
+static bool is_part_of_parent(const struct flow_loops *loops, uint32_t loop)
+{
+	uint32_t parent = loops->list[loop].parent;
+	return parent != FLOW_NO_LOOP && loops->list[loop].irreducible &&
+	       loops->list[parent].irreducible;
+}
+
+uint32_t cycles_shown_loop(const struct flow_loops *loops, uint32_t loop)
+{
+	while (loop != FLOW_NO_LOOP && is_part_of_parent(loops, loop))
+		loop = loops->list[loop].parent;
+	return loop;
+}
+
+/* Of a loop: as which it is shown, and how many shown ones are around that. */
+struct shown {
+	uint32_t loop, parent, depth;
+};
+
+/* Loops have smaller numbers than those inside them. */
+static void find_shown(const struct flow_loops *loops, struct shown *shown)
+{
+	for (uint32_t l = 0; l < loops->count; l++) {
+		uint32_t parent = loops->list[l].parent;
+		if (is_part_of_parent(loops, l))
+			shown[l] = shown[parent];
+		else if (parent == FLOW_NO_LOOP)
+			shown[l] = (struct shown){ l, FLOW_NO_LOOP, 0 };
+		else
+			shown[l] = (struct shown){ l, shown[parent].loop, shown[parent].depth + 1 };
+	}
+}
+
 /* A part with what it is sorted by. */
 struct sorted {
 	uint32_t parent; /* loop around it; FLOW_NO_LOOP for none */
@@ -33,23 +66,29 @@ static int compare(const void *left, const void *right)
 	return a->part.is_loop != b->part.is_loop ? (a->part.is_loop ? -1 : 1) : 0;
 }
 
-static void fill(const struct procedure_cycles *procedure, struct sorted *sorted)
+/* The number of parts. */
+static size_t fill(const struct procedure_cycles *procedure, const struct shown *shown,
+		   struct sorted *sorted)
 {
 	const struct flow_loops *loops = &procedure->loops;
+	size_t count = 0;
 	for (uint32_t l = 0; l < loops->count; l++)
-		sorted[l] = (struct sorted){ .parent = loops->list[l].parent,
-					     .weight = cycles_weight(&procedure->loop_costs[l]),
-					     .first_block = loops->list[l].header,
-					     .part = { true, l, loops->list[l].depth - 1 } };
+		if (shown[l].loop == l)
+			sorted[count++] =
+				(struct sorted){ .parent = shown[l].parent,
+						 .weight = cycles_weight(&procedure->loop_costs[l]),
+						 .first_block = loops->list[l].header,
+						 .part = { true, l, shown[l].depth } };
 	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++) {
 		uint32_t loop = loops->of_block[b];
-		uint32_t depth = loop == FLOW_NO_LOOP ? 0 : loops->list[loop].depth;
-		sorted[loops->count + b] =
-			(struct sorted){ .parent = loop,
+		const struct shown *around = loop == FLOW_NO_LOOP ? NULL : &shown[loop];
+		sorted[count++] =
+			(struct sorted){ .parent = around ? around->loop : FLOW_NO_LOOP,
 					 .weight = cycles_weight(&procedure->blocks[b]),
 					 .first_block = b,
-					 .part = { false, b, depth } };
+					 .part = { false, b, around ? around->depth + 1 : 0 } };
 	}
+	return count;
 }
 
 /* Where the parts of each loop start in the sorted list, [loops]: of those outside of any. */
@@ -64,15 +103,17 @@ static void find_starts(const struct sorted *sorted, size_t count, uint32_t loop
 int cycles_rank(const struct procedure_cycles *procedure, struct ranked_part **parts, size_t *count)
 {
 	uint32_t loops = procedure->loops.count;
-	size_t all = (size_t)loops + procedure->cfg.graph.block_count, placed = 0;
-	CLEANUP(free_pointer) struct sorted *sorted = calloc(all + 1, sizeof(*sorted));
+	size_t most = (size_t)loops + procedure->cfg.graph.block_count, placed = 0;
+	CLEANUP(free_pointer) struct sorted *sorted = calloc(most + 1, sizeof(*sorted));
 	CLEANUP(free_pointer) size_t *next = calloc((size_t)loops + 1, sizeof(*next));
-	struct ranked_part *list = calloc(all + 1, sizeof(*list));
-	if (!sorted || !next || !list) {
+	CLEANUP(free_pointer) struct shown *shown = calloc((size_t)loops + 1, sizeof(*shown));
+	struct ranked_part *list = calloc(most + 1, sizeof(*list));
+	if (!sorted || !next || !shown || !list) {
 		free(list);
 		return -ENOMEM;
 	}
-	fill(procedure, sorted);
+	find_shown(&procedure->loops, shown);
+	size_t all = fill(procedure, shown, sorted);
 	qsort(sorted, all, sizeof(*sorted), compare);
 	find_starts(sorted, all, loops, next);
 	for (uint32_t within = FLOW_NO_LOOP;;) {
@@ -85,7 +126,7 @@ int cycles_rank(const struct procedure_cycles *procedure, struct ranked_part **p
 		} else if (within == FLOW_NO_LOOP) {
 			break;
 		} else {
-			within = procedure->loops.list[within].parent;
+			within = shown[within].parent;
 		}
 	}
 	*parts = list;

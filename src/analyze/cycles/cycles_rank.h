@@ -16,13 +16,20 @@
 struct ranked_part {
 	bool is_loop;
 	uint32_t number; /* of the loop or block */
-	uint32_t depth;	 /* loops around it */
+	uint32_t depth;	 /* shown loops around it */
 };
 
 /*
- * All loops and blocks, the dearest first: what is outside of loops with the outermost loops, and
- * behind each loop what is inside it, likewise. Dear is what has most cycles, where these are not
- * known what executed most; of equal ones the lower address is first. 0 and a list to free, or
+ * The loop as which a loop is shown: itself, but an irreducible loop inside another one is part of
+ * that, as how these nest is a matter of the order of search (flow_loops.h). A computed goto
+ * makes hundreds of them.
+ */
+uint32_t cycles_shown_loop(const struct flow_loops *loops, uint32_t loop);
+
+/*
+ * All blocks and shown loops, the dearest first: what is outside of loops with the outermost loops,
+ * and behind each loop what is inside it, likewise. Dear is what has most cycles, where these are
+ * not known what executed most; of equal ones the lower address is first. 0 and a list to free, or
  * -ENOMEM.
  */
 int cycles_rank(const struct procedure_cycles *procedure, struct ranked_part **parts,

@@ -98,6 +98,21 @@ static void without_cycles_what_executed_most_is_first(void **state)
 	expect_rank(&subject, "b0 b5 L3 .b6 L0 .b4 .L2 ..b3 .L1 ..b2 .b1");
 }
 
+static void irreducible_loops_inside_one_another_are_one(void **state)
+{
+	(void)state;
+	struct subject subject;
+	subject_init(&subject, (double[]){ 3, 1, 20, 30, 2, 40, 45 });
+	loops[0].irreducible = loops[2].irreducible = true;
+	expect_rank(&subject, "L0 .b3 .L1 ..b2 .b4 .b1 L3 .b6 b5 b0");
+	assert_int_equal(cycles_shown_loop(&subject.procedure.loops, 2), 0);
+	assert_int_equal(cycles_shown_loop(&subject.procedure.loops, 1), 1);
+	assert_int_equal(cycles_shown_loop(&subject.procedure.loops, FLOW_NO_LOOP), FLOW_NO_LOOP);
+	loops[0].irreducible = false;
+	expect_rank(&subject, "L0 .L2 ..b3 .L1 ..b2 .b4 .b1 L3 .b6 b5 b0");
+	loops[2].irreducible = false;
+}
+
 static void surety_is_of_time_and_what_is_not_known_is_in_none(void **state)
 {
 	(void)state;
@@ -126,6 +141,7 @@ int main(void)
 		cmocka_unit_test(a_loop_stands_before_what_is_in_it_and_the_dearest_first),
 		cmocka_unit_test(of_equal_parts_the_lower_address_is_first),
 		cmocka_unit_test(without_cycles_what_executed_most_is_first),
+		cmocka_unit_test(irreducible_loops_inside_one_another_are_one),
 		cmocka_unit_test(surety_is_of_time_and_what_is_not_known_is_in_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

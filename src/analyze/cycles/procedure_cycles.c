@@ -187,8 +187,10 @@ static int find_unit(struct procedure_cycles *procedure, const struct cycles_sam
 	procedure->scale = isnan(instructions) ? CYCLES_RELATIVE : CYCLES_ABSOLUTE;
 	if (!isnan(instructions))
 		*unit = sum > 0 ? instructions / sum : NAN;
+	else if (sum > 0 && time->event_sum > 0)
+		*unit = time->event_sum / sum;
 	else if (counted)
-		*unit = sum > 0 && time->event_sum > 0 ? time->event_sum / sum : NAN;
+		*unit = NAN;
 	return 0;
 }
 

@@ -1,7 +1,5 @@
 #include "render/listing_cycles_json.h"
 
-#include <math.h>
-
 #include "analyze/cycles/culprits.h"
 #include "render/json_value.h"
 #include "render/listing.h"
@@ -9,6 +7,11 @@
 static const char *const scales[] = { [CYCLES_RELATIVE] = "relative",
 				      [CYCLES_BY_CLOCK] = "by_clock",
 				      [CYCLES_ABSOLUTE] = "absolute" };
+
+static const char *const models[] = { [FREQUENCY_CYCLES_IN_ORDER] = "cycles_in_order",
+				      [FREQUENCY_EXECUTIONS] = "executions",
+				      [FREQUENCY_CYCLES_OUT_OF_ORDER] = "cycles_out_of_order",
+				      [FREQUENCY_COUNTS] = "counts" };
 
 /* ---- the document */
 
@@ -25,10 +28,6 @@ static void add_event(struct json_writer *writer, struct json_object *object, co
 void listing_json_add_cycles(struct json_writer *writer, struct json_object *object,
 			     const struct cycles *cycles)
 {
-	static const char *const models[] = { [FREQUENCY_CYCLES_IN_ORDER] = "cycles_in_order",
-					      [FREQUENCY_EXECUTIONS] = "executions",
-					      [FREQUENCY_CYCLES_OUT_OF_ORDER] =
-						      "cycles_out_of_order" };
 	static const char *const fits[] = { [PIPELINE_FITS] = "fits",
 					    [PIPELINE_KIND_KNOWN] = "kind_known",
 					    [PIPELINE_GUESSED] = "guessed" };
@@ -180,6 +179,7 @@ void listing_json_add_procedure_cycles(struct json_writer *writer, struct json_o
 		return;
 	}
 	struct json_object *inner = json_new_object(writer);
+	json_add_text(writer, inner, "model", models[procedure->model]);
 	json_add_text(writer, inner, "scale", scales[procedure->scale]);
 	json_add_double(writer, inner, "processor_cycle", procedure->cycle);
 	add_cost(writer, inner, &procedure->whole);
@@ -187,8 +187,11 @@ void listing_json_add_procedure_cycles(struct json_writer *writer, struct json_o
 	json_add_double(writer, inner, "elsewhere_samples", procedure->elsewhere_samples);
 	json_add_double(writer, inner, "elsewhere_cycles", procedure->elsewhere_cycles);
 	json_add_bool(writer, inner, "missing_edges", procedure->cfg.graph.missing_edges);
-	json_add_double(writer, inner, "branches_seen_unmatched",
-			procedure->evidence ? procedure->evidence_unmatched : NAN);
+	if (procedure->evidence)
+		json_add_u64(writer, inner, "branches_seen_unmatched",
+			     procedure->evidence_unmatched);
+	else
+		json_add_null(writer, inner, "branches_seen_unmatched");
 	json_add(writer, inner, "blocks", blocks(writer, procedure));
 	json_add(writer, inner, "loops", loops(writer, procedure));
 	json_add(writer, inner, "edges", edges(writer, procedure));

@@ -42,19 +42,24 @@ static void print_missing_edges(const struct cfg *cfg, struct buffer *out)
 		      cfg_missing_text(first->missing));
 }
 
+/* Branches that were seen: they tell more than the samples do. */
 static void print_evidence(const struct procedure_cycles *procedure, struct buffer *out)
 {
 	char seen[QUANTITY_SIZE], astray[QUANTITY_SIZE];
 	double sum = 0;
+	if (procedure->model == FREQUENCY_COUNTS)
+		buffer_append_text(out, "executions here are from branch stacks, not samples\n");
 	for (size_t e = 0; procedure->evidence && e < procedure->cfg.graph.edge_count; e++)
 		sum += procedure->evidence[e];
 	if (!(sum > 0))
 		return;
 	quantity_count((uint64_t)llround(sum), seen);
-	quantity_count((uint64_t)llround(procedure->evidence_unmatched), astray);
-	buffer_printf(out, "executions rest on %s branches seen here too", seen);
-	if (procedure->evidence_unmatched >= 0.5)
+	buffer_printf(out, "executions here rest on %s branches interpreted or stepped over too",
+		      seen);
+	if (procedure->evidence_unmatched) {
+		quantity_count(procedure->evidence_unmatched, astray);
 		buffer_printf(out, "; %s more fit no edge", astray);
+	}
 	buffer_append_u8(out, '\n');
 }
 

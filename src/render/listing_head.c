@@ -81,6 +81,10 @@ static void print_too_few(const struct procedure_cycles *procedure, struct buffe
 {
 	const struct cycles_events *events = cycles_events(procedure->cycles);
 	const struct event_columns *columns = cycles_index(procedure->cycles)->columns;
+	if (procedure->model == FREQUENCY_COUNTS) {
+		buffer_append_text(out, "executions are not known: branch stacks saw none\n");
+		return;
+	}
 	struct span event = columns->list[events->model == FREQUENCY_EXECUTIONS ? events->executions
 										: events->time]
 				    .name;

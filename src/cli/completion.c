@@ -87,7 +87,8 @@ static void print_bash_verb(const struct verb *verb)
 {
 	printf("\t%s)\n\t\tcase $previous in\n", verb->name);
 	for (const struct option *option = verb->options(); option->name; option++) {
-		if (option->kind == OPTION_GROUP || option->kind == OPTION_FLAG)
+		if (option->kind == OPTION_GROUP || option->kind == OPTION_FLAG ||
+		    option->kind == OPTION_OPTIONAL_DOUBLE)
 			continue;
 		fputs("\t\t", stdout);
 		if (option->letter)
@@ -112,7 +113,8 @@ static void print_bash_verb(const struct verb *verb)
 static void print_bash(void)
 {
 	fputs("# bash completion for culprit, made by 'culprit completion bash'\n\n"
-	      "# Offers what compgen makes of its arguments, a line each, so that names may hold spaces.\n"
+	      "# Offers what compgen makes of its arguments, a line each, so that names may hold "
+	      "spaces.\n"
 	      "_culprit_offer() {\n"
 	      "\tmapfile -t COMPREPLY < <(compgen \"$@\" -- \"$current\")\n"
 	      "\t[[ $* = *-f ]] && compopt -o filenames 2>/dev/null\n"
@@ -176,6 +178,8 @@ static void print_zsh_value(const struct option *option)
 	if (option->kind == OPTION_FLAG)
 		return;
 	size_t length = strlen(option->argument);
+	if (option->kind == OPTION_OPTIONAL_DOUBLE)
+		putchar(':');
 	putchar(':');
 	print_zsh_text(option->argument);
 	putchar(':');
@@ -193,7 +197,8 @@ static void print_zsh_option(const struct option *option)
 		print_zsh_value(option);
 		fputs("' \\\n", stdout);
 	}
-	printf("\t\t\t'%s--%s%s[", repeat, option->name, flag ? "" : "=");
+	bool optional = option->kind == OPTION_OPTIONAL_DOUBLE;
+	printf("\t\t\t'%s--%s%s[", repeat, option->name, flag ? "" : optional ? "=-" : "=");
 	print_zsh_text(option->help);
 	putchar(']');
 	print_zsh_value(option);

@@ -42,8 +42,12 @@ static void print_help(const struct verb *verb)
 			headed = true;
 		}
 		char left[64];
-		snprintf(left, sizeof(left), "--%s%s%s", option->name, option->argument ? " " : "",
-			 option->argument ? option->argument : "");
+		if (option->kind == OPTION_OPTIONAL_DOUBLE)
+			snprintf(left, sizeof(left), "--%s[=%s]", option->name, option->argument);
+		else
+			snprintf(left, sizeof(left), "--%s%s%s", option->name,
+				 option->argument ? " " : "",
+				 option->argument ? option->argument : "");
 		if (option->letter)
 			printf("  -%c, ", option->letter);
 		else
@@ -101,6 +105,7 @@ static int take_value(const struct verb *verb, const struct option *option, cons
 			return -1;
 		return options_misuse(verb, "--%s needs a whole number, not '%s'", option->name,
 				      text);
+	case OPTION_OPTIONAL_DOUBLE:
 	case OPTION_DOUBLE:
 		if (number_parse_double(text, option->value))
 			return -1;
@@ -135,6 +140,10 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 	if (option->kind == OPTION_FLAG)
 		return attached ? options_misuse(verb, "--%s takes no value", option->name)
 				: take_value(verb, option, NULL);
+	if (!attached && option->kind == OPTION_OPTIONAL_DOUBLE) {
+		*option->given = true;
+		return -1;
+	}
 	if (!attached) {
 		if (*at + 1 >= argc)
 			return options_misuse(verb, "--%s needs a value: %s", option->name,

@@ -7,13 +7,14 @@
 #include <stddef.h>
 
 enum option_kind {
-	OPTION_FLAG,   /* `value` is a bool * that becomes true */
-	OPTION_TEXT,   /* `value` is a const char **; given twice, the last one wins */
-	OPTION_LIST,   /* `value` is a struct option_list *; each use appends */
-	OPTION_U64,    /* `value` is a uint64_t * */
-	OPTION_DOUBLE, /* `value` is a double *; "1%" reads as 1 */
-	OPTION_NS,     /* `value` is a uint64_t * in ns, written as "1.5s" */
-	OPTION_GROUP,  /* no option: a heading in --help */
+	OPTION_FLAG,		/* `value` is a bool * that becomes true */
+	OPTION_TEXT,		/* `value` is a const char **; given twice, the last one wins */
+	OPTION_LIST,		/* `value` is a struct option_list *; each use appends */
+	OPTION_U64,		/* `value` is a uint64_t * */
+	OPTION_DOUBLE,		/* `value` is a double *; "1%" reads as 1 */
+	OPTION_OPTIONAL_DOUBLE, /* a double * too; "--name" alone leaves it as it is */
+	OPTION_NS,		/* `value` is a uint64_t * in ns, written as "1.5s" */
+	OPTION_GROUP,		/* no option: a heading in --help */
 };
 
 struct option_list {

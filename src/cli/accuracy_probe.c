@@ -136,7 +136,7 @@ int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ours, &before);
-	int ret = command_start(argv, &before, &command);
+	int ret = command_start(argv, &before, NULL, &command);
 	if (ret < 0) {
 		message_error("cannot start a process: %s", strerror(-ret));
 		return 1;

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "collect/stepper.h"
+
+#define EXIT_UNKNOWN 125 /* as env(1): our own trouble */
 
 static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int release_fd,
 				int failure_fd)
@@ -27,7 +30,8 @@ static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int re
 	_exit(command_exec_failure_status(-code));
 }
 
-int command_start(char *const argv[], const void *mask, struct command *command)
+int command_start(char *const argv[], const void *mask, struct stepper *keeper,
+		  struct command *command)
 {
 	int release[2], failure[2];
 	if (pipe2(release, O_CLOEXEC) < 0)
@@ -38,7 +42,7 @@ int command_start(char *const argv[], const void *mask, struct command *command)
 		close(release[1]);
 		return code;
 	}
-	pid_t pid = fork();
+	pid_t pid = keeper ? stepper_fork(keeper) : fork();
 	if (pid == 0) {
 		close(release[1]);
 		run_child(argv, mask, release[0], failure[1]);
@@ -51,8 +55,9 @@ int command_start(char *const argv[], const void *mask, struct command *command)
 		close(failure[0]);
 		return code;
 	}
-	*command =
-		(struct command){ .pid = pid, .release_fd = release[1], .failure_fd = failure[0] };
+	*command = (struct command){
+		.pid = pid, .release_fd = release[1], .failure_fd = failure[0], .keeper = keeper
+	};
 	return 0;
 }
 
@@ -74,9 +79,16 @@ int command_release(struct command *command)
 
 bool command_reap(struct command *command)
 {
-	if (command->pid && !command->ended)
+	if (command->pid && !command->ended && command->keeper) {
+		stepper_take(command->keeper);
+		/* When the keeper is gone nobody can tell us any more. */
+		command->ended = command->keeper->ended || command->keeper->lost;
+		command->wait_status = command->keeper->ended ? command->keeper->wait_status
+							      : W_EXITCODE(EXIT_UNKNOWN, 0);
+	} else if (command->pid && !command->ended) {
 		command->ended =
 			waitpid(command->pid, &command->wait_status, WNOHANG) == command->pid;
+	}
 	return command->ended;
 }
 
@@ -86,7 +98,7 @@ void command_dispose(struct command *command)
 		return;
 	close_fd(&command->release_fd); /* an unreleased child reads the end of file and exits */
 	close_fd(&command->failure_fd);
-	if (command->release_fd >= 0 && !command->ended)
+	if (command->release_fd >= 0 && !command->ended && !command->keeper)
 		waitpid(command->pid, &command->wait_status, 0);
 	command->pid = 0;
 }

@@ -7,19 +7,24 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct stepper; /* collect/stepper.h */
+
 struct command {
-	pid_t pid;	/* 0: none */
-	int release_fd; /* a byte here lets it go */
-	int failure_fd; /* the errno of a failed exec comes here; end of file: it runs */
+	pid_t pid;		/* 0: none */
+	int release_fd;		/* a byte here lets it go */
+	int failure_fd;		/* the errno of a failed exec comes here; end of file: it runs */
+	struct stepper *keeper; /* its parent when that is not us; or NULL */
 	bool ended;
 	int wait_status; /* of waitpid(2), once it ended */
 };
 
 /*
  * Forks. The child waits for command_release() with the signal mask `mask` to
- * restore before its exec; it dies unexecuted when we do. 0 or negative errno.
+ * restore before its exec; it dies unexecuted when we do. With a keeper it is that one's child.
+ * 0 or negative errno.
  */
-int command_start(char *const argv[], const void *mask, struct command *command);
+int command_start(char *const argv[], const void *mask, struct stepper *keeper,
+		  struct command *command);
 /* Lets it go and waits for the exec: 0, or the negative errno of the exec. */
 int command_release(struct command *command);
 /* Looks, without waiting, whether it ended; true once it did. */

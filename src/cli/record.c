@@ -21,6 +21,7 @@
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "collect/collector.h"
+#include "collect/stepper.h"
 #include "machine/event.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
@@ -30,18 +31,20 @@
 #define MERGE_INTERVAL_NS 1000000000u
 #define SHORTEST_EPOCH_NS 1000000000u /* epochs are named by the second */
 #define MAX_TASKS	  1024
+#define BURST_PERCENT	  10
 
 /* What the user asked for; filled once by options_parse(). */
 static struct {
 	bool all_cpus, user_only, kernel_only, stacks, no_random, no_stash, redact;
 	bool edges, no_edges;
 	bool per_process, per_thread, per_cpu;
+	bool bursts;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
 	struct option_list pids, tids, events;
 	const char *cpus, *cgroup, *output;
 	uint64_t period, frequency_hz, duration_ns, delay_ns, epoch_ns, merge_ns, ring_pages;
-	double overhead_percent;
-} asked = { .merge_ns = MERGE_INTERVAL_NS };
+	double overhead_percent, burst_percent;
+} asked = { .merge_ns = MERGE_INTERVAL_NS, .burst_percent = BURST_PERCENT };
 
 static const struct option options[] = {
 	{ "what to watch", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
@@ -70,6 +73,9 @@ static const struct option options[] = {
 	  "interpret samples: where branches went (usual for tasks without a PMU)", &asked.edges,
 	  NULL },
 	{ "no-edges", 0, OPTION_FLAG, NULL, "do not interpret samples", &asked.no_edges, NULL },
+	{ "bursts", 0, OPTION_OPTIONAL_DOUBLE, "PERCENT",
+	  "step through instructions this much of the time (10): which way branches go",
+	  &asked.burst_percent, &asked.bursts },
 	{ "what to keep", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 	{ "output", 'o', OPTION_TEXT, "FILE",
 	  "the profile (default culprit.prof; with --epoch a database, culprit.db)", &asked.output,
@@ -145,6 +151,16 @@ static int check_conflicts(bool command)
 		return options_misuse(&verb_record,
 				      "--edges is of user code, which --kernel leaves "
 				      "out");
+	if (asked.bursts && !(asked.burst_percent > 0 && asked.burst_percent <= 50))
+		return options_misuse(&verb_record,
+				      "--bursts needs a percentage above 0, at most 50");
+	if (asked.bursts && asked.kernel_only)
+		return options_misuse(&verb_record,
+				      "--bursts is of user code, which --kernel leaves "
+				      "out");
+	if (asked.bursts && (asked.all_cpus || asked.cgroup || (asked.cpus && !tasks)))
+		return options_misuse(&verb_record,
+				      "--bursts needs a command alone, --pid or --tid");
 	if (asked.all_cpus && tasks)
 		return options_misuse(&verb_record, "--all-cpus and --%s exclude each other",
 				      asked.pids.count ? "pid" : "tid");
@@ -172,6 +188,7 @@ static void note(void *context, enum collect_note_kind kind, const char *sentenc
 
 /* One recording while it runs. */
 struct recording {
+	struct stepper stepper; /* with --bursts */
 	struct collector *collector;
 	struct epoch *epoch;
 	struct command command;
@@ -505,6 +522,8 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.edges = asked.edges	  ? COLLECT_EDGES_ALL
 			 : asked.no_edges ? COLLECT_EDGES_NONE
 					  : COLLECT_EDGES_USUAL,
+		.stepper = recording->stepper.pid ? &recording->stepper : NULL,
+		.burst_percent = asked.burst_percent,
 		.identity = identity_asked(),
 		.stash = !asked.no_stash,
 		.redact = asked.redact,
@@ -538,6 +557,17 @@ static int record(struct recording *recording, char *const argv[])
 	/* The command may still run when we were told twice to end, or to end by --duration. */
 	bool ended = command_reap(&recording->command);
 	return status >= 0 ? status : ended ? command_exit_status(&recording->command) : 0;
+}
+
+/* Of a command it is the parent, and there already. -1 or the exit status. */
+static int start_stepper(struct recording *recording)
+{
+	struct error err;
+	if (!asked.bursts || recording->stepper.pid ||
+	    stepper_start(&recording->stepper, &err) == 0)
+		return -1;
+	message_error("%s", err.text);
+	return 1;
 }
 
 static int run_record(int argc, char **argv)
@@ -578,12 +608,15 @@ static int run_record(int argc, char **argv)
 		asked.period = 0;
 	}
 	if (status < 0 && count > 0) {
-		int ret = command_start(argv + 1, &before, &recording.command);
+		int ret = command_start(argv + 1, &before, asked.bursts ? &recording.stepper : NULL,
+					&recording.command);
 		if (ret < 0) {
 			message_error("cannot start a process: %s", strerror(-ret));
 			status = 1;
 		}
 	}
+	if (status < 0)
+		status = start_stepper(&recording);
 	if (status < 0)
 		status = open_recording(&recording, &events, pids, pid_count, tids, tid_count);
 	if (status < 0)
@@ -592,6 +625,7 @@ static int run_record(int argc, char **argv)
 	if (recording.epoch)
 		epoch_discard(recording.epoch);
 	command_dispose(&recording.command);
+	stepper_stop(&recording.stepper);
 	close(recording.signals);
 	return status;
 }

@@ -21,6 +21,7 @@
 #include "collect/plan.h"
 #include "collect/session.h"
 #include "collect/source.h"
+#include "collect/stepper.h"
 #include "collect/targets.h"
 #include "machine/event.h"
 #include "profile/profile.h"
@@ -69,6 +70,7 @@ void collector_free(struct collector *collector)
 	byte_pool_release(&session->groups);
 	tally_release(&session->tally);
 	edges_release(&session->edges);
+	bursts_release(&session->bursts);
 	profile_free(session->profile);
 	reader_free(session->reader);
 	free(session->last_exit);
@@ -153,9 +155,10 @@ static int make_poll_fd(struct collector *collector, struct error *err)
 	collector->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	collector->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	collector->resume_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	const int fds[] = { collector->timer_fd, collector->resume_fd, counters->poll_fd,
-			    counters->sideband_poll_fd };
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+	int fds[6] = { collector->timer_fd, collector->resume_fd, counters->poll_fd,
+		       counters->sideband_poll_fd };
+	size_t count = bursts_fds(&collector->session.bursts, &fds[4]) ? 6 : 4;
+	for (size_t i = 0; i < count; i++)
 		if (collector->poll_fd < 0 || fds[i] < 0 ||
 		    epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD, fds[i], &event))
 			return error_set(err, -errno, "cannot make descriptors to wait with: %s",
@@ -223,6 +226,9 @@ static int init_session(struct collector *collector, struct error *err)
 		snprintf(text, sizeof(text), "%s: samples are not interpreted", cause.text);
 		note(collector, COLLECT_WARNING, text);
 	}
+	if (options->stepper &&
+	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
+		return error_set(err, cause.code, "no bursts: %s", cause.text);
 	int ret = file_table_init(&session->files, session->profile, session->reader);
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);
@@ -325,6 +331,7 @@ int collector_start(struct collector *collector, struct error *err)
 	if (ret < 0)
 		return ret;
 	set_timer(collector);
+	bursts_start(&session->bursts);
 	return 0;
 }
 
@@ -374,7 +381,14 @@ int collector_service(struct collector *collector, struct error *err)
 	uint64_t now = clock_monotonic_ns();
 	bool due = ran_out(collector->timer_fd);
 	resume_sideband(collector);
-	int ret = service(collector, now - SETTLE_MARGIN_NS);
+	bursts_take_answer(&session->bursts);
+	uint64_t limit_ns = bursts_limit(&session->bursts, now - SETTLE_MARGIN_NS);
+	int ret = service(collector, limit_ns);
+	if (ret == 0)
+		ret = bursts_service(&session->bursts, session, limit_ns);
+	/* One that is gone polls readable for ever. */
+	if (session->bursts.stepper && session->bursts.stepper->lost)
+		epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL, session->bursts.stepper->socket, NULL);
 	if (collector->sideband_news)
 		pause_sideband(collector);
 	if (ret == 0 && due)
@@ -418,6 +432,8 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 	translation.redact = collector->options.redact;
 	if (ret == 0)
 		ret = edge_tally_take(&session->edges.tally, &translation);
+	if (ret == 0)
+		ret = bursts_take(&session->bursts, &translation);
 	if (ret == 0)
 		ret = tally_take(&session->tally, &translation);
 	if (ret == 0)
@@ -479,9 +495,18 @@ static void tell_edges(const struct collector *collector)
 	note(collector, COLLECT_WARNING, text);
 }
 
+static void tell_bursts(const struct collector *collector)
+{
+	char text[400];
+	bool warns = bursts_tell(&collector->session.bursts, text, sizeof(text));
+	if (text[0])
+		note(collector, warns ? COLLECT_WARNING : COLLECT_NOTE, text);
+}
+
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
 {
 	struct session *session = &collector->session;
+	bursts_stop(&session->bursts);
 	counters_disable(&session->counters);
 	ledger_stop(&collector->ledger, session);
 	collector->end_ns = clock_monotonic_ns();
@@ -489,6 +514,9 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	if (ret == 0)
 		ret = edges_service(&session->edges, EDGES_WAIT);
 	tell_edges(collector);
+	if (ret == 0)
+		ret = bursts_service(&session->bursts, session, UINT64_MAX);
+	tell_bursts(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);
 	if (ret == 0)

@@ -15,6 +15,7 @@
 struct error;
 struct event_list; /* machine/event.h */
 struct profile;
+struct stepper; /* collect/stepper.h */
 
 enum collect_target {
 	COLLECT_SYSTEM,	 /* everything on `cpus` (all online ones when none are given) */
@@ -56,10 +57,12 @@ struct collect_options {
 	bool stacks;		 /* call chains by frame pointers */
 	bool user_only, kernel_only;
 	enum collect_edges edges;
-	unsigned identity; /* set of enum collect_identity */
-	bool stash;	   /* gather names and code of sampled functions */
-	bool redact;	   /* names of functions and files become hashes, code is left out */
-	size_t ring_pages; /* per CPU, power of two; 0: default */
+	struct stepper *stepper; /* for bursts of single steps, of tasks or a command; or NULL */
+	double burst_percent;	 /* of the time, for them */
+	unsigned identity;	 /* set of enum collect_identity */
+	bool stash;		 /* gather names and code of sampled functions */
+	bool redact;		 /* names of functions and files become hashes, code is left out */
+	size_t ring_pages;	 /* per CPU, power of two; 0: default */
 	/* Receives one sentence per thing the user should know; may be NULL. */
 	void (*note)(void *context, enum collect_note_kind kind, const char *sentence);
 	void *note_context;

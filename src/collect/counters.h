@@ -62,7 +62,7 @@ struct counter {
 
 /* What the bill wants, since the last take. */
 struct lane_sums {
-	uint64_t stored, filtered, lost_ring, lost_damaged, lost_estimate, late, throttled,
+	uint64_t stored, filtered, stepped, lost_ring, lost_damaged, lost_estimate, late, throttled,
 		period_changes, stacks_cut;
 	uint64_t unknown[UNKNOWN_CAUSES];
 	uint64_t enabled_ns, running_ns;

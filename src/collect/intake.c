@@ -138,11 +138,11 @@ static int weigh(struct session *session, const struct sampler *sampler, struct 
 	return tally_add(&session->tally, target, &cell);
 }
 
-static int take_filtered(struct session *session, const struct perf_record *record,
-			 const struct counter *counter, struct lane *lane)
+/* A sample that is nobody's: its weight goes by all the same. */
+static int set_aside(struct session *session, const struct perf_record *record,
+		     const struct counter *counter, struct lane *lane)
 {
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
-	lane->sums.filtered++;
 	int ret = weigh(session, sampler, lane, record->identity.time, FILTERED_TARGET);
 	if (ret == 0 && sampler->group_size > 1)
 		ret = take_group(session, record, counter, NULL);
@@ -185,13 +185,21 @@ static int take_sample(struct session *session, const struct perf_record *record
 	int ret = find_process(session, identity->pid, counter->slot, &process);
 	if (ret < 0)
 		return ret;
-	if (session->follow && !(process && process->followed))
-		return take_filtered(session, record, counter, lane);
+	if (session->follow && !(process && process->followed)) {
+		lane->sums.filtered++;
+		return set_aside(session, record, counter, lane);
+	}
+	if (bursts_hold(&session->bursts, identity->tid, identity->time)) {
+		lane->sums.stepped++;
+		return set_aside(session, record, counter, lane);
+	}
 
 	struct tally_place place = { .event = sampler->id };
 	struct profile_frame leaf;
 	enum unknown_cause cause;
 	enum session_mode mode = mode_of(record->misc);
+	if (mode == SESSION_USER)
+		bursts_see(&session->bursts, identity->pid, identity->tid);
 	ret = process ? session_context(session, process, identity->tid, counter->slot,
 					&place.context)
 		      : 0;

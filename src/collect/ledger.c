@@ -69,9 +69,10 @@ static int write_lane(const struct session *session, struct profile *to, uint32_
 	uint64_t lost = sums->lost_ring + sums->lost_damaged;
 	bool sampled = sampler->sampled;
 	const struct line lines[] = {
-		{ BILL_RUNS, sampled, sums->stored + sums->filtered + lost },
+		{ BILL_RUNS, sampled, sums->stored + sums->filtered + sums->stepped + lost },
 		{ BILL_STORED, sampled, sums->stored },
 		{ BILL_FILTERED, session->follow && sampled, sums->filtered },
+		{ BILL_STEPPED, session->bursts.stepper && sampled, sums->stepped },
 		{ BILL_LOST_RING, sampled, sums->lost_ring },
 		{ BILL_LOST_DAMAGED, sampled, sums->lost_damaged },
 		{ BILL_LOST_ESTIMATE, !sampler->clock, sums->lost_estimate },

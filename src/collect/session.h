@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/bursts.h"
 #include "collect/collector.h"
 #include "collect/counters.h"
 #include "collect/edges.h"
@@ -32,6 +33,7 @@ struct session {
 	struct tally tally;
 	struct edges edges;
 	double edge_ratio; /* plan.h */
+	struct bursts bursts;
 	struct counters counters;
 	struct process_table processes;
 	struct file_table files;

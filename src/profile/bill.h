@@ -1,7 +1,7 @@
 /*
  * bill - the items of the table "bill": what happened to the samples that are
  * not in the cells, and what collecting cost. All are sums. Samples of an
- * event: `runs` = stored + lost_* + filtered. An item that is not there was
+ * event: `runs` = stored + lost_* + filtered + stepped. An item that is not there was
  * not known, which is not the same as 0.
  */
 #pragma once
@@ -16,6 +16,7 @@ struct profile;
 #define BILL_RUNS     "runs"	 /* overflows that reached our engine, lost ones included */
 #define BILL_STORED   "stored"	 /* samples in the cells */
 #define BILL_FILTERED "filtered" /* of processes outside the asked ones */
+#define BILL_STEPPED  "stepped"	 /* set aside: of threads while they were stepped */
 #define BILL_LOST_RING                                                                             \
 	"lost_ring" /* no room in the perf ring (PERF_FORMAT_LOST, else LOST records) */
 #define BILL_LOST_TABLE	   "lost_table"	   /* no room in a kernel-side table */
@@ -51,14 +52,19 @@ struct profile;
 #define BILL_BUSY_NS   "busy_ns" /* wall - idle - iowait */
 #define BILL_STEAL_NS  "steal_ns"
 /* of the whole recording: event 0, no cpu */
-#define BILL_SELF_CPU_NS   "self_cpu_ns"   /* CPU time of the collector itself */
-#define BILL_SELF_BYTES	   "self_bytes"	   /* bytes of ring and table memory */
-#define BILL_RING_BYTES	   "ring_bytes"	   /* bytes that came through the rings */
-#define BILL_INTERPRET_NS  "interpret_ns"  /* of self_cpu_ns: interpreting samples */
-#define BILL_LOST_SIDEBAND "lost_sideband" /* lost records about processes and mappings */
-#define BILL_CUT_OFF	   "cut_off"	   /* recordings that ended without saying goodbye */
-#define BILL_MAPS_CUT	   "maps_cut" /* processes with more mappings than there was time to read */
-#define BILL_TRACE_CUT	   "trace_cut" /* pieces of a hardware trace that came out shorter */
+#define BILL_SELF_CPU_NS  "self_cpu_ns"	 /* CPU time of the collector itself */
+#define BILL_SELF_BYTES	  "self_bytes"	 /* bytes of ring and table memory */
+#define BILL_RING_BYTES	  "ring_bytes"	 /* bytes that came through the rings */
+#define BILL_INTERPRET_NS "interpret_ns" /* of self_cpu_ns: interpreting samples */
+#define BILL_BURSTS	  "bursts"	 /* stretches of single steps, of one instruction or more */
+#define BILL_STEPS	  "steps"	 /* instructions in them */
+#define BILL_BURST_NS	  "burst_ns"	 /* that threads took longer for them */
+/* prefix; why they ended follows (collect/step.h), as "burst_end_done" */
+#define BILL_BURST_END_PREFIX "burst_end_"
+#define BILL_LOST_SIDEBAND    "lost_sideband" /* lost records about processes and mappings */
+#define BILL_CUT_OFF	      "cut_off"	      /* recordings that ended without saying goodbye */
+#define BILL_MAPS_CUT	      "maps_cut" /* processes with more mappings than there was time to read */
+#define BILL_TRACE_CUT	      "trace_cut" /* pieces of a hardware trace that came out shorter */
 
 /* The items of one event about samples whose code is unknown, by enum unknown_cause; cpu optional.
  * 0 or -ENOMEM. */

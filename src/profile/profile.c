@@ -475,6 +475,16 @@ int profile_add_edge(struct profile *profile, uint32_t event, uint32_t context, 
 	return add_row(profile, PROFILE_EDGE, row, COUNT_OF(row), values, COUNT_OF(values), NULL);
 }
 
+int profile_add_range(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
+		      uint32_t image, uint64_t first, uint64_t last, uint64_t count)
+{
+	const uint64_t row[] = {
+		[RANGE_EVENT] = event, [RANGE_CONTEXT] = context, [RANGE_ORIGIN] = origin,
+		[RANGE_IMAGE] = image, [RANGE_FIRST] = first,	  [RANGE_LAST] = last,
+	};
+	return add_row(profile, PROFILE_RANGE, row, COUNT_OF(row), &count, 1, NULL);
+}
+
 int profile_add_counter(struct profile *profile, uint32_t event, uint32_t context,
 			const struct cell *cell)
 {

@@ -227,6 +227,9 @@ int profile_add_counter(struct profile *profile, uint32_t event, uint32_t contex
 int profile_add_edge(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
 		     const struct profile_frame *from, const struct profile_frame *to,
 		     uint64_t count, uint64_t mispredicted);
+/* All instructions from `first` to `last` of an image were executed in a row, `count` times. */
+int profile_add_range(struct profile *profile, uint32_t event, uint32_t context, uint64_t origin,
+		      uint32_t image, uint64_t first, uint64_t last, uint64_t count);
 /* `kind` is an enum value_of, which says what `bucket` means. */
 int profile_add_value(struct profile *profile, uint32_t event, uint32_t context, uint32_t image,
 		      uint64_t vaddr, uint64_t kind, uint64_t bucket, const struct cell *cell);

@@ -14,6 +14,11 @@ say record --overhead 90 true
 say record --overhead 1 -F 100 true
 say record --edges --no-edges true
 say record --edges -k true
+say record --bursts=0 true
+say record --bursts=often true
+say record --bursts -a
+say record --bursts --cgroup / true
+say record --bursts -k true
 say record -a -p 1
 say record --cgroup / -t 1
 say record -p twelve

@@ -6,6 +6,7 @@
  *	bill EVENT CPU ITEM AMOUNT
  *	edge EVENT ORIGIN COUNT FROM_KIND FROM_IMAGE FROM_VADDR FROM_FUNCTION
  *	     TO_KIND TO_IMAGE TO_VADDR TO_FUNCTION
+ *	range EVENT ORIGIN COUNT KIND IMAGE FIRST LAST FUNCTION
  *	source START_NS DURATION_NS
  *
  * IMAGE is the build-id in hexadecimal, else the name, else the first path;
@@ -115,6 +116,24 @@ static void print_edges(const struct profile *profile, struct resolver *resolver
 	}
 }
 
+static void print_ranges(const struct profile *profile, struct resolver *resolver)
+{
+	const struct table *ranges = profile_table(profile, PROFILE_RANGE);
+	for (size_t row = 0; row < ranges->count; row++) {
+		const uint64_t *keys = table_keys(ranges, row);
+		struct profile_frame frame = { .image = (uint32_t)keys[RANGE_IMAGE],
+					       .vaddr = keys[RANGE_FIRST] };
+		const struct place *place = resolver_place(resolver, &frame);
+		printf("range\t");
+		print_text(profile_event(profile, keys[RANGE_EVENT]).name);
+		printf("\t%" PRIu64 "\t%" PRIu64 "\t", keys[RANGE_ORIGIN],
+		       table_values(ranges, row)[0]);
+		print_image(profile, keys[RANGE_IMAGE]);
+		printf("\t0x%" PRIx64 "\t0x%" PRIx64 "\t%s\n", keys[RANGE_FIRST], keys[RANGE_LAST],
+		       place ? place->procedure->name : "?");
+	}
+}
+
 static void print_bill(const struct profile *profile)
 {
 	const struct table *bill = profile_table(profile, PROFILE_BILL);
@@ -160,6 +179,7 @@ int main(int argc, char **argv)
 	}
 	print_cells(profile, resolver);
 	print_edges(profile, resolver);
+	print_ranges(profile, resolver);
 	print_bill(profile);
 	print_sources(profile);
 	resolver_free(resolver);

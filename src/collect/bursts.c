@@ -1,0 +1,455 @@
+#include "collect/bursts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "collect/session.h"
+#include "collect/stepper.h"
+#include "profile/bill.h"
+
+#define FIRST_COST_NS 5000000.0	  /* of a stretch: 200 steps of 25 us, until it is known */
+#define LEAST_GAP_NS  2000000.0	  /* where stretches end at once, they are not tried all the time */
+#define COST_DECAY    0.9	  /* of the moving average, a stretch */
+#define HOLD_NS	      1000000000u /* a stretch that takes longer has its samples counted */
+#define STOP_WAIT_MS  700	  /* longer than a stretch may take */
+#define DECODE_MS     2000
+
+static const char *const end_names[STEP_ENDS] = {
+	[STEP_DONE] = "done",	    [STEP_UNSAFE] = "unsafe",	    [STEP_SIGNAL] = "signal",
+	[STEP_GONE] = "gone",	    [STEP_IDLE] = "idle",	    [STEP_TRACED] = "traced",
+	[STEP_REFUSED] = "refused", [STEP_OWN_TRAPS] = "own_traps", [STEP_NARROW] = "narrow",
+	[STEP_SLOW] = "slow",
+};
+
+int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
+		struct error *err)
+{
+	*bursts = (struct bursts){
+		.decoder = { .run = step_decoder_run },
+		.random = random_seed(clock_realtime_ns() ^ ((uint64_t)getpid() << 32)),
+		.share = share_percent / 100,
+		.cost_ns = FIRST_COST_NS,
+		.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+		.answer = calloc(1, sizeof(struct steps)),
+		.path = calloc(1, sizeof(struct step_path)),
+		.found = profile_new(),
+	};
+	if (bursts->timer_fd < 0)
+		return error_set(err, -errno, "cannot make a timer: %s", strerror(errno));
+	if (!bursts->answer || !bursts->path || !bursts->found)
+		return error_set(err, -ENOMEM, "out of memory");
+	int ret = helper_start(&bursts->decoder, err);
+	if (ret == 0)
+		bursts->stepper = stepper;
+	return ret;
+}
+
+void bursts_release(struct bursts *bursts)
+{
+	helper_stop(&bursts->decoder);
+	free(bursts->answer);
+	free(bursts->path);
+	profile_free(bursts->found);
+	if (bursts->timer_fd > 0)
+		close(bursts->timer_fd);
+	*bursts = (struct bursts){ 0 };
+}
+
+bool bursts_fds(const struct bursts *bursts, int fds[2])
+{
+	if (!bursts->stepper)
+		return false;
+	fds[0] = bursts->stepper->socket;
+	fds[1] = bursts->timer_fd;
+	return true;
+}
+
+/* Gaps that are drawn exponentially come at times that no program can know or keep in step with. */
+static void set_due(struct bursts *bursts)
+{
+	double mean = bursts->cost_ns * (1 / bursts->share - 1);
+	double gap = -fmax(mean, LEAST_GAP_NS) * log(1 - random_unit(&bursts->random));
+	struct itimerspec timer = { 0 };
+	uint64_t gap_ns = (uint64_t)fmax(gap, 1);
+	timer.it_value.tv_sec = (time_t)(gap_ns / 1000000000u);
+	timer.it_value.tv_nsec = (long)(gap_ns % 1000000000u);
+	timerfd_settime(bursts->timer_fd, 0, &timer, NULL);
+	bursts->due_ns = clock_monotonic_ns() + gap_ns;
+}
+
+int bursts_start(struct bursts *bursts)
+{
+	if (bursts->stepper)
+		set_due(bursts);
+	return 0;
+}
+
+uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns)
+{
+	bool holds = bursts->asked && limit_ns >= bursts->asked_ns &&
+		     limit_ns - bursts->asked_ns < HOLD_NS;
+	return holds ? bursts->asked_ns - 1 : limit_ns;
+}
+
+bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)
+{
+	for (size_t i = 0; i < bursts->window_count; i++) {
+		const struct bursts_window *window = &bursts->windows[i];
+		if (window->tid == tid && time_ns >= window->begin_ns && time_ns <= window->end_ns)
+			return true;
+	}
+	return false;
+}
+
+void bursts_see(struct bursts *bursts, uint32_t pid, uint32_t tid)
+{
+	if (bursts->stepper)
+		bursts->seen[bursts->seen_count++ % BURSTS_SEEN] =
+			(struct bursts_thread){ pid, tid };
+}
+
+static void remember_window(struct bursts *bursts, const struct steps *steps)
+{
+	if (bursts->window_count == BURSTS_WINDOWS) {
+		memmove(&bursts->windows[0], &bursts->windows[1],
+			(BURSTS_WINDOWS - 1) * sizeof(bursts->windows[0]));
+		bursts->window_count--;
+	}
+	bursts->windows[bursts->window_count++] =
+		(struct bursts_window){ (uint32_t)steps->tid, steps->begin_ns, steps->end_ns };
+}
+
+static void count(struct bursts *bursts, const struct steps *steps)
+{
+	uint64_t spent_ns = steps->end_ns - steps->begin_ns;
+	bursts->ends[steps->end]++;
+	bursts->ns += spent_ns;
+	bursts->steps += steps->count;
+	bursts->started += steps->count > 0;
+	bursts->cost_ns = COST_DECAY * bursts->cost_ns + (1 - COST_DECAY) * (double)spent_ns;
+	if (steps->end == STEP_REFUSED && !bursts->refusal) {
+		bursts->refusal = steps->code;
+		bursts->refused_tid = (uint32_t)steps->tid;
+	}
+}
+
+void bursts_take_answer(struct bursts *bursts)
+{
+	struct stepper *stepper = bursts->stepper;
+	if (!stepper)
+		return;
+	stepper_take(stepper);
+	bool lost = stepper->lost && bursts->asked;
+	if (!bursts->asked || !(stepper->answered || lost))
+		return;
+	bursts->asked = false;
+	if (lost || stepper->steps.end >= STEP_ENDS)
+		return;
+	stepper->answered = false;
+	*bursts->answer = stepper->steps;
+	bursts->answered = bursts->answer->count > 0;
+	count(bursts, bursts->answer);
+	if (bursts->answer->end_ns > bursts->answer->begin_ns)
+		remember_window(bursts, bursts->answer);
+	set_due(bursts);
+}
+
+/* One instruction's frame; false when it is in no file that is known. */
+static int locate(struct session *session, struct process *process, uint64_t address,
+		  struct profile_frame *frame, bool *known)
+{
+	enum unknown_cause cause;
+	int ret = session_locate(session, process, SESSION_USER, address, FRAME_IP, frame, &cause);
+	*known = cause == UNKNOWN_NONE;
+	return ret;
+}
+
+static uint32_t first_event(const struct session *session)
+{
+	for (size_t i = 0; i < session->counters.sampler_count; i++)
+		if (session->counters.samplers[i].sampled)
+			return session->counters.samplers[i].id;
+	return 0;
+}
+
+/* Names and code are gathered of what has a place in the tally, if only an empty one. */
+static int note_place(struct session *session, uint32_t event, uint32_t context,
+		      const struct profile_frame *frame)
+{
+	struct tally_place place = {
+		.event = event, .context = context, .image = frame->image, .vaddr = frame->vaddr
+	};
+	uint32_t number;
+	return tally_place(&session->tally, &place, &number);
+}
+
+static int add_edges(struct bursts *bursts, struct session *session, struct process *process,
+		     uint32_t event, uint32_t context)
+{
+	for (size_t i = 0; i < bursts->path->edge_count; i++) {
+		struct profile_frame from;
+		struct profile_frame to;
+		bool known;
+		bool both;
+		int ret = locate(session, process, bursts->path->edges[i].from, &from, &known);
+		if (ret == 0)
+			ret = locate(session, process, bursts->path->edges[i].to, &to, &both);
+		if (ret == 0 && known && both)
+			ret = profile_add_edge(bursts->found, event, context, ORIGIN_STEPPED, &from,
+					       &to, 1, 0);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int add_runs(struct bursts *bursts, struct session *session, struct process *process,
+		    uint32_t event, uint32_t context)
+{
+	for (size_t i = 0; i < bursts->path->run_count; i++) {
+		struct profile_frame first;
+		struct profile_frame last;
+		bool known;
+		bool both;
+		int ret = locate(session, process, bursts->path->runs[i].first, &first, &known);
+		if (ret == 0)
+			ret = locate(session, process, bursts->path->runs[i].last, &last, &both);
+		if (ret == 0 && known && both && first.image == last.image)
+			ret = profile_add_range(bursts->found, event, context, ORIGIN_STEPPED,
+						first.image, first.vaddr, last.vaddr, 1);
+		if (ret == 0 && known)
+			ret = note_place(session, event, context, &first);
+		if (ret == 0 && both)
+			ret = note_place(session, event, context, &last);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* False: it could not be decoded, which costs this stretch only. */
+static bool decode(struct bursts *bursts, struct step_flow *flow)
+{
+	const struct steps *steps = bursts->answer;
+	struct message request = { 0 };
+	struct message answer = { 0 };
+	buffer_append(&request.payload, steps->places, steps->count * sizeof(steps->places[0]));
+	int ret = buffer_failed(&request.payload)
+			  ? -ENOMEM
+			  : helper_ask(&bursts->decoder, &request, DECODE_MS, &answer, NULL);
+	buffer_release(&request.payload);
+	if (ret < 0) {
+		bursts->failures++;
+		return false;
+	}
+	bool whole = answer.payload.size == steps->count * sizeof(*flow);
+	if (whole)
+		memcpy(flow, answer.payload.data, answer.payload.size);
+	else
+		bursts->failures++;
+	message_release(&answer);
+	return whole;
+}
+
+static int add_up(struct bursts *bursts, struct session *session)
+{
+	struct step_flow flow[STEP_LIMIT];
+	struct process *process = process_find(&session->processes, bursts->stepped.pid);
+	uint32_t context = 0;
+	uint32_t event = first_event(session);
+	if (!process || !decode(bursts, flow))
+		return 0;
+	step_path_make(bursts->answer, flow, bursts->path);
+	/* Of which CPU it was is not known. */
+	int ret = session->identity & COLLECT_PER_CPU
+			  ? 0
+			  : session_context(session, process, bursts->stepped.tid, 0, &context);
+	if (ret == 0)
+		ret = add_edges(bursts, session, process, event, context);
+	return ret < 0 ? ret : add_runs(bursts, session, process, event, context);
+}
+
+/* A thread of which a sample was taken lately, each as likely as its share of the time. */
+static void begin_one(struct bursts *bursts)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	size_t known = bursts->seen_count < BURSTS_SEEN ? bursts->seen_count : BURSTS_SEEN;
+	if (bursts->asked || bursts->answered || now_ns < bursts->due_ns || bursts->stepper->lost ||
+	    bursts->stepper->ended)
+		return;
+	if (!known) {
+		set_due(bursts);
+		return;
+	}
+	bursts->stepped = bursts->seen[random_below(&bursts->random, known)];
+	bursts->asked = stepper_ask(bursts->stepper, (pid_t)bursts->stepped.tid, STEP_LIMIT) == 0;
+	bursts->asked_ns = now_ns;
+}
+
+int bursts_service(struct bursts *bursts, struct session *session, uint64_t limit_ns)
+{
+	uint64_t expirations;
+	if (!bursts->stepper)
+		return 0;
+	while (read(bursts->timer_fd, &expirations, sizeof(expirations)) > 0)
+		;
+	int ret = 0;
+	/* By then all that was mapped before is known. */
+	if (bursts->answered && limit_ns >= bursts->answer->end_ns) {
+		bursts->answered = false;
+		ret = add_up(bursts, session);
+	}
+	if (ret == 0 && bursts->due_ns)
+		begin_one(bursts);
+	return ret;
+}
+
+void bursts_stop(struct bursts *bursts)
+{
+	bursts->due_ns = 0;
+	if (!bursts->asked)
+		return;
+	struct pollfd fd = { bursts->stepper->socket, POLLIN, 0 };
+	uint64_t until_ns = clock_monotonic_ns() + STOP_WAIT_MS * UINT64_C(1000000);
+	while (bursts->asked && clock_monotonic_ns() < until_ns) {
+		poll(&fd, 1, STOP_WAIT_MS);
+		bursts_take_answer(bursts);
+	}
+	bursts->due_ns = 0;
+}
+
+static int take_edges(const struct bursts *bursts, struct tally_translation *translation)
+{
+	const struct table *edges = profile_table(bursts->found, PROFILE_EDGE);
+	int ret = 0;
+	for (size_t row = 0; row < edges->count && ret == 0; row++) {
+		const uint64_t *keys = table_keys(edges, row);
+		struct profile_frame from = { .vaddr = keys[EDGE_FROM_VADDR] };
+		struct profile_frame to = { .vaddr = keys[EDGE_TO_VADDR] };
+		uint32_t event;
+		uint32_t context;
+		ret = tally_translate(translation, PROFILE_EVENT, (uint32_t)keys[EDGE_EVENT],
+				      &event);
+		if (ret == 0)
+			ret = tally_translate(translation, PROFILE_CONTEXT,
+					      (uint32_t)keys[EDGE_CONTEXT], &context);
+		if (ret == 0)
+			ret = tally_translate(translation, PROFILE_IMAGE,
+					      (uint32_t)keys[EDGE_FROM_IMAGE], &from.image);
+		if (ret == 0)
+			ret = tally_translate(translation, PROFILE_IMAGE,
+					      (uint32_t)keys[EDGE_TO_IMAGE], &to.image);
+		if (ret == 0)
+			ret = profile_add_edge(translation->to, event, context, ORIGIN_STEPPED,
+					       &from, &to, table_values(edges, row)[0], 0);
+	}
+	return ret;
+}
+
+static int take_runs(const struct bursts *bursts, struct tally_translation *translation)
+{
+	const struct table *runs = profile_table(bursts->found, PROFILE_RANGE);
+	int ret = 0;
+	for (size_t row = 0; row < runs->count && ret == 0; row++) {
+		const uint64_t *keys = table_keys(runs, row);
+		uint32_t event;
+		uint32_t context;
+		uint32_t image;
+		ret = tally_translate(translation, PROFILE_EVENT, (uint32_t)keys[RANGE_EVENT],
+				      &event);
+		if (ret == 0)
+			ret = tally_translate(translation, PROFILE_CONTEXT,
+					      (uint32_t)keys[RANGE_CONTEXT], &context);
+		if (ret == 0)
+			ret = tally_translate(translation, PROFILE_IMAGE,
+					      (uint32_t)keys[RANGE_IMAGE], &image);
+		if (ret == 0)
+			ret = profile_add_range(translation->to, event, context, ORIGIN_STEPPED,
+						image, keys[RANGE_FIRST], keys[RANGE_LAST],
+						table_values(runs, row)[0]);
+	}
+	return ret;
+}
+
+static int add_bill(struct profile *to, const char *item, uint64_t now, uint64_t *billed)
+{
+	int ret = profile_add_bill(to, 0, OPTIONAL_ABSENT, item, now - *billed);
+	*billed = now;
+	return ret;
+}
+
+static int write_bill(struct bursts *bursts, struct profile *to)
+{
+	int ret = add_bill(to, BILL_BURSTS, bursts->started, &bursts->billed_started);
+	if (ret == 0)
+		ret = add_bill(to, BILL_STEPS, bursts->steps, &bursts->billed_steps);
+	if (ret == 0)
+		ret = add_bill(to, BILL_BURST_NS, bursts->ns, &bursts->billed_ns);
+	for (size_t i = 0; i < STEP_ENDS && ret == 0; i++) {
+		char item[64];
+		if (bursts->ends[i] == bursts->billed_ends[i])
+			continue;
+		snprintf(item, sizeof(item), "%s%s", BILL_BURST_END_PREFIX, end_names[i]);
+		ret = add_bill(to, item, bursts->ends[i], &bursts->billed_ends[i]);
+	}
+	return ret;
+}
+
+int bursts_take(struct bursts *bursts, struct tally_translation *translation)
+{
+	if (!bursts->stepper)
+		return 0;
+	int ret = take_edges(bursts, translation);
+	if (ret == 0)
+		ret = take_runs(bursts, translation);
+	if (ret == 0)
+		ret = write_bill(bursts, translation->to);
+	if (ret < 0)
+		return ret;
+	struct profile *empty = profile_new();
+	if (!empty)
+		return -ENOMEM;
+	profile_free(bursts->found);
+	bursts->found = empty;
+	return 0;
+}
+
+bool bursts_tell(const struct bursts *bursts, char *text, size_t size)
+{
+	text[0] = 0;
+	if (!bursts->stepper)
+		return false;
+	if (bursts->stepper->lost && !bursts->stepper->ended) {
+		snprintf(text, size, "the process that steps has ended: no bursts from then on");
+		return true;
+	}
+	if (bursts->refusal && !bursts->started) {
+		snprintf(text, size, "no bursts: thread %" PRIu32 " may not be traced: %s%s",
+			 bursts->refused_tid, strerror(-bursts->refusal),
+			 bursts->refusal == -EPERM
+				 ? " (another user's, or kernel.yama.ptrace_scope forbids it)"
+				 : "");
+		return true;
+	}
+	if (!bursts->started && bursts->ends[STEP_TRACED]) {
+		snprintf(text, size, "no bursts: another program traces what was to be stepped");
+		return true;
+	}
+	if (!bursts->started) {
+		snprintf(text, size, "no bursts: nothing ran when one was due");
+		return false;
+	}
+	snprintf(text, size, "%" PRIu64 " bursts, %" PRIu64 " instructions stepped, %.1f us each",
+		 bursts->started, bursts->steps, (double)bursts->ns / (double)bursts->steps / 1000);
+	return bursts->failures > 0;
+}

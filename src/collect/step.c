@@ -1,0 +1,294 @@
+#include "collect/step.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/step_machine.h"
+
+#define LONGEST_NS  500000000u /* a stretch that takes longer ends: something blocks */
+#define ALARM_US    100000
+#define SIGTRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
+
+#ifndef PTRACE_GETSIGMASK
+#define PTRACE_GETSIGMASK 0x420a
+#define PTRACE_SETSIGMASK 0x420b
+#endif
+
+struct stretch {
+	struct steps *out;
+	void (*idle)(void *context);
+	void *context;
+	int memory; /* /proc/TID/mem */
+	bool blocks_traps;
+	uint64_t mask; /* of signals, when it does */
+};
+
+static void on_alarm(int signal)
+{
+	(void)signal; /* only to interrupt waitpid() */
+}
+
+static void set_alarm(long interval_us)
+{
+	struct itimerval timer = { { 0, interval_us }, { 0, interval_us } };
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* What /proc/TID/status says in a line of that name, as a number of that base. */
+static uint64_t status_number(const char *text, const char *name, int base)
+{
+	const char *at = strstr(text, name);
+	return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+static ssize_t read_status(pid_t tid, char *text, size_t size)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+	text[length > 0 ? length : 0] = 0;
+	return length;
+}
+
+/* Whether it may be stepped, by what the kernel shows; else why not. */
+static bool fit(struct stretch *stretch)
+{
+	char text[4096];
+	struct steps *out = stretch->out;
+	if (read_status(out->tid, text, sizeof(text)) <= 0) {
+		out->end = STEP_GONE;
+		return false;
+	}
+	const char *state = strstr(text, "\nState:\t");
+	uint64_t blocked = status_number(text, "\nSigBlk:\t", 16);
+	uint64_t ignored = status_number(text, "\nSigIgn:\t", 16);
+	uint64_t caught = status_number(text, "\nSigCgt:\t", 16);
+	if (status_number(text, "\nTracerPid:\t", 10))
+		out->end = STEP_TRACED;
+	else if (!state || state[strlen("\nState:\t")] != 'R')
+		out->end = STEP_IDLE;
+	/* The kernel forces a step's trap through, and unblocks and resets for it. */
+	else if (ignored & SIGTRAP_BIT || (caught & blocked & SIGTRAP_BIT))
+		out->end = STEP_OWN_TRAPS;
+	else
+		return true;
+	return false;
+}
+
+/*
+ * Beside the thread on one CPU each step takes half as long, for no other CPU has to be woken.
+ */
+static void move_beside(pid_t tid)
+{
+	char path[64];
+	char text[1024];
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return;
+	text[length] = 0;
+	char *at = strrchr(text, ')'); /* field 2; the CPU is field 39 */
+	for (int field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	long cpu = at ? strtol(at, NULL, 10) : -1;
+	cpu_set_t one;
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET((size_t)cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one); /* where that is not allowed it is slower */
+}
+
+static bool still_ours(pid_t tid)
+{
+	char text[4096];
+	return read_status(tid, text, sizeof(text)) > 0 &&
+	       status_number(text, "\nTracerPid:\t", 10) == (uint64_t)getpid();
+}
+
+/* Until it stops; false when it is ours no more. */
+static bool wait_for_stop(struct stretch *stretch, int *status)
+{
+	struct steps *out = stretch->out;
+	for (;;) {
+		pid_t found = waitpid(out->tid, status, __WALL);
+		if (found == out->tid && WIFSTOPPED(*status))
+			return true;
+		if (found == out->tid) {
+			out->reaped = true;
+			out->wait_status = *status;
+			return false;
+		}
+		if (found < 0 && errno != EINTR)
+			return false;
+		/* Another thread's exec takes the number of its process's first one away. */
+		if (!still_ours(out->tid))
+			return false;
+		stretch->idle(stretch->context);
+	}
+}
+
+static bool read_registers(struct stretch *stretch, step_registers *registers)
+{
+	struct iovec room = { registers, sizeof(*registers) };
+	if (ptrace(PTRACE_GETREGSET, stretch->out->tid, NT_PRSTATUS, &room) < 0)
+		return false;
+	if (room.iov_len == sizeof(*registers))
+		return true;
+	stretch->out->end = STEP_NARROW;
+	return false;
+}
+
+/* Where it is now. */
+static struct step_place *note_place(struct stretch *stretch, const step_registers *registers)
+{
+	struct step_place *place = &stretch->out->places[stretch->out->count];
+	*place = (struct step_place){ .address = step_address(registers) };
+	/* At the end of what is mapped it comes out shorter. */
+	if (pread(stretch->memory, place->code, sizeof(place->code), (off_t)place->address) < 0)
+		memset(place->code, 0, sizeof(place->code));
+	return place;
+}
+
+static bool is_our_trap(pid_t tid, int status)
+{
+	siginfo_t info;
+	return WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 &&
+	       ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && info.si_code == TRAP_TRACE;
+}
+
+/* Returns whether it is stopped, with the signal to go on with in *signal. */
+static bool step_on(struct stretch *stretch, size_t limit, int *signal)
+{
+	struct steps *out = stretch->out;
+	step_registers registers;
+	int status;
+	out->end = STEP_REFUSED; /* unless something else turns up */
+	if (!read_registers(stretch, &registers)) {
+		out->code = -errno;
+		return true;
+	}
+	if (step_in_system_call(&registers)) {
+		out->end = STEP_IDLE;
+		return true;
+	}
+	const struct step_place *place = note_place(stretch, &registers);
+	while (out->count < limit) {
+		if (!step_is_safe(place->code)) {
+			out->end = STEP_UNSAFE;
+			return true;
+		}
+		if (clock_monotonic_ns() - out->begin_ns > LONGEST_NS) {
+			out->end = STEP_SLOW;
+			return true;
+		}
+		if (ptrace(PTRACE_SINGLESTEP, out->tid, 0, 0) < 0 ||
+		    !wait_for_stop(stretch, &status)) {
+			out->end = STEP_GONE;
+			return false;
+		}
+		if (!is_our_trap(out->tid, status)) {
+			out->end = status >> 16 == PTRACE_EVENT_EXEC ? STEP_GONE : STEP_SIGNAL;
+			*signal = status >> 16 ? 0 : WSTOPSIG(status);
+			return true;
+		}
+		if (!read_registers(stretch, &registers)) {
+			out->code = -errno;
+			return true;
+		}
+		out->count++;
+		place = note_place(stretch, &registers);
+	}
+	out->end = STEP_DONE;
+	return true;
+}
+
+/* Stops the thread. Returns whether it is ours, with the signal to let it go on with. */
+static bool stop_thread(struct stretch *stretch, int *signal)
+{
+	struct steps *out = stretch->out;
+	int status;
+	*signal = 0;
+	/* No PTRACE_O_EXITKILL: whatever happens to us, the program goes on. */
+	if (ptrace(PTRACE_SEIZE, out->tid, 0, (void *)PTRACE_O_TRACEEXEC) < 0) {
+		out->end = errno == ESRCH ? STEP_GONE : STEP_REFUSED;
+		out->code = -errno;
+		return false;
+	}
+	out->end = STEP_GONE;
+	if (ptrace(PTRACE_INTERRUPT, out->tid, 0, 0) < 0 || !wait_for_stop(stretch, &status))
+		return false;
+	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP) {
+		out->end = STEP_DONE; /* so far */
+	} else {
+		/* A signal, the stop of its process, or an exec came first. */
+		out->end = status >> 16 == PTRACE_EVENT_EXEC ? STEP_GONE : STEP_SIGNAL;
+		*signal = status >> 16 ? 0 : WSTOPSIG(status);
+	}
+	return true;
+}
+
+static void keep_mask(struct stretch *stretch)
+{
+	uint64_t mask;
+	if (ptrace(PTRACE_GETSIGMASK, stretch->out->tid, sizeof(mask), &mask) == 0) {
+		stretch->mask = mask;
+		stretch->blocks_traps = mask & SIGTRAP_BIT;
+	}
+}
+
+static void step_attached(struct stretch *stretch, size_t limit)
+{
+	struct steps *out = stretch->out;
+	char path[64];
+	int signal;
+	if (!stop_thread(stretch, &signal))
+		return;
+	bool stopped = true;
+	snprintf(path, sizeof(path), "/proc/%d/mem", out->tid);
+	stretch->memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (stretch->memory < 0) {
+		out->end = STEP_REFUSED;
+		out->code = -errno;
+	} else if (out->end == STEP_DONE) {
+		keep_mask(stretch);
+		stopped = step_on(stretch, limit, &signal);
+		if (stopped && stretch->blocks_traps)
+			ptrace(PTRACE_SETSIGMASK, out->tid, sizeof(stretch->mask), &stretch->mask);
+	}
+	if (stopped)
+		ptrace(PTRACE_DETACH, out->tid, 0, signal);
+	close_fd(&stretch->memory);
+}
+
+void step_thread(pid_t tid, size_t limit, void (*idle)(void *context), void *context,
+		 struct steps *out)
+{
+	struct stretch stretch = { .out = out, .idle = idle, .context = context, .memory = -1 };
+	struct sigaction action = { .sa_handler = on_alarm };
+	*out = (struct steps){ .tid = tid, .begin_ns = clock_monotonic_ns() };
+	if (fit(&stretch)) {
+		sigaction(SIGALRM, &action, NULL);
+		set_alarm(ALARM_US);
+		move_beside(tid);
+		step_attached(&stretch, limit < STEP_LIMIT ? limit : STEP_LIMIT);
+		set_alarm(0);
+	}
+	out->end_ns = clock_monotonic_ns();
+}

@@ -1,0 +1,82 @@
+/*
+ * step_machine - what stepping has to know of the machine's registers and instructions. Private to
+ * collect/step.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/user.h>
+
+#if defined(__x86_64__)
+
+typedef struct user_regs_struct step_registers;
+
+static inline uint64_t step_address(const step_registers *registers)
+{
+	return registers->rip;
+}
+
+/* Interrupted in a call that will be made again: the address is behind the call only for now. */
+static inline bool step_in_system_call(const step_registers *registers)
+{
+	long result = (long)registers->rax;
+	return (long)registers->orig_rax >= 0 && result >= -516 && result <= -512;
+}
+
+/* Intel SDM volume 2, 2.1.1 and appendix A. */
+static inline bool step_is_safe(const uint8_t code[16])
+{
+	unsigned at = 0;
+	while (at < 14 &&
+	       (strchr("\x66\x67\xf0\xf2\xf3\x2e\x36\x3e\x26\x64\x65", code[at]) != NULL) &&
+	       code[at])
+		at++;
+	if ((code[at] & 0xf0) == 0x40) /* REX */
+		at++;
+	switch (code[at]) {
+	case 0x9c: /* pushf would save the flag that steps, */
+	case 0x9d: /* popf make it the program's own */
+	case 0xcc: /* int3, int, int1 */
+	case 0xcd:
+	case 0xf1:
+	case 0xcf: /* iret */
+	case 0x8e: /* mov to ss holds a trap back */
+		return false;
+	case 0x0f:
+		return code[at + 1] != 0x05 && code[at + 1] != 0x34; /* syscall, sysenter */
+	default:
+		return true;
+	}
+}
+
+#elif defined(__aarch64__)
+
+typedef struct user_regs_struct step_registers;
+
+static inline uint64_t step_address(const step_registers *registers)
+{
+	return registers->pc;
+}
+
+/* The kernel has put the address back to the call already, which is not stepped. */
+static inline bool step_in_system_call(const step_registers *registers)
+{
+	(void)registers;
+	return false;
+}
+
+/* Arm ARM C4.1: exception generation, and loads (store exclusive, load exclusive). */
+static inline bool step_is_safe(const uint8_t code[16])
+{
+	uint32_t word;
+	memcpy(&word, code, sizeof(word));
+	bool exception = (word & 0xff000000) == 0xd4000000;
+	bool load_exclusive = (word & 0x3fc00000) == 0x08400000;
+	return !exception && !load_exclusive;
+}
+
+#else
+#error "stepping is written for x86-64 and arm64"
+#endif

@@ -1,0 +1,257 @@
+#include "collect/stepper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct question {
+	pid_t tid;
+	uint32_t instructions;
+};
+
+enum message_kind { MESSAGE_CHILD, MESSAGE_ENDED, MESSAGE_STEPS };
+
+/* Of a datagram as much as there are places is sent. */
+struct answer {
+	uint32_t kind;
+	int32_t number; /* the child's pid or wait status */
+	struct steps steps;
+};
+
+/* The process's side. */
+struct keeping {
+	int socket;
+	pid_t child; /* 0: none, or ended */
+	struct answer answer;
+};
+
+static void send_answer(struct keeping *keeping, enum message_kind kind, int number)
+{
+	size_t size = offsetof(struct answer, steps);
+	keeping->answer.kind = kind;
+	keeping->answer.number = number;
+	if (kind == MESSAGE_STEPS)
+		size += offsetof(struct steps, places) +
+			(keeping->answer.steps.count + 1) * sizeof(struct step_place);
+	/* Nobody may be there to hear it. */
+	while (send(keeping->socket, &keeping->answer, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static void child_ended(struct keeping *keeping, int status)
+{
+	struct answer answer = { .kind = MESSAGE_ENDED, .number = status };
+	keeping->child = 0;
+	while (send(keeping->socket, &answer, offsetof(struct answer, steps), MSG_NOSIGNAL) < 0 &&
+	       errno == EINTR)
+		;
+}
+
+static void look_for_end(struct keeping *keeping)
+{
+	int status;
+	if (keeping->child && waitpid(keeping->child, &status, WNOHANG) == keeping->child)
+		child_ended(keeping, status);
+}
+
+/* While a step takes long: the child's stop would be taken away if it is the one that is stepped.
+ */
+static void look_while_stepping(void *context)
+{
+	struct keeping *keeping = context;
+	if (keeping->answer.steps.tid != keeping->child)
+		look_for_end(keeping);
+}
+
+static void serve_question(struct keeping *keeping, const struct question *question)
+{
+	struct steps *steps = &keeping->answer.steps;
+	step_thread(question->tid, question->instructions, look_while_stepping, keeping, steps);
+	if (steps->reaped && steps->tid == keeping->child)
+		child_ended(keeping, steps->wait_status);
+	send_answer(keeping, MESSAGE_STEPS, 0);
+}
+
+/* What comes to the whole terminal is not ours: we let go in order, when our owner is gone. */
+static int take_signals(void)
+{
+	sigset_t all;
+	sigset_t child;
+	sigfillset(&all);
+	sigdelset(&all, SIGALRM);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static _Noreturn void serve(struct keeping *keeping)
+{
+	int signals = take_signals();
+	prctl(PR_SET_NAME, "culprit-step");
+	for (;;) {
+		struct pollfd fds[] = { { keeping->socket, POLLIN, 0 }, { signals, POLLIN, 0 } };
+		struct signalfd_siginfo info;
+		struct question question;
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			_exit(1);
+		while (read(signals, &info, sizeof(info)) == sizeof(info))
+			look_for_end(keeping);
+		if (!fds[0].revents)
+			continue;
+		ssize_t got = recv(keeping->socket, &question, sizeof(question), MSG_DONTWAIT);
+		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+			_exit(0);
+		if (got == sizeof(question))
+			serve_question(keeping, &question);
+	}
+}
+
+/* In the process itself this does not return, but in its child when there is to be one. */
+static pid_t become_stepper(int socket, bool with_child)
+{
+	struct keeping *keeping = calloc(1, sizeof(*keeping));
+	if (!keeping)
+		_exit(1);
+	keeping->socket = socket;
+	if (with_child) {
+		pid_t child = fork();
+		if (child == 0) {
+			close(socket);
+			free(keeping);
+			return 0;
+		}
+		keeping->child = child < 0 ? 0 : child;
+		send_answer(keeping, MESSAGE_CHILD, child < 0 ? -errno : child);
+		if (child < 0)
+			_exit(1);
+	}
+	int null = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+		dup2(null, fd); /* whoever reads from us must not wait for it */
+	/* The command's ends of the pipes above all: their other ends tell that it runs. */
+	dup2(socket, STDERR_FILENO + 1);
+	close_range(STDERR_FILENO + 2, ~0u, 0);
+	keeping->socket = STDERR_FILENO + 1;
+	serve(keeping);
+}
+
+/* 0 in the child, 1 here, or negative errno. */
+static int start(struct stepper *stepper, bool with_child)
+{
+	int sockets[2];
+	*stepper = (struct stepper){ .socket = -1 };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(sockets[0]);
+		return become_stepper(sockets[1], with_child);
+	}
+	int code = -errno;
+	close(sockets[1]);
+	if (pid < 0) {
+		close(sockets[0]);
+		return code;
+	}
+	stepper->socket = sockets[0];
+	stepper->pid = pid;
+	return 1;
+}
+
+int stepper_start(struct stepper *stepper, struct error *err)
+{
+	int ret = start(stepper, false);
+	return ret < 0 ? error_set(err, ret, "cannot start a process that steps: %s",
+				   strerror(-ret))
+		       : 0;
+}
+
+pid_t stepper_fork(void *context)
+{
+	struct stepper *stepper = context;
+	struct answer answer;
+	int ret = start(stepper, true);
+	if (ret <= 0) {
+		errno = -ret;
+		return ret < 0 ? -1 : 0;
+	}
+	ssize_t got;
+	do {
+		got = recv(stepper->socket, &answer, sizeof(answer), 0);
+	} while (got < 0 && errno == EINTR);
+	if (got < (ssize_t)offsetof(struct answer, steps) || answer.number < 0) {
+		stepper_stop(stepper);
+		errno = got > 0 ? -answer.number : ECHILD;
+		return -1;
+	}
+	stepper->child = answer.number;
+	return stepper->child;
+}
+
+void stepper_stop(struct stepper *stepper)
+{
+	if (!stepper->pid)
+		return;
+	close_fd(&stepper->socket);
+	stepper->socket = -1;
+	/* It ends after the stretch at hand; ours to bury only when it has. */
+	waitpid(stepper->pid, NULL, WNOHANG);
+	stepper->pid = 0;
+}
+
+int stepper_ask(struct stepper *stepper, pid_t tid, size_t instructions)
+{
+	struct question question = { tid, (uint32_t)instructions };
+	stepper->answered = false;
+	if (send(stepper->socket, &question, sizeof(question), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	    (ssize_t)sizeof(question))
+		return 0;
+	stepper->lost = errno == EPIPE;
+	return -errno;
+}
+
+static bool is_whole(const struct answer *answer, size_t size)
+{
+	size_t head = offsetof(struct answer, steps);
+	if (answer->kind != MESSAGE_STEPS)
+		return size == head;
+	head += offsetof(struct steps, places);
+	return size >= head && answer->steps.count <= STEP_LIMIT &&
+	       size == head + (answer->steps.count + 1) * sizeof(struct step_place);
+}
+
+void stepper_take(struct stepper *stepper)
+{
+	struct answer answer;
+	while (stepper->pid && !stepper->lost) {
+		ssize_t got = recv(stepper->socket, &answer, sizeof(answer), MSG_DONTWAIT);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && errno == EAGAIN)
+			return;
+		if (got < (ssize_t)offsetof(struct answer, steps) ||
+		    !is_whole(&answer, (size_t)got)) {
+			stepper->lost = true;
+			return;
+		}
+		if (answer.kind == MESSAGE_ENDED) {
+			stepper->ended = true;
+			stepper->wait_status = answer.number;
+		} else if (answer.kind == MESSAGE_STEPS) {
+			stepper->steps = answer.steps;
+			stepper->answered = true;
+		}
+	}
+}

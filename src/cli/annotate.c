@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/annotate_diff.h"
 #include "cli/annotate_subject.h"
+#include "cli/candidates.h"
 #include "cli/colour.h"
 #include "cli/comparison.h"
 #include "cli/input.h"
@@ -22,10 +23,8 @@
 #include "profile/profile.h"
 #include "render/listing.h"
 #include "render/listing_json.h"
-#include "render/quantity.h"
 
 #define DEFAULT_PROCEDURES  3
-#define SHOWN_CANDIDATES    20
 #define COMPARED_PROCEDURES 100 /* the hottest, of which --diff shows those that changed most */
 
 static struct {
@@ -134,42 +133,6 @@ static int read_words(struct work *work)
 	return colour_choose(&verb_annotate, given.color, &work->listing.colour);
 }
 
-static void list_candidates(const struct work *work, const char *name)
-{
-	const struct annotate_index *index = work->index;
-	message_error("'%s' may be any of %zu procedures; name one of them, or add --image:", name,
-		      work->count);
-	for (size_t i = 0; i < work->count && i < SHOWN_CANDIDATES; i++) {
-		const struct annotate_procedure *candidate = &index->procedures[work->positions[i]];
-		const struct procedure *procedure = candidate->procedure;
-		CLEANUP(buffer_release) struct buffer line = { 0 };
-		char amount[QUANTITY_SIZE] = "-";
-		uint64_t samples = 0; /* of all events */
-		bool sampled = false;
-		for (size_t c = 0; c < index->columns->count; c++) {
-			sampled |= index->columns->list[c].sampled;
-			samples += candidate->cells[c].samples;
-		}
-		if (sampled)
-			quantity_count(samples, amount);
-		text_append_safe(&line, procedure->name, strlen(procedure->name));
-		if (candidate->image_name[0]) {
-			buffer_append_text(&line, " in ");
-			text_append_safe(&line, candidate->image_name,
-					 strlen(candidate->image_name));
-		}
-		if (procedure->extent_known && candidate->image_name[0]) {
-			buffer_append_text(&line, ", as ");
-			text_append_safe(&line, candidate->image_name,
-					 strlen(candidate->image_name));
-			buffer_printf(&line, "+0x%" PRIx64, procedure->first);
-		}
-		fprintf(stderr, "  %10s samples  %s\n", amount, buffer_text(&line));
-	}
-	if (work->count > SHOWN_CANDIDATES)
-		fprintf(stderr, "  and %zu more\n", work->count - SHOWN_CANDIDATES);
-}
-
 static int choose(struct work *work, const char *name)
 {
 	const struct annotate_index *index = work->index;
@@ -204,7 +167,7 @@ static int choose(struct work *work, const char *name)
 	if (work->count == 1)
 		return 0;
 	if (work->count > 1) {
-		list_candidates(work, name);
+		candidates_list(index, name, work->positions, work->count);
 		return 2;
 	}
 	message_error("no procedure '%s' has samples in %s; %s", name, work->input->title,

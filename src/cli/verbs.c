@@ -8,6 +8,7 @@ const struct verb *const verbs[] = {
 	&verb_annotate,
 	&verb_summary,
 	&verb_accuracy,
+	&verb_cfg,
 	&verb_flame,
 	&verb_diff,
 	&verb_import,

@@ -9,6 +9,7 @@
 extern const struct verb *const verbs[];
 
 extern const struct verb verb_accuracy;
+extern const struct verb verb_cfg;
 extern const struct verb verb_check;
 extern const struct verb verb_completion;
 extern const struct verb verb_db;

@@ -1,0 +1,23 @@
+/*
+ * cfg_words - what pictures of control flow say of blocks and edges.
+ */
+#pragma once
+
+#include "analyze/cfg_view.h"
+#include "render/quantity.h"
+
+struct buffer;
+
+/* "next", "branch", "other_entry"; keys of JSON. */
+const char *cfg_edge_key(enum flow_edge_kind kind);
+/* "entry", "landing pad", "return"; of edges from or to outside; else "". */
+const char *cfg_edge_text(enum flow_edge_kind kind);
+const char *cfg_confidence(const struct frequency *frequency); /* "low"; "unknown" */
+/* "1.2 M", "-": executions. */
+void cfg_count_text(double count, char text[QUANTITY_SIZE]);
+/* "3.4", "12", "0.25", "-": cycles an execution. */
+void cfg_cpi_text(double cpi, char text[QUANTITY_SIZE]);
+/* "92 %" of what the block ran; "-". */
+void cfg_share_text(double part, double whole, char text[QUANTITY_SIZE]);
+/* The indirect jump that ends the block and has unknown targets, or NULL. */
+const struct cfg_jump *cfg_unknown_jump(const struct cfg *cfg, uint32_t block);

@@ -1,0 +1,20 @@
+# A graph as picture, JSON and for Graphviz; the hottest without a name; what cannot be drawn.
+"$TOOLS/make-code-profile" x86 culprit.prof
+culprit cfg compute | grep -E '<text|<svg|class="box' | sed 's/ [xy]="[0-9.]*"//g'
+culprit cfg --json compute
+culprit cfg --dot --limit 2
+culprit cfg -o one.svg compute && culprit cfg compute | cmp - one.svg
+culprit cfg --color cpi --instructions 2 -M intel compute | grep -cE 'more instructions|rbp'
+mistake() {
+	culprit cfg "$@" 2>&1 && echo "not refused: $*"
+	echo "status $?"
+}
+mistake step
+mistake nobody
+mistake culprit.prof
+mistake vfs_read
+mistake --image gone
+mistake --json --dot
+mistake --color red
+mistake -M masm
+mistake --pipeline none

@@ -3,7 +3,8 @@
  * that kept the others waiting, so its samples are charged to that one: inside a block
  * to the instruction before it, at the start of a block to the last ones of the blocks
  * that led there, shared out as often as these did. Where control came from outside, the
- * one that waited is in another procedure, and the samples stay.
+ * one that waited is in another procedure, and the samples stay. So do those at a repeated
+ * string instruction, which is interrupted itself, between two elements.
  */
 #include <errno.h>
 #include <math.h>
@@ -83,6 +84,18 @@ static double weight_of(const struct procedure_cycles *procedure, uint32_t edge)
 	return isnan(value) ? 1 : value;
 }
 
+/* "rep stosb" and its like: they count rcx down and move a pointer along. */
+static bool repeats(const struct procedure_cycles *procedure, uint32_t instruction)
+{
+	const struct instruction_effects *effects = &procedure->effects[instruction];
+	return procedure->isa == ISA_X86_64 && effects->known &&
+	       register_set_has(&effects->reads, X86_RCX) &&
+	       register_set_has(&effects->writes, X86_RCX) &&
+	       (register_set_has(&effects->writes, X86_RDI) ||
+		register_set_has(&effects->writes, X86_RSI)) &&
+	       (effects->reads_memory || effects->writes_memory);
+}
+
 /* Hands what stands at the first instruction of a block to the last ones of those before. */
 static void charge_back(const struct procedure_cycles *procedure, uint32_t block,
 			const double *from, double *to)
@@ -93,6 +106,10 @@ static void charge_back(const struct procedure_cycles *procedure, uint32_t block
 	double sum = 0;
 	if (from[leader] == 0)
 		return;
+	if (repeats(procedure, leader)) {
+		to[leader] += from[leader];
+		return;
+	}
 	for (size_t i = 0; i < into.count; i++)
 		sum += weight_of(procedure, into.list[i]);
 	for (size_t i = 0; i < into.count; i++) {
@@ -113,7 +130,7 @@ static void charge_once(const struct procedure_cycles *procedure, double *values
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
 		const struct cfg_block *block = &cfg->blocks[b];
 		for (uint32_t i = block->first + 1; i < block->first + block->count; i++)
-			scratch[i - 1] += values[i];
+			scratch[repeats(procedure, i) ? i : i - 1] += values[i];
 		charge_back(procedure, b, values, scratch);
 	}
 	memcpy(values, scratch, cfg->instruction_count * sizeof(*scratch));

@@ -206,6 +206,26 @@ static void a_late_sample_is_charged_to_who_waited(void **state)
 	assert_true(isnan(found->whole.low));
 }
 
+/* "rep stosb" is interrupted itself; "stosb" is not. */
+static void samples_at_a_repeated_instruction_stay(void **state)
+{
+	(void)state;
+	/* 0 xor %eax,%eax; 2 rep stosb; 4 nop; 5 stosb; 6 ret */
+	static const uint8_t code[] = { 0x31, 0xc0, 0xf3, 0xaa, 0x90, 0xaa, 0xc3 };
+	uint32_t image;
+	struct profile *profile = profile_of(code, sizeof(code), &image);
+	uint32_t event = add_event(profile, &clock_event);
+	add_samples(profile, event, image, 2, 500, PERIOD);
+	add_samples(profile, event, image, 5, 30, PERIOD);
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	subject_init(&subject, profile, "zen5");
+	CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = cycles_at(&subject, 0);
+	expect_near(found->instructions[1].samples, 500, 1e-9);
+	expect_near(found->instructions[2].samples, 30, 1e-9);
+	assert_true(found->instructions[0].samples == 0);
+	assert_true(found->instructions[3].samples == 0);
+}
+
 /* What was seen of branches is heard, unless it is not wanted. */
 static void branches_that_were_seen_move_executions(void **state)
 {
@@ -451,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stall_in_order_is_told_from_executions),
 		cmocka_unit_test(a_late_sample_is_charged_to_who_waited),
+		cmocka_unit_test(samples_at_a_repeated_instruction_stay),
 		cmocka_unit_test(counted_instructions_make_a_procedure_absolute),
 		cmocka_unit_test(branches_that_were_seen_move_executions),
 		cmocka_unit_test(branch_stacks_are_counted),

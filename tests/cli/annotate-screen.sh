@@ -2,6 +2,8 @@
 "$TOOLS/make-code-profile" large culprit.prof
 culprit annotate --no-source
 culprit annotate --limit 1 --min 50 | head -n 12
+"$TOOLS/make-code-profile" loops loops.prof
+culprit annotate -i loops.prof | grep -v "^note"
 # blocks go with neither lines nor what has them
 for wrong in --source --json '--diff culprit.prof'; do
 	culprit annotate --blocks $wrong 2>&1 || echo "status $?"

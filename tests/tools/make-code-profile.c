@@ -2,7 +2,8 @@
  * make-code-profile - writes the profiles that the tests of annotate and export
  * read: code in the stash, samples at known addresses.
  *
- * usage: make-code-profile x86|x86-moved|x86-changed|x86-renamed|arm64|large|copy|counted FILE
+ * usage: make-code-profile x86|x86-moved|x86-changed|x86-renamed|arm64|large|copy|counted|loops
+ * FILE
  *
  * x86: procedures with and without code, names that look alike, a cold part,
  * inlined code, an address inside an instruction, two events, stacks.
@@ -359,6 +360,28 @@ static void make_counted(struct maker *maker)
 	}
 }
 
+/* Three times: nine additions, a decrement and a jump back to the first of them. */
+static void make_loops(struct maker *maker)
+{
+	static const uint8_t add[4] = { 0x48, 0x83, 0xc7, 0x04 };
+	static const uint8_t again[4] = { 0xff, 0xce, 0x75, 256 - 40 };
+	static const uint64_t samples[3] = { 10, 80, 40 };
+	uint8_t bytes[3 * 40 + 1];
+	add_events(maker, "x86_64");
+	uint32_t program = image(maker, IMAGE_FILE, "\x41\x42", "/opt/no/program", NULL);
+	for (size_t l = 0; l < 3; l++) {
+		for (size_t i = 0; i < 9; i++) {
+			memcpy(bytes + 40 * l + 4 * i, add, 4);
+			sample(maker, maker->clock, program, 0x1000 + 40 * l + 4 * i,
+			       samples[l] + i);
+		}
+		memcpy(bytes + 40 * l + 36, again, 4);
+	}
+	bytes[120] = 0xc3;
+	function(maker, program, 0x1000, 0x1078, "loops", 0, 0);
+	code(maker, program, 0x1000, bytes, sizeof(bytes));
+}
+
 #define LARGE_INSTRUCTIONS 5000
 
 static void make_large(struct maker *maker)
@@ -407,6 +430,8 @@ int main(int argc, char **argv)
 		make_copy(&maker);
 	else if (strcmp(argv[1], "counted") == 0)
 		make_counted(&maker);
+	else if (strcmp(argv[1], "loops") == 0)
+		make_loops(&maker);
 	else
 		return 2;
 	if (profile_file_write(argv[2], maker.profile, &err) < 0) {

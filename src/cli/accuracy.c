@@ -50,6 +50,7 @@ static int run_accuracy(int argc, char **argv)
 		return options_misuse(&verb_accuracy, "--limit needs at least 1");
 	if (!count)
 		return options_misuse(&verb_accuracy, "--probe needs a command to run");
+	given.runs = truth.runs_given ? truth.runs : 1;
 	argv[count + 1] = NULL; /* options_parse() moved the command to the front */
 	return accuracy_probe(&given, argv + 1);
 }

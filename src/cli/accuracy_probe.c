@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "cli/accuracy.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/probe_estimates.h"
 #include "collect/breakpoints.h"
 
 #define LOOK_NS 20000000 /* between two looks at the limit: some 2000 executions */
@@ -38,23 +40,78 @@ static void spell_place(const struct breakpoint *breakpoint, char *text, size_t 
 		snprintf(text + length, size - length, "+0x%" PRIx64, place->offset);
 }
 
-static void print_text(const struct breakpoint *list, size_t count)
+static void print_estimate(const struct probe_estimate *row, const struct breakpoint *counted)
 {
-	printf("  executions  instruction\n");
+	char error[24] = "-";
+	double exact = (double)counted->count;
+	if (!row->known) {
+		printf("%12s  %7s  %6s  ", "-", "-", "-");
+		return;
+	}
+	if (exact > 0 && !counted->limited)
+		snprintf(error, sizeof(error), "%+.1f %%", (row->value / exact - 1) * 100);
+	printf("%12.0f  %7s  %6s  ", row->value, error, row->confidence);
+}
+
+/* Each sentence once. */
+static void print_notes(const struct probe_estimate *rows, const struct breakpoint *list,
+			size_t count)
+{
+	bool scaled = false;
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].why[0])
+			printf("no estimate for %s: %s\n", list[i].place.text, rows[i].why);
+		scaled = scaled || (rows[i].known && rows[i].factor != 1);
+	}
+	if (scaled)
+		printf("estimates are relative: multiplied so that those of a procedure (of one "
+		       "clock) add up to the counts\n");
+}
+
+/* `rows` is NULL without a profile. */
+static void print_text(const struct breakpoint *list, const struct probe_estimate *rows,
+		       size_t count)
+{
+	printf(rows ? "  executions      estimate    error   sure   instruction\n"
+		    : "  executions  instruction\n");
 	for (size_t i = 0; i < count; i++) {
 		char place[1500];
 		char executions[32];
 		spell_place(&list[i], place, sizeof(place));
 		snprintf(executions, sizeof(executions), "%s%" PRIu64, list[i].limited ? ">" : "",
 			 list[i].count);
-		printf("%12s  %s\n", executions, place);
+		printf("%12s  ", executions);
+		if (rows)
+			print_estimate(&rows[i], &list[i]);
+		printf("%s\n", place);
 	}
+	if (rows)
+		print_notes(rows, list, count);
 }
 
-static void print_json(const struct breakpoint *list, size_t count)
+static struct json_object *number(double value)
+{
+	return isfinite(value) ? json_object_new_double(value) : NULL;
+}
+
+static void add_estimate(struct json_object *row, const struct probe_estimate *estimate)
+{
+	bool known = estimate->known;
+	json_object_object_add(row, "estimate", number(known ? estimate->value : NAN));
+	json_object_object_add(row, "estimate_low", number(known ? estimate->low : NAN));
+	json_object_object_add(row, "estimate_high", number(known ? estimate->high : NAN));
+	json_object_object_add(row, "factor", number(known ? estimate->factor : NAN));
+	json_object_object_add(row, "confidence",
+			       known ? json_object_new_string(estimate->confidence) : NULL);
+	json_object_object_add(row, "no_estimate",
+			       known ? NULL : json_object_new_string(estimate->why));
+}
+
+static void print_json(const struct breakpoint *list, const struct probe_estimate *rows,
+		       size_t count)
 {
 	struct json_object *document = json_object_new_object();
-	struct json_object *rows = json_object_new_array();
+	struct json_object *array = json_object_new_array();
 	json_object_object_add(document, "schema", json_object_new_int(1));
 	for (size_t i = 0; i < count; i++) {
 		const struct code_place *place = &list[i].place;
@@ -67,12 +124,26 @@ static void print_json(const struct breakpoint *list, size_t count)
 							: NULL);
 		json_object_object_add(row, "executions", json_object_new_uint64(list[i].count));
 		json_object_object_add(row, "limited", json_object_new_boolean(list[i].limited));
-		json_object_array_add(rows, row);
+		if (rows)
+			add_estimate(row, &rows[i]);
+		json_object_array_add(array, row);
 	}
-	json_object_object_add(document, "probes", rows);
+	json_object_object_add(document, "probes", array);
 	printf("%s\n", json_object_to_json_string_ext(
 			       document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(document);
+}
+
+static void print(const struct accuracy_options *options, const struct breakpoint *list,
+		  size_t count, struct probe_estimates *estimates)
+{
+	struct probe_estimate rows[BREAKPOINTS_MAX];
+	if (estimates)
+		probe_estimates_fill(estimates, list, count, rows);
+	if (options->json)
+		print_json(list, estimates ? rows : NULL, count);
+	else
+		print_text(list, estimates ? rows : NULL, count);
 }
 
 static void tell_limits(const struct breakpoint *list, size_t count)
@@ -124,8 +195,14 @@ static int run(struct breakpoints *breakpoints, struct command *command, char *c
 int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 {
 	CLEANUP(breakpoints_freep) struct breakpoints *breakpoints = NULL;
+	CLEANUP(probe_estimates_freep) struct probe_estimates *estimates = NULL;
 	struct command command = { 0 };
 	struct error err;
+	if (options->input.files.count) {
+		int ended = probe_estimates_open(options, &estimates);
+		if (ended)
+			return ended;
+	}
 	if (breakpoints_new(options->probes.items, options->probes.count, options->limit,
 			    &breakpoints, &err) < 0) {
 		message_error("%s", err.text);
@@ -149,10 +226,7 @@ int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 		size_t count;
 		const struct breakpoint *list = breakpoints_list(breakpoints, &count);
 		tell_limits(list, count);
-		if (options->json)
-			print_json(list, count);
-		else
-			print_text(list, count);
+		print(options, list, count, estimates);
 		status = command_exit_status(&command);
 	}
 	command_dispose(&command);

@@ -29,12 +29,7 @@ struct accuracy_truth_options {
 	  "with --truth: what one factor from it puts right",                                           \
 	  &(o).scale,                                                                                   \
 	  NULL },                                                                                       \
-		{ "runs",                                                                               \
-		  0,                                                                                    \
-		  OPTION_DOUBLE,                                                                        \
-		  "N",                                                                                  \
-		  "with --truth: the profile is of N runs (1)",                                         \
-		  &(o).runs,                                                                            \
+		{ "runs",	  0, OPTION_DOUBLE, "N", "the profile is of N runs (1)", &(o).runs,     \
 		  &(o).runs_given },                                                                    \
 		{ "procedure",	  0,   OPTION_TEXT, "NAME", "with --truth: this procedure only",        \
 		  &(o).procedure, NULL },                                                               \

@@ -179,6 +179,7 @@ static int find_in(const struct mapped *mapped, const char *file, bool program,
 	ret = check_start(&view, symbol, place, err);
 	if (ret < 0)
 		return ret;
+	identity_of_file(&view.elf, &place->identity);
 	place->address = mapped->start + (offset - mapped->offset);
 	place->path = strdup(mapped->path);
 	if (symbol && symbol->name.size) {

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "image/identity.h"
+
 struct error;
 
 struct code_place {
@@ -17,6 +19,7 @@ struct code_place {
 	uint64_t vaddr;
 	uint64_t offset; /* of the instruction in its procedure */
 	uint64_t address;
+	struct identity identity; /* of the file */
 };
 void code_place_release(struct code_place *place); /* also right for a zeroed one */
 

@@ -67,9 +67,10 @@ static void add_where(struct layout *layout, const struct ranked_part *part)
 	int indent = part->depth < MAX_INDENT ? (int)part->depth * 2 : MAX_INDENT * 2;
 	if (!part->is_loop) {
 		const struct cfg_block *block = &cfg->blocks[part->number];
-		text_table_add(&layout->table, TEXT_PLAIN, "%*sblock %" PRIx64 "-%" PRIx64, indent,
-			       "", cfg->instructions[block->first].vaddr,
-			       cfg->instructions[block->first + block->count - 1].vaddr);
+		text_table_add(&layout->table, TEXT_PLAIN, "%*sblock %" PRIx64 "-%" PRIx64 "%s",
+			       indent, "", cfg->instructions[block->first].vaddr,
+			       cfg->instructions[block->first + block->count - 1].vaddr,
+			       cfg->parts[block->part].is_cold ? ", in the cold part" : "");
 		return;
 	}
 	const struct flow_loop *loop = &procedure->loops.list[part->number];

@@ -54,8 +54,6 @@ static struct piece rows_of_block(const struct listing *listing, uint32_t number
 	return (struct piece){ .first = low,
 			       .count = end - low,
 			       .block = number,
-			       .loop = cycles_shown_loop(&procedure->loops,
-							 procedure->loops.of_block[number]),
 			       .weight = cycles_weight(&procedure->blocks[number]) };
 }
 
@@ -110,6 +108,7 @@ static int compare_place(const void *left, const void *right)
 static void choose(struct screen *screen)
 {
 	const struct listing *listing = screen->listing;
+	const struct flow_loops *loops = &listing->subject->cycles->loops;
 	uint32_t blocks = listing->subject->cycles->cfg.graph.block_count;
 	double least = listing->cycles.whole * LEAST_PERCENT / 100;
 	size_t taken = 0;
@@ -124,6 +123,7 @@ static void choose(struct screen *screen)
 			break;
 		if (piece.count > screen->rows_left)
 			narrow(listing, &piece, screen->rows_left);
+		piece.loop = cycles_shown_loop(loops, loops->of_block[piece.block]);
 		screen->rows_left -= piece.count;
 		screen->pieces[taken++] = piece;
 	}

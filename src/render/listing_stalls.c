@@ -24,8 +24,8 @@ static void put_bubble(const struct cycle_columns *columns, const char *letters,
 		       const struct listing_margins *margins, struct buffer *out)
 {
 	char text[CYCLES_TEXT], lost[CYCLES_TEXT + 1];
-	cycles_text_cpi(cycles, text);
-	snprintf(lost, sizeof(lost), "+%s", text);
+	cycles_text_cpi(fabs(cycles), text);
+	snprintf(lost, sizeof(lost), "%c%s", cycles < 0 ? '-' : '+', text);
 	buffer_printf(out, "%*s", margins->before, "");
 	cycle_columns_put_bubble(columns, letters, lost, out);
 	buffer_printf(out, "%*s", margins->behind, "");
@@ -98,6 +98,14 @@ static void print_dynamic(const struct cycle_columns *columns, uint32_t instruct
 	buffer_append_u8(out, '\n');
 }
 
+/* It took less than the best case: executions, samples or the processor's table are not right. */
+static void print_gain(const struct cycle_columns *columns, const struct stall *stall,
+		       double executed, const struct listing_margins *margins, struct buffer *out)
+{
+	put_bubble(columns, "g", stall->dynamic_cycles / executed, margins, out);
+	buffer_append_text(out, "gain: less than the best case, unexplained\n");
+}
+
 void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t instruction,
 				const struct listing_margins *margins, struct buffer *out)
 {
@@ -110,6 +118,8 @@ void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t in
 		return;
 	if (stall->dynamic_cycles >= least && stall->dynamic_cycles > 0)
 		print_dynamic(columns, instruction, executed, margins, out);
+	else if (stall->dynamic_cycles < 0 && -stall->dynamic_cycles >= least)
+		print_gain(columns, stall, executed, margins, out);
 	if (stall->static_cause != STATIC_NONE && stall->static_cycles > 0 &&
 	    cycle_columns_block_matters(columns, cycle_columns_block(columns, instruction)))
 		print_static(columns, stall, executed, margins, out);

@@ -34,11 +34,12 @@ struct subject {
 
 static void subject_init(struct subject *subject, const double cycles[BLOCKS])
 {
-	*subject = (struct subject){ .procedure = { .cfg = { .graph = { .block_count = BLOCKS } },
-						    .loops = { loops, COUNT_OF(loops), of_block },
-						    .blocks = subject->blocks,
-						    .loop_costs = subject->loop_costs,
-						    .frequencies = { subject->frequencies } } };
+	*subject = (struct subject){ .procedure = {
+					     .cfg = { .graph = { .block_count = BLOCKS } },
+					     .loops = { loops, COUNT_OF(loops), of_block },
+					     .blocks = subject->blocks,
+					     .loop_costs = subject->loop_costs,
+					     .frequencies = { .blocks = subject->frequencies } } };
 	for (uint32_t b = 0; b < BLOCKS; b++) {
 		subject->blocks[b].cycles = cycles[b];
 		subject->blocks[b].executed = 100 - cycles[b];

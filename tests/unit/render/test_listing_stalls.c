@@ -131,6 +131,16 @@ static void static_stalls_name_the_register_and_whose_it_is(void **state)
 	expect(&subject, 2, "             s     +1.50     slotting\n");
 }
 
+static void a_gain_that_matters_is_shown_as_unexplained(void **state)
+{
+	(void)state;
+	struct subject subject;
+	subject_init(&subject);
+	subject.stalls[0].dynamic_cycles = -10;
+	expect(&subject, 0,
+	       "             g     -1.00     gain: less than the best case, unexplained\n");
+}
+
 static void what_does_not_matter_or_is_not_known_says_nothing(void **state)
 {
 	(void)state;
@@ -139,7 +149,7 @@ static void what_does_not_matter_or_is_not_known_says_nothing(void **state)
 	expect(&subject, CFG_NO_INSTRUCTION, "");
 	subject.stalls[0].dynamic_cycles = 9; /* of 1000: below 1 % */
 	expect(&subject, 0, "");
-	subject.stalls[0].dynamic_cycles = -100; /* a gain */
+	subject.stalls[0].dynamic_cycles = -9; /* a gain, below that too */
 	expect(&subject, 0, "");
 	subject.stalls[0].dynamic_cycles = NAN;
 	expect(&subject, 0, "");
@@ -165,6 +175,7 @@ int main(void)
 		cmocka_unit_test(causes_stand_with_who_is_to_blame_and_their_share),
 		cmocka_unit_test(a_letter_stands_once_for_neighbours_of_one_cause),
 		cmocka_unit_test(static_stalls_name_the_register_and_whose_it_is),
+		cmocka_unit_test(a_gain_that_matters_is_shown_as_unexplained),
 		cmocka_unit_test(what_does_not_matter_or_is_not_known_says_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

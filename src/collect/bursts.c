@@ -96,9 +96,15 @@ int bursts_start(struct bursts *bursts)
 
 uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns)
 {
-	bool holds = bursts->asked && limit_ns >= bursts->asked_ns &&
+	bool holds = bursts->asked && limit_ns != UINT64_MAX && limit_ns >= bursts->asked_ns &&
 		     limit_ns - bursts->asked_ns < HOLD_NS;
 	return holds ? bursts->asked_ns - 1 : limit_ns;
+}
+
+uint64_t bursts_complete(const struct bursts *bursts, uint64_t limit_ns)
+{
+	return bursts->answered && bursts->answer->end_ns < limit_ns ? bursts->answer->end_ns
+								     : limit_ns;
 }
 
 bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)

@@ -71,6 +71,8 @@ void bursts_stop(struct bursts *bursts); /* no new one begins */
 /* Samples from before `limit_ns` may be handled; a lower limit while one's window is not known yet.
  */
 uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns);
+/* The end of a stretch that has to be added up before later records are handled; or limit_ns. */
+uint64_t bursts_complete(const struct bursts *bursts, uint64_t limit_ns);
 /* Whether the thread was being stepped then. */
 bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns);
 /* A sample of the thread was taken. */

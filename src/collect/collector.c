@@ -375,6 +375,23 @@ static int failed(struct error *err, int ret)
 			 strerror(-ret));
 }
 
+/* As service(). What was stepped means what was mapped then: not more is handled before it. */
+static int service_bursts(struct collector *collector, uint64_t limit_ns)
+{
+	struct session *session = &collector->session;
+	limit_ns = bursts_limit(&session->bursts, limit_ns);
+	uint64_t stepped_ns = bursts_complete(&session->bursts, limit_ns);
+	int ret = service(collector, stepped_ns);
+	bool news = collector->sideband_news;
+	if (ret == 0)
+		ret = bursts_service(&session->bursts, session, stepped_ns);
+	if (ret == 0 && stepped_ns < limit_ns) {
+		ret = service(collector, limit_ns);
+		collector->sideband_news |= news;
+	}
+	return ret;
+}
+
 int collector_service(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -382,10 +399,7 @@ int collector_service(struct collector *collector, struct error *err)
 	bool due = ran_out(collector->timer_fd);
 	resume_sideband(collector);
 	bursts_take_answer(&session->bursts);
-	uint64_t limit_ns = bursts_limit(&session->bursts, now - SETTLE_MARGIN_NS);
-	int ret = service(collector, limit_ns);
-	if (ret == 0)
-		ret = bursts_service(&session->bursts, session, limit_ns);
+	int ret = service_bursts(collector, now - SETTLE_MARGIN_NS);
 	/* One that is gone polls readable for ever. */
 	if (session->bursts.stepper && session->bursts.stepper->lost)
 		epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL, session->bursts.stepper->socket, NULL);
@@ -510,12 +524,10 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	counters_disable(&session->counters);
 	ledger_stop(&collector->ledger, session);
 	collector->end_ns = clock_monotonic_ns();
-	int ret = service(collector, UINT64_MAX);
+	int ret = service_bursts(collector, UINT64_MAX);
 	if (ret == 0)
 		ret = edges_service(&session->edges, EDGES_WAIT);
 	tell_edges(collector);
-	if (ret == 0)
-		ret = bursts_service(&session->bursts, session, UINT64_MAX);
 	tell_bursts(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);

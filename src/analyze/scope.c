@@ -104,6 +104,7 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 		{ BILL_RUNS, &bill->runs },
 		{ BILL_STORED, &bill->stored },
 		{ BILL_FILTERED, &bill->filtered },
+		{ BILL_STEPPED, &bill->stepped },
 		{ BILL_READS, &bill->reads },
 		{ BILL_LOST_ESTIMATE, &bill->lost_events },
 		{ BILL_LATE, &bill->late },
@@ -147,6 +148,9 @@ static void add_machine_item(struct scope *scope, struct span item, uint64_t amo
 		{ BILL_STEAL_NS, &scope->steal_ns },
 		{ BILL_SELF_CPU_NS, &scope->self_cpu_ns },
 		{ BILL_INTERPRET_NS, &scope->interpret_ns },
+		{ BILL_BURSTS, &scope->bursts.bursts },
+		{ BILL_STEPS, &scope->bursts.steps },
+		{ BILL_BURST_NS, &scope->bursts.ns },
 		{ BILL_SELF_BYTES, &scope->self_bytes },
 		{ BILL_RING_BYTES, &scope->ring_bytes },
 		{ BILL_CUT_OFF, &scope->cut_off },
@@ -157,6 +161,9 @@ static void add_machine_item(struct scope *scope, struct span item, uint64_t amo
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (span_equal(item, span_of_text(plain[i].name)))
 			add_number(plain[i].number, amount);
+	struct span cause;
+	if (begins_with(item, BILL_BURST_END_PREFIX, &cause))
+		add_cause(scope->bursts.ends, &scope->bursts.end_count, cause, amount);
 }
 
 static int compare_causes(const void *left, const void *right)
@@ -188,6 +195,8 @@ static int read_bill(struct scope *scope, const struct profile *profile,
 	}
 	for (size_t i = 0; i < columns->count; i++)
 		scope_sort_causes(&scope->bills[i]);
+	qsort(scope->bursts.ends, scope->bursts.end_count, sizeof(scope->bursts.ends[0]),
+	      compare_causes);
 	return 0;
 }
 
@@ -236,8 +245,8 @@ struct scope_number scope_lost(const struct scope_bill *bill)
 {
 	if (bill->lost_count || !bill->runs.known || !bill->stored.known)
 		return sum(bill->lost, bill->lost_count);
-	uint64_t seen =
-		bill->stored.value + bill->filtered.value; /* runs = stored + lost + filtered */
+	/* runs = stored + lost + filtered + stepped */
+	uint64_t seen = bill->stored.value + bill->filtered.value + bill->stepped.value;
 	return (struct scope_number){ true, bill->runs.value > seen ? bill->runs.value - seen : 0 };
 }
 

@@ -40,9 +40,17 @@ struct scope_interpreted {
 	size_t end_count;
 };
 
+/* Stretches of single steps, and why they ended, those without a step too. */
+struct scope_bursts {
+	struct scope_number bursts, steps, ns;
+	struct scope_cause ends[SCOPE_CAUSES];
+	size_t end_count;
+};
+
 /* The bill of one column. */
 struct scope_bill {
-	struct scope_number runs, stored, filtered, lost_events, throttled, period_changes, count;
+	struct scope_number runs, stored, filtered, stepped, lost_events, throttled, period_changes,
+		count;
 	struct scope_number reads; /* samples of its group's leader that read it */
 	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late, stacks_cut;
 	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
@@ -79,6 +87,7 @@ struct scope {
 	bool one_command;
 	struct scope_number busy_ns, online_ns, steal_ns;
 	struct scope_number interpret_ns; /* of self_cpu_ns */
+	struct scope_bursts bursts;
 	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off, maps_cut,
 		trace_cut;
 	struct scope_bill *bills; /* by column */

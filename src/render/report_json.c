@@ -130,6 +130,7 @@ static struct json_object *bill_object(struct json_writer *writer, const struct 
 	add_number(writer, object, "overflows", bill->runs);
 	add_number(writer, object, "stored_samples", bill->stored);
 	add_number(writer, object, "filtered_samples", bill->filtered);
+	add_number(writer, object, "stepped_samples", bill->stepped);
 	add_number(writer, object, "group_reads", bill->reads);
 	add_number(writer, object, "lost_samples", scope_lost(bill));
 	add_causes(writer, object, "lost_by", bill->lost, bill->lost_count);
@@ -386,12 +387,34 @@ static struct json_object *stacks_object(struct json_writer *writer, const struc
 	return object;
 }
 
+static struct json_object *bursts_object(struct json_writer *writer,
+					 const struct scope_bursts *bursts)
+{
+	struct json_object *object = json_new_object(writer);
+	struct json_object *ends = json_new_array(writer);
+	add_number(writer, object, "bursts", bursts->bursts);
+	add_number(writer, object, "steps", bursts->steps);
+	add_number(writer, object, "ns", bursts->ns);
+	for (size_t i = 0; i < bursts->end_count; i++) {
+		struct json_object *end = json_new_object(writer);
+		json_add_span(writer, end, "cause", bursts->ends[i].name);
+		json_add_u64(writer, end, "bursts", bursts->ends[i].samples);
+		json_append(writer, ends, end);
+	}
+	json_add(writer, object, "ended_by", ends);
+	return object;
+}
+
 static struct json_object *collector_object(struct json_writer *writer, const struct report *report)
 {
 	const struct scope *scope = &report->scope;
 	struct json_object *object = json_new_object(writer);
 	add_number(writer, object, "cpu_ns", scope->self_cpu_ns);
 	add_number(writer, object, "interpret_ns", scope->interpret_ns);
+	if (scope->bursts.bursts.known)
+		json_add(writer, object, "bursts", bursts_object(writer, &scope->bursts));
+	else
+		json_add_null(writer, object, "bursts");
 	add_number(writer, object, "memory_bytes", scope->self_bytes);
 	add_number(writer, object, "ring_bytes", scope->ring_bytes);
 	add_number(writer, object, "lost_sideband_records", scope->lost_sideband);

@@ -378,6 +378,11 @@ static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
 		put_count(out, bill->filtered.value);
 		buffer_append_text(out, " of others dropped");
 	}
+	if (bill->stepped.known && bill->stepped.value) {
+		buffer_append_text(out, ", ");
+		put_count(out, bill->stepped.value);
+		buffer_append_text(out, " of threads being stepped set aside");
+	}
 }
 
 static void put_time_bill(struct buffer *out, const struct report *report, size_t at)
@@ -446,6 +451,31 @@ static void put_interpreted(const struct scope_interpreted *interpreted,
 	put_part(out, interpreted->thinned, all, "more left out for the overhead");
 	put_part(out, interpreted->unfit, all, "not fit for it");
 	put_part(out, interpreted->lost, all, "lost by failures");
+	buffer_append_u8(out, '\n');
+}
+
+static void put_bursts(const struct scope *scope, const struct report_text_options *options,
+		       struct buffer *out)
+{
+	const struct scope_bursts *bursts = &scope->bursts;
+	if (!bursts->bursts.known)
+		return;
+	label(out, options, "steps");
+	put_count(out, bursts->steps.value);
+	buffer_append_text(out, " instructions one by one in ");
+	put_count(out, bursts->bursts.value);
+	buffer_append_text(out, bursts->bursts.value == 1 ? " burst" : " bursts");
+	if (bursts->ns.known && bursts->steps.value) {
+		buffer_append_text(out, ", ");
+		put_quantity(out, (double)bursts->ns.value / (double)bursts->steps.value,
+			     nanoseconds());
+		buffer_append_text(out, " each");
+	}
+	if (bursts->ns.known && scope->duration_ns) {
+		buffer_append_text(out, ": ");
+		put_percent(out, (double)bursts->ns.value, (double)scope->duration_ns);
+		buffer_append_text(out, " of the time");
+	}
 	buffer_append_u8(out, '\n');
 }
 
@@ -608,6 +638,7 @@ void scope_text_below(const struct report *report, const struct report_text_opti
 {
 	buffer_append_u8(out, '\n');
 	put_bills(report, options, out);
+	put_bursts(&report->scope, options, out);
 	put_late(report, options, out);
 	put_stacks(report, options, out);
 	put_names(report, options, out);

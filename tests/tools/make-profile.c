@@ -95,6 +95,19 @@ static void make_interpreted(struct test_profile *test)
 	test_bill(test, 0, BILL_INTERPRET_NS, 12 * MS);
 }
 
+/* As if it had been stepped now and then. */
+static void make_stepped(struct test_profile *test)
+{
+	make_clock(test);
+	test_bill(test, test->event, BILL_STEPPED, 120);
+	test_bill(test, 0, BILL_BURSTS, 40);
+	test_bill(test, 0, BILL_STEPS, 7800);
+	test_bill(test, 0, BILL_BURST_NS, 195 * MS);
+	test_bill(test, 0, BILL_BURST_END_PREFIX "done", 38);
+	test_bill(test, 0, BILL_BURST_END_PREFIX "idle", 5);
+	test_bill(test, 0, BILL_BURST_END_PREFIX "unsafe", 2);
+}
+
 static void add_counter(struct test_profile *test, const char *name, uint64_t config,
 			const char *leader)
 {
@@ -379,6 +392,7 @@ static const struct {
 } kinds[] = {
 	{ "clock", make_clock },
 	{ "interpreted", make_interpreted },
+	{ "stepped", make_stepped },
 	{ "counters", make_counters },
 	{ "group", make_group },
 	{ "stacks", make_stacks },

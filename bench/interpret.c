@@ -71,10 +71,10 @@ struct session {
 	uint64_t timed;
 };
 
-static double now_s(void)
+static double processor_s(void)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
@@ -301,14 +301,14 @@ static void keep_start(struct session *session, const struct interpret_start *st
 static void time_paths(struct session *session)
 {
 	const struct interpret_callbacks callbacks = { session, code_of, read_only, keep_edge };
-	double begin_s = now_s();
+	double begin_s = processor_s();
 	for (size_t i = 0; i < session->kept_count; i++) {
 		struct interpret_result path;
 		session->edge_count = 0;
 		interpreter_run(session->interpreter, &session->kept[i].start, &callbacks,
 				session->limit, &path);
 	}
-	session->interpret_s += now_s() - begin_s;
+	session->interpret_s += processor_s() - begin_s;
 	session->timed += session->kept_count;
 	session->kept_count = 0;
 }

@@ -64,8 +64,8 @@ static bool is_kept(const struct step *step, struct span code, uint64_t address)
 static const struct step *step_at(struct interpreter *interpreter, struct span code,
 				  uint64_t address)
 {
-	struct step *step =
-		&interpreter->steps[(address ^ address >> 13 ^ address >> 32) % STEP_CACHE];
+	uint64_t slot = address * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	struct step *step = &interpreter->steps[slot % STEP_CACHE];
 	if (is_kept(step, code, address))
 		return step;
 	*step = (struct step){ .address = address };

@@ -50,18 +50,17 @@ void facts_of_logic(struct facts *facts, struct known_bits result, unsigned widt
 	facts_conclude(facts);
 }
 
-/* Of a sum of numbers of at most 64 bits, least and most: does it reach beyond the width? */
-static enum truth carries(struct known_bits a, struct known_bits b, struct known_bits carry,
-			  unsigned width_bits)
+/* Of the least and the greatest sum: does it reach beyond the width, and may it be zero? */
+static void set_unsigned(struct facts *facts, unsigned __int128 least, unsigned __int128 most,
+			 unsigned width_bits)
 {
 	unsigned __int128 limit = (unsigned __int128)1 << width_bits;
-	unsigned __int128 least = (unsigned __int128)bits_least(a, width_bits) +
-				  bits_least(b, width_bits) + (carry.value & 1);
-	unsigned __int128 most = (unsigned __int128)bits_most(a, width_bits) +
-				 bits_most(b, width_bits) + bits_most(carry, 1);
 	if (least >= limit)
-		return TRUTH_TRUE;
-	return most < limit ? TRUTH_FALSE : TRUTH_UNKNOWN;
+		fact_set(facts, FACT_CARRY, true);
+	else if (most < limit)
+		fact_set(facts, FACT_CARRY, false);
+	if ((least > 0 && most < limit) || least > limit)
+		fact_set(facts, FACT_ZERO, false);
 }
 
 /* Of signed sums and differences, least and most: do they leave the width? */
@@ -84,7 +83,12 @@ struct known_bits facts_of_addition(struct facts *facts, struct known_bits a, st
 {
 	struct known_bits sum = bits_add(a, b, carry);
 	facts_of_result(facts, sum, width_bits);
-	fact_set_truth(facts, FACT_CARRY, carries(a, b, carry, width_bits));
+	set_unsigned(facts,
+		     (unsigned __int128)bits_least(a, width_bits) + bits_least(b, width_bits) +
+			     (carry.value & 1),
+		     (unsigned __int128)bits_most(a, width_bits) + bits_most(b, width_bits) +
+			     bits_most(carry, 1),
+		     width_bits);
 	set_signed(facts,
 		   (__int128)bits_least_signed(a, width_bits) + bits_least_signed(b, width_bits) +
 			   (int)(carry.value & 1),
@@ -113,9 +117,14 @@ struct known_bits facts_of_subtraction(struct facts *facts, struct known_bits a,
 		fact_set(facts, FACT_CARRY, true);
 	else if (least_a > most_b || (least_a == most_b && !borrow_most))
 		fact_set(facts, FACT_CARRY, false);
+	/* with a borrow the least difference is -2^width, which is 0 */
+	bool least_is_zero = borrow_most && least_a == 0 && most_b == bits_mask(width_bits);
+	__int128 limit = (__int128)1 << width_bits;
+	if (least > 0 || (most < 0 && least > -limit) || least_a > most_b + (__int128)borrow_most ||
+	    (most_a < least_b + (__int128)borrow_least && !least_is_zero))
+		fact_set(facts, FACT_ZERO, false);
 	if (borrow_most == 0) {
-		bool differ = (a.value ^ b.value) & a.known & b.known & bits_mask(width_bits);
-		if (differ || most_a < least_b || most_b < least_a || least > 0 || most < 0)
+		if ((a.value ^ b.value) & a.known & b.known & bits_mask(width_bits))
 			fact_set(facts, FACT_ZERO, false);
 		if (most_a <= least_b)
 			fact_set(facts, FACT_BELOW_EQUAL, true);

@@ -148,7 +148,7 @@ struct step {
 	struct step_operand operands[STEP_OPERANDS];
 };
 
-#define STEP_CACHE 8192 /* instructions; a power of two */
+#define STEP_CACHE 16384 /* instructions; a power of two */
 
 struct interpreter {
 	enum isa isa;

@@ -240,6 +240,30 @@ static void a_repeated_store_is_followed_or_forgotten(void **state)
 	interpreter_free(world.interpreter);
 }
 
+static void what_a_long_store_reaches_is_forgotten(void **state)
+{
+	(void)state;
+	/* 0: push $7; 2: rep stos %al,(%rdi); 4: cmpb $7,(%rsp); 8: je 10; 10: cmpb $9,8(%rsp);
+	 * 15: je 17; 17: hlt */
+	struct world world = WORLD(0x6a, 0x07, 0xf3, 0xaa, 0x80, 0x3c, 0x24, 0x07, 0x74, 0x00, 0x80,
+				   0x7c, 0x24, 0x08, 0x09, 0x74, 0x00, 0xf4);
+	uint64_t stack = 9;
+	world.start.stack = (struct span){ &stack, sizeof(stack) };
+	world.start.flags_known = true;
+	world_know(&world, X86_RDI, STACK_AT);
+	world_know(&world, X86_RCX, 1000);
+	world_run(&world, 30); /* what was pushed lies before it, what was sampled in it */
+	assert_int_equal(world.edge_count, 1);
+	expect_end(&world, 15, INTERPRET_END_CONDITION);
+	world_know(&world, X86_RDI, STACK_AT + 8);
+	world_run(&world, 30);
+	assert_int_equal(world.edge_count, 2);
+	world_know(&world, X86_RDI, STACK_AT - 999);
+	world_run(&world, 30);
+	expect_end(&world, 8, INTERPRET_END_CONDITION);
+	interpreter_free(world.interpreter);
+}
+
 static void registers_of_perf_are_numbered_as_ours(void **state)
 {
 	(void)state;
@@ -278,6 +302,7 @@ static void registers_of_perf_are_numbered_as_ours(void **state)
 	assert_int_equal(start.registers_known, UINT32_MAX);
 	assert_false(start.flags_known);
 	assert_int_equal(interpret_perf_registers(ISA_I386), 0);
+	assert_int_equal(interpret_stack_bytes(ISA_X86_64), 8);
 }
 
 static void other_instruction_sets_are_refused(void **state)
@@ -309,6 +334,7 @@ int main(void)
 		cmocka_unit_test(code_that_changed_is_decoded_again),
 		cmocka_unit_test(the_limit_and_the_end_of_code_end_a_path),
 		cmocka_unit_test(a_repeated_store_is_followed_or_forgotten),
+		cmocka_unit_test(what_a_long_store_reaches_is_forgotten),
 		cmocka_unit_test(registers_of_perf_are_numbered_as_ours),
 		cmocka_unit_test(other_instruction_sets_are_refused),
 	};

@@ -200,6 +200,27 @@ static void an_instruction_without_known_effects_ends_the_path(void **state)
 	interpreter_free(world.interpreter);
 }
 
+static void carries_are_of_the_last_operation(void **state)
+{
+	(void)state;
+	/* 0: tst x0,x0; 4: b.cs 4; 8: subs x1,x2,x3; c: b.cs 10; 10: adds x1,x2,x3; 14: b.cs 14;
+	 * 18: adc x4,x2,xzr; 1c: cbnz x4,20; 20: b.hi 20; 24: b.ls 28; 28: brk */
+	struct world world =
+		WORLD(0xea00001f, 0x54000002, 0xeb030041, 0x54000022, 0xab030041, 0x54000002,
+		      0x9a1f0044, 0xb5000024, 0x54000008, 0x54000029, 0xd4200020);
+	world_know(&world, 2, 5);
+	world_know(&world, 3, 4);
+	world_run(&world, 30);
+	assert_int_equal(world.edge_count, 6);
+	expect_edge(&world, 0, 4, 8, INTERPRET_CONDITIONAL);	   /* cleared by logic */
+	expect_edge(&world, 1, 0xc, 0x10, INTERPRET_CONDITIONAL);  /* set: no borrow */
+	expect_edge(&world, 2, 0x14, 0x18, INTERPRET_CONDITIONAL); /* clear: no carry */
+	expect_edge(&world, 3, 0x1c, 0x20, INTERPRET_CONDITIONAL);
+	expect_edge(&world, 4, 0x20, 0x24, INTERPRET_CONDITIONAL);
+	expect_edge(&world, 5, 0x24, 0x28, INTERPRET_CONDITIONAL);
+	interpreter_free(world.interpreter);
+}
+
 static void sampled_flags_decide_a_branch(void **state)
 {
 	(void)state;
@@ -233,6 +254,7 @@ int main(void)
 		cmocka_unit_test(an_atomic_addition_stores_and_returns_the_old),
 		cmocka_unit_test(vectors_carry_values_and_their_arithmetic_is_unknown),
 		cmocka_unit_test(an_instruction_without_known_effects_ends_the_path),
+		cmocka_unit_test(carries_are_of_the_last_operation),
 		cmocka_unit_test(sampled_flags_decide_a_branch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,8 @@ static int compare(struct work *work, struct resolver *resolver)
 	CLEANUP(accuracy_freep) struct accuracy *accuracy = NULL;
 	CLEANUP(free_pointer) uint32_t *positions = NULL;
 	const struct cycles_options asked = { .isa = ISA_UNKNOWN,
-					      .pipeline = work->options->pipeline };
+					      .pipeline = work->options->pipeline,
+					      .no_evidence = work->options->alone };
 	struct accuracy_request request = { .runs = work->options->runs_given ? work->options->runs
 									      : 1 };
 	struct error err;

@@ -17,7 +17,7 @@ struct accuracy_truth_options {
 	const char *scale, *procedure, *image, *pipeline;
 	double runs;
 	uint64_t procedures;
-	bool runs_given, procedures_given;
+	bool runs_given, procedures_given, alone;
 };
 
 /* Rows of an option table but for --truth; `o` is a struct accuracy_truth_options that stays. */
@@ -40,6 +40,13 @@ struct accuracy_truth_options {
 		  "NAME",                                                                               \
 		  "with --truth: the processor's table, in place of the recorded one's",                \
 		  &(o).pipeline,                                                                        \
+		  NULL },                                                                               \
+		{ "samples-alone",                                                                      \
+		  0,                                                                                    \
+		  OPTION_FLAG,                                                                          \
+		  NULL,                                                                                 \
+		  "with --truth: leave branches that were seen aside",                                  \
+		  &(o).alone,                                                                           \
 		  NULL },                                                                               \
 	{                                                                                               \
 		"procedures", 0, OPTION_U64, "N", "with --truth: list the N hottest (10)",              \

@@ -542,8 +542,7 @@ static void put_swatches(const struct painter *painter, double y, struct buffer 
 static void put_legend(const struct painter *painter, double y, struct buffer *out)
 {
 	static const char *const scales[] = {
-		[CYCLES_RELATIVE] = "executions and CPI are relative: they compare blocks of this "
-				    "procedure and nothing else",
+		[CYCLES_RELATIVE] = "executions and CPI are relative: for blocks of this procedure",
 		[CYCLES_BY_CLOCK] = "CPI is absolute; executions are divided by the clock's GHz",
 		[CYCLES_ABSOLUTE] = "executions and CPI are absolute",
 	};

@@ -115,19 +115,43 @@ static int compare_relocations(const void *a, const void *b)
 	return (left->value > right->value) - (left->value < right->value);
 }
 
-static void sort_unique(struct relocations *relocations)
+/* Linkers put relative ones first, by place: then only what follows needs sorting. */
+static int sort(struct relocation *list, size_t count)
+{
+	size_t sorted = count ? 1 : 0;
+	while (sorted < count && compare_relocations(&list[sorted - 1], &list[sorted]) <= 0)
+		sorted++;
+	size_t rest = count - sorted;
+	if (!rest)
+		return 0;
+	qsort(list + sorted, rest, sizeof(*list), compare_relocations);
+	struct relocation *tail = malloc(rest * sizeof(*tail));
+	if (!tail)
+		return -ENOMEM;
+	memcpy(tail, list + sorted, rest * sizeof(*tail));
+	while (rest) {
+		bool from_tail =
+			!sorted || compare_relocations(&list[sorted - 1], &tail[rest - 1]) <= 0;
+		list[sorted + rest - 1] = from_tail ? tail[rest - 1] : list[sorted - 1];
+		rest -= from_tail;
+		sorted -= !from_tail;
+	}
+	free(tail);
+	return 0;
+}
+
+static int sort_unique(struct relocations *relocations)
 {
 	struct relocation *list = relocations->list;
-	bool sorted = true;
-	for (size_t i = 1; sorted && i < relocations->count; i++)
-		sorted = compare_relocations(&list[i - 1], &list[i]) < 0;
-	if (!sorted)
-		qsort(list, relocations->count, sizeof(*list), compare_relocations);
+	int ret = sort(list, relocations->count);
+	if (ret < 0)
+		return ret;
 	size_t kept = 0;
 	for (size_t i = 0; i < relocations->count; i++)
 		if (kept == 0 || list[i].vaddr != list[kept - 1].vaddr)
 			list[kept++] = list[i];
 	relocations->count = kept;
+	return 0;
 }
 
 static int read_sections(const struct elf_file *file, enum wanted wanted,
@@ -146,12 +170,11 @@ static int read_sections(const struct elf_file *file, enum wanted wanted,
 		else if (section->type == SHT_RELR)
 			ret = read_relr(file, section, relocations);
 	}
-	if (ret < 0) {
+	if (ret == 0)
+		ret = sort_unique(relocations);
+	if (ret < 0)
 		relocations_release(relocations);
-		return ret;
-	}
-	sort_unique(relocations);
-	return 0;
+	return ret;
 }
 
 int relocations_read(const struct elf_file *file, struct relocations *relocations)

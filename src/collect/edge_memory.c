@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "collect/edge_symbols.h"
 #include "image/elf_file.h"
 #include "image/relocations.h"
 
@@ -33,6 +34,7 @@ struct edge_file {
 	size_t written_count;
 	struct relocations relocations; /* all, once `relocated` */
 	bool relocated;
+	struct edge_symbols symbols;
 };
 
 static void file_free(struct edge_file *file)
@@ -166,6 +168,7 @@ static int set_file(struct edge_memory *memory, uint32_t number, struct edge_fil
 	    !find_extents(file))
 		return error_set(err, -ENOEXEC, "it holds no code of this machine");
 	find_written(file);
+	edge_symbols_of(&file->elf, &file->symbols);
 	file_free(memory->files[number]);
 	memory->files[number] = file;
 	file = NULL; /* the memory's from here on */
@@ -294,16 +297,54 @@ bool edge_space_place(const struct edge_space *space, uint64_t address, uint32_t
 	return true;
 }
 
+/* Without memory for them, nothing is known of what the loader writes, once and for all. */
+static bool need_relocations(struct edge_file *file)
+{
+	if (!file->relocated && relocations_read_all(&file->elf, &file->relocations) < 0)
+		file->frozen = file->frozen_end = 0;
+	file->relocated = true;
+	return file->relocations.count;
+}
+
+/* The address of the one definition of a symbol in a process. */
+static bool find_symbol(const struct edge_space *space, struct span name, uint64_t *address)
+{
+	uint32_t hash = edge_symbols_hash(name);
+	bool found = false;
+	for (size_t i = 0; i < space->image_count; i++) {
+		const struct edge_image *image = &space->images[i];
+		uint64_t vaddr;
+		enum edge_symbol known =
+			edge_symbols_find(&image->file->symbols, name, hash, &vaddr);
+		if (known == EDGE_SYMBOL_NONE)
+			continue;
+		if (known == EDGE_SYMBOL_UNKNOWN || (found && *address != vaddr + image->bias))
+			return false;
+		*address = vaddr + image->bias;
+		found = true;
+	}
+	return found;
+}
+
+/*
+ * A slot that gets the address of a symbol, in the GOT or among constants. Of functions that are
+ * bound when they are first called it is known what they will be bound to.
+ */
+static bool read_slot(const struct edge_space *space, const struct edge_image *image,
+		      uint64_t vaddr, unsigned bytes, uint64_t *value)
+{
+	if (bytes != SLOT_BYTES || !need_relocations(image->file))
+		return false;
+	const struct relocation *relocation = relocations_find(&image->file->relocations, vaddr);
+	return relocation && !relocation->other && relocation->symbol.size &&
+	       find_symbol(space, relocation->symbol, value);
+}
+
 /* What the loader makes of the bytes at `vaddr`: part of a slot that it writes, or as they are. */
 static bool relocate(struct edge_file *file, uint64_t bias, uint64_t vaddr, unsigned bytes,
 		     uint8_t *value)
 {
-	if (!file->relocated) {
-		file->relocated = true;
-		/* Without memory for them nothing is known, once and for all. */
-		if (relocations_read_all(&file->elf, &file->relocations) < 0)
-			file->frozen = file->frozen_end = 0;
-	}
+	need_relocations(file);
 	if (!file->frozen_end)
 		return false;
 	const struct relocations *relocations = &file->relocations;
@@ -348,8 +389,8 @@ static bool is_frozen(const struct edge_file *file, uint64_t vaddr, unsigned byt
 	return true;
 }
 
-static bool read_image(const struct edge_image *image, uint64_t address, unsigned bytes,
-		       uint64_t *value)
+static bool read_image(const struct edge_space *space, const struct edge_image *image,
+		       uint64_t address, unsigned bytes, uint64_t *value)
 {
 	struct edge_file *file = image->file;
 	uint64_t vaddr = address - image->bias;
@@ -361,6 +402,8 @@ static bool read_image(const struct edge_image *image, uint64_t address, unsigne
 	if (found.size < bytes)
 		return false;
 	memcpy(read, found.data, bytes);
+	if (segment->flags & PF_W && read_slot(space, image, vaddr, bytes, value))
+		return true;
 	if (segment->flags & PF_W &&
 	    (!is_frozen(file, vaddr, bytes) || !relocate(file, image->bias, vaddr, bytes, read)))
 		return false;
@@ -380,7 +423,7 @@ bool edge_space_read(struct edge_space *space, uint64_t address, unsigned bytes,
 		if (address < image->start || address >= image->end)
 			continue;
 		space->last_image = at;
-		return read_image(image, address, bytes, value);
+		return read_image(space, image, address, bytes, value);
 	}
 	return false;
 }

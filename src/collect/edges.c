@@ -23,7 +23,7 @@
 #define TIMEOUT_MS     2000u /* a batch takes 80 ms at most, a file that is mapped less */
 #define FAILURES_MOST  8u
 /* Reading the first files and decoding their code comes before anything can be saved up. */
-#define FIRST_NS      5e6
+#define FIRST_NS      10e6
 #define LIMIT_NS      50e6
 #define COST_GUESS_NS 10e3
 

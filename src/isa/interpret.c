@@ -90,6 +90,8 @@ static struct span code_at(const struct interpret_callbacks *callbacks, uint64_t
 		*piece_address = address;
 		offset = 0;
 	}
+	if (!piece->size)
+		return *piece;
 	return (struct span){ (const uint8_t *)piece->data + offset, piece->size - offset };
 }
 

@@ -116,10 +116,10 @@ static void addresses_of_symbols_are_those_of_their_only_definition(void **state
 		for (uint64_t at = image->start; at < image->end - 8; at += 8) {
 			uint64_t told;
 			slots += edge_space_read(&own->space, at, 8, &told) &&
-				 told == (uintptr_t)getpid;
+				 told == (uintptr_t)cmocka_set_message_output;
 		}
 	}
-	assert_true(slots > 0); /* of this program's calls */
+	assert_true(slots > 0); /* of the address that stands here */
 	own_free(own);
 }
 

@@ -27,28 +27,11 @@ for kernel in stream chase matmul qsort; do
 	[ -x "$inputs/$kernel" ] || cc -O2 -g0 -o "$inputs/$kernel" "$work/$kernel.c" || exit 1
 done
 
-# One libc routine of each kind, whatever CPU valgrind shows, and no seeds drawn at start.
-export PYTHONHASHSEED=0 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 LC_ALL=C
-export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,-BMI2,-LZCNT,-MOVBE,-XSAVEC
+. "$work/commands.sh"
 
-python=$(ls /usr/bin/python3.[0-9]* 2>/dev/null | grep -x '.*python3\.[0-9]*' | tail -n 1)
 for name in $names; do
-	case $name in
-	gzip) set -- gzip -9 -c "$inputs/text" ;;
-	bzip2) set -- bzip2 -9 -c "$inputs/text" ;;
-	xz) set -- xz -3 -T1 -c "$inputs/text" ;;
-	zstd) set -- zstd -q -15 --single-thread -c "$inputs/text" ;;
-	python3) set -- "$python" -S -E -B "$work/work.py" "$inputs/text" ;;
-	perl) set -- /usr/bin/perl "$work/work.pl" "$inputs/text" ;;
-	sqlite3) set -- sqlite3 -init /dev/null :memory: ".read $work/work.sql" ;;
-	lua) set -- "$(ls /usr/bin/lua5.[0-9] 2>/dev/null | tail -n 1)" "$work/work.lua" ;;
-	cc1) set -- "$(cc -print-prog-name=cc1)" -quiet -O1 "$inputs/source.c" -o /dev/null ;;
-	stream) set -- "$inputs/stream" 20 ;;
-	chase) set -- "$inputs/chase" 5000000 ;;
-	matmul) set -- "$inputs/matmul" 6 ;;
-	qsort) set -- "$inputs/qsort" 4 ;;
-	*) echo "$name is none of the workloads" >&2; exit 2 ;;
-	esac
+	set_workload "$name" || exit 2
+	set -- "${workload[@]}"
 	if ! command -v "$1" >/dev/null; then
 		echo "$name: not installed" >&2
 		continue

@@ -1,0 +1,30 @@
+# Sourced by bash: what the nine programs and four kernels run. $work is this folder, $inputs the
+# one that truth.sh has filled.
+
+# One libc routine of each kind, whatever CPU valgrind shows, and no seeds drawn at start.
+export PYTHONHASHSEED=0 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 LC_ALL=C
+export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,-BMI2,-LZCNT,-MOVBE,-XSAVEC
+
+python=$(ls /usr/bin/python3.[0-9]* 2>/dev/null | grep -x '.*python3\.[0-9]*' | tail -n 1)
+# set_workload NAME: into the array `workload`
+set_workload() {
+	case $1 in
+	gzip) workload=(gzip -9 -c "$inputs/text") ;;
+	bzip2) workload=(bzip2 -9 -c "$inputs/text") ;;
+	xz) workload=(xz -3 -T1 -c "$inputs/text") ;;
+	zstd) workload=(zstd -q -15 --single-thread -c "$inputs/text") ;;
+	python3) workload=("$python" -S -E -B "$work/work.py" "$inputs/text") ;;
+	perl) workload=(/usr/bin/perl "$work/work.pl" "$inputs/text") ;;
+	sqlite3) workload=(sqlite3 -init /dev/null :memory: ".read $work/work.sql") ;;
+	lua) workload=("$(ls /usr/bin/lua5.[0-9] 2>/dev/null | tail -n 1)" "$work/work.lua") ;;
+	cc1) workload=("$(cc -print-prog-name=cc1)" -quiet -O1 "$inputs/source.c" -o /dev/null) ;;
+	stream) workload=("$inputs/stream" 20) ;;
+	chase) workload=("$inputs/chase" 5000000) ;;
+	matmul) workload=("$inputs/matmul" 6) ;;
+	qsort) workload=("$inputs/qsort" 4) ;;
+	*)
+		echo "$1 is none of the workloads" >&2
+		return 2
+		;;
+	esac
+}

@@ -1,0 +1,231 @@
+/*
+ * accuracy-real NAME CALLGRIND PROFILE... - how near executions estimated from samples of a real
+ * processor come to exact counts, up to one factor a procedure: a row for samples alone and one
+ * with the branches that the profiles saw, and how near the ways of those branches are.
+ * --head prints what the columns are.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/accuracy.h"
+#include "analyze/cycles/cycles.h"
+#include "analyze/truth.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "import/import.h"
+#include "store/profile_file.h"
+
+#define NEAR_RATIO 0.05 /* of a branch's ratio: points */
+
+/* One program: what was counted, and what was sampled of it. */
+struct program {
+	const char *name;
+	struct profile *counted, *sampled;
+	struct resolver *resolver;
+	struct event_columns columns;
+	struct annotate_index *index;
+	struct truth *truth;
+};
+
+/* Of conditional branches, weighted by true executions. */
+struct branches {
+	double executions; /* of all that were executed in procedures with samples */
+	double seen;	   /* of those of which any outcome was seen */
+	double near;	   /* of those: where the ratio is off by at most NEAR_RATIO */
+	double off;	   /* sum of executions times points that the ratio is off */
+	double chance;	   /* the same, as off as chance alone would make it */
+	double outcomes, unmatched;
+};
+
+static void program_release(struct program *program)
+{
+	truth_free(program->truth);
+	annotate_index_free(program->index);
+	event_columns_release(&program->columns);
+	resolver_free(program->resolver);
+	profile_free(program->counted);
+	profile_free(program->sampled);
+}
+
+static int read_counts(const char *path, struct profile **out, struct error *err)
+{
+	const struct import_options options = { 0 };
+	CLEANUP(buffer_release) struct buffer head = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	char bytes[IMPORT_HEAD_BYTES];
+	ssize_t size = read(fd, bytes, sizeof(bytes));
+	buffer_append(&head, bytes, size > 0 ? (size_t)size : 0);
+	int ret = size < 0 || buffer_failed(&head)
+			  ? error_set(err, -EIO, "cannot read '%s'", path)
+			  : import_read(fd, &head, NULL, &options, out, err);
+	close(fd);
+	return ret;
+}
+
+static int read_samples(char *const *paths, int count, struct profile **out, struct error *err)
+{
+	CLEANUP(profile_freep) struct profile *whole = profile_new();
+	if (!whole)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < count; i++) {
+		CLEANUP(profile_freep) struct profile *one = NULL;
+		int ret = profile_file_read(paths[i], &one, NULL, err);
+		if (ret == 0)
+			ret = profile_merge(whole, one, err);
+		if (ret < 0)
+			return ret;
+	}
+	*out = whole;
+	whole = NULL;
+	return 0;
+}
+
+static int program_init(struct program *program, const char *truth, char *const *paths, int count,
+			struct error *err)
+{
+	static const struct resolver_options naming = { 0 };
+	int ret = read_counts(truth, &program->counted, err);
+	if (ret == 0)
+		ret = read_samples(paths, count, &program->sampled, err);
+	if (ret == 0)
+		ret = resolver_new(program->sampled, &naming, &program->resolver, err);
+	if (ret == 0)
+		ret = event_columns_init(&program->columns, program->sampled, NULL, 0, err);
+	if (ret == 0)
+		ret = annotate_index_new(program->sampled, program->resolver, &program->columns,
+					 &program->index, err);
+	if (ret == 0)
+		ret = truth_new(program->counted, program->sampled, &program->truth, err);
+	return ret;
+}
+
+/* Of one conditional branch: how often it was taken in truth and as it was seen. */
+static void add_branch(struct branches *branches, double executed, double taken, double seen,
+		       double seen_taken)
+{
+	branches->executions += executed;
+	if (seen <= 0)
+		return;
+	double ratio = taken / executed, off = fabs(seen_taken / seen - ratio);
+	branches->seen += executed;
+	branches->near += off <= NEAR_RATIO ? executed : 0;
+	branches->off += executed * off;
+	/* the mean of |x| of a normal distribution of that variance */
+	branches->chance += executed * sqrt(ratio * (1 - ratio) / seen * 2 / M_PI);
+}
+
+static void compare_branches(const struct program *program, const struct procedure_cycles *found,
+			     struct branches *branches)
+{
+	const struct cfg *cfg = &found->cfg;
+	uint32_t image = truth_image(program->truth, found->procedure->procedure->image);
+	size_t column = truth_executions_column(program->truth);
+	for (uint32_t b = 0; image && b < cfg->graph.block_count; b++) {
+		const struct cfg_block *block = &cfg->blocks[b];
+		const struct cfg_instruction *last =
+			&cfg->instructions[block->first + block->count - 1];
+		struct flow_ends out = flow_graph_out_of(&cfg->graph, b);
+		double executed = truth_count(program->truth, column, image, last->vaddr);
+		if (last->kind != INSTRUCTION_CONDITIONAL || out.count != 2 || executed <= 0)
+			continue;
+		double seen = 0, taken = 0;
+		for (size_t i = 0; found->evidence && i < out.count; i++) {
+			seen += found->evidence[out.list[i]];
+			if (cfg->graph.edges[out.list[i]].kind != FLOW_NEXT)
+				taken += found->evidence[out.list[i]];
+		}
+		add_branch(branches, executed,
+			   truth_jumps_elsewhere(program->truth, image, last->vaddr, 0), seen,
+			   taken);
+		branches->outcomes += seen;
+	}
+	branches->unmatched += found->evidence_unmatched;
+}
+
+static int see_branches(const struct program *program, struct cycles *cycles,
+			struct branches *branches, struct error *err)
+{
+	for (size_t i = 0; i < program->index->count; i++) {
+		CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = NULL;
+		if (cycles_is_counted_elsewhere(cycles, i))
+			continue;
+		int ret = cycles_of_procedure(cycles, i, &found, err);
+		if (ret < 0 && ret != -ENODATA)
+			return ret;
+		if (found)
+			compare_branches(program, found, branches);
+	}
+	return 0;
+}
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : NAN;
+}
+
+static void print_sum(const struct accuracy_sum *sum, int limits_from, int limits_end)
+{
+	for (int i = limits_from; i < limits_end; i++)
+		printf(" %5.1f", percent(sum->within[i], sum->weight));
+}
+
+static int print_row(const struct program *program, bool with_branches, struct error *err)
+{
+	CLEANUP(cycles_freep) struct cycles *cycles = NULL;
+	CLEANUP(accuracy_freep) struct accuracy *accuracy = NULL;
+	const struct cycles_options options = { .no_evidence = !with_branches };
+	const struct accuracy_request scale = { .scale = ACCURACY_PROCEDURE, .runs = 1 };
+	struct branches branches = { 0 };
+	int ret = cycles_new(program->index, &options, &cycles, err);
+	if (ret == 0)
+		ret = accuracy_new(cycles, program->truth, NULL, 0, &scale, &accuracy, err);
+	if (ret == 0 && with_branches)
+		ret = see_branches(program, cycles, &branches, err);
+	if (ret < 0)
+		return ret;
+	printf("%-8s %-8s %7.0f", program->name, with_branches ? "branches" : "alone",
+	       accuracy->instructions.weight);
+	print_sum(&accuracy->instructions, 0, ACCURACY_LIMITS);
+	print_sum(&accuracy->edges, 1, 2);
+	const struct accuracy_sum *medium = &accuracy->instruction_classes[FREQUENCY_MEDIUM];
+	printf(" %6.1f %6.1f %6.1f", percent(medium->weight, accuracy->instructions.weight),
+	       percent(medium->within[1], medium->weight),
+	       percent(accuracy->off_low, accuracy->off_weight));
+	if (with_branches)
+		printf(" %8.0f %8.0f %6.1f %6.1f %6.1f %6.1f", branches.outcomes,
+		       branches.unmatched, percent(branches.seen, branches.executions),
+		       percent(branches.near, branches.seen), percent(branches.off, branches.seen),
+		       percent(branches.chance, branches.seen));
+	printf("\n");
+	return 0;
+}
+
+int main(int count, char **arguments)
+{
+	CLEANUP(program_release) struct program program = { 0 };
+	struct error err;
+	if (count == 2 && strcmp(arguments[1], "--head") == 0) {
+		printf("%-8s %-8s %7s %5s %5s %5s %5s %6s %6s %6s %8s %8s %6s %6s %6s %6s\n",
+		       "program", "by", "samples", "5 %", "10 %", "15 %", "edges", "medium",
+		       "of it", "low", "outcomes", "no edge", "seen", "near", "off", "chance");
+		return 0;
+	}
+	if (count < 4) {
+		fprintf(stderr, "usage: accuracy-real NAME CALLGRIND PROFILE...\n");
+		return 2;
+	}
+	program.name = arguments[1];
+	if (program_init(&program, arguments[2], arguments + 3, count - 3, &err) < 0 ||
+	    print_row(&program, false, &err) < 0 || print_row(&program, true, &err) < 0) {
+		fprintf(stderr, "accuracy-real: %s: %s\n", program.name, err.text);
+		return 1;
+	}
+	return 0;
+}

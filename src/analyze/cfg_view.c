@@ -187,10 +187,10 @@ static int write_text(struct cfg_view *view, struct resolver *resolver, struct d
 	/* a conditional that names a register too keeps it: "cbz x0, +0x40" */
 	const char *before = strrchr(instruction.operands, ',');
 	bool keeps = before && operands != instruction.operands;
-	view->texts[number] = arena_printf(&view->arena, "%s%s%.*s%s", instruction.mnemonic,
+	view->texts[number] = arena_printf(&view->arena, "%s%s%.*s%s%s", instruction.mnemonic,
 					   operands[0] ? " " : "",
-					   keeps ? (int)(before + 1 - instruction.operands) : 0,
-					   instruction.operands, operands);
+					   keeps ? (int)(before - instruction.operands) : 0,
+					   instruction.operands, keeps ? ", " : "", operands);
 	return view->texts[number] ? 0 : -ENOMEM;
 }
 

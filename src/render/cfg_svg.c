@@ -25,7 +25,7 @@
 #define LOOP_BAR       4.0 /* for each loop around a block */
 #define MOST_BARS      8
 #define MOST_COLUMNS   64 /* of an instruction; what is longer is cut */
-#define LEAST_WIDTH    760.0
+#define LEAST_WIDTH    800.0
 #define LEGEND_HEIGHT  96.0
 #define SWATCH	       46.0
 #define WIDEST_LINE    5.0

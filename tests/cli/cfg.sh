@@ -5,6 +5,8 @@ culprit cfg --json compute
 culprit cfg --dot --limit 2
 culprit cfg -o one.svg compute && culprit cfg compute | cmp - one.svg
 culprit cfg --color cpi --instructions 2 -M intel compute | grep -cE 'more instructions|rbp'
+"$TOOLS/make-code-profile" arm64 arm.prof
+culprit cfg -i arm.prof | grep -E '<text.*(ldr|cbz|bl) '
 mistake() {
 	culprit cfg "$@" 2>&1 && echo "not refused: $*"
 	echo "status $?"

@@ -104,6 +104,20 @@ static bool takes_long(const struct instruction_effects *effects)
 	}
 }
 
+/*
+ * Of an address that the access itself moves on (push, pop, [x1], #8): it is there at once. What
+ * a load writes to the register that its address came from is what it loads.
+ */
+static bool moves_on(const struct instruction_effects *effects, unsigned number)
+{
+	if (!register_set_has(&effects->address, number))
+		return false;
+	if (!effects->reads_memory)
+		return true;
+	struct register_set others = register_set_without(&effects->writes, &effects->address);
+	return effects->class == LATENCY_LOAD && !register_set_empty(&others);
+}
+
 static void step(const struct reaching *reaching, struct reach *registers, uint32_t instruction)
 {
 	const struct procedure_cycles *procedure = reaching->procedure;
@@ -121,9 +135,7 @@ static void step(const struct reaching *reaching, struct reach *registers, uint3
 	for (unsigned r = register_set_next(&touched, 0); r < reaching->registers;
 	     r = register_set_next(&touched, r + 1)) {
 		registers[r] = nothing;
-		/* An address that moves on ([x1], #8; push) is there at once. */
-		if (produces && register_set_has(&effects->writes, r) &&
-		    !register_set_has(&effects->address, r))
+		if (produces && register_set_has(&effects->writes, r) && !moves_on(effects, r))
 			registers[r].producers[0] = instruction;
 	}
 }

@@ -53,6 +53,8 @@ const struct annotate_procedure *cycles_procedure_at(const struct cycles *cycles
 
 /* cycles_schedule.c: effects, schedule and bounds of procedure->cfg. 0 or -ENOMEM. */
 int cycles_schedule(struct procedure_cycles *procedure, struct decoder *decoder);
+/* The same where effects are known already. */
+int cycles_schedule_blocks(struct procedure_cycles *procedure);
 
 /* Samples of one column, by instruction of the cfg. */
 struct cycles_samples {

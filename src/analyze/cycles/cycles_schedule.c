@@ -87,19 +87,27 @@ static int schedule_in_order(struct procedure_cycles *procedure)
 	return 0;
 }
 
-int cycles_schedule(struct procedure_cycles *procedure, struct decoder *decoder)
+int cycles_schedule_blocks(struct procedure_cycles *procedure)
 {
-	size_t instructions = procedure->cfg.instruction_count;
 	uint32_t blocks = procedure->cfg.graph.block_count;
-	procedure->effects = calloc(instructions + 1, sizeof(*procedure->effects));
-	procedure->schedule = calloc(instructions + 1, sizeof(*procedure->schedule));
+	procedure->schedule = calloc((size_t)procedure->cfg.instruction_count + 1,
+				     sizeof(*procedure->schedule));
 	procedure->bounds = calloc((size_t)blocks + 1, sizeof(*procedure->bounds));
-	if (!procedure->effects || !procedure->schedule || !procedure->bounds)
+	if (!procedure->schedule || !procedure->bounds)
 		return -ENOMEM;
-	find_effects(procedure, decoder);
 	if (procedure->pipeline->in_order)
 		return schedule_in_order(procedure);
 	for (uint32_t b = 0; b < blocks; b++)
 		schedule_one(procedure, b, NULL, NULL);
 	return 0;
+}
+
+int cycles_schedule(struct procedure_cycles *procedure, struct decoder *decoder)
+{
+	procedure->effects = calloc((size_t)procedure->cfg.instruction_count + 1,
+				    sizeof(*procedure->effects));
+	if (!procedure->effects)
+		return -ENOMEM;
+	find_effects(procedure, decoder);
+	return cycles_schedule_blocks(procedure);
 }

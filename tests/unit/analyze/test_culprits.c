@@ -302,6 +302,18 @@ static void a_load_of_an_earlier_block_is_blamed_once(void **state)
 	expect_cleared(&subject, 5, DYNAMIC_DTLB);
 }
 
+/* 0 mov (%rax),%rax  1 test %rax,%rax  2 jne 0  3 ret */
+static void a_load_through_the_register_that_it_writes_is_blamed(void **state)
+{
+	(void)state;
+	static const uint8_t chase[] = { 0x48, 0x8b, 0x00, 0x48, 0x85, 0xc0, 0x75, 0xf8, 0xc3 };
+	struct story story = { chase, sizeof(chase), .stall = { [1] = 60 } };
+	story.executed[3] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 1, DYNAMIC_DCACHE, 0, 60);
+}
+
 static void what_a_caller_or_callee_loaded_may_be_waited_for(void **state)
 {
 	(void)state;
@@ -623,6 +635,7 @@ int main(void)
 		cmocka_unit_test(a_load_is_blamed_where_its_value_is_first_needed),
 		cmocka_unit_test(what_needs_no_load_is_not_held_up_by_one),
 		cmocka_unit_test(a_load_of_an_earlier_block_is_blamed_once),
+		cmocka_unit_test(a_load_through_the_register_that_it_writes_is_blamed),
 		cmocka_unit_test(what_a_caller_or_callee_loaded_may_be_waited_for),
 		cmocka_unit_test(the_stack_is_on_a_page_that_is_known),
 		cmocka_unit_test(only_who_reaches_a_new_line_waits_to_be_fetched),

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <time.h>
 
-#define MEMORY_BYTES ((size_t)256 << 20)
-#define TURNS	     200000
+#define MEMORY_BYTES ((size_t)128 << 20)
+#define TURNS	     100000
 
 static volatile bool over;
 
@@ -112,7 +112,7 @@ void stall_store(uint8_t *to, uint64_t place, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		place = place * UINT64_C(6364136223846793005) + 1;
-		to[place >> 36] = (uint8_t)i;
+		to[place >> 37] = (uint8_t)i;
 	}
 }
 

@@ -1,0 +1,72 @@
+/*
+ * culprit_accuracy - how near the culprits of stalls (src/analyze/cycles/culprits.h)
+ * come to what a simulated machine (simulated_machine.h) really waited for: the figures
+ * of docs/methods.md, "Culprits", under "Simulated".
+ *
+ * Functions end the program when memory runs out.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/cycles/culprits.h"
+#include "support/simulated_machine.h"
+
+struct pipeline;
+struct random_state;
+
+/* What is compared, cause by cause: those that the machine knows. */
+enum compared_cause {
+	COMPARED_FETCH,
+	COMPARED_MEMORY, /* loads and stores: what the machine calls data and store */
+	COMPARED_TRANSLATION,
+	COMPARED_BRANCH,
+	COMPARED_DIVIDE,
+	COMPARED_CAUSES
+};
+const char *compared_cause_name(enum compared_cause cause);
+
+/* Of one procedure. */
+struct compared_procedure {
+	double truth[COMPARED_CAUSES], low[COMPARED_CAUSES], high[COMPARED_CAUSES];
+};
+
+/* In cycles; several programs and draws may be added up in one. */
+struct culprit_accuracy {
+	double cycles;
+	double stalls; /* dynamic, as they were found */
+	/*
+	 * Left out of all that follows: what the machine charges where no processor would, since it
+	 * looks at one block at a time. A load that nobody in its block needs is waited for at the
+	 * block's last instruction; a wrong prediction of a call where its block leads.
+	 */
+	double misplaced;
+	double listed;	    /* of these: with the cause that truly cost most on the list */
+	double without;	    /* that truly had no dynamic cause */
+	double causes;	    /* times the causes on the list */
+	double sole, right; /* with one cause alone; and it is what truly cost most */
+	double unexplained; /* and "other" */
+	double gain, noise; /* net */
+	double truth;	    /* true dynamic stalls, found or not */
+	struct compared_procedure whole;
+	struct compared_procedure *procedures;
+	size_t procedure_count;
+};
+
+enum counted_events { COUNT_NOTHING, COUNT_FETCH_MISSES, COUNT_ALL_EVENTS };
+
+/*
+ * Estimates from the samples of cycles that were last drawn, with that period; events are drawn
+ * from what the program counted, about `event_samples` of each in all of it. `walk_cycles` are the
+ * machine's, for a translation that is missing.
+ */
+void culprit_accuracy_add(struct culprit_accuracy *accuracy,
+			  const struct simulated_program *program, const struct pipeline *pipeline,
+			  double period, enum counted_events counted, double event_samples,
+			  double walk_cycles, struct random_state *random);
+void culprit_accuracy_release(struct culprit_accuracy *accuracy);
+
+/* Pearson's, over procedures, of the truth with the middle of the range. NaN: fewer than 3. */
+double culprit_accuracy_correlation(const struct culprit_accuracy *accuracy,
+				    enum compared_cause cause);

@@ -327,8 +327,10 @@ static void compare(struct culprit_accuracy *accuracy, const struct culprits *cu
 		const struct simulated_cost *cost = &simulated->costs[i];
 		accuracy->cycles += culprits->procedure->instructions[i].cycles;
 		for (enum simulated_cause cause = 0; cause < SIMULATED_EARLIER; cause++) {
-			sums.truth[compared_of_truth(cause)] += cost->stalls[cause];
 			accuracy->truth += cost->stalls[cause];
+			if (cost->stalls[cause] > 0 &&
+			    !is_misplaced(culprits->procedure, i, simulated, cause))
+				sums.truth[compared_of_truth(cause)] += cost->stalls[cause];
 		}
 		if (isnan(stall->issue_cycles))
 			continue;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -47,6 +48,7 @@ static pid_t start(void (*what)(void))
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when a test fails */
 		what();
 		_exit(3);
 	}
@@ -101,19 +103,20 @@ static void a_thread_is_stepped_and_let_go(void **state)
 	assert_non_null(steps);
 	pid_t pid = start(spin);
 	for (int i = 0; i < 20; i++) {
-		step(pid, 60, steps);
+		step(pid, 180, steps);
 		if (refused(steps)) {
 			print_message("may not trace here\n");
 			break;
 		}
 		assert_int_equal(steps->end, STEP_DONE);
-		assert_int_equal(steps->count, 60);
+		assert_int_equal(steps->count, 180);
 		assert_true(steps->end_ns > steps->begin_ns);
-		/* a loop of a few instructions: it comes by where it began */
+		/* a loop of a few instructions (more with sanitizers): it comes by where it began
+		 */
 		size_t again = 0;
 		for (size_t k = 1; k <= steps->count; k++)
 			again += steps->places[k].address == steps->places[0].address;
-		assert_in_range(again, 5, 60);
+		assert_in_range(again, 2, 180);
 		assert_memory_not_equal(steps->places[0].code, (uint8_t[STEP_CODE_BYTES]){ 0 },
 					STEP_CODE_BYTES);
 	}

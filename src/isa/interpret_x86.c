@@ -16,6 +16,7 @@ void x86_take_flags(struct interpreter *interpreter, const struct interpret_star
 {
 	struct facts *facts = &interpreter->facts;
 	interpreter->backwards = TRUTH_UNKNOWN;
+	interpreter->guard_address = 0;
 	if (!start->flags_known)
 		return;
 	fact_set(facts, FACT_CARRY, start->flags & FLAG_CARRY);
@@ -196,6 +197,10 @@ static bool run_move(struct interpreter *interpreter, const struct step *step)
 	case WORK_MOVE:
 		if (!is_ours(step, 0) || !is_ours(step, 1))
 			return false; /* segments, control registers */
+		if (x86_is_guard(&step->operands[1])) {
+			interpreter->guard_address = step->address + step->length;
+			interpreter->guard_register = step->operands[0].number;
+		}
 		x86_write(interpreter, step, 0, x86_read(interpreter, step, 1));
 		return true;
 	case WORK_MOVE_ZERO:

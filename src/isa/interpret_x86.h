@@ -123,5 +123,7 @@ struct known_bits x86_read_register(const struct interpreter *interpreter, unsig
 				    unsigned bytes);
 void x86_write_register(struct interpreter *interpreter, unsigned number, unsigned bytes,
 			struct known_bits bits);
+/* The stack protector's guard: what is compared with it is equal, or the program dies. */
+bool x86_is_guard(const struct step_operand *operand);
 /* By the four bits of the encoding. */
 enum truth x86_condition(const struct interpreter *interpreter, unsigned condition);

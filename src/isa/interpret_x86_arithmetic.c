@@ -12,20 +12,29 @@ static struct known_bits carry_of(const struct facts *facts)
 	return bits_of(carry == TRUTH_TRUE);
 }
 
-/* The stack protector's guard: what is compared with it is equal, or the program dies. */
-static bool is_guard(const struct step_operand *operand)
+bool x86_is_guard(const struct step_operand *operand)
 {
 	return operand->kind == OPERAND_MEMORY && operand->segment == X86_FS &&
 	       operand->base == REGISTER_NONE && operand->index == REGISTER_NONE &&
 	       operand->constant == 0x28;
 }
 
-/* The result does not depend on what is in them. */
-static bool are_equal(const struct step *step)
+/* clang loads the guard, and compares it with the stack by the next instruction. */
+static bool compares_loaded_guard(const struct interpreter *interpreter, const struct step *step)
 {
 	const struct step_operand *a = &step->operands[0];
 	const struct step_operand *b = &step->operands[1];
-	if (is_guard(a) || is_guard(b))
+	return step->work == WORK_COMPARE && step->address == interpreter->guard_address &&
+	       a->kind == OPERAND_GENERAL && a->number == interpreter->guard_register &&
+	       a->bytes == 8 && b->kind == OPERAND_MEMORY;
+}
+
+/* The result does not depend on what is in them. */
+static bool are_equal(const struct interpreter *interpreter, const struct step *step)
+{
+	const struct step_operand *a = &step->operands[0];
+	const struct step_operand *b = &step->operands[1];
+	if (x86_is_guard(a) || x86_is_guard(b) || compares_loaded_guard(interpreter, step))
 		return true;
 	return a->kind == OPERAND_GENERAL && b->kind == OPERAND_GENERAL && a->number == b->number &&
 	       a->high == b->high && a->bytes == b->bytes;
@@ -44,7 +53,7 @@ static void subtract(struct interpreter *interpreter, const struct step *step,
 {
 	unsigned width_bits = 8u * step->operands[0].bytes;
 	struct known_bits a = bits_of(0), b = bits_of(0);
-	if (!are_equal(step)) {
+	if (!are_equal(interpreter, step)) {
 		a = x86_read(interpreter, step, 0);
 		b = x86_read(interpreter, step, 1);
 	}
@@ -77,7 +86,7 @@ static void apply_logic(struct interpreter *interpreter, const struct step *step
 	struct known_bits b = x86_read(interpreter, step, first + 1);
 	struct known_bits result;
 	if (step->work == WORK_XOR)
-		result = are_equal(step) ? bits_of(0) : bits_xor(a, b);
+		result = are_equal(interpreter, step) ? bits_of(0) : bits_xor(a, b);
 	else if (step->work == WORK_OR)
 		result = bits_or(a, b);
 	else

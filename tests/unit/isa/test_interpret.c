@@ -149,6 +149,15 @@ static void the_stack_protector_finds_its_guard(void **state)
 	world_run(&world, 30);
 	expect_edge(&world, 0, 14, 16, INTERPRET_CONDITIONAL);
 	interpreter_free(world.interpreter);
+	/* 0: mov %fs:0x28,%rcx; 9: cmp 32(%rsp),%rcx; 14: jne 0; 16: cmp 32(%rsp),%rcx; 21: jne 0
+	 */
+	world = WORLD(0x64, 0x48, 0x8b, 0x0c, 0x25, 0x28, 0, 0, 0, 0x48, 0x3b, 0x4c, 0x24, 0x20,
+		      0x75, 0xf0, 0x48, 0x3b, 0x4c, 0x24, 0x20, 0x75, 0xe9);
+	world_run(&world, 30);
+	assert_int_equal(world.edge_count, 1);
+	expect_edge(&world, 0, 14, 16, INTERPRET_CONDITIONAL);
+	expect_end(&world, 21, INTERPRET_END_CONDITION); /* not directly behind the load */
+	interpreter_free(world.interpreter);
 }
 
 static void stores_at_unknown_addresses_are_ignored(void **state)

@@ -7,6 +7,14 @@
 
 #define ADDRESS_BITS 48
 
+/* How far a check of the stack protector's guard has come, instruction by instruction. */
+enum guard_stage {
+	GUARD_NONE,
+	GUARD_LOADED,	  /* ldr xB, [xN] */
+	GUARD_SUBTRACTED, /* subs xA, xA, xB */
+	GUARD_CLEARED,	  /* mov xB, #0; a b.ne comes next */
+};
+
 struct facts facts_of_nzcv(unsigned nzcv)
 {
 	struct facts facts = { 0, 0 };
@@ -20,6 +28,7 @@ struct facts facts_of_nzcv(unsigned nzcv)
 
 void aarch64_take_flags(struct interpreter *interpreter, const struct interpret_start *start)
 {
+	interpreter->guard_stage = GUARD_NONE;
 	if (start->flags_known)
 		interpreter->facts = facts_of_nzcv(start->flags >> 28 & 15);
 }
@@ -181,6 +190,39 @@ static bool forget(struct interpreter *interpreter, const struct step *step, uin
 	return true;
 }
 
+/*
+ * gcc's check of the guard, which no other code looks like: its outcome is known though
+ * the guard is not, since the program dies of another.
+ */
+static void watch_guard(struct interpreter *interpreter, uint64_t address, uint32_t word)
+{
+	unsigned stage = GUARD_NONE;
+	unsigned guard = interpreter->guard_register;
+	if (address == interpreter->guard_address)
+		stage = interpreter->guard_stage;
+	interpreter->guard_stage = GUARD_NONE;
+	interpreter->guard_address = address + 4;
+	if ((word & 0xfffffc00) == 0xf9400000 && RN(word) != 31) {
+		interpreter->guard_register = (uint8_t)RD(word);
+		interpreter->guard_stage = GUARD_LOADED;
+	} else if (stage == GUARD_LOADED && (word & 0xffe0fc00) == 0xeb000000 &&
+		   RD(word) == RN(word) && RM(word) == guard && RD(word) != guard) {
+		interpreter->guard_stage = GUARD_SUBTRACTED;
+	} else if (stage == GUARD_SUBTRACTED && word == (0xd2800000 | guard)) {
+		interpreter->guard_stage = GUARD_CLEARED;
+	}
+}
+
+/* Of B.cond; that of a guard's check is not taken. */
+static enum truth branch_condition(const struct interpreter *interpreter, const struct step *step,
+				   unsigned condition)
+{
+	enum truth truth = aarch64_condition(interpreter, condition);
+	bool guards = interpreter->guard_stage == GUARD_CLEARED && condition == 1 &&
+		      step->address == interpreter->guard_address;
+	return truth == TRUTH_UNKNOWN && guards ? TRUTH_FALSE : truth;
+}
+
 /* Branches, exceptions, system. *done is false for what the effects are to do. */
 static bool run_flow(struct interpreter *interpreter, const struct step *step, uint32_t word,
 		     uint64_t *next, enum interpret_end *end, bool *done)
@@ -193,7 +235,8 @@ static bool run_flow(struct interpreter *interpreter, const struct step *step, u
 		return true;
 	}
 	if ((word & 0xff000000) == 0x54000000) /* B.cond, BC.cond */
-		return branch(interpreter, step, aarch64_condition(interpreter, part(word, 0, 4)),
+		return branch(interpreter, step,
+			      branch_condition(interpreter, step, part(word, 0, 4)),
 			      signed_part(word, 5, 19), next, end);
 	if ((word & 0x7e000000) == 0x34000000) { /* CBZ, CBNZ */
 		enum truth zero =
@@ -245,8 +288,10 @@ bool aarch64_step_run(struct interpreter *interpreter, const struct step *step, 
 		bool goes_on = run_flow(interpreter, step, word, next, end, &done);
 		if (done)
 			return goes_on;
-	} else if (step->known && run_plain(interpreter, step, word)) {
-		return true;
+	} else {
+		watch_guard(interpreter, step->address, word);
+		if (step->known && run_plain(interpreter, step, word))
+			return true;
 	}
 	return forget(interpreter, step, word, end);
 }

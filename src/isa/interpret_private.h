@@ -159,9 +159,11 @@ struct interpreter {
 	struct known_bits general[INTERPRET_REGISTERS];
 	struct known_bits vectors[32][2]; /* their low 128 bits */
 	struct facts facts;
-	enum truth backwards;	/* x86: DF */
-	uint64_t guard_address; /* x86: of the instruction behind a load of the stack's guard */
-	uint8_t guard_register; /* that it was loaded to */
+	enum truth backwards; /* x86: DF */
+	/* The stack protector's guard: the instruction behind its load (AArch64: and the next ones,
+	 * by stage), and the register that has it. */
+	uint64_t guard_address;
+	uint8_t guard_register, guard_stage;
 	struct memory memory;
 	uint8_t works[]; /* x86: enum x86_work by Capstone's id */
 };

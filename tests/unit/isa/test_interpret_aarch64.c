@@ -200,6 +200,23 @@ static void an_instruction_without_known_effects_ends_the_path(void **state)
 	interpreter_free(world.interpreter);
 }
 
+static void the_stack_protector_finds_its_guard(void **state)
+{
+	(void)state;
+	/* 0: ldr x2,[sp,#8]; 4: ldr x1,[x0]; 8: subs x2,x2,x1; c: mov x1,#0; 10: b.ne 0;
+	 * 14: b.ne 14 */
+	struct world world =
+		WORLD(0xf94007e2, 0xf9400001, 0xeb010042, 0xd2800001, 0x54ffff81, 0x54000001);
+	world_run(&world, 30);
+	assert_int_equal(world.edge_count, 1);
+	expect_edge(&world, 0, 0x10, 0x14, INTERPRET_CONDITIONAL);
+	expect_end(&world, 0x14, INTERPRET_END_CONDITION);
+	world.code[12] = 3; /* mov x3,#0: another comparison */
+	world_run(&world, 30);
+	expect_end(&world, 0x10, INTERPRET_END_CONDITION);
+	interpreter_free(world.interpreter);
+}
+
 static void carries_are_of_the_last_operation(void **state)
 {
 	(void)state;
@@ -254,6 +271,7 @@ int main(void)
 		cmocka_unit_test(an_atomic_addition_stores_and_returns_the_old),
 		cmocka_unit_test(vectors_carry_values_and_their_arithmetic_is_unknown),
 		cmocka_unit_test(an_instruction_without_known_effects_ends_the_path),
+		cmocka_unit_test(the_stack_protector_finds_its_guard),
 		cmocka_unit_test(carries_are_of_the_last_operation),
 		cmocka_unit_test(sampled_flags_decide_a_branch),
 	};

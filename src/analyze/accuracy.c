@@ -159,6 +159,32 @@ static int add_edges(struct builder *builder, const struct procedure_cycles *pro
 	return 0;
 }
 
+/* Jumps to places of the procedure that no edge leads to. */
+static double count_missing(const struct builder *builder, const struct procedure_cycles *procedure,
+			    uint32_t image)
+{
+	const struct cfg *cfg = &procedure->cfg;
+	double sum = 0;
+	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
+		const struct cfg_block *block = &cfg->blocks[b];
+		const struct cfg_instruction *last =
+			&cfg->instructions[block->first + block->count - 1];
+		struct flow_ends ends = flow_graph_out_of(&cfg->graph, b);
+		if (last->kind != INSTRUCTION_JUMP && last->kind != INSTRUCTION_CONDITIONAL)
+			continue;
+		for (uint32_t p = 0; p < cfg->part_count; p++)
+			sum += truth_jumps_into(builder->truth, image, last->vaddr,
+						cfg->parts[p].first, cfg->parts[p].last);
+		for (size_t i = 0; i < ends.count; i++) {
+			uint32_t to = cfg->graph.edges[ends.list[i]].to;
+			if (to != FLOW_OUTSIDE)
+				sum -= truth_jumps(builder->truth, image, last->vaddr,
+						   cfg->instructions[cfg->blocks[to].first].vaddr);
+		}
+	}
+	return builder->accuracy->request.runs * sum;
+}
+
 static double samples_of(const struct builder *builder, const struct annotate_procedure *part)
 {
 	return part ? (double)part->cells[builder->column].samples : 0;
@@ -197,6 +223,7 @@ static int add_procedure(struct builder *builder, size_t position, struct error 
 	    add_edges(builder, procedure, image, executions) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the accuracy of estimates");
 	accuracy->procedure_count++;
+	accuracy->missing_edges += count_missing(builder, procedure, image);
 	return accuracy_causes_add(&builder->causes, procedure, image, err);
 }
 

@@ -78,6 +78,8 @@ struct accuracy_cause {
 struct accuracy {
 	struct accuracy_request request;
 	struct accuracy_sum instructions, edges;
+	/* Executions of jumps inside of procedures that their graphs do not have; not in `edges`. */
+	double missing_edges;
 	struct accuracy_sum instruction_classes[ACCURACY_CLASSES]; /* by confidence */
 	struct accuracy_sum edge_classes[ACCURACY_CLASSES];
 	struct accuracy_intervals intervals;

@@ -275,14 +275,11 @@ double truth_count(const struct truth *truth, size_t column, uint32_t image, uin
 	return truth_sum(truth, column, image, vaddr, vaddr);
 }
 
-enum target { THIS_TARGET, OTHER_TARGETS };
-
-static double sum_jumps(const struct truth *truth, uint32_t image, uint64_t from, uint64_t to,
-			enum target which)
+/* The first jump from the instruction; those of others end them. */
+static size_t find_jumps(const struct truth *truth, uint32_t image, uint64_t from)
 {
 	const struct jump wanted = { image, from, 0, 0 };
 	size_t low = 0, high = truth->jump_count;
-	double sum = 0;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (compare_jumps(&truth->jumps[middle], &wanted) < 0)
@@ -290,20 +287,29 @@ static double sum_jumps(const struct truth *truth, uint32_t image, uint64_t from
 		else
 			high = middle;
 	}
-	for (; low < truth->jump_count && truth->jumps[low].image == image &&
-	       truth->jumps[low].from == from;
-	     low++)
-		if ((truth->jumps[low].to == to) == (which == THIS_TARGET))
-			sum += truth->jumps[low].value;
+	return low;
+}
+
+double truth_jumps_into(const struct truth *truth, uint32_t image, uint64_t from, uint64_t first,
+			uint64_t last)
+{
+	double sum = 0;
+	for (size_t i = find_jumps(truth, image, from);
+	     i < truth->jump_count && truth->jumps[i].image == image &&
+	     truth->jumps[i].from == from;
+	     i++)
+		if (truth->jumps[i].to >= first && truth->jumps[i].to <= last)
+			sum += truth->jumps[i].value;
 	return sum;
 }
 
 double truth_jumps(const struct truth *truth, uint32_t image, uint64_t from, uint64_t to)
 {
-	return sum_jumps(truth, image, from, to, THIS_TARGET);
+	return truth_jumps_into(truth, image, from, to, to);
 }
 
 double truth_jumps_elsewhere(const struct truth *truth, uint32_t image, uint64_t from, uint64_t to)
 {
-	return sum_jumps(truth, image, from, to, OTHER_TARGETS);
+	return truth_jumps_into(truth, image, from, 0, UINT64_MAX) -
+	       truth_jumps(truth, image, from, to);
 }

@@ -44,3 +44,6 @@ double truth_sum(const struct truth *truth, size_t column, uint32_t image, uint6
  * other than it. */
 double truth_jumps(const struct truth *truth, uint32_t image, uint64_t from, uint64_t to);
 double truth_jumps_elsewhere(const struct truth *truth, uint32_t image, uint64_t from, uint64_t to);
+/* By a jump to any place from `first` to `last`. */
+double truth_jumps_into(const struct truth *truth, uint32_t image, uint64_t from, uint64_t first,
+			uint64_t last);

@@ -141,6 +141,7 @@ void accuracy_json_print(const struct accuracy *accuracy, const struct cycles *c
 	add_sums(&json, "instructions", "blocks", &accuracy->instructions,
 		 accuracy->instruction_classes);
 	add_sums(&json, "edges", "edges", &accuracy->edges, accuracy->edge_classes);
+	json_stream_double(&json, "executions_of_unknown_edges", accuracy->missing_edges);
 	add_promises(&json, accuracy);
 	add_causes(&json, accuracy);
 	add_procedures(&json, accuracy);

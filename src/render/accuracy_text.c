@@ -163,6 +163,19 @@ static void put_sums(const struct accuracy_look *look, const char *first, const 
 	text_table_release(&table);
 }
 
+static void put_missing(const struct accuracy *accuracy, struct buffer *out)
+{
+	double all = accuracy->edges.weight + accuracy->missing_edges;
+	char share[QUANTITY_SIZE];
+	if (accuracy->missing_edges <= 0)
+		return;
+	quantity_percent(accuracy->missing_edges, all, share);
+	buffer_printf(
+		out,
+		"not among them: %s of all such executions, by jumps whose targets are not known\n",
+		share);
+}
+
 static void put_bar(struct text_table *table, double share)
 {
 	char bar[BAR_MARKS + 1];
@@ -315,6 +328,7 @@ void accuracy_text_print(const struct accuracy *accuracy, const struct cycles *c
 		 &accuracy->instructions, accuracy->instruction_classes, out);
 	put_sums(look, "edges between blocks, weighted by executions", "edges", "executions %",
 		 &accuracy->edges, accuracy->edge_classes, out);
+	put_missing(accuracy, out);
 	put_histogram(accuracy, look, out);
 	put_promises(accuracy, look, out);
 	put_causes(accuracy, cycles, look, out);

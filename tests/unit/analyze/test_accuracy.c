@@ -234,6 +234,28 @@ static void intervals_are_held_against_the_truth(void **state)
 	expect_weight(wrong.accuracy->off_weight, B_SAMPLES);
 }
 
+/* Jumps that no edge stands for are told, and not judged. */
+static void what_the_graph_lacks_is_no_edge(void **state)
+{
+	(void)state;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	struct error err = { 0 };
+	const struct cycles_options options = { .pipeline = NULL };
+	const struct accuracy_request asked = { .scale = ACCURACY_ABSOLUTE, .runs = 2 };
+	annotate_subject_init(&subject.sampled, sampled_profile("/bin/sum"));
+	subject.counted = counted_profile("/bin/sum", (struct counted){ 500000, 200000 });
+	add_jump(subject.counted, 1, 1, 11, 5, 700);	  /* no edge leads there */
+	add_jump(subject.counted, 1, 1, 11, 0x4000, 900); /* out of the procedure */
+	assert_int_equal(cycles_new(subject.sampled.index, &options, &subject.cycles, &err), 0);
+	assert_int_equal(truth_new(subject.counted, subject.sampled.profile, &subject.truth, &err),
+			 0);
+	assert_int_equal(accuracy_new(subject.cycles, subject.truth, NULL, 0, &asked,
+				      &subject.accuracy, &err),
+			 0);
+	expect_weight(subject.accuracy->missing_edges, 2 * 700);
+	assert_int_equal(subject.accuracy->edges.count, 4); /* of the fifth nothing is left */
+}
+
 static void samples_where_the_counted_run_never_came_are_not_judged(void **state)
 {
 	(void)state;
@@ -372,6 +394,7 @@ int main(void)
 		cmocka_unit_test(an_error_counts_where_it_is_and_by_its_weight),
 		cmocka_unit_test(a_factor_puts_right_what_it_stands_for),
 		cmocka_unit_test(intervals_are_held_against_the_truth),
+		cmocka_unit_test(what_the_graph_lacks_is_no_edge),
 		cmocka_unit_test(samples_where_the_counted_run_never_came_are_not_judged),
 		cmocka_unit_test(an_image_is_found_by_its_path_or_by_its_name_alone),
 		cmocka_unit_test(two_files_of_one_name_are_neither),

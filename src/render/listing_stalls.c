@@ -49,8 +49,9 @@ static void print_static(const struct cycle_columns *columns, const struct stall
 }
 
 /* How much of the stall a cause takes, where that is less than any part of it. */
-static void put_share(double low, double high, struct buffer *out)
+static void put_share(const struct culprit *culprit, double stall, struct buffer *out)
 {
+	double low = culprit->low / stall, high = culprit->high / stall;
 	if (low >= WHOLE_SHARE || isnan(low) || isnan(high))
 		return;
 	bool has_low = low >= LEAST_SHARE, has_high = high < WHOLE_SHARE;
@@ -62,6 +63,8 @@ static void put_share(double low, double high, struct buffer *out)
 		buffer_printf(out, " at least %.0f %%", 100 * low);
 	else if (has_high)
 		buffer_printf(out, " at most %.0f %%", 100 * high);
+	if (has_high && culprit->bound_by_events)
+		buffer_append_text(out, " by its event");
 }
 
 static void print_dynamic(const struct cycle_columns *columns, uint32_t instruction,
@@ -87,8 +90,7 @@ static void print_dynamic(const struct cycle_columns *columns, uint32_t instruct
 		else if (list[i].instruction != CULPRIT_NO_INSTRUCTION)
 			buffer_printf(out, " of %" PRIx64,
 				      vaddr_of(columns->procedure, list[i].instruction));
-		put_share(list[i].low / stall->dynamic_cycles, list[i].high / stall->dynamic_cycles,
-			  out);
+		put_share(&list[i], stall->dynamic_cycles, out);
 	}
 	double unexplained = stall->unexplained_cycles / stall->dynamic_cycles;
 	if (stall->culprit_count == 0)

@@ -1,19 +1,24 @@
 /*
  * Code and samples of a stranger's profile, through all that estimates executions and
- * cycles. Byte 0: the instruction set (2 bits), the processor (3), the events (3); 1 and 2: where
- * the cold part starts and ends, in 256ths of the code; 3: how many samples, two bytes each (place,
- * count); the rest is code.
+ * cycles, accuses culprits, and shows them. Byte 0: the instruction set (2 bits), the processor
+ * (3), the events (3); 1 and 2: where the cold part starts and ends, in 256ths of the code; 3: how
+ * many samples, two bytes each (place, count); the rest is code.
  */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "analyze/annotate.h"
+#include "analyze/cycles/culprits.h"
 #include "analyze/cycles/cycles.h"
+#include "analyze/cycles/cycles_lines.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "profile/stash.h"
+#include "render/listing.h"
+#include "render/listing_json.h"
 
 #define FIRST  0x1000u
 #define PERIOD 1000u
@@ -137,13 +142,45 @@ static void check(const struct procedure_cycles *found)
 			abort();
 }
 
+/* Every way to show it, in texts without control characters. */
+static void show(const struct procedure_cycles *found, size_t position)
+{
+	const struct annotate_index *index = cycles_index(found->cycles);
+	const struct culprit_events events = culprit_events_of(index->columns);
+	const struct annotate_options options = { .isa = found->isa };
+	const struct listing_options plain = { 0 };
+	CLEANUP(annotation_freep) struct annotation *annotation = NULL;
+	CLEANUP(culprits_freep) struct culprits *culprits = NULL;
+	CLEANUP(free_pointer) struct cycles_cost *lines = NULL;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	must(annotate(index, position, &options, &annotation, NULL));
+	must(cycles_of_lines(found, annotation, &lines));
+	must(culprits_new(found, index->columns, &events, &culprits, NULL));
+	const struct listing_subject subject = {
+		.annotation = annotation, .cycles = found, .culprits = culprits, .lines = lines
+	};
+	const struct listing_subject *const all[] = { &subject };
+	listing_print(&subject, index, &plain, &out);
+	listing_print_lines(&subject, index, &plain, &out);
+	listing_print_screen(&subject, index, &plain, &out);
+	listing_print_blocks(&subject, index, &plain, &out);
+	listing_print_foot(found->cycles, &out);
+	listing_json_print(all, 1, index, found->cycles, NULL, 0, &out);
+	must(buffer_failed(&out) ? -1 : 0);
+	for (size_t i = 0; i < out.size; i++)
+		if (out.data[i] < 0x20 && out.data[i] != '\n')
+			abort();
+}
+
 static void take_all(struct cycles *cycles)
 {
 	for (size_t i = 0; i < cycles_index(cycles)->count; i++) {
 		CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = NULL;
 		cycles_is_counted_elsewhere(cycles, i);
-		if (cycles_of_procedure(cycles, i, &found, NULL) == 0)
-			check(found);
+		if (cycles_of_procedure(cycles, i, &found, NULL) < 0)
+			continue;
+		check(found);
+		show(found, i);
 	}
 }
 

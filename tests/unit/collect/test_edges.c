@@ -238,6 +238,45 @@ static void a_helper_that_dies_costs_its_batch(void **state)
 	scene_free(scene);
 }
 
+static void a_helper_of_many_files_starts_anew_and_is_told_again(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	pid_t first = scene->edges.helper.pid;
+	size_t told = scene->edges.told_count;
+	assert_true(told > 0);
+	scene->edges.told_count = 5000;
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_not_equal(scene->edges.helper.pid, first);
+	assert_int_equal(scene->edges.told_count, told);
+	assert_int_equal(scene->edges.sums[0].interpreted, 2);
+	assert_int_equal(scene->edges.failures, 0);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 2);
+	scene_free(scene);
+}
+
+static void processes_are_told_apart_and_their_mappings_stay(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	take(scene, 0, GENEROUS);
+	/* what is mapped later takes the place of the code that was sampled */
+	struct address_space *before = scene->space;
+	struct mapping over = *address_space_find(before, (uintptr_t)own_branch);
+	over.file = scene->files.anonymous;
+	assert_int_equal(address_space_add(&scene->space, &over), 0);
+	assert_ptr_not_equal(scene->space, before);
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].interpreted, 1);
+	assert_int_equal(scene->edges.sums[0].outcomes, 2);
+	assert_int_equal(scene->edges.sums[0].unfit, 1);
+	scene_free(scene);
+}
+
 /* A request of one space and one sample, as the collector makes it. */
 static void make_request(struct message *request, const struct scene *scene)
 {
@@ -296,6 +335,8 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_interpreted_is_unfit),
 		cmocka_unit_test(samples_are_left_out_without_an_allowance),
 		cmocka_unit_test(a_helper_that_dies_costs_its_batch),
+		cmocka_unit_test(a_helper_of_many_files_starts_anew_and_is_told_again),
+		cmocka_unit_test(processes_are_told_apart_and_their_mappings_stay),
 		cmocka_unit_test(requests_that_make_no_sense_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

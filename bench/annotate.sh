@@ -21,13 +21,13 @@ int main(int argc, char **argv)
 	unsigned sum = 0;
 	for (unsigned i = 0; i < 1024; i++)
 		s[i] = (unsigned char)(i * 167 >> 3);
-	for (unsigned i = 0; i < 20000; i++)
+	for (unsigned i = 0; i < 100000; i++)
 		sum += small(i, s) + middle(i, s) + large(i, s);
 	return argc > 1 && sum == (unsigned)atoi(argv[1]);
 }
 C
 gcc -g -O2 -fno-tree-vectorize -o program program.c
-"$CULPRIT" record -q -o program.prof -- ./program
+"$CULPRIT" record -q -F 2000 -o program.prof -- ./program
 rm program program.c # the profile is all there is
 
 echo "machine: $(uname -srm), $(nproc) CPUs"

@@ -57,6 +57,8 @@ static void add_head(struct layout *layout)
 	text_table_add(table, TEXT_PLAIN, "where%s",
 		       columns->procedure->scale == CYCLES_RELATIVE
 			       ? " (executed and CPI are relative, best CPI the most it can be)"
+		       : columns->has_cpi && cycles_best_is_bound(columns->procedure)
+			       ? " (best is the most it can be)"
 			       : "");
 }
 

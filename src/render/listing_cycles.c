@@ -46,12 +46,20 @@ void cycle_columns_init(struct cycle_columns *columns, const struct procedure_cy
 
 /* ---- texts */
 
-const char *cycles_unit(const struct procedure_cycles *procedure)
+static bool counts_ns(const struct procedure_cycles *procedure)
 {
 	return procedure->scale == CYCLES_ABSOLUTE &&
-			       cycles_events(procedure->cycles)->time_is_clock
-		       ? "ns"
-		       : "CPI";
+	       cycles_events(procedure->cycles)->time_is_clock;
+}
+
+const char *cycles_unit(const struct procedure_cycles *procedure)
+{
+	return counts_ns(procedure) ? "ns" : "CPI";
+}
+
+bool cycles_best_is_bound(const struct procedure_cycles *procedure)
+{
+	return procedure->scale == CYCLES_RELATIVE || counts_ns(procedure);
 }
 
 void cycles_text_cpi(double cpi, char text[CYCLES_TEXT])
@@ -121,7 +129,7 @@ void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_co
 		     double instructions, struct buffer *out)
 {
 	const char *unit = cycles_unit(columns->procedure);
-	bool relative = columns->procedure->scale == CYCLES_RELATIVE;
+	bool bound = columns->has_cpi && cycles_best_is_bound(columns->procedure);
 	char cycles[CYCLES_TEXT], cpi[CYCLES_TEXT], interval[CYCLES_TEXT];
 	cycles_text_cpi(cost->best_cpi * instructions, cycles);
 	cycles_text_cpi(cost->best_cpi, cpi);
@@ -129,7 +137,7 @@ void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_co
 		buffer_append_text(out, "best case not known");
 	else
 		buffer_printf(out, "best case %s/%.0f = %s%s %s", cycles, instructions,
-			      relative ? "at most " : "", cpi, unit);
+			      bound ? "at most " : "", cpi, unit);
 	if (!columns->has_cpi)
 		return;
 	cycles_text_cpi(cost->cpi * instructions, cycles);

@@ -116,7 +116,8 @@ static void print_cycles(const struct listing *listing)
 		buffer_printf(out, "CPI relative, 1 on average, best case at most %s\n", best);
 		return;
 	}
-	buffer_printf(out, "best case %s %s", best, unit);
+	bool bound = listing->cycles.has_cpi && cycles_best_is_bound(procedure);
+	buffer_printf(out, "best case %s%s %s", bound ? "at most " : "", best, unit);
 	if (listing->cycles.has_cpi) {
 		buffer_printf(out, ", actual %s %s", actual, unit);
 		if (strcmp(interval, "-") != 0)

@@ -100,7 +100,8 @@ static void print_dynamic(const struct cycle_columns *columns, uint32_t instruct
 	buffer_append_u8(out, '\n');
 }
 
-/* It took less than the best case: executions, samples or the processor's table are not right. */
+/* It took less than the best case: executions, samples or the processor's table are not right. A
+ * best case that is a bound alone says nothing of the kind. */
 static void print_gain(const struct cycle_columns *columns, const struct stall *stall,
 		       double executed, const struct listing_margins *margins, struct buffer *out)
 {
@@ -120,7 +121,8 @@ void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t in
 		return;
 	if (stall->dynamic_cycles >= least && stall->dynamic_cycles > 0)
 		print_dynamic(columns, instruction, executed, margins, out);
-	else if (stall->dynamic_cycles < 0 && -stall->dynamic_cycles >= least)
+	else if (stall->dynamic_cycles < 0 && -stall->dynamic_cycles >= least &&
+		 !cycles_best_is_bound(columns->procedure))
 		print_gain(columns, stall, executed, margins, out);
 	if (stall->static_cause != STATIC_NONE && stall->static_cycles > 0 &&
 	    cycle_columns_block_matters(columns, cycle_columns_block(columns, instruction)))

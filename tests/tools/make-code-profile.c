@@ -14,6 +14,7 @@
  * SOSP 1997, but for one load that issues alone here. counted: compute with samples of cycles and
  * of instructions, both precise.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,20 @@ static uint32_t precise_event(struct maker *maker, const char *name)
 	return id;
 }
 
+static uint32_t precise_clock(struct maker *maker)
+{
+	const struct profile_event event = { .name = span_of_text("cpu-clock"),
+					     .unit = span_of_text("ns"),
+					     .clock = EVENT_CLOCK,
+					     .policy = PERIOD_FIXED,
+					     .period = 100000,
+					     .skid = 1,
+					     .sampled = 1 };
+	uint32_t id;
+	must(profile_add_event(maker->profile, &event, &id));
+	return id;
+}
+
 static void make_copy(struct maker *maker)
 {
 	static const struct {
@@ -338,7 +353,7 @@ static void make_copy(struct maker *maker)
 	code(maker, program, 0x9800, words, sizeof(words));
 }
 
-static void make_counted(struct maker *maker)
+static void make_counted(struct maker *maker, bool clocked)
 {
 	/* of compute: offset, samples of cycles, of instructions */
 	static const uint16_t counts[][3] = {
@@ -348,7 +363,7 @@ static void make_counted(struct maker *maker)
 		{ 0x29, 1, 10 },    { 0x2b, 1, 12 },	 { 0x31, 3, 11 },   { 0x32, 2, 9 },
 	};
 	add_source(maker, "x86_64", "GenuineIntel", "06-55-04");
-	maker->cycles = precise_event(maker, "cycles");
+	maker->cycles = clocked ? precise_clock(maker) : precise_event(maker, "cycles");
 	uint32_t instructions = precise_event(maker, "instructions");
 	uint32_t program = image(maker, IMAGE_FILE, "\x12\x34\x56\x78", "/opt/no/program", NULL);
 	function(maker, program, 0x1000, 0x1032, "compute", 0, 0);
@@ -429,7 +444,9 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "copy") == 0)
 		make_copy(&maker);
 	else if (strcmp(argv[1], "counted") == 0)
-		make_counted(&maker);
+		make_counted(&maker, false);
+	else if (strcmp(argv[1], "clocked") == 0)
+		make_counted(&maker, true);
 	else if (strcmp(argv[1], "loops") == 0)
 		make_loops(&maker);
 	else

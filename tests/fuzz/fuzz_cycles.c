@@ -1,9 +1,10 @@
 /*
  * Code and samples of a stranger's profile, through all that estimates executions and
- * cycles, accuses culprits, and shows them. Byte 0: the instruction set (2 bits), the processor
- * (3), the events (3); 1 and 2: where the cold part starts and ends, in 256ths of the code; 3: how
- * many samples, two bytes each (place, count); the rest is code.
+ * cycles, accuses culprits, and shows them in listings, pictures and files. Byte 0: the instruction
+ * set (2 bits), the processor (3), the events (3); 1 and 2: where the cold part starts and ends, in
+ * 256ths of the code; 3: how many samples, two bytes each (place, count); the rest is code.
  */
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,14 +12,18 @@
 
 #include "analyze/annotate.h"
 #include "analyze/cycles/culprits.h"
+#include "analyze/cfg_view.h"
 #include "analyze/cycles/cycles.h"
 #include "analyze/cycles/cycles_lines.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
+#include "export/exporter.h"
+#include "export/sink.h"
 #include "profile/stash.h"
 #include "render/listing.h"
 #include "render/listing_json.h"
+#include "render/cfg_svg.h"
 
 #define FIRST  0x1000u
 #define PERIOD 1000u
@@ -172,7 +177,51 @@ static void show(const struct procedure_cycles *found, size_t position)
 			abort();
 }
 
-static void take_all(struct cycles *cycles)
+static void draw(const struct procedure_cycles *found, struct resolver *resolver, size_t limit)
+{
+	CLEANUP(cfg_view_release) struct cfg_view view = { 0 };
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	must(cfg_view_init(&view, found, resolver, ISA_SYNTAX_ATT, limit, NULL));
+	const struct cfg_picture picture = { .view = &view,
+					     .colour = cfg_default_colour(found),
+					     .source = "fuzz",
+					     .event = "cycles",
+					     .instructions = 3 };
+	cfg_svg(&picture, &page);
+	cfg_json(&picture, &page);
+	cfg_dot(&picture, &page);
+	if (buffer_failed(&page))
+		abort();
+}
+
+static int drop(void *context, const void *bytes, size_t size)
+{
+	(void)context;
+	(void)bytes;
+	(void)size;
+	return 0;
+}
+
+/* Each may refuse what is too large, and nothing else. */
+static void export(const struct profile *profile, struct resolver *resolver,
+		   const struct event_columns *columns)
+{
+	static const char *const formats[] = { "callgrind", "pixie" };
+	const struct export_input input = { .profile = profile,
+					    .resolver = resolver,
+					    .columns = columns };
+	for (size_t i = 0; i < COUNT_OF(formats); i++) {
+		CLEANUP(sink_release) struct sink sink;
+		struct export_sums sums;
+		sink_init(&sink, drop, NULL);
+		int ret = exporter_named(formats[i])->write(&input, &sink, &sums, NULL);
+		if (ret < 0 && ret != -EOVERFLOW)
+			abort();
+		must(sink_finish(&sink));
+	}
+}
+
+static void take_all(struct cycles *cycles, size_t limit)
 {
 	for (size_t i = 0; i < cycles_index(cycles)->count; i++) {
 		CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = NULL;
@@ -181,6 +230,7 @@ static void take_all(struct cycles *cycles)
 			continue;
 		check(found);
 		show(found, i);
+		draw(found, cycles_index(cycles)->resolver, limit);
 	}
 }
 
@@ -201,7 +251,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(resolver_new(profile, &stash_only, &resolver, NULL));
 	must(event_columns_init(&columns, profile, NULL, 0, NULL));
 	must(annotate_index_new(profile, resolver, &columns, &index, NULL));
-	if (cycles_new(index, &options, &cycles, NULL) == 0)
-		take_all(cycles);
+	if (cycles_new(index, &options, &cycles, NULL) == 0) {
+		take_all(cycles, data[3] % 8);
+		export(profile, resolver, &columns);
+	}
 	return 0;
 }

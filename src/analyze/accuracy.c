@@ -370,6 +370,8 @@ static int compare_procedures(const void *left, const void *right)
 
 static void order_procedures(struct accuracy *accuracy)
 {
+	if (!accuracy->procedure_count)
+		return;
 	qsort(accuracy->procedures, accuracy->procedure_count, sizeof(*accuracy->procedures),
 	      compare_procedures);
 	while (accuracy->procedure_count &&

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "analyze/annotate.h"
-#include "analyze/cycles/culprits.h"
 #include "analyze/cfg_view.h"
+#include "analyze/cycles/culprits.h"
 #include "analyze/cycles/cycles.h"
 #include "analyze/cycles/cycles_lines.h"
 #include "base/buffer.h"
@@ -21,9 +21,9 @@
 #include "export/exporter.h"
 #include "export/sink.h"
 #include "profile/stash.h"
+#include "render/cfg_svg.h"
 #include "render/listing.h"
 #include "render/listing_json.h"
-#include "render/cfg_svg.h"
 
 #define FIRST  0x1000u
 #define PERIOD 1000u

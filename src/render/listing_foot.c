@@ -123,14 +123,13 @@ static void print_scale(const struct cycles *cycles, struct buffer *out)
 				   "relative: executions count the procedure's most executed block "
 				   "as 1, and CPI its average instruction; neither compares with "
 				   "another procedure's\n");
-	else if (events->scale == CYCLES_BY_CLOCK)
-		buffer_append_text(out,
-				   "per GHz: executions times the processor's GHz are counts\n");
 	if (events->time == CYCLES_NO_COLUMN)
 		return;
 	buffer_printf(out, "%s: ",
 		      events->time_is_clock && events->scale == CYCLES_ABSOLUTE ? "ns" : "CPI");
 	put_event(cycles, events->time, out);
+	if (events->scale == CYCLES_BY_CLOCK)
+		buffer_append_text(out, " in cycles of the processor's table");
 	buffer_append_text(out, " for each time an instruction was executed");
 	if (events->skid)
 		buffer_printf(out, "; charged to %s before the one where a sample is%s",

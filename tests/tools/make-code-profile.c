@@ -2,8 +2,7 @@
  * make-code-profile - writes the profiles that the tests of annotate and export
  * read: code in the stash, samples at known addresses.
  *
- * usage: make-code-profile x86|x86-moved|x86-changed|x86-renamed|arm64|large|copy|counted|loops
- * FILE
+ * usage: make-code-profile KIND FILE
  *
  * x86: procedures with and without code, names that look alike, a cold part,
  * inlined code, an address inside an instruction, two events, stacks.
@@ -11,8 +10,10 @@
  * place, with other instructions, or under another name, and with other samples.
  * arm64: one function. large: one of 5000 instructions, each with samples.
  * copy: a copy loop on a Cortex-A53, with the samples of that in Figure 2 of Anderson et al.,
- * SOSP 1997, but for one load that issues alone here. counted: compute with samples of cycles and
- * of instructions, both precise.
+ * SOSP 1997, but for one load that issues alone here. copy-clocked: of cpu-clock instead of cycles.
+ * counted: compute with samples of cycles and of instructions, both precise. clocked: of cpu-clock
+ * instead of cycles.
+ * loops: three loops after each other, the second of which has most samples.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -315,7 +316,7 @@ static uint32_t precise_clock(struct maker *maker)
 	return id;
 }
 
-static void make_copy(struct maker *maker)
+static void make_copy(struct maker *maker, bool clocked)
 {
 	static const struct {
 		uint32_t word;
@@ -342,7 +343,7 @@ static void make_copy(struct maker *maker)
 	};
 	uint32_t words[sizeof(loop) / sizeof(loop[0])];
 	add_source(maker, "aarch64", "Arm", "MIDR 0x410fd034");
-	maker->cycles = precise_event(maker, "cycles");
+	maker->cycles = clocked ? precise_clock(maker) : precise_event(maker, "cycles");
 	uint32_t program = image(maker, IMAGE_FILE, "\x53\x53", "/opt/no/program", NULL);
 	for (size_t i = 0; i < sizeof(loop) / sizeof(loop[0]); i++) {
 		words[i] = loop[i].word;
@@ -442,7 +443,9 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "large") == 0)
 		make_large(&maker);
 	else if (strcmp(argv[1], "copy") == 0)
-		make_copy(&maker);
+		make_copy(&maker, false);
+	else if (strcmp(argv[1], "copy-clocked") == 0)
+		make_copy(&maker, true);
 	else if (strcmp(argv[1], "counted") == 0)
 		make_counted(&maker, false);
 	else if (strcmp(argv[1], "clocked") == 0)

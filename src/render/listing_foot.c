@@ -131,13 +131,17 @@ static void print_scale(const struct cycles *cycles, struct buffer *out)
 	if (events->scale == CYCLES_BY_CLOCK)
 		buffer_append_text(out, " in cycles of the processor's table");
 	buffer_append_text(out, " for each time an instruction was executed");
-	if (events->skid)
-		buffer_printf(out, "; charged to %s before the one where a sample is%s",
-			      events->skid == 1 ? "the instruction executed"
-						: "the one executed some",
-			      events->skid_assumed ? " (usual of such an event; the profile does "
-						     "not say)"
-						   : "");
+	if (events->skid == 1)
+		buffer_append_text(out,
+				   "; charged to the instruction executed before the one where a "
+				   "sample is");
+	else if (events->skid)
+		buffer_printf(out,
+			      "; charged to the instruction executed %u before the one where a "
+			      "sample is",
+			      events->skid);
+	if (events->skid && events->skid_assumed)
+		buffer_append_text(out, " (usual of such an event; the profile does not say)");
 	buffer_append_u8(out, '\n');
 }
 

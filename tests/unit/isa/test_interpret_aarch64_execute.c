@@ -17,7 +17,7 @@
 #include "isa/interpret_private.h"
 #include "machine_aarch64.h"
 
-#define TRIALS	   10000
+#define TRIALS	   5000
 #define TEXT_BYTES 8192
 #define STACK_SEEN 64 /* bytes from sp on that the interpreter may be told */
 

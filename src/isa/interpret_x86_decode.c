@@ -328,6 +328,9 @@ bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t
 	step->operand_count = x86->op_count;
 	for (unsigned i = 0; i < STEP_OPERANDS && i < x86->op_count; i++)
 		take_operand(&x86->operands[i], address + step->length, &step->operands[i]);
+	/* Capstone 4 looks past EVEX.W: whether the upper half is cleared is not known */
+	if (x86_vector_prefix_of(decoded).vector_bytes && step->operands[0].kind == OPERAND_GENERAL)
+		step->operands[0].bytes = 8;
 	step->repeats = has_repeat(step, code.data);
 	step->narrow_address = x86->addr_size == 4;
 	step->narrow_operand = x86->prefix[2] == X86_PREFIX_OPSIZE && !(x86->rex & 8);

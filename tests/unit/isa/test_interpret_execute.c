@@ -157,7 +157,7 @@ static bool is_prefix(unsigned byte)
 	       byte == 0xf0 || byte == 0xf2 || byte == 0xf3;
 }
 
-/* Any instruction of the legacy maps or of VEX, with registers or memory near rsp. */
+/* Any instruction of the legacy maps, of VEX or EVEX, with registers or memory near rsp. */
 static void any_instruction(struct trial *trial)
 {
 	static const uint8_t prefixes[] = { 0x66, 0xf2, 0xf3 };
@@ -167,11 +167,20 @@ static void any_instruction(struct trial *trial)
 	unsigned opcode = (unsigned)random_below(random, 256);
 	trial->memory = random_below(random, 3) == 0;
 	bool vex = map == 7 && machine_vectors() >= MACHINE_AVX;
+	bool evex = vex && machine_vectors() == MACHINE_AVX512 && random_below(random, 2);
 	map = map < 4 ? 0 : map < 6 ? 1 : 2 + (unsigned)random_below(random, 2);
 	unsigned low = trial->memory ? 4 : 7; /* rsp is without B, X */
 	if (map == 0 && (is_prefix(opcode) || opcode == 0x0f))
 		opcode = 0x8b;
-	if (vex) {
+	if (evex) {
+		unsigned other = random_below(random, 2) ? 0x78 : random_u64(random) & 0x78;
+		at = put(at, 0x62);
+		at = put(at, (unsigned)(random_u64(random) & 0xf0) | (trial->memory ? 0x60 : 0) |
+				     (1 + (unsigned)random_below(random, 3)));
+		at = put(at, ((unsigned)random_u64(random) & 0x83) | other | 4);
+		at = put(at, (unsigned)random_below(random, 3) << 5 |
+				     (random_below(random, 2) ? 8 : random_u64(random) & 0x8f));
+	} else if (vex) {
 		map = 1 + (unsigned)random_below(random, 3);
 		at = put(at, 0xc4);
 		at = put(at,
@@ -196,8 +205,10 @@ static void any_instruction(struct trial *trial)
 	unsigned middle = (unsigned)random_below(random, 8);
 	if (trial->memory) {
 		at = put(at, 0x44 | middle << 3);
-		at = put(at, 0x24); /* rsp and no index */
-		at = put(at, (unsigned)(random_below(random, 2 * NEAR_BYTES) - NEAR_BYTES) & 0xff);
+		at = put(at, 0x24);				      /* rsp and no index */
+		at = put(at, evex ? (unsigned)random_below(random, 2) /* times up to 64 */
+				  : (unsigned)(random_below(random, 2 * NEAR_BYTES) - NEAR_BYTES) &
+					     0xff);
 	} else {
 		at = put(at, 0xc0 | middle << 3 | (unsigned)random_below(random, 8));
 	}

@@ -149,6 +149,16 @@ static void count(struct bursts *bursts, const struct steps *steps)
 	}
 }
 
+static void forget(struct bursts *bursts, uint32_t tid)
+{
+	size_t known = bursts->seen_count < BURSTS_SEEN ? bursts->seen_count : BURSTS_SEEN;
+	size_t kept = 0;
+	for (size_t i = 0; i < known; i++)
+		if (bursts->seen[i].tid != tid)
+			bursts->seen[kept++] = bursts->seen[i];
+	bursts->seen_count = kept;
+}
+
 void bursts_take_answer(struct bursts *bursts)
 {
 	struct stepper *stepper = bursts->stepper;
@@ -164,6 +174,8 @@ void bursts_take_answer(struct bursts *bursts)
 	stepper->answered = false;
 	*bursts->answer = stepper->steps;
 	bursts->answered = bursts->answer->count > 0;
+	if (bursts->answer->end == STEP_GONE)
+		forget(bursts, bursts->stepped.tid);
 	count(bursts, bursts->answer);
 	if (bursts->answer->end_ns > bursts->answer->begin_ns)
 		remember_window(bursts, bursts->answer);

@@ -69,8 +69,6 @@ static double mispredicted(const struct culprit_rules *rules, uint32_t edge, boo
 	/* Where targets are missing, others may be gone to all the time. */
 	if (is_indirect(culprit_at(rules, branch)) && graph->missing_edges)
 		times = whole;
-	if (times < CULPRIT_RARE * whole)
-		times = 0;
 	if (counted && counted[branch] < times) {
 		*by_events = true;
 		return counted[branch];
@@ -97,6 +95,8 @@ void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
 					   culprit_at(rules, culprit_last_of(rules, edge->from)))) {
 				here = mispredicted(rules, into.list[i], &by_events);
 			}
+			if (here < CULPRIT_RARE * culprit_times_of_block(rules, block))
+				here = 0;
 			times += here;
 			if (here > largest && edge->from != FLOW_OUTSIDE) {
 				largest = here;
@@ -117,7 +117,7 @@ void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
 		for (size_t i = 0; i < out_of.count; i++)
 			if (graph->edges[out_of.list[i]].to != FLOW_OUTSIDE)
 				here += mispredicted(rules, out_of.list[i], &by_events);
-		if (here >= times) {
+		if (here >= times && here >= CULPRIT_RARE * culprit_times_of_block(rules, block)) {
 			times = here;
 			blamed = instruction;
 		}

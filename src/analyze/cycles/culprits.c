@@ -16,7 +16,9 @@
 
 #define Z_95 1.96
 /* A cause that can explain less than this share of a stall is not listed. */
-#define LEAST_SHARE 0.05
+#define LEAST_SHARE 0.1
+/* Ways into a block that are looked at one by one; with more of them, the likeliest alone. */
+#define MOST_ENTRIES 16
 
 void culprits_free(struct culprits *culprits)
 {
@@ -35,9 +37,8 @@ void culprits_freep(struct culprits **culprits)
 /* --- slots and static stalls --- */
 
 static enum static_cause static_cause_of(const struct procedure_cycles *procedure,
-					 uint32_t instruction)
+					 uint32_t instruction, const struct scheduled *at)
 {
-	const struct scheduled *at = &procedure->schedule[instruction];
 	const struct instruction_effects *op = &procedure->effects[instruction];
 	unsigned flags =
 		procedure->isa == ISA_AARCH64 ? (unsigned)AARCH64_NZCV : (unsigned)X86_FLAGS;
@@ -50,47 +51,99 @@ static enum static_cause static_cause_of(const struct procedure_cycles *procedur
 	return register_set_has(&op->address, at->wait_register) ? STATIC_RB : STATIC_RA;
 }
 
-/* Of an instruction in order, when `used` slots of the cycle before it were taken. */
-static void split_best(const struct procedure_cycles *procedure, uint32_t first,
-		       uint32_t instruction, unsigned used, struct stall *stall)
+static void static_reason(const struct procedure_cycles *procedure, uint32_t first,
+			  uint32_t instruction, const struct scheduled *at, struct stall *stall)
 {
-	const struct scheduled *at = &procedure->schedule[instruction];
-	const struct cycles_cost *cost = &procedure->instructions[instruction];
-	double width = procedure->pipeline->issue_width;
-	double empty = at->head_cycles * width - used;
-	if (!procedure->pipeline->in_order || at->head_cycles < 1 || empty <= 0) {
-		stall->issue_cycles = cost->best_cycles;
-		return;
-	}
-	stall->static_cycles = cost->best_cycles * (empty / (at->head_cycles * width));
-	stall->issue_cycles = cost->best_cycles - stall->static_cycles;
-	stall->static_cause = static_cause_of(procedure, instruction);
-	if (at->wait == SCHEDULE_OPERAND)
-		stall->static_register = at->wait_register;
-	if ((at->wait == SCHEDULE_OPERAND || at->wait == SCHEDULE_UNIT) &&
-	    at->wait_for != SCHEDULE_BEFORE)
-		stall->static_instruction = first + at->wait_for;
+	stall->static_cause = static_cause_of(procedure, instruction, at);
+	stall->static_register = at->wait == SCHEDULE_OPERAND ? at->wait_register : REGISTER_NONE;
+	stall->static_instruction = (at->wait == SCHEDULE_OPERAND || at->wait == SCHEDULE_UNIT) &&
+						    at->wait_for != SCHEDULE_BEFORE
+					    ? first + at->wait_for
+					    : CULPRIT_NO_INSTRUCTION;
 }
 
-static void split_block(const struct procedure_cycles *procedure, uint32_t block,
-			struct culprits *culprits)
+/* Adds `executions` of a block that go by that schedule; the reason is that of most cycles. */
+static void add_schedule(const struct procedure_cycles *procedure, const struct cfg_block *block,
+			 const struct scheduled *plan, double executions, struct stall *stalls)
+{
+	double width = procedure->pipeline->issue_width;
+	/* What the block before it left empty in its last cycle is not this one's to lose. */
+	double used = width;
+	for (uint32_t k = 0; k < block->count; k++) {
+		struct stall *stall = &stalls[block->first + k];
+		double head = plan[k].head_cycles;
+		double empty = head >= 1 ? fmax(0, head * width - used) / width : 0;
+		double lost = executions * empty;
+		if (lost > stall->static_cycles / 2)
+			static_reason(procedure, block->first, block->first + k, &plan[k], stall);
+		stall->static_cycles += lost;
+		stall->issue_cycles += executions * (head - empty);
+		used = head >= 1 ? 1 : fmin(width, used + 1);
+	}
+}
+
+static void split_in_order(const struct procedure_cycles *procedure, uint32_t block,
+			   const struct schedule_state *states, struct scheduled *scratch,
+			   struct stall *stalls)
 {
 	const struct cfg_block *at = &procedure->cfg.blocks[block];
-	/* What the block before it left empty in its last cycle is not this one's to lose. */
-	unsigned used = procedure->pipeline->issue_width;
-	for (uint32_t i = at->first; i < at->first + at->count; i++) {
-		struct stall *stall = &culprits->stalls[i];
-		*stall = (struct stall){
-			.static_register = REGISTER_NONE,
-			.static_instruction = CULPRIT_NO_INSTRUCTION,
-			.dynamic_low = NAN,
-			.dynamic_high = NAN,
-		};
-		split_best(procedure, at->first, i, used, stall);
-		used = procedure->schedule[i].head_cycles >= 1 ? 1 : used + 1;
-		if (used > procedure->pipeline->issue_width)
-			used = procedure->pipeline->issue_width;
+	double left = procedure->frequencies.blocks[block].value;
+	struct flow_ends into = flow_graph_into(&procedure->cfg.graph, block);
+	for (size_t i = 0; i < into.count && into.count <= MOST_ENTRIES && left > 0; i++) {
+		const struct flow_edge *edge = &procedure->cfg.graph.edges[into.list[i]];
+		double executions = procedure->frequencies.edges[into.list[i]].value;
+		if (edge->from == FLOW_OUTSIDE || !(executions > 0))
+			continue;
+		struct schedule_state entry = states[edge->from];
+		entry.group_ended = true;
+		executions = fmin(executions, left);
+		schedule_block(procedure->pipeline, procedure->effects + at->first, at->count,
+			       &entry, scratch, NULL, NULL);
+		add_schedule(procedure, at, scratch, executions, stalls);
+		left -= executions;
 	}
+	if (left > 0)
+		add_schedule(procedure, at, procedure->schedule + at->first, left, stalls);
+	else if (isnan(left))
+		for (uint32_t i = at->first; i < at->first + at->count; i++)
+			stalls[i].issue_cycles = NAN;
+}
+
+/*
+ * In order a block begins behind what each of those before it leaves under way, as often as it
+ * comes from there; procedure->schedule knows the likeliest alone. It begins a cycle of its own:
+ * that it could still join the last one's is no reason to call that cycle a stall.
+ */
+static int split_best_cases(const struct procedure_cycles *procedure, struct stall *stalls)
+{
+	uint32_t blocks = procedure->cfg.graph.block_count, longest = 0;
+	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
+		stalls[i] = (struct stall){ .static_register = REGISTER_NONE,
+					    .static_instruction = CULPRIT_NO_INSTRUCTION,
+					    .dynamic_low = NAN,
+					    .dynamic_high = NAN };
+	if (!procedure->pipeline->in_order) {
+		for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
+			stalls[i].issue_cycles = procedure->instructions[i].best_cycles;
+		return 0;
+	}
+	for (uint32_t b = 0; b < blocks; b++)
+		if (procedure->cfg.blocks[b].count > longest)
+			longest = procedure->cfg.blocks[b].count;
+	CLEANUP(free_pointer)
+	struct schedule_state *states = calloc((size_t)blocks + 1, sizeof(*states));
+	CLEANUP(free_pointer)
+	struct scheduled *scratch = calloc((size_t)longest + 1, sizeof(*scratch));
+	if (!states || !scratch)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < blocks; b++) {
+		const struct cfg_block *at = &procedure->cfg.blocks[b];
+		schedule_block(procedure->pipeline, procedure->effects + at->first, at->count, NULL,
+			       scratch, NULL, &states[b]);
+	}
+	for (uint32_t b = 0; b < blocks; b++)
+		split_in_order(procedure, b, states, scratch, stalls);
+	return 0;
 }
 
 /* --- dynamic stalls --- */
@@ -159,7 +212,7 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 	const struct cfg_block *at = &procedure->cfg.blocks[block];
 	if (at->count == 0)
 		return;
-	if (isnan(procedure->instructions[at->first].best_cycles) ||
+	if (isnan(culprits->stalls[at->first].issue_cycles) ||
 	    isnan(procedure->instructions[at->first].cycles)) {
 		for (uint32_t i = at->first; i < at->first + at->count; i++) {
 			struct stall *stall = &culprits->stalls[i];
@@ -180,7 +233,8 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 		return;
 	}
 	for (uint32_t i = at->first; i < at->first + at->count; i++)
-		find_stall(&procedure->instructions[i], procedure->instructions[i].best_cycles,
+		find_stall(&procedure->instructions[i],
+			   culprits->stalls[i].issue_cycles + culprits->stalls[i].static_cycles,
 			   &culprits->stalls[i]);
 }
 
@@ -297,10 +351,10 @@ int culprits_new(const struct procedure_cycles *procedure, const struct event_co
 	}
 	if (!culprits || !culprits->stalls)
 		return error_set(err, -ENOMEM, "out of memory for the culprits of a procedure");
-	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++) {
-		split_block(procedure, b, culprits);
+	if (split_best_cases(procedure, culprits->stalls) < 0)
+		return error_set(err, -ENOMEM, "out of memory for the culprits of a procedure");
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
 		find_stalls(procedure, b, culprits);
-	}
 	if (culprits->known && accuse_all(culprits, columns, events) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the culprits of a procedure");
 	*out = culprits;

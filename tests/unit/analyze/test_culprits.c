@@ -425,7 +425,7 @@ static void work_of_varying_length_is_blamed(void **state)
 static void a_product_of_an_earlier_block_may_be_under_way(void **state)
 {
 	(void)state;
-	struct story story = { product, sizeof(product), .stall = { [4] = 3, [5] = 3 } };
+	struct story story = { product, sizeof(product), .stall = { [4] = 12, [5] = 12 } };
 	story.executed[3] = EXECUTIONS / 2;
 	CLEANUP(subject_release) struct subject subject = { 0 };
 	tell(&subject, &story);
@@ -499,6 +499,23 @@ static void a_schedule_without_misses_explains_static_stalls(void **state)
 	expect_near(stall_at(&subject, 2)->issue_cycles, 0.5 * EXECUTIONS, 0.03);
 	for (uint32_t i = 0; i < 6; i++)
 		assert_true(stall_at(&subject, i)->dynamic_cycles == 0);
+}
+
+/* 0 imul %rsi,%rax  1 test %ecx,%ecx  2 je 4  3 nop  4 add %rax,%rbx: who comes from 2 waits for
+ * more of the product than who comes by 3. */
+static void a_block_begins_behind_each_of_those_before_it(void **state)
+{
+	(void)state;
+	struct story story = { product, sizeof(product), .stall = { 0 } };
+	story.executed[3] = EXECUTIONS / 2;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	const struct stall *user = stall_at(&subject, 4);
+	double behind_both = user->issue_cycles + user->static_cycles;
+	double likeliest = subject.procedure->instructions[4].best_cycles;
+	assert_true(fabs(behind_both - likeliest) > 0.2 * EXECUTIONS);
+	assert_int_equal(user->static_cause, STATIC_RA);
+	assert_int_equal(user->static_register, X86_RAX);
 }
 
 static void check_sums(const struct subject *subject)
@@ -648,6 +665,7 @@ int main(void)
 		cmocka_unit_test(events_bound_what_a_cause_can_take),
 		cmocka_unit_test(an_event_that_never_happened_clears_its_cause),
 		cmocka_unit_test(a_schedule_without_misses_explains_static_stalls),
+		cmocka_unit_test(a_block_begins_behind_each_of_those_before_it),
 		cmocka_unit_test(parts_add_up_whatever_the_code),
 		cmocka_unit_test(out_of_order_the_load_itself_waits),
 		cmocka_unit_test(out_of_order_a_division_holds_itself_up),

@@ -1,0 +1,111 @@
+/*
+ * The bars of docs/methods.md, "Culprits": lists of causes against what a simulated machine
+ * waited for, on programs that are quick to estimate.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/count_of.h"
+#include "base/random.h"
+#include "machine/pipeline.h"
+#include "support/culprit_accuracy.h"
+
+#define SAMPLES	      1e6
+#define EVENT_SAMPLES 1e5
+
+static void measure(enum counted_events counted, struct culprit_accuracy *out)
+{
+	static const char *const programs[] = { "bzip2", "gzip", "lua", "qsort", "xz", "zstd" };
+	const char *source = getenv("SOURCE");
+	char path[4096];
+	struct simulated_machine machine;
+	CLEANUP(pipelines_freep) struct pipelines *pipelines = NULL;
+	assert_int_equal(pipelines_new(&pipelines, NULL), 0);
+	const struct pipeline *pipeline = pipelines_by_name(pipelines, "generic-in-order");
+	if (!source)
+		source = CULPRIT_SOURCE;
+	snprintf(path, sizeof(path), "%s/tests/data/simulated/in-order.txt", source);
+	simulated_machine_read_file(path, &machine);
+	*out = (struct culprit_accuracy){ 0 };
+	for (size_t p = 0; p < COUNT_OF(programs); p++) {
+		CLEANUP(exact_program_release) struct exact_program exact;
+		CLEANUP(simulated_program_release) struct simulated_program program;
+		struct random_state random = random_seed(p + 1);
+		snprintf(path, sizeof(path), "%s/tests/data/exact/%s.exact", source, programs[p]);
+		exact_program_read_file(path, &exact);
+		simulated_program_run(&exact, &machine, p + 1, &program);
+		double period = simulated_sample_cycles(&program, &random, SAMPLES);
+		culprit_accuracy_add(out, &program, pipeline, period, counted, EVENT_SAMPLES,
+				     machine.translation_miss, &random);
+	}
+}
+
+static void expect_at_least(const char *what, double value, double least)
+{
+	if (!(value >= least))
+		fail_msg("%s is %g, below %g", what, value, least);
+}
+
+static void expect_at_most(const char *what, double value, double most)
+{
+	if (!(value <= most))
+		fail_msg("%s is %g, above %g", what, value, most);
+}
+
+static double right_stalls(const struct culprit_accuracy *a)
+{
+	return a->stalls - a->misplaced;
+}
+
+static void expect_bars(const struct culprit_accuracy *a, double unexplained)
+{
+	expect_at_least("the true cause is listed for", a->listed / right_stalls(a), 0.9);
+	expect_at_most("causes a stall", a->causes / right_stalls(a), 2.1);
+	expect_at_most("stalls without a true cause", a->without / right_stalls(a), 0.1);
+	expect_at_most("unexplained", a->unexplained / right_stalls(a), unexplained);
+}
+
+static void from_cycles_alone_the_true_cause_is_listed(void **state)
+{
+	(void)state;
+	CLEANUP(culprit_accuracy_release) struct culprit_accuracy a;
+	measure(COUNT_NOTHING, &a);
+	expect_bars(&a, 0.086);
+	expect_at_least("memory's correlation", culprit_accuracy_correlation(&a, COMPARED_MEMORY),
+			0.9);
+	expect_at_least("branches' correlation", culprit_accuracy_correlation(&a, COMPARED_BRANCH),
+			0.9);
+}
+
+static void with_events_as_bounds_few_are_left_on_the_list(void **state)
+{
+	(void)state;
+	CLEANUP(culprit_accuracy_release) struct culprit_accuracy a;
+	measure(COUNT_ALL_EVENTS, &a);
+	/* More than from cycles alone: part of what is charged to the wrong instruction is left. */
+	expect_bars(&a, 0.15);
+	expect_at_least("a cause alone on its list is right for", a.right / a.sole, 0.9);
+	for (enum compared_cause cause = 0; cause < COMPARED_CAUSES; cause++)
+		expect_at_most(compared_cause_name(cause),
+			       (a.whole.high[cause] - a.whole.low[cause]) / a.stalls, 0.25);
+	expect_at_least("memory's correlation", culprit_accuracy_correlation(&a, COMPARED_MEMORY),
+			0.95);
+	expect_at_least("branches' correlation", culprit_accuracy_correlation(&a, COMPARED_BRANCH),
+			0.9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(from_cycles_alone_the_true_cause_is_listed),
+		cmocka_unit_test(with_events_as_bounds_few_are_left_on_the_list),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -5,9 +5,11 @@
 #include "base/cleanup.h"
 #include "render/graph_layout_private.h"
 
+/* Equal means stay in the order in which they were; what is beside a box comes behind it. */
 struct ranked {
 	double mean;
-	uint32_t place, position; /* position: before, so that equal ones stay as they were */
+	uint32_t place, position; /* position: before; of the box that it is beside */
+	bool beside;
 };
 
 static int compare_ranked(const void *left, const void *right)
@@ -15,7 +17,11 @@ static int compare_ranked(const void *left, const void *right)
 	const struct ranked *a = left, *b = right;
 	if (a->mean != b->mean)
 		return a->mean < b->mean ? -1 : 1;
-	return (a->position > b->position) - (a->position < b->position);
+	if (a->position != b->position)
+		return a->position < b->position ? -1 : 1;
+	if (a->beside != b->beside)
+		return a->beside ? 1 : -1;
+	return (a->place > b->place) - (a->place < b->place);
 }
 
 /* ---- crossings */
@@ -88,11 +94,17 @@ static void order_rank(struct layers *layers, const struct neighbours *neighbour
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t number = layers->order[first + i];
 		const struct place *place = &layers->places[number];
-		scratch[i] = (struct ranked){ .place = number, .position = i };
-		if (!mean_of(layers, neighbours, number, &scratch[i].mean) &&
-		    (place->anchor == NO_PLACE ||
-		     !mean_of(layers, neighbours, place->anchor, &scratch[i].mean)))
-			scratch[i].mean = i;
+		scratch[i] = (struct ranked){ .place = number, .position = place->position };
+		if (mean_of(layers, neighbours, number, &scratch[i].mean))
+			continue;
+		uint32_t with = number;
+		if (place->anchor != NO_PLACE) {
+			with = place->anchor;
+			scratch[i].position = layers->places[with].position;
+			scratch[i].beside = true;
+		}
+		if (!mean_of(layers, neighbours, with, &scratch[i].mean))
+			scratch[i].mean = layers->places[with].position;
 	}
 	qsort(scratch, count, sizeof(*scratch), compare_ranked);
 	for (uint32_t i = 0; i < count; i++) {
@@ -112,6 +124,9 @@ static void take_order(struct layers *layers, const uint32_t *order)
 int layers_order(struct layers *layers, size_t *crossings)
 {
 	size_t count = layers->place_count + 1;
+	*crossings = 0;
+	if (!layers->rank_count)
+		return 0;
 	CLEANUP(free_pointer) struct ranked *scratch = calloc(count, sizeof(*scratch));
 	CLEANUP(free_pointer) uint32_t *best = calloc(count, sizeof(*best));
 	CLEANUP(free_pointer) uint32_t *tree = calloc(count + 1, sizeof(*tree));
@@ -120,7 +135,8 @@ int layers_order(struct layers *layers, size_t *crossings)
 		return -ENOMEM;
 	*crossings = count_crossings(layers, ends, tree);
 	memcpy(best, layers->order, layers->place_count * sizeof(*best));
-	for (int sweep = 0; sweep < LAYOUT_SWEEPS && *crossings; sweep++) {
+	/* two at least: they bring what is beside a box to it */
+	for (int sweep = 0; sweep < LAYOUT_SWEEPS && (sweep < 2 || *crossings); sweep++) {
 		if (sweep % 2 == 0)
 			for (uint32_t rank = 1; rank < layers->rank_count; rank++)
 				order_rank(layers, &layers->up, rank, scratch);
@@ -128,7 +144,7 @@ int layers_order(struct layers *layers, size_t *crossings)
 			for (uint32_t rank = layers->rank_count - 1; rank-- > 0;)
 				order_rank(layers, &layers->down, rank, scratch);
 		size_t now = count_crossings(layers, ends, tree);
-		if (now >= *crossings)
+		if (now > *crossings)
 			continue;
 		*crossings = now;
 		memcpy(best, layers->order, layers->place_count * sizeof(*best));

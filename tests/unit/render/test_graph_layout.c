@@ -157,6 +157,30 @@ static void a_loop_of_one_box_goes_around_it(void **state)
 	assert_int_equal(graph.edges[0].point_count, 5);
 }
 
+/* Of five loops side by side each has its line at its own last box, not at another's. */
+static void a_line_that_leads_back_begins_beside_its_box(void **state)
+{
+	(void)state;
+	CLEANUP(graph_release) struct graph graph = graph_of(11, 15);
+	for (uint32_t loop = 0; loop < 5; loop++) {
+		add_edge(&graph, 0, 1 + 2 * loop);
+		add_edge(&graph, 1 + 2 * loop, 2 + 2 * loop);
+		add_edge(&graph, 2 + 2 * loop, 1 + 2 * loop);
+	}
+	lay_out(&graph);
+	expect_sound(&graph);
+	for (size_t e = 0; e < graph.edge_count; e++) {
+		const struct layout_edge *edge = &graph.edges[e];
+		const struct layout_box *box = &graph.boxes[edge->from];
+		double middle = box->x + box->width / 2;
+		if (edge->is_back &&
+		    fabs(edge->points[2].x - middle) > box->width / 2 + gaps.across + gaps.line)
+			fail_msg("the line from box %u is %g px away", edge->from,
+				 fabs(edge->points[2].x - middle));
+	}
+	assert_int_equal(graph.layout.crossings, 0);
+}
+
 static void what_need_not_cross_does_not(void **state)
 {
 	(void)state;
@@ -247,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_condition_in_a_loop_is_drawn_as_one_reads_it),
 		cmocka_unit_test(a_loop_of_one_box_goes_around_it),
+		cmocka_unit_test(a_line_that_leads_back_begins_beside_its_box),
 		cmocka_unit_test(what_need_not_cross_does_not),
 		cmocka_unit_test(a_long_edge_runs_straight_past_a_chain),
 		cmocka_unit_test(random_graphs_are_sound),

@@ -111,9 +111,11 @@ int kernel_code_add(struct kernel_code *code, const struct kallsyms *kallsyms, u
 						ISA_SYNTAX_ATT, &decoder, NULL) == -ENOMEM)
 		return -ENOMEM;
 	int ret = 0;
-	for (size_t i = 0; i < functions && ret >= 0; i++)
-		if (records->list[i].kind == RECORD_FUNCTION)
-			ret = add_one(code, decoder, base, &records->list[i], records, &callees);
+	for (size_t i = 0; i < functions && ret >= 0; i++) {
+		struct record function = records->list[i]; /* the list moves when it grows */
+		if (function.kind == RECORD_FUNCTION)
+			ret = add_one(code, decoder, base, &function, records, &callees);
+	}
 	if (ret >= 0)
 		ret = put_callees(kallsyms, base, &callees, records);
 	free(callees.list);

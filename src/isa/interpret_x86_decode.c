@@ -245,6 +245,19 @@ static void take_operand(const cs_x86_op *from, uint64_t next, struct step_opera
 	}
 }
 
+/* The general register that an AVX512-FP16 instruction (EVEX, map 5) writes, or REGISTER_NONE. */
+static unsigned half_precision_target(const uint8_t *bytes)
+{
+	unsigned opcode = bytes[4], modrm = bytes[5], extends = ~(unsigned)bytes[1];
+	if (bytes[0] != 0x62 || (bytes[1] & 7) != 5)
+		return REGISTER_NONE;
+	if (opcode == 0x2c || opcode == 0x2d || opcode == 0x78 || opcode == 0x79) /* vcvt*2si */
+		return (modrm >> 3 & 7) | (extends >> 4 & 8);
+	if (opcode == 0x7e && modrm >= 0xc0) /* vmovw */
+		return (modrm & 7) | (extends >> 2 & 8);
+	return REGISTER_NONE;
+}
+
 /*
  * A VEX or EVEX instruction newer than the disassembler: what it writes of general
  * registers its opcode map tells, and it may write all others.
@@ -261,6 +274,8 @@ static bool take_newer(struct span code, const struct instruction *instruction, 
 	step->writes = register_set_all(ISA_X86_64);
 	step->writes.bits[0] &= ~UINT64_C(0xffff);
 	step->writes.bits[0] |= operation.writes & 0xffff;
+	if (instruction->length_bytes >= 6 && half_precision_target(bytes) != REGISTER_NONE)
+		register_set_add(&step->writes, half_precision_target(bytes));
 	register_set_remove(&step->writes, X86_DIRECTION);
 	step->known = true;
 	return true;

@@ -201,6 +201,25 @@ static void a_newer_vector_instruction_is_passed(void **state)
 	interpreter_free(world.interpreter);
 }
 
+static void a_newer_vector_instruction_costs_the_register_it_writes(void **state)
+{
+	(void)state;
+	/* 0: vcvtsh2si %xmm1,%r8d (or vmovw %xmm1,%ecx); 6: test %ecx,%ecx; 8: je 10;
+	 * 10: test %r8d,%r8d; 13: je 15; 15: hlt */
+	struct world world = WORLD(0x62, 0x75, 0x7e, 0x08, 0x2d, 0xc1, 0x85, 0xc9, 0x74, 0x00, 0x45,
+				   0x85, 0xc0, 0x74, 0x00, 0xf4);
+	static const uint8_t vmovw[] = { 0x62, 0xf5, 0x7d, 0x08, 0x7e, 0xc9 };
+	world_know(&world, X86_RCX, 1);
+	world_know(&world, X86_R8, 1);
+	world_run(&world, 30);
+	assert_int_equal(world.edge_count, 1);
+	expect_end(&world, 13, INTERPRET_END_CONDITION);
+	memcpy(world.code, vmovw, sizeof(vmovw));
+	world_run(&world, 30);
+	expect_end(&world, 8, INTERPRET_END_CONDITION);
+	interpreter_free(world.interpreter);
+}
+
 static void code_that_changed_is_decoded_again(void **state)
 {
 	(void)state;
@@ -340,6 +359,7 @@ int main(void)
 		cmocka_unit_test(stores_at_unknown_addresses_are_ignored),
 		cmocka_unit_test(an_instruction_without_semantics_costs_what_it_writes),
 		cmocka_unit_test(a_newer_vector_instruction_is_passed),
+		cmocka_unit_test(a_newer_vector_instruction_costs_the_register_it_writes),
 		cmocka_unit_test(code_that_changed_is_decoded_again),
 		cmocka_unit_test(the_limit_and_the_end_of_code_end_a_path),
 		cmocka_unit_test(a_repeated_store_is_followed_or_forgotten),

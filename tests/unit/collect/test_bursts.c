@@ -1,0 +1,123 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collect/bursts.h"
+#include "collect/stepper.h"
+
+static void records_wait_for_the_window_of_a_stretch_but_not_for_ever(void **state)
+{
+	(void)state;
+	struct bursts bursts = { .asked = true, .asked_ns = 5000 };
+	assert_int_equal(bursts_limit(&bursts, 4000), 4000);
+	assert_int_equal(bursts_limit(&bursts, 6000), 4999);
+	assert_int_equal(bursts_limit(&bursts, 5000 + UINT64_C(2000000000)),
+			 5000 + UINT64_C(2000000000));
+	assert_int_equal(bursts_limit(&bursts, UINT64_MAX), UINT64_MAX);
+	bursts.asked = false;
+	assert_int_equal(bursts_limit(&bursts, 6000), 6000);
+}
+
+static void what_was_stepped_comes_before_later_records(void **state)
+{
+	(void)state;
+	struct steps steps = { .end_ns = 7000 };
+	struct bursts bursts = { .answer = &steps, .answered = true };
+	assert_int_equal(bursts_complete(&bursts, 6000), 6000);
+	assert_int_equal(bursts_complete(&bursts, 9000), 7000);
+	bursts.answered = false;
+	assert_int_equal(bursts_complete(&bursts, 9000), 9000);
+}
+
+static void samples_of_the_thread_in_the_window_are_held(void **state)
+{
+	(void)state;
+	struct bursts bursts = { .windows = { { 7, 100, 200 }, { 8, 300, 400 } },
+				 .window_count = 2 };
+	assert_true(bursts_hold(&bursts, 7, 100));
+	assert_true(bursts_hold(&bursts, 7, 200));
+	assert_false(bursts_hold(&bursts, 7, 99));
+	assert_false(bursts_hold(&bursts, 7, 201));
+	assert_false(bursts_hold(&bursts, 7, 350));
+	assert_true(bursts_hold(&bursts, 8, 350));
+	assert_false(bursts_hold(&(struct bursts){ 0 }, 0, 0));
+}
+
+static void assert_tells(const struct bursts *bursts, bool warns, const char *sentence)
+{
+	char text[400];
+	assert_int_equal(bursts_tell(bursts, text, sizeof(text)), warns);
+	assert_string_equal(text, sentence);
+}
+
+static void what_came_of_it_is_told(void **state)
+{
+	(void)state;
+	struct stepper stepper = { .pid = 1 };
+	struct bursts bursts = { 0 };
+	assert_tells(&bursts, false, "");
+	bursts.stepper = &stepper;
+	assert_tells(&bursts, false, "no bursts: nothing ran when one was due");
+	bursts.ends[STEP_TRACED] = 3;
+	assert_tells(&bursts, true, "no bursts: another program traces what was to be stepped");
+	bursts.refusal = -EPERM;
+	bursts.refused_tid = 12;
+	assert_tells(&bursts, true,
+		     "no bursts: thread 12 may not be traced: Operation not permitted (another "
+		     "user's, or kernel.yama.ptrace_scope forbids it)");
+	bursts.refusal = -EIO;
+	assert_tells(&bursts, true, "no bursts: thread 12 may not be traced: Input/output error");
+	bursts.started = 2;
+	bursts.steps = 400;
+	bursts.ns = 10000000;
+	assert_tells(&bursts, false, "2 bursts, 400 instructions stepped, 25.0 us each");
+	stepper.lost = true;
+	assert_tells(&bursts, true, "the process that steps has ended: no bursts from then on");
+}
+
+/* What the other side sends: kind, number, and of steps as much as there are places. */
+static void damaged_answers_are_no_answers(void **state)
+{
+	(void)state;
+	int sockets[2];
+	static const struct steps whole = { .tid = 5, .end = STEP_DONE, .count = 2 };
+	uint8_t message[8 + sizeof(whole)] = { 2 /* steps */ };
+	size_t size = 8 + offsetof(struct steps, places) + 3 * sizeof(struct step_place);
+	memcpy(message + 8, &whole, sizeof(whole));
+	for (size_t cut = 0; cut <= 2; cut++) {
+		struct stepper stepper = { .pid = 1 };
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+		stepper.socket = sockets[0];
+		assert_int_equal(send(sockets[1], message, cut == 2 ? 4 : size - cut, 0),
+				 cut == 2 ? 4 : (ssize_t)(size - cut));
+		stepper_take(&stepper);
+		assert_int_equal(stepper.answered, cut == 0);
+		assert_int_equal(stepper.lost, cut != 0);
+		if (cut == 0)
+			assert_int_equal(stepper.steps.count, 2);
+		close(sockets[1]);
+		stepper_take(&stepper);
+		assert_true(stepper.lost);
+		close(sockets[0]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_wait_for_the_window_of_a_stretch_but_not_for_ever),
+		cmocka_unit_test(what_was_stepped_comes_before_later_records),
+		cmocka_unit_test(samples_of_the_thread_in_the_window_are_held),
+		cmocka_unit_test(what_came_of_it_is_told),
+		cmocka_unit_test(damaged_answers_are_no_answers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,7 +1,8 @@
 /*
  * accuracy-real NAME CALLGRIND PROFILE... - how near executions estimated from samples of a real
  * processor come to exact counts, up to one factor a procedure: a row for samples alone and one
- * with the branches that the profiles saw, and how near the ways of those branches are.
+ * with the branches that the profiles saw; and how near the ways of those branches come, of each
+ * kind of evidence.
  * --head prints what the columns are.
  */
 #include <errno.h>
@@ -14,6 +15,7 @@
 
 #include "analyze/accuracy.h"
 #include "analyze/cycles/cycles.h"
+#include "analyze/flow_evidence.h"
 #include "analyze/truth.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -122,7 +124,7 @@ static void add_branch(struct branches *branches, double executed, double taken,
 }
 
 static void compare_branches(const struct program *program, const struct procedure_cycles *found,
-			     struct branches *branches)
+			     const struct flow_counts *seen, struct branches *branches)
 {
 	const struct cfg *cfg = &found->cfg;
 	uint32_t image = truth_image(program->truth, found->procedure->procedure->image);
@@ -135,32 +137,44 @@ static void compare_branches(const struct program *program, const struct procedu
 		double executed = truth_count(program->truth, column, image, last->vaddr);
 		if (last->kind != INSTRUCTION_CONDITIONAL || out.count != 2 || executed <= 0)
 			continue;
-		double seen = 0, taken = 0;
-		for (size_t i = 0; found->evidence && i < out.count; i++) {
-			seen += found->evidence[out.list[i]];
+		double outcomes = 0, taken = 0;
+		for (size_t i = 0; seen->edges && i < out.count; i++) {
+			outcomes += seen->edges[out.list[i]];
 			if (cfg->graph.edges[out.list[i]].kind != FLOW_NEXT)
-				taken += found->evidence[out.list[i]];
+				taken += seen->edges[out.list[i]];
 		}
 		add_branch(branches, executed,
-			   truth_jumps_elsewhere(program->truth, image, last->vaddr, 0), seen,
+			   truth_jumps_elsewhere(program->truth, image, last->vaddr, 0), outcomes,
 			   taken);
-		branches->outcomes += seen;
+		branches->outcomes += outcomes;
 	}
-	branches->unmatched += found->evidence_unmatched;
+	branches->unmatched += (double)seen->unmatched;
 }
 
+/* Fills `kinds`, by enum flow_evidence_kind. */
 static int see_branches(const struct program *program, struct cycles *cycles,
-			struct branches *branches, struct error *err)
+			struct branches *kinds, struct error *err)
 {
+	CLEANUP(flow_evidence_freep) struct flow_evidence *evidence = NULL;
+	if (flow_evidence_new(program->sampled, program->resolver, &evidence) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < program->index->count; i++) {
 		CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = NULL;
 		if (cycles_is_counted_elsewhere(cycles, i))
 			continue;
 		int ret = cycles_of_procedure(cycles, i, &found, err);
-		if (ret < 0 && ret != -ENODATA)
+		if (ret == -ENODATA)
+			continue;
+		if (ret < 0)
 			return ret;
-		if (found)
-			compare_branches(program, found, branches);
+		for (int kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++) {
+			CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
+			if (flow_evidence_count(evidence, found->procedure->procedure->image,
+						&found->cfg, (enum flow_evidence_kind)kind,
+						&seen) < 0)
+				return error_set(err, -ENOMEM, "out of memory");
+			compare_branches(program, found, &seen, &kinds[kind]);
+		}
 	}
 	return 0;
 }
@@ -182,12 +196,9 @@ static int print_row(const struct program *program, bool with_branches, struct e
 	CLEANUP(accuracy_freep) struct accuracy *accuracy = NULL;
 	const struct cycles_options options = { .no_evidence = !with_branches };
 	const struct accuracy_request scale = { .scale = ACCURACY_PROCEDURE, .runs = 1 };
-	struct branches branches = { 0 };
 	int ret = cycles_new(program->index, &options, &cycles, err);
 	if (ret == 0)
 		ret = accuracy_new(cycles, program->truth, NULL, 0, &scale, &accuracy, err);
-	if (ret == 0 && with_branches)
-		ret = see_branches(program, cycles, &branches, err);
 	if (ret < 0)
 		return ret;
 	printf("%-8s %-8s %7.0f", program->name, with_branches ? "branches" : "alone",
@@ -198,13 +209,34 @@ static int print_row(const struct program *program, bool with_branches, struct e
 	printf(" %6.1f %6.1f %6.1f", percent(medium->weight, accuracy->instructions.weight),
 	       percent(medium->within[1], medium->weight),
 	       percent(accuracy->off_low, accuracy->off_weight));
-	if (with_branches)
-		printf(" %8.0f %8.0f %6.1f %6.1f %6.1f %6.1f", branches.outcomes,
-		       branches.unmatched, percent(branches.seen, branches.executions),
-		       percent(branches.near, branches.seen), percent(branches.off, branches.seen),
-		       percent(branches.chance, branches.seen));
 	printf("\n");
 	return 0;
+}
+
+static int print_branches(const struct program *program, struct error *err)
+{
+	static const char *const names[] = { [FLOW_EVIDENCE_INTERPRETED] = "interpreted",
+					     [FLOW_EVIDENCE_STEPPED] = "stepped",
+					     [FLOW_EVIDENCE_COUNTED] = "counted" };
+	CLEANUP(cycles_freep) struct cycles *cycles = NULL;
+	const struct cycles_options options = { .no_evidence = true };
+	struct branches kinds[FLOW_EVIDENCE_KINDS] = { 0 };
+	int ret = cycles_new(program->index, &options, &cycles, err);
+	if (ret == 0)
+		ret = see_branches(program, cycles, kinds, err);
+	for (int kind = 0; ret == 0 && kind < FLOW_EVIDENCE_KINDS; kind++) {
+		const struct branches *branches = &kinds[kind];
+		if (branches->outcomes > 0)
+			printf("%-8s %s: %.0f outcomes, %.0f of no edge; of executions %.1f %% "
+			       "seen; of these off by %.1f points (%.1f by chance), %.1f %% by at "
+			       "most 5\n",
+			       program->name, names[kind], branches->outcomes, branches->unmatched,
+			       percent(branches->seen, branches->executions),
+			       percent(branches->off, branches->seen),
+			       percent(branches->chance, branches->seen),
+			       percent(branches->near, branches->seen));
+	}
+	return ret;
 }
 
 int main(int count, char **arguments)
@@ -212,9 +244,8 @@ int main(int count, char **arguments)
 	CLEANUP(program_release) struct program program = { 0 };
 	struct error err;
 	if (count == 2 && strcmp(arguments[1], "--head") == 0) {
-		printf("%-8s %-8s %7s %5s %5s %5s %5s %6s %6s %6s %8s %8s %6s %6s %6s %6s\n",
-		       "program", "by", "samples", "5 %", "10 %", "15 %", "edges", "medium",
-		       "of it", "low", "outcomes", "no edge", "seen", "near", "off", "chance");
+		printf("%-8s %-8s %7s %5s %5s %5s %5s %6s %6s %6s\n", "program", "by", "samples",
+		       "5 %", "10 %", "15 %", "edges", "medium", "of it", "low");
 		return 0;
 	}
 	if (count < 4) {
@@ -223,7 +254,8 @@ int main(int count, char **arguments)
 	}
 	program.name = arguments[1];
 	if (program_init(&program, arguments[2], arguments + 3, count - 3, &err) < 0 ||
-	    print_row(&program, false, &err) < 0 || print_row(&program, true, &err) < 0) {
+	    print_row(&program, false, &err) < 0 || print_row(&program, true, &err) < 0 ||
+	    print_branches(&program, &err) < 0) {
 		fprintf(stderr, "accuracy-real: %s: %s\n", program.name, err.text);
 		return 1;
 	}

@@ -1,6 +1,7 @@
 #include "analyze/flow_evidence.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/flow/cfg.h"
@@ -11,6 +12,11 @@
 
 /* Nothing goes that far without a branch: something came between. Bounds the search for runs. */
 #define LONGEST_RUN_BYTES (UINT64_C(1) << 20)
+
+/* Outcomes of a block that chance alone makes as far off as this kind is: docs/methods.md. */
+static const double weight_caps[] = { [FLOW_EVIDENCE_INTERPRETED] = 60,
+				      [FLOW_EVIDENCE_STEPPED] = 600,
+				      [FLOW_EVIDENCE_COUNTED] = INFINITY };
 
 #define ELSEWHERE UINT64_MAX /* in another image */
 
@@ -390,5 +396,21 @@ int flow_evidence_count(const struct flow_evidence *evidence, uint32_t image, co
 	}
 	*out = counts;
 	counts = (struct flow_counts){ 0 };
+	return 0;
+}
+
+int flow_evidence_weigh(const struct flow_graph *graph, enum flow_evidence_kind kind,
+			const struct flow_counts *counts, double *weights)
+{
+	CLEANUP(free_pointer) double *sum = calloc((size_t)graph->block_count + 1, sizeof(*sum));
+	if (!sum)
+		return -ENOMEM;
+	for (size_t i = 0; counts->edges && i < graph->edge_count; i++)
+		if (graph->edges[i].from != FLOW_OUTSIDE)
+			sum[graph->edges[i].from] += counts->edges[i];
+	for (size_t i = 0; counts->edges && i < graph->edge_count; i++)
+		if (graph->edges[i].from != FLOW_OUTSIDE)
+			weights[i] += counts->edges[i] /
+				      (1 + sum[graph->edges[i].from] / weight_caps[kind]);
 	return 0;
 }

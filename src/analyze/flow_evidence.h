@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct cfg;
+struct flow_graph;
 struct profile;
 struct resolver;
 struct flow_evidence;
@@ -57,4 +58,13 @@ bool flow_evidence_has(const struct flow_evidence *evidence, enum flow_evidence_
  */
 int flow_evidence_count(const struct flow_evidence *evidence, uint32_t image, const struct cfg *cfg,
 			enum flow_evidence_kind kind, struct flow_counts *out);
+
+/*
+ * Adds to `weights`, by edge of the graph, what such counts weigh in an estimate: n / (1 + N / cap)
+ * where N of the kind were seen at the block. However many there are, they are off by more than
+ * chance: interpreted ones start where time is spent. `cap` is smaller for these than for stepped
+ * ones. Ways in from outside weigh nothing. 0 or -ENOMEM.
+ */
+int flow_evidence_weigh(const struct flow_graph *graph, enum flow_evidence_kind kind,
+			const struct flow_counts *counts, double *weights);
 void flow_counts_release(struct flow_counts *counts); /* also right for a zeroed one */

@@ -105,6 +105,7 @@ struct procedure_cycles {
 	double elsewhere_samples, elsewhere_cycles;
 	/* Branches that were interpreted or stepped over, by edge of cfg.graph; NULL: none. */
 	double *evidence;
+	double *evidence_weights;    /* what they weigh; in the same memory */
 	uint64_t evidence_unmatched; /* seen at its jumps and returns, but no edge of the graph */
 };
 

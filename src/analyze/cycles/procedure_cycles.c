@@ -62,7 +62,8 @@ static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure
 	return ret < 0 ? error_set(err, ret, "out of memory for its loops") : 0;
 }
 
-/* Branches that were interpreted and stepped over say the same, so they add up. 0 or -ENOMEM. */
+/* Branches that were interpreted and stepped over say the same, so they add up; but stepped ones
+ * weigh more. 0 or -ENOMEM. */
 static int find_evidence(const struct cycles *cycles, struct procedure_cycles *procedure)
 {
 	static const enum flow_evidence_kind kinds[] = { FLOW_EVIDENCE_INTERPRETED,
@@ -77,8 +78,12 @@ static int find_evidence(const struct cycles *cycles, struct procedure_cycles *p
 		if (!seen.edges)
 			continue;
 		if (!procedure->evidence)
-			procedure->evidence = calloc(count + 1, sizeof(*procedure->evidence));
+			procedure->evidence = calloc(2 * count + 1, sizeof(*procedure->evidence));
 		if (!procedure->evidence)
+			return -ENOMEM;
+		procedure->evidence_weights = procedure->evidence + count;
+		if (flow_evidence_weigh(&procedure->cfg.graph, kinds[k], &seen,
+					procedure->evidence_weights) < 0)
 			return -ENOMEM;
 		for (size_t e = 0; e < count; e++)
 			procedure->evidence[e] += seen.edges[e];
@@ -207,7 +212,7 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 		.blocks = asked.blocks,
 		.samples = procedure->model == FREQUENCY_EXECUTIONS ? executions->samples
 								    : time->samples,
-		.evidence = procedure->evidence,
+		.evidence = procedure->evidence_weights,
 		.counted_blocks = stacks->blocks,
 		.counted_edges = stacks->edges,
 		.issue_cycles = asked.issue_cycles,

@@ -148,15 +148,12 @@ static void describe_ways(struct flow_posterior_model *model, const double *evid
 		uint32_t from = edge_at(model, i)->from;
 		if (from == FLOW_OUTSIDE)
 			continue;
-		double seen = i < graph_edges ? evidence[i] : 0;
 		double likely = (1 - EVEN_SHARE) * model->flows[i] / model->sum[from] +
 				EVEN_SHARE / model->ways[from];
-		model->counts[i] = seen / (1 + model->evidence[from] / options->evidence_cap) +
-				   options->prior_counts * likely;
+		model->counts[i] =
+			(i < graph_edges ? evidence[i] : 0) + options->prior_counts * likely;
 		model->count_sum[from] += model->counts[i];
 	}
-	for (uint32_t block = 0; block < model->block_count; block++)
-		model->evidence[block] /= 1 + model->evidence[block] / options->evidence_cap;
 }
 
 /* Where to start, and by how much the objective bends there. */
@@ -312,7 +309,7 @@ int flow_posterior_solve(struct flow_posterior *work, const struct flow_graph *g
 			 const struct flow_posterior_options *options,
 			 struct flow_posterior_result *result)
 {
-	assert(options->evidence_cap > 0 && options->prior_counts > 0 && options->cost_error > 0);
+	assert(options->prior_counts > 0 && options->cost_error > 0);
 	if (!prior->converged)
 		return -ENODATA;
 	int ret = allocate(work, graph, prior);

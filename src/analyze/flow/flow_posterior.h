@@ -8,9 +8,8 @@
  *     maximise  sum_edges m_e log P_e  -  sum_b 5/2 log(1 + d_b^2 / 4)  -  sum_entries (..)^2
  *     where     f = (I - P')^-1 entries,   d_b = log(W_b / (c_b f_b)) / error_b
  *
- * m_e is the evidence, with less weight the more there is, as it is biased rather than noisy, and
- * a count or so by the ratios that samples alone give (flow_likelihood.h). docs/methods.md,
- * "Executions from samples and branches", has all of it.
+ * m_e is the evidence and a count or so by the ratios that samples alone give (flow_likelihood.h).
+ * docs/methods.md, "Executions from samples and branches", has all of it.
  *
  * Flow is conserved by construction. How far off it is, is not known: models of cycles are wrong
  * by more than chance.
@@ -31,13 +30,11 @@ struct flow_posterior_model;
 struct flow_likelihood_result;
 
 struct flow_posterior_options {
-	/* A block's branches count n / (1 + n / evidence_cap), however many were seen. */
-	double evidence_cap;
 	double prior_counts; /* > 0; of a block's ways out together, by the likelihood */
 	double cost_error;   /* of the logarithm of a block's cost, beside chance; > 0 */
 	unsigned most_evaluations;
 };
-#define FLOW_POSTERIOR_DEFAULTS ((struct flow_posterior_options){ 200, 1, 0.7, 300 })
+#define FLOW_POSTERIOR_DEFAULTS ((struct flow_posterior_options){ 1, 0.5, 300 })
 
 /* All borrowed until the next solve. */
 struct flow_posterior_result {
@@ -47,8 +44,7 @@ struct flow_posterior_result {
 	const double *edge_executions; /* by edge of the graph */
 	/* By made-up edge of the likelihood. */
 	const double *made_up_executions;
-	/* By block: branches seen of it, as far as they count; 0 where it has one way out. */
-	const double *block_evidence;
+	const double *block_evidence; /* by block: of all its ways; 0 where it has one */
 };
 
 struct flow_posterior {
@@ -60,9 +56,10 @@ struct flow_posterior {
 /*
  * `events` and `cost_events` by block of the settled graph as flow_likelihood_solve() has them, and
  * `prior`, what that gave for them, of the same graph. `evidence` by edge: how often each was
- * seen, >= 0 and finite; only shares among a block's ways out count. Returns 0 and fills *result;
- * -ENOMEM; -EFBIG as flow_likelihood_solve(); -ENODATA: `prior` did not converge; -EDOM: what
- * `prior` makes likely cannot be told from never leaving.
+ * seen, as far as that is to be believed (analyze/flow_evidence.h), >= 0 and finite; only shares
+ * among a block's ways out count. Returns 0 and fills *result; -ENOMEM; -EFBIG as
+ * flow_likelihood_solve(); -ENODATA: `prior` did not converge; -EDOM: what `prior` makes likely
+ * cannot be told from never leaving.
  */
 int flow_posterior_solve(struct flow_posterior *work, const struct flow_graph *graph,
 			 const double *events, const double *cost_events, const double *evidence,

@@ -64,7 +64,8 @@ struct frequency_input {
 	const struct flow_range *blocks; /* its instructions, by block of the graph */
 	const double *samples;		 /* by instruction: >= 0, finite */
 	/*
-	 * By edge of the graph: how often each was seen to be taken, of the ways out of its block
+	 * By edge of the graph: how often each was seen to be taken, of the ways out of its block,
+	 * as far as that is to be believed
 	 * (flow_posterior.h); >= 0, finite. NULL: none. Read for FREQUENCY_CYCLES_OUT_OF_ORDER
 	 * only.
 	 */

@@ -147,6 +147,37 @@ static void both_ways_of_a_branch_are_counted(void **state)
 	assert_false(flow_evidence_has(subject.evidence, FLOW_EVIDENCE_COUNTED));
 }
 
+static void what_is_seen_weighs_less_the_more_there_is_and_stepped_ones_more(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	init_loop(&subject);
+	for (int stepped = 0; stepped < 2; stepped++) {
+		enum event_origin origin = stepped ? ORIGIN_STEPPED : ORIGIN_INTERPRETED;
+		add_edge(&subject, origin, START + 2, START + 6, 1);
+		add_edge(&subject, origin, START + 8, START, 75000);
+		add_edge(&subject, origin, START + 8, START + 10, 25000);
+	}
+	double weights[2][8] = { { 0 } };
+	for (int stepped = 0; stepped < 2; stepped++) {
+		enum flow_evidence_kind kind =
+			stepped ? FLOW_EVIDENCE_STEPPED : FLOW_EVIDENCE_INTERPRETED;
+		CLEANUP(flow_counts_release) struct flow_counts seen = count(&subject, kind);
+		assert_true(subject.cfg.graph.edge_count <= 8);
+		for (int twice = 0; twice < 2; twice++)
+			assert_int_equal(flow_evidence_weigh(&subject.cfg.graph, kind, &seen,
+							     weights[stepped]),
+					 0);
+		struct flow_counts weighed = { .edges = weights[stepped] };
+		double few = of(&subject, &weighed, HEAD, TAIL) / 2; /* they add up */
+		double taken = of(&subject, &weighed, TAIL, HEAD) / 2;
+		double left = of(&subject, &weighed, TAIL, LAST) / 2;
+		assert_true(few > 0.97 && few < 1);
+		assert_float_equal(taken / left, 3, 1e-9);
+		assert_float_equal(taken + left, stepped ? 600 : 60, stepped ? 4 : 0.1);
+	}
+}
+
 static void a_return_leaves_and_what_fits_no_edge_is_reported(void **state)
 {
 	(void)state;
@@ -320,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways_of_a_branch_are_counted),
+		cmocka_unit_test(what_is_seen_weighs_less_the_more_there_is_and_stepped_ones_more),
 		cmocka_unit_test(a_return_leaves_and_what_fits_no_edge_is_reported),
 		cmocka_unit_test(calls_that_come_back_are_no_edges),
 		cmocka_unit_test(runs_tell_how_often_each_block_and_edge_ran),

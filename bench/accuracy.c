@@ -46,7 +46,7 @@ static double percent(double part, double whole)
 
 struct row {
 	double within[3], edges;
-	double high, high_right, low_of_wrong, held, width;
+	double high, high_right, wrong, wrong_low, held, width;
 };
 
 static struct row row_of(const struct accuracy *a)
@@ -63,7 +63,8 @@ static struct row row_of(const struct accuracy *a)
 	row.edges = percent(a->edges_within, a->edges);
 	row.high = percent(a->graded[FREQUENCY_HIGH], a->samples);
 	row.high_right = percent(a->graded_right[FREQUENCY_HIGH], a->graded[FREQUENCY_HIGH]);
-	row.low_of_wrong = percent(a->wrong_low, a->wrong);
+	row.wrong = percent(a->wrong, a->samples);
+	row.wrong_low = percent(a->wrong_low, a->samples);
 	row.held = percent(held, classes);
 	row.width = percent(widths, classes);
 	return row;
@@ -71,10 +72,11 @@ static struct row row_of(const struct accuracy *a)
 
 static void print_row(const char *name, const struct row *row)
 {
-	printf("%-10s %3.0f/%3.0f/%3.0f  %3.0f | high %3.0f, right %3.0f; wrong low %3.0f; "
-	       "intervals %5.1f +-%2.0f\n",
+	printf("%-10s %3.0f/%3.0f/%3.0f  %3.0f | high %3.0f, right %3.0f; wrong %4.1f, of it low "
+	       "%3.0f; intervals %5.1f +-%2.0f\n",
 	       name, row->within[0], row->within[1], row->within[2], row->edges, row->high,
-	       row->high_right, row->low_of_wrong, row->held, row->width);
+	       row->high_right, row->wrong, percent(row->wrong_low, row->wrong), row->held,
+	       row->width);
 }
 
 /* Each figure's mean over the rows that have it. */

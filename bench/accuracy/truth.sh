@@ -1,6 +1,7 @@
 #!/bin/bash
-# Exact execution counts, simulated misses and mispredictions of the nine programs and four
-# kernels of docs/methods.md, "Frequencies": each under callgrind, some ten minutes in all.
+# Exact execution counts, simulated misses and mispredictions of the nine programs, four
+# kernels and six more programs of docs/methods.md, "Frequencies": each under callgrind, some
+# ten minutes in all.
 #
 #	bench/accuracy/truth.sh FOLDER [NAME...]
 #
@@ -11,7 +12,7 @@ folder=${1:?a folder for the results}
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 work=$here/workloads
-names=${*:-gzip bzip2 xz zstd python3 perl sqlite3 lua cc1 stream chase matmul qsort}
+names=${*:-gzip bzip2 xz zstd python3 perl sqlite3 lua cc1 stream chase matmul qsort as objdump sort awk diff grep}
 
 mkdir -p "$folder/inputs" || exit 1
 folder=$(cd "$folder" && pwd)
@@ -23,6 +24,9 @@ if [ ! -s "$inputs/text" ]; then
 		xargs cat 2>/dev/null | head -c 6000000 >"$inputs/text"
 fi
 awk -f "$work/make-source.awk" >"$inputs/source.c"
+cc -O1 -w -S -o "$inputs/source.s" "$inputs/source.c" || exit 1
+cc -c -o "$inputs/source.o" "$inputs/source.s" || exit 1
+sed '2~7d; 5~11s/a/b/' "$inputs/text" >"$inputs/other"
 for kernel in stream chase matmul qsort; do
 	[ -x "$inputs/$kernel" ] || cc -O2 -g0 -o "$inputs/$kernel" "$work/$kernel.c" || exit 1
 done
@@ -40,7 +44,8 @@ for name in $names; do
 	valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes --skip-plt=no \
 		--cache-sim=yes --branch-sim=yes --I1=32768,8,64 --D1=49152,12,64 \
 		--LL=33554432,16,64 --callgrind-out-file="$folder/$name.part" "$@" \
-		>"$folder/$name.out" 2>"$folder/$name.err" </dev/null ||
+		>"$folder/$name.out" 2>"$folder/$name.err" </dev/null
+	[ $? -le 1 ] && [ -s "$folder/$name.part" ] || # diff's 1 says that it found something
 		{ echo "$name failed: see $folder/$name.err" >&2; exit 1; }
 	mv "$folder/$name.part" "$folder/$name.callgrind"
 	echo "$name $((SECONDS - start)) s"

@@ -1,4 +1,4 @@
-# Sourced by bash: what the nine programs and four kernels run. $work is this folder, $inputs the
+# Sourced by bash: what the nine programs, four kernels and six programs more run. $work is this folder, $inputs the
 # one that truth.sh has filled.
 
 # One libc routine of each kind, whatever CPU valgrind shows, and no seeds drawn at start.
@@ -22,6 +22,13 @@ set_workload() {
 	chase) workload=("$inputs/chase" 5000000) ;;
 	matmul) workload=("$inputs/matmul" 6) ;;
 	qsort) workload=("$inputs/qsort" 4) ;;
+	# not of the nine: what no rule was chosen on
+	as) workload=("$(cc -print-prog-name=as)" -o /dev/null "$inputs/source.s") ;;
+	objdump) workload=(objdump --disassemble "$inputs/source.o") ;;
+	sort) workload=(sort -k 2 "$inputs/text") ;;
+	awk) workload=(awk '{ for (i = 1; i <= NF; i++) n[$i]++ } END { for (w in n) s += n[w] * length(w); print s }' "$inputs/text") ;;
+	diff) workload=(diff "$inputs/text" "$inputs/other") ;;
+	grep) workload=(grep -c -E '(sub|my) +[a-z_]+ *[=({].*;$' "$inputs/text") ;;
 	*)
 		echo "$1 is none of the workloads" >&2
 		return 2

@@ -12,6 +12,7 @@
 #define CLUSTER_RATIO  1.5
 #define CLUSTER_SIGMAS 3.0  /* wider where chance alone moves the lowest point by that much */
 #define CLUSTER_SHARE  0.25 /* of the points */
+#define ALONE_RATIO    0.9  /* of the cluster's mean: what the last one of a point has by itself */
 #define LONGEST_STALL_CYCLES                                                                       \
 	400.0		      /* a mean over all executions: a miss of all caches each time        \
 			       */
@@ -22,6 +23,7 @@
 struct point {
 	double ratio, samples, cycles;
 	double samples_before, cycles_before; /* sums over the points before it */
+	double alone; /* samples of `last`, if it is there with others for their stalls; else NaN */
 	uint32_t first, last;
 };
 
@@ -79,17 +81,19 @@ static void sum_up(struct work *work, struct flow_points *out)
 	}
 }
 
-/*
- * Where i waits for j, a stall in between hides in that wait, which then falls short of M;
- * what it takes from j to i does not. So the point covers all after j.
- */
-static uint32_t window_start(const struct flow_points_code *code, uint32_t first, uint32_t i)
+uint32_t flow_points_window(const double *issue_cycles, const uint32_t *waits_for,
+			    const double *samples, uint32_t first, uint32_t i)
 {
-	uint32_t j = code->waits_for[i];
-	if (code->issue_cycles[i] <= 1 || j == FLOW_WAITS_FOR_NOTHING)
-		return i;
-	assert(first <= j && j < i);
-	return j + 1;
+	uint32_t lowest = first, from = i;
+	if (waits_for[i] != FLOW_WAITS_FOR_NOTHING) {
+		assert(first <= waits_for[i] && waits_for[i] < i);
+		lowest = waits_for[i] + 1;
+		if (issue_cycles[i] > 1)
+			from = lowest;
+	}
+	while (from > lowest && issue_cycles[from - 1] == 0 && samples[from - 1] > 0)
+		from--;
+	return from;
 }
 
 /* `before` is room for two sums by instruction of the block. */
@@ -108,13 +112,18 @@ static struct point *find_points_of(struct work *work, uint32_t block, double (*
 		cycles += m;
 		if (!(m > 0))
 			continue;
-		uint32_t first = window_start(code, range.first, i);
-		*at = (struct point){ .samples = s, .cycles = m, .first = first, .last = i };
+		uint32_t first = flow_points_window(code->issue_cycles, code->waits_for,
+						    work->samples, range.first, i);
+		*at = (struct point){
+			.samples = s, .cycles = m, .alone = NAN, .first = first, .last = i
+		};
 		if (first < i) {
 			at->samples = samples - before[first - range.first][0];
 			at->cycles = cycles - before[first - range.first][1];
 		}
 		at->ratio = at->samples / at->cycles;
+		if (first < i && at->cycles == m)
+			at->alone = s;
 		at++;
 		cluster->highest = fmax(cluster->highest, s / (m + LONGEST_STALL_CYCLES));
 	}
@@ -212,6 +221,26 @@ static double spread(const struct point *points, size_t count, double mean, doub
 	return fmax(0, (squares - chance) / cycles);
 }
 
+/*
+ * Where the last one of a point has about what the cluster says by itself, it did not issue
+ * with the one before it, whose stall is then none of its own. Returns the mean that is left.
+ */
+static double leave_out_stalls(struct point *points, size_t count, double mean)
+{
+	double samples = 0, cycles = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct point *at = &points[i];
+		if (at->alone >= ALONE_RATIO * mean * at->cycles) {
+			at->samples = at->alone;
+			at->ratio = at->alone / at->cycles;
+			at->first = at->last;
+		}
+		samples += at->samples;
+		cycles += at->cycles;
+	}
+	return samples / cycles;
+}
+
 static bool few_samples(const struct flow_points *class)
 {
 	return class->samples < SAMPLES_A_POINT * class->points && class->samples < SAMPLES_A_CLASS;
@@ -233,6 +262,7 @@ static void choose_cluster(struct work *work, uint32_t class, struct flow_points
 		double mean = mean_of(&points[lowest], size, &cycles);
 		if (size < needed || mean < cluster->highest)
 			continue;
+		mean = leave_out_stalls(&points[lowest], size, mean);
 		out->kind = FLOW_POINTS_CLUSTER;
 		out->executions = mean;
 		out->in_cluster = (uint32_t)size;

@@ -53,6 +53,15 @@ struct flow_points {
 };
 
 /*
+ * The first of the instructions that the point of i (M > 0) in a block from `first` on sums over.
+ * Where i waits for j, a stall in between hides in that wait, which then falls short of M; what it
+ * takes from j to i does not: all after j. And where the one before i was to issue with what is
+ * ahead of it, but was seen to wait, i may have issued with it instead: both.
+ */
+uint32_t flow_points_window(const double *issue_cycles, const uint32_t *waits_for,
+			    const double *samples, uint32_t first, uint32_t i);
+
+/*
  * One result for each class in out[]. `samples` by instruction: counts (>= 0; fractions are
  * right where samples were shared out). 0 or -ENOMEM.
  */

@@ -31,6 +31,8 @@
 #define UNSTALLED_RATIO	 0.1
 #define UNSTALLED_ERRORS 3.0
 #define UNSTALLED_ROUNDS 3
+/* Edges a block; where computed gotos make more, they share the events that are in none. */
+#define USUAL_EDGES 2.0
 
 /* What blocks differ by, before any says so, and for how many blocks that stands. */
 #define DIFFER_RATIO  0.02
@@ -38,23 +40,26 @@
 /* Expected samples from which on a block tells no more of that. */
 #define DIFFER_SAMPLES 1000.0
 
-/* Expected samples from which on a stall would be seen; instructions that none is known of. */
+/* Expected samples from which on a stall would be seen; of how many instructions it is taken
+ * what part of them stalls, before any is seen. */
 #define STALL_SAMPLES 10.0
 #define UNSEEN_STALLS 3.0
+#define UNSEEN_RATIO  0.3
 /* By how many of its lengths an interval grows for each part of instructions that stall. */
-#define STALLED_BELOW 6.0
+#define STALLED_BELOW 4.0
 #define STALLED_ABOVE 2.0
 
-#define AGREE_RATIO    0.1
-#define HIGH_SAMPLES   400.0
-#define HIGH_WIDTH     0.1 /* of half the interval */
-#define MEDIUM_SAMPLES 1600.0
-#define MEDIUM_WIDTH   0.3
+#define AGREE_RATIO  0.1
+#define HIGH_SAMPLES 400.0
+#define HIGH_WIDTH   0.1  /* of half the interval, without what stalls add to it */
+#define HIGH_DOUBT   0.15 /* of the same with what its own points differ by */
+#define MEDIUM_WIDTH 0.12 /* of the interval, up and down */
+/* Out of order, where no interval is right. */
+#define MEDIUM_SAMPLES	    1600.0
+#define RELATIVE_EDGE_WIDTH 0.3
 
 /* Of a branch stack: how often it may see the same branch. */
 #define COUNTED_AT_ONCE 32.0
-
-static const struct flow_likelihood_options by_samples = FLOW_LIKELIHOOD_DEFAULTS;
 
 /* What the samples of a class say, and what the others make of it. */
 struct evidence {
@@ -235,6 +240,15 @@ static int find_least(struct work *work)
 	return ret;
 }
 
+static struct flow_likelihood_options by_samples(const struct work *work)
+{
+	struct flow_likelihood_options options = FLOW_LIKELIHOOD_DEFAULTS;
+	const struct flow_graph *graph = work->graph;
+	if ((double)graph->edge_count > USUAL_EDGES * graph->block_count)
+		options.mu_events *= USUAL_EDGES * graph->block_count / (double)graph->edge_count;
+	return options;
+}
+
 /* Without an answer all of it is NaN. 0 or -ENOMEM. */
 static int ask_likelihood(struct work *work, const struct flow_likelihood_options *options)
 {
@@ -271,27 +285,36 @@ static void ask_of_classes(struct work *work)
 	}
 }
 
-/* As flow_points.h has it: one that waits for another stands for all since then. */
+static bool is_unstalled(double samples, double expected)
+{
+	return samples <=
+	       expected + fmax(UNSTALLED_RATIO * expected, UNSTALLED_ERRORS * sqrt(expected) + 1);
+}
+
+/* One stands for all of its window; or alone, if what else stalled there did not take it along. */
 static void mark_unstalled(struct work *work, struct flow_range range, double executions)
 {
 	const struct frequency_input *input = work->input;
 	for (uint32_t i = range.first; i < range.end; i++)
 		work->unstalled[i] = false;
 	for (uint32_t i = range.first; i < range.end; i++) {
-		uint32_t from = i;
-		double samples = 0, cycles = 0;
+		double samples = 0, cycles = 0, expected = executions * input->issue_cycles[i];
 		if (input->issue_cycles[i] <= 0)
 			continue;
-		if (input->issue_cycles[i] > 1 && input->waits_for[i] != FLOW_WAITS_FOR_NOTHING)
-			from = input->waits_for[i] + 1;
+		uint32_t from = flow_points_window(input->issue_cycles, input->waits_for,
+						   input->samples, range.first, i);
 		for (uint32_t k = from; k <= i; k++) {
 			samples += input->samples[k];
 			cycles += input->issue_cycles[k];
 		}
-		double expected = executions * cycles;
-		double off =
-			fmax(UNSTALLED_RATIO * expected, UNSTALLED_ERRORS * sqrt(expected) + 1);
-		for (uint32_t k = from; k <= i && samples <= expected + off; k++)
+		if (!is_unstalled(samples, executions * cycles)) {
+			from = i;
+			if (cycles > input->issue_cycles[i] ||
+			    input->samples[i] < (1 - UNSTALLED_RATIO) * expected ||
+			    !is_unstalled(input->samples[i], expected))
+				continue;
+		}
+		for (uint32_t k = from; k <= i; k++)
 			work->unstalled[k] = true;
 	}
 }
@@ -327,10 +350,11 @@ static int fit_in_order(struct work *work)
 	if (ret < 0)
 		return ret;
 	ask_of_classes(work);
-	ret = ask_likelihood(work, &by_samples);
+	const struct flow_likelihood_options options = by_samples(work);
+	ret = ask_likelihood(work, &options);
 	for (int i = 0; ret == 0 && work->fit.converged && i < UNSTALLED_ROUNDS; i++)
 		if (ask_of_unstalled(work))
-			ret = ask_likelihood(work, &by_samples);
+			ret = ask_likelihood(work, &options);
 	return ret;
 }
 
@@ -368,7 +392,8 @@ static int fit_all(struct work *work)
 		work->fit_costs[block] = work->costs[block] > 0 ? work->costs[block] : NAN;
 	}
 	work->source = FREQUENCY_LIKELIHOOD;
-	int ret = ask_likelihood(work, &by_samples);
+	const struct flow_likelihood_options options = by_samples(work);
+	int ret = ask_likelihood(work, &options);
 	return ret < 0 || !has_evidence(work->input) ? ret : ask_posterior(work);
 }
 
@@ -432,7 +457,7 @@ static void find_differ(struct work *work)
 static void find_stalled(struct work *work)
 {
 	const struct frequency_input *input = work->input;
-	double seen = UNSEEN_STALLS, stalled = 0;
+	double seen = UNSEEN_STALLS, stalled = UNSEEN_RATIO * UNSEEN_STALLS;
 	for (uint32_t block = 0; work->fit.converged && block < work->graph->block_count; block++) {
 		struct flow_range range = input->blocks[block];
 		double executions = work->fit.block_executions[block];
@@ -464,6 +489,13 @@ static void set_interval(const struct work *work, struct frequency *out, double 
 	out->high = out->value * above * above;
 }
 
+/* What is marked medium is seldom off by more than 15 %: docs/methods.md, "Frequencies". */
+static bool is_narrow(const struct frequency *frequency, double width)
+{
+	double value = frequency->value;
+	return frequency->low >= (1 - width) * value && frequency->high <= (1 + width) * value;
+}
+
 /* By its own samples alone: there is no fit, or the flow is not known to be conserved. */
 static struct frequency alone(const struct evidence *say)
 {
@@ -474,9 +506,24 @@ static struct frequency alone(const struct evidence *say)
 				  .low = fmax(0, say->value - 1.96 * say->error),
 				  .high = say->value + 1.96 * say->error,
 				  .source = say->source };
-	if (say->samples >= MEDIUM_SAMPLES && say->source == FREQUENCY_CLUSTER)
+	if (say->source == FREQUENCY_CLUSTER && is_narrow(&out, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
+}
+
+/*
+ * What the points of its class differ by beyond chance, as a relative variance, as far as its own
+ * samples are what tells its value.
+ */
+static double own_spread(const struct work *work, uint32_t block)
+{
+	const struct evidence *say = said_of(work, block);
+	double expected = work->fit_costs[block] * work->fit.block_executions[block];
+	double error = work->fit.block_relative_error[block], own = say->error / say->value;
+	if (say->source != FREQUENCY_CLUSTER || !(expected > 0))
+		return 0;
+	double spread = fmax(0, own * own - 1 / fmax(say->samples, 1));
+	return fmin(1, expected * error * error) * spread;
 }
 
 static struct frequency of_block(const struct work *work, uint32_t block)
@@ -489,15 +536,21 @@ static struct frequency of_block(const struct work *work, uint32_t block)
 	double error = work->fit.block_relative_error[block];
 	error = sqrt(error * error + work->differ);
 	set_interval(work, &out, error);
+	struct frequency doubted = out; /* for confidence: the interval has what stalls add */
+	double doubt = in_order ? sqrt(error * error + own_spread(work, block)) : error;
+	set_interval(work, &doubted, doubt);
 	bool all_agree =
 		agree(out.value, say->value) && (!in_order || agree(say->least, say->value));
 	out.source = !in_order			    ? work->source
 		     : agree(out.value, say->value) ? say->source
 						    : FREQUENCY_PROPAGATED;
 	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
-	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH)
+	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH &&
+	    1.96 * doubt <= HIGH_DOUBT)
 		out.confidence = FREQUENCY_HIGH;
-	else if (all_agree || say->samples >= MEDIUM_SAMPLES)
+	else if (work->input->model == FREQUENCY_CYCLES_OUT_OF_ORDER
+			 ? all_agree || say->samples >= MEDIUM_SAMPLES
+			 : is_narrow(&doubted, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
 }
@@ -519,6 +572,8 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 			     ? FREQUENCY_COUNTED
 			     : FREQUENCY_PROPAGATED;
 	set_interval(work, &out, error);
+	double width = work->input->model == FREQUENCY_CYCLES_OUT_OF_ORDER ? RELATIVE_EDGE_WIDTH
+									   : MEDIUM_WIDTH;
 	enum frequency_confidence ends = FREQUENCY_HIGH;
 	if (edge->from != FLOW_OUTSIDE && blocks[edge->from].confidence < ends)
 		ends = blocks[edge->from].confidence;
@@ -526,7 +581,7 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 		ends = blocks[edge->to].confidence;
 	if (ends == FREQUENCY_HIGH && 1.96 * error <= HIGH_WIDTH)
 		out.confidence = FREQUENCY_HIGH;
-	else if (ends >= FREQUENCY_MEDIUM && 1.96 * error <= MEDIUM_WIDTH)
+	else if (ends >= FREQUENCY_MEDIUM && is_narrow(&out, width))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
 }

@@ -44,7 +44,7 @@ enum frequency_source {
 
 enum frequency_confidence {
 	FREQUENCY_LOW,
-	FREQUENCY_MEDIUM, /* its class and the others agree, or it has many samples */
+	FREQUENCY_MEDIUM, /* its interval is narrow */
 	FREQUENCY_HIGH,	  /* its class and the others agree closely; never out of order */
 };
 

@@ -26,6 +26,8 @@
 #define OUT	   FLOW_OUTSIDE
 #define SEEDS	   20
 #define PROCEDURES 20
+/* Intervals of what has fewer say little, and nearly always hold. */
+#define INTERVAL_SAMPLES 20
 
 /* share of instructions that stall, cycles each time, error of the waits that are said */
 static const struct machine no_stalls = { "no stalls", 0, 1, 1, 0 };
@@ -50,6 +52,8 @@ static void put(struct tally *tally, const struct frequency *frequency, double t
 		tally->within[i] += off <= limits[i] ? weight : 0;
 	tally->graded[frequency->confidence] += weight;
 	tally->graded_right[frequency->confidence] += off <= 0.1 ? weight : 0;
+	if (weight < INTERVAL_SAMPLES)
+		return;
 	tally->intervals[frequency->confidence]++;
 	tally->intervals_right[frequency->confidence] +=
 		frequency->low <= truth && truth <= frequency->high;
@@ -125,10 +129,10 @@ struct bar {
  * seed 1 is the first of them. The most that intervals may hold keeps them from being wide.
  */
 static const struct bar bars[] = {
-	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 60, 80, 87 }, 73, 33, 95, 93, 97 },
+	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 60, 80, 87 }, 73, 33, 95, 93, 98 },
 	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e5, { 88, 95, 97 }, 91, 75, 97, 93, 97 },
 	{ &no_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 96, 98, 99 }, 97, 94, 97, 93, 97 },
-	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 38, 58, 70 }, 55, 10, 85, 80, 95 },
+	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e4, { 38, 58, 70 }, 55, 10, 85, 92, 97 },
 	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e5, { 72, 85, 89 }, 82, 48, 93, 90, 97 },
 	{ &few_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 85, 92, 93 }, 92, 77, 95, 93, 97 },
 	{ &many_stalls, FREQUENCY_CYCLES_IN_ORDER, 1e6, { 82, 89, 92 }, 88, 63, 93, 93, 98 },
@@ -153,10 +157,12 @@ static void simulated_programs_are_known_that_well(void **state)
 		const struct bar *bar = &bars[i];
 		struct result result = simulate(bar->machine, bar->model, bar->samples, 1);
 		const struct tally *blocks = &result.blocks, *edges = &result.edges;
-		double held = percent(blocks->intervals_right[FREQUENCY_HIGH] +
-					      blocks->intervals_right[FREQUENCY_MEDIUM],
-				      blocks->intervals[FREQUENCY_HIGH] +
-					      blocks->intervals[FREQUENCY_MEDIUM]);
+		double intervals = 0, right_intervals = 0;
+		for (int grade = 0; grade < 3; grade++) {
+			intervals += blocks->intervals[grade];
+			right_intervals += blocks->intervals_right[grade];
+		}
+		double held = percent(right_intervals, intervals);
 		double high = percent(blocks->graded[FREQUENCY_HIGH], blocks->all);
 		double right = percent(blocks->graded_right[FREQUENCY_HIGH],
 				       blocks->graded[FREQUENCY_HIGH]);
@@ -315,8 +321,7 @@ static void a_wide_interval_is_not_high(void **state)
 		small.cycles[1] = small.cycles[2] = 0;
 		CLEANUP(frequencies_release)
 		struct frequencies found = ask(&small, FREQUENCY_CYCLES_IN_ORDER);
-		assert_int_equal(found.blocks[0].confidence,
-				 wide ? FREQUENCY_MEDIUM : FREQUENCY_HIGH);
+		assert_int_equal(found.blocks[0].confidence, wide ? FREQUENCY_LOW : FREQUENCY_HIGH);
 	}
 }
 
@@ -478,7 +483,8 @@ static void a_stalled_block_is_what_the_others_leave_for_it(void **state)
 	struct frequencies found = ask(&small, FREQUENCY_CYCLES_IN_ORDER);
 	assert_near(found.blocks[2].value, 3000, 0.05);
 	assert_int_equal(found.blocks[2].source, FREQUENCY_PROPAGATED);
-	assert_int_equal(found.blocks[2].confidence, FREQUENCY_MEDIUM);
+	/* one of three that could be seen to stall does: some may do so unseen */
+	assert_int_equal(found.blocks[2].confidence, FREQUENCY_LOW);
 	assert_true(found.blocks[2].low < 3000 && 3000 < found.blocks[2].high);
 }
 

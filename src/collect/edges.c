@@ -16,8 +16,11 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 
-#define BATCH_SAMPLES  8192u /* 3 MB; a service comes ten times a second */
-#define BATCH_SPACES   256u
+#define BATCH_SAMPLES 8192u /* 3 MB; a service comes ten times a second */
+#define BATCH_SPACES  256u
+/* A batch finds the helper's code and tables out of the caches: it should be worth it. */
+#define BATCH_WORTH    512u
+#define BATCH_WAIT_NS  1000000000u
 #define SPACE_MAPPINGS 4096u /* executable ones; a process with more is up to something */
 #define TOLD_FILES     1024u /* then the helper starts anew with those that are needed */
 #define TIMEOUT_MS     2000u /* a batch takes 80 ms at most, a file that is mapped less */
@@ -42,6 +45,7 @@ int edges_init(struct edges *edges, struct file_table *files, size_t sampler_cou
 				 .sampler_count = sampler_count };
 	if (!edges->sums)
 		return error_set(err, -ENOMEM, "out of memory");
+	edges->asked_ns = clock_monotonic_ns();
 	pace_init(&edges->pace, FIRST_NS, LIMIT_NS, COST_GUESS_NS);
 	int ret = start_helper(edges, err);
 	edges->on = ret == 0;
@@ -382,13 +386,15 @@ static int receive(struct edges *edges)
 int edges_service(struct edges *edges, enum edges_patience patience)
 {
 	int ret = 0;
+	uint64_t passed_ns = clock_monotonic_ns() - edges->asked_ns;
 	if (edges->asked) {
-		bool late = clock_monotonic_ns() - edges->asked_ns > (uint64_t)TIMEOUT_MS * 1000000;
+		bool late = passed_ns > (uint64_t)TIMEOUT_MS * 1000000;
 		if (patience != EDGES_WAIT && !late && !helper_answers(&edges->helper))
 			return 0;
 		ret = receive(edges);
 	}
-	if (ret == 0)
+	if (ret == 0 && (patience == EDGES_WAIT || edges->gathering.count >= BATCH_WORTH ||
+			 passed_ns >= BATCH_WAIT_NS))
 		ret = ask(edges);
 	if (ret == 0 && patience == EDGES_WAIT && edges->asked)
 		ret = receive(edges);

@@ -79,8 +79,8 @@ int edges_take(struct edges *edges, const struct edge_waiting *waiting,
 	       const struct perf_sample *sample, struct address_space *space, double allowance_ns);
 
 /*
- * Takes what the helper has found and gives it what was sampled since: a few times a
- * second. EDGES_WAIT: until all is done. 0 or -ENOMEM.
+ * Takes what the helper has found and gives it what was sampled since, when that is much or
+ * a second's: call it a few times a second. EDGES_WAIT: until all is done. 0 or -ENOMEM.
  */
 enum edges_patience { EDGES_GO_ON, EDGES_WAIT };
 int edges_service(struct edges *edges, enum edges_patience patience);

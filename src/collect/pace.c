@@ -1,10 +1,13 @@
 #include "collect/pace.h"
 
 #define MEMORY 1000.0 /* chances that the average cost looks back on, about */
+#define GUESS  200u   /* as many chances is the guess worth: the first ones are the dearest */
 
 void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_ns)
 {
-	*pace = (struct pace){ .saved_ns = first_ns, .limit_ns = limit_ns, .cost_ns = cost_ns };
+	*pace = (struct pace){
+		.saved_ns = first_ns, .limit_ns = limit_ns, .cost_ns = cost_ns, .counted = GUESS
+	};
 }
 
 double pace_take(struct pace *pace, double allowance_ns)
@@ -24,9 +27,7 @@ void pace_settle(struct pace *pace, uint64_t count, double set_aside_ns, double 
 		return;
 	pace->saved_ns += set_aside_ns - cost_ns;
 	double mean = cost_ns / (double)count;
-	double weight = (double)count / (MEMORY + (double)count);
-	if (!pace->counted)
-		weight = 1;
-	pace->cost_ns += weight * (mean - pace->cost_ns);
+	double before = pace->counted < MEMORY ? (double)pace->counted : MEMORY;
+	pace->cost_ns += (mean - pace->cost_ns) * (double)count / (before + (double)count);
 	pace->counted += count;
 }

@@ -168,13 +168,23 @@ static void batches_follow_each_other_without_waiting(void **state)
 {
 	(void)state;
 	struct scene *scene = scene_new();
-	for (int round = 0; round < 50; round++) {
-		for (int i = 0; i < 20; i++)
+	for (int round = 0; round < 10; round++) {
+		for (int i = 0; i < 600; i++)
 			take(scene, 0, GENEROUS);
 		serve(scene, EDGES_GO_ON);
+		assert_true(scene->edges.asked);
 	}
 	serve(scene, EDGES_WAIT);
-	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 1000);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 6000);
+	/* a few wait for others, but not for long */
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_GO_ON);
+	assert_false(scene->edges.asked);
+	scene->edges.asked_ns -= 1000000000;
+	serve(scene, EDGES_GO_ON);
+	assert_true(scene->edges.asked);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 6001);
 	scene_free(scene);
 }
 

@@ -58,7 +58,7 @@ static void what_was_spent_beforehand_is_earned_first(void **state)
 	pace_init(&pace, 100, 1000, 10);
 	double set_aside = pace_take(&pace, 0);
 	assert_true(set_aside == 10);
-	pace_settle(&pace, 1, set_aside, 1100); /* and the average cost becomes 1100 */
+	pace_settle(&pace, 1, set_aside, 1100);
 	assert_true(pace.saved_ns == -1000);
 	assert_int_equal(taken(&pace, 100, 10, 1100), 0);
 	/* nothing was taken: what was set aside comes back */

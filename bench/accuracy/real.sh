@@ -17,7 +17,8 @@ for name in $names; do
 	set_workload "$name" || exit 2
 	profiles=()
 	for run in $(seq "$runs"); do
-		"$CULPRIT" record --quiet --user --edges --overhead 20 -o "$name.$run" -- \
+		# shellcheck disable=SC2086 # a list
+		"$CULPRIT" record --quiet --user --edges --overhead 20 ${ACCURACY_RECORD:-} -o "$name.$run" -- \
 			"${workload[@]}" >/dev/null </dev/null || exit 1
 		profiles+=("$name.$run")
 	done

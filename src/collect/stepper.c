@@ -10,10 +10,13 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+
+#define STOP_TRIES 30 /* of a millisecond; a stretch takes some ten */
 
 struct question {
 	pid_t tid;
@@ -206,8 +209,9 @@ void stepper_stop(struct stepper *stepper)
 		return;
 	close_fd(&stepper->socket);
 	stepper->socket = -1;
-	/* It ends after the stretch at hand; ours to bury only when it has. */
-	waitpid(stepper->pid, NULL, WNOHANG);
+	/* It ends at once, or after the stretch at hand, which may take long: then it is init's. */
+	for (int i = 0; i < STOP_TRIES && waitpid(stepper->pid, NULL, WNOHANG) == 0; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	stepper->pid = 0;
 }
 

@@ -33,7 +33,8 @@ int stepper_start(struct stepper *stepper, struct error *err);
 /* As fork(2), but that the child is the stepper's, which is started too. `context` is the stepper.
  */
 pid_t stepper_fork(void *context);
-void stepper_stop(struct stepper *stepper); /* does not wait; also right for a zeroed one */
+/* Waits a moment at most; also right for a zeroed one. */
+void stepper_stop(struct stepper *stepper);
 
 /* Steps a thread. One question at a time. 0 or negative errno. */
 int stepper_ask(struct stepper *stepper, pid_t tid, size_t instructions);

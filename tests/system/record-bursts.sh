@@ -138,6 +138,25 @@ expect_status 5 culprit record --quiet --bursts=50 -F 2000 -o u.prof -- ./unmove
 expect_equal "what it printed" "$(cat out)" "190 alarms 0"
 expect_between "bursts" "$(bill u.prof bursts)" 5 2000
 
+# Its stops are stops, and when the recording ends before it, it goes on.
+culprit record --quiet --bursts=50 -F 2000 --duration 1500ms -o d.prof -- \
+	sh -c 'echo $$ >pid; mv pid ready; exec "$KERNELS/busy" split 60' &
+recorder=$!
+for wait in $(seq 500); do [ ! -e ready ] || break; sleep 0.02; done
+command=$(cat ready)
+trap 'kill $command 2>/dev/null || true' EXIT
+for stop in 1 2 3 4; do
+	kill -STOP "$command"
+	sleep 0.1
+	expect_match "state of a stopped program" "$(grep ^State: "/proc/$command/status")" '[Tt] \('
+	kill -CONT "$command"
+	sleep 0.05
+done
+expect_status 0 wait $recorder
+expect_match "state" "$(grep ^State: "/proc/$command/status")" '[RS] \('
+expect_equal "tracer afterwards" "$(sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$command/status")" 0
+kill "$command"
+
 # The recorder is killed, and the program lives: whoever steps lets go.
 for attempt in 1 2 3; do
 	rm -f ready

@@ -201,7 +201,7 @@ static void out_of_order_is_relative_without_interval_and_never_high(void **stat
 	}
 }
 
-#define MOST_BLOCKS 8
+#define MOST_BLOCKS 40
 
 /* Blocks of one instruction each. */
 struct small {
@@ -473,6 +473,25 @@ static void counted_edges_are_told_apart_where_blocks_do_not(void **state)
 	}
 }
 
+/* An interpreter: each of 40 blocks jumps to any of them. One that was never seen stays rare. */
+static void events_in_no_edge_do_not_add_up(void **state)
+{
+	(void)state;
+	CLEANUP(small_release) struct small small;
+	small_init(&small, MOST_BLOCKS);
+	for (uint32_t from = 0; from < MOST_BLOCKS; from++)
+		for (uint32_t to = 0; to < MOST_BLOCKS; to++)
+			add(&small, from, to);
+	add(&small, OUT, 0);
+	add(&small, 1, OUT);
+	assert_int_equal(flow_graph_settle(&small.graph), 0);
+	for (uint32_t block = 0; block + 1 < MOST_BLOCKS; block++)
+		small.samples[block] = 100;
+	CLEANUP(frequencies_release) struct frequencies found = ask(&small, FREQUENCY_EXECUTIONS);
+	assert_near(found.blocks[5].value, 100, 0.05);
+	assert_true(found.blocks[MOST_BLOCKS - 1].value < 0.3);
+}
+
 static void a_stalled_block_is_what_the_others_leave_for_it(void **state)
 {
 	(void)state;
@@ -598,6 +617,7 @@ int main(void)
 		cmocka_unit_test(branches_that_were_seen_move_what_samples_say_out_of_order),
 		cmocka_unit_test(counts_of_branch_stacks_are_executions),
 		cmocka_unit_test(counted_edges_are_told_apart_where_blocks_do_not),
+		cmocka_unit_test(events_in_no_edge_do_not_add_up),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),
 		cmocka_unit_test(without_any_cycles_all_is_unknown),

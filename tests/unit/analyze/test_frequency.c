@@ -473,6 +473,37 @@ static void counted_edges_are_told_apart_where_blocks_do_not(void **state)
 	}
 }
 
+/* A block of four, two of which may stall each time, or the other two are taken too seldom. */
+static void a_class_whose_points_differ_is_low(void **state)
+{
+	(void)state;
+	for (int differ = 0; differ < 2; differ++) {
+		CLEANUP(small_release) struct small small;
+		small_init(&small, 1);
+		add(&small, OUT, 0);
+		add(&small, 0, OUT);
+		assert_int_equal(flow_graph_settle(&small.graph), 0);
+		small.blocks[0].end = 4;
+		for (uint32_t i = 0; i < 4; i++) {
+			small.samples[i] = 1200 + (i % 2 ? 108 : -108) * differ;
+			small.cycles[i] = 1;
+			small.waits[i] = FLOW_WAITS_FOR_NOTHING;
+		}
+		const struct frequency_input input = { .graph = &small.graph,
+						       .model = FREQUENCY_CYCLES_IN_ORDER,
+						       .instruction_count = 4,
+						       .blocks = small.blocks,
+						       .samples = small.samples,
+						       .issue_cycles = small.cycles,
+						       .waits_for = small.waits };
+		CLEANUP(frequencies_release) struct frequencies found;
+		assert_int_equal(frequencies_new(&input, &found), 0);
+		assert_int_equal(found.blocks[0].source, FREQUENCY_CLUSTER);
+		assert_int_equal(found.blocks[0].confidence,
+				 differ ? FREQUENCY_LOW : FREQUENCY_HIGH);
+	}
+}
+
 /* An interpreter: each of 40 blocks jumps to any of them. One that was never seen stays rare. */
 static void events_in_no_edge_do_not_add_up(void **state)
 {
@@ -617,6 +648,7 @@ int main(void)
 		cmocka_unit_test(branches_that_were_seen_move_what_samples_say_out_of_order),
 		cmocka_unit_test(counts_of_branch_stacks_are_executions),
 		cmocka_unit_test(counted_edges_are_told_apart_where_blocks_do_not),
+		cmocka_unit_test(a_class_whose_points_differ_is_low),
 		cmocka_unit_test(events_in_no_edge_do_not_add_up),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),

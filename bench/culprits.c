@@ -88,12 +88,12 @@ int main(int argc, char **argv)
 				simulated_program_run(&exact, &machine, seed, &program);
 				double period = simulated_sample_cycles(&program, &random, SAMPLES);
 				culprit_accuracy_add(&one, &program, pipeline, period,
-						     settings[s].counted, EVENT_SAMPLES,
-						     machine.translation_miss, &random);
+						     settings[s].counted, EVENT_SAMPLES, &machine,
+						     &random);
 				random = random_seed(seed + 1000);
 				culprit_accuracy_add(&all, &program, pipeline, period,
-						     settings[s].counted, EVENT_SAMPLES,
-						     machine.translation_miss, &random);
+						     settings[s].counted, EVENT_SAMPLES, &machine,
+						     &random);
 			}
 			snprintf(name, sizeof(name), "%.*s", (int)strcspn(name_of(argv[f]), "."),
 				 name_of(argv[f]));

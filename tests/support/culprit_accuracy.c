@@ -288,8 +288,31 @@ static bool is_misplaced(const struct procedure_cycles *procedure, uint32_t inst
 	return dominant == SIMULATED_BRANCH && is_mostly_of_calls(simulated->exact, culprit);
 }
 
+/* By instruction: cycles of loads that nobody in their block needs, charged to its last one. */
+static double *loads_without_user(const struct exact_procedure *exact,
+				  const struct simulated_machine *machine)
+{
+	double *cycles = allocated(exact->instruction_count, sizeof(double));
+	for (uint32_t b = 0; b < exact->graph.block_count; b++) {
+		struct register_set needed = { { 0 } };
+		for (uint32_t i = exact->blocks[b].end; i-- > exact->blocks[b].first;) {
+			const struct instruction_effects *op = &exact->effects[i];
+			struct register_set used = register_set_intersect(&op->writes, &needed);
+			if (register_set_empty(&used))
+				cycles[exact->blocks[b].end - 1] +=
+					(double)exact->events[i][EXACT_READ_MISSES] *
+						machine->read_miss +
+					(double)exact->events[i][EXACT_READ_LAST_MISSES] *
+						machine->read_last_miss;
+			needed = register_set_union(&needed, &op->reads);
+		}
+	}
+	return cycles;
+}
+
 static void compare_stall(struct culprit_accuracy *accuracy, const struct culprits *culprits,
-			  uint32_t instruction, const struct simulated_procedure *simulated)
+			  uint32_t instruction, const struct simulated_procedure *simulated,
+			  double misplaced)
 {
 	const struct stall *stall = &culprits->stalls[instruction];
 	enum simulated_cause dominant = simulated_dominant(&simulated->costs[instruction]);
@@ -302,7 +325,7 @@ static void compare_stall(struct culprit_accuracy *accuracy, const struct culpri
 		return;
 	}
 	accuracy->causes += cycles * stall->culprit_count;
-	accuracy->unexplained += stall->unexplained_cycles;
+	accuracy->unexplained += fmax(0, stall->unexplained_cycles - misplaced);
 	if (truth == COMPARED_CAUSES)
 		accuracy->without += cycles;
 	for (uint32_t c = 0; c < stall->culprit_count; c++) {
@@ -319,8 +342,10 @@ static void compare_stall(struct culprit_accuracy *accuracy, const struct culpri
 }
 
 static void compare(struct culprit_accuracy *accuracy, const struct culprits *culprits,
-		    const struct simulated_procedure *simulated)
+		    const struct simulated_procedure *simulated,
+		    const struct simulated_machine *machine)
 {
+	CLEANUP(free_pointer) double *misplaced = loads_without_user(simulated->exact, machine);
 	struct compared_procedure sums = { .truth = { 0 } };
 	for (uint32_t i = 0; i < simulated->exact->instruction_count; i++) {
 		const struct stall *stall = &culprits->stalls[i];
@@ -336,7 +361,7 @@ static void compare(struct culprit_accuracy *accuracy, const struct culprits *cu
 			continue;
 		accuracy->noise += stall->noise_cycles;
 		if (stall->dynamic_cycles > 0)
-			compare_stall(accuracy, culprits, i, simulated);
+			compare_stall(accuracy, culprits, i, simulated, misplaced[i]);
 		else
 			accuracy->gain += stall->dynamic_cycles;
 	}
@@ -362,10 +387,10 @@ static void compare(struct culprit_accuracy *accuracy, const struct culprits *cu
 void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 			  const struct simulated_program *program, const struct pipeline *pipeline,
 			  double period, enum counted_events counted, double event_samples,
-			  double walk_cycles, struct random_state *random)
+			  const struct simulated_machine *machine, struct random_state *random)
 {
 	struct columns columns;
-	columns_init(&columns, program, counted, event_samples, walk_cycles);
+	columns_init(&columns, program, counted, event_samples, machine->translation_miss);
 	const struct culprit_events events = culprit_events_of(&columns.all);
 	for (uint32_t p = 0; p < program->count; p++) {
 		const struct simulated_procedure *simulated = &program->procedures[p];
@@ -377,7 +402,7 @@ void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 		procedure.procedure = &sampled;
 		if (culprits_new(&procedure, &columns.all, &events, &culprits, NULL) < 0)
 			abort();
-		compare(accuracy, culprits, simulated);
+		compare(accuracy, culprits, simulated, machine);
 		free((void *)sampled.samples);
 	}
 }

@@ -46,7 +46,7 @@ struct culprit_accuracy {
 	double without;	    /* that truly had no dynamic cause */
 	double causes;	    /* times the causes on the list */
 	double sole, right; /* with one cause alone; and it is what truly cost most */
-	double unexplained; /* and "other" */
+	double unexplained; /* and "other", less what is misplaced */
 	double gain, noise; /* net */
 	double truth;	    /* true dynamic stalls, found or not */
 	struct compared_procedure whole;
@@ -58,13 +58,13 @@ enum counted_events { COUNT_NOTHING, COUNT_FETCH_MISSES, COUNT_ALL_EVENTS };
 
 /*
  * Estimates from the samples of cycles that were last drawn, with that period; events are drawn
- * from what the program counted, about `event_samples` of each in all of it. `walk_cycles` are the
- * machine's, for a translation that is missing.
+ * from what the program counted, about `event_samples` of each in all of it. `machine` is the one
+ * that ran it.
  */
 void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 			  const struct simulated_program *program, const struct pipeline *pipeline,
 			  double period, enum counted_events counted, double event_samples,
-			  double walk_cycles, struct random_state *random);
+			  const struct simulated_machine *machine, struct random_state *random);
 void culprit_accuracy_release(struct culprit_accuracy *accuracy);
 
 /* Pearson's, over procedures, of the truth with the middle of the range. NaN: fewer than 3. */

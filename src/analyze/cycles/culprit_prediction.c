@@ -69,9 +69,11 @@ static double mispredicted(const struct culprit_rules *rules, uint32_t edge, boo
 	/* Where targets are missing, others may be gone to all the time. */
 	if (is_indirect(culprit_at(rules, branch)) && graph->missing_edges)
 		times = whole;
-	if (counted && counted[branch] < times) {
+	/* Who counted knows better, either way: entries of a predictor are shared. */
+	if (counted) {
+		bool sure = !isnan(procedure->frequencies.edges[edge].high);
 		*by_events = true;
-		return counted[branch];
+		return fmin(counted[branch], sure ? culprit_times_of_edge(rules, edge) : whole);
 	}
 	return times;
 }

@@ -7,7 +7,7 @@ counted=20000
 valgrind -q --tool=callgrind --dump-instr=yes --collect-jumps=yes --skip-plt=no \
 	--callgrind-out-file=exact "$KERNELS/branches" $counted >valgrind.log 2>&1 ||
 	skip "valgrind cannot run it: $(tail -n 1 valgrind.log)"
-culprit record --quiet --edges -F 2000 -o run.prof -- "$KERNELS/branches" 150000000 >/dev/null \
+culprit record --quiet --edges -F 4000 -o run.prof -- "$KERNELS/branches" 400000000 >/dev/null \
 	2>record.log || skip "cannot record branches here: $(tail -n 1 record.log)"
 
 # share JSON FIELD: in percent
@@ -19,10 +19,12 @@ culprit accuracy -q --image branches --truth exact --samples-alone --json run.pr
 expect_between "samples judged" "$(share both.json '.samples.judged / .samples.all')" 95 100
 expect_equal "procedures" "$(jq '[.procedures[].procedure] | sort | join(" ")' both.json)" \
 	'"by_counter by_jump by_table"'
-within='.within_5_10_15_percent[1]'
-expect_between "samples within 10 %" "$(share both.json ".instructions.all$within")" 90 100
-expect_between "edges within 10 %" "$(share both.json ".edges.all$within")" 90 100
-expect_between "edges within 10 % by samples alone" "$(share alone.json ".edges.all$within")" 0 80
+# Where paths start is biased by time: a ratio is off by 2 to 3 points on average (docs/methods.md),
+# which is 10 % of a branch that is taken 1 time in 4. So 15 % is what can be held.
+within='.within_5_10_15_percent[2]'
+expect_between "samples within 15 %" "$(share both.json ".instructions.all$within")" 90 100
+expect_between "edges within 15 %" "$(share both.json ".edges.all$within")" 85 100
+expect_between "edges within 15 % by samples alone" "$(share alone.json ".edges.all$within")" 0 70
 
 # the exports of the same estimates: a block's executions agree, and by_counter's go 1 in 4 on
 culprit export -q -f pixie -o blocks run.prof

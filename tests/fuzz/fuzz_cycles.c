@@ -15,6 +15,7 @@
 #include "analyze/cycles/culprits.h"
 #include "analyze/cycles/cycles.h"
 #include "analyze/cycles/cycles_lines.h"
+#include "analyze/cycles/summary.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -24,6 +25,8 @@
 #include "render/cfg_svg.h"
 #include "render/listing.h"
 #include "render/listing_json.h"
+#include "render/summary_json.h"
+#include "render/summary_text.h"
 
 #define FIRST  0x1000u
 #define PERIOD 1000u
@@ -234,6 +237,27 @@ static void take_all(struct cycles *cycles, size_t limit)
 	}
 }
 
+/* All procedures together: the rows are the whole, and the page is plain text. */
+static void sum_up(struct cycles *cycles)
+{
+	size_t count = cycles_index(cycles)->count;
+	const struct summary_options options = { .worst = 3 };
+	const struct summary_text_options look = { .title = "fuzz" };
+	CLEANUP(free_pointer) uint32_t *positions = calloc(count + 1, sizeof(*positions));
+	CLEANUP(summary_freep) struct summary *summary = NULL;
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	must(positions ? 0 : -ENOMEM);
+	for (size_t i = 0; i < count; i++)
+		positions[i] = (uint32_t)i;
+	if (summary_new(cycles, positions, count, &options, &summary, NULL) < 0)
+		return;
+	must(fabs(summary_tallied(summary) - summary->total) <= 1e-6 * (1 + summary->total) ? 0
+											    : -1);
+	summary_text(summary, cycles, &look, &out);
+	summary_json(summary, cycles, NULL, 0, &out);
+	must(buffer_failed(&out) ? -1 : 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const pipelines[] = { NULL,	    "generic-in-order", "cortex-a53",
@@ -253,6 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(annotate_index_new(profile, resolver, &columns, &index, NULL));
 	if (cycles_new(index, &options, &cycles, NULL) == 0) {
 		take_all(cycles, data[3] % 8);
+		sum_up(cycles);
 		export(profile, resolver, &columns);
 	}
 	return 0;

@@ -303,6 +303,19 @@ static double evaluate(void *context, const double *variables, double *gradient)
 	return -likelihood;
 }
 
+/* An evaluation's operations are about the squares of the factor's columns. */
+static unsigned most_evaluations(const struct flow_posterior_model *model,
+				 const struct flow_posterior_options *options)
+{
+	const size_t *start = model->chain->columns.start;
+	double operations = 1;
+	for (uint32_t at = 0; at < model->block_count; at++) {
+		double entries = (double)(start[at + 1] - start[at]);
+		operations += entries * entries + 1;
+	}
+	return (unsigned)fmin(options->most_evaluations, 1 + options->most_operations / operations);
+}
+
 int flow_posterior_solve(struct flow_posterior *work, const struct flow_graph *graph,
 			 const double *events, const double *cost_events, const double *evidence,
 			 const struct flow_likelihood_result *prior,
@@ -325,7 +338,7 @@ int flow_posterior_solve(struct flow_posterior *work, const struct flow_graph *g
 					    .context = model,
 					    .count = model->edge_count,
 					    .curvature = model->curvature,
-					    .most_evaluations = options->most_evaluations,
+					    .most_evaluations = most_evaluations(model, options),
 					    .least_gain = LEAST_GAIN };
 	struct minimise_result found;
 	ret = minimise(&problem, model->variables, &found);

@@ -16,7 +16,8 @@
  *
  * A struct flow_posterior is work space that keeps its memory from one procedure to the next;
  * threads need one each. Time is the factor's entries (sparse_order.h) times evaluations, of which
- * there are at most options->most_evaluations.
+ * there are at most options->most_evaluations; seconds at worst, in a tangle of hundreds of
+ * computed gotos to hundreds of places each.
  */
 #pragma once
 
@@ -33,8 +34,9 @@ struct flow_posterior_options {
 	double prior_counts; /* > 0; of a block's ways out together, by the likelihood */
 	double cost_error;   /* of the logarithm of a block's cost, beside chance; > 0 */
 	unsigned most_evaluations;
+	double most_operations; /* over all of them: fewer evaluations where each costs more */
 };
-#define FLOW_POSTERIOR_DEFAULTS ((struct flow_posterior_options){ 1, 0.5, 300 })
+#define FLOW_POSTERIOR_DEFAULTS ((struct flow_posterior_options){ 1, 0.5, 300, 2e9 })
 
 /* All borrowed until the next solve. */
 struct flow_posterior_result {

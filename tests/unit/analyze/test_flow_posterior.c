@@ -422,6 +422,25 @@ static void whatever_was_seen_flow_is_conserved(void **state)
 	assert_true(solved > 290);
 }
 
+static void a_tangle_gets_fewer_evaluations(void **state)
+{
+	(void)state;
+	struct flow_posterior_options options = FLOW_POSTERIOR_DEFAULTS;
+	struct random_state random = random_seed(6);
+	CLEANUP(subject_release) struct subject subject;
+	init(&subject, &random, 200, 1e5);
+	solve(&subject);
+	assert_true(subject.result.evaluations > 20);
+	options.most_operations = 1000;
+	assert_int_equal(flow_posterior_solve(&subject.posterior, subject.graph, subject.events,
+					      subject.costs, subject.evidence, &subject.likely,
+					      &options, &subject.result),
+			 0);
+	assert_false(subject.result.converged);
+	assert_true(subject.result.evaluations <= 5); /* of 200 operations at least */
+	assert_conserved(&subject);
+}
+
 static void without_a_likelihood_there_is_none(void **state)
 {
 	(void)state;
@@ -443,6 +462,7 @@ int main(void)
 		cmocka_unit_test(branches_lead_to_the_truth),
 		cmocka_unit_test(what_is_seen_counts_the_more_the_more_there_is),
 		cmocka_unit_test(whatever_was_seen_flow_is_conserved),
+		cmocka_unit_test(a_tangle_gets_fewer_evaluations),
 		cmocka_unit_test(without_a_likelihood_there_is_none),
 		cmocka_unit_test(no_step_from_the_estimate_is_more_likely),
 	};

@@ -65,6 +65,7 @@ void collector_free(struct collector *collector)
 	process_table_release(&session->processes);
 	file_table_release(&session->files);
 	kernel_map_release(&session->kernel);
+	kernel_code_release(&session->kernel_code);
 	read_window_release(&session->reads);
 	jit_table_release(&session->jits);
 	byte_pool_release(&session->groups);

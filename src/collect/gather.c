@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/small_file.h"
-#include "collect/kernel_code.h"
 #include "collect/session.h"
 #include "image/vdso.h"
 #include "profile/stash.h"
@@ -90,7 +89,6 @@ struct gathering {
 	struct buffer kernel_text;
 	struct kallsyms kallsyms;
 	bool kallsyms_read;
-	struct kernel_code kernel_code;
 	const struct jit *refused; /* the first whose names could not be read */
 	size_t refused_count;
 	uint32_t *file_of_image; /* number in the file table, by image of the session */
@@ -223,8 +221,8 @@ static int gather_kernel(struct gathering *gathering, uint32_t image, const uint
 		kallsyms_records(&gathering->kallsyms, module, range->start, vaddrs, count, &set);
 	ret = found < 0 ? (int)found : 0;
 	if (ret == 0 && !gathering->redact)
-		ret = kernel_code_add(&gathering->kernel_code, &gathering->kallsyms, range->start,
-				      &set);
+		ret = kernel_code_add(&gathering->session->kernel_code, &gathering->kallsyms,
+				      range->start, &set);
 	return ret < 0 ? ret : keep(gathering, image, &set);
 }
 
@@ -320,7 +318,6 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 		ret = gather_all(&gathering, &spots);
 	tell_refused(&gathering);
 	kallsyms_release(&gathering.kallsyms);
-	kernel_code_release(&gathering.kernel_code);
 	buffer_release(&gathering.kernel_text);
 	free(gathering.file_of_image);
 	free(spots.list);

@@ -107,6 +107,7 @@ int kernel_code_add(struct kernel_code *code, const struct kallsyms *kallsyms, u
 	size_t functions = records->count;
 	if (functions == 0 || !is_open(code))
 		return 0;
+	kernel_memory_forget(&code->memory);
 	if (uname(&machine) == 0 && decoder_new(isa_of_name(span_of_text(machine.machine)),
 						ISA_SYNTAX_ATT, &decoder, NULL) == -ENOMEM)
 		return -ENOMEM;

@@ -13,6 +13,7 @@
 #include "collect/edges.h"
 #include "collect/file_table.h"
 #include "collect/jit.h"
+#include "collect/kernel_code.h"
 #include "collect/kernel_map.h"
 #include "collect/read_window.h"
 #include "collect/tally.h"
@@ -38,6 +39,8 @@ struct session {
 	struct process_table processes;
 	struct file_table files;
 	struct kernel_map kernel;
+	struct kernel_code
+		kernel_code; /* one program for the whole recording: others see it come and go */
 	struct read_window reads;
 	struct jit_table jits;
 	struct reader *reader;

@@ -112,6 +112,11 @@ void kernel_memory_close(struct kernel_memory *memory)
 	*memory = (struct kernel_memory){ .program_fd = -1, .map_fd = -1, .page_address = NO_PAGE };
 }
 
+void kernel_memory_forget(struct kernel_memory *memory)
+{
+	memory->page_address = NO_PAGE;
+}
+
 static int read_page(struct kernel_memory *memory, uint64_t address)
 {
 	struct context context = { address, -EFAULT };

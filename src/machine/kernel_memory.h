@@ -25,5 +25,8 @@ struct kernel_memory {
 int kernel_memory_open(struct kernel_memory *memory, struct error *err);
 void kernel_memory_close(struct kernel_memory *memory); /* also right after a failed open */
 
+/* What was read before is read again, since the kernel may have changed its text. */
+void kernel_memory_forget(struct kernel_memory *memory);
+
 /* All of it, or a negative errno value: -EFAULT where nothing is mapped. */
 int kernel_memory_read(struct kernel_memory *memory, uint64_t address, void *bytes, size_t size);

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 			}
 			if (kind > 1) {
 				event.attr.sample_type |= PERF_SAMPLE_STACK_USER;
-				event.attr.sample_stack_user = EDGE_STACK_BYTES;
+				event.attr.sample_stack_user = interpret_stack_bytes(edge_isa());
 			}
 			struct sample_cost cost;
 			struct error err;

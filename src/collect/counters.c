@@ -61,7 +61,7 @@ static void prepare_sampler(struct counters *counters, struct sampler *sampler, 
 	if (sampler->edges) {
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		attr->sample_regs_user = counters->options.edge_registers;
-		attr->sample_stack_user = EDGE_STACK_BYTES;
+		attr->sample_stack_user = interpret_stack_bytes(edge_isa());
 	}
 	set_common(attr, counters, counters->options.sample_pages);
 	if (sampler->clock)

@@ -117,7 +117,7 @@ static int run_sample(struct edge_engine *engine, uint64_t mask, const struct ed
 	if (sample->stack_bytes > sizeof(sample->stack) ||
 	    !interpret_start_of_perf(engine->memory.isa, mask, sample->registers, &start))
 		return makes_no_sense(err);
-	start.stack = (struct span){ &sample->stack, sample->stack_bytes };
+	start.stack = (struct span){ sample->stack, sample->stack_bytes };
 	size_t at = out->size;
 	struct edge_path answer = { 0 };
 	buffer_append(out, &answer, sizeof(answer));

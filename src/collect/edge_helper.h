@@ -18,7 +18,7 @@ struct error;
 struct message;
 
 #define EDGE_REGISTERS	  40 /* the most that a mask of perf's has */
-#define EDGE_STACK_BYTES  8  /* perf_event_open(2): a multiple of 8 */
+#define EDGE_STACK_WORDS  2  /* the most that interpret_stack_bytes() asks for */
 #define EDGE_INSTRUCTIONS INTERPRET_LIMIT_USUAL
 
 enum edge_operation {
@@ -39,7 +39,7 @@ struct edge_space_request {
 struct edge_sample {
 	uint32_t space;
 	uint32_t stack_bytes;
-	uint64_t stack;
+	uint64_t stack[EDGE_STACK_WORDS];
 	uint64_t registers[EDGE_REGISTERS]; /* those of the mask, in the order of its bits */
 };
 

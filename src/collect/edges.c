@@ -126,11 +126,11 @@ static int add_sample(struct edge_batch *batch, const struct edge_waiting *waiti
 	*added = (struct edge_sample){ .space = space };
 	for (uint64_t i = 0; i < sample->user_registers.count; i++)
 		added->registers[i] = perf_word(&sample->user_registers, i);
-	added->stack_bytes = sample->user_stack.size < EDGE_STACK_BYTES
+	added->stack_bytes = sample->user_stack.size < sizeof(added->stack)
 				     ? (uint32_t)sample->user_stack.size
-				     : EDGE_STACK_BYTES;
+				     : (uint32_t)sizeof(added->stack);
 	if (added->stack_bytes)
-		memcpy(&added->stack, sample->user_stack.data, added->stack_bytes);
+		memcpy(added->stack, sample->user_stack.data, added->stack_bytes);
 	batch->waiting[batch->count++] = *waiting;
 	return 0;
 }

@@ -83,7 +83,7 @@ static void ask_for_registers(struct perf_event_attr *attr, uint64_t registers)
 {
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attr->sample_regs_user = registers;
-	attr->sample_stack_user = EDGE_STACK_BYTES;
+	attr->sample_stack_user = interpret_stack_bytes(edge_isa());
 }
 
 /* The rate that the budget buys: what one sample costs here, measured now. */

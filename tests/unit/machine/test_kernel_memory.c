@@ -21,7 +21,7 @@ static uint64_t address_of(const char *wanted)
 	char line[512], name[256];
 	unsigned long long address;
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%llx %*c %255s", &address, name) == 2 &&
+		if (strstr(line, wanted) && sscanf(line, "%llx %*c %255s", &address, name) == 2 &&
 		    strcmp(name, wanted) == 0)
 			return address;
 	return 0;

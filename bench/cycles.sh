@@ -1,4 +1,5 @@
 # What the executions and cycles of every sampled procedure cost: a compiler's profile.
+. "$SOURCE/tests/lib.sh"
 need_command gcc
 cat > many.c <<'C'
 #include <stdio.h>

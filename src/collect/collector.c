@@ -300,6 +300,8 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	int ret = plan_make(&collector->plan, options, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
+	if (ret == 0 && !options->user_only && !options->redact)
+		kernel_code_open(&collector->session.kernel_code);
 	if (ret == 0)
 		ret = open_counters(collector, err);
 	if (ret == 0)

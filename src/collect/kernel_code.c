@@ -18,13 +18,9 @@ void kernel_code_release(struct kernel_code *code)
 	*code = (struct kernel_code){ 0 };
 }
 
-static bool is_open(struct kernel_code *code)
+void kernel_code_open(struct kernel_code *code)
 {
-	if (!code->opened && !code->refused) {
-		code->opened = kernel_memory_open(&code->memory, NULL) == 0;
-		code->refused = !code->opened;
-	}
-	return code->opened;
+	code->opened = kernel_memory_open(&code->memory, NULL) == 0;
 }
 
 struct callees {
@@ -105,7 +101,7 @@ int kernel_code_add(struct kernel_code *code, const struct kallsyms *kallsyms, u
 	CLEANUP(decoder_freep) struct decoder *decoder = NULL;
 	struct callees callees = { 0 };
 	size_t functions = records->count;
-	if (functions == 0 || !is_open(code))
+	if (functions == 0 || !code->opened)
 		return 0;
 	kernel_memory_forget(&code->memory);
 	if (uname(&machine) == 0 && decoder_new(isa_of_name(span_of_text(machine.machine)),

@@ -17,8 +17,16 @@ struct record_set;
 
 struct kernel_code {
 	struct kernel_memory memory;
-	bool opened, refused; /* refused: it cannot be read here; there is no code then */
+	bool opened; /* false: it cannot be read here; there is no code then */
 };
+
+/*
+ * Before any event is opened, and released after all are closed: the kernel tells of a BPF program
+ * that comes or goes by KSYMBOL records, and where two recordings hear of one on a CPU, all but the
+ * first get a longer one with garbage at its end (perf_event_ksymbol_output() does not
+ * restore the size; seen on 6.18), which perf then cannot read.
+ */
+void kernel_code_open(struct kernel_code *code);
 
 /*
  * Appends the code of each FUNCTION record in *records, whose addresses count from `base`, and

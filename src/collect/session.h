@@ -39,8 +39,7 @@ struct session {
 	struct process_table processes;
 	struct file_table files;
 	struct kernel_map kernel;
-	struct kernel_code
-		kernel_code; /* one program for the whole recording: others see it come and go */
+	struct kernel_code kernel_code;
 	struct read_window reads;
 	struct jit_table jits;
 	struct reader *reader;

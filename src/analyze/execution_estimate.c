@@ -57,7 +57,7 @@ int execution_estimate_at(struct cycles *cycles, struct span build_id, struct sp
 	    procedure->cfg.instructions[instruction].vaddr != vaddr)
 		return error_set(err, -ENOENT, "nothing leads to it in its procedure's graph");
 	const struct frequency *block =
-		&procedure->frequencies.blocks[procedure_cycles_block(procedure, instruction)];
+		&procedure->frequencies.blocks[cfg_block_of(&procedure->cfg, instruction)];
 	out->value = procedure->instructions[instruction].executed;
 	/* Of the block, in other units. */
 	out->low = block->value > 0 ? out->value * (block->low / block->value) : NAN;

@@ -192,20 +192,6 @@ static size_t position_of(const struct seen_list *seen, uint32_t image, uint64_t
 	return low;
 }
 
-/* The first instruction from that address on. */
-static uint32_t instruction_from(const struct cfg *cfg, uint64_t vaddr)
-{
-	uint32_t low = 0, high = cfg->instruction_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (cfg->instructions[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool is_inside(const struct cfg *cfg, uint64_t vaddr)
 {
 	for (uint32_t i = 0; i < cfg->part_count; i++)
@@ -236,7 +222,7 @@ static uint32_t block_ended(const struct cfg *cfg, uint64_t vaddr)
 
 static bool comes_back(const struct cfg *cfg, uint64_t vaddr)
 {
-	uint32_t i = instruction_from(cfg, vaddr);
+	uint32_t i = cfg_instruction_from(cfg, vaddr);
 	return i < cfg->instruction_count && cfg->instructions[i].vaddr == vaddr &&
 	       cfg->instructions[i].kind == INSTRUCTION_CALL && !cfg->instructions[i].no_return;
 }
@@ -298,8 +284,8 @@ static void cover_part(const struct seen_list *runs, uint32_t image, const struc
 		const struct seen *run = &runs->list[at];
 		if (run->from > part->last)
 			break;
-		uint32_t first = instruction_from(cfg, run->from);
-		uint32_t last = instruction_from(cfg, run->to);
+		uint32_t first = cfg_instruction_from(cfg, run->from);
+		uint32_t last = cfg_instruction_from(cfg, run->to);
 		if (first < part->first_instruction)
 			first = part->first_instruction;
 		if (run->to < part->first || first >= part_end)

@@ -217,7 +217,7 @@ uint32_t cycle_columns_block(const struct cycle_columns *columns, uint32_t instr
 {
 	return instruction == CFG_NO_INSTRUCTION
 		       ? CFG_NO_BLOCK
-		       : procedure_cycles_block(columns->procedure, instruction);
+		       : cfg_block_of(&columns->procedure->cfg, instruction);
 }
 
 /* Shared out among blocks they need not be whole. */
@@ -249,7 +249,7 @@ void cycle_columns_print(const struct cycle_columns *columns, uint32_t instructi
 		return;
 	}
 	const struct cycles_cost *cost = &procedure->instructions[instruction];
-	uint32_t block = procedure_cycles_block(procedure, instruction);
+	uint32_t block = cfg_block_of(&procedure->cfg, instruction);
 	if (columns->has_charged) {
 		text_charged(cost->samples, text);
 		put_column(out, CHARGED_WIDTH, text);
@@ -317,7 +317,7 @@ void cycle_columns_print_block(const struct cycle_columns *columns, uint32_t ins
 	char percent[QUANTITY_SIZE];
 	if (!procedure || instruction == CFG_NO_INSTRUCTION)
 		return;
-	uint32_t number = procedure_cycles_block(procedure, instruction);
+	uint32_t number = cfg_block_of(&procedure->cfg, instruction);
 	const struct cfg_block *block = &procedure->cfg.blocks[number];
 	const struct cycles_cost *cost = &procedure->blocks[number];
 	if (block->first != instruction || !cycle_columns_block_matters(columns, number))

@@ -294,7 +294,7 @@ void listing_json_add_row_cycles(struct json_writer *writer, struct json_object 
 	if (instruction == CFG_NO_INSTRUCTION ||
 	    procedure->cfg.instructions[instruction].vaddr != row->vaddr)
 		return;
-	uint32_t block = procedure_cycles_block(procedure, instruction);
+	uint32_t block = cfg_block_of(&procedure->cfg, instruction);
 	json_add_u64(writer, object, "block", block);
 	add_executions(writer, object, procedure, &procedure->frequencies.blocks[block]);
 	add_cost(writer, object, &procedure->instructions[instruction]);

@@ -6,9 +6,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/cycles/culprits_private.h"
+#include "analyze/cycles/cycles_private.h"
+#include "base/cleanup.h"
 
 #define Z_95 1.96
 /* Addresses that no hardware vouches for lie so many instructions behind, at most. */
@@ -65,48 +66,6 @@ struct culprit_events culprit_events_of(const struct event_columns *columns)
 	return events;
 }
 
-/* One column by instruction. */
-struct counted {
-	double *events;
-	double samples, sum; /* of all of them */
-};
-
-static uint32_t instruction_from(const struct cfg *cfg, uint64_t vaddr)
-{
-	uint32_t low = 0, high = cfg->instruction_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (cfg->instructions[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void take(const struct cfg *cfg, const struct annotate_procedure *from, size_t column,
-		 double divisor, struct counted *counted)
-{
-	if (!from || !from->sample_count)
-		return;
-	uint32_t next = instruction_from(cfg, from->samples[0].vaddr);
-	for (size_t i = 0; i < from->sample_count; i++) {
-		const struct annotate_sample *sample = &from->samples[i];
-		if (sample->column != column)
-			continue;
-		while (next < cfg->instruction_count &&
-		       cfg->instructions[next].vaddr < sample->vaddr)
-			next++;
-		if (next == cfg->instruction_count ||
-		    cfg->instructions[next].vaddr != sample->vaddr)
-			continue;
-		double events = (double)sample->cell.estimate / divisor;
-		counted->events[next] += events;
-		counted->samples += (double)sample->cell.samples;
-		counted->sum += events;
-	}
-}
-
 /* How far behind the instruction that is to blame the address may lie. */
 static unsigned lateness(const struct event_column *column)
 {
@@ -123,12 +82,12 @@ static double most_of(double events, double weight)
 }
 
 /* Sums over windows of what lies behind, by a running sum; those that are exact have no error. */
-static void widen(const struct event_column *column, const struct counted *counted, uint32_t count,
-		  double *most)
+static void widen(const struct event_column *column, const struct cycles_samples *counted,
+		  uint32_t count, double *most)
 {
 	unsigned late = lateness(column);
-	double weight = counted->samples > 0 ? counted->sum / counted->samples
-					     : (double)column->period_most;
+	double weight = counted->sample_sum > 0 ? counted->event_sum / counted->sample_sum
+						: (double)column->period_most;
 	double sum = 0;
 	for (uint32_t i = count; i-- > 0;) {
 		sum += counted->events[i];
@@ -145,26 +104,17 @@ int culprit_bounds_init(struct culprit_bounds *bounds, const struct procedure_cy
 {
 	uint32_t count = procedure->cfg.instruction_count;
 	*bounds = (struct culprit_bounds){ { 0 } };
-	struct counted counted = { .events = calloc((size_t)count + 1, sizeof(double)) };
-	int ret = counted.events ? 0 : -ENOMEM;
-	for (size_t e = 0; events && ret == 0 && e < CULPRIT_EVENTS; e++) {
+	for (size_t e = 0; events && e < CULPRIT_EVENTS; e++) {
+		CLEANUP(cycles_samples_release) struct cycles_samples counted = { 0 };
 		if (events->column[e] == CYCLES_NO_COLUMN)
 			continue;
-		const struct event_column *column = &columns->list[events->column[e]];
 		bounds->most[e] = calloc((size_t)count + 1, sizeof(double));
-		if (!bounds->most[e]) {
-			ret = -ENOMEM;
-			break;
-		}
-		memset(counted.events, 0, ((size_t)count + 1) * sizeof(double));
-		counted.samples = counted.sum = 0;
-		double divisor = event_column_divisor(column);
-		take(&procedure->cfg, procedure->procedure, events->column[e], divisor, &counted);
-		take(&procedure->cfg, procedure->cold, events->column[e], divisor, &counted);
-		widen(column, &counted, count, bounds->most[e]);
+		if (!bounds->most[e] ||
+		    cycles_samples_of(procedure, columns, events->column[e], &counted) < 0)
+			return -ENOMEM;
+		widen(&columns->list[events->column[e]], &counted, count, bounds->most[e]);
 	}
-	free(counted.events);
-	return ret;
+	return 0;
 }
 
 void culprit_bounds_release(struct culprit_bounds *bounds)

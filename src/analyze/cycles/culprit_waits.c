@@ -88,24 +88,11 @@ static void add_work(const struct culprit_rules *rules, uint32_t producer, doubl
 	}
 }
 
-static uint32_t block_of(const struct cfg *cfg, uint32_t instruction)
-{
-	uint32_t low = 0, high = cfg->graph.block_count;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-		if (cfg->blocks[middle].first <= instruction)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void add_producer(const struct culprit_rules *rules, uint32_t block, uint32_t producer,
 			 struct waits *waits)
 {
 	const struct instruction_effects *op = &rules->procedure->effects[producer];
-	uint32_t from = block_of(&rules->procedure->cfg, producer);
+	uint32_t from = cfg_block_of(&rules->procedure->cfg, producer);
 	double times =
 		fmin(culprit_times_of_block(rules, block), culprit_times_of_block(rules, from));
 	if (op->class == LATENCY_ATOMIC) {

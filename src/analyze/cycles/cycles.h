@@ -138,6 +138,3 @@ int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure
 			struct error *err);
 void procedure_cycles_free(struct procedure_cycles *procedure);
 void procedure_cycles_freep(struct procedure_cycles **procedure); /* for CLEANUP() */
-
-/* The block that an instruction is in. */
-uint32_t procedure_cycles_block(const struct procedure_cycles *procedure, uint32_t instruction);

@@ -20,26 +20,12 @@ void cycles_samples_release(struct cycles_samples *samples)
 	*samples = (struct cycles_samples){ 0 };
 }
 
-/* The first instruction at or behind an address. */
-static uint32_t instruction_from(const struct cfg *cfg, uint64_t vaddr)
-{
-	uint32_t low = 0, high = cfg->instruction_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (cfg->instructions[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void take(const struct cfg *cfg, const struct annotate_procedure *from, size_t column,
 		 double divisor, struct cycles_samples *out)
 {
 	if (!from || !from->sample_count)
 		return;
-	uint32_t next = instruction_from(cfg, from->samples[0].vaddr);
+	uint32_t next = cfg_instruction_from(cfg, from->samples[0].vaddr);
 	for (size_t i = 0; i < from->sample_count; i++) {
 		const struct annotate_sample *sample = &from->samples[i];
 		if (sample->column != column)
@@ -62,10 +48,9 @@ static void take(const struct cfg *cfg, const struct annotate_procedure *from, s
 	}
 }
 
-int cycles_samples_of(const struct procedure_cycles *procedure, size_t column,
-		      struct cycles_samples *out)
+int cycles_samples_of(const struct procedure_cycles *procedure, const struct event_columns *columns,
+		      size_t column, struct cycles_samples *out)
 {
-	const struct event_columns *columns = cycles_index(procedure->cycles)->columns;
 	size_t count = procedure->cfg.instruction_count;
 	*out = (struct cycles_samples){ .samples = calloc(2 * count + 1, sizeof(double)) };
 	if (!out->samples)

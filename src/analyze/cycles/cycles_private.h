@@ -63,8 +63,8 @@ struct cycles_samples {
 	double elsewhere_samples, elsewhere_events;
 };
 /* cycles_charge.c. 0 or -ENOMEM. */
-int cycles_samples_of(const struct procedure_cycles *procedure, size_t column,
-		      struct cycles_samples *out);
+int cycles_samples_of(const struct procedure_cycles *procedure, const struct event_columns *columns,
+		      size_t column, struct cycles_samples *out);
 void cycles_samples_release(struct cycles_samples *samples); /* also right for a zeroed one */
 /* Moves what is late by `skid` executed instructions back to where it belongs. 0 or -ENOMEM. */
 int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,

@@ -90,8 +90,8 @@ static int schedule_in_order(struct procedure_cycles *procedure)
 int cycles_schedule_blocks(struct procedure_cycles *procedure)
 {
 	uint32_t blocks = procedure->cfg.graph.block_count;
-	procedure->schedule = calloc((size_t)procedure->cfg.instruction_count + 1,
-				     sizeof(*procedure->schedule));
+	procedure->schedule =
+		calloc((size_t)procedure->cfg.instruction_count + 1, sizeof(*procedure->schedule));
 	procedure->bounds = calloc((size_t)blocks + 1, sizeof(*procedure->bounds));
 	if (!procedure->schedule || !procedure->bounds)
 		return -ENOMEM;
@@ -104,8 +104,8 @@ int cycles_schedule_blocks(struct procedure_cycles *procedure)
 
 int cycles_schedule(struct procedure_cycles *procedure, struct decoder *decoder)
 {
-	procedure->effects = calloc((size_t)procedure->cfg.instruction_count + 1,
-				    sizeof(*procedure->effects));
+	procedure->effects =
+		calloc((size_t)procedure->cfg.instruction_count + 1, sizeof(*procedure->effects));
 	if (!procedure->effects)
 		return -ENOMEM;
 	find_effects(procedure, decoder);

@@ -30,11 +30,6 @@ void procedure_cycles_freep(struct procedure_cycles **procedure)
 	procedure_cycles_free(*procedure);
 }
 
-uint32_t procedure_cycles_block(const struct procedure_cycles *procedure, uint32_t instruction)
-{
-	return cfg_block_at(&procedure->cfg, procedure->cfg.instructions[instruction].vaddr);
-}
-
 static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure,
 		       struct decoder **decoder, struct error *err)
 {
@@ -161,7 +156,8 @@ static int count_instructions(const struct procedure_cycles *procedure,
 		*instructions = executions->event_sum;
 	} else if (events->instructions != CYCLES_NO_COLUMN) {
 		CLEANUP(cycles_samples_release) struct cycles_samples counted = { 0 };
-		if (cycles_samples_of(procedure, events->instructions, &counted) < 0)
+		if (cycles_samples_of(procedure, cycles_index(procedure->cycles)->columns,
+				      events->instructions, &counted) < 0)
 			return -ENOMEM;
 		if (counted.event_sum > 0)
 			*instructions = counted.event_sum;
@@ -245,6 +241,7 @@ static int find_stacks(const struct cycles *cycles, struct procedure_cycles *pro
 static int measure(const struct cycles *cycles, struct procedure_cycles *procedure)
 {
 	const struct cycles_events *events = &cycles->events;
+	const struct event_columns *columns = cycles->index->columns;
 	CLEANUP(flow_counts_release) struct flow_counts stacks = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples time = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples executions = { 0 };
@@ -255,9 +252,9 @@ static int measure(const struct cycles *cycles, struct procedure_cycles *procedu
 	if (find_stacks(cycles, procedure, &stacks) < 0)
 		return -ENOMEM;
 	if (timed)
-		ret = cycles_samples_of(procedure, events->time, &time);
+		ret = cycles_samples_of(procedure, columns, events->time, &time);
 	if (ret == 0 && events->executions != CYCLES_NO_COLUMN)
-		ret = cycles_samples_of(procedure, events->executions, &executions);
+		ret = cycles_samples_of(procedure, columns, events->executions, &executions);
 	if (ret == 0)
 		ret = estimate(procedure, &time, &executions, &stacks);
 	if (ret < 0 || !timed)

@@ -154,11 +154,8 @@ int cfg_build(const struct code_space *space, struct decoder *decoder, uint64_t 
 	return ret;
 }
 
-uint32_t cfg_block_at(const struct cfg *cfg, uint64_t vaddr)
+uint32_t cfg_block_of(const struct cfg *cfg, uint32_t instruction)
 {
-	uint32_t instruction = cfg_instruction_at(cfg, vaddr);
-	if (instruction == CFG_NO_INSTRUCTION)
-		return CFG_NO_BLOCK;
 	uint32_t low = 0, high = cfg->graph.block_count;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
@@ -168,4 +165,10 @@ uint32_t cfg_block_at(const struct cfg *cfg, uint64_t vaddr)
 			high = middle;
 	}
 	return low;
+}
+
+uint32_t cfg_block_at(const struct cfg *cfg, uint64_t vaddr)
+{
+	uint32_t instruction = cfg_instruction_at(cfg, vaddr);
+	return instruction == CFG_NO_INSTRUCTION ? CFG_NO_BLOCK : cfg_block_of(cfg, instruction);
 }

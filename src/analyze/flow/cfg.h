@@ -109,6 +109,10 @@ void cfg_release(struct cfg *cfg); /* also right for a zeroed one */
 
 /* The instruction that holds the address, or CFG_NO_INSTRUCTION. */
 uint32_t cfg_instruction_at(const struct cfg *cfg, uint64_t vaddr);
+/* The first instruction at or behind the address; instruction_count when there is none. */
+uint32_t cfg_instruction_from(const struct cfg *cfg, uint64_t vaddr);
+/* The block of an instruction. */
+uint32_t cfg_block_of(const struct cfg *cfg, uint32_t instruction);
 /* The block that holds the address, or CFG_NO_BLOCK. */
 uint32_t cfg_block_at(const struct cfg *cfg, uint64_t vaddr);
 /* "where its table starts is not known"; "" for CFG_MISSING_NOTHING. */

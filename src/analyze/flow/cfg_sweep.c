@@ -143,3 +143,16 @@ const uint8_t *cfg_code(const struct cfg *cfg, const struct cfg_instruction *ins
 	const struct cfg_part *part = part_at(cfg, instruction->vaddr);
 	return (const uint8_t *)part->bytes.data + (instruction->vaddr - part->first);
 }
+
+uint32_t cfg_instruction_from(const struct cfg *cfg, uint64_t vaddr)
+{
+	uint32_t low = 0, high = cfg->instruction_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (cfg->instructions[middle].vaddr < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

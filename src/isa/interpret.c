@@ -54,6 +54,18 @@ void interpreter_report(struct interpreter *interpreter, uint64_t from, uint64_t
 		callbacks->edge(callbacks->context, from, to, kind);
 }
 
+bool interpreter_branch(struct interpreter *interpreter, const struct step *step, enum truth taken,
+			uint64_t target, uint64_t *next, enum interpret_end *end)
+{
+	*end = INTERPRET_END_CONDITION;
+	if (taken == TRUTH_UNKNOWN)
+		return false;
+	if (taken == TRUTH_TRUE)
+		*next = target;
+	interpreter_report(interpreter, step->address, *next, INTERPRET_CONDITIONAL);
+	return true;
+}
+
 static bool is_kept(const struct step *step, struct span code, uint64_t address)
 {
 	return step->length && step->address == address && step->length <= code.size &&

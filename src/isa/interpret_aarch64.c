@@ -33,6 +33,11 @@ void aarch64_take_flags(struct interpreter *interpreter, const struct interpret_
 		interpreter->facts = facts_of_nzcv(start->flags >> 28 & 15);
 }
 
+static enum truth negate(enum truth truth, bool really)
+{
+	return really ? truth_not(truth) : truth;
+}
+
 enum truth aarch64_condition(const struct interpreter *interpreter, unsigned condition)
 {
 	static const struct {
@@ -47,11 +52,7 @@ enum truth aarch64_condition(const struct interpreter *interpreter, unsigned con
 	if (which == 7) /* al, nv */
 		return TRUTH_TRUE;
 	enum truth truth = fact_of(&interpreter->facts, asked[which].fact);
-	if (truth == TRUTH_UNKNOWN)
-		return truth;
-	bool value = truth == TRUTH_TRUE;
-	bool opposite = asked[which].inverted != (condition & 1);
-	return value != opposite ? TRUTH_TRUE : TRUTH_FALSE;
+	return negate(truth, asked[which].inverted != (condition & 1));
 }
 
 struct known_bits aarch64_without_code(struct known_bits pointer)
@@ -82,30 +83,11 @@ bool aarch64_step_decode(struct interpreter *interpreter, struct span code, uint
 	return true;
 }
 
-static bool branch(struct interpreter *interpreter, const struct step *step, enum truth truth,
+static bool branch(struct interpreter *interpreter, const struct step *step, enum truth taken,
 		   uint64_t distance, uint64_t *next, enum interpret_end *end)
 {
-	*end = INTERPRET_END_CONDITION;
-	if (truth == TRUTH_UNKNOWN)
-		return false;
-	if (truth == TRUTH_TRUE)
-		*next = step->address + distance * 4;
-	interpreter_report(interpreter, step->address, *next, INTERPRET_CONDITIONAL);
-	return true;
-}
-
-static enum truth is_zero(struct known_bits bits)
-{
-	if (bits.value)
-		return TRUTH_FALSE;
-	return bits_are_known(bits, 64) ? TRUTH_TRUE : TRUTH_UNKNOWN;
-}
-
-static enum truth negate(enum truth truth, bool really)
-{
-	if (truth == TRUTH_UNKNOWN || !really)
-		return truth;
-	return truth == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
+	return interpreter_branch(interpreter, step, taken, step->address + distance * 4, next,
+				  end);
 }
 
 /* BR, BLR, RET, and with authentication. */
@@ -240,14 +222,14 @@ static bool run_flow(struct interpreter *interpreter, const struct step *step, u
 			      signed_part(word, 5, 19), next, end);
 	if ((word & 0x7e000000) == 0x34000000) { /* CBZ, CBNZ */
 		enum truth zero =
-			is_zero(read_x(interpreter, RD(word), part(word, 31, 1) ? 64 : 32));
+			bits_are_zero(read_x(interpreter, RD(word), part(word, 31, 1) ? 64 : 32));
 		return branch(interpreter, step, negate(zero, part(word, 24, 1)),
 			      signed_part(word, 5, 19), next, end);
 	}
 	if ((word & 0x7e000000) == 0x36000000) { /* TBZ, TBNZ */
 		unsigned bit = part(word, 31, 1) << 5 | part(word, 19, 5);
 		struct known_bits value = bits_right(read_x(interpreter, RD(word), 64), bit);
-		enum truth zero = is_zero(bits_low(value, 1));
+		enum truth zero = bits_are_zero(bits_low(value, 1));
 		return branch(interpreter, step, negate(zero, part(word, 24, 1)),
 			      signed_part(word, 5, 14), next, end);
 	}

@@ -33,6 +33,20 @@ enum truth {
 	TRUTH_TRUE,
 };
 
+static inline enum truth truth_not(enum truth truth)
+{
+	if (truth == TRUTH_UNKNOWN)
+		return truth;
+	return truth == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
+}
+
+static inline enum truth bits_are_zero(struct known_bits bits)
+{
+	if (bits.value)
+		return TRUTH_FALSE;
+	return bits_are_known(bits, 64) ? TRUTH_TRUE : TRUTH_UNKNOWN;
+}
+
 static inline void fact_set(struct facts *facts, enum fact fact, bool value)
 {
 	facts->known |= (uint8_t)(1u << fact);
@@ -175,6 +189,9 @@ void aarch64_take_flags(struct interpreter *interpreter, const struct interpret_
 /* Reports an outcome. */
 void interpreter_report(struct interpreter *interpreter, uint64_t from, uint64_t to,
 			enum interpret_edge kind);
+/* A branch that goes to `target` or on; false where which is not known. */
+bool interpreter_branch(struct interpreter *interpreter, const struct step *step, enum truth taken,
+			uint64_t target, uint64_t *next, enum interpret_end *end);
 /* What a step of which only the effects are known leaves: all that it writes is unknown. */
 void interpreter_forget(struct interpreter *interpreter, const struct step *step);
 

@@ -109,9 +109,7 @@ enum truth x86_condition(const struct interpreter *interpreter, unsigned conditi
 	static const uint8_t asked[8] = { FACT_OVERFLOW, FACT_CARRY,  FACT_ZERO, FACT_BELOW_EQUAL,
 					  FACT_SIGN,	 FACT_PARITY, FACT_LESS, FACT_LESS_EQUAL };
 	enum truth truth = fact_of(&interpreter->facts, asked[condition >> 1]);
-	if (truth == TRUTH_UNKNOWN || !(condition & 1))
-		return truth;
-	return truth == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
+	return condition & 1 ? truth_not(truth) : truth;
 }
 
 static void push(struct interpreter *interpreter, unsigned bytes, struct known_bits bits)
@@ -170,8 +168,7 @@ static void select(struct interpreter *interpreter, const struct step *step)
 
 static void flip_carry(struct facts *facts)
 {
-	enum truth carry = fact_of(facts, FACT_CARRY);
-	set_carry(facts, carry == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : carry ? TRUTH_FALSE : TRUTH_TRUE);
+	set_carry(facts, truth_not(fact_of(facts, FACT_CARRY)));
 }
 
 static void extend_a(struct interpreter *interpreter, unsigned bytes)
@@ -293,23 +290,13 @@ static bool run_move(struct interpreter *interpreter, const struct step *step)
 }
 
 /* A conditional branch goes to its operand or on. */
-static bool branch(struct interpreter *interpreter, const struct step *step, enum truth truth,
+static bool branch(struct interpreter *interpreter, const struct step *step, enum truth taken,
 		   uint64_t *next, enum interpret_end *end)
 {
-	*end = INTERPRET_END_CONDITION;
-	if (truth == TRUTH_UNKNOWN || step->operands[0].kind != OPERAND_IMMEDIATE)
-		return false;
-	if (truth == TRUTH_TRUE)
-		*next = step->operands[0].constant;
-	interpreter_report(interpreter, step->address, *next, INTERPRET_CONDITIONAL);
-	return true;
-}
-
-static enum truth is_zero(struct known_bits bits)
-{
-	if (bits.value)
-		return TRUTH_FALSE;
-	return bits_are_known(bits, 64) ? TRUTH_TRUE : TRUTH_UNKNOWN;
+	const struct step_operand *target = &step->operands[0];
+	if (target->kind != OPERAND_IMMEDIATE)
+		taken = TRUTH_UNKNOWN;
+	return interpreter_branch(interpreter, step, taken, target->constant, next, end);
 }
 
 /* loop: rcx counts down, and at 0 ends it; a condition may too. */
@@ -319,9 +306,8 @@ static bool loop(struct interpreter *interpreter, const struct step *step, uint6
 	unsigned bytes = step->narrow_address ? 4 : 8;
 	struct known_bits count = x86_read_register(interpreter, X86_RCX, bytes);
 	count = bits_low(bits_subtract(count, bits_of(1)), 8 * bytes);
-	enum truth zero = is_zero(count);
 	enum truth equal = fact_of(&interpreter->facts, FACT_ZERO);
-	enum truth stays = zero == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : zero ? TRUTH_FALSE : TRUTH_TRUE;
+	enum truth stays = truth_not(bits_are_zero(count));
 	if (step->work != WORK_LOOP && stays != TRUTH_FALSE) {
 		enum truth wanted = step->work == WORK_LOOP_EQUAL ? TRUTH_TRUE : TRUTH_FALSE;
 		if (equal == TRUTH_UNKNOWN)
@@ -410,8 +396,8 @@ static bool run_flow(struct interpreter *interpreter, const struct step *step, u
 			      end);
 	case WORK_BRANCH_COUNT_ZERO:
 		return branch(interpreter, step,
-			      is_zero(x86_read_register(interpreter, X86_RCX,
-							step->narrow_address ? 4 : 8)),
+			      bits_are_zero(x86_read_register(interpreter, X86_RCX,
+							      step->narrow_address ? 4 : 8)),
 			      next, end);
 	case WORK_LOOP:
 	case WORK_LOOP_EQUAL:

@@ -170,6 +170,9 @@ static void read_immediate(uint32_t word, uint64_t vaddr, struct operation *out)
 	case 2:
 		read_add_immediate(word, out);
 		return;
+	case 3: /* ADDG, SUBG, and MIN and MAX */
+		out->writes = BIT(rd(word));
+		return;
 	case 4:
 		read_logical_immediate(word, out);
 		return;
@@ -191,13 +194,21 @@ static void read_branch(uint32_t word, struct operation *out)
 							[8] = CONDITION_ABOVE,
 							[9] = CONDITION_BELOW_EQUAL };
 		out->condition = conditions[word & 15];
-	} else if ((word & 0xfc000000) == 0x94000000 || (word & 0xfefff800) == 0xd63f0800 ||
-		   (word & 0xfffffc1f) == 0xd63f0000 || (word & 0xffe0001f) == 0xd4000001) {
-		out->writes = CALL_WRITES; /* BL, BLR, BLRA., SVC */
+	} else if ((word & 0xfc000000) == 0x94000000 || (word & 0xfeff0000) == 0xd63f0000 ||
+		   (word & 0xffe0001f) == 0xd4000001) {
+		out->writes = CALL_WRITES; /* BL, BLR and BLRA., SVC */
 	} else if ((word & 0xfe1f0000) == 0xd61f0000 && !field(word, 21, 3)) {
 		out->kind = OPERATION_JUMP;
 		out->from = rn(word);
 		out->size_bytes = 8;
+	} else if ((word & 0xfffff01f) == 0xd503201f) { /* hints: pointer authentication */
+		unsigned which = field(word, 5, 7);
+		if (which == 7 || (which >= 24 && which < 32))
+			out->writes = BIT(30);
+		else if (which >= 8 && which < 16)
+			out->writes = BIT(17);
+	} else if ((word & 0xfff80000) == 0xd5080000) { /* SYS: DC ZVA */
+		out->writes = OPERATION_WRITES_MEMORY;
 	} else if ((word & 0xfff00000) == 0xd5300000) { /* MRS */
 		out->writes = zero_is_none(rd(word));
 	}
@@ -223,8 +234,7 @@ static void read_load_single(uint32_t word, struct operation *out)
 	if (unscaled && !by_register && (index_kind & 1)) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (by_register && index_kind != 2) { /* atomics, pointer-authenticated loads */
-		out->writes |=
-			zero_is_none(rd(word)) | zero_is_none(rn(word)) | OPERATION_WRITES_MEMORY;
+		out->writes |= zero_is_none(rd(word)) | BIT(rn(word)) | OPERATION_WRITES_MEMORY;
 		return;
 	}
 	if (vector) {
@@ -279,12 +289,15 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct operation *out)
 	} else { /* exclusives, atomics, vector structures, tags */
 		out->writes = OPERATION_WRITES_MEMORY;
 		bool structure = (word & 0x3e000000) == 0x0c000000;
+		bool copies = (word & 0x3b200c00) == 0x19000400; /* CPY, SET */
+		if (structure || copies)
+			out->writes |= BIT(rn(word));
+		if ((word & 0xbfa07c00) == 0x08207c00) /* CASP */
+			out->writes |= zero_is_none((uint8_t)(rm(word) | 1));
 		if (!structure)
 			out->writes |= zero_is_none(rd(word)) |
 				       zero_is_none((uint8_t)field(word, 10, 5)) |
 				       zero_is_none(rm(word));
-		else
-			out->writes |= BIT(rn(word));
 	}
 }
 

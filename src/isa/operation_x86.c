@@ -26,6 +26,7 @@ struct x86_form {
 	uint64_t vaddr;
 	bool wide;    /* 64-bit mode */
 	unsigned rex; /* its W, R, X, B bits, also from VEX */
+	bool has_rex; /* byte registers 4 to 7 are then spl to dil, else ah to bh */
 	unsigned map; /* 0: one byte, 1: 0F, 2: 0F 38, 3: 0F 3A */
 	unsigned opcode;
 	unsigned vvvv;
@@ -50,19 +51,31 @@ static uint64_t signed_bytes(const struct x86_form *form, size_t at, unsigned by
 	return value;
 }
 
+static bool is_legacy_prefix(uint8_t byte)
+{
+	return (byte & 0xe7) == 0x26 || (byte >= 0x64 && byte <= 0x67) || byte == 0xf0 ||
+	       byte == 0xf2 || byte == 0xf3;
+}
+
+/* A REX prefix counts only right before the opcode. */
 static bool read_prefixes(struct x86_form *form)
 {
 	for (; form->at < form->size; form->at++) {
 		uint8_t byte = form->bytes[form->at];
+		bool is_rex = form->wide && (byte & 0xf0) == 0x40;
+		form->has_rex = is_rex || (form->has_rex && !is_legacy_prefix(byte));
+		if (is_rex)
+			form->rex = byte & 15;
+		else if (!is_legacy_prefix(byte))
+			break;
+		else
+			form->rex = 0;
 		if (byte == 0x66)
 			form->half = true;
 		else if (byte == 0x64 || byte == 0x65)
 			form->far_segment = true;
 		else if (byte == 0x67) /* addresses of another size: not followed */
 			return false;
-		else if (byte != 0xf0 && byte != 0xf2 && byte != 0xf3 && byte != 0x2e &&
-			 byte != 0x36 && byte != 0x3e && byte != 0x26)
-			break;
 	}
 	return form->at < form->size;
 }
@@ -88,16 +101,21 @@ static bool read_vector_prefix(struct x86_form *form)
 	return true;
 }
 
+/* AMD's XOP and TBM: what else would be a pop into memory (AMD APM volume 6, 1.2). */
+static bool is_xop(const struct x86_form *form)
+{
+	const uint8_t *at = form->bytes + form->at;
+	return at[0] == 0x8f && form->size - form->at > 1 && (at[1] & 0x1f) >= 8;
+}
+
 static bool read_opcode(struct x86_form *form)
 {
 	if (!read_prefixes(form))
 		return false;
-	if (form->wide && (form->bytes[form->at] & 0xf0) == 0x40)
-		form->rex = form->bytes[form->at++] & 15;
-	else if (read_vector_prefix(form))
-		return true;
-	if (form->at >= form->size)
+	if (is_xop(form))
 		return false;
+	if (read_vector_prefix(form))
+		return true;
 	form->opcode = form->bytes[form->at++];
 	if (form->opcode != 0x0f)
 		return true;
@@ -192,6 +210,32 @@ static uint64_t rm_bit(const struct x86_form *form)
 	return form->is_register ? BIT(form->rm) : OPERATION_WRITES_MEMORY;
 }
 
+static bool is_high_byte(const struct x86_form *form, uint8_t reg)
+{
+	return !form->has_rex && reg >= 4 && reg < 8;
+}
+
+/* Of a register that is named as a byte. */
+static uint64_t byte_bit(const struct x86_form *form, uint8_t reg)
+{
+	return BIT(is_high_byte(form, reg) ? reg - 4 : reg);
+}
+
+static uint64_t rm_byte_bit(const struct x86_form *form)
+{
+	return form->is_register ? byte_bit(form, form->rm) : OPERATION_WRITES_MEMORY;
+}
+
+/* 0F 3A, and its VEX forms: extractions and comparisons of strings. */
+static uint64_t map3_writes(const struct x86_form *form)
+{
+	if (form->opcode >= 0x14 && form->opcode <= 0x17)
+		return rm_bit(form);
+	if (form->opcode == 0x61 || form->opcode == 0x63)
+		return BIT(RCX);
+	return form->is_register ? 0 : OPERATION_WRITES_MEMORY;
+}
+
 static uint64_t vector_writes(const struct x86_form *form)
 {
 	unsigned op = form->opcode;
@@ -201,17 +245,23 @@ static uint64_t vector_writes(const struct x86_form *form)
 		if (op == 0x2c || op == 0x2d || op == 0x50 || op == 0x78 || op == 0x79 ||
 		    op == 0xc5 || op == 0xd7 || op == 0x93)
 			return BIT(form->reg);
+		if (op == 0xf7) /* vmaskmovdqu */
+			return OPERATION_WRITES_MEMORY;
 		return op == 0x7e ? rm_bit(form) : store;
 	case 2: /* F2 to F7: BMI */
 		if (op < 0xe0)
 			return store;
 		return BIT(form->reg) | BIT(form->vvvv) | rm_bit(form);
 	case 3:
-		if (op >= 0x14 && op <= 0x17)
-			return rm_bit(form);
-		return op == 0xf0 ? BIT(form->reg) : store;
+		return op == 0xf0 ? BIT(form->reg) : map3_writes(form);
+	case 5: /* conversions and vmovw of half precision */
+		if (op == 0x2c || op == 0x2d || op == 0x78 || op == 0x79)
+			return BIT(form->reg);
+		return op == 0x7e ? rm_bit(form) : store;
+	case 6:
+		return store;
 	}
-	return store;
+	return ALL_REGISTERS | OPERATION_WRITES_MEMORY;
 }
 
 static uint64_t map1_writes(const struct x86_form *form)
@@ -222,19 +272,29 @@ static uint64_t map1_writes(const struct x86_form *form)
 	    op == 0x50 || op == 0xaf || op == 0xb6 || op == 0xb7 ||
 	    (op >= 0xb8 && op <= 0xbf && op != 0xba && op != 0xbb) || op == 0xc5 || op == 0xd7)
 		return BIT(form->reg);
-	if ((op >= 0x90 && op <= 0x9f) || op == 0xa4 || op == 0xa5 || op == 0xab || op == 0xac ||
-	    op == 0xad || op == 0xb3 || op == 0xba || op == 0xbb || op == 0x7e || op == 0x20 ||
-	    op == 0x21 || op == 0x00)
+	if (op >= 0x90 && op <= 0x9f)
+		return rm_byte_bit(form);
+	if (op == 0xa4 || op == 0xa5 || op == 0xab || op == 0xac || op == 0xad || op == 0xb3 ||
+	    op == 0xba || op == 0xbb || op == 0x7e || op == 0x20 || op == 0x21 || op == 0x00)
 		return rm_bit(form);
 	switch (op) {
 	case 0xb0:
+		return rm_byte_bit(form) | BIT(RAX);
 	case 0xb1:
 		return rm_bit(form) | BIT(RAX);
 	case 0xc0:
+		return rm_byte_bit(form) | byte_bit(form, form->reg);
 	case 0xc1:
 		return rm_bit(form) | BIT(form->reg);
 	case 0xc7:
 		return rm_bit(form) | BIT(RAX) | BIT(RDX);
+	case 0xa0: /* push, pop of fs and gs */
+	case 0xa1:
+	case 0xa8:
+	case 0xa9:
+		return BIT(RSP) | OPERATION_WRITES_MEMORY;
+	case 0xf7: /* maskmovq, maskmovdqu */
+		return OPERATION_WRITES_MEMORY;
 	case 0xa3: /* bt */
 	case 0x1e: /* endbr, nop */
 	case 0x1f:
@@ -264,8 +324,17 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	if (op < 0x40) {
 		if (op >= 0x38) /* cmp */
 			return 0;
-		unsigned shape = op & 7;
-		return shape < 2 ? rm_bit(form) : shape < 4 ? BIT(form->reg) : BIT(RAX);
+		switch (op & 7) {
+		case 0:
+			return rm_byte_bit(form);
+		case 1:
+			return rm_bit(form);
+		case 2:
+			return byte_bit(form, form->reg);
+		case 3:
+			return BIT(form->reg);
+		}
+		return BIT(RAX);
 	}
 	if (op < 0x50) /* inc, dec of 32-bit mode */
 		return BIT(op & 7);
@@ -277,8 +346,8 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 		return 0;
 	if (op >= 0x91 && op <= 0x97)
 		return BIT(RAX) | BIT(low);
-	if (op >= 0xb0 && op <= 0xb7) /* without REX, 4 to 7 are ah to bh */
-		return BIT(low) | BIT(low & 3);
+	if (op >= 0xb0 && op <= 0xb7)
+		return byte_bit(form, (uint8_t)low);
 	if (op >= 0xb8 && op <= 0xbf)
 		return BIT(low);
 	if (op >= 0xd8 && op <= 0xdf) /* x87; fnstsw %ax */
@@ -287,11 +356,13 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	case 0x63:
 	case 0x69:
 	case 0x6b:
-	case 0x8a:
 	case 0x8b:
 	case 0x8d:
-		return BIT(form->reg) | (op == 0x8a ? BIT(form->reg & 3) : 0);
+		return BIT(form->reg);
+	case 0x8a:
+		return byte_bit(form, form->reg);
 	case 0x80:
+		return (form->reg & 7) == 7 ? 0 : rm_byte_bit(form);
 	case 0x81:
 	case 0x83:
 		return (form->reg & 7) == 7 ? 0 : rm_bit(form);
@@ -299,38 +370,41 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	case 0x85:
 	case 0xa8:
 	case 0xa9:
-	case 0x68:
-	case 0x6a:
 	case 0x90:
 	case 0x8e:
 	case 0x9b:
-	case 0xc2:
-	case 0xc3:
 	case 0xe9:
 	case 0xeb:
 	case 0xcc:
 	case 0xf4:
-		return op == 0x90 && low != RAX ? BIT(low) | BIT(RAX) : 0;
+		return op == 0x90 && form->rex ? BIT(low) | BIT(RAX) : 0;
+	case 0x68: /* push */
+	case 0x6a:
+		return BIT(RSP) | OPERATION_WRITES_MEMORY;
 	case 0x86:
+		return rm_byte_bit(form) | byte_bit(form, form->reg);
 	case 0x87:
 		return rm_bit(form) | BIT(form->reg);
 	case 0x88:
+	case 0xc0:
+	case 0xc6:
+	case 0xd0:
+	case 0xd2:
+	case 0xfe:
+		return rm_byte_bit(form);
 	case 0x89:
 	case 0x8c:
-	case 0x8f:
-	case 0xc0:
 	case 0xc1:
-	case 0xc6:
 	case 0xc7:
-	case 0xd0:
 	case 0xd1:
-	case 0xd2:
 	case 0xd3:
-	case 0xfe:
 		return rm_bit(form);
+	case 0x8f:
+		return BIT(RSP) | rm_bit(form);
 	case 0x98:
 		return BIT(RAX);
 	case 0xc8: /* enter, leave */
+		return BIT(RSP) | BIT(RBP) | OPERATION_WRITES_MEMORY;
 	case 0xc9:
 		return BIT(RSP) | BIT(RBP);
 	case 0x99:
@@ -351,13 +425,20 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	case 0xe2:
 	case 0xe3:
 		return BIT(RCX);
+	case 0xc2: /* ret */
+	case 0xc3:
+	case 0xca:
+	case 0xcb:
+		return BIT(RSP);
 	case 0xe8:
 		return CALL_WRITES;
 	case 0xf6:
 	case 0xf7:
 		if ((form->reg & 7) < 2)
 			return 0;
-		return (form->reg & 7) < 4 ? rm_bit(form) : BIT(RAX) | BIT(RDX);
+		if ((form->reg & 7) >= 4)
+			return BIT(RAX) | BIT(RDX);
+		return op == 0xf6 ? rm_byte_bit(form) : rm_bit(form);
 	case 0xff:
 		switch (form->reg & 7) {
 		case 0:
@@ -386,7 +467,7 @@ static uint64_t writes_of(const struct x86_form *form)
 	case 2: /* F0 to FF: crc32, movbe, adcx */
 		return form->opcode >= 0xf0 ? BIT(form->reg) | rm_bit(form) : 0;
 	default:
-		return form->opcode >= 0x14 && form->opcode <= 0x17 ? rm_bit(form) : 0;
+		return map3_writes(form);
 	}
 }
 
@@ -420,7 +501,8 @@ static void read_immediate_group(const struct x86_form *form, struct operation *
 	uint64_t cut = width < 8 ? value & ((UINT64_C(1) << (width * 8)) - 1) : value;
 	out->size_bytes = width;
 	out->sets_flags = true;
-	if (work == 7 || work == 5) { /* cmp, sub */
+	bool high = width == 1 && form->is_register && is_high_byte(form, form->rm);
+	if ((work == 7 || work == 5) && !high) { /* cmp, sub */
 		from_rm(form, out);
 		out->compares = true;
 		out->compared = cut;
@@ -459,6 +541,8 @@ static void read_shift(const struct x86_form *form, struct operation *out)
 static void read_load(const struct x86_form *form, uint8_t size, bool is_signed,
 		      struct operation *out)
 {
+	if (size == 1 && form->is_register && is_high_byte(form, form->rm))
+		return; /* no low part of a register */
 	set_kind(out, form->is_register ? OPERATION_EXTEND : OPERATION_LOAD, form->reg);
 	from_rm(form, out);
 	out->size_bytes = size;

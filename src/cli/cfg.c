@@ -114,24 +114,6 @@ static int choose(const struct annotate_index *index, const char *name, const ch
 	return 1;
 }
 
-static int write_page(const struct buffer *page)
-{
-	CLEANUP(output_file_release) struct output_file output;
-	const char *path = given.output					       ? given.output
-			   : given.json || given.dot || !isatty(STDOUT_FILENO) ? "-"
-									       : DEFAULT_OUTPUT;
-	int status = output_file_open(&output, path);
-	if (status)
-		return status;
-	int ret = output_file_write(&output, page->data, page->size);
-	if (ret < 0)
-		return output_file_failed(&output, ret);
-	status = output_file_finish(&output);
-	if (status == 0 && !given.output && !output.standard)
-		message_note("wrote '%s'; open it in a browser", path);
-	return status;
-}
-
 static int draw(struct cycles *cycles, struct resolver *resolver, size_t position,
 		enum isa_syntax syntax, struct cfg_picture *picture, bool coloured)
 {
@@ -163,7 +145,8 @@ static int draw(struct cycles *cycles, struct resolver *resolver, size_t positio
 		cfg_svg(picture, &page);
 	if (buffer_failed(&page))
 		return say(&(struct error){ -ENOMEM, "out of memory drawing the graph" });
-	return write_page(&page);
+	bool standard = given.json || given.dot || !isatty(STDOUT_FILENO);
+	return output_file_write_page(given.output, standard ? "-" : DEFAULT_OUTPUT, &page);
 }
 
 static int cfg_with(const struct input *input, struct resolver *resolver, const char *name)

@@ -227,28 +227,11 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Standard output, unless that is a terminal: nobody wants to read SVG. */
-static const char *output_path(bool html)
+static const char *default_output(void)
 {
-	if (given.output)
-		return given.output;
 	if (!isatty(STDOUT_FILENO))
 		return "-";
-	return html ? DEFAULT_OUTPUT ".html" : DEFAULT_OUTPUT ".svg";
-}
-
-static int write_page(const char *path, const struct buffer *page)
-{
-	CLEANUP(output_file_release) struct output_file output;
-	int status = output_file_open(&output, path);
-	if (status)
-		return status;
-	int ret = output_file_write(&output, page->data, page->size);
-	if (ret < 0)
-		return output_file_failed(&output, ret);
-	status = output_file_finish(&output);
-	if (status == 0 && !given.output && !output.standard)
-		message_note("wrote '%s'; open it in a browser", path);
-	return status;
+	return given.html ? DEFAULT_OUTPUT ".html" : DEFAULT_OUTPUT ".svg";
 }
 
 /* What was taken as constant, in words. */
@@ -279,8 +262,8 @@ static int draw(struct drawing *drawing, const struct compared_column *column)
 {
 	const struct flame_view *view = &drawing->view;
 	const struct comparison *comparison = drawing->comparison;
-	const char *path = output_path(given.html);
-	bool html = given.html || ends_with(path, ".html") || ends_with(path, ".htm");
+	bool html = given.html || (given.output && (ends_with(given.output, ".html") ||
+						    ends_with(given.output, ".htm")));
 	CLEANUP(buffer_release) struct buffer page = { 0 };
 	CLEANUP(buffer_release) struct buffer per = { 0 };
 	if (drawing->scale.metric == FLAME_RATIO && !given.scale &&
@@ -308,7 +291,7 @@ static int draw(struct drawing *drawing, const struct compared_column *column)
 		message_error("out of memory drawing the flame graph");
 		return 1;
 	}
-	return write_page(path, &page);
+	return output_file_write_page(given.output, default_output(), &page);
 }
 
 /* The comparison's column of an event of the tree, or NULL. */

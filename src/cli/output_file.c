@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
 
@@ -83,6 +85,21 @@ int output_file_finish(struct output_file *output)
 		return 0;
 	message_error("%s", err.text);
 	return 1;
+}
+
+int output_file_write_page(const char *chosen, const char *otherwise, const struct buffer *page)
+{
+	CLEANUP(output_file_release) struct output_file output;
+	int status = output_file_open(&output, chosen ? chosen : otherwise);
+	if (status)
+		return status;
+	int ret = output_file_write(&output, page->data, page->size);
+	if (ret < 0)
+		return output_file_failed(&output, ret);
+	status = output_file_finish(&output);
+	if (status == 0 && !chosen && !output.standard)
+		message_note("wrote '%s'; open it in a browser", otherwise);
+	return status;
 }
 
 void output_file_release(struct output_file *output)

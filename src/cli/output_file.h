@@ -10,6 +10,8 @@
 
 #include "store/replace_file.h"
 
+struct buffer;
+
 struct output_file {
 	const char *path;
 	char *target; /* what a link points to */
@@ -26,5 +28,10 @@ int output_file_write(void *output, const void *bytes, size_t size);
 int output_file_finish(struct output_file *output);
 /* Writing failed: says so and returns the exit status. Of standard output main() says it. */
 int output_file_failed(const struct output_file *output, int code);
+/*
+ * Writes all of a page to where -o says or, when `chosen` is NULL, to `otherwise`; a note
+ * tells of a file that nobody named. Returns 0, or the exit status after a message.
+ */
+int output_file_write_page(const char *chosen, const char *otherwise, const struct buffer *page);
 /* A file that is not finished leaves what was there before. For CLEANUP(). */
 void output_file_release(struct output_file *output);

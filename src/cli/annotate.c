@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/annotate.h"
 #include "analyze/cycles/cycles.h"
@@ -136,44 +135,20 @@ static int read_words(struct work *work)
 static int choose(struct work *work, const char *name)
 {
 	const struct annotate_index *index = work->index;
-	if (!name) {
-		work->count = given.limit_given && given.limit == 0 ? index->count
-			      : given.limit_given		    ? (size_t)given.limit
-								    : DEFAULT_PROCEDURES;
-		work->most_changed = given.base ? work->count : 0;
-		if (given.base && work->count < COMPARED_PROCEDURES)
-			work->count = COMPARED_PROCEDURES;
-		if (work->count > index->count)
-			work->count = index->count;
-		work->positions = calloc(index->count + 1, sizeof(*work->positions));
+	const char *title = work->input->title;
+	if (name) {
+		work->positions = calloc(1, sizeof(*work->positions));
 		if (!work->positions)
 			return say(&(struct error){ -ENOMEM, "out of memory" });
-		size_t taken = 0;
-		for (size_t i = 0; i < index->count && taken < work->count; i++)
-			if (!given.image ||
-			    strcmp(index->procedures[i].image_name, given.image) == 0)
-				work->positions[taken++] = (uint32_t)i;
-		work->count = taken;
-		if (taken == 0) {
-			message_error("no samples%s%s%s in %s", given.image ? " of image '" : "",
-				      given.image ? given.image : "", given.image ? "'" : "",
-				      work->input->title);
-			return 1;
-		}
-		return 0;
+		work->count = 1;
+		return candidates_find_one(index, name, given.image, title, work->positions);
 	}
-	if (annotate_index_search(index, name, given.image, &work->positions, &work->count) < 0)
-		return say(&(struct error){ -ENOMEM, "out of memory" });
-	if (work->count == 1)
-		return 0;
-	if (work->count > 1) {
-		candidates_list(index, name, work->positions, work->count);
-		return 2;
-	}
-	message_error("no procedure '%s' has samples in %s; %s", name, work->input->title,
-		      access(name, R_OK) == 0 ? "a profile is given with -i"
-					      : "'culprit report' lists those that have");
-	return 1;
+	size_t asked = !given.limit_given ? DEFAULT_PROCEDURES
+		       : given.limit	  ? (size_t)given.limit
+					  : index->count;
+	work->most_changed = given.base ? asked : 0;
+	size_t most = given.base && asked < COMPARED_PROCEDURES ? COMPARED_PROCEDURES : asked;
+	return candidates_hottest(index, given.image, title, most, &work->positions, &work->count);
 }
 
 static void say_notes(const struct work *work)

@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/resolve.h"
 #include "base/buffer.h"
@@ -13,7 +15,8 @@
 
 #define SHOWN_CANDIDATES 20
 
-void candidates_list(const struct annotate_index *index, const char *name,
+/* Says on stderr that there are several, and how to name one. */
+static void list_all(const struct annotate_index *index, const char *name,
 		     const uint32_t *positions, size_t count)
 {
 	message_error("'%s' may be any of %zu procedures; name one of them, or add --image:", name,
@@ -47,4 +50,51 @@ void candidates_list(const struct annotate_index *index, const char *name,
 	}
 	if (count > SHOWN_CANDIDATES)
 		fprintf(stderr, "  and %zu more\n", count - SHOWN_CANDIDATES);
+}
+
+int candidates_find_one(const struct annotate_index *index, const char *name, const char *image,
+			const char *title, uint32_t *position)
+{
+	CLEANUP(free_pointer) uint32_t *positions = NULL;
+	size_t count = 0;
+	if (annotate_index_search(index, name, image, &positions, &count) < 0) {
+		message_error("out of memory searching '%s'", name);
+		return 1;
+	}
+	if (count > 1) {
+		list_all(index, name, positions, count);
+		return 2;
+	}
+	if (count == 1) {
+		*position = positions[0];
+		return 0;
+	}
+	message_error("no procedure '%s'%s%s%s has samples in %s; %s", name,
+		      image ? " of image '" : "", image ? image : "", image ? "'" : "", title,
+		      access(name, R_OK) == 0 ? "a profile is given with -i"
+					      : "'culprit report' lists those that have");
+	return 1;
+}
+
+int candidates_hottest(const struct annotate_index *index, const char *image, const char *title,
+		       size_t most, uint32_t **positions, size_t *count)
+{
+	CLEANUP(free_pointer) uint32_t *found = calloc(index->count + 1, sizeof(*found));
+	size_t taken = 0;
+	if (!found) {
+		message_error("out of memory choosing procedures");
+		return 1;
+	}
+	for (size_t i = 0; i < index->count && taken < most; i++)
+		if (!image || strcmp(index->procedures[i].image_name, image) == 0)
+			found[taken++] = (uint32_t)i;
+	if (taken == 0) {
+		message_error("no samples%s%s%s in %s", image ? " of image '" : "",
+			      image ? image : "", image ? "'" : "", title);
+		return 1;
+	}
+	*positions = found;
+	*count = taken;
+	found = NULL; /* the caller's from here on */
+	return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * candidates - the procedures that a name may stand for, when it is not one.
+ * candidates - the procedures that are meant: by a name, which may stand for several, or
+ * without one the hottest. `title` says in messages what the index was made of.
  */
 #pragma once
 
@@ -8,6 +9,16 @@
 
 #include "analyze/annotate_index.h"
 
-/* Says on stderr that there are several, and how to name one. */
-void candidates_list(const struct annotate_index *index, const char *name,
-		     const uint32_t *positions, size_t count);
+/*
+ * The one procedure of that name, of `image` when that is not NULL. Returns 0, or the exit
+ * status after a message: 2 when there are several, which are listed, 1 when there is none.
+ */
+int candidates_find_one(const struct annotate_index *index, const char *name, const char *image,
+			const char *title, uint32_t *position);
+
+/*
+ * Stores the positions of the `most` hottest procedures, of `image` when that is not NULL, in a
+ * list that the caller frees. Returns 0, or the exit status after a message: 1 when there is none.
+ */
+int candidates_hottest(const struct annotate_index *index, const char *image, const char *title,
+		       size_t most, uint32_t **positions, size_t *count);

@@ -83,38 +83,19 @@ static int read_words(enum isa_syntax *syntax, bool *coloured, enum cfg_colour *
 
 /* The procedure that is meant; without a name the hottest. 0 or the exit status. */
 static int choose(const struct annotate_index *index, const char *name, const char *title,
-		  size_t *position)
+		  uint32_t *position)
 {
-	CLEANUP(free_pointer) uint32_t *positions = NULL;
+	CLEANUP(free_pointer) uint32_t *hottest = NULL;
 	size_t count = 0;
-	if (!name) {
-		for (size_t i = 0; i < index->count; i++)
-			if (!given.image ||
-			    strcmp(index->procedures[i].image_name, given.image) == 0) {
-				*position = i;
-				return 0;
-			}
-		message_error("no samples%s%s%s in %s", given.image ? " of image '" : "",
-			      given.image ? given.image : "", given.image ? "'" : "", title);
-		return 1;
-	}
-	if (annotate_index_search(index, name, given.image, &positions, &count) < 0)
-		return say(&(struct error){ -ENOMEM, "out of memory" });
-	if (count > 1) {
-		candidates_list(index, name, positions, count);
-		return 2;
-	}
-	if (count == 1) {
-		*position = positions[0];
-		return 0;
-	}
-	message_error("no procedure '%s' has samples in %s; %s", name, title,
-		      access(name, R_OK) == 0 ? "a profile is given with -i"
-					      : "'culprit report' lists those that have");
-	return 1;
+	if (name)
+		return candidates_find_one(index, name, given.image, title, position);
+	int status = candidates_hottest(index, given.image, title, 1, &hottest, &count);
+	if (status == 0)
+		*position = hottest[0];
+	return status;
 }
 
-static int draw(struct cycles *cycles, struct resolver *resolver, size_t position,
+static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t position,
 		enum isa_syntax syntax, struct cfg_picture *picture, bool coloured)
 {
 	const struct annotate_procedure *asked = &cycles_index(cycles)->procedures[position];
@@ -160,7 +141,7 @@ static int cfg_with(const struct input *input, struct resolver *resolver, const 
 	enum isa_syntax syntax = ISA_SYNTAX_ATT;
 	struct error err = { 0 };
 	bool coloured = false;
-	size_t position = 0;
+	uint32_t position = 0;
 	int status = read_words(&syntax, &coloured, &picture.colour);
 	if (status)
 		return status;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/estimate_words.h"
 #include "analyze/execution_estimate.h"
 #include "analyze/resolve.h"
 #include "base/cleanup.h"
@@ -101,13 +102,6 @@ static double factor_of(const struct execution_estimate *estimates, const struct
 	return members > 1 && estimated > 0 ? counted / estimated : NAN;
 }
 
-static const char *confidence_text(enum frequency_confidence confidence)
-{
-	return confidence == FREQUENCY_HIGH	? "high"
-	       : confidence == FREQUENCY_MEDIUM ? "medium"
-						: "low";
-}
-
 void probe_estimates_fill(struct probe_estimates *estimates, const struct breakpoint *list,
 			  size_t count, struct probe_estimate *rows)
 {
@@ -148,6 +142,6 @@ void probe_estimates_fill(struct probe_estimates *estimates, const struct breakp
 		row->value = found[i].value * scale;
 		row->low = found[i].low * scale;
 		row->high = found[i].high * scale;
-		row->confidence = confidence_text(found[i].confidence);
+		row->confidence = frequency_confidence_word(found[i].confidence);
 	}
 }

@@ -4,16 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "analyze/estimate_words.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "export/estimates.h"
 #include "export/sink.h"
-
-static const char *const confidences[] = {
-	[FREQUENCY_LOW] = "low",
-	[FREQUENCY_MEDIUM] = "medium",
-	[FREQUENCY_HIGH] = "high",
-};
 
 /* One line must stay one line: what is below a blank is written as '?'. */
 static void append_line_text(struct buffer *out, const char *text)
@@ -50,7 +45,8 @@ static int append_block(const struct procedure_cycles *procedure, uint32_t block
 		ret = estimates_append_count(out, figures[i]);
 	}
 	buffer_printf(out, " %s\n",
-		      isnan(frequency->value) ? "-" : confidences[frequency->confidence]);
+		      isnan(frequency->value) ? "-"
+					      : frequency_confidence_word(frequency->confidence));
 	return ret;
 }
 

@@ -2,14 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/estimate_words.h"
 #include "base/json_stream.h"
 #include "render/accuracy_text.h"
-
-static const char *const confidences[ACCURACY_CLASSES] = {
-	[FREQUENCY_LOW] = "low",
-	[FREQUENCY_MEDIUM] = "medium",
-	[FREQUENCY_HIGH] = "high",
-};
 
 static void add_shares(struct json_stream *json, const char *key, const double *parts, size_t count,
 		       double whole)
@@ -38,7 +33,8 @@ static void add_sums(struct json_stream *json, const char *key, const char *what
 	json_stream_open(json, key, '{', JSON_LINES);
 	add_sum(json, "all", what, whole);
 	for (size_t c = ACCURACY_CLASSES; c-- > 0;)
-		add_sum(json, confidences[c], what, &classes[c]);
+		add_sum(json, frequency_confidence_word((enum frequency_confidence)c), what,
+			&classes[c]);
 	add_shares(json, "histogram", whole->buckets, ACCURACY_BUCKETS, whole->weight);
 	json_stream_close(json, '}');
 }

@@ -4,18 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/estimate_words.h"
 #include "base/buffer.h"
 #include "base/count_of.h"
 #include "render/quantity.h"
 
 #define LABEL_WIDTH 11
 #define BAR_MARKS   50 /* of the histogram, for all samples */
-
-static const char *const confidences[ACCURACY_CLASSES] = {
-	[FREQUENCY_LOW] = "low",
-	[FREQUENCY_MEDIUM] = "medium",
-	[FREQUENCY_HIGH] = "high",
-};
 
 const char *accuracy_scale_name(enum accuracy_scale scale)
 {
@@ -157,7 +152,8 @@ static void put_sums(const struct accuracy_look *look, const char *first, const 
 	for (size_t i = 0; i < COUNT_OF(heads); i++)
 		text_table_add(&table, TEXT_BOLD, "%s", heads[i]);
 	for (size_t c = ACCURACY_CLASSES; c-- > 0;)
-		add_sum_row(&table, confidences[c], &classes[c], whole->weight);
+		add_sum_row(&table, frequency_confidence_word((enum frequency_confidence)c),
+			    &classes[c], whole->weight);
 	add_sum_row(&table, "all", whole, whole->weight);
 	text_table_print(&table, look->colour, out);
 	text_table_release(&table);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/estimate_words.h"
 #include "base/json_stream.h"
 #include "render/cfg_svg.h"
 #include "render/cfg_words.h"
@@ -77,9 +78,6 @@ static void add_edge(struct json_stream *json, const struct procedure_cycles *pr
 
 void cfg_json(const struct cfg_picture *picture, struct buffer *out)
 {
-	static const char *const scales[] = { [CYCLES_RELATIVE] = "relative",
-					      [CYCLES_BY_CLOCK] = "by_clock",
-					      [CYCLES_ABSOLUTE] = "absolute" };
 	const struct procedure_cycles *procedure = picture->view->procedure;
 	struct json_stream json = { .out = out };
 	const char *const *notes;
@@ -91,7 +89,7 @@ void cfg_json(const struct cfg_picture *picture, struct buffer *out)
 	json_stream_text(&json, "procedure", procedure->procedure->procedure->name);
 	json_stream_text(&json, "event", picture->event);
 	json_stream_text(&json, "processor", procedure->pipeline->name);
-	json_stream_text(&json, "scale", scales[procedure->scale]);
+	json_stream_text(&json, "scale", cycles_scale_word(procedure->scale));
 	json_stream_raw(&json, "missing_ways",
 			procedure->cfg.graph.missing_edges ? "true" : "false");
 	json_stream_open(&json, "notes", '[', JSON_LINES);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/estimate_words.h"
 #include "base/span.h"
 
 const char *cfg_edge_key(enum flow_edge_kind kind)
@@ -43,10 +44,8 @@ const char *cfg_edge_text(enum flow_edge_kind kind)
 
 const char *cfg_confidence(const struct frequency *frequency)
 {
-	static const char *const words[] = {
-		[FREQUENCY_LOW] = "low", [FREQUENCY_MEDIUM] = "medium", [FREQUENCY_HIGH] = "high"
-	};
-	return isnan(frequency->value) ? "unknown" : words[frequency->confidence];
+	return isnan(frequency->value) ? "unknown"
+				       : frequency_confidence_word(frequency->confidence);
 }
 
 void cfg_count_text(double count, char text[QUANTITY_SIZE])

@@ -1,17 +1,9 @@
 #include "render/listing_cycles_json.h"
 
 #include "analyze/cycles/culprits.h"
+#include "analyze/estimate_words.h"
 #include "render/json_value.h"
 #include "render/listing.h"
-
-static const char *const scales[] = { [CYCLES_RELATIVE] = "relative",
-				      [CYCLES_BY_CLOCK] = "by_clock",
-				      [CYCLES_ABSOLUTE] = "absolute" };
-
-static const char *const models[] = { [FREQUENCY_CYCLES_IN_ORDER] = "cycles_in_order",
-				      [FREQUENCY_EXECUTIONS] = "executions",
-				      [FREQUENCY_CYCLES_OUT_OF_ORDER] = "cycles_out_of_order",
-				      [FREQUENCY_COUNTS] = "counts" };
 
 /* ---- the document */
 
@@ -43,8 +35,8 @@ void listing_json_add_cycles(struct json_writer *writer, struct json_object *obj
 	add_event(writer, inner, "time_event", cycles, events->time);
 	add_event(writer, inner, "executions_event", cycles, events->executions);
 	add_event(writer, inner, "instructions_event", cycles, events->instructions);
-	json_add_text(writer, inner, "model", models[events->model]);
-	json_add_text(writer, inner, "scale", scales[events->scale]);
+	json_add_text(writer, inner, "model", frequency_model_word(events->model));
+	json_add_text(writer, inner, "scale", cycles_scale_word(events->scale));
 	json_add_u64(writer, inner, "skid_instructions", events->skid);
 	json_add_bool(writer, inner, "skid_assumed", events->skid_assumed);
 	json_add_text(writer, inner, "processor", choice->pipeline->name);
@@ -61,21 +53,14 @@ static void add_executions(struct json_writer *writer, struct json_object *objec
 			   const struct procedure_cycles *procedure,
 			   const struct frequency *frequency)
 {
-	static const char *const sources[] = { [FREQUENCY_UNKNOWN] = NULL,
-					       [FREQUENCY_CLUSTER] = "cluster",
-					       [FREQUENCY_SUM] = "sum",
-					       [FREQUENCY_PROPAGATED] = "propagated",
-					       [FREQUENCY_LIKELIHOOD] = "likelihood" };
-	static const char *const grades[] = {
-		[FREQUENCY_LOW] = "low", [FREQUENCY_MEDIUM] = "medium", [FREQUENCY_HIGH] = "high"
-	};
 	bool known = frequency->source != FREQUENCY_UNKNOWN;
 	struct json_object *inner = json_new_object(writer);
 	json_add_double(writer, inner, "value", frequency->value);
 	json_add_double(writer, inner, "low", frequency->low);
 	json_add_double(writer, inner, "high", frequency->high);
-	json_add_text(writer, inner, "source", sources[frequency->source]);
-	json_add_text(writer, inner, "confidence", known ? grades[frequency->confidence] : NULL);
+	json_add_text(writer, inner, "source", frequency_source_word(frequency->source));
+	json_add_text(writer, inner, "confidence",
+		      known ? frequency_confidence_word(frequency->confidence) : NULL);
 	json_add_bool(writer, inner, "relative", procedure->scale == CYCLES_RELATIVE);
 	json_add(writer, object, "executions", inner);
 }
@@ -179,8 +164,8 @@ void listing_json_add_procedure_cycles(struct json_writer *writer, struct json_o
 		return;
 	}
 	struct json_object *inner = json_new_object(writer);
-	json_add_text(writer, inner, "model", models[procedure->model]);
-	json_add_text(writer, inner, "scale", scales[procedure->scale]);
+	json_add_text(writer, inner, "model", frequency_model_word(procedure->model));
+	json_add_text(writer, inner, "scale", cycles_scale_word(procedure->scale));
 	json_add_double(writer, inner, "processor_cycle", procedure->cycle);
 	add_cost(writer, inner, &procedure->whole);
 	json_add_double(writer, inner, "instructions_executed", procedure->whole.executed);

@@ -12,7 +12,7 @@
  * copy: a copy loop on a Cortex-A53, with the samples of that in Figure 2 of Anderson et al.,
  * SOSP 1997, but for one load that issues alone here. copy-clocked: of cpu-clock instead of cycles.
  * counted: compute with samples of cycles and of instructions, both precise. clocked: of cpu-clock
- * instead of cycles.
+ * instead of cycles. branched: with samples of cycles, interpreted for where branches went.
  * loops: three loops after each other, the second of which has most samples.
  */
 #include <stdbool.h>
@@ -354,7 +354,17 @@ static void make_copy(struct maker *maker, bool clocked)
 	code(maker, program, 0x9800, words, sizeof(words));
 }
 
-static void make_counted(struct maker *maker, bool clocked)
+static void branch(struct maker *maker, uint32_t in, uint64_t from, uint64_t to, uint64_t count)
+{
+	const struct profile_frame source = { .image = in, .vaddr = from };
+	const struct profile_frame target = { .image = in, .vaddr = to };
+	must(profile_add_edge(maker->profile, maker->cycles, maker->context, ORIGIN_INTERPRETED,
+			      &source, &target, count, 0));
+}
+
+enum counted { COUNTED_CYCLES, COUNTED_CLOCK, COUNTED_BRANCHES };
+
+static void make_counted(struct maker *maker, enum counted kind)
 {
 	/* of compute: offset, samples of cycles, of instructions */
 	static const uint16_t counts[][3] = {
@@ -364,16 +374,23 @@ static void make_counted(struct maker *maker, bool clocked)
 		{ 0x29, 1, 10 },    { 0x2b, 1, 12 },	 { 0x31, 3, 11 },   { 0x32, 2, 9 },
 	};
 	add_source(maker, "x86_64", "GenuineIntel", "06-55-04");
-	maker->cycles = clocked ? precise_clock(maker) : precise_event(maker, "cycles");
-	uint32_t instructions = precise_event(maker, "instructions");
+	maker->cycles =
+		kind == COUNTED_CLOCK ? precise_clock(maker) : precise_event(maker, "cycles");
+	uint32_t instructions = kind == COUNTED_BRANCHES ? 0 : precise_event(maker, "instructions");
 	uint32_t program = image(maker, IMAGE_FILE, "\x12\x34\x56\x78", "/opt/no/program", NULL);
 	function(maker, program, 0x1000, 0x1032, "compute", 0, 0);
 	code(maker, program, 0x1000, compute_code, sizeof(compute_code));
 	compute_lines(maker, program);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		sample(maker, maker->cycles, program, 0x1000u + counts[i][0], counts[i][1]);
-		sample(maker, instructions, program, 0x1000u + counts[i][0], counts[i][2]);
+		if (instructions)
+			sample(maker, instructions, program, 0x1000u + counts[i][0], counts[i][2]);
 	}
+	if (kind != COUNTED_BRANCHES)
+		return;
+	branch(maker, program, 0x1027, 0x100a, 1560);
+	branch(maker, program, 0x1027, 0x1029, 40);
+	branch(maker, program, 0x102b, 0x1031, 40);
 }
 
 /* Three times: nine additions, a decrement and a jump back to the first of them. */
@@ -447,9 +464,11 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "copy-clocked") == 0)
 		make_copy(&maker, true);
 	else if (strcmp(argv[1], "counted") == 0)
-		make_counted(&maker, false);
+		make_counted(&maker, COUNTED_CYCLES);
 	else if (strcmp(argv[1], "clocked") == 0)
-		make_counted(&maker, true);
+		make_counted(&maker, COUNTED_CLOCK);
+	else if (strcmp(argv[1], "branched") == 0)
+		make_counted(&maker, COUNTED_BRANCHES);
 	else if (strcmp(argv[1], "loops") == 0)
 		make_loops(&maker);
 	else

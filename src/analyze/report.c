@@ -516,7 +516,7 @@ static int choose_sort(struct report *report, struct error *err)
 			report->sort_column = i;
 			return 0;
 		}
-	return error_set(err, -EINVAL,
+	return error_set(err, -ENOENT,
 			 "cannot sort by '%s': it is no event of the profile, nor samples, self, "
 			 "cpi or name",
 			 sort);

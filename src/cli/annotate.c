@@ -329,10 +329,8 @@ static int annotate_with(struct work *work, const char *name)
 	struct error err;
 	int ret =
 		event_columns_init(&columns, profile, given.events.items, given.events.count, &err);
-	if (ret < 0) {
-		message_error("%s", err.text);
-		return ret == -ENOENT ? 2 : 1;
-	}
+	if (ret < 0)
+		return say(&err);
 	if (annotate_index_new(profile, work->resolver, &columns, &index, &err) < 0)
 		return say(&err);
 	work->index = index;

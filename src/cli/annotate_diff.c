@@ -148,7 +148,7 @@ static int compare_with(const struct annotate_diff_request *request, const struc
 				     request->events->count, &err);
 	if (ret < 0) {
 		message_error("base: %s", err.text);
-		return ret == -ENOENT ? 2 : 1;
+		return 1;
 	}
 	if (annotate_index_new(input->profile, names, &columns, &before, &err) < 0)
 		return say(&err);

@@ -343,10 +343,8 @@ static int compare_sides(const struct sides *sides, const struct compare_options
 	look->after_title = one ? sides->before.title : sides->after.title;
 	CLEANUP(compare_freep) struct comparison *comparison = NULL;
 	struct error err = { 0 };
-	if (compare_new(&before, &after, options, &comparison, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (compare_new(&before, &after, options, &comparison, &err) < 0)
+		return message_refusal(&err);
 	int status = print(comparison, look);
 	if (status == 0 && fflush(stdout) == 0)
 		status = judge(comparison);

@@ -107,10 +107,10 @@ static int read_patterns(struct patterns *patterns)
 	return status;
 }
 
-static int say_error(int code, const struct error *err)
+static int say(const struct error *err)
 {
 	message_error("%s", err->text);
-	return code == -ENOENT ? 2 : 1;
+	return 1;
 }
 
 /* A name stands for one event where the format tells them apart by their place alone. */
@@ -131,7 +131,7 @@ static int choose_pattern(const struct exporter *exporter, const struct profile 
 	struct error err = { 0 };
 	int ret = event_columns_init(&matched, profile, &pattern, 1, &err);
 	if (ret < 0)
-		return say_error(ret, &err);
+		return say(&err);
 	if (matched.count > 1 && exporter->most_events != EXPORT_ANY_EVENTS &&
 	    !strpbrk(pattern, "*?["))
 		return refuse_several(exporter, pattern, matched.count);
@@ -226,7 +226,7 @@ static int write_output(const struct exporter *exporter, const struct export_inp
 		ret = sink_finish(&sink);
 	if (sink.status)
 		return output_file_failed(&output, sink.status);
-	return ret < 0 ? say_error(ret, &err) : output_file_finish(&output);
+	return ret < 0 ? say(&err) : output_file_finish(&output);
 }
 
 static int export_with(const struct exporter *exporter, const struct input *input,
@@ -236,7 +236,7 @@ static int export_with(const struct exporter *exporter, const struct input *inpu
 	struct error err = { 0 };
 	int ret = event_columns_init(&columns, input->profile, NULL, 0, &err);
 	if (ret < 0)
-		return say_error(ret, &err);
+		return say(&err);
 	CLEANUP(free_pointer) size_t *chosen = calloc(columns.count + 1, sizeof(*chosen));
 	CLEANUP(free_pointer)
 	struct export_sums *sums = calloc(columns.count + 1, sizeof(*sums));

@@ -410,10 +410,8 @@ static int draw_all(struct drawing *drawing, const struct flame_options *options
 	int ret = flame_new(&sides[FLAME_MAIN], base, options, &drawing->flame, &err);
 	if (ret == 0 && base)
 		ret = compare(drawing, options, &err);
-	if (ret < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (ret < 0)
+		return message_refusal(&err);
 	int status = fill(drawing, &column);
 	return status ? status : draw(drawing, column);
 }

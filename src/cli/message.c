@@ -1,8 +1,11 @@
 #include "cli/message.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "base/error.h"
 
 static bool quiet; /* set once, while options are parsed */
 
@@ -48,4 +51,10 @@ void message_note(const char *format, ...)
 	va_start(args, format);
 	say("culprit: ", format, args);
 	va_end(args);
+}
+
+int message_refusal(const struct error *err)
+{
+	message_error("%s", err->text);
+	return err->code == -EINVAL ? 2 : 1;
 }

@@ -6,9 +6,14 @@
 
 #include <stdbool.h>
 
+struct error;
+
 __attribute__((format(printf, 1, 2))) void message_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void message_warning(const char *format, ...);
 /* Dropped by --quiet. */
 __attribute__((format(printf, 1, 2))) void message_note(const char *format, ...);
+/* Says why an option cannot be heeded and returns the exit status: 2 for -EINVAL, which the words
+ * alone show, else 1. */
+int message_refusal(const struct error *err);
 void message_set_quiet(void);
 bool message_is_quiet(void);

@@ -167,10 +167,8 @@ static int run_report(int argc, char **argv)
 		return status;
 	CLEANUP(report_freep) struct report *report = NULL;
 	struct error err = { 0 };
-	if (report_new(input.profile, resolver, &options, &report, &err) < 0) {
-		message_error("%s", err.text);
-		return 1;
-	}
+	if (report_new(input.profile, resolver, &options, &report, &err) < 0)
+		return message_refusal(&err);
 	if (given.verbose && add_naming_notes(report, resolver) < 0) {
 		message_error("out of memory making the report");
 		return 1;

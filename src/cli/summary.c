@@ -206,10 +206,8 @@ static int summarise(const struct input *input, struct resolver *resolver,
 	struct error err;
 	int ret = event_columns_init(&columns, input->profile, given.events.items,
 				     given.events.count, &err);
-	if (ret < 0) {
-		message_error("%s", err.text);
-		return ret == -ENOENT ? 2 : 1;
-	}
+	if (ret < 0)
+		return say(&err);
 	if (annotate_index_new(input->profile, resolver, &columns, &index, &err) < 0)
 		return say(&err);
 	ret = cycles_new(index, &estimate, &cycles, &err);

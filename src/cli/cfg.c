@@ -63,20 +63,27 @@ static int say(const struct error *err)
 	return 1;
 }
 
-/* The options' words as values. 0 or the exit status. */
-static int read_words(enum isa_syntax *syntax, bool *coloured, enum cfg_colour *colour)
+/* The options' words as values. */
+struct words {
+	enum isa_syntax syntax;
+	enum cfg_colour colour;
+	bool coloured; /* else the colour depends on what is known */
+};
+
+/* 0 or the exit status. */
+static int read_words(struct words *words)
 {
 	if (given.json && given.dot)
 		return options_misuse(&verb_cfg, "--json and --dot exclude each other");
-	*syntax = given.syntax && strcmp(given.syntax, "intel") == 0 ? ISA_SYNTAX_INTEL
-								     : ISA_SYNTAX_ATT;
-	if (given.syntax && *syntax == ISA_SYNTAX_ATT && strcmp(given.syntax, "att") != 0)
+	words->syntax = given.syntax && strcmp(given.syntax, "intel") == 0 ? ISA_SYNTAX_INTEL
+									   : ISA_SYNTAX_ATT;
+	if (given.syntax && words->syntax == ISA_SYNTAX_ATT && strcmp(given.syntax, "att") != 0)
 		return options_misuse(&verb_cfg, "--disassembler-style is att or intel, not '%s'",
 				      given.syntax);
-	*coloured = given.color;
-	*colour =
+	words->coloured = given.color;
+	words->colour =
 		given.color && strcmp(given.color, "cpi") == 0 ? CFG_COLOUR_CPI : CFG_COLOUR_CYCLES;
-	if (given.color && *colour == CFG_COLOUR_CYCLES && strcmp(given.color, "cycles") != 0)
+	if (given.color && words->colour == CFG_COLOUR_CYCLES && strcmp(given.color, "cycles") != 0)
 		return options_misuse(&verb_cfg, "--color is cpi or cycles, not '%s'", given.color);
 	return 0;
 }
@@ -96,7 +103,7 @@ static int choose(const struct annotate_index *index, const char *name, const ch
 }
 
 static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t position,
-		enum isa_syntax syntax, struct cfg_picture *picture, bool coloured)
+		const struct words *words, struct cfg_picture *picture)
 {
 	const struct annotate_procedure *asked = &cycles_index(cycles)->procedures[position];
 	CLEANUP(procedure_cycles_freep) struct procedure_cycles *procedure = NULL;
@@ -109,14 +116,14 @@ static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t posit
 		return 1;
 	}
 	if (ret == 0)
-		ret = cfg_view_init(&view, procedure, resolver, syntax,
+		ret = cfg_view_init(&view, procedure, resolver, words->syntax,
 				    given.limit_given ? given.limit : DEFAULT_BLOCKS, &err);
 	if (ret < 0)
 		return say(&err);
 	picture->view = &view;
 	picture->instructions =
 		given.instructions_given ? given.instructions : DEFAULT_INSTRUCTIONS;
-	if (!coloured)
+	if (!words->coloured)
 		picture->colour = cfg_default_colour(procedure);
 	if (given.json)
 		cfg_json(picture, &page);
@@ -130,21 +137,17 @@ static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t posit
 	return output_file_write_page(given.output, standard ? "-" : DEFAULT_OUTPUT, &page);
 }
 
-static int cfg_with(const struct input *input, struct resolver *resolver, const char *name)
+static int cfg_with(const struct input *input, struct resolver *resolver, const char *name,
+		    const struct words *words)
 {
 	CLEANUP(event_columns_release) struct event_columns columns = { 0 };
 	CLEANUP(annotate_index_freep) struct annotate_index *index = NULL;
 	CLEANUP(cycles_freep) struct cycles *cycles = NULL;
 	CLEANUP(buffer_release) struct buffer event = { 0 };
 	const struct cycles_options asked = { .isa = ISA_UNKNOWN, .pipeline = given.pipeline };
-	struct cfg_picture picture = { .source = input->title };
-	enum isa_syntax syntax = ISA_SYNTAX_ATT;
+	struct cfg_picture picture = { .source = input->title, .colour = words->colour };
 	struct error err = { 0 };
-	bool coloured = false;
 	uint32_t position = 0;
-	int status = read_words(&syntax, &coloured, &picture.colour);
-	if (status)
-		return status;
 	if (event_columns_init(&columns, input->profile, NULL, 0, &err) < 0 ||
 	    annotate_index_new(input->profile, resolver, &columns, &index, &err) < 0)
 		return say(&err);
@@ -153,14 +156,14 @@ static int cfg_with(const struct input *input, struct resolver *resolver, const 
 		return options_misuse(&verb_cfg, "%s", err.text);
 	if (ret < 0)
 		return say(&err);
-	status = choose(index, name, input->title, &position);
+	int status = choose(index, name, input->title, &position);
 	if (status)
 		return status;
 	const struct cycles_events *events = cycles_events(cycles);
 	size_t column = events->time != CYCLES_NO_COLUMN ? events->time : events->executions;
 	buffer_append(&event, columns.list[column].name.data, columns.list[column].name.size);
 	picture.event = buffer_text(&event);
-	return draw(cycles, resolver, position, syntax, &picture, coloured);
+	return draw(cycles, resolver, position, words, &picture);
 }
 
 static int cfg_run(int argc, char **argv)
@@ -171,10 +174,14 @@ static int cfg_run(int argc, char **argv)
 		return status;
 	CLEANUP(input_release) struct input input = { 0 };
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
+	struct words words = { .syntax = ISA_SYNTAX_ATT };
+	status = read_words(&words);
+	if (status)
+		return status;
 	status = input_read(&given.input, argv + 2, count > 1 ? (size_t)count - 1 : 0, &input);
 	if (status == 0)
 		status = input_resolver(&given.input, &input, INPUT_NAMES_AND_CODE, &resolver);
-	return status ? status : cfg_with(&input, resolver, count ? argv[1] : NULL);
+	return status ? status : cfg_with(&input, resolver, count ? argv[1] : NULL, &words);
 }
 
 const struct verb verb_cfg = {

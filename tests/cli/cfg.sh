@@ -17,6 +17,6 @@ mistake culprit.prof
 mistake vfs_read
 mistake --image gone
 mistake --json --dot
-mistake --color red
+mistake --color red -i missing
 mistake -M masm
 mistake --pipeline none

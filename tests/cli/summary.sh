@@ -1,4 +1,5 @@
 # everything, one procedure, an image, and what is not there
+culprit summary compute gone.prof || echo "status $?"
 "$TOOLS/make-code-profile" x86 culprit.prof
 culprit summary
 echo

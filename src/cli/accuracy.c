@@ -8,6 +8,7 @@
 
 static struct accuracy_options given = { .limit = PROBE_LIMIT };
 static struct accuracy_truth_options truth;
+static bool limit_given;
 
 static const struct option *accuracy_options(void)
 {
@@ -17,7 +18,8 @@ static const struct option *accuracy_options(void)
 		  "count this instruction's executions in a run of COMMAND; up to 4", &given.probes,
 		  NULL },
 		{ "limit", 0, OPTION_U64, "N",
-		  "let go of a probe after N executions (default 1000000)", &given.limit, NULL },
+		  "let go of a probe after N executions (default 1000000)", &given.limit,
+		  &limit_given },
 		{ "truth", 0, OPTION_TEXT, "FILE", "counts of the same program: a callgrind.out",
 		  &truth.truth, NULL },
 		ACCURACY_TRUTH_OPTION_ROWS(truth),
@@ -31,6 +33,23 @@ static const struct option *accuracy_options(void)
 	return options;
 }
 
+/* Options that the way of comparing would silently not heed. 0 or the exit status. */
+static int refuse_useless(void)
+{
+	const char *of_truth = truth.scale		? "scale"
+			       : truth.procedure	? "procedure"
+			       : truth.image		? "image"
+			       : truth.pipeline		? "pipeline"
+			       : truth.alone		? "samples-alone"
+			       : truth.procedures_given ? "procedures"
+							: NULL;
+	if (truth.truth && limit_given)
+		return options_misuse(&verb_accuracy, "--limit goes with --probe");
+	if (!truth.truth && of_truth)
+		return options_misuse(&verb_accuracy, "--%s goes with --truth", of_truth);
+	return 0;
+}
+
 static int run_accuracy(int argc, char **argv)
 {
 	int count;
@@ -39,11 +58,14 @@ static int run_accuracy(int argc, char **argv)
 		return status;
 	if (truth.truth && given.probes.count)
 		return options_misuse(&verb_accuracy, "--truth and --probe exclude each other");
-	if (truth.truth)
-		return accuracy_truth_run(&verb_accuracy, &given, &truth, argv + 1, (size_t)count);
-	if (!given.probes.count)
+	if (!truth.truth && !given.probes.count)
 		return options_misuse(&verb_accuracy,
 				      "nothing to compare with: give --truth or --probe");
+	status = refuse_useless();
+	if (status)
+		return status;
+	if (truth.truth)
+		return accuracy_truth_run(&verb_accuracy, &given, &truth, argv + 1, (size_t)count);
 	if (given.probes.count > BREAKPOINTS_MAX)
 		return options_misuse(&verb_accuracy, "more than %d of --probe", BREAKPOINTS_MAX);
 	if (!given.limit)

@@ -4,16 +4,17 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json_stream.h"
 #include "cli/accuracy.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -89,49 +90,44 @@ static void print_text(const struct breakpoint *list, const struct probe_estimat
 		print_notes(rows, list, count);
 }
 
-static struct json_object *number(double value)
-{
-	return isfinite(value) ? json_object_new_double(value) : NULL;
-}
-
-static void add_estimate(struct json_object *row, const struct probe_estimate *estimate)
+static void add_estimate(struct json_stream *json, const struct probe_estimate *estimate)
 {
 	bool known = estimate->known;
-	json_object_object_add(row, "estimate", number(known ? estimate->value : NAN));
-	json_object_object_add(row, "estimate_low", number(known ? estimate->low : NAN));
-	json_object_object_add(row, "estimate_high", number(known ? estimate->high : NAN));
-	json_object_object_add(row, "factor", number(known ? estimate->factor : NAN));
-	json_object_object_add(row, "confidence",
-			       known ? json_object_new_string(estimate->confidence) : NULL);
-	json_object_object_add(row, "no_estimate",
-			       known ? NULL : json_object_new_string(estimate->why));
+	json_stream_double(json, "estimate", known ? estimate->value : NAN);
+	json_stream_double(json, "estimate_low", known ? estimate->low : NAN);
+	json_stream_double(json, "estimate_high", known ? estimate->high : NAN);
+	json_stream_double(json, "factor", known ? estimate->factor : NAN);
+	json_stream_text(json, "confidence", known ? estimate->confidence : NULL);
+	json_stream_text(json, "no_estimate", known ? NULL : estimate->why);
 }
 
 static void print_json(const struct breakpoint *list, const struct probe_estimate *rows,
 		       size_t count)
 {
-	struct json_object *document = json_object_new_object();
-	struct json_object *array = json_object_new_array();
-	json_object_object_add(document, "schema", json_object_new_int(1));
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct json_stream json = { .out = &out };
+	json_stream_open(&json, NULL, '{', JSON_LINES);
+	json_stream_u64(&json, "schema", 1);
+	json_stream_open(&json, "probes", '[', JSON_LINES);
 	for (size_t i = 0; i < count; i++) {
 		const struct code_place *place = &list[i].place;
-		struct json_object *row = json_object_new_object();
-		json_object_object_add(row, "probe", json_object_new_string(place->text));
-		json_object_object_add(row, "image", json_object_new_string(place->path));
-		json_object_object_add(row, "vaddr", json_object_new_uint64(place->vaddr));
-		json_object_object_add(row, "procedure",
-				       place->procedure ? json_object_new_string(place->procedure)
-							: NULL);
-		json_object_object_add(row, "executions", json_object_new_uint64(list[i].count));
-		json_object_object_add(row, "limited", json_object_new_boolean(list[i].limited));
+		json_stream_open(&json, NULL, '{', JSON_LINES);
+		json_stream_text(&json, "probe", place->text);
+		json_stream_text(&json, "image", place->path);
+		json_stream_u64(&json, "vaddr", place->vaddr);
+		json_stream_text(&json, "procedure", place->procedure);
+		json_stream_u64(&json, "executions", list[i].count);
+		json_stream_raw(&json, "limited", list[i].limited ? "true" : "false");
 		if (rows)
-			add_estimate(row, &rows[i]);
-		json_object_array_add(array, row);
+			add_estimate(&json, &rows[i]);
+		json_stream_close(&json, '}');
 	}
-	json_object_object_add(document, "probes", array);
-	printf("%s\n", json_object_to_json_string_ext(
-			       document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(document);
+	json_stream_close(&json, ']');
+	json_stream_close(&json, '}');
+	if (buffer_failed(&out))
+		message_error("out of memory for the counts");
+	else
+		printf("%s\n", buffer_text(&out));
 }
 
 static void print(const struct accuracy_options *options, const struct breakpoint *list,

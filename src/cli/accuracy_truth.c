@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/candidates.h"
 #include "cli/message.h"
 #include "profile/profile.h"
 #include "render/accuracy_text.h"
@@ -62,25 +63,11 @@ static int choose_procedures(struct work *work)
 	const struct annotate_index *index = work->index;
 	if (!options->procedure && !options->image)
 		return 0;
-	if (options->procedure) {
-		if (annotate_index_search(index, options->procedure, options->image,
-					  &work->positions, &work->count) < 0)
-			return say(&(struct error){ -ENOMEM, "out of memory" });
-	} else {
-		work->positions = calloc(index->count + 1, sizeof(*work->positions));
-		if (!work->positions)
-			return say(&(struct error){ -ENOMEM, "out of memory" });
-		for (size_t i = 0; i < index->count; i++)
-			if (strcmp(index->procedures[i].image_name, options->image) == 0)
-				work->positions[work->count++] = (uint32_t)i;
-	}
-	if (work->count)
-		return 0;
-	message_error("no procedure%s%s%s has samples in %s%s%s", options->procedure ? " '" : "",
-		      options->procedure ? options->procedure : "", options->procedure ? "'" : "",
-		      work->input->title, options->image ? ", image " : "",
-		      options->image ? options->image : "");
-	return 1;
+	if (!options->procedure)
+		return candidates_hottest(index, options->image, work->input->title, index->count,
+					  &work->positions, &work->count);
+	return candidates_find(index, options->procedure, options->image, work->input->title,
+			       &work->positions, &work->count);
 }
 
 static int print(const struct work *work, const struct cycles *cycles,

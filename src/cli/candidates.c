@@ -52,28 +52,36 @@ static void list_all(const struct annotate_index *index, const char *name,
 		fprintf(stderr, "  and %zu more\n", count - SHOWN_CANDIDATES);
 }
 
-int candidates_find_one(const struct annotate_index *index, const char *name, const char *image,
-			const char *title, uint32_t *position)
+int candidates_find(const struct annotate_index *index, const char *name, const char *image,
+		    const char *title, uint32_t **positions, size_t *count)
 {
-	CLEANUP(free_pointer) uint32_t *positions = NULL;
-	size_t count = 0;
-	if (annotate_index_search(index, name, image, &positions, &count) < 0) {
+	if (annotate_index_search(index, name, image, positions, count) < 0) {
 		message_error("out of memory searching '%s'", name);
 		return 1;
 	}
-	if (count > 1) {
-		list_all(index, name, positions, count);
-		return 2;
-	}
-	if (count == 1) {
-		*position = positions[0];
+	if (*count)
 		return 0;
-	}
 	message_error("no procedure '%s'%s%s%s has samples in %s; %s", name,
 		      image ? " of image '" : "", image ? image : "", image ? "'" : "", title,
 		      access(name, R_OK) == 0 ? "a profile is given with -i"
 					      : "'culprit report' lists those that have");
 	return 1;
+}
+
+int candidates_find_one(const struct annotate_index *index, const char *name, const char *image,
+			const char *title, uint32_t *position)
+{
+	CLEANUP(free_pointer) uint32_t *positions = NULL;
+	size_t count = 0;
+	int status = candidates_find(index, name, image, title, &positions, &count);
+	if (status)
+		return status;
+	if (count > 1) {
+		list_all(index, name, positions, count);
+		return 2;
+	}
+	*position = positions[0];
+	return 0;
 }
 
 int candidates_hottest(const struct annotate_index *index, const char *image, const char *title,

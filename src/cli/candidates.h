@@ -10,6 +10,13 @@
 #include "analyze/annotate_index.h"
 
 /*
+ * The procedures that a name may stand for, of `image` when that is not NULL, in a list that the
+ * caller frees. Returns 0, or the exit status after a message: 1 when there is none.
+ */
+int candidates_find(const struct annotate_index *index, const char *name, const char *image,
+		    const char *title, uint32_t **positions, size_t *count);
+
+/*
  * The one procedure of that name, of `image` when that is not NULL. Returns 0, or the exit
  * status after a message: 2 when there are several, which are listed, 1 when there is none.
  */

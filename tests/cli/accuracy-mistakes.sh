@@ -10,3 +10,5 @@ say accuracy --probe main
 say accuracy --probe a --probe b --probe c --probe d --probe e true
 say accuracy --limit 0 --probe main true
 say accuracy --probe main ./no-such-program
+say accuracy --probe main --scale program true
+say accuracy --truth exact --limit 5

@@ -70,14 +70,6 @@ static void writer_release(struct writer *writer)
 	hash_index_release(&writer->file_index);
 }
 
-/* A name ends with its line: what is below a blank is written as '?'. */
-static void append_name(struct buffer *out, const char *name)
-{
-	for (; *name; name++)
-		buffer_append_u8(out, (unsigned char)*name < ' ' || *name == 0x7f ? '?'
-										  : (uint8_t)*name);
-}
-
 /* ---- where instructions come from */
 
 static bool same_file(const void *rows, uint32_t position, const void *wanted)
@@ -129,7 +121,7 @@ static void append_file(struct writer *writer, const char *key, uint32_t number)
 	buffer_printf(out, "%s=(%" PRIu32 ")", key, number);
 	if (!file->written) {
 		buffer_append_u8(out, ' ');
-		append_name(out, file->text);
+		estimates_append_text(out, span_of_text(file->text));
 	}
 	file->written = true;
 	buffer_append_u8(out, '\n');
@@ -377,7 +369,7 @@ static int append_procedure(struct writer *writer, const struct annotate_procedu
 	append_file(writer, "fl", own.file);
 	writer->own_file = writer->file = own.file;
 	buffer_printf(out, "fn=(%" PRIu64 ") ", ++writer->procedures);
-	append_name(out, of->name);
+	estimates_append_text(out, span_of_text(of->name));
 	buffer_append_u8(out, '\n');
 	if (!procedure)
 		return append_addresses(writer, &reader, of->image, UINT64_MAX);
@@ -451,10 +443,8 @@ static void append_header(const struct writer *writer)
 	if (profile_table(profile, PROFILE_SOURCE)->count == 1)
 		command = profile_source(profile, 0).command;
 	if (command.size) {
-		CLEANUP(buffer_release) struct buffer text = { 0 };
-		buffer_append(&text, command.data, command.size);
 		buffer_append_text(out, "cmd: ");
-		append_name(out, buffer_text(&text));
+		estimates_append_text(out, command);
 		buffer_append_u8(out, '\n');
 	}
 	estimates_append_notes(estimates, "desc: Note: ", out);

@@ -86,6 +86,13 @@ int estimates_append_count(struct buffer *out, double count)
 	return 0;
 }
 
+void estimates_append_text(struct buffer *out, struct span text)
+{
+	const uint8_t *bytes = text.data;
+	for (size_t i = 0; i < text.size; i++)
+		buffer_append_u8(out, bytes[i] < ' ' || bytes[i] == 0x7f ? '?' : bytes[i]);
+}
+
 void estimates_append_notes(const struct estimates *estimates, const char *before,
 			    struct buffer *out)
 {
@@ -94,8 +101,9 @@ void estimates_append_notes(const struct estimates *estimates, const char *befor
 	const struct span name = estimates->index->columns->list[main].name;
 	const char *const *notes;
 	size_t count = cycles_notes(estimates->cycles, &notes);
-	buffer_printf(out, "%sestimates from samples of '%.*s', on '%s'\n", before, (int)name.size,
-		      (const char *)name.data, cycles_pipeline(estimates->cycles)->pipeline->name);
+	buffer_printf(out, "%sestimates from samples of '", before);
+	estimates_append_text(out, name);
+	buffer_printf(out, "', on '%s'\n", cycles_pipeline(estimates->cycles)->pipeline->name);
 	for (size_t i = 0; i < count; i++)
 		buffer_printf(out, "%s%s\n", before, notes[i]);
 }

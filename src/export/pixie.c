@@ -10,14 +10,6 @@
 #include "export/estimates.h"
 #include "export/sink.h"
 
-/* One line must stay one line: what is below a blank is written as '?'. */
-static void append_line_text(struct buffer *out, const char *text)
-{
-	for (; *text; text++)
-		buffer_append_u8(out, (unsigned char)*text < ' ' || *text == 0x7f ? '?'
-										  : (uint8_t)*text);
-}
-
 static void append_image(const struct estimates *estimates, uint32_t image, struct buffer *out)
 {
 	struct span build_id = { NULL, 0 };
@@ -54,7 +46,7 @@ static int append_procedure(const struct procedure_cycles *procedure, struct buf
 {
 	int ret = 0;
 	buffer_printf(out, "procedure %s ", estimates_scale(procedure));
-	append_line_text(out, procedure->procedure->procedure->name);
+	estimates_append_text(out, span_of_text(procedure->procedure->procedure->name));
 	buffer_append_u8(out, '\n');
 	for (uint32_t b = 0; ret == 0 && b < procedure->cfg.graph.block_count; b++)
 		ret = append_block(procedure, b, out);

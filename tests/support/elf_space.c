@@ -229,7 +229,8 @@ static void read_functions(struct elf_space *space)
 		char *name = *row = malloc(plt.stubs[i].symbol.size + 5);
 		if (!name)
 			abort();
-		memcpy(name, plt.stubs[i].symbol.data, plt.stubs[i].symbol.size);
+		if (plt.stubs[i].symbol.size) /* a stub may have no symbol */
+			memcpy(name, plt.stubs[i].symbol.data, plt.stubs[i].symbol.size);
 		memcpy(name + plt.stubs[i].symbol.size, "@plt", 5);
 		add_name(space, plt.stubs[i].start,
 			 (struct span){ name, plt.stubs[i].symbol.size + 4 });

@@ -106,3 +106,28 @@ bill() {
 ratio() {
 	awk -v a="$1" -v b="$2" 'BEGIN { if (b + 0) printf "%.4f\n", a / b }'
 }
+
+# The share of each place that the first branch of a function went to, lowest address first, in
+# `cells`, what $TOOLS/cells printed: branch_shares ORIGIN FUNCTION
+branch_shares() {
+	awk -F '\t' -v origin="$1" -v name="$2" \
+		'$1 == "edge" && $3 == origin && $8 == name && $12 == name { print $7, $11, $4 }' cells |
+		sort | awk 'NR == 1 { first = $1 } $1 == first { n[NR] = $3; sum += $3; last = NR }
+			END { for (i = 1; i <= last; i++) printf "%s%.4f", (i > 1 ? " " : ""), n[i] / sum }'
+}
+
+# expect_branch_shares ORIGIN TOLERANCE FUNCTION SHARE...: ORIGIN as the profile has it, 3 for
+# interpreted branches and 4 for stepped ones
+expect_branch_shares() {
+	tolerance=$2
+	function_name=$3
+	found_shares=$(branch_shares "$1" "$3")
+	shift 3
+	expect_equal "places that the branch of $function_name went to" "$(echo "$found_shares" | wc -w)" $#
+	for share; do
+		expect_between "share of a place in $function_name" "${found_shares%% *}" \
+			"$(awk -v s="$share" -v t="$tolerance" 'BEGIN { print s - t }')" \
+			"$(awk -v s="$share" -v t="$tolerance" 'BEGIN { print s + t }')"
+		found_shares=${found_shares#* }
+	done
+}

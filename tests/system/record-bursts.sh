@@ -9,27 +9,9 @@ culprit record --quiet --bursts=30 --no-edges -F 1500 -o b.prof -- "$KERNELS/bra
 grep -q 'may not be traced' err && skip "$(cat err)"
 "$TOOLS/cells" b.prof >cells
 
-# share NAME: of the places that the first branch of a function went to, lowest address first
-shares() {
-	awk -F '\t' -v name="$1" '$1 == "edge" && $3 == 4 && $8 == name && $12 == name { print $7, $11, $4 }' cells |
-		sort | awk 'NR == 1 { first = $1 } $1 == first { n[NR] = $3; sum += $3; last = NR }
-			END { for (i = 1; i <= last; i++) printf "%s%.4f", (i > 1 ? " " : ""), n[i] / sum }'
-}
-# expect_shares FUNCTION SHARE...: each burst passes tens of turns of the pattern
-expect_shares() {
-	name=$1
-	shift
-	found=$(shares "$name")
-	expect_equal "places that the branch of $name went to" "$(echo "$found" | wc -w)" $#
-	for share; do
-		expect_between "share of a place in $name" "${found%% *}" \
-			"$(awk -v s="$share" 'BEGIN { print s - 0.03 }')" "$(awk -v s="$share" 'BEGIN { print s + 0.03 }')"
-		found=${found#* }
-	done
-}
-expect_shares by_counter 0.75 0.25
-expect_shares by_table 0.625 0.375
-expect_shares by_jump 0.25 0.25 0.25 0.25
+expect_branch_shares 4 0.03 by_counter 0.75 0.25
+expect_branch_shares 4 0.03 by_table 0.625 0.375
+expect_branch_shares 4 0.03 by_jump 0.25 0.25 0.25 0.25
 
 steps=$(bill b.prof steps)
 expect_between "bursts" "$(bill b.prof bursts)" 5 2000

@@ -5,25 +5,6 @@ LOOPS=500000000
 culprit record --quiet --edges -e cpu-clock -o probe.prof -- true 2>probe.err ||
 	! grep -q 'cannot be interpreted' probe.err || skip "$(cat probe.err)"
 
-# The share of each place that a function's first branch went to, lowest address first.
-shares() {
-	awk -F '\t' -v name="$1" '$1 == "edge" && $3 == 3 && $8 == name && $12 == name { print $7, $11, $4 }' cells |
-		sort | awk 'NR == 1 { first = $1 } $1 == first { n[NR] = $3; sum += $3; last = NR }
-			END { for (i = 1; i <= last; i++) printf "%s%.4f", (i > 1 ? " " : ""), n[i] / sum }'
-}
-# expect_shares FUNCTION SHARE...: the pattern makes them certain, on average
-expect_shares() {
-	name=$1
-	shift
-	found=$(shares "$name")
-	expect_equal "places that the branch of $name went to" "$(echo "$found" | wc -w)" $#
-	for share; do
-		expect_between "share of a place in $name" "${found%% *}" \
-			"$(awk -v s="$share" 'BEGIN { print s - 0.05 }')" \
-			"$(awk -v s="$share" 'BEGIN { print s + 0.05 }')"
-		found=${found#* }
-	done
-}
 # Every sample of user code is in one item of the bill.
 expect_whole_bill() {
 	expect_equal "samples of the bill of interpreting" \
@@ -38,9 +19,9 @@ expect_whole_bill() {
 culprit record --quiet -u -e cpu-clock -F 1500 -o edges.prof -- "$KERNELS/branches" $LOOPS
 "$TOOLS/cells" edges.prof >cells
 expect_between "branches seen" "$(bill edges.prof interpret_outcomes)" 2000 100000
-expect_shares by_counter 0.75 0.25
-expect_shares by_table 0.625 0.375
-expect_shares by_jump 0.25 0.25 0.25 0.25
+expect_branch_shares 3 0.05 by_counter 0.75 0.25
+expect_branch_shares 3 0.05 by_table 0.625 0.375
+expect_branch_shares 3 0.05 by_jump 0.25 0.25 0.25 0.25
 expect_equal "functions with branches" \
 	"$(awk -F '\t' '$1 == "edge" && $8 ~ /^by_/ { print $8 }' cells | sort -u | tr '\n' ' ')" \
 	"by_counter by_jump by_table "

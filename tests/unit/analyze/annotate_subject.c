@@ -28,6 +28,32 @@ void annotate_subject_release(struct annotate_subject *subject)
 	profile_free(subject->profile);
 }
 
+struct profile *profile_of_code(const char *name, uint64_t first, const uint8_t *code, size_t size,
+				uint32_t *image)
+{
+	const struct profile_source source = { .machine = span_of_text("x86_64") };
+	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
+	struct profile *profile = profile_new();
+	assert_non_null(profile);
+	assert_int_equal(profile_add_source(profile, &source), 0);
+	assert_int_equal(profile_add_image(profile, &file, image), 0);
+	add_function(profile, *image, name, first, size, (struct span){ code, size });
+	return profile;
+}
+
+void add_function(struct profile *profile, uint32_t image, const char *name, uint64_t first,
+		  size_t size, struct span code)
+{
+	const struct function_record function = { .name = span_of_text(name) };
+	struct buffer content = { 0 };
+	record_put_function(&content, first, &function);
+	add_record(profile, image, RECORD_FUNCTION, first, first + size - 1, &content);
+	if (!code.size)
+		return;
+	record_put_code(&content, code);
+	add_record(profile, image, RECORD_CODE, first, first + code.size - 1, &content);
+}
+
 void add_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t first,
 		uint64_t last, struct buffer *content)
 {

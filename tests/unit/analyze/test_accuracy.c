@@ -57,17 +57,13 @@ static struct profile *sampled_profile(const char *path)
 					     .precise = 2,
 					     .sampled = 1 };
 	const struct profile_source source = { .machine = span_of_text("x86_64") };
-	const struct function_record function = { .name = span_of_text("sum") };
 	struct profile *profile = profile_new();
-	struct buffer content = { 0 };
 	uint32_t id;
 	assert_non_null(profile);
 	uint32_t image = add_image(profile, path);
 	assert_int_equal(profile_add_source(profile, &source), 0);
-	record_put_function(&content, FIRST, &function);
-	add_record(profile, image, RECORD_FUNCTION, FIRST, FIRST + sizeof(code) - 1, &content);
-	record_put_code(&content, (struct span){ (const char *)code, sizeof(code) });
-	add_record(profile, image, RECORD_CODE, FIRST, FIRST + sizeof(code) - 1, &content);
+	add_function(profile, image, "sum", FIRST, sizeof(code),
+		     (struct span){ code, sizeof(code) });
 	assert_int_equal(profile_add_event(profile, &event, &id), 0);
 	for (size_t i = 0; i < COUNT_OF(samples); i++)
 		add_count(profile, id, image, offsets[i],

@@ -21,7 +21,6 @@ static struct profile *random_code(uint64_t seed, const char *machine)
 	struct profile *profile = profile_new();
 	uint32_t events[2], image;
 	uint8_t bytes[400];
-	struct buffer content = { 0 };
 	const struct profile_source source = { .machine = span_of_text(machine) };
 	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
 	assert_non_null(profile);
@@ -33,14 +32,10 @@ static struct profile *random_code(uint64_t seed, const char *machine)
 	}
 	assert_int_equal(profile_add_source(profile, &source), 0);
 	assert_int_equal(profile_add_image(profile, &file, &image), 0);
-	const struct function_record function = { .name = span_of_text("f") };
-	record_put_function(&content, 0x1000, &function);
-	add_record(profile, image, RECORD_FUNCTION, 0x1000, 0x1000 + sizeof(bytes) - 1, &content);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)random_u64(&random);
 	size_t known = 1 + random_below(&random, sizeof(bytes)); /* the code may end early */
-	record_put_code(&content, (struct span){ bytes, known });
-	add_record(profile, image, RECORD_CODE, 0x1000, 0x1000 + known - 1, &content);
+	add_function(profile, image, "f", 0x1000, sizeof(bytes), (struct span){ bytes, known });
 	for (int i = 0; i < 150; i++) {
 		const struct profile_frame leaf = { .image = image,
 						    .vaddr = 0x0ff0 + random_below(&random, 440) };
@@ -131,18 +126,14 @@ static void addresses_inside_an_instruction_follow_it(void **state)
 	(void)state;
 	struct profile *profile = profile_new();
 	uint32_t event, image;
-	struct buffer content = { 0 };
 	const struct profile_event clock = { .name = span_of_text("clock"), .sampled = 1 };
 	const struct profile_source source = { .machine = span_of_text("x86_64") };
 	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
 	assert_int_equal(profile_add_event(profile, &clock, &event), 0);
 	assert_int_equal(profile_add_source(profile, &source), 0);
 	assert_int_equal(profile_add_image(profile, &file, &image), 0);
-	const struct function_record function = { .name = span_of_text("f") };
-	record_put_function(&content, 0x10, &function);
-	add_record(profile, image, RECORD_FUNCTION, 0x10, 0x17, &content);
-	record_put_code(&content, (struct span){ "\x48\x83\xc7\x04\xeb\xfa\xc3", 7 });
-	add_record(profile, image, RECORD_CODE, 0x10, 0x16, &content);
+	add_function(profile, image, "f", 0x10, 8,
+		     (struct span){ "\x48\x83\xc7\x04\xeb\xfa\xc3", 7 });
 	for (uint64_t vaddr = 0x10; vaddr <= 0x17; vaddr++) {
 		const struct profile_frame leaf = { .image = image, .vaddr = vaddr };
 		const struct cell cell = { vaddr, vaddr, vaddr };

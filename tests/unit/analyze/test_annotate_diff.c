@@ -22,20 +22,15 @@ static struct profile *with_code(uint64_t seed, const char *build_id, const char
 	struct random_state random = random_seed(seed);
 	struct profile *profile = profile_new();
 	uint32_t event, image;
-	struct buffer content = { 0 };
 	const struct profile_source source = { .machine = span_of_text("x86_64") };
 	const struct profile_image file = { .kind = IMAGE_FILE,
 					    .build_id = span_of_text(build_id) };
 	const struct profile_event cycles = { .name = span_of_text("cycles"), .sampled = 1 };
-	const struct function_record function = { .name = span_of_text(name) };
 	assert_non_null(profile);
 	assert_int_equal(profile_add_event(profile, &cycles, &event), 0);
 	assert_int_equal(profile_add_source(profile, &source), 0);
 	assert_int_equal(profile_add_image(profile, &file, &image), 0);
-	record_put_function(&content, first, &function);
-	add_record(profile, image, RECORD_FUNCTION, first, first + size - 1, &content);
-	record_put_code(&content, (struct span){ bytes, size });
-	add_record(profile, image, RECORD_CODE, first, first + size - 1, &content);
+	add_function(profile, image, name, first, size, (struct span){ bytes, size });
 	for (int i = 0; i < 60; i++) {
 		const struct profile_frame leaf = { .image = image,
 						    .vaddr = first + random_below(&random, size) };

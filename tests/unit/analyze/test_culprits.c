@@ -21,23 +21,6 @@
 
 /* --- procedures as profiles --- */
 
-static struct profile *profile_of(const uint8_t *code, size_t size, uint32_t *image)
-{
-	struct profile *profile = profile_new();
-	struct buffer content = { 0 };
-	const struct profile_source source = { .machine = span_of_text("x86_64") };
-	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
-	const struct function_record function = { .name = span_of_text("f") };
-	assert_non_null(profile);
-	assert_int_equal(profile_add_source(profile, &source), 0);
-	assert_int_equal(profile_add_image(profile, &file, image), 0);
-	record_put_function(&content, FIRST, &function);
-	add_record(profile, *image, RECORD_FUNCTION, FIRST, FIRST + size - 1, &content);
-	record_put_code(&content, (struct span){ (const char *)code, size });
-	add_record(profile, *image, RECORD_CODE, FIRST, FIRST + size - 1, &content);
-	return profile;
-}
-
 static uint32_t add_event(struct profile *profile, const char *name, uint64_t sampled)
 {
 	const struct profile_event event = {
@@ -113,7 +96,7 @@ static struct procedure_cycles *probe(struct subject *subject, const struct stor
 				      const char *pipeline)
 {
 	uint32_t image;
-	struct profile *profile = profile_of(story->code, story->size, &image);
+	struct profile *profile = profile_of_code("f", FIRST, story->code, story->size, &image);
 	add_samples(profile, add_event(profile, "cycles", 1), image, FIRST, 1);
 	subject_init(subject, profile, pipeline);
 	return subject->procedure;
@@ -125,7 +108,7 @@ static void tell(struct subject *subject, const struct story *story)
 	CLEANUP(subject_release) struct subject scheduled = { 0 };
 	const struct procedure_cycles *plan = probe(&scheduled, story, "generic-in-order");
 	uint32_t image;
-	struct profile *profile = profile_of(story->code, story->size, &image);
+	struct profile *profile = profile_of_code("f", FIRST, story->code, story->size, &image);
 	uint32_t cycles = add_event(profile, "cycles", 1);
 	for (uint32_t i = 0; i < plan->cfg.instruction_count; i++) {
 		double executed = story->executed[i] > 0 ? story->executed[i] : EXECUTIONS;
@@ -151,7 +134,7 @@ static void tell_clock(struct subject *subject, const struct story *story, const
 	CLEANUP(subject_release) struct subject decoded = { 0 };
 	const struct procedure_cycles *plan = probe(&decoded, story, "zen5");
 	uint32_t image, clock;
-	struct profile *profile = profile_of(story->code, story->size, &image);
+	struct profile *profile = profile_of_code("f", FIRST, story->code, story->size, &image);
 	const struct profile_event event = { .name = { "cpu-clock", 9 },
 					     .unit = { "ns", 2 },
 					     .clock = EVENT_CLOCK,
@@ -562,7 +545,7 @@ static void parts_add_up_whatever_the_code(void **state)
 			code[i] = random_below(&random, 3)
 					  ? (uint8_t)random_u64(&random)
 					  : (uint8_t)(0x70 + random_below(&random, 16));
-		struct profile *profile = profile_of(code, sizeof(code), &image);
+		struct profile *profile = profile_of_code("f", FIRST, code, sizeof(code), &image);
 		uint32_t cycles = add_event(profile, "cycles", 1);
 		uint32_t misses = add_event(profile, "branch-misses", 1);
 		uint32_t instructions = seed % 4 == 0 ? add_event(profile, "instructions", 1) : 0;

@@ -27,24 +27,6 @@ static const uint8_t loop[] = { 0x48, 0x8b, 0x06, 0x48, 0x01, 0xc3, 0x48, 0x83,
 static const uint64_t offsets[] = { 0, 3, 6, 10, 13, 15 };
 enum { LOAD, ADD_UP, ADVANCE, COUNT_DOWN, AGAIN, RETURN, INSTRUCTIONS };
 
-/* Its function and cold part are what the profile knows of; events are added by each test. */
-static struct profile *profile_of(const uint8_t *code, size_t size, uint32_t *image)
-{
-	struct profile *profile = profile_new();
-	struct buffer content = { 0 };
-	const struct profile_source source = { .machine = span_of_text("x86_64") };
-	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
-	const struct function_record function = { .name = span_of_text("sum") };
-	assert_non_null(profile);
-	assert_int_equal(profile_add_source(profile, &source), 0);
-	assert_int_equal(profile_add_image(profile, &file, image), 0);
-	record_put_function(&content, FIRST, &function);
-	add_record(profile, *image, RECORD_FUNCTION, FIRST, FIRST + size - 1, &content);
-	record_put_code(&content, (struct span){ (const char *)code, size });
-	add_record(profile, *image, RECORD_CODE, FIRST, FIRST + size - 1, &content);
-	return profile;
-}
-
 static const struct profile_event cycles_event = {
 	.name = { "cycles", 6 },
 	.unit = { "cycles", 6 },
@@ -132,14 +114,14 @@ static void a_stall_in_order_is_told_from_executions(void **state)
 {
 	(void)state;
 	uint32_t image;
-	struct profile *profile = profile_of(loop, sizeof(loop), &image);
+	struct profile *profile = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
 	uint32_t event = add_event(profile, &cycles_event);
 	/* The table's schedule in a loop: load 1, its user 2 more, then two by two. */
 	CLEANUP(subject_release) struct subject subject = { 0 };
 	CLEANUP(subject_release) struct subject probe = { 0 };
 	double head[INSTRUCTIONS];
 	uint32_t other;
-	struct profile *empty = profile_of(loop, sizeof(loop), &other);
+	struct profile *empty = profile_of_code("sum", FIRST, loop, sizeof(loop), &other);
 	add_samples(empty, add_event(empty, &cycles_event), other, 0, 1, PERIOD);
 	subject_init(&probe, empty, "generic-in-order");
 	CLEANUP(procedure_cycles_freep) struct procedure_cycles *scheduled = cycles_at(&probe, 0);
@@ -178,7 +160,7 @@ static void a_late_sample_is_charged_to_who_waited(void **state)
 {
 	(void)state;
 	uint32_t image;
-	struct profile *profile = profile_of(loop, sizeof(loop), &image);
+	struct profile *profile = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
 	uint32_t event = add_event(profile, &clock_event);
 	add_samples(profile, event, image, offsets[ADD_UP], 900, PERIOD);
 	add_samples(profile, event, image, offsets[ADVANCE], 50, PERIOD);
@@ -213,7 +195,7 @@ static void samples_at_a_repeated_instruction_stay(void **state)
 	/* 0 xor %eax,%eax; 2 rep stosb; 4 nop; 5 stosb; 6 ret */
 	static const uint8_t code[] = { 0x31, 0xc0, 0xf3, 0xaa, 0x90, 0xaa, 0xc3 };
 	uint32_t image;
-	struct profile *profile = profile_of(code, sizeof(code), &image);
+	struct profile *profile = profile_of_code("sum", FIRST, code, sizeof(code), &image);
 	uint32_t event = add_event(profile, &clock_event);
 	add_samples(profile, event, image, 2, 500, PERIOD);
 	add_samples(profile, event, image, 5, 30, PERIOD);
@@ -235,7 +217,7 @@ static void branches_that_were_seen_move_executions(void **state)
 	double executions[2];
 	for (int aside = 0; aside < 2; aside++) {
 		uint32_t image;
-		struct profile *profile = profile_of(code, sizeof(code), &image);
+		struct profile *profile = profile_of_code("sum", FIRST, code, sizeof(code), &image);
 		uint32_t event = add_event(profile, &clock_event);
 		for (uint64_t at = 0; at < sizeof(code); at++)
 			if (at != 1 && at != 3)
@@ -271,7 +253,7 @@ static void counted_instructions_make_a_procedure_absolute(void **state)
 {
 	(void)state;
 	uint32_t image;
-	struct profile *profile = profile_of(loop, sizeof(loop), &image);
+	struct profile *profile = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
 	uint32_t time = add_event(profile, &cycles_event);
 	uint32_t instructions = add_event(profile, &instructions_counted);
 	for (int i = 0; i < RETURN; i++) {
@@ -292,7 +274,7 @@ static void sampled_instructions_give_cycles_of_each(void **state)
 {
 	(void)state;
 	uint32_t image;
-	struct profile *profile = profile_of(loop, sizeof(loop), &image);
+	struct profile *profile = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
 	uint32_t time = add_event(profile, &cycles_event);
 	uint32_t instructions = add_event(profile, &instructions_event);
 	for (int i = 0; i < RETURN; i++)
@@ -316,7 +298,7 @@ static void branch_stacks_are_counted(void **state)
 	(void)state;
 	for (uint64_t told = 0; told < 2; told++) {
 		uint32_t image;
-		struct profile *profile = profile_of(loop, sizeof(loop), &image);
+		struct profile *profile = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
 		uint32_t event = add_event(profile, &cycles_event);
 		for (int i = 0; i < RETURN; i++)
 			add_samples(profile, event, image, offsets[i], 100, PERIOD);
@@ -367,7 +349,7 @@ static void a_cold_part_is_counted_in_its_function_alone(void **state)
 	static const uint8_t cold[] = { 0xff, 0xc7, 0xe9, 0x01, 0xf0, 0xff, 0xff }; /* jmp 0x1008 */
 	uint32_t image;
 	struct buffer content = { 0 };
-	struct profile *profile = profile_of(hot, sizeof(hot), &image);
+	struct profile *profile = profile_of_code("sum", FIRST, hot, sizeof(hot), &image);
 	const struct function_record record = { .name = span_of_text("sum.cold"),
 						.flags = FUNCTION_COLD,
 						.parent = FIRST };
@@ -404,7 +386,7 @@ static void no_sample_is_lost_whatever_the_code(void **state)
 			code[i] = random_below(&random, 3)
 					  ? (uint8_t)random_u64(&random)
 					  : (uint8_t)(0x70 + random_below(&random, 16));
-		struct profile *profile = profile_of(code, sizeof(code), &image);
+		struct profile *profile = profile_of_code("sum", FIRST, code, sizeof(code), &image);
 		uint32_t event = add_event(profile, seed % 3 ? &clock_event : &cycles_event);
 		for (int i = 0; i < 60; i++) {
 			uint64_t count = 1 + random_below(&random, 50);
@@ -444,7 +426,7 @@ static void what_is_not_known_is_said(void **state)
 	struct cycles *cycles = NULL;
 	struct procedure_cycles *found = NULL;
 	uint32_t image, name;
-	struct profile *profile = profile_of(loop, sizeof(loop), &image);
+	struct profile *profile = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
 	uint32_t event = add_event(profile, &clock_event);
 	assert_int_equal(profile_add_text(profile, "by name alone", &name), 0);
 	const struct profile_frame bare = { .name = name };
@@ -459,7 +441,7 @@ static void what_is_not_known_is_said(void **state)
 	assert_int_equal(cycles_new(subject.names.index, &options, &cycles, &err), -EINVAL);
 
 	CLEANUP(annotate_subject_release) struct annotate_subject counted = { 0 };
-	struct profile *other = profile_of(loop, sizeof(loop), &image);
+	struct profile *other = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
 	add_samples(other, add_event(other, &instructions_counted), image, 0, 0, PERIOD);
 	annotate_subject_init(&counted, other);
 	const struct cycles_options plain = { 0 };

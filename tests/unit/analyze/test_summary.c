@@ -34,19 +34,6 @@ static void subject_release(struct subject *subject)
 	annotate_subject_release(&subject->names);
 }
 
-static void add_function(struct profile *profile, uint32_t image, uint64_t first, const char *name,
-			 const uint8_t *code)
-{
-	struct buffer content = { 0 };
-	const struct function_record function = { .name = span_of_text(name) };
-	record_put_function(&content, first, &function);
-	add_record(profile, image, RECORD_FUNCTION, first, first + BYTES - 1, &content);
-	if (!code)
-		return;
-	record_put_code(&content, (struct span){ (const char *)code, BYTES });
-	add_record(profile, image, RECORD_CODE, first, first + BYTES - 1, &content);
-}
-
 static void add_samples(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
 			uint64_t samples)
 {
@@ -86,7 +73,8 @@ static struct profile *make_profile(uint64_t seed, const char *event_name, uint6
 					  ? (uint8_t)random_u64(&random)
 					  : (uint8_t)(0x70 + random_below(&random, 16));
 		snprintf(name, sizeof(name), "f%u", p);
-		add_function(profile, image, first, name, p % 7 ? code : NULL);
+		add_function(profile, image, name, first, BYTES,
+			     (struct span){ code, p % 7 ? BYTES : 0 });
 		for (int i = 0; i < 20; i++) {
 			uint64_t count = random_below(&random, 900);
 			*samples += count;
@@ -94,8 +82,9 @@ static struct profile *make_profile(uint64_t seed, const char *event_name, uint6
 				    count);
 		}
 	}
-	add_function(profile, text, 0x1000, "_raw_spin_unlock_irqrestore", NULL);
-	add_function(profile, text, 0x2000, "default_idle", NULL);
+	add_function(profile, text, "_raw_spin_unlock_irqrestore", 0x1000, BYTES,
+		     (struct span){ NULL, 0 });
+	add_function(profile, text, "default_idle", 0x2000, BYTES, (struct span){ NULL, 0 });
 	add_samples(profile, time, text, 0x1010, 300);
 	add_samples(profile, time, text, 0x2010, 5000);
 	*samples += 300;

@@ -51,19 +51,8 @@ static struct profile *profile_of(const char *name)
 					     .period = PERIOD,
 					     .precise = 2,
 					     .sampled = 1 };
-	const struct profile_source source = { .machine = span_of_text("x86_64") };
-	const struct profile_image file = { .kind = IMAGE_FILE, .build_id = { "\x01\x02", 2 } };
-	const struct function_record function = { .name = span_of_text(name) };
-	struct profile *profile = profile_new();
-	struct buffer content = { 0 };
 	uint32_t image, id;
-	assert_non_null(profile);
-	assert_int_equal(profile_add_source(profile, &source), 0);
-	assert_int_equal(profile_add_image(profile, &file, &image), 0);
-	record_put_function(&content, FIRST, &function);
-	add_record(profile, image, RECORD_FUNCTION, FIRST, FIRST + sizeof(code) - 1, &content);
-	record_put_code(&content, (struct span){ (const char *)code, sizeof(code) });
-	add_record(profile, image, RECORD_CODE, FIRST, FIRST + sizeof(code) - 1, &content);
+	struct profile *profile = profile_of_code(name, FIRST, code, sizeof(code), &image);
 	assert_int_equal(profile_add_event(profile, &event, &id), 0);
 	for (size_t i = 0; i < COUNT_OF(samples); i++) {
 		const struct profile_frame leaf = { .image = image, .vaddr = FIRST + offsets[i] };

@@ -128,11 +128,11 @@ static void put_node(const struct cfg_view *view, uint32_t block, struct buffer 
 	cfg_count_text(frequency->value, count);
 	cfg_cpi_text(procedure->blocks[block].cpi, cpi);
 	cfg_cpi_text(procedure->blocks[block].best_cpi, best);
-	bool relative = procedure->scale == CYCLES_RELATIVE;
-	buffer_printf(
-		out, "  b%" PRIu32 " [label=\"0x%" PRIx64 "\\l%s %s (%s)\\l%sCPI %s, best %s\\l",
-		block, vaddr_of(&procedure->cfg, block), count, relative ? "relative" : "times",
-		cfg_confidence(frequency), relative ? "relative " : "", cpi, best);
+	buffer_printf(out,
+		      "  b%" PRIu32 " [label=\"0x%" PRIx64 "\\l%s %s (%s)\\l%sCPI %s, best %s\\l",
+		      block, vaddr_of(&procedure->cfg, block), count, cfg_times_word(procedure),
+		      cfg_confidence(frequency), cfg_is_relative(procedure) ? "relative " : "", cpi,
+		      best);
 	for (uint32_t i = extent->first; i < extent->first + extent->count; i++) {
 		put_quoted(out, view->texts[i]);
 		buffer_append_text(out, "\\l");

@@ -2,15 +2,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "render/cfg_cards.h"
 #include "render/cfg_words.h"
 #include "render/flame_colour.h"
 #include "render/flame_palette.h"
@@ -24,7 +22,6 @@
 #define PADDING	       8.0
 #define LOOP_BAR       4.0 /* for each loop around a block */
 #define MOST_BARS      8
-#define MOST_COLUMNS   64 /* of an instruction; what is longer is cut */
 #define LEAST_WIDTH    800.0
 #define LEGEND_HEIGHT  96.0
 #define SWATCH	       46.0
@@ -33,26 +30,11 @@
 
 static const struct layout_gaps gaps = { .across = 28, .down = 52, .line = 12 };
 
-enum line_style { LINE_PLAIN, LINE_BOLD, LINE_SMALL, LINE_WARN };
-
-struct line {
-	enum line_style style;
-	const char *text;
-};
-
-/* What one block says. */
-struct card {
-	struct line *lines;
-	size_t count, capacity;
-	size_t columns; /* of the longest */
-};
-
 struct painter {
 	const struct cfg_picture *picture;
 	const struct procedure_cycles *procedure;
 	struct flame_scale scale;
-	struct arena arena;
-	struct card *cards; /* by position in the view */
+	struct cfg_cards cards;
 	struct layout_box *boxes;
 	struct layout_edge *edges;
 	size_t *flow_edges; /* by edge of the layout: of the graph */
@@ -60,19 +42,15 @@ struct painter {
 	struct graph_layout layout;
 	double most;	   /* executions of the widest line */
 	double head_width; /* of the lines above */
-	bool failed;
 };
 
 static void painter_release(struct painter *painter)
 {
-	for (uint32_t i = 0; painter->cards && i < painter->picture->view->count; i++)
-		free(painter->cards[i].lines);
-	free(painter->cards);
+	cfg_cards_release(&painter->cards);
 	free(painter->boxes);
 	free(painter->edges);
 	free(painter->flow_edges);
 	graph_layout_release(&painter->layout);
-	arena_release(&painter->arena);
 }
 
 enum cfg_colour cfg_default_colour(const struct procedure_cycles *procedure)
@@ -82,136 +60,7 @@ enum cfg_colour cfg_default_colour(const struct procedure_cycles *procedure)
 		       : CFG_COLOUR_CPI;
 }
 
-/* ---- what blocks say */
-
-__attribute__((format(printf, 4, 5))) static void
-say(struct painter *painter, struct card *card, enum line_style style, const char *format, ...)
-{
-	char text[512];
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	if (array_reserve(&card->lines, &card->capacity, card->count, sizeof(*card->lines)) < 0) {
-		painter->failed = true;
-		return;
-	}
-	size_t length = strlen(text), columns = flame_text_length(text, length);
-	if (columns > MOST_COLUMNS) {
-		/* cut between characters, with an ellipsis */
-		size_t at = 0;
-		for (size_t seen = 0; seen + 1 < MOST_COLUMNS && at < length; seen++)
-			for (at++; at < length && ((uint8_t)text[at] & 0xc0) == 0x80;)
-				at++;
-		snprintf(text + at, sizeof(text) - at, "\xe2\x80\xa6");
-		columns = MOST_COLUMNS;
-	}
-	const char *kept = arena_copy_text(&painter->arena, text, strlen(text));
-	painter->failed |= !kept;
-	if (kept)
-		card->lines[card->count++] = (struct line){ style, kept };
-	if (columns > card->columns)
-		card->columns = columns;
-}
-
-static bool is_relative(const struct procedure_cycles *procedure)
-{
-	return procedure->scale == CYCLES_RELATIVE;
-}
-
-/* "1.2 M times" is a claim about the run; relative figures make none. */
-static const char *times_of(const struct procedure_cycles *procedure)
-{
-	return is_relative(procedure) ? "relative" : "times";
-}
-
-static void say_ways(struct painter *painter, struct card *card, uint32_t block, bool into)
-{
-	const struct procedure_cycles *procedure = painter->procedure;
-	const struct flow_graph *graph = &procedure->cfg.graph;
-	struct flow_ends ends =
-		into ? flow_graph_into(graph, block) : flow_graph_out_of(graph, block);
-	char count[QUANTITY_SIZE];
-	for (size_t i = 0; i < ends.count; i++) {
-		const struct flow_edge *edge = &graph->edges[ends.list[i]];
-		if ((into ? edge->from : edge->to) != FLOW_OUTSIDE)
-			continue;
-		cfg_count_text(procedure->frequencies.edges[ends.list[i]].value, count);
-		say(painter, card, LINE_SMALL, "%s %s%s%s%s",
-		    into ? "\xe2\x96\xbc" : "\xe2\x96\xb2", cfg_edge_text(edge->kind),
-		    is_relative(procedure) ? "" : ", ", is_relative(procedure) ? "" : count,
-		    is_relative(procedure) ? "" : " times");
-	}
-}
-
-static void say_head(struct painter *painter, struct card *card, uint32_t block)
-{
-	const struct procedure_cycles *procedure = painter->procedure;
-	const struct flow_loops *loops = &procedure->loops;
-	const struct cfg *cfg = &procedure->cfg;
-	uint64_t vaddr = cfg->instructions[cfg->blocks[block].first].vaddr;
-	uint32_t loop = loops->of_block[block];
-	char rounds[2 * QUANTITY_SIZE] = "";
-	bool before = vaddr < cfg->first;
-	say_ways(painter, card, block, true);
-	if (loop != FLOW_NO_LOOP && loops->list[loop].header == block) {
-		char count[QUANTITY_SIZE];
-		double each = cfg_view_rounds(procedure, loop);
-		cfg_cpi_text(each, count);
-		snprintf(rounds, sizeof(rounds), "  loop, depth %" PRIu32 ", %s rounds",
-			 loops->list[loop].depth, isnan(each) ? "unknown" : count);
-	}
-	say(painter, card, LINE_BOLD, "%c0x%" PRIx64 "%s%s", before ? '-' : '+',
-	    before ? cfg->first - vaddr : vaddr - cfg->first,
-	    cfg->parts[cfg->blocks[block].part].is_cold ? "  cold part" : "", rounds);
-}
-
-static void say_figures(struct painter *painter, struct card *card, uint32_t block)
-{
-	const struct procedure_cycles *procedure = painter->procedure;
-	const struct frequency *frequency = &procedure->frequencies.blocks[block];
-	const struct cycles_cost *cost = &procedure->blocks[block];
-	char count[QUANTITY_SIZE], cpi[QUANTITY_SIZE], best[QUANTITY_SIZE], share[QUANTITY_SIZE];
-	cfg_count_text(frequency->value, count);
-	cfg_cpi_text(cost->cpi, cpi);
-	cfg_cpi_text(cost->best_cpi, best);
-	cfg_share_text(cost->cycles, procedure->whole.cycles, share);
-	say(painter, card, LINE_PLAIN, "%s %s (%s)", count, times_of(procedure),
-	    cfg_confidence(frequency));
-	say(painter, card, LINE_PLAIN, "%s %s, best %s; %s",
-	    is_relative(procedure) ? "relative CPI" : "CPI", cpi, best, share);
-}
-
-static void say_instructions(struct painter *painter, struct card *card, uint32_t block)
-{
-	const struct procedure_cycles *procedure = painter->procedure;
-	const struct cfg_block *extent = &procedure->cfg.blocks[block];
-	size_t most = painter->picture->instructions;
-	uint32_t shown = most && extent->count > most ? (uint32_t)most : extent->count;
-	char share[QUANTITY_SIZE];
-	for (uint32_t i = extent->first; i < extent->first + shown; i++) {
-		double cycles = procedure->instructions[i].cycles;
-		const char *text = painter->picture->view->texts[i];
-		cfg_share_text(cycles, procedure->whole.cycles, share);
-		say(painter, card, LINE_PLAIN, "%7s  %s", cycles > 0 ? share : "", text);
-	}
-	if (shown < extent->count)
-		say(painter, card, LINE_SMALL, "%7s  and %" PRIu32 " more instructions", "",
-		    extent->count - shown);
-}
-
-static void say_foot(struct painter *painter, struct card *card, uint32_t block)
-{
-	const struct cfg_jump *jump = cfg_unknown_jump(&painter->procedure->cfg, block);
-	uint32_t hidden = cfg_view_hidden_edges(painter->picture->view, block);
-	say_ways(painter, card, block, false);
-	if (jump)
-		say(painter, card, LINE_WARN, "ways are missing: %s",
-		    cfg_missing_text(jump->missing));
-	if (hidden)
-		say(painter, card, LINE_SMALL, "%" PRIu32 " %s blocks that are not shown", hidden,
-		    hidden == 1 ? "way from or to" : "ways from and to");
-}
+/* ---- where things are */
 
 static uint32_t bars_of(const struct painter *painter, uint32_t block)
 {
@@ -220,25 +69,20 @@ static uint32_t bars_of(const struct painter *painter, uint32_t block)
 	return depth < MOST_BARS ? depth : MOST_BARS;
 }
 
-static int make_cards(struct painter *painter)
+static int make_boxes(struct painter *painter)
 {
 	const struct cfg_view *view = painter->picture->view;
-	painter->cards = calloc((size_t)view->count + 1, sizeof(*painter->cards));
 	painter->boxes = calloc((size_t)view->count + 1, sizeof(*painter->boxes));
-	if (!painter->cards || !painter->boxes)
+	if (!painter->boxes || cfg_cards_init(&painter->cards, painter->picture) < 0)
 		return -1;
 	for (uint32_t i = 0; i < view->count; i++) {
-		struct card *card = &painter->cards[i];
-		uint32_t block = view->blocks[i];
-		say_head(painter, card, block);
-		say_figures(painter, card, block);
-		say_instructions(painter, card, block);
-		say_foot(painter, card, block);
-		painter->boxes[i].width = 2 * PADDING + LOOP_BAR * bars_of(painter, block) +
+		const struct cfg_card *card = &painter->cards.list[i];
+		painter->boxes[i].width = 2 * PADDING +
+					  LOOP_BAR * bars_of(painter, view->blocks[i]) +
 					  CHARACTER * (double)card->columns;
 		painter->boxes[i].height = PADDING + LINE_HEIGHT * (double)card->count;
 	}
-	return painter->failed ? -1 : 0;
+	return 0;
 }
 
 static int make_edges(struct painter *painter)
@@ -372,12 +216,12 @@ static void put_block_title(const struct painter *painter, uint32_t block, struc
 
 static void put_block(struct painter *painter, uint32_t position, struct buffer *out)
 {
-	static const char *const styles[] = { [LINE_PLAIN] = "",
-					      [LINE_BOLD] = "bold",
-					      [LINE_SMALL] = "small",
-					      [LINE_WARN] = "warn" };
+	static const char *const styles[] = { [CFG_LINE_PLAIN] = "",
+					      [CFG_LINE_BOLD] = "bold",
+					      [CFG_LINE_SMALL] = "small",
+					      [CFG_LINE_WARN] = "warn" };
 	const struct layout_box *box = &painter->boxes[position];
-	const struct card *card = &painter->cards[position];
+	const struct cfg_card *card = &painter->cards.list[position];
 	uint32_t block = painter->picture->view->blocks[position];
 	const struct frequency *frequency = &painter->procedure->frequencies.blocks[block];
 	double samples;
@@ -442,7 +286,7 @@ static void put_edge(struct painter *painter, size_t number, struct buffer *out)
 	cfg_count_text(frequency->value, count);
 	cfg_share_text(frequency->value, block, share);
 	snprintf(words, sizeof(words), "%s: %s %s (%s), %s of the block's", edge_words(flow->kind),
-		 count, times_of(procedure), cfg_confidence(frequency), share);
+		 count, cfg_times_word(procedure), cfg_confidence(frequency), share);
 	buffer_append_text(out, "<g class=\"edge\"><title>");
 	flame_put_escaped(out, words, strlen(words));
 	buffer_printf(out,
@@ -489,7 +333,7 @@ static double put_head(struct painter *painter, struct buffer *out)
 	cfg_count_text(procedure->whole.samples, share);
 	snprintf(line, sizeof(line), "%" PRIu32 " blocks, %zu ways; %s samples; CPI %s%s",
 		 procedure->cfg.graph.block_count, procedure->cfg.graph.edge_count, share,
-		 is_relative(procedure) ? "not known" : cpi,
+		 cfg_is_relative(procedure) ? "not known" : cpi,
 		 procedure->cfg.graph.missing_edges ? "; ways are missing, see the marked blocks"
 						    : "");
 	put_head_line(painter, y += 15, "muted", line, out);
@@ -598,7 +442,7 @@ void cfg_svg(const struct cfg_picture *picture, struct buffer *out)
 						      .middle = 0.05,
 						      .high = 0.5,
 						      .has_scale = true };
-	if (make_cards(&painter) < 0 || make_edges(&painter) < 0) {
+	if (make_boxes(&painter) < 0 || make_edges(&painter) < 0) {
 		out->failed = true;
 		return;
 	}

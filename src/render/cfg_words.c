@@ -48,6 +48,16 @@ const char *cfg_confidence(const struct frequency *frequency)
 				       : frequency_confidence_word(frequency->confidence);
 }
 
+bool cfg_is_relative(const struct procedure_cycles *procedure)
+{
+	return procedure->scale == CYCLES_RELATIVE;
+}
+
+const char *cfg_times_word(const struct procedure_cycles *procedure)
+{
+	return cfg_is_relative(procedure) ? "relative" : "times";
+}
+
 void cfg_count_text(double count, char text[QUANTITY_SIZE])
 {
 	if (isnan(count))

@@ -13,6 +13,9 @@ const char *cfg_edge_key(enum flow_edge_kind kind);
 /* "entry", "landing pad", "return"; of edges from or to outside; else "". */
 const char *cfg_edge_text(enum flow_edge_kind kind);
 const char *cfg_confidence(const struct frequency *frequency); /* "low"; "unknown" */
+bool cfg_is_relative(const struct procedure_cycles *procedure);
+/* "times" is a claim about the run; of relative figures, which make none, "relative". */
+const char *cfg_times_word(const struct procedure_cycles *procedure);
 /* "1.2 M", "-": executions. */
 void cfg_count_text(double count, char text[QUANTITY_SIZE]);
 /* "3.4", "12", "0.25", "-": cycles an execution. */

@@ -7,20 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/resolve.h"
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/hash.h"
-#include "base/hash_index.h"
 #include "export/estimates.h"
 #include "export/figure.h"
+#include "export/origins.h"
 #include "export/sink.h"
 
 #define MOST_TOTAL 9007199254740992.0 /* 2^53: above that a double no longer counts by one */
 #define NAME_BYTES 64		      /* of an event's name; longer ones are cut */
 #define NO_IMAGE   UINT32_MAX
-#define NO_FILE	   1 /* the number of "???" */
 
 /* The columns that are estimates; behind them stand the profile's other events. */
 enum fixed_column { COLUMN_EXECUTIONS, COLUMN_TIME, COLUMN_STALLS, FIXED_COLUMNS };
@@ -34,25 +30,13 @@ struct cost_column {
 	uint64_t written;
 };
 
-struct file_name {
-	const char *text; /* lives as long as the resolver */
-	bool written;
-};
-
-/* Where an instruction comes from; `file` is a position in the names + 1. */
-struct origin {
-	uint32_t file, line;
-};
-
 struct writer {
 	const struct estimates *estimates;
 	struct sink *sink;
 	struct cost_column *columns;
 	size_t column_count;
 	double *costs; /* of one line, by column */
-	struct file_name *files;
-	size_t file_count, file_capacity;
-	struct hash_index file_index;
+	struct origins origins;
 	bool *image_written; /* by id */
 	uint32_t image;	     /* that the next line is in, or NO_IMAGE */
 	uint32_t own_file;   /* of the procedure */
@@ -65,66 +49,8 @@ static void writer_release(struct writer *writer)
 {
 	free(writer->columns);
 	free(writer->costs);
-	free(writer->files);
 	free(writer->image_written);
-	hash_index_release(&writer->file_index);
-}
-
-/* ---- where instructions come from */
-
-static bool same_file(const void *rows, uint32_t position, const void *wanted)
-{
-	return strcmp(((const struct file_name *)rows)[position].text, wanted) == 0;
-}
-
-/* 0: out of memory. */
-static uint32_t number_file(struct writer *writer, const char *text)
-{
-	uint64_t hash = hash_bytes(text, strlen(text));
-	uint32_t position =
-		hash_index_find(&writer->file_index, hash, same_file, writer->files, text);
-	if (position != HASH_INDEX_NONE)
-		return position + 1;
-	if (array_reserve(&writer->files, &writer->file_capacity, writer->file_count,
-			  sizeof(*writer->files)) < 0 ||
-	    hash_index_add(&writer->file_index, hash, (uint32_t)writer->file_count) < 0)
-		return 0;
-	writer->files[writer->file_count++] = (struct file_name){ text, false };
-	return (uint32_t)writer->file_count;
-}
-
-enum depth { INNERMOST, OUTERMOST };
-
-static int find_origin(struct writer *writer, uint32_t image, uint64_t vaddr, enum depth depth,
-		       struct origin *origin)
-{
-	struct resolver *resolver = writer->estimates->input->resolver;
-	const struct source_frame *frames;
-	*origin = (struct origin){ NO_FILE, 0 };
-	if (!image || !resolver_has_source(resolver, image))
-		return 0;
-	const struct place *place = resolver_place_in_file(resolver, image, vaddr);
-	size_t count = place ? resolver_source(resolver, place, &frames) : 0;
-	if (!count)
-		return place ? 0 : -ENOMEM;
-	const struct source_frame *frame = &frames[depth == OUTERMOST ? count - 1 : 0];
-	if (!frame->file)
-		return 0;
-	*origin = (struct origin){ number_file(writer, frame->file), frame->line };
-	return origin->file ? 0 : -ENOMEM;
-}
-
-static void append_file(struct writer *writer, const char *key, uint32_t number)
-{
-	struct buffer *out = &writer->sink->buffer;
-	struct file_name *file = &writer->files[number - 1];
-	buffer_printf(out, "%s=(%" PRIu32 ")", key, number);
-	if (!file->written) {
-		buffer_append_u8(out, ' ');
-		estimates_append_text(out, span_of_text(file->text));
-	}
-	file->written = true;
-	buffer_append_u8(out, '\n');
+	origins_release(&writer->origins);
 }
 
 /* ---- lines */
@@ -154,6 +80,15 @@ static uint64_t take_whole(struct cost_column *column, bool executions, double v
 	return left;
 }
 
+/* What follows is in that file. */
+static void enter_file(struct writer *writer, uint32_t file)
+{
+	if (file != writer->file)
+		origins_append_file(&writer->origins, file == writer->own_file ? "fe" : "fi", file,
+				    &writer->sink->buffer);
+	writer->file = file;
+}
+
 /* The line of writer->costs; none where all are 0. */
 static void append_costs(struct writer *writer, uint64_t vaddr, const struct origin *origin)
 {
@@ -164,9 +99,7 @@ static void append_costs(struct writer *writer, uint64_t vaddr, const struct ori
 			last = c + 1;
 	if (!last)
 		return;
-	if (origin->file != writer->file)
-		append_file(writer, origin->file == writer->own_file ? "fe" : "fi", origin->file);
-	writer->file = origin->file;
+	enter_file(writer, origin->file);
 	append_position(out, vaddr, origin->line);
 	for (size_t c = 0; c < last; c++) {
 		uint64_t whole =
@@ -232,7 +165,7 @@ static int append_addresses(struct writer *writer, struct sample_reader *reader,
 	       reader->samples[reader->next].vaddr < end) {
 		const struct annotate_sample *first = &reader->samples[reader->next];
 		struct origin origin;
-		ret = find_origin(writer, image, first->vaddr, INNERMOST, &origin);
+		ret = origins_find(&writer->origins, image, first->vaddr, DEPTH_INNERMOST, &origin);
 		clear_costs(writer);
 		take_samples(writer, first, reader->count - reader->next, first->vaddr, true);
 		if (ret == 0)
@@ -272,12 +205,10 @@ static int append_jump(struct writer *writer, const struct procedure_cycles *pro
 	if (!(taken >= 0 && all >= 0.5 && all < MOST_TOTAL) || (!conditional && taken < 0.5))
 		return 0; /* not known, or never there */
 	taken = fmin(taken, all);
-	if (origins[source].file != writer->file)
-		append_file(writer, origins[source].file == writer->own_file ? "fe" : "fi",
-			    origins[source].file);
-	writer->file = origins[source].file;
+	enter_file(writer, origins[source].file);
 	if (origins[target].file != writer->file)
-		append_file(writer, "jfi", origins[target].file);
+		origins_append_file(&writer->origins, "jfi", origins[target].file,
+				    &writer->sink->buffer);
 	if (conditional)
 		buffer_printf(out, "jcnd=%lld/%lld ", llround(taken), llround(all));
 	else
@@ -314,8 +245,8 @@ static int append_code(struct writer *writer, const struct procedure_cycles *pro
 					   reader_of(procedure->cold) };
 	int ret = 0;
 	for (uint32_t i = 0; ret == 0 && i < cfg->instruction_count; i++)
-		ret = find_origin(writer, image, cfg->instructions[i].vaddr, INNERMOST,
-				  &origins[i]);
+		ret = origins_find(&writer->origins, image, cfg->instructions[i].vaddr,
+				   DEPTH_INNERMOST, &origins[i]);
 	for (uint32_t b = 0; ret == 0 && b < cfg->graph.block_count; b++) {
 		const struct cfg_block *block = &cfg->blocks[b];
 		for (uint32_t i = block->first; ret == 0 && i < block->first + block->count; i++) {
@@ -358,15 +289,15 @@ static int append_procedure(struct writer *writer, const struct annotate_procedu
 		writer->image_written[of->image] = true;
 		writer->image = of->image;
 	}
-	int ret = find_origin(writer, of->image,
-			      of->extent_known ? of->first
-			      : reader.count   ? reader.samples[0].vaddr
-					       : 0,
-			      OUTERMOST, &own);
+	int ret = origins_find(&writer->origins, of->image,
+			       of->extent_known ? of->first
+			       : reader.count	? reader.samples[0].vaddr
+						: 0,
+			       DEPTH_OUTERMOST, &own);
 	if (ret < 0)
 		return ret;
 	buffer_append_u8(out, '\n');
-	append_file(writer, "fl", own.file);
+	origins_append_file(&writer->origins, "fl", own.file, &writer->sink->buffer);
 	writer->own_file = writer->file = own.file;
 	buffer_printf(out, "fn=(%" PRIu64 ") ", ++writer->procedures);
 	estimates_append_text(out, span_of_text(of->name));
@@ -513,7 +444,8 @@ static int write_callgrind(const struct export_input *input, struct sink *sink,
 		sums[i] = (struct export_sums){ .has_stacks = false };
 	size_t images = profile_table(input->profile, PROFILE_IMAGE)->count;
 	writer.image_written = calloc(images + 1, sizeof(*writer.image_written));
-	if (!writer.image_written || make_columns(&writer) < 0 || !number_file(&writer, "???"))
+	if (!writer.image_written || make_columns(&writer) < 0 ||
+	    origins_init(&writer.origins, input->resolver) < 0)
 		return error_set(err, -ENOMEM, "out of memory writing procedures");
 	append_header(&writer);
 	ret = write_procedures(&writer, err);

@@ -20,13 +20,13 @@ static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int re
 		got = read(release_fd, &byte, 1);
 	} while (got < 0 && errno == EINTR);
 	if (got != 1)
-		_exit(125); /* our parent went away or gave up */
+		_exit(EXIT_UNKNOWN); /* our parent went away or gave up */
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	execvp(argv[0], argv);
 	int code = errno;
 	if (write(failure_fd, &code, sizeof(code)) != sizeof(code))
-		_exit(125);
+		_exit(EXIT_UNKNOWN);
 	_exit(command_exec_failure_status(-code));
 }
 

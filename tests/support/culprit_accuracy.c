@@ -202,7 +202,7 @@ static void procedure_init(struct procedure_cycles *procedure, const struct exac
 		charged.sample_sum += samples[i];
 		charged.event_sum += events[i];
 	}
-	if (cycles_sum_up(procedure, &charged) < 0)
+	if (cycles_schedule_entries(procedure) < 0 || cycles_sum_up(procedure, &charged) < 0)
 		abort();
 }
 

@@ -51,10 +51,13 @@ const struct code_space *cycles_code(struct cycles *cycles, uint32_t image,
 const struct annotate_procedure *cycles_procedure_at(const struct cycles *cycles, uint32_t image,
 						     uint64_t first);
 
-/* cycles_schedule.c: effects, schedule and bounds of procedure->cfg. 0 or -ENOMEM. */
+/* cycles_schedule.c: effects, schedule and bounds of procedure->cfg, each block by itself. 0 or
+ * -ENOMEM. */
 int cycles_schedule(struct procedure_cycles *procedure, struct decoder *decoder);
 /* The same where effects are known already. */
 int cycles_schedule_blocks(struct procedure_cycles *procedure);
+/* In order, behind the block that mostly leads there, when frequencies are known. 0 or -ENOMEM. */
+int cycles_schedule_entries(struct procedure_cycles *procedure);
 
 /* Samples of one column, by instruction of the cfg. */
 struct cycles_samples {

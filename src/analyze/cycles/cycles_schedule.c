@@ -1,9 +1,11 @@
 /*
- * What each instruction does and when it would issue. A block is scheduled behind the
- * one that most likely ran before it, since what that left under way delays the first
- * instructions: in a loop the block that leads back (docs/methods.md, "Cycles").
+ * What each instruction does and when it would issue. Executions are estimated from blocks
+ * scheduled by themselves. After that a block in order is scheduled behind the one that most
+ * often ran before it, since what that left under way delays the first instructions
+ * (docs/methods.md, "CPI").
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/cycles/cycles_private.h"
@@ -33,27 +35,32 @@ static uint32_t depth_of(const struct procedure_cycles *procedure, uint32_t bloc
 	return loop == FLOW_NO_LOOP ? 0 : procedure->loops.list[loop].depth;
 }
 
-/*
- * The edge by which a block is most likely entered: the one from the deepest loop, of these the
- * one from furthest behind (which leads back). NULL: it may be entered from outside alone.
- */
-static const struct flow_edge *likely_entry(const struct procedure_cycles *procedure,
-					    uint32_t block)
+/* Of two ways that were as often taken: out of the deeper loop, then from further behind (back). */
+static bool is_likelier(const struct procedure_cycles *procedure, uint32_t from, uint32_t than)
+{
+	uint32_t depth = depth_of(procedure, from), other = depth_of(procedure, than);
+	return depth > other || (depth == other && from >= than);
+}
+
+/* The edge by which a block is mostly entered; NULL: from outside, or that is not known. */
+static const struct flow_edge *usual_entry(const struct procedure_cycles *procedure, uint32_t block)
 {
 	const struct flow_graph *graph = &procedure->cfg.graph;
 	struct flow_ends into = flow_graph_into(graph, block);
 	const struct flow_edge *best = NULL;
-	uint32_t best_depth = 0;
+	double most = 0;
 	for (size_t i = 0; i < into.count; i++) {
 		const struct flow_edge *edge = &graph->edges[into.list[i]];
-		if (edge->from == FLOW_OUTSIDE)
+		double executions = procedure->frequencies.edges[into.list[i]].value;
+		if (isnan(executions))
+			executions = 0;
+		if (executions < most ||
+		    (executions == most &&
+		     (edge->from == FLOW_OUTSIDE ||
+		      (best && !is_likelier(procedure, edge->from, best->from)))))
 			continue;
-		uint32_t depth = depth_of(procedure, edge->from);
-		if (best &&
-		    (depth < best_depth || (depth == best_depth && edge->from < best->from)))
-			continue;
-		best = edge;
-		best_depth = depth;
+		best = edge->from == FLOW_OUTSIDE ? NULL : edge;
+		most = executions;
 	}
 	return best;
 }
@@ -66,27 +73,6 @@ static void schedule_one(struct procedure_cycles *procedure, uint32_t block,
 		       procedure->schedule + at->first, &procedure->bounds[block], exit);
 }
 
-/* Each block by itself, then each behind the state that the one before it leaves. */
-static int schedule_in_order(struct procedure_cycles *procedure)
-{
-	uint32_t count = procedure->cfg.graph.block_count;
-	CLEANUP(free_pointer)
-	struct schedule_state *states = calloc((size_t)count + 1, sizeof(*states));
-	if (!states)
-		return -ENOMEM;
-	for (uint32_t b = 0; b < count; b++)
-		schedule_one(procedure, b, NULL, &states[b]);
-	for (uint32_t b = 0; b < count; b++) {
-		const struct flow_edge *edge = likely_entry(procedure, b);
-		if (!edge)
-			continue;
-		struct schedule_state entry = states[edge->from];
-		entry.group_ended |= edge->kind != FLOW_NEXT;
-		schedule_one(procedure, b, &entry, NULL);
-	}
-	return 0;
-}
-
 int cycles_schedule_blocks(struct procedure_cycles *procedure)
 {
 	uint32_t blocks = procedure->cfg.graph.block_count;
@@ -95,10 +81,30 @@ int cycles_schedule_blocks(struct procedure_cycles *procedure)
 	procedure->bounds = calloc((size_t)blocks + 1, sizeof(*procedure->bounds));
 	if (!procedure->schedule || !procedure->bounds)
 		return -ENOMEM;
-	if (procedure->pipeline->in_order)
-		return schedule_in_order(procedure);
 	for (uint32_t b = 0; b < blocks; b++)
 		schedule_one(procedure, b, NULL, NULL);
+	return 0;
+}
+
+int cycles_schedule_entries(struct procedure_cycles *procedure)
+{
+	uint32_t count = procedure->cfg.graph.block_count;
+	if (!procedure->pipeline->in_order)
+		return 0;
+	CLEANUP(free_pointer)
+	struct schedule_state *states = calloc((size_t)count + 1, sizeof(*states));
+	if (!states)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < count; b++)
+		schedule_one(procedure, b, NULL, &states[b]);
+	for (uint32_t b = 0; b < count; b++) {
+		const struct flow_edge *edge = usual_entry(procedure, b);
+		if (!edge)
+			continue;
+		struct schedule_state entry = states[edge->from];
+		entry.group_ended |= edge->kind != FLOW_NEXT;
+		schedule_one(procedure, b, &entry, NULL);
+	}
 	return 0;
 }
 

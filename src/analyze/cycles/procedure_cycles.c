@@ -257,6 +257,8 @@ static int measure(const struct cycles *cycles, struct procedure_cycles *procedu
 		ret = cycles_samples_of(procedure, columns, events->executions, &executions);
 	if (ret == 0)
 		ret = estimate(procedure, &time, &executions, &stacks);
+	if (ret == 0)
+		ret = cycles_schedule_entries(procedure);
 	if (ret < 0 || !timed)
 		return ret < 0 ? ret : cycles_sum_up(procedure, NULL);
 	size_t size = ((size_t)procedure->cfg.instruction_count + 1) * sizeof(double);

@@ -128,3 +128,12 @@ void json_stream_text(struct json_stream *json, const char *key, const char *tex
 {
 	json_stream_span(json, key, span_of_text(text));
 }
+
+void json_stream_texts(struct json_stream *json, const char *key, const char *const *texts,
+		       size_t count)
+{
+	json_stream_open(json, key, '[', JSON_LINES);
+	for (size_t i = 0; i < count; i++)
+		json_stream_text(json, NULL, texts[i]);
+	json_stream_close(json, ']');
+}

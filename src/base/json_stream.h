@@ -43,5 +43,7 @@ void json_stream_double(struct json_stream *json, const char *key, double value)
 /* Bytes that are no UTF-8 become U+FFFD; absent ones (data NULL) null. */
 void json_stream_span(struct json_stream *json, const char *key, struct span text);
 void json_stream_text(struct json_stream *json, const char *key, const char *text);
+void json_stream_texts(struct json_stream *json, const char *key, const char *const *texts,
+		       size_t count);
 /* What goes before a value that the caller appends to the buffer itself. */
 void json_stream_key(struct json_stream *json, const char *key);

@@ -129,10 +129,7 @@ void accuracy_json_print(const struct accuracy *accuracy, const struct cycles *c
 	json_stream_text(&json, "processor", cycles_pipeline(cycles)->pipeline->name);
 	json_stream_text(&json, "scale", accuracy_scale_name(accuracy->request.scale));
 	json_stream_double(&json, "runs", accuracy->request.runs);
-	json_stream_open(&json, "notes", '[', JSON_LINES);
-	for (size_t i = 0; i < count; i++)
-		json_stream_text(&json, NULL, notes[i]);
-	json_stream_close(&json, ']');
+	json_stream_texts(&json, "notes", notes, count);
 	add_samples(&json, accuracy);
 	add_sums(&json, "instructions", "blocks", &accuracy->instructions,
 		 accuracy->instruction_classes);

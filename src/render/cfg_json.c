@@ -92,10 +92,7 @@ void cfg_json(const struct cfg_picture *picture, struct buffer *out)
 	json_stream_text(&json, "scale", cycles_scale_word(procedure->scale));
 	json_stream_raw(&json, "missing_ways",
 			procedure->cfg.graph.missing_edges ? "true" : "false");
-	json_stream_open(&json, "notes", '[', JSON_LINES);
-	for (size_t i = 0; i < count; i++)
-		json_stream_text(&json, NULL, notes[i]);
-	json_stream_close(&json, ']');
+	json_stream_texts(&json, "notes", notes, count);
 	json_stream_open(&json, "blocks", '[', JSON_LINES);
 	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
 		add_block(&json, picture->view, b);

@@ -4,20 +4,11 @@
 
 #include "render/json_value.h"
 
-static void add_cycles(struct json_writer *writer, struct json_object *object, const char *key,
-		       double value)
-{
-	if (isfinite(value))
-		json_add_double(writer, object, key, value);
-	else
-		json_add_null(writer, object, key);
-}
-
 static struct json_object *range(struct json_writer *writer, double low, double high)
 {
 	struct json_object *object = json_new_object(writer);
-	add_cycles(writer, object, "low", low);
-	add_cycles(writer, object, "high", high);
+	json_add_double(writer, object, "low", low);
+	json_add_double(writer, object, "high", high);
 	return object;
 }
 
@@ -28,9 +19,9 @@ static struct json_object *dynamics(struct json_writer *writer, const struct sum
 		json_add(
 			writer, object, dynamic_cause_key(cause),
 			range(writer, summary->dynamics[cause].low, summary->dynamics[cause].high));
-	add_cycles(writer, object, "unexplained_stall", summary->unexplained_stall);
-	add_cycles(writer, object, "unexplained_gain", summary->unexplained_gain);
-	add_cycles(writer, object, "subtotal", summary_dynamic_cycles(summary));
+	json_add_double(writer, object, "unexplained_stall", summary->unexplained_stall);
+	json_add_double(writer, object, "unexplained_gain", summary->unexplained_gain);
+	json_add_double(writer, object, "subtotal", summary_dynamic_cycles(summary));
 	return object;
 }
 
@@ -38,8 +29,8 @@ static struct json_object *statics(struct json_writer *writer, const struct summ
 {
 	struct json_object *object = json_new_object(writer);
 	for (enum static_cause cause = STATIC_NONE + 1; cause < STATIC_CAUSES; cause++)
-		add_cycles(writer, object, static_cause_key(cause), summary->statics[cause]);
-	add_cycles(writer, object, "subtotal", summary_static_cycles(summary));
+		json_add_double(writer, object, static_cause_key(cause), summary->statics[cause]);
+	json_add_double(writer, object, "subtotal", summary_static_cycles(summary));
 	return object;
 }
 
@@ -78,11 +69,11 @@ static struct json_object *worst(struct json_writer *writer, const struct summar
 			json_add_u64(writer, object, "line", stall->line);
 		else
 			json_add_null(writer, object, "line");
-		add_cycles(writer, object, "cycles", stall->cycles);
-		add_cycles(writer, object, "cycles_low", stall->low);
-		add_cycles(writer, object, "cycles_high", stall->high);
-		add_cycles(writer, object, "executions", stall->executed);
-		add_cycles(writer, object, "unexplained", stall->unexplained_cycles);
+		json_add_double(writer, object, "cycles", stall->cycles);
+		json_add_double(writer, object, "cycles_low", stall->low);
+		json_add_double(writer, object, "cycles_high", stall->high);
+		json_add_double(writer, object, "executions", stall->executed);
+		json_add_double(writer, object, "unexplained", stall->unexplained_cycles);
 		json_add(writer, object, "culprits", culprits_of(writer, stall));
 		json_append(writer, array, object);
 	}
@@ -116,23 +107,23 @@ void summary_json(const struct summary *summary, const struct cycles *cycles,
 	json_add_text(&writer, document, "processor", pipeline->name);
 	json_add_bool(&writer, document, "in_order", pipeline->in_order);
 	json_add_double(&writer, document, "samples", summary->samples);
-	add_cycles(&writer, document, "total", summary->total);
-	add_cycles(&writer, document, "whole_profile", summary->whole_profile);
+	json_add_double(&writer, document, "total", summary->total);
+	json_add_double(&writer, document, "whole_profile", summary->whole_profile);
 	json_add_u64(&writer, document, "procedures", summary->procedures);
 	json_add_u64(&writer, document, "unknown_procedures", summary->unknown_procedures);
 	json_add_u64(&writer, document, "relative_procedures", summary->relative_procedures);
 	json_add(&writer, document, "dynamic", dynamics(&writer, summary));
 	json_add(&writer, document, "static", statics(&writer, summary));
-	add_cycles(&writer, document, "total_stall",
-		   summary_dynamic_cycles(summary) + summary_static_cycles(summary));
-	add_cycles(&writer, document, "execution", summary->issue_cycles);
-	add_cycles(&writer, document, "net_sampling_error", summary->noise_cycles);
-	add_cycles(&writer, document, "delayed_interrupts", summary->late_cycles);
-	add_cycles(&writer, document, "unknown", summary->unknown_cycles);
-	add_cycles(&writer, document, "total_tallied", summary_tallied(summary));
-	add_cycles(&writer, document, "idle", summary->idle_cycles);
-	add_cycles(&writer, document, "causes_per_stall",
-		   summary->stalls > 0 ? summary->causes / summary->stalls : NAN);
+	json_add_double(&writer, document, "total_stall",
+			summary_dynamic_cycles(summary) + summary_static_cycles(summary));
+	json_add_double(&writer, document, "execution", summary->issue_cycles);
+	json_add_double(&writer, document, "net_sampling_error", summary->noise_cycles);
+	json_add_double(&writer, document, "delayed_interrupts", summary->late_cycles);
+	json_add_double(&writer, document, "unknown", summary->unknown_cycles);
+	json_add_double(&writer, document, "total_tallied", summary_tallied(summary));
+	json_add_double(&writer, document, "idle", summary->idle_cycles);
+	json_add_double(&writer, document, "causes_per_stall",
+			summary->stalls > 0 ? summary->causes / summary->stalls : NAN);
 	json_add(&writer, document, "worst_stalls", worst(&writer, summary, cycles_index(cycles)));
 	json_add(&writer, document, "notes", all_notes(&writer, cycles, notes, note_count));
 	json_finish(&writer, document, out);

@@ -1,7 +1,7 @@
 /*
  * bench-edges [ROUNDS] - what a sample of the clock costs alone, with the registers that
- * interpreting asks for, and with 8 bytes of stack: rounds in turn, medians and
- * quartiles of their differences. Ends with 77 where that cannot be measured.
+ * interpreting asks for, with 8 bytes of stack, and with what the registers point to: rounds in
+ * turn, medians and quartiles of their differences. Ends with 77 where that cannot be measured.
  */
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -11,8 +11,9 @@
 #include "collect/edge_helper.h"
 #include "machine/event.h"
 #include "machine/sample_cost.h"
+#include "machine/sample_memory.h"
 
-enum { KINDS = 3, ROUNDS_MOST = 101 };
+enum { KINDS = 4, ROUNDS_MOST = 101 };
 
 static int compare(const void *a, const void *b)
 {
@@ -36,8 +37,15 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench-edges [ROUNDS], at most %d\n", ROUNDS_MOST);
 		return 2;
 	}
+	struct sample_memory memory;
+	struct error err;
+	int kinds = KINDS;
+	if (sample_memory_open(&memory, &err) < 0) {
+		puts(err.text);
+		kinds--;
+	}
 	for (size_t i = 0; i < rounds; i++) {
-		for (int kind = 0; kind < KINDS; kind++) {
+		for (int kind = 0; kind < kinds; kind++) {
 			struct event event = { .name = (char *)"cpu-clock",
 					       .clock = true,
 					       .attr = { .type = PERF_TYPE_SOFTWARE,
@@ -52,8 +60,8 @@ int main(int argc, char **argv)
 				event.attr.sample_stack_user = interpret_stack_bytes(edge_isa());
 			}
 			struct sample_cost cost;
-			struct error err;
-			if (sample_cost_measure(&event, 100000, &cost, &err) < 0) {
+			if (sample_cost_measure(&event, 100000, kind > 2 ? &memory : NULL, &cost,
+						&err) < 0) {
 				puts(err.text);
 				return 77;
 			}
@@ -61,10 +69,13 @@ int main(int argc, char **argv)
 		}
 	}
 	for (size_t i = 0; i < rounds; i++)
-		for (int kind = 1; kind < KINDS; kind++)
+		for (int kind = 1; kind < kinds; kind++)
 			ns[kind][i] -= ns[0][i];
 	print_quartiles("a sample", ns[0], rounds);
 	print_quartiles("more with registers", ns[1], rounds);
 	print_quartiles("more with registers, stack", ns[2], rounds);
+	if (kinds > 3)
+		print_quartiles("more with what they point to", ns[3], rounds);
+	sample_memory_close(&memory);
 	return 0;
 }

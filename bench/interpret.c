@@ -1,7 +1,8 @@
 /*
- * bench-interpret [-n PATHS] [-i INSTRUCTIONS] [-s STACK_BYTES] -- COMMAND... - the
+ * bench-interpret [-n PATHS] [-i INSTRUCTIONS] [-s STACK_BYTES] [-m] -- COMMAND... - the
  * interpreter of samples against the CPU: a program is stopped at random times, what it
- * does next is interpreted from its registers and a few bytes of its stack, then it is
+ * does next is interpreted from its registers and a few bytes of its stack, with -m also from
+ * what its registers point to, as machine/sample_memory.h reads it; then it is
  * single-stepped and both are compared. Prints how many paths diverge, what they yield,
  * and what they cost. 1: could not; 3: more than one path in a thousand diverges; 77:
  * programs cannot be traced here.
@@ -24,6 +25,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "isa/interpret.h"
+#include "machine/sample_memory.h"
 
 #define MAPPINGS     1024
 #define EDGES	     256
@@ -52,6 +54,7 @@ struct session {
 	struct interpreter *interpreter;
 	struct random_state random;
 	unsigned limit, stack_bytes;
+	bool memory_too;
 	struct mapping mappings[MAPPINGS]; /* those that nothing writes */
 	size_t mapping_count;
 	struct edge edges[EDGES];
@@ -59,13 +62,18 @@ struct session {
 	uint64_t trace[STEPS_MOST];
 	/* totals */
 	uint64_t paths, diverged, compared, instructions, outcomes, with_outcome, interrupted;
-	uint64_t ends[INTERPRET_ENDS];
+	uint64_t ends[INTERPRET_ENDS], blocks_read;
 	double interpret_s;
 	bool ended;
 	/* of the program that runs now, for the cost */
 	struct kept {
 		struct interpret_start start;
 		uint8_t stack[STACK_KEPT];
+		struct blocks {
+			struct interpret_block list[INTERPRET_REGISTERS];
+			uint8_t bytes[INTERPRET_REGISTERS][SAMPLE_MEMORY_BYTES];
+			unsigned count;
+		} blocks;
 	} * kept;
 	size_t kept_count;
 	uint64_t timed;
@@ -286,6 +294,35 @@ static void count(struct session *session, const struct interpret_result *path)
 	session->ends[path->end]++;
 }
 
+/* Points to the bytes that *blocks holds. */
+static void point_to_blocks(struct blocks *blocks, struct interpret_start *start)
+{
+	for (unsigned i = 0; i < blocks->count; i++)
+		blocks->list[i].bytes.data = blocks->bytes[i];
+	start->blocks = blocks->list;
+	start->block_count = blocks->count;
+}
+
+static void read_blocks(struct session *session, struct interpret_start *start,
+			struct blocks *blocks)
+{
+	blocks->count = 0;
+	for (unsigned r = 0; r < INTERPRET_REGISTERS && session->memory_too; r++) {
+		uint64_t address = start->registers[r] & ~(uint64_t)(SAMPLE_MEMORY_LINE - 1);
+		bool seen = !(start->registers_known >> r & 1);
+		for (unsigned i = 0; i < blocks->count; i++)
+			seen = seen || blocks->list[i].address == address;
+		if (seen ||
+		    pread(session->memory, blocks->bytes[blocks->count], SAMPLE_MEMORY_BYTES,
+			  (off_t)address) != (ssize_t)SAMPLE_MEMORY_BYTES)
+			continue;
+		blocks->list[blocks->count++] =
+			(struct interpret_block){ address, { NULL, SAMPLE_MEMORY_BYTES } };
+	}
+	session->blocks_read += blocks->count;
+	point_to_blocks(blocks, start);
+}
+
 static void keep_start(struct session *session, const struct interpret_start *start)
 {
 	if (session->kept_count == KEPT_MOST)
@@ -295,6 +332,11 @@ static void keep_start(struct session *session, const struct interpret_start *st
 	kept->start = *start;
 	memcpy(kept->stack, start->stack.data, size);
 	kept->start.stack = (struct span){ kept->stack, size };
+	memcpy(&kept->blocks.list, start->blocks, start->block_count * sizeof(*start->blocks));
+	kept->blocks.count = start->block_count;
+	for (unsigned i = 0; i < start->block_count; i++)
+		memcpy(kept->blocks.bytes[i], start->blocks[i].bytes.data, SAMPLE_MEMORY_BYTES);
+	point_to_blocks(&kept->blocks, &kept->start);
 }
 
 /* One after another, as samples of a recording are. */
@@ -316,6 +358,7 @@ static void time_paths(struct session *session)
 static void one_path(struct session *session, int *signal_to_give)
 {
 	static uint8_t stack[STACK_MOST];
+	static struct blocks blocks;
 	struct interpret_start start = { 0 };
 	struct interpret_result path;
 	const struct interpret_callbacks callbacks = { session, code_of, read_only, keep_edge };
@@ -326,6 +369,7 @@ static void one_path(struct session *session, int *signal_to_give)
 	ssize_t got =
 		pread(session->memory, stack, session->stack_bytes, (off_t)stack_pointer(&start));
 	start.stack = (struct span){ stack, got > 0 ? (size_t)got : 0 };
+	read_blocks(session, &start, &blocks);
 	session->edge_count = 0;
 	interpreter_run(session->interpreter, &start, &callbacks, session->limit, &path);
 	count(session, &path);
@@ -397,6 +441,8 @@ static void print(const struct session *session)
 		if (session->ends[end])
 			printf(" %s %.1f %%", interpret_end_name(end),
 			       share(session->ends[end], session->paths));
+	if (session->memory_too)
+		printf(" (%.1f blocks a path)", (double)session->blocks_read / paths);
 	printf("\n");
 }
 
@@ -433,20 +479,22 @@ int main(int argc, char **argv)
 					  .stack_bytes = 8 };
 	uint64_t paths = 20000;
 	int option;
-	while ((option = getopt(argc, argv, "+n:i:s:")) != -1) {
-		unsigned long value = option == '?' ? 0 : strtoul(optarg, NULL, 10);
+	while ((option = getopt(argc, argv, "+n:i:s:m")) != -1) {
+		unsigned long value = optarg ? strtoul(optarg, NULL, 10) : 0;
 		if (option == 'n')
 			paths = value;
 		else if (option == 'i' && value < EDGES)
 			session.limit = (unsigned)value;
 		else if (option == 's' && value <= STACK_MOST)
 			session.stack_bytes = (unsigned)value;
+		else if (option == 'm')
+			session.memory_too = true;
 		else
 			optind = argc;
 	}
 	if (optind >= argc) {
 		fprintf(stderr, "usage: bench-interpret [-n PATHS] [-i INSTRUCTIONS] "
-				"[-s STACK_BYTES] -- COMMAND...\n");
+				"[-s STACK_BYTES] [-m] -- COMMAND...\n");
 		return 2;
 	}
 	struct error err;

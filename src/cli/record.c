@@ -36,7 +36,7 @@
 /* What the user asked for; filled once by options_parse(). */
 static struct {
 	bool all_cpus, user_only, kernel_only, stacks, no_random, no_stash, redact;
-	bool edges, no_edges;
+	bool edges, no_edges, no_edge_memory;
 	bool per_process, per_thread, per_cpu;
 	bool bursts;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
@@ -73,6 +73,9 @@ static const struct option options[] = {
 	  "interpret samples: where branches went (usual for tasks without a PMU)", &asked.edges,
 	  NULL },
 	{ "no-edges", 0, OPTION_FLAG, NULL, "do not interpret samples", &asked.no_edges, NULL },
+	{ "no-edge-memory", 0, OPTION_FLAG, NULL,
+	  "do not read what registers point to, to interpret samples", &asked.no_edge_memory,
+	  NULL },
 	{ "bursts", 0, OPTION_OPTIONAL_DOUBLE, "PERCENT",
 	  "step through instructions this much of the time (10): which way branches go",
 	  &asked.burst_percent, &asked.bursts },
@@ -522,6 +525,7 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.edges = asked.edges	  ? COLLECT_EDGES_ALL
 			 : asked.no_edges ? COLLECT_EDGES_NONE
 					  : COLLECT_EDGES_USUAL,
+		.edge_memory = !asked.no_edge_memory,
 		.stepper = recording->stepper.pid ? &recording->stepper : NULL,
 		.burst_percent = asked.burst_percent,
 		.identity = identity_asked(),

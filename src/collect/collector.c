@@ -66,6 +66,7 @@ void collector_free(struct collector *collector)
 	file_table_release(&session->files);
 	kernel_map_release(&session->kernel);
 	kernel_code_release(&session->kernel_code);
+	sample_memory_close(&session->sample_memory);
 	read_window_release(&session->reads);
 	jit_table_release(&session->jits);
 	byte_pool_release(&session->groups);
@@ -296,8 +297,9 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	collector->poll_fd = collector->timer_fd = collector->resume_fd = -1;
 	collector->session.counters.poll_fd = collector->session.counters.sideband_poll_fd = -1;
 	collector->random = random_seed(clock_realtime_ns() ^ (uint64_t)getpid());
+	collector->session.sample_memory = SAMPLE_MEMORY_CLOSED;
 	raise_file_limit();
-	int ret = plan_make(&collector->plan, options, err);
+	int ret = plan_make(&collector->plan, options, &collector->session.sample_memory, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
 	if (ret == 0 && !options->user_only && !options->redact)

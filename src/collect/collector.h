@@ -57,6 +57,7 @@ struct collect_options {
 	bool stacks;		 /* call chains by frame pointers */
 	bool user_only, kernel_only;
 	enum collect_edges edges;
+	bool edge_memory;	 /* with what their registers point to, where that is allowed */
 	struct stepper *stepper; /* for bursts of single steps, of tasks or a command; or NULL */
 	double burst_percent;	 /* of the time, for them */
 	unsigned identity;	 /* set of enum collect_identity */

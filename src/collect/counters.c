@@ -16,6 +16,7 @@
 #include "collect/edge_helper.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
+#include "machine/sample_memory.h"
 
 #define IDENTITY_FIELDS (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 #define SMALLEST_RING	4 /* pages */
@@ -94,12 +95,14 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 	counters->cpus = calloc(counters->cpu_count + 1, sizeof(*counters->cpus));
 	counters->rings = calloc(2 * counters->cpu_count + 1, sizeof(*counters->rings));
 	counters->lanes = calloc(sampler_count * counters->cpu_count + 1, sizeof(*counters->lanes));
-	if (!counters->cpus || !counters->rings || !counters->lanes)
+	counters->output_fds = calloc(counters->cpu_count + 1, sizeof(*counters->output_fds));
+	if (!counters->cpus || !counters->rings || !counters->lanes || !counters->output_fds)
 		return error_set(err, -ENOMEM, "out of memory opening events");
 	size_t slot = 0;
 	for (size_t cpu = cpu_set_next(options->cpus, 0); cpu < CPU_SET_LIMIT;
 	     cpu = cpu_set_next(options->cpus, cpu + 1)) {
 		counters->cpus[slot] = (int)cpu;
+		counters->output_fds[slot] = -1;
 		counters->rings[2 * slot] = (struct ring){ .fd = -1, .cpu_slot = slot };
 		counters->rings[2 * slot + 1] =
 			(struct ring){ .fd = -1, .cpu_slot = slot, .sideband = true };
@@ -123,6 +126,9 @@ void counters_release(struct counters *counters)
 		close(counters->list[i].fd);
 	for (size_t i = 0; i < counters->sideband_count; i++)
 		close(counters->sideband_fds[i]);
+	for (size_t slot = 0; slot < counters->cpu_count && counters->output_fds; slot++)
+		if (counters->output_fds[slot] >= 0)
+			close(counters->output_fds[slot]);
 	for (size_t i = 0; i < counters->sampler_count * counters->cpu_count && counters->lanes;
 	     i++)
 		weight_release(&counters->lanes[i].weight);
@@ -137,6 +143,7 @@ void counters_release(struct counters *counters)
 	free(counters->list);
 	free(counters->rings);
 	free(counters->sideband_fds);
+	free(counters->output_fds);
 	*counters = (struct counters){ .poll_fd = -1, .sideband_poll_fd = -1 };
 }
 
@@ -176,6 +183,44 @@ static int remember(struct counters *counters, const struct counter *counter, st
 		return error_set(err, ret, "out of memory opening events");
 	counters->list[counters->count++] = *counter;
 	return 0;
+}
+
+/* What samples on a CPU come with goes into their ring, which is there. */
+static int open_output(struct counters *counters, size_t slot, struct error *err)
+{
+	struct ring *ring = counters_ring(counters, slot, false);
+	int cpu = counters->cpus[slot];
+	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_IP };
+	sample_memory_output_attr(&attr);
+	set_common(&attr, counters, counters->options.sample_pages);
+	attr.inherit = 0;
+	set_layout(&counters->output_layout, &attr);
+	int fd = perf_open(&attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int ret = fd < 0 ? fd : 0;
+	if (ret == 0 && (ioctl(fd, PERF_EVENT_IOC_ID, &ring->attached_id) ||
+			 ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)))
+		ret = -errno;
+	if (ret == 0)
+		ret = sample_memory_set_output(counters->options.memory, cpu, fd);
+	if (ret == 0) {
+		counters->output_fds[slot] = fd;
+		return 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return error_set(err, ret, "cannot read memory at samples on CPU %d: %s", cpu,
+			 strerror(-ret));
+}
+
+static int attach_memory(struct counters *counters, size_t slot, int fd, struct error *err)
+{
+	int ret = counters->output_fds[slot] < 0 ? open_output(counters, slot, err) : 0;
+	if (ret < 0)
+		return ret;
+	ret = sample_memory_attach(counters->options.memory, fd);
+	return ret == 0 ? 0
+			: error_set(err, ret, "cannot read memory at samples on CPU %d: %s",
+				    counters->cpus[slot], strerror(-ret));
 }
 
 static bool refused_kernel(const struct perf_event_attr *attr, int code)
@@ -233,6 +278,8 @@ static int open_counter(struct counters *counters, size_t index, size_t slot, pi
 				strerror(errno));
 	if (ret == 0 && sampler->sampled)
 		ret = attach_ring(counters, counters_ring(counters, slot, false), fd, err);
+	if (ret == 0 && sampler->memory)
+		ret = attach_memory(counters, slot, fd, err);
 	if (ret == 0)
 		ret = remember(counters, &counter, err);
 	if (ret < 0)

@@ -40,6 +40,7 @@ struct sampler {
 	bool clock;
 	bool sampled; /* false: read by the samples of its leader */
 	bool edges;   /* its samples carry what it takes to interpret them (collect/edges.h) */
+	bool memory;  /* and come with what their registers point to */
 	enum period_policy policy;
 	uint64_t mean_period; /* of clocks in ns */
 	double frequency_hz;  /* 0: the period was given */
@@ -90,8 +91,9 @@ struct counters_options {
 	bool inherit; /* tasks are followed by the kernel; else CPUs are watched */
 	bool enable_on_exec;
 	bool stacks;
-	uint64_t edge_registers; /* perf's mask, for samplers with `edges` */
-	bool user_sideband;	 /* no right to kernel events: the side-band says exclude_kernel */
+	uint64_t edge_registers;      /* perf's mask, for samplers with `edges` */
+	struct sample_memory *memory; /* for samplers with `memory`; borrowed, outlives us */
+	bool user_sideband; /* no right to kernel events: the side-band says exclude_kernel */
 };
 
 struct counters {
@@ -108,6 +110,8 @@ struct counters {
 	int *sideband_fds;
 	size_t sideband_count, sideband_capacity;
 	struct perf_layout sideband_layout;
+	int *output_fds; /* by slot, of what comes attached to samples; -1: none */
+	struct perf_layout output_layout;
 	int poll_fd;	      /* readable: a ring of samples is half full */
 	int sideband_poll_fd; /* readable: a record about processes has come */
 	bool reads_lost;      /* PERF_FORMAT_LOST is there */

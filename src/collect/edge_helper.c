@@ -10,6 +10,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "collect/edge_memory.h"
+#include "machine/sample_memory.h"
 #include "symbol/helper_process.h"
 
 #define HELPER_CANNOT_START 71
@@ -110,14 +111,39 @@ static void path_edge(void *context, uint64_t from, uint64_t to, enum interpret_
 	path->edges++;
 }
 
+/* The blocks of one sample, at the cursor. */
+struct sample_blocks {
+	struct interpret_block list[SAMPLE_MEMORY_BLOCKS];
+	uint32_t count;
+};
+
+static bool take_blocks(struct cursor *cursor, uint32_t count, struct sample_blocks *blocks)
+{
+	if (count > SAMPLE_MEMORY_BLOCKS)
+		return false;
+	for (blocks->count = 0; blocks->count < count; blocks->count++) {
+		const uint8_t *bytes = cursor_take(cursor, sizeof(struct sample_memory_block));
+		struct interpret_block *block = &blocks->list[blocks->count];
+		if (!bytes)
+			return false;
+		memcpy(&block->address, bytes, sizeof(block->address));
+		block->bytes = (struct span){ bytes + offsetof(struct sample_memory_block, bytes),
+					      SAMPLE_MEMORY_BYTES };
+	}
+	return true;
+}
+
 static int run_sample(struct edge_engine *engine, uint64_t mask, const struct edge_sample *sample,
-		      struct edge_space *space, struct buffer *out, struct error *err)
+		      const struct sample_blocks *blocks, struct edge_space *space,
+		      struct buffer *out, struct error *err)
 {
 	struct interpret_start start;
 	if (sample->stack_bytes > sizeof(sample->stack) ||
 	    !interpret_start_of_perf(engine->memory.isa, mask, sample->registers, &start))
 		return makes_no_sense(err);
 	start.stack = (struct span){ sample->stack, sample->stack_bytes };
+	start.blocks = blocks->list;
+	start.block_count = blocks->count;
 	size_t at = out->size;
 	struct edge_path answer = { 0 };
 	buffer_append(out, &answer, sizeof(answer));
@@ -158,16 +184,18 @@ static int run_samples(struct edge_engine *engine, struct cursor *cursor,
 		       const struct edge_request *wanted, struct edge_space *spaces,
 		       struct buffer *out, struct error *err)
 {
+	if (wanted->samples > cursor_left(cursor) / sizeof(struct edge_sample))
+		return makes_no_sense(err);
+	struct cursor samples = *cursor; /* which then has the blocks */
+	cursor_take(cursor, wanted->samples * sizeof(struct edge_sample));
 	for (uint32_t i = 0; i < wanted->samples; i++) {
 		struct edge_sample sample;
-		const void *bytes = cursor_take(cursor, sizeof(sample));
-		if (!bytes)
+		struct sample_blocks blocks;
+		memcpy(&sample, cursor_take(&samples, sizeof(sample)), sizeof(sample));
+		if (sample.space >= wanted->spaces || !take_blocks(cursor, sample.blocks, &blocks))
 			return makes_no_sense(err);
-		memcpy(&sample, bytes, sizeof(sample));
-		if (sample.space >= wanted->spaces)
-			return makes_no_sense(err);
-		int ret = run_sample(engine, wanted->registers, &sample, &spaces[sample.space], out,
-				     err);
+		int ret = run_sample(engine, wanted->registers, &sample, &blocks,
+				     &spaces[sample.space], out, err);
 		if (ret < 0)
 			return ret;
 	}

@@ -23,7 +23,8 @@ struct message;
 
 enum edge_operation {
 	EDGE_SET_FILE = 1, /* header.what: its number; a descriptor */
-	EDGE_RUN, /* struct edge_request; each space: its count, then mappings; then samples */
+	EDGE_RUN, /* struct edge_request; each space: its count, then mappings; then samples; then
+		     the blocks of each sample */
 };
 
 struct edge_request {
@@ -39,6 +40,8 @@ struct edge_space_request {
 struct edge_sample {
 	uint32_t space;
 	uint32_t stack_bytes;
+	uint32_t blocks; /* struct sample_memory_block, behind all samples */
+	uint32_t unused;
 	uint64_t stack[EDGE_STACK_WORDS];
 	uint64_t registers[EDGE_REGISTERS]; /* those of the mask, in the order of its bits */
 };

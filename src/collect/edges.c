@@ -16,8 +16,9 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 
-#define BATCH_SAMPLES 8192u /* 3 MB; a service comes ten times a second */
-#define BATCH_SPACES  256u
+#define BATCH_SAMPLES                                                                              \
+	8192u /* 3 MB, 10 with what they point to; a service comes ten times a second */
+#define BATCH_SPACES 256u
 /* A batch finds the helper's code and tables out of the caches: it should be worth it. */
 #define BATCH_WORTH    512u
 #define BATCH_WAIT_NS  1000000000u
@@ -58,6 +59,7 @@ static void clear_batch(struct edge_batch *batch)
 		address_space_drop(batch->spaces[i]);
 	batch->space_count = 0;
 	batch->count = 0;
+	batch->blocks.size = 0;
 	batch->set_aside_ns = 0;
 }
 
@@ -67,6 +69,7 @@ static void release_batch(struct edge_batch *batch)
 	free(batch->samples);
 	free(batch->waiting);
 	free(batch->spaces);
+	buffer_release(&batch->blocks);
 }
 
 void edges_release(struct edges *edges)
@@ -113,17 +116,25 @@ static int find_space(struct edge_batch *batch, struct address_space *space, uin
 }
 
 static int add_sample(struct edge_batch *batch, const struct edge_waiting *waiting,
-		      const struct perf_sample *sample, uint32_t space)
+		      const struct perf_sample *sample, struct span blocks, uint32_t space)
 {
+	size_t block_count = blocks.size / sizeof(struct sample_memory_block);
+	if (block_count > SAMPLE_MEMORY_BLOCKS)
+		block_count = SAMPLE_MEMORY_BLOCKS;
 	int ret = array_reserve(&batch->samples, &batch->capacity, batch->count,
 				sizeof(*batch->samples));
 	if (ret == 0)
 		ret = array_reserve(&batch->waiting, &batch->waiting_capacity, batch->count,
 				    sizeof(*batch->waiting));
+	if (ret == 0)
+		buffer_append(&batch->blocks, blocks.data,
+			      block_count * sizeof(struct sample_memory_block));
+	if (ret == 0 && buffer_failed(&batch->blocks))
+		ret = -ENOMEM;
 	if (ret < 0)
 		return ret;
 	struct edge_sample *added = &batch->samples[batch->count];
-	*added = (struct edge_sample){ .space = space };
+	*added = (struct edge_sample){ .space = space, .blocks = (uint32_t)block_count };
 	for (uint64_t i = 0; i < sample->user_registers.count; i++)
 		added->registers[i] = perf_word(&sample->user_registers, i);
 	added->stack_bytes = sample->user_stack.size < sizeof(added->stack)
@@ -136,7 +147,8 @@ static int add_sample(struct edge_batch *batch, const struct edge_waiting *waiti
 }
 
 int edges_take(struct edges *edges, const struct edge_waiting *waiting,
-	       const struct perf_sample *sample, struct address_space *space, double allowance_ns)
+	       const struct perf_sample *sample, struct span blocks, struct address_space *space,
+	       double allowance_ns)
 {
 	struct edge_sums *sums = &edges->sums[waiting->sampler];
 	struct edge_batch *batch = &edges->gathering;
@@ -153,12 +165,27 @@ int edges_take(struct edges *edges, const struct edge_waiting *waiting,
 	int ret = set_aside > 0 && batch->count < BATCH_SAMPLES ? find_space(batch, space, &number)
 								: -E2BIG;
 	if (ret == 0)
-		ret = add_sample(batch, waiting, sample, number);
+		ret = add_sample(batch, waiting, sample, blocks, number);
 	batch->set_aside_ns += set_aside; /* given back where nothing came of it */
 	if (ret != -E2BIG)
 		return ret;
 	sums->thinned++;
 	return 0;
+}
+
+struct span edges_blocks(struct span attached, const struct perf_layout *layout,
+			 const struct perf_record *record)
+{
+	struct perf_record memory;
+	const struct span none = { NULL, 0 };
+	if (!attached.size ||
+	    perf_record_decode(attached.data, attached.size, layout, &memory) < 0 ||
+	    memory.type != PERF_RECORD_SAMPLE || memory.sample.ip != record->sample.ip ||
+	    memory.identity.tid != record->identity.tid)
+		return none;
+	struct span raw = memory.sample.raw; /* the kernel has filled it up to a multiple of 8 */
+	raw.size -= raw.size % sizeof(struct sample_memory_block);
+	return raw.size ? raw : none;
 }
 
 /* What is left of a batch whose answer will never come. */
@@ -254,6 +281,7 @@ static int send_batch(struct edges *edges, struct error *err)
 		buffer_append(&message.payload, space->list, space->count * sizeof(*space->list));
 	}
 	buffer_append(&message.payload, batch->samples, batch->count * sizeof(*batch->samples));
+	buffer_append(&message.payload, batch->blocks.data, batch->blocks.size);
 	int ret = helper_send(&edges->helper, &message, TIMEOUT_MS, err);
 	buffer_release(&message.payload);
 	return ret;

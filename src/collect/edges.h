@@ -14,14 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "collect/edge_helper.h"
 #include "collect/edge_tally.h"
 #include "collect/pace.h"
 #include "isa/interpret.h"
+#include "machine/sample_memory.h"
 #include "symbol/helper_process.h"
 
 struct address_space;
 struct file_table;
+struct perf_layout;
+struct perf_record;
 struct perf_sample;
 struct profile;
 
@@ -43,6 +47,7 @@ struct edge_batch {
 	struct edge_sample *samples;
 	struct edge_waiting *waiting; /* as many */
 	size_t count, capacity, waiting_capacity;
+	struct buffer blocks;	       /* of all samples, in their order */
 	struct address_space **spaces; /* shared: they stay as they are */
 	size_t space_count, space_capacity;
 	double set_aside_ns; /* by the pace */
@@ -74,9 +79,20 @@ int edges_init(struct edges *edges, struct file_table *files, size_t sampler_cou
 	       struct error *err);
 void edges_release(struct edges *edges); /* also right for a zeroed one */
 
-/* A sample of user code in `space` (NULL: unknown), which earns `allowance_ns`. 0 or -ENOMEM. */
+/*
+ * A sample of user code in `space` (NULL: unknown), which earns `allowance_ns`; `blocks`: struct
+ * sample_memory_block, of what its registers point to. 0 or -ENOMEM.
+ */
 int edges_take(struct edges *edges, const struct edge_waiting *waiting,
-	       const struct perf_sample *sample, struct address_space *space, double allowance_ns);
+	       const struct perf_sample *sample, struct span blocks, struct address_space *space,
+	       double allowance_ns);
+
+/*
+ * The blocks in a record of the output event (machine/sample_memory.h), if it is of the same
+ * moment as *record, a sample; else empty. They lie in `attached`.
+ */
+struct span edges_blocks(struct span attached, const struct perf_layout *layout,
+			 const struct perf_record *record);
 
 /*
  * Takes what the helper has found and gives it what was sampled since, when that is much or

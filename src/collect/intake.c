@@ -162,7 +162,8 @@ static double sample_interval_ns(const struct sampler *sampler, const struct lan
 }
 
 static int take_edges(struct session *session, const struct perf_record *record,
-		      const struct counter *counter, struct process *process, uint32_t context)
+		      const struct ring *ring, const struct counter *counter,
+		      struct process *process, uint32_t context)
 {
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
 	const struct lane *lane =
@@ -170,13 +171,14 @@ static int take_edges(struct session *session, const struct perf_record *record,
 	struct edge_waiting waiting = { .sampler = counter->sampler,
 					.event = sampler->id,
 					.context = context };
-	return edges_take(&session->edges, &waiting, &record->sample,
+	struct span blocks = edges_blocks(ring->attached, &session->counters.output_layout, record);
+	return edges_take(&session->edges, &waiting, &record->sample, blocks,
 			  process ? process->space : NULL,
 			  session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
 static int take_sample(struct session *session, const struct perf_record *record,
-		       const struct counter *counter)
+		       const struct ring *ring, const struct counter *counter)
 {
 	const struct perf_identity *identity = &record->identity;
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
@@ -226,7 +228,7 @@ static int take_sample(struct session *session, const struct perf_record *record
 	if (ret == 0 && sampler->group_size > 1)
 		ret = take_group(session, record, counter, &place);
 	if (ret == 0 && sampler->edges && mode == SESSION_USER)
-		ret = take_edges(session, record, counter, process, place.context);
+		ret = take_edges(session, record, ring, counter, process, place.context);
 	lane->sums.stored++;
 	return ret;
 }
@@ -371,6 +373,6 @@ int session_take_record(void *context, struct ring *ring, const void *bytes, siz
 			session->damaged++;
 		return 0;
 	}
-	return counter ? take_sample(session, &record, counter)
+	return counter ? take_sample(session, &record, ring, counter)
 		       : take_decoded(session, &record, ring);
 }

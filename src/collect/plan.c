@@ -13,6 +13,7 @@
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "machine/sample_cost.h"
+#include "machine/sample_memory.h"
 
 #define SAMPLE_PAGES	128 /* 512 KiB: 0.1 s of 50000 samples a second, twice over */
 #define STACK_PAGES	512
@@ -101,7 +102,9 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 				: strtoll(line, NULL, 10);
 	struct sample_cost cost;
 	char sentence[256];
-	if (sample_cost_measure(&event, limit, &cost, NULL) < 0) {
+	if (sample_cost_measure(&event, limit,
+				plan->samplers[0].memory ? plan->counters.memory : NULL, &cost,
+				NULL) < 0) {
 		snprintf(sentence, sizeof(sentence),
 			 "the cost of a sample could not be measured: %d samples a second and CPU",
 			 DEFAULT_RATE_HZ);
@@ -148,6 +151,41 @@ static int choose_edges(struct plan *plan, const struct collect_options *options
 	if (plan->edges && !options->ring_pages && plan->counters.sample_pages == SAMPLE_PAGES)
 		plan->counters.sample_pages = EDGE_PAGES;
 	return 0;
+}
+
+/*
+ * Which samples come with what their registers point to. The kernel drops samples with a program
+ * that interrupt somebody's BPF program, unseen: not of events that sample the kernel's code too,
+ * unless they were asked to be interpreted. Before Linux 6.0 a record that found no room would
+ * count as a lost sample.
+ */
+static void choose_memory(struct plan *plan, const struct collect_options *options,
+			  struct sample_memory *memory)
+{
+	bool asked = options->edges == COLLECT_EDGES_ALL;
+	bool wanted = false;
+	struct error err;
+	for (size_t i = 0; i < plan->sampler_count; i++) {
+		struct sampler *sampler = &plan->samplers[i];
+		sampler->memory = sampler->edges && options->edge_memory &&
+				  (sampler->attr.exclude_kernel || asked) &&
+				  plan->features.format_lost == FACT_YES;
+		wanted = wanted || sampler->memory;
+	}
+	if (!wanted)
+		return;
+	if (sample_memory_open(memory, &err) == 0) {
+		plan->counters.memory = memory;
+		return;
+	}
+	for (size_t i = 0; i < plan->sampler_count; i++)
+		plan->samplers[i].memory = false;
+	if (asked) {
+		char sentence[sizeof(err.text) + 64];
+		snprintf(sentence, sizeof(sentence), "%s: samples are interpreted without it",
+			 err.text);
+		note(options, COLLECT_NOTE, sentence);
+	}
 }
 
 static double guess_rate(const struct sampler *sampler)
@@ -308,7 +346,8 @@ static int check_groups(const struct plan *plan, struct error *err)
 		"the events apart");
 }
 
-int plan_make(struct plan *plan, const struct collect_options *options, struct error *err)
+int plan_make(struct plan *plan, const struct collect_options *options,
+	      struct sample_memory *memory, struct error *err)
 {
 	perf_features_probe(&plan->features);
 	int ret = choose_cpus(plan, options, err);
@@ -323,6 +362,7 @@ int plan_make(struct plan *plan, const struct collect_options *options, struct e
 	ret = choose_edges(plan, options, err);
 	if (ret < 0)
 		return ret;
+	choose_memory(plan, options, memory);
 	bool budgeted = !options->frequency_hz && needs_rate(options);
 	double rate_hz = options->frequency_hz ? (double)options->frequency_hz
 			 : budgeted	       ? budget_rate(plan, options)

@@ -13,6 +13,7 @@
 #include "machine/probe.h"
 
 struct error;
+struct sample_memory;
 
 struct plan {
 	struct perf_features features;
@@ -28,6 +29,11 @@ struct plan {
 	bool follow; /* of what runs on the CPUs, only the command's tree counts */
 };
 
-/* 0 or a negative errno with the sentence. Says what it decided through options->note. */
-int plan_make(struct plan *plan, const struct collect_options *options, struct error *err);
+/*
+ * 0 or a negative errno with the sentence. Says what it decided through options->note. Opens
+ * *memory, which is closed, if samples are to come with what they point to: it is the caller's
+ * to close, whatever is returned, after all that the plan led to.
+ */
+int plan_make(struct plan *plan, const struct collect_options *options,
+	      struct sample_memory *memory, struct error *err);
 void plan_release(struct plan *plan); /* also right for a zeroed one */

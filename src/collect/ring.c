@@ -77,10 +77,22 @@ static void put_in_order(struct ring *ring, size_t from)
 	}
 }
 
+static bool is_attachment(const struct ring *ring, const uint8_t *record, size_t size)
+{
+	struct perf_event_header header;
+	uint64_t id;
+	if (!ring->attached_id || size < sizeof(header) + sizeof(id))
+		return false;
+	memcpy(&header, record, sizeof(header));
+	memcpy(&id, record + sizeof(header), sizeof(id)); /* PERF_SAMPLE_IDENTIFIER stands first */
+	return header.type == PERF_RECORD_SAMPLE && id == ring->attached_id;
+}
+
 static int index_records(struct ring *ring, size_t from, const struct perf_layout *layout)
 {
 	size_t known = ring->count;
 	size_t at = from;
+	size_t before = 0;
 	while (at < ring->copied.size) {
 		size_t left = ring->copied.size - at;
 		size_t size = perf_record_size(ring->copied.data + at, left);
@@ -88,6 +100,11 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 			ring->damaged++;
 			ring->damaged_bytes += left; /* nothing says where the next one starts */
 			break;
+		}
+		if (is_attachment(ring, ring->copied.data + at, size)) {
+			before = size;
+			at += size;
+			continue;
 		}
 		int ret = array_reserve(&ring->entries, &ring->capacity, ring->count,
 					sizeof(*ring->entries));
@@ -98,7 +115,8 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 		if (!time && ring->count)
 			time = ring->entries[ring->count - 1].time;
 		ring->entries[ring->count++] =
-			(struct ring_entry){ time, (uint32_t)at, (uint32_t)size };
+			(struct ring_entry){ time, (uint32_t)at, (uint32_t)size, (uint32_t)before };
+		before = 0;
 		at += size;
 	}
 	put_in_order(ring, known);
@@ -117,8 +135,8 @@ static void compact(struct ring *ring)
 		return;
 	size_t lowest = ring->copied.size;
 	for (size_t i = ring->first; i < ring->count; i++)
-		if (ring->entries[i].at < lowest)
-			lowest = ring->entries[i].at;
+		if (ring->entries[i].at - ring->entries[i].before_bytes < lowest)
+			lowest = ring->entries[i].at - ring->entries[i].before_bytes;
 	memmove(ring->copied.data, ring->copied.data + lowest, ring->copied.size - lowest);
 	ring->copied.size -= lowest;
 	memmove(ring->entries, ring->entries + ring->first,
@@ -209,6 +227,8 @@ int ring_merge(struct ring *rings, size_t count, uint64_t limit, ring_handle han
 	while (live) {
 		struct ring *ring = heap[0];
 		const struct ring_entry *entry = &ring->entries[ring->first++];
+		ring->attached = (struct span){ ring_bytes(ring, entry) - entry->before_bytes,
+						entry->before_bytes };
 		int ret = handle(context, ring, ring_bytes(ring, entry), entry->size_bytes);
 		if (ret < 0)
 			return ret;

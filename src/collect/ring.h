@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/span.h"
 
 struct error;
 struct perf_layout;
@@ -22,13 +23,19 @@ struct ring_entry {
 	uint64_t time;
 	uint32_t at; /* in `copied` */
 	uint32_t size_bytes;
+	uint32_t before_bytes; /* of what was attached to it */
 };
 
 struct ring {
 	int fd; /* of the event that owns the memory; not closed here */
 	size_t cpu_slot;
 	bool sideband; /* processes and mappings; of equal times these come first */
-	void *memory;  /* NULL: not mapped */
+	/* Samples of the event with this identifier are no records of their own: each is attached
+	   to the record that the kernel wrote right behind it, whatever their times are. 0: none.
+	 */
+	uint64_t attached_id;
+	struct span attached; /* to the record that is handed out now; empty: nothing */
+	void *memory;	      /* NULL: not mapped */
 	size_t data_bytes;
 	struct buffer copied;
 	struct ring_entry *entries;
@@ -51,7 +58,7 @@ static inline const struct ring_entry *ring_peek(const struct ring *ring)
 {
 	return ring->first < ring->count ? &ring->entries[ring->first] : NULL;
 }
-static inline const void *ring_bytes(const struct ring *ring, const struct ring_entry *entry)
+static inline const uint8_t *ring_bytes(const struct ring *ring, const struct ring_entry *entry)
 {
 	return ring->copied.data + entry->at;
 }

@@ -18,6 +18,7 @@
 #include "collect/read_window.h"
 #include "collect/tally.h"
 #include "image/process_table.h"
+#include "machine/sample_memory.h"
 #include "profile/byte_pool.h"
 
 #define SESSION_CONTEXT_CACHE 1024
@@ -40,6 +41,7 @@ struct session {
 	struct file_table files;
 	struct kernel_map kernel;
 	struct kernel_code kernel_code;
+	struct sample_memory sample_memory; /* as kernel_code: before events, and after them */
 	struct read_window reads;
 	struct jit_table jits;
 	struct reader *reader;

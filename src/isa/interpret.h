@@ -5,7 +5,8 @@
  * control goes, at the cost of no more than a sample (DCPI, SOSP'97, section 7).
  *
  * Values are known or unknown bit by bit. Memory is unknown but for the stack bytes
- * given, what the path itself stored at known addresses, and what read_only() answers.
+ * and blocks given, what the path itself stored at known addresses, and what read_only()
+ * answers.
  * Stores to unknown addresses are ignored: so a path may, rarely, be wrong
  * (docs/methods.md, "Interpreted samples", has how rarely). Calls are followed where
  * their target is known.
@@ -29,6 +30,12 @@ struct interpreter;
 #define INTERPRET_REGISTERS   32 /* x86: X86_RAX to X86_R15; AArch64: x0 to x30, AARCH64_SP */
 #define INTERPRET_LIMIT_USUAL 30 /* instructions: more yields little (docs/methods.md) */
 
+/* What memory held somewhere when the path began. */
+struct interpret_block {
+	uint64_t address;
+	struct span bytes; /* not across the end of the address space */
+};
+
 struct interpret_start {
 	uint64_t pc;
 	uint64_t registers[INTERPRET_REGISTERS]; /* numbered as registers.h does */
@@ -36,6 +43,8 @@ struct interpret_start {
 	bool flags_known;
 	uint64_t flags;	   /* x86: RFLAGS; AArch64: PSTATE as in SPSR, N in bit 31 */
 	struct span stack; /* what memory holds from the stack pointer on; may be empty */
+	const struct interpret_block *blocks; /* and elsewhere; valid until the path ends */
+	unsigned block_count;
 };
 
 enum interpret_edge {

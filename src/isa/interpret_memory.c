@@ -14,6 +14,7 @@ void memory_begin(struct memory *memory, uint64_t stack_address,
 	memory->stack_address = stack_address;
 	memory->cells_used = 0;
 	memory->ranges_used = 0;
+	memory->last_block = 0;
 	memory->lost = false;
 }
 
@@ -57,6 +58,24 @@ static bool is_forgotten(const struct memory *memory, uint64_t address)
 	return memory->lost;
 }
 
+/* Loads read neighbours: the block of the last one is tried first. */
+static bool find_in_blocks(struct memory *memory, uint64_t address, uint8_t *byte)
+{
+	const struct interpret_start *start = memory->start;
+	unsigned at = memory->last_block;
+	for (unsigned i = 0; i < start->block_count; i++) {
+		const struct interpret_block *block = &start->blocks[at];
+		uint64_t offset = address - block->address;
+		if (offset < block->bytes.size) {
+			memory->last_block = at;
+			*byte = ((const uint8_t *)block->bytes.data)[offset];
+			return true;
+		}
+		at = at + 1 < start->block_count ? at + 1 : 0;
+	}
+	return false;
+}
+
 /* A byte that was there when the path began, or was stored since. */
 static bool load_byte(struct memory *memory, uint64_t address, struct known_bits *out)
 {
@@ -72,9 +91,12 @@ static bool load_byte(struct memory *memory, uint64_t address, struct known_bits
 		return !memory->lost;
 	uint64_t offset = address - memory->stack_address;
 	const struct span *stack = &memory->start->stack;
-	if (offset >= stack->size)
+	uint8_t byte;
+	if (offset < stack->size)
+		byte = ((const uint8_t *)stack->data)[offset];
+	else if (!find_in_blocks(memory, address, &byte))
 		return false;
-	*out = (struct known_bits){ ((const uint8_t *)stack->data)[offset], 0xff };
+	*out = (struct known_bits){ byte, 0xff };
 	return true;
 }
 

@@ -104,7 +104,8 @@ struct memory {
 	uint64_t stack_address;
 	uint32_t path;
 	unsigned cells_used, ranges_used;
-	bool lost; /* more was stored than is kept: only read-only memory is known */
+	unsigned last_block; /* of the start, that the last look ended in */
+	bool lost;	     /* more was stored than is kept: only read-only memory is known */
 	struct {
 		uint64_t address, bytes;
 	} ranges[MEMORY_RANGES]; /* written with what is not known */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
+#include "machine/sample_memory.h"
 
 #define ROUNDS	       4
 #define ON_NS	       80000000u
@@ -132,6 +133,8 @@ struct sampler {
 	int fd;
 	void *ring;
 	size_t ring_size;
+	int output_fd; /* of what samples point to; -1: not measured */
+	void *output;  /* its ring, of the same size, where the oldest is overwritten */
 };
 
 static void sampler_close(struct sampler *sampler)
@@ -140,6 +143,30 @@ static void sampler_close(struct sampler *sampler)
 		munmap(sampler->ring, sampler->ring_size);
 	if (sampler->fd >= 0)
 		close(sampler->fd);
+	if (sampler->output)
+		munmap(sampler->output, sampler->ring_size);
+	if (sampler->output_fd >= 0)
+		close(sampler->output_fd);
+}
+
+/* The samples on `cpu` bring what they point to, into a ring that nobody reads. */
+static int add_memory(struct sampler *sampler, struct sample_memory *memory, int cpu)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+						       PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+					.use_clockid = 1,
+					.clockid = CLOCK_MONOTONIC };
+	sample_memory_output_attr(&attr);
+	sampler->output_fd = perf_open(&attr, -1, cpu, -1, 0);
+	if (sampler->output_fd < 0)
+		return sampler->output_fd;
+	void *ring = mmap(NULL, sampler->ring_size, PROT_READ, MAP_SHARED, sampler->output_fd, 0);
+	if (ring == MAP_FAILED)
+		return -errno;
+	sampler->output = ring;
+	int ret = sample_memory_set_output(memory, cpu, sampler->output_fd);
+	return ret < 0 ? ret : sample_memory_attach(memory, sampler->fd);
 }
 
 static int sampler_open(const struct event *event, uint64_t rate_hz, struct sampler *sampler,
@@ -153,7 +180,7 @@ static int sampler_open(const struct event *event, uint64_t rate_hz, struct samp
 	attr.clockid = CLOCK_MONOTONIC;
 	attr.disabled = 1;
 	attr.pinned = 0;
-	*sampler = (struct sampler){ .fd = perf_open(&attr, 0, -1, -1, 0) };
+	*sampler = (struct sampler){ .fd = perf_open(&attr, 0, -1, -1, 0), .output_fd = -1 };
 	if (sampler->fd < 0)
 		return error_set(err, sampler->fd, "cannot sample '%s' to see what it costs: %s",
 				 event->name, strerror(-sampler->fd));
@@ -245,6 +272,19 @@ static void stay_on(const struct event *event, struct cpu_set *before, bool *cha
 		*changed = sched_setaffinity(0, sizeof(both), (cpu_set_t *)both.words) == 0;
 }
 
+/* And on the CPU where it runs now. */
+static void stay_here(struct cpu_set *before, bool *changed)
+{
+	struct cpu_set here = { 0 };
+	int cpu = sched_getcpu();
+	if (cpu < 0 ||
+	    (!*changed && sched_getaffinity(0, sizeof(*before), (cpu_set_t *)before->words)))
+		return;
+	cpu_set_add(&here, (size_t)cpu);
+	if (sched_setaffinity(0, sizeof(here), (cpu_set_t *)here.words) == 0)
+		*changed = true;
+}
+
 struct measuring {
 	struct gap on[GAPS_MAX], off[GAPS_MAX];
 	struct costs costs;
@@ -268,7 +308,7 @@ static int measure_rounds(const struct event *event, struct sampler *sampler, st
 }
 
 int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
-			struct sample_cost *cost, struct error *err)
+			struct sample_memory *memory, struct sample_cost *cost, struct error *err)
 {
 	CLEANUP(free_pointer) struct measuring *room = calloc(1, sizeof(*room));
 	if (!room)
@@ -287,7 +327,16 @@ int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 	struct cpu_set before = { 0 };
 	bool moved;
 	stay_on(event, &before, &moved);
-	status = measure_rounds(event, &sampler, &on, &off, costs, err);
+	if (memory) {
+		stay_here(&before, &moved);
+		status = add_memory(&sampler, memory, sched_getcpu());
+		if (status)
+			error_set(err, status,
+				  "cannot read memory at samples to see what they cost: %s",
+				  strerror(-status));
+	}
+	if (status == 0)
+		status = measure_rounds(event, &sampler, &on, &off, costs, err);
 	if (moved)
 		sched_setaffinity(0, sizeof(before), (cpu_set_t *)before.words);
 	if (status)

@@ -1,7 +1,8 @@
 /*
  * A stranger's file as a process has mapped it, and a sample in it that is interpreted
  * forward. The last 16 bytes: where in the file the sample is (2), what its registers hold (8),
- * where the first mapping begins and ends, in pages (1 each); the rest is the file.
+ * where the first mapping begins and ends, in pages (1 each); the rest is the file, whose end is
+ * memory that came with the sample as well, and a record of such memory.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -10,7 +11,9 @@
 #include <string.h>
 
 #include "collect/edge_memory.h"
+#include "collect/edges.h"
 #include "isa/interpret.h"
+#include "machine/perf_record.h"
 
 #define BASE   UINT64_C(0x7f0000000000)
 #define PAGE   4096u
@@ -50,6 +53,13 @@ static void interpret(struct edge_space *space, enum isa isa, const uint8_t *cho
 		start.registers[i] = i % 2 ? BASE + (held >> i) % (size + 1) : held;
 	start.pc = BASE + ((unsigned)choice[0] << 8 | choice[1]) % (size + 1);
 	start.stack = (struct span){ choice, 8 };
+	size_t tail = size < SAMPLE_MEMORY_BYTES ? size : SAMPLE_MEMORY_BYTES;
+	const struct interpret_block blocks[] = {
+		{ held & ~UINT64_C(63), { choice - tail, tail } },
+		{ UINT64_MAX - 63, { choice - tail, tail < 64 ? tail : 64 } },
+	};
+	start.blocks = blocks;
+	start.block_count = 2;
 	const struct interpret_callbacks callbacks = { space, code, read_only, edge };
 	interpreter_run(interpreter, &start, &callbacks, INTERPRET_LIMIT_USUAL, &result);
 	assert(result.instructions <= INTERPRET_LIMIT_USUAL && result.end < INTERPRET_ENDS);
@@ -82,6 +92,24 @@ static void try_as(enum isa isa, struct span file, const uint8_t *choice)
 	edge_memory_release(&memory);
 }
 
+static void read_memory_record(struct span bytes)
+{
+	const struct perf_layout layout = { .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+							   PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+							   PERF_SAMPLE_RAW };
+	struct perf_record sample = { .type = PERF_RECORD_SAMPLE };
+	struct perf_record record;
+	if (perf_record_decode(bytes.data, bytes.size, &layout, &record) >= 0 &&
+	    record.type == PERF_RECORD_SAMPLE)
+		sample = record;
+	struct span blocks = edges_blocks(bytes, &layout, &sample);
+	assert(blocks.size <= bytes.size && blocks.size % sizeof(struct sample_memory_block) == 0);
+	for (size_t i = 0; i < blocks.size; i++) {
+		const volatile uint8_t *byte = (const uint8_t *)blocks.data + i;
+		(void)*byte;
+	}
+}
+
 /* Any bytes: nothing is read outside of them, and a path ends. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -90,5 +118,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct span file = { data, size - CHOICE };
 	try_as(ISA_X86_64, file, data + file.size);
 	try_as(ISA_AARCH64, file, data + file.size);
+	read_memory_record(file);
 	return 0;
 }

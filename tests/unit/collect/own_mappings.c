@@ -17,7 +17,11 @@ __asm__(".section .data.rel.ro, \"aw\"\n.p2align 3\n8: .quad own_branch_place_0,
 	SYMBOL(own_branch_jump)
 	" jmp *(%rax, %rdi, 8)\n"
 	SYMBOL(own_branch_place_0) " ud2\n"
-	SYMBOL(own_branch_place_1) " ud2\n");
+	SYMBOL(own_branch_place_1) " ud2\n"
+	SYMBOL(own_load) " testb $1, (%rdi)\n"
+	SYMBOL(own_load_branch) " je own_load_taken\n"
+	SYMBOL(own_load_behind) " ud2\n"
+	SYMBOL(own_load_taken) " ud2\n");
 const unsigned own_argument_at = 5, own_pc_at = 8; /* PERF_REG_X86_DI, IP */
 #elif defined(__aarch64__)
 __asm__(".section .data.rel.ro, \"aw\"\n.p2align 3\n8: .quad own_branch_place_0, own_branch_place_1\n"
@@ -29,7 +33,11 @@ __asm__(".section .data.rel.ro, \"aw\"\n.p2align 3\n8: .quad own_branch_place_0,
 	SYMBOL(own_branch_jump)
 	" br x1\n"
 	SYMBOL(own_branch_place_0) " brk #0\n"
-	SYMBOL(own_branch_place_1) " brk #0\n");
+	SYMBOL(own_branch_place_1) " brk #0\n"
+	SYMBOL(own_load) " ldrb w1, [x0]\n"
+	SYMBOL(own_load_branch) " tbz w1, #0, own_load_taken\n"
+	SYMBOL(own_load_behind) " brk #0\n"
+	SYMBOL(own_load_taken) " brk #0\n");
 const unsigned own_argument_at = 0, own_pc_at = 32; /* PERF_REG_ARM64_X0, PC */
 #endif
 /* clang-format on */

@@ -26,6 +26,8 @@ size_t own_mappings_read(struct own_mapping mappings[OWN_MAPPINGS]);
  * constant table to one of two places, and traps. */
 extern const char own_branch[], own_branch_taken[], own_branch_jump[], own_branch_place_0[],
 	own_branch_place_1[];
+/* A branch that is taken when the lowest bit of the byte that its first argument points to is 0. */
+extern const char own_load[], own_load_branch[], own_load_behind[], own_load_taken[];
 /* A file position of the register that holds a first argument among perf's, and of the
  * instruction pointer; and their mask. */
 extern const unsigned own_argument_at, own_pc_at;

@@ -34,6 +34,7 @@ struct scene {
 	struct edges edges;
 	uint64_t registers[EDGE_REGISTERS];
 	struct perf_sample sample;
+	struct span blocks;
 };
 
 static struct scene *scene_new(void)
@@ -84,8 +85,9 @@ static void take(struct scene *scene, uint64_t argument, double allowance_ns)
 {
 	const struct edge_waiting waiting = { .sampler = 0, .event = 1, .context = 2 };
 	scene->registers[own_argument_at] = argument;
-	assert_int_equal(
-		edges_take(&scene->edges, &waiting, &scene->sample, scene->space, allowance_ns), 0);
+	assert_int_equal(edges_take(&scene->edges, &waiting, &scene->sample, scene->blocks,
+				    scene->space, allowance_ns),
+			 0);
 }
 
 static void serve(struct scene *scene, enum edges_patience patience)
@@ -287,12 +289,100 @@ static void processes_are_told_apart_and_their_mappings_stay(void **state)
 	scene_free(scene);
 }
 
+static void memory_that_comes_with_samples_is_known(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct sample_memory_block blocks[3] = { { .address = 0x7000 }, { .address = 0x9000 } };
+	scene->registers[own_pc_at] = scene->sample.ip = (uintptr_t)own_load;
+	take(scene, 0x9004, GENEROUS); /* without */
+	scene->blocks = (struct span){ blocks, 2 * sizeof(blocks[0]) };
+	blocks[1].bytes[4] = 1;
+	take(scene, 0x9004, GENEROUS);
+	blocks[1].bytes[4] = 2;
+	take(scene, 0x9004, GENEROUS);
+	take(scene, 0x9000 + SAMPLE_MEMORY_BYTES - 1, GENEROUS);
+	take(scene, 0x9000 + SAMPLE_MEMORY_BYTES, GENEROUS); /* behind it */
+	scene->blocks.size = 0;
+	take(scene, 0x9004, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].interpreted, 6);
+	assert_int_equal(scene->edges.sums[0].silent, 3);
+	assert_int_equal(seen(scene, own_load_branch, own_load_behind), 1);
+	assert_int_equal(seen(scene, own_load_branch, own_load_taken), 2);
+	/* each batch has its own */
+	scene->blocks.size = 2 * sizeof(blocks[0]);
+	for (int batch = 0; batch < 4; batch++) {
+		take(scene, 0x9004, GENEROUS);
+		serve(scene, EDGES_WAIT);
+	}
+	assert_int_equal(seen(scene, own_load_branch, own_load_taken), 6);
+	assert_int_equal(scene->edges.sums[0].lost, 0);
+	scene_free(scene);
+}
+
+static const struct perf_layout output_layout = {
+	.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+		       PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+	.sample_id_all = true,
+};
+
+/* As the kernel writes it: the size of the raw data fills the record up to a multiple of 8. */
+static void put_memory(struct buffer *out, uint64_t ip, uint32_t tid, uint32_t count)
+{
+	uint32_t raw = count * (uint32_t)sizeof(struct sample_memory_block) + 4;
+	buffer_append_u32(out, PERF_RECORD_SAMPLE);
+	buffer_append_u32(out, (8 + 4 * 8 + 4 + raw) << 16);
+	buffer_append_u64(out, 7);
+	buffer_append_u64(out, ip);
+	buffer_append_u32(out, 1);
+	buffer_append_u32(out, tid);
+	buffer_append_u64(out, 1000);
+	buffer_append_u32(out, raw);
+	for (uint32_t i = 0; i < raw; i++)
+		buffer_append_u8(out, (uint8_t)i);
+}
+
+static void memory_of_another_moment_or_damaged_is_not_taken(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct perf_record record = { .type = PERF_RECORD_SAMPLE,
+				      .identity = { .tid = 5 },
+				      .sample = { .ip = 0x1234 } };
+	put_memory(&bytes, 0x1234, 5, 3);
+	struct span whole = { bytes.data, bytes.size };
+	struct span blocks = edges_blocks(whole, &output_layout, &record);
+	assert_int_equal(blocks.size, 3 * sizeof(struct sample_memory_block));
+	assert_ptr_equal(blocks.data, bytes.data + 8 + 4 * 8 + 4);
+	for (size_t size = 0; size < whole.size; size++)
+		assert_int_equal(
+			edges_blocks((struct span){ bytes.data, size }, &output_layout, &record)
+				.size,
+			0);
+	record.identity.tid = 6;
+	assert_int_equal(edges_blocks(whole, &output_layout, &record).size, 0);
+	record.identity.tid = 5;
+	record.sample.ip++;
+	assert_int_equal(edges_blocks(whole, &output_layout, &record).size, 0);
+	record.sample.ip--;
+	/* raw data that claim to be longer than the record */
+	bytes.data[8 + 4 * 8] = 0xff;
+	bytes.data[8 + 4 * 8 + 1] = 0xff;
+	assert_int_equal(edges_blocks(whole, &output_layout, &record).size, 0);
+	/* and shorter than a block */
+	bytes.data[8 + 4 * 8] = (uint8_t)sizeof(struct sample_memory_block) - 1;
+	bytes.data[8 + 4 * 8 + 1] = 0;
+	assert_int_equal(edges_blocks(whole, &output_layout, &record).size, 0);
+}
+
 /* A request of one space and one sample, as the collector makes it. */
 static void make_request(struct message *request, const struct scene *scene)
 {
 	struct edge_request header = { scene->edges.registers, 1, 1 };
 	struct edge_space_request space = { scene->space->count };
-	struct edge_sample sample = { 0 };
+	struct edge_sample sample = { .blocks = 2 };
+	struct sample_memory_block blocks[2] = { { 0 } };
 	memcpy(sample.registers, scene->registers, sizeof(sample.registers));
 	*request = (struct message){ .header.operation = EDGE_RUN };
 	buffer_append(&request->payload, &header, sizeof(header));
@@ -300,6 +390,7 @@ static void make_request(struct message *request, const struct scene *scene)
 	buffer_append(&request->payload, scene->space->list,
 		      scene->space->count * sizeof(struct mapping));
 	buffer_append(&request->payload, &sample, sizeof(sample));
+	buffer_append(&request->payload, blocks, sizeof(blocks));
 }
 
 static void requests_that_make_no_sense_are_refused(void **state)
@@ -326,6 +417,18 @@ static void requests_that_make_no_sense_are_refused(void **state)
 	buffer_append_u8(&request.payload, 0); /* more than was announced */
 	assert_int_equal(edge_engine_serve(engine, &request, &answer, NULL), -EBADMSG);
 	message_release(&answer);
+	/* more blocks than there are registers, though they are there */
+	struct buffer *payload = &request.payload;
+	uint32_t many = SAMPLE_MEMORY_BLOCKS + 1;
+	payload->size = whole;
+	memcpy(payload->data + whole - 2 * sizeof(struct sample_memory_block) -
+		       sizeof(struct edge_sample) + offsetof(struct edge_sample, blocks),
+	       &many, sizeof(many));
+	for (uint32_t i = 2; i < many; i++)
+		memset(buffer_extend(payload, sizeof(struct sample_memory_block)), 0,
+		       sizeof(struct sample_memory_block));
+	assert_int_equal(edge_engine_serve(engine, &request, &answer, NULL), -EBADMSG);
+	message_release(&answer);
 	request.header.operation = 77;
 	assert_int_equal(edge_engine_serve(engine, &request, &answer, NULL), -EBADMSG);
 	buffer_release(&request.payload);
@@ -347,6 +450,8 @@ int main(void)
 		cmocka_unit_test(a_helper_that_dies_costs_its_batch),
 		cmocka_unit_test(a_helper_of_many_files_starts_anew_and_is_told_again),
 		cmocka_unit_test(processes_are_told_apart_and_their_mappings_stay),
+		cmocka_unit_test(memory_that_comes_with_samples_is_known),
+		cmocka_unit_test(memory_of_another_moment_or_damaged_is_not_taken),
 		cmocka_unit_test(requests_that_make_no_sense_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

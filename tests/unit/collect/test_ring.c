@@ -20,14 +20,19 @@ static const struct perf_layout layout = {
 	.sample_id_all = true,
 };
 
-static void put_sample(struct buffer *out, uint64_t time, uint64_t ip)
+static void put_sample_of(struct buffer *out, uint64_t id, uint64_t time, uint64_t ip)
 {
 	buffer_append_u32(out, PERF_RECORD_SAMPLE);
 	buffer_append_u32(out, (uint32_t)40 << 16);
-	buffer_append_u64(out, 1);
+	buffer_append_u64(out, id);
 	buffer_append_u64(out, ip);
 	buffer_append_u64(out, 0);
 	buffer_append_u64(out, time);
+}
+
+static void put_sample(struct buffer *out, uint64_t time, uint64_t ip)
+{
+	put_sample_of(out, 1, time, ip);
 }
 
 static void put_exit(struct buffer *out, uint64_t time)
@@ -151,12 +156,65 @@ static void damaged_bytes_are_counted_and_end_the_copy(void **state)
 	ring_release(&ring);
 }
 
+struct attached {
+	uint64_t ips[16]; /* of what was attached; 0: nothing */
+	size_t count;
+};
+
+static int see_attached(void *context, struct ring *ring, const void *bytes, size_t size)
+{
+	struct attached *seen = context;
+	struct perf_record record;
+	(void)bytes;
+	(void)size;
+	seen->ips[seen->count] = 0;
+	if (ring->attached.size) {
+		assert_int_equal(perf_record_decode(ring->attached.data, ring->attached.size,
+						    &layout, &record),
+				 (int)ring->attached.size);
+		seen->ips[seen->count] = record.sample.ip;
+	}
+	seen->count++;
+	return 0;
+}
+
+/* The kernel writes it before the sample, with a time that may be later. */
+static void what_is_attached_comes_with_the_record_behind_it(void **state)
+{
+	(void)state;
+	struct ring ring = { .attached_id = 9 };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct attached seen = { .count = 0 };
+	put_sample(&bytes, 10, 1);
+	put_sample_of(&bytes, 9, 25, 100);
+	put_sample(&bytes, 20, 1);
+	put_sample(&bytes, 15, 1);	   /* nested: handed out before, and has nothing */
+	put_sample_of(&bytes, 9, 30, 101); /* its sample was lost */
+	put_sample_of(&bytes, 9, 31, 102);
+	put_sample(&bytes, 32, 1);
+	put_sample_of(&bytes, 9, 33, 103); /* the sample's is not there yet: forgotten */
+	take(&ring, &bytes);
+	assert_int_equal(ring_merge(&ring, 1, 15, see_attached, &seen), 0);
+	assert_int_equal(seen.count, 2);
+	/* what waits moves to the front, with what it has */
+	put_sample(&bytes, 34, 1);
+	put_exit(&bytes, 35);
+	take(&ring, &bytes);
+	assert_int_equal(ring_merge(&ring, 1, UINT64_MAX, see_attached, &seen), 0);
+	const uint64_t expected[] = { 0, 0, 100, 102, 0, 0 };
+	assert_int_equal(seen.count, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(seen.ips[i], expected[i]);
+	ring_release(&ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_all_rings_come_in_order_of_time),
 		cmocka_unit_test(what_is_later_than_the_limit_waits),
 		cmocka_unit_test(at_one_time_processes_come_before_samples),
+		cmocka_unit_test(what_is_attached_comes_with_the_record_behind_it),
 		cmocka_unit_test(damaged_bytes_are_counted_and_end_the_copy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

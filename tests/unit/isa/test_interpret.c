@@ -94,6 +94,35 @@ static void the_sampled_stack_tells_where_a_return_goes(void **state)
 	interpreter_free(world.interpreter);
 }
 
+static void memory_given_in_blocks_is_known_until_it_is_stored_to(void **state)
+{
+	(void)state;
+	/* 0: cmpb $1,(%rdi); 3: je 7; 5: syscall; 7: cmpw $0x201,(%rdi); 12: jne 5; 14: movb
+	 * $0,(%rdi); 17: cmpb $1,(%rdi); 20: je 5; 22: cmpb $2,1(%rdi); 26: jne 5; 28: hlt */
+	struct world world = WORLD(0x80, 0x3f, 0x01, 0x74, 0x02, 0x0f, 0x05, 0x66, 0x81, 0x3f, 0x01,
+				   0x02, 0x75, 0xf7, 0xc6, 0x07, 0x00, 0x80, 0x3f, 0x01, 0x74, 0xef,
+				   0x80, 0x7f, 0x01, 0x02, 0x75, 0xe9, 0xf4);
+	const uint8_t bytes[] = { 7, 7, 7, 1 }, next[] = { 2 };
+	const struct interpret_block blocks[] = { { 0x900000, { bytes, sizeof(bytes) } },
+						  { 0x900004, { next, sizeof(next) } } };
+	world_know(&world, X86_RDI, 0x900003);
+	world_run(&world, 30);
+	expect_end(&world, 3, INTERPRET_END_CONDITION);
+	world.start.blocks = blocks;
+	world.start.block_count = 2;
+	world_run(&world, 30); /* across both blocks */
+	expect_end(&world, 28, INTERPRET_END_SYSTEM);
+	assert_int_equal(world.edge_count, 4);
+	world.start.block_count = 1;
+	world_run(&world, 30);
+	expect_edge(&world, 0, 3, 7, INTERPRET_CONDITIONAL);
+	expect_end(&world, 12, INTERPRET_END_CONDITION);
+	world_know(&world, X86_RDI, 0x8fffff); /* one byte before */
+	world_run(&world, 30);
+	expect_end(&world, 3, INTERPRET_END_CONDITION);
+	interpreter_free(world.interpreter);
+}
+
 static void a_jump_table_in_read_only_memory_is_read(void **state)
 {
 	(void)state;
@@ -352,6 +381,7 @@ int main(void)
 		cmocka_unit_test(sampled_flags_decide_a_branch),
 		cmocka_unit_test(a_call_is_followed_and_returns),
 		cmocka_unit_test(the_sampled_stack_tells_where_a_return_goes),
+		cmocka_unit_test(memory_given_in_blocks_is_known_until_it_is_stored_to),
 		cmocka_unit_test(a_jump_table_in_read_only_memory_is_read),
 		cmocka_unit_test(an_indirect_call_is_reported),
 		cmocka_unit_test(parts_of_registers_are_known_by_themselves),

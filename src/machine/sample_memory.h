@@ -1,0 +1,52 @@
+/*
+ * sample_memory - the memory that a sample's registers point to, at its moment: a BPF program
+ * of perf events (BPF_PROG_TYPE_PERF_EVENT; bpf(2), bpf-helpers(7)) that runs before the
+ * kernel writes a sample of 64-bit user code, reads one block for each general register and the
+ * stack pointer that could be a pointer, and writes them as a record of its own. That
+ * record is a sample of the output event of that CPU (PERF_COUNT_SW_BPF_OUTPUT), its raw
+ * data are struct sample_memory_block; it has the address and thread of the sample that
+ * follows. It takes Linux 5.5, CAP_BPF and CAP_PERFMON. What is not mapped, or not
+ * in memory at that moment, is left out; nothing is ever waited for.
+ *
+ * The kernel drops a sample with a program that interrupts another BPF program: in the kernel's
+ * code only, so such samples should be of events without it (exclude_kernel).
+ *
+ * Opened before the events that it serves and closed after them (collect/kernel_code.h says why).
+ * One thread at a time.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+#define SAMPLE_MEMORY_LINE                                                                         \
+	64 /* what a block is aligned to: docs/methods.md, "Samples to interpret" */
+#define SAMPLE_MEMORY_BYTES  128 /* of a block */
+#define SAMPLE_MEMORY_BLOCKS 32	 /* the most: general registers of AArch64, with sp */
+
+struct sample_memory_block {
+	uint64_t address;
+	uint8_t bytes[SAMPLE_MEMORY_BYTES];
+};
+
+struct sample_memory {
+	int program_fd, scratch_fd, outputs_fd; /* -1: closed */
+};
+#define SAMPLE_MEMORY_CLOSED ((struct sample_memory){ -1, -1, -1 })
+
+/* 0 and for sample_memory_close(); or a negative errno value (-EPERM, -EOPNOTSUPP on other
+ * processors) with *err saying what is needed. */
+int sample_memory_open(struct sample_memory *memory, struct error *err);
+void sample_memory_close(struct sample_memory *memory); /* also right after a failed open */
+
+struct perf_event_attr;
+/* An output event has these on top of what the events of its ring have in common. */
+void sample_memory_output_attr(struct perf_event_attr *attr);
+/* What samples on `cpu` point to goes to the output event `fd` from here on. 0 or negative errno.
+ * The event lives on, whoever closes `fd`, until another takes its place or the memory is closed.
+ */
+int sample_memory_set_output(struct sample_memory *memory, int cpu, int fd);
+/* The samples of the event `fd` get their memory. 0 or negative errno. */
+int sample_memory_attach(const struct sample_memory *memory, int fd);

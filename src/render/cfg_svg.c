@@ -15,18 +15,19 @@
 #include "render/flame_text.h"
 #include "render/graph_layout.h"
 
-#define MARGIN	       16.0
-#define LINE_HEIGHT    14.0
-#define CHARACTER      6.62 /* of 11 px DejaVu Sans Mono; what is narrower leaves room */
-#define HEAD_CHARACTER 6.6  /* of the 12 px above, at most on average */
-#define PADDING	       8.0
-#define LOOP_BAR       4.0 /* for each loop around a block */
-#define MOST_BARS      8
-#define LEAST_WIDTH    800.0
-#define LEGEND_HEIGHT  96.0
-#define SWATCH	       46.0
-#define WIDEST_LINE    5.0
-#define ARROW	       8.0 /* the height of its head */
+#define MARGIN		16.0
+#define LINE_HEIGHT	14.0
+#define CHARACTER	6.62 /* of 11 px DejaVu Sans Mono; what is narrower leaves room */
+#define HEAD_CHARACTER	6.6  /* of the 12 px above, at most on average */
+#define TITLE_CHARACTER 10.5 /* of the 16 px of the title, likewise */
+#define PADDING		8.0
+#define LOOP_BAR	4.0 /* for each loop around a block */
+#define MOST_BARS	8
+#define LEAST_WIDTH	800.0
+#define LEGEND_HEIGHT	96.0
+#define SWATCH		46.0
+#define WIDEST_LINE	5.0
+#define ARROW		8.0 /* the height of its head */
 
 static const struct layout_gaps gaps = { .across = 28, .down = 52, .line = 12 };
 
@@ -322,9 +323,9 @@ static double put_head(struct painter *painter, struct buffer *out)
 	size_t count = cycles_notes(procedure->cycles, &notes);
 	char share[QUANTITY_SIZE], cpi[QUANTITY_SIZE], line[512];
 	double y = MARGIN + 14;
-	buffer_printf(out, "<text class=\"title\" x=\"%.0f\" y=\"%.0f\">", MARGIN, y);
-	flame_put_escaped(out, of->name, strlen(of->name));
-	buffer_append_text(out, "</text>\n");
+	painter->head_width =
+		TITLE_CHARACTER * (double)flame_text_length(of->name, strlen(of->name));
+	put_text(out, MARGIN, y, "title", of->name);
 	snprintf(line, sizeof(line), "control flow in %s, of %s; samples of '%s', processor %s",
 		 procedure->procedure->image_name, picture->source, picture->event,
 		 procedure->pipeline->name);

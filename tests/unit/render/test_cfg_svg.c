@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,12 +153,29 @@ static void a_loop_says_how_often_it_went_around(void **state)
 	assert_int_equal(count(&subject, "\"loop_header\":\"0x1000\""), 3);
 }
 
+/* As those of C++ are. */
+static void a_long_name_has_room(void **state)
+{
+	(void)state;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	char name[201];
+	double width = 0;
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	draw(&subject, name, 0, cfg_svg);
+	const char *at = strstr(buffer_text(&subject.page), " width=\"");
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, " width=\"%lf\"", &width), 1);
+	assert_true(width >= 200 * 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_block_and_way_is_drawn),
 		cmocka_unit_test(a_large_graph_is_cut_and_says_so),
 		cmocka_unit_test(names_stay_text),
+		cmocka_unit_test(a_long_name_has_room),
 		cmocka_unit_test(a_loop_says_how_often_it_went_around),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

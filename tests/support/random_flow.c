@@ -185,6 +185,21 @@ void random_flow_init(struct random_flow *flow, struct random_state *random, uin
 	count(flow);
 }
 
+void random_flow_init_tangled(struct random_flow *flow, struct random_state *random,
+			      uint32_t blocks)
+{
+	*flow = (struct random_flow){ .block_count = blocks };
+	flow_graph_init(&flow->graph, blocks);
+	for (size_t i = 0; i < blocks + random_below(random, blocks); i++) {
+		uint32_t a = (uint32_t)random_below(random, blocks);
+		uint32_t b = (uint32_t)random_below(random, blocks);
+		uint64_t kind = random_below(random, 16);
+		must(flow_graph_add(&flow->graph, kind == 0 ? FLOW_OUTSIDE : a,
+				    kind == 1 ? FLOW_OUTSIDE : b, FLOW_BRANCH));
+	}
+	must(flow_graph_settle(&flow->graph));
+}
+
 void random_flow_release(struct random_flow *flow)
 {
 	flow_graph_release(&flow->graph);

@@ -27,4 +27,10 @@ struct random_flow {
  */
 void random_flow_init(struct random_flow *flow, struct random_state *random, uint32_t blocks,
 		      double entries, double most_trips);
+/*
+ * A graph of any edges, so with loops without end and code that nothing leads to; `blocks` and
+ * `edges` stay NULL.
+ */
+void random_flow_init_tangled(struct random_flow *flow, struct random_state *random,
+			      uint32_t blocks);
 void random_flow_release(struct random_flow *flow);

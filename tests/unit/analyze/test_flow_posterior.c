@@ -89,16 +89,7 @@ static void init(struct subject *subject, struct random_state *random, uint32_t 
 static void init_tangled(struct subject *subject, struct random_state *random, uint32_t blocks)
 {
 	*subject = (struct subject){ 0 };
-	flow_graph_init(&subject->flow.graph, blocks);
-	for (size_t i = 0; i < blocks + random_below(random, blocks); i++) {
-		uint32_t a = (uint32_t)random_below(random, blocks);
-		uint32_t b = (uint32_t)random_below(random, blocks);
-		uint64_t kind = random_below(random, 16);
-		assert_int_equal(flow_graph_add(&subject->flow.graph, kind == 0 ? FLOW_OUTSIDE : a,
-						kind == 1 ? FLOW_OUTSIDE : b, FLOW_BRANCH),
-				 0);
-	}
-	assert_int_equal(flow_graph_settle(&subject->flow.graph), 0);
+	random_flow_init_tangled(&subject->flow, random, blocks);
 	allocate(subject);
 	for (uint32_t b = 0; b < blocks; b++) {
 		subject->costs[b] =

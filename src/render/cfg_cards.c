@@ -12,6 +12,7 @@
 #include "render/cfg_svg.h"
 #include "render/cfg_words.h"
 #include "render/flame_text.h"
+#include "render/listing_cycles.h"
 
 #define MOST_COLUMNS 64 /* of an instruction; what is longer is cut */
 
@@ -85,9 +86,9 @@ static void say_head(struct writer *writer, uint32_t block)
 	bool before = vaddr < cfg->first;
 	say_ways(writer, block, true);
 	if (loop != FLOW_NO_LOOP && loops->list[loop].header == block) {
-		char count[QUANTITY_SIZE];
+		char count[CYCLES_TEXT];
 		double each = cfg_view_rounds(procedure, loop);
-		cfg_cpi_text(each, count);
+		cycles_text_cpi(each, count);
 		snprintf(rounds, sizeof(rounds), "  loop, depth %" PRIu32 ", %s rounds",
 			 loops->list[loop].depth, isnan(each) ? "unknown" : count);
 	}
@@ -101,10 +102,10 @@ static void say_figures(struct writer *writer, uint32_t block)
 	const struct procedure_cycles *procedure = writer->procedure;
 	const struct frequency *frequency = &procedure->frequencies.blocks[block];
 	const struct cycles_cost *cost = &procedure->blocks[block];
-	char count[QUANTITY_SIZE], cpi[QUANTITY_SIZE], best[QUANTITY_SIZE], share[QUANTITY_SIZE];
+	char count[QUANTITY_SIZE], cpi[CYCLES_TEXT], best[CYCLES_TEXT], share[QUANTITY_SIZE];
 	cfg_count_text(frequency->value, count);
-	cfg_cpi_text(cost->cpi, cpi);
-	cfg_cpi_text(cost->best_cpi, best);
+	cycles_text_cpi(cost->cpi, cpi);
+	cycles_text_cpi(cost->best_cpi, best);
 	cfg_share_text(cost->cycles, procedure->whole.cycles, share);
 	say(writer, CFG_LINE_PLAIN, "%s %s (%s)", count, cfg_times_word(procedure),
 	    cfg_confidence(frequency));

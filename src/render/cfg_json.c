@@ -6,6 +6,7 @@
 #include "base/json_stream.h"
 #include "render/cfg_svg.h"
 #include "render/cfg_words.h"
+#include "render/listing_cycles.h"
 
 #define VADDR_BYTES (2 + 16 + 1)
 
@@ -121,10 +122,10 @@ static void put_node(const struct cfg_view *view, uint32_t block, struct buffer 
 	const struct procedure_cycles *procedure = view->procedure;
 	const struct cfg_block *extent = &procedure->cfg.blocks[block];
 	const struct frequency *frequency = &procedure->frequencies.blocks[block];
-	char count[QUANTITY_SIZE], cpi[QUANTITY_SIZE], best[QUANTITY_SIZE];
+	char count[QUANTITY_SIZE], cpi[CYCLES_TEXT], best[CYCLES_TEXT];
 	cfg_count_text(frequency->value, count);
-	cfg_cpi_text(procedure->blocks[block].cpi, cpi);
-	cfg_cpi_text(procedure->blocks[block].best_cpi, best);
+	cycles_text_cpi(procedure->blocks[block].cpi, cpi);
+	cycles_text_cpi(procedure->blocks[block].best_cpi, best);
 	buffer_printf(out,
 		      "  b%" PRIu32 " [label=\"0x%" PRIx64 "\\l%s %s (%s)\\l%sCPI %s, best %s\\l",
 		      block, vaddr_of(&procedure->cfg, block), count, cfg_times_word(procedure),

@@ -14,6 +14,7 @@
 #include "render/flame_palette.h"
 #include "render/flame_text.h"
 #include "render/graph_layout.h"
+#include "render/listing_cycles.h"
 
 #define MARGIN		16.0
 #define LINE_HEIGHT	14.0
@@ -202,15 +203,16 @@ static void put_block_title(const struct painter *painter, uint32_t block, struc
 {
 	const struct frequency *frequency = &painter->procedure->frequencies.blocks[block];
 	const struct cycles_cost *cost = &painter->procedure->blocks[block];
-	char low[QUANTITY_SIZE], high[QUANTITY_SIZE];
+	char low[QUANTITY_SIZE], high[QUANTITY_SIZE], interval[CYCLES_TEXT];
 	buffer_append_text(out, "<title>");
 	cfg_count_text(frequency->low, low);
 	cfg_count_text(frequency->high, high);
-	buffer_printf(out, "executions: confidence %s, 95 %% from %s to %s",
-		      cfg_confidence(frequency), low, high);
-	cfg_cpi_text(cost->low, low);
-	cfg_cpi_text(cost->high, high);
-	buffer_printf(out, "\nCPI: 95 %% from %s to %s", low, high);
+	buffer_printf(out, "executions: confidence %s", cfg_confidence(frequency));
+	if (!isnan(frequency->low) && !isnan(frequency->high))
+		buffer_printf(out, ", 95 %% %s to %s", low, high);
+	cycles_text_interval(cost->low, cost->high, interval);
+	if (strcmp(interval, "-") != 0)
+		buffer_printf(out, "\nCPI: 95 %% %s", interval);
 	cfg_count_text(cost->samples, low);
 	buffer_printf(out, "\nsamples: %s</title>", low);
 }
@@ -321,7 +323,7 @@ static double put_head(struct painter *painter, struct buffer *out)
 	const struct procedure *of = procedure->procedure->procedure;
 	const char *const *notes;
 	size_t count = cycles_notes(procedure->cycles, &notes);
-	char share[QUANTITY_SIZE], cpi[QUANTITY_SIZE], line[512];
+	char share[QUANTITY_SIZE], cpi[CYCLES_TEXT], line[512];
 	double y = MARGIN + 14;
 	painter->head_width =
 		TITLE_CHARACTER * (double)flame_text_length(of->name, strlen(of->name));
@@ -330,7 +332,7 @@ static double put_head(struct painter *painter, struct buffer *out)
 		 procedure->procedure->image_name, picture->source, picture->event,
 		 procedure->pipeline->name);
 	put_head_line(painter, y += 18, "muted", line, out);
-	cfg_cpi_text(procedure->whole.cpi, cpi);
+	cycles_text_cpi(procedure->whole.cpi, cpi);
 	cfg_count_text(procedure->whole.samples, share);
 	snprintf(line, sizeof(line), "%" PRIu32 " blocks, %zu ways; %s samples; CPI %s%s",
 		 procedure->cfg.graph.block_count, procedure->cfg.graph.edge_count, share,

@@ -66,18 +66,6 @@ void cfg_count_text(double count, char text[QUANTITY_SIZE])
 		quantity_describe(count, (struct span){ NULL, 0 }, text);
 }
 
-void cfg_cpi_text(double cpi, char text[QUANTITY_SIZE])
-{
-	if (isnan(cpi))
-		snprintf(text, QUANTITY_SIZE, "-");
-	else
-		snprintf(text, QUANTITY_SIZE,
-			 cpi >= 100  ? "%.0f"
-			 : cpi >= 10 ? "%.1f"
-				     : "%.2f",
-			 cpi);
-}
-
 void cfg_share_text(double part, double whole, char text[QUANTITY_SIZE])
 {
 	if (!(whole > 0) || isnan(part))

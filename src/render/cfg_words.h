@@ -18,8 +18,6 @@ bool cfg_is_relative(const struct procedure_cycles *procedure);
 const char *cfg_times_word(const struct procedure_cycles *procedure);
 /* "1.2 M", "-": executions. */
 void cfg_count_text(double count, char text[QUANTITY_SIZE]);
-/* "3.4", "12", "0.25", "-": cycles an execution. */
-void cfg_cpi_text(double cpi, char text[QUANTITY_SIZE]);
 /* "92 %" of what the block ran; "-". */
 void cfg_share_text(double part, double whole, char text[QUANTITY_SIZE]);
 /* The indirect jump that ends the block and has unknown targets, or NULL. */

@@ -242,7 +242,6 @@ static size_t stretch(const struct listing *listing, size_t first)
 	return count < MIN_STRETCH ? 0 : count;
 }
 
-/* 0 or -ENOMEM shows in the buffer. */
 void listing_print_stretch(struct listing *listing, size_t first, size_t count, const char *what)
 {
 	size_t columns = listing->index->columns->count;

@@ -1,7 +1,7 @@
 /*
  * listing_parts - what the ways to show a procedure share: its head, rows and source
- * texts (listing.c, listing_head.c, listing_lines.c,
- * listing_screen.c, listing_blocks.c).
+ * texts (listing.c, listing_head.c, listing_foot.c, listing_lines.c, listing_screen.c,
+ * listing_blocks.c). Running out of memory shows in the buffer.
  */
 #pragma once
 

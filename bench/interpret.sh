@@ -1,5 +1,6 @@
 # Interpreted samples against single steps, over programs of several kinds: paths that
-# diverge (at most 1 in 1000 may), how many have an outcome, and what a path costs.
+# diverge (at most 1 in 1000 may), how many have an outcome, and what a path costs; each without
+# and with what registers point to.
 . "$SOURCE/tests/lib.sh"
 program="$(dirname "$CULPRIT")/../../bench/bench-interpret"
 head -c 30000000 /dev/urandom | base64 >input
@@ -14,11 +15,13 @@ measure() {
 	name=$1
 	shift
 	command -v "$1" >/dev/null || return 0
-	echo "$name"
-	status=0
-	"$program" -n "${INTERPRET_PATHS:-5000}" -- "$@" || status=$?
-	[ $status != 77 ] || skip "programs cannot be traced here"
-	[ $status = 0 ] || bad=1
+	for memory in "" -m; do
+		echo "$name${memory:+, with memory at registers}"
+		status=0
+		"$program" -n "${INTERPRET_PATHS:-5000}" $memory -- "$@" || status=$?
+		[ $status != 77 ] || skip "programs cannot be traced here"
+		[ $status = 0 ] || bad=1
+	done
 }
 measure gzip gzip -9 -c input
 measure xz xz -6 -T1 -c input

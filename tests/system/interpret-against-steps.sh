@@ -20,4 +20,4 @@ check() { # the least percent with an outcome; options
 }
 check 20
 check 20 -m # and what registers point to
-expect_match "blocks" "$(cat out)" ' [1-9][0-9.]* blocks a path'
+expect_match "blocks" "$(cat out)" '[1-9][0-9.]* blocks a path'

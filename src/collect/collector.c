@@ -281,6 +281,14 @@ static int name_events(struct collector *collector, struct error *err)
 		note(collector, COLLECT_WARNING,
 		     "the kernel hides its addresses (kptr_restrict, or no CAP_SYSLOG): samples in "
 		     "the kernel stay without names");
+	if (session->counters.memory_refusal && collector->options.edges == COLLECT_EDGES_ALL) {
+		char text[256];
+		snprintf(text, sizeof(text),
+			 "memory at a sample's registers cannot be read (%s): samples are "
+			 "interpreted without it",
+			 strerror(-session->counters.memory_refusal));
+		note(collector, COLLECT_NOTE, text);
+	}
 	if (session->counters.kernel_dropped)
 		note(collector, COLLECT_WARNING,
 		     "no right to sample the kernel: user code only; 'culprit doctor' lists the "

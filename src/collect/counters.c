@@ -186,7 +186,7 @@ static int remember(struct counters *counters, const struct counter *counter, st
 }
 
 /* What samples on a CPU come with goes into their ring, which is there. */
-static int open_output(struct counters *counters, size_t slot, struct error *err)
+static int open_output(struct counters *counters, size_t slot)
 {
 	struct ring *ring = counters_ring(counters, slot, false);
 	int cpu = counters->cpus[slot];
@@ -208,19 +208,20 @@ static int open_output(struct counters *counters, size_t slot, struct error *err
 	}
 	if (fd >= 0)
 		close(fd);
-	return error_set(err, ret, "cannot read memory at samples on CPU %d: %s", cpu,
-			 strerror(-ret));
+	ring->attached_id = 0;
+	return ret;
 }
 
-static int attach_memory(struct counters *counters, size_t slot, int fd, struct error *err)
+/* Where that fails the samples come without: no reason not to have them. */
+static void attach_memory(struct counters *counters, size_t slot, struct sampler *sampler, int fd)
 {
-	int ret = counters->output_fds[slot] < 0 ? open_output(counters, slot, err) : 0;
-	if (ret < 0)
-		return ret;
-	ret = sample_memory_attach(counters->options.memory, fd);
-	return ret == 0 ? 0
-			: error_set(err, ret, "cannot read memory at samples on CPU %d: %s",
-				    counters->cpus[slot], strerror(-ret));
+	int ret = counters->output_fds[slot] < 0 ? open_output(counters, slot) : 0;
+	if (ret == 0)
+		ret = sample_memory_attach(counters->options.memory, fd);
+	if (ret == 0)
+		return;
+	sampler->memory = false;
+	counters->memory_refusal = ret;
 }
 
 static bool refused_kernel(const struct perf_event_attr *attr, int code)
@@ -279,7 +280,7 @@ static int open_counter(struct counters *counters, size_t index, size_t slot, pi
 	if (ret == 0 && sampler->sampled)
 		ret = attach_ring(counters, counters_ring(counters, slot, false), fd, err);
 	if (ret == 0 && sampler->memory)
-		ret = attach_memory(counters, slot, fd, err);
+		attach_memory(counters, slot, sampler, fd);
 	if (ret == 0)
 		ret = remember(counters, &counter, err);
 	if (ret < 0)

@@ -112,6 +112,7 @@ struct counters {
 	struct perf_layout sideband_layout;
 	int *output_fds; /* by slot, of what comes attached to samples; -1: none */
 	struct perf_layout output_layout;
+	int memory_refusal;   /* negative errno: some samples come without their memory */
 	int poll_fd;	      /* readable: a ring of samples is half full */
 	int sideband_poll_fd; /* readable: a record about processes has come */
 	bool reads_lost;      /* PERF_FORMAT_LOST is there */

@@ -165,16 +165,21 @@ static void choose_memory(struct plan *plan, const struct collect_options *optio
 	bool asked = options->edges == COLLECT_EDGES_ALL;
 	bool wanted = false;
 	struct error err;
+	int ret;
 	for (size_t i = 0; i < plan->sampler_count; i++) {
 		struct sampler *sampler = &plan->samplers[i];
 		sampler->memory = sampler->edges && options->edge_memory &&
-				  (sampler->attr.exclude_kernel || asked) &&
-				  plan->features.format_lost == FACT_YES;
+				  (sampler->attr.exclude_kernel || asked);
 		wanted = wanted || sampler->memory;
 	}
 	if (!wanted)
 		return;
-	if (sample_memory_open(memory, &err) == 0) {
+	if (plan->features.format_lost == FACT_YES)
+		ret = sample_memory_open(memory, &err);
+	else
+		ret = error_set(&err, -EOPNOTSUPP,
+				"memory at a sample's registers takes Linux 6.0");
+	if (ret == 0) {
 		plan->counters.memory = memory;
 		return;
 	}

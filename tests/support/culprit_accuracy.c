@@ -259,60 +259,8 @@ static enum compared_cause compared_of(enum dynamic_cause cause)
 	}
 }
 
-/* Whether most wrong predictions in the block that a jump ends are not the jump's. */
-static bool is_mostly_of_calls(const struct exact_procedure *exact, uint32_t jump)
-{
-	uint64_t of_block = 0;
-	uint32_t block = 0;
-	while (exact->blocks[block].end <= jump)
-		block++;
-	for (uint32_t i = exact->blocks[block].first; i < exact->blocks[block].end; i++)
-		of_block += exact->events[i][EXACT_MISPREDICTS];
-	return 2 * exact->events[jump][EXACT_MISPREDICTS] < of_block;
-}
-
-/* See culprit_accuracy.misplaced. */
-static bool is_misplaced(const struct procedure_cycles *procedure, uint32_t instruction,
-			 const struct simulated_procedure *simulated, enum simulated_cause dominant)
-{
-	if (dominant >= SIMULATED_EARLIER)
-		return false;
-	const struct simulated_cost *cost = &simulated->costs[instruction];
-	uint32_t culprit = cost->culprits[dominant];
-	if (dominant == SIMULATED_DATA && culprit != instruction) {
-		struct register_set used =
-			register_set_intersect(&procedure->effects[culprit].writes,
-					       &procedure->effects[instruction].reads);
-		return register_set_empty(&used);
-	}
-	return dominant == SIMULATED_BRANCH && is_mostly_of_calls(simulated->exact, culprit);
-}
-
-/* By instruction: cycles of loads that nobody in their block needs, charged to its last one. */
-static double *loads_without_user(const struct exact_procedure *exact,
-				  const struct simulated_machine *machine)
-{
-	double *cycles = allocated(exact->instruction_count, sizeof(double));
-	for (uint32_t b = 0; b < exact->graph.block_count; b++) {
-		struct register_set needed = { { 0 } };
-		for (uint32_t i = exact->blocks[b].end; i-- > exact->blocks[b].first;) {
-			const struct instruction_effects *op = &exact->effects[i];
-			struct register_set used = register_set_intersect(&op->writes, &needed);
-			if (register_set_empty(&used))
-				cycles[exact->blocks[b].end - 1] +=
-					(double)exact->events[i][EXACT_READ_MISSES] *
-						machine->read_miss +
-					(double)exact->events[i][EXACT_READ_LAST_MISSES] *
-						machine->read_last_miss;
-			needed = register_set_union(&needed, &op->reads);
-		}
-	}
-	return cycles;
-}
-
 static void compare_stall(struct culprit_accuracy *accuracy, const struct culprits *culprits,
-			  uint32_t instruction, const struct simulated_procedure *simulated,
-			  double misplaced)
+			  uint32_t instruction, const struct simulated_procedure *simulated)
 {
 	const struct stall *stall = &culprits->stalls[instruction];
 	enum simulated_cause dominant = simulated_dominant(&simulated->costs[instruction]);
@@ -320,12 +268,8 @@ static void compare_stall(struct culprit_accuracy *accuracy, const struct culpri
 	bool listed = false;
 	double cycles = stall->dynamic_cycles;
 	accuracy->stalls += cycles;
-	if (is_misplaced(culprits->procedure, instruction, simulated, dominant)) {
-		accuracy->misplaced += cycles;
-		return;
-	}
 	accuracy->causes += cycles * stall->culprit_count;
-	accuracy->unexplained += fmax(0, stall->unexplained_cycles - misplaced);
+	accuracy->unexplained += stall->unexplained_cycles;
 	if (truth == COMPARED_CAUSES)
 		accuracy->without += cycles;
 	for (uint32_t c = 0; c < stall->culprit_count; c++) {
@@ -342,10 +286,8 @@ static void compare_stall(struct culprit_accuracy *accuracy, const struct culpri
 }
 
 static void compare(struct culprit_accuracy *accuracy, const struct culprits *culprits,
-		    const struct simulated_procedure *simulated,
-		    const struct simulated_machine *machine)
+		    const struct simulated_procedure *simulated)
 {
-	CLEANUP(free_pointer) double *misplaced = loads_without_user(simulated->exact, machine);
 	struct compared_procedure sums = { .truth = { 0 } };
 	for (uint32_t i = 0; i < simulated->exact->instruction_count; i++) {
 		const struct stall *stall = &culprits->stalls[i];
@@ -353,15 +295,14 @@ static void compare(struct culprit_accuracy *accuracy, const struct culprits *cu
 		accuracy->cycles += culprits->procedure->instructions[i].cycles;
 		for (enum simulated_cause cause = 0; cause < SIMULATED_EARLIER; cause++) {
 			accuracy->truth += cost->stalls[cause];
-			if (cost->stalls[cause] > 0 &&
-			    !is_misplaced(culprits->procedure, i, simulated, cause))
+			if (cost->stalls[cause] > 0)
 				sums.truth[compared_of_truth(cause)] += cost->stalls[cause];
 		}
 		if (isnan(stall->issue_cycles))
 			continue;
 		accuracy->noise += stall->noise_cycles;
 		if (stall->dynamic_cycles > 0)
-			compare_stall(accuracy, culprits, i, simulated, misplaced[i]);
+			compare_stall(accuracy, culprits, i, simulated);
 		else
 			accuracy->gain += stall->dynamic_cycles;
 	}
@@ -402,9 +343,37 @@ void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 		procedure.procedure = &sampled;
 		if (culprits_new(&procedure, &columns.all, &events, &culprits, NULL) < 0)
 			abort();
-		compare(accuracy, culprits, simulated, machine);
+		compare(accuracy, culprits, simulated);
 		free((void *)sampled.samples);
 	}
+}
+
+void culprit_accuracy_add_up(struct culprit_accuracy *accuracy,
+			     const struct culprit_accuracy *other)
+{
+	accuracy->cycles += other->cycles;
+	accuracy->stalls += other->stalls;
+	accuracy->listed += other->listed;
+	accuracy->without += other->without;
+	accuracy->causes += other->causes;
+	accuracy->sole += other->sole;
+	accuracy->right += other->right;
+	accuracy->unexplained += other->unexplained;
+	accuracy->gain += other->gain;
+	accuracy->noise += other->noise;
+	accuracy->truth += other->truth;
+	for (enum compared_cause cause = 0; cause < COMPARED_CAUSES; cause++) {
+		accuracy->whole.truth[cause] += other->whole.truth[cause];
+		accuracy->whole.low[cause] += other->whole.low[cause];
+		accuracy->whole.high[cause] += other->whole.high[cause];
+	}
+	accuracy->procedures = reallocarray(accuracy->procedures,
+					    accuracy->procedure_count + other->procedure_count + 1,
+					    sizeof(*accuracy->procedures));
+	if (!accuracy->procedures)
+		abort();
+	for (size_t i = 0; i < other->procedure_count; i++)
+		accuracy->procedures[accuracy->procedure_count++] = other->procedures[i];
 }
 
 void culprit_accuracy_release(struct culprit_accuracy *accuracy)

@@ -35,18 +35,12 @@ struct compared_procedure {
 /* In cycles; several programs and draws may be added up in one. */
 struct culprit_accuracy {
 	double cycles;
-	double stalls; /* dynamic, as they were found */
-	/*
-	 * Left out of all that follows: what the machine charges where no processor would, since it
-	 * looks at one block at a time. A load that nobody in its block needs is waited for at the
-	 * block's last instruction; a wrong prediction of a call where its block leads.
-	 */
-	double misplaced;
+	double stalls;	    /* dynamic, as they were found */
 	double listed;	    /* of these: with the cause that truly cost most on the list */
 	double without;	    /* that truly had no dynamic cause */
 	double causes;	    /* times the causes on the list */
 	double sole, right; /* with one cause alone; and it is what truly cost most */
-	double unexplained; /* and "other", less what is misplaced */
+	double unexplained; /* and "other" */
 	double gain, noise; /* net */
 	double truth;	    /* true dynamic stalls, found or not */
 	struct compared_procedure whole;
@@ -65,6 +59,9 @@ void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 			  const struct simulated_program *program, const struct pipeline *pipeline,
 			  double period, enum counted_events counted, double event_samples,
 			  const struct simulated_machine *machine, struct random_state *random);
+/* Adds what another one holds. */
+void culprit_accuracy_add_up(struct culprit_accuracy *accuracy,
+			     const struct culprit_accuracy *other);
 void culprit_accuracy_release(struct culprit_accuracy *accuracy);
 
 /* Pearson's, over procedures, of the truth with the middle of the range. NaN: fewer than 3. */

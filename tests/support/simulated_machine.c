@@ -10,6 +10,7 @@
 #include "base/count_of.h"
 #include "base/random.h"
 #include "support/poisson.h"
+#include "support/simulated_users.h"
 
 #define DRAWN_FOR_CLASSES UINT64_C(0x636c617373657321)
 
@@ -122,6 +123,17 @@ struct run {
 	struct issue *alone;   /* by instruction: with nothing under way before its block */
 	struct issue *scratch; /* likewise, behind a block */
 	struct values *leaves; /* by block: what is under way behind its end */
+	double *at;	       /* by instruction: the cycle of `alone` */
+	struct handed_on *handed_on;
+};
+
+/*
+ * Cycles that are waited for in other procedures than where they come from: the exact program
+ * does not say which, so in all that are called, and behind all calls, as often as these are.
+ */
+struct handed_on {
+	double mispredicted; /* calls, and jumps to other procedures */
+	double by_calls[REGISTER_LIMIT], by_returns[REGISTER_LIMIT]; /* loads, by register */
 };
 
 static bool accesses(const struct instruction_effects *effects)
@@ -260,18 +272,6 @@ static double drawn(const struct run *run, uint64_t what)
 	return random_unit(&random);
 }
 
-/* The first that uses a result; the block's last when none in it does. */
-static uint32_t user_of(const struct exact_procedure *exact, struct flow_range range, uint32_t i)
-{
-	const struct register_set *writes = &exact->effects[i].writes;
-	for (uint32_t k = i + 1; k < range.end; k++) {
-		struct register_set used = register_set_intersect(writes, &exact->effects[k].reads);
-		if (!register_set_empty(&used))
-			return k;
-	}
-	return range.end - 1;
-}
-
 /* The store that waits for room after a miss of i: the next one, or itself the next time. */
 static uint32_t store_after(const struct exact_procedure *exact, struct flow_range range,
 			    uint32_t i)
@@ -288,25 +288,63 @@ struct earlier_wait {
 	double cycles;
 };
 
-static void charge_reads(struct run *run, struct flow_range range, uint32_t i,
-			 struct earlier_wait *earlier)
+static struct late_search search_of(const struct run *run)
+{
+	return (struct late_search){ .exact = run->exact,
+				     .at = run->at,
+				     .longest = run->machine->read_miss +
+						run->machine->read_last_miss };
+}
+
+static void charge_reads(struct run *run, uint32_t block, uint32_t i, struct earlier_wait *earlier)
 {
 	const struct simulated_machine *machine = run->machine;
 	const uint64_t *events = run->exact->events[i];
-	double cycles = (double)events[EXACT_READ_MISSES] * machine->read_miss +
-			(double)events[EXACT_READ_LAST_MISSES] * machine->read_last_miss;
-	if (cycles <= 0)
-		return;
-	uint32_t user = user_of(run->exact, range, i);
-	/* it was under way while an earlier one was waited for */
-	double shared = earlier->user > i ? machine->overlap * fmin(earlier->cycles, cycles) : 0;
-	add_stall(run, user, SIMULATED_DATA, cycles - shared, i);
-	*earlier = (struct earlier_wait){ user, cycles };
+	double near = (double)events[EXACT_READ_MISSES],
+	       far = fmin(near, (double)events[EXACT_READ_LAST_MISSES]);
+	double whole = near * machine->read_miss + far * machine->read_last_miss;
 	double often = drawn(run, 4 * (uint64_t)i) * 2 - 1;
-	add_stall(run, user, SIMULATED_TRANSLATION,
-		  (double)events[EXACT_READ_MISSES] * fmax(0, often) * machine->translation_ratio *
-			  machine->translation_miss,
-		  i);
+	double translation =
+		near * fmax(0, often) * machine->translation_ratio * machine->translation_miss;
+	CLEANUP(late_users_release) struct late_users users = { 0 };
+	const struct late_search search = search_of(run);
+	if (whole <= 0)
+		return;
+	late_users_of_result(&search, block, i, &users);
+	/* It was under way while an earlier one was waited for. */
+	double shared = earlier->user > i ? machine->overlap * fmin(earlier->cycles, whole) : 0;
+	for (size_t u = 0; u < users.count; u++) {
+		const struct late_user *user = &users.list[u];
+		double cycles = user->share *
+				((near - far) * fmax(0, machine->read_miss - user->passed) +
+				 far * fmax(0, search.longest - user->passed)) *
+				(1 - shared / whole);
+		if (user->place == LATE_IN_CALLEES) {
+			run->handed_on->by_calls[user->number] += cycles;
+		} else if (user->place == LATE_IN_CALLERS) {
+			run->handed_on->by_returns[user->number] += cycles;
+		} else {
+			add_stall(run, user->instruction, SIMULATED_DATA, cycles, i);
+			add_stall(run, user->instruction, SIMULATED_TRANSLATION,
+				  user->share * translation, i);
+			if (user->passed == 0)
+				*earlier = (struct earlier_wait){ user->instruction, whole };
+		}
+	}
+}
+
+static void charge_division(struct run *run, uint32_t block, uint32_t i)
+{
+	double cycles = run->exact->block_executions[block] * run->machine->divide_more *
+			drawn(run, 4 * (uint64_t)i + 1);
+	CLEANUP(late_users_release) struct late_users users = { 0 };
+	const struct late_search search = search_of(run);
+	if (cycles > 0)
+		late_users_of_result(&search, block, i, &users);
+	for (size_t u = 0; u < users.count; u++)
+		if (users.list[u].place == LATE_HERE)
+			add_stall(run, users.list[u].instruction, SIMULATED_DIVIDE,
+				  cycles * users.list[u].share, i);
 }
 
 static void charge_jump(struct run *run, struct flow_range range, uint32_t block, double cycles)
@@ -318,9 +356,12 @@ static void charge_jump(struct run *run, struct flow_range range, uint32_t block
 		all += exact->edge_executions[edges.list[i]];
 	for (size_t i = 0; i < edges.count && all > 0; i++) {
 		uint32_t to = exact->graph.edges[edges.list[i]].to;
-		uint32_t at = to == FLOW_OUTSIDE ? range.end - 1 : exact->blocks[to].first;
-		add_stall(run, at, SIMULATED_BRANCH,
-			  cycles * exact->edge_executions[edges.list[i]] / all, range.end - 1);
+		double part = cycles * exact->edge_executions[edges.list[i]] / all;
+		if (to == FLOW_OUTSIDE)
+			run->handed_on->mispredicted += part;
+		else
+			add_stall(run, exact->blocks[to].first, SIMULATED_BRANCH, part,
+				  range.end - 1);
 	}
 }
 
@@ -333,7 +374,7 @@ static void charge_events(struct run *run, uint32_t block)
 	double mispredicts = 0;
 	for (uint32_t i = range.first; i < range.end; i++) {
 		const uint64_t *events = exact->events[i];
-		charge_reads(run, range, i, &earlier);
+		charge_reads(run, block, i, &earlier);
 		add_stall(run, i, SIMULATED_DATA,
 			  (double)events[EXACT_WRITE_LAST_MISSES] * machine->write_last_miss, i);
 		add_stall(run, i, SIMULATED_FETCH,
@@ -345,11 +386,12 @@ static void charge_events(struct run *run, uint32_t block)
 			  (double)events[EXACT_WRITE_MISSES] * machine->store_miss, i);
 		if (exact->effects[i].class == LATENCY_DIVIDE ||
 		    exact->effects[i].class == LATENCY_FP_DIVIDE)
-			add_stall(run, user_of(exact, range, i), SIMULATED_DIVIDE,
-				  exact->block_executions[block] * machine->divide_more *
-					  drawn(run, 4 * (uint64_t)i + 1),
-				  i);
-		mispredicts += (double)events[EXACT_MISPREDICTS];
+			charge_division(run, block, i);
+		if (exact->effects[i].class == LATENCY_CALL)
+			run->handed_on->mispredicted +=
+				(double)events[EXACT_MISPREDICTS] * machine->mispredict;
+		else
+			mispredicts += (double)events[EXACT_MISPREDICTS];
 	}
 	charge_jump(run, range, block, mispredicts * machine->mispredict);
 }
@@ -364,38 +406,123 @@ static void set_latencies(struct run *run)
 	}
 }
 
-static void run_procedure(const struct simulated_machine *machine, uint64_t seed,
-			  struct simulated_procedure *procedure)
+static void run_init(struct run *run, const struct simulated_machine *machine, uint64_t seed,
+		     struct simulated_procedure *procedure, struct handed_on *handed_on)
 {
 	const struct exact_procedure *exact = procedure->exact;
-	struct run run = { .machine = machine, .exact = exact, .seed = seed };
+	*run = (struct run){ .machine = machine,
+			     .exact = exact,
+			     .seed = seed,
+			     .costs = procedure->costs,
+			     .handed_on = handed_on };
+	set_latencies(run);
+	run->alone = allocated(exact->instruction_count, sizeof(*run->alone));
+	run->scratch = allocated(exact->instruction_count, sizeof(*run->scratch));
+	run->leaves = allocated(exact->graph.block_count, sizeof(*run->leaves));
+	run->at = allocated(exact->instruction_count, sizeof(*run->at));
+	for (uint32_t block = 0; block < exact->graph.block_count; block++)
+		issue_block(run, exact->blocks[block], NULL, run->alone, &run->leaves[block]);
+	for (uint32_t i = 0; i < exact->instruction_count; i++)
+		run->at[i] = run->alone[i].at;
+}
+
+static void run_release(struct run *run)
+{
+	free(run->alone);
+	free(run->scratch);
+	free(run->leaves);
+	free(run->at);
+}
+
+static void run_procedure(const struct simulated_machine *machine, uint64_t seed,
+			  struct simulated_procedure *procedure, struct handed_on *handed_on)
+{
+	const struct exact_procedure *exact = procedure->exact;
+	CLEANUP(run_release) struct run run;
 	procedure->costs = allocated(exact->instruction_count, sizeof(*procedure->costs));
 	procedure->samples = allocated(exact->instruction_count, sizeof(double));
-	run.costs = procedure->costs;
 	for (uint32_t i = 0; i < exact->instruction_count; i++)
 		for (int cause = 0; cause < SIMULATED_CAUSES; cause++)
-			run.costs[i].culprits[cause] = SIMULATED_NOTHING;
-	set_latencies(&run);
-	run.alone = allocated(exact->instruction_count, sizeof(*run.alone));
-	run.scratch = allocated(exact->instruction_count, sizeof(*run.scratch));
-	run.leaves = allocated(exact->graph.block_count, sizeof(*run.leaves));
-	for (uint32_t block = 0; block < exact->graph.block_count; block++)
-		issue_block(&run, exact->blocks[block], NULL, run.alone, &run.leaves[block]);
+			procedure->costs[i].culprits[cause] = SIMULATED_NOTHING;
+	run_init(&run, machine, seed, procedure, handed_on);
 	for (uint32_t block = 0; block < exact->graph.block_count; block++) {
 		if (exact->block_executions[block] <= 0)
 			continue;
 		charge_block(&run, block);
 		charge_events(&run, block);
 	}
-	free(run.alone);
-	free(run.scratch);
-	free(run.leaves);
+}
+
+/* ---- what is waited for in other procedures */
+
+static double entries_of(const struct exact_procedure *exact)
+{
+	double entries = 0;
+	for (size_t i = 0; i < exact->graph.edge_count; i++)
+		if (exact->graph.edges[i].from == FLOW_OUTSIDE)
+			entries += exact->edge_executions[i];
+	return entries;
+}
+
+static double calls_of(const struct exact_procedure *exact)
+{
+	double calls = 0;
+	for (uint32_t block = 0; block < exact->graph.block_count; block++)
+		for (uint32_t i = exact->blocks[block].first; i + 1 < exact->blocks[block].end; i++)
+			if (exact->effects[i].class == LATENCY_CALL)
+				calls += exact->block_executions[block];
+	return calls;
+}
+
+/* `ratio`: of all entries, or of all calls, those that come here. */
+static void charge_late(struct run *run, uint32_t block, uint32_t instruction, double ratio,
+			const double *by_register)
+{
+	const struct late_search search = search_of(run);
+	for (unsigned r = 0; r < REGISTER_LIMIT; r++) {
+		CLEANUP(late_users_release) struct late_users users = { 0 };
+		if (by_register[r] <= 0)
+			continue;
+		late_users_of_register(&search, block, instruction, r, &users);
+		for (size_t u = 0; u < users.count; u++)
+			if (users.list[u].place == LATE_HERE)
+				add_stall(run, users.list[u].instruction, SIMULATED_DATA,
+					  ratio * users.list[u].share * by_register[r],
+					  SIMULATED_NOTHING);
+	}
+}
+
+static void charge_from_elsewhere(const struct simulated_machine *machine, uint64_t seed,
+				  struct simulated_procedure *procedure,
+				  struct handed_on *handed_on, double entries, double calls)
+{
+	const struct exact_procedure *exact = procedure->exact;
+	CLEANUP(run_release) struct run run;
+	run_init(&run, machine, seed, procedure, handed_on);
+	for (size_t e = 0; e < exact->graph.edge_count; e++) {
+		uint32_t to = exact->graph.edges[e].to;
+		if (exact->graph.edges[e].from != FLOW_OUTSIDE || exact->edge_executions[e] <= 0)
+			continue;
+		double ratio = exact->edge_executions[e] / entries;
+		add_stall(&run, exact->blocks[to].first, SIMULATED_BRANCH,
+			  ratio * handed_on->mispredicted, SIMULATED_NOTHING);
+		charge_late(&run, to, exact->blocks[to].first, ratio, handed_on->by_calls);
+	}
+	for (uint32_t block = 0; block < exact->graph.block_count; block++)
+		for (uint32_t i = exact->blocks[block].first; i + 1 < exact->blocks[block].end; i++)
+			if (exact->effects[i].class == LATENCY_CALL &&
+			    exact->block_executions[block] > 0)
+				charge_late(&run, block, i + 1,
+					    exact->block_executions[block] / calls,
+					    handed_on->by_returns);
 }
 
 void simulated_program_run(const struct exact_program *exact,
 			   const struct simulated_machine *machine, uint64_t seed,
 			   struct simulated_program *out)
 {
+	struct handed_on handed_on = { 0 };
+	double entries = 0, calls = 0;
 	*out = (struct simulated_program){ .procedures = allocated(exact->count,
 								   sizeof(*out->procedures)),
 					   .count = exact->count,
@@ -404,7 +531,15 @@ void simulated_program_run(const struct exact_program *exact,
 	for (uint32_t p = 0; p < exact->count; p++) {
 		struct simulated_procedure *procedure = &out->procedures[p];
 		procedure->exact = &exact->procedures[p];
-		run_procedure(machine, seed, procedure);
+		run_procedure(machine, seed, procedure, &handed_on);
+		entries += entries_of(procedure->exact);
+		calls += calls_of(procedure->exact);
+	}
+	for (uint32_t p = 0; p < exact->count; p++)
+		charge_from_elsewhere(machine, seed, &out->procedures[p], &handed_on, entries,
+				      calls);
+	for (uint32_t p = 0; p < exact->count; p++) {
+		struct simulated_procedure *procedure = &out->procedures[p];
 		for (uint32_t i = 0; i < procedure->exact->instruction_count; i++)
 			out->cycles += procedure->costs[i].cycles;
 		for (uint32_t block = 0; block < procedure->exact->graph.block_count; block++)

@@ -6,7 +6,9 @@
  *
  * The machine issues instructions in their order. A block's schedule begins with what the
  * block before it left under way, edge by edge; each takes what its counted misses and
- * mispredictions add, at the instruction that waits for them.
+ * mispredictions add, at the instruction that waits for them (simulated_users.h). What is
+ * waited for in another procedure falls on all that are called, and behind all calls, as
+ * often as these are: the exact program does not say which calls which.
  *
  * Functions end the program when memory runs out or a file is damaged.
  */
@@ -32,7 +34,7 @@ struct simulated_machine {
 /* Why an instruction waits longer than in its block alone when nothing goes wrong. */
 enum simulated_cause {
 	SIMULATED_FETCH,       /* its bytes were not in the first cache */
-	SIMULATED_DATA,	       /* memory that it, or one whose result it uses, reads or writes */
+	SIMULATED_DATA,	       /* memory that it, or one whose result it needs, reads or writes */
 	SIMULATED_TRANSLATION, /* of addresses of data */
 	SIMULATED_BRANCH,      /* the jump to it was mispredicted */
 	SIMULATED_STORE,       /* no room for another store */

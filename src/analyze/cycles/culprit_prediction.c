@@ -54,7 +54,8 @@ static double other_ways(const struct culprit_rules *rules, uint32_t edge)
  * edge: a predictor that remembers the last outcome alone is wrong once for each change, so not
  * more often than the other ways were gone.
  */
-static double mispredicted(const struct culprit_rules *rules, uint32_t edge, bool *by_events)
+static double mispredicted(const struct culprit_rules *rules, uint32_t edge,
+			   enum culprit_trust trust, bool *by_events)
 {
 	const struct procedure_cycles *procedure = rules->procedure;
 	const struct flow_graph *graph = &procedure->cfg.graph;
@@ -64,8 +65,11 @@ static double mispredicted(const struct culprit_rules *rules, uint32_t edge, boo
 				!rules->bounds.most[CULPRIT_INDIRECT_MISPREDICTS]
 			? rules->bounds.most[CULPRIT_MISPREDICTS]
 			: rules->bounds.most[CULPRIT_INDIRECT_MISPREDICTS];
-	double whole = culprit_times_of_block(rules, block), share = other_ways(rules, edge);
-	double times = share < 1 ? fmin(culprit_times_of_edge(rules, edge), whole * share) : whole;
+	double whole = culprit_times_of_block(rules, block),
+	       share = trust == TRUST_SHARES ? other_ways(rules, edge) : 1;
+	double times = share < 1 || trust == TRUST_NO_SHARES
+			       ? fmin(culprit_times_of_edge(rules, edge), whole * share)
+			       : whole;
 	/* Where targets are missing, others may be gone to all the time. */
 	if (is_indirect(culprit_at(rules, branch)) && graph->missing_edges)
 		times = whole;
@@ -79,7 +83,8 @@ static double mispredicted(const struct culprit_rules *rules, uint32_t edge, boo
 }
 
 void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
-			      uint32_t instruction, struct culprit_list *out)
+			      uint32_t instruction, enum culprit_trust trust,
+			      struct culprit_list *out)
 {
 	const struct procedure_cycles *procedure = rules->procedure;
 	const struct flow_graph *graph = &procedure->cfg.graph;
@@ -95,7 +100,7 @@ void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
 				here = culprit_times_of_edge(rules, into.list[i]);
 			} else if (may_be_mispredicted(
 					   culprit_at(rules, culprit_last_of(rules, edge->from)))) {
-				here = mispredicted(rules, into.list[i], &by_events);
+				here = mispredicted(rules, into.list[i], trust, &by_events);
 			}
 			if (here < CULPRIT_RARE * culprit_times_of_block(rules, block))
 				here = 0;
@@ -118,7 +123,7 @@ void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
 		double here = 0;
 		for (size_t i = 0; i < out_of.count; i++)
 			if (graph->edges[out_of.list[i]].to != FLOW_OUTSIDE)
-				here += mispredicted(rules, out_of.list[i], &by_events);
+				here += mispredicted(rules, out_of.list[i], trust, &by_events);
 		if (here >= times && here >= CULPRIT_RARE * culprit_times_of_block(rules, block)) {
 			times = here;
 			blamed = instruction;

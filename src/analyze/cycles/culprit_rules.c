@@ -95,14 +95,58 @@ static void judge_other(const struct culprit_rules *rules, uint32_t block, uint3
 	}
 }
 
+/*
+ * A page that no entry is left of has hardly a line left in the first cache, so of each walk's
+ * stall a part is the miss's: at most `walk` of walk + least is the translation's.
+ */
+static void share_with_misses(const struct culprit_rules *rules, double stall_cycles,
+			      struct culprit_list *out)
+{
+	double walk = rules->costs.walk;
+	for (size_t i = 0; i < out->count; i++) {
+		struct culprit *at = &out->list[i];
+		double least = at->cause == DYNAMIC_DTLB   ? rules->costs.load_least
+			       : at->cause == DYNAMIC_ITLB ? rules->costs.fetch_least
+							   : 0;
+		if (least > 0)
+			at->high = fmin(at->high, stall_cycles * walk / (walk + least));
+	}
+}
+
+/* Whether what is listed can have made the stall, fetches set aside that no event counted. */
+static bool is_explained(const struct culprit_list *list, double stall_cycles)
+{
+	double sum = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct culprit *at = &list->list[i];
+		bool fetches = at->cause == DYNAMIC_ICACHE || at->cause == DYNAMIC_ITLB;
+		sum += fetches && !at->bound_by_events ? 0 : at->high;
+	}
+	return sum >= stall_cycles;
+}
+
+static void drop(struct culprit_list *list, enum dynamic_cause cause)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < list->count; i++)
+		if (list->list[i].cause != cause)
+			list->list[kept++] = list->list[i];
+	list->count = kept;
+}
+
 void culprit_rules_apply(struct culprit_rules *rules, uint32_t block, uint32_t instruction,
-			 struct culprit_list *out)
+			 double stall_cycles, struct culprit_list *out)
 {
 	out->count = 0;
 	culprit_judge_fetch(rules, block, instruction, out);
-	culprit_judge_prediction(rules, block, instruction, out);
+	culprit_judge_prediction(rules, block, instruction, TRUST_SHARES, out);
 	culprit_judge_waits(rules, block, instruction, out);
 	judge_other(rules, block, instruction, out);
+	share_with_misses(rules, stall_cycles, out);
+	if (rules->procedure->pipeline->in_order && !is_explained(out, stall_cycles)) {
+		drop(out, DYNAMIC_MISPREDICT);
+		culprit_judge_prediction(rules, block, instruction, TRUST_NO_SHARES, out);
+	}
 }
 
 int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycles *procedure,

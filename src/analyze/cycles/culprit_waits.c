@@ -162,6 +162,13 @@ static void judge_store(const struct culprit_rules *rules, uint32_t block, uint3
 		       by_events);
 }
 
+/* What it reads from memory it needs itself: it goes there, or writes memory. */
+static bool needs_its_own_load(const struct instruction_effects *op)
+{
+	return op->reads_memory && (op->writes_memory || op->class == LATENCY_BRANCH ||
+				    op->class == LATENCY_CALL || op->class == LATENCY_RETURN);
+}
+
 void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 struct culprit_list *out)
 {
@@ -177,6 +184,8 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 	};
 	if (procedure->pipeline->in_order) {
 		wait_for_operands(rules, block, instruction, &waits);
+		if (needs_its_own_load(op))
+			add_load(rules, instruction, times, &waits);
 		/* A unit that an instruction of an earlier block keeps busy. */
 		if (divides(op->class) ||
 		    (multiplies(op->class) &&

@@ -318,7 +318,7 @@ static int accuse_block(struct culprit_rules *rules, uint32_t block, struct culp
 		struct stall *stall = &culprits->stalls[i];
 		struct culprit_list found;
 		if (stall->dynamic_cycles > 0) {
-			culprit_rules_apply(rules, block, i, &found);
+			culprit_rules_apply(rules, block, i, stall->dynamic_cycles, &found);
 			weigh(&found, stall);
 			if (append(culprits, capacity, &found, stall) < 0)
 				return -ENOMEM;

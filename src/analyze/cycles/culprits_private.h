@@ -52,7 +52,8 @@ struct culprit_costs {
 	double load_near, load_far; /* missed in the first cache but not in all; in all */
 	double store_near, store_far;
 	double fetch_near, fetch_far;
-	double walk; /* no translation is near */
+	double walk;			/* no translation is near */
+	double load_least, fetch_least; /* missed in the first cache, at least; 0: not known */
 	double mispredict;
 };
 struct culprit_costs culprit_costs_of(const struct pipeline *pipeline);
@@ -78,9 +79,9 @@ struct culprit_list {
 int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycles *procedure,
 		       const struct event_columns *columns, const struct culprit_events *events);
 void culprit_rules_release(struct culprit_rules *rules);
-/* `rules->reaching` stands before the instruction, of that block. */
+/* Of a stall of so many cycles. `rules->reaching` stands before the instruction, of that block. */
 void culprit_rules_apply(struct culprit_rules *rules, uint32_t block, uint32_t instruction,
-			 struct culprit_list *out);
+			 double stall_cycles, struct culprit_list *out);
 
 /* What the rules share: culprit_rules.c. */
 
@@ -109,7 +110,14 @@ double culprit_miss_cycles(double times, double near, double far, const double *
 int culprit_find_quiet_loops(struct culprit_rules *rules); /* 0 or -ENOMEM */
 void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 struct culprit_list *out);
+/*
+ * Whether a branch that seldom goes another way is taken to be predicted well. Where nothing else
+ * explains a stall it is not: a branch that shares its entry of a predictor with others is
+ * predicted as these go.
+ */
+enum culprit_trust { TRUST_SHARES, TRUST_NO_SHARES };
 void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
-			      uint32_t instruction, struct culprit_list *out);
+			      uint32_t instruction, enum culprit_trust trust,
+			      struct culprit_list *out);
 void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 struct culprit_list *out);

@@ -315,7 +315,22 @@ static void the_stack_is_on_a_page_that_is_known(void **state)
 	tell(&subject, &story);
 	expect_listed(&subject, 1, DYNAMIC_DCACHE, 0, 20);
 	expect_cleared(&subject, 1, DYNAMIC_DTLB);
-	expect_listed(&subject, 3, DYNAMIC_DTLB, 2, 20);
+	/* A walk of 38 cycles comes with a miss of 12, at least. */
+	expect_listed(&subject, 3, DYNAMIC_DCACHE, 2, 20);
+	expect_listed(&subject, 3, DYNAMIC_DTLB, 2, 20 * 38.0 / 50);
+	expect_near(find(&subject, 3, DYNAMIC_DCACHE)->low,
+		    stall_at(&subject, 3)->dynamic_cycles * 12 / 50, 0.01);
+}
+
+/* 0 inc %rbx  1 incl (%rdi)  2 inc %rax  3 ret */
+static void who_writes_back_what_it_reads_waits_for_that_itself(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = { 0x48, 0xff, 0xc3, 0xff, 0x07, 0x48, 0xff, 0xc0, 0xc3 };
+	struct story story = { code, sizeof(code), .stall = { [1] = 20 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 1, DYNAMIC_DCACHE, 1, 20);
 }
 
 /* --- I-cache, ITLB, predictions --- */
@@ -338,7 +353,7 @@ static void only_who_reaches_a_new_line_waits_to_be_fetched(void **state)
 	expect_cleared(&subject, 22, DYNAMIC_ICACHE);
 	/* Who is called comes from somewhere. */
 	expect_listed(&subject, 0, DYNAMIC_ICACHE, 0, 5);
-	expect_listed(&subject, 0, DYNAMIC_ITLB, 0, 5);
+	expect_listed(&subject, 0, DYNAMIC_ITLB, 0, 5 * 38.0 / 50);
 	expect_listed(&subject, 0, DYNAMIC_MISPREDICT, CULPRIT_NO_INSTRUCTION, 5);
 }
 
@@ -368,6 +383,41 @@ static void a_branch_is_blamed_on_both_its_ways_for_what_it_can_cost(void **stat
 	expect_listed(&subject, JOIN, DYNAMIC_MISPREDICT, BRANCH, 3);
 	expect_only(&subject, ARM, DYNAMIC_MISPREDICT);
 	expect_near(stall_at(&subject, ARM)->unexplained_cycles, 6 * EXECUTIONS, 0.1);
+}
+
+static void a_branch_that_goes_one_way_is_blamed_when_nothing_else_can_be(void **state)
+{
+	(void)state;
+	struct story story = { diamond, sizeof(diamond), .stall = { [ARM] = 5 } };
+	story.executed[LEAVE] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, ARM, DYNAMIC_MISPREDICT, BRANCH, 5);
+	expect_only(&subject, ARM, DYNAMIC_MISPREDICT);
+	/* Unless wrong predictions are counted. */
+	CLEANUP(subject_release) struct subject counted = { 0 };
+	story.event[0] = "branch-misses";
+	tell(&counted, &story);
+	expect_cleared(&counted, ARM, DYNAMIC_MISPREDICT);
+}
+
+/* 0 to 18 inc  19 test $1,%cl  20 je 26  21 inc, across the end of a line  22 to 29 inc  30 ret */
+static void that_it_may_have_been_fetched_late_clears_no_branch(void **state)
+{
+	(void)state;
+	uint8_t code[3 * 29 + 5 + 1];
+	for (size_t i = 0; i < 19; i++)
+		memcpy(code + 3 * i, "\x48\xff\xc0", 3); /* inc %rax */
+	memcpy(code + 57, "\xf6\xc1\x01\x74\x0f", 5);
+	for (size_t i = 19; i < 29; i++)
+		memcpy(code + 3 * i + 5, "\x48\xff\xc0", 3);
+	code[sizeof(code) - 1] = 0xc3;
+	struct story story = { code, sizeof(code), .stall = { [21] = 5 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	assert_non_null(find(&subject, 21, DYNAMIC_ICACHE));
+	assert_non_null(find(&subject, 21, DYNAMIC_MISPREDICT));
+	assert_int_equal(find(&subject, 21, DYNAMIC_MISPREDICT)->instruction, 20);
 }
 
 static void behind_a_call_the_return_may_have_gone_wrong(void **state)
@@ -639,9 +689,12 @@ int main(void)
 		cmocka_unit_test(a_load_through_the_register_that_it_writes_is_blamed),
 		cmocka_unit_test(what_a_caller_or_callee_loaded_may_be_waited_for),
 		cmocka_unit_test(the_stack_is_on_a_page_that_is_known),
+		cmocka_unit_test(who_writes_back_what_it_reads_waits_for_that_itself),
 		cmocka_unit_test(only_who_reaches_a_new_line_waits_to_be_fetched),
 		cmocka_unit_test(a_loop_that_fits_is_fetched_once),
 		cmocka_unit_test(a_branch_is_blamed_on_both_its_ways_for_what_it_can_cost),
+		cmocka_unit_test(a_branch_that_goes_one_way_is_blamed_when_nothing_else_can_be),
+		cmocka_unit_test(that_it_may_have_been_fetched_late_clears_no_branch),
 		cmocka_unit_test(behind_a_call_the_return_may_have_gone_wrong),
 		cmocka_unit_test(work_of_varying_length_is_blamed),
 		cmocka_unit_test(a_product_of_an_earlier_block_may_be_under_way),

@@ -1,8 +1,8 @@
 /*
  * accuracy-real NAME CALLGRIND PROFILE... - how near executions estimated from samples of a real
  * processor come to exact counts, up to one factor a procedure: a row for samples alone and one
- * with the branches that the profiles saw; and how near the ways of those branches come, of each
- * kind of evidence.
+ * with the branches that the profiles saw; the same up to one factor for all of the program; and
+ * how near the ways of those branches come, of each kind of evidence.
  * --head prints what the columns are.
  */
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "analyze/flow_evidence.h"
 #include "analyze/truth.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "import/import.h"
 #include "store/profile_file.h"
@@ -190,19 +191,24 @@ static void print_sum(const struct accuracy_sum *sum, int limits_from, int limit
 		printf(" %5.1f", percent(sum->within[i], sum->weight));
 }
 
-static int print_row(const struct program *program, bool with_branches, struct error *err)
+struct row {
+	const char *by;
+	bool with_branches;
+	enum accuracy_scale scale;
+};
+
+static int print_row(const struct program *program, const struct row *row, struct error *err)
 {
 	CLEANUP(cycles_freep) struct cycles *cycles = NULL;
 	CLEANUP(accuracy_freep) struct accuracy *accuracy = NULL;
-	const struct cycles_options options = { .no_evidence = !with_branches };
-	const struct accuracy_request scale = { .scale = ACCURACY_PROCEDURE, .runs = 1 };
+	const struct cycles_options options = { .no_evidence = !row->with_branches };
+	const struct accuracy_request scale = { .scale = row->scale, .runs = 1 };
 	int ret = cycles_new(program->index, &options, &cycles, err);
 	if (ret == 0)
 		ret = accuracy_new(cycles, program->truth, NULL, 0, &scale, &accuracy, err);
 	if (ret < 0)
 		return ret;
-	printf("%-8s %-8s %7.0f", program->name, with_branches ? "branches" : "alone",
-	       accuracy->instructions.weight);
+	printf("%-8s %-8s %7.0f", program->name, row->by, accuracy->instructions.weight);
 	print_sum(&accuracy->instructions, 0, ACCURACY_LIMITS);
 	print_sum(&accuracy->edges, 1, 2);
 	const struct accuracy_sum *medium = &accuracy->instruction_classes[FREQUENCY_MEDIUM];
@@ -211,6 +217,19 @@ static int print_row(const struct program *program, bool with_branches, struct e
 	       percent(accuracy->off_low, accuracy->off_weight));
 	printf("\n");
 	return 0;
+}
+
+/* "-1": up to one factor for all of the program. */
+static int print_rows(const struct program *program, struct error *err)
+{
+	static const struct row rows[] = { { "alone", false, ACCURACY_PROCEDURE },
+					   { "branches", true, ACCURACY_PROCEDURE },
+					   { "alone-1", false, ACCURACY_PROGRAM },
+					   { "branch-1", true, ACCURACY_PROGRAM } };
+	int ret = 0;
+	for (size_t i = 0; ret == 0 && i < COUNT_OF(rows); i++)
+		ret = print_row(program, &rows[i], err);
+	return ret;
 }
 
 static int print_branches(const struct program *program, struct error *err)
@@ -254,8 +273,7 @@ int main(int count, char **arguments)
 	}
 	program.name = arguments[1];
 	if (program_init(&program, arguments[2], arguments + 3, count - 3, &err) < 0 ||
-	    print_row(&program, false, &err) < 0 || print_row(&program, true, &err) < 0 ||
-	    print_branches(&program, &err) < 0) {
+	    print_rows(&program, &err) < 0 || print_branches(&program, &err) < 0) {
 		fprintf(stderr, "accuracy-real: %s: %s\n", program.name, err.text);
 		return 1;
 	}

@@ -204,6 +204,8 @@ static int print_row(const struct program *program, const struct row *row, struc
 	const struct cycles_options options = { .no_evidence = !row->with_branches };
 	const struct accuracy_request scale = { .scale = row->scale, .runs = 1 };
 	int ret = cycles_new(program->index, &options, &cycles, err);
+	if (ret == 0 && row->scale == ACCURACY_PROGRAM)
+		ret = cycles_join_calls(cycles, err);
 	if (ret == 0)
 		ret = accuracy_new(cycles, program->truth, NULL, 0, &scale, &accuracy, err);
 	if (ret < 0)

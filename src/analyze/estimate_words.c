@@ -56,6 +56,8 @@ const char *cycles_scale_word(enum cycles_scale scale)
 	switch (scale) {
 	case CYCLES_RELATIVE:
 		return "relative";
+	case CYCLES_PROGRAM:
+		return "program";
 	case CYCLES_BY_CLOCK:
 		return "by_clock";
 	case CYCLES_ABSOLUTE:

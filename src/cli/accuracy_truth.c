@@ -40,6 +40,7 @@ static int choose_scale(const struct work *work, const struct cycles *cycles,
 {
 	static const enum accuracy_scale defaults[] = {
 		[CYCLES_RELATIVE] = ACCURACY_PROCEDURE,
+		[CYCLES_PROGRAM] = ACCURACY_PROGRAM,
 		[CYCLES_BY_CLOCK] = ACCURACY_PROGRAM,
 		[CYCLES_ABSOLUTE] = ACCURACY_ABSOLUTE,
 	};

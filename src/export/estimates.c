@@ -56,6 +56,8 @@ int estimates_init(struct estimates *estimates, const struct export_input *input
 				     &estimates->index, err);
 	if (ret == 0)
 		ret = cycles_new(estimates->index, &options, &estimates->cycles, err);
+	if (ret == 0)
+		ret = cycles_join_calls(estimates->cycles, err);
 	if (ret < 0)
 		return ret;
 	if (dso_names_init(&estimates->images, input->profile, input->resolver) < 0 ||
@@ -112,6 +114,7 @@ const char *estimates_scale(const struct procedure_cycles *procedure)
 {
 	static const char *const names[] = {
 		[CYCLES_RELATIVE] = "relative",
+		[CYCLES_PROGRAM] = "program",
 		[CYCLES_BY_CLOCK] = "by-clock",
 		[CYCLES_ABSOLUTE] = "absolute",
 	};

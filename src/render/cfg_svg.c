@@ -390,6 +390,7 @@ static void put_legend(const struct painter *painter, double y, struct buffer *o
 {
 	static const char *const scales[] = {
 		[CYCLES_RELATIVE] = "executions and CPI are relative: for blocks of this procedure",
+		[CYCLES_PROGRAM] = "executions and CPI are relative: for this profile",
 		[CYCLES_BY_CLOCK] = "CPI is absolute; executions are divided by the clock's GHz",
 		[CYCLES_ABSOLUTE] = "executions and CPI are absolute",
 	};

@@ -223,7 +223,7 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 		return;
 	}
 	culprits->known = true;
-	if (procedure->scale == CYCLES_RELATIVE) {
+	if (procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM) {
 		for (uint32_t i = at->first; i < at->first + at->count; i++)
 			find_stall_beyond_limit(&procedure->instructions[i], &culprits->stalls[i]);
 		return;

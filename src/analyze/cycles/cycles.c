@@ -21,6 +21,7 @@ void cycles_free(struct cycles *cycles)
 	flow_evidence_free(cycles->evidence);
 	pipelines_free(cycles->pipelines);
 	free(cycles->images);
+	free(cycles->factors);
 	free(cycles->extents);
 	free(cycles);
 }

@@ -40,6 +40,8 @@ enum cycles_scale {
 	 * can.
 	 */
 	CYCLES_RELATIVE,
+	/* The same, but one factor for all procedures, as far as calls tell (cycles_join_calls()). */
+	CYCLES_PROGRAM,
 	/* Cycles an execution are what they are called; executions are divided by the clock's
 	 * unknown cycles a nanosecond, the same in all procedures. */
 	CYCLES_BY_CLOCK,
@@ -125,6 +127,13 @@ const struct pipeline_choice *cycles_pipeline(const struct cycles *cycles);
 const struct annotate_index *cycles_index(const struct cycles *cycles);
 /* What these events and this processor cannot tell, one sentence each. */
 size_t cycles_notes(const struct cycles *cycles, const char *const **notes);
+
+/*
+ * Where executions are right up to a factor of each procedure's own and branches were seen, makes
+ * them compare over the calls between procedures: from then on their scale is CYCLES_PROGRAM.
+ * Estimates all procedures once. 0, or -ENOMEM with *err filled.
+ */
+int cycles_join_calls(struct cycles *cycles, struct error *err);
 
 /* Whether the procedure is the cold part of another that has samples too, in which it is counted.
  */

@@ -220,6 +220,11 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 		ret = find_unit(procedure, time, executions, stacks, &unit);
 	if (ret < 0)
 		return ret;
+	const struct cycles *cycles = procedure->cycles;
+	if (cycles->factors && procedure->scale == CYCLES_RELATIVE) {
+		unit *= cycles->factors[procedure->procedure - cycles->index->procedures];
+		procedure->scale = CYCLES_PROGRAM;
+	}
 	scale(procedure->frequencies.blocks, procedure->cfg.graph.block_count, unit);
 	scale(procedure->frequencies.edges, procedure->cfg.graph.edge_count, unit);
 	return 0;

@@ -248,6 +248,70 @@ static void branches_that_were_seen_move_executions(void **state)
 	assert_true(executions[0] < 0.25);
 }
 
+static double executions_at(const struct subject *subject, const char *name,
+			    enum cycles_scale scale)
+{
+	for (size_t i = 0; i < subject->names.index->count; i++) {
+		if (strcmp(subject->names.index->procedures[i].procedure->name, name) != 0)
+			continue;
+		CLEANUP(procedure_cycles_freep)
+		struct procedure_cycles *found = cycles_at(subject, i);
+		assert_int_equal(found->scale, scale);
+		return found->frequencies.blocks[0].value;
+	}
+	fail_msg("no procedure '%s'", name);
+	return NAN;
+}
+
+/* A loop that only calls: what it calls takes a thirtieth of the time and runs as often. */
+static void calls_make_procedures_compare(void **state)
+{
+	(void)state;
+	/* call 0x1000 on, or call *%rax and a nop; test; jne 0; ret */
+	static const uint8_t direct[] = { 0xe8, 0xfb, 0x0f, 0, 0, 0x85, 0xff, 0x75, 0xf7, 0xc3 };
+	static const uint8_t indirect[] = {
+		0xff, 0xd0, 0x0f, 0x1f, 0, 0x85, 0xff, 0x75, 0xf7, 0xc3
+	};
+	static const uint8_t callee[] = { 0x90, 0x90, 0xc3 };
+	for (int round = 0; round < 3; round++) {
+		bool is_direct = round != 1, seen = round < 2;
+		uint32_t image;
+		struct error err = { 0 };
+		struct profile *profile = profile_of_code(
+			"loop", FIRST, is_direct ? direct : indirect, sizeof(direct), &image);
+		add_function(profile, image, "cheap", FIRST + 0x1000, sizeof(callee),
+			     (struct span){ (const char *)callee, sizeof(callee) });
+		uint32_t event = add_event(profile, &clock_event);
+		for (int i = 0; i < 3; i++) {
+			add_samples(profile, event, image, (const uint64_t[]){ 0, 5, 7 }[i], 3000,
+				    PERIOD);
+			add_samples(profile, event, image, (uint64_t)(0x1000 + i), 100, PERIOD);
+		}
+		const struct profile_frame branch = { .image = image, .vaddr = FIRST + 7 };
+		const struct profile_frame call = { .image = image, .vaddr = FIRST };
+		const struct profile_frame start = { .image = image, .vaddr = FIRST };
+		const struct profile_frame cheap = { .image = image, .vaddr = FIRST + 0x1000 };
+		if (seen)
+			assert_int_equal(profile_add_edge(profile, event, 0, ORIGIN_INTERPRETED,
+							  &branch, &start, 50, 0),
+					 0);
+		if (!is_direct)
+			assert_int_equal(profile_add_edge(profile, event, 0, ORIGIN_INTERPRETED,
+							  &call, &cheap, 50, 0),
+					 0);
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		subject_init(&subject, profile, "zen5");
+		double before = executions_at(&subject, "cheap", CYCLES_RELATIVE) /
+				executions_at(&subject, "loop", CYCLES_RELATIVE);
+		assert_int_equal(cycles_join_calls(subject.cycles, &err), 0);
+		enum cycles_scale scale = seen ? CYCLES_PROGRAM : CYCLES_RELATIVE;
+		double after = executions_at(&subject, "cheap", scale) /
+			       executions_at(&subject, "loop", scale);
+		expect_near(1 / before, 30, 0.4);
+		expect_near(after, seen ? 1 : before, seen ? 0.3 : 1e-9);
+	}
+}
+
 /* Instructions counted beside cycles make a procedure's executions absolute. */
 static void counted_instructions_make_a_procedure_absolute(void **state)
 {
@@ -456,6 +520,7 @@ int main(void)
 		cmocka_unit_test(samples_at_a_repeated_instruction_stay),
 		cmocka_unit_test(counted_instructions_make_a_procedure_absolute),
 		cmocka_unit_test(branches_that_were_seen_move_executions),
+		cmocka_unit_test(calls_make_procedures_compare),
 		cmocka_unit_test(branch_stacks_are_counted),
 		cmocka_unit_test(sampled_instructions_give_cycles_of_each),
 		cmocka_unit_test(a_cold_part_is_counted_in_its_function_alone),

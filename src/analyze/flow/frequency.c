@@ -11,6 +11,7 @@
 #include "analyze/flow/flow_posterior.h"
 #include "analyze/flow/flow_search.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 
 /* Of the least cost: the part of an estimate that is off anyway, an execution less over one more.
  */
@@ -52,7 +53,7 @@
 #define AGREE_RATIO  0.1
 #define HIGH_SAMPLES 400.0
 #define HIGH_WIDTH   0.1  /* of half the interval, without what stalls add to it */
-#define HIGH_DOUBT   0.15 /* of the same with what its own points differ by */
+#define HIGH_DOUBT   0.15 /* of the same with what points of a class differ by */
 #define MEDIUM_WIDTH 0.12 /* of the interval, up and down */
 /* Out of order, where no interval is right. */
 #define MEDIUM_SAMPLES	    1600.0
@@ -66,8 +67,10 @@ struct evidence {
 	double value, error;  /* by its own samples; NaN when not known */
 	double samples, cost; /* over all of its blocks */
 	double least;	      /* by the least cost; NaN in other models */
+	double events;	      /* of the fit, over all of its blocks */
 	enum frequency_source source;
-	uint32_t block; /* the first of it; FLOW_OUTSIDE: it has edges only */
+	uint32_t points; /* that agree on the value */
+	uint32_t block;	 /* the first of it; FLOW_OUTSIDE: it has edges only */
 };
 
 struct work {
@@ -83,9 +86,11 @@ struct work {
 	struct flow_likelihood likelihood;
 	struct flow_likelihood_result fit; /* executions may be the posterior's */
 	struct flow_posterior posterior;
-	enum frequency_source source; /* of the fit, unless classes tell */
-	double differ;		      /* variance, relative, of blocks beyond chance */
-	double stalled_ratio;	      /* of instructions; 0 in other models */
+	struct flow_likelihood doubting;
+	struct flow_likelihood_result doubt; /* in order: its errors are all that is read */
+	enum frequency_source source;	     /* of the fit, unless classes tell */
+	double differ;			     /* variance, relative, of blocks beyond chance */
+	double stalled_ratio;		     /* of instructions; 0 in other models */
 };
 
 static void work_release(struct work *work)
@@ -94,6 +99,7 @@ static void work_release(struct work *work)
 	flow_classes_release(&work->classes);
 	flow_likelihood_release(&work->likelihood);
 	flow_posterior_release(&work->posterior);
+	flow_likelihood_release(&work->doubting);
 	free(work->say);
 	free(work->samples);
 	free(work->unstalled);
@@ -134,8 +140,11 @@ static int work_init(struct work *work)
 	work->fit_events = work->costs + count;
 	work->fit_costs = work->fit_events + count;
 	for (uint32_t class = 0; class < work->classes.count; class ++)
-		work->say[class] =
-			(struct evidence){ NAN, NAN, 0, 0, NAN, FREQUENCY_UNKNOWN, FLOW_OUTSIDE };
+		work->say[class] = (struct evidence){ .value = NAN,
+						      .error = NAN,
+						      .least = NAN,
+						      .source = FREQUENCY_UNKNOWN,
+						      .block = FLOW_OUTSIDE };
 	for (uint32_t block = 0; block < count; block++) {
 		struct evidence *say = said_of(work, block);
 		if (input->model == FREQUENCY_COUNTS) {
@@ -189,6 +198,7 @@ static int ask_points(struct work *work)
 		work->say[class].value = points[class].executions;
 		work->say[class].error = points[class].standard_error;
 		work->say[class].source = sources[points[class].kind];
+		work->say[class].points = points[class].in_cluster;
 	}
 	return ret;
 }
@@ -471,6 +481,68 @@ static void find_stalled(struct work *work)
 	work->stalled_ratio = stalled / seen;
 }
 
+/*
+ * What the points of a class differ by beyond chance, as a relative variance. A point that is a
+ * cluster alone may stall as a sum may, and nothing shows it. Of sums flow shows it.
+ */
+static double spread_of(const struct evidence *say)
+{
+	if (say->source != FREQUENCY_CLUSTER)
+		return 0;
+	if (say->points < 2)
+		return STALLED_RATIO * STALLED_RATIO;
+	double own = say->error / say->value;
+	return fmax(0, own * own - 1 / fmax(say->samples, 1));
+}
+
+/* The same, as far as its own samples are what tells its value. */
+static double own_spread(const struct work *work, uint32_t block)
+{
+	double expected = work->fit_costs[block] * work->fit.block_executions[block];
+	double error = work->fit.block_relative_error[block];
+	if (!(expected > 0))
+		return 0;
+	return fmin(1, expected * error * error) * spread_of(said_of(work, block));
+}
+
+/*
+ * Errors of values where each class knows its own no better than its points agree: as the fit's,
+ * with the events of a class as many fewer. So doubt goes where values go.
+ */
+static int find_doubt(struct work *work)
+{
+	uint32_t blocks = work->graph->block_count;
+	CLEANUP(free_pointer)
+	double *events = calloc(2 * (size_t)blocks + 1, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	double *costs = events + blocks;
+	for (uint32_t block = 0; block < blocks; block++)
+		said_of(work, block)->events += work->fit_events[block];
+	for (uint32_t block = 0; block < blocks; block++) {
+		const struct evidence *say = said_of(work, block);
+		double part = 1 / (1 + say->events * spread_of(say));
+		events[block] = part * work->fit_events[block];
+		costs[block] = part * work->fit_costs[block];
+	}
+	const struct flow_likelihood_options options = by_samples(work);
+	int ret = flow_likelihood_solve(&work->doubting, work->graph, events, costs, &options,
+					&work->doubt);
+	if (ret < 0)
+		work->doubt = (struct flow_likelihood_result){ .converged = false };
+	return ret == -ENOMEM ? ret : 0;
+}
+
+/* An error with doubt, from one without; all is doubted where that is not known. */
+static double doubted(const struct work *work, double error, const double *relative_error, size_t i)
+{
+	if (work->input->model != FREQUENCY_CYCLES_IN_ORDER)
+		return error;
+	if (!work->doubt.converged)
+		return INFINITY;
+	return fmax(error, sqrt(relative_error[i] * relative_error[i] + work->differ));
+}
+
 static bool agree(double a, double b)
 {
 	return fabs(a - b) <= AGREE_RATIO * b;
@@ -511,21 +583,6 @@ static struct frequency alone(const struct evidence *say)
 	return out;
 }
 
-/*
- * What the points of its class differ by beyond chance, as a relative variance, as far as its own
- * samples are what tells its value.
- */
-static double own_spread(const struct work *work, uint32_t block)
-{
-	const struct evidence *say = said_of(work, block);
-	double expected = work->fit_costs[block] * work->fit.block_executions[block];
-	double error = work->fit.block_relative_error[block], own = say->error / say->value;
-	if (say->source != FREQUENCY_CLUSTER || !(expected > 0))
-		return 0;
-	double spread = fmax(0, own * own - 1 / fmax(say->samples, 1));
-	return fmin(1, expected * error * error) * spread;
-}
-
 static struct frequency of_block(const struct work *work, uint32_t block)
 {
 	const struct evidence *say = said_of(work, block);
@@ -536,21 +593,21 @@ static struct frequency of_block(const struct work *work, uint32_t block)
 	double error = work->fit.block_relative_error[block];
 	error = sqrt(error * error + work->differ);
 	set_interval(work, &out, error);
-	struct frequency doubted = out; /* for confidence: the interval has what stalls add */
-	double doubt = in_order ? sqrt(error * error + own_spread(work, block)) : error;
-	set_interval(work, &doubted, doubt);
+	struct frequency wider = out; /* for confidence: the interval has what stalls add */
+	double own = in_order ? sqrt(error * error + own_spread(work, block)) : error;
+	double doubt = doubted(work, own, work->doubt.block_relative_error, block);
+	set_interval(work, &wider, doubt);
 	bool all_agree =
 		agree(out.value, say->value) && (!in_order || agree(say->least, say->value));
 	out.source = !in_order			    ? work->source
 		     : agree(out.value, say->value) ? say->source
 						    : FREQUENCY_PROPAGATED;
 	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
-	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH &&
-	    1.96 * doubt <= HIGH_DOUBT)
+	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH && 1.96 * own <= HIGH_DOUBT)
 		out.confidence = FREQUENCY_HIGH;
 	else if (work->input->model == FREQUENCY_CYCLES_OUT_OF_ORDER
 			 ? all_agree || say->samples >= MEDIUM_SAMPLES
-			 : is_narrow(&doubted, MEDIUM_WIDTH))
+			 : is_narrow(&wider, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
 }
@@ -572,6 +629,8 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 			     ? FREQUENCY_COUNTED
 			     : FREQUENCY_PROPAGATED;
 	set_interval(work, &out, error);
+	struct frequency wider = out;
+	set_interval(work, &wider, doubted(work, error, work->doubt.edge_relative_error, i));
 	double width = work->input->model == FREQUENCY_CYCLES_OUT_OF_ORDER ? RELATIVE_EDGE_WIDTH
 									   : MEDIUM_WIDTH;
 	enum frequency_confidence ends = FREQUENCY_HIGH;
@@ -581,7 +640,7 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 		ends = blocks[edge->to].confidence;
 	if (ends == FREQUENCY_HIGH && 1.96 * error <= HIGH_WIDTH)
 		out.confidence = FREQUENCY_HIGH;
-	else if (ends >= FREQUENCY_MEDIUM && is_narrow(&out, width))
+	else if (ends >= FREQUENCY_MEDIUM && is_narrow(&wider, width))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
 }
@@ -616,8 +675,12 @@ int frequencies_new(const struct frequency_input *input, struct frequencies *out
 	if (ret < 0)
 		return ret;
 	find_differ(&work);
-	if (input->model == FREQUENCY_CYCLES_IN_ORDER)
+	if (input->model == FREQUENCY_CYCLES_IN_ORDER) {
 		find_stalled(&work);
+		ret = find_doubt(&work);
+		if (ret < 0)
+			return ret;
+	}
 	struct frequency *frequency = calloc(all + 1, sizeof(*frequency));
 	if (!frequency)
 		return -ENOMEM;

@@ -6,7 +6,7 @@
  * the rules are in docs/methods.md, "Frequencies".
  *
  * An unknown value is NaN, never 0. Pure. Time and memory are those of flow_points_estimate()
- * and flow_least_new() (both in order only), of one flow_likelihood_solve(), in order four, and
+ * and flow_least_new() (both in order only), of one flow_likelihood_solve(), in order five, and
  * with evidence of one flow_posterior_solve().
  */
 #pragma once

@@ -504,6 +504,62 @@ static void a_class_whose_points_differ_is_low(void **state)
 	}
 }
 
+/* Two instructions of one block: the lower one may have stalled as well as the other has. */
+static void a_point_that_none_confirms_is_low(void **state)
+{
+	(void)state;
+	for (int alone = 0; alone < 2; alone++) {
+		CLEANUP(small_release) struct small small;
+		small_init(&small, 2);
+		add(&small, OUT, 0);
+		add(&small, 0, 1);
+		add(&small, 1, OUT);
+		assert_int_equal(flow_graph_settle(&small.graph), 0);
+		small.samples[0] = 3000;
+		small.samples[1] = alone ? 9000 : 3000;
+		CLEANUP(frequencies_release)
+		struct frequencies found = ask(&small, FREQUENCY_CYCLES_IN_ORDER);
+		assert_near(found.blocks[0].value, 3000, 0.05);
+		assert_int_equal(found.blocks[0].source, FREQUENCY_CLUSTER);
+		assert_int_equal(found.blocks[0].confidence,
+				 alone ? FREQUENCY_LOW : FREQUENCY_HIGH);
+	}
+}
+
+/* A block without cycles is entered from one whose points differ, and seldom from another. */
+static void what_comes_of_an_unsure_value_is_low(void **state)
+{
+	(void)state;
+	for (int differ = 0; differ < 2; differ++) {
+		CLEANUP(small_release) struct small small;
+		small_init(&small, 4);
+		add(&small, OUT, 0);
+		add(&small, OUT, 1);
+		add(&small, 0, 2);
+		add(&small, 1, 2);
+		add(&small, 1, 3);
+		add(&small, 2, OUT);
+		add(&small, 3, OUT);
+		assert_int_equal(flow_graph_settle(&small.graph), 0);
+		for (uint32_t block = 1; block < 4; block++)
+			small.blocks[block] = (struct flow_range){ block + 3, block + 4 };
+		small.blocks[0].end = 4;
+		for (uint32_t i = 0; i < 7; i++) {
+			small.samples[i] = i >= 4 ? 100 : 1200 + (i % 2 ? 108 : -108) * differ;
+			small.cycles[i] = i != 5;
+			small.waits[i] = FLOW_WAITS_FOR_NOTHING;
+		}
+		small.samples[5] = 0;
+		struct frequency_input input = input_of(&small, FREQUENCY_CYCLES_IN_ORDER);
+		input.instruction_count = 7;
+		CLEANUP(frequencies_release) struct frequencies found;
+		assert_int_equal(frequencies_new(&input, &found), 0);
+		assert_int_equal(found.blocks[2].source, FREQUENCY_PROPAGATED);
+		assert_int_equal(found.blocks[2].confidence,
+				 differ ? FREQUENCY_LOW : FREQUENCY_MEDIUM);
+	}
+}
+
 /* An interpreter: each of 40 blocks jumps to any of them. One that was never seen stays rare. */
 static void events_in_no_edge_do_not_add_up(void **state)
 {
@@ -649,6 +705,8 @@ int main(void)
 		cmocka_unit_test(counts_of_branch_stacks_are_executions),
 		cmocka_unit_test(counted_edges_are_told_apart_where_blocks_do_not),
 		cmocka_unit_test(a_class_whose_points_differ_is_low),
+		cmocka_unit_test(a_point_that_none_confirms_is_low),
+		cmocka_unit_test(what_comes_of_an_unsure_value_is_low),
 		cmocka_unit_test(events_in_no_edge_do_not_add_up),
 		cmocka_unit_test(a_stalled_block_is_what_the_others_leave_for_it),
 		cmocka_unit_test(a_block_without_cycles_is_what_flows_by),

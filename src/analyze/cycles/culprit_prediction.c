@@ -44,7 +44,7 @@ static double other_ways(const struct culprit_rules *rules, uint32_t edge)
 	}
 	if (seen >= ENOUGH_SEEN)
 		return fmin(1, (seen_others + 2 + 2 * sqrt(seen_others)) / seen);
-	if (isnan(own->high))
+	if (!culprit_is_edge_sure(rules, edge))
 		return 1;
 	return others + own->value > 0 ? fmin(1, others / (others + own->value)) : 1;
 }
@@ -75,9 +75,10 @@ static double mispredicted(const struct culprit_rules *rules, uint32_t edge,
 		times = whole;
 	/* Who counted knows better, either way: entries of a predictor are shared. */
 	if (counted) {
-		bool sure = !isnan(procedure->frequencies.edges[edge].high);
 		*by_events = true;
-		return fmin(counted[branch], sure ? culprit_times_of_edge(rules, edge) : whole);
+		return fmin(counted[branch], culprit_is_edge_sure(rules, edge)
+						     ? culprit_times_of_edge(rules, edge)
+						     : whole);
 	}
 	return times;
 }

@@ -26,23 +26,31 @@ void culprit_accuse(struct culprit_list *out, enum dynamic_cause cause, uint32_t
 	};
 }
 
-/* Executions; infinitely many where that is not known, as a bound. The upper end of the interval.
+/*
+ * Executions; infinitely many where that is not known, as a bound. The upper end of the interval;
+ * but of one that is relative the value, since samples are relative likewise.
  */
-static double times_of(const struct frequency *frequency)
+static double times_of(const struct culprit_rules *rules, const struct frequency *frequency)
 {
-	if (!isnan(frequency->high))
+	if (!rules->procedure->frequencies.is_relative && !isnan(frequency->high))
 		return frequency->high;
 	return isnan(frequency->value) ? INFINITY : frequency->value;
 }
 
 double culprit_times_of_block(const struct culprit_rules *rules, uint32_t block)
 {
-	return times_of(&rules->procedure->frequencies.blocks[block]);
+	return times_of(rules, &rules->procedure->frequencies.blocks[block]);
 }
 
 double culprit_times_of_edge(const struct culprit_rules *rules, uint32_t edge)
 {
-	return times_of(&rules->procedure->frequencies.edges[edge]);
+	return times_of(rules, &rules->procedure->frequencies.edges[edge]);
+}
+
+bool culprit_is_edge_sure(const struct culprit_rules *rules, uint32_t edge)
+{
+	const struct frequencies *frequencies = &rules->procedure->frequencies;
+	return !frequencies->is_relative && !isnan(frequencies->edges[edge].high);
 }
 
 const struct cfg_instruction *culprit_at(const struct culprit_rules *rules, uint32_t instruction)

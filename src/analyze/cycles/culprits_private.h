@@ -95,6 +95,8 @@ void culprit_accuse(struct culprit_list *out, enum dynamic_cause cause, uint32_t
 /* How often it ran, at most; infinitely often where that is not known. */
 double culprit_times_of_block(const struct culprit_rules *rules, uint32_t block);
 double culprit_times_of_edge(const struct culprit_rules *rules, uint32_t edge);
+/* Whether its executions have an interval, and one that is not relative. */
+bool culprit_is_edge_sure(const struct culprit_rules *rules, uint32_t edge);
 const struct cfg_instruction *culprit_at(const struct culprit_rules *rules, uint32_t instruction);
 uint64_t culprit_last_byte(const struct cfg_instruction *instruction);
 /* The last instruction of a block. */

@@ -80,7 +80,11 @@ static void cost_of_block(struct procedure_cycles *procedure, uint32_t b,
 			/* best_cycles is scaled later, when `cycle` is known */
 			.best_cycles = frequency->value * procedure->schedule[i].head_cycles,
 		};
-		finish(cost, frequency->low, frequency->high, mean_weight);
+		/* where executions are relative an instruction tells nothing by itself */
+		if (procedure->frequencies.is_relative)
+			finish(cost, NAN, NAN, mean_weight);
+		else
+			finish(cost, frequency->low, frequency->high, mean_weight);
 		add(sum, cost);
 	}
 	/* Out of order the units may be the narrower end. */
@@ -158,6 +162,8 @@ static void sum_of_whole(struct procedure_cycles *procedure, const struct execut
 		executed.low += blocks[b].low;
 		executed.high += blocks[b].high;
 	}
+	if (procedure->frequencies.is_relative)
+		executed.low = executed.high = NAN; /* they are of parts beside each other */
 	finish(&procedure->whole, executed.low, executed.high, mean_weight);
 }
 

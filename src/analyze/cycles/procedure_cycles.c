@@ -123,12 +123,13 @@ static int ask(const struct procedure_cycles *procedure, struct asked *asked)
 	return 0;
 }
 
-static void scale(struct frequency *list, size_t count, double factor)
+/* `keeps_intervals`: the factor itself is off by nothing. */
+static void scale(struct frequency *list, size_t count, double factor, bool keeps_intervals)
 {
 	for (size_t i = 0; i < count; i++) {
 		list[i].value *= factor;
-		list[i].low *= factor;
-		list[i].high *= factor;
+		list[i].low = keeps_intervals ? list[i].low * factor : NAN;
+		list[i].high = keeps_intervals ? list[i].high * factor : NAN;
 	}
 }
 
@@ -225,8 +226,10 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 		unit *= cycles->factors[procedure->procedure - cycles->index->procedures];
 		procedure->scale = CYCLES_PROGRAM;
 	}
-	scale(procedure->frequencies.blocks, procedure->cfg.graph.block_count, unit);
-	scale(procedure->frequencies.edges, procedure->cfg.graph.edge_count, unit);
+	/* beside each other executions are known to some error, beside other procedures' to none */
+	bool keeps = !procedure->frequencies.is_relative || procedure->scale == CYCLES_RELATIVE;
+	scale(procedure->frequencies.blocks, procedure->cfg.graph.block_count, unit, keeps);
+	scale(procedure->frequencies.edges, procedure->cfg.graph.edge_count, unit, keeps);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/flow/flow_classes.h"
+#include "analyze/flow/flow_distance.h"
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/flow_least.h"
 #include "analyze/flow/flow_likelihood.h"
@@ -55,9 +56,20 @@
 #define HIGH_WIDTH   0.1  /* of half the interval, without what stalls add to it */
 #define HIGH_DOUBT   0.15 /* of the same with what points of a class differ by */
 #define MEDIUM_WIDTH 0.12 /* of the interval, up and down */
-/* Out of order, where no interval is right. */
-#define MEDIUM_SAMPLES	    1600.0
-#define RELATIVE_EDGE_WIDTH 0.3
+
+/*
+ * Out of order: variances of the logarithm, half of a 95 % interval in their roots, and up to what
+ * half of it is medium. A block beside the one with the most samples is off by DISTANCE_RATIO times
+ * their distance, by no more than what its own samples leave, and by LEAST_ERROR anyway.
+ */
+#define DISTANCE_RATIO 16.0
+#define LEAST_ERROR    0.04
+#define MOST_ERROR     3.0
+#define MEDIUM_LOG     0.25
+static const struct relative_error {
+	double own_error; /* of a block's own cost */
+	double half_width;
+} with_branches = { 0.3, 2.2 }, without_branches = { 0.5, 3 };
 
 /* Of a branch stack: how often it may see the same branch. */
 #define COUNTED_AT_ONCE 32.0
@@ -89,6 +101,7 @@ struct work {
 	struct flow_likelihood doubting;
 	struct flow_likelihood_result doubt; /* in order: its errors are all that is read */
 	enum frequency_source source;	     /* of the fit, unless classes tell */
+	double *distances;		     /* by block; out of order only */
 	double differ;			     /* variance, relative, of blocks beyond chance */
 	double stalled_ratio;		     /* of instructions; 0 in other models */
 };
@@ -103,6 +116,7 @@ static void work_release(struct work *work)
 	free(work->say);
 	free(work->samples);
 	free(work->unstalled);
+	free(work->distances);
 }
 
 static double cost_of(const struct frequency_input *input, uint32_t instruction)
@@ -561,6 +575,78 @@ static void set_interval(const struct work *work, struct frequency *out, double 
 	out->high = out->value * above * above;
 }
 
+/* From the block with the most samples, by which the others are judged. 0 or -ENOMEM. */
+static int find_distances(struct work *work)
+{
+	uint32_t most = 0;
+	work->distances = calloc((size_t)work->graph->block_count + 1, sizeof(*work->distances));
+	if (!work->distances)
+		return -ENOMEM;
+	if (!work->fit.converged || !work->graph->block_count)
+		return 0;
+	for (uint32_t block = 1; block < work->graph->block_count; block++)
+		if (work->samples[block] > work->samples[most])
+			most = block;
+	return flow_distance_find(
+		work->graph, work->fit.block_executions, work->fit.edge_executions,
+		work->source == FREQUENCY_POSTERIOR ? work->input->evidence : NULL, most,
+		work->distances);
+}
+
+static bool is_relative(const struct work *work)
+{
+	return work->input->model == FREQUENCY_CYCLES_OUT_OF_ORDER;
+}
+
+static const struct relative_error *relative_error(const struct work *work)
+{
+	return work->source == FREQUENCY_POSTERIOR ? &with_branches : &without_branches;
+}
+
+/* Of the logarithm of a block's executions, beside the procedure's others. */
+static double relative_variance(const struct work *work, uint32_t block)
+{
+	double own_error = relative_error(work)->own_error;
+	double far = DISTANCE_RATIO * work->distances[block];
+	if (work->samples[block] <= 0)
+		return far;
+	double own = own_error * own_error + 1 / work->samples[block];
+	return isinf(far) ? own : far * own / (far + own);
+}
+
+/* By the nearer of its ends. */
+static double relative_variance_of_edge(const struct work *work, size_t i)
+{
+	const struct flow_edge *edge = &work->graph->edges[i];
+	double variance = INFINITY, x = work->fit.edge_executions[i];
+	if (edge->from != FLOW_OUTSIDE) {
+		struct flow_ends out = flow_graph_out_of(work->graph, edge->from);
+		double seen = out.count < 2 ? INFINITY : 0;
+		for (size_t k = 0; work->source == FREQUENCY_POSTERIOR && k < out.count; k++)
+			seen += work->input->evidence[out.list[k]];
+		double from = work->fit.block_executions[edge->from];
+		variance = relative_variance(work, edge->from) +
+			   DISTANCE_RATIO * flow_distance_of_edge(x, from, x, seen);
+	}
+	if (edge->to != FLOW_OUTSIDE) {
+		double to = work->fit.block_executions[edge->to];
+		variance = fmin(variance,
+				relative_variance(work, edge->to) +
+					DISTANCE_RATIO * flow_distance_of_edge(x, x, to, INFINITY));
+	}
+	return variance;
+}
+
+/* Right up to the procedure's factor, and never high. */
+static void set_relative(const struct work *work, struct frequency *out, double variance)
+{
+	double half = relative_error(work)->half_width *
+		      sqrt(LEAST_ERROR * LEAST_ERROR + fmin(variance, MOST_ERROR * MOST_ERROR));
+	out->low = out->value * exp(-half);
+	out->high = out->value * exp(half);
+	out->confidence = half <= MEDIUM_LOG ? FREQUENCY_MEDIUM : FREQUENCY_LOW;
+}
+
 /* What is marked medium is seldom off by more than 15 %: docs/methods.md, "Frequencies". */
 static bool is_narrow(const struct frequency *frequency, double width)
 {
@@ -583,13 +669,26 @@ static struct frequency alone(const struct evidence *say)
 	return out;
 }
 
+/* Out of order nothing tells how far off that is. */
+static struct frequency alone_relative(const struct evidence *say)
+{
+	struct frequency out = alone(say);
+	out.low = out.high = NAN;
+	return out;
+}
+
 static struct frequency of_block(const struct work *work, uint32_t block)
 {
 	const struct evidence *say = said_of(work, block);
 	bool in_order = work->input->model == FREQUENCY_CYCLES_IN_ORDER;
 	if (!work->fit.converged || (work->graph->missing_edges && !isnan(say->value)))
-		return alone(say);
+		return is_relative(work) ? alone_relative(say) : alone(say);
 	struct frequency out = { .value = work->fit.block_executions[block] };
+	if (is_relative(work)) {
+		out.source = work->source;
+		set_relative(work, &out, relative_variance(work, block));
+		return out;
+	}
 	double error = work->fit.block_relative_error[block];
 	error = sqrt(error * error + work->differ);
 	set_interval(work, &out, error);
@@ -605,9 +704,7 @@ static struct frequency of_block(const struct work *work, uint32_t block)
 	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
 	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH && 1.96 * own <= HIGH_DOUBT)
 		out.confidence = FREQUENCY_HIGH;
-	else if (work->input->model == FREQUENCY_CYCLES_OUT_OF_ORDER
-			 ? all_agree || say->samples >= MEDIUM_SAMPLES
-			 : is_narrow(&wider, MEDIUM_WIDTH))
+	else if (is_narrow(&wider, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
 }
@@ -628,11 +725,13 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 	out.source = work->source == FREQUENCY_COUNTED && edge->from != FLOW_OUTSIDE
 			     ? FREQUENCY_COUNTED
 			     : FREQUENCY_PROPAGATED;
+	if (is_relative(work)) {
+		set_relative(work, &out, relative_variance_of_edge(work, i));
+		return out;
+	}
 	set_interval(work, &out, error);
 	struct frequency wider = out;
 	set_interval(work, &wider, doubted(work, error, work->doubt.edge_relative_error, i));
-	double width = work->input->model == FREQUENCY_CYCLES_OUT_OF_ORDER ? RELATIVE_EDGE_WIDTH
-									   : MEDIUM_WIDTH;
 	enum frequency_confidence ends = FREQUENCY_HIGH;
 	if (edge->from != FLOW_OUTSIDE && blocks[edge->from].confidence < ends)
 		ends = blocks[edge->from].confidence;
@@ -640,17 +739,9 @@ static struct frequency of_edge(const struct work *work, const struct frequency 
 		ends = blocks[edge->to].confidence;
 	if (ends == FREQUENCY_HIGH && 1.96 * error <= HIGH_WIDTH)
 		out.confidence = FREQUENCY_HIGH;
-	else if (ends >= FREQUENCY_MEDIUM && is_narrow(&wider, width))
+	else if (ends >= FREQUENCY_MEDIUM && is_narrow(&wider, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
-}
-
-/* The error of a model that is known to be wrong is not known. */
-static void make_relative(struct frequency *out)
-{
-	if (out->confidence == FREQUENCY_HIGH)
-		out->confidence = FREQUENCY_MEDIUM;
-	out->low = out->high = NAN;
 }
 
 static int fit(struct work *work)
@@ -678,20 +769,19 @@ int frequencies_new(const struct frequency_input *input, struct frequencies *out
 	if (input->model == FREQUENCY_CYCLES_IN_ORDER) {
 		find_stalled(&work);
 		ret = find_doubt(&work);
-		if (ret < 0)
-			return ret;
+	} else if (is_relative(&work)) {
+		ret = find_distances(&work);
 	}
+	if (ret < 0)
+		return ret;
 	struct frequency *frequency = calloc(all + 1, sizeof(*frequency));
 	if (!frequency)
 		return -ENOMEM;
-	bool is_relative = input->model == FREQUENCY_CYCLES_OUT_OF_ORDER;
 	for (uint32_t block = 0; block < blocks; block++)
 		frequency[block] = of_block(&work, block);
 	for (size_t i = blocks; i < all; i++)
 		frequency[i] = of_edge(&work, frequency, i - blocks);
-	for (size_t i = 0; i < all && is_relative; i++)
-		make_relative(&frequency[i]);
-	*out = (struct frequencies){ frequency, frequency + blocks, is_relative };
+	*out = (struct frequencies){ frequency, frequency + blocks, is_relative(&work) };
 	return 0;
 }
 

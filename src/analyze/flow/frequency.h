@@ -44,14 +44,14 @@ enum frequency_source {
 
 enum frequency_confidence {
 	FREQUENCY_LOW,
-	FREQUENCY_MEDIUM, /* its interval is narrow */
+	FREQUENCY_MEDIUM, /* its interval is narrow; out of order, beside the hottest blocks' */
 	FREQUENCY_HIGH,	  /* its class and the others agree closely; never out of order */
 };
 
 struct frequency {
 	/* Executions in units of the samples' mean period (in cycles or executions). */
 	double value;
-	double low, high; /* 95 %; NaN when the error is not known (out of order) */
+	double low, high; /* 95 %; NaN when the error is not known */
 	enum frequency_source source;
 	enum frequency_confidence confidence;
 };
@@ -83,7 +83,8 @@ struct frequencies {
 	struct frequency *edges;  /* by edge of the graph; in the same memory */
 	/*
 	 * Out of order, values are right up to a factor of the procedure's own, which is not known:
-	 * they can be compared with each other and with nothing else.
+	 * they can be compared with each other and with nothing else. Intervals are of that: beside
+	 * the blocks where most of the samples are.
 	 */
 	bool is_relative;
 };

@@ -1,0 +1,259 @@
+/*
+ * How far off the fit may be, and so how sure each of its values is.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/flow/flow_graph.h"
+#include "analyze/flow/frequency_private.h"
+#include "base/cleanup.h"
+
+/* What blocks differ by, before any says so, and for how many blocks that stands. */
+#define DIFFER_RATIO  0.02
+#define DIFFER_BLOCKS 3.0
+/* Expected samples from which on a block tells no more of that. */
+#define DIFFER_SAMPLES 1000.0
+
+/* Expected samples from which on a stall would be seen; of how many instructions it is taken
+ * what part of them stalls, before any is seen. */
+#define STALL_SAMPLES 10.0
+#define UNSEEN_STALLS 3.0
+#define UNSEEN_RATIO  0.3
+/* By how many of its lengths an interval grows for each part of instructions that stall. */
+#define STALLED_BELOW 4.0
+#define STALLED_ABOVE 2.0
+
+#define AGREE_RATIO  0.1
+#define HIGH_SAMPLES 400.0
+#define HIGH_WIDTH   0.1  /* of half the interval, without what stalls add to it */
+#define HIGH_DOUBT   0.15 /* of the same with what points of a class differ by */
+#define MEDIUM_WIDTH 0.12 /* of the interval, up and down */
+
+/* How much blocks differ from what flow makes of all of them, beyond what chance leaves there. */
+static void find_differ(struct frequency_work *work)
+{
+	double squares = DIFFER_BLOCKS * DIFFER_SAMPLES * DIFFER_RATIO * DIFFER_RATIO;
+	double weights = DIFFER_BLOCKS * DIFFER_SAMPLES;
+	for (uint32_t block = 0; work->fit.converged && block < work->graph->block_count; block++) {
+		double expected = work->fit_costs[block] * work->fit.block_executions[block];
+		double error = work->fit.block_relative_error[block];
+		if (isnan(expected) || expected < 1)
+			continue;
+		double weight = fmin(expected, DIFFER_SAMPLES);
+		double off = work->fit_events[block] / expected - 1;
+		double free = fmax(0, 1 - expected * error * error); /* of its own samples' say */
+		squares += weight * (off * off - free / expected);
+		weights += weight * free;
+	}
+	work->differ = fmax(0, squares / weights);
+}
+
+/* The share of instructions that stall, of those with enough samples to see it. */
+static void find_stalled(struct frequency_work *work)
+{
+	const struct frequency_input *input = work->input;
+	double seen = UNSEEN_STALLS, stalled = UNSEEN_RATIO * UNSEEN_STALLS;
+	for (uint32_t block = 0; work->fit.converged && block < work->graph->block_count; block++) {
+		struct flow_range range = input->blocks[block];
+		double executions = work->fit.block_executions[block];
+		for (uint32_t i = range.first; i < range.end; i++) {
+			if (input->issue_cycles[i] * executions < STALL_SAMPLES)
+				continue;
+			seen++;
+			stalled += !work->unstalled[i];
+		}
+	}
+	work->stalled_ratio = stalled / seen;
+}
+
+/*
+ * What the points of a class differ by beyond chance, as a relative variance. A point that is a
+ * cluster alone may stall as a sum may, and nothing shows it. Of sums flow shows it.
+ */
+static double spread_of(const struct frequency_say *say)
+{
+	if (say->source != FREQUENCY_CLUSTER)
+		return 0;
+	if (say->points < 2)
+		return STALLED_RATIO * STALLED_RATIO;
+	double own = say->error / say->value;
+	return fmax(0, own * own - 1 / fmax(say->samples, 1));
+}
+
+/* The same, as far as its own samples are what tells its value. */
+static double own_spread(const struct frequency_work *work, uint32_t block)
+{
+	double expected = work->fit_costs[block] * work->fit.block_executions[block];
+	double error = work->fit.block_relative_error[block];
+	if (!(expected > 0))
+		return 0;
+	return fmin(1, expected * error * error) * spread_of(frequency_said_of(work, block));
+}
+
+/*
+ * Errors of values where each class knows its own no better than its points agree: as the fit's,
+ * with the events of a class as many fewer. So doubt goes where values go.
+ */
+static int find_doubt(struct frequency_work *work)
+{
+	uint32_t blocks = work->graph->block_count;
+	CLEANUP(free_pointer)
+	double *events = calloc(2 * (size_t)blocks + 1, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	double *costs = events + blocks;
+	for (uint32_t block = 0; block < blocks; block++)
+		frequency_said_of(work, block)->events += work->fit_events[block];
+	for (uint32_t block = 0; block < blocks; block++) {
+		const struct frequency_say *say = frequency_said_of(work, block);
+		double part = 1 / (1 + say->events * spread_of(say));
+		events[block] = part * work->fit_events[block];
+		costs[block] = part * work->fit_costs[block];
+	}
+	const struct flow_likelihood_options options = frequency_by_samples(work);
+	int ret = flow_likelihood_solve(&work->doubting, work->graph, events, costs, &options,
+					&work->doubt);
+	if (ret < 0)
+		work->doubt = (struct flow_likelihood_result){ .converged = false };
+	return ret == -ENOMEM ? ret : 0;
+}
+
+/* An error with doubt, from one without; all is doubted where that is not known. */
+static double doubted(const struct frequency_work *work, double error, const double *relative_error,
+		      size_t i)
+{
+	if (work->input->model != FREQUENCY_CYCLES_IN_ORDER)
+		return error;
+	if (!work->doubt.converged)
+		return INFINITY;
+	return fmax(error, sqrt(relative_error[i] * relative_error[i] + work->differ));
+}
+
+static bool agree(double a, double b)
+{
+	return fabs(a - b) <= AGREE_RATIO * b;
+}
+
+/*
+ * 95 % on the scale of square roots, on which counts have one error, small ones too. Where many
+ * stall, some do so by too little to be seen: mostly values are too high.
+ */
+static void set_interval(const struct frequency_work *work, struct frequency *out,
+			 double relative_error)
+{
+	double low = 0.98 * (1 + STALLED_BELOW * work->stalled_ratio);
+	double high = 0.98 * (1 + STALLED_ABOVE * work->stalled_ratio);
+	double below = fmax(0, 1 - low * relative_error), above = 1 + high * relative_error;
+	out->low = out->value * below * below;
+	out->high = out->value * above * above;
+}
+
+/* What is marked medium is seldom off by more than 15 %: docs/methods.md, "Frequencies". */
+static bool is_narrow(const struct frequency *frequency, double width)
+{
+	double value = frequency->value;
+	return frequency->low >= (1 - width) * value && frequency->high <= (1 + width) * value;
+}
+
+/* By its own samples alone: there is no fit, or the flow is not known to be conserved. */
+static struct frequency alone(const struct frequency_say *say)
+{
+	struct frequency out = { NAN, NAN, NAN, FREQUENCY_UNKNOWN, FREQUENCY_LOW };
+	if (isnan(say->value))
+		return out;
+	out = (struct frequency){ .value = say->value,
+				  .low = fmax(0, say->value - 1.96 * say->error),
+				  .high = say->value + 1.96 * say->error,
+				  .source = say->source };
+	if (say->source == FREQUENCY_CLUSTER && is_narrow(&out, MEDIUM_WIDTH))
+		out.confidence = FREQUENCY_MEDIUM;
+	return out;
+}
+
+/* Out of order nothing tells how far off that is. */
+static struct frequency alone_relative(const struct frequency_say *say)
+{
+	struct frequency out = alone(say);
+	out.low = out.high = NAN;
+	return out;
+}
+
+struct frequency frequency_of_block(const struct frequency_work *work, uint32_t block)
+{
+	const struct frequency_say *say = frequency_said_of(work, block);
+	bool in_order = work->input->model == FREQUENCY_CYCLES_IN_ORDER;
+	if (!work->fit.converged || (work->graph->missing_edges && !isnan(say->value)))
+		return frequency_is_relative(work) ? alone_relative(say) : alone(say);
+	struct frequency out = { .value = work->fit.block_executions[block] };
+	if (frequency_is_relative(work)) {
+		out.source = work->source;
+		frequency_set_relative_block(work, &out, block);
+		return out;
+	}
+	double error = work->fit.block_relative_error[block];
+	error = sqrt(error * error + work->differ);
+	set_interval(work, &out, error);
+	struct frequency wider = out; /* for confidence: the interval has what stalls add */
+	double own = in_order ? sqrt(error * error + own_spread(work, block)) : error;
+	double doubt = doubted(work, own, work->doubt.block_relative_error, block);
+	set_interval(work, &wider, doubt);
+	bool all_agree =
+		agree(out.value, say->value) && (!in_order || agree(say->least, say->value));
+	out.source = !in_order			    ? work->source
+		     : agree(out.value, say->value) ? say->source
+						    : FREQUENCY_PROPAGATED;
+	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
+	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH && 1.96 * own <= HIGH_DOUBT)
+		out.confidence = FREQUENCY_HIGH;
+	else if (is_narrow(&wider, MEDIUM_WIDTH))
+		out.confidence = FREQUENCY_MEDIUM;
+	return out;
+}
+
+/* An edge of a block's class is that block; another is as sure as its ends and its error are. */
+struct frequency frequency_of_edge(const struct frequency_work *work,
+				   const struct frequency *blocks, size_t i)
+{
+	const struct flow_edge *edge = &work->graph->edges[i];
+	uint32_t same = work->say[work->classes.of_edge[i]].block;
+	if (same != FLOW_OUTSIDE)
+		return blocks[same];
+	struct frequency out = { NAN, NAN, NAN, FREQUENCY_UNKNOWN, FREQUENCY_LOW };
+	if (!work->fit.converged)
+		return out;
+	double error = work->fit.edge_relative_error[i];
+	error = sqrt(error * error + work->differ);
+	out.value = work->fit.edge_executions[i];
+	out.source = work->source == FREQUENCY_COUNTED && edge->from != FLOW_OUTSIDE
+			     ? FREQUENCY_COUNTED
+			     : FREQUENCY_PROPAGATED;
+	if (frequency_is_relative(work)) {
+		frequency_set_relative_edge(work, &out, i);
+		return out;
+	}
+	set_interval(work, &out, error);
+	struct frequency wider = out;
+	set_interval(work, &wider, doubted(work, error, work->doubt.edge_relative_error, i));
+	enum frequency_confidence ends = FREQUENCY_HIGH;
+	if (edge->from != FLOW_OUTSIDE && blocks[edge->from].confidence < ends)
+		ends = blocks[edge->from].confidence;
+	if (edge->to != FLOW_OUTSIDE && blocks[edge->to].confidence < ends)
+		ends = blocks[edge->to].confidence;
+	if (ends == FREQUENCY_HIGH && 1.96 * error <= HIGH_WIDTH)
+		out.confidence = FREQUENCY_HIGH;
+	else if (ends >= FREQUENCY_MEDIUM && is_narrow(&wider, MEDIUM_WIDTH))
+		out.confidence = FREQUENCY_MEDIUM;
+	return out;
+}
+
+int frequency_find_errors(struct frequency_work *work)
+{
+	find_differ(work);
+	if (frequency_is_relative(work))
+		return frequency_find_distances(work);
+	if (work->input->model != FREQUENCY_CYCLES_IN_ORDER)
+		return 0;
+	find_stalled(work);
+	return find_doubt(work);
+}

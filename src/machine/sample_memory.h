@@ -21,8 +21,8 @@
 
 struct error;
 
-#define SAMPLE_MEMORY_LINE                                                                         \
-	64 /* what a block is aligned to: docs/methods.md, "Samples to interpret" */
+/* What a block is aligned to: docs/methods.md, "Samples to interpret". */
+#define SAMPLE_MEMORY_LINE   64
 #define SAMPLE_MEMORY_BYTES  128 /* of a block */
 #define SAMPLE_MEMORY_BLOCKS 32	 /* the most: general registers of AArch64, with sp */
 

@@ -40,7 +40,8 @@ enum cycles_scale {
 	 * can.
 	 */
 	CYCLES_RELATIVE,
-	/* The same, but one factor for all procedures, as far as calls tell (cycles_join_calls()). */
+	/* The same, but one factor for all procedures, as far as calls tell (cycles_join_calls()).
+	 */
 	CYCLES_PROGRAM,
 	/* Cycles an execution are what they are called; executions are divided by the clock's
 	 * unknown cycles a nanosecond, the same in all procedures. */

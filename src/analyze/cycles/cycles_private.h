@@ -33,7 +33,7 @@ struct cycles {
 	size_t image_count;
 	struct decoder *decoders[ISA_AARCH64 + 1];
 	struct flow_evidence *evidence; /* NULL: not wanted */
-	double *factors; /* by position in the index; NULL: calls are not joined */
+	double *factors;		/* by position in the index; NULL: calls are not joined */
 	struct cycles_extent *extents;
 	size_t extent_count;
 	const char *notes[CYCLES_NOTES];

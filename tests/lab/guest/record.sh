@@ -25,6 +25,7 @@ culprit record -u -e '{cycles,instructions}' -c $period -o group.prof -- "$KERNE
 for loop in loop_4 loop_8; do
 	set -- $(cell_of $loop cycles) $(cell_of $loop instructions)
 	echo "$loop: $1 samples, $2 cycles, $4 instructions"
+	# a sample of the loop may fall just behind it, with less than its share of cycles left here
 	expect_between "CPI of $loop" "$(awk "BEGIN { print $2 / $4 }")" \
-		"$((1 << LAB_ICOUNT)).00" "$((1 << LAB_ICOUNT)).01"
+		"$(awk "BEGIN { print 0.999 * 2 ^ $LAB_ICOUNT }")" "$((1 << LAB_ICOUNT)).01"
 done

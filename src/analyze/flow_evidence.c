@@ -13,8 +13,8 @@
 /* Nothing goes that far without a branch: something came between. Bounds the search for runs. */
 #define LONGEST_RUN_BYTES (UINT64_C(1) << 20)
 
-/* Outcomes of a block that chance alone makes as far off as this kind is: docs/methods.md. */
-static const double weight_caps[] = { [FLOW_EVIDENCE_INTERPRETED] = 60,
+/* What the outcomes of a block weigh at most, however many they are: docs/methods.md. */
+static const double weight_caps[] = { [FLOW_EVIDENCE_INTERPRETED] = 30,
 				      [FLOW_EVIDENCE_STEPPED] = 600,
 				      [FLOW_EVIDENCE_COUNTED] = INFINITY };
 

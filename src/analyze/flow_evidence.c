@@ -14,9 +14,9 @@
 #define LONGEST_RUN_BYTES (UINT64_C(1) << 20)
 
 /* What the outcomes of a block weigh at most, however many they are: docs/methods.md. */
-static const double weight_caps[] = { [FLOW_EVIDENCE_INTERPRETED] = 30,
-				      [FLOW_EVIDENCE_STEPPED] = 600,
-				      [FLOW_EVIDENCE_COUNTED] = INFINITY };
+#define INTERPRETED_MOST	   60.0
+#define INTERPRETED_BESIDE_STEPPED 30.0
+#define STEPPED_MOST		   600.0
 
 #define ELSEWHERE UINT64_MAX /* in another image */
 
@@ -385,7 +385,21 @@ int flow_evidence_count(const struct flow_evidence *evidence, uint32_t image, co
 	return 0;
 }
 
-int flow_evidence_weigh(const struct flow_graph *graph, enum flow_evidence_kind kind,
+double flow_evidence_most(const struct flow_evidence *evidence, enum flow_evidence_kind kind)
+{
+	switch (kind) {
+	case FLOW_EVIDENCE_INTERPRETED:
+		return flow_evidence_has(evidence, FLOW_EVIDENCE_STEPPED)
+			       ? INTERPRETED_BESIDE_STEPPED
+			       : INTERPRETED_MOST;
+	case FLOW_EVIDENCE_STEPPED:
+		return STEPPED_MOST;
+	default:
+		return INFINITY;
+	}
+}
+
+int flow_evidence_weigh(const struct flow_graph *graph, double most,
 			const struct flow_counts *counts, double *weights)
 {
 	CLEANUP(free_pointer) double *sum = calloc((size_t)graph->block_count + 1, sizeof(*sum));
@@ -396,7 +410,6 @@ int flow_evidence_weigh(const struct flow_graph *graph, enum flow_evidence_kind 
 			sum[graph->edges[i].from] += counts->edges[i];
 	for (size_t i = 0; counts->edges && i < graph->edge_count; i++)
 		if (graph->edges[i].from != FLOW_OUTSIDE)
-			weights[i] += counts->edges[i] /
-				      (1 + sum[graph->edges[i].from] / weight_caps[kind]);
+			weights[i] += counts->edges[i] / (1 + sum[graph->edges[i].from] / most);
 	return 0;
 }

@@ -60,11 +60,15 @@ int flow_evidence_count(const struct flow_evidence *evidence, uint32_t image, co
 			enum flow_evidence_kind kind, struct flow_counts *out);
 
 /*
- * Adds to `weights`, by edge of the graph, what such counts weigh in an estimate: n / (1 + N / cap)
- * where N of the kind were seen at the block. However many there are, they are off by more than
- * chance: interpreted ones start where time is spent. `cap` is smaller for these than for stepped
- * ones. Ways in from outside weigh nothing. 0 or -ENOMEM.
+ * What the outcomes of one block weigh at most, however many there are: they are off by more than
+ * chance. Interpreted ones start where time is spent, and weigh less than stepped ones, and less
+ * again where the profile has stepped ones too. INFINITY of counted ones.
  */
-int flow_evidence_weigh(const struct flow_graph *graph, enum flow_evidence_kind kind,
+double flow_evidence_most(const struct flow_evidence *evidence, enum flow_evidence_kind kind);
+/*
+ * Adds to `weights`, by edge of the graph, what such counts weigh in an estimate: n / (1 + N /
+ * most) where N were seen at the block. Ways in from outside weigh nothing. 0 or -ENOMEM.
+ */
+int flow_evidence_weigh(const struct flow_graph *graph, double most,
 			const struct flow_counts *counts, double *weights);
 void flow_counts_release(struct flow_counts *counts); /* also right for a zeroed one */

@@ -77,7 +77,8 @@ static int find_evidence(const struct cycles *cycles, struct procedure_cycles *p
 		if (!procedure->evidence)
 			return -ENOMEM;
 		procedure->evidence_weights = procedure->evidence + count;
-		if (flow_evidence_weigh(&procedure->cfg.graph, kinds[k], &seen,
+		if (flow_evidence_weigh(&procedure->cfg.graph,
+					flow_evidence_most(cycles->evidence, kinds[k]), &seen,
 					procedure->evidence_weights) < 0)
 			return -ENOMEM;
 		for (size_t e = 0; e < count; e++)

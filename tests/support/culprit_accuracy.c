@@ -285,6 +285,26 @@ static void compare_stall(struct culprit_accuracy *accuracy, const struct culpri
 	accuracy->right += listed ? cycles : 0;
 }
 
+static void find_worst(struct culprit_accuracy *accuracy, const struct culprits *culprits,
+		       const struct simulated_procedure *simulated)
+{
+	for (uint32_t i = 0; i < simulated->exact->instruction_count; i++) {
+		const struct stall *stall = &culprits->stalls[i];
+		double cycles = stall->static_cycles + fmax(stall->dynamic_cycles, 0);
+		if (!(cycles > accuracy->worst.cycles))
+			continue;
+		struct worst_stall worst = { .cycles = cycles,
+					     .is_static =
+						     stall->static_cycles > stall->dynamic_cycles,
+					     .static_cause = stall->static_cause,
+					     .first = COMPARED_CAUSES };
+		if (stall->culprit_count)
+			worst.first = compared_of(culprits->list[stall->culprits].cause);
+		worst.truth = compared_of_truth(simulated_dominant(&simulated->costs[i]));
+		accuracy->worst = worst;
+	}
+}
+
 static void compare(struct culprit_accuracy *accuracy, const struct culprits *culprits,
 		    const struct simulated_procedure *simulated)
 {
@@ -331,6 +351,7 @@ void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 			  const struct simulated_machine *machine, struct random_state *random)
 {
 	struct columns columns;
+	accuracy->worst = (struct worst_stall){ .cycles = 0 };
 	columns_init(&columns, program, counted, event_samples, machine->translation_miss);
 	const struct culprit_events events = culprit_events_of(&columns.all);
 	for (uint32_t p = 0; p < program->count; p++) {
@@ -344,6 +365,7 @@ void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 		if (culprits_new(&procedure, &columns.all, &events, &culprits, NULL) < 0)
 			abort();
 		compare(accuracy, culprits, simulated);
+		find_worst(accuracy, culprits, simulated);
 		free((void *)sampled.samples);
 	}
 }

@@ -32,6 +32,15 @@ struct compared_procedure {
 	double truth[COMPARED_CAUSES], low[COMPARED_CAUSES], high[COMPARED_CAUSES];
 };
 
+/* The stall that costs most, of one program. */
+struct worst_stall {
+	double cycles;
+	bool is_static; /* the larger part of it */
+	enum static_cause static_cause;
+	/* Dynamic: the first on the list, and what truly cost most; COMPARED_CAUSES: another. */
+	enum compared_cause first, truth;
+};
+
 /* In cycles; several programs and draws may be added up in one. */
 struct culprit_accuracy {
 	double cycles;
@@ -44,6 +53,7 @@ struct culprit_accuracy {
 	double gain, noise; /* net */
 	double truth;	    /* true dynamic stalls, found or not */
 	struct compared_procedure whole;
+	struct worst_stall worst; /* of the program added last */
 	struct compared_procedure *procedures;
 	size_t procedure_count;
 };

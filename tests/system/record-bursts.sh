@@ -4,7 +4,7 @@
 need_cpu_sampling
 need_command cc
 
-culprit record --quiet --bursts=30 --no-edges -F 1500 -o b.prof -- "$KERNELS/branches" 200000000 2>err ||
+culprit record --quiet --bursts=30 --no-edges -F 1500 -o b.prof -- "$KERNELS/branches" 600000000 2>err ||
 	fail "$(cat err)"
 grep -q 'may not be traced' err && skip "$(cat err)"
 "$TOOLS/cells" b.prof >cells

@@ -16,9 +16,9 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 
-#define BATCH_SAMPLES                                                                              \
-	8192u /* 3 MB, 10 with what they point to; a service comes ten times a second */
-#define BATCH_SPACES 256u
+/* 3 MB, 10 with what they point to; a service comes ten times a second. */
+#define BATCH_SAMPLES 8192u
+#define BATCH_SPACES  256u
 /* A batch finds the helper's code and tables out of the caches: it should be worth it. */
 #define BATCH_WORTH    512u
 #define BATCH_WAIT_NS  1000000000u

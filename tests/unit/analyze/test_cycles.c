@@ -257,6 +257,9 @@ static double executions_at(const struct subject *subject, const char *name,
 		CLEANUP(procedure_cycles_freep)
 		struct procedure_cycles *found = cycles_at(subject, i);
 		assert_int_equal(found->scale, scale);
+		/* an interval is of executions beside the procedure's own others */
+		assert_int_equal(isnan(found->frequencies.blocks[0].high),
+				 scale != CYCLES_RELATIVE);
 		return found->frequencies.blocks[0].value;
 	}
 	fail_msg("no procedure '%s'", name);

@@ -52,6 +52,7 @@ struct resolver {
 	struct local_files local; /* what this machine's files say */
 	struct stash_index *local_stash;
 	bool local_read;
+	struct demangler demangler;
 	struct arena arena;
 	const char **images; /* display names by image id - 1 */
 	uint8_t *spaces;     /* enum vaddr_space, likewise */
@@ -90,6 +91,7 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 	if (!resolver)
 		return error_set(err, -ENOMEM, "out of memory");
 	resolver->profile = profile;
+	demangler_init(&resolver->demangler);
 	if (options)
 		resolver->options = *options;
 	if (options && options->perf_cache)
@@ -124,6 +126,7 @@ void resolver_free(struct resolver *resolver)
 	stash_index_free(resolver->stash);
 	stash_index_free(resolver->local_stash);
 	local_files_release(&resolver->local);
+	demangler_release(&resolver->demangler);
 	arena_release(&resolver->arena);
 	free(resolver->images);
 	free(resolver->spaces);
@@ -335,7 +338,14 @@ static bool procedure_equal(const void *rows, uint32_t position, const void *wan
 
 static const char *show(struct resolver *resolver, struct span linkage)
 {
-	CLEANUP(free_pointer) char *plain = demangle(linkage);
+	CLEANUP(free_pointer) char *plain = demangle(&resolver->demangler, linkage);
+	const char *trouble = plain ? NULL : demangler_trouble(&resolver->demangler);
+	if (trouble) {
+		char sentence[256];
+		snprintf(sentence, sizeof(sentence),
+			 "a mangled name %s; such names are shown as the linker has them", trouble);
+		add_note(resolver, sentence);
+	}
 	return plain ? arena_copy_text(&resolver->arena, plain, strlen(plain))
 		     : copy_span(resolver, linkage);
 }

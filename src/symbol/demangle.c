@@ -1,6 +1,8 @@
 #include "symbol/demangle.h"
 
+#include <errno.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,60 +10,124 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "symbol/plain_name.h"
 
 /* Real names stay below 4 KiB mangled; a substitution can double the output again and again. */
 #define MANGLED_MAX_BYTES   8192
 #define DEMANGLED_MAX_BYTES 32768
+#define BROKEN_MAX	    8 /* so that strangers' names cost seconds at the most */
 
 struct output {
-	struct buffer text;
+	struct buffer *text;
 	jmp_buf too_long;
 };
 
 static void take_piece(const char *piece, size_t size, void *context)
 {
 	struct output *output = context;
-	buffer_append(&output->text, piece, size);
+	buffer_append(output->text, piece, size);
 	/* The demangler cannot be told to stop, and may have exponentially much to say. */
-	if (output->text.size > DEMANGLED_MAX_BYTES || buffer_failed(&output->text))
+	if (output->text->size > DEMANGLED_MAX_BYTES || buffer_failed(output->text))
 		longjmp(output->too_long, 1);
 }
 
-static int looks_mangled(struct span linkage)
+static bool looks_mangled(struct span linkage)
 {
 	const char *text = linkage.data;
 	return linkage.size > 2 && linkage.size <= MANGLED_MAX_BYTES && text[0] == '_' &&
-	       (text[1] == 'Z' || text[1] == 'R' || (text[1] == '_' && text[2] == 'Z'));
+	       (text[1] == 'Z' || text[1] == 'R');
 }
 
-/* Fills output->text; false when this is no mangled name or has too much to say. */
-static int run(const char *mangled, struct output *output)
+/* Fills text; false when this is no mangled name or has too much to say. libiberty refuses names of
+ * more than 1,024 bytes for the stack they take, unless it is told not to mind. */
+static bool run(const char *mangled, int stack, struct buffer *text)
 {
-	const int options = DMGL_PARAMS | DMGL_ANSI;
-	if (setjmp(output->too_long))
-		return 0;
-	if (rust_demangle_callback(mangled, options, take_piece, output))
-		return 1;
-	output->text.size = 0;
-	return cplus_demangle_v3_callback(mangled, options, take_piece, output);
+	const int options = DMGL_PARAMS | DMGL_ANSI | stack;
+	struct output output = { .text = text };
+	if (setjmp(output.too_long))
+		return false;
+	if (rust_demangle_callback(mangled, options, take_piece, &output))
+		return text->size > 0;
+	text->size = 0;
+	return cplus_demangle_v3_callback(mangled, options, take_piece, &output) && text->size > 0;
 }
 
-char *demangle(struct span linkage)
+/* The helper process: a request's payload is a name, its answer's what it means or nothing. */
+static int serve(void *context, const struct message *request, struct message *answer,
+		 struct error *err)
 {
+	(void)context;
+	CLEANUP(free_pointer)
+	char *mangled = strndup((const char *)request->payload.data, request->payload.size);
+	if (!mangled)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (!run(mangled, DMGL_NO_RECURSE_LIMIT, &answer->payload))
+		answer->payload.size = 0;
+	return 0;
+}
+
+static void serve_names(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "culprit-names",
+					       .serve = serve,
+					       .without_rights = true },
+		     socket);
+}
+
+void demangler_init(struct demangler *demangler)
+{
+	*demangler = (struct demangler){ .helper.run = serve_names };
+}
+
+void demangler_release(struct demangler *demangler)
+{
+	helper_stop(&demangler->helper);
+}
+
+const char *demangler_trouble(const struct demangler *demangler)
+{
+	return demangler->broken ? demangler->first.text : NULL;
+}
+
+static void run_in_helper(struct demangler *demangler, struct span linkage, struct buffer *text)
+{
+	struct message request = { 0 };
+	struct message answer = { 0 };
+	struct error err;
+	if (demangler->broken >= BROKEN_MAX)
+		return;
+	buffer_append(&request.payload, linkage.data, linkage.size);
+	int ret = helper_ask(&demangler->helper, &request, DEMANGLE_DEADLINE_MS, &answer, &err);
+	if (ret == 0) {
+		buffer_append(text, answer.payload.data, answer.payload.size);
+		message_release(&answer);
+	} else if (demangler->broken++ == 0) {
+		demangler->first = err;
+	}
+	message_release(&request);
+}
+
+static void run_here(struct span linkage, struct buffer *text)
+{
+	CLEANUP(free_pointer) char *mangled = strndup(linkage.data, linkage.size);
+	if (!mangled || !run(mangled, 0, text))
+		text->size = 0;
+}
+
+char *demangle(struct demangler *demangler, struct span linkage)
+{
+	struct buffer text = { 0 };
 	if (!looks_mangled(linkage))
 		return NULL;
-	CLEANUP(free_pointer) struct output *output = calloc(1, sizeof(*output));
-	CLEANUP(free_pointer) char *mangled = strndup(linkage.data, linkage.size);
-	if (!output || !mangled)
-		return NULL;
-	if (!run(mangled, output) || output->text.size == 0) {
-		buffer_release(&output->text);
-		return NULL;
-	}
-	buffer_append_u8(&output->text, 0);
-	if (buffer_failed(&output->text)) {
-		buffer_release(&output->text);
-		return NULL;
-	}
-	return (char *)output->text.data;
+	if (name_is_plain(linkage))
+		run_here(linkage, &text);
+	else
+		run_in_helper(demangler, linkage, &text);
+	bool found = text.size > 0;
+	buffer_append_u8(&text, 0);
+	if (found && !buffer_failed(&text))
+		return (char *)text.data;
+	buffer_release(&text);
+	return NULL;
 }

@@ -12,9 +12,23 @@
 #include "symbol/cold_parts.h"
 #include "symbol/demangle.h"
 
-static void assert_shown(const char *linkage, const char *expected)
+static int start(void **state)
 {
-	CLEANUP(free_pointer) char *shown = demangle(span_of_text(linkage));
+	static struct demangler demangler;
+	demangler_init(&demangler);
+	*state = &demangler;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	demangler_release(*state);
+	return 0;
+}
+
+static void assert_shown(void **state, const char *linkage, const char *expected)
+{
+	CLEANUP(free_pointer) char *shown = demangle(*state, span_of_text(linkage));
 	if (!expected) {
 		assert_null(shown);
 		return;
@@ -25,42 +39,82 @@ static void assert_shown(const char *linkage, const char *expected)
 
 static void cpp_and_rust_names_are_shown_as_written(void **state)
 {
-	(void)state;
-	assert_shown("_ZN2ns1hEd", "ns::h(double)");
-	assert_shown("_ZNK2ns1A1fEi.cold", "ns::A::f(int) const [clone .cold]");
-	assert_shown("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
-	assert_shown("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	assert_shown(state, "_ZN2ns1hEd", "ns::h(double)");
+	assert_shown(state, "_ZNK2ns1A1fEi.cold", "ns::A::f(int) const [clone .cold]");
+	assert_shown(state, "_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
+	assert_shown(state, "_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	assert_null(demangler_trouble(*state));
+}
+
+/* Packs, conversions, names in functions and Rust's binders: the helper's work. */
+static void names_that_are_not_plain_mean_the_same(void **state)
+{
+	assert_shown(state, "_Z1fIJidEEvDpT_", "void f<int, double>(int, double)");
+	assert_shown(state, "_ZN1AcvT_IiEEv", "A::operator int<int>()");
+	assert_shown(state, "_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const");
+	assert_shown(state, "_RNvYFG_RL0_hEuNtC1a1b1c", "<for<'a> fn(&'a u8) as a::b>::c");
+	assert_null(demangler_trouble(*state));
+}
+
+static void long_names_are_shown_too(void **state)
+{
+	char name[4096] = "_Z1f";
+	char expected[16384] = "f(";
+	for (int i = 0; i < 300; i++) {
+		snprintf(name + strlen(name), 16, "7type%03d", i);
+		snprintf(expected + strlen(expected), 16, "%stype%03d", i ? ", " : "", i);
+	}
+	strcat(expected, ")");
+	assert_shown(state, name, expected);
 }
 
 static void other_names_are_left_alone(void **state)
 {
-	(void)state;
-	assert_shown("main", NULL);
-	assert_shown("", NULL);
-	assert_shown("_", NULL);
-	assert_shown("_Z", NULL);
-	assert_shown("_ZZZZ", NULL);
-	assert_shown("__libc_start_main", NULL);
+	assert_shown(state, "main", NULL);
+	assert_shown(state, "", NULL);
+	assert_shown(state, "_", NULL);
+	assert_shown(state, "_Z", NULL);
+	assert_shown(state, "_ZZZZ", NULL);
+	assert_shown(state, "__libc_start_main", NULL);
+	assert_null(demangler_trouble(*state));
 }
 
 /* Each pair is made of the one before: doubles with every 5 characters. */
 static void a_name_made_to_explode_is_given_up(void **state)
 {
-	(void)state;
 	char name[1024] = "_Z1fSt4pairIiiE";
 	char *end = name + strlen(name);
 	for (int i = 0; i < 60; i++)
 		end += snprintf(end, sizeof(name) - (size_t)(end - name), "St4pairIS%c_S%c_E",
 				i < 10 ? '0' + i : 'A' + i % 26, i < 10 ? '0' + i : 'A' + i % 26);
-	CLEANUP(free_pointer) char *shown = demangle(span_of_text(name));
+	CLEANUP(free_pointer) char *shown = demangle(*state, span_of_text(name));
 	if (shown)
 		assert_true(strlen(shown) <= 32768);
 	char *huge = malloc(100000);
 	assert_non_null(huge);
 	memset(huge, 'P', 100000);
 	memcpy(huge, "_Z1f", 4);
-	assert_null(demangle((struct span){ huge, 100000 }));
+	assert_null(demangle(*state, (struct span){ huge, 100000 }));
 	free(huge);
+}
+
+/* Its binder has 62^10 lifetimes, which are counted in silence. */
+static const char endless[] = "_RNvMNvYFGzzzzzzzzzz_EuNtC1a1b1c1d1e";
+
+static void a_name_without_end_is_given_up_at_the_deadline(void **state)
+{
+	assert_shown(state, endless, NULL);
+	assert_string_equal(demangler_trouble(*state),
+			    "could not be read: no answer within 500 ms");
+	assert_shown(state, "_Z1fIJidEEvDpT_", "void f<int, double>(int, double)");
+}
+
+static void after_a_few_such_names_only_plain_ones_are_shown(void **state)
+{
+	for (int i = 0; i < 8; i++)
+		assert_shown(state, endless, NULL);
+	assert_shown(state, "_Z1fIJidEEvDpT_", NULL);
+	assert_shown(state, "_ZN2ns1hEd", "ns::h(double)");
 }
 
 static void cold_parts_know_the_name_of_the_whole(void **state)
@@ -87,9 +141,17 @@ static void cold_parts_know_the_name_of_the_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cpp_and_rust_names_are_shown_as_written),
-		cmocka_unit_test(other_names_are_left_alone),
-		cmocka_unit_test(a_name_made_to_explode_is_given_up),
+		cmocka_unit_test_setup_teardown(cpp_and_rust_names_are_shown_as_written, start,
+						stop),
+		cmocka_unit_test_setup_teardown(names_that_are_not_plain_mean_the_same, start,
+						stop),
+		cmocka_unit_test_setup_teardown(long_names_are_shown_too, start, stop),
+		cmocka_unit_test_setup_teardown(other_names_are_left_alone, start, stop),
+		cmocka_unit_test_setup_teardown(a_name_made_to_explode_is_given_up, start, stop),
+		cmocka_unit_test_setup_teardown(a_name_without_end_is_given_up_at_the_deadline,
+						start, stop),
+		cmocka_unit_test_setup_teardown(after_a_few_such_names_only_plain_ones_are_shown,
+						start, stop),
 		cmocka_unit_test(cold_parts_know_the_name_of_the_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

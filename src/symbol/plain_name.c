@@ -155,11 +155,17 @@ static bool is_clone_suffix(const struct rest *rest)
 	return true;
 }
 
-/* A binder stands behind the F of a function's type or the D of a trait object's. */
-static bool has_binder(struct span linkage)
+/* Rust's own mangling: a binder stands behind the F of a function's type or the D of a trait
+ * object's, and a Punycode identifier behind a u; it is decoded into memory that is lost when the
+ * output is cut short. */
+static bool rust_is_plain(struct span linkage)
 {
-	return memmem(linkage.data, linkage.size, "FG", 2) ||
-	       memmem(linkage.data, linkage.size, "DG", 2);
+	const char *text = linkage.data;
+	for (size_t i = 1; i < linkage.size; i++)
+		if ((text[i] == 'G' && one_of(text[i - 1], "FD")) ||
+		    (is_digit(text[i]) && text[i - 1] == 'u'))
+			return false;
+	return true;
 }
 
 bool name_is_plain(struct span linkage)
@@ -168,7 +174,7 @@ bool name_is_plain(struct span linkage)
 	if (linkage.size < 3 || linkage.size > PLAIN_MAX_BYTES || text[0] != '_')
 		return false;
 	if (text[1] == 'R')
-		return !has_binder(linkage);
+		return rust_is_plain(linkage);
 	struct rest rest = { text + 2, text + linkage.size };
 	if (text[1] != 'Z' || !take_special(&rest))
 		return false;

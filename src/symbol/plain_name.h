@@ -18,6 +18,6 @@
 #include "base/span.h"
 
 /* True for the most names that compilers make: no packs, expressions, functions within names or
- * conversion operators, no longer than 1,024 bytes; Rust's own mangling without binders. False for
- * what is no mangled name. */
+ * conversion operators, no longer than 1,024 bytes; Rust's own mangling without binders and
+ * Punycode. False for what is no mangled name. */
 bool name_is_plain(struct span linkage);

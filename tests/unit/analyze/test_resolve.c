@@ -139,6 +139,25 @@ static void procedures_come_from_the_stash(void **state)
 	profile_free(test.profile);
 }
 
+/* Its binder has 62^10 lifetimes, which the demangler counts in silence. */
+static void a_name_that_demangles_for_ever_is_shown_as_it_is(void **state)
+{
+	(void)state;
+	static const char endless[] = "_RNvMNvYFGzzzzzzzzzz_EuNtC1a1b1c1d1e";
+	struct test_profile test = test_profile_new();
+	uint32_t image = add_image(test.profile, IMAGE_FILE, NULL, "\xab\1");
+	add_function(test.profile, image, 0x100, 0x200, endless, 0, 0);
+	add_function(test.profile, image, 0x200, 0x300, "_ZN2ns1hEd", 0, 0);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, &stash_only);
+	assert_string_equal(procedure_at(resolver, FRAME_IP, image, 0x110)->name, endless);
+	assert_string_equal(procedure_at(resolver, FRAME_IP, image, 0x210)->name, "ns::h(double)");
+	const char *const *notes;
+	assert_int_equal(resolver_notes(resolver, &notes), 1);
+	assert_string_equal(notes[0], "a mangled name could not be read: no answer within 500 ms; "
+				      "such names are shown as the linker has them");
+	profile_free(test.profile);
+}
+
 static void bare_names_are_procedures_of_that_name(void **state)
 {
 	(void)state;
@@ -436,6 +455,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(images_have_short_names),
 		cmocka_unit_test(procedures_come_from_the_stash),
+		cmocka_unit_test(a_name_that_demangles_for_ever_is_shown_as_it_is),
 		cmocka_unit_test(bare_names_are_procedures_of_that_name),
 		cmocka_unit_test(files_of_the_same_build_stand_in_for_a_stash),
 		cmocka_unit_test(a_file_of_another_build_is_not_believed),

@@ -57,7 +57,7 @@ static void what_may_be_read_or_printed_again_and_again_is_not(void **state)
 		"_Z1fIiEDTfp_ET_",	    /* an expression */
 		"_Z1fILb1EEvXsZT_E",	    /* and another */
 		"_RNvYFGzzzz_EuNtC1a1b1c",  /* a binder */
-		"_RNvC1au9bcher_kva1b",	    /* memory */
+		"_RNvC1au9bcher_kva",	    /* memory */
 		"_Z1fL3Foo40E",		    /* lengths that are none */
 		"_Zv13foo3bar",
 	};

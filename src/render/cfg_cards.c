@@ -20,6 +20,7 @@
 struct writer {
 	const struct cfg_picture *picture;
 	const struct procedure_cycles *procedure;
+	double most_executed;
 	struct cfg_card *card;
 	struct arena *arena;
 	bool failed;
@@ -103,7 +104,7 @@ static void say_figures(struct writer *writer, uint32_t block)
 	const struct frequency *frequency = &procedure->frequencies.blocks[block];
 	const struct cycles_cost *cost = &procedure->blocks[block];
 	char count[QUANTITY_SIZE], cpi[CYCLES_TEXT], best[CYCLES_TEXT], share[QUANTITY_SIZE];
-	cfg_count_text(frequency->value, count);
+	cfg_executions_text(procedure, writer->most_executed, frequency->value, count);
 	cycles_text_cpi(cost->cpi, cpi);
 	cycles_text_cpi(cost->best_cpi, best);
 	cfg_share_text(cost->cycles, procedure->whole.cycles, share);
@@ -151,9 +152,11 @@ int cfg_cards_init(struct cfg_cards *cards, const struct cfg_picture *picture)
 	if (!cards->list)
 		return -ENOMEM;
 	cards->count = view->count;
+	double most_executed = cycles_most_executed(view->procedure);
 	for (uint32_t i = 0; i < view->count; i++) {
 		struct writer writer = { .picture = picture,
 					 .procedure = view->procedure,
+					 .most_executed = most_executed,
 					 .card = &cards->list[i],
 					 .arena = &cards->arena };
 		say_head(&writer, view->blocks[i]);

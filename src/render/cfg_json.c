@@ -117,13 +117,14 @@ static void put_quoted(struct buffer *out, const char *text)
 	}
 }
 
-static void put_node(const struct cfg_view *view, uint32_t block, struct buffer *out)
+static void put_node(const struct cfg_view *view, uint32_t block, double most_executed,
+		     struct buffer *out)
 {
 	const struct procedure_cycles *procedure = view->procedure;
 	const struct cfg_block *extent = &procedure->cfg.blocks[block];
 	const struct frequency *frequency = &procedure->frequencies.blocks[block];
 	char count[QUANTITY_SIZE], cpi[CYCLES_TEXT], best[CYCLES_TEXT];
-	cfg_count_text(frequency->value, count);
+	cfg_executions_text(procedure, most_executed, frequency->value, count);
 	cycles_text_cpi(procedure->blocks[block].cpi, cpi);
 	cycles_text_cpi(procedure->blocks[block].best_cpi, best);
 	buffer_printf(out,
@@ -144,19 +145,21 @@ void cfg_dot(const struct cfg_picture *picture, struct buffer *out)
 	const struct cfg_view *view = picture->view;
 	const struct procedure_cycles *procedure = view->procedure;
 	const struct flow_graph *graph = &procedure->cfg.graph;
+	double most_executed = cycles_most_executed(procedure);
 	char count[QUANTITY_SIZE];
 	buffer_append_text(out, "digraph \"");
 	put_quoted(out, procedure->procedure->procedure->name);
 	buffer_append_text(out, "\" {\n  node [shape=box,fontname=monospace];\n");
 	for (uint32_t i = 0; i < view->count; i++)
-		put_node(view, view->blocks[i], out);
+		put_node(view, view->blocks[i], most_executed, out);
 	for (size_t e = 0; e < graph->edge_count; e++) {
 		const struct flow_edge *edge = &graph->edges[e];
 		if (edge->from == FLOW_OUTSIDE || edge->to == FLOW_OUTSIDE ||
 		    view->position[edge->from] == CFG_NO_BLOCK ||
 		    view->position[edge->to] == CFG_NO_BLOCK)
 			continue;
-		cfg_count_text(procedure->frequencies.edges[e].value, count);
+		cfg_executions_text(procedure, most_executed, procedure->frequencies.edges[e].value,
+				    count);
 		buffer_printf(out, "  b%" PRIu32 " -> b%" PRIu32 " [label=\"%s\"%s];\n", edge->from,
 			      edge->to, count,
 			      procedure->frequencies.edges[e].confidence == FREQUENCY_LOW

@@ -42,8 +42,9 @@ struct painter {
 	size_t *flow_edges; /* by edge of the layout: of the graph */
 	size_t edge_count;
 	struct graph_layout layout;
-	double most;	   /* executions of the widest line */
-	double head_width; /* of the lines above */
+	double most;	      /* executions of the widest line */
+	double most_executed; /* of the procedure's blocks */
+	double head_width;    /* of the lines above */
 };
 
 static void painter_release(struct painter *painter)
@@ -205,11 +206,15 @@ static void put_block_title(const struct painter *painter, uint32_t block, struc
 	const struct cycles_cost *cost = &painter->procedure->blocks[block];
 	char low[QUANTITY_SIZE], high[QUANTITY_SIZE], interval[CYCLES_TEXT];
 	buffer_append_text(out, "<title>");
-	cfg_count_text(frequency->low, low);
-	cfg_count_text(frequency->high, high);
+	cfg_executions_text(painter->procedure, painter->most_executed, frequency->low, low);
+	cfg_executions_text(painter->procedure, painter->most_executed, frequency->high, high);
 	buffer_printf(out, "executions: confidence %s", cfg_confidence(frequency));
-	if (!isnan(frequency->low) && !isnan(frequency->high))
-		buffer_printf(out, ", 95 %% %s to %s", low, high);
+	if (!isnan(frequency->low) && !isnan(frequency->high)) {
+		buffer_append_text(out, ", 95 % ");
+		flame_put_escaped(out, low, strlen(low));
+		buffer_append_text(out, " to ");
+		flame_put_escaped(out, high, strlen(high));
+	}
 	cycles_text_interval(cost->low, cost->high, interval);
 	if (strcmp(interval, "-") != 0)
 		buffer_printf(out, "\nCPI: 95 %% %s", interval);
@@ -286,7 +291,7 @@ static void put_edge(struct painter *painter, size_t number, struct buffer *out)
 			       ? 1 + (WIDEST_LINE - 1) * sqrt(frequency->value / painter->most)
 			       : 0.8;
 	char count[QUANTITY_SIZE], share[QUANTITY_SIZE], words[4 * QUANTITY_SIZE];
-	cfg_count_text(frequency->value, count);
+	cfg_executions_text(procedure, painter->most_executed, frequency->value, count);
 	cfg_share_text(frequency->value, block, share);
 	snprintf(words, sizeof(words), "%s: %s %s (%s), %s of the block's", edge_words(flow->kind),
 		 count, cfg_times_word(procedure), cfg_confidence(frequency), share);
@@ -334,9 +339,10 @@ static double put_head(struct painter *painter, struct buffer *out)
 	put_head_line(painter, y += 18, "muted", line, out);
 	cycles_text_cpi(procedure->whole.cpi, cpi);
 	cfg_count_text(procedure->whole.samples, share);
-	snprintf(line, sizeof(line), "%" PRIu32 " blocks, %zu ways; %s samples; CPI %s%s",
+	snprintf(line, sizeof(line), "%" PRIu32 " blocks, %zu ways; %s samples; %s%s%s",
 		 procedure->cfg.graph.block_count, procedure->cfg.graph.edge_count, share,
-		 cfg_is_relative(procedure) ? "not known" : cpi,
+		 cfg_is_relative(procedure) ? "CPI relative, 1 on average" : "CPI ",
+		 cfg_is_relative(procedure) ? "" : cpi,
 		 procedure->cfg.graph.missing_edges ? "; ways are missing, see the marked blocks"
 						    : "");
 	put_head_line(painter, y += 15, "muted", line, out);
@@ -389,7 +395,9 @@ static void put_swatches(const struct painter *painter, double y, struct buffer 
 static void put_legend(const struct painter *painter, double y, struct buffer *out)
 {
 	static const char *const scales[] = {
-		[CYCLES_RELATIVE] = "executions and CPI are relative: for blocks of this procedure",
+		[CYCLES_RELATIVE] =
+			"relative: the most executed block counts as 1, and so does the "
+			"average instruction's CPI",
 		[CYCLES_PROGRAM] = "executions and CPI are relative: for this profile",
 		[CYCLES_BY_CLOCK] = "CPI is absolute; executions are divided by the clock's GHz",
 		[CYCLES_ABSOLUTE] = "executions and CPI are absolute",
@@ -439,6 +447,7 @@ void cfg_svg(const struct cfg_picture *picture, struct buffer *out)
 {
 	CLEANUP(painter_release)
 	struct painter painter = { .picture = picture, .procedure = picture->view->procedure };
+	painter.most_executed = cycles_most_executed(painter.procedure);
 	painter.scale = flame_scale_of(FLAME_CPI);
 	if (picture->colour == CFG_COLOUR_CYCLES)
 		painter.scale = (struct flame_scale){ .metric = FLAME_RATIO,

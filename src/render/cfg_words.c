@@ -5,6 +5,7 @@
 
 #include "analyze/estimate_words.h"
 #include "base/span.h"
+#include "render/listing_cycles.h"
 
 const char *cfg_edge_key(enum flow_edge_kind kind)
 {
@@ -64,6 +65,15 @@ void cfg_count_text(double count, char text[QUANTITY_SIZE])
 		snprintf(text, QUANTITY_SIZE, "-");
 	else
 		quantity_describe(count, (struct span){ NULL, 0 }, text);
+}
+
+void cfg_executions_text(const struct procedure_cycles *procedure, double most, double value,
+			 char text[QUANTITY_SIZE])
+{
+	if (cfg_is_relative(procedure))
+		cycles_text_relative(value, most, text);
+	else
+		cfg_count_text(value, text);
 }
 
 void cfg_share_text(double part, double whole, char text[QUANTITY_SIZE])

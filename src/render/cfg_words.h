@@ -16,8 +16,12 @@ const char *cfg_confidence(const struct frequency *frequency); /* "low"; "unknow
 bool cfg_is_relative(const struct procedure_cycles *procedure);
 /* "times" is a claim about the run; of relative figures, which make none, "relative". */
 const char *cfg_times_word(const struct procedure_cycles *procedure);
-/* "1.2 M", "-": executions. */
+/* "1.2 M", "-". */
 void cfg_count_text(double count, char text[QUANTITY_SIZE]);
+/* The same of executions; relative ones beside the `most` of a block (cycles_most_executed()), as
+ * in listings, so that nobody takes them for counts: "0.251". */
+void cfg_executions_text(const struct procedure_cycles *procedure, double most, double value,
+			 char text[QUANTITY_SIZE]);
 /* "92 %" of what the block ran; "-". */
 void cfg_share_text(double part, double whole, char text[QUANTITY_SIZE]);
 /* The indirect jump that ends the block and has unknown targets, or NULL. */

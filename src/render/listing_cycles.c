@@ -23,6 +23,15 @@ static bool anything_known(const struct procedure_cycles *procedure)
 	return false;
 }
 
+double cycles_most_executed(const struct procedure_cycles *procedure)
+{
+	double most = 0;
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
+		if (procedure->frequencies.blocks[b].value > most)
+			most = procedure->frequencies.blocks[b].value;
+	return most;
+}
+
 void cycle_columns_init(struct cycle_columns *columns, const struct procedure_cycles *procedure,
 			const struct culprits *culprits)
 {
@@ -34,9 +43,7 @@ void cycle_columns_init(struct cycle_columns *columns, const struct procedure_cy
 	columns->has_cpi = !isnan(procedure->whole.cycles);
 	columns->has_charged = columns->has_cpi && cycles_events(procedure->cycles)->skid > 0;
 	columns->whole = cycles_weight(&procedure->whole);
-	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
-		if (procedure->frequencies.blocks[b].value > columns->most_executed)
-			columns->most_executed = procedure->frequencies.blocks[b].value;
+	columns->most_executed = cycles_most_executed(procedure);
 	columns->width = EXECUTED_WIDTH + GAP;
 	if (columns->has_charged)
 		columns->width += CHARGED_WIDTH + GAP;
@@ -100,6 +107,17 @@ static char mark_of(const struct frequency *frequency)
 	return ' ';
 }
 
+void cycles_text_relative(double value, double most, char text[CYCLES_TEXT])
+{
+	double ratio = most > 0 ? value / most : NAN;
+	if (isnan(ratio))
+		snprintf(text, CYCLES_TEXT, "-");
+	else if (ratio > 0 && ratio < 0.0005)
+		snprintf(text, CYCLES_TEXT, "<0.001");
+	else
+		snprintf(text, CYCLES_TEXT, "%.3f", ratio);
+}
+
 void cycles_text_executions(const struct cycle_columns *columns, const struct frequency *frequency,
 			    char text[CYCLES_TEXT])
 {
@@ -110,13 +128,7 @@ void cycles_text_executions(const struct cycle_columns *columns, const struct fr
 		return;
 	}
 	if (columns->procedure->scale == CYCLES_RELATIVE) {
-		double ratio = columns->most_executed > 0 ? value / columns->most_executed : NAN;
-		if (isnan(ratio))
-			snprintf(number, sizeof(number), "-");
-		else if (ratio > 0 && ratio < 0.0005)
-			snprintf(number, sizeof(number), "<0.001");
-		else
-			snprintf(number, sizeof(number), "%.3f", ratio);
+		cycles_text_relative(value, columns->most_executed, number);
 	} else if (value < 9.995) {
 		snprintf(number, sizeof(number), "%.3g", value);
 	} else {

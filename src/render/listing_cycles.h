@@ -78,6 +78,10 @@ bool cycle_columns_block_matters(const struct cycle_columns *columns, uint32_t b
 /* "12.3 M =", "0.251 ~", "-": with the mark of its confidence. */
 void cycles_text_executions(const struct cycle_columns *columns, const struct frequency *frequency,
 			    char text[CYCLES_TEXT]);
+/* Executions of the block that ran most; 0 when none are known. */
+double cycles_most_executed(const struct procedure_cycles *procedure);
+/* "0.251", "<0.001": relative executions beside the `most` of the procedure; "-" when not known. */
+void cycles_text_relative(double value, double most, char text[CYCLES_TEXT]);
 /* "0.25", "18.0", "114"; "-" when not known. */
 void cycles_text_cpi(double cpi, char text[CYCLES_TEXT]);
 /* "1.30 to 1.40"; "-" when not known. */

@@ -7,6 +7,8 @@ culprit cfg -o one.svg compute && culprit cfg compute | cmp - one.svg
 culprit cfg --color cpi --instructions 2 -M intel compute | grep -cE 'more instructions|rbp'
 "$TOOLS/make-code-profile" arm64 arm.prof
 culprit cfg -i arm.prof | grep -E '<text.*(ldr|cbz|bl) '
+# XML, although a relative figure may be "<0.001"
+python3 -c 'import sys, xml.dom.minidom as xml; xml.parse(sys.argv[1])' one.svg
 # what a pointer over a block shows: intervals where there are some
 culprit cfg compute | grep -m 1 -A 1 '<title>executions' | sed 's/<rect.*//'
 "$TOOLS/make-code-profile" counted counted.prof

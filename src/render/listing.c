@@ -27,16 +27,31 @@ void listing_put_folded(struct buffer *out, const char *name)
 	text_append_safe(out, (const char *)folded.data, folded.size);
 }
 
-/* A file in full when it is another one than before, else its last part. */
-static void print_file(struct listing *listing, const char *file)
+static const char *last_part(const char *file)
 {
-	const char *last = file ? strrchr(file, '/') : NULL;
-	if (!file)
-		buffer_append_text(listing->out, "?");
-	else if (listing->file && strcmp(listing->file, file) == 0 && last)
-		listing_put_name(listing->out, last + 1);
+	const char *last = strrchr(file, '/');
+	return last ? last + 1 : file;
+}
+
+void listing_put_place(struct buffer *out, const char *file, uint32_t line)
+{
+	if (!file) {
+		buffer_append_text(out, "(source not known)");
+		return;
+	}
+	listing_put_name(out, file);
+	if (line)
+		buffer_printf(out, ":%" PRIu32, line);
 	else
-		listing_put_name(listing->out, file);
+		buffer_append_text(out, " (no line)");
+}
+
+/* A file in full when it is another one than before, else its last part. */
+static void print_place(struct listing *listing, const struct source_frame *frame)
+{
+	const char *file = frame->file;
+	bool again = file && listing->file && strcmp(listing->file, file) == 0;
+	listing_put_place(listing->out, again ? last_part(file) : file, frame->line);
 	if (file)
 		listing->file = file;
 }
@@ -74,17 +89,14 @@ static void print_source(struct listing *listing, uint32_t position)
 	figures_print_blank(&listing->figures, out);
 	cycle_columns_print_blank(&listing->cycles, out);
 	buffer_printf(out, "%*s  ", listing->address_width, "");
-	print_file(listing, source->frames[0].file);
-	buffer_printf(out, ":%" PRIu32, source->frames[0].line);
+	print_place(listing, &source->frames[0]);
 	for (size_t i = 0; i + 1 < source->count; i++) {
 		const struct source_frame *caller = &source->frames[i + 1];
-		const char *last = caller->file ? strrchr(caller->file, '/') : NULL;
 		buffer_append_text(out, i ? ", in " : " (");
 		if (source->frames[i].function)
 			listing_put_folded(out, source->frames[i].function);
 		buffer_append_text(out, " inlined at ");
-		listing_put_name(out, last ? last + 1 : caller->file ? caller->file : "?");
-		buffer_printf(out, ":%" PRIu32, caller->line);
+		listing_put_place(out, caller->file ? last_part(caller->file) : NULL, caller->line);
 	}
 	if (source->count > 1)
 		buffer_append_u8(out, ')');

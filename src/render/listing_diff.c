@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "render/difference_text.h"
+#include "render/listing_parts.h"
 #include "render/quantity.h"
 
 #define EVENTS_MAX  4 /* columns of figures; --json has all */
@@ -262,11 +263,10 @@ static void put_source(struct layout *layout, const struct annotated_row *row)
 					       frame->line);
 	while (text.size && (*(const char *)text.data == ' ' || *(const char *)text.data == '\t'))
 		text = (struct span){ (const char *)text.data + 1, text.size - 1 };
-	text_table_add(&layout->table, TEXT_DIM, "%s:%" PRIu32 "%s%s%.*s",
-		       last	     ? last + 1
-		       : frame->file ? frame->file
-				     : "?",
-		       frame->line, frame->function ? " inlined" : "", text.size ? "  " : "",
+	layout->text.size = 0;
+	listing_put_place(&layout->text, last ? last + 1 : frame->file, frame->line);
+	text_table_add(&layout->table, TEXT_DIM, "%s%s%s%.*s", buffer_text(&layout->text),
+		       frame->function ? " inlined" : "", text.size ? "  " : "",
 		       (int)(text.size < 120 ? text.size : 120),
 		       text.size ? (const char *)text.data : "");
 }

@@ -55,6 +55,8 @@ void listing_put_address(const struct listing *listing, struct buffer *out);
 /* Text of a source line, tabs as far as they mean to go. */
 void listing_print_source_text(const struct listing *listing, const char *file, uint32_t line);
 void listing_put_name(struct buffer *out, const char *name);
+/* "a.c:12", "a.c (no line)" of what the compiler made by itself; the file may be NULL. */
+void listing_put_place(struct buffer *out, const char *file, uint32_t line);
 /* Long names of inlined functions and of targets are folded; --json has them whole. */
 void listing_put_folded(struct buffer *out, const char *name);
 /* Ends a line without blanks before its end. */

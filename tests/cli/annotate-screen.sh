@@ -2,6 +2,7 @@
 "$TOOLS/make-code-profile" large culprit.prof
 culprit annotate --no-source
 culprit annotate --limit 1 --min 50 | head -n 12
+culprit annotate --no-source --diff culprit.prof large -q | sed -n '6,20p'
 "$TOOLS/make-code-profile" loops loops.prof
 culprit annotate -i loops.prof | grep -v "^note"
 # blocks go with neither lines nor what has them

@@ -46,12 +46,12 @@ static void print_estimate(const struct probe_estimate *row, const struct breakp
 	char error[24] = "-";
 	double exact = (double)counted->count;
 	if (!row->known) {
-		printf("%12s  %7s  %6s  ", "-", "-", "-");
+		printf("%12s  %10s  %6s  ", "-", "-", "-");
 		return;
 	}
 	if (exact > 0 && !counted->limited)
 		snprintf(error, sizeof(error), "%+.1f %%", (row->value / exact - 1) * 100);
-	printf("%12.0f  %7s  %6s  ", row->value, error, row->confidence);
+	printf("%12.0f  %10s  %6s  ", row->value, error, row->confidence);
 }
 
 /* Each sentence once. */
@@ -73,7 +73,7 @@ static void print_notes(const struct probe_estimate *rows, const struct breakpoi
 static void print_text(const struct breakpoint *list, const struct probe_estimate *rows,
 		       size_t count)
 {
-	printf(rows ? "  executions      estimate    error   sure   instruction\n"
+	printf(rows ? "  executions      estimate       error    sure  instruction\n"
 		    : "  executions  instruction\n");
 	for (size_t i = 0; i < count; i++) {
 		char place[1500];

@@ -52,6 +52,16 @@ static void list_all(const struct annotate_index *index, const char *name,
 		fprintf(stderr, "  and %zu more\n", count - SHOWN_CANDIDATES);
 }
 
+/* What to do when no procedure has that name. */
+static const char *advice_for(const char *name)
+{
+	if (access(name, R_OK) == 0)
+		return "a profile is given with -i";
+	if (strncmp(name, "0x", 2) == 0)
+		return "an address is written IMAGE+0xVADDR";
+	return "'culprit report' lists those that have";
+}
+
 int candidates_find(const struct annotate_index *index, const char *name, const char *image,
 		    const char *title, uint32_t **positions, size_t *count)
 {
@@ -63,8 +73,7 @@ int candidates_find(const struct annotate_index *index, const char *name, const 
 		return 0;
 	message_error("no procedure '%s'%s%s%s has samples in %s; %s", name,
 		      image ? " of image '" : "", image ? image : "", image ? "'" : "", title,
-		      access(name, R_OK) == 0 ? "a profile is given with -i"
-					      : "'culprit report' lists those that have");
+		      advice_for(name));
 	return 1;
 }
 

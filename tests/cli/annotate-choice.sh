@@ -11,7 +11,7 @@ head_of 'program+0x1012'
 head_of 'program+0x1200'
 head_of 'libgone.so+0x7000'
 head_of compute
-for name in ns::step e missing culprit.prof 'program+0x9999'; do
+for name in ns::step e missing culprit.prof 'program+0x9999' 0x1012; do
 	culprit annotate "$name" -q && echo "not refused: $name"
 	echo "status $?"
 done 2>&1

@@ -172,10 +172,10 @@ static void print_cold(const struct work *work, const struct annotation *annotat
 	for (size_t i = 0; annotation->cold && i < index->count; i++) {
 		if (index->procedures[i].procedure != annotation->cold)
 			continue;
-		buffer_append_text(out, "\nits cold part has samples too: culprit annotate '");
-		text_append_safe(out, index->procedures[i].image_name,
-				 strlen(index->procedures[i].image_name));
-		buffer_printf(out, "+0x%" PRIx64 "'\n", annotation->cold->first);
+		buffer_append_text(out, "\nits cold part has samples too: ");
+		listing_put_command(&work->listing, index->procedures[i].image_name,
+				    annotation->cold->first, out);
+		buffer_append_u8(out, '\n');
 	}
 }
 
@@ -362,6 +362,16 @@ static int annotate_with(struct work *work, const char *name)
 	return status;
 }
 
+/* What a command on the same input has to name; one of several profiles would not do. */
+static const char *only_profile(char *const *arguments, size_t count)
+{
+	const struct option_list *files = &given.input.files;
+	if (files->count + count != 1)
+		return NULL;
+	const char *only = count ? arguments[0] : files->items[0];
+	return strcmp(only, INPUT_DEFAULT) == 0 || strcmp(only, "-") == 0 ? NULL : only;
+}
+
 static int annotate_run(int argc, char **argv)
 {
 	int count;
@@ -381,6 +391,7 @@ static int annotate_run(int argc, char **argv)
 		status = input_resolver(&given.input, &input, INPUT_NAMES_AND_CODE, &resolver);
 	if (status)
 		return status;
+	work.listing.profile = only_profile(argv + 2, count > 1 ? (size_t)count - 1 : 0);
 	work.input = &input;
 	work.resolver = resolver;
 	return annotate_with(&work, count ? argv[1] : NULL);

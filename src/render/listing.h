@@ -29,6 +29,7 @@ struct listing_options {
 	enum text_colour colour;
 	listing_source source; /* NULL: no source text */
 	void *source_context;
+	const char *profile; /* what a command for more has to name; NULL: nothing */
 };
 
 /* What is shown of a procedure. All but the annotation may be NULL: it is not known, and left out.
@@ -54,6 +55,9 @@ void listing_print_screen(const struct listing_subject *subject, const struct an
 /* Its loops and blocks without their code, the dearest first. */
 void listing_print_blocks(const struct listing_subject *subject, const struct annotate_index *index,
 			  const struct listing_options *options, struct buffer *out);
+/* "culprit annotate 'program+0x1200' 'old.prof'": the command that shows what is there. */
+void listing_put_command(const struct listing_options *options, const char *image_name,
+			 uint64_t vaddr, struct buffer *out);
 /* What the columns of executions and cycles mean, where they come from and what they cannot tell:
  * once, below all listings. */
 void listing_print_foot(const struct cycles *cycles, struct buffer *out);

@@ -126,10 +126,17 @@ static void print_cycles(const struct listing *listing)
 	buffer_append_u8(out, '\n');
 }
 
-void listing_put_address(const struct listing *listing, struct buffer *out)
+void listing_put_command(const struct listing_options *options, const char *image_name,
+			 uint64_t vaddr, struct buffer *out)
 {
-	listing_put_name(out, listing->annotation->procedure->image_name);
-	buffer_printf(out, "+0x%" PRIx64, listing->annotation->procedure->procedure->first);
+	buffer_append_text(out, "culprit annotate '");
+	listing_put_name(out, image_name);
+	buffer_printf(out, "+0x%" PRIx64 "'", vaddr);
+	if (!options->profile)
+		return;
+	buffer_append_text(out, " '");
+	listing_put_name(out, options->profile);
+	buffer_append_u8(out, '\'');
 }
 
 void listing_print_head(const struct listing *listing)

@@ -50,8 +50,6 @@ void listing_print_stretch(struct listing *listing, size_t first, size_t count, 
 void listing_print_head(const struct listing *listing);
 /* Below its rows: what is missing of its executions and how sure they are. */
 void listing_print_remarks(const struct listing *listing);
-/* "program+0x1200": names the procedure on the command line. */
-void listing_put_address(const struct listing *listing, struct buffer *out);
 /* Text of a source line, tabs as far as they mean to go. */
 void listing_print_source_text(const struct listing *listing, const char *file, uint32_t line);
 void listing_put_name(struct buffer *out, const char *name);

@@ -159,11 +159,11 @@ static void print_pieces(struct screen *screen)
 	if (left == 0)
 		return;
 	quantity_percent(listing->cycles.whole - weight, listing->cycles.whole, percent);
-	buffer_printf(listing->out, "\n%zu more row%s, %s of its %s: culprit annotate '", left,
-		      left == 1 ? "" : "s", percent,
-		      listing->cycles.has_cpi ? "time" : "instructions");
-	listing_put_address(listing, listing->out);
-	buffer_append_text(listing->out, "'\n");
+	buffer_printf(listing->out, "\n%zu more row%s, %s of its %s: ", left, left == 1 ? "" : "s",
+		      percent, listing->cycles.has_cpi ? "time" : "instructions");
+	listing_put_command(listing->options, listing->annotation->procedure->image_name,
+			    listing->annotation->procedure->procedure->first, listing->out);
+	buffer_append_u8(listing->out, '\n');
 }
 
 void listing_print_screen(const struct listing_subject *subject, const struct annotate_index *index,

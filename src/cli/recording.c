@@ -271,16 +271,16 @@ static void summarise(const struct recording *recording)
 	if (samples == 0)
 		message_warning("no samples: what was watched did not run, or not long enough");
 	if (known)
-		message_note("%" PRIu64 " samples in %.1f s, %" PRIu64
-			     " lost; '%s' has %.1f kB; next: "
-			     "culprit report%s%s",
-			     samples, seconds, lost, output, (double)written.st_size / 1000,
-			     strcmp(output, "culprit.prof") ? " " : "",
-			     strcmp(output, "culprit.prof") ? output : "");
+		message_note(
+			"%" PRIu64 " sample%s in %.1f s, %" PRIu64 " lost; '%s' has %.1f kB; next: "
+			"culprit report%s%s",
+			samples, samples == 1 ? "" : "s", seconds, lost, output,
+			(double)written.st_size / 1000, strcmp(output, "culprit.prof") ? " " : "",
+			strcmp(output, "culprit.prof") ? output : "");
 	else
-		message_note("%" PRIu64 " samples in %.1f s, %" PRIu64
+		message_note("%" PRIu64 " sample%s in %.1f s, %" PRIu64
 			     " lost; next: culprit report %s",
-			     samples, seconds, lost, output);
+			     samples, samples == 1 ? "" : "s", seconds, lost, output);
 }
 
 static int finish(struct recording *recording)

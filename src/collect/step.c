@@ -74,16 +74,21 @@ static bool fit(struct stretch *stretch)
 		out->end = STEP_GONE;
 		return false;
 	}
-	const char *state = strstr(text, "\nState:\t");
+	const char *line = strstr(text, "\nState:\t");
+	char state = line ? line[strlen("\nState:\t")] : '?';
 	uint64_t blocked = status_number(text, "\nSigBlk:\t", 16);
 	uint64_t ignored = status_number(text, "\nSigIgn:\t", 16);
 	uint64_t caught = status_number(text, "\nSigCgt:\t", 16);
-	if (status_number(text, "\nTracerPid:\t", 10))
+	if (state == 'Z' || state == 'X')
+		out->end = STEP_GONE;
+	else if (status_number(text, "\nTracerPid:\t", 10))
 		out->end = STEP_TRACED;
-	else if (!state || state[strlen("\nState:\t")] != 'R')
+	else if (state != 'R')
 		out->end = STEP_IDLE;
-	/* The kernel forces a step's trap through, and unblocks and resets for it. */
-	else if (ignored & SIGTRAP_BIT || (caught & blocked & SIGTRAP_BIT))
+	/* The kernel forces a step's trap through, and unblocks and resets for it. The lines stand
+	 * behind that of the groups, which may be longer than the room. */
+	else if (!strstr(text, "\nSigCgt:\t") || ignored & SIGTRAP_BIT ||
+		 (caught & blocked & SIGTRAP_BIT))
 		out->end = STEP_OWN_TRAPS;
 	else
 		return true;
@@ -144,14 +149,19 @@ static bool wait_for_stop(struct stretch *stretch, int *status)
 	}
 }
 
+/* False: out->end says why not. */
 static bool read_registers(struct stretch *stretch, step_registers *registers)
 {
+	struct steps *out = stretch->out;
 	struct iovec room = { registers, sizeof(*registers) };
-	if (ptrace(PTRACE_GETREGSET, stretch->out->tid, NT_PRSTATUS, &room) < 0)
+	if (ptrace(PTRACE_GETREGSET, out->tid, NT_PRSTATUS, &room) < 0) {
+		out->code = -errno;
+		out->end = errno == ESRCH ? STEP_GONE : STEP_REFUSED;
 		return false;
+	}
 	if (room.iov_len == sizeof(*registers))
 		return true;
-	stretch->out->end = STEP_NARROW;
+	out->end = STEP_NARROW;
 	return false;
 }
 
@@ -173,17 +183,14 @@ static bool is_our_trap(pid_t tid, int status)
 	       ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && info.si_code == TRAP_TRACE;
 }
 
-/* Returns whether it is stopped, with the signal to go on with in *signal. */
+/* Returns whether it is still to be let go, with the signal to go on with in *signal. */
 static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 {
 	struct steps *out = stretch->out;
 	step_registers registers;
 	int status;
-	out->end = STEP_REFUSED; /* unless something else turns up */
-	if (!read_registers(stretch, &registers)) {
-		out->code = -errno;
+	if (!read_registers(stretch, &registers))
 		return true;
-	}
 	if (step_in_system_call(&registers)) {
 		out->end = STEP_IDLE;
 		return true;
@@ -198,25 +205,35 @@ static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 			out->end = STEP_SLOW;
 			return true;
 		}
-		if (ptrace(PTRACE_SINGLESTEP, out->tid, 0, 0) < 0 ||
-		    !wait_for_stop(stretch, &status)) {
-			out->end = STEP_GONE;
+		out->end = STEP_GONE; /* unless it stops again */
+		if (ptrace(PTRACE_SINGLESTEP, out->tid, 0, 0) < 0)
+			return true; /* killed where it stood */
+		if (!wait_for_stop(stretch, &status))
 			return false;
-		}
 		if (!is_our_trap(out->tid, status)) {
 			out->end = status >> 16 == PTRACE_EVENT_EXEC ? STEP_GONE : STEP_SIGNAL;
 			*signal = status >> 16 ? 0 : WSTOPSIG(status);
 			return true;
 		}
-		if (!read_registers(stretch, &registers)) {
-			out->code = -errno;
+		if (!read_registers(stretch, &registers))
 			return true;
-		}
 		out->count++;
 		place = note_place(stretch, &registers);
 	}
 	out->end = STEP_DONE;
 	return true;
+}
+
+/* Who is about to end is refused as if it were another's. */
+static void tell_refusal(struct stretch *stretch, int number)
+{
+	struct steps *out = stretch->out;
+	fit(stretch);
+	if (number == ESRCH)
+		out->end = STEP_GONE;
+	else if (out->end != STEP_GONE && out->end != STEP_TRACED)
+		out->end = STEP_REFUSED;
+	out->code = -number;
 }
 
 /* Stops the thread. Returns whether it is ours, with the signal to let it go on with. */
@@ -227,8 +244,7 @@ static bool stop_thread(struct stretch *stretch, int *signal)
 	*signal = 0;
 	/* No PTRACE_O_EXITKILL: whatever happens to us, the program goes on. */
 	if (ptrace(PTRACE_SEIZE, out->tid, 0, (void *)PTRACE_O_TRACEEXEC) < 0) {
-		out->end = errno == ESRCH ? STEP_GONE : STEP_REFUSED;
-		out->code = -errno;
+		tell_refusal(stretch, errno);
 		return false;
 	}
 	out->end = STEP_GONE;
@@ -253,6 +269,22 @@ static void keep_mask(struct stretch *stretch)
 	}
 }
 
+/*
+ * One that was killed where it stood is no more stopped: its end has to be waited for, or its
+ * process would stay a zombie, for nobody else is told of it.
+ */
+static void let_go(struct stretch *stretch, int signal)
+{
+	struct steps *out = stretch->out;
+	int status;
+	while (ptrace(PTRACE_DETACH, out->tid, 0, signal) < 0 && errno == ESRCH) {
+		out->end = STEP_GONE;
+		if (!wait_for_stop(stretch, &status))
+			return;
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+	}
+}
+
 static void step_attached(struct stretch *stretch, size_t limit)
 {
 	struct steps *out = stretch->out;
@@ -273,7 +305,7 @@ static void step_attached(struct stretch *stretch, size_t limit)
 			ptrace(PTRACE_SETSIGMASK, out->tid, sizeof(stretch->mask), &stretch->mask);
 	}
 	if (stopped)
-		ptrace(PTRACE_DETACH, out->tid, 0, signal);
+		let_go(stretch, signal);
 	close_fd(&stretch->memory);
 }
 

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <grp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -29,6 +31,7 @@ static struct told {
 	volatile uint64_t turns;
 	volatile int handled;
 	volatile int mask_changed;
+	volatile pid_t worker;
 } * told;
 
 static void nap_ms(void)
@@ -304,6 +307,80 @@ static void its_end_in_the_middle_is_told(void **state)
 	free(steps);
 }
 
+static void *work(void *nothing)
+{
+	(void)nothing;
+	told->worker = gettid();
+	spin();
+	return NULL;
+}
+
+static void let_a_thread_spin(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, work, NULL) == 0)
+		pause();
+}
+
+/* What steps a thread is told of its end before its process's parent is. */
+static void a_process_that_is_killed_meanwhile_is_gone_for_its_parent(void **state)
+{
+	(void)state;
+	struct steps *steps = calloc(1, sizeof(*steps));
+	assert_non_null(steps);
+	for (int turn = 0; turn < 20; turn++) {
+		pid_t pid = start(let_a_thread_spin);
+		pid_t killer = fork();
+		assert_true(killer >= 0);
+		if (killer == 0) {
+			nanosleep(&(struct timespec){ .tv_nsec = 10000000 + turn * 37000 }, NULL);
+			kill(pid, SIGKILL);
+			_exit(0);
+		}
+		do {
+			step_thread(told->worker, STEP_LIMIT, ignore, NULL, steps);
+		} while (steps->end != STEP_GONE && !refused(steps));
+		assert_int_equal(waitpid(killer, NULL, 0), killer);
+		int status = 0;
+		pid_t found = 0;
+		for (int i = 0; i < TRIES && found == 0; i++) {
+			found = waitpid(pid, &status, WNOHANG);
+			nap_ms();
+		}
+		assert_int_equal(found, pid);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), SIGKILL);
+		assert_int_not_equal(steps->end, STEP_REFUSED); /* but gone */
+	}
+	free(steps);
+}
+
+static void spin_in_many_groups(void)
+{
+	static gid_t groups[2000];
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		groups[i] = (gid_t)(100000 + i);
+	signal(SIGTRAP, SIG_IGN);
+	told->handled = setgroups(sizeof(groups) / sizeof(groups[0]), groups) == 0;
+	spin();
+}
+
+static void who_cannot_be_seen_to_await_traps_is_left_alone(void **state)
+{
+	(void)state;
+	struct steps *steps = calloc(1, sizeof(*steps));
+	assert_non_null(steps);
+	pid_t pid = start(spin_in_many_groups);
+	if (!told->handled)
+		print_message("may not be in many groups here\n");
+	step(pid, 10, steps);
+	assert_int_equal(steps->end, STEP_OWN_TRAPS);
+	kill(pid, SIGTRAP); /* still ignored */
+	goes_on(pid);
+	end(pid);
+	free(steps);
+}
+
 static void unsafe_instructions_are_known(void **state)
 {
 	(void)state;
@@ -351,7 +428,9 @@ int main(void)
 		cmocka_unit_test(blocked_signals_stay_blocked),
 		cmocka_unit_test(who_has_its_own_ideas_of_traps_is_left_alone),
 		cmocka_unit_test(what_sleeps_is_not_woken_and_what_is_gone_is_told),
+		cmocka_unit_test(who_cannot_be_seen_to_await_traps_is_left_alone),
 		cmocka_unit_test(its_end_in_the_middle_is_told),
+		cmocka_unit_test(a_process_that_is_killed_meanwhile_is_gone_for_its_parent),
 	};
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return told == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

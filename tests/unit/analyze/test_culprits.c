@@ -466,6 +466,43 @@ static void a_product_of_an_earlier_block_may_be_under_way(void **state)
 	expect_cleared(&subject, 5, DYNAMIC_MULTIPLY);
 }
 
+/* --- intervals --- */
+
+/* What may have happened is bounded by the most executions that there can have been. */
+static void a_cause_takes_as_much_as_the_most_executions_allow(void **state)
+{
+	(void)state;
+	struct story story = { sum, sizeof(sum), .stall = { [ADD_UP] = 230 } };
+	story.executed[5] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	uint32_t block = cfg_block_of(&subject.procedure->cfg, ADD_UP);
+	const struct frequency *executed = &subject.procedure->frequencies.blocks[block];
+	assert_true(executed->high > 1.005 * executed->value);
+	expect_near(find(&subject, ADD_UP, DYNAMIC_DCACHE)->high, 132 * executed->high, 1e-9);
+	expect_near(find(&subject, ADD_UP, DYNAMIC_DTLB)->high, 38 * executed->high, 1e-9);
+}
+
+static void a_stall_has_the_interval_of_its_cycles(void **state)
+{
+	(void)state;
+	/* One that was charged a little less than its best case: chance explains that. */
+	struct story story = { sum, sizeof(sum), .stall = { [ADD_UP] = 30, [COUNT_DOWN] = -0.01 } };
+	story.executed[5] = 1;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	const struct cycles_cost *cost = &subject.procedure->instructions[ADD_UP];
+	const struct stall *stall = stall_at(&subject, ADD_UP);
+	double best = stall->issue_cycles + stall->static_cycles;
+	assert_true(cost->low < 0.995 * cost->cpi && cost->high > 1.005 * cost->cpi);
+	expect_near(stall->dynamic_low, cost->low * cost->executed - best, 1e-9);
+	expect_near(stall->dynamic_high, cost->high * cost->executed - best, 1e-9);
+	assert_true(stall_at(&subject, COUNT_DOWN)->noise_cycles < 0);
+	assert_true(stall_at(&subject, COUNT_DOWN)->dynamic_cycles == 0);
+	assert_true(stall_at(&subject, COUNT_DOWN)->dynamic_low < 0);
+	assert_true(stall_at(&subject, COUNT_DOWN)->dynamic_high > 0);
+}
+
 /* --- events --- */
 
 static void events_bound_what_a_cause_can_take(void **state)
@@ -698,6 +735,8 @@ int main(void)
 		cmocka_unit_test(behind_a_call_the_return_may_have_gone_wrong),
 		cmocka_unit_test(work_of_varying_length_is_blamed),
 		cmocka_unit_test(a_product_of_an_earlier_block_may_be_under_way),
+		cmocka_unit_test(a_cause_takes_as_much_as_the_most_executions_allow),
+		cmocka_unit_test(a_stall_has_the_interval_of_its_cycles),
 		cmocka_unit_test(events_bound_what_a_cause_can_take),
 		cmocka_unit_test(an_event_that_never_happened_clears_its_cause),
 		cmocka_unit_test(a_schedule_without_misses_explains_static_stalls),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/kernel_names.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -52,7 +53,7 @@ struct work {
 	double divisor;
 	bool by_interrupt; /* samples of time come by an ordinary interrupt */
 	struct summary *summary;
-	size_t worst_limit;
+	size_t worst_limit, worst_capacity;
 };
 
 /* --- the worst stalls: a heap, the least of them on top --- */
@@ -79,21 +80,27 @@ static void swap(struct summary_stall *a, struct summary_stall *b)
 	*b = kept;
 }
 
-static void keep_worst(struct work *work, const struct summary_stall *stall)
+/* 0 or -ENOMEM. */
+static int push_worst(struct work *work, const struct summary_stall *stall)
 {
-	struct summary_stall *heap = work->summary->worst;
-	size_t count = work->summary->worst_count, at;
-	if (count < work->worst_limit) {
-		at = work->summary->worst_count++;
-		heap[at] = *stall;
-		for (; at && is_worse(&heap[(at - 1) / 2], &heap[at]); at = (at - 1) / 2)
-			swap(&heap[at], &heap[(at - 1) / 2]);
-		return;
-	}
-	if (!count || !is_worse(stall, &heap[0]))
-		return;
+	struct summary *summary = work->summary;
+	if (array_reserve(&summary->worst, &work->worst_capacity, summary->worst_count,
+			  sizeof(*summary->worst)) < 0)
+		return -ENOMEM;
+	struct summary_stall *heap = summary->worst;
+	size_t at = summary->worst_count++;
+	heap[at] = *stall;
+	for (; at && is_worse(&heap[(at - 1) / 2], &heap[at]); at = (at - 1) / 2)
+		swap(&heap[at], &heap[(at - 1) / 2]);
+	return 0;
+}
+
+static void replace_least(struct summary *summary, const struct summary_stall *stall)
+{
+	struct summary_stall *heap = summary->worst;
+	size_t count = summary->worst_count;
 	heap[0] = *stall;
-	for (at = 0;;) {
+	for (size_t at = 0;;) {
 		size_t least = at;
 		for (size_t child = 2 * at + 1; child < 2 * at + 3 && child < count; child++)
 			if (is_worse(&heap[least], &heap[child]))
@@ -103,6 +110,17 @@ static void keep_worst(struct work *work, const struct summary_stall *stall)
 		swap(&heap[at], &heap[least]);
 		at = least;
 	}
+}
+
+/* 0 or -ENOMEM. */
+static int keep_worst(struct work *work, const struct summary_stall *stall)
+{
+	struct summary *summary = work->summary;
+	if (summary->worst_count < work->worst_limit)
+		return push_worst(work, stall);
+	if (summary->worst_count && is_worse(stall, &summary->worst[0]))
+		replace_least(summary, stall);
+	return 0;
 }
 
 /* --- what the worst ones look like --- */
@@ -157,8 +175,8 @@ static void describe(const struct work *work, struct summary_stall *stall)
 
 /* --- adding up --- */
 
-static void add_stall(struct work *work, uint32_t position, const struct culprits *culprits,
-		      uint32_t instruction)
+static int add_stall(struct work *work, uint32_t position, const struct culprits *culprits,
+		     uint32_t instruction)
 {
 	struct summary *summary = work->summary;
 	const struct cfg_instruction *code = culprits->procedure->cfg.instructions;
@@ -191,10 +209,11 @@ static void add_stall(struct work *work, uint32_t position, const struct culprit
 	summary->unexplained_stall += stall->unexplained_cycles;
 	summary->stalls += stall->dynamic_cycles;
 	summary->causes += stall->dynamic_cycles * stall->culprit_count;
-	keep_worst(work, &listed);
+	return keep_worst(work, &listed);
 }
 
-static void add_culprits(struct work *work, uint32_t position, const struct culprits *culprits)
+/* 0 or -ENOMEM. */
+static int add_culprits(struct work *work, uint32_t position, const struct culprits *culprits)
 {
 	struct summary *summary = work->summary;
 	const struct procedure_cycles *procedure = culprits->procedure;
@@ -207,12 +226,13 @@ static void add_culprits(struct work *work, uint32_t position, const struct culp
 		summary->issue_cycles += stall->issue_cycles;
 		summary->statics[stall->static_cause] += stall->static_cycles;
 		summary->noise_cycles += stall->noise_cycles;
-		if (stall->dynamic_cycles > 0)
-			add_stall(work, position, culprits, i);
-		else
+		if (!(stall->dynamic_cycles > 0))
 			summary->unexplained_gain += stall->dynamic_cycles;
+		else if (add_stall(work, position, culprits, i) < 0)
+			return -ENOMEM;
 	}
 	summary->unknown_cycles += procedure->elsewhere_cycles;
+	return 0;
 }
 
 static double cycles_in(const struct work *work, const struct annotate_procedure *procedure)
@@ -246,7 +266,8 @@ static int add_code(struct work *work, uint32_t position, struct error *err)
 	summary->samples +=
 		procedure->cold ? (double)procedure->cold->cells[work->column].samples : 0;
 	summary->unknown_cycles += inside - procedure->whole.cycles - procedure->elsewhere_cycles;
-	add_culprits(work, position, culprits);
+	if (add_culprits(work, position, culprits) < 0)
+		return error_set(err, -ENOMEM, "out of memory for a summary");
 	return 0;
 }
 
@@ -292,9 +313,7 @@ int summary_new(struct cycles *cycles, const uint32_t *positions, size_t count,
 				 "no event of the profile says where time went; record cycles or "
 				 "cpu-clock");
 	CLEANUP(summary_freep) struct summary *summary = calloc(1, sizeof(*summary));
-	if (summary)
-		summary->worst = calloc(options->worst + 1, sizeof(*summary->worst));
-	if (!summary || !summary->worst)
+	if (!summary)
 		return error_set(err, -ENOMEM, "out of memory for a summary");
 	struct work work = {
 		.cycles = cycles,

@@ -58,12 +58,12 @@ struct summary {
 	size_t unknown_procedures; /* without code, or whose executions are not known */
 	size_t relative_procedures;
 
-	struct summary_stall *worst; /* the worst first */
+	struct summary_stall *worst; /* the worst first; NULL: none */
 	size_t worst_count;
 };
 
 struct summary_options {
-	size_t worst; /* how many stalls to list */
+	size_t worst; /* how many stalls to list at most; any number */
 };
 
 /*

@@ -154,6 +154,8 @@ static void the_worst_stalls_come_first_however_many_are_asked_for(void **state)
 	assert_in_range(all->worst_count, 30, 999);
 	for (size_t i = 1; i < all->worst_count; i++)
 		assert_true(all->worst[i - 1].cycles >= all->worst[i].cycles);
+	CLEANUP(summary_freep) struct summary *unlimited = summary_of(&subject, SIZE_MAX);
+	assert_int_equal(unlimited->worst_count, all->worst_count);
 	double sum = 0;
 	for (size_t i = 0; i < all->worst_count; i++)
 		sum += all->worst[i].cycles;

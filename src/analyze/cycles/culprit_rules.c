@@ -69,7 +69,12 @@ uint32_t culprit_last_of(const struct culprit_rules *rules, uint32_t block)
 	return b->first + b->count - 1;
 }
 
-/* Misses near and far: as counted, or `times` of them. */
+/* What costs nothing does so however often, even if that is not known. */
+static double cycles_of(double times, double each)
+{
+	return each > 0 ? times * each : 0;
+}
+
 double culprit_miss_cycles(double times, double near, double far, const double *near_events,
 			   const double *far_events, uint32_t instruction, bool *by_events)
 {
@@ -83,7 +88,7 @@ double culprit_miss_cycles(double times, double near, double far, const double *
 		missed_far = far_events[instruction];
 		*by_events = true;
 	}
-	return missed * near + fmin(missed, missed_far) * (far - near);
+	return cycles_of(missed, near) + cycles_of(fmin(missed, missed_far), far - near);
 }
 
 static void judge_other(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,

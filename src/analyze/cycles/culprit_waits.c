@@ -18,17 +18,43 @@ static bool stays_on_a_page(const struct culprit_rules *rules,
 	return register_set_empty(&address);
 }
 
-/* What an instruction may have waited for: so often at most, and where. */
-struct waits {
-	double load_times; /* of loads that may have missed */
-	double load_cycles, walk_cycles;
-	bool load_by_events, walk_by_events;
-	uint32_t load, walk; /* to blame; CULPRIT_NO_INSTRUCTION */
-	double multiply_cycles, divide_cycles;
-	uint32_t multiply, divide;
-	double atomic;
-	uint32_t synchroniser;
+/* One thing that an instruction may have waited for, with all who can have made it wait. */
+struct wait {
+	double cycles; /* at most */
+	bool by_events;
+	uint32_t blamed; /* who can take most of them, of equal ones the first; or
+			    CULPRIT_NO_INSTRUCTION */
+	double of_blamed;
 };
+
+struct waits {
+	struct wait load, walk, multiply, divide;
+	uint32_t synchroniser; /* or CULPRIT_NO_INSTRUCTION */
+};
+
+static void add_wait(struct wait *wait, uint32_t producer, double cycles, bool by_events)
+{
+	if (wait->blamed == CULPRIT_NO_INSTRUCTION || cycles > wait->of_blamed) {
+		wait->blamed = producer;
+		wait->of_blamed = cycles;
+	}
+	wait->cycles += cycles;
+	wait->by_events |= by_events;
+}
+
+/* At least so many, which nobody here is to blame for. */
+static void add_unknown(struct wait *wait, double cycles)
+{
+	wait->cycles = fmax(wait->cycles, cycles);
+	wait->by_events = false;
+}
+
+static void accuse_wait(const struct culprit_rules *rules, enum dynamic_cause cause,
+			const struct wait *wait, struct culprit_list *out)
+{
+	culprit_accuse(out, cause, wait->blamed, wait->cycles * rules->procedure->cycle,
+		       wait->by_events);
+}
 
 static void add_load(const struct culprit_rules *rules, uint32_t load, double times,
 		     struct waits *waits)
@@ -39,10 +65,7 @@ static void add_load(const struct culprit_rules *rules, uint32_t load, double ti
 	double cycles = culprit_miss_cycles(times, rules->costs.load_near, rules->costs.load_far,
 					    most[CULPRIT_L1D_MISSES], most[CULPRIT_LOAD_MISSES],
 					    load, &by_events);
-	if (waits->load == CULPRIT_NO_INSTRUCTION || cycles > waits->load_cycles)
-		waits->load = load;
-	waits->load_cycles += cycles;
-	waits->load_by_events |= by_events;
+	add_wait(&waits->load, load, cycles, by_events);
 	if (stays_on_a_page(rules, effects))
 		return;
 	/* A page that no entry is left of has hardly a line left in the first cache. */
@@ -50,10 +73,7 @@ static void add_load(const struct culprit_rules *rules, uint32_t load, double ti
 		most[CULPRIT_DTLB_MISSES] ? most[CULPRIT_DTLB_MISSES] : most[CULPRIT_L1D_MISSES];
 	cycles = culprit_miss_cycles(times, rules->costs.walk, rules->costs.walk, events, NULL,
 				     load, &by_events);
-	if (waits->walk == CULPRIT_NO_INSTRUCTION || cycles > waits->walk_cycles)
-		waits->walk = load;
-	waits->walk_cycles += cycles;
-	waits->walk_by_events |= by_events;
+	add_wait(&waits->walk, load, cycles, by_events);
 }
 
 static double latency_of(const struct culprit_rules *rules, const struct instruction_effects *op)
@@ -79,13 +99,10 @@ static void add_work(const struct culprit_rules *rules, uint32_t producer, doubl
 		     struct waits *waits)
 {
 	const struct instruction_effects *op = &rules->procedure->effects[producer];
-	if (divides(op->class)) {
-		waits->divide_cycles += times * 2 * latency_of(rules, op);
-		waits->divide = producer;
-	} else if (multiplies(op->class)) {
-		waits->multiply_cycles += times * latency_of(rules, op);
-		waits->multiply = producer;
-	}
+	if (divides(op->class))
+		add_wait(&waits->divide, producer, times * 2 * latency_of(rules, op), false);
+	else if (multiplies(op->class))
+		add_wait(&waits->multiply, producer, times * latency_of(rules, op), false);
 }
 
 static void add_producer(const struct culprit_rules *rules, uint32_t block, uint32_t producer,
@@ -95,10 +112,8 @@ static void add_producer(const struct culprit_rules *rules, uint32_t block, uint
 	uint32_t from = cfg_block_of(&rules->procedure->cfg, producer);
 	double times =
 		fmin(culprit_times_of_block(rules, block), culprit_times_of_block(rules, from));
-	if (op->class == LATENCY_ATOMIC) {
-		waits->atomic = INFINITY;
+	if (op->class == LATENCY_ATOMIC)
 		waits->synchroniser = producer;
-	}
 	if (op->reads_memory)
 		add_load(rules, producer, times, waits);
 	/* Inside of the block the schedule knows how long a product takes; a division's time
@@ -139,13 +154,11 @@ static void wait_for_operands(const struct culprit_rules *rules, uint32_t block,
 			add_producer(rules, block, producer, waits);
 		}
 	}
-	double times = culprit_times_of_block(rules, block);
-	double cycles = times * rules->costs.load_far;
-	/* Loads that are not looked at one by one: as if each had missed. */
+	/* Loads that are not looked at one by one: as if one had missed each time. */
 	if (unbounded) {
-		waits->load_cycles = fmax(waits->load_cycles, cycles);
-		waits->walk_cycles = fmax(waits->walk_cycles, times * rules->costs.walk);
-		waits->load_by_events = waits->walk_by_events = false;
+		double times = culprit_times_of_block(rules, block);
+		add_unknown(&waits->load, times * rules->costs.load_far);
+		add_unknown(&waits->walk, times * rules->costs.walk);
 	}
 }
 
@@ -175,13 +188,8 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 	const struct procedure_cycles *procedure = rules->procedure;
 	const struct instruction_effects *op = &procedure->effects[instruction];
 	double times = culprit_times_of_block(rules, block), cycle = procedure->cycle;
-	struct waits waits = {
-		.load = CULPRIT_NO_INSTRUCTION,
-		.walk = CULPRIT_NO_INSTRUCTION,
-		.multiply = CULPRIT_NO_INSTRUCTION,
-		.divide = CULPRIT_NO_INSTRUCTION,
-		.synchroniser = CULPRIT_NO_INSTRUCTION,
-	};
+	const struct wait nobody = { .blamed = CULPRIT_NO_INSTRUCTION };
+	struct waits waits = { nobody, nobody, nobody, nobody, CULPRIT_NO_INSTRUCTION };
 	if (procedure->pipeline->in_order) {
 		wait_for_operands(rules, block, instruction, &waits);
 		if (needs_its_own_load(op))
@@ -197,17 +205,14 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 			add_load(rules, instruction, times, &waits);
 		add_work(rules, instruction, times, &waits);
 	}
-	if (op->class == LATENCY_ATOMIC || op->class == LATENCY_BARRIER) {
-		waits.atomic = INFINITY;
+	if (op->class == LATENCY_ATOMIC || op->class == LATENCY_BARRIER)
 		waits.synchroniser = instruction;
-	}
-	culprit_accuse(out, DYNAMIC_SYNCHRONISATION, waits.synchroniser, waits.atomic, false);
-	culprit_accuse(out, DYNAMIC_DCACHE, waits.load, waits.load_cycles * cycle,
-		       waits.load_by_events);
-	culprit_accuse(out, DYNAMIC_DTLB, waits.walk, waits.walk_cycles * cycle,
-		       waits.walk_by_events);
-	culprit_accuse(out, DYNAMIC_MULTIPLY, waits.multiply, waits.multiply_cycles * cycle, false);
-	culprit_accuse(out, DYNAMIC_DIVIDE, waits.divide, waits.divide_cycles * cycle, false);
+	if (waits.synchroniser != CULPRIT_NO_INSTRUCTION)
+		culprit_accuse(out, DYNAMIC_SYNCHRONISATION, waits.synchroniser, INFINITY, false);
+	accuse_wait(rules, DYNAMIC_DCACHE, &waits.load, out);
+	accuse_wait(rules, DYNAMIC_DTLB, &waits.walk, out);
+	accuse_wait(rules, DYNAMIC_MULTIPLY, &waits.multiply, out);
+	accuse_wait(rules, DYNAMIC_DIVIDE, &waits.divide, out);
 	if (op->writes_memory)
 		judge_store(rules, block, instruction, out);
 	/* Out of order: whoever waits at the head has its operands, and takes its own time. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/cycles/culprits.h"
+#include "analyze/cycles/culprits_private.h"
 #include "annotate_subject.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -331,6 +331,40 @@ static void who_writes_back_what_it_reads_waits_for_that_itself(void **state)
 	CLEANUP(subject_release) struct subject subject = { 0 };
 	tell(&subject, &story);
 	expect_listed(&subject, 1, DYNAMIC_DCACHE, 1, 20);
+}
+
+/* 0 mov (%rdi),%rbx  1 test %ecx,%ecx  2 je 5  3 mov (%rsi),%rax  4 jmp 6  5 mov 8(%rsi),%rax
+ * 6 lea (%rax,%rbx),%rdx  7 ret: the first load ran as often as both others together. */
+static void of_several_loads_the_one_that_can_take_most_is_blamed(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = { 0x48, 0x8b, 0x1f, 0x85, 0xc9, 0x74, 0x05, 0x48,
+					0x8b, 0x06, 0xeb, 0x04, 0x48, 0x8b, 0x46, 0x08,
+					0x48, 0x8d, 0x14, 0x18, 0xc3 };
+	struct story story = { code, sizeof(code), .stall = { [6] = 60 } };
+	for (int i = 3; i <= 5; i++)
+		story.executed[i] = EXECUTIONS / 2;
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell(&subject, &story);
+	expect_listed(&subject, 6, DYNAMIC_DCACHE, 0, 60);
+	assert_non_null(find(&subject, 6, DYNAMIC_DTLB));
+	assert_int_equal(find(&subject, 6, DYNAMIC_DTLB)->instruction, 0);
+}
+
+/* --- bounds --- */
+
+static void what_may_have_happened_any_number_of_times_has_no_bound(void **state)
+{
+	(void)state;
+	const double events[] = { 3 };
+	bool by_events;
+	assert_true(isinf(culprit_miss_cycles(INFINITY, 38, 38, NULL, NULL, 0, &by_events)));
+	assert_true(isinf(culprit_miss_cycles(INFINITY, 0, 120, NULL, NULL, 0, &by_events)));
+	assert_true(culprit_miss_cycles(INFINITY, 0, 0, NULL, NULL, 0, &by_events) == 0);
+	assert_false(by_events);
+	/* Unless it was counted. */
+	assert_true(culprit_miss_cycles(INFINITY, 38, 38, events, NULL, 0, &by_events) == 3 * 38);
+	assert_true(by_events);
 }
 
 /* --- I-cache, ITLB, predictions --- */
@@ -727,6 +761,8 @@ int main(void)
 		cmocka_unit_test(what_a_caller_or_callee_loaded_may_be_waited_for),
 		cmocka_unit_test(the_stack_is_on_a_page_that_is_known),
 		cmocka_unit_test(who_writes_back_what_it_reads_waits_for_that_itself),
+		cmocka_unit_test(of_several_loads_the_one_that_can_take_most_is_blamed),
+		cmocka_unit_test(what_may_have_happened_any_number_of_times_has_no_bound),
 		cmocka_unit_test(only_who_reaches_a_new_line_waits_to_be_fetched),
 		cmocka_unit_test(a_loop_that_fits_is_fetched_once),
 		cmocka_unit_test(a_branch_is_blamed_on_both_its_ways_for_what_it_can_cost),

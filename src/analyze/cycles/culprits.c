@@ -34,6 +34,12 @@ void culprits_freep(struct culprits **culprits)
 	culprits_free(*culprits);
 }
 
+/* Whether a best case is no more than a limit, so that nothing within it can be told apart. */
+static bool is_relative(const struct procedure_cycles *procedure)
+{
+	return procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM;
+}
+
 /* --- slots and static stalls --- */
 
 static enum static_cause static_cause_of(const struct procedure_cycles *procedure,
@@ -66,18 +72,18 @@ static void static_reason(const struct procedure_cycles *procedure, uint32_t fir
 static void add_schedule(const struct procedure_cycles *procedure, const struct cfg_block *block,
 			 const struct scheduled *plan, double executions, struct stall *stalls)
 {
-	double width = procedure->pipeline->issue_width;
+	double width = procedure->pipeline->issue_width, cycle = procedure->cycle;
 	/* What the block before it left empty in its last cycle is not this one's to lose. */
 	double used = width;
 	for (uint32_t k = 0; k < block->count; k++) {
 		struct stall *stall = &stalls[block->first + k];
 		double head = plan[k].head_cycles;
 		double empty = head >= 1 ? fmax(0, head * width - used) / width : 0;
-		double lost = executions * empty;
+		double lost = executions * empty * cycle;
 		if (lost > stall->static_cycles / 2)
 			static_reason(procedure, block->first, block->first + k, &plan[k], stall);
 		stall->static_cycles += lost;
-		stall->issue_cycles += executions * (head - empty);
+		stall->issue_cycles += executions * (head - empty) * cycle;
 		used = head >= 1 ? 1 : fmin(width, used + 1);
 	}
 }
@@ -87,7 +93,7 @@ static void split_in_order(const struct procedure_cycles *procedure, uint32_t bl
 			   struct stall *stalls)
 {
 	const struct cfg_block *at = &procedure->cfg.blocks[block];
-	double left = procedure->frequencies.blocks[block].value;
+	double left = isnan(procedure->cycle) ? NAN : procedure->frequencies.blocks[block].value;
 	struct flow_ends into = flow_graph_into(&procedure->cfg.graph, block);
 	for (size_t i = 0; i < into.count && into.count <= MOST_ENTRIES && left > 0; i++) {
 		const struct flow_edge *edge = &procedure->cfg.graph.edges[into.list[i]];
@@ -122,7 +128,7 @@ static int split_best_cases(const struct procedure_cycles *procedure, struct sta
 					    .static_instruction = CULPRIT_NO_INSTRUCTION,
 					    .dynamic_low = NAN,
 					    .dynamic_high = NAN };
-	if (!procedure->pipeline->in_order) {
+	if (!procedure->pipeline->in_order || is_relative(procedure)) {
 		for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
 			stalls[i].issue_cycles = procedure->instructions[i].best_cycles;
 		return 0;
@@ -223,7 +229,7 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 		return;
 	}
 	culprits->known = true;
-	if (procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM) {
+	if (is_relative(procedure)) {
 		for (uint32_t i = at->first; i < at->first + at->count; i++)
 			find_stall_beyond_limit(&procedure->instructions[i], &culprits->stalls[i]);
 		return;

@@ -102,7 +102,8 @@ struct procedure_cycles {
 	struct frequencies frequencies; /* executions, by block and edge */
 	enum frequency_model model;	/* the events', or FREQUENCY_COUNTS of branch stacks */
 	enum cycles_scale scale;
-	/* One processor cycle in units of a CPI: 1 unless relative; NaN where nothing is known. */
+	/* One processor cycle in units of a CPI: 1 unless that is relative or, with executions that
+	 * are absolute, in ns; then the most that it can be. NaN where nothing is known. */
 	double cycle;
 	/* Of the time event, at addresses where no instruction of the cfg starts. */
 	double elsewhere_samples, elsewhere_cycles;

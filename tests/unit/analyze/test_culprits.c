@@ -77,6 +77,15 @@ static void subject_release(struct subject *subject)
 	annotate_subject_release(&subject->names);
 }
 
+static const struct profile_event clock_event = {
+	.name = { "cpu-clock", 9 },
+	.unit = { "ns", 2 },
+	.clock = EVENT_CLOCK,
+	.policy = PERIOD_FIXED,
+	.period = PERIOD,
+	.sampled = 1,
+};
+
 /* Takes the profile over. */
 static void subject_init(struct subject *subject, struct profile *profile, const char *pipeline)
 {
@@ -135,13 +144,7 @@ static void tell_clock(struct subject *subject, const struct story *story, const
 	const struct procedure_cycles *plan = probe(&decoded, story, "zen5");
 	uint32_t image, clock;
 	struct profile *profile = profile_of_code("f", FIRST, story->code, story->size, &image);
-	const struct profile_event event = { .name = { "cpu-clock", 9 },
-					     .unit = { "ns", 2 },
-					     .clock = EVENT_CLOCK,
-					     .policy = PERIOD_FIXED,
-					     .period = PERIOD,
-					     .sampled = 1 };
-	assert_int_equal(profile_add_event(profile, &event, &clock), 0);
+	assert_int_equal(profile_add_event(profile, &clock_event, &clock), 0);
 	for (uint32_t i = 0; i < plan->cfg.instruction_count; i++)
 		if (samples[i])
 			add_samples(profile, clock, image, plan->cfg.instructions[i].vaddr,
@@ -686,6 +689,69 @@ static void parts_add_up_whatever_the_code(void **state)
 	assert_true(listed > 1000);
 }
 
+/* --- other units than cycles, in order --- */
+
+/* Executions are counted and time is in ns, half of one a cycle. */
+static void best_cases_are_in_the_unit_of_time(void **state)
+{
+	(void)state;
+	struct story story = { sum, sizeof(sum), .stall = { 0 } };
+	CLEANUP(subject_release) struct subject scheduled = { 0 };
+	const struct procedure_cycles *plan = probe(&scheduled, &story, "generic-in-order");
+	uint32_t image, clock;
+	struct profile *profile = profile_of_code("f", FIRST, sum, sizeof(sum), &image);
+	uint32_t instructions = add_event(profile, "instructions", 1);
+	assert_int_equal(profile_add_event(profile, &clock_event, &clock), 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		uint64_t vaddr = plan->cfg.instructions[i].vaddr;
+		double each = plan->schedule[i].head_cycles;
+		add_samples(profile, instructions, image, vaddr, (uint64_t)(EXECUTIONS / PERIOD));
+		add_samples(profile, clock, image, vaddr,
+			    (uint64_t)(0.5 * EXECUTIONS * each / PERIOD));
+	}
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	subject_init(&subject, profile, "generic-in-order");
+	assert_int_equal(subject.procedure->scale, CYCLES_ABSOLUTE);
+	expect_near(subject.procedure->cycle, 0.5, 0.05);
+	for (uint32_t i = 0; i < 5; i++) {
+		const struct stall *stall = stall_at(&subject, i);
+		expect_near(stall->issue_cycles + stall->static_cycles,
+			    subject.procedure->instructions[i].best_cycles, 0.1);
+		assert_true(stall->dynamic_cycles == 0);
+	}
+	check_sums(&subject);
+}
+
+/* Branch stacks tell executions up to a factor: nothing within a best case is told apart. */
+static void parts_of_relative_cycles_add_up_in_order(void **state)
+{
+	(void)state;
+	uint32_t image;
+	struct profile *profile = profile_of_code("f", FIRST, sum, sizeof(sum), &image);
+	uint32_t cycles = add_event(profile, "cycles", 1);
+	const uint64_t offsets[] = { 0, 3, 6, 10, 13 }, samples[] = { 100, 5000, 100, 100, 100 };
+	for (size_t i = 0; i < COUNT_OF(offsets); i++)
+		add_samples(profile, cycles, image, FIRST + offsets[i], samples[i]);
+	const struct profile_frame from = { .image = image, .vaddr = FIRST + 13 };
+	const struct profile_frame to = { .image = image, .vaddr = FIRST };
+	assert_int_equal(profile_add_edge(profile, cycles, 0, ORIGIN_IMPORTED, &from, &to, 990, 0),
+			 0);
+	const uint64_t keys[] = {
+		[RANGE_EVENT] = cycles, [RANGE_CONTEXT] = 0,   [RANGE_ORIGIN] = ORIGIN_IMPORTED,
+		[RANGE_IMAGE] = image,	[RANGE_FIRST] = FIRST, [RANGE_LAST] = FIRST + 13,
+	};
+	const uint64_t values[] = { 1000, 0, 0, 0 };
+	assert_int_equal(table_add(profile->tables[PROFILE_RANGE], keys, values, NULL), 0);
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	subject_init(&subject, profile, "generic-in-order");
+	assert_int_equal(subject.procedure->scale, CYCLES_RELATIVE);
+	assert_true(subject.culprits->known);
+	assert_true(stall_at(&subject, ADD_UP)->dynamic_cycles > 0);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(stall_at(&subject, i)->static_cause, STATIC_NONE);
+	check_sums(&subject);
+}
+
 /* --- out of order --- */
 
 static void out_of_order_the_load_itself_waits(void **state)
@@ -778,6 +844,8 @@ int main(void)
 		cmocka_unit_test(a_schedule_without_misses_explains_static_stalls),
 		cmocka_unit_test(a_block_begins_behind_each_of_those_before_it),
 		cmocka_unit_test(parts_add_up_whatever_the_code),
+		cmocka_unit_test(best_cases_are_in_the_unit_of_time),
+		cmocka_unit_test(parts_of_relative_cycles_add_up_in_order),
 		cmocka_unit_test(out_of_order_the_load_itself_waits),
 		cmocka_unit_test(out_of_order_a_division_holds_itself_up),
 		cmocka_unit_test(out_of_order_a_branch_is_charged_with_the_wait_for_its_way),

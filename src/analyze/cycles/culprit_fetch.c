@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 #include "analyze/cycles/culprits_private.h"
+#include "base/cleanup.h"
 
 #define PAGE_BYTES 4096u
 
+/* How often an instruction followed code of another line, of another page. */
 struct fetch {
-	double line_times,
-		page_times; /* how often it followed code of another line, another page */
+	double line_times, page_times;
 };
 
 /* What ran much less often before it does not matter: an edge, or the entries of a loop. */
@@ -38,23 +39,12 @@ static void fetched_after(const struct culprit_rules *rules, uint32_t before, ui
 		fetch->page_times += times;
 }
 
-/* How often a loop was entered from outside of it. */
-static double entries_of(const struct culprit_rules *rules, uint32_t loop)
+/* What a loop that fits has fetched stays there until the loop is left. */
+static void cap_by_loop(const struct culprit_rules *rules, uint32_t block, struct fetch *fetch)
 {
-	const struct procedure_cycles *procedure = rules->procedure;
-	uint32_t header = procedure->loops.list[loop].header;
-	struct flow_ends into = flow_graph_into(&procedure->cfg.graph, header);
-	double times = 0;
-	for (size_t i = 0; i < into.count; i++) {
-		uint32_t from = procedure->cfg.graph.edges[into.list[i]].from;
-		uint32_t inside =
-			from == FLOW_OUTSIDE ? FLOW_NO_LOOP : procedure->loops.of_block[from];
-		while (inside != FLOW_NO_LOOP && inside != loop)
-			inside = procedure->loops.list[inside].parent;
-		if (inside != loop)
-			times += culprit_times_of_edge(rules, into.list[i]);
-	}
-	return times;
+	double entries = unless_rare(rules, block, rules->quiet_entries[block]);
+	fetch->line_times = fmin(fetch->line_times, entries);
+	fetch->page_times = fmin(fetch->page_times, entries);
 }
 
 static struct fetch fetch_of(const struct culprit_rules *rules, uint32_t block,
@@ -80,13 +70,7 @@ static struct fetch fetch_of(const struct culprit_rules *rules, uint32_t block,
 			fetch.page_times += times;
 		}
 	}
-	/* What a loop that fits has fetched stays there until the loop is left. */
-	if (rules->quiet_loop[block] != FLOW_NO_LOOP) {
-		double entries =
-			unless_rare(rules, block, entries_of(rules, rules->quiet_loop[block]));
-		fetch.line_times = fmin(fetch.line_times, entries);
-		fetch.page_times = fmin(fetch.page_times, entries);
-	}
+	cap_by_loop(rules, block, &fetch);
 	return fetch;
 }
 
@@ -108,6 +92,25 @@ static void blame_fetch(const struct culprit_rules *rules, uint32_t instruction,
 	culprit_accuse(out, DYNAMIC_ITLB, instruction, high * cycle, by_events);
 }
 
+/* Of what can run just behind a block. */
+static struct fetch fetch_behind(const struct culprit_rules *rules, uint32_t block)
+{
+	const struct flow_graph *graph = &rules->procedure->cfg.graph;
+	struct flow_ends out_of = flow_graph_out_of(graph, block);
+	struct fetch fetch = { 0 };
+	for (size_t i = 0; i < out_of.count; i++) {
+		uint32_t to = graph->edges[out_of.list[i]].to;
+		if (to == FLOW_OUTSIDE)
+			continue;
+		double times =
+			unless_rare(rules, block, culprit_times_of_edge(rules, out_of.list[i]));
+		fetched_after(rules, culprit_last_of(rules, block),
+			      rules->procedure->cfg.blocks[to].first, times, &fetch);
+	}
+	cap_by_loop(rules, block, &fetch);
+	return fetch;
+}
+
 void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 struct culprit_list *out)
 {
@@ -115,31 +118,11 @@ void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint
 	uint32_t blamed = instruction;
 	/* Who waits to be fetched is charged to the one before it. */
 	if (rules->late) {
-		struct fetch next = { 0 };
-		if (instruction < culprit_last_of(rules, block)) {
-			next = fetch_of(rules, block, instruction + 1);
-			if (next.line_times > fetch.line_times)
-				blamed = instruction + 1;
-		} else {
-			const struct flow_graph *graph = &rules->procedure->cfg.graph;
-			struct flow_ends out_of = flow_graph_out_of(graph, block);
-			for (size_t i = 0; i < out_of.count; i++) {
-				uint32_t to = graph->edges[out_of.list[i]].to;
-				if (to == FLOW_OUTSIDE)
-					continue;
-				fetched_after(
-					rules, instruction, rules->procedure->cfg.blocks[to].first,
-					unless_rare(rules, block,
-						    culprit_times_of_edge(rules, out_of.list[i])),
-					&next);
-			}
-			if (rules->quiet_loop[block] != FLOW_NO_LOOP) {
-				double entries = unless_rare(
-					rules, block, entries_of(rules, rules->quiet_loop[block]));
-				next.line_times = fmin(next.line_times, entries);
-				next.page_times = fmin(next.page_times, entries);
-			}
-		}
+		bool is_last = instruction == culprit_last_of(rules, block);
+		struct fetch next = is_last ? fetch_behind(rules, block)
+					    : fetch_of(rules, block, instruction + 1);
+		if (!is_last && next.line_times > fetch.line_times)
+			blamed = instruction + 1;
 		fetch.line_times = fmax(fetch.line_times, next.line_times);
 		fetch.page_times = fmax(fetch.page_times, next.page_times);
 	}
@@ -148,53 +131,81 @@ void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint
 
 /* --- loops whose code stays in the first cache --- */
 
-/* By loop: bytes of its blocks, and whether one calls; with the loops inside. */
-int culprit_find_quiet_loops(struct culprit_rules *rules)
+/* How often a loop was entered from outside of it. */
+static double entries_of(const struct culprit_rules *rules, uint32_t loop)
+{
+	const struct procedure_cycles *procedure = rules->procedure;
+	uint32_t header = procedure->loops.list[loop].header;
+	struct flow_ends into = flow_graph_into(&procedure->cfg.graph, header);
+	double times = 0;
+	for (size_t i = 0; i < into.count; i++) {
+		uint32_t from = procedure->cfg.graph.edges[into.list[i]].from;
+		uint32_t inside =
+			from == FLOW_OUTSIDE ? FLOW_NO_LOOP : procedure->loops.of_block[from];
+		while (inside != FLOW_NO_LOOP && inside != loop)
+			inside = procedure->loops.list[inside].parent;
+		if (inside != loop)
+			times += culprit_times_of_edge(rules, into.list[i]);
+	}
+	return times;
+}
+
+/* Of a loop, with the loops inside. */
+struct loop_code {
+	uint64_t bytes; /* of its blocks, each from the line that it begins in */
+	bool calls;
+	double quiet_entries; /* as of a block */
+};
+
+static void measure_loops(const struct culprit_rules *rules, struct loop_code *codes)
 {
 	const struct procedure_cycles *procedure = rules->procedure;
 	const struct flow_loops *loops = &procedure->loops;
-	uint32_t size = procedure->pipeline->l1i.size_bytes;
-	uint64_t *bytes = calloc((size_t)loops->count + 1, sizeof(*bytes));
-	bool *calls = calloc((size_t)loops->count + 1, sizeof(*calls));
-	uint32_t *quiet = calloc((size_t)loops->count + 1, sizeof(*quiet));
-	if (!bytes || !calls || !quiet) {
-		free(bytes);
-		free(calls);
-		free(quiet);
-		return -ENOMEM;
-	}
 	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++) {
 		const struct cfg_block *block = &procedure->cfg.blocks[b];
 		uint32_t loop = loops->of_block[b];
-		if (loop == FLOW_NO_LOOP || !block->count)
+		if (loop == FLOW_NO_LOOP)
 			continue;
-		bytes[loop] += culprit_last_byte(culprit_at(rules, culprit_last_of(rules, b))) +
-			       64 - culprit_at(rules, block->first)->vaddr;
+		codes[loop].bytes += culprit_last_byte(culprit_at(rules, culprit_last_of(rules, b))) +
+				     64 - culprit_at(rules, block->first)->vaddr;
 		for (uint32_t i = block->first; i < block->first + block->count; i++)
-			calls[loop] |= culprit_at(rules, i)->kind == INSTRUCTION_CALL;
+			codes[loop].calls |= culprit_at(rules, i)->kind == INSTRUCTION_CALL;
 	}
 	/* Inner loops have larger numbers. */
 	for (uint32_t l = loops->count; l-- > 0;) {
 		uint32_t parent = loops->list[l].parent;
 		if (parent == FLOW_NO_LOOP)
 			continue;
-		bytes[parent] += bytes[l];
-		calls[parent] |= calls[l];
+		codes[parent].bytes += codes[l].bytes;
+		codes[parent].calls |= codes[l].calls;
 	}
-	/* An irreducible loop has other ways in than its header's. */
+}
+
+int culprit_find_quiet_loops(struct culprit_rules *rules)
+{
+	const struct procedure_cycles *procedure = rules->procedure;
+	const struct flow_loops *loops = &procedure->loops;
+	uint32_t blocks = procedure->cfg.graph.block_count;
+	uint32_t size = procedure->pipeline->l1i.size_bytes;
+	CLEANUP(free_pointer)
+	struct loop_code *codes = calloc((size_t)loops->count + 1, sizeof(*codes));
+	rules->quiet_entries = calloc((size_t)blocks + 1, sizeof(*rules->quiet_entries));
+	if (!codes || !rules->quiet_entries)
+		return -ENOMEM;
+	measure_loops(rules, codes);
 	for (uint32_t l = 0; l < loops->count; l++) {
 		uint32_t parent = loops->list[l].parent;
-		quiet[l] = parent == FLOW_NO_LOOP ? FLOW_NO_LOOP : quiet[parent];
-		if (quiet[l] == FLOW_NO_LOOP && !calls[l] && !loops->list[l].irreducible &&
-		    size != PIPELINE_UNKNOWN && bytes[l] <= size / 2)
-			quiet[l] = l;
+		bool fits = size != PIPELINE_UNKNOWN && codes[l].bytes <= size / 2;
+		codes[l].quiet_entries =
+			parent == FLOW_NO_LOOP ? INFINITY : codes[parent].quiet_entries;
+		/* An irreducible loop has other ways in than its header's. */
+		if (isinf(codes[l].quiet_entries) && fits && !codes[l].calls &&
+		    !loops->list[l].irreducible)
+			codes[l].quiet_entries = entries_of(rules, l);
 	}
-	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
-		rules->quiet_loop[b] = loops->of_block[b] == FLOW_NO_LOOP
-					       ? FLOW_NO_LOOP
-					       : quiet[loops->of_block[b]];
-	free(bytes);
-	free(calls);
-	free(quiet);
+	for (uint32_t b = 0; b < blocks; b++)
+		rules->quiet_entries[b] = loops->of_block[b] == FLOW_NO_LOOP
+						  ? INFINITY
+						  : codes[loops->of_block[b]].quiet_entries;
 	return 0;
 }

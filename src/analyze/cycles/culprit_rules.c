@@ -91,21 +91,23 @@ double culprit_miss_cycles(double times, double near, double far, const double *
 	return cycles_of(missed, near) + cycles_of(fmin(missed, missed_far), far - near);
 }
 
+/* Whether its work has no fixed length. */
+static bool is_unbounded(const struct culprit_rules *rules, uint32_t instruction)
+{
+	const struct instruction_effects *op = &rules->procedure->effects[instruction];
+	return !op->known || op->class == LATENCY_MICROCODE || op->class == LATENCY_SYSTEM ||
+	       op->class == LATENCY_UNKNOWN;
+}
+
+/* Its own, or that of the one before it: whoever comes next waits for the end of that. */
 static void judge_other(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			struct culprit_list *out)
 {
-	const struct procedure_cycles *procedure = rules->procedure;
-	uint32_t first = procedure->cfg.blocks[block].first;
-	for (uint32_t i = instruction; i + 1 >= instruction && i >= first; i--) {
-		const struct instruction_effects *op = &procedure->effects[i];
-		if (!op->known || op->class == LATENCY_MICROCODE || op->class == LATENCY_SYSTEM ||
-		    op->class == LATENCY_UNKNOWN) {
-			culprit_accuse(out, DYNAMIC_OTHER, i, INFINITY, false);
-			return;
-		}
-		if (i == 0)
-			return;
-	}
+	if (is_unbounded(rules, instruction))
+		culprit_accuse(out, DYNAMIC_OTHER, instruction, INFINITY, false);
+	else if (instruction > rules->procedure->cfg.blocks[block].first &&
+		 is_unbounded(rules, instruction - 1))
+		culprit_accuse(out, DYNAMIC_OTHER, instruction - 1, INFINITY, false);
 }
 
 /*
@@ -147,7 +149,7 @@ static void drop(struct culprit_list *list, enum dynamic_cause cause)
 	list->count = kept;
 }
 
-void culprit_rules_apply(struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+void culprit_rules_apply(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 double stall_cycles, struct culprit_list *out)
 {
 	out->count = 0;
@@ -175,15 +177,13 @@ int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycle
 		ret = reaching_init(&rules->reaching, procedure);
 	if (ret < 0)
 		return ret;
-	rules->quiet_loop =
-		calloc((size_t)procedure->cfg.graph.block_count + 1, sizeof(*rules->quiet_loop));
-	return rules->quiet_loop ? culprit_find_quiet_loops(rules) : -ENOMEM;
+	return culprit_find_quiet_loops(rules);
 }
 
 void culprit_rules_release(struct culprit_rules *rules)
 {
 	culprit_bounds_release(&rules->bounds);
 	reaching_release(&rules->reaching);
-	free(rules->quiet_loop);
-	rules->quiet_loop = NULL;
+	free(rules->quiet_entries);
+	rules->quiet_entries = NULL;
 }

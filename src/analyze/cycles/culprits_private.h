@@ -65,9 +65,10 @@ struct culprit_rules {
 	struct culprit_costs costs;
 	struct culprit_bounds bounds;
 	struct reaching reaching;
-	uint32_t *quiet_loop; /* by block: the largest loop around it that its lines fit in, without
-				 calls; FLOW_NO_LOOP */
-	bool late;	      /* samples are charged to the instruction before the one they show */
+	/* By block: how often the largest loop around it was entered that makes no calls and stays
+	 * in the first cache, so that its lines are fetched no more often; INFINITY: none does. */
+	double *quiet_entries;
+	bool late; /* samples are charged to the instruction before the one they show */
 };
 
 /* The causes of one stall that are not cleared, in no order; `high` may be infinite. */
@@ -80,7 +81,7 @@ int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycle
 		       const struct event_columns *columns, const struct culprit_events *events);
 void culprit_rules_release(struct culprit_rules *rules);
 /* Of a stall of so many cycles. `rules->reaching` stands before the instruction, of that block. */
-void culprit_rules_apply(struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+void culprit_rules_apply(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 double stall_cycles, struct culprit_list *out);
 
 /* What the rules share: culprit_rules.c. */

@@ -490,6 +490,11 @@ static void work_of_varying_length_is_blamed(void **state)
 	expect_listed(&subject, COPY, DYNAMIC_OTHER, COPY, 50);
 	expect_listed(&subject, BEHIND_COPY, DYNAMIC_OTHER, COPY, 50);
 	expect_cleared(&subject, NEEDS_QUOTIENT, DYNAMIC_OTHER);
+	/* Who is next has waited for its end. */
+	CLEANUP(subject_release) struct subject later = { 0 };
+	struct story behind = { works, sizeof(works), .stall = { [BEHIND_COPY + 1] = 50 } };
+	tell(&later, &behind);
+	expect_cleared(&later, BEHIND_COPY + 1, DYNAMIC_OTHER);
 }
 
 static void a_product_of_an_earlier_block_may_be_under_way(void **state)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/cycles/culprits_private.h"
 #include "base/array.h"
@@ -68,9 +69,49 @@ static void static_reason(const struct procedure_cycles *procedure, uint32_t fir
 					    : CULPRIT_NO_INSTRUCTION;
 }
 
-/* Adds `executions` of a block that go by that schedule; the reason is that of most cycles. */
-static void add_schedule(const struct procedure_cycles *procedure, const struct cfg_block *block,
-			 const struct scheduled *plan, double executions, struct stall *stalls)
+/* What best cases in order are split with. */
+struct split {
+	struct schedule_state *exits; /* by block, of one that begins with nothing under way */
+	/* Of one block, by position: its schedule behind one way, and the static cycles of the way
+	 * that has most of them. */
+	struct scheduled *plan;
+	double *most;
+};
+
+static void split_release(struct split *split)
+{
+	free(split->exits);
+	free(split->plan);
+	free(split->most);
+}
+
+/* 0 or -ENOMEM. */
+static int split_init(struct split *split, const struct procedure_cycles *procedure)
+{
+	uint32_t blocks = procedure->cfg.graph.block_count, longest = 0;
+	for (uint32_t b = 0; b < blocks; b++)
+		if (procedure->cfg.blocks[b].count > longest)
+			longest = procedure->cfg.blocks[b].count;
+	split->exits = calloc((size_t)blocks + 1, sizeof(*split->exits));
+	split->plan = calloc((size_t)longest + 1, sizeof(*split->plan));
+	split->most = calloc((size_t)longest + 1, sizeof(*split->most));
+	if (!split->exits || !split->plan || !split->most)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < blocks; b++) {
+		const struct cfg_block *at = &procedure->cfg.blocks[b];
+		schedule_block(procedure->pipeline, procedure->effects + at->first, at->count, NULL,
+			       split->plan, NULL, &split->exits[b]);
+	}
+	return 0;
+}
+
+/*
+ * Adds `executions` of a block that go by that schedule. The reason is that of the way with most
+ * static cycles, of equal ones of the first.
+ */
+static void add_way(const struct procedure_cycles *procedure, const struct cfg_block *block,
+		    const struct scheduled *plan, double executions, double *most,
+		    struct stall *stalls)
 {
 	double width = procedure->pipeline->issue_width, cycle = procedure->cycle;
 	/* What the block before it left empty in its last cycle is not this one's to lose. */
@@ -80,36 +121,38 @@ static void add_schedule(const struct procedure_cycles *procedure, const struct 
 		double head = plan[k].head_cycles;
 		double empty = head >= 1 ? fmax(0, head * width - used) / width : 0;
 		double lost = executions * empty * cycle;
-		if (lost > stall->static_cycles / 2)
+		if (lost > most[k]) {
 			static_reason(procedure, block->first, block->first + k, &plan[k], stall);
+			most[k] = lost;
+		}
 		stall->static_cycles += lost;
 		stall->issue_cycles += executions * (head - empty) * cycle;
 		used = head >= 1 ? 1 : fmin(width, used + 1);
 	}
 }
 
-static void split_in_order(const struct procedure_cycles *procedure, uint32_t block,
-			   const struct schedule_state *states, struct scheduled *scratch,
-			   struct stall *stalls)
+static void split_block(const struct procedure_cycles *procedure, uint32_t block,
+			struct split *split, struct stall *stalls)
 {
 	const struct cfg_block *at = &procedure->cfg.blocks[block];
 	double left = isnan(procedure->cycle) ? NAN : procedure->frequencies.blocks[block].value;
 	struct flow_ends into = flow_graph_into(&procedure->cfg.graph, block);
+	memset(split->most, 0, at->count * sizeof(*split->most));
 	for (size_t i = 0; i < into.count && into.count <= MOST_ENTRIES && left > 0; i++) {
 		const struct flow_edge *edge = &procedure->cfg.graph.edges[into.list[i]];
 		double executions = procedure->frequencies.edges[into.list[i]].value;
 		if (edge->from == FLOW_OUTSIDE || !(executions > 0))
 			continue;
-		struct schedule_state entry = states[edge->from];
+		struct schedule_state entry = split->exits[edge->from];
 		entry.group_ended = true;
 		executions = fmin(executions, left);
 		schedule_block(procedure->pipeline, procedure->effects + at->first, at->count,
-			       &entry, scratch, NULL, NULL);
-		add_schedule(procedure, at, scratch, executions, stalls);
+			       &entry, split->plan, NULL, NULL);
+		add_way(procedure, at, split->plan, executions, split->most, stalls);
 		left -= executions;
 	}
 	if (left > 0)
-		add_schedule(procedure, at, procedure->schedule + at->first, left, stalls);
+		add_way(procedure, at, procedure->schedule + at->first, left, split->most, stalls);
 	else if (isnan(left))
 		for (uint32_t i = at->first; i < at->first + at->count; i++)
 			stalls[i].issue_cycles = NAN;
@@ -118,37 +161,26 @@ static void split_in_order(const struct procedure_cycles *procedure, uint32_t bl
 /*
  * In order a block begins behind what each of those before it leaves under way, as often as it
  * comes from there; procedure->schedule knows the likeliest alone. It begins a cycle of its own:
- * that it could still join the last one's is no reason to call that cycle a stall.
+ * that it could still join the last one's is no reason to call that cycle a stall. 0 or -ENOMEM.
  */
 static int split_best_cases(const struct procedure_cycles *procedure, struct stall *stalls)
 {
-	uint32_t blocks = procedure->cfg.graph.block_count, longest = 0;
+	bool splits = procedure->pipeline->in_order && !is_relative(procedure);
 	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
-		stalls[i] = (struct stall){ .static_register = REGISTER_NONE,
-					    .static_instruction = CULPRIT_NO_INSTRUCTION,
-					    .dynamic_low = NAN,
-					    .dynamic_high = NAN };
-	if (!procedure->pipeline->in_order || is_relative(procedure)) {
-		for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
-			stalls[i].issue_cycles = procedure->instructions[i].best_cycles;
+		stalls[i] = (struct stall){
+			.static_register = REGISTER_NONE,
+			.static_instruction = CULPRIT_NO_INSTRUCTION,
+			.dynamic_low = NAN,
+			.dynamic_high = NAN,
+			.issue_cycles = splits ? 0 : procedure->instructions[i].best_cycles,
+		};
+	if (!splits)
 		return 0;
-	}
-	for (uint32_t b = 0; b < blocks; b++)
-		if (procedure->cfg.blocks[b].count > longest)
-			longest = procedure->cfg.blocks[b].count;
-	CLEANUP(free_pointer)
-	struct schedule_state *states = calloc((size_t)blocks + 1, sizeof(*states));
-	CLEANUP(free_pointer)
-	struct scheduled *scratch = calloc((size_t)longest + 1, sizeof(*scratch));
-	if (!states || !scratch)
+	CLEANUP(split_release) struct split split = { 0 };
+	if (split_init(&split, procedure) < 0)
 		return -ENOMEM;
-	for (uint32_t b = 0; b < blocks; b++) {
-		const struct cfg_block *at = &procedure->cfg.blocks[b];
-		schedule_block(procedure->pipeline, procedure->effects + at->first, at->count, NULL,
-			       scratch, NULL, &states[b]);
-	}
-	for (uint32_t b = 0; b < blocks; b++)
-		split_in_order(procedure, b, states, scratch, stalls);
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
+		split_block(procedure, b, &split, stalls);
 	return 0;
 }
 
@@ -216,8 +248,6 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 			struct culprits *culprits)
 {
 	const struct cfg_block *at = &procedure->cfg.blocks[block];
-	if (at->count == 0)
-		return;
 	if (isnan(culprits->stalls[at->first].issue_cycles) ||
 	    isnan(procedure->instructions[at->first].cycles)) {
 		for (uint32_t i = at->first; i < at->first + at->count; i++) {

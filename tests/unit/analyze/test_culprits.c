@@ -630,6 +630,27 @@ static void a_block_begins_behind_each_of_those_before_it(void **state)
 	assert_int_equal(user->static_register, X86_RAX);
 }
 
+/* 0 imul %rsi,%rax  1 test %ecx,%ecx  2 je 4  3 mov (%rdi),%rbx  4 add %rax,%rbx  5 ret: from 2 the
+ * product is waited for, for a cycle; by 3 the load, for three. */
+static void a_static_stall_is_of_the_way_that_waits_most(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = { 0x48, 0x0f, 0xaf, 0xc6, 0x85, 0xc9, 0x74, 0x03,
+					0x48, 0x8b, 0x1f, 0x48, 0x01, 0xc3, 0xc3 };
+	static const struct {
+		double loads;
+		uint8_t waits_for;
+	} cases[] = { { 0.2, X86_RAX }, { 0.4, X86_RBX } };
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct story story = { code, sizeof(code), .stall = { 0 } };
+		story.executed[3] = EXECUTIONS * cases[i].loads;
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		tell(&subject, &story);
+		assert_int_equal(stall_at(&subject, 4)->static_cause, STATIC_RA);
+		assert_int_equal(stall_at(&subject, 4)->static_register, cases[i].waits_for);
+	}
+}
+
 static void check_sums(const struct subject *subject)
 {
 	const struct procedure_cycles *procedure = subject->procedure;
@@ -848,6 +869,7 @@ int main(void)
 		cmocka_unit_test(an_event_that_never_happened_clears_its_cause),
 		cmocka_unit_test(a_schedule_without_misses_explains_static_stalls),
 		cmocka_unit_test(a_block_begins_behind_each_of_those_before_it),
+		cmocka_unit_test(a_static_stall_is_of_the_way_that_waits_most),
 		cmocka_unit_test(parts_add_up_whatever_the_code),
 		cmocka_unit_test(best_cases_are_in_the_unit_of_time),
 		cmocka_unit_test(parts_of_relative_cycles_add_up_in_order),

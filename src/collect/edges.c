@@ -313,10 +313,11 @@ static int ask(struct edges *edges)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* A helper that dealt with strangers' code is as little trusted as they are. */
+/* A helper that dealt with strangers' code is as little trusted as they are. Files may have come
+ * since it was asked. */
 static bool known_file(const struct edges *edges, uint32_t number)
 {
-	return number > 0 && number <= edges->files->count && edges->told[number] == EDGE_TOLD;
+	return number < edges->told_capacity && edges->told[number] == EDGE_TOLD;
 }
 
 static int add_edge(struct edges *edges, const struct edge_waiting *waiting,

@@ -250,6 +250,50 @@ static void a_helper_that_dies_costs_its_batch(void **state)
 	scene_free(scene);
 }
 
+#define NO_FILE (1u << 30)
+
+static int tell_lies(void *context, const struct message *request, struct message *answer,
+		     struct error *err)
+{
+	(void)context;
+	(void)err;
+	const struct edge_answer told = { 0 };
+	const struct edge_path path = { .edges = 1 };
+	const struct edge_found found = { .from_file = NO_FILE, .to_file = NO_FILE };
+	if (request->header.operation == EDGE_SET_FILE)
+		return 0;
+	buffer_append(&answer->payload, &told, sizeof(told));
+	buffer_append(&answer->payload, &path, sizeof(path));
+	buffer_append(&answer->payload, &found, sizeof(found));
+	return 0;
+}
+
+static void run_liar(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "liar", .serve = tell_lies }, socket);
+}
+
+static void a_helper_is_not_believed_about_files_that_it_was_not_told(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	size_t files = scene->files.count;
+	helper_stop(&scene->edges.helper);
+	scene->edges.helper.run = run_liar;
+	for (int i = 0; i < 600; i++)
+		take(scene, 0, GENEROUS);
+	serve(scene, EDGES_GO_ON);
+	assert_true(scene->edges.asked);
+	scene->files.count = UINT32_MAX; /* so many have come meanwhile */
+	serve(scene, EDGES_WAIT);
+	scene->files.count = files;
+	assert_int_equal(scene->edges.failures, 1);
+	assert_string_equal(scene->edges.failure, "the helper's answer makes no sense");
+	assert_int_equal(scene->edges.sums[0].lost, 600);
+	assert_int_equal(scene->edges.tally.count, 0);
+	scene_free(scene);
+}
+
 static void a_helper_of_many_files_starts_anew_and_is_told_again(void **state)
 {
 	(void)state;
@@ -448,6 +492,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_interpreted_is_unfit),
 		cmocka_unit_test(samples_are_left_out_without_an_allowance),
 		cmocka_unit_test(a_helper_that_dies_costs_its_batch),
+		cmocka_unit_test(a_helper_is_not_believed_about_files_that_it_was_not_told),
 		cmocka_unit_test(a_helper_of_many_files_starts_anew_and_is_told_again),
 		cmocka_unit_test(processes_are_told_apart_and_their_mappings_stay),
 		cmocka_unit_test(memory_that_comes_with_samples_is_known),

@@ -31,7 +31,6 @@ struct breakpoints {
 	size_t count;
 	uint64_t limit;
 	pid_t pid;
-	bool traced;
 	bool execed;
 	bool mapping;			   /* it is in a call that maps */
 	uint64_t linker_start, linker_end; /* the code that runs before all is mapped */
@@ -78,7 +77,6 @@ int breakpoints_watch(struct breakpoints *breakpoints, pid_t pid, struct error *
 			err, -errno, "cannot trace the command until its code is mapped: %s%s",
 			strerror(errno),
 			errno == EPERM ? " (kernel.yama.ptrace_scope, or a seccomp filter)" : "");
-	breakpoints->traced = true;
 	return 0;
 }
 
@@ -91,7 +89,6 @@ static void go_on(struct breakpoints *breakpoints, int signal)
 	       : breakpoints->execed ? PTRACE_SYSCALL
 				     : PTRACE_CONT,
 	       breakpoints->pid, 0, signal);
-	breakpoints->traced = !done;
 }
 
 static int refused(const struct breakpoint *breakpoint, int code, struct error *err)

@@ -36,7 +36,8 @@ struct breakpoint {
  * -ENOMEM. */
 int breakpoints_new(const char *const *texts, size_t count, uint64_t limit,
 		    struct breakpoints **out, struct error *err);
-void breakpoints_free(struct breakpoints *breakpoints);	  /* lets go of the command, too */
+/* A command that is still traced is let go when our process ends. */
+void breakpoints_free(struct breakpoints *breakpoints);
 void breakpoints_freep(struct breakpoints **breakpoints); /* for CLEANUP() */
 
 /* Traces a child of ours that waits to be released to its exec. */

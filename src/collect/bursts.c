@@ -467,7 +467,11 @@ bool bursts_tell(const struct bursts *bursts, char *text, size_t size)
 		snprintf(text, size, "no bursts: nothing ran when one was due");
 		return false;
 	}
-	snprintf(text, size, "%" PRIu64 " bursts, %" PRIu64 " instructions stepped, %.1f us each",
-		 bursts->started, bursts->steps, (double)bursts->ns / (double)bursts->steps / 1000);
+	int length = snprintf(
+		text, size, "%" PRIu64 " bursts, %" PRIu64 " instructions stepped, %.1f us each",
+		bursts->started, bursts->steps, (double)bursts->ns / (double)bursts->steps / 1000);
+	if (bursts->failures && length > 0 && (size_t)length < size)
+		snprintf(text + length, size - (size_t)length,
+			 "; %u left out, whose code could not be decoded", bursts->failures);
 	return bursts->failures > 0;
 }

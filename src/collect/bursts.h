@@ -32,7 +32,7 @@ struct bursts {
 	struct random_state random;
 	double share;	 /* of the time, 0 to 1 */
 	double cost_ns;	 /* of a stretch, a moving average */
-	uint64_t due_ns; /* when the next one begins; 0: one is under way */
+	uint64_t due_ns; /* when the next one may begin; 0: none does any more */
 	int timer_fd;
 	bool asked;
 	uint64_t asked_ns;
@@ -56,7 +56,7 @@ struct bursts {
 	uint64_t billed_started, billed_steps, billed_ns, billed_ends[STEP_ENDS];
 	int refusal; /* negative errno of the first refused one */
 	uint32_t refused_tid;
-	unsigned failures; /* of the decoder */
+	unsigned failures; /* of the decoder: each costs a stretch */
 };
 
 /* share_percent of the time. 0 or negative errno with *err. */

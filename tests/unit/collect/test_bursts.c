@@ -79,6 +79,10 @@ static void what_came_of_it_is_told(void **state)
 	bursts.steps = 400;
 	bursts.ns = 10000000;
 	assert_tells(&bursts, false, "2 bursts, 400 instructions stepped, 25.0 us each");
+	bursts.failures = 1;
+	assert_tells(&bursts, true,
+		     "2 bursts, 400 instructions stepped, 25.0 us each; 1 left out, whose code "
+		     "could not be decoded");
 	stepper.lost = true;
 	assert_tells(&bursts, true, "the process that steps has ended: no bursts from then on");
 }

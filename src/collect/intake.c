@@ -72,6 +72,12 @@ static int find_process(struct session *session, uint32_t pid, size_t slot, stru
 	return ret;
 }
 
+/* Of an inherited counter in the read window. */
+static uint64_t thread_key(uint32_t tid, size_t slot)
+{
+	return (uint64_t)tid << 32 | slot;
+}
+
 /* What each member of the group counted since the leader's last sample belongs to this one. */
 static int take_group(struct session *session, const struct perf_record *record,
 		      const struct counter *leader, const struct tally_place *place)
@@ -91,9 +97,8 @@ static int take_group(struct session *session, const struct perf_record *record,
 		}
 		struct read_value value = {
 			.id = perf_read_id(read, i),
-			.key = session->inherit
-				       ? (uint64_t)record->identity.tid << 32 | leader->slot
-				       : leader->slot,
+			.key = session->inherit ? thread_key(record->identity.tid, leader->slot)
+						: leader->slot,
 			.value = perf_read_value(read, i),
 			.enabled = session->inherit ? 0 : read->time_enabled,
 			.running = session->inherit ? 0 : read->time_running,
@@ -304,6 +309,9 @@ static int take_task(struct session *session, const struct perf_record *record,
 		return process_fork(&session->processes, task->pid, task->tid, task->parent_pid,
 				    task->parent_tid, time_ns);
 	session->last_exit[ring->cpu_slot] = task->pid;
+	/* The kernel has taken its counters off by then: no sample of it comes any more. */
+	for (size_t slot = 0; session->inherit && slot < session->counters.cpu_count; slot++)
+		read_window_forget(&session->reads, thread_key(task->tid, slot));
 	return process_exit(&session->processes, task->pid, task->tid, task->time);
 }
 

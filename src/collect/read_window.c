@@ -3,41 +3,47 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
-
 struct read_last {
-	uint64_t id, key;
+	uint64_t id;
 	uint64_t value, enabled, running, epoch;
-	struct read_last *next; /* of the same hash */
+	struct read_last *next; /* of the same key: as many as a group has members */
 };
+
+static void free_all(struct read_last *last)
+{
+	while (last) {
+		struct read_last *next = last->next;
+		free(last);
+		last = next;
+	}
+}
 
 void read_window_release(struct read_window *window)
 {
 	size_t position = 0;
-	for (struct read_last *last; (last = number_map_next(&window->last, &position));) {
-		while (last) {
-			struct read_last *next = last->next;
-			free(last);
-			last = next;
-		}
-	}
+	for (struct read_last *last; (last = number_map_next(&window->last, &position));)
+		free_all(last);
 	number_map_release(&window->last);
+}
+
+void read_window_forget(struct read_window *window, uint64_t key)
+{
+	free_all(number_map_remove(&window->last, key));
 }
 
 static struct read_last *find(struct read_window *window, const struct read_value *value,
 			      bool *fresh)
 {
-	uint64_t hash = hash_u64(value->id) ^ value->key;
-	struct read_last *head = number_map_find(&window->last, hash);
+	struct read_last *head = number_map_find(&window->last, value->key);
 	*fresh = false;
 	for (struct read_last *last = head; last; last = last->next)
-		if (last->id == value->id && last->key == value->key)
+		if (last->id == value->id)
 			return last;
 	struct read_last *last = calloc(1, sizeof(*last));
 	if (!last)
 		return NULL;
-	*last = (struct read_last){ .id = value->id, .key = value->key, .next = head };
-	if (number_map_put(&window->last, hash, last) < 0) {
+	*last = (struct read_last){ .id = value->id, .next = head };
+	if (number_map_put(&window->last, value->key, last) < 0) {
 		free(last);
 		return NULL;
 	}

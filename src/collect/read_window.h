@@ -3,7 +3,7 @@
  * their leader. Each value is compared with the one before it of the same
  * counter: of one CPU, or of one thread when the group is inherited. What was
  * counted across samples that got lost belongs to none of those that arrived:
- * it goes to the bill.
+ * it goes to the bill. Memory grows with the keys that were not forgotten.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "base/number_map.h"
 
 struct read_window {
-	struct number_map last; /* struct read_last, by hash of (id, key) */
+	struct number_map last; /* struct read_last of all members, by key */
 };
 
 struct read_value {
@@ -31,5 +31,7 @@ enum read_result {
 };
 
 void read_window_release(struct read_window *window);
+/* The thread has ended: no more values come of it, but of another one with its number. */
+void read_window_forget(struct read_window *window, uint64_t key);
 /* Stores the scaled difference in *events. A negative errno (-ENOMEM) or enum read_result. */
 int read_window_add(struct read_window *window, const struct read_value *value, double *events);

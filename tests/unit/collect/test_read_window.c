@@ -54,6 +54,30 @@ static void a_thread_number_used_again_starts_at_zero(void **state)
 	expect(&window, value_of(5, 30, 3, 0), READ_SPAN, 30);
 }
 
+static void a_thread_that_ended_is_forgotten_with_all_members(void **state)
+{
+	(void)state;
+	CLEANUP(read_window_release) struct read_window window = { 0 };
+	struct read_value other = value_of(5, 70, 10, 0);
+	other.id = 8;
+	read_window_forget(&window, 5); /* never seen */
+	expect(&window, value_of(5, 1000, 10, 0), READ_SPAN, 1000);
+	expect(&window, other, READ_SPAN, 70);
+	expect(&window, value_of(6, 400, 10, 0), READ_SPAN, 400);
+	read_window_forget(&window, 5);
+	assert_int_equal(window.last.count, 1);
+	/* whoever has its number then counts from 0, though it stands higher */
+	expect(&window, value_of(5, 3000, 30, 0), READ_SPAN, 3000);
+	other.value = 90;
+	expect(&window, other, READ_SPAN, 90);
+	expect(&window, value_of(6, 500, 20, 0), READ_SPAN, 100);
+	for (uint64_t key = 100; key < 10000; key++) {
+		expect(&window, value_of(key, 1, 1, 0), READ_SPAN, 1);
+		read_window_forget(&window, key);
+	}
+	assert_int_equal(window.last.count, 2);
+}
+
 static void multiplexed_counts_are_scaled(void **state)
 {
 	(void)state;
@@ -81,6 +105,7 @@ int main(void)
 		cmocka_unit_test(differences_go_to_the_sample_that_ends_them),
 		cmocka_unit_test(a_lost_sample_takes_its_span_with_it),
 		cmocka_unit_test(a_thread_number_used_again_starts_at_zero),
+		cmocka_unit_test(a_thread_that_ended_is_forgotten_with_all_members),
 		cmocka_unit_test(multiplexed_counts_are_scaled),
 		cmocka_unit_test(many_counters_stay_apart),
 	};

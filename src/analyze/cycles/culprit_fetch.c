@@ -152,7 +152,8 @@ static double entries_of(const struct culprit_rules *rules, uint32_t loop)
 
 /* Of a loop, with the loops inside. */
 struct loop_code {
-	uint64_t bytes; /* of its blocks, each from the line that it begins in */
+	uint64_t bytes; /* of its blocks, of each with a line more, which it may begin in the middle
+			   of */
 	bool calls;
 	double quiet_entries; /* as of a block */
 };
@@ -166,8 +167,9 @@ static void measure_loops(const struct culprit_rules *rules, struct loop_code *c
 		uint32_t loop = loops->of_block[b];
 		if (loop == FLOW_NO_LOOP)
 			continue;
-		codes[loop].bytes += culprit_last_byte(culprit_at(rules, culprit_last_of(rules, b))) +
-				     64 - culprit_at(rules, block->first)->vaddr;
+		codes[loop].bytes +=
+			culprit_last_byte(culprit_at(rules, culprit_last_of(rules, b))) + 64 -
+			culprit_at(rules, block->first)->vaddr;
 		for (uint32_t i = block->first; i < block->first + block->count; i++)
 			codes[loop].calls |= culprit_at(rules, i)->kind == INSTRUCTION_CALL;
 	}

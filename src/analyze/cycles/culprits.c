@@ -186,15 +186,18 @@ static int split_best_cases(const struct procedure_cycles *procedure, struct sta
 
 /* --- dynamic stalls --- */
 
-/* What the cycles of an instruction may be, by its samples and by its executions. */
-static void interval_of(const struct cycles_cost *cost, double *low, double *high)
+/* What the cycles of an instruction may be, by its samples and by its executions. Where it has no
+ * samples, one would have weighed as much as those of the procedure did. */
+static void interval_of(const struct procedure_cycles *procedure, const struct cycles_cost *cost,
+			double *low, double *high)
 {
+	const struct cycles_cost *sampled = cost->samples > 0 ? cost : &procedure->whole;
 	if (!isnan(cost->low) && !isnan(cost->high) && !isnan(cost->executed)) {
 		*low = cost->low * cost->executed;
 		*high = cost->high * cost->executed;
 		return;
 	}
-	double weight = cost->samples > 0 ? cost->cycles / cost->samples : 0;
+	double weight = sampled->samples > 0 ? sampled->cycles / sampled->samples : 0;
 	double root = sqrt(cost->samples) - Z_95 / 2;
 	*low = root > 0 ? root * root * weight : 0;
 	root = sqrt(cost->samples + 1) + Z_95 / 2;
@@ -202,10 +205,11 @@ static void interval_of(const struct cycles_cost *cost, double *low, double *hig
 }
 
 /* `best` is the instruction's, and out of order that of what retires with it. */
-static void find_stall(const struct cycles_cost *cost, double best, struct stall *stall)
+static void find_stall(const struct procedure_cycles *procedure, const struct cycles_cost *cost,
+		       double best, struct stall *stall)
 {
 	double low, high;
-	interval_of(cost, &low, &high);
+	interval_of(procedure, cost, &low, &high);
 	double beyond = cost->cycles - best;
 	stall->dynamic_low = low - best;
 	stall->dynamic_high = high - best;
@@ -228,7 +232,7 @@ static void find_stalls_of_groups(const struct procedure_cycles *procedure, uint
 		double best = cost->best_cycles + lent;
 		lent = best > cost->cycles && i > first ? best - cost->cycles : 0;
 		stalls[i].issue_cycles += best - lent - cost->best_cycles;
-		find_stall(cost, best - lent, &stalls[i]);
+		find_stall(procedure, cost, best - lent, &stalls[i]);
 	}
 }
 
@@ -236,9 +240,10 @@ static void find_stalls_of_groups(const struct procedure_cycles *procedure, uint
  * Where figures are relative a best case is no more than a limit: what an instruction is charged
  * within it counts as issuing, and so does what chance may have put on top.
  */
-static void find_stall_beyond_limit(const struct cycles_cost *cost, struct stall *stall)
+static void find_stall_beyond_limit(const struct procedure_cycles *procedure,
+				    const struct cycles_cost *cost, struct stall *stall)
 {
-	find_stall(cost, fmin(cost->best_cycles, cost->cycles), stall);
+	find_stall(procedure, cost, fmin(cost->best_cycles, cost->cycles), stall);
 	stall->issue_cycles = cost->cycles - fmax(0, stall->dynamic_cycles);
 	stall->dynamic_cycles = fmax(0, stall->dynamic_cycles);
 	stall->noise_cycles = 0;
@@ -261,7 +266,8 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 	culprits->known = true;
 	if (is_relative(procedure)) {
 		for (uint32_t i = at->first; i < at->first + at->count; i++)
-			find_stall_beyond_limit(&procedure->instructions[i], &culprits->stalls[i]);
+			find_stall_beyond_limit(procedure, &procedure->instructions[i],
+						&culprits->stalls[i]);
 		return;
 	}
 	if (!procedure->pipeline->in_order) {
@@ -269,7 +275,7 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 		return;
 	}
 	for (uint32_t i = at->first; i < at->first + at->count; i++)
-		find_stall(&procedure->instructions[i],
+		find_stall(procedure, &procedure->instructions[i],
 			   culprits->stalls[i].issue_cycles + culprits->stalls[i].static_cycles,
 			   &culprits->stalls[i]);
 }

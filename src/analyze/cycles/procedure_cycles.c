@@ -87,7 +87,7 @@ static int find_evidence(const struct cycles *cycles, struct procedure_cycles *p
 	return 0;
 }
 
-/* What frequencies_new() wants by instruction or block, in one piece of memory. */
+/* What frequencies_new() wants by instruction or block. */
 struct asked {
 	struct flow_range *blocks;
 	double *issue_cycles;

@@ -341,9 +341,9 @@ static void who_writes_back_what_it_reads_waits_for_that_itself(void **state)
 static void of_several_loads_the_one_that_can_take_most_is_blamed(void **state)
 {
 	(void)state;
-	static const uint8_t code[] = { 0x48, 0x8b, 0x1f, 0x85, 0xc9, 0x74, 0x05, 0x48,
-					0x8b, 0x06, 0xeb, 0x04, 0x48, 0x8b, 0x46, 0x08,
-					0x48, 0x8d, 0x14, 0x18, 0xc3 };
+	static const uint8_t code[] = { 0x48, 0x8b, 0x1f, 0x85, 0xc9, 0x74, 0x05,
+					0x48, 0x8b, 0x06, 0xeb, 0x04, 0x48, 0x8b,
+					0x46, 0x08, 0x48, 0x8d, 0x14, 0x18, 0xc3 };
 	struct story story = { code, sizeof(code), .stall = { [6] = 60 } };
 	for (int i = 3; i <= 5; i++)
 		story.executed[i] = EXECUTIONS / 2;
@@ -810,6 +810,37 @@ static void out_of_order_a_division_holds_itself_up(void **state)
 	assert_non_null(find(&subject, COPY, DYNAMIC_OTHER));
 }
 
+/* Executions are counted for the procedure alone, so no instruction's cost has an interval. */
+static void out_of_order_a_sample_that_is_missing_is_chance(void **state)
+{
+	(void)state;
+	const struct profile_event counted = {
+		.name = { "instructions", 12 },
+		.unit = { "instructions", 12 },
+		.leader = { "cycles", 6 },
+	};
+	const uint64_t offsets[] = { 0, 3, 6, 10, 13 }, samples[] = { 0, 5, 5, 5, 5 };
+	uint32_t image, instructions;
+	struct profile *profile = profile_of_code("f", FIRST, sum, sizeof(sum), &image);
+	uint32_t cycles = add_event(profile, "cycles", 1);
+	assert_int_equal(profile_add_event(profile, &counted, &instructions), 0);
+	for (size_t i = 0; i < COUNT_OF(offsets); i++) {
+		if (samples[i])
+			add_samples(profile, cycles, image, FIRST + offsets[i], samples[i]);
+		add_cell(profile, instructions, image, FIRST + offsets[i],
+			 (struct cell){ 0, 16 * PERIOD, 0 });
+	}
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	subject_init(&subject, profile, "zen5");
+	assert_int_equal(subject.procedure->scale, CYCLES_ABSOLUTE);
+	/* Two samples' worth of cycles were due, of which none may be seen. */
+	const struct stall *stall = stall_at(&subject, LOAD);
+	expect_near(stall->issue_cycles, 2.0 * PERIOD, 0.05);
+	expect_near(stall->noise_cycles, -2.0 * PERIOD, 0.05);
+	assert_true(stall->dynamic_cycles == 0);
+	check_sums(&subject);
+}
+
 /* Behind a wrong prediction nothing is there to retire: it is charged to the branch. */
 static void out_of_order_a_branch_is_charged_with_the_wait_for_its_way(void **state)
 {
@@ -875,6 +906,7 @@ int main(void)
 		cmocka_unit_test(parts_of_relative_cycles_add_up_in_order),
 		cmocka_unit_test(out_of_order_the_load_itself_waits),
 		cmocka_unit_test(out_of_order_a_division_holds_itself_up),
+		cmocka_unit_test(out_of_order_a_sample_that_is_missing_is_chance),
 		cmocka_unit_test(out_of_order_a_branch_is_charged_with_the_wait_for_its_way),
 		cmocka_unit_test(every_cause_has_a_name_a_key_and_a_letter_of_its_own),
 	};

@@ -80,15 +80,18 @@ static int name_target(struct builder *builder, const struct instruction *instru
 		return 0;
 	}
 	if (!builder->last_place || builder->last_target != row->target) {
-		builder->last_place = resolver_place_in_file(builder->index->resolver, here->image,
-							     row->target);
+		builder->last_place =
+			resolver_place_in_file(builder->index->resolver, here->image, row->target);
 		builder->last_target = row->target;
 		if (!builder->last_place)
 			return -ENOMEM;
 	}
 	const struct procedure *there = builder->last_place->procedure;
-	if (!there->named)
+	if (!there->named) {
+		row->target_name =
+			resolver_callee(builder->index->resolver, here->image, row->target);
 		return 0;
+	}
 	row->target_name = there->name;
 	row->target_offset_bytes = there->extent_known ? row->target - there->first : 0;
 	return 0;

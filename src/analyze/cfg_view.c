@@ -148,11 +148,14 @@ static const char *target_text(struct cfg_view *view, struct resolver *resolver,
 		return target >= cfg->first
 			       ? arena_printf(&view->arena, "+0x%" PRIx64, target - cfg->first)
 			       : arena_printf(&view->arena, "-0x%" PRIx64, cfg->first - target);
-	const struct place *place = resolver_place_in_file(
-		resolver, view->procedure->procedure->procedure->image, target);
+	uint32_t image = view->procedure->procedure->procedure->image;
+	const struct place *place = resolver_place_in_file(resolver, image, target);
 	if (!place)
 		return NULL;
-	return place->procedure->named ? place->procedure->name : instruction->operands;
+	if (place->procedure->named)
+		return place->procedure->name;
+	const char *callee = resolver_callee(resolver, image, target);
+	return callee ? callee : instruction->operands;
 }
 
 static struct span code_at(const struct cfg *cfg, const struct cfg_instruction *instruction)

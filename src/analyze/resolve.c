@@ -350,17 +350,18 @@ static const char *show(struct resolver *resolver, struct span linkage)
 		     : copy_span(resolver, linkage);
 }
 
+static const char plt_mark[] = "@plt";
+
 /* "_ZN3fooEv@plt" is demangled up to its @. */
 static const char *show_function(struct resolver *resolver, const struct function_record *function)
 {
-	static const char mark[] = "@plt";
-	size_t size = sizeof(mark) - 1;
+	size_t size = sizeof(plt_mark) - 1;
 	struct span name = function->name;
 	if (!(function->flags & FUNCTION_PLT) || name.size <= size)
 		return show(resolver, name);
 	name.size -= size;
 	const char *shown = show(resolver, name);
-	return shown ? arena_printf(&resolver->arena, "%s%s", shown, mark) : NULL;
+	return shown ? arena_printf(&resolver->arena, "%s%s", shown, plt_mark) : NULL;
 }
 
 /* Returns the entry that stays, named; NULL when out of memory. */
@@ -535,6 +536,31 @@ static const char *show_once(struct resolver *resolver, struct span linkage)
 	if (hash_index_add(&resolver->name_index, hash, (uint32_t)resolver->name_count) == 0)
 		resolver->name_count++;
 	return name;
+}
+
+const char *resolver_callee(struct resolver *resolver, uint32_t image, uint64_t vaddr)
+{
+	const struct stash_index *stash = resolver_stash(resolver, image);
+	struct span name;
+	size_t low = 0, high = stash ? stash_record_count(stash, image, RECORD_CALLEE) : 0;
+	size_t count = high, mark = sizeof(plt_mark) - 1;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (stash_record(stash, image, RECORD_CALLEE, middle)->first < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == count)
+		return NULL;
+	const struct record *record = stash_record(stash, image, RECORD_CALLEE, low);
+	if (record->first != vaddr || !record_get_callee(record, &name) || name.size == 0)
+		return NULL;
+	if (name.size <= mark ||
+	    memcmp((const char *)name.data + name.size - mark, plt_mark, mark) != 0)
+		return show_once(resolver, name);
+	const char *shown = show_once(resolver, (struct span){ name.data, name.size - mark });
+	return shown ? arena_printf(&resolver->arena, "%s%s", shown, plt_mark) : NULL;
 }
 
 static struct stash_index *stash_of(const struct resolver *resolver,

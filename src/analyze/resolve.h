@@ -72,6 +72,11 @@ const struct place *resolver_place(struct resolver *resolver, const struct profi
 const struct place *resolver_place_in_file(struct resolver *resolver, uint32_t image,
 					   uint64_t vaddr);
 
+/* What a call to that address of the file reaches ("malloc@plt"), as was noted with the code that
+ * calls it: also where the address itself is in no known function. NULL when it was not, or out of
+ * memory. */
+const char *resolver_callee(struct resolver *resolver, uint32_t image, uint64_t vaddr);
+
 /* "gcc", "[kernel]", "[nf_tables]", "[vdso]", "[unknown: cause]": short, and the same for one image
  * everywhere. "" for image 0. */
 const char *resolver_image(struct resolver *resolver, uint32_t image);

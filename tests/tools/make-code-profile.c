@@ -268,6 +268,9 @@ static void make_arm64(struct maker *maker)
 	uint32_t program = image(maker, IMAGE_FILE, "\x21\x43", "/opt/no/program", NULL);
 	function(maker, program, 0x2000, 0x2017, "turn", 0, 0);
 	code(maker, program, 0x2000, words, sizeof(words));
+	struct buffer callee = { 0 };
+	record_put_callee(&callee, span_of_text("_ZN2ns5pauseEi@plt"));
+	put(maker, program, RECORD_CALLEE, 0x2018, 0x2018, &callee);
 	sample(maker, maker->clock, program, 0x2004, 3);
 	sample(maker, maker->clock, program, 0x2008, 1);
 	sample(maker, maker->clock, program, 0x200e, 1); /* inside */

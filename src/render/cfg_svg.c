@@ -396,8 +396,7 @@ static void put_legend(const struct painter *painter, double y, struct buffer *o
 {
 	static const char *const scales[] = {
 		[CYCLES_RELATIVE] =
-			"relative: the most executed block counts as 1, and so does the "
-			"average instruction's CPI",
+			"relative: the most executed block, and the average CPI, count as 1",
 		[CYCLES_PROGRAM] = "executions and CPI are relative: for this profile",
 		[CYCLES_BY_CLOCK] = "CPI is absolute; executions are divided by the clock's GHz",
 		[CYCLES_ABSOLUTE] = "executions and CPI are absolute",

@@ -83,6 +83,7 @@ static void columns_init(struct columns *columns, const struct simulated_program
 		columns->periods[c] = fmax(1, floor(sum / event_samples));
 		columns->list[c] = (struct event_column){
 			.name = span_of_text(counted_columns[c].name),
+			.policy = PERIOD_FIXED,
 			.period_most = (uint64_t)columns->periods[c],
 			.skid = 1, /* none */
 			.sampled = true,

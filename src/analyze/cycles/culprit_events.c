@@ -81,20 +81,39 @@ static double most_of(double events, double weight)
 	return root * root * weight;
 }
 
-/* Sums over windows of what lies behind, by a running sum; those that are exact have no error. */
+/*
+ * Events that a sample stands for: as many as in the procedure; without any as was asked for, and
+ * where that was a frequency as in the profile. NaN: nothing tells.
+ */
+static double weight_of(const struct procedure_cycles *procedure,
+			const struct event_columns *columns, size_t column,
+			const struct cycles_samples *counted)
+{
+	const struct event_column *at = &columns->list[column];
+	double divisor = event_column_divisor(at);
+	if (counted->sample_sum > 0)
+		return counted->event_sum / counted->sample_sum;
+	if ((at->policy == PERIOD_FIXED || at->policy == PERIOD_RANDOM) && at->period_most)
+		return (double)at->period_most / divisor;
+	const struct cell *whole = &cycles_index(procedure->cycles)->whole[column];
+	return whole->samples ? (double)whole->estimate / divisor / (double)whole->samples : NAN;
+}
+
+/*
+ * Sums over windows of what lies behind, by a running sum. Of samples each stands for `weight`
+ * events; what is exact has no error.
+ */
 static void widen(const struct event_column *column, const struct cycles_samples *counted,
-		  uint32_t count, double *most)
+		  double weight, uint32_t count, double *most)
 {
 	unsigned late = lateness(column);
-	double weight = counted->sample_sum > 0 ? counted->event_sum / counted->sample_sum
-						: (double)column->period_most;
 	double sum = 0;
 	for (uint32_t i = count; i-- > 0;) {
 		sum += counted->events[i];
 		if ((uint64_t)i + late + 1 < count)
 			sum -= counted->events[i + late + 1];
 		most[i] = sum > 0 ? sum : 0;
-		if (column->sampled && weight > 0)
+		if (column->sampled)
 			most[i] = most_of(most[i], weight);
 	}
 }
@@ -106,13 +125,19 @@ int culprit_bounds_init(struct culprit_bounds *bounds, const struct procedure_cy
 	*bounds = (struct culprit_bounds){ { 0 } };
 	for (size_t e = 0; events && e < CULPRIT_EVENTS; e++) {
 		CLEANUP(cycles_samples_release) struct cycles_samples counted = { 0 };
-		if (events->column[e] == CYCLES_NO_COLUMN)
+		size_t column = events->column[e];
+		if (column == CYCLES_NO_COLUMN)
 			continue;
-		bounds->most[e] = calloc((size_t)count + 1, sizeof(double));
-		if (!bounds->most[e] ||
-		    cycles_samples_of(procedure, columns, events->column[e], &counted) < 0)
+		if (cycles_samples_of(procedure, columns, column, &counted) < 0)
 			return -ENOMEM;
-		widen(&columns->list[events->column[e]], &counted, count, bounds->most[e]);
+		bool sampled = columns->list[column].sampled;
+		double weight = sampled ? weight_of(procedure, columns, column, &counted) : 0;
+		if (sampled && !(weight > 0))
+			continue; /* no samples, which may hide any number of events */
+		bounds->most[e] = calloc((size_t)count + 1, sizeof(double));
+		if (!bounds->most[e])
+			return -ENOMEM;
+		widen(&columns->list[column], &counted, weight, count, bounds->most[e]);
 	}
 	return 0;
 }

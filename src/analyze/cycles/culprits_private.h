@@ -38,7 +38,8 @@ bool reach_is_empty(const struct reach *reach);
 
 /* culprit_events.c */
 
-/* The most events that an instruction of the cfg caused, 97.5 % sure; NULL: not counted. */
+/* The most events that an instruction of the cfg caused, 97.5 % sure; NULL: not counted, or that
+ * cannot be told. */
 struct culprit_bounds {
 	double *most[CULPRIT_EVENTS];
 };

@@ -60,6 +60,10 @@ struct story {
 	/* An event that was counted exactly, and its counts. */
 	const char *event[3];
 	double counted[3][INSTRUCTIONS];
+	/* One that was sampled 4000 times a second, and so often elsewhere: a million events each.
+	 */
+	const char *elsewhere;
+	uint64_t elsewhere_samples;
 };
 
 struct subject {
@@ -133,6 +137,21 @@ static void tell(struct subject *subject, const struct story *story)
 					 (struct cell){ 0, (uint64_t)story->counted[e][i], 0 });
 		/* One that is somewhere: the event is known even where it never happened. */
 		add_cell(profile, event, image, 0x100000, (struct cell){ 0, 1, 0 });
+	}
+	if (story->elsewhere) {
+		const struct profile_event event = {
+			.name = span_of_text(story->elsewhere),
+			.unit = { "events", 6 },
+			.policy = PERIOD_FREQUENCY,
+			.period = 4000,
+			.precise = 2,
+			.sampled = 1,
+		};
+		uint32_t id;
+		uint64_t samples = story->elsewhere_samples;
+		assert_int_equal(profile_add_event(profile, &event, &id), 0);
+		add_cell(profile, id, image, 0x100000,
+			 (struct cell){ samples, samples ? samples * 1000000 : 1, 0 });
 	}
 	subject_init(subject, profile, "generic-in-order");
 }
@@ -590,6 +609,25 @@ static void an_event_that_never_happened_clears_its_cause(void **state)
 	expect_only(&load, ADD_UP, DYNAMIC_DCACHE);
 }
 
+/* Where an event has no samples, some may be missing, of as many events as others stand for. */
+static void samples_that_are_missing_weigh_what_others_do(void **state)
+{
+	(void)state;
+	struct story story = { diamond, sizeof(diamond), .stall = { [ARM] = 20 } };
+	for (int i = ARM; i < JOIN; i++)
+		story.executed[i] = EXECUTIONS / 2;
+	story.executed[LEAVE] = 1;
+	story.elsewhere = "branch-misses";
+	for (uint64_t samples = 0; samples <= 10; samples += 10) {
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		story.elsewhere_samples = samples;
+		tell(&subject, &story);
+		expect_listed(&subject, ARM, DYNAMIC_MISPREDICT, BRANCH, 4);
+		assert_int_equal(find(&subject, ARM, DYNAMIC_MISPREDICT)->bound_by_events,
+				 samples > 0);
+	}
+}
+
 /* --- static stalls, sums --- */
 
 static void a_schedule_without_misses_explains_static_stalls(void **state)
@@ -898,6 +936,7 @@ int main(void)
 		cmocka_unit_test(a_stall_has_the_interval_of_its_cycles),
 		cmocka_unit_test(events_bound_what_a_cause_can_take),
 		cmocka_unit_test(an_event_that_never_happened_clears_its_cause),
+		cmocka_unit_test(samples_that_are_missing_weigh_what_others_do),
 		cmocka_unit_test(a_schedule_without_misses_explains_static_stalls),
 		cmocka_unit_test(a_block_begins_behind_each_of_those_before_it),
 		cmocka_unit_test(a_static_stall_is_of_the_way_that_waits_most),

@@ -13,11 +13,23 @@ rm -f culprit.prof*
 expect_status 127 culprit record --quiet -F 100 -- ./no-such-program 2>err
 [ ! -e culprit.prof ] && [ ! -e culprit.prof.open ] || fail "nothing was recorded, yet a file was left"
 
-# SIGINT and SIGTERM end with a complete file.
+# SIGINT and SIGTERM end with a complete file, once culprit has taken them over (blocked them for its
+# signalfd): before that one would be ignored, as in any background job, and the other kill it.
+takes_signals() { # PID
+	case $(sed -n 's/^SigBlk:[[:space:]]*//p' "/proc/$1/status") in
+	*[4567cdef]??[2367abef]) return 0 ;; # SIGTERM and SIGINT
+	esac
+	return 1
+}
 for signal in INT TERM; do
 	culprit record --quiet -a -F 100 -o $signal.prof &
 	pid=$!
-	sleep 0.7
+	for attempt in $(seq 500); do
+		! takes_signals $pid || break
+		sleep 0.02
+	done
+	takes_signals $pid || fail "SIGINT and SIGTERM were not taken over after 10 s"
+	sleep 0.2
 	kill -$signal $pid
 	expect_status 0 wait $pid
 	"$TOOLS/cells" $signal.prof >cells

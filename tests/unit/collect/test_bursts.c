@@ -66,8 +66,17 @@ static void what_came_of_it_is_told(void **state)
 	assert_tells(&bursts, false, "");
 	bursts.stepper = &stepper;
 	assert_tells(&bursts, false, "no bursts: nothing ran when one was due");
+	bursts.ends[STEP_IDLE] = 3;
+	assert_tells(&bursts, false, "no bursts: nothing ran when one was due");
+	bursts.ends[STEP_OWN_TRAPS] = 1;
+	assert_tells(&bursts, true,
+		     "no bursts: what was to be stepped cannot be: it ignores or awaits SIGTRAP");
+	bursts.ends[STEP_NARROW] = 1;
+	assert_tells(&bursts, true,
+		     "no bursts: what was to be stepped cannot be: it is 32-bit code");
 	bursts.ends[STEP_TRACED] = 3;
-	assert_tells(&bursts, true, "no bursts: another program traces what was to be stepped");
+	assert_tells(&bursts, true,
+		     "no bursts: what was to be stepped cannot be: another program traces it");
 	bursts.refusal = -EPERM;
 	bursts.refused_tid = 12;
 	assert_tells(&bursts, true,

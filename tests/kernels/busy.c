@@ -7,10 +7,11 @@
  *	busy forks COUNT MS           COUNT children one after another, each MS of work
  *	busy execs COUNT MS           the same, each child executes this program again
  *	busy tree SECONDS             a child and a grandchild work, both executed
- *	busy jit SECONDS              work in code made at run time, told in /tmp/perf-PID.map as
- *jit_work busy memfd SECONDS            executes a copy of this program from memory busy deleted
- *SECONDS          deletes its own file, then works busy system SECONDS           system calls
- *without end
+ *	busy jit SECONDS              work in code made at run time, told as jit_work in
+ *	                              /tmp/perf-PID.map
+ *	busy memfd SECONDS            executes a copy of this program from memory
+ *	busy deleted SECONDS          deletes its own file, then works
+ *	busy system SECONDS           system calls without end
  */
 #include <errno.h>
 #include <fcntl.h>

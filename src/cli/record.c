@@ -168,6 +168,8 @@ static int check_conflicts(bool command)
 	if (asked.cgroup && tasks)
 		return options_misuse(&verb_record, "--cgroup and --%s exclude each other",
 				      asked.pids.count ? "pid" : "tid");
+	if (asked.has_duration && asked.duration_ns == 0)
+		return options_misuse(&verb_record, "--duration needs a time above 0");
 	if (asked.has_epoch && asked.epoch_ns < SHORTEST_EPOCH_NS)
 		return options_misuse(&verb_record, "--epoch needs at least 1s");
 	if (asked.merge_ns < 1000000)

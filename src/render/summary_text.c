@@ -81,7 +81,14 @@ static void print_sum(const struct summary *summary, const char *label, double c
 	buffer_printf(out, "%-*s %18.1f %%\n", LABEL_WIDTH + 2, label, percent(summary, cycles));
 }
 
-static void print_table(const struct summary *summary, bool in_order, struct buffer *out)
+/* Then the causes are not 0: they are not known either. */
+static bool nothing_known(const struct summary *summary)
+{
+	double known = summary->total - summary->unknown_cycles - summary->late_cycles;
+	return summary->unknown_cycles > 0 && percent(summary, known) == 0;
+}
+
+static void print_causes(const struct summary *summary, bool in_order, struct buffer *out)
 {
 	for (enum dynamic_cause cause = 0; cause < DYNAMIC_CAUSES; cause++) {
 		/* In order it is told below, register by register. */
@@ -107,6 +114,12 @@ static void print_table(const struct summary *summary, bool in_order, struct buf
 	print_sum(summary, summary->relative_procedures ? "execution, at most" : "execution",
 		  summary->issue_cycles, out);
 	print_sum(summary, "net sampling error", summary->noise_cycles, out);
+}
+
+static void print_table(const struct summary *summary, bool in_order, struct buffer *out)
+{
+	if (!nothing_known(summary))
+		print_causes(summary, in_order, out);
 	if (summary->late_cycles > 0)
 		print_sum(summary, "delayed interrupts", summary->late_cycles, out);
 	if (summary->unknown_cycles > 0)

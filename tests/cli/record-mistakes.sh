@@ -23,6 +23,7 @@ say record -a -p 1
 say record --cgroup / -t 1
 say record -p twelve
 say record --duration soon true
+say record --duration 0s true
 say record --merge-interval 10us true
 say record -e cylces true
 say record -e '{cpu-clock,page-faults' true

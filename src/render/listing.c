@@ -27,12 +27,6 @@ void listing_put_folded(struct buffer *out, const char *name)
 	text_append_safe(out, (const char *)folded.data, folded.size);
 }
 
-static const char *last_part(const char *file)
-{
-	const char *last = strrchr(file, '/');
-	return last ? last + 1 : file;
-}
-
 void listing_put_place(struct buffer *out, const char *file, uint32_t line)
 {
 	if (!file) {
@@ -51,7 +45,7 @@ static void print_place(struct listing *listing, const struct source_frame *fram
 {
 	const char *file = frame->file;
 	bool again = file && listing->file && strcmp(listing->file, file) == 0;
-	listing_put_place(listing->out, again ? last_part(file) : file, frame->line);
+	listing_put_place(listing->out, again ? basename(file) : file, frame->line);
 	if (file)
 		listing->file = file;
 }
@@ -96,7 +90,7 @@ static void print_source(struct listing *listing, uint32_t position)
 		if (source->frames[i].function)
 			listing_put_folded(out, source->frames[i].function);
 		buffer_append_text(out, " inlined at ");
-		listing_put_place(out, caller->file ? last_part(caller->file) : NULL, caller->line);
+		listing_put_place(out, caller->file ? basename(caller->file) : NULL, caller->line);
 	}
 	if (source->count > 1)
 		buffer_append_u8(out, ')');

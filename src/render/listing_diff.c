@@ -254,7 +254,6 @@ static void put_source(struct layout *layout, const struct annotated_row *row)
 	if (row->source == ANNOTATED_NO_SOURCE)
 		return;
 	const struct source_frame *frame = &layout->diff->after->sources[row->source].frames[0];
-	const char *last = frame->file ? strrchr(frame->file, '/') : NULL;
 	for (size_t i = 0; i + 1 < layout->table.columns; i++)
 		text_table_add(&layout->table, TEXT_DIM, "%s", "");
 	struct span text = { NULL, 0 };
@@ -264,7 +263,7 @@ static void put_source(struct layout *layout, const struct annotated_row *row)
 	while (text.size && (*(const char *)text.data == ' ' || *(const char *)text.data == '\t'))
 		text = (struct span){ (const char *)text.data + 1, text.size - 1 };
 	layout->text.size = 0;
-	listing_put_place(&layout->text, last ? last + 1 : frame->file, frame->line);
+	listing_put_place(&layout->text, frame->file ? basename(frame->file) : NULL, frame->line);
 	text_table_add(&layout->table, TEXT_DIM, "%s%s%s%.*s", buffer_text(&layout->text),
 		       frame->function ? " inlined" : "", text.size ? "  " : "",
 		       (int)(text.size < 120 ? text.size : 120),

@@ -146,12 +146,6 @@ static void put_causes(const struct summary_stall *stall, struct buffer *out)
 		buffer_printf(out, "%sunexplained", stall->culprit_count ? ", " : "");
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static void print_stall(const struct summary *summary, const struct annotate_index *index,
 			const struct summary_stall *stall, struct text_table *table)
 {
@@ -169,7 +163,7 @@ static void print_stall(const struct summary *summary, const struct annotate_ind
 	text_table_add(table, TEXT_PLAIN, "%s", buffer_text(&name));
 	text_table_add(table, TEXT_PLAIN, "0x%" PRIx64, stall->vaddr);
 	if (stall->file)
-		text_table_add(table, TEXT_PLAIN, "%s:%" PRIu32, last_part(stall->file),
+		text_table_add(table, TEXT_PLAIN, "%s:%" PRIu32, basename(stall->file),
 			       stall->line);
 	else
 		text_table_add(table, TEXT_PLAIN, "-");

@@ -54,12 +54,17 @@ static void what_may_be_read_or_printed_again_and_again_is_not(void **state)
 		"_Z1fIL_ZN1AcvT_IiEEvEEvv", /* a function as an argument */
 		"_ZZ4mainE1x",		    /* a name within a function */
 		"_ZZ4mainENKUlvE_clEv",	    /* a closure */
-		"_Z1fIiEDTfp_ET_",	    /* an expression */
-		"_Z1fILb1EEvXsZT_E",	    /* and another */
-		"_RNvYFGzzzz_EuNtC1a1b1c",  /* a binder */
-		"_RNvC1au9bcher_kva",	    /* memory */
-		"_Z1fL3Foo40E",		    /* lengths that are none */
-		"_Zv13foo3bar",
+		"_ZN1A1fEU6vendori",	    /* what closures and types without names begin with */
+		"_Z1fIXngiEEvv",	    /* expressions */
+		"_Z1fDTiE",
+		"_Z1fIiEDTfp_ET_",
+		"_Z1fILb1EEvXsZT_E",
+		"_RNvYFGzzzz_EuNtC1a1b1c", /* binders */
+		"_RNvYDGzzzz_NtC1a1bEL_B_1c",
+		"_RNvC1au9bcher_kva", /* memory */
+		"_Z1fL3Foo40E",	      /* lengths that are none */
+		"_Z1fIL15EEvv",
+		"_Zv13foo3barJEEvvv",
 	};
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (name_is_plain(span_of_text(names[i])))

@@ -157,8 +157,8 @@ static int make_poll_fd(struct collector *collector, struct error *err)
 	collector->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	collector->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	collector->resume_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	int fds[6] = { collector->timer_fd, collector->resume_fd, counters->poll_fd,
-		       counters->sideband_poll_fd };
+	int fds[6] = { collector->timer_fd, collector->resume_fd, counters->watch.fd,
+		       counters->sideband_watch.fd };
 	size_t count = bursts_fds(&collector->session.bursts, &fds[4]) ? 6 : 4;
 	for (size_t i = 0; i < count; i++)
 		if (collector->poll_fd < 0 || fds[i] < 0 ||
@@ -179,7 +179,7 @@ static void pause_sideband(struct collector *collector)
 {
 	struct itimerspec timer = { .it_value = { .tv_nsec = SIDEBAND_PAUSE_NS } };
 	if (collector->paused || epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL,
-					   collector->session.counters.sideband_poll_fd, NULL))
+					   collector->session.counters.sideband_watch.fd, NULL))
 		return;
 	timerfd_settime(collector->resume_fd, 0, &timer, NULL);
 	collector->paused = true;
@@ -191,7 +191,7 @@ static void resume_sideband(struct collector *collector)
 	if (collector->paused && ran_out(collector->resume_fd))
 		collector->paused =
 			epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD,
-				  collector->session.counters.sideband_poll_fd, &event) != 0;
+				  collector->session.counters.sideband_watch.fd, &event) != 0;
 }
 
 static int init_session(struct collector *collector, struct error *err)
@@ -303,7 +303,8 @@ int collector_new(const struct collect_options *options, struct collector **out,
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->options = *options;
 	collector->poll_fd = collector->timer_fd = collector->resume_fd = -1;
-	collector->session.counters.poll_fd = collector->session.counters.sideband_poll_fd = -1;
+	collector->session.counters.watch = RING_WATCH_NONE;
+	collector->session.counters.sideband_watch = RING_WATCH_NONE;
 	collector->random = random_seed(clock_realtime_ns() ^ (uint64_t)getpid());
 	collector->session.sample_memory = SAMPLE_MEMORY_CLOSED;
 	raise_file_limit();
@@ -411,6 +412,8 @@ int collector_service(struct collector *collector, struct error *err)
 	uint64_t now = clock_monotonic_ns();
 	bool due = ran_out(collector->timer_fd);
 	resume_sideband(collector);
+	ring_watch_renew(&session->counters.watch);
+	ring_watch_renew(&session->counters.sideband_watch);
 	bursts_take_answer(&session->bursts);
 	int ret = service_bursts(collector, now - SETTLE_MARGIN_NS);
 	/* One that is gone polls readable for ever. */

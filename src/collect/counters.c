@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,8 +87,8 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 	*counters = (struct counters){ .options = *options,
 				       .samplers = samplers,
 				       .sampler_count = sampler_count,
-				       .poll_fd = -1,
-				       .sideband_poll_fd = -1,
+				       .watch = RING_WATCH_NONE,
+				       .sideband_watch = RING_WATCH_NONE,
 				       .reads_lost = options->features->format_lost == FACT_YES };
 	counters->cpu_count = cpu_set_count(options->cpus);
 	counters->cpus = calloc(counters->cpu_count + 1, sizeof(*counters->cpus));
@@ -108,11 +107,11 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 			(struct ring){ .fd = -1, .cpu_slot = slot, .sideband = true };
 		slot++;
 	}
-	counters->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	counters->sideband_poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (counters->poll_fd < 0 || counters->sideband_poll_fd < 0)
-		return error_set(err, -errno, "cannot make an epoll descriptor: %s",
-				 strerror(errno));
+	int ret = ring_watch_open(&counters->watch, counters->cpu_count);
+	if (ret == 0)
+		ret = ring_watch_open(&counters->sideband_watch, counters->cpu_count);
+	if (ret < 0)
+		return error_set(err, ret, "cannot make an epoll descriptor: %s", strerror(-ret));
 	for (size_t i = 0; i < sampler_count; i++)
 		prepare_sampler(counters, &counters->samplers[i], i);
 	return 0;
@@ -132,10 +131,8 @@ void counters_release(struct counters *counters)
 	for (size_t i = 0; i < counters->sampler_count * counters->cpu_count && counters->lanes;
 	     i++)
 		weight_release(&counters->lanes[i].weight);
-	if (counters->poll_fd >= 0)
-		close(counters->poll_fd);
-	if (counters->sideband_poll_fd >= 0)
-		close(counters->sideband_poll_fd);
+	ring_watch_close(&counters->watch);
+	ring_watch_close(&counters->sideband_watch);
 	number_map_release(&counters->by_id);
 	free(counters->samplers);
 	free(counters->cpus);
@@ -144,11 +141,12 @@ void counters_release(struct counters *counters)
 	free(counters->rings);
 	free(counters->sideband_fds);
 	free(counters->output_fds);
-	*counters = (struct counters){ .poll_fd = -1, .sideband_poll_fd = -1 };
+	*counters =
+		(struct counters){ .watch = RING_WATCH_NONE, .sideband_watch = RING_WATCH_NONE };
 }
 
 /* Makes `fd` write into the ring; the first one of a ring brings the memory. */
-static int attach_ring(struct counters *counters, struct ring *ring, int fd, struct error *err)
+static int share_ring(struct counters *counters, struct ring *ring, int fd, struct error *err)
 {
 	if (ring->memory) {
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0)
@@ -165,11 +163,17 @@ static int attach_ring(struct counters *counters, struct ring *ring, int fd, str
 	if (ret < 0)
 		return error_set(err, ret, "cannot map a perf ring of %zu pages on CPU %d: %s",
 				 *pages, counters->cpus[ring->cpu_slot], strerror(-ret));
-	struct epoll_event event = { .events = EPOLLIN };
-	int poll_fd = ring->sideband ? counters->sideband_poll_fd : counters->poll_fd;
-	if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &event))
-		return error_set(err, -errno, "cannot poll a perf event: %s", strerror(errno));
 	return 0;
+}
+
+static int attach_ring(struct counters *counters, struct ring *ring, int fd, struct error *err)
+{
+	int ret = share_ring(counters, ring, fd, err);
+	if (ret < 0)
+		return ret;
+	struct ring_watch *watch = ring->sideband ? &counters->sideband_watch : &counters->watch;
+	ret = ring_watch_add(watch, ring->cpu_slot, fd);
+	return ret < 0 ? error_set(err, ret, "cannot poll a perf event: %s", strerror(-ret)) : 0;
 }
 
 static int remember(struct counters *counters, const struct counter *counter, struct error *err)

@@ -17,6 +17,7 @@
 #include "base/number_map.h"
 #include "collect/period.h"
 #include "collect/ring.h"
+#include "collect/ring_watch.h"
 #include "image/unknown.h"
 #include "machine/cpu_set.h"
 #include "machine/perf_record.h"
@@ -112,11 +113,11 @@ struct counters {
 	struct perf_layout sideband_layout;
 	int *output_fds; /* by slot, of what comes attached to samples; -1: none */
 	struct perf_layout output_layout;
-	int memory_refusal;   /* negative errno: some samples come without their memory */
-	int poll_fd;	      /* readable: a ring of samples is half full */
-	int sideband_poll_fd; /* readable: a record about processes has come */
-	bool reads_lost;      /* PERF_FORMAT_LOST is there */
-	bool kernel_dropped;  /* no right to sample the kernel: user code alone */
+	int memory_refusal;	 /* negative errno: some samples come without their memory */
+	struct ring_watch watch; /* ready: a ring of samples is half full */
+	struct ring_watch sideband_watch; /* ready: a record about processes has come */
+	bool reads_lost;		  /* PERF_FORMAT_LOST is there */
+	bool kernel_dropped;		  /* no right to sample the kernel: user code alone */
 };
 
 static inline struct lane *counters_lane(const struct counters *counters, size_t sampler,

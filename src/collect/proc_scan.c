@@ -12,14 +12,12 @@
 #include "base/cleanup.h"
 #include "base/small_file.h"
 #include "collect/cgroup.h"
+#include "collect/proc_stat.h"
 #include "collect/session.h"
 
-#define MAPS_LIMIT	(64u << 20) /* 65530 mappings of long paths */
-#define SMALL_LIMIT	65536
-#define PF_KTHREAD	0x00200000 /* include/linux/sched.h */
-#define STAT_FLAGS	6 /* fields after the name, from 0; proc(5) counts from 1 and with two more */
-#define STAT_THREADS	17
-#define STAT_START_TIME 19
+#define MAPS_LIMIT  (64u << 20) /* 65530 mappings of long paths */
+#define SMALL_LIMIT 65536
+#define PF_KTHREAD  0x00200000 /* include/linux/sched.h */
 
 static void close_directory(DIR **directory)
 {
@@ -27,45 +25,23 @@ static void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-/* The n-th number after the name of /proc/PID/stat. */
-static bool stat_field(const char *after_name, int wanted, uint64_t *value)
-{
-	const char *at = after_name;
-	for (int field = 0; field < wanted; field++) {
-		at = strchr(at, ' ');
-		if (!at)
-			return false;
-		at++;
-	}
-	char *end;
-	errno = 0;
-	*value = strtoull(at, &end, 10);
-	return end != at && errno == 0;
-}
-
-/* "PID (name) S ...": the name may hold anything, so the last parenthesis ends it. */
 static int read_stat(struct session *session, uint32_t pid, struct process **found)
 {
 	char path[64];
 	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	struct proc_stat stat;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
 	int ret = small_file_read(path, SMALL_LIMIT, &buffer);
-	const char *text = buffer_text(&buffer);
-	const char *open = ret < 0 ? NULL : strchr(text, '(');
-	const char *close = open ? strrchr(open, ')') : NULL;
-	if (!close || strlen(close) < 3)
+	if (ret < 0 || !proc_stat_parse((struct span){ buffer.data, buffer.size }, &stat))
 		return ret == -ENOMEM ? ret : 0;
 	struct process *process = process_need(&session->processes, pid);
 	if (!process)
 		return -ENOMEM;
-	snprintf(process->comm, sizeof(process->comm), "%.*s", (int)(close - open - 1), open + 1);
-	uint64_t value;
-	if (stat_field(close + 2, STAT_FLAGS, &value))
-		process->kernel = value & PF_KTHREAD;
-	if (stat_field(close + 2, STAT_THREADS, &value))
-		process->threads = (uint32_t)value;
-	if (stat_field(close + 2, STAT_START_TIME, &value))
-		process->start_ns = value * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	snprintf(process->comm, sizeof(process->comm), "%.*s", (int)stat.name.size,
+		 (const char *)stat.name.data);
+	process->kernel = stat.flags & PF_KTHREAD;
+	process->threads = stat.threads;
+	process->start_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	*found = process;
 	return 0;
 }

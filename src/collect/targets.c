@@ -13,13 +13,17 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/small_file.h"
 #include "collect/cgroup.h"
 #include "collect/plan.h"
+#include "collect/proc_stat.h"
 #include "collect/session.h"
 
-#define LISTINGS 16 /* of a process's threads until none is new; a fork bomb has more */
+#define STAT_LIMIT 4096
+#define LISTINGS   16 /* of a process's threads until none is new; a fork bomb has more */
 
 void targets_release(struct targets *targets)
 {
@@ -33,11 +37,18 @@ void targets_release(struct targets *targets)
 	*targets = (struct targets){ 0 };
 }
 
+/* One that nobody waits for keeps its folder after its end. */
 static bool thread_alive(pid_t tid)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
-	return access(path, F_OK) == 0;
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	struct proc_stat stat;
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	int ret = small_file_read(path, STAT_LIMIT, &text);
+	if (ret == -ENOENT || ret == -ESRCH)
+		return false;
+	return !proc_stat_parse((struct span){ text.data, text.size }, &stat) ||
+	       (stat.state != 'Z' && stat.state != 'X');
 }
 
 bool targets_alive(struct targets *targets)

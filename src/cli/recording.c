@@ -268,8 +268,14 @@ static void summarise(const struct recording *recording)
 		message_warning("%" PRIu64 " samples were lost for want of room: the shares of the "
 				"others stand, totals count the loss; more --mmap-pages help",
 				lost);
+	char missing[1024];
+	collector_tell_missing(recording->collector, samples, missing, sizeof(missing));
 	if (samples == 0)
-		message_warning("no samples: what was watched did not run, or not long enough");
+		message_warning("no samples: %s",
+				missing[0] ? missing
+					   : "what was watched did not run, or not long enough");
+	else if (missing[0])
+		message_warning("%s", missing);
 	if (known)
 		message_note(
 			"%" PRIu64 " sample%s in %.1f s, %" PRIu64 " lost; '%s' has %.1f kB; next: "

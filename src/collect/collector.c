@@ -533,6 +533,17 @@ static void tell_bursts(const struct collector *collector)
 		note(collector, warns ? COLLECT_WARNING : COLLECT_NOTE, text);
 }
 
+void collector_tell_missing(const struct collector *collector, uint64_t samples, char *text,
+			    size_t size)
+{
+	const struct session *session = &collector->session;
+	(void)samples;
+	guarded_tell(&session->guarded,
+		     session->counters.options.user_sideband ? GUARDED_BE_ROOT
+							     : GUARDED_WHOLE_MACHINE,
+		     text, size);
+}
+
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
 {
 	struct session *session = &collector->session;

@@ -102,4 +102,11 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 /* Whether anything that could be sampled is left (every asked process has exited: false). */
 bool collector_alive(struct collector *collector);
 
+/*
+ * After collector_finish(): what was to be watched and has no samples, and why, in one sentence;
+ * "" when nothing is known to be missing. `samples`: of the whole recording.
+ */
+void collector_tell_missing(const struct collector *collector, uint64_t samples, char *text,
+			    size_t size);
+
 void collector_free(struct collector *collector); /* NULL does nothing */

@@ -308,6 +308,13 @@ static int take_task(struct session *session, const struct perf_record *record,
 	if (record->type == PERF_RECORD_FORK)
 		return process_fork(&session->processes, task->pid, task->tid, task->parent_pid,
 				    task->parent_tid, time_ns);
+	struct process *process = process_find(&session->processes, task->pid);
+	if (guarded_end(process, task->tid)) {
+		/* Events of a CPU go on. */
+		if (!session->inherit)
+			return 0;
+		guarded_add(&session->guarded, process);
+	}
 	session->last_exit[ring->cpu_slot] = task->pid;
 	/* The kernel has taken its counters off by then: no sample of it comes any more. */
 	for (size_t slot = 0; session->inherit && slot < session->counters.cpu_count; slot++)

@@ -12,6 +12,7 @@
 #include "collect/counters.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
+#include "collect/guarded.h"
 #include "collect/jit.h"
 #include "collect/kernel_code.h"
 #include "collect/kernel_map.h"
@@ -44,6 +45,7 @@ struct session {
 	struct sample_memory sample_memory; /* as kernel_code: before events, and after them */
 	struct read_window reads;
 	struct jit_table jits;
+	struct guarded guarded;
 	struct reader *reader;
 	struct byte_pool groups; /* cgroup paths */
 	uint32_t unknown_images[UNKNOWN_CAUSES];

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 
 static bool quiet; /* set once, while options are parsed */
@@ -19,11 +21,23 @@ bool message_is_quiet(void)
 	return quiet;
 }
 
+/* Names of files and processes are in it: none of them steers the terminal. */
+static void put_plain(const char *sentence)
+{
+	for (const char *at = sentence; *at; at++)
+		fputc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, stderr);
+}
+
 static void say(const char *before, const char *format, va_list args)
 {
+	CLEANUP(free_pointer) char *sentence = NULL;
 	fflush(stdout);
+	if (vasprintf(&sentence, format, args) < 0) {
+		sentence = NULL;
+		return;
+	}
 	fputs(before, stderr);
-	vfprintf(stderr, format, args);
+	put_plain(sentence);
 	fputc('\n', stderr);
 }
 

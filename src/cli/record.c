@@ -27,7 +27,7 @@ static struct {
 	bool all_cpus, user_only, kernel_only, stacks, no_random, no_stash, redact;
 	bool edges, no_edges, no_edge_memory;
 	bool per_process, per_thread, per_cpu;
-	bool bursts;
+	bool bursts, children;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
 	struct option_list pids, tids, events;
 	const char *cpus, *cgroup, *output;
@@ -40,6 +40,8 @@ static const struct option options[] = {
 	{ "all-cpus", 'a', OPTION_FLAG, NULL, "everything on this machine", &asked.all_cpus, NULL },
 	{ "pid", 'p', OPTION_LIST, "PID", "running processes (PID,PID...)", &asked.pids, NULL },
 	{ "tid", 't', OPTION_LIST, "TID", "single threads (TID,TID...)", &asked.tids, NULL },
+	{ "children", 0, OPTION_FLAG, NULL,
+	  "of --pid: the processes that are below it already, too", &asked.children, NULL },
 	{ "cpu", 'C', OPTION_TEXT, "CPUS",
 	  "only these CPUs, as 0-3,8; alone: all that runs on them", &asked.cpus, NULL },
 	{ "cgroup", 0, OPTION_TEXT, "PATH", "only tasks in this control group", &asked.cgroup,
@@ -103,7 +105,15 @@ struct tasks {
 	size_t pid_count, tid_count;
 };
 
-/* "12,13" in any number of options. */
+static bool is_among(const pid_t *tasks, size_t count, pid_t task)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tasks[i] == task)
+			return true;
+	return false;
+}
+
+/* "12,13" in any number of options; one that is named twice is watched once. */
 static int parse_tasks(const struct option_list *list, const char *what, pid_t *tasks,
 		       size_t *count)
 {
@@ -122,7 +132,8 @@ static int parse_tasks(const struct option_list *list, const char *what, pid_t *
 			if (*count == MAX_TASKS)
 				return options_misuse(&verb_record, "more than %d of %s", MAX_TASKS,
 						      what);
-			tasks[(*count)++] = (pid_t)value;
+			if (!is_among(tasks, *count, (pid_t)value))
+				tasks[(*count)++] = (pid_t)value;
 		}
 	}
 	return -1;
@@ -162,6 +173,8 @@ static int check_conflicts(bool command)
 	if (asked.bursts && (asked.all_cpus || asked.cgroup || (asked.cpus && !tasks)))
 		return options_misuse(&verb_record,
 				      "--bursts needs a command alone, --pid or --tid");
+	if (asked.children && !asked.pids.count)
+		return options_misuse(&verb_record, "--children needs --pid");
 	if (asked.all_cpus && tasks)
 		return options_misuse(&verb_record, "--all-cpus and --%s exclude each other",
 				      asked.pids.count ? "pid" : "tid");
@@ -205,6 +218,7 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.pid_count = tasks->pid_count,
 		.tids = tasks->tids,
 		.tid_count = tasks->tid_count,
+		.children = asked.children,
 		.command_pid = recording->command.pid,
 		.cgroup = asked.cgroup,
 		.cpus = asked.cpus,

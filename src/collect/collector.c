@@ -337,7 +337,8 @@ static void set_timer(const struct collector *collector)
 int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
-	if (ledger_init(&collector->ledger, session) < 0)
+	if (ledger_init(&collector->ledger, session) < 0 ||
+	    targets_start(&collector->targets, collector->options.children) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
@@ -537,11 +538,12 @@ void collector_tell_missing(const struct collector *collector, uint64_t samples,
 			    size_t size)
 {
 	const struct session *session = &collector->session;
-	(void)samples;
 	guarded_tell(&session->guarded,
 		     session->counters.options.user_sideband ? GUARDED_BE_ROOT
 							     : GUARDED_WHOLE_MACHINE,
 		     text, size);
+	if (!text[0])
+		targets_tell_below(&collector->targets, samples, text, size);
 }
 
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)

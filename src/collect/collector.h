@@ -19,7 +19,7 @@ struct stepper; /* collect/stepper.h */
 
 enum collect_target {
 	COLLECT_SYSTEM,	 /* everything on `cpus` (all online ones when none are given) */
-	COLLECT_TASKS,	 /* `pids` with all their threads, `tids` alone; children follow */
+	COLLECT_TASKS,	 /* `pids` with all their threads, `tids` alone; new children follow */
 	COLLECT_COMMAND, /* the tree below `command_pid`, which waits to be released */
 	COLLECT_CGROUP,
 };
@@ -45,6 +45,7 @@ struct collect_options {
 	size_t pid_count;
 	const pid_t *tids;
 	size_t tid_count;
+	bool children; /* of `pids`: the processes that are below them already, too */
 	pid_t command_pid;
 	const char *cgroup; /* path below the cgroup mount, or absolute */
 	const char *cpus;   /* "0-3,8", or NULL */

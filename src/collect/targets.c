@@ -33,6 +33,8 @@ void targets_release(struct targets *targets)
 	if (targets->cgroup_fd > 0)
 		close(targets->cgroup_fd);
 	free(targets->pid_fds);
+	free(targets->roots);
+	descendants_release(&targets->before);
 	free(targets->tids);
 	*targets = (struct targets){ 0 };
 }
@@ -73,6 +75,11 @@ struct tid_list {
 	pid_t *tids;
 	size_t count, capacity;
 };
+
+static void tid_list_release(struct tid_list *list)
+{
+	free(list->tids);
+}
 
 static bool listed(const struct tid_list *list, pid_t tid)
 {
@@ -170,22 +177,104 @@ static int watch_process(struct targets *targets, pid_t pid, struct error *err)
 		return error_set(
 			err, -errno,
 			errno == ESRCH ? "there is no process %d" : "cannot watch process %d", pid);
+	int ret = array_reserve(&targets->pid_fds, &targets->pid_capacity, targets->pid_count,
+				sizeof(*targets->pid_fds));
+	if (ret < 0) {
+		close(fd);
+		return error_set(err, ret, "out of memory");
+	}
 	targets->pid_fds[targets->pid_count++] = fd;
 	return 0;
+}
+
+static int open_child(struct targets *targets, struct session *session, pid_t pid,
+		      struct error *err)
+{
+	int ret = watch_process(targets, pid, err);
+	if (ret == 0)
+		ret = open_process(session, pid, err);
+	return ret == -ESRCH ? 0 : ret; /* it ended meanwhile */
+}
+
+/* As with threads: children of what is watched are inherited, those that others below made
+ * meanwhile are found by looking again. */
+static int open_children(struct targets *targets, struct session *session, struct error *err)
+{
+	CLEANUP(tid_list_release) struct tid_list known = { 0 };
+	for (int listing = 0; listing < LISTINGS; listing++) {
+		CLEANUP(descendants_release) struct descendants now = { 0 };
+		size_t fresh = 0;
+		int ret = descendants_read(&now, targets->roots, targets->root_count);
+		for (size_t i = 0; i < now.count && ret == 0; i++) {
+			pid_t pid = now.list[i].pid;
+			if (!now.list[i].below || listed(&known, pid))
+				continue;
+			ret = array_reserve(&known.tids, &known.capacity, known.count, sizeof(pid));
+			if (ret < 0)
+				break;
+			known.tids[known.count++] = pid;
+			fresh++;
+			if (!was_inherited(session, pid))
+				ret = open_child(targets, session, pid, err);
+			if (ret < 0)
+				return ret;
+		}
+		if (ret < 0)
+			return error_set(err, ret, "cannot list the processes below: %s",
+					 strerror(-ret));
+		if (!fresh)
+			break;
+	}
+	return 0;
+}
+
+/* Who is asked for, and, if not those below them, what they had used until now. */
+static int keep_roots(struct targets *targets, const struct collect_options *options)
+{
+	targets->roots = calloc(options->pid_count + 1, sizeof(pid_t));
+	if (!targets->roots)
+		return -ENOMEM;
+	for (size_t i = 0; i < options->pid_count; i++)
+		targets->roots[targets->root_count++] = options->pids[i];
+	return 0;
+}
+
+int targets_start(struct targets *targets, bool children)
+{
+	descendants_release(&targets->before);
+	if (!targets->root_count || children)
+		return 0;
+	int ret = descendants_read(&targets->before, targets->roots, targets->root_count);
+	return ret == -ENOMEM ? ret : 0;
+}
+
+void targets_tell_below(const struct targets *targets, uint64_t samples, char *text, size_t size)
+{
+	CLEANUP(descendants_release) struct descendants now = { 0 };
+	text[0] = 0;
+	if (!targets->before.count ||
+	    descendants_read(&now, targets->roots, targets->root_count) < 0)
+		return;
+	struct descendants_use use = descendants_compare(&targets->before, &now);
+	descendants_tell(&use, samples, (uint64_t)sysconf(_SC_CLK_TCK), text, size);
 }
 
 static int open_tasks(struct targets *targets, struct session *session,
 		      const struct collect_options *options, struct error *err)
 {
 	targets->watched = true;
-	targets->pid_fds = calloc(options->pid_count + 1, sizeof(int));
 	targets->tids = calloc(options->tid_count + 1, sizeof(pid_t));
-	if (!targets->pid_fds || !targets->tids)
+	if (!targets->tids || keep_roots(targets, options) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < options->pid_count; i++) {
 		int ret = watch_process(targets, options->pids[i], err);
 		if (ret == 0)
 			ret = open_process(session, options->pids[i], err);
+		if (ret < 0)
+			return ret;
+	}
+	if (options->children) {
+		int ret = open_children(targets, session, err);
 		if (ret < 0)
 			return ret;
 	}

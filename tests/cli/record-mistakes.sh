@@ -19,6 +19,8 @@ say record --bursts=often true
 say record --bursts -a
 say record --bursts --cgroup / true
 say record --bursts -k true
+say record --children true
+say record --children -t 1
 say record -a -p 1
 say record --cgroup / -t 1
 say record -p twelve
@@ -33,3 +35,5 @@ say record -q -o folder true
 mkfifo fifo
 say record -q -o fifo true
 ls
+echo "a name that would steer the terminal"
+culprit record -q -o "$(printf 'missing/\033[31mred')" true 2>&1 | cat -v

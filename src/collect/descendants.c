@@ -1,0 +1,205 @@
+#include "collect/descendants.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/small_file.h"
+
+#define STAT_LIMIT 4096
+
+void descendants_release(struct descendants *descendants)
+{
+	free(descendants->list);
+	*descendants = (struct descendants){ 0 };
+}
+
+static int compare(const void *left, const void *right)
+{
+	pid_t a = ((const struct descendant *)left)->pid;
+	pid_t b = ((const struct descendant *)right)->pid;
+	return (a > b) - (a < b);
+}
+
+static struct descendant *find(const struct descendants *descendants, pid_t pid)
+{
+	struct descendant wanted = { .pid = pid };
+	return descendants->count ? bsearch(&wanted, descendants->list, descendants->count,
+					    sizeof(wanted), compare)
+				  : NULL;
+}
+
+const struct descendant *descendants_find(const struct descendants *descendants, pid_t pid)
+{
+	return find(descendants, pid);
+}
+
+int descendants_add(struct descendants *descendants, const struct proc_stat *stat)
+{
+	int ret = array_reserve(&descendants->list, &descendants->capacity, descendants->count,
+				sizeof(*descendants->list));
+	if (ret < 0)
+		return ret;
+	struct descendant *one = &descendants->list[descendants->count++];
+	*one = (struct descendant){
+		.pid = (pid_t)stat->pid,
+		.parent = (pid_t)stat->parent,
+		.start = stat->start_ticks,
+		.ticks = stat->user_ticks + stat->system_ticks,
+		.waited_ticks = stat->children_user_ticks + stat->children_system_ticks,
+	};
+	snprintf(one->comm, sizeof(one->comm), "%.*s", (int)stat->name.size,
+		 (const char *)stat->name.data);
+	return 0;
+}
+
+/* A pass settles all whose parent is settled; a number used again could close a circle. */
+void descendants_order(struct descendants *descendants, const pid_t *roots, size_t root_count)
+{
+	qsort(descendants->list, descendants->count, sizeof(*descendants->list), compare);
+	for (size_t i = 0; i < root_count; i++) {
+		struct descendant *root = find(descendants, roots[i]);
+		if (root)
+			root->root = true;
+	}
+	for (bool more = true; more;) {
+		more = false;
+		for (size_t i = 0; i < descendants->count; i++) {
+			struct descendant *one = &descendants->list[i];
+			const struct descendant *parent = find(descendants, one->parent);
+			if (one->root || one->below || !parent || !(parent->root || parent->below))
+				continue;
+			one->below = true;
+			more = true;
+		}
+	}
+}
+
+static void close_directory(DIR **directory)
+{
+	if (*directory)
+		closedir(*directory);
+}
+
+int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count)
+{
+	CLEANUP(close_directory) DIR *directory = opendir("/proc");
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	if (!directory)
+		return -errno;
+	for (struct dirent *entry; (entry = readdir(directory));) {
+		char path[300];
+		struct proc_stat stat;
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		text.size = 0;
+		int ret = small_file_read(path, STAT_LIMIT, &text);
+		if (ret == 0 && proc_stat_parse((struct span){ text.data, text.size }, &stat))
+			ret = descendants_add(descendants, &stat);
+		if (ret == -ENOMEM)
+			return ret;
+	}
+	descendants_order(descendants, roots, root_count);
+	return 0;
+}
+
+static uint64_t difference(uint64_t after, uint64_t before)
+{
+	return after > before ? after - before : 0;
+}
+
+/*
+ * What one below has used is its own time and that of children it waited for: the time of one
+ * that ended in between has moved from its own line to its parent's, so that the sums agree,
+ * unless it moved to one that is not below: is_left().
+ */
+static uint64_t all_ticks(const struct descendant *one)
+{
+	return one->ticks + one->waited_ticks;
+}
+
+static bool is_same(const struct descendant *one, const struct descendant *other)
+{
+	return one && other && one->start == other->start;
+}
+
+/* Whether the time of one that was below stands in a line that is still there. */
+static bool is_left(const struct descendants *before, const struct descendants *after,
+		    const struct descendant *one)
+{
+	for (size_t steps = 0; one && one->below && steps <= before->count; steps++) {
+		if (is_same(find(after, one->pid), one))
+			return true;
+		one = find(before, one->parent);
+	}
+	return false;
+}
+
+/* Below one of those that were below already, by its parents now. */
+static bool is_new_below(const struct descendants *before, const struct descendants *after,
+			 const struct descendant *one)
+{
+	const struct descendant *parent = one;
+	for (size_t steps = 0; steps <= after->count; steps++) {
+		parent = find(after, parent->parent);
+		const struct descendant *known = parent ? find(before, parent->pid) : NULL;
+		if (!parent || parent->root)
+			return false;
+		if (is_same(known, parent) && known->below)
+			return true;
+	}
+	return false;
+}
+
+struct descendants_use descendants_compare(const struct descendants *before,
+					   const struct descendants *after)
+{
+	struct descendants_use use = { 0 };
+	uint64_t then = 0;
+	uint64_t now = 0;
+	for (size_t i = 0; i < before->count; i++) {
+		const struct descendant *one = &before->list[i];
+		use.processes += one->below;
+		then += is_left(before, after, one) ? all_ticks(one) : 0;
+	}
+	for (size_t i = 0; i < after->count; i++) {
+		const struct descendant *one = &after->list[i];
+		const struct descendant *known = find(before, one->pid);
+		bool same = is_same(known, one);
+		if (same && known->root)
+			use.root_ticks += difference(one->ticks, known->ticks);
+		bool was_below = same && known->below;
+		if (was_below || (!same && is_new_below(before, after, one)))
+			now += all_ticks(one);
+		uint64_t ticks = was_below ? difference(all_ticks(one), all_ticks(known)) : 0;
+		if (ticks > use.busiest_ticks) {
+			use.busiest = *one;
+			use.busiest_ticks = ticks;
+		}
+	}
+	use.below_ticks = difference(now, then);
+	return use;
+}
+
+void descendants_tell(const struct descendants_use *use, uint64_t samples,
+		      uint64_t ticks_per_second, char *text, size_t size)
+{
+	text[0] = 0;
+	if (!use->below_ticks || (samples && use->below_ticks <= use->root_ticks))
+		return;
+	double seconds = 1 / (double)ticks_per_second;
+	snprintf(text, size,
+		 "what was asked for used %.2f s of CPU time itself, %zu process%s below it, which "
+		 "ran already, used %.2f s ('%s', process %d, %.2f s): --children takes them too",
+		 (double)use->root_ticks * seconds, use->processes, use->processes == 1 ? "" : "es",
+		 (double)use->below_ticks * seconds, use->busiest.comm, use->busiest.pid,
+		 (double)use->busiest_ticks * seconds);
+}

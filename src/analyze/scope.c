@@ -116,6 +116,10 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 		{ BILL_COUNT, &bill->count },
 		{ BILL_SHORTFALL_NS, &bill->shortfall_ns },
 		{ BILL_SURPLUS_NS, &bill->surplus_ns },
+		{ BILL_IDLE_INTERRUPTS, &bill->idle_interrupts },
+		{ BILL_IDLE_NS, &bill->idle_ns },
+		{ BILL_IDLE_LOW_NS, &bill->idle_low_ns },
+		{ BILL_IDLE_HIGH_NS, &bill->idle_high_ns },
 		{ BILL_INTERPRETED, &bill->interpreted.interpreted },
 		{ BILL_INTERPRET_THINNED, &bill->interpreted.thinned },
 		{ BILL_INTERPRET_UNFIT, &bill->interpreted.unfit },
@@ -255,4 +259,15 @@ struct scope_number scope_unknown(const struct scope_bill *bill)
 	struct scope_number number = sum(bill->unknown, bill->unknown_count);
 	number.known |= bill->stored.known; /* every unknown sample is in a cell */
 	return number;
+}
+
+struct scope_number scope_idle_ns(const struct scope *scope, size_t columns)
+{
+	struct scope_number sum = { 0 };
+	for (size_t i = 0; i < columns; i++) {
+		struct scope_number one = scope->bills[i].idle_ns;
+		sum.known = sum.known || one.known;
+		sum.value += one.known ? one.value : 0;
+	}
+	return sum;
 }

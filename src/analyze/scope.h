@@ -53,6 +53,8 @@ struct scope_bill {
 		count;
 	struct scope_number reads; /* samples of its group's leader that read it */
 	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late, stacks_cut;
+	/* Of shortfall_ns, estimated: a clock's own interrupts while CPUs were idle. */
+	struct scope_number idle_interrupts, idle_ns, idle_low_ns, idle_high_ns;
 	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
 	size_t lost_count, unknown_count;
 	struct scope_interpreted interpreted;
@@ -108,6 +110,8 @@ void scope_release(struct scope *scope);
 
 /* Sum of the losses by cause, or what the overflows say that nobody accounts for; else absent. */
 struct scope_number scope_lost(const struct scope_bill *bill);
+/* What the timers of all clocks took while CPUs were idle, estimated. */
+struct scope_number scope_idle_ns(const struct scope *scope, size_t columns);
 /* Samples stored without an image, from the bill or, where it has none, counted in the cells. */
 struct scope_number scope_unknown(const struct scope_bill *bill);
 /* One more cause of unknown samples. */

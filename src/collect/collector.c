@@ -40,6 +40,7 @@ struct collector {
 	struct session session;
 	struct targets targets;
 	struct ledger ledger;
+	struct sample_cost cost; /* plan.h */
 	struct source *source;
 	struct random_state random;
 	int poll_fd, timer_fd;
@@ -319,6 +320,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 		ret = name_events(collector, err);
 	if (ret == 0)
 		ret = make_poll_fd(collector, err);
+	collector->cost = collector->plan.cost;
 	plan_release(&collector->plan);
 	if (ret < 0)
 		return ret;
@@ -337,7 +339,7 @@ static void set_timer(const struct collector *collector)
 int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
-	if (ledger_init(&collector->ledger, session) < 0 ||
+	if (ledger_init(&collector->ledger, session, &collector->cost) < 0 ||
 	    targets_start(&collector->targets, collector->options.children) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->epoch_begin_ns = clock_monotonic_ns();

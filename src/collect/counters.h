@@ -76,6 +76,7 @@ struct lane {
 	struct period_log periods;
 	struct lane_sums sums;
 	double weighed_ns;	/* clock events: all weights since the start */
+	double interrupts;	/* clock events: of the timer, that are billed */
 	double advanced;	/* since the last settling, scaled */
 	double unscaled;	/* private, of one reading */
 	uint64_t running_ns;	/* likewise */

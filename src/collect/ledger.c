@@ -8,8 +8,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/small_file.h"
+#include "collect/idle_interrupts.h"
 #include "collect/session.h"
 #include "profile/bill.h"
+
+#define LATE_ROUNDS 1 /* whoever ends a recording waits for it */
 
 static uint64_t own_cpu_ns(void)
 {
@@ -20,7 +25,8 @@ static uint64_t own_cpu_ns(void)
 	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
 }
 
-int ledger_init(struct ledger *ledger, const struct session *session)
+int ledger_init(struct ledger *ledger, const struct session *session,
+		const struct sample_cost *cost)
 {
 	size_t count = session->counters.cpu_count;
 	*ledger = (struct ledger){ .started = calloc(count + 1, sizeof(*ledger->started)),
@@ -28,6 +34,7 @@ int ledger_init(struct ledger *ledger, const struct session *session)
 				   .now = calloc(count + 1, sizeof(*ledger->now)) };
 	if (!ledger->started || !ledger->before || !ledger->now)
 		return -ENOMEM;
+	ledger->cost = *cost;
 	ledger->own_cpu_ns = own_cpu_ns(); /* getting ready is not part of the recorded time */
 	cpu_time_read(session->counters.cpus, count, ledger->started);
 	memcpy(ledger->before, ledger->started, count * sizeof(*ledger->before));
@@ -112,9 +119,53 @@ static int write_cpus(struct ledger *ledger, const struct session *session,
 	return 0;
 }
 
+/*
+ * Measured when it is wanted first: by then nothing else of ours may be sampled any more. An
+ * interrupt that takes no sample costs what one with a sample does, less its record.
+ */
+static bool know_cost(struct ledger *ledger, const struct sampler *sampler)
+{
+	if (ledger->cost.ns > 0 || ledger->cost_unknown)
+		return !ledger->cost_unknown;
+	struct sample_cost cost;
+	char line[32];
+	int64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
+					     sizeof(line)) < 0
+				? 0
+				: strtoll(line, NULL, 10);
+	uint64_t before_ns = own_cpu_ns();
+	ledger->cost_unknown =
+		sample_cost_measure(sampler->event, limit, LATE_ROUNDS, NULL, &cost, NULL) < 0;
+	if (!ledger->cost_unknown)
+		ledger->cost = cost;
+	if (ledger->stopped) /* after the recorded time */
+		ledger->own_cpu_ns += own_cpu_ns() - before_ns;
+	return !ledger->cost_unknown;
+}
+
+/* What the timer's own interrupts took while the CPU was idle, of busy time that has no sample. */
+static int write_idle(struct ledger *ledger, const struct sampler *sampler, uint32_t event,
+		      uint64_t cpu, const struct idle_time *time, struct profile *to)
+{
+	struct idle_interrupts idle = { 0 };
+	if (time->idle_ns && time->interrupts > 0) {
+		if (!know_cost(ledger, sampler))
+			return 0;
+		idle = idle_interrupts_estimate(time, &ledger->cost);
+	}
+	const struct line lines[] = {
+		{ BILL_IDLE_INTERRUPTS, true, idle.count },
+		{ BILL_IDLE_NS, true, idle.ns },
+		{ BILL_IDLE_LOW_NS, true, idle.low_ns },
+		{ BILL_IDLE_HIGH_NS, true, idle.high_ns },
+	};
+	return write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
 static int write_shortfall(struct ledger *ledger, struct session *session,
 			   const struct cpu_time *now, struct tally_translation *translation)
 {
+	uint64_t now_ns = ledger->stopped ? ledger->stopped_ns : clock_monotonic_ns();
 	for (size_t i = 0; i < session->counters.sampler_count; i++) {
 		const struct sampler *sampler = &session->counters.samplers[i];
 		if (!sampler->clock)
@@ -123,17 +174,26 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 			struct lane *lane = counters_lane(&session->counters, i, slot);
 			double weighed = lane->weighed_ns;
 			lane->weighed_ns = 0;
+			double interrupts = period_log_interrupts(&lane->periods, now_ns);
+			struct idle_time time = { .interrupts = interrupts - lane->interrupts };
+			lane->interrupts = interrupts;
 			if (!ledger->started[slot].known || !now[slot].known)
 				continue;
 			double busy = (double)cpu_time_busy_ns(&ledger->started[slot], &now[slot]);
+			time.wall_ns = now[slot].wall_ns - ledger->started[slot].wall_ns;
+			time.idle_ns = now[slot].idle_ns - ledger->started[slot].idle_ns;
+			time.shortfall_ns = busy > weighed ? (uint64_t)(busy - weighed) : 0;
+			uint64_t cpu = optional_of((uint64_t)session->counters.cpus[slot]);
 			uint32_t event;
 			int ret = tally_translate(translation, PROFILE_EVENT, sampler->id, &event);
 			if (ret == 0)
-				ret = profile_add_bill(
-					translation->to, event,
-					optional_of((uint64_t)session->counters.cpus[slot]),
-					busy > weighed ? BILL_SHORTFALL_NS : BILL_SURPLUS_NS,
-					(uint64_t)fabs(busy - weighed));
+				ret = profile_add_bill(translation->to, event, cpu,
+						       busy > weighed ? BILL_SHORTFALL_NS
+								      : BILL_SURPLUS_NS,
+						       (uint64_t)fabs(busy - weighed));
+			if (ret == 0)
+				ret = write_idle(ledger, sampler, event, cpu, &time,
+						 translation->to);
 			if (ret < 0)
 				return ret;
 		}
@@ -192,6 +252,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 void ledger_stop(struct ledger *ledger, const struct session *session)
 {
 	cpu_time_read(session->counters.cpus, session->counters.cpu_count, ledger->now);
+	ledger->stopped_ns = clock_monotonic_ns();
 	ledger->stopped = true;
 }
 

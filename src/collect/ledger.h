@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "collect/cpu_time.h"
+#include "machine/sample_cost.h"
 
 struct session;
 struct tally_translation;
@@ -20,9 +21,15 @@ struct ledger {
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
 	bool self_bytes_billed;
+	uint64_t stopped_ns;	 /* `now` is of that time */
+	struct sample_cost cost; /* of a clock's sample; ns 0: not measured yet */
+	bool cost_unknown;	 /* it could not be */
 };
 
-int ledger_init(struct ledger *ledger, const struct session *session);	/* when sampling starts */
+/* When sampling starts. `cost`: of a clock's sample, or with ns 0 to be measured when it matters.
+ */
+int ledger_init(struct ledger *ledger, const struct session *session,
+		const struct sample_cost *cost);
 void ledger_stop(struct ledger *ledger, const struct session *session); /* when sampling ends */
 void ledger_release(struct ledger *ledger);
 /*

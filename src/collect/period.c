@@ -3,8 +3,26 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* A change cuts a period short: half of one on average. */
+#define CUT_SHORT 0.5
+
+static double since_change(const struct period_log *log, uint64_t time_ns)
+{
+	const struct period_change *last = log->count ? &log->changes[log->count - 1] : NULL;
+	return last && time_ns > last->time_ns
+		       ? (double)(time_ns - last->time_ns) / (double)last->period
+		       : 0;
+}
+
+double period_log_interrupts(const struct period_log *log, uint64_t time_ns)
+{
+	return log->interrupts + since_change(log, time_ns);
+}
+
 void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period)
 {
+	double passed = since_change(log, time_ns);
+	log->interrupts += passed > CUT_SHORT ? passed - CUT_SHORT : 0;
 	uint64_t before = period_log_current(log);
 	if (log->count == PERIOD_LOG)
 		memmove(log->changes, log->changes + 1, --log->count * sizeof(*log->changes));

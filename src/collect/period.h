@@ -27,6 +27,7 @@ struct period_change {
 struct period_log {
 	struct period_change changes[PERIOD_LOG]; /* the last `count`, oldest first */
 	unsigned count;
+	double interrupts; /* of the timer, up to the last change */
 };
 
 void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period);
@@ -34,6 +35,8 @@ static inline uint64_t period_log_current(const struct period_log *log)
 {
 	return log->count ? log->changes[log->count - 1].period : 0;
 }
+/* How often a clock's timer has interrupted until then, whoever ran. */
+double period_log_interrupts(const struct period_log *log, uint64_t time_ns);
 /* What a clock event's sample at that time weighs. */
 uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns);
 

@@ -47,6 +47,12 @@ struct profile;
 #define BILL_COUNT	    "count" /* what the event itself counted, scaled by enabled/running */
 #define BILL_SHORTFALL_NS   "shortfall_ns" /* clock events: busy time that no sample stood for */
 #define BILL_SURPLUS_NS	    "surplus_ns" /* clock events: samples stood for more than the busy time */
+/* clock events: of the shortfall, what their own timer's interrupts took while the CPU was idle,
+   estimated from how many came and what one costs; and its interval */
+#define BILL_IDLE_INTERRUPTS "idle_interrupts"
+#define BILL_IDLE_NS	     "idle_interrupt_ns"
+#define BILL_IDLE_LOW_NS     "idle_interrupt_low_ns"
+#define BILL_IDLE_HIGH_NS    "idle_interrupt_high_ns"
 /* per CPU, event 0 */
 #define BILL_ONLINE_NS "online_ns"
 #define BILL_BUSY_NS   "busy_ns" /* wall - idle - iowait */

@@ -145,6 +145,10 @@ static struct json_object *bill_object(struct json_writer *writer, const struct 
 	add_number(writer, object, "period_changes", bill->period_changes);
 	add_number(writer, object, "shortfall_ns", bill->shortfall_ns);
 	add_number(writer, object, "surplus_ns", bill->surplus_ns);
+	add_number(writer, object, "idle_interrupts", bill->idle_interrupts);
+	add_number(writer, object, "idle_interrupt_ns", bill->idle_ns);
+	add_number(writer, object, "idle_interrupt_low_ns", bill->idle_low_ns);
+	add_number(writer, object, "idle_interrupt_high_ns", bill->idle_high_ns);
 	if (bill->interpreted.interpreted.known)
 		json_add(writer, object, "interpreted",
 			 interpreted_object(writer, &bill->interpreted));
@@ -410,6 +414,8 @@ static struct json_object *collector_object(struct json_writer *writer, const st
 	const struct scope *scope = &report->scope;
 	struct json_object *object = json_new_object(writer);
 	add_number(writer, object, "cpu_ns", scope->self_cpu_ns);
+	add_number(writer, object, "idle_interrupt_ns",
+		   scope_idle_ns(scope, report->columns.count));
 	add_number(writer, object, "interpret_ns", scope->interpret_ns);
 	if (scope->bursts.bursts.known)
 		json_add(writer, object, "bursts", bursts_object(writer, &scope->bursts));

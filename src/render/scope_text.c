@@ -385,6 +385,29 @@ static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
 	}
 }
 
+/* The part of the shortfall that is ours, and what is left. */
+static void put_idle(struct buffer *out, const struct scope_bill *bill)
+{
+	if (!bill->shortfall_ns.known || !bill->idle_ns.known || !bill->idle_ns.value)
+		return;
+	uint64_t shortfall = bill->shortfall_ns.value;
+	buffer_append_text(out, ": ");
+	put_quantity(out, (double)bill->idle_ns.value, nanoseconds());
+	if (bill->idle_low_ns.known && bill->idle_high_ns.known) {
+		buffer_append_text(out, " (");
+		put_quantity(out, (double)bill->idle_low_ns.value, nanoseconds());
+		buffer_append_text(out, " to ");
+		put_quantity(out, (double)bill->idle_high_ns.value, nanoseconds());
+		buffer_append_u8(out, ')');
+	}
+	buffer_append_text(out, " interrupts of sampling itself while idle, estimated, ");
+	put_quantity(
+		out,
+		(double)(shortfall > bill->idle_ns.value ? shortfall - bill->idle_ns.value : 0),
+		nanoseconds());
+	buffer_append_text(out, " unexplained");
+}
+
 static void put_time_bill(struct buffer *out, const struct report *report, size_t at)
 {
 	const struct scope_bill *bill = &report->scope.bills[at];
@@ -413,6 +436,7 @@ static void put_time_bill(struct buffer *out, const struct report *report, size_
 			buffer_append_u8(out, ')');
 		}
 	}
+	put_idle(out, bill);
 	if (bill->surplus_ns.known && bill->surplus_ns.value) {
 		buffer_append_text(out, ", samples for ");
 		put_quantity(out, (double)bill->surplus_ns.value, nanoseconds());
@@ -611,6 +635,12 @@ static void put_collector(const struct report *report, const struct report_text_
 		}
 	} else {
 		buffer_append_text(out, "- of CPU time");
+	}
+	struct scope_number idle = scope_idle_ns(scope, report->columns.count);
+	if (idle.known && idle.value) {
+		buffer_append_text(out, " and ");
+		put_quantity(out, (double)idle.value, nanoseconds());
+		buffer_append_text(out, " of interrupts while idle, estimated");
 	}
 	if (scope->self_bytes.known) {
 		quantity_bytes(scope->self_bytes.value, text);

@@ -95,6 +95,16 @@ static void make_interpreted(struct test_profile *test)
 	test_bill(test, 0, BILL_INTERPRET_NS, 12 * MS);
 }
 
+/* As if CPUs had been idle at a high rate. */
+static void make_idle(struct test_profile *test)
+{
+	make_clock(test);
+	test_bill(test, test->event, BILL_IDLE_INTERRUPTS, 2000);
+	test_bill(test, test->event, BILL_IDLE_NS, 20 * MS);
+	test_bill(test, test->event, BILL_IDLE_LOW_NS, 18 * MS);
+	test_bill(test, test->event, BILL_IDLE_HIGH_NS, 24 * MS);
+}
+
 /* As if it had been stepped now and then. */
 static void make_stepped(struct test_profile *test)
 {
@@ -392,6 +402,7 @@ static const struct {
 } kinds[] = {
 	{ "clock", make_clock },
 	{ "interpreted", make_interpreted },
+	{ "idle", make_idle },
 	{ "stepped", make_stepped },
 	{ "counters", make_counters },
 	{ "group", make_group },

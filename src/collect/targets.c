@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -55,6 +56,10 @@ static bool thread_alive(pid_t tid)
 
 bool targets_alive(struct targets *targets)
 {
+	/* The folder of a group that was removed has no files any more. */
+	if (targets->cgroup_fd > 0)
+		return faccessat(targets->cgroup_fd, "cgroup.procs", F_OK, 0) == 0 ||
+		       errno != ENOENT;
 	if (!targets->watched)
 		return true;
 	bool alive = false;

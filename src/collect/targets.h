@@ -35,5 +35,5 @@ int targets_start(struct targets *targets, bool children);
 void targets_release(struct targets *targets); /* also right for a zeroed one */
 /* As collector_tell_missing(): whether others, below what is watched, did the work. */
 void targets_tell_below(const struct targets *targets, uint64_t samples, char *text, size_t size);
-/* False when every asked process and thread has ended. */
+/* False when every asked process and thread has ended, or the asked group was removed. */
 bool targets_alive(struct targets *targets);

@@ -46,3 +46,14 @@ expect_equal "message" "$(cat err)" "culprit: there is no control group 'no-such
 expect_status 1 culprit record --quiet --cgroup "$PWD" -o none.prof 2>err
 expect_equal "message" "$(cat err)" "culprit: there is no control group '$PWD' below '$mount'"
 [ ! -e none.prof ] && [ ! -e none.prof.open ] || fail "nothing was recorded, yet a file was left"
+
+# Its removal ends a recording that nothing else ends.
+culprit record --quiet -F 100 --cgroup "$group" -o removed.prof &
+recording=$!
+# its timers come last
+while ! ls -l /proc/$recording/fd | grep -q timerfd; do sleep 0.05; done
+kill -0 $recording || fail "it ended while the group was there"
+leave
+inside= outside=
+[ ! -e "$group" ] || skip "the control group cannot be removed"
+expect_status 0 wait $recording

@@ -55,10 +55,19 @@ expect_between "samples of the worker" "$(samples twice.prof 12 $worker)" $((had
 culprit record --quiet -F 500 -p $worker --duration 200ms -o leaf.prof 2>said
 ! grep -q "below it" said || fail "nobody is below it: $(cat said)"
 
-# It ends with the last of them.
+# It ends with the last of them: the parent first, which does not wait for its end.
 kill $worker $forking $server
-(sleep 0.3; kill $grandchild) &
 parent=$(awk '{ print $4 }' /proc/$grandchild/stat)
-culprit record --quiet -F 500 -p "$parent" --children -o end.prof
-! kill -0 $grandchild 2>/dev/null || fail "it ended before the last one below"
-expect_between "samples until the end" "$(samples end.prof)" 1 1000
+culprit record --quiet -F 500 -p "$parent" --children --merge-interval 10ms -o end.prof &
+recording=$!
+while ! ls -l /proc/$recording/fd | grep -q timerfd; do sleep 0.01; done # its timers come last
+kill "$parent"
+while [ -e "/proc/$parent" ]; do sleep 0.01; done
+before_grandchild=$(ticks $grandchild)
+while [ "$(ticks $grandchild)" -lt $((before_grandchild + 20)) ]; do
+	kill -0 $recording || fail "it ended before the last one below"
+	sleep 0.01
+done
+kill $grandchild
+expect_status 0 wait $recording
+expect_between "samples until the end" "$(samples end.prof)" 50 100000

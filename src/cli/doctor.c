@@ -113,8 +113,7 @@ static int examine(struct examination *examination, struct error *err)
 	name_default(examination);
 	facts->event = examination->event;
 	if (sample_cost_measure(&examination->events.events[0], examination->rights.max_sample_rate,
-				SAMPLE_COST_ROUNDS, NULL, &examination->cost,
-				&examination->cost_error))
+				NULL, &examination->cost, &examination->cost_error))
 		facts->cost_refusal = examination->cost_error.text;
 	else
 		facts->cost = &examination->cost;

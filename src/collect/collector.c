@@ -40,7 +40,6 @@ struct collector {
 	struct session session;
 	struct targets targets;
 	struct ledger ledger;
-	struct sample_cost cost; /* plan.h */
 	struct source *source;
 	struct random_state random;
 	int poll_fd, timer_fd;
@@ -320,7 +319,6 @@ int collector_new(const struct collect_options *options, struct collector **out,
 		ret = name_events(collector, err);
 	if (ret == 0)
 		ret = make_poll_fd(collector, err);
-	collector->cost = collector->plan.cost;
 	plan_release(&collector->plan);
 	if (ret < 0)
 		return ret;
@@ -336,10 +334,18 @@ static void set_timer(const struct collector *collector)
 	timerfd_settime(collector->timer_fd, 0, &timer, NULL);
 }
 
+/* Whatever runs on the CPUs has samples. */
+static bool samples_all(const struct collector *collector)
+{
+	const struct collect_options *options = &collector->options;
+	return options->target == COLLECT_SYSTEM && !options->user_only && !options->kernel_only &&
+	       !collector->session.counters.kernel_dropped;
+}
+
 int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
-	if (ledger_init(&collector->ledger, session, &collector->cost) < 0 ||
+	if (ledger_init(&collector->ledger, session, samples_all(collector)) < 0 ||
 	    targets_start(&collector->targets, collector->options.children) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->epoch_begin_ns = clock_monotonic_ns();
@@ -455,8 +461,6 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 		struct error *err)
 {
 	struct session *session = &collector->session;
-	bool whole = collector->options.target == COLLECT_SYSTEM && !collector->options.user_only &&
-		     !collector->options.kernel_only && !session->counters.kernel_dropped;
 	CLEANUP(profile_freep) struct profile *profile = profile_new();
 	if (!profile)
 		return failed(err, -ENOMEM);
@@ -470,8 +474,8 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 	if (ret == 0)
 		ret = tally_take(&session->tally, &translation);
 	if (ret == 0)
-		ret = ledger_write(&collector->ledger, session, state == EPOCH_ENDS, whole,
-				   &translation);
+		ret = ledger_write(&collector->ledger, session, state == EPOCH_ENDS,
+				   samples_all(collector), &translation);
 	if (ret == 0)
 		ret = add_source(collector, profile);
 	if (ret == 0 && state == EPOCH_ENDS && collector->options.stash)

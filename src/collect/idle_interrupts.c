@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "machine/sample_cost.h"
+#include "collect/idle_cost.h"
 
 double idle_interrupts_count(const struct idle_time *time, double cost_ns)
 {
@@ -24,7 +24,7 @@ static uint64_t cost_of(const struct idle_time *time, double cost_ns)
 }
 
 struct idle_interrupts idle_interrupts_estimate(const struct idle_time *time,
-						const struct sample_cost *cost)
+						const struct idle_cost *cost)
 {
 	return (struct idle_interrupts){
 		.count = (uint64_t)llround(idle_interrupts_count(time, cost->ns)),

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-struct sample_cost;
+struct idle_cost;
 
 /* Of one clock on one CPU, between two readings of the clocks. */
 struct idle_time {
@@ -25,4 +25,4 @@ struct idle_interrupts {
 /* How many came while the CPU idled, when each takes `cost_ns` of what would be idle time. */
 double idle_interrupts_count(const struct idle_time *time, double cost_ns);
 struct idle_interrupts idle_interrupts_estimate(const struct idle_time *time,
-						const struct sample_cost *cost);
+						const struct idle_cost *cost);

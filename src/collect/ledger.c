@@ -14,8 +14,6 @@
 #include "collect/session.h"
 #include "profile/bill.h"
 
-#define LATE_ROUNDS 1 /* whoever ends a recording waits for it */
-
 static uint64_t own_cpu_ns(void)
 {
 	struct rusage usage;
@@ -25,8 +23,23 @@ static uint64_t own_cpu_ns(void)
 	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
 }
 
-int ledger_init(struct ledger *ledger, const struct session *session,
-		const struct sample_cost *cost)
+/* What one interrupt of the first clock costs; the others' take as long. */
+static void measure_cost(struct ledger *ledger, const struct session *session)
+{
+	const struct counters *counters = &session->counters;
+	char line[32];
+	uint64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
+					      sizeof(line)) < 0
+				 ? 0
+				 : strtoull(line, NULL, 10);
+	for (size_t i = 0; i < counters->sampler_count && !ledger->cost_known; i++)
+		if (counters->samplers[i].clock)
+			ledger->cost_known =
+				idle_cost_measure(&counters->samplers[i].attr, counters->cpus,
+						  counters->cpu_count, limit, &ledger->cost) == 0;
+}
+
+int ledger_init(struct ledger *ledger, const struct session *session, bool whole_cpus)
 {
 	size_t count = session->counters.cpu_count;
 	*ledger = (struct ledger){ .started = calloc(count + 1, sizeof(*ledger->started)),
@@ -34,7 +47,8 @@ int ledger_init(struct ledger *ledger, const struct session *session,
 				   .now = calloc(count + 1, sizeof(*ledger->now)) };
 	if (!ledger->started || !ledger->before || !ledger->now)
 		return -ENOMEM;
-	ledger->cost = *cost;
+	if (whole_cpus)
+		measure_cost(ledger, session);
 	ledger->own_cpu_ns = own_cpu_ns(); /* getting ready is not part of the recorded time */
 	cpu_time_read(session->counters.cpus, count, ledger->started);
 	memcpy(ledger->before, ledger->started, count * sizeof(*ledger->before));
@@ -119,45 +133,39 @@ static int write_cpus(struct ledger *ledger, const struct session *session,
 	return 0;
 }
 
-/*
- * Measured when it is wanted first: by then nothing else of ours may be sampled any more. An
- * interrupt that takes no sample costs what one with a sample does, less its record.
- */
-static bool know_cost(struct ledger *ledger, const struct sampler *sampler)
+static bool was_idle(const struct ledger *ledger, const struct session *session,
+		     const struct cpu_time *now)
 {
-	if (ledger->cost.ns > 0 || ledger->cost_unknown)
-		return !ledger->cost_unknown;
-	struct sample_cost cost;
-	char line[32];
-	int64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
-					     sizeof(line)) < 0
-				? 0
-				: strtoll(line, NULL, 10);
+	for (size_t slot = 0; slot < session->counters.cpu_count; slot++)
+		if (now[slot].known && now[slot].idle_ns != ledger->started[slot].idle_ns)
+			return true;
+	return false;
+}
+
+/* When nothing idled at the start, perhaps it does at the end. */
+static void measure_cost_late(struct ledger *ledger, const struct session *session,
+			      const struct cpu_time *now)
+{
+	ledger->idle_known = ledger->cost_known || !was_idle(ledger, session, now);
+	if (ledger->idle_known || !ledger->stopped)
+		return;
 	uint64_t before_ns = own_cpu_ns();
-	ledger->cost_unknown =
-		sample_cost_measure(sampler->event, limit, LATE_ROUNDS, NULL, &cost, NULL) < 0;
-	if (!ledger->cost_unknown)
-		ledger->cost = cost;
-	if (ledger->stopped) /* after the recorded time */
-		ledger->own_cpu_ns += own_cpu_ns() - before_ns;
-	return !ledger->cost_unknown;
+	measure_cost(ledger, session);
+	ledger->own_cpu_ns += own_cpu_ns() - before_ns; /* after the recorded time */
+	ledger->idle_known = ledger->cost_known;
 }
 
 /* What the timer's own interrupts took while the CPU was idle, of busy time that has no sample. */
-static int write_idle(struct ledger *ledger, const struct sampler *sampler, uint32_t event,
-		      uint64_t cpu, const struct idle_time *time, struct profile *to)
+static int write_idle(const struct ledger *ledger, uint32_t event, uint64_t cpu,
+		      const struct idle_time *time, struct profile *to)
 {
-	struct idle_interrupts idle = { 0 };
-	if (time->idle_ns && time->interrupts > 0) {
-		if (!know_cost(ledger, sampler))
-			return 0;
-		idle = idle_interrupts_estimate(time, &ledger->cost);
-	}
+	struct idle_interrupts idle = idle_interrupts_estimate(time, &ledger->cost);
+	bool known = ledger->idle_known;
 	const struct line lines[] = {
-		{ BILL_IDLE_INTERRUPTS, true, idle.count },
-		{ BILL_IDLE_NS, true, idle.ns },
-		{ BILL_IDLE_LOW_NS, true, idle.low_ns },
-		{ BILL_IDLE_HIGH_NS, true, idle.high_ns },
+		{ BILL_IDLE_INTERRUPTS, known, idle.count },
+		{ BILL_IDLE_NS, known, idle.ns },
+		{ BILL_IDLE_LOW_NS, known, idle.low_ns },
+		{ BILL_IDLE_HIGH_NS, known, idle.high_ns },
 	};
 	return write_lines(to, event, cpu, lines, sizeof(lines) / sizeof(lines[0]));
 }
@@ -166,6 +174,7 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 			   const struct cpu_time *now, struct tally_translation *translation)
 {
 	uint64_t now_ns = ledger->stopped ? ledger->stopped_ns : clock_monotonic_ns();
+	measure_cost_late(ledger, session, now);
 	for (size_t i = 0; i < session->counters.sampler_count; i++) {
 		const struct sampler *sampler = &session->counters.samplers[i];
 		if (!sampler->clock)
@@ -192,8 +201,7 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 								      : BILL_SURPLUS_NS,
 						       (uint64_t)fabs(busy - weighed));
 			if (ret == 0)
-				ret = write_idle(ledger, sampler, event, cpu, &time,
-						 translation->to);
+				ret = write_idle(ledger, event, cpu, &time, translation->to);
 			if (ret < 0)
 				return ret;
 		}

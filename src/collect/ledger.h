@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "collect/cpu_time.h"
-#include "machine/sample_cost.h"
+#include "collect/idle_cost.h"
 
 struct session;
 struct tally_translation;
@@ -21,15 +21,15 @@ struct ledger {
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
 	bool self_bytes_billed;
-	uint64_t stopped_ns;	 /* `now` is of that time */
-	struct sample_cost cost; /* of a clock's sample; ns 0: not measured yet */
-	bool cost_unknown;	 /* it could not be */
+	uint64_t stopped_ns;   /* `now` is of that time */
+	struct idle_cost cost; /* of a clock's interrupt while idle */
+	bool cost_known;
+	bool idle_known; /* private: of this closing of the clocks */
 };
 
-/* When sampling starts. `cost`: of a clock's sample, or with ns 0 to be measured when it matters.
- */
-int ledger_init(struct ledger *ledger, const struct session *session,
-		const struct sample_cost *cost);
+/* When sampling starts. With `whole_cpus` it first measures, for a quarter of a second, what a
+ * clock's interrupts cost. */
+int ledger_init(struct ledger *ledger, const struct session *session, bool whole_cpus);
 void ledger_stop(struct ledger *ledger, const struct session *session); /* when sampling ends */
 void ledger_release(struct ledger *ledger);
 /*

@@ -12,6 +12,7 @@
 #include "collect/edge_helper.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
+#include "machine/sample_cost.h"
 #include "machine/sample_memory.h"
 
 #define SAMPLE_PAGES	128 /* 512 KiB: 0.1 s of 50000 samples a second, twice over */
@@ -87,7 +88,7 @@ static void ask_for_registers(struct perf_event_attr *attr, uint64_t registers)
 }
 
 /* The rate that the budget buys: what one sample costs here, measured now. */
-static double budget_rate(struct plan *plan, const struct collect_options *options)
+static double budget_rate(const struct plan *plan, const struct collect_options *options)
 {
 	double percent = budget_percent(options);
 	double share = plan->edges ? 1 - EDGE_SHARE : 1;
@@ -101,7 +102,7 @@ static double budget_rate(struct plan *plan, const struct collect_options *optio
 				: strtoll(line, NULL, 10);
 	struct sample_cost cost;
 	char sentence[256];
-	if (sample_cost_measure(&event, limit, SAMPLE_COST_ROUNDS,
+	if (sample_cost_measure(&event, limit,
 				plan->samplers[0].memory ? plan->counters.memory : NULL, &cost,
 				NULL) < 0) {
 		snprintf(sentence, sizeof(sentence),
@@ -110,8 +111,6 @@ static double budget_rate(struct plan *plan, const struct collect_options *optio
 		note(options, COLLECT_NOTE, sentence);
 		return DEFAULT_RATE_HZ;
 	}
-	if (plan->samplers[0].clock && !plan->samplers[0].edges)
-		plan->cost = cost;
 	uint64_t rate = sample_cost_rate(&cost, share * percent / 100);
 	const char *bound = rate < LOWEST_RATE_HZ ? ", more than the budget, for fewer say little"
 			    : rate > HIGHEST_RATE_HZ

@@ -11,7 +11,6 @@
 #include "collect/counters.h"
 #include "machine/cpu_set.h"
 #include "machine/probe.h"
-#include "machine/sample_cost.h"
 
 struct error;
 struct sample_memory;
@@ -27,8 +26,6 @@ struct plan {
 	/* Of the time that samples stand for, what interpreting them may take: a part of the
 	   budget that chose the rate, or all of it beside a rate that was asked for. */
 	double edge_ratio;
-	/* Of the clock that is sampled, if it was measured to choose the rate; else its ns is 0. */
-	struct sample_cost cost;
 	bool follow; /* of what runs on the CPUs, only the command's tree counts */
 };
 

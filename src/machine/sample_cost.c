@@ -16,6 +16,7 @@
 #include "machine/perf_open.h"
 #include "machine/sample_memory.h"
 
+#define ROUNDS	       4
 #define ON_NS	       80000000u
 #define OFF_NS	       25000000u
 #define WANTED_RATE_HZ 4999 /* prime, so that it does not lock to the timer tick */
@@ -289,11 +290,11 @@ struct measuring {
 	struct costs costs;
 };
 
-static int measure_rounds(const struct event *event, int rounds, struct sampler *sampler,
-			  struct gaps *on, struct gaps *off, struct costs *costs, struct error *err)
+static int measure_rounds(const struct event *event, struct sampler *sampler, struct gaps *on,
+			  struct gaps *off, struct costs *costs, struct error *err)
 {
 	uint64_t threshold = find_threshold();
-	for (int round = 0; round < rounds; round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		size_t first = on->count;
 		spin(OFF_NS, threshold, off);
 		if (ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0))
@@ -306,7 +307,7 @@ static int measure_rounds(const struct event *event, int rounds, struct sampler 
 	return 0;
 }
 
-int sample_cost_measure(const struct event *event, int64_t max_sample_rate, int rounds,
+int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 			struct sample_memory *memory, struct sample_cost *cost, struct error *err)
 {
 	CLEANUP(free_pointer) struct measuring *room = calloc(1, sizeof(*room));
@@ -335,7 +336,7 @@ int sample_cost_measure(const struct event *event, int64_t max_sample_rate, int 
 				  strerror(-status));
 	}
 	if (status == 0)
-		status = measure_rounds(event, rounds, &sampler, &on, &off, costs, err);
+		status = measure_rounds(event, &sampler, &on, &off, costs, err);
 	if (moved)
 		sched_setaffinity(0, sizeof(before), (cpu_set_t *)before.words);
 	if (status)

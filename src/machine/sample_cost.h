@@ -20,16 +20,14 @@ struct sample_cost {
 	double busy_ratio; /* of the time without sampling that others took: the machine is busy */
 };
 
-#define SAMPLE_COST_ROUNDS 4 /* of 0.1 s: so many for a figure that a rate is chosen by */
-
 /*
- * Samples this thread for `rounds` times 0.1 s by `event` (as event_list_default() gives
+ * Samples this thread for some 0.4 s by `event` (as event_list_default() gives
  * it; what its attr.sample_type asks for beside ip, task and time is taken along, if it stands
  * behind these in a sample; and what its registers point to with `memory`, if that is not NULL,
  * on the CPU where it runs) and fills *cost. Returns 0; -EAGAIN when too few samples came to tell
  * (the machine is overloaded, or throttles); -ENOMEM; or the negative errno value of opening.
  */
-int sample_cost_measure(const struct event *event, int64_t max_sample_rate, int rounds,
+int sample_cost_measure(const struct event *event, int64_t max_sample_rate,
 			struct sample_memory *memory, struct sample_cost *cost, struct error *err);
 
 /* Samples a second and CPU that cost `ratio` (0.01: one percent) of its time; at least 1. */

@@ -11,11 +11,11 @@
 #include "base/random.h"
 #include "collect/idle_interrupts.h"
 #include "collect/period.h"
-#include "machine/sample_cost.h"
+#include "collect/idle_cost.h"
 
 #define SECOND UINT64_C(1000000000)
 
-static const struct sample_cost cost = { .ns = 10000, .low_ns = 9000, .high_ns = 12000 };
+static const struct idle_cost cost = { .ns = 10000, .low_ns = 9000, .high_ns = 12000 };
 
 static void near(double value, double wanted, double ratio)
 {

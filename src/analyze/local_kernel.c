@@ -87,7 +87,7 @@ static bool read_table(struct search *search, const char *path, uint64_t limit, 
 	out->size = 0;
 	if (reader_open_path(search->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
 		return false;
-	int ret = reader_read(search->reader, file.fd, limit, out, NULL);
+	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
 	return ret == 0 && out->size > 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "base/error.h"
@@ -93,7 +94,7 @@ static bool is_fit(const struct edges *edges, const struct perf_sample *sample,
 		return false;
 	const struct mapping *mapping = address_space_find(space, sample->ip);
 	const struct file *file = mapping ? file_table_get(edges->files, mapping->file) : NULL;
-	return file && file->kind == FILE_PLAIN && file->state == FILE_IDENTIFIED && file->fd >= 0;
+	return file && file_may_stay_open(file);
 }
 
 /* The number of a space in the batch. False: there are too many. */
@@ -232,12 +233,17 @@ static int reserve_told(struct edges *edges)
 static int tell_file(struct edges *edges, uint32_t number)
 {
 	const struct file *file = file_table_get(edges->files, number);
-	if (!file || edges->told[number] != EDGE_UNTOLD || file->kind != FILE_PLAIN ||
-	    file->state != FILE_IDENTIFIED || file->fd < 0)
+	if (!file || edges->told[number] != EDGE_UNTOLD || !file_may_stay_open(file))
 		return 0;
+	/* The helper maps it: a file elsewhere as a copy only. */
+	CLEANUP(close_fd) int fd = file_table_open_for_long(edges->files, number);
+	if (fd < 0) {
+		edges->told[number] = EDGE_REFUSED;
+		return 0;
+	}
 	struct message request = {
 		.header = { .operation = EDGE_SET_FILE, .what = number, .fd_count = 1 },
-		.fds = { file->fd }
+		.fds = { fd }
 	};
 	struct message answer;
 	struct error err = { 0 };

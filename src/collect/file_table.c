@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -81,10 +81,7 @@ static int identify_vdso(struct file_table *table)
 int file_table_init(struct file_table *table, struct profile *session, struct reader *reader)
 {
 	*table = (struct file_table){ .session = session, .reader = reader };
-	struct rlimit limit;
-	table->fd_limit = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 4 : 64;
-	if (table->fd_limit > 16384)
-		table->fd_limit = 16384;
+	held_files_init(&table->keeping, reader);
 	if (!add_file(table, FILE_ANONYMOUS, span_of_text("//anon"), &table->anonymous) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso]"), &table->vdso) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso32]"), &table->vdso_narrow) ||
@@ -117,23 +114,15 @@ static struct span without_deleted(struct span path, bool *deleted)
 	return *deleted ? (struct span){ path.data, path.size - size } : path;
 }
 
-/* Is what was opened the file that the mapping spoke of? */
-static bool same_file(const struct file *file, const struct safe_file *opened)
-{
-	if (opened->inode != file->inode)
-		return false;
-	/* The device of a mapping and that of stat(2) differ on overlayfs and btrfs. A file that
-	   was opened through the process itself (map_files, exe) needs no such test. */
-	return true;
-}
-
+/* The device of a mapping and that of stat(2) differ on overlayfs and btrfs. A file that was opened
+ * through the process itself needs no such test. */
 static bool open_file(struct file_table *table, const struct file *file,
 		      const struct file_hint *hint, bool deleted, struct safe_file *opened)
 {
 	pid_t pid = (pid_t)hint->pid;
 	if (!deleted &&
 	    reader_open_path(table->reader, pid, file->path, OWNER_ANY, opened, NULL) == 0) {
-		if (same_file(file, opened))
+		if (opened->inode == file->inode)
 			return true;
 		close(opened->fd);
 	}
@@ -150,22 +139,156 @@ static bool open_file(struct file_table *table, const struct file *file,
 	/* The process has ended: most files are where we see them too. */
 	if (!deleted &&
 	    reader_open_path(table->reader, 0, file->path, OWNER_ANY, opened, NULL) == 0) {
-		if (same_file(file, opened) && makedev(file->major, file->minor) == opened->device)
+		if (opened->inode == file->inode &&
+		    makedev(file->major, file->minor) == opened->device)
 			return true;
 		close(opened->fd);
 	}
 	return false;
 }
 
-static int identify(struct file_table *table, struct file *file, const struct file_hint *hint,
+static void let_go(struct file_table *table, struct file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->copied)
+		held_files_drop(&table->keeping, file->copy_bytes);
+	file->fd = -1;
+	file->copied = false;
+}
+
+/* Copies that no sample needs give way to those that one does. */
+static void make_room(struct file_table *table, uint64_t size_bytes, bool by_path)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		struct file *file = table->files[i];
+		if (held_files_room(&table->keeping, size_bytes, by_path))
+			return;
+		if (file->copied && !file->sampled)
+			let_go(table, file);
+	}
+}
+
+static void copy_file(struct file_table *table, struct file *file, int fd)
+{
+	if (file->sampled)
+		make_room(table, file->size_bytes, file->by_path);
+	uint64_t size_bytes;
+	int copy = held_files_copy(&table->keeping, fd, file->by_path, &size_bytes);
+	if (copy < 0)
+		return;
+	file->fd = copy;
+	file->copied = true;
+	file->copy_bytes = size_bytes;
+}
+
+/* Its descriptor is given up; what has no name any more could not be opened again. */
+static void stop_holding(struct file_table *table, size_t position)
+{
+	struct file *file = file_table_get(table, table->held[position]);
+	int fd = file->fd;
+	struct stat info;
+	file->fd = -1;
+	if (file->sampled && file->state == FILE_IDENTIFIED && fstat(fd, &info) == 0 &&
+	    info.st_nlink == 0)
+		copy_file(table, file, fd);
+	close(fd);
+	table->held_count--;
+	memmove(table->held + position, table->held + position + 1,
+		(table->held_count - position) * sizeof(table->held[0]));
+}
+
+/* Takes over `fd`. Among those held, the oldest without samples gives way, else the oldest. */
+static void hold(struct file_table *table, struct file *file, uint32_t number, int fd)
+{
+	if (table->held_count == HELD_MOST) {
+		size_t position = 0;
+		while (position < HELD_MOST &&
+		       file_table_get(table, table->held[position])->sampled)
+			position++;
+		stop_holding(table, position < HELD_MOST ? position : 0);
+	}
+	file->fd = fd;
+	table->held[table->held_count++] = number;
+}
+
+/* The same file by our own path, on the mount of our own root, as most files of processes in mount
+ * namespaces of their own are. */
+static void prefer_own_path(struct file_table *table, struct file *file, struct safe_file *opened)
+{
+	struct safe_file own;
+	if (reader_open_path(table->reader, 0, file->path, OWNER_ANY, &own, NULL) < 0)
+		return;
+	file->by_path = own.inode == opened->inode && own.device == opened->device;
+	if (file->by_path && !own.copied && held_files_harmless(&table->keeping, own.fd)) {
+		int other = opened->fd;
+		*opened = own;
+		own.fd = other;
+		file->elsewhere = false;
+	}
+	close(own.fd);
+}
+
+/* Takes over opened->fd: what is kept of a file that was just identified. */
+static void keep(struct file_table *table, struct file *file, uint32_t number,
+		 struct safe_file *opened)
+{
+	file->elsewhere = opened->copied || !held_files_harmless(&table->keeping, opened->fd);
+	file->by_path = !file->elsewhere;
+	if (file->elsewhere)
+		prefer_own_path(table, file, opened);
+	if (!file->elsewhere) {
+		hold(table, file, number, opened->fd);
+		return;
+	}
+	if (opened->copied) {
+		/* of a file system that may not answer a second time */
+		if (held_files_room(&table->keeping, opened->size_bytes, file->by_path)) {
+			held_files_count(&table->keeping, opened->size_bytes);
+			file->copied = true;
+			file->copy_bytes = opened->size_bytes;
+			file->fd = opened->fd;
+			return;
+		}
+	} else if (opened->size_bytes <= COPY_AT_ONCE_BYTES) {
+		copy_file(table, file, opened->fd);
+	}
+	close(opened->fd);
+}
+
+static void stamp(struct file *file, const struct safe_file *opened)
+{
+	file->device = opened->device;
+	file->size_bytes = opened->size_bytes;
+	file->modified_ns = opened->modified_ns;
+}
+
+/* A file that compilers of code write, which grows: jit.c reads it. */
+static bool may_be_jitdump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	return name && strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
+}
+
+static void note_user(struct file *file, const struct file_hint *hint)
+{
+	file->latest_pid = hint->pid;
+	file->start = hint->start;
+	file->end = hint->end;
+}
+
+static int identify(struct file_table *table, uint32_t number, const struct file_hint *hint,
 		    bool deleted)
 {
+	struct file *file = file_table_get(table, number);
 	struct safe_file opened;
 	file->attempts++;
+	note_user(file, hint);
 	if (!table->reader || !open_file(table, file, hint, deleted, &opened)) {
 		file->state = FILE_GONE;
 		return 0;
 	}
+	stamp(file, &opened);
 	struct identity *identity = calloc(1, sizeof(*identity));
 	if (!identity) {
 		close(opened.fd);
@@ -175,24 +298,105 @@ static int identify(struct file_table *table, struct file *file, const struct fi
 	if (ret < 0) {
 		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
 		free(identity);
-		if (ret == -ENOEXEC && table->kept_fds < table->fd_limit) {
-			table->kept_fds++;
-			file->fd = opened.fd; /* a jitdump file, perhaps */
-			return 0;
-		}
-		close(opened.fd);
+		file->elsewhere = opened.copied || !held_files_harmless(&table->keeping, opened.fd);
+		if (ret == -ENOEXEC && may_be_jitdump(file->path) && !file->elsewhere)
+			hold(table, file, number, opened.fd);
+		else
+			close(opened.fd);
 		return 0;
 	}
 	file->identity = identity;
 	file->state = FILE_IDENTIFIED;
 	file->image = 0; /* until now it was one without segments */
-	if (table->kept_fds < table->fd_limit) {
-		table->kept_fds++;
-		file->fd = opened.fd;
-		return 0;
-	}
-	close(opened.fd);
+	file->sampled = false;
+	keep(table, file, number, &opened);
 	return 0;
+}
+
+static bool same_build(const struct identity *a, const struct identity *b)
+{
+	return a->build_id_bytes == b->build_id_bytes &&
+	       memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0 &&
+	       memcmp(&a->hash, &b->hash, sizeof(a->hash)) == 0;
+}
+
+/* Whether what was opened again is what was identified; closes it when not. */
+static bool is_unchanged(struct file_table *table, const struct file *file,
+			 const struct safe_file *opened)
+{
+	if (opened->inode == file->inode && opened->device == file->device &&
+	    opened->size_bytes == file->size_bytes && opened->modified_ns == file->modified_ns)
+		return true;
+	struct identity identity;
+	if (file->identity && reader_identify(table->reader, opened->fd, &identity, NULL) == 0 &&
+	    same_build(&identity, file->identity))
+		return true;
+	close(opened->fd);
+	return false;
+}
+
+static int open_again(struct file_table *table, const struct file *file)
+{
+	struct safe_file opened;
+	const uint32_t pids[] = { file->latest_pid, file->pid, 0 };
+	if (!table->reader)
+		return -1;
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		if (i && pids[i] == pids[i - 1])
+			continue;
+		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
+				     NULL) == 0 &&
+		    is_unchanged(table, file, &opened))
+			return opened.fd;
+	}
+	/* Without a name by now, yet still run by somebody. */
+	if (reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start, file->end,
+				&opened, NULL) == 0 &&
+	    is_unchanged(table, file, &opened))
+		return opened.fd;
+	if (reader_open_executable(table->reader, (pid_t)file->pid, &opened, NULL) == 0 &&
+	    is_unchanged(table, file, &opened))
+		return opened.fd;
+	return -1;
+}
+
+int file_table_open(struct file_table *table, uint32_t number)
+{
+	const struct file *file = file_table_get(table, number);
+	return file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : open_again(table, file);
+}
+
+bool file_may_stay_open(const struct file *file)
+{
+	return file->kind == FILE_PLAIN && file->state == FILE_IDENTIFIED &&
+	       (file->fd >= 0 || !file->elsewhere);
+}
+
+int file_table_open_for_long(struct file_table *table, uint32_t number)
+{
+	int fd = file_may_stay_open(file_table_get(table, number)) ? file_table_open(table, number)
+								   : -1;
+	/* It may have been reached by another way this time. */
+	const struct file *file = file_table_get(table, number);
+	if (fd >= 0 && file->fd < 0 && !held_files_harmless(&table->keeping, fd)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* A sample fell into a file of which nothing is kept, and which an open descriptor would pin. */
+static void copy_when_sampled(struct file_table *table, struct file *file)
+{
+	if (file->state != FILE_IDENTIFIED || file->kind != FILE_PLAIN || !file->elsewhere ||
+	    file->fd >= 0)
+		return;
+	make_room(table, file->size_bytes, file->by_path);
+	if (!held_files_room(&table->keeping, file->size_bytes, file->by_path))
+		return;
+	CLEANUP(close_fd) int fd = open_again(table, file);
+	if (fd >= 0)
+		copy_file(table, file, fd);
 }
 
 static uint64_t inode_key(const struct file_hint *hint)
@@ -236,7 +440,9 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	if (file) {
 		if (file->state == FILE_GONE && file->attempts < OPEN_ATTEMPTS &&
 		    file->kind == FILE_PLAIN)
-			return identify(table, file, hint, deleted);
+			return identify(table, *number, hint, deleted);
+		if (span_equal(path, span_of_text(file->path)))
+			note_user(file, hint);
 		return 0;
 	}
 	file = add_file(table, kind, path, number);
@@ -252,7 +458,7 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	int ret = number_map_put(&table->by_inode, inode_key(hint), (void *)(uintptr_t)*number);
 	if (ret < 0)
 		return ret;
-	return kind == FILE_PLAIN ? identify(table, file, hint, deleted) : 0;
+	return kind == FILE_PLAIN ? identify(table, *number, hint, deleted) : 0;
 }
 
 bool file_is_runtime_code(const struct file *file)
@@ -288,7 +494,17 @@ int file_table_image(struct file_table *table, uint32_t number, uint32_t *image)
 	struct file *file = file_table_get(table, number);
 	int ret = file->image ? 0 : make_image(table, file);
 	*image = file->image;
+	if (ret == 0 && !file->sampled) {
+		file->sampled = true;
+		copy_when_sampled(table, file);
+	}
 	return ret;
+}
+
+void file_table_names_read(struct file_table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		table->files[i]->sampled = false;
 }
 
 int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset,

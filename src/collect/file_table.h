@@ -4,8 +4,10 @@
  * its container. A file is known by (device, inode, generation): inode numbers
  * alone are given away again at once.
  *
- * Descriptors are kept, up to a limit, so that names and code can be read at
- * the end; the files of one process open through its own root.
+ * It is closed again before anybody waits for that: an open file keeps its file
+ * system from being unmounted. What is kept of it until names and code are read
+ * is held_files.h's business; file_table_open() opens the rest again. The files
+ * of one process open through its own root.
  */
 #pragma once
 
@@ -15,6 +17,7 @@
 
 #include "base/number_map.h"
 #include "base/span.h"
+#include "collect/held_files.h"
 #include "image/unknown.h"
 #include "image/identity.h"
 
@@ -45,11 +48,20 @@ struct file {
 	bool generation_known; /* /proc/PID/maps does not tell it */
 	char *path;	       /* as the process that we met it in names it, without " (deleted)" */
 	struct identity *identity;
-	int fd;		   /* -1: not kept */
-	uint32_t pid;	   /* whom we met it in */
-	uint32_t image;	   /* in the session's profile; 0: not sampled yet */
-	unsigned attempts; /* to open it */
-	uint32_t next;	   /* private: of the same inode */
+	int fd;	     /* held, or a copy in memory; -1: neither */
+	bool copied; /* `fd` is a copy, of copy_bytes */
+	uint64_t copy_bytes;
+	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
+	bool by_path;	/* we see it by its path, too */
+	uint64_t device, size_bytes; /* as fstat() told when it was identified */
+	int64_t modified_ns;
+	uint32_t pid;	     /* whom we met it in */
+	uint32_t latest_pid; /* who mapped it last by the same path */
+	uint64_t start, end; /* where */
+	uint32_t image;	     /* in the session's profile; 0: not sampled yet */
+	bool sampled;	     /* since names were read last */
+	unsigned attempts;   /* to open it */
+	uint32_t next;	     /* private: of the same inode */
 };
 
 struct file_table {
@@ -58,7 +70,9 @@ struct file_table {
 	struct number_map by_inode; /* the newest of an inode */
 	struct profile *session;
 	struct reader *reader; /* NULL: files are known by their records alone */
-	size_t kept_fds, fd_limit;
+	struct held_files keeping;
+	uint32_t held[HELD_MOST]; /* numbers of files with a held descriptor, oldest first */
+	size_t held_count;
 	uint32_t anonymous, vdso, vdso_narrow, vsyscall;
 };
 
@@ -92,6 +106,17 @@ static inline struct file *file_table_get(const struct file_table *table, uint32
  */
 int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset,
 		      struct profile_frame *frame, enum unknown_cause *cause);
-/* The image of a file that was identified. 0 or -ENOMEM. */
+/* The image of a file that was identified and is sampled now. 0 or -ENOMEM. */
 int file_table_image(struct file_table *table, uint32_t number, uint32_t *image);
+/* Names were read: what was kept for them may give way to what is sampled from now on. */
+void file_table_names_read(struct file_table *table);
 bool file_is_runtime_code(const struct file *file);
+/*
+ * A descriptor of the file, which the caller closes soon: what was kept of it, or the file itself
+ * when it is still there by one of the ways to it, unchanged. Or -1.
+ */
+int file_table_open(struct file_table *table, uint32_t number);
+/* As file_table_open(), for long: -1 where that would keep a file system from being unmounted. */
+int file_table_open_for_long(struct file_table *table, uint32_t number);
+/* Whether the second one may succeed. */
+bool file_may_stay_open(const struct file *file);

@@ -130,26 +130,6 @@ static int keep(struct gathering *gathering, uint32_t image, struct record_set *
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* The file by its path, when its descriptor was not kept; only the same build will do. */
-static int reopen(struct session *session, const struct file *file)
-{
-	struct safe_file opened;
-	if (file->fd >= 0)
-		return dup(file->fd);
-	if (reader_open_path(session->reader, (pid_t)file->pid, file->path, OWNER_ANY, &opened,
-			     NULL) < 0 &&
-	    reader_open_path(session->reader, 0, file->path, OWNER_ANY, &opened, NULL) < 0)
-		return -1;
-	struct identity identity;
-	if (reader_identify(session->reader, opened.fd, &identity, NULL) == 0 &&
-	    identity.build_id_bytes == file->identity->build_id_bytes &&
-	    memcmp(identity.build_id, file->identity->build_id, identity.build_id_bytes) == 0 &&
-	    memcmp(&identity.hash, &file->identity->hash, sizeof(identity.hash)) == 0)
-		return opened.fd;
-	close(opened.fd);
-	return -1;
-}
-
 static int open_debug(struct session *session, const struct file *file)
 {
 	struct safe_file opened;
@@ -166,7 +146,8 @@ static int gather_file(struct gathering *gathering, uint32_t image, const uint64
 		       size_t count)
 {
 	struct session *session = gathering->session;
-	const struct file *file = file_table_get(&session->files, gathering->file_of_image[image]);
+	uint32_t number = gathering->file_of_image[image];
+	const struct file *file = file_table_get(&session->files, number);
 	if (!file || file->state != FILE_IDENTIFIED || !session->reader)
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
@@ -180,7 +161,7 @@ static int gather_file(struct gathering *gathering, uint32_t image, const uint64
 						  (struct span){ bytes.data, bytes.size }, vaddrs,
 						  count, what, &set, NULL, NULL);
 	} else {
-		CLEANUP(close_fd) int fd = reopen(session, file);
+		CLEANUP(close_fd) int fd = file_table_open(&session->files, number);
 		CLEANUP(close_fd) int debug_fd = fd < 0 ? -1 : open_debug(session, file);
 		ret = fd < 0 ? -ENOENT
 			     : reader_gather(session->reader, fd, debug_fd, vaddrs, count, what,
@@ -310,7 +291,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	for (size_t i = 0; i < session->files.count && ret == 0; i++) {
 		const struct file *file = session->files.files[i];
 		uint32_t *known = &gathering.file_of_image[file->image];
-		/* Of several files of one build, the one that is still open. */
+		/* Of several files of one build, the one of which something is kept. */
 		if (file->image && (!*known || file->fd >= 0))
 			*known = (uint32_t)i + 1;
 	}
@@ -325,6 +306,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 		session->tally.places[i].gathered = true;
 	for (size_t i = 0; i < session->edges.tally.count && ret == 0; i++)
 		session->edges.tally.rows[i].gathered = true;
+	file_table_names_read(&session->files);
 	if (ret == 0)
 		session->nodes_gathered = profile_table(session->profile, PROFILE_NODE)->count;
 	return ret;

@@ -130,7 +130,7 @@ static int read_file(struct jit *jit, struct reader *reader, int fd, const char 
 	struct error err;
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return 1;
-	int ret = reader_read(reader, fd, limit_bytes, out, &err);
+	int ret = reader_read(reader, fd, 0, limit_bytes, out, &err);
 	if (ret < 0 && ret != -ENOMEM)
 		error_set(&jit->refused, ret, "'%s': %s", path, err.text);
 	return ret == -EFBIG || ret == 0 ? 0 : ret == -ENOMEM ? ret : 1;

@@ -230,7 +230,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	uint64_t edge_ns = session->edges.cpu_ns;
 	uint64_t cpu_ns = own_cpu_ns() + edge_ns;
 	uint64_t bytes = 0;
-	uint64_t memory = 0;
+	uint64_t memory = session->files.keeping.copied_most_bytes;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
 		bytes += counters->rings[i].bytes;
 		memory += counters->rings[i].data_bytes;
@@ -242,7 +242,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	const struct line lines[] = {
 		{ BILL_SELF_CPU_NS, true, cpu_ns - ledger->own_cpu_ns },
 		{ BILL_INTERPRET_NS, session->edges.sums != NULL, edge_ns - ledger->edge_ns },
-		{ BILL_SELF_BYTES, true, ledger->self_bytes_billed ? 0 : memory },
+		{ BILL_SELF_BYTES, true, memory - ledger->self_bytes },
 		{ BILL_LOST_DAMAGED, true, damaged - ledger->damaged },
 		{ BILL_RING_BYTES, true, bytes - ledger->ring_bytes },
 		{ BILL_LOST_SIDEBAND, true,
@@ -253,7 +253,7 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	ledger->ring_bytes = bytes;
 	ledger->lost_sideband = lost;
 	ledger->damaged = damaged;
-	ledger->self_bytes_billed = true;
+	ledger->self_bytes = memory;
 	return write_lines(to, 0, OPTIONAL_ABSENT, lines, sizeof(lines) / sizeof(lines[0]));
 }
 

@@ -20,7 +20,7 @@ struct ledger {
 	struct cpu_time *now;	  /* as last read */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
-	bool self_bytes_billed;
+	uint64_t self_bytes; /* billed so far: it only grows */
 	uint64_t stopped_ns;   /* `now` is of that time */
 	struct idle_cost cost; /* of a clock's interrupt while idle */
 	bool cost_known;

@@ -59,7 +59,7 @@ static bool read_file(struct reader *reader, const char *path, uint64_t limit, s
 	out->size = 0;
 	if (reader_open_path(reader, 0, path, OWNER_ANY, &file, NULL) < 0)
 		return false;
-	int ret = reader_read(reader, file.fd, limit, out, NULL);
+	int ret = reader_read(reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
 	return (ret == 0 || ret == -EFBIG) && out->size > 0;
 }

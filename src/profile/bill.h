@@ -59,7 +59,7 @@ struct profile;
 #define BILL_STEAL_NS  "steal_ns"
 /* of the whole recording: event 0, no cpu */
 #define BILL_SELF_CPU_NS  "self_cpu_ns"	 /* CPU time of the collector itself */
-#define BILL_SELF_BYTES	  "self_bytes"	 /* bytes of ring and table memory */
+#define BILL_SELF_BYTES	  "self_bytes"	 /* bytes of rings and of copies of files */
 #define BILL_RING_BYTES	  "ring_bytes"	 /* bytes that came through the rings */
 #define BILL_INTERPRET_NS "interpret_ns" /* of self_cpu_ns: interpreting samples */
 #define BILL_BURSTS	  "bursts"	 /* stretches of single steps, of one instruction or more */

@@ -79,23 +79,14 @@ struct open_question {
 	const char *path;
 };
 
-static int ask_open(struct reader *reader, const struct open_question *question,
-		    struct safe_file *file, struct error *err)
+/* Asks the opener for a descriptor. The request is emptied. */
+static int ask_file(struct reader *reader, struct message *request, struct safe_file *file,
+		    struct error *err)
 {
-	struct message request = { .header.operation = question->operation };
 	struct message answer;
-	buffer_append_u64(&request.payload, (uint64_t)question->pid);
-	buffer_append_u64(&request.payload, reader->options.max_file_bytes);
-	buffer_append_u64(&request.payload, question->owner);
-	buffer_append_u64(&request.payload, question->link);
-	buffer_append_u64(&request.payload, question->start);
-	buffer_append_u64(&request.payload, question->end);
-	if (question->path)
-		buffer_append_text(&request.payload, question->path);
-	buffer_append_u8(&request.payload, 0);
-	int ret = helper_ask(&reader->opener, &request, reader->options.open_timeout_ms, &answer,
-			     err);
-	buffer_release(&request.payload);
+	int ret =
+		helper_ask(&reader->opener, request, reader->options.open_timeout_ms, &answer, err);
+	buffer_release(&request->payload);
 	if (ret < 0)
 		return ret;
 	if (answer.payload.size != sizeof(*file) || answer.header.fd_count != 1) {
@@ -108,6 +99,22 @@ static int ask_open(struct reader *reader, const struct open_question *question,
 	answer.header.fd_count = 0; /* the caller's from here on */
 	message_release(&answer);
 	return 0;
+}
+
+static int ask_open(struct reader *reader, const struct open_question *question,
+		    struct safe_file *file, struct error *err)
+{
+	struct message request = { .header.operation = question->operation };
+	buffer_append_u64(&request.payload, (uint64_t)question->pid);
+	buffer_append_u64(&request.payload, reader->options.max_file_bytes);
+	buffer_append_u64(&request.payload, question->owner);
+	buffer_append_u64(&request.payload, question->link);
+	buffer_append_u64(&request.payload, question->start);
+	buffer_append_u64(&request.payload, question->end);
+	if (question->path)
+		buffer_append_text(&request.payload, question->path);
+	buffer_append_u8(&request.payload, 0);
+	return ask_file(reader, &request, file, err);
 }
 
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
@@ -140,6 +147,15 @@ int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start_address
 						 .start = start_address,
 						 .end = end_address },
 			file, err);
+}
+
+int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe_file *copy,
+		struct error *err)
+{
+	struct message request = { .header = { .operation = OPERATION_COPY, .fd_count = 1 },
+				   .fds = { fd } };
+	buffer_append_u64(&request.payload, limit_bytes);
+	return ask_file(reader, &request, copy, err);
 }
 
 static int open_debug_at(struct reader *reader, pid_t pid, const char *path, struct safe_file *file,
@@ -322,8 +338,8 @@ int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t
 	return reader_gather(reader, fd, -1, vaddrs, count, what, out, counts, err);
 }
 
-int reader_read(struct reader *reader, int fd, uint64_t limit_bytes, struct buffer *out,
-		struct error *err)
+int reader_read(struct reader *reader, int fd, uint64_t offset, uint64_t limit_bytes,
+		struct buffer *out, struct error *err)
 {
 	struct message request = { .header = { .operation = OPERATION_READ, .fd_count = 1 },
 				   .fds = { fd } };
@@ -331,6 +347,7 @@ int reader_read(struct reader *reader, int fd, uint64_t limit_bytes, struct buff
 	if (limit_bytes >= MESSAGE_MAX_BYTES)
 		limit_bytes = MESSAGE_MAX_BYTES - 1;
 	buffer_append_u64(&request.payload, limit_bytes);
+	buffer_append_u64(&request.payload, offset);
 	int ret = helper_ask(&reader->parser, &request, reader->options.gather_timeout_ms, &answer,
 			     err);
 	buffer_release(&request.payload);

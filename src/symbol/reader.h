@@ -50,6 +50,10 @@ int reader_open_executable(struct reader *reader, pid_t pid, struct safe_file *f
 			   struct error *err);
 int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start, uint64_t end,
 			struct safe_file *file, struct error *err);
+/* A copy of the whole file in memory, whose fd the caller closes; -EFBIG when it has more than
+ * `limit_bytes`. Only fd, size_bytes and `copied` of *copy are filled. */
+int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe_file *copy,
+		struct error *err);
 /*
  * The separate debug file of an image, by build-id and then by .gnu_debuglink, as
  * `pid` sees it (0: as we do), below `debug_root` (NULL: /usr/lib/debug). `path` is
@@ -105,7 +109,7 @@ int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t
 			size_t count, unsigned int what, struct record_set *out,
 			struct gather_counts *counts, struct error *err);
 
-/* Appends up to `limit_bytes` of a text file (a perf map) to `out`; -EFBIG when it holds more, and
- * then `out` holds the first part. */
-int reader_read(struct reader *reader, int fd, uint64_t limit_bytes, struct buffer *out,
-		struct error *err);
+/* Appends up to `limit_bytes` of a file (a perf map) from `offset` on to `out`; -EFBIG when it
+ * holds more, and then `out` holds the first part. */
+int reader_read(struct reader *reader, int fd, uint64_t offset, uint64_t limit_bytes,
+		struct buffer *out, struct error *err);

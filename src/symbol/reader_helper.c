@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -43,14 +44,11 @@ static bool may_block_on_close(int fd)
 }
 
 /* Replaces file->fd by a copy in memory. */
-static int copy_into_memory(struct safe_file *file, struct error *err)
+static int copy_into_memory(struct safe_file *file, uint64_t limit_bytes, struct error *err)
 {
-	if (file->size_bytes > COPY_MAX_BYTES)
-		return error_set(
-			err, -EFBIG,
-			"a file of %llu bytes on a FUSE or network file system is too large "
-			"to copy",
-			(unsigned long long)file->size_bytes);
+	if (file->size_bytes > limit_bytes)
+		return error_set(err, -EFBIG, "a file of %llu bytes is too large to copy",
+				 (unsigned long long)file->size_bytes);
 	CLEANUP(close_fd) int copy = memfd_create("culprit", MFD_CLOEXEC);
 	if (copy < 0)
 		return error_set(err, -errno, "cannot make room in memory: %s", strerror(errno));
@@ -59,7 +57,7 @@ static int copy_into_memory(struct safe_file *file, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	uint64_t total = 0;
 	for (;;) {
-		ssize_t came = read(file->fd, piece, 1 << 20);
+		ssize_t came = pread(file->fd, piece, 1 << 20, (off_t)total);
 		if (came < 0 && errno == EINTR)
 			continue;
 		if (came < 0)
@@ -67,7 +65,7 @@ static int copy_into_memory(struct safe_file *file, struct error *err)
 		if (came == 0)
 			break;
 		total += (uint64_t)came;
-		if (total > COPY_MAX_BYTES)
+		if (total > limit_bytes)
 			return error_set(err, -EFBIG, "the file grew while it was read");
 		for (ssize_t at = 0; at < came;) {
 			ssize_t put = write(copy, piece + at, (size_t)(came - at));
@@ -80,6 +78,7 @@ static int copy_into_memory(struct safe_file *file, struct error *err)
 	int old = file->fd;
 	file->fd = copy;
 	file->size_bytes = total;
+	file->copied = true;
 	copy = old; /* closed here, which may take long */
 	return 0;
 }
@@ -118,12 +117,37 @@ static int do_open(const struct message *request, struct message *answer, struct
 	else
 		ret = safe_open_mapping(open.pid, open.start, open.end, &open.limits, &file, err);
 	if (ret == 0 && may_block_on_close(file.fd)) {
-		ret = copy_into_memory(&file, err);
+		ret = copy_into_memory(&file, COPY_MAX_BYTES, err);
 		if (ret < 0)
 			close(file.fd);
 	}
 	if (ret < 0)
 		return ret;
+	buffer_append(&answer->payload, &file, sizeof(file));
+	answer->fds[0] = file.fd;
+	answer->header.fd_count = 1;
+	return 0;
+}
+
+static int do_copy(const struct message *request, struct message *answer, struct error *err)
+{
+	struct stat info;
+	struct safe_file file = { .fd = -1 };
+	uint64_t limit;
+	if (request->header.fd_count != 1 || request->payload.size != sizeof(limit))
+		return error_set(err, -EBADMSG, "a request makes no sense");
+	memcpy(&limit, request->payload.data, sizeof(limit));
+	if (fstat(request->fds[0], &info) != 0 || info.st_size < 0)
+		return error_set(err, -EIO, "cannot examine the file");
+	file.size_bytes = (uint64_t)info.st_size;
+	file.fd = fcntl(request->fds[0], F_DUPFD_CLOEXEC, 0);
+	if (file.fd < 0)
+		return error_set(err, -errno, "cannot copy the file: %s", strerror(errno));
+	int ret = copy_into_memory(&file, limit, err);
+	if (ret < 0) {
+		close(file.fd);
+		return ret;
+	}
 	buffer_append(&answer->payload, &file, sizeof(file));
 	answer->fds[0] = file.fd;
 	answer->header.fd_count = 1;
@@ -170,15 +194,17 @@ static int do_gather(const struct message *request, struct message *answer, stru
 
 static int do_read(const struct message *request, struct message *answer, struct error *err)
 {
-	if (request->header.fd_count != 1 || request->payload.size != sizeof(uint64_t))
+	struct cursor cursor = cursor_of(request->payload.data, request->payload.size);
+	uint64_t limit = cursor_u64(&cursor);
+	uint64_t offset = cursor_u64(&cursor);
+	if (request->header.fd_count != 1 || cursor.failed ||
+	    offset > INT64_MAX - MESSAGE_MAX_BYTES)
 		return error_set(err, -EBADMSG, "a request makes no sense");
-	uint64_t limit;
-	memcpy(&limit, request->payload.data, sizeof(limit));
 	for (uint64_t at = 0; at <= limit;) {
 		size_t step = limit + 1 - at < (1 << 20) ? (size_t)(limit + 1 - at) : 1 << 20;
 		size_t before = answer->payload.size;
 		void *room = buffer_extend(&answer->payload, step);
-		ssize_t came = room ? pread(request->fds[0], room, step, (off_t)at) : 0;
+		ssize_t came = room ? pread(request->fds[0], room, step, (off_t)(offset + at)) : 0;
 		answer->payload.size = before + (came > 0 ? (size_t)came : 0);
 		if (came < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot read the file: %s", strerror(errno));
@@ -198,6 +224,8 @@ static int serve(void *context, const struct message *request, struct message *a
 	case OPERATION_OPEN_EXECUTABLE:
 	case OPERATION_OPEN_MAPPING:
 		return do_open(request, answer, err);
+	case OPERATION_COPY:
+		return do_copy(request, answer, err);
 	case OPERATION_IDENTIFY:
 		return do_identify(request, answer, err);
 	case OPERATION_GATHER:

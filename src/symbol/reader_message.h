@@ -20,6 +20,7 @@ enum reader_operation {
 	OPERATION_IDENTIFY,
 	OPERATION_GATHER,
 	OPERATION_READ,
+	OPERATION_COPY,
 };
 
 struct message_header {

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,6 +25,7 @@ struct safe_file {
 	uint64_t device, inode;
 	int64_t modified_ns;
 	uint32_t owner;
+	bool copied; /* fd is a copy in memory (symbol/reader.h); inode and device are the file's */
 };
 
 enum safe_link {

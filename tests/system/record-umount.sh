@@ -1,0 +1,91 @@
+# Recording keeps no file system from being unmounted, and names what ran there all the same.
+. "$SOURCE/tests/lib.sh"
+need_root
+need_command unshare mount umount
+need_cpu_sampling
+unshare --mount true 2>/dev/null || skip "no mount namespaces here"
+
+# expect_named PROFILE: the program's functions in their proportion
+expect_named() {
+	one=$(samples "$1" 10 busy_one)
+	two=$(samples "$1" 10 busy_two)
+	expect_between "samples of busy in $1" $((one + two)) 200 1500
+	expect_between "busy_one of both in $1" "$(ratio "$one" $((one + two)))" 0.23 0.44
+}
+
+# In a namespace of its own, while the recording goes on.
+mkdir mounted
+cat >inside <<END
+mount -t tmpfs none mounted
+cp "$KERNELS/busy" mounted/b
+mounted/b split 0.5
+umount mounted 2>umount.err || echo "umount ended with \$?" >>umount.err
+END
+culprit record --quiet -F 1000 -o inside.prof -- unshare --mount sh inside
+expect_equal "what umount said" "$(cat umount.err)" ""
+expect_named inside.prof
+
+# From before the recording of the whole machine, in our own namespace: a small program, and one
+# that is copied only when it is sampled.
+cleanup() {
+	[ -z "${program:-}" ] || kill "$program" 2>/dev/null || true
+	umount -l "$PWD/mounted" 2>/dev/null || true
+}
+trap cleanup EXIT
+for pad in 0 8; do
+	mount -t tmpfs none mounted
+	cp "$KERNELS/busy" mounted/b
+	dd if=/dev/zero bs=1M count=$pad status=none >>mounted/b
+	mounted/b split 0.8 &
+	program=$!
+	culprit record --quiet -F 1000 -a -o "system$pad.prof" -- sh -c "
+		tail --pid=$program -f /dev/null
+		umount mounted 2>umount.err || echo 'umount ended' >>umount.err"
+	wait "$program" || fail "the program failed"
+	program=
+	expect_equal "what umount said with -a" "$(cat umount.err)" ""
+	expect_named "system$pad.prof"
+done
+
+# Descriptors stay few however many programs run; those that were deleted keep their names.
+mkdir programs
+for i in $(seq 400); do
+	cp "$KERNELS/busy" "programs/p$i"
+done
+cat >many <<'END'
+for i in $(seq 400); do
+	programs/p$i split 0.004
+	rm programs/p$i
+done
+ls /proc/$PPID/fd | wc -l >descriptors
+END
+culprit record --quiet -F 1000 -o none.prof -- sh -c 'ls /proc/$PPID/fd | wc -l >descriptors'
+before=$(cat descriptors)
+culprit record --quiet -F 1000 -o many.prof -- sh many
+expect_between "descriptors of the recorder after 400 programs, $before before" "$(cat descriptors)" 4 $((before + 256))
+expect_between "samples of 400 programs" $(($(samples many.prof 10 busy_one) + $(samples many.prof 10 busy_two))) 400 5000
+
+# An ordinary user, with mounts of its own.
+need_command setpriv
+mkdir open
+chmod 755 . .. ../.. 2>/dev/null || true
+chmod 777 open
+cp "$CULPRIT" "$KERNELS/busy" open
+cat >open/inside <<'END'
+mount -t tmpfs none mounted
+cp busy mounted/b
+mounted/b split 0.5
+umount mounted 2>umount.err || echo "umount ended with $?" >>umount.err
+END
+cd open
+mkdir mounted
+chmod 777 mounted
+nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] &&
+	nobody unshare -Urm mount -t tmpfs none mounted 2>/dev/null; then
+	nobody ./culprit record --quiet -F 1000 -o user.prof -- unshare -Urm sh inside
+	expect_equal "what umount said to an ordinary user" "$(cat umount.err)" ""
+	expect_named user.prof
+fi

@@ -232,6 +232,7 @@ static int init_session(struct collector *collector, struct error *err)
 	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
 		return error_set(err, cause.code, "no bursts: %s", cause.text);
 	int ret = file_table_init(&session->files, session->profile, session->reader);
+	jit_table_init(&session->jits, session->reader, &session->files);
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);
 	if (ret < 0)

@@ -263,11 +263,11 @@ static void stamp(struct file *file, const struct safe_file *opened)
 	file->modified_ns = opened->modified_ns;
 }
 
-/* A file that compilers of code write, which grows: jit.c reads it. */
-static bool may_be_jitdump(const char *path)
+bool file_may_be_jitdump(const struct file *file)
 {
-	const char *name = strrchr(path, '/');
-	return name && strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
+	const char *name = strrchr(file->path, '/');
+	return file->kind == FILE_PLAIN && file->state == FILE_NOT_ELF && name &&
+	       strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
 }
 
 static void note_user(struct file *file, const struct file_hint *hint)
@@ -299,7 +299,7 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
 		free(identity);
 		file->elsewhere = opened.copied || !held_files_harmless(&table->keeping, opened.fd);
-		if (ret == -ENOEXEC && may_be_jitdump(file->path) && !file->elsewhere)
+		if (ret == -ENOEXEC && file_may_be_jitdump(file) && !file->elsewhere)
 			hold(table, file, number, opened.fd);
 		else
 			close(opened.fd);
@@ -504,7 +504,8 @@ int file_table_image(struct file_table *table, uint32_t number, uint32_t *image)
 void file_table_names_read(struct file_table *table)
 {
 	for (size_t i = 0; i < table->count; i++)
-		table->files[i]->sampled = false;
+		if (!file_may_be_jitdump(table->files[i]))
+			table->files[i]->sampled = false;
 }
 
 int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset,

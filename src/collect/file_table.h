@@ -111,6 +111,8 @@ int file_table_image(struct file_table *table, uint32_t number, uint32_t *image)
 /* Names were read: what was kept for them may give way to what is sampled from now on. */
 void file_table_names_read(struct file_table *table);
 bool file_is_runtime_code(const struct file *file);
+/* A file that a compiler of code writes and maps, by its name and content: it grows. */
+bool file_may_be_jitdump(const struct file *file);
 /*
  * A descriptor of the file, which the caller closes soon: what was kept of it, or the file itself
  * when it is still there by one of the ways to it, unchanged. Or -1.

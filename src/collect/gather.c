@@ -215,8 +215,7 @@ static int gather_runtime(struct gathering *gathering, uint32_t image, const uin
 	if (!jit)
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
-	jit_look_again(jit, session->reader);
-	int ret = jit_gather(jit, session->reader, &session->files, vaddrs, count, &set);
+	int ret = jit_gather(&session->jits, jit, vaddrs, count, &set);
 	if (jit->refused.code && !jit->refused_told) {
 		jit->refused_told = true;
 		gathering->refused = gathering->refused ? gathering->refused : jit;
@@ -307,6 +306,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	for (size_t i = 0; i < session->edges.tally.count && ret == 0; i++)
 		session->edges.tally.rows[i].gathered = true;
 	file_table_names_read(&session->files);
+	jit_table_names_read(&session->jits);
 	if (ret == 0)
 		session->nodes_gathered = profile_table(session->profile, PROFILE_NODE)->count;
 	return ret;

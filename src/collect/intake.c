@@ -189,6 +189,7 @@ static int take_sample(struct session *session, const struct perf_record *record
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
 	struct lane *lane = counters_lane(&session->counters, counter->sampler, counter->slot);
 	struct process *process;
+	session->sample_ns = identity->time;
 	int ret = find_process(session, identity->pid, counter->slot, &process);
 	if (ret < 0)
 		return ret;

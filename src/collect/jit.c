@@ -1,14 +1,17 @@
 #include "collect/jit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -16,21 +19,58 @@
 #include "collect/file_table.h"
 #include "image/process_table.h"
 #include "symbol/jit_records.h"
+#include "symbol/jitdump.h"
 #include "symbol/perf_map.h"
 #include "symbol/reader.h"
 #include "symbol/record.h"
 
-#define RETRY_NS      1000000000u
-#define STATUS_LIMIT  65536
-#define FILE_TIME_NS  1000000000 /* file systems round times, some to seconds */
-#define JITDUMP_LIMIT (512u << 20)
+#define RETRY_FIRST_NS	100000000u /* to look for a map, then twice as long, up to */
+#define RETRY_MOST_NS	1000000000u
+#define READ_PAUSE_NS	10000000u  /* files are not read more often */
+#define READ_STEP_BYTES (4u << 20) /* of a file at once, while samples come in */
+#define LINE_MOST_BYTES 65536u
+#define STATUS_LIMIT	65536
+#define FILE_TIME_NS	1000000000 /* file systems round times, some to seconds */
+#define JITDUMP_LIMIT	(512u << 20)
+#define NO_SOURCE	UINT32_MAX
+
+struct jit_dump {
+	uint32_t file; /* in the file table */
+	struct jitdump dump;
+	uint64_t read_bytes;
+	size_t taken; /* functions that the timeline has */
+};
+
+static void release_dumps(struct jit *jit)
+{
+	for (size_t i = 0; i < jit->dump_count; i++)
+		jitdump_release(&jit->dumps[i].dump);
+	free(jit->dumps);
+	jit->dumps = NULL;
+	jit->dump_count = jit->dump_capacity = 0;
+}
+
+static void close_map(struct jit_table *table, struct jit *jit)
+{
+	if (jit->map.fd < 0)
+		return;
+	close(jit->map.fd);
+	jit->map.fd = -1;
+	table->maps_held--;
+}
+
+void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files)
+{
+	*table = (struct jit_table){ .reader = reader, .files = files };
+}
 
 void jit_table_release(struct jit_table *table)
 {
 	size_t position = 0;
 	for (struct jit *jit; (jit = number_map_next(&table->by_image, &position));) {
-		if (jit->map_fd >= 0)
-			close(jit->map_fd);
+		close_map(table, jit);
+		release_dumps(jit);
+		jit_timeline_release(&jit->timeline);
 		free(jit);
 	}
 	number_map_release(&table->by_image);
@@ -55,134 +95,412 @@ static uint32_t own_pid(uint32_t pid)
 	return own ? own : pid;
 }
 
+/* What to add to a time of the wall to get one of `clock`. */
+static int64_t offset_of_wall(clockid_t clock)
+{
+	struct timespec other, real;
+	clock_gettime(clock, &other);
+	clock_gettime(CLOCK_REALTIME, &real);
+	return ((int64_t)other.tv_sec - (int64_t)real.tv_sec) * 1000000000 + other.tv_nsec -
+	       real.tv_nsec;
+}
+
 /* Written since the process began, or the number was somebody else's before. */
 static bool is_recent(const struct jit *jit, const struct safe_file *file)
 {
-	struct timespec boot, real;
-	if (!jit->start_ns || clock_gettime(CLOCK_BOOTTIME, &boot) < 0 ||
-	    clock_gettime(CLOCK_REALTIME, &real) < 0)
-		return false;
-	int64_t real_ns = (int64_t)real.tv_sec * 1000000000 + real.tv_nsec;
-	int64_t boot_ns = (int64_t)boot.tv_sec * 1000000000 + boot.tv_nsec;
-	int64_t start_ns = (int64_t)jit->start_ns + real_ns - boot_ns;
-	return file->modified_ns >= start_ns - FILE_TIME_NS;
+	int64_t written_ns = file->modified_ns + offset_of_wall(CLOCK_BOOTTIME);
+	return jit->start_ns && written_ns >= (int64_t)jit->start_ns - FILE_TIME_NS;
 }
 
-static void open_map(struct jit *jit, struct reader *reader)
+static bool has_ended(const struct jit *jit)
+{
+	return kill((pid_t)jit->pid, 0) < 0 && errno == ESRCH;
+}
+
+/* A descriptor of the process's map, which the caller closes, or -1. */
+static int open_map(const struct jit_table *table, struct jit *jit)
 {
 	char path[64];
 	struct safe_file file;
 	struct error err;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", jit->own_pid);
-	int ret = reader_open_path(reader, (pid_t)jit->pid, path, OWNER_PROCESS, &file, &err);
-	bool ended = ret < 0 && kill((pid_t)jit->pid, 0) < 0 && errno == ESRCH;
-	if (ended && jit->own_pid == jit->pid) {
-		ret = reader_open_path(reader, 0, path, OWNER_PROCESS, &file, &err);
+	int ret =
+		reader_open_path(table->reader, (pid_t)jit->pid, path, OWNER_PROCESS, &file, &err);
+	if (ret < 0 && jit->own_pid == jit->pid && has_ended(jit)) {
+		ret = reader_open_path(table->reader, 0, path, OWNER_PROCESS, &file, &err);
 		if (ret == 0 && !is_recent(jit, &file)) {
 			close(file.fd);
 			ret = -ENOENT;
 		}
 	}
 	if (ret == 0)
-		jit->map_fd = file.fd;
-	else if (ret != -ENOENT && ret != -ESRCH)
+		return file.fd;
+	if (ret != -ENOENT && ret != -ESRCH)
 		jit->refused = err;
+	return -1;
 }
 
-void jit_look_again(struct jit *jit, struct reader *reader)
+/* Since when what was just read of a file is in force, when nothing better is known. */
+static uint64_t time_of_news(const struct jit *jit, const struct stat *info, uint64_t now_ns,
+			     bool first)
 {
-	if (jit->map_fd < 0 && !jit->refused.code && reader)
-		open_map(jit, reader);
+	if (first && !jit->began)
+		return 0;
+	int64_t written_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec +
+			     offset_of_wall(CLOCK_MONOTONIC);
+	uint64_t time_ns = written_ns > 0 ? (uint64_t)written_ns : 0;
+	if (time_ns > now_ns)
+		time_ns = now_ns;
+	return !first && time_ns < jit->read_ns ? jit->read_ns : time_ns;
 }
 
-int jit_table_note(struct jit_table *table, struct reader *reader, const struct process *process,
-		   uint32_t image)
+static int add_loaded(struct jit *jit, const struct jit_loaded *loaded)
 {
-	struct jit *jit = number_map_find(&table->by_image, image);
-	if (jit && (jit->map_fd >= 0 || jit->refused.code || process->exit_ns))
-		return 0;
-	uint64_t now = clock_monotonic_ns();
-	if (jit && now - jit->tried_ns < RETRY_NS)
-		return 0;
-	if (!jit) {
-		jit = calloc(1, sizeof(*jit));
-		if (!jit || number_map_put(&table->by_image, image, jit) < 0) {
-			free(jit);
-			return -ENOMEM;
-		}
-		jit->image = image;
-		jit->pid = process->pid;
-		jit->own_pid = own_pid(process->pid);
-		jit->start_ns = process->start_ns;
-		jit->map_fd = -1;
+	int ret = jit_timeline_add(&jit->timeline, loaded);
+	if (ret == -EFBIG && !jit->refused.code)
+		error_set(&jit->refused, -EFBIG, "its compiler told of more code than is kept");
+	return ret == -EFBIG ? 0 : ret;
+}
+
+static int add_lines(struct jit *jit, struct span text, uint64_t time_ns)
+{
+	struct perf_map map;
+	int ret = perf_map_read_lines(text, &map);
+	for (size_t i = 0; ret == 0 && i < map.count; i++)
+		ret = add_loaded(jit, &(struct jit_loaded){ .address = map.symbols[i].start,
+							    .size_bytes = map.symbols[i].size_bytes,
+							    .time_ns = time_ns,
+							    .name = map.symbols[i].name,
+							    .source = NO_SOURCE,
+							    .ordinal = JIT_NO_ORDINAL });
+	perf_map_release(&map);
+	return ret;
+}
+
+static void refuse_map(struct jit *jit, int code, const char *why)
+{
+	error_set(&jit->refused, code, "'/tmp/perf-%" PRIu32 ".map': %s", jit->own_pid, why);
+}
+
+static void restart_map(struct jit_map *map)
+{
+	map->read_bytes = 0;
+	map->tail_bytes = 0;
+}
+
+/* Counts `size` bytes at the beginning of `text` as read. */
+static void advance_map(struct jit_map *map, const uint8_t *text, size_t size)
+{
+	map->read_bytes += size;
+	size_t kept = size < JIT_TAIL ? size : JIT_TAIL;
+	if (kept + map->tail_bytes > JIT_TAIL) {
+		size_t gone = kept + map->tail_bytes - JIT_TAIL;
+		map->tail_bytes -= gone;
+		memmove(map->tail, map->tail + gone, map->tail_bytes);
 	}
-	jit->tried_ns = now;
-	if (reader)
-		open_map(jit, reader);
+	memcpy(map->tail + map->tail_bytes, text + size - kept, kept);
+	map->tail_bytes += kept;
+}
+
+enum jit_haste { JIT_IN_STEPS, JIT_TO_THE_END };
+
+/* One piece of the map. Returns 1 when there may be more, 0, or -ENOMEM. */
+static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
+		      const struct stat *info, uint64_t now_ns, enum jit_haste haste)
+{
+	struct jit_map *map = &jit->map;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct error err;
+	if (map->read_bytes >= PERF_MAP_MAX_BYTES) {
+		refuse_map(jit, -EFBIG, "it is larger than what is read of a map");
+		return 0;
+	}
+	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, READ_STEP_BYTES,
+			      &bytes, &err);
+	bool more = ret == -EFBIG;
+	if (ret < 0 && !more) {
+		if (ret != -ENOMEM)
+			refuse_map(jit, ret, err.text);
+		return ret == -ENOMEM ? ret : 0;
+	}
+	if (bytes.size < map->tail_bytes || memcmp(bytes.data, map->tail, map->tail_bytes) != 0) {
+		restart_map(map); /* the file was written anew */
+		return 1;
+	}
+	const uint8_t *text = bytes.data + map->tail_bytes;
+	size_t size = bytes.size - map->tail_bytes;
+	const uint8_t *newline = size ? memrchr(text, '\n', size) : NULL;
+	size_t whole = newline ? (size_t)(newline - text) + 1 : 0;
+	if (!whole && size > LINE_MOST_BYTES)
+		whole = size; /* no line of a map is so long */
+	bool end = !more && haste == JIT_TO_THE_END;
+	ret = add_lines(jit, (struct span){ text, end ? size : whole },
+			time_of_news(jit, info, now_ns, !map->found));
+	if (ret == 0 && whole)
+		advance_map(map, text, whole);
+	return ret < 0 ? ret : more && whole;
+}
+
+static int read_map(const struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
+		    enum jit_haste haste)
+{
+	struct jit_map *map = &jit->map;
+	struct stat info;
+	if (fstat(fd, &info) != 0)
+		return 0;
+	int64_t modified_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+	bool same = map->found && info.st_dev == map->device && info.st_ino == map->inode;
+	if (same && modified_ns == map->modified_ns && (uint64_t)info.st_size == map->size_bytes &&
+	    (haste == JIT_IN_STEPS || map->read_bytes >= map->size_bytes))
+		return 0;
+	if (!same || (uint64_t)info.st_size < map->read_bytes)
+		restart_map(map);
+	int ret = read_piece(table, jit, fd, &info, now_ns, haste);
+	while (ret == 1 && (haste == JIT_TO_THE_END || map->read_bytes == 0))
+		ret = read_piece(table, jit, fd, &info, now_ns, haste);
+	map->found = true;
+	map->device = info.st_dev;
+	map->inode = info.st_ino;
+	map->size_bytes = ret == 1 ? map->read_bytes : (uint64_t)info.st_size;
+	map->modified_ns = modified_ns;
+	return ret < 0 ? ret : 0;
+}
+
+/* Opens the map where it must be opened, and reads what is new in it. */
+static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns,
+		       enum jit_haste haste)
+{
+	struct jit_map *map = &jit->map;
+	struct stat info;
+	bool replaced = map->fd >= 0 && fstat(map->fd, &info) == 0 && info.st_nlink == 0;
+	bool looks = (map->fd < 0 || replaced) && !jit->refused.code &&
+		     (haste == JIT_TO_THE_END || (map->found && map->fd < 0) ||
+		      now_ns - jit->tried_ns >= jit->retry_ns);
+	CLEANUP(close_fd) int fd = -1;
+	if (looks) {
+		jit->tried_ns = now_ns;
+		jit->retry_ns =
+			2 * jit->retry_ns < RETRY_MOST_NS ? 2 * jit->retry_ns : RETRY_MOST_NS;
+		fd = open_map(table, jit);
+	}
+	int ret = 0;
+	if (map->fd >= 0) /* also what was written before its name went away */
+		ret = read_map(table, jit, map->fd, now_ns, haste);
+	if (ret < 0 || fd < 0)
+		return ret;
+	ret = read_map(table, jit, fd, now_ns, haste);
+	close_map(table, jit);
+	if (table->maps_held < JIT_MAPS_HELD && held_files_harmless(&table->files->keeping, fd)) {
+		map->fd = fd;
+		table->maps_held++;
+		fd = -1;
+	}
+	return ret;
+}
+
+static int open_dump(const struct jit_table *table, const struct file *file)
+{
+	struct safe_file opened;
+	const uint32_t pids[] = { file->pid, 0 };
+	if (file->fd >= 0)
+		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	for (size_t i = 0; i < 2; i++) {
+		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
+				     NULL) < 0)
+			continue;
+		if (opened.inode == file->inode && opened.device == file->device)
+			return opened.fd;
+		close(opened.fd);
+	}
+	return -1;
+}
+
+static int find_dumps(const struct jit_table *table, struct jit *jit)
+{
+	for (; jit->files_seen < table->files->count; jit->files_seen++) {
+		uint32_t number = (uint32_t)jit->files_seen + 1;
+		struct file *file = file_table_get(table->files, number);
+		if (!file_may_be_jitdump(file) || file->pid != jit->pid)
+			continue;
+		if (array_reserve(&jit->dumps, &jit->dump_capacity, jit->dump_count,
+				  sizeof(*jit->dumps)) < 0)
+			return -ENOMEM;
+		jit->dumps[jit->dump_count++] =
+			(struct jit_dump){ .file = number, .dump.names_alone = true };
+		file->sampled = true; /* held as long as there is room */
+	}
 	return 0;
 }
 
-/* What was read of a file that is too large is used: some names are better than none. 0, 1 when
- * there is nothing to use, or -ENOMEM. */
-static int read_file(struct jit *jit, struct reader *reader, int fd, const char *path,
-		     uint64_t limit_bytes, struct buffer *out)
+/* Hands what was fed since to the timeline. */
+static int take_functions(struct jit *jit, uint32_t source, const struct stat *info,
+			  uint64_t now_ns, bool first)
 {
-	struct error err;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return 1;
-	int ret = reader_read(reader, fd, 0, limit_bytes, out, &err);
-	if (ret < 0 && ret != -ENOMEM)
-		error_set(&jit->refused, ret, "'%s': %s", path, err.text);
-	return ret == -EFBIG || ret == 0 ? 0 : ret == -ENOMEM ? ret : 1;
-}
-
-static int gather_map(struct jit *jit, struct reader *reader, const uint64_t *addresses,
-		      size_t count, struct record_set *out)
-{
-	CLEANUP(buffer_release) struct buffer text = { 0 };
-	char path[64];
-	if (jit->map_fd < 0)
-		return 0;
-	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", jit->own_pid);
-	int ret = read_file(jit, reader, jit->map_fd, path, PERF_MAP_MAX_BYTES, &text);
-	if (ret)
-		return ret < 0 ? ret : 0;
-	return jit_records_of_map((struct span){ text.data, text.size }, addresses, count, out);
-}
-
-static int gather_dump(struct jit *jit, struct reader *reader, const struct file *file,
-		       const uint64_t *addresses, size_t count, struct record_set *out)
-{
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	int ret = read_file(jit, reader, file->fd, file->path, JITDUMP_LIMIT, &bytes);
-	if (ret)
-		return ret < 0 ? ret : 0;
-	return jit_records_of_dump((struct span){ bytes.data, bytes.size }, addresses, count, out);
-}
-
-static int is_jitdump_of(const struct file *file, uint32_t pid)
-{
-	const char *name = strrchr(file->path, '/');
-	return file->kind == FILE_PLAIN && file->state == FILE_NOT_ELF && file->fd >= 0 &&
-	       file->pid == pid && name && strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
-}
-
-int jit_gather(struct jit *jit, struct reader *reader, const struct file_table *files,
-	       const uint64_t *addresses, size_t count, struct record_set *out)
-{
-	if (!reader)
-		return 0;
+	struct jit_dump *dump = &jit->dumps[source];
+	uint64_t news_ns = time_of_news(jit, info, now_ns, first);
 	int ret = 0;
-	size_t before = out->count;
-	struct error map_refused = jit->refused;
-	jit->refused.code = 0;
-	for (size_t i = 0; i < files->count && ret == 0; i++)
-		if (is_jitdump_of(files->files[i], jit->pid))
-			ret = gather_dump(jit, reader, files->files[i], addresses, count, out);
+	for (; dump->taken < dump->dump.count && ret == 0; dump->taken++) {
+		const struct jit_function *function = &dump->dump.functions[dump->taken];
+		bool told = function->loaded && function->loaded <= now_ns && !dump->dump.own_clock;
+		ret = add_loaded(jit,
+				 &(struct jit_loaded){ .address = function->address,
+						       .size_bytes = function->size_bytes,
+						       .time_ns = told ? function->loaded : news_ns,
+						       .name = function->name,
+						       .source = source,
+						       .ordinal = (uint32_t)dump->taken });
+	}
+	return ret;
+}
+
+static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t source,
+		     uint64_t now_ns, enum jit_haste haste)
+{
+	struct jit_dump *dump = &jit->dumps[source];
+	const struct file *file = file_table_get(table->files, dump->file);
+	struct stat info;
+	if (dump->dump.failed)
+		return 0;
+	CLEANUP(close_fd) int fd = open_dump(table, file);
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return 0;
+	bool first = dump->read_bytes == 0;
+	int ret = 1;
+	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes) {
+		CLEANUP(buffer_release) struct buffer bytes = { 0 };
+		struct error err;
+		if (dump->read_bytes >= JITDUMP_LIMIT) {
+			error_set(&jit->refused, -EFBIG,
+				  "'%s': it has more than the %u bytes that are read", file->path,
+				  JITDUMP_LIMIT);
+			return 0;
+		}
+		ret = reader_read(table->reader, fd, dump->read_bytes, READ_STEP_BYTES, &bytes,
+				  &err);
+		bool more = ret == -EFBIG;
+		if (ret < 0 && !more) {
+			if (ret != -ENOMEM)
+				error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
+			return ret == -ENOMEM ? ret : 0;
+		}
+		dump->read_bytes += bytes.size;
+		ret = jitdump_feed(&dump->dump, bytes.data, bytes.size, NULL);
+		if (ret != -ENOMEM) /* what was understood before the damage stands */
+			ret = take_functions(jit, source, &info, now_ns, first);
+		if (ret == 0)
+			ret = more && haste == JIT_TO_THE_END && !dump->dump.failed;
+	}
+	return ret < 0 ? ret : 0;
+}
+
+static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
+		      enum jit_haste haste)
+{
+	if (!table->reader)
+		return 0;
+	int ret = find_dumps(table, jit);
+	size_t taken = 0;
+	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
+		ret = read_dump(table, jit, i, now_ns, haste);
+		taken += jit->dumps[i].taken;
+	}
 	/* A program that writes both says the same twice. */
-	if (ret < 0 || out->count > before)
-		return ret;
-	if (!jit->refused.code)
-		jit->refused = map_refused;
-	return gather_map(jit, reader, addresses, count, out);
+	if (ret == 0 && !taken)
+		ret = look_at_map(table, jit, now_ns, haste);
+	jit->read_ns = now_ns;
+	return ret;
+}
+
+static struct jit *need_jit(struct jit_table *table, const struct process *process, uint32_t image)
+{
+	struct jit *jit = number_map_find(&table->by_image, image);
+	if (jit)
+		return jit;
+	jit = calloc(1, sizeof(*jit));
+	if (!jit || number_map_put(&table->by_image, image, jit) < 0) {
+		free(jit);
+		return NULL;
+	}
+	jit->image = image;
+	jit->pid = process->pid;
+	jit->own_pid = own_pid(process->pid);
+	jit->start_ns = process->start_ns;
+	jit->began = process->execed;
+	jit->map.fd = -1;
+	jit->retry_ns = RETRY_FIRST_NS;
+	return jit;
+}
+
+int jit_table_locate(struct jit_table *table, const struct process *process, uint32_t image,
+		     uint64_t address, uint64_t time_ns, uint64_t *vaddr)
+{
+	struct jit *jit = need_jit(table, process, image);
+	if (!jit)
+		return -ENOMEM;
+	if (time_ns > jit->read_ns) {
+		uint64_t now_ns = clock_monotonic_ns();
+		int ret = now_ns - jit->read_ns < READ_PAUSE_NS
+				  ? 0
+				  : read_files(table, jit, now_ns, JIT_IN_STEPS);
+		if (ret < 0)
+			return ret;
+	}
+	*vaddr = jit_timeline_vaddr(&jit->timeline, address, time_ns);
+	return 0;
+}
+
+/* Reads the dumps again, whole, for their code and lines. */
+static int read_whole(const struct jit_table *table, struct jit *jit, struct jitdump *whole,
+		      uint32_t source)
+{
+	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(close_fd) int fd = open_dump(table, file);
+	struct error err;
+	if (fd < 0)
+		return 0;
+	int ret = reader_read(table->reader, fd, 0, JITDUMP_LIMIT, &bytes, &err);
+	if (ret < 0 && ret != -EFBIG && ret != -ENOMEM)
+		error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
+	if (ret == 0 || ret == -EFBIG)
+		ret = jitdump_feed(whole, bytes.data, bytes.size, NULL);
+	return ret == -ENOMEM ? ret : 0;
+}
+
+int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
+	       struct record_set *out)
+{
+	if (!table->reader)
+		return 0;
+	jit->files_seen = jit->dump_count ? jit->files_seen : 0; /* one may have come to be known */
+	int ret = read_files(table, jit, clock_monotonic_ns(), JIT_TO_THE_END);
+	struct jitdump *whole = calloc(jit->dump_count + 1, sizeof(*whole));
+	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(*dumps));
+	if (!whole || !dumps)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
+		dumps[i] = &whole[i];
+		ret = read_whole(table, jit, &whole[i], i);
+	}
+	if (ret == 0)
+		ret = jit_records_of_timeline(&jit->timeline,
+					      &(struct jit_sources){ dumps, jit->dump_count },
+					      vaddrs, count, out);
+	for (size_t i = 0; whole && i < jit->dump_count; i++)
+		jitdump_release(&whole[i]);
+	free(whole);
+	free(dumps);
+	return ret;
+}
+
+void jit_table_names_read(struct jit_table *table)
+{
+	size_t position = 0;
+	for (struct jit *jit; (jit = number_map_next(&table->by_image, &position));) {
+		if (!has_ended(jit))
+			continue;
+		close_map(table, jit);
+		release_dumps(jit);
+		jit_timeline_release(&jit->timeline);
+	}
 }

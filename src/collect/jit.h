@@ -1,9 +1,13 @@
 /*
- * jit - the names of code that processes made at run time: their perf maps
- * (/tmp/perf-PID.map) and jitdump files. A map is opened when the process is
- * first sampled in such code, through its own root, and read when names are
- * gathered: the file outlives its name. A process that has ended is looked for under our
- * own root, where its map may have been left.
+ * jit - the names of code that processes made at run time, from their perf maps
+ * (/tmp/perf-PID.map) and jitdump files, which are read while the process runs, each
+ * time that a sample is newer than what was read: code takes the place of other
+ * code, and a sample belongs to what was there at its time (symbol/jit_timeline.h).
+ *
+ * A jitdump tells when code was loaded, by CLOCK_MONOTONIC; what another
+ * clock says, and the lines of a map, count from when the file was last written. A map is
+ * opened through the process's own root. A process that has ended is looked for under our
+ * own, where its map may have been left.
  */
 #pragma once
 
@@ -13,36 +17,62 @@
 
 #include "base/error.h"
 #include "base/number_map.h"
+#include "symbol/jit_timeline.h"
 
 struct file_table;
+struct jit_dump;
 struct process;
 struct reader;
 struct record_set;
+
+#define JIT_MAPS_HELD 64u /* descriptors of maps on the mount of our own root (held_files.h) */
+#define JIT_TAIL      64u
+
+/* How far a perf map was read. */
+struct jit_map {
+	int fd; /* -1: not held */
+	bool found;
+	uint64_t device, inode, size_bytes;
+	int64_t modified_ns;
+	uint64_t read_bytes;
+	uint8_t tail[JIT_TAIL]; /* the last bytes before: a file that was written anew has others */
+	size_t tail_bytes;
+};
 
 struct jit {
 	uint32_t image;
 	uint32_t pid;
 	uint32_t own_pid;  /* as the process sees itself */
 	uint64_t start_ns; /* of the process, since boot; 0: not known */
-	int map_fd;	   /* -1: none yet */
-	uint64_t tried_ns;
+	bool began;	   /* its program, while we watched */
+	struct jit_map map;
+	struct jit_dump *dumps;
+	size_t dump_count, dump_capacity;
+	size_t files_seen; /* of the file table */
+	struct jit_timeline timeline;
+	uint64_t read_ns; /* when the files were read last */
+	uint64_t tried_ns, retry_ns;
 	struct error refused; /* why a map or a jitdump that is there was not read */
 	bool refused_told;
 };
 
 struct jit_table {
+	struct reader *reader; /* NULL: nothing is read */
+	struct file_table *files;
 	struct number_map by_image; /* struct jit */
+	size_t maps_held;
 };
 
+void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files);
 void jit_table_release(struct jit_table *table);
-/* Remembers whose code an image is, and looks for its map, at most once a second. 0 or -ENOMEM. */
-int jit_table_note(struct jit_table *table, struct reader *reader, const struct process *process,
-		   uint32_t image);
+/* The vaddr, in the process's image of run-time code, of what lay at an address at a time (by
+ * CLOCK_MONOTONIC). 0 or -ENOMEM. */
+int jit_table_locate(struct jit_table *table, const struct process *process, uint32_t image,
+		     uint64_t address, uint64_t time_ns, uint64_t *vaddr);
 
-/* One that there was no map of yet may have it by now. */
-void jit_look_again(struct jit *jit, struct reader *reader);
-
-/* Appends the functions that hold `addresses` (rising), with code and lines where a jitdump has
+/* Appends the functions that hold `vaddrs` (rising), with code and lines where a jitdump has
  * them. 0 or -ENOMEM. */
-int jit_gather(struct jit *jit, struct reader *reader, const struct file_table *files,
-	       const uint64_t *addresses, size_t count, struct record_set *out);
+int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
+	       struct record_set *out);
+/* Names were read: those of processes that have ended are not needed any more. */
+void jit_table_names_read(struct jit_table *table);

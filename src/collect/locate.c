@@ -30,9 +30,10 @@ static int unknown_frame(struct session *session, enum unknown_cause cause,
 	return 0;
 }
 
-/* Code that a process made itself: an image of its own for each process. */
+/* Code that a process made itself: an image of its own for each process. `wanted` lies in it when
+ * `address` is where a call returns to. */
 static int runtime_frame(struct session *session, struct process *process, uint64_t address,
-			 struct profile_frame *frame)
+			 uint64_t wanted, struct profile_frame *frame)
 {
 	if (!process->runtime_image) {
 		char name[160];
@@ -47,8 +48,10 @@ static int runtime_frame(struct session *session, struct process *process, uint6
 			return ret;
 	}
 	frame->image = process->runtime_image;
-	frame->vaddr = address;
-	return jit_table_note(&session->jits, session->reader, process, frame->image);
+	int ret = jit_table_locate(&session->jits, process, frame->image, wanted,
+				   session->sample_ns, &frame->vaddr);
+	frame->vaddr += address - wanted;
+	return ret;
 }
 
 static const struct mapping *find_mapping(struct session *session, struct process *process,
@@ -81,7 +84,7 @@ static int locate_user(struct session *session, struct process *process, uint64_
 	}
 	const struct file *file = file_table_get(&session->files, mapping->file);
 	if (file_is_runtime_code(file))
-		return runtime_frame(session, process, address, frame);
+		return runtime_frame(session, process, address, wanted, frame);
 	return file_table_locate(&session->files, mapping->file,
 				 address - mapping->start + mapping->offset, frame, cause);
 }

@@ -60,6 +60,7 @@ struct session {
 	uint64_t max_stack;
 	char boot_id[40];
 	int64_t boot_offset_ns; /* time since boot minus CLOCK_MONOTONIC */
+	uint64_t sample_ns;	/* when what is located was so */
 	uint64_t lost_sideband; /* by LOST records */
 	size_t nodes_gathered;
 	uint64_t damaged; /* records without a lane */

@@ -10,11 +10,26 @@
 
 #include "base/span.h"
 
+struct jit_timeline;
+struct jitdump;
 struct record_set;
 
+/* What a source number of a timeline stands for; NULL: a file that has no more than names. */
+struct jit_sources {
+	const struct jitdump *const *dumps; /* with code and lines */
+	size_t count;
+};
+
 /*
- * Append the functions that hold `addresses` (rising): a map's names, a dump's names with code and
- * lines. What is damaged counts as far as it can be read. 0 or -ENOMEM.
+ * Append the functions that hold `vaddrs` (rising): names of a timeline, with code and lines where
+ * the dump that they come from has them. 0 or -ENOMEM.
+ */
+int jit_records_of_timeline(const struct jit_timeline *timeline, const struct jit_sources *sources,
+			    const uint64_t *vaddrs, size_t count, struct record_set *out);
+
+/*
+ * The same of a map or a dump by itself, where times mean nothing: the last at an address counts.
+ * What is damaged counts as far as it can be read. 0 or -ENOMEM.
  */
 int jit_records_of_map(struct span text, const uint64_t *addresses, size_t count,
 		       struct record_set *out);

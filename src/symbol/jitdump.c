@@ -10,10 +10,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-#define MAGIC		0x4a695444u /* "JiTD" */
-#define HEADER_BYTES	40
-#define RECORD_HEADER	16
-#define LINE_LEAST_SIZE 17 /* address, line, discriminator, an empty name */
+#define MAGIC		    0x4a695444u /* "JiTD" */
+#define HEADER_BYTES	    40
+#define RECORD_HEADER	    16
+#define FLAG_ARCH_TIMESTAMP 1u
+#define LINE_LEAST_SIZE	    17 /* address, line, discriminator, an empty name */
 
 enum record_id {
 	JIT_CODE_LOAD = 0,
@@ -111,7 +112,7 @@ static int read_load(struct jitdump *dump, struct cursor cursor, uint64_t time)
 		return 0;
 	}
 	int ret = keep(dump, name, &function.name);
-	if (ret == 0 && left)
+	if (ret == 0 && left && !dump->names_alone)
 		ret = keep(dump,
 			   (struct span){ cursor_take(&cursor, function.size_bytes),
 					  function.size_bytes },
@@ -121,6 +122,7 @@ static int read_load(struct jitdump *dump, struct cursor cursor, uint64_t time)
 	/* Debug information comes before the code that it is about. */
 	if (dump->pending_lines && dump->pending_lines_address == function.address) {
 		function.lines = dump->pending_lines;
+		function.lines_address = function.address;
 		function.line_count = dump->pending_line_count;
 	}
 	dump->pending_lines = NULL;
@@ -165,6 +167,8 @@ static int read_debug_info(struct jitdump *dump, struct cursor cursor)
 		dump->bad++;
 		return 0;
 	}
+	if (dump->names_alone)
+		return 0;
 	uint64_t size = count * sizeof(struct jit_line);
 	if (size > JITDUMP_MAX_KEPT - dump->kept_bytes)
 		return -EFBIG;
@@ -239,6 +243,8 @@ static int read_header(struct jitdump *dump, size_t *used, struct error *err)
 	dump->machine = read_u32(dump, &cursor);
 	read_u32(dump, &cursor); /* padding */
 	dump->pid = read_u32(dump, &cursor);
+	read_u64(dump, &cursor); /* when it was made */
+	dump->own_clock = read_u64(dump, &cursor) & FLAG_ARCH_TIMESTAMP;
 	if (version != 1)
 		return damaged(dump, err, "its version is unknown");
 	if (size < HEADER_BYTES)

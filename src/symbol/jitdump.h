@@ -31,7 +31,8 @@ struct jit_function {
 	uint32_t pid;
 	struct span name;
 	struct span code;	/* empty when the writer left it out */
-	struct jit_line *lines; /* by address; addresses are those of the load */
+	struct jit_line *lines; /* by address */
+	uint64_t lines_address; /* where the function lay when these were told */
 	size_t line_count;
 };
 
@@ -48,6 +49,8 @@ struct jitdump {
 	uint32_t pid;
 	uint32_t machine; /* EM_* */
 	bool closed;	  /* the writer said that it is done */
+	bool own_clock;	  /* times are the processor's, not CLOCK_MONOTONIC */
+	bool names_alone; /* set by the owner before the first feed: code and lines are not kept */
 	/* private */
 	bool opened, swapped, failed;
 	struct buffer pending; /* bytes of a record that has not come whole */

@@ -37,8 +37,9 @@ static bool parse_line(const char *at, const char *end, struct jit_symbol *symbo
 	       symbol->size_bytes - 1 <= UINT64_MAX - symbol->start;
 }
 
-static int read_lines(struct span bytes, struct perf_map *map)
+int perf_map_read_lines(struct span bytes, struct perf_map *map)
 {
+	*map = (struct perf_map){ 0 };
 	const char *at = bytes.data;
 	const char *end = at + bytes.size;
 	size_t capacity = 0;
@@ -100,8 +101,7 @@ static int resolve_overlaps(struct perf_map *map)
 
 int perf_map_parse(struct span bytes, struct perf_map *map)
 {
-	*map = (struct perf_map){ 0 };
-	int ret = read_lines(bytes, map);
+	int ret = perf_map_read_lines(bytes, map);
 	if (ret == 0)
 		ret = resolve_overlaps(map);
 	if (ret < 0)

@@ -2,7 +2,7 @@
  * perf_map - the functions of a JIT compiler as /tmp/perf-PID.map tells them:
  * lines "START SIZE name" in hexadecimal. The program may write anything there:
  * lines that make no sense are counted and skipped. Where lines overlap, the
- * later one is right, for code is compiled into freed memory.
+ * later one is of later, for code is compiled into freed memory.
  */
 #pragma once
 
@@ -22,12 +22,15 @@ struct jit_symbol {
 };
 
 struct perf_map {
-	struct jit_symbol *symbols; /* by start, without overlap */
+	struct jit_symbol *symbols;
 	size_t count;
 	size_t bad; /* lines */
 };
 
-/* Returns 0 or -ENOMEM. An unfinished last line counts as a line. */
+/* The lines as they stand: symbols in the order of the file, which may overlap. An unfinished last
+ * line counts as a line. 0 or -ENOMEM; perf_map_release() either way. */
+int perf_map_read_lines(struct span bytes, struct perf_map *map);
+/* Without overlap, by start: where lines overlap the later one counts. Likewise otherwise. */
 int perf_map_parse(struct span bytes, struct perf_map *map);
 void perf_map_release(struct perf_map *map);
 const struct jit_symbol *perf_map_find(const struct perf_map *map, uint64_t address);

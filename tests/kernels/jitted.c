@@ -12,6 +12,9 @@
  *	jitted late SECONDS      and comes when half of the work is done
  *	jitted mappings SECONDS  20000 executable mappings come and go before; no map
  *	jitted foreign SECONDS   the map belongs to another user (needs root)
+ *	jitted maptwice SECONDS  jit_first works so long; then jit_second, loaded over it, a
+ *	                         twentieth of that; a map tells of both, each when it is loaded
+ *	jitted dumptwice SECONDS the same with a jitdump, whose times are right
  *
  * It removes what it made, unless said otherwise.
  */
@@ -52,46 +55,69 @@ static double cpu_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int write_map(const char *path, const void *code)
+static int add_to_map(const char *path, const void *code, const char *name)
 {
-	FILE *map = fopen(path, "w");
+	FILE *map = fopen(path, "a");
 	if (!map)
 		return 1;
-	fprintf(map, "%lx %zx jit_mapped\n", (unsigned long)code, sizeof(countdown));
+	fprintf(map, "%lx %zx %s\n", (unsigned long)code, sizeof(countdown), name);
 	return fclose(map);
 }
 
-/* linux: tools/perf/Documentation/jitdump-specification.txt */
-static int write_dump(const void *code)
+static int write_map(const char *path, const void *code)
 {
-	static const char name[] = "jit_dumped";
-	struct {
-		uint32_t magic, version, size, machine, padding, pid;
-		uint64_t time, flags;
-	} header = { 0x4a695444, 1, 40, MACHINE, 0, (uint32_t)getpid(), 0, 0 };
+	unlink(path);
+	return add_to_map(path, code, "jit_mapped");
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* linux: tools/perf/Documentation/jitdump-specification.txt */
+static int add_to_dump(int fd, const void *code, const char *name, uint64_t time)
+{
+	static uint64_t index;
 	struct {
 		uint32_t id, size;
 		uint64_t time;
 		uint32_t pid, tid;
 		uint64_t vma, address, code_size, index;
 	} load = { 0,
-		   (uint32_t)(56 + sizeof(name) + sizeof(countdown)),
-		   0,
+		   (uint32_t)(56 + strlen(name) + 1 + sizeof(countdown)),
+		   time,
 		   (uint32_t)getpid(),
 		   (uint32_t)getpid(),
 		   (uintptr_t)code,
 		   (uintptr_t)code,
 		   sizeof(countdown),
-		   1 };
-	_Static_assert(sizeof(header) == 40 && sizeof(load) == 56, "as the format has it");
-	int fd = open(dump_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, &header, sizeof(header)) != sizeof(header) ||
-	    mmap(NULL, MARK_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
-	    write(fd, &load, sizeof(load)) != sizeof(load) ||
-	    write(fd, name, sizeof(name)) != sizeof(name) ||
-	    write(fd, countdown, sizeof(countdown)) != sizeof(countdown))
-		return 1;
-	return close(fd);
+		   ++index };
+	_Static_assert(sizeof(load) == 56, "as the format has it");
+	return write(fd, &load, sizeof(load)) != sizeof(load) ||
+	       write(fd, name, strlen(name) + 1) != (ssize_t)strlen(name) + 1 ||
+	       write(fd, countdown, sizeof(countdown)) != sizeof(countdown);
+}
+
+/* Stores its descriptor. */
+static int open_dump(int *fd)
+{
+	struct {
+		uint32_t magic, version, size, machine, padding, pid;
+		uint64_t time, flags;
+	} header = { 0x4a695444, 1, 40, MACHINE, 0, (uint32_t)getpid(), 0, 0 };
+	_Static_assert(sizeof(header) == 40, "as the format has it");
+	*fd = open(dump_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return *fd < 0 || write(*fd, &header, sizeof(header)) != sizeof(header) ||
+	       mmap(NULL, MARK_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, *fd, 0) == MAP_FAILED;
+}
+
+static int write_dump(const void *code)
+{
+	int fd;
+	return open_dump(&fd) || add_to_dump(fd, code, "jit_dumped", 0) || close(fd);
 }
 
 /* In bursts, so that who listens to them has the time. */
@@ -135,6 +161,30 @@ static int tell(const char *mode, const void *code)
 	return 2;
 }
 
+static void work(const void *code, double seconds)
+{
+	void (*run)(uint64_t) = (void (*)(uint64_t))(uintptr_t)code;
+	double begin = cpu_seconds();
+	while (cpu_seconds() < begin + seconds)
+		run(100000);
+}
+
+/* One after the other at the same address, each told of when it is there. */
+static int work_twice(const char *mode, const void *code, double seconds)
+{
+	int dump = -1;
+	int ret = strcmp(mode, "dumptwice") == 0 ? open_dump(&dump) : 0;
+	for (int i = 0; i < 2 && ret == 0; i++) {
+		const char *name = i ? "jit_second" : "jit_first";
+		ret = dump >= 0 ? add_to_dump(dump, code, name, now_ns())
+				: add_to_map(map_path, code, name);
+		work(code, i ? seconds / 20 : seconds);
+	}
+	unlink(map_path);
+	unlink(dump_path);
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -148,9 +198,11 @@ int main(int argc, char **argv)
 	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
 	snprintf(target_path, sizeof(target_path), "/tmp/perf-%d.target", getpid());
 	snprintf(dump_path, sizeof(dump_path), "jit-%d.dump", getpid());
-	int ret = tell(argv[1], code);
 	void (*run)(uint64_t) = (void (*)(uint64_t))(uintptr_t)code;
 	double seconds = strtod(argv[2], NULL);
+	if (strcmp(argv[1], "maptwice") == 0 || strcmp(argv[1], "dumptwice") == 0)
+		return work_twice(argv[1], code, seconds);
+	int ret = tell(argv[1], code);
 	double begin = cpu_seconds();
 	while (ret == 0 && cpu_seconds() < begin + seconds / 2)
 		run(1000000);

@@ -22,6 +22,20 @@ named both 0.1 jit_dumped 20
 culprit annotate -i both.prof jit_dumped >code || fail "no code from the jitdump"
 expect_match "code of the jitdump" "$(cat code)" "(dec|sub)"
 
+# Code that is loaded over other code: each sample belongs to what was there at its time.
+for told in maptwice dumptwice; do
+	work "$told" 0.6
+	first=$(samples "$told.prof" 3 jit 10 jit_first)
+	second=$(samples "$told.prof" 3 jit 10 jit_second)
+	expect_between "samples with '$told'" $((first + second)) 300 1200
+	expect_between "share of jit_second with '$told'" "$(ratio "$second" $((first + second)))" 0.015 0.1
+	expect_equal "samples without a name with '$told'" "$(samples "$told.prof" 3 jit)" $((first + second))
+done
+for function in jit_first jit_second; do
+	culprit annotate -i dumptwice.prof $function >code || fail "no code of $function from the jitdump"
+	expect_match "code of $function" "$(cat code)" "(dec|sub)"
+done
+
 # The process is gone when its map is looked for.
 remove_left() {
 	for map in /tmp/perf-*.map; do

@@ -13,16 +13,27 @@ expect_named() {
 	expect_between "busy_one of both in $1" "$(ratio "$one" $((one + two)))" 0.23 0.44
 }
 
+# let_go FOLDER, run by the recorder's command: whoever else records this machine may hold a file
+# there, but not our recorder or one of its helpers.
+cat >let_go <<'END'
+umount "$1" 2>umount.said && exit
+for pid in $PPID $(cat /proc/$PPID/task/*/children); do
+	ls -l /proc/$pid/fd /proc/$pid/map_files 2>/dev/null | grep "/$1/" >>umount.err || true
+done
+umount -l "$1"
+END
+
 # In a namespace of its own, while the recording goes on.
 mkdir mounted
+: >umount.err
 cat >inside <<END
 mount -t tmpfs none mounted
 cp "$KERNELS/busy" mounted/b
 mounted/b split 0.5
-umount mounted 2>umount.err || echo "umount ended with \$?" >>umount.err
+. ./let_go
 END
-culprit record --quiet -F 1000 -o inside.prof -- unshare --mount sh inside
-expect_equal "what umount said" "$(cat umount.err)" ""
+culprit record --quiet -F 1000 -o inside.prof -- unshare --mount sh inside mounted
+expect_equal "what keeps umount from working" "$(cat umount.err)" ""
 expect_named inside.prof
 
 # From before the recording of the whole machine, in our own namespace: a small program, and one
@@ -38,12 +49,11 @@ for pad in 0 8; do
 	dd if=/dev/zero bs=1M count=$pad status=none >>mounted/b
 	mounted/b split 0.8 &
 	program=$!
-	culprit record --quiet -F 1000 -a -o "system$pad.prof" -- sh -c "
-		tail --pid=$program -f /dev/null
-		umount mounted 2>umount.err || echo 'umount ended' >>umount.err"
+	culprit record --quiet -F 1000 -a -o "system$pad.prof" -- \
+		sh -c "tail --pid=$program -f /dev/null; . ./let_go" sh mounted
 	wait "$program" || fail "the program failed"
 	program=
-	expect_equal "what umount said with -a" "$(cat umount.err)" ""
+	expect_equal "what keeps umount from working with -a" "$(cat umount.err)" ""
 	expect_named "system$pad.prof"
 done
 
@@ -75,7 +85,7 @@ cat >open/inside <<'END'
 mount -t tmpfs none mounted
 cp busy mounted/b
 mounted/b split 0.5
-umount mounted 2>umount.err || echo "umount ended with $?" >>umount.err
+umount mounted 2>umount.err || true
 END
 cd open
 mkdir mounted

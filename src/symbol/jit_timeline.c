@@ -1,0 +1,249 @@
+#include "symbol/jit_timeline.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+#define PAGE_SHIFT	12
+#define PAGE_LOADS_MOST 4096u
+#define PAGES_MOST	256u /* of one function; larger ones are looked at for every address */
+#define ADDRESS_BITS	48
+#define ADDRESS_MASK	((UINT64_C(1) << ADDRESS_BITS) - 1)
+#define TAG_TOP		UINT64_C(0x8000)
+#define TAG_MASK	UINT64_C(0x7fff)
+#define PAGE_COST	64u /* bytes that a function takes in each page, about */
+
+struct page {
+	uint32_t *list; /* positions */
+	size_t count, capacity;
+};
+
+void jit_timeline_release(struct jit_timeline *timeline)
+{
+	size_t position = 0;
+	for (struct page *page; (page = number_map_next(&timeline->pages, &position));) {
+		free(page->list);
+		free(page);
+	}
+	number_map_release(&timeline->pages);
+	free(timeline->list);
+	free(timeline->large);
+	arena_release(&timeline->arena);
+	*timeline = (struct jit_timeline){ 0 };
+}
+
+static uint64_t page_of(uint64_t address)
+{
+	return (address & ADDRESS_MASK) >> PAGE_SHIFT;
+}
+
+static uint64_t last_of(const struct jit_loaded *loaded)
+{
+	return loaded->address + (loaded->size_bytes - 1);
+}
+
+static bool overlap(const struct jit_loaded *a, const struct jit_loaded *b)
+{
+	return a->address <= last_of(b) && b->address <= last_of(a);
+}
+
+static bool same_code(const struct jit_loaded *a, const struct jit_loaded *b)
+{
+	return a->address == b->address && a->size_bytes == b->size_bytes &&
+	       span_equal(a->name, b->name);
+}
+
+/* How many pages it touches. */
+static uint64_t page_count(const struct jit_loaded *loaded)
+{
+	return (last_of(loaded) >> PAGE_SHIFT) - (loaded->address >> PAGE_SHIFT) + 1;
+}
+
+static struct page *need_page(struct jit_timeline *timeline, uint64_t number)
+{
+	struct page *page = number_map_find(&timeline->pages, number);
+	if (page)
+		return page;
+	page = calloc(1, sizeof(*page));
+	if (page && number_map_put(&timeline->pages, number, page) < 0) {
+		free(page);
+		return NULL;
+	}
+	return page;
+}
+
+/* What may lie at an address: the lists of its page, and of large functions. */
+struct candidates {
+	const uint32_t *lists[2];
+	size_t counts[2];
+};
+
+static struct candidates candidates_at(const struct jit_timeline *timeline, uint64_t page_number)
+{
+	const struct page *page = number_map_find(&timeline->pages, page_number);
+	return (struct candidates){ { page ? page->list : NULL, timeline->large },
+				    { page ? page->count : 0, timeline->large_count } };
+}
+
+/* What a newcomer meets where it is loaded. */
+struct meeting {
+	const struct jit_loaded *same; /* the latest load of this very code */
+	const struct jit_loaded *latest;
+	bool any;
+};
+
+static void meet(const struct jit_loaded *loaded, const struct jit_loaded *other, uint64_t *tag,
+		 struct meeting *meeting)
+{
+	if (!overlap(loaded, other))
+		return;
+	meeting->any = true;
+	if (!meeting->latest || other >= meeting->latest)
+		meeting->latest = other;
+	if (same_code(loaded, other) && (!meeting->same || other >= meeting->same))
+		meeting->same = other;
+	/* Another one of this hash at these addresses: the next hash is free, or its next. */
+	if (other->vaddr >> ADDRESS_BITS == *tag)
+		*tag = TAG_TOP | ((*tag + 1) & TAG_MASK);
+}
+
+static void meet_all(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
+		     uint64_t *tag, struct meeting *meeting)
+{
+	*meeting = (struct meeting){ 0 };
+	if (page_count(loaded) > PAGES_MOST) {
+		for (size_t i = 0; i < timeline->count; i++)
+			meet(loaded, &timeline->list[i], tag, meeting);
+		return;
+	}
+	for (uint64_t i = 0; i < page_count(loaded); i++) {
+		struct candidates found =
+			candidates_at(timeline, page_of(loaded->address + (i << PAGE_SHIFT)));
+		for (int j = 0; j < 2; j++)
+			for (size_t k = 0; k < found.counts[j]; k++)
+				meet(loaded, &timeline->list[found.lists[j][k]], tag, meeting);
+	}
+}
+
+/* A page that is written for ever must not become slower for ever: its oldest quarter goes. */
+static void forget_oldest(struct page *page)
+{
+	size_t gone = page->count / 4;
+	page->count -= gone;
+	memmove(page->list, page->list + gone, page->count * sizeof(page->list[0]));
+}
+
+/* Into the lists of the pages that it touches. */
+static int put_into_pages(struct jit_timeline *timeline, const struct jit_loaded *loaded,
+			  uint32_t position)
+{
+	if (page_count(loaded) > PAGES_MOST) {
+		int ret = array_reserve(&timeline->large, &timeline->large_capacity,
+					timeline->large_count, sizeof(uint32_t));
+		if (ret == 0)
+			timeline->large[timeline->large_count++] = position;
+		return ret;
+	}
+	for (uint64_t i = 0; i < page_count(loaded); i++) {
+		struct page *page =
+			need_page(timeline, page_of(loaded->address + (i << PAGE_SHIFT)));
+		if (!page ||
+		    array_reserve(&page->list, &page->capacity, page->count, sizeof(uint32_t)) < 0)
+			return -ENOMEM;
+		if (page->count == PAGE_LOADS_MOST)
+			forget_oldest(page);
+		page->list[page->count++] = position;
+	}
+	return 0;
+}
+
+static int check_room(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
+		      uint64_t *cost_bytes)
+{
+	uint64_t pages = page_count(loaded);
+	*cost_bytes = sizeof(*loaded) + loaded->name.size +
+		      (pages > PAGES_MOST ? sizeof(uint32_t) : pages * PAGE_COST);
+	if ((pages > PAGES_MOST && timeline->large_count >= JIT_TIMELINE_MOST_LARGE) ||
+	    *cost_bytes > JIT_TIMELINE_MOST_BYTES - timeline->kept_bytes)
+		return -EFBIG;
+	return 0;
+}
+
+int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loaded)
+{
+	if (!loaded->size_bytes || loaded->size_bytes - 1 > UINT64_MAX - loaded->address)
+		return 0;
+	uint64_t cost_bytes;
+	int ret = check_room(timeline, loaded, &cost_bytes);
+	if (ret < 0)
+		return ret;
+	uint64_t tag =
+		TAG_TOP | ((hash_bytes(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
+			   TAG_MASK);
+	struct meeting meeting;
+	meet_all(timeline, loaded, &tag, &meeting);
+	if (meeting.same && meeting.same == meeting.latest)
+		return 0;
+	struct jit_loaded added = *loaded;
+	added.vaddr = meeting.same  ? meeting.same->vaddr
+		      : meeting.any ? tag << ADDRESS_BITS | (loaded->address & ADDRESS_MASK)
+				    : loaded->address;
+	added.name.data = arena_copy_text(&timeline->arena, loaded->name.data, loaded->name.size);
+	if (!added.name.data || array_reserve(&timeline->list, &timeline->capacity, timeline->count,
+					      sizeof(*timeline->list)) < 0)
+		return -ENOMEM;
+	timeline->list[timeline->count] = added;
+	timeline->kept_bytes += cost_bytes;
+	/* Half of it in the lists, when memory is out, does no harm. */
+	return put_into_pages(timeline, &added, (uint32_t)timeline->count++);
+}
+
+/* Whether `candidate`, which comes later in the order, is nearer to the time than `best`. */
+static bool is_nearer(const struct jit_loaded *candidate, const struct jit_loaded *best,
+		      uint64_t time_ns)
+{
+	if (!best)
+		return true;
+	bool in_force = candidate->time_ns <= time_ns;
+	if (best->time_ns > time_ns)
+		return in_force || candidate->time_ns < best->time_ns;
+	return in_force && (candidate->time_ns > best->time_ns ||
+			    (candidate->time_ns == best->time_ns && candidate > best));
+}
+
+const struct jit_loaded *jit_timeline_find(const struct jit_timeline *timeline, uint64_t address,
+					   uint64_t time_ns)
+{
+	const struct jit_loaded *best = NULL;
+	struct candidates found = candidates_at(timeline, page_of(address));
+	for (int j = 0; j < 2; j++)
+		for (size_t k = 0; k < found.counts[j]; k++) {
+			const struct jit_loaded *loaded = &timeline->list[found.lists[j][k]];
+			if (address >= loaded->address && address <= last_of(loaded) &&
+			    is_nearer(loaded, best, time_ns))
+				best = loaded;
+		}
+	return best;
+}
+
+const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, uint64_t vaddr)
+{
+	struct candidates found = candidates_at(timeline, page_of(vaddr));
+	for (int j = 0; j < 2; j++)
+		for (size_t k = 0; k < found.counts[j]; k++) {
+			const struct jit_loaded *loaded = &timeline->list[found.lists[j][k]];
+			if (vaddr >= loaded->vaddr && vaddr - loaded->vaddr < loaded->size_bytes)
+				return loaded;
+		}
+	return NULL;
+}
+
+uint64_t jit_timeline_vaddr(const struct jit_timeline *timeline, uint64_t address, uint64_t time_ns)
+{
+	const struct jit_loaded *loaded = jit_timeline_find(timeline, address, time_ns);
+	return loaded ? loaded->vaddr + (address - loaded->address) : address;
+}

@@ -1,0 +1,68 @@
+/*
+ * jit_timeline - what code a process's JIT compiler had at an address, and when.
+ * Compilers put code into memory that other code was in before: a sample belongs
+ * to what was there at its time.
+ *
+ * Places of an image know no time, so that code needs a vaddr of its own. What is
+ * the first at its addresses has those. What is loaded over something else has its
+ * address in the low 48 bits, above them a hash of its name and size, and the top
+ * bit set, which no address of a program has: the same in every epoch, and in
+ * every recording that sees both.
+ *
+ * Functions come from strangers: any order, any overlap, any number must be
+ * bearable. One thread at a time.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/number_map.h"
+#include "base/span.h"
+
+#define JIT_NO_ORDINAL UINT32_MAX
+
+struct jit_loaded {
+	uint64_t address, size_bytes;
+	uint64_t time_ns; /* when it was loaded; 0: before everything, or not known */
+	struct span name; /* borrowed for the call; the timeline's own in what it gives out */
+	uint32_t source;  /* the owner's number for where it was read */
+	uint32_t ordinal; /* in that file, JIT_NO_ORDINAL: it has no more than a name */
+	uint64_t vaddr;	  /* of its first byte; the timeline chooses it */
+};
+
+struct jit_timeline {
+	struct jit_loaded *list; /* in the order of their coming */
+	size_t count, capacity;
+	struct number_map pages; /* private: what touches a page */
+	uint32_t *large;	 /* private: what touches too many */
+	size_t large_count, large_capacity;
+	uint64_t kept_bytes;
+	struct arena arena;
+};
+
+#define JIT_TIMELINE_MOST_BYTES (256u << 20) /* of one process */
+#define JIT_TIMELINE_MOST_LARGE 256u	     /* functions of more than 1 MB */
+
+void jit_timeline_release(struct jit_timeline *timeline); /* also right for a zeroed one */
+
+/*
+ * Something was loaded; what is there already, unchanged, counts once. Returns 0, -ENOMEM, or
+ * -EFBIG when one of the limits is reached, and then it is left out. An empty size and one that
+ * wraps around are left out silently.
+ */
+int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loaded);
+
+/*
+ * What held `address` at `time_ns`: of all that was loaded there by then the latest. Before the
+ * first it is the first: compilers tell of code after they have made it. NULL when there was
+ * never any. Borrowed until the next change.
+ */
+const struct jit_loaded *jit_timeline_find(const struct jit_timeline *timeline, uint64_t address,
+					   uint64_t time_ns);
+/* What has the vaddr, or NULL. */
+const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, uint64_t vaddr);
+/* The vaddr of an address at a time; the address itself where nothing is known. */
+uint64_t jit_timeline_vaddr(const struct jit_timeline *timeline, uint64_t address,
+			    uint64_t time_ns);

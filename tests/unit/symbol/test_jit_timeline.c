@@ -1,0 +1,147 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symbol/jit_timeline.h"
+
+#define TOP_BIT (UINT64_C(1) << 63)
+
+static int add(struct jit_timeline *timeline, uint64_t address, uint64_t size, uint64_t time_ns,
+	       const char *name)
+{
+	return jit_timeline_add(timeline, &(struct jit_loaded){ .address = address,
+								.size_bytes = size,
+								.time_ns = time_ns,
+								.name = span_of_text(name),
+								.ordinal = JIT_NO_ORDINAL });
+}
+
+static void expect_name(const struct jit_loaded *loaded, const char *name)
+{
+	assert_non_null(loaded);
+	assert_int_equal(loaded->name.size, strlen(name));
+	assert_memory_equal(loaded->name.data, name, strlen(name));
+}
+
+static void a_sample_belongs_to_what_was_there_at_its_time(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { 0 };
+	assert_int_equal(add(&timeline, 0x7f0000001000, 0x100, 1000, "first"), 0);
+	assert_int_equal(add(&timeline, 0x7f0000001080, 0x20, 2000, "second"), 0);
+	expect_name(jit_timeline_find(&timeline, 0x7f0000001090, 1999), "first");
+	expect_name(jit_timeline_find(&timeline, 0x7f0000001090, 2000), "second");
+	/* what the newcomer does not cover */
+	expect_name(jit_timeline_find(&timeline, 0x7f00000010a0, 3000), "first");
+	/* a compiler tells of code after it has made it */
+	expect_name(jit_timeline_find(&timeline, 0x7f0000001000, 10), "first");
+	assert_null(jit_timeline_find(&timeline, 0x7f0000001100, 3000));
+	assert_null(jit_timeline_find(&timeline, 0x7f0000000fff, 3000));
+	jit_timeline_release(&timeline);
+}
+
+static void what_is_loaded_over_something_has_a_vaddr_of_its_own(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { 0 };
+	const uint64_t address = 0x7f0000001000;
+	add(&timeline, address, 0x100, 1000, "first");
+	add(&timeline, address, 0x100, 2000, "second");
+	assert_int_equal(jit_timeline_vaddr(&timeline, address + 4, 1500), address + 4);
+	uint64_t second = jit_timeline_vaddr(&timeline, address + 4, 2500);
+	assert_true(second & TOP_BIT);
+	assert_int_equal(second & 0xffffffffffff, address + 4);
+	expect_name(jit_timeline_at(&timeline, address + 0xff), "first");
+	expect_name(jit_timeline_at(&timeline, second), "second");
+	assert_int_equal(jit_timeline_vaddr(&timeline, 0x1234, 2500), 0x1234);
+
+	/* Code that comes back is what it was. */
+	add(&timeline, address, 0x100, 3000, "first");
+	assert_int_equal(jit_timeline_vaddr(&timeline, address + 4, 3500), address + 4);
+	add(&timeline, address, 0x100, 4000, "second");
+	assert_int_equal(jit_timeline_vaddr(&timeline, address + 4, 4500), second);
+	assert_int_equal(jit_timeline_vaddr(&timeline, address + 4, 3500), address + 4);
+	jit_timeline_release(&timeline);
+
+	/* The same in a recording that saw something else there before. */
+	struct jit_timeline other = { 0 };
+	add(&other, address - 8, 0x1000, 5, "elsewhere");
+	add(&other, address, 0x100, 2000, "second");
+	assert_int_equal(jit_timeline_vaddr(&other, address + 4, 2500), second);
+	jit_timeline_release(&other);
+}
+
+static void what_is_told_twice_counts_once(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { 0 };
+	add(&timeline, 0x1000, 0x100, 1000, "f");
+	add(&timeline, 0x1000, 0x100, 2000, "f");
+	add(&timeline, 0x2000, 0, 2000, "empty");
+	add(&timeline, UINT64_MAX - 1, 3, 2000, "wraps");
+	assert_int_equal(timeline.count, 1);
+	assert_int_equal(timeline.list[0].time_ns, 1000);
+	/* up to the last address */
+	assert_int_equal(add(&timeline, UINT64_MAX - 1, 2, 2000, "last"), 0);
+	expect_name(jit_timeline_find(&timeline, UINT64_MAX, 2000), "last");
+	jit_timeline_release(&timeline);
+}
+
+static void large_functions_are_found_too(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { 0 };
+	assert_int_equal(add(&timeline, 0x10000000, 16 << 20, 1000, "large"), 0);
+	assert_int_equal(add(&timeline, 0x10800000, 0x10, 2000, "small"), 0);
+	expect_name(jit_timeline_find(&timeline, 0x10800008, 1500), "large");
+	expect_name(jit_timeline_find(&timeline, 0x10800008, 2500), "small");
+	assert_true(jit_timeline_vaddr(&timeline, 0x10800008, 2500) & TOP_BIT);
+	for (unsigned i = 1; i < JIT_TIMELINE_MOST_LARGE; i++)
+		assert_int_equal(add(&timeline, UINT64_C(0x100000000) * i, 16 << 20, 1, "more"), 0);
+	assert_int_equal(add(&timeline, 0x20, 16 << 20, 1, "one too many"), -EFBIG);
+	jit_timeline_release(&timeline);
+}
+
+static void a_page_that_is_written_for_ever_stays_fast(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { 0 };
+	char name[32];
+	for (unsigned i = 0; i < 50000; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		assert_int_equal(add(&timeline, 0x1000, 0x10, i, name), 0);
+	}
+	expect_name(jit_timeline_find(&timeline, 0x1008, 49999), "f49999");
+	expect_name(jit_timeline_find(&timeline, 0x1008, 48000), "f48000");
+	uint64_t vaddr = jit_timeline_vaddr(&timeline, 0x1008, 48000);
+	assert_true(vaddr & TOP_BIT);
+	jit_timeline_release(&timeline);
+}
+
+static void what_does_not_fit_is_left_out(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { .kept_bytes = JIT_TIMELINE_MOST_BYTES - 10 };
+	assert_int_equal(add(&timeline, 0x1000, 0x10, 1, "f"), -EFBIG);
+	assert_int_equal(timeline.count, 0);
+	jit_timeline_release(&timeline);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sample_belongs_to_what_was_there_at_its_time),
+		cmocka_unit_test(what_is_loaded_over_something_has_a_vaddr_of_its_own),
+		cmocka_unit_test(what_is_told_twice_counts_once),
+		cmocka_unit_test(large_functions_are_found_too),
+		cmocka_unit_test(a_page_that_is_written_for_ever_stays_fast),
+		cmocka_unit_test(what_does_not_fit_is_left_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,17 +1,38 @@
 /*
  * jit_beside - names of code that was compiled at run time, from files that lie
  * beside a recording: jit-PID.dump (with code and lines), else perf-PID.map. Only
- * there: /tmp of this machine may have another process of that number. Where code
- * was compiled into freed memory, the last function at an address counts.
+ * there: /tmp of this machine may have another process of that number.
+ *
+ * Code is compiled into memory that other code was in before. A jitdump tells when,
+ * by CLOCK_MONOTONIC: for samples whose times are of that clock places are looked
+ * for by time (symbol/jit_timeline.h). Otherwise, and in a map, the last function at
+ * an address counts.
  */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
+struct jit_beside;
 struct profile;
 
+/* Files are read when they are first needed. `folder` NULL: there are none. 0 or -ENOMEM. */
+int jit_beside_new(const char *folder, struct jit_beside **out);
+void jit_beside_free(struct jit_beside *beside);   /* NULL does nothing */
+void jit_beside_freep(struct jit_beside **beside); /* for CLEANUP() */
+
+/* The vaddr, in the image of a process's run-time code, of what lay at an address at a time. 0 or
+ * -ENOMEM. */
+int jit_beside_vaddr(struct jit_beside *beside, uint64_t pid, uint64_t address, uint64_t time_ns,
+		     uint64_t *vaddr);
+/* Changes when an address may have come to mean something else: times of one stage are alike. */
+uint64_t jit_beside_stage(const struct jit_beside *beside, uint64_t pid, uint64_t time_ns);
+
 /*
- * For images of kind IMAGE_JIT, whose name ends in "PID START": adds what the files in `folder`
- * know of their sampled addresses to the stash. *files counts those that were read. 0 or -ENOMEM.
+ * For images of kind IMAGE_JIT, whose name ends in "PID START": adds what the files know of their
+ * sampled addresses to the stash. *files counts those that were read. 0 or -ENOMEM.
  */
-int jit_beside_name_images(const char *folder, struct profile *profile, size_t *files);
+int jit_beside_name_images(struct jit_beside *beside, struct profile *profile, size_t *files);
+/* Of how many processes code was loaded over other code, and the samples' clock did not tell to
+ * which of them they belong. After jit_beside_name_images(). */
+size_t jit_beside_untimed(const struct jit_beside *beside);

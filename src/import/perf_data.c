@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "import/formats.h"
+#include "import/jit_beside.h"
 #include "import/perf_data_private.h"
 #include "import/perf_data_swap.h"
 
@@ -57,6 +58,7 @@ static void close_reader(void *context)
 	perf_queue_release(&data->queue);
 	process_table_release(&data->processes);
 	perf_places_release(&data->places);
+	jit_beside_free(data->jit);
 	perf_cells_release(&data->cells);
 	byte_pool_release(&data->names);
 	free(data->contexts);
@@ -78,10 +80,12 @@ static int open_reader(const struct import_options *options, void **out)
 		return -ENOMEM;
 	data->options = options;
 	data->inner.unpacked = true;
-	if (perf_places_init(&data->places) < 0 || perf_cells_init(&data->cells) < 0) {
+	if (perf_places_init(&data->places) < 0 ||
+	    jit_beside_new(options->folder, &data->jit) < 0 || perf_cells_init(&data->cells) < 0) {
 		close_reader(data);
 		return -ENOMEM;
 	}
+	data->places.jit = data->jit;
 	*out = data;
 	return 0;
 }

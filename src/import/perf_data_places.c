@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "image/signed_pointer.h"
+#include "import/jit_beside.h"
 #include "import/simpleperf.h"
 
 #define VSYSCALL_START	  UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
@@ -343,19 +344,31 @@ int perf_places_unknown(struct perf_places *places, enum unknown_cause cause,
 
 /* Code that a process made itself: an image of its own for each process. */
 static int runtime_place(struct perf_places *places, struct process *process, uint64_t address,
-			 struct perf_place *out)
+			 uint64_t wanted, struct perf_place *out)
 {
 	if (!process->runtime_image) {
 		char name[96];
 		snprintf(name, sizeof(name), "%s %" PRIu32 " %" PRIu64, process->comm, process->pid,
 			 process->start_ns / 10000000);
-		const struct wanted_image wanted = { IMAGE_JIT, span_of_text(name), { NULL, 0 } };
-		int ret = need_image(places, &wanted, SPACE_PROCESS, &process->runtime_image);
+		const struct wanted_image made = { IMAGE_JIT, span_of_text(name), { NULL, 0 } };
+		int ret = need_image(places, &made, SPACE_PROCESS, &process->runtime_image);
 		if (ret < 0)
 			return ret;
 	}
 	*out = (struct perf_place){ address, process->runtime_image, UNKNOWN_NONE };
-	return 0;
+	if (!places->jit || !places->time_ns)
+		return 0;
+	/* A call may be the last instruction of its function. */
+	int ret = jit_beside_vaddr(places->jit, process->pid, wanted, places->time_ns, &out->vaddr);
+	out->vaddr += address - wanted;
+	return ret;
+}
+
+void perf_places_at(struct perf_places *places, const struct process *process, uint64_t time_ns)
+{
+	places->time_ns = time_ns;
+	places->stage =
+		places->jit && time_ns ? jit_beside_stage(places->jit, process->pid, time_ns) : 0;
 }
 
 /* The kernel's mapping ends with its text: what it ran when it started lies behind, and stands at
@@ -406,14 +419,15 @@ static int locate_user(struct perf_places *places, struct process *process, uint
 		return perf_places_unknown(places, UNKNOWN_NO_PROCESS, out);
 	const struct mapping *mapping = process_mapping(process, wanted);
 	if (!mapping) {
-		mapping = process_mapping(process, without_signature(places, process, wanted));
+		wanted = without_signature(places, process, wanted);
+		mapping = process_mapping(process, wanted);
 		address = without_signature(places, process, address);
 	}
 	if (!mapping)
 		return perf_places_unknown(
 			places, process->known ? UNKNOWN_NO_MAPPING : UNKNOWN_NO_PROCESS, out);
 	if (places->images[mapping->file - 1].runtime)
-		return runtime_place(places, process, address, out);
+		return runtime_place(places, process, address, wanted, out);
 	*out = (struct perf_place){ address - mapping->start + mapping->offset, mapping->file,
 				    UNKNOWN_NONE };
 	return 0;

@@ -59,6 +59,9 @@ struct perf_places {
 	uint32_t kernel_image;	      /* of the core; 0: no mapping yet */
 	struct mapping kernel_core;   /* of the kernel without its modules; end 0: not told */
 	bool never_signed;	      /* addresses: the kernel lies where that of arm64 cannot */
+	struct jit_beside *jit;	      /* borrowed; NULL: places do not change with time */
+	uint64_t time_ns;	      /* of the sample whose addresses are located */
+	uint64_t stage;		      /* of its process: jit_beside_stage() */
 	uint32_t unknown[UNKNOWN_CAUSES];
 	uint32_t vsyscall;
 	struct perf_build *builds;
@@ -86,6 +89,10 @@ int perf_places_remember_build(struct perf_places *places, enum perf_mode mode, 
 			       struct span build_id);
 /* After all mappings: images that the table knows get their build-ids. 0 or -ENOMEM. */
 int perf_places_name_builds(struct perf_places *places);
+
+/* What is located from here on is of a sample of that process and time, by CLOCK_MONOTONIC; 0: by
+ * another clock. */
+void perf_places_at(struct perf_places *places, const struct process *process, uint64_t time_ns);
 
 /* `process` may be NULL. 0 or -ENOMEM. */
 int perf_places_locate(struct perf_places *places, struct process *process, enum perf_mode mode,

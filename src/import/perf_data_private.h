@@ -123,6 +123,7 @@ struct perf_data {
 	struct process_table processes;
 	uint32_t serial; /* last that was given */
 	struct perf_places places;
+	struct jit_beside *jit;
 	struct perf_cells cells;
 	struct byte_pool names;
 	struct perf_context *contexts; /* number - 1 */

@@ -425,8 +425,15 @@ static int name_images(struct result *result)
 	int ret = simpleperf_name_images(&data->simpleperf, result->profile,
 					 kernel_base(&data->places), &names);
 	size_t files;
-	if (ret == 0 && data->options->folder)
-		ret = jit_beside_name_images(data->options->folder, result->profile, &files);
+	if (ret == 0)
+		ret = jit_beside_name_images(data->jit, result->profile, &files);
+	if (ret == 0 && jit_beside_untimed(data->jit))
+		import_tell(
+			data->options, IMPORT_NOTE,
+			"%zu jitdump files tell of code that was loaded over other code, and the "
+			"samples' clock is not theirs: the last at an address counts ('perf record "
+			"-k CLOCK_MONOTONIC' keeps them apart)",
+			jit_beside_untimed(data->jit));
 	if (data->simpleperf.bad)
 		import_tell(data->options, IMPORT_WARNING,
 			    "%zu of simpleperf's tables of symbols make no sense and are left out",

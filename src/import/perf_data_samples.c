@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -169,7 +170,7 @@ static int add_missing(struct perf_data *data, uint64_t *path)
 static uint64_t meaning(const struct perf_data *data, const struct process *process, uint64_t mode)
 {
 	return hash_u64((uint64_t)process->serial << 32 | data->places.kernel_serial) +
-	       mode * SPREAD;
+	       hash_u64(data->places.stage) + mode * SPREAD;
 }
 
 /* Gives each frame from `first` on what it is met by. */
@@ -454,6 +455,9 @@ int perf_data_add(struct perf_data *data, struct process *process, uint32_t even
 		  const struct perf_record *record, struct error *err)
 {
 	struct perf_cell_key key = { .context = context };
+	const struct perf_event_attr *attr = &data->events.list[event].attr;
+	bool monotonic = attr->use_clockid && attr->clockid == CLOCK_MONOTONIC;
+	perf_places_at(&data->places, process, monotonic ? record->identity.time : 0);
 	int ret = find_place(data, process, event, record, &key);
 	if (ret == 0)
 		ret = add_weighed(data, event, &key, record);

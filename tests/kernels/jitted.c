@@ -14,7 +14,7 @@
  *	jitted foreign SECONDS   the map belongs to another user (needs root)
  *	jitted maptwice SECONDS  jit_first works so long; then jit_second, loaded over it, a
  *	                         twentieth of that; a map tells of both, each when it is loaded
- *	jitted dumptwice SECONDS the same with a jitdump, whose times are right
+ *	jitted dumptwice SECONDS the same with a jitdump, whose times are right, and which stays
  *
  * It removes what it made, unless said otherwise.
  */
@@ -181,7 +181,6 @@ static int work_twice(const char *mode, const void *code, double seconds)
 		work(code, i ? seconds / 20 : seconds);
 	}
 	unlink(map_path);
-	unlink(dump_path);
 	return ret;
 }
 

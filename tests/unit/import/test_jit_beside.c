@@ -2,11 +2,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "import/jit_beside.h"
 #include "profile/profile.h"
@@ -41,7 +43,9 @@ static void maps_beside_a_recording_name_the_code_of_their_process(void **state)
 	uint32_t other = add_runtime_code(&test, "node 44 1", 0x1080);
 	add_runtime_code(&test, "of unknown make", 0x1080);
 	size_t files;
-	assert_int_equal(jit_beside_name_images(folder.path, test.profile, &files), 0);
+	CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
+	assert_int_equal(jit_beside_new(folder.path, &beside), 0);
+	assert_int_equal(jit_beside_name_images(beside, test.profile, &files), 0);
 	assert_int_equal(files, 3);
 
 	CLEANUP(stash_index_freep) struct stash_index *index = NULL;
@@ -55,6 +59,75 @@ static void maps_beside_a_recording_name_the_code_of_their_process(void **state)
 	profile_free(test.profile);
 }
 
+static void put_number(struct buffer *bytes, uint64_t value, size_t size)
+{
+	buffer_append(bytes, &value, size);
+}
+
+static void put_load(struct buffer *bytes, uint64_t time_ns, uint64_t index, const char *name)
+{
+	static const uint8_t code[] = { 0x90, 0x90, 0x90, 0xc3 };
+	const uint64_t numbers[] = { 0x7f0000001000, 0x7f0000001000, sizeof(code), index };
+	put_number(bytes, 0, 4);
+	put_number(bytes, 56 + strlen(name) + 1 + sizeof(code), 4);
+	put_number(bytes, time_ns, 8);
+	put_number(bytes, UINT64_C(42) << 32 | 42, 8);
+	buffer_append(bytes, numbers, sizeof(numbers));
+	buffer_append(bytes, name, strlen(name) + 1);
+	buffer_append(bytes, code, sizeof(code));
+}
+
+/* jit-42.dump: one function, and at 2000 another one at the same address. */
+static void write_dump(const char *folder)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	const uint32_t header[] = { 0x4a695444, 1, 40, 62, 0, 42, 0, 0, 0, 0 };
+	buffer_append(&bytes, header, sizeof(header));
+	put_load(&bytes, 1000, 1, "first");
+	put_load(&bytes, 2000, 2, "second");
+	char path[512];
+	snprintf(path, sizeof(path), "%s/jit-42.dump", folder);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+	fclose(file);
+}
+
+static void code_of_a_jitdump_is_in_force_from_its_time_on(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
+	const uint64_t address = 0x7f0000001002;
+	uint64_t first, second;
+	size_t files;
+	write_dump(folder.path);
+	assert_int_equal(jit_beside_new(folder.path, &beside), 0);
+	assert_int_equal(jit_beside_vaddr(beside, 42, address, 1999, &first), 0);
+	assert_int_equal(jit_beside_vaddr(beside, 42, address, 2000, &second), 0);
+	assert_int_equal(first, address);
+	assert_int_not_equal(second, address);
+	assert_int_equal(jit_beside_stage(beside, 42, 999), 0);
+	assert_int_equal(jit_beside_stage(beside, 42, 1999), 1);
+	assert_int_equal(jit_beside_stage(beside, 42, 2000), 2);
+	assert_int_equal(jit_beside_stage(beside, 43, 2000), 0);
+
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cycles", 1);
+	test_context(&test, &(struct profile_context){ .comm = span_of_text("java") });
+	uint32_t java = add_runtime_code(&test, "java 42 777", first);
+	test_address(&test, second, 1, 1);
+	assert_int_equal(jit_beside_name_images(beside, test.profile, &files), 0);
+	CLEANUP(stash_index_freep) struct stash_index *index = NULL;
+	struct stash_function function;
+	assert_int_equal(stash_index_new(test.profile, &index), 0);
+	assert_true(stash_find_function(index, java, first, &function));
+	assert_true(span_equal(function.function.name, span_of_text("first")));
+	assert_true(stash_find_function(index, java, second, &function));
+	assert_true(span_equal(function.function.name, span_of_text("second")));
+	profile_free(test.profile);
+}
+
 static void a_folder_without_such_files_changes_nothing(void **state)
 {
 	(void)state;
@@ -64,9 +137,17 @@ static void a_folder_without_such_files_changes_nothing(void **state)
 	test_context(&test, &(struct profile_context){ .comm = span_of_text("java") });
 	uint32_t java = add_runtime_code(&test, "java 42 777", 0x1080);
 	size_t files;
-	assert_int_equal(jit_beside_name_images(folder.path, test.profile, &files), 0);
-	assert_int_equal(files, 0);
-	assert_int_equal(jit_beside_name_images("/no/such/folder", test.profile, &files), 0);
+	const char *const folders[] = { folder.path, "/no/such/folder", NULL };
+	for (size_t i = 0; i < 3; i++) {
+		CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
+		uint64_t vaddr;
+		assert_int_equal(jit_beside_new(folders[i], &beside), 0);
+		assert_int_equal(jit_beside_name_images(beside, test.profile, &files), 0);
+		assert_int_equal(files, 0);
+		assert_int_equal(jit_beside_vaddr(beside, 42, 0x1080, 5, &vaddr), 0);
+		assert_int_equal(vaddr, 0x1080);
+		assert_int_equal(jit_beside_stage(beside, 42, 5), 0);
+	}
 	CLEANUP(stash_index_freep) struct stash_index *index = NULL;
 	assert_int_equal(stash_index_new(test.profile, &index), 0);
 	assert_false(stash_has_image(index, java));
@@ -77,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(maps_beside_a_recording_name_the_code_of_their_process),
+		cmocka_unit_test(code_of_a_jitdump_is_in_force_from_its_time_on),
 		cmocka_unit_test(a_folder_without_such_files_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

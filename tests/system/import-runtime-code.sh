@@ -1,0 +1,22 @@
+# A recording of perf with a jitdump beside it: code that was loaded over other code has the samples
+# of its time, as far as the recording's clock is the jitdump's.
+. "$SOURCE/tests/lib.sh"
+need_command perf
+perf record -q -k CLOCK_MONOTONIC -e cpu-clock -F 1000 -o perf.data -- "$KERNELS/jitted" dumptwice 0.6 >perf.log 2>&1 ||
+	skip "perf cannot record here: $(tail -n 1 perf.log)"
+culprit import -o timed.prof perf.data 2>said
+first=$(samples timed.prof 3 jit 10 jit_first)
+second=$(samples timed.prof 3 jit 10 jit_second)
+expect_between "samples" $((first + second)) 300 1200
+! grep -q "jitdump files" said || fail "a note about: $(cat said)"
+expect_between "share of jit_second" "$(ratio "$second" $((first + second)))" 0.015 0.1
+culprit annotate -i timed.prof jit_second >code || fail "no code of jit_second"
+expect_match "code" "$(cat code)" "(dec|sub)"
+
+# Another clock: nothing says which of them a sample belongs to; the last counts.
+rm jit-*.dump
+perf record -q -e cpu-clock -F 1000 -o perf.data -- "$KERNELS/jitted" dumptwice 0.2 >perf.log 2>&1
+culprit import -o untimed.prof perf.data 2>said
+expect_match "note" "$(cat said)" "1 jitdump files tell of code that was loaded over other code"
+expect_equal "samples of jit_first" "$(samples untimed.prof 3 jit 10 jit_first)" 0
+expect_between "samples of jit_second" "$(samples untimed.prof 3 jit 10 jit_second)" 100 500

@@ -192,16 +192,10 @@ static int gather_kernel(struct gathering *gathering, uint32_t image, const uint
 	int ret = range ? need_kallsyms(gathering) : 0;
 	if (!range || ret < 0)
 		return ret;
-	struct span module = { NULL, 0 };
-	if (range->what == KERNEL_MODULE)
-		module = span_of_text(range->name);
-	else if (range->what == KERNEL_BPF)
-		module = span_of_text("bpf");
 	CLEANUP(record_set_release) struct record_set set = { 0 };
-	long found =
-		kallsyms_records(&gathering->kallsyms, module, range->start, vaddrs, count, &set);
-	ret = found < 0 ? (int)found : 0;
-	if (ret == 0 && !gathering->redact)
+	bool is_there;
+	ret = kernel_range_records(range, &gathering->kallsyms, vaddrs, count, &set, &is_there);
+	if (ret == 0 && is_there && !gathering->redact)
 		ret = kernel_code_add(&gathering->session->kernel_code, &gathering->kallsyms,
 				      range->start, &set);
 	return ret < 0 ? ret : keep(gathering, image, &set);

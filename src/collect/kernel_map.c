@@ -13,6 +13,7 @@
 #include "image/notes.h"
 #include "profile/profile.h"
 #include "symbol/kallsyms.h"
+#include "symbol/record.h"
 
 #define KALLSYMS_LIMIT (256u << 20) /* 15 MB on a distribution's kernel with all its modules */
 #define MODULES_LIMIT  (16u << 20)
@@ -22,6 +23,7 @@
 void kernel_map_release(struct kernel_map *map)
 {
 	free(map->ranges);
+	free(map->former);
 	*map = (struct kernel_map){ 0 };
 }
 
@@ -38,6 +40,20 @@ static size_t first_ending_after(const struct kernel_map *map, uint64_t address)
 			low = middle + 1;
 	}
 	return low;
+}
+
+/* Samples of before still have its name. */
+static int remember_former(struct kernel_map *map, const struct kernel_range *range)
+{
+	if (!range->image)
+		return 0;
+	int ret = array_reserve(&map->former, &map->former_capacity, map->former_count,
+				sizeof(*map->former));
+	if (ret < 0)
+		return ret;
+	map->former[map->former_count] = *range;
+	map->former[map->former_count++].gone = true;
+	return 0;
 }
 
 int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start, uint64_t end,
@@ -58,9 +74,11 @@ int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start
 	}
 	/* What overlaps has been unloaded: the kernel does not give one address to two. */
 	size_t last = at;
-	while (last < map->count && map->ranges[last].start < end)
-		last++;
-	int ret = array_reserve(&map->ranges, &map->capacity, map->count, sizeof(*map->ranges));
+	int ret = 0;
+	while (last < map->count && map->ranges[last].start < end && ret == 0)
+		ret = remember_former(map, &map->ranges[last++]);
+	if (ret == 0)
+		ret = array_reserve(&map->ranges, &map->capacity, map->count, sizeof(*map->ranges));
 	if (ret < 0)
 		return ret;
 	memmove(map->ranges + at + 1, map->ranges + last,
@@ -82,6 +100,8 @@ static int read_modules(struct kernel_map *map)
 	ret = kernel_modules_parse((struct span){ text.data, text.size }, &modules);
 	if (ret < 0)
 		return ret;
+	for (size_t i = 0; i < map->count; i++)
+		map->ranges[i].gone |= map->ranges[i].what == KERNEL_MODULE;
 	for (size_t i = 0; i < modules.count && ret == 0; i++) {
 		const struct kernel_module *module = &modules.list[i];
 		if (!module->base) {
@@ -201,6 +221,18 @@ static int make_image(struct kernel_map *map, struct kernel_range *range)
 	return profile_add_image(map->session, &image, &range->image);
 }
 
+static bool find_range(struct kernel_map *map, uint64_t address, size_t *at)
+{
+	*at = map->last;
+	if (*at < map->count && address >= map->ranges[*at].start && address < map->ranges[*at].end)
+		return true;
+	*at = first_ending_after(map, address);
+	if (*at >= map->count || map->ranges[*at].start > address)
+		return false;
+	map->last = *at;
+	return true;
+}
+
 int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
 		      enum unknown_cause *cause)
 {
@@ -208,23 +240,18 @@ int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_f
 		*cause = UNKNOWN_KERNEL_HIDDEN;
 		return 0;
 	}
-	size_t at = map->last;
-	if (at >= map->count || address < map->ranges[at].start || address >= map->ranges[at].end) {
-		at = first_ending_after(map, address);
-		bool found = at < map->count && map->ranges[at].start <= address;
-		if (!found && clock_monotonic_ns() - map->modules_read_ns >= REREAD_NS) {
-			int ret = read_modules(map);
-			if (ret < 0)
-				return ret;
-			at = first_ending_after(map, address);
-			found = at < map->count && map->ranges[at].start <= address;
-		}
-		if (!found) {
-			*cause = map->modules_hidden ? UNKNOWN_KERNEL_HIDDEN
-						     : UNKNOWN_KERNEL_ADDRESS;
-			return 0;
-		}
-		map->last = at;
+	size_t at;
+	bool found = find_range(map, address, &at);
+	bool fleeting = !found || map->ranges[at].gone || map->ranges[at].what == KERNEL_MODULE;
+	if (fleeting && clock_monotonic_ns() - map->modules_read_ns >= REREAD_NS) {
+		int ret = read_modules(map);
+		if (ret < 0)
+			return ret;
+		found = find_range(map, address, &at);
+	}
+	if (!found) {
+		*cause = map->modules_hidden ? UNKNOWN_KERNEL_HIDDEN : UNKNOWN_KERNEL_ADDRESS;
+		return 0;
 	}
 	struct kernel_range *range = &map->ranges[at];
 	if (!range->image) {
@@ -239,8 +266,40 @@ int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_f
 
 const struct kernel_range *kernel_map_of_image(const struct kernel_map *map, uint32_t image)
 {
+	const struct kernel_range *found = NULL;
+	for (size_t i = 0; i < map->former_count; i++)
+		if (map->former[i].image == image)
+			found = &map->former[i];
 	for (size_t i = 0; i < map->count; i++)
-		if (map->ranges[i].image == image)
-			return &map->ranges[i];
-	return NULL;
+		if (map->ranges[i].image == image && (!found || found->gone))
+			found = &map->ranges[i];
+	return found;
+}
+
+/* A BPF program of its name at its address. */
+static bool is_loaded(const struct kernel_range *range, const struct kallsyms *kallsyms)
+{
+	const struct kernel_symbol *symbol = kallsyms_find(kallsyms, range->start);
+	return !range->gone && symbol && symbol->address == range->start &&
+	       span_equal(symbol->name, span_of_text(range->name));
+}
+
+int kernel_range_records(const struct kernel_range *range, const struct kallsyms *kallsyms,
+			 const uint64_t *vaddrs, size_t count, struct record_set *out,
+			 bool *is_there)
+{
+	*is_there = !range->gone;
+	if (range->what == KERNEL_BPF) {
+		const struct function_record function = { .name = span_of_text(range->name) };
+		*is_there = is_loaded(range, kallsyms);
+		return count ? record_set_add_function(out, 0, range->end - range->start - 1,
+						       &function)
+			     : 0;
+	}
+	struct span module =
+		range->what == KERNEL_MODULE ? span_of_text(range->name) : (struct span){ NULL, 0 };
+	long found = range->gone
+			     ? 0
+			     : kallsyms_records(kallsyms, module, range->start, vaddrs, count, out);
+	return found < 0 ? (int)found : 0;
 }

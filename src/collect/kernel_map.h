@@ -3,8 +3,9 @@
  * own, a module's, a BPF program's. Each is an image with addresses relative to
  * its own start, so that the same build gives the same rows after every boot.
  *
- * Modules come and go without a record; the list is read again when an address
- * belongs to nothing, at most once a second.
+ * Addresses are given away again. BPF programs tell when they come and go (KSYMBOL
+ * records); modules do not, so their list is read again when an address belongs to
+ * a module, to something that has gone or to nothing, at most once a second.
  */
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "image/unknown.h"
 
 struct error;
+struct kallsyms;
 struct profile;
 struct profile_frame;
 struct record_set;
@@ -25,7 +27,7 @@ enum kernel_text { KERNEL_CORE, KERNEL_MODULE, KERNEL_BPF };
 struct kernel_range {
 	uint64_t start, end;
 	enum kernel_text what;
-	bool gone;	/* unloaded; samples of before still name it */
+	bool gone;	/* unloaded: its addresses may be another's by now */
 	char name[128]; /* of the module or the BPF program's symbol */
 	uint32_t image; /* in the session's profile; 0: not sampled yet */
 };
@@ -33,6 +35,8 @@ struct kernel_range {
 struct kernel_map {
 	struct kernel_range *ranges; /* by start, without overlap */
 	size_t count, capacity;
+	struct kernel_range *former; /* sampled ones whose addresses others have now */
+	size_t former_count, former_capacity;
 	size_t last; /* where the last address was found */
 	bool hidden; /* the kernel shows no addresses (kptr_restrict) */
 	bool modules_hidden;
@@ -54,8 +58,18 @@ int kernel_map_symbol(struct kernel_map *map, uint64_t address, uint32_t size_by
 int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
 		      enum unknown_cause *cause);
 
-/* The range of an image of ours, or NULL. */
+/* The range of an image of ours, one that is still there before others, or NULL. Borrowed until the
+ * next change. */
 const struct kernel_range *kernel_map_of_image(const struct kernel_map *map, uint32_t image);
+
+/*
+ * Appends the functions of a range that hold `vaddrs` (rising). A BPF program is one, whose name
+ * is known when it has gone too; others are in `kallsyms`, read after the samples. Stores whether
+ * the bytes at its addresses are still its own. 0 or -ENOMEM.
+ */
+int kernel_range_records(const struct kernel_range *range, const struct kallsyms *kallsyms,
+			 const uint64_t *vaddrs, size_t count, struct record_set *out,
+			 bool *is_there);
 
 /* For tests: a range as if /proc had named it. */
 int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start, uint64_t end,

@@ -24,15 +24,17 @@
 #include "symbol/reader.h"
 #include "symbol/record.h"
 
-#define RETRY_FIRST_NS	100000000u /* to look for a map, then twice as long, up to */
-#define RETRY_MOST_NS	1000000000u
-#define READ_PAUSE_NS	10000000u  /* files are not read more often */
-#define READ_STEP_BYTES (4u << 20) /* of a file at once, while samples come in */
-#define LINE_MOST_BYTES 65536u
-#define STATUS_LIMIT	65536
-#define FILE_TIME_NS	1000000000 /* file systems round times, some to seconds */
-#define JITDUMP_LIMIT	(512u << 20)
-#define NO_SOURCE	UINT32_MAX
+#define RETRY_FIRST_NS	   100000000u /* to look for a map, then twice as long, up to */
+#define RETRY_MOST_NS	   1000000000u
+#define READ_PAUSE_NS	   10000000u /* files are not read more often */
+#define READ_PAUSE_MOST_NS 200000000u
+#define READ_SHARE	   200u	      /* one part in so many of the time goes into it, or less */
+#define READ_STEP_BYTES	   (4u << 20) /* of a file at once, while samples come in */
+#define LINE_MOST_BYTES	   65536u
+#define STATUS_LIMIT	   65536
+#define FILE_TIME_NS	   1000000000 /* file systems round times, some to seconds */
+#define JITDUMP_LIMIT	   (512u << 20)
+#define NO_SOURCE	   UINT32_MAX
 
 struct jit_dump {
 	uint32_t file; /* in the file table */
@@ -408,6 +410,10 @@ static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
 	if (ret == 0 && !taken)
 		ret = look_at_map(table, jit, now_ns, haste);
 	jit->read_ns = now_ns;
+	uint64_t pause_ns = (clock_monotonic_ns() - now_ns) * READ_SHARE;
+	jit->pause_ns = pause_ns < READ_PAUSE_NS	? READ_PAUSE_NS
+			: pause_ns > READ_PAUSE_MOST_NS ? READ_PAUSE_MOST_NS
+							: pause_ns;
 	return ret;
 }
 
@@ -439,7 +445,7 @@ int jit_table_locate(struct jit_table *table, const struct process *process, uin
 		return -ENOMEM;
 	if (time_ns > jit->read_ns) {
 		uint64_t now_ns = clock_monotonic_ns();
-		int ret = now_ns - jit->read_ns < READ_PAUSE_NS
+		int ret = now_ns - jit->read_ns < jit->pause_ns
 				  ? 0
 				  : read_files(table, jit, now_ns, JIT_IN_STEPS);
 		if (ret < 0)

@@ -50,7 +50,8 @@ struct jit {
 	size_t dump_count, dump_capacity;
 	size_t files_seen; /* of the file table */
 	struct jit_timeline timeline;
-	uint64_t read_ns; /* when the files were read last */
+	uint64_t read_ns;  /* when the files were read last */
+	uint64_t pause_ns; /* until they may be read again */
 	uint64_t tried_ns, retry_ns;
 	struct error refused; /* why a map or a jitdump that is there was not read */
 	bool refused_told;

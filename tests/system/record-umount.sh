@@ -7,19 +7,23 @@ unshare --mount true 2>/dev/null || skip "no mount namespaces here"
 
 # expect_named PROFILE: the program's functions in their proportion
 expect_named() {
-	one=$(samples "$1" 10 busy_one)
-	two=$(samples "$1" 10 busy_two)
+	one=$(samples "$1" 11 b 10 busy_one)
+	two=$(samples "$1" 11 b 10 busy_two)
 	expect_between "samples of busy in $1" $((one + two)) 200 1500
 	expect_between "busy_one of both in $1" "$(ratio "$one" $((one + two)))" 0.23 0.44
 }
 
-# let_go FOLDER, run by the recorder's command: whoever else records this machine may hold a file
-# there, but not our recorder or one of its helpers.
+# held_by PID FOLDER: what a recorder and its helpers hold there
+cat >held_by <<'END'
+for pid in $1 $(cat /proc/$1/task/*/children); do
+	ls -l /proc/$pid/fd /proc/$pid/map_files 2>/dev/null | grep "/$2/" || true
+done
+END
+# let_go FOLDER, run by the recorder's command. Whoever else records this machine may hold a file
+# there; our recorder must not.
 cat >let_go <<'END'
 umount "$1" 2>umount.said && exit
-for pid in $PPID $(cat /proc/$PPID/task/*/children); do
-	ls -l /proc/$pid/fd /proc/$pid/map_files 2>/dev/null | grep "/$1/" >>umount.err || true
-done
+sh held_by $PPID "$1" >>umount.err
 umount -l "$1"
 END
 
@@ -30,11 +34,13 @@ cat >inside <<END
 mount -t tmpfs none mounted
 cp "$KERNELS/busy" mounted/b
 mounted/b split 0.5
+(cd mounted && "$KERNELS/jitted" dump 0.4)
 . ./let_go
 END
 culprit record --quiet -F 1000 -o inside.prof -- unshare --mount sh inside mounted
 expect_equal "what keeps umount from working" "$(cat umount.err)" ""
 expect_named inside.prof
+expect_between "samples of run-time code" "$(samples inside.prof 3 jit 10 jit_dumped)" 150 800
 
 # From before the recording of the whole machine, in our own namespace: a small program, and one
 # that is copied only when it is sampled.
@@ -85,17 +91,21 @@ cat >open/inside <<'END'
 mount -t tmpfs none mounted
 cp busy mounted/b
 mounted/b split 0.5
-umount mounted 2>umount.err || true
+echo >ran
+read -r answer <go
 END
 cd open
 mkdir mounted
-chmod 777 mounted
-nobody() {
-	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
-}
+mkfifo ran go
+chmod 777 mounted ran go
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] &&
-	nobody unshare -Urm mount -t tmpfs none mounted 2>/dev/null; then
-	nobody ./culprit record --quiet -F 1000 -o user.prof -- unshare -Urm sh inside
-	expect_equal "what umount said to an ordinary user" "$(cat umount.err)" ""
+	setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urm mount -t tmpfs none mounted 2>/dev/null; then
+	setpriv --reuid 65534 --regid 65534 --clear-groups \
+		./culprit record --quiet -F 1000 -o user.prof -- unshare -Urm sh inside &
+	recorder=$!
+	read -r answer <ran
+	expect_equal "what an ordinary user's recorder holds" "$(sh ../held_by $recorder mounted)" ""
+	echo >go
+	wait $recorder || fail "an ordinary user's recording failed"
 	expect_named user.prof
 fi

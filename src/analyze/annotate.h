@@ -63,7 +63,7 @@ struct annotated_line {
 	const char *file;     /* NULL: unknown */
 	uint32_t line;	      /* 0: unknown */
 	size_t instructions;
-	struct cell *cells; /* by column */
+	struct cell *cells; /* by column; see lines_charged */
 };
 
 struct annotation {
@@ -77,6 +77,7 @@ struct annotation {
 	struct annotated_line *lines; /* by file, line and function; unknown last */
 	size_t line_count;
 	bool has_source;	      /* some row has */
+	bool lines_charged; /* lines have the samples charged to them, not those that stand there */
 	const char *no_code;	      /* why there are no instructions, or NULL */
 	const struct procedure *cold; /* its cold part, annotated by itself; or NULL */
 

@@ -275,6 +275,15 @@ int places_add(struct places *places, const struct profile_frame *frame, uint32_
 	return ret;
 }
 
+struct profile_frame places_frame_of(const struct places *places, uint32_t place)
+{
+	const struct place_entry *entry = &places->entries[place];
+	return (struct profile_frame){ .kind = entry->kind,
+				       .image = entry->image,
+				       .vaddr = entry->vaddr,
+				       .name = entry->name };
+}
+
 uint32_t places_procedure_of(const struct places *places, uint32_t place)
 {
 	return places->entries[place].procedure;
@@ -322,10 +331,7 @@ static int source_at(struct places *places, uint32_t place, const struct source_
 	if (!resolver_has_source(places->resolver, entry->image))
 		return 0;
 	if (!entry->resolved) {
-		struct profile_frame frame = { .kind = entry->kind,
-					       .image = entry->image,
-					       .vaddr = entry->vaddr,
-					       .name = entry->name };
+		struct profile_frame frame = places_frame_of(places, place);
 		entry->resolved = resolver_place(places->resolver, &frame);
 	}
 	if (!entry->resolved)

@@ -56,6 +56,7 @@ void places_free(struct places *places);
 /* The number of a frame's place. Returns 0 or -ENOMEM. */
 int places_add(struct places *places, const struct profile_frame *frame, uint32_t *place);
 
+struct profile_frame places_frame_of(const struct places *places, uint32_t place);
 uint32_t places_procedure_of(const struct places *places, uint32_t place);
 uint32_t places_image_of(const struct places *places, uint32_t place); /* id in the profile */
 unsigned places_marks_of(const struct places *places, uint32_t place);

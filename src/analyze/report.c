@@ -9,6 +9,7 @@
 
 #include "analyze/call_tree.h"
 #include "analyze/note.h"
+#include "analyze/report_lines.h"
 #include "analyze/report_rows.h"
 #include "analyze/selection.h"
 #include "base/array.h"
@@ -16,9 +17,14 @@
 #include "base/error.h"
 
 const char *const report_part_names[REPORT_PARTS] = {
-	[REPORT_PROCEDURE] = "procedure", [REPORT_IMAGE] = "image", [REPORT_PROCESS] = "process",
-	[REPORT_THREAD] = "thread",	  [REPORT_CPU] = "cpu",	    [REPORT_CGROUP] = "cgroup",
+	[REPORT_PROCEDURE] = "procedure",
+	[REPORT_IMAGE] = "image",
+	[REPORT_PROCESS] = "process",
+	[REPORT_THREAD] = "thread",
+	[REPORT_CPU] = "cpu",
+	[REPORT_CGROUP] = "cgroup",
 	[REPORT_LINE] = "line",
+	[REPORT_ADDRESS] = "address",
 };
 
 static int out_of_memory(struct error *err)
@@ -144,33 +150,9 @@ struct flat_rows {
 	struct report *report;
 	struct report_rows rows;
 	uint32_t *contexts[REPORT_PARTS];
-	uint32_t *line_of_place; /* plus one; 0: not asked yet */
-	size_t place_capacity;
 };
 
-static int line_of(struct flat_rows *flat, uint32_t place, uint32_t *line)
-{
-	if (place >= flat->place_capacity) {
-		size_t capacity = (size_t)place * 2 + 256;
-		uint32_t *grown = reallocarray(flat->line_of_place, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + flat->place_capacity, 0,
-		       (capacity - flat->place_capacity) * sizeof(*grown));
-		flat->line_of_place = grown;
-		flat->place_capacity = capacity;
-	}
-	if (flat->line_of_place[place] == 0) {
-		int ret = places_line_of(flat->report->places, place, line);
-		if (ret < 0)
-			return ret;
-		flat->line_of_place[place] = *line + 1;
-	}
-	*line = flat->line_of_place[place] - 1;
-	return 0;
-}
-
-/* A selection_sink. */
+/* A selection_sink. Of lines and addresses the key is the place, until all samples are there. */
 static int add_sample(void *context, const struct selected *sample)
 {
 	struct flat_rows *flat = context;
@@ -178,17 +160,14 @@ static int add_sample(void *context, const struct selected *sample)
 	uint32_t key[REPORT_PARTS];
 	for (size_t i = 0; i < report->options.part_count; i++) {
 		enum report_part part = report->options.parts[i];
-		int ret = 0;
 		if (part == REPORT_PROCEDURE)
 			key[i] = places_procedure_of(report->places, sample->place);
 		else if (part == REPORT_IMAGE)
 			key[i] = places_image_of(report->places, sample->place);
-		else if (part == REPORT_LINE)
-			ret = line_of(flat, sample->place, &key[i]);
+		else if (part == REPORT_LINE || part == REPORT_ADDRESS)
+			key[i] = sample->place;
 		else
 			key[i] = flat->contexts[part][sample->context];
-		if (ret < 0)
-			return ret;
 	}
 	uint32_t row;
 	int ret = report_rows_find(&flat->rows, key, &row);
@@ -232,6 +211,16 @@ static int describe_part(struct report *report, struct resolver *resolver, enum 
 			report_describe_procedure(report, row, line->procedure);
 		row->texts[part] = line->file;
 		row->line = line->file && line->line ? optional_of(line->line) : OPTIONAL_ABSENT;
+		return 0;
+	}
+	if (part == REPORT_ADDRESS) {
+		const struct profile_frame frame = places_frame_of(report->places, key);
+		if (row->procedure == PLACE_NONE)
+			report_describe_procedure(report, row,
+						  places_procedure_of(report->places, key));
+		if (frame.image && !frame.name)
+			row->address =
+				optional_of(resolver_vaddr(resolver, frame.image, frame.vaddr));
 		return 0;
 	}
 	if (key == 0)
@@ -344,7 +333,6 @@ static void flat_rows_release(struct flat_rows *flat)
 {
 	for (size_t i = 0; i < REPORT_PARTS; i++)
 		free(flat->contexts[i]);
-	free(flat->line_of_place);
 	report_rows_release(&flat->rows);
 }
 
@@ -371,6 +359,9 @@ static int fill_flat(struct report *report, struct resolver *resolver, struct er
 		return out_of_memory(err);
 	CLEANUP(selection_release) struct selection selection;
 	int ret = selection_init(&selection, report, resolver, add_sample, &flat, err);
+	for (size_t i = 0; ret == 0 && i < report->options.part_count; i++)
+		if (report->options.parts[i] == REPORT_LINE)
+			ret = report_lines_charge(report, resolver, i, &flat.rows, err);
 	if (ret < 0)
 		return ret;
 	if (describe_rows(&flat, resolver) < 0 || note_missing_parts(&flat) < 0 ||
@@ -410,6 +401,8 @@ static int compare_names(const struct report *report, const struct report_row *a
 		order = compare_texts(a->image_name, b->image_name);
 	if (!order)
 		order = compare_numbers(a->line, b->line);
+	if (!order)
+		order = compare_numbers(a->address, b->address);
 	if (!order)
 		order = compare_numbers(a->pid, b->pid);
 	if (!order)
@@ -651,6 +644,7 @@ void report_free(struct report *report)
 	free(report->shown);
 	free(report->idle);
 	free(report->without_stack);
+	free(report->charge);
 	free(report->notes);
 	free(report);
 }

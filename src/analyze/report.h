@@ -31,6 +31,7 @@ enum report_part {
 	REPORT_CPU,
 	REPORT_CGROUP,
 	REPORT_LINE,
+	REPORT_ADDRESS, /* of instructions, where samples stand */
 	REPORT_PARTS
 };
 extern const char *const report_part_names[REPORT_PARTS];
@@ -78,12 +79,20 @@ struct report_row {
 	uint32_t image;	    /* id in the profile; 0: none */
 	const char *image_name;
 	uint64_t pid, tid, cpu, line; /* optional numbers (optional_of) */
+	uint64_t address;	      /* of REPORT_ADDRESS, as that of a file; likewise */
 	unsigned marks;		      /* set of enum place_mark */
 	uint32_t depth;		      /* in trees; else 0 */
 	uint32_t indent;    /* in trees: how many rows of its way are branches, itself too */
 	bool branch;	    /* in trees: one of several ways on from the row above it */
 	struct cell *self;  /* by column */
 	struct cell *total; /* with what was called; NULL in REPORT_FLAT */
+};
+
+/* What became of a column's samples in a report by line. */
+struct report_charge {
+	unsigned skid;	     /* 0: lines have those that stand there */
+	struct cell charged; /* counted at the lines of instructions that ran `skid` before */
+	struct cell stays;   /* late too, but where no code is known: counted where they stand */
 };
 
 struct report {
@@ -103,6 +112,7 @@ struct report {
 	struct cell *shown;	    /* of them, those that pass the filters */
 	struct cell *idle;	    /* in the idle loop: in no row */
 	struct cell *without_stack; /* of `shown`, those that no stack is known of */
+	struct report_charge *charge; /* by column; NULL: not by line */
 	bool filtered;
 	bool has_stacks;
 

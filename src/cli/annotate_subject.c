@@ -27,7 +27,8 @@ static int add_cycles(struct annotate_subject *subject, size_t position, struct 
 		subject->shown.no_cycles = subject->no_cycles.text;
 		return 0;
 	}
-	if (cycles_of_lines(subject->cycles, subject->annotation, &subject->lines) < 0)
+	if (cycles_charge_lines(subject->cycles, subject->annotation) < 0 ||
+	    cycles_of_lines(subject->cycles, subject->annotation, &subject->lines) < 0)
 		return error_set(err, -ENOMEM, "out of memory for source lines");
 	const struct event_columns *columns = cycles_index(cycles)->columns;
 	const struct culprit_events events = culprit_events_of(columns);

@@ -116,6 +116,9 @@ static int choose_options(struct compare_options *options)
 	int status = options_check_share(&verb_diff, "min", given.min_percent);
 	if (status < 0)
 		status = report_parts_choose(&verb_diff, given.by, &options->report);
+	if (status < 0 && report_parts_have(&options->report, REPORT_ADDRESS))
+		return options_misuse(&verb_diff, "addresses move from build to build; 'culprit "
+						  "annotate --diff' compares instructions");
 	return status >= 0 ? status : choose_words(options);
 }
 
@@ -244,18 +247,18 @@ static void choose_event_of_each(struct sides *sides)
 }
 
 /* 0 or the exit status. */
-static int read_sides(char *const *paths, size_t count, struct sides *sides)
+static int read_sides(char *const *paths, size_t count, bool lines, struct sides *sides)
 {
 	if (count == 0 || count > 2)
 		return options_misuse(&verb_diff, "needs two profiles, the base and what is "
 						  "compared with it");
-	given.after.without_code = true;
+	enum input_naming names = lines ? INPUT_NAMES_AND_CODE : INPUT_NAMES;
+	given.after.without_code = !lines;
 	input_share(&given.base, &given.after);
 	bool one = count == 1 && !input_chosen(&given.base);
 	int status = input_read(one ? &given.after : &given.base, paths, 1, &sides->before);
 	if (status == 0)
-		status = input_resolver(&given.after, &sides->before, INPUT_NAMES,
-					&sides->before_names);
+		status = input_resolver(&given.after, &sides->before, names, &sides->before_names);
 	if (status)
 		return status;
 	if (one)
@@ -264,7 +267,7 @@ static int read_sides(char *const *paths, size_t count, struct sides *sides)
 	if (status)
 		return status;
 	choose_event_of_each(sides);
-	return input_resolver(&given.after, &sides->after, INPUT_NAMES, &sides->after_names);
+	return input_resolver(&given.after, &sides->after, names, &sides->after_names);
 }
 
 /* ---- the verdict */
@@ -366,7 +369,8 @@ static int run_diff(int argc, char **argv)
 	if (status > 0)
 		return status;
 	CLEANUP(sides_release) struct sides sides = { 0 };
-	status = read_sides(argv + 1, (size_t)count, &sides);
+	status = read_sides(argv + 1, (size_t)count,
+			    report_parts_have(&options.report, REPORT_LINE), &sides);
 	return status ? status : compare_sides(&sides, &options, &look);
 }
 

@@ -155,14 +155,17 @@ static int run_report(int argc, char **argv)
 	if (status > 0)
 		return status;
 	CLEANUP(input_release) struct input input;
-	given.input.without_code = true;
+	/* lines are those of instructions, whom the code tells */
+	bool lines = report_parts_have(&options, REPORT_LINE);
+	given.input.without_code = !lines;
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status > 0)
 		return status;
 	look.title = input.title;
 	look.full_names = given.full_names;
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
-	status = input_resolver(&given.input, &input, INPUT_NAMES, &resolver);
+	status = input_resolver(&given.input, &input, lines ? INPUT_NAMES_AND_CODE : INPUT_NAMES,
+				&resolver);
 	if (status > 0)
 		return status;
 	CLEANUP(report_freep) struct report *report = NULL;

@@ -3,13 +3,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+#include "analyze/report.h"
 #include "cli/options.h"
 
 /* Rows of an option table, with what they set. */
 #define BY_OPTION_ROW(by)                                                                          \
 	{                                                                                          \
 		"by", 0, OPTION_TEXT, "PART[,PART]",                                               \
-			"procedure (the default), image, process, thread, cpu, cgroup, line",      \
+			"procedure (the default), image, process, thread, cpu, cgroup, line, "     \
+			"address",                                                                 \
 			&(by), NULL                                                                \
 	}
 #define INCLUSIVE_OPTION_ROW(inclusive)                                                            \
@@ -28,10 +32,10 @@
 			&(full_names), NULL                                                        \
 	}
 
-struct report_options;
 struct verb;
 
 /* Sets the parts by the value of --by, "procedure,image"; NULL is procedure. -1, or the exit status
  * after a message.
  */
 int report_parts_choose(const struct verb *verb, const char *by, struct report_options *options);
+bool report_parts_have(const struct report_options *options, enum report_part part);

@@ -55,11 +55,11 @@ static void print_skid(const struct event_column *event, struct buffer *out)
 	else if (event->skid == 1)
 		buffer_append_text(out, ": samples are at the very instruction\n");
 	else if (event->skid == 2)
-		buffer_append_text(out, ": samples are charged to the instruction after the one "
-					"that waited\n");
+		buffer_append_text(out, ": samples stand at the instruction after the one that "
+					"waited\n");
 	else
 		buffer_printf(out,
-			      ": samples are charged to an instruction up to %" PRIu64
+			      ": samples stand at an instruction up to %" PRIu64
 			      " after the one that waited\n",
 			      event->skid - 1);
 }

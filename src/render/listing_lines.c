@@ -82,6 +82,9 @@ void listing_print_lines(const struct listing_subject *subject, const struct ann
 	struct listing listing;
 	if (!listing_begin(&listing, subject, index, options, out))
 		return;
+	if (subject->annotation->lines_charged)
+		buffer_append_text(out, "lines have the samples that are charged to them, as CPI "
+					"has: of the instruction that waited\n\n");
 	print_columns_head(&listing);
 	const struct annotation *annotation = subject->annotation;
 	const struct annotated_line *before = NULL;

@@ -290,8 +290,10 @@ void report_json_add_key(struct json_writer *writer, struct json_object *object,
 	bool image = !flat, procedure = !flat, process = false;
 	for (size_t i = 0; flat && i < report->options.part_count; i++) {
 		enum report_part part = report->options.parts[i];
-		image |= part == REPORT_IMAGE || part == REPORT_PROCEDURE || part == REPORT_LINE;
-		procedure |= part == REPORT_PROCEDURE || part == REPORT_LINE;
+		bool code =
+			part == REPORT_PROCEDURE || part == REPORT_LINE || part == REPORT_ADDRESS;
+		image |= code || part == REPORT_IMAGE;
+		procedure |= code;
 		if ((part == REPORT_PROCESS || part == REPORT_THREAD) && !process) {
 			process = true;
 			json_add_text(writer, object, "process", row->texts[REPORT_PROCESS]);
@@ -305,6 +307,8 @@ void report_json_add_key(struct json_writer *writer, struct json_object *object,
 			add_optional(writer, object, "cpu", row->cpu);
 		if (part == REPORT_CGROUP)
 			json_add_text(writer, object, "cgroup", row->texts[part]);
+		if (part == REPORT_ADDRESS)
+			add_optional(writer, object, "address", row->address);
 		if (part == REPORT_LINE) {
 			json_add_text(writer, object, "file", row->texts[part]);
 			add_optional(writer, object, "line", row->line);
@@ -437,6 +441,22 @@ static const char *view_name(enum report_view view)
 	return names[view];
 }
 
+/* Of a report by line: which instructions the events' samples are counted at. */
+static struct json_object *charged_array(struct json_writer *writer, const struct report *report)
+{
+	struct json_object *array = json_new_array(writer);
+	for (size_t c = 0; c < report->columns.count; c++) {
+		const struct report_charge *charge = &report->charge[c];
+		struct json_object *object = json_new_object(writer);
+		json_add_span(writer, object, "event", report->columns.list[c].name);
+		json_add_u64(writer, object, "skid_instructions", charge->skid);
+		json_add_u64(writer, object, "charged_samples", charge->charged.samples);
+		json_add_u64(writer, object, "staying_samples", charge->stays.samples);
+		json_append(writer, array, object);
+	}
+	return array;
+}
+
 void report_json(const struct report *report, struct buffer *out)
 {
 	struct json_writer writer = { 0 };
@@ -456,6 +476,8 @@ void report_json(const struct report *report, struct buffer *out)
 	json_add_u64(&writer, rest, "rows", report->rest_count);
 	json_add(&writer, rest, "self", cells_array(&writer, report, report->rest));
 	json_add(&writer, document, "rest", rest);
+	if (report->charge)
+		json_add(&writer, document, "charged", charged_array(&writer, report));
 	json_add(&writer, document, "late", late_object(&writer, report));
 	json_add(&writer, document, "stacks", stacks_object(&writer, report));
 	json_add(&writer, document, "resolution", resolution_object(&writer, report));

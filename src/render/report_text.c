@@ -66,7 +66,7 @@ static void init_layout(struct layout *layout, const struct report *report,
 		view == REPORT_FLAT &&
 		(!report->options.sort || (strcmp(report->options.sort, "name") != 0 &&
 					   strcmp(report->options.sort, "cpi") != 0));
-	bool line = has_part(report, REPORT_LINE);
+	bool line = has_part(report, REPORT_LINE) || has_part(report, REPORT_ADDRESS);
 	layout->with_procedure = view != REPORT_FLAT || has_part(report, REPORT_PROCEDURE) || line;
 	layout->with_image = layout->with_procedure || has_part(report, REPORT_IMAGE);
 	for (size_t i = 0; i < report->row_count; i++)
@@ -147,7 +147,8 @@ static void head_names(struct heads *heads, const struct layout *layout)
 	for (size_t i = 0;
 	     layout->report->options.view == REPORT_FLAT && i < report->options.part_count; i++) {
 		enum report_part part = report->options.parts[i];
-		if (part == REPORT_PROCEDURE || part == REPORT_LINE || part == REPORT_IMAGE)
+		if (part == REPORT_PROCEDURE || part == REPORT_LINE || part == REPORT_IMAGE ||
+		    part == REPORT_ADDRESS)
 			continue;
 		if (layout->with_pid && (part == REPORT_PROCESS || part == REPORT_THREAD))
 			head(heads, TEXT_RIGHT, "pid");
@@ -160,6 +161,8 @@ static void head_names(struct heads *heads, const struct layout *layout)
 	}
 	if (layout->with_image)
 		head(heads, layout->with_procedure ? TEXT_NARROW : TEXT_LEFT, "image");
+	if (has_part(report, REPORT_ADDRESS))
+		head(heads, TEXT_RIGHT, "address");
 	if (layout->with_procedure)
 		head(heads, TEXT_LEFT, "procedure");
 	if (has_part(report, REPORT_LINE))
@@ -295,7 +298,8 @@ static void put_names(struct layout *layout, const struct report_row *row)
 	for (size_t i = 0; report->options.view == REPORT_FLAT && i < report->options.part_count;
 	     i++) {
 		enum report_part part = report->options.parts[i];
-		if (part == REPORT_PROCEDURE || part == REPORT_LINE || part == REPORT_IMAGE)
+		if (part == REPORT_PROCEDURE || part == REPORT_LINE || part == REPORT_IMAGE ||
+		    part == REPORT_ADDRESS)
 			continue;
 		if (layout->with_pid && (part == REPORT_PROCESS || part == REPORT_THREAD))
 			put_number(layout, row->pid);
@@ -310,6 +314,10 @@ static void put_names(struct layout *layout, const struct report_row *row)
 	}
 	if (layout->with_image)
 		put_text(layout, row->image_name && *row->image_name ? row->image_name : NULL);
+	if (has_part(report, REPORT_ADDRESS) && row->address != OPTIONAL_ABSENT)
+		text_table_add(&layout->table, TEXT_PLAIN, "0x%" PRIx64, row->address - 1);
+	else if (has_part(report, REPORT_ADDRESS))
+		put_text(layout, NULL);
 	if (layout->with_procedure)
 		put_procedure(layout, row);
 	if (!has_part(report, REPORT_LINE))

@@ -6,6 +6,8 @@
 
 #include "analyze/report.h"
 #include "base/buffer.h"
+#include "base/cleanup.h"
+#include "render/charge_text.h"
 #include "render/quantity.h"
 
 #define LABEL_WIDTH 11
@@ -280,6 +282,19 @@ static void put_clock_truth(const struct report *report, const struct report_tex
 	}
 }
 
+static void put_charge(const struct report *report, const struct report_text_options *options,
+		       struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	charge_text(report, &text);
+	out->failed |= buffer_failed(&text);
+	if (!text.size)
+		return;
+	label(out, options, report->charge ? "lines" : "addresses");
+	buffer_append(out, text.data, text.size);
+	buffer_append_u8(out, '\n');
+}
+
 static void put_percent_scope(const struct report *report,
 			      const struct report_text_options *options, struct buffer *out)
 {
@@ -324,6 +339,7 @@ void scope_text_above(const struct report *report, const struct report_text_opti
 	for (size_t i = 0; i < report->columns.count; i++)
 		put_event(report, options, i, out);
 	put_clock_truth(report, options, out);
+	put_charge(report, options, out);
 	put_percent_scope(report, options, out);
 	buffer_append_u8(out, '\n');
 }

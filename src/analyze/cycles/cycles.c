@@ -198,16 +198,25 @@ const struct code_space *cycles_code(struct cycles *cycles, uint32_t image,
 	return code_space_of_stash(found->stash);
 }
 
-bool cycles_is_counted_elsewhere(struct cycles *cycles, size_t position)
+size_t cycles_counted_at(struct cycles *cycles, size_t position)
 {
 	const struct procedure *procedure = cycles->index->procedures[position].procedure;
 	struct decoder *decoder;
 	struct code_function function;
 	int ret;
 	if (!procedure->extent_known || !(procedure->flags & FUNCTION_COLD))
-		return false;
+		return position;
 	const struct code_space *space =
 		cycles_code(cycles, procedure->image, &decoder, NULL, &ret);
-	return space && space->function(space->context, procedure->first, &function) &&
-	       function.is_cold && cycles_procedure_at(cycles, procedure->image, function.parent);
+	if (!space || !space->function(space->context, procedure->first, &function) ||
+	    !function.is_cold)
+		return position;
+	const struct annotate_procedure *parent =
+		cycles_procedure_at(cycles, procedure->image, function.parent);
+	return parent ? (size_t)(parent - cycles->index->procedures) : position;
+}
+
+bool cycles_is_counted_elsewhere(struct cycles *cycles, size_t position)
+{
+	return cycles_counted_at(cycles, position) != position;
 }

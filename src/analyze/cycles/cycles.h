@@ -140,6 +140,15 @@ int cycles_join_calls(struct cycles *cycles, struct error *err);
 /* Whether the procedure is the cold part of another that has samples too, in which it is counted.
  */
 bool cycles_is_counted_elsewhere(struct cycles *cycles, size_t position);
+/* The position of that other, else the procedure's own. */
+size_t cycles_counted_at(struct cycles *cycles, size_t position);
+
+/*
+ * By how many executed instructions the samples of any column of the profile are late, as far as
+ * cycles charges them: 0 of precise events, and of events that do not tell of time. What was read
+ * with the samples of another event is as late as these.
+ */
+unsigned cycles_skid_of(const struct cycles *cycles, const struct event_column *column);
 
 /*
  * Of index->procedures[position]. Returns 0 and stores what the caller frees; -ENODATA (its code

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/cycles/cycles_private.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 
 void cycles_samples_release(struct cycles_samples *samples)
@@ -81,44 +82,67 @@ static bool repeats(const struct procedure_cycles *procedure, uint32_t instructi
 	       (effects->reads_memory || effects->writes_memory);
 }
 
-/* Hands what stands at the first instruction of a block to the last ones of those before. */
-static void charge_back(const struct procedure_cycles *procedure, uint32_t block,
-			const double *from, double *to)
+static int append(struct cycles_shares *to, uint32_t instruction, double share)
+{
+	if (array_reserve(&to->list, &to->capacity, to->count, sizeof(*to->list)) < 0)
+		return -ENOMEM;
+	to->list[to->count++] = (struct cycles_share){ instruction, share };
+	return 0;
+}
+
+/* What stands at the first instruction of a block is of the last ones of those before. */
+static int share_with_blocks_before(const struct procedure_cycles *procedure, uint32_t block,
+				    double share, struct cycles_shares *to)
 {
 	const struct cfg *cfg = &procedure->cfg;
 	struct flow_ends into = flow_graph_into(&cfg->graph, block);
-	uint32_t leader = cfg->blocks[block].first;
 	double sum = 0;
-	if (from[leader] == 0)
-		return;
-	if (repeats(procedure, leader)) {
-		to[leader] += from[leader];
-		return;
-	}
+	int ret = 0;
 	for (size_t i = 0; i < into.count; i++)
 		sum += weight_of(procedure, into.list[i]);
-	for (size_t i = 0; i < into.count; i++) {
+	for (size_t i = 0; i < into.count && ret == 0; i++) {
 		const struct flow_edge *edge = &cfg->graph.edges[into.list[i]];
-		double share =
+		double part =
 			sum > 0 ? weight_of(procedure, into.list[i]) / sum : 1 / (double)into.count;
-		uint32_t at = leader;
+		uint32_t at = cfg->blocks[block].first;
 		if (edge->from != FLOW_OUTSIDE)
 			at = cfg->blocks[edge->from].first + cfg->blocks[edge->from].count - 1;
-		to[at] += from[leader] * share;
+		ret = append(to, at, share * part);
 	}
+	return into.count ? ret : append(to, cfg->blocks[block].first, share);
 }
 
-static void charge_once(const struct procedure_cycles *procedure, double *values, double *scratch)
+int cycles_share_back(const struct procedure_cycles *procedure, uint32_t instruction, double share,
+		      struct cycles_shares *to)
 {
-	const struct cfg *cfg = &procedure->cfg;
-	memset(scratch, 0, cfg->instruction_count * sizeof(*scratch));
-	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
-		const struct cfg_block *block = &cfg->blocks[b];
-		for (uint32_t i = block->first + 1; i < block->first + block->count; i++)
-			scratch[repeats(procedure, i) ? i : i - 1] += values[i];
-		charge_back(procedure, b, values, scratch);
+	if (repeats(procedure, instruction))
+		return append(to, instruction, share);
+	if (!procedure->cfg.instructions[instruction].leads)
+		return append(to, instruction - 1, share);
+	return share_with_blocks_before(procedure, cfg_block_of(&procedure->cfg, instruction),
+					share, to);
+}
+
+void cycles_shares_release(struct cycles_shares *shares)
+{
+	free(shares->list);
+	*shares = (struct cycles_shares){ 0 };
+}
+
+static int charge_once(const struct procedure_cycles *procedure, double *values, double *scratch,
+		       struct cycles_shares *shares)
+{
+	size_t count = procedure->cfg.instruction_count;
+	memset(scratch, 0, count * sizeof(*scratch));
+	for (uint32_t i = 0; i < count; i++) {
+		shares->count = 0;
+		if (values[i] != 0 && cycles_share_back(procedure, i, values[i], shares) < 0)
+			return -ENOMEM;
+		for (size_t s = 0; s < shares->count; s++)
+			scratch[shares->list[s].instruction] += shares->list[s].share;
 	}
-	memcpy(values, scratch, cfg->instruction_count * sizeof(*scratch));
+	memcpy(values, scratch, count * sizeof(*scratch));
+	return 0;
 }
 
 int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
@@ -128,9 +152,12 @@ int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
 	double *scratch = calloc((size_t)procedure->cfg.instruction_count + 1, sizeof(*scratch));
 	if (!scratch)
 		return -ENOMEM;
-	for (unsigned step = 0; step < skid; step++) {
-		charge_once(procedure, samples->samples, scratch);
-		charge_once(procedure, samples->events, scratch);
+	CLEANUP(cycles_shares_release) struct cycles_shares shares = { 0 };
+	int ret = 0;
+	for (unsigned step = 0; step < skid && ret == 0; step++) {
+		ret = charge_once(procedure, samples->samples, scratch, &shares);
+		if (ret == 0)
+			ret = charge_once(procedure, samples->events, scratch, &shares);
 	}
-	return 0;
+	return ret;
 }

@@ -49,20 +49,49 @@ static size_t counted_with(const struct event_columns *columns, size_t time)
 	return CYCLES_NO_COLUMN;
 }
 
+/* The perf_event_attr.precise_ip from which on addresses are exact: 1 stands for "constant skid", a
+ * PEBS record written one instruction behind; but on AMD any of them means IBS, which keeps the
+ * address of the instruction itself. */
+static uint64_t least_exact(const struct cycles *cycles)
+{
+	const struct profile *profile = cycles->index->profile;
+	struct profile_source first = { 0 };
+	if (profile_table(profile, PROFILE_SOURCE)->count)
+		first = profile_source(profile, 0);
+	return span_equal(first.cpu_vendor, span_of_text("AuthenticAMD")) ? 1 : 2;
+}
+
 /*
  * In order, the address of a sample is of the instruction that waits to be issued, which is what
  * it is charged to. Out of order it is the one behind the oldest that has not retired
  * (docs/methods.md, "Skid"), unless the hardware says which one it was.
  */
-static void choose_skid(struct cycles_events *events, const struct event_column *time,
-			bool in_order)
+static void choose_skid(const struct cycles *cycles, const struct event_column *time,
+			unsigned *skid, bool *assumed)
 {
+	bool in_order = cycles->choice.pipeline->in_order;
+	*skid = 0;
+	*assumed = false;
 	if (time->skid && time->skid <= SKID_LIMIT) {
-		events->skid = (unsigned)(time->skid - 1);
-	} else if (time->precise < 2) {
-		events->skid = in_order ? 0 : 1;
-		events->skid_assumed = true;
+		*skid = (unsigned)(time->skid - 1);
+	} else if (time->precise < least_exact(cycles)) {
+		*skid = in_order ? 0 : 1;
+		*assumed = true;
 	}
+}
+
+unsigned cycles_skid_of(const struct cycles *cycles, const struct event_column *column)
+{
+	const struct event_columns *columns = cycles->index->columns;
+	unsigned skid;
+	bool assumed;
+	for (size_t c = 0; c < columns->count && !column->sampled; c++)
+		if (columns->list[c].sampled && span_equal(columns->list[c].name, column->leader))
+			column = &columns->list[c];
+	if (!tells_time(column))
+		return 0;
+	choose_skid(cycles, column, &skid, &assumed);
+	return skid;
 }
 
 static void say_limits(struct cycles *cycles)
@@ -74,7 +103,7 @@ static void say_limits(struct cycles *cycles)
 		cycles_note(cycles, "no event says where time went, so cycles are unknown; record "
 				    "cycles or cpu-clock too");
 	if (events->model == FREQUENCY_EXECUTIONS && !in_order &&
-	    list[events->executions].precise < 2)
+	    list[events->executions].precise < least_exact(cycles))
 		cycles_note(cycles,
 			    "instructions were not sampled precisely: out of order their "
 			    "samples lean to where time is spent, and executions with them");
@@ -111,7 +140,7 @@ int cycles_choose_events(struct cycles *cycles, struct error *err)
 		const struct event_column *time = &columns->list[events->time];
 		events->time_is_clock = time->clock == EVENT_CLOCK;
 		events->instructions = counted_with(columns, events->time);
-		choose_skid(events, time, in_order);
+		choose_skid(cycles, time, &events->skid, &events->skid_assumed);
 	}
 	if (events->executions != CYCLES_NO_COLUMN) {
 		events->model = FREQUENCY_EXECUTIONS;

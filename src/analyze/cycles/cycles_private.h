@@ -70,6 +70,20 @@ struct cycles_samples {
 int cycles_samples_of(const struct procedure_cycles *procedure, const struct event_columns *columns,
 		      size_t column, struct cycles_samples *out);
 void cycles_samples_release(struct cycles_samples *samples); /* also right for a zeroed one */
+/* Whose the samples at one instruction are. */
+struct cycles_share {
+	uint32_t instruction;
+	double share;
+};
+struct cycles_shares {
+	struct cycles_share *list;
+	size_t count, capacity;
+};
+void cycles_shares_release(struct cycles_shares *shares); /* also right for a zeroed one */
+/* Adds to the list who ran right before that instruction; they have `share` among them. The same
+ * one may come twice. 0 or -ENOMEM. */
+int cycles_share_back(const struct procedure_cycles *procedure, uint32_t instruction, double share,
+		      struct cycles_shares *to);
 /* Moves what is late by `skid` executed instructions back to where it belongs. 0 or -ENOMEM. */
 int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
 		  struct cycles_samples *samples);

@@ -275,15 +275,27 @@ bool cfg_view_is_back(const struct procedure_cycles *procedure, const struct flo
 	       loop_holds(loops, loop, edge->from);
 }
 
-double cfg_view_rounds(const struct procedure_cycles *procedure, uint32_t loop)
+struct estimate cfg_view_rounds(const struct procedure_cycles *procedure, uint32_t loop)
 {
 	const struct flow_graph *graph = &procedure->cfg.graph;
 	uint32_t header = procedure->loops.list[loop].header;
+	const struct frequency *ran = &procedure->frequencies.blocks[header];
 	struct flow_ends into = flow_graph_into(graph, header);
-	double entered = 0;
-	for (size_t i = 0; i < into.count; i++)
-		if (!cfg_view_is_back(procedure, &graph->edges[into.list[i]]))
-			entered += procedure->frequencies.edges[into.list[i]].value;
-	double rounds = procedure->frequencies.blocks[header].value / entered;
-	return entered > 0 && isfinite(rounds) ? rounds : NAN;
+	struct frequency entered = { 0 };
+	for (size_t i = 0; i < into.count; i++) {
+		const struct frequency *edge = &procedure->frequencies.edges[into.list[i]];
+		if (cfg_view_is_back(procedure, &graph->edges[into.list[i]]))
+			continue;
+		entered.value += edge->value;
+		entered.low += edge->low;
+		entered.high += edge->high;
+	}
+	double rounds = ran->value / entered.value;
+	if (!(entered.value > 0) || !isfinite(rounds))
+		return (struct estimate){ .kind = ESTIMATE_ABSENT };
+	/* each time that it is entered it goes around once at least */
+	double low = fmax(ran->low / entered.high, 1), high = ran->high / entered.low;
+	if (isnan(low) || isnan(high))
+		return (struct estimate){ ESTIMATE_VALUE, rounds, rounds, rounds };
+	return (struct estimate){ ESTIMATE_INTERVAL, fmax(rounds, 1), low, high };
 }

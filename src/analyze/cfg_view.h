@@ -43,5 +43,6 @@ void cfg_view_release(struct cfg_view *view); /* also right for a zeroed one */
 uint32_t cfg_view_hidden_edges(const struct cfg_view *view, uint32_t block);
 /* Whether an edge between two blocks goes to the header of a loop that holds the first one. */
 bool cfg_view_is_back(const struct procedure_cycles *procedure, const struct flow_edge *edge);
-/* How often a loop went around each time that it was entered; NaN: not known. */
-double cfg_view_rounds(const struct procedure_cycles *procedure, uint32_t loop);
+/* How often a loop went around each time that it was entered. Entries that are too rare for samples
+ * are known to be rare and no more: then the interval has no upper end (INFINITY), or a far one. */
+struct estimate cfg_view_rounds(const struct procedure_cycles *procedure, uint32_t loop);

@@ -297,6 +297,8 @@ static int append_procedure(struct writer *writer, const struct annotate_procedu
 	if (ret < 0)
 		return ret;
 	buffer_append_u8(out, '\n');
+	if (procedure)
+		buffer_printf(out, "# scale: %s\n", estimates_scale(procedure));
 	origins_append_file(&writer->origins, "fl", own.file, &writer->sink->buffer);
 	writer->own_file = writer->file = own.file;
 	buffer_printf(out, "fn=(%" PRIu64 ") ", ++writer->procedures);

@@ -47,5 +47,5 @@ void estimates_append_text(struct buffer *out, struct span text);
  * processor's table, and what they cannot tell. */
 void estimates_append_notes(const struct estimates *estimates, const char *before,
 			    struct buffer *out);
-/* "relative", "by-clock", "absolute": enum cycles_scale in one word. */
+/* "relative", "program", "by-clock", "absolute": enum cycles_scale in one word. */
 const char *estimates_scale(const struct procedure_cycles *procedure);

@@ -17,6 +17,9 @@
 #define MOST_COLUMNS 64 /* of an instruction; what is longer is cut */
 
 /* Of one card. */
+#define MOST_ROUNDS_APART 4.0 /* of an interval's ends, for its value to be worth saying */
+#define LEAST_ROUNDS	  1.5
+
 struct writer {
 	const struct cfg_picture *picture;
 	const struct procedure_cycles *procedure;
@@ -76,6 +79,21 @@ static void say_ways(struct writer *writer, uint32_t block, bool into)
 	}
 }
 
+/* What rounds are known to be: about so many where the interval is narrow, else at least its low
+ * end. */
+static void rounds_text(const struct estimate *rounds, char text[QUANTITY_SIZE])
+{
+	char count[CYCLES_TEXT];
+	bool narrow = rounds->kind == ESTIMATE_INTERVAL &&
+		      rounds->high <= rounds->low * MOST_ROUNDS_APART;
+	if (rounds->kind != ESTIMATE_INTERVAL || (!narrow && rounds->low < LEAST_ROUNDS)) {
+		snprintf(text, QUANTITY_SIZE, "rounds unknown");
+		return;
+	}
+	cycles_text_cpi(narrow ? rounds->value : rounds->low, count);
+	snprintf(text, QUANTITY_SIZE, narrow ? "about %s rounds" : "at least %s rounds", count);
+}
+
 static void say_head(struct writer *writer, uint32_t block)
 {
 	const struct procedure_cycles *procedure = writer->procedure;
@@ -87,11 +105,11 @@ static void say_head(struct writer *writer, uint32_t block)
 	bool before = vaddr < cfg->first;
 	say_ways(writer, block, true);
 	if (loop != FLOW_NO_LOOP && loops->list[loop].header == block) {
-		char count[CYCLES_TEXT];
-		double each = cfg_view_rounds(procedure, loop);
-		cycles_text_cpi(each, count);
-		snprintf(rounds, sizeof(rounds), "  loop, depth %" PRIu32 ", %s rounds",
-			 loops->list[loop].depth, isnan(each) ? "unknown" : count);
+		char count[QUANTITY_SIZE];
+		const struct estimate each = cfg_view_rounds(procedure, loop);
+		rounds_text(&each, count);
+		snprintf(rounds, sizeof(rounds), "  loop, depth %" PRIu32 ", %s",
+			 loops->list[loop].depth, count);
 	}
 	say(writer, CFG_LINE_BOLD, "%c0x%" PRIx64 "%s%s", before ? '-' : '+',
 	    before ? cfg->first - vaddr : vaddr - cfg->first,

@@ -1,9 +1,11 @@
 /* How the executions of procedures compare over the calls between them (flow/flow_calls.h). */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/count_test.h"
 #include "analyze/cycles/cycles_private.h"
 #include "analyze/flow/flow_calls.h"
 #include "base/array.h"
@@ -13,11 +15,14 @@
 #define NOWHERE	   UINT32_MAX
 #define NAME_BYTES 256
 
+/* Of a factor's logarithm: up to that, 95 % within a factor of 7, procedures are compared. */
+#define MOST_ERROR 1.0
+
 /* A branch that was seen to go somewhere, in whatever image. */
 struct seen_branch {
 	uint32_t image, to_image;
 	uint64_t from, to;
-	double count;
+	double count, stepped;
 };
 
 struct named_procedure {
@@ -73,6 +78,8 @@ static int take_seen(struct builder *builder)
 		struct seen_branch seen = { .image = (uint32_t)keys[EDGE_FROM_IMAGE],
 					    .to_image = (uint32_t)keys[EDGE_TO_IMAGE],
 					    .count = (double)table_values(table, row)[0] };
+		if (keys[EDGE_ORIGIN] == ORIGIN_STEPPED)
+			seen.stepped = seen.count;
 		if ((keys[EDGE_ORIGIN] != ORIGIN_INTERPRETED &&
 		     keys[EDGE_ORIGIN] != ORIGIN_STEPPED) ||
 		    !seen.image || !seen.to_image)
@@ -183,20 +190,35 @@ static uint32_t behind_slot(const struct builder *builder, uint32_t image, uint6
 
 /* ---- calls of one procedure */
 
-static int add_call(struct builder *builder, uint32_t caller, uint32_t callee, double executions)
+struct executions {
+	double value, error; /* of its logarithm */
+};
+
+/* By the wider side of the interval. */
+static struct executions executions_of(const struct frequency *frequency)
 {
-	if (callee == NOWHERE || !(executions > 0) || !isfinite(executions))
+	double below = log(frequency->value / frequency->low);
+	double above = log(frequency->high / frequency->value);
+	double error = (below > above ? below : above) / COUNT_TEST_Z_95;
+	return (struct executions){ frequency->value, isnan(error) ? INFINITY : error };
+}
+
+static int add_call(struct builder *builder, uint32_t caller, uint32_t callee,
+		    const struct executions *executions)
+{
+	if (callee == NOWHERE || !(executions->value > 0) || !isfinite(executions->value))
 		return 0;
 	if (array_reserve(&builder->calls, &builder->call_capacity, builder->call_count,
 			  sizeof(*builder->calls)) < 0)
 		return -ENOMEM;
-	builder->calls[builder->call_count++] = (struct flow_call){ caller, callee, executions };
+	builder->calls[builder->call_count++] =
+		(struct flow_call){ caller, callee, executions->value, executions->error };
 	return 0;
 }
 
 /* Of the procedure that starts there. A stub and what is behind it run equally often. */
 static int add_call_to(struct builder *builder, uint32_t caller, uint32_t image, uint64_t vaddr,
-		       double executions)
+		       const struct executions *executions)
 {
 	struct code_function stub;
 	const struct code_space *space = stub_at(builder, image, vaddr, &stub);
@@ -210,7 +232,7 @@ static int add_call_to(struct builder *builder, uint32_t caller, uint32_t image,
 
 /* An indirect one leads where it was seen to, in these shares. */
 static int add_site(struct builder *builder, const struct procedure_cycles *procedure,
-		    uint32_t caller, uint32_t instruction, double executions)
+		    uint32_t caller, uint32_t instruction, const struct executions *executions)
 {
 	const struct cfg_instruction *at = &procedure->cfg.instructions[instruction];
 	uint32_t image = procedure->procedure->procedure->image;
@@ -228,9 +250,14 @@ static int add_site(struct builder *builder, const struct procedure_cycles *proc
 					  executions)
 			       : 0;
 	int ret = 0;
-	for (size_t i = first; ret == 0 && i < end; i++)
+	for (size_t i = first; ret == 0 && i < end; i++) {
+		double share = builder->seen[i].count / sum;
+		const struct executions part = { executions->value * share,
+						 hypot(executions->error,
+						       1 / sqrt(builder->seen[i].count)) };
 		ret = add_call_to(builder, caller, builder->seen[i].to_image, builder->seen[i].to,
-				  executions * builder->seen[i].count / sum);
+				  &part);
+	}
 	return ret;
 }
 
@@ -242,18 +269,19 @@ static int add_sites(struct builder *builder, const struct procedure_cycles *pro
 	int ret = 0;
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
 		uint32_t first = cfg->blocks[b].first, end = first + cfg->blocks[b].count;
+		const struct executions executions = executions_of(&frequencies->blocks[b]);
 		for (uint32_t i = first; ret == 0 && i < end; i++)
 			if (cfg->instructions[i].kind == INSTRUCTION_CALL)
-				ret = add_site(builder, procedure, caller, i,
-					       frequencies->blocks[b].value);
+				ret = add_site(builder, procedure, caller, i, &executions);
 	}
 	for (size_t e = 0; ret == 0 && e < cfg->graph.edge_count; e++) {
 		const struct flow_edge *edge = &cfg->graph.edges[e];
 		if (edge->kind != FLOW_TAIL)
 			continue;
 		const struct cfg_block *block = &cfg->blocks[edge->from];
+		const struct executions executions = executions_of(&frequencies->edges[e]);
 		ret = add_site(builder, procedure, caller, block->first + block->count - 1,
-			       frequencies->edges[e].value);
+			       &executions);
 	}
 	return ret;
 }
@@ -292,11 +320,15 @@ static int add_procedure(struct builder *builder, uint32_t position, struct erro
 	if (procedure->scale != CYCLES_RELATIVE)
 		return 0;
 	const struct flow_graph *graph = &procedure->cfg.graph;
+	double entries_off = 0;
 	for (size_t e = 0; e < graph->edge_count; e++) {
-		double entries = procedure->frequencies.edges[e].value;
-		if (graph->edges[e].kind == FLOW_ENTRY && !isnan(entries))
-			out->entries += entries;
+		const struct executions entries = executions_of(&procedure->frequencies.edges[e]);
+		if (graph->edges[e].kind != FLOW_ENTRY || !(entries.value > 0))
+			continue;
+		out->entries += entries.value;
+		entries_off += entries.value * entries.error;
 	}
+	out->entries_error = out->entries > 0 ? entries_off / out->entries : INFINITY;
 	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
 		out->samples += procedure->samples[i];
 	/* a stub's calls are its callers' already */
@@ -331,11 +363,82 @@ static bool can_join(const struct cycles *cycles)
 		flow_evidence_has(cycles->evidence, FLOW_EVIDENCE_STEPPED));
 }
 
+/* The procedure that an address is in, or NOWHERE. */
+static uint32_t holder_of(const struct cycles *cycles, uint32_t image, uint64_t vaddr)
+{
+	size_t low = 0, high = cycles->extent_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct cycles_extent *at = &cycles->extents[middle];
+		if (at->image < image || (at->image == image && at->first <= vaddr))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || cycles->extents[low - 1].image != image)
+		return NOWHERE;
+	uint32_t position = cycles->extents[low - 1].position;
+	return vaddr <= cycles->index->procedures[position].procedure->last ? position : NOWHERE;
+}
+
+static void count_crossings(struct builder *builder)
+{
+	for (size_t i = 0; i < builder->seen_count; i++) {
+		const struct seen_branch *seen = &builder->seen[i];
+		uint32_t from = holder_of(builder->cycles, seen->image, seen->from);
+		uint32_t to = holder_of(builder->cycles, seen->to_image, seen->to);
+		if (from == to)
+			continue;
+		if (from != NOWHERE)
+			builder->procedures[from].crossings += seen->stepped;
+		if (to != NOWHERE)
+			builder->procedures[to].crossings += seen->stepped;
+	}
+}
+
+/* Which factors are known well enough to compare executions by them; says so. */
+static void choose_comparable(struct cycles *cycles, const struct builder *builder,
+			      struct flow_calls_factor *factors)
+{
+	size_t known = 0, others = 0;
+	double worst = 0, best = MOST_ERROR;
+	for (size_t i = 0; i < cycles->index->count; i++) {
+		if (!(builder->procedures[i].samples > 0))
+			continue;
+		bool compares = factors[i].error <= MOST_ERROR;
+		known += compares;
+		others += !compares;
+		worst = compares ? fmax(worst, factors[i].error) : worst;
+		best = fmin(best, factors[i].error);
+	}
+	if (known < 2) {
+		cycles_note(cycles, "executions of different procedures do not compare: too few "
+				    "calls and branches between them were seen");
+		return;
+	}
+	snprintf(cycles->join_note, sizeof(cycles->join_note),
+		 "executions of %zu procedures compare with each other over calls and steps, "
+		 "95 %% within a factor of %.1f to %.1f; %zu others each have a scale of their own",
+		 known, exp(COUNT_TEST_Z_95 * best), exp(COUNT_TEST_Z_95 * worst), others);
+	cycles_note(cycles, cycles->join_note);
+}
+
+const struct flow_calls_factor *cycles_factor(const struct cycles *cycles,
+					      const struct annotate_procedure *procedure)
+{
+	if (!cycles->factors)
+		return NULL;
+	const struct flow_calls_factor *factor =
+		&cycles->factors[procedure - cycles->index->procedures];
+	return factor->error <= MOST_ERROR ? factor : NULL;
+}
+
 int cycles_join_calls(struct cycles *cycles, struct error *err)
 {
 	size_t count = cycles->index->count;
 	CLEANUP(builder_release) struct builder builder = { .cycles = cycles };
-	CLEANUP(free_pointer) double *factors = calloc(count + 1, sizeof(*factors));
+	CLEANUP(free_pointer)
+	struct flow_calls_factor *factors = calloc(count + 1, sizeof(*factors));
 	if (cycles->factors || !can_join(cycles))
 		return 0;
 	builder.procedures = calloc(count + 1, sizeof(*builder.procedures));
@@ -347,16 +450,17 @@ int cycles_join_calls(struct cycles *cycles, struct error *err)
 		if (ret < 0)
 			return ret;
 	}
+	count_crossings(&builder);
 	if (builder.call_count)
 		qsort(builder.calls, builder.call_count, sizeof(*builder.calls), compare_calls);
 	const struct flow_calls_input input = { builder.procedures, count, builder.calls,
 						builder.call_count };
 	if (flow_calls_fit(&input, factors) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the calls between procedures");
-	cycles_note(cycles,
-		    "executions of different procedures are compared over the calls between "
-		    "them: each procedure's are off by a factor of some 1.3 besides");
+	choose_comparable(cycles, &builder, factors);
+	if (!cycles->join_note[0])
+		return 0;
 	cycles->factors = factors;
-	factors = NULL;
+	factors = NULL; /* of cycles from here on */
 	return 0;
 }

@@ -18,7 +18,7 @@ int cycles_of_lines(const struct procedure_cycles *procedure, const struct annot
 /*
  * Makes the cells of the annotation's lines those of the samples that are charged to them (docs/
  * methods.md, "Skid"), for events whose samples are late. What would be charged to code outside the
- * annotation, a cold part or its procedure, stays where it stands: the lines' sum is the rows'. 0 or
- * -ENOMEM.
+ * annotation, a cold part or its procedure, stays where it stands: the lines' sum is the rows'. 0
+ * or -ENOMEM.
  */
 int cycles_charge_lines(const struct procedure_cycles *procedure, struct annotation *annotation);

@@ -6,6 +6,7 @@
 
 #include "analyze/cycles/cycles.h"
 #include "analyze/flow/code_space_stash.h"
+#include "analyze/flow/flow_calls.h"
 #include "analyze/flow_evidence.h"
 
 #define CYCLES_NOTES 8
@@ -33,11 +34,13 @@ struct cycles {
 	size_t image_count;
 	struct decoder *decoders[ISA_AARCH64 + 1];
 	struct flow_evidence *evidence; /* NULL: not wanted */
-	double *factors;		/* by position in the index; NULL: calls are not joined */
+	/* by position in the index; NULL: calls are not joined */
+	struct flow_calls_factor *factors;
 	struct cycles_extent *extents;
 	size_t extent_count;
 	const char *notes[CYCLES_NOTES];
 	size_t note_count;
+	char join_note[256];
 	char pipeline_note[sizeof(((struct pipeline_choice *)0)->note)];
 };
 
@@ -87,6 +90,11 @@ int cycles_share_back(const struct procedure_cycles *procedure, uint32_t instruc
 /* Moves what is late by `skid` executed instructions back to where it belongs. 0 or -ENOMEM. */
 int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
 		  struct cycles_samples *samples);
+
+/* cycles_calls.c: the factor by which the procedure's executions compare with others', or NULL:
+ * they do not. */
+const struct flow_calls_factor *cycles_factor(const struct cycles *cycles,
+					      const struct annotate_procedure *procedure);
 
 /* cycles_cost.c: the costs of everything, from charged samples (NULL: time is not known). 0 or
  * -ENOMEM. */

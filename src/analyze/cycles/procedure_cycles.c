@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/count_test.h"
 #include "analyze/cycles/cycles_private.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -124,13 +125,18 @@ static int ask(const struct procedure_cycles *procedure, struct asked *asked)
 	return 0;
 }
 
-/* `keeps_intervals`: the factor itself is off by nothing. */
-static void scale(struct frequency *list, size_t count, double factor, bool keeps_intervals)
+/* `error`: of the factor's logarithm, 95 %; NaN where it is not known. */
+static void scale(struct frequency *list, size_t count, double factor, double error)
 {
 	for (size_t i = 0; i < count; i++) {
-		list[i].value *= factor;
-		list[i].low = keeps_intervals ? list[i].low * factor : NAN;
-		list[i].high = keeps_intervals ? list[i].high * factor : NAN;
+		struct frequency *at = &list[i];
+		if (error > 0 && at->value > 0) {
+			at->low = at->value * exp(-hypot(log(at->value / at->low), error));
+			at->high = at->value * exp(hypot(log(at->high / at->value), error));
+		}
+		at->value *= factor;
+		at->low = isnan(error) ? NAN : at->low * factor;
+		at->high = isnan(error) ? NAN : at->high * factor;
 	}
 }
 
@@ -223,14 +229,18 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 	if (ret < 0)
 		return ret;
 	const struct cycles *cycles = procedure->cycles;
-	if (cycles->factors && procedure->scale == CYCLES_RELATIVE) {
-		unit *= cycles->factors[procedure->procedure - cycles->index->procedures];
+	/* beside each other executions are known to some error; beside other procedures' to one
+	 * that calls may tell */
+	bool keeps = !procedure->frequencies.is_relative || procedure->scale == CYCLES_RELATIVE;
+	double error = keeps ? 0 : NAN;
+	const struct flow_calls_factor *factor = cycles_factor(cycles, procedure->procedure);
+	if (factor && procedure->scale == CYCLES_RELATIVE) {
+		unit *= factor->value;
+		error = COUNT_TEST_Z_95 * factor->error;
 		procedure->scale = CYCLES_PROGRAM;
 	}
-	/* beside each other executions are known to some error, beside other procedures' to none */
-	bool keeps = !procedure->frequencies.is_relative || procedure->scale == CYCLES_RELATIVE;
-	scale(procedure->frequencies.blocks, procedure->cfg.graph.block_count, unit, keeps);
-	scale(procedure->frequencies.edges, procedure->cfg.graph.edge_count, unit, keeps);
+	scale(procedure->frequencies.blocks, procedure->cfg.graph.block_count, unit, error);
+	scale(procedure->frequencies.edges, procedure->cfg.graph.edge_count, unit, error);
 	return 0;
 }
 

@@ -16,12 +16,16 @@
 /* More entries than known calls may have other callers: then the error is that many times as large.
  */
 #define OTHER_CALLERS 4.0
-/* Branches of one burst are seen together. */
-#define SEEN_AT_ONCE 5.0
+/* Branches of one burst are seen together, and so are those of one stay in the procedure. */
+#define SEEN_AT_ONCE	5.0
+#define SEEN_A_STAY	2.0
+#define LEAST_CROSSINGS 4.0 /* of fewer the first and the last stay, which are cut, are most */
 
 #define MOST_EVALUATIONS 300
 #define LEAST_GAIN	 1e-9
 #define MOST_LOGARITHM	 300.0
+#define MOST_STEPS	 30  /* from relation to relation, for errors */
+#define MOST_VARIANCE	 9.0 /* of a caller that is one of many: e^3 */
 
 /* The calls of one callee. */
 struct relation {
@@ -42,6 +46,11 @@ static void model_release(struct model *model)
 {
 	free(model->relations);
 	free(model->x);
+}
+
+static double square(double value)
+{
+	return value * value;
 }
 
 static double student(double off, double error, double *slope)
@@ -126,12 +135,17 @@ static void add_relation(struct model *model, size_t first, size_t end)
 		return;
 	for (size_t i = first; i < end; i++)
 		sum += calls[i].executions;
-	variance += 1 / (procedures[callee].samples + 0.5);
+	variance +=
+		1 / (procedures[callee].samples + 0.5) + square(procedures[callee].entries_error);
 	for (size_t i = first; i < end; i++) {
 		double share = calls[i].executions / sum;
-		variance += share * share / (procedures[calls[i].caller].samples + 0.5);
+		variance +=
+			share * share *
+			(1 / (procedures[calls[i].caller].samples + 0.5) + square(calls[i].error));
 	}
 	double error = sqrt(variance);
+	if (!isfinite(error))
+		return;
 	model->relations[model->relation_count++] = (struct relation){ first, end, error };
 	model->curvature[callee] += curvature_of(error);
 	for (size_t i = first; i < end; i++)
@@ -155,6 +169,8 @@ static void add_procedures(struct model *model)
 	size_t rate = model->input->procedure_count;
 	double seen = 0, expected = 0;
 	for (size_t p = 0; p < rate; p++) {
+		if (model->input->procedures[p].crossings < LEAST_CROSSINGS)
+			continue;
 		seen += model->input->procedures[p].seen;
 		expected += model->input->procedures[p].expected;
 	}
@@ -167,9 +183,10 @@ static void add_procedures(struct model *model)
 		model->cost_errors[p] = error;
 		model->curvature[p] = curvature_of(error);
 		model->seen_errors[p] = NAN;
-		if (!any || !(procedure->expected > 0))
+		if (!any || !(procedure->expected > 0) || procedure->crossings < LEAST_CROSSINGS)
 			continue;
-		error = sqrt(SEEN_ERROR * SEEN_ERROR + SEEN_AT_ONCE / (procedure->seen + 0.5));
+		error = sqrt(SEEN_ERROR * SEEN_ERROR + SEEN_AT_ONCE / (procedure->seen + 0.5) +
+			     SEEN_A_STAY / procedure->crossings);
 		model->seen_errors[p] = error;
 		model->curvature[p] += curvature_of(error);
 		model->curvature[rate] += curvature_of(error);
@@ -192,11 +209,90 @@ static int model_init(struct model *model, const struct flow_calls_input *input)
 	return 0;
 }
 
-int flow_calls_fit(const struct flow_calls_input *input, double *factors)
+/* ---- errors, of which the variances are in `known` */
+
+/* Where all ways begin: what was stepped over, or the procedure of most samples. */
+static void begin(const struct model *model, double *known)
+{
+	const struct flow_calls_procedure *procedures = model->input->procedures;
+	size_t most = 0;
+	bool any = false;
+	for (size_t p = 0; p < model->input->procedure_count; p++) {
+		bool seen = !isnan(model->seen_errors[p]);
+		known[p] = seen ? square(model->seen_errors[p]) : INFINITY;
+		any |= seen;
+		if (procedures[p].samples > procedures[most].samples)
+			most = p;
+	}
+	if (!any && model->input->procedure_count)
+		known[most] = 0;
+}
+
+/* Whether it became surer. */
+static bool improve(double *known, double variance)
+{
+	if (!(variance < *known * 0.999))
+		return false;
+	*known = variance;
+	return true;
+}
+
+/* What a relation tells of its callee, and of a caller that has a large share in it. A relation
+ * that does not hold at the solution tells as much less. */
+static bool go_over(const struct model *model, const struct relation *relation, double *known)
+{
+	const struct flow_call *calls = model->input->calls;
+	uint32_t callee = calls[relation->first].callee;
+	double sum = 0, own = 0, callers = 0;
+	bool surer = false;
+	for (size_t i = relation->first; i < relation->end; i++) {
+		double executions = calls[i].executions * exp(model->x[calls[i].caller]);
+		sum += executions;
+		own += calls[i].caller == callee ? executions : 0;
+	}
+	if (own > sum / 2)
+		return false; /* it mostly calls itself, which compares it with nobody */
+	double off = log(sum) - log(model->input->procedures[callee].entries) - model->x[callee];
+	double variance = square(relation->error) + square(off);
+	for (size_t i = relation->first; i < relation->end; i++) {
+		double share = calls[i].executions * exp(model->x[calls[i].caller]) / sum;
+		if (share > 0.5 && calls[i].caller != callee && !isfinite(known[calls[i].caller]))
+			callers = INFINITY;
+		else if (share > 0 && calls[i].caller != callee)
+			callers += square(share) * fmin(known[calls[i].caller], MOST_VARIANCE);
+	}
+	surer |= improve(&known[callee], variance + callers);
+	for (size_t i = relation->first; i < relation->end; i++) {
+		uint32_t caller = calls[i].caller;
+		double share = calls[i].executions * exp(model->x[caller]) / sum;
+		/* the others' part in the sum, as far off as it may be */
+		double others = square((1 - share) / share);
+		if (caller != callee && share > 0.5)
+			surer |= improve(&known[caller],
+					 (variance + known[callee]) / square(share) + others);
+	}
+	return surer;
+}
+
+static void find_errors(const struct model *model, double *known)
+{
+	begin(model, known);
+	for (int step = 0; step < MOST_STEPS; step++) {
+		bool surer = false;
+		for (size_t r = 0; r < model->relation_count; r++)
+			surer |= go_over(model, &model->relations[r], known);
+		if (!surer)
+			return;
+	}
+}
+
+int flow_calls_fit(const struct flow_calls_input *input, struct flow_calls_factor *factors)
 {
 	CLEANUP(model_release) struct model model = { 0 };
+	CLEANUP(free_pointer)
+	double *known = calloc(input->procedure_count + 1, sizeof(*known));
 	struct minimise_result result;
-	int ret = model_init(&model, input);
+	int ret = known ? model_init(&model, input) : -ENOMEM;
 	if (ret < 0)
 		return ret;
 	const struct minimise_problem problem = {
@@ -208,7 +304,10 @@ int flow_calls_fit(const struct flow_calls_input *input, double *factors)
 		.least_gain = LEAST_GAIN,
 	};
 	ret = minimise(&problem, model.x, &result);
-	for (size_t p = 0; ret == 0 && p < input->procedure_count; p++)
-		factors[p] = exp(model.x[p]);
-	return ret;
+	if (ret < 0)
+		return ret;
+	find_errors(&model, known);
+	for (size_t p = 0; p < input->procedure_count; p++)
+		factors[p] = (struct flow_calls_factor){ exp(model.x[p]), sqrt(known[p]) };
+	return 0;
 }

@@ -7,12 +7,19 @@
 #include <string.h>
 
 #include "analyze/cycles/cycles_rank.h"
+#include "analyze/interval.h"
 #include "base/buffer.h"
 #include "render/listing_parts.h"
 #include "render/quantity.h"
 
 static void print_surety(const struct procedure_cycles *procedure, struct buffer *out)
 {
+	double samples = procedure->whole.samples;
+	if (samples > 0 && samples < INTERVAL_FEW_SAMPLES) {
+		buffer_printf(out, "confidence in executions: its %.0f sample%s too few to say\n",
+			      samples, samples < 1.5 ? " is" : "s are");
+		return;
+	}
 	struct cycles_surety surety = cycles_surety(procedure);
 	double unknown = 100 - surety.high - surety.medium - surety.low;
 	buffer_printf(out, "confidence in executions: high %.0f %%, medium %.0f %%, low %.0f %%",

@@ -48,6 +48,10 @@ enum frequency_confidence {
 	FREQUENCY_HIGH,	  /* its class and the others agree closely; never out of order */
 };
 
+/* Of a procedure: with fewer samples, and branches seen, nothing is more than low. As
+ * INTERVAL_FEW_SAMPLES of analyze/interval.h. */
+#define FREQUENCY_FEW_SAMPLES 25
+
 struct frequency {
 	/* Executions in units of the samples' mean period (in cycles or executions). */
 	double value;

@@ -42,6 +42,7 @@ struct frequency_work {
 	struct flow_likelihood_result doubt; /* in order: its errors are all that is read */
 	enum frequency_source source;	     /* of the fit, unless classes tell */
 	double *distances;		     /* by block; out of order only */
+	bool too_few;			     /* samples and branches, to be sure of anything */
 	double differ;			     /* variance, relative, of blocks beyond chance */
 	double stalled_ratio;		     /* of instructions; 0 in other models */
 };

@@ -23,6 +23,18 @@ static const struct relative_error {
 	double half_width;
 } with_branches = { 0.3, 2.2 }, without_branches = { 0.5, 3 };
 
+/* Which block has the most of few samples is chance, and so is all that is judged by it. Branches
+ * that were seen tell executions beside it as samples do. */
+static bool are_too_few(const struct frequency_work *work)
+{
+	double seen = 0;
+	for (uint32_t block = 0; block < work->graph->block_count; block++)
+		seen += work->samples[block];
+	for (size_t i = 0; work->source == FREQUENCY_POSTERIOR && i < work->graph->edge_count; i++)
+		seen += work->input->evidence[i];
+	return seen < FREQUENCY_FEW_SAMPLES;
+}
+
 /* From the block with the most samples, by which the others are judged. 0 or -ENOMEM. */
 int frequency_find_distances(struct frequency_work *work)
 {
@@ -30,6 +42,7 @@ int frequency_find_distances(struct frequency_work *work)
 	work->distances = calloc((size_t)work->graph->block_count + 1, sizeof(*work->distances));
 	if (!work->distances)
 		return -ENOMEM;
+	work->too_few = are_too_few(work);
 	if (!work->fit.converged || !work->graph->block_count)
 		return 0;
 	for (uint32_t block = 1; block < work->graph->block_count; block++)
@@ -87,7 +100,7 @@ static void set_relative(const struct frequency_work *work, struct frequency *ou
 		      sqrt(LEAST_ERROR * LEAST_ERROR + fmin(variance, MOST_ERROR * MOST_ERROR));
 	out->low = out->value * exp(-half);
 	out->high = out->value * exp(half);
-	out->confidence = half <= MEDIUM_LOG ? FREQUENCY_MEDIUM : FREQUENCY_LOW;
+	out->confidence = !work->too_few && half <= MEDIUM_LOG ? FREQUENCY_MEDIUM : FREQUENCY_LOW;
 }
 
 void frequency_set_relative_block(const struct frequency_work *work, struct frequency *out,

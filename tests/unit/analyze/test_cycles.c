@@ -316,6 +316,28 @@ static void calls_make_procedures_compare(void **state)
 	}
 }
 
+/* One sample is in one block, which then has all of them: that does not make it sure. */
+static void few_samples_are_of_low_confidence(void **state)
+{
+	static const uint64_t counts[] = { 1, 24, 25, 5000 };
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		uint32_t image;
+		struct profile *profile = profile_of_code("sum", FIRST, loop, sizeof(loop), &image);
+		uint32_t event = add_event(profile, &clock_event);
+		add_samples(profile, event, image, offsets[LOAD], counts[i], PERIOD);
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		subject_init(&subject, profile, "zen5");
+		CLEANUP(procedure_cycles_freep)
+		struct procedure_cycles *found = cycles_at(&subject, 0);
+		enum frequency_confidence most = FREQUENCY_LOW;
+		for (uint32_t b = 0; b < found->cfg.graph.block_count; b++)
+			if (found->frequencies.blocks[b].confidence > most)
+				most = found->frequencies.blocks[b].confidence;
+		assert_int_equal(most, counts[i] < 25 ? FREQUENCY_LOW : FREQUENCY_MEDIUM);
+	}
+}
+
 /* Instructions counted beside cycles make a procedure's executions absolute. */
 static void counted_instructions_make_a_procedure_absolute(void **state)
 {
@@ -525,6 +547,7 @@ int main(void)
 		cmocka_unit_test(counted_instructions_make_a_procedure_absolute),
 		cmocka_unit_test(branches_that_were_seen_move_executions),
 		cmocka_unit_test(calls_make_procedures_compare),
+		cmocka_unit_test(few_samples_are_of_low_confidence),
 		cmocka_unit_test(branch_stacks_are_counted),
 		cmocka_unit_test(sampled_instructions_give_cycles_of_each),
 		cmocka_unit_test(a_cold_part_is_counted_in_its_function_alone),

@@ -297,6 +297,7 @@ bool listing_begin(struct listing *listing, const struct listing_subject *subjec
 		return false;
 	}
 	cycle_columns_init(&listing->cycles, subject->cycles, subject->culprits);
+	listing->cycles.letters = listing->letters;
 	listing->address_width = 8;
 	for (size_t i = 0; i < annotation->row_count; i++) {
 		int width = hex_width(annotation->rows[i].vaddr);

@@ -28,7 +28,10 @@ struct cycle_columns {
 	bool has_cpi;	  /* cycles are known */
 	bool has_charged; /* samples are charged to others than they are at */
 	int width;
+	bool *letters; /* by letter: those that were printed above instructions; NULL: not kept */
 };
+
+#define CYCLE_LETTERS 128
 
 /* Both may be NULL. Where nothing is known of a procedure's executions it has no columns. */
 void cycle_columns_init(struct cycle_columns *columns, const struct procedure_cycles *procedure,
@@ -68,6 +71,8 @@ void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t in
 /* `lost` in the column of CPI, `letters` before it. */
 void cycle_columns_put_bubble(const struct cycle_columns *columns, const char *letters,
 			      const char *lost, struct buffer *out);
+/* "letters: d D-cache miss, o operand chain", of those that were printed; nothing without any. */
+void cycle_columns_print_letters(const struct cycle_columns *columns, struct buffer *out);
 /* Whether the block takes LISTING_BLOCK_PERCENT of the procedure. */
 bool cycle_columns_block_matters(const struct cycle_columns *columns, uint32_t block);
 

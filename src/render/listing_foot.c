@@ -90,6 +90,7 @@ void listing_print_remarks(const struct listing *listing)
 	if (!procedure)
 		return;
 	buffer_append_u8(out, '\n');
+	cycle_columns_print_letters(&listing->cycles, out);
 	print_surety(procedure, out);
 	print_evidence(procedure, out);
 	print_missing_edges(&procedure->cfg, out);

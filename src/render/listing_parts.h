@@ -22,6 +22,7 @@ struct listing {
 	const struct listing_options *options;
 	struct figures figures;
 	struct cycle_columns cycles;
+	bool letters[CYCLE_LETTERS]; /* of causes, that its rows had */
 	int address_width, bytes_width;
 	uint32_t source;  /* of the row before */
 	uint32_t block;	  /* likewise, or CFG_NO_BLOCK */

@@ -26,6 +26,8 @@ static void put_bubble(const struct cycle_columns *columns, const char *letters,
 	char text[CYCLES_TEXT], lost[CYCLES_TEXT + 1];
 	cycles_text_cpi(fabs(cycles), text);
 	snprintf(lost, sizeof(lost), "%c%s", cycles < 0 ? '-' : '+', text);
+	for (const char *letter = letters; columns->letters && *letter; letter++)
+		columns->letters[*letter & (CYCLE_LETTERS - 1)] = true;
 	buffer_printf(out, "%*s", margins->before, "");
 	cycle_columns_put_bubble(columns, letters, lost, out);
 	buffer_printf(out, "%*s", margins->behind, "");
@@ -127,4 +129,37 @@ void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t in
 	if (stall->static_cause != STATIC_NONE && stall->static_cycles > 0 &&
 	    cycle_columns_block_matters(columns, cycle_columns_block(columns, instruction)))
 		print_static(columns, stall, executed, margins, out);
+}
+
+static void put_letter(char letter, const char *text, bool *first, struct buffer *out)
+{
+	buffer_printf(out, "%s%c %s", *first ? "letters: " : ", ", letter, text);
+	*first = false;
+}
+
+void cycle_columns_print_letters(const struct cycle_columns *columns, struct buffer *out)
+{
+	const bool *letters = columns->letters;
+	bool first = true;
+	if (!letters)
+		return;
+	for (int cause = 0; cause < DYNAMIC_CAUSES; cause++) {
+		char letter = dynamic_cause_letter((enum dynamic_cause)cause);
+		if (letters[(int)letter])
+			put_letter(letter,
+				   cause == DYNAMIC_OTHER
+					   ? "other, or no cause known"
+					   : dynamic_cause_text((enum dynamic_cause)cause),
+				   &first, out);
+	}
+	for (int cause = STATIC_NONE + 1; cause < STATIC_CAUSES; cause++) {
+		char letter = static_cause_letter((enum static_cause)cause);
+		if (letters[(int)letter])
+			put_letter(letter, static_cause_text((enum static_cause)cause), &first,
+				   out);
+	}
+	if (letters['g'])
+		put_letter('g', "gain", &first, out);
+	if (!first)
+		buffer_append_u8(out, '\n');
 }

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 #include "base/number.h"
+#include "symbol/record.h"
 
 void annotate_index_free(struct annotate_index *index)
 {
@@ -220,7 +221,7 @@ static bool holds_address(const struct annotate_procedure *candidate, const char
 	    strncmp(candidate->image_name, text, length) != 0)
 		return false;
 	const struct procedure *procedure = candidate->procedure;
-	if (procedure->extent_known)
+	if (procedure->extent_known || procedure->flags & FUNCTION_WINDOW)
 		return vaddr >= procedure->first && vaddr <= procedure->last;
 	for (size_t i = 0; i < candidate->sample_count; i++)
 		if (candidate->samples[i].vaddr == vaddr)

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "symbol/record.h"
 
 struct place_entry {
 	uint64_t vaddr;

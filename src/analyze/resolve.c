@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "symbol/record.h"
 #include "image/deleted_path.h"
 #include "symbol/demangle.h"
 
@@ -357,6 +358,11 @@ static const char *show_function(struct resolver *resolver, const struct functio
 {
 	size_t size = sizeof(plt_mark) - 1;
 	struct span name = function->name;
+	if (function->flags & FUNCTION_NEAREST) {
+		const char *nearest = show(resolver, name);
+		return nearest ? arena_printf(&resolver->arena, "%s (nearest symbol)", nearest)
+			       : NULL;
+	}
 	if (!(function->flags & FUNCTION_PLT) || name.size <= size)
 		return show(resolver, name);
 	name.size -= size;
@@ -386,7 +392,8 @@ static struct procedure_entry *keep_procedure(struct resolver *resolver,
 		struct span name = profile_bytes(resolver->profile, entry->name_id);
 		procedure->linkage = procedure->name = copy_span(resolver, name);
 		procedure->named = true;
-	} else if (entry->kind == BY_NOTHING) {
+	} else if (entry->kind == BY_NOTHING ||
+		   (function->flags & FUNCTION_WINDOW && function->flags & FUNCTION_UNNAMED)) {
 		procedure->name = *image == '[' ? image
 				  : *image	? arena_printf(&resolver->arena, "[%s]", image)
 						: "[unknown]";
@@ -419,7 +426,7 @@ static struct procedure_entry *keep_function(struct resolver *resolver, uint32_t
 		return (*known)[found->number];
 	struct procedure_entry wanted = {
 		.procedure = { .image = image,
-			       .extent_known = true,
+			       .extent_known = !(found->function.flags & FUNCTION_WINDOW),
 			       .flags = found->function.flags,
 			       .first = found->first,
 			       .last = found->last },

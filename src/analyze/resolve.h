@@ -38,8 +38,10 @@ struct procedure {
 	uint32_t image;	     /* id in the profile */
 	bool extent_known;
 	bool named;
-	uint64_t flags;	      /* enum function_flags */
-	uint64_t first, last; /* vaddrs, when the extent is known; a cold part has its own */
+	uint64_t flags; /* enum function_flags */
+	/* Vaddrs, when the extent is known; a cold part has its own. Of FUNCTION_WINDOW, which is
+	 * no function and has no extent, those of the code around samples. */
+	uint64_t first, last;
 };
 
 struct place {

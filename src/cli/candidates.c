@@ -12,6 +12,7 @@
 #include "cli/message.h"
 #include "render/quantity.h"
 #include "render/text_table.h"
+#include "symbol/record.h"
 
 #define SHOWN_CANDIDATES 20
 
@@ -40,7 +41,8 @@ static void list_all(const struct annotate_index *index, const char *name,
 			text_append_safe(&line, candidate->image_name,
 					 strlen(candidate->image_name));
 		}
-		if (procedure->extent_known && candidate->image_name[0]) {
+		bool has_first = procedure->extent_known || procedure->flags & FUNCTION_WINDOW;
+		if (has_first && candidate->image_name[0]) {
 			buffer_append_text(&line, ", as ");
 			text_append_safe(&line, candidate->image_name,
 					 strlen(candidate->image_name));

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "render/listing_parts.h"
 #include "render/quantity.h"
+#include "symbol/record.h"
 
 static void print_build_id(const struct profile_image *image, struct buffer *out)
 {
@@ -139,6 +140,17 @@ void listing_put_command(const struct listing_options *options, const char *imag
 	buffer_append_u8(out, '\'');
 }
 
+static void print_unknown_extent(const struct procedure *procedure, struct buffer *out)
+{
+	buffer_append_text(out, "extent unknown");
+	if (procedure->flags & FUNCTION_WINDOW)
+		buffer_printf(out, ": the code at 0x%" PRIx64 "-0x%" PRIx64 ", %s",
+			      procedure->first, procedure->last,
+			      procedure->flags & FUNCTION_NEAREST
+				      ? "behind a symbol whose size is not known"
+				      : "where no function is known");
+}
+
 void listing_print_head(const struct listing *listing)
 {
 	const struct annotation *annotation = listing->annotation;
@@ -159,7 +171,7 @@ void listing_print_head(const struct listing *listing)
 			buffer_printf(out, "0x%" PRIx64 "-0x%" PRIx64, procedure->first,
 				      procedure->last);
 		else
-			buffer_append_text(out, "extent unknown");
+			print_unknown_extent(procedure, out);
 		if (annotation->instructions)
 			buffer_printf(out, ", %zu instructions", annotation->instructions);
 		print_build_id(&image, out);

@@ -1,5 +1,6 @@
 #include "symbol/gather.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <lzma.h>
 #include <stdbool.h>
@@ -47,6 +48,8 @@ static bool debug_matches(const struct elf_file *file, const struct elf_file *de
 	return mine.debug_link[0] &&
 	       mine.link_crc == lzma_crc32(debug->bytes, debug->size_bytes, 0);
 }
+
+#define WINDOW_BYTES 4096
 
 struct gathering {
 	const struct elf_file *file;
@@ -128,6 +131,85 @@ static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs
 	return ret;
 }
 
+/* The code section that holds the address, or where there are no sections the segment. */
+static bool find_code(const struct elf_file *file, uint64_t vaddr, uint64_t *first, uint64_t *end)
+{
+	for (size_t i = 0; i < file->section_count; i++) {
+		const struct elf_section *section = &file->sections[i];
+		if ((section->flags & SHF_ALLOC) && (section->flags & SHF_EXECINSTR) &&
+		    vaddr >= section->vaddr && vaddr - section->vaddr < section->size_bytes) {
+			*first = section->vaddr;
+			*end = section->vaddr + section->size_bytes;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < file->segment_count; i++) {
+		const struct elf_segment *segment = &file->segments[i];
+		if (segment->type == PT_LOAD && (segment->flags & PF_X) &&
+		    vaddr >= segment->vaddr && vaddr - segment->vaddr < segment->file_bytes) {
+			*first = segment->vaddr;
+			*end = segment->vaddr + segment->file_bytes;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_nearest(const struct symbol *symbol)
+{
+	return symbol && symbol->flags & FUNCTION_NEAREST;
+}
+
+/* Where no function is known: what lies around the address, up to a page and to the functions on
+ * either side. Two addresses of one page have one window. It has the name of `nearest`, in whose
+ * guessed extent it is, if there is one. */
+static bool window_around(const struct gathering *gathering, uint64_t vaddr,
+			  const struct symbol *nearest, struct symbol *window)
+{
+	const struct symbol_table *table = gathering->table;
+	uint64_t first, end, page = vaddr & ~(uint64_t)(WINDOW_BYTES - 1);
+	if (!find_code(gathering->file, vaddr, &first, &end))
+		return false;
+	if (page > first)
+		first = page;
+	if (end - 1 > page + (WINDOW_BYTES - 1))
+		end = page + WINDOW_BYTES;
+	if (nearest && nearest->start > first)
+		first = nearest->start;
+	for (size_t i = 0; i < table->count; i++) {
+		uint64_t behind = table->list[i].start + table->list[i].size_bytes;
+		if (behind <= vaddr && behind > first)
+			first = behind;
+		if (table->list[i].start > vaddr && table->list[i].start < end)
+			end = table->list[i].start;
+	}
+	*window = (struct symbol){ .start = first,
+				   .size_bytes = end - first,
+				   .flags = FUNCTION_WINDOW | FUNCTION_UNNAMED };
+	if (nearest) {
+		window->name = nearest->name;
+		window->flags = FUNCTION_WINDOW | nearest->flags;
+	}
+	return true;
+}
+
+/* Of code in no function, and behind symbols of unknown size. `vaddrs` rise. */
+static int add_windows(struct gathering *gathering, const uint64_t *vaddrs, size_t count,
+		       unsigned int what)
+{
+	struct symbol window = { 0 };
+	int ret = 0;
+	for (size_t i = 0; i < count && ret == 0; i++) {
+		if (vaddrs[i] >= window.start && vaddrs[i] - window.start < window.size_bytes)
+			continue;
+		const struct symbol *symbol = symbol_table_find(gathering->table, vaddrs[i]);
+		bool wanted = symbol ? is_nearest(symbol) : (what & GATHER_CODE) != 0;
+		if (wanted && window_around(gathering, vaddrs[i], symbol, &window))
+			ret = add_function(gathering, &window, what);
+	}
+	return ret;
+}
+
 static int gather_from(const struct elf_file *file, const struct elf_file *debug, int lines_fd,
 		       const uint64_t *vaddrs, size_t count, unsigned int what,
 		       struct record_set *out, struct gather_counts *counts)
@@ -146,11 +228,14 @@ static int gather_from(const struct elf_file *file, const struct elf_file *debug
 			continue;
 		counts->found++;
 		counts->named += symbol->name.size > 0;
-		choose(&gathering, symbol);
+		if (!is_nearest(symbol))
+			choose(&gathering, symbol);
 	}
 	for (size_t i = 0; ret == 0 && i < table.count; i++)
 		if (gathering.chosen[i])
 			ret = add_function(&gathering, &table.list[i], what);
+	if (ret == 0)
+		ret = add_windows(&gathering, vaddrs, count, what);
 	if (ret == 0 && (what & GATHER_FLOW))
 		ret = gather_flow(file, &table, gathering.chosen, out);
 	if (ret == 0 && (what & GATHER_LINES) && lines_fd >= 0)

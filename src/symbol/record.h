@@ -73,6 +73,10 @@ enum function_flags {
 	FUNCTION_COLD = 4,    /* the split-off part of the function at `parent` */
 	FUNCTION_EXPORTED =
 		8, /* named by what a stripped file exports: its image has no symbol table */
+	FUNCTION_NEAREST =
+		16, /* its symbol has no size, and nothing says how far it reaches: a guess */
+	FUNCTION_WINDOW = 32 /* no function: code around samples that none is known of, with the
+			      * name of the nearest symbol or without */
 };
 struct function_record {
 	uint64_t flags;

@@ -235,6 +235,17 @@ static uint64_t section_end(const struct elf_file *file, uint64_t vaddr)
 	return segment ? segment->vaddr + segment->memory_bytes : vaddr + 1;
 }
 
+/* What a symbol without size is believed to reach without call frame information: labels of
+ * hand-written code and of linkers' scripts less than functions of an assembler. */
+#define NEAREST_LABEL_BYTES    4096
+#define NEAREST_FUNCTION_BYTES 65536
+
+static bool is_far(const struct symbol *symbol)
+{
+	return symbol->size_bytes >
+	       (symbol->type == STT_NOTYPE ? NEAREST_LABEL_BYTES : NEAREST_FUNCTION_BYTES);
+}
+
 /* A symbol without size ends with its call frame information, the next function or its section. */
 static void give_sizes(const struct elf_file *file, const struct extents *extents,
 		       struct symbol_table *table)
@@ -248,6 +259,7 @@ static void give_sizes(const struct elf_file *file, const struct extents *extent
 		if (symbol->size_bytes)
 			continue;
 		uint64_t end = section_end(file, symbol->start);
+		bool framed = false;
 		if (i + 1 < table->count && table->list[i + 1].start < end)
 			end = table->list[i + 1].start;
 		if (next_extent < extents->count && extents->list[next_extent].start < end)
@@ -255,10 +267,13 @@ static void give_sizes(const struct elf_file *file, const struct extents *extent
 		if (next_extent > 0) {
 			const struct extent *extent = &extents->list[next_extent - 1];
 			uint64_t extent_end = extent->start + extent->size_bytes;
-			if (extent_end > symbol->start && extent_end < end)
+			framed = extent_end > symbol->start;
+			if (framed && extent_end < end)
 				end = extent_end;
 		}
 		symbol->size_bytes = end > symbol->start ? end - symbol->start : 1;
+		if (!framed && is_far(symbol))
+			symbol->flags |= FUNCTION_NEAREST;
 	}
 }
 

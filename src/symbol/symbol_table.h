@@ -5,7 +5,8 @@
  * chosen, the same one everywhere: with a size before without, function before
  * label, global before weak before local, fewer leading underscores, longer,
  * then by bytes. A symbol without size ends where the next function, its
- * call frame information or its section ends.
+ * call frame information or its section ends. Where nothing of that is near, it is the
+ * nearest symbol of what lies behind it and no more (FUNCTION_NEAREST).
  *
  * Names borrow from the files, which must outlive the table.
  */

@@ -459,6 +459,50 @@ static void nobody_who_does_not_ask_gets_it(void **state)
 		assert_true(subject.records.list[i].kind <= RECORD_LINES);
 }
 
+/* Two functions, and nothing that says so; then a label alone, with thousands of bytes behind it.
+ */
+static void code_of_no_known_function_has_a_window(void **state)
+{
+	static const char *const both[] = { "one", "two" };
+	static const char text[] = ".globl _start, one, two, end\n.text\n"
+				   "_start: nop\n.fill 6000, 1, 0x90\n"
+				   "one: .fill 300, 1, 0x90\n.fill 9000, 1, 0x90\n"
+				   "two: ret\nend: nop\n";
+	struct subject subject = build(
+		"p.s", text,
+		"gcc -nostdlib -static -o p0 p.s && strip -o p p0 && strip -K _start -o label p0");
+	(void)state;
+	gather(&subject, "sh -c 'nm p0'", both, 2, GATHER_ALL);
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t vaddr =
+			toolchain_address(subject.folder.path, "nm p0 | grep ' T %s$'", both[i]);
+		const struct record *record = find(&subject, RECORD_FUNCTION, vaddr);
+		struct function_record function;
+		assert_non_null(record);
+		assert_true(record_get_function(record, &function));
+		assert_int_equal(function.flags, FUNCTION_UNNAMED | FUNCTION_WINDOW);
+		assert_true(record->last - record->first < 4096);
+		record = find(&subject, RECORD_CODE, vaddr);
+		assert_non_null(record);
+		assert_true(record->last - record->first < 4096);
+	}
+	/* names alone need no windows */
+	gather(&subject, "sh -c 'nm p0'", both, 2, GATHER_FUNCTIONS);
+	assert_int_equal(subject.records.count, 0);
+
+	toolchain_run(subject.folder.path, "mv label p");
+	gather(&subject, "sh -c 'nm p0'", both, 2, GATHER_FUNCTIONS);
+	assert_int_equal(subject.records.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		struct function_record function;
+		assert_true(record_get_function(&subject.records.list[i], &function));
+		assert_int_equal(function.flags, FUNCTION_NEAREST | FUNCTION_WINDOW);
+		assert_true(span_equal(function.name, span_of_text("_start")));
+		assert_true(subject.records.list[i].last - subject.records.list[i].first < 4096);
+	}
+	subject_release(&subject);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +520,7 @@ int main(void)
 		cmocka_unit_test(every_branch_of_aarch64_comes_in),
 		cmocka_unit_test(what_is_said_of_one_function_does_not_depend_on_the_others),
 		cmocka_unit_test(nobody_who_does_not_ask_gets_it),
+		cmocka_unit_test(code_of_no_known_function_has_a_window),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

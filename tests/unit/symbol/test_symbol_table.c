@@ -234,6 +234,59 @@ static void symbols_of_32_bit_files_are_bounded_by_what_follows(void **state)
 	buffer_release(&symbols);
 }
 
+/* A label of hand-written code, with nothing behind it for two pages. */
+static void far_behind_a_symbol_without_size_it_is_the_nearest_alone(void **state)
+{
+	(void)state;
+	enum { TEXT = 0x10100, FAR = 5000, FUNCTION = 65000 };
+	static const uint8_t code[5000 + 65000 + 65537];
+	static const char names[] = "\0near\0label\0function\0far";
+	static const struct {
+		uint32_t name, value, size;
+		uint8_t info;
+		bool nearest;
+	} list[] = { { 0, 0, 0, 0, false },
+		     { 1, TEXT, 0, 0x10, false },
+		     { 6, TEXT + 100, 0, 0x10, true },
+		     { 12, TEXT + FAR, 0, 0x12, false },
+		     { 21, TEXT + FAR + FUNCTION, 0, 0x12, true } };
+	struct buffer symbols = { 0 };
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		buffer_append_u32(&symbols, list[i].name);
+		buffer_append_u32(&symbols, list[i].value);
+		buffer_append_u32(&symbols, list[i].size);
+		buffer_append_u8(&symbols, list[i].info);
+		buffer_append_u8(&symbols, 0);
+		buffer_append(&symbols, &(const uint16_t){ i ? 1 : 0 }, 2);
+	}
+	struct elf_bytes_section sections[] = {
+		{ .name = ".text",
+		  .type = 1,
+		  .flags = 6,
+		  .vaddr = TEXT,
+		  .bytes = code,
+		  .size_bytes = sizeof(code) },
+		{ .name = ".strtab", .type = 3, .bytes = names, .size_bytes = sizeof(names) },
+		{ .name = ".symtab",
+		  .type = 2,
+		  .bytes = symbols.data,
+		  .size_bytes = symbols.size,
+		  .link = 2,
+		  .entry_bytes = 16 },
+	};
+	CLEANUP(buffer_release)
+	struct buffer bytes = elf_bytes_make(false, 3 /* EM_386 */, 0x10000, sections, 3);
+	CLEANUP(elf_file_release) struct elf_file file;
+	CLEANUP(symbol_table_release) struct symbol_table table;
+	assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, NULL), 0);
+	assert_int_equal(symbol_table_build(&file, NULL, &table), 0);
+	assert_int_equal(table.count, 4);
+	for (size_t i = 0; i < table.count; i++)
+		assert_int_equal((table.list[i].flags & FUNCTION_NEAREST) != 0,
+				 list[i + 1].nearest);
+	buffer_release(&symbols);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +295,7 @@ int main(void)
 		cmocka_unit_test(a_debug_file_gives_a_stripped_program_its_names_back),
 		cmocka_unit_test(packed_debug_data_is_read),
 		cmocka_unit_test(symbols_of_32_bit_files_are_bounded_by_what_follows),
+		cmocka_unit_test(far_behind_a_symbol_without_size_it_is_the_nearest_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,6 +151,11 @@ static void a_loop_says_how_often_it_went_around(void **state)
 	const struct estimate found = cfg_view_rounds(procedure, 0);
 	assert_true(fabs(found.value / rounds - 1) < 1e-9);
 	assert_true(found.low >= 1 && found.low < rounds && found.high > rounds);
+	CLEANUP(subject_release) struct subject drawn = { 0 };
+	draw(&drawn, "sum", 0, cfg_svg);
+	/* its one entry has no samples of its own: not "about", and never a bare number */
+	assert_int_equal(count(&drawn, ", at least ") + count(&drawn, ", rounds unknown"), 1);
+	assert_int_equal(count(&drawn, "about "), 0);
 	assert_int_equal(count(&subject, "\"back\":true"), 1);
 	assert_int_equal(count(&subject, "\"loop_header\":\"0x1000\""), 3);
 }

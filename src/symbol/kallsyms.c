@@ -8,8 +8,9 @@
 #include "symbol/record.h"
 #include "symbol/symbol_rank.h"
 
-#define LAST_SYMBOL_BYTES 4096	     /* nothing says where the last function of all ends */
-#define BPF_GAP_BYTES	  (1u << 20) /* programs are smaller, so that the next one is no neighbour */
+#define LONGEST_SYMBOL_BYTES 65536	/* the longest of Linux 6.18 has 21,000 */
+#define LAST_SYMBOL_BYTES    4096	/* nothing says where the last function of all ends */
+#define BPF_GAP_BYTES	     (1u << 20) /* programs are smaller, so that the next one is no neighbour */
 
 /* Takes the next line off `text`. */
 static struct span take_line(struct span *text)
@@ -167,6 +168,9 @@ static void give_sizes(struct kallsyms *kallsyms)
 		/* Programs and trampolines follow each other with gaps of any size. */
 		if (span_equal(symbol->module, span_of_text("bpf")) &&
 		    end - symbol->address >= BPF_GAP_BYTES)
+			end = symbol->address + LAST_SYMBOL_BYTES;
+		/* A function this long there is not: behind a label at a gap nothing is known. */
+		if (end - symbol->address > LONGEST_SYMBOL_BYTES && end > symbol->address)
 			end = symbol->address + LAST_SYMBOL_BYTES;
 		/* One at the last address of all has no end that could be written. */
 		symbol->size_bytes = end > symbol->address ? end - symbol->address : 1;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/annotate.h"
 #include "analyze/cfg_view.h"
@@ -150,6 +151,22 @@ static void check(const struct procedure_cycles *found)
 			abort();
 }
 
+/* Lines have all samples, wherever these are charged to. */
+static void check_lines(const struct procedure_cycles *found, struct annotation *annotation)
+{
+	size_t columns = cycles_index(found->cycles)->columns->count;
+	must(cycles_charge_lines(found, annotation));
+	for (size_t c = 0; c < columns; c++) {
+		struct cell rows = { 0 }, lines = { 0 };
+		for (size_t i = 0; i < annotation->row_count; i++)
+			cell_add(&rows, &annotation->rows[i].cells[c]);
+		for (size_t i = 0; i < annotation->line_count; i++)
+			cell_add(&lines, &annotation->lines[i].cells[c]);
+		if (memcmp(&rows, &lines, sizeof(rows)) != 0)
+			abort();
+	}
+}
+
 /* Every way to show it, in texts without control characters. */
 static void show(const struct procedure_cycles *found, size_t position)
 {
@@ -162,6 +179,7 @@ static void show(const struct procedure_cycles *found, size_t position)
 	CLEANUP(free_pointer) struct cycles_cost *lines = NULL;
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	must(annotate(index, position, &options, &annotation, NULL));
+	check_lines(found, annotation);
 	must(cycles_of_lines(found, annotation, &lines));
 	must(culprits_new(found, index->columns, &events, &culprits, NULL));
 	const struct listing_subject subject = {

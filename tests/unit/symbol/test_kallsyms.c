@@ -63,6 +63,24 @@ static void symbols_are_found_with_their_best_name_and_size(void **state)
 	assert_true(span_equal(symbol->module, text("__builtin__ftrace")));
 }
 
+/* Padding of a megabyte behind __entry_text_end is not its code. */
+static void a_label_before_a_gap_does_not_fill_it(void **state)
+{
+	(void)state;
+	CLEANUP(kallsyms_release) struct kallsyms kallsyms;
+	assert_int_equal(kallsyms_parse(text("ffffffff81000000 T _stext\n"
+					     "ffffffff81000000 T long\n"
+					     "ffffffff81010000 T label\n"
+					     "ffffffff81200000 T next\n"
+					     "ffffffff81300000 T _etext\n"),
+					&kallsyms),
+			 0);
+	assert_non_null(kallsyms_find(&kallsyms, 0xffffffff8100ffff));
+	assert_non_null(kallsyms_find(&kallsyms, 0xffffffff81010fff));
+	assert_null(kallsyms_find(&kallsyms, 0xffffffff81011000));
+	assert_non_null(kallsyms_find(&kallsyms, 0xffffffff81200000));
+}
+
 static void zeroed_addresses_are_hidden_not_guessed(void **state)
 {
 	(void)state;
@@ -152,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(symbols_are_found_with_their_best_name_and_size),
+		cmocka_unit_test(a_label_before_a_gap_does_not_fill_it),
 		cmocka_unit_test(zeroed_addresses_are_hidden_not_guessed),
 		cmocka_unit_test(lines_without_sense_are_counted),
 		cmocka_unit_test(modules_are_found_by_their_text),

@@ -20,8 +20,10 @@
 #include "base/utf8.h"
 #include "import/bad_lines.h"
 #include "import/folded_line.h"
+#include "import/folded_shape.h"
 #include "import/folded_stacks.h"
 #include "import/formats.h"
+#include "import/other_text.h"
 #include "import/text_lines.h"
 #include "profile/profile.h"
 
@@ -31,6 +33,7 @@ struct folded {
 	struct profile *profile;
 	struct folded_stacks stacks;
 	struct bad_lines bad;
+	struct folded_shape shape;
 	uint64_t taken;	     /* lines with a stack and a count */
 	uint64_t two_counts; /* of them, those that end in two numbers */
 	uint64_t rounded;    /* counts with more decimals than are kept */
@@ -80,9 +83,11 @@ static int add_count(struct folded *folded, struct folded_stack *stack,
 static int take_line(void *context, struct span line, struct error *err)
 {
 	struct folded *folded = context;
-	struct folded_line parsed;
+	struct folded_line parsed = { 0 };
 	enum folded_line_kind kind =
 		line.data ? folded_line_parse(line.data, line.size, &parsed) : FOLDED_BAD;
+	if (folded->options->recognised)
+		folded_shape_add(&folded->shape, kind, &parsed);
 	if (kind == FOLDED_BAD)
 		bad_lines_add(&folded->bad, folded->lines.number);
 	if (kind != FOLDED_STACK)
@@ -297,6 +302,25 @@ static int finish_two(struct folded *folded, struct error *err)
 
 /* ---- as one format among others */
 
+/* The first bytes looked like folded text: all of it must. */
+static int judge_lines(const struct folded *folded, struct error *err)
+{
+	const struct folded_shape *shape = &folded->shape;
+	if (!folded->options->recognised)
+		return 0;
+	if (!folded_shape_fits(shape))
+		return error_set(err, -ENODATA,
+				 "%" PRIu64 " of %" PRIu64
+				 " lines are no folded text, which is 'frame;frame;frame COUNT'; "
+				 "--format folded takes all that end in a number",
+				 shape->others, shape->stacks + shape->names + shape->others);
+	if (shape->stacks == 0)
+		import_tell(folded->options, IMPORT_NOTE,
+			    "no line has a stack of two frames: each is taken for a name and its "
+			    "count");
+	return 0;
+}
+
 static int folded_finish(void *reader, struct profile **out, struct error *err)
 {
 	struct folded *folded = reader;
@@ -307,6 +331,9 @@ static int folded_finish(void *reader, struct profile **out, struct error *err)
 	if (folded->taken == 0)
 		return error_set(err, -ENODATA,
 				 "no line is folded text, which is 'frame;frame;frame COUNT'");
+	ret = judge_lines(folded, err);
+	if (ret < 0)
+		return ret;
 	if (profile_add_source(folded->profile, &source) < 0)
 		return out_of_memory(folded, err);
 	bool two = folded->two_counts == folded->taken && !folded->options->one_count;
@@ -323,44 +350,25 @@ static int folded_finish(void *reader, struct profile **out, struct error *err)
 	return 0;
 }
 
-static bool is_number(struct span text)
-{
-	const char *bytes = text.data;
-	for (size_t i = 0; i < text.size; i++)
-		if (!strchr("0123456789+-* \t", bytes[i]) || !bytes[i])
-			return false;
-	return true;
-}
-
-/*
- * Most lines that are no comment have a count, and some stack is more than a
- * number. Weaker than other formats' marks, so it is asked last.
- */
+/* Weaker than other formats' marks, so it is asked last. */
 static bool folded_recognise(const void *bytes, size_t size)
 {
-	const char *text = bytes;
-	size_t stacks = 0, others = 0;
-	bool named = false;
-	size_t mark = utf8_mark_size(text, size);
-	text += mark;
-	size -= mark;
-	if (size && memchr(text, 0, size))
+	const struct span head = { bytes, size };
+	const size_t mark = utf8_mark_size(bytes, size);
+	struct span rest = { (const char *)bytes + mark, size - mark }, line;
+	struct folded_shape shape = { 0 };
+	if (size && memchr(bytes, 0, size))
 		return false;
-	while (size) {
-		const char *end = memchr(text, '\n', size);
-		if (!end && stacks + others > 0)
-			break; /* perhaps cut: judge by the whole lines */
-		size_t length = end ? (size_t)(end - text) : size;
-		size_t shown = length && text[length - 1] == '\r' ? length - 1 : length;
-		struct folded_line line;
-		enum folded_line_kind kind = folded_line_parse(text, shown, &line);
-		stacks += kind == FOLDED_STACK;
-		others += kind == FOLDED_BAD;
-		named |= kind == FOLDED_STACK && !is_number(line.stack);
-		size -= end ? length + 1 : length;
-		text += end ? length + 1 : length;
+	while (text_lines_cut(&rest, &line)) {
+		struct folded_line parsed;
+		bool cut = rest.size == 0 && size >= IMPORT_HEAD_BYTES;
+		if (cut && shape.stacks + shape.names + shape.others > 0)
+			break; /* judge by the whole lines */
+		folded_shape_add(&shape, folded_line_parse(line.data, line.size, &parsed), &parsed);
 	}
-	return named && stacks > others;
+	/* a list of names and numbers is in other text too */
+	return folded_shape_fits(&shape) &&
+	       (shape.stacks > shape.names || other_text_find(head) == NULL);
 }
 
 const struct importer importer_folded = {

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "import/formats.h"
+#include "import/other_text.h"
 #include "import/unpack.h"
 
 #define PIECE_BYTES (1u << 20)
@@ -14,12 +15,11 @@
 /* One file on its way to its reader. The first unpacked bytes wait in `head` until they are enough
  * to tell the format. */
 struct intake {
-	const struct import_options *options;
+	struct import_options options;
 	const struct importer *format;
 	void *reader;
 	struct buffer head;
 	bool stopped; /* at a fault, with --force */
-	bool guessed; /* nothing in the first bytes says that it is this format */
 };
 
 static void intake_release(struct intake *intake)
@@ -29,26 +29,32 @@ static void intake_release(struct intake *intake)
 	buffer_release(&intake->head);
 }
 
-/* Text of which nothing is recognised may be folded text with many bad lines: its reader says best
- * what is wrong with it. */
-static const struct importer *guess(const void *bytes, size_t size)
+static int refuse(const void *bytes, size_t size, struct error *err)
 {
-	const struct importer *found = importer_find(bytes, size);
-	return found || !size || memchr(bytes, 0, size) ? found : &importer_folded;
+	if (size == 0)
+		return error_set(err, -EPROTO, "the file is empty");
+	if (memchr(bytes, 0, size))
+		return error_set(err, -EPROTO, "this is of no format that culprit knows");
+	const struct other_text *other = other_text_find((struct span){ bytes, size });
+	if (other)
+		return error_set(err, -EPROTO, "this looks like %s, which is no recording%s%s",
+				 other->what, other->instead ? "; " : "",
+				 other->instead ? other->instead : "");
+	return error_set(err, -EPROTO,
+			 "this text is of no format that culprit knows; in folded text, a line is "
+			 "'frame;frame;frame COUNT'");
 }
 
 /* The first bytes, IMPORT_HEAD_BYTES of them or all there are. */
 static int begin(struct intake *intake, const void *bytes, size_t size, struct error *err)
 {
 	if (!intake->format) {
-		intake->format = guess(bytes, size);
-		intake->guessed = intake->format && !intake->format->recognise(bytes, size);
+		intake->format = importer_find(bytes, size);
+		intake->options.recognised = true;
 	}
 	if (!intake->format)
-		return error_set(err, -EPROTO,
-				 size ? "this is of no format that culprit knows"
-				      : "the file is empty");
-	if (intake->format->open(intake->options, &intake->reader) < 0)
+		return refuse(bytes, size, err);
+	if (intake->format->open(&intake->options, &intake->reader) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	return intake->format->feed(intake->reader, bytes, size, err);
 }
@@ -71,11 +77,11 @@ static int take(void *context, const void *bytes, size_t size, struct error *err
 /* What is packed wrongly, or cut off, is a fault like any other. */
 static int fault_of_packing(struct intake *intake, int ret, struct error *err)
 {
-	if (ret != -EBADMSG || !intake->options->force)
+	if (ret != -EBADMSG || !intake->options.force)
 		return ret;
 	intake->stopped = true;
 	struct error fault = *err;
-	return import_fault(intake->options, ret, err, "%s", fault.text);
+	return import_fault(&intake->options, ret, err, "%s", fault.text);
 }
 
 static int read_pieces(int fd, struct buffer *head, struct intake *intake,
@@ -108,7 +114,7 @@ static int read_pieces(int fd, struct buffer *head, struct intake *intake,
 int import_read(int fd, struct buffer *head, const struct importer *format,
 		const struct import_options *options, struct profile **out, struct error *err)
 {
-	CLEANUP(intake_release) struct intake intake = { .options = options, .format = format };
+	CLEANUP(intake_release) struct intake intake = { .options = *options, .format = format };
 	CLEANUP(unpacker_freep) struct unpacker *unpacker = NULL;
 	enum packing packing = packing_of(head->data, head->size);
 	struct error fault = { 0 }; /* always filled, unlike *err */
@@ -123,10 +129,6 @@ int import_read(int fd, struct buffer *head, const struct importer *format,
 		ret = begin(&intake, intake.head.data, intake.head.size, &fault);
 	if (ret == 0)
 		ret = intake.format->finish(intake.reader, out, &fault);
-	if (ret == -ENODATA && intake.guessed)
-		error_set(&fault, ret,
-			  "this text is of no format that culprit knows; in folded text, a line is "
-			  "'frame;frame;frame COUNT'");
 	return ret < 0 ? error_set(err, ret, "%s", fault.text) : 0;
 }
 

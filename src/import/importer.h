@@ -23,8 +23,9 @@ typedef void (*import_say)(void *context, enum import_remark kind, const char *s
 /* What all readers are told; a reader keeps the pointer, so it outlives the reader. */
 struct import_options {
 	const char *event,
-		*unit;	/* of counts that the file does not name; NULL: the format's own word */
-	bool one_count; /* folded: the last number is the count even when all lines end in two */
+		*unit;	 /* of counts that the file does not name; NULL: the format's own word */
+	bool one_count;	 /* folded: the last number is the count even when all lines end in two */
+	bool recognised; /* nobody named the format: most of a text's lines must be of it */
 	bool force; /* keep what comes before a fault, say the fault as a warning, and succeed */
 	const char *folder;	/* that the file lies in, for what lies beside it; NULL: unknown */
 	const char *symfs;	/* look for binaries below this folder first; NULL: none */

@@ -35,6 +35,11 @@ static int refuse(const void *bytes, size_t size, struct error *err)
 		return error_set(err, -EPROTO, "the file is empty");
 	if (memchr(bytes, 0, size))
 		return error_set(err, -EPROTO, "this is of no format that culprit knows");
+	size_t blank = 0;
+	while (blank < size && strchr(" \t\r\n", ((const char *)bytes)[blank]))
+		blank++;
+	if (blank == size)
+		return error_set(err, -EPROTO, "there is nothing but blank lines in the file");
 	const struct other_text *other = other_text_find((struct span){ bytes, size });
 	if (other)
 		return error_set(err, -EPROTO, "this looks like %s, which is no recording%s%s",

@@ -229,6 +229,25 @@ static bool is_call_trace(struct scan scan)
 	       memmem(scan.at, (size_t)(scan.end - scan.at), ")  ", 3);
 }
 
+/* "              dd  4097 ", "              dd ", " 1471.928157: ": what perf script prints without
+ * addresses; it ends such lines in a blank. */
+static bool is_bare_columns(struct scan scan)
+{
+	const ptrdiff_t command = 16;
+	if (scan.end - scan.at < 2 || scan.end[-1] != ' ')
+		return false;
+	struct scan time = scan;
+	take_all(&time, " ");
+	if (take_all(&time, DIGITS) && take(&time, '.') && take_all(&time, DIGITS) >= 6 &&
+	    take(&time, ':'))
+		return scan.end - time.at == 1;
+	if (scan.end - scan.at <= command || scan.at[command - 1] == ' ' || scan.at[command] != ' ')
+		return false;
+	scan.at += command;
+	take_all(&scan, " /[]" DIGITS);
+	return scan.at == scan.end;
+}
+
 /* "    12.34%  comm  dso  [.] symbol" */
 static bool is_percentages(struct scan scan)
 {
@@ -298,6 +317,9 @@ static const struct {
 	struct other_text text;
 } forms[] = {
 	{ is_listing, { "a list of files", NULL } },
+	{ is_bare_columns,
+	  { "what 'perf script' prints without addresses and events",
+	    "ask it for -F comm,tid,time,event,ip,sym,dso" } },
 	{ is_log, { "a log: its lines begin with a date or a time", NULL } },
 	{ is_symbol_table, { "a table of symbols", NULL } },
 	{ is_mappings, { "/proc/PID/maps", NULL } },

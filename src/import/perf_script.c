@@ -13,10 +13,12 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "import/bad_lines.h"
 #include "import/formats.h"
 #include "import/known_text.h"
 #include "import/perf_script_chains.h"
+#include "import/perf_script_columns.h"
 #include "import/perf_script_header.h"
 #include "import/perf_script_line.h"
 #include "import/text_lines.h"
@@ -39,6 +41,8 @@ struct sample {
 
 struct perf_script {
 	const struct import_options *options;
+	struct buffer head; /* the first bytes, until they are enough to tell the layout */
+	enum perf_script_layout layout; /* PERF_SCRIPT_NONE: not told yet */
 	struct text_lines lines;
 	struct profile *profile;
 	struct perf_script_header header;
@@ -61,6 +65,7 @@ static void script_close(void *reader)
 	struct perf_script *script = reader;
 	if (!script)
 		return;
+	buffer_release(&script->head);
 	text_lines_release(&script->lines);
 	profile_free(script->profile);
 	perf_script_header_release(&script->header);
@@ -205,14 +210,11 @@ static int end_sample(struct perf_script *script, struct error *err)
 	return ret < 0 ? out_of_memory(script, err) : 0;
 }
 
-/* The leaf of a line whose sample may have no chain. */
-static int take_leaf(struct perf_script *script, struct span rest)
+/* The leaf of a sample that may have no chain; NULL: its line has none. */
+static int take_leaf(struct perf_script *script, const struct perf_script_frame *leaf)
 {
-	struct perf_script_frame parsed;
 	script->sample.leaf = (struct profile_frame){ .kind = FRAME_IP };
-	return perf_script_parse_leaf(rest, &parsed)
-		       ? perf_script_chains_frame(&script->chains, &parsed, &script->sample.leaf)
-		       : 0;
+	return leaf ? perf_script_chains_frame(&script->chains, leaf, &script->sample.leaf) : 0;
 }
 
 static void take_record(struct perf_script *script, struct span rest)
@@ -233,7 +235,7 @@ static void take_record(struct perf_script *script, struct span rest)
 }
 
 static int begin_sample(struct perf_script *script, const struct perf_script_sample *line,
-			struct error *err)
+			const struct perf_script_frame *leaf, struct error *err)
 {
 	int ret = end_sample(script, err);
 	if (ret < 0)
@@ -244,7 +246,7 @@ static int begin_sample(struct perf_script *script, const struct perf_script_sam
 	}
 	struct sample *sample = &script->sample;
 	if (find_event(script, line, &sample->event) < 0 ||
-	    find_context(script, line, &sample->context) < 0 || take_leaf(script, line->rest) < 0)
+	    find_context(script, line, &sample->context) < 0 || take_leaf(script, leaf) < 0)
 		return out_of_memory(script, err);
 	struct script_event *event = &script->events[sample->event];
 	sample->weight = line->period != OPTIONAL_ABSENT ? line->period - 1 : event->period;
@@ -299,12 +301,45 @@ static bool is_surely_frame(struct span line)
 	       !(at[1] >= '0' && at[1] <= '9') && end[-1] == ')';
 }
 
+/* Of a text without times and events (import/perf_script_columns.h). */
+static int take_bare_line(struct perf_script *script, struct span line, struct error *err)
+{
+	struct perf_script_sample sample = { 0 };
+	struct perf_script_frame leaf;
+	if (script->layout == PERF_SCRIPT_LINES) {
+		if (perf_script_parse_columns(line, &sample, &leaf))
+			return begin_sample(script, &sample, sample.is_record ? NULL : &leaf, err);
+	} else if (!script->sample.open) {
+		bool frame = perf_script_is_chain_frame(line);
+		if (!frame)
+			perf_script_parse_head(line, &sample);
+		int ret = begin_sample(script, &sample, NULL, err);
+		if (ret < 0 || !frame)
+			return ret;
+	}
+	if (script->sample.open)
+		return take_chain_line(script, line, err);
+	bad_lines_add(&script->bad, line_number(script));
+	return 0;
+}
+
+/* A blank line ends a sample; where no column was asked for, one begins it too. */
+static int take_blank_line(struct perf_script *script, struct error *err)
+{
+	const struct perf_script_sample nothing = { 0 };
+	if (script->layout == PERF_SCRIPT_BARE && !script->sample.open)
+		return begin_sample(script, &nothing, NULL, err);
+	return end_sample(script, err);
+}
+
 static int take_other_line(struct perf_script *script, struct span line, struct error *err)
 {
 	struct perf_script_sample sample;
 	struct perf_script_frame frame;
-	if (perf_script_parse_sample(line.data, line.size, &sample))
-		return begin_sample(script, &sample, err);
+	if (perf_script_parse_sample(line.data, line.size, &sample)) {
+		bool placed = perf_script_parse_leaf(sample.fields, &frame);
+		return begin_sample(script, &sample, placed ? &frame : NULL, err);
+	}
 	bool indented = *(const char *)line.data == ' ' || *(const char *)line.data == '\t';
 	if (script->sample.open &&
 	    (indented || perf_script_parse_frame(line.data, line.size, &frame)))
@@ -325,18 +360,20 @@ static int take_line(void *context, struct span line, struct error *err)
 	    text[line.size - 1] != ')' && (*text == '\t' || *text == ' '))
 		return stop(script, err, "the text ends inside a call chain");
 	if (line.size == 0 || is_blank_line(line))
-		return end_sample(script, err);
+		return take_blank_line(script, err);
 	if (*text == '#') {
 		int ret = end_sample(script, err);
 		if (ret == 0 && perf_script_header_take(&script->header, text, line.size) < 0)
 			ret = out_of_memory(script, err);
 		return ret;
 	}
-	if (script->sample.open && (*text == '\t' || *text == ' ') && is_surely_frame(line))
+	bool words = script->layout == PERF_SCRIPT_WORDS;
+	if (words && script->sample.open && (*text == '\t' || *text == ' ') &&
+	    is_surely_frame(line))
 		return take_chain_line(script, line, err);
 	if (memchr(text, 0, line.size))
 		return stop(script, err, "a zero byte, which text does not have");
-	return take_other_line(script, line, err);
+	return words ? take_other_line(script, line, err) : take_bare_line(script, line, err);
 }
 
 /* ---- as one format among others */
@@ -359,10 +396,27 @@ static int script_open(const struct import_options *options, void **reader)
 	return 0;
 }
 
+/* The layout is told by as much of the text as its format is. */
+static int begin_text(struct perf_script *script, struct error *err)
+{
+	const struct span head = { script->head.data, script->head.size };
+	script->layout = head.size ? perf_script_layout(head) : PERF_SCRIPT_NONE;
+	if (script->layout == PERF_SCRIPT_NONE)
+		script->layout = PERF_SCRIPT_WORDS; /* somebody said that it is perf's */
+	int ret = text_lines_feed(&script->lines, head.data, head.size, err);
+	buffer_release(&script->head);
+	return ret;
+}
+
 static int script_feed(void *reader, const void *bytes, size_t size, struct error *err)
 {
 	struct perf_script *script = reader;
-	return text_lines_feed(&script->lines, bytes, size, err);
+	if (script->layout != PERF_SCRIPT_NONE)
+		return text_lines_feed(&script->lines, bytes, size, err);
+	buffer_append(&script->head, bytes, size);
+	if (buffer_failed(&script->head))
+		return error_set(err, -ENOMEM, "out of memory for the text's beginning");
+	return script->head.size < IMPORT_HEAD_BYTES ? 0 : begin_text(script, err);
 }
 
 static void tell(const struct perf_script *script)
@@ -395,7 +449,9 @@ static int add_source(struct perf_script *script)
 static int script_finish(void *reader, struct profile **out, struct error *err)
 {
 	struct perf_script *script = reader;
-	int ret = text_lines_finish(&script->lines, err);
+	int ret = script->layout == PERF_SCRIPT_NONE ? begin_text(script, err) : 0;
+	if (ret == 0)
+		ret = text_lines_finish(&script->lines, err);
 	if (ret == 0)
 		ret = end_sample(script, err);
 	if (ret < 0)
@@ -403,6 +459,12 @@ static int script_finish(void *reader, struct profile **out, struct error *err)
 	if (script->samples == 0)
 		return error_set(err, -ENODATA, "no line of %" PRIu64 " begins a sample",
 				 script->lines.number);
+	if (script->options->recognised && script->bad.count > script->lines.number / 2)
+		return error_set(err, -ENODATA,
+				 "%" PRIu64 " of %" PRIu64
+				 " lines are not what perf script prints; "
+				 "--format perf-script takes the others",
+				 script->bad.count, script->lines.number);
 	if (add_source(script) < 0)
 		return out_of_memory(script, err);
 	tell(script);
@@ -413,38 +475,26 @@ static int script_finish(void *reader, struct profile **out, struct error *err)
 
 /* ---- its marks */
 
-/* Whether what follows a line that begins a sample looks like more of the same. */
-static bool goes_on(const struct perf_script_sample *sample, struct span rest)
+/* perf's header and nothing else yet. */
+static bool is_header(struct span text)
 {
-	struct perf_script_frame frame;
-	struct perf_script_sample next;
-	if (sample->is_record || perf_script_parse_leaf(sample->rest, &frame))
-		return true;
 	struct span line;
-	if (!text_lines_cut(&rest, &line))
-		return sample->timed && sample->event.size;
-	if (is_blank_line(line)) /* an empty chain */
-		text_lines_cut(&rest, &line);
-	return (perf_script_parse_frame(line.data, line.size, &frame) && frame.dso.data) ||
-	       perf_script_parse_sample(line.data, line.size, &next);
+	bool captured = false;
+	while (text_lines_cut(&text, &line)) {
+		if (!is_blank_line(line) && *(const char *)line.data != '#')
+			return false;
+		captured |= span_starts_with(line, "# captured on");
+	}
+	return captured;
 }
 
-/* perf's header, or a sample somewhere in the first bytes: other text may stand before it. */
 static bool script_recognise(const void *bytes, size_t size)
 {
-	struct span text = { bytes, size }, line;
-	struct perf_script_sample sample;
+	const size_t mark = utf8_mark_size(bytes, size);
+	const struct span text = { (const char *)bytes + mark, size - mark };
 	if (size && memchr(bytes, 0, size))
 		return false;
-	while (text_lines_cut(&text, &line)) {
-		if (memmem(line.data, line.size, "# captured on", 13))
-			return true;
-		if (line.size && *(const char *)line.data != '#' &&
-		    perf_script_parse_sample(line.data, line.size, &sample) &&
-		    goes_on(&sample, text))
-			return true;
-	}
-	return false;
+	return is_header(text) || perf_script_layout(text) != PERF_SCRIPT_NONE;
 }
 
 const struct importer importer_perf_script = {

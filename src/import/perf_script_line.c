@@ -2,10 +2,19 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/digits.h"
 #include "profile/profile.h"
 
-#define COMM_LIMIT 256 /* bytes in which the command's name ends; the kernel's have 15 */
+#define ADDRESS_COLUMNS 16
+#define THREAD_COLUMNS	5
+#define TIME_DIGITS	6 /* of a fraction, at least */
+#define PERIOD_COLUMNS	10
+/* Behind another column stand two blanks; before an address that was accessed stands one. */
+#define ALONE_BEHIND_COLUMNS (ADDRESS_COLUMNS + 2)
+#define MOST_THREADS	     4194304 /* PID_MAX_LIMIT of the kernel: a larger number is a period */
+#define COMM_BYTES	     15	     /* that the kernel keeps */
+#define COMM_LIMIT	     256 /* bytes in which the command's name ends; the kernel's have 15 */
 
 /* A place in a line. */
 struct scan {
@@ -111,19 +120,22 @@ static void skip_misc(struct scan *scan)
 		*scan = begin;
 }
 
-/* "1234.567890:" */
-static bool take_time(struct scan *scan)
+/* "1234.567890:"; how many digits the fraction has, 0 when it is no time. */
+static size_t take_time(struct scan *scan)
 {
 	struct scan begin = *scan;
 	uint64_t seconds, fraction;
-	if (digits_take(&scan->at, scan->end, 10, &seconds) && take_character(scan, '.') &&
-	    digits_take(&scan->at, scan->end, 10, &fraction) && take_character(scan, ':') &&
-	    at_word_end(scan)) {
-		skip_blanks(scan);
-		return true;
+	if (digits_take(&scan->at, scan->end, 10, &seconds) && take_character(scan, '.')) {
+		const char *start = scan->at;
+		bool digits = digits_take(&scan->at, scan->end, 10, &fraction);
+		size_t count = (size_t)(scan->at - start);
+		if (digits && take_character(scan, ':') && at_word_end(scan)) {
+			skip_blanks(scan);
+			return count;
+		}
 	}
 	*scan = begin;
-	return false;
+	return 0;
 }
 
 static bool take_period(struct scan *scan, uint64_t *period)
@@ -172,18 +184,52 @@ static bool begins_with(const struct scan *scan, const char *text)
 	return (size_t)(scan->end - scan->at) >= size && memcmp(scan->at, text, size) == 0;
 }
 
+/* A number that perf wrote to the right in so many columns, behind the blank that ends another. */
+static bool is_number_of(struct scan scan, const char *line, ptrdiff_t columns)
+{
+	uint64_t number;
+	const char *from = scan.at;
+	while (from > line && is_blank(from[-1]))
+		from--;
+	from += from > line; /* that blank */
+	skip_blanks(&scan);
+	return digits_take(&scan.at, scan.end, 10, &number) && scan.at - from >= columns;
+}
+
+/* A number that no thread has, or in the columns of a period, where the TID could be. */
+static bool is_period(struct scan scan, const char *line)
+{
+	struct scan number = scan;
+	uint64_t value;
+	skip_blanks(&number);
+	return digits_take(&number.at, number.end, 10, &value) && at_word_end(&number) &&
+	       (value > MOST_THREADS || is_number_of(scan, line, PERIOD_COLUMNS));
+}
+
+/* What is left of a line, with the blanks before it down to `start`. */
+static void take_rest(const struct scan *scan, const char *start, struct perf_script_sample *out)
+{
+	const char *from = scan->at;
+	out->rest = trimmed(scan->at, scan->end);
+	while (from > start && is_blank(from[-1]))
+		from--;
+	out->fields = (struct span){ from, (size_t)(scan->end - from) };
+}
+
 /* All behind the thread. A time or an event tells a sample from other text. */
 static bool take_columns(struct scan scan, struct perf_script_sample *out)
 {
+	const char *start = scan.at;
 	skip_blanks(&scan);
 	skip_cpu(&scan);
 	skip_misc(&scan);
-	out->timed = take_time(&scan);
+	size_t fraction_digits = take_time(&scan);
+	out->timed = fraction_digits > 0;
 	out->is_record = begins_with(&scan, "PERF_RECORD_");
 	out->event = (struct span){ NULL, 0 };
 	if (out->is_record) {
 		out->period = OPTIONAL_ABSENT;
-		out->rest = trimmed(scan.at, scan.end);
+		take_rest(&scan, start, out);
 		return true;
 	}
 	struct scan before_period = scan;
@@ -192,15 +238,20 @@ static bool take_columns(struct scan scan, struct perf_script_sample *out)
 		struct perf_script_frame leaf;
 		if (!out->timed)
 			return false;
-		out->rest = trimmed(scan.at, scan.end);
-		if (out->rest.size == 0 || perf_script_parse_leaf(out->rest, &leaf))
+		take_rest(&scan, start, out);
+		bool wide = has_period && is_number_of(before_period, start, PERIOD_COLUMNS + 1) &&
+			    is_blank(before_period.at[-2]);
+		if (!wide && (out->rest.size == 0 || perf_script_parse_leaf(out->fields, &leaf)))
 			return true;
 		/* an address may look like a period */
 		out->period = OPTIONAL_ABSENT;
-		out->rest = trimmed(before_period.at, before_period.end);
-		return has_period && perf_script_parse_leaf(out->rest, &leaf);
+		take_rest(&before_period, start, out);
+		if (has_period && perf_script_parse_leaf(out->fields, &leaf))
+			return true;
+		/* a tracepoint's fields without its name: a thread and perf's time are enough */
+		return out->tid != OPTIONAL_ABSENT && fraction_digits >= TIME_DIGITS;
 	}
-	out->rest = trimmed(scan.at, scan.end);
+	take_rest(&scan, start, out);
 	return true;
 }
 
@@ -208,8 +259,12 @@ static bool take_columns(struct scan scan, struct perf_script_sample *out)
 static bool is_plain_sample(const struct perf_script_sample *sample)
 {
 	struct perf_script_frame leaf;
-	return sample->timed || sample->rest.size == 0 ||
-	       perf_script_parse_leaf(sample->rest, &leaf);
+	if (sample->timed || sample->rest.size == 0)
+		return true;
+	if (!perf_script_parse_leaf(sample->fields, &leaf))
+		return false;
+	const char *dso = leaf.dso.data;
+	return !dso || *dso == '/' || *dso == '[';
 }
 
 bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_sample *out)
@@ -225,15 +280,21 @@ bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_
 		skip_blanks(&scan);
 		struct scan columns = scan;
 		if (scan.at < scan.end && (is_digit(*scan.at) || *scan.at == '-') &&
-		    take_thread(&columns, out) && take_columns(columns, out)) {
+		    !is_period(scan, line) && take_thread(&columns, out) &&
+		    take_columns(columns, out)) {
 			out->comm = trimmed(start, name_end);
 			out->thread = trimmed(start, columns.at);
 			return true;
 		}
 	}
-	/* without a thread: the first columns that are some */
+	/* without a thread: the first columns that are some; without a command, all are */
 	scan.at = start;
 	out->pid = out->tid = OPTIONAL_ABSENT;
+	if (take_columns(scan, out) && out->event.size && (out->timed || out->period) &&
+	    is_plain_sample(out)) {
+		out->comm = out->thread = (struct span){ start, 0 };
+		return true;
+	}
 	while (scan.at < scan.end && scan.at - start < COMM_LIMIT) {
 		if (next_word(&scan).size == 0)
 			break;
@@ -300,12 +361,14 @@ bool perf_script_parse_frame(const char *line, size_t size, struct perf_script_f
 	struct span text = trimmed(line, line + size);
 	struct scan scan = { text.data, (const char *)text.data + text.size };
 	if (take_address(&scan, &out->address))
-		return take_place(scan, out);
+		return take_place(scan, out) ||
+		       perf_script_is_chain_frame((struct span){ line, size });
 	out->address = 0;
 	return take_place(scan, out) && out->dso.data && out->name.size;
 }
 
-bool perf_script_parse_leaf(struct span rest, struct perf_script_frame *out)
+/* A place at the end of the line, told by its DSO. */
+static bool parse_leaf_of_dso(struct span rest, struct perf_script_frame *out)
 {
 	const char *start = rest.data;
 	struct scan scan = { start, start + rest.size };
@@ -338,4 +401,208 @@ bool perf_script_parse_leaf(struct span rest, struct perf_script_frame *out)
 		take_address(&last, &out->address);
 	}
 	return take_place(last, out);
+}
+
+/* An address as perf prints it: to the right in 16 columns, with a blank before them. */
+static bool take_aligned_address(struct scan *scan, size_t *columns)
+{
+	struct scan begin = *scan;
+	uint64_t address;
+	skip_blanks(scan);
+	const char *digits = scan->at;
+	if (digits > begin.at && take_address(scan, &address)) {
+		size_t all = (size_t)(scan->at - begin.at);
+		if (all > ADDRESS_COLUMNS && scan->at - digits <= ADDRESS_COLUMNS) {
+			*columns = all;
+			return true;
+		}
+	}
+	*scan = begin;
+	return false;
+}
+
+/* The DSO behind a name, wherever the line ends: what it is tells its first character. */
+static bool find_dso(const struct scan *scan, struct span *dso)
+{
+	for (const char *at = scan->at; scan->end - at > 2; at++) {
+		if (!is_blank(*at) || at[1] != '(' || (at[2] != '/' && at[2] != '['))
+			continue;
+		size_t open = 0;
+		for (const char *end = at + 1; end < scan->end; end++) {
+			open += *end == '(';
+			open -= *end == ')' && open;
+			if (open == 0 && (end + 1 == scan->end || is_blank(end[1]))) {
+				*dso = (struct span){ at + 2, (size_t)(end - at) - 2 };
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Where a name ends that no DSO follows: names have single blanks, columns behind them more. */
+static const char *name_end(const struct scan *scan)
+{
+	static const char *const next[] = { " insn: ", " ilen: ", " ABI:" };
+	const char *end = scan->end;
+	const char *gap = memmem(scan->at, (size_t)(end - scan->at), "  ", 2);
+	end = gap ? gap : end;
+	for (size_t i = 0; i < COUNT_OF(next); i++) {
+		const char *found =
+			memmem(scan->at, (size_t)(end - scan->at), next[i], strlen(next[i]));
+		end = found ? found : end;
+	}
+	return end;
+}
+
+/* A place told by the columns of its address; `alone`: columns of one that has no name. */
+static bool parse_aligned_leaf(struct span fields, size_t alone, struct perf_script_frame *out)
+{
+	struct scan scan = { fields.data, (const char *)fields.data + fields.size };
+	const char *bar = fields.size ? memrchr(scan.at, '|', fields.size) : NULL;
+	size_t columns = 0, more;
+	if (bar) { /* of a data source: "BLK  N/A               0     55c3eb68c179 leaf" */
+		scan.at = bar;
+		while (scan.at < scan.end && !take_aligned_address(&scan, &columns)) {
+			skip_blanks(&scan);
+			next_word(&scan);
+		}
+	} else {
+		take_aligned_address(&scan, &columns);
+	}
+	if (!columns)
+		return false;
+	struct scan after = scan;
+	while (take_aligned_address(&after, &more)) { /* before it: one that was accessed */
+		columns = alone;
+		scan = after;
+	}
+	const char *digits = scan.at;
+	while (is_hex(digits[-1]))
+		digits--;
+	*out = (struct perf_script_frame){ 0 };
+	digits_take(&digits, scan.end, 16, &out->address);
+	bool named = scan.end - scan.at > 1 && !is_blank(scan.at[1]);
+	if (find_dso(&scan, &out->dso)) {
+		struct scan place = { scan.at, (const char *)out->dso.data + out->dso.size + 1 };
+		return take_place(place, out);
+	}
+	return named ? take_place((struct scan){ scan.at, name_end(&scan) }, out)
+		     : columns >= alone;
+}
+
+bool perf_script_parse_leaf(struct span fields, struct perf_script_frame *out)
+{
+	const char *start = fields.data;
+	if (fields.size == 0)
+		return false;
+	return parse_leaf_of_dso(trimmed(start, start + fields.size), out) ||
+	       parse_aligned_leaf(fields, ALONE_BEHIND_COLUMNS, out);
+}
+
+/* ---- lines without time and event */
+
+bool perf_script_is_chain_frame(struct span line)
+{
+	struct scan scan = { line.data, (const char *)line.data + line.size };
+	uint64_t address;
+	if (!take_character(&scan, '\t'))
+		return false;
+	const char *start = scan.at;
+	skip_blanks(&scan);
+	return take_address(&scan, &address) && scan.at - start == ADDRESS_COLUMNS;
+}
+
+/* Up to five letters, as skip_misc() has them, whatever follows. */
+static void skip_letters(struct scan *scan)
+{
+	struct scan begin = *scan;
+	struct span word = next_word(scan);
+	for (size_t i = 0; i < word.size; i++)
+		if (word.size > 5 || !strchr("KUHGgMESDBuL", ((const char *)word.data)[i])) {
+			*scan = begin;
+			return;
+		}
+	skip_blanks(scan);
+}
+
+/* The columns behind a command's name. How many bytes they are. */
+static size_t take_any_columns(struct scan scan, const char *line, struct perf_script_sample *out)
+{
+	const char *start = scan.at;
+	*out = (struct perf_script_sample){ 0 };
+	struct scan next = scan;
+	skip_blanks(&next);
+	bool threaded = is_number_of(scan, line, THREAD_COLUMNS) && !is_period(scan, line) &&
+			take_thread(&next, out);
+	out->thread = (struct span){ start, threaded ? (size_t)(next.at - start) : 0 };
+	skip_blanks(&next);
+	skip_cpu(&next);
+	skip_letters(&next);
+	out->timed = take_time(&next) > 0;
+	out->is_record = begins_with(&next, "PERF_RECORD_");
+	if (!out->is_record) {
+		if (is_number_of(next, line, PERIOD_COLUMNS))
+			take_period(&next, &out->period);
+		take_event(&next, &out->event);
+	}
+	take_rest(&next, start, out);
+	return (size_t)(next.at - start);
+}
+
+/* Either to the end of the line (NULL), or to a place at its end. */
+static bool parse_bare(struct span line, struct perf_script_frame *leaf,
+		       struct perf_script_sample *out)
+{
+	const char *start = line.data, *word_end = start;
+	struct scan scan = { start, start + line.size };
+	while (scan.at - start < COMM_LIMIT) {
+		size_t taken = take_any_columns(scan, start, out);
+		size_t alone = scan.at == start && out->fields.data == start ? ADDRESS_COLUMNS + 1
+									     : ALONE_BEHIND_COLUMNS;
+		bool fits = leaf ? parse_aligned_leaf(out->fields, alone, leaf)
+				 : out->rest.size == 0 && (taken > 1 || scan.at == start);
+		if (fits || out->is_record) {
+			out->comm = trimmed(start, word_end);
+			out->thread =
+				trimmed(start, (const char *)out->thread.data + out->thread.size);
+			return true;
+		}
+		skip_blanks(&scan);
+		if (next_word(&scan).size == 0)
+			break;
+		word_end = scan.at;
+	}
+	return false;
+}
+
+bool perf_script_parse_columns(struct span line, struct perf_script_sample *out,
+			       struct perf_script_frame *leaf)
+{
+	return parse_bare(line, leaf, out);
+}
+
+void perf_script_parse_head(struct span line, struct perf_script_sample *out)
+{
+	if (parse_bare(line, NULL, out))
+		return;
+	const char *end = (const char *)line.data + line.size;
+	struct scan scan = { line.data, end };
+	skip_blanks(&scan);
+	const char *start = scan.at;
+	*out = (struct perf_script_sample){ .comm = trimmed(start, end) };
+	for (out->thread = out->comm; scan.at < scan.end; skip_blanks(&scan)) {
+		const char *name = scan.at;
+		struct scan thread = scan;
+		if (name > start && take_thread(&thread, out)) {
+			out->comm = trimmed(start, name);
+			out->thread = trimmed(start, thread.at);
+			return;
+		}
+		next_word(&scan);
+	}
+	if (out->comm.size > COMM_BYTES) {
+		scan.at = start;
+		out->comm = out->thread = next_word(&scan);
+	}
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -216,6 +217,12 @@ static int user_image(struct perf_places *places, const struct perf_mapping *map
 		return ret;
 	struct perf_image *image = &places->images[*number - 1];
 	image->runtime = runtime;
+	/* old records do not tell a protection, and are of code */
+	if ((!mapping->protection || mapping->protection & PROT_EXEC) &&
+	    (!image->text_mapped || mapping->offset < image->text_offset)) {
+		image->text_mapped = true;
+		image->text_offset = mapping->offset;
+	}
 	if (mapping->has_inode && !image->inode) {
 		image->major = mapping->major;
 		image->minor = mapping->minor;
@@ -291,6 +298,16 @@ static int take_build(struct perf_image *image, const struct perf_build *build)
 		return 0;
 	image->path = strdup(build->path);
 	return image->path ? 0 : -ENOMEM;
+}
+
+void perf_places_mark_calls_exact(struct perf_places *places, struct span path)
+{
+	const struct wanted_image wanted = { IMAGE_FILE, path, { NULL, 0 } };
+	uint64_t hash = image_hash(wanted.kind, wanted.name, wanted.build_id);
+	uint32_t position =
+		hash_index_find(&places->index, hash, image_equal, places->images, &wanted);
+	if (position != HASH_INDEX_NONE)
+		places->images[position].calls_exact = true;
 }
 
 /* Files are found by their path, the others, which are few, one by one. */

@@ -26,7 +26,10 @@ struct perf_image {
 	enum vaddr_space space;
 	char *name; /* path, module, BPF program, cause, or whose run-time code */
 	uint8_t build_id[PERF_BUILD_ID_ROOM];
-	uint8_t build_id_bytes;	    /* 0: not known */
+	uint8_t build_id_bytes; /* 0: not known */
+	bool calls_exact;	/* callers' addresses are those of calls, not of returns */
+	bool text_mapped;	/* executable, at text_offset the lowest time */
+	uint64_t text_offset;
 	bool runtime;		    /* memory without a file: each process has its own code there */
 	char *path;		    /* also seen as; NULL: none but the name */
 	uint32_t major, minor;	    /* of the device that a file lay on */
@@ -87,6 +90,9 @@ int perf_places_symbol(struct perf_places *places, const struct perf_record *rec
  * -ENOMEM. */
 int perf_places_remember_build(struct perf_places *places, enum perf_mode mode, struct span path,
 			       struct span build_id);
+/* Before the next: the file of that path, which no build-id tells, has code whose callers'
+ * addresses are those of calls. */
+void perf_places_mark_calls_exact(struct perf_places *places, struct span path);
 /* After all mappings: images that the table knows get their build-ids. 0 or -ENOMEM. */
 int perf_places_name_builds(struct perf_places *places);
 

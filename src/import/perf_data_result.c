@@ -135,6 +135,9 @@ static int write_images(struct result *result)
 		events += data->events.list[i].row != 0;
 	result->distinct = profile_table(result->profile, PROFILE_IMAGE)->count == images &&
 			   profile_table(result->profile, PROFILE_EVENT)->count == events;
+	/* where a call's own address is, a leaf and a caller are one node */
+	for (size_t i = 0; i < result->data->places.count; i++)
+		result->distinct &= !result->data->places.images[i].calls_exact;
 	return ret;
 }
 
@@ -158,6 +161,13 @@ static int add_row(struct result *result, enum profile_table which, const uint64
 				: table_add(table, keys, values, &result->row);
 }
 
+/* Frames of Dalvik have the calls' own addresses, wherever they stand in a chain. */
+static enum frame_kind kind_of(const struct result *result, const struct perf_node *node)
+{
+	const struct perf_image *image = &result->data->places.images[node->image_kind / 2 - 1];
+	return node->image_kind & 1 && !image->calls_exact ? FRAME_RETURN : FRAME_IP;
+}
+
 static int write_nodes(struct result *result)
 {
 	const struct perf_cells *cells = &result->data->cells;
@@ -168,7 +178,7 @@ static int write_nodes(struct result *result)
 		const struct perf_node *node = &cells->nodes[i];
 		const uint64_t keys[] = {
 			[NODE_PARENT] = result->nodes[node->parent],
-			[NODE_KIND] = node->image_kind & 1 ? FRAME_RETURN : FRAME_IP,
+			[NODE_KIND] = kind_of(result, node),
 			[NODE_IMAGE] = image_row(result, node->image_kind / 2),
 			[NODE_VADDR] = node->vaddr,
 			[NODE_NAME] = 0,
@@ -421,10 +431,17 @@ static uint64_t kernel_base(const struct perf_places *places)
 static int name_images(struct result *result)
 {
 	struct perf_data *data = result->data;
-	size_t names;
-	int ret = simpleperf_name_images(&data->simpleperf, result->profile,
-					 kernel_base(&data->places), &names);
-	size_t files;
+	size_t names, files;
+	const struct perf_places *places = &data->places;
+	CLEANUP(free_pointer)
+	uint64_t *offsets =
+		calloc(profile_table(result->profile, PROFILE_IMAGE)->count + 1, sizeof(*offsets));
+	if (!offsets)
+		return -ENOMEM;
+	for (size_t i = 0; i < places->count; i++)
+		offsets[places->images[i].row] = places->images[i].text_offset;
+	const struct simpleperf_bases bases = { kernel_base(places), offsets };
+	int ret = simpleperf_name_images(&data->simpleperf, result->profile, &bases, &names);
 	if (ret == 0)
 		ret = jit_beside_name_images(data->jit, result->profile, &files);
 	if (ret == 0 && jit_beside_untimed(data->jit))
@@ -441,10 +458,16 @@ static int name_images(struct result *result)
 	return ret;
 }
 
+static void mark_dex(void *places, struct span path)
+{
+	perf_places_mark_calls_exact(places, path);
+}
+
 static int fill(struct result *result)
 {
 	struct perf_data *data = result->data;
 	result->profile = profile_new();
+	simpleperf_each_dex(&data->simpleperf, mark_dex, &data->places);
 	int ret = result->profile ? perf_places_name_builds(&data->places) : -ENOMEM;
 	if (ret == 0)
 		ret = perf_events_write(&data->events, result->profile);

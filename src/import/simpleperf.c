@@ -9,9 +9,10 @@
 #include "base/number.h"
 #include "import/simpleperf_private.h"
 
-#define HEADER_BYTES   8
-#define META_MAX_BYTES (1u << 20) /* texts are looked for by walking it: real ones have 400 bytes  \
-				   */
+#define HEADER_BYTES 8
+#define META_MAX_BYTES                                                                             \
+	(1u << 20) /* texts are looked for by walking it: real ones have 400 bytes                 \
+		    */
 #define KEY_EVENTS "event_type_info"
 
 void simpleperf_release(struct simpleperf *simpleperf)
@@ -201,9 +202,10 @@ bool simpleperf_next_file(struct cursor *all, struct simpleperf_file *file, size
 		}
 		file->symbols =
 			(struct span){ (const uint8_t *)bytes + symbols, cursor.at - symbols };
-		/* versions from before it was written map text from offset 0 */
-		if (file->type == SIMPLEPERF_TYPE_ELF || file->type == SIMPLEPERF_TYPE_MODULE)
+		if (file->type == SIMPLEPERF_TYPE_ELF || file->type == SIMPLEPERF_TYPE_MODULE) {
+			file->has_min_offset = cursor_left(&cursor) >= 8;
 			file->min_offset = cursor_u64(&cursor);
+		}
 		return true;
 	}
 	return false;
@@ -290,6 +292,7 @@ bool simpleperf_next_file2(struct cursor *all, struct simpleperf_file *file, siz
 				 field.wire == WIRE_BYTES)
 				file->min_offset = first_number(field.bytes);
 		}
+		file->has_min_offset = true; /* protobuf leaves a 0 out */
 		if (bytes && !cursor.failed)
 			return true;
 		++*bad;

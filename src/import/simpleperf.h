@@ -93,10 +93,24 @@ struct simpleperf_chain {
 };
 bool simpleperf_chain(struct span record, struct simpleperf_chain *chain);
 
+/* Calls `take` with the path of each file whose code is of Dalvik: what its frames have are the
+ * addresses of calls, not those that they return to. */
+void simpleperf_each_dex(struct simpleperf *simpleperf,
+			 void (*take)(void *context, struct span path), void *context);
+
+/* Where things lie that the tables leave open. */
+struct simpleperf_bases {
+	uint64_t kernel; /* where the kernel's addresses count from */
+	/* By id of the profile's images: the offset in the file of the first executable mapping,
+	 * which holds the file's lowest executable vaddr. NULL: all 0. Versions that write no
+	 * offset of it into their tables have taken it as that, too. */
+	const uint64_t *text_offsets;
+};
+
 /*
  * Adds to the stash of `profile` the names of its images' functions that were sampled. Images of
- * files are found by path; the kernel is the image of kind IMAGE_KERNEL, whose addresses count from
- * kernel_base. *names counts the functions. 0 or -ENOMEM.
+ * files and "[vdso]" are found by path; the kernel is the image of kind IMAGE_KERNEL. *names counts
+ * the functions. 0 or -ENOMEM.
  */
 int simpleperf_name_images(struct simpleperf *simpleperf, struct profile *profile,
-			   uint64_t kernel_base, size_t *names);
+			   const struct simpleperf_bases *bases, size_t *names);

@@ -14,6 +14,7 @@
 #include "symbol/kallsyms.h"
 
 #define KERNEL_PATH "[kernel.kallsyms]"
+#define VDSO_PATH   "[vdso]"
 #define JIT_MARK    "jit_app_cache:"
 #define JIT_NAME    "[JIT app cache]"
 
@@ -26,7 +27,7 @@ struct path_row {
 struct naming {
 	struct simpleperf *simpleperf;
 	struct profile *profile;
-	uint64_t kernel_base;
+	const struct simpleperf_bases *bases;
 	struct path_row *paths;
 	size_t path_count, path_capacity;
 	struct hash_index path_index;
@@ -70,11 +71,11 @@ static int add_path(struct naming *naming, struct span path, uint32_t image)
 	return ret;
 }
 
-/* Files by offset, and the kernel. */
+/* Files by offset, the kernel, and the code that it maps into processes. */
 static bool can_be_named(const struct profile_image *image)
 {
 	return (image->kind == IMAGE_FILE && image->space == SPACE_OFFSET) ||
-	       image->kind == IMAGE_KERNEL;
+	       image->kind == IMAGE_KERNEL || image->kind == IMAGE_VDSO;
 }
 
 static int index_images(struct naming *naming)
@@ -88,6 +89,8 @@ static int index_images(struct naming *naming)
 		wanted[id] = can_be_named(&image);
 		if (image.kind == IMAGE_KERNEL)
 			ret = add_path(naming, span_of_text(KERNEL_PATH), id);
+		else if (image.kind == IMAGE_VDSO && image.name.size == 0)
+			ret = add_path(naming, span_of_text(VDSO_PATH), id);
 		else if (wanted[id])
 			ret = add_path(naming, image.name, id);
 	}
@@ -113,14 +116,18 @@ static int add_function(struct naming *naming, uint32_t image, uint64_t first, u
 }
 
 /* Where the image's addresses have the symbol. */
-static uint64_t place_symbol(const struct naming *naming, const struct simpleperf_file *file,
-			     uint64_t vaddr)
+static uint64_t place_symbol(const struct naming *naming, uint32_t image,
+			     const struct simpleperf_file *file, uint64_t vaddr)
 {
+	const uint64_t *text_offsets = naming->bases->text_offsets;
+	uint64_t min_offset = file->has_min_offset ? file->min_offset
+			      : text_offsets	   ? text_offsets[image]
+						   : 0;
 	switch (file->type) {
 	case SIMPLEPERF_TYPE_KERNEL:
-		return vaddr - naming->kernel_base;
+		return vaddr - naming->bases->kernel;
 	case SIMPLEPERF_TYPE_ELF:
-		return vaddr - file->min_vaddr + file->min_offset;
+		return vaddr - file->min_vaddr + min_offset;
 	default:
 		return vaddr; /* of dex files and code made at run time */
 	}
@@ -139,7 +146,7 @@ static int name_file(struct naming *naming, struct simpleperf_file *file)
 	const struct image_address *sampled = image_addresses_of(&naming->addresses, image, &count);
 	int ret = 0;
 	while (ret == 0 && simpleperf_next_symbol(file, &symbol)) {
-		uint64_t first = place_symbol(naming, file, symbol.vaddr), last;
+		uint64_t first = place_symbol(naming, image, file, symbol.vaddr), last;
 		/* a symbol of unknown size holds its first byte */
 		if (symbol.name.size == 0 ||
 		    __builtin_add_overflow(first, symbol.size_bytes ? symbol.size_bytes - 1 : 0,
@@ -173,13 +180,21 @@ struct numbered_files {
 	struct number_map by_number; /* position plus one, as a pointer */
 };
 
+/* A DSO record behind its header. False when it is cut. */
+static bool take_dso(struct cursor *record, struct simpleperf_file *file, uint64_t *number)
+{
+	*file = (struct simpleperf_file){ .type = (uint32_t)cursor_u64(record) };
+	*number = cursor_u64(record);
+	file->min_vaddr = cursor_u64(record);
+	file->path = cursor_text(record);
+	return !record->failed;
+}
+
 static int take_file(struct numbered_files *files, struct cursor *record)
 {
-	struct simpleperf_file found = { .type = (uint32_t)cursor_u64(record) };
-	uint64_t number = cursor_u64(record);
-	found.min_vaddr = cursor_u64(record);
-	found.path = cursor_text(record);
-	if (record->failed)
+	struct simpleperf_file found;
+	uint64_t number;
+	if (!take_dso(record, &found, &number))
 		return 1;
 	if (array_reserve(&files->list, &files->capacity, files->count, sizeof(*files->list)) < 0)
 		return -ENOMEM;
@@ -202,7 +217,7 @@ static int take_symbol(struct naming *naming, const struct numbered_files *files
 	uint32_t image = of ? image_at(naming, of->path) : 0;
 	if (!image)
 		return 0;
-	first = place_symbol(naming, of, vaddr);
+	first = place_symbol(naming, image, of, vaddr);
 	const struct image_address *sampled = image_addresses_of(&naming->addresses, image, &count);
 	if (__builtin_add_overflow(first, size ? size - 1 : 0, &last) ||
 	    !image_addresses_hit(sampled, count, first, last))
@@ -250,21 +265,54 @@ static int name_kernel(struct naming *naming)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		vaddrs[i] = sampled[i].vaddr;
-	if (!kallsyms.hidden && kallsyms_records(&kallsyms, (struct span){ NULL, 0 },
-						 naming->kernel_base, vaddrs, count, &records) < 0)
+	if (!kallsyms.hidden &&
+	    kallsyms_records(&kallsyms, (struct span){ NULL, 0 }, naming->bases->kernel, vaddrs,
+			     count, &records) < 0)
 		return -ENOMEM;
 	naming->names += records.count;
 	int ret = stash_add_set(naming->profile, image, &records, NULL);
 	return ret == -ENOMEM ? ret : 0;
 }
 
+static void each_dex_by_records(struct simpleperf *simpleperf,
+				void (*take)(void *context, struct span path), void *context)
+{
+	struct cursor all = cursor_of(simpleperf->records.data, simpleperf->records.size);
+	while (cursor_left(&all) > 0) {
+		uint32_t size = cursor_u32(&all);
+		const void *bytes = cursor_take(&all, size);
+		struct cursor record = cursor_of(bytes, bytes ? size : 0);
+		struct simpleperf_file file;
+		uint64_t number;
+		uint32_t type = cursor_u32(&record);
+		cursor_u32(&record);
+		if (type == SIMPLEPERF_DSO && take_dso(&record, &file, &number) &&
+		    file.type == SIMPLEPERF_TYPE_DEX)
+			take(context, file.path);
+	}
+}
+
+void simpleperf_each_dex(struct simpleperf *simpleperf,
+			 void (*take)(void *context, struct span path), void *context)
+{
+	size_t bad = 0; /* is counted where names are read */
+	struct simpleperf_file file;
+	struct cursor all = cursor_of(simpleperf->files.data, simpleperf->files.size);
+	while (simpleperf_next_file(&all, &file, &bad))
+		if (file.type == SIMPLEPERF_TYPE_DEX)
+			take(context, file.path);
+	all = cursor_of(simpleperf->files2.data, simpleperf->files2.size);
+	while (simpleperf_next_file2(&all, &file, &bad))
+		if (file.type == SIMPLEPERF_TYPE_DEX)
+			take(context, file.path);
+	each_dex_by_records(simpleperf, take, context);
+}
+
 int simpleperf_name_images(struct simpleperf *simpleperf, struct profile *profile,
-			   uint64_t kernel_base, size_t *names)
+			   const struct simpleperf_bases *bases, size_t *names)
 {
 	CLEANUP(naming_release)
-	struct naming naming = { .simpleperf = simpleperf,
-				 .profile = profile,
-				 .kernel_base = kernel_base };
+	struct naming naming = { .simpleperf = simpleperf, .profile = profile, .bases = bases };
 	*names = 0;
 	if (simpleperf->files.size + simpleperf->files2.size + simpleperf->records.size +
 		    simpleperf->kallsyms.size ==

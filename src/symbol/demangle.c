@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "symbol/plain_name.h"
 
@@ -37,6 +38,48 @@ static bool looks_mangled(struct span linkage)
 	const char *text = linkage.data;
 	return linkage.size > 2 && linkage.size <= MANGLED_MAX_BYTES && text[0] == '_' &&
 	       (text[1] == 'Z' || text[1] == 'R');
+}
+
+/* What linkers and build tools put before a mangled name; it stays, for it tells which of several
+ * symbols this is. */
+static const char *const marks[] = {
+	"__dl_",	     /* Android's linker, of its own functions */
+	"__imp_",	     /* a pointer into a library of Windows */
+	"__wrap_",	     /* ld --wrap, both of them */
+	"__real_", ".text.", /* the section of a function */
+};
+
+/* A name around its mangled part: "__dl_" "_ZN3foo3barEv" "@plt". */
+struct name_parts {
+	struct span before, mangled, behind;
+};
+
+static struct span part(struct span text, size_t from, size_t to)
+{
+	return (struct span){ (const char *)text.data + from, to - from };
+}
+
+static struct name_parts take_apart(struct span linkage)
+{
+	struct name_parts parts = { .mangled = linkage };
+	for (size_t i = 0; i < COUNT_OF(marks); i++)
+		if (span_starts_with(linkage, marks[i])) {
+			size_t size = strlen(marks[i]);
+			parts.before = part(linkage, 0, size);
+			parts.mangled = part(linkage, size, linkage.size);
+			break;
+		}
+	/* on macOS all symbols have one more underscore than in their source */
+	if (span_starts_with(parts.mangled, "__Z") || span_starts_with(parts.mangled, "__R"))
+		parts.mangled = part(parts.mangled, 1, parts.mangled.size);
+	/* "@plt", "@@GLIBCXX_3.4": whose, not what */
+	const char *text = parts.mangled.data;
+	const char *at = parts.mangled.size ? memchr(text, '@', parts.mangled.size) : NULL;
+	if (at) {
+		parts.behind = part(parts.mangled, (size_t)(at - text), parts.mangled.size);
+		parts.mangled.size = (size_t)(at - text);
+	}
+	return parts;
 }
 
 /* Fills text; false when this is no mangled name or has too much to say. libiberty refuses names of
@@ -117,16 +160,22 @@ static void run_here(struct span linkage, struct buffer *text)
 
 char *demangle(struct demangler *demangler, struct span linkage)
 {
+	const struct name_parts parts = take_apart(linkage);
+	CLEANUP(buffer_release) struct buffer shown = { 0 };
 	struct buffer text = { 0 };
-	if (!looks_mangled(linkage))
+	if (!looks_mangled(parts.mangled))
 		return NULL;
-	if (name_is_plain(linkage))
-		run_here(linkage, &text);
+	if (name_is_plain(parts.mangled))
+		run_here(parts.mangled, &shown);
 	else
-		run_in_helper(demangler, linkage, &text);
-	bool found = text.size > 0;
+		run_in_helper(demangler, parts.mangled, &shown);
+	if (shown.size == 0)
+		return NULL;
+	buffer_append(&text, parts.before.data, parts.before.size);
+	buffer_append(&text, shown.data, shown.size);
+	buffer_append(&text, parts.behind.data, parts.behind.size);
 	buffer_append_u8(&text, 0);
-	if (found && !buffer_failed(&text))
+	if (!buffer_failed(&text) && !buffer_failed(&shown))
 		return (char *)text.data;
 	buffer_release(&text);
 	return NULL;

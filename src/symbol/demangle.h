@@ -28,7 +28,9 @@ struct demangler {
 void demangler_init(struct demangler *demangler);
 void demangler_release(struct demangler *demangler);
 
-/* A malloc'ed text, or NULL when it is no mangled name (or out of memory): show it as it is. */
+/* A malloc'ed text, in which what stands before the mangled part ("__dl_", "__wrap_") and behind it
+ * ("@plt") stays, but for the underscore of macOS. Or NULL when there is no mangled part (or out of
+ * memory): show it as it is. */
 char *demangle(struct demangler *demangler, struct span linkage);
 
 /* Why a name that may be mangled was left alone, the first of them ("could not be read: no answer

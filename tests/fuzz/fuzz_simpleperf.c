@@ -72,7 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 	}
 	struct profile *profile = new_profile();
-	assert(simpleperf_name_images(&simpleperf, profile, 16, &names) == 0);
+	const struct simpleperf_bases bases = { .kernel = 16 };
+	assert(simpleperf_name_images(&simpleperf, profile, &bases, &names) == 0);
 	struct stash_index *index;
 	assert(stash_index_new(profile, &index) == 0);
 	assert(stash_index_damaged(index) == 0);

@@ -20,6 +20,8 @@ struct symbol {
 	const char *name;
 };
 
+static const struct simpleperf_bases nowhere = { 0 };
+
 static void put_text(struct buffer *out, const char *text)
 {
 	buffer_append(out, text, strlen(text) + 1);
@@ -123,6 +125,7 @@ static void functions_are_named_where_the_image_has_them(void **state)
 	(void)state;
 	static const struct symbol work[] = { { 0x2010, 0x10, "_Z4workv" }, { 0x2080, 8, "cold" } };
 	static const struct symbol kernel[] = { { 0xffff000000001000, 0x100, "schedule" } };
+	static const struct symbol clock[] = { { 0x5a0, 0x20, "__kernel_gettimeofday" } };
 	static const struct symbol dex[] = { { 0x6a2, 46, "java.lang.Thread.run" } };
 	static const struct symbol jitted[] = { { 0x9c9eb7f0, 332, "App.run" } };
 	const uint64_t offset = 0x800;
@@ -132,6 +135,8 @@ static void functions_are_named_where_the_image_has_them(void **state)
 	put_file(&files, "[kernel.kallsyms]", 0, 0, NULL, kernel, 1);
 	put_file(&files, "/lib/new.so", 2, 0x2000, &offset, work, 2);
 	put_file(&files, "/lib/old.so", 2, 0x2000, NULL, work, 2);
+	put_file(&files, "/app/base.oat", 2, 0x2000, NULL, work, 2);
+	put_file(&files, "[vdso]", 2, 0, NULL, clock, 1);
 	put_file(&files, "/app/base.vdex", 3, 0, NULL, dex, 1);
 	put_file(&files, "perf.data_jit_app_cache:0-784", 2, 0, &(uint64_t){ 0 }, jitted, 1);
 	put_file2(&files2, "/lib/newest.so", 0x2000, 0x1000, work, 2);
@@ -143,14 +148,19 @@ static void functions_are_named_where_the_image_has_them(void **state)
 	uint32_t core = add_image(&test, IMAGE_KERNEL, SPACE_TEXT, "", 0x1010);
 	uint32_t new = add_image(&test, IMAGE_FILE, SPACE_OFFSET, "/lib/new.so", 0x81f);
 	uint32_t old = add_image(&test, IMAGE_FILE, SPACE_OFFSET, "/lib/old.so", 0x10);
+	uint32_t oat = add_image(&test, IMAGE_FILE, SPACE_OFFSET, "/app/base.oat", 0x7010);
+	uint32_t vdso = add_image(&test, IMAGE_VDSO, SPACE_ELF, "[vdso]", 0x5a4);
 	uint32_t newest = add_image(&test, IMAGE_FILE, SPACE_OFFSET, "/lib/newest.so", 0x1018);
 	uint32_t vdex = add_image(&test, IMAGE_FILE, SPACE_OFFSET, "/app/base.vdex", 0x6be);
 	uint32_t jit = add_image(&test, IMAGE_FILE, SPACE_OFFSET, "perf.data_jit_app_cache:0-784",
 				 0x9c9eb7f4);
+	/* what old versions do not tell, the mapping does */
+	uint64_t offsets[16] = { [0] = 0 };
+	offsets[oat] = 0x7000;
+	const struct simpleperf_bases bases = { 0xffff000000000000, offsets };
 	size_t names;
-	assert_int_equal(
-		simpleperf_name_images(&simpleperf, test.profile, 0xffff000000000000, &names), 0);
-	assert_int_equal(names, 6);
+	assert_int_equal(simpleperf_name_images(&simpleperf, test.profile, &bases, &names), 0);
+	assert_int_equal(names, 8);
 	assert_int_equal(simpleperf.bad, 0);
 	CLEANUP(stash_index_freep) struct stash_index *index = NULL;
 	assert_int_equal(stash_index_new(test.profile, &index), 0);
@@ -159,6 +169,9 @@ static void functions_are_named_where_the_image_has_them(void **state)
 	assert_name(index, new, 0x820, NULL);
 	assert_name(index, new, 0x880, NULL); /* nobody sampled it */
 	assert_name(index, old, 0x10, "_Z4workv");
+	assert_name(index, oat, 0x701f, "_Z4workv");
+	assert_name(index, oat, 0x10, NULL);
+	assert_name(index, vdso, 0x5bf, "__kernel_gettimeofday");
 	assert_name(index, newest, 0x101f, "_Z4workv");
 	assert_name(index, vdex, 0x6be, "java.lang.Thread.run");
 	assert_name(index, jit, 0x9c9eb7f4, "App.run");
@@ -198,7 +211,7 @@ static void records_of_old_versions_name_functions_too(void **state)
 	uint32_t image = add_image(&test, IMAGE_FILE, SPACE_OFFSET, "/data/t2", 0x510);
 	uint32_t core = add_image(&test, IMAGE_KERNEL, SPACE_PROCESS, "", 0xffff000000001004);
 	size_t names;
-	assert_int_equal(simpleperf_name_images(&simpleperf, test.profile, 0, &names), 0);
+	assert_int_equal(simpleperf_name_images(&simpleperf, test.profile, &nowhere, &names), 0);
 	assert_int_equal(names, 2);
 	CLEANUP(stash_index_freep) struct stash_index *index = NULL;
 	assert_int_equal(stash_index_new(test.profile, &index), 0);
@@ -285,7 +298,8 @@ static void what_is_cut_is_counted_and_the_rest_kept(void **state)
 		assert_int_equal(simpleperf_take_feature(&simpleperf, SIMPLEPERF_FILE,
 							 (struct span){ files.data, size }),
 				 0);
-		assert_int_equal(simpleperf_name_images(&simpleperf, test.profile, 0, &names), 0);
+		assert_int_equal(
+			simpleperf_name_images(&simpleperf, test.profile, &nowhere, &names), 0);
 		assert_int_equal(names, size >= whole);
 		assert_int_equal(simpleperf.bad, size != 0 && size != whole);
 		profile_free(test.profile);

@@ -46,6 +46,25 @@ static void cpp_and_rust_names_are_shown_as_written(void **state)
 	assert_null(demangler_trouble(*state));
 }
 
+static void marks_around_a_mangled_name_stay(void **state)
+{
+	assert_shown(state, "__dl__ZN2ns1hEd", "__dl_ns::h(double)");
+	assert_shown(state, "__wrap__Znwm", "__wrap_operator new(unsigned long)");
+	assert_shown(state, "__real__Znwm", "__real_operator new(unsigned long)");
+	assert_shown(state, "__imp__ZN2ns1hEd", "__imp_ns::h(double)");
+	assert_shown(state, ".text._ZN2ns1hEd", ".text.ns::h(double)");
+	assert_shown(state, "__ZN2ns1hEd", "ns::h(double)");
+	assert_shown(state, "__dl__ZN2ns1hEd.llvm.123", "__dl_ns::h(double) [clone .llvm.123]");
+	assert_shown(state, "_Znwm@plt", "operator new(unsigned long)@plt");
+	assert_shown(state, "_Znwm@@GLIBCXX_3.4", "operator new(unsigned long)@@GLIBCXX_3.4");
+	assert_shown(state, "__dl__ZZ4mainENKUlvE_clEv",
+		     "__dl_main::{lambda()#1}::operator()() const");
+	assert_shown(state, "__dl_main", NULL);
+	assert_shown(state, "__dl_", NULL);
+	assert_shown(state, "main@plt", NULL);
+	assert_null(demangler_trouble(*state));
+}
+
 /* Packs, conversions, names in functions and Rust's binders: the helper's work. */
 static void names_that_are_not_plain_mean_the_same(void **state)
 {
@@ -144,6 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(cpp_and_rust_names_are_shown_as_written, start,
 						stop),
+		cmocka_unit_test_setup_teardown(marks_around_a_mangled_name_stay, start, stop),
 		cmocka_unit_test_setup_teardown(names_that_are_not_plain_mean_the_same, start,
 						stop),
 		cmocka_unit_test_setup_teardown(long_names_are_shown_too, start, stop),

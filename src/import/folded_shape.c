@@ -65,6 +65,6 @@ bool folded_shape_fits(const struct folded_shape *shape)
 	uint64_t lines = fitting + shape->others;
 	if (fitting == 0)
 		return false;
-	return (shape->stacks > lines / 10 && fitting > shape->others) ||
+	return (shape->stacks > lines / 10 && fitting >= shape->others) ||
 	       fitting / 3 >= shape->others;
 }

@@ -25,7 +25,7 @@ void folded_shape_add(struct folded_shape *shape, enum folded_line_kind kind,
 		      const struct folded_line *line);
 
 /*
- * More than half of the lines are stacks or names, and more than a tenth are stacks; or, where there
+ * Half of the lines or more are stacks or names, and more than a tenth are stacks; or, where there
  * are fewer stacks, three quarters or more are stacks or names.
  */
 bool folded_shape_fits(const struct folded_shape *shape);

@@ -72,7 +72,8 @@ static bool goes_on(const struct perf_script_sample *sample, struct span rest)
 		return sample->timed && sample->event.size;
 	if (is_blank_line(line)) /* an empty chain */
 		text_lines_cut(&rest, &line);
-	return (perf_script_parse_frame(line.data, line.size, &frame) && is_frame(line, &frame)) ||
+	return (perf_script_parse_frame(line.data, line.size, &frame) &&
+		(is_frame(line, &frame) || rest.size == 0 /* perhaps cut */)) ||
 	       perf_script_parse_sample(line.data, line.size, &next);
 }
 

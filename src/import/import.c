@@ -41,10 +41,13 @@ static int refuse(const void *bytes, size_t size, struct error *err)
 	if (blank == size)
 		return error_set(err, -EPROTO, "there is nothing but blank lines in the file");
 	const struct other_text *other = other_text_find((struct span){ bytes, size });
+	if (other && other->instead)
+		return error_set(err, -EPROTO, "this looks like %s; %s", other->what,
+				 other->instead);
 	if (other)
-		return error_set(err, -EPROTO, "this looks like %s, which is no recording%s%s",
-				 other->what, other->instead ? "; " : "",
-				 other->instead ? other->instead : "");
+		return error_set(err, -EPROTO,
+				 "this looks like %s, of which culprit makes no profile",
+				 other->what);
 	return error_set(err, -EPROTO,
 			 "this text is of no format that culprit knows; in folded text, a line is "
 			 "'frame;frame;frame COUNT'");

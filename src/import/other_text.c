@@ -27,7 +27,9 @@ static const struct {
 	{ AT_START, "# Overhead", { "the report of 'perf report --stdio'", RECORDING } },
 	{ AT_START, "# Children", { "the report of 'perf report --stdio'", RECORDING } },
 	{ AT_START, "# Total Lost Samples:", { "the report of 'perf report --stdio'", RECORDING } },
-	{ AT_START, "# To display the perf.data header", { "the report of perf", RECORDING } },
+	{ AT_START,
+	  "# To display the perf.data header",
+	  { "the report of 'perf report --stdio'", RECORDING } },
 	{ AT_START, "# Baseline", { "the report of 'perf diff'", RECORDING } },
 	{ WITHIN, "Source code & Disassembly of", { "the output of 'perf annotate'", RECORDING } },
 	{ WITHIN,
@@ -36,6 +38,12 @@ static const struct {
 	{ WITHIN, "Summary of events:", { "the summary of 'perf trace'", NULL } },
 	{ WITHIN, "Total duration (msec)", { "the report of 'perf sched'", NULL } },
 	{ WITHIN, "\"linux-perf-json-version\"", { "JSON of 'perf data convert'", RECORDING } },
+	{ WITHIN, "%--", { "the report of 'perf report --stdio'", RECORDING } },
+	{ WITHIN, "  [.] ", { "the report of 'perf report --stdio'", RECORDING } },
+	{ WITHIN, "  [k] ", { "the report of 'perf report --stdio'", RECORDING } },
+	{ WITHIN, "raw event: size", { "the dump of 'perf script -D'", RECORDING } },
+	{ WITHIN, "|   Runtime ms  |", { "the report of 'perf sched'", NULL } },
+	{ WITHIN, " ms): ", { "the output of 'perf trace'", NULL } },
 	{ AT_START, "heap profile:", { "a heap profile as text", HEAP_PROFILE } },
 	{ AT_START, "heapz ", { "a heap profile as text", HEAP_PROFILE } },
 	{ AT_START,
@@ -56,8 +64,13 @@ static const struct {
 	{ BEHIND_BLANKS,
 	  "flat  flat%",
 	  { "the report of pprof", "give culprit the profile itself" } },
+	{ AT_START, "PeriodType:", { "the report of pprof", "give culprit the profile itself" } },
+	{ AT_START,
+	  "-----------+---",
+	  { "the report of pprof", "give culprit the profile itself" } },
 	{ AT_START, "Flat profile:", { "the report of gprof", NULL } },
 	{ AT_START, "Each sample counts as", { "the report of gprof", NULL } },
+	{ AT_START, "ms_print arguments:", { "the report of ms_print", NULL } },
 	{ AT_START, "heap_tree=", { "a file of valgrind's massif", NULL } },
 	{ AT_START, "mem_heap_B=", { "a file of valgrind's massif", NULL } },
 	{ AT_START,
@@ -101,7 +114,9 @@ static const struct {
 	{ BEHIND_BLANKS, "CPU0 ", { "/proc/interrupts", NULL } },
 	{ AT_START, "usage_usec ", { "cpu.stat of a control group", NULL } },
 	{ AT_START, "inactive_anon ", { "memory.stat of a control group", NULL } },
-	{ AT_START, "Type:       DYN", { "the output of readelf", NULL } },
+	{ AT_START, "VmPeak:", { "/proc/PID/status", NULL } },
+	{ AT_START, "ELF Header:", { "the output of readelf", NULL } },
+	{ AT_START, "Symbol table '", { "the output of readelf", NULL } },
 	{ AT_START, "Disassembly of section", { "the output of objdump", NULL } },
 	{ BEHIND_BLANKS, "PID TTY", { "the output of ps", NULL } },
 	{ WITHIN, " PID %CPU", { "the output of ps", NULL } },
@@ -195,11 +210,15 @@ static bool is_listing(struct scan scan)
 	       (take(&scan, ' ') || take(&scan, '+') || take(&scan, '.'));
 }
 
-/* "ffffffff81000000 T _text" */
+/* "ffffffff81000000 T _text", perhaps with a size */
 static bool is_symbol_table(struct scan scan)
 {
-	return take_hex(&scan) >= 8 && take(&scan, ' ') &&
-	       take_all(&scan, "abcdDBRTtrVvWwuUAinN") == 1 && take(&scan, ' ');
+	if (take_hex(&scan) < 8 || !take(&scan, ' '))
+		return false;
+	struct scan sized = scan;
+	if (take_hex(&sized) >= 8 && take(&sized, ' '))
+		scan = sized;
+	return take_all(&scan, "abcdDBRTtrVvWwuUAinN") == 1 && take(&scan, ' ');
 }
 
 /* "55d1db028000-55d1db029000 r-xp ..." */
@@ -220,9 +239,10 @@ static bool is_perf_map(struct scan scan)
 	return scan.at < scan.end && (decimal == 0 || *first.at != ' ');
 }
 
-/* "read(3, "", 512) = 0" */
+/* "read(3, "", 512) = 0", perhaps behind a PID and a time */
 static bool is_call_trace(struct scan scan)
 {
+	take_all(&scan, "[pid] :." DIGITS);
 	if (!take_all(&scan, "abcdefghijklmnopqrstuvwxyz_" DIGITS) || !take(&scan, '('))
 		return false;
 	return memmem(scan.at, (size_t)(scan.end - scan.at), ") = ", 4) ||
@@ -245,7 +265,9 @@ static bool is_bare_columns(struct scan scan)
 		return false;
 	scan.at += command;
 	take_all(&scan, " /[]" DIGITS);
-	return scan.at == scan.end;
+	/* perhaps an event: "task-clock: " */
+	const char *blank = memchr(scan.at, ' ', (size_t)(scan.end - scan.at));
+	return scan.at == scan.end || (blank == scan.end - 1 && blank[-1] == ':');
 }
 
 /* "    12.34%  comm  dso  [.] symbol" */
@@ -289,6 +311,21 @@ static bool is_dtrace_frame(struct scan scan)
 					      (take_all(&scan, DIGITS) && scan.at == scan.end));
 }
 
+/* "     12 main": of uniq -c, wc, du */
+static bool is_counts_first(struct scan scan)
+{
+	take_all(&scan, " ");
+	return take_all(&scan, DIGITS) && take_all(&scan, " \t") && scan.at < scan.end &&
+	       !strchr(DIGITS, *scan.at);
+}
+
+/* "==1234== HEAP SUMMARY:" */
+static bool is_valgrind(struct scan scan)
+{
+	return take(&scan, '=') && take(&scan, '=') && take_all(&scan, DIGITS) &&
+	       take(&scan, '=') && take(&scan, '=');
+}
+
 static bool is_numbers(struct scan scan)
 {
 	size_t digits = 0;
@@ -318,7 +355,7 @@ static const struct {
 } forms[] = {
 	{ is_listing, { "a list of files", NULL } },
 	{ is_bare_columns,
-	  { "what 'perf script' prints without addresses and events",
+	  { "what 'perf script' prints without addresses",
 	    "ask it for -F comm,tid,time,event,ip,sym,dso" } },
 	{ is_log, { "a log: its lines begin with a date or a time", NULL } },
 	{ is_symbol_table, { "a table of symbols", NULL } },
@@ -331,6 +368,10 @@ static const struct {
 	{ is_numbers, { "a table of numbers", NULL } },
 	{ is_sample_counts, { "a profile for AutoFDO", NULL } },
 	{ is_perf_map, { "a perf-PID.map", "it is read where it lies beside its recording" } },
+	{ is_valgrind, { "messages of valgrind", NULL } },
+	{ is_counts_first,
+	  { "a table whose lines begin with a number",
+	    "in folded text the count is the last word of a line" } },
 	{ is_comma_table, { "a table of cells between commas", NULL } },
 };
 
@@ -381,7 +422,7 @@ static const struct other_text *find_document(struct span head)
 	bool object = text[at++] == '{';
 	while (at < head.size && text[at] && strchr(" \t\r\n", text[at]))
 		at++;
-	if (at == head.size || !strchr(object ? "\"}" : "\"{[-]" DIGITS, text[at]))
+	if (at == head.size || !strchr(object ? "\"}" : "\"{[]", text[at]))
 		return NULL; /* "[unknown] 5" */
 	for (size_t i = 0; i < COUNT_OF(documents); i++)
 		if (memmem(text, head.size, documents[i].key, strlen(documents[i].key)))

@@ -165,6 +165,9 @@ static int find_context(struct perf_script *script, const struct perf_script_sam
 {
 	uint32_t number;
 	bool added;
+	*context = 0;
+	if (line->thread.size == 0) /* no such column */
+		return 0;
 	if (known_text_number(&script->threads, line->thread.data, line->thread.size, &number,
 			      &added) < 0)
 		return -ENOMEM;
@@ -286,7 +289,8 @@ static bool is_blank_line(struct span line)
 	return true;
 }
 
-/* Whether a line that starts with a blank can't begin a sample, as its second word is no number. */
+/* Whether a line that starts with a blank can't begin a sample, as its second word is neither a
+ * number nor an event. */
 static bool is_surely_frame(struct span line)
 {
 	const char *at = line.data, *end = at + line.size;
@@ -297,8 +301,11 @@ static bool is_surely_frame(struct span line)
 	const char *word = at;
 	while (at < end && ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f')))
 		at++;
-	return at > word && at + 1 < end && *at == ' ' && at[1] != ' ' &&
-	       !(at[1] >= '0' && at[1] <= '9') && end[-1] == ')';
+	if (at == word || end - at < 2 || *at != ' ' || at[1] == ' ' ||
+	    (at[1] >= '0' && at[1] <= '9') || end[-1] != ')')
+		return false;
+	const char *blank = memchr(at + 1, ' ', (size_t)(end - at) - 1);
+	return !blank || blank[-1] != ':';
 }
 
 /* Of a text without times and events (import/perf_script_columns.h). */

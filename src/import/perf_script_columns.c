@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/perf_script_line.h"
 #include "import/text_lines.h"
 
@@ -42,12 +43,19 @@ static bool is_most(const struct shares *shares)
 
 /* ---- a time or an event begins a sample */
 
+/* Brackets end lines of much text; files are told by their paths. */
+static bool is_dso(struct span dso)
+{
+	static const char *const starts[] = { "/", "[", "inlined", "bpf_", "anon" };
+	for (size_t i = 0; i < COUNT_OF(starts); i++)
+		if (span_starts_with(dso, starts[i]))
+			return true;
+	return false;
+}
+
 static bool is_frame(struct span line, const struct perf_script_frame *frame)
 {
-	if (perf_script_is_chain_frame(line))
-		return true;
-	const char *dso = frame->dso.data;
-	return dso && (frame->address || *dso == '/' || *dso == '[' || frame->inlined);
+	return perf_script_is_chain_frame(line) || (frame->dso.data && is_dso(frame->dso));
 }
 
 /* A word that ends in a colon is in much text, and so are brackets at a line's end. */
@@ -56,8 +64,7 @@ static bool is_place(const struct perf_script_sample *sample)
 	struct perf_script_frame leaf;
 	if (!perf_script_parse_leaf(sample->fields, &leaf))
 		return false;
-	const char *dso = leaf.dso.data;
-	return !dso || sample->timed || *dso == '/' || *dso == '[';
+	return !leaf.dso.data || sample->timed || is_dso(leaf.dso);
 }
 
 /* Whether what follows a line that begins a sample looks like more of the same. */
@@ -74,7 +81,9 @@ static bool goes_on(const struct perf_script_sample *sample, struct span rest)
 		text_lines_cut(&rest, &line);
 	return (perf_script_parse_frame(line.data, line.size, &frame) &&
 		(is_frame(line, &frame) || rest.size == 0 /* perhaps cut */)) ||
-	       perf_script_parse_sample(line.data, line.size, &next);
+	       (perf_script_parse_sample(line.data, line.size, &next) &&
+		(sample->timed || sample->tid || sample->period ||
+		 span_equal(sample->event, next.event)));
 }
 
 static bool has_words(struct span text)

@@ -13,6 +13,7 @@
 /* Behind another column stand two blanks; before an address that was accessed stands one. */
 #define ALONE_BEHIND_COLUMNS (ADDRESS_COLUMNS + 2)
 #define MOST_THREADS	     4194304 /* PID_MAX_LIMIT of the kernel: a larger number is a period */
+#define SMALL_NUMBER	     0xffff  /* no code lies that low */
 #define COMM_BYTES	     15	     /* that the kernel keeps */
 #define COMM_LIMIT	     256 /* bytes in which the command's name ends; the kernel's have 15 */
 
@@ -159,8 +160,13 @@ static bool take_event(struct scan *scan, struct span *event)
 	struct span word = next_word(scan);
 	const char *letters = word.data;
 	bool named = false;
-	for (size_t i = 0; i + 1 < word.size && !named; i++)
-		named = !is_digit(letters[i]) && letters[i] != ':';
+	for (size_t i = 0; i + 1 < word.size; i++) {
+		named |= !is_digit(letters[i]) && letters[i] != ':';
+		if (strchr("<>(){}\"';", letters[i])) { /* in no event's name */
+			named = false;
+			break;
+		}
+	}
 	if (!named || letters[word.size - 1] != ':' || letters[0] == '(' || letters[0] == '[') {
 		*scan = begin;
 		return false;
@@ -264,7 +270,7 @@ static bool is_plain_sample(const struct perf_script_sample *sample)
 	if (!perf_script_parse_leaf(sample->fields, &leaf))
 		return false;
 	const char *dso = leaf.dso.data;
-	return !dso || *dso == '/' || *dso == '[';
+	return dso ? *dso == '/' || *dso == '[' : leaf.name.size || leaf.address > SMALL_NUMBER;
 }
 
 bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_sample *out)

@@ -342,19 +342,79 @@ static void every_name_and_every_spelling_comes_back(void **state)
 static void recognised_by_content(void **state)
 {
 	(void)state;
-	static const char *const yes[] = { "a;b 1\n", "a 1", "# note\nmain;x 2.5\nbad\nq 1\n",
-					   "\xef\xbb\xbf"
-					   "a;b 1\n",
-					   "a;b 1\r\n" };
+	static const char *const yes[] = {
+		"a;b 1\n",
+		"a 1",
+		"# note\nmain;x 2.5\nbad\nq 1\n",
+		"\xef\xbb\xbf"
+		"a;b 1\n",
+		"a;b 1\r\n",
+		"a;b 31 56\na;c 6 2\n",
+		"Web Content;std::map<int, int>::at(int const&);-[NSObject foo:bar:] 3\n",
+		"main;a 0\nmain;b 1.25\n",
+		/* a profile of depth one */
+		"read 5\nwrite 7\nstd::map<int, int>::at(int const&) 2\n[unknown] 3\n",
+		"\xce\xb1 1\n",
+		/* names of threads between stacks */
+		"Web Content 12\nmain;a 1\nmain;b 1\n",
+	};
 	static const char *const no[] = {
-		"", "\n\n", "hello\n", "hello\nworld\na 1\n", "16 20\n+3 40\n", "# only a note\n"
+		"",
+		"\n\n",
+		"hello\n",
+		"hello\nworld\na 1\n",
+		"16 20\n+3 40\n",
+		"# only a note\n",
+		/* numbers at the ends of lines: names in two words, tables, logs */
+		"the sum is 5\nand now 7\n",
+		"total: 5\nfree: 7\n",
+		"a = 5\nb = 7\n",
+		"a  5\nb  7\n",
+		" a 5\n b 7\n",
+		"a 1 2\nb 3 4\n",
+		"Berlin; DE; 5\nParis; FR; 7\n",
+		";serial 5\n;refresh 7\n",
+		"a; 5\nb; 7\n",
+		/* one stack does not make a log folded */
+		"a;b 1\ngot 5 of 6\ngot 6 of 7\nlost 8 of 9\n",
 	};
 	for (size_t i = 0; i < COUNT_OF(yes); i++)
 		assert_true(importer_folded.recognise(yes[i], strlen(yes[i])));
 	for (size_t i = 0; i < COUNT_OF(no); i++)
-		assert_false(importer_folded.recognise(no[i], strlen(no[i])));
+		if (importer_folded.recognise(no[i], strlen(no[i])))
+			fail_msg("recognised: %s", no[i]);
 	assert_false(importer_folded.recognise("\xfe\xff\0a\0 \0001", 8));
 	assert_false(importer_folded.recognise("SQLite format 3\0 1\na 1\n", 23));
+}
+
+static void expect_recognised(const char *text, const char *refusal, const char *said)
+{
+	CLEANUP(buffer_release) struct buffer notes = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	const struct import_options options = { .recognised = true,
+						.say = imported_say,
+						.say_context = &notes };
+	struct error err = { 0 };
+	int ret =
+		imported(&importer_folded, span_of_text(text), SIZE_MAX, &options, &profile, &err);
+	assert_int_equal(ret, refusal ? -ENODATA : 0);
+	assert_string_equal(err.text, refusal ? refusal : "");
+	assert_string_equal(buffer_text(&notes), said);
+}
+
+/* What its beginning said may be wrong of the rest. */
+static void most_lines_of_what_was_recognised_must_be_folded(void **state)
+{
+	(void)state;
+	expect_recognised("a;b 1\nnote\na;c 2\nand 5 more\n", NULL,
+			  "warning: 2 of 4 lines have no count and are left out (line 2, 4)\n");
+	expect_recognised("a;b 1\ngot 5 of 7\nthen\n",
+			  "2 of 3 lines are no folded text, which is 'frame;frame;frame COUNT'; "
+			  "--format folded takes all that end in a number",
+			  "");
+	expect_recognised("a 1\nb 2\n", NULL,
+			  "note: no line has a stack of two frames: each is taken for a name and "
+			  "its count\n");
 }
 
 int main(void)
@@ -376,6 +436,7 @@ int main(void)
 		cmocka_unit_test(names_have_one_spelling),
 		cmocka_unit_test(every_name_and_every_spelling_comes_back),
 		cmocka_unit_test(recognised_by_content),
+		cmocka_unit_test(most_lines_of_what_was_recognised_must_be_folded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

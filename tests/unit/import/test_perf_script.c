@@ -451,6 +451,149 @@ static void recognised_by_content(void **state)
 		assert_false(importer_perf_script.recognise(no[i], strlen(no[i])));
 }
 
+#define FRAME(address, name) "\t            " address " " name "\n"
+#define LEAF(address, name)  "     " address " " name "\n"
+
+/* Each text by pieces of one byte and as a whole; recognised too. */
+static void expect_bare(const char *text, const char *wanted,
+			void (*spell)(const struct profile *profile, struct buffer *out))
+{
+	const size_t pieces[] = { SIZE_MAX, 1 };
+	if (!importer_perf_script.recognise(text, strlen(text)))
+		fail_msg("not recognised: %s", text);
+	for (size_t i = 0; i < COUNT_OF(pieces); i++) {
+		CLEANUP(profile_freep) struct profile *profile = NULL;
+		CLEANUP(buffer_release) struct buffer spelled = { 0 };
+		const struct import_options options = { .recognised = true };
+		struct error err = { 0 };
+		if (imported(&importer_perf_script, span_of_text(text), pieces[i], &options,
+			     &profile, &err) < 0)
+			fail_msg("%s: %s", err.text, text);
+		spell(profile, &spelled);
+		if (strcmp(buffer_text(&spelled), wanted) != 0)
+			fail_msg("'%s' is not '%s' in: %s", buffer_text(&spelled), wanted, text);
+	}
+}
+
+/* -F comm,tid,ip,sym and its like: a line of any columns, a chain, a blank line. */
+static void chains_without_time_and_event_are_samples(void **state)
+{
+	(void)state;
+	static const char chain[] = FRAME("1153", "leaf") FRAME("11d6", "main") "\n";
+	static const struct {
+		const char *head, *stack;
+	} cases[] = {
+		{ "w  4097 \n", "samples [w 4097] main|leaf 2 2\n" },
+		{ "Web Content  4097 \n", "samples [Web Content 4097] main|leaf 2 2\n" },
+		{ "Thread 12  4097 \n", "samples [Thread 12 4097] main|leaf 2 2\n" },
+		{ "w  4097/4098  \n", "samples [w 4097 4098] main|leaf 2 2\n" },
+		{ "swapper     0 [000] \n", "samples [swapper 0] main|leaf 2 2\n" },
+		{ "w  4097 U     \n", "samples [w 4097] main|leaf 2 2\n" },
+		{ "w \n", "samples [w] main|leaf 2 2\n" },
+		{ " 4097 \n", "samples [ 4097] main|leaf 2 2\n" },
+		{ "\n", "samples main|leaf 2 2\n" },
+		{ " 1471.928157: \n", "samples main|leaf 2 2\n" },
+		{ " cpu-clock: \n", "cpu-clock main|leaf 2 2\n" },
+		{ "perf  4126 prev_comm=perf prev_pid=4126 ==> next_pid=18 next_prio=0\n",
+		  "samples [perf 4126] main|leaf 2 2\n" },
+		/* ten columns are a period's, and so is what no thread's number reaches */
+		{ "w    2000000 \n", "samples [w] main|leaf 2 4000000\n" },
+		{ "w 20000000000 \n", "samples [w] main|leaf 2 40000000000\n" },
+		{ "w  4097    2000000 \n", "samples [w 4097] main|leaf 2 4000000\n" },
+	};
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		CLEANUP(buffer_release) struct buffer text = { 0 };
+		buffer_printf(&text, "%s%s%s%s", cases[i].head, chain, cases[i].head, chain);
+		expect_bare(buffer_text(&text), cases[i].stack, imported_stacks);
+	}
+	/* a sample without a chain counts where nothing but blank lines tells it */
+	expect_bare("\n" FRAME("1153", "leaf") "\n\n\n\n" FRAME("1153", "leaf") "\n",
+		    "samples leaf 2 2\n", imported_stacks);
+	/* -F ip: an address is a place */
+	expect_bare("\n\t            1153\n\t            11d6\n\n", "samples 0x11d6|0x1153 1 1\n",
+		    imported_stacks);
+	expect_bare("w  4097 PERF_RECORD_MMAP2 4097/4097: [0x55(0x10) @ 0]: r-xp /bin/w\n"
+		    "w  4097 \n" FRAME("1153", "leaf") "\n",
+		    "samples [w 4097] leaf 1 1\n", imported_stacks);
+}
+
+/* The same without -g: the place ends the line. */
+static void lines_that_end_in_an_aligned_address_are_samples(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *stack;
+	} cases[] = {
+		{ "               w  4121 " LEAF("5613bcc09179", "leaf"),
+		  "samples [w 4121] leaf 2 2\n" },
+		{ "               w " LEAF("5613bcc09179", "leaf"), "samples [w] leaf 2 2\n" },
+		{ LEAF("5613bcc09179", "leaf"), "samples leaf 2 2\n" },
+		{ LEAF("5613bcc09179", "leaf (/bin/w)"), "samples /bin/w!leaf 2 2\n" },
+		{ "               w    2000000 " LEAF("5613bcc09179", "leaf"),
+		  "samples [w] leaf 2 4000000\n" },
+		{ " 1473.841008: " LEAF("5613bcc09179", "leaf"), "samples leaf 2 2\n" },
+		{ "               w  4121  1473.841008: cpu-clock: " LEAF("5613bcc09179", "leaf"),
+		  "cpu-clock [w 4121] leaf 2 2\n" },
+		/* other columns around it */
+		{ "               w  4101  1473.052476:    2000000 cpu-clock: "
+		  "               0 " LEAF("55c3eb68c179", "leaf+0x17 (/bin/w) insn: 48 31 c2"),
+		  "cpu-clock [w 4101] /bin/w!leaf 2 4000000\n" },
+		{ "               w  4101  1473.052476:    2000000 cpu-clock: " LEAF(
+			  "55c3eb68c179", "leaf+0x17 (/bin/w)               0"),
+		  "cpu-clock [w 4101] /bin/w!leaf 2 4000000\n" },
+		/* no place, and an accessed address that is no period */
+		{ "               w  4101  1473.052476:                0\n",
+		  "samples [w 4101] 0x0 2 2\n" },
+		{ "              sh  4126 [000]  1476.100000: prev_comm=sh prev_pid=4126\n",
+		  "samples [sh 4126] 0x0 2 2\n" },
+		{ "   2000000 cpu-clock:u: " LEAF("5613bcc09179", "leaf (/bin/w)"),
+		  "cpu-clock:u /bin/w!leaf 2 4000000\n" },
+		/* without a command, and with a period where the TID could be */
+		{ "   2000000 cpu-clock: \n", "cpu-clock 0x0 2 4000000\n" },
+		{ "               w    2000000 cpu-clock: \n", "cpu-clock [w] 0x0 2 4000000\n" },
+	};
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		CLEANUP(buffer_release) struct buffer text = { 0 };
+		buffer_printf(&text, "%s%s", cases[i].text, cases[i].text);
+		expect_bare(buffer_text(&text), cases[i].stack, imported_leaves);
+	}
+}
+
+/* Lines of other texts have words that look like perf's. */
+static void most_lines_must_be_perfs(void **state)
+{
+	(void)state;
+	static const char *const no[] = {
+		"               w  4097 \n               w  4097 \n",
+		"ELF Header:\n  ABI Version:                       0\n  Type: DYN (PIE)\n",
+		"     0.045 ( 0.011 ms): ls/17 brk()          = 0x558af0b1a000\n"
+		"     0.271 ( 0.014 ms): ls/17 access(\"x\")   = -1 ENOENT (No such file)\n",
+		"00001000 <_init>:\n    1000:\t48 83 ec 08   sub $0x8,%rsp (x)\n"
+		"00001020 <main>:\n    1020:\tc3   ret\n",
+		"   12345678 read\n       9999 write\n",
+		"                12345678 read\n                    9999 write\n",
+		"Call graph:\n    2000 Thread_1   DispatchQueue_1: main  (serial)\n"
+		"      2000 start  (in dyld) + 1903  [0x18f2a]\n",
+	};
+	for (size_t i = 0; i < COUNT_OF(no); i++)
+		if (importer_perf_script.recognise(no[i], strlen(no[i])))
+			fail_msg("recognised: %s", no[i]);
+	/* what follows a sample may be other text */
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	const struct import_options options = { .recognised = true };
+	struct error err = { 0 };
+	buffer_append_text(&text, "sh 9 1.5: 10 cycles: \n\t  4005d0 main (/bin/sh)\n\n");
+	for (int i = 0; i < 5; i++)
+		buffer_append_text(&text, "and so on\n");
+	assert_false(importer_perf_script.recognise(text.data, text.size));
+	assert_int_equal(imported(&importer_perf_script, (struct span){ text.data, text.size },
+				  SIZE_MAX, &options, &profile, &err),
+			 -ENODATA);
+	assert_string_equal(err.text, "5 of 8 lines are not what perf script prints; --format "
+				      "perf-script takes the others");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +611,9 @@ int main(void)
 		cmocka_unit_test(the_size_of_pieces_makes_no_difference),
 		cmocka_unit_test(damage_anywhere_is_survived),
 		cmocka_unit_test(recognised_by_content),
+		cmocka_unit_test(chains_without_time_and_event_are_samples),
+		cmocka_unit_test(lines_that_end_in_an_aligned_address_are_samples),
+		cmocka_unit_test(most_lines_must_be_perfs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -430,17 +430,17 @@ static bool take_aligned_address(struct scan *scan, size_t *columns)
 /* The DSO behind a name, wherever the line ends: what it is tells its first character. */
 static bool find_dso(const struct scan *scan, struct span *dso)
 {
-	for (const char *at = scan->at; scan->end - at > 2; at++) {
-		if (!is_blank(*at) || at[1] != '(' || (at[2] != '/' && at[2] != '['))
-			continue;
-		size_t open = 0;
-		for (const char *end = at + 1; end < scan->end; end++) {
-			open += *end == '(';
-			open -= *end == ')' && open;
-			if (open == 0 && (end + 1 == scan->end || is_blank(end[1]))) {
-				*dso = (struct span){ at + 2, (size_t)(end - at) - 2 };
-				return true;
-			}
+	const char *at = scan->at;
+	while (scan->end - at > 2 &&
+	       !(is_blank(*at) && at[1] == '(' && (at[2] == '/' || at[2] == '[')))
+		at++;
+	size_t open = 0;
+	for (const char *end = at + 1; scan->end - at > 2 && end < scan->end; end++) {
+		open += *end == '(';
+		open -= *end == ')' && open;
+		if (open == 0 && (end + 1 == scan->end || is_blank(end[1]))) {
+			*dso = (struct span){ at + 2, (size_t)(end - at) - 2 };
+			return true;
 		}
 	}
 	return false;

@@ -50,10 +50,12 @@ static void print_static(const struct cycle_columns *columns, const struct stall
 	buffer_append_u8(out, '\n');
 }
 
-/* How much of the stall a cause takes, where that is less than any part of it. */
-static void put_share(const struct culprit *culprit, double stall, struct buffer *out)
+/* How much of the stall a cause takes, where that is less than any part of it: at least of the
+ * shortest that it can have been, at most of the longest. */
+static void put_share(const struct culprit *culprit, const struct stall *stall, struct buffer *out)
 {
-	double low = culprit->low / stall, high = culprit->high / stall;
+	double low = culprit->low / stall->dynamic_cycles;
+	double high = culprit->high / stall->most_cycles;
 	if (low >= WHOLE_SHARE || isnan(low) || isnan(high))
 		return;
 	bool has_low = low >= LEAST_SHARE, has_high = high < WHOLE_SHARE;
@@ -92,7 +94,7 @@ static void print_dynamic(const struct cycle_columns *columns, uint32_t instruct
 		else if (list[i].instruction != CULPRIT_NO_INSTRUCTION)
 			buffer_printf(out, " of %" PRIx64,
 				      vaddr_of(columns->procedure, list[i].instruction));
-		put_share(&list[i], stall->dynamic_cycles, out);
+		put_share(&list[i], stall, out);
 	}
 	double unexplained = stall->unexplained_cycles / stall->dynamic_cycles;
 	if (stall->culprit_count == 0)

@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096u
+/* The smallest first cache of a processor that runs Linux: Cortex-A53 can be built with that. */
+#define LEAST_L1I_BYTES 8192u
 
 /* How often an instruction followed code of another line, of another page. */
 struct fetch {
@@ -131,25 +133,6 @@ void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint
 
 /* --- loops whose code stays in the first cache --- */
 
-/* How often a loop was entered from outside of it. */
-static double entries_of(const struct culprit_rules *rules, uint32_t loop)
-{
-	const struct procedure_cycles *procedure = rules->procedure;
-	uint32_t header = procedure->loops.list[loop].header;
-	struct flow_ends into = flow_graph_into(&procedure->cfg.graph, header);
-	double times = 0;
-	for (size_t i = 0; i < into.count; i++) {
-		uint32_t from = procedure->cfg.graph.edges[into.list[i]].from;
-		uint32_t inside =
-			from == FLOW_OUTSIDE ? FLOW_NO_LOOP : procedure->loops.of_block[from];
-		while (inside != FLOW_NO_LOOP && inside != loop)
-			inside = procedure->loops.list[inside].parent;
-		if (inside != loop)
-			times += culprit_times_of_edge(rules, into.list[i]);
-	}
-	return times;
-}
-
 /* Of a loop, with the loops inside. */
 struct loop_code {
 	uint64_t bytes; /* of its blocks, of each with a line more, which it may begin in the middle
@@ -189,6 +172,8 @@ int culprit_find_quiet_loops(struct culprit_rules *rules)
 	const struct flow_loops *loops = &procedure->loops;
 	uint32_t blocks = procedure->cfg.graph.block_count;
 	uint32_t size = procedure->pipeline->l1i.size_bytes;
+	if (size == PIPELINE_UNKNOWN)
+		size = LEAST_L1I_BYTES;
 	CLEANUP(free_pointer)
 	struct loop_code *codes = calloc((size_t)loops->count + 1, sizeof(*codes));
 	rules->quiet_entries = calloc((size_t)blocks + 1, sizeof(*rules->quiet_entries));
@@ -197,13 +182,13 @@ int culprit_find_quiet_loops(struct culprit_rules *rules)
 	measure_loops(rules, codes);
 	for (uint32_t l = 0; l < loops->count; l++) {
 		uint32_t parent = loops->list[l].parent;
-		bool fits = size != PIPELINE_UNKNOWN && codes[l].bytes <= size / 2;
+		bool fits = codes[l].bytes <= size / 2;
 		codes[l].quiet_entries =
 			parent == FLOW_NO_LOOP ? INFINITY : codes[parent].quiet_entries;
 		/* An irreducible loop has other ways in than its header's. */
 		if (isinf(codes[l].quiet_entries) && fits && !codes[l].calls &&
 		    !loops->list[l].irreducible)
-			codes[l].quiet_entries = entries_of(rules, l);
+			codes[l].quiet_entries = rules->loops[l].entries;
 	}
 	for (uint32_t b = 0; b < blocks; b++)
 		rules->quiet_entries[b] = loops->of_block[b] == FLOW_NO_LOOP

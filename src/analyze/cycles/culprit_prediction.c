@@ -80,7 +80,11 @@ static double mispredicted(const struct culprit_rules *rules, uint32_t edge,
 						     ? culprit_times_of_edge(rules, edge)
 						     : whole);
 	}
-	return times;
+	/* Which way is rare is not an estimate where one of them leaves a loop: once for each time
+	 * that the other way was gone, at most. */
+	return culprit_is_edge_sure(rules, edge)
+		       ? times
+		       : fmin(times, culprit_leaves_of_loop(rules, block));
 }
 
 void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,

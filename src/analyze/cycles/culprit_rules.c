@@ -103,11 +103,14 @@ static bool is_unbounded(const struct culprit_rules *rules, uint32_t instruction
 static void judge_other(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			struct culprit_list *out)
 {
-	if (is_unbounded(rules, instruction))
+	if (is_unbounded(rules, instruction)) {
+		const struct instruction_effects *op = &rules->procedure->effects[instruction];
 		culprit_accuse(out, DYNAMIC_OTHER, instruction, INFINITY, false);
-	else if (instruction > rules->procedure->cfg.blocks[block].first &&
-		 is_unbounded(rules, instruction - 1))
+		out->long_by_nature = op->class == LATENCY_MICROCODE || op->class == LATENCY_SYSTEM;
+	} else if (instruction > rules->procedure->cfg.blocks[block].first &&
+		   is_unbounded(rules, instruction - 1)) {
 		culprit_accuse(out, DYNAMIC_OTHER, instruction - 1, INFINITY, false);
+	}
 }
 
 /*
@@ -140,6 +143,35 @@ static bool is_explained(const struct culprit_list *list, double stall_cycles)
 	return sum >= stall_cycles;
 }
 
+static bool lists(const struct culprit_list *list, enum dynamic_cause cause)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->list[i].cause == cause)
+			return true;
+	return false;
+}
+
+/*
+ * A place that a loop comes by in each round is in the first cache, unless another processor
+ * writes to its line: nobody else's is a stack. Where nothing else can have made the stall.
+ */
+static void judge_sharing(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			  struct culprit_list *out)
+{
+	const struct instruction_effects *op = &rules->procedure->effects[instruction];
+	bool arm = rules->procedure->isa == ISA_AARCH64;
+	unsigned stack = arm ? (unsigned)AARCH64_SP : (unsigned)X86_RSP;
+	unsigned frame = arm ? (unsigned)AARCH64_X0 + 29 : (unsigned)X86_RBP;
+	if (!op->reads_memory || register_set_has(&op->address, stack) ||
+	    register_set_has(&op->address, frame) ||
+	    isinf(culprit_misses_of_place(rules, block, instruction)))
+		return;
+	culprit_accuse(out, DYNAMIC_SYNCHRONISATION, instruction,
+		       culprit_times_of_block(rules, block) * rules->costs.load_far *
+			       rules->procedure->cycle,
+		       false);
+}
+
 static void drop(struct culprit_list *list, enum dynamic_cause cause)
 {
 	size_t kept = 0;
@@ -152,12 +184,15 @@ static void drop(struct culprit_list *list, enum dynamic_cause cause)
 void culprit_rules_apply(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 double stall_cycles, struct culprit_list *out)
 {
-	out->count = 0;
+	*out = (struct culprit_list){ .count = 0 };
 	culprit_judge_fetch(rules, block, instruction, out);
 	culprit_judge_prediction(rules, block, instruction, TRUST_SHARES, out);
 	culprit_judge_waits(rules, block, instruction, out);
 	judge_other(rules, block, instruction, out);
 	share_with_misses(rules, stall_cycles, out);
+	if (!rules->procedure->pipeline->in_order && !is_explained(out, stall_cycles) &&
+	    !lists(out, DYNAMIC_SYNCHRONISATION))
+		judge_sharing(rules, block, instruction, out);
 	if (rules->procedure->pipeline->in_order && !is_explained(out, stall_cycles)) {
 		drop(out, DYNAMIC_MISPREDICT);
 		culprit_judge_prediction(rules, block, instruction, TRUST_NO_SHARES, out);
@@ -172,12 +207,14 @@ int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycle
 		.costs = culprit_costs_of(procedure->pipeline),
 		.late = !procedure->pipeline->in_order,
 	};
+	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
+		rules->stores |= procedure->effects[i].writes_memory;
 	int ret = culprit_bounds_init(&rules->bounds, procedure, columns, events);
 	if (ret == 0 && procedure->pipeline->in_order)
 		ret = reaching_init(&rules->reaching, procedure);
-	if (ret < 0)
-		return ret;
-	return culprit_find_quiet_loops(rules);
+	if (ret == 0)
+		ret = culprit_find_loops(rules);
+	return ret < 0 ? ret : culprit_find_quiet_loops(rules);
 }
 
 void culprit_rules_release(struct culprit_rules *rules)
@@ -186,4 +223,6 @@ void culprit_rules_release(struct culprit_rules *rules)
 	reaching_release(&rules->reaching);
 	free(rules->quiet_entries);
 	rules->quiet_entries = NULL;
+	free(rules->loops);
+	rules->loops = NULL;
 }

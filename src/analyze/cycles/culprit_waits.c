@@ -7,6 +7,13 @@
 
 #include "analyze/cycles/culprits_private.h"
 
+/*
+ * What a load waits, at most, for an earlier store of which it needs a part, or seems to, as their
+ * addresses are alike in the last 12 bits: until the store has written (Intel 64 and IA-32
+ * Architectures Optimization Reference Manual, "Store Forwarding": some 13 cycles when blocked).
+ */
+#define STORE_WAIT_CYCLES 13
+
 /* Near what is used all the time: the stack, or one constant place. */
 static bool stays_on_a_page(const struct culprit_rules *rules,
 			    const struct instruction_effects *effects)
@@ -62,6 +69,8 @@ static void add_load(const struct culprit_rules *rules, uint32_t load, double ti
 	const struct instruction_effects *effects = &rules->procedure->effects[load];
 	double *const *most = rules->bounds.most;
 	bool by_events;
+	uint32_t from = cfg_block_of(&rules->procedure->cfg, load);
+	times = fmin(times, culprit_misses_of_place(rules, from, load));
 	double cycles = culprit_miss_cycles(times, rules->costs.load_near, rules->costs.load_far,
 					    most[CULPRIT_L1D_MISSES], most[CULPRIT_LOAD_MISSES],
 					    load, &by_events);
@@ -94,6 +103,13 @@ static bool multiplies(enum latency_class class)
 	       class == LATENCY_FP_MULTIPLY || class == LATENCY_FP_FUSED;
 }
 
+/* Whether it keeps others of its kind out of the unit for longer than a cycle. */
+static bool is_busy(const struct culprit_rules *rules, const struct instruction_effects *op)
+{
+	return pipeline_work_of(rules->procedure->pipeline, op->class, op->width_bits)
+		       ->busy_cycles > 1;
+}
+
 /* Divisions take as long as their operands make them: up to twice what the table says. */
 static void add_work(const struct culprit_rules *rules, uint32_t producer, double times,
 		     struct waits *waits)
@@ -101,7 +117,8 @@ static void add_work(const struct culprit_rules *rules, uint32_t producer, doubl
 	const struct instruction_effects *op = &rules->procedure->effects[producer];
 	if (divides(op->class))
 		add_wait(&waits->divide, producer, times * 2 * latency_of(rules, op), false);
-	else if (multiplies(op->class))
+	else if (multiplies(op->class) &&
+		 (rules->procedure->pipeline->in_order || is_busy(rules, op)))
 		add_wait(&waits->multiply, producer, times * latency_of(rules, op), false);
 }
 
@@ -167,7 +184,8 @@ static void judge_store(const struct culprit_rules *rules, uint32_t block, uint3
 {
 	double *const *most = rules->bounds.most;
 	bool by_events;
-	double times = culprit_times_of_block(rules, block);
+	double times =
+		fmin(culprit_times_of_block(rules, block), culprit_waits_of_store(rules, block));
 	double high = culprit_miss_cycles(times, rules->costs.store_near, rules->costs.store_far,
 					  most[CULPRIT_STORE_L1_MISSES], most[CULPRIT_STORE_MISSES],
 					  instruction, &by_events);
@@ -182,12 +200,36 @@ static bool needs_its_own_load(const struct instruction_effects *op)
 				    op->class == LATENCY_CALL || op->class == LATENCY_RETURN);
 }
 
+/*
+ * Out of order: whoever waits at the head has its operands, and takes its own time. A cycle of
+ * that is no wait. Of a product this is its latency, as a multiplier takes another each cycle.
+ */
+static void judge_chain(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
+			struct culprit_list *out)
+{
+	const struct procedure_cycles *procedure = rules->procedure;
+	const struct instruction_effects *op = &procedure->effects[instruction];
+	if (divides(op->class) || (multiplies(op->class) && is_busy(rules, op)))
+		return;
+	double cycles = latency_of(rules, op) - 1;
+	if (op->reads_memory && op->class != LATENCY_LOAD)
+		cycles += procedure->pipeline->load_operand_cycles;
+	if (op->reads_memory && rules->stores)
+		cycles += STORE_WAIT_CYCLES;
+	uint32_t loop = procedure->loops.of_block[block];
+	double high = culprit_times_of_block(rules, block) * cycles;
+	/* It may be charged with the chain of its loop, of which it is a part or not. */
+	if (loop != FLOW_NO_LOOP)
+		high = fmax(high, procedure->loop_bounds[loop].chain_cycles);
+	culprit_accuse(out, DYNAMIC_CHAIN, instruction, high * procedure->cycle, false);
+}
+
 void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			 struct culprit_list *out)
 {
 	const struct procedure_cycles *procedure = rules->procedure;
 	const struct instruction_effects *op = &procedure->effects[instruction];
-	double times = culprit_times_of_block(rules, block), cycle = procedure->cycle;
+	double times = culprit_times_of_block(rules, block);
 	const struct wait nobody = { .blamed = CULPRIT_NO_INSTRUCTION };
 	struct waits waits = { nobody, nobody, nobody, nobody, CULPRIT_NO_INSTRUCTION };
 	if (procedure->pipeline->in_order) {
@@ -195,10 +237,7 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 		if (needs_its_own_load(op))
 			add_load(rules, instruction, times, &waits);
 		/* A unit that an instruction of an earlier block keeps busy. */
-		if (divides(op->class) ||
-		    (multiplies(op->class) &&
-		     pipeline_work_of(procedure->pipeline, op->class, op->width_bits)->busy_cycles >
-			     1))
+		if (divides(op->class) || (multiplies(op->class) && is_busy(rules, op)))
 			add_work(rules, instruction, times, &waits);
 	} else {
 		if (op->reads_memory)
@@ -215,14 +254,6 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 	accuse_wait(rules, DYNAMIC_DIVIDE, &waits.divide, out);
 	if (op->writes_memory)
 		judge_store(rules, block, instruction, out);
-	/* Out of order: whoever waits at the head has its operands, and takes its own time. */
-	if (!procedure->pipeline->in_order && !divides(op->class) && !multiplies(op->class))
-		culprit_accuse(out, DYNAMIC_CHAIN, instruction,
-			       times *
-				       (latency_of(rules, op) +
-					(op->reads_memory && op->class != LATENCY_LOAD
-						 ? procedure->pipeline->load_operand_cycles
-						 : 0)) *
-				       cycle,
-			       false);
+	if (!procedure->pipeline->in_order)
+		judge_chain(rules, block, instruction, out);
 }

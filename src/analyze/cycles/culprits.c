@@ -18,6 +18,9 @@
 #define Z_95 1.96
 /* A cause that can explain less than this share of a stall is not listed. */
 #define LEAST_SHARE 0.1
+/* Out of order: cycles of several instructions that are charged to one of them, as interrupts come
+ * through behind some alone; two on Zen 4 (docs/methods.md, "Parts of an instruction's cycles"). */
+#define CHARGED_TOGETHER 4
 /* Ways into a block that are looked at one by one; with more of them, the likeliest alone. */
 #define MOST_ENTRIES 16
 
@@ -217,6 +220,7 @@ static void find_stall(const struct procedure_cycles *procedure, const struct cy
 		stall->dynamic_cycles = beyond;
 	else
 		stall->noise_cycles = beyond;
+	stall->most_cycles = fmax(0, stall->dynamic_cycles);
 }
 
 /*
@@ -236,21 +240,88 @@ static void find_stalls_of_groups(const struct procedure_cycles *procedure, uint
 	}
 }
 
-/*
- * Where figures are relative a best case is no more than a limit: what an instruction is charged
- * within it counts as issuing, and so does what chance may have put on top.
- */
-static void find_stall_beyond_limit(const struct procedure_cycles *procedure,
-				    const struct cycles_cost *cost, struct stall *stall)
+/* The most executions that there may be beside those of the hottest block, which tell the scale. */
+static double most_executions(const struct frequency *frequency)
 {
-	find_stall(procedure, cost, fmin(cost->best_cycles, cost->cycles), stall);
-	stall->issue_cycles = cost->cycles - fmax(0, stall->dynamic_cycles);
+	return isnan(frequency->high) ? frequency->value : fmax(frequency->high, frequency->value);
+}
+
+/*
+ * Where figures are relative the scale is free: a cycle is at most procedure->cycle, and may be
+ * any part of that. What nothing holds up retires in a cycle, alone or with others, so beyond a
+ * cycle at its longest an instruction may have waited. But interrupts do not come between any two:
+ * one is charged with some cycles of those beside it. So such a wait is shown by what all of its
+ * loop took beyond what issuing takes (`share` of the waits is), or by more cycles than are ever
+ * charged together. Whatever is not shown counts as issuing, and so does what chance may have put
+ * on top.
+ */
+static void find_stall_at_any_scale(const struct procedure_cycles *procedure,
+				    const struct frequency *frequency,
+				    const struct cycles_cost *cost, double share,
+				    struct stall *stall)
+{
+	double cycle = most_executions(frequency) * procedure->cycle;
+	double shown = fmax(share * (cost->cycles - fmax(cost->best_cycles, cycle)),
+			    cost->cycles - CHARGED_TOGETHER * cycle);
+	/* In order each instruction takes its best case, whatever the others do. */
+	if (procedure->pipeline->in_order)
+		shown = cost->cycles - cost->best_cycles;
+	double within = cost->cycles - fmax(0, shown);
+	find_stall(procedure, cost, within, stall);
 	stall->dynamic_cycles = fmax(0, stall->dynamic_cycles);
+	stall->issue_cycles = cost->cycles - stall->dynamic_cycles;
+	stall->most_cycles = stall->dynamic_cycles > 0 ? cost->cycles : 0;
+	stall->dynamic_high += within;
 	stall->noise_cycles = 0;
 }
 
+/* What the instructions of each loop, and behind them of the rest, were charged beyond a cycle. */
+static void add_waits(const struct procedure_cycles *procedure, double *waits)
+{
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++) {
+		const struct cfg_block *block = &procedure->cfg.blocks[b];
+		double cycle =
+			most_executions(&procedure->frequencies.blocks[b]) * procedure->cycle;
+		uint32_t loop = procedure->loops.of_block[b];
+		double *sum = &waits[loop == FLOW_NO_LOOP ? procedure->loops.count : loop];
+		for (uint32_t i = block->first; i < block->first + block->count; i++) {
+			const struct cycles_cost *cost = &procedure->instructions[i];
+			double wait = cost->cycles - fmax(cost->best_cycles, cycle);
+			*sum += wait > 0 ? wait : 0;
+		}
+	}
+	/* Inner loops have larger numbers. */
+	for (uint32_t l = procedure->loops.count; l-- > 0;) {
+		uint32_t parent = procedure->loops.list[l].parent;
+		waits[parent == FLOW_NO_LOOP ? procedure->loops.count : parent] += waits[l];
+	}
+}
+
+/*
+ * By loop, and behind them of the rest: what part of these waits its cycles show, since issuing
+ * takes the others at most. Not used in order. NULL: no memory.
+ */
+static double *shares_shown(const struct procedure_cycles *procedure)
+{
+	uint32_t loops = procedure->loops.count;
+	double *shares = calloc((size_t)loops + 1, sizeof(*shares));
+	if (!shares)
+		return NULL;
+	if (procedure->pipeline->in_order)
+		return shares;
+	add_waits(procedure, shares);
+	for (uint32_t l = 0; l <= loops; l++) {
+		const struct cycles_cost *cost =
+			l < loops ? &procedure->loop_costs[l] : &procedure->whole;
+		double issue = procedure->loop_bounds[l].issue_cycles * procedure->cycle;
+		double shown = fmax(0, cost->cycles - issue);
+		shares[l] = shares[l] > 0 ? fmin(1, shown / shares[l]) : 1;
+	}
+	return shares;
+}
+
 static void find_stalls(const struct procedure_cycles *procedure, uint32_t block,
-			struct culprits *culprits)
+			const double *shares, struct culprits *culprits)
 {
 	const struct cfg_block *at = &procedure->cfg.blocks[block];
 	if (isnan(culprits->stalls[at->first].issue_cycles) ||
@@ -265,9 +336,12 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 	}
 	culprits->known = true;
 	if (is_relative(procedure)) {
+		const struct frequency *frequency = &procedure->frequencies.blocks[block];
+		uint32_t loop = procedure->loops.of_block[block];
+		double share = shares[loop == FLOW_NO_LOOP ? procedure->loops.count : loop];
 		for (uint32_t i = at->first; i < at->first + at->count; i++)
-			find_stall_beyond_limit(procedure, &procedure->instructions[i],
-						&culprits->stalls[i]);
+			find_stall_at_any_scale(procedure, frequency, &procedure->instructions[i],
+						share, &culprits->stalls[i]);
 		return;
 	}
 	if (!procedure->pipeline->in_order) {
@@ -296,34 +370,79 @@ static int rank_of(enum dynamic_cause cause)
 	return rank;
 }
 
-static int by_bound(const void *a, const void *b)
+/*
+ * Out of order, who is charged is who was busy. So what the instruction itself does is before what
+ * may have kept it from beginning: the wrong prediction of another, a late fetch. Work that is
+ * known to be of no fixed length is before everything.
+ */
+static int rank_at(const struct culprit_list *list, const struct culprit *culprit,
+		   uint32_t instruction, bool in_order)
 {
-	const struct culprit *x = a, *y = b;
-	if (x->high != y->high)
-		return x->high < y->high ? 1 : -1;
-	return rank_of(x->cause) - rank_of(y->cause);
+	bool is_before_it =
+		culprit->cause == DYNAMIC_ICACHE || culprit->cause == DYNAMIC_ITLB ||
+		(culprit->cause == DYNAMIC_MISPREDICT && culprit->instruction != instruction);
+	if (in_order)
+		return rank_of(culprit->cause);
+	if (list->long_by_nature && culprit->cause == DYNAMIC_OTHER)
+		return -1;
+	return rank_of(culprit->cause) + (is_before_it ? DYNAMIC_CAUSES : 0);
+}
+
+/* By what each can explain of the stall; of two that can explain as much, by rank. */
+static void sort(struct culprit_list *list, uint32_t instruction, bool in_order, double whole)
+{
+	for (size_t i = 1; i < list->count; i++) {
+		struct culprit moved = list->list[i];
+		double high = fmin(moved.high, whole);
+		int rank = rank_at(list, &moved, instruction, in_order);
+		size_t at = i;
+		for (; at; at--) {
+			const struct culprit *before = &list->list[at - 1];
+			double other = fmin(before->high, whole);
+			if (other > high ||
+			    (other == high && rank_at(list, before, instruction, in_order) <= rank))
+				break;
+			list->list[at] = *before;
+		}
+		list->list[at] = moved;
+	}
+}
+
+/*
+ * Where a cycle may be shorter than taken here, a stall is longer and a cause takes less: of C
+ * cycles charged, A within the best case and a bound of H at the longest cycle, at most
+ * min(C - A s, H s) for any s up to 1.
+ */
+static double most_at_any_scale(double high, const struct stall *stall)
+{
+	double within = stall->most_cycles - stall->dynamic_cycles;
+	if (within <= 0 || high <= stall->dynamic_cycles)
+		return fmin(high, stall->dynamic_cycles);
+	return isinf(high) ? stall->most_cycles : stall->most_cycles * high / (high + within);
 }
 
 /* Cuts bounds to the stall, drops what does not matter, and finds what only one can explain. */
-static void weigh(struct culprit_list *found, struct stall *stall)
+static void weigh(uint32_t instruction, bool in_order, struct culprit_list *found,
+		  struct stall *stall)
 {
 	double sum = 0, whole = stall->dynamic_cycles;
 	size_t kept = 0;
+	sort(found, instruction, in_order, whole);
 	for (size_t i = 0; i < found->count; i++) {
 		struct culprit culprit = found->list[i];
 		if (culprit.high < LEAST_SHARE * whole)
 			continue;
-		culprit.high = fmin(culprit.high, whole);
-		sum += culprit.high;
+		sum += fmin(culprit.high, whole);
 		found->list[kept++] = culprit;
 	}
 	found->count = kept;
 	for (size_t i = 0; i < kept; i++) {
 		struct culprit *culprit = &found->list[i];
-		culprit->low = fmax(0, fmin(culprit->high, whole - (sum - culprit->high)));
+		double most = fmin(culprit->high, whole);
+		culprit->low = fmax(0, fmin(most, whole - (sum - most)));
+		culprit->high = most_at_any_scale(culprit->high, stall);
 	}
 	stall->unexplained_cycles = fmax(0, whole - sum);
-	qsort(found->list, kept, sizeof(found->list[0]), by_bound);
 }
 
 static int append(struct culprits *culprits, size_t *capacity, const struct culprit_list *found,
@@ -361,7 +480,7 @@ static int accuse_block(struct culprit_rules *rules, uint32_t block, struct culp
 		struct culprit_list found;
 		if (stall->dynamic_cycles > 0) {
 			culprit_rules_apply(rules, block, i, stall->dynamic_cycles, &found);
-			weigh(&found, stall);
+			weigh(i, rules->procedure->pipeline->in_order, &found, stall);
 			if (append(culprits, capacity, &found, stall) < 0)
 				return -ENOMEM;
 		}
@@ -395,8 +514,11 @@ int culprits_new(const struct procedure_cycles *procedure, const struct event_co
 		return error_set(err, -ENOMEM, "out of memory for the culprits of a procedure");
 	if (split_best_cases(procedure, culprits->stalls) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the culprits of a procedure");
+	CLEANUP(free_pointer) double *shares = shares_shown(procedure);
+	if (!shares)
+		return error_set(err, -ENOMEM, "out of memory for the culprits of a procedure");
 	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
-		find_stalls(procedure, b, culprits);
+		find_stalls(procedure, b, shares, culprits);
 	if (culprits->known && accuse_all(culprits, columns, events) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the culprits of a procedure");
 	*out = culprits;

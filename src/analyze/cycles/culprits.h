@@ -11,8 +11,9 @@
  * operands. Out of order they are those at the head of the reorder buffer: what waits
  * there is the load, the division itself. What retires together is charged at one
  * instruction, which takes the best case of the others of its block along. Where figures are
- * relative (cycles.h) a best case is the most that it can be, so a stall is what an
- * instruction is charged beyond its own, at least; what it is charged within counts as issuing.
+ * relative (cycles.h) a cycle may be any part of what it is at most, so a stall is what an
+ * instruction is charged beyond one such cycle each time that it ran, which it waited at any scale;
+ * all else counts as issuing, and what did not wait for longer cannot be told from it.
  *
  * Borrows the procedure. Nothing changes once made. An unknown figure is NaN, never 0.
  */
@@ -73,7 +74,9 @@ struct culprit {
 	/* Of the cfg: the load, the branch, the division; CULPRIT_NO_INSTRUCTION: none, or in
 	 * another procedure. */
 	uint32_t instruction;
-	double low, high;     /* cycles: what no other cause explains; what this one can explain */
+	/* Cycles: what no other cause explains; what this one can explain, at any length of a
+	 * cycle. */
+	double low, high;
 	bool bound_by_events; /* `high` rests on samples of an event that counts it */
 };
 
@@ -92,6 +95,8 @@ struct stall {
 	 */
 	double dynamic_cycles;
 	double dynamic_low, dynamic_high; /* 95 %, by samples and executions */
+	/* A stall at the shortest cycle that may be; dynamic_cycles where that is known. */
+	double most_cycles;
 	double noise_cycles;
 	double unexplained_cycles; /* of a dynamic stall: no cause, or more than they can cost */
 

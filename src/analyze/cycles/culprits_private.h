@@ -59,6 +59,15 @@ struct culprit_costs {
 };
 struct culprit_costs culprit_costs_of(const struct pipeline *pipeline);
 
+/* culprit_loops.c: what is known of a loop of the procedure, with those inside of it. */
+struct loop_facts {
+	struct register_set writes; /* registers, of all its instructions */
+	bool calls;		    /* or does what is not understood */
+	bool inner;		    /* has no loop inside */
+	bool scatters;		    /* stores to addresses that differ from round to round */
+	double entries;		    /* how often it was entered, at most; INFINITY: not known */
+};
+
 /* culprit_rules.c */
 
 struct culprit_rules {
@@ -69,13 +78,17 @@ struct culprit_rules {
 	/* By block: how often the largest loop around it was entered that makes no calls and stays
 	 * in the first cache, so that its lines are fetched no more often; INFINITY: none does. */
 	double *quiet_entries;
-	bool late; /* samples are charged to the instruction before the one they show */
+	struct loop_facts *loops;
+	bool stores; /* the procedure writes memory */
+	bool late;   /* samples are charged to the instruction before the one they show */
 };
 
 /* The causes of one stall that are not cleared, in no order; `high` may be infinite. */
 struct culprit_list {
 	struct culprit list[DYNAMIC_CAUSES];
 	size_t count;
+	/* DYNAMIC_OTHER is the stalled instruction's own, which is known to take no fixed time. */
+	bool long_by_nature;
 };
 
 int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycles *procedure,
@@ -109,6 +122,22 @@ uint32_t culprit_last_of(const struct culprit_rules *rules, uint32_t block);
  */
 double culprit_miss_cycles(double times, double near, double far, const double *near_events,
 			   const double *far_events, uint32_t instruction, bool *by_events);
+
+/* culprit_loops.c */
+int culprit_find_loops(struct culprit_rules *rules); /* 0 or -ENOMEM */
+bool culprit_is_inside(const struct culprit_rules *rules, uint32_t block, uint32_t loop);
+/*
+ * How often an access can have missed, at most: in a loop that comes by the same address in each
+ * round, which it makes often enough to keep the line, no more often than the loop was entered. Of
+ * a store also what waits behind others: where no store of the loop goes elsewhere. INFINITY:
+ * nothing says so.
+ */
+double culprit_misses_of_place(const struct culprit_rules *rules, uint32_t block,
+			       uint32_t instruction);
+double culprit_waits_of_store(const struct culprit_rules *rules, uint32_t block);
+/* How often a branch of a loop can have been predicted wrong that goes on with it or leaves it, at
+ * most; INFINITY: it is no such branch. */
+double culprit_leaves_of_loop(const struct culprit_rules *rules, uint32_t branch_block);
 
 /* culprit_fetch.c, culprit_prediction.c, culprit_waits.c */
 int culprit_find_quiet_loops(struct culprit_rules *rules); /* 0 or -ENOMEM */

@@ -80,6 +80,14 @@ struct cycles_cost {
 	double low, high;     /* 95 % of cpi, by samples and executions */
 };
 
+/* Of a loop with the loops inside, out of order, in processor cycles for all its executions: what
+ * it takes at least. Bounds: whatever a processor may do at no cost counts as nothing. */
+struct cycles_bounds {
+	double issue_cycles; /* by its width and by units that take another each cycle */
+	double busy_cycles;  /* by units that do not: dividers, locked accesses */
+	double chain_cycles; /* by results that each round needs from the one before */
+};
+
 struct procedure_cycles {
 	const struct cycles *cycles;
 	const struct annotate_procedure *procedure; /* that was asked for */
@@ -94,9 +102,10 @@ struct procedure_cycles {
 	struct scheduled *schedule;
 	double *samples; /* of the time event, at its own address */
 	struct cycles_cost *instructions;
-	struct cycles_cost *blocks;	/* by block */
-	struct schedule_bounds *bounds; /* by block */
-	struct cycles_cost *loop_costs; /* by loop: with the loops inside */
+	struct cycles_cost *blocks;	   /* by block */
+	struct schedule_bounds *bounds;	   /* by block */
+	struct cycles_cost *loop_costs;	   /* by loop: with the loops inside */
+	struct cycles_bounds *loop_bounds; /* by loop; behind them, of the whole; NULL in order */
 	struct cycles_cost whole;
 
 	struct frequencies frequencies; /* executions, by block and edge */

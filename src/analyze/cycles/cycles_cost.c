@@ -130,7 +130,7 @@ static void costs_of_loops(struct procedure_cycles *procedure, const struct exec
  * The most that a cycle can be where a CPI is relative: no loop and not the whole is faster than
  * the processor can be. Loops inside of others alone: what is around them may hardly be seen.
  */
-static double most_of_cycle(const struct procedure_cycles *procedure)
+static double most_of_cycle_in_order(const struct procedure_cycles *procedure)
 {
 	const struct flow_loops *loops = &procedure->loops;
 	double least = procedure->whole.best_cycles > 0
@@ -193,11 +193,15 @@ int cycles_sum_up(struct procedure_cycles *procedure, const struct cycles_sample
 	costs_of_loops(procedure, executed, executed + blocks, mean_weight);
 	sum_of_whole(procedure, executed, mean_weight);
 
+	bool in_order = procedure->pipeline->in_order;
+	if (!in_order && cycles_find_bounds(procedure) < 0)
+		return -ENOMEM;
 	if (!charged || cycles_are_counted(procedure)) {
 		procedure->cycle = 1;
 		return 0;
 	}
-	procedure->cycle = most_of_cycle(procedure);
+	procedure->cycle =
+		in_order ? most_of_cycle_in_order(procedure) : cycles_most_of_cycle(procedure);
 	scale_best(procedure->instructions, procedure->cfg.instruction_count, procedure->cycle);
 	scale_best(procedure->blocks, blocks, procedure->cycle);
 	scale_best(procedure->loop_costs, loops, procedure->cycle);

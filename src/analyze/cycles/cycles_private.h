@@ -96,6 +96,12 @@ int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
 const struct flow_calls_factor *cycles_factor(const struct cycles *cycles,
 					      const struct annotate_procedure *procedure);
 
+/* cycles_chain.c: loop_bounds, when costs are summed up. 0 or -ENOMEM. */
+int cycles_find_bounds(struct procedure_cycles *procedure);
+/* In the unit of the time event, the most that a cycle can be: no loop and not the whole is faster
+ * than the processor can be. NaN: not known. */
+double cycles_most_of_cycle(const struct procedure_cycles *procedure);
+
 /* cycles_cost.c: the costs of everything, from charged samples (NULL: time is not known). 0 or
  * -ENOMEM. */
 int cycles_sum_up(struct procedure_cycles *procedure, const struct cycles_samples *charged);

@@ -22,6 +22,7 @@ void procedure_cycles_free(struct procedure_cycles *procedure)
 	free(procedure->instructions);
 	free(procedure->blocks);
 	free(procedure->loop_costs);
+	free(procedure->loop_bounds);
 	free(procedure->evidence);
 	free(procedure);
 }

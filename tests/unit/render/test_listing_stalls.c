@@ -79,7 +79,7 @@ static void expect_shares(const struct culprit *list, uint32_t count, double une
 	subject_init(&subject);
 	for (uint32_t i = 0; i < count; i++)
 		subject.list[i] = list[i];
-	subject.stalls[1].dynamic_cycles = 100;
+	subject.stalls[1].dynamic_cycles = subject.stalls[1].most_cycles = 100;
 	subject.stalls[1].unexplained_cycles = unexplained;
 	subject.stalls[1].culprit_count = count;
 	expect(&subject, 1, expected);

@@ -1,0 +1,386 @@
+/*
+ * The fewest cycles that code can take out of order, which is what tells how long a cycle can be
+ * at most where figures are relative. Two things say so: how many instructions and long operations
+ * of a block a processor does at once, and what a loop hands from one round to the next: a chain
+ * of results of which each needs the one before it. Both are bounds, so whatever a processor
+ * may do at no cost, or skip, counts as nothing: a comparison together with its jump; copies and
+ * sums with a constant (done while registers are renamed), loads from the stack (forwarded from
+ * the store), values of calls and of what is not understood.
+ */
+#include "analyze/cycles/cycles_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* What a load from memory takes at least, on any processor out of order. */
+#define LEAST_LOAD_CYCLES 3
+/* Rounds to let the longest chain come to the front, and as many to measure it by. */
+#define ROUNDS 16
+/* Instructions that the largest of today's reorder buffers hold: so far do the first rounds of one
+ * turn of a loop run beside the last ones of the turn before. */
+#define WINDOW_INSTRUCTIONS 640
+
+/* --- blocks --- */
+
+/* As many instructions a cycle as any processor does of which no table knows. */
+#define MOST_WIDTH 10
+
+/* A comparison or sum and the jump that goes by its flags: one operation. */
+static bool ends_in_fused_pair(const struct procedure_cycles *procedure, uint32_t block)
+{
+	const struct cfg_block *at = &procedure->cfg.blocks[block];
+	uint32_t last = at->first + at->count - 1;
+	return at->count > 1 && procedure->cfg.instructions[last].kind == INSTRUCTION_CONDITIONAL &&
+	       procedure->effects[last - 1].class == LATENCY_ALU &&
+	       procedure->effects[last - 1].writes_flags;
+}
+
+static const struct pipeline_work *work_of(const struct procedure_cycles *procedure,
+					   uint32_t instruction)
+{
+	const struct instruction_effects *op = &procedure->effects[instruction];
+	return pipeline_work_of(procedure->pipeline, op->class, op->width_bits);
+}
+
+/* Operations that keep their unit for several cycles: those of one class after another. */
+static double busy_cycles(const struct procedure_cycles *procedure, uint32_t block)
+{
+	const struct cfg_block *at = &procedure->cfg.blocks[block];
+	double of_class[LATENCY_CLASSES] = { 0 }, most = 0;
+	for (uint32_t i = at->first; i < at->first + at->count; i++) {
+		const struct instruction_effects *op = &procedure->effects[i];
+		const struct pipeline_work *work = work_of(procedure, i);
+		if (work->busy_cycles < 2 || !work->units || op->class == LATENCY_BARRIER)
+			continue;
+		of_class[op->class] += (double)work->busy_cycles / __builtin_popcount(work->units);
+		most = fmax(most, of_class[op->class]);
+	}
+	return most;
+}
+
+/* By the processor's width, and by units that take another operation each cycle. */
+static double issue_cycles(const struct procedure_cycles *procedure, uint32_t block)
+{
+	const struct cfg_block *at = &procedure->cfg.blocks[block];
+	const struct schedule_bounds *bounds = &procedure->bounds[block];
+	double operations = at->count - (ends_in_fused_pair(procedure, block) ? 1 : 0);
+	double share = operations / at->count;
+	if (procedure->pipeline->generic)
+		return operations / MOST_WIDTH;
+	double least = bounds->width_cycles * share;
+	/* Copies of registers may need no unit; and what keeps one busy is not issued meanwhile. */
+	for (uint32_t i = at->first; i < at->first + at->count; i++)
+		if (procedure->effects[i].class == LATENCY_MOVE ||
+		    procedure->effects[i].class == LATENCY_VECTOR_MOVE ||
+		    work_of(procedure, i)->busy_cycles > 1)
+			return least;
+	return fmax(least, bounds->unit_cycles * share);
+}
+
+/* --- loops --- */
+
+static double least_of(const struct pipeline *pipeline, const struct instruction_effects *op)
+{
+	const struct pipeline_work *work = pipeline_work_of(pipeline, op->class, op->width_bits);
+	uint32_t least = work->latency_cycles[PIPELINE_OPERAND];
+	if (work->latency_cycles[PIPELINE_ADDRESS] < least)
+		least = work->latency_cycles[PIPELINE_ADDRESS];
+	return least;
+}
+
+static unsigned register_members(const struct register_set *set)
+{
+	return (unsigned)(__builtin_popcountll(set->bits[0]) + __builtin_popcountll(set->bits[1]));
+}
+
+/* From the operands that it works on to its result, at least. */
+static double operation_cycles(const struct procedure_cycles *procedure,
+			       const struct instruction_effects *op)
+{
+	const struct register_set values = register_set_without(&op->reads, &op->address);
+	double least = least_of(procedure->pipeline, op);
+	switch (op->class) {
+	case LATENCY_ALU:
+		/* With one operand the other is a constant. */
+		return register_members(&values) > 1 || op->reads_memory ? fmin(1, least) : 0;
+	case LATENCY_SHIFT:
+	case LATENCY_BIT_COUNT:
+	case LATENCY_VECTOR_INTEGER:
+	case LATENCY_SHUFFLE:
+	case LATENCY_TRANSFER:
+		return fmin(1, least);
+	case LATENCY_MULTIPLY:
+	case LATENCY_VECTOR_MULTIPLY:
+		return fmin(3, least);
+	case LATENCY_FP_ADD:
+	case LATENCY_FP_MULTIPLY:
+	case LATENCY_FP_FUSED:
+	case LATENCY_CONVERT:
+	case LATENCY_CRYPTO:
+		/* Some are forwarded to their like a cycle earlier. */
+		return fmax(1, least - 1);
+	case LATENCY_DIVIDE:
+	case LATENCY_FP_DIVIDE:
+	case LATENCY_FP_ROOT:
+		/* Short operands are done sooner than the table says, but hold the unit. */
+		return fmin(least, pipeline_work_of(procedure->pipeline, op->class, op->width_bits)
+					   ->busy_cycles);
+	default:
+		return 0;
+	}
+}
+
+/* From the registers of its address to what it loads. */
+static double load_cycles(const struct procedure_cycles *procedure,
+			  const struct instruction_effects *op)
+{
+	bool arm = procedure->isa == ISA_AARCH64;
+	struct register_set address = op->address;
+	register_set_remove(&address, arm ? (unsigned)AARCH64_SP : (unsigned)X86_RSP);
+	register_set_remove(&address, arm ? (unsigned)AARCH64_X0 + 29 : (unsigned)X86_RBP);
+	if (!op->reads_memory || register_set_empty(&address))
+		return 0;
+	return LEAST_LOAD_CYCLES;
+}
+
+static double latest(const double *ready, const struct register_set *set)
+{
+	double cycle = 0;
+	for (unsigned r = register_set_next(set, 0); r < REGISTER_LIMIT;
+	     r = register_set_next(set, r + 1))
+		cycle = fmax(cycle, ready[r]);
+	return cycle;
+}
+
+static void set_ready(double *ready, const struct register_set *set, double cycle)
+{
+	for (unsigned r = register_set_next(set, 0); r < REGISTER_LIMIT;
+	     r = register_set_next(set, r + 1))
+		ready[r] = cycle;
+}
+
+/* `ready` are the earliest cycles in which registers can be there. */
+static void step(const struct procedure_cycles *procedure, uint32_t instruction, double *ready)
+{
+	const struct instruction_effects *op = &procedure->effects[instruction];
+	if (!op->known || procedure->cfg.instructions[instruction].kind == INSTRUCTION_CALL) {
+		memset(ready, 0, REGISTER_LIMIT * sizeof(*ready));
+		return;
+	}
+	if (op->breaks_dependency) {
+		set_ready(ready, &op->writes, 0);
+		return;
+	}
+	const struct register_set values = register_set_without(&op->reads, &op->address);
+	double result = fmax(latest(ready, &values),
+			     latest(ready, &op->address) + load_cycles(procedure, op)) +
+			operation_cycles(procedure, op);
+	/* An address that the access itself moves on is there at once (push, [x1], #8). */
+	struct register_set moved = register_set_intersect(&op->writes, &op->address);
+	struct register_set others = register_set_without(&op->writes, &op->address);
+	if (register_set_empty(&others) && op->class == LATENCY_LOAD)
+		others = moved; /* loads into the register of its address */
+	else
+		set_ready(ready, &moved, 0);
+	set_ready(ready, &others, result);
+}
+
+static bool is_inside(const struct flow_loops *loops, uint32_t block, uint32_t loop)
+{
+	uint32_t at = loops->of_block[block];
+	while (at != FLOW_NO_LOOP && at != loop)
+		at = loops->list[at].parent;
+	return at != FLOW_NO_LOOP;
+}
+
+/* One round after another of a loop, over all its ways at once. */
+struct rounds {
+	const struct procedure_cycles *procedure;
+	uint32_t loop, header;
+	double *at_end;		    /* by block, then register: at the end of the block */
+	bool *done;		    /* by block, in this round */
+	struct register_set writes; /* of all of the loop */
+};
+
+/* What is ready where a block begins: of its ways in, the earliest. */
+static void enter(const struct rounds *rounds, uint32_t block, double *ready)
+{
+	const struct flow_graph *graph = &rounds->procedure->cfg.graph;
+	struct flow_ends into = flow_graph_into(graph, block);
+	bool first = true, unknown = false;
+	for (size_t i = 0; i < into.count; i++) {
+		uint32_t from = graph->edges[into.list[i]].from;
+		if (from == FLOW_OUTSIDE ||
+		    !is_inside(&rounds->procedure->loops, from, rounds->loop))
+			continue;
+		if (!rounds->done[from]) {
+			unknown = true; /* from behind: a loop inside of this one */
+			continue;
+		}
+		const double *end = rounds->at_end + (size_t)from * REGISTER_LIMIT;
+		for (unsigned r = 0; r < REGISTER_LIMIT; r++)
+			ready[r] = first ? end[r] : fmin(ready[r], end[r]);
+		first = false;
+	}
+	if (first)
+		memset(ready, 0, REGISTER_LIMIT * sizeof(*ready));
+	else if (unknown)
+		set_ready(ready, &rounds->writes, 0);
+}
+
+/* `header` are the registers where a round begins, then where the next one does. */
+static void run_round(struct rounds *rounds, double *header)
+{
+	const struct procedure_cycles *procedure = rounds->procedure;
+	const struct cfg *cfg = &procedure->cfg;
+	double ready[REGISTER_LIMIT];
+	memset(rounds->done, 0, cfg->graph.block_count * sizeof(*rounds->done));
+	/* Blocks are in the order of their addresses; one that only comes from behind has no past.
+	 */
+	for (uint32_t n = 0, b = rounds->header; n < cfg->graph.block_count;
+	     n++, b = b + 1 < cfg->graph.block_count ? b + 1 : 0) {
+		if (!is_inside(&procedure->loops, b, rounds->loop))
+			continue;
+		if (b == rounds->header)
+			memcpy(ready, header, sizeof(ready));
+		else
+			enter(rounds, b, ready);
+		for (uint32_t i = cfg->blocks[b].first;
+		     i < cfg->blocks[b].first + cfg->blocks[b].count; i++)
+			step(procedure, i, ready);
+		memcpy(rounds->at_end + (size_t)b * REGISTER_LIMIT, ready, sizeof(ready));
+		rounds->done[b] = true;
+	}
+	enter(rounds, rounds->header, header);
+}
+
+static void find_writes(struct rounds *rounds)
+{
+	const struct cfg *cfg = &rounds->procedure->cfg;
+	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
+		if (!is_inside(&rounds->procedure->loops, b, rounds->loop))
+			continue;
+		for (uint32_t i = cfg->blocks[b].first;
+		     i < cfg->blocks[b].first + cfg->blocks[b].count; i++)
+			rounds->writes = register_set_union(&rounds->writes,
+							    &rounds->procedure->effects[i].writes);
+	}
+}
+
+static double furthest(const double *ready)
+{
+	double most = 0;
+	for (unsigned r = 0; r < REGISTER_LIMIT; r++)
+		most = fmax(most, ready[r]);
+	return most;
+}
+
+/* 0 or -ENOMEM. */
+static int cycles_a_round(const struct procedure_cycles *procedure, uint32_t loop, double *out)
+{
+	uint32_t blocks = procedure->cfg.graph.block_count;
+	double header[REGISTER_LIMIT] = { 0 };
+	CLEANUP(free_pointer)
+	double *at_end = calloc((size_t)blocks * REGISTER_LIMIT + 1, sizeof(*at_end));
+	CLEANUP(free_pointer) bool *done = calloc((size_t)blocks + 1, sizeof(*done));
+	if (!at_end || !done)
+		return -ENOMEM;
+	struct rounds rounds = { procedure, loop, procedure->loops.list[loop].header,
+				 at_end,    done, { { 0 } } };
+	find_writes(&rounds);
+	for (int i = 0; i < ROUNDS; i++)
+		run_round(&rounds, header);
+	double before = furthest(header);
+	for (int i = 0; i < ROUNDS; i++)
+		run_round(&rounds, header);
+	*out = (furthest(header) - before) / ROUNDS;
+	return 0;
+}
+
+static double loop_entries(const struct procedure_cycles *procedure, uint32_t loop)
+{
+	const struct flow_graph *graph = &procedure->cfg.graph;
+	struct flow_ends into = flow_graph_into(graph, procedure->loops.list[loop].header);
+	double times = 0;
+	for (size_t i = 0; i < into.count; i++) {
+		uint32_t from = graph->edges[into.list[i]].from;
+		if (from == FLOW_OUTSIDE || !is_inside(&procedure->loops, from, loop))
+			times += procedure->frequencies.edges[into.list[i]].value;
+	}
+	return times;
+}
+
+/* Samples of a loop that may tell how fast the processor can be. */
+#define POOL_SAMPLES 400.0
+/* Larger loops are full of branches, over which hardly a chain leads. */
+#define MOST_EDGES 1000
+
+/* Of all the executions of a loop. 0 or -ENOMEM. */
+static int chain_cycles(const struct procedure_cycles *procedure, uint32_t loop, double *cycles)
+{
+	const struct flow_loop *at = &procedure->loops.list[loop];
+	const struct cycles_cost *cost = &procedure->loop_costs[loop];
+	double rounds = procedure->frequencies.blocks[at->header].value, each;
+	double entries = loop_entries(procedure, loop);
+	*cycles = 0;
+	if (at->irreducible || procedure->cfg.graph.edge_count > MOST_EDGES || !(rounds > 0) ||
+	    isnan(entries) || !(cost->samples >= POOL_SAMPLES) || !(cost->executed > 0))
+		return 0;
+	int ret = cycles_a_round(procedure, loop, &each);
+	if (ret < 0)
+		return ret;
+	double instructions = cost->executed / rounds;
+	*cycles = each * fmax(0, rounds - entries * WINDOW_INSTRUCTIONS / instructions);
+	return 0;
+}
+
+int cycles_find_bounds(struct procedure_cycles *procedure)
+{
+	const struct flow_loops *loops = &procedure->loops;
+	struct cycles_bounds *found = calloc((size_t)loops->count + 1, sizeof(*found));
+	procedure->loop_bounds = found;
+	if (!found)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++) {
+		double times = procedure->frequencies.blocks[b].value;
+		uint32_t loop = loops->of_block[b];
+		struct cycles_bounds *at = &found[loop == FLOW_NO_LOOP ? loops->count : loop];
+		at->issue_cycles += times * issue_cycles(procedure, b);
+		at->busy_cycles += times * busy_cycles(procedure, b);
+	}
+	/* Inner loops have larger numbers. */
+	for (uint32_t l = loops->count; l-- > 0;) {
+		uint32_t parent = loops->list[l].parent;
+		struct cycles_bounds *around =
+			&found[parent == FLOW_NO_LOOP ? loops->count : parent];
+		around->issue_cycles += found[l].issue_cycles;
+		around->busy_cycles += found[l].busy_cycles;
+		if (chain_cycles(procedure, l, &found[l].chain_cycles) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static double most_of_cycle_by(const struct cycles_cost *cost, const struct cycles_bounds *bounds)
+{
+	double least = fmax(fmax(bounds->issue_cycles, bounds->busy_cycles), bounds->chain_cycles);
+	return least > 0 ? cost->cycles / least : NAN;
+}
+
+/*
+ * Loops inside of others too: what is around them may hardly be seen.
+ */
+double cycles_most_of_cycle(const struct procedure_cycles *procedure)
+{
+	uint32_t loops = procedure->loops.count;
+	double most = most_of_cycle_by(&procedure->whole, &procedure->loop_bounds[loops]);
+	for (uint32_t l = 0; l < loops; l++)
+		if (procedure->loop_costs[l].samples >= POOL_SAMPLES)
+			most = fmin(most, most_of_cycle_by(&procedure->loop_costs[l],
+							   &procedure->loop_bounds[l]));
+	return most;
+}

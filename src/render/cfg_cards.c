@@ -121,15 +121,13 @@ static void say_figures(struct writer *writer, uint32_t block)
 	const struct procedure_cycles *procedure = writer->procedure;
 	const struct frequency *frequency = &procedure->frequencies.blocks[block];
 	const struct cycles_cost *cost = &procedure->blocks[block];
-	char count[QUANTITY_SIZE], cpi[CYCLES_TEXT], best[CYCLES_TEXT], share[QUANTITY_SIZE];
+	char count[QUANTITY_SIZE], text[CFG_COST_TEXT], share[QUANTITY_SIZE];
 	cfg_executions_text(procedure, writer->most_executed, frequency->value, count);
-	cycles_text_cpi(cost->cpi, cpi);
-	cycles_text_cpi(cost->best_cpi, best);
+	cfg_cost_text(procedure, cost, text);
 	cfg_share_text(cost->cycles, procedure->whole.cycles, share);
 	say(writer, CFG_LINE_PLAIN, "%s %s (%s)", count, cfg_times_word(procedure),
 	    cfg_confidence(frequency));
-	say(writer, CFG_LINE_PLAIN, "%s %s, best %s; %s",
-	    cfg_is_relative(procedure) ? "relative CPI" : "CPI", cpi, best, share);
+	say(writer, CFG_LINE_PLAIN, "%s; %s", text, share);
 }
 
 static void say_instructions(struct writer *writer, uint32_t block)

@@ -42,10 +42,14 @@ static void add_block(struct json_stream *json, const struct cfg_view *view, uin
 	add_frequency(json, &procedure->frequencies.blocks[block]);
 	json_stream_double(json, "samples", cost->samples);
 	json_stream_double(json, "cycles", cost->cycles);
-	json_stream_double(json, "cpi", cost->cpi);
-	json_stream_double(json, "cpi_low", cost->low);
-	json_stream_double(json, "cpi_high", cost->high);
-	json_stream_double(json, "best_cpi", cost->best_cpi);
+	bool relative = cfg_is_relative(procedure);
+	json_stream_double(json, "cpi", relative ? NAN : cost->cpi);
+	json_stream_double(json, "best_cpi", relative ? NAN : cost->best_cpi);
+	json_stream_double(json, "relative_cost", relative ? cost->cpi : NAN);
+	json_stream_double(json, "cpi_low", relative ? NAN : cost->low);
+	json_stream_double(json, "cpi_high", relative ? NAN : cost->high);
+	json_stream_double(json, "relative_cost_low", relative ? cost->low : NAN);
+	json_stream_double(json, "relative_cost_high", relative ? cost->high : NAN);
 	if (loop == FLOW_NO_LOOP) {
 		json_stream_null(json, "loop_header");
 		json_stream_u64(json, "loop_depth", 0);
@@ -123,15 +127,12 @@ static void put_node(const struct cfg_view *view, uint32_t block, double most_ex
 	const struct procedure_cycles *procedure = view->procedure;
 	const struct cfg_block *extent = &procedure->cfg.blocks[block];
 	const struct frequency *frequency = &procedure->frequencies.blocks[block];
-	char count[QUANTITY_SIZE], cpi[CYCLES_TEXT], best[CYCLES_TEXT];
+	char count[QUANTITY_SIZE], cost[CFG_COST_TEXT];
 	cfg_executions_text(procedure, most_executed, frequency->value, count);
-	cycles_text_cpi(procedure->blocks[block].cpi, cpi);
-	cycles_text_cpi(procedure->blocks[block].best_cpi, best);
-	buffer_printf(out,
-		      "  b%" PRIu32 " [label=\"0x%" PRIx64 "\\l%s %s (%s)\\l%sCPI %s, best %s\\l",
-		      block, vaddr_of(&procedure->cfg, block), count, cfg_times_word(procedure),
-		      cfg_confidence(frequency), cfg_is_relative(procedure) ? "relative " : "", cpi,
-		      best);
+	cfg_cost_text(procedure, &procedure->blocks[block], cost);
+	buffer_printf(out, "  b%" PRIu32 " [label=\"0x%" PRIx64 "\\l%s %s (%s)\\l%s\\l", block,
+		      vaddr_of(&procedure->cfg, block), count, cfg_times_word(procedure),
+		      cfg_confidence(frequency), cost);
 	for (uint32_t i = extent->first; i < extent->first + extent->count; i++) {
 		put_quoted(out, view->texts[i]);
 		buffer_append_text(out, "\\l");

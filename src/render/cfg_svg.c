@@ -217,7 +217,9 @@ static void put_block_title(const struct painter *painter, uint32_t block, struc
 	}
 	cycles_text_interval(cost->low, cost->high, interval);
 	if (strcmp(interval, "-") != 0)
-		buffer_printf(out, "\nCPI: 95 %% %s", interval);
+		buffer_printf(out, "\n%s: 95 %% %s",
+			      cfg_is_relative(painter->procedure) ? "relative cost" : "CPI",
+			      interval);
 	cfg_count_text(cost->samples, low);
 	buffer_printf(out, "\nsamples: %s</title>", low);
 }
@@ -341,7 +343,7 @@ static double put_head(struct painter *painter, struct buffer *out)
 	cfg_count_text(procedure->whole.samples, share);
 	snprintf(line, sizeof(line), "%" PRIu32 " blocks, %zu ways; %s samples; %s%s%s",
 		 procedure->cfg.graph.block_count, procedure->cfg.graph.edge_count, share,
-		 cfg_is_relative(procedure) ? "CPI relative, 1 on average" : "CPI ",
+		 cfg_is_relative(procedure) ? "no CPI: costs are relative, 1 on average" : "CPI ",
 		 cfg_is_relative(procedure) ? "" : cpi,
 		 procedure->cfg.graph.missing_edges ? "; ways are missing, see the marked blocks"
 						    : "");
@@ -395,8 +397,8 @@ static void put_swatches(const struct painter *painter, double y, struct buffer 
 static void put_legend(const struct painter *painter, double y, struct buffer *out)
 {
 	static const char *const scales[] = {
-		[CYCLES_RELATIVE] =
-			"relative: the most executed block, and the average CPI, count as 1",
+		[CYCLES_RELATIVE] = "relative: the most executed block, and the cost of the "
+				    "average instruction, are 1",
 		[CYCLES_PROGRAM] = "executions and CPI are relative: for this profile",
 		[CYCLES_BY_CLOCK] = "CPI is absolute; executions are divided by the clock's GHz",
 		[CYCLES_ABSOLUTE] = "executions and CPI are absolute",

@@ -54,6 +54,18 @@ bool cfg_is_relative(const struct procedure_cycles *procedure)
 	return procedure->scale == CYCLES_RELATIVE;
 }
 
+void cfg_cost_text(const struct procedure_cycles *procedure, const struct cycles_cost *cost,
+		   char text[CFG_COST_TEXT])
+{
+	char cpi[CYCLES_TEXT], best[CYCLES_TEXT];
+	cycles_text_cpi(cost->cpi, cpi);
+	cycles_text_cpi(cost->best_cpi, best);
+	if (cfg_is_relative(procedure))
+		snprintf(text, CFG_COST_TEXT, "relative cost %s", cpi);
+	else
+		snprintf(text, CFG_COST_TEXT, "CPI %s, best %s", cpi, best);
+}
+
 const char *cfg_times_word(const struct procedure_cycles *procedure)
 {
 	return cfg_is_relative(procedure) ? "relative" : "times";

@@ -14,6 +14,10 @@ const char *cfg_edge_key(enum flow_edge_kind kind);
 const char *cfg_edge_text(enum flow_edge_kind kind);
 const char *cfg_confidence(const struct frequency *frequency); /* "low"; "unknown" */
 bool cfg_is_relative(const struct procedure_cycles *procedure);
+#define CFG_COST_TEXT 160
+/* Of a block: "CPI 1.20, best 0.50"; where no scale is known "relative cost 1.20". */
+void cfg_cost_text(const struct procedure_cycles *procedure, const struct cycles_cost *cost,
+		   char text[CFG_COST_TEXT]);
 /* "times" is a claim about the run; of relative figures, which make none, "relative". */
 const char *cfg_times_word(const struct procedure_cycles *procedure);
 /* "1.2 M", "-". */

@@ -16,6 +16,7 @@ struct layout {
 	const struct cycle_columns *columns;
 	const uint32_t *loop_instructions; /* with those of the loops inside */
 	bool has_interval;		   /* of some part's CPI */
+	bool has_best;			   /* a scale to say it on */
 	struct text_table table;
 };
 
@@ -48,15 +49,16 @@ static void add_head(struct layout *layout)
 	const char *unit = cycles_unit(columns->procedure);
 	text_table_add(table, TEXT_PLAIN, "%s", columns->has_cpi ? "% of time" : "% of instr.");
 	text_table_add(table, TEXT_PLAIN, "executed  ");
-	text_table_add(table, TEXT_PLAIN, "best %s", unit);
+	if (layout->has_best)
+		text_table_add(table, TEXT_PLAIN, "best %s", unit);
 	if (columns->has_cpi)
-		text_table_add(table, TEXT_PLAIN, "actual");
+		text_table_add(table, TEXT_PLAIN, layout->has_best ? "actual" : "cost");
 	if (layout->has_interval)
 		text_table_add(table, TEXT_PLAIN, "95 %%");
 	text_table_add(table, TEXT_PLAIN, "instr.");
 	text_table_add(table, TEXT_PLAIN, "where%s",
 		       columns->procedure->scale == CYCLES_RELATIVE
-			       ? " (executed and CPI are relative, best CPI the most it can be)"
+			       ? " (executed and cost are relative)"
 		       : columns->has_cpi && cycles_best_is_bound(columns->procedure)
 			       ? " (best is the most it can be)"
 			       : "");
@@ -96,7 +98,8 @@ static void add_part(struct layout *layout, const struct ranked_part *part)
 	cycles_text_executions(columns, &procedure->frequencies.blocks[block], text);
 	text_table_add(table, style, "%s", text);
 	cycles_text_cpi(cost->best_cpi, text);
-	text_table_add(table, style, "%s", text);
+	if (layout->has_best)
+		text_table_add(table, style, "%s", text);
 	cycles_text_cpi(cost->cpi, text);
 	if (columns->has_cpi)
 		text_table_add(table, style, "%s", text);
@@ -139,7 +142,8 @@ static void print_table(const struct listing *listing)
 	for (size_t i = 0; i < count; i++)
 		layout.has_interval |= !isnan(cost_of(procedure, &parts[i])->low);
 	enum text_align align[MAX_COLUMNS];
-	size_t columns = 5 + listing->cycles.has_cpi + layout.has_interval;
+	layout.has_best = procedure->scale != CYCLES_RELATIVE;
+	size_t columns = 4 + layout.has_best + listing->cycles.has_cpi + layout.has_interval;
 	for (size_t c = 0; c < columns; c++)
 		align[c] = c + 1 < columns ? TEXT_RIGHT : TEXT_LEFT;
 	text_table_init(&layout.table, align, columns);

@@ -61,7 +61,7 @@ static bool counts_ns(const struct procedure_cycles *procedure)
 
 const char *cycles_unit(const struct procedure_cycles *procedure)
 {
-	return counts_ns(procedure) ? "ns" : "CPI";
+	return procedure->scale == CYCLES_RELATIVE ? "cost" : counts_ns(procedure) ? "ns" : "CPI";
 }
 
 bool cycles_best_is_bound(const struct procedure_cycles *procedure)
@@ -137,9 +137,27 @@ void cycles_text_executions(const struct cycle_columns *columns, const struct fr
 	snprintf(text, CYCLES_TEXT, "%.40s %c", number, mark_of(frequency));
 }
 
+/* Beside the procedure's average instruction, and to no other scale. */
+static void put_relative_cost(const struct cycles_cost *cost, struct buffer *out)
+{
+	char text[CYCLES_TEXT], interval[CYCLES_TEXT];
+	cycles_text_cpi(cost->cpi, text);
+	cycles_text_interval(cost->low, cost->high, interval);
+	if (isnan(cost->cpi))
+		buffer_append_text(out, "cost not known");
+	else
+		buffer_printf(out, "relative cost of an instruction %s", text);
+	if (strcmp(interval, "-") != 0)
+		buffer_printf(out, " (%s)", interval);
+}
+
 void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
 		     double instructions, struct buffer *out)
 {
+	if (columns->procedure->scale == CYCLES_RELATIVE) {
+		put_relative_cost(cost, out);
+		return;
+	}
 	const char *unit = cycles_unit(columns->procedure);
 	bool bound = columns->has_cpi && cycles_best_is_bound(columns->procedure);
 	char cycles[CYCLES_TEXT], cpi[CYCLES_TEXT], interval[CYCLES_TEXT];

@@ -91,12 +91,13 @@ void cycles_text_relative(double value, double most, char text[CYCLES_TEXT]);
 void cycles_text_cpi(double cpi, char text[CYCLES_TEXT]);
 /* "1.30 to 1.40"; "-" when not known. */
 void cycles_text_interval(double low, double high, char text[CYCLES_TEXT]);
-/* "best case 8.0/13 = 0.62 CPI, actual 140/13 = 10.77 CPI (10.70 to 10.84)", of a block or loop. */
+/* "best case 8.0/13 = 0.62 CPI, actual 140/13 = 10.77 CPI (10.70 to 10.84)", of a block or loop;
+ * where no scale is known "relative cost of an instruction 2.10 (1.16 to 3.76)". */
 void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_cost *cost,
 		     double instructions, struct buffer *out);
 /* Whether best cases are the most that they can be: what a cycle is worth here is only bounded. */
 bool cycles_best_is_bound(const struct procedure_cycles *procedure);
-/* "CPI", "ns" */
+/* "CPI", "ns"; "cost" where it is relative. */
 const char *cycles_unit(const struct procedure_cycles *procedure);
 /* "in the loop at 100a, inside the one at 1000"; nothing outside of loops. */
 void cycles_put_loops(const struct procedure_cycles *procedure, uint32_t loop, struct buffer *out);

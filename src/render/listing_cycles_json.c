@@ -1,5 +1,7 @@
 #include "render/listing_cycles_json.h"
 
+#include <math.h>
+
 #include "analyze/cycles/culprits.h"
 #include "analyze/estimate_words.h"
 #include "render/json_value.h"
@@ -65,16 +67,28 @@ static void add_executions(struct json_writer *writer, struct json_object *objec
 	json_add(writer, object, "executions", inner);
 }
 
-static void add_cost(struct json_writer *writer, struct json_object *object,
-		     const struct cycles_cost *cost)
+/* Without a scale there are no cycles an instruction: what it costs beside the others is. */
+static void add_cpi(struct json_writer *writer, struct json_object *object,
+		    const struct procedure_cycles *procedure, const struct cycles_cost *cost)
 {
+	bool relative = procedure->scale == CYCLES_RELATIVE;
+	json_add_double(writer, object, "cpi", relative ? NAN : cost->cpi);
+	json_add_double(writer, object, "best_cpi", relative ? NAN : cost->best_cpi);
+	json_add_double(writer, object, "relative_cost", relative ? cost->cpi : NAN);
+}
+
+static void add_cost(struct json_writer *writer, struct json_object *object,
+		     const struct procedure_cycles *procedure, const struct cycles_cost *cost)
+{
+	bool relative = procedure->scale == CYCLES_RELATIVE;
 	json_add_double(writer, object, "charged_samples", cost->samples);
 	json_add_double(writer, object, "charged_cycles", cost->cycles);
-	json_add_double(writer, object, "best_cycles", cost->best_cycles);
-	json_add_double(writer, object, "cpi", cost->cpi);
-	json_add_double(writer, object, "cpi_low", cost->low);
-	json_add_double(writer, object, "cpi_high", cost->high);
-	json_add_double(writer, object, "best_cpi", cost->best_cpi);
+	json_add_double(writer, object, "best_cycles", relative ? NAN : cost->best_cycles);
+	add_cpi(writer, object, procedure, cost);
+	json_add_double(writer, object, "cpi_low", relative ? NAN : cost->low);
+	json_add_double(writer, object, "cpi_high", relative ? NAN : cost->high);
+	json_add_double(writer, object, "relative_cost_low", relative ? cost->low : NAN);
+	json_add_double(writer, object, "relative_cost_high", relative ? cost->high : NAN);
 }
 
 static void add_number(struct json_writer *writer, struct json_object *object, const char *key,
@@ -99,7 +113,7 @@ static struct json_object *blocks(struct json_writer *writer,
 		json_add_u64(writer, object, "instructions", block->count);
 		add_number(writer, object, "loop", procedure->loops.of_block[b], FLOW_NO_LOOP);
 		add_executions(writer, object, procedure, &procedure->frequencies.blocks[b]);
-		add_cost(writer, object, &procedure->blocks[b]);
+		add_cost(writer, object, procedure, &procedure->blocks[b]);
 		json_add_double(writer, object, "width_bound_cycles", bounds->width_cycles);
 		json_add_double(writer, object, "unit_bound_cycles", bounds->unit_cycles);
 		json_add_double(writer, object, "latency_bound_cycles", bounds->latency_cycles);
@@ -120,7 +134,7 @@ static struct json_object *loops(struct json_writer *writer,
 		json_add_u64(writer, object, "depth", loop->depth);
 		json_add_u64(writer, object, "blocks", loop->block_count);
 		json_add_bool(writer, object, "irreducible", loop->irreducible);
-		add_cost(writer, object, &procedure->loop_costs[l]);
+		add_cost(writer, object, procedure, &procedure->loop_costs[l]);
 		json_append(writer, array, object);
 	}
 	return array;
@@ -167,7 +181,7 @@ void listing_json_add_procedure_cycles(struct json_writer *writer, struct json_o
 	json_add_text(writer, inner, "model", frequency_model_word(procedure->model));
 	json_add_text(writer, inner, "scale", cycles_scale_word(procedure->scale));
 	json_add_double(writer, inner, "processor_cycle", procedure->cycle);
-	add_cost(writer, inner, &procedure->whole);
+	add_cost(writer, inner, procedure, &procedure->whole);
 	json_add_double(writer, inner, "instructions_executed", procedure->whole.executed);
 	json_add_double(writer, inner, "elsewhere_samples", procedure->elsewhere_samples);
 	json_add_double(writer, inner, "elsewhere_cycles", procedure->elsewhere_cycles);
@@ -262,6 +276,7 @@ static void add_stall(struct json_writer *writer, struct json_object *object,
 	json_add_double(writer, inner, "dynamic_cycles", stall->dynamic_cycles);
 	json_add_double(writer, inner, "dynamic_cycles_low", stall->dynamic_low);
 	json_add_double(writer, inner, "dynamic_cycles_high", stall->dynamic_high);
+	json_add_double(writer, inner, "dynamic_cycles_most", stall->most_cycles);
 	json_add_double(writer, inner, "noise_cycles", stall->noise_cycles);
 	json_add_double(writer, inner, "unexplained_cycles", stall->unexplained_cycles);
 	json_add(writer, inner, "causes", causes(writer, culprits, stall));
@@ -282,7 +297,7 @@ void listing_json_add_row_cycles(struct json_writer *writer, struct json_object 
 	uint32_t block = cfg_block_of(&procedure->cfg, instruction);
 	json_add_u64(writer, object, "block", block);
 	add_executions(writer, object, procedure, &procedure->frequencies.blocks[block]);
-	add_cost(writer, object, &procedure->instructions[instruction]);
+	add_cost(writer, object, procedure, &procedure->instructions[instruction]);
 	add_schedule(writer, object, procedure, instruction, block);
 	if (subject->culprits && subject->culprits->known)
 		add_stall(writer, object, subject->culprits, instruction);
@@ -291,12 +306,12 @@ void listing_json_add_row_cycles(struct json_writer *writer, struct json_object 
 }
 
 void listing_json_add_line_cycles(struct json_writer *writer, struct json_object *object,
+				  const struct procedure_cycles *procedure,
 				  const struct cycles_cost *cost)
 {
 	if (!cost)
 		return;
 	json_add_double(writer, object, "charged_samples", cost->samples);
 	json_add_double(writer, object, "charged_cycles", cost->cycles);
-	json_add_double(writer, object, "cpi", cost->cpi);
-	json_add_double(writer, object, "best_cpi", cost->best_cpi);
+	add_cpi(writer, object, procedure, cost);
 }

@@ -10,6 +10,7 @@
 struct annotated_row;
 struct cycles;
 struct cycles_cost;
+struct procedure_cycles;
 struct json_object;
 struct json_writer;
 struct listing_subject;
@@ -27,4 +28,5 @@ void listing_json_add_row_cycles(struct json_writer *writer, struct json_object 
 				 const struct annotated_row *row);
 /* Of a source line; nothing for NULL. */
 void listing_json_add_line_cycles(struct json_writer *writer, struct json_object *object,
+				  const struct procedure_cycles *procedure,
 				  const struct cycles_cost *cost);

@@ -129,12 +129,14 @@ static void print_scale(const struct cycles *cycles, struct buffer *out)
 	if (events->scale == CYCLES_RELATIVE)
 		buffer_append_text(out,
 				   "relative: executions count the procedure's most executed block "
-				   "as 1, and CPI its average instruction; neither compares with "
+				   "as 1, and cost its average instruction; neither compares with "
 				   "another procedure's\n");
 	if (events->time == CYCLES_NO_COLUMN)
 		return;
 	buffer_printf(out, "%s: ",
-		      events->time_is_clock && events->scale == CYCLES_ABSOLUTE ? "ns" : "CPI");
+		      events->scale == CYCLES_RELATIVE				  ? "cost"
+		      : events->time_is_clock && events->scale == CYCLES_ABSOLUTE ? "ns"
+										  : "CPI");
 	put_event(cycles, events->time, out);
 	if (events->scale == CYCLES_BY_CLOCK)
 		buffer_append_text(out, " in cycles of the processor's table");
@@ -153,7 +155,8 @@ static void print_scale(const struct cycles *cycles, struct buffer *out)
 	buffer_append_u8(out, '\n');
 }
 
-static void print_pipeline(const struct pipeline_choice *choice, struct buffer *out)
+static void print_pipeline(const struct pipeline_choice *choice, enum cycles_scale scale,
+			   struct buffer *out)
 {
 	static const char *const fits[] = {
 		[PIPELINE_FITS] = "a table of this processor",
@@ -162,7 +165,10 @@ static void print_pipeline(const struct pipeline_choice *choice, struct buffer *
 	};
 	if (choice->pipeline->in_order)
 		buffer_append_text(out, "dual: issues in the cycle of the instruction ahead\n");
-	buffer_printf(out, "best case: nothing goes wrong, on %s (%s, %s)\n",
+	buffer_printf(out, "%s %s (%s, %s)\n",
+		      scale == CYCLES_RELATIVE
+			      ? "stalls: what was waited whatever a cycle is, at least, by"
+			      : "best case: nothing goes wrong, on",
 		      choice->pipeline->name,
 		      choice->pipeline->in_order ? "in order" : "out of order", fits[choice->fit]);
 }
@@ -174,7 +180,7 @@ void listing_print_foot(const struct cycles *cycles, struct buffer *out)
 	buffer_append_u8(out, '\n');
 	print_sources(cycles, out);
 	print_scale(cycles, out);
-	print_pipeline(cycles_pipeline(cycles), out);
+	print_pipeline(cycles_pipeline(cycles), cycles_events(cycles)->scale, out);
 	for (size_t i = 0; i < count; i++)
 		buffer_printf(out, "note: %s\n", notes[i]);
 }

@@ -114,7 +114,8 @@ static void print_cycles(const struct listing *listing)
 	cycles_text_cpi(cost->cpi, actual);
 	cycles_text_interval(cost->low, cost->high, interval);
 	if (procedure->scale == CYCLES_RELATIVE) {
-		buffer_printf(out, "CPI relative, 1 on average, best case at most %s\n", best);
+		buffer_append_text(out, "cost: relative, 1 for the average instruction; how many "
+					"cycles that is these events do not tell\n");
 		return;
 	}
 	bool bound = listing->cycles.has_cpi && cycles_best_is_bound(procedure);

@@ -178,7 +178,7 @@ static struct json_object *lines(struct json_writer *writer, const struct listin
 		json_add_text(writer, object, "inlined", line->function);
 		json_add_u64(writer, object, "instructions", line->instructions);
 		add_cells(writer, object, columns, line->cells);
-		listing_json_add_line_cycles(writer, object,
+		listing_json_add_line_cycles(writer, object, subject->cycles,
 					     subject->lines ? &subject->lines[i] : NULL);
 		json_append(writer, array, object);
 	}

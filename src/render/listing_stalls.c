@@ -11,8 +11,9 @@
 #include "base/buffer.h"
 #include "render/listing_cycles.h"
 
-#define WHOLE_SHARE 0.995 /* as a share of a stall this is all of it */
-#define LEAST_SHARE 0.005
+#define WHOLE_SHARE    0.995 /* as a share of a stall this is all of it */
+#define LEAST_SHARE    0.005
+#define POSSIBLE_SHARE 0.1 /* of the procedure: who may have stalled for so long is told */
 
 static uint64_t vaddr_of(const struct procedure_cycles *procedure, uint32_t instruction)
 {
@@ -54,7 +55,7 @@ static void print_static(const struct cycle_columns *columns, const struct stall
  * shortest that it can have been, at most of the longest. */
 static void put_share(const struct culprit *culprit, const struct stall *stall, struct buffer *out)
 {
-	double low = culprit->low / stall->dynamic_cycles;
+	double low = stall->dynamic_cycles > 0 ? culprit->low / stall->dynamic_cycles : 0;
 	double high = culprit->high / stall->most_cycles;
 	if (low >= WHOLE_SHARE || isnan(low) || isnan(high))
 		return;
@@ -71,13 +72,9 @@ static void put_share(const struct culprit *culprit, const struct stall *stall, 
 		buffer_append_text(out, " by its event");
 }
 
-static void print_dynamic(const struct cycle_columns *columns, uint32_t instruction,
-			  double executed, const struct listing_margins *margins,
-			  struct buffer *out)
+static void put_letters(const struct culprit *list, const struct stall *stall,
+			char letters[DYNAMIC_CAUSES + 1])
 {
-	const struct stall *stall = &columns->culprits->stalls[instruction];
-	const struct culprit *list = columns->culprits->list + stall->culprits;
-	char letters[DYNAMIC_CAUSES + 2] = "";
 	size_t count = 0;
 	for (uint32_t i = 0; i < stall->culprit_count && count < DYNAMIC_CAUSES; i++) {
 		char letter = dynamic_cause_letter(list[i].cause);
@@ -85,7 +82,12 @@ static void print_dynamic(const struct cycle_columns *columns, uint32_t instruct
 			letters[count++] = letter;
 	}
 	letters[count] = 0;
-	put_bubble(columns, count ? letters : "?", stall->dynamic_cycles / executed, margins, out);
+}
+
+static void put_causes(const struct cycle_columns *columns, uint32_t instruction,
+		       const struct culprit *list, struct buffer *out)
+{
+	const struct stall *stall = &columns->culprits->stalls[instruction];
 	for (uint32_t i = 0; i < stall->culprit_count; i++) {
 		buffer_append_text(out, i ? "; " : "");
 		buffer_append_text(out, dynamic_cause_text(list[i].cause));
@@ -96,11 +98,39 @@ static void print_dynamic(const struct cycle_columns *columns, uint32_t instruct
 				      vaddr_of(columns->procedure, list[i].instruction));
 		put_share(&list[i], stall, out);
 	}
+}
+
+static void print_dynamic(const struct cycle_columns *columns, uint32_t instruction,
+			  double executed, const struct listing_margins *margins,
+			  struct buffer *out)
+{
+	const struct stall *stall = &columns->culprits->stalls[instruction];
+	const struct culprit *list = columns->culprits->list + stall->culprits;
+	char letters[DYNAMIC_CAUSES + 1];
+	put_letters(list, stall, letters);
+	put_bubble(columns, letters[0] ? letters : "?", stall->dynamic_cycles / executed, margins,
+		   out);
+	put_causes(columns, instruction, list, out);
 	double unexplained = stall->unexplained_cycles / stall->dynamic_cycles;
 	if (stall->culprit_count == 0)
 		buffer_append_text(out, "no cause known");
 	else if (unexplained >= LEAST_SHARE)
 		buffer_printf(out, "; %.0f %% unexplained", 100 * unexplained);
+	buffer_append_u8(out, '\n');
+}
+
+/* No figure shows that it waited, and none that it did not. */
+static void print_possible(const struct cycle_columns *columns, uint32_t instruction,
+			   const struct listing_margins *margins, struct buffer *out)
+{
+	const struct stall *stall = &columns->culprits->stalls[instruction];
+	const struct culprit *list = columns->culprits->list + stall->culprits;
+	char letters[DYNAMIC_CAUSES + 1];
+	put_letters(list, stall, letters);
+	buffer_printf(out, "%*s", margins->before, "");
+	cycle_columns_put_bubble(columns, letters, "+?", out);
+	buffer_printf(out, "%*snot shown, but may be: ", margins->behind, "");
+	put_causes(columns, instruction, list, out);
 	buffer_append_u8(out, '\n');
 }
 
@@ -125,6 +155,9 @@ void cycle_columns_print_stalls(const struct cycle_columns *columns, uint32_t in
 		return;
 	if (stall->dynamic_cycles >= least && stall->dynamic_cycles > 0)
 		print_dynamic(columns, instruction, executed, margins, out);
+	else if (stall->dynamic_cycles == 0 && stall->culprit_count &&
+		 stall->most_cycles >= columns->whole * POSSIBLE_SHARE)
+		print_possible(columns, instruction, margins, out);
 	else if (stall->dynamic_cycles < 0 && -stall->dynamic_cycles >= least &&
 		 !cycles_best_is_bound(columns->procedure))
 		print_gain(columns, stall, executed, margins, out);

@@ -109,7 +109,7 @@ static void print_causes(const struct summary *summary, bool in_order, struct bu
 		print_sum(summary, "subtotal static", summary_static_cycles(summary), out);
 		buffer_append_text(out, "\n");
 	}
-	print_sum(summary, "total stall",
+	print_sum(summary, summary->relative_procedures ? "total stall, at least" : "total stall",
 		  summary_dynamic_cycles(summary) + summary_static_cycles(summary), out);
 	print_sum(summary, summary->relative_procedures ? "execution, at most" : "execution",
 		  summary->issue_cycles, out);

@@ -218,9 +218,11 @@ static void judge_chain(const struct culprit_rules *rules, uint32_t block, uint3
 		cycles += STORE_WAIT_CYCLES;
 	uint32_t loop = procedure->loops.of_block[block];
 	double high = culprit_times_of_block(rules, block) * cycles;
-	/* It may be charged with the chain of its loop, of which it is a part or not. */
+	/* It may be charged with the chain of its loop, of which it is a part or not, as far as
+	 * that takes longer than issuing does meanwhile. */
 	if (loop != FLOW_NO_LOOP)
-		high = fmax(high, procedure->loop_bounds[loop].chain_cycles);
+		high = fmax(high, procedure->loop_bounds[loop].chain_cycles -
+					  procedure->loop_bounds[loop].issue_cycles);
 	culprit_accuse(out, DYNAMIC_CHAIN, instruction, high * procedure->cycle, false);
 }
 

@@ -270,7 +270,8 @@ static void find_stall_at_any_scale(const struct procedure_cycles *procedure,
 	find_stall(procedure, cost, within, stall);
 	stall->dynamic_cycles = fmax(0, stall->dynamic_cycles);
 	stall->issue_cycles = cost->cycles - stall->dynamic_cycles;
-	stall->most_cycles = stall->dynamic_cycles > 0 ? cost->cycles : 0;
+	stall->most_cycles = stall->dynamic_low + within > 0 ? cost->cycles : 0;
+	stall->dynamic_low = fmax(0, stall->dynamic_low);
 	stall->dynamic_high += within;
 	stall->noise_cycles = 0;
 }
@@ -410,27 +411,36 @@ static void sort(struct culprit_list *list, uint32_t instruction, bool in_order,
 
 /*
  * Where a cycle may be shorter than taken here, a stall is longer and a cause takes less: of C
- * cycles charged, A within the best case and a bound of H at the longest cycle, at most
- * min(C - A s, H s) for any s up to 1.
+ * cycles charged, A of them the best case and a bound of H at the longest cycle, at most
+ * min(C - A s, H s) for any s up to 1. Where that is known, s is 1.
  */
-static double most_at_any_scale(double high, const struct stall *stall)
+static double most_at_any_scale(double high, const struct cycles_cost *cost,
+				const struct stall *stall)
 {
-	double within = stall->most_cycles - stall->dynamic_cycles;
-	if (within <= 0 || high <= stall->dynamic_cycles)
+	if (stall->most_cycles <= stall->dynamic_cycles)
 		return fmin(high, stall->dynamic_cycles);
-	return isinf(high) ? stall->most_cycles : stall->most_cycles * high / (high + within);
+	if (high <= stall->most_cycles - cost->best_cycles)
+		return high;
+	return isinf(high) ? stall->most_cycles
+			   : stall->most_cycles * high / (high + cost->best_cycles);
+}
+
+/* One that is shown; else what may be one. */
+static double stall_that_may_be(const struct stall *stall)
+{
+	return stall->dynamic_cycles > 0 ? stall->dynamic_cycles : stall->most_cycles;
 }
 
 /* Cuts bounds to the stall, drops what does not matter, and finds what only one can explain. */
-static void weigh(uint32_t instruction, bool in_order, struct culprit_list *found,
-		  struct stall *stall)
+static void weigh(const struct procedure_cycles *procedure, uint32_t instruction,
+		  struct culprit_list *found, struct stall *stall)
 {
-	double sum = 0, whole = stall->dynamic_cycles;
+	double sum = 0, whole = stall->dynamic_cycles, possible = stall_that_may_be(stall);
 	size_t kept = 0;
-	sort(found, instruction, in_order, whole);
+	sort(found, instruction, procedure->pipeline->in_order, possible);
 	for (size_t i = 0; i < found->count; i++) {
 		struct culprit culprit = found->list[i];
-		if (culprit.high < LEAST_SHARE * whole)
+		if (culprit.high < LEAST_SHARE * possible)
 			continue;
 		sum += fmin(culprit.high, whole);
 		found->list[kept++] = culprit;
@@ -440,7 +450,8 @@ static void weigh(uint32_t instruction, bool in_order, struct culprit_list *foun
 		struct culprit *culprit = &found->list[i];
 		double most = fmin(culprit->high, whole);
 		culprit->low = fmax(0, fmin(most, whole - (sum - most)));
-		culprit->high = most_at_any_scale(culprit->high, stall);
+		culprit->high = most_at_any_scale(culprit->high,
+						  &procedure->instructions[instruction], stall);
 	}
 	stall->unexplained_cycles = fmax(0, whole - sum);
 }
@@ -469,7 +480,7 @@ static int accuse_block(struct culprit_rules *rules, uint32_t block, struct culp
 {
 	const struct cfg_block *at = &rules->procedure->cfg.blocks[block];
 	uint32_t end = at->first + at->count;
-	while (end > at->first && !(culprits->stalls[end - 1].dynamic_cycles > 0))
+	while (end > at->first && !(stall_that_may_be(&culprits->stalls[end - 1]) > 0))
 		end--;
 	if (end == at->first)
 		return 0;
@@ -478,9 +489,10 @@ static int accuse_block(struct culprit_rules *rules, uint32_t block, struct culp
 	for (uint32_t i = at->first; i < end; i++) {
 		struct stall *stall = &culprits->stalls[i];
 		struct culprit_list found;
-		if (stall->dynamic_cycles > 0) {
-			culprit_rules_apply(rules, block, i, stall->dynamic_cycles, &found);
-			weigh(i, rules->procedure->pipeline->in_order, &found, stall);
+		double possible = stall_that_may_be(stall);
+		if (possible > 0) {
+			culprit_rules_apply(rules, block, i, possible, &found);
+			weigh(rules->procedure, i, &found, stall);
 			if (append(culprits, capacity, &found, stall) < 0)
 				return -ENOMEM;
 		}

@@ -95,7 +95,8 @@ struct stall {
 	 */
 	double dynamic_cycles;
 	double dynamic_low, dynamic_high; /* 95 %, by samples and executions */
-	/* A stall at the shortest cycle that may be; dynamic_cycles where that is known. */
+	/* A stall if a cycle is as short as can be, also one that nothing shows (dynamic_cycles 0):
+	 * what its causes may take at most is of that. The same where a cycle is known. */
 	double most_cycles;
 	double noise_cycles;
 	double unexplained_cycles; /* of a dynamic stall: no cause, or more than they can cost */

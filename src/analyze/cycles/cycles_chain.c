@@ -371,9 +371,7 @@ static double most_of_cycle_by(const struct cycles_cost *cost, const struct cycl
 	return least > 0 ? cost->cycles / least : NAN;
 }
 
-/*
- * Loops inside of others too: what is around them may hardly be seen.
- */
+/* Loops inside of others too: what is around them may hardly be seen. */
 double cycles_most_of_cycle(const struct procedure_cycles *procedure)
 {
 	uint32_t loops = procedure->loops.count;

@@ -126,11 +126,8 @@ static void costs_of_loops(struct procedure_cycles *procedure, const struct exec
 	}
 }
 
-/*
- * The most that a cycle can be where a CPI is relative: no loop and not the whole is faster than
- * the processor can be. Loops inside of others alone: what is around them may hardly be seen.
- */
-static double most_of_cycle_in_order(const struct procedure_cycles *procedure)
+/* The most that a cycle can be, likewise, by the best cases that are shown. */
+static double most_of_cycle_by_best_cases(const struct procedure_cycles *procedure)
 {
 	const struct flow_loops *loops = &procedure->loops;
 	double least = procedure->whole.best_cycles > 0
@@ -200,8 +197,9 @@ int cycles_sum_up(struct procedure_cycles *procedure, const struct cycles_sample
 		procedure->cycle = 1;
 		return 0;
 	}
-	procedure->cycle =
-		in_order ? most_of_cycle_in_order(procedure) : cycles_most_of_cycle(procedure);
+	bool relative = procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM;
+	procedure->cycle = in_order || !relative ? most_of_cycle_by_best_cases(procedure)
+						 : cycles_most_of_cycle(procedure);
 	scale_best(procedure->instructions, procedure->cfg.instruction_count, procedure->cycle);
 	scale_best(procedure->blocks, blocks, procedure->cycle);
 	scale_best(procedure->loop_costs, loops, procedure->cycle);

@@ -112,8 +112,8 @@ static void say_limits(struct cycles *cycles)
 			cycles,
 			events->instructions == CYCLES_NO_COLUMN
 				? "on an out-of-order processor samples of time alone give "
-				  "executions and CPI relative to the rest of the procedure; "
-				  "sampled instructions would give both"
+				  "executions and costs relative to the rest of the procedure, no "
+				  "CPI; sampled instructions would give both"
 				: "on an out-of-order processor executions inside a procedure are "
 				  "estimated from samples of time; sampled instructions would be "
 				  "surer");

@@ -175,6 +175,17 @@ static void describe(const struct work *work, struct summary_stall *stall)
 
 /* --- adding up --- */
 
+/* Also of a stall that may be, but that no figure shows. */
+static void add_bounds(struct summary *summary, const struct culprits *culprits,
+		       const struct stall *stall)
+{
+	for (uint32_t c = 0; c < stall->culprit_count; c++) {
+		const struct culprit *culprit = &culprits->list[stall->culprits + c];
+		summary->dynamics[culprit->cause].low += culprit->low;
+		summary->dynamics[culprit->cause].high += culprit->high;
+	}
+}
+
 static int add_stall(struct work *work, uint32_t position, const struct culprits *culprits,
 		     uint32_t instruction)
 {
@@ -194,8 +205,6 @@ static int add_stall(struct work *work, uint32_t position, const struct culprits
 	};
 	for (uint32_t c = 0; c < stall->culprit_count; c++) {
 		const struct culprit *culprit = &culprits->list[stall->culprits + c];
-		summary->dynamics[culprit->cause].low += culprit->low;
-		summary->dynamics[culprit->cause].high += culprit->high;
 		listed.culprits[c] = (struct summary_culprit){
 			.cause = culprit->cause,
 			.vaddr = culprit->instruction == CULPRIT_NO_INSTRUCTION
@@ -226,6 +235,7 @@ static int add_culprits(struct work *work, uint32_t position, const struct culpr
 		summary->issue_cycles += stall->issue_cycles;
 		summary->statics[stall->static_cause] += stall->static_cycles;
 		summary->noise_cycles += stall->noise_cycles;
+		add_bounds(summary, culprits, stall);
 		if (!(stall->dynamic_cycles > 0))
 			summary->unexplained_gain += stall->dynamic_cycles;
 		else if (add_stall(work, position, culprits, i) < 0)

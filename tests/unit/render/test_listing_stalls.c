@@ -107,6 +107,28 @@ static void causes_stand_with_who_is_to_blame_and_their_share(void **state)
 	expect_shares(NULL, 0, 100, "             ?     +10.0     no cause known\n");
 }
 
+/* Where no scale shows that one stalled, what may have made it is told when it had much. */
+static void what_may_be_a_stall_is_told_as_that(void **state)
+{
+	(void)state;
+	struct subject subject;
+	subject_init(&subject);
+	subject.list[0] = (struct culprit){ DYNAMIC_DCACHE, 1, 0, 500, false };
+	subject.stalls[1].most_cycles = 500;
+	subject.stalls[1].culprit_count = 1;
+	expect(&subject, 1,
+	       "             d        +?     not shown, but may be: D-cache miss here\n");
+	subject.list[0].high = 250;
+	expect(&subject, 1,
+	       "             d        +?     not shown, but may be: D-cache miss here at most 50 "
+	       "%\n");
+	subject.stalls[1].most_cycles = 99; /* of 1000: below 10 % */
+	expect(&subject, 1, "");
+	subject.stalls[1].most_cycles = 500;
+	subject.stalls[1].culprit_count = 0; /* all causes are cleared */
+	expect(&subject, 1, "");
+}
+
 static void a_letter_stands_once_for_neighbours_of_one_cause(void **state)
 {
 	(void)state;
@@ -176,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(causes_stand_with_who_is_to_blame_and_their_share),
+		cmocka_unit_test(what_may_be_a_stall_is_told_as_that),
 		cmocka_unit_test(a_letter_stands_once_for_neighbours_of_one_cause),
 		cmocka_unit_test(static_stalls_name_the_register_and_whose_it_is),
 		cmocka_unit_test(a_gain_that_matters_is_shown_as_unexplained),

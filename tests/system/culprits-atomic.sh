@@ -1,0 +1,7 @@
+# Locked additions to one line, which another thread wants too.
+. "$SOURCE/tests/stalls.sh"
+expect_slowed atomic
+expect_summary atomic stall_atomic causes=synchronisation at=lock least=0.3 \
+	never="$FITS branch_mispredict dcache_miss dtlb_miss multiplier_busy divider_busy"
+# What it does not wait for in its control takes no part of that which is sure.
+expect_summary atomic-control control_atomic never="$FITS synchronisation dcache_miss dtlb_miss write_buffer"

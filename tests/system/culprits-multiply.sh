@@ -1,0 +1,7 @@
+# A chain of products through a multiplier that takes another each cycle: it is not busy.
+. "$SOURCE/tests/stalls.sh"
+expect_slowed multiply
+expect_summary multiply stall_multiply causes=operand_chain at=imul least=0.3 \
+	never="$FITS branch_mispredict dcache_miss dtlb_miss write_buffer multiplier_busy divider_busy"
+# What it does not wait for in its control takes no part of that which is sure.
+expect_summary multiply-control control_multiply most=0.1 never="$FITS multiplier_busy dcache_miss"

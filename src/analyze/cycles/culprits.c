@@ -225,16 +225,48 @@ static void find_stall(const struct procedure_cycles *procedure, const struct cy
 
 /*
  * Out of order several instructions retire in one cycle, and its samples are the first one's. So
- * what an instruction is charged less than its best case, the one before it took.
+ * what an instruction is charged less than its best case, the one before it took: `lent` is of the
+ * one behind the last. Returns what the first could lend on.
  */
-static void find_stalls_of_groups(const struct procedure_cycles *procedure, uint32_t first,
-				  uint32_t count, struct stall *stalls)
+static double lend_back(const struct procedure_cycles *procedure, uint32_t first, uint32_t count,
+			double lent)
 {
-	double lent = 0;
+	for (uint32_t i = first + count; i-- > first;) {
+		const struct cycles_cost *cost = &procedure->instructions[i];
+		lent = fmax(0, cost->best_cycles + lent - cost->cycles);
+	}
+	return lent;
+}
+
+/* What part of a block's executions came from its own end. */
+static double share_of_rounds(const struct procedure_cycles *procedure, uint32_t block)
+{
+	const struct flow_graph *graph = &procedure->cfg.graph;
+	struct flow_ends into = flow_graph_into(graph, block);
+	double whole = procedure->frequencies.blocks[block].value, rounds = 0;
+	for (size_t i = 0; i < into.count; i++)
+		if (graph->edges[into.list[i]].from == block)
+			rounds += procedure->frequencies.edges[into.list[i]].value;
+	return whole > 0 && rounds > 0 ? fmin(1, rounds / whole) : 0;
+}
+
+/* The last one of a round retires with the first of the next one. */
+static void find_stalls_of_groups(const struct procedure_cycles *procedure, uint32_t block,
+				  struct stall *stalls)
+{
+	uint32_t first = procedure->cfg.blocks[block].first;
+	uint32_t count = procedure->cfg.blocks[block].count;
+	double around = 0;
+	/* In ns a best case is no more than a limit, and would take all of a loop. */
+	if (!cycles_events(procedure->cycles)->time_is_clock)
+		around = lend_back(procedure, first, count, 0) * share_of_rounds(procedure, block);
+	double lent = around;
 	for (uint32_t i = first + count; i-- > first;) {
 		const struct cycles_cost *cost = &procedure->instructions[i];
 		double best = cost->best_cycles + lent;
-		lent = best > cost->cycles && i > first ? best - cost->cycles : 0;
+		lent = fmax(0, best - cost->cycles);
+		if (i == first)
+			lent = fmin(lent, around);
 		stalls[i].issue_cycles += best - lent - cost->best_cycles;
 		find_stall(procedure, cost, best - lent, &stalls[i]);
 	}
@@ -346,7 +378,7 @@ static void find_stalls(const struct procedure_cycles *procedure, uint32_t block
 		return;
 	}
 	if (!procedure->pipeline->in_order) {
-		find_stalls_of_groups(procedure, at->first, at->count, culprits->stalls);
+		find_stalls_of_groups(procedure, block, culprits->stalls);
 		return;
 	}
 	for (uint32_t i = at->first; i < at->first + at->count; i++)

@@ -91,8 +91,8 @@ static bool nothing_known(const struct summary *summary)
 static void print_causes(const struct summary *summary, bool in_order, struct buffer *out)
 {
 	for (enum dynamic_cause cause = 0; cause < DYNAMIC_CAUSES; cause++) {
-		/* In order it is told below, register by register. */
-		if (cause == DYNAMIC_CHAIN && in_order)
+		/* In order nearly all of it is told below, register by register. */
+		if (cause == DYNAMIC_CHAIN && in_order && summary->dynamics[cause].high == 0)
 			continue;
 		buffer_printf(out, "  %-*s %5.1f %% to %6.1f %%\n", LABEL_WIDTH,
 			      dynamic_cause_text(cause),

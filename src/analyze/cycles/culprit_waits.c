@@ -35,7 +35,7 @@ struct wait {
 };
 
 struct waits {
-	struct wait load, walk, multiply, divide;
+	struct wait load, walk, multiply, divide, chain;
 	uint32_t synchroniser; /* or CULPRIT_NO_INSTRUCTION */
 };
 
@@ -117,9 +117,10 @@ static void add_work(const struct culprit_rules *rules, uint32_t producer, doubl
 	const struct instruction_effects *op = &rules->procedure->effects[producer];
 	if (divides(op->class))
 		add_wait(&waits->divide, producer, times * 2 * latency_of(rules, op), false);
-	else if (multiplies(op->class) &&
-		 (rules->procedure->pipeline->in_order || is_busy(rules, op)))
+	else if (multiplies(op->class) && is_busy(rules, op))
 		add_wait(&waits->multiply, producer, times * latency_of(rules, op), false);
+	else if (multiplies(op->class) && rules->procedure->pipeline->in_order)
+		add_wait(&waits->chain, producer, times * latency_of(rules, op), false);
 }
 
 static void add_producer(const struct culprit_rules *rules, uint32_t block, uint32_t producer,
@@ -233,7 +234,7 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 	const struct instruction_effects *op = &procedure->effects[instruction];
 	double times = culprit_times_of_block(rules, block);
 	const struct wait nobody = { .blamed = CULPRIT_NO_INSTRUCTION };
-	struct waits waits = { nobody, nobody, nobody, nobody, CULPRIT_NO_INSTRUCTION };
+	struct waits waits = { nobody, nobody, nobody, nobody, nobody, CULPRIT_NO_INSTRUCTION };
 	if (procedure->pipeline->in_order) {
 		wait_for_operands(rules, block, instruction, &waits);
 		if (needs_its_own_load(op))
@@ -254,6 +255,7 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 	accuse_wait(rules, DYNAMIC_DTLB, &waits.walk, out);
 	accuse_wait(rules, DYNAMIC_MULTIPLY, &waits.multiply, out);
 	accuse_wait(rules, DYNAMIC_DIVIDE, &waits.divide, out);
+	accuse_wait(rules, DYNAMIC_CHAIN, &waits.chain, out);
 	if (op->writes_memory)
 		judge_store(rules, block, instruction, out);
 	if (!procedure->pipeline->in_order)

@@ -52,7 +52,7 @@ enum dynamic_cause {
 	DYNAMIC_MULTIPLY,
 	DYNAMIC_DIVIDE,
 	DYNAMIC_CHAIN, /* out of order: a result that takes several cycles, each needing the one
-			  before; static in order */
+			  before; in order a product of an earlier block, as else it is static */
 	DYNAMIC_OTHER, /* work of no fixed length: microcode, system instructions, what is not
 			  understood */
 	DYNAMIC_CAUSES

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/cycles/culprits_private.h"
+#include "base/cleanup.h"
 
 /* Of a loop's rounds: what runs less often may come back to a line that others have taken. */
 #define OFTEN 0.1
@@ -37,22 +38,36 @@ static double most_times_of_edge(const struct culprit_rules *rules, uint32_t edg
 				      : fmin(UNSURE * times, fmax(times, frequency->high));
 }
 
-/* How often a loop was entered, which is how often it was left. */
-static void count_entries(const struct culprit_rules *rules, struct loop_facts *facts)
+/* Adds to all loops that hold the one block and not the other, by loop. */
+static void cross(const struct culprit_rules *rules, uint32_t inside, uint32_t outside,
+		  double times, double *sums)
+{
+	const struct flow_loops *loops = &rules->procedure->loops;
+	uint32_t loop = inside == FLOW_OUTSIDE ? FLOW_NO_LOOP : loops->of_block[inside];
+	/* Who holds the other holds all that is around it. */
+	for (; loop != FLOW_NO_LOOP && !culprit_is_inside(rules, outside, loop);
+	     loop = loops->list[loop].parent)
+		sums[loop] += times;
+}
+
+/* How often a loop was entered, which is how often it was left. 0 or -ENOMEM. */
+static int count_entries(const struct culprit_rules *rules, struct loop_facts *facts)
 {
 	const struct flow_graph *graph = &rules->procedure->cfg.graph;
 	const struct flow_loops *loops = &rules->procedure->loops;
-	for (uint32_t l = 0; l < loops->count; l++) {
-		double entries = 0, leaves = 0;
-		for (uint32_t e = 0; e < graph->edge_count; e++) {
-			bool from = culprit_is_inside(rules, graph->edges[e].from, l);
-			bool to = culprit_is_inside(rules, graph->edges[e].to, l);
-			entries += to && !from ? most_times_of_edge(rules, e) : 0;
-			leaves += from && !to ? most_times_of_edge(rules, e) : 0;
-		}
-		/* Of a graph with missing edges there may be other ways. */
-		facts[l].entries = graph->missing_edges ? INFINITY : fmin(entries, leaves);
+	CLEANUP(free_pointer) double *sums = calloc(2 * (size_t)loops->count + 1, sizeof(*sums));
+	if (!sums)
+		return -ENOMEM;
+	double *entries = sums, *leaves = sums + loops->count;
+	for (uint32_t e = 0; e < graph->edge_count; e++) {
+		double times = most_times_of_edge(rules, e);
+		cross(rules, graph->edges[e].to, graph->edges[e].from, times, entries);
+		cross(rules, graph->edges[e].from, graph->edges[e].to, times, leaves);
 	}
+	/* Of a graph with missing edges there may be other ways. */
+	for (uint32_t l = 0; l < loops->count; l++)
+		facts[l].entries = graph->missing_edges ? INFINITY : fmin(entries[l], leaves[l]);
+	return 0;
 }
 
 /* Whether an access goes to one place all through a loop. */
@@ -113,8 +128,7 @@ int culprit_find_loops(struct culprit_rules *rules)
 		if (loops->of_block[b] != FLOW_NO_LOOP)
 			facts[loops->of_block[b]].scatters |=
 				scatters(rules, b, &facts[loops->of_block[b]]);
-	count_entries(rules, facts);
-	return 0;
+	return count_entries(rules, facts);
 }
 
 /* The innermost loop around a block, if the block runs often in it and nothing else does. */

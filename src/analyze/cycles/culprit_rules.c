@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "analyze/cycles/culprits_private.h"
+#include "analyze/cycles/cycles_private.h"
 
 void culprit_accuse(struct culprit_list *out, enum dynamic_cause cause, uint32_t instruction,
 		    double high, bool by_events)
@@ -185,8 +186,13 @@ void culprit_rules_apply(const struct culprit_rules *rules, uint32_t block, uint
 			 double stall_cycles, struct culprit_list *out)
 {
 	*out = (struct culprit_list){ .count = 0 };
-	culprit_judge_fetch(rules, block, instruction, out);
-	culprit_judge_prediction(rules, block, instruction, TRUST_SHARES, out);
+	/* What is interrupted between two elements has begun; first of a block it may not have. */
+	bool begun = rules->late && cycles_repeats(rules->procedure, instruction) &&
+		     instruction > rules->procedure->cfg.blocks[block].first;
+	if (!begun) {
+		culprit_judge_fetch(rules, block, instruction, out);
+		culprit_judge_prediction(rules, block, instruction, TRUST_SHARES, out);
+	}
 	culprit_judge_waits(rules, block, instruction, out);
 	judge_other(rules, block, instruction, out);
 	share_with_misses(rules, stall_cycles, out);

@@ -201,6 +201,13 @@ static bool needs_its_own_load(const struct instruction_effects *op)
 				    op->class == LATENCY_CALL || op->class == LATENCY_RETURN);
 }
 
+/* Work of a known length for a register that others may need. */
+static bool has_result(const struct instruction_effects *op)
+{
+	return op->class != LATENCY_MICROCODE && op->class != LATENCY_SYSTEM &&
+	       op->class != LATENCY_BARRIER && !register_set_empty(&op->writes);
+}
+
 /*
  * Out of order: whoever waits at the head has its operands, and takes its own time. A cycle of
  * that is no wait. Of a product this is its latency, as a multiplier takes another each cycle.
@@ -212,10 +219,10 @@ static void judge_chain(const struct culprit_rules *rules, uint32_t block, uint3
 	const struct instruction_effects *op = &procedure->effects[instruction];
 	if (divides(op->class) || (multiplies(op->class) && is_busy(rules, op)))
 		return;
-	double cycles = latency_of(rules, op) - 1;
-	if (op->reads_memory && op->class != LATENCY_LOAD)
+	double cycles = has_result(op) ? latency_of(rules, op) - 1 : 0;
+	if (has_result(op) && op->reads_memory && op->class != LATENCY_LOAD)
 		cycles += procedure->pipeline->load_operand_cycles;
-	if (op->reads_memory && rules->stores)
+	if (has_result(op) && op->reads_memory && rules->stores)
 		cycles += STORE_WAIT_CYCLES;
 	uint32_t loop = procedure->loops.of_block[block];
 	double high = culprit_times_of_block(rules, block) * cycles;

@@ -70,8 +70,7 @@ static double weight_of(const struct procedure_cycles *procedure, uint32_t edge)
 	return isnan(value) ? 1 : value;
 }
 
-/* "rep stosb" and its like: they count rcx down and move a pointer along. */
-static bool repeats(const struct procedure_cycles *procedure, uint32_t instruction)
+bool cycles_repeats(const struct procedure_cycles *procedure, uint32_t instruction)
 {
 	const struct instruction_effects *effects = &procedure->effects[instruction];
 	return procedure->isa == ISA_X86_64 && effects->known &&
@@ -115,7 +114,7 @@ static int share_with_blocks_before(const struct procedure_cycles *procedure, ui
 int cycles_share_back(const struct procedure_cycles *procedure, uint32_t instruction, double share,
 		      struct cycles_shares *to)
 {
-	if (repeats(procedure, instruction))
+	if (cycles_repeats(procedure, instruction))
 		return append(to, instruction, share);
 	if (!procedure->cfg.instructions[instruction].leads)
 		return append(to, instruction - 1, share);

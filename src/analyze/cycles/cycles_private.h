@@ -87,6 +87,9 @@ void cycles_shares_release(struct cycles_shares *shares); /* also right for a ze
  * one may come twice. 0 or -ENOMEM. */
 int cycles_share_back(const struct procedure_cycles *procedure, uint32_t instruction, double share,
 		      struct cycles_shares *to);
+
+/* "rep stosb" and its like: they count rcx down and move a pointer along. */
+bool cycles_repeats(const struct procedure_cycles *procedure, uint32_t instruction);
 /* Moves what is late by `skid` executed instructions back to where it belongs. 0 or -ENOMEM. */
 int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
 		  struct cycles_samples *samples);

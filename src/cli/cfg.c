@@ -125,6 +125,12 @@ static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t posit
 		given.instructions_given ? given.instructions : DEFAULT_INSTRUCTIONS;
 	if (!words->coloured)
 		picture->colour = cfg_default_colour(procedure);
+	if (picture->colour == CFG_COLOUR_CPI && procedure->scale == CYCLES_RELATIVE) {
+		message_error("these events do not tell the CPI of '%s', whose costs are relative; "
+			      "--color cycles colours shares",
+			      procedure->procedure->procedure->name);
+		return EXIT_FAILURE;
+	}
 	if (given.json)
 		cfg_json(picture, &page);
 	else if (given.dot)

@@ -397,8 +397,8 @@ static void put_swatches(const struct painter *painter, double y, struct buffer 
 static void put_legend(const struct painter *painter, double y, struct buffer *out)
 {
 	static const char *const scales[] = {
-		[CYCLES_RELATIVE] = "relative: the most executed block, and the cost of the "
-				    "average instruction, are 1",
+		[CYCLES_RELATIVE] =
+			"relative: 1 is the most executed block, and the average instruction",
 		[CYCLES_PROGRAM] = "executions and CPI are relative: for this profile",
 		[CYCLES_BY_CLOCK] = "CPI is absolute; executions are divided by the clock's GHz",
 		[CYCLES_ABSOLUTE] = "executions and CPI are absolute",

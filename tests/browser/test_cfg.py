@@ -23,7 +23,7 @@ def boxes(page):
 
 
 def test_blocks_of_control_flow_hold_their_text_and_lie_apart(page):
-    for arguments in ([], ["-M", "intel"], ["--color", "cpi"]):
+    for arguments in ([], ["-M", "intel"], ["--color", "cycles"]):
         draw(page, *arguments)
         found = boxes(page)
         assert len(found) == 5, found

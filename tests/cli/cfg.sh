@@ -4,7 +4,7 @@ culprit cfg compute | grep -E '<text|<svg|class="box' | sed 's/ [xy]="[0-9.]*"//
 culprit cfg --json compute
 culprit cfg --dot --limit 2
 culprit cfg -o one.svg compute && culprit cfg compute | cmp - one.svg
-culprit cfg --color cpi --instructions 2 -M intel compute | grep -cE 'more instructions|rbp'
+culprit cfg --color cycles --instructions 2 -M intel compute | grep -cE 'more instructions|rbp'
 "$TOOLS/make-code-profile" arm64 arm.prof
 culprit cfg -i arm.prof | grep -E '<text.*(ldr|cbz|bl) '
 # XML, although a relative figure may be "<0.001"
@@ -24,5 +24,6 @@ mistake vfs_read
 mistake --image gone
 mistake --json --dot
 mistake --color red -i missing
+mistake --color cpi compute # whose costs are relative
 mistake -M masm
 mistake --pipeline none

@@ -899,6 +899,44 @@ static void out_of_order_what_need_not_wait_shows_no_stall(void **state)
 	}
 }
 
+/* A round of 67 takes at least eight cycles: one with nearly all of them has waited, one with three
+ * of them may be charged with its neighbours' time. */
+static void out_of_order_one_with_most_of_a_long_round_has_waited(void **state)
+{
+	(void)state;
+	/* 0 mov (%rsi),%rax  1 to 64 inc of %r8 to %r15 in turn  65 dec %rcx  66 jne 0  67 ret */
+	uint8_t code[3 + 64 * 3 + 3 + 6 + 1] = { 0x48, 0x8b, 0x06 };
+	for (size_t i = 0; i < 64; i++)
+		memcpy(code + 3 + 3 * i, (uint8_t[]){ 0x49, 0xff, (uint8_t)(0xc0 + i % 8) }, 3);
+	memcpy(code + 195, (uint8_t[]){ 0x48, 0xff, 0xc9, 0x0f, 0x85 }, 5);
+	int32_t back = -(3 + 64 * 3 + 3 + 6);
+	memcpy(code + 200, &back, sizeof(back));
+	code[204] = 0xc3;
+	struct story story = { code, sizeof(code), .stall = { 0 } };
+	const struct {
+		uint64_t load, others;
+		bool waits;
+	} cases[] = { { 6000, 5, true }, { 1000, 40, false } };
+	for (size_t c = 0; c < COUNT_OF(cases); c++) {
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		uint64_t samples[70] = { 0 };
+		for (size_t i = 0; i < 67; i++)
+			samples[i] = i == 1 ? cases[c].load : cases[c].others;
+		tell_clock(&subject, &story, samples);
+		assert_int_equal(subject.procedure->loops.count, 1);
+		const struct stall *stall = stall_at(&subject, 0);
+		if (cases[c].waits) {
+			assert_true(stall->dynamic_cycles > 0.4 * 6000 * PERIOD);
+			assert_true(stall->dynamic_cycles < 0.8 * 6000 * PERIOD);
+			assert_int_equal(first_at(&subject, 0)->cause, DYNAMIC_DCACHE);
+		} else {
+			expect_no_stall(&subject);
+			assert_true(stall->most_cycles > 0);
+		}
+		check_sums(&subject);
+	}
+}
+
 static void out_of_order_a_chain_of_products_keeps_no_multiplier_busy(void **state)
 {
 	(void)state;
@@ -1133,6 +1171,7 @@ int main(void)
 		cmocka_unit_test(parts_of_relative_cycles_add_up_in_order),
 		cmocka_unit_test(out_of_order_the_load_itself_waits),
 		cmocka_unit_test(out_of_order_what_need_not_wait_shows_no_stall),
+		cmocka_unit_test(out_of_order_one_with_most_of_a_long_round_has_waited),
 		cmocka_unit_test(out_of_order_a_chain_of_products_keeps_no_multiplier_busy),
 		cmocka_unit_test(out_of_order_a_long_loop_is_predicted_and_fetched),
 		cmocka_unit_test(out_of_order_a_place_misses_when_the_loop_begins),

@@ -167,7 +167,7 @@ static void print_pipeline(const struct pipeline_choice *choice, enum cycles_sca
 		buffer_append_text(out, "dual: issues in the cycle of the instruction ahead\n");
 	buffer_printf(out, "%s %s (%s, %s)\n",
 		      scale == CYCLES_RELATIVE
-			      ? "stalls: what was waited whatever a cycle is, at least, by"
+			      ? "stalls: what was waited however long a cycle is, at least, by"
 			      : "best case: nothing goes wrong, on",
 		      choice->pipeline->name,
 		      choice->pipeline->in_order ? "in order" : "out of order", fits[choice->fit]);

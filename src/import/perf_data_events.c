@@ -30,6 +30,10 @@ void perf_events_release(struct perf_file_events *events)
 		free(events->list[i].unit);
 	}
 	free(events->list);
+	for (size_t i = 0; i < events->update_count; i++)
+		free(events->updates[i].value);
+	free(events->updates);
+	number_map_release(&events->updates_by_id);
 	number_map_release(&events->by_id);
 	release_names(&events->pmus);
 	release_names(&events->types);
@@ -72,16 +76,97 @@ int perf_events_add(struct perf_file_events *events, struct span attr)
 	return 0;
 }
 
-int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id)
-{
-	events->list[event].has_ids = true;
-	return number_map_put(&events->by_id, id, (void *)((uintptr_t)event + 1));
-}
-
 uint32_t perf_events_find(const struct perf_file_events *events, uint64_t id)
 {
 	uintptr_t number = (uintptr_t)number_map_find(&events->by_id, id);
 	return number ? (uint32_t)(number - 1) : PERF_NO_EVENT;
+}
+
+static int replace_text(char **text, struct span value)
+{
+	size_t size = value.size ? strnlen(value.data, value.size) : 0;
+	if (!size)
+		return 0;
+	char *copy = strndup(value.data, size);
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int perf_events_set_name(struct perf_file_event *event, struct span name)
+{
+	return replace_text(&event->name, name);
+}
+
+static int apply_update(struct perf_file_event *event, uint64_t type, struct span value)
+{
+	switch (type) {
+	case PERF_UPDATE_NAME:
+		return replace_text(&event->name, value);
+	case PERF_UPDATE_UNIT:
+		return replace_text(&event->unit, value);
+	case PERF_UPDATE_SCALE:
+		if (value.size >= sizeof(event->scale))
+			memcpy(&event->scale, value.data, sizeof(event->scale));
+		return 0;
+	default: /* CPUs: each sample says which one it was taken on */
+		return 0;
+	}
+}
+
+/* What was said of the id before its event came, the first word first. */
+static int apply_updates(struct perf_file_events *events, struct perf_file_event *event,
+			 uint64_t id)
+{
+	uint32_t next = 0;
+	uintptr_t at = (uintptr_t)number_map_find(&events->updates_by_id, id);
+	while (at) { /* the chain is turned round on the way */
+		uint32_t previous = events->updates[at - 1].previous;
+		events->updates[at - 1].previous = next;
+		next = (uint32_t)at;
+		at = previous;
+	}
+	int ret = 0;
+	for (; next && ret == 0; next = events->updates[next - 1].previous) {
+		const struct perf_update *update = &events->updates[next - 1];
+		ret = apply_update(event, update->type,
+				   (struct span){ update->value, update->size });
+	}
+	number_map_remove(&events->updates_by_id, id);
+	return ret;
+}
+
+static int keep_update(struct perf_file_events *events, uint64_t id, uint64_t type,
+		       struct span value)
+{
+	if (array_reserve(&events->updates, &events->update_capacity, events->update_count,
+			  sizeof(*events->updates)) < 0)
+		return -ENOMEM;
+	struct perf_update update = { .type = type, .size = value.size };
+	update.previous = (uint32_t)(uintptr_t)number_map_find(&events->updates_by_id, id);
+	update.value = malloc(value.size + 1);
+	if (!update.value)
+		return -ENOMEM;
+	memcpy(update.value, value.data, value.size);
+	events->updates[events->update_count++] = update;
+	return number_map_put(&events->updates_by_id, id, (void *)events->update_count);
+}
+
+int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t type,
+		       struct span value)
+{
+	uint32_t event = perf_events_find(events, id);
+	return event == PERF_NO_EVENT ? keep_update(events, id, type, value)
+				      : apply_update(&events->list[event], type, value);
+}
+
+int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id)
+{
+	events->list[event].has_ids = true;
+	int ret = number_map_put(&events->by_id, id, (void *)((uintptr_t)event + 1));
+	return ret < 0 ? ret : apply_updates(events, &events->list[event], id);
 }
 
 /* Words before a field of the fixed part of a sample. */
@@ -221,29 +306,6 @@ uint64_t perf_events_time(const struct perf_file_events *events, const uint8_t *
 			time = word_at(record, size, size - (size_t)at);
 	}
 	return time == UINT64_MAX ? 0 : time;
-}
-
-static int replace_text(char **text, struct span value)
-{
-	size_t size = value.size ? strnlen(value.data, value.size) : 0;
-	if (!size)
-		return 0;
-	char *copy = strndup(value.data, size);
-	if (!copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 0;
-}
-
-int perf_events_set_name(struct perf_file_event *event, struct span name)
-{
-	return replace_text(&event->name, name);
-}
-
-int perf_events_set_unit(struct perf_file_event *event, struct span unit)
-{
-	return replace_text(&event->unit, unit);
 }
 
 static int add_name(struct number_map *names, uint64_t number, struct span name)
@@ -393,8 +455,6 @@ static uint64_t exclusions(const struct perf_event_attr *attr)
 
 static const char *unit_of(const struct perf_file_event *event, const struct event_name *known)
 {
-	if (event->unit)
-		return event->unit;
 	if (known && known->unit)
 		return known->unit;
 	/* A raw event that the user called so. */
@@ -405,6 +465,18 @@ static const char *unit_of(const struct perf_file_event *event, const struct eve
 	return "events";
 }
 
+/* A clock of the kernel counts ns, whatever perf shows them as: msec, by a scale of 1e-6. */
+static void settle_unit(struct perf_file_events *events, struct perf_file_event *event,
+			const struct event_name *known)
+{
+	bool told = event->unit && !(known && known->clock);
+	struct span name = told ? span_of_text(event->unit) : (struct span){ NULL, 0 };
+	if (!perf_unit_of(name, told ? event->scale : 0, &event->measure))
+		events->bad_scales++;
+	if (!event->measure.name.size)
+		event->measure.name = span_of_text(unit_of(event, known));
+}
+
 static int write_event(struct perf_file_events *events, struct perf_file_event *event,
 		       struct profile *profile)
 {
@@ -412,6 +484,7 @@ static int write_event(struct perf_file_events *events, struct perf_file_event *
 	const struct perf_event_attr *attr = &event->attr;
 	const struct event_name *known = known_event(attr);
 	spell_name(events, attr, spelled, sizeof(spelled));
+	settle_unit(events, event, known);
 	const struct perf_file_event *leader = &events->list[event->leader];
 	char leader_name[256] = "";
 	bool member = leader != event && (leader->attr.sample_type & PERF_SAMPLE_READ);
@@ -420,7 +493,8 @@ static int write_event(struct perf_file_events *events, struct perf_file_event *
 	const char *pmu = pmu_of(events, attr);
 	const struct profile_event row = {
 		.name = span_of_text(event->name ? event->name : spelled),
-		.unit = span_of_text(unit_of(event, known)),
+		.unit = event->measure.name,
+		.scale = event->measure.decimals,
 		.pmu = pmu ? span_of_text(pmu) : (struct span){ NULL, 0 },
 		.core_type =
 			extended_type(attr) && pmu ? span_of_text(pmu) : (struct span){ NULL, 0 },

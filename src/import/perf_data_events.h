@@ -14,6 +14,7 @@
 #include "base/number_map.h"
 #include "base/span.h"
 #include "image/unknown.h"
+#include "import/perf_data_units.h"
 #include "machine/perf_record.h"
 
 #define PERF_EVENTS_LIMIT 65536 /* more than any machine has: a wrong number in a file */
@@ -32,13 +33,23 @@ enum perf_user_part { PERF_USER_CHAIN, PERF_USER_STACK, PERF_USER_BRANCHES };
 struct perf_file_event {
 	struct perf_event_attr attr; /* what the file's is shorter by is 0 */
 	struct perf_layout layout;
-	char *name; /* NULL: not told */
-	char *unit; /* likewise */
+	char *name;   /* NULL: not told */
+	char *unit;   /* likewise */
+	double scale; /* of a count, in the unit; 0: not told */
 	bool has_ids;
 	uint8_t elsewhere; /* enum perf_user_part */
 	uint32_t leader;   /* of its group; itself when it has none */
 	struct perf_event_counts counts;
-	uint32_t row; /* in the profile, once it is made */
+	uint32_t row;		  /* in the profile, once it is made */
+	struct perf_unit measure; /* of its estimates there */
+};
+
+/* News of an event that has not come yet. */
+struct perf_update {
+	uint64_t type;
+	char *value; /* its bytes, as many as `size` */
+	size_t size;
+	uint32_t previous; /* of the same id, its number plus one; 0: none */
 };
 
 struct perf_file_events {
@@ -47,6 +58,10 @@ struct perf_file_events {
 	struct number_map by_id; /* event's number plus one, as a pointer */
 	struct number_map pmus;	 /* names by type */
 	struct number_map types; /* names by config, of perf 3.x */
+	struct perf_update *updates;
+	size_t update_count, update_capacity;
+	struct number_map updates_by_id; /* the last one's number plus one, as a pointer */
+	size_t bad_scales;		 /* that are no number; known once the profile is made */
 	/* How records are read before their event is known; of all events, where they agree. */
 	bool same_layout;
 	int sample_id_at;  /* of the id in a sample, from the record's start; -1: none */
@@ -79,7 +94,9 @@ uint64_t perf_events_time(const struct perf_file_events *events, const uint8_t *
 
 /* Copies; of PMUs and types the first name of a number stays. 0 or -ENOMEM. */
 int perf_events_set_name(struct perf_file_event *event, struct span name);
-int perf_events_set_unit(struct perf_file_event *event, struct span unit);
+/* What an EVENT_UPDATE says of the event that has the id, or will get it. 0 or -ENOMEM. */
+int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t type,
+		       struct span value);
 int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name);
 int perf_events_add_type(struct perf_file_events *events, uint64_t config, struct span name);
 

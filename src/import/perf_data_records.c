@@ -210,24 +210,13 @@ static int take_attr(struct perf_data *data, const uint8_t *bytes, size_t size, 
 	return ret < 0 ? out_of_memory(err) : 0;
 }
 
-enum { UPDATE_UNIT = 0, UPDATE_SCALE = 1, UPDATE_NAME = 2 };
-
 static int take_update(struct perf_data *data, const uint8_t *bytes, size_t size, struct error *err)
 {
 	uint64_t type, id;
 	memcpy(&type, bytes + HEADER_BYTES, sizeof(type));
 	memcpy(&id, bytes + HEADER_BYTES + 8, sizeof(id));
-	uint32_t number = perf_events_find(&data->events, id);
-	if (number == PERF_NO_EVENT)
-		return 0;
-	struct perf_file_event *event = &data->events.list[number];
-	const struct span text = { bytes + HEADER_BYTES + 16, size - HEADER_BYTES - 16 };
-	int ret = 0;
-	if (type == UPDATE_NAME)
-		ret = perf_events_set_name(event, text);
-	else if (type == UPDATE_UNIT)
-		ret = perf_events_set_unit(event, text);
-	return ret < 0 ? out_of_memory(err) : 0;
+	const struct span value = { bytes + HEADER_BYTES + 16, size - HEADER_BYTES - 16 };
+	return perf_events_update(&data->events, id, type, value) < 0 ? out_of_memory(err) : 0;
 }
 
 static int unpack(struct perf_data *data, struct span packed, uint64_t at, struct error *err)

@@ -20,6 +20,7 @@ struct result {
 	struct profile *profile;
 	uint32_t *contexts, *nodes; /* by number */
 	uint32_t *stacks;	    /* by cell: its node, in our numbers; 0: none */
+	uint64_t *counts;	    /* by event: that the cells written of it so far have */
 	struct perf_cells flat;
 	bool distinct; /* what differs in our numbers differs in the profile's */
 	uint32_t row;  /* of what was added last */
@@ -31,6 +32,7 @@ static void result_release(struct result *result)
 	free(result->contexts);
 	free(result->nodes);
 	free(result->stacks);
+	free(result->counts);
 	perf_cells_release(&result->flat);
 }
 
@@ -146,17 +148,21 @@ static uint32_t image_row(const struct result *result, uint32_t number)
 	return result->data->places.images[number - 1].row;
 }
 
+static void put_cell(const struct cell *cell, uint64_t *values)
+{
+	values[CELL_SAMPLES] = cell->samples;
+	values[CELL_ESTIMATE] = cell->estimate;
+	values[CELL_SQUARES_LOW] = (uint64_t)cell->squares;
+	values[CELL_SQUARES_HIGH] = (uint64_t)(cell->squares >> 64);
+}
+
 static int add_row(struct result *result, enum profile_table which, const uint64_t *keys,
 		   const struct cell *cell)
 {
 	struct table *table = result->profile->tables[which];
-	uint64_t values[] = { [CELL_SAMPLES] = 0, [CELL_SQUARES_HIGH] = 0 };
-	if (cell) {
-		values[CELL_SAMPLES] = cell->samples;
-		values[CELL_ESTIMATE] = cell->estimate;
-		values[CELL_SQUARES_LOW] = (uint64_t)cell->squares;
-		values[CELL_SQUARES_HIGH] = (uint64_t)(cell->squares >> 64);
-	}
+	uint64_t values[] = { [CELL_SQUARES_HIGH] = 0 };
+	if (cell)
+		put_cell(cell, values);
 	return result->distinct ? table_append(table, keys, values)
 				: table_add(table, keys, values, &result->row);
 }
@@ -192,9 +198,23 @@ static int write_nodes(struct result *result)
 	return 0;
 }
 
+/* The cell of an event in the unit that the profile has it in. */
+static struct cell in_unit(struct result *result, uint32_t event, const struct cell *cell)
+{
+	return perf_unit_cell(&result->data->events.list[event].measure, cell,
+			      &result->counts[event]);
+}
+
+/* Another table's cells are added up from nothing. */
+static void begin_counts(struct result *result)
+{
+	memset(result->counts, 0, result->data->events.count * sizeof(*result->counts));
+}
+
 static int write_flat(struct result *result)
 {
 	int ret = 0;
+	begin_counts(result);
 	for (size_t i = 0; i < result->flat.count && ret == 0; i++) {
 		const struct perf_cell_key *key = &result->flat.list[i].key;
 		const uint64_t keys[] = {
@@ -204,7 +224,8 @@ static int write_flat(struct result *result)
 			[FLAT_NAME] = 0,
 			[FLAT_CONTEXT] = result->contexts[key->context],
 		};
-		ret = add_row(result, PROFILE_FLAT, keys, &result->flat.list[i].cell);
+		const struct cell cell = in_unit(result, key->event, &result->flat.list[i].cell);
+		ret = add_row(result, PROFILE_FLAT, keys, &cell);
 	}
 	return ret;
 }
@@ -216,18 +237,35 @@ static int write_stacks(struct result *result)
 	/* cells of several leaves may have one stack that was recorded whole */
 	for (size_t i = 0; i < data->cells.count && result->distinct; i++)
 		result->distinct = data->cells.list[i].key.stack != PERF_STACK_WHOLE;
+	begin_counts(result);
 	for (size_t i = 0; i < data->cells.count && ret == 0; i++) {
 		const struct perf_cell *cell = &data->cells.list[i];
 		if (!result->stacks[i])
 			continue;
+		const struct cell sum = in_unit(result, cell->key.event, &cell->cell);
 		const uint64_t keys[] = {
 			[STACK_EVENT] = data->events.list[cell->key.event].row,
 			[STACK_NODE] = result->nodes[result->stacks[i]],
 			[STACK_CONTEXT] = result->contexts[cell->key.context],
 		};
-		ret = add_row(result, PROFILE_STACK, keys, &cell->cell);
+		ret = add_row(result, PROFILE_STACK, keys, &sum);
 	}
 	return ret;
+}
+
+/* What a row of "value" has, in its event's unit. */
+static const uint64_t *values_in_unit(struct result *result, const uint64_t *keys,
+				      const uint64_t *values, uint64_t *sums)
+{
+	const struct cell counted = {
+		.samples = values[CELL_SAMPLES],
+		.estimate = values[CELL_ESTIMATE],
+		.squares = values[CELL_SQUARES_LOW] | (unsigned __int128)values[CELL_SQUARES_HIGH]
+							      << 64,
+	};
+	const struct cell cell = in_unit(result, (uint32_t)keys[VALUE_EVENT] - 1, &counted);
+	put_cell(&cell, sums);
+	return sums;
 }
 
 /* Edges, ranges and values: rows whose references are still ours. */
@@ -236,7 +274,10 @@ static int write_table(struct result *result, const struct table *ours, enum pro
 	struct perf_data *data = result->data;
 	struct table *to = result->profile->tables[which];
 	uint64_t keys[TABLE_MAX_COLUMNS];
+	begin_counts(result);
 	for (size_t row = 0; ours && row < ours->count; row++) {
+		const uint64_t *values = table_values(ours, row);
+		uint64_t sums[] = { [CELL_SQUARES_HIGH] = 0 };
 		size_t slot = 0;
 		for (size_t i = 0; i < ours->column_count; i++) {
 			if (ours->columns[i].rule != RULE_KEY)
@@ -255,7 +296,9 @@ static int write_table(struct result *result, const struct table *ours, enum pro
 			}
 			keys[slot++] = key;
 		}
-		int ret = table_add(to, keys, table_values(ours, row), NULL);
+		if (which == PROFILE_VALUE)
+			values = values_in_unit(result, table_keys(ours, row), values, sums);
+		int ret = table_add(to, keys, values, NULL);
 		if (ret < 0)
 			return ret;
 	}
@@ -411,6 +454,8 @@ static void tell_counts(const struct perf_data *data)
 	tell(data, IMPORT_NOTE, counts->wrong_path,
 	     "branches were fetched but not taken and are left out");
 	perf_data_tell_unwound(data);
+	tell(data, IMPORT_WARNING, data->events.bad_scales,
+	     "events have a scale that is no number: their counts stay as they are");
 	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");
 }
 
@@ -467,8 +512,10 @@ static int fill(struct result *result)
 {
 	struct perf_data *data = result->data;
 	result->profile = profile_new();
+	result->counts = calloc(data->events.count + 1, sizeof(*result->counts));
 	simpleperf_each_dex(&data->simpleperf, mark_dex, &data->places);
-	int ret = result->profile ? perf_places_name_builds(&data->places) : -ENOMEM;
+	int ret = result->profile && result->counts ? perf_places_name_builds(&data->places)
+						    : -ENOMEM;
 	if (ret == 0)
 		ret = perf_events_write(&data->events, result->profile);
 	if (ret == 0)

@@ -49,6 +49,13 @@ static void flip_words(struct walk *walk, uint64_t count)
 		flip_number(walk, 8);
 }
 
+/* Its type, the id and what type says: a number, a text, or a list that nobody here reads. */
+static void flip_update(struct walk *walk)
+{
+	uint64_t type = has(walk, 8) ? flip_number(walk, 8) : 0;
+	flip_words(walk, type == PERF_UPDATE_SCALE ? 2 : 1);
+}
+
 static void flip_halves(struct walk *walk, unsigned count)
 {
 	while (count--)
@@ -288,7 +295,7 @@ static void swap_user(struct walk *walk, uint32_t type)
 		break;
 	}
 	case PERF_FILE_EVENT_UPDATE:
-		flip_words(walk, 2);
+		flip_update(walk);
 		break;
 	case PERF_FILE_EVENT_TYPE:
 	case PERF_FILE_FEATURE:

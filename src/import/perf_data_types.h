@@ -23,6 +23,9 @@ enum perf_file_record {
 	PERF_FILE_FOREIGN = 32768, /* and above: simpleperf's */
 };
 
+/* What an EVENT_UPDATE says of its event. */
+enum perf_update_type { PERF_UPDATE_UNIT, PERF_UPDATE_SCALE, PERF_UPDATE_NAME, PERF_UPDATE_CPUS };
+
 /* Bits of adds_features, and ids of FEATURE records. */
 enum perf_feature {
 	PERF_FEATURE_TRACING_DATA = 1,

@@ -1,6 +1,7 @@
 #include "render/quantity.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,13 +28,21 @@ static struct prefix choose(double largest, struct span unit)
 	return list[at];
 }
 
+/* Counts of whole things have no digits after the point; Joules, and counts that came with
+ * decimals, have. */
+static bool has_digits(double value, struct prefix prefix, struct span unit)
+{
+	bool is_time = span_equal(unit, span_of_text("ns"));
+	return prefix.divisor > 1 || (unit.size && !is_time && value != trunc(value));
+}
+
 struct quantity_scale quantity_scale_for(double largest, struct span unit)
 {
 	struct prefix prefix = choose(largest, unit);
 	struct quantity_scale scale = { .divisor = prefix.divisor };
 	snprintf(scale.unit, sizeof(scale.unit), "%s", prefix.name);
 	double mantissa = largest / prefix.divisor;
-	if (prefix.divisor > 1)
+	if (has_digits(largest, prefix, unit))
 		scale.decimals = mantissa < 10 ? 4 : mantissa < 100 ? 3 : mantissa < 1000 ? 2 : 1;
 	return scale;
 }
@@ -47,7 +56,10 @@ void quantity_describe(double value, struct span unit, char text[QUANTITY_SIZE])
 {
 	struct prefix prefix = choose(value, unit);
 	double mantissa = value / prefix.divisor;
-	int decimals = prefix.divisor == 1 ? 0 : mantissa < 10 ? 3 : mantissa < 100 ? 2 : 1;
+	int decimals = !has_digits(value, prefix, unit) ? 0
+		       : mantissa < 10			? 3
+		       : mantissa < 100			? 2
+							: 1;
 	snprintf(text, QUANTITY_SIZE, "%.*f%s%s", decimals, mantissa, *prefix.name ? " " : "",
 		 prefix.name);
 }

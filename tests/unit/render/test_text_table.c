@@ -141,6 +141,15 @@ static void a_column_has_one_unit_and_five_digits(void **state)
 	scale = quantity_scale_for(37, span_of_text("samples"));
 	quantity_format(&scale, 37, text);
 	assert_string_equal(text, "37");
+	scale = quantity_scale_for(12.5, span_of_text("Joules"));
+	quantity_format(&scale, 0.25, text);
+	assert_string_equal(text, "0.250");
+	quantity_describe(12.5, span_of_text("Joules"), text);
+	assert_string_equal(text, "12.50");
+	quantity_describe(12, span_of_text("Joules"), text);
+	assert_string_equal(text, "12");
+	quantity_describe(470.5, span_of_text("ns"), text);
+	assert_string_equal(text, "470 ns");
 	quantity_count(1234567, text);
 	assert_string_equal(text, "1 234 567");
 	quantity_count(1234, text);

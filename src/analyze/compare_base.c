@@ -56,16 +56,27 @@ static int by_second(struct comparison *comparison, struct error *err)
 
 /* ---- an event that counts work */
 
-static bool is_event(struct span name, const char *wanted)
+static bool has_name(const struct profile *profile, struct span name)
+{
+	for (size_t id = 1; id <= profile_table(profile, PROFILE_EVENT)->count; id++)
+		if (span_equal(profile_event(profile, id).name, name))
+			return true;
+	return false;
+}
+
+/* Whether `wanted` means the event of that name: "cycles" means "cycles:u" where no event is called
+ * just that. */
+static bool is_event(const struct profile *profile, struct span name, const char *wanted)
 {
 	struct span text = span_of_text(wanted);
-	return span_equal(name, text) || span_equal(event_base_name(name), text);
+	return span_equal(name, text) ||
+	       (span_equal(event_base_name(name), text) && !has_name(profile, text));
 }
 
 bool compare_has_event(const struct profile *profile, const char *name)
 {
 	for (size_t id = 1; id <= profile_table(profile, PROFILE_EVENT)->count; id++)
-		if (is_event(profile_event(profile, id).name, name))
+		if (is_event(profile, profile_event(profile, id).name, name))
 			return true;
 	return false;
 }
@@ -79,7 +90,8 @@ static int event_total(const struct compare_side *side, const char *name, struct
 	for (size_t row = 0; row < counters->count; row++) {
 		uint64_t event = table_keys(counters, row)[COUNTER_EVENT];
 		struct cell cell = cell_of_values(table_values(counters, row));
-		if (event && is_event(profile_event(side->profile, event).name, name))
+		if (event &&
+		    is_event(side->profile, profile_event(side->profile, event).name, name))
 			cell_add(total, &cell);
 	}
 	if (total->estimate)
@@ -113,7 +125,7 @@ static int by_event(struct comparison *comparison, const struct compare_side *be
 	for (size_t i = 0; i < comparison->column_count; i++) {
 		struct compared_column *column = &comparison->columns[i];
 		struct span event = comparison->before->columns.list[column->before].name;
-		if (is_event(event, name))
+		if (is_event(before->profile, event, name))
 			column->overlap = DIFFERENCE_WITHIN;
 	}
 	return 0;

@@ -132,7 +132,13 @@ static void merge_column(struct event_column *into, const struct event_column *f
 	if (!into->leader.size)
 		into->leader = from->leader;
 	into->sampled |= from->sampled;
+	into->counted |= from->counted;
 	into->rows += from->rows;
+}
+
+static bool is_named(const struct event_column *column, const char *pattern)
+{
+	return span_equal(column->name, span_of_text(pattern));
 }
 
 static bool matches(const struct event_column *column, const char *pattern)
@@ -149,11 +155,25 @@ static bool matches(const struct event_column *column, const char *pattern)
 	return span_equal(base, span_of_text(pattern)) && !strpbrk(pattern, ":/");
 }
 
-/* Which event ids the report is about, before patterns. */
-static bool *events_in_use(const struct profile *profile)
+typedef bool (*column_test)(const struct event_column *column, const char *pattern);
+
+/* How columns are to be told by a pattern: "cycles" beside "cycles:u" is one event, not both. */
+static column_test test_for(const struct event_columns *columns, const char *pattern)
+{
+	for (size_t i = 0; i < columns->count; i++)
+		if (is_named(&columns->list[i], pattern))
+			return is_named;
+	return matches;
+}
+
+/* What is known of an event id before patterns. */
+enum event_use { EVENT_UNUSED, EVENT_ASKED, EVENT_COUNTED_SOMETHING };
+
+/* Which event ids the report is about. */
+static uint8_t *events_in_use(const struct profile *profile)
 {
 	const struct table *events = profile_table(profile, PROFILE_EVENT);
-	bool *used = calloc(events->count + 1, sizeof(*used));
+	uint8_t *used = calloc(events->count + 1, sizeof(*used));
 	if (!used)
 		return NULL;
 	static const enum profile_table tables[] = { PROFILE_FLAT, PROFILE_STACK };
@@ -161,13 +181,13 @@ static bool *events_in_use(const struct profile *profile)
 	for (size_t t = 0; t < 2; t++) {
 		const struct table *table = profile_table(profile, tables[t]);
 		for (size_t row = 0; row < table->count; row++)
-			used[table_keys(table, row)[slots[t]]] = true;
+			used[table_keys(table, row)[slots[t]]] = EVENT_COUNTED_SOMETHING;
 	}
 	/* an event that was sampled and never overflowed is a column of zeros, not a missing one */
 	for (size_t row = 0; row < events->count; row++)
-		if (profile_event(profile, row + 1).policy != PERIOD_NONE)
-			used[row + 1] = true;
-	used[0] = false;
+		if (profile_event(profile, row + 1).policy != PERIOD_NONE && !used[row + 1])
+			used[row + 1] = EVENT_ASKED;
+	used[0] = EVENT_UNUSED;
 	return used;
 }
 
@@ -185,8 +205,9 @@ static int refuse_pattern(const struct event_columns *columns, const char *patte
 int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
 		       struct error *err)
 {
+	column_test is_meant = test_for(columns, pattern);
 	for (size_t i = 0; i < columns->count; i++)
-		if (matches(&columns->list[i], pattern)) {
+		if (is_meant(&columns->list[i], pattern)) {
 			*column = i;
 			return 0;
 		}
@@ -204,8 +225,9 @@ static int choose(struct event_columns *columns, const char *const *patterns, si
 		return error_set(err, -ENOMEM, "out of memory choosing events");
 	for (size_t p = 0; p < count; p++) {
 		bool found = false;
+		column_test is_meant = test_for(columns, patterns[p]);
 		for (size_t i = 0; i < columns->count; i++)
-			if (matches(&columns->list[i], patterns[p]))
+			if (is_meant(&columns->list[i], patterns[p]))
 				keep[i] = found = true;
 		if (!found)
 			return refuse_pattern(columns, patterns[p], err);
@@ -257,14 +279,16 @@ static int fill(struct event_columns *columns, const struct profile *profile,
 	columns->event_count = events->count;
 	columns->list = calloc(events->count + 1, sizeof(*columns->list));
 	columns->of_event = calloc(events->count + 1, sizeof(*columns->of_event));
-	CLEANUP(free_pointer) bool *used = events_in_use(profile);
+	CLEANUP(free_pointer) uint8_t *used = events_in_use(profile);
 	if (!columns->list || !columns->of_event || !used)
 		return error_set(err, -ENOMEM, "out of memory reading events");
 	for (size_t id = 1; id <= events->count; id++) {
 		if (!used[id])
 			continue;
 		struct profile_event event = profile_event(profile, id);
-		columns->list[columns->count++] = column_of(&event);
+		struct event_column column = column_of(&event);
+		column.counted = used[id] == EVENT_COUNTED_SOMETHING;
+		columns->list[columns->count++] = column;
 	}
 	qsort(columns->list, columns->count, sizeof(*columns->list), compare_columns);
 	size_t kept = 0;
@@ -299,6 +323,14 @@ int event_columns_init(struct event_columns *columns, const struct profile *prof
 	if (ret < 0)
 		event_columns_release(columns);
 	return ret;
+}
+
+size_t event_columns_main(const struct event_columns *columns)
+{
+	for (size_t i = 0; i < columns->count; i++)
+		if (columns->list[i].counted)
+			return i;
+	return 0;
 }
 
 void event_columns_release(struct event_columns *columns)

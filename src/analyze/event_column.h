@@ -23,6 +23,7 @@ struct event_column {
 	uint64_t period_least, period_most; /* of the merged rows; policy as of the first */
 	uint64_t policy, precise, skid, origin;
 	bool sampled; /* some row has samples of its own */
+	bool counted; /* there is something of it in flat or stack: it is no column of zeros */
 	size_t rows;  /* of the event table */
 };
 
@@ -55,14 +56,17 @@ double event_scale_divisor(uint64_t scale);
 /*
  * Of the events that have rows in flat, stack or counter (or of all, in a
  * profile without any), those that a pattern matches; no pattern: all. A
- * pattern is a name, with or without the modifiers after ':', or a glob.
+ * pattern is a name, or a name without the modifiers after ':', or a glob; where
+ * an event has that very name, no other is meant.
  * Returns 0, -ENOMEM, or -ENOENT when a pattern matches no event; *err then
  * lists the events there are.
  */
 int event_columns_init(struct event_columns *columns, const struct profile *profile,
 		       const char *const *patterns, size_t pattern_count, struct error *err);
-/* The first column of that name, with or without its modifiers, or that the glob matches. Returns
- * 0, or -ENOENT; *err then lists the events there are. */
+/* The first column of that very name, else with modifiers behind it, or that the glob matches.
+ * Returns 0, or -ENOENT; *err then lists the events there are. */
 int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
 		       struct error *err);
+/* The first column that counted something; the first of all when none has. */
+size_t event_columns_main(const struct event_columns *columns);
 void event_columns_release(struct event_columns *columns);

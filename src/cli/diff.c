@@ -205,12 +205,17 @@ static int choose_two_events(struct sides *sides)
 		message_error("%s", err.text);
 		return 1;
 	}
-	size_t count = columns.count;
+	size_t count = columns.count, counted = 0;
 	uint32_t seen = EVENT_COLUMN_NONE;
+	for (size_t i = 0; i < columns.count; i++)
+		counted += columns.list[i].counted;
+	if (counted == 2) /* of which the others are zeros beside them */
+		count = 2;
 	bool failed = false;
 	for (size_t id = 1, at = 0; count == 2 && id <= columns.event_count && at < 2; id++) {
 		uint32_t column = columns.of_event[id];
-		if (column == EVENT_COLUMN_NONE || column == seen)
+		if (column == EVENT_COLUMN_NONE || column == seen ||
+		    (counted == 2 && !columns.list[column].counted))
 			continue;
 		seen = column;
 		struct span name = columns.list[column].name;

@@ -185,8 +185,11 @@ static int choose_events(const struct exporter *exporter, const struct profile *
 		message_error("the profile has no event");
 		return 1;
 	}
+	bool one = !patterns.count && exporter->most_events != EXPORT_ANY_EVENTS;
+	size_t main = event_columns_main(columns);
 	for (size_t c = 0; !patterns.count && c < columns->count; c++)
-		chosen[(*count)++] = c;
+		if (!one || c == main || columns->list[c].counted) /* zeros are no choice */
+			chosen[(*count)++] = c;
 	size_t most = patterns.count || exporter->most_events == EXPORT_ANY_EVENTS
 			      ? exporter->most_events
 			      : 1;

@@ -327,7 +327,8 @@ static int fill(struct drawing *drawing, const struct compared_column **column)
 {
 	const struct flame *flame = drawing->flame;
 	const struct event_columns *columns = &flame->reports[FLAME_MAIN]->columns;
-	struct flame_view_options options = { .base_factor = 1,
+	struct flame_view_options options = { .width = event_columns_main(columns),
+					      .base_factor = 1,
 					      .side = given.inverse ? FLAME_BASE : FLAME_MAIN };
 	struct error err;
 	int ret = 0;

@@ -227,6 +227,16 @@ static int gather_running(struct search *search, struct wanted_image *wanted)
 	return ret;
 }
 
+/* Why no table of symbols here is the image's. */
+static const char *why_unnamed(const struct wanted_image *wanted)
+{
+	if (wanted->image.space != SPACE_TEXT)
+		return "the recording does not say where the kernel lay";
+	if (!wanted->image.build_id.size)
+		return "the recording does not say of which build the kernel or module is";
+	return "the samples are of another kernel or module than runs here";
+}
+
 int local_kernel_gather(struct search *search, struct wanted_image *wanted)
 {
 	int ret = 1;
@@ -238,7 +248,6 @@ int local_kernel_gather(struct search *search, struct wanted_image *wanted)
 		return ret;
 	if (wanted->image.space == SPACE_TEXT && runs_here(wanted))
 		return gather_running(search, wanted);
-	local_search_note(search, "kernel addresses stay unnamed: the samples are of another "
-				  "kernel or module than this machine's");
+	local_search_note(search, "kernel addresses stay unnamed: %s", why_unnamed(wanted));
 	return 0;
 }

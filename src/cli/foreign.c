@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -54,6 +55,15 @@ static char *folder_of(const char *path)
 	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* When a file was written, since 1970; 0 for what is no file, and is written as it is read. */
+static uint64_t written_ns(int fd)
+{
+	struct stat info;
+	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+		return 0;
+	return (uint64_t)info.st_mtim.tv_sec * 1000000000 + (uint64_t)info.st_mtim.tv_nsec;
+}
+
 char *foreign_perf_cache(void)
 {
 	CLEANUP(buffer_release) struct buffer path = { 0 };
@@ -79,6 +89,7 @@ int foreign_read(int fd, const char *path, struct buffer *head,
 					    .folder = folder,
 					    .symfs = options->symfs,
 					    .perf_cache = perf_cache,
+					    .written_ns = written_ns(fd),
 					    .say = say,
 					    .say_context = (void *)path };
 	int ret = import_read(fd, head, format, &how, out, err);

@@ -30,6 +30,7 @@ struct import_options {
 	const char *folder;	/* that the file lies in, for what lies beside it; NULL: unknown */
 	const char *symfs;	/* look for binaries below this folder first; NULL: none */
 	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
+	uint64_t written_ns;	/* when the file was written, since 1970; 0: it is, as it is read */
 	import_say say;		/* NULL: nobody listens */
 	void *say_context;
 };

@@ -53,6 +53,7 @@ static void close_reader(void *context)
 	buffer_release(&data->swapped);
 	ZSTD_freeDStream(data->unpacker);
 	perf_stacks_free(data->waiting);
+	perf_here_free(data->here);
 	simpleperf_release(&data->simpleperf);
 	perf_events_release(&data->events);
 	perf_queue_release(&data->queue);

@@ -155,6 +155,11 @@ static int map_kernel_core(struct perf_places *places, const struct perf_mapping
 	if (ret < 0)
 		return ret;
 	places->kernel_image = number;
+	if (based) {
+		places->kernel_symbol_at = mapping->offset;
+		strcpy(places->kernel_symbol,
+		       span_ends_with(mapping->path, "_stext") ? "_stext" : "_text");
+	}
 	places->never_signed = mapping->start >= ABOVE_ARM64;
 	const struct mapping made = { .start = mapping->start,
 				      .end = end,
@@ -190,11 +195,34 @@ static int map_kernel(struct perf_places *places, const struct perf_mapping *map
 		if (!image->path)
 			return -ENOMEM;
 	}
+	image->mapped_at = mapping->start;
 	const struct mapping made = { .start = mapping->start, .end = end, .file = number };
 	return add_kernel(places, &made);
 }
 
-static int user_image(struct perf_places *places, const struct perf_mapping *mapping,
+/* Which file of the machine it was. A path may be given to another file while others run the first:
+ * of which one a sample is the path does not tell. */
+static void note_file(struct perf_image *image, const struct perf_mapping *mapping, uint64_t time)
+{
+	bool first = !image->mapped_at;
+	if (first) {
+		image->mapped_at = mapping->start;
+		image->mapped_ns = time;
+	}
+	if (!mapping->has_inode)
+		return;
+	if (first) {
+		image->major = mapping->major;
+		image->minor = mapping->minor;
+		image->inode = mapping->inode;
+		image->generation = mapping->generation;
+	}
+	image->several |= image->major != mapping->major || image->minor != mapping->minor ||
+			  image->inode != mapping->inode ||
+			  image->generation != mapping->generation;
+}
+
+static int user_image(struct perf_places *places, const struct perf_mapping *mapping, uint64_t time,
 		      uint32_t *number)
 {
 	struct wanted_image wanted = { IMAGE_FILE, mapping->path, mapping->build_id };
@@ -223,12 +251,7 @@ static int user_image(struct perf_places *places, const struct perf_mapping *map
 		image->text_mapped = true;
 		image->text_offset = mapping->offset;
 	}
-	if (mapping->has_inode && !image->inode) {
-		image->major = mapping->major;
-		image->minor = mapping->minor;
-		image->inode = mapping->inode;
-		image->generation = mapping->generation;
-	}
+	note_file(image, mapping, time);
 	return 0;
 }
 
@@ -253,7 +276,7 @@ int perf_places_map(struct perf_places *places, struct process_table *processes,
 		return 0;
 	if (mapping->protection & SIMPLEPERF_JIT_MAP)
 		made.offset = made.start;
-	int ret = user_image(places, mapping, &made.file);
+	int ret = user_image(places, mapping, record->identity.time, &made.file);
 	if (ret < 0)
 		return ret;
 	ret = process_map(processes, mapping->pid, &made);
@@ -488,7 +511,9 @@ int perf_places_write(struct perf_places *places, struct profile *profile, uint3
 	struct profile_image made = { .kind = image->kind, .space = image->space };
 	if (image->build_id_bytes)
 		made.build_id = (struct span){ image->build_id, image->build_id_bytes };
-	if (!named_by_build && image->name[0])
+	if (image->has_hash)
+		made.hash = (struct span){ &image->hash, sizeof(image->hash) };
+	if (!named_by_build && !image->has_hash && image->name[0])
 		made.name = span_of_text(image->name);
 	/* Addresses that count from nowhere are another image than those from the text. */
 	if (image->kind == IMAGE_KERNEL && image->space == SPACE_PROCESS)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/hash_index.h"
 #include "base/span.h"
 #include "image/process_table.h"
@@ -34,6 +35,11 @@ struct perf_image {
 	char *path;		    /* also seen as; NULL: none but the name */
 	uint32_t major, minor;	    /* of the device that a file lay on */
 	uint64_t inode, generation; /* inode 0: not told */
+	bool several;		    /* files, one after the other, under its path */
+	uint64_t mapped_ns;	    /* first; 0: before the recording */
+	uint64_t mapped_at;	    /* first; 0: not told */
+	struct hash128 hash;	    /* of its content, of a file without build-id */
+	bool has_hash;
 	uint32_t row;		    /* in the profile; 0: not made */
 };
 
@@ -60,6 +66,8 @@ struct perf_places {
 	struct address_space *kernel; /* core, modules, BPF; `offset` is relative to the text */
 	uint32_t kernel_serial;	      /* changes with it */
 	uint32_t kernel_image;	      /* of the core; 0: no mapping yet */
+	uint64_t kernel_symbol_at;    /* what its addresses count from; 0: not told */
+	char kernel_symbol[8];	      /* that lies there: "_text", "_stext" */
 	struct mapping kernel_core;   /* of the kernel without its modules; end 0: not told */
 	bool never_signed;	      /* addresses: the kernel lies where that of arm64 cannot */
 	struct jit_beside *jit;	      /* borrowed; NULL: places do not change with time */

@@ -18,6 +18,7 @@
 #include "import/importer.h"
 #include "import/perf_data_cells.h"
 #include "import/perf_data_events.h"
+#include "import/perf_data_here.h"
 #include "import/perf_data_places.h"
 #include "import/perf_data_queue.h"
 #include "import/perf_data_types.h"
@@ -141,6 +142,7 @@ struct perf_data {
 
 	struct span record;	     /* that is taken, in our byte order */
 	struct perf_stacks *waiting; /* samples to be unwound; NULL: none yet */
+	struct perf_here *here;	     /* likewise, files of this machine */
 	struct simpleperf simpleperf;
 	struct perf_data_machine machine;
 	struct perf_data_counts counts;

@@ -114,12 +114,21 @@ static int add_flat(struct result *result)
 	return perf_cells_settle(&result->flat);
 }
 
-static int write_image(struct result *result, uint32_t number, size_t *written)
+/* The row of an image in the profile; only those that are spoken of get one. */
+static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
 {
 	struct perf_places *places = &result->data->places;
+	int ret = 0;
+	if (!places->images[number - 1].row)
+		ret = perf_here_identify(result->data, number);
+	return ret < 0 ? ret : perf_places_write(places, result->profile, number, row);
+}
+
+static int write_image(struct result *result, uint32_t number, size_t *written)
+{
 	uint32_t row;
-	*written += !places->images[number - 1].row;
-	return perf_places_write(places, result->profile, number, &row);
+	*written += !result->data->places.images[number - 1].row;
+	return need_image_row(result, number, &row);
 }
 
 /* The images that are spoken of. Rows can go in without a look for their like when no two of ours
@@ -289,8 +298,7 @@ static int write_table(struct result *result, const struct table *ours, enum pro
 			else if (ours->columns[i].type == COLUMN_CONTEXT)
 				key = result->contexts[key];
 			else if (ours->columns[i].type == COLUMN_IMAGE) {
-				if (perf_places_write(&data->places, result->profile, (uint32_t)key,
-						      &image) < 0)
+				if (need_image_row(result, (uint32_t)key, &image) < 0)
 					return -ENOMEM;
 				key = image;
 			}
@@ -454,6 +462,7 @@ static void tell_counts(const struct perf_data *data)
 	tell(data, IMPORT_NOTE, counts->wrong_path,
 	     "branches were fetched but not taken and are left out");
 	perf_data_tell_unwound(data);
+	perf_here_tell(data);
 	tell(data, IMPORT_WARNING, data->events.bad_scales,
 	     "events have a scale that is no number: their counts stay as they are");
 	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");

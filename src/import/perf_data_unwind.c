@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
-#include <sys/utsname.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -186,17 +184,6 @@ static struct span build_of(const struct perf_places *places, const struct perf_
 	return (struct span){ NULL, 0 };
 }
 
-/* By its name and kernel; the files' own numbers must agree as well. */
-static bool is_of_this_machine(const struct perf_data *data)
-{
-	struct utsname here;
-	return uname(&here) == 0 &&
-	       span_equal(byte_pool_get(&data->names, data->machine.host),
-			  span_of_text(here.nodename)) &&
-	       span_equal(byte_pool_get(&data->names, data->machine.kernel),
-			  span_of_text(here.release));
-}
-
 static void name_file(void *context, uint32_t file, struct unwind_file *named)
 {
 	const struct perf_data *data = context;
@@ -205,9 +192,7 @@ static void name_file(void *context, uint32_t file, struct unwind_file *named)
 		return;
 	named->path = span_of_text(image->name);
 	named->build_id = build_of(&data->places, image);
-	if (is_of_this_machine(data))
-		named->here = (struct binary_inode){ makedev(image->major, image->minor),
-						     image->inode, image->generation };
+	named->here = perf_here_inode(data, file);
 }
 
 /* A file that was known by its inode alone has a build-id to be known by. */

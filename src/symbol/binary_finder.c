@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <fts.h>
-#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -268,16 +266,13 @@ static bool take_same_inode(struct binary_finder *finder, const struct binary_wa
 	for (size_t i = 0; i < wanted->path_count; i++) {
 		struct safe_file file;
 		char path[4096];
-		int generation = 0;
 		if (!is_absolute(wanted->paths[i]))
 			continue;
 		snprintf(path, sizeof(path), "%.*s", (int)wanted->paths[i].size,
 			 (const char *)wanted->paths[i].data);
 		if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
 			continue;
-		if (file.inode == wanted->here.inode && file.device == wanted->here.device &&
-		    ioctl(file.fd, FS_IOC_GETVERSION, &generation) == 0 &&
-		    (uint32_t)generation == wanted->here.generation &&
+		if (file_inode_is(file.fd, &wanted->here) &&
 		    reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
 		    found->identity.has_code) {
 			found->fd = file.fd;

@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/span.h"
 #include "image/identity.h"
+#include "symbol/file_inode.h"
 
 struct binary_finder;
 struct reader;
@@ -30,19 +31,12 @@ struct binary_finder_options {
 	const char *perf_cache; /* "/home/me/.debug"; NULL: none */
 };
 
-/* Which file it was on the machine that it ran on: inodes are used again, with another generation.
- */
-struct binary_inode {
-	uint64_t device, inode, generation; /* inode 0: not known */
-};
-
 struct binary_wanted {
 	struct span build_id;	  /* empty: not known. Zeros at its end do not count */
 	struct span hash;	  /* of a file without build-id, or empty */
 	const struct span *paths; /* it was seen at; others than absolute ones do not count */
 	size_t path_count;
-	/* When nothing else can be compared; only of this very machine. Where the file system tells
-	 * no generation the file is not taken. */
+	/* When nothing else can be compared; only of this very machine. */
 	struct binary_inode here;
 };
 

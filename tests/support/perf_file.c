@@ -1,5 +1,7 @@
 #include "support/perf_file.h"
 
+#include <sys/mman.h>
+
 #include <string.h>
 
 #define FILE_HEADER_BYTES 104
@@ -192,6 +194,26 @@ void perf_put_mmap(struct perf_file *file, uint32_t pid, uint64_t start, uint64_
 	perf_put_u64(file, offset);
 	perf_put_text(file, path);
 	perf_put_trailer(file, pid, pid, time, id);
+	perf_record_end(file);
+}
+
+void perf_put_mmap2(struct perf_file *file, uint32_t pid, uint64_t start, uint64_t size,
+		    const struct perf_file_inode *inode, const char *path, uint64_t time)
+{
+	perf_record_begin(file, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+	perf_put_u32(file, pid);
+	perf_put_u32(file, pid);
+	perf_put_u64(file, start);
+	perf_put_u64(file, size);
+	perf_put_u64(file, 0);
+	perf_put_u32(file, inode->major);
+	perf_put_u32(file, inode->minor);
+	perf_put_u64(file, inode->inode);
+	perf_put_u64(file, inode->generation);
+	perf_put_u32(file, PROT_READ | PROT_EXEC);
+	perf_put_u32(file, MAP_PRIVATE);
+	perf_put_text(file, path);
+	perf_put_trailer(file, pid, pid, time, 0);
 	perf_record_end(file);
 }
 

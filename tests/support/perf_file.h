@@ -48,6 +48,13 @@ void perf_put_comm(struct perf_file *file, uint32_t pid, uint32_t tid, const cha
 		   uint64_t time, uint64_t id);
 void perf_put_mmap(struct perf_file *file, uint32_t pid, uint64_t start, uint64_t size,
 		   uint64_t offset, const char *path, uint64_t time, uint64_t id);
+struct perf_file_inode {
+	uint32_t major, minor;
+	uint64_t inode, generation;
+};
+/* MMAP2, r-x and private. */
+void perf_put_mmap2(struct perf_file *file, uint32_t pid, uint64_t start, uint64_t size,
+		    const struct perf_file_inode *inode, const char *path, uint64_t time);
 void perf_put_trailer(struct perf_file *file, uint32_t pid, uint32_t tid, uint64_t time,
 		      uint64_t id);
 /* FINISHED_ROUND and others that are a header alone. */

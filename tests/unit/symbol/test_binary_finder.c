@@ -141,7 +141,7 @@ static void the_very_file_of_this_machine_is_known_by_its_inode(void **state)
 		print_message("this file system tells no generations: skipped\n");
 		skip();
 	}
-	wanted.here = (struct binary_inode){ info.st_dev, info.st_ino, (uint32_t)generation };
+	wanted.here = (struct binary_inode){ info.st_dev, info.st_ino, (uint32_t)generation, 0 };
 	assert_int_equal(binary_finder_open(place.finder, &wanted, &found), 0);
 	assert_false(found.by_name);
 	assert_int_equal(found.identity.build_id_bytes, 5);

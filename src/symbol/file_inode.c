@@ -1,0 +1,66 @@
+#include "symbol/file_inode.h"
+
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* As a mapping of it would be named. */
+static bool find_mapped(const void *mapped, uint64_t *device, uint64_t *inode)
+{
+	char line[4608];
+	bool found = false;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		unsigned long start, number;
+		unsigned int major, minor;
+		found = sscanf(line, "%lx-%*x %*s %*x %x:%x %lu", &start, &major, &minor,
+			       &number) == 4 &&
+			start == (unsigned long)mapped;
+		if (found) {
+			*device = makedev(major, minor);
+			*inode = number;
+		}
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+static bool is_mapped_as(int fd, const struct binary_inode *wanted)
+{
+	uint64_t device, inode;
+	void *mapped = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped == MAP_FAILED)
+		return false;
+	bool found = find_mapped(mapped, &device, &inode);
+	munmap(mapped, 1);
+	return found && device == wanted->device && inode == wanted->inode;
+}
+
+/* A change of the content, or of anything that stat(2) tells, sets st_ctim; nobody can set it back.
+ */
+static uint64_t changed_ns(const struct stat *info)
+{
+	return (uint64_t)info->st_ctim.tv_sec * NS_PER_S + (uint64_t)info->st_ctim.tv_nsec;
+}
+
+bool file_inode_is(int fd, const struct binary_inode *wanted)
+{
+	struct stat info;
+	int generation = 0;
+	if (!wanted->inode || fstat(fd, &info) < 0)
+		return false;
+	if (wanted->unchanged_since_ns && changed_ns(&info) > wanted->unchanged_since_ns)
+		return false;
+	if ((info.st_dev != wanted->device || info.st_ino != wanted->inode) &&
+	    !is_mapped_as(fd, wanted))
+		return false;
+	if (ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
+		return (uint32_t)generation == wanted->generation;
+	return wanted->unchanged_since_ns != 0;
+}

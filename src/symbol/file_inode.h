@@ -1,0 +1,24 @@
+/*
+ * file_inode - is an open file the one that a recording of this machine saw mapped?
+ *
+ * The kernel's records name a file by device, inode and the inode's generation. They
+ * are those of the file system below: overlayfs and btrfs tell stat(2) another device,
+ * and /proc/self/maps the same as the records, so the file is mapped and looked up
+ * there. A generation guards against an inode that was given away again; file systems
+ * that tell none, and files written over in place, are told by the time of their last
+ * change.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct binary_inode {
+	uint64_t device, inode, generation; /* inode 0: not known */
+	/* since 1970: a file that changed later is not the one that was seen; 0: not known, and
+	 * then a file without generation is not taken */
+	uint64_t unchanged_since_ns;
+};
+
+/* Reads and maps the file's first page, at most. */
+bool file_inode_is(int fd, const struct binary_inode *wanted);

@@ -19,6 +19,17 @@ static bool same_machine(const struct profile_source *a, const struct profile_so
 	       a->cpus == b->cpus;
 }
 
+static void add_time(struct scope *scope, const struct profile_source *source)
+{
+	uint64_t end;
+	if (__builtin_add_overflow(source->start_ns, source->duration_ns, &end))
+		end = UINT64_MAX;
+	if (end > scope->end_ns)
+		scope->end_ns = end;
+	if (!scope->start_ns || source->start_ns < scope->start_ns)
+		scope->start_ns = source->start_ns;
+}
+
 static int read_sources(struct scope *scope, const struct profile *profile)
 {
 	size_t count = profile_table(profile, PROFILE_SOURCE)->count;
@@ -28,16 +39,10 @@ static int read_sources(struct scope *scope, const struct profile *profile)
 	scope->one_machine = scope->one_command = true;
 	for (size_t row = 0; row < count; row++) {
 		struct profile_source source = profile_source(profile, row);
-		if (!scope->has_source || source.start_ns < scope->start_ns) {
+		if (!scope->has_source || source.start_ns < scope->first.start_ns)
 			scope->first = source;
-			scope->start_ns = source.start_ns;
-		}
 		scope->has_source = true;
-		uint64_t end;
-		if (__builtin_add_overflow(source.start_ns, source.duration_ns, &end))
-			end = UINT64_MAX;
-		if (end > scope->end_ns)
-			scope->end_ns = end;
+		add_time(scope, &source);
 		if (__builtin_add_overflow(scope->duration_ns, source.duration_ns,
 					   &scope->duration_ns))
 			scope->duration_ns = UINT64_MAX;
@@ -46,6 +51,8 @@ static int read_sources(struct scope *scope, const struct profile *profile)
 		if (source.host.size) /* what was imported has none */
 			scope->hosts[scope->host_count++] = source.host;
 	}
+	if (scope->has_source && !scope->first.start_ns) /* of one it is not known: of none of all */
+		scope->start_ns = scope->end_ns = 0;
 	for (size_t row = 0; row < count; row++) {
 		struct profile_source source = profile_source(profile, row);
 		scope->one_machine &= same_machine(&scope->first, &source);

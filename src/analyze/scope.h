@@ -82,7 +82,7 @@ struct scope {
 	size_t epochs;
 	struct profile_source first; /* the earliest source; zeroed without any */
 	bool has_source;
-	uint64_t start_ns, end_ns; /* since 1970 */
+	uint64_t start_ns, end_ns; /* since 1970; 0: not known of every source */
 	uint64_t duration_ns;	   /* sum of the epochs' */
 	uint64_t cpus;		   /* of the largest host */
 	bool one_machine;	   /* `first` describes all sources */

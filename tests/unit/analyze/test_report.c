@@ -540,6 +540,29 @@ static void shares_of_siblings_do_not_exceed_their_parent(void **state)
 	}
 }
 
+/* Of recordings of which some do not say when they were made, the whole has no beginning or end. */
+static void a_time_that_one_source_lacks_is_no_time_of_all(void **state)
+{
+	(void)state;
+	for (int untold = 0; untold < 3; untold++) {
+		struct test_profile test = test_profile_new();
+		test_event(&test, "cycles", 1000);
+		test_flat(&test, "work", 1, 1000);
+		for (int i = 0; i < 2; i++) {
+			struct profile_source source = { .host = span_of_text(i ? "a" : "b"),
+							 .start_ns = i < untold ? 0 : 5000u + i,
+							 .duration_ns = 10 };
+			assert_int_equal(profile_add_source(test.profile, &source), 0);
+		}
+		struct made made = make(test.profile, (struct report_options){ 0 });
+		assert_int_equal(made.report->scope.duration_ns, 20);
+		assert_int_equal(made.report->scope.start_ns, untold ? 0 : 5000);
+		assert_int_equal(made.report->scope.end_ns, untold ? 0 : 5011);
+		done(&made);
+		profile_free(test.profile);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -563,6 +586,7 @@ int main(void)
 		cmocka_unit_test(lost_samples_follow_from_the_overflows),
 		cmocka_unit_test(same_named_procedures_of_two_builds_stay_apart),
 		cmocka_unit_test(shares_of_siblings_do_not_exceed_their_parent),
+		cmocka_unit_test(a_time_that_one_source_lacks_is_no_time_of_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@ void process_table_release(struct process_table *table)
 	number_map_release(&table->processes);
 	number_map_release(&table->threads);
 	free(table->exited);
+	arena_release(&table->long_names);
 	*table = (struct process_table){ 0 };
 }
 
@@ -57,6 +58,7 @@ struct process *process_need(struct process_table *table, uint32_t pid)
 	return process ? process : process_new(table, pid);
 }
 
+/* Cuts the name to what Linux has room for. */
 static void set_comm(char *comm, struct span name)
 {
 	size_t size = name.size < PROCESS_COMM_SIZE - 1 ? name.size : PROCESS_COMM_SIZE - 1;
@@ -65,15 +67,30 @@ static void set_comm(char *comm, struct span name)
 		memcpy(comm, name.data, size);
 }
 
+/* The name for the table's lifetime when it is longer than that, else NULL. 0 or -ENOMEM. */
+static int keep_long(struct process_table *table, struct span name, const char **kept)
+{
+	const char *before = *kept;
+	*kept = NULL;
+	if (name.size < PROCESS_COMM_SIZE)
+		return 0;
+	*kept = before && span_equal(name, span_of_text(before))
+			? before
+			: arena_copy_text(&table->long_names, name.data, name.size);
+	return *kept ? 0 : -ENOMEM;
+}
+
 const char *process_thread_comm(const struct process_table *table, const struct process *process,
 				uint32_t tid)
 {
 	const struct thread *thread =
 		tid == process->pid ? NULL : number_map_find(&table->threads, tid);
-	return thread && thread->pid == process->pid ? thread->comm : process->comm;
+	if (!thread || thread->pid != process->pid)
+		return process_name(process);
+	return thread->long_comm ? thread->long_comm : thread->comm;
 }
 
-static int name_thread(struct process_table *table, uint32_t pid, uint32_t tid, const char *comm)
+static int name_thread(struct process_table *table, uint32_t pid, uint32_t tid, struct span name)
 {
 	struct thread *thread = number_map_find(&table->threads, tid);
 	if (!thread) {
@@ -85,8 +102,8 @@ static int name_thread(struct process_table *table, uint32_t pid, uint32_t tid, 
 	}
 	thread->tid = tid;
 	thread->pid = pid;
-	memcpy(thread->comm, comm, PROCESS_COMM_SIZE);
-	return 0;
+	set_comm(thread->comm, name);
+	return keep_long(table, name, &thread->long_comm);
 }
 
 static void forget_thread(struct process_table *table, uint32_t tid)
@@ -102,7 +119,9 @@ static int fork_thread(struct process_table *table, uint32_t pid, uint32_t tid, 
 	const struct thread *parent =
 		parent_tid == pid ? NULL : number_map_find(&table->threads, parent_tid);
 	if (process && parent && parent->pid == pid)
-		return name_thread(table, pid, tid, parent->comm);
+		return name_thread(
+			table, pid, tid,
+			span_of_text(parent->long_comm ? parent->long_comm : parent->comm));
 	forget_thread(table, tid);
 	return 0;
 }
@@ -136,7 +155,9 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	address_space_drop(child->space);
 	child->space = address_space_share(parent->space);
 	child->former = parent->former ? address_space_share(parent->former) : NULL;
-	memcpy(child->comm, process_thread_comm(table, parent, parent_tid), PROCESS_COMM_SIZE);
+	struct span name = span_of_text(process_thread_comm(table, parent, parent_tid));
+	set_comm(child->comm, name);
+	child->long_comm = name.size < PROCESS_COMM_SIZE ? NULL : name.data; /* is the table's */
 	child->known = parent->known;
 	child->kernel = parent->kernel;
 	child->followed = parent->followed;
@@ -187,11 +208,9 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 	}
 	if (tid == pid || exec) {
 		set_comm(process->comm, name);
-		return 0;
+		return keep_long(table, name, &process->long_comm);
 	}
-	char comm[PROCESS_COMM_SIZE];
-	set_comm(comm, name);
-	return name_thread(table, pid, tid, comm);
+	return name_thread(table, pid, tid, name);
 }
 
 int process_map(struct process_table *table, uint32_t pid, const struct mapping *mapping)

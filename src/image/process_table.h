@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/number_map.h"
 #include "base/span.h"
 #include "image/address_space.h"
@@ -23,16 +24,17 @@ struct process {
 	uint32_t pid;
 	uint32_t parent;
 	uint64_t start_ns; /* clock of the records; processes from before: as /proc says */
-	char comm[PROCESS_COMM_SIZE];
+	char comm[PROCESS_COMM_SIZE]; /* cut, when the name is longer: process_name() */
+	const char *long_comm;	      /* the whole of such a name, the table's; else NULL */
 	struct address_space *space;
 	struct address_space *former; /* that the last exec took away, or NULL */
-	uint64_t exit_ns; /* 0: alive */
-	uint32_t threads; /* that live, as far as is known */
-	bool known;	  /* its name and mappings were seen; false: only samples named its pid */
-	bool kernel;	  /* a kernel thread */
-	bool followed;	  /* below the process that the owner asked to follow */
-	bool narrow;	  /* runs 32-bit code */
-	bool execed;	  /* its program began while we watched */
+	uint64_t exit_ns;	      /* 0: alive */
+	uint32_t threads;	      /* that live, as far as is known */
+	bool known;    /* its name and mappings were seen; false: only samples named its pid */
+	bool kernel;   /* a kernel thread */
+	bool followed; /* below the process that the owner asked to follow */
+	bool narrow;   /* runs 32-bit code */
+	bool execed;   /* its program began while we watched */
 	/* For the owner, 0 at birth; children inherit `group`, not `context`. A new name, or an
 	   exec, sets `context` and `asked` back. */
 	uint32_t group;
@@ -49,12 +51,14 @@ struct thread {
 	uint32_t tid;
 	uint32_t pid;
 	char comm[PROCESS_COMM_SIZE];
+	const char *long_comm;
 };
 
 struct process_table {
 	struct number_map processes; /* struct process, by pid */
 	struct number_map
 		threads;	 /* struct thread, by tid: those whose name is not the process's */
+	struct arena long_names; /* Linux has none; recordings of Android's processes do */
 	struct process **exited; /* private, for process_reap() */
 	size_t exited_count, exited_capacity;
 };
@@ -88,6 +92,11 @@ const struct mapping *process_mapping(const struct process *process, uint64_t ad
 /* Forgets processes that exited before `time_ns`. */
 void process_reap(struct process_table *table, uint64_t time_ns);
 
+/* "" for a process without a name. */
+static inline const char *process_name(const struct process *process)
+{
+	return process->long_comm ? process->long_comm : process->comm;
+}
 /* The thread's own name; the process's when none is known. "" for a process without a name. */
 const char *process_thread_comm(const struct process_table *table, const struct process *process,
 				uint32_t tid);

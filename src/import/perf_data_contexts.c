@@ -70,7 +70,7 @@ static uint32_t serial_of(struct perf_data *data, struct process *process)
 static int name_context(struct perf_data *data, const struct process *process, uint32_t tid,
 			struct perf_context *context)
 {
-	struct span comm = span_of_text(process->comm);
+	struct span comm = span_of_text(process_name(process));
 	struct span thread = span_of_text(process_thread_comm(&data->processes, process, tid));
 	if (span_equal(comm, thread))
 		thread = (struct span){ NULL, 0 };

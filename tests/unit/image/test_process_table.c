@@ -130,12 +130,28 @@ static void threads_have_names_and_share_the_process(void **state)
 	assert_int_equal(process->exit_ns, 90);
 }
 
-static void long_names_are_cut(void **state)
+static void names_longer_than_the_kernel_has_stay_whole(void **state)
 {
 	(void)state;
 	CLEANUP(process_table_release) struct process_table table = { 0 };
-	name(&table, 1, 1, "0123456789abcdefgh", true);
-	assert_string_equal(process_find(&table, 1)->comm, "0123456789abcde");
+	name(&table, 1, 1, "com.example.android.one", true);
+	name(&table, 1, 2, "com.example.android.thread", false);
+	name(&table, 3, 3, "com.example.android.two", true);
+	const struct process *one = process_find(&table, 1);
+	assert_string_equal(one->comm, "com.example.and");
+	assert_string_equal(process_name(one), "com.example.android.one");
+	assert_string_equal(process_name(process_find(&table, 3)), "com.example.android.two");
+	assert_string_equal(process_thread_comm(&table, one, 2), "com.example.android.thread");
+	assert_int_equal(process_fork(&table, 1, 4, 1, 2, 5), 0);
+	assert_string_equal(process_thread_comm(&table, one, 4), "com.example.android.thread");
+	assert_int_equal(process_fork(&table, 5, 5, 1, 1, 6), 0);
+	assert_int_equal(process_fork(&table, 6, 6, 1, 2, 6), 0);
+	name(&table, 1, 1, "0123456789abcde", true);
+	assert_string_equal(process_name(one), "0123456789abcde");
+	assert_string_equal(process_name(process_find(&table, 5)), "com.example.android.one");
+	assert_string_equal(process_name(process_find(&table, 6)), "com.example.android.thread");
+	name(&table, 1, 1, "0123456789abcdef", false);
+	assert_string_equal(process_name(one), "0123456789abcdef");
 }
 
 static void any_order_of_records_is_borne(void **state)
@@ -176,7 +192,7 @@ int main(void)
 		cmocka_unit_test(an_exited_process_stays_until_it_is_reaped),
 		cmocka_unit_test(a_number_used_again_is_another_process),
 		cmocka_unit_test(threads_have_names_and_share_the_process),
-		cmocka_unit_test(long_names_are_cut),
+		cmocka_unit_test(names_longer_than_the_kernel_has_stay_whole),
 		cmocka_unit_test(any_order_of_records_is_borne),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,11 +222,22 @@ static void note_file(struct perf_image *image, const struct perf_mapping *mappi
 			  image->generation != mapping->generation;
 }
 
-static int user_image(struct perf_places *places, const struct perf_mapping *mapping, uint64_t time,
+/* Could be executed, as far as the record says. */
+static bool is_code(const struct perf_record *record)
+{
+	const struct perf_mapping *mapping = &record->mapping;
+	if (mapping->has_protection)
+		return mapping->protection & (PROT_EXEC | SIMPLEPERF_JIT_MAP);
+	return !(record->misc & PERF_RECORD_MISC_MMAP_DATA);
+}
+
+static int user_image(struct perf_places *places, const struct perf_record *record,
 		      uint32_t *number)
 {
+	const struct perf_mapping *mapping = &record->mapping;
 	struct wanted_image wanted = { IMAGE_FILE, mapping->path, mapping->build_id };
 	bool runtime = is_anonymous(mapping->path);
+	bool data = !is_code(record);
 	enum vaddr_space space = SPACE_OFFSET;
 	if (span_starts_with(mapping->path, "[vdso") ||
 	    span_starts_with(mapping->path, "[vectors")) {
@@ -237,7 +248,9 @@ static int user_image(struct perf_places *places, const struct perf_mapping *map
 		*number = places->vsyscall;
 		return 0;
 	} else if (runtime) {
-		wanted = (struct wanted_image){ IMAGE_JIT, span_of_text(""), { NULL, 0 } };
+		wanted = (struct wanted_image){ IMAGE_JIT,
+						span_of_text(data ? "data" : ""),
+						{ NULL, 0 } };
 		space = SPACE_PROCESS;
 	}
 	int ret = need_image(places, &wanted, space, number);
@@ -245,13 +258,14 @@ static int user_image(struct perf_places *places, const struct perf_mapping *map
 		return ret;
 	struct perf_image *image = &places->images[*number - 1];
 	image->runtime = runtime;
+	image->data = runtime && data;
 	/* old records do not tell a protection, and are of code */
 	if ((!mapping->protection || mapping->protection & PROT_EXEC) &&
 	    (!image->text_mapped || mapping->offset < image->text_offset)) {
 		image->text_mapped = true;
 		image->text_offset = mapping->offset;
 	}
-	note_file(image, mapping, time);
+	note_file(image, mapping, record->identity.time);
 	return 0;
 }
 
@@ -276,7 +290,7 @@ int perf_places_map(struct perf_places *places, struct process_table *processes,
 		return 0;
 	if (mapping->protection & SIMPLEPERF_JIT_MAP)
 		made.offset = made.start;
-	int ret = user_image(places, mapping, record->identity.time, &made.file);
+	int ret = user_image(places, record, &made.file);
 	if (ret < 0)
 		return ret;
 	ret = process_map(processes, mapping->pid, &made);
@@ -448,7 +462,7 @@ static uint64_t without_signature(const struct perf_places *places, const struct
 }
 
 static int locate_user(struct perf_places *places, struct process *process, uint64_t address,
-		       uint64_t wanted, struct perf_place *out)
+		       uint64_t wanted, enum frame_kind kind, struct perf_place *out)
 {
 	if (wanted >= VSYSCALL_START && wanted < VSYSCALL_END) {
 		*out = (struct perf_place){ address - VSYSCALL_START, places->vsyscall,
@@ -466,7 +480,10 @@ static int locate_user(struct perf_places *places, struct process *process, uint
 	if (!mapping)
 		return perf_places_unknown(
 			places, process->known ? UNKNOWN_NO_MAPPING : UNKNOWN_NO_PROCESS, out);
-	if (places->images[mapping->file - 1].runtime)
+	const struct perf_image *image = &places->images[mapping->file - 1];
+	if (image->data && kind == FRAME_RETURN) /* a word of the stack that is no caller */
+		return perf_places_unknown(places, UNKNOWN_NO_MAPPING, out);
+	if (image->runtime)
 		return runtime_place(places, process, address, wanted, out);
 	*out = (struct perf_place){ address - mapping->start + mapping->offset, mapping->file,
 				    UNKNOWN_NONE };
@@ -482,7 +499,7 @@ int perf_places_locate(struct perf_places *places, struct process *process, enum
 	case PERF_MODE_KERNEL:
 		return locate_kernel(places, address, wanted, out);
 	case PERF_MODE_USER:
-		return locate_user(places, process, address, wanted, out);
+		return locate_user(places, process, address, wanted, kind, out);
 	case PERF_MODE_HYPERVISOR:
 		return perf_places_unknown(places, UNKNOWN_HYPERVISOR, out);
 	case PERF_MODE_GUEST_KERNEL:
@@ -494,7 +511,7 @@ int perf_places_locate(struct perf_places *places, struct process *process, enum
 	}
 	/* The file does not say whose it is: a mapping may. */
 	if (process && address_space_find(process->space, wanted))
-		return locate_user(places, process, address, wanted, out);
+		return locate_user(places, process, address, wanted, kind, out);
 	if (address_space_find(places->kernel, wanted))
 		return locate_kernel(places, address, wanted, out);
 	return perf_places_unknown(places, UNKNOWN_NO_MAPPING, out);

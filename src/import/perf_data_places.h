@@ -31,6 +31,7 @@ struct perf_image {
 	bool calls_exact;	/* callers' addresses are those of calls, not of returns */
 	bool text_mapped;	/* executable, at text_offset the lowest time */
 	uint64_t text_offset;
+	bool data;		    /* and that memory could not be executed */
 	bool runtime;		    /* memory without a file: each process has its own code there */
 	char *path;		    /* also seen as; NULL: none but the name */
 	uint32_t major, minor;	    /* of the device that a file lay on */

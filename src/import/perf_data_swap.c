@@ -234,6 +234,8 @@ static void swap_body(struct walk *walk, const struct perf_layout *layout, uint3
 		} else {
 			flip_halves(walk, 2);
 			flip_words(walk, 2);
+			if (perf_mmap2_path_begins(walk->at, (size_t)(walk->end - walk->at)))
+				break;
 		}
 		flip_halves(walk, 2);
 		break;

@@ -217,6 +217,11 @@ static void take_trailer(struct cursor *cursor, const struct perf_layout *layout
 		identity->id = cursor_u64(&trailer);
 }
 
+bool perf_mmap2_path_begins(const void *bytes, size_t size_bytes)
+{
+	return size_bytes && *(const uint8_t *)bytes >= ' ';
+}
+
 static void take_mapping(struct cursor *cursor, const struct perf_layout *layout,
 			 struct perf_record *record)
 {
@@ -241,8 +246,13 @@ static void take_mapping(struct cursor *cursor, const struct perf_layout *layout
 			mapping->inode = cursor_u64(cursor);
 			mapping->generation = cursor_u64(cursor);
 		}
-		mapping->protection = cursor_u32(cursor);
-		mapping->flags = cursor_u32(cursor);
+		mapping->has_protection =
+			!mapping->has_inode ||
+			!perf_mmap2_path_begins(cursor->start + cursor->at, cursor_left(cursor));
+		if (mapping->has_protection) {
+			mapping->protection = cursor_u32(cursor);
+			mapping->flags = cursor_u32(cursor);
+		}
 	}
 	mapping->path = take_text(cursor);
 }

@@ -98,6 +98,7 @@ struct perf_mapping {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	struct span build_id; /* empty: none */
+	bool has_protection; /* MMAP2, but for that of RHEL 7 */
 	uint32_t protection, flags;
 	struct span path;
 };
@@ -160,6 +161,13 @@ struct perf_record {
  */
 int perf_record_decode(const void *bytes, size_t size_bytes, const struct perf_layout *layout,
 		       struct perf_record *record);
+
+/*
+ * Whether an MMAP2's path begins at `bytes`, behind the inode's generation, where Linux
+ * has protection and flags: the first ones, of 3.12 and so RHEL 7's 3.10, lack these.
+ * In either byte order a protection begins with a byte that no text does.
+ */
+bool perf_mmap2_path_begins(const void *bytes, size_t size_bytes);
 
 /* The size in the header, or 0 when the bytes cannot hold such a record: splits a stream. */
 size_t perf_record_size(const void *bytes, size_t size_bytes);

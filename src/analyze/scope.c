@@ -167,6 +167,8 @@ static void add_machine_item(struct scope *scope, struct span item, uint64_t amo
 		{ BILL_CUT_OFF, &scope->cut_off },
 		{ BILL_MAPS_CUT, &scope->maps_cut },
 		{ BILL_TRACE_CUT, &scope->trace_cut },
+		{ BILL_TRACE_LEFT_OUT, &scope->trace_left_out },
+		{ BILL_RAW_LEFT_OUT, &scope->raw_left_out },
 		{ BILL_LOST_SIDEBAND, &scope->lost_sideband },
 	};
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)

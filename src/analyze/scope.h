@@ -91,7 +91,8 @@ struct scope {
 	struct scope_number interpret_ns; /* of self_cpu_ns */
 	struct scope_bursts bursts;
 	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off, maps_cut,
-		trace_cut;
+		trace_cut, trace_left_out,
+		raw_left_out;	  /* bytes of recordings that were imported */
 	struct scope_bill *bills; /* by column */
 	struct scope_resolution resolution;
 	struct scope_late late[SCOPE_LATE]; /* most samples first */

@@ -51,6 +51,7 @@ static void close_reader(void *context)
 	buffer_release(&data->inner.pending);
 	buffer_release(&data->unpacked);
 	buffer_release(&data->swapped);
+	buffer_release(&data->tracing);
 	ZSTD_freeDStream(data->unpacker);
 	perf_stacks_free(data->waiting);
 	perf_here_free(data->here);

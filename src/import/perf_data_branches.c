@@ -127,6 +127,31 @@ static int add_value(struct perf_data *data, const uint64_t *place, enum value_o
 	return table_add(data->values, keys, values, NULL);
 }
 
+/* Cycles, by the power of two that they are at least; 0 is none. */
+static int add_cycles(struct perf_data *data, const uint64_t *place, enum value_of kind,
+		      uint64_t cycles, uint64_t weight)
+{
+	return cycles ? add_value(data, place, kind, (uint64_t)(63 - __builtin_clzll(cycles)),
+				  weight)
+		      : 0;
+}
+
+/* WEIGHT is one latency; WEIGHT_STRUCT has three: in the lowest 32 bits, the next 16, the highest
+ * 16 (perf_event_open(2)). */
+static int add_latencies(struct perf_data *data, const uint64_t *place, uint64_t type,
+			 uint64_t latencies, uint64_t weight)
+{
+	bool several = type & PERF_SAMPLE_WEIGHT_STRUCT;
+	int ret = add_cycles(data, place, VALUE_LATENCY,
+			     several ? latencies & UINT32_MAX : latencies, weight);
+	if (ret == 0 && several)
+		ret = add_cycles(data, place, VALUE_INSTRUCTION_LATENCY,
+				 latencies >> 32 & UINT16_MAX, weight);
+	if (ret == 0 && several)
+		ret = add_cycles(data, place, VALUE_RETIRE_LATENCY, latencies >> 48, weight);
+	return ret;
+}
+
 int perf_data_values(struct perf_data *data, uint32_t event, uint32_t context,
 		     struct process *process, const struct perf_record *record)
 {
@@ -146,13 +171,8 @@ int perf_data_values(struct perf_data *data, uint32_t event, uint32_t context,
 				   [VALUE_VADDR] = leaf.vaddr };
 	uint64_t weight =
 		attr->sample_type & PERF_SAMPLE_PERIOD ? sample->period : attr->sample_period;
-	/* Of WEIGHT_STRUCT the lowest 32 bits are the latency, as all of WEIGHT is. */
-	uint64_t latency = attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT
-				   ? sample->weight & UINT32_MAX
-				   : sample->weight;
-	if (attr->sample_type & PERF_SAMPLE_WEIGHT_TYPE && latency)
-		ret = add_value(data, place, VALUE_LATENCY,
-				(uint64_t)(63 - __builtin_clzll(latency)), weight);
+	if (attr->sample_type & PERF_SAMPLE_WEIGHT_TYPE)
+		ret = add_latencies(data, place, attr->sample_type, sample->weight, weight);
 	if (ret == 0 && attr->sample_type & PERF_SAMPLE_DATA_SRC && sample->data_source)
 		ret = add_value(data, place, VALUE_DATA_SOURCE, sample->data_source, weight);
 	return ret;

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
 #include "import/perf_data_private.h"
 #include "import/perf_data_swap.h"
+#include "import/tracing_data.h"
 
 /* A cursor that brings numbers into our byte order. */
 struct reading {
@@ -170,6 +172,26 @@ static int take_build_ids(struct perf_data *data, struct reading *reading)
 	return 0;
 }
 
+static int take_tracepoint(void *context, uint64_t id, struct span system, struct span name)
+{
+	struct perf_data *data = context;
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	buffer_append(&text, system.data, system.size);
+	buffer_append_u8(&text, ':');
+	buffer_append(&text, name.data, name.size);
+	if (buffer_failed(&text))
+		return -ENOMEM;
+	return perf_events_add_type(&data->events, id, (struct span){ text.data, text.size });
+}
+
+static int take_tracing(struct perf_data *data, struct reading *reading)
+{
+	const struct span bytes = { reading->cursor.start, reading->cursor.size };
+	int ret = tracing_data_read(bytes, take_tracepoint, data);
+	reading->cursor.failed |= ret == -EBADMSG;
+	return ret == -EBADMSG ? 0 : ret;
+}
+
 static int take_clock(struct perf_data *data, struct reading *reading)
 {
 	take_u32(reading); /* version */
@@ -244,6 +266,8 @@ static int take_feature(struct perf_data *data, uint64_t feature, struct reading
 {
 	struct perf_data_machine *machine = &data->machine;
 	switch (feature) {
+	case PERF_FEATURE_TRACING_DATA:
+		return take_tracing(data, reading);
 	case PERF_FEATURE_BUILD_ID:
 		return take_build_ids(data, reading);
 	case PERF_FEATURE_HOSTNAME:

@@ -66,6 +66,7 @@ struct perf_data_counts {
 	uint64_t records, samples;
 	uint64_t lost; /* by LOST */
 	uint64_t aux_lost, aux_bytes;
+	enum perf_trace trace; /* what they were written by */
 	uint64_t throttled, unthrottled;
 	uint64_t late; /* records older than what was taken already */
 	uint64_t unknown_id, damaged;
@@ -140,6 +141,8 @@ struct perf_data {
 	/* As in a profile, with our numbers for events, contexts and images; NULL: none yet. */
 	struct table *edges, *ranges, *values;
 
+	struct buffer tracing;	     /* what follows TRACING_DATA, as far as it came */
+	uint64_t tracing_left;	     /* bytes of it that are still to come */
 	struct span record;	     /* that is taken, in our byte order */
 	struct perf_stacks *waiting; /* samples to be unwound; NULL: none yet */
 	struct perf_here *here;	     /* likewise, files of this machine */

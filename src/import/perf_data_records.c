@@ -16,6 +16,7 @@
 #define HEADER_BYTES	   sizeof(struct perf_event_header)
 #define UNPACKED_BYTES	   (256u << 10)
 #define QUEUE_ROOM	   (24u << 20) /* for waiting records, beside twice the file's bytes */
+#define TRACING_MOST	   (64u << 20) /* formats of all events of a kernel are 4 MB */
 #define AUX_FLAG_TRUNCATED 1u
 #define AUX_FLAG_COLLISION 8u
 #define AUX_FLAG_PARTIAL   4u
@@ -283,6 +284,7 @@ static size_t least_size(uint32_t type)
 	case PERF_FILE_AUXTRACE:
 		return HEADER_BYTES + 8;
 	case PERF_FILE_TRACING_DATA:
+	case PERF_FILE_AUXTRACE_INFO:
 		return HEADER_BYTES + 4;
 	case PERF_FILE_BUILD_ID:
 		return HEADER_BYTES + 4 + PERF_BUILD_ID_FIELD;
@@ -337,8 +339,13 @@ static int take_perf_record(struct perf_data *data, struct perf_splitter *splitt
 		return ret == -ENOMEM ? out_of_memory(err) : ret;
 	case PERF_FILE_TRACING_DATA: /* its contents follow it */
 		memcpy(&tracing, bytes + HEADER_BYTES, sizeof(tracing));
+		data->tracing_left = tracing < TRACING_MOST ? tracing : 0;
 		splitter->skip = ((uint64_t)tracing + 7) & ~UINT64_C(7);
 		return 0;
+	case PERF_FILE_AUXTRACE_INFO:
+		memcpy(&tracing, bytes + HEADER_BYTES, sizeof(tracing));
+		data->counts.trace = tracing < PERF_TRACES ? tracing : PERF_TRACE_UNTOLD;
+		break;
 	case PERF_FILE_AUXTRACE: /* likewise */
 		memcpy(&trace, bytes + HEADER_BYTES, sizeof(trace));
 		splitter->skip = trace;
@@ -488,6 +495,24 @@ static ssize_t feed_pending(struct perf_data *data, struct perf_splitter *splitt
 	return ret < 0 ? ret : (ssize_t)taken;
 }
 
+/* Bytes that are no record: names of tracepoints, when they follow TRACING_DATA. 0 or -ENOMEM. */
+static int take_tracing(struct perf_data *data, const uint8_t *bytes, size_t size)
+{
+	if (!data->tracing_left)
+		return 0;
+	size_t part = size < data->tracing_left ? size : (size_t)data->tracing_left;
+	buffer_append(&data->tracing, bytes, part);
+	if (buffer_failed(&data->tracing))
+		return -ENOMEM;
+	data->tracing_left -= part;
+	if (data->tracing_left)
+		return 0;
+	int ret = perf_data_feature(data, PERF_FEATURE_TRACING_DATA,
+				    (struct span){ data->tracing.data, data->tracing.size });
+	data->tracing.size = 0;
+	return ret;
+}
+
 int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
 		    size_t size, struct error *err)
 {
@@ -498,6 +523,8 @@ int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, cons
 			used = size < splitter->skip ? size : (size_t)splitter->skip;
 			splitter->skip -= used;
 			splitter->at += used;
+			if (take_tracing(data, bytes, used) < 0)
+				return out_of_memory(err);
 		} else if (splitter->pending.size || size < HEADER_BYTES) {
 			ssize_t taken = feed_pending(data, splitter, bytes, size, err);
 			if (taken < 0)

@@ -364,6 +364,13 @@ static int write_bill(struct result *result)
 		ret = add_item(result, 0, BILL_MAPS_CUT, counts->map_timeouts);
 	if (ret == 0 && counts->aux_lost)
 		ret = add_item(result, 0, BILL_TRACE_CUT, counts->aux_lost);
+	if (ret == 0 && counts->aux_bytes)
+		ret = add_item(result, 0, BILL_TRACE_LEFT_OUT, counts->aux_bytes);
+	uint64_t raw_bytes = 0;
+	for (size_t i = 0; i < data->events.count; i++)
+		raw_bytes += data->events.list[i].counts.raw_bytes;
+	if (ret == 0 && raw_bytes)
+		ret = add_item(result, 0, BILL_RAW_LEFT_OUT, raw_bytes);
 	return ret;
 }
 
@@ -427,7 +434,39 @@ static void tell(const struct perf_data *data, enum import_remark kind, uint64_t
 		import_tell(data->options, kind, "%" PRIu64 " %s", count, sentence);
 }
 
-static void tell_counts(const struct perf_data *data)
+/* Whose trace it is. */
+static const char *trace_words(enum perf_trace trace)
+{
+	static const char *const words[PERF_TRACES] = {
+		[PERF_TRACE_UNTOLD] = "",
+		[PERF_TRACE_INTEL_PT] = " of Intel PT",
+		[PERF_TRACE_INTEL_BTS] = " of Intel BTS",
+		[PERF_TRACE_CORESIGHT] = " of CoreSight",
+		[PERF_TRACE_ARM_SPE] = " of Arm SPE",
+		[PERF_TRACE_S390] = " of s390's sampling",
+		[PERF_TRACE_HISI_PTT] = " of HiSilicon PTT",
+	};
+	return words[trace];
+}
+
+/* What AMD's IBS knows of an instruction, the fields of a tracepoint. */
+static void tell_raw(const struct perf_data *data, const struct profile *profile)
+{
+	for (size_t i = 0; i < data->events.count; i++) {
+		const struct perf_file_event *event = &data->events.list[i];
+		struct span name = { NULL, 0 };
+		if (event->row)
+			name = profile_event(profile, event->row).name;
+		if (event->counts.raw_bytes)
+			import_tell(data->options, IMPORT_NOTE,
+				    "samples of '%.*s' have %" PRIu64
+				    " bytes of raw data, which are left out",
+				    (int)name.size, (const char *)name.data,
+				    event->counts.raw_bytes);
+	}
+}
+
+static void tell_counts(const struct perf_data *data, const struct profile *profile)
 {
 	const struct perf_data_counts *counts = &data->counts;
 	uint64_t hardware = 0;
@@ -456,9 +495,10 @@ static void tell_counts(const struct perf_data *data)
 	     "pieces of a hardware trace were cut short when recording");
 	if (counts->aux_bytes)
 		import_tell(data->options, IMPORT_NOTE,
-			    "%" PRIu64 " bytes of hardware trace are not decoded; samples are "
+			    "%" PRIu64 " bytes of hardware trace%s are not decoded; samples are "
 			    "taken",
-			    counts->aux_bytes);
+			    counts->aux_bytes, trace_words(counts->trace));
+	tell_raw(data, profile);
 	tell(data, IMPORT_NOTE, counts->wrong_path,
 	     "branches were fetched but not taken and are left out");
 	perf_data_tell_unwound(data);
@@ -562,12 +602,17 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 		ret = perf_data_settled(perf_cells_settle(&data->cells), err);
 	if (ret < 0)
 		return ret;
+	if (!data->cells.count && data->counts.aux_bytes)
+		return error_set(err, -ENODATA,
+				 "the recording has no samples, but %" PRIu64
+				 " bytes of a hardware trace%s, which culprit does not decode",
+				 data->counts.aux_bytes, trace_words(data->counts.trace));
 	if (!data->cells.count)
 		return error_set(err, -ENODATA, "the recording has no samples");
 	ret = perf_data_settled(fill(&result), err);
 	if (ret < 0)
 		return ret;
-	tell_counts(data);
+	tell_counts(data, result.profile);
 	*out = result.profile;
 	result.profile = NULL; /* the caller's from here on */
 	return 0;

@@ -12,6 +12,7 @@
 #include "import/perf_data_private.h"
 #include "import/unwind.h"
 
+#define EMPTY_RAW	      4 /* bytes of padding, of events that have no raw data */
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640) /* PERF_CONTEXT_USER_DEFERRED, Linux 6.18 */
 
 /* ---- by which calls */
@@ -425,8 +426,12 @@ static int find_place(struct perf_data *data, struct process *process, uint32_t 
 static int add_details(struct perf_data *data, struct process *process, uint32_t event,
 		       uint32_t context, const struct perf_record *record)
 {
-	const struct perf_file_event *row = &data->events.list[event];
+	struct perf_file_event *row = &data->events.list[event];
 	int ret = 0;
+	if (record->sample.raw.size > EMPTY_RAW) {
+		row->counts.raw_samples++;
+		row->counts.raw_bytes += record->sample.raw.size;
+	}
 	if (record->sample.branches.count && row->elsewhere != PERF_USER_BRANCHES)
 		ret = perf_data_branches(data, event, context, process, record);
 	if (ret == 0 && row->attr.sample_type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC))

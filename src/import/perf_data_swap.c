@@ -305,6 +305,7 @@ static void swap_user(struct walk *walk, uint32_t type)
 		flip_words(walk, 1);
 		break;
 	case PERF_FILE_TRACING_DATA:
+	case PERF_FILE_AUXTRACE_INFO:
 	case PERF_FILE_BUILD_ID:
 		flip_halves(walk, 1);
 		break;

@@ -14,6 +14,7 @@ enum perf_file_record {
 	PERF_FILE_TRACING_DATA = 66,
 	PERF_FILE_BUILD_ID = 67,
 	PERF_FILE_FINISHED_ROUND = 68,
+	PERF_FILE_AUXTRACE_INFO = 70,
 	PERF_FILE_AUXTRACE = 71,
 	PERF_FILE_EVENT_UPDATE = 78,
 	PERF_FILE_FEATURE = 80,
@@ -21,6 +22,18 @@ enum perf_file_record {
 	PERF_FILE_COMPRESSED2 = 83,
 	PERF_FILE_LAST = 127,
 	PERF_FILE_FOREIGN = 32768, /* and above: simpleperf's */
+};
+
+/* What wrote a hardware trace, as AUXTRACE_INFO says; perf numbers them from 1. */
+enum perf_trace {
+	PERF_TRACE_UNTOLD,
+	PERF_TRACE_INTEL_PT,
+	PERF_TRACE_INTEL_BTS,
+	PERF_TRACE_CORESIGHT,
+	PERF_TRACE_ARM_SPE,
+	PERF_TRACE_S390,
+	PERF_TRACE_HISI_PTT,
+	PERF_TRACES,
 };
 
 /* What an EVENT_UPDATE says of its event. */

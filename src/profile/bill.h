@@ -71,6 +71,8 @@ struct profile;
 #define BILL_CUT_OFF	      "cut_off"	      /* recordings that ended without saying goodbye */
 #define BILL_MAPS_CUT	      "maps_cut" /* processes with more mappings than there was time to read */
 #define BILL_TRACE_CUT	      "trace_cut" /* pieces of a hardware trace that came out shorter */
+#define BILL_TRACE_LEFT_OUT   "trace_left_out" /* bytes of a hardware trace, which nobody decoded */
+#define BILL_RAW_LEFT_OUT     "raw_left_out"   /* bytes of samples' raw data: IBS, tracepoints */
 
 /* The items of one event about samples whose code is unknown, by enum unknown_cause; cpu optional.
  * 0 or -ENOMEM. */

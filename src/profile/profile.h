@@ -317,6 +317,12 @@ enum value_of {
 	VALUE_DATA_SOURCE = 2, /* where its data came from: union perf_mem_data_src */
 	VALUE_CALLED = 3,      /* what the calls of an instruction cost, all they called included;
 				  bucket 0 */
+	/* Of an access too, as powers of two: all of the instruction's cycles, of which
+	 * VALUE_LATENCY is the part in the memory (Power: until it finished); and those until it
+	 * retired once it was done (Power: in one stage of the pipeline). Parts two and three of
+	 * PERF_SAMPLE_WEIGHT_STRUCT. */
+	VALUE_INSTRUCTION_LATENCY = 4,
+	VALUE_RETIRE_LATENCY = 5,
 };
 enum value_key { VALUE_EVENT, VALUE_CONTEXT, VALUE_IMAGE, VALUE_VADDR, VALUE_KIND, VALUE_BUCKET };
 

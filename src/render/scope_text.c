@@ -558,6 +558,10 @@ static void put_bills(const struct report *report, const struct report_text_opti
 		   "unknown for it\n");
 	put_remark(report->scope.trace_cut, options, out,
 		   " pieces of a hardware trace were cut short when recording\n");
+	put_remark(report->scope.trace_left_out, options, out,
+		   " bytes of a hardware trace were not decoded and are left out\n");
+	put_remark(report->scope.raw_left_out, options, out,
+		   " bytes of raw data in samples are left out\n");
 }
 
 static void put_late(const struct report *report, const struct report_text_options *options,

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "import/formats.h"
 #include "import/perf_data_types.h"
 #include "perf_data_fixture.h"
+#include "profile/bill.h"
 
 /* Android's process names are those of packages. */
 static void processes_with_long_names_stay_apart(void **state)
@@ -139,12 +141,215 @@ static void a_return_into_memory_that_cannot_run_is_no_code(void **state)
 	}
 }
 
+static void put_counted(struct perf_file *file, struct buffer *out, const char *text)
+{
+	const size_t size = strlen(text);
+	for (size_t i = 0; i < 8; i++)
+		buffer_append_u8(out, (uint8_t)(size >> 8 * (file->big_endian ? 7 - i : i)));
+	buffer_append_text(out, text);
+}
+
+static void put_count(struct perf_file *file, struct buffer *out, uint32_t count)
+{
+	for (size_t i = 0; i < 4; i++)
+		buffer_append_u8(out, (uint8_t)(count >> 8 * (file->big_endian ? 3 - i : i)));
+}
+
+/* As /sys/kernel/tracing has them. */
+static void put_tracing(struct perf_file *file, struct buffer *out)
+{
+	buffer_append(out, "\x17\x08\x44tracing0.5", 14);
+	buffer_append_u8(out, file->big_endian);
+	buffer_append_u8(out, 8);
+	put_count(file, out, 4096);
+	buffer_append(out, "header_page", 12);
+	put_counted(file, out, "\tfield: u64 timestamp;\n");
+	buffer_append(out, "header_event", 13);
+	put_counted(file, out, "");
+	put_count(file, out, 1);
+	put_counted(file, out, "name: print\nID: 5\n");
+	put_count(file, out, 2);
+	buffer_append(out, "sched", 6);
+	put_count(file, out, 2);
+	put_counted(file, out, "name: sched_wakeup\nID: 311\nformat:\n");
+	put_counted(file, out, "name: sched_switch\nID: 314\nformat:\n\tfield: x;\n");
+	buffer_append(out, "syscalls", 9);
+	put_count(file, out, 1);
+	put_counted(file, out, "name: sys_enter\nID: none\n");
+	put_count(file, out, 0); /* kernel symbols, and more that nobody reads */
+}
+
+/* Old pipes have neither EVENT_UPDATE nor the list of events that files have. */
+static void tracepoints_are_called_as_their_formats_say(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i % 2 };
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		CLEANUP(buffer_release) struct buffer formats = { 0 };
+		perf_file_begin_pipe(&file);
+		perf_record_begin(&file, PERF_FILE_ATTR, 0);
+		perf_put_u32(&file, PERF_TYPE_TRACEPOINT);
+		perf_put_u32(&file, 64);
+		perf_put_u64(&file, 314);
+		perf_put_u64(&file, 1);
+		perf_put_u64(&file, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+		for (int k = 0; k < 4; k++)
+			perf_put_u64(&file, 0);
+		perf_record_end(&file);
+		put_tracing(&file, &formats);
+		if (i >= 2) /* the formats of sched are not whole */
+			formats.size = 150;
+		perf_record_begin(&file, PERF_FILE_TRACING_DATA, 0);
+		perf_put_u32(&file, (uint32_t)formats.size);
+		perf_record_end(&file);
+		while (formats.size % 8)
+			buffer_append_u8(&formats, 0);
+		buffer_append(&file.bytes, formats.data, formats.size);
+		put_sample(
+			&file, 0,
+			&(struct sample){
+				.ip = TEXT, .time = 20, .pid = 7, .mode = PERF_RECORD_MISC_USER });
+		read_file(&file, 7, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		assert_true(
+			span_equal(profile_event(outcome.profile, 1).name,
+				   span_of_text(i >= 2 ? "tracepoint 314" : "sched:sched_switch")));
+		assert_string_equal(buffer_text(&outcome.said),
+				    i >= 2 ? "warning: feature 1 is shorter than it says and was "
+					     "read in part\n"
+					   : "");
+	}
+}
+
+static uint64_t bill_of(const struct profile *profile, const char *item)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	uint64_t amount = 0;
+	for (size_t row = 0; row < bill->count; row++)
+		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
+			       span_of_text(item)))
+			amount += table_values(bill, row)[0];
+	return amount;
+}
+
+/* The bucket of that kind of value, plus one; 0: there is none. */
+static uint64_t bucket_of(const struct profile *profile, enum value_of kind)
+{
+	const struct table *values = profile_table(profile, PROFILE_VALUE);
+	for (size_t row = 0; row < values->count; row++)
+		if (table_keys(values, row)[VALUE_KIND] == (uint64_t)kind)
+			return table_keys(values, row)[VALUE_BUCKET] + 1;
+	return 0;
+}
+
+static void a_weight_of_three_parts_is_three_latencies(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t type, weight, buckets[3]; /* plus one */
+	} cases[] = {
+		{ PERF_SAMPLE_WEIGHT_STRUCT,
+		  UINT64_C(9) << 48 | UINT64_C(70) << 32 | 300,
+		  { 9, 7, 4 } },
+		{ PERF_SAMPLE_WEIGHT_STRUCT, UINT64_C(1) << 48, { 0, 0, 1 } },
+		{ PERF_SAMPLE_WEIGHT_STRUCT, UINT64_C(65535) << 32, { 0, 16, 0 } },
+		{ PERF_SAMPLE_WEIGHT, UINT64_C(9) << 48, { 52, 0, 0 } },
+	};
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perf_event_attr attr = cycles;
+		attr.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | cases[i / 2].type;
+		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i % 2 };
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		perf_file_begin(&file, &attr, NULL, 1, 128);
+		put_process(&file);
+		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		perf_put_u64(&file, TEXT);
+		perf_put_u32(&file, 7);
+		perf_put_u32(&file, 7);
+		perf_put_u64(&file, 20);
+		perf_put_u64(&file, cases[i / 2].weight);
+		perf_record_end(&file);
+		perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, "web7");
+		perf_file_end(&file);
+		read_file(&file, SIZE_MAX, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		const uint64_t *wanted = cases[i / 2].buckets;
+		assert_int_equal(bucket_of(outcome.profile, VALUE_LATENCY), wanted[0]);
+		assert_int_equal(bucket_of(outcome.profile, VALUE_INSTRUCTION_LATENCY), wanted[1]);
+		assert_int_equal(bucket_of(outcome.profile, VALUE_RETIRE_LATENCY), wanted[2]);
+	}
+}
+
+static void put_trace(struct perf_file *file, uint32_t writer)
+{
+	perf_record_begin(file, PERF_FILE_AUXTRACE_INFO, 0);
+	perf_put_u32(file, writer);
+	perf_put_u32(file, 0);
+	perf_record_end(file);
+	perf_record_begin(file, PERF_FILE_AUXTRACE, 0);
+	perf_put_u64(file, 24);
+	for (int i = 0; i < 4; i++)
+		perf_put_u64(file, 0);
+	perf_record_end(file);
+	for (int i = 0; i < 3; i++)
+		perf_put_u64(file, 0);
+}
+
+/* IBS writes its registers beside each sample; what has none has four bytes of padding. */
+static void raw_data_and_traces_are_said_to_be_left_out(void **state)
+{
+	(void)state;
+	struct perf_event_attr attr = cycles;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
+	for (int big = 0; big < 2; big++) {
+		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = big };
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		perf_file_begin(&file, &attr, NULL, 1, 128);
+		put_process(&file);
+		for (uint32_t i = 0; i < 3; i++) {
+			perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+			perf_put_u64(&file, TEXT);
+			perf_put_u32(&file, 7);
+			perf_put_u32(&file, 7);
+			perf_put_u64(&file, 20);
+			perf_put_u32(&file, i ? 12 : 4);
+			for (uint32_t word = 0; word < (i ? 3 : 1); word++)
+				perf_put_u32(&file, 77);
+			perf_record_end(&file);
+		}
+		put_trace(&file, PERF_TRACE_ARM_SPE);
+		perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, "web7");
+		perf_file_end(&file);
+		read_file(&file, SIZE_MAX, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		assert_string_equal(buffer_text(&outcome.said),
+				    "note: 24 bytes of hardware trace of Arm SPE are not decoded; "
+				    "samples are taken\n"
+				    "note: samples of 'cycles' have 24 bytes of raw data, which "
+				    "are left out\n");
+		assert_int_equal(bill_of(outcome.profile, BILL_TRACE_LEFT_OUT), 24);
+		assert_int_equal(bill_of(outcome.profile, BILL_RAW_LEFT_OUT), 24);
+	}
+	CLEANUP(perf_file_release) struct perf_file alone = { 0 };
+	begin_usual(&alone);
+	put_trace(&alone, 99);
+	perf_file_end(&alone);
+	must_fail(&alone, -ENODATA,
+		  "the recording has no samples, but 24 bytes of a hardware trace, which culprit "
+		  "does not decode");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_with_long_names_stay_apart),
 		cmocka_unit_test(mmap2_of_rhel_7_has_no_protection),
 		cmocka_unit_test(a_return_into_memory_that_cannot_run_is_no_code),
+		cmocka_unit_test(tracepoints_are_called_as_their_formats_say),
+		cmocka_unit_test(a_weight_of_three_parts_is_three_latencies),
+		cmocka_unit_test(raw_data_and_traces_are_said_to_be_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,7 @@ int accuracy_truth_run(const struct verb *verb, const struct accuracy_options *s
 	CLEANUP(input_release) struct input counted = { 0 };
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 	struct input_options counts = { .base = true };
+	input_share(&counts, &shared->input);
 	struct work work = { .verb = verb,
 			     .options = options,
 			     .json = shared->json,

@@ -1,6 +1,7 @@
 #include "cli/foreign.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "cli/message.h"
 #include "import/import.h"
+#include "profile/profile.h"
 
 #define PIECE_BYTES 65536u
 
@@ -74,6 +76,20 @@ char *foreign_perf_cache(void)
 	return strdup(buffer_text(&path));
 }
 
+/* Whether as much as a profile comes of the file when what comes before the fault is kept; of what
+ * can be read but once nobody knows. */
+static bool force_helps(int fd, const struct importer *format, const struct import_options *options)
+{
+	struct import_options how = *options;
+	CLEANUP(buffer_release) struct buffer head = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	how.force = true;
+	how.say = NULL;
+	return lseek(fd, 0, SEEK_SET) == 0 &&
+	       foreign_read_head(fd, &head, IMPORT_HEAD_BYTES) == 0 &&
+	       import_read(fd, &head, format, &how, &profile, NULL) == 0;
+}
+
 int foreign_read(int fd, const char *path, struct buffer *head,
 		 const struct foreign_options *options, struct profile **out, struct error *err)
 {
@@ -92,6 +108,11 @@ int foreign_read(int fd, const char *path, struct buffer *head,
 					    .written_ns = written_ns(fd),
 					    .say = say,
 					    .say_context = (void *)path };
-	int ret = import_read(fd, head, format, &how, out, err);
-	return ret < 0 ? error_prefix(err, "'%s'", foreign_name(path)) : 0;
+	struct error fault = { 0 };
+	int ret = import_read(fd, head, format, &how, out, &fault);
+	if (ret == 0)
+		return 0;
+	bool helps = ret == -EBADMSG && force_helps(fd, format, &how);
+	return error_set(err, ret, "'%s': %s%s", foreign_name(path), fault.text,
+			 helps ? "; --force keeps what comes before" : "");
 }

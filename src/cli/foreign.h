@@ -23,7 +23,8 @@ struct foreign_options {
  * Reads the file whose first bytes are in `head` (taken from it) and whose rest
  * comes from `fd`. `path` names it in messages; what lies beside it is looked
  * for there; "-" is standard input. Returns 0 and a profile that the caller frees, or
- * a negative errno with *err, whose text begins with the file's name.
+ * a negative errno with *err, whose text begins with the file's name and, where
+ * --force would give a profile, says so: such a file is read twice.
  */
 int foreign_read(int fd, const char *path, struct buffer *head,
 		 const struct foreign_options *options, struct profile **out, struct error *err);

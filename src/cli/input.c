@@ -71,8 +71,8 @@ static int read_foreign(const struct input_options *options, int fd, const char 
 	int ret = foreign_read(fd, path, head, &how, out, err);
 	if (ret != -EBADMSG)
 		return ret;
-	const struct error fault = *err; /* 'culprit check' knows our own files only */
-	return error_set(err, -EINVAL, "%s; --force keeps what comes before", fault.text);
+	err->code = -EINVAL; /* 'culprit check' knows our own files only */
+	return err->code;
 }
 
 /* From a pipe or standard input: the bytes come once. */

@@ -58,7 +58,8 @@ static int write_contexts(struct result *result)
 	return 0;
 }
 
-#define AHEAD 16 /* rows whose way through memory is begun before they are needed */
+#define EVENTS_SHOWN 3	/* that a note names, before it counts */
+#define AHEAD	     16 /* rows whose way through memory is begun before they are needed */
 
 static void expect_leaf(const struct perf_cells *cells, size_t i)
 {
@@ -452,18 +453,25 @@ static const char *trace_words(enum perf_trace trace)
 /* What AMD's IBS knows of an instruction, the fields of a tracepoint. */
 static void tell_raw(const struct perf_data *data, const struct profile *profile)
 {
+	CLEANUP(buffer_release) struct buffer names = { 0 };
+	size_t count = 0;
+	uint64_t bytes = 0;
 	for (size_t i = 0; i < data->events.count; i++) {
 		const struct perf_file_event *event = &data->events.list[i];
-		struct span name = { NULL, 0 };
-		if (event->row)
-			name = profile_event(profile, event->row).name;
-		if (event->counts.raw_bytes)
-			import_tell(data->options, IMPORT_NOTE,
-				    "samples of '%.*s' have %" PRIu64
-				    " bytes of raw data, which are left out",
-				    (int)name.size, (const char *)name.data,
-				    event->counts.raw_bytes);
+		if (!event->counts.raw_bytes || !event->row)
+			continue;
+		struct span name = profile_event(profile, event->row).name;
+		bytes += event->counts.raw_bytes;
+		if (count++ < EVENTS_SHOWN)
+			buffer_printf(&names, "%s'%.*s'", count > 1 ? ", " : "", (int)name.size,
+				      (const char *)name.data);
 	}
+	if (count > EVENTS_SHOWN)
+		buffer_printf(&names, " and %zu more", count - EVENTS_SHOWN);
+	if (count)
+		import_tell(data->options, IMPORT_NOTE,
+			    "samples of %s have %" PRIu64 " bytes of raw data, which are left out",
+			    buffer_text(&names), bytes);
 }
 
 static void tell_counts(const struct perf_data *data, const struct profile *profile)

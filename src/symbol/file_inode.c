@@ -42,11 +42,9 @@ static bool is_mapped_as(int fd, const struct binary_inode *wanted)
 	return found && device == wanted->device && inode == wanted->inode;
 }
 
-/* A change of the content, or of anything that stat(2) tells, sets st_ctim; nobody can set it back.
- */
-static uint64_t changed_ns(const struct stat *info)
+static uint64_t ns_of(const struct timespec *time)
 {
-	return (uint64_t)info->st_ctim.tv_sec * NS_PER_S + (uint64_t)info->st_ctim.tv_nsec;
+	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
 bool file_inode_is(int fd, const struct binary_inode *wanted)
@@ -55,12 +53,14 @@ bool file_inode_is(int fd, const struct binary_inode *wanted)
 	int generation = 0;
 	if (!wanted->inode || fstat(fd, &info) < 0)
 		return false;
-	if (wanted->unchanged_since_ns && changed_ns(&info) > wanted->unchanged_since_ns)
+	if (wanted->unchanged_since_ns && ns_of(&info.st_mtim) > wanted->unchanged_since_ns)
 		return false;
 	if ((info.st_dev != wanted->device || info.st_ino != wanted->inode) &&
 	    !is_mapped_as(fd, wanted))
 		return false;
 	if (ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
 		return (uint32_t)generation == wanted->generation;
-	return wanted->unchanged_since_ns != 0;
+	/* a file that is given the inode has a younger st_ctim, which nobody can set back; a new link
+	   to it, or new rights, change it too, so it counts only here */
+	return wanted->unchanged_since_ns && ns_of(&info.st_ctim) <= wanted->unchanged_since_ns;
 }

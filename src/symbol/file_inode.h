@@ -4,9 +4,9 @@
  * The kernel's records name a file by device, inode and the inode's generation. They
  * are those of the file system below: overlayfs and btrfs tell stat(2) another device,
  * and /proc/self/maps the same as the records, so the file is mapped and looked up
- * there. A generation guards against an inode that was given away again; file systems
- * that tell none, and files written over in place, are told by the time of their last
- * change.
+ * there. A generation guards against an inode that was given away again, and where the
+ * file system tells none the time of the inode's last change does; the time of the
+ * content's against a file that was written over in place.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct binary_inode {
 	uint64_t device, inode, generation; /* inode 0: not known */
-	/* since 1970: a file that changed later is not the one that was seen; 0: not known, and
+	/* since 1970: a file written to later is not the one that was seen; 0: not known, and
 	 * then a file without generation is not taken */
 	uint64_t unchanged_since_ns;
 };

@@ -506,7 +506,9 @@ static int write_event(struct perf_file_events *events, struct perf_file_event *
 		.policy = member       ? PERIOD_NONE
 			  : attr->freq ? PERIOD_FREQUENCY
 				       : PERIOD_FIXED,
-		.period = member ? 0 : attr->sample_period,
+		.period = member       ? 0
+			  : attr->freq ? attr->sample_period
+				       : perf_unit_sum(&event->measure, attr->sample_period),
 		.precise = attr->precise_ip,
 		.exclude = exclusions(attr),
 		.skid = attr->precise_ip >= 2 ? 1 : 0,

@@ -189,6 +189,11 @@ static void put_period_value(struct buffer *out, const struct event_column *colu
 		put_quantity(out, (double)period, nanoseconds());
 		return;
 	}
+	if (column->scale) { /* what came in parts of its unit is sampled in such */
+		buffer_printf(out, "%.6g ", (double)period / event_column_divisor(column));
+		put_span(out, "", column->unit);
+		return;
+	}
 	put_count(out, period);
 }
 

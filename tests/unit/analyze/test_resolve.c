@@ -276,15 +276,12 @@ static void a_file_of_another_build_is_not_believed(void **state)
 	profile_free(test.profile);
 }
 
-static void another_kernel_is_never_named_from_this_one(void **state)
+/* The one note about a kernel that nothing here names. */
+static void must_stay_unnamed(const struct profile_image *kernel, const char *words)
 {
-	(void)state;
 	struct test_profile test = test_profile_new();
-	struct profile_image kernel = { .kind = IMAGE_KERNEL,
-					.space = SPACE_TEXT,
-					.build_id = { "somebody else's", 15 } };
 	uint32_t image;
-	assert_int_equal(profile_add_image(test.profile, &kernel, &image), 0);
+	assert_int_equal(profile_add_image(test.profile, kernel, &image), 0);
 	test_event(&test, "cycles", 1);
 	test_context(&test, &(struct profile_context){ .comm = span_of_text("p") });
 	test.image = image;
@@ -293,8 +290,24 @@ static void another_kernel_is_never_named_from_this_one(void **state)
 	assert_string_equal(procedure_at(resolver, FRAME_IP, image, 0x1000)->name, "[kernel]");
 	const char *const *notes;
 	assert_int_equal(resolver_notes(resolver, &notes), 1);
-	assert_non_null(strstr(notes[0], "another kernel"));
+	assert_non_null(strstr(notes[0], words));
 	profile_free(test.profile);
+}
+
+static void another_kernel_is_never_named_from_this_one(void **state)
+{
+	(void)state;
+	must_stay_unnamed(&(struct profile_image){ .kind = IMAGE_KERNEL,
+						   .space = SPACE_TEXT,
+						   .build_id = { "somebody else's", 15 } },
+			  "another kernel or module than runs here");
+	/* it may be this one: nobody knows */
+	must_stay_unnamed(&(struct profile_image){ .kind = IMAGE_KERNEL, .space = SPACE_TEXT },
+			  "does not say of which build the kernel or module is");
+	must_stay_unnamed(&(struct profile_image){ .kind = IMAGE_KERNEL,
+						   .space = SPACE_PROCESS,
+						   .build_id = { "somebody else's", 15 } },
+			  "does not say where the kernel lay");
 }
 
 static void this_kernel_is_named_from_its_own_symbols(void **state)

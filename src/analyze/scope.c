@@ -51,7 +51,8 @@ static int read_sources(struct scope *scope, const struct profile *profile)
 		if (source.host.size) /* what was imported has none */
 			scope->hosts[scope->host_count++] = source.host;
 	}
-	if (scope->has_source && !scope->first.start_ns) /* of one it is not known: of none of all */
+	/* of one it is not known: of none of all */
+	if (scope->has_source && !scope->first.start_ns)
 		scope->start_ns = scope->end_ns = 0;
 	for (size_t row = 0; row < count; row++) {
 		struct profile_source source = profile_source(profile, row);

@@ -41,7 +41,7 @@ struct perf_image {
 	uint64_t mapped_at;	    /* first; 0: not told */
 	struct hash128 hash;	    /* of its content, of a file without build-id */
 	bool has_hash;
-	uint32_t row;		    /* in the profile; 0: not made */
+	uint32_t row; /* in the profile; 0: not made */
 };
 
 enum perf_mode {

@@ -98,7 +98,7 @@ struct perf_mapping {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	struct span build_id; /* empty: none */
-	bool has_protection; /* MMAP2, but for that of RHEL 7 */
+	bool has_protection;  /* MMAP2, but for that of RHEL 7 */
 	uint32_t protection, flags;
 	struct span path;
 };

@@ -60,7 +60,7 @@ bool file_inode_is(int fd, const struct binary_inode *wanted)
 		return false;
 	if (ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
 		return (uint32_t)generation == wanted->generation;
-	/* a file that is given the inode has a younger st_ctim, which nobody can set back; a new link
-	   to it, or new rights, change it too, so it counts only here */
+	/* a file that is given the inode has a younger st_ctim, which nobody can set back; a new
+	   link to it, or new rights, change it too, so it counts only here */
 	return wanted->unchanged_since_ns && ns_of(&info.st_ctim) <= wanted->unchanged_since_ns;
 }

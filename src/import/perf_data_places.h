@@ -31,8 +31,8 @@ struct perf_image {
 	bool calls_exact;	/* callers' addresses are those of calls, not of returns */
 	bool text_mapped;	/* executable, at text_offset the lowest time */
 	uint64_t text_offset;
-	bool data;		    /* and that memory could not be executed */
 	bool runtime;		    /* memory without a file: each process has its own code there */
+	bool data;		    /* runtime, and the memory could not be executed */
 	char *path;		    /* also seen as; NULL: none but the name */
 	uint32_t major, minor;	    /* of the device that a file lay on */
 	uint64_t inode, generation; /* inode 0: not told */

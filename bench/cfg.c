@@ -18,7 +18,7 @@
 
 struct tally {
 	size_t functions, instructions, blocks, edges, jumps;
-	size_t fates[4], missing[4], bounded, functions_missing;
+	size_t fates[4], missing[5], bounded, functions_missing;
 	size_t classes;
 	double seconds, longest_seconds, classes_seconds;
 	uint64_t longest;
@@ -97,14 +97,15 @@ static void print(const char *path, const struct tally *tally)
 	getrusage(RUSAGE_SELF, &used);
 	printf("%-16s %6zu functions %8zu instructions %7zu blocks %7zu edges %7zu classes; "
 	       "%5zu jumps: %zu table (%zu bounded), %zu pointers, %zu tail, %zu unknown (base "
-	       "%zu, table %zu, effort %zu) in %zu functions; graphs %.2f s, %.2f M/s; classes "
+	       "%zu, table %zu, CPU %zu, effort %zu) in %zu functions; graphs %.2f s, %.2f M/s; "
+	       "classes "
 	       "%.2f s; %ld MiB at most; slowest %.3f s at %#lx, %zu instructions\n",
 	       name ? name + 1 : path, tally->functions, tally->instructions, tally->blocks,
 	       tally->edges, tally->classes, tally->jumps, tally->fates[CFG_JUMP_TABLE],
 	       tally->bounded, tally->fates[CFG_JUMP_POINTERS], tally->fates[CFG_JUMP_TAIL],
 	       tally->fates[CFG_JUMP_UNKNOWN], tally->missing[CFG_MISSING_BASE],
-	       tally->missing[CFG_MISSING_TABLE], tally->missing[CFG_MISSING_EFFORT],
-	       tally->functions_missing, tally->seconds,
+	       tally->missing[CFG_MISSING_TABLE], tally->missing[CFG_MISSING_CPU],
+	       tally->missing[CFG_MISSING_EFFORT], tally->functions_missing, tally->seconds,
 	       (double)tally->instructions / 1e6 / tally->seconds, tally->classes_seconds,
 	       used.ru_maxrss / 1024, tally->longest_seconds, (unsigned long)tally->longest,
 	       tally->longest_instructions);

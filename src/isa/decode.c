@@ -159,6 +159,8 @@ bool x86_decode_details(struct decoder *decoder, struct span code, struct instru
 		return false;
 	out->length_bytes = decoder->room->size;
 	x86_classify(decoder->room, out);
+	if (decoder->isa == ISA_X86_64)
+		x86_mind_differences(code, out);
 	if (decoder->isa == ISA_I386) { /* addresses wrap at 4 GiB */
 		out->target &= UINT32_MAX;
 		out->reference &= UINT32_MAX;

@@ -49,6 +49,11 @@ struct instruction {
 	uint64_t vaddr;
 	uint32_t length_bytes; /* 1 to 15 */
 	enum instruction_kind kind;
+	/*
+	 * Where control goes depends on the CPU's vendor (x86_vendor_differences.h). A direct
+	 * branch is then a jump without a target, since its length is not known either.
+	 */
+	bool cpus_differ;
 	bool has_target; /* of a call, jump or conditional */
 	uint64_t target;
 	bool has_reference; /* an address that it computes from its own: data, or a slot of the GOT

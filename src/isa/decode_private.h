@@ -39,6 +39,8 @@ void x86_classify(const cs_insn *decoded, struct instruction *out);
  * do not tell: branches with a prefix that changes the size of operand or address.
  */
 bool x86_classify_flow(const cs_insn *decoded, enum isa isa, struct instruction *out);
+/* Takes away what holds on the CPUs of one vendor alone. */
+void x86_mind_differences(struct span code, struct instruction *out);
 /* Of one decoded with details in Intel's syntax. */
 void x86_effects(struct decoder *decoder, struct instruction_effects *effects);
 

@@ -1,4 +1,5 @@
 #include "isa/decode_private.h"
+#include "isa/x86_vendor_differences.h"
 
 void x86_classify(const cs_insn *decoded, struct instruction *out)
 {
@@ -18,6 +19,27 @@ void x86_classify(const cs_insn *decoded, struct instruction *out)
 		out->has_reference = true;
 		out->reference = out->vaddr + out->length_bytes + (uint64_t)operand->mem.disp;
 	}
+}
+
+/* All that differ have one: 66, or REX.W. */
+static bool begins_with_prefix(const uint8_t *bytes)
+{
+	return (bytes[0] & 0xf0) == 0x40 || (bytes[0] >= 0x64 && bytes[0] <= 0x67) ||
+	       (bytes[0] & 0xe7) == 0x26 || (bytes[0] & 0xfd) == 0xf0 || bytes[0] == 0xf3;
+}
+
+void x86_mind_differences(struct span code, struct instruction *out)
+{
+	if (out->kind == INSTRUCTION_OTHER || !begins_with_prefix(code.data))
+		return;
+	const struct x86_difference *difference = x86_difference_of(code);
+	if (!difference || difference->differs != X86_DIFFERS_FLOW)
+		return;
+	out->cpus_differ = true;
+	if (out->has_target)
+		out->kind = INSTRUCTION_JUMP;
+	out->has_target = false;
+	out->target = 0;
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "isa/decode_private.h"
+#include "isa/x86_vendor_differences.h"
 
 void effects_unknown(enum isa isa, struct instruction_effects *effects)
 {
@@ -21,7 +22,11 @@ static void decode_x86_effects(struct decoder *decoder, struct span code, struct
 			       struct instruction_effects *effects)
 {
 	if (x86_decode_details(decoder, code, out)) {
-		x86_effects(decoder, effects);
+		const struct x86_difference *difference = x86_difference_of(code);
+		if (difference && difference->differs <= X86_DIFFERS_EFFECTS)
+			effects_unknown(decoder->isa, effects);
+		else
+			x86_effects(decoder, effects);
 		return;
 	}
 	out->kind = INSTRUCTION_DATA;

@@ -16,6 +16,8 @@ static void flow_x86(struct decoder *decoder, struct span code, struct instructi
 	if (!x86_classify_flow(decoder->room, decoder->isa, out)) {
 		decoder_use(decoder, CAPSTONE_DETAILS);
 		x86_decode_details(decoder, code, out);
+	} else if (decoder->isa == ISA_X86_64) {
+		x86_mind_differences(code, out);
 	}
 	if (decoder->isa == ISA_I386)
 		out->target &= UINT32_MAX;
@@ -47,6 +49,7 @@ void decoder_flow(struct decoder *decoder, struct span code, uint64_t vaddr,
 {
 	out->vaddr = vaddr;
 	out->kind = INSTRUCTION_OTHER;
+	out->cpus_differ = false;
 	out->has_target = false;
 	out->target = 0;
 	out->has_reference = false;

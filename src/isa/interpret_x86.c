@@ -327,8 +327,6 @@ static bool go(struct interpreter *interpreter, const struct step *step, uint64_
 {
 	bool calls = step->work == WORK_CALL;
 	bool direct = step->operands[0].kind == OPERAND_IMMEDIATE;
-	if (step->narrow_operand && step->bytes[0] != 0x3e)
-		return *end = INTERPRET_END_UNKNOWN, false; /* CPUs differ */
 	struct known_bits target = x86_read(interpreter, step, 0);
 	if (!bits_are_known(target, 64) || !is_ours(step, 0))
 		return *end = INTERPRET_END_INDIRECT, false;

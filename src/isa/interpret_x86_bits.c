@@ -152,12 +152,11 @@ static bool run_shift_only(struct interpreter *interpreter, const struct step *s
 	return true;
 }
 
-/* bt, bts, btr, btc: carry becomes the bit; zero stays, the others are undefined. */
+/* bt, bts, btr, btc: carry becomes the bit; of the others AMD defines none. */
 static bool run_bit(struct interpreter *interpreter, const struct step *step)
 {
 	unsigned width_bits = 8u * step->operands[0].bytes;
 	struct facts *facts = &interpreter->facts;
-	enum truth zero = fact_of(facts, FACT_ZERO);
 	/* in memory a register reaches beyond the operand */
 	if (step->operands[0].kind == OPERAND_MEMORY && step->operands[1].kind != OPERAND_IMMEDIATE)
 		return false;
@@ -166,7 +165,6 @@ static bool run_bit(struct interpreter *interpreter, const struct step *step)
 	unsigned bit = (unsigned)number.value & (width_bits - 1);
 	struct known_bits result = bits_unknown();
 	forget_facts(interpreter);
-	fact_set_truth(facts, FACT_ZERO, zero);
 	if (!(~number.known & (width_bits - 1))) {
 		uint64_t mask = UINT64_C(1) << bit;
 		fact_set_truth(facts, FACT_CARRY, bit_of(a, bit));

@@ -6,6 +6,7 @@
 #include "isa/interpret_x86.h"
 #include "isa/operation.h"
 #include "isa/x86_operands.h"
+#include "isa/x86_vendor_differences.h"
 
 struct row {
 	uint16_t id;
@@ -322,6 +323,20 @@ static void narrow_sign_move(const cs_x86 *x86, struct step *step)
 	step->operands[0].bytes = 4;
 }
 
+/* What CPUs of all vendors agree on is left. */
+static void mind_differences(struct span code, struct step *step)
+{
+	const struct x86_difference *difference = x86_difference_of(code);
+	if (!difference)
+		return;
+	step->work = WORK_OTHER;
+	if (difference->differs < X86_DIFFERS_RESULT)
+		step->known = false;
+	/* where the result differs, the upper half may be kept or cleared */
+	if (step->operands[0].kind == OPERAND_GENERAL)
+		step->operands[0].bytes = 8;
+}
+
 bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t address,
 		     struct step *step)
 {
@@ -355,5 +370,6 @@ bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t
 	step->writes = effects.writes;
 	step->writes_memory = effects.writes_memory;
 	step->written_bytes = effects.written_bytes;
+	mind_differences(code, step);
 	return true;
 }

@@ -20,6 +20,8 @@ const char *cfg_missing_text(enum cfg_missing missing)
 		return "where its table starts is not known";
 	case CFG_MISSING_TABLE:
 		return "its table cannot be read, or leads nowhere in the function";
+	case CFG_MISSING_CPU:
+		return "CPUs of different vendors read it differently";
 	case CFG_MISSING_EFFORT:
 		return "the function is too large to find its table";
 	case CFG_MISSING_NOTHING:

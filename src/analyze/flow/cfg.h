@@ -41,10 +41,11 @@ struct cfg_instruction {
 	uint8_t kind; /* enum instruction_kind */
 	bool has_target : 1;
 	bool through_slot : 1;
-	bool traps : 1;	    /* ud2, hlt, brk, udf */
-	bool pads : 1;	    /* does nothing: nop, int3 */
-	bool leads : 1;	    /* first of a block */
-	bool no_return : 1; /* a call that does not come back */
+	bool traps : 1;	      /* ud2, hlt, brk, udf */
+	bool pads : 1;	      /* does nothing: nop, int3 */
+	bool leads : 1;	      /* first of a block */
+	bool no_return : 1;   /* a call that does not come back */
+	bool cpus_differ : 1; /* a jump whose length and target depend on the CPU's vendor */
 };
 
 struct cfg_block {
@@ -71,6 +72,7 @@ enum cfg_missing {
 	CFG_MISSING_NOTHING,
 	CFG_MISSING_BASE,   /* where its table starts is not known */
 	CFG_MISSING_TABLE,  /* the table's bytes are not known, or hold no place in the function */
+	CFG_MISSING_CPU,    /* CPUs of different vendors read the jump differently */
 	CFG_MISSING_EFFORT, /* the budget of steps or targets was spent */
 };
 

@@ -225,6 +225,10 @@ static int follow_jump(struct resolver *resolver, uint32_t number)
 	*jump = (struct cfg_jump){ .instruction = jump->instruction, .is_bounded = true };
 	resolver->search.saw_index = false;
 	jump->fate = CFG_JUMP_TAIL;
+	if (builder->cfg->instructions[jump->instruction].cpus_differ) {
+		give_up(jump, CFG_MISSING_CPU);
+		return 0;
+	}
 	if (operation.kind == OPERATION_JUMP && operation.has_memory) {
 		struct value value = value_loaded(&resolver->search, &operation, jump->instruction);
 		uint32_t block = builder->block_of_instruction[jump->instruction];

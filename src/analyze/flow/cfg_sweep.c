@@ -12,10 +12,11 @@ static void decode(struct cfg_builder *builder, struct span code, uint64_t vaddr
 	decoder_flow(builder->decoder, code, vaddr, out);
 }
 
-/* ud2, ud1, hlt. Not int3: debuggers go on behind it, and it pads. */
+/* ud0, ud1, ud2, hlt. Not int3: debuggers go on behind it, and it pads. */
 static bool traps_x86(const uint8_t *bytes, size_t size)
 {
-	return (size >= 2 && bytes[0] == 0x0f && (bytes[1] == 0x0b || bytes[1] == 0xb9)) ||
+	return (size >= 2 && bytes[0] == 0x0f &&
+		(bytes[1] == 0x0b || bytes[1] == 0xb9 || bytes[1] == 0xff)) ||
 	       bytes[0] == 0xf4;
 }
 
@@ -73,6 +74,7 @@ static struct cfg_instruction describe(const struct cfg_builder *builder, const 
 		.length_bytes = (uint8_t)decoded->length_bytes,
 		.kind = (uint8_t)decoded->kind,
 		.has_target = decoded->has_target,
+		.cpus_differ = decoded->cpus_differ,
 	};
 	bool goes = decoded->kind == INSTRUCTION_CALL || decoded->kind == INSTRUCTION_JUMP;
 	out.through_slot = goes && !decoded->has_target && decoded->has_reference;

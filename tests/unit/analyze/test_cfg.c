@@ -99,6 +99,29 @@ static void what_leaves_says_how(void **state)
 	assert_int_equal(cfg.jumps[0].fate, CFG_JUMP_TAIL);
 }
 
+static void what_cpus_read_differently_ends_what_is_known(void **state)
+{
+	(void)state;
+	/* 0 66 jmp: 4 bytes long on AMD, 6 on Intel; the rest is one of both */
+	CLEANUP(cfg_release)
+	struct cfg cfg = BUILD_X86(0x66, 0xe9, 0, 0, 0, 0, 0xc3);
+	assert_true(cfg.graph.missing_edges);
+	assert_int_equal(cfg.jump_count, 1);
+	assert_int_equal(cfg.jumps[0].fate, CFG_JUMP_UNKNOWN);
+	assert_int_equal(cfg.jumps[0].missing, CFG_MISSING_CPU);
+	assert_string_equal(cfg_missing_text(CFG_MISSING_CPU),
+			    "CPUs of different vendors read it differently");
+	CLEANUP(cfg_release) struct cfg conditional = BUILD_X86(0x66, 0x74, 0, 0xc3);
+	assert_int_equal(conditional.jumps[0].missing, CFG_MISSING_CPU);
+	CLEANUP(cfg_release) /* REX.W: 64 bits everywhere */
+	struct cfg wide = BUILD_X86(0x66, 0x48, 0xe9, 0, 0, 0, 0, 0xc3);
+	assert_false(wide.graph.missing_edges);
+	assert_int_equal(wide.jump_count, 0);
+	CLEANUP(cfg_release) struct cfg undefined = BUILD_X86(0x0f, 0xff, 0xc0);
+	ASSERT_EDGES(&undefined, { 0, START, FLOW_ENTRY }, { START, 0, FLOW_NO_RETURN },
+		     { 0, START + 2, FLOW_OTHER_ENTRY }, { START + 2, 0, FLOW_NO_RETURN });
+}
+
 static void calls_lie_inside_blocks(void **state)
 {
 	(void)state;
@@ -566,6 +589,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_condition_goes_two_ways),
 		cmocka_unit_test(what_leaves_says_how),
+		cmocka_unit_test(what_cpus_read_differently_ends_what_is_known),
 		cmocka_unit_test(calls_lie_inside_blocks),
 		cmocka_unit_test(calls_that_do_not_come_back_end_a_block),
 		cmocka_unit_test(a_call_through_the_got_is_known_too),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/annotate_lines.h"
+#include "analyze/late.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -234,11 +235,31 @@ static int fill_cells(struct builder *builder)
 	return sample == procedure->sample_count ? 0 : -EPROTO;
 }
 
+/* late.h; no more than the kernel has any. */
+static int count_late(struct builder *builder, struct error *err)
+{
+	const struct annotate_index *index = builder->index;
+	const struct annotate_procedure *procedure = builder->procedure;
+	CLEANUP(late_freep) struct late *late = NULL;
+	int ret = late_new(index->profile, index->resolver, &late, err);
+	for (size_t i = 0; ret == 0 && i < procedure->sample_count; i++) {
+		const struct annotate_sample *sample = &procedure->samples[i];
+		if (!late_can_be(late, &index->columns->list[sample->column]))
+			continue;
+		builder->annotation->late_of += sample->cell.samples;
+		if (late_at(late, procedure->procedure, sample->vaddr))
+			builder->annotation->late_samples += sample->cell.samples;
+	}
+	return ret;
+}
+
 static int build(struct builder *builder, const struct annotate_options *options, struct error *err)
 {
 	struct annotation *annotation = builder->annotation;
 	const struct procedure *procedure = builder->procedure->procedure;
 	int ret = open_code(builder, options, err);
+	if (ret == 0)
+		ret = count_late(builder, err);
 	if (ret < 0)
 		return ret;
 	if (builder->decoder)

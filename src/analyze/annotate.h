@@ -80,6 +80,8 @@ struct annotation {
 	bool lines_charged; /* lines have the samples charged to them, not those that stand there */
 	const char *no_code;	      /* why there are no instructions, or NULL */
 	const struct procedure *cold; /* its cold part, annotated by itself; or NULL */
+	/* Samples that waited until interrupts came back on, of those of events that can. */
+	uint64_t late_samples, late_of;
 
 	/* what the above lives in */
 	struct arena arena;

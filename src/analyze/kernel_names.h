@@ -8,9 +8,7 @@
 
 /*
  * It turns interrupts on again, so a sample that waited for that lands in it:
- * the time belongs to the code before it. True of events that come by an
- * ordinary interrupt (clocks; arm64 counters without pseudo-NMI), not of x86
- * counters, which come by NMI.
+ * the time belongs to the code before it. For procedures whose code is not known (late.h).
  */
 bool kernel_name_is_late(const char *name);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/kernel_names.h"
+#include "analyze/late.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
@@ -25,6 +26,7 @@ struct place_entry {
 struct places {
 	const struct profile *profile;
 	struct resolver *resolver;
+	struct late *late;
 	struct arena texts;
 
 	/*
@@ -59,6 +61,11 @@ int places_new(const struct profile *profile, struct resolver *resolver, struct 
 		return error_set(err, -ENOMEM, "out of memory naming code");
 	places->profile = profile;
 	places->resolver = resolver;
+	int ret = late_new(profile, resolver, &places->late, err);
+	if (ret < 0) {
+		free(places);
+		return ret;
+	}
 	*out = places;
 	return 0;
 }
@@ -67,6 +74,7 @@ void places_free(struct places *places)
 {
 	if (!places)
 		return;
+	late_free(places->late);
 	arena_release(&places->texts);
 	hash_index_release(&places->entry_index);
 	hash_index_release(&places->procedure_index);
@@ -145,12 +153,8 @@ static int keep_procedure(struct places *places, const struct profile_frame *fra
 		marks |= PLACE_SYMBOL_TABLE;
 	if (found->extent_known || (marks & PLACE_BARE_NAME))
 		marks |= PLACE_EXTENT;
-	if (marks & PLACE_KERNEL && found->named) {
-		if (kernel_name_is_late(found->linkage))
-			marks |= PLACE_LATE;
-		if (kernel_name_is_idle(found->linkage))
-			marks |= PLACE_IDLE;
-	}
+	if (marks & PLACE_KERNEL && found->named && kernel_name_is_idle(found->linkage))
+		marks |= PLACE_IDLE;
 	struct place_procedure procedure = {
 		.name = found->name,
 		.linkage = found->linkage,
@@ -183,6 +187,10 @@ static int resolve(struct places *places, const struct profile_frame *frame,
 	}
 	entry->procedure = places->last_procedure;
 	entry->marks = places->last_marks;
+	if (entry->marks & PLACE_KERNEL && frame->kind == FRAME_IP &&
+	    late_at(places->late, found,
+		    resolver_vaddr(places->resolver, frame->image, frame->vaddr)))
+		entry->marks |= PLACE_LATE;
 	return 0;
 }
 
@@ -298,6 +306,16 @@ uint32_t places_image_of(const struct places *places, uint32_t place)
 unsigned places_marks_of(const struct places *places, uint32_t place)
 {
 	return places->entries[place].marks;
+}
+
+bool places_can_be_late(const struct places *places, const struct event_column *column)
+{
+	return late_can_be(places->late, column);
+}
+
+void places_mark_late(struct places *places, uint32_t procedure)
+{
+	places->procedures[procedure].marks |= PLACE_LATE;
 }
 
 size_t places_procedure_count(const struct places *places)

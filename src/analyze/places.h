@@ -16,6 +16,7 @@
 #include "profile/profile.h"
 
 struct error;
+struct event_column;
 struct places;
 
 #define PLACE_NONE UINT32_MAX
@@ -25,7 +26,7 @@ enum place_mark {
 	PLACE_NAMED = 2,	 /* a symbol (or a bare name) gave the name */
 	PLACE_EXTENT = 4,	 /* within a known function extent */
 	PLACE_HAS_IMAGE = 8,	 /* the image is known, or the frame is a bare name */
-	PLACE_LATE = 16,	 /* enables interrupts: collects what ran while they were off */
+	PLACE_LATE = 16,	 /* of a place: samples that waited for interrupts come in there */
 	PLACE_IDLE = 32,	 /* the CPU's idle loop: nobody's time */
 	PLACE_INLINED = 64,	 /* an inlined function; its code is in another procedure */
 	PLACE_BARE_NAME = 128,	 /* from a file that knows names only */
@@ -60,6 +61,11 @@ struct profile_frame places_frame_of(const struct places *places, uint32_t place
 uint32_t places_procedure_of(const struct places *places, uint32_t place);
 uint32_t places_image_of(const struct places *places, uint32_t place); /* id in the profile */
 unsigned places_marks_of(const struct places *places, uint32_t place);
+
+/* Whether samples of the event can be late; at which places, their marks say. */
+bool places_can_be_late(const struct places *places, const struct event_column *column);
+/* Most of the procedure's samples are late: PLACE_LATE becomes a mark of its own. */
+void places_mark_late(struct places *places, uint32_t procedure);
 
 /*
  * The functions at a place, outermost (the procedure itself) first, inlined

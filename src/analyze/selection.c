@@ -297,27 +297,15 @@ static void count_resolution(struct report *report, const bool *symbol_images, u
 	}
 }
 
-/* x86 counters interrupt by NMI, which no code can put off; clocks and arm64 counters don't. */
-static bool can_be_late(const struct report *report, const struct event_column *column)
-{
-	return column->clock == EVENT_CLOCK ||
-	       (report->scope.has_source &&
-		span_equal(report->scope.first.machine, span_of_text("aarch64")));
-}
-
 static int count_late(struct selection *selection, const struct selected *sample)
 {
 	struct report *report = selection->report;
-	if (!can_be_late(report, &report->columns.list[sample->column]))
+	if (!places_can_be_late(report->places, &report->columns.list[sample->column]))
 		return 0;
-	report->scope.late_of += sample->cell.samples;
-	if (!(places_marks_of(report->places, sample->place) & PLACE_LATE))
-		return 0;
-	report->scope.late_samples += sample->cell.samples;
 	uint32_t procedure = places_procedure_of(report->places, sample->place);
 	if (procedure >= selection->late_capacity) {
 		size_t capacity = places_procedure_count(report->places);
-		uint64_t *grown = reallocarray(selection->late, capacity, sizeof(*grown));
+		struct late_tally *grown = reallocarray(selection->late, capacity, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		memset(grown + selection->late_capacity, 0,
@@ -325,7 +313,12 @@ static int count_late(struct selection *selection, const struct selected *sample
 		selection->late = grown;
 		selection->late_capacity = capacity;
 	}
-	selection->late[procedure] += sample->cell.samples;
+	bool late = places_marks_of(report->places, sample->place) & PLACE_LATE;
+	struct late_tally *tally = &selection->late[procedure];
+	tally->all += sample->cell.samples;
+	tally->late += late ? sample->cell.samples : 0;
+	report->scope.late_of += sample->cell.samples;
+	report->scope.late_samples += late ? sample->cell.samples : 0;
 	return 0;
 }
 
@@ -665,7 +658,8 @@ static int compare_late(const void *left, const void *right)
 	return (a->procedure > b->procedure) - (a->procedure < b->procedure);
 }
 
-/* The most frequent ones; kernel_names.c lists few, so all fit a sorted copy. */
+/* The most frequent ones; and a procedure is marked when it has no fewer late samples than others.
+ */
 static int rank_late(const struct selection *selection)
 {
 	struct scope *scope = &selection->report->scope;
@@ -674,9 +668,14 @@ static int rank_late(const struct selection *selection)
 	if (!all)
 		return -ENOMEM;
 	size_t count = 0;
-	for (size_t i = 0; i < selection->late_capacity; i++)
-		if (selection->late[i])
-			all[count++] = (struct scope_late){ (uint32_t)i, selection->late[i] };
+	for (size_t i = 0; i < selection->late_capacity; i++) {
+		const struct late_tally *tally = &selection->late[i];
+		if (!tally->late)
+			continue;
+		all[count++] = (struct scope_late){ (uint32_t)i, tally->late };
+		if (tally->late >= tally->all - tally->late)
+			places_mark_late(selection->report->places, (uint32_t)i);
+	}
 	qsort(all, count, sizeof(*all), compare_late);
 	scope->late_count = count < SCOPE_LATE ? count : SCOPE_LATE;
 	memcpy(scope->late, all, scope->late_count * sizeof(*all));

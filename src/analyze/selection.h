@@ -23,6 +23,11 @@ struct selected {
 /* Takes one sample that passed the filters. Returns 0 or a negative errno, which ends the walk. */
 typedef int (*selection_sink)(void *context, const struct selected *sample);
 
+/* Samples of events that can be late. */
+struct late_tally {
+	uint64_t late, all;
+};
+
 struct selection {
 	struct report *report; /* columns and places are read, sums are filled */
 	selection_sink sink;
@@ -33,7 +38,7 @@ struct selection {
 	bool *context_kept;   /* by context id */
 	bool *image_kept;     /* by image id */
 	struct procedure_match *focus, *ignore;
-	uint64_t *late; /* samples by procedure */
+	struct late_tally *late; /* by procedure */
 	size_t late_capacity;
 };
 

@@ -258,7 +258,6 @@ static int read_sides(char *const *paths, size_t count, bool lines, struct sides
 		return options_misuse(&verb_diff, "needs two profiles, the base and what is "
 						  "compared with it");
 	enum input_naming names = lines ? INPUT_NAMES_AND_CODE : INPUT_NAMES;
-	given.after.without_code = !lines;
 	input_share(&given.base, &given.after);
 	bool one = count == 1 && !input_chosen(&given.base);
 	int status = input_read(one ? &given.after : &given.base, paths, 1, &sides->before);

@@ -157,7 +157,6 @@ static int run_report(int argc, char **argv)
 	CLEANUP(input_release) struct input input;
 	/* lines are those of instructions, whom the code tells */
 	bool lines = report_parts_have(&options, REPORT_LINE);
-	given.input.without_code = !lines;
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status > 0)
 		return status;

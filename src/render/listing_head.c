@@ -65,6 +65,15 @@ static void print_skid(const struct event_column *event, struct buffer *out)
 			      event->skid - 1);
 }
 
+static void print_late(const struct annotation *annotation, struct buffer *out)
+{
+	if (annotation->late_samples)
+		buffer_printf(out,
+			      "late: %" PRIu64 " of %" PRIu64 " samples waited until interrupts "
+			      "came back on; the code before took the time\n",
+			      annotation->late_samples, annotation->late_of);
+}
+
 static const char *space_note(uint64_t space)
 {
 	switch (space) {
@@ -184,6 +193,7 @@ void listing_print_head(const struct listing *listing)
 		print_event(listing, &listing->figures.columns[c]);
 	for (size_t c = 0; c < listing->figures.count; c++)
 		print_skid(listing->figures.columns[c].event, out);
+	print_late(annotation, out);
 	print_cycles(listing);
 	if (annotation->no_code)
 		buffer_printf(out, "no instructions: %s\n", annotation->no_code);

@@ -200,6 +200,10 @@ static struct json_object *procedure(struct json_writer *writer,
 	json_add_text(writer, object, "no_code", annotation->no_code);
 	json_add_u64(writer, object, "instructions", annotation->instructions);
 	add_cells(writer, object, index->columns, annotation->procedure->cells);
+	if (annotation->late_of)
+		json_add_u64(writer, object, "late_samples", annotation->late_samples);
+	else
+		json_add_null(writer, object, "late_samples");
 	listing_json_add_procedure_cycles(writer, object, subject);
 	json_add(writer, object, "rows", rows(writer, subject, index->columns));
 	json_add(writer, object, "lines", lines(writer, subject, index->columns));

@@ -13,6 +13,7 @@
  * SOSP 1997, but for one load that issues alone here. copy-clocked: of cpu-clock instead of cycles.
  * counted: compute with samples of cycles and of instructions, both precise. clocked: of cpu-clock
  * instead of cycles. branched: with samples of cycles, interpreted for where branches went.
+ * kernel: a procedure of the kernel that lets interrupts in.
  * loops: three loops after each other, the second of which has most samples.
  */
 #include <stdbool.h>
@@ -418,6 +419,20 @@ static void make_loops(struct maker *maker)
 	code(maker, program, 0x1000, bytes, sizeof(bytes));
 }
 
+static void make_kernel(struct maker *maker)
+{
+	/* 0 push %rbp; 1 sti; 2 nopl; 7 mov 8(%rbx),%rax; b pop %rbp; c ret */
+	static const uint8_t bytes[] = { 0x55, 0xfb, 0x0f, 0x1f, 0x44, 0,   0,
+					 0x48, 0x8b, 0x43, 0x08, 0x5d, 0xc3 };
+	add_events(maker, "x86_64");
+	uint32_t kernel = image(maker, IMAGE_KERNEL, "\x51\x52", NULL, "[kernel]");
+	sample(maker, maker->clock, kernel, 0x1007, 36);
+	sample(maker, maker->clock, kernel, 0x100b, 4);
+	sample(maker, maker->cycles, kernel, 0x1007, 30);
+	function(maker, kernel, 0x1000, 0x1000 + sizeof(bytes) - 1, "do_syscall_64", 0, 0);
+	code(maker, kernel, 0x1000, bytes, sizeof(bytes));
+}
+
 #define LARGE_INSTRUCTIONS 5000
 
 static void make_large(struct maker *maker)
@@ -462,6 +477,8 @@ int main(int argc, char **argv)
 				 sizeof(changed_code), 0x201a);
 	else if (strcmp(argv[1], "arm64") == 0)
 		make_arm64(&maker);
+	else if (strcmp(argv[1], "kernel") == 0)
+		make_kernel(&maker);
 	else if (strcmp(argv[1], "large") == 0)
 		make_large(&maker);
 	else if (strcmp(argv[1], "copy") == 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/kernel_names.h"
+#include "analyze/late.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -51,7 +52,7 @@ struct work {
 	struct culprit_events events;
 	size_t column;
 	double divisor;
-	bool by_interrupt; /* samples of time come by an ordinary interrupt */
+	struct late *late; /* NULL: samples of time come by what no code puts off */
 	struct summary *summary;
 	size_t worst_limit, worst_capacity;
 };
@@ -289,6 +290,26 @@ static bool is_kernel(const struct work *work, const struct procedure *procedure
 	return kind == IMAGE_KERNEL || kind == IMAGE_MODULE;
 }
 
+/*
+ * Of a procedure of which most samples of time waited until interrupts came back on, these are no
+ * cycles of its own; the others are too few to explain. False: it is explained like any other.
+ */
+static bool take_late(struct work *work, const struct annotate_procedure *asked)
+{
+	double late = 0, cycles = cycles_in(work, asked);
+	for (size_t i = 0; work->late && i < asked->sample_count; i++) {
+		const struct annotate_sample *sample = &asked->samples[i];
+		if (sample->column == work->column &&
+		    late_at(work->late, asked->procedure, sample->vaddr))
+			late += (double)sample->cell.estimate / work->divisor;
+	}
+	if (late <= 0 || late < cycles - late)
+		return false;
+	work->summary->late_cycles += late;
+	work->summary->unknown_cycles += cycles - late;
+	return true;
+}
+
 static int add_procedure(struct work *work, uint32_t position, struct error *err)
 {
 	struct summary *summary = work->summary;
@@ -302,11 +323,8 @@ static int add_procedure(struct work *work, uint32_t position, struct error *err
 		return 0;
 	summary->total += cycles;
 	summary->samples += (double)asked->cells[work->column].samples;
-	if (work->by_interrupt && is_kernel(work, asked->procedure) &&
-	    kernel_name_is_late(asked->procedure->linkage)) {
-		summary->late_cycles += cycles;
+	if (take_late(work, asked))
 		return 0;
-	}
 	/* Nothing to explain, and other events may have brought it here. */
 	if (cycles <= 0)
 		return 0;
@@ -323,21 +341,25 @@ int summary_new(struct cycles *cycles, const uint32_t *positions, size_t count,
 				 "no event of the profile says where time went; record cycles or "
 				 "cpu-clock");
 	CLEANUP(summary_freep) struct summary *summary = calloc(1, sizeof(*summary));
+	CLEANUP(late_freep) struct late *late = NULL;
 	if (!summary)
 		return error_set(err, -ENOMEM, "out of memory for a summary");
+	int ret = late_new(index->profile, index->resolver, &late, err);
+	if (ret < 0)
+		return ret;
 	struct work work = {
 		.cycles = cycles,
 		.index = index,
 		.events = culprit_events_of(index->columns),
 		.column = column,
 		.divisor = event_column_divisor(&index->columns->list[column]),
-		.by_interrupt = cycles_events(cycles)->time_is_clock,
+		.late = late_can_be(late, &index->columns->list[column]) ? late : NULL,
 		.summary = summary,
 		.worst_limit = options->worst,
 	};
 	summary->whole_profile = (double)index->whole[column].estimate / work.divisor;
 	for (size_t i = 0; i < count; i++) {
-		int ret = add_procedure(&work, positions[i], err);
+		ret = add_procedure(&work, positions[i], err);
 		if (ret < 0)
 			return ret;
 	}

@@ -1,0 +1,76 @@
+#include "analyze/late.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/annotate.h"
+#include "analyze/kernel_names.h"
+#include "analyze/resolve.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "isa/decode.h"
+#include "isa/interrupts.h"
+
+struct late {
+	const struct profile *profile;
+	struct resolver *resolver;
+	enum isa isa;
+	struct decoder *decoder; /* NULL: no code can be read */
+	const struct procedure *last;
+	struct span code; /* of the last; empty: not known */
+	uint64_t first;
+};
+
+int late_new(const struct profile *profile, struct resolver *resolver, struct late **out,
+	     struct error *err)
+{
+	CLEANUP(late_freep) struct late *late = calloc(1, sizeof(*late));
+	if (!late)
+		return error_set(err, -ENOMEM, "out of memory for late samples");
+	late->profile = profile;
+	late->resolver = resolver;
+	late->isa = annotate_isa_of_profile(profile);
+	if (late->isa != ISA_UNKNOWN) {
+		int ret = decoder_new(late->isa, ISA_SYNTAX_ATT, &late->decoder, err);
+		if (ret < 0 && ret != -ENOTSUP)
+			return ret;
+	}
+	*out = late;
+	late = NULL; /* the caller's from here on */
+	return 0;
+}
+
+void late_free(struct late *late)
+{
+	if (!late)
+		return;
+	decoder_free(late->decoder);
+	free(late);
+}
+
+void late_freep(struct late **late)
+{
+	late_free(*late);
+}
+
+bool late_can_be(const struct late *late, const struct event_column *column)
+{
+	return column->clock == EVENT_CLOCK || late->isa == ISA_AARCH64;
+}
+
+bool late_at(struct late *late, const struct procedure *procedure, uint64_t vaddr)
+{
+	if (!procedure->image)
+		return procedure->named && kernel_name_is_late(procedure->linkage);
+	uint64_t kind = profile_image(late->profile, procedure->image).kind;
+	if (kind != IMAGE_KERNEL && kind != IMAGE_MODULE)
+		return false;
+	if (procedure != late->last) {
+		late->last = procedure;
+		late->code = late->decoder ? resolver_code(late->resolver, procedure, &late->first)
+					   : (struct span){ NULL, 0 };
+	}
+	if (late->code.size)
+		return interrupts_arrive_at(late->decoder, late->code, late->first, vaddr);
+	return procedure->named && kernel_name_is_late(procedure->linkage);
+}

@@ -1,0 +1,78 @@
+#include "isa/interrupts.h"
+
+#include <string.h>
+
+#include "isa/decode_private.h"
+
+#define NEAR_BYTES 30 /* two of the longest instructions */
+
+enum effect {
+	EFFECT_OTHER,
+	EFFECT_ENABLES,	      /* interrupts come in behind it */
+	EFFECT_ENABLES_LATER, /* or behind the instruction that follows */
+};
+
+static enum effect effect_x86(const uint8_t *bytes, size_t size)
+{
+	if (size == 1 && bytes[0] == 0xfb)
+		return EFFECT_ENABLES_LATER;
+	if (bytes[size - 1] != 0x9d)
+		return EFFECT_OTHER;
+	for (size_t i = 0; i + 1 < size; i++) /* popf with prefixes */
+		if (bytes[i] != 0x66 && (bytes[i] & 0xf0) != 0x40)
+			return EFFECT_OTHER;
+	return EFFECT_ENABLES;
+}
+
+/* Most places are far from any; 1 of 10 has a byte like one near. */
+static bool may_arrive_x86(const uint8_t *bytes, uint64_t offset)
+{
+	size_t near = offset < NEAR_BYTES ? (size_t)offset : NEAR_BYTES;
+	const uint8_t *from = bytes + (offset - near);
+	return memchr(from, 0xfb, near) || memchr(from, 0x9d, near);
+}
+
+/* Instructions have no marks of where they begin: from the procedure's first one on. */
+static bool arrive_x86(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr)
+{
+	const uint8_t *bytes = code.data;
+	enum effect last = EFFECT_OTHER;
+	bool enabled = false; /* behind the instruction before */
+	uint64_t at = 0, wanted = vaddr - first;
+	if (!may_arrive_x86(bytes, wanted))
+		return false;
+	while (at < wanted) {
+		struct instruction instruction;
+		decoder_flow(decoder, (struct span){ bytes + at, code.size - at }, first + at,
+			     &instruction);
+		enum effect effect = effect_x86(bytes + at, instruction.length_bytes);
+		bool leaves = instruction.kind == INSTRUCTION_JUMP ||
+			      instruction.kind == INSTRUCTION_RETURN ||
+			      instruction.kind == INSTRUCTION_CALL;
+		enabled = effect != EFFECT_OTHER || (last == EFFECT_ENABLES_LATER && !leaves);
+		last = effect;
+		at += instruction.length_bytes;
+	}
+	return at == wanted && enabled;
+}
+
+static bool arrive_aarch64(struct span code, uint64_t first, uint64_t vaddr)
+{
+	uint32_t word;
+	uint64_t offset = vaddr - first;
+	if (offset < sizeof(word) || offset % sizeof(word))
+		return false;
+	memcpy(&word, (const uint8_t *)code.data + offset - sizeof(word), sizeof(word));
+	bool clears = (word & 0xfffff0ff) == 0xd50340ff && word >> 8 & 2; /* msr daifclr, #imm */
+	bool restores = (word & 0xffffffe0) == 0xd51b4220;		  /* msr daif, xN */
+	bool unmasks = (word & 0xffffffe0) == 0xd5184600;		  /* msr icc_pmr_el1, xN */
+	return clears || restores || unmasks;
+}
+
+bool interrupts_arrive_at(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr)
+{
+	if (vaddr < first || vaddr - first >= code.size)
+		return false;
+	return decoder->isa == ISA_AARCH64 ? arrive_aarch64(code, first, vaddr)
+					   : arrive_x86(decoder, code, first, vaddr);
+}

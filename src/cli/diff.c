@@ -381,7 +381,7 @@ static int run_diff(int argc, char **argv)
 const struct verb verb_diff = {
 	.name = "diff",
 	.run = run_diff,
-	.summary = "what changed between two profiles, and whether it is more than chance",
+	.summary = "what changed between two profiles, and whether by chance",
 	.usage = "[OPTIONS] BASE AFTER",
 	.options = diff_options,
 };

@@ -287,7 +287,7 @@ static int run_events(int argc, char **argv)
 const struct verb verb_events = {
 	.name = "events",
 	.run = run_events,
-	.summary = "events by name, whether this machine counts them, and their encoding",
+	.summary = "events by name, which this machine counts, and their encoding",
 	.usage = "[OPTIONS] [PATTERN|WORD...] | encode EVENT...",
 	.options = events_options,
 };

@@ -4,17 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/help.h"
 #include "cli/message.h"
 #include "cli/verbs.h"
-
-static void print_overview(void)
-{
-	printf("culprit - where the CPU cycles went, and whose fault it was\n\n"
-	       "usage: culprit VERB [OPTIONS] [ARGUMENTS]\n\n");
-	for (size_t i = 0; verbs[i]; i++)
-		printf("  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
-	printf("\n'culprit VERB --help' lists a verb's options; 'man culprit' says more.\n");
-}
 
 static const struct verb *find_verb(const char *name)
 {
@@ -42,7 +34,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		print_overview();
+		help_print_overview(verbs);
 		return finish(0);
 	}
 	if (strcmp(argv[1], "--version") == 0) {
@@ -50,7 +42,7 @@ int main(int argc, char **argv)
 		return finish(0);
 	}
 	if (strcmp(argv[1], "help") == 0 && argc < 3) {
-		print_overview();
+		help_print_overview(verbs);
 		return finish(0);
 	}
 	bool help = strcmp(argv[1], "help") == 0;

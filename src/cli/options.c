@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "cli/help.h"
 #include "cli/message.h"
 
 int options_misuse(const struct verb *verb, const char *format, ...)
@@ -24,43 +25,6 @@ int options_check_share(const struct verb *verb, const char *name, double percen
 	if (percent >= 0 && percent <= 100)
 		return -1;
 	return options_misuse(verb, "--%s is a share from 0 to 100, not %g", name, percent);
-}
-
-static void print_help(const struct verb *verb)
-{
-	printf("culprit %s - %s\n\nusage: culprit %s %s\n", verb->name, verb->summary, verb->name,
-	       verb->usage);
-	bool headed = false;
-	for (const struct option *option = verb->options(); option->name; option++) {
-		if (option->kind == OPTION_GROUP) {
-			printf("\n%s:\n", option->name);
-			headed = true;
-			continue;
-		}
-		if (!headed) {
-			printf("\noptions:\n");
-			headed = true;
-		}
-		char left[64];
-		if (option->kind == OPTION_OPTIONAL_DOUBLE)
-			snprintf(left, sizeof(left), "--%s[=%s]", option->name, option->argument);
-		else
-			snprintf(left, sizeof(left), "--%s%s%s", option->name,
-				 option->argument ? " " : "",
-				 option->argument ? option->argument : "");
-		if (option->letter)
-			printf("  -%c, ", option->letter);
-		else
-			printf("      ");
-		if (strlen(left) > 26)
-			printf("%s\n%32s  %s\n", left, "", option->help);
-		else
-			printf("%-26s  %s\n", left, option->help);
-	}
-	printf("\n  -q, --quiet                     no notes, only errors\n"
-	       "  -h, --help                      print this and exit\n"
-	       "\n'man culprit-%s' says more.\n",
-	       verb->name);
 }
 
 static const struct option *find_long(const struct option *options, const char *name, size_t length)
@@ -127,7 +91,7 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 	size_t length = strcspn(text, "=");
 	const char *attached = text[length] == '=' ? text + length + 1 : NULL;
 	if (!attached && strcmp(text, "help") == 0) {
-		print_help(verb);
+		help_print(verb);
 		return 0;
 	}
 	if (!attached && strcmp(text, "quiet") == 0) {
@@ -157,7 +121,7 @@ static int parse_letters(const struct verb *verb, char **argv, int argc, int *at
 {
 	for (const char *letter = argv[*at] + 1; *letter; letter++) {
 		if (*letter == 'h') {
-			print_help(verb);
+			help_print(verb);
 			return 0;
 		}
 		if (*letter == 'q') {

@@ -12,6 +12,7 @@
 #include "base/protobuf_write.h"
 #include "export/dso.h"
 #include "export/gzip.h"
+#include "export/pprof_main.h"
 #include "export/pprof_tables.h"
 #include "export/stacks.h"
 #include "import/pprof_wire.h"
@@ -364,6 +365,21 @@ static int put_mapping(struct writer *writer, uint32_t id)
 	return put_message(writer, PPROF_MAPPING);
 }
 
+/* pprof calls the profile by the first one. */
+static int put_mappings(struct writer *writer)
+{
+	size_t images = profile_table(writer->input->profile, PROFILE_IMAGE)->count;
+	uint32_t main_image;
+	int ret = pprof_main_image(writer->input->profile, writer->stacks, &writer->dsos,
+				   writer->limits, &main_image);
+	if (ret == 0 && main_image)
+		ret = put_mapping(writer, main_image);
+	for (uint32_t id = 1; ret == 0 && id <= images; id++)
+		if (writer->limits[id] && id != main_image)
+			ret = put_mapping(writer, id);
+	return ret;
+}
+
 static int put_places(struct writer *writer)
 {
 	size_t images = profile_table(writer->input->profile, PROFILE_IMAGE)->count;
@@ -371,9 +387,8 @@ static int put_places(struct writer *writer)
 	int ret = writer->limits ? 0 : -ENOMEM;
 	for (uint32_t i = 0; ret == 0 && i < writer->stacks->frame_count; i++)
 		ret = put_location(writer, i);
-	for (uint32_t id = 1; ret == 0 && id <= images; id++)
-		if (writer->limits[id])
-			ret = put_mapping(writer, id);
+	if (ret == 0)
+		ret = put_mappings(writer);
 	for (size_t i = 0; ret == 0 && i < writer->tables.function_count; i++) {
 		const struct pprof_function_row *function = &writer->tables.functions[i];
 		protobuf_put_number(&writer->message, FUNCTION_ID, i + 1);

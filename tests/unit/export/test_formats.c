@@ -419,6 +419,87 @@ static void pprof_values_add_up(void **state)
 	for_random_profiles(60, check_pprof);
 }
 
+/* Whether the first mapping is of that file. */
+static void expect_first_mapping(const struct profile *profile, const char *wanted)
+{
+	CLEANUP(export_release) struct export export;
+	CLEANUP(buffer_release) struct buffer plain = { 0 };
+	must_export(profile, "pprof", -1, &export);
+	unpack(&export.text, &plain);
+	struct span top = { plain.data, plain.size }, message, bytes, name = { NULL, 0 };
+	uint64_t number, text = UINT64_MAX, texts = 0;
+	while (top.size) {
+		uint64_t field = take_field(&top, &message, &number);
+		while (field == 3 && text == UINT64_MAX && message.size)
+			if (take_field(&message, &bytes, &number) == 5)
+				text = number;
+		if (field == 6 && texts++ == text)
+			name = message;
+	}
+	if (!span_equal(name, span_of_text(wanted)))
+		fail_msg("the first mapping is '%.*s', not '%s'", (int)name.size,
+			 (const char *)name.data, wanted);
+}
+
+struct sampled_image {
+	enum image_kind kind;
+	const char *path, *build_id;
+	uint64_t samples;
+	const char *comm;
+};
+
+static struct profile *profile_of_images(const struct sampled_image *images, size_t count)
+{
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cycles", 10);
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_context context = {
+			.comm = span_of_text(images[i].comm),
+			.pid = optional_of(i + 1),
+		};
+		test_context(&test, &context);
+		test_image(&test, images[i].kind, images[i].path, images[i].build_id);
+		test_address(&test, 0x1000, images[i].samples, 10);
+	}
+	return test.profile;
+}
+
+static void pprof_begins_with_the_main_binary(void **state)
+{
+	(void)state;
+	static const struct sampled_image images[] = {
+		{ IMAGE_KERNEL, "[kernel]", "\1\1", 900, "server" },
+		{ IMAGE_FILE, "/lib/libc.so.6", "\2\2", 800, "server" },
+		{ IMAGE_FILE, "/usr/bin/perl", "\3\3", 700, "perl" },
+		{ IMAGE_FILE, "/usr/bin/server-tool", "\4\4", 60, "server" },
+		{ IMAGE_FILE, "/usr/bin/server", "\5\5", 5, "server" },
+	};
+	/* of the command with most samples, in whatever image, the one of its name */
+	struct profile *profile = profile_of_images(images, 5);
+	expect_first_mapping(profile, "/usr/bin/server");
+	profile_free(profile);
+	/* or that begins with it */
+	profile = profile_of_images(images, 4);
+	expect_first_mapping(profile, "/usr/bin/server-tool");
+	profile_free(profile);
+	/* or the file with most samples that is no library */
+	profile = profile_of_images(images, 3);
+	expect_first_mapping(profile, "/usr/bin/perl");
+	profile_free(profile);
+	/* or what has most samples */
+	profile = profile_of_images(images, 2);
+	expect_first_mapping(profile, "[kernel.kallsyms]");
+	profile_free(profile);
+	/* a command's name has 15 bytes at most */
+	static const struct sampled_image longer[] = {
+		{ IMAGE_FILE, "/bin/other", "\1\1", 9, "a-very-long-com" },
+		{ IMAGE_FILE, "/bin/a-very-long-command", "\2\2", 1, "a-very-long-com" },
+	};
+	profile = profile_of_images(longer, 2);
+	expect_first_mapping(profile, "/bin/a-very-long-command");
+	profile_free(profile);
+}
+
 static void pprof_refuses_what_has_64_bits(void **state)
 {
 	(void)state;
@@ -493,6 +574,7 @@ int main(void)
 		cmocka_unit_test(samples_become_blocks_in_proportion),
 		cmocka_unit_test(perf_script_comes_back),
 		cmocka_unit_test(pprof_values_add_up),
+		cmocka_unit_test(pprof_begins_with_the_main_binary),
 		cmocka_unit_test(pprof_refuses_what_has_64_bits),
 		cmocka_unit_test(a_full_disk_ends_every_export),
 	};

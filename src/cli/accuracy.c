@@ -83,5 +83,6 @@ const struct verb verb_accuracy = {
 	.summary = "compare estimates of executions with exact counts",
 	.usage = "--truth FILE [OPTIONS] [PROFILE...] | --probe ADDRESS... [-i PROFILE] [--] "
 		 "COMMAND [ARGUMENTS...]",
+	.pages = true,
 	.options = accuracy_options,
 };

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/candidates.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "profile/profile.h"
 #include "render/accuracy_text.h"
 
@@ -93,6 +94,7 @@ static int print(const struct work *work, const struct cycles *cycles,
 		accuracy_text_print(accuracy, cycles, &look, &out);
 	if (buffer_failed(&out) || buffer_failed(&name))
 		return say(&(struct error){ -ENOMEM, "out of memory for the tables" });
+	pager_start();
 	fwrite(out.data, 1, out.size, stdout);
 	return 0;
 }

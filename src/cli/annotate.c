@@ -17,6 +17,7 @@
 #include "cli/comparison.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/source_files.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
@@ -193,6 +194,7 @@ static int print_one(const struct work *work, size_t i, bool *has_cycles)
 	print_cold(work, subject.annotation, &out);
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	pager_start();
 	fwrite(out.data, 1, out.size, stdout);
 	*has_cycles |= subject.cycles != NULL;
 	return 0;
@@ -212,6 +214,7 @@ static int print_text(const struct work *work)
 	listing_print_foot(work->cycles, &out);
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	pager_start();
 	fwrite(out.data, 1, out.size, stdout);
 	return 0;
 }
@@ -252,6 +255,7 @@ static int print_json(const struct work *work)
 			   note_count, &out);
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	pager_start();
 	fwrite(out.data, 1, out.size, stdout);
 	return 0;
 }
@@ -402,5 +406,6 @@ const struct verb verb_annotate = {
 	.run = annotate_run,
 	.summary = "how often a procedure's instructions ran, and what each cost",
 	.usage = "[OPTIONS] [PROCEDURE [PROFILE...]]",
+	.pages = true,
 	.options = annotate_options,
 };

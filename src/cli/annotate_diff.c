@@ -16,6 +16,7 @@
 #include "cli/comparison.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "render/listing_diff.h"
 
 #define NS_PER_S 1e9
@@ -131,6 +132,7 @@ static int print(const struct annotate_diff_request *request, const struct diffs
 	}
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
+	pager_start();
 	fwrite(out.data, 1, out.size, stdout);
 	for (size_t i = 0; !request->json && i < note_count; i++)
 		message_note("of the base: %s", notes[i]);

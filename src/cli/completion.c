@@ -99,6 +99,8 @@ static void print_bash_verb(const struct verb *verb)
 		fputs("; return ;;\n", stdout);
 	}
 	fputs("\t\tesac\n\t\tcase $current in\n\t\t-*) _culprit_offer -W '--help --quiet", stdout);
+	if (verb->pages)
+		fputs(" --no-pager", stdout);
 	for (const struct option *option = verb->options(); option->name; option++)
 		if (option->kind != OPTION_GROUP)
 			printf(" --%s", option->name);
@@ -211,6 +213,8 @@ static void print_zsh_verb(const struct verb *verb)
 	for (const struct option *option = verb->options(); option->name; option++)
 		if (option->kind != OPTION_GROUP)
 			print_zsh_option(option);
+	if (verb->pages)
+		fputs("\t\t\t'--no-pager[straight to the terminal]' \\\n", stdout);
 	fputs("\t\t\t'(-q --quiet)'{-q,--quiet}'[no notes, only errors]' \\\n"
 	      "\t\t\t'(- *)'{-h,--help}'[print the options and exit]' \\\n\t\t\t",
 	      stdout);

@@ -12,6 +12,7 @@
 #include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
 #include "render/diff_json.h"
@@ -333,6 +334,7 @@ static int print(const struct comparison *comparison, const struct diff_text_opt
 		diff_text(comparison, look, &page);
 	if (buffer_failed(&page))
 		return out_of_memory();
+	pager_start();
 	fwrite(page.data, 1, page.size, stdout);
 	return 0;
 }
@@ -383,5 +385,6 @@ const struct verb verb_diff = {
 	.run = run_diff,
 	.summary = "what changed between two profiles, and whether by chance",
 	.usage = "[OPTIONS] BASE AFTER",
+	.pages = true,
 	.options = diff_options,
 };

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/events.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/verbs.h"
 #include "machine/event_catalog.h"
 #include "machine/event_names.h"
@@ -250,6 +251,7 @@ static int list_events(const struct pmu_list *pmus, char *const *words, size_t c
 			items[shown++] = &catalog.items[i];
 	if (!shown)
 		return nothing_found(&catalog, words[0]);
+	pager_start();
 	if (json)
 		print_json(pmus, items, shown);
 	else
@@ -289,5 +291,6 @@ const struct verb verb_events = {
 	.run = run_events,
 	.summary = "events by name, which this machine counts, and their encoding",
 	.usage = "[OPTIONS] [PATTERN|WORD...] | encode EVENT...",
+	.pages = true,
 	.options = events_options,
 };

@@ -119,7 +119,9 @@ void help_print(const struct verb *verb)
 		}
 		put_option(option);
 	}
-	printf("\n  -q, --quiet                     no notes, only errors\n"
+	printf("\n%s",
+	       verb->pages ? "      --no-pager                  straight to the terminal\n" : "");
+	printf("  -q, --quiet                     no notes, only errors\n"
 	       "  -h, --help                      print this and exit\n"
 	       "\n'man culprit-%s' says more.\n",
 	       verb->name);

@@ -6,6 +6,7 @@
 
 #include "cli/help.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/verbs.h"
 
 static const struct verb *find_verb(const char *name)
@@ -20,11 +21,13 @@ static const struct verb *find_verb(const char *name)
 static int finish(int status)
 {
 	bool failed = ferror(stdout);
-	if (fflush(stdout) == 0 && !failed)
+	int ret = fflush(stdout) == 0 && !failed ? 0 : errno;
+	pager_finish();
+	if (!ret)
 		return status;
-	if (errno != EPIPE)
-		message_error("cannot write the output: %s", strerror(errno));
-	return status ? status : errno == EPIPE ? 0 : 1;
+	if (ret != EPIPE)
+		message_error("cannot write the output: %s", strerror(ret));
+	return status ? status : ret == EPIPE ? 0 : 1;
 }
 
 int main(int argc, char **argv)

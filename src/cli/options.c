@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "cli/help.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 
 int options_misuse(const struct verb *verb, const char *format, ...)
 {
@@ -96,6 +97,10 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 	}
 	if (!attached && strcmp(text, "quiet") == 0) {
 		message_set_quiet();
+		return -1;
+	}
+	if (!attached && verb->pages && strcmp(text, "no-pager") == 0) {
+		pager_refuse();
 		return -1;
 	}
 	const struct option *option = find_long(verb->options(), text, length);

@@ -38,6 +38,7 @@ struct verb {
 	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit status */
 	const char *summary;
 	const char *usage; /* what follows "culprit VERB": "[OPTIONS] [PROFILE...]" */
+	bool pages;	   /* its output may go through the pager: it has --no-pager by itself */
 	/* Fills `options` for --help and completion, without parsing; at most OPTIONS_MAX with the
 	 * final NULL. */
 	const struct option *(*options)(void);

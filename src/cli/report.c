@@ -10,6 +10,7 @@
 #include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
 #include "render/report_json.h"
@@ -126,6 +127,7 @@ static int print_report(const struct report *report, const struct report_text_op
 		message_error("out of memory writing the report");
 		return 1;
 	}
+	pager_start();
 	fwrite(page.data, 1, page.size, stdout);
 	return 0;
 }
@@ -183,5 +185,6 @@ const struct verb verb_report = {
 	.run = run_report,
 	.summary = "where the cycles went: procedures, images, lines, callers",
 	.usage = "[OPTIONS] [PROFILE...]",
+	.pages = true,
 	.options = report_options,
 };

@@ -11,6 +11,7 @@
 #include "cli/colour.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "render/summary_json.h"
@@ -186,6 +187,7 @@ static int print(const struct summary *summary, const struct cycles *cycles,
 		summary_text(summary, cycles, look, &page);
 	if (buffer_failed(&page))
 		return say(&(struct error){ -ENOMEM, "out of memory writing the summary" });
+	pager_start();
 	fwrite(page.data, 1, page.size, stdout);
 	if (!given.json)
 		say_notes(cycles, resolver);
@@ -268,5 +270,6 @@ const struct verb verb_summary = {
 	.run = run_summary,
 	.summary = "why cycles were lost: stalls by cause, and the worst ones",
 	.usage = "[OPTIONS] [PROCEDURE|IMAGE...] [PROFILE...]",
+	.pages = true,
 	.options = summary_options,
 };

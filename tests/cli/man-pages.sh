@@ -6,9 +6,9 @@ culprit --help | sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p' >verbs
 while read -r verb; do
 	page=$pages/culprit-$verb.1.scd
 	[ -e "$page" ] || { echo "no page docs/man/culprit-$verb.1.scd"; continue; }
-	# "  -o, --output FILE" and "      --json"; every verb's own two are in culprit(1)
+	# "  -o, --output FILE" and "      --json"; what verbs have by themselves is in culprit(1)
 	culprit "$verb" --help | sed -nE 's/^  (-., |    )--([a-z0-9-]+).*/\1 \2/p' | tr -d , >options
-	grep -vE '(^| )(quiet|help)$' options >own || true
+	grep -vE '(^| )(quiet|help|no-pager)$' options >own || true
 	# a paragraph of options starts with *-; it may name several
 	grep '^\*-' "$page" >described || true
 	while read -r first second; do

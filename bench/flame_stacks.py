@@ -33,15 +33,19 @@ RULES = {
     "exit": "last samples of a thread, without its number: culprit knows whose they are, perf writes :-1",
     "dropped": "chains with a word like a context mark that is none: perf drops all their frames",
 }
-ARROW, COMMAND, FILLER = "\x01", "\x02", "\x03"  # put into perf's text, taken out of the folded lines
+ARROW, COMMAND, FILLER, COMMAND_WORD = "\x01", "\x02", "\x03", "\x04"  # put into perf's text, taken out of the folded lines
 COMMAND_MOST = 15  # bytes that the kernel keeps of a command's name
 weights = collections.Counter()
 
 
+def text_of(line):
+    return line.decode("utf-8", "surrogateescape")
+
+
 def lines_of(command):
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                               encoding="utf-8", errors="surrogateescape")
-    yield from process.stdout
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for line in process.stdout:  # as bytes: in text a carriage return would end a line too
+        yield text_of(line)
     if process.wait():
         sys.exit(f"failed: {' '.join(command)}")
 
@@ -253,29 +257,52 @@ def as_culprit_has_it(line, ran):
     return f"\t{address:x} {function} ({image})\n", rules
 
 
-HEAD = re.compile(r"^(\S.*?)\s+-?\d+(?:/-?\d+)?\s+\[\d+\]\s+[\d.]+:\s+(?:(\d+)\s+)?\S+:\s*$")
+HEAD = re.compile(r"(.*?)( +)(-?\d+)(/-?\d+)?\s+(?:\[\d+\]\s+)?[\d.]+:\s+(?:(\d+)\s+)?\S+:\s*", re.DOTALL)
 FLAMEGRAPH_HEAD = re.compile(r"^(\S.+?)\s+(\d+)/*(\d+)*\s+")
 
 
-def one_head(line):
-    """perf's first line of a sample, that of a command which would be misread with another, its period
-    and rules."""
-    match = HEAD.match(line)
+def word_of(command):
+    """A command's name as one word that no reader of folded text takes for something else. A name may
+    hold any byte but 0: newlines, escape sequences, semicolons."""
+    safe = re.sub(r"[%;\x00-\x1f\x7f]", lambda match: f"%{ord(match[0]):02X}", command)
+    return safe.replace(" ", "_")
+
+
+def decoded(text):
+    """What culprit's %XX in folded text stand for."""
+    return re.sub(r"%([0-9A-F]{2})", lambda match: chr(int(match[1], 16)), text)
+
+
+def one_head(text):
+    """perf's first lines of a sample, that of a command which would be misread with another, its period
+    and rules; None when more belongs to it: a newline in the command's name."""
+    match = HEAD.fullmatch(text)
     if not match:
-        sys.exit(f"failed: not understood of perf script: {line}")
-    read = FLAMEGRAPH_HEAD.match(line)
-    if read and read[1] == match[1]:
-        return line, int(match[2] or 1), set()
-    command = match[1].replace(" ", "_") + FILLER
-    return f"{command} 1 {line[match.end(1):].split(None, 1)[1]}", int(match[2] or 1), {"command"}
+        return None
+    command = match[1]
+    if not match[4]:  # perf pads numbers to five digits: spaces beyond are the name's own
+        command += " " * (len(match[2]) - 1 - max(0, 5 - len(match[3])))
+    read = FLAMEGRAPH_HEAD.match(text)
+    if read and read[1] == command and word_of(command) == command.replace(" ", "_") and command[0] != "#":
+        return text, int(match[5] or 1), set()
+    rest = text[match.end(3):].strip()
+    return f"{COMMAND_WORD}{word_of(command)}{FILLER} 1 {rest}\n", int(match[5] or 1), {"command"}
 
 
 def collapse_theirs(path):
-    process = subprocess.Popen([f"{scripts}/stackcollapse-perf.pl"], stdin=subprocess.PIPE, stdout=open(path, "wb"),
-                               encoding="utf-8", errors="surrogateescape")
-    known, rules, before, period, samples = {}, set(), None, 0, 0
+    process = subprocess.Popen([f"{scripts}/stackcollapse-perf.pl"], stdin=subprocess.PIPE, stdout=open(path, "wb"))
+    known, rules, before, period, samples, head = {}, set(), None, 0, 0, ""
     for line in lines_of(THEIR_SCRIPT):
-        if line.endswith(" [unknown] ([unknown])\n"):
+        if head is not None:  # between samples: whatever comes is a head, or the beginning of one
+            read = one_head(head + line)
+            if not read:
+                head += line
+                if len(head) > 400:
+                    sys.exit(f"failed: not understood of perf script: {head!r}")
+                continue
+            line, period, found = read
+            rules, before, samples, head = set(found), None, samples + 1, None
+        elif line.endswith(" [unknown] ([unknown])\n"):
             before = False
             if is_start_up_code(line):
                 line = line.replace("([unknown])", "([kernel.kallsyms])")
@@ -289,10 +316,10 @@ def collapse_theirs(path):
         elif line == "\n":
             for rule in rules:
                 weights[rule] += period
-        elif line[0] != "#":
-            line, period, found = one_head(line)
-            rules, before, samples = set(found), None, samples + 1
-        process.stdin.write(line)
+            head = ""
+        else:
+            sys.exit(f"failed: not understood of perf script: {line!r}")
+        process.stdin.write(line.encode("utf-8", "surrogateescape"))
     process.stdin.close()
     if process.wait():
         sys.exit("failed: stackcollapse-perf.pl")
@@ -327,16 +354,17 @@ def their_frame(frame, command):
 
 
 def folded(path):
-    for line in open(path, encoding="utf-8", errors="surrogateescape"):
-        stack, count = line.rstrip("\n").rsplit(" ", 1)
+    for line in open(path, "rb"):
+        stack, count = text_of(line).rstrip("\n").rsplit(" ", 1)
         yield stack.split(";"), int(count)
 
 
 def our_command(command, rules):
     """The first of a folded line. A thread of unknown name has none there, and begins with a frame."""
-    if command.startswith("[") or len(command) > COMMAND_MOST:
+    name = decoded(command)
+    if command.startswith("[") or len(name.encode("utf-8", "surrogateescape")) > COMMAND_MOST:
         return our_frame(command, rules)
-    return command.replace(" ", "_")
+    return word_of(name)
 
 
 def our_stacks(path):
@@ -352,9 +380,9 @@ def our_stacks(path):
 def their_stacks(path):
     sums = collections.Counter()
     for (command, *frames), count in folded(path):
-        command = command.replace(FILLER, "")
+        command = command.replace(FILLER, "").replace(COMMAND_WORD, "")
         frames = [their_frame(frame, command) for frame in frames]
-        if not re.match(r"^:-?\d+$", command):
+        if command and not re.match(r"^:-?\d+$", command):
             frames.insert(0, command)
             commands.add(command)
         sums[";".join(frames)] += count

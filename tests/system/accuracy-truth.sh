@@ -7,7 +7,7 @@ counted=20000
 valgrind -q --tool=callgrind --dump-instr=yes --collect-jumps=yes --skip-plt=no \
 	--callgrind-out-file=exact "$KERNELS/branches" $counted >valgrind.log 2>&1 ||
 	skip "valgrind cannot run it: $(tail -n 1 valgrind.log)"
-culprit record --quiet --edges -F 4000 -o run.prof -- "$KERNELS/branches" 400000000 >/dev/null \
+culprit record --quiet --edges -e cpu-clock -F 4000 -o run.prof -- "$KERNELS/branches" 400000000 >/dev/null \
 	2>record.log || skip "cannot record branches here: $(tail -n 1 record.log)"
 
 # share JSON FIELD: in percent
@@ -24,7 +24,9 @@ expect_equal "procedures" "$(jq '[.procedures[].procedure] | sort | join(" ")' b
 within='.within_5_10_15_percent[2]'
 expect_between "samples within 15 %" "$(share both.json ".instructions.all$within")" 90 100
 expect_between "edges within 15 %" "$(share both.json ".edges.all$within")" 85 100
-expect_between "edges within 15 % by samples alone" "$(share alone.json ".edges.all$within")" 0 70
+# how good samples alone are is the CPU's affair (some 50 % on Zen 4 and 5); they are no better
+expect_between "edges within 15 % by samples alone" "$(share alone.json ".edges.all$within")" 0 \
+	"$(share both.json ".edges.all$within")"
 
 # the exports of the same estimates: a block's executions agree, and by_counter's go 1 in 4 on
 culprit export -q -f pixie -o blocks run.prof

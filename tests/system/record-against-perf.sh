@@ -38,7 +38,7 @@ busy_ns() { # wall - idle - iowait of all CPUs
 before=$(busy_ns)
 began=$(date +%s.%N)
 perf record -q -B -k mono -a -e cpu-clock:I -c $period -o perf.data -- \
-	culprit record -q -a -F 1000 -o culprit.prof --duration "${seconds}s" >perf.log 2>&1 ||
+	culprit record -q -a -e cpu-clock -F 1000 -o culprit.prof --duration "${seconds}s" >perf.log 2>&1 ||
 	fail "recording: $(cat perf.log)"
 after=$(busy_ns)
 around=$(awk -v from="$began" -v to="$(date +%s.%N)" 'BEGIN { print to - from }')

@@ -23,9 +23,10 @@ if grep -q 'no code of this kernel procedure' listing; then
 	skip "the kernel's text cannot be read here (CAP_BPF, Linux 5.14)"
 fi
 expect_match "instructions" "$(head -2 listing)" "[0-9]+ instructions"
-# No byte of it makes no sense, but for padding: the code is where the samples are.
+# No byte of it makes no sense, but for padding: the code is where the samples are. One instruction
+# may be newer than the disassembler; of code from another place many make no sense.
 inside=$(awk '$1 ~ /^>?$/ || $1 ~ /^[0-9]+$/' listing | grep -c '\.byte' || true)
-expect_between "undecodable instructions with samples" "$inside" 0 0
+expect_between "undecodable instructions with samples" "$inside" 0 1
 work --redact -o redacted.prof
 culprit annotate -i redacted.prof >listing 2>messages || true
 ! grep -Eq 'movq|ldr' listing || fail "code is in a redacted profile"

@@ -10,7 +10,7 @@ check() {
 	expect_between "samples with '$*'" $((one + two)) 700 4000
 	expect_equal "lost with '$*'" "$(bill culprit.prof 'lost_.*')" 0
 }
-for options in "" "-g" "--no-random" "-c 1000003" "-F 1000 --per-thread --per-cpu"; do
+for options in "" "-g" "--no-random" "-e cpu-clock -c 1000003" "-F 1000 --per-thread --per-cpu"; do
 	# shellcheck disable=SC2086
 	[ -n "$options" ] && [ "$options" != -g ] || options="$options -F 1000"
 	case "$options" in --no-random) options="-F 1000 --no-random" ;; esac

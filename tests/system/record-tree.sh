@@ -10,6 +10,6 @@ expect_equal "samples of the program beside" "$(samples culprit.prof 12 $other)"
 expect_between "samples of the tree" $(($(samples culprit.prof 10 busy_one) + $(samples culprit.prof 10 busy_two))) 700 3000
 processes=$("$TOOLS/cells" culprit.prof | awk -F '\t' '$1 == "cell" && $10 ~ /^busy_/ { print $12 }' | sort -u | wc -l)
 expect_equal "processes that worked" "$processes" 2
-culprit record --quiet -c 1000003 --per-process -o fixed.prof -- "$KERNELS/busy" tree 0.7
+culprit record --quiet -e cpu-clock -c 1000003 --per-process -o fixed.prof -- "$KERNELS/busy" tree 0.7
 expect_between "samples of the inherited tree" $(($(samples fixed.prof 10 busy_one) + $(samples fixed.prof 10 busy_two))) 1200 1700
 expect_equal "samples of the program beside" "$(samples fixed.prof 12 $other)" 0

@@ -13,7 +13,7 @@ nobody() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 nobody ./busy split 0.1 2>/dev/null || skip "another user cannot run programs here"
-nobody ./culprit record -F 1000 -o own.prof -- ./busy split 0.7 2>said || { cat said; fail "own program"; }
+nobody ./culprit record -e cpu-clock -F 1000 -o own.prof -- ./busy split 0.7 2>said || { cat said; fail "own program"; }
 one=$(samples own.prof 10 busy_one)
 two=$(samples own.prof 10 busy_two)
 expect_between "samples" $((one + two)) 600 800
@@ -21,7 +21,7 @@ expect_between "busy_one of both" "$(ratio "$one" $((one + two)))" 0.25 0.42
 expect_match "what was said" "$(cat said)" "the command's tasks inherit one fixed period"
 expect_equal "events" "$("$TOOLS/cells" own.prof | awk -F '\t' '$1 == "cell" { print $2 }' | sort -u)" cpu-clock:u
 
-expect_status 1 nobody ./culprit record --quiet -F 100 -a --duration 100ms -o all.prof 2>said
+expect_status 1 nobody ./culprit record --quiet -e cpu-clock -F 100 -a --duration 100ms -o all.prof 2>said
 expect_match "message" "$(cat said)" "^culprit: cannot sample 'cpu-clock.*permission denied"
 expect_status 1 nobody ./culprit record --quiet -F 100 -p 1 --duration 100ms -o all.prof 2>said
 expect_match "message" "$(cat said)" "^culprit: cannot (sample|watch) .*permission denied|not permitted"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold_name.h"
 #include "analyze/kernel_names.h"
+#include "analyze/procedure_name.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -229,48 +229,51 @@ static bool holds_address(const struct annotate_procedure *candidate, const char
 	return false;
 }
 
-static bool has_name(const struct annotate_procedure *candidate, const char *text)
+/* Lists the procedures that hold the address that `name` gives. */
+static size_t list_holders(const struct annotate_index *index, const char *name, const char *image,
+			   uint32_t *list)
 {
-	return strcmp(candidate->procedure->name, text) == 0 ||
-	       (candidate->procedure->linkage[0] &&
-		strcmp(candidate->procedure->linkage, text) == 0);
+	size_t count = 0;
+	for (size_t i = 0; i < index->count; i++)
+		if ((!image || strcmp(index->procedures[i].image_name, image) == 0) &&
+		    holds_address(&index->procedures[i], name))
+			list[count++] = (uint32_t)i;
+	return count;
 }
 
-static bool has_folded_name(const struct annotate_procedure *candidate, const char *text)
+/* Lists the procedures that `name` fits best. */
+static size_t list_best(const struct annotate_index *index, const char *name, const char *image,
+			uint32_t *list)
 {
-	return fold_name_is(candidate->procedure->name, text);
-}
-
-/* "ns::f(int) const" is meant by "ns::f"; not by "ns". */
-static bool has_name_without_parameters(const struct annotate_procedure *candidate,
-					const char *text)
-{
-	size_t length = strlen(text);
-	return strncmp(candidate->procedure->name, text, length) == 0 &&
-	       candidate->procedure->name[length] == '(';
-}
-
-static bool contains(const struct annotate_procedure *candidate, const char *text)
-{
-	return strstr(candidate->procedure->name, text) != NULL;
+	enum procedure_name_fit best = NAME_FITS_NOT;
+	size_t count = 0;
+	for (size_t i = 0; i < index->count; i++) {
+		const struct annotate_procedure *candidate = &index->procedures[i];
+		if (image && strcmp(candidate->image_name, image) != 0)
+			continue;
+		enum procedure_name_fit fit = procedure_name_fit(
+			candidate->procedure->name, candidate->procedure->linkage, name);
+		if (fit > best) {
+			best = fit;
+			count = 0;
+		}
+		if (fit == best && fit != NAME_FITS_NOT)
+			list[count++] = (uint32_t)i;
+	}
+	return count;
 }
 
 int annotate_index_search(const struct annotate_index *index, const char *name, const char *image,
 			  uint32_t **positions, size_t *count)
 {
-	static bool (*const tests[])(const struct annotate_procedure *,
-				     const char *) = { holds_address, has_name, has_folded_name,
-						       has_name_without_parameters, contains };
 	*count = 0;
 	*positions = NULL;
 	CLEANUP(free_pointer) uint32_t *list = calloc(index->count + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	for (size_t t = 0; t < sizeof(tests) / sizeof(tests[0]) && *count == 0; t++)
-		for (size_t i = 0; i < index->count; i++)
-			if ((!image || strcmp(index->procedures[i].image_name, image) == 0) &&
-			    tests[t](&index->procedures[i], name))
-				list[(*count)++] = (uint32_t)i;
+	*count = list_holders(index, name, image, list);
+	if (*count == 0)
+		*count = list_best(index, name, image, list);
 	if (*count) {
 		*positions = list;
 		list = NULL; /* the caller's from here on */

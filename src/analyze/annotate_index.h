@@ -58,10 +58,9 @@ void annotate_index_freep(struct annotate_index **index); /* for CLEANUP() */
 
 /*
  * Positions of the procedures that somebody may mean by `name`, the hottest
- * first. The first of these that fits any: "IMAGE+0xVADDR" (the procedure that holds the
- * address); the name or the linkage name; the name without its parameters; a part
- * of the name. `image` narrows it to images of that short name (NULL: all).
- * Returns 0 and a malloc'ed list (NULL when *count is 0), or -ENOMEM.
+ * first: those that hold the address when it is "IMAGE+0xVADDR", else those that it
+ * fits best (analyze/procedure_name.h). `image` narrows it to images of that short name (NULL:
+ * all). Returns 0 and a malloc'ed list (NULL when *count is 0), or -ENOMEM.
  */
 int annotate_index_search(const struct annotate_index *index, const char *name, const char *image,
 			  uint32_t **positions, size_t *count);

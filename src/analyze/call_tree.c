@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold_name.h"
+#include "analyze/procedure_name.h"
 #include "analyze/report_rows.h"
 #include "analyze/selection.h"
 #include "base/array.h"
@@ -447,18 +447,6 @@ static int fill_up(struct walk *walk, const struct start *start)
 
 /* ---- the procedure that --callers and --callees name */
 
-static bool is_named(const struct place_procedure *procedure, const char *name)
-{
-	return strcmp(procedure->name, name) == 0 || strcmp(procedure->linkage, name) == 0 ||
-	       fold_name_is(procedure->name, name);
-}
-
-/* "f" for "f(int)" and "ns::f(int)", as people write it; without a match any part of the name. */
-static bool name_holds(const struct place_procedure *procedure, const char *name)
-{
-	return strstr(procedure->name, name) || strstr(procedure->linkage, name);
-}
-
 static int resolve_all_chains(struct walk *walk)
 {
 	for (size_t node = 1; node <= walk->nodes; node++) {
@@ -509,6 +497,46 @@ static int refuse_ambiguous(const struct places *places, const char *name, const
 			 buffer_text(&list));
 }
 
+/* Marks the procedures that the name fits best. */
+static enum procedure_name_fit choose_best(const struct places *places, const char *name,
+					   bool *meant, size_t count)
+{
+	enum procedure_name_fit best = NAME_FITS_NOT;
+	for (size_t i = 0; i < count; i++) {
+		const struct place_procedure *procedure = places_procedure(places, (uint32_t)i);
+		enum procedure_name_fit fit =
+			procedure_name_fit(procedure->name, procedure->linkage, name);
+		if (fit > best) {
+			memset(meant, 0, i * sizeof(*meant));
+			best = fit;
+		}
+		meant[i] = fit == best && fit != NAME_FITS_NOT;
+	}
+	return best;
+}
+
+/* Have the marked ones other names? Instances of one template are one procedure, but for a part of
+ * a name, which may be about their arguments. */
+static bool differ(const struct places *places, const bool *meant, size_t count,
+		   enum procedure_name_fit fit)
+{
+	CLEANUP(buffer_release) struct buffer first = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(buffer_release) struct buffer own = { 0 };
+		if (!meant[i])
+			continue;
+		const char *name = places_procedure(places, (uint32_t)i)->name;
+		struct buffer *out = first.size ? &own : &first;
+		if (fit == NAME_FITS_TAIL)
+			procedure_name_base(name, out);
+		else
+			buffer_append_text(out, name);
+		if (own.size && strcmp(buffer_text(&own), buffer_text(&first)) != 0)
+			return true;
+	}
+	return false;
+}
+
 static int find_procedure(struct walk *walk, bool **out, size_t *count, struct error *err)
 {
 	const struct places *places = walk->report->places;
@@ -520,24 +548,11 @@ static int find_procedure(struct walk *walk, bool **out, size_t *count, struct e
 	if (!meant)
 		return error_set(err, -ENOMEM, "out of memory looking for '%s'", name);
 	*out = meant;
-	size_t found = 0;
-	for (size_t i = 0; i < *count; i++)
-		found += meant[i] = is_named(places_procedure(places, (uint32_t)i), name);
-	if (found)
-		return 0;
-	const char *only = NULL;
-	bool several = false;
-	for (size_t i = 0; i < *count; i++) {
-		const struct place_procedure *procedure = places_procedure(places, (uint32_t)i);
-		meant[i] = name_holds(procedure, name);
-		if (!meant[i])
-			continue;
-		several |= only && strcmp(only, procedure->name) != 0;
-		only = procedure->name;
-	}
-	if (several)
-		return refuse_ambiguous(places, name, meant, *count, err);
-	return only ? 0 : error_set(err, -ENOENT, "no procedure '%s' in the stacks", name);
+	enum procedure_name_fit best = choose_best(places, name, meant, *count);
+	if (best == NAME_FITS_NOT)
+		return error_set(err, -ENOENT, "no procedure '%s' in the stacks", name);
+	bool several = best < NAME_FITS_BASE && differ(places, meant, *count, best);
+	return several ? refuse_ambiguous(places, name, meant, *count, err) : 0;
 }
 
 /* ---- rows in the order of print */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/compare_scope.h"
-#include "analyze/fold_name.h"
+#include "analyze/procedure_name.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -133,17 +133,28 @@ static int by_event(struct comparison *comparison, const struct compare_side *be
 
 /* ---- a function that did the same */
 
-static bool is_procedure(const struct report *report, const struct report_row *row,
-			 const char *wanted)
+/* A part of a name is not enough to compare by. */
+static enum procedure_name_fit fit_of(const struct report *report, const struct report_row *row,
+				      const char *wanted)
 {
 	const char *name = row->texts[REPORT_PROCEDURE];
 	if (!name)
-		return false;
-	size_t size = strlen(wanted);
+		return NAME_FITS_NOT;
 	const struct place_procedure *procedure = places_procedure(report->places, row->procedure);
-	return strcmp(name, wanted) == 0 || strcmp(procedure->linkage, wanted) == 0 ||
-	       (strncmp(name, wanted, size) == 0 && name[size] == '(') ||
-	       fold_name_is(name, wanted);
+	enum procedure_name_fit fit = procedure_name_fit(name, procedure->linkage, wanted);
+	return fit > NAME_FITS_PART ? fit : NAME_FITS_NOT;
+}
+
+static int refuse_several(const char *name, const struct report_row *first,
+			  const struct report_row *second, struct error *err)
+{
+	const char *names[] = { first->texts[REPORT_PROCEDURE], second->texts[REPORT_PROCEDURE] };
+	bool differ = strcmp(names[0], names[1]) != 0;
+	return error_set(err, -EINVAL,
+			 "'%s' names more than one procedure, %s'%s' and '%s'; compare by one that "
+			 "is alone",
+			 name, differ ? "" : "in ", differ ? names[0] : first->image_name,
+			 differ ? names[1] : second->image_name);
 }
 
 /* The cost of the one procedure of that name in column `at`; -ENOENT without one. */
@@ -154,20 +165,21 @@ static int procedure_cost(const struct compare_side *side, const struct report_o
 	int ret = report_new(side->profile, side->resolver, options, &report, err);
 	if (ret < 0)
 		return ret;
-	const struct report_row *found = NULL;
+	const struct report_row *found = NULL, *second = NULL;
+	enum procedure_name_fit best = NAME_FITS_NOT;
 	for (size_t i = 0; i < report->row_count; i++) {
 		const struct report_row *row = &report->rows[i];
-		if (!is_procedure(report, row, name))
+		enum procedure_name_fit fit = fit_of(report, row, name);
+		if (fit == NAME_FITS_NOT || fit < best)
 			continue;
-		if (found)
-			return error_set(err, -EINVAL,
-					 "'%s' names more than one procedure, in '%s' and '%s'; "
-					 "compare by one that is alone",
-					 name, found->image_name, row->image_name);
-		found = row;
+		second = fit == best ? row : NULL;
+		found = fit == best ? found : row;
+		best = fit;
 	}
 	if (!found)
 		return -ENOENT;
+	if (second)
+		return refuse_several(name, found, second, err);
 	*cost = (found->total ? found->total : found->self)[at];
 	return 0;
 }

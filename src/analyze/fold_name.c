@@ -33,35 +33,56 @@ static size_t plain_bytes(const char *name, size_t at)
 	return 0;
 }
 
+/* "<alloc::Vec<T> as core::Clone>::clone": what it is a procedure of, and no argument. */
+static bool is_leading_type(const char *name, size_t at)
+{
+	if (name[at] != '<')
+		return false;
+	if (at == 0 || strchr("<(&*", name[at - 1]))
+		return true;
+	return at >= 2 && (memcmp(name + at - 2, ", ", 2) == 0 ||
+			   strncmp(name + at - 2, "::<impl ", strlen("::<impl ")) == 0);
+}
+
+struct bracket {
+	char closing;
+	bool folds; /* what is in it may be left out */
+};
+
 /* Leaves out what is in brackets that stand in `level` others. False: brackets do not pair. */
 static bool fold_at(const char *name, size_t level, struct buffer *out)
 {
-	char closing[LEVELS_MAX];
-	size_t depth = 0;
+	struct bracket open[LEVELS_MAX];
+	size_t depth = 0, folding = 0; /* of all brackets, and of those that fold */
 	for (size_t i = 0; name[i];) {
 		size_t plain = plain_bytes(name, i);
 		char c = name[i];
 		if (plain == 0 && (c == '<' || c == '(')) {
 			if (depth == LEVELS_MAX)
 				return false;
-			closing[depth++] = c == '<' ? '>' : ')';
-			if (depth <= level + 1)
+			struct bracket bracket = { c == '<' ? '>' : ')',
+						   !is_leading_type(name, i) };
+			open[depth++] = bracket;
+			folding += bracket.folds;
+			if (folding <= level + bracket.folds)
 				buffer_append_u8(out, (uint8_t)c);
-			if (depth == level + 1 && name[i + 1] != closing[depth - 1])
+			if (bracket.folds && folding == level + 1 && name[i + 1] != bracket.closing)
 				buffer_append_text(out, "...");
 			i++;
 			continue;
 		}
 		if (plain == 0 && (c == '>' || c == ')')) {
-			if (depth == 0 || closing[depth - 1] != c)
+			if (depth == 0 || open[depth - 1].closing != c)
 				return false;
-			if (depth-- <= level + 1)
+			bool folds = open[--depth].folds;
+			if (folding <= level + folds)
 				buffer_append_u8(out, (uint8_t)c);
+			folding -= folds;
 			i++;
 			continue;
 		}
 		size_t size = plain ? plain : 1;
-		if (depth <= level)
+		if (folding <= level)
 			buffer_append(out, name + i, size);
 		i += size;
 	}

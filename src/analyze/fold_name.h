@@ -1,7 +1,8 @@
 /*
  * fold_name - long procedure names, short enough for a row: what stands in the
  * innermost brackets becomes "...", then what stands around it, until the name
- * fits. "std::sort<...>(...)" still says which procedure is meant.
+ * fits. "std::sort<...>(...)" still says which procedure is meant. The type that
+ * a Rust method begins with is no argument and never folds: "<Vec<...> as Eq>::eq".
  */
 #pragma once
 

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/procedure_match.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -18,70 +18,12 @@
 /* Linux's default kernel.perf_event_max_stack; deeper stacks lose their outermost frames. */
 #define DEFAULT_MAX_STACK 127
 
-/* An expression, asked once a procedure. */
-struct procedure_match {
-	regex_t expression;
-	int8_t *known; /* by procedure: -1 no, 1 yes, 0 not asked yet */
-	size_t capacity;
-};
-
 static int out_of_memory(struct error *err)
 {
 	return error_set(err, -ENOMEM, "out of memory choosing samples");
 }
 
 /* ---- patterns */
-
-static void match_free(struct procedure_match *match)
-{
-	if (!match)
-		return;
-	regfree(&match->expression);
-	free(match->known);
-	free(match);
-}
-
-static int match_new(const char *option, const char *text, struct procedure_match **out,
-		     struct error *err)
-{
-	if (!text)
-		return 0;
-	struct procedure_match *match = calloc(1, sizeof(*match));
-	if (!match)
-		return out_of_memory(err);
-	int code = regcomp(&match->expression, text, REG_EXTENDED | REG_NOSUB);
-	if (code) {
-		char why[128];
-		regerror(code, &match->expression, why, sizeof(why));
-		free(match);
-		return error_set(err, -EINVAL, "%s '%s' is no extended regular expression: %s",
-				 option, text, why);
-	}
-	*out = match;
-	return 0;
-}
-
-/* 1, 0 or -ENOMEM. */
-static int match_asks(struct procedure_match *match, const struct places *places,
-		      uint32_t procedure)
-{
-	if (procedure >= match->capacity) {
-		size_t capacity = places_procedure_count(places) + 256;
-		int8_t *grown = realloc(match->known, capacity);
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + match->capacity, 0, capacity - match->capacity);
-		match->known = grown;
-		match->capacity = capacity;
-	}
-	int8_t *known = &match->known[procedure];
-	if (*known == 0)
-		*known = regexec(&match->expression, places_procedure(places, procedure)->name, 0,
-				 NULL, 0) == 0
-				 ? 1
-				 : -1;
-	return *known > 0;
-}
 
 static bool text_matches(const char *pattern, struct span text)
 {
@@ -242,7 +184,7 @@ static int place_matches(const struct report *report, struct procedure_match *ma
 	if (!chain)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		int asked = match_asks(match, report->places, chain[i]);
+		int asked = procedure_match_asks(match, report->places, chain[i]);
 		if (asked)
 			return asked;
 	}
@@ -547,8 +489,7 @@ static bool stacks_hold_all(const struct report *report)
 	return true;
 }
 
-/* Places and states of all nodes; parents come first. */
-static int place_nodes(struct selection *selection, int8_t *state_of)
+static int place_nodes(struct selection *selection)
 {
 	struct report *report = selection->report;
 	const struct table *nodes = profile_table(report->profile, PROFILE_NODE);
@@ -556,11 +497,39 @@ static int place_nodes(struct selection *selection, int8_t *state_of)
 	if (!selection->node_place)
 		return -ENOMEM;
 	for (size_t id = 1; id <= nodes->count; id++) {
-		uint32_t parent;
-		struct profile_frame frame = profile_node(report->profile, id, &parent);
+		struct profile_frame frame = profile_node(report->profile, id, NULL);
 		int ret = places_add(report->places, &frame, &selection->node_place[id]);
 		if (ret < 0)
 			return ret;
+	}
+	return 0;
+}
+
+/* Has all procedures there: the filters' names are told from expressions by them. */
+static int complete_procedures(const struct selection *selection, const uint32_t *place_of)
+{
+	const struct report *report = selection->report;
+	size_t flat = profile_table(report->profile, PROFILE_FLAT)->count;
+	size_t nodes = profile_table(report->profile, PROFILE_NODE)->count, count;
+	if (!selection->focus && !selection->ignore)
+		return 0;
+	for (size_t id = 1; id <= nodes; id++)
+		if (!selection_chain(report, selection->node_place[id], &count))
+			return -ENOMEM;
+	for (size_t row = 0; row < flat; row++)
+		if (place_of[row] != PLACE_NONE && !selection_chain(report, place_of[row], &count))
+			return -ENOMEM;
+	return 0;
+}
+
+/* States of all nodes; parents come first. */
+static int judge_nodes(const struct selection *selection, int8_t *state_of)
+{
+	const struct profile *profile = selection->report->profile;
+	size_t count = profile_table(profile, PROFILE_NODE)->count;
+	for (size_t id = 1; id <= count; id++) {
+		uint32_t parent;
+		profile_node(profile, id, &parent);
 		int state = state_at(selection, parent ? state_of[parent] : 0,
 				     selection->node_place[id]);
 		if (state < 0)
@@ -582,7 +551,11 @@ static int walk_stacks(struct selection *selection, const uint32_t *place_of)
 	if (ret == 0 && !all_in_stacks)
 		ret = flat_left_init(&left, profile_table(report->profile, PROFILE_FLAT));
 	if (ret == 0)
-		ret = place_nodes(selection, state_of);
+		ret = place_nodes(selection);
+	if (ret == 0)
+		ret = complete_procedures(selection, place_of);
+	if (ret == 0)
+		ret = judge_nodes(selection, state_of);
 	if (ret < 0)
 		return ret;
 	for (size_t row = 0; row < stacks->count; row++) {
@@ -708,9 +681,9 @@ static int fill(struct selection *selection, struct resolver *resolver, struct e
 	if (ret == 0)
 		ret = choose_images(selection, resolver, err);
 	if (ret == 0)
-		ret = match_new("--focus", options->focus, &selection->focus, err);
+		ret = procedure_match_new("--focus", options->focus, &selection->focus, err);
 	if (ret == 0)
-		ret = match_new("--ignore", options->ignore, &selection->ignore, err);
+		ret = procedure_match_new("--ignore", options->ignore, &selection->ignore, err);
 	if (ret < 0)
 		return ret;
 	return walk(selection) < 0 ? out_of_memory(err) : 0;
@@ -729,8 +702,8 @@ int selection_init(struct selection *selection, struct report *report, struct re
 
 void selection_release(struct selection *selection)
 {
-	match_free(selection->focus);
-	match_free(selection->ignore);
+	procedure_match_free(selection->focus);
+	procedure_match_free(selection->ignore);
 	free(selection->list);
 	free(selection->node_place);
 	free(selection->context_kept);

@@ -1,9 +1,11 @@
-/* Long names of procedures, folded to several widths: never longer than they were. */
+/* Long names of procedures, folded to several widths: never longer than they were. Nor are
+ * their base names. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/fold_name.h"
+#include "analyze/procedure_name.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
@@ -27,5 +29,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (strlen(name) <= most && strcmp(folded, name) != 0)
 			abort();
 	}
+	CLEANUP(buffer_release) struct buffer base = { 0 };
+	procedure_name_base(name, &base);
+	if (buffer_failed(&base))
+		return 0;
+	if (base.size > strlen(name))
+		abort();
+	if (procedure_name_fit(name, "", name) != NAME_FITS_WHOLE)
+		abort();
+	(void)procedure_name_fit(name, "", buffer_text(&base)); /* of odd names no base at all */
 	return 0;
 }

@@ -47,7 +47,19 @@ static void what_follows_brackets_stays(void **state)
 	expect("f<long>() const", 8, "f<...>() const");
 	expect("sort(int)::{lambda(int, int)#1}::operator()(int, int) const", 20,
 	       "sort(...)::{lambda(...)#1}::operator()(...) const");
-	expect("<alloc::Vec<T> as core::Drop>::drop", 20, "<...>::drop");
+}
+
+static void the_type_that_a_name_begins_with_stays(void **state)
+{
+	(void)state;
+	expect("<alloc::Vec<T> as core::Drop>::drop", 20, "<alloc::Vec<T> as core::Drop>::drop");
+	expect("<alloc::Vec<(A, B)> as core::Eq<C>>::eq", 20,
+	       "<alloc::Vec<...> as core::Eq<...>>::eq");
+	expect("<<A<long> as B>::C as D<long>>::e", 20, "<<A<...> as B>::C as D<...>>::e");
+	expect("core::iter::<impl Iterator for Range<long>>::next", 20,
+	       "core::iter::<impl Iterator for Range<...>>::next");
+	expect("demo::sortit::<i32, fn(i32) -> i32>", 20, "demo::sortit::<...>");
+	expect("f<<A as B<long>>::C>(a)", 10, "f<...>(...)");
 }
 
 static void operators_are_no_brackets(void **state)
@@ -97,6 +109,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_fits_stays),
 		cmocka_unit_test(the_innermost_brackets_fold_first),
 		cmocka_unit_test(what_follows_brackets_stays),
+		cmocka_unit_test(the_type_that_a_name_begins_with_stays),
 		cmocka_unit_test(operators_are_no_brackets),
 		cmocka_unit_test(a_name_with_odd_brackets_stays),
 		cmocka_unit_test(a_row_names_its_procedure),

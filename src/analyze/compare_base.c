@@ -34,7 +34,7 @@ static int by_total(struct comparison *comparison, struct error *err)
 		column->overlap = DIFFERENCE_WITHIN;
 	}
 	if (compare_note(comparison,
-			 "totals are taken as equal: work that stayed the same seems to change "
+			 "totals are assumed equal: work that stayed the same seems to change "
 			 "when the rest does, and a program in which everything takes twice as "
 			 "long shows no change") < 0)
 		return out_of_memory(err);

@@ -67,6 +67,8 @@ struct scope_resolution {
 	uint64_t user_symbol_images; /* user code in images with a symbol table, not only exports */
 	uint64_t user_named;	     /* of those */
 	uint64_t in_extent;	     /* of with_image */
+	uint64_t with_symbol; /* of all: a symbol, or an imported name, names the procedure */
+	uint64_t start_only;  /* of all: only where the procedure starts and ends is known */
 };
 
 /* Samples that came late, by procedure. */
@@ -88,7 +90,10 @@ struct scope {
 	bool one_machine;	   /* `first` describes all sources */
 	bool one_command;
 	struct scope_number busy_ns, online_ns, steal_ns;
-	struct scope_number interpret_ns; /* of self_cpu_ns */
+	struct scope_number command_elapsed_ns, command_user_ns, command_system_ns;
+	struct scope_number sampled_user_ns, sampled_system_ns; /* of what was sampled, when not of
+								   the machine */
+	struct scope_number interpret_ns;			/* of self_cpu_ns */
 	struct scope_bursts bursts;
 	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off, maps_cut,
 		trace_cut, trace_left_out,

@@ -225,6 +225,10 @@ static void count_resolution(struct report *report, const bool *symbol_images, u
 	struct scope_resolution *resolution = &report->scope.resolution;
 	unsigned marks = places_marks_of(report->places, place);
 	resolution->samples += samples;
+	if (marks & (PLACE_NAMED | PLACE_BARE_NAME))
+		resolution->with_symbol += samples;
+	else if (marks & PLACE_EXTENT)
+		resolution->start_only += samples;
 	if (!(marks & PLACE_HAS_IMAGE))
 		return;
 	resolution->with_image += samples;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
 static inline uint64_t clock_monotonic_ns(void)
@@ -12,6 +13,12 @@ static inline uint64_t clock_monotonic_ns(void)
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A length of time, as getrusage(2) gives it. */
+static inline uint64_t clock_timeval_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
 }
 
 /* Since 1970, for the start of an epoch. */

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/stepper.h"
 
 #define EXIT_UNKNOWN 125 /* as env(1): our own trouble */
@@ -77,6 +79,14 @@ int command_release(struct command *command)
 	return done == sizeof(code) ? -code : 0;
 }
 
+static void note_times(struct command *command, uint64_t user_ns, uint64_t system_ns)
+{
+	command->times_known = true;
+	command->ended_ns = clock_monotonic_ns();
+	command->user_ns = user_ns;
+	command->system_ns = system_ns;
+}
+
 bool command_reap(struct command *command)
 {
 	if (command->pid && !command->ended && command->keeper) {
@@ -85,9 +95,15 @@ bool command_reap(struct command *command)
 		command->ended = command->keeper->ended || command->keeper->lost;
 		command->wait_status = command->keeper->ended ? command->keeper->wait_status
 							      : W_EXITCODE(EXIT_UNKNOWN, 0);
+		if (command->keeper->ended)
+			note_times(command, command->keeper->user_ns, command->keeper->system_ns);
 	} else if (command->pid && !command->ended) {
+		struct rusage used;
 		command->ended =
-			waitpid(command->pid, &command->wait_status, WNOHANG) == command->pid;
+			wait4(command->pid, &command->wait_status, WNOHANG, &used) == command->pid;
+		if (command->ended)
+			note_times(command, clock_timeval_ns(&used.ru_utime),
+				   clock_timeval_ns(&used.ru_stime));
 	}
 	return command->ended;
 }

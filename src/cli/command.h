@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct stepper; /* collect/stepper.h */
@@ -16,6 +17,9 @@ struct command {
 	struct stepper *keeper; /* its parent when that is not us; or NULL */
 	bool ended;
 	int wait_status; /* of waitpid(2), once it ended */
+	bool times_known;
+	uint64_t ended_ns;	     /* by the monotonic clock, when that was seen */
+	uint64_t user_ns, system_ns; /* CPU time, with the children that it waited for */
 };
 
 /*

@@ -292,6 +292,19 @@ static int start_command(struct recording *recording, char *const argv[], const 
 	return 1;
 }
 
+/* The time of a command while sampling is delayed, or what others do meanwhile, is not its. */
+static struct watched_time watched_time_of(const struct tasks *tasks)
+{
+	bool command = !asked.all_cpus && !asked.cpus && !asked.cgroup && !asked.delay_ns;
+	return (struct watched_time){
+		.pids = tasks->pids,
+		.pid_count = tasks->pid_count,
+		.tids = tasks->tids,
+		.tid_count = tasks->tid_count,
+		.samples = command ? WATCHED_SAMPLES_COMMAND : WATCHED_SAMPLES_OTHERS,
+	};
+}
+
 static int read_events(struct event_list *events)
 {
 	bool substituted;
@@ -329,6 +342,7 @@ static int run_record(int argc, char **argv)
 				       .delay_ns = asked.delay_ns,
 				       .duration_ns = asked.duration_ns,
 				       .has_duration = asked.has_duration,
+				       .watched = watched_time_of(&tasks),
 				       .signals = take_over_signals(&before) };
 	argv[count + 1] = NULL; /* options_parse() moved the command to the front */
 	status = read_events(&events);
@@ -343,6 +357,7 @@ static int run_record(int argc, char **argv)
 	collector_free(recording.collector);
 	if (recording.epoch)
 		epoch_discard(recording.epoch);
+	watched_time_release(&recording.watched);
 	command_dispose(&recording.command);
 	stepper_stop(&recording.stepper);
 	close(recording.signals);

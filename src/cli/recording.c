@@ -159,6 +159,7 @@ static int next_epoch(struct recording *recording)
 		struct epoch *epoch = recording->epoch;
 		recording->epoch = NULL; /* closing frees it, however it ends */
 		ret = epoch_close(epoch, &err);
+		recording->in_parts = true;
 	}
 	if (ret == 0)
 		ret = recording_open_epoch(recording, &err);
@@ -228,6 +229,7 @@ static int begin(struct recording *recording, char *const argv[])
 		message_error("%s", err.text);
 		return 1;
 	}
+	watched_time_begin(&recording->watched);
 	if (recording->command.pid) {
 		int ret = command_release(&recording->command);
 		if (ret < 0) {
@@ -243,6 +245,9 @@ static int begin(struct recording *recording, char *const argv[])
 			message_error("%s", err.text);
 			return 1;
 		}
+		watched_time_release(&recording->watched); /* of processes: from here on */
+		if (!recording->command.pid)
+			watched_time_begin(&recording->watched);
 	}
 	recording->begin_ns = clock_monotonic_ns();
 	if (recording->has_duration)
@@ -265,8 +270,8 @@ static void summarise(const struct recording *recording)
 			"what passed meanwhile; choose a longer period",
 			recording->throttled);
 	if (lost)
-		message_warning("%" PRIu64 " samples were lost for want of room: the shares of the "
-				"others stand, totals count the loss; more --mmap-pages help",
+		message_warning("%" PRIu64 " samples were lost because a buffer was full: shares still hold, "
+				"totals are low by what these stood for; more --mmap-pages help",
 				lost);
 	char missing[1024];
 	collector_tell_missing(recording->collector, samples, missing, sizeof(missing));
@@ -302,6 +307,10 @@ static int finish(struct recording *recording)
 		message_error("%s", err.text);
 		status = 1;
 	} else {
+		/* Of one of several epochs the times are not known. */
+		if (!recording->in_parts &&
+		    watched_time_add(&recording->watched, &recording->command, delta) < 0)
+			message_warning("out of memory for the times of what was recorded");
 		merge(recording, delta);
 	}
 	count_epoch(recording);

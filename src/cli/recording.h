@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "cli/command.h"
+#include "cli/watched_time.h"
 #include "collect/stepper.h"
 
 struct collector;
@@ -27,6 +28,7 @@ struct recording {
 	struct collector *collector;
 	struct epoch *epoch; /* recording_open_epoch() opens the first */
 	struct command command;
+	struct watched_time watched;
 	int signals; /* signalfd: INT, TERM, HUP, CHLD; never blocks */
 
 	/* private */
@@ -35,6 +37,7 @@ struct recording {
 	uint64_t stopped_ns;		   /* when sampling ended */
 	uint64_t epoch_end_ns;		   /* 0: one profile, no epochs */
 	uint64_t samples, lost, throttled; /* of the epochs that are closed */
+	bool in_parts;			   /* there were epochs before this one */
 	bool storing_failed;
 };
 

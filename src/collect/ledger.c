@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/small_file.h"
@@ -19,8 +20,7 @@ static uint64_t own_cpu_ns(void)
 	struct rusage usage;
 	if (getrusage(RUSAGE_SELF, &usage))
 		return 0;
-	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	return clock_timeval_ns(&usage.ru_utime) + clock_timeval_ns(&usage.ru_stime);
 }
 
 /* What one interrupt of the first clock costs; the others' take as long. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #define STOP_TRIES 30 /* of a millisecond; a stretch takes some ten */
@@ -28,7 +30,8 @@ enum message_kind { MESSAGE_CHILD, MESSAGE_ENDED, MESSAGE_STEPS };
 /* Of a datagram as much as there are places is sent. */
 struct answer {
 	uint32_t kind;
-	int32_t number; /* the child's pid or wait status */
+	int32_t number;		     /* the child's pid or wait status */
+	uint64_t user_ns, system_ns; /* of a child that ended */
 	struct steps steps;
 };
 
@@ -55,6 +58,11 @@ static void send_answer(struct keeping *keeping, enum message_kind kind, int num
 static void child_ended(struct keeping *keeping, int status)
 {
 	struct answer answer = { .kind = MESSAGE_ENDED, .number = status };
+	struct rusage used;
+	if (getrusage(RUSAGE_CHILDREN, &used) == 0) { /* it is the only one */
+		answer.user_ns = clock_timeval_ns(&used.ru_utime);
+		answer.system_ns = clock_timeval_ns(&used.ru_stime);
+	}
 	keeping->child = 0;
 	while (send(keeping->socket, &answer, offsetof(struct answer, steps), MSG_NOSIGNAL) < 0 &&
 	       errno == EINTR)
@@ -253,6 +261,8 @@ void stepper_take(struct stepper *stepper)
 		if (answer.kind == MESSAGE_ENDED) {
 			stepper->ended = true;
 			stepper->wait_status = answer.number;
+			stepper->user_ns = answer.user_ns;
+			stepper->system_ns = answer.system_ns;
 		} else if (answer.kind == MESSAGE_STEPS) {
 			stepper->steps = answer.steps;
 			stepper->answered = true;

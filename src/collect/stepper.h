@@ -23,7 +23,8 @@ struct stepper {
 	bool ended;  /* the child; wait_status is waitpid(2)'s */
 	bool lost;   /* the stepper itself has ended */
 	int wait_status;
-	bool answered; /* `steps` is the answer to the last question */
+	uint64_t user_ns, system_ns; /* CPU time of the child that ended, and of its children */
+	bool answered;		     /* `steps` is the answer to the last question */
 	struct steps steps;
 };
 

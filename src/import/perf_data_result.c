@@ -485,9 +485,9 @@ static void tell_counts(const struct perf_data *data, const struct profile *prof
 			    "incomplete recording: its end was never written; it was read to the "
 			    "end of the file");
 	tell(data, IMPORT_WARNING, counts->lost,
-	     "records were lost for want of room in a ring: counts are low");
+	     "records were lost because a ring buffer was full: counts are low");
 	tell(data, IMPORT_WARNING, hardware,
-	     "samples were lost for want of room in the CPU's own buffer: counts are low");
+	     "samples were lost because the CPU's own buffer was full: counts are low");
 	tell(data, IMPORT_NOTE, counts->throttled, "times an event was stopped for its rate");
 	tell(data, IMPORT_WARNING, counts->unknown_id,
 	     "samples belong to no event of the file and are left out");

@@ -58,13 +58,18 @@ struct profile;
 #define BILL_BUSY_NS   "busy_ns" /* wall - idle - iowait */
 #define BILL_STEAL_NS  "steal_ns"
 /* of the whole recording: event 0, no cpu */
-#define BILL_SELF_CPU_NS  "self_cpu_ns"	 /* CPU time of the collector itself */
-#define BILL_SELF_BYTES	  "self_bytes"	 /* bytes of rings and of copies of files */
-#define BILL_RING_BYTES	  "ring_bytes"	 /* bytes that came through the rings */
-#define BILL_INTERPRET_NS "interpret_ns" /* of self_cpu_ns: interpreting samples */
-#define BILL_BURSTS	  "bursts"	 /* stretches of single steps, of one instruction or more */
-#define BILL_STEPS	  "steps"	 /* instructions in them */
-#define BILL_BURST_NS	  "burst_ns"	 /* that threads took longer for them */
+#define BILL_COMMAND_ELAPSED_NS "command_elapsed_ns" /* of the command that was recorded */
+#define BILL_COMMAND_USER_NS	"command_user_ns" /* its CPU time and its children's, as wait4(2) */
+#define BILL_COMMAND_SYSTEM_NS	"command_system_ns"
+#define BILL_SAMPLED_USER_NS	"sampled_user_ns" /* CPU time of the processes that were sampled */
+#define BILL_SAMPLED_SYSTEM_NS	"sampled_system_ns"
+#define BILL_SELF_CPU_NS	"self_cpu_ns"  /* CPU time of the collector itself */
+#define BILL_SELF_BYTES		"self_bytes"   /* bytes of rings and of copies of files */
+#define BILL_RING_BYTES		"ring_bytes"   /* bytes that came through the rings */
+#define BILL_INTERPRET_NS	"interpret_ns" /* of self_cpu_ns: interpreting samples */
+#define BILL_BURSTS		"bursts" /* stretches of single steps, of one instruction or more */
+#define BILL_STEPS		"steps"	 /* instructions in them */
+#define BILL_BURST_NS		"burst_ns" /* that threads took longer for them */
 /* prefix; why they ended follows (collect/step.h), as "burst_end_done" */
 #define BILL_BURST_END_PREFIX "burst_end_"
 #define BILL_LOST_SIDEBAND    "lost_sideband" /* lost records about processes and mappings */

@@ -51,9 +51,9 @@ static void put_base(const struct diff_view *view, struct buffer *out)
 	switch (comparison->base) {
 	case DIFFERENCE_RAW:
 		buffer_append_text(out, comparison->base_chosen
-						? "raw totals, nothing scaled\n"
-						: "raw totals, as of two runs of the same work; "
-						  "--per second and others scale\n");
+						? "raw totals, not scaled\n"
+						: "raw totals, not scaled: assumes that both runs did "
+						  "the same work; --per second and others scale\n");
 		return;
 	case DIFFERENCE_SECOND:
 		buffer_append_text(out, comparison->base_chosen
@@ -116,7 +116,7 @@ static void put_total(const struct diff_view *view, const struct compared_column
 	put_amount(column, event->unit, (double)whole->after.estimate, out);
 	buffer_append_text(out, " after");
 	if (view->comparison->base == DIFFERENCE_TOTAL) {
-		buffer_append_text(out, "; taken as equal\n");
+		buffer_append_text(out, "; assumed equal\n");
 		return;
 	}
 	buffer_append_text(out, ": ");
@@ -162,7 +162,7 @@ static void put_sharpness(const struct diff_view *view, struct buffer *out)
 		buffer_printf(out, "what is %.0f %% of it", 100 * share);
 	else
 		buffer_append_text(out, "all of it together");
-	buffer_printf(out, " has to grow by %.*f %% to be told from chance in 4 of 5 comparisons\n",
+	buffer_printf(out, " has to grow by %.*f %% to stand out from chance in 4 of 5 comparisons\n",
 		      least < 1.1 ? 1 : 0, 100 * (least - 1));
 }
 

@@ -1,7 +1,6 @@
 #include "render/flame_images.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,22 +91,26 @@ static void merge_uses(struct flame_images *images, const struct use *uses, size
 			last->self += uses[i].self;
 		else
 			images->list[images->count++] =
-				(struct flame_image){ uses[i].name, NULL, uses[i].self };
+				(struct flame_image){ uses[i].name, NULL, uses[i].self, false };
 	}
+}
+
+static unsigned number_of(const char *name)
+{
+	if (strcmp(name, kinds[FLAME_UNKNOWN]) == 0)
+		return FLAME_PACKAGE_UNKNOWN;
+	return flame_package_number(span_of_text(name));
 }
 
 static void choose_colours(struct flame_images *images)
 {
-	bool taken[FLAME_PACKAGES] = { false };
+	size_t users[FLAME_PACKAGES] = { 0 };
+	for (size_t i = 0; i < images->count; i++)
+		users[number_of(images->list[i].name)]++;
 	for (size_t i = 0; i < images->count; i++) {
-		unsigned own = flame_package_number(span_of_text(images->list[i].name));
-		unsigned chosen = own;
-		for (unsigned step = 0; step < FLAME_PACKAGES && taken[chosen]; step++)
-			chosen = (own + step) % FLAME_PACKAGES;
-		if (taken[chosen])
-			chosen = own; /* there are more images than colours */
-		taken[chosen] = true;
-		images->list[i].class = flame_package_css(chosen);
+		unsigned number = number_of(images->list[i].name);
+		images->list[i].class = flame_package_css(number);
+		images->list[i].shared = users[number] > 1;
 	}
 }
 

@@ -1,11 +1,12 @@
 /*
  * flame_images - the images of a flame graph with their colours: each has the
- * one that its name always gives (flame_package_number()), unless a larger image of
- * this graph has that and another is free. Code of no known image goes by its
- * kind. Names are borrowed from the view.
+ * one that its name gives in every graph (flame_package_number()), so several may
+ * share one. Code of no known image goes by its kind. Names are borrowed from the
+ * view.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct flame_image {
 	const char *name;
 	const char *class; /* of CSS */
 	uint64_t self;	   /* in steps of the width event, of the frames shown */
+	bool shared;	   /* another image with frames has its colour */
 };
 
 struct flame_images {

@@ -146,6 +146,7 @@ static void put_images(const struct flame_picture *picture, struct row *row, str
 {
 	const struct flame_images *images = picture->images;
 	size_t shown = 0;
+	bool shared = false;
 	while (shown < images->count && shown < LEGEND_IMAGES && images->list[shown].self)
 		shown++;
 	for (size_t i = 0; i < shown; i++) {
@@ -158,11 +159,17 @@ static void put_images(const struct flame_picture *picture, struct row *row, str
 		double x = row_take(row, 18, text);
 		put_swatch(out, x, row->y, 18, image->class, image->name);
 		put_words(out, x + 24, row->y + 10.5, "", "", text);
+		shared |= image->shared;
 	}
 	if (images->count > shown) {
 		char text[64];
 		snprintf(text, sizeof(text), "and %zu more", images->count - shown);
 		put_words(out, row_take(row, 0, text), row->y + 10.5, "", "", text);
+	}
+	if (shared) {
+		static const char words[] =
+			"colours go by name, the same in all graphs: some images share one";
+		put_words(out, row_take(row, 0, words), row->y + 10.5, "", "", words);
 	}
 }
 

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buffer.h"
+#include "base/count_of.h"
 #include "base/hash.h"
 #include "render/flame_colour.h"
 
@@ -26,11 +28,14 @@ static const uint32_t hatch_stroke[2] = { 0xbdbdbd, 0x555555 };
 static const uint32_t absent[2] = { 0xc9c9c9, 0x4b4b4b };
 static const uint32_t text[2] = { 0x101418, 0xf2f4f5 };
 static const uint32_t plain[2] = { 0xf0dbb9, 0x473820 };
+/* The fixed ones first; the others by a search for colours far from all before them. */
 static const uint32_t packages[2][FLAME_PACKAGES] = {
-	[FLAME_LIGHT] = { 0x8fc1e8, 0xf5b183, 0x9bd39b, 0xf0a0a8, 0xc3b1e6, 0xd9b99b, 0xf2b5dc,
-			  0xe3d37a, 0x86d3cf, 0xc9d98a, 0xb5c3d0, 0x9fb0f2 },
-	[FLAME_DARK] = { 0x2c5a80, 0x82481f, 0x2f6636, 0x84323d, 0x58468a, 0x654b33, 0x7d3a66,
-			 0x645812, 0x1d6360, 0x4f601c, 0x46545f, 0x3a4a8c },
+	[FLAME_LIGHT] = { 0xf5b183, 0x8fc1e8, 0xb5c3d0, 0x9bd39b, 0xf0a0a8, 0xc3b1e6, 0xd9b99b,
+			  0xf2b5dc, 0xe3d37a, 0x86d3cf, 0xc9d98a, 0x9fb0f2, 0x8f9581, 0xb58b2b,
+			  0xca6bb5, 0xa18b95, 0xd0765d, 0xd7e3ce, 0xaa83ea, 0xddc3c5, 0xaeab18 },
+	[FLAME_DARK] = { 0x82481f, 0x2c5a80, 0x46545f, 0x2f6636, 0x84323d, 0x58468a, 0x654b33,
+			 0x7d3a66, 0x645812, 0x1d6360, 0x4f601c, 0x3a4a8c, 0x2b3424, 0x3a2b36,
+			 0x6f5a60, 0x681500, 0x5a0962, 0x5a6453, 0x013648, 0x0a3b0d, 0x5b2036 },
 };
 
 uint32_t flame_class_rgb(int class_number, enum flame_theme theme)
@@ -64,15 +69,52 @@ const char *flame_class_css(int class_number)
 	return class_number < 0 || class_number > FLAME_CLASS_ABSENT ? "nv" : names[class_number];
 }
 
+static bool begins_with(struct span image, const char *start)
+{
+	size_t size = strlen(start);
+	return image.size >= size && memcmp(image.data, start, size) == 0;
+}
+
+/* "libc.so.6", "libc-2.31.so"; musl's is its dynamic linker. */
+static bool is_libc(struct span image)
+{
+	static const char *const starts[] = { "libc.so.", "libc-2.", "libc.musl-", "ld-musl-" };
+	if (span_equal(image, span_of_text("libc.so")))
+		return true;
+	for (size_t i = 0; i < COUNT_OF(starts); i++)
+		if (begins_with(image, starts[i]))
+			return true;
+	return false;
+}
+
+/* "libz.so" of "libz.so.1.2.13": a new version keeps its colour. */
+static struct span without_version(struct span image)
+{
+	const char *end = memmem(image.data, image.size, ".so.", 4);
+	if (end)
+		image.size = (size_t)(end - (const char *)image.data) + 3;
+	return image;
+}
+
 unsigned flame_package_number(struct span image)
 {
-	return (unsigned)(hash_bytes(image.data, image.size) % FLAME_PACKAGES);
+	if (span_equal(image, span_of_text("[kernel]")) || begins_with(image, "[kernel."))
+		return FLAME_PACKAGE_KERNEL;
+	if (is_libc(image))
+		return FLAME_PACKAGE_LIBC;
+	if (begins_with(image, "[unknown"))
+		return FLAME_PACKAGE_UNKNOWN;
+	struct span name = without_version(image);
+	return FLAME_PACKAGES_FIXED + (unsigned)(hash_bytes(name.data, name.size) %
+						 (FLAME_PACKAGES - FLAME_PACKAGES_FIXED));
 }
 
 const char *flame_package_css(unsigned number)
 {
-	static const char *const names[FLAME_PACKAGES] = { "p0", "p1", "p2", "p3", "p4",  "p5",
-							   "p6", "p7", "p8", "p9", "p10", "p11" };
+	static const char *const names[FLAME_PACKAGES] = { "p0",  "p1",	 "p2",	"p3",  "p4",  "p5",
+							   "p6",  "p7",	 "p8",	"p9",  "p10", "p11",
+							   "p12", "p13", "p14", "p15", "p16", "p17",
+							   "p18", "p19", "p20" };
 	return names[number % FLAME_PACKAGES];
 }
 

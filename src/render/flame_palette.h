@@ -14,13 +14,19 @@
 
 struct buffer;
 
-#define FLAME_PACKAGES 12 /* colours of `package` */
+#define FLAME_PACKAGES 21 /* colours of `package`, the fixed ones first */
+enum flame_package {
+	FLAME_PACKAGE_KERNEL,
+	FLAME_PACKAGE_LIBC,
+	FLAME_PACKAGE_UNKNOWN, /* code of no known image */
+	FLAME_PACKAGES_FIXED,
+};
 
 /* The CSS class of a class: "c0" .. "c10", "ns" (unsure), "nv" (absent). */
 const char *flame_class_css(int class_number);
-/* 0 .. FLAME_PACKAGES - 1 by the image's name, the same in every graph. */
+/* 0 .. FLAME_PACKAGES - 1 by the image's name without its version, the same in every graph. */
 unsigned flame_package_number(struct span image);
-const char *flame_package_css(unsigned number); /* "p0" .. "p11" */
+const char *flame_package_css(unsigned number); /* "p0" .. "p20" */
 #define FLAME_PLAIN_CSS "p"			/* of FLAME_NONE */
 
 /*

@@ -68,6 +68,11 @@ struct json_object *report_json_scope(struct json_writer *writer, const struct r
 	add_number(writer, object, "busy_ns", scope->busy_ns);
 	add_number(writer, object, "online_ns", scope->online_ns);
 	add_number(writer, object, "steal_ns", scope->steal_ns);
+	add_number(writer, object, "command_elapsed_ns", scope->command_elapsed_ns);
+	add_number(writer, object, "command_user_ns", scope->command_user_ns);
+	add_number(writer, object, "command_system_ns", scope->command_system_ns);
+	add_number(writer, object, "sampled_user_ns", scope->sampled_user_ns);
+	add_number(writer, object, "sampled_system_ns", scope->sampled_system_ns);
 	if (scope->busy_ns.known && scope->duration_ns)
 		json_add_double(writer, object, "mean_busy_cpus",
 				(double)scope->busy_ns.value / (double)scope->duration_ns);
@@ -354,6 +359,10 @@ static struct json_object *resolution_object(struct json_writer *writer,
 	json_add_u64(writer, object, "samples", r->samples);
 	json_add_u64(writer, object, "with_image", r->with_image);
 	add_share(writer, object, "with_image_percent", r->with_image, r->samples);
+	json_add_u64(writer, object, "with_symbol", r->with_symbol);
+	add_share(writer, object, "with_symbol_percent", r->with_symbol, r->samples);
+	json_add_u64(writer, object, "function_start_only", r->start_only);
+	add_share(writer, object, "function_start_only_percent", r->start_only, r->samples);
 	json_add_u64(writer, object, "user_in_images_with_symbols", r->user_symbol_images);
 	json_add_u64(writer, object, "user_with_procedure", r->user_named);
 	add_share(writer, object, "user_with_procedure_percent", r->user_named,

@@ -356,7 +356,7 @@ static void put_rest_line(const struct layout *layout, struct buffer *out)
 		size_t main = report->sort_column;
 		quantity_percent((double)report->rest[main].estimate,
 				 (double)report->whole[main].estimate, text);
-		buffer_printf(out, ", with %s by themselves", text);
+		buffer_printf(out, " (self %s together)", text);
 	}
 	buffer_append_text(out, "; --min 0 --limit 0 shows all");
 	text_append_style(out, layout->options->colour, TEXT_PLAIN);

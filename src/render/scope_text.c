@@ -142,6 +142,37 @@ static void put_recorded(const struct report *report, const struct report_text_o
 	}
 }
 
+static void put_cpu_time(struct buffer *out, struct scope_number user, struct scope_number system,
+			 uint64_t during_ns)
+{
+	put_quantity(out, (double)user.value, nanoseconds());
+	buffer_append_text(out, " user, ");
+	put_quantity(out, (double)system.value, nanoseconds());
+	buffer_append_text(out, " system");
+	if (during_ns)
+		buffer_printf(out, ": %.2f CPUs on average",
+			      ((double)user.value + (double)system.value) / (double)during_ns);
+	buffer_append_u8(out, '\n');
+}
+
+/* The time of what was recorded, as the kernel counted it. */
+static void put_watched(const struct report *report, const struct report_text_options *options,
+			struct buffer *out)
+{
+	const struct scope *scope = &report->scope;
+	if (scope->command_elapsed_ns.known) {
+		label(out, options, scope->epochs > 1 ? "commands" : "command");
+		put_quantity(out, (double)scope->command_elapsed_ns.value, nanoseconds());
+		buffer_append_text(out, " elapsed, ");
+		put_cpu_time(out, scope->command_user_ns, scope->command_system_ns,
+			     scope->command_elapsed_ns.value);
+	} else if (scope->sampled_user_ns.known) {
+		label(out, options, "processes");
+		put_cpu_time(out, scope->sampled_user_ns, scope->sampled_system_ns,
+			     scope->duration_ns);
+	}
+}
+
 static void put_busy(const struct report *report, const struct report_text_options *options,
 		     struct buffer *out)
 {
@@ -149,7 +180,7 @@ static void put_busy(const struct report *report, const struct report_text_optio
 	if (!scope->busy_ns.known)
 		return;
 	double busy = (double)scope->busy_ns.value;
-	label(out, options, "on-CPU");
+	label(out, options, scope->host_count > 1 ? "machines" : "machine");
 	buffer_printf(out, "%.*f CPU-seconds busy", busy < 1e9 ? 3 : 2, busy / 1e9);
 	if (scope->duration_ns && scope->cpus)
 		buffer_printf(out, ": %.2f of %" PRIu64 " CPUs on average",
@@ -159,8 +190,7 @@ static void put_busy(const struct report *report, const struct report_text_optio
 	if (scope->online_ns.known && scope->online_ns.value) {
 		buffer_append_text(out, ", ");
 		put_percent(out, busy, (double)scope->online_ns.value);
-		buffer_append_text(out,
-				   scope->host_count > 1 ? " of the machines" : " of the machine");
+		buffer_append_text(out, scope->host_count > 1 ? " of their time" : " of its time");
 	}
 	if (scope->steal_ns.known && scope->steal_ns.value > scope->busy_ns.value / 100) {
 		buffer_append_text(out, "; the hypervisor took ");
@@ -229,6 +259,27 @@ static void put_period(struct buffer *out, const struct event_column *column)
 		buffer_append_text(out, " at random");
 }
 
+/* What a clock's samples stand for, of the CPU time of what was sampled. */
+static void put_share_of_time(struct buffer *out, const struct scope *scope,
+			      const struct event_column *column, uint64_t estimate)
+{
+	uint64_t of = scope->busy_ns.known ? scope->busy_ns.value : 0;
+	const char *words = " of busy time";
+	bool alike = scope->epochs <= 1 || scope->one_command; /* all have these times, or none */
+	if (alike && scope->sampled_user_ns.known && scope->sampled_system_ns.known) {
+		of = scope->sampled_user_ns.value;
+		if (!(column->exclude & EXCLUDE_KERNEL))
+			of += scope->sampled_system_ns.value;
+		words = scope->command_elapsed_ns.known ? " of the command's CPU time"
+							: " of the processes' CPU time";
+	}
+	if (!of)
+		return;
+	buffer_append_text(out, ", ");
+	put_percent(out, (double)estimate, (double)of);
+	buffer_append_text(out, words);
+}
+
 void scope_text_event(const struct report *report, size_t at, struct buffer *out)
 {
 	const struct event_column *column = &report->columns.list[at];
@@ -251,13 +302,8 @@ void scope_text_event(const struct report *report, size_t at, struct buffer *out
 	}
 	put_quantity(out, (double)whole->estimate / event_column_divisor(column), column->unit);
 	if (column->clock == EVENT_CLOCK) {
-		if (report->scope.busy_ns.known && report->scope.busy_ns.value &&
-		    report->columns.count == 1 && column->sampled) {
-			buffer_append_text(out, ", ");
-			put_percent(out, (double)whole->estimate,
-				    (double)report->scope.busy_ns.value);
-			buffer_append_text(out, " of busy time");
-		}
+		if (report->columns.count == 1 && column->sampled)
+			put_share_of_time(out, &report->scope, column, whole->estimate);
 	} else if (column->unit.size && !span_equal(column->unit, column->name) &&
 		   !counts_ns(column)) {
 		put_span(out, " ", column->unit);
@@ -340,6 +386,7 @@ void scope_text_above(const struct report *report, const struct report_text_opti
 	}
 	put_hosts(report, options, out);
 	put_recorded(report, options, out);
+	put_watched(report, options, out);
 	put_busy(report, options, out);
 	for (size_t i = 0; i < report->columns.count; i++)
 		put_event(report, options, i, out);
@@ -397,12 +444,12 @@ static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
 	if (bill->filtered.known && bill->filtered.value) {
 		buffer_append_text(out, ", ");
 		put_count(out, bill->filtered.value);
-		buffer_append_text(out, " of others dropped");
+		buffer_append_text(out, " discarded, of other processes");
 	}
 	if (bill->stepped.known && bill->stepped.value) {
 		buffer_append_text(out, ", ");
 		put_count(out, bill->stepped.value);
-		buffer_append_text(out, " of threads being stepped set aside");
+		buffer_append_text(out, " left out: their threads were being single-stepped");
 	}
 }
 
@@ -491,11 +538,11 @@ static void put_interpreted(const struct scope_interpreted *interpreted,
 	put_count(out, interpreted->outcomes.value);
 	buffer_append_text(out, " seen by interpreting ");
 	put_samples(out, paths);
-	buffer_append_text(out, " of user code forward");
-	put_part(out, interpreted->silent, paths, "of them in vain");
-	put_part(out, interpreted->thinned, all, "more left out for the overhead");
+	buffer_append_text(out, " of user code onwards");
+	put_part(out, interpreted->silent, paths, "of which led nowhere");
+	put_part(out, interpreted->thinned, all, "more left out to keep the overhead down");
 	put_part(out, interpreted->unfit, all, "not fit for it");
-	put_part(out, interpreted->lost, all, "lost by failures");
+	put_part(out, interpreted->lost, all, "lost because interpreting failed");
 	buffer_append_u8(out, '\n');
 }
 
@@ -633,12 +680,25 @@ static void put_names(const struct report *report, const struct report_text_opti
 	if (r->samples == 0) /* imported text has none */
 		return;
 	label(out, options, "names");
-	put_percent(out, (double)r->with_image, (double)r->samples);
-	buffer_append_text(out, " of samples have an image, ");
-	put_percent(out, (double)r->user_named, (double)r->user_symbol_images);
-	buffer_append_text(out, " of user samples in images with symbols a name, ");
-	put_percent(out, (double)r->in_extent, (double)r->with_image);
-	buffer_append_text(out, " lie inside a known function\n");
+	put_percent(out, (double)r->with_symbol, (double)r->samples);
+	buffer_append_text(out, " of samples have their procedure's symbol");
+	if (r->start_only) {
+		buffer_append_text(out, ", ");
+		put_percent(out, (double)r->start_only, (double)r->samples);
+		buffer_append_text(out, " only its start");
+	}
+	uint64_t neither = r->samples - r->with_symbol - r->start_only;
+	if (neither) {
+		buffer_append_text(out, ", ");
+		put_percent(out, (double)neither, (double)r->samples);
+		buffer_append_text(out, r->start_only ? " neither" : " none");
+	}
+	if (r->with_image < r->samples) {
+		buffer_append_text(out, "; ");
+		put_percent(out, (double)(r->samples - r->with_image), (double)r->samples);
+		buffer_append_text(out, " lie in no known image");
+	}
+	buffer_append_u8(out, '\n');
 }
 
 static void put_collector(const struct report *report, const struct report_text_options *options,

@@ -5,6 +5,6 @@ mkdir -p db/web7 db/web8
 for chosen in "" "--host web8" "--epoch 20231114T221320Z --host web7" "--since 2023-11-14T22:13:25" \
 	"--until 2023-11-14T22:13:20Z" "--since 2h" "--until soon"; do
 	echo "== $chosen"
-	(culprit report db $chosen 2>&1 || echo "($?)") | grep -vE '^(host|bill|late|names|collector|on-CPU|recorded|    )'
+	(culprit report db $chosen 2>&1 || echo "($?)") | grep -vE '^(host|bill|late|names|collector|machine|recorded|    )'
 done
 culprit report db/web7/20231114T221320Z.prof --host web7 2>&1 || echo "($?)"

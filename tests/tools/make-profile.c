@@ -105,6 +105,26 @@ static void make_idle(struct test_profile *test)
 	test_bill(test, test->event, BILL_IDLE_HIGH_NS, 24 * MS);
 }
 
+/* A command and what it took, of a machine that did other work besides. */
+static void make_command(struct test_profile *test)
+{
+	make_clock(test);
+	test_bill(test, test->event, BILL_FILTERED, 6579);
+	test_bill(test, 0, BILL_COMMAND_ELAPSED_NS, 12345 * MS);
+	test_bill(test, 0, BILL_COMMAND_USER_NS, 9200 * MS);
+	test_bill(test, 0, BILL_COMMAND_SYSTEM_NS, 1900 * MS);
+	test_bill(test, 0, BILL_SAMPLED_USER_NS, 9200 * MS);
+	test_bill(test, 0, BILL_SAMPLED_SYSTEM_NS, 1900 * MS);
+}
+
+/* Processes that ran already. */
+static void make_attached(struct test_profile *test)
+{
+	make_clock(test);
+	test_bill(test, 0, BILL_SAMPLED_USER_NS, 9000 * MS);
+	test_bill(test, 0, BILL_SAMPLED_SYSTEM_NS, 2500 * MS);
+}
+
 /* As if it had been stepped now and then. */
 static void make_stepped(struct test_profile *test)
 {
@@ -404,6 +424,8 @@ static const struct {
 	{ "interpreted", make_interpreted },
 	{ "idle", make_idle },
 	{ "stepped", make_stepped },
+	{ "command", make_command },
+	{ "attached", make_attached },
 	{ "counters", make_counters },
 	{ "group", make_group },
 	{ "stacks", make_stacks },

@@ -96,15 +96,16 @@ static void what_came_of_it_is_told(void **state)
 	assert_tells(&bursts, true, "the process that steps has ended: no bursts from then on");
 }
 
-/* What the other side sends: kind, number, and of steps as much as there are places. */
+/* What the other side sends: kind, number, two times, and of steps as much as there are places. */
+#define ANSWER_HEAD 24
 static void damaged_answers_are_no_answers(void **state)
 {
 	(void)state;
 	int sockets[2];
 	static const struct steps whole = { .tid = 5, .end = STEP_DONE, .count = 2 };
-	uint8_t message[8 + sizeof(whole)] = { 2 /* steps */ };
-	size_t size = 8 + offsetof(struct steps, places) + 3 * sizeof(struct step_place);
-	memcpy(message + 8, &whole, sizeof(whole));
+	uint8_t message[ANSWER_HEAD + sizeof(whole)] = { 2 /* steps */ };
+	size_t size = ANSWER_HEAD + offsetof(struct steps, places) + 3 * sizeof(struct step_place);
+	memcpy(message + ANSWER_HEAD, &whole, sizeof(whole));
 	for (size_t cut = 0; cut <= 2; cut++) {
 		struct stepper stepper = { .pid = 1 };
 		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);

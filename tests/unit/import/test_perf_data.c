@@ -51,7 +51,7 @@ static void either_byte_order_reads_alike(void **state)
 		perf_add_feature_text(&file, PERF_FEATURE_OSRELEASE, "6.1");
 		perf_file_end(&file);
 		must_be(&file, USER_STACK("0x1030", "1", "1000"),
-			"warning: 3 records were lost for want of room in a ring: counts are "
+			"warning: 3 records were lost because a ring buffer was full: counts are "
 			"low\n");
 	}
 }

@@ -270,18 +270,63 @@ static void stretched_colours_are_those_of_the_2014_scripts(void **state)
 	assert_int_equal(flame_gregg_rgb(-40, 23), 0x0000ff);
 }
 
+static unsigned number_of(const char *image)
+{
+	return flame_package_number(span_of_text(image));
+}
+
 static void images_use_all_colours(void **state)
 {
 	(void)state;
 	int used[FLAME_PACKAGES] = { 0 };
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < 600; i++) {
 		char name[16];
 		snprintf(name, sizeof(name), "lib%d.so", i);
-		used[flame_package_number(span_of_text(name))]++;
+		used[number_of(name)]++;
 	}
-	for (int i = 0; i < FLAME_PACKAGES; i++)
+	for (int i = FLAME_PACKAGES_FIXED; i < FLAME_PACKAGES; i++)
 		assert_true(used[i] > 0);
-	assert_string_equal(flame_package_css(11), "p11");
+	for (int i = 0; i < FLAME_PACKAGES_FIXED; i++)
+		assert_int_equal(used[i], 0);
+	assert_string_equal(flame_package_css(FLAME_PACKAGES - 1), "p20");
+}
+
+static void kernel_c_library_and_unknown_code_have_colours_of_their_own(void **state)
+{
+	(void)state;
+	assert_int_equal(number_of("[kernel]"), FLAME_PACKAGE_KERNEL);
+	static const char *const libc[] = { "libc.so.6", "libc-2.31.so", "libc.so",
+					    "ld-musl-x86_64.so.1", "libc.musl-aarch64.so.1" };
+	for (size_t i = 0; i < sizeof(libc) / sizeof(libc[0]); i++)
+		assert_int_equal(number_of(libc[i]), FLAME_PACKAGE_LIBC);
+	assert_int_equal(number_of("[unknown: no mapping]"), FLAME_PACKAGE_UNKNOWN);
+	assert_true(number_of("libcrypto.so.3") >= FLAME_PACKAGES_FIXED);
+	assert_int_equal(number_of("[kernel.kallsyms]"), FLAME_PACKAGE_KERNEL);
+	assert_true(number_of("libc.sort") >= FLAME_PACKAGES_FIXED);
+	assert_true(number_of("[vdso]") >= FLAME_PACKAGES_FIXED);
+}
+
+static void a_new_version_of_an_image_keeps_its_colour(void **state)
+{
+	(void)state;
+	assert_int_equal(number_of("libz.so.1.2.13"), number_of("libz.so.1"));
+	assert_int_equal(number_of("libz.so"), number_of("libz.so.1"));
+}
+
+static void no_two_colours_of_images_look_alike(void **state)
+{
+	(void)state;
+	for (enum flame_theme theme = FLAME_LIGHT; theme <= FLAME_DARK; theme++) {
+		double smallest = INFINITY;
+		for (int i = 0; i < FLAME_PACKAGES; i++)
+			for (int k = 0; k < i; k++)
+				smallest =
+					fmin(smallest,
+					     distance(seen(flame_package_rgb(i, theme), NORMAL),
+						      seen(flame_package_rgb(k, theme), NORMAL)));
+		print_message("least distance of images %.2f\n", smallest);
+		assert_true(smallest >= 7.8);
+	}
 }
 
 static void the_style_gives_every_class_both_themes(void **state)
@@ -333,6 +378,9 @@ int main(void)
 		cmocka_unit_test(each_side_darkens_or_lightens_one_way),
 		cmocka_unit_test(stretched_colours_are_those_of_the_2014_scripts),
 		cmocka_unit_test(images_use_all_colours),
+		cmocka_unit_test(kernel_c_library_and_unknown_code_have_colours_of_their_own),
+		cmocka_unit_test(a_new_version_of_an_image_keeps_its_colour),
+		cmocka_unit_test(no_two_colours_of_images_look_alike),
 		cmocka_unit_test(the_style_gives_every_class_both_themes),
 		cmocka_unit_test(marks_tell_kinds_apart_and_stay_within_their_frame),
 	};

@@ -1,0 +1,34 @@
+# What a command took, as the kernel counts it, children included; of running processes what they
+# took meanwhile. The samples' time agrees with it.
+. "$SOURCE/tests/lib.sh"
+need_cpu_sampling
+scope() { culprit report --json "$1" | jq ".scope.$2"; }
+
+culprit record --quiet -F 500 -o command.prof -- sh -c "\"$KERNELS/call_chain\" 1; :"
+elapsed=$(scope command.prof command_elapsed_ns)
+user=$(scope command.prof command_user_ns)
+system=$(scope command.prof command_system_ns)
+sampled=$(culprit report --json command.prof | jq '.events[0].total')
+expect_between "user and system time of the elapsed" "$(ratio $((user + system)) "$elapsed")" 0.001 1.05
+expect_between "user time in ms" $((user / 1000000)) 20 60000
+case $(culprit report command.prof | sed -n 's/^event *\([a-z-]*\).*/\1/p') in
+cpu-clock) expect_between "samples of the CPU time" "$(ratio "$sampled" $((user + system)))" 0.7 1.3 ;;
+esac
+expect_equal "what was sampled" "$(scope command.prof sampled_user_ns)" "$user"
+
+# The machine's samples are not the command's.
+culprit record --quiet -a -F 500 -o all.prof -- "$KERNELS/busy" threads 1 1
+expect_between "user time in ms" $(($(scope all.prof command_user_ns) / 1000000)) 10 60000
+expect_equal "what was sampled of all" "$(scope all.prof sampled_user_ns)" null
+
+"$KERNELS/busy" threads 1 3 &
+pid=$!
+trap 'kill $pid 2>/dev/null || true' EXIT
+while [ "$(ls /proc/$pid/task | wc -l)" != 2 ]; do sleep 0.01; done
+culprit record --quiet -F 500 -p $pid --duration 1s -o process.prof
+expect_equal "command" "$(scope process.prof command_elapsed_ns)" null
+took=$(($(scope process.prof sampled_user_ns) + $(scope process.prof sampled_system_ns)))
+expect_between "CPU time in ms" $((took / 1000000)) 10 1300
+# One that is gone at the end has no known time.
+culprit record --quiet -F 500 -p $pid -o gone.prof
+expect_equal "CPU time of one that ended" "$(scope gone.prof sampled_user_ns)" null

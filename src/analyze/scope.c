@@ -117,6 +117,7 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 		{ BILL_LOST_ESTIMATE, &bill->lost_events },
 		{ BILL_LATE, &bill->late },
 		{ BILL_STACKS_CUT, &bill->stacks_cut },
+		{ BILL_STACKS_FOLLOWED, &bill->stacks_followed },
 		{ BILL_ENABLED_NS, &bill->enabled_ns },
 		{ BILL_RUNNING_NS, &bill->running_ns },
 		{ BILL_THROTTLED, &bill->throttled },

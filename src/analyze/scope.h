@@ -53,6 +53,7 @@ struct scope_bill {
 		count;
 	struct scope_number reads; /* samples of its group's leader that read it */
 	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late, stacks_cut;
+	struct scope_number stacks_followed; /* imported, by frame pointers */
 	/* Of shortfall_ns, estimated: a clock's own interrupts while CPUs were idle. */
 	struct scope_number idle_interrupts, idle_ns, idle_low_ns, idle_high_ns;
 	struct scope_cause lost[SCOPE_CAUSES], unknown[SCOPE_CAUSES];
@@ -77,6 +78,20 @@ struct scope_late {
 	uint64_t samples;
 };
 #define SCOPE_LATE 8
+
+/*
+ * Stacks that were followed by frame pointers and lack their outer frames, since
+ * some code on the way keeps none (analyze/broken_stacks.h).
+ */
+#define SCOPE_BROKEN_IMAGES 6
+struct scope_broken_stacks {
+	uint64_t user_samples;	   /* with user code in their stack */
+	uint64_t broken_samples;   /* of these */
+	uint64_t unjudged_samples; /* of these: their outermost function has no name */
+	struct scope_cause images[SCOPE_BROKEN_IMAGES]; /* of the last frame that is known, most
+							   samples first */
+	size_t image_count;
+};
 
 struct scope {
 	struct span *hosts; /* distinct, sorted */
@@ -107,6 +122,7 @@ struct scope {
 	struct scope_number cut_stacks; /* samples whose stack was cut by the depth limit */
 	bool cut_is_guess;	/* not counted when recording: too many stacks end at one depth */
 	uint64_t stack_samples; /* samples with a stack */
+	struct scope_broken_stacks broken_stacks;
 };
 
 /* Everything but resolution, late and stacks, which the report fills as it walks. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/broken_stacks.h"
 #include "analyze/procedure_match.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -659,7 +660,7 @@ static int rank_late(const struct selection *selection)
 	return 0;
 }
 
-static int walk(struct selection *selection)
+static int walk(struct selection *selection, struct resolver *resolver)
 {
 	struct report *report = selection->report;
 	const struct table *flat = profile_table(report->profile, PROFILE_FLAT);
@@ -671,6 +672,8 @@ static int walk(struct selection *selection)
 		ret = walk_resolution(report, place_of);
 	if (ret == 0)
 		ret = measure_stacks(report);
+	if (ret == 0)
+		ret = broken_stacks_measure(report, resolver);
 	bool stacks = report->options.view != REPORT_FLAT || selection->focus || selection->ignore;
 	if (ret == 0)
 		ret = stacks ? walk_stacks(selection, place_of)
@@ -690,7 +693,7 @@ static int fill(struct selection *selection, struct resolver *resolver, struct e
 		ret = procedure_match_new("--ignore", options->ignore, &selection->ignore, err);
 	if (ret < 0)
 		return ret;
-	return walk(selection) < 0 ? out_of_memory(err) : 0;
+	return walk(selection, resolver) < 0 ? out_of_memory(err) : 0;
 }
 
 int selection_init(struct selection *selection, struct report *report, struct resolver *resolver,

@@ -339,6 +339,9 @@ static int write_event_bill(struct result *result, const struct perf_file_event 
 		{ BILL_LOST_HARDWARE, counts->lost_samples, counts->lost_samples },
 		{ BILL_LOST_DAMAGED, counts->damaged, counts->damaged },
 		{ BILL_THROTTLED, counts->throttled, true },
+		{ BILL_STACKS_FOLLOWED, counts->stored,
+		  event->elsewhere == PERF_USER_CHAIN &&
+			  event->attr.sample_type & PERF_SAMPLE_CALLCHAIN },
 	};
 	int ret = 0;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && ret == 0; i++)

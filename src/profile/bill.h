@@ -24,6 +24,8 @@ struct profile;
 #define BILL_LOST_DAMAGED  "lost_damaged"  /* records that made no sense */
 #define BILL_LOST_ESTIMATE "lost_estimate" /* events that the lost samples stood for */
 #define BILL_STACKS_CUT	   "stacks_cut"	   /* stored with a stack that the depth limit cut off */
+#define BILL_STACKS_FOLLOWED                                                                       \
+	"stacks_followed" /* imported: stored with a stack that was followed by frame pointers */
 #define BILL_LOST_HARDWARE "lost_hardware" /* no room in the buffer that the CPU fills itself */
 #define BILL_READS	   "reads" /* samples of a group's leader that read this event's advance */
 #define BILL_LATE	   "late"  /* samples that an interrupts-off stretch delivered late */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/count_of.h"
 #include "base/hash.h"
+#include "image/libc_name.h"
 #include "render/flame_colour.h"
 
 /*
@@ -75,18 +75,6 @@ static bool begins_with(struct span image, const char *start)
 	return image.size >= size && memcmp(image.data, start, size) == 0;
 }
 
-/* "libc.so.6", "libc-2.31.so"; musl's is its dynamic linker. */
-static bool is_libc(struct span image)
-{
-	static const char *const starts[] = { "libc.so.", "libc-2.", "libc.musl-", "ld-musl-" };
-	if (span_equal(image, span_of_text("libc.so")))
-		return true;
-	for (size_t i = 0; i < COUNT_OF(starts); i++)
-		if (begins_with(image, starts[i]))
-			return true;
-	return false;
-}
-
 /* "libz.so" of "libz.so.1.2.13": a new version keeps its colour. */
 static struct span without_version(struct span image)
 {
@@ -100,7 +88,7 @@ unsigned flame_package_number(struct span image)
 {
 	if (span_equal(image, span_of_text("[kernel]")) || begins_with(image, "[kernel."))
 		return FLAME_PACKAGE_KERNEL;
-	if (is_libc(image))
+	if (libc_name_is(image))
 		return FLAME_PACKAGE_LIBC;
 	if (begins_with(image, "[unknown"))
 		return FLAME_PACKAGE_UNKNOWN;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "render/broken_stacks_text.h"
 #include "render/flame_page.h"
 #include "render/flame_text.h"
 #include "render/quantity.h"
@@ -175,6 +176,15 @@ static void say_absent(const struct flame_picture *picture, struct buffer *out)
 	}
 }
 
+/* Towers without their lower floors stand side by side there. */
+static void say_broken(const struct flame_picture *picture, struct buffer *out)
+{
+	const struct scope_broken_stacks *stacks = &main_report(picture)->scope.broken_stacks;
+	const char *cure = broken_stacks_cure(stacks);
+	if (broken_stacks_text(stacks, out) && cure)
+		buffer_printf(out, "; %s", cure);
+}
+
 static void say_title(const struct flame_picture *picture, struct buffer *out)
 {
 	const char *title = picture->title, *source = picture->source;
@@ -242,6 +252,9 @@ void flame_put_head(const struct flame_picture *picture, double *y, struct buffe
 	put_line(picture, out, y, &line);
 	line.size = 0;
 	say_absent(picture, &line);
+	put_line(picture, out, y, &line);
+	line.size = 0;
+	say_broken(picture, &line);
 	put_line(picture, out, y, &line);
 	for (size_t i = 0; i < picture->note_count; i++) {
 		line.size = 0;

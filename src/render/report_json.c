@@ -390,6 +390,28 @@ static struct json_object *late_object(struct json_writer *writer, const struct 
 	return object;
 }
 
+/* Absent where no stacks were followed by frame pointers. */
+static void add_broken_stacks(struct json_writer *writer, struct json_object *object,
+			      const struct scope_broken_stacks *stacks)
+{
+	bool known = stacks->user_samples > 0;
+	struct scope_number user = { known, stacks->user_samples };
+	struct scope_number broken = { known, stacks->broken_samples };
+	struct scope_number unjudged = { known, stacks->unjudged_samples };
+	add_number(writer, object, "user_samples", user);
+	add_number(writer, object, "broken_samples", broken);
+	add_share(writer, object, "broken_percent", stacks->broken_samples, stacks->user_samples);
+	add_number(writer, object, "unjudged_samples", unjudged);
+	struct json_object *list = json_new_array(writer);
+	for (size_t i = 0; i < stacks->image_count; i++) {
+		struct json_object *image = json_new_object(writer);
+		json_add_span(writer, image, "image", stacks->images[i].name);
+		json_add_u64(writer, image, "samples", stacks->images[i].samples);
+		json_append(writer, list, image);
+	}
+	json_add(writer, object, "broken_by", list);
+}
+
 static struct json_object *stacks_object(struct json_writer *writer, const struct report *report)
 {
 	const struct scope *scope = &report->scope;
@@ -401,6 +423,7 @@ static struct json_object *stacks_object(struct json_writer *writer, const struc
 	add_number(writer, object, "deepest_frames", depth);
 	add_number(writer, object, "cut_samples", scope->cut_stacks);
 	json_add_bool(writer, object, "cut_samples_guessed", scope->cut_is_guess);
+	add_broken_stacks(writer, object, &scope->broken_stacks);
 	return object;
 }
 

@@ -7,6 +7,7 @@
 #include "analyze/report.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "render/broken_stacks_text.h"
 #include "render/charge_text.h"
 #include "render/quantity.h"
 
@@ -644,12 +645,33 @@ static void put_late(const struct report *report, const struct report_text_optio
 	buffer_append_u8(out, '\n');
 }
 
+/* Returns whether there was something to say. */
+static bool put_broken_stacks(const struct scope *scope, const struct report_text_options *options,
+			      struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer line = { 0 };
+	if (!broken_stacks_text(&scope->broken_stacks, &line))
+		return false;
+	label(out, options, "stacks");
+	buffer_append(out, line.data, line.size);
+	buffer_append_u8(out, '\n');
+	const char *cure = broken_stacks_cure(&scope->broken_stacks);
+	if (cure) {
+		label(out, options, "");
+		buffer_append_text(out, cure);
+		buffer_append_u8(out, '\n');
+	}
+	return true;
+}
+
 static void put_stacks(const struct report *report, const struct report_text_options *options,
 		       struct buffer *out)
 {
 	const struct scope *scope = &report->scope;
+	bool labelled = put_broken_stacks(scope, options, out);
 	if (scope->cut_stacks.value) {
-		label(out, options, "stacks");
+		label(out, options, labelled ? "" : "stacks");
+		labelled = true;
 		put_samples(out, scope->cut_stacks.value);
 		buffer_append_text(out, " (");
 		put_percent(out, (double)scope->cut_stacks.value, (double)scope->stack_samples);
@@ -666,7 +688,7 @@ static void put_stacks(const struct report *report, const struct report_text_opt
 	if (report->options.view == REPORT_FLAT || report->columns.count == 0 ||
 	    report->without_stack[main].estimate == 0)
 		return;
-	label(out, options, scope->cut_stacks.value ? "" : "stacks");
+	label(out, options, labelled ? "" : "stacks");
 	put_percent(out, (double)report->without_stack[main].estimate,
 		    (double)report->shown[main].estimate);
 	buffer_append_text(out, " of what is shown has no stack and counts in its own procedure "

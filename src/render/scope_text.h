@@ -10,5 +10,6 @@ void scope_text_above(const struct report *report, const struct report_text_opti
 		      struct buffer *out);
 void scope_text_below(const struct report *report, const struct report_text_options *options,
 		      struct buffer *out);
-/* One event in a line without its end: how it was sampled, how many samples, what they add up to. */
+/* One event in a line without its end: how it was sampled, how many samples, what they add up to.
+ */
 void scope_text_event(const struct report *report, size_t column, struct buffer *out);

@@ -44,3 +44,7 @@ expect_between "share of the kernel below chain_kernel" "$kernel" 1 100
 culprit report --callees chain_kernel --min 1 --no-inline >callees
 expect_match "what chain_kernel called" "$(awk '$NF == "chain_kernel" { getline; print; exit }' callees)" "\[kernel\]"
 ! grep -q '\[kernel\].*chain_' tree || fail "user code is taken for the kernel's"
+
+# The program keeps frame pointers: stacks break in the C library at most.
+broken=$(culprit report --json | jq .stacks.broken_percent)
+expect_between "percent of stacks that break" "$broken" 0 5

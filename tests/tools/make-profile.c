@@ -227,6 +227,27 @@ static void add_mixed_stack(struct test_profile *test, uint32_t program, uint32_
 		abort();
 }
 
+/* Stacks by frame pointers, through code that keeps none. */
+static void make_broken(struct test_profile *test)
+{
+	test_source(test, "web7", 2, 2000 * MS);
+	add_clock(test, "cpu-clock");
+	as(test, "cc1", "/");
+	uint32_t kernel = test_image(test, IMAGE_KERNEL, "[kernel]", "\1\2\3\4");
+	uint32_t libc = test_image(test, IMAGE_FILE, "/lib/libc.so.6", "\5\6\7\10");
+	uint32_t compiler = test_image(test, IMAGE_FILE, "/usr/lib/gcc/cc1", "\3\4\5\6");
+	add_mixed_stack(test, compiler, kernel, "_start;main;parse", 480);
+	add_mixed_stack(test, compiler, kernel, "lex", 300);
+	add_mixed_stack(test, libc, kernel, "write;k:vfs_write", 100);
+	add_mixed_stack(test, libc, kernel, "k:kthread;k:kswapd", 50);
+	for (size_t i = 0; i < 6; i++) {
+		char name[] = "/usr/lib/libx0.so", id[] = { (char)(i + 1), 9, 9, 9, 0 };
+		name[13] = (char)('0' + i);
+		uint32_t library = test_image(test, IMAGE_FILE, name, id);
+		add_mixed_stack(test, library, kernel, "step", 20);
+	}
+}
+
 /* Code that works, code that waits, recursion, and too few samples to say, with stacks. */
 static void make_efficiency(struct test_profile *test)
 {
@@ -429,6 +450,7 @@ static const struct {
 	{ "counters", make_counters },
 	{ "group", make_group },
 	{ "stacks", make_stacks },
+	{ "broken", make_broken },
 	{ "contexts", make_contexts },
 	{ "hostile", make_hostile },
 	{ "empty", make_empty },

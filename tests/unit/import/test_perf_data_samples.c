@@ -172,6 +172,53 @@ static void call_stacks_of_the_hardware_are_the_users_calls(void **state)
 		"");
 }
 
+/* Chains that the kernel followed by frame pointers may break; those of stacks, unwound by tables,
+ * or of the CPU's records of calls are another matter. */
+static void how_stacks_were_made_is_in_the_bill(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t sample_type, branch_sample_type, followed;
+	} ways[] = {
+		{ PERF_SAMPLE_CALLCHAIN, 0, 1 },
+		{ 0, 0, UINT64_MAX },
+		{ PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK,
+		  PERF_SAMPLE_BRANCH_USER | PERF_BRANCH_CALL_STACK, UINT64_MAX },
+		{ PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, 0,
+		  UINT64_MAX },
+	};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct perf_event_attr attr = cycles;
+		uint64_t type = ways[i].sample_type;
+		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | type;
+		attr.branch_sample_type = ways[i].branch_sample_type;
+		CLEANUP(perf_file_release) struct perf_file file = { 0 };
+		perf_file_begin(&file, &attr, NULL, 1, 128);
+		put_process(&file);
+		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		perf_put_u64(&file, TEXT + 0x55);
+		perf_put_u32(&file, 7);
+		perf_put_u32(&file, 7);
+		perf_put_u64(&file, 20);
+		if (type & PERF_SAMPLE_CALLCHAIN)
+			perf_put_u64(&file, 0);
+		if (type & PERF_SAMPLE_BRANCH_STACK)
+			perf_put_u64(&file, 0);
+		if (type & PERF_SAMPLE_REGS_USER)
+			perf_put_u64(&file, PERF_SAMPLE_REGS_ABI_NONE);
+		if (type & PERF_SAMPLE_STACK_USER)
+			perf_put_u64(&file, 0); /* size */
+		perf_record_end(&file);
+		perf_file_end(&file);
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		read_file(&file, SIZE_MAX, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		assert_int_equal(bill_item(outcome.profile, "cycles", BILL_STORED), 1);
+		assert_int_equal(bill_item(outcome.profile, "cycles", BILL_STACKS_FOLLOWED),
+				 ways[i].followed);
+	}
+}
+
 static void branches_become_edges_and_ranges(void **state)
 {
 	(void)state;
@@ -527,6 +574,7 @@ int main(void)
 		cmocka_unit_test(what_ran_before_the_recording_inherits_no_mappings),
 		cmocka_unit_test(samples_that_wait_keep_the_mappings_before_an_exec),
 		cmocka_unit_test(start_up_code_behind_the_kernels_text_is_the_kernels),
+		cmocka_unit_test(how_stacks_were_made_is_in_the_bill),
 		cmocka_unit_test(losses_reach_the_bill),
 		cmocka_unit_test(guests_are_kept_apart),
 		cmocka_unit_test(contexts_are_names_and_control_groups),

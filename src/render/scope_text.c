@@ -265,7 +265,7 @@ static void put_share_of_time(struct buffer *out, const struct scope *scope,
 			      const struct event_column *column, uint64_t estimate)
 {
 	uint64_t of = scope->busy_ns.known ? scope->busy_ns.value : 0;
-	const char *words = " of busy time";
+	const char *words = " of the machine's busy time";
 	bool alike = scope->epochs <= 1 || scope->one_command; /* all have these times, or none */
 	if (alike && scope->sampled_user_ns.known && scope->sampled_system_ns.known) {
 		of = scope->sampled_user_ns.value;

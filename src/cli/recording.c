@@ -270,7 +270,8 @@ static void summarise(const struct recording *recording)
 			"what passed meanwhile; choose a longer period",
 			recording->throttled);
 	if (lost)
-		message_warning("%" PRIu64 " samples were lost because a buffer was full: shares still hold, "
+		message_warning("%" PRIu64
+				" samples were lost because a buffer was full: shares still hold, "
 				"totals are low by what these stood for; more --mmap-pages help",
 				lost);
 	char missing[1024];

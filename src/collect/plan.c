@@ -113,15 +113,15 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 	}
 	uint64_t rate = sample_cost_rate(&cost, share * percent / 100);
 	const char *bound = rate < LOWEST_RATE_HZ ? ", over the budget: fewer would say too little"
-			    : rate > HIGHEST_RATE_HZ
-				    ? ", below the budget: more would say no more"
-				    : "";
+			    : rate > HIGHEST_RATE_HZ ? ", below the budget: more would say no more"
+						     : "";
 	rate = rate < LOWEST_RATE_HZ	? LOWEST_RATE_HZ
 	       : rate > HIGHEST_RATE_HZ ? HIGHEST_RATE_HZ
 					: rate;
 	snprintf(sentence, sizeof(sentence),
 		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s",
-		 cost.ns / 1000, percent, rate, plan->edges ? ", interpreting them included" : "", bound);
+		 cost.ns / 1000, percent, rate, plan->edges ? ", interpreting them included" : "",
+		 bound);
 	note(options, COLLECT_NOTE, sentence);
 	return (double)rate;
 }

@@ -50,10 +50,11 @@ static void put_base(const struct diff_view *view, struct buffer *out)
 	label(view, out, "compared");
 	switch (comparison->base) {
 	case DIFFERENCE_RAW:
-		buffer_append_text(out, comparison->base_chosen
-						? "raw totals, not scaled\n"
-						: "raw totals, not scaled: assumes that both runs did "
-						  "the same work; --per second and others scale\n");
+		buffer_append_text(out,
+				   comparison->base_chosen
+					   ? "raw totals, not scaled\n"
+					   : "raw totals, not scaled: assumes that both runs did "
+					     "the same work; --per second and others scale\n");
 		return;
 	case DIFFERENCE_SECOND:
 		buffer_append_text(out, comparison->base_chosen
@@ -162,7 +163,8 @@ static void put_sharpness(const struct diff_view *view, struct buffer *out)
 		buffer_printf(out, "what is %.0f %% of it", 100 * share);
 	else
 		buffer_append_text(out, "all of it together");
-	buffer_printf(out, " has to grow by %.*f %% to stand out from chance in 4 of 5 comparisons\n",
+	buffer_printf(out,
+		      " has to grow by %.*f %% to stand out from chance in 4 of 5 comparisons\n",
 		      least < 1.1 ? 1 : 0, 100 * (least - 1));
 }
 

@@ -275,7 +275,7 @@ static int make_samplers(struct plan *plan, const struct collect_options *option
 			return error_set(
 				err, -EOPNOTSUPP,
 				"'%s' counts for a whole socket and cannot be sampled, only "
-				"counted ('culprit stat')",
+				"counted",
 				event->name);
 		if (sampler->attr.exclude_user && sampler->attr.exclude_kernel)
 			return error_set(

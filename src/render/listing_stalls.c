@@ -20,18 +20,25 @@ static uint64_t vaddr_of(const struct procedure_cycles *procedure, uint32_t inst
 	return procedure->cfg.instructions[instruction].vaddr;
 }
 
-/* Letters and cycles, up to where the instruction would stand. */
+/* Letters, and what was lost in words, up to where the instruction would stand. */
+static void put_bubble_text(const struct cycle_columns *columns, const char *letters,
+			    const char *lost, const struct listing_margins *margins,
+			    struct buffer *out)
+{
+	for (const char *letter = letters; columns->letters && *letter; letter++)
+		columns->letters[*letter & (CYCLE_LETTERS - 1)] = true;
+	buffer_printf(out, "%*s", margins->before, "");
+	cycle_columns_put_bubble(columns, letters, lost, out);
+	buffer_printf(out, "%*s", margins->behind, "");
+}
+
 static void put_bubble(const struct cycle_columns *columns, const char *letters, double cycles,
 		       const struct listing_margins *margins, struct buffer *out)
 {
 	char text[CYCLES_TEXT], lost[CYCLES_TEXT + 1];
 	cycles_text_cpi(fabs(cycles), text);
 	snprintf(lost, sizeof(lost), "%c%s", cycles < 0 ? '-' : '+', text);
-	for (const char *letter = letters; columns->letters && *letter; letter++)
-		columns->letters[*letter & (CYCLE_LETTERS - 1)] = true;
-	buffer_printf(out, "%*s", margins->before, "");
-	cycle_columns_put_bubble(columns, letters, lost, out);
-	buffer_printf(out, "%*s", margins->behind, "");
+	put_bubble_text(columns, letters, lost, margins, out);
 }
 
 static void print_static(const struct cycle_columns *columns, const struct stall *stall,
@@ -127,9 +134,8 @@ static void print_possible(const struct cycle_columns *columns, uint32_t instruc
 	const struct culprit *list = columns->culprits->list + stall->culprits;
 	char letters[DYNAMIC_CAUSES + 1];
 	put_letters(list, stall, letters);
-	buffer_printf(out, "%*s", margins->before, "");
-	cycle_columns_put_bubble(columns, letters, "+?", out);
-	buffer_printf(out, "%*snot shown, but may be: ", margins->behind, "");
+	put_bubble_text(columns, letters, "+?", margins, out);
+	buffer_append_text(out, "not shown, but may be: ");
 	put_causes(columns, instruction, list, out);
 	buffer_append_u8(out, '\n');
 }

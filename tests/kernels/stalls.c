@@ -1,22 +1,28 @@
 /*
- * stalls - programs that wait for one thing, each in a function of its own, and beside each the
- *same without that wait. Prints the fewest ns of CPU time that an element took in any turn.
+ * stalls - programs that wait for one thing, each in a function of its own, and
+ * beside each the same without that wait. Prints the fewest ns of CPU time that
+ * an element took in any turn.
  *
  *	stalls KERNEL[-control] SECONDS
  *
- *	copy        stall_copy: the loop of DCPI's Figure 2, unrolled four times, through memory;
- *	            the control stays in the first cache
- *	chase       stall_chase: each load needs the one before it, all over memory; in the first
- *cache divide      stall_divide: a chain of divisions; control_divide: of shifts multiply
- *stall_multiply: a chain of products; control_multiply: four chains beside each other mispredict
- *stall_mispredict: branches that go by random bits; by bits that are all alike store stall_store:
- *stores all over memory; in the first cache atomic      stall_atomic: locked additions to one line,
- *which another thread wants too; control_atomic: plain ones, which nobody else wants alias
- *stall_alias: loads whose address is 4096 bytes from a store just before them; 6144
+ *	copy	    the loop of DCPI's Figure 2, unrolled four times, through memory;
+ *		    its control stays in the first cache
+ *	chase	    each load needs the one before it, all over memory; control: in
+ *		    the first cache
+ *	divide	    a chain of divisions; control: of shifts
+ *	multiply    a chain of products; control: four chains beside each other
+ *	mispredict  branches that go by random bits; control: by bits all alike
+ *	store	    stores all over memory; control: in the first cache
+ *	atomic	    locked additions to one line, which another thread wants too;
+ *		    control: plain additions, which nobody else wants
+ *	alias	    loads from 4096 bytes behind a store just before them; control:
+ *		    from 6144 bytes behind
  *
- *	adds        clean_adds: independent additions, which nothing waits for
- *	sums        clean_sums: likewise, sixty-four in a round
- *	place       clean_place: a long loop that reads and writes the same places in each round
+ * Without a control, since nothing waits in them:
+ *
+ *	adds	    independent additions
+ *	sums	    likewise, sixty-four in a round
+ *	place	    a long loop that reads and writes the same places in each round
  */
 #include <pthread.h>
 #include <stdbool.h>

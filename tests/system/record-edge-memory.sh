@@ -25,4 +25,5 @@ expect_equal "places that the first branch went to" $# 2
 expect_between "its share" "$(awk -v a="$1" -v b="$2" 'BEGIN { print a / (a + b) }')" 0.575 0.675
 # 30 instructions are five to six turns of two branches
 expect_between "branches a sample" "$(outcomes with.prof)" 8 13
-expect_between "branches a sample without" "$(outcomes without.prof)" 0 2
+# two at most, where samples stand right before the first; samples of the program's start may tell more
+expect_between "branches a sample without" "$(outcomes without.prof)" 0 2.05

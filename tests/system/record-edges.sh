@@ -28,7 +28,7 @@ expect_equal "functions with branches" \
 expect_whole_bill
 expect_equal "samples lost by failures" "$(bill edges.prof interpret_lost)" 0
 culprit report edges.prof >report
-expect_match "report" "$(cat report)" '^branches .* seen by interpreting .* samples of user code forward'
+expect_match "report" "$(cat report)" '^branches .* seen by interpreting .* samples of user code onwards'
 expect_between "samples interpreted, in JSON" \
 	"$(culprit report --json edges.prof | jq '.events[0].bill.interpreted.samples')" 100 10000
 

@@ -1,5 +1,6 @@
 # bench/flame_stacks.py, which compares folded stacks with perf's, is not misled by what a process
 # calls itself: newlines, escape sequences, semicolons, spaces, brackets, numbers.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_command perf python3 perl cc
 

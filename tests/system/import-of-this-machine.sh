@@ -1,5 +1,6 @@
 # perf names no builds with -z, --no-buildid and -o -: on the machine that recorded, its files and its
 # kernel are known all the same, in ns as our own recordings are, until a file is another.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_command perf cc
 

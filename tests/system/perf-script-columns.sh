@@ -1,6 +1,7 @@
 # What perf script prints of recordings made here, whichever columns it was asked for: each sample
 # counts once, or by its period, or the text is refused. And what these and other programs print
 # otherwise is no recording.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_command perf jq
 need_recording self

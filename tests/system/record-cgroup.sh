@@ -1,4 +1,5 @@
 # Only what runs in the control group is sampled, however the group is named.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 need_root

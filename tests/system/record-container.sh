@@ -1,5 +1,6 @@
 # A program in a mount namespace and a root of its own, whose path means nothing (or something
 # else) outside.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command unshare chroot

@@ -1,4 +1,5 @@
 # However a recording ends, its file is whole and its status right; two at once are no trouble.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

@@ -1,4 +1,5 @@
 # Code whose file is gone, was never one, or lies in another root: named all the same.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

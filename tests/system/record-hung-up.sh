@@ -1,5 +1,6 @@
 # Events whose task has ended hang up: the collector goes on waiting instead of asking them again
 # and again. Judged by its system calls, which the machine's speed does not change.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_command strace
 need_recording self
@@ -8,19 +9,33 @@ need_recording self
 calls() {
 	awk -v name="$2" '$NF == name { sum += $4 } END { print sum + 0 }' "$1"
 }
+# watches PID: the program below it has its counters open, and what it waits with
+watches() {
+	for child in $(cat "/proc/$1/task/$1/children"); do
+		ls -l "/proc/$child/fd" 2>/dev/null | grep -q timerfd && return 0
+	done
+	return 1
+}
 # At most 200 wake-ups a second by news about processes, ten by the timer.
-"$KERNELS/busy" split 0.2 &
+mkfifo gate
+cat gate >/dev/null &
 first=$!
 "$KERNELS/busy" split 2 &
 second=$!
 trap 'kill $first $second 2>/dev/null || true' EXIT
-strace -c -o first-ends culprit record --quiet -F 100 -p $first,$second -o two.prof
-wait $first $second || true
+strace -c -o first-ends culprit record --quiet -F 100 -p $first,$second -o two.prof &
+recorder=$!
+until watches $recorder; do
+	kill -0 $recorder || fail "nothing was recorded"
+	sleep 0.01
+done
+echo over >gate
+wait $recorder
 expect_between "samples of the second" "$(samples two.prof)" 100 1000
 expect_between "polls after the first ended" "$(calls first-ends poll)" 10 1500
 
 # A thread that has ended, but whose process nobody has waited for.
-sh -c '"$KERNELS/busy" split 0.3 & echo $! >pid; exec sleep 100' &
+sh -c '"$KERNELS/busy" split 1 & echo $! >pid; exec sleep 100' &
 parent=$!
 trap 'kill $first $second $parent 2>/dev/null || true' EXIT
 while [ ! -s pid ]; do sleep 0.01; done

@@ -1,4 +1,5 @@
 # What a context keeps is asked for; what was not kept is '-', and the option is named.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

@@ -1,4 +1,5 @@
 # A redacted profile names no file, no function and no command line, and still tells them apart.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 cp "$KERNELS/busy" secret-program

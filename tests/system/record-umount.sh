@@ -1,4 +1,5 @@
 # Recording keeps no file system from being unmounted, and names what ran there all the same.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command unshare mount umount

@@ -1,4 +1,5 @@
 # An ordinary user records what it runs itself; what it may not is said with the reason.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv

@@ -1,4 +1,5 @@
 # When sampling begins and ends: --delay, --duration, and on which CPUs.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

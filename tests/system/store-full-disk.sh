@@ -1,4 +1,5 @@
 # A full disk and a read-only folder: one sentence, nothing left behind, the old file whole.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 mkdir small

@@ -212,6 +212,14 @@ static bool is_period(struct scan scan, const char *line)
 	       (value > MOST_THREADS || is_number_of(scan, line, PERIOD_COLUMNS));
 }
 
+/* A number to the right of more columns than a period is given: an address without a letter. */
+static bool is_wide_number(struct scan scan, const char *line)
+{
+	bool wide = is_number_of(scan, line, PERIOD_COLUMNS + 1);
+	skip_blanks(&scan);
+	return wide && scan.at - line >= 2 && is_blank(scan.at[-2]);
+}
+
 /* What is left of a line, with the blanks before it down to `start`. */
 static void take_rest(const struct scan *scan, const char *start, struct perf_script_sample *out)
 {
@@ -245,8 +253,7 @@ static bool take_columns(struct scan scan, struct perf_script_sample *out)
 		if (!out->timed)
 			return false;
 		take_rest(&scan, start, out);
-		bool wide = has_period && is_number_of(before_period, start, PERIOD_COLUMNS + 1) &&
-			    is_blank(before_period.at[-2]);
+		bool wide = has_period && is_wide_number(before_period, start);
 		if (!wide && (out->rest.size == 0 || perf_script_parse_leaf(out->fields, &leaf)))
 			return true;
 		/* an address may look like a period */
@@ -548,7 +555,7 @@ static size_t take_any_columns(struct scan scan, const char *line, struct perf_s
 	out->timed = take_time(&next) > 0;
 	out->is_record = begins_with(&next, "PERF_RECORD_");
 	if (!out->is_record) {
-		if (is_number_of(next, line, PERIOD_COLUMNS))
+		if (is_number_of(next, line, PERIOD_COLUMNS) && !is_wide_number(next, line))
 			take_period(&next, &out->period);
 		take_event(&next, &out->event);
 	}

@@ -527,6 +527,11 @@ static void lines_that_end_in_an_aligned_address_are_samples(void **state)
 		{ "               w  4121 " LEAF("5613bcc09179", "leaf"),
 		  "samples [w 4121] leaf 2 2\n" },
 		{ "               w " LEAF("5613bcc09179", "leaf"), "samples [w] leaf 2 2\n" },
+		/* an address without a letter is no period */
+		{ "               w  4121 " LEAF(
+			  "5613bcc09179", "leaf") "               w  4121 " LEAF("558914089798",
+										 "leaf"),
+		  "samples [w 4121] leaf 4 4\n" },
 		{ LEAF("5613bcc09179", "leaf"), "samples leaf 2 2\n" },
 		{ LEAF("5613bcc09179", "leaf (/bin/w)"), "samples /bin/w!leaf 2 2\n" },
 		{ "               w    2000000 " LEAF("5613bcc09179", "leaf"),

@@ -71,6 +71,19 @@ static inline uint64_t cursor_u64(struct cursor *cursor)
 	return cursor_little_endian(cursor, 8);
 }
 
+/* As cursor_u32() and cursor_u64(), of bytes in the other order where `swap` says so. */
+static inline uint32_t cursor_u32_swapped(struct cursor *cursor, bool swap)
+{
+	uint32_t value = cursor_u32(cursor);
+	return swap ? __builtin_bswap32(value) : value;
+}
+
+static inline uint64_t cursor_u64_swapped(struct cursor *cursor, bool swap)
+{
+	uint64_t value = cursor_u64(cursor);
+	return swap ? __builtin_bswap64(value) : value;
+}
+
 static inline uint64_t cursor_varint(struct cursor *cursor)
 {
 	uint64_t value = 0;

@@ -22,14 +22,12 @@ struct reading {
 
 static uint32_t take_u32(struct reading *reading)
 {
-	uint32_t value = cursor_u32(&reading->cursor);
-	return reading->swap ? __builtin_bswap32(value) : value;
+	return cursor_u32_swapped(&reading->cursor, reading->swap);
 }
 
 static uint64_t take_u64(struct reading *reading)
 {
-	uint64_t value = cursor_u64(&reading->cursor);
-	return reading->swap ? __builtin_bswap64(value) : value;
+	return cursor_u64_swapped(&reading->cursor, reading->swap);
 }
 
 /* A text in a room that is padded with NULs. */

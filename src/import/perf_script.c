@@ -280,15 +280,6 @@ static int take_chain_line(struct perf_script *script, struct span line, struct 
 
 /* ---- lines */
 
-static bool is_blank_line(struct span line)
-{
-	const char *text = line.data;
-	for (size_t i = 0; i < line.size; i++)
-		if (text[i] != ' ' && text[i] != '\t')
-			return false;
-	return true;
-}
-
 /* Whether a line that starts with a blank can't begin a sample, as its second word is neither a
  * number nor an event. */
 static bool is_surely_frame(struct span line)
@@ -366,7 +357,7 @@ static int take_line(void *context, struct span line, struct error *err)
 	if (script->lines.unended && line.size && script->sample.open &&
 	    text[line.size - 1] != ')' && (*text == '\t' || *text == ' '))
 		return stop(script, err, "the text ends inside a call chain");
-	if (line.size == 0 || is_blank_line(line))
+	if (line.size == 0 || text_line_is_blank(line))
 		return take_blank_line(script, err);
 	if (*text == '#') {
 		int ret = end_sample(script, err);
@@ -488,7 +479,7 @@ static bool is_header(struct span text)
 	struct span line;
 	bool captured = false;
 	while (text_lines_cut(&text, &line)) {
-		if (!is_blank_line(line) && *(const char *)line.data != '#')
+		if (!text_line_is_blank(line) && *(const char *)line.data != '#')
 			return false;
 		captured |= span_starts_with(line, "# captured on");
 	}

@@ -16,15 +16,6 @@ struct shares {
 	size_t samples, frames, others;
 };
 
-static bool is_blank_line(struct span line)
-{
-	const char *text = line.data;
-	for (size_t i = 0; i < line.size; i++)
-		if (text[i] != ' ' && text[i] != '\t')
-			return false;
-	return true;
-}
-
 static bool is_indented(struct span line)
 {
 	const char *text = line.data;
@@ -77,7 +68,7 @@ static bool goes_on(const struct perf_script_sample *sample, struct span rest)
 	struct span line;
 	if (!text_lines_cut(&rest, &line))
 		return sample->timed && sample->event.size;
-	if (is_blank_line(line)) /* an empty chain */
+	if (text_line_is_blank(line)) /* an empty chain */
 		text_lines_cut(&rest, &line);
 	return (perf_script_parse_frame(line.data, line.size, &frame) &&
 		(is_frame(line, &frame) || rest.size == 0 /* perhaps cut */)) ||
@@ -95,7 +86,7 @@ static bool has_words(struct span text)
 	while (text_lines_cut(&text, &line)) {
 		struct perf_script_sample sample;
 		struct perf_script_frame frame;
-		if (is_blank_line(line) || is_comment(line)) {
+		if (text_line_is_blank(line) || is_comment(line)) {
 			open = false;
 		} else if (perf_script_parse_sample(line.data, line.size, &sample) &&
 			   goes_on(&sample, text)) {
@@ -125,7 +116,7 @@ static enum perf_script_layout chains(struct span text)
 	bool headed = false;
 	bool open = false;
 	while (text_lines_cut(&text, &line)) {
-		if (is_blank_line(line)) {
+		if (text_line_is_blank(line)) {
 			shares.others += open ? 0 : head;
 			head = 0;
 			open = false;
@@ -156,7 +147,7 @@ static bool has_lines(struct span text)
 	while (text_lines_cut(&text, &line)) {
 		struct perf_script_sample sample;
 		struct perf_script_frame leaf;
-		if (is_blank_line(line) || is_comment(line))
+		if (text_line_is_blank(line) || is_comment(line))
 			continue;
 		if (!perf_script_parse_columns(line, &sample, &leaf)) {
 			shares.others++;

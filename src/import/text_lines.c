@@ -103,3 +103,12 @@ bool text_lines_cut(struct span *rest, struct span *line)
 	*line = (struct span){ text, size };
 	return true;
 }
+
+bool text_line_is_blank(struct span line)
+{
+	const char *text = line.data;
+	for (size_t i = 0; i < line.size; i++)
+		if (text[i] != ' ' && text[i] != '\t')
+			return false;
+	return true;
+}

@@ -42,3 +42,6 @@ int text_lines_finish(struct text_lines *lines, struct error *err);
  * return before it. False at the end.
  */
 bool text_lines_cut(struct span *rest, struct span *line);
+
+/* Whether it has nothing but blanks and tabs. */
+bool text_line_is_blank(struct span line);

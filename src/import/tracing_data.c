@@ -15,14 +15,12 @@ struct tracing {
 
 static uint32_t take_u32(struct tracing *tracing)
 {
-	uint32_t value = cursor_u32(&tracing->cursor);
-	return tracing->swap ? __builtin_bswap32(value) : value;
+	return cursor_u32_swapped(&tracing->cursor, tracing->swap);
 }
 
 static uint64_t take_u64(struct tracing *tracing)
 {
-	uint64_t value = cursor_u64(&tracing->cursor);
-	return tracing->swap ? __builtin_bswap64(value) : value;
+	return cursor_u64_swapped(&tracing->cursor, tracing->swap);
 }
 
 /* Up to its NUL, which is passed over. */

@@ -62,9 +62,10 @@ bool perf_unit_of(struct span name, double scale, struct perf_unit *unit)
 	*unit = (struct perf_unit){ .factor = 1 };
 	if (scale == 0)
 		scale = 1;
-	if (!isfinite(scale) || scale < 0)
+	double counts = ns > 0 ? scale * ns : scale;
+	if (!isfinite(counts) || counts < 0)
 		return false;
-	take_apart(ns > 0 ? scale * ns : scale, &digits, &count, &places);
+	take_apart(counts, &digits, &count, &places);
 	int decimals = count > KEPT_DIGITS ? places - (int)(count - KEPT_DIGITS) : places;
 	if (decimals < 0)
 		decimals = 0;
@@ -92,7 +93,8 @@ struct cell perf_unit_cell(const struct perf_unit *unit, const struct cell *cell
 	if (unit->factor == 1 && unit->digits == 0)
 		return made;
 	uint64_t least = perf_unit_sum(unit, *before);
-	*before += cell->estimate;
+	if (__builtin_add_overflow(*before, cell->estimate, before))
+		*before = UINT64_MAX;
 	made.estimate = perf_unit_sum(unit, *before) - least;
 	double factor = (double)unit->factor / (double)power_of_ten(unit->digits);
 	double squares = (double)cell->squares * factor * factor;

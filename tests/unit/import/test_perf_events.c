@@ -1,3 +1,4 @@
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,6 +187,26 @@ static void what_rounding_takes_from_one_cell_the_next_one_gets(void **state)
 	before = 0;
 	assert_true(perf_unit_cell(&unit, &one, &before).squares == 54210108624);
 	assert_int_equal(perf_unit_sum(&unit, UINT64_MAX), UINT64_MAX);
+	/* past 64 bits nothing is left to give, and nothing comes from nowhere */
+	const struct cell most = { 1, UINT64_MAX - 999, 1 };
+	assert_true(perf_unit_of(span_of_text("s"), 0x1p-31, &unit));
+	before = 1000;
+	assert_int_equal(perf_unit_cell(&unit, &most, &before).estimate,
+			 perf_unit_sum(&unit, UINT64_MAX) - perf_unit_sum(&unit, 1000));
+	assert_int_equal(perf_unit_cell(&unit, &most, &before).estimate, 0);
+}
+
+static void a_scale_that_no_count_has_is_refused(void **state)
+{
+	(void)state;
+	static const double scales[] = { INFINITY, -INFINITY, NAN, -1, 1e300, 0x1p-1074, 1e19 };
+	for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
+		struct perf_unit unit;
+		assert_false(perf_unit_of(span_of_text("seconds"), scales[i], &unit));
+		assert_int_equal(unit.factor, 1);
+		assert_int_equal(unit.decimals, 0);
+		assert_int_equal(unit.name.size, 0);
+	}
 }
 
 /* The name of an event that comes later, and of one that never comes. */
@@ -217,6 +238,7 @@ int main(void)
 		cmocka_unit_test(counts_become_amounts_of_their_unit),
 		cmocka_unit_test(a_scale_that_is_no_number_is_said),
 		cmocka_unit_test(what_rounding_takes_from_one_cell_the_next_one_gets),
+		cmocka_unit_test(a_scale_that_no_count_has_is_refused),
 		cmocka_unit_test(names_wait_for_their_event),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

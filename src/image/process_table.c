@@ -90,16 +90,25 @@ const char *process_thread_comm(const struct process_table *table, const struct 
 	return thread->long_comm ? thread->long_comm : thread->comm;
 }
 
-static int name_thread(struct process_table *table, uint32_t pid, uint32_t tid, struct span name)
+/* The thread of that tid, of whatever process. NULL: out of memory. */
+static struct thread *need_thread(struct process_table *table, uint32_t tid)
 {
 	struct thread *thread = number_map_find(&table->threads, tid);
-	if (!thread) {
-		thread = calloc(1, sizeof(*thread));
-		if (!thread || number_map_put(&table->threads, tid, thread) < 0) {
-			free(thread);
-			return -ENOMEM;
-		}
+	if (thread)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || number_map_put(&table->threads, tid, thread) < 0) {
+		free(thread);
+		return NULL;
 	}
+	return thread;
+}
+
+static int name_thread(struct process_table *table, uint32_t pid, uint32_t tid, struct span name)
+{
+	struct thread *thread = need_thread(table, tid);
+	if (!thread)
+		return -ENOMEM;
 	thread->tid = tid;
 	thread->pid = pid;
 	set_comm(thread->comm, name);
@@ -118,11 +127,15 @@ static int fork_thread(struct process_table *table, uint32_t pid, uint32_t tid, 
 		process->threads++;
 	const struct thread *parent =
 		parent_tid == pid ? NULL : number_map_find(&table->threads, parent_tid);
-	if (process && parent && parent->pid == pid)
-		return name_thread(
-			table, pid, tid,
-			span_of_text(parent->long_comm ? parent->long_comm : parent->comm));
-	forget_thread(table, tid);
+	if (!process || !parent || parent->pid != pid) {
+		forget_thread(table, tid);
+		return 0;
+	}
+	struct thread *thread = need_thread(table, tid);
+	if (!thread)
+		return -ENOMEM;
+	*thread = *parent; /* a long name is the table's: of all its threads one */
+	thread->tid = tid;
 	return 0;
 }
 

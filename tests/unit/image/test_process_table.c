@@ -130,6 +130,16 @@ static void threads_have_names_and_share_the_process(void **state)
 	assert_int_equal(process->exit_ns, 90);
 }
 
+static void a_thread_that_says_it_made_itself_keeps_its_name(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 1, 1, "one", true);
+	name(&table, 1, 2, "two", false);
+	assert_int_equal(process_fork(&table, 1, 2, 1, 2, 5), 0);
+	assert_string_equal(process_thread_comm(&table, process_find(&table, 1), 2), "two");
+}
+
 static void names_longer_than_the_kernel_has_stay_whole(void **state)
 {
 	(void)state;
@@ -143,6 +153,10 @@ static void names_longer_than_the_kernel_has_stay_whole(void **state)
 	assert_string_equal(process_name(process_find(&table, 3)), "com.example.android.two");
 	assert_string_equal(process_thread_comm(&table, one, 2), "com.example.android.thread");
 	assert_int_equal(process_fork(&table, 1, 4, 1, 2, 5), 0);
+	assert_string_equal(process_thread_comm(&table, one, 4), "com.example.android.thread");
+	/* of a name of 64 kB a million threads take no more */
+	assert_ptr_equal(process_thread_comm(&table, one, 4), process_thread_comm(&table, one, 2));
+	assert_int_equal(process_fork(&table, 1, 4, 1, 4, 5), 0);
 	assert_string_equal(process_thread_comm(&table, one, 4), "com.example.android.thread");
 	assert_int_equal(process_fork(&table, 5, 5, 1, 1, 6), 0);
 	assert_int_equal(process_fork(&table, 6, 6, 1, 2, 6), 0);
@@ -192,6 +206,7 @@ int main(void)
 		cmocka_unit_test(an_exited_process_stays_until_it_is_reaped),
 		cmocka_unit_test(a_number_used_again_is_another_process),
 		cmocka_unit_test(threads_have_names_and_share_the_process),
+		cmocka_unit_test(a_thread_that_says_it_made_itself_keeps_its_name),
 		cmocka_unit_test(names_longer_than_the_kernel_has_stay_whole),
 		cmocka_unit_test(any_order_of_records_is_borne),
 	};

@@ -162,9 +162,9 @@ static int fill_timeline(struct beside_process *process, const struct jitdump *d
 					     .ordinal = (uint32_t)i };
 		size_t before = process->timeline.count;
 		ret = jit_timeline_add(&process->timeline, &loaded);
-		if (ret == -EFBIG)
-			return 0;
-		if (ret == 0 && process->timeline.count > before)
+		if (ret == -EFBIG) /* a smaller one may have room */
+			ret = 0;
+		else if (ret == 0 && process->timeline.count > before)
 			ret = add_stage(process, loaded.time_ns);
 	}
 	if (process->stage_count)

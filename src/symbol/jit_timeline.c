@@ -11,6 +11,7 @@
 #define PAGE_SHIFT	12
 #define PAGE_LOADS_MOST 4096u
 #define PAGES_MOST	256u /* of one function; larger ones are looked at for every address */
+#define PAGES_WIDE	4u   /* more of them are looked through within a limit */
 #define ADDRESS_BITS	48
 #define ADDRESS_MASK	((UINT64_C(1) << ADDRESS_BITS) - 1)
 #define TAG_TOP		UINT64_C(0x8000)
@@ -111,22 +112,26 @@ static void meet(const struct jit_loaded *loaded, const struct jit_loaded *other
 		*tag = TAG_TOP | ((*tag + 1) & TAG_MASK);
 }
 
-static void meet_all(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
-		     uint64_t *tag, struct meeting *meeting)
+/* How many functions were looked at. */
+static uint64_t meet_all(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
+			 uint64_t *tag, struct meeting *meeting)
 {
+	uint64_t looks = 0;
 	*meeting = (struct meeting){ 0 };
 	if (page_count(loaded) > PAGES_MOST) {
 		for (size_t i = 0; i < timeline->count; i++)
 			meet(loaded, &timeline->list[i], tag, meeting);
-		return;
+		return timeline->count;
 	}
 	for (uint64_t i = 0; i < page_count(loaded); i++) {
 		struct candidates found =
 			candidates_at(timeline, page_of(loaded->address + (i << PAGE_SHIFT)));
+		looks += found.counts[0] + found.counts[1];
 		for (int j = 0; j < 2; j++)
 			for (size_t k = 0; k < found.counts[j]; k++)
 				meet(loaded, &timeline->list[found.lists[j][k]], tag, meeting);
 	}
+	return looks;
 }
 
 /* A page that is written for ever must not become slower for ever: its oldest quarter goes. */
@@ -168,6 +173,7 @@ static int check_room(const struct jit_timeline *timeline, const struct jit_load
 	*cost_bytes = sizeof(*loaded) + loaded->name.size +
 		      (pages > PAGES_MOST ? sizeof(uint32_t) : pages * PAGE_COST);
 	if ((pages > PAGES_MOST && timeline->large_count >= JIT_TIMELINE_MOST_LARGE) ||
+	    (pages > PAGES_WIDE && timeline->looks >= JIT_TIMELINE_MOST_LOOKS) ||
 	    *cost_bytes > JIT_TIMELINE_MOST_BYTES - timeline->kept_bytes)
 		return -EFBIG;
 	return 0;
@@ -175,7 +181,8 @@ static int check_room(const struct jit_timeline *timeline, const struct jit_load
 
 int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loaded)
 {
-	if (!loaded->size_bytes || loaded->size_bytes - 1 > UINT64_MAX - loaded->address)
+	if (!loaded->size_bytes ||
+	    loaded->size_bytes - 1 > ADDRESS_MASK - (loaded->address & ADDRESS_MASK))
 		return 0;
 	uint64_t cost_bytes;
 	int ret = check_room(timeline, loaded, &cost_bytes);
@@ -185,7 +192,9 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 		TAG_TOP | ((hash_bytes(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
 			   TAG_MASK);
 	struct meeting meeting;
-	meet_all(timeline, loaded, &tag, &meeting);
+	uint64_t looks = meet_all(timeline, loaded, &tag, &meeting);
+	if (page_count(loaded) > PAGES_WIDE)
+		timeline->looks += looks;
 	if (meeting.same && meeting.same == meeting.latest)
 		return 0;
 	struct jit_loaded added = *loaded;

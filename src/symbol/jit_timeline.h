@@ -39,18 +39,21 @@ struct jit_timeline {
 	uint32_t *large;	 /* private: what touches too many */
 	size_t large_count, large_capacity;
 	uint64_t kept_bytes;
+	uint64_t looks; /* private: at functions, for such as are on many pages */
 	struct arena arena;
 };
 
 #define JIT_TIMELINE_MOST_BYTES (256u << 20) /* of one process */
 #define JIT_TIMELINE_MOST_LARGE 256u	     /* functions of more than 1 MB */
+/* A few bytes of a dump can claim hundreds of pages again and again: seconds of work in all. */
+#define JIT_TIMELINE_MOST_LOOKS (UINT64_C(1) << 29)
 
 void jit_timeline_release(struct jit_timeline *timeline); /* also right for a zeroed one */
 
 /*
  * Something was loaded; what is there already, unchanged, counts once. Returns 0, -ENOMEM, or
  * -EFBIG when one of the limits is reached, and then it is left out. An empty size and one that
- * wraps around are left out silently.
+ * passes the end of 48 bits are left out silently.
  */
 int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loaded);
 

@@ -77,13 +77,27 @@ static void put_load(struct buffer *bytes, uint64_t time_ns, uint64_t index, con
 	buffer_append(bytes, code, sizeof(code));
 }
 
-/* jit-42.dump: one function, and at 2000 another one at the same address. */
-static void write_dump(const char *folder)
+/* Without its code. */
+static void put_large(struct buffer *bytes, uint64_t time_ns, uint64_t address)
+{
+	const uint64_t numbers[] = { address, address, 2 << 20, 3 };
+	put_number(bytes, 0, 4);
+	put_number(bytes, 56 + sizeof("large"), 4);
+	put_number(bytes, time_ns, 8);
+	put_number(bytes, UINT64_C(42) << 32 | 42, 8);
+	buffer_append(bytes, numbers, sizeof(numbers));
+	buffer_append(bytes, "large", sizeof("large"));
+}
+
+/* jit-42.dump: one function, `larges` elsewhere, and at 2000 another one at the first's address. */
+static void write_dump(const char *folder, unsigned larges)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	const uint32_t header[] = { 0x4a695444, 1, 40, 62, 0, 42, 0, 0, 0, 0 };
 	buffer_append(&bytes, header, sizeof(header));
 	put_load(&bytes, 1000, 1, "first");
+	for (unsigned i = 0; i < larges; i++)
+		put_large(&bytes, 10000 - i, 0x10000000 + ((uint64_t)i << 22));
 	put_load(&bytes, 2000, 2, "second");
 	char path[512];
 	snprintf(path, sizeof(path), "%s/jit-42.dump", folder);
@@ -101,7 +115,7 @@ static void code_of_a_jitdump_is_in_force_from_its_time_on(void **state)
 	const uint64_t address = 0x7f0000001002;
 	uint64_t first, second;
 	size_t files;
-	write_dump(folder.path);
+	write_dump(folder.path, 0);
 	assert_int_equal(jit_beside_new(folder.path, &beside), 0);
 	assert_int_equal(jit_beside_vaddr(beside, 42, address, 1999, &first), 0);
 	assert_int_equal(jit_beside_vaddr(beside, 42, address, 2000, &second), 0);
@@ -126,6 +140,25 @@ static void code_of_a_jitdump_is_in_force_from_its_time_on(void **state)
 	assert_true(stash_find_function(index, java, second, &function));
 	assert_true(span_equal(function.function.name, span_of_text("second")));
 	profile_free(test.profile);
+}
+
+/* Of code of more than 1 MB only so much is kept; that of others is. */
+static void too_much_large_code_hides_no_other(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
+	const uint64_t address = 0x7f0000001002;
+	uint64_t first, second;
+	write_dump(folder.path, 300);
+	assert_int_equal(jit_beside_new(folder.path, &beside), 0);
+	assert_int_equal(jit_beside_vaddr(beside, 42, address, 1999, &first), 0);
+	assert_int_equal(jit_beside_vaddr(beside, 42, address, 2000, &second), 0);
+	assert_int_equal(first, address);
+	assert_int_not_equal(second, address);
+	assert_int_equal(jit_beside_stage(beside, 42, 1999), 1);
+	assert_int_equal(jit_beside_stage(beside, 42, 2000), 2);
+	assert_int_equal(jit_beside_stage(beside, 42, 10000), 258);
 }
 
 static void a_folder_without_such_files_changes_nothing(void **state)
@@ -159,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(maps_beside_a_recording_name_the_code_of_their_process),
 		cmocka_unit_test(code_of_a_jitdump_is_in_force_from_its_time_on),
+		cmocka_unit_test(too_much_large_code_hides_no_other),
 		cmocka_unit_test(a_folder_without_such_files_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

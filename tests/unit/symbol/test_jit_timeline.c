@@ -85,6 +85,8 @@ static void what_is_told_twice_counts_once(void **state)
 	add(&timeline, 0x1000, 0x100, 2000, "f");
 	add(&timeline, 0x2000, 0, 2000, "empty");
 	add(&timeline, UINT64_MAX - 1, 3, 2000, "wraps");
+	/* another vaddr of it would wrap */
+	add(&timeline, 0x1010, (UINT64_C(1) << 48) - 0x100f, 2000, "all");
 	assert_int_equal(timeline.count, 1);
 	assert_int_equal(timeline.list[0].time_ns, 1000);
 	/* up to the last address */
@@ -124,6 +126,33 @@ static void a_page_that_is_written_for_ever_stays_fast(void **state)
 	jit_timeline_release(&timeline);
 }
 
+/* The same 1 MB again and again where thousands of functions are: nothing is kept of it, so that
+ * only the work has an end. */
+static void what_is_told_of_many_pages_for_ever_ends(void **state)
+{
+	(void)state;
+	static const uint64_t sizes[] = { 256 << 12, 257 << 12 };
+	for (size_t i = 0; i < 2; i++) {
+		struct jit_timeline timeline = { 0 };
+		char name[16];
+		for (int j = 0; j < 4096; j++) {
+			snprintf(name, sizeof(name), "f%d", j);
+			add(&timeline, (uint64_t)(j % 256) << 12, 0x1000, 1, name);
+		}
+		assert_int_equal(timeline.looks, 0);
+		assert_int_equal(add(&timeline, 0, sizes[i], 1, "wide"), 0);
+		uint64_t once = timeline.looks;
+		assert_true(once >= 4096);
+		assert_int_equal(add(&timeline, 0, sizes[i], 1, "wide"), 0);
+		assert_true(timeline.looks > once);
+		timeline.looks = JIT_TIMELINE_MOST_LOOKS;
+		assert_int_equal(add(&timeline, 0, sizes[i], 1, "wide"), -EFBIG);
+		assert_int_equal(add(&timeline, 0, 0x100, 1, "narrow"), 0);
+		expect_name(jit_timeline_find(&timeline, 0xff, 1), "narrow");
+		jit_timeline_release(&timeline);
+	}
+}
+
 static void what_does_not_fit_is_left_out(void **state)
 {
 	(void)state;
@@ -141,6 +170,7 @@ int main(void)
 		cmocka_unit_test(what_is_told_twice_counts_once),
 		cmocka_unit_test(large_functions_are_found_too),
 		cmocka_unit_test(a_page_that_is_written_for_ever_stays_fast),
+		cmocka_unit_test(what_is_told_of_many_pages_for_ever_ends),
 		cmocka_unit_test(what_does_not_fit_is_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

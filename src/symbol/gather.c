@@ -155,6 +155,20 @@ static bool find_code(const struct elf_file *file, uint64_t vaddr, uint64_t *fir
 	return false;
 }
 
+/* The first that begins behind the address, or NULL. */
+static const struct symbol *next_symbol(const struct symbol_table *table, uint64_t vaddr)
+{
+	size_t low = 0, high = table->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (table->list[middle].start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < table->count ? &table->list[low] : NULL;
+}
+
 static bool is_nearest(const struct symbol *symbol)
 {
 	return symbol && symbol->flags & FUNCTION_NEAREST;
@@ -176,13 +190,13 @@ static bool window_around(const struct gathering *gathering, uint64_t vaddr,
 		end = page + WINDOW_BYTES;
 	if (nearest && nearest->start > first)
 		first = nearest->start;
-	for (size_t i = 0; i < table->count; i++) {
-		uint64_t behind = table->list[i].start + table->list[i].size_bytes;
-		if (behind <= vaddr && behind > first)
-			first = behind;
-		if (table->list[i].start > vaddr && table->list[i].start < end)
-			end = table->list[i].start;
-	}
+	const struct interval_piece *piece = interval_map_before(&table->map, vaddr);
+	uint64_t behind = !piece ? 0 : vaddr <= piece->last ? piece->first : piece->last + 1;
+	const struct symbol *next = next_symbol(table, vaddr);
+	if (behind > first)
+		first = behind;
+	if (next && next->start < end)
+		end = next->start;
 	*window = (struct symbol){ .start = first,
 				   .size_bytes = end - first,
 				   .flags = FUNCTION_WINDOW | FUNCTION_UNNAMED };

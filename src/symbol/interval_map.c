@@ -122,7 +122,7 @@ void interval_map_release(struct interval_map *map)
 	*map = (struct interval_map){ 0 };
 }
 
-const struct interval_piece *interval_map_find(const struct interval_map *map, uint64_t address)
+const struct interval_piece *interval_map_before(const struct interval_map *map, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = map->count;
@@ -133,5 +133,11 @@ const struct interval_piece *interval_map_find(const struct interval_map *map, u
 		else
 			high = middle;
 	}
-	return low > 0 && address <= map->pieces[low - 1].last ? &map->pieces[low - 1] : NULL;
+	return low > 0 ? &map->pieces[low - 1] : NULL;
+}
+
+const struct interval_piece *interval_map_find(const struct interval_map *map, uint64_t address)
+{
+	const struct interval_piece *piece = interval_map_before(map, address);
+	return piece && address <= piece->last ? piece : NULL;
 }

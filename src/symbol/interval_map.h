@@ -33,6 +33,8 @@ struct interval_map {
 /* Sorts `intervals` by first. Returns 0 or -ENOMEM. */
 int interval_map_build(struct interval_map *map, struct interval *intervals, size_t count);
 void interval_map_release(struct interval_map *map); /* also right for a zeroed one */
+/* The last piece that begins at `address` or before it, or NULL. */
+const struct interval_piece *interval_map_before(const struct interval_map *map, uint64_t address);
 /* The piece that holds `address`, or NULL. */
 const struct interval_piece *interval_map_find(const struct interval_map *map, uint64_t address);
 

@@ -47,6 +47,12 @@ static void every_address_has_the_owner_of_highest_priority(void **state)
 					 slow_owner(list, count, address));
 		for (size_t i = 1; i < map.count; i++)
 			assert_true(map.pieces[i].first > map.pieces[i - 1].last);
+		const struct interval_piece *before = NULL;
+		for (uint64_t address = 0; address < 2 * SPACE; address++) {
+			const struct interval_piece *piece = interval_map_find(&map, address);
+			before = piece ? piece : before;
+			assert_ptr_equal(interval_map_before(&map, address), before);
+		}
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
+#include "render/text_table.h"
 
 static mode_t mode_for_new_files(void)
 {
@@ -40,6 +41,7 @@ int output_file_open(struct output_file *output, const char *path)
 		.standard = !path || strcmp(path, "-") == 0,
 		.replacement = { .folder = -1, .fd = -1 },
 	};
+	output->terminal = output->standard && isatty(STDOUT_FILENO);
 	if (output->standard)
 		return 0;
 	bool exists = stat(path, &found) == 0;
@@ -58,12 +60,31 @@ int output_file_open(struct output_file *output, const char *path)
 	return 1;
 }
 
+/* Names of files and processes are in it: none of them steers the terminal. */
+static int write_to_terminal(const char *bytes, size_t size)
+{
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	for (size_t i = 0; i < size; i++) {
+		size_t from = i;
+		while (i < size && bytes[i] != '\n' && bytes[i] != '\t')
+			i++;
+		text_append_safe(&safe, bytes + from, i - from);
+		if (i < size)
+			buffer_append_u8(&safe, (uint8_t)bytes[i]);
+	}
+	if (buffer_failed(&safe))
+		return -ENOMEM;
+	return fwrite(safe.data, 1, safe.size, stdout) == safe.size ? 0 : -errno;
+}
+
 int output_file_write(void *context, const void *bytes, size_t size)
 {
 	struct output_file *output = context;
 	const char *at = bytes;
 	if (output->replaces)
 		return replace_write(&output->replacement, bytes, size);
+	if (output->terminal)
+		return write_to_terminal(bytes, size);
 	if (output->standard)
 		return fwrite(bytes, 1, size, stdout) == size ? 0 : -errno;
 	while (size > 0) {

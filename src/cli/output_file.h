@@ -15,14 +15,15 @@ struct buffer;
 struct output_file {
 	const char *path;
 	char *target; /* what a link points to */
-	bool standard, replaces;
+	bool standard, terminal, replaces;
 	int fd; /* of a device or pipe */
 	struct replacement replacement;
 };
 
 /* NULL and "-" are standard output. Returns 0, or the exit status after a message. */
 int output_file_open(struct output_file *output, const char *path);
-/* Takes bytes; `output` is a struct output_file. 0 or a negative errno. */
+/* Takes bytes, of text for a terminal whole characters; `output` is a struct output_file. 0 or a
+ * negative errno. */
 int output_file_write(void *output, const void *bytes, size_t size);
 /* Puts the file in its place. Returns 0, or the exit status after a message. */
 int output_file_finish(struct output_file *output);

@@ -6,6 +6,8 @@
 
 #include "base/cursor.h"
 
+#define NAME_MOST 255 /* bytes of a system's or an event's: they are names of folders */
+
 struct tracing {
 	struct cursor cursor;
 	bool swap;
@@ -88,7 +90,8 @@ static int take_system(struct tracing *tracing)
 		struct span format = take_file(tracing);
 		struct span name = line_of(format, "name: ");
 		uint64_t id;
-		if (!name.size || !take_number(line_of(format, "ID: "), &id))
+		if (!name.size || name.size > NAME_MOST || system.size > NAME_MOST ||
+		    !take_number(line_of(format, "ID: "), &id))
 			continue;
 		int ret = tracing->visit(tracing->context, id, system, name);
 		if (ret < 0)

@@ -11,7 +11,8 @@
 
 #include "base/span.h"
 
-/* Hears of each tracepoint: its number, "sched", "sched_switch". 0, or an error that ends it. */
+/* Hears of each tracepoint: its number, "sched", "sched_switch", of 255 bytes each at most. 0, or
+ * an error that ends it. */
 typedef int (*tracing_data_visit)(void *context, uint64_t id, struct span system, struct span name);
 
 /* 0; -EBADMSG (the bytes make no sense; what comes before was visited); or what `visit` returned.

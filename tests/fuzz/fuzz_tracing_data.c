@@ -22,7 +22,7 @@ static int visit(void *context, uint64_t id, struct span system, struct span nam
 {
 	struct visited *visited = context;
 	(void)id;
-	assert(name.size > 0);
+	assert(name.size > 0 && name.size <= 255 && system.size <= 255);
 	check_inside(visited, system);
 	check_inside(visited, name);
 	visited->count++;

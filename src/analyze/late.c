@@ -8,6 +8,7 @@
 #include "analyze/resolve.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/number_map.h"
 #include "isa/decode.h"
 #include "isa/interrupts.h"
 
@@ -19,6 +20,8 @@ struct late {
 	const struct procedure *last;
 	struct span code; /* of the last; empty: not known */
 	uint64_t first;
+	uint8_t *marks;		/* isa/interrupts.h, of that code; NULL: not made yet */
+	struct number_map made; /* marks, by where their code is in memory */
 };
 
 int late_new(const struct profile *profile, struct resolver *resolver, struct late **out,
@@ -44,6 +47,10 @@ void late_free(struct late *late)
 {
 	if (!late)
 		return;
+	size_t position = 0;
+	for (uint8_t *marks; (marks = number_map_next(&late->made, &position));)
+		free(marks);
+	number_map_release(&late->made);
 	decoder_free(late->decoder);
 	free(late);
 }
@@ -58,6 +65,28 @@ bool late_can_be(const struct late *late, const struct event_column *column)
 	return column->clock == EVENT_CLOCK || late->isa == ISA_AARCH64;
 }
 
+static void take_code(struct late *late, const struct procedure *procedure)
+{
+	late->last = procedure;
+	late->code = late->decoder ? resolver_code(late->resolver, procedure, &late->first)
+				   : (struct span){ NULL, 0 };
+	late->marks = number_map_find(&late->made, (uintptr_t)late->code.data);
+}
+
+/* Marks are kept: procedures are asked for in any order, again and again. */
+static bool arrive_at(struct late *late, uint64_t vaddr)
+{
+	bool made = late->marks != NULL;
+	bool arrive =
+		interrupts_arrive_at(late->decoder, late->code, late->first, vaddr, &late->marks);
+	if (!made && late->marks &&
+	    number_map_put(&late->made, (uintptr_t)late->code.data, late->marks) < 0) {
+		free(late->marks);
+		late->marks = NULL;
+	}
+	return arrive;
+}
+
 bool late_at(struct late *late, const struct procedure *procedure, uint64_t vaddr)
 {
 	if (!procedure->image)
@@ -65,12 +94,9 @@ bool late_at(struct late *late, const struct procedure *procedure, uint64_t vadd
 	uint64_t kind = profile_image(late->profile, procedure->image).kind;
 	if (kind != IMAGE_KERNEL && kind != IMAGE_MODULE)
 		return false;
-	if (procedure != late->last) {
-		late->last = procedure;
-		late->code = late->decoder ? resolver_code(late->resolver, procedure, &late->first)
-					   : (struct span){ NULL, 0 };
-	}
+	if (procedure != late->last)
+		take_code(late, procedure);
 	if (late->code.size)
-		return interrupts_arrive_at(late->decoder, late->code, late->first, vaddr);
+		return arrive_at(late, vaddr);
 	return procedure->named && kernel_name_is_late(procedure->linkage);
 }

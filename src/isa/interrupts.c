@@ -1,5 +1,6 @@
 #include "isa/interrupts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "isa/decode_private.h"
@@ -32,16 +33,14 @@ static bool may_arrive_x86(const uint8_t *bytes, uint64_t offset)
 	return memchr(from, 0xfb, near) || memchr(from, 0x9d, near);
 }
 
-/* Instructions have no marks of where they begin: from the procedure's first one on. */
-static bool arrive_x86(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr)
+/* A bit for each byte of the code. Instructions have no marks of where they begin: from the
+ * procedure's first one on. NULL: out of memory. */
+static uint8_t *mark_x86(struct decoder *decoder, struct span code, uint64_t first)
 {
 	const uint8_t *bytes = code.data;
+	uint8_t *marks = calloc(1, code.size / 8 + 1);
 	enum effect last = EFFECT_OTHER;
-	bool enabled = false; /* behind the instruction before */
-	uint64_t at = 0, wanted = vaddr - first;
-	if (!may_arrive_x86(bytes, wanted))
-		return false;
-	while (at < wanted) {
+	for (size_t at = 0; marks && at < code.size;) {
 		struct instruction instruction;
 		decoder_flow(decoder, (struct span){ bytes + at, code.size - at }, first + at,
 			     &instruction);
@@ -49,11 +48,24 @@ static bool arrive_x86(struct decoder *decoder, struct span code, uint64_t first
 		bool leaves = instruction.kind == INSTRUCTION_JUMP ||
 			      instruction.kind == INSTRUCTION_RETURN ||
 			      instruction.kind == INSTRUCTION_CALL;
-		enabled = effect != EFFECT_OTHER || (last == EFFECT_ENABLES_LATER && !leaves);
+		bool enabled = effect != EFFECT_OTHER || (last == EFFECT_ENABLES_LATER && !leaves);
 		last = effect;
 		at += instruction.length_bytes;
+		if (enabled && at < code.size)
+			marks[at / 8] |= (uint8_t)(1u << at % 8);
 	}
-	return at == wanted && enabled;
+	return marks;
+}
+
+static bool arrive_x86(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr,
+		       uint8_t **marks)
+{
+	uint64_t wanted = vaddr - first;
+	if (!may_arrive_x86(code.data, wanted))
+		return false;
+	if (!*marks)
+		*marks = mark_x86(decoder, code, first);
+	return *marks && (*marks)[wanted / 8] >> wanted % 8 & 1;
 }
 
 static bool arrive_aarch64(struct span code, uint64_t first, uint64_t vaddr)
@@ -69,10 +81,11 @@ static bool arrive_aarch64(struct span code, uint64_t first, uint64_t vaddr)
 	return clears || restores || unmasks;
 }
 
-bool interrupts_arrive_at(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr)
+bool interrupts_arrive_at(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr,
+			  uint8_t **marks)
 {
 	if (vaddr < first || vaddr - first >= code.size)
 		return false;
 	return decoder->isa == ISA_AARCH64 ? arrive_aarch64(code, first, vaddr)
-					   : arrive_x86(decoder, code, first, vaddr);
+					   : arrive_x86(decoder, code, first, vaddr, marks);
 }

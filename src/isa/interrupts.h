@@ -18,6 +18,10 @@
 
 struct decoder;
 
-/* `code` is a procedure's, from `first` on. */
-bool interrupts_arrive_at(struct decoder *decoder, struct span code, uint64_t first,
-			  uint64_t vaddr);
+/*
+ * `code` is a procedure's, from `first` on. What is found of all of it is kept in `*marks`,
+ * which is NULL at first and which the caller frees: asked for each address of long code it
+ * costs one walk.
+ */
+bool interrupts_arrive_at(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr,
+			  uint8_t **marks);

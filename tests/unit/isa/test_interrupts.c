@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -23,10 +24,13 @@ static uint64_t arrivals(enum isa isa, const void *bytes, size_t size)
 {
 	struct decoder *decoder = NULL;
 	uint64_t found = 0;
+	uint8_t *marks = NULL;
 	assert_int_equal(decoder_new(isa, ISA_SYNTAX_ATT, &decoder, NULL), 0);
 	for (size_t at = 0; at < size; at++)
-		if (interrupts_arrive_at(decoder, (struct span){ bytes, size }, FIRST, FIRST + at))
+		if (interrupts_arrive_at(decoder, (struct span){ bytes, size }, FIRST, FIRST + at,
+					 &marks))
 			found |= UINT64_C(1) << at;
+	free(marks);
 	decoder_free(decoder);
 	return found;
 }
@@ -84,17 +88,36 @@ static void aarch64_has_three_ways(void **state)
 					UINT64_C(1) << 48);
 }
 
+/* 50,000 walks from the first would take minutes. */
+static void all_of_long_code_costs_one_walk(void **state)
+{
+	(void)state;
+	enum { SIZE = 50000 };
+	static uint8_t bytes[SIZE];
+	struct decoder *decoder = NULL;
+	uint8_t *marks = NULL;
+	memset(bytes, 0x9d, sizeof(bytes)); /* popf */
+	assert_int_equal(decoder_new(ISA_X86_64, ISA_SYNTAX_ATT, &decoder, NULL), 0);
+	for (uint64_t at = SIZE; at-- > 0;)
+		assert_int_equal(interrupts_arrive_at(decoder, (struct span){ bytes, SIZE }, FIRST,
+						      FIRST + at, &marks),
+				 at > 0);
+	free(marks);
+	decoder_free(decoder);
+}
+
 static void outside_the_code_none_are(void **state)
 {
 	(void)state;
 	static const uint8_t bytes[] = { 0x90, 0xfb };
 	struct decoder *decoder = NULL;
 	struct span code = { bytes, sizeof(bytes) };
+	uint8_t *marks = NULL;
 	assert_int_equal(decoder_new(ISA_X86_64, ISA_SYNTAX_ATT, &decoder, NULL), 0);
-	assert_false(interrupts_arrive_at(decoder, code, FIRST, FIRST + 2));
-	assert_false(interrupts_arrive_at(decoder, code, FIRST, FIRST - 1));
-	assert_false(interrupts_arrive_at(decoder, code, FIRST, UINT64_MAX));
-	assert_false(interrupts_arrive_at(decoder, (struct span){ NULL, 0 }, FIRST, FIRST));
+	assert_false(interrupts_arrive_at(decoder, code, FIRST, FIRST + 2, &marks));
+	assert_false(interrupts_arrive_at(decoder, code, FIRST, FIRST - 1, &marks));
+	assert_false(interrupts_arrive_at(decoder, code, FIRST, UINT64_MAX, &marks));
+	assert_false(interrupts_arrive_at(decoder, (struct span){ NULL, 0 }, FIRST, FIRST, &marks));
 	decoder_free(decoder);
 }
 
@@ -103,6 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(behind_what_lets_them_in),
 		cmocka_unit_test(aarch64_has_three_ways),
+		cmocka_unit_test(all_of_long_code_costs_one_walk),
 		cmocka_unit_test(outside_the_code_none_are),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

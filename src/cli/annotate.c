@@ -180,7 +180,8 @@ static void print_cold(const struct work *work, const struct annotation *annotat
 	}
 }
 
-static int print_one(const struct work *work, size_t i, bool *has_cycles)
+/* Adds to `scales` that of its cycles, if it has any: listing_print_foot(). */
+static int print_one(const struct work *work, size_t i, unsigned *scales)
 {
 	CLEANUP(annotate_subject_release) struct annotate_subject subject = { 0 };
 	CLEANUP(buffer_release) struct buffer out = { 0 };
@@ -196,22 +197,23 @@ static int print_one(const struct work *work, size_t i, bool *has_cycles)
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
 	fwrite(out.data, 1, out.size, stdout);
-	*has_cycles |= subject.cycles != NULL;
+	if (subject.cycles)
+		*scales |= 1U << subject.cycles->scale;
 	return 0;
 }
 
 static int print_text(const struct work *work)
 {
-	bool has_cycles = false;
+	unsigned scales = 0;
 	for (size_t i = 0; i < work->count; i++) {
-		int status = print_one(work, i, &has_cycles);
+		int status = print_one(work, i, &scales);
 		if (status)
 			return status;
 	}
-	if (!has_cycles)
+	if (!scales)
 		return 0;
 	CLEANUP(buffer_release) struct buffer out = { 0 };
-	listing_print_foot(work->cycles, &out);
+	listing_print_foot(work->cycles, scales, &out);
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();

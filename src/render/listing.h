@@ -59,7 +59,8 @@ void listing_print_blocks(const struct listing_subject *subject, const struct an
 void listing_put_command(const struct listing_options *options, const char *image_name,
 			 uint64_t vaddr, struct buffer *out);
 /* What the columns of executions and cycles mean, where they come from and what they cannot tell:
- * once, below all listings. */
-void listing_print_foot(const struct cycles *cycles, struct buffer *out);
+ * once, below all listings. `scales` has bit 1 << scale of each enum cycles_scale that a procedure
+ * above has, which need not be that of the events. */
+void listing_print_foot(const struct cycles *cycles, unsigned scales, struct buffer *out);
 /* A row's instruction as a listing has it, with what a branch goes to, cut to a line's length. */
 void listing_put_code(const struct annotated_row *row, struct buffer *out);

@@ -53,20 +53,25 @@ void cycle_columns_init(struct cycle_columns *columns, const struct procedure_cy
 
 /* ---- texts */
 
-static bool counts_ns(const struct procedure_cycles *procedure)
+static bool counts_ns(const struct cycles_events *events, enum cycles_scale scale)
 {
-	return procedure->scale == CYCLES_ABSOLUTE &&
-	       cycles_events(procedure->cycles)->time_is_clock;
+	return scale == CYCLES_ABSOLUTE && events->time_is_clock;
+}
+
+const char *cycles_unit_of(const struct cycles_events *events, enum cycles_scale scale)
+{
+	return scale == CYCLES_RELATIVE ? "cost" : counts_ns(events, scale) ? "ns" : "CPI";
 }
 
 const char *cycles_unit(const struct procedure_cycles *procedure)
 {
-	return procedure->scale == CYCLES_RELATIVE ? "cost" : counts_ns(procedure) ? "ns" : "CPI";
+	return cycles_unit_of(cycles_events(procedure->cycles), procedure->scale);
 }
 
 bool cycles_best_is_bound(const struct procedure_cycles *procedure)
 {
-	return procedure->scale == CYCLES_RELATIVE || counts_ns(procedure);
+	return procedure->scale == CYCLES_RELATIVE ||
+	       counts_ns(cycles_events(procedure->cycles), procedure->scale);
 }
 
 void cycles_text_cpi(double cpi, char text[CYCLES_TEXT])

@@ -99,5 +99,7 @@ void cycles_put_cost(const struct cycle_columns *columns, const struct cycles_co
 bool cycles_best_is_bound(const struct procedure_cycles *procedure);
 /* "CPI", "ns"; "cost" where it is relative. */
 const char *cycles_unit(const struct procedure_cycles *procedure);
+/* Of all procedures of that scale. */
+const char *cycles_unit_of(const struct cycles_events *events, enum cycles_scale scale);
 /* "in the loop at 100a, inside the one at 1000"; nothing outside of loops. */
 void cycles_put_loops(const struct procedure_cycles *procedure, uint32_t loop, struct buffer *out);

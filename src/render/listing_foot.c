@@ -123,22 +123,13 @@ static void print_sources(const struct cycles *cycles, struct buffer *out)
 	buffer_append_text(out, "; confidence: = high, ~ medium, ? low\n");
 }
 
-static void print_scale(const struct cycles *cycles, struct buffer *out)
+/* What a cost is, in the unit that the column has over procedures of that scale. */
+static void print_cost(const struct cycles *cycles, enum cycles_scale scale, struct buffer *out)
 {
 	const struct cycles_events *events = cycles_events(cycles);
-	if (events->scale == CYCLES_RELATIVE)
-		buffer_append_text(out,
-				   "relative: executions count the procedure's most executed block "
-				   "as 1, and cost its average instruction; neither compares with "
-				   "another procedure's\n");
-	if (events->time == CYCLES_NO_COLUMN)
-		return;
-	buffer_printf(out, "%s: ",
-		      events->scale == CYCLES_RELATIVE				  ? "cost"
-		      : events->time_is_clock && events->scale == CYCLES_ABSOLUTE ? "ns"
-										  : "CPI");
+	buffer_printf(out, "%s: ", cycles_unit_of(events, scale));
 	put_event(cycles, events->time, out);
-	if (events->scale == CYCLES_BY_CLOCK)
+	if (scale == CYCLES_BY_CLOCK)
 		buffer_append_text(out, " in cycles of the processor's table");
 	buffer_append_text(out, " for each time an instruction was executed");
 	if (events->skid == 1)
@@ -155,7 +146,20 @@ static void print_scale(const struct cycles *cycles, struct buffer *out)
 	buffer_append_u8(out, '\n');
 }
 
-static void print_pipeline(const struct pipeline_choice *choice, enum cycles_scale scale,
+static void print_scales(const struct cycles *cycles, unsigned scales, struct buffer *out)
+{
+	bool has_time = cycles_events(cycles)->time != CYCLES_NO_COLUMN;
+	if (scales & 1U << CYCLES_RELATIVE)
+		buffer_append_text(out,
+				   "relative: executions count the procedure's most executed block "
+				   "as 1, and cost its average instruction; neither compares with "
+				   "another procedure's\n");
+	for (unsigned scale = 0; has_time && scales >> scale; scale++)
+		if (scales >> scale & 1)
+			print_cost(cycles, scale, out);
+}
+
+static void print_pipeline(const struct pipeline_choice *choice, unsigned scales,
 			   struct buffer *out)
 {
 	static const char *const fits[] = {
@@ -165,22 +169,26 @@ static void print_pipeline(const struct pipeline_choice *choice, enum cycles_sca
 	};
 	if (choice->pipeline->in_order)
 		buffer_append_text(out, "dual: issues in the cycle of the instruction ahead\n");
-	buffer_printf(out, "%s %s (%s, %s)\n",
-		      scale == CYCLES_RELATIVE
-			      ? "stalls: what was waited however long a cycle is, at least, by"
-			      : "best case: nothing goes wrong, on",
-		      choice->pipeline->name,
-		      choice->pipeline->in_order ? "in order" : "out of order", fits[choice->fit]);
+	for (unsigned scale = 0; scales >> scale; scale++)
+		if (scales >> scale & 1)
+			buffer_printf(out, "%s %s (%s, %s)\n",
+				      scale == CYCLES_RELATIVE
+					      ? "stalls: what was waited however "
+						"long a cycle is, at least, by"
+					      : "best case: nothing goes wrong, on",
+				      choice->pipeline->name,
+				      choice->pipeline->in_order ? "in order" : "out of order",
+				      fits[choice->fit]);
 }
 
-void listing_print_foot(const struct cycles *cycles, struct buffer *out)
+void listing_print_foot(const struct cycles *cycles, unsigned scales, struct buffer *out)
 {
 	const char *const *notes;
 	size_t count = cycles_notes(cycles, &notes);
 	buffer_append_u8(out, '\n');
 	print_sources(cycles, out);
-	print_scale(cycles, out);
-	print_pipeline(cycles_pipeline(cycles), cycles_events(cycles)->scale, out);
+	print_scales(cycles, scales, out);
+	print_pipeline(cycles_pipeline(cycles), scales, out);
 	for (size_t i = 0; i < count; i++)
 		buffer_printf(out, "note: %s\n", notes[i]);
 }

@@ -190,7 +190,7 @@ static void show(const struct procedure_cycles *found, size_t position)
 	listing_print_lines(&subject, index, &plain, &out);
 	listing_print_screen(&subject, index, &plain, &out);
 	listing_print_blocks(&subject, index, &plain, &out);
-	listing_print_foot(found->cycles, &out);
+	listing_print_foot(found->cycles, 1U << found->scale, &out);
 	listing_json_print(all, 1, index, found->cycles, NULL, 0, &out);
 	must(buffer_failed(&out) ? -1 : 0);
 	for (size_t i = 0; i < out.size; i++)

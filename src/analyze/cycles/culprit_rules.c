@@ -114,6 +114,14 @@ static void judge_other(const struct culprit_rules *rules, uint32_t block, uint3
 	}
 }
 
+/* Out of order a store waits for its walk, not for its line. */
+static bool walks_without_miss(const struct culprit_rules *rules, const struct culprit *culprit)
+{
+	const struct procedure_cycles *procedure = rules->procedure;
+	return !procedure->pipeline->in_order && culprit->cause == DYNAMIC_DTLB &&
+	       !procedure->effects[culprit->instruction].reads_memory;
+}
+
 /*
  * A page that no entry is left of has hardly a line left in the first cache, so of each walk's
  * stall a part is the miss's: at most `walk` of walk + least is the translation's.
@@ -127,13 +135,16 @@ static void share_with_misses(const struct culprit_rules *rules, double stall_cy
 		double least = at->cause == DYNAMIC_DTLB   ? rules->costs.load_least
 			       : at->cause == DYNAMIC_ITLB ? rules->costs.fetch_least
 							   : 0;
-		if (least > 0)
+		if (least > 0 && !walks_without_miss(rules, at))
 			at->high = fmin(at->high, stall_cycles * walk / (walk + least));
 	}
 }
 
-/* Whether what is listed can have made the stall, fetches set aside that no event counted. */
-static bool is_explained(const struct culprit_list *list, double stall_cycles)
+/*
+ * Whether what is listed can have made the stall, fetches set aside that no event counted, if a
+ * cycle is as long as it can be.
+ */
+static bool can_explain(const struct culprit_list *list, double stall_cycles)
 {
 	double sum = 0;
 	for (size_t i = 0; i < list->count; i++) {
@@ -144,6 +155,16 @@ static bool is_explained(const struct culprit_list *list, double stall_cycles)
 	return sum >= stall_cycles;
 }
 
+/* The same however long a cycle is: where it may be shorter nothing of a known length surely can.
+ */
+static bool is_explained(const struct culprit_rules *rules, const struct culprit_list *list,
+			 double stall_cycles)
+{
+	enum cycles_scale scale = rules->procedure->scale;
+	bool free = scale == CYCLES_RELATIVE || scale == CYCLES_PROGRAM;
+	return can_explain(list, free ? INFINITY : stall_cycles);
+}
+
 static bool lists(const struct culprit_list *list, enum dynamic_cause cause)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -152,24 +173,46 @@ static bool lists(const struct culprit_list *list, enum dynamic_cause cause)
 	return false;
 }
 
+static unsigned stack_register(const struct culprit_rules *rules)
+{
+	return rules->procedure->isa == ISA_AARCH64 ? (unsigned)AARCH64_SP : (unsigned)X86_RSP;
+}
+
+static unsigned frame_register(const struct culprit_rules *rules)
+{
+	return rules->procedure->isa == ISA_AARCH64 ? (unsigned)AARCH64_X0 + 29 : (unsigned)X86_RBP;
+}
+
+/* Whether the procedure makes its frame pointer one: compilers use the register for anything. */
+static bool has_frame(const struct culprit_rules *rules)
+{
+	unsigned stack = stack_register(rules), frame = frame_register(rules);
+	for (uint32_t i = 0; i < rules->procedure->cfg.instruction_count; i++) {
+		const struct instruction_effects *op = &rules->procedure->effects[i];
+		if (register_set_has(&op->writes, frame) && register_set_has(&op->reads, stack) &&
+		    !op->reads_memory)
+			return true;
+	}
+	return false;
+}
+
 /*
  * A place that a loop comes by in each round is in the first cache, unless another processor
- * writes to its line: nobody else's is a stack. Where nothing else can have made the stall.
+ * writes to its line: nobody else's is a stack. Where nothing else surely made the stall.
  */
 static void judge_sharing(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			  struct culprit_list *out)
 {
 	const struct instruction_effects *op = &rules->procedure->effects[instruction];
-	bool arm = rules->procedure->isa == ISA_AARCH64;
-	unsigned stack = arm ? (unsigned)AARCH64_SP : (unsigned)X86_RSP;
-	unsigned frame = arm ? (unsigned)AARCH64_X0 + 29 : (unsigned)X86_RBP;
-	if (!op->reads_memory || register_set_has(&op->address, stack) ||
-	    register_set_has(&op->address, frame) ||
+	double most = fmax(op->reads_memory ? rules->costs.load_far : 0,
+			   op->writes_memory ? rules->costs.store_far : 0);
+	if (!(op->reads_memory || op->writes_memory) ||
+	    register_set_has(&op->address, stack_register(rules)) ||
+	    (rules->frame && register_set_has(&op->address, frame_register(rules))) ||
 	    isinf(culprit_misses_of_place(rules, block, instruction)))
 		return;
 	culprit_accuse(out, DYNAMIC_SYNCHRONISATION, instruction,
-		       culprit_times_of_block(rules, block) * rules->costs.load_far *
-			       rules->procedure->cycle,
+		       culprit_times_of_block(rules, block) * most * rules->procedure->cycle,
 		       false);
 }
 
@@ -196,10 +239,12 @@ void culprit_rules_apply(const struct culprit_rules *rules, uint32_t block, uint
 	culprit_judge_waits(rules, block, instruction, out);
 	judge_other(rules, block, instruction, out);
 	share_with_misses(rules, stall_cycles, out);
-	if (!rules->procedure->pipeline->in_order && !is_explained(out, stall_cycles) &&
-	    !lists(out, DYNAMIC_SYNCHRONISATION))
+	if (!rules->procedure->pipeline->in_order && !is_explained(rules, out, stall_cycles) &&
+	    !lists(out, DYNAMIC_SYNCHRONISATION)) {
+		out->sharing_is_last = can_explain(out, stall_cycles);
 		judge_sharing(rules, block, instruction, out);
-	if (rules->procedure->pipeline->in_order && !is_explained(out, stall_cycles)) {
+	}
+	if (rules->procedure->pipeline->in_order && !is_explained(rules, out, stall_cycles)) {
 		drop(out, DYNAMIC_MISPREDICT);
 		culprit_judge_prediction(rules, block, instruction, TRUST_NO_SHARES, out);
 	}
@@ -215,6 +260,7 @@ int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycle
 	};
 	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
 		rules->stores |= procedure->effects[i].writes_memory;
+	rules->frame = has_frame(rules);
 	int ret = culprit_bounds_init(&rules->bounds, procedure, columns, events);
 	if (ret == 0 && procedure->pipeline->in_order)
 		ret = reaching_init(&rules->reaching, procedure);

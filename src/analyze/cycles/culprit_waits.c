@@ -63,10 +63,20 @@ static void accuse_wait(const struct culprit_rules *rules, enum dynamic_cause ca
 		       wait->by_events);
 }
 
+static void add_walk(const struct culprit_rules *rules, uint32_t access, double times,
+		     const double *events, struct waits *waits)
+{
+	bool by_events;
+	if (stays_on_a_page(rules, &rules->procedure->effects[access]))
+		return;
+	double cycles = culprit_miss_cycles(times, rules->costs.walk, rules->costs.walk, events,
+					    NULL, access, &by_events);
+	add_wait(&waits->walk, access, cycles, by_events);
+}
+
 static void add_load(const struct culprit_rules *rules, uint32_t load, double times,
 		     struct waits *waits)
 {
-	const struct instruction_effects *effects = &rules->procedure->effects[load];
 	double *const *most = rules->bounds.most;
 	bool by_events;
 	uint32_t from = cfg_block_of(&rules->procedure->cfg, load);
@@ -75,14 +85,22 @@ static void add_load(const struct culprit_rules *rules, uint32_t load, double ti
 					    most[CULPRIT_L1D_MISSES], most[CULPRIT_LOAD_MISSES],
 					    load, &by_events);
 	add_wait(&waits->load, load, cycles, by_events);
-	if (stays_on_a_page(rules, effects))
-		return;
 	/* A page that no entry is left of has hardly a line left in the first cache. */
-	const double *events =
-		most[CULPRIT_DTLB_MISSES] ? most[CULPRIT_DTLB_MISSES] : most[CULPRIT_L1D_MISSES];
-	cycles = culprit_miss_cycles(times, rules->costs.walk, rules->costs.walk, events, NULL,
-				     load, &by_events);
-	add_wait(&waits->walk, load, cycles, by_events);
+	add_walk(rules, load, times,
+		 most[CULPRIT_DTLB_MISSES] ? most[CULPRIT_DTLB_MISSES] : most[CULPRIT_L1D_MISSES],
+		 waits);
+}
+
+/*
+ * A store may leave its line to the write buffer, but not its address, which may fault: it waits
+ * for the walk itself. Events of walks are of loads.
+ */
+static void add_walk_of_store(const struct culprit_rules *rules, uint32_t block, uint32_t store,
+			      struct waits *waits)
+{
+	double times = fmin(culprit_times_of_block(rules, block),
+			    culprit_misses_of_place(rules, block, store));
+	add_walk(rules, store, times, rules->bounds.most[CULPRIT_STORE_L1_MISSES], waits);
 }
 
 static double latency_of(const struct culprit_rules *rules, const struct instruction_effects *op)
@@ -254,6 +272,8 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 			add_load(rules, instruction, times, &waits);
 		add_work(rules, instruction, times, &waits);
 	}
+	if (op->writes_memory && !op->reads_memory)
+		add_walk_of_store(rules, block, instruction, &waits);
 	if (op->class == LATENCY_ATOMIC || op->class == LATENCY_BARRIER)
 		waits.synchroniser = instruction;
 	if (waits.synchroniser != CULPRIT_NO_INSTRUCTION)

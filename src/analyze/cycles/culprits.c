@@ -19,8 +19,9 @@
 /* A cause that can explain less than this share of a stall is not listed. */
 #define LEAST_SHARE 0.1
 /* Out of order: cycles of several instructions that are charged to one of them, as interrupts come
- * through behind some alone; two on Zen 4 (docs/methods.md, "Parts of an instruction's cycles"). */
-#define CHARGED_TOGETHER 4
+ * through behind some alone; up to 7.5 on Zen 4 (docs/methods.md, "Parts of an instruction's
+ * cycles"). */
+#define CHARGED_TOGETHER 16
 /* Ways into a block that are looked at one by one; with more of them, the likeliest alone. */
 #define MOST_ENTRIES 16
 
@@ -421,17 +422,24 @@ static int rank_at(const struct culprit_list *list, const struct culprit *culpri
 	return rank_of(culprit->cause) + (is_before_it ? DYNAMIC_CAUSES : 0);
 }
 
+static double explains(const struct culprit_list *list, const struct culprit *culprit, double whole)
+{
+	if (culprit->cause == DYNAMIC_SYNCHRONISATION && list->sharing_is_last)
+		return 0;
+	return fmin(culprit->high, whole);
+}
+
 /* By what each can explain of the stall; of two that can explain as much, by rank. */
 static void sort(struct culprit_list *list, uint32_t instruction, bool in_order, double whole)
 {
 	for (size_t i = 1; i < list->count; i++) {
 		struct culprit moved = list->list[i];
-		double high = fmin(moved.high, whole);
+		double high = explains(list, &moved, whole);
 		int rank = rank_at(list, &moved, instruction, in_order);
 		size_t at = i;
 		for (; at; at--) {
 			const struct culprit *before = &list->list[at - 1];
-			double other = fmin(before->high, whole);
+			double other = explains(list, before, whole);
 			if (other > high ||
 			    (other == high && rank_at(list, before, instruction, in_order) <= rank))
 				break;

@@ -80,6 +80,7 @@ struct culprit_rules {
 	double *quiet_entries;
 	struct loop_facts *loops;
 	bool stores; /* the procedure writes memory */
+	bool frame;  /* its frame pointer points to its stack */
 	bool late;   /* samples are charged to the instruction before the one they show */
 };
 
@@ -89,6 +90,9 @@ struct culprit_list {
 	size_t count;
 	/* DYNAMIC_OTHER is the stalled instruction's own, which is known to take no fixed time. */
 	bool long_by_nature;
+	/* What else is listed can have made the stall, so that another processor's stores, of which
+	 * nothing tells, are the last to think of. */
+	bool sharing_is_last;
 };
 
 int culprit_rules_init(struct culprit_rules *rules, const struct procedure_cycles *procedure,

@@ -72,10 +72,12 @@ static double issue_cycles(const struct procedure_cycles *procedure, uint32_t bl
 	if (procedure->pipeline->generic)
 		return operations / MOST_WIDTH;
 	double least = bounds->width_cycles * share;
-	/* Copies of registers may need no unit; and what keeps one busy is not issued meanwhile. */
+	/* What is done while registers are renamed needs no unit: copies, and results that are the
+	 * same whatever the operands. And what keeps one busy is not issued meanwhile. */
 	for (uint32_t i = at->first; i < at->first + at->count; i++)
 		if (procedure->effects[i].class == LATENCY_MOVE ||
 		    procedure->effects[i].class == LATENCY_VECTOR_MOVE ||
+		    procedure->effects[i].breaks_dependency ||
 		    work_of(procedure, i)->busy_cycles > 1)
 			return least;
 	return fmax(least, bounds->unit_cycles * share);

@@ -899,35 +899,67 @@ static void out_of_order_what_need_not_wait_shows_no_stall(void **state)
 	}
 }
 
-/* A round of 67 takes at least eight cycles: one with nearly all of them has waited, one with three
- * of them may be charged with its neighbours' time. */
+/* 36 xor %eax,%eax  36 dec %rcx  37 jne 0  38 ret: zeroings need no unit, so an eighth of a cycle
+ * each; by units the round would take nine, and its one instruction with samples have waited for
+ * some. */
+static void out_of_order_zeroings_take_no_unit(void **state)
+{
+	(void)state;
+	uint8_t code[36 * 2 + 3 + 2 + 1];
+	uint64_t samples[INSTRUCTIONS] = { 0 };
+	for (size_t i = 0; i < 36; i++) {
+		memcpy(code + 2 * i, (uint8_t[]){ 0x31, 0xc0 }, 2);
+		samples[i] = 1;
+	}
+	memcpy(code + 72, (uint8_t[]){ 0x48, 0xff, 0xc9, 0x75, 0xb3, 0xc3 }, 6);
+	samples[37] = 3000;
+	struct story story = { code, sizeof(code), .stall = { 0 } };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell_clock(&subject, &story, samples);
+	assert_int_equal(subject.procedure->loops.count, 1);
+	assert_true(subject.procedure->loop_bounds[0].issue_cycles <
+		    6 * subject.procedure->frequencies.blocks[0].value);
+	expect_no_stall(&subject);
+}
+
+enum { LONGEST_ROUND = 403 };
+
+/* A round takes at least an eighth of its instructions in cycles: of 50 one with nearly all of them
+ * has waited. Of eight it may be the only one behind which interrupts come through. */
 static void out_of_order_one_with_most_of_a_long_round_has_waited(void **state)
 {
 	(void)state;
-	/* 0 mov (%rsi),%rax  1 to 64 inc of %r8 to %r15 in turn  65 dec %rcx  66 jne 0  67 ret */
-	uint8_t code[3 + 64 * 3 + 3 + 6 + 1] = { 0x48, 0x8b, 0x06 };
-	for (size_t i = 0; i < 64; i++)
-		memcpy(code + 3 + 3 * i, (uint8_t[]){ 0x49, 0xff, (uint8_t)(0xc0 + i % 8) }, 3);
-	memcpy(code + 195, (uint8_t[]){ 0x48, 0xff, 0xc9, 0x0f, 0x85 }, 5);
-	int32_t back = -(3 + 64 * 3 + 3 + 6);
-	memcpy(code + 200, &back, sizeof(back));
-	code[204] = 0xc3;
-	struct story story = { code, sizeof(code), .stall = { 0 } };
 	const struct {
+		uint32_t sums;
 		uint64_t load, others;
 		bool waits;
-	} cases[] = { { 6000, 5, true }, { 1000, 40, false } };
+	} cases[] = { { 400, 20000, 5, true },
+		      { 400, 4000, 40, false },
+		      { 64, 6000, 5, false },
+		      { 64, 6000, 0, false } };
 	for (size_t c = 0; c < COUNT_OF(cases); c++) {
 		CLEANUP(subject_release) struct subject subject = { 0 };
-		uint64_t samples[70] = { 0 };
-		for (size_t i = 0; i < 67; i++)
+		/* 0 mov (%rsi,%rcx,8),%rax  then inc of %r8 to %r15 in turn, dec %rcx, jne 0,
+		 * ret */
+		uint8_t code[4 + LONGEST_ROUND * 3 + 3 + 6 + 1] = { 0x48, 0x8b, 0x04, 0xce };
+		uint64_t samples[LONGEST_ROUND + 1] = { 0 };
+		uint32_t count = cases[c].sums, end = 4 + 3 * count;
+		for (uint32_t i = 0; i < count; i++)
+			memcpy(code + 4 + (size_t)3 * i,
+			       (uint8_t[]){ 0x49, 0xff, (uint8_t)(0xc0 + i % 8) }, 3);
+		memcpy(code + end, (uint8_t[]){ 0x48, 0xff, 0xc9, 0x0f, 0x85 }, 5);
+		int32_t back = -(int32_t)(end + 9);
+		memcpy(code + end + 5, &back, sizeof(back));
+		code[end + 9] = 0xc3;
+		struct story story = { code, end + 10, .stall = { 0 } };
+		for (uint32_t i = 0; i < count + 3; i++)
 			samples[i] = i == 1 ? cases[c].load : cases[c].others;
 		tell_clock(&subject, &story, samples);
 		assert_int_equal(subject.procedure->loops.count, 1);
 		const struct stall *stall = stall_at(&subject, 0);
 		if (cases[c].waits) {
-			assert_true(stall->dynamic_cycles > 0.4 * 6000 * PERIOD);
-			assert_true(stall->dynamic_cycles < 0.8 * 6000 * PERIOD);
+			assert_true(stall->dynamic_cycles > 0.4 * 20000 * PERIOD);
+			assert_true(stall->dynamic_cycles < 0.8 * 20000 * PERIOD);
 			assert_int_equal(first_at(&subject, 0)->cause, DYNAMIC_DCACHE);
 		} else {
 			expect_no_stall(&subject);
@@ -1001,6 +1033,73 @@ static void out_of_order_a_place_that_misses_is_shared(void **state)
 	expect_cleared(&subject, 1, DYNAMIC_DCACHE);
 	assert_int_equal(first_at(&subject, 1)->cause, DYNAMIC_SYNCHRONISATION);
 	check_sums(&subject);
+}
+
+/* Where a cycle may be shorter no chain surely explains a wait: not of a load, nor of a store. */
+static void out_of_order_a_place_may_be_shared_at_some_scale(void **state)
+{
+	(void)state;
+	struct story story = { place, sizeof(place), .stall = { 0 } };
+	const uint64_t samples[INSTRUCTIONS] = { 0, 50, 3000, 2500, 60, 0 };
+	CLEANUP(subject_release) struct subject subject = { 0 };
+	tell_clock(&subject, &story, samples);
+	assert_int_equal(subject.procedure->scale, CYCLES_RELATIVE);
+	assert_non_null(find(&subject, 1, DYNAMIC_SYNCHRONISATION));
+	assert_non_null(find(&subject, 2, DYNAMIC_SYNCHRONISATION));
+}
+
+/* 0 nop  1 add (%rbp),%rax  2 dec %rsi  3 jne 1  4 ret; and with 0 mov %rsp,%rbp; 1 of -8(%rsp) */
+static const uint8_t by_pointer[] = { 0x90, 0x48, 0x03, 0x45, 0x00, 0x48,
+				      0xff, 0xce, 0x75, 0xf7, 0xc3 };
+static const uint8_t by_frame[] = { 0x48, 0x89, 0xe5, 0x48, 0x03, 0x45, 0x00,
+				    0x48, 0xff, 0xce, 0x75, 0xf7, 0xc3 };
+static const uint8_t by_stack[] = { 0x90, 0x48, 0x03, 0x44, 0x24, 0xf8,
+				    0x48, 0xff, 0xce, 0x75, 0xf6, 0xc3 };
+
+static void out_of_order_a_stack_is_not_shared(void **state)
+{
+	(void)state;
+	static const struct {
+		const uint8_t *code;
+		size_t size;
+		bool is_shared;
+	} cases[] = {
+		{ by_pointer, sizeof(by_pointer), true },
+		{ by_frame, sizeof(by_frame), false },
+		{ by_stack, sizeof(by_stack), false },
+	};
+	const uint64_t samples[INSTRUCTIONS] = { 0, 50, 3000, 60 };
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct story story = { cases[i].code, cases[i].size, .stall = { 0 } };
+		CLEANUP(subject_release) struct subject subject = { 0 };
+		tell_clock(&subject, &story, samples);
+		assert_true(stall_at(&subject, 1)->most_cycles > 0);
+		assert_int_equal(find(&subject, 1, DYNAMIC_SYNCHRONISATION) != NULL,
+				 cases[i].is_shared);
+	}
+}
+
+/* 0 nop  1 mov %rax,(%rdx)  2 add $4096,%rdx  3 dec %rsi  4 jne 1  5 ret; and 1 of 8(%rsp) */
+static const uint8_t store_pages[] = { 0x90, 0x48, 0x89, 0x02, 0x48, 0x81, 0xc2, 0x00, 0x10,
+				       0x00, 0x00, 0x48, 0xff, 0xce, 0x75, 0xf1, 0xc3 };
+static const uint8_t store_stack[] = { 0x90, 0x48, 0x89, 0x44, 0x24, 0x08, 0x48, 0x81, 0xc2, 0x00,
+				       0x10, 0x00, 0x00, 0x48, 0xff, 0xce, 0x75, 0xef, 0xc3 };
+
+/* Its line may wait in the write buffer, its address may not: it could fault. */
+static void out_of_order_a_store_waits_for_its_walk(void **state)
+{
+	(void)state;
+	const uint64_t samples[INSTRUCTIONS] = { 0, 50, 3000, 60, 20 };
+	struct story pages = { store_pages, sizeof(store_pages), .stall = { 0 } };
+	struct story stays = { store_stack, sizeof(store_stack), .stall = { 0 } };
+	CLEANUP(subject_release) struct subject subject = { 0 }, control = { 0 };
+	tell_clock(&subject, &pages, samples);
+	assert_non_null(find(&subject, 1, DYNAMIC_DTLB));
+	assert_int_equal(find(&subject, 1, DYNAMIC_DTLB)->instruction, 1);
+	assert_null(find(&subject, 1, DYNAMIC_DCACHE));
+	tell_clock(&control, &stays, samples);
+	assert_true(stall_at(&control, 1)->most_cycles > 0);
+	assert_null(find(&control, 1, DYNAMIC_DTLB));
 }
 
 static void out_of_order_what_takes_long_itself_is_not_put_down_to_a_branch(void **state)
@@ -1171,11 +1270,15 @@ int main(void)
 		cmocka_unit_test(parts_of_relative_cycles_add_up_in_order),
 		cmocka_unit_test(out_of_order_the_load_itself_waits),
 		cmocka_unit_test(out_of_order_what_need_not_wait_shows_no_stall),
+		cmocka_unit_test(out_of_order_zeroings_take_no_unit),
 		cmocka_unit_test(out_of_order_one_with_most_of_a_long_round_has_waited),
 		cmocka_unit_test(out_of_order_a_chain_of_products_keeps_no_multiplier_busy),
 		cmocka_unit_test(out_of_order_a_long_loop_is_predicted_and_fetched),
 		cmocka_unit_test(out_of_order_a_place_misses_when_the_loop_begins),
 		cmocka_unit_test(out_of_order_a_place_that_misses_is_shared),
+		cmocka_unit_test(out_of_order_a_place_may_be_shared_at_some_scale),
+		cmocka_unit_test(out_of_order_a_stack_is_not_shared),
+		cmocka_unit_test(out_of_order_a_store_waits_for_its_walk),
 		cmocka_unit_test(out_of_order_what_takes_long_itself_is_not_put_down_to_a_branch),
 		cmocka_unit_test(out_of_order_a_division_holds_itself_up),
 		cmocka_unit_test(out_of_order_a_sample_that_is_missing_is_chance),

@@ -68,6 +68,7 @@ KERNEL void control_atomic(volatile uint64_t *counter, size_t count);
 KERNEL uint64_t stall_alias(volatile uint8_t *memory, size_t apart, size_t count);
 KERNEL uint64_t clean_adds(uint64_t value, size_t count);
 KERNEL uint64_t clean_sums(uint64_t value, size_t count);
+KERNEL void clean_nops(size_t rounds);
 KERNEL uint64_t clean_place(size_t count);
 
 /* Four at once, as the Alpha's compiler did; gcc must not make vectors or a call of it. */
@@ -222,6 +223,16 @@ uint64_t clean_sums(uint64_t value, size_t count)
 }
 
 static volatile uint64_t read_place = 1, written_place;
+
+/* No operation has a unit to wait for; where a line of code begins with the loop interrupts come
+ * through behind few of them. */
+__attribute__((aligned(64))) void clean_nops(size_t rounds)
+{
+	do {
+		__asm__ volatile(".rept 60\n\tnop\n\t.endr");
+		OPAQUE(rounds);
+	} while (--rounds);
+}
 
 uint64_t clean_place(size_t count)
 {
@@ -381,6 +392,13 @@ static uint64_t turn_sums(uint64_t *memory, uint64_t round)
 	return clean_sums(round, TURNS);
 }
 
+static uint64_t turn_nops(uint64_t *memory, uint64_t round)
+{
+	(void)memory;
+	clean_nops(TURNS / 60);
+	return round;
+}
+
 static uint64_t turn_place(uint64_t *memory, uint64_t round)
 {
 	(void)memory;
@@ -412,6 +430,7 @@ static const struct kernel {
 	{ "alias-control", turn_alias_control, 0, false },
 	{ "adds", turn_adds, 0, false },
 	{ "sums", turn_sums, 0, false },
+	{ "nops", turn_nops, 0, false },
 	{ "place", turn_place, 0, false },
 };
 

@@ -1,6 +1,6 @@
 # Programs that nothing holds up: no stall is shown, and what cannot be is not listed.
 . "$SOURCE/tests/stalls.sh"
-for kernel in adds sums; do
+for kernel in adds sums nops; do
 	record $kernel
 	expect_summary $kernel clean_$kernel most=0.1 \
 		never="branch_mispredict dcache_miss dtlb_miss write_buffer operand_chain synchronisation"

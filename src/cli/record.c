@@ -301,6 +301,7 @@ static struct watched_time watched_time_of(const struct tasks *tasks)
 		.pid_count = tasks->pid_count,
 		.tids = tasks->tids,
 		.tid_count = tasks->tid_count,
+		.children = asked.children,
 		.samples = command ? WATCHED_SAMPLES_COMMAND : WATCHED_SAMPLES_OTHERS,
 	};
 }

@@ -301,6 +301,7 @@ static int finish(struct recording *recording)
 	struct error err;
 	int status = -1;
 	recording->stopped_ns = clock_monotonic_ns();
+	watched_time_end(&recording->watched); /* ending takes a while, in which they run on */
 	if (!recording->epoch)
 		return 1; /* the next one could not be opened, which was said */
 	if (collector_finish(recording->collector, &delta, &err) < 0) {

@@ -1,38 +1,98 @@
 #include "cli/watched_time.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "cli/command.h"
-#include "collect/process_time.h"
+#include "collect/proc_stat.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
 
-static bool read_task(const struct watched_time *watched, size_t at, struct process_time *time)
+#define STAT_LIMIT 4096
+
+static bool read_thread(pid_t tid, struct watched_ticks *ticks)
 {
-	bool process = at < watched->pid_count;
-	pid_t id = process ? watched->pids[at] : watched->tids[at - watched->pid_count];
-	return process_time_read(id, process ? PROCESS_TIME_PROCESS : PROCESS_TIME_THREAD, time) ==
-	       0;
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	struct proc_stat stat;
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", tid, tid);
+	if (small_file_read(path, STAT_LIMIT, &text) < 0 ||
+	    !proc_stat_parse((struct span){ text.data, text.size }, &stat))
+		return false;
+	*ticks = (struct watched_ticks){ stat.start_ticks, stat.user_ticks, stat.system_ticks };
+	return true;
+}
+
+static bool begin_threads(struct watched_time *watched)
+{
+	if (!watched->tid_count)
+		return true;
+	watched->threads = calloc(watched->tid_count, sizeof(*watched->threads));
+	if (!watched->threads)
+		return false;
+	for (size_t i = 0; i < watched->tid_count; i++)
+		if (!read_thread(watched->tids[i], &watched->threads[i]))
+			return false;
+	return true;
 }
 
 void watched_time_begin(struct watched_time *watched)
 {
-	size_t count = watched->pid_count + watched->tid_count;
 	watched->start_ns = clock_monotonic_ns();
-	if (!count)
-		return;
-	watched->before = calloc(count, sizeof(*watched->before));
-	for (size_t i = 0; watched->before && i < count; i++)
-		if (!read_task(watched, i, &watched->before[i]))
-			watched_time_release(watched);
+	watched->begun = (watched->pid_count || watched->tid_count) && begin_threads(watched) &&
+			 (!watched->pid_count || descendants_read(&watched->before, watched->pids,
+								  watched->pid_count) == 0);
+}
+
+static uint64_t difference(uint64_t after, uint64_t before)
+{
+	return after > before ? after - before : 0;
+}
+
+/* A number may be another thread's by now. */
+static bool end_threads(struct watched_time *watched)
+{
+	for (size_t i = 0; i < watched->tid_count; i++) {
+		const struct watched_ticks *before = &watched->threads[i];
+		struct watched_ticks now;
+		if (!read_thread(watched->tids[i], &now) || now.start_ticks != before->start_ticks)
+			return false;
+		watched->user_ticks += difference(now.user_ticks, before->user_ticks);
+		watched->system_ticks += difference(now.system_ticks, before->system_ticks);
+	}
+	return true;
+}
+
+static bool end_processes(struct watched_time *watched)
+{
+	CLEANUP(descendants_release) struct descendants now = { 0 };
+	struct descendants_time time;
+	if (!watched->pid_count)
+		return true;
+	if (descendants_read(&now, watched->pids, watched->pid_count) < 0 ||
+	    !descendants_watched(&watched->before, &now, watched->children, &time))
+		return false;
+	watched->user_ticks += time.user_ticks;
+	watched->system_ticks += time.system_ticks;
+	return true;
+}
+
+void watched_time_end(struct watched_time *watched)
+{
+	watched->known = watched->begun && end_threads(watched) && end_processes(watched);
 }
 
 void watched_time_release(struct watched_time *watched)
 {
-	free(watched->before);
-	watched->before = NULL;
+	descendants_release(&watched->before);
+	free(watched->threads);
+	watched->threads = NULL;
+	watched->begun = watched->known = false;
 }
 
 static int add_item(struct profile *profile, const char *item, uint64_t amount)
@@ -54,30 +114,15 @@ static int add_command(const struct watched_time *watched, const struct command 
 	return ret < 0 ? ret : add_item(profile, BILL_SAMPLED_SYSTEM_NS, command->system_ns);
 }
 
-/* A number may be another process's by now. */
-static bool sum_up(const struct watched_time *watched, struct process_time *sum)
-{
-	*sum = (struct process_time){ 0 };
-	for (size_t i = 0; i < watched->pid_count + watched->tid_count; i++) {
-		const struct process_time *before = &watched->before[i];
-		struct process_time now;
-		if (!read_task(watched, i, &now) || now.start_ticks != before->start_ticks)
-			return false;
-		sum->user_ns += now.user_ns > before->user_ns ? now.user_ns - before->user_ns : 0;
-		sum->system_ns +=
-			now.system_ns > before->system_ns ? now.system_ns - before->system_ns : 0;
-	}
-	return true;
-}
-
 int watched_time_add(const struct watched_time *watched, const struct command *command,
 		     struct profile *profile)
 {
-	struct process_time sum;
 	if (command->pid && command->times_known)
 		return add_command(watched, command, profile);
-	if (!watched->before || !sum_up(watched, &sum))
+	if (!watched->known)
 		return 0;
-	int ret = add_item(profile, BILL_SAMPLED_USER_NS, sum.user_ns);
-	return ret < 0 ? ret : add_item(profile, BILL_SAMPLED_SYSTEM_NS, sum.system_ns);
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	int ret = add_item(profile, BILL_SAMPLED_USER_NS, watched->user_ticks * tick_ns);
+	return ret < 0 ? ret
+		       : add_item(profile, BILL_SAMPLED_SYSTEM_NS, watched->system_ticks * tick_ns);
 }

@@ -54,6 +54,8 @@ int descendants_add(struct descendants *descendants, const struct proc_stat *sta
 		.start = stat->start_ticks,
 		.ticks = stat->user_ticks + stat->system_ticks,
 		.waited_ticks = stat->children_user_ticks + stat->children_system_ticks,
+		.user_ticks = stat->user_ticks,
+		.waited_user_ticks = stat->children_user_ticks,
 	};
 	snprintf(one->comm, sizeof(one->comm), "%.*s", (int)stat->name.size,
 		 (const char *)stat->name.data);
@@ -202,4 +204,71 @@ void descendants_tell(const struct descendants_use *use, uint64_t samples,
 		 (double)use->root_ticks * seconds, use->processes, use->processes == 1 ? "" : "es",
 		 (double)use->below_ticks * seconds, use->busiest.comm, use->busiest.pid,
 		 (double)use->busiest_ticks * seconds);
+}
+
+static bool was_watched(const struct descendant *one, bool children)
+{
+	return one->root || (children && one->below);
+}
+
+/* By its parents now: watched itself, or started by one of those that are. */
+static bool is_watched(const struct descendants *before, const struct descendants *after,
+		       const struct descendant *one, bool children)
+{
+	for (size_t steps = 0; one && steps <= after->count; steps++) {
+		const struct descendant *known = find(before, one->pid);
+		if (is_same(known, one))
+			return was_watched(known, children);
+		one = find(after, one->parent);
+	}
+	return false;
+}
+
+/* Whose line the time of one that ended stands in, if any: the nearest above it that is there. */
+static const struct descendant *heir(const struct descendants *before,
+				     const struct descendants *after, const struct descendant *one)
+{
+	for (size_t steps = 0; one && one->below && steps <= before->count; steps++) {
+		one = find(before, one->parent);
+		if (one && is_same(find(after, one->pid), one))
+			return one;
+	}
+	return NULL;
+}
+
+static void add_ticks(struct descendants_time *time, const struct descendant *one)
+{
+	uint64_t user = one->user_ticks + one->waited_user_ticks;
+	time->user_ticks += user;
+	time->system_ticks += difference(all_ticks(one), user);
+}
+
+bool descendants_watched(const struct descendants *before, const struct descendants *after,
+			 bool children, struct descendants_time *time)
+{
+	struct descendants_time then = { 0 };
+	struct descendants_time now = { 0 };
+	for (size_t i = 0; i < before->count; i++) {
+		const struct descendant *one = &before->list[i];
+		bool counts = was_watched(one, children);
+		if (is_same(find(after, one->pid), one)) {
+			if (counts)
+				add_ticks(&then, one);
+			continue;
+		}
+		if (one->root)
+			return false;
+		const struct descendant *by = heir(before, after, one);
+		if (!by || !was_watched(by, children))
+			continue;
+		if (!counts)
+			return false;
+		add_ticks(&then, one);
+	}
+	for (size_t i = 0; i < after->count; i++)
+		if (is_watched(before, after, &after->list[i], children))
+			add_ticks(&now, &after->list[i]);
+	time->user_ticks = difference(now.user_ticks, then.user_ticks);
+	time->system_ticks = difference(now.system_ticks, then.system_ticks);
+	return true;
 }

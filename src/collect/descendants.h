@@ -20,6 +20,7 @@ struct descendant {
 	uint64_t start; /* since boot: tells a number that is used again */
 	/* Its own CPU time, and that of children it waited for. In 1/USER_HZ. */
 	uint64_t ticks, waited_ticks;
+	uint64_t user_ticks, waited_user_ticks; /* of these, in user code */
 	char comm[PROCESS_COMM_SIZE];
 };
 
@@ -49,3 +50,15 @@ struct descendants_use descendants_compare(const struct descendants *before,
 /* One sentence when those below did most of the work, unsampled; else "". */
 void descendants_tell(const struct descendants_use *use, uint64_t samples,
 		      uint64_t ticks_per_second, char *text, size_t size);
+
+/*
+ * CPU time between two readings of those that were asked for, of what they started
+ * meanwhile and, with `children`, of those that were below already. False when it
+ * cannot be told: one asked for has ended; or one of those below, which was not to
+ * count, was waited for, and all the time of its life is in its parent's line.
+ */
+struct descendants_time {
+	uint64_t user_ticks, system_ticks;
+};
+bool descendants_watched(const struct descendants *before, const struct descendants *after,
+			 bool children, struct descendants_time *time);

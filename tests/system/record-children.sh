@@ -45,6 +45,9 @@ others=$(($(samples all.prof) - $(samples all.prof 12 $worker) - $(samples all.p
 expect_between "samples of processes that were made meanwhile" "$((others - $(samples all.prof 12 $forking)))" 10 1200
 expect_equal "samples of others" "$(samples all.prof 12 $stranger)" 0
 ! grep -q "below it" said || fail "all were taken: $(cat said)"
+# Their CPU time is that of all that were sampled: the parent itself hardly has any.
+took=$(culprit report --json all.prof | jq '(.scope.sampled_user_ns + .scope.sampled_system_ns) / 10000000 | floor')
+expect_between "CPU time in ticks" "$took" $(((had_worker + had_grandchild) / 4)) 1000
 
 # Several processes, one below the other: nobody is taken twice.
 before_worker=$(ticks $worker)

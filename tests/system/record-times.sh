@@ -21,7 +21,7 @@ culprit record --quiet -a -F 500 -o all.prof -- "$KERNELS/busy" threads 1 1
 expect_between "user time in ms" $(($(scope all.prof command_user_ns) / 1000000)) 10 60000
 expect_equal "what was sampled of all" "$(scope all.prof sampled_user_ns)" null
 
-"$KERNELS/busy" threads 1 3 &
+"$KERNELS/busy" threads 1 100 &
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 2 ]; do sleep 0.01; done
@@ -29,6 +29,16 @@ culprit record --quiet -F 500 -p $pid --duration 1s -o process.prof
 expect_equal "command" "$(scope process.prof command_elapsed_ns)" null
 took=$(($(scope process.prof sampled_user_ns) + $(scope process.prof sampled_system_ns)))
 expect_between "CPU time in ms" $((took / 1000000)) 10 1300
+# What it takes while the recording is being written is none of this: one thread has no more CPU
+# time than passes, to the kernel's ticks.
+over=0
+for i in 1 2 3 4 5; do
+	culprit record --quiet -F 500 -p $pid --duration 50ms -o short.prof
+	over=$((over + $(scope short.prof sampled_user_ns) + $(scope short.prof sampled_system_ns) - $(scope short.prof duration_ns)))
+done
+expect_between "CPU time in ms beyond the recordings'" $((over / 1000000)) -250 60
 # One that is gone at the end has no known time.
-culprit record --quiet -F 500 -p $pid -o gone.prof
+"$KERNELS/busy" threads 1 3 &
+ending=$!
+culprit record --quiet -F 500 -p $ending -o gone.prof
 expect_equal "CPU time of one that ended" "$(scope gone.prof sampled_user_ns)" null

@@ -130,6 +130,55 @@ static void ended_ones_are_counted_where_their_time_went(void **state)
 	assert_int_equal(use.busiest.pid, 0);
 }
 
+/* User ticks in the thousands, system ticks below; -1: cannot be told. */
+static int watched(struct descendants *before, struct descendants *after, bool children)
+{
+	struct descendants_time time;
+	bool known = descendants_watched(before, after, children, &time);
+	descendants_release(before);
+	descendants_release(after);
+	return known ? (int)(time.user_ticks * 1000 + time.system_ticks) : -1;
+}
+
+static void watched_is_who_was_asked_for_and_what_it_starts(void **state)
+{
+	(void)state;
+	for (int children = 0; children < 2; children++) {
+		struct descendants before, after;
+		/* 11 ran already, 12 is its new child; 20 is the root's, and 21 is 20's; the root
+		 * has waited for one that used 6. */
+		TAKE(&before, { 10, 1, 1, 100, 7 }, { 11, 10, 1, 1000, 0 }, { 30, 1, 1, 9, 9 });
+		TAKE(&after, { 10, 1, 1, 104, 13 }, { 11, 10, 1, 1040, 0 }, { 12, 11, 5, 80, 0 },
+		     { 20, 10, 5, 20, 0 }, { 21, 20, 5, 10, 0 }, { 30, 1, 1, 900, 9 },
+		     { 31, 30, 5, 50, 0 });
+		assert_int_equal(watched(&before, &after, children), children ? 83077 : 23017);
+	}
+}
+
+static void one_that_ended_is_in_its_parents_time(void **state)
+{
+	(void)state;
+	struct descendants before, after;
+	/* A worker that used 200 until then and 6 after; the root waited for it. */
+	TAKE(&before, { 10, 1, 1, 0, 0 }, { 12, 10, 1, 200, 0 });
+	TAKE(&after, { 10, 1, 1, 2, 206 });
+	assert_int_equal(watched(&before, &after, false), -1);
+	TAKE(&before, { 10, 1, 1, 0, 0 }, { 12, 10, 1, 0, 200 });
+	TAKE(&after, { 10, 1, 1, 2, 206 });
+	assert_int_equal(watched(&before, &after, true), 7001);
+	/* One below a worker that is there still is none of the root's. */
+	TAKE(&before, { 10, 1, 1, 0, 0 }, { 12, 10, 1, 20, 0 }, { 13, 12, 1, 200, 0 });
+	TAKE(&after, { 10, 1, 1, 2, 0 }, { 12, 10, 1, 20, 206 });
+	assert_int_equal(watched(&before, &after, false), 1001);
+	/* Who was asked for has ended, or its number is somebody else's. */
+	TAKE(&before, { 10, 1, 1, 0, 0 });
+	TAKE(&after, { 11, 1, 1, 0, 0 });
+	assert_int_equal(watched(&before, &after, false), -1);
+	TAKE(&before, { 10, 1, 1, 0, 0 });
+	TAKE(&after, { 10, 1, 2, 100, 0 });
+	assert_int_equal(watched(&before, &after, true), -1);
+}
+
 static void it_is_told_when_it_matters(void **state)
 {
 	(void)state;
@@ -165,6 +214,8 @@ int main(void)
 		cmocka_unit_test(time_is_that_used_in_between),
 		cmocka_unit_test(what_those_below_start_counts_and_what_the_root_starts_not),
 		cmocka_unit_test(ended_ones_are_counted_where_their_time_went),
+		cmocka_unit_test(watched_is_who_was_asked_for_and_what_it_starts),
+		cmocka_unit_test(one_that_ended_is_in_its_parents_time),
 		cmocka_unit_test(it_is_told_when_it_matters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,24 +390,27 @@ static int annotate_run(int argc, char **argv)
 	status = check_together();
 	if (status == 0)
 		status = read_words(&work);
+	size_t profiles = (size_t)count;
+	const char *procedure = input_take_procedure(argv + 1, &profiles);
 	if (status == 0)
-		status = input_read(&given.input, argv + 2, count > 1 ? (size_t)count - 1 : 0,
-				    &input);
+		status = input_check_name(&given.input, procedure, profiles);
+	if (status == 0)
+		status = input_read(&given.input, argv + 1, profiles, &input);
 	if (status == 0)
 		status = input_resolver(&given.input, &input, INPUT_NAMES_AND_CODE, &resolver);
 	if (status)
 		return status;
-	work.listing.profile = only_profile(argv + 2, count > 1 ? (size_t)count - 1 : 0);
+	work.listing.profile = only_profile(argv + 1, profiles);
 	work.input = &input;
 	work.resolver = resolver;
-	return annotate_with(&work, count ? argv[1] : NULL);
+	return annotate_with(&work, procedure);
 }
 
 const struct verb verb_annotate = {
 	.name = "annotate",
 	.run = annotate_run,
 	.summary = "how often a procedure's instructions ran, and what each cost",
-	.usage = "[OPTIONS] [PROCEDURE [PROFILE...]]",
+	.usage = "[OPTIONS] [PROCEDURE] [PROFILE...]",
 	.pages = true,
 	.options = annotate_options,
 };

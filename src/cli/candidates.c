@@ -58,7 +58,7 @@ static void list_all(const struct annotate_index *index, const char *name,
 static const char *advice_for(const char *name)
 {
 	if (access(name, R_OK) == 0)
-		return "a profile is given with -i";
+		return "the file of that name is no profile";
 	if (strncmp(name, "0x", 2) == 0)
 		return "an address is written IMAGE+0xVADDR";
 	return "'culprit report' lists those that have";

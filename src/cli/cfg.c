@@ -184,16 +184,20 @@ static int cfg_run(int argc, char **argv)
 	status = read_words(&words);
 	if (status)
 		return status;
-	status = input_read(&given.input, argv + 2, count > 1 ? (size_t)count - 1 : 0, &input);
+	size_t profiles = (size_t)count;
+	const char *procedure = input_take_procedure(argv + 1, &profiles);
+	status = input_check_name(&given.input, procedure, profiles);
+	if (status == 0)
+		status = input_read(&given.input, argv + 1, profiles, &input);
 	if (status == 0)
 		status = input_resolver(&given.input, &input, INPUT_NAMES_AND_CODE, &resolver);
-	return status ? status : cfg_with(&input, resolver, count ? argv[1] : NULL, &words);
+	return status ? status : cfg_with(&input, resolver, procedure, &words);
 }
 
 const struct verb verb_cfg = {
 	.name = "cfg",
 	.run = cfg_run,
 	.summary = "a picture of a procedure's control flow, with executions and CPI",
-	.usage = "[OPTIONS] [PROCEDURE [PROFILE...]]",
+	.usage = "[OPTIONS] [PROCEDURE] [PROFILE...]",
 	.options = cfg_options,
 };

@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "cli/foreign.h"
 #include "cli/message.h"
+#include "import/import.h"
 #include "import/importer.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
@@ -296,6 +297,48 @@ int input_read(const struct input_options *options, char *const *arguments, size
 		message_error("%s; 'culprit check' says more", err.text);
 	else
 		message_error("%s", err.text);
+	return 1;
+}
+
+/* Only a regular file is opened: a pipe's bytes come once. */
+static bool is_profile(const char *path)
+{
+	struct stat file;
+	CLEANUP(buffer_release) struct buffer head = { 0 };
+	if (stat(path, &file) < 0)
+		return false;
+	if (S_ISDIR(file.st_mode))
+		return database_recognise(path);
+	CLEANUP(close_fd)
+	int fd = S_ISREG(file.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	return fd >= 0 && foreign_read_head(fd, &head, IMPORT_HEAD_BYTES) == 0 &&
+	       (profile_file_recognise(head.data, head.size) ||
+		import_recognise(head.data, head.size));
+}
+
+const char *input_take_procedure(char **arguments, size_t *count)
+{
+	if (!*count)
+		return NULL;
+	char *procedure = arguments[0];
+	if (!is_profile(procedure)) {
+		memmove(arguments, arguments + 1, --*count * sizeof(*arguments));
+		return procedure;
+	}
+	procedure = arguments[*count - 1];
+	if (*count == 1 || strcmp(procedure, "-") == 0 || access(procedure, F_OK) == 0)
+		return NULL;
+	--*count;
+	return procedure;
+}
+
+int input_check_name(const struct input_options *options, const char *name, size_t profiles)
+{
+	if (!name || profiles || options->files.count || access(INPUT_DEFAULT, F_OK) == 0)
+		return 0;
+	message_error("'%s' is no profile here, and there is no '%s' in this folder whose "
+		      "procedure or image it could be",
+		      name, INPUT_DEFAULT);
 	return 1;
 }
 

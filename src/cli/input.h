@@ -109,6 +109,18 @@ void input_release(struct input *input); /* for CLEANUP() */
 int input_read(const struct input_options *options, char *const *arguments, size_t count,
 	       struct input *input);
 
+/*
+ * Of the arguments [PROCEDURE] [PROFILE...] takes the procedure away; NULL when none is
+ * named. The first is one unless it is a profile, a database or a file of another tool,
+ * by its content; then a last one that is no file is.
+ */
+const char *input_take_procedure(char **arguments, size_t *count);
+/*
+ * 1, after a message, when `name` (NULL: none) is all that was given and there is no
+ * INPUT_DEFAULT for it: it may be the name of a profile that is not there. Else 0.
+ */
+int input_check_name(const struct input_options *options, const char *name, size_t profiles);
+
 enum input_naming {
 	INPUT_NAMES,
 	INPUT_NAMES_AND_CODE, /* for listings: also the bytes of procedures */

@@ -248,13 +248,10 @@ static int run_summary(int argc, char **argv)
 	if (status > 0)
 		return status;
 	struct asked asked = split(argv + 1, (size_t)count);
-	if (asked.name_count && !asked.file_count && !given.input.files.count &&
-	    access(INPUT_DEFAULT, F_OK) != 0) {
-		message_error("'%s' is no file, and there is no '%s' in this folder whose "
-			      "procedure or image it could be",
-			      asked.names[asked.name_count - 1], INPUT_DEFAULT);
+	if (input_check_name(&given.input,
+			     asked.name_count ? asked.names[asked.name_count - 1] : NULL,
+			     asked.file_count))
 		return 1;
-	}
 	CLEANUP(input_release) struct input input = { 0 };
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 	status = input_read(&given.input, asked.files, asked.file_count, &input);

@@ -19,7 +19,7 @@ mistake() {
 }
 mistake step
 mistake nobody
-mistake culprit.prof
+echo text >notes; mistake notes
 mistake vfs_read
 mistake --image gone
 mistake --json --dot

@@ -265,20 +265,22 @@ static void put_share_of_time(struct buffer *out, const struct scope *scope,
 			      const struct event_column *column, uint64_t estimate)
 {
 	uint64_t of = scope->busy_ns.known ? scope->busy_ns.value : 0;
-	const char *words = " of the machine's busy time";
+	const char *whose = " of the machine's ", *what = "busy time";
 	bool alike = scope->epochs <= 1 || scope->one_command; /* all have these times, or none */
 	if (alike && scope->sampled_user_ns.known && scope->sampled_system_ns.known) {
-		of = scope->sampled_user_ns.value;
-		if (!(column->exclude & EXCLUDE_KERNEL))
-			of += scope->sampled_system_ns.value;
-		words = scope->command_elapsed_ns.known ? " of the command's CPU time"
-							: " of the processes' CPU time";
+		bool user = !(column->exclude & EXCLUDE_USER);
+		bool kernel = !(column->exclude & EXCLUDE_KERNEL);
+		of = (user ? scope->sampled_user_ns.value : 0) +
+		     (kernel ? scope->sampled_system_ns.value : 0);
+		whose = scope->command_elapsed_ns.known ? " of the command's "
+							: " of the processes' ";
+		what = user && kernel ? "CPU time" : user ? "user time" : "system time";
 	}
 	if (!of)
 		return;
 	buffer_append_text(out, ", ");
 	put_percent(out, (double)estimate, (double)of);
-	buffer_append_text(out, words);
+	buffer_printf(out, "%s%s", whose, what);
 }
 
 void scope_text_event(const struct report *report, size_t at, struct buffer *out)

@@ -5,6 +5,11 @@ for kind in command attached clock; do
 	culprit report $kind.prof | grep -E '^(command|processes|machine|event|bill)'
 	culprit report --json $kind.prof | jq -c '.scope | [.command_elapsed_ns, .command_user_ns, .command_system_ns, .sampled_user_ns, .sampled_system_ns]'
 done
+# of one side of it, a share of that side's time
+for side in user kernel; do
+	"$TOOLS/make-profile" $side-side $side.prof
+	culprit report $side.prof | grep '^event'
+done
 # of two recordings, the sum
 "$TOOLS/make-profile" command other.prof
 culprit db merge both.prof command.prof other.prof

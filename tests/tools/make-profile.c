@@ -17,7 +17,7 @@
 
 #define MS UINT64_C(1000000)
 
-static void add_clock(struct test_profile *test, const char *name)
+static void add_clock_without(struct test_profile *test, const char *name, uint32_t excluded)
 {
 	struct profile_event event = { .name = span_of_text(name),
 				       .unit = span_of_text("ns"),
@@ -26,9 +26,14 @@ static void add_clock(struct test_profile *test, const char *name)
 				       .clock = EVENT_CLOCK,
 				       .policy = PERIOD_RANDOM,
 				       .period = MS,
-				       .exclude = EXCLUDE_IDLE,
+				       .exclude = EXCLUDE_IDLE | excluded,
 				       .sampled = 1 };
 	test_event_full(test, &event);
+}
+
+static void add_clock(struct test_profile *test, const char *name)
+{
+	add_clock_without(test, name, 0);
 }
 
 static void as(struct test_profile *test, const char *comm, const char *cgroup)
@@ -115,6 +120,31 @@ static void make_command(struct test_profile *test)
 	test_bill(test, 0, BILL_COMMAND_SYSTEM_NS, 1900 * MS);
 	test_bill(test, 0, BILL_SAMPLED_USER_NS, 9200 * MS);
 	test_bill(test, 0, BILL_SAMPLED_SYSTEM_NS, 1900 * MS);
+}
+
+/* A command of which one side alone was sampled. */
+static void make_side(struct test_profile *test, uint32_t excluded)
+{
+	test_source(test, "web7", 2, 10000 * MS);
+	add_clock_without(test, "cpu-clock", excluded);
+	as(test, "cc1", "/build");
+	test_image(test, IMAGE_FILE, "/usr/lib/gcc/cc1", "\x3f\xa9\x11\x02\x77");
+	test_flat(test, "ht_lookup_with_hash", 900, MS);
+	test_bill(test, 0, BILL_COMMAND_ELAPSED_NS, 5000 * MS);
+	test_bill(test, 0, BILL_COMMAND_USER_NS, 1000 * MS);
+	test_bill(test, 0, BILL_COMMAND_SYSTEM_NS, 3000 * MS);
+	test_bill(test, 0, BILL_SAMPLED_USER_NS, 1000 * MS);
+	test_bill(test, 0, BILL_SAMPLED_SYSTEM_NS, 3000 * MS);
+}
+
+static void make_user_side(struct test_profile *test)
+{
+	make_side(test, EXCLUDE_KERNEL);
+}
+
+static void make_kernel_side(struct test_profile *test)
+{
+	make_side(test, EXCLUDE_USER);
 }
 
 /* Processes that ran already. */
@@ -447,6 +477,8 @@ static const struct {
 	{ "stepped", make_stepped },
 	{ "command", make_command },
 	{ "attached", make_attached },
+	{ "user-side", make_user_side },
+	{ "kernel-side", make_kernel_side },
 	{ "counters", make_counters },
 	{ "group", make_group },
 	{ "stacks", make_stacks },

@@ -287,3 +287,12 @@ struct scope_number scope_idle_ns(const struct scope *scope, size_t columns)
 	}
 	return sum;
 }
+
+double scope_mean_busy_cpus(const struct scope *scope)
+{
+	if (!scope->busy_ns.known || !scope->duration_ns)
+		return 0;
+	double mean = (double)scope->busy_ns.value / (double)scope->duration_ns;
+	bool beyond = scope->host_count <= 1 && scope->cpus && mean > (double)scope->cpus;
+	return beyond ? (double)scope->cpus : mean;
+}

@@ -130,6 +130,12 @@ int scope_init(struct scope *scope, const struct profile *profile,
 	       const struct event_columns *columns, struct error *err);
 void scope_release(struct scope *scope);
 
+/*
+ * How many CPUs were busy on average; of several hosts, of one. Busy time comes in the
+ * kernel's ticks and the length by the clock: one host never has more than all its CPUs busy.
+ * 0 when either is not known.
+ */
+double scope_mean_busy_cpus(const struct scope *scope);
 /* Sum of the losses by cause, or what the overflows say that nobody accounts for; else absent. */
 struct scope_number scope_lost(const struct scope_bill *bill);
 /* What the timers of all clocks took while CPUs were idle, estimated. */

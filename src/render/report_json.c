@@ -74,8 +74,7 @@ struct json_object *report_json_scope(struct json_writer *writer, const struct r
 	add_number(writer, object, "sampled_user_ns", scope->sampled_user_ns);
 	add_number(writer, object, "sampled_system_ns", scope->sampled_system_ns);
 	if (scope->busy_ns.known && scope->duration_ns)
-		json_add_double(writer, object, "mean_busy_cpus",
-				(double)scope->busy_ns.value / (double)scope->duration_ns);
+		json_add_double(writer, object, "mean_busy_cpus", scope_mean_busy_cpus(scope));
 	else
 		json_add_null(writer, object, "mean_busy_cpus");
 	add_share(writer, object, "machine_busy_percent", scope->busy_ns.value,

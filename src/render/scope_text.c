@@ -185,7 +185,7 @@ static void put_busy(const struct report *report, const struct report_text_optio
 	buffer_printf(out, "%.*f CPU-seconds busy", busy < 1e9 ? 3 : 2, busy / 1e9);
 	if (scope->duration_ns && scope->cpus)
 		buffer_printf(out, ": %.2f of %" PRIu64 " CPUs on average",
-			      busy / (double)scope->duration_ns, scope->cpus);
+			      scope_mean_busy_cpus(scope), scope->cpus);
 	if (scope->host_count > 1)
 		buffer_append_text(out, " of a host");
 	if (scope->online_ns.known && scope->online_ns.value) {

@@ -8,7 +8,7 @@ done
 # of one side of it, a share of that side's time
 for side in user kernel; do
 	"$TOOLS/make-profile" $side-side $side.prof
-	culprit report $side.prof | grep '^event'
+	culprit report $side.prof | grep -E '^(machine|event)'
 done
 # of two recordings, the sum
 "$TOOLS/make-profile" command other.prof

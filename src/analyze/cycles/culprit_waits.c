@@ -92,8 +92,8 @@ static void add_load(const struct culprit_rules *rules, uint32_t load, double ti
 }
 
 /*
- * A store may leave its line to the write buffer, but not its address, which may fault: it waits
- * for the walk itself. Events of walks are of loads.
+ * Out of order a store may leave its line to the write buffer, but not its address, which may
+ * fault: it waits for the walk itself. Events of walks are of loads.
  */
 static void add_walk_of_store(const struct culprit_rules *rules, uint32_t block, uint32_t store,
 			      struct waits *waits)
@@ -271,9 +271,9 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 		if (op->reads_memory)
 			add_load(rules, instruction, times, &waits);
 		add_work(rules, instruction, times, &waits);
+		if (op->writes_memory && !op->reads_memory)
+			add_walk_of_store(rules, block, instruction, &waits);
 	}
-	if (op->writes_memory && !op->reads_memory)
-		add_walk_of_store(rules, block, instruction, &waits);
 	if (op->class == LATENCY_ATOMIC || op->class == LATENCY_BARRIER)
 		waits.synchroniser = instruction;
 	if (waits.synchroniser != CULPRIT_NO_INSTRUCTION)

@@ -1,5 +1,6 @@
 # Executions counted exactly: of the program and a library, in threads and forked processes,
 # position-independent or not; and what cannot be counted is refused with its reason.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_recording self
 need_command cc

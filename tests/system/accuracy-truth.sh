@@ -1,5 +1,6 @@
 # Branches that go a known part of the time: what is estimated of a recording against what
 # callgrind counted, and what the branches that were interpreted are worth.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_command valgrind jq
 need_recording self

@@ -1,5 +1,6 @@
 # A recording of perf with a jitdump beside it: code that was loaded over other code has the samples
 # of its time, as far as the recording's clock is the jitdump's.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_command perf
 perf record -q -k CLOCK_MONOTONIC -e cpu-clock -F 1000 -o perf.data -- "$KERNELS/jitted" dumptwice 0.6 >perf.log 2>&1 ||

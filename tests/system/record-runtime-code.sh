@@ -1,5 +1,6 @@
 # Code made at run time has the names that its maker tells; a map that cannot be trusted is not
 # read, does not hold up the recording, and is said.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

@@ -1,4 +1,5 @@
 # The command's exit status is passed on; one that cannot run is said as env(1) says it.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

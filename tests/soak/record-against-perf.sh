@@ -48,7 +48,7 @@ perf script -i perf.data -F comm,pid,tid,time,ip,event --show-mmap-events --show
 	skip "perf cannot read its own recording: $(tail -n 1 perf.log)" # 6.1 dies of containers that came and went
 "$TOOLS/cells" culprit.prof >cells.txt
 
-python3 "$SOURCE/tests/system/compare-perf.py" cells.txt perf.txt $period || fail "culprit and perf disagree"
+python3 "$SOURCE/tests/soak/compare-perf.py" cells.txt perf.txt $period || fail "culprit and perf disagree"
 
 # What the samples stand for, and what the bill says is missing, against the kernel's own accounts.
 estimate=$(awk -F '\t' '$1 == "cell" { sum += $7 } END { printf "%.0f", sum }' cells.txt)

@@ -256,8 +256,9 @@ static int append_code(struct writer *writer, const struct procedure_cycles *pro
 			take_estimates(writer, procedure, i);
 			for (size_t r = 0; r < 2; r++) {
 				struct sample_reader *reader = &readers[r];
-				take_samples(writer, reader->samples + reader->next,
-					     reader->count - reader->next, vaddr, false);
+				if (reader->next < reader->count)
+					take_samples(writer, reader->samples + reader->next,
+						     reader->count - reader->next, vaddr, false);
 				while (reader->next < reader->count &&
 				       reader->samples[reader->next].vaddr == vaddr)
 					reader->next++;

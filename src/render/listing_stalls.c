@@ -107,12 +107,19 @@ static void put_causes(const struct cycle_columns *columns, uint32_t instruction
 	}
 }
 
+/* NULL without any. */
+static const struct culprit *culprits_of(const struct cycle_columns *columns,
+					 const struct stall *stall)
+{
+	return stall->culprit_count ? columns->culprits->list + stall->culprits : NULL;
+}
+
 static void print_dynamic(const struct cycle_columns *columns, uint32_t instruction,
 			  double executed, const struct listing_margins *margins,
 			  struct buffer *out)
 {
 	const struct stall *stall = &columns->culprits->stalls[instruction];
-	const struct culprit *list = columns->culprits->list + stall->culprits;
+	const struct culprit *list = culprits_of(columns, stall);
 	char letters[DYNAMIC_CAUSES + 1];
 	put_letters(list, stall, letters);
 	put_bubble(columns, letters[0] ? letters : "?", stall->dynamic_cycles / executed, margins,
@@ -131,7 +138,7 @@ static void print_possible(const struct cycle_columns *columns, uint32_t instruc
 			   const struct listing_margins *margins, struct buffer *out)
 {
 	const struct stall *stall = &columns->culprits->stalls[instruction];
-	const struct culprit *list = columns->culprits->list + stall->culprits;
+	const struct culprit *list = culprits_of(columns, stall);
 	char letters[DYNAMIC_CAUSES + 1];
 	put_letters(list, stall, letters);
 	put_bubble_text(columns, letters, "+?", margins, out);

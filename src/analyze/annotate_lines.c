@@ -138,8 +138,10 @@ int annotate_add_lines(struct annotation *annotation, size_t columns)
 	qsort(annotation->lines, count, sizeof(*annotation->lines), compare_lines);
 	for (size_t i = 0; i < count; i++) {
 		struct annotated_line *line = &annotation->lines[i];
-		struct annotated_line *last = &annotation->lines[annotation->line_count - 1];
-		if (annotation->line_count && compare_lines(last, line) == 0) {
+		struct annotated_line *last =
+			annotation->line_count ? &annotation->lines[annotation->line_count - 1]
+					       : NULL;
+		if (last && compare_lines(last, line) == 0) {
 			last->instructions += line->instructions;
 			add_cells(last->cells, line->cells, columns);
 			continue;

@@ -11,10 +11,10 @@ long="test_weight test_interval test_difference test_compare test_profile_file t
 
 failed=0
 run() {
-	timeout 30 "$@" >log 2>&1 && return
+	timeout 90 "$@" >log 2>&1 && return
 	[ $? != 77 ] || return 0 # skipped
 	cat log
-	echo "$(basename "$1") failed, or did not end within 30 s"
+	echo "$(basename "$1") failed, or did not end within 90 s"
 	failed=1
 }
 for program in "$UNIT"/test_* "$UNIT"/replay_*; do

@@ -58,7 +58,10 @@ static struct scene *scene_new(void)
 					  .minor = mappings[i].minor,
 					  .inode = mappings[i].inode,
 					  .path = span_of_text(mappings[i].path) };
+		uint32_t image;
 		assert_int_equal(file_table_find(&scene->files, &hint, &mapping.file), 0);
+		/* As a sample in it does: of a file on another mount than ours a copy is kept. */
+		assert_int_equal(file_table_image(&scene->files, mapping.file, &image), 0);
 		assert_int_equal(address_space_add(&scene->space, &mapping), 0);
 	}
 	scene->registers[own_pc_at] = (uintptr_t)own_branch;

@@ -332,14 +332,12 @@ static enum procedure_name_fit fit_leading_type(const char *base, const char *wa
 	const char *first = open + (is_impl ? strlen(impl) : 1), *end = rest - 1;
 	const char *between = is_impl ? " for " : " as ";
 	enum procedure_name_fit fit = NAME_FITS_NOT;
-	const char *at = first;
-	for (const char *c = first; c < end; c++)
-		if ((size_t)(end - c) > strlen(between) &&
-		    memcmp(c, between, strlen(between)) == 0) {
-			struct span type = { at, (size_t)(c - at) };
-			fit = better(fit, fit_method(type, rest, wanted));
-			at = c + strlen(between);
-		}
+	const char *at = first, *found;
+	while ((found = memmem(at, (size_t)(end - at), between, strlen(between)))) {
+		struct span type = { at, (size_t)(found - at) };
+		fit = better(fit, fit_method(type, rest, wanted));
+		at = found + strlen(between);
+	}
 	struct span type = { at, (size_t)(end - at) };
 	return better(fit, fit_method(type, rest, wanted));
 }

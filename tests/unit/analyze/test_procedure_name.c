@@ -147,6 +147,10 @@ static void a_trait_method_is_meant_by_its_type_and_by_its_trait(void **state)
 	expect_fit(impl, "Range::next", NAME_FITS_BASE);
 	expect_fit(impl, "Iterator::next", NAME_FITS_BASE);
 	expect_fit(impl, "Range", NAME_FITS_PART);
+	/* not Rust: the words between two types share a blank */
+	expect_fit("<A as as B>::clone", "A::clone", NAME_FITS_BASE);
+	expect_fit("<A as >::clone", "A::clone", NAME_FITS_BASE);
+	expect_fit("<impl >::clone", "A::clone", NAME_FITS_NOT);
 }
 
 static void the_linkage_name_is_a_name(void **state)

@@ -25,7 +25,10 @@ culprit record -u -e '{cycles,instructions}' -c $period -o group.prof -- "$KERNE
 for loop in loop_4 loop_8; do
 	set -- $(cell_of $loop cycles) $(cell_of $loop instructions)
 	echo "$loop: $1 samples, $2 cycles, $4 instructions"
-	# a sample of the loop may fall just behind it, with less than its share of cycles left here
+	# The leader's count of a CPU is shared among its samples: a period or two that end in the
+	# kernel, where no sample may be taken, are spread over the loop's 200. Or one falls just
+	# behind the loop, with less than its share left here.
 	expect_between "CPI of $loop" "$(awk "BEGIN { print $2 / $4 }")" \
-		"$(awk "BEGIN { print 0.999 * 2 ^ $LAB_ICOUNT }")" "$((1 << LAB_ICOUNT)).01"
+		"$(awk "BEGIN { print 0.999 * $((1 << LAB_ICOUNT)) }")" \
+		"$(awk "BEGIN { print 1.02 * $((1 << LAB_ICOUNT)) }")"
 done

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "base/sorted.h"
 #include "image/notes.h"
 #include "profile/profile.h"
 #include "symbol/kallsyms.h"
@@ -30,16 +31,7 @@ void kernel_map_release(struct kernel_map *map)
 /* Position of the first range that ends after `address`. */
 static size_t first_ending_after(const struct kernel_map *map, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = map->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (map->ranges[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return SORTED_BEHIND(map->ranges, map->count, end, address);
 }
 
 /* Samples of before still have its name. */

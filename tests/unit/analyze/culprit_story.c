@@ -37,9 +37,7 @@ void add_cell(struct profile *profile, uint32_t event, uint32_t image, uint64_t 
 void add_samples(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
 		 uint64_t samples)
 {
-	add_cell(profile, event, image, vaddr,
-		 (struct cell){ samples, samples * PERIOD,
-				(unsigned __int128)samples * PERIOD * PERIOD });
+	add_samples_of_period(profile, event, image, vaddr, samples, PERIOD);
 }
 
 void subject_release(struct subject *subject)

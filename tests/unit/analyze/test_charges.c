@@ -53,12 +53,8 @@ static void add_samples(struct profile *profile, const struct profile_event *eve
 	} list[] = { { 0x1003, 1000 }, { 0x1006, 5 }, { 0x1004, 3 }, { 0x2000, 9 } };
 	uint32_t id;
 	assert_int_equal(profile_add_event(profile, event, &id), 0);
-	for (size_t i = 0; i < COUNT_OF(list); i++) {
-		const struct profile_frame leaf = { .image = image, .vaddr = list[i].vaddr };
-		const struct cell cell = { list[i].samples, list[i].samples * 7,
-					   list[i].samples * 49 };
-		assert_int_equal(profile_add_flat(profile, id, 0, &leaf, &cell), 0);
-	}
+	for (size_t i = 0; i < COUNT_OF(list); i++)
+		add_samples_of_period(profile, id, image, list[i].vaddr, list[i].samples, 7);
 }
 
 static struct profile *walk_with(const struct profile_event *event, const char *vendor)

@@ -197,6 +197,19 @@ static void a_cell_is_cut_without_a_loss(void **state)
 	}
 }
 
+/* As a sum of squares is that passed 128 bits: no double holds it. */
+static void the_largest_cell_is_cut_without_a_loss(void **state)
+{
+	(void)state;
+	static const struct charge charges[] = { { 0x1000, 1 }, { 0x1004, 0 } };
+	const struct cell cell = { UINT64_MAX, UINT64_MAX, ~(unsigned __int128)0 };
+	const struct cell nothing = { 0 };
+	struct cell parts[2];
+	charge_split(&cell, charges, 2, parts);
+	assert_memory_equal(&parts[0], &cell, sizeof(cell));
+	assert_memory_equal(&parts[1], &nothing, sizeof(nothing));
+}
+
 static void addresses_have_the_samples_that_stand_there(void **state)
 {
 	(void)state;
@@ -223,6 +236,7 @@ int main(void)
 		cmocka_unit_test(lines_have_the_samples_of_the_instruction_that_waited),
 		cmocka_unit_test(precise_events_are_charged_where_they_stand),
 		cmocka_unit_test(a_cell_is_cut_without_a_loss),
+		cmocka_unit_test(the_largest_cell_is_cut_without_a_loss),
 		cmocka_unit_test(addresses_have_the_samples_that_stand_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,15 +58,12 @@ int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start
 	if (size)
 		memcpy(range.name, name.data, size);
 	size_t at = first_ending_after(map, start);
-	if (at < map->count && map->ranges[at].start == start && map->ranges[at].what == what &&
-	    strcmp(map->ranges[at].name, range.name) == 0) {
-		map->ranges[at].end = end;
-		map->ranges[at].gone = false;
-		return 0;
-	}
-	/* What overlaps has been unloaded: the kernel does not give one address to two. */
 	size_t last = at;
 	int ret = 0;
+	if (at < map->count && map->ranges[at].start == start && map->ranges[at].what == what &&
+	    strcmp(map->ranges[at].name, range.name) == 0)
+		range.image = map->ranges[last++].image; /* the same again, maybe longer */
+	/* What overlaps has been unloaded: the kernel does not give one address to two. */
 	while (last < map->count && map->ranges[last].start < end && ret == 0)
 		ret = remember_former(map, &map->ranges[last++]);
 	if (ret == 0)

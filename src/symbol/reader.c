@@ -121,11 +121,12 @@ int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum sa
 		     struct safe_file *file, struct error *err)
 {
 	return ask_open(reader,
-			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
-						 .pid = pid,
-						 .owner = owner,
-						 .link = pid ? LINK_REFUSE : LINK_FOLLOW,
-						 .path = path },
+			&(struct open_question){
+				.operation = OPERATION_OPEN_PATH,
+				.pid = pid,
+				.owner = owner,
+				.link = pid || owner == OWNER_PROCESS ? LINK_REFUSE : LINK_FOLLOW,
+				.path = path },
 			file, err);
 }
 

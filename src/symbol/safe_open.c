@@ -79,6 +79,9 @@ static int check_owner(pid_t pid, const char *what, const struct stat *info, str
 		process.st_uid = geteuid();
 	else if (stat(path, &process) != 0)
 		return failed(err, path, errno);
+	if (info->st_uid != process.st_uid && info->st_uid != 0 && pid == 0)
+		return error_set(err, -EPERM, "'%s' belongs to user %u, we are user %u", what,
+				 info->st_uid, process.st_uid);
 	if (info->st_uid != process.st_uid && info->st_uid != 0)
 		return error_set(err, -EPERM, "'%s' belongs to user %u, process %d to user %u",
 				 what, info->st_uid, pid, process.st_uid);

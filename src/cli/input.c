@@ -300,13 +300,17 @@ int input_read(const struct input_options *options, char *const *arguments, size
 	return 1;
 }
 
-/* Only a regular file is opened: a pipe's bytes come once. */
+/* Only a regular file is opened: a pipe's bytes come once, and no procedure is a pipe. */
 static bool is_profile(const char *path)
 {
 	struct stat file;
 	CLEANUP(buffer_release) struct buffer head = { 0 };
+	if (strcmp(path, "-") == 0)
+		return true;
 	if (stat(path, &file) < 0)
 		return false;
+	if (S_ISFIFO(file.st_mode))
+		return true;
 	if (S_ISDIR(file.st_mode))
 		return database_recognise(path);
 	CLEANUP(close_fd)

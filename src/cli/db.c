@@ -190,7 +190,7 @@ static int read_input(const char *path, const struct database_selection *selecti
 {
 	struct stat found;
 	struct profile_file_info info;
-	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode) && !profile_file_is_open_folder(path))
 		return database_read(path, selection, out, err);
 	int ret = profile_file_read(path, out, &info, err);
 	if (ret == 0 && info.cut_off)

@@ -17,6 +17,7 @@
 #include "base/small_file.h"
 #include "profile/profile.h"
 #include "store/epoch.h"
+#include "store/output_folder.h"
 #include "store/profile_file.h"
 #include "store/replace_file.h"
 #include "store/stash_pack.h"
@@ -140,17 +141,36 @@ bool database_recognise(const char *path)
 
 /* ---- the stash */
 
+/*
+ * By descriptor: where others may write, another may take its place meanwhile. One
+ * that is there already is taken as it is.
+ */
 static int make_folder(const char *path, struct error *err)
 {
-	if (mkdir(path, FOLDER_MODE) == 0) {
-		CLEANUP(close_fd) int parent = replace_open_folder(path);
-		if (parent >= 0)
-			replace_sync_folder(parent);
-		return chmod(path, FOLDER_MODE) < 0 ? failed(err, -errno, path) : 0;
-	}
-	if (errno == EEXIST && is_folder(path))
-		return 0;
-	return failed(err, errno == EEXIST ? -ENOTDIR : -errno, path);
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	CLEANUP(free_pointer) char *plain = strndup(path, length);
+	if (!plain)
+		return failed(err, -ENOMEM, path);
+	CLEANUP(close_fd) int parent = output_folder_open(plain, err);
+	struct stat found;
+	if (parent < 0)
+		return parent;
+	const char *name = output_base_name(plain);
+	if (mkdirat(parent, name, 0700) < 0)
+		return errno == EEXIST && is_folder(path)
+			       ? 0
+			       : failed(err, errno == EEXIST ? -ENOTDIR : -errno, path);
+	CLEANUP(close_fd)
+	int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0 || fstat(made, &found) < 0)
+		return failed(err, -errno, path);
+	if (found.st_uid != geteuid())
+		return failed(err, -EPERM, path);
+	replace_sync_folder(parent);
+	return fchmod(made, (found.st_mode & S_ISGID) | FOLDER_MODE) < 0 ? failed(err, -errno, path)
+									 : 0;
 }
 
 /* Adds the packs in `folder` to `profile`; what is wrong goes to `selection->note`, or ends it. */

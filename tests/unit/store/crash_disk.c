@@ -148,7 +148,6 @@ int __real_openat64(int folder, const char *name, int flags, mode_t mode);
 int __wrap_openat64(int folder, const char *name, int flags, ...);
 ssize_t __real_write(int fd, const void *data, size_t size);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
-int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __real_renameat(int a, const char *from, int b, const char *to);
 int __wrap_renameat(int a, const char *from, int b, const char *to);
@@ -217,14 +216,13 @@ int __wrap_fsync(int fd)
 		return -1;
 	}
 	struct stat found;
-	int ret = __real_fsync(fd);
 	if (disk.active && fstat(fd, &found) == 0) {
 		if (S_ISDIR(found.st_mode))
 			add(SYNC_NAMES, -1);
 		else
 			add(SYNC, file_of_fd(fd));
 	}
-	return ret;
+	return 0; /* the crash is made up: what a disk would keep is computed */
 }
 
 int __wrap_renameat(int a, const char *from, int b, const char *to)
@@ -326,15 +324,15 @@ static int shim_sync(sqlite3_file *f, int flags)
 {
 	if (fails())
 		return SQLITE_IOERR_FSYNC;
-	int code = real(f)->pMethods->xSync(real(f), flags);
-	if (code == SQLITE_OK && disk.active && shim(f)->file >= 0) {
+	(void)flags;
+	if (disk.active && shim(f)->file >= 0) {
 		add(SYNC, shim(f)->file);
 		/* os_unix.c syncs the folder with the first sync of a log it made */
 		if (shim(f)->is_log && !shim(f)->names_synced)
 			add(SYNC_NAMES, -1);
 		shim(f)->names_synced = true;
 	}
-	return code;
+	return SQLITE_OK;
 }
 
 static int shim_size(sqlite3_file *f, sqlite3_int64 *size)

@@ -26,7 +26,7 @@
 #define READER_STEPS	 1000 /* 2 s: the recorder holds it for one checkpoint */
 #define RECORDER_STEPS	 25   /* 50 ms: readers hold it for one copy */
 #define MAKE_ATTEMPTS	 5
-#define PASSING_PURPOSE	 ".open."
+#define PASSING_PURPOSE	 "." /* NAME.open.abcdefghij */
 #define SQLITE_VFS_NAME	 "culprit-as-named"
 #define OTHERS_MAY_WRITE (S_IWGRP | S_IWOTH)
 

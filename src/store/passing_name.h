@@ -10,7 +10,8 @@
 
 #define PASSING_NAME_BYTES 256 /* NAME_MAX and the NUL */
 
-/* `purpose` as ".new.", short. A NAME too long for the whole is cut. 0 or a negative errno value.
+/* `purpose` is short and ends with a dot, as ".new.". A NAME too long for the whole is cut. 0 or a
+ * negative errno value.
  */
 int passing_name_make(const char *name, const char *purpose, char made[PASSING_NAME_BYTES]);
 

@@ -434,6 +434,13 @@ static void an_open_profile_is_read_as_plain_files(void **state)
 	CLEANUP(profile_freep) struct profile *read = read_file(path, &info);
 	assert_true(profiles_are_equal(read, wanted));
 	assert_true(info.cut_off);
+	/* A log that another put beside it adds nothing; only root can make one here. */
+	if (chown(joined(path, ".open-wal", to), 65534, 0) == 0 && geteuid() != 65534) {
+		uint64_t with_log = info.file_bytes;
+		CLEANUP(profile_freep) struct profile *alone = read_file(path, &info);
+		assert_false(profiles_are_equal(alone, wanted));
+		assert_true(info.file_bytes < with_log);
+	}
 	/* But a recording takes over a folder alone. */
 	struct error err = { 0 };
 	assert_int_equal(epoch_open(path, EPOCH_KEEP_OLD, &epoch, &err), -ENOTDIR);

@@ -141,10 +141,45 @@ bool database_recognise(const char *path)
 
 /* ---- the stash */
 
-/*
- * By descriptor: where others may write, another may take its place meanwhile. One
- * that is there already is taken as it is.
- */
+static bool is_trusted(const struct stat *folder)
+{
+	return folder->st_uid == geteuid() || folder->st_uid == 0;
+}
+
+/* Of another user's folder the group and its default rights are his choice: he could read. */
+static int check_folder(const char *path, int parent, const char *name, struct error *err)
+{
+	struct stat found;
+	if (fstatat(parent, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return failed(err, -errno, path);
+	if (!S_ISDIR(found.st_mode))
+		return failed(err, -ENOTDIR, path);
+	if (!is_trusted(&found))
+		return error_set(
+			err, -EPERM,
+			"cannot use database '%s': the folder belongs to another user (uid "
+			"%u)",
+			path, (unsigned)found.st_uid);
+	return 0;
+}
+
+/* By descriptor: where others may write, another may take its place meanwhile. */
+static int new_folder(const char *path, int parent, const char *name, struct error *err)
+{
+	struct stat above, found;
+	CLEANUP(close_fd)
+	int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0 || fstat(made, &found) < 0 || fstat(parent, &above) < 0)
+		return failed(err, -errno, path);
+	if (found.st_uid != geteuid())
+		return failed(err, -EPERM, path);
+	mode_t mode = is_trusted(&above) ? (found.st_mode & S_ISGID) | FOLDER_MODE : 0700;
+	if (fchmod(made, mode) < 0)
+		return failed(err, -errno, path);
+	replace_sync_folder(parent);
+	return 0;
+}
+
 static int make_folder(const char *path, struct error *err)
 {
 	size_t length = strlen(path);
@@ -154,23 +189,12 @@ static int make_folder(const char *path, struct error *err)
 	if (!plain)
 		return failed(err, -ENOMEM, path);
 	CLEANUP(close_fd) int parent = output_folder_open(plain, err);
-	struct stat found;
 	if (parent < 0)
 		return parent;
 	const char *name = output_base_name(plain);
-	if (mkdirat(parent, name, 0700) < 0)
-		return errno == EEXIST && is_folder(path)
-			       ? 0
-			       : failed(err, errno == EEXIST ? -ENOTDIR : -errno, path);
-	CLEANUP(close_fd)
-	int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (made < 0 || fstat(made, &found) < 0)
-		return failed(err, -errno, path);
-	if (found.st_uid != geteuid())
-		return failed(err, -EPERM, path);
-	replace_sync_folder(parent);
-	return fchmod(made, (found.st_mode & S_ISGID) | FOLDER_MODE) < 0 ? failed(err, -errno, path)
-									 : 0;
+	if (mkdirat(parent, name, 0700) == 0)
+		return new_folder(path, parent, name, err);
+	return errno == EEXIST ? check_folder(path, parent, name, err) : failed(err, -errno, path);
 }
 
 /* Adds the packs in `folder` to `profile`; what is wrong goes to `selection->note`, or ends it. */

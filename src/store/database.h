@@ -2,12 +2,13 @@
  * database - epochs of many hosts in one folder:
  *
  *	DB/HOST/EPOCH.prof	closed epochs (profile_file.h), without their stash
- *	DB/HOST/EPOCH.open	the one being collected (epoch.h)
+ *	DB/HOST/EPOCH.open	the one being collected, a folder (open_folder.h)
  *	DB/images/IMAGE/HASH	the stash of all of them (stash_pack.h)
  *
  * Closed files and packs never change and have names of their own, so copying
  * one database over another (rsync, cp -n) is their union. Folders are 0750,
- * files 0640.
+ * files 0640; in another user's folder a database is 0700, and one that another
+ * user made is not written into.
  */
 #pragma once
 

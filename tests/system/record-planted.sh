@@ -121,3 +121,14 @@ untouched "planted links of outputs"
 ln -s own box/own.svg
 culprit flame in.prof -o box/own.svg
 [ -L box/own.svg ] && [ -s box/own ] || fail "one's own link was not followed"
+
+# A database that he made would be read by his group.
+$nobody sh -c 'cd box; mkdir -m 2777 db'
+expect_status 1 culprit record --quiet --no-stash --epoch 1h -o box/db -- true 2>said
+expect_match "the message" "$(cat said)" "cannot use database 'box/db': the folder belongs to another user \(uid 65534\)$"
+# One of ours in his folder is ours alone.
+$nobody mkdir -m 2777 box/his
+expect_status 0 culprit record --quiet --no-stash --epoch 1h -o box/his/db -- true
+expect_equal "mode of a database in another user's folder" "$(stat -c %a box/his/db)" 700
+expect_status 0 culprit record --quiet --no-stash --epoch 1h -o box/mydb -- true
+expect_equal "mode of a database" "$(stat -c %a box/mydb)" 750

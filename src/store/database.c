@@ -17,6 +17,7 @@
 #include "base/small_file.h"
 #include "profile/profile.h"
 #include "store/epoch.h"
+#include "store/open_folder.h"
 #include "store/output_folder.h"
 #include "store/profile_file.h"
 #include "store/replace_file.h"
@@ -574,7 +575,9 @@ static int visit_epoch(const char *folder, const char *host, const char *file,
 	struct profile_file_info info;
 	struct error reason = { 0 };
 	struct stat found;
-	if (stat(path, &found) == 0)
+	CLEANUP(free_pointer) char *inside = below(path, OPEN_FOLDER_PROFILE);
+	if ((stat(path, &found) == 0 && S_ISREG(found.st_mode)) ||
+	    (inside && stat(inside, &found) == 0))
 		entry.file_bytes = (uint64_t)found.st_size;
 	int ret = profile_file_read(path, &profile, &info, &reason);
 	if (ret == -ENOENT) /* closed meanwhile, or nothing in it */

@@ -57,7 +57,7 @@ struct database_entry {
 		duration_ns; /* the earliest source's start, the longest duration; 0: unknown */
 	uint64_t samples;    /* of table "flat" */
 	bool has_samples;    /* else its events have estimates alone */
-	uint64_t file_bytes;
+	uint64_t file_bytes; /* 0: unknown */
 	bool is_open, being_written;
 	bool readable;	 /* else only host, epoch, path and file_bytes are known */
 	char fault[256]; /* why not */

@@ -129,38 +129,53 @@ static int take_link(struct walk *walk, int link, const char *rest)
 	return text[0] == '/' ? walk_begin(walk, "/") : 0;
 }
 
+/* The folder `name`, a link of the walk's folder to be followed, or a negative errno value. */
+static int open_component(int at, const char *name)
+{
+	/* O_DIRECTORY first: with it the kernel mounts what is mounted on demand. */
+	int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A component that is a link. */
+static int walk_link(struct walk *walk, int link, const struct stat *found, const char *name,
+		     const char *rest, struct error *err)
+{
+	struct stat folder;
+	int ret = fstat(walk->at, &folder) < 0 ? -errno : 0;
+	if (ret == 0 && !may_follow(&folder, found))
+		return strange_link(err, walk->path, name, found->st_uid);
+	if (ret == 0)
+		ret = take_link(walk, link, rest);
+	return ret < 0 ? failed(err, ret, walk->path) : 0;
+}
+
 /* One component of `rest`. */
 static int walk_step(struct walk *walk, struct error *err)
 {
 	const char *begin = walk->rest + strspn(walk->rest, "/");
 	size_t size = strcspn(begin, "/");
+	struct stat found;
 	CLEANUP(free_pointer) char *name = strndup(begin, size);
 	CLEANUP(free_pointer) char *rest = strdup(begin + size);
-	struct stat folder, found;
 	if (!name || !rest)
 		return failed(err, -ENOMEM, walk->path);
-	int fd = size ? openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : dup(walk->at);
-	if (fd < 0)
-		return failed(err, -errno, walk->path);
-	if (fstat(walk->at, &folder) < 0 || fstat(fd, &found) < 0) {
+	CLEANUP(close_fd) int fd = open_component(walk->at, name);
+	if (fd < 0 || fstat(fd, &found) < 0)
+		return failed(err, fd < 0 ? fd : -errno, walk->path);
+	if (S_ISLNK(found.st_mode) && !is_in_proc(fd))
+		return walk_link(walk, fd, &found, name, rest, err);
+	if (S_ISLNK(found.st_mode)) { /* the kernel's own: its text is none to walk by */
 		close(fd);
-		return failed(err, -EIO, walk->path);
-	}
-	if (S_ISLNK(found.st_mode) && is_in_proc(fd)) {
-		close(fd); /* the kernel's own: its text is none to walk by */
 		fd = openat(walk->at, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
 			return failed(err, -errno, walk->path);
-	} else if (S_ISLNK(found.st_mode) && !may_follow(&folder, &found)) {
-		close(fd);
-		return strange_link(err, walk->path, name, found.st_uid);
-	} else if (S_ISLNK(found.st_mode)) {
-		int ret = take_link(walk, fd, rest);
-		close(fd);
-		return ret < 0 ? failed(err, ret, walk->path) : 0;
 	}
 	close(walk->at);
 	walk->at = fd;
+	fd = -1;
 	free(walk->rest);
 	walk->rest = rest;
 	rest = NULL;

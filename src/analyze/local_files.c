@@ -10,6 +10,7 @@
 #include "analyze/local_search.h"
 #include "analyze/resolve.h"
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -280,6 +281,9 @@ static int begin_reading(struct search *search, const struct wanted_image *wante
 	int ret = search->waiting_count == READER_GATHERS ? end_oldest(search) : 0;
 	if (ret < 0)
 		return ret;
+	budget_read_file(fd);
+	if (debug_fd >= 0)
+		budget_read_file(debug_fd);
 	if (reader_begin_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count,
 				what & search->what, &err) < 0)
 		note_refusal(search, wanted->id, err.text);

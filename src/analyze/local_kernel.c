@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/local_search.h"
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
@@ -89,6 +90,7 @@ static bool read_table(struct search *search, const char *path, uint64_t limit, 
 		return false;
 	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
+	budget_read(out->size);
 	return ret == 0 && out->size > 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "render/text_table.h"
@@ -39,9 +40,28 @@ static void say(const char *before, const char *format, va_list args)
 	fputc('\n', stderr);
 }
 
+bool message_refused(void)
+{
+	static bool said;
+	if (!budget_refusal())
+		return false;
+	if (!said) {
+		fflush(stdout);
+		fputs("culprit: ", stderr);
+		put_plain(budget_refusal());
+		fprintf(stderr, "; --limits %s=%s allows more, --limits none anything\n",
+			budget_refused_limit(),
+			budget_limit_in_bytes(budget_refused_limit()) ? "SIZE" : "N");
+	}
+	said = true;
+	return true;
+}
+
 void message_error(const char *format, ...)
 {
 	va_list args;
+	if (message_refused()) /* what failed, failed by that */
+		return;
 	va_start(args, format);
 	say("culprit: ", format, args);
 	va_end(args);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -217,6 +218,7 @@ static int take_sample(struct pprof_reader *reader, struct span message, struct 
 	struct pprof_sample *sample = &reader->sample;
 	uint32_t context, node;
 	struct profile_frame leaf;
+	budget_place("sample", reader->samples + 1);
 	int ret = pprof_get_sample(message, sample);
 	if (ret == -EBADMSG)
 		return damaged(reader, message, err, "this is no sample");
@@ -377,6 +379,7 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 const struct importer importer_pprof = {
 	.name = "pprof",
 	.what = "a profile of google/pprof's format",
+	.density = 31,
 	.recognise = pprof_looks_like,
 	.open = reader_open,
 	.feed = reader_feed,

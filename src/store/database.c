@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -217,6 +218,7 @@ static int read_packs(const char *folder, const struct database_selection *selec
 		if (!path)
 			return failed(err, -ENOMEM, folder);
 		ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+		budget_read_profile(bytes.size);
 		if (ret < 0)
 			error_set(&reason, ret, "cannot read '%s': %s", path, strerror(-ret));
 		else
@@ -400,6 +402,7 @@ int database_verify_stash(const char *database,
 				return failed(err, -ENOMEM, folder);
 			++*packs;
 			ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+			budget_read_profile(bytes.size);
 			if (ret < 0) {
 				fault(context, path, strerror(-ret));
 				continue;

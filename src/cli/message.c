@@ -26,17 +26,21 @@ bool message_is_quiet(void)
 }
 
 /* Names of files and processes are in the sentence: none of them steers the terminal. */
+static void put_plain(const char *sentence)
+{
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	text_append_safe(&safe, sentence, strlen(sentence));
+	fputs(buffer_failed(&safe) ? "out of memory" : buffer_text(&safe), stderr);
+}
+
 static void say(const char *before, const char *format, va_list args)
 {
 	CLEANUP(free_pointer) char *sentence = NULL;
-	CLEANUP(buffer_release) struct buffer safe = { 0 };
 	fflush(stdout);
 	if (vasprintf(&sentence, format, args) < 0)
 		sentence = NULL;
-	else
-		text_append_safe(&safe, sentence, strlen(sentence));
 	fputs(before, stderr);
-	fputs(sentence && !buffer_failed(&safe) ? buffer_text(&safe) : "out of memory", stderr);
+	put_plain(sentence ? sentence : "out of memory");
 	fputc('\n', stderr);
 }
 

@@ -36,6 +36,7 @@ struct pprof_reader {
 	uint64_t period;
 	uint64_t drop, keep; /* texts */
 	size_t samples;	     /* that were taken */
+	uint64_t frames;     /* of them all */
 };
 
 static void reader_close(void *context)
@@ -166,6 +167,7 @@ static int add_stack(struct pprof_reader *reader, struct span message, uint32_t 
 		     struct profile_frame *leaf, struct error *err)
 {
 	const struct pprof_sample *sample = &reader->sample;
+	uint64_t depth = 0;
 	*node = 0;
 	for (size_t i = sample->location_count; i-- > 0;) {
 		size_t count = 0;
@@ -174,13 +176,18 @@ static int add_stack(struct pprof_reader *reader, struct span message, uint32_t 
 		if (!frames && pprof_dangling(&reader->places) < 0)
 			return damaged(reader, message, err,
 				       "the sample has a location that is not there");
+		depth += count;
+		int ret = budget_check_depth(depth, err);
+		if (ret < 0)
+			return ret;
 		for (size_t f = 0; f < count; f++)
 			if (profile_add_node(reader->profile, *node, &frames[f], node) < 0)
 				return error_set(err, -ENOMEM, "out of memory");
 		if (count)
 			*leaf = frames[count - 1];
 	}
-	return 0;
+	reader->frames += depth; /* a location of two bytes may be 64 of them, in each sample */
+	return budget_check_frames(reader->frames, err);
 }
 
 static int unknown_leaf(struct pprof_reader *reader, struct profile_frame *leaf)

@@ -28,6 +28,8 @@ echo kept >page.svg
 bounded flame -o page.svg deep.folded.gz >said 2>&1
 hide ' 6[0-9]\.[0-9] MiB' ' 6x MiB' 'for [0-9]+ bytes' 'for N bytes' <said
 cat page.svg
+$make pprof-again 20000 again.pb.gz
+bounded import --limits frames=4M -o new.prof again.pb.gz 2>&1 | hide '[0-9]{7,} frames' 'N frames' 'sample [0-9]+' 'sample N'
 for verb in annotate summary; do
 	bounded $verb code.prof
 done 2>&1 | hide ' 6[0-9]\.[0-9] MiB' ' 6x MiB' 'for [0-9]+ bytes' 'for N bytes'

@@ -5,6 +5,7 @@
  * usage: make-costly-file KIND N FILE
  *
  * pprof: a packed profile, one sample of N locations with 64 inlined functions each.
+ * pprof-again: a packed one, N samples of one stack of 16,000 frames.
  * folded: a packed folded text of one stack, N frames deep.
  * folded-names: a packed one, of N stacks, each of which is the one before and a letter.
  * perf-data: compressed records; N processes, each with an image of its own and the same call chain
@@ -122,6 +123,25 @@ static void make_pprof(uint64_t count, const char *path)
 	put_message(&sample, 1, &ids);
 	buffer_append(&sample, "\x12\x01\x01", 3); /* one value: 1 */
 	put_message(&out, 2, &sample);
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+/* Samples of one stack, which is told in 250 bytes and has 16,000 frames. */
+static void make_again(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	put_type(&out);
+	put_function(&out);
+	put_location(&out, 1, INLINED);
+	for (uint64_t i = 0; i < count; i++) {
+		struct buffer sample = { 0 }, ids = { 0 };
+		for (int k = 0; k < 250; k++)
+			buffer_append_u8(&ids, 1);
+		put_message(&sample, 1, &ids);
+		buffer_append(&sample, "\x12\x01\x01", 3);
+		put_message(&out, 2, &sample);
+	}
 	write_packed(path, &out);
 	buffer_release(&out);
 }
@@ -318,7 +338,7 @@ static const struct kind {
 	{ "pprof", make_pprof },	{ "folded", make_folded },
 	{ "folded-names", make_names }, { "perf-data", make_perf_data },
 	{ "code", make_code },		{ "speedscope", make_speedscope },
-	{ "numbers", make_numbers },
+	{ "numbers", make_numbers },	{ "pprof-again", make_again },
 };
 
 int main(int argc, char **argv)

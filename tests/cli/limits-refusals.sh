@@ -3,12 +3,7 @@
 # each of these needs from 0.5 to 9 GB.
 . "$SOURCE/tests/lib.sh"
 make="$TOOLS/make-costly-file"
-case $(nm "$CULPRIT" 2>/dev/null) in
-*__asan_init*|*__tsan_init*)
-	echo "a sanitizer brings its own malloc, where memory is not counted"
-	exit 77
-	;;
-esac
+need_counted_memory
 bounded() {
 	status=0
 	(ulimit -v 400000 && exec timeout 60 culprit "$@") || status=$?

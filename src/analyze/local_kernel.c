@@ -66,7 +66,8 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 	if (!text.vaddr)
 		return 1;
 	CLEANUP(close_fd)
-	int debug_fd = binary_finder_open_debug(search->finder, &found.identity, NULL);
+	int debug_fd =
+		binary_finder_open_debug(search->finder, &found.identity, NULL, found.writer);
 	ret = local_search_translate(search, wanted, &text, 1);
 	if (ret < 0)
 		return ret;

@@ -228,20 +228,6 @@ static struct span base_name(struct span path)
 	return (struct span){ slash + 1, path.size - before };
 }
 
-static struct span first_path(const struct profile *profile, uint32_t image)
-{
-	const struct table *paths = profile_table(profile, PROFILE_PATH);
-	struct span first = { NULL, 0 };
-	for (size_t row = 0; row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		struct span path = profile_bytes(profile, keys[PATH_PATH]);
-		if (keys[PATH_IMAGE] == image && path.size &&
-		    (!first.data || span_compare(path, first) < 0))
-			first = path;
-	}
-	return first;
-}
-
 static const char *bracketed(struct resolver *resolver, const char *what, struct span name)
 {
 	if (name.size == 0)
@@ -267,7 +253,7 @@ static struct span without_last_two_words(struct span name)
 static const char *file_name(struct resolver *resolver, uint32_t id,
 			     const struct profile_image *image)
 {
-	struct span path = first_path(resolver->profile, id);
+	struct span path = profile_image_path(resolver->profile, id);
 	if (path.size == 0)
 		path = image->name;
 	if (path.size)

@@ -76,10 +76,14 @@ static size_t build_id_bytes(const struct perf_file *file, uint64_t kind, uint64
 				  (struct span){ file->bytes.data, file->bytes.size }, SIZE_MAX,
 				  &options, &profile, &err),
 			 0);
-	for (uint32_t id = 1; id <= profile_table(profile, PROFILE_IMAGE)->count; id++)
-		if (profile_image(profile, id).kind == kind)
-			bytes = profile_image(profile, id).build_id.size +
-				profile_image(profile, id).hash.size;
+	for (uint32_t id = 1; id <= profile_table(profile, PROFILE_IMAGE)->count; id++) {
+		struct profile_image image = profile_image(profile, id);
+		if (image.kind != kind)
+			continue;
+		bytes = image.build_id.size ? image.build_id.size : image.hash.size;
+		/* a file that could be told by its inode was looked into */
+		assert_int_equal(kind == IMAGE_FILE && bytes != 0, image.hash.size != 0);
+	}
 	profile_free(profile);
 	return bytes;
 }

@@ -271,14 +271,15 @@ static void a_pack_cut_or_flipped_anywhere_is_refused(void **state)
 	struct error err = { 0 };
 	for (size_t size = 0; size < bytes.size; size++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
-		assert_int_equal(stash_pack_decode(bytes.data, size, "p", profile, &err), -EBADMSG);
+		assert_int_equal(stash_pack_decode(bytes.data, size, "p", NULL, profile, &err),
+				 -EBADMSG);
 	}
 	char name[STASH_PACK_NAME_BYTES], flipped[STASH_PACK_NAME_BYTES];
 	stash_pack_name(bytes.data, bytes.size, name);
 	for (size_t at = 0; at < bytes.size; at++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
 		bytes.data[at] ^= 0x10;
-		int ret = stash_pack_decode(bytes.data, bytes.size, "p", profile, &err);
+		int ret = stash_pack_decode(bytes.data, bytes.size, "p", NULL, profile, &err);
 		stash_pack_name(bytes.data, bytes.size, flipped);
 		assert_true(ret == 0 || ret == -EBADMSG);
 		assert_string_not_equal(name, flipped); /* what `check` compares */

@@ -1,6 +1,7 @@
 #include "analyze/image_claims.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,30 +77,35 @@ static bool claim_one_build(const struct profile_image *a, const struct profile_
 	return a->build_id.size && span_equal(a->build_id, b->build_id) && differ(a, b);
 }
 
-/* Must the name of the first tell that it is not the second, of the same name? */
-static bool needs_suffix(const struct profile_image *image, const struct profile_image *other)
+/* What the name of one of two files of one name must tell. */
+enum suffix { SUFFIX_NONE, SUFFIX_OWNER, SUFFIX_CONTENT };
+
+static enum suffix needed_suffix(const struct profile_image *image,
+				 const struct profile_image *other)
 {
-	return (image->writer && image->writer != other->writer) || claim_one_build(image, other);
+	if (image->writer != other->writer) /* the one that nobody else can write has the name */
+		return image->writer ? SUFFIX_OWNER : SUFFIX_NONE;
+	return claim_one_build(image, other) ? SUFFIX_CONTENT : SUFFIX_NONE;
 }
 
 static const char *make_suffix(const struct image_claims *claims, const struct image_claim *claim,
-			       struct arena *arena)
+			       enum suffix suffix, struct arena *arena)
 {
 	const struct profile_image image = image_of(claims, claim);
+	bool has_hash = suffix == SUFFIX_CONTENT && image.hash.size;
+	bool has_path = image.writer || !has_hash;
 	CLEANUP(buffer_release) struct buffer text = { 0 };
 	char writer[WRITER_TEXT_BYTES];
 	writer_text(image.writer, writer);
-	buffer_printf(&text, " (");
-	if (image.writer)
-		buffer_printf(&text, "%s: ", writer);
-	if (image.writer || !image.hash.size)
+	buffer_printf(&text, " (%s%s", writer, image.writer ? ": " : "");
+	if (has_path)
 		buffer_append(&text, claim->path.data, claim->path.size);
-	if (image.hash.size)
-		buffer_append_text(&text, image.writer ? ", " : "");
-	if (image.hash.size)
+	if (has_hash) {
+		buffer_append_text(&text, has_path ? ", " : "");
 		buffer_append_hex(&text, image.hash.data,
 				  image.hash.size < SHORT_HASH_BYTES ? image.hash.size
 								     : SHORT_HASH_BYTES);
+	}
 	buffer_append_text(&text, ")");
 	return buffer_failed(&text) ? NULL
 				    : arena_copy_text(arena, (const char *)text.data, text.size);
@@ -119,13 +125,15 @@ static int tell_apart(struct image_claims *claims, struct image_claim **list, si
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_image image = image_of(claims, list[i]);
-		bool needed = false;
-		for (size_t j = 0; j < count && !needed; j++) {
+		enum suffix needed = SUFFIX_NONE;
+		for (size_t j = 0; j < count && needed != SUFFIX_CONTENT; j++) {
 			const struct profile_image other = image_of(claims, list[j]);
-			needed = i != j && needs_suffix(&image, &other);
+			enum suffix wanted = needed_suffix(&image, &other);
+			needed = wanted > needed ? wanted : needed;
 		}
-		list[i]->suffix = needed ? make_suffix(claims, list[i], arena) : NULL;
-		if (needed && !list[i]->suffix)
+		if (needed != SUFFIX_NONE)
+			list[i]->suffix = make_suffix(claims, list[i], needed, arena);
+		if (needed != SUFFIX_NONE && !list[i]->suffix)
 			return -ENOMEM;
 	}
 	return 0;

@@ -319,6 +319,18 @@ static void compare_builds(struct join *join)
 	}
 }
 
+/* A file that others can write is not taken for the one of its build-id where several claim it. */
+static bool is_doubtful(const struct report *report, uint32_t id, const struct profile_image *image)
+{
+	size_t count = profile_table(report->profile, PROFILE_IMAGE)->count;
+	for (uint32_t i = 1; image->writer && i <= count; i++) {
+		struct profile_image other = image_of(report, i);
+		if (i != id && span_equal(other.build_id, image->build_id))
+			return true;
+	}
+	return false;
+}
+
 /* By image of `report`: is its build-id known, and that of the other side's at most? */
 static bool *images_known_by_id(const struct report *report, const struct report *other)
 {
@@ -331,7 +343,8 @@ static bool *images_known_by_id(const struct report *report, const struct report
 		for (uint32_t i = 1; !known[id] && image.hash.size && i <= others; i++) {
 			struct profile_image candidate = image_of(other, i);
 			known[id] = has_build_id_alone(&candidate) &&
-				    profile_image_same_build(&image, &candidate);
+				    profile_image_same_build(&image, &candidate) &&
+				    !is_doubtful(report, id, &image);
 		}
 	}
 	return known;

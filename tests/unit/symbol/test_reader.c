@@ -159,6 +159,18 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 			 0);
 	assert_false(counts.debug_refused);
 	close(other.fd);
+
+	/* Of somebody who has no say in the file itself. */
+	toolchain_run(folder.path, "chmod 0666 r.debug");
+	assert_int_equal(reader_open_debug(reader, 0, &identity,
+					   temporary_folder_path(&folder, "r"), "/nowhere", 0,
+					   &other, &err),
+			 -ENOENT);
+	assert_int_equal(reader_open_debug(reader, 0, &identity,
+					   temporary_folder_path(&folder, "r"), "/nowhere",
+					   READER_ANY_WRITER, &other, &err),
+			 0);
+	close(other.fd);
 }
 
 static void the_same_request_gives_the_same_records(void **state)

@@ -5,6 +5,11 @@
  *
  * Make it early, while the process is small and has no threads. One thread at a
  * time. A request costs 20 to 40 us plus the work.
+ *
+ * A helper starts as a copy of this process: its environment and the memory that
+ * others share with us are taken away, what else lies in memory is not. So one
+ * that is started late, or anew, has what this process knew by then; it can tell that
+ * to nobody but this process.
  */
 #pragma once
 
@@ -21,6 +26,7 @@ struct error;
 
 struct helper {
 	void (*run)(int socket); /* the helper's whole life: calls helper_serve() */
+	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
 	/* private */
 	pid_t pid; /* 0: not running */
 	int socket;
@@ -54,8 +60,12 @@ struct helper_service {
 	int (*serve)(void *context, const struct message *request, struct message *answer,
 		     struct error *err);
 	void *context;
-	bool without_rights; /* no capabilities, nobody's user, limits on memory and time */
+	/* Confined to computing and answering, with limits on memory and time; else to opening
+	 * files for reading (machine/confinement.h). */
+	bool without_rights;
 	uint32_t open_files; /* 0: 64; a limit for one without rights */
+	/* Without rights: what a library's open() finds (struct confinement). NULL: nothing. */
+	int (*find)(void *context, const char *path);
 };
 /* Answers requests until the socket's other end closes. */
 __attribute__((noreturn)) void helper_serve(const struct helper_service *service, int socket);

@@ -30,7 +30,7 @@ struct message_header {
 	uint32_t what;
 	uint64_t payload_bytes;
 	uint32_t fd_count;
-	uint32_t unused;
+	uint32_t layers_missing; /* of an answer: enum confinement_layer */
 };
 
 struct message {

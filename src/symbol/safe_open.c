@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "machine/confinement.h"
 #include "symbol/file_writer.h"
 
 static int failed(struct error *err, const char *what, int number)
@@ -55,7 +55,7 @@ static int find_path(pid_t pid, const char *path, enum safe_link link, struct er
 		.flags = (uint64_t)flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	int fd = (int)confinement_openat2(root_fd, path, &how);
 	if (fd >= 0)
 		return fd;
 	/* Containers' seccomp filters of old answer EPERM to calls that they do not know. */

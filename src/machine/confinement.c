@@ -279,16 +279,38 @@ static struct confinement trapped;
 #endif
 
 #ifdef TRAP_RESULT
+/* Nothing but a descriptor of ours is a link, as realpath() is told on its way there. */
+static long answer_readlink(const char *path, char *name, size_t size)
+{
+	static const char folder[] = "/proc/self/fd/";
+	if (!trapped.name)
+		return -EPERM;
+	if (strncmp(path, folder, sizeof(folder) - 1) != 0)
+		return -EINVAL;
+	return trapped.name(trapped.context, atoi(path + sizeof(folder) - 1), name, size);
+}
+
 static long answer_trap(int number, const uint64_t *arguments)
 {
 	const char *path = (const char *)(uintptr_t)arguments[1];
-	if (number == SYS_newfstatat && path && !*path)
-		return syscall(SYS_fstat, (int)arguments[0], (void *)(uintptr_t)arguments[2])
-			       ? -errno
-			       : 0;
-	if (number == SYS_openat && trapped.find)
-		return trapped.find(trapped.context, path);
-	return -EPERM;
+	void *room = (void *)(uintptr_t)arguments[2];
+	switch (number) {
+	case SYS_newfstatat:
+		if (!path || *path)
+			return -EPERM;
+		return syscall(SYS_fstat, (int)arguments[0], room) ? -errno : 0;
+	case SYS_openat:
+		return trapped.open ? trapped.open(trapped.context, path) : -EPERM;
+	case SYS_readlinkat:
+		return answer_readlink(path, room, arguments[3]);
+#ifdef SYS_readlink
+	case SYS_readlink:
+		return answer_readlink((const char *)(uintptr_t)arguments[0],
+				       (char *)(uintptr_t)arguments[1], arguments[2]);
+#endif
+	default:
+		return -EPERM;
+	}
 }
 
 static void on_trap(int signal, siginfo_t *info, void *data)

@@ -38,10 +38,12 @@ struct confinement {
 	enum confinement_kind kind;
 	int socket; /* the one descriptor that is written to */
 	/*
-	 * PARSE: what open() finds, for libraries that open what a file names. A descriptor, or a
-	 * negative errno. NULL: nothing.
+	 * PARSE: who answers in the kernel's place where a library opens for reading what a file
+	 * names, and asks for the name of a descriptor (readlink() of /proc/self/fd/N). Both NULL:
+	 * refused. A descriptor, or the size of the name without its end; or a negative errno.
 	 */
-	int (*find)(void *context, const char *path);
+	int (*open)(void *context, const char *path);
+	long (*name)(void *context, int fd, char *name, size_t size);
 	void *context;
 };
 

@@ -96,6 +96,15 @@ static const struct syscall_rule memory_of_parser[] = {
 	ALLOW(madvise),
 };
 
+/* The handler asks who answers for the files that a file names. */
+static const struct syscall_rule asks[] = {
+	{ SYS_openat, SYSCALL_TRAP, { ONLY_READING } },
+	{ SYS_readlinkat, SYSCALL_TRAP, { { 0 } } },
+#ifdef SYS_readlink
+	{ SYS_readlink, SYSCALL_TRAP, { { 0 } } },
+#endif
+};
+
 /* Nothing is unmapped, mapped or made writable below 4 GiB, where the table lies. */
 static const struct syscall_rule memory_of_opener[] = {
 	ALLOW_IF(mmap, NOT_EXECUTABLE, ARGUMENT(3, SYSCALL_WITHOUT, MAP_FIXED, 0)),
@@ -249,9 +258,8 @@ void syscall_rules_add(struct syscall_filter *filter, const struct confinement *
 			(struct syscall_rule){ SYS_newfstatat,
 					       SYSCALL_TRAP,
 					       { ARGUMENT(3, SYSCALL_WITH, AT_EMPTY_PATH, 0) } });
-		if (wanted->find)
-			add_one(filter, (struct syscall_rule){
-						SYS_openat, SYSCALL_TRAP, { ONLY_READING } });
+		if (wanted->open)
+			add(filter, asks, COUNT_OF(asks));
 		break;
 	case CONFINEMENT_OPEN:
 		add(filter, memory_of_opener, COUNT_OF(memory_of_opener));

@@ -169,7 +169,7 @@ int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_
 	return ret < 0 ? ret : helper_receive(helper, timeout_ms, answer, err);
 }
 
-/* Only the socket stays open, as descriptor 3; the terminal's signals are its parent's business. */
+/* Only the socket stays open; the terminal's signals are its parent's business. */
 static int detach(int *socket)
 {
 	static const int ignored[] = { SIGINT,	SIGQUIT, SIGTERM, SIGHUP,
@@ -191,12 +191,12 @@ static int detach(int *socket)
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(null, fd) < 0)
 			return -errno;
-	if (*socket != 3 && dup3(*socket, 3, O_CLOEXEC) < 0)
+	if (*socket != HELPER_SOCKET && dup3(*socket, HELPER_SOCKET, O_CLOEXEC) < 0)
 		return -errno;
-	*socket = 3;
-	if (close_range(4, ~0u, 0) != 0) {
+	*socket = HELPER_SOCKET;
+	if (close_range(HELPER_SOCKET + 1, ~0u, 0) != 0) {
 		long limit = sysconf(_SC_OPEN_MAX); /* Linux before 5.9 */
-		for (int fd = 4; fd < limit; fd++)
+		for (int fd = HELPER_SOCKET + 1; fd < limit; fd++)
 			close(fd);
 	}
 	return chdir("/") == 0 ? 0 : -errno;
@@ -222,7 +222,8 @@ static int give_up_rights(const struct helper_service *service, int socket, uint
 	return confine(&(struct confinement){ .kind = service->without_rights ? CONFINEMENT_PARSE
 									      : CONFINEMENT_OPEN,
 					      .socket = socket,
-					      .find = service->find,
+					      .open = service->open,
+					      .name = service->name_of,
 					      .context = service->context },
 		       missing);
 }

@@ -54,6 +54,7 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 bool helper_answers(const struct helper *helper);
 
 /* The other side. */
+#define HELPER_SOCKET 3
 struct helper_service {
 	const char *name;
 	/* Fills the answer, or returns a negative errno with *err. */
@@ -64,8 +65,10 @@ struct helper_service {
 	 * files for reading (machine/confinement.h). */
 	bool without_rights;
 	uint32_t open_files; /* 0: 64; a limit for one without rights */
-	/* Without rights: what a library's open() finds (struct confinement). NULL: nothing. */
-	int (*find)(void *context, const char *path);
+	/* Without rights: as in struct confinement, with `context`. They may ask by HELPER_SOCKET.
+	 */
+	int (*open)(void *context, const char *path);
+	long (*name_of)(void *context, int fd, char *name, size_t size);
 };
 /* Answers requests until the socket's other end closes. */
 __attribute__((noreturn)) void helper_serve(const struct helper_service *service, int socket);

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/error.h"
 #include "image/writer.h"
@@ -319,11 +321,96 @@ static int send_gather(struct reader *reader, struct helper *helper, int fd, int
 	return ret;
 }
 
+/* Whether it is one of those that DWARF is spread over by compilers and by dwz. */
+static bool is_part_of_dwarf(const char *path)
+{
+	static const char *const ends[] = { ".dwo", ".dwp", ".debug" };
+	static const char debug_root[] = "/usr/lib/debug/";
+	size_t size = strlen(path);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return strncmp(path, debug_root, sizeof(debug_root) - 1) == 0;
+}
+
+/*
+ * A file that the parser wants since a binary names it. Whoever wrote that binary may have taken
+ * the parser over, so nothing but debug information is handed to it, and as root only
+ * what everybody may read.
+ */
+static int open_part(struct reader *reader, const char *path, struct safe_file *file,
+		     struct error *err)
+{
+	struct stat info;
+	char magic[4];
+	if (path[0] != '/' || !is_part_of_dwarf(path))
+		return error_set(err, -EPERM, "'%s' is no part of debug information", path);
+	int ret = open_debug_at(reader, 0, path, file, err);
+	if (ret < 0)
+		return ret;
+	if (pread(file->fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    memcmp(magic, "\177ELF", sizeof(magic)) == 0 && fstat(file->fd, &info) == 0 &&
+	    (geteuid() != 0 || (info.st_mode & S_IROTH)))
+		return 0;
+	close(file->fd);
+	return error_set(err, -EPERM, "'%s' is not for everybody to read, or no ELF file", path);
+}
+
+static int answer_question(struct reader *reader, struct helper *helper, struct message *question,
+			   uint32_t timeout_ms, struct error *err)
+{
+	struct message answer = { 0 };
+	struct safe_file file = { .fd = -1 };
+	char link[64], path[4096];
+	buffer_append_u8(&question->payload, 0);
+	if (question->header.operation == OPERATION_WANT_FILE &&
+	    !buffer_failed(&question->payload)) {
+		answer.header.code =
+			open_part(reader, buffer_text(&question->payload), &file, NULL);
+		answer.header.fd_count = answer.header.code == 0;
+		answer.fds[0] = file.fd;
+	} else if (question->header.operation == OPERATION_WANT_NAME &&
+		   question->header.fd_count == 1) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", question->fds[0]);
+		ssize_t size = readlink(link, path, sizeof(path));
+		answer.header.code = size < 0 ? -errno : 0;
+		buffer_append(&answer.payload, path, size < 0 ? 0 : (size_t)size);
+	} else {
+		answer.header.code = -EBADMSG;
+	}
+	message_release(question);
+	int ret = helper_send(helper, &answer, timeout_ms, err);
+	message_release(&answer);
+	return ret;
+}
+
+/* Answers what the parser asks until it has answered itself; all within one deadline. */
+static int receive_answer(struct reader *reader, struct helper *helper, struct message *answer,
+			  struct error *err)
+{
+	uint64_t timeout_ms = reader->options.gather_timeout_ms;
+	uint64_t end_ns = clock_monotonic_ns() + timeout_ms * 1000000;
+	for (;;) {
+		uint64_t now_ns = clock_monotonic_ns();
+		uint32_t left_ms = now_ns < end_ns ? (uint32_t)((end_ns - now_ns) / 1000000) : 0;
+		int ret = helper_receive(helper, left_ms, answer, err);
+		if (ret == 0 && !answer->header.operation)
+			return 0;
+		if (ret == 0)
+			ret = answer_question(reader, helper, answer, left_ms, err);
+		if (ret == -ETIMEDOUT)
+			error_set(err, ret, "could not be read: no answer within %" PRIu64 " ms",
+				  timeout_ms);
+		if (ret < 0)
+			return ret;
+	}
+}
+
 static int receive_records(struct reader *reader, struct helper *helper, struct record_set *out,
 			   struct gather_counts *counts, struct error *err)
 {
 	struct message answer;
-	int ret = helper_receive(helper, reader->options.gather_timeout_ms, &answer, err);
+	int ret = receive_answer(reader, helper, &answer, err);
 	if (ret < 0)
 		return ret;
 	ret = decode_records(&answer, out, counts, err);

@@ -22,7 +22,7 @@
 #define END_WAIT_MS	     200 /* for a killed helper; one that hangs in the kernel is reaped later */
 #define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
 #define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
-#define PARSER_OPEN_FILES    64
+#define HELPER_OPEN_FILES    64
 #define HELPER_CANNOT_START  71 /* exit status */
 
 int helper_start(struct helper *helper, struct error *err)
@@ -211,13 +211,10 @@ static void limit_to(__rlimit_resource_t resource, rlim_t value)
 /* From here on the process can compute, answer, and read what it is handed. */
 static int give_up_rights(const struct helper_service *service, int socket, uint32_t *missing)
 {
-	if (service->without_rights) {
-		limit_to(RLIMIT_NOFILE,
-			 service->open_files ? service->open_files : PARSER_OPEN_FILES);
-		if (!SANITIZERS) {
-			limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
-			limit_to(RLIMIT_DATA, PARSER_MEMORY_BYTES);
-		}
+	limit_to(RLIMIT_NOFILE, service->open_files ? service->open_files : HELPER_OPEN_FILES);
+	if (service->without_rights && !SANITIZERS) {
+		limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
+		limit_to(RLIMIT_DATA, PARSER_MEMORY_BYTES);
 	}
 	return confine(&(struct confinement){ .kind = service->without_rights ? CONFINEMENT_PARSE
 									      : CONFINEMENT_OPEN,

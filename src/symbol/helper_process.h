@@ -64,7 +64,7 @@ struct helper_service {
 	/* Confined to computing and answering, with limits on memory and time; else to opening
 	 * files for reading (machine/confinement.h). */
 	bool without_rights;
-	uint32_t open_files; /* 0: 64; a limit for one without rights */
+	uint32_t open_files; /* at most; 0: 64 */
 	/* Without rights: as in struct confinement, with `context`. They may ask by HELPER_SOCKET.
 	 */
 	int (*open)(void *context, const char *path);

@@ -25,6 +25,7 @@
 #include "collect/targets.h"
 #include "machine/event.h"
 #include "profile/profile.h"
+#include "machine/confinement.h"
 #include "symbol/reader.h"
 
 #define SIDEBAND_PAUSE_NS                                                                          \
@@ -533,6 +534,17 @@ static void tell_edges(const struct collector *collector)
 	note(collector, COLLECT_WARNING, text);
 }
 
+/* The other layers hold everywhere that we know; this one is what keeps files, processes and
+ * networks from a parser. */
+static void tell_helpers(const struct collector *collector)
+{
+	const struct reader *reader = collector->session.reader;
+	if (reader && (reader_layers_missing(reader) & CONFINEMENT_FILTER))
+		note(collector, COLLECT_WARNING,
+		     "helper processes read strangers' files with no filter of system calls "
+		     "(seccomp), for this machine has none; 'culprit doctor' says what holds");
+}
+
 static void tell_bursts(const struct collector *collector)
 {
 	char text[400];
@@ -564,6 +576,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	if (ret == 0)
 		ret = edges_service(&session->edges, EDGES_WAIT);
 	tell_edges(collector);
+	tell_helpers(collector);
 	tell_bursts(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);

@@ -430,6 +430,13 @@ int confinement_probe(enum confinement_kind kind, uint32_t *missing)
 	return words.code;
 }
 
+void confinement_layers_read(struct confinement_layers *layers)
+{
+	*layers = (struct confinement_layers){ .landlock_abi = confinement_landlock_abi() };
+	for (enum confinement_kind kind = 0; layers->code == 0 && kind < CONFINEMENT_KINDS; kind++)
+		layers->code = confinement_probe(kind, &layers->missing[kind]);
+}
+
 void confinement_missing_text(uint32_t missing, char *text, size_t size)
 {
 	static const struct {

@@ -59,6 +59,13 @@ void confinement_filter(const struct confinement *wanted, struct syscall_filter 
 /* Does it in a child, and says what is missing there. 0, or a negative errno. */
 int confinement_probe(enum confinement_kind kind, uint32_t *missing);
 int confinement_landlock_abi(void); /* 0: none */
+/* All that, of this machine. */
+struct confinement_layers {
+	int code; /* 0, or why helpers cannot be confined */
+	uint32_t missing[CONFINEMENT_KINDS];
+	int landlock_abi;
+};
+void confinement_layers_read(struct confinement_layers *layers);
 /* "no system call filter, no Landlock"; "" when all hold. */
 void confinement_missing_text(uint32_t missing, char *text, size_t size);
 

@@ -138,7 +138,11 @@ int syscall_filter_install(struct syscall_filter *filter)
 		return -E2BIG;
 	struct sock_fprog program = { filter->count, filter->code };
 	/* Not prctl(): what runs under valgrind would put valgrind itself under the filter. */
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0)
+	long ret =
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+	if (ret > 0)
+		return -EBUSY; /* a thread that has a filter of its own */
+	if (ret == 0)
 		return 0;
 	return errno == EINVAL || errno == ENOSYS || errno == EPERM ? -ENOSYS : -errno;
 #else

@@ -56,7 +56,7 @@ void syscall_filter_begin(struct syscall_filter *filter);
 void syscall_filter_add(struct syscall_filter *filter, const struct syscall_rule *rules,
 			size_t count);
 /*
- * From here on the filter holds, for what the process becomes as well; it needs
+ * From here on the filter holds, for all threads and for what the process becomes; it needs
  * no_new_privs. -ENOSYS: there is none in this kernel, or whoever stands in for
  * the kernel (qemu-user, valgrind) has none. -E2BIG: too many rules.
  */

@@ -84,7 +84,6 @@ static const struct syscall_rule everybody[] = {
 	ALLOW(sigaltstack),
 	ALLOW(nanosleep),
 	ALLOW(clock_nanosleep),
-	ALLOW(rt_sigaction),
 #endif
 };
 

@@ -74,6 +74,14 @@ void reader_freep(struct reader **reader)
 	reader_free(*reader);
 }
 
+uint32_t reader_layers_missing(const struct reader *reader)
+{
+	uint32_t missing = reader->opener.layers_missing | reader->parser.layers_missing;
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		missing |= reader->gatherers[i].layers_missing;
+	return missing;
+}
+
 struct open_question {
 	enum reader_operation operation;
 	pid_t pid;

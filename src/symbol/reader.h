@@ -1,9 +1,11 @@
 /*
  * reader - reads other people's executables without trusting them. Two helper
- * processes do the work: one opens files (with our rights, but it parses
- * nothing), one parses (without capabilities, files or rights, with limits on
- * memory and time). Both answer within a deadline or are killed and started
- * anew: a FUSE mount that never answers or a file made to crash a parser costs
+ * processes do the work: one opens files (to read them, with what rights of ours
+ * that takes; it parses nothing), one parses (without capabilities, files or
+ * rights, with limits on memory and time). What DWARF has in further files (.dwo,
+ * dwz) the parser asks for: it gets regular ELF files that are named as debug
+ * information is, as root only those that everybody may read. Both answer within a deadline or are
+ * killed and started anew: a FUSE mount that never answers or a file made to crash a parser costs
  * one message "could not be read: cause", never the recording.
  *
  * Make it early, while the process is small and has no threads: helpers are
@@ -39,6 +41,8 @@ struct reader_options {
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err);
 void reader_free(struct reader *reader);
 void reader_freep(struct reader **reader); /* for CLEANUP() */
+/* Of enum confinement_layer: what its helpers lack, as far as they have answered. */
+uint32_t reader_layers_missing(const struct reader *reader);
 
 /*
  * As in safe_open.h. A link as the last part of the path is followed for pid 0 with OWNER_ANY

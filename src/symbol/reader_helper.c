@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/sanitizers.h"
 #include "image/identity.h"
 #include "symbol/gather.h"
 #include "symbol/helper_process.h"
@@ -300,7 +301,7 @@ void reader_helper_parse(int socket)
 	helper_serve(&(struct helper_service){ .name = "culprit-parse",
 					       .serve = serve,
 					       .without_rights = true,
-					       .open = open_part,
+					       .open = THREAD_SANITIZER ? NULL : open_part,
 					       .name_of = name_file },
 		     socket);
 }

@@ -280,7 +280,7 @@ static long move_process(const struct hostile_scene *scene)
 
 static long slow_process(const struct hostile_scene *scene)
 {
-	return result(syscall(SYS_setpriority, PRIO_PROCESS, scene->victim, 5));
+	return result(syscall(SYS_setpriority, PRIO_PROCESS, scene->victim, 19));
 }
 
 static long make_process(const struct hostile_scene *scene)

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sanitizers.h"
 #include "image/vdso.h"
 #include "symbol/reader.h"
 #include "support/temporary_folder.h"
@@ -131,6 +132,8 @@ static void parts_of_debug_information_in_other_files_are_found(void **state)
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	if (THREAD_SANITIZER)
+		skip();
 	toolchain_write(folder.path, "p.c", program);
 	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
 				   "&& chmod 644 part.dwo");

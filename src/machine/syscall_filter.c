@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/sanitizers.h"
+
 #define X32_BIT 0x40000000u
 
 #if defined(__x86_64__)
@@ -138,8 +140,9 @@ int syscall_filter_install(struct syscall_filter *filter)
 		return -E2BIG;
 	struct sock_fprog program = { filter->count, filter->code };
 	/* Not prctl(): what runs under valgrind would put valgrind itself under the filter. */
-	long ret =
-		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+	/* The thread sanitizer's own thread does what no list knows. */
+	unsigned int flags = THREAD_SANITIZER ? 0 : SECCOMP_FILTER_FLAG_TSYNC;
+	long ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (ret > 0)
 		return -EBUSY; /* a thread that has a filter of its own */
 	if (ret == 0)

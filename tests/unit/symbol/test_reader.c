@@ -131,9 +131,9 @@ static void parts_of_debug_information_in_other_files_are_found(void **state)
 {
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	CLEANUP(reader_freep) struct reader *reader = new_reader();
-	if (THREAD_SANITIZER)
-		skip();
+	CLEANUP(reader_freep) struct reader *reader = THREAD_SANITIZER ? NULL : new_reader();
+	if (!reader)
+		skip(); /* its parser does not ask */
 	toolchain_write(folder.path, "p.c", program);
 	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
 				   "&& chmod 644 part.dwo");

@@ -134,11 +134,11 @@ static int open_debug(struct session *session, const struct file *file)
 {
 	struct safe_file opened;
 	/* The process may see debug files that we don't, and may be gone. */
-	if (reader_open_debug(session->reader, (pid_t)file->pid, file->identity, file->path, NULL,
-			      &opened, NULL) == 0 ||
-	    reader_open_debug(session->reader, 0, file->identity, file->path, NULL, &opened,
-			      NULL) == 0)
-		return opened.fd;
+	const pid_t pids[] = { (pid_t)file->pid, 0 };
+	for (size_t i = 0; i < 2; i++)
+		if (reader_open_debug(session->reader, pids[i], file->owner, file->identity,
+				      file->path, NULL, &opened, NULL) == 0)
+			return opened.fd;
 	return -1;
 }
 

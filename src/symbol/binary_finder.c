@@ -28,6 +28,7 @@ struct binary_finder {
 	struct reader *reader;
 	struct binary_finder_options options;
 	char *symfs; /* absolute; NULL: none, or not there */
+	uint32_t symfs_owner;
 	bool listed, gave_up;
 	struct listed *list;
 	size_t count, capacity;
@@ -44,6 +45,9 @@ int binary_finder_new(struct reader *reader, const struct binary_finder_options 
 	finder->options = *options;
 	/* the reader's helpers stand in another folder than we */
 	finder->symfs = options->symfs ? realpath(options->symfs, NULL) : NULL;
+	struct stat folder;
+	finder->symfs_owner =
+		finder->symfs && stat(finder->symfs, &folder) == 0 ? folder.st_uid : SAFE_NO_USER;
 	*out = finder;
 	return 0;
 }
@@ -100,14 +104,26 @@ static bool is_same_build(const struct binary_wanted *wanted, const struct ident
 	       memcmp(wanted->hash.data, &identity->hash, sizeof(identity->hash)) == 0;
 }
 
+/* A folder's links may lead out of it, as far as everybody may follow them. */
+static int open_candidate(struct binary_finder *finder, const char *path, struct safe_file *file)
+{
+	size_t size = finder->symfs ? strlen(finder->symfs) : 0;
+	if (size == 0 || strncmp(path, finder->symfs, size) != 0 || path[size] != '/')
+		return reader_open_path(finder->reader, 0, path, OWNER_ANY, file, NULL);
+	if (reader_open_below(finder->reader, finder->symfs, path + size, file, NULL) == 0)
+		return 0;
+	return reader_open_path(finder->reader, 0, path, OWNER_PUBLIC, file, NULL);
+}
+
 /* Opens `path` when it is an executable of that build. The caller has checked that a name is
  * enough when nothing can be compared. */
 static bool take(struct binary_finder *finder, const struct binary_wanted *wanted, const char *path,
 		 struct binary_found *found)
 {
 	struct safe_file file;
-	if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	if (open_candidate(finder, path, &file) < 0)
 		return false;
+	found->owner = file.owner;
 	found->by_name = !can_be_compared(wanted);
 	if (reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
 	    found->identity.has_code &&
@@ -161,7 +177,7 @@ static int add_listed(struct binary_finder *finder, const char *path)
 {
 	struct safe_file file;
 	struct identity identity;
-	if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	if (open_candidate(finder, path, &file) < 0)
 		return 0;
 	int ret = reader_identify(finder->reader, file.fd, &identity, NULL);
 	close(file.fd);
@@ -276,6 +292,7 @@ static bool take_same_inode(struct binary_finder *finder, const struct binary_wa
 		    reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
 		    found->identity.has_code) {
 			found->fd = file.fd;
+			found->owner = file.owner;
 			buffer_append_text(&found->path, path);
 			return true;
 		}
@@ -307,7 +324,7 @@ static int open_on_this_machine(struct binary_finder *finder, const struct binar
 int binary_finder_open(struct binary_finder *finder, const struct binary_wanted *wanted,
 		       struct binary_found *found)
 {
-	*found = (struct binary_found){ .fd = -1 };
+	*found = (struct binary_found){ .fd = -1, .owner = SAFE_NO_USER };
 	int ret = finder->symfs ? open_below_symfs(finder, wanted, found) : -ENOENT;
 	if (ret == -ENOENT)
 		ret = open_on_this_machine(finder, wanted, found);
@@ -321,13 +338,14 @@ int binary_finder_open(struct binary_finder *finder, const struct binary_wanted 
 }
 
 int binary_finder_open_debug(struct binary_finder *finder, const struct identity *identity,
-			     const char *path)
+			     const char *path, uint32_t owner)
 {
 	struct safe_file file;
 	const char *roots[] = { finder->symfs, finder->options.debug_root };
 	for (size_t i = finder->symfs ? 0 : 1; i < 2; i++)
-		if (reader_open_debug(finder->reader, 0, identity, path, roots[i], &file, NULL) ==
-		    0)
+		if (reader_open_debug(finder->reader, 0,
+				      owner == SAFE_NO_USER && i == 0 ? finder->symfs_owner : owner,
+				      identity, path, roots[i], &file, NULL) == 0)
 			return file.fd;
 	return -1;
 }

@@ -74,9 +74,11 @@ struct open_question {
 	enum reader_operation operation;
 	pid_t pid;
 	enum safe_owner owner;
+	uint32_t user;
 	enum safe_link link;
 	uint64_t start, end;
 	const char *path;
+	const char *root; /* NULL: none */
 };
 
 /* Asks the opener for a descriptor. The request is emptied. */
@@ -108,24 +110,46 @@ static int ask_open(struct reader *reader, const struct open_question *question,
 	buffer_append_u64(&request.payload, (uint64_t)question->pid);
 	buffer_append_u64(&request.payload, reader->options.max_file_bytes);
 	buffer_append_u64(&request.payload, question->owner);
+	buffer_append_u64(&request.payload, question->user);
 	buffer_append_u64(&request.payload, question->link);
 	buffer_append_u64(&request.payload, question->start);
 	buffer_append_u64(&request.payload, question->end);
-	if (question->path)
-		buffer_append_text(&request.payload, question->path);
-	buffer_append_u8(&request.payload, 0);
+	const char *const texts[] = { question->path, question->root };
+	for (size_t i = 0; i < 2; i++) {
+		if (texts[i])
+			buffer_append_text(&request.payload, texts[i]);
+		buffer_append_u8(&request.payload, 0);
+	}
 	return ask_file(reader, &request, file, err);
 }
 
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err)
 {
+	return reader_open_of_user(reader, pid, path, owner, SAFE_NO_USER, file, err);
+}
+
+int reader_open_of_user(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+			uint32_t user, struct safe_file *file, struct error *err)
+{
 	return ask_open(reader,
 			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
 						 .pid = pid,
 						 .owner = owner,
+						 .user = user,
 						 .link = pid ? LINK_REFUSE : LINK_FOLLOW,
 						 .path = path },
+			file, err);
+}
+
+int reader_open_below(struct reader *reader, const char *root, const char *path,
+		      struct safe_file *file, struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_BELOW,
+						 .link = LINK_FOLLOW,
+						 .path = path,
+						 .root = root },
 			file, err);
 }
 
@@ -158,12 +182,14 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 	return ask_file(reader, &request, copy, err);
 }
 
-static int open_debug_at(struct reader *reader, pid_t pid, const char *path, struct safe_file *file,
-			 struct error *err)
+static int open_debug_at(struct reader *reader, pid_t pid, uint32_t user, const char *path,
+			 struct safe_file *file, struct error *err)
 {
 	return ask_open(reader,
 			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
 						 .pid = pid,
+						 .owner = OWNER_PUBLIC,
+						 .user = user,
 						 .link = LINK_FOLLOW,
 						 .path = path },
 			file, err);
@@ -178,9 +204,9 @@ static void put_build_id_path(struct buffer *path, const char *root,
 }
 
 /* gdb's order: beside the file, below .debug, below the debug root. */
-static int open_by_link(struct reader *reader, pid_t pid, const struct identity *identity,
-			const char *path, const char *root, struct safe_file *file,
-			struct error *err)
+static int open_by_link(struct reader *reader, pid_t pid, uint32_t user,
+			const struct identity *identity, const char *path, const char *root,
+			struct safe_file *file, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
 	int folder_size = slash ? (int)(slash - path) : 0;
@@ -192,26 +218,26 @@ static int open_by_link(struct reader *reader, pid_t pid, const struct identity 
 			      formats[i][1], identity->debug_link);
 		/* The link may name the file itself. */
 		if (strcmp(buffer_text(&candidate), path) != 0)
-			ret = open_debug_at(reader, pid, buffer_text(&candidate), file, err);
+			ret = open_debug_at(reader, pid, user, buffer_text(&candidate), file, err);
 		buffer_release(&candidate);
 	}
 	return ret;
 }
 
-int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, struct safe_file *file,
-		      struct error *err)
+int reader_open_debug(struct reader *reader, pid_t pid, uint32_t user,
+		      const struct identity *identity, const char *path, const char *debug_root,
+		      struct safe_file *file, struct error *err)
 {
 	const char *root = debug_root ? debug_root : "/usr/lib/debug";
 	int ret = error_set(err, -ENOENT, "no debug file is named by a build-id or link");
 	if (identity->build_id_bytes > 1) {
 		struct buffer name = { 0 };
 		put_build_id_path(&name, root, identity);
-		ret = open_debug_at(reader, pid, buffer_text(&name), file, err);
+		ret = open_debug_at(reader, pid, user, buffer_text(&name), file, err);
 		buffer_release(&name);
 	}
 	if (ret < 0 && identity->debug_link[0] && path)
-		ret = open_by_link(reader, pid, identity, path, root, file, err);
+		ret = open_by_link(reader, pid, user, identity, path, root, file, err);
 	return ret;
 }
 
@@ -230,6 +256,8 @@ int reader_identify(struct reader *reader, int fd, struct identity *identity, st
 		    identity->segment_count > IDENTITY_MAX_SEGMENTS)
 			ret = -EIO;
 		identity->debug_link[sizeof(identity->debug_link) - 1] = 0;
+		if (strchr(identity->debug_link, '/'))
+			ret = -EIO;
 	} else {
 		ret = -EIO;
 	}

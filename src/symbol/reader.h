@@ -46,6 +46,11 @@ void reader_freep(struct reader **reader); /* for CLEANUP() */
  */
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err);
+int reader_open_of_user(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+			uint32_t user, struct safe_file *file, struct error *err);
+/* `root` is absolute. */
+int reader_open_below(struct reader *reader, const char *root, const char *path,
+		      struct safe_file *file, struct error *err);
 int reader_open_executable(struct reader *reader, pid_t pid, struct safe_file *file,
 			   struct error *err);
 int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start, uint64_t end,
@@ -57,11 +62,12 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 /*
  * The separate debug file of an image, by build-id and then by .gnu_debuglink, as
  * `pid` sees it (0: as we do), below `debug_root` (NULL: /usr/lib/debug). `path` is
- * where the image lies, or NULL. -ENOENT when there is none.
+ * where the image lies, or NULL. -ENOENT when there is none. The image names it, so it is one that
+ * everybody may read or of `user`, who owns the image (OWNER_PUBLIC).
  */
-int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, struct safe_file *file,
-		      struct error *err);
+int reader_open_debug(struct reader *reader, pid_t pid, uint32_t user,
+		      const struct identity *identity, const char *path, const char *debug_root,
+		      struct safe_file *file, struct error *err);
 
 /* What names this file and where its segments lie. Needed at once, when a mapping is first seen. */
 int reader_identify(struct reader *reader, int fd, struct identity *identity, struct error *err);

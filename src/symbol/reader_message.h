@@ -21,6 +21,7 @@ enum reader_operation {
 	OPERATION_GATHER,
 	OPERATION_READ,
 	OPERATION_COPY,
+	OPERATION_OPEN_BELOW,
 };
 
 struct message_header {

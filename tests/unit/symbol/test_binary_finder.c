@@ -120,7 +120,8 @@ static void folders_named_by_build_ids_are_looked_into(void **state)
 	assert_string_equal(find(&place, plain, "/x", where), "/cache/.build-id/ab/cdef0123/elf");
 	struct identity identity = { .build_id_bytes = 5 };
 	memcpy(identity.build_id, build_id, 5);
-	CLEANUP(close_fd) int fd = binary_finder_open_debug(place.finder, &identity, NULL);
+	CLEANUP(close_fd)
+	int fd = binary_finder_open_debug(place.finder, &identity, NULL, geteuid());
 	assert_true(fd >= 0);
 }
 

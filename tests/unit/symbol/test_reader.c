@@ -125,7 +125,7 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
 	assert_int_equal(identity.build_id_bytes, 5);
 	assert_false(identity.has_symbols);
-	assert_int_equal(reader_open_debug(reader, 0, &identity, NULL,
+	assert_int_equal(reader_open_debug(reader, 0, geteuid(), &identity, NULL,
 					   temporary_folder_path(&folder, "d"), &debug, &err),
 			 0);
 	CLEANUP(record_set_release) struct record_set records = { 0 };
@@ -150,7 +150,7 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(reader_identify(reader, linked, &identity, &err), 0);
 	assert_int_equal(identity.build_id_bytes, 0);
 	assert_string_equal(identity.debug_link, "r.debug");
-	assert_int_equal(reader_open_debug(reader, 0, &identity,
+	assert_int_equal(reader_open_debug(reader, 0, geteuid(), &identity,
 					   temporary_folder_path(&folder, "r"), "/nowhere", &other,
 					   &err),
 			 0);

@@ -112,6 +112,8 @@ static int open_candidate(struct binary_finder *finder, const char *path, struct
 		return reader_open_path(finder->reader, 0, path, OWNER_ANY, file, NULL);
 	if (reader_open_below(finder->reader, finder->symfs, path + size, file, NULL) == 0)
 		return 0;
+	if (strstr(path + size, "/../"))
+		return -EXDEV; /* the recording's own way out, not the folder's */
 	return reader_open_path(finder->reader, 0, path, OWNER_PUBLIC, file, NULL);
 }
 

@@ -108,6 +108,21 @@ static void a_name_is_enough_only_below_symfs_and_without_build_id(void **state)
 	assert_string_equal(find(&place, plain, buffer_text(&outside), where), "/p");
 }
 
+static void a_recording_leads_out_of_symfs_only_by_links_that_everybody_may_follow(void **state)
+{
+	(void)state;
+	char where[4096];
+	CLEANUP(place_release)
+	struct place place = make_place("chmod 755 . s p q; ln -s ../p s/public; chmod 600 q; "
+					"ln -s ../q s/private; cp q s/own");
+	assert_string_equal(find(&place, nothing, "/bin/public", where), "/s/public");
+	assert_string_equal(find(&place, nothing, "/bin/own", where), "/s/own");
+	assert_string_equal(find(&place, nothing, "/bin/private", where),
+			    geteuid() ? "/s/private" : "");
+	assert_string_equal(find(&place, nothing, "/../p", where), "");
+	assert_string_equal(find(&place, nothing, "/usr/../../p", where), "");
+}
+
 static void folders_named_by_build_ids_are_looked_into(void **state)
 {
 	(void)state;
@@ -169,6 +184,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_found_by_path_then_name_then_build_id),
 		cmocka_unit_test(a_name_is_enough_only_below_symfs_and_without_build_id),
+		cmocka_unit_test(
+			a_recording_leads_out_of_symfs_only_by_links_that_everybody_may_follow),
 		cmocka_unit_test(folders_named_by_build_ids_are_looked_into),
 		cmocka_unit_test(the_very_file_of_this_machine_is_known_by_its_inode),
 		cmocka_unit_test(what_is_no_executable_is_passed_over),

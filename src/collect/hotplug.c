@@ -77,7 +77,8 @@ static int take_back(struct hotplug *hotplug, struct counters *counters, struct 
 	bool goes_on = counters->absences[slot].billed;
 	int ret = counters_return_cpu(counters, slot, &from_ns, &to_ns, &err);
 	if (ret < 0) {
-		hotplug->refusal = ret;
+		if (ret != -ENODEV) /* it has left again */
+			hotplug->refusal = ret;
 		return ret == -ENOMEM ? ret : 0;
 	}
 	hotplug->refusal = 0;
@@ -121,7 +122,8 @@ int hotplug_check(struct hotplug *hotplug, struct counters *counters, struct led
 	for (size_t i = 0; i < counters->count && ret == 0; i++) {
 		const struct counter *counter = &counters->list[i];
 		size_t slot = counter->slot;
-		if (!counter->stands || counter->gone)
+		if (!counter->stands || counter->gone ||
+		    !cpu_set_has(&hotplug->online, (size_t)counters->cpus[slot]))
 			continue;
 		counters_lose_cpu(counters, slot, now_ns);
 		ret = take_back(hotplug, counters, ledger, slot);

@@ -62,6 +62,7 @@ sh ./nobody ./jitted silent 0.1 &
 own=$!
 wait
 printf '/tmp/perf-%s.map\n' $linked $own >>maps
+touch secret-afterwards # as if root had just written it: older ones are nobody's map
 ln -s "$PWD/secret-afterwards" /tmp/perf-$linked.map
 echo "1000 7fffffffe000 made_afterwards" >/tmp/perf-$own.map
 chown 65534 /tmp/perf-$own.map

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
-#include "symbol/record.h"
 #include "image/deleted_path.h"
 #include "symbol/demangle.h"
+#include "symbol/record.h"
 
 enum procedure_kind {
 	BY_FUNCTION, /* a function's extent */

@@ -112,7 +112,7 @@ int input_read(const struct input_options *options, char *const *arguments, size
 /*
  * Of the arguments [PROCEDURE] [PROFILE...] takes the procedure away; NULL when none is
  * named. The first is one unless it is a profile, a database or a file of another tool,
- * by its content; then a last one that is no file is.
+ * by its content, a pipe or "-"; then a last one that is no file is.
  */
 const char *input_take_procedure(char **arguments, size_t *count);
 /*

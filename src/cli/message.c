@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "render/text_table.h"
 
 static bool quiet; /* set once, while options are parsed */
 
@@ -21,23 +24,18 @@ bool message_is_quiet(void)
 	return quiet;
 }
 
-/* Names of files and processes are in it: none of them steers the terminal. */
-static void put_plain(const char *sentence)
-{
-	for (const char *at = sentence; *at; at++)
-		fputc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, stderr);
-}
-
+/* Names of files and processes are in the sentence: none of them steers the terminal. */
 static void say(const char *before, const char *format, va_list args)
 {
 	CLEANUP(free_pointer) char *sentence = NULL;
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
 	fflush(stdout);
-	if (vasprintf(&sentence, format, args) < 0) {
+	if (vasprintf(&sentence, format, args) < 0)
 		sentence = NULL;
-		return;
-	}
+	else
+		text_append_safe(&safe, sentence, strlen(sentence));
 	fputs(before, stderr);
-	put_plain(sentence);
+	fputs(sentence && !buffer_failed(&safe) ? buffer_text(&safe) : "out of memory", stderr);
 	fputc('\n', stderr);
 }
 

@@ -100,7 +100,8 @@ static int view_open(pid_t pid, const char *path, struct view *view, struct erro
 	if (ret < 0)
 		return ret;
 	CLEANUP(close_fd) int fd = file.fd;
-	ret = mapped_file_open(fd, &view->bytes, err);
+	/* A copy: whoever may write the file could cut it short and end us (SIGBUS). */
+	ret = mapped_file_copy(fd, &view->bytes, err);
 	if (ret == 0)
 		ret = elf_file_parse(view->bytes.bytes, view->bytes.size_bytes, &view->elf, err);
 	if (ret == 0 && symbol_table_build(&view->elf, NULL, &view->symbols) < 0)

@@ -35,13 +35,15 @@
 #define STATUS_LIMIT	   65536
 #define FILE_TIME_NS	   1000000000 /* file systems round times, some to seconds */
 #define JITDUMP_LIMIT	   (512u << 20)
+#define RESTARTS_MOST	   2u /* of a map in one look at it */
 #define NO_SOURCE	   UINT32_MAX
 
 struct jit_dump {
 	uint32_t file; /* in the file table */
 	struct jitdump dump;
 	uint64_t read_bytes;
-	size_t taken; /* functions that the timeline has */
+	bool caught_up; /* its end was reached once: what comes is news */
+	size_t taken;	/* functions that the timeline has */
 };
 
 static void release_dumps(struct jit *jit)
@@ -64,7 +66,31 @@ static void close_map(struct jit_table *table, struct jit *jit)
 
 void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files)
 {
-	*table = (struct jit_table){ .reader = reader, .files = files };
+	*table = (struct jit_table){ .reader = reader,
+				     .files = files,
+				     .most_bytes = JIT_KEPT_BYTES };
+}
+
+/* Counts what was kept or given up since. */
+static void count_kept(struct jit_table *table, struct jit *jit)
+{
+	uint64_t bytes = jit->timeline.kept_bytes;
+	for (size_t i = 0; i < jit->dump_count; i++)
+		bytes += jit->dumps[i].dump.kept_bytes;
+	table->kept_bytes += bytes - jit->counted_bytes;
+	jit->counted_bytes = bytes;
+}
+
+/* Whether more may be read for the process. */
+static bool has_room(struct jit_table *table, struct jit *jit)
+{
+	count_kept(table, jit);
+	if (table->kept_bytes < table->most_bytes)
+		return true;
+	error_set(&jit->refused, -EFBIG,
+		  "the processes tell of more code than the %" PRIu64 " MB that are kept",
+		  table->most_bytes >> 20);
+	return false;
 }
 
 void jit_table_release(struct jit_table *table)
@@ -237,8 +263,8 @@ static void advance_map(struct jit_map *map, const uint8_t *text, size_t size)
 enum jit_haste { JIT_IN_STEPS, JIT_TO_THE_END };
 
 /* One piece of the map. Returns 1 when there may be more, 0, or -ENOMEM. */
-static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
-		      const struct stat *info, uint64_t now_ns, enum jit_haste haste)
+static int read_piece(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
+		      uint64_t now_ns, enum jit_haste haste)
 {
 	struct jit_map *map = &jit->map;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
@@ -247,6 +273,8 @@ static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
 		refuse_map(jit, -EFBIG, "it is larger than what is read of a map");
 		return 0;
 	}
+	if (!has_room(table, jit))
+		return 0;
 	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, READ_STEP_BYTES,
 			      &bytes, &err);
 	bool more = ret == -EFBIG;
@@ -255,25 +283,31 @@ static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
 			refuse_map(jit, ret, err.text);
 		return ret == -ENOMEM ? ret : 0;
 	}
-	if (bytes.size < map->tail_bytes || memcmp(bytes.data, map->tail, map->tail_bytes) != 0) {
+	if (map->tail_bytes &&
+	    (bytes.size < map->tail_bytes || memcmp(bytes.data, map->tail, map->tail_bytes) != 0)) {
 		restart_map(map); /* the file was written anew */
-		return 1;
+		if (map->restarts++ < RESTARTS_MOST)
+			return 1;
+		refuse_map(jit, -EAGAIN, "it changes while it is read");
+		return 0;
 	}
+	if (bytes.size == map->tail_bytes)
+		return 0;
 	const uint8_t *text = bytes.data + map->tail_bytes;
 	size_t size = bytes.size - map->tail_bytes;
-	const uint8_t *newline = size ? memrchr(text, '\n', size) : NULL;
+	const uint8_t *newline = memrchr(text, '\n', size);
 	size_t whole = newline ? (size_t)(newline - text) + 1 : 0;
 	if (!whole && size > LINE_MOST_BYTES)
 		whole = size; /* no line of a map is so long */
 	bool end = !more && haste == JIT_TO_THE_END;
 	ret = add_lines(jit, (struct span){ text, end ? size : whole },
-			time_of_news(jit, info, now_ns, !map->found));
+			time_of_news(jit, info, now_ns, !map->caught_up));
 	if (ret == 0 && whole)
 		advance_map(map, text, whole);
 	return ret < 0 ? ret : more && whole;
 }
 
-static int read_map(const struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
+static int read_map(struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
 		    enum jit_haste haste)
 {
 	struct jit_map *map = &jit->map;
@@ -287,10 +321,12 @@ static int read_map(const struct jit_table *table, struct jit *jit, int fd, uint
 		return 0;
 	if (!same || (uint64_t)info.st_size < map->read_bytes)
 		restart_map(map);
+	map->restarts = 0;
 	int ret = read_piece(table, jit, fd, &info, now_ns, haste);
 	while (ret == 1 && (haste == JIT_TO_THE_END || map->read_bytes == 0))
 		ret = read_piece(table, jit, fd, &info, now_ns, haste);
 	map->found = true;
+	map->caught_up |= ret == 0;
 	map->device = info.st_dev;
 	map->inode = info.st_ino;
 	map->size_bytes = ret == 1 ? map->read_bytes : (uint64_t)info.st_size;
@@ -398,8 +434,33 @@ static int take_functions(struct jit *jit, uint32_t source, const struct stat *i
 	return ret;
 }
 
-static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t source,
-		     uint64_t now_ns, enum jit_haste haste)
+/* The next bytes of the file. Returns 1 when there are more, 0, or -ENOMEM. */
+static int feed_piece(const struct jit_table *table, struct jit *jit, const struct file *file,
+		      int fd, uint64_t *read_bytes, struct jitdump *dump)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct error err;
+	if (*read_bytes >= JITDUMP_LIMIT) {
+		error_set(&jit->refused, -EFBIG,
+			  "'%s': it has more than the %u bytes that are read", file->path,
+			  JITDUMP_LIMIT);
+		return 0;
+	}
+	int ret = reader_read(table->reader, fd, *read_bytes, READ_STEP_BYTES, &bytes, &err);
+	bool more = ret == -EFBIG;
+	if (ret < 0 && !more) {
+		if (ret != -ENOMEM)
+			error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
+		return ret == -ENOMEM ? ret : 0;
+	}
+	*read_bytes += bytes.size;
+	/* What was understood before the damage stands. */
+	ret = jitdump_feed(dump, bytes.data, bytes.size, NULL);
+	return ret == -ENOMEM ? ret : more && !dump->failed;
+}
+
+static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, uint64_t now_ns,
+		     enum jit_haste haste)
 {
 	struct jit_dump *dump = &jit->dumps[source];
 	const struct file *file = file_table_get(table->files, dump->file);
@@ -409,32 +470,15 @@ static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t so
 	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
-	bool first = dump->read_bytes == 0;
 	int ret = 1;
-	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes) {
-		CLEANUP(buffer_release) struct buffer bytes = { 0 };
-		struct error err;
-		if (dump->read_bytes >= JITDUMP_LIMIT) {
-			error_set(&jit->refused, -EFBIG,
-				  "'%s': it has more than the %u bytes that are read", file->path,
-				  JITDUMP_LIMIT);
-			return 0;
-		}
-		ret = reader_read(table->reader, fd, dump->read_bytes, READ_STEP_BYTES, &bytes,
-				  &err);
-		bool more = ret == -EFBIG;
-		if (ret < 0 && !more) {
-			if (ret != -ENOMEM)
-				error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
-			return ret == -ENOMEM ? ret : 0;
-		}
-		dump->read_bytes += bytes.size;
-		ret = jitdump_feed(&dump->dump, bytes.data, bytes.size, NULL);
-		if (ret != -ENOMEM) /* what was understood before the damage stands */
-			ret = take_functions(jit, source, &info, now_ns, first);
+	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes && has_room(table, jit)) {
+		int more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
+		ret = more < 0 ? more
+			       : take_functions(jit, source, &info, now_ns, !dump->caught_up);
 		if (ret == 0)
-			ret = more && haste == JIT_TO_THE_END && !dump->dump.failed;
+			ret = more && haste == JIT_TO_THE_END;
 	}
+	dump->caught_up |= dump->read_bytes >= (uint64_t)info.st_size;
 	return ret < 0 ? ret : 0;
 }
 
@@ -452,6 +496,7 @@ static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
 	/* A program that writes both says the same twice. */
 	if (ret == 0 && !taken)
 		ret = look_at_map(table, jit, now_ns, haste);
+	count_kept(table, jit);
 	jit->read_ns = now_ns;
 	uint64_t pause_ns = (clock_monotonic_ns() - now_ns) * READ_SHARE;
 	jit->pause_ns = pause_ns < READ_PAUSE_NS	? READ_PAUSE_NS
@@ -500,22 +545,17 @@ int jit_table_locate(struct jit_table *table, const struct process *process, uin
 	return 0;
 }
 
-/* Reads the dumps again, whole, for their code and lines. */
+/* Reads a dump again, whole, for its code and lines. */
 static int read_whole(const struct jit_table *table, struct jit *jit, struct jitdump *whole,
 		      uint32_t source)
 {
 	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
-	struct error err;
-	if (fd < 0)
-		return 0;
-	int ret = reader_read(table->reader, fd, 0, JITDUMP_LIMIT, &bytes, &err);
-	if (ret < 0 && ret != -EFBIG && ret != -ENOMEM)
-		error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
-	if (ret == 0 || ret == -EFBIG)
-		ret = jitdump_feed(whole, bytes.data, bytes.size, NULL);
-	return ret == -ENOMEM ? ret : 0;
+	uint64_t read_bytes = 0;
+	int ret = fd >= 0;
+	while (ret == 1)
+		ret = feed_piece(table, jit, file, fd, &read_bytes, whole);
+	return ret;
 }
 
 int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
@@ -529,9 +569,12 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(*dumps));
 	if (!whole || !dumps)
 		ret = -ENOMEM;
+	uint64_t kept_bytes = 0;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
-		dumps[i] = &whole[i];
-		ret = read_whole(table, jit, &whole[i], i);
+		dumps[i] = &whole[i]; /* of one that is left out the names are known */
+		if (kept_bytes < table->most_bytes)
+			ret = read_whole(table, jit, &whole[i], i);
+		kept_bytes += whole[i].kept_bytes;
 	}
 	if (ret == 0)
 		ret = jit_records_of_timeline(&jit->timeline,
@@ -553,5 +596,6 @@ void jit_table_names_read(struct jit_table *table)
 		close_map(table, jit);
 		release_dumps(jit);
 		jit_timeline_release(&jit->timeline);
+		count_kept(table, jit);
 	}
 }

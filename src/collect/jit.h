@@ -29,11 +29,15 @@ struct record_set;
 
 #define JIT_MAPS_HELD 64u /* descriptors of maps on the mount of our own root (held_files.h) */
 #define JIT_TAIL      64u
+/* What is known of the code of all processes takes, about; what would be more is not read. */
+#define JIT_KEPT_BYTES (UINT64_C(1) << 30)
 
 /* How far a perf map was read. */
 struct jit_map {
 	int fd; /* -1: not held */
 	bool found;
+	bool caught_up;	   /* its end was reached once: what comes is news */
+	unsigned restarts; /* in this look at it */
 	uint64_t device, inode, size_bytes;
 	int64_t modified_ns;
 	uint64_t read_bytes;
@@ -56,8 +60,9 @@ struct jit {
 	size_t dump_count, dump_capacity;
 	size_t files_seen; /* of the file table */
 	struct jit_timeline timeline;
-	uint64_t read_ns;  /* when the files were read last */
-	uint64_t pause_ns; /* until they may be read again */
+	uint64_t counted_bytes; /* in the table's kept_bytes */
+	uint64_t read_ns;	/* when the files were read last */
+	uint64_t pause_ns;	/* until they may be read again */
 	uint64_t tried_ns, retry_ns;
 	struct error refused; /* why a map or a jitdump that is there was not read */
 	bool refused_told;
@@ -68,6 +73,7 @@ struct jit_table {
 	struct file_table *files;
 	struct number_map by_image; /* struct jit */
 	size_t maps_held;
+	uint64_t kept_bytes, most_bytes; /* of what is known of code */
 };
 
 void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files);

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/small_file.h"
@@ -130,7 +129,7 @@ static int write_cpus(struct ledger *ledger, const struct session *session,
 		const struct line lines[] = {
 			{ BILL_ONLINE_NS, true, now[slot].wall_ns - before->wall_ns },
 			{ BILL_BUSY_NS, true, cpu_time_busy_ns(before, &now[slot]) },
-			{ BILL_STEAL_NS, true, now[slot].steal_ns - before->steal_ns },
+			{ BILL_STEAL_NS, true, cpu_time_steal_ns(before, &now[slot]) },
 		};
 		int ret = write_lines(to, 0, cpu, lines, sizeof(lines) / sizeof(lines[0]));
 		if (ret < 0)
@@ -197,7 +196,7 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 				continue;
 			double busy = (double)cpu_time_busy_ns(&ledger->started[slot], &now[slot]);
 			time.wall_ns = now[slot].wall_ns - ledger->started[slot].wall_ns;
-			time.idle_ns = now[slot].idle_ns - ledger->started[slot].idle_ns;
+			time.idle_ns = cpu_time_idle_ns(&ledger->started[slot], &now[slot]);
 			time.shortfall_ns = busy > weighed ? (uint64_t)(busy - weighed) : 0;
 			uint64_t cpu = optional_of((uint64_t)session->counters.cpus[slot]);
 			uint32_t event;

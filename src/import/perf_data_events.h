@@ -24,8 +24,8 @@ struct perf_event_counts {
 	uint64_t runs, stored, reads; /* reads: of a group's member, by samples of its leader */
 	uint64_t lost_samples, lost_records, damaged, throttled;
 	uint64_t unknown[UNKNOWN_CAUSES];
-	uint64_t weight;		 /* sum */
-	uint64_t raw_samples, raw_bytes; /* PERF_SAMPLE_RAW: that no table has */
+	uint64_t weight;    /* sum */
+	uint64_t raw_bytes; /* PERF_SAMPLE_RAW: that no table has */
 };
 
 /* Where the user's part of a call chain is when it is not in the chain. */

@@ -16,6 +16,7 @@
 #include "image/notes.h"
 #include "image/vdso.h"
 #include "import/perf_data_private.h"
+#include "import/text_lines.h"
 #include "symbol/kallsyms.h"
 #include "symbol/reader.h"
 
@@ -158,19 +159,12 @@ static int identify_file(struct perf_data *data, uint32_t number)
 /* ---- the kernel, its modules and what it maps into processes */
 
 /* Where the symbol lies that the recording counts the kernel's addresses from; 0: hidden. */
-static uint64_t find_symbol(struct span table, struct span wanted)
+static uint64_t find_symbol(struct span table, const char *wanted)
 {
-	const char *text = table.data, *end = text + table.size;
-	while (text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		const char *stop = newline ? newline : end;
-		size_t size = (size_t)(stop - text);
-		/* "ffffffff81000000 T _text" */
-		if (size == wanted.size + 19 &&
-		    memcmp(stop - wanted.size, wanted.data, wanted.size) == 0)
-			return strtoull(text, NULL, 16);
-		text = stop + 1;
-	}
+	struct span line;
+	while (text_lines_cut(&table, &line)) /* "ffffffff81000000 T _text" */
+		if (line.size == strlen(wanted) + 19 && span_ends_with(line, wanted))
+			return strtoull(line.data, NULL, 16);
 	return 0;
 }
 
@@ -189,9 +183,8 @@ static int look_at_kernel(struct perf_data *data)
 	int ret = small_file_read("/proc/kallsyms", KALLSYMS_MAX_BYTES, &table);
 	if (ret < 0)
 		return ret == -ENOMEM ? ret : 0;
-	here->same_kernel =
-		find_symbol((struct span){ table.data, table.size },
-			    span_of_text(places->kernel_symbol)) == places->kernel_symbol_at;
+	here->same_kernel = find_symbol((struct span){ table.data, table.size },
+					places->kernel_symbol) == places->kernel_symbol_at;
 	if (here->same_kernel)
 		ret = small_file_read("/proc/modules", MODULES_MAX_BYTES, &here->modules);
 	return ret == -ENOMEM ? ret : 0;

@@ -441,8 +441,10 @@ static bool find_dso(const struct scan *scan, struct span *dso)
 	while (scan->end - at > 2 &&
 	       !(is_blank(*at) && at[1] == '(' && (at[2] == '/' || at[2] == '[')))
 		at++;
+	if (scan->end - at <= 2)
+		return false;
 	size_t open = 0;
-	for (const char *end = at + 1; scan->end - at > 2 && end < scan->end; end++) {
+	for (const char *end = at + 1; end < scan->end; end++) {
 		open += *end == '(';
 		open -= *end == ')' && open;
 		if (open == 0 && (end + 1 == scan->end || is_blank(end[1]))) {

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/signed_pointer.h"
 #include "import/unwind_registers.h"
@@ -172,15 +173,8 @@ int unwind_engine_set_space(struct unwind_engine *engine, uint32_t number, uint1
 
 static const struct mapping *find_mapping(const struct engine_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->list[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < space->count && space->list[low].start <= address ? &space->list[low] : NULL;
+	size_t at = SORTED_BEHIND(space->list, space->count, end, address);
+	return at < space->count && space->list[at].start <= address ? &space->list[at] : NULL;
 }
 
 static enum file_state state_of(const struct unwind_engine *engine, uint32_t number)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/identity.h"
 #include "symbol/gather_flow.h"
@@ -158,15 +159,8 @@ static bool find_code(const struct elf_file *file, uint64_t vaddr, uint64_t *fir
 /* The first that begins behind the address, or NULL. */
 static const struct symbol *next_symbol(const struct symbol_table *table, uint64_t vaddr)
 {
-	size_t low = 0, high = table->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (table->list[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < table->count ? &table->list[low] : NULL;
+	size_t at = SORTED_BEHIND(table->list, table->count, start, vaddr);
+	return at < table->count ? &table->list[at] : NULL;
 }
 
 static bool is_nearest(const struct symbol *symbol)

@@ -166,6 +166,17 @@ static int put_into_pages(struct jit_timeline *timeline, const struct jit_loaded
 	return 0;
 }
 
+static bool is_wide(const struct jit_loaded *loaded)
+{
+	return page_count(loaded) > PAGES_WIDE;
+}
+
+static bool has_looked_enough(const struct jit_timeline *timeline, const struct jit_loaded *loaded)
+{
+	return is_wide(loaded) ? timeline->looks >= JIT_TIMELINE_MOST_LOOKS
+			       : timeline->narrow_looks >= JIT_TIMELINE_MOST_NARROW_LOOKS;
+}
+
 static int check_room(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
 		      uint64_t *cost_bytes)
 {
@@ -173,7 +184,7 @@ static int check_room(const struct jit_timeline *timeline, const struct jit_load
 	*cost_bytes = sizeof(*loaded) + loaded->name.size +
 		      (pages > PAGES_MOST ? sizeof(uint32_t) : pages * PAGE_COST);
 	if ((pages > PAGES_MOST && timeline->large_count >= JIT_TIMELINE_MOST_LARGE) ||
-	    (pages > PAGES_WIDE && timeline->looks >= JIT_TIMELINE_MOST_LOOKS) ||
+	    has_looked_enough(timeline, loaded) ||
 	    *cost_bytes > JIT_TIMELINE_MOST_BYTES - timeline->kept_bytes)
 		return -EFBIG;
 	return 0;
@@ -193,8 +204,7 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 			   TAG_MASK);
 	struct meeting meeting;
 	uint64_t looks = meet_all(timeline, loaded, &tag, &meeting);
-	if (page_count(loaded) > PAGES_WIDE)
-		timeline->looks += looks;
+	*(is_wide(loaded) ? &timeline->looks : &timeline->narrow_looks) += looks;
 	if (meeting.same && meeting.same == meeting.latest)
 		return 0;
 	struct jit_loaded added = *loaded;

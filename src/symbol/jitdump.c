@@ -46,15 +46,24 @@ void jitdump_release(struct jitdump *dump)
 	*dump = (struct jitdump){ 0 };
 }
 
-/* A copy that lives with the dump; -EFBIG when the file has used up its share. */
+/* -EFBIG when the file has used up its share. */
+static int count_kept(struct jitdump *dump, uint64_t size_bytes)
+{
+	if (size_bytes > JITDUMP_MAX_KEPT - dump->kept_bytes)
+		return -EFBIG;
+	dump->kept_bytes += size_bytes;
+	return 0;
+}
+
+/* A copy that lives with the dump. */
 static int keep(struct jitdump *dump, struct span bytes, struct span *kept)
 {
-	if (bytes.size > JITDUMP_MAX_KEPT - dump->kept_bytes)
-		return -EFBIG;
+	int ret = count_kept(dump, bytes.size);
+	if (ret < 0)
+		return ret;
 	char *copy = arena_copy_text(&dump->arena, bytes.data, bytes.size);
 	if (!copy)
 		return -ENOMEM;
-	dump->kept_bytes += bytes.size;
 	*kept = (struct span){ copy, bytes.size };
 	return 0;
 }
@@ -78,6 +87,9 @@ static int place_code(struct jitdump *dump, uint64_t index, size_t position)
 		code->position = position;
 		return 0;
 	}
+	int ret = count_kept(dump, sizeof(*dump->codes));
+	if (ret < 0)
+		return ret;
 	if (array_reserve(&dump->codes, &dump->code_capacity, dump->code_count,
 			  sizeof(*dump->codes)) < 0)
 		return -ENOMEM;
@@ -87,6 +99,9 @@ static int place_code(struct jitdump *dump, uint64_t index, size_t position)
 
 static int add_function(struct jitdump *dump, const struct jit_function *function)
 {
+	int ret = count_kept(dump, sizeof(*function));
+	if (ret < 0)
+		return ret;
 	if (array_reserve(&dump->functions, &dump->capacity, dump->count,
 			  sizeof(*dump->functions)) < 0)
 		return -ENOMEM;
@@ -170,12 +185,12 @@ static int read_debug_info(struct jitdump *dump, struct cursor cursor)
 	if (dump->names_alone)
 		return 0;
 	uint64_t size = count * sizeof(struct jit_line);
-	if (size > JITDUMP_MAX_KEPT - dump->kept_bytes)
-		return -EFBIG;
+	int ret = count_kept(dump, size);
+	if (ret < 0)
+		return ret;
 	struct jit_line *lines = arena_allocate(&dump->arena, size);
 	if (!lines)
 		return -ENOMEM;
-	dump->kept_bytes += size;
 	struct span file = { NULL, 0 };
 	for (uint64_t i = 0; i < count; i++) {
 		lines[i].address = read_u64(dump, &cursor);
@@ -185,7 +200,7 @@ static int read_debug_info(struct jitdump *dump, struct cursor cursor)
 		/* "\xff" stands for the name of the entry before. */
 		bool same = name.size == 1 && *(const uint8_t *)name.data == 0xff;
 		if (!same && !span_equal(name, file)) {
-			int ret = keep(dump, name, &file);
+			ret = keep(dump, name, &file);
 			if (ret < 0)
 				return ret;
 		}

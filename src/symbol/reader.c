@@ -133,12 +133,13 @@ int reader_open_of_user(struct reader *reader, pid_t pid, const char *path, enum
 			uint32_t user, struct safe_file *file, struct error *err)
 {
 	return ask_open(reader,
-			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
-						 .pid = pid,
-						 .owner = owner,
-						 .user = user,
-						 .link = pid ? LINK_REFUSE : LINK_FOLLOW,
-						 .path = path },
+			&(struct open_question){
+				.operation = OPERATION_OPEN_PATH,
+				.pid = pid,
+				.owner = owner,
+				.user = user,
+				.link = pid || owner == OWNER_PROCESS ? LINK_REFUSE : LINK_FOLLOW,
+				.path = path },
 			file, err);
 }
 

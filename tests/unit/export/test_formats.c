@@ -500,6 +500,23 @@ static void pprof_begins_with_the_main_binary(void **state)
 	profile_free(profile);
 }
 
+/* Nobody made sure that a stranger's profile has none in its texts. */
+static void pprof_stays_within_names_where_a_command_holds_a_nul(void **state)
+{
+	(void)state;
+	static const char comm[] = "a\0and more than the 15 bytes of a command";
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cycles", 10);
+	const struct profile_context context = { .comm = { comm, sizeof(comm) - 1 } };
+	test_context(&test, &context);
+	test_image(&test, IMAGE_FILE, "/bin/other", "\1\1");
+	test_address(&test, 0x1000, 9, 10);
+	test_image(&test, IMAGE_FILE, "/bin/a", "\2\2");
+	test_address(&test, 0x1000, 1, 10);
+	expect_first_mapping(test.profile, "/bin/other");
+	profile_free(test.profile);
+}
+
 static void pprof_refuses_what_has_64_bits(void **state)
 {
 	(void)state;
@@ -575,6 +592,7 @@ int main(void)
 		cmocka_unit_test(perf_script_comes_back),
 		cmocka_unit_test(pprof_values_add_up),
 		cmocka_unit_test(pprof_begins_with_the_main_binary),
+		cmocka_unit_test(pprof_stays_within_names_where_a_command_holds_a_nul),
 		cmocka_unit_test(pprof_refuses_what_has_64_bits),
 		cmocka_unit_test(a_full_disk_ends_every_export),
 	};

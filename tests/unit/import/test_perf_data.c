@@ -65,8 +65,7 @@ static void precision_is_read_in_either_byte_order(void **state)
 		attr.precise_ip = i / 2;
 		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i % 2 };
 		CLEANUP(outcome_release) struct outcome outcome = { 0 };
-		perf_file_begin(&file, &attr, NULL, 1, 128);
-		put_process(&file);
+		begin_file_of(&file, &attr);
 		put_user_sample(&file, 20, 0x30);
 		perf_file_end(&file);
 		read_file(&file, SIZE_MAX, false, &outcome);

@@ -55,12 +55,8 @@ static struct profile *profile_of(const char *name)
 	uint32_t image, id;
 	struct profile *profile = profile_of_code(name, FIRST, code, sizeof(code), &image);
 	assert_int_equal(profile_add_event(profile, &event, &id), 0);
-	for (size_t i = 0; i < COUNT_OF(samples); i++) {
-		const struct profile_frame leaf = { .image = image, .vaddr = FIRST + offsets[i] };
-		const struct cell cell = { samples[i], samples[i] * PERIOD,
-					   (unsigned __int128)samples[i] * PERIOD * PERIOD };
-		assert_int_equal(profile_add_flat(profile, id, 0, &leaf, &cell), 0);
-	}
+	for (size_t i = 0; i < COUNT_OF(samples); i++)
+		add_samples_of_period(profile, id, image, FIRST + offsets[i], samples[i], PERIOD);
 	return profile;
 }
 

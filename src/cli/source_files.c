@@ -77,6 +77,12 @@ static int open_source(struct source_files *files, const char *name, int64_t *mo
 	}
 	if (ret != -ENOENT && ret != -ENOTDIR && files->refused_count++ == 0)
 		files->refused = err;
+	if (ret == -ETIMEDOUT) { /* one mount that hangs costs one deadline, not one a file */
+		reader_free(files->reader);
+		files->reader = NULL;
+		files->failed = true;
+		files->refused = err;
+	}
 	return -1;
 }
 

@@ -18,7 +18,7 @@ struct ledger {
 	struct cpu_time *started; /* by CPU slot, since the last closing of the clocks */
 	struct cpu_time *before;  /* since the last bill */
 	struct cpu_time *now;	  /* as last read */
-	uint64_t *offline_ns; /* by CPU slot, since the last bill */
+	uint64_t *offline_ns;	  /* by CPU slot, since the last bill */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
 	uint64_t self_bytes;   /* billed so far: it only grows */

@@ -42,8 +42,8 @@ void reader_freep(struct reader **reader); /* for CLEANUP() */
 
 /*
  * As in safe_open.h. A link as the last part of the path is followed for pid 0, but not with
- * OWNER_PROCESS: whom a file must belong to, nobody else may choose it. A file of a network or FUSE file
- * system is copied into memory first (up to 512 MB), for even closing one may block.
+ * OWNER_PROCESS: whom a file must belong to, nobody else may choose it. A file of a network or FUSE
+ * file system is copied into memory first (up to 512 MB), for even closing one may block.
  */
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err);

@@ -338,7 +338,7 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .open_timeout_ms = 100 };
 	struct error err = { 0 };
-	struct safe_file file;
+	struct safe_file file, other;
 	char mount_options[128];
 	assert_int_equal(reader_new(&options, &reader, &err), 0);
 	CLEANUP(close_fd) int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -354,7 +354,15 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 				   OWNER_ANY, &file, &err);
 	int next = reader_open_path(reader, getpid(), temporary_folder_path(&folder, "text"),
 				    OWNER_ANY, &file, NULL);
+	int public = reader_open_path(reader, 0, temporary_folder_path(&folder, "m/file"),
+				      OWNER_PUBLIC, &other, NULL);
+	int below = reader_open_below(reader, folder.path, "m/file", &other, NULL);
+	int map = reader_open_of_user(reader, getpid(), temporary_folder_path(&folder, "m/file"),
+				      OWNER_PROCESS, geteuid(), &other, NULL);
 	umount2(mounted, MNT_DETACH);
+	assert_int_equal(public, -ETIMEDOUT);
+	assert_int_equal(below, -ETIMEDOUT);
+	assert_int_equal(map, -ETIMEDOUT);
 	assert_int_equal(ret, -ETIMEDOUT);
 	assert_string_equal(err.text, "could not be read: no answer within 100 ms");
 	assert_int_equal(next, 0);

@@ -86,9 +86,11 @@ struct open_question {
 	enum reader_operation operation;
 	pid_t pid;
 	enum safe_owner owner;
+	uint32_t user;
 	enum safe_link link;
 	uint64_t start, end;
 	const char *path;
+	const char *root; /* NULL: none */
 };
 
 /* Asks the opener for a descriptor. The request is emptied. */
@@ -120,25 +122,47 @@ static int ask_open(struct reader *reader, const struct open_question *question,
 	buffer_append_u64(&request.payload, (uint64_t)question->pid);
 	buffer_append_u64(&request.payload, reader->options.max_file_bytes);
 	buffer_append_u64(&request.payload, question->owner);
+	buffer_append_u64(&request.payload, question->user);
 	buffer_append_u64(&request.payload, question->link);
 	buffer_append_u64(&request.payload, question->start);
 	buffer_append_u64(&request.payload, question->end);
-	if (question->path)
-		buffer_append_text(&request.payload, question->path);
-	buffer_append_u8(&request.payload, 0);
+	const char *const texts[] = { question->path, question->root };
+	for (size_t i = 0; i < 2; i++) {
+		if (texts[i])
+			buffer_append_text(&request.payload, texts[i]);
+		buffer_append_u8(&request.payload, 0);
+	}
 	return ask_file(reader, &request, file, err);
 }
 
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err)
 {
+	return reader_open_of_user(reader, pid, path, owner, SAFE_NO_USER, file, err);
+}
+
+int reader_open_of_user(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+			uint32_t user, struct safe_file *file, struct error *err)
+{
 	return ask_open(reader,
 			&(struct open_question){
 				.operation = OPERATION_OPEN_PATH,
 				.pid = pid,
 				.owner = owner,
+				.user = user,
 				.link = pid || owner == OWNER_PROCESS ? LINK_REFUSE : LINK_FOLLOW,
 				.path = path },
+			file, err);
+}
+
+int reader_open_below(struct reader *reader, const char *root, const char *path,
+		      struct safe_file *file, struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_BELOW,
+						 .link = LINK_FOLLOW,
+						 .path = path,
+						 .root = root },
 			file, err);
 }
 
@@ -171,19 +195,14 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 	return ask_file(reader, &request, copy, err);
 }
 
-/* Where debug files are looked for, and for whom. */
-struct debug_search {
-	pid_t pid;
-	uint64_t writer;
-	const char *root;
-};
-
 static int open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,
 			 struct safe_file *file, struct error *err)
 {
 	int ret = ask_open(reader,
 			   &(struct open_question){ .operation = OPERATION_OPEN_PATH,
 						    .pid = search->pid,
+						    .owner = OWNER_PUBLIC,
+						    .user = search->user,
 						    .link = LINK_FOLLOW,
 						    .path = path },
 			   file, err);
@@ -206,13 +225,13 @@ static void put_build_id_path(struct buffer *path, const char *root,
 }
 
 /* gdb's order: beside the file, below .debug, below the debug root. */
-static int open_by_link(struct reader *reader, const struct debug_search *search,
+static int open_by_link(struct reader *reader, const struct debug_search *search, const char *root,
 			const struct identity *identity, const char *path, struct safe_file *file,
 			struct error *err)
 {
 	const char *slash = strrchr(path, '/');
 	int folder_size = slash ? (int)(slash - path) : 0;
-	const char *const formats[][2] = { { "", "" }, { "", "/.debug" }, { search->root, "" } };
+	const char *const formats[][2] = { { "", "" }, { "", "/.debug" }, { root, "" } };
 	int ret = -ENOENT;
 	for (size_t i = 0; i < 3 && ret < 0; i++) {
 		struct buffer candidate = { 0 };
@@ -226,21 +245,20 @@ static int open_by_link(struct reader *reader, const struct debug_search *search
 	return ret;
 }
 
-int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, uint64_t writer,
-		      struct safe_file *file, struct error *err)
+int reader_open_debug(struct reader *reader, const struct debug_search *search,
+		      const struct identity *identity, const char *path, struct safe_file *file,
+		      struct error *err)
 {
-	const struct debug_search search = { pid, writer,
-					     debug_root ? debug_root : "/usr/lib/debug" };
+	const char *root = search->root ? search->root : "/usr/lib/debug";
 	int ret = error_set(err, -ENOENT, "no debug file is named by a build-id or link");
 	if (identity->build_id_bytes > 1) {
 		struct buffer name = { 0 };
-		put_build_id_path(&name, search.root, identity);
-		ret = open_debug_at(reader, &search, buffer_text(&name), file, err);
+		put_build_id_path(&name, root, identity);
+		ret = open_debug_at(reader, search, buffer_text(&name), file, err);
 		buffer_release(&name);
 	}
 	if (ret < 0 && identity->debug_link[0] && path)
-		ret = open_by_link(reader, &search, identity, path, file, err);
+		ret = open_by_link(reader, search, root, identity, path, file, err);
 	return ret;
 }
 
@@ -280,6 +298,8 @@ int reader_identify_content(struct reader *reader, int fd, enum content_kind con
 		    identity->segment_count > IDENTITY_MAX_SEGMENTS || identity->content != content)
 			ret = -EIO;
 		identity->debug_link[sizeof(identity->debug_link) - 1] = 0;
+		if (strchr(identity->debug_link, '/'))
+			ret = -EIO;
 	} else {
 		ret = -EIO;
 	}
@@ -344,7 +364,8 @@ static bool is_part_of_dwarf(const char *path)
 /*
  * A file that the parser wants since a binary names it. Whoever wrote that binary may have taken
  * the parser over, so nothing but debug information is handed to it, and as root only
- * what everybody may read.
+ * what everybody may read. It may be one of root's binaries too, so nobody but root and we can
+ * have written it.
  */
 static int open_part(struct reader *reader, const char *path, struct safe_file *file,
 		     struct error *err)
@@ -353,7 +374,8 @@ static int open_part(struct reader *reader, const char *path, struct safe_file *
 	char magic[4];
 	if (path[0] != '/' || !is_part_of_dwarf(path))
 		return error_set(err, -EPERM, "'%s' is no part of debug information", path);
-	int ret = open_debug_at(reader, 0, path, file, err);
+	const struct debug_search search = { .user = SAFE_NO_USER };
+	int ret = open_debug_at(reader, &search, path, file, err);
 	if (ret < 0)
 		return ret;
 	if (pread(file->fd, magic, sizeof(magic), 0) == sizeof(magic) &&

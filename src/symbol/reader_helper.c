@@ -90,7 +90,7 @@ struct open_request {
 	pid_t pid;
 	struct safe_limits limits;
 	uint64_t start, end; /* of a mapping */
-	const char *path;
+	const char *path, *root;
 };
 
 static bool read_open_request(const struct message *request, struct open_request *open)
@@ -99,10 +99,12 @@ static bool read_open_request(const struct message *request, struct open_request
 	open->pid = (pid_t)cursor_u64(&cursor);
 	open->limits.size_bytes = cursor_u64(&cursor);
 	open->limits.owner = (enum safe_owner)cursor_u64(&cursor);
+	open->limits.user = (uint32_t)cursor_u64(&cursor);
 	open->limits.link = (enum safe_link)cursor_u64(&cursor);
 	open->start = cursor_u64(&cursor);
 	open->end = cursor_u64(&cursor);
 	open->path = cursor_text(&cursor).data;
+	open->root = cursor_text(&cursor).data;
 	return !cursor.failed;
 }
 
@@ -115,6 +117,8 @@ static int do_open(const struct message *request, struct message *answer, struct
 	int ret;
 	if (request->header.operation == OPERATION_OPEN_PATH)
 		ret = safe_open_path(open.pid, open.path, &open.limits, &file, err);
+	else if (request->header.operation == OPERATION_OPEN_BELOW)
+		ret = safe_open_below(open.root, open.path, &open.limits, &file, err);
 	else if (request->header.operation == OPERATION_OPEN_EXECUTABLE)
 		ret = safe_open_executable(open.pid, &open.limits, &file, err);
 	else
@@ -226,6 +230,7 @@ static int serve(void *context, const struct message *request, struct message *a
 	(void)context;
 	switch (request->header.operation) {
 	case OPERATION_OPEN_PATH:
+	case OPERATION_OPEN_BELOW:
 	case OPERATION_OPEN_EXECUTABLE:
 	case OPERATION_OPEN_MAPPING:
 		return do_open(request, answer, err);

@@ -136,7 +136,7 @@ static void parts_of_debug_information_in_other_files_are_found(void **state)
 		skip(); /* its parser does not ask */
 	toolchain_write(folder.path, "p.c", program);
 	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
-				   "&& chmod 644 part.dwo");
+				   "&& chmod 644 part.dwo && chmod 755 .");
 	assert_true(inlined_rows(reader, folder.path, "split") > 0);
 	/* The same by a name that no debug information has. */
 	toolchain_run(folder.path,
@@ -187,8 +187,11 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
 	assert_int_equal(identity.build_id_bytes, 5);
 	assert_false(identity.has_symbols);
-	assert_int_equal(reader_open_debug(reader, 0, &identity, NULL,
-					   temporary_folder_path(&folder, "d"), 0, &debug, &err),
+	assert_int_equal(reader_open_debug(reader,
+					   &(struct debug_search){
+						   .user = geteuid(),
+						   .root = temporary_folder_path(&folder, "d") },
+					   &identity, NULL, &debug, &err),
 			 0);
 	CLEANUP(record_set_release) struct record_set records = { 0 };
 	struct gather_counts counts;
@@ -212,10 +215,11 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(reader_identify(reader, linked, &identity, &err), 0);
 	assert_int_equal(identity.build_id_bytes, 0);
 	assert_string_equal(identity.debug_link, "r.debug");
-	assert_int_equal(reader_open_debug(reader, 0, &identity,
-					   temporary_folder_path(&folder, "r"), "/nowhere", 0,
-					   &other, &err),
-			 0);
+	assert_int_equal(
+		reader_open_debug(reader,
+				  &(struct debug_search){ .user = geteuid(), .root = "/nowhere" },
+				  &identity, temporary_folder_path(&folder, "r"), &other, &err),
+		0);
 	assert_int_equal(reader_gather(reader, linked, other.fd, &work, 1, GATHER_ALL, &records,
 				       &counts, &err),
 			 0);
@@ -224,13 +228,13 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 
 	/* Of somebody who has no say in the file itself. */
 	toolchain_run(folder.path, "chmod 0666 r.debug");
-	assert_int_equal(reader_open_debug(reader, 0, &identity,
-					   temporary_folder_path(&folder, "r"), "/nowhere", 0,
-					   &other, &err),
+	struct debug_search search = { .user = geteuid(), .root = "/nowhere" };
+	assert_int_equal(reader_open_debug(reader, &search, &identity,
+					   temporary_folder_path(&folder, "r"), &other, &err),
 			 -ENOENT);
-	assert_int_equal(reader_open_debug(reader, 0, &identity,
-					   temporary_folder_path(&folder, "r"), "/nowhere",
-					   READER_ANY_WRITER, &other, &err),
+	search.writer = READER_ANY_WRITER;
+	assert_int_equal(reader_open_debug(reader, &search, &identity,
+					   temporary_folder_path(&folder, "r"), &other, &err),
 			 0);
 	close(other.fd);
 }
@@ -414,7 +418,7 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .open_timeout_ms = 100 };
 	struct error err = { 0 };
-	struct safe_file file;
+	struct safe_file file, other;
 	char mount_options[128];
 	assert_int_equal(reader_new(&options, &reader, &err), 0);
 	CLEANUP(close_fd) int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -430,7 +434,15 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 				   OWNER_ANY, &file, &err);
 	int next = reader_open_path(reader, getpid(), temporary_folder_path(&folder, "text"),
 				    OWNER_ANY, &file, NULL);
+	int public = reader_open_path(reader, 0, temporary_folder_path(&folder, "m/file"),
+				      OWNER_PUBLIC, &other, NULL);
+	int below = reader_open_below(reader, folder.path, "m/file", &other, NULL);
+	int map = reader_open_of_user(reader, getpid(), temporary_folder_path(&folder, "m/file"),
+				      OWNER_PROCESS, geteuid(), &other, NULL);
 	umount2(mounted, MNT_DETACH);
+	assert_int_equal(public, -ETIMEDOUT);
+	assert_int_equal(below, -ETIMEDOUT);
+	assert_int_equal(map, -ETIMEDOUT);
 	assert_int_equal(ret, -ETIMEDOUT);
 	assert_string_equal(err.text, "could not be read: no answer within 100 ms");
 	assert_int_equal(next, 0);

@@ -88,7 +88,7 @@ static bool read_table(struct search *search, const char *root, const char *path
 		       struct buffer *out)
 {
 	struct safe_file file;
-	out->size = 0;
+	buffer_empty(out);
 	if (reader_open_below(search->reader, root, path, &file, NULL) < 0)
 		return false;
 	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);

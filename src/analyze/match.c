@@ -230,7 +230,7 @@ static int collect_keys(struct join *join, enum key_kind kind)
 		const struct side *side = &join->sides[s];
 		for (uint32_t i = 0; i < side->report->row_count; i++) {
 			join->entry_of[s][i] = NO_GROUP;
-			key.size = 0;
+			buffer_empty(&key);
 			if (side->group_of[i] != NO_GROUP ||
 			    !put_key(side, &side->report->rows[i], kind, &key))
 				continue;

@@ -5,21 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From here on arrays grow by a quarter: the C library moves such blocks by their pages, without
- * copying, and what is not used of them is memory that a limit counts. */
-#define LARGE_BYTES (1u << 20)
+#include "base/growth.h"
 
 int array_reserve(void *elements, size_t *capacity, size_t count, size_t element_size)
 {
 	if (count < *capacity)
 		return 0;
-	size_t wanted = *capacity ? *capacity : 8;
-	while (wanted <= count) {
-		size_t more = wanted < LARGE_BYTES / element_size ? wanted : wanted / 4;
-		if (wanted > SIZE_MAX - more)
-			return -ENOMEM;
-		wanted += more;
-	}
+	if (count == SIZE_MAX)
+		return -ENOMEM;
+	size_t wanted = growth_capacity(*capacity, count + 1, 8, element_size);
+	if (!wanted)
+		return -ENOMEM;
 	void *old;
 	memcpy(&old, elements, sizeof(old));
 	void *grown = reallocarray(old, wanted, element_size);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/growth.h"
 #include "base/varint.h"
 
 void buffer_release(struct buffer *buffer)
@@ -12,8 +13,6 @@ void buffer_release(struct buffer *buffer)
 	free(buffer->data);
 	*buffer = (struct buffer){ 0 };
 }
-
-#define LARGE_BYTES (1u << 20) /* from here on it grows by a quarter, as arrays do */
 
 static bool reserve(struct buffer *buffer, size_t more)
 {
@@ -26,11 +25,9 @@ static bool reserve(struct buffer *buffer, size_t more)
 	}
 	if (needed <= buffer->capacity)
 		return true;
-	size_t capacity = buffer->capacity ? buffer->capacity : 64;
-	while (capacity < needed) {
-		size_t step = capacity < LARGE_BYTES ? capacity : capacity / 4;
-		capacity = capacity > SIZE_MAX - step ? needed : capacity + step;
-	}
+	size_t capacity = growth_capacity(buffer->capacity, needed, 64, 1);
+	if (!capacity)
+		capacity = needed;
 	void *data = realloc(buffer->data, capacity);
 	if (!data) {
 		buffer->failed = true;

@@ -127,7 +127,7 @@ static void spell_head(struct writer *writer, uint32_t id)
 	uint64_t pid = number_of(writer, context.pid, id);
 	uint64_t tid = context.tid == OPTIONAL_ABSENT ? pid : context.tid - 1;
 	struct span command = profile_context_command(&context);
-	head->size = 0;
+	buffer_empty(head);
 	if (command.size)
 		append_line(head, command);
 	else
@@ -199,7 +199,7 @@ static void spell_stack(struct writer *writer, size_t i, uint32_t *context)
 	size_t depth;
 	const uint32_t *path = stacks_path(writer->stacks, i, &depth);
 	uint32_t id = 0;
-	writer->body.size = 0;
+	buffer_empty(&writer->body);
 	for (size_t at = depth; at-- > 0;) {
 		const struct stack_frame *frame = &writer->stacks->frames[path[at]];
 		if (frame->kind == STACK_COMMAND)

@@ -31,7 +31,7 @@ static int name_of(struct folded_stacks *stacks, struct profile *profile, struct
 {
 	if (!memchr(spelling.data, '%', spelling.size))
 		return profile_add_bytes(profile, spelling, name);
-	stacks->decoded.size = 0;
+	buffer_empty(&stacks->decoded);
 	folded_decode_name(&stacks->decoded, spelling);
 	if (buffer_failed(&stacks->decoded))
 		return -ENOMEM;
@@ -117,7 +117,7 @@ static int node_of(struct folded_stacks *stacks, struct profile *profile, struct
 		stacks->steps[stacks->step_count++] = (struct folded_step){ stop, path, *node };
 		at = stop + 1;
 	}
-	stacks->previous.size = 0;
+	buffer_empty(&stacks->previous);
 	buffer_append(&stacks->previous, stack.data, stack.size);
 	return buffer_failed(&stacks->previous) ? -ENOMEM : 0;
 }

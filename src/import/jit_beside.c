@@ -61,7 +61,7 @@ static bool read_file(struct reader *reader, const char *folder, const char *nam
 		      struct buffer *out)
 {
 	struct safe_file file;
-	out->size = 0;
+	buffer_empty(out);
 	if (reader_open_below(reader, folder, name, &file, NULL) < 0)
 		return false;
 	int ret = reader_read(reader, file.fd, 0, limit, out, NULL);

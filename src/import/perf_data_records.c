@@ -390,12 +390,12 @@ static int take_record(struct perf_data *data, struct perf_splitter *splitter, c
 	struct perf_event_header header;
 	data->counts.records++;
 	if (data->swap) {
-		data->swapped.size = 0;
-		buffer_append(&data->swapped, bytes, size);
-		if (buffer_failed(&data->swapped))
+		buffer_empty(&splitter->swapped);
+		buffer_append(&splitter->swapped, bytes, size);
+		if (buffer_failed(&splitter->swapped))
 			return out_of_memory(err);
-		perf_swap_record(data->swapped.data, size, &data->events);
-		bytes = data->swapped.data;
+		perf_swap_record(splitter->swapped.data, size, &data->events);
+		bytes = splitter->swapped.data;
 	}
 	memcpy(&header, bytes, sizeof(header));
 	if (header.type < PERF_FILE_FIRST)
@@ -495,7 +495,7 @@ static ssize_t feed_pending(struct perf_data *data, struct perf_splitter *splitt
 			return ret < 0 ? ret : (ssize_t)taken;
 	}
 	ret = take_at(data, splitter, pending->data, pending->size, err);
-	pending->size = 0;
+	buffer_empty(pending);
 	return ret < 0 ? ret : (ssize_t)taken;
 }
 
@@ -513,7 +513,7 @@ static int take_tracing(struct perf_data *data, const uint8_t *bytes, size_t siz
 		return 0;
 	int ret = perf_data_feature(data, PERF_FEATURE_TRACING_DATA,
 				    (struct span){ data->tracing.data, data->tracing.size });
-	data->tracing.size = 0;
+	buffer_empty(&data->tracing);
 	return ret;
 }
 

@@ -180,7 +180,7 @@ static size_t known_steps(const struct perf_script_chains *chains, uint32_t *nod
 
 void perf_script_chains_drop(struct perf_script_chains *chains)
 {
-	chains->text.size = 0;
+	buffer_empty(&chains->text);
 	chains->step_count = 0;
 }
 

@@ -148,7 +148,7 @@ static int put_space(struct unwinder *unwinder, const struct address_space *spac
 {
 	struct buffer *out = &unwinder->scratch;
 	struct unwind_space_request request = { .machine = machine };
-	out->size = 0;
+	buffer_empty(out);
 	buffer_append(out, &request, sizeof(request));
 	for (size_t i = 0; space && i < space->count; i++) {
 		struct mapping mapping;

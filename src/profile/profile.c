@@ -680,7 +680,7 @@ int profile_stable_names(const struct profile *profile, enum profile_table which
 	}
 	CLEANUP(buffer_release) struct buffer spelled = { 0 };
 	for (size_t row = 0; row < table->count; row++) {
-		spelled.size = 0;
+		buffer_empty(&spelled);
 		buffer_append_text(&spelled, table->name);
 		buffer_append_u8(&spelled, 0);
 		spell_row(profile, table, row, images, names, &spelled);

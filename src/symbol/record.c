@@ -37,7 +37,7 @@ int record_set_take(struct record_set *set, uint64_t kind, uint64_t first, uint6
 		return -ENOMEM;
 	int ret = record_set_add(set, kind, first, last,
 				 (struct span){ content->data, content->size });
-	content->size = 0;
+	buffer_empty(content);
 	return ret;
 }
 

@@ -201,7 +201,6 @@ static int take_attributes(struct perf_data *data, struct error *err)
 		ret = add_attribute(data, bytes + i * header->attr_size, err);
 	if (ret == 0)
 		ret = add_event_types(data, err);
-	perf_events_settle(&data->events);
 	return ret;
 }
 

@@ -206,7 +206,6 @@ static int take_attr(struct perf_data *data, const uint8_t *bytes, size_t size, 
 		memcpy(&id, bytes + at, sizeof(id));
 		ret = perf_events_add_id(&data->events, (uint32_t)data->events.count - 1, id);
 	}
-	perf_events_settle(&data->events);
 	if (ret == -E2BIG)
 		return perf_data_fault(data, err, "more than %d events", PERF_EVENTS_LIMIT);
 	return ret < 0 ? out_of_memory(err) : 0;
@@ -218,7 +217,10 @@ static int take_update(struct perf_data *data, const uint8_t *bytes, size_t size
 	memcpy(&type, bytes + HEADER_BYTES, sizeof(type));
 	memcpy(&id, bytes + HEADER_BYTES + 8, sizeof(id));
 	const struct span value = { bytes + HEADER_BYTES + 16, size - HEADER_BYTES - 16 };
-	return perf_events_update(&data->events, id, type, value) < 0 ? out_of_memory(err) : 0;
+	int ret = perf_events_update(&data->events, id, type, value);
+	if (ret == -E2BIG)
+		return perf_data_fault(data, err, "too many updates of events that have not come");
+	return ret < 0 ? out_of_memory(err) : 0;
 }
 
 static int unpack(struct perf_data *data, struct span packed, uint64_t at, struct error *err)

@@ -269,6 +269,12 @@ static struct span copied(struct span bytes)
 	return (struct span){ copy, bytes.size };
 }
 
+static struct turning turning_of(const struct model *turned, struct span bytes)
+{
+	uint8_t *at = (uint8_t *)bytes.data;
+	return (struct turning){ turned, at, bytes.size ? at + bytes.size : at };
+}
+
 void model_swap(struct model *model)
 {
 	const struct layout layout = layout_of(model);
@@ -282,17 +288,14 @@ void model_swap(struct model *model)
 		struct model_attr *attr = &model->attrs[i];
 		perf_swap_attr(attr->bytes, attr->size);
 		attr->ids = copied(attr->ids);
-		uint8_t *ids = (uint8_t *)attr->ids.data;
-		struct turning turning = { model, ids, ids + attr->ids.size };
-		if (ids)
-			turn_some(&turning, UINT64_MAX, 8);
+		struct turning turning = turning_of(model, attr->ids);
+		turn_some(&turning, UINT64_MAX, 8);
 	}
 	for (size_t i = 0; i < model->feature_count; i++) {
 		struct model_feature *feature = &model->features[i];
 		feature->bytes = copied(feature->bytes);
-		uint8_t *bytes = (uint8_t *)feature->bytes.data;
-		struct turning turning = { model, bytes, bytes + feature->bytes.size };
-		if (bytes)
+		struct turning turning = turning_of(model, feature->bytes);
+		if (feature->bytes.size)
 			turn_feature(&turning, feature->bit);
 	}
 	model->big = !model->big;

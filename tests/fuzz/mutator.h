@@ -42,6 +42,22 @@ void pieces_change(struct pieces *pieces, struct random_state *random);
 /* Some of the other's come between these, or in their place. */
 void pieces_cross(struct pieces *pieces, const struct pieces *other, struct random_state *random);
 
+/* All of them, one behind the other, in such a room. */
+struct span pieces_joined(const struct pieces *pieces);
+
+/* Records that say how long they are. */
+struct record_layout {
+	size_t head_bytes; /* that each has */
+	size_t size_at, size_width;
+	size_t beside_bytes; /* that its size does not count */
+	bool big_endian;
+};
+/* As far as sizes go; the rest is the last piece. */
+void pieces_cut(struct pieces *pieces, struct span bytes, const struct record_layout *layout);
+/* One of them changed: its bytes, mostly with a size that fits, its size alone, or some number. */
+struct span record_changed(struct span record, const struct record_layout *layout,
+			   struct random_state *random);
+
 /* A number that is likely to be treated wrongly: near `old`, 0, a power of two, `size`, the
  * largest. */
 uint64_t mutator_number(struct random_state *random, uint64_t old, uint64_t size);
@@ -51,5 +67,5 @@ void mutator_begin(void);
 /* A copy in such a room, changed by the fuzzer's own mutations. */
 struct span mutator_bytes(struct span piece, struct random_state *random);
 
-/* As much of `out` as fits, into data. Returns its size. */
-size_t mutator_end(const struct buffer *out, uint8_t *data, size_t max_size);
+/* A target's own first byte and as much of the input as fits, into data. Returns how much. */
+size_t mutator_written(uint8_t options, struct span input, uint8_t *data, size_t max_size);

@@ -383,14 +383,10 @@ static void change(struct random_state *random)
 
 static size_t written(struct random_state *random, uint8_t options, uint8_t *data, size_t max_size)
 {
-	static struct buffer out;
-	out.size = 0;
-	buffer_append_u8(&out, options);
-	struct buffer file = { 0 };
+	static struct buffer file;
+	file.size = 0;
 	model_put_together(&model, random, &file);
-	buffer_append(&out, file.data, file.size);
-	buffer_release(&file);
-	return mutator_end(&out, data, max_size);
+	return mutator_written(options, (struct span){ file.data, file.size }, data, max_size);
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)

@@ -14,8 +14,9 @@
 #include "import/perf_data_private.h"
 #include "import/perf_data_swap.h"
 
-#define HEADER_BYTES	   sizeof(struct perf_event_header)
-#define UNPACKED_BYTES	   (256u << 10)
+#define HEADER_BYTES sizeof(struct perf_event_header)
+/* Where sanitizers watch, little: what is packed small comes in several pieces. */
+#define UNPACKED_BYTES	   (GROWTH_IS_WATCHED ? 4096u : 256u << 10)
 #define QUEUE_ROOM	   (24u << 20) /* for waiting records, beside twice the file's bytes */
 #define TRACING_MOST	   (64u << 20) /* formats of all events of a kernel are 4 MB */
 #define AUX_FLAG_TRUNCATED 1u

@@ -130,6 +130,7 @@ int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd
 {
 	if (number == 0 || number > UNWIND_MAX_FILES)
 		return error_set(err, -EINVAL, "no such file");
+	engine->files_set++; /* sessions point at files, which move: none goes on as it is */
 	while (engine->file_count < number) {
 		if (array_reserve(&engine->files, &engine->file_capacity, engine->file_count,
 				  sizeof(*engine->files)) < 0)
@@ -140,7 +141,6 @@ int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd
 	if (file->state == FILE_THERE)
 		return error_set(err, -EINVAL, "the file was given before");
 	file->state = FILE_MISSING;
-	engine->files_set++;
 	if (fd < 0)
 		return 0;
 	int ret = map_file(file, fd, err);

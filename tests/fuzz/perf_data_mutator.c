@@ -13,9 +13,9 @@
 #include "perf_data_model.h"
 
 #define RECORD_HEAD    8
-#define PACKED_MOST    (1u << 20) /* bytes that a frame is unpacked to */
+#define PACKED_MOST    (32u << 10) /* bytes that a frame is unpacked to: some of a reader's rooms */
 #define CHANGES_MOST   4
-#define UNPACKED_ROUND 64u /* one frame in so many is larger than a reader's room */
+#define UNPACKED_ROUND 64u /* one frame in so many is filled */
 
 static struct model model, other;
 static uint8_t plain[PACKED_MOST], packed[PACKED_MOST + 4096];
@@ -90,7 +90,27 @@ static void change_head(struct random_state *random, struct span *record)
 
 /* ---- records in records */
 
-/* Several of them as one frame, in one or more COMPRESSED records; what is in them may be
+/* What is in `plain` as one frame of zstd, or as several: their ends are where a reader looks for
+ * more. Into `packed`; how many bytes. */
+static size_t packed_plain(struct random_state *random, size_t size)
+{
+	static ZSTD_CCtx *packer;
+	size_t used = 0, frames = random_one_in(random, 2) ? 1 : 1 + random_below(random, 8);
+	if (!packer)
+		packer = ZSTD_createCCtx();
+	for (size_t at = 0; frames; frames--) {
+		size_t part = (size - at) / frames;
+		size_t more = ZSTD_compressCCtx(packer, packed + used, sizeof(packed) - used,
+						plain + at, part, 1);
+		if (ZSTD_isError(more))
+			break;
+		used += more;
+		at += part;
+	}
+	return used;
+}
+
+/* Several of them as one stream, in one or more COMPRESSED records; what is in them may be
  * compressed already. */
 static void pack_some(struct random_state *random)
 {
@@ -100,7 +120,7 @@ static void pack_some(struct random_state *random)
 	size_t first = random_below(random, records->count);
 	size_t count = 1 + random_below(random, records->count - first);
 	size_t size = 0;
-	uint64_t times = random_one_in(random, UNPACKED_ROUND) ? 1u << 16
+	uint64_t times = random_one_in(random, UNPACKED_ROUND) ? 1u << 12
 			 : random_one_in(random, 8)	       ? random_below(random, 64)
 							       : 1;
 	while (times--) {
@@ -116,14 +136,9 @@ static void pack_some(struct random_state *random)
 		if (size == before || sizeof(plain) - size < (size - before))
 			break;
 	}
-	static ZSTD_CCtx *packer;
-	if (!packer)
-		packer = ZSTD_createCCtx();
 	if (random_one_in(random, 8))
 		size -= random_below(random, size + 1);
-	size_t left = ZSTD_compressCCtx(packer, packed, sizeof(packed), plain, size, 1);
-	if (ZSTD_isError(left))
-		return;
+	size_t left = packed_plain(random, size);
 	static struct pieces rest;
 	rest.count = 0;
 	for (size_t i = first + count; i < records->count; i++)
@@ -153,7 +168,7 @@ static void pack_some(struct random_state *random)
 static void unpack_all(void)
 {
 	static struct pieces all;
-	static ZSTD_DCtx *unpacker;
+	static ZSTD_DCtx *unpacker; /* what is more than that is left out */
 	if (!unpacker)
 		unpacker = ZSTD_createDCtx();
 	ZSTD_DCtx_reset(unpacker, ZSTD_reset_session_only);

@@ -223,7 +223,8 @@ static void check_database(struct checking *checking, const char *path)
 static void check_path(struct checking *checking, const char *path)
 {
 	struct stat found;
-	if (stat(path, &found) < 0 || !S_ISDIR(found.st_mode)) {
+	if (stat(path, &found) < 0 || !S_ISDIR(found.st_mode) ||
+	    profile_file_is_open_folder(path)) {
 		check_file(checking, path);
 		return;
 	}

@@ -118,14 +118,15 @@ static int print_list(const struct database_list *list)
 	add_row(&table, heads);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct database_entry *entry = &list->entries[i];
-		char start[32], bytes[32], seconds[32] = "-", samples[32] = "-";
+		char start[32], bytes[32] = "-", seconds[32] = "-", samples[32] = "-";
 		spell_time(entry->start_ns, start);
 		if (entry->start_ns)
 			snprintf(seconds, sizeof(seconds), "%.1f",
 				 (double)entry->duration_ns / 1e9);
 		if (entry->has_samples)
 			snprintf(samples, sizeof(samples), "%" PRIu64, entry->samples);
-		snprintf(bytes, sizeof(bytes), "%" PRIu64, entry->file_bytes);
+		if (entry->file_bytes)
+			snprintf(bytes, sizeof(bytes), "%" PRIu64, entry->file_bytes);
 		const char *cells[] = { entry->host,
 					entry->epoch,
 					start,
@@ -153,7 +154,9 @@ static struct json_object *entry_json(const struct database_entry *entry)
 	json_object_object_add(row, "host", json_object_new_string(entry->host));
 	json_object_object_add(row, "epoch", json_object_new_string(entry->epoch));
 	json_object_object_add(row, "path", json_object_new_string(entry->path));
-	json_object_object_add(row, "file_bytes", json_object_new_uint64(entry->file_bytes));
+	json_object_object_add(row, "file_bytes",
+			       entry->file_bytes ? json_object_new_uint64(entry->file_bytes)
+						 : NULL);
 	json_object_object_add(row, "readable", json_object_new_boolean(entry->readable));
 	json_object_object_add(row, "open", json_object_new_boolean(entry->is_open));
 	json_object_object_add(row, "being_written", json_object_new_boolean(entry->being_written));
@@ -210,7 +213,7 @@ static int read_input(const char *path, const struct database_selection *selecti
 {
 	struct stat found;
 	struct profile_file_info info;
-	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode) && !profile_file_is_open_folder(path))
 		return database_read(path, selection, out, err);
 	int ret = profile_file_read(path, out, &info, err);
 	if (ret == 0 && info.cut_off)

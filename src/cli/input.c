@@ -197,13 +197,16 @@ static int read_one(const struct input_options *options, const char *path, struc
 		    struct error *err)
 {
 	struct stat status;
-	if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+	if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+	    !profile_file_is_open_folder(path))
 		return read_database(options, path, out, err);
 	if (input_chosen(options))
 		return error_set(err, -EINVAL, "%s chooses from a database, and '%s' is none",
 				 input_chosen(options), foreign_name(path));
 	if (strcmp(path, "-") == 0)
 		return read_stream(options, STDIN_FILENO, path, out, err);
+	if (profile_file_is_open_folder(path))
+		return read_profile_file(options, path, out, err);
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return read_profile_file(options, path, out, err); /* PATH.open may be there */
@@ -312,7 +315,7 @@ static bool is_profile(const char *path)
 	if (S_ISFIFO(file.st_mode))
 		return true;
 	if (S_ISDIR(file.st_mode))
-		return database_recognise(path);
+		return profile_file_is_open_folder(path) || database_recognise(path);
 	CLEANUP(close_fd)
 	int fd = S_ISREG(file.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	return fd >= 0 && foreign_read_head(fd, &head, IMPORT_HEAD_BYTES) == 0 &&

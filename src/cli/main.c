@@ -32,6 +32,9 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+	/* A file at its limit (ulimit -f) is an error like a full disk: EFBIG, cleaned up and said.
+	 */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		message_error("no verb given; try 'culprit --help'");
 		return 2;

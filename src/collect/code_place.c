@@ -94,7 +94,8 @@ static int view_open(const char *path, struct view *view, struct error *err)
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return error_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-	int ret = mapped_file_open(fd, &view->bytes, err);
+	/* A copy: whoever may write the file could cut it short and end us (SIGBUS). */
+	int ret = mapped_file_copy(fd, &view->bytes, err);
 	if (ret == 0)
 		ret = elf_file_parse(view->bytes.bytes, view->bytes.size_bytes, &view->elf, err);
 	if (ret == 0 && symbol_table_build(&view->elf, NULL, &view->symbols) < 0)

@@ -17,6 +17,8 @@
 #include "base/small_file.h"
 #include "profile/profile.h"
 #include "store/epoch.h"
+#include "store/open_folder.h"
+#include "store/output_folder.h"
 #include "store/profile_file.h"
 #include "store/replace_file.h"
 #include "store/stash_pack.h"
@@ -140,17 +142,60 @@ bool database_recognise(const char *path)
 
 /* ---- the stash */
 
+static bool is_trusted(const struct stat *folder)
+{
+	return folder->st_uid == geteuid() || folder->st_uid == 0;
+}
+
+/* Of another user's folder the group and its default rights are his choice: he could read. */
+static int check_folder(const char *path, int parent, const char *name, struct error *err)
+{
+	struct stat found;
+	if (fstatat(parent, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return failed(err, -errno, path);
+	if (!S_ISDIR(found.st_mode))
+		return failed(err, -ENOTDIR, path);
+	if (!is_trusted(&found))
+		return error_set(
+			err, -EPERM,
+			"cannot use database '%s': the folder belongs to another user (uid "
+			"%u)",
+			path, (unsigned)found.st_uid);
+	return 0;
+}
+
+/* By descriptor: where others may write, another may take its place meanwhile. */
+static int new_folder(const char *path, int parent, const char *name, struct error *err)
+{
+	struct stat above, found;
+	CLEANUP(close_fd)
+	int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0 || fstat(made, &found) < 0 || fstat(parent, &above) < 0)
+		return failed(err, -errno, path);
+	if (found.st_uid != geteuid())
+		return failed(err, -EPERM, path);
+	mode_t mode = is_trusted(&above) ? (found.st_mode & S_ISGID) | FOLDER_MODE : 0700;
+	if (fchmod(made, mode) < 0)
+		return failed(err, -errno, path);
+	replace_sync_folder(parent);
+	return 0;
+}
+
 static int make_folder(const char *path, struct error *err)
 {
-	if (mkdir(path, FOLDER_MODE) == 0) {
-		CLEANUP(close_fd) int parent = replace_open_folder(path);
-		if (parent >= 0)
-			replace_sync_folder(parent);
-		return chmod(path, FOLDER_MODE) < 0 ? failed(err, -errno, path) : 0;
-	}
-	if (errno == EEXIST && is_folder(path))
-		return 0;
-	return failed(err, errno == EEXIST ? -ENOTDIR : -errno, path);
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	CLEANUP(free_pointer) char *plain = strndup(path, length);
+	if (!plain)
+		return failed(err, -ENOMEM, path);
+	CLEANUP(close_fd) int parent = output_folder_open(plain, err);
+	if (parent < 0)
+		return parent;
+	const char *name = output_base_name(plain);
+	if (mkdirat(parent, name, 0700) == 0)
+		return new_folder(path, parent, name, err);
+	return errno == EEXIST ? check_folder(path, parent, name, err) : failed(err, -errno, path);
 }
 
 /* Adds the packs in `folder` to `profile`; what is wrong goes to `selection->note`, or ends it. */
@@ -530,7 +575,9 @@ static int visit_epoch(const char *folder, const char *host, const char *file,
 	struct profile_file_info info;
 	struct error reason = { 0 };
 	struct stat found;
-	if (stat(path, &found) == 0)
+	CLEANUP(free_pointer) char *inside = below(path, OPEN_FOLDER_PROFILE);
+	if ((stat(path, &found) == 0 && S_ISREG(found.st_mode)) ||
+	    (inside && stat(inside, &found) == 0))
 		entry.file_bytes = (uint64_t)found.st_size;
 	int ret = profile_file_read(path, &profile, &info, &reason);
 	if (ret == -ENOENT) /* closed meanwhile, or nothing in it */

@@ -400,7 +400,7 @@ FORMATS = {"folded": "folded", "perf-script": "lines", "firefox": "lines", "ppro
 
 
 def drive_export(code, damaged):
-    listed = drive("export", "-f", HOSTILE, code).stderr.decode()
+    listed = drive("export", "-f", HOSTILE, code).stderr.decode(errors="replace")
     wanted = set(re.search("there are: ([^;]*);", listed).group(1).split(", "))
     if wanted != set(FORMATS):
         fail(f"formats are {sorted(wanted)}, not {sorted(FORMATS)}", "export")

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/random.h"
 #include "base/utf8.h"
 #include "base/visible_text.h"
 
@@ -90,6 +91,33 @@ static void marks_do_not_pile_up_nor_touch_what_is_before(void **state)
 	assert_safe("\n\xcc\x81", "\\x0a\\xcc\\x81");
 }
 
+/* Dense in what matters. */
+static void any_bytes_become_text_that_stays(void **state)
+{
+	(void)state;
+	static const uint8_t letters[] = { 'a',	 ' ',  0x1b, '\n', 0x7f, 0x80, 0x9b,
+					   0xc2, 0xcc, 0x81, 0xe2, 0xe1, 0xad, 0xef,
+					   0xbb, 0xbf, 0xf3, 0xa0, 0xff, 0 };
+	struct random_state random = random_seed(7);
+	for (int round = 0; round < 50000; round++) {
+		char text[24];
+		CLEANUP(buffer_release) struct buffer once = { 0 }, twice = { 0 };
+		size_t size = random_below(&random, sizeof(text));
+		for (size_t i = 0; i < size; i++)
+			text[i] = (char)letters[random_below(&random, sizeof(letters))];
+		text_append_safe(&once, text, size);
+		text_append_safe(&twice, (const char *)once.data, once.size);
+		assert_string_equal(buffer_text(&twice), buffer_text(&once));
+		for (size_t i = 0; i < once.size;) {
+			size_t length = utf8_sequence(once.data + i, once.size - i);
+			assert_int_not_equal(length, 0);
+			assert_int_not_equal(character_kind(utf8_character(once.data + i, length)),
+					     CHARACTER_HIDDEN);
+			i += length;
+		}
+	}
+}
+
 static void columns_are_counted_as_terminals_do(void **state)
 {
 	(void)state;
@@ -109,6 +137,7 @@ int main(void)
 		cmocka_unit_test(what_hides_or_turns_is_escaped),
 		cmocka_unit_test(what_people_write_is_shown),
 		cmocka_unit_test(marks_do_not_pile_up_nor_touch_what_is_before),
+		cmocka_unit_test(any_bytes_become_text_that_stays),
 		cmocka_unit_test(columns_are_counted_as_terminals_do),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@ Everything that can carry a stranger's text has such a name: processes, threads,
 source files and their lines, events, units, labels, hosts, tables of damaged profiles, recordings of other tools, files and
 options on the command line. What is judged is judged by Python's own tables, not by culprit's.
 
+usage: hostile_output.py reports|exchange|others
+
 A verb or an export format that is not in CASES fails the test, and so does an option --json that no case uses.
 """
 
@@ -518,8 +520,13 @@ def main():
     }
     if set(verbs) != set(cases):
         fail(f"verbs are {sorted(verbs)}, not {sorted(cases)}", "culprit --help")
-    chosen = sys.argv[1:] or cases
-    for verb in chosen:
+    # run side by side: every group is a script of tests/cli
+    groups = {"reports": ["report", "diff", "annotate"], "exchange": ["export", "import"]}
+    groups["others"] = [verb for verb in cases if not any(verb in group for group in groups.values())]
+    for group in groups:
+        if not (SOURCE / f"tests/cli/hostile-{group}.sh").exists():
+            fail("has no script", group)
+    for verb in groups[sys.argv[1]]:
         cases[verb]()
         if b"--json" in HELP[verb] and b"--json" not in seen_options[verb]:
             fail("has --json, which no case uses", verb)

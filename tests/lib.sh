@@ -18,6 +18,12 @@ need_command() {
 	done
 }
 
+# A sanitizer brings its own malloc(), in which no memory is counted.
+need_counted_memory() {
+	need_command nm
+	! nm "$CULPRIT" | grep -q -e __asan_init -e __tsan_init || skip "memory is not counted under a sanitizer"
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/local_search.h"
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
@@ -65,7 +66,8 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 	if (!text.vaddr)
 		return 1;
 	CLEANUP(close_fd)
-	int debug_fd = binary_finder_open_debug(search->finder, &found.identity, NULL);
+	int debug_fd =
+		binary_finder_open_debug(search->finder, &found.identity, NULL, found.writer);
 	ret = local_search_translate(search, wanted, &text, 1);
 	if (ret < 0)
 		return ret;
@@ -89,6 +91,7 @@ static bool read_table(struct search *search, const char *path, uint64_t limit, 
 		return false;
 	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
+	budget_read(out->size);
 	return ret == 0 && out->size > 0;
 }
 

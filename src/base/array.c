@@ -5,15 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* From here on arrays grow by a quarter: the C library moves such blocks by their pages, without
+ * copying, and what is not used of them is memory that a limit counts. */
+#define LARGE_BYTES (1u << 20)
+
 int array_reserve(void *elements, size_t *capacity, size_t count, size_t element_size)
 {
 	if (count < *capacity)
 		return 0;
 	size_t wanted = *capacity ? *capacity : 8;
 	while (wanted <= count) {
-		if (wanted > SIZE_MAX / 2)
+		size_t more = wanted < LARGE_BYTES / element_size ? wanted : wanted / 4;
+		if (wanted > SIZE_MAX - more)
 			return -ENOMEM;
-		wanted *= 2;
+		wanted += more;
 	}
 	void *old;
 	memcpy(&old, elements, sizeof(old));

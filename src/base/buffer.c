@@ -13,6 +13,8 @@ void buffer_release(struct buffer *buffer)
 	*buffer = (struct buffer){ 0 };
 }
 
+#define LARGE_BYTES (1u << 20) /* from here on it grows by a quarter, as arrays do */
+
 static bool reserve(struct buffer *buffer, size_t more)
 {
 	size_t needed;
@@ -25,8 +27,10 @@ static bool reserve(struct buffer *buffer, size_t more)
 	if (needed <= buffer->capacity)
 		return true;
 	size_t capacity = buffer->capacity ? buffer->capacity : 64;
-	while (capacity < needed)
-		capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
+	while (capacity < needed) {
+		size_t step = capacity < LARGE_BYTES ? capacity : capacity / 4;
+		capacity = capacity > SIZE_MAX - step ? needed : capacity + step;
+	}
 	void *data = realloc(buffer->data, capacity);
 	if (!data) {
 		buffer->failed = true;

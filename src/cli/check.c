@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/page.h"
 #include "cli/verbs.h"
@@ -21,7 +22,7 @@
 enum { EXIT_DAMAGED = 3 };
 
 static bool json;
-static const char *save;
+static const char *save, *limits;
 
 static const struct option *check_options(void)
 {
@@ -29,6 +30,7 @@ static const struct option *check_options(void)
 		{ "save", 'o', OPTION_TEXT, "FILE",
 		  "write what can still be read of one damaged file there", &save, NULL },
 		{ "json", 0, OPTION_FLAG, NULL, "the same as one JSON document", &json, NULL },
+		LIMITS_OPTION_ROW(limits),
 		{ 0 },
 	};
 	return options;
@@ -241,6 +243,9 @@ static int run_check(int argc, char **argv)
 	int arguments;
 	int status = options_parse(&verb_check, argc, argv, OPTIONS_ANYWHERE, &arguments);
 	if (status >= 0)
+		return status;
+	status = limits_open(limits);
+	if (status)
 		return status;
 	if (arguments == 0)
 		return options_misuse(&verb_check, "no profile or database is given");

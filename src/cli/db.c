@@ -12,6 +12,7 @@
 #include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/page.h"
 #include "cli/verbs.h"
@@ -22,7 +23,7 @@
 
 static bool json;
 static struct option_list hosts, epochs;
-static const char *since, *until;
+static const char *since, *until, *limits;
 
 static const struct option *db_options(void)
 {
@@ -38,6 +39,7 @@ static const struct option *db_options(void)
 		  NULL },
 		{ "json", 0, OPTION_FLAG, NULL, "list: the same as one JSON document", &json,
 		  NULL },
+		LIMITS_OPTION_ROW(limits),
 		{ 0 },
 	};
 	return options;
@@ -259,6 +261,9 @@ static int run_db(int argc, char **argv)
 	int arguments;
 	int status = options_parse(&verb_db, argc, argv, OPTIONS_ANYWHERE, &arguments);
 	if (status >= 0)
+		return status;
+	status = limits_open(limits);
+	if (status)
 		return status;
 	struct database_selection selection;
 	bool left_out = false;

@@ -46,6 +46,7 @@ static const struct option *diff_options(void)
 		{ "until", 0, OPTION_TEXT, "TIME",
 		  "of the other database, what was recorded before that", &given.after.until,
 		  NULL },
+		LIMITS_OPTION_ROW(given.after.limits),
 		{ "force", 0, OPTION_FLAG, NULL,
 		  "of a damaged recording of another tool, read what comes before the damage",
 		  &given.after.force, NULL },

@@ -21,6 +21,8 @@ static const struct verb *find_verb(const char *name)
 static int finish(int status)
 {
 	bool failed = ferror(stdout);
+	if (message_refused() && status == 0)
+		status = 1;
 	int ret = fflush(stdout) == 0 && !failed ? 0 : errno;
 	pager_finish();
 	if (!ret)

@@ -11,6 +11,11 @@
 
 struct error;
 
+/*
+ * Whether an input went past its limits (base/budget.h), which is said here, once: whatever else
+ * fails then fails by that, and message_error() says nothing more.
+ */
+bool message_refused(void);
 __attribute__((format(printf, 1, 2))) void message_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void message_warning(const char *format, ...);
 /* A further line of the message before: "  ...". */

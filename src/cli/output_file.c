@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -24,6 +25,8 @@ static mode_t mode_for_new_files(void)
 
 int output_file_failed(const struct output_file *output, int code)
 {
+	if (message_refused())
+		return 1;
 	if (output->standard) {
 		errno = -code; /* main() looks at it, and knows readers that leave */
 		return 0;
@@ -109,6 +112,9 @@ int output_file_write(void *context, const void *bytes, size_t size)
 {
 	struct output_file *output = context;
 	const char *at = bytes;
+	int ret = budget_take_output(size, NULL);
+	if (ret < 0)
+		return ret;
 	if (output->replaces)
 		return replace_write(&output->replacement, bytes, size);
 	if (output->terminal)
@@ -130,6 +136,8 @@ int output_file_write(void *context, const void *bytes, size_t size)
 int output_file_finish(struct output_file *output)
 {
 	struct error err = { 0 };
+	if (message_refused())
+		return 1;
 	if (!output->replaces || replace_commit(&output->replacement, REPLACE_DROP, &err) == 0)
 		return 0;
 	message_error("%s", err.text);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/small_file.h"
@@ -45,6 +46,7 @@ static void read_file(const struct source_files *files, struct source_file *file
 	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    small_file_read_fd(fd, SOURCE_FILE_LIMIT, &file->text) < 0)
 		return;
+	budget_read(file->text.size);
 	size_t lines = 1;
 	for (size_t i = 0; i < file->text.size; i++)
 		lines += file->text.data[i] == '\n';

@@ -174,6 +174,9 @@ static void say_notes(const struct cycles *cycles, const struct resolver *resolv
 	count = resolver_notes(resolver, &notes);
 	for (size_t i = 0; i < count; i++)
 		message_note("%s", notes[i]);
+	count = resolver_file_notes(resolver, &notes);
+	for (size_t i = 0; i < count; i++)
+		message_note("%s", notes[i]);
 }
 
 static int print(const struct summary *summary, const struct cycles *cycles,

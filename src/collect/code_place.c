@@ -181,6 +181,7 @@ static int find_in(const struct mapped *mapped, const char *file, bool program,
 	if (ret < 0)
 		return ret;
 	identity_of_file(&view.elf, &place->identity);
+	identity_add_content(&view.elf, CONTENT_TEXT, (struct span){ NULL, 0 }, &place->identity);
 	place->address = mapped->start + (offset - mapped->offset);
 	place->path = strdup(mapped->path);
 	if (symbol && symbol->name.size) {

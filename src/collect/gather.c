@@ -14,6 +14,7 @@
 #include "base/small_file.h"
 #include "collect/session.h"
 #include "image/vdso.h"
+#include "image/writer.h"
 #include "profile/stash.h"
 #include "symbol/kallsyms.h"
 #include "symbol/reader.h"
@@ -130,16 +131,27 @@ static int keep(struct gathering *gathering, uint32_t image, struct record_set *
 	return ret == -ENOMEM ? ret : 0;
 }
 
+/*
+ * What lies where we see it too has its debug file there as well: what else a process shows below
+ * /usr/lib/debug is its own affair. In other roots, such as containers', theirs comes first.
+ */
 static int open_debug(struct session *session, const struct file *file)
 {
 	struct safe_file opened;
-	/* The process may see debug files that we don't, and may be gone. */
-	if (reader_open_debug(session->reader, (pid_t)file->pid, file->identity, file->path, NULL,
-			      &opened, NULL) == 0 ||
-	    reader_open_debug(session->reader, 0, file->identity, file->path, NULL, &opened,
-			      NULL) == 0)
+	if (!file->by_path && reader_open_debug(session->reader, (pid_t)file->pid, file->identity,
+						file->path, NULL, file->writer, &opened, NULL) == 0)
+		return opened.fd;
+	if (reader_open_debug(session->reader, 0, file->identity, file->path, NULL, file->writer,
+			      &opened, NULL) == 0)
 		return opened.fd;
 	return -1;
+}
+
+/* What nothing but the word of whoever serves it names could be anybody's. */
+static bool names_could_be_anybodys(const struct file *file)
+{
+	return writer_kind(file->writer) == WRITER_MOUNTER &&
+	       file->identity->content == CONTENT_NONE;
 }
 
 static int gather_file(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
@@ -148,7 +160,8 @@ static int gather_file(struct gathering *gathering, uint32_t image, const uint64
 	struct session *session = gathering->session;
 	uint32_t number = gathering->file_of_image[image];
 	const struct file *file = file_table_get(&session->files, number);
-	if (!file || file->state != FILE_IDENTIFIED || !session->reader)
+	if (!file || file->state != FILE_IDENTIFIED || !session->reader ||
+	    names_could_be_anybodys(file))
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
 	unsigned what = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL;

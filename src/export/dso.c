@@ -109,17 +109,25 @@ static const char *as_word(struct arena *arena, const char *name)
 				    : arena_copy_text(arena, (const char *)safe.data, safe.size);
 }
 
-/* By image id: the first of its paths in their order. */
+/* By image id: the best of its paths. */
 static struct span *first_paths(const struct profile *profile, size_t count)
 {
 	const struct table *paths = profile_table(profile, PROFILE_PATH);
 	struct span *first = calloc(count + 1, sizeof(*first));
-	for (size_t row = 0; first && row < paths->count; row++) {
+	CLEANUP(free_pointer) size_t *rows = calloc(count + 1, sizeof(*rows));
+	for (size_t row = 0; first && rows && row < paths->count; row++) {
 		const uint64_t *keys = table_keys(paths, row);
+		uint64_t image = keys[PATH_IMAGE];
 		struct span path = profile_bytes(profile, keys[PATH_PATH]);
-		struct span *known = &first[keys[PATH_IMAGE]];
-		if (path.size && (!known->data || span_compare(path, *known) < 0))
-			*known = path;
+		if (!path.size ||
+		    (first[image].data && !profile_path_is_better(profile, row, rows[image])))
+			continue;
+		first[image] = path;
+		rows[image] = row;
+	}
+	if (!rows) {
+		free(first);
+		return NULL;
 	}
 	return first;
 }

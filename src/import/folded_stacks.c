@@ -59,7 +59,7 @@ static int go_on(struct folded_stacks *stacks, struct profile *profile, struct s
 		 struct hash128 *path, uint32_t *node)
 {
 	uint32_t name, parent = *node;
-	*path = path_hash(*path, hash128_bytes(spelling.data, spelling.size));
+	*path = path_hash(*path, hash128_of_text(spelling.data, spelling.size));
 	*node = path_nodes_find(&stacks->paths, *path);
 	if (*node)
 		return 0;
@@ -132,7 +132,7 @@ static bool stack_equal(const void *rows, uint32_t position, const void *wanted)
 int folded_stacks_find(struct folded_stacks *stacks, struct profile *profile, struct span text,
 		       struct folded_stack **out)
 {
-	struct hash128 hash = hash128_bytes(text.data, text.size);
+	struct hash128 hash = hash128_of_text(text.data, text.size);
 	uint32_t position =
 		hash_index_find(&stacks->index, hash.low, stack_equal, stacks->list, &hash);
 	if (position != HASH_INDEX_NONE) {

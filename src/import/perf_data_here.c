@@ -103,14 +103,26 @@ static int need_reader(struct perf_here *here)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-static void take_identity(struct perf_image *image, const struct identity *identity)
+static void take_identity(struct perf_image *image, const struct identity *identity,
+			  uint64_t writer)
 {
 	if (identity->build_id_bytes > PERF_BUILD_ID_ROOM)
 		return;
 	memcpy(image->build_id, identity->build_id, identity->build_id_bytes);
 	image->build_id_bytes = (uint8_t)identity->build_id_bytes;
 	image->hash = identity->hash;
-	image->has_hash = !identity->build_id_bytes;
+	image->has_hash = identity->content != CONTENT_NONE;
+	image->writer = writer;
+}
+
+static int identify_content(struct perf_here *here, const struct safe_file *file,
+			    struct identity *identity)
+{
+	uint8_t unique[READER_UNIQUE_BYTES];
+	reader_unique(file, unique);
+	return reader_identify_content(here->reader, file->fd,
+				       file->writer ? CONTENT_FILE : CONTENT_TEXT,
+				       (struct span){ unique, sizeof(unique) }, identity, NULL);
 }
 
 static void note_changed(struct perf_here *here, const char *path)
@@ -150,8 +162,8 @@ static int identify_file(struct perf_data *data, uint32_t number)
 	}
 	if (!file_inode_is(file.fd, &wanted))
 		note_changed(data->here, image->name);
-	else if (reader_identify(data->here->reader, file.fd, &identity, NULL) == 0)
-		take_identity(image, &identity);
+	else if (identify_content(data->here, &file, &identity) == 0)
+		take_identity(image, &identity, file.writer);
 	close(file.fd);
 	return 0;
 }
@@ -236,7 +248,7 @@ static int identify_vdso(struct perf_image *image)
 		return 0;
 	identity_of_file(&file, &identity);
 	if (identity.build_id_bytes)
-		take_identity(image, &identity);
+		take_identity(image, &identity, 0);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "import/perf_data_private.h"
@@ -235,6 +236,7 @@ static int unpack(struct perf_data *data, struct span packed, uint64_t at, struc
 			return perf_data_fault(data, err,
 					       "the compressed record at byte %llu is damaged: %s",
 					       (unsigned long long)at, ZSTD_getErrorName(left));
+		budget_unpacked(out.pos);
 		int ret = out.pos ? perf_data_split(data, &data->inner, data->unpacked.data,
 						    out.pos, err)
 				  : 0;
@@ -442,6 +444,8 @@ static int end_with_text(struct perf_data *data, const struct perf_splitter *spl
 static int take_at(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
 		   size_t size, struct error *err)
 {
+	if (!splitter->unpacked)
+		budget_place("byte", splitter->at);
 	int ret = take_record(data, splitter, bytes, size, err);
 	splitter->at += size;
 	return ret;

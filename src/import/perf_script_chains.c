@@ -194,7 +194,7 @@ int perf_script_chains_add(struct perf_script_chains *chains, struct span line)
 	chains->steps[chains->step_count++] =
 		(struct chain_step){ .at = chains->text.size,
 				     .size = line.size,
-				     .text = hash128_bytes(line.data, line.size) };
+				     .text = hash128_of_text(line.data, line.size) };
 	buffer_append(&chains->text, line.data, line.size);
 	return buffer_failed(&chains->text) ? -ENOMEM : 0;
 }

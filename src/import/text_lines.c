@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -18,6 +19,7 @@ static int hand_on(struct text_lines *lines, const char *line, size_t size, stru
 	size -= mark;
 	if (size && line[size - 1] == '\r')
 		size--;
+	budget_place("line", lines->number);
 	return lines->take(lines->context, (struct span){ size ? line : "", size }, err);
 }
 

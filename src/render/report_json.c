@@ -262,10 +262,11 @@ static void add_optional(struct json_writer *writer, struct json_object *object,
 static void add_build_id(struct json_writer *writer, struct json_object *object,
 			 const struct report *report, uint32_t image)
 {
-	struct span id = { NULL, 0 };
+	struct profile_image known = { 0 };
 	if (image)
-		id = profile_image(report->profile, image).build_id;
-	json_add_bytes(writer, object, "build_id", id);
+		known = profile_image(report->profile, image);
+	json_add_bytes(writer, object, "build_id", known.build_id);
+	json_add_writer(writer, object, known.writer);
 }
 
 static void add_procedure(struct json_writer *writer, struct json_object *object,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -198,9 +199,49 @@ static int make_folder(const char *path, struct error *err)
 	return errno == EEXIST ? check_folder(path, parent, name, err) : failed(err, -errno, path);
 }
 
-/* Adds the packs in `folder` to `profile`; what is wrong goes to `selection->note`, or ends it. */
+static bool is_folder_of(const struct profile *profile, const char *pack_path)
+{
+	char name[STASH_FOLDER_NAME_BYTES];
+	size_t size = profile_table(profile, PROFILE_IMAGE)->count == 1 &&
+				      stash_folder_name(profile, 1, name) == 0
+			      ? strlen(name)
+			      : 0;
+	const char *pack = strrchr(pack_path, '/');
+	size_t before = pack ? (size_t)(pack - pack_path) : 0;
+	return size && before > size && memcmp(pack - size, name, size) == 0 &&
+	       pack[-(ptrdiff_t)size - 1] == '/';
+}
+
+/* Images of one build-id may share a folder, each with packs of its own. */
+static bool lies_in_its_folder(const struct buffer *bytes, const char *path)
+{
+	CLEANUP(profile_freep) struct profile *alone = profile_new();
+	return alone && stash_pack_decode(bytes->data, bytes->size, path, NULL, alone, NULL) == 0 &&
+	       is_folder_of(alone, path);
+}
+
+/* A pack's bytes must be those that its name tells, and its image the one of its folder. */
+static int read_pack(const char *path, const char *name, const struct profile_image *image,
+		     struct profile *profile, struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	char real_name[STASH_PACK_NAME_BYTES];
+	int ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+	budget_read_profile(bytes.size);
+	if (ret < 0)
+		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
+	stash_pack_name(bytes.data, bytes.size, real_name);
+	if (strcmp(name, real_name) != 0)
+		return error_set(err, -EBADMSG,
+				 "'%s' is damaged: its name is not the hash of its content", path);
+	ret = stash_pack_decode(bytes.data, bytes.size, path, image, profile, err);
+	return ret == -EXDEV && lies_in_its_folder(&bytes, path) ? 0 : ret;
+}
+
+/* Adds the packs of `image` in `folder` to `profile`; what is wrong goes to `selection->note`, or
+ * ends it. */
 static int read_packs(const char *folder, const struct database_selection *selection,
-		      struct profile *profile, struct error *err)
+		      const struct profile_image *image, struct profile *profile, struct error *err)
 {
 	CLEANUP(names_release) struct names names = { 0 };
 	int ret = names_read(&names, folder);
@@ -212,15 +253,10 @@ static int read_packs(const char *folder, const struct database_selection *selec
 		if (strlen(names.list[i]) != STASH_PACK_NAME_BYTES - 1)
 			continue;
 		CLEANUP(free_pointer) char *path = below(folder, names.list[i]);
-		CLEANUP(buffer_release) struct buffer bytes = { 0 };
 		struct error reason = { 0 };
 		if (!path)
 			return failed(err, -ENOMEM, folder);
-		ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
-		if (ret < 0)
-			error_set(&reason, ret, "cannot read '%s': %s", path, strerror(-ret));
-		else
-			ret = stash_pack_decode(bytes.data, bytes.size, path, profile, &reason);
+		ret = read_pack(path, names.list[i], image, profile, &reason);
 		if (ret == 0)
 			continue;
 		if (!selection || !selection->note || ret == -ENOMEM) {
@@ -245,7 +281,14 @@ static int write_pack(const char *folder, const struct profile *profile, uint32_
 	if (!path)
 		return failed(err, -ENOMEM, folder);
 	int ret = replace_file(path, bytes.data, bytes.size, FILE_MODE, REPLACE_REFUSE, err);
-	return ret == -EEXIST ? 0 : ret; /* of that name: of that content */
+	if (ret != -EEXIST)
+		return ret;
+	/* Of that name: of that content, unless it was damaged. */
+	CLEANUP(buffer_release) struct buffer there = { 0 };
+	if (small_file_read(path, PACK_FILE_BYTES, &there) == 0 && there.size == bytes.size &&
+	    memcmp(there.data, bytes.data, bytes.size) == 0)
+		return 0;
+	return replace_file(path, bytes.data, bytes.size, FILE_MODE, REPLACE_DROP, err);
 }
 
 static int write_packs(const char *folder, const struct profile *profile, uint32_t image,
@@ -314,7 +357,8 @@ static int store_image(const char *images, const struct profile *profile, uint32
 	int ret = make_folder(folder, err);
 	/* A pack that cannot be read holds nothing for us: its records are written again. */
 	struct database_selection quiet = { 0 };
-	if (ret == 0 && read_packs(folder, &quiet, known, NULL) < 0) {
+	const struct profile_image identity = profile_image(profile, image);
+	if (ret == 0 && read_packs(folder, &quiet, &identity, known, NULL) < 0) {
 		profile_free(known);
 		known = profile_new();
 		if (!known)
@@ -367,7 +411,8 @@ static int join_stash(const char *database, const struct database_selection *sel
 		CLEANUP(free_pointer) char *folder = below(images, name);
 		if (!folder)
 			return failed(err, -ENOMEM, database);
-		int ret = read_packs(folder, selection, profile, err);
+		const struct profile_image identity = profile_image(profile, image);
+		int ret = read_packs(folder, selection, &identity, profile, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -400,6 +445,7 @@ int database_verify_stash(const char *database,
 				return failed(err, -ENOMEM, folder);
 			++*packs;
 			ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+			budget_read_profile(bytes.size);
 			if (ret < 0) {
 				fault(context, path, strerror(-ret));
 				continue;
@@ -407,11 +453,15 @@ int database_verify_stash(const char *database,
 			stash_pack_name(bytes.data, bytes.size, name);
 			if (strcmp(name, names.list[j]) != 0)
 				fault(context, path, "its name is not the hash of its content");
-			ret = stash_pack_decode(bytes.data, bytes.size, path, profile, &reason);
+			ret = stash_pack_decode(bytes.data, bytes.size, path, NULL, profile,
+						&reason);
 			if (ret == -ENOMEM)
 				return failed(err, ret, folder);
 			if (ret < 0)
 				fault(context, path, reason.text);
+			else if (!is_folder_of(profile, path))
+				fault(context, path,
+				      "it is of another image than the folder that it lies in");
 		}
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "store/open_folder.h"
@@ -230,11 +231,6 @@ static long read_fully(int fd, void *out, size_t size, uint64_t offset)
 	return (long)done;
 }
 
-static long read_log(void *context, void *out, size_t size, uint64_t offset)
-{
-	return read_fully(*(const int *)context, out, size, offset);
-}
-
 static bool is_empty(const uint8_t *bytes, size_t size)
 {
 	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
@@ -249,6 +245,29 @@ static uint64_t content_bytes(const uint8_t *bytes, size_t size)
 		total += is_empty(bytes + at, piece) ? 0 : piece;
 	}
 	return total;
+}
+
+/* Memory is allowed for what is there, once: a hole gives no right to any. */
+static void grant(uint64_t *granted, const uint8_t *bytes, size_t size, uint64_t offset)
+{
+	if (offset >= *granted) {
+		budget_read_profile(content_bytes(bytes, size));
+		*granted = offset + size;
+	}
+}
+
+struct log_file {
+	int fd; /* -1: none */
+	uint64_t granted;
+};
+
+static long read_log(void *context, void *out, size_t size, uint64_t offset)
+{
+	struct log_file *log = context;
+	long got = read_fully(log->fd, out, size, offset);
+	if (got > 0)
+		grant(&log->granted, out, (size_t)got, offset);
+	return got;
 }
 
 /* In pieces, so that a file that is all hole costs no memory of its size. */
@@ -267,6 +286,7 @@ static int read_pages(struct file_source *source, int fd, size_t size, struct er
 			return failed(err, (int)got, source->name);
 		source->bytes.size = before + (size_t)got;
 		content += content_bytes(room, (size_t)got);
+		grant(&source->granted, room, (size_t)got, before);
 		if (source->bytes.size > HOLES_BYTES + HOLES_RATIO * content)
 			return error_set(err, -EBADMSG,
 					 "profile '%s' is damaged: most of it is empty",
@@ -277,8 +297,9 @@ static int read_pages(struct file_source *source, int fd, size_t size, struct er
 	return 0;
 }
 
-/* The file and its log (-1: none), as they are together. 0, -EAGAIN to try again, or with *err. */
-static int read_together(struct file_source *source, int fd, int log, struct error *err)
+/* The file and its log, as they are together. 0, -EAGAIN to try again, or with *err. */
+static int read_together(struct file_source *source, int fd, struct log_file *log,
+			 struct error *err)
 {
 	struct stat found;
 	uint64_t log_bytes = 0;
@@ -288,8 +309,8 @@ static int read_together(struct file_source *source, int fd, int log, struct err
 	if (ret < 0)
 		return ret;
 	uint64_t size = source->bytes.size;
-	if (log >= 0)
-		ret = write_ahead_log_apply(read_log, &log, &source->bytes, FILE_SOURCE_MAX_BYTES,
+	if (log->fd >= 0)
+		ret = write_ahead_log_apply(read_log, log, &source->bytes, FILE_SOURCE_MAX_BYTES,
 					    &log_bytes);
 	source->file_bytes = size + log_bytes;
 	source->content_bytes = content_bytes(source->bytes.data, source->bytes.size) + log_bytes;
@@ -299,7 +320,7 @@ static int read_together(struct file_source *source, int fd, int log, struct err
 	return ret < 0 && ret != -EAGAIN ? failed(err, ret, source->name) : ret;
 }
 
-static int read_locked(struct file_source *source, int fd, int log, struct error *err)
+static int read_locked(struct file_source *source, int fd, struct log_file *log, struct error *err)
 {
 	int ret = -EAGAIN;
 	for (int i = 0; ret == -EAGAIN && i < LOG_ATTEMPTS; i++) {
@@ -344,6 +365,7 @@ static int open_file(struct file_source *source, int fd, int log, const char *na
 	source->name = strdup(name);
 	if (!source->name)
 		return failed(err, -ENOMEM, name);
+	budget_input(source->name);
 	long size = read_fully(fd, head, sizeof(head), 0);
 	if (size < 0)
 		return failed(err, (int)size, name);
@@ -354,8 +376,10 @@ static int open_file(struct file_source *source, int fd, int log, const char *na
 	if (ret < 0)
 		return ret;
 	source->being_written = source->is_open_epoch && open_folder_has_writer(fd);
-	ret = head[HEADER_READ_VERSION] == HEADER_WAL ? read_locked(source, fd, log, err)
-						      : read_together(source, fd, -1, err);
+	bool logged = head[HEADER_READ_VERSION] == HEADER_WAL;
+	struct log_file its_log = { .fd = logged ? log : -1 };
+	ret = logged ? read_locked(source, fd, &its_log, err)
+		     : read_together(source, fd, &its_log, err);
 	return ret < 0 ? ret : open_pages(source, err);
 }
 

@@ -24,6 +24,7 @@ struct file_source {
 	char *name;		/* as opened, "x.open" where only that was there */
 	uint64_t file_bytes;	/* with what counts of its log */
 	uint64_t content_bytes; /* of these, in pages that are not empty: holes allow nothing */
+	uint64_t granted;	/* private: how far the budget knows the file */
 	bool is_open_epoch, being_written;
 	/* Set while a damaged file is opened. */
 	void (*fault)(void *context, const char *sentence);

@@ -20,7 +20,8 @@
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
 
-int gather_identity(int fd, struct identity *identity, struct error *err)
+int gather_identity(int fd, enum content_kind content, struct span unique,
+		    struct identity *identity, struct error *err)
 {
 	CLEANUP(mapped_file_close) struct mapped_file mapping;
 	struct elf_file file;
@@ -30,6 +31,8 @@ int gather_identity(int fd, struct identity *identity, struct error *err)
 	if (ret < 0)
 		return ret;
 	identity_of_file(&file, identity);
+	if (content != CONTENT_NONE)
+		identity_add_content(&file, content, unique, identity);
 	elf_file_release(&file);
 	return 0;
 }

@@ -8,13 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "image/content_hash.h"
+
 struct error;
 struct gather_counts;
 struct identity;
 struct record_set;
 
-/* What names the file behind `fd`. Returns 0 or a negative errno with *err. */
-int gather_identity(int fd, struct identity *identity, struct error *err);
+/* What names the file behind `fd`, with the hash of its content as image/content_hash.h has it.
+ * Returns 0 or a negative errno with *err. */
+int gather_identity(int fd, enum content_kind content, struct span unique,
+		    struct identity *identity, struct error *err);
 
 /* As reader_gather(), in this process. */
 int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, unsigned int what,

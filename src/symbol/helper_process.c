@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -252,6 +253,7 @@ static void limit_cpu_time(uint32_t timeout_ms)
 void helper_serve(const struct helper_service *service, int socket)
 {
 	prctl(PR_SET_NAME, service->name, 0, 0, 0);
+	budget_close(); /* it has limits of its own */
 	if (detach(&socket) < 0 ||
 	    (service->without_rights && give_up_rights(service->open_files) < 0))
 		_exit(HELPER_CANNOT_START);

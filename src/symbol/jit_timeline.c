@@ -200,8 +200,9 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 	if (ret < 0)
 		return ret;
 	uint64_t tag =
-		TAG_TOP | ((hash_bytes(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
-			   TAG_MASK);
+		TAG_TOP |
+		((hash_bytes_stable(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
+		 TAG_MASK);
 	struct meeting meeting;
 	uint64_t looks = meet_all(timeline, loaded, &tag, &meeting);
 	*(is_wide(loaded) ? &timeline->looks : &timeline->narrow_looks) += looks;

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "image/writer.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader_helper.h"
 #include "symbol/reader_message.h"
@@ -159,15 +161,30 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 	return ask_file(reader, &request, copy, err);
 }
 
-static int open_debug_at(struct reader *reader, pid_t pid, const char *path, struct safe_file *file,
-			 struct error *err)
+/* Where debug files are looked for, and for whom. */
+struct debug_search {
+	pid_t pid;
+	uint64_t writer;
+	const char *root;
+};
+
+static int open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,
+			 struct safe_file *file, struct error *err)
 {
-	return ask_open(reader,
-			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
-						 .pid = pid,
-						 .link = LINK_FOLLOW,
-						 .path = path },
-			file, err);
+	int ret = ask_open(reader,
+			   &(struct open_question){ .operation = OPERATION_OPEN_PATH,
+						    .pid = search->pid,
+						    .link = LINK_FOLLOW,
+						    .path = path },
+			   file, err);
+	if (ret < 0 || search->writer == READER_ANY_WRITER ||
+	    writer_may_speak_for(file->writer, search->writer))
+		return ret;
+	close(file->fd);
+	char who[WRITER_TEXT_BYTES];
+	writer_text(file->writer, who);
+	return error_set(err, -EPERM, "'%s' can be written by %s, unlike the file it is of", path,
+			 who);
 }
 
 static void put_build_id_path(struct buffer *path, const char *root,
@@ -179,13 +196,13 @@ static void put_build_id_path(struct buffer *path, const char *root,
 }
 
 /* gdb's order: beside the file, below .debug, below the debug root. */
-static int open_by_link(struct reader *reader, pid_t pid, const struct identity *identity,
-			const char *path, const char *root, struct safe_file *file,
+static int open_by_link(struct reader *reader, const struct debug_search *search,
+			const struct identity *identity, const char *path, struct safe_file *file,
 			struct error *err)
 {
 	const char *slash = strrchr(path, '/');
 	int folder_size = slash ? (int)(slash - path) : 0;
-	const char *const formats[][2] = { { "", "" }, { "", "/.debug" }, { root, "" } };
+	const char *const formats[][2] = { { "", "" }, { "", "/.debug" }, { search->root, "" } };
 	int ret = -ENOENT;
 	for (size_t i = 0; i < 3 && ret < 0; i++) {
 		struct buffer candidate = { 0 };
@@ -193,42 +210,64 @@ static int open_by_link(struct reader *reader, pid_t pid, const struct identity 
 			      formats[i][1], identity->debug_link);
 		/* The link may name the file itself. */
 		if (strcmp(buffer_text(&candidate), path) != 0)
-			ret = open_debug_at(reader, pid, buffer_text(&candidate), file, err);
+			ret = open_debug_at(reader, search, buffer_text(&candidate), file, err);
 		buffer_release(&candidate);
 	}
 	return ret;
 }
 
 int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, struct safe_file *file,
-		      struct error *err)
+		      const char *path, const char *debug_root, uint64_t writer,
+		      struct safe_file *file, struct error *err)
 {
-	const char *root = debug_root ? debug_root : "/usr/lib/debug";
+	const struct debug_search search = { pid, writer,
+					     debug_root ? debug_root : "/usr/lib/debug" };
 	int ret = error_set(err, -ENOENT, "no debug file is named by a build-id or link");
 	if (identity->build_id_bytes > 1) {
 		struct buffer name = { 0 };
-		put_build_id_path(&name, root, identity);
-		ret = open_debug_at(reader, pid, buffer_text(&name), file, err);
+		put_build_id_path(&name, search.root, identity);
+		ret = open_debug_at(reader, &search, buffer_text(&name), file, err);
 		buffer_release(&name);
 	}
 	if (ret < 0 && identity->debug_link[0] && path)
-		ret = open_by_link(reader, pid, identity, path, root, file, err);
+		ret = open_by_link(reader, &search, identity, path, file, err);
 	return ret;
+}
+
+void reader_unique(const struct safe_file *file, uint8_t unique[READER_UNIQUE_BYTES])
+{
+	const uint64_t known[] = { file->device, file->inode, (uint64_t)file->changed_ns };
+	_Static_assert(sizeof(known) == READER_UNIQUE_BYTES, "three numbers");
+	memcpy(unique, known, sizeof(known));
+	if (writer_kind(file->writer) == WRITER_MOUNTER &&
+	    getrandom(unique, READER_UNIQUE_BYTES, 0) != READER_UNIQUE_BYTES)
+		memcpy(unique, known, sizeof(known));
 }
 
 int reader_identify(struct reader *reader, int fd, struct identity *identity, struct error *err)
 {
-	struct message request = { .header = { .operation = OPERATION_IDENTIFY, .fd_count = 1 },
+	return reader_identify_content(reader, fd, CONTENT_NONE, (struct span){ NULL, 0 }, identity,
+				       err);
+}
+
+int reader_identify_content(struct reader *reader, int fd, enum content_kind content,
+			    struct span unique, struct identity *identity, struct error *err)
+{
+	struct message request = { .header = { .operation = OPERATION_IDENTIFY,
+					       .what = (uint32_t)content,
+					       .fd_count = 1 },
 				   .fds = { fd } };
 	struct message answer;
+	buffer_append(&request.payload, unique.data, unique.size);
 	int ret = helper_ask(&reader->parser, &request, reader->options.open_timeout_ms, &answer,
 			     err);
+	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;
 	if (answer.payload.size == sizeof(*identity)) {
 		memcpy(identity, answer.payload.data, sizeof(*identity));
 		if (identity->build_id_bytes > sizeof(identity->build_id) ||
-		    identity->segment_count > IDENTITY_MAX_SEGMENTS)
+		    identity->segment_count > IDENTITY_MAX_SEGMENTS || identity->content != content)
 			ret = -EIO;
 		identity->debug_link[sizeof(identity->debug_link) - 1] = 0;
 	} else {

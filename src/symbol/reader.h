@@ -58,14 +58,26 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 /*
  * The separate debug file of an image, by build-id and then by .gnu_debuglink, as
  * `pid` sees it (0: as we do), below `debug_root` (NULL: /usr/lib/debug). `path` is
- * where the image lies, or NULL. -ENOENT when there is none.
+ * where the image lies, or NULL. One that somebody can write who has no say in a file that `writer`
+ * can write is passed over: its build-id is a claim as well. READER_ANY_WRITER: none is, for the
+ * user named the folder. -ENOENT when there is none.
  */
+#define READER_ANY_WRITER UINT64_MAX
 int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, struct safe_file *file,
-		      struct error *err);
+		      const char *path, const char *debug_root, uint64_t writer,
+		      struct safe_file *file, struct error *err);
 
-/* What names this file and where its segments lie. Needed at once, when a mapping is first seen. */
+/* Where the file's segments lie and what it says its build-id is. Needed at once, when a mapping is
+ * first seen. */
 int reader_identify(struct reader *reader, int fd, struct identity *identity, struct error *err);
+/* As that, with the hash of its content of that kind (image/content_hash.h): up to 64 MiB are read.
+ */
+int reader_identify_content(struct reader *reader, int fd, enum content_kind content,
+			    struct span unique, struct identity *identity, struct error *err);
+/* What the owner of a large file cannot choose: the device, inode and time of its last change; of
+ * a file system that makes such things up, bytes by chance, so that it is like no other. */
+#define READER_UNIQUE_BYTES 24
+void reader_unique(const struct safe_file *file, uint8_t unique[READER_UNIQUE_BYTES]);
 
 enum gather_what {
 	GATHER_FUNCTIONS = 1, /* extents and names, of cold parts too */

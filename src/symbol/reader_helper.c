@@ -159,7 +159,9 @@ static int do_identify(const struct message *request, struct message *answer, st
 	struct identity identity;
 	if (request->header.fd_count != 1)
 		return error_set(err, -EBADMSG, "a request makes no sense");
-	int ret = gather_identity(request->fds[0], &identity, err);
+	const struct span unique = { request->payload.data, request->payload.size };
+	int ret = gather_identity(request->fds[0], (enum content_kind)request->header.what, unique,
+				  &identity, err);
 	if (ret == 0)
 		buffer_append(&answer->payload, &identity, sizeof(identity));
 	return ret;

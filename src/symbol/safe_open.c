@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "symbol/file_writer.h"
 
 static int failed(struct error *err, const char *what, int number)
 {
@@ -121,7 +122,9 @@ static int open_found(int path_fd, pid_t pid, const char *what, const struct saf
 		.device = info.st_dev,
 		.inode = info.st_ino,
 		.modified_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec,
+		.changed_ns = (int64_t)info.st_ctim.tv_sec * 1000000000 + info.st_ctim.tv_nsec,
 		.owner = info.st_uid,
+		.writer = file_writer(fd, pid, &info),
 	};
 	return 0;
 }

@@ -24,8 +24,10 @@ struct safe_file {
 	uint64_t size_bytes;
 	uint64_t device, inode;
 	int64_t modified_ns;
+	int64_t changed_ns; /* st_ctim: unlike the former, its owner cannot set it back */
 	uint32_t owner;
-	bool copied; /* fd is a copy in memory (symbol/reader.h); inode and device are the file's */
+	uint64_t writer; /* who else can alter it: symbol/file_writer.h */
+	bool copied;	 /* fd is a copy in memory (symbol/reader.h); all else tells of the file */
 };
 
 enum safe_link {

@@ -14,7 +14,9 @@
  * counted: compute with samples of cycles and of instructions, both precise. clocked: of cpu-clock
  * instead of cycles. branched: with samples of cycles, interpreted for where branches went.
  * kernel: a procedure of the kernel that lets interrupts in.
- * loops: three loops after each other, the second of which has most samples.
+ * claims: a library, and files of other users with its build-id or its name; claims-old: that
+ * library as earlier versions knew it, by its build-id alone. claims-before: that library a day
+ * earlier. loops: three loops after each other, the second of which has most samples.
  * hostile: counted, and one of every thing that has a name, with what $HOSTILE holds before
  * each name.
  */
@@ -557,6 +559,36 @@ static void make_hostile(struct maker *maker)
 			      (const char *)named(maker, "item").data, 5));
 }
 
+struct claim {
+	const char *hash, *path, *procedure;
+	uint64_t writer, samples;
+};
+
+static void make_claims(struct maker *maker, const struct claim *claims, size_t count)
+{
+	add_events(maker, "x86_64");
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_image row = { .kind = IMAGE_FILE,
+						   .space = SPACE_ELF,
+						   .build_id = span_of_text("\x12\x34\x56\x78"),
+						   .hash = span_of_text(claims[i].hash),
+						   .writer = claims[i].writer };
+		uint32_t id;
+		must(profile_add_image(maker->profile, &row, &id));
+		must(profile_add_path(maker->profile, id, span_of_text(claims[i].path)));
+		function(maker, id, 0x1000, 0x10ff, claims[i].procedure, 0, 0);
+		sample(maker, maker->clock, id, 0x1010, claims[i].samples);
+	}
+}
+
+static const struct claim claims[] = {
+	{ "\xaa\x01-of-the-system", "/usr/lib/libwork.so", "work", 0, 10 },
+	{ "\xbb\x02-of-a-stranger", "/home/m/libwork.so", "work_hard", 0x1000003e8, 30 },
+	{ "\xcc\x03-of-all-of-you", "/tmp/tool", "work", 0x300000000, 2 },
+	{ "\xdd\x04-from-a-mount.", "/mnt/tool", "work", 0x400000000, 1 },
+};
+static const struct claim old_claim = { NULL, "/usr/lib/libwork.so", "work", 0, 12 };
+
 int main(int argc, char **argv)
 {
 	struct maker maker = { .profile = profile_new() };
@@ -592,6 +624,13 @@ int main(int argc, char **argv)
 		make_loops(&maker);
 	else if (strcmp(argv[1], "hostile") == 0)
 		make_hostile(&maker);
+
+	else if (strcmp(argv[1], "claims") == 0)
+		make_claims(&maker, claims, sizeof(claims) / sizeof(claims[0]));
+	else if (strcmp(argv[1], "claims-before") == 0)
+		make_claims(&maker, claims, 1);
+	else if (strcmp(argv[1], "claims-old") == 0)
+		make_claims(&maker, &old_claim, 1);
 	else
 		return 2;
 	if (profile_file_write(argv[2], maker.profile, &err) < 0) {

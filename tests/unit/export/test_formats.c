@@ -223,7 +223,7 @@ static void check_rows(const struct profile *profile)
 	assert_int_equal(json_object_array_length(rows), wanted);
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
-		assert_int_equal(json_object_object_length(row), 29);
+		assert_int_equal(json_object_object_length(row), 30);
 		assert_true(json_object_object_get_ex(row, "samples", &value));
 		if (value)
 			samples -= json_object_get_uint64(value);

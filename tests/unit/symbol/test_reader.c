@@ -126,7 +126,7 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(identity.build_id_bytes, 5);
 	assert_false(identity.has_symbols);
 	assert_int_equal(reader_open_debug(reader, 0, &identity, NULL,
-					   temporary_folder_path(&folder, "d"), &debug, &err),
+					   temporary_folder_path(&folder, "d"), 0, &debug, &err),
 			 0);
 	CLEANUP(record_set_release) struct record_set records = { 0 };
 	struct gather_counts counts;
@@ -151,13 +151,25 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(identity.build_id_bytes, 0);
 	assert_string_equal(identity.debug_link, "r.debug");
 	assert_int_equal(reader_open_debug(reader, 0, &identity,
-					   temporary_folder_path(&folder, "r"), "/nowhere", &other,
-					   &err),
+					   temporary_folder_path(&folder, "r"), "/nowhere", 0,
+					   &other, &err),
 			 0);
 	assert_int_equal(reader_gather(reader, linked, other.fd, &work, 1, GATHER_ALL, &records,
 				       &counts, &err),
 			 0);
 	assert_false(counts.debug_refused);
+	close(other.fd);
+
+	/* Of somebody who has no say in the file itself. */
+	toolchain_run(folder.path, "chmod 0666 r.debug");
+	assert_int_equal(reader_open_debug(reader, 0, &identity,
+					   temporary_folder_path(&folder, "r"), "/nowhere", 0,
+					   &other, &err),
+			 -ENOENT);
+	assert_int_equal(reader_open_debug(reader, 0, &identity,
+					   temporary_folder_path(&folder, "r"), "/nowhere",
+					   READER_ANY_WRITER, &other, &err),
+			 0);
 	close(other.fd);
 }
 

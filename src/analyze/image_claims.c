@@ -63,30 +63,27 @@ static int take_paths(struct image_claims *claims)
 	return 0;
 }
 
-/* Are two images of one build-id known to be different files? */
-static bool differ(const struct profile_image *a, const struct profile_image *b)
+/* What tells files of one build-id apart: the content where it is known, else what names them. */
+enum told_by { TOLD_BY_NOTHING, TOLD_BY_NAME, TOLD_BY_CONTENT };
+
+static enum told_by told_by(const struct profile_image *image)
 {
-	if (a->hash.size && b->hash.size)
-		return profile_image_other_build(a, b);
-	return !a->hash.size && !b->hash.size && a->name.size && b->name.size &&
-	       !span_equal(a->name, b->name);
+	return image->hash.size	  ? TOLD_BY_CONTENT
+	       : image->name.size ? TOLD_BY_NAME
+				  : TOLD_BY_NOTHING;
 }
 
-static bool claim_one_build(const struct profile_image *a, const struct profile_image *b)
+static int compare_content(const struct profile_image *a, const struct profile_image *b)
 {
-	return a->build_id.size && span_equal(a->build_id, b->build_id) && differ(a, b);
+	enum told_by left = told_by(a), right = told_by(b);
+	if (left != right)
+		return left > right ? 1 : -1;
+	return left == TOLD_BY_CONTENT ? span_compare(a->hash, b->hash)
+				       : span_compare(a->name, b->name);
 }
 
 /* What the name of one of two files of one name must tell. */
 enum suffix { SUFFIX_NONE, SUFFIX_OWNER, SUFFIX_CONTENT };
-
-static enum suffix needed_suffix(const struct profile_image *image,
-				 const struct profile_image *other)
-{
-	if (image->writer != other->writer) /* the one that nobody else can write has the name */
-		return image->writer ? SUFFIX_OWNER : SUFFIX_NONE;
-	return claim_one_build(image, other) ? SUFFIX_CONTENT : SUFFIX_NONE;
-}
 
 static const char *make_suffix(const struct image_claims *claims, const struct image_claim *claim,
 			       enum suffix suffix, struct arena *arena)
@@ -111,30 +108,62 @@ static const char *make_suffix(const struct image_claims *claims, const struct i
 				    : arena_copy_text(arena, (const char *)text.data, text.size);
 }
 
-static int by_base(const void *a, const void *b)
+static int compare_writers(const struct profile_image *a, const struct profile_image *b)
+{
+	return (a->writer > b->writer) - (a->writer < b->writer);
+}
+
+/* By name, and those of one name by writer, build-id and content. */
+static int by_base(const void *a, const void *b, void *context)
 {
 	const struct image_claim *left = *(const struct image_claim *const *)a;
 	const struct image_claim *right = *(const struct image_claim *const *)b;
 	int order = span_compare(left->base, right->base);
+	if (order)
+		return order;
+	const struct profile_image image = image_of(context, left);
+	const struct profile_image other = image_of(context, right);
+	order = compare_writers(&image, &other);
+	order = order ? order : span_compare(image.build_id, other.build_id);
+	order = order ? order : compare_content(&image, &other);
 	return order ? order : (left->image > right->image) - (left->image < right->image);
 }
 
-/* Each of list[0..count-1], all of one name, against the others. */
+/* How many from list[0] on are of one writer and build-id, and told apart in one way. */
+static size_t count_of_build(const struct image_claims *claims, struct image_claim **list,
+			     size_t count)
+{
+	const struct profile_image first = image_of(claims, list[0]);
+	size_t same = 1;
+	for (; same < count; same++) {
+		const struct profile_image image = image_of(claims, list[same]);
+		if (image.writer != first.writer || told_by(&image) != told_by(&first) ||
+		    !span_equal(image.build_id, first.build_id))
+			break;
+	}
+	return same;
+}
+
+/* list[0..count-1] are all of one name. The ones that nobody else can write have it alone. */
 static int tell_apart(struct image_claims *claims, struct image_claim **list, size_t count,
 		      struct arena *arena)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct profile_image image = image_of(claims, list[i]);
-		enum suffix needed = SUFFIX_NONE;
-		for (size_t j = 0; j < count && needed != SUFFIX_CONTENT; j++) {
-			const struct profile_image other = image_of(claims, list[j]);
-			enum suffix wanted = needed_suffix(&image, &other);
-			needed = wanted > needed ? wanted : needed;
-		}
-		if (needed != SUFFIX_NONE)
+	const struct profile_image lowest = image_of(claims, list[0]);
+	const struct profile_image highest = image_of(claims, list[count - 1]);
+	bool writers_differ = lowest.writer != highest.writer;
+	for (size_t from = 0, to; from < count; from = to) {
+		to = from + count_of_build(claims, list + from, count - from);
+		const struct profile_image image = image_of(claims, list[from]);
+		const struct profile_image last = image_of(claims, list[to - 1]);
+		enum suffix needed = image.build_id.size && compare_content(&image, &last) != 0
+					     ? SUFFIX_CONTENT
+				     : writers_differ && image.writer ? SUFFIX_OWNER
+								      : SUFFIX_NONE;
+		for (size_t i = from; i < to && needed != SUFFIX_NONE; i++) {
 			list[i]->suffix = make_suffix(claims, list[i], needed, arena);
-		if (needed != SUFFIX_NONE && !list[i]->suffix)
-			return -ENOMEM;
+			if (!list[i]->suffix)
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -149,7 +178,7 @@ static int name_all(struct image_claims *claims, struct arena *arena)
 	for (size_t i = 0; i < claims->count; i++)
 		if (claims->list[i].base.size)
 			sorted[count++] = &claims->list[i];
-	qsort(sorted, count, sizeof(struct image_claim *), by_base);
+	qsort_r(sorted, count, sizeof(struct image_claim *), by_base, claims);
 	for (size_t from = 0, to; from < count; from = to) {
 		for (to = from + 1; to < count && span_equal(sorted[to]->base, sorted[from]->base);
 		     to++)
@@ -222,42 +251,90 @@ static void list_files(const struct image_claims *claims, struct image_claim **f
 		buffer_printf(text, " and %zu more", count - FILES_SHOWN);
 }
 
-/* The files of one build-id that are known to be different ones, into `same`. */
-static size_t claims_of_build(const struct image_claims *claims, size_t first,
-			      struct image_claim **same)
+/* Files of one build-id that are known to be different ones. */
+struct shared_build {
+	struct image_claim **files;
+	size_t count;
+	uint32_t first; /* the lowest image of them */
+};
+
+static int by_build(const void *a, const void *b, void *context)
 {
-	const struct profile_image image = image_of(claims, &claims->list[first]);
-	size_t count = 0;
-	for (size_t i = 0; image.kind == IMAGE_FILE && i < claims->count; i++) {
-		const struct profile_image other = image_of(claims, &claims->list[i]);
-		if (other.kind != IMAGE_FILE || (i != first && !claim_one_build(&image, &other)))
-			continue;
-		if (i < first)
-			return 0; /* told with that one */
-		same[count++] = &claims->list[i];
+	const struct profile_image image = image_of(context, *(const struct image_claim *const *)a);
+	const struct profile_image other = image_of(context, *(const struct image_claim *const *)b);
+	int order = span_compare(image.build_id, other.build_id);
+	order = order ? order : compare_content(&image, &other);
+	return order ? order : compare_writers(&image, &other);
+}
+
+/* The files of one build-id that list[0..] begins with, told apart in one way. */
+static struct shared_build take_build(const struct image_claims *claims, struct image_claim **list,
+				      size_t count)
+{
+	const struct profile_image first = image_of(claims, list[0]);
+	struct shared_build build = { .files = list, .count = 1, .first = list[0]->image };
+	for (; build.count < count; build.count++) {
+		const struct image_claim *claim = list[build.count];
+		const struct profile_image image = image_of(claims, claim);
+		if (!span_equal(image.build_id, first.build_id) ||
+		    told_by(&image) != told_by(&first))
+			break;
+		build.first = claim->image < build.first ? claim->image : build.first;
 	}
-	return count;
+	return build;
+}
+
+static bool is_shared(const struct image_claims *claims, const struct shared_build *build)
+{
+	const struct profile_image first = image_of(claims, build->files[0]);
+	const struct profile_image last = image_of(claims, build->files[build->count - 1]);
+	return compare_content(&first, &last) != 0 ||
+	       (first.hash.size && first.writer != last.writer);
+}
+
+/* Keeps the first BUILDS_TOLD of them in order. */
+static void keep_first(struct shared_build *told, size_t *count, struct shared_build build)
+{
+	size_t at = *count;
+	if (at == BUILDS_TOLD && told[at - 1].first < build.first)
+		return;
+	if (at == BUILDS_TOLD)
+		at--;
+	else
+		++*count;
+	for (; at && told[at - 1].first > build.first; at--)
+		told[at] = told[at - 1];
+	told[at] = build;
 }
 
 static int tell_builds(const struct image_claims *claims, struct image_claim **room,
 		       void (*note)(void *context, const char *sentence), void *context)
 {
-	size_t told = 0;
-	for (size_t i = 0; i < claims->count && told < BUILDS_TOLD; i++) {
-		CLEANUP(buffer_release) struct buffer text = { 0 };
-		size_t count = claims_of_build(claims, i, room);
-		if (count < 2)
-			continue;
+	struct shared_build told[BUILDS_TOLD];
+	size_t told_count = 0, count = 0;
+	for (size_t i = 0; i < claims->count; i++) {
 		const struct profile_image image = image_of(claims, &claims->list[i]);
-		buffer_printf(&text, "%zu different files claim build-id ", count);
+		if (image.kind == IMAGE_FILE && image.build_id.size)
+			room[count++] = &claims->list[i];
+	}
+	qsort_r(room, count, sizeof(struct image_claim *), by_build, (void *)claims);
+	for (size_t from = 0; from < count;) {
+		const struct shared_build build = take_build(claims, room + from, count - from);
+		from += build.count;
+		if (is_shared(claims, &build))
+			keep_first(told, &told_count, build);
+	}
+	for (size_t i = 0; i < told_count; i++) {
+		CLEANUP(buffer_release) struct buffer text = { 0 };
+		const struct profile_image image = image_of(claims, told[i].files[0]);
+		buffer_printf(&text, "%zu different files claim build-id ", told[i].count);
 		buffer_append_hex(&text, image.build_id.data,
 				  image.build_id.size < 8 ? image.build_id.size : 8);
 		buffer_append_text(&text, ", each is shown by itself: ");
-		list_files(claims, room, count, &text);
+		list_files(claims, told[i].files, told[i].count, &text);
 		if (buffer_failed(&text))
 			return -ENOMEM;
 		note(context, buffer_text(&text));
-		told++;
 	}
 	return 0;
 }

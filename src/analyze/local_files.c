@@ -198,7 +198,7 @@ static int ask_debuginfod(struct search *search, const struct wanted_image *want
 			  struct binary_found *found)
 {
 	struct error err = { 0 };
-	*found = (struct binary_found){ .fd = -1 };
+	*found = (struct binary_found){ .fd = -1, .owner = SAFE_NO_USER };
 	if (!search->debuginfod || wanted->image.build_id.size == 0)
 		return -ENOENT;
 	int fd = debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_EXECUTABLE,
@@ -214,9 +214,10 @@ static int ask_debuginfod(struct search *search, const struct wanted_image *want
 }
 
 static int open_debug(struct search *search, const struct wanted_image *wanted,
-		      const struct identity *identity, const char *path, uint64_t writer)
+		      const struct identity *identity, const char *path, uint32_t owner,
+		      uint64_t writer)
 {
-	int fd = binary_finder_open_debug(search->finder, identity, path, writer);
+	int fd = binary_finder_open_debug(search->finder, identity, path, owner, writer);
 	if (fd >= 0 || !search->debuginfod || wanted->image.build_id.size == 0)
 		return fd;
 	return debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_DEBUG_FILE,
@@ -323,7 +324,7 @@ static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 		identity.build_id_bytes = (uint32_t)wanted->image.build_id.size;
 	}
 	CLEANUP(close_fd)
-	int fd = open_debug(search, wanted, &identity, NULL, wanted->image.writer);
+	int fd = open_debug(search, wanted, &identity, NULL, SAFE_NO_USER, wanted->image.writer);
 	if (fd < 0) {
 		count_missing(search, wanted);
 		return 0;
@@ -358,7 +359,8 @@ static int gather_file(struct search *search, struct wanted_image *wanted)
 	CLEANUP(close_fd) int fd = found.fd;
 	CLEANUP(close_fd)
 	int debug_fd = open_debug(search, wanted, &found.identity,
-				  found.path.size ? buffer_text(&found.path) : NULL, found.writer);
+				  found.path.size ? buffer_text(&found.path) : NULL, found.owner,
+				  found.writer);
 	ret = gather_from_file(search, wanted, &found, debug_fd);
 	buffer_release(&found.path);
 	return ret;

@@ -165,6 +165,12 @@ static void say_notes(const struct work *work)
 		message_note("source file '%s'%s changed after the recording began: its lines may "
 			     "have moved",
 			     newer, count > 1 ? " and others" : "");
+	const char *reason = NULL;
+	count = source_files_refused(&work->files, &reason);
+	if (count)
+		message_note("%zu source file%s not shown: %s%s", count,
+			     count > 1 ? "s are" : " is", reason,
+			     work->files.root ? "" : "; --source-root names a folder to trust");
 }
 
 static void print_cold(const struct work *work, const struct annotation *annotation,

@@ -38,6 +38,7 @@ struct examination {
 	struct perf_features features;
 	struct event_list events;
 	struct sample_cost cost;
+	struct confinement_layers helpers;
 	struct error event_error, cost_error;
 	char event[256];
 	char program[4096];
@@ -98,6 +99,7 @@ static int examine(struct examination *examination, struct error *err)
 		return status;
 	machine_probe_run(&examination->cpu, &examination->pmus, &examination->probe);
 	perf_features_probe(&examination->features);
+	confinement_layers_read(&examination->helpers);
 	find_program(examination->program, sizeof(examination->program));
 	struct facts *facts = &examination->facts;
 	*facts = (struct facts){ .cpu = &examination->cpu,
@@ -105,6 +107,7 @@ static int examine(struct examination *examination, struct error *err)
 				 .rights = &examination->rights,
 				 .probe = &examination->probe,
 				 .features = &examination->features,
+				 .helpers = &examination->helpers,
 				 .program = examination->program };
 	if (event_list_default(&examination->events, &examination->pmus, &why_not_cycles,
 			       &examination->event_error)) {

@@ -54,6 +54,7 @@ static struct file *add_file(struct file_table *table, enum file_kind kind, stru
 	if (!file)
 		return NULL;
 	file->fd = -1;
+	file->owner = SAFE_NO_USER;
 	file->kind = kind;
 	file->path = strndup(path.data ? path.data : "", path.size);
 	if (!file->path) {
@@ -142,8 +143,9 @@ static bool open_file(struct file_table *table, const struct file *file,
 		      const struct file_hint *hint, bool deleted, struct safe_file *opened)
 {
 	pid_t pid = (pid_t)hint->pid;
+	/* Nor can a path in its own mounts lead to what it may not read. */
 	if (!deleted &&
-	    reader_open_path(table->reader, pid, file->path, OWNER_ANY, opened, NULL) == 0) {
+	    reader_open_path(table->reader, pid, file->path, OWNER_PUBLIC, opened, NULL) == 0) {
 		if (is_mapped_file(file, opened))
 			return true;
 		close(opened->fd);
@@ -239,6 +241,7 @@ static void stamp(struct file *file, const struct safe_file *opened)
 	file->size_bytes = opened->size_bytes;
 	file->modified_ns = opened->modified_ns;
 	file->changed_ns = opened->changed_ns;
+	file->owner = opened->owner;
 	file->writer = opened->writer;
 	reader_unique(opened, file->unique);
 }
@@ -383,8 +386,8 @@ static int open_again(struct file_table *table, const struct file *file)
 	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
 		if (i && pids[i] == pids[i - 1])
 			continue;
-		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
-				     NULL) == 0 &&
+		if (reader_open_of_user(table->reader, (pid_t)pids[i], file->path, OWNER_PUBLIC,
+					file->owner, &opened, NULL) == 0 &&
 		    is_unchanged(table, file, &opened))
 			return opened.fd;
 	}

@@ -61,6 +61,7 @@ struct file {
 	bool by_path;	/* we see it by its path, too */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
 	int64_t modified_ns, changed_ns;
+	uint32_t owner;	     /* likewise; SAFE_NO_USER before */
 	uint32_t pid;	     /* whom we met it in */
 	uint32_t latest_pid; /* who mapped it last by the same path */
 	uint64_t start, end; /* where */

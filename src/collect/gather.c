@@ -138,11 +138,13 @@ static int keep(struct gathering *gathering, uint32_t image, struct record_set *
 static int open_debug(struct session *session, const struct file *file)
 {
 	struct safe_file opened;
-	if (!file->by_path && reader_open_debug(session->reader, (pid_t)file->pid, file->identity,
-						file->path, NULL, file->writer, &opened, NULL) == 0)
+	struct debug_search search = { (pid_t)file->pid, file->owner, file->writer, NULL };
+	if (!file->by_path && reader_open_debug(session->reader, &search, file->identity,
+						file->path, &opened, NULL) == 0)
 		return opened.fd;
-	if (reader_open_debug(session->reader, 0, file->identity, file->path, NULL, file->writer,
-			      &opened, NULL) == 0)
+	search.pid = 0;
+	if (reader_open_debug(session->reader, &search, file->identity, file->path, &opened,
+			      NULL) == 0)
 		return opened.fd;
 	return -1;
 }

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/file_table.h"
+#include "collect/proc_stat.h"
 #include "image/process_table.h"
 #include "symbol/jit_records.h"
 #include "symbol/jitdump.h"
@@ -104,15 +105,10 @@ void jit_table_release(struct jit_table *table)
 	number_map_release(&table->by_image);
 }
 
-/* The process's number as it sees itself: the last of "NSpid:". */
-static uint32_t own_pid(uint32_t pid)
+/* The process's number as it sees itself: the last of "NSpid:" in its status. */
+static uint32_t own_pid(const char *status, uint32_t pid)
 {
-	char path[64];
-	CLEANUP(buffer_release) struct buffer text = { 0 };
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	if (small_file_read(path, STATUS_LIMIT, &text) < 0)
-		return pid;
-	const char *line = strstr(buffer_text(&text), "\nNSpid:");
+	const char *line = strstr(status, "\nNSpid:");
 	if (!line)
 		return pid;
 	size_t length = strcspn(line + 1, "\n");
@@ -121,6 +117,38 @@ static uint32_t own_pid(uint32_t pid)
 		at--;
 	uint32_t own = (uint32_t)strtoul(at, NULL, 10);
 	return own ? own : pid;
+}
+
+/* Of one that runs with another's rights, whom to believe is nobody. */
+static uint32_t user_of(const char *status)
+{
+	const char *line = strstr(status, "\nUid:");
+	uint32_t real, effective;
+	if (!line || sscanf(line, "\nUid: %" SCNu32 " %" SCNu32, &real, &effective) != 2)
+		return SAFE_NO_USER;
+	return real == effective ? effective : SAFE_NO_USER;
+}
+
+/* Who runs it; while it runs, for its files are looked for afterwards, too. */
+static void look_at_process(struct jit *jit)
+{
+	char path[64];
+	CLEANUP(buffer_release) struct buffer status = { 0 };
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	struct proc_stat stat;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", jit->pid);
+	if (small_file_read(path, STATUS_LIMIT, &status) < 0)
+		return;
+	/* second: if the number was given away in between, this tells */
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", jit->pid);
+	if (small_file_read(path, STATUS_LIMIT, &text) < 0 ||
+	    !proc_stat_parse((struct span){ text.data, text.size }, &stat) ||
+	    (jit->user_known && stat.start_ticks != jit->start_ticks))
+		return;
+	jit->start_ticks = stat.start_ticks;
+	jit->user = user_of(buffer_text(&status));
+	jit->own_pid = own_pid(buffer_text(&status), jit->pid);
+	jit->user_known = true;
 }
 
 /* What to add to a time of the wall to get one of `clock`. */
@@ -152,10 +180,12 @@ static int open_map(const struct jit_table *table, struct jit *jit)
 	struct safe_file file;
 	struct error err;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", jit->own_pid);
-	int ret =
-		reader_open_path(table->reader, (pid_t)jit->pid, path, OWNER_PROCESS, &file, &err);
+	look_at_process(jit);
+	int ret = reader_open_of_user(table->reader, (pid_t)jit->pid, path, OWNER_PROCESS,
+				      jit->user, &file, &err);
 	if (ret < 0 && jit->own_pid == jit->pid && has_ended(jit)) {
-		ret = reader_open_path(table->reader, 0, path, OWNER_PROCESS, &file, &err);
+		ret = reader_open_of_user(table->reader, 0, path, OWNER_PROCESS, jit->user, &file,
+					  &err);
 		if (ret == 0 && !is_recent(jit, &file)) {
 			close(file.fd);
 			ret = -ENOENT;
@@ -336,20 +366,33 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 	return ret;
 }
 
-static int open_dump(const struct jit_table *table, const struct file *file)
+/* The file that the process mapped, when it is its user's own. */
+static int open_dump(const struct jit_table *table, struct jit *jit, const struct file *file)
 {
-	struct safe_file opened;
+	struct safe_file opened = { .fd = -1 };
+	struct stat info;
+	struct error err;
 	const uint32_t pids[] = { file->pid, 0 };
-	if (file->fd >= 0)
-		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	for (size_t i = 0; i < 2; i++) {
+	if (file->fd >= 0 && fstat(file->fd, &info) == 0)
+		opened = (struct safe_file){ .fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
+					     .owner = info.st_uid,
+					     .mode = info.st_mode,
+					     .links = (uint32_t)info.st_nlink };
+	for (size_t i = 0; i < 2 && opened.fd < 0; i++) {
 		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
-				     NULL) < 0)
+				     NULL) < 0) {
+			opened.fd = -1;
 			continue;
+		}
 		if (opened.inode == file->inode && opened.device == file->device)
-			return opened.fd;
+			break;
 		close(opened.fd);
+		opened.fd = -1;
 	}
+	if (opened.fd < 0 || safe_check_user(&opened, jit->user, file->path, &err) == 0)
+		return opened.fd;
+	close(opened.fd);
+	jit->refused = err;
 	return -1;
 }
 
@@ -424,7 +467,7 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 	struct stat info;
 	if (dump->dump.failed)
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
 	int ret = 1;
@@ -474,7 +517,9 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	}
 	jit->image = image;
 	jit->pid = process->pid;
-	jit->own_pid = own_pid(process->pid);
+	jit->own_pid = process->pid;
+	jit->user = geteuid();
+	look_at_process(jit);
 	jit->start_ns = process->start_ns;
 	jit->began = process->execed;
 	jit->map.fd = -1;
@@ -505,7 +550,7 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 		      uint32_t source)
 {
 	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
-	CLEANUP(close_fd) int fd = open_dump(table, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
 	uint64_t read_bytes = 0;
 	int ret = fd >= 0;
 	while (ret == 1)

@@ -7,7 +7,9 @@
  * A jitdump tells when code was loaded, by CLOCK_MONOTONIC; what another
  * clock says, and the lines of a map, count from when the file was last written. A map is
  * opened through the process's own root. A process that has ended is looked for under our
- * own, where its map may have been left.
+ * own, where its map may have been left. Either way only files of the process's own user are
+ * believed (OWNER_PROCESS in symbol/safe_open.h): of the user whom we saw run it or, when it ended
+ * before we looked, of our own.
  */
 #pragma once
 
@@ -48,7 +50,11 @@ struct jit {
 	uint32_t pid;
 	uint32_t own_pid;  /* as the process sees itself */
 	uint64_t start_ns; /* of the process, since boot; 0: not known */
-	bool began;	   /* its program, while we watched */
+	/* Whose files tell of its code: who ran it when we last saw it run. */
+	uint32_t user;
+	bool user_known;
+	uint64_t start_ticks; /* as /proc tells: the number may be another process's by now */
+	bool began;	      /* its program, while we watched */
 	struct jit_map map;
 	struct jit_dump *dumps;
 	size_t dump_count, dump_capacity;

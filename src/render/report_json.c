@@ -68,6 +68,8 @@ struct json_object *report_json_scope(struct json_writer *writer, const struct r
 	add_number(writer, object, "busy_ns", scope->busy_ns);
 	add_number(writer, object, "online_ns", scope->online_ns);
 	add_number(writer, object, "steal_ns", scope->steal_ns);
+	if (scope->offline_ns.known)
+		add_number(writer, object, "offline_ns", scope->offline_ns);
 	add_number(writer, object, "command_elapsed_ns", scope->command_elapsed_ns);
 	add_number(writer, object, "command_user_ns", scope->command_user_ns);
 	add_number(writer, object, "command_system_ns", scope->command_system_ns);

@@ -27,6 +27,7 @@ struct binary_finder {
 	struct reader *reader;
 	struct binary_finder_options options;
 	char *symfs; /* absolute; NULL: none, or not there */
+	uint32_t symfs_owner;
 	bool listed, gave_up;
 	struct listed *list;
 	size_t count, capacity;
@@ -43,6 +44,9 @@ int binary_finder_new(struct reader *reader, const struct binary_finder_options 
 	finder->options = *options;
 	/* the reader's helpers stand in another folder than we */
 	finder->symfs = options->symfs ? realpath(options->symfs, NULL) : NULL;
+	struct stat folder;
+	finder->symfs_owner =
+		finder->symfs && stat(finder->symfs, &folder) == 0 ? folder.st_uid : SAFE_NO_USER;
 	*out = finder;
 	return 0;
 }
@@ -128,14 +132,28 @@ static bool is_same_build(struct binary_finder *finder, const struct binary_want
 	       (!has_id && has_content(finder, file, CONTENT_OLD, wanted->hash, identity));
 }
 
+/* A folder's links may lead out of it, as far as everybody may follow them. */
+static int open_candidate(struct binary_finder *finder, const char *path, struct safe_file *file)
+{
+	size_t size = finder->symfs ? strlen(finder->symfs) : 0;
+	if (size == 0 || strncmp(path, finder->symfs, size) != 0 || path[size] != '/')
+		return reader_open_path(finder->reader, 0, path, OWNER_ANY, file, NULL);
+	if (reader_open_below(finder->reader, finder->symfs, path + size, file, NULL) == 0)
+		return 0;
+	if (strstr(path + size, "/../"))
+		return -EXDEV; /* the recording's own way out, not the folder's */
+	return reader_open_path(finder->reader, 0, path, OWNER_PUBLIC, file, NULL);
+}
+
 /* Opens `path` when it is an executable of that build. The caller has checked that a name is
  * enough when nothing can be compared. */
 static bool take(struct binary_finder *finder, const struct binary_wanted *wanted,
 		 enum choice choice, const char *path, struct binary_found *found)
 {
 	struct safe_file file;
-	if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	if (open_candidate(finder, path, &file) < 0)
 		return false;
+	found->owner = file.owner;
 	found->by_name = !can_be_compared(wanted);
 	if (reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
 	    found->identity.has_code &&
@@ -189,7 +207,7 @@ static int add_listed(struct binary_finder *finder, const char *path)
 {
 	struct safe_file file;
 	struct identity identity;
-	if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	if (open_candidate(finder, path, &file) < 0)
 		return 0;
 	int ret = reader_identify(finder->reader, file.fd, &identity, NULL);
 	close(file.fd);
@@ -301,6 +319,7 @@ static bool take_same_inode(struct binary_finder *finder, const struct binary_wa
 		    found->identity.has_code) {
 			found->fd = file.fd;
 			found->writer = file.writer;
+			found->owner = file.owner;
 			buffer_append_text(&found->path, path);
 			return true;
 		}
@@ -339,7 +358,7 @@ static int open_on_this_machine(struct binary_finder *finder, const struct binar
 int binary_finder_open(struct binary_finder *finder, const struct binary_wanted *wanted,
 		       struct binary_found *found)
 {
-	*found = (struct binary_found){ .fd = -1 };
+	*found = (struct binary_found){ .fd = -1, .owner = SAFE_NO_USER };
 	int ret = finder->symfs ? open_below_symfs(finder, wanted, found) : -ENOENT;
 	if (ret == -ENOENT)
 		ret = open_on_this_machine(finder, wanted, found);
@@ -353,14 +372,17 @@ int binary_finder_open(struct binary_finder *finder, const struct binary_wanted 
 }
 
 int binary_finder_open_debug(struct binary_finder *finder, const struct identity *identity,
-			     const char *path, uint64_t writer)
+			     const char *path, uint32_t owner, uint64_t writer)
 {
 	struct safe_file file;
 	const char *roots[] = { finder->symfs, finder->options.debug_root };
 	for (size_t i = finder->symfs ? 0 : 1; i < 2; i++) {
-		uint64_t who = i == 0 && !path ? READER_ANY_WRITER : writer;
-		if (reader_open_debug(finder->reader, 0, identity, path, roots[i], who, &file,
-				      NULL) == 0)
+		const struct debug_search search = {
+			.user = owner == SAFE_NO_USER && i == 0 ? finder->symfs_owner : owner,
+			.writer = i == 0 && !path ? READER_ANY_WRITER : writer,
+			.root = roots[i],
+		};
+		if (reader_open_debug(finder->reader, &search, identity, path, &file, NULL) == 0)
 			return file.fd;
 	}
 	return -1;

@@ -12,6 +12,11 @@
  * folder, then anywhere in it (the first BINARY_FINDER_MAX_FILES files); then its path on this
  * machine, .build-id folders of debug packages, and perf's cache of binaries.
  *
+ * A folder that the user named is trusted to be the user's, and links that lead out of it as far as
+ * everybody may follow them. A path on this machine was named by the recording: of what lies
+ * there, whoever owns it, only an executable of the very build is taken, and its names and code go
+ * into what belongs to the caller.
+ *
  * It opens through a reader (symbol/reader.h), which it borrows. One thread at a time.
  */
 #pragma once
@@ -53,6 +58,7 @@ struct binary_found {
 	uint64_t writer;    /* who else can write it; READER_ANY_WRITER below symfs, where we do
 			       not care */
 	bool by_name;	    /* nothing but its path or name was compared */
+	uint32_t owner;	    /* SAFE_NO_USER: not known */
 };
 
 /* The texts of `options` must outlive the finder. 0 or -ENOMEM. */
@@ -66,10 +72,11 @@ int binary_finder_open(struct binary_finder *finder, const struct binary_wanted 
 		       struct binary_found *found);
 /*
  * The separate debug file of that build, or -1: below symfs, then below the debug root. `path` is
- * where the image lies, or NULL; `writer` who else can write that, as binary_finder_open() told.
+ * where the image lies, or NULL; `owner` whose that is and `writer` who else can write it, as
+ * binary_finder_open() told.
  */
 int binary_finder_open_debug(struct binary_finder *finder, const struct identity *identity,
-			     const char *path, uint64_t writer);
+			     const char *path, uint32_t owner, uint64_t writer);
 /* Files of symfs were left unread, for there are too many. */
 bool binary_finder_gave_up(const struct binary_finder *finder);
 

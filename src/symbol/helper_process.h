@@ -5,6 +5,11 @@
  *
  * Make it early, while the process is small and has no threads. One thread at a
  * time. A request costs 20 to 40 us plus the work.
+ *
+ * A helper starts as a copy of this process: its environment and the memory that
+ * others share with us are taken away, what else lies in memory is not. So one
+ * that is started late, or anew, has what this process knew by then; it can tell that
+ * to nobody but this process.
  */
 #pragma once
 
@@ -21,6 +26,7 @@ struct error;
 
 struct helper {
 	void (*run)(int socket); /* the helper's whole life: calls helper_serve() */
+	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
 	/* private */
 	pid_t pid; /* 0: not running */
 	int socket;
@@ -48,14 +54,21 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 bool helper_answers(const struct helper *helper);
 
 /* The other side. */
+#define HELPER_SOCKET 3
 struct helper_service {
 	const char *name;
 	/* Fills the answer, or returns a negative errno with *err. */
 	int (*serve)(void *context, const struct message *request, struct message *answer,
 		     struct error *err);
 	void *context;
-	bool without_rights; /* no capabilities, nobody's user, limits on memory and time */
-	uint32_t open_files; /* 0: 64; a limit for one without rights */
+	/* Confined to computing and answering, with limits on memory and time; else to opening
+	 * files for reading (machine/confinement.h). */
+	bool without_rights;
+	uint32_t open_files; /* at most; 0: 64 */
+	/* Without rights: as in struct confinement, with `context`. They may ask by HELPER_SOCKET.
+	 */
+	int (*open)(void *context, const char *path);
+	long (*name_of)(void *context, int fd, char *name, size_t size);
 };
 /* Answers requests until the socket's other end closes. */
 __attribute__((noreturn)) void helper_serve(const struct helper_service *service, int socket);

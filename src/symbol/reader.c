@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/error.h"
 #include "image/writer.h"
@@ -72,13 +74,23 @@ void reader_freep(struct reader **reader)
 	reader_free(*reader);
 }
 
+uint32_t reader_layers_missing(const struct reader *reader)
+{
+	uint32_t missing = reader->opener.layers_missing | reader->parser.layers_missing;
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		missing |= reader->gatherers[i].layers_missing;
+	return missing;
+}
+
 struct open_question {
 	enum reader_operation operation;
 	pid_t pid;
 	enum safe_owner owner;
+	uint32_t user;
 	enum safe_link link;
 	uint64_t start, end;
 	const char *path;
+	const char *root; /* NULL: none */
 };
 
 /* Asks the opener for a descriptor. The request is emptied. */
@@ -110,25 +122,47 @@ static int ask_open(struct reader *reader, const struct open_question *question,
 	buffer_append_u64(&request.payload, (uint64_t)question->pid);
 	buffer_append_u64(&request.payload, reader->options.max_file_bytes);
 	buffer_append_u64(&request.payload, question->owner);
+	buffer_append_u64(&request.payload, question->user);
 	buffer_append_u64(&request.payload, question->link);
 	buffer_append_u64(&request.payload, question->start);
 	buffer_append_u64(&request.payload, question->end);
-	if (question->path)
-		buffer_append_text(&request.payload, question->path);
-	buffer_append_u8(&request.payload, 0);
+	const char *const texts[] = { question->path, question->root };
+	for (size_t i = 0; i < 2; i++) {
+		if (texts[i])
+			buffer_append_text(&request.payload, texts[i]);
+		buffer_append_u8(&request.payload, 0);
+	}
 	return ask_file(reader, &request, file, err);
 }
 
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err)
 {
+	return reader_open_of_user(reader, pid, path, owner, SAFE_NO_USER, file, err);
+}
+
+int reader_open_of_user(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+			uint32_t user, struct safe_file *file, struct error *err)
+{
 	return ask_open(reader,
 			&(struct open_question){
 				.operation = OPERATION_OPEN_PATH,
 				.pid = pid,
 				.owner = owner,
+				.user = user,
 				.link = pid || owner == OWNER_PROCESS ? LINK_REFUSE : LINK_FOLLOW,
 				.path = path },
+			file, err);
+}
+
+int reader_open_below(struct reader *reader, const char *root, const char *path,
+		      struct safe_file *file, struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_BELOW,
+						 .link = LINK_FOLLOW,
+						 .path = path,
+						 .root = root },
 			file, err);
 }
 
@@ -161,19 +195,14 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 	return ask_file(reader, &request, copy, err);
 }
 
-/* Where debug files are looked for, and for whom. */
-struct debug_search {
-	pid_t pid;
-	uint64_t writer;
-	const char *root;
-};
-
 static int open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,
 			 struct safe_file *file, struct error *err)
 {
 	int ret = ask_open(reader,
 			   &(struct open_question){ .operation = OPERATION_OPEN_PATH,
 						    .pid = search->pid,
+						    .owner = OWNER_PUBLIC,
+						    .user = search->user,
 						    .link = LINK_FOLLOW,
 						    .path = path },
 			   file, err);
@@ -196,13 +225,13 @@ static void put_build_id_path(struct buffer *path, const char *root,
 }
 
 /* gdb's order: beside the file, below .debug, below the debug root. */
-static int open_by_link(struct reader *reader, const struct debug_search *search,
+static int open_by_link(struct reader *reader, const struct debug_search *search, const char *root,
 			const struct identity *identity, const char *path, struct safe_file *file,
 			struct error *err)
 {
 	const char *slash = strrchr(path, '/');
 	int folder_size = slash ? (int)(slash - path) : 0;
-	const char *const formats[][2] = { { "", "" }, { "", "/.debug" }, { search->root, "" } };
+	const char *const formats[][2] = { { "", "" }, { "", "/.debug" }, { root, "" } };
 	int ret = -ENOENT;
 	for (size_t i = 0; i < 3 && ret < 0; i++) {
 		struct buffer candidate = { 0 };
@@ -216,21 +245,20 @@ static int open_by_link(struct reader *reader, const struct debug_search *search
 	return ret;
 }
 
-int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, uint64_t writer,
-		      struct safe_file *file, struct error *err)
+int reader_open_debug(struct reader *reader, const struct debug_search *search,
+		      const struct identity *identity, const char *path, struct safe_file *file,
+		      struct error *err)
 {
-	const struct debug_search search = { pid, writer,
-					     debug_root ? debug_root : "/usr/lib/debug" };
+	const char *root = search->root ? search->root : "/usr/lib/debug";
 	int ret = error_set(err, -ENOENT, "no debug file is named by a build-id or link");
 	if (identity->build_id_bytes > 1) {
 		struct buffer name = { 0 };
-		put_build_id_path(&name, search.root, identity);
-		ret = open_debug_at(reader, &search, buffer_text(&name), file, err);
+		put_build_id_path(&name, root, identity);
+		ret = open_debug_at(reader, search, buffer_text(&name), file, err);
 		buffer_release(&name);
 	}
 	if (ret < 0 && identity->debug_link[0] && path)
-		ret = open_by_link(reader, &search, identity, path, file, err);
+		ret = open_by_link(reader, search, root, identity, path, file, err);
 	return ret;
 }
 
@@ -270,6 +298,8 @@ int reader_identify_content(struct reader *reader, int fd, enum content_kind con
 		    identity->segment_count > IDENTITY_MAX_SEGMENTS || identity->content != content)
 			ret = -EIO;
 		identity->debug_link[sizeof(identity->debug_link) - 1] = 0;
+		if (strchr(identity->debug_link, '/'))
+			ret = -EIO;
 	} else {
 		ret = -EIO;
 	}
@@ -319,11 +349,98 @@ static int send_gather(struct reader *reader, struct helper *helper, int fd, int
 	return ret;
 }
 
+/* Whether it is one of those that DWARF is spread over by compilers and by dwz. */
+static bool is_part_of_dwarf(const char *path)
+{
+	static const char *const ends[] = { ".dwo", ".dwp", ".debug" };
+	static const char debug_root[] = "/usr/lib/debug/";
+	size_t size = strlen(path);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return strncmp(path, debug_root, sizeof(debug_root) - 1) == 0;
+}
+
+/*
+ * A file that the parser wants since a binary names it. Whoever wrote that binary may have taken
+ * the parser over, so nothing but debug information is handed to it, and as root only
+ * what everybody may read. It may be one of root's binaries too, so nobody but root and we can
+ * have written it.
+ */
+static int open_part(struct reader *reader, const char *path, struct safe_file *file,
+		     struct error *err)
+{
+	struct stat info;
+	char magic[4];
+	if (path[0] != '/' || !is_part_of_dwarf(path))
+		return error_set(err, -EPERM, "'%s' is no part of debug information", path);
+	const struct debug_search search = { .user = SAFE_NO_USER };
+	int ret = open_debug_at(reader, &search, path, file, err);
+	if (ret < 0)
+		return ret;
+	if (pread(file->fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    memcmp(magic, "\177ELF", sizeof(magic)) == 0 && fstat(file->fd, &info) == 0 &&
+	    (geteuid() != 0 || (info.st_mode & S_IROTH)))
+		return 0;
+	close(file->fd);
+	return error_set(err, -EPERM, "'%s' is not for everybody to read, or no ELF file", path);
+}
+
+static int answer_question(struct reader *reader, struct helper *helper, struct message *question,
+			   uint32_t timeout_ms, struct error *err)
+{
+	struct message answer = { 0 };
+	struct safe_file file = { .fd = -1 };
+	char link[64], path[4096];
+	buffer_append_u8(&question->payload, 0);
+	if (question->header.operation == OPERATION_WANT_FILE &&
+	    !buffer_failed(&question->payload)) {
+		answer.header.code =
+			open_part(reader, buffer_text(&question->payload), &file, NULL);
+		answer.header.fd_count = answer.header.code == 0;
+		answer.fds[0] = file.fd;
+	} else if (question->header.operation == OPERATION_WANT_NAME &&
+		   question->header.fd_count == 1) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", question->fds[0]);
+		ssize_t size = readlink(link, path, sizeof(path));
+		answer.header.code = size < 0 ? -errno : 0;
+		buffer_append(&answer.payload, path, size < 0 ? 0 : (size_t)size);
+	} else {
+		answer.header.code = -EBADMSG;
+	}
+	message_release(question);
+	int ret = helper_send(helper, &answer, timeout_ms, err);
+	message_release(&answer);
+	return ret;
+}
+
+/* Answers what the parser asks until it has answered itself; all within one deadline. */
+static int receive_answer(struct reader *reader, struct helper *helper, struct message *answer,
+			  struct error *err)
+{
+	uint64_t timeout_ms = reader->options.gather_timeout_ms;
+	uint64_t end_ns = clock_monotonic_ns() + timeout_ms * 1000000;
+	for (;;) {
+		uint64_t now_ns = clock_monotonic_ns();
+		uint32_t left_ms = now_ns < end_ns ? (uint32_t)((end_ns - now_ns) / 1000000) : 0;
+		int ret = helper_receive(helper, left_ms, answer, err);
+		if (ret == 0 && !answer->header.operation)
+			return 0;
+		if (ret == 0)
+			ret = answer_question(reader, helper, answer, left_ms, err);
+		if (ret == -ETIMEDOUT)
+			error_set(err, ret, "could not be read: no answer within %" PRIu64 " ms",
+				  timeout_ms);
+		if (ret < 0)
+			return ret;
+	}
+}
+
 static int receive_records(struct reader *reader, struct helper *helper, struct record_set *out,
 			   struct gather_counts *counts, struct error *err)
 {
 	struct message answer;
-	int ret = helper_receive(helper, reader->options.gather_timeout_ms, &answer, err);
+	int ret = receive_answer(reader, helper, &answer, err);
 	if (ret < 0)
 		return ret;
 	ret = decode_records(&answer, out, counts, err);

@@ -109,6 +109,21 @@ static void a_name_is_enough_only_below_symfs_and_without_build_id(void **state)
 	assert_string_equal(find(&place, plain, buffer_text(&outside), where), "/p");
 }
 
+static void a_recording_leads_out_of_symfs_only_by_links_that_everybody_may_follow(void **state)
+{
+	(void)state;
+	char where[4096];
+	CLEANUP(place_release)
+	struct place place = make_place("chmod 755 . s p q; ln -s ../p s/public; chmod 600 q; "
+					"ln -s ../q s/private; cp q s/own");
+	assert_string_equal(find(&place, nothing, "/bin/public", where), "/s/public");
+	assert_string_equal(find(&place, nothing, "/bin/own", where), "/s/own");
+	assert_string_equal(find(&place, nothing, "/bin/private", where),
+			    geteuid() ? "/s/private" : "");
+	assert_string_equal(find(&place, nothing, "/../p", where), "");
+	assert_string_equal(find(&place, nothing, "/usr/../../p", where), "");
+}
+
 static void folders_named_by_build_ids_are_looked_into(void **state)
 {
 	(void)state;
@@ -121,7 +136,8 @@ static void folders_named_by_build_ids_are_looked_into(void **state)
 	assert_string_equal(find(&place, plain, "/x", where), "/cache/.build-id/ab/cdef0123/elf");
 	struct identity identity = { .build_id_bytes = 5 };
 	memcpy(identity.build_id, build_id, 5);
-	CLEANUP(close_fd) int fd = binary_finder_open_debug(place.finder, &identity, NULL, 0);
+	CLEANUP(close_fd)
+	int fd = binary_finder_open_debug(place.finder, &identity, NULL, geteuid(), 0);
 	assert_true(fd >= 0);
 }
 
@@ -247,6 +263,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_found_by_path_then_name_then_build_id),
 		cmocka_unit_test(a_name_is_enough_only_below_symfs_and_without_build_id),
+		cmocka_unit_test(
+			a_recording_leads_out_of_symfs_only_by_links_that_everybody_may_follow),
 		cmocka_unit_test(folders_named_by_build_ids_are_looked_into),
 		cmocka_unit_test(the_content_decides_between_files_of_one_build_id),
 		cmocka_unit_test(of_a_build_id_alone_trusted_files_come_first),

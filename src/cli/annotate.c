@@ -17,6 +17,7 @@
 #include "cli/comparison.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/source_files.h"
 #include "cli/verbs.h"
@@ -202,7 +203,7 @@ static int print_one(const struct work *work, size_t i, unsigned *scales)
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, PAGE_TEXT);
 	if (subject.cycles)
 		*scales |= 1U << subject.cycles->scale;
 	return 0;
@@ -223,7 +224,7 @@ static int print_text(const struct work *work)
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, PAGE_TEXT);
 	return 0;
 }
 
@@ -264,7 +265,7 @@ static int print_json(const struct work *work)
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, PAGE_JSON);
 	return 0;
 }
 

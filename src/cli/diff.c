@@ -12,6 +12,7 @@
 #include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
@@ -336,7 +337,7 @@ static int print(const struct comparison *comparison, const struct diff_text_opt
 	if (buffer_failed(&page))
 		return out_of_memory();
 	pager_start();
-	fwrite(page.data, 1, page.size, stdout);
+	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 	return 0;
 }
 

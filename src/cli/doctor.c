@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/verbs.h"
 #include "machine/advice.h"
 #include "machine/event.h"
@@ -123,23 +125,28 @@ static int examine(struct examination *examination, struct error *err)
 	return advice_give(facts, &examination->advice);
 }
 
-/* Prints words after `before`, further lines under the first word. */
-static void print_wrapped(const char *before, const char *text)
+/* Words after `before`, further lines under the first word. */
+static void put_wrapped(const char *before, const char *text, struct buffer *out)
 {
-	int indent = printf("%s", before), column = indent;
+	size_t indent = strlen(before), column = indent;
+	buffer_append_text(out, before);
 	while (*text) {
 		size_t word = strcspn(text, " ");
-		if (column > indent && column + 1 + (int)word > LINE_WIDTH)
-			column = printf("\n%*s", indent, "") - 1;
-		else if (column > indent)
-			column += printf(" ");
-		column += printf("%.*s", (int)word, text);
+		if (column > indent && column + 1 + word > LINE_WIDTH) {
+			buffer_printf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			buffer_append_u8(out, ' ');
+			column++;
+		}
+		buffer_append(out, text, word);
+		column += word;
 		text += word + strspn(text + word, " ");
 	}
-	printf("\n");
+	buffer_append_u8(out, '\n');
 }
 
-static void print_findings(const struct advice *advice, enum finding_state state)
+static void put_findings(const struct advice *advice, enum finding_state state, struct buffer *out)
 {
 	char mark[16];
 	snprintf(mark, sizeof(mark), "%-8s", finding_state_name(state));
@@ -147,23 +154,25 @@ static void print_findings(const struct advice *advice, enum finding_state state
 		const struct finding *finding = &advice->findings[i];
 		if (finding->state != state)
 			continue;
-		print_wrapped(mark, finding->what);
+		put_wrapped(mark, finding->what, out);
 		if (finding->means[0])
-			print_wrapped("        costs: ", finding->means);
+			put_wrapped("        costs: ", finding->means, out);
 		/* Never broken: it is there to be copied. */
 		if (finding->cure[0])
-			printf("        cure:  %s\n", finding->cure);
+			buffer_printf(out, "        cure:  %s\n", finding->cure);
 	}
 }
 
 static void print_text(const struct advice *advice)
 {
-	print_wrapped("", advice->verdict);
-	printf("\n");
-	print_findings(advice, FINDING_STOP);
-	print_findings(advice, FINDING_LIMIT);
-	print_findings(advice, FINDING_UNKNOWN);
-	print_findings(advice, FINDING_OK);
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	put_wrapped("", advice->verdict, &page);
+	buffer_append_u8(&page, '\n');
+	put_findings(advice, FINDING_STOP, &page);
+	put_findings(advice, FINDING_LIMIT, &page);
+	put_findings(advice, FINDING_UNKNOWN, &page);
+	put_findings(advice, FINDING_OK, &page);
+	page_write(&page, PAGE_TEXT);
 }
 
 static struct json_object *text_or_null(const char *text)
@@ -291,14 +300,7 @@ static int print_json(const struct examination *examination)
 	json_object_object_add(document, "machine", machine_json(&examination->cpu));
 	json_object_object_add(document, "rights", rights_json(&examination->rights));
 	json_object_object_add(document, "findings", findings);
-	const char *text = json_object_to_json_string_ext(
-		document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		printf("%s\n", text);
-	else
-		message_error("out of memory");
-	json_object_put(document);
-	return text ? 0 : 1;
+	return page_json(document);
 }
 
 static int run_doctor(int argc, char **argv)

@@ -11,7 +11,7 @@
 #include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/text_table.h"
+#include "base/visible_text.h"
 
 static bool quiet; /* set once, while options are parsed */
 
@@ -76,6 +76,14 @@ void message_warning(const char *format, ...)
 	va_list args;
 	va_start(args, format);
 	say("culprit: warning: ", format, args);
+	va_end(args);
+}
+
+void message_detail(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	say("  ", format, args);
 	va_end(args);
 }
 

@@ -10,6 +10,7 @@
 #include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
@@ -128,7 +129,7 @@ static int print_report(const struct report *report, const struct report_text_op
 		return 1;
 	}
 	pager_start();
-	fwrite(page.data, 1, page.size, stdout);
+	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 	return 0;
 }
 

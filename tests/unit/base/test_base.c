@@ -150,6 +150,34 @@ static void an_error_gets_its_place_in_front(void **state)
 	assert_int_equal(error_set(NULL, -7, "nobody listens"), -7);
 }
 
+static void a_long_name_does_not_hide_the_cause(void **state)
+{
+	(void)state;
+	struct error err = { 0 };
+	char name[5001];
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	error_set(&err, -2, "cannot open '%s': no such file", name);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+	assert_memory_equal(err.text, "cannot open 'nnn", 16);
+	assert_non_null(strstr(err.text, "nnn ... nnn"));
+	assert_string_equal(err.text + strlen(err.text) - 15, "': no such file");
+	error_prefix(&err, "reading '%s'", name);
+	assert_memory_equal(err.text, "reading 'nnn", 12);
+	assert_string_equal(err.text + strlen(err.text) - 15, "': no such file");
+	for (size_t i = 0; i + 1 < sizeof(name); i += 2)
+		memcpy(name + i, "\xc3\xa9", 2);
+	for (size_t more = 0; more < 4; more++) { /* never cut inside a character */
+		error_set(&err, -2, "%.*s%s: no such file", (int)more, "abc", name);
+		for (size_t i = 0; err.text[i];) {
+			size_t size =
+				utf8_sequence((const uint8_t *)err.text + i, strlen(err.text + i));
+			assert_int_not_equal(size, 0);
+			i += size;
+		}
+	}
+}
+
 struct rows {
 	uint64_t values[1000];
 };
@@ -341,6 +369,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_parsed_strictly),
 		cmocka_unit_test(digits_are_taken_as_far_as_they_go),
 		cmocka_unit_test(an_error_gets_its_place_in_front),
+		cmocka_unit_test(a_long_name_does_not_hide_the_cause),
 		cmocka_unit_test(an_index_finds_every_row_in_spite_of_collisions),
 		cmocka_unit_test(a_buffer_grows_and_ends_its_text),
 		cmocka_unit_test(numbers_are_appended_as_digits),

@@ -242,6 +242,36 @@ static void rows_are_all_cells(void **state)
 	for_random_profiles(60, check_rows);
 }
 
+/* A cell of the CSV of a profile with a procedure of that name. */
+static bool csv_has_cell(const char *procedure, const char *cell)
+{
+	struct test_profile test = test_profile_new();
+	CLEANUP(export_release) struct export csv;
+	CLEANUP(buffer_release) struct buffer wanted = { 0 };
+	test_event(&test, "cycles", 1);
+	test_flat(&test, procedure, 3, 1);
+	must_export(test.profile, "csv", -1, &csv);
+	buffer_printf(&wanted, ",%s,", cell);
+	bool found = strstr(buffer_text(&csv.text), buffer_text(&wanted));
+	profile_free(test.profile);
+	return found;
+}
+
+static void no_name_becomes_a_formula_or_a_row(void **state)
+{
+	(void)state;
+	assert_true(csv_has_cell("=1+1", "'=1+1"));
+	assert_true(csv_has_cell("+1", "'+1"));
+	assert_true(csv_has_cell("-1", "'-1"));
+	assert_true(csv_has_cell("@SUM(A1)", "'@SUM(A1)"));
+	assert_true(csv_has_cell("'=1", "''=1"));
+	assert_true(csv_has_cell("=cmd|\"a\",b", "\"'=cmd|\"\"a\"\",b\""));
+	assert_true(csv_has_cell("\t=1", "\\x09=1"));
+	assert_true(csv_has_cell("a\r\n=1\033[2J", "a\\x0d\\x0a=1\\x1b[2J"));
+	assert_true(csv_has_cell("a=b-c", "a=b-c"));
+	assert_true(csv_has_cell("operator-", "operator-"));
+}
+
 /* ---- the text of perf script */
 
 /* Adds up the periods of an event's blocks. */
@@ -587,6 +617,7 @@ int main(void)
 		cmocka_unit_test(figures_are_exact_without_needless_zeros),
 		cmocka_unit_test(speedscope_weights_add_up),
 		cmocka_unit_test(rows_are_all_cells),
+		cmocka_unit_test(no_name_becomes_a_formula_or_a_row),
 		cmocka_unit_test(periods_add_up),
 		cmocka_unit_test(samples_become_blocks_in_proportion),
 		cmocka_unit_test(perf_script_comes_back),

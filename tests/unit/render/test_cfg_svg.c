@@ -129,7 +129,7 @@ static void names_stay_text(void **state)
 	assert_true(count(&svg, "a&lt;b&gt;&amp;") >= 2);
 	assert_int_equal(count(&svg, "\x01"), 0);
 	draw(&dot, "a\"b\\c\n", 0, cfg_dot);
-	assert_int_equal(count(&dot, "digraph \"a\\\"b\\\\c?\""), 1);
+	assert_int_equal(count(&dot, "digraph \"a\\\"b\\\\c\\\\x0a\""), 1);
 }
 
 static void a_loop_says_how_often_it_went_around(void **state)

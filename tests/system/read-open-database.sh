@@ -1,5 +1,6 @@
 # While root records into a database, its group reads what was merged, writes nothing and holds up
 # nothing; others read nothing. The files of a recording that was killed are enough to read it.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv python3

@@ -14,8 +14,7 @@
 #include "machine/advice.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
-
-#define LINE_WIDTH 100
+#include "render/text_wrap.h"
 
 static bool json;
 
@@ -128,22 +127,8 @@ static int examine(struct examination *examination, struct error *err)
 /* Words after `before`, further lines under the first word. */
 static void put_wrapped(const char *before, const char *text, struct buffer *out)
 {
-	size_t indent = strlen(before), column = indent;
 	buffer_append_text(out, before);
-	while (*text) {
-		size_t word = strcspn(text, " ");
-		if (column > indent && column + 1 + word > LINE_WIDTH) {
-			buffer_printf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (column > indent) {
-			buffer_append_u8(out, ' ');
-			column++;
-		}
-		buffer_append(out, text, word);
-		column += word;
-		text += word + strspn(text + word, " ");
-	}
-	buffer_append_u8(out, '\n');
+	text_append_wrapped(strlen(before), text, out);
 }
 
 static void put_findings(const struct advice *advice, enum finding_state state, struct buffer *out)

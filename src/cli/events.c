@@ -16,8 +16,8 @@
 #include "machine/machine_root.h"
 #include "machine/perf_open.h"
 #include "machine/pmu.h"
+#include "render/text_wrap.h"
 
-#define LINE_WIDTH     100
 #define NAME_WIDTH_MAX 44
 
 static bool json, all;
@@ -109,25 +109,6 @@ static void put_heading(const struct pmu_list *pmus, const struct catalog_item *
 	buffer_append_u8(out, '\n');
 }
 
-static void put_description(size_t indent, const char *text, struct buffer *out)
-{
-	size_t column = indent;
-	while (*text) {
-		size_t word = strcspn(text, " \n\t");
-		if (column > indent && column + 1 + word > LINE_WIDTH) {
-			buffer_printf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (column > indent) {
-			buffer_append_u8(out, ' ');
-			column++;
-		}
-		buffer_append(out, text, word);
-		column += word;
-		text += word + strspn(text + word, " \n\t");
-	}
-	buffer_append_u8(out, '\n');
-}
-
 /* `before` is the item above, or NULL: what it said of the same event is not said again. */
 static void put_item(const struct catalog_item *item, const struct catalog_item *before, int width,
 		     struct buffer *out)
@@ -142,7 +123,7 @@ static void put_item(const struct catalog_item *item, const struct catalog_item 
 	snprintf(text, sizeof(text), "%s%s%s%s%s%s", repeated ? "" : item->description,
 		 item->detail[0] && !repeated ? ": " : "", item->detail,
 		 item->alias[0] ? " (also " : "", item->alias, item->alias[0] ? ")" : "");
-	put_description((size_t)width + 4, text, out);
+	text_append_wrapped((size_t)width + 4, text, out);
 }
 
 static void put_block(const struct pmu_list *pmus, const struct catalog_item *const *items,

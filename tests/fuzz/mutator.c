@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define ROOM_BYTES (4u << 20) /* of all pieces that one mutation makes */
+#define ROOM_BYTES   (4u << 20) /* of all pieces that one mutation makes */
+#define CHANGES_MOST 4
 
 static uint8_t room[ROOM_BYTES];
 static size_t room_used;
@@ -250,4 +251,18 @@ size_t mutator_written(uint8_t options, struct span input, uint8_t *data, size_t
 		memmove(data + 1, input.data, size);
 	data[0] = options;
 	return size + 1;
+}
+
+size_t mutator_mutate(uint8_t *data, size_t size, size_t max_size, unsigned seed,
+		      struct span (*change)(struct span input, struct random_state *random))
+{
+	struct random_state random = random_seed(seed);
+	mutator_begin();
+	if (random_one_in(&random, 10) || size < 2)
+		return LLVMFuzzerMutate(data, size, max_size);
+	uint8_t options = random_one_in(&random, 8) ? (uint8_t)random_u64(&random) : data[0];
+	struct span input = { data + 1, size - 1 };
+	for (uint64_t times = 1 + random_below(&random, CHANGES_MOST); times--;)
+		input = change(input, &random);
+	return mutator_written(options, input, data, max_size);
 }

@@ -69,3 +69,11 @@ struct span mutator_bytes(struct span piece, struct random_state *random);
 
 /* A target's own first byte and as much of the input as fits, into data. Returns how much. */
 size_t mutator_written(uint8_t options, struct span input, uint8_t *data, size_t max_size);
+
+/*
+ * LLVMFuzzerCustomMutator() of a target whose first byte is its own: up to four changes of what is
+ * behind that, by `change`, whose result lies in such rooms or is what it was given; now and then
+ * another first byte, or the fuzzer's own mutation of all.
+ */
+size_t mutator_mutate(uint8_t *data, size_t size, size_t max_size, unsigned seed,
+		      struct span (*change)(struct span input, struct random_state *random));

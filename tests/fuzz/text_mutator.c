@@ -9,8 +9,7 @@
 
 #include "mutator.h"
 
-#define CHANGES_MOST 4
-#define NESTED_MOST  4096
+#define NESTED_MOST 4096
 
 static struct pieces pieces, second_pieces;
 
@@ -148,7 +147,7 @@ static struct span with_words(struct random_state *random, struct span line)
 	return pieces_joined(words);
 }
 
-static struct span change(struct random_state *random, struct span text)
+static struct span change(struct span text, struct random_state *random)
 {
 	cut_lines(&pieces, text);
 	size_t at = pieces.count ? random_below(random, pieces.count) : 0;
@@ -174,15 +173,7 @@ static struct span change(struct random_state *random, struct span text)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-	struct random_state random = random_seed(seed);
-	mutator_begin();
-	if (random_one_in(&random, 10) || size < 2)
-		return LLVMFuzzerMutate(data, size, max_size);
-	uint8_t options = random_one_in(&random, 8) ? (uint8_t)random_u64(&random) : data[0];
-	struct span text = { data + 1, size - 1 };
-	for (uint64_t times = 1 + random_below(&random, CHANGES_MOST); times--;)
-		text = change(&random, text);
-	return mutator_written(options, text, data, max_size);
+	return mutator_mutate(data, size, max_size, seed, change);
 }
 
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_size, const uint8_t *second,

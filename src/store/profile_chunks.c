@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "store/column_span.h"
 #include "store/declaration.h"
 #include "store/profile_writer.h"
 #include "store/seal.h"
@@ -142,7 +143,7 @@ static int decode_place(struct load *load, struct walk *walk, const struct chunk
 		return load_sqlite_fault(load, code == SQLITE_DONE ? SQLITE_CORRUPT : code,
 					 walk->name);
 	}
-	struct span stored = load_column_span(walk->statement, 0);
+	struct span stored = column_span(walk->statement, 0);
 	const char *what = sqlite3_column_type(walk->statement, 0) == SQLITE_BLOB
 				   ? chunk_decode(&load->coder, stored, walk->columns,
 						  walk->column_count, &walk->chunk)
@@ -439,13 +440,13 @@ static const char *take_cell(struct load *load, sqlite3_stmt *statement, int at,
 			return NULL;
 		if (type != SQLITE_TEXT && type != SQLITE_BLOB)
 			return "a text is no text";
-		if (profile_add_bytes(load->profile, load_column_span(statement, at), &id) < 0)
+		if (profile_add_bytes(load->profile, column_span(statement, at), &id) < 0)
 			return chunk_out_of_memory;
 		*out = id;
 		return NULL;
 	}
 	case COLUMN_U128: {
-		struct span wide = load_column_span(statement, at);
+		struct span wide = column_span(statement, at);
 		if (type != SQLITE_BLOB || wide.size != 16)
 			return "a 128-bit number is none";
 		out[0] = out[1] = 0;

@@ -16,7 +16,6 @@
 
 #include <sqlite3.h>
 
-#include "base/span.h"
 #include "profile/profile.h"
 #include "store/chunk.h"
 #include "store/profile_reader.h"
@@ -80,7 +79,6 @@ int load_row_schemas(struct load *load);
 int load_check_seal(struct load *load);
 int load_place_relation(struct load *load, struct relation *relation);
 const struct relation *load_find_relation(const struct load *load, const char *name); /* or NULL */
-struct span load_column_span(sqlite3_stmt *statement, int column);
 
 /* ---- profile_chunks.c, likewise */
 int load_chunk_places(struct load *load);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "store/column_span.h"
 #include "store/declaration.h"
 #include "store/profile_load.h"
 #include "store/sqlite_guard.h"
@@ -111,7 +112,7 @@ static int check_stable_hashes_of(struct load *load, enum profile_table which)
 		if (id < 1 || (uint64_t)id > count)
 			continue; /* a fault already */
 		struct span wanted = { names + (id - 1), sizeof(*names) };
-		if (span_equal(wanted, load_column_span(statement, 1)))
+		if (span_equal(wanted, column_span(statement, 1)))
 			continue;
 		int ret =
 			load_fault(load, "%s %lld: its stable hash is wrong", name, (long long)id);

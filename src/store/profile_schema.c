@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "store/column_span.h"
 #include "store/declaration.h"
 #include "store/profile_writer.h"
 #include "store/seal.h"
@@ -133,12 +134,6 @@ static int add_relation(struct load *load, int64_t id, struct span name, struct 
 	return 0;
 }
 
-struct span load_column_span(sqlite3_stmt *statement, int column)
-{
-	const void *data = sqlite3_column_blob(statement, column); /* of TEXT too */
-	return (struct span){ data ? data : "", (size_t)sqlite3_column_bytes(statement, column) };
-}
-
 int load_relations(struct load *load)
 {
 	CLEANUP(load_finalize) sqlite3_stmt *statement = NULL;
@@ -149,8 +144,7 @@ int load_relations(struct load *load)
 		if (code != SQLITE_ROW)
 			break;
 		int ret = add_relation(load, sqlite3_column_int64(statement, 0),
-				       load_column_span(statement, 1),
-				       load_column_span(statement, 2));
+				       column_span(statement, 1), column_span(statement, 2));
 		if (ret < 0)
 			return ret;
 	}
@@ -206,26 +200,11 @@ int load_place_relation(struct load *load, struct relation *relation)
 	return 0;
 }
 
-static void seal_statement_row(struct seal_row *row, sqlite3_stmt *statement, const char *table,
-			       uint64_t *payload_left)
+/* After the row was spelled: a number is made a text to be measured. */
+static void count_payload(sqlite3_stmt *statement, uint64_t *payload_left)
 {
 	int columns = sqlite3_column_count(statement);
-	seal_row_begin(row, table, sqlite3_column_int64(statement, 0));
 	for (int i = 1; i < columns; i++) {
-		switch (sqlite3_column_type(statement, i)) {
-		case SQLITE_INTEGER:
-			seal_row_integer(row, sqlite3_column_int64(statement, i));
-			break;
-		case SQLITE_NULL:
-			seal_row_null(row);
-			break;
-		case SQLITE_TEXT:
-			seal_row_text(row, load_column_span(statement, i));
-			break;
-		default: /* a float never seals right: we write none */
-			seal_row_blob(row, load_column_span(statement, i));
-			break;
-		}
 		uint64_t size = (uint64_t)sqlite3_column_bytes(statement, i);
 		*payload_left -= size < *payload_left ? size : *payload_left;
 	}
@@ -246,7 +225,8 @@ static int seal_table(struct load *load, const char *table, const char *sql, str
 	int64_t previous = 0;
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		int64_t rowid = sqlite3_column_int64(statement, 0);
-		seal_statement_row(&row, statement, table, payload_left);
+		seal_row_spell(&row, table, statement);
+		count_payload(statement, payload_left);
 		if (buffer_failed(&row.bytes))
 			return load_out_of_memory(load);
 		if (rowid <= previous || *payload_left == 0)
@@ -271,7 +251,7 @@ static int read_seal(struct load *load, uint8_t out[SEAL_SIZE], bool *found)
 		code = sqlite3_step(statement);
 		if (code != SQLITE_ROW)
 			break;
-		struct span value = load_column_span(statement, 1);
+		struct span value = column_span(statement, 1);
 		more = *found || strcmp(column_text(statement, 0), PROFILE_SEAL_NAME) != 0 ||
 		       sqlite3_column_type(statement, 1) != SQLITE_BLOB ||
 		       value.size != SEAL_SIZE || sqlite3_column_int64(statement, 2) != 1 ||

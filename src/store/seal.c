@@ -1,6 +1,9 @@
 #include "store/seal.h"
 
+#include <sqlite3.h>
+
 #include "base/hash.h"
+#include "store/column_span.h"
 
 enum { SPELL_INTEGER = 1, SPELL_TEXT = 3, SPELL_BLOB = 4, SPELL_NULL = 5 };
 
@@ -42,6 +45,28 @@ void seal_row_blob(struct seal_row *row, struct span blob)
 void seal_row_null(struct seal_row *row)
 {
 	buffer_append_u8(&row->bytes, SPELL_NULL);
+}
+
+void seal_row_spell(struct seal_row *row, const char *table, struct sqlite3_stmt *statement)
+{
+	int columns = sqlite3_column_count(statement);
+	seal_row_begin(row, table, sqlite3_column_int64(statement, 0));
+	for (int i = 1; i < columns; i++) {
+		switch (sqlite3_column_type(statement, i)) {
+		case SQLITE_INTEGER:
+			seal_row_integer(row, sqlite3_column_int64(statement, i));
+			break;
+		case SQLITE_NULL:
+			seal_row_null(row);
+			break;
+		case SQLITE_TEXT:
+			seal_row_text(row, column_span(statement, i));
+			break;
+		default: /* a float never seals right: we write none */
+			seal_row_blob(row, column_span(statement, i));
+			break;
+		}
+	}
 }
 
 void seal_add(struct seal *seal, const struct seal_row *row)

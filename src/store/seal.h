@@ -11,6 +11,8 @@
 #include "base/buffer.h"
 #include "base/span.h"
 
+struct sqlite3_stmt;
+
 struct seal {
 	unsigned __int128 sum;
 };
@@ -26,6 +28,8 @@ void seal_row_integer(struct seal_row *row, int64_t value);
 void seal_row_text(struct seal_row *row, struct span text);
 void seal_row_blob(struct seal_row *row, struct span blob);
 void seal_row_null(struct seal_row *row);
+/* The whole row that a statement stands on. Its first column is the rowid. */
+void seal_row_spell(struct seal_row *row, const char *table, struct sqlite3_stmt *statement);
 /* Adds the row; buffer_failed(&row->bytes) tells when memory ran out and the seal is wrong. */
 void seal_add(struct seal *seal, const struct seal_row *row);
 

@@ -173,12 +173,6 @@ static void change(sqlite3 *db, struct random_state *random)
 	run(db, sql);
 }
 
-static struct span column_span(sqlite3_stmt *statement, int column)
-{
-	const void *data = sqlite3_column_blob(statement, column);
-	return (struct span){ data ? data : "", (size_t)sqlite3_column_bytes(statement, column) };
-}
-
 static void seal_table(sqlite3 *db, const char *table, struct seal_row *row, struct seal *seal)
 {
 	char sql[160];
@@ -188,22 +182,7 @@ static void seal_table(sqlite3 *db, const char *table, struct seal_row *row, str
 		 table);
 	sqlite3_stmt *statement = prepare(db, sql);
 	while (statement && sqlite3_step(statement) == SQLITE_ROW) {
-		seal_row_begin(row, table, sqlite3_column_int64(statement, 0));
-		for (int i = 1; i < sqlite3_column_count(statement); i++)
-			switch (sqlite3_column_type(statement, i)) {
-			case SQLITE_INTEGER:
-				seal_row_integer(row, sqlite3_column_int64(statement, i));
-				break;
-			case SQLITE_NULL:
-				seal_row_null(row);
-				break;
-			case SQLITE_TEXT:
-				seal_row_text(row, column_span(statement, i));
-				break;
-			default:
-				seal_row_blob(row, column_span(statement, i));
-				break;
-			}
+		seal_row_spell(row, table, statement);
 		seal_add(seal, row);
 	}
 	sqlite3_finalize(statement);

@@ -206,6 +206,12 @@ void budget_return_memory(uint64_t bytes)
 	atomic_fetch_sub_explicit(&held_bytes, (int64_t)bytes, memory_order_relaxed);
 }
 
+/* The peak stays: up to it nothing that is taken is compared with the limit. */
+void budget_charge_memory(uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&held_bytes, (int64_t)bytes, memory_order_relaxed);
+}
+
 uint64_t budget_peak_bytes(void)
 {
 	return peak_bytes > 0 ? (uint64_t)peak_bytes : 0;

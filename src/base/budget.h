@@ -98,3 +98,5 @@ uint64_t budget_memory_limit_bytes(void);
 extern bool budget_counts;		 /* whether there is anything to count */
 bool budget_take_memory(uint64_t bytes); /* false: refused */
 void budget_return_memory(uint64_t bytes);
+/* Counts what is held already and can't be given back: never refused, what is taken next may be. */
+void budget_charge_memory(uint64_t bytes);

@@ -114,12 +114,11 @@ void *realloc(void *memory, size_t size)
 		budget_return_memory(more);
 		return NULL;
 	}
-	/* The few bytes that it came out larger are taken without asking: it can't be undone. */
-	uint64_t after = cost_of(grown);
-	if (after < before + more)
-		budget_return_memory(before + more - after);
+	uint64_t counted = before + more, after = cost_of(grown);
+	if (after < counted)
+		budget_return_memory(counted - after);
 	else
-		budget_return_memory((uint64_t)0 - (after - before - more));
+		budget_charge_memory(after - counted); /* growing can't be undone */
 	return grown;
 }
 

@@ -99,6 +99,63 @@ static void growing_and_freeing_leaves_nothing_counted(void **state)
 	assert_true(budget_peak_bytes() < 3 * MIB);
 }
 
+/* The C library rounds 25 bytes up: realloc() asks for one more and gets sixteen. */
+static void what_a_block_grows_beyond_what_was_asked_for_is_counted(void **state)
+{
+	(void)state;
+	if (!COUNTED)
+		skip();
+	for (int round = 0; round < 400000; round++) {
+		char *volatile memory = malloc(24);
+		assert_non_null(memory);
+		char *volatile grown = realloc(memory, 25);
+		assert_non_null(grown);
+		free(grown);
+	}
+	/* neither less is held now than nothing, nor more */
+	void *first = malloc(3 * MIB);
+	assert_non_null(first);
+	assert_null(malloc(3 * MIB));
+	free(first);
+}
+
+static void what_a_block_shrinks_by_is_free_again(void **state)
+{
+	(void)state;
+	if (!COUNTED)
+		skip();
+	char *volatile shrunk[8];
+	for (int i = 0; i < 8; i++) {
+		char *volatile memory = malloc(2 * MIB);
+		assert_non_null(memory);
+		shrunk[i] = realloc(memory, 100);
+		assert_non_null(shrunk[i]);
+	}
+	for (int i = 0; i < 8; i++)
+		free(shrunk[i]);
+}
+
+static void what_is_charged_is_never_refused_but_counts(void **state)
+{
+	(void)state;
+	assert_true(budget_take_memory(3 * MIB));
+	budget_charge_memory(3 * MIB);
+	assert_null(budget_refusal());
+	assert_false(budget_take_memory(MIB / 2)); /* 6 of 4 MiB are held */
+	assert_string_equal(budget_refused_limit(), "memory");
+	budget_return_memory(3 * MIB);
+	assert_true(budget_take_memory(MIB / 2));
+}
+
+static void what_is_charged_leaves_the_limit_where_it_was(void **state)
+{
+	(void)state;
+	budget_charge_memory(8 * MIB);
+	budget_return_memory(8 * MIB);
+	assert_true(budget_peak_bytes() < 4 * MIB);
+	assert_false(budget_take_memory(6 * MIB));
+}
+
 static void what_was_read_raises_the_limit(void **state)
 {
 	(void)state;
@@ -174,6 +231,10 @@ int main(void)
 		WITH_BUDGET(memory_is_refused_at_the_limit_and_again_free_below),
 		WITH_BUDGET(every_way_to_allocate_is_counted),
 		WITH_BUDGET(growing_and_freeing_leaves_nothing_counted),
+		WITH_BUDGET(what_a_block_grows_beyond_what_was_asked_for_is_counted),
+		WITH_BUDGET(what_a_block_shrinks_by_is_free_again),
+		WITH_BUDGET(what_is_charged_is_never_refused_but_counts),
+		WITH_BUDGET(what_is_charged_leaves_the_limit_where_it_was),
 		WITH_BUDGET(what_was_read_raises_the_limit),
 		WITH_BUDGET(holes_in_a_file_do_not_raise_it),
 		WITH_BUDGET(output_depth_frames_and_names_have_limits),

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -24,6 +26,7 @@
 #define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
 #define PARSER_OPEN_FILES    64
 #define HELPER_CANNOT_START  71 /* exit status */
+#define HELPER_SOCKET	     3
 #if defined(__SANITIZE_ADDRESS__)
 #define ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
@@ -112,6 +115,16 @@ static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, stru
 		return error_set(err, -ETIMEDOUT, "could not be read: no answer within %u ms",
 				 timeout_ms);
 	}
+	if (cause == -ENOBUFS) {
+		stop(helper, SIGKILL);
+		return error_set(err, -ENOBUFS,
+				 "could not be read: that takes more than %" PRIu64 " MB of memory",
+				 helper->most_resident_bytes >> 20);
+	}
+	if (cause == -ECANCELED) {
+		stop(helper, SIGKILL);
+		return error_set(err, -ECANCELED, "was not read to its end: we were asked to end");
+	}
 	int status = stop(helper, SIGKILL);
 	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
 		return error_set(err, -EIO, "could not be read: it shrank while it was read");
@@ -132,6 +145,40 @@ static uint64_t deadline_after(uint32_t timeout_ms)
 	return clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 }
 
+/* What it holds in memory, of its own and of files; 0: not known. */
+static uint64_t resident_bytes(pid_t pid)
+{
+	char path[64], text[128];
+	unsigned long long pages = 0;
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[size > 0 ? size : 0] = 0;
+	return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static int look_after(void *context)
+{
+	const struct helper *helper = context;
+	if (helper->most_resident_bytes && !ADDRESS_SANITIZER &&
+	    resident_bytes(helper->pid) > helper->most_resident_bytes)
+		return -ENOBUFS;
+	return helper->watch && helper->watch->look ? helper->watch->look(helper->watch->context)
+						    : 0;
+}
+
+static struct message_watch watch_of(struct helper *helper, uint32_t timeout_ms)
+{
+	bool looks = helper->watch || helper->most_resident_bytes;
+	return (struct message_watch){ .deadline_ns = deadline_after(timeout_ms),
+				       .wake_fd = helper->watch ? helper->watch->wake_fd : -1,
+				       .look = looks ? look_after : NULL,
+				       .context = helper };
+}
+
 int helper_send(struct helper *helper, struct message *request, uint32_t timeout_ms,
 		struct error *err)
 {
@@ -144,14 +191,17 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 	if (buffer_failed(&request->payload))
 		return error_set(err, -ENOMEM, "out of memory");
 	request->header.timeout_ms = timeout_ms;
-	ret = message_send(helper->socket, request, deadline_after(timeout_ms));
+	struct message_watch watch = watch_of(helper, timeout_ms);
+	ret = message_send_watched(helper->socket, request, &watch);
 	return ret < 0 ? no_answer(helper, ret, timeout_ms, err) : 0;
 }
 
-int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
-		   struct error *err)
+int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+			bool *more, struct error *err)
 {
-	int ret = message_receive(helper->socket, answer, deadline_after(timeout_ms));
+	struct message_watch watch = watch_of(helper, timeout_ms);
+	int ret = message_receive_watched(helper->socket, answer, &watch);
+	*more = false;
 	if (ret < 0)
 		return no_answer(helper, ret, timeout_ms, err);
 	if (answer->header.code < 0) {
@@ -160,7 +210,20 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 		message_release(answer);
 		return code;
 	}
+	*more = answer->header.more;
 	return 0;
+}
+
+int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+		   struct error *err)
+{
+	bool more;
+	int ret = helper_receive_part(helper, timeout_ms, answer, &more, err);
+	if (ret < 0 || !more)
+		return ret;
+	/* The rest of it would be taken for the next one's. */
+	message_release(answer);
+	return no_answer(helper, -EBADMSG, timeout_ms, err);
 }
 
 bool helper_answers(const struct helper *helper)
@@ -194,9 +257,9 @@ static int detach(int *socket)
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(null, fd) < 0)
 			return -errno;
-	if (*socket != 3 && dup3(*socket, 3, O_CLOEXEC) < 0)
+	if (*socket != HELPER_SOCKET && dup3(*socket, HELPER_SOCKET, O_CLOEXEC) < 0)
 		return -errno;
-	*socket = 3;
+	*socket = HELPER_SOCKET;
 	if (close_range(4, ~0u, 0) != 0) {
 		long limit = sysconf(_SC_OPEN_MAX); /* Linux before 5.9 */
 		for (int fd = 4; fd < limit; fd++)
@@ -212,7 +275,7 @@ static void limit_to(__rlimit_resource_t resource, rlim_t value)
 }
 
 /* From here on the process can compute, answer, and read what it is handed. */
-static int give_up_rights(uint32_t open_files)
+static int give_up_rights(const struct helper_service *service)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
@@ -229,10 +292,11 @@ static int give_up_rights(uint32_t open_files)
 	cap_free(none);
 	limit_to(RLIMIT_CORE, 0);
 	limit_to(RLIMIT_FSIZE, 0);
-	limit_to(RLIMIT_NOFILE, open_files ? open_files : PARSER_OPEN_FILES);
+	limit_to(RLIMIT_NOFILE, service->open_files ? service->open_files : PARSER_OPEN_FILES);
 	if (!ADDRESS_SANITIZER) {
 		limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
-		limit_to(RLIMIT_DATA, PARSER_MEMORY_BYTES);
+		limit_to(RLIMIT_DATA,
+			 service->data_bytes ? service->data_bytes : PARSER_MEMORY_BYTES);
 	}
 	return 0;
 }
@@ -249,12 +313,25 @@ static void limit_cpu_time(uint32_t timeout_ms)
 	setrlimit(RLIMIT_CPU, &limit);
 }
 
+int helper_answer_part(struct message *part)
+{
+	part->header.code = 0;
+	part->header.more = 1;
+	int ret = buffer_failed(&part->payload)
+			  ? -ENOMEM
+			  : message_send(HELPER_SOCKET, part, MESSAGE_NO_DEADLINE);
+	message_release(part);
+	return ret;
+}
+
 void helper_serve(const struct helper_service *service, int socket)
 {
 	prctl(PR_SET_NAME, service->name, 0, 0, 0);
-	if (detach(&socket) < 0 ||
-	    (service->without_rights && give_up_rights(service->open_files) < 0))
+	if (detach(&socket) < 0 || (service->without_rights && give_up_rights(service) < 0))
 		_exit(HELPER_CANNOT_START);
+	/* Changing the user takes this back, so it comes now. A parent that has ended meanwhile is
+	 * seen at the socket. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	struct message request;
 	while (message_receive(socket, &request, MESSAGE_NO_DEADLINE) == 0) {
 		struct message answer = { 0 };

@@ -19,8 +19,20 @@ struct error;
 
 #define HELPER_ABANDONED_MAX 16
 
+/* What ends a wait for a helper before its deadline. The owner's, and may change between calls. */
+struct helper_watch {
+	int wake_fd; /* readable: `look` is asked at once; -1: none */
+	/* Asked some 50 times a second while a helper is waited for: a negative errno gives up what
+	 * it does. NULL: nobody is asked. */
+	int (*look)(void *context);
+	void *context;
+};
+
 struct helper {
-	void (*run)(int socket); /* the helper's whole life: calls helper_serve() */
+	void (*run)(int socket);	  /* the helper's whole life: calls helper_serve() */
+	const struct helper_watch *watch; /* borrowed; NULL: none */
+	/* More memory in use, of its own and of files, ends it while it is waited for; 0: any. */
+	uint64_t most_resident_bytes;
 	/* private */
 	pid_t pid; /* 0: not running */
 	int socket;
@@ -33,7 +45,8 @@ void helper_stop(struct helper *helper); /* also right for one that never starte
 /*
  * Sends a request and waits for its answer, which the caller releases when 0 is
  * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how), and the next request
- * starts a new one, which knows nothing of the old one's; -ENOMEM; or the code that the helper
+ * starts a new one, which knows nothing of the old one's; -ENOBUFS: it used more memory than it
+ * may; what the watch said (the helper is ended then, too); -ENOMEM; or the code that the helper
  * answered with.
  */
 int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
@@ -44,6 +57,9 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 		struct error *err);
 int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
 		   struct error *err);
+/* As helper_receive(), of an answer in parts: *more tells whether another one follows. */
+int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+			bool *more, struct error *err);
 /* Whether an answer has begun to come, or the helper has ended: helper_receive() need not wait. */
 bool helper_answers(const struct helper *helper);
 
@@ -56,6 +72,10 @@ struct helper_service {
 	void *context;
 	bool without_rights; /* no capabilities, nobody's user, limits on memory and time */
 	uint32_t open_files; /* 0: 64; a limit for one without rights */
+	uint64_t data_bytes; /* 0: 4 GiB; of its own memory, likewise */
 };
+/* Within serve(): sends a part of the answer ahead, whose payload is the caller's and is emptied. 0
+ * or a negative errno. */
+int helper_answer_part(struct message *part);
 /* Answers requests until the socket's other end closes. */
 __attribute__((noreturn)) void helper_serve(const struct helper_service *service, int socket);

@@ -69,6 +69,7 @@ void collector_free(struct collector *collector)
 	sample_memory_close(&session->sample_memory);
 	read_window_release(&session->reads);
 	jit_table_release(&session->jits);
+	shares_release(&session->shares);
 	byte_pool_release(&session->groups);
 	tally_release(&session->tally);
 	edges_release(&session->edges);
@@ -203,6 +204,8 @@ static int init_session(struct collector *collector, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	session->tally.session = session->profile;
 	session->options = options;
+	session->processes.forget = session_forget_process;
+	session->processes.forget_context = session;
 	session->identity = options->identity;
 	session->stacks = options->stacks;
 	session->inherit = collector->plan.inherit;
@@ -217,7 +220,17 @@ static int init_session(struct collector *collector, struct error *err)
 		 source_boot_id(collector->source));
 	/* Helpers are forks: now, while we are small. */
 	struct error cause;
-	if (reader_new(NULL, &session->reader, &cause) < 0) {
+	struct reader_options reading = {
+		.strange_bytes = options->gather_unlimited ? 0 : SHARE_HELPER_BYTES,
+		.watch = &session->watch,
+	};
+	session->watch = (struct helper_watch){ .wake_fd = options->wish ? options->wish_fd : -1,
+						.look = session_look,
+						.context = session };
+	shares_init(&session->shares,
+		    &(struct share_limits){ .unlimited = options->gather_unlimited,
+					    .time_ns = options->gather_time_ns });
+	if (reader_new(&reading, &session->reader, &cause) < 0) {
 		char text[1200];
 		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
 		note(collector, COLLECT_WARNING, text);
@@ -231,8 +244,10 @@ static int init_session(struct collector *collector, struct error *err)
 	if (options->stepper &&
 	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
 		return error_set(err, cause.code, "no bursts: %s", cause.text);
-	int ret = file_table_init(&session->files, session->profile, session->reader);
-	jit_table_init(&session->jits, session->reader, &session->files);
+	session_hasten(session);
+	int ret = file_table_init(&session->files, session->profile, session->reader,
+				  &session->shares);
+	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);
 	if (ret < 0)
@@ -321,6 +336,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	if (ret == 0)
 		ret = make_poll_fd(collector, err);
 	plan_release(&collector->plan);
+	session_stop_hastening(&collector->session);
 	if (ret < 0)
 		return ret;
 	*out = collector;
@@ -514,7 +530,9 @@ int collector_end_epoch(struct collector *collector, struct profile **delta, str
 		return ret;
 	collector->end_ns = clock_monotonic_ns();
 	uint64_t next_real_ns = clock_realtime_ns();
+	session_hasten(&collector->session);
 	ret = take(collector, EPOCH_ENDS, delta, err);
+	session_stop_hastening(&collector->session);
 	collector->epoch++;
 	collector->epoch_begin_ns = collector->end_ns;
 	collector->epoch_start_real_ns = next_real_ns;
@@ -556,6 +574,7 @@ void collector_tell_missing(const struct collector *collector, uint64_t samples,
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
 {
 	struct session *session = &collector->session;
+	session_hasten(session);
 	bursts_stop(&session->bursts);
 	counters_disable(&session->counters);
 	ledger_stop(&collector->ledger, session);
@@ -569,5 +588,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 		ret = counters_read(&session->counters, COUNTERS_ALL);
 	if (ret == 0)
 		ret = session_settle(session, true);
-	return ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
+	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
+	session_stop_hastening(session);
+	return ret;
 }

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "collect/shares.h"
 #include "image/elf_file.h"
 #include "image/vdso.h"
 #include "profile/profile.h"
@@ -78,14 +79,17 @@ static int identify_vdso(struct file_table *table)
 	return file->identity ? 0 : -ENOMEM;
 }
 
-int file_table_init(struct file_table *table, struct profile *session, struct reader *reader)
+int file_table_init(struct file_table *table, struct profile *session, struct reader *reader,
+		    struct shares *shares)
 {
-	*table = (struct file_table){ .session = session, .reader = reader };
+	*table = (struct file_table){ .session = session, .reader = reader, .shares = shares };
 	held_files_init(&table->keeping, reader);
 	if (!add_file(table, FILE_ANONYMOUS, span_of_text("//anon"), &table->anonymous) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso]"), &table->vdso) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso32]"), &table->vdso_narrow) ||
-	    !add_file(table, FILE_VSYSCALL, span_of_text("[vsyscall]"), &table->vsyscall))
+	    !add_file(table, FILE_VSYSCALL, span_of_text("[vsyscall]"), &table->vsyscall) ||
+	    !add_file(table, FILE_SPECIAL, span_of_text("[files beyond the limit for a user]"),
+		      &table->beyond))
 		return -ENOMEM;
 	return identify_vdso(table);
 }
@@ -112,6 +116,33 @@ static struct span without_deleted(struct span path, bool *deleted)
 	*deleted = path.size > size &&
 		   memcmp((const char *)path.data + path.size - size, DELETED, size) == 0;
 	return *deleted ? (struct span){ path.data, path.size - size } : path;
+}
+
+#define UNIT_PATH_BYTES 256u		    /* of a path count as another file */
+#define OPEN_MOST_NS	UINT64_C(100000000) /* of a stranger's request */
+
+/* From here on until stop_paying() reading is paid for. */
+static void pay(struct file_table *table, struct share *share)
+{
+	if (table->shares && share)
+		shares_charge(table->shares, share, SHARE_READING, OPEN_MOST_NS, table->reader);
+}
+
+static void stop_paying(struct file_table *table)
+{
+	if (table->shares && table->shares->purpose == SHARE_READING)
+		shares_settle(table->shares, table->reader);
+}
+
+/* Whose what was opened is: its owner's, unless its file system is somebody's program. */
+static struct share *share_of_opened(struct file_table *table, const struct safe_file *opened,
+				     struct share *process)
+{
+	if (!table->shares)
+		return NULL;
+	if (opened->copied && process)
+		return process;
+	return shares_of_file(table->shares, opened->owner, opened->others_write);
 }
 
 /* The device of a mapping and that of stat(2) differ on overlayfs and btrfs. A file that was opened
@@ -284,17 +315,23 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	struct safe_file opened;
 	file->attempts++;
 	note_user(file, hint);
-	if (!table->reader || !open_file(table, file, hint, deleted, &opened)) {
+	pay(table, hint->share);
+	bool is_open = table->reader && open_file(table, file, hint, deleted, &opened);
+	stop_paying(table);
+	if (!is_open) {
 		file->state = FILE_GONE;
 		return 0;
 	}
+	file->share = share_of_opened(table, &opened, hint->share);
 	stamp(file, &opened);
 	struct identity *identity = calloc(1, sizeof(*identity));
 	if (!identity) {
 		close(opened.fd);
 		return -ENOMEM;
 	}
+	pay(table, file->share);
 	int ret = reader_identify(table->reader, opened.fd, identity, NULL);
+	stop_paying(table);
 	if (ret < 0) {
 		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
 		free(identity);
@@ -309,7 +346,9 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	file->state = FILE_IDENTIFIED;
 	file->image = 0; /* until now it was one without segments */
 	file->sampled = false;
+	pay(table, file->share);
 	keep(table, file, number, &opened);
+	stop_paying(table);
 	return 0;
 }
 
@@ -394,9 +433,11 @@ static void copy_when_sampled(struct file_table *table, struct file *file)
 	make_room(table, file->size_bytes, file->by_path);
 	if (!held_files_room(&table->keeping, file->size_bytes, file->by_path))
 		return;
+	pay(table, file->share);
 	CLEANUP(close_fd) int fd = open_again(table, file);
 	if (fd >= 0)
 		copy_file(table, file, fd);
+	stop_paying(table);
 }
 
 static uint64_t inode_key(const struct file_hint *hint)
@@ -443,6 +484,12 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 			return identify(table, *number, hint, deleted);
 		if (span_equal(path, span_of_text(file->path)))
 			note_user(file, hint);
+		return 0;
+	}
+	/* Whoever maps files without end has the rest of them in common. */
+	if (hint->share &&
+	    !share_take(table->shares, hint->share, SHARE_FILES, 1 + path.size / UNIT_PATH_BYTES)) {
+		*number = table->beyond;
 		return 0;
 	}
 	file = add_file(table, kind, path, number);

@@ -24,6 +24,8 @@
 struct profile;
 struct profile_frame;
 struct reader;
+struct share;
+struct shares;
 
 enum file_kind {
 	FILE_PLAIN,
@@ -51,8 +53,9 @@ struct file {
 	int fd;	     /* held, or a copy in memory; -1: neither */
 	bool copied; /* `fd` is a copy, of copy_bytes */
 	uint64_t copy_bytes;
-	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
-	bool by_path;	/* we see it by its path, too */
+	struct share *share; /* who pays for reading it (shares.h) */
+	bool elsewhere;	     /* not on the mount of our own root: an open descriptor would pin it */
+	bool by_path;	     /* we see it by its path, too */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
 	int64_t modified_ns;
 	uint32_t pid;	     /* whom we met it in */
@@ -70,10 +73,12 @@ struct file_table {
 	struct number_map by_inode; /* the newest of an inode */
 	struct profile *session;
 	struct reader *reader; /* NULL: files are known by their records alone */
+	struct shares *shares;
 	struct held_files keeping;
 	uint32_t held[HELD_MOST]; /* numbers of files with a held descriptor, oldest first */
 	size_t held_count;
 	uint32_t anonymous, vdso, vdso_narrow, vsyscall;
+	uint32_t beyond; /* all files for which a user has no room any more */
 };
 
 /* What a mapping says about its file. */
@@ -84,11 +89,14 @@ struct file_hint {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	bool generation_known;
-	bool narrow; /* of a 32-bit process */
+	bool narrow;	     /* of a 32-bit process */
+	struct share *share; /* of the process; NULL: not known */
 	struct span path;
 };
 
-int file_table_init(struct file_table *table, struct profile *session, struct reader *reader);
+/* All are borrowed; `shares` may be NULL: nobody pays. */
+int file_table_init(struct file_table *table, struct profile *session, struct reader *reader,
+		    struct shares *shares);
 void file_table_release(struct file_table *table);
 
 /* Stores the number of the file, which is opened and identified when it is new. 0 or -ENOMEM. */

@@ -182,6 +182,24 @@ static int take_edges(struct session *session, const struct perf_record *record,
 			  session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
+/* A place that its user has no room for is one with all others beyond. */
+static int limit_place(struct session *session, struct process *process, struct lane *lane,
+		       struct tally_place *place)
+{
+	struct share *share = process ? session_share(session, process) : &session->shares.own;
+	struct profile_frame frame = { 0 };
+	if (!share->strange || tally_knows(&session->tally, place) ||
+	    share_take(&session->shares, share, SHARE_PLACES, 1))
+		return 0;
+	int ret = session_beyond_limit(session, &frame);
+	if (ret == 0 && session->stacks)
+		ret = profile_add_node(session->profile, 0, &frame, &place->node);
+	place->image = frame.image;
+	place->vaddr = frame.vaddr;
+	lane->sums.unknown[UNKNOWN_BEYOND_LIMIT]++;
+	return ret;
+}
+
 static int take_sample(struct session *session, const struct perf_record *record,
 		       const struct ring *ring, const struct counter *counter)
 {
@@ -228,6 +246,8 @@ static int take_sample(struct session *session, const struct perf_record *record
 	place.vaddr = leaf.vaddr;
 	uint32_t target;
 	if (ret == 0)
+		ret = limit_place(session, process, lane, &place);
+	if (ret == 0)
 		ret = tally_place(&session->tally, &place, &target);
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, identity->time, target);
@@ -250,7 +270,17 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	uint64_t end;
 	if (__builtin_add_overflow(mapping->start, mapping->size_bytes, &end))
 		return 0;
+	if (!process)
+		process = process_need(&session->processes, mapping->pid);
+	if (!process)
+		return -ENOMEM;
+	struct share *share = session_share(session, process);
+	if (!share_has_room(&session->shares, share, SHARE_MAPPINGS)) {
+		share->refused[SHARE_MAPPINGS]++;
+		return 0;
+	}
 	struct file_hint hint = {
+		.share = share,
 		.pid = mapping->pid,
 		.start = mapping->start,
 		.end = end,
@@ -270,6 +300,7 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	const struct file *file = file_table_get(&session->files, made.file);
 	ret = process_map(&session->processes, mapping->pid, &made);
 	process = process_find(&session->processes, mapping->pid);
+	session_count_mappings(session, process);
 	if (process && file->state == FILE_IDENTIFIED && !file->identity->wide)
 		process->narrow = true;
 	return ret == -E2BIG ? 0 : ret;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/file_table.h"
+#include "collect/shares.h"
 #include "image/process_table.h"
 #include "symbol/jit_records.h"
 #include "symbol/jitdump.h"
@@ -24,17 +25,23 @@
 #include "symbol/reader.h"
 #include "symbol/record.h"
 
-#define RETRY_FIRST_NS	   100000000u /* to look for a map, then twice as long, up to */
-#define RETRY_MOST_NS	   1000000000u
-#define READ_PAUSE_NS	   10000000u /* files are not read more often */
-#define READ_PAUSE_MOST_NS 200000000u
-#define READ_SHARE	   200u	      /* one part in so many of the time goes into it, or less */
-#define READ_STEP_BYTES	   (4u << 20) /* of a file at once, while samples come in */
-#define LINE_MOST_BYTES	   65536u
-#define STATUS_LIMIT	   65536
-#define FILE_TIME_NS	   1000000000 /* file systems round times, some to seconds */
-#define JITDUMP_LIMIT	   (512u << 20)
-#define NO_SOURCE	   UINT32_MAX
+#define RETRY_FIRST_NS	     100000000u /* to look for a map, then twice as long, up to */
+#define RETRY_MOST_NS	     1000000000u
+#define READ_PAUSE_NS	     10000000u /* files are not read more often */
+#define READ_PAUSE_MOST_NS   200000000u
+#define READ_SHARE	     200u	/* one part in so many of the time goes into it, or less */
+#define READ_STEP_BYTES	     (1u << 20) /* of a file at once */
+#define STRANGE_STEP_BYTES   (256u << 10)
+#define STRANGE_RECORD_BYTES (1u << 20)
+#define STRANGE_DUMP_BYTES   (32u << 20)	 /* a jitdump's code, while it is gathered */
+#define REQUEST_MOST_NS	     UINT64_C(100000000) /* for a stranger's file */
+#define RESTARTS_MOST	     2u /* of a map that is written anew while it is read */
+#define TRIM_LEAST_BYTES     65536u
+#define LINE_MOST_BYTES	     65536u
+#define STATUS_LIMIT	     65536
+#define FILE_TIME_NS	     1000000000 /* file systems round times, some to seconds */
+#define JITDUMP_LIMIT	     (512u << 20)
+#define NO_SOURCE	     UINT32_MAX
 
 struct jit_dump {
 	uint32_t file; /* in the file table */
@@ -61,9 +68,10 @@ static void close_map(struct jit_table *table, struct jit *jit)
 	table->maps_held--;
 }
 
-void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files)
+void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files,
+		    struct shares *shares)
 {
-	*table = (struct jit_table){ .reader = reader, .files = files };
+	*table = (struct jit_table){ .reader = reader, .files = files, .shares = shares };
 }
 
 void jit_table_release(struct jit_table *table)
@@ -76,6 +84,69 @@ void jit_table_release(struct jit_table *table)
 		free(jit);
 	}
 	number_map_release(&table->by_image);
+}
+
+static bool is_strange(const struct jit *jit)
+{
+	return jit->share && jit->share->strange;
+}
+
+static uint64_t step_bytes(const struct jit *jit)
+{
+	return is_strange(jit) ? STRANGE_STEP_BYTES : READ_STEP_BYTES;
+}
+
+static bool may_go_on(const struct jit_table *table, const struct jit *jit)
+{
+	return !is_strange(jit) || shares_time_left_ns(table->shares) > 0;
+}
+
+static uint64_t bytes_of(const struct jit *jit)
+{
+	uint64_t sum = jit_timeline_bytes(&jit->timeline);
+	for (size_t i = 0; i < jit->dump_count; i++)
+		sum += jitdump_bytes(&jit->dumps[i].dump);
+	return sum;
+}
+
+/* Counts what the names take by now. False: the share has no room for it. */
+static bool count_bytes(const struct jit_table *table, struct jit *jit)
+{
+	uint64_t bytes = bytes_of(jit);
+	if (!is_strange(jit))
+		return true;
+	if (bytes <= jit->held_bytes)
+		share_give_back(table->shares, jit->share, SHARE_JIT_BYTES,
+				jit->held_bytes - bytes);
+	else if (!share_take(table->shares, jit->share, SHARE_JIT_BYTES, bytes - jit->held_bytes))
+		return false;
+	jit->held_bytes = bytes;
+	return true;
+}
+
+/* Makes room within the share, after some names were read. 0 or -ENOMEM. */
+static int keep_within_share(const struct jit_table *table, struct jit *jit)
+{
+	if (count_bytes(table, jit))
+		return 0;
+	/* The timeline has the names of these already. */
+	for (size_t i = 0; i < jit->dump_count; i++) {
+		jitdump_forget(&jit->dumps[i].dump);
+		jit->dumps[i].taken = 0;
+	}
+	uint64_t keep_bytes =
+		jit->held_bytes > 2 * TRIM_LEAST_BYTES ? jit->held_bytes / 2 : TRIM_LEAST_BYTES;
+	int ret = jit_timeline_trim(&jit->timeline, keep_bytes, &jit->dropped);
+	if (ret < 0 || count_bytes(table, jit))
+		return ret;
+	/* Others of its user have it all. */
+	for (size_t i = 0; i < jit->dump_count; i++) {
+		jitdump_release(&jit->dumps[i].dump);
+		jit->dumps[i].dump.failed = true;
+	}
+	ret = jit_timeline_trim(&jit->timeline, 0, &jit->dropped);
+	count_bytes(table, jit);
+	return ret;
 }
 
 /* The process's number as it sees itself: the last of "NSpid:". */
@@ -187,6 +258,7 @@ static void refuse_map(struct jit *jit, int code, const char *why)
 static void restart_map(struct jit_map *map)
 {
 	map->read_bytes = 0;
+	map->skipped_bytes = 0;
 	map->tail_bytes = 0;
 }
 
@@ -213,11 +285,11 @@ static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
 	struct jit_map *map = &jit->map;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	struct error err;
-	if (map->read_bytes >= PERF_MAP_MAX_BYTES) {
+	if (map->read_bytes - map->skipped_bytes >= PERF_MAP_MAX_BYTES) {
 		refuse_map(jit, -EFBIG, "it is larger than what is read of a map");
 		return 0;
 	}
-	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, READ_STEP_BYTES,
+	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, step_bytes(jit),
 			      &bytes, &err);
 	bool more = ret == -EFBIG;
 	if (ret < 0 && !more) {
@@ -240,7 +312,46 @@ static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
 			time_of_news(jit, info, now_ns, !map->found));
 	if (ret == 0 && whole)
 		advance_map(map, text, whole);
+	if (ret == 0)
+		ret = keep_within_share(table, jit);
 	return ret < 0 ? ret : more && whole;
+}
+
+/* What takes no room on disk says nothing: reading goes on behind it. */
+static void skip_hole(struct jit_map *map, int fd, const struct stat *info)
+{
+	if ((uint64_t)info->st_blocks * 512 >= (uint64_t)info->st_size)
+		return;
+	off_t data = lseek(fd, (off_t)map->read_bytes, SEEK_DATA);
+	if (data < 0 && errno == ENXIO)
+		data = info->st_size; /* nothing but a hole */
+	if (data <= (off_t)map->read_bytes)
+		return;
+	map->skipped_bytes += (uint64_t)data - map->read_bytes;
+	map->read_bytes = (uint64_t)data;
+	map->tail_bytes = 0;
+}
+
+/* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. */
+static int read_pieces(const struct jit_table *table, struct jit *jit, int fd,
+		       const struct stat *info, uint64_t now_ns, enum jit_haste haste)
+{
+	struct jit_map *map = &jit->map;
+	unsigned restarts = 0;
+	for (;;) {
+		uint64_t before = map->read_bytes;
+		skip_hole(map, fd, info);
+		int ret = read_piece(table, jit, fd, info, now_ns, haste);
+		restarts += map->read_bytes < before;
+		bool again = haste == JIT_TO_THE_END || map->read_bytes == 0;
+		if (ret == 1 && again && !may_go_on(table, jit)) {
+			jit->cut = true;
+			return 1;
+		}
+		if (ret != 1 || !again || restarts > RESTARTS_MOST ||
+		    map->read_bytes >= (uint64_t)info->st_size)
+			return ret;
+	}
 }
 
 static int read_map(const struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
@@ -257,9 +368,7 @@ static int read_map(const struct jit_table *table, struct jit *jit, int fd, uint
 		return 0;
 	if (!same || (uint64_t)info.st_size < map->read_bytes)
 		restart_map(map);
-	int ret = read_piece(table, jit, fd, &info, now_ns, haste);
-	while (ret == 1 && (haste == JIT_TO_THE_END || map->read_bytes == 0))
-		ret = read_piece(table, jit, fd, &info, now_ns, haste);
+	int ret = read_pieces(table, jit, fd, &info, now_ns, haste);
 	map->found = true;
 	map->device = info.st_dev;
 	map->inode = info.st_ino;
@@ -327,8 +436,11 @@ static int find_dumps(const struct jit_table *table, struct jit *jit)
 		if (array_reserve(&jit->dumps, &jit->dump_capacity, jit->dump_count,
 				  sizeof(*jit->dumps)) < 0)
 			return -ENOMEM;
-		jit->dumps[jit->dump_count++] =
-			(struct jit_dump){ .file = number, .dump.names_alone = true };
+		jit->dumps[jit->dump_count++] = (struct jit_dump){
+			.file = number,
+			.dump = { .names_alone = true,
+				  .most_record_bytes = is_strange(jit) ? STRANGE_RECORD_BYTES : 0 },
+		};
 		file->sampled = true; /* held as long as there is room */
 	}
 	return 0;
@@ -345,12 +457,14 @@ static int take_functions(struct jit *jit, uint32_t source, const struct stat *i
 		const struct jit_function *function = &dump->dump.functions[dump->taken];
 		bool told = function->loaded && function->loaded <= now_ns && !dump->dump.own_clock;
 		ret = add_loaded(jit,
-				 &(struct jit_loaded){ .address = function->address,
-						       .size_bytes = function->size_bytes,
-						       .time_ns = told ? function->loaded : news_ns,
-						       .name = function->name,
-						       .source = source,
-						       .ordinal = (uint32_t)dump->taken });
+				 &(struct jit_loaded){
+					 .address = function->address,
+					 .size_bytes = function->size_bytes,
+					 .time_ns = told ? function->loaded : news_ns,
+					 .name = function->name,
+					 .source = source,
+					 .ordinal = (uint32_t)(dump->dump.forgotten + dump->taken),
+					 .origin = (uint32_t)function->origin });
 	}
 	return ret;
 }
@@ -369,6 +483,10 @@ static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t so
 	bool first = dump->read_bytes == 0;
 	int ret = 1;
 	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes) {
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			return 0;
+		}
 		CLEANUP(buffer_release) struct buffer bytes = { 0 };
 		struct error err;
 		if (dump->read_bytes >= JITDUMP_LIMIT) {
@@ -377,7 +495,7 @@ static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t so
 				  JITDUMP_LIMIT);
 			return 0;
 		}
-		ret = reader_read(table->reader, fd, dump->read_bytes, READ_STEP_BYTES, &bytes,
+		ret = reader_read(table->reader, fd, dump->read_bytes, step_bytes(jit), &bytes,
 				  &err);
 		bool more = ret == -EFBIG;
 		if (ret < 0 && !more) {
@@ -390,6 +508,8 @@ static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t so
 		if (ret != -ENOMEM) /* what was understood before the damage stands */
 			ret = take_functions(jit, source, &info, now_ns, first);
 		if (ret == 0)
+			ret = keep_within_share(table, jit);
+		if (ret == 0)
 			ret = more && haste == JIT_TO_THE_END && !dump->dump.failed;
 	}
 	return ret < 0 ? ret : 0;
@@ -398,8 +518,11 @@ static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t so
 static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
 		      enum jit_haste haste)
 {
-	if (!table->reader)
+	if (!table->reader || !may_go_on(table, jit)) {
+		jit->cut = jit->cut || table->reader;
 		return 0;
+	}
+	jit->cut = false;
 	int ret = find_dumps(table, jit);
 	size_t taken = 0;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
@@ -417,7 +540,8 @@ static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
 	return ret;
 }
 
-static struct jit *need_jit(struct jit_table *table, const struct process *process, uint32_t image)
+static struct jit *need_jit(struct jit_table *table, const struct process *process,
+			    struct share *share, uint32_t image)
 {
 	struct jit *jit = number_map_find(&table->by_image, image);
 	if (jit)
@@ -429,6 +553,7 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	}
 	jit->image = image;
 	jit->pid = process->pid;
+	jit->share = table->shares ? share : NULL;
 	jit->own_pid = own_pid(process->pid);
 	jit->start_ns = process->start_ns;
 	jit->began = process->execed;
@@ -437,17 +562,20 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	return jit;
 }
 
-int jit_table_locate(struct jit_table *table, const struct process *process, uint32_t image,
-		     uint64_t address, uint64_t time_ns, uint64_t *vaddr)
+int jit_table_locate(struct jit_table *table, const struct process *process, struct share *share,
+		     uint32_t image, uint64_t address, uint64_t time_ns, uint64_t *vaddr)
 {
-	struct jit *jit = need_jit(table, process, image);
+	struct jit *jit = need_jit(table, process, share, image);
 	if (!jit)
 		return -ENOMEM;
-	if (time_ns > jit->read_ns) {
-		uint64_t now_ns = clock_monotonic_ns();
-		int ret = now_ns - jit->read_ns < jit->pause_ns
-				  ? 0
-				  : read_files(table, jit, now_ns, JIT_IN_STEPS);
+	uint64_t now_ns = time_ns > jit->read_ns ? clock_monotonic_ns() : 0;
+	if (now_ns && now_ns - jit->read_ns >= jit->pause_ns) {
+		if (jit->share)
+			shares_charge(table->shares, jit->share, SHARE_READING, REQUEST_MOST_NS,
+				      table->reader);
+		int ret = read_files(table, jit, now_ns, JIT_IN_STEPS);
+		if (jit->share)
+			shares_settle(table->shares, table->reader);
 		if (ret < 0)
 			return ret;
 	}
@@ -455,21 +583,66 @@ int jit_table_locate(struct jit_table *table, const struct process *process, uin
 	return 0;
 }
 
-/* Reads the dumps again, whole, for their code and lines. */
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t *left = a, *right = b;
+	return (*left > *right) - (*left < *right);
+}
+
+/* Which functions of a dump are at the vaddrs, and what they were moved from. */
+static int list_wanted(const struct jit *jit, uint32_t source, const uint64_t *vaddrs, size_t count,
+		       uint32_t **list, size_t *listed)
+{
+	uint32_t *wanted = calloc(2 * count + 1, sizeof(*wanted));
+	size_t found = 0;
+	if (!wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct jit_loaded *loaded = jit_timeline_at(&jit->timeline, vaddrs[i]);
+		if (!loaded || loaded->source != source || loaded->ordinal == JIT_NO_ORDINAL)
+			continue;
+		wanted[found++] = loaded->ordinal;
+		wanted[found++] = loaded->origin;
+	}
+	if (found)
+		qsort(wanted, found, sizeof(*wanted), compare_numbers);
+	*list = wanted;
+	*listed = found;
+	return 0;
+}
+
+/* Reads a dump again for the code and lines of the wanted functions. */
 static int read_whole(const struct jit_table *table, struct jit *jit, struct jitdump *whole,
 		      uint32_t source)
 {
 	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	CLEANUP(close_fd) int fd = open_dump(table, file);
-	struct error err;
-	if (fd < 0)
+	struct stat info;
+	if (!whole->wanted_count)
 		return 0;
-	int ret = reader_read(table->reader, fd, 0, JITDUMP_LIMIT, &bytes, &err);
-	if (ret < 0 && ret != -EFBIG && ret != -ENOMEM)
-		error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
-	if (ret == 0 || ret == -EFBIG)
+	CLEANUP(close_fd) int fd = open_dump(table, file);
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return 0;
+	uint64_t most =
+		(uint64_t)info.st_size < JITDUMP_LIMIT ? (uint64_t)info.st_size : JITDUMP_LIMIT;
+	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;
+	int ret = 0;
+	for (uint64_t at = 0; at < most && ret == 0;) {
+		CLEANUP(buffer_release) struct buffer bytes = { 0 };
+		struct error err;
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			return 0;
+		}
+		ret = reader_read(table->reader, fd, at, step_bytes(jit), &bytes, &err);
+		if (ret < 0 && ret != -EFBIG && ret != -ENOMEM)
+			error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
+		if (ret < 0 && ret != -EFBIG)
+			break;
+		if (!bytes.size)
+			return 0; /* it has become shorter */
+		at += bytes.size;
 		ret = jitdump_feed(whole, bytes.data, bytes.size, NULL);
+	}
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -485,8 +658,14 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 	if (!whole || !dumps)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
+		uint32_t *wanted = NULL;
 		dumps[i] = &whole[i];
-		ret = read_whole(table, jit, &whole[i], i);
+		ret = list_wanted(jit, i, vaddrs, count, &wanted, &whole[i].wanted_count);
+		whole[i].wanted = wanted;
+		if (ret == 0)
+			ret = read_whole(table, jit, &whole[i], i);
+		whole[i].wanted = NULL; /* as nothing is fed any more */
+		free(wanted);
 	}
 	if (ret == 0)
 		ret = jit_records_of_timeline(&jit->timeline,
@@ -508,5 +687,6 @@ void jit_table_names_read(struct jit_table *table)
 		close_map(table, jit);
 		release_dumps(jit);
 		jit_timeline_release(&jit->timeline);
+		count_bytes(table, jit);
 	}
 }

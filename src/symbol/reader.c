@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -78,6 +79,15 @@ void reader_free(struct reader *reader)
 void reader_freep(struct reader **reader)
 {
 	reader_free(*reader);
+}
+
+void reader_set_nice(struct reader *reader, int nice)
+{
+	const struct helper *const helpers[] = { &reader->opener, &reader->parser,
+						 &reader->strange_parser };
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
+		if (helpers[i]->pid)
+			setpriority(PRIO_PROCESS, (id_t)helpers[i]->pid, nice);
 }
 
 void reader_charge(struct reader *reader, struct reader_account *account)

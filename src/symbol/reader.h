@@ -58,6 +58,9 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 void reader_free(struct reader *reader);
 void reader_freep(struct reader **reader); /* for CLEANUP() */
 
+/* The nice value of the processes that read, where we may choose it. */
+void reader_set_nice(struct reader *reader, int nice);
+
 /* Whose time the requests from now on take; borrowed; NULL: nobody's, as at the beginning. */
 void reader_charge(struct reader *reader, struct reader_account *account);
 

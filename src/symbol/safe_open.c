@@ -119,6 +119,9 @@ static int open_found(int path_fd, pid_t pid, const char *what, const struct saf
 		.inode = info.st_ino,
 		.modified_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec,
 		.owner = info.st_uid,
+		.others_write =
+			(info.st_mode & S_IWOTH) ||
+			((info.st_mode & S_IWGRP) && info.st_gid != 0 && info.st_gid != getegid()),
 	};
 	return 0;
 }

@@ -25,6 +25,7 @@ struct safe_file {
 	uint64_t device, inode;
 	int64_t modified_ns;
 	uint32_t owner;
+	bool others_write; /* others than its owner, root and our own group may write it */
 	bool copied; /* fd is a copy in memory (symbol/reader.h); inode and device are the file's */
 };
 

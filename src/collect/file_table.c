@@ -316,9 +316,13 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	file->attempts++;
 	note_user(file, hint);
 	pay(table, hint->share);
+	file->unread = false;
 	bool is_open = table->reader && open_file(table, file, hint, deleted, &opened);
+	bool spent = hint->share && table->shares && shares_time_left_ns(table->shares) == 0;
 	stop_paying(table);
 	if (!is_open) {
+		file->unread = spent;
+		file->share = hint->share;
 		file->state = FILE_GONE;
 		return 0;
 	}
@@ -334,6 +338,7 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	stop_paying(table);
 	if (ret < 0) {
 		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
+		file->unread = ret == -EDQUOT || ret == -ETIMEDOUT || ret == -ENOBUFS;
 		free(identity);
 		file->elsewhere = opened.copied || !held_files_harmless(&table->keeping, opened.fd);
 		if (ret == -ENOEXEC && file_may_be_jitdump(file) && !file->elsewhere)

@@ -63,6 +63,7 @@ struct file {
 	uint64_t start, end; /* where */
 	uint32_t image;	     /* in the session's profile; 0: not sampled yet */
 	bool sampled;	     /* since names were read last */
+	bool unread;	     /* its share, or a limit, kept it from being identified */
 	unsigned attempts;   /* to open it */
 	uint32_t next;	     /* private: of the same inode */
 };

@@ -149,6 +149,7 @@ struct job {
 	const struct file *file; /* NULL: none */
 	const struct jit *jit;	 /* NULL: none */
 	bool done;
+	bool left_out; /* something of it */
 };
 
 struct gathering {
@@ -229,22 +230,26 @@ static enum left_out_part part_missing(unsigned done)
 					  : LEFT_OUT_LINES;
 }
 
-static void leave_out(struct gathering *gathering, const struct job *job, int code, unsigned done)
+/* Once for an image: what is missing of it is missing for the first reason. */
+static void leave_out(struct gathering *gathering, struct job *job, int code, unsigned done)
 {
 	enum left_out_why why;
-	char name[64];
+	char name[64] = "the kernel";
 	const char *path = job->file ? job->file->path : name;
-	if (!left_out_reason(code, &why))
+	if (job->left_out || !left_out_reason(code, &why))
 		return;
 	if (job->jit)
 		snprintf(name, sizeof(name), "run-time code of process %" PRIu32, job->jit->pid);
-	left_out_add(&gathering->left_out, path, job->share->user, why, part_missing(done));
+	left_out_add(&gathering->left_out, path, job->share, why, part_missing(done));
+	job->left_out = true;
 }
 
-static int gather_file(struct gathering *gathering, const struct job *job)
+static int gather_file(struct gathering *gathering, struct job *job)
 {
 	struct session *session = gathering->session;
 	const struct file *file = job->file;
+	if (file && file->unread && (gathering->what & GATHER_FUNCTIONS))
+		leave_out(gathering, job, -EDQUOT, 0);
 	if (!file || file->state != FILE_IDENTIFIED || !session->reader)
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
@@ -305,7 +310,7 @@ static int gather_kernel(struct gathering *gathering, uint32_t image, const uint
 	return ret < 0 ? ret : keep(gathering, image, &set);
 }
 
-static int gather_runtime(struct gathering *gathering, const struct job *job)
+static int gather_runtime(struct gathering *gathering, struct job *job)
 {
 	struct session *session = gathering->session;
 	struct jit *jit = number_map_find(&session->jits.by_image, job->image);
@@ -340,7 +345,7 @@ static void tell_refused(const struct gathering *gathering)
 	options->note(options->note_context, COLLECT_WARNING, text);
 }
 
-static int gather_image(struct gathering *gathering, const struct job *job)
+static int gather_image(struct gathering *gathering, struct job *job)
 {
 	switch (profile_image(gathering->session->profile, job->image).kind) {
 	case IMAGE_FILE:
@@ -380,11 +385,11 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 		leave_out(gathering, job, left_ns ? -ECANCELED : -EDQUOT, before);
 		return 0;
 	}
-	if (gathering->what != what)
-		leave_out(gathering, job, -ECANCELED, before | GATHER_FUNCTIONS);
 	shares_charge(shares, job->share, SHARE_GATHERING, share_file_ns(shares), session->reader);
 	int ret = gather_image(gathering, job);
 	shares_settle(shares, session->reader);
+	if (gathering->what != what)
+		leave_out(gathering, job, -ECANCELED, before | GATHER_FUNCTIONS);
 	/* Sampling goes on meanwhile, and the rings must not overflow. */
 	return ret < 0 ? ret : session_copy_rings(session);
 }
@@ -430,7 +435,8 @@ static int run_jobs(struct gathering *gathering, struct job *jobs, size_t count)
 	if (!(all & GATHER_LINES))
 		return ret;
 	for (size_t i = 0; i < count; i++)
-		jobs[i].done = !jobs[i].share->strange || !may_have_lines(&jobs[i]);
+		jobs[i].done =
+			!jobs[i].share->strange || jobs[i].left_out || !may_have_lines(&jobs[i]);
 	for (struct job *job; ret == 0 && (job = next_job(jobs, count));)
 		ret = run_job(gathering, job, GATHER_LINES);
 	return ret;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/shares.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
 
@@ -22,14 +23,14 @@ void left_out_release(struct left_out *left_out)
 	*left_out = (struct left_out){ 0 };
 }
 
-void left_out_add(struct left_out *left_out, const char *path, uint32_t user, enum left_out_why why,
-		  enum left_out_part part)
+void left_out_add(struct left_out *left_out, const char *path, const struct share *share,
+		  enum left_out_why why, enum left_out_part part)
 {
 	left_out->counts[why][part]++;
 	char *copy = left_out->named < LEFT_OUT_NAMED ? strdup(path) : NULL;
 	if (copy)
 		left_out->files[left_out->named++] =
-			(struct left_out_file){ copy, user, why, part };
+			(struct left_out_file){ copy, share->user, share->strange, why, part };
 }
 
 bool left_out_reason(int code, enum left_out_why *why)
@@ -91,8 +92,8 @@ __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size
 void left_out_tell(const struct left_out *left_out, enum left_out_why why, char *text, size_t size)
 {
 	static const char *const causes[LEFT_OUT_REASONS] = {
-		[LEFT_OUT_TIME] = "reading them took longer than their user's files may",
-		[LEFT_OUT_MEMORY] = "reading them took more memory than a file may",
+		[LEFT_OUT_TIME] = "reading them takes longer than such a file, or its user's, may",
+		[LEFT_OUT_MEMORY] = "reading them takes more memory than such a file may",
 		[LEFT_OUT_ASKED] = "we were asked to end",
 		[LEFT_OUT_FAILED] = "what read them died of it",
 	};
@@ -114,9 +115,12 @@ void left_out_tell(const struct left_out *left_out, enum left_out_why why, char 
 		return;
 	append(text, size, &length, " left out, for %s", causes[why]);
 	size_t told = 0;
+	bool strange = false;
 	for (size_t i = 0; i < left_out->named && told < TOLD_FILES; i++)
 		if (left_out->files[i].why == why)
 			append(text, size, &length, "%s'%s' of user %" PRIu32, told++ ? ", " : ": ",
 			       left_out->files[i].path, left_out->files[i].user);
-	append(text, size, &length, "%s", cures[why]);
+	for (size_t i = 0; i < left_out->named; i++)
+		strange |= left_out->files[i].why == why && left_out->files[i].strange;
+	append(text, size, &length, "%s", strange ? cures[why] : "");
 }

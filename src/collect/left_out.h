@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct profile;
+struct share;
 
 enum left_out_why {
 	LEFT_OUT_TIME,	 /* its user's, or the file's */
@@ -26,6 +27,7 @@ struct left_out {
 	struct left_out_file {
 		char *path;
 		uint32_t user;
+		bool strange; /* the user is; more can be asked for */
 		enum left_out_why why;
 		enum left_out_part part; /* the first of those that are missing */
 	} files[LEFT_OUT_NAMED];
@@ -34,9 +36,10 @@ struct left_out {
 };
 
 void left_out_release(struct left_out *left_out);
-/* One file of `user`'s, with what comes after `part` missing too. Without memory it has no name. */
-void left_out_add(struct left_out *left_out, const char *path, uint32_t user, enum left_out_why why,
-		  enum left_out_part part);
+/* One file of the share's user, with what comes after `part` missing too. Without memory it has no
+ * name. */
+void left_out_add(struct left_out *left_out, const char *path, const struct share *share,
+		  enum left_out_why why, enum left_out_part part);
 /* From the error of a reader's request. False: such is no matter of limits. */
 bool left_out_reason(int code, enum left_out_why *why);
 /* BILL_LEFT_OUT_PREFIX's items. 0 or -ENOMEM. */

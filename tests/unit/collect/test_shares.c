@@ -1,0 +1,116 @@
+#include "collect/shares.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+#define STRANGER 4242u
+
+static void root_and_oneself_have_no_limits(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *own = shares_of_user(&shares, geteuid());
+	assert_ptr_equal(shares_of_user(&shares, 0), own);
+	assert_false(own->strange);
+	assert_true(share_take(&shares, own, SHARE_FILES, UINT64_MAX));
+	assert_true(share_take(&shares, own, SHARE_FILES, UINT64_MAX));
+	assert_int_equal(share_gathering_left_ns(&shares, own), UINT64_MAX);
+	/* What others may write is nobody's that is trusted. */
+	assert_true(shares_of_file(&shares, 0, true)->strange);
+	assert_ptr_equal(shares_of_file(&shares, 0, false), own);
+	shares_release(&shares);
+}
+
+static void one_stranger_leaves_room_for_another(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *greedy = shares_of_user(&shares, STRANGER);
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	uint64_t taken = 0;
+	while (share_take(&shares, greedy, SHARE_MAPPINGS, 1))
+		taken++;
+	assert_true(taken >= 65536);
+	assert_false(share_has_room(&shares, greedy, SHARE_MAPPINGS));
+	assert_true(share_take(&shares, other, SHARE_MAPPINGS, taken / 4));
+	assert_true(share_take(&shares, greedy, SHARE_FILES, 1));
+	/* What is given back is there for it again. */
+	share_give_back(&shares, greedy, SHARE_MAPPINGS, 2);
+	assert_true(share_take(&shares, greedy, SHARE_MAPPINGS, 2));
+	uint64_t refused[SHARE_KINDS];
+	shares_take_refused(&shares, refused);
+	assert_int_equal(refused[SHARE_MAPPINGS], 1);
+	shares_take_refused(&shares, refused);
+	assert_int_equal(refused[SHARE_MAPPINGS], 0);
+	shares_release(&shares);
+}
+
+static void many_users_have_less_than_two_together(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	uint64_t one = 0, all = 0;
+	while (share_take(&shares, shares_of_user(&shares, STRANGER), SHARE_PLACES, 1))
+		one++;
+	all = one;
+	for (uint32_t user = STRANGER + 1; user < STRANGER + 3000; user++)
+		while (all < 4 * one &&
+		       share_take(&shares, shares_of_user(&shares, user), SHARE_PLACES, 1))
+			all++;
+	assert_in_range(all, one + 1, 2 * one - 1);
+	shares_release(&shares);
+}
+
+static void time_is_used_up_and_comes_back_with_an_epoch(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ .time_ns = 40000000 });
+	struct share *greedy = shares_of_user(&shares, STRANGER);
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	share_spend(&shares, greedy, SHARE_GATHERING, 39000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy), 1000000);
+	share_spend(&shares, greedy, SHARE_GATHERING, 9000000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy), 0);
+	shares_charge(&shares, greedy, SHARE_GATHERING, 0, NULL);
+	assert_int_equal(shares_time_left_ns(&shares), 0);
+	assert_int_equal(shares.account.left_ns, 0);
+	shares_settle(&shares, NULL);
+	/* The half more than one's own that all have is what is left of it for others. */
+	shares_begin_epoch(&shares);
+	share_spend(&shares, greedy, SHARE_GATHERING, 40000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy), 0);
+	assert_int_equal(share_gathering_left_ns(&shares, other), 20000000);
+	shares_release(&shares);
+}
+
+static void without_limits_all_are_trusted(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ .unlimited = true });
+	assert_false(shares_of_user(&shares, STRANGER)->strange);
+	assert_false(shares_of_file(&shares, STRANGER, true)->strange);
+	shares_release(&shares);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(root_and_oneself_have_no_limits),
+		cmocka_unit_test(one_stranger_leaves_room_for_another),
+		cmocka_unit_test(many_users_have_less_than_two_together),
+		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),
+		cmocka_unit_test(without_limits_all_are_trusted),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

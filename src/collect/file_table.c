@@ -119,7 +119,7 @@ static struct span without_deleted(struct span path, bool *deleted)
 }
 
 #define UNIT_PATH_BYTES 256u		    /* of a path count as another file */
-#define OPEN_MOST_NS	UINT64_C(100000000) /* of a stranger's request */
+#define OPEN_MOST_NS	UINT64_C(200000000) /* of a stranger's request */
 
 /* From here on until stop_paying() reading is paid for. */
 static void pay(struct file_table *table, struct share *share)

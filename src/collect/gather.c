@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -23,7 +22,6 @@
 #include "symbol/reader.h"
 
 #define KALLSYMS_LIMIT (256u << 20)
-#define HASTY_NICE     (-15)
 #define HASTY_NS       UINT64_C(1000000000) /* the longest that we go before all others */
 #define HURRY_NS       UINT64_C(150000000)  /* for what is being gathered when we are to end soon */
 #define HURRY_ALL_NS   UINT64_C(300000000)  /* for the names of all the rest */
@@ -105,16 +103,11 @@ enum collect_wish session_wish(struct session *session)
 /* Whoever keeps all CPUs busy would make us wait for as long as he likes. */
 void session_hasten(struct session *session)
 {
-	if (session->hastened_ns)
-		return;
-	errno = 0;
-	session->usual_nice = getpriority(PRIO_PROCESS, 0);
-	if (errno || session->usual_nice <= HASTY_NICE ||
-	    setpriority(PRIO_PROCESS, 0, HASTY_NICE) != 0)
+	if (session->hastened_ns || !helper_hasten(0, HELPER_HASTY))
 		return;
 	session->hastened_ns = clock_monotonic_ns();
 	if (session->reader)
-		reader_set_nice(session->reader, HASTY_NICE);
+		reader_set_hasty(session->reader, HELPER_HASTY);
 }
 
 void session_stop_hastening(struct session *session)
@@ -122,17 +115,23 @@ void session_stop_hastening(struct session *session)
 	if (!session->hastened_ns)
 		return;
 	session->hastened_ns = 0;
-	setpriority(PRIO_PROCESS, 0, session->usual_nice);
+	helper_hasten(0, HELPER_AS_USUAL);
 	if (session->reader)
-		reader_set_nice(session->reader, session->usual_nice);
+		reader_set_hasty(session->reader, HELPER_AS_USUAL);
+}
+
+/* One that takes longer than that goes on like everybody. */
+static void limit_haste(struct session *session)
+{
+	if (session->hastened_ns && clock_monotonic_ns() - session->hastened_ns > HASTY_NS)
+		session_stop_hastening(session);
 }
 
 int session_look(void *context)
 {
 	struct session *session = context;
 	enum collect_wish wish = session_wish(session);
-	if (session->hastened_ns && clock_monotonic_ns() - session->hastened_ns > HASTY_NS)
-		session_stop_hastening(session);
+	limit_haste(session);
 	if (wish == COLLECT_GO_ON)
 		return 0;
 	bool in_time = wish == COLLECT_HURRY && session->gathering &&
@@ -381,6 +380,7 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 	unsigned before = GATHER_ALL & ~what;
 	gathering->what = what_now(session, what);
 	job->done = true;
+	limit_haste(session);
 	if (!gathering->what || !left_ns) {
 		leave_out(gathering, job, left_ns ? -ECANCELED : -EDQUOT, before);
 		return 0;

@@ -53,8 +53,7 @@ struct session {
 	struct helper_watch watch; /* of all helpers */
 	uint64_t hurry_ns;	   /* since when we are asked to end soon; 0: we are not */
 	bool gathering;
-	uint64_t hastened_ns; /* since when we and the reader go before others; 0: we don't */
-	int usual_nice;
+	uint64_t hastened_ns;	 /* since when we and the reader go before others; 0: we don't */
 	struct byte_pool groups; /* cgroup paths */
 	uint32_t unknown_images[UNKNOWN_CAUSES];
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
@@ -79,7 +78,7 @@ int session_copy_rings(struct session *session);
 /* What the owner wishes now. */
 enum collect_wish session_wish(struct session *session);
 /* Goes before others for a while, where we may choose that: whoever keeps all CPUs busy would make
- * us wait as long as he likes. Helpers other than the reader's must not be started meanwhile. */
+ * us wait as long as he likes. */
 void session_hasten(struct session *session);
 void session_stop_hastening(struct session *session);
 /* A helper_watch's: whether what is waited for is still wanted. */

@@ -20,7 +20,7 @@
 #include "base/number_map.h"
 #include "symbol/reader.h"
 
-#define SHARE_TIME_NS	   UINT64_C(500000000)	 /* to gather in, by default: a user and epoch */
+#define SHARE_TIME_NS	   UINT64_C(400000000)	 /* to gather in, by default: a user and epoch */
 #define SHARE_HELPER_BYTES ((uint64_t)480 << 20) /* of the helper that reads strangers' files */
 #define SHARE_READ_NS	   UINT64_C(400000000)	 /* to read in while recording, at once */
 #define SHARE_READ_PART	   20u			 /* of the time comes back, one part in so many */

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,22 @@
 #define ADDRESS_SANITIZER 0
 #endif
 
+bool helper_hasten(pid_t pid, enum helper_haste haste)
+{
+	/* Nice values weigh within one session's autogroup and one control group alone. */
+	struct sched_param least = { .sched_priority = 1 }, usual = { 0 };
+	return haste == HELPER_HASTY
+		       ? sched_setscheduler(pid, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0
+		       : sched_setscheduler(pid, SCHED_OTHER, &usual) == 0;
+}
+
+void helper_set_hasty(struct helper *helper, enum helper_haste haste)
+{
+	helper->hasty = haste == HELPER_HASTY;
+	if (helper->pid)
+		helper_hasten(helper->pid, haste);
+}
+
 int helper_start(struct helper *helper, struct error *err)
 {
 	int pair[2];
@@ -61,6 +78,8 @@ int helper_start(struct helper *helper, struct error *err)
 	}
 	helper->pid = pid;
 	helper->socket = pair[0];
+	if (helper->hasty)
+		helper_hasten(pid, HELPER_HASTY);
 	return 0;
 }
 

@@ -33,6 +33,7 @@ struct helper {
 	const struct helper_watch *watch; /* borrowed; NULL: none */
 	/* More memory in use, of its own and of files, ends it while it is waited for; 0: any. */
 	uint64_t most_resident_bytes;
+	bool hasty; /* helper_set_hasty() */
 	/* private */
 	pid_t pid; /* 0: not running */
 	int socket;
@@ -62,6 +63,13 @@ int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct messa
 			bool *more, struct error *err);
 /* Whether an answer has begun to come, or the helper has ended: helper_receive() need not wait. */
 bool helper_answers(const struct helper *helper);
+
+/* A process goes before all usual ones, or as usual; what it forks does not. Nothing happens where
+ * we may not choose that. */
+enum helper_haste { HELPER_AS_USUAL, HELPER_HASTY };
+bool helper_hasten(pid_t pid, enum helper_haste haste);
+/* The helper, and those that take its place. */
+void helper_set_hasty(struct helper *helper, enum helper_haste haste);
 
 /* The other side. */
 struct helper_service {

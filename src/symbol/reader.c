@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -81,13 +80,11 @@ void reader_freep(struct reader **reader)
 	reader_free(*reader);
 }
 
-void reader_set_nice(struct reader *reader, int nice)
+void reader_set_hasty(struct reader *reader, enum helper_haste haste)
 {
-	const struct helper *const helpers[] = { &reader->opener, &reader->parser,
-						 &reader->strange_parser };
-	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
-		if (helpers[i]->pid)
-			setpriority(PRIO_PROCESS, (id_t)helpers[i]->pid, nice);
+	helper_set_hasty(&reader->opener, haste);
+	helper_set_hasty(&reader->parser, haste);
+	helper_set_hasty(&reader->strange_parser, haste);
 }
 
 void reader_charge(struct reader *reader, struct reader_account *account)

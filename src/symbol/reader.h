@@ -23,6 +23,7 @@
 
 #include "base/span.h"
 #include "image/identity.h"
+#include "symbol/helper_process.h"
 #include "symbol/record.h"
 #include "symbol/safe_open.h"
 
@@ -40,8 +41,6 @@ struct reader_account {
 	uint64_t request_ns; /* the most for one request; 0: all that is left */
 };
 
-struct helper_watch;
-
 struct reader_options {
 	uint32_t open_timeout_ms;   /* 0: 2000; also for identities */
 	uint32_t gather_timeout_ms; /* 0: 20000 */
@@ -58,8 +57,8 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 void reader_free(struct reader *reader);
 void reader_freep(struct reader **reader); /* for CLEANUP() */
 
-/* The nice value of the processes that read, where we may choose it. */
-void reader_set_nice(struct reader *reader, int nice);
+/* Whether the processes that read go before all usual ones, where we may choose that. */
+void reader_set_hasty(struct reader *reader, enum helper_haste haste);
 
 /* Whose time the requests from now on take; borrowed; NULL: nobody's, as at the beginning. */
 void reader_charge(struct reader *reader, struct reader_account *account);

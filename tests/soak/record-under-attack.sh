@@ -8,12 +8,7 @@ need_cpu_sampling
 seconds=${ATTACK_SECONDS:-10}
 
 chmod 755 . .. ../.. 2>/dev/null || true
-as() {
-	user=$1
-	shift
-	setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
-}
-as 65534 true 2>/dev/null || skip "another user cannot run programs here"
+setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null || skip "another user cannot run programs here"
 mkdir -m 755 theirs other
 cp "$SOURCE/tests/tools/hostile" theirs/
 for kind in lines inlined nested compressed symbols; do
@@ -27,24 +22,26 @@ chown -R 65533:65533 other
 
 life=$((seconds + 8))
 running=
-start() {
-	"$@" 2>/dev/null &
+start() { # USER COMMAND...: not by a function, whose number would be a shell's
+	user=$1
+	shift
+	setpriv --reuid "$user" --regid "$user" --clear-groups "$@" 2>/dev/null &
 	running="$running $!"
 }
 trap 'kill $running 2>/dev/null || true' EXIT
 for kind in lines inlined nested compressed symbols sparse; do
-	for copy in 1 2; do start as 65534 theirs/$kind$copy $life; done
+	for copy in 1 2; do start 65534 theirs/$kind$copy $life; done
 done
-start as 65534 python3 theirs/hostile map sparse 8000 $life
-start as 65534 python3 theirs/hostile map growing $life
-start as 65534 python3 theirs/hostile map growing $life
-start as 65534 python3 theirs/hostile map rewritten $life
-start as 65534 python3 theirs/hostile map mappings $life
-start as 65534 python3 theirs/hostile map names $life
-start as 65534 python3 theirs/hostile map files $life
-start as 65534 python3 theirs/hostile map places $life
-start as 65533 other/two_loops 2000000000000
-start as 65533 other/busy split $life
+start 65534 python3 theirs/hostile map sparse 8000 $life
+start 65534 python3 theirs/hostile map growing $life
+start 65534 python3 theirs/hostile map growing $life
+start 65534 python3 theirs/hostile map rewritten $life
+start 65534 python3 theirs/hostile map mappings $life
+start 65534 python3 theirs/hostile map names $life
+start 65534 python3 theirs/hostile map files $life
+start 65534 python3 theirs/hostile map places $life
+start 65533 other/two_loops 2000000000000
+start 65533 other/busy split $life
 
 culprit record -q -a -F 1000 -o all.prof -- sh -c "sleep $seconds; date +%s.%N >ended" 2>said &
 recorder=$!
@@ -55,6 +52,7 @@ while kill -0 $recorder 2>/dev/null; do
 	done
 	sleep 0.02
 done | sort -k 1,1 -k 2,2n | awk '{ most[$1] = $2 } END { for (name in most) print name, most[name] }' >memory
+[ -e ended ] || fail "record: $(cat said)"
 over=$(awk -v now="$(date +%s.%N)" '{ print now - $1 }' ended)
 wait $recorder || fail "record: $(cat said)"
 root=$(awk '$1 == "root" { print int($2 / 1024) }' memory)

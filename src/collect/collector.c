@@ -31,6 +31,7 @@
 	5000000u /* news about processes wake us at once, 200 times a second at most */
 #define SERVICE_NS	 100000000u /* rings are emptied ten times a second */
 #define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
+#define HASTY_ROWS	 200000u    /* some 200 ms to write */
 #define REAP_AFTER_NS                                                                              \
 	2000000000u /* samples of an exited process's last moments have come by then */
 
@@ -61,6 +62,7 @@ void collector_free(struct collector *collector)
 	if (!collector)
 		return;
 	struct session *session = &collector->session;
+	session_stop_hastening(session);
 	counters_release(&session->counters);
 	process_table_release(&session->processes);
 	file_table_release(&session->files);
@@ -589,6 +591,8 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	if (ret == 0)
 		ret = session_settle(session, true);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	session_stop_hastening(session);
+	/* Writing it is worth the haste, too, when it does not take long. */
+	if (session->tally.count + session->nodes_gathered > HASTY_ROWS)
+		session_stop_hastening(session);
 	return ret;
 }

@@ -22,7 +22,7 @@
 #include "symbol/reader.h"
 
 #define KALLSYMS_LIMIT (256u << 20)
-#define HASTY_NS       UINT64_C(1000000000) /* the longest that we go before all others */
+#define HASTY_NS       UINT64_C(2000000000) /* the longest that we go before all others */
 #define HURRY_NS       UINT64_C(150000000)  /* for what is being gathered when we are to end soon */
 #define HURRY_ALL_NS   UINT64_C(300000000)  /* for the names of all the rest */
 

@@ -3,9 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "collect/session.h"
 
+#define MAPPINGS_CHEAP	2048u /* of a process; among more it takes a while to put another one */
 #define FILTERED_TARGET UINT32_MAX /* its weight is nobody's */
 #define REAPED		UINT32_MAX /* pid of a task that was reaped while it still ran */
 
@@ -298,7 +300,16 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	if (ret < 0)
 		return ret;
 	const struct file *file = file_table_get(&session->files, made.file);
+	bool costly = share->strange && process->space->count > MAPPINGS_CHEAP;
+	uint64_t begin_ns = costly ? clock_monotonic_ns() : 0;
+	if (costly && !share_reading_left_ns(&session->shares, share)) {
+		share->refused[SHARE_MAPPINGS]++;
+		return 0;
+	}
 	ret = process_map(&session->processes, mapping->pid, &made);
+	if (costly)
+		share_spend(&session->shares, share, SHARE_READING,
+			    clock_monotonic_ns() - begin_ns);
 	process = process_find(&session->processes, mapping->pid);
 	session_count_mappings(session, process);
 	if (process && file->state == FILE_IDENTIFIED && !file->identity->wide)

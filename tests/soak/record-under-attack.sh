@@ -29,34 +29,53 @@ start() { # USER COMMAND...: not by a function, whose number would be a shell's
 	running="$running $!"
 }
 trap 'kill $running 2>/dev/null || true' EXIT
-for kind in lines inlined nested compressed symbols sparse; do
-	for copy in 1 2; do start 65534 theirs/$kind$copy $life; done
-done
-start 65534 python3 theirs/hostile map sparse 8000 $life
-start 65534 python3 theirs/hostile map growing $life
-start 65534 python3 theirs/hostile map growing $life
-start 65534 python3 theirs/hostile map rewritten $life
-start 65534 python3 theirs/hostile map mappings $life
-start 65534 python3 theirs/hostile map names $life
-start 65534 python3 theirs/hostile map files $life
-start 65534 python3 theirs/hostile map places $life
+start_attack() {
+	for kind in lines inlined nested compressed symbols sparse; do
+		for copy in 1 2; do start 65534 theirs/$kind$copy $life; done
+	done
+	start 65534 python3 theirs/hostile map sparse 8000 $life
+	start 65534 python3 theirs/hostile map growing $life
+	start 65534 python3 theirs/hostile map growing $life
+	start 65534 python3 theirs/hostile map rewritten $life
+	start 65534 python3 theirs/hostile map mappings $life
+	start 65534 python3 theirs/hostile map names $life
+	start 65534 python3 theirs/hostile map files $life
+	start 65534 python3 theirs/hostile map places $life
+}
 start 65533 other/two_loops 2000000000000
 start 65533 other/busy split $life
 
-culprit record -q -a -F 1000 -o all.prof -- sh -c "sleep $seconds; date +%s.%N >ended" 2>said &
-recorder=$!
-while kill -0 $recorder 2>/dev/null; do
-	for task in $recorder $(cat "/proc/$recorder/task/$recorder/children" 2>/dev/null); do
-		awk -v root=$recorder '/^Pid:/ { pid = $2 } /^Name:/ { name = $2 }
-			/^VmHWM:/ { print (pid == root ? "root" : name), $2 }' "/proc/$task/status" 2>/dev/null
-	done
-	sleep 0.02
-done | sort -k 1,1 -k 2,2n | awk '{ most[$1] = $2 } END { for (name in most) print name, most[name] }' >memory
-[ -e ended ] || fail "record: $(cat said)"
-over=$(awk -v now="$(date +%s.%N)" '{ print now - $1 }' ended)
-wait $recorder || fail "record: $(cat said)"
-root=$(awk '$1 == "root" { print int($2 / 1024) }' memory)
-parser=$(awk '$1 == "culprit-parse" { print int($2 / 1024) }' memory)
+# The end of the recorder and its memory are looked at by one small process: shells would wait for a CPU themselves.
+cat >watch.py <<'END'
+import subprocess, sys, time
+said = open("said", "w")
+recorder = subprocess.Popen(["culprit", "record", "-q", "-a", "-F", "1000", "-o", "all.prof", "--", "sh", "-c",
+                             f"sleep {sys.argv[1]}; date +%s.%N >ended"], stderr=said)
+most = {}
+while recorder.poll() is None:
+    try:
+        tasks = open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
+    except OSError:
+        tasks = []
+    for task in [str(recorder.pid), *tasks]:
+        try:
+            fields = dict(line.split(":", 1) for line in open(f"/proc/{task}/status"))
+        except (OSError, ValueError):
+            continue
+        name = "root" if task == str(recorder.pid) else fields["Name"].strip()
+        most[name] = max(most.get(name, 0), int(fields.get("VmHWM", "0").split()[0]))
+    time.sleep(0.01)
+print(time.time() - float(open("ended").read()))
+print(most.get("root", 0) // 1024, most.get("culprit-parse", 0) // 1024)
+sys.exit(recorder.returncode)
+END
+# What this machine does besides is gathered from as well: how long that takes is not the attack's.
+python3 watch.py 2 >quiet || fail "record: $(cat said)"
+start_attack
+python3 watch.py "$seconds" >measured || fail "record: $(cat said)"
+over=$(sed -n 1p measured)
+root=$(awk 'NR == 2 { print $1 }' measured)
+parser=$(awk 'NR == 2 { print $2 }' measured)
 "$TOOLS/cells" all.prof >cells
 awk -F '\t' '$1 == "cell" && $3 == "file" && ($11 == "two_loops" || $11 == "busy") {
 	all += $6
@@ -70,4 +89,5 @@ expect_between "samples of other users' programs" "$all" 10 1000000
 expect_between "share of them with names" "$(ratio "$named" "$all")" 0.98 1
 expect_between "memory of root's process in MB" "$root" 1 100
 expect_between "memory of what parses in MB" "$parser" 1 512
-expect_between "seconds that it took to end" "$over" 0 1
+expect_between "seconds that it took to end" "$over" 0 \
+	"$(awk 'NR == 1 { print $1 > 0.5 ? $1 + 1 : 1 }' quiet)"

@@ -149,6 +149,7 @@ struct job {
 	const struct jit *jit;	 /* NULL: none */
 	bool done;
 	bool left_out; /* something of it */
+	bool alone;    /* nothing else that its share pays for is left */
 };
 
 struct gathering {
@@ -226,6 +227,7 @@ static enum left_out_part part_missing(unsigned done)
 {
 	return !(done & GATHER_FUNCTIONS) ? LEFT_OUT_NAMES
 	       : !(done & GATHER_CODE)	  ? LEFT_OUT_CODE
+	       : !(done & GATHER_FLOW)	  ? LEFT_OUT_FLOW
 					  : LEFT_OUT_LINES;
 }
 
@@ -385,7 +387,8 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 		leave_out(gathering, job, left_ns ? -ECANCELED : -EDQUOT, before);
 		return 0;
 	}
-	shares_charge(shares, job->share, SHARE_GATHERING, share_file_ns(shares), session->reader);
+	shares_charge(shares, job->share, SHARE_GATHERING, job->alone ? 0 : share_file_ns(shares),
+		      session->reader);
 	int ret = gather_image(gathering, job);
 	shares_settle(shares, session->reader);
 	if (gathering->what != what)
@@ -411,6 +414,18 @@ static struct job *next_job(struct job *jobs, size_t count)
 	return best;
 }
 
+/* The next one, and whether it may have all the time that its share still has. */
+static struct job *take_next_job(struct job *jobs, size_t count)
+{
+	struct job *next = next_job(jobs, count);
+	size_t others = 0;
+	for (size_t i = 0; next && i < count; i++)
+		others += !jobs[i].done && &jobs[i] != next && jobs[i].share == next->share;
+	if (next)
+		next->alone = !others;
+	return next;
+}
+
 /* Whether the image may have lines, in its file or one beside it. */
 static bool may_have_lines(const struct job *job)
 {
@@ -430,14 +445,14 @@ static int run_jobs(struct gathering *gathering, struct job *jobs, size_t count)
 	for (size_t i = 0; i < count && ret == 0; i++)
 		if (!jobs[i].share->strange)
 			ret = run_job(gathering, &jobs[i], all);
-	for (struct job *job; ret == 0 && (job = next_job(jobs, count));)
+	for (struct job *job; ret == 0 && (job = take_next_job(jobs, count));)
 		ret = run_job(gathering, job, all & ~(unsigned)GATHER_LINES);
 	if (!(all & GATHER_LINES))
 		return ret;
 	for (size_t i = 0; i < count; i++)
 		jobs[i].done =
 			!jobs[i].share->strange || jobs[i].left_out || !may_have_lines(&jobs[i]);
-	for (struct job *job; ret == 0 && (job = next_job(jobs, count));)
+	for (struct job *job; ret == 0 && (job = take_next_job(jobs, count));)
 		ret = run_job(gathering, job, GATHER_LINES);
 	return ret;
 }

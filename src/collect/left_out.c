@@ -14,7 +14,7 @@
 #define TOLD_FILES 3u
 
 static const char *const reasons[LEFT_OUT_REASONS] = { "time", "memory", "asked", "failed" };
-static const char *const parts[LEFT_OUT_PARTS] = { "names", "code", "lines" };
+static const char *const parts[LEFT_OUT_PARTS] = { "names", "code", "flow", "lines" };
 
 void left_out_release(struct left_out *left_out)
 {

@@ -19,7 +19,7 @@ enum left_out_why {
 	LEFT_OUT_REASONS,
 };
 
-enum left_out_part { LEFT_OUT_NAMES, LEFT_OUT_CODE, LEFT_OUT_LINES, LEFT_OUT_PARTS };
+enum left_out_part { LEFT_OUT_NAMES, LEFT_OUT_CODE, LEFT_OUT_FLOW, LEFT_OUT_LINES, LEFT_OUT_PARTS };
 
 #define LEFT_OUT_NAMED 64u /* files in the bill; the others are counted */
 

@@ -288,6 +288,8 @@ static int gather_from(const struct elf_file *file, const struct elf_file *debug
 	}
 	if (ret == 0 && (what & GATHER_CODE))
 		ret = add_functions(&gathering, vaddrs, count, what, GATHER_CODE);
+	if (ret == 0 && (what & GATHER_CODE) && (what & GATHER_FLOW))
+		ret = hand_over(&gathering, GATHER_FUNCTIONS | GATHER_CODE);
 	if (ret == 0 && (what & GATHER_FLOW))
 		ret = gather_flow(file, &table, gathering.chosen, out);
 	if (ret == 0 && (what & GATHER_LINES) && lines_fd >= 0) {

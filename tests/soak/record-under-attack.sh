@@ -90,4 +90,4 @@ expect_between "share of them with names" "$(ratio "$named" "$all")" 0.98 1
 expect_between "memory of root's process in MB" "$root" 1 100
 expect_between "memory of what parses in MB" "$parser" 1 512
 expect_between "seconds that it took to end" "$over" 0 \
-	"$(awk 'NR == 1 { print $1 > 0.5 ? $1 + 1 : 1 }' quiet)"
+	"$(awk 'NR == 1 { print ($1 > 0.5 ? $1 + 1 : 1) }' quiet)"

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "image/elf_file.h"
@@ -50,6 +51,7 @@ static bool debug_matches(const struct elf_file *file, const struct elf_file *de
 }
 
 #define WINDOW_BYTES 4096
+#define HAND_OVER_NS UINT64_C(20000000)
 
 struct gathering {
 	const struct elf_file *file;
@@ -58,6 +60,7 @@ struct gathering {
 	struct record_set *out;
 	struct gather_counts *counts;
 	const struct gather_parts *parts; /* NULL: nobody takes them */
+	uint64_t handed_ns;		  /* when a compilation unit was handed over */
 	struct buffer content;
 };
 
@@ -122,7 +125,13 @@ static int hand_over(struct gathering *gathering, unsigned int done)
 /* The lines of a compilation unit are complete. */
 static int take_unit(void *context)
 {
-	return hand_over(context, GATHER_FUNCTIONS | GATHER_CODE | GATHER_FLOW);
+	struct gathering *gathering = context;
+	uint64_t now_ns = clock_monotonic_ns();
+	/* A part for each of the many small ones would cost more than what it saves. */
+	if (now_ns - gathering->handed_ns < HAND_OVER_NS)
+		return 0;
+	gathering->handed_ns = now_ns;
+	return hand_over(gathering, GATHER_FUNCTIONS | GATHER_CODE | GATHER_FLOW);
 }
 
 static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs, size_t count,

@@ -51,3 +51,27 @@ expect_between "seconds to end after two signals" "$(seconds_since "$from")" 0 2
 [ ! -e twice.prof ] || fail "it was closed"
 expect_match "report" "$(culprit report twice.prof 2>&1)" "cut off"
 [ "$("$TOOLS/cells" twice.prof 2>/dev/null | grep -c '^cell')" -gt 0 ] || [ "$(culprit report --json twice.prof 2>/dev/null | grep -c total_samples)" -gt 0 ] || fail "the samples are lost"
+
+# Reports read such files, too: they end at once, and so does who reads for them.
+culprit record -q -p $load -F 500 --no-edges --no-stash --duration 200ms -o bare.prof 2>said || fail "$(cat said)"
+culprit annotate bare.prof hostile_work >report.out 2>&1 &
+reporter=$!
+waited=0
+until grep -q busy state 2>/dev/null; do
+	kill -0 $reporter 2>/dev/null || fail "the report had ended before: $(cat report.out)"
+	for task in $(cat "/proc/$reporter/task/$reporter/children" 2>/dev/null); do
+		awk -v task="$task" '$14 + $15 >= 10 { print "busy", task }' "/proc/$task/stat" >>state 2>/dev/null || true
+	done
+	waited=$((waited + 1))
+	[ $waited -lt 2000 ] || fail "nothing was read"
+done
+from=$(date +%s.%N)
+kill -TERM $reporter # the shell has the background ignore SIGINT
+expect_status 143 wait $reporter
+expect_between "seconds to end after SIGTERM" "$(seconds_since "$from")" 0 2
+reading=$(awk '/busy/ { print $2; exit }' state)
+waited=0
+while [ -d "/proc/$reading" ] && ! grep -q '^State:.*[ZX]' "/proc/$reading/status" 2>/dev/null; do
+	waited=$((waited + 1))
+	[ $waited -lt 500 ] || fail "process $reading reads on for nobody"
+done

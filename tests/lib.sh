@@ -18,6 +18,12 @@ need_command() {
 	done
 }
 
+# A sanitizer brings its own malloc(), in which no memory is counted.
+need_counted_memory() {
+	need_command nm
+	! nm "$CULPRIT" | grep -q -e __asan_init -e __tsan_init || skip "memory is not counted under a sanitizer"
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 }
@@ -77,7 +83,7 @@ s$(printf '\001')$1$(printf '\001')$2$(printf '\001')g"
 need_cpu_sampling() {
 	culprit record --quiet -a -c 1000003 --no-stash --duration 50ms -o rights.prof >rights.log 2>&1 ||
 		skip "cannot sample whole CPUs here: $(tail -n 1 rights.log)"
-	rm -f rights.prof*
+	rm -rf rights.prof*
 }
 
 # samples PROFILE [FIELD VALUE]...: how many samples the cells have whose fields are these;

@@ -31,15 +31,6 @@ static int out_of_memory(struct error *err)
 
 /* ---- finding the base's version */
 
-static struct span identity_of(const struct annotate_index *index,
-			       const struct procedure *procedure)
-{
-	if (!procedure->image)
-		return (struct span){ NULL, 0 };
-	struct profile_image image = profile_image(index->profile, procedure->image);
-	return image.build_id.size ? image.build_id : image.hash;
-}
-
 static bool same_name(const struct procedure *a, const struct procedure *b)
 {
 	size_t size = match_name_size(a->name);
@@ -50,8 +41,11 @@ static bool same_name(const struct procedure *a, const struct procedure *b)
 static bool same_build(const struct annotate_index *before, const struct procedure *a,
 		       const struct annotate_index *after, const struct procedure *b)
 {
-	struct span left = identity_of(before, a), right = identity_of(after, b);
-	return left.size && span_equal(left, right) && a->extent_known == b->extent_known &&
+	if (!a->image || !b->image)
+		return false;
+	struct profile_image left = profile_image(before->profile, a->image);
+	struct profile_image right = profile_image(after->profile, b->image);
+	return profile_image_same_build(&left, &right) && a->extent_known == b->extent_known &&
 	       (a->extent_known ? a->first == b->first : strcmp(a->name, b->name) == 0);
 }
 

@@ -140,6 +140,27 @@ static int compare_causes(const void *left, const void *right)
 	return span_compare(a->name, b->name);
 }
 
+static int compare_names(const void *left, const void *right)
+{
+	const struct scope_cause *a = left, *b = right;
+	return span_compare(a->name, b->name);
+}
+
+/* Makes one of those of one name: builds of a program are told apart elsewhere. */
+static size_t merge_names(struct scope_cause *list, size_t count)
+{
+	size_t kept = 0;
+	if (count)
+		qsort(list, count, sizeof(*list), compare_names);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && span_equal(list[kept - 1].name, list[i].name))
+			list[kept - 1].samples += list[i].samples;
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
 /* The images that broke most, by name. */
 static int rank_images(struct judge *judge, const uint64_t *by_image, size_t images,
 		       struct scope_broken_stacks *out)
@@ -148,17 +169,13 @@ static int rank_images(struct judge *judge, const uint64_t *by_image, size_t ima
 	if (!list)
 		return -ENOMEM;
 	size_t count = 0;
-	for (size_t id = 1; id <= images; id++) {
-		if (!by_image[id])
-			continue;
-		struct span name = span_of_text(resolver_image(judge->resolver, (uint32_t)id));
-		size_t at = 0;
-		while (at < count && !span_equal(list[at].name, name))
-			at++;
-		count += at == count;
-		list[at].name = name;
-		list[at].samples += by_image[id];
-	}
+	for (size_t id = 1; id <= images; id++)
+		if (by_image[id])
+			list[count++] = (struct scope_cause){
+				span_of_text(resolver_image(judge->resolver, (uint32_t)id)),
+				by_image[id]
+			};
+	count = merge_names(list, count);
 	if (count)
 		qsort(list, count, sizeof(*list), compare_causes);
 	out->image_count = count < SCOPE_BROKEN_IMAGES ? count : SCOPE_BROKEN_IMAGES;

@@ -257,14 +257,6 @@ uint32_t cfg_view_hidden_edges(const struct cfg_view *view, uint32_t block)
 	return count;
 }
 
-static bool loop_holds(const struct flow_loops *loops, uint32_t loop, uint32_t block)
-{
-	uint32_t at = loops->of_block[block];
-	while (at != FLOW_NO_LOOP && at != loop)
-		at = loops->list[at].parent;
-	return at == loop;
-}
-
 bool cfg_view_is_back(const struct procedure_cycles *procedure, const struct flow_edge *edge)
 {
 	const struct flow_loops *loops = &procedure->loops;
@@ -272,7 +264,7 @@ bool cfg_view_is_back(const struct procedure_cycles *procedure, const struct flo
 		return false;
 	uint32_t loop = loops->of_block[edge->to];
 	return loop != FLOW_NO_LOOP && loops->list[loop].header == edge->to &&
-	       loop_holds(loops, loop, edge->from);
+	       flow_loops_hold(loops, loop, edge->from);
 }
 
 struct estimate cfg_view_rounds(const struct procedure_cycles *procedure, uint32_t loop)

@@ -15,7 +15,10 @@ static bool is_image(const struct annotate_index *index, uint32_t image, struct 
 	if (!image)
 		return false;
 	struct profile_image row = profile_image(index->profile, image);
-	return build_id.size ? span_equal(row.build_id, build_id)
+	/* of a file that others can write all of it is hashed, and its code alone is known here */
+	bool compared = row.hash.size && hash.size && !row.writer;
+	return build_id.size ? span_equal(row.build_id, build_id) &&
+				       (!compared || span_equal(row.hash, hash))
 			     : hash.size && span_equal(row.hash, hash);
 }
 

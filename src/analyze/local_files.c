@@ -10,6 +10,7 @@
 #include "analyze/local_search.h"
 #include "analyze/resolve.h"
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -168,7 +169,7 @@ static int paths_of(const struct search *search, const struct wanted_image *want
 		    struct image_paths *paths)
 {
 	const struct table *table = profile_table(search->profile, PROFILE_PATH);
-	int ret = 0;
+	int ret = add_path(paths, profile_image_path(search->profile, wanted->id));
 	for (size_t row = 0; row < table->count && ret == 0; row++) {
 		const uint64_t *keys = table_keys(table, row);
 		if (keys[PATH_IMAGE] == wanted->id)
@@ -177,20 +178,34 @@ static int paths_of(const struct search *search, const struct wanted_image *want
 	return ret < 0 ? ret : add_path(paths, wanted->image.name);
 }
 
+/* Servers are asked by build-id, which many files can claim. */
+static bool is_wanted_content(struct search *search, const struct wanted_image *wanted, int fd,
+			      struct identity *identity)
+{
+	const struct profile_image *image = &wanted->image;
+	enum content_kind kind = image->hash.size == 0 ? CONTENT_NONE
+				 : image->writer       ? CONTENT_FILE
+						       : CONTENT_TEXT;
+	return reader_identify_content(search->reader, fd, kind, (struct span){ NULL, 0 }, identity,
+				       NULL) == 0 &&
+	       binary_same_build_id(image->build_id, identity) &&
+	       (kind == CONTENT_NONE ||
+		span_equal(image->hash, (struct span){ &identity->hash, sizeof(identity->hash) }));
+}
+
 /* 0, -ENOENT or -ENOMEM. */
 static int ask_debuginfod(struct search *search, const struct wanted_image *wanted,
 			  struct binary_found *found)
 {
 	struct error err = { 0 };
-	*found = (struct binary_found){ .fd = -1 };
+	*found = (struct binary_found){ .fd = -1, .owner = SAFE_NO_USER };
 	if (!search->debuginfod || wanted->image.build_id.size == 0)
 		return -ENOENT;
 	int fd = debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_EXECUTABLE,
 				 &err);
 	if (fd < 0)
 		return -ENOENT;
-	if (reader_identify(search->reader, fd, &found->identity, &err) < 0 ||
-	    !binary_same_build_id(wanted->image.build_id, &found->identity)) {
+	if (!is_wanted_content(search, wanted, fd, &found->identity)) {
 		close(fd);
 		return -ENOENT;
 	}
@@ -199,9 +214,10 @@ static int ask_debuginfod(struct search *search, const struct wanted_image *want
 }
 
 static int open_debug(struct search *search, const struct wanted_image *wanted,
-		      const struct identity *identity, const char *path)
+		      const struct identity *identity, const char *path, uint32_t owner,
+		      uint64_t writer)
 {
-	int fd = binary_finder_open_debug(search->finder, identity, path);
+	int fd = binary_finder_open_debug(search->finder, identity, path, owner, writer);
 	if (fd >= 0 || !search->debuginfod || wanted->image.build_id.size == 0)
 		return fd;
 	return debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_DEBUG_FILE,
@@ -210,17 +226,10 @@ static int open_debug(struct search *search, const struct wanted_image *wanted,
 
 static const char *name_for_notes(const struct search *search, uint32_t id, struct buffer *text)
 {
-	const struct table *paths = profile_table(search->profile, PROFILE_PATH);
-	for (size_t row = 0; text->size == 0 && row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		struct span path = profile_bytes(search->profile, keys[PATH_PATH]);
-		if (keys[PATH_IMAGE] == id)
-			buffer_append(text, path.data, path.size);
-	}
-	if (text->size == 0) {
-		struct span name = profile_image(search->profile, id).name;
-		buffer_append(text, name.data, name.size);
-	}
+	struct span path = profile_image_path(search->profile, id);
+	if (path.size == 0)
+		path = profile_image(search->profile, id).name;
+	buffer_append(text, path.data, path.size);
 	return buffer_text(text);
 }
 
@@ -280,6 +289,9 @@ static int begin_reading(struct search *search, const struct wanted_image *wante
 	int ret = search->waiting_count == READER_GATHERS ? end_oldest(search) : 0;
 	if (ret < 0)
 		return ret;
+	budget_read_file(fd);
+	if (debug_fd >= 0)
+		budget_read_file(debug_fd);
 	if (reader_begin_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count,
 				what & search->what, &err) < 0)
 		note_refusal(search, wanted->id, err.text);
@@ -311,7 +323,8 @@ static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 		memcpy(identity.build_id, wanted->image.build_id.data, wanted->image.build_id.size);
 		identity.build_id_bytes = (uint32_t)wanted->image.build_id.size;
 	}
-	CLEANUP(close_fd) int fd = open_debug(search, wanted, &identity, NULL);
+	CLEANUP(close_fd)
+	int fd = open_debug(search, wanted, &identity, NULL, SAFE_NO_USER, wanted->image.writer);
 	if (fd < 0) {
 		count_missing(search, wanted);
 		return 0;
@@ -331,6 +344,7 @@ static int gather_file(struct search *search, struct wanted_image *wanted)
 	int ret = paths_of(search, wanted, &paths);
 	const struct binary_wanted like = { .build_id = wanted->image.build_id,
 					    .hash = wanted->image.hash,
+					    .writer = wanted->image.writer,
 					    .paths = paths.list,
 					    .path_count = paths.count };
 	if (ret == 0)
@@ -345,7 +359,8 @@ static int gather_file(struct search *search, struct wanted_image *wanted)
 	CLEANUP(close_fd) int fd = found.fd;
 	CLEANUP(close_fd)
 	int debug_fd = open_debug(search, wanted, &found.identity,
-				  found.path.size ? buffer_text(&found.path) : NULL);
+				  found.path.size ? buffer_text(&found.path) : NULL, found.owner,
+				  found.writer);
 	ret = gather_from_file(search, wanted, &found, debug_fd);
 	buffer_release(&found.path);
 	return ret;

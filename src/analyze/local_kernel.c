@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/local_search.h"
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
@@ -65,7 +66,8 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 	if (!text.vaddr)
 		return 1;
 	CLEANUP(close_fd)
-	int debug_fd = binary_finder_open_debug(search->finder, &found.identity, NULL);
+	int debug_fd = binary_finder_open_debug(search->finder, &found.identity, NULL, found.owner,
+						found.writer);
 	ret = local_search_translate(search, wanted, &text, 1);
 	if (ret < 0)
 		return ret;
@@ -81,14 +83,17 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 
 /* ---- Tables of symbols as /proc/kallsyms has them */
 
-static bool read_table(struct search *search, const char *path, uint64_t limit, struct buffer *out)
+/* Below a folder that the user named. */
+static bool read_table(struct search *search, const char *root, const char *path, uint64_t limit,
+		       struct buffer *out)
 {
 	struct safe_file file;
-	out->size = 0;
-	if (reader_open_path(search->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	buffer_empty(out);
+	if (reader_open_below(search->reader, root, path, &file, NULL) < 0)
 		return false;
 	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
+	budget_read(out->size);
 	return ret == 0 && out->size > 0;
 }
 
@@ -102,8 +107,8 @@ static bool read_of_build(struct search *search, const char *root, struct span b
 		return false;
 	buffer_append_hex(&hexadecimal, build_id.data, build_id.size);
 	const char *digits = buffer_text(&hexadecimal);
-	buffer_printf(&path, "%s/.build-id/%.2s/%s/kallsyms", root, digits, digits + 2);
-	return read_table(search, buffer_text(&path), KALLSYMS_MAX_BYTES, out);
+	buffer_printf(&path, ".build-id/%.2s/%s/kallsyms", digits, digits + 2);
+	return read_table(search, root, buffer_text(&path), KALLSYMS_MAX_BYTES, out);
 }
 
 static bool read_below(struct search *search, const char *root, const char *const *names,
@@ -112,7 +117,7 @@ static bool read_below(struct search *search, const char *root, const char *cons
 	for (size_t i = 0; names[i]; i++) {
 		path->size = 0;
 		buffer_printf(path, "%s/%s", root, names[i]);
-		if (read_table(search, buffer_text(path), limit, out))
+		if (read_table(search, root, names[i], limit, out))
 			return true;
 	}
 	return false;

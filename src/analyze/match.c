@@ -33,7 +33,8 @@ size_t match_name_size(const char *name)
 
 /* ---- keys: what two rows have in common when they are about the same thing */
 
-enum key_kind { KEY_BUILD, KEY_NAME, KEY_NAME_ALONE, KEY_KINDS };
+/* KEY_BUILD_ID: one side knows the build-id alone. */
+enum key_kind { KEY_BUILD, KEY_BUILD_ID, KEY_NAME, KEY_NAME_ALONE, KEY_KINDS };
 
 static void put_text(struct buffer *key, const char *text, size_t size)
 {
@@ -52,12 +53,27 @@ static void put_number(struct buffer *key, uint64_t number)
 	buffer_append(key, &number, sizeof(number));
 }
 
-static struct span identity_of(const struct report *report, uint32_t image)
+static struct profile_image image_of(const struct report *report, uint32_t image)
 {
-	if (!image)
-		return (struct span){ NULL, 0 };
-	struct profile_image row = profile_image(report->profile, image);
-	return row.build_id.size ? row.build_id : row.hash;
+	return image ? profile_image(report->profile, image) : (struct profile_image){ 0 };
+}
+
+static bool has_build_id_alone(const struct profile_image *image)
+{
+	return image->build_id.size && !image->hash.size && !image->name.size;
+}
+
+/* False when nothing tells which build it is. */
+static bool put_build(const struct profile_image *image, struct buffer *key)
+{
+	if (!image->build_id.size && !image->hash.size)
+		return false;
+	put_text(key, image->build_id.data, image->build_id.size);
+	put_text(key, image->hash.data, image->hash.size);
+	put_number(key, image->writer);
+	if (!image->hash.size)
+		put_text(key, image->name.data, image->name.size);
+	return true;
 }
 
 static bool has_name(const struct report_row *row)
@@ -65,15 +81,26 @@ static bool has_name(const struct report_row *row)
 	return row->marks & (PLACE_NAMED | PLACE_BARE_NAME) || !(row->marks & PLACE_HAS_IMAGE);
 }
 
+/* The rows of one side, and which images of it the other side may know by their build-id alone. */
+struct side {
+	const struct report *report;
+	uint32_t *group_of; /* by row */
+	bool *known_by_id;  /* by image */
+};
+
 /* False when the row has no key of that kind. */
-static bool put_code(const struct report *report, const struct report_row *row, enum key_kind kind,
+static bool put_code(const struct side *side, const struct report_row *row, enum key_kind kind,
 		     struct buffer *key)
 {
+	const struct report *report = side->report;
+	const struct profile_image image = image_of(report, row->image);
 	if (kind == KEY_BUILD) {
-		struct span identity = identity_of(report, row->image);
-		if (!identity.size)
+		if (!put_build(&image, key))
 			return false;
-		put_text(key, identity.data, identity.size);
+	} else if (kind == KEY_BUILD_ID) {
+		if (!side->known_by_id[row->image])
+			return false;
+		put_text(key, image.build_id.data, image.build_id.size);
 	} else if (kind == KEY_NAME) {
 		put_whole_text(key, row->image_name);
 	}
@@ -81,7 +108,7 @@ static bool put_code(const struct report *report, const struct report_row *row, 
 		return kind != KEY_NAME_ALONE; /* a row about an image */
 	const struct place_procedure *procedure = places_procedure(report->places, row->procedure);
 	buffer_append_u8(key, row->marks & PLACE_INLINED ? 1 : 0);
-	if (kind == KEY_BUILD) {
+	if (kind == KEY_BUILD || kind == KEY_BUILD_ID) {
 		put_number(key, row->marks & PLACE_EXTENT ? procedure->first : 0);
 		put_whole_text(key, procedure->name);
 		return true;
@@ -92,8 +119,8 @@ static bool put_code(const struct report *report, const struct report_row *row, 
 	return sums_up || has_name(row);
 }
 
-static bool put_part(const struct report *report, const struct report_row *row,
-		     enum report_part part, enum key_kind kind, bool *code, struct buffer *key)
+static bool put_part(const struct side *side, const struct report_row *row, enum report_part part,
+		     enum key_kind kind, bool *code, struct buffer *key)
 {
 	switch (part) {
 	case REPORT_PROCEDURE:
@@ -106,7 +133,7 @@ static bool put_part(const struct report *report, const struct report_row *row,
 		if (*code)
 			return true; /* one of these names the code for all */
 		*code = true;
-		return put_code(report, row, kind, key);
+		return put_code(side, row, kind, key);
 	case REPORT_THREAD:
 		put_whole_text(key, row->texts[REPORT_THREAD]);
 		/* fallthrough */
@@ -122,25 +149,21 @@ static bool put_part(const struct report *report, const struct report_row *row,
 	}
 }
 
-static bool put_key(const struct report *report, const struct report_row *row, enum key_kind kind,
+static bool put_key(const struct side *side, const struct report_row *row, enum key_kind kind,
 		    struct buffer *key)
 {
+	const struct report *report = side->report;
 	bool code = false, has = true;
 	if (report->options.view != REPORT_FLAT)
-		return put_code(report, row, kind, key);
+		return put_code(side, row, kind, key);
 	for (size_t i = 0; has && i < report->options.part_count; i++)
-		has = put_part(report, row, report->options.parts[i], kind, &code, key);
+		has = put_part(side, row, report->options.parts[i], kind, &code, key);
 	return has && (code || kind == KEY_NAME); /* contexts have names alone */
 }
 
 /* ---- joining */
 
 #define NO_GROUP UINT32_MAX
-
-struct side {
-	const struct report *report;
-	uint32_t *group_of; /* by row */
-};
 
 struct key_entry {
 	struct span key;
@@ -162,6 +185,7 @@ static void join_release(struct join *join)
 {
 	for (size_t s = 0; s < 2; s++) {
 		free(join->sides[s].group_of);
+		free(join->sides[s].known_by_id);
 		free(join->entry_of[s]);
 	}
 	free(join->entries);
@@ -206,9 +230,9 @@ static int collect_keys(struct join *join, enum key_kind kind)
 		const struct side *side = &join->sides[s];
 		for (uint32_t i = 0; i < side->report->row_count; i++) {
 			join->entry_of[s][i] = NO_GROUP;
-			key.size = 0;
+			buffer_empty(&key);
 			if (side->group_of[i] != NO_GROUP ||
-			    !put_key(side->report, &side->report->rows[i], kind, &key))
+			    !put_key(side, &side->report->rows[i], kind, &key))
 				continue;
 			int ret = add_key(join, s, i, &key);
 			if (ret < 0)
@@ -222,6 +246,7 @@ static int collect_keys(struct join *join, enum key_kind kind)
 static void make_groups(struct join *join, enum key_kind kind)
 {
 	static const enum match_kind kinds[] = { [KEY_BUILD] = MATCH_SAME_BUILD,
+						 [KEY_BUILD_ID] = MATCH_SAME_BUILD,
 						 [KEY_NAME] = MATCH_NAMES,
 						 [KEY_NAME_ALONE] = MATCH_OTHER_IMAGE };
 	struct matching *matching = join->matching;
@@ -287,17 +312,48 @@ static void compare_builds(struct join *join)
 		struct match_group *group = &join->matching->groups[g];
 		if (group->kind != MATCH_NAMES)
 			continue;
-		struct span a = identity_of(left, left->rows[group->before[0]].image);
-		struct span b = identity_of(right, right->rows[group->after[0]].image);
-		if (a.size && b.size && !span_equal(a, b))
+		struct profile_image a = image_of(left, left->rows[group->before[0]].image);
+		struct profile_image b = image_of(right, right->rows[group->after[0]].image);
+		if (profile_image_other_build(&a, &b))
 			group->kind = MATCH_OTHER_BUILD;
 	}
+}
+
+/* A file that others can write is not taken for the one of its build-id where several claim it. */
+static bool is_doubtful(const struct report *report, uint32_t id, const struct profile_image *image)
+{
+	size_t count = profile_table(report->profile, PROFILE_IMAGE)->count;
+	for (uint32_t i = 1; image->writer && i <= count; i++) {
+		struct profile_image other = image_of(report, i);
+		if (i != id && span_equal(other.build_id, image->build_id))
+			return true;
+	}
+	return false;
+}
+
+/* By image of `report`: is its build-id known, and that of the other side's at most? */
+static bool *images_known_by_id(const struct report *report, const struct report *other)
+{
+	size_t count = profile_table(report->profile, PROFILE_IMAGE)->count;
+	size_t others = profile_table(other->profile, PROFILE_IMAGE)->count;
+	bool *known = calloc(count + 1, sizeof(*known));
+	for (uint32_t id = 1; known && id <= count; id++) {
+		struct profile_image image = image_of(report, id);
+		known[id] = has_build_id_alone(&image);
+		for (uint32_t i = 1; !known[id] && image.hash.size && i <= others; i++) {
+			struct profile_image candidate = image_of(other, i);
+			known[id] = has_build_id_alone(&candidate) &&
+				    profile_image_same_build(&image, &candidate) &&
+				    !is_doubtful(report, id, &image);
+		}
+	}
+	return known;
 }
 
 static int join_init(struct join *join, struct matching *matching, const struct report *before,
 		     const struct report *after)
 {
-	*join = (struct join){ .sides = { { before, NULL }, { after, NULL } },
+	*join = (struct join){ .sides = { { .report = before }, { .report = after } },
 			       .matching = matching };
 	size_t all = before->row_count + after->row_count;
 	if (all >= NO_GROUP)
@@ -311,7 +367,8 @@ static int join_init(struct join *join, struct matching *matching, const struct 
 		size_t count = side->report->row_count;
 		side->group_of = malloc((count + 1) * sizeof(*side->group_of));
 		join->entry_of[s] = malloc((count + 1) * sizeof(*join->entry_of[s]));
-		if (!side->group_of || !join->entry_of[s])
+		side->known_by_id = images_known_by_id(side->report, join->sides[1 - s].report);
+		if (!side->group_of || !join->entry_of[s] || !side->known_by_id)
 			failed = true;
 		for (size_t i = 0; i < count && !failed; i++)
 			side->group_of[i] = NO_GROUP;

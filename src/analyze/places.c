@@ -452,11 +452,13 @@ struct look_rows {
 	enum looks looks;
 };
 
-static uint64_t look_hash(const void *rows, uint32_t position)
+/* Of all that look_equal() compares: many images may have procedures of one name. */
+static uint64_t look_hash(const struct look_rows *all, uint32_t position)
 {
-	const struct look_rows *all = rows;
 	const struct place_procedure *procedure = &all->procedures[position];
-	return hash_text(procedure->name);
+	uint64_t image = all->looks == LOOKS_ALIKE_IN_ONE_IMAGE ? procedure->image : 0;
+	return hash_u64(hash_text(procedure->name) + hash_u64(hash_text(procedure->image_name)) +
+			image);
 }
 
 static bool look_equal(const void *rows, uint32_t position, const void *wanted)

@@ -103,10 +103,9 @@ static void take_operator(struct strip *strip, size_t size)
 static bool begins_leading_type(const struct strip *strip)
 {
 	size_t done = strip->out->size - strip->start;
-	const char *text = (const char *)strip->out->data + strip->start;
 	if (done == 0)
 		return true;
-	return done >= 2 && memcmp(text + done - 2, "::", 2) == 0 &&
+	return done >= 2 && memcmp(strip->out->data + strip->out->size - 2, "::", 2) == 0 &&
 	       (stands_at(strip, strip->at, "<impl ") || stands_at(strip, strip->at, "<lambda"));
 }
 
@@ -300,12 +299,23 @@ static enum procedure_name_fit fit_text(const char *base, const char *wanted)
 	return component ? NAME_FITS_TAIL : NAME_FITS_NOT;
 }
 
-/* Fits `type` + `rest`, as "Vec" + "::push". */
-static enum procedure_name_fit fit_method(struct span type, const char *rest, const char *wanted)
+/* How much of the front of a text of `size` bytes says nothing of how `wanted` fits: it fits the
+ * end, or all, and "::" may stand before it. */
+static size_t bytes_without_say(size_t size, const char *wanted)
+{
+	size_t telling = strlen(wanted) + strlen("::") + 1;
+	return size > telling ? size - telling : 0;
+}
+
+/* Fits `type` + `rest`, as "Vec" + "::push". A name may have many types and a long rest. */
+static enum procedure_name_fit fit_method(struct span type, struct span rest, const char *wanted)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
-	buffer_append(&text, type.data, type.size);
-	buffer_append_text(&text, rest);
+	size_t skipped = bytes_without_say(type.size + rest.size, wanted);
+	size_t of_type = skipped < type.size ? skipped : type.size;
+	size_t of_rest = skipped - of_type;
+	buffer_append(&text, (const char *)type.data + of_type, type.size - of_type);
+	buffer_append(&text, (const char *)rest.data + of_rest, rest.size - of_rest);
 	return buffer_failed(&text) ? NAME_FITS_NOT : fit_text(buffer_text(&text), wanted);
 }
 
@@ -328,8 +338,8 @@ static enum procedure_name_fit fit_leading_type(const char *base, const char *wa
 	size_t size = bracket_size(&whole, (size_t)(open - base));
 	if (!size)
 		return NAME_FITS_NOT;
-	const char *rest = open + size;
-	const char *first = open + (is_impl ? strlen(impl) : 1), *end = rest - 1;
+	const char *first = open + (is_impl ? strlen(impl) : 1), *end = open + size - 1;
+	const struct span rest = span_of_text(open + size);
 	const char *between = is_impl ? " for " : " as ";
 	enum procedure_name_fit fit = NAME_FITS_NOT;
 	const char *at = first, *found;

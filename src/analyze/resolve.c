@@ -1,3 +1,4 @@
+#include "analyze/image_claims.h"
 #include "analyze/resolve.h"
 
 #include <errno.h>
@@ -13,9 +14,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
-#include "symbol/record.h"
 #include "image/deleted_path.h"
 #include "symbol/demangle.h"
+#include "symbol/record.h"
 
 enum procedure_kind {
 	BY_FUNCTION, /* a function's extent */
@@ -46,6 +47,11 @@ struct shown_name {
 	const char *name;
 };
 
+struct sentences {
+	const char **list;
+	size_t count, capacity;
+};
+
 struct resolver {
 	const struct profile *profile;
 	struct resolver_options options;
@@ -69,20 +75,31 @@ struct resolver {
 	struct shown_name *names; /* demangled names of inlined functions */
 	size_t name_count, name_capacity;
 	struct hash_index name_index;
-	const char **notes;
-	size_t note_count, note_capacity;
+	struct image_claims claims;
+	struct sentences notes, file_notes;
 };
+
+static void add_sentence(struct resolver *resolver, struct sentences *sentences, const char *text)
+{
+	for (size_t i = 0; i < sentences->count; i++)
+		if (strcmp(sentences->list[i], text) == 0)
+			return; /* one message per cause */
+	char *copy = arena_copy_text(&resolver->arena, text, strlen(text));
+	if (copy && array_reserve(&sentences->list, &sentences->capacity, sentences->count,
+				  sizeof(*sentences->list)) == 0)
+		sentences->list[sentences->count++] = copy;
+}
 
 static void add_note(void *context, const char *sentence)
 {
 	struct resolver *resolver = context;
-	for (size_t i = 0; i < resolver->note_count; i++)
-		if (strcmp(resolver->notes[i], sentence) == 0)
-			return; /* one message per cause */
-	char *copy = arena_copy_text(&resolver->arena, sentence, strlen(sentence));
-	if (copy && array_reserve(&resolver->notes, &resolver->note_capacity, resolver->note_count,
-				  sizeof(*resolver->notes)) == 0)
-		resolver->notes[resolver->note_count++] = copy;
+	add_sentence(resolver, &resolver->notes, sentence);
+}
+
+static void add_file_note(void *context, const char *sentence)
+{
+	struct resolver *resolver = context;
+	add_sentence(resolver, &resolver->file_notes, sentence);
 }
 
 int resolver_new(const struct profile *profile, const struct resolver_options *options,
@@ -103,7 +120,8 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 		calloc(resolver->image_count ? resolver->image_count : 1, sizeof(char *));
 	resolver->spaces = calloc(resolver->image_count ? resolver->image_count : 1, 1);
 	if (!resolver->images || !resolver->spaces ||
-	    stash_index_new(profile, &resolver->stash) < 0)
+	    stash_index_new(profile, &resolver->stash) < 0 ||
+	    image_claims_init(&resolver->claims, profile, &resolver->arena) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (uint32_t id = 1; id <= resolver->image_count; id++)
 		resolver->spaces[id - 1] = (uint8_t)profile_image(profile, id).space;
@@ -115,6 +133,8 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 			 damaged);
 		add_note(resolver, sentence);
 	}
+	if (image_claims_tell(&resolver->claims, add_file_note, resolver) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
 	*out = resolver;
 	resolver = NULL;
 	return 0;
@@ -129,6 +149,7 @@ void resolver_free(struct resolver *resolver)
 	local_files_release(&resolver->local);
 	demangler_release(&resolver->demangler);
 	arena_release(&resolver->arena);
+	image_claims_release(&resolver->claims);
 	free(resolver->images);
 	free(resolver->spaces);
 	free(resolver->by_record[0]);
@@ -136,7 +157,8 @@ void resolver_free(struct resolver *resolver)
 	free(resolver->procedures);
 	free(resolver->places);
 	free(resolver->names);
-	free(resolver->notes);
+	free(resolver->notes.list);
+	free(resolver->file_notes.list);
 	hash_index_release(&resolver->procedure_index);
 	hash_index_release(&resolver->place_index);
 	hash_index_release(&resolver->name_index);
@@ -150,8 +172,14 @@ void resolver_freep(struct resolver **resolver)
 
 size_t resolver_notes(const struct resolver *resolver, const char *const **notes)
 {
-	*notes = resolver->notes;
-	return resolver->note_count;
+	*notes = resolver->notes.list;
+	return resolver->notes.count;
+}
+
+size_t resolver_file_notes(const struct resolver *resolver, const char *const **notes)
+{
+	*notes = resolver->file_notes.list;
+	return resolver->file_notes.count;
 }
 
 /* What this machine's files say of an image; NULL: nothing. They are read at the first asking. */
@@ -228,20 +256,6 @@ static struct span base_name(struct span path)
 	return (struct span){ slash + 1, path.size - before };
 }
 
-static struct span first_path(const struct profile *profile, uint32_t image)
-{
-	const struct table *paths = profile_table(profile, PROFILE_PATH);
-	struct span first = { NULL, 0 };
-	for (size_t row = 0; row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		struct span path = profile_bytes(profile, keys[PATH_PATH]);
-		if (keys[PATH_IMAGE] == image && path.size &&
-		    (!first.data || span_compare(path, first) < 0))
-			first = path;
-	}
-	return first;
-}
-
 static const char *bracketed(struct resolver *resolver, const char *what, struct span name)
 {
 	if (name.size == 0)
@@ -267,11 +281,9 @@ static struct span without_last_two_words(struct span name)
 static const char *file_name(struct resolver *resolver, uint32_t id,
 			     const struct profile_image *image)
 {
-	struct span path = first_path(resolver->profile, id);
-	if (path.size == 0)
-		path = image->name;
-	if (path.size)
-		return copy_span(resolver, base_name(deleted_path_strip(path)));
+	const char *name = image_claims_name(&resolver->claims, id, &resolver->arena);
+	if (name)
+		return name;
 	char hexadecimal[17] = "";
 	struct span identity = image->build_id.size ? image->build_id : image->hash;
 	for (size_t i = 0; i < identity.size && i < 8; i++)

@@ -115,3 +115,5 @@ const struct procedure *resolver_cold(struct resolver *resolver, const struct pr
 /* What could not be had, one sentence each ("debug file of 'x' is of another build"), for the
  * report's foot. */
 size_t resolver_notes(const struct resolver *resolver, const char *const **notes);
+/* Which of the profile's files claim to be what another is, and which other users can write. */
+size_t resolver_file_notes(const struct resolver *resolver, const char *const **notes);

@@ -159,6 +159,7 @@ static void add_machine_item(struct scope *scope, struct span item, uint64_t amo
 		{ BILL_BUSY_NS, &scope->busy_ns },
 		{ BILL_ONLINE_NS, &scope->online_ns },
 		{ BILL_STEAL_NS, &scope->steal_ns },
+		{ BILL_OFFLINE_NS, &scope->offline_ns },
 		{ BILL_COMMAND_ELAPSED_NS, &scope->command_elapsed_ns },
 		{ BILL_COMMAND_USER_NS, &scope->command_user_ns },
 		{ BILL_COMMAND_SYSTEM_NS, &scope->command_system_ns },

@@ -105,6 +105,7 @@ struct scope {
 	bool one_machine;	   /* `first` describes all sources */
 	bool one_command;
 	struct scope_number busy_ns, online_ns, steal_ns;
+	struct scope_number offline_ns; /* of watched CPUs, of which nothing is known then */
 	struct scope_number command_elapsed_ns, command_user_ns, command_system_ns;
 	struct scope_number sampled_user_ns, sampled_system_ns; /* of what was sampled, when not of
 								   the machine */

@@ -5,16 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/growth.h"
+
 int array_reserve(void *elements, size_t *capacity, size_t count, size_t element_size)
 {
 	if (count < *capacity)
 		return 0;
-	size_t wanted = *capacity ? *capacity : 8;
-	while (wanted <= count) {
-		if (wanted > SIZE_MAX / 2)
-			return -ENOMEM;
-		wanted *= 2;
-	}
+	if (count == SIZE_MAX)
+		return -ENOMEM;
+	size_t wanted = growth_capacity(*capacity, count + 1, 8, element_size);
+	if (!wanted)
+		return -ENOMEM;
 	void *old;
 	memcpy(&old, elements, sizeof(old));
 	void *grown = reallocarray(old, wanted, element_size);

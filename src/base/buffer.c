@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/growth.h"
 #include "base/varint.h"
 
 void buffer_release(struct buffer *buffer)
@@ -24,9 +25,9 @@ static bool reserve(struct buffer *buffer, size_t more)
 	}
 	if (needed <= buffer->capacity)
 		return true;
-	size_t capacity = buffer->capacity ? buffer->capacity : 64;
-	while (capacity < needed)
-		capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
+	size_t capacity = growth_capacity(buffer->capacity, needed, 64, 1);
+	if (!capacity)
+		capacity = needed;
 	void *data = realloc(buffer->data, capacity);
 	if (!data) {
 		buffer->failed = true;

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/growth.h"
+
 struct buffer {
 	uint8_t *data;
 	size_t size;
@@ -16,6 +18,16 @@ struct buffer {
 };
 
 void buffer_release(struct buffer *buffer); /* also right for a zeroed one, and for CLEANUP() */
+/* Nothing in it any more, for its next use: its room stays, but nobody may look at what was there.
+ * A failure stays too. */
+static inline void buffer_empty(struct buffer *buffer)
+{
+	const bool failed = buffer->failed;
+	if (GROWTH_IS_WATCHED)
+		buffer_release(buffer);
+	buffer->size = 0;
+	buffer->failed = failed;
+}
 /* Room for `size` more bytes at the end, or NULL. The bytes count at once. */
 void *buffer_extend(struct buffer *buffer, size_t size);
 void buffer_append(struct buffer *buffer, const void *data, size_t size);

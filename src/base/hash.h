@@ -2,6 +2,11 @@
  * hash - XXH3 over bytes: 64 bits for tables in memory, 128 for names that
  * outlive a file. Not a defence against a forger; docs/profile-format.md says
  * where that matters.
+ *
+ * What goes by one of the names below is different in each process, so that nobody
+ * can write a file whose every number and name falls into one place of a table, which
+ * would make looking up a search. For what is shown or kept there are the _stable ones
+ * and hash128_bytes().
  */
 #pragma once
 
@@ -13,10 +18,15 @@ struct hash128 {
 	uint64_t low;
 };
 
+extern uint64_t hash_seed; /* random; set before main() */
+
 uint64_t hash_bytes(const void *data, size_t size);
+struct hash128 hash128_of_text(const void *data, size_t size);
+
+uint64_t hash_bytes_stable(const void *data, size_t size);
 struct hash128 hash128_bytes(const void *data, size_t size);
 
-static inline uint64_t hash_u64(uint64_t value)
+static inline uint64_t hash_u64_stable(uint64_t value)
 {
 	/* splitmix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output
 	 * bit */
@@ -25,4 +35,9 @@ static inline uint64_t hash_u64(uint64_t value)
 	value ^= value >> 27;
 	value *= 0x94d049bb133111ebu;
 	return value ^ (value >> 31);
+}
+
+static inline uint64_t hash_u64(uint64_t value)
+{
+	return hash_u64_stable(value ^ hash_seed);
 }

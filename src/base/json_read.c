@@ -129,7 +129,7 @@ static bool take_escape(struct json_reader *reader, struct buffer *out)
 
 bool json_read_text(struct json_reader *reader, struct buffer *out)
 {
-	out->size = 0;
+	buffer_empty(out);
 	if (!take(reader, '"'))
 		return fail(reader, "a text was expected");
 	for (;;) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/visible_text.h"
 
 static void begin_line(struct json_stream *json)
 {
@@ -77,6 +78,45 @@ void json_stream_double(struct json_stream *json, const char *key, double value)
 		buffer_append_text(json->out, "null");
 }
 
+static void append_unit(struct buffer *out, uint32_t unit)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char code[] = { '\\',
+			      'u',
+			      digits[unit >> 12 & 15],
+			      digits[unit >> 8 & 15],
+			      digits[unit >> 4 & 15],
+			      digits[unit & 15] };
+	buffer_append(out, code, sizeof(code));
+}
+
+/* A byte of what is no UTF-8. */
+static void append_byte(struct buffer *out, uint8_t byte)
+{
+	append_unit(out, UTF8_REPLACEMENT);
+	buffer_append_hex(out, &byte, 1);
+}
+
+/* One character above ASCII or a byte that is none; returns how many bytes it took. */
+static size_t append_character(struct buffer *out, const uint8_t *text, size_t left)
+{
+	size_t size = utf8_sequence(text, left);
+	uint32_t character = size ? utf8_character(text, size) : UTF8_REPLACEMENT;
+	if (character == UTF8_REPLACEMENT) {
+		size = size ? size : 1;
+		for (size_t i = 0; i < size; i++)
+			append_byte(out, text[i]);
+	} else if (character_kind(character) != CHARACTER_HIDDEN) {
+		buffer_append(out, text, size);
+	} else if (character < 0x10000) {
+		append_unit(out, character);
+	} else {
+		append_unit(out, 0xd800 + ((character - 0x10000) >> 10));
+		append_unit(out, 0xdc00 + (character & 0x3ff));
+	}
+	return size;
+}
+
 static void append_escaped(struct buffer *out, uint8_t c)
 {
 	static const char letters[] = "btnvfr"; /* from 0x08 on; JSON has no \v */
@@ -87,7 +127,7 @@ static void append_escaped(struct buffer *out, uint8_t c)
 		buffer_append_u8(out, '\\');
 		buffer_append_u8(out, (uint8_t)letters[c - '\b']);
 	} else {
-		buffer_printf(out, "\\u%04x", c);
+		append_unit(out, c);
 	}
 }
 
@@ -96,20 +136,35 @@ static void append_text(struct buffer *out, struct span text)
 	const uint8_t *bytes = text.data;
 	size_t written = 0;
 	for (size_t i = 0; i < text.size;) {
-		size_t length = utf8_sequence(bytes + i, text.size - i);
-		if (length && bytes[i] >= 0x20 && bytes[i] != '"' && bytes[i] != '\\') {
-			i += length;
+		uint8_t c = bytes[i];
+		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+			i++;
 			continue;
 		}
 		buffer_append(out, bytes + written, i - written);
-		if (length)
-			append_escaped(out, bytes[i]);
+		if (c >= 0x80)
+			i += append_character(out, bytes + i, text.size - i);
 		else
-			buffer_append_text(out, "\xef\xbf\xbd");
-		written = ++i;
+			append_escaped(out, bytes[i++]);
+		written = i;
 	}
 	if (written < text.size)
 		buffer_append(out, bytes + written, text.size - written);
+}
+
+void json_append_document(struct buffer *out, const char *document)
+{
+	const uint8_t *at = (const uint8_t *)document, *end = at + strlen(document);
+	while (at < end) {
+		const uint8_t *plain = at;
+		while (at < end && *at < 0x7f)
+			at++;
+		buffer_append(out, plain, (size_t)(at - plain));
+		if (at < end && *at == 0x7f)
+			append_unit(out, *at++);
+		else if (at < end)
+			at += append_character(out, at, (size_t)(end - at));
+	}
 }
 
 void json_stream_span(struct json_stream *json, const char *key, struct span text)

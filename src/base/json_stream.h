@@ -6,6 +6,11 @@
  *
  * Keys are the program's own words and are not escaped. A key is NULL in arrays
  * and at the top. Running out of memory shows in the buffer.
+ *
+ * Texts are strangers': what steers a terminal, hides or changes the direction of
+ * reading (base/visible_text.h) is written \uXXXX, which reads back as the same text.
+ * A byte that is no UTF-8 becomes U+FFFD and two hexadecimal digits, and so does each
+ * byte of a U+FFFD itself: two texts that differ never become one.
  */
 #pragma once
 
@@ -40,10 +45,14 @@ void json_stream_null(struct json_stream *json, const char *key);
 void json_stream_u64(struct json_stream *json, const char *key, uint64_t value);
 /* Nine digits; null when it is no finite number. */
 void json_stream_double(struct json_stream *json, const char *key, double value);
-/* Bytes that are no UTF-8 become U+FFFD; absent ones (data NULL) null. */
+/* An absent text (data NULL) is null. */
 void json_stream_span(struct json_stream *json, const char *key, struct span text);
 void json_stream_text(struct json_stream *json, const char *key, const char *text);
 void json_stream_texts(struct json_stream *json, const char *key, const char *const *texts,
 		       size_t count);
 /* What goes before a value that the caller appends to the buffer itself. */
 void json_stream_key(struct json_stream *json, const char *key);
+
+/* A whole document by another writer, with the texts in it as above; it need not escape more than
+ * JSON demands. */
+void json_append_document(struct buffer *out, const char *document);

@@ -1,6 +1,7 @@
 #include "base/mapped_file.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,21 +45,68 @@ static void cover_holes(int fd, const struct mapped_file *file)
 	}
 }
 
-int mapped_file_open(int fd, struct mapped_file *out, struct error *err)
+/* A mapping of the size of `file`: of `mapped`, or of nothing (-1). */
+static int map(int file, int flags, int mapped, struct mapped_file *out, struct error *err)
 {
 	struct stat info;
 	*out = (struct mapped_file){ 0 };
-	if (fstat(fd, &info) != 0)
+	if (fstat(file, &info) != 0)
 		return error_set(err, -errno, "cannot examine the file: %s", strerror(errno));
 	if (info.st_size == 0)
 		return error_set(err, -ENOEXEC, "the file is empty");
-	void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	int protection = mapped < 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *bytes = mmap(NULL, (size_t)info.st_size, protection, MAP_PRIVATE | flags, mapped, 0);
 	if (bytes == MAP_FAILED)
 		return error_set(err, -errno, "cannot map the file: %s", strerror(errno));
 	*out = (struct mapped_file){ bytes, (size_t)info.st_size };
-	if ((uint64_t)info.st_blocks * BLOCK_BYTES < (uint64_t)info.st_size)
-		cover_holes(fd, out);
+	if (mapped >= 0 && (uint64_t)info.st_blocks * BLOCK_BYTES < (uint64_t)info.st_size)
+		cover_holes(mapped, out);
 	return 0;
+}
+
+int mapped_file_open(int fd, struct mapped_file *out, struct error *err)
+{
+	return map(fd, 0, fd, out, err);
+}
+
+/* Where the next bytes are that are there, and their end; false when none are left. */
+static bool next_extent(int fd, off_t from, off_t size, off_t *begin, off_t *end)
+{
+	*begin = lseek(fd, from, SEEK_DATA);
+	if (*begin < 0 && errno == ENXIO)
+		return false;
+	*end = *begin < 0 ? size : lseek(fd, *begin, SEEK_HOLE);
+	*begin = *begin < 0 ? from : *begin; /* a file system that knows no holes */
+	*end = *end < 0 || *end > size ? size : *end;
+	return *begin < *end;
+}
+
+static int read_extent(int fd, char *to, off_t from, off_t end)
+{
+	while (from < end) {
+		ssize_t got = pread(fd, to + from, (size_t)(end - from), from);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return 0;
+		from += got;
+	}
+	return 0;
+}
+
+int mapped_file_copy(int fd, struct mapped_file *out, struct error *err)
+{
+	int ret = map(fd, MAP_ANONYMOUS | MAP_NORESERVE, -1, out, err);
+	off_t begin, end = 0;
+	while (ret == 0 && end < (off_t)out->size_bytes &&
+	       next_extent(fd, end, (off_t)out->size_bytes, &begin, &end))
+		ret = read_extent(fd, out->bytes, begin, end);
+	if (ret == 0 || !out->bytes)
+		return ret;
+	mapped_file_close(out);
+	return error_set(err, ret, "cannot read the file: %s", strerror(-ret));
 }
 
 void mapped_file_close(struct mapped_file *file)

@@ -16,4 +16,9 @@ struct mapped_file {
 /* The whole file behind `fd`, which stays the caller's. 0, -ENOEXEC (an empty one), or what fstat
  * or mmap said; *out is then empty. */
 int mapped_file_open(int fd, struct mapped_file *out, struct error *err);
+/*
+ * Its bytes as they are now, in memory of our own: for a process that must not die of what others
+ * do to the file. Holes cost nothing. What it loses meanwhile reads as zeros.
+ */
+int mapped_file_copy(int fd, struct mapped_file *out, struct error *err);
 void mapped_file_close(struct mapped_file *file); /* an empty one does nothing; for CLEANUP() */

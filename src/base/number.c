@@ -23,6 +23,22 @@ bool number_parse_u64(const char *text, uint64_t *value)
 	return true;
 }
 
+bool number_parse_size(const char *text, uint64_t *value)
+{
+	static const char powers[] = "KMGT";
+	char *end;
+	errno = 0;
+	unsigned long long parsed = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || errno)
+		return false;
+	const char *power = *end ? strchr(powers, toupper((unsigned char)*end)) : NULL;
+	unsigned int shift = power ? 10 * (unsigned int)(power - powers + 1) : 0;
+	if ((power ? end[1] : *end) || parsed > UINT64_MAX >> shift)
+		return false;
+	*value = (uint64_t)parsed << shift;
+	return true;
+}
+
 /* strtod accepts "inf", "nan", hexadecimal and leading spaces; none of them is a number here. */
 static bool parse_decimal(const char *text, double *value, const char **rest)
 {

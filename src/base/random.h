@@ -16,7 +16,7 @@ static inline struct random_state random_seed(uint64_t seed)
 {
 	struct random_state state;
 	for (int i = 0; i < 4; i++)
-		state.s[i] = hash_u64(seed + (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u);
+		state.s[i] = hash_u64_stable(seed + (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u);
 	return state;
 }
 

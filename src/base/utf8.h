@@ -48,3 +48,13 @@ static inline size_t utf8_sequence(const uint8_t *text, size_t left)
 		return 0;
 	return size;
 }
+
+/* The character of a sequence of `size` bytes that utf8_sequence() measured. */
+static inline uint32_t utf8_character(const uint8_t *text, size_t size)
+{
+	static const uint8_t first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t character = text[0] & first[size];
+	for (size_t i = 1; i < size; i++)
+		character = character << 6 | (text[i] & 0x3f);
+	return character;
+}

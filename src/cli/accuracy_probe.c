@@ -18,6 +18,7 @@
 #include "cli/accuracy.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/probe_estimates.h"
 #include "collect/breakpoints.h"
 
@@ -41,17 +42,18 @@ static void spell_place(const struct breakpoint *breakpoint, char *text, size_t 
 		snprintf(text + length, size - length, "+0x%" PRIx64, place->offset);
 }
 
-static void print_estimate(const struct probe_estimate *row, const struct breakpoint *counted)
+static void put_estimate(const struct probe_estimate *row, const struct breakpoint *counted,
+			 char text[64])
 {
 	char error[24] = "-";
 	double exact = (double)counted->count;
 	if (!row->known) {
-		printf("%12s  %10s  %6s  ", "-", "-", "-");
+		snprintf(text, 64, "%12s  %10s  %6s  ", "-", "-", "-");
 		return;
 	}
 	if (exact > 0 && !counted->limited)
 		snprintf(error, sizeof(error), "%+.1f %%", (row->value / exact - 1) * 100);
-	printf("%12.0f  %10s  %6s  ", row->value, error, row->confidence);
+	snprintf(text, 64, "%12.0f  %10s  %6s  ", row->value, error, row->confidence);
 }
 
 /* Each sentence once. */
@@ -61,30 +63,29 @@ static void print_notes(const struct probe_estimate *rows, const struct breakpoi
 	bool scaled = false;
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].why[0])
-			printf("no estimate for %s: %s\n", list[i].place.text, rows[i].why);
+			page_line("no estimate for %s: %s", list[i].place.text, rows[i].why);
 		scaled = scaled || (rows[i].known && rows[i].factor != 1);
 	}
 	if (scaled)
-		printf("estimates are relative: multiplied so that those of a procedure (of one "
-		       "clock) add up to the counts\n");
+		page_line("estimates are relative: multiplied so that those of a procedure (of one "
+			  "clock) add up to the counts");
 }
 
 /* `rows` is NULL without a profile. */
 static void print_text(const struct breakpoint *list, const struct probe_estimate *rows,
 		       size_t count)
 {
-	printf(rows ? "  executions      estimate       error    sure  instruction\n"
-		    : "  executions  instruction\n");
+	page_line("%s", rows ? "  executions      estimate       error    sure  instruction"
+			     : "  executions  instruction");
 	for (size_t i = 0; i < count; i++) {
 		char place[1500];
-		char executions[32];
+		char executions[32], estimate[64] = "";
 		spell_place(&list[i], place, sizeof(place));
 		snprintf(executions, sizeof(executions), "%s%" PRIu64, list[i].limited ? ">" : "",
 			 list[i].count);
-		printf("%12s  ", executions);
 		if (rows)
-			print_estimate(&rows[i], &list[i]);
-		printf("%s\n", place);
+			put_estimate(&rows[i], &list[i], estimate);
+		page_line("%12s  %s%s", executions, estimate, place);
 	}
 	if (rows)
 		print_notes(rows, list, count);
@@ -124,10 +125,8 @@ static void print_json(const struct breakpoint *list, const struct probe_estimat
 	}
 	json_stream_close(&json, ']');
 	json_stream_close(&json, '}');
-	if (buffer_failed(&out))
-		message_error("out of memory for the counts");
-	else
-		printf("%s\n", buffer_text(&out));
+	buffer_append_u8(&out, '\n');
+	page_write(&out, PAGE_JSON);
 }
 
 static void print(const struct accuracy_options *options, const struct breakpoint *list,

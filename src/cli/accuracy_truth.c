@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/candidates.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "profile/profile.h"
 #include "render/accuracy_text.h"
@@ -95,7 +96,7 @@ static int print(const struct work *work, const struct cycles *cycles,
 	if (buffer_failed(&out) || buffer_failed(&name))
 		return say(&(struct error){ -ENOMEM, "out of memory for the tables" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, work->json ? PAGE_JSON : PAGE_TEXT);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/comparison.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/source_files.h"
 #include "cli/verbs.h"
@@ -164,6 +165,12 @@ static void say_notes(const struct work *work)
 		message_note("source file '%s'%s changed after the recording began: its lines may "
 			     "have moved",
 			     newer, count > 1 ? " and others" : "");
+	const char *reason = NULL;
+	count = source_files_refused(&work->files, &reason);
+	if (count)
+		message_note("%zu source file%s not shown: %s%s", count,
+			     count > 1 ? "s are" : " is", reason,
+			     work->files.root ? "" : "; --source-root names a folder to trust");
 }
 
 static void print_cold(const struct work *work, const struct annotation *annotation,
@@ -196,7 +203,7 @@ static int print_one(const struct work *work, size_t i, unsigned *scales)
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, PAGE_TEXT);
 	if (subject.cycles)
 		*scales |= 1U << subject.cycles->scale;
 	return 0;
@@ -217,7 +224,7 @@ static int print_text(const struct work *work)
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, PAGE_TEXT);
 	return 0;
 }
 
@@ -258,7 +265,7 @@ static int print_json(const struct work *work)
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, PAGE_JSON);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/comparison.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "render/listing_diff.h"
 
@@ -133,7 +134,7 @@ static int print(const struct annotate_diff_request *request, const struct diffs
 	if (buffer_failed(&out))
 		return say(&(struct error){ -ENOMEM, "out of memory for the listing" });
 	pager_start();
-	fwrite(out.data, 1, out.size, stdout);
+	page_write(&out, request->json ? PAGE_JSON : PAGE_TEXT);
 	for (size_t i = 0; !request->json && i < note_count; i++)
 		message_note("of the base: %s", notes[i]);
 	return 0;

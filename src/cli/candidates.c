@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "cli/message.h"
 #include "render/quantity.h"
-#include "render/text_table.h"
 #include "symbol/record.h"
 
 #define SHOWN_CANDIDATES 20
@@ -35,23 +34,17 @@ static void list_all(const struct annotate_index *index, const char *name,
 		}
 		if (sampled)
 			quantity_count(samples, amount);
-		text_append_safe(&line, procedure->name, strlen(procedure->name));
-		if (candidate->image_name[0]) {
-			buffer_append_text(&line, " in ");
-			text_append_safe(&line, candidate->image_name,
-					 strlen(candidate->image_name));
-		}
+		buffer_append_text(&line, procedure->name);
+		if (candidate->image_name[0])
+			buffer_printf(&line, " in %s", candidate->image_name);
 		bool has_first = procedure->extent_known || procedure->flags & FUNCTION_WINDOW;
-		if (has_first && candidate->image_name[0]) {
-			buffer_append_text(&line, ", as ");
-			text_append_safe(&line, candidate->image_name,
-					 strlen(candidate->image_name));
-			buffer_printf(&line, "+0x%" PRIx64, procedure->first);
-		}
-		fprintf(stderr, "  %10s samples  %s\n", amount, buffer_text(&line));
+		if (has_first && candidate->image_name[0])
+			buffer_printf(&line, ", as %s+0x%" PRIx64, candidate->image_name,
+				      procedure->first);
+		message_detail("%10s samples  %s", amount, buffer_text(&line));
 	}
 	if (count > SHOWN_CANDIDATES)
-		fprintf(stderr, "  and %zu more\n", count - SHOWN_CANDIDATES);
+		message_detail("and %zu more", count - SHOWN_CANDIDATES);
 }
 
 /* What to do when no procedure has that name. */

@@ -7,7 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/limits.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "store/database.h"
@@ -20,7 +22,7 @@
 enum { EXIT_DAMAGED = 3 };
 
 static bool json;
-static const char *save;
+static const char *save, *limits;
 
 static const struct option *check_options(void)
 {
@@ -28,6 +30,7 @@ static const struct option *check_options(void)
 		{ "save", 'o', OPTION_TEXT, "FILE",
 		  "write what can still be read of one damaged file there", &save, NULL },
 		{ "json", 0, OPTION_FLAG, NULL, "the same as one JSON document", &json, NULL },
+		LIMITS_OPTION_ROW(limits),
 		{ 0 },
 	};
 	return options;
@@ -49,7 +52,7 @@ static void show_fault(void *context, const char *sentence)
 	if (checking->faults)
 		json_object_array_add(checking->faults, json_object_new_string(sentence));
 	else if (checking->faults_of_file < FAULTS_SHOWN)
-		printf("%s: %s\n", checking->path, sentence);
+		page_line("%s: %s", checking->path, sentence);
 	checking->faults_of_file++;
 }
 
@@ -121,25 +124,25 @@ static void put_text(const struct checking *checking, const struct verify_report
 	const char *path = checking->path;
 	char samples[40];
 	if (checking->faults_of_file > FAULTS_SHOWN)
-		printf("%s: and %" PRIu64 " faults more\n", path,
-		       checking->faults_of_file - FAULTS_SHOWN);
+		page_line("%s: and %" PRIu64 " faults more", path,
+			  checking->faults_of_file - FAULTS_SHOWN);
 	if (!checking->faults_of_file) {
-		printf("%s: sound, %" PRIu64 " rows%s, %" PRIu64 " bytes%s\n", path, report->rows,
-		       spell_samples(profile, samples), report->file_bytes,
-		       report->being_written ? ", being recorded"
-		       : report->cut_off     ? ", a recording that was cut off"
-					     : "");
+		page_line("%s: sound, %" PRIu64 " rows%s, %" PRIu64 " bytes%s", path, report->rows,
+			  spell_samples(profile, samples), report->file_bytes,
+			  report->being_written ? ", being recorded"
+			  : report->cut_off	? ", a recording that was cut off"
+						: "");
 		if (report->unknown_tables)
-			printf("%s: it has %u tables of a newer culprit, which are kept as they "
-			       "are\n",
-			       path, report->unknown_tables);
+			page_line("%s: it has %u tables of a newer culprit, which are kept as they "
+				  "are",
+				  path, report->unknown_tables);
 	} else if (profile && report->rows) {
-		printf("%s: damaged; %" PRIu64 " rows%s can be saved (--save), %" PRIu64
-		       " of %" PRIu64 " chunks cannot be read\n",
-		       path, report->rows, spell_samples(profile, samples), report->chunks_damaged,
-		       report->chunks);
+		page_line("%s: damaged; %" PRIu64 " rows%s can be saved (--save), %" PRIu64
+			  " of %" PRIu64 " chunks cannot be read",
+			  path, report->rows, spell_samples(profile, samples),
+			  report->chunks_damaged, report->chunks);
 	} else {
-		printf("%s: damaged; nothing can be saved\n", path);
+		page_line("%s: damaged; nothing can be saved", path);
 	}
 }
 
@@ -216,13 +219,14 @@ static void check_database(struct checking *checking, const char *path)
 	}
 	checking->files_checked += packs;
 	if (!checking->files)
-		printf("%s: %zu epochs, %" PRIu64 " packs of code\n", path, list.count, packs);
+		page_line("%s: %zu epochs, %" PRIu64 " packs of code", path, list.count, packs);
 }
 
 static void check_path(struct checking *checking, const char *path)
 {
 	struct stat found;
-	if (stat(path, &found) < 0 || !S_ISDIR(found.st_mode)) {
+	if (stat(path, &found) < 0 || !S_ISDIR(found.st_mode) ||
+	    profile_file_is_open_folder(path)) {
 		check_file(checking, path);
 		return;
 	}
@@ -240,6 +244,9 @@ static int run_check(int argc, char **argv)
 	int status = options_parse(&verb_check, argc, argv, OPTIONS_ANYWHERE, &arguments);
 	if (status >= 0)
 		return status;
+	status = limits_open(limits);
+	if (status)
+		return status;
 	if (arguments == 0)
 		return options_misuse(&verb_check, "no profile or database is given");
 	if (save && arguments > 1)
@@ -253,9 +260,7 @@ static int run_check(int argc, char **argv)
 		add_u64(document, "files_checked", checking.files_checked);
 		add_u64(document, "files_damaged", checking.files_damaged);
 		json_object_object_add(document, "files", checking.files);
-		puts(json_object_to_json_string_ext(
-			document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-		json_object_put(document);
+		checking.could_not |= page_json(document) != 0;
 	}
 	if (checking.could_not)
 		return 1;

@@ -25,6 +25,7 @@ static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int re
 		_exit(EXIT_UNKNOWN); /* our parent went away or gave up */
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	execvp(argv[0], argv);
 	int code = errno;
 	if (write(failure_fd, &code, sizeof(code)) != sizeof(code))

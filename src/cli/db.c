@@ -6,19 +6,24 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "cli/limits.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
+#include "render/text_table.h"
 #include "store/database.h"
 #include "store/profile_file.h"
 
 static bool json;
 static struct option_list hosts, epochs;
-static const char *since, *until;
+static const char *since, *until, *limits;
 
 static const struct option *db_options(void)
 {
@@ -34,6 +39,7 @@ static const struct option *db_options(void)
 		  NULL },
 		{ "json", 0, OPTION_FLAG, NULL, "list: the same as one JSON document", &json,
 		  NULL },
+		LIMITS_OPTION_ROW(limits),
 		{ 0 },
 	};
 	return options;
@@ -96,36 +102,52 @@ static void spell_time(uint64_t ns, char out[32])
 		strftime(out, 32, "%Y-%m-%d %H:%M:%S", &when);
 }
 
-static void print_list(const struct database_list *list)
+static void add_row(struct text_table *table, const char *const *cells)
 {
-	size_t host = 4, epoch = 5;
-	for (size_t i = 0; i < list->count; i++) {
-		size_t size = strlen(list->entries[i].host);
-		host = size > host ? size : host;
-		size = strlen(list->entries[i].epoch);
-		epoch = size > epoch ? size : epoch;
-	}
-	printf("%-*s  %-*s  %-19s %10s %12s %12s\n", (int)host, "host", (int)epoch, "epoch",
-	       "start (UTC)", "seconds", "samples", "bytes");
+	for (size_t i = 0; i < table->columns; i++)
+		text_table_add(table, TEXT_PLAIN, "%s", cells[i]);
+}
+
+static int print_list(const struct database_list *list)
+{
+	static const enum text_align align[] = { TEXT_LEFT,  TEXT_LEFT,	 TEXT_LEFT, TEXT_RIGHT,
+						 TEXT_RIGHT, TEXT_RIGHT, TEXT_LEFT };
+	static const char *const heads[] = { "host",  "epoch", "start (UTC)", "seconds", "samples",
+					     "bytes", "" };
+	CLEANUP(text_table_release) struct text_table table;
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	text_table_init(&table, align, COUNT_OF(align));
+	add_row(&table, heads);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct database_entry *entry = &list->entries[i];
-		char start[32];
+		char start[32], bytes[32] = "-", seconds[32] = "-", samples[32] = "-";
 		spell_time(entry->start_ns, start);
-		printf("%-*s  %-*s  %-19s", (int)host, entry->host, (int)epoch, entry->epoch,
-		       start);
-		char seconds[32] = "-";
-		char samples[32] = "-";
 		if (entry->start_ns)
 			snprintf(seconds, sizeof(seconds), "%.1f",
 				 (double)entry->duration_ns / 1e9);
 		if (entry->has_samples)
 			snprintf(samples, sizeof(samples), "%" PRIu64, entry->samples);
-		printf(" %10s %12s %12" PRIu64 "%s\n", seconds, samples, entry->file_bytes,
-		       !entry->readable	      ? "  damaged"
-		       : entry->being_written ? "  being recorded"
-		       : entry->is_open	      ? "  cut off"
-					      : "");
+		if (entry->file_bytes)
+			snprintf(bytes, sizeof(bytes), "%" PRIu64, entry->file_bytes);
+		const char *cells[] = { entry->host,
+					entry->epoch,
+					start,
+					seconds,
+					samples,
+					bytes,
+					!entry->readable       ? "damaged"
+					: entry->being_written ? "being recorded"
+					: entry->is_open       ? "cut off"
+							       : "" };
+		add_row(&table, cells);
 	}
+	text_table_print(&table, TEXT_WITHOUT_COLOUR, &page);
+	if (buffer_failed(&page)) {
+		message_error("out of memory for the list");
+		return 1;
+	}
+	page_write(&page, PAGE_TEXT);
+	return 0;
 }
 
 static struct json_object *entry_json(const struct database_entry *entry)
@@ -134,7 +156,9 @@ static struct json_object *entry_json(const struct database_entry *entry)
 	json_object_object_add(row, "host", json_object_new_string(entry->host));
 	json_object_object_add(row, "epoch", json_object_new_string(entry->epoch));
 	json_object_object_add(row, "path", json_object_new_string(entry->path));
-	json_object_object_add(row, "file_bytes", json_object_new_uint64(entry->file_bytes));
+	json_object_object_add(row, "file_bytes",
+			       entry->file_bytes ? json_object_new_uint64(entry->file_bytes)
+						 : NULL);
 	json_object_object_add(row, "readable", json_object_new_boolean(entry->readable));
 	json_object_object_add(row, "open", json_object_new_boolean(entry->is_open));
 	json_object_object_add(row, "being_written", json_object_new_boolean(entry->being_written));
@@ -154,6 +178,7 @@ static int list_database(const char *path, const struct database_selection *sele
 {
 	CLEANUP(database_list_release) struct database_list list = { 0 };
 	struct error err;
+	int status;
 	if (!database_recognise(path)) {
 		message_error("'%s' is no database", path);
 		return 1;
@@ -169,12 +194,12 @@ static int list_database(const char *path, const struct database_selection *sele
 			json_object_array_add(rows, entry_json(&list.entries[i]));
 		json_object_object_add(document, "schema", json_object_new_int(1));
 		json_object_object_add(document, "epochs", rows);
-		puts(json_object_to_json_string_ext(
-			document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-		json_object_put(document);
+		status = page_json(document);
 	} else {
-		print_list(&list);
+		status = print_list(&list);
 	}
+	if (status)
+		return status;
 	bool damaged = false;
 	for (size_t i = 0; i < list.count; i++) {
 		if (list.entries[i].readable)
@@ -190,7 +215,7 @@ static int read_input(const char *path, const struct database_selection *selecti
 {
 	struct stat found;
 	struct profile_file_info info;
-	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode) && !profile_file_is_open_folder(path))
 		return database_read(path, selection, out, err);
 	int ret = profile_file_read(path, out, &info, err);
 	if (ret == 0 && info.cut_off)
@@ -236,6 +261,9 @@ static int run_db(int argc, char **argv)
 	int arguments;
 	int status = options_parse(&verb_db, argc, argv, OPTIONS_ANYWHERE, &arguments);
 	if (status >= 0)
+		return status;
+	status = limits_open(limits);
+	if (status)
 		return status;
 	struct database_selection selection;
 	bool left_out = false;

@@ -12,6 +12,7 @@
 #include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
@@ -45,6 +46,7 @@ static const struct option *diff_options(void)
 		{ "until", 0, OPTION_TEXT, "TIME",
 		  "of the other database, what was recorded before that", &given.after.until,
 		  NULL },
+		LIMITS_OPTION_ROW(given.after.limits),
 		{ "force", 0, OPTION_FLAG, NULL,
 		  "of a damaged recording of another tool, read what comes before the damage",
 		  &given.after.force, NULL },
@@ -335,7 +337,7 @@ static int print(const struct comparison *comparison, const struct diff_text_opt
 	if (buffer_failed(&page))
 		return out_of_memory();
 	pager_start();
-	fwrite(page.data, 1, page.size, stdout);
+	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 	return 0;
 }
 

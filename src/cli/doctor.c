@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/verbs.h"
 #include "machine/advice.h"
 #include "machine/event.h"
@@ -36,6 +38,7 @@ struct examination {
 	struct perf_features features;
 	struct event_list events;
 	struct sample_cost cost;
+	struct confinement_layers helpers;
 	struct error event_error, cost_error;
 	char event[256];
 	char program[4096];
@@ -96,6 +99,7 @@ static int examine(struct examination *examination, struct error *err)
 		return status;
 	machine_probe_run(&examination->cpu, &examination->pmus, &examination->probe);
 	perf_features_probe(&examination->features);
+	confinement_layers_read(&examination->helpers);
 	find_program(examination->program, sizeof(examination->program));
 	struct facts *facts = &examination->facts;
 	*facts = (struct facts){ .cpu = &examination->cpu,
@@ -103,6 +107,7 @@ static int examine(struct examination *examination, struct error *err)
 				 .rights = &examination->rights,
 				 .probe = &examination->probe,
 				 .features = &examination->features,
+				 .helpers = &examination->helpers,
 				 .program = examination->program };
 	if (event_list_default(&examination->events, &examination->pmus, &why_not_cycles,
 			       &examination->event_error)) {
@@ -120,23 +125,28 @@ static int examine(struct examination *examination, struct error *err)
 	return advice_give(facts, &examination->advice);
 }
 
-/* Prints words after `before`, further lines under the first word. */
-static void print_wrapped(const char *before, const char *text)
+/* Words after `before`, further lines under the first word. */
+static void put_wrapped(const char *before, const char *text, struct buffer *out)
 {
-	int indent = printf("%s", before), column = indent;
+	size_t indent = strlen(before), column = indent;
+	buffer_append_text(out, before);
 	while (*text) {
 		size_t word = strcspn(text, " ");
-		if (column > indent && column + 1 + (int)word > LINE_WIDTH)
-			column = printf("\n%*s", indent, "") - 1;
-		else if (column > indent)
-			column += printf(" ");
-		column += printf("%.*s", (int)word, text);
+		if (column > indent && column + 1 + word > LINE_WIDTH) {
+			buffer_printf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			buffer_append_u8(out, ' ');
+			column++;
+		}
+		buffer_append(out, text, word);
+		column += word;
 		text += word + strspn(text + word, " ");
 	}
-	printf("\n");
+	buffer_append_u8(out, '\n');
 }
 
-static void print_findings(const struct advice *advice, enum finding_state state)
+static void put_findings(const struct advice *advice, enum finding_state state, struct buffer *out)
 {
 	char mark[16];
 	snprintf(mark, sizeof(mark), "%-8s", finding_state_name(state));
@@ -144,23 +154,25 @@ static void print_findings(const struct advice *advice, enum finding_state state
 		const struct finding *finding = &advice->findings[i];
 		if (finding->state != state)
 			continue;
-		print_wrapped(mark, finding->what);
+		put_wrapped(mark, finding->what, out);
 		if (finding->means[0])
-			print_wrapped("        costs: ", finding->means);
+			put_wrapped("        costs: ", finding->means, out);
 		/* Never broken: it is there to be copied. */
 		if (finding->cure[0])
-			printf("        cure:  %s\n", finding->cure);
+			buffer_printf(out, "        cure:  %s\n", finding->cure);
 	}
 }
 
 static void print_text(const struct advice *advice)
 {
-	print_wrapped("", advice->verdict);
-	printf("\n");
-	print_findings(advice, FINDING_STOP);
-	print_findings(advice, FINDING_LIMIT);
-	print_findings(advice, FINDING_UNKNOWN);
-	print_findings(advice, FINDING_OK);
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	put_wrapped("", advice->verdict, &page);
+	buffer_append_u8(&page, '\n');
+	put_findings(advice, FINDING_STOP, &page);
+	put_findings(advice, FINDING_LIMIT, &page);
+	put_findings(advice, FINDING_UNKNOWN, &page);
+	put_findings(advice, FINDING_OK, &page);
+	page_write(&page, PAGE_TEXT);
 }
 
 static struct json_object *text_or_null(const char *text)
@@ -288,14 +300,7 @@ static int print_json(const struct examination *examination)
 	json_object_object_add(document, "machine", machine_json(&examination->cpu));
 	json_object_object_add(document, "rights", rights_json(&examination->rights));
 	json_object_object_add(document, "findings", findings);
-	const char *text = json_object_to_json_string_ext(
-		document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		printf("%s\n", text);
-	else
-		message_error("out of memory");
-	json_object_put(document);
-	return text ? 0 : 1;
+	return page_json(document);
 }
 
 static int run_doctor(int argc, char **argv)

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/events.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/verbs.h"
 #include "machine/event_catalog.h"
@@ -90,59 +92,61 @@ static bool fails_as_one(const struct catalog_item *const *items, size_t count)
 	return tried;
 }
 
-static void print_heading(const struct pmu_list *pmus, const struct catalog_item *const *items,
-			  size_t count)
+static void put_heading(const struct pmu_list *pmus, const struct catalog_item *const *items,
+			size_t count, struct buffer *out)
 {
 	const struct catalog_item *first = items[0];
 	char cause[256] = "";
 	if (fails_as_one(items, count))
 		explain(pmus, first, cause, sizeof(cause));
-	printf("%s", section_title(first));
+	buffer_append_text(out, section_title(first));
 	if (first->section == CATALOG_SYSFS || first->section == CATALOG_PFM)
-		printf(" %s", first->pmu);
+		buffer_printf(out, " %s", first->pmu);
 	if (first->foreign)
-		printf(" (another CPU model)");
+		buffer_append_text(out, " (another CPU model)");
 	if (cause[0])
-		printf("\n(not countable here: %s)", cause);
-	printf("\n");
+		buffer_printf(out, "\n(not countable here: %s)", cause);
+	buffer_append_u8(out, '\n');
 }
 
-static void print_description(int indent, const char *text)
+static void put_description(size_t indent, const char *text, struct buffer *out)
 {
-	int column = indent;
+	size_t column = indent;
 	while (*text) {
 		size_t word = strcspn(text, " \n\t");
-		if (column > indent && column + 1 + (int)word > LINE_WIDTH) {
-			printf("\n%*s", indent, "");
+		if (column > indent && column + 1 + word > LINE_WIDTH) {
+			buffer_printf(out, "\n%*s", (int)indent, "");
 			column = indent;
 		} else if (column > indent) {
-			column += printf(" ");
+			buffer_append_u8(out, ' ');
+			column++;
 		}
-		column += printf("%.*s", (int)word, text);
+		buffer_append(out, text, word);
+		column += word;
 		text += word + strspn(text + word, " \n\t");
 	}
-	printf("\n");
+	buffer_append_u8(out, '\n');
 }
 
 /* `before` is the item above, or NULL: what it said of the same event is not said again. */
-static void print_item(const struct catalog_item *item, const struct catalog_item *before,
-		       int width)
+static void put_item(const struct catalog_item *item, const struct catalog_item *before, int width,
+		     struct buffer *out)
 {
 	char mark = item->pattern || item->foreign ? ' ' : item->code ? '-' : '+';
-	int used = printf("%c %-*s  ", mark, width, item->name);
-	if (used > width + 4)
-		printf("\n%*s", width + 4, "");
+	buffer_printf(out, "%c %-*s  ", mark, width, item->name);
+	if (strlen(item->name) > (size_t)width)
+		buffer_printf(out, "\n%*s", width + 4, "");
 	char text[2048];
 	bool repeated =
 		before && item->detail[0] && strcmp(before->description, item->description) == 0;
 	snprintf(text, sizeof(text), "%s%s%s%s%s%s", repeated ? "" : item->description,
 		 item->detail[0] && !repeated ? ": " : "", item->detail,
 		 item->alias[0] ? " (also " : "", item->alias, item->alias[0] ? ")" : "");
-	print_description(width + 4, text);
+	put_description((size_t)width + 4, text, out);
 }
 
-static void print_block(const struct pmu_list *pmus, const struct catalog_item *const *items,
-			size_t count)
+static void put_block(const struct pmu_list *pmus, const struct catalog_item *const *items,
+		      size_t count, struct buffer *out)
 {
 	int width = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -150,23 +154,25 @@ static void print_block(const struct pmu_list *pmus, const struct catalog_item *
 		if (length > width && length <= NAME_WIDTH_MAX)
 			width = length;
 	}
-	print_heading(pmus, items, count);
+	put_heading(pmus, items, count, out);
 	for (size_t i = 0; i < count; i++)
-		print_item(items[i], i ? items[i - 1] : NULL, width);
+		put_item(items[i], i ? items[i - 1] : NULL, width, out);
 }
 
 static void print_text(const struct pmu_list *pmus, const struct catalog_item *const *items,
 		       size_t count)
 {
-	printf("+ opens on this machine, - does not\n");
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	buffer_append_text(&out, "+ opens on this machine, - does not\n");
 	for (size_t i = 0; i < count;) {
 		size_t end = i + 1;
 		while (end < count && same_block(items[i], items[end]))
 			end++;
-		printf("\n");
-		print_block(pmus, items + i, end - i);
+		buffer_append_u8(&out, '\n');
+		put_block(pmus, items + i, end - i, &out);
 		i = end;
 	}
+	page_write(&out, PAGE_TEXT);
 }
 
 static void print_json(const struct pmu_list *pmus, const struct catalog_item *const *items,
@@ -212,9 +218,7 @@ static void print_json(const struct pmu_list *pmus, const struct catalog_item *c
 	}
 	json_object_object_add(document, "schema", json_object_new_int(1));
 	json_object_object_add(document, "events", rows);
-	printf("%s\n", json_object_to_json_string_ext(
-			       document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(document);
+	page_json(document);
 }
 
 static int nothing_found(const struct event_catalog *catalog, const char *word)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/events.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "machine/event.h"
 #include "machine/event_catalog.h"
 #include "machine/perf_open.h"
@@ -58,36 +59,37 @@ static void print_event(const struct pmu_list *pmus, const struct event_list *li
 	char perf[512], excluded[64], cause[256];
 	event_format_perf(event, perf, sizeof(perf));
 	format_excluded(attr, excluded, sizeof(excluded));
-	printf("%s%s%s%s\n", event->name, event->core_type ? " on " : "",
-	       event->core_type ? event->core_type : "",
-	       event->leader == i && event_list_group_size(list, i) > 1 ? " (leads a group)"
-	       : event->leader != i					? " (in the group)"
-									: "");
-	printf("  perf     %s\n", perf);
-	printf("  PMU      %s\n", event->pmu);
-	printf("  type     %" PRIu32 "%s%s%s\n", (uint32_t)attr->type, attr->type < 6 ? " (" : "",
-	       attr->type < 6 ? type_names[attr->type] : "", attr->type < 6 ? ")" : "");
-	printf("  config   0x%" PRIx64 "\n", (uint64_t)attr->config);
+	page_line("%s%s%s%s", event->name, event->core_type ? " on " : "",
+		  event->core_type ? event->core_type : "",
+		  event->leader == i && event_list_group_size(list, i) > 1 ? " (leads a group)"
+		  : event->leader != i					   ? " (in the group)"
+									   : "");
+	page_line("  perf     %s", perf);
+	page_line("  PMU      %s", event->pmu);
+	page_line("  type     %" PRIu32 "%s%s%s", (uint32_t)attr->type, attr->type < 6 ? " (" : "",
+		  attr->type < 6 ? type_names[attr->type] : "", attr->type < 6 ? ")" : "");
+	page_line("  config   0x%" PRIx64, (uint64_t)attr->config);
 	if (attr->config1)
-		printf("  config1  0x%" PRIx64 "\n", (uint64_t)attr->config1);
+		page_line("  config1  0x%" PRIx64, (uint64_t)attr->config1);
 	if (attr->config2)
-		printf("  config2  0x%" PRIx64 "\n", (uint64_t)attr->config2);
+		page_line("  config2  0x%" PRIx64, (uint64_t)attr->config2);
 	if (excluded[0])
-		printf("  without  %s\n", excluded);
+		page_line("  without  %s", excluded);
 	if (attr->precise_ip || event->max_precise)
-		printf("  precise  %s%.0d\n", event->max_precise ? "the highest that opens" : "",
-		       event->max_precise ? 0 : (int)attr->precise_ip);
+		page_line("  precise  %s%.0d", event->max_precise ? "the highest that opens" : "",
+			  event->max_precise ? 0 : (int)attr->precise_ip);
 	if (attr->sample_period)
-		printf("  %s  %" PRIu64 "\n", attr->freq ? "freq   " : "period ",
-		       (uint64_t)attr->sample_period);
+		page_line("  %s  %" PRIu64, attr->freq ? "freq   " : "period ",
+			  (uint64_t)attr->sample_period);
 	if (event->scale == 1)
-		printf("  counts   %s\n", event->cycles ? cycle_names[event->cycles] : event->unit);
+		page_line("  counts   %s",
+			  event->cycles ? cycle_names[event->cycles] : event->unit);
 	else
-		printf("  counts   %s, each count is %g\n", event->unit, event->scale);
+		page_line("  counts   %s, each count is %g", event->unit, event->scale);
 	if (counted_here(pmus, event, cause, sizeof(cause)))
-		printf("  here     counted\n");
+		page_line("  here     counted");
 	else
-		printf("  here     not countable: %s\n", cause);
+		page_line("  here     not countable: %s", cause);
 }
 
 static struct json_object *event_json(const struct pmu_list *pmus, const struct event_list *list,
@@ -164,8 +166,5 @@ int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count,
 		json_object_array_add(rows, event_json(pmus, &list, i));
 	json_object_object_add(document, "schema", json_object_new_int(1));
 	json_object_object_add(document, "events", rows);
-	printf("%s\n", json_object_to_json_string_ext(
-			       document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(document);
-	return 0;
+	return page_json(document);
 }

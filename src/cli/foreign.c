@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
 #include "import/import.h"
 #include "profile/profile.h"
+#include "profile/size_check.h"
 
 #define PIECE_BYTES 65536u
 
@@ -109,9 +111,16 @@ int foreign_read(int fd, const char *path, struct buffer *head,
 					    .say = say,
 					    .say_context = (void *)path };
 	struct error fault = { 0 };
-	int ret = import_read(fd, head, format, &how, out, &fault);
+	budget_input(foreign_name(path));
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	int ret = import_read(fd, head, format, &how, &profile, &fault);
 	if (ret == 0)
+		ret = profile_check_budget(profile, &fault);
+	if (ret == 0) {
+		*out = profile;
+		profile = NULL; /* the caller's from here on */
 		return 0;
+	}
 	bool helps = ret == -EBADMSG && force_helps(fd, format, &how);
 	return error_set(err, ret, "'%s': %s%s", foreign_name(path), fault.text,
 			 helps ? "; --force keeps what comes before" : "");

@@ -4,10 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/foreign.h"
+#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/verbs.h"
 #include "import/importer.h"
@@ -15,7 +17,7 @@
 #include "store/profile_file.h"
 #include "store/replace_file.h"
 
-static const char *output;
+static const char *output, *limits;
 static struct foreign_options given;
 
 static const struct option *import_options(void)
@@ -36,6 +38,7 @@ static const struct option *import_options(void)
 		  "of a damaged file, keep what comes before the damage", &given.force, NULL },
 		{ "symfs", 0, OPTION_TEXT, "DIR", "look for binaries below this folder first",
 		  &given.symfs, NULL },
+		LIMITS_OPTION_ROW(limits),
 		{ 0 },
 	};
 	return options;
@@ -75,6 +78,8 @@ static int write_profile(const char *path, const struct profile *profile, struct
 	int ret = profile_file_encode(profile, &bytes, err);
 	if (ret < 0)
 		return ret;
+	if (budget_refusal())
+		return error_set(err, -EFBIG, "%s", budget_refusal());
 	return replace_file(path, bytes.data, bytes.size, 0600, REPLACE_KEEP, err);
 }
 
@@ -88,6 +93,9 @@ static int import_run(int argc, char **argv)
 		return options_misuse(
 			&verb_import,
 			count ? "name one file, not %d" : "name the file to import, or -", count);
+	status = limits_open(limits);
+	if (status)
+		return status;
 	const char *path = output ? output : "culprit.prof";
 	struct error err = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analyze/resolve.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -22,11 +23,13 @@
 #include "import/importer.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
+#include "profile/size_check.h"
 #include "store/database.h"
 #include "store/profile_file.h"
 
 #define STREAM_LIMIT                                                                               \
 	(4ull << 30) /* of a profile that comes through a pipe; it has to fit in memory */
+#define PIECE_BYTES (8u << 20)
 
 static void note_state(const char *name, const struct profile_file_info *info)
 {
@@ -54,6 +57,9 @@ static int read_profile_file(const struct input_options *options, const char *pa
 	int ret = profile_file_read_part(path, part_of(options), &profile, &info, err);
 	if (ret < 0)
 		return ret;
+	ret = profile_check_budget(profile, err);
+	if (ret < 0)
+		return ret;
 	note_state(path, &info);
 	/* the page says it too, as it will once the file is closed */
 	if (info.cut_off && !info.being_written &&
@@ -76,6 +82,22 @@ static int read_foreign(const struct input_options *options, int fd, const char 
 	return err->code;
 }
 
+/* All of a profile whose beginning is in `bytes`. 0 or a negative errno. */
+static int read_profile_stream(int fd, struct buffer *bytes, const char *name)
+{
+	size_t before = 0;
+	int ret = 0;
+	budget_input(name);
+	while (ret == 0 && bytes->size > before) {
+		budget_read_profile(bytes->size - before);
+		before = bytes->size;
+		size_t room = STREAM_LIMIT - before;
+		ret = foreign_read_head(fd, bytes,
+					before + (room < PIECE_BYTES ? room : PIECE_BYTES));
+	}
+	return ret;
+}
+
 /* From a pipe or standard input: the bytes come once. */
 static int read_stream(const struct input_options *options, int fd, const char *path,
 		       struct profile **out, struct error *err)
@@ -87,18 +109,24 @@ static int read_stream(const struct input_options *options, int fd, const char *
 		return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
 	if (!profile_file_recognise(bytes.data, bytes.size))
 		return read_foreign(options, fd, path, &bytes, out, err);
-	ret = foreign_read_head(fd, &bytes, STREAM_LIMIT);
+	ret = read_profile_stream(fd, &bytes, name);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
 	if (bytes.size == STREAM_LIMIT)
 		return error_set(err, -EFBIG, "'%s' is larger than %llu GiB; save it as a file",
 				 name, STREAM_LIMIT >> 30);
 	struct profile_file_info info = { 0 };
-	ret = profile_file_decode_part(bytes.data, bytes.size, name, part_of(options), out, &info,
-				       err);
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	ret = profile_file_decode_part(bytes.data, bytes.size, name, part_of(options), &profile,
+				       &info, err);
 	if (ret == 0)
-		note_state(name, &info);
-	return ret;
+		ret = profile_check_budget(profile, err);
+	if (ret < 0)
+		return ret;
+	note_state(name, &info);
+	*out = profile;
+	profile = NULL; /* the caller's from here on */
+	return 0;
 }
 
 static int read_file(const struct input_options *options, int fd, const char *path,
@@ -190,6 +218,7 @@ void input_share(struct input_options *base, const struct input_options *other)
 	base->stash_only = other->stash_only;
 	base->debuginfod = other->debuginfod;
 	base->force = other->force;
+	base->limits = other->limits;
 	base->without_code = other->without_code;
 }
 
@@ -197,13 +226,16 @@ static int read_one(const struct input_options *options, const char *path, struc
 		    struct error *err)
 {
 	struct stat status;
-	if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+	if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+	    !profile_file_is_open_folder(path))
 		return read_database(options, path, out, err);
 	if (input_chosen(options))
 		return error_set(err, -EINVAL, "%s chooses from a database, and '%s' is none",
 				 input_chosen(options), foreign_name(path));
 	if (strcmp(path, "-") == 0)
 		return read_stream(options, STDIN_FILENO, path, out, err);
+	if (profile_file_is_open_folder(path))
+		return read_profile_file(options, path, out, err);
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return read_profile_file(options, path, out, err); /* PATH.open may be there */
@@ -273,6 +305,9 @@ int input_read(const struct input_options *options, char *const *arguments, size
 {
 	*input = (struct input){ 0 };
 	struct error err = { 0 };
+	int status = limits_open(options->limits);
+	if (status)
+		return status;
 	size_t all = options->files.count + count;
 	CLEANUP(free_pointer) const char **paths = calloc(all + 1, sizeof(*paths));
 	if (!paths) {
@@ -300,15 +335,19 @@ int input_read(const struct input_options *options, char *const *arguments, size
 	return 1;
 }
 
-/* Only a regular file is opened: a pipe's bytes come once. */
+/* Only a regular file is opened: a pipe's bytes come once, and no procedure is a pipe. */
 static bool is_profile(const char *path)
 {
 	struct stat file;
 	CLEANUP(buffer_release) struct buffer head = { 0 };
+	if (strcmp(path, "-") == 0)
+		return true;
 	if (stat(path, &file) < 0)
 		return false;
+	if (S_ISFIFO(file.st_mode))
+		return true;
 	if (S_ISDIR(file.st_mode))
-		return database_recognise(path);
+		return profile_file_is_open_folder(path) || database_recognise(path);
 	CLEANUP(close_fd)
 	int fd = S_ISREG(file.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	return fd >= 0 && foreign_read_head(fd, &head, IMPORT_HEAD_BYTES) == 0 &&

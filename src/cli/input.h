@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/limits.h"
 #include "cli/options.h"
 
 struct profile;
@@ -21,6 +22,7 @@ struct input_options {
 	struct option_list hosts, epochs; /* of databases */
 	const char *since, *until;
 	const char *symfs;
+	const char *limits; /* as limits_open() takes them */
 	bool stash_only, debuginfod;
 	bool force;	   /* of a damaged file of another tool, what comes before the damage */
 	bool without_code; /* the verb never looks at code bytes: faster */
@@ -48,6 +50,7 @@ struct input_options {
 		  "of a database, what was recorded before that",                                      \
 		  &(o).until,                                                                          \
 		  NULL },                                                                              \
+		LIMITS_OPTION_ROW((o).limits),                                                         \
 	{                                                                                              \
 		"force", 0, OPTION_FLAG, NULL,                                                         \
 			"of a damaged recording of another tool, read what comes before the "          \
@@ -112,7 +115,7 @@ int input_read(const struct input_options *options, char *const *arguments, size
 /*
  * Of the arguments [PROCEDURE] [PROFILE...] takes the procedure away; NULL when none is
  * named. The first is one unless it is a profile, a database or a file of another tool,
- * by its content; then a last one that is no file is.
+ * by its content, a pipe or "-"; then a last one that is no file is.
  */
 const char *input_take_procedure(char **arguments, size_t *count);
 /*

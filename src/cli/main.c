@@ -21,6 +21,8 @@ static const struct verb *find_verb(const char *name)
 static int finish(int status)
 {
 	bool failed = ferror(stdout);
+	if (message_refused() && status == 0)
+		status = 1;
 	int ret = fflush(stdout) == 0 && !failed ? 0 : errno;
 	pager_finish();
 	if (!ret)
@@ -32,6 +34,9 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+	/* A file at its limit (ulimit -f) is an error like a full disk: EFBIG, cleaned up and said.
+	 */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		message_error("no verb given; try 'culprit --help'");
 		return 2;

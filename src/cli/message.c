@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/buffer.h"
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/visible_text.h"
 
 static bool quiet; /* set once, while options are parsed */
 
@@ -21,29 +25,47 @@ bool message_is_quiet(void)
 	return quiet;
 }
 
-/* Names of files and processes are in it: none of them steers the terminal. */
+/* Names of files and processes are in the sentence: none of them steers the terminal. */
 static void put_plain(const char *sentence)
 {
-	for (const char *at = sentence; *at; at++)
-		fputc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, stderr);
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	text_append_safe(&safe, sentence, strlen(sentence));
+	fputs(buffer_failed(&safe) ? "out of memory" : buffer_text(&safe), stderr);
 }
 
 static void say(const char *before, const char *format, va_list args)
 {
 	CLEANUP(free_pointer) char *sentence = NULL;
 	fflush(stdout);
-	if (vasprintf(&sentence, format, args) < 0) {
+	if (vasprintf(&sentence, format, args) < 0)
 		sentence = NULL;
-		return;
-	}
 	fputs(before, stderr);
-	put_plain(sentence);
+	put_plain(sentence ? sentence : "out of memory");
 	fputc('\n', stderr);
+}
+
+bool message_refused(void)
+{
+	static bool said;
+	if (!budget_refusal())
+		return false;
+	if (!said) {
+		fflush(stdout);
+		fputs("culprit: ", stderr);
+		put_plain(budget_refusal());
+		fprintf(stderr, "; --limits %s=%s allows more, --limits none anything\n",
+			budget_refused_limit(),
+			budget_limit_in_bytes(budget_refused_limit()) ? "SIZE" : "N");
+	}
+	said = true;
+	return true;
 }
 
 void message_error(const char *format, ...)
 {
 	va_list args;
+	if (message_refused()) /* what failed, failed by that */
+		return;
 	va_start(args, format);
 	say("culprit: ", format, args);
 	va_end(args);
@@ -54,6 +76,14 @@ void message_warning(const char *format, ...)
 	va_list args;
 	va_start(args, format);
 	say("culprit: warning: ", format, args);
+	va_end(args);
+}
+
+void message_detail(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	say("  ", format, args);
 	va_end(args);
 }
 

@@ -1,6 +1,9 @@
 /*
  * message - what the program says on stderr: "culprit: ...". Lower case, no
  * full stop. Only cli/ prints.
+ *
+ * Every message is one line: what is a stranger's in it (base/visible_text.h) cannot
+ * begin another, nor steer a terminal.
  */
 #pragma once
 
@@ -8,8 +11,15 @@
 
 struct error;
 
+/*
+ * Whether an input went past its limits (base/budget.h), which is said here, once: whatever else
+ * fails then fails by that, and message_error() says nothing more.
+ */
+bool message_refused(void);
 __attribute__((format(printf, 1, 2))) void message_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void message_warning(const char *format, ...);
+/* A further line of the message before: "  ...". */
+__attribute__((format(printf, 1, 2))) void message_detail(const char *format, ...);
 /* Dropped by --quiet. */
 __attribute__((format(printf, 1, 2))) void message_note(const char *format, ...);
 /* Says why an option cannot be heeded and returns the exit status: 2 for -EINVAL, which the words

@@ -8,11 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
 #include "render/text_table.h"
+#include "store/output_folder.h"
 
 static mode_t mode_for_new_files(void)
 {
@@ -23,12 +25,43 @@ static mode_t mode_for_new_files(void)
 
 int output_file_failed(const struct output_file *output, int code)
 {
+	if (message_refused())
+		return 1;
 	if (output->standard) {
 		errno = -code; /* main() looks at it, and knows readers that leave */
 		return 0;
 	}
 	message_error("cannot write '%s': %s", output->path, strerror(-code));
 	return 1;
+}
+
+static int told(const struct error *err)
+{
+	message_error("%s", err->text);
+	return 1;
+}
+
+/*
+ * A device or pipe is written to as it is; but a pipe that somebody put where everybody may is
+ * a trap: he who made it would read.
+ */
+static int open_straight(struct output_file *output, struct error *err)
+{
+	struct stat folder_status, found;
+	CLEANUP(close_fd) int folder = output_folder_open(output->target, err);
+	if (folder < 0)
+		return folder;
+	const char *name = output_base_name(output->target);
+	if (fstat(folder, &folder_status) < 0 || fstatat(folder, name, &found, 0) < 0)
+		return error_set(err, -errno, "cannot write '%s': %s", output->path,
+				 strerror(errno));
+	if (output_is_public(&folder_status) && found.st_uid != geteuid() && found.st_uid != 0)
+		return error_set(err, -EPERM,
+				 "cannot write '%s': it is a pipe or device of another user (uid "
+				 "%u), in a folder where everybody may make one",
+				 output->path, (unsigned)found.st_uid);
+	output->fd = openat(folder, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	return output->fd < 0 ? output_file_failed(output, -errno) : 0;
 }
 
 int output_file_open(struct output_file *output, const char *path)
@@ -44,20 +77,18 @@ int output_file_open(struct output_file *output, const char *path)
 	output->terminal = output->standard && isatty(STDOUT_FILENO);
 	if (output->standard)
 		return 0;
-	bool exists = stat(path, &found) == 0;
-	if (exists && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
-		output->fd = open(path, O_WRONLY | O_CLOEXEC);
-		return output->fd < 0 ? output_file_failed(output, -errno) : 0;
+	if (output_path_resolve(path, &output->target, &err) < 0)
+		return told(&err);
+	/* What is left of links is /proc's, which lead to what is open already. */
+	bool link = lstat(output->target, &found) == 0 && S_ISLNK(found.st_mode);
+	bool exists = stat(output->target, &found) == 0;
+	if (exists && !S_ISDIR(found.st_mode) && (link || !S_ISREG(found.st_mode))) {
+		int ret = open_straight(output, &err);
+		return ret < 0 ? told(&err) : ret;
 	}
-	if (exists)
-		output->target = realpath(path, NULL);
 	mode_t mode = exists ? found.st_mode & 0777 : mode_for_new_files();
 	output->replaces = true;
-	if (replace_begin(output->target ? output->target : path, mode, &output->replacement,
-			  &err) == 0)
-		return 0;
-	message_error("%s", err.text);
-	return 1;
+	return replace_begin(output->target, mode, &output->replacement, &err) < 0 ? told(&err) : 0;
 }
 
 /* Names of files and processes are in it: none of them steers the terminal. */
@@ -81,6 +112,9 @@ int output_file_write(void *context, const void *bytes, size_t size)
 {
 	struct output_file *output = context;
 	const char *at = bytes;
+	int ret = budget_take_output(size, NULL);
+	if (ret < 0)
+		return ret;
 	if (output->replaces)
 		return replace_write(&output->replacement, bytes, size);
 	if (output->terminal)
@@ -102,6 +136,8 @@ int output_file_write(void *context, const void *bytes, size_t size)
 int output_file_finish(struct output_file *output)
 {
 	struct error err = { 0 };
+	if (message_refused())
+		return 1;
 	if (!output->replaces || replace_commit(&output->replacement, REPLACE_DROP, &err) == 0)
 		return 0;
 	message_error("%s", err.text);

@@ -1,7 +1,7 @@
 /*
  * output_file - where -o writes: standard output for "-" or nothing; a regular
  * file, which takes the place of an earlier one only when all of it is there; or
- * a device or pipe, straight.
+ * a device or pipe, straight. A link is followed when we or root made it.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct buffer;
 
 struct output_file {
 	const char *path;
-	char *target; /* what a link points to */
+	char *target; /* what a link points to, or the path */
 	bool standard, terminal, replaces;
 	int fd; /* of a device or pipe */
 	struct replacement replacement;

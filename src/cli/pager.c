@@ -81,6 +81,7 @@ static int spawn(char *command, int from, pid_t *pid)
 		return -ENOMEM;
 	sigemptyset(&usual_signals);
 	sigaddset(&usual_signals, SIGPIPE);
+	sigaddset(&usual_signals, SIGXFSZ);
 	sigaddset(&usual_signals, SIGINT);
 	sigaddset(&usual_signals, SIGQUIT);
 	posix_spawn_file_actions_init(&actions);

@@ -151,12 +151,22 @@ static int wait_until(struct recording *recording, uint64_t until_ns)
 	return ready > 0 && (fds[1].revents & POLLIN);
 }
 
+/* Fit for a folder whose name is seen in listings. */
+static bool is_plain_host(const char *host)
+{
+	for (; *host; host++)
+		if (*host <= ' ' || *host > '~')
+			return false;
+	return true;
+}
+
 int recording_open_epoch(struct recording *recording, struct error *err)
 {
 	if (recording->epoch_ns == 0)
 		return epoch_open(recording->output, EPOCH_KEEP_OLD, &recording->epoch, err);
 	struct utsname name;
-	const char *host = uname(&name) == 0 && database_host_is_usable(name.nodename)
+	const char *host = uname(&name) == 0 && database_host_is_usable(name.nodename) &&
+					   is_plain_host(name.nodename)
 				   ? name.nodename
 				   : "host";
 	recording->epoch_end_ns = clock_monotonic_ns() + recording->epoch_ns;

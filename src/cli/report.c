@@ -10,6 +10,7 @@
 #include "cli/filters.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/report_parts.h"
 #include "cli/verbs.h"
@@ -128,14 +129,12 @@ static int print_report(const struct report *report, const struct report_text_op
 		return 1;
 	}
 	pager_start();
-	fwrite(page.data, 1, page.size, stdout);
+	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 	return 0;
 }
 
-static int add_naming_notes(struct report *report, const struct resolver *resolver)
+static int add_notes(struct report *report, const char *const *notes, size_t count)
 {
-	const char *const *notes;
-	size_t count = resolver_notes(resolver, &notes);
 	for (size_t i = 0; i < count; i++)
 		if (report_add_note(report, "%s", notes[i]) < 0)
 			return -1;
@@ -173,7 +172,11 @@ static int run_report(int argc, char **argv)
 	struct error err = { 0 };
 	if (report_new(input.profile, resolver, &options, &report, &err) < 0)
 		return message_refusal(&err);
-	if (given.verbose && add_naming_notes(report, resolver) < 0) {
+	const char *const *notes, *const *file_notes;
+	size_t note_count = given.verbose ? resolver_notes(resolver, &notes) : 0;
+	size_t file_note_count = resolver_file_notes(resolver, &file_notes);
+	if (add_notes(report, file_notes, file_note_count) < 0 ||
+	    (note_count && add_notes(report, notes, note_count) < 0)) {
 		message_error("out of memory making the report");
 		return 1;
 	}

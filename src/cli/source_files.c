@@ -1,17 +1,17 @@
 #include "cli/source_files.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/small_file.h"
+#include "symbol/reader.h"
 
 struct source_file {
 	char *name;
@@ -29,22 +29,72 @@ void source_files_release(struct source_files *files)
 		buffer_release(&files->list[i].text);
 	}
 	free(files->list);
+	free(files->folder);
+	reader_free(files->reader);
 	files->list = NULL;
+	files->folder = NULL;
+	files->reader = NULL;
 	files->count = files->capacity = 0;
 }
 
-/* Without lines when anything fails: a listing does without the text. */
-static void read_file(const struct source_files *files, struct source_file *file)
+/* The processes that open files for us, and where the reader said to look. */
+static int need_reader(struct source_files *files)
 {
-	char path[4096];
-	struct stat status;
-	if (snprintf(path, sizeof(path), "%s%s", files->root ? files->root : "", file->name) >=
-	    (int)sizeof(path))
+	const struct reader_options options = { .max_file_bytes = SOURCE_FILE_LIMIT };
+	if (files->reader || files->failed)
+		return files->reader ? 0 : -EIO;
+	files->failed = true;
+	if (files->root) {
+		files->folder = realpath(files->root, NULL);
+		if (!files->folder)
+			return error_set(&files->refused, -errno, "cannot open '%s': %s",
+					 files->root, strerror(errno));
+	}
+	int ret = reader_new(&options, &files->reader, &files->refused);
+	files->failed = ret < 0;
+	return ret;
+}
+
+/* A descriptor that the caller closes, or -1. */
+static int open_source(struct source_files *files, const char *name, int64_t *modified_ns)
+{
+	struct safe_file opened;
+	struct error err;
+	int ret = need_reader(files);
+	if (ret < 0) {
+		files->refused_count++;
+		return -1;
+	}
+	size_t inside = files->folder ? strlen(files->folder) : 0;
+	if (files->folder)
+		ret = reader_open_below(files->reader, files->folder, name, &opened, &err);
+	if (ret == -ENOENT && strncmp(name, files->folder, inside) == 0 && name[inside] == '/')
+		ret = reader_open_below(files->reader, files->folder, name + inside, &opened, &err);
+	if (!files->folder)
+		ret = reader_open_path(files->reader, 0, name, OWNER_PUBLIC, &opened, &err);
+	if (ret == 0) {
+		*modified_ns = opened.modified_ns;
+		return opened.fd;
+	}
+	if (ret != -ENOENT && ret != -ENOTDIR && files->refused_count++ == 0)
+		files->refused = err;
+	if (ret == -ETIMEDOUT) { /* one mount that hangs costs one deadline, not one a file */
+		reader_free(files->reader);
+		files->reader = NULL;
+		files->failed = true;
+		files->refused = err;
+	}
+	return -1;
+}
+
+/* Without lines when anything fails: a listing does without the text. */
+static void read_file(struct source_files *files, struct source_file *file)
+{
+	int64_t modified_ns;
+	CLEANUP(close_fd) int fd = open_source(files, file->name, &modified_ns);
+	if (fd < 0 || small_file_read_fd(fd, SOURCE_FILE_LIMIT, &file->text) < 0)
 		return;
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    small_file_read_fd(fd, SOURCE_FILE_LIMIT, &file->text) < 0)
-		return;
+	budget_read(file->text.size);
 	size_t lines = 1;
 	for (size_t i = 0; i < file->text.size; i++)
 		lines += file->text.data[i] == '\n';
@@ -56,8 +106,7 @@ static void read_file(const struct source_files *files, struct source_file *file
 			file->starts[++file->lines] = i + 1;
 	if (file->text.size && file->text.data[file->text.size - 1] != '\n')
 		file->starts[++file->lines] = file->text.size + 1;
-	uint64_t changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u;
-	file->newer = files->start_ns && changed_ns > files->start_ns;
+	file->newer = files->start_ns && modified_ns > 0 && (uint64_t)modified_ns > files->start_ns;
 }
 
 static struct source_file *find(struct source_files *files, const char *name)
@@ -96,4 +145,11 @@ size_t source_files_newer(const struct source_files *files, const char **first)
 		if (files->list[i].newer && count++ == 0)
 			*first = files->list[i].name;
 	return count;
+}
+
+size_t source_files_refused(const struct source_files *files, const char **reason)
+{
+	if (files->refused_count)
+		*reason = files->refused.text;
+	return files->refused_count;
 }

@@ -1,24 +1,38 @@
 /*
  * source_files - lines of source files that debug information names. A file is
- * read once, when it is first asked for; one that is not there, is no regular
- * file or is too large has no lines. Paths come from strangers: nothing but
- * regular files is read, and what is read is only ever shown.
+ * read once, when it is first asked for; one that is not there or may not be read has no
+ * lines. Paths come from strangers, and what is read is shown on a screen: so a
+ * program must not choose what of the reader's is seen there. Only what everybody
+ * may read is read, and what belongs to the reader, unless that is root; below a folder that the
+ * reader named, what belongs to the folder's owner, and no link leads out of it
+ * (symbol/safe_open.h).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/span.h"
+
+struct reader;
 
 #define SOURCE_FILE_LIMIT (32u << 20)
 
 struct source_files {
-	const char *root;  /* look below this folder instead; NULL: as the path says */
+	/* look below this folder instead, and for paths that lie in it where they say; NULL: as
+	   the path says */
+	const char *root;
 	uint64_t start_ns; /* of the recording, since 1970; later files may not be what was compiled
 			    */
 	struct source_file *list;
 	size_t count, capacity;
+	struct reader *reader; /* since the first file */
+	char *folder;	       /* `root`, as an absolute path */
+	bool failed;	       /* nothing can be opened: `refused` says why */
+	size_t refused_count;  /* files that are there and were not read */
+	struct error refused;  /* the first one's reason */
 };
 
 void source_files_release(struct source_files *files);
@@ -26,3 +40,6 @@ void source_files_release(struct source_files *files);
 struct span source_files_line(void *files, const char *file, uint32_t line);
 /* The number of files that were changed after the recording began; *first is one of them. */
 size_t source_files_newer(const struct source_files *files, const char **first);
+/* How many files are there and were not read; *reason is the first one's, in a sentence that names
+ * it. */
+size_t source_files_refused(const struct source_files *files, const char **reason);

@@ -11,6 +11,7 @@
 #include "cli/colour.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
@@ -173,6 +174,9 @@ static void say_notes(const struct cycles *cycles, const struct resolver *resolv
 	count = resolver_notes(resolver, &notes);
 	for (size_t i = 0; i < count; i++)
 		message_note("%s", notes[i]);
+	count = resolver_file_notes(resolver, &notes);
+	for (size_t i = 0; i < count; i++)
+		message_note("%s", notes[i]);
 }
 
 static int print(const struct summary *summary, const struct cycles *cycles,
@@ -188,7 +192,7 @@ static int print(const struct summary *summary, const struct cycles *cycles,
 	if (buffer_failed(&page))
 		return say(&(struct error){ -ENOMEM, "out of memory writing the summary" });
 	pager_start();
-	fwrite(page.data, 1, page.size, stdout);
+	page_write(&page, given.json ? PAGE_JSON : PAGE_TEXT);
 	if (!given.json)
 		say_notes(cycles, resolver);
 	return 0;

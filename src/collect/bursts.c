@@ -459,11 +459,12 @@ bool bursts_tell(const struct bursts *bursts, char *text, size_t size)
 				 : "");
 		return true;
 	}
-	const char *left_alone = bursts->started		? NULL
-				 : bursts->ends[STEP_TRACED]	? "another program traces it"
-				 : bursts->ends[STEP_NARROW]	? "it is 32-bit code"
-				 : bursts->ends[STEP_OWN_TRAPS] ? "it ignores or awaits SIGTRAP"
-								: NULL;
+	const char *left_alone = bursts->started	     ? NULL
+				 : bursts->ends[STEP_TRACED] ? "another program traces it"
+				 : bursts->ends[STEP_NARROW] ? "it is 32-bit code"
+				 : bursts->ends[STEP_OWN_TRAPS]
+					 ? "it ignores or awaits SIGTRAP, or steps itself"
+					 : NULL;
 	if (left_alone) {
 		snprintf(text, size, "no bursts: what was to be stepped cannot be: %s", left_alone);
 		return true;

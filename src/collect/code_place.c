@@ -1,7 +1,6 @@
 #include "collect/code_place.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +13,11 @@
 #include "base/number.h"
 #include "image/elf_file.h"
 #include "isa/decode.h"
+#include "symbol/safe_open.h"
 #include "symbol/symbol_table.h"
 
-#define PATH_ROOM 4096
+#define PATH_ROOM	4096
+#define MOST_FILE_BYTES ((uint64_t)8 << 30)
 
 void code_place_release(struct code_place *place)
 {
@@ -89,12 +90,18 @@ static void view_release(struct view *view)
 	mapped_file_close(&view->bytes);
 }
 
-static int view_open(const char *path, struct view *view, struct error *err)
+/* What the process runs (`path` is NULL) or has mapped: below its own root, and never a device. */
+static int view_open(pid_t pid, const char *path, struct view *view, struct error *err)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return error_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-	int ret = mapped_file_open(fd, &view->bytes, err);
+	const struct safe_limits limits = { .size_bytes = MOST_FILE_BYTES, .owner = OWNER_ANY };
+	struct safe_file file;
+	int ret = path ? safe_open_path(pid, path, &limits, &file, err)
+		       : safe_open_executable(pid, &limits, &file, err);
+	if (ret < 0)
+		return ret;
+	CLEANUP(close_fd) int fd = file.fd;
+	/* A copy: whoever may write the file could cut it short and end us (SIGBUS). */
+	ret = mapped_file_copy(fd, &view->bytes, err);
 	if (ret == 0)
 		ret = elf_file_parse(view->bytes.bytes, view->bytes.size_bytes, &view->elf, err);
 	if (ret == 0 && symbol_table_build(&view->elf, NULL, &view->symbols) < 0)
@@ -146,7 +153,7 @@ static const char *short_name(const char *path)
 }
 
 /* In this mapping of this file. -ENOENT: not here. */
-static int find_in(const struct mapped *mapped, const char *file, bool program,
+static int find_in(const struct mapped *mapped, pid_t pid, bool program,
 		   const struct wanted *wanted, struct code_place *place, struct error *err)
 {
 	bool image = wanted->has_number &&
@@ -154,7 +161,7 @@ static int find_in(const struct mapped *mapped, const char *file, bool program,
 						strcmp(wanted->name, short_name(mapped->path)) == 0
 				      : program);
 	CLEANUP(view_release) struct view view = { 0 };
-	int ret = view_open(file, &view, err);
+	int ret = view_open(pid, program ? NULL : mapped->path, &view, err);
 	if (ret < 0)
 		return ret;
 	const struct symbol *symbol;
@@ -180,6 +187,7 @@ static int find_in(const struct mapped *mapped, const char *file, bool program,
 	if (ret < 0)
 		return ret;
 	identity_of_file(&view.elf, &place->identity);
+	identity_add_content(&view.elf, CONTENT_TEXT, (struct span){ NULL, 0 }, &place->identity);
 	place->address = mapped->start + (offset - mapped->offset);
 	place->path = strdup(mapped->path);
 	if (symbol && symbol->name.size) {
@@ -202,16 +210,13 @@ static int search(FILE *maps, enum turn turn, const char *program, pid_t pid,
 	size_t room = 0;
 	if (!mapped)
 		return error_set(err, -ENOMEM, "out of memory");
-	char own[64];
-	snprintf(own, sizeof(own), "/proc/%d/exe", pid);
 	while (getline(&line, &room, maps) > 0) {
 		if (!read_mapping(line, mapped) ||
 		    (strcmp(mapped->path, program) == 0) != (turn == PROGRAM))
 			continue;
 		/* A library whose file went away is no reason to fail: the place may be elsewhere.
 		 */
-		int ret = find_in(mapped, turn == PROGRAM ? own : mapped->path, turn == PROGRAM,
-				  wanted, place, err);
+		int ret = find_in(mapped, pid, turn == PROGRAM, wanted, place, err);
 		if (ret == 0 || ret == -EINVAL || ret == -ENOMEM)
 			return ret;
 	}

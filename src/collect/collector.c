@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/small_file.h"
 #include "collect/gather.h"
+#include "collect/hotplug.h"
 #include "collect/ledger.h"
 #include "collect/plan.h"
 #include "collect/session.h"
@@ -25,6 +26,7 @@
 #include "collect/targets.h"
 #include "machine/event.h"
 #include "profile/profile.h"
+#include "machine/confinement.h"
 #include "symbol/reader.h"
 
 #define SIDEBAND_PAUSE_NS                                                                          \
@@ -41,6 +43,7 @@ struct collector {
 	struct session session;
 	struct targets targets;
 	struct ledger ledger;
+	struct hotplug hotplug;
 	struct source *source;
 	struct random_state random;
 	int poll_fd, timer_fd;
@@ -81,6 +84,7 @@ void collector_free(struct collector *collector)
 	free(session->last_exit);
 	targets_release(&collector->targets);
 	ledger_release(&collector->ledger);
+	hotplug_release(&collector->hotplug);
 	source_free(collector->source);
 	if (collector->timer_fd >= 0)
 		close(collector->timer_fd);
@@ -321,6 +325,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->options = *options;
 	collector->poll_fd = collector->timer_fd = collector->resume_fd = -1;
+	collector->hotplug = HOTPLUG_NONE;
 	collector->session.counters.watch = RING_WATCH_NONE;
 	collector->session.counters.sideband_watch = RING_WATCH_NONE;
 	collector->random = random_seed(clock_realtime_ns() ^ (uint64_t)getpid());
@@ -369,6 +374,7 @@ int collector_start(struct collector *collector, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
+	hotplug_start(&collector->hotplug, &session->counters, collector->epoch_begin_ns);
 	int ret = counters_enable(&session->counters, err);
 	if (ret < 0)
 		return ret;
@@ -451,6 +457,9 @@ int collector_service(struct collector *collector, struct error *err)
 		pause_sideband(collector);
 	if (ret == 0 && due)
 		ret = edges_service(&session->edges, EDGES_GO_ON);
+	if (ret == 0 && due)
+		ret = hotplug_follow(&collector->hotplug, &session->counters, &collector->ledger,
+				     now);
 	if (ret == 0 && due && !session->inherit) {
 		ret = counters_read(&session->counters, COUNTERS_COUNTED);
 		if (ret == 0)
@@ -514,8 +523,13 @@ static int service_and_read(struct collector *collector, struct error *err)
 	if (ret < 0)
 		return ret;
 	ret = counters_read(&session->counters, COUNTERS_ALL);
+	uint64_t now_ns = clock_monotonic_ns();
+	if (ret == 0)
+		ret = hotplug_check(&collector->hotplug, &session->counters, &collector->ledger,
+				    now_ns);
 	if (ret == 0)
 		ret = session_settle(session, false);
+	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
 	return ret < 0 ? failed(err, ret) : 0;
 }
 
@@ -553,12 +567,31 @@ static void tell_edges(const struct collector *collector)
 	note(collector, COLLECT_WARNING, text);
 }
 
+/* The other layers hold everywhere that we know; this one is what keeps files, processes and
+ * networks from a parser. */
+static void tell_helpers(const struct collector *collector)
+{
+	const struct reader *reader = collector->session.reader;
+	if (reader && (reader_layers_missing(reader) & CONFINEMENT_FILTER))
+		note(collector, COLLECT_WARNING,
+		     "helper processes read strangers' files with no filter of system calls "
+		     "(seccomp), for this machine has none; 'culprit doctor' says what holds");
+}
+
 static void tell_bursts(const struct collector *collector)
 {
 	char text[400];
 	bool warns = bursts_tell(&collector->session.bursts, text, sizeof(text));
 	if (text[0])
 		note(collector, warns ? COLLECT_WARNING : COLLECT_NOTE, text);
+}
+
+static void tell_hotplug(const struct collector *collector)
+{
+	char text[600];
+	hotplug_tell(&collector->hotplug, text, sizeof(text));
+	if (text[0])
+		note(collector, COLLECT_WARNING, text);
 }
 
 void collector_tell_missing(const struct collector *collector, uint64_t samples, char *text,
@@ -584,8 +617,12 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	int ret = service_bursts(collector, UINT64_MAX);
 	if (ret == 0)
 		ret = edges_service(&session->edges, EDGES_WAIT);
+	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger,
+		       collector->end_ns);
 	tell_edges(collector);
+	tell_helpers(collector);
 	tell_bursts(collector);
+	tell_hotplug(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);
 	if (ret == 0)

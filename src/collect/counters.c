@@ -95,7 +95,9 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 	counters->rings = calloc(2 * counters->cpu_count + 1, sizeof(*counters->rings));
 	counters->lanes = calloc(sampler_count * counters->cpu_count + 1, sizeof(*counters->lanes));
 	counters->output_fds = calloc(counters->cpu_count + 1, sizeof(*counters->output_fds));
-	if (!counters->cpus || !counters->rings || !counters->lanes || !counters->output_fds)
+	counters->absences = calloc(counters->cpu_count + 1, sizeof(*counters->absences));
+	if (!counters->absences || !counters->cpus || !counters->rings || !counters->lanes ||
+	    !counters->output_fds)
 		return error_set(err, -ENOMEM, "out of memory opening events");
 	size_t slot = 0;
 	for (size_t cpu = cpu_set_next(options->cpus, 0); cpu < CPU_SET_LIMIT;
@@ -119,8 +121,11 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 
 void counters_release(struct counters *counters)
 {
-	for (size_t i = 0; i < 2 * counters->cpu_count && counters->rings; i++)
+	for (size_t i = 0; i < 2 * counters->cpu_count && counters->rings; i++) {
+		if (counters->rings[i].alone)
+			close(counters->rings[i].fd);
 		ring_release(&counters->rings[i]);
+	}
 	for (size_t i = 0; i < counters->count; i++)
 		close(counters->list[i].fd);
 	for (size_t i = 0; i < counters->sideband_count; i++)
@@ -141,6 +146,7 @@ void counters_release(struct counters *counters)
 	free(counters->rings);
 	free(counters->sideband_fds);
 	free(counters->output_fds);
+	free(counters->absences);
 	*counters =
 		(struct counters){ .watch = RING_WATCH_NONE, .sideband_watch = RING_WATCH_NONE };
 }
@@ -176,8 +182,42 @@ static int attach_ring(struct counters *counters, struct ring *ring, int fd, str
 	return ret < 0 ? error_set(err, ret, "cannot poll a perf event: %s", strerror(-ret)) : 0;
 }
 
+/* Gives up a descriptor, unless the ring's memory is known by it. */
+static void give_up(struct counters *counters, struct ring *ring, int fd)
+{
+	if (fd == ring->fd) {
+		ring->alone = true;
+		return;
+	}
+	ring_watch_remove(ring->sideband ? &counters->sideband_watch : &counters->watch, fd);
+	close(fd);
+}
+
+/* The same event on the same CPU, before that went offline: what is still to be handled by the
+ * old number belongs there, too. */
+static struct counter *find_gone(struct counters *counters, const struct counter *counter)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		struct counter *other = &counters->list[i];
+		if (other->gone && other->sampler == counter->sampler &&
+		    other->slot == counter->slot && other->task == counter->task)
+			return other;
+	}
+	return NULL;
+}
+
 static int remember(struct counters *counters, const struct counter *counter, struct error *err)
 {
+	struct counter *gone =
+		counters->absences[counter->slot].away ? find_gone(counters, counter) : NULL;
+	if (gone) {
+		if (number_map_put(&counters->by_id, counter->id,
+				   (void *)(uintptr_t)(gone - counters->list + 1)) < 0)
+			return error_set(err, -ENOMEM, "out of memory opening events");
+		give_up(counters, counters_ring(counters, counter->slot, false), gone->fd);
+		*gone = *counter;
+		return 0;
+	}
 	int ret = array_reserve(&counters->list, &counters->capacity, counters->count,
 				sizeof(*counters->list));
 	if (ret == 0)
@@ -312,6 +352,12 @@ static struct perf_event_attr sideband_attr(const struct counters *counters)
 	return attr;
 }
 
+uint64_t counters_lost_of(int fd)
+{
+	uint64_t words[2] = { 0 }; /* value, lost */
+	return read(fd, words, sizeof(words)) == sizeof(words) ? words[1] : 0;
+}
+
 /*
  * Mappings come with the inode of their file, not its build-id: an event with
  * attr.build_id would spoil the records of every other user of perf events on
@@ -330,6 +376,14 @@ static int open_sideband(struct counters *counters, size_t slot, pid_t task, str
 	set_layout(&counters->sideband_layout, &attr);
 	counters->sideband_layout.never_build_id = true;
 	int ret = attach_ring(counters, counters_ring(counters, slot, true), fd, err);
+	if (ret == 0 && counters->absences[slot].away) {
+		counters->sideband_lost +=
+			counters->reads_lost ? counters_lost_of(counters->sideband_fds[slot]) : 0;
+		give_up(counters, counters_ring(counters, slot, true),
+			counters->sideband_fds[slot]);
+		counters->sideband_fds[slot] = fd;
+		return 0;
+	}
 	if (ret == 0 && array_reserve(&counters->sideband_fds, &counters->sideband_capacity,
 				      counters->sideband_count, sizeof(int)) < 0)
 		ret = error_set(err, -ENOMEM, "out of memory opening events");
@@ -341,45 +395,58 @@ static int open_sideband(struct counters *counters, size_t slot, pid_t task, str
 	return 0;
 }
 
+static int open_slot(struct counters *counters, size_t slot, pid_t task, unsigned long flags,
+		     struct error *err)
+{
+	int group_fd = -1;
+	for (size_t i = 0; i < counters->sampler_count; i++) {
+		const struct event *event = counters->samplers[i].event;
+		if (event->has_cpus && !cpu_set_has(&event->cpus, (size_t)counters->cpus[slot]))
+			continue;
+		int ret = open_counter(counters, i, slot, task, &group_fd, flags, err);
+		if (ret < 0)
+			return ret;
+	}
+	/* Of a cgroup the kernel tells no mappings before a task of it runs: watch all. */
+	pid_t watched = flags & PERF_FLAG_PID_CGROUP ? -1 : task;
+	return open_sideband(counters, slot, watched, err);
+}
+
 int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err)
 {
+	counters->watched = task;
+	counters->watched_flags = flags;
 	for (size_t slot = 0; slot < counters->cpu_count; slot++) {
-		int group_fd = -1;
-		for (size_t i = 0; i < counters->sampler_count; i++) {
-			const struct event *event = counters->samplers[i].event;
-			if (event->has_cpus &&
-			    !cpu_set_has(&event->cpus, (size_t)counters->cpus[slot]))
-				continue;
-			int ret = open_counter(counters, i, slot, task, &group_fd, flags, err);
-			if (ret < 0)
-				return ret;
-		}
-		/* Of a cgroup the kernel tells no mappings before a task of it runs: watch all. */
-		pid_t watched = flags & PERF_FLAG_PID_CGROUP ? -1 : task;
-		int ret = open_sideband(counters, slot, watched, err);
+		int ret = open_slot(counters, slot, task, flags, err);
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
 }
 
+static int enable(struct counters *counters, struct counter *counter, struct error *err)
+{
+	const struct sampler *sampler = &counters->samplers[counter->sampler];
+	if (sampler->leader != counter->sampler)
+		return 0;
+	struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
+	if (!lane->periods.count)
+		period_log_add(&lane->periods, clock_monotonic_ns(), sampler->mean_period);
+	if (counters->options.enable_on_exec)
+		return 0;
+	counter->began_ns = clock_monotonic_ns();
+	if (ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, 0))
+		return error_set(err, -errno, "cannot start '%s' on CPU %d: %s", sampler->name,
+				 counters->cpus[counter->slot], strerror(errno));
+	return 0;
+}
+
 int counters_enable(struct counters *counters, struct error *err)
 {
-	for (size_t i = 0; i < counters->count; i++) {
-		const struct counter *counter = &counters->list[i];
-		const struct sampler *sampler = &counters->samplers[counter->sampler];
-		if (sampler->leader != counter->sampler)
-			continue;
-		struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
-		if (!lane->periods.count)
-			period_log_add(&lane->periods, clock_monotonic_ns(), sampler->mean_period);
-		if (!counters->options.enable_on_exec &&
-		    ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, 0))
-			return error_set(err, -errno, "cannot start '%s' on CPU %d: %s",
-					 sampler->name, counters->cpus[counter->slot],
-					 strerror(errno));
-	}
-	return 0;
+	int ret = 0;
+	for (size_t i = 0; i < counters->count && ret == 0; i++)
+		ret = enable(counters, &counters->list[i], err);
+	return ret;
 }
 
 void counters_disable(struct counters *counters)
@@ -419,6 +486,7 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 	lane->sums.enabled_ns += more_enabled;
 	lane->sums.running_ns += more_running;
 	lane->sums.lost_ring += lost - counter->lost;
+	counter->stands = enabled == counter->enabled;
 	counter->value = value;
 	counter->enabled = enabled;
 	counter->running = running;
@@ -467,32 +535,96 @@ static int read_group(struct counters *counters, const uint64_t *words, size_t s
 	return 0;
 }
 
-int counters_read(struct counters *counters, enum counters_which which)
+/* A leader, and its group with it. */
+static int read_counter(struct counters *counters, struct counter *counter)
 {
 	uint64_t words[3 + 3 * 64];
+	const struct sampler *sampler = &counters->samplers[counter->sampler];
+	ssize_t got = read(counter->fd, words, sizeof(words));
+	if (got <= 0) {
+		counter->gone = true; /* 0: its CPU or task left before it ever ran */
+		return 0;
+	}
+	size_t size = (size_t)got / sizeof(*words);
+	if (sampler->group_size > 1)
+		return read_group(counters, words, size);
+	if (size >= 4)
+		advance(counters, counter, words[0], words[1], words[2],
+			counters->reads_lost && size >= 5 ? words[4] : 0);
+	return 0;
+}
+
+int counters_read(struct counters *counters, enum counters_which which)
+{
 	for (size_t i = 0; i < counters->count; i++) {
 		struct counter *counter = &counters->list[i];
 		const struct sampler *sampler = &counters->samplers[counter->sampler];
 		if (counter->gone || sampler->leader != counter->sampler ||
 		    (which == COUNTERS_COUNTED && sampler->clock))
 			continue;
-		ssize_t got = read(counter->fd, words, sizeof(words));
-		if (got <= 0) {
-			counter->gone = true; /* 0: its CPU or task left before it ever ran */
-			continue;
-		}
-		size_t size = (size_t)got / sizeof(*words);
-		if (sampler->group_size > 1) {
-			int ret = read_group(counters, words, size);
-			if (ret < 0)
-				return ret;
-		} else if (size >= 4) {
-			advance(counters, counter, words[0], words[1], words[2],
-				counters->reads_lost && size >= 5 ? words[4] : 0);
-		}
+		int ret = read_counter(counters, counter);
+		if (ret < 0)
+			return ret;
 	}
 	if (counters->options.inherit)
 		settle_multiplexing(counters);
+	return 0;
+}
+
+void counters_lose_cpu(struct counters *counters, size_t slot, uint64_t now_ns)
+{
+	struct cpu_absence *absence = &counters->absences[slot];
+	if (counters->options.inherit || absence->away)
+		return;
+	*absence = (struct cpu_absence){ .away = true, .since_ns = now_ns };
+	for (size_t i = 0; i < counters->count; i++) {
+		struct counter *counter = &counters->list[i];
+		if (counter->slot != slot || counter->gone)
+			continue;
+		if (counters->samplers[counter->sampler].leader == counter->sampler)
+			read_counter(counters, counter);
+		if (counter->gone)
+			continue; /* it told nothing more */
+		/* Enabled time goes on until the CPU leaves; of a group that is not there it
+		 * stands. */
+		uint64_t end_ns = counter->began_ns + counter->enabled;
+		if (counter->began_ns && !(counters->watched_flags & PERF_FLAG_PID_CGROUP) &&
+		    end_ns < absence->since_ns)
+			absence->since_ns = end_ns;
+		counter->gone = true;
+	}
+}
+
+int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_ns, uint64_t *to_ns,
+			struct error *err)
+{
+	struct cpu_absence *absence = &counters->absences[slot];
+	if (counters->output_fds[slot] >= 0) {
+		close(counters->output_fds[slot]);
+		counters->output_fds[slot] = -1;
+	}
+	int ret = open_slot(counters, slot, counters->watched, counters->watched_flags, err);
+	uint64_t now_ns = clock_monotonic_ns();
+	for (size_t i = 0; i < counters->count && ret == 0; i++) {
+		struct counter *counter = &counters->list[i];
+		if (counter->slot != slot || counter->gone)
+			continue;
+		struct lane *lane = counters_lane(counters, counter->sampler, slot);
+		period_log_skip(&lane->periods, absence->since_ns, now_ns);
+		if (lane->periods.count)
+			period_log_add(&lane->periods, now_ns,
+				       counters->samplers[counter->sampler].attr.sample_period);
+		ret = enable(counters, counter, err);
+	}
+	if (ret < 0) {
+		/* what was opened goes again when it is tried the next time */
+		for (size_t i = 0; i < counters->count; i++)
+			counters->list[i].gone |= counters->list[i].slot == slot;
+		return ret;
+	}
+	*from_ns = absence->since_ns;
+	*to_ns = now_ns > absence->since_ns ? now_ns : absence->since_ns;
+	absence->away = absence->billed = false;
 	return 0;
 }
 

@@ -59,7 +59,9 @@ struct counter {
 	pid_t task;		/* -1: whoever runs there */
 	uint64_t id;
 	uint64_t value, enabled, running, lost; /* as last read */
+	uint64_t began_ns;			/* when it was enabled; 0: it was not, by us */
 	bool gone;				/* its CPU went away */
+	bool stands; /* enabled time did not go on: its CPU was away, however briefly */
 };
 
 /* What the bill wants, since the last take. */
@@ -86,6 +88,13 @@ struct lane {
 	double rate_per_second; /* of the count while it ran, smoothed */
 };
 
+/* A CPU that was taken offline takes its events with it, for good. */
+struct cpu_absence {
+	bool away;
+	bool billed;	   /* a part of it, up to since_ns */
+	uint64_t since_ns; /* by CLOCK_MONOTONIC: nothing was counted from then on */
+};
+
 struct counters_options {
 	const struct perf_features *features;
 	const struct cpu_set *cpus; /* to open on */
@@ -104,13 +113,17 @@ struct counters {
 	size_t sampler_count;
 	int *cpus;
 	size_t cpu_count;
+	struct cpu_absence *absences; /* by slot */
+	pid_t watched;		      /* what CPUs were opened for last, and with which flags */
+	unsigned long watched_flags;
 	struct lane *lanes; /* [sampler * cpu_count + slot] */
 	struct counter *list;
 	size_t count, capacity;
 	struct number_map by_id; /* position in `list` plus one */
 	struct ring *rings;	 /* samples of slot i at 2i, side-band at 2i + 1 */
 	int *sideband_fds;
-	size_t sideband_count, sideband_capacity;
+	size_t sideband_count, sideband_capacity; /* where CPUs are watched: by slot */
+	uint64_t sideband_lost;			  /* by those that were replaced */
 	struct perf_layout sideband_layout;
 	int *output_fds; /* by slot, of what comes attached to samples; -1: none */
 	struct perf_layout output_layout;
@@ -145,6 +158,19 @@ void counters_release(struct counters *counters);
 int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err);
 int counters_enable(struct counters *counters, struct error *err);
 void counters_disable(struct counters *counters);
+
+/*
+ * Its CPU is offline, or was: what its counters hold is read a last time, and no more from then
+ * on. Only where CPUs are watched: events of tasks go with their tasks.
+ */
+void counters_lose_cpu(struct counters *counters, size_t slot, uint64_t now_ns);
+/* It is back: opens and starts its events anew, into the same rings and lanes. Nothing was counted
+ * from *from_ns to *to_ns. -ENODEV: it has left again. */
+int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_ns, uint64_t *to_ns,
+			struct error *err);
+
+/* What the kernel could not write of a side-band event's records, where it tells. */
+uint64_t counters_lost_of(int fd);
 
 /* Reads every counter and adds what advanced to its lane. */
 enum counters_which { COUNTERS_COUNTED, COUNTERS_ALL };

@@ -20,11 +20,23 @@ struct cpu_time {
 /* Fills times[slot] for cpus[slot] from the text of /proc/stat. */
 void cpu_time_parse(struct span text, uint64_t wall_ns, uint64_t tick_ns, const int *cpus,
 		    size_t count, struct cpu_time *times);
-/* Busy time between two readings of one CPU. */
+/* Between two readings of one CPU. The kernel's books may go back: iowait by a tick now and then
+ * (proc(5)), idle time when a CPU was off line, stolen time when a machine moved. None passed then.
+ */
+static inline uint64_t cpu_time_idle_ns(const struct cpu_time *from, const struct cpu_time *to)
+{
+	return to->idle_ns > from->idle_ns ? to->idle_ns - from->idle_ns : 0;
+}
+
+static inline uint64_t cpu_time_steal_ns(const struct cpu_time *from, const struct cpu_time *to)
+{
+	return to->steal_ns > from->steal_ns ? to->steal_ns - from->steal_ns : 0;
+}
+
 static inline uint64_t cpu_time_busy_ns(const struct cpu_time *from, const struct cpu_time *to)
 {
 	uint64_t wall = to->wall_ns - from->wall_ns;
-	uint64_t idle = to->idle_ns - from->idle_ns;
+	uint64_t idle = cpu_time_idle_ns(from, to);
 	return wall > idle ? wall - idle : 0; /* idle is known to a tick only */
 }
 /* 0 or negative errno; times are then unknown. */

@@ -102,7 +102,7 @@ int descendants_read(struct descendants *descendants, const pid_t *roots, size_t
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
-		text.size = 0;
+		buffer_empty(&text);
 		int ret = small_file_read(path, STAT_LIMIT, &text);
 		if (ret == 0 && proc_stat_parse((struct span){ text.data, text.size }, &stat))
 			ret = descendants_add(descendants, &stat);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "collect/edge_symbols.h"
 #include "image/elf_file.h"
 #include "image/relocations.h"
@@ -257,17 +258,9 @@ void edge_space_release(struct edge_space *space)
 
 static const struct edge_mapping *find_mapping(const struct edge_space *space, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = space->mapping_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct edge_mapping *found = &space->mappings[low];
-	return low < space->mapping_count && found->start <= address ? found : NULL;
+	size_t at = SORTED_BEHIND(space->mappings, space->mapping_count, end, address);
+	const struct edge_mapping *found = &space->mappings[at];
+	return at < space->mapping_count && found->start <= address ? found : NULL;
 }
 
 struct span edge_space_code(const struct edge_space *space, uint64_t address)

@@ -60,7 +60,7 @@ static void clear_batch(struct edge_batch *batch)
 		address_space_drop(batch->spaces[i]);
 	batch->space_count = 0;
 	batch->count = 0;
-	batch->blocks.size = 0;
+	buffer_empty(&batch->blocks);
 	batch->set_aside_ns = 0;
 }
 

@@ -16,10 +16,14 @@
 #include "collect/shares.h"
 #include "image/elf_file.h"
 #include "image/vdso.h"
+#include "image/writer.h"
 #include "profile/profile.h"
+#include "symbol/file_inode.h"
 #include "symbol/reader.h"
 
 #define DELETED " (deleted)"
+#define HASHED_MOST_BYTES                                                                          \
+	((uint64_t)512 << 20) /* of a user's files, 0.3 s: the collector waits for it */
 #define OPEN_ATTEMPTS                                                                              \
 	4 /* in as many processes; a file that nobody can open is not tried for ever */
 
@@ -38,6 +42,7 @@ void file_table_release(struct file_table *table)
 		file_free(table->files[i]);
 	free(table->files);
 	number_map_release(&table->by_inode);
+	number_map_release(&table->hashed_bytes);
 	*table = (struct file_table){ 0 };
 }
 
@@ -50,6 +55,7 @@ static struct file *add_file(struct file_table *table, enum file_kind kind, stru
 	if (!file)
 		return NULL;
 	file->fd = -1;
+	file->owner = SAFE_NO_USER;
 	file->kind = kind;
 	file->path = strndup(path.data ? path.data : "", path.size);
 	if (!file->path) {
@@ -134,44 +140,66 @@ static void stop_paying(struct file_table *table)
 		shares_settle(table->shares, table->reader);
 }
 
-/* Whose what was opened is: its owner's, unless its file system is somebody's program. */
+static bool is_beyond_budget(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ENOBUFS;
+}
+
+/* Whose what was opened is: whoever can write it, unless its file system is somebody's own. */
 static struct share *share_of_opened(struct file_table *table, const struct safe_file *opened,
 				     struct share *process)
 {
 	if (!table->shares)
 		return NULL;
-	if (opened->copied && process)
+	if (process && (opened->copied || writer_kind(opened->writer) == WRITER_MOUNTER))
 		return process;
-	return shares_of_file(table->shares, opened->owner, opened->others_write);
+	return shares_of_file(table->shares, opened->writer);
 }
 
-/* The device of a mapping and that of stat(2) differ on overlayfs and btrfs. A file that was opened
- * through the process itself needs no such test. */
+/*
+ * Is it the file that was mapped? Its inode alone does not tell: a file system that a user serves
+ * or fills has any number, and a process opens what its own mounts show. The device of a mapping
+ * and that of stat(2) differ on overlayfs and btrfs: there it is told by mapping the file, and what
+ * only root and we can write is taken without (Linux 6.x names files on an overlay by another
+ * device in /proc than in records).
+ */
+static bool is_mapped_file(const struct file *file, const struct safe_file *opened)
+{
+	const struct binary_inode mapped = { .device = makedev(file->major, file->minor),
+					     .inode = file->inode };
+	if (opened->inode != file->inode)
+		return false;
+	if (opened->device == mapped.device)
+		return true;
+	return !opened->copied &&
+	       (opened->writer == 0 || file_inode_is_mapped_as(opened->fd, &mapped));
+}
+
 static bool open_file(struct file_table *table, const struct file *file,
 		      const struct file_hint *hint, bool deleted, struct safe_file *opened)
 {
 	pid_t pid = (pid_t)hint->pid;
+	/* Nor can a path in its own mounts lead to what it may not read. */
 	if (!deleted &&
-	    reader_open_path(table->reader, pid, file->path, OWNER_ANY, opened, NULL) == 0) {
-		if (opened->inode == file->inode)
+	    reader_open_path(table->reader, pid, file->path, OWNER_PUBLIC, opened, NULL) == 0) {
+		if (is_mapped_file(file, opened))
 			return true;
 		close(opened->fd);
 	}
 	if (reader_open_mapping(table->reader, pid, hint->start, hint->end, opened, NULL) == 0) {
-		if (opened->inode == file->inode)
+		if (is_mapped_file(file, opened))
 			return true;
 		close(opened->fd);
 	}
 	if (reader_open_executable(table->reader, pid, opened, NULL) == 0) {
-		if (opened->inode == file->inode)
+		if (is_mapped_file(file, opened))
 			return true;
 		close(opened->fd);
 	}
 	/* The process has ended: most files are where we see them too. */
 	if (!deleted &&
 	    reader_open_path(table->reader, 0, file->path, OWNER_ANY, opened, NULL) == 0) {
-		if (opened->inode == file->inode &&
-		    makedev(file->major, file->minor) == opened->device)
+		if (is_mapped_file(file, opened))
 			return true;
 		close(opened->fd);
 	}
@@ -243,6 +271,17 @@ static void hold(struct file_table *table, struct file *file, uint32_t number, i
 	table->held[table->held_count++] = number;
 }
 
+static void stamp(struct file *file, const struct safe_file *opened)
+{
+	file->device = opened->device;
+	file->size_bytes = opened->size_bytes;
+	file->modified_ns = opened->modified_ns;
+	file->changed_ns = opened->changed_ns;
+	file->owner = opened->owner;
+	file->writer = opened->writer;
+	reader_unique(opened, file->unique);
+}
+
 /* The same file by our own path, on the mount of our own root, as most files of processes in mount
  * namespaces of their own are. */
 static void prefer_own_path(struct file_table *table, struct file *file, struct safe_file *opened)
@@ -251,6 +290,10 @@ static void prefer_own_path(struct file_table *table, struct file *file, struct 
 	if (reader_open_path(table->reader, 0, file->path, OWNER_ANY, &own, NULL) < 0)
 		return;
 	file->by_path = own.inode == opened->inode && own.device == opened->device;
+	if (file->by_path) { /* who can write it is told by our own mounts */
+		stamp(file, &own);
+		file->share = share_of_opened(table, &own, file->share);
+	}
 	if (file->by_path && !own.copied && held_files_harmless(&table->keeping, own.fd)) {
 		int other = opened->fd;
 		*opened = own;
@@ -285,13 +328,6 @@ static void keep(struct file_table *table, struct file *file, uint32_t number,
 		copy_file(table, file, opened->fd);
 	}
 	close(opened->fd);
-}
-
-static void stamp(struct file *file, const struct safe_file *opened)
-{
-	file->device = opened->device;
-	file->size_bytes = opened->size_bytes;
-	file->modified_ns = opened->modified_ns;
 }
 
 bool file_may_be_jitdump(const struct file *file)
@@ -338,7 +374,7 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	stop_paying(table);
 	if (ret < 0) {
 		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
-		file->unread = ret == -EDQUOT || ret == -ETIMEDOUT || ret == -ENOBUFS;
+		file->unread = is_beyond_budget(ret);
 		free(identity);
 		file->elsewhere = opened.copied || !held_files_harmless(&table->keeping, opened.fd);
 		if (ret == -ENOEXEC && file_may_be_jitdump(file) && !file->elsewhere)
@@ -350,7 +386,7 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	file->identity = identity;
 	file->state = FILE_IDENTIFIED;
 	file->image = 0; /* until now it was one without segments */
-	file->sampled = false;
+	file->sampled = file->looked_into = false;
 	pay(table, file->share);
 	keep(table, file, number, &opened);
 	stop_paying(table);
@@ -361,18 +397,31 @@ static bool same_build(const struct identity *a, const struct identity *b)
 {
 	return a->build_id_bytes == b->build_id_bytes &&
 	       memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0 &&
-	       memcmp(&a->hash, &b->hash, sizeof(a->hash)) == 0;
+	       a->content == b->content && memcmp(&a->hash, &b->hash, sizeof(a->hash)) == 0;
 }
 
-/* Whether what was opened again is what was identified; closes it when not. */
+static struct span unique_of(const struct file *file)
+{
+	return (struct span){ file->unique, sizeof(file->unique) };
+}
+
+/*
+ * Whether what was opened again is what was identified; closes it when not. The kernel keeps the
+ * time of the last change, but for file systems that a user serves.
+ */
 static bool is_unchanged(struct file_table *table, const struct file *file,
 			 const struct safe_file *opened)
 {
+	bool told_by_kernel = writer_kind(opened->writer) != WRITER_MOUNTER;
 	if (opened->inode == file->inode && opened->device == file->device &&
-	    opened->size_bytes == file->size_bytes && opened->modified_ns == file->modified_ns)
+	    opened->size_bytes == file->size_bytes && opened->changed_ns == file->changed_ns &&
+	    (told_by_kernel || !file->identity || file->identity->content == CONTENT_NONE))
 		return true;
 	struct identity identity;
-	if (file->identity && reader_identify(table->reader, opened->fd, &identity, NULL) == 0 &&
+	if (file->identity && opened->writer == file->writer &&
+	    reader_identify_content(table->reader, opened->fd,
+				    (enum content_kind)file->identity->content, unique_of(file),
+				    &identity, NULL) == 0 &&
 	    same_build(&identity, file->identity))
 		return true;
 	close(opened->fd);
@@ -388,8 +437,8 @@ static int open_again(struct file_table *table, const struct file *file)
 	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
 		if (i && pids[i] == pids[i - 1])
 			continue;
-		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
-				     NULL) == 0 &&
+		if (reader_open_of_user(table->reader, (pid_t)pids[i], file->path, OWNER_PUBLIC,
+					file->owner, &opened, NULL) == 0 &&
 		    is_unchanged(table, file, &opened))
 			return opened.fd;
 	}
@@ -445,6 +494,51 @@ static void copy_when_sampled(struct file_table *table, struct file *file)
 	stop_paying(table);
 }
 
+/* Of one user's files so much is hashed whole; the others' identity holds on this machine alone. */
+static bool may_hash_whole(struct file_table *table, const struct file *file)
+{
+	uint64_t taken = (uint64_t)(uintptr_t)number_map_find(&table->hashed_bytes, file->writer);
+	uint64_t size =
+		file->size_bytes < CONTENT_WHOLE_BYTES ? file->size_bytes : CONTENT_WHOLE_BYTES;
+	if (taken + size > HASHED_MOST_BYTES)
+		return false;
+	return number_map_put(&table->hashed_bytes, file->writer,
+			      (void *)(uintptr_t)(taken + size)) == 0;
+}
+
+/*
+ * Looks into a file that is sampled now. What cannot be read any more keeps its claim of a build-id
+ * and is not taken for any other file.
+ */
+static void learn_content(struct file_table *table, struct file *file, uint32_t number)
+{
+	struct identity identity;
+	if (file->state != FILE_IDENTIFIED || file->kind != FILE_PLAIN || file->looked_into)
+		return;
+	file->looked_into = true;
+	pay(table, file->share);
+	CLEANUP(close_fd) int fd = file_table_open(table, number);
+	if (fd >= 0 && (!file->writer || may_hash_whole(table, file))) {
+		int ret = reader_identify_content(table->reader, fd,
+						  file->writer ? CONTENT_FILE : CONTENT_TEXT,
+						  unique_of(file), &identity, NULL);
+		if (ret == 0) /* its segments too: it may have been written over */
+			*file->identity = identity;
+		/* Of such a one nothing else is read then. */
+		file->unread = is_beyond_budget(ret) && writer_kind(file->writer) == WRITER_MOUNTER;
+	}
+	stop_paying(table);
+}
+
+static void begin_sampling(struct file_table *table, struct file *file, uint32_t number)
+{
+	if (!file->sampled) {
+		file->sampled = true;
+		copy_when_sampled(table, file);
+	}
+	learn_content(table, file, number);
+}
+
 static uint64_t inode_key(const struct file_hint *hint)
 {
 	return hint->inode ^ ((uint64_t)hint->major << 52) ^ ((uint64_t)hint->minor << 32);
@@ -471,6 +565,41 @@ static struct file *find_same(const struct file_table *table, const struct file_
 	return NULL;
 }
 
+static int add_path(struct file_table *table, const struct file *file)
+{
+	bool seen = file->state == FILE_IDENTIFIED && (!file->elsewhere || file->by_path);
+	return profile_add_seen_path(table->session, file->image, span_of_text(file->path),
+				     seen ? PATH_SEEN_BY_US : PATH_TOLD);
+}
+
+/*
+ * The process that it was met in first named the file as nobody else knows it, which a bind mount
+ * of its own does. Another one has a name for it that holds for us too.
+ */
+static int prefer_seen_path(struct file_table *table, struct file *file, struct span path)
+{
+	struct safe_file own;
+	char *text = strndup(path.data, path.size);
+	if (!text)
+		return -ENOMEM;
+	if (reader_open_path(table->reader, 0, text, OWNER_ANY, &own, NULL) < 0 ||
+	    close(own.fd) < 0 || own.inode != file->inode || own.device != file->device) {
+		free(text);
+		return 0;
+	}
+	free(file->path);
+	file->path = text;
+	file->by_path = true;
+	if (own.writer != file->writer) {
+		/* other mounts, other rights: what is sampled from now on is another image */
+		stamp(file, &own);
+		file->identity->content = CONTENT_NONE;
+		file->image = 0;
+		file->sampled = file->looked_into = false;
+	}
+	return file->image ? add_path(table, file) : 0;
+}
+
 int file_table_find(struct file_table *table, const struct file_hint *hint, uint32_t *number)
 {
 	enum file_kind kind = kind_of(hint);
@@ -489,6 +618,8 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 			return identify(table, *number, hint, deleted);
 		if (span_equal(path, span_of_text(file->path)))
 			note_user(file, hint);
+		else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted)
+			return prefer_seen_path(table, file, path);
 		return 0;
 	}
 	/* Whoever maps files without end has the rest of them in common. */
@@ -524,37 +655,38 @@ static int make_image(struct file_table *table, struct file *file)
 	struct profile_image image = { .kind = file->kind == FILE_VDSO ? IMAGE_VDSO : IMAGE_FILE,
 				       .space = SPACE_ELF };
 	struct span path = span_of_text(file->path);
-	if (file->state == FILE_IDENTIFIED && file->identity->build_id_bytes) {
+	if (file->state == FILE_IDENTIFIED && file->identity->build_id_bytes)
 		image.build_id =
 			(struct span){ file->identity->build_id, file->identity->build_id_bytes };
-	} else if (file->state == FILE_IDENTIFIED) {
-		image.hash = (struct span){ &file->identity->hash, sizeof(file->identity->hash) };
-	} else {
+	if (file->state != FILE_IDENTIFIED)
 		image.space = SPACE_OFFSET;
+	else if (file->kind == FILE_PLAIN)
+		image.writer = file->writer;
+	if (file->state == FILE_IDENTIFIED && file->identity->content != CONTENT_NONE)
+		image.hash = (struct span){ &file->identity->hash, sizeof(file->identity->hash) };
+	else if (file->kind != FILE_VDSO || !image.build_id.size)
 		image.name = path;
-	}
 	if (file->kind == FILE_VSYSCALL)
 		image.kind = IMAGE_VDSO;
 	int ret = profile_add_image(table->session, &image, &file->image);
 	if (ret == 0)
-		ret = profile_add_path(table->session, file->image, path);
+		ret = add_path(table, file);
 	return ret;
 }
 
 int file_table_image(struct file_table *table, uint32_t number, uint32_t *image)
 {
 	struct file *file = file_table_get(table, number);
+	begin_sampling(table, file, number);
 	int ret = file->image ? 0 : make_image(table, file);
 	*image = file->image;
-	if (ret == 0 && !file->sampled) {
-		file->sampled = true;
-		copy_when_sampled(table, file);
-	}
 	return ret;
 }
 
 void file_table_names_read(struct file_table *table)
 {
+	number_map_release(&table->hashed_bytes);
+	table->hashed_bytes = (struct number_map){ 0 };
 	for (size_t i = 0; i < table->count; i++)
 		if (!file_may_be_jitdump(table->files[i]))
 			table->files[i]->sampled = false;
@@ -565,6 +697,7 @@ int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset
 {
 	struct file *file = file_table_get(table, number);
 	uint64_t vaddr = offset;
+	begin_sampling(table, file, number); /* its segments may be others by now */
 	if (file->state == FILE_IDENTIFIED &&
 	    !identity_vaddr_of_offset(file->identity, offset, &vaddr)) {
 		*cause = UNKNOWN_OUTSIDE_SEGMENTS;

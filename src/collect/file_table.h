@@ -8,6 +8,9 @@
  * system from being unmounted. What is kept of it until names and code are read
  * is held_files.h's business; file_table_open() opens the rest again. The files
  * of one process open through its own root.
+ *
+ * A file's image is named by its build-id, which is a claim, and by its content and who can write
+ * it, which are looked at when it is sampled first: most files that are mapped never are.
  */
 #pragma once
 
@@ -20,10 +23,10 @@
 #include "collect/held_files.h"
 #include "image/unknown.h"
 #include "image/identity.h"
+#include "symbol/reader.h"
 
 struct profile;
 struct profile_frame;
-struct reader;
 struct share;
 struct shares;
 
@@ -48,22 +51,27 @@ struct file {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	bool generation_known; /* /proc/PID/maps does not tell it */
-	char *path;	       /* as the process that we met it in names it, without " (deleted)" */
-	struct identity *identity;
-	int fd;	     /* held, or a copy in memory; -1: neither */
-	bool copied; /* `fd` is a copy, of copy_bytes */
+	char *path;	       /* as the process that we met it in names it, without " (deleted)";
+				  once we saw the file there ourselves (by_path), that one */
+	struct identity *identity; /* its hash once it was sampled, where it could still be read */
+	uint64_t writer;	   /* who else can write it (image/writer.h) */
+	uint8_t unique[READER_UNIQUE_BYTES]; /* for that hash */
+	int fd;				     /* held, or a copy in memory; -1: neither */
+	bool copied;			     /* `fd` is a copy, of copy_bytes */
 	uint64_t copy_bytes;
 	struct share *share; /* who pays for reading it (shares.h) */
 	bool elsewhere;	     /* not on the mount of our own root: an open descriptor would pin it */
 	bool by_path;	     /* we see it by its path, too */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
-	int64_t modified_ns;
+	int64_t modified_ns, changed_ns;
+	uint32_t owner;	     /* likewise; SAFE_NO_USER before */
 	uint32_t pid;	     /* whom we met it in */
 	uint32_t latest_pid; /* who mapped it last by the same path */
 	uint64_t start, end; /* where */
 	uint32_t image;	     /* in the session's profile; 0: not sampled yet */
 	bool sampled;	     /* since names were read last */
 	bool unread;	     /* its share, or a limit, kept it from being identified */
+	bool looked_into;    /* for its content, with or without success */
 	unsigned attempts;   /* to open it */
 	uint32_t next;	     /* private: of the same inode */
 };
@@ -78,6 +86,7 @@ struct file_table {
 	struct held_files keeping;
 	uint32_t held[HELD_MOST]; /* numbers of files with a held descriptor, oldest first */
 	size_t held_count;
+	struct number_map hashed_bytes; /* by writer: of whole files, up to HASHED_MOST_BYTES */
 	uint32_t anonymous, vdso, vdso_narrow, vsyscall;
 	uint32_t beyond; /* all files for which a user has no room any more */
 };

@@ -16,6 +16,7 @@
 #include "collect/left_out.h"
 #include "collect/session.h"
 #include "image/vdso.h"
+#include "image/writer.h"
 #include "profile/bill.h"
 #include "profile/stash.h"
 #include "symbol/kallsyms.h"
@@ -202,22 +203,19 @@ static int keep(struct gathering *gathering, uint32_t image, struct record_set *
 	return ret == -ENOMEM ? ret : 0;
 }
 
+/*
+ * What lies where we see it too has its debug file there as well: what else a process shows below
+ * /usr/lib/debug is its own affair. In other roots, such as containers', theirs comes first.
+ */
 static int open_debug(struct session *session, const struct file *file)
 {
 	struct safe_file opened;
-	bool strange = file->share && file->share->strange;
-	/* The process may see debug files that we don't, and may be gone. What a stranger puts in
-	 * its sight is read at his expense, so not for a file that is not his. */
-	if (reader_open_debug(session->reader, (pid_t)file->pid, file->identity, file->path, NULL,
-			      &opened, NULL) == 0) {
-		struct share *owner =
-			shares_of_file(&session->shares, opened.owner, opened.others_write);
-		if (strange || (!owner->strange && !opened.copied) ||
-		    session->shares.limits.unlimited)
-			return opened.fd;
-		close(opened.fd);
-	}
-	if (reader_open_debug(session->reader, 0, file->identity, file->path, NULL, &opened,
+	struct debug_search search = { (pid_t)file->pid, file->owner, file->writer, NULL };
+	if (!file->by_path && reader_open_debug(session->reader, &search, file->identity,
+						file->path, &opened, NULL) == 0)
+		return opened.fd;
+	search.pid = 0;
+	if (reader_open_debug(session->reader, &search, file->identity, file->path, &opened,
 			      NULL) == 0)
 		return opened.fd;
 	return -1;
@@ -245,13 +243,21 @@ static void leave_out(struct gathering *gathering, struct job *job, int code, un
 	job->left_out = true;
 }
 
+/* What nothing but the word of whoever serves it names could be anybody's. */
+static bool names_could_be_anybodys(const struct file *file)
+{
+	return writer_kind(file->writer) == WRITER_MOUNTER &&
+	       file->identity->content == CONTENT_NONE;
+}
+
 static int gather_file(struct gathering *gathering, struct job *job)
 {
 	struct session *session = gathering->session;
 	const struct file *file = job->file;
 	if (file && file->unread && (gathering->what & GATHER_FUNCTIONS))
 		leave_out(gathering, job, -EDQUOT, 0);
-	if (!file || file->state != FILE_IDENTIFIED || !session->reader)
+	if (!file || file->state != FILE_IDENTIFIED || !session->reader ||
+	    names_could_be_anybodys(file))
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
 	unsigned done = 0;

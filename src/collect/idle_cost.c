@@ -76,7 +76,7 @@ static int find_idle(const int *cpus, size_t count)
 	for (size_t i = 0; i < count && ret == 0; i++) {
 		if (!before[i].known || !after[i].known)
 			continue;
-		uint64_t idle = after[i].idle_ns - before[i].idle_ns;
+		uint64_t idle = cpu_time_idle_ns(&before[i], &after[i]);
 		if (idle > most) {
 			most = idle;
 			found = (int)i;
@@ -161,8 +161,9 @@ static int measure_windows(const struct timer *timer, int cpu, struct idle_cost 
 		if (!next_tick(cpu, &to))
 			break;
 		uint64_t now = samples_of(timer);
-		struct idle_window window = { to.wall_ns - from.wall_ns, to.idle_ns - from.idle_ns,
-					      timer->period_ns, now - samples };
+		struct idle_window window = { to.wall_ns - from.wall_ns,
+					      cpu_time_idle_ns(&from, &to), timer->period_ns,
+					      now - samples };
 		size_t room = timer->ring_bytes - (size_t)sysconf(_SC_PAGESIZE);
 		/* A full ring counts no more. */
 		if ((now + 2) * sizeof(struct perf_event_header) < room &&

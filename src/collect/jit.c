@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/file_table.h"
+#include "collect/proc_stat.h"
 #include "collect/shares.h"
 #include "image/process_table.h"
 #include "symbol/jit_records.h"
@@ -35,19 +36,20 @@
 #define STRANGE_RECORD_BYTES (1u << 20)
 #define STRANGE_DUMP_BYTES   (32u << 20)	 /* a jitdump's code, while it is gathered */
 #define REQUEST_MOST_NS	     UINT64_C(100000000) /* for a stranger's file */
-#define RESTARTS_MOST	     2u /* of a map that is written anew while it is read */
 #define TRIM_LEAST_BYTES     65536u
 #define LINE_MOST_BYTES	     65536u
 #define STATUS_LIMIT	     65536
 #define FILE_TIME_NS	     1000000000 /* file systems round times, some to seconds */
 #define JITDUMP_LIMIT	     (512u << 20)
+#define RESTARTS_MOST	     2u /* of a map in one look at it */
 #define NO_SOURCE	     UINT32_MAX
 
 struct jit_dump {
 	uint32_t file; /* in the file table */
 	struct jitdump dump;
 	uint64_t read_bytes;
-	size_t taken; /* functions that the timeline has */
+	bool caught_up; /* its end was reached once: what comes is news */
+	size_t taken;	/* functions that the timeline has */
 };
 
 static void release_dumps(struct jit *jit)
@@ -71,7 +73,9 @@ static void close_map(struct jit_table *table, struct jit *jit)
 void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files,
 		    struct shares *shares)
 {
-	*table = (struct jit_table){ .reader = reader, .files = files, .shares = shares };
+	*table = (struct jit_table){
+		.reader = reader, .files = files, .shares = shares, .most_bytes = JIT_KEPT_BYTES
+	};
 }
 
 void jit_table_release(struct jit_table *table)
@@ -109,10 +113,31 @@ static uint64_t bytes_of(const struct jit *jit)
 	return sum;
 }
 
-/* Counts what the names take by now. False: the share has no room for it. */
-static bool count_bytes(const struct jit_table *table, struct jit *jit)
+/* Counts what is kept by now for all processes together. */
+static void count_kept(struct jit_table *table, struct jit *jit)
 {
 	uint64_t bytes = bytes_of(jit);
+	table->kept_bytes += bytes - jit->counted_bytes;
+	jit->counted_bytes = bytes;
+}
+
+/* Whether more may be read for the process. */
+static bool has_room(struct jit_table *table, struct jit *jit)
+{
+	count_kept(table, jit);
+	if (table->kept_bytes < table->most_bytes)
+		return true;
+	error_set(&jit->refused, -EFBIG,
+		  "the processes tell of more code than the %" PRIu64 " MB that are kept",
+		  table->most_bytes >> 20);
+	return false;
+}
+
+/* Counts it for the process's user, too. False: the share has no room for it. */
+static bool count_bytes(struct jit_table *table, struct jit *jit)
+{
+	count_kept(table, jit);
+	uint64_t bytes = jit->counted_bytes;
 	if (!is_strange(jit))
 		return true;
 	if (bytes <= jit->held_bytes)
@@ -125,7 +150,7 @@ static bool count_bytes(const struct jit_table *table, struct jit *jit)
 }
 
 /* Makes room within the share, after some names were read. 0 or -ENOMEM. */
-static int keep_within_share(const struct jit_table *table, struct jit *jit)
+static int keep_within_share(struct jit_table *table, struct jit *jit)
 {
 	if (count_bytes(table, jit))
 		return 0;
@@ -149,15 +174,10 @@ static int keep_within_share(const struct jit_table *table, struct jit *jit)
 	return ret;
 }
 
-/* The process's number as it sees itself: the last of "NSpid:". */
-static uint32_t own_pid(uint32_t pid)
+/* The process's number as it sees itself: the last of "NSpid:" in its status. */
+static uint32_t own_pid(const char *status, uint32_t pid)
 {
-	char path[64];
-	CLEANUP(buffer_release) struct buffer text = { 0 };
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	if (small_file_read(path, STATUS_LIMIT, &text) < 0)
-		return pid;
-	const char *line = strstr(buffer_text(&text), "\nNSpid:");
+	const char *line = strstr(status, "\nNSpid:");
 	if (!line)
 		return pid;
 	size_t length = strcspn(line + 1, "\n");
@@ -166,6 +186,38 @@ static uint32_t own_pid(uint32_t pid)
 		at--;
 	uint32_t own = (uint32_t)strtoul(at, NULL, 10);
 	return own ? own : pid;
+}
+
+/* Of one that runs with another's rights, whom to believe is nobody. */
+static uint32_t user_of(const char *status)
+{
+	const char *line = strstr(status, "\nUid:");
+	uint32_t real, effective;
+	if (!line || sscanf(line, "\nUid: %" SCNu32 " %" SCNu32, &real, &effective) != 2)
+		return SAFE_NO_USER;
+	return real == effective ? effective : SAFE_NO_USER;
+}
+
+/* Who runs it; while it runs, for its files are looked for afterwards, too. */
+static void look_at_process(struct jit *jit)
+{
+	char path[64];
+	CLEANUP(buffer_release) struct buffer status = { 0 };
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	struct proc_stat stat;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", jit->pid);
+	if (small_file_read(path, STATUS_LIMIT, &status) < 0)
+		return;
+	/* second: if the number was given away in between, this tells */
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", jit->pid);
+	if (small_file_read(path, STATUS_LIMIT, &text) < 0 ||
+	    !proc_stat_parse((struct span){ text.data, text.size }, &stat) ||
+	    (jit->user_known && stat.start_ticks != jit->start_ticks))
+		return;
+	jit->start_ticks = stat.start_ticks;
+	jit->user = user_of(buffer_text(&status));
+	jit->own_pid = own_pid(buffer_text(&status), jit->pid);
+	jit->user_known = true;
 }
 
 /* What to add to a time of the wall to get one of `clock`. */
@@ -197,10 +249,12 @@ static int open_map(const struct jit_table *table, struct jit *jit)
 	struct safe_file file;
 	struct error err;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", jit->own_pid);
-	int ret =
-		reader_open_path(table->reader, (pid_t)jit->pid, path, OWNER_PROCESS, &file, &err);
+	look_at_process(jit);
+	int ret = reader_open_of_user(table->reader, (pid_t)jit->pid, path, OWNER_PROCESS,
+				      jit->user, &file, &err);
 	if (ret < 0 && jit->own_pid == jit->pid && has_ended(jit)) {
-		ret = reader_open_path(table->reader, 0, path, OWNER_PROCESS, &file, &err);
+		ret = reader_open_of_user(table->reader, 0, path, OWNER_PROCESS, jit->user, &file,
+					  &err);
 		if (ret == 0 && !is_recent(jit, &file)) {
 			close(file.fd);
 			ret = -ENOENT;
@@ -279,8 +333,8 @@ static void advance_map(struct jit_map *map, const uint8_t *text, size_t size)
 enum jit_haste { JIT_IN_STEPS, JIT_TO_THE_END };
 
 /* One piece of the map. Returns 1 when there may be more, 0, or -ENOMEM. */
-static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
-		      const struct stat *info, uint64_t now_ns, enum jit_haste haste)
+static int read_piece(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
+		      uint64_t now_ns, enum jit_haste haste)
 {
 	struct jit_map *map = &jit->map;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
@@ -289,6 +343,8 @@ static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
 		refuse_map(jit, -EFBIG, "it is larger than what is read of a map");
 		return 0;
 	}
+	if (!has_room(table, jit))
+		return 0;
 	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, step_bytes(jit),
 			      &bytes, &err);
 	bool more = ret == -EFBIG;
@@ -297,19 +353,25 @@ static int read_piece(const struct jit_table *table, struct jit *jit, int fd,
 			refuse_map(jit, ret, err.text);
 		return ret == -ENOMEM ? ret : 0;
 	}
-	if (bytes.size < map->tail_bytes || memcmp(bytes.data, map->tail, map->tail_bytes) != 0) {
+	if (map->tail_bytes &&
+	    (bytes.size < map->tail_bytes || memcmp(bytes.data, map->tail, map->tail_bytes) != 0)) {
 		restart_map(map); /* the file was written anew */
-		return 1;
+		if (map->restarts++ < RESTARTS_MOST)
+			return 1;
+		refuse_map(jit, -EAGAIN, "it changes while it is read");
+		return 0;
 	}
+	if (bytes.size == map->tail_bytes)
+		return 0;
 	const uint8_t *text = bytes.data + map->tail_bytes;
 	size_t size = bytes.size - map->tail_bytes;
-	const uint8_t *newline = size ? memrchr(text, '\n', size) : NULL;
+	const uint8_t *newline = memrchr(text, '\n', size);
 	size_t whole = newline ? (size_t)(newline - text) + 1 : 0;
 	if (!whole && size > LINE_MOST_BYTES)
 		whole = size; /* no line of a map is so long */
 	bool end = !more && haste == JIT_TO_THE_END;
 	ret = add_lines(jit, (struct span){ text, end ? size : whole },
-			time_of_news(jit, info, now_ns, !map->found));
+			time_of_news(jit, info, now_ns, !map->caught_up));
 	if (ret == 0 && whole)
 		advance_map(map, text, whole);
 	if (ret == 0)
@@ -333,28 +395,25 @@ static void skip_hole(struct jit_map *map, int fd, const struct stat *info)
 }
 
 /* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. */
-static int read_pieces(const struct jit_table *table, struct jit *jit, int fd,
-		       const struct stat *info, uint64_t now_ns, enum jit_haste haste)
+static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
+		       uint64_t now_ns, enum jit_haste haste)
 {
 	struct jit_map *map = &jit->map;
-	unsigned restarts = 0;
+	map->restarts = 0;
 	for (;;) {
-		uint64_t before = map->read_bytes;
 		skip_hole(map, fd, info);
 		int ret = read_piece(table, jit, fd, info, now_ns, haste);
-		restarts += map->read_bytes < before;
 		bool again = haste == JIT_TO_THE_END || map->read_bytes == 0;
 		if (ret == 1 && again && !may_go_on(table, jit)) {
 			jit->cut = true;
 			return 1;
 		}
-		if (ret != 1 || !again || restarts > RESTARTS_MOST ||
-		    map->read_bytes >= (uint64_t)info->st_size)
+		if (ret != 1 || !again || map->read_bytes >= (uint64_t)info->st_size)
 			return ret;
 	}
 }
 
-static int read_map(const struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
+static int read_map(struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
 		    enum jit_haste haste)
 {
 	struct jit_map *map = &jit->map;
@@ -370,6 +429,7 @@ static int read_map(const struct jit_table *table, struct jit *jit, int fd, uint
 		restart_map(map);
 	int ret = read_pieces(table, jit, fd, &info, now_ns, haste);
 	map->found = true;
+	map->caught_up |= ret == 0;
 	map->device = info.st_dev;
 	map->inode = info.st_ino;
 	map->size_bytes = ret == 1 ? map->read_bytes : (uint64_t)info.st_size;
@@ -409,20 +469,33 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 	return ret;
 }
 
-static int open_dump(const struct jit_table *table, const struct file *file)
+/* The file that the process mapped, when it is its user's own. */
+static int open_dump(const struct jit_table *table, struct jit *jit, const struct file *file)
 {
-	struct safe_file opened;
+	struct safe_file opened = { .fd = -1 };
+	struct stat info;
+	struct error err;
 	const uint32_t pids[] = { file->pid, 0 };
-	if (file->fd >= 0)
-		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	for (size_t i = 0; i < 2; i++) {
+	if (file->fd >= 0 && fstat(file->fd, &info) == 0)
+		opened = (struct safe_file){ .fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
+					     .owner = info.st_uid,
+					     .mode = info.st_mode,
+					     .links = (uint32_t)info.st_nlink };
+	for (size_t i = 0; i < 2 && opened.fd < 0; i++) {
 		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
-				     NULL) < 0)
+				     NULL) < 0) {
+			opened.fd = -1;
 			continue;
+		}
 		if (opened.inode == file->inode && opened.device == file->device)
-			return opened.fd;
+			break;
 		close(opened.fd);
+		opened.fd = -1;
 	}
+	if (opened.fd < 0 || safe_check_user(&opened, jit->user, file->path, &err) == 0)
+		return opened.fd;
+	close(opened.fd);
+	jit->refused = err;
 	return -1;
 }
 
@@ -469,49 +542,57 @@ static int take_functions(struct jit *jit, uint32_t source, const struct stat *i
 	return ret;
 }
 
-static int read_dump(const struct jit_table *table, struct jit *jit, uint32_t source,
-		     uint64_t now_ns, enum jit_haste haste)
+/* The next bytes of the file. Returns 1 when there are more, 0, or -ENOMEM. */
+static int feed_piece(const struct jit_table *table, struct jit *jit, const struct file *file,
+		      int fd, uint64_t *read_bytes, struct jitdump *dump)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	struct error err;
+	if (*read_bytes >= JITDUMP_LIMIT) {
+		error_set(&jit->refused, -EFBIG,
+			  "'%s': it has more than the %u bytes that are read", file->path,
+			  JITDUMP_LIMIT);
+		return 0;
+	}
+	int ret = reader_read(table->reader, fd, *read_bytes, step_bytes(jit), &bytes, &err);
+	bool more = ret == -EFBIG;
+	if (ret < 0 && !more) {
+		if (ret != -ENOMEM)
+			error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
+		return ret == -ENOMEM ? ret : 0;
+	}
+	*read_bytes += bytes.size;
+	/* What was understood before the damage stands. */
+	ret = jitdump_feed(dump, bytes.data, bytes.size, NULL);
+	return ret == -ENOMEM ? ret : more && !dump->failed;
+}
+
+static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, uint64_t now_ns,
+		     enum jit_haste haste)
 {
 	struct jit_dump *dump = &jit->dumps[source];
 	const struct file *file = file_table_get(table->files, dump->file);
 	struct stat info;
 	if (dump->dump.failed)
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
-	bool first = dump->read_bytes == 0;
 	int ret = 1;
-	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes) {
+	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes && has_room(table, jit)) {
 		if (!may_go_on(table, jit)) {
 			jit->cut = true;
-			return 0;
+			break;
 		}
-		CLEANUP(buffer_release) struct buffer bytes = { 0 };
-		struct error err;
-		if (dump->read_bytes >= JITDUMP_LIMIT) {
-			error_set(&jit->refused, -EFBIG,
-				  "'%s': it has more than the %u bytes that are read", file->path,
-				  JITDUMP_LIMIT);
-			return 0;
-		}
-		ret = reader_read(table->reader, fd, dump->read_bytes, step_bytes(jit), &bytes,
-				  &err);
-		bool more = ret == -EFBIG;
-		if (ret < 0 && !more) {
-			if (ret != -ENOMEM)
-				error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
-			return ret == -ENOMEM ? ret : 0;
-		}
-		dump->read_bytes += bytes.size;
-		ret = jitdump_feed(&dump->dump, bytes.data, bytes.size, NULL);
-		if (ret != -ENOMEM) /* what was understood before the damage stands */
-			ret = take_functions(jit, source, &info, now_ns, first);
+		int more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
+		ret = more < 0 ? more
+			       : take_functions(jit, source, &info, now_ns, !dump->caught_up);
 		if (ret == 0)
 			ret = keep_within_share(table, jit);
 		if (ret == 0)
-			ret = more && haste == JIT_TO_THE_END && !dump->dump.failed;
+			ret = more && haste == JIT_TO_THE_END;
 	}
+	dump->caught_up |= dump->read_bytes >= (uint64_t)info.st_size;
 	return ret < 0 ? ret : 0;
 }
 
@@ -532,6 +613,7 @@ static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
 	/* A program that writes both says the same twice. */
 	if (ret == 0 && !taken)
 		ret = look_at_map(table, jit, now_ns, haste);
+	count_kept(table, jit);
 	jit->read_ns = now_ns;
 	uint64_t pause_ns = (clock_monotonic_ns() - now_ns) * READ_SHARE;
 	jit->pause_ns = pause_ns < READ_PAUSE_NS	? READ_PAUSE_NS
@@ -554,7 +636,9 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	jit->image = image;
 	jit->pid = process->pid;
 	jit->share = table->shares ? share : NULL;
-	jit->own_pid = own_pid(process->pid);
+	jit->own_pid = process->pid;
+	jit->user = geteuid();
+	look_at_process(jit);
 	jit->start_ns = process->start_ns;
 	jit->began = process->execed;
 	jit->map.fd = -1;
@@ -617,33 +701,22 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 {
 	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
 	struct stat info;
+	uint64_t read_bytes = 0;
 	if (!whole->wanted_count)
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
-	uint64_t most =
-		(uint64_t)info.st_size < JITDUMP_LIMIT ? (uint64_t)info.st_size : JITDUMP_LIMIT;
 	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;
-	int ret = 0;
-	for (uint64_t at = 0; at < most && ret == 0;) {
-		CLEANUP(buffer_release) struct buffer bytes = { 0 };
-		struct error err;
+	int ret = 1;
+	while (ret == 1 && read_bytes < (uint64_t)info.st_size) {
 		if (!may_go_on(table, jit)) {
 			jit->cut = true;
 			return 0;
 		}
-		ret = reader_read(table->reader, fd, at, step_bytes(jit), &bytes, &err);
-		if (ret < 0 && ret != -EFBIG && ret != -ENOMEM)
-			error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
-		if (ret < 0 && ret != -EFBIG)
-			break;
-		if (!bytes.size)
-			return 0; /* it has become shorter */
-		at += bytes.size;
-		ret = jitdump_feed(whole, bytes.data, bytes.size, NULL);
+		ret = feed_piece(table, jit, file, fd, &read_bytes, whole);
 	}
-	return ret == -ENOMEM ? ret : 0;
+	return ret < 0 ? ret : 0;
 }
 
 int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
@@ -657,15 +730,17 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(*dumps));
 	if (!whole || !dumps)
 		ret = -ENOMEM;
+	uint64_t kept_bytes = 0;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
 		uint32_t *wanted = NULL;
-		dumps[i] = &whole[i];
+		dumps[i] = &whole[i]; /* of one that is left out the names are known */
 		ret = list_wanted(jit, i, vaddrs, count, &wanted, &whole[i].wanted_count);
 		whole[i].wanted = wanted;
-		if (ret == 0)
+		if (ret == 0 && kept_bytes < table->most_bytes)
 			ret = read_whole(table, jit, &whole[i], i);
 		whole[i].wanted = NULL; /* as nothing is fed any more */
 		free(wanted);
+		kept_bytes += whole[i].kept_bytes;
 	}
 	if (ret == 0)
 		ret = jit_records_of_timeline(&jit->timeline,

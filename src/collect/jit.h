@@ -7,7 +7,9 @@
  * A jitdump tells when code was loaded, by CLOCK_MONOTONIC; what another
  * clock says, and the lines of a map, count from when the file was last written. A map is
  * opened through the process's own root. A process that has ended is looked for under our
- * own, where its map may have been left.
+ * own, where its map may have been left. Either way only files of the process's own user are
+ * believed (OWNER_PROCESS in symbol/safe_open.h): of the user whom we saw run it or, when it ended
+ * before we looked, of our own.
  */
 #pragma once
 
@@ -32,11 +34,15 @@ struct record_set;
 
 #define JIT_MAPS_HELD 64u /* descriptors of maps on the mount of our own root (held_files.h) */
 #define JIT_TAIL      64u
+/* What is known of the code of all processes takes, about; what would be more is not read. */
+#define JIT_KEPT_BYTES (UINT64_C(1) << 30)
 
 /* How far a perf map was read. */
 struct jit_map {
 	int fd; /* -1: not held */
 	bool found;
+	bool caught_up;	   /* its end was reached once: what comes is news */
+	unsigned restarts; /* in this look at it */
 	uint64_t device, inode, size_bytes;
 	int64_t modified_ns;
 	uint64_t read_bytes;
@@ -53,14 +59,19 @@ struct jit {
 	uint64_t held_bytes; /* counted for the share */
 	uint64_t dropped;    /* names for which there was no room */
 	uint64_t start_ns;   /* of the process, since boot; 0: not known */
-	bool began;	     /* its program, while we watched */
+	/* Whose files tell of its code: who ran it when we last saw it run. */
+	uint32_t user;
+	bool user_known;
+	uint64_t start_ticks; /* as /proc tells: the number may be another process's by now */
+	bool began;	      /* its program, while we watched */
 	struct jit_map map;
 	struct jit_dump *dumps;
 	size_t dump_count, dump_capacity;
 	size_t files_seen; /* of the file table */
 	struct jit_timeline timeline;
-	uint64_t read_ns;  /* when the files were read last */
-	uint64_t pause_ns; /* until they may be read again */
+	uint64_t counted_bytes; /* in the table's kept_bytes */
+	uint64_t read_ns;	/* when the files were read last */
+	uint64_t pause_ns;	/* until they may be read again */
 	uint64_t tried_ns, retry_ns;
 	bool cut;	      /* its user's time was used up before all was read */
 	struct error refused; /* why a map or a jitdump that is there was not read */
@@ -73,6 +84,7 @@ struct jit_table {
 	struct shares *shares;	    /* NULL: nobody pays */
 	struct number_map by_image; /* struct jit */
 	size_t maps_held;
+	uint64_t kept_bytes, most_bytes; /* of what is known of code */
 };
 
 void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files,

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "base/sorted.h"
 #include "image/notes.h"
 #include "profile/profile.h"
 #include "symbol/kallsyms.h"
@@ -30,16 +31,7 @@ void kernel_map_release(struct kernel_map *map)
 /* Position of the first range that ends after `address`. */
 static size_t first_ending_after(const struct kernel_map *map, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = map->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (map->ranges[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return SORTED_BEHIND(map->ranges, map->count, end, address);
 }
 
 /* Samples of before still have its name. */
@@ -66,15 +58,12 @@ int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start
 	if (size)
 		memcpy(range.name, name.data, size);
 	size_t at = first_ending_after(map, start);
-	if (at < map->count && map->ranges[at].start == start && map->ranges[at].what == what &&
-	    strcmp(map->ranges[at].name, range.name) == 0) {
-		map->ranges[at].end = end;
-		map->ranges[at].gone = false;
-		return 0;
-	}
-	/* What overlaps has been unloaded: the kernel does not give one address to two. */
 	size_t last = at;
 	int ret = 0;
+	if (at < map->count && map->ranges[at].start == start && map->ranges[at].what == what &&
+	    strcmp(map->ranges[at].name, range.name) == 0)
+		range.image = map->ranges[last++].image; /* the same again, maybe longer */
+	/* What overlaps has been unloaded: the kernel does not give one address to two. */
 	while (last < map->count && map->ranges[last].start < end && ret == 0)
 		ret = remember_former(map, &map->ranges[last++]);
 	if (ret == 0)

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/small_file.h"
@@ -44,8 +43,9 @@ int ledger_init(struct ledger *ledger, const struct session *session, bool whole
 	size_t count = session->counters.cpu_count;
 	*ledger = (struct ledger){ .started = calloc(count + 1, sizeof(*ledger->started)),
 				   .before = calloc(count + 1, sizeof(*ledger->before)),
-				   .now = calloc(count + 1, sizeof(*ledger->now)) };
-	if (!ledger->started || !ledger->before || !ledger->now)
+				   .now = calloc(count + 1, sizeof(*ledger->now)),
+				   .offline_ns = calloc(count + 1, sizeof(*ledger->offline_ns)) };
+	if (!ledger->offline_ns || !ledger->started || !ledger->before || !ledger->now)
 		return -ENOMEM;
 	if (whole_cpus)
 		measure_cost(ledger, session);
@@ -60,6 +60,7 @@ void ledger_release(struct ledger *ledger)
 	free(ledger->started);
 	free(ledger->before);
 	free(ledger->now);
+	free(ledger->offline_ns);
 	*ledger = (struct ledger){ 0 };
 }
 
@@ -117,15 +118,20 @@ static int write_cpus(struct ledger *ledger, const struct session *session,
 {
 	for (size_t slot = 0; slot < session->counters.cpu_count; slot++) {
 		struct cpu_time *before = &ledger->before[slot];
+		uint64_t cpu = optional_of((uint64_t)session->counters.cpus[slot]);
+		const struct line offline = { BILL_OFFLINE_NS, ledger->offline_ns[slot] > 0,
+					      ledger->offline_ns[slot] };
+		if (write_lines(to, 0, cpu, &offline, 1) < 0)
+			return -ENOMEM;
+		ledger->offline_ns[slot] = 0;
 		if (!before->known || !now[slot].known)
 			continue;
 		const struct line lines[] = {
 			{ BILL_ONLINE_NS, true, now[slot].wall_ns - before->wall_ns },
 			{ BILL_BUSY_NS, true, cpu_time_busy_ns(before, &now[slot]) },
-			{ BILL_STEAL_NS, true, now[slot].steal_ns - before->steal_ns },
+			{ BILL_STEAL_NS, true, cpu_time_steal_ns(before, &now[slot]) },
 		};
-		int ret = write_lines(to, 0, optional_of((uint64_t)session->counters.cpus[slot]),
-				      lines, sizeof(lines) / sizeof(lines[0]));
+		int ret = write_lines(to, 0, cpu, lines, sizeof(lines) / sizeof(lines[0]));
 		if (ret < 0)
 			return ret;
 		*before = now[slot];
@@ -190,7 +196,7 @@ static int write_shortfall(struct ledger *ledger, struct session *session,
 				continue;
 			double busy = (double)cpu_time_busy_ns(&ledger->started[slot], &now[slot]);
 			time.wall_ns = now[slot].wall_ns - ledger->started[slot].wall_ns;
-			time.idle_ns = now[slot].idle_ns - ledger->started[slot].idle_ns;
+			time.idle_ns = cpu_time_idle_ns(&ledger->started[slot], &now[slot]);
 			time.shortfall_ns = busy > weighed ? (uint64_t)(busy - weighed) : 0;
 			uint64_t cpu = optional_of((uint64_t)session->counters.cpus[slot]);
 			uint32_t event;
@@ -215,12 +221,9 @@ static uint64_t sideband_lost(const struct session *session)
 	const struct counters *counters = &session->counters;
 	if (!counters->reads_lost)
 		return session->lost_sideband;
-	uint64_t sum = 0;
-	for (size_t i = 0; i < counters->sideband_count; i++) {
-		uint64_t words[2] = { 0 }; /* value, lost */
-		if (read(counters->sideband_fds[i], words, sizeof(words)) == sizeof(words))
-			sum += words[1];
-	}
+	uint64_t sum = counters->sideband_lost;
+	for (size_t i = 0; i < counters->sideband_count; i++)
+		sum += counters_lost_of(counters->sideband_fds[i]);
 	return sum;
 }
 
@@ -255,6 +258,13 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	ledger->damaged = damaged;
 	ledger->self_bytes = memory;
 	return write_lines(to, 0, OPTIONAL_ABSENT, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns)
+{
+	ledger->before[slot].wall_ns += gap_ns;
+	ledger->started[slot].wall_ns += gap_ns;
+	ledger->offline_ns[slot] += gap_ns;
 }
 
 void ledger_stop(struct ledger *ledger, const struct session *session)

@@ -18,9 +18,10 @@ struct ledger {
 	struct cpu_time *started; /* by CPU slot, since the last closing of the clocks */
 	struct cpu_time *before;  /* since the last bill */
 	struct cpu_time *now;	  /* as last read */
+	uint64_t *offline_ns;	  /* by CPU slot, since the last bill */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
-	uint64_t self_bytes; /* billed so far: it only grows */
+	uint64_t self_bytes;   /* billed so far: it only grows */
 	uint64_t stopped_ns;   /* `now` is of that time */
 	struct idle_cost cost; /* of a clock's interrupt while idle */
 	bool cost_known;
@@ -30,6 +31,8 @@ struct ledger {
 /* When sampling starts. With `whole_cpus` it first measures, for a quarter of a second, what a
  * clock's interrupts cost. */
 int ledger_init(struct ledger *ledger, const struct session *session, bool whole_cpus);
+/* Nothing is known of a CPU for so long: it counts as neither busy nor online then. */
+void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns);
 void ledger_stop(struct ledger *ledger, const struct session *session); /* when sampling ends */
 void ledger_release(struct ledger *ledger);
 /*

@@ -29,6 +29,12 @@ void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period)
 	log->changes[log->count++] = (struct period_change){ time_ns, period, before };
 }
 
+void period_log_skip(struct period_log *log, uint64_t from_ns, uint64_t to_ns)
+{
+	if (log->count && to_ns > from_ns)
+		log->interrupts -= since_change(log, to_ns) - since_change(log, from_ns);
+}
+
 uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns)
 {
 	unsigned at = log->count;

@@ -37,6 +37,8 @@ static inline uint64_t period_log_current(const struct period_log *log)
 }
 /* How often a clock's timer has interrupted until then, whoever ran. */
 double period_log_interrupts(const struct period_log *log, uint64_t time_ns);
+/* The timer stood still in between. */
+void period_log_skip(struct period_log *log, uint64_t from_ns, uint64_t to_ns);
 /* What a clock event's sample at that time weighs. */
 uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns);
 

@@ -128,7 +128,7 @@ static void compact(struct ring *ring)
 {
 	if (ring->first == ring->count) {
 		ring->first = ring->count = 0;
-		ring->copied.size = 0;
+		buffer_empty(&ring->copied);
 		return;
 	}
 	if (ring->first < ring->count / 2)

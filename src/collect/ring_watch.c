@@ -65,6 +65,18 @@ static void replace(struct ring_watch *watch, size_t position)
 			return;
 }
 
+void ring_watch_remove(struct ring_watch *watch, int fd)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		struct ring_watched *watched = &watch->list[i];
+		if (watched->fd != fd)
+			continue;
+		if (watch->now[watched->ring] == i + 1)
+			replace(watch, i + 1);
+		watched->fd = -1; /* cannot be put into the set any more */
+	}
+}
+
 void ring_watch_renew(struct ring_watch *watch)
 {
 	struct epoll_event ready[EVENTS_AT_ONCE];

@@ -31,6 +31,8 @@ void ring_watch_close(struct ring_watch *watch); /* also right for RING_WATCH_NO
 /* One more event that writes into a ring; its descriptor stays open as long as the watch. 0 or
  * negative errno. */
 int ring_watch_add(struct ring_watch *watch, size_t ring, int fd);
+/* It is to be closed: another takes its place. */
+void ring_watch_remove(struct ring_watch *watch, int fd);
 /* Replaces what has hung up. Rings that are ready now do not say so again: empty them afterwards.
  */
 void ring_watch_renew(struct ring_watch *watch);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "image/writer.h"
 
 #define FILE_PART   2u	  /* of a stranger's time one file may take one part in so many */
 #define SHARES_MOST 1024u /* users; user namespaces bring thousands */
@@ -73,9 +74,16 @@ struct share *shares_of_user(struct shares *shares, uint32_t user)
 	return share;
 }
 
-struct share *shares_of_file(struct shares *shares, uint32_t owner, bool others_write)
+struct share *shares_of_file(struct shares *shares, uint64_t writer)
 {
-	return shares_of_user(shares, others_write ? SHARE_USER_UNKNOWN : owner);
+	switch (writer_kind(writer)) {
+	case WRITER_NOBODY:
+		return &shares->own;
+	case WRITER_USER:
+		return shares_of_user(shares, (uint32_t)writer);
+	default:
+		return shares_of_user(shares, SHARE_USER_UNKNOWN);
+	}
 }
 
 struct share *shares_of_process(struct shares *shares, uint32_t pid)

@@ -75,8 +75,8 @@ void shares_release(struct shares *shares);
 
 /* A user's; never NULL: without memory that of the rest. */
 struct share *shares_of_user(struct shares *shares, uint32_t user);
-/* Of a file by who may write it: its owner, unless others may, too. */
-struct share *shares_of_file(struct shares *shares, uint32_t owner, bool others_write);
+/* Of a file by who can write it (image/writer.h): a user, or nobody knows who. */
+struct share *shares_of_file(struct shares *shares, uint64_t writer);
 /* Of a process by /proc; NULL when it is gone. */
 struct share *shares_of_process(struct shares *shares, uint32_t pid);
 

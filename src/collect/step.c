@@ -19,9 +19,10 @@
 #include "base/clock.h"
 #include "collect/step_machine.h"
 
-#define LONGEST_NS  500000000u /* a stretch that takes longer ends: something blocks */
-#define ALARM_US    100000
-#define SIGTRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
+#define LONGEST_NS	  500000000u /* a stretch that takes longer ends: something blocks */
+#define ALARM_US	  100000
+#define PENDING_LOOKED_AT 16
+#define SIGTRAP_BIT	  (UINT64_C(1) << (SIGTRAP - 1))
 
 #ifndef PTRACE_GETSIGMASK
 #define PTRACE_GETSIGMASK 0x420a
@@ -183,6 +184,19 @@ static bool is_our_trap(pid_t tid, int status)
 	       ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && info.si_code == TRAP_TRACE;
 }
 
+/* Behind the instruction that clears its trap flag a program's own last trap is on its way, and
+ * looks like one of ours. */
+static bool awaits_trap(pid_t tid)
+{
+	siginfo_t waiting[PENDING_LOOKED_AT];
+	struct __ptrace_peeksiginfo_args all = { .nr = PENDING_LOOKED_AT };
+	long count = ptrace(PTRACE_PEEKSIGINFO, tid, &all, waiting);
+	for (long i = 0; i < count; i++)
+		if (waiting[i].si_signo == SIGTRAP)
+			return true;
+	return count == PENDING_LOOKED_AT;
+}
+
 /* Returns whether it is still to be let go, with the signal to go on with in *signal. */
 static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 {
@@ -193,6 +207,10 @@ static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 		return true;
 	if (step_in_system_call(&registers)) {
 		out->end = STEP_IDLE;
+		return true;
+	}
+	if (step_steps_itself(&registers) || awaits_trap(out->tid)) {
+		out->end = STEP_OWN_TRAPS;
 		return true;
 	}
 	const struct step_place *place = note_place(stretch, &registers);

@@ -30,7 +30,8 @@ enum step_end {
 	STEP_IDLE,	/* it does not run: it sleeps, or is in a system call */
 	STEP_TRACED,	/* somebody else traces it */
 	STEP_REFUSED,	/* `code` is what the system said */
-	STEP_OWN_TRAPS, /* it ignores the signal that a step makes, or awaits it blocked */
+	STEP_OWN_TRAPS, /* it ignores the signal that a step makes, awaits it blocked, or steps
+			   itself */
 	STEP_NARROW,	/* 32-bit code */
 	STEP_SLOW,	/* a step did not end in time */
 	STEP_ENDS,

@@ -18,6 +18,13 @@ static inline uint64_t step_address(const step_registers *registers)
 	return registers->rip;
 }
 
+/* The trap flag is the program's own, before we step: afterwards the kernel hides ours. Stepping
+ * would take the program's traps for ours. */
+static inline bool step_steps_itself(const step_registers *registers)
+{
+	return registers->eflags & 0x100;
+}
+
 /* Interrupted in a call that will be made again: the address is behind the call only for now. */
 static inline bool step_in_system_call(const step_registers *registers)
 {
@@ -58,6 +65,13 @@ typedef struct user_regs_struct step_registers;
 static inline uint64_t step_address(const step_registers *registers)
 {
 	return registers->pc;
+}
+
+/* A program cannot set PSTATE.SS. */
+static inline bool step_steps_itself(const step_registers *registers)
+{
+	(void)registers;
+	return false;
 }
 
 /* The kernel has put the address back to the call already, which is not stepped. */

@@ -186,7 +186,9 @@ static int take_paths(struct tally_translation *translation)
 		struct span path = profile_bytes(translation->from, keys[PATH_PATH]);
 		if (translation->redact)
 			path = redacted_path(path, text);
-		int ret = profile_add_path(translation->to, image, path);
+		int ret =
+			profile_add_seen_path(translation->to, image, path,
+					      (enum path_seen)table_values(paths, row)[PATH_SEEN]);
 		if (ret < 0)
 			return ret;
 	}

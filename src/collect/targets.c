@@ -233,7 +233,6 @@ static int open_children(struct targets *targets, struct session *session, struc
 	return 0;
 }
 
-/* Who is asked for, and, if not those below them, what they had used until now. */
 static int keep_roots(struct targets *targets, const struct collect_options *options)
 {
 	targets->roots = calloc(options->pid_count + 1, sizeof(pid_t));

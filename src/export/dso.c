@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analyze/resolve.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/visible_text.h"
 #include "image/deleted_path.h"
 #include "profile/profile.h"
 
@@ -95,31 +97,37 @@ static const char *name_image(struct dso_names *names, const struct profile_imag
 	}
 }
 
-static const char *without_blanks(struct arena *arena, const char *name)
+/* One word, which does not steer a terminal. */
+static const char *as_word(struct arena *arena, const char *name)
 {
-	bool clean = *name != 0;
-	for (const char *c = name; *c; c++)
-		clean &= (unsigned char)*c > ' ' && *c != 0x7f;
-	if (clean)
-		return name;
-	char *copy = arena_copy_text(arena, *name ? name : "_", *name ? strlen(name) : 1);
-	for (char *c = copy; c && *c; c++)
-		if ((unsigned char)*c <= ' ' || *c == 0x7f)
-			*c = '_';
-	return copy;
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	text_append_safe(&safe, *name ? name : "_", *name ? strlen(name) : 1);
+	for (size_t i = 0; i < safe.size; i++)
+		if (safe.data[i] == ' ')
+			safe.data[i] = '_';
+	return buffer_failed(&safe) ? NULL
+				    : arena_copy_text(arena, (const char *)safe.data, safe.size);
 }
 
-/* By image id: the first of its paths in their order. */
+/* By image id: the best of its paths. */
 static struct span *first_paths(const struct profile *profile, size_t count)
 {
 	const struct table *paths = profile_table(profile, PROFILE_PATH);
 	struct span *first = calloc(count + 1, sizeof(*first));
-	for (size_t row = 0; first && row < paths->count; row++) {
+	CLEANUP(free_pointer) size_t *rows = calloc(count + 1, sizeof(*rows));
+	for (size_t row = 0; first && rows && row < paths->count; row++) {
 		const uint64_t *keys = table_keys(paths, row);
+		uint64_t image = keys[PATH_IMAGE];
 		struct span path = profile_bytes(profile, keys[PATH_PATH]);
-		struct span *known = &first[keys[PATH_IMAGE]];
-		if (path.size && (!known->data || span_compare(path, *known) < 0))
-			*known = path;
+		if (!path.size ||
+		    (first[image].data && !profile_path_is_better(profile, row, rows[image])))
+			continue;
+		first[image] = path;
+		rows[image] = row;
+	}
+	if (!rows) {
+		free(first);
+		return NULL;
 	}
 	return first;
 }
@@ -138,7 +146,7 @@ int dso_names_init(struct dso_names *names, const struct profile *profile,
 		const struct profile_image image = profile_image(profile, id);
 		const char *name = name_image(names, &image, paths[id],
 					      resolver_image(resolver, (uint32_t)id));
-		names->names[id] = name ? without_blanks(&names->arena, name) : NULL;
+		names->names[id] = name ? as_word(&names->arena, name) : NULL;
 		if (!names->names[id])
 			return -ENOMEM;
 	}

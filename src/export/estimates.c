@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/visible_text.h"
 #include "export/figure.h"
 
 #define MOST_COUNT 9223372036854775808.0 /* 2^63 */
@@ -90,9 +91,7 @@ int estimates_append_count(struct buffer *out, double count)
 
 void estimates_append_text(struct buffer *out, struct span text)
 {
-	const uint8_t *bytes = text.data;
-	for (size_t i = 0; i < text.size; i++)
-		buffer_append_u8(out, bytes[i] < ' ' || bytes[i] == 0x7f ? '?' : bytes[i]);
+	text_append_safe(out, text.data, text.size);
 }
 
 void estimates_append_notes(const struct estimates *estimates, const char *before,

@@ -40,7 +40,7 @@ int estimates_procedure(const struct estimates *estimates, size_t i, struct proc
 /* "12345", or "-" for what is not known; -EOVERFLOW above 2^63, where figures end. */
 int estimates_append_count(struct buffer *out, double count);
 
-/* Text that stays one line: what is below a blank is written as '?'. */
+/* Text that stays one line: what would end it or steer a terminal is written \xNN. */
 void estimates_append_text(struct buffer *out, struct span text);
 
 /* What these figures are, a line each that begins with `before`: of which event, by which

@@ -89,7 +89,7 @@ static const char *mark_of(const struct export_input *input, const struct proced
 
 static void spell(struct frames *frames, const char *name)
 {
-	frames->text.size = 0;
+	buffer_empty(&frames->text);
 	folded_encode_name(&frames->text, span_of_text(name));
 }
 
@@ -238,7 +238,7 @@ int frames_of_context(struct frames *frames, uint32_t id, uint32_t *number)
 	if (!by_address && (root == EXPORT_ROOT_NONE || !command.data))
 		return 0;
 	struct stack_frame frame = { .kind = STACK_COMMAND, .context = by_address ? id : 0 };
-	frames->text.size = 0;
+	buffer_empty(&frames->text);
 	folded_encode_name(&frames->text, command);
 	if (root == EXPORT_ROOT_PID || root == EXPORT_ROOT_TID) {
 		buffer_append_u8(&frames->text, '-');

@@ -9,6 +9,7 @@
 #include "analyze/resolve.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/visible_text.h"
 #include "export/dso.h"
 #include "export/figure.h"
 #include "export/sink.h"
@@ -44,24 +45,19 @@ static void writer_release(struct writer *writer)
 	buffer_release(&writer->body);
 }
 
-/* Control characters would end a line; in a word, blanks would end it. */
-static void append_clean(struct buffer *out, struct span text, char least)
-{
-	const char *bytes = text.data;
-	for (size_t i = 0; i < text.size; i++) {
-		bool bad = (unsigned char)bytes[i] < (unsigned char)least || bytes[i] == 0x7f;
-		buffer_append_u8(out, bad ? '_' : (uint8_t)bytes[i]);
-	}
-}
-
 static void append_line(struct buffer *out, struct span text)
 {
-	append_clean(out, text, ' ');
+	text_append_safe(out, text.data, text.size);
 }
 
+/* Blanks would end it. */
 static void append_word(struct buffer *out, struct span text)
 {
-	append_clean(out, text, '!');
+	size_t from = out->size;
+	append_line(out, text);
+	for (size_t i = from; i < out->size; i++)
+		if (out->data[i] == ' ')
+			out->data[i] = '_';
 }
 
 /* ---- the head of the file */
@@ -127,7 +123,7 @@ static void spell_head(struct writer *writer, uint32_t id)
 	uint64_t pid = number_of(writer, context.pid, id);
 	uint64_t tid = context.tid == OPTIONAL_ABSENT ? pid : context.tid - 1;
 	struct span command = profile_context_command(&context);
-	head->size = 0;
+	buffer_empty(head);
 	if (command.size)
 		append_line(head, command);
 	else
@@ -199,7 +195,7 @@ static void spell_stack(struct writer *writer, size_t i, uint32_t *context)
 	size_t depth;
 	const uint32_t *path = stacks_path(writer->stacks, i, &depth);
 	uint32_t id = 0;
-	writer->body.size = 0;
+	buffer_empty(&writer->body);
 	for (size_t at = depth; at-- > 0;) {
 		const struct stack_frame *frame = &writer->stacks->frames[path[at]];
 		if (frame->kind == STACK_COMMAND)

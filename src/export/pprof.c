@@ -75,7 +75,7 @@ static int put_message(struct writer *writer, enum pprof_number field)
 {
 	protobuf_put_item(&writer->gzip.plain, field, span_of_buffer(&writer->message));
 	bool failed = buffer_failed(&writer->message) || buffer_failed(&writer->part);
-	writer->message.size = 0;
+	buffer_empty(&writer->message);
 	return failed ? -ENOMEM : gzip_flush_some(&writer->gzip);
 }
 
@@ -116,7 +116,7 @@ static int put_event(struct writer *writer, const struct event_column *event)
 	if (ret < 0)
 		return ret;
 	struct span unit = unit_of(event);
-	text.size = 0;
+	buffer_empty(&text);
 	if (event->scale) { /* values are whole numbers */
 		buffer_printf(&text, "10^-%" PRIu64 " %.*s", event->scale, (int)unit.size,
 			      (const char *)unit.data);
@@ -184,7 +184,7 @@ static int put_label(struct writer *writer, struct span key, struct span text)
 	if (pprof_text_of(&writer->tables, key, &key_text) < 0 ||
 	    pprof_text_of(&writer->tables, text, &value_text) < 0)
 		return -ENOMEM;
-	writer->part.size = 0;
+	buffer_empty(&writer->part);
 	protobuf_put_number(&writer->part, LABEL_KEY, key_text);
 	protobuf_put_number(&writer->part, LABEL_STR, value_text);
 	protobuf_put_item(&writer->message, SAMPLE_LABEL, span_of_buffer(&writer->part));
@@ -198,7 +198,7 @@ static int put_number_label(struct writer *writer, const char *key, uint64_t opt
 		return 0;
 	if (pprof_word_of(&writer->tables, key, &key_text) < 0)
 		return -ENOMEM;
-	writer->part.size = 0;
+	buffer_empty(&writer->part);
 	protobuf_put_number(&writer->part, LABEL_KEY, key_text);
 	protobuf_put_number(&writer->part, LABEL_NUM, optional - 1);
 	protobuf_put_item(&writer->message, SAMPLE_LABEL, span_of_buffer(&writer->part));
@@ -265,7 +265,7 @@ static int put_sample(struct writer *writer, size_t i, struct error *err)
 	const uint32_t *path = stacks_path(writer->stacks, i, &depth);
 	uint32_t context = 0;
 	bool empty = true, fits = true;
-	writer->part.size = 0;
+	buffer_empty(&writer->part);
 	for (size_t at = depth; at-- > 0;) {
 		const struct stack_frame *frame = &writer->stacks->frames[path[at]];
 		if (frame->kind == STACK_COMMAND)
@@ -274,7 +274,7 @@ static int put_sample(struct writer *writer, size_t i, struct error *err)
 			buffer_append_varint(&writer->part, (uint64_t)path[at] + 1);
 	}
 	protobuf_put_bytes(&writer->message, SAMPLE_LOCATION_ID, span_of_buffer(&writer->part));
-	writer->part.size = 0;
+	buffer_empty(&writer->part);
 	for (size_t c = 0; c < input->chosen_count; c++) {
 		if (input->columns->list[input->chosen[c]].sampled)
 			fits &= put_value(writer, cells[c].samples);
@@ -284,7 +284,7 @@ static int put_sample(struct writer *writer, size_t i, struct error *err)
 	if (!fits)
 		return error_set(err, -EOVERFLOW, "a value passes the 63 bits that pprof has");
 	if (empty) {
-		writer->message.size = 0;
+		buffer_empty(&writer->message);
 		return 0;
 	}
 	protobuf_put_item(&writer->message, SAMPLE_VALUE, span_of_buffer(&writer->part));
@@ -296,7 +296,7 @@ static int put_sample(struct writer *writer, size_t i, struct error *err)
 
 static int put_line(struct writer *writer, uint64_t function, uint32_t line)
 {
-	writer->part.size = 0;
+	buffer_empty(&writer->part);
 	protobuf_put_number(&writer->part, LINE_FUNCTION_ID, function);
 	protobuf_put_number(&writer->part, LINE_LINE, line);
 	protobuf_put_item(&writer->message, LOCATION_LINE, span_of_buffer(&writer->part));

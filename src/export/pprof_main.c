@@ -103,9 +103,10 @@ static enum likeness likeness_of(const struct profile *profile, uint32_t id, con
 	uint64_t kind = profile_image(profile, id).kind;
 	if ((kind != IMAGE_FILE && kind != IMAGE_NAME) || is_library(name) || *name == '[')
 		return LIKE_NOTHING;
-	if (!command.size || strncmp(name, command.data, command.size) != 0)
+	size_t size = strlen(name); /* a stranger's command may hold a NUL */
+	if (!command.size || size < command.size || memcmp(name, command.data, command.size) != 0)
 		return LIKE_FILE;
-	return !name[command.size] || command.size >= COMM_BYTES ? LIKE_NAME : LIKE_BEGINNING;
+	return size == command.size || command.size >= COMM_BYTES ? LIKE_NAME : LIKE_BEGINNING;
 }
 
 int pprof_main_image(const struct profile *profile, struct stacks *stacks,

@@ -34,10 +34,11 @@ static int copy_text(struct pprof_tables *tables, struct span text, struct span 
 			      length ? length : 3);
 		i += length ? length : 1;
 	}
+	const char *spelled =
+		buffer_text(&clean); /* not so long when there is no room for its end */
 	copy->size = clean.size;
-	copy->data = buffer_failed(&clean)
-			     ? NULL
-			     : arena_copy_text(&tables->arena, buffer_text(&clean), clean.size);
+	copy->data =
+		buffer_failed(&clean) ? NULL : arena_copy_text(&tables->arena, spelled, clean.size);
 	return copy->data ? 0 : -ENOMEM;
 }
 

@@ -13,6 +13,7 @@
 #include "base/count_of.h"
 #include "export/figure.h"
 #include "export/frames.h"
+#include "image/writer.h"
 
 const char *const row_column_names[ROW_COLUMNS] = {
 	"relation",	  "event",     "unit",	     "host",	 "comm",
@@ -20,7 +21,7 @@ const char *const row_column_names[ROW_COLUMNS] = {
 	"thread",	  "cpu",       "core_type",  "labels",	 "image",
 	"image_kind",	  "build_id",  "procedure",  "vaddr",	 "offset",
 	"file",		  "line",      "stack",	     "samples",	 "estimate",
-	"standard_error", "image_id",  "context_id", "stack_id",
+	"standard_error", "image_id",  "context_id", "stack_id", "writable_by",
 };
 
 #define NOT_MADE SIZE_MAX
@@ -154,6 +155,13 @@ static void put_image(struct writer *writer, uint32_t id)
 	put_absent(writer, ROW_BUILD_ID);
 	if (image.build_id.size)
 		put_hex(writer, ROW_BUILD_ID, image.build_id.data, image.build_id.size);
+	char who[WRITER_TEXT_BYTES];
+	writer_text(image.writer, who);
+	size_t from = writer->made.size;
+	put_absent(writer, ROW_WRITABLE_BY);
+	buffer_append_text(&writer->made, who);
+	if (*who)
+		put_made(writer, ROW_WRITABLE_BY, ROW_TEXT, from);
 	put_id(writer, ROW_IMAGE_ID, writer->images, id);
 }
 

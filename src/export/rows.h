@@ -48,6 +48,7 @@ enum row_column {
 	ROW_IMAGE_ID,
 	ROW_CONTEXT_ID,
 	ROW_STACK_ID,
+	ROW_WRITABLE_BY, /* who else than root and the recorder can write the image's file */
 	ROW_COLUMNS,
 };
 extern const char *const row_column_names[ROW_COLUMNS];

@@ -43,7 +43,7 @@ static int write_frames(struct writer *writer)
 	json_stream_open(json, "frames", '[', JSON_LINES);
 	for (size_t i = 0; ret == 0 && i < writer->stacks->frame_count; i++) {
 		const struct stack_frame *frame = &writer->stacks->frames[i];
-		name.size = 0;
+		buffer_empty(&name);
 		folded_decode_name(&name, frame->text);
 		json_stream_open(json, NULL, '{', JSON_ONE_LINE);
 		json_stream_text(json, "name", buffer_text(&name));

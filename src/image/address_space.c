@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/growth.h"
+
 struct address_space *address_space_new(void)
 {
 	struct address_space *space = calloc(1, sizeof(*space));
@@ -65,7 +67,9 @@ static int own(struct address_space **space, size_t count)
 	}
 	if (count <= old->capacity)
 		return 0;
-	size_t capacity = count + count / 2 + 8;
+	size_t capacity = growth_capacity(old->capacity, count, 8, sizeof(*old->list));
+	if (!capacity)
+		return -ENOMEM;
 	struct mapping *grown = reallocarray(old->list, capacity, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;

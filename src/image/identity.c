@@ -26,22 +26,6 @@ static struct span find_build_id(const struct elf_file *file)
 	return found;
 }
 
-/* Over the hashes of the parts, so that nothing large is copied. */
-static struct hash128 hash_of_content(const struct elf_file *file)
-{
-	struct hash128 parts[1 + IDENTITY_MAX_SEGMENTS];
-	size_t count = 0;
-	parts[count++] = hash128_bytes(file->header_table.data, file->header_table.size);
-	for (size_t i = 0; i < file->segment_count && count <= IDENTITY_MAX_SEGMENTS; i++) {
-		const struct elf_segment *segment = &file->segments[i];
-		if (segment->type != PT_LOAD || !(segment->flags & PF_X))
-			continue;
-		struct span code = elf_file_code(file, segment->vaddr, segment->file_bytes);
-		parts[count++] = hash128_bytes(code.data, code.size);
-	}
-	return hash128_bytes(parts, count * sizeof(parts[0]));
-}
-
 /* A plain file name, its NUL, padding to 4 bytes, the CRC. */
 static void read_debug_link(const struct elf_file *file, struct identity *identity)
 {
@@ -71,12 +55,8 @@ void identity_of_file(const struct elf_file *file, struct identity *identity)
 {
 	memset(identity, 0, sizeof(*identity)); /* padding too: it goes through a pipe */
 	struct span build_id = find_build_id(file);
-	if (build_id.size) {
-		memcpy(identity->build_id, build_id.data, build_id.size);
-		identity->build_id_bytes = (uint32_t)build_id.size;
-	} else {
-		identity->hash = hash_of_content(file);
-	}
+	memcpy(identity->build_id, build_id.data ? build_id.data : "", build_id.size);
+	identity->build_id_bytes = (uint32_t)build_id.size;
 	identity->machine = file->machine;
 	identity->wide = file->wide;
 	identity->has_code = has_code(file);
@@ -96,6 +76,13 @@ void identity_of_file(const struct elf_file *file, struct identity *identity)
 			(struct identity_segment){ segment->offset, segment->vaddr,
 						   segment->file_bytes };
 	}
+}
+
+void identity_add_content(const struct elf_file *file, enum content_kind kind, struct span unique,
+			  struct identity *identity)
+{
+	identity->hash = content_hash(file, kind, unique);
+	identity->content = (uint8_t)kind;
 }
 
 bool identity_vaddr_of_offset(const struct identity *identity, uint64_t offset, uint64_t *vaddr)

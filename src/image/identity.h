@@ -1,6 +1,8 @@
 /*
  * identity - what names an executable for good, and what is needed to go from
  * its file offsets to its vaddrs: small, without pointers, to keep one per image.
+ * A build-id is a claim of whoever linked the file; what is in it is told by the
+ * hash of its content (image/content_hash.h), which takes reading it.
  */
 #pragma once
 
@@ -9,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "image/content_hash.h"
 #include "image/notes.h"
 
 struct elf_file;
@@ -24,10 +27,11 @@ struct identity_segment {
 
 struct identity {
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
-	uint32_t build_id_bytes; /* 0: there is none, `hash` names the file */
-	struct hash128 hash;	 /* of program headers and executable segments; 0 with a build-id */
+	uint32_t build_id_bytes; /* 0: there is none */
+	struct hash128 hash;	 /* of the content, as `content` says; 0: it was not asked for */
 	uint16_t machine;	 /* EM_* */
 	uint8_t wide;		 /* 64 bit */
+	uint8_t content;	 /* enum content_kind of `hash` */
 	uint8_t has_code;	 /* not only what was split off for debugging */
 	uint8_t has_symbols;	 /* .symtab is there */
 	uint8_t has_lines;	 /* .debug_info or .zdebug_info is there */
@@ -38,6 +42,9 @@ struct identity {
 	struct identity_segment segments[IDENTITY_MAX_SEGMENTS];
 };
 
+/* Without the hash. */
 void identity_of_file(const struct elf_file *file, struct identity *identity);
+void identity_add_content(const struct elf_file *file, enum content_kind kind, struct span unique,
+			  struct identity *identity);
 /* False when no segment's file bytes hold the offset. */
 bool identity_vaddr_of_offset(const struct identity *identity, uint64_t offset, uint64_t *vaddr);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
+#include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/elf_symbol_name.h"
 
@@ -38,16 +39,8 @@ static int compare_slots(const void *a, const void *b)
 
 static const struct slot *find_slot(const struct slots *slots, uint64_t vaddr)
 {
-	size_t low = 0;
-	size_t high = slots->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (slots->list[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < slots->count && slots->list[low].vaddr == vaddr ? &slots->list[low] : NULL;
+	size_t at = SORTED_FROM(slots->list, slots->count, vaddr, vaddr);
+	return at < slots->count && slots->list[at].vaddr == vaddr ? &slots->list[at] : NULL;
 }
 
 static const struct slot *find_index(const struct slots *slots, uint64_t index)

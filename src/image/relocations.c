@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
+#include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/elf_symbol_name.h"
 
@@ -195,16 +196,7 @@ void relocations_release(struct relocations *relocations)
 
 size_t relocations_from(const struct relocations *relocations, uint64_t vaddr)
 {
-	size_t low = 0;
-	size_t high = relocations->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (relocations->list[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_FROM(relocations->list, relocations->count, vaddr, vaddr);
 }
 
 const struct relocation *relocations_find(const struct relocations *relocations, uint64_t vaddr)

@@ -263,7 +263,7 @@ static int take_context(struct callgrind_reader *reader, struct span command, st
 	if (program.size > COMM_BYTES)
 		program.size = COMM_BYTES;
 	const struct profile_context context = { .comm = program };
-	reader->command.size = 0;
+	buffer_empty(&reader->command);
 	buffer_append(&reader->command, command.data, command.size);
 	if (program.size && profile_add_context(reader->profile, &context, &reader->context) < 0)
 		return out_of_memory(reader, err);
@@ -359,7 +359,7 @@ static int take_header(struct callgrind_reader *reader, struct span key, struct 
 	if (span_equal(key, span_of_text("cmd")))
 		return take_context(reader, value, err);
 	if (span_equal(key, span_of_text("creator"))) {
-		reader->creator.size = 0;
+		buffer_empty(&reader->creator);
 		buffer_append(&reader->creator, value.data, value.size);
 	}
 	if (span_equal(key, span_of_text("pid")) && reader->labels.size == 0)

@@ -1,53 +1,50 @@
 #include "import/folded_name.h"
 
-#include "base/count_of.h"
+static bool is_escaped(uint8_t byte)
+{
+	return byte == ';' || byte == 0x7f || (byte < 0x20 && byte != '\t');
+}
 
-static const struct {
-	char byte;
-	char code[3];
-} escapes[] = { { ';', "3B" }, { '\n', "0A" }, { '\r', "0D" }, { 0, "00" } };
+/* The value of an upper-case hexadecimal digit, or -1. */
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 
 /*
  * Behind a '%': the number of "25" before one of our codes, or -1 when none
- * follows. *escape is the code's position in the table.
+ * follows. *byte is what the code stands for.
  */
-static long nesting(const char *text, size_t size, size_t *escape)
+static long nesting(const char *text, size_t size, uint8_t *byte)
 {
 	size_t at = 0;
 	while (size - at >= 2 && text[at] == '2' && text[at + 1] == '5')
 		at += 2;
-	if (size - at < 2)
+	if (size - at < 2 || digit(text[at]) < 0 || digit(text[at + 1]) < 0)
 		return -1;
-	for (size_t i = 0; i < COUNT_OF(escapes); i++) {
-		if (text[at] == escapes[i].code[0] && text[at + 1] == escapes[i].code[1]) {
-			*escape = i;
-			return (long)(at / 2);
-		}
-	}
-	return -1;
+	*byte = (uint8_t)(digit(text[at]) << 4 | digit(text[at + 1]));
+	return is_escaped(*byte) ? (long)(at / 2) : -1;
 }
 
 void folded_encode_name(struct buffer *out, struct span name)
 {
+	static const char digits[] = "0123456789ABCDEF";
 	const char *text = name.data;
 	size_t written = 0;
 	for (size_t i = 0; i < name.size; i++) {
-		size_t escape = 0;
+		uint8_t byte = (uint8_t)text[i];
 		if (text[i] == '%') {
-			if (nesting(text + i + 1, name.size - i - 1, &escape) < 0)
+			if (nesting(text + i + 1, name.size - i - 1, &byte) < 0)
 				continue;
 			buffer_append(out, text + written, i + 1 - written);
 			buffer_append_text(out, "25");
-			written = i + 1;
+		} else if (is_escaped(byte)) {
+			const char code[] = { '%', digits[byte >> 4], digits[byte & 15] };
+			buffer_append(out, text + written, i - written);
+			buffer_append(out, code, sizeof(code));
+		} else {
 			continue;
 		}
-		while (escape < COUNT_OF(escapes) && text[i] != escapes[escape].byte)
-			escape++;
-		if (escape == COUNT_OF(escapes))
-			continue;
-		buffer_append(out, text + written, i - written);
-		buffer_append_u8(out, '%');
-		buffer_append_text(out, escapes[escape].code);
 		written = i + 1;
 	}
 	if (written < name.size)
@@ -61,13 +58,13 @@ void folded_decode_name(struct buffer *out, struct span spelling)
 	for (size_t i = 0; i < spelling.size; i++) {
 		if (text[i] != '%')
 			continue;
-		size_t escape = 0;
-		long depth = nesting(text + i + 1, spelling.size - i - 1, &escape);
+		uint8_t byte = 0;
+		long depth = nesting(text + i + 1, spelling.size - i - 1, &byte);
 		if (depth < 0)
 			continue;
 		if (depth == 0) {
 			buffer_append(out, text + written, i - written);
-			buffer_append_u8(out, (uint8_t)escapes[escape].byte);
+			buffer_append_u8(out, byte);
 		} else {
 			buffer_append(out, text + written, i + 1 - written);
 		}

@@ -2,8 +2,8 @@
  * folded_name - how a frame's name is written in folded text, where ';' ends a
  * frame and a newline ends a stack.
  *
- * Those two, a carriage return and a zero byte are written %3B, %0A, %0D and
- * %00. A name that holds such a triple itself gets "25" behind its '%', as
+ * Those two and every other control character of ASCII but the tab are written
+ * as '%' and two digits: %3B, %0A, %1B, %7F. A name that holds such a triple itself gets "25" behind its '%', as
  * often as it takes: "%3B" is written "%253B", "%253B" is written "%25253B".
  * Everything else, other '%' included, stays as it is. So every name has one
  * spelling, every spelling one name, and text written by others comes back

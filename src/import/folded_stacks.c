@@ -31,7 +31,7 @@ static int name_of(struct folded_stacks *stacks, struct profile *profile, struct
 {
 	if (!memchr(spelling.data, '%', spelling.size))
 		return profile_add_bytes(profile, spelling, name);
-	stacks->decoded.size = 0;
+	buffer_empty(&stacks->decoded);
 	folded_decode_name(&stacks->decoded, spelling);
 	if (buffer_failed(&stacks->decoded))
 		return -ENOMEM;
@@ -59,7 +59,7 @@ static int go_on(struct folded_stacks *stacks, struct profile *profile, struct s
 		 struct hash128 *path, uint32_t *node)
 {
 	uint32_t name, parent = *node;
-	*path = path_hash(*path, hash128_bytes(spelling.data, spelling.size));
+	*path = path_hash(*path, hash128_of_text(spelling.data, spelling.size));
 	*node = path_nodes_find(&stacks->paths, *path);
 	if (*node)
 		return 0;
@@ -117,7 +117,7 @@ static int node_of(struct folded_stacks *stacks, struct profile *profile, struct
 		stacks->steps[stacks->step_count++] = (struct folded_step){ stop, path, *node };
 		at = stop + 1;
 	}
-	stacks->previous.size = 0;
+	buffer_empty(&stacks->previous);
 	buffer_append(&stacks->previous, stack.data, stack.size);
 	return buffer_failed(&stacks->previous) ? -ENOMEM : 0;
 }
@@ -132,7 +132,7 @@ static bool stack_equal(const void *rows, uint32_t position, const void *wanted)
 int folded_stacks_find(struct folded_stacks *stacks, struct profile *profile, struct span text,
 		       struct folded_stack **out)
 {
-	struct hash128 hash = hash128_bytes(text.data, text.size);
+	struct hash128 hash = hash128_of_text(text.data, text.size);
 	uint32_t position =
 		hash_index_find(&stacks->index, hash.low, stack_equal, stacks->list, &hash);
 	if (position != HASH_INDEX_NONE) {

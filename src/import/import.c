@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "import/formats.h"
@@ -101,10 +102,15 @@ static int read_pieces(int fd, struct buffer *head, struct intake *intake,
 		return error_set(err, -ENOMEM, "out of memory");
 	const uint8_t *bytes = head->data;
 	size_t size = head->size;
+	uint64_t at = 0;
 	while (!intake->stopped) {
 		if (size) {
+			budget_read(size);
+			budget_place("byte", at += size);
 			int ret = unpacker ? unpacker_feed(unpacker, bytes, size, err)
 					   : take(intake, bytes, size, err);
+			if (intake->format)
+				budget_grant(size * (uint64_t)intake->format->density);
 			if (ret < 0)
 				return unpacker ? fault_of_packing(intake, ret, err) : ret;
 		}

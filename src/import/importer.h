@@ -38,6 +38,9 @@ struct import_options {
 struct importer {
 	const char *name; /* "perf.data", for messages and --format */
 	const char *what; /* "a recording of Linux perf" */
+	/* What one byte of it counts for in its budget (base/budget.h) beyond itself; 0, but where
+	 * a frame of a stack takes but two bytes. */
+	uint32_t density;
 	/* Whether the first bytes of a file (1 to IMPORT_HEAD_BYTES) are of this format. */
 	bool (*recognise)(const void *bytes, size_t size);
 	/* Returns 0 or -ENOMEM. */

@@ -57,11 +57,12 @@ static bool *mark_images(const struct profile *profile, bool *any)
 }
 
 /* Appends the file's text. False when it is not there or cannot be read. */
-static bool read_file(struct reader *reader, const char *path, uint64_t limit, struct buffer *out)
+static bool read_file(struct reader *reader, const char *folder, const char *name, uint64_t limit,
+		      struct buffer *out)
 {
 	struct safe_file file;
-	out->size = 0;
-	if (reader_open_path(reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	buffer_empty(out);
+	if (reader_open_below(reader, folder, name, &file, NULL) < 0)
 		return false;
 	int ret = reader_read(reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
@@ -131,7 +132,8 @@ static bool read_of(struct jit_beside *beside, const char *prefix, uint64_t pid,
 	CLEANUP(buffer_release) struct buffer path = { 0 };
 	buffer_printf(&path, "%s/%s-%" PRIu64 ".%s", beside->folder, prefix, pid, suffix);
 	return access(buffer_text(&path), R_OK) == 0 && need_reader(beside) &&
-	       read_file(beside->reader, buffer_text(&path), limit, out);
+	       read_file(beside->reader, beside->folder,
+			 buffer_text(&path) + strlen(beside->folder), limit, out);
 }
 
 static int compare_times(const void *a, const void *b)

@@ -21,7 +21,7 @@ static bool hash_equal(const void *rows, uint32_t position, const void *wanted)
 int known_text_number(struct known_text *known, const void *text, size_t size, uint32_t *number,
 		      bool *added)
 {
-	struct hash128 hash = hash128_bytes(text, size);
+	struct hash128 hash = hash128_of_text(text, size);
 	*number = hash_index_find(&known->index, hash.low, hash_equal, known->hashes, &hash);
 	*added = *number == HASH_INDEX_NONE;
 	if (!*added)

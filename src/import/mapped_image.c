@@ -43,8 +43,9 @@ int mapped_image_add(struct profile *profile, struct span path, struct span buil
 	image.build_id = bytes_of(build_id, bytes);
 	if (image.build_id.size == 0)
 		image.build_id = (struct span){ NULL, 0 };
-	else if (is_file || image.kind == IMAGE_KERNEL)
-		image.name = (struct span){ NULL, 0 };
+	else if (image.kind == IMAGE_KERNEL)
+		image.name =
+			(struct span){ NULL, 0 }; /* of files the path counts: two may say one */
 	int ret = profile_add_image(profile, &image, id);
 	if (ret == 0 && path.size)
 		ret = profile_add_path(profile, *id, path);

@@ -41,16 +41,21 @@ static bool recognise(const void *bytes, size_t size)
 		memcmp(bytes, magic_big, sizeof(magic_big)) == 0 || is_old(bytes));
 }
 
+static void release_splitter(struct perf_splitter *splitter)
+{
+	buffer_release(&splitter->pending);
+	buffer_release(&splitter->swapped);
+}
+
 static void close_reader(void *context)
 {
 	struct perf_data *data = context;
 	if (!data)
 		return;
 	buffer_release(&data->kept);
-	buffer_release(&data->splitter.pending);
-	buffer_release(&data->inner.pending);
+	release_splitter(&data->splitter);
+	release_splitter(&data->inner);
 	buffer_release(&data->unpacked);
-	buffer_release(&data->swapped);
 	buffer_release(&data->tracing);
 	ZSTD_freeDStream(data->unpacker);
 	perf_stacks_free(data->waiting);
@@ -196,7 +201,6 @@ static int take_attributes(struct perf_data *data, struct error *err)
 		ret = add_attribute(data, bytes + i * header->attr_size, err);
 	if (ret == 0)
 		ret = add_event_types(data, err);
-	perf_events_settle(&data->events);
 	return ret;
 }
 
@@ -310,7 +314,7 @@ static int end_state(struct perf_data *data, struct error *err)
 		return ret;
 	case PERF_AT_DATA:
 		data->state = PERF_AT_EPILOGUE;
-		data->kept.size = 0;
+		buffer_empty(&data->kept);
 		data->kept_from = data->at;
 		return 0;
 	default:

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/growth.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
 #include "profile/profile.h"
@@ -63,8 +64,10 @@ struct perf_known {
 	uint64_t key, value;
 };
 
-#define PERF_KNOWN_WAYS 4u    /* one cache line, the latest first */
-#define PERF_KNOWN_SETS 2048u /* 128 KiB: in the CPU's own second cache */
+#define PERF_KNOWN_WAYS 4u /* one cache line, the latest first */
+/* 128 KiB: in the CPU's own second cache. Where sanitizers watch, so few that they are needed
+ * again. */
+#define PERF_KNOWN_SETS (GROWTH_IS_WATCHED ? 16u : 2048u)
 #define PERF_BATCH	64u
 
 struct perf_waiting {

@@ -11,6 +11,8 @@
 #include "profile/profile.h"
 
 #define HEADER_BYTES sizeof(struct perf_event_header)
+#define UPDATES_MAX_BYTES                                                                          \
+	(4u << 20) /* of events that have not come: 64 bytes of each there may be */
 #define TRAILER_TYPES                                                                              \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |             \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
@@ -48,125 +50,6 @@ static enum perf_user_part user_part(const struct perf_event_attr *attr)
 	    attr->branch_sample_type & PERF_BRANCH_CALL_STACK)
 		return PERF_USER_BRANCHES;
 	return (attr->sample_type & dwarf) == dwarf ? PERF_USER_STACK : PERF_USER_CHAIN;
-}
-
-int perf_events_add(struct perf_file_events *events, struct span attr)
-{
-	if (events->count >= PERF_EVENTS_LIMIT)
-		return -E2BIG;
-	if (attr.size < PERF_ATTR_SIZE_VER0)
-		return -EBADMSG;
-	if (array_reserve(&events->list, &events->capacity, events->count, sizeof(*events->list)) <
-	    0)
-		return -ENOMEM;
-	struct perf_file_event *event = &events->list[events->count];
-	*event = (struct perf_file_event){ .leader = (uint32_t)events->count };
-	size_t known = attr.size < sizeof(event->attr) ? attr.size : sizeof(event->attr);
-	memcpy(&event->attr, attr.data, known);
-	event->layout = (struct perf_layout){
-		.sample_type = event->attr.sample_type,
-		.read_format = event->attr.read_format,
-		.branch_sample_type = event->attr.branch_sample_type,
-		.regs_user = event->attr.sample_regs_user,
-		.regs_interrupt = event->attr.sample_regs_intr,
-		.sample_id_all = event->attr.sample_id_all,
-	};
-	event->elsewhere = user_part(&event->attr);
-	events->count++;
-	return 0;
-}
-
-uint32_t perf_events_find(const struct perf_file_events *events, uint64_t id)
-{
-	uintptr_t number = (uintptr_t)number_map_find(&events->by_id, id);
-	return number ? (uint32_t)(number - 1) : PERF_NO_EVENT;
-}
-
-static int replace_text(char **text, struct span value)
-{
-	size_t size = value.size ? strnlen(value.data, value.size) : 0;
-	if (!size)
-		return 0;
-	char *copy = strndup(value.data, size);
-	if (!copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 0;
-}
-
-int perf_events_set_name(struct perf_file_event *event, struct span name)
-{
-	return replace_text(&event->name, name);
-}
-
-static int apply_update(struct perf_file_event *event, uint64_t type, struct span value)
-{
-	switch (type) {
-	case PERF_UPDATE_NAME:
-		return replace_text(&event->name, value);
-	case PERF_UPDATE_UNIT:
-		return replace_text(&event->unit, value);
-	case PERF_UPDATE_SCALE:
-		if (value.size >= sizeof(event->scale))
-			memcpy(&event->scale, value.data, sizeof(event->scale));
-		return 0;
-	default: /* CPUs: each sample says which one it was taken on */
-		return 0;
-	}
-}
-
-/* What was said of the id before its event came, the first word first. */
-static int apply_updates(struct perf_file_events *events, struct perf_file_event *event,
-			 uint64_t id)
-{
-	uint32_t next = 0;
-	uintptr_t at = (uintptr_t)number_map_find(&events->updates_by_id, id);
-	while (at) { /* the chain is turned round on the way */
-		uint32_t previous = events->updates[at - 1].previous;
-		events->updates[at - 1].previous = next;
-		next = (uint32_t)at;
-		at = previous;
-	}
-	int ret = 0;
-	for (; next && ret == 0; next = events->updates[next - 1].previous) {
-		const struct perf_update *update = &events->updates[next - 1];
-		ret = apply_update(event, update->type,
-				   (struct span){ update->value, update->size });
-	}
-	number_map_remove(&events->updates_by_id, id);
-	return ret;
-}
-
-static int keep_update(struct perf_file_events *events, uint64_t id, uint64_t type,
-		       struct span value)
-{
-	if (array_reserve(&events->updates, &events->update_capacity, events->update_count,
-			  sizeof(*events->updates)) < 0)
-		return -ENOMEM;
-	struct perf_update update = { .type = type, .size = value.size };
-	update.previous = (uint32_t)(uintptr_t)number_map_find(&events->updates_by_id, id);
-	update.value = malloc(value.size + 1);
-	if (!update.value)
-		return -ENOMEM;
-	memcpy(update.value, value.data, value.size);
-	events->updates[events->update_count++] = update;
-	return number_map_put(&events->updates_by_id, id, (void *)events->update_count);
-}
-
-int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t type,
-		       struct span value)
-{
-	uint32_t event = perf_events_find(events, id);
-	return event == PERF_NO_EVENT ? keep_update(events, id, type, value)
-				      : apply_update(&events->list[event], type, value);
-}
-
-int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id)
-{
-	events->list[event].has_ids = true;
-	int ret = number_map_put(&events->by_id, id, (void *)((uintptr_t)event + 1));
-	return ret < 0 ? ret : apply_updates(events, &events->list[event], id);
 }
 
 /* Words before a field of the fixed part of a sample. */
@@ -215,27 +98,174 @@ static bool same_layout(const struct perf_layout *a, const struct perf_layout *b
 	return a->sample_type == b->sample_type && a->sample_id_all == b->sample_id_all;
 }
 
-void perf_events_settle(struct perf_file_events *events)
+/* How records are read, once there is one event more. */
+static void settle(struct perf_file_events *events)
 {
-	events->same_layout = true;
-	events->sample_id_at = events->trailer_id_at = -1;
-	if (!events->count)
-		return;
 	const struct perf_layout *first = &events->list[0].layout;
-	bool all_identified = true;
-	for (size_t i = 0; i < events->count; i++) {
-		const struct perf_layout *layout = &events->list[i].layout;
-		events->same_layout &= same_layout(first, layout);
-		all_identified &= (layout->sample_type & PERF_SAMPLE_IDENTIFIER) != 0;
-	}
+	const struct perf_layout *last = &events->list[events->count - 1].layout;
+	const bool is_first = events->count == 1;
+	const bool identified = last->sample_type & PERF_SAMPLE_IDENTIFIER;
+	events->same_layout = is_first || (events->same_layout && same_layout(first, last));
+	events->all_identified = identified && (is_first || events->all_identified);
 	/* The id has a place that is known before the event is when all agree, or by IDENTIFIER,
 	   which is there for that. Where some event lacks it, samples go by what the first
 	   says: nothing better is known. */
-	if (events->same_layout || all_identified || sample_id_at(first->sample_type) >= 0) {
+	events->sample_id_at = events->trailer_id_at = -1;
+	if (events->same_layout || events->all_identified ||
+	    sample_id_at(first->sample_type) >= 0) {
 		events->sample_id_at = sample_id_at(first->sample_type);
 		events->trailer_id_at =
 			first->sample_id_all ? trailer_id_at(first->sample_type) : -1;
 	}
+}
+
+int perf_events_add(struct perf_file_events *events, struct span attr)
+{
+	if (events->count >= PERF_EVENTS_LIMIT)
+		return -E2BIG;
+	if (attr.size < PERF_ATTR_SIZE_VER0)
+		return -EBADMSG;
+	if (array_reserve(&events->list, &events->capacity, events->count, sizeof(*events->list)) <
+	    0)
+		return -ENOMEM;
+	struct perf_file_event *event = &events->list[events->count];
+	*event = (struct perf_file_event){ .leader = (uint32_t)events->count };
+	size_t known = attr.size < sizeof(event->attr) ? attr.size : sizeof(event->attr);
+	memcpy(&event->attr, attr.data, known);
+	event->layout = (struct perf_layout){
+		.sample_type = event->attr.sample_type,
+		.read_format = event->attr.read_format,
+		.branch_sample_type = event->attr.branch_sample_type,
+		.regs_user = event->attr.sample_regs_user,
+		.regs_interrupt = event->attr.sample_regs_intr,
+		.sample_id_all = event->attr.sample_id_all,
+	};
+	event->elsewhere = user_part(&event->attr);
+	events->count++;
+	settle(events);
+	return 0;
+}
+
+uint32_t perf_events_find(const struct perf_file_events *events, uint64_t id)
+{
+	uintptr_t number = (uintptr_t)number_map_find(&events->by_id, id);
+	return number ? (uint32_t)(number - 1) : PERF_NO_EVENT;
+}
+
+static int replace_text(char **text, struct span value)
+{
+	size_t size = value.size ? strnlen(value.data, value.size) : 0;
+	if (!size)
+		return 0;
+	char *copy = strndup(value.data, size);
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int perf_events_set_name(struct perf_file_event *event, struct span name)
+{
+	return replace_text(&event->name, name);
+}
+
+static int apply_update(struct perf_file_event *event, uint64_t type, struct span value)
+{
+	switch (type) {
+	case PERF_UPDATE_NAME:
+		return replace_text(&event->name, value);
+	case PERF_UPDATE_UNIT:
+		return replace_text(&event->unit, value);
+	case PERF_UPDATE_SCALE:
+		if (value.size >= sizeof(event->scale))
+			memcpy(&event->scale, value.data, sizeof(event->scale));
+		return 0;
+	default: /* CPUs: each sample says which one it was taken on */
+		return 0;
+	}
+}
+
+/* What was said of the id before its event came. */
+static int apply_updates(struct perf_file_events *events, struct perf_file_event *event,
+			 uint64_t id)
+{
+	int ret = 0;
+	for (uintptr_t at = (uintptr_t)number_map_remove(&events->updates_by_id, id); at;
+	     at = events->updates[at - 1].previous) {
+		struct perf_update *update = &events->updates[at - 1];
+		if (ret == 0)
+			ret = apply_update(event, update->type,
+					   (struct span){ update->value, update->size });
+		events->update_bytes -= update->size;
+		free(update->value);
+		update->value = NULL;
+	}
+	return ret;
+}
+
+/* That kind of news of the id, or NULL. */
+static struct perf_update *kept_update(const struct perf_file_events *events, uintptr_t last,
+				       uint64_t type)
+{
+	for (uintptr_t at = last; at; at = events->updates[at - 1].previous)
+		if (events->updates[at - 1].type == type)
+			return &events->updates[at - 1];
+	return NULL;
+}
+
+/* Of each kind the last: no more of it is ever looked at. */
+static int keep_update(struct perf_file_events *events, uint64_t id, uint64_t type,
+		       struct span value)
+{
+	const bool is_text = type == PERF_UPDATE_UNIT || type == PERF_UPDATE_NAME;
+	const size_t scale_bytes = sizeof(((struct perf_file_event *)NULL)->scale);
+	if (type != PERF_UPDATE_SCALE && !is_text)
+		return 0;
+	size_t size = is_text ? strnlen(value.data, value.size) : scale_bytes;
+	if (!size || size > value.size)
+		return 0;
+	uintptr_t last = (uintptr_t)number_map_find(&events->updates_by_id, id);
+	struct perf_update *update = kept_update(events, last, type);
+	size_t more = update ? 0 : sizeof(*update);
+	if (size > UPDATES_MAX_BYTES - events->update_bytes ||
+	    more > UPDATES_MAX_BYTES - events->update_bytes - size)
+		return -E2BIG;
+	if (!update) {
+		if (array_reserve(&events->updates, &events->update_capacity, events->update_count,
+				  sizeof(*events->updates)) < 0)
+			return -ENOMEM;
+		update = &events->updates[events->update_count];
+		*update = (struct perf_update){ .type = type, .previous = (uint32_t)last };
+		if (number_map_put(&events->updates_by_id, id, (void *)(events->update_count + 1)) <
+		    0)
+			return -ENOMEM;
+		events->update_count++;
+	}
+	char *copy = malloc(size + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, value.data, size);
+	free(update->value);
+	events->update_bytes += more + size - update->size;
+	update->value = copy;
+	update->size = size;
+	return 0;
+}
+
+int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t type,
+		       struct span value)
+{
+	uint32_t event = perf_events_find(events, id);
+	return event == PERF_NO_EVENT ? keep_update(events, id, type, value)
+				      : apply_update(&events->list[event], type, value);
+}
+
+int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id)
+{
+	events->list[event].has_ids = true;
+	int ret = number_map_put(&events->by_id, id, (void *)((uintptr_t)event + 1));
+	return ret < 0 ? ret : apply_updates(events, &events->list[event], id);
 }
 
 static uint64_t word_at(const uint8_t *record, size_t size, size_t at)

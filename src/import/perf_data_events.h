@@ -24,8 +24,8 @@ struct perf_event_counts {
 	uint64_t runs, stored, reads; /* reads: of a group's member, by samples of its leader */
 	uint64_t lost_samples, lost_records, damaged, throttled;
 	uint64_t unknown[UNKNOWN_CAUSES];
-	uint64_t weight;		 /* sum */
-	uint64_t raw_samples, raw_bytes; /* PERF_SAMPLE_RAW: that no table has */
+	uint64_t weight;    /* sum */
+	uint64_t raw_bytes; /* PERF_SAMPLE_RAW: that no table has */
 };
 
 /* Where the user's part of a call chain is when it is not in the chain. */
@@ -45,10 +45,10 @@ struct perf_file_event {
 	struct perf_unit measure; /* of its estimates there */
 };
 
-/* News of an event that has not come yet. */
+/* News of an event that has not come yet; of each type at most one. */
 struct perf_update {
 	uint64_t type;
-	char *value; /* its bytes, as many as `size` */
+	char *value; /* its bytes, as many as `size`; NULL: the event came */
 	size_t size;
 	uint32_t previous; /* of the same id, its number plus one; 0: none */
 };
@@ -61,10 +61,11 @@ struct perf_file_events {
 	struct number_map types; /* names by config, of perf 3.x */
 	struct perf_update *updates;
 	size_t update_count, update_capacity;
+	size_t update_bytes;		 /* that they take, and their values */
 	struct number_map updates_by_id; /* the last one's number plus one, as a pointer */
 	size_t bad_scales;		 /* that are no number; known once the profile is made */
 	/* How records are read before their event is known; of all events, where they agree. */
-	bool same_layout;
+	bool same_layout, all_identified;
 	int sample_id_at;  /* of the id in a sample, from the record's start; -1: none */
 	int trailer_id_at; /* in other records, from their end; -1: none */
 };
@@ -78,8 +79,6 @@ void perf_events_release(struct perf_file_events *events);
 int perf_events_add(struct perf_file_events *events, struct span attr);
 /* An id of the last event, or of that one. 0 or -ENOMEM. */
 int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id);
-/* Once all events are there, and again when one comes: how records are read. */
-void perf_events_settle(struct perf_file_events *events);
 
 /* By id; PERF_NO_EVENT. */
 uint32_t perf_events_find(const struct perf_file_events *events, uint64_t id);
@@ -95,7 +94,8 @@ uint64_t perf_events_time(const struct perf_file_events *events, const uint8_t *
 
 /* Copies; of PMUs and types the first name of a number stays. 0 or -ENOMEM. */
 int perf_events_set_name(struct perf_file_event *event, struct span name);
-/* What an EVENT_UPDATE says of the event that has the id, or will get it. 0 or -ENOMEM. */
+/* What an EVENT_UPDATE says of the event that has the id, or will get it. 0, -E2BIG (too much of
+ * events that have not come) or -ENOMEM. */
 int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t type,
 		       struct span value);
 int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name);

@@ -16,6 +16,7 @@
 #include "image/notes.h"
 #include "image/vdso.h"
 #include "import/perf_data_private.h"
+#include "import/text_lines.h"
 #include "symbol/kallsyms.h"
 #include "symbol/reader.h"
 
@@ -102,14 +103,26 @@ static int need_reader(struct perf_here *here)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-static void take_identity(struct perf_image *image, const struct identity *identity)
+static void take_identity(struct perf_image *image, const struct identity *identity,
+			  uint64_t writer)
 {
 	if (identity->build_id_bytes > PERF_BUILD_ID_ROOM)
 		return;
 	memcpy(image->build_id, identity->build_id, identity->build_id_bytes);
 	image->build_id_bytes = (uint8_t)identity->build_id_bytes;
 	image->hash = identity->hash;
-	image->has_hash = !identity->build_id_bytes;
+	image->has_hash = identity->content != CONTENT_NONE;
+	image->writer = writer;
+}
+
+static int identify_content(struct perf_here *here, const struct safe_file *file,
+			    struct identity *identity)
+{
+	uint8_t unique[READER_UNIQUE_BYTES];
+	reader_unique(file, unique);
+	return reader_identify_content(here->reader, file->fd,
+				       file->writer ? CONTENT_FILE : CONTENT_TEXT,
+				       (struct span){ unique, sizeof(unique) }, identity, NULL);
 }
 
 static void note_changed(struct perf_here *here, const char *path)
@@ -149,8 +162,8 @@ static int identify_file(struct perf_data *data, uint32_t number)
 	}
 	if (!file_inode_is(file.fd, &wanted))
 		note_changed(data->here, image->name);
-	else if (reader_identify(data->here->reader, file.fd, &identity, NULL) == 0)
-		take_identity(image, &identity);
+	else if (identify_content(data->here, &file, &identity) == 0)
+		take_identity(image, &identity, file.writer);
 	close(file.fd);
 	return 0;
 }
@@ -158,19 +171,12 @@ static int identify_file(struct perf_data *data, uint32_t number)
 /* ---- the kernel, its modules and what it maps into processes */
 
 /* Where the symbol lies that the recording counts the kernel's addresses from; 0: hidden. */
-static uint64_t find_symbol(struct span table, struct span wanted)
+static uint64_t find_symbol(struct span table, const char *wanted)
 {
-	const char *text = table.data, *end = text + table.size;
-	while (text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		const char *stop = newline ? newline : end;
-		size_t size = (size_t)(stop - text);
-		/* "ffffffff81000000 T _text" */
-		if (size == wanted.size + 19 &&
-		    memcmp(stop - wanted.size, wanted.data, wanted.size) == 0)
-			return strtoull(text, NULL, 16);
-		text = stop + 1;
-	}
+	struct span line;
+	while (text_lines_cut(&table, &line)) /* "ffffffff81000000 T _text" */
+		if (line.size == strlen(wanted) + 19 && span_ends_with(line, wanted))
+			return strtoull(line.data, NULL, 16);
 	return 0;
 }
 
@@ -189,9 +195,8 @@ static int look_at_kernel(struct perf_data *data)
 	int ret = small_file_read("/proc/kallsyms", KALLSYMS_MAX_BYTES, &table);
 	if (ret < 0)
 		return ret == -ENOMEM ? ret : 0;
-	here->same_kernel =
-		find_symbol((struct span){ table.data, table.size },
-			    span_of_text(places->kernel_symbol)) == places->kernel_symbol_at;
+	here->same_kernel = find_symbol((struct span){ table.data, table.size },
+					places->kernel_symbol) == places->kernel_symbol_at;
 	if (here->same_kernel)
 		ret = small_file_read("/proc/modules", MODULES_MAX_BYTES, &here->modules);
 	return ret == -ENOMEM ? ret : 0;
@@ -243,7 +248,7 @@ static int identify_vdso(struct perf_image *image)
 		return 0;
 	identity_of_file(&file, &identity);
 	if (identity.build_id_bytes)
-		take_identity(image, &identity);
+		take_identity(image, &identity, 0);
 	return 0;
 }
 

@@ -524,8 +524,13 @@ int perf_places_write(struct perf_places *places, struct profile *profile, uint3
 	*row = image->row;
 	if (*row)
 		return 0;
-	bool named_by_build = image->build_id_bytes && image->kind != IMAGE_MODULE;
-	struct profile_image made = { .kind = image->kind, .space = image->space };
+	/* A build-id is what a file says it is: two files that say the same are still two, so where
+	 * nothing is known of the content its path counts. */
+	bool named_by_build =
+		image->build_id_bytes && image->kind != IMAGE_MODULE && image->kind != IMAGE_FILE;
+	struct profile_image made = { .kind = image->kind,
+				      .space = image->space,
+				      .writer = image->writer };
 	if (image->build_id_bytes)
 		made.build_id = (struct span){ image->build_id, image->build_id_bytes };
 	if (image->has_hash)

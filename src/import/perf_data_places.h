@@ -39,9 +39,10 @@ struct perf_image {
 	bool several;		    /* files, one after the other, under its path */
 	uint64_t mapped_ns;	    /* first; 0: before the recording */
 	uint64_t mapped_at;	    /* first; 0: not told */
-	struct hash128 hash;	    /* of its content, of a file without build-id */
+	struct hash128 hash;	    /* of its content, where it was found on this machine */
 	bool has_hash;
-	uint32_t row; /* in the profile; 0: not made */
+	uint64_t writer; /* then: who else can write it */
+	uint32_t row;	 /* in the profile; 0: not made */
 };
 
 enum perf_mode {

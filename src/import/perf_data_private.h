@@ -28,9 +28,12 @@
 
 struct error;
 
-/* Splits a stream into records, which may straddle its pieces. */
+/* Splits a stream into records, which may straddle its pieces. A record is borrowed while it is
+ * taken, and what a COMPRESSED one is unpacked to is taken meanwhile: each stream has its own room.
+ */
 struct perf_splitter {
 	struct buffer pending; /* a record that has not come whole */
+	struct buffer swapped; /* a record in our byte order */
 	uint64_t at;	       /* of the next byte, in the file or in what was unpacked */
 	uint64_t skip;	       /* bytes that follow a record and are none */
 	bool unpacked;	       /* from COMPRESSED records */
@@ -44,7 +47,7 @@ struct perf_context_slot {
 	uint64_t cgroup;
 	uint32_t tid, serial, context;
 };
-#define PERF_CONTEXT_SLOTS 4096u
+#define PERF_CONTEXT_SLOTS (GROWTH_IS_WATCHED ? 16u : 4096u) /* likewise: perf_data_cells.h */
 
 /* The last value of a counter that samples read. */
 struct perf_read_slot {
@@ -117,7 +120,6 @@ struct perf_data {
 	struct perf_splitter splitter, inner;
 	ZSTD_DStream *unpacker;
 	struct buffer unpacked; /* room for what comes out of it */
-	struct buffer swapped;	/* a record in our byte order */
 
 	struct perf_file_events events;
 	uint64_t id_bytes; /* of all events' ids in the prologue */

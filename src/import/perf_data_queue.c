@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/growth.h"
 
 void perf_queue_release(struct perf_queue *queue)
 {
@@ -20,7 +21,9 @@ static int reserve_bytes(uint8_t **bytes, size_t *capacity, size_t size)
 {
 	if (size <= *capacity)
 		return 0;
-	size_t wanted = size + size / 2 + 65536;
+	size_t wanted = growth_capacity(*capacity, size, 65536, 1);
+	if (!wanted)
+		return -ENOMEM;
 	uint8_t *grown = realloc(*bytes, wanted);
 	if (!grown)
 		return -ENOMEM;

@@ -8,13 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "import/perf_data_private.h"
 #include "import/perf_data_swap.h"
 
-#define HEADER_BYTES	   sizeof(struct perf_event_header)
-#define UNPACKED_BYTES	   (256u << 10)
+#define HEADER_BYTES sizeof(struct perf_event_header)
+/* Where sanitizers watch, little: what is packed small comes in several pieces. */
+#define UNPACKED_BYTES	   (GROWTH_IS_WATCHED ? 4096u : 256u << 10)
 #define QUEUE_ROOM	   (24u << 20) /* for waiting records, beside twice the file's bytes */
 #define TRACING_MOST	   (64u << 20) /* formats of all events of a kernel are 4 MB */
 #define AUX_FLAG_TRUNCATED 1u
@@ -205,7 +207,6 @@ static int take_attr(struct perf_data *data, const uint8_t *bytes, size_t size, 
 		memcpy(&id, bytes + at, sizeof(id));
 		ret = perf_events_add_id(&data->events, (uint32_t)data->events.count - 1, id);
 	}
-	perf_events_settle(&data->events);
 	if (ret == -E2BIG)
 		return perf_data_fault(data, err, "more than %d events", PERF_EVENTS_LIMIT);
 	return ret < 0 ? out_of_memory(err) : 0;
@@ -217,7 +218,10 @@ static int take_update(struct perf_data *data, const uint8_t *bytes, size_t size
 	memcpy(&type, bytes + HEADER_BYTES, sizeof(type));
 	memcpy(&id, bytes + HEADER_BYTES + 8, sizeof(id));
 	const struct span value = { bytes + HEADER_BYTES + 16, size - HEADER_BYTES - 16 };
-	return perf_events_update(&data->events, id, type, value) < 0 ? out_of_memory(err) : 0;
+	int ret = perf_events_update(&data->events, id, type, value);
+	if (ret == -E2BIG)
+		return perf_data_fault(data, err, "too many updates of events that have not come");
+	return ret < 0 ? out_of_memory(err) : 0;
 }
 
 static int unpack(struct perf_data *data, struct span packed, uint64_t at, struct error *err)
@@ -235,6 +239,7 @@ static int unpack(struct perf_data *data, struct span packed, uint64_t at, struc
 			return perf_data_fault(data, err,
 					       "the compressed record at byte %llu is damaged: %s",
 					       (unsigned long long)at, ZSTD_getErrorName(left));
+		budget_unpacked(out.pos);
 		int ret = out.pos ? perf_data_split(data, &data->inner, data->unpacked.data,
 						    out.pos, err)
 				  : 0;
@@ -388,12 +393,12 @@ static int take_record(struct perf_data *data, struct perf_splitter *splitter, c
 	struct perf_event_header header;
 	data->counts.records++;
 	if (data->swap) {
-		data->swapped.size = 0;
-		buffer_append(&data->swapped, bytes, size);
-		if (buffer_failed(&data->swapped))
+		buffer_empty(&splitter->swapped);
+		buffer_append(&splitter->swapped, bytes, size);
+		if (buffer_failed(&splitter->swapped))
 			return out_of_memory(err);
-		perf_swap_record(data->swapped.data, size, &data->events);
-		bytes = data->swapped.data;
+		perf_swap_record(splitter->swapped.data, size, &data->events);
+		bytes = splitter->swapped.data;
 	}
 	memcpy(&header, bytes, sizeof(header));
 	if (header.type < PERF_FILE_FIRST)
@@ -442,6 +447,8 @@ static int end_with_text(struct perf_data *data, const struct perf_splitter *spl
 static int take_at(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
 		   size_t size, struct error *err)
 {
+	if (!splitter->unpacked)
+		budget_place("byte", splitter->at);
 	int ret = take_record(data, splitter, bytes, size, err);
 	splitter->at += size;
 	return ret;
@@ -491,7 +498,7 @@ static ssize_t feed_pending(struct perf_data *data, struct perf_splitter *splitt
 			return ret < 0 ? ret : (ssize_t)taken;
 	}
 	ret = take_at(data, splitter, pending->data, pending->size, err);
-	pending->size = 0;
+	buffer_empty(pending);
 	return ret < 0 ? ret : (ssize_t)taken;
 }
 
@@ -509,7 +516,7 @@ static int take_tracing(struct perf_data *data, const uint8_t *bytes, size_t siz
 		return 0;
 	int ret = perf_data_feature(data, PERF_FEATURE_TRACING_DATA,
 				    (struct span){ data->tracing.data, data->tracing.size });
-	data->tracing.size = 0;
+	buffer_empty(&data->tracing);
 	return ret;
 }
 

@@ -428,10 +428,8 @@ static int add_details(struct perf_data *data, struct process *process, uint32_t
 {
 	struct perf_file_event *row = &data->events.list[event];
 	int ret = 0;
-	if (record->sample.raw.size > EMPTY_RAW) {
-		row->counts.raw_samples++;
+	if (record->sample.raw.size > EMPTY_RAW)
 		row->counts.raw_bytes += record->sample.raw.size;
-	}
 	if (record->sample.branches.count && row->elsewhere != PERF_USER_BRANCHES)
 		ret = perf_data_branches(data, event, context, process, record);
 	if (ret == 0 && row->attr.sample_type & (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC))

@@ -143,7 +143,7 @@ static int find_event(struct perf_script *script, const struct perf_script_sampl
 		      uint32_t *number)
 {
 	bool added;
-	script->event_key.size = 0;
+	buffer_empty(&script->event_key);
 	buffer_append_u8(&script->event_key, line->period != OPTIONAL_ABSENT);
 	buffer_append(&script->event_key, line->event.data, line->event.size);
 	if (buffer_failed(&script->event_key) ||

@@ -180,7 +180,7 @@ static size_t known_steps(const struct perf_script_chains *chains, uint32_t *nod
 
 void perf_script_chains_drop(struct perf_script_chains *chains)
 {
-	chains->text.size = 0;
+	buffer_empty(&chains->text);
 	chains->step_count = 0;
 }
 
@@ -194,7 +194,7 @@ int perf_script_chains_add(struct perf_script_chains *chains, struct span line)
 	chains->steps[chains->step_count++] =
 		(struct chain_step){ .at = chains->text.size,
 				     .size = line.size,
-				     .text = hash128_bytes(line.data, line.size) };
+				     .text = hash128_of_text(line.data, line.size) };
 	buffer_append(&chains->text, line.data, line.size);
 	return buffer_failed(&chains->text) ? -ENOMEM : 0;
 }

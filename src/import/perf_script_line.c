@@ -16,6 +16,9 @@
 #define SMALL_NUMBER	     0xffff  /* no code lies that low */
 #define COMM_BYTES	     15	     /* that the kernel keeps */
 #define COMM_LIMIT	     256 /* bytes in which the command's name ends; the kernel's have 15 */
+#define COMM_WORDS                                                                                 \
+	16 /* that it has at most; in 15 bytes there are 8. Behind each, all is read anew */
+#define PLACE_LIMIT (1u << 20) /* bytes of fields that a place is looked for in */
 
 /* A place in a line. */
 struct scan {
@@ -280,12 +283,18 @@ static bool is_plain_sample(const struct perf_script_sample *sample)
 	return dso ? *dso == '/' || *dso == '[' : leaf.name.size || leaf.address > SMALL_NUMBER;
 }
 
+/* Whether the command's name, which has so many words already, may go on. */
+static bool is_in_comm(const struct scan *scan, const char *start, int words)
+{
+	return scan->at < scan->end && scan->at - start < COMM_LIMIT && words < COMM_WORDS;
+}
+
 bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_sample *out)
 {
 	struct scan scan = { line, line + size };
 	skip_blanks(&scan);
 	const char *start = scan.at;
-	while (scan.at < scan.end && scan.at - start < COMM_LIMIT) {
+	for (int words = 0; is_in_comm(&scan, start, words); words++) {
 		struct span word = next_word(&scan);
 		const char *name_end = scan.at;
 		if (word.size == 0)
@@ -308,7 +317,7 @@ bool perf_script_parse_sample(const char *line, size_t size, struct perf_script_
 		out->comm = out->thread = (struct span){ start, 0 };
 		return true;
 	}
-	while (scan.at < scan.end && scan.at - start < COMM_LIMIT) {
+	for (int words = 0; is_in_comm(&scan, start, words); words++) {
 		if (next_word(&scan).size == 0)
 			break;
 		const char *name_end = scan.at;
@@ -441,8 +450,10 @@ static bool find_dso(const struct scan *scan, struct span *dso)
 	while (scan->end - at > 2 &&
 	       !(is_blank(*at) && at[1] == '(' && (at[2] == '/' || at[2] == '[')))
 		at++;
+	if (scan->end - at <= 2)
+		return false;
 	size_t open = 0;
-	for (const char *end = at + 1; scan->end - at > 2 && end < scan->end; end++) {
+	for (const char *end = at + 1; end < scan->end; end++) {
 		open += *end == '(';
 		open -= *end == ')' && open;
 		if (open == 0 && (end + 1 == scan->end || is_blank(end[1]))) {
@@ -474,6 +485,8 @@ static bool parse_aligned_leaf(struct span fields, size_t alone, struct perf_scr
 	struct scan scan = { fields.data, (const char *)fields.data + fields.size };
 	const char *bar = fields.size ? memrchr(scan.at, '|', fields.size) : NULL;
 	size_t columns = 0, more;
+	if (fields.size > PLACE_LIMIT)
+		return false;
 	if (bar) { /* of a data source: "BLK  N/A               0     55c3eb68c179 leaf" */
 		scan.at = bar;
 		while (scan.at < scan.end && !take_aligned_address(&scan, &columns)) {
@@ -507,7 +520,7 @@ static bool parse_aligned_leaf(struct span fields, size_t alone, struct perf_scr
 bool perf_script_parse_leaf(struct span fields, struct perf_script_frame *out)
 {
 	const char *start = fields.data;
-	if (fields.size == 0)
+	if (fields.size == 0 || fields.size > PLACE_LIMIT)
 		return false;
 	return parse_leaf_of_dso(trimmed(start, start + fields.size), out) ||
 	       parse_aligned_leaf(fields, ALONE_BEHIND_COLUMNS, out);
@@ -569,7 +582,7 @@ static bool parse_bare(struct span line, struct perf_script_frame *leaf,
 {
 	const char *start = line.data, *word_end = start;
 	struct scan scan = { start, start + line.size };
-	while (scan.at - start < COMM_LIMIT) {
+	for (int words = 0; scan.at - start < COMM_LIMIT && words <= COMM_WORDS; words++) {
 		size_t taken = take_any_columns(scan, start, out);
 		size_t alone = scan.at == start && out->fields.data == start ? ADDRESS_COLUMNS + 1
 									     : ALONE_BEHIND_COLUMNS;

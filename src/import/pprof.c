@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -35,6 +36,7 @@ struct pprof_reader {
 	uint64_t period;
 	uint64_t drop, keep; /* texts */
 	size_t samples;	     /* that were taken */
+	uint64_t frames;     /* of them all */
 };
 
 static void reader_close(void *context)
@@ -165,6 +167,7 @@ static int add_stack(struct pprof_reader *reader, struct span message, uint32_t 
 		     struct profile_frame *leaf, struct error *err)
 {
 	const struct pprof_sample *sample = &reader->sample;
+	uint64_t depth = 0;
 	*node = 0;
 	for (size_t i = sample->location_count; i-- > 0;) {
 		size_t count = 0;
@@ -173,13 +176,18 @@ static int add_stack(struct pprof_reader *reader, struct span message, uint32_t 
 		if (!frames && pprof_dangling(&reader->places) < 0)
 			return damaged(reader, message, err,
 				       "the sample has a location that is not there");
+		depth += count;
+		int ret = budget_check_depth(depth, err);
+		if (ret < 0)
+			return ret;
 		for (size_t f = 0; f < count; f++)
 			if (profile_add_node(reader->profile, *node, &frames[f], node) < 0)
 				return error_set(err, -ENOMEM, "out of memory");
 		if (count)
 			*leaf = frames[count - 1];
 	}
-	return 0;
+	reader->frames += depth; /* a location of two bytes may be 64 of them, in each sample */
+	return budget_check_frames(reader->frames, err);
 }
 
 static int unknown_leaf(struct pprof_reader *reader, struct profile_frame *leaf)
@@ -217,6 +225,7 @@ static int take_sample(struct pprof_reader *reader, struct span message, struct 
 	struct pprof_sample *sample = &reader->sample;
 	uint32_t context, node;
 	struct profile_frame leaf;
+	budget_place("sample", reader->samples + 1);
 	int ret = pprof_get_sample(message, sample);
 	if (ret == -EBADMSG)
 		return damaged(reader, message, err, "this is no sample");
@@ -377,6 +386,7 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 const struct importer importer_pprof = {
 	.name = "pprof",
 	.what = "a profile of google/pprof's format",
+	.density = 31,
 	.recognise = pprof_looks_like,
 	.open = reader_open,
 	.feed = reader_feed,

@@ -104,7 +104,7 @@ static int compare_lines(const void *a, const void *b, void *context)
 
 static int join(struct pprof_labels *labels)
 {
-	labels->joined.size = 0;
+	buffer_empty(&labels->joined);
 	if (labels->count)
 		qsort_r(labels->list, labels->count, sizeof(*labels->list), compare_lines,
 			labels->lines.data);

@@ -105,6 +105,12 @@ static int damaged(const struct json_reader *json, struct error *err, const char
 			 json->at, json->fault ? json->fault : what);
 }
 
+/* The empty text is one too. */
+static struct span text_of(const struct buffer *text)
+{
+	return text->size ? (struct span){ text->data, text->size } : span_of_text("");
+}
+
 static bool key_is(const struct speedscope *reader, const char *key)
 {
 	return span_equal((struct span){ reader->text.data, reader->text.size }, span_of_text(key));
@@ -134,7 +140,7 @@ static int read_frame(struct speedscope *reader, struct json_reader *json, struc
 		return damaged(json, err, "the frame has no name");
 	if (array_reserve(&reader->frames, &reader->frame_capacity, reader->frame_count,
 			  sizeof(*reader->frames)) < 0 ||
-	    profile_add_bytes(reader->profile, (struct span){ buffer_text(&name), name.size },
+	    profile_add_bytes(reader->profile, text_of(&name),
 			      &reader->frames[reader->frame_count]) < 0)
 		return out_of_memory(err);
 	reader->frame_count++;
@@ -214,8 +220,7 @@ static int take_member(struct speedscope *reader, struct json_reader *json, stru
 	} else if (key_is(reader, "name")) {
 		if (!json_read_text(json, &reader->text))
 			return 0;
-		struct span text = { buffer_text(&reader->text), reader->text.size };
-		if (profile_add_bytes(reader->profile, text, &part->name) < 0)
+		if (profile_add_bytes(reader->profile, text_of(&reader->text), &part->name) < 0)
 			return -ENOMEM;
 	} else {
 		json_skip(json);
@@ -267,7 +272,7 @@ static int read_document(struct speedscope *reader, struct error *err)
 			ret = read_parts(reader, &json, err);
 		else if (key_is(reader, "exporter") && json_peek(&json) == '"') {
 			json_read_text(&json, &reader->text);
-			reader->ours = strncmp(buffer_text(&reader->text), "culprit", 7) == 0;
+			reader->ours = span_starts_with(text_of(&reader->text), "culprit");
 		} else
 			json_skip(&json);
 		if (ret < 0)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -18,6 +19,7 @@ static int hand_on(struct text_lines *lines, const char *line, size_t size, stru
 	size -= mark;
 	if (size && line[size - 1] == '\r')
 		size--;
+	budget_place("line", lines->number);
 	return lines->take(lines->context, (struct span){ size ? line : "", size }, err);
 }
 
@@ -36,7 +38,7 @@ static int keep(struct text_lines *lines, const char *text, size_t size, struct 
 		return 0;
 	if (size > TEXT_LINES_MAX_BYTES - lines->pending.size) {
 		lines->skipping = true;
-		lines->pending.size = 0;
+		buffer_empty(&lines->pending);
 		return 0;
 	}
 	buffer_append(&lines->pending, text, size);
@@ -54,7 +56,7 @@ static int end_pending(struct text_lines *lines, const char *text, size_t size, 
 		      ? too_long(lines, err)
 		      : hand_on(lines, (const char *)lines->pending.data, lines->pending.size, err);
 	lines->skipping = false;
-	lines->pending.size = 0;
+	buffer_empty(&lines->pending);
 	return ret;
 }
 

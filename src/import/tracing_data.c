@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "import/text_lines.h"
 
-#define NAME_MOST 255 /* bytes of a system's or an event's: they are names of folders */
+#define NAME_MOST 255	     /* bytes of a system's or an event's: they are names of folders */
+#define ID_MOST	  UINT16_MAX /* Linux writes a number in 16 bits (struct trace_entry) */
 
 struct tracing {
 	struct cursor cursor;
@@ -58,28 +60,24 @@ static bool take_mark(struct tracing *tracing, const void *mark, size_t size)
 /* What follows `key` on a line of a format: "name: sched_switch". */
 static struct span line_of(struct span format, const char *key)
 {
-	const char *at = format.data, *end = at + format.size;
 	size_t size = strlen(key);
-	while (at && at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *stop = newline ? newline : end;
-		if ((size_t)(stop - at) > size && memcmp(at, key, size) == 0)
-			return (struct span){ at + size, (size_t)(stop - at) - size };
-		at = newline ? newline + 1 : NULL;
-	}
+	struct span line;
+	while (text_lines_cut(&format, &line))
+		if (line.size > size && memcmp(line.data, key, size) == 0)
+			return (struct span){ (const char *)line.data + size, line.size - size };
 	return (struct span){ NULL, 0 };
 }
 
-static bool take_number(struct span text, uint64_t *number)
+static bool take_id(struct span text, uint64_t *id)
 {
-	*number = 0;
-	for (size_t i = 0; i < text.size; i++) {
+	*id = 0;
+	for (size_t i = 0; i < text.size && *id <= ID_MOST; i++) {
 		char digit = ((const char *)text.data)[i];
-		if (digit < '0' || digit > '9' || *number > UINT32_MAX)
+		if (digit < '0' || digit > '9')
 			return false;
-		*number = *number * 10 + (uint64_t)(digit - '0');
+		*id = *id * 10 + (uint64_t)(digit - '0');
 	}
-	return text.size > 0;
+	return text.size > 0 && *id <= ID_MOST;
 }
 
 static int take_system(struct tracing *tracing)
@@ -91,7 +89,7 @@ static int take_system(struct tracing *tracing)
 		struct span name = line_of(format, "name: ");
 		uint64_t id;
 		if (!name.size || name.size > NAME_MOST || system.size > NAME_MOST ||
-		    !take_number(line_of(format, "ID: "), &id))
+		    !take_id(line_of(format, "ID: "), &id))
 			continue;
 		int ret = tracing->visit(tracing->context, id, system, name);
 		if (ret < 0)

@@ -11,7 +11,8 @@
 
 #include "base/span.h"
 
-/* Hears of each tracepoint: its number, "sched", "sched_switch", of 255 bytes each at most. 0, or
+/* Hears of each tracepoint: its number, of 16 bits, "sched", "sched_switch", of 255 bytes each at
+ * most: who keeps one of each number needs no more room than that, however large the file. 0, or
  * an error that ends it. */
 typedef int (*tracing_data_visit)(void *context, uint64_t id, struct span system, struct span name);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "import/utf16.h"
@@ -53,6 +54,7 @@ static bool begin(struct unpacker *unpacker)
 	case PACKING_GZIP:
 		return inflateInit2(&unpacker->gzip, GZIP_WINDOW_BITS) == Z_OK;
 	case PACKING_XZ:
+		budget_window(XZ_MEMORY_LIMIT);
 		return lzma_stream_decoder(&unpacker->xz, XZ_MEMORY_LIMIT, LZMA_CONCATENATED) ==
 		       LZMA_OK;
 	case PACKING_UTF16_LITTLE:
@@ -127,6 +129,7 @@ static int feed_gzip(struct unpacker *unpacker, const void *bytes, size_t size, 
 			return damaged(unpacker, unpacker->taken + size - stream->avail_in,
 				       stream->msg, err);
 		size_t made = PIECE_BYTES - stream->avail_out;
+		budget_unpacked(made);
 		int ret = made ? unpacker->sink(unpacker->context, unpacker->piece, made, err) : 0;
 		if (ret < 0)
 			return ret;
@@ -156,6 +159,7 @@ static int run_xz(struct unpacker *unpacker, const void *bytes, size_t size, lzm
 			return damaged(unpacker, unpacker->taken + size - stream->avail_in, NULL,
 				       err);
 		size_t made = PIECE_BYTES - stream->avail_out;
+		budget_unpacked(made);
 		int ret = made ? unpacker->sink(unpacker->context, unpacker->piece, made, err) : 0;
 		if (ret < 0)
 			return ret;
@@ -175,6 +179,7 @@ static int feed_utf16(struct unpacker *unpacker, const uint8_t *bytes, size_t si
 		size_t part = size < PIECE_BYTES / 2 ? size : PIECE_BYTES / 2;
 		_Static_assert(UTF16_ROOM(PIECE_BYTES / 2) <= PIECE_BYTES, "no room");
 		size_t made = utf16_convert(&unpacker->text, bytes, part, unpacker->piece);
+		budget_unpacked(made);
 		int ret = made ? unpacker->sink(unpacker->context, unpacker->piece, made, err) : 0;
 		if (ret < 0)
 			return ret;

@@ -148,7 +148,7 @@ static int put_space(struct unwinder *unwinder, const struct address_space *spac
 {
 	struct buffer *out = &unwinder->scratch;
 	struct unwind_space_request request = { .machine = machine };
-	out->size = 0;
+	buffer_empty(out);
 	buffer_append(out, &request, sizeof(request));
 	for (size_t i = 0; space && i < space->count; i++) {
 		struct mapping mapping;
@@ -170,7 +170,7 @@ static int find_space(struct unwinder *unwinder, const struct unwind_sample *sam
 	if (put_space(unwinder, sample->space, machine) < 0)
 		return -ENOMEM;
 	struct buffer *request = &unwinder->scratch;
-	struct hash128 hash = hash128_bytes(request->data, request->size);
+	struct hash128 hash = hash128_of_text(request->data, request->size);
 	uint32_t position = hash_index_find(&unwinder->space_index, hash.low, space_equal,
 					    unwinder->spaces, &hash);
 	if (position != HASH_INDEX_NONE) {

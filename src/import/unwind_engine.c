@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/signed_pointer.h"
 #include "import/unwind_registers.h"
@@ -129,6 +130,7 @@ int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd
 {
 	if (number == 0 || number > UNWIND_MAX_FILES)
 		return error_set(err, -EINVAL, "no such file");
+	engine->files_set++; /* sessions point at files, which move: none goes on as it is */
 	while (engine->file_count < number) {
 		if (array_reserve(&engine->files, &engine->file_capacity, engine->file_count,
 				  sizeof(*engine->files)) < 0)
@@ -139,7 +141,6 @@ int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd
 	if (file->state == FILE_THERE)
 		return error_set(err, -EINVAL, "the file was given before");
 	file->state = FILE_MISSING;
-	engine->files_set++;
 	if (fd < 0)
 		return 0;
 	int ret = map_file(file, fd, err);
@@ -172,15 +173,8 @@ int unwind_engine_set_space(struct unwind_engine *engine, uint32_t number, uint1
 
 static const struct mapping *find_mapping(const struct engine_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->list[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < space->count && space->list[low].start <= address ? &space->list[low] : NULL;
+	size_t at = SORTED_BEHIND(space->list, space->count, end, address);
+	return at < space->count && space->list[at].start <= address ? &space->list[at] : NULL;
 }
 
 static enum file_state state_of(const struct unwind_engine *engine, uint32_t number)

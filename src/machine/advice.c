@@ -149,6 +149,7 @@ int advice_give(const struct facts *facts, struct advice *advice)
 	*advice = (struct advice){ 0 };
 	give_verdict(&advising);
 	advise_rights(&advising);
+	advise_helpers(&advising);
 	advise_counters(&advising);
 	advise_limits(&advising);
 	advise_processor(&advising);

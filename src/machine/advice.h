@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "machine/confinement.h"
 #include "machine/cpu.h"
 #include "machine/pmu.h"
 #include "machine/probe.h"
@@ -25,10 +26,11 @@ struct facts {
 	const struct perf_features *features;
 	const char *
 		event; /* names that record takes by default: "{cycles,instructions}"; NULL: none */
-	const char *event_refusal;	/* why there is none */
-	const struct sample_cost *cost; /* NULL: not measured */
-	const char *cost_refusal;	/* why not */
-	const char *program;		/* path of culprit itself, for setcap */
+	const char *event_refusal;		  /* why there is none */
+	const struct confinement_layers *helpers; /* NULL: not tried */
+	const struct sample_cost *cost;		  /* NULL: not measured */
+	const char *cost_refusal;		  /* why not */
+	const char *program;			  /* path of culprit itself, for setcap */
 };
 
 enum finding_state {

@@ -27,4 +27,5 @@ void advise_processor(struct advising *advising);
 void advise_counters(struct advising *advising);
 void advise_clock(struct advising *advising);
 void advise_rights(struct advising *advising);
+void advise_helpers(struct advising *advising);
 void advise_limits(struct advising *advising);

@@ -59,6 +59,9 @@ struct profile;
 #define BILL_ONLINE_NS "online_ns"
 #define BILL_BUSY_NS   "busy_ns" /* wall - idle - iowait */
 #define BILL_STEAL_NS  "steal_ns"
+/* that nothing was counted on it, for it was offline; not part of the three above. Only where there
+   is some */
+#define BILL_OFFLINE_NS "offline_ns"
 /* of the whole recording: event 0, no cpu */
 #define BILL_COMMAND_ELAPSED_NS "command_elapsed_ns" /* of the command that was recorded */
 #define BILL_COMMAND_USER_NS	"command_user_ns" /* its CPU time and its children's, as wait4(2) */

@@ -164,8 +164,8 @@ static int rows_init(struct rows *rows, const struct table *table)
 {
 	rows->key_slots = table->key_slots;
 	rows->value_slots = table->value_slots;
-	rows->keys = calloc(table->count + 1, (table->key_slots + 1) * sizeof(uint64_t));
-	rows->values = calloc(table->count + 1, (table->value_slots + 1) * sizeof(uint64_t));
+	rows->keys = calloc(table->count * table->key_slots + 1, sizeof(uint64_t));
+	rows->values = calloc(table->count * table->value_slots + 1, sizeof(uint64_t));
 	rows->order = calloc(table->count + 1, sizeof(uint32_t));
 	return rows->keys && rows->values && rows->order ? 0 : -ENOMEM;
 }

@@ -30,7 +30,7 @@ static const struct column event_columns[] = {
 };
 static const struct column image_columns[] = {
 	KEY("kind", COLUMN_U64),   KEY("space", COLUMN_U64),  KEY("build_id", COLUMN_BYTES),
-	KEY("hash", COLUMN_BYTES), KEY("name", COLUMN_BYTES),
+	KEY("hash", COLUMN_BYTES), KEY("name", COLUMN_BYTES), KEY("writer", COLUMN_U64),
 };
 static const struct column context_columns[] = {
 	KEY("comm", COLUMN_BYTES),	  KEY("cgroup", COLUMN_BYTES),
@@ -69,6 +69,7 @@ static const struct column source_columns[] = {
 static const struct column path_columns[] = {
 	KEY("image", COLUMN_IMAGE),
 	KEY("path", COLUMN_BYTES),
+	{ "seen", COLUMN_U64, RULE_MAX },
 };
 static const struct column flat_columns[] = {
 	KEY("event", COLUMN_EVENT), KEY("image", COLUMN_IMAGE),	    KEY("vaddr", COLUMN_U64),
@@ -338,7 +339,7 @@ struct profile_event profile_event(const struct profile *profile, uint64_t id)
 
 int profile_add_image(struct profile *profile, const struct profile_image *image, uint32_t *id)
 {
-	uint64_t row[] = { image->kind, image->space, 0, 0, 0 };
+	uint64_t row[] = { image->kind, image->space, 0, 0, 0, image->writer };
 	const struct span texts[] = { image->build_id, image->hash, image->name };
 	static const size_t slots[] = { 2, 3, 4 };
 	uint32_t position;
@@ -353,19 +354,75 @@ int profile_add_image(struct profile *profile, const struct profile_image *image
 struct profile_image profile_image(const struct profile *profile, uint64_t id)
 {
 	const uint64_t *row = table_keys(profile->tables[PROFILE_IMAGE], id - 1);
-	return (struct profile_image){ row[0], row[1], profile_bytes(profile, row[2]),
+	return (struct profile_image){ row[0],
+				       row[1],
+				       profile_bytes(profile, row[2]),
 				       profile_bytes(profile, row[3]),
-				       profile_bytes(profile, row[4]) };
+				       profile_bytes(profile, row[4]),
+				       row[5] };
 }
 
 int profile_add_path(struct profile *profile, uint32_t image, struct span path)
+{
+	return profile_add_seen_path(profile, image, path, PATH_TOLD);
+}
+
+int profile_add_seen_path(struct profile *profile, uint32_t image, struct span path,
+			  enum path_seen seen)
 {
 	uint32_t id;
 	int ret = profile_add_bytes(profile, path, &id);
 	if (ret < 0)
 		return ret;
 	const uint64_t row[] = { image, id };
-	return add_row(profile, PROFILE_PATH, row, COUNT_OF(row), NULL, 0, NULL);
+	const uint64_t value = seen;
+	return add_row(profile, PROFILE_PATH, row, COUNT_OF(row), &value, 1, NULL);
+}
+
+bool profile_path_is_better(const struct profile *profile, size_t row, size_t other)
+{
+	const struct table *paths = profile_table(profile, PROFILE_PATH);
+	uint64_t seen = table_values(paths, row)[PATH_SEEN];
+	uint64_t other_seen = table_values(paths, other)[PATH_SEEN];
+	if (seen != other_seen)
+		return seen > other_seen;
+	return span_compare(profile_bytes(profile, table_keys(paths, row)[PATH_PATH]),
+			    profile_bytes(profile, table_keys(paths, other)[PATH_PATH])) < 0;
+}
+
+struct span profile_image_path(const struct profile *profile, uint64_t image)
+{
+	const struct table *paths = profile_table(profile, PROFILE_PATH);
+	struct span best = { NULL, 0 };
+	size_t best_row = 0;
+	for (size_t row = 0; row < paths->count; row++) {
+		const uint64_t *keys = table_keys(paths, row);
+		struct span path = profile_bytes(profile, keys[PATH_PATH]);
+		if (keys[PATH_IMAGE] != image || !path.size)
+			continue;
+		if (!best.data || profile_path_is_better(profile, row, best_row)) {
+			best = path;
+			best_row = row;
+		}
+	}
+	return best;
+}
+
+bool profile_image_other_build(const struct profile_image *a, const struct profile_image *b)
+{
+	if (a->build_id.size && b->build_id.size && !span_equal(a->build_id, b->build_id))
+		return true;
+	return a->hash.size && b->hash.size &&
+	       (!span_equal(a->hash, b->hash) || a->writer != b->writer);
+}
+
+bool profile_image_same_build(const struct profile_image *a, const struct profile_image *b)
+{
+	if (a->hash.size && b->hash.size)
+		return span_equal(a->hash, b->hash) && span_equal(a->build_id, b->build_id) &&
+		       a->writer == b->writer;
+	return a->build_id.size && span_equal(a->build_id, b->build_id) &&
+	       span_equal(a->name, b->name);
 }
 
 int profile_add_context(struct profile *profile, const struct profile_context *context,
@@ -623,7 +680,7 @@ int profile_stable_names(const struct profile *profile, enum profile_table which
 	}
 	CLEANUP(buffer_release) struct buffer spelled = { 0 };
 	for (size_t row = 0; row < table->count; row++) {
-		spelled.size = 0;
+		buffer_empty(&spelled);
 		buffer_append_text(&spelled, table->name);
 		buffer_append_u8(&spelled, 0);
 		spell_row(profile, table, row, images, names, &spelled);

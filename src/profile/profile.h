@@ -152,15 +152,38 @@ enum image_kind {
 struct profile_image {
 	uint64_t kind;
 	uint64_t space;
-	struct span build_id; /* raw bytes, not hexadecimal */
-	struct span hash;     /* of program headers and text, for a file without build-id */
+	struct span build_id; /* raw bytes, not hexadecimal: what the file says it is */
+	struct span hash;     /* of its content (image/content_hash.h): what it is. Absent: not
+				 known, as of all but files that a collector read */
 	struct span name;     /* only where the two above do not identify: module, BPF program, JIT,
 				 cause, path */
+	uint64_t writer;      /* of a file: who else can alter it (image/writer.h); 0: nobody but
+				 root and whoever recorded, or not known */
 };
 int profile_add_image(struct profile *profile, const struct profile_image *image, uint32_t *id);
 struct profile_image profile_image(const struct profile *profile, uint64_t id);
+/*
+ * Are the addresses of one those of the other? With the content of both known it decides; else the
+ * build-id does, unless they are known to be of different files. Not transitive.
+ */
+bool profile_image_same_build(const struct profile_image *a, const struct profile_image *b);
+
+/* Are they known to differ? Of two images of which little is known neither is true. */
+bool profile_image_other_build(const struct profile_image *a, const struct profile_image *b);
+
+/* A process may map any file under a name of its own making, in mounts of its own. */
+enum path_seen {
+	PATH_TOLD,	 /* by a process or another tool */
+	PATH_SEEN_BY_US, /* the collector found the file there itself */
+};
 /* Remembers a path under which the image was seen. */
-int profile_add_path(struct profile *profile, uint32_t image, struct span path);
+int profile_add_seen_path(struct profile *profile, uint32_t image, struct span path,
+			  enum path_seen seen);
+int profile_add_path(struct profile *profile, uint32_t image, struct span path); /* PATH_TOLD */
+/* Of two rows of the table, by what is known of them, then by the text. */
+bool profile_path_is_better(const struct profile *profile, size_t row, size_t other);
+/* The best of an image's paths; empty when it has none. */
+struct span profile_image_path(const struct profile *profile, uint64_t image);
 
 /* Who ran. Optional numbers by optional_of(). */
 struct profile_context {
@@ -298,6 +321,7 @@ enum counter_key { COUNTER_EVENT, COUNTER_CONTEXT };
 enum strip_key { STRIP_SECOND, STRIP_EVENT, STRIP_CONTEXT };
 enum bill_key { BILL_EVENT, BILL_CPU, BILL_ITEM };
 enum path_key { PATH_IMAGE, PATH_PATH };
+enum path_value { PATH_SEEN }; /* enum path_seen */
 enum stash_key { STASH_IMAGE, STASH_KIND, STASH_FIRST, STASH_LAST, STASH_CONTENT };
 enum edge_key {
 	EDGE_EVENT,

@@ -164,10 +164,9 @@ static int reserve(struct table *table)
 {
 	int ret = array_reserve(&table->keys, &table->key_capacity, table->count,
 				(table->key_slots ? table->key_slots : 1) * sizeof(uint64_t));
-	if (ret == 0)
+	if (ret == 0 && table->value_slots)
 		ret = array_reserve(&table->values, &table->value_capacity, table->count,
-				    (table->value_slots ? table->value_slots : 1) *
-					    sizeof(uint64_t));
+				    table->value_slots * sizeof(uint64_t));
 	return ret;
 }
 

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/visible_text.h"
 #include "render/cfg_svg.h"
 #include "render/cfg_words.h"
 #include "render/flame_text.h"
@@ -32,11 +35,15 @@ struct writer {
 __attribute__((format(printf, 3, 4))) static void
 say(struct writer *writer, enum cfg_line_style style, const char *format, ...)
 {
-	char text[512];
+	char raw[512], text[512];
+	CLEANUP(buffer_release) struct buffer safe = { 0 }; /* what is measured is what is shown */
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	vsnprintf(raw, sizeof(raw), format, arguments);
 	va_end(arguments);
+	text_append_safe(&safe, raw, strlen(raw));
+	writer->failed |= buffer_failed(&safe);
+	snprintf(text, sizeof(text), "%s", buffer_text(&safe));
 	if (array_reserve(&writer->card->lines, &writer->card->capacity, writer->card->count,
 			  sizeof(*writer->card->lines)) < 0) {
 		writer->failed = true;

@@ -1,9 +1,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/estimate_words.h"
+#include "base/cleanup.h"
 #include "base/json_stream.h"
+#include "base/visible_text.h"
 #include "render/cfg_svg.h"
 #include "render/cfg_words.h"
 #include "render/listing_cycles.h"
@@ -114,11 +117,14 @@ void cfg_json(const struct cfg_picture *picture, struct buffer *out)
 
 static void put_quoted(struct buffer *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	text_append_safe(&safe, text, strlen(text));
+	for (size_t i = 0; i < safe.size; i++) {
+		if (safe.data[i] == '"' || safe.data[i] == '\\')
 			buffer_append_u8(out, '\\');
-		buffer_append_u8(out, (unsigned char)*text < ' ' ? '?' : (uint8_t)*text);
+		buffer_append_u8(out, safe.data[i]);
 	}
+	out->failed |= buffer_failed(&safe);
 }
 
 static void put_node(const struct cfg_view *view, uint32_t block, double most_executed,

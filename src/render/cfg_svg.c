@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/visible_text.h"
 #include "render/cfg_cards.h"
 #include "render/cfg_words.h"
 #include "render/flame_colour.h"
@@ -314,12 +315,20 @@ static void put_edge(struct painter *painter, size_t number, struct buffer *out)
 
 /* ---- around it */
 
+static void put_head_text(struct painter *painter, double y, const char *class, double character,
+			  const char *text, struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer safe = { 0 }; /* what is measured is what is shown */
+	text_append_safe(&safe, text, strlen(text));
+	double width = character * (double)flame_text_length((const char *)safe.data, safe.size);
+	painter->head_width = fmax(painter->head_width, width);
+	put_text(out, MARGIN, y, class, buffer_text(&safe));
+}
+
 static void put_head_line(struct painter *painter, double y, const char *class, const char *text,
 			  struct buffer *out)
 {
-	double width = HEAD_CHARACTER * (double)flame_text_length(text, strlen(text));
-	painter->head_width = fmax(painter->head_width, width);
-	put_text(out, MARGIN, y, class, text);
+	put_head_text(painter, y, class, HEAD_CHARACTER, text, out);
 }
 
 static double put_head(struct painter *painter, struct buffer *out)
@@ -332,9 +341,8 @@ static double put_head(struct painter *painter, struct buffer *out)
 	size_t count = cycles_notes(procedure->cycles, &notes);
 	char share[QUANTITY_SIZE], cpi[CYCLES_TEXT], line[512];
 	double y = MARGIN + 14;
-	painter->head_width =
-		TITLE_CHARACTER * (double)flame_text_length(of->name, strlen(of->name));
-	put_text(out, MARGIN, y, "title", of->name);
+	painter->head_width = 0;
+	put_head_text(painter, y, "title", TITLE_CHARACTER, of->name, out);
 	snprintf(line, sizeof(line), "control flow in %s, of %s; samples of '%s', processor %s",
 		 procedure->procedure->image_name, picture->source, picture->event,
 		 procedure->pipeline->name);

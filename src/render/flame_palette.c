@@ -93,7 +93,7 @@ unsigned flame_package_number(struct span image)
 	if (begins_with(image, "[unknown"))
 		return FLAME_PACKAGE_UNKNOWN;
 	struct span name = without_version(image);
-	return FLAME_PACKAGES_FIXED + (unsigned)(hash_bytes(name.data, name.size) %
+	return FLAME_PACKAGES_FIXED + (unsigned)(hash_bytes_stable(name.data, name.size) %
 						 (FLAME_PACKAGES - FLAME_PACKAGES_FIXED));
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/visible_text.h"
 #include "flame_web.h" /* made by tools/embed from web/ */
 #include "render/flame_images.h"
 #include "render/flame_page.h"
@@ -183,14 +184,17 @@ static void put_labels(const struct flame_picture *picture, const struct geometr
 		       struct buffer *out)
 {
 	const struct flame_view *view = picture->view;
+	CLEANUP(buffer_release) struct buffer safe = { 0 }; /* what is measured is what is shown */
 	buffer_append_text(out, "<g id=\"labels\">\n");
 	for (size_t i = 0; i < view->count; i++) {
 		const struct flame_shown *frame = &view->shown[i];
 		double room = (double)frame->width * geometry->px_a_unit - 2 * LABEL_LEFT_PX;
 		if (room < ROOM_LEAST_PX)
 			continue;
-		const char *name = label_of(view, i)->name;
-		size_t size = strlen(name), kept = flame_text_fit(name, size, room);
+		safe.size = 0;
+		text_append_safe(&safe, label_of(view, i)->name, strlen(label_of(view, i)->name));
+		const char *name = (const char *)safe.data;
+		size_t size = safe.size, kept = flame_text_fit(name, size, room);
 		bool fits = kept == size;
 		if (!fits)
 			kept = flame_text_fit(name, size, room - DOTS_PX);
@@ -207,6 +211,7 @@ static void put_labels(const struct flame_picture *picture, const struct geometr
 		buffer_append_text(out, fits ? "</text>\n" : "..</text>\n");
 	}
 	buffer_append_text(out, "</g>\n");
+	out->failed |= buffer_failed(&safe);
 }
 
 /* ---- the page */

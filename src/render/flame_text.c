@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/utf8.h"
+#include "base/visible_text.h"
 
 void flame_put_number(struct buffer *out, double value)
 {
@@ -57,46 +57,44 @@ void flame_put_percent(struct buffer *out, double part, double whole)
 	buffer_append_text(out, " %");
 }
 
-/* U+FFFE and U+FFFF are UTF-8 but no characters of XML. */
-static int is_no_character(const uint8_t *text, size_t size)
+/* Bytes that can be shown, where markup has a meaning for some of them. */
+static void put_entities(struct buffer *out, const uint8_t *text, size_t size)
 {
-	return size == 3 && text[0] == 0xef && text[1] == 0xbf && text[2] >= 0xbe;
-}
-
-/* Appends the sequence at `text`, or \xNN for its first byte; returns how many bytes were taken. */
-static size_t put_sequence(struct buffer *out, const uint8_t *text, size_t left)
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t size = utf8_sequence(text, left);
-	if (size && text[0] >= 0x20 && text[0] != 0x7f && !is_no_character(text, size)) {
-		buffer_append(out, text, size);
-		return size;
-	}
-	char code[4] = { '\\', 'x', digits[text[0] >> 4], digits[text[0] & 15] };
-	buffer_append(out, code, sizeof(code));
-	return 1;
-}
-
-void flame_put_escaped(struct buffer *out, const char *text, size_t size)
-{
-	for (size_t i = 0; i < size;) {
+	size_t written = 0;
+	for (size_t i = 0; i < size; i++) {
 		const char *entity = text[i] == '<'    ? "&lt;"
 				     : text[i] == '>'  ? "&gt;"
 				     : text[i] == '&'  ? "&amp;"
 				     : text[i] == '"'  ? "&quot;"
 				     : text[i] == '\'' ? "&#39;"
 						       : NULL;
-		if (entity)
-			buffer_append_text(out, entity);
-		i += entity ? 1 : put_sequence(out, (const uint8_t *)text + i, size - i);
+		if (!entity)
+			continue;
+		buffer_append(out, text + written, i - written);
+		buffer_append_text(out, entity);
+		written = i + 1;
+	}
+	if (written < size)
+		buffer_append(out, text + written, size - written);
+}
+
+void flame_put_escaped(struct buffer *out, const char *text, size_t size)
+{
+	struct visible_text left = visible_text_of(text, size);
+	while (left.at < left.end) {
+		bool shown;
+		size_t taken = visible_text_next(&left, &shown);
+		if (shown)
+			put_entities(out, left.at - taken, taken);
+		else
+			text_append_codes(out, left.at - taken, taken);
 	}
 }
 
 void flame_put_json(struct buffer *out, const char *text, size_t size)
 {
 	struct buffer safe = { 0 };
-	for (size_t i = 0; i < size;)
-		i += put_sequence(&safe, (const uint8_t *)text + i, size - i);
+	text_append_safe(&safe, text, size);
 	for (size_t i = 0; i < safe.size; i++) {
 		uint8_t c = safe.data[i];
 		if (c == '"' || c == '\\') {

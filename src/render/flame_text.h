@@ -65,8 +65,7 @@ void flame_put_estimate(struct buffer *out, uint64_t estimate, uint64_t scale);
 /* "12.34 %", "<0.01 %". */
 void flame_put_percent(struct buffer *out, double part, double whole);
 
-/* For XML text and attributes. Bytes that are no text (control characters, no UTF-8) show as \xNN.
- */
+/* For XML text and attributes; as base/visible_text.h has it. */
 void flame_put_escaped(struct buffer *out, const char *text, size_t size);
 /* Between quotes of JSON that stands in markup: no <, > or & is left. */
 void flame_put_json(struct buffer *out, const char *text, size_t size);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/visible_text.h"
 #include "render/broken_stacks_text.h"
 #include "render/flame_page.h"
 #include "render/flame_text.h"
@@ -217,8 +218,9 @@ void flame_put_title(const struct flame_picture *picture, struct buffer *out)
 /* Cut where the controls begin. */
 static void put_title(const struct flame_picture *picture, struct buffer *out)
 {
-	CLEANUP(buffer_release) struct buffer title = { 0 };
-	say_title(picture, &title);
+	CLEANUP(buffer_release) struct buffer raw = { 0 }, title = { 0 };
+	say_title(picture, &raw);
+	text_append_safe(&title, (const char *)raw.data, raw.size);
 	double taken = picture->width_px < NARROW_PX ? 20 : CONTROLS_PX;
 	double room = (picture->width_px - taken) / TITLE_GROWTH;
 	size_t size = flame_text_fit((const char *)title.data, title.size, room);
@@ -230,7 +232,7 @@ static void put_title(const struct flame_picture *picture, struct buffer *out)
 		buffer_append_text(out, "</title>");
 	}
 	buffer_append_text(out, "</text>\n");
-	out->failed |= title.failed;
+	out->failed |= raw.failed || title.failed;
 }
 
 void flame_put_head(const struct flame_picture *picture, double *y, struct buffer *out)

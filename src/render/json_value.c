@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/json_stream.h"
+#include "image/writer.h"
 
 enum json_kind { JSON_NULL, JSON_BOOL, JSON_U64, JSON_DOUBLE, JSON_TEXT, JSON_OBJECT, JSON_ARRAY };
 
@@ -144,6 +145,13 @@ void json_add_bytes(struct json_writer *writer, struct json_object *object, cons
 	writer->failed |= buffer_failed(&text);
 	json_add_text(writer, object, key, bytes.size ? buffer_text(&text) : NULL);
 	buffer_release(&text);
+}
+
+void json_add_writer(struct json_writer *writer, struct json_object *object, uint64_t file_writer)
+{
+	char who[WRITER_TEXT_BYTES];
+	writer_text(file_writer, who);
+	json_add_text(writer, object, "writable_by", *who ? who : NULL);
 }
 
 void json_add_estimate(struct json_writer *writer, struct json_object *object, const char *key,

@@ -45,6 +45,9 @@ void json_add_span(struct json_writer *writer, struct json_object *object, const
 void json_add_text(struct json_writer *writer, struct json_object *object, const char *key,
 		   const char *text);
 void json_append_text(struct json_writer *writer, struct json_object *array, const char *text);
+/* "writable_by": who else than root and the recorder can write an image's file (image/writer.h);
+ * null: nobody, or not known. */
+void json_add_writer(struct json_writer *writer, struct json_object *object, uint64_t file_writer);
 /* An array of texts. */
 void json_add_texts(struct json_writer *writer, struct json_object *object, const char *key,
 		    const char *const *texts, size_t count);

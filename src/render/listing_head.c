@@ -3,16 +3,21 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "image/writer.h"
 #include "render/listing_parts.h"
 #include "render/quantity.h"
 #include "symbol/record.h"
 
 static void print_build_id(const struct profile_image *image, struct buffer *out)
 {
-	if (!image->build_id.size)
-		return;
-	buffer_append_text(out, ", build-id ");
-	buffer_append_hex(out, image->build_id.data, image->build_id.size);
+	char who[WRITER_TEXT_BYTES];
+	writer_text(image->writer, who);
+	if (image->build_id.size) {
+		buffer_append_text(out, ", build-id ");
+		buffer_append_hex(out, image->build_id.data, image->build_id.size);
+	}
+	if (*who)
+		buffer_printf(out, ", in a file that %s can write", who);
 }
 
 static void print_event(const struct listing *listing, const struct figure_column *column)

@@ -20,6 +20,7 @@ void listing_json_add_code(struct json_writer *writer, struct json_object *objec
 		image = profile_image(index->profile, procedure->image);
 	json_add_text(writer, object, "image", image_name[0] ? image_name : NULL);
 	json_add_bytes(writer, object, "build_id", image.build_id);
+	json_add_writer(writer, object, image.writer);
 	if (procedure->extent_known) {
 		json_add_hex(writer, object, "first_vaddr", procedure->first);
 		json_add_hex(writer, object, "last_vaddr", procedure->last);

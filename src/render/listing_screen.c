@@ -8,6 +8,7 @@
 #include "analyze/cycles/cycles_rank.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "render/listing_parts.h"
 #include "render/quantity.h"
 
@@ -39,20 +40,13 @@ static struct piece rows_of_block(const struct listing *listing, uint32_t number
 	const struct cfg_instruction *first = &procedure->cfg.instructions[block->first];
 	const struct cfg_instruction *last = first + block->count - 1;
 	const struct annotation *annotation = listing->annotation;
-	size_t low = 0, high = annotation->row_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (annotation->rows[middle].vaddr < first->vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	size_t end = low;
+	size_t from = SORTED_FROM(annotation->rows, annotation->row_count, vaddr, first->vaddr);
+	size_t end = from;
 	while (end < annotation->row_count &&
 	       annotation->rows[end].vaddr < last->vaddr + last->length_bytes)
 		end++;
-	return (struct piece){ .first = low,
-			       .count = end - low,
+	return (struct piece){ .first = from,
+			       .count = end - from,
 			       .block = number,
 			       .weight = cycles_weight(&procedure->blocks[number]) };
 }

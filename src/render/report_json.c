@@ -68,6 +68,8 @@ struct json_object *report_json_scope(struct json_writer *writer, const struct r
 	add_number(writer, object, "busy_ns", scope->busy_ns);
 	add_number(writer, object, "online_ns", scope->online_ns);
 	add_number(writer, object, "steal_ns", scope->steal_ns);
+	if (scope->offline_ns.known)
+		add_number(writer, object, "offline_ns", scope->offline_ns);
 	add_number(writer, object, "command_elapsed_ns", scope->command_elapsed_ns);
 	add_number(writer, object, "command_user_ns", scope->command_user_ns);
 	add_number(writer, object, "command_system_ns", scope->command_system_ns);
@@ -262,10 +264,11 @@ static void add_optional(struct json_writer *writer, struct json_object *object,
 static void add_build_id(struct json_writer *writer, struct json_object *object,
 			 const struct report *report, uint32_t image)
 {
-	struct span id = { NULL, 0 };
+	struct profile_image known = { 0 };
 	if (image)
-		id = profile_image(report->profile, image).build_id;
-	json_add_bytes(writer, object, "build_id", id);
+		known = profile_image(report->profile, image);
+	json_add_bytes(writer, object, "build_id", known.build_id);
+	json_add_writer(writer, object, known.writer);
 }
 
 static void add_procedure(struct json_writer *writer, struct json_object *object,

@@ -197,6 +197,10 @@ static void put_busy(const struct report *report, const struct report_text_optio
 		buffer_append_text(out, "; the hypervisor took ");
 		put_quantity(out, (double)scope->steal_ns.value, nanoseconds());
 	}
+	if (scope->offline_ns.known && scope->offline_ns.value) {
+		buffer_append_text(out, "; CPUs were offline for ");
+		put_quantity(out, (double)scope->offline_ns.value, nanoseconds());
+	}
 	buffer_append_u8(out, '\n');
 }
 

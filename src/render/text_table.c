@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "base/utf8.h"
+#include "base/count_of.h"
 
 void text_table_init(struct text_table *table, const enum text_align *align, size_t columns)
 {
@@ -27,41 +27,6 @@ void text_table_release(struct text_table *table)
 	buffer_release(&table->raw);
 	buffer_release(&table->safe);
 	*table = (struct text_table){ 0 };
-}
-
-/* Length of the UTF-8 sequence at `text`, 0 when it is none or steers the terminal. */
-static size_t safe_sequence(const uint8_t *text, size_t left)
-{
-	uint8_t c = text[0];
-	size_t size = utf8_sequence(text, left);
-	if (c < 0x20 || c == 0x7f || (size == 2 && c == 0xc2 && text[1] < 0xa0))
-		return 0; /* a control character */
-	if (size == 3 && c == 0xe2 &&
-	    ((text[1] == 0x80 && text[2] >= 0xaa && text[2] <= 0xae) ||
-	     (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)))
-		return 0; /* changes the direction of what follows */
-	return size;
-}
-
-void text_append_safe(struct buffer *out, const char *text, size_t size)
-{
-	for (size_t i = 0; i < size;) {
-		size_t length = safe_sequence((const uint8_t *)text + i, size - i);
-		if (length) {
-			buffer_append(out, text + i, length);
-			i += length;
-		} else {
-			buffer_printf(out, "\\x%02x", (uint8_t)text[i++]);
-		}
-	}
-}
-
-size_t text_width(const char *text)
-{
-	size_t width = 0;
-	for (; *text; text++)
-		width += ((uint8_t)*text & 0xc0) != 0x80;
-	return width;
 }
 
 void text_table_add(struct text_table *table, enum text_style style, const char *format, ...)
@@ -98,11 +63,24 @@ void text_table_add(struct text_table *table, enum text_style style, const char 
 	table->cells[table->count++] = (struct text_cell){ kept, style };
 }
 
+#define STYLE_BYTES 4
+
+static const char style_codes[][STYLE_BYTES + 1] = { "\033[0m", "\033[2m", "\033[1m" };
+
 void text_append_style(struct buffer *out, enum text_colour colour, enum text_style style)
 {
-	static const char *const codes[] = { "\033[0m", "\033[2m", "\033[1m" };
 	if (colour == TEXT_WITH_COLOUR)
-		buffer_append_text(out, codes[style]);
+		buffer_append(out, style_codes[style], STYLE_BYTES);
+}
+
+size_t text_style_size(const char *text, size_t left)
+{
+	if (left < STYLE_BYTES || text[0] != style_codes[0][0])
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(style_codes); i++)
+		if (memcmp(text, style_codes[i], STYLE_BYTES) == 0)
+			return STYLE_BYTES;
+	return 0;
 }
 
 static void pad(struct buffer *out, size_t count)

@@ -1,7 +1,7 @@
 /*
  * text_table - rows of cells, aligned. The last column is not padded. Texts are
- * made safe for a terminal: control characters and bytes that are no UTF-8 show
- * as \xNN, so that a process called after an escape sequence stays a name.
+ * made safe (base/visible_text.h), so that a process called after an escape sequence
+ * stays a name.
  *
  * Failure to allocate shows in the buffer that is printed to, as usual there.
  */
@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/visible_text.h"
 
 enum text_style { TEXT_PLAIN, TEXT_DIM, TEXT_BOLD };
 /* TEXT_NARROW: left, and longer texts than TEXT_NARROW_WIDTH take room of what follows in their
@@ -46,8 +47,6 @@ __attribute__((format(printf, 3, 4))) void
 text_table_add(struct text_table *table, enum text_style style, const char *format, ...);
 void text_table_print(const struct text_table *table, enum text_colour colour, struct buffer *out);
 
-/* Appends `size` bytes made safe for a terminal. */
-void text_append_safe(struct buffer *out, const char *text, size_t size);
 void text_append_style(struct buffer *out, enum text_colour colour, enum text_style style);
-/* Columns that a safe text takes: its characters. */
-size_t text_width(const char *text);
+/* Bytes of what text_append_style() wrote, if `text` begins with it, else 0. */
+size_t text_style_size(const char *text, size_t left);

@@ -126,7 +126,7 @@ static int pack(struct chunk_coder *coder)
 	if (buffer_failed(&coder->raw))
 		return -ENOMEM;
 	struct buffer *out = &coder->stored;
-	out->size = 0;
+	buffer_empty(out);
 	if (coder->compress) {
 		if (!coder->compressor) {
 			coder->compressor = ZSTD_createCCtx();
@@ -143,7 +143,7 @@ static int pack(struct chunk_coder *coder)
 			return 0;
 		}
 	}
-	out->size = 0;
+	buffer_empty(out);
 	buffer_append_u8(out, CHUNK_STORED);
 	buffer_append(out, coder->raw.data, coder->raw.size);
 	return buffer_failed(out) ? -ENOMEM : 0;
@@ -151,7 +151,7 @@ static int pack(struct chunk_coder *coder)
 
 static void begin(struct chunk_coder *coder, enum chunk_kind kind, size_t count)
 {
-	coder->raw.size = 0;
+	buffer_empty(&coder->raw);
 	coder->raw.failed = false;
 	coder->part_end = coder->part_count = 0;
 	coder->stored.failed = false;
@@ -279,7 +279,7 @@ static const char *unpack(struct chunk_coder *coder, struct span stored, struct 
 		return "it claims to be larger than a chunk can be";
 	if (!coder->decompressor)
 		coder->decompressor = ZSTD_createDCtx();
-	coder->raw.size = 0;
+	buffer_empty(&coder->raw);
 	coder->raw.failed = false;
 	uint8_t *room = buffer_extend(&coder->raw, size + 1);
 	if (!coder->decompressor || !room)

@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
 #include "profile/profile.h"
 #include "store/epoch.h"
+#include "store/open_folder.h"
+#include "store/output_folder.h"
 #include "store/profile_file.h"
 #include "store/replace_file.h"
 #include "store/stash_pack.h"
@@ -140,22 +143,105 @@ bool database_recognise(const char *path)
 
 /* ---- the stash */
 
-static int make_folder(const char *path, struct error *err)
+static bool is_trusted(const struct stat *folder)
 {
-	if (mkdir(path, FOLDER_MODE) == 0) {
-		CLEANUP(close_fd) int parent = replace_open_folder(path);
-		if (parent >= 0)
-			replace_sync_folder(parent);
-		return chmod(path, FOLDER_MODE) < 0 ? failed(err, -errno, path) : 0;
-	}
-	if (errno == EEXIST && is_folder(path))
-		return 0;
-	return failed(err, errno == EEXIST ? -ENOTDIR : -errno, path);
+	return folder->st_uid == geteuid() || folder->st_uid == 0;
 }
 
-/* Adds the packs in `folder` to `profile`; what is wrong goes to `selection->note`, or ends it. */
+/* Of another user's folder the group and its default rights are his choice: he could read. */
+static int check_folder(const char *path, int parent, const char *name, struct error *err)
+{
+	struct stat found;
+	if (fstatat(parent, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return failed(err, -errno, path);
+	if (!S_ISDIR(found.st_mode))
+		return failed(err, -ENOTDIR, path);
+	if (!is_trusted(&found))
+		return error_set(
+			err, -EPERM,
+			"cannot use database '%s': the folder belongs to another user (uid "
+			"%u)",
+			path, (unsigned)found.st_uid);
+	return 0;
+}
+
+/* By descriptor: where others may write, another may take its place meanwhile. */
+static int new_folder(const char *path, int parent, const char *name, struct error *err)
+{
+	struct stat above, found;
+	CLEANUP(close_fd)
+	int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0 || fstat(made, &found) < 0 || fstat(parent, &above) < 0)
+		return failed(err, -errno, path);
+	if (found.st_uid != geteuid())
+		return failed(err, -EPERM, path);
+	mode_t mode = is_trusted(&above) ? (found.st_mode & S_ISGID) | FOLDER_MODE : 0700;
+	if (fchmod(made, mode) < 0)
+		return failed(err, -errno, path);
+	replace_sync_folder(parent);
+	return 0;
+}
+
+static int make_folder(const char *path, struct error *err)
+{
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	CLEANUP(free_pointer) char *plain = strndup(path, length);
+	if (!plain)
+		return failed(err, -ENOMEM, path);
+	CLEANUP(close_fd) int parent = output_folder_open(plain, err);
+	if (parent < 0)
+		return parent;
+	const char *name = output_base_name(plain);
+	if (mkdirat(parent, name, 0700) == 0)
+		return new_folder(path, parent, name, err);
+	return errno == EEXIST ? check_folder(path, parent, name, err) : failed(err, -errno, path);
+}
+
+static bool is_folder_of(const struct profile *profile, const char *pack_path)
+{
+	char name[STASH_FOLDER_NAME_BYTES];
+	size_t size = profile_table(profile, PROFILE_IMAGE)->count == 1 &&
+				      stash_folder_name(profile, 1, name) == 0
+			      ? strlen(name)
+			      : 0;
+	const char *pack = strrchr(pack_path, '/');
+	size_t before = pack ? (size_t)(pack - pack_path) : 0;
+	return size && before > size && memcmp(pack - size, name, size) == 0 &&
+	       pack[-(ptrdiff_t)size - 1] == '/';
+}
+
+/* Images of one build-id may share a folder, each with packs of its own. */
+static bool lies_in_its_folder(const struct buffer *bytes, const char *path)
+{
+	CLEANUP(profile_freep) struct profile *alone = profile_new();
+	return alone && stash_pack_decode(bytes->data, bytes->size, path, NULL, alone, NULL) == 0 &&
+	       is_folder_of(alone, path);
+}
+
+/* A pack's bytes must be those that its name tells, and its image the one of its folder. */
+static int read_pack(const char *path, const char *name, const struct profile_image *image,
+		     struct profile *profile, struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	char real_name[STASH_PACK_NAME_BYTES];
+	int ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+	budget_read_profile(bytes.size);
+	if (ret < 0)
+		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
+	stash_pack_name(bytes.data, bytes.size, real_name);
+	if (strcmp(name, real_name) != 0)
+		return error_set(err, -EBADMSG,
+				 "'%s' is damaged: its name is not the hash of its content", path);
+	ret = stash_pack_decode(bytes.data, bytes.size, path, image, profile, err);
+	return ret == -EXDEV && lies_in_its_folder(&bytes, path) ? 0 : ret;
+}
+
+/* Adds the packs of `image` in `folder` to `profile`; what is wrong goes to `selection->note`, or
+ * ends it. */
 static int read_packs(const char *folder, const struct database_selection *selection,
-		      struct profile *profile, struct error *err)
+		      const struct profile_image *image, struct profile *profile, struct error *err)
 {
 	CLEANUP(names_release) struct names names = { 0 };
 	int ret = names_read(&names, folder);
@@ -167,15 +253,10 @@ static int read_packs(const char *folder, const struct database_selection *selec
 		if (strlen(names.list[i]) != STASH_PACK_NAME_BYTES - 1)
 			continue;
 		CLEANUP(free_pointer) char *path = below(folder, names.list[i]);
-		CLEANUP(buffer_release) struct buffer bytes = { 0 };
 		struct error reason = { 0 };
 		if (!path)
 			return failed(err, -ENOMEM, folder);
-		ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
-		if (ret < 0)
-			error_set(&reason, ret, "cannot read '%s': %s", path, strerror(-ret));
-		else
-			ret = stash_pack_decode(bytes.data, bytes.size, path, profile, &reason);
+		ret = read_pack(path, names.list[i], image, profile, &reason);
 		if (ret == 0)
 			continue;
 		if (!selection || !selection->note || ret == -ENOMEM) {
@@ -200,7 +281,14 @@ static int write_pack(const char *folder, const struct profile *profile, uint32_
 	if (!path)
 		return failed(err, -ENOMEM, folder);
 	int ret = replace_file(path, bytes.data, bytes.size, FILE_MODE, REPLACE_REFUSE, err);
-	return ret == -EEXIST ? 0 : ret; /* of that name: of that content */
+	if (ret != -EEXIST)
+		return ret;
+	/* Of that name: of that content, unless it was damaged. */
+	CLEANUP(buffer_release) struct buffer there = { 0 };
+	if (small_file_read(path, PACK_FILE_BYTES, &there) == 0 && there.size == bytes.size &&
+	    memcmp(there.data, bytes.data, bytes.size) == 0)
+		return 0;
+	return replace_file(path, bytes.data, bytes.size, FILE_MODE, REPLACE_DROP, err);
 }
 
 static int write_packs(const char *folder, const struct profile *profile, uint32_t image,
@@ -269,7 +357,8 @@ static int store_image(const char *images, const struct profile *profile, uint32
 	int ret = make_folder(folder, err);
 	/* A pack that cannot be read holds nothing for us: its records are written again. */
 	struct database_selection quiet = { 0 };
-	if (ret == 0 && read_packs(folder, &quiet, known, NULL) < 0) {
+	const struct profile_image identity = profile_image(profile, image);
+	if (ret == 0 && read_packs(folder, &quiet, &identity, known, NULL) < 0) {
 		profile_free(known);
 		known = profile_new();
 		if (!known)
@@ -322,7 +411,8 @@ static int join_stash(const char *database, const struct database_selection *sel
 		CLEANUP(free_pointer) char *folder = below(images, name);
 		if (!folder)
 			return failed(err, -ENOMEM, database);
-		int ret = read_packs(folder, selection, profile, err);
+		const struct profile_image identity = profile_image(profile, image);
+		int ret = read_packs(folder, selection, &identity, profile, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -355,6 +445,7 @@ int database_verify_stash(const char *database,
 				return failed(err, -ENOMEM, folder);
 			++*packs;
 			ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+			budget_read_profile(bytes.size);
 			if (ret < 0) {
 				fault(context, path, strerror(-ret));
 				continue;
@@ -362,11 +453,15 @@ int database_verify_stash(const char *database,
 			stash_pack_name(bytes.data, bytes.size, name);
 			if (strcmp(name, names.list[j]) != 0)
 				fault(context, path, "its name is not the hash of its content");
-			ret = stash_pack_decode(bytes.data, bytes.size, path, profile, &reason);
+			ret = stash_pack_decode(bytes.data, bytes.size, path, NULL, profile,
+						&reason);
 			if (ret == -ENOMEM)
 				return failed(err, ret, folder);
 			if (ret < 0)
 				fault(context, path, reason.text);
+			else if (!is_folder_of(profile, path))
+				fault(context, path,
+				      "it is of another image than the folder that it lies in");
 		}
 	}
 	return 0;
@@ -530,7 +625,9 @@ static int visit_epoch(const char *folder, const char *host, const char *file,
 	struct profile_file_info info;
 	struct error reason = { 0 };
 	struct stat found;
-	if (stat(path, &found) == 0)
+	CLEANUP(free_pointer) char *inside = below(path, OPEN_FOLDER_PROFILE);
+	if ((stat(path, &found) == 0 && S_ISREG(found.st_mode)) ||
+	    (inside && stat(inside, &found) == 0))
 		entry.file_bytes = (uint64_t)found.st_size;
 	int ret = profile_file_read(path, &profile, &info, &reason);
 	if (ret == -ENOENT) /* closed meanwhile, or nothing in it */

@@ -2,12 +2,13 @@
  * database - epochs of many hosts in one folder:
  *
  *	DB/HOST/EPOCH.prof	closed epochs (profile_file.h), without their stash
- *	DB/HOST/EPOCH.open	the one being collected (epoch.h)
+ *	DB/HOST/EPOCH.open	the one being collected, a folder (open_folder.h)
  *	DB/images/IMAGE/HASH	the stash of all of them (stash_pack.h)
  *
  * Closed files and packs never change and have names of their own, so copying
  * one database over another (rsync, cp -n) is their union. Folders are 0750,
- * files 0640.
+ * files 0640; in another user's folder a database is 0700, and one that another
+ * user made is not written into.
  */
 #pragma once
 
@@ -56,7 +57,7 @@ struct database_entry {
 		duration_ns; /* the earliest source's start, the longest duration; 0: unknown */
 	uint64_t samples;    /* of table "flat" */
 	bool has_samples;    /* else its events have estimates alone */
-	uint64_t file_bytes;
+	uint64_t file_bytes; /* 0: unknown */
 	bool is_open, being_written;
 	bool readable;	 /* else only host, epoch, path and file_bytes are known */
 	char fault[256]; /* why not */

@@ -1,14 +1,11 @@
 #include "store/epoch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -18,6 +15,9 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 #include "store/declaration.h"
+#include "store/open_folder.h"
+#include "store/output_folder.h"
+#include "store/passing_name.h"
 #include "store/profile_file.h"
 #include "store/profile_writer.h"
 #include "store/replace_file.h"
@@ -25,10 +25,8 @@
 
 /* A table is written anew once what was added to it outweighs what it began with by this much. */
 #define COMPACT_SLACK_BYTES 65536
-/* How long one that begins waits for others in its folder; closing a large leftover takes a while.
- */
-#define BEGIN_WAIT_MS	   10000
-#define BEGIN_WAIT_STEP_MS 10
+/* Of recordings that begin at once under one name, one gets it. */
+#define BEGIN_ATTEMPTS 5
 
 /* What the open file holds of one table. */
 struct stored {
@@ -41,9 +39,8 @@ struct stored {
 
 struct epoch {
 	char *path;
-	char *open_path;
 	struct epoch_options options;
-	int lock;
+	struct open_folder folder; /* its profile's lock says that we live */
 	sqlite3 *db;
 	struct profile_writer writer;
 	struct profile *profile;
@@ -62,7 +59,7 @@ static int failed(struct error *err, int code, const char *path)
 static int sqlite_failed(const struct epoch *epoch, int code, struct error *err)
 {
 	return error_set(err, guard_errno(epoch->db, code), "cannot write '%s': %s",
-			 epoch->open_path, guard_reason(epoch->db, code));
+			 epoch->folder.path, guard_reason(epoch->db, code));
 }
 
 static void epoch_free(struct epoch *epoch)
@@ -76,38 +73,14 @@ static void epoch_free(struct epoch *epoch)
 	free(epoch->stored);
 	profile_free(epoch->profile);
 	free(epoch->path);
-	free(epoch->open_path);
 	free(epoch->own_context);
-	/* Last: closing any descriptor of a file drops SQLite's locks on it. */
-	if (epoch->lock >= 0)
-		close(epoch->lock);
+	open_folder_release(&epoch->folder);
 	free(epoch);
 }
 
 static void epoch_freep(struct epoch **epoch)
 {
 	epoch_free(*epoch);
-}
-
-/*
- * The log first, while the file's lock keeps others from beginning anew under
- * that name. Its content is in the closed file by now.
- */
-static int remove_open(const char *open_path, struct error *err)
-{
-	static const char *const endings[] = { "-wal", "-shm", "" };
-	CLEANUP(close_fd) int folder = replace_open_folder(open_path);
-	if (folder < 0)
-		return failed(err, folder, open_path);
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		CLEANUP(free_pointer) char *name = NULL;
-		if (asprintf(&name, "%s%s", replace_base_name(open_path), endings[i]) < 0)
-			return failed(err, -ENOMEM, open_path);
-		if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
-			return failed(err, -errno, open_path);
-	}
-	int ret = replace_sync_folder(folder);
-	return ret < 0 ? failed(err, ret, open_path) : 0;
 }
 
 /* ---- a leftover */
@@ -127,7 +100,8 @@ static bool is_closed_already(const char *path, const struct profile *profile)
 	CLEANUP(buffer_release) struct buffer left = { 0 };
 	CLEANUP(buffer_release) struct buffer right = { 0 };
 	struct stat found;
-	if (stat(path, &found) < 0 || profile_file_read(path, &closed, NULL, NULL) < 0)
+	if (lstat(path, &found) < 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() ||
+	    profile_file_read(path, &closed, NULL, NULL) < 0)
 		return false;
 	return profile_file_encode(profile, &left, NULL) == 0 &&
 	       profile_file_encode(closed, &right, NULL) == 0 && left.size == right.size &&
@@ -151,63 +125,29 @@ static int write_closed(const char *path, const struct epoch_options *options,
 			    options->earlier == EPOCH_REFUSE ? REPLACE_REFUSE : REPLACE_KEEP, err);
 }
 
-static int close_as_cut_off(const char *path, const char *open_path,
+static int close_as_cut_off(const char *path, struct open_folder *folder,
 			    const struct epoch_options *options, struct error *err)
 {
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	int ret = profile_file_read(open_path, &profile, NULL, err);
-	if (ret == -ENOENT) /* an empty file */
-		return remove_open(open_path, err);
+	if (folder->profile < 0)
+		return open_folder_remove(folder, err);
+	int ret = profile_file_read_folder(folder->folder, folder->path, &profile, err);
 	if (ret < 0) {
 		error_prefix(err,
 			     "the recording that was cut off before cannot be closed; "
 			     "move '%s' away to record here",
-			     open_path);
+			     folder->path);
 		return ret;
 	}
 	if (is_empty(profile))
-		return remove_open(open_path, err);
+		return open_folder_remove(folder, err);
 	ret = prepare_closing(options, profile, err);
 	if (ret == 0 && !is_closed_already(path, profile)) {
 		if (profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1) < 0)
 			return failed(err, -ENOMEM, path);
 		ret = write_closed(path, options, profile, err);
 	}
-	return ret < 0 ? ret : remove_open(open_path, err);
-}
-
-/* Opens and locks the file at `open_path`: a descriptor, or -EBUSY, or -ENOENT, also when it went
- * away meanwhile. */
-static int lock_open_file(const char *open_path)
-{
-	CLEANUP(close_fd) int fd = open(open_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	struct stat locked, named;
-	if (fstat(fd, &locked) < 0)
-		return -errno;
-	if (!S_ISREG(locked.st_mode))
-		return -ENXIO;
-	int ret = replace_lock(fd);
-	if (ret < 0)
-		return ret == -EAGAIN ? -EBUSY : ret;
-	if (lstat(open_path, &named) < 0)
-		return -errno;
-	if (named.st_ino != locked.st_ino || named.st_dev != locked.st_dev)
-		return -ENOENT;
-	int taken = fd;
-	fd = -1;
-	return taken;
-}
-
-static int locking_failed(struct error *err, int code, const char *open_path)
-{
-	if (code == -EBUSY)
-		return error_set(err, -EBUSY, "cannot write '%s': another recording is writing it",
-				 open_path);
-	if (code == -ENXIO)
-		return error_set(err, code, "cannot write '%s': it is no regular file", open_path);
-	return failed(err, code, open_path);
+	return ret < 0 ? ret : open_folder_remove(folder, err);
 }
 
 static char *open_path_of(const char *path, const struct epoch_options *options)
@@ -221,14 +161,13 @@ static char *open_path_of(const char *path, const struct epoch_options *options)
 int epoch_close_leftover(const char *path, const struct epoch_options *options, struct error *err)
 {
 	CLEANUP(free_pointer) char *open_path = open_path_of(path, options);
+	CLEANUP(open_folder_release) struct open_folder folder = OPEN_FOLDER_NONE;
 	if (!open_path)
 		return failed(err, -ENOMEM, path);
-	CLEANUP(close_fd) int lock = lock_open_file(open_path);
-	if (lock == -ENOENT)
-		return 0;
-	if (lock < 0)
-		return locking_failed(err, lock, open_path);
-	return close_as_cut_off(path, open_path, options, err);
+	int ret = open_folder_take(open_path, &folder, err);
+	if (ret < 0)
+		return ret == -ENOENT ? 0 : ret;
+	return close_as_cut_off(path, &folder, options, err);
 }
 
 /* ---- writing */
@@ -453,91 +392,60 @@ static int store(struct epoch *epoch, struct error *err)
 	 * emptied now (a reader holds it, the disk is full), the next merge tries
 	 * again, and says so when it cannot go on.
 	 */
-	sqlite3_wal_checkpoint_v2(epoch->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	if (open_folder_lock_readers(&epoch->folder)) {
+		sqlite3_wal_checkpoint_v2(epoch->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+		open_folder_unlock_readers(&epoch->folder);
+	}
 	return 0;
 }
 
 /* The first bytes of an open file: an empty profile whose header says WAL mode. */
-static int write_empty(const struct epoch *epoch, struct error *err)
+static int encode_empty(const struct epoch *epoch, struct buffer *bytes, struct error *err)
 {
 	enum { WRITE_VERSION = 18, READ_VERSION = 19, WAL_MODE = 2 };
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	int ret = profile_file_encode(epoch->profile, &bytes, err);
-	if (ret < 0)
-		return ret;
-	bytes.data[WRITE_VERSION] = bytes.data[READ_VERSION] = WAL_MODE;
-	return replace_file(epoch->open_path, bytes.data, bytes.size,
-			    epoch->options.mode ? epoch->options.mode : 0600, REPLACE_REFUSE, err);
+	int ret = profile_file_encode(epoch->profile, bytes, err);
+	if (ret == 0)
+		bytes->data[WRITE_VERSION] = bytes->data[READ_VERSION] = WAL_MODE;
+	return ret;
 }
 
 static int open_database(struct epoch *epoch, struct error *err)
 {
-	CLEANUP(free_pointer) char *name = NULL;
-	if (asprintf(&name, "%s%s", epoch->open_path[0] == '/' ? "" : "./", epoch->open_path) < 0)
-		return failed(err, -ENOMEM, epoch->open_path);
-	int code = sqlite3_open_v2(name, &epoch->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				   NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_exec(epoch->db,
-				    "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
-				    "PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0",
-				    NULL, NULL, NULL);
+	int code = open_folder_sqlite(&epoch->folder, &epoch->db);
 	if (code != SQLITE_OK)
 		return sqlite_failed(epoch, code, err);
-	sqlite3_busy_timeout(epoch->db, 50);
 	profile_writer_init(&epoch->writer, epoch->db);
 	epoch->writer.coder.level = CHUNK_LEVEL_OPEN;
 	return 0;
 }
 
-/* Another that begins here is done soon; somebody who keeps the folder locked does not stop us for
- * ever. */
-static int lock_folder(int folder)
+/* A folder under that name with us as its only writer, or what is in the way. */
+static int make_open_folder(struct epoch *epoch, const char *open_path, struct error *err)
 {
-	for (int waited_ms = 0; flock(folder, LOCK_EX | LOCK_NB) < 0;
-	     waited_ms += BEGIN_WAIT_STEP_MS) {
-		if (errno != EWOULDBLOCK)
-			return -errno;
-		if (waited_ms >= BEGIN_WAIT_MS)
-			return -EBUSY;
-		nanosleep(&(struct timespec){ .tv_nsec = BEGIN_WAIT_STEP_MS * 1000000 }, NULL);
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	mode_t mode = epoch->options.mode ? epoch->options.mode : 0600;
+	int ret = encode_empty(epoch, &bytes, err);
+	for (int i = 0; ret == 0 && i < BEGIN_ATTEMPTS; i++) {
+		ret = epoch_close_leftover(epoch->path, &epoch->options, err);
+		if (ret < 0)
+			return ret;
+		ret = open_folder_make(open_path, mode, bytes.data, bytes.size, &epoch->folder,
+				       err);
+		if (ret != -EEXIST)
+			return ret;
+		ret = 0; /* another came between */
 	}
-	return 0;
-}
-
-/*
- * A file under that name with us as its only writer, or what is in the way. The
- * folder is locked meanwhile, so that two recordings that begin at once do not
- * take each other's new file for a leftover.
- */
-static int make_open_file(struct epoch *epoch, struct error *err)
-{
-	CLEANUP(close_fd) int folder = replace_open_folder(epoch->path);
-	if (folder < 0)
-		return failed(err, folder, epoch->path);
-	int ret = lock_folder(folder);
-	if (ret == -EBUSY)
-		return error_set(err, ret, "cannot write '%s': another process locks its folder",
-				 epoch->path);
-	if (ret < 0)
-		return failed(err, ret, epoch->path);
-	ret = epoch_close_leftover(epoch->path, &epoch->options, err);
-	if (ret == 0)
-		ret = remove_open(epoch->open_path, err); /* a log that lost its file */
-	if (ret == 0)
-		ret = write_empty(epoch, err);
-	if (ret < 0)
-		return ret;
-	epoch->lock = lock_open_file(epoch->open_path);
-	if (epoch->lock < 0)
-		return locking_failed(err, epoch->lock, epoch->open_path);
-	return 0;
+	return ret < 0 ? ret
+		       : error_set(err, -EBUSY,
+				   "cannot write '%s': another process makes it again and again",
+				   open_path);
 }
 
 int epoch_open_with(const char *path, const struct epoch_options *options, struct epoch **out,
 		    struct error *err)
 {
-	int ret = replace_file_check(path, err);
+	int ret = replace_file_check(
+		path, options->earlier == EPOCH_REFUSE ? REPLACE_REFUSE : REPLACE_KEEP, err);
 	if (ret < 0)
 		return ret;
 	struct stat found;
@@ -546,7 +454,7 @@ int epoch_open_with(const char *path, const struct epoch_options *options, struc
 	CLEANUP(epoch_freep) struct epoch *epoch = calloc(1, sizeof(*epoch));
 	if (!epoch)
 		return failed(err, -ENOMEM, path);
-	epoch->lock = -1;
+	epoch->folder = (struct open_folder)OPEN_FOLDER_NONE;
 	epoch->options = *options;
 	if (options->context_bytes) {
 		epoch->own_context = malloc(options->context_bytes);
@@ -557,18 +465,19 @@ int epoch_open_with(const char *path, const struct epoch_options *options, struc
 	}
 	epoch->path = strdup(path);
 	epoch->profile = profile_new();
-	epoch->open_path = open_path_of(path, options);
-	epoch->options.open_path = epoch->open_path;
-	if (!epoch->path || !epoch->profile || !epoch->open_path)
+	CLEANUP(free_pointer) char *open_path = open_path_of(path, options);
+	epoch->options.open_path = open_path;
+	if (!epoch->path || !epoch->profile || !open_path)
 		return failed(err, -ENOMEM, path);
-	ret = make_open_file(epoch, err);
+	ret = make_open_folder(epoch, open_path, err);
+	epoch->options.open_path = NULL; /* from here on epoch->folder has it */
 	if (ret == 0)
 		ret = open_database(epoch, err);
 	if (ret == 0)
 		ret = store(epoch, err);
 	if (ret < 0) {
-		if (epoch->lock >= 0)
-			remove_open(epoch->open_path, NULL);
+		if (epoch->folder.path)
+			open_folder_remove(&epoch->folder, NULL);
 		return ret;
 	}
 	*out = epoch;
@@ -600,7 +509,7 @@ static int note_row(void *context, size_t table, uint32_t row)
 int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *err)
 {
 	if (epoch->broken)
-		return failed(err, epoch->broken, epoch->open_path);
+		return failed(err, epoch->broken, epoch->folder.path);
 	int ret = profile_merge_noting(epoch->profile, delta, note_row, epoch, err);
 	if (ret < 0) {
 		epoch->broken = ret;
@@ -614,20 +523,52 @@ const struct profile *epoch_profile(const struct epoch *epoch)
 	return epoch->profile;
 }
 
+/* The name is another's, not the folder full or gone. */
+static bool is_in_the_way(int code)
+{
+	return code == -EPERM || code == -EISDIR || code == -ENXIO || code == -ENOTDIR ||
+	       code == -ENOTEMPTY || code == -EEXIST;
+}
+
+/*
+ * What somebody put in the way since the recording began does not cost it: it
+ * gets a name of its own, which `err` says beside what failed.
+ */
+static int write_elsewhere(const struct epoch *epoch, struct error *err)
+{
+	struct epoch_options options = epoch->options;
+	char name[PASSING_NAME_BYTES];
+	CLEANUP(free_pointer) char *path = NULL;
+	const char *base = output_base_name(epoch->path);
+	options.earlier = EPOCH_REFUSE;
+	if (passing_name_make(base, ".", name) < 0 ||
+	    asprintf(&path, "%.*s%s", (int)(base - epoch->path), epoch->path, name) < 0)
+		return failed(err, -ENOMEM, epoch->path);
+	int ret = write_closed(path, &options, epoch->profile, NULL);
+	if (ret == 0 && err)
+		snprintf(err->text + strlen(err->text), sizeof(err->text) - strlen(err->text),
+			 "; the profile is '%s' instead", path);
+	return ret;
+}
+
 int epoch_close(struct epoch *epoch, struct error *err)
 {
 	CLEANUP(epoch_freep) struct epoch *closing = epoch;
+	struct error unwanted;
+	err = err ? err : &unwanted;
 	if (epoch->broken)
 		return failed(err, epoch->broken, epoch->path);
-	int ret = prepare_closing(&epoch->options, epoch->profile, err);
-	if (ret == 0)
-		ret = write_closed(epoch->path, &epoch->options, epoch->profile, err);
-	if (ret < 0)
-		return ret;
+	int written = prepare_closing(&epoch->options, epoch->profile, err);
+	if (written == 0)
+		written = write_closed(epoch->path, &epoch->options, epoch->profile, err);
+	if (written < 0 && (epoch->options.earlier != EPOCH_KEEP_OLD || !is_in_the_way(written) ||
+			    write_elsewhere(epoch, err) < 0))
+		return written;
 	profile_writer_release(&epoch->writer);
 	sqlite3_close(epoch->db);
 	epoch->db = NULL;
-	return remove_open(epoch->open_path, err);
+	int ret = open_folder_remove(&epoch->folder, written < 0 ? NULL : err);
+	return written < 0 ? written : ret;
 }
 
 void epoch_discard(struct epoch *epoch)
@@ -636,7 +577,7 @@ void epoch_discard(struct epoch *epoch)
 	profile_writer_release(&epoch->writer);
 	sqlite3_close(epoch->db);
 	epoch->db = NULL;
-	remove_open(epoch->open_path, NULL);
+	open_folder_remove(&epoch->folder, NULL);
 }
 
 void epoch_abandon(struct epoch *epoch)

@@ -1,7 +1,8 @@
 /*
- * epoch - a profile that is being collected: `PATH.open` on disk, which every
- * merge brings up to date and syncs, and which becomes the closed file PATH at
- * the end. A crash loses what came since the last merge and nothing else.
+ * epoch - a profile that is being collected: the folder `PATH.open` on disk
+ * (open_folder.h), which every merge brings up to date and syncs, and which
+ * becomes the closed file PATH at the end. A crash loses what came since the last
+ * merge and nothing else.
  *
  * One process writes an open epoch; others may read it (profile_file_read). An
  * epoch belongs to one thread at a time.
@@ -25,8 +26,8 @@ enum epoch_earlier {
  * Makes `path`.open. A leftover of a killed recording is first closed as what
  * it was (it is then PATH, marked BILL_CUT_OFF in its bill, and becomes
  * PATH.old in turn). Fails, with nothing changed, when another process is
- * writing it (-EBUSY), or the folder or name can't be used (a FIFO, a folder,
- * read-only, full).
+ * writing it (-EBUSY), PATH.open, PATH or PATH.old is another user's (-EPERM), or
+ * the folder or name can't be used (a FIFO, a folder, read-only, full).
  */
 int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out, struct error *err);
 
@@ -34,7 +35,7 @@ int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out,
 struct epoch_options {
 	enum epoch_earlier earlier;
 	mode_t mode;	       /* 0: 0600 */
-	const char *open_path; /* of the open file; NULL: PATH.open */
+	const char *open_path; /* of the open folder; NULL: PATH.open */
 	/*
 	 * Called with the profile that will be written, which it may change; a
 	 * leftover's too. 0 or a negative errno value with *err, and then nothing is closed.
@@ -62,8 +63,11 @@ int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *
 /* All that was merged, for reports while collecting. Owned by the epoch. */
 const struct profile *epoch_profile(const struct epoch *epoch);
 
-/* Writes the closed file, removes the open one, frees the epoch (also on failure: the open file
- * then stays). */
+/*
+ * Writes the closed file, removes the open one, frees the epoch, also on failure:
+ * the open one then stays. Only when something that came meanwhile has PATH's
+ * name and cannot be replaced, the closed file gets a name that *err says.
+ */
 int epoch_close(struct epoch *epoch, struct error *err);
 
 /* Frees the epoch and removes the open file: nothing was recorded. */

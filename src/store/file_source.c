@@ -8,10 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "store/open_folder.h"
 #include "store/profile_file.h"
 #include "store/profile_writer.h"
+#include "store/write_ahead_log.h"
 
 /* Offsets in an SQLite file's header (sqlite.org/fileformat2.html, 1.3), big-endian. */
 enum {
@@ -25,6 +28,16 @@ enum {
 };
 #define HEADER_MAGIC "SQLite format 3" /* with its NUL */
 #define HEADER_WAL   2
+
+#define OPEN_ENDING ".open"
+
+#define HEAD_BYTES	    512 /* what tells of foreign files is in them */
+#define READ_PIECE_BYTES    (UINT64_C(1) << 20)
+#define CONTENT_PIECE_BYTES 512 /* the smallest page */
+/* SQLite's free pages may be empty; a file that is more than that is a hole with a header. */
+#define HOLES_BYTES  (UINT64_C(32) << 20)
+#define HOLES_RATIO  4
+#define LOG_ATTEMPTS 5 /* a log that began anew while it was read */
 
 static uint32_t big_endian(const uint8_t *at, size_t size)
 {
@@ -182,93 +195,156 @@ static int failed(struct error *err, int code, const char *name)
 	return error_set(err, code, "cannot read '%s': %s", name, strerror(-code));
 }
 
-static int open_regular(const char *path, struct stat *found, struct error *err)
+static int check_regular(int fd, const char *path, struct stat *found, struct error *err)
 {
-	/* O_NONBLOCK: a FIFO must not hold us. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return failed(err, -errno, path);
-	int ret = 0;
 	if (fstat(fd, found) < 0)
-		ret = failed(err, -errno, path);
-	else if (S_ISDIR(found->st_mode))
-		ret = error_set(err, -EISDIR, "cannot read '%s': it is a folder", path);
-	else if (!S_ISREG(found->st_mode))
-		ret = error_set(err, -ENXIO, "cannot read '%s': it is no regular file", path);
-	else if ((uint64_t)found->st_size > FILE_SOURCE_MAX_BYTES)
-		ret = error_set(err, -EFBIG, "cannot read '%s': it is larger than 2 GiB", path);
-	if (ret == 0)
-		return fd;
-	close(fd);
-	return ret;
+		return failed(err, -errno, path);
+	if (S_ISDIR(found->st_mode))
+		return error_set(err, -EISDIR, "cannot read '%s': it is a folder", path);
+	if (!S_ISREG(found->st_mode))
+		return error_set(err, -ENXIO, "cannot read '%s': it is no regular file", path);
+	if ((uint64_t)found->st_size > FILE_SOURCE_MAX_BYTES)
+		return error_set(err, -EFBIG, "cannot read '%s': it is larger than 2 GiB", path);
+	return 0;
 }
 
-static int read_all(int fd, struct buffer *out, size_t size, const char *name, struct error *err)
+/* O_NONBLOCK: a FIFO must not hold us. */
+static int open_at(int folder, const char *name, int more_flags)
 {
-	char *room = buffer_extend(out, size);
-	if (!room && size)
-		return failed(err, -ENOMEM, name);
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more_flags);
+	return fd < 0 ? -errno : fd;
+}
+
+static long read_fully(int fd, void *out, size_t size, uint64_t offset)
+{
 	size_t done = 0;
 	while (done < size) {
-		ssize_t got = pread(fd, room + done, size - done, (off_t)done);
+		ssize_t got = pread(fd, (char *)out + done, size - done, (off_t)(offset + done));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return failed(err, -errno, name);
+			return -errno;
 		if (got == 0)
 			break;
 		done += (size_t)got;
 	}
-	out->size = done;
+	return (long)done;
+}
+
+static bool is_empty(const uint8_t *bytes, size_t size)
+{
+	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* The bytes of pieces that hold anything. */
+static uint64_t content_bytes(const uint8_t *bytes, size_t size)
+{
+	uint64_t total = 0;
+	for (size_t at = 0; at < size; at += CONTENT_PIECE_BYTES) {
+		size_t piece = size - at < CONTENT_PIECE_BYTES ? size - at : CONTENT_PIECE_BYTES;
+		total += is_empty(bytes + at, piece) ? 0 : piece;
+	}
+	return total;
+}
+
+/* Memory is allowed for what is there, once: a hole gives no right to any. */
+static void grant(uint64_t *granted, const uint8_t *bytes, size_t size, uint64_t offset)
+{
+	if (offset >= *granted) {
+		budget_read_profile(content_bytes(bytes, size));
+		*granted = offset + size;
+	}
+}
+
+struct log_file {
+	int fd; /* -1: none */
+	uint64_t granted;
+};
+
+static long read_log(void *context, void *out, size_t size, uint64_t offset)
+{
+	struct log_file *log = context;
+	long got = read_fully(log->fd, out, size, offset);
+	if (got > 0)
+		grant(&log->granted, out, (size_t)got, offset);
+	return got;
+}
+
+/* In pieces, so that a file that is all hole costs no memory of its size. */
+static int read_pages(struct file_source *source, int fd, size_t size, struct error *err)
+{
+	uint64_t content = 0;
+	source->bytes.size = 0;
+	while (source->bytes.size < size) {
+		size_t before = source->bytes.size;
+		size_t want = size - before < READ_PIECE_BYTES ? size - before : READ_PIECE_BYTES;
+		uint8_t *room = buffer_extend(&source->bytes, want);
+		if (!room)
+			return failed(err, -ENOMEM, source->name);
+		long got = read_fully(fd, room, want, before);
+		if (got < 0)
+			return failed(err, (int)got, source->name);
+		source->bytes.size = before + (size_t)got;
+		content += content_bytes(room, (size_t)got);
+		grant(&source->granted, room, (size_t)got, before);
+		if (source->bytes.size > HOLES_BYTES + HOLES_RATIO * content)
+			return error_set(err, -EBADMSG,
+					 "profile '%s' is damaged: most of it is empty",
+					 source->name);
+		if ((size_t)got < want)
+			break;
+	}
 	return 0;
 }
 
-/* The writer's lock (replace_lock) on byte 0. */
-static bool has_writer(int fd)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-static uint64_t log_bytes(const char *name)
-{
-	CLEANUP(free_pointer) char *log = NULL;
-	struct stat found;
-	if (asprintf(&log, "%s-wal", name) < 0 || stat(log, &found) < 0)
-		return 0;
-	return (uint64_t)found.st_size;
-}
-
-static int open_file(struct file_source *source, const char *path, struct error *err)
+/* The file and its log, as they are together. 0, -EAGAIN to try again, or with *err. */
+static int read_together(struct file_source *source, int fd, struct log_file *log,
+			 struct error *err)
 {
 	struct stat found;
-	CLEANUP(close_fd) int fd = open_regular(path, &found, err);
-	if (fd < 0)
-		return fd;
-	source->name = strdup(path);
-	if (!source->name)
-		return failed(err, -ENOMEM, path);
-	int ret = read_all(fd, &source->bytes, (size_t)found.st_size, path, err);
+	uint64_t log_bytes = 0;
+	int ret = check_regular(fd, source->name, &found, err);
+	if (ret == 0)
+		ret = read_pages(source, fd, (size_t)found.st_size, err);
 	if (ret < 0)
 		return ret;
-	uint64_t log = log_bytes(path);
-	const uint8_t *bytes = source->bytes.data;
-	size_t size = source->bytes.size;
-	source->file_bytes = size + log;
-	source->being_written = source->is_open_epoch && has_writer(fd);
-	if (source->is_open_epoch && size == 0 && log == 0)
-		return error_set(err, -ENOENT, "cannot read '%s': nothing was recorded into it",
-				 path);
-	ret = check_header(bytes, size, path, err);
-	if (ret < 0)
-		return ret;
-	bool wal = bytes[HEADER_READ_VERSION] == HEADER_WAL;
-	if (wal && (log || source->being_written)) {
-		int code = guard_open_path(&source->guard, path, source->file_bytes);
-		return code == SQLITE_OK ? 0 : sqlite_failed(source, code, err);
+	uint64_t size = source->bytes.size;
+	if (log->fd >= 0)
+		ret = write_ahead_log_apply(read_log, log, &source->bytes, FILE_SOURCE_MAX_BYTES,
+					    &log_bytes);
+	source->file_bytes = size + log_bytes;
+	source->content_bytes = content_bytes(source->bytes.data, source->bytes.size) + log_bytes;
+	if (ret == -EBADMSG)
+		return error_set(err, ret, "profile '%s' is damaged: its log makes no sense",
+				 source->name);
+	return ret < 0 && ret != -EAGAIN ? failed(err, ret, source->name) : ret;
+}
+
+static int read_locked(struct file_source *source, int fd, struct log_file *log, struct error *err)
+{
+	int ret = -EAGAIN;
+	for (int i = 0; ret == -EAGAIN && i < LOG_ATTEMPTS; i++) {
+		ret = open_folder_begin_read(fd);
+		if (ret < 0)
+			break;
+		ret = read_together(source, fd, log, err);
+		open_folder_end_read(fd);
 	}
+	return ret == -EBUSY || ret == -EAGAIN
+		       ? error_set(err, -EBUSY,
+				   "cannot read '%s': it is being written all the time",
+				   source->name)
+		       : ret;
+}
+
+static int open_pages(struct file_source *source, struct error *err)
+{
 	struct error fault = { 0 };
-	ret = check_length(bytes, size, path, &fault);
+	const char *name = source->name;
+	int ret = check_header(source->bytes.data, source->bytes.size, name, err);
+	if (ret < 0)
+		return ret;
+	ret = check_length(source->bytes.data, source->bytes.size, name, &fault);
 	if (ret < 0 && !source->fault) {
 		if (err)
 			*err = fault;
@@ -277,6 +353,89 @@ static int open_file(struct file_source *source, const char *path, struct error 
 	if (ret < 0)
 		source->fault(source->fault_context, fault.text);
 	return open_copy(source, err);
+}
+
+/* `log` is its log or -1; both stay the caller's. What begins like no profile is not read further.
+ */
+static int open_file(struct file_source *source, int fd, int log, const char *name,
+		     struct error *err)
+{
+	uint8_t head[HEAD_BYTES];
+	free(source->name);
+	source->name = strdup(name);
+	if (!source->name)
+		return failed(err, -ENOMEM, name);
+	budget_input(source->name);
+	long size = read_fully(fd, head, sizeof(head), 0);
+	if (size < 0)
+		return failed(err, (int)size, name);
+	if (source->is_open_epoch && size == 0)
+		return error_set(err, -ENOENT, "cannot read '%s': nothing was recorded into it",
+				 name);
+	int ret = check_header(head, (size_t)size, name, err);
+	if (ret < 0)
+		return ret;
+	source->being_written = source->is_open_epoch && open_folder_has_writer(fd);
+	bool logged = head[HEADER_READ_VERSION] == HEADER_WAL;
+	struct log_file its_log = { .fd = logged ? log : -1 };
+	ret = logged ? read_locked(source, fd, &its_log, err)
+		     : read_together(source, fd, &its_log, err);
+	return ret < 0 ? ret : open_pages(source, err);
+}
+
+/*
+ * The log beside a profile: -1 when there is none, or it is of another user than the
+ * profile and may say anything.
+ */
+static int open_log(int folder, const char *name, int profile, struct error *err)
+{
+	struct stat found, whose;
+	int fd = open_at(folder, name, O_NOFOLLOW);
+	if (fd == -ENOENT || fd == -ELOOP)
+		return -1;
+	if (fd < 0)
+		return failed(err, fd, name);
+	int ret = fstat(fd, &found) < 0 || fstat(profile, &whose) < 0 ? failed(err, -EIO, name) : 0;
+	if (ret == 0 && S_ISREG(found.st_mode) && found.st_uid == whose.st_uid)
+		return fd;
+	close(fd);
+	return ret < 0 ? ret : -1;
+}
+
+int file_source_open_folder(struct file_source *source, int folder, const char *name,
+			    struct error *err)
+{
+	source->is_open_epoch = true;
+	CLEANUP(close_fd) int fd = open_at(folder, OPEN_FOLDER_PROFILE, O_NOFOLLOW);
+	struct stat found;
+	if (fd == -ENOENT)
+		return error_set(err, -ENOENT, "cannot read '%s': nothing was recorded into it",
+				 name);
+	if (fd < 0)
+		return failed(err, fd, name);
+	int ret = check_regular(fd, name, &found, err);
+	if (ret < 0)
+		return ret;
+	CLEANUP(close_fd) int log = open_log(folder, OPEN_FOLDER_LOG, fd, err);
+	return log < -1 ? log : open_file(source, fd, log, name, err);
+}
+
+static int open_path(struct file_source *source, const char *path, struct error *err)
+{
+	struct stat found;
+	CLEANUP(close_fd) int fd = open_at(AT_FDCWD, path, 0);
+	if (fd < 0)
+		return failed(err, fd, path);
+	if (source->is_open_epoch && fstat(fd, &found) == 0 && S_ISDIR(found.st_mode))
+		return file_source_open_folder(source, fd, path, err);
+	int ret = check_regular(fd, path, &found, err);
+	if (ret < 0)
+		return ret;
+	CLEANUP(free_pointer) char *log_path = NULL;
+	if (asprintf(&log_path, "%s-wal", path) < 0)
+		return failed(err, -ENOMEM, path);
+	CLEANUP(close_fd) int log = open_log(AT_FDCWD, log_path, fd, err);
+	return log < -1 ? log : open_file(source, fd, log, path, err);
 }
 
 int file_source_open_damaged(struct file_source *source, const char *path,
@@ -288,19 +447,44 @@ int file_source_open_damaged(struct file_source *source, const char *path,
 	return file_source_open(source, path, err);
 }
 
-int file_source_open(struct file_source *source, const char *path, struct error *err)
+/* Of its folder also as the shell completes it, with a slash. */
+static bool is_open_name(const char *path)
+{
+	size_t length = strlen(path);
+	while (length && path[length - 1] == '/')
+		length--;
+	return length > strlen(OPEN_ENDING) &&
+	       strncmp(path + length - strlen(OPEN_ENDING), OPEN_ENDING, strlen(OPEN_ENDING)) == 0;
+}
+
+bool profile_file_is_open_folder(const char *path)
 {
 	struct stat found;
-	CLEANUP(free_pointer) char *open_path = NULL;
-	size_t length = strlen(path);
-	source->is_open_epoch = length > 5 && strcmp(path + length - 5, ".open") == 0;
-	if (lstat(path, &found) < 0 && errno == ENOENT && !source->is_open_epoch) {
-		if (asprintf(&open_path, "%s.open", path) < 0)
-			return failed(err, -ENOMEM, path);
-		if (lstat(open_path, &found) == 0) {
-			source->is_open_epoch = true;
-			return open_file(source, open_path, err);
-		}
-	}
-	return open_file(source, path, err);
+	if (!is_open_name(path))
+		return false;
+	CLEANUP(close_fd) int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return false;
+	if (fstatat(folder, OPEN_FOLDER_PROFILE, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == EACCES; /* another's: reading it says so */
+	return S_ISREG(found.st_mode);
+}
+
+int file_source_open(struct file_source *source, const char *path, struct error *err)
+{
+	CLEANUP(free_pointer) char *open_name = NULL;
+	struct stat found;
+	source->is_open_epoch = is_open_name(path);
+	if (source->is_open_epoch || lstat(path, &found) == 0 || errno != ENOENT)
+		return open_path(source, path, err);
+	if (asprintf(&open_name, "%s" OPEN_ENDING, path) < 0)
+		return failed(err, -ENOMEM, path);
+	if (lstat(open_name, &found) < 0)
+		return open_path(source, path, err);
+	source->is_open_epoch = true;
+	int ret = open_path(source, open_name, err);
+	if (ret != -ENOENT || lstat(path, &found) < 0)
+		return ret;
+	source->is_open_epoch = false; /* closed meanwhile */
+	return open_path(source, path, err);
 }

@@ -1,8 +1,8 @@
 /*
- * file_source - the bytes of a profile file, behind a hardened SQLite
- * connection: a closed file wholly in memory, so that nobody can change it
- * under us; an open epoch through SQLite's own locks when it has a living
- * writer or a write-ahead log.
+ * file_source - the bytes of a profile, behind a hardened SQLite connection and
+ * wholly in memory, so that nobody can change them under us: a closed file, or an
+ * open epoch (open_folder.h) with its log laid over it, for which it takes no
+ * right but to read.
  */
 #pragma once
 
@@ -21,8 +21,10 @@ struct error;
 struct file_source {
 	struct guard guard;
 	struct buffer bytes;
-	char *name; /* as opened, "x.open" where only that was there */
-	uint64_t file_bytes;
+	char *name;		/* as opened, "x.open" where only that was there */
+	uint64_t file_bytes;	/* with what counts of its log */
+	uint64_t content_bytes; /* of these, in pages that are not empty: holes allow nothing */
+	uint64_t granted;	/* private: how far the budget knows the file */
 	bool is_open_epoch, being_written;
 	/* Set while a damaged file is opened. */
 	void (*fault)(void *context, const char *sentence);
@@ -38,6 +40,9 @@ int file_source_open(struct file_source *source, const char *path, struct error 
 int file_source_open_damaged(struct file_source *source, const char *path,
 			     void (*fault)(void *context, const char *sentence), void *context,
 			     struct error *err);
+/* Of the open epoch in this folder, which stays the caller's; `name` is for messages. */
+int file_source_open_folder(struct file_source *source, int folder, const char *name,
+			    struct error *err);
 /* Borrows the bytes. */
 int file_source_of_bytes(struct file_source *source, const void *bytes, size_t size,
 			 const char *name, struct error *err);

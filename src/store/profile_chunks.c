@@ -92,7 +92,7 @@ static int add_entries(struct load *load, const struct chunk *chunk, struct buff
 					  (long long)rowid);
 		}
 	}
-	begun->size = 0;
+	buffer_empty(begun);
 	return left ? load_fault(load, "chunk %lld (bytes): it has bytes left over",
 				 (long long)rowid)
 		    : 0;

@@ -163,7 +163,7 @@ int profile_file_encode(const struct profile *profile, struct buffer *out, struc
 
 int profile_file_write(const char *path, const struct profile *profile, struct error *err)
 {
-	int ret = replace_file_check(path, err);
+	int ret = replace_file_check(path, REPLACE_DROP, err);
 	if (ret < 0)
 		return ret;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
@@ -207,25 +207,20 @@ int profile_file_decode(const void *bytes, size_t size, const char *name, struct
 	return profile_file_decode_part(bytes, size, name, PROFILE_FILE_WHOLE, out, info, err);
 }
 
-static int read_once(const char *path, enum profile_file_part part, struct profile **out,
-		     struct profile_file_info *info, bool *may_have_moved, struct error *err)
+static int load_source(struct file_source *source, enum profile_file_part part,
+		       struct profile **out, struct profile_file_info *info, struct error *err)
 {
-	CLEANUP(file_source_close) struct file_source source = { 0 };
-	int ret = file_source_open(&source, path, err);
-	if (ret < 0)
-		return ret;
-	*may_have_moved = source.is_open_epoch && !source.being_written;
 	if (info)
-		*info = (struct profile_file_info){ .cut_off = source.is_open_epoch &&
-							       !source.being_written,
-						    .being_written = source.being_written,
-						    .file_bytes = source.file_bytes };
-	struct profile_reader_options options = { .name = source.name,
-						  .file_bytes = source.file_bytes,
+		*info = (struct profile_file_info){ .cut_off = source->is_open_epoch &&
+							       !source->being_written,
+						    .being_written = source->being_written,
+						    .file_bytes = source->file_bytes };
+	struct profile_reader_options options = { .name = source->name,
+						  .file_bytes = source->content_bytes,
 						  .without_code =
 							  part == PROFILE_FILE_WITHOUT_CODE };
 	struct profile_reader_counts counts;
-	ret = profile_reader_load(&source.guard, &options, out, &counts, err);
+	int ret = profile_reader_load(&source->guard, &options, out, &counts, err);
 	if (ret == 0)
 		fill_info(info, &counts);
 	return ret;
@@ -234,12 +229,16 @@ static int read_once(const char *path, enum profile_file_part part, struct profi
 int profile_file_read_part(const char *path, enum profile_file_part part, struct profile **out,
 			   struct profile_file_info *info, struct error *err)
 {
-	bool may_have_moved = false;
-	int ret = read_once(path, part, out, info, &may_have_moved, err);
-	/* An open epoch whose writer began while we copied it, without its locks: now we see it. */
-	return ret == -EBADMSG && may_have_moved
-		       ? read_once(path, part, out, info, &may_have_moved, err)
-		       : ret;
+	CLEANUP(file_source_close) struct file_source source = { 0 };
+	int ret = file_source_open(&source, path, err);
+	return ret < 0 ? ret : load_source(&source, part, out, info, err);
+}
+
+int profile_file_read_folder(int folder, const char *name, struct profile **out, struct error *err)
+{
+	CLEANUP(file_source_close) struct file_source source = { 0 };
+	int ret = file_source_open_folder(&source, folder, name, err);
+	return ret < 0 ? ret : load_source(&source, PROFILE_FILE_WHOLE, out, NULL, err);
 }
 
 int profile_file_read(const char *path, struct profile **out, struct profile_file_info *info,

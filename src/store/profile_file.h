@@ -17,16 +17,16 @@ struct profile;
 struct profile_file_info {
 	bool cut_off;	      /* read from a leftover open epoch: the recording did not end well */
 	bool being_written;   /* the open epoch has a living writer */
-	uint64_t file_bytes;  /* the file, and its -wal when there is one */
+	uint64_t file_bytes;  /* the file, and what counts of its log */
 	uint64_t stash_bytes; /* of file_bytes, those of the stash: its rows and their contents */
 	unsigned unknown_tables; /* tables that this version does not know, kept by their
 				    declaration */
 };
 
 /*
- * Reads `path`. When only `path`.open is there (a recording that was killed, or
- * one that still runs), reads what was merged into it and says so in *info,
- * which may be NULL. The bytes are a stranger's: nothing in them is trusted.
+ * Reads `path`, a file or the folder of an open epoch. When only `path`.open is
+ * there (a recording that was killed, or one that still runs), reads what was merged into it and
+ * says so in *info, which may be NULL. The bytes are a stranger's: nothing in them is trusted.
  * Returns 0 and stores a profile that the caller frees; or -ENOENT, -EACCES,
  * -EBADMSG (damaged, truncated, or its seal is broken), -EPROTO (no profile of
  * ours), -EPROTONOSUPPORT (of a newer version), -ENOMEM, and fills *err with
@@ -34,6 +34,12 @@ struct profile_file_info {
  */
 int profile_file_read(const char *path, struct profile **out, struct profile_file_info *info,
 		      struct error *err);
+
+/* The open epoch in a folder (open_folder.h), which stays the caller's; `name` is for messages. */
+int profile_file_read_folder(int folder, const char *name, struct profile **out, struct error *err);
+
+/* Whether a folder is that of an open epoch, which profile_file_read() reads, and no database. */
+bool profile_file_is_open_folder(const char *path);
 
 /*
  * Which part to read. Without code: what the stash holds of code bytes

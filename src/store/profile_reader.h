@@ -32,7 +32,7 @@ uint64_t profile_unpacked_bytes(const struct profile *profile);
 
 struct profile_reader_options {
 	const char *name;    /* in messages */
-	uint64_t file_bytes; /* with its -wal */
+	uint64_t file_bytes; /* with its log, without holes: what limits grow with */
 	/*
 	 * NULL: the first fault is the end, and only a whole profile comes out.
 	 * Else receives each fault; reading goes on with what can be read, and only

@@ -149,7 +149,7 @@ int profile_writer_schema(struct profile_writer *writer, const struct profile *p
 		const struct table *table = profile->tables[i];
 		if (which == PROFILE_WRITER_USED_TABLES && is_silent(i, table))
 			continue;
-		text.size = 0;
+		buffer_empty(&text);
 		declaration_put(&text, table->columns, table->column_count);
 		if (buffer_failed(&text))
 			return SQLITE_NOMEM;

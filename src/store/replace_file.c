@@ -10,22 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-
-const char *replace_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
-int replace_open_folder(const char *path)
-{
-	size_t size = (size_t)(replace_base_name(path) - path);
-	CLEANUP(free_pointer) char *folder = size ? strndup(path, size) : strdup(".");
-	if (!folder)
-		return -ENOMEM;
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
+#include "store/output_folder.h"
 
 int replace_sync_folder(int folder)
 {
@@ -46,60 +31,108 @@ static int failed(struct error *err, int code, const char *path)
 	return error_set(err, code, "cannot write '%s': %s", path, strerror(-code));
 }
 
-int replace_file_check(const char *path, struct error *err)
+static int others(struct error *err, const char *path, const char *name, uid_t owner)
+{
+	return error_set(err, -EPERM,
+			 "cannot write '%s': '%s' there belongs to another user (uid %u)", path,
+			 name, (unsigned)owner);
+}
+
+/* A name that is to be kept as NAME.old needs room there. */
+static int check_old(int folder, const struct stat *folder_status, const char *path,
+		     struct error *err)
 {
 	struct stat found;
-	if (*replace_base_name(path) == 0)
-		return failed(err, -EISDIR, path);
-	CLEANUP(close_fd) int folder = replace_open_folder(path);
-	if (folder < 0)
-		return failed(err, folder, path);
-	if (fstatat(folder, replace_base_name(path), &found, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (S_ISDIR(found.st_mode))
-			return error_set(err, -EISDIR, "cannot write '%s': it is a folder", path);
-		if (!S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode))
-			return error_set(err, -ENXIO, "cannot write '%s': it is no regular file",
-					 path);
-	} else if (errno != ENOENT) {
-		return failed(err, -errno, path);
-	}
+	CLEANUP(free_pointer) char *old = NULL;
+	if (asprintf(&old, "%s.old", output_base_name(path)) < 0)
+		return failed(err, -ENOMEM, path);
+	if (fstatat(folder, old, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT || errno == ENAMETOOLONG ? 0 : failed(err, -errno, path);
+	if (!output_may_replace(folder_status, &found))
+		return others(err, path, old, found.st_uid);
+	if (S_ISDIR(found.st_mode))
+		return error_set(err, -EISDIR,
+				 "cannot write '%s': what is there would become '%s', which is a "
+				 "folder",
+				 path, old);
 	return 0;
 }
 
-/* Makes `name`; one that nobody writes any more is thrown away first. */
-static int make_new(int folder, const char *name, mode_t mode)
+static int check_name(int folder, const char *path, enum replace_earlier earlier, struct error *err)
 {
+	struct stat status, found;
+	const char *name = output_base_name(path);
+	if (*name == 0)
+		return failed(err, -EISDIR, path);
+	if (fstat(folder, &status) < 0)
+		return failed(err, -errno, path);
+	if (fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : failed(err, -errno, path);
+	if (S_ISDIR(found.st_mode))
+		return error_set(err, -EISDIR, "cannot write '%s': it is a folder", path);
+	if (!S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode))
+		return error_set(err, -ENXIO, "cannot write '%s': it is no regular file", path);
+	if (earlier == REPLACE_REFUSE)
+		return 0;
+	if (!output_may_replace(&status, &found))
+		return others(err, path, name, found.st_uid);
+	return earlier == REPLACE_KEEP ? check_old(folder, &status, path, err) : 0;
+}
+
+int replace_file_check(const char *path, enum replace_earlier earlier, struct error *err)
+{
+	CLEANUP(close_fd) int folder = output_folder_open(path, err);
+	return folder < 0 ? folder : check_name(folder, path, earlier, err);
+}
+
+/* What a killed writer left: ours, and nobody writes it. */
+static void remove_stale(int folder, const char *name)
+{
+	struct stat found;
+	CLEANUP(close_fd)
+	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
+	    found.st_uid == geteuid() && replace_lock(fd) == 0 && output_is_named(folder, name, fd))
+		unlinkat(folder, name, 0);
+}
+
+/* Nobody else can open it before it has its mode, so nobody else can have locked it. */
+static int make_new(struct replacement *made)
+{
+	const char *name = output_base_name(made->path);
 	for (int attempt = 0; attempt < 3; attempt++) {
-		int fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				mode);
-		if (fd >= 0)
-			return fd;
-		if (errno != EEXIST)
-			return -errno;
-		CLEANUP(close_fd)
-		int old = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		if (old < 0 && errno == ENOENT)
-			continue;
-		if (old < 0)
-			return -errno;
-		int ret = replace_lock(old);
+		int ret = passing_name_make(name, ".new.", made->passing);
 		if (ret < 0)
-			return ret == -EAGAIN ? -EBUSY : ret;
-		if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
+			return ret;
+		int fd = openat(made->folder, made->passing,
+				O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0)
 			return -errno;
+		ret = replace_lock(fd);
+		/* Another writer may have taken it for stale before the lock. */
+		if (ret == 0 && output_is_named(made->folder, made->passing, fd)) {
+			made->fd = fd;
+			return 0;
+		}
+		close(fd);
+		if (ret < 0 && ret != -EAGAIN) {
+			unlinkat(made->folder, made->passing, 0);
+			return ret;
+		}
 	}
 	return -EBUSY;
 }
 
-static int write_all(int fd, const char *bytes, size_t size)
+int replace_write_all(int fd, const void *bytes, size_t size)
 {
+	const char *at = bytes;
 	while (size) {
-		ssize_t written = write(fd, bytes, size);
+		ssize_t written = write(fd, at, size);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
 			return -errno;
-		bytes += written;
+		at += written;
 		size -= (size_t)written;
 	}
 	return 0;
@@ -109,58 +142,51 @@ static int write_all(int fd, const char *bytes, size_t size)
 static int keep_old(int folder, const char *name)
 {
 	CLEANUP(free_pointer) char *old = NULL;
-	CLEANUP(free_pointer) char *passing = NULL;
-	if (asprintf(&old, "%s.old", name) < 0 || asprintf(&passing, "%s.old.new", name) < 0)
+	char passing[PASSING_NAME_BYTES];
+	if (asprintf(&old, "%s.old", name) < 0)
 		return -ENOMEM;
-	if (unlinkat(folder, passing, 0) < 0 && errno != ENOENT)
-		return -errno;
+	int ret = passing_name_make(name, ".new.", passing);
+	if (ret < 0)
+		return ret;
 	if (linkat(folder, name, folder, passing, 0) < 0) {
 		if (errno == ENOENT)
 			return 0;
-		/* A file system without second names. */
+		/* A file system without second names, or a file that we may not give one. */
 		return renameat(folder, name, folder, old) < 0 ? -errno : 0;
 	}
-	if (renameat(folder, passing, folder, old) < 0)
-		return -errno;
+	if (renameat(folder, passing, folder, old) < 0) {
+		ret = -errno;
+		unlinkat(folder, passing, 0);
+		return ret;
+	}
 	/* When both were names of one file already, rename leaves them as they are. */
 	return unlinkat(folder, passing, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 int replace_begin(const char *path, mode_t mode, struct replacement *made, struct error *err)
 {
-	*made = (struct replacement){ .path = path, .folder = -1, .fd = -1 };
-	int ret = replace_file_check(path, err);
+	*made = (struct replacement){ .path = path, .folder = -1, .fd = -1, .mode = mode };
+	made->folder = output_folder_open(path, err);
+	if (made->folder < 0)
+		return made->folder;
+	int ret = check_name(made->folder, path, REPLACE_DROP, err);
 	if (ret < 0)
 		return ret;
-	made->folder = replace_open_folder(path);
-	if (made->folder < 0)
-		return failed(err, made->folder, path);
-	if (asprintf(&made->passing, "%s.new", replace_base_name(path)) < 0) {
-		made->passing = NULL;
-		return failed(err, -ENOMEM, path);
-	}
-	made->fd = make_new(made->folder, made->passing, mode);
-	if (made->fd == -EBUSY)
-		return error_set(err, -EBUSY, "cannot write '%s': another process is writing it",
-				 path);
-	if (made->fd < 0)
-		return failed(err, made->fd, path);
-	ret = replace_lock(made->fd);
-	if (ret == 0 && fchmod(made->fd, mode) < 0)
-		ret = -errno;
+	passing_names_each(made->folder, output_base_name(path), ".new.", remove_stale);
+	ret = make_new(made);
 	return ret < 0 ? failed(err, ret, path) : 0;
 }
 
 int replace_write(struct replacement *made, const void *bytes, size_t size)
 {
-	return write_all(made->fd, bytes, size);
+	return replace_write_all(made->fd, bytes, size);
 }
 
 static int rename_new(struct replacement *made, enum replace_earlier earlier)
 {
-	const char *name = replace_base_name(made->path);
+	const char *name = output_base_name(made->path);
 	int folder = made->folder, ret = 0;
-	if (fsync(made->fd) < 0)
+	if (fchmod(made->fd, made->mode) < 0 || fsync(made->fd) < 0)
 		return -errno;
 	if (earlier == REPLACE_KEEP)
 		ret = keep_old(folder, name);
@@ -195,7 +221,6 @@ void replace_release(struct replacement *made)
 		close(made->fd);
 	if (made->folder >= 0)
 		close(made->folder);
-	free(made->passing);
 	*made = (struct replacement){ .folder = -1, .fd = -1 };
 }
 

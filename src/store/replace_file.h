@@ -1,14 +1,20 @@
 /*
  * replace_file - a new whole file under an old name: written beside it, synced,
  * renamed over it, the folder synced. At every moment the name stands for the
- * old bytes or the new ones. What a killed writer leaves is NAME.new, which the
- * next one takes over.
+ * old bytes or the new ones. What a killed writer leaves is NAME.new. and ten
+ * characters that nobody can guess (passing_name.h), which the next one removes.
+ *
+ * The folder is reached as output_folder.h says. What others planted under NAME
+ * or NAME.old and cannot be replaced is found by replace_file_check(), before
+ * there is anything to lose.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "store/passing_name.h"
 
 struct error;
 
@@ -24,9 +30,10 @@ int replace_file(const char *path, const void *bytes, size_t size, mode_t mode,
 
 /* The same in pieces: begin, write as often as needed, commit. */
 struct replacement {
-	const char *path; /* borrowed */
-	char *passing;	  /* its name until the end */
+	const char *path;		  /* borrowed */
+	char passing[PASSING_NAME_BYTES]; /* its name until the end */
 	int folder, fd;
+	mode_t mode; /* at the end; 0600 until then, so that nobody can lock it */
 	bool renamed;
 };
 /* Must be released in any case. Fails as replace_file() does. */
@@ -37,15 +44,15 @@ int replace_commit(struct replacement *made, enum replace_earlier earlier, struc
 void replace_release(struct replacement *made);
 
 /*
- * 0 when a regular file can be made or replaced under that name; else -EISDIR,
- * -ENXIO (a FIFO, a device, a socket), or what the folder says, with *err.
+ * 0 when a regular file can be made or replaced under that name, and with
+ * REPLACE_KEEP what is there can be kept; else -EISDIR, -ENXIO (a FIFO, a
+ * device, a socket), -EPERM (another user's, in a sticky folder), or what the
+ * folder says, with *err.
  */
-int replace_file_check(const char *path, struct error *err);
+int replace_file_check(const char *path, enum replace_earlier earlier, struct error *err);
 
-/* The folder of `path`, opened. Negative errno without *err. */
-int replace_open_folder(const char *path);
-/* After its last slash. */
-const char *replace_base_name(const char *path);
+/* To a file, all of it. 0 or negative errno. */
+int replace_write_all(int fd, const void *bytes, size_t size);
 /* fsync of a folder; file systems that cannot are believed to need none. 0 or negative errno. */
 int replace_sync_folder(int folder);
 /* A lock on the whole file that dies with the descriptor; -EAGAIN when another has it. */

@@ -11,7 +11,7 @@ void seal_row_release(struct seal_row *row)
 
 void seal_row_begin(struct seal_row *row, const char *table, int64_t rowid)
 {
-	row->bytes.size = 0;
+	buffer_empty(&row->bytes);
 	buffer_append(&row->bytes, table, strlen(table) + 1);
 	buffer_append_u64(&row->bytes, (uint64_t)rowid);
 }

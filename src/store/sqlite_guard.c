@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "base/cleanup.h"
-
 static int spend(void *context)
 {
 	struct guard *guard = context;
@@ -76,24 +73,6 @@ int guard_open_bytes(struct guard *guard, const void *bytes, size_t size)
 	code = sqlite3_deserialize(guard->db, "main", (unsigned char *)bytes, (sqlite3_int64)size,
 				   (sqlite3_int64)size, SQLITE_DESERIALIZE_READONLY);
 	return code == SQLITE_OK ? guard_harden(guard, size) : code;
-}
-
-int guard_open_path(struct guard *guard, const char *path, uint64_t file_bytes)
-{
-	/* With a slash in front, no name means anything special to SQLite. */
-	CLEANUP(buffer_release) struct buffer name = { 0 };
-	buffer_printf(&name, "%s%s", path[0] == '/' ? "" : "./", path);
-	const char *text = buffer_text(&name);
-	if (buffer_failed(&name))
-		return SQLITE_NOMEM;
-	int code =
-		sqlite3_open_v2(text, &guard->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-	if (code != SQLITE_OK)
-		return code;
-	sqlite3_busy_timeout(guard->db, 2000); /* a writer holds what we need for one commit */
-	code = guard_harden(guard, file_bytes);
-	/* One snapshot for all that is read: a writer may commit between two statements. */
-	return code == SQLITE_OK ? sqlite3_exec(guard->db, "BEGIN", NULL, NULL, NULL) : code;
 }
 
 int guard_errno(sqlite3 *db, int code)

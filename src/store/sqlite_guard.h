@@ -25,8 +25,6 @@ void guard_close(struct guard *guard); /* for CLEANUP(); also right for a zeroed
 
 /* Over bytes in memory that outlive the connection and are not changed. */
 int guard_open_bytes(struct guard *guard, const void *bytes, size_t size);
-/* Over a file in WAL mode, read-only, through SQLite's own locks. */
-int guard_open_path(struct guard *guard, const char *path, uint64_t file_bytes);
 
 /* The negative errno value and the words for what SQLite said last. */
 int guard_errno(sqlite3 *db, int code);

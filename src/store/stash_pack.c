@@ -1,6 +1,8 @@
 #include "store/stash_pack.h"
 
 #include <errno.h>
+#include <nettle/sha2.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +13,33 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-#define PACK_MAGIC	     "CPSTASH1"
+#define PACK_MAGIC	     "CPSTASH2"
+#define PACK_OLD_MAGIC	     "CPSTASH1" /* without the writer, named by XXH3 */
+#define PACK_MAGIC_BYTES     8
 #define PACK_ZSTD_LEVEL	     12
 #define PACK_FOLDER_ID_BYTES 64 /* of a build-id; longer ones are named by their hash */
 
-static void put_hex(char *out, const void *bytes, size_t size)
+static size_t put_hex(char *out, const void *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		sprintf(out + 2 * i, "%02x", ((const uint8_t *)bytes)[i]);
+	return 2 * size;
 }
 
 int stash_folder_name(const struct profile *profile, uint32_t image,
 		      char name[STASH_FOLDER_NAME_BYTES])
 {
-	struct profile_image found = profile_image(profile, image);
-	struct span id = found.build_id.size ? found.build_id : found.hash;
-	if (id.size && id.size <= PACK_FOLDER_ID_BYTES) {
-		put_hex(name, id.data, id.size);
+	const struct profile_image found = profile_image(profile, image);
+	const struct span id = found.build_id, hash = found.hash;
+	char *end = name;
+	bool has_id = id.size && id.size <= PACK_FOLDER_ID_BYTES;
+	bool has_hash = hash.size && hash.size <= PACK_FOLDER_ID_BYTES;
+	if ((has_id || has_hash) && (has_id || !id.size) && (has_hash || !hash.size)) {
+		end += has_id ? put_hex(end, id.data, id.size) : 0;
+		end += has_id && has_hash ? sprintf(end, "-") : 0;
+		end += has_hash ? put_hex(end, hash.data, hash.size) : 0;
+		if (found.writer)
+			sprintf(end, "-%llx", (unsigned long long)found.writer);
 		return 0;
 	}
 	CLEANUP(free_pointer)
@@ -101,6 +113,7 @@ int stash_pack_encode(const struct profile *profile, uint32_t image, const uint3
 	put_span(&raw, known.build_id);
 	put_span(&raw, known.hash);
 	put_span(&raw, known.name);
+	buffer_append_varint(&raw, known.writer);
 	buffer_append_varint(&raw, count);
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t *keys = table_keys(order.stash, sorted[i]);
@@ -112,11 +125,25 @@ int stash_pack_encode(const struct profile *profile, uint32_t image, const uint3
 	return compress(&raw, out);
 }
 
+static bool is_old(const void *bytes, size_t size)
+{
+	return size >= PACK_MAGIC_BYTES && memcmp(bytes, PACK_OLD_MAGIC, PACK_MAGIC_BYTES) == 0;
+}
+
 void stash_pack_name(const void *bytes, size_t size, char name[STASH_PACK_NAME_BYTES])
 {
-	struct hash128 hash = hash128_bytes(bytes, size);
-	snprintf(name, STASH_PACK_NAME_BYTES, "%016llx%016llx", (unsigned long long)hash.high,
-		 (unsigned long long)hash.low);
+	uint8_t digest[(STASH_PACK_NAME_BYTES - 1) / 2];
+	struct sha256_ctx hash;
+	if (is_old(bytes, size)) {
+		struct hash128 old = hash128_bytes(bytes, size);
+		snprintf(name, STASH_PACK_NAME_BYTES, "%016llx%016llx",
+			 (unsigned long long)old.high, (unsigned long long)old.low);
+		return;
+	}
+	sha256_init(&hash);
+	sha256_update(&hash, size, bytes);
+	sha256_digest(&hash, sizeof(digest), digest);
+	put_hex(name, digest, sizeof(digest));
 }
 
 static struct span take_span(struct cursor *in)
@@ -128,13 +155,29 @@ static struct span take_span(struct cursor *in)
 	return (struct span){ data, data ? size - 1 : 0 };
 }
 
-static int take_records(struct cursor *in, const char *name, struct profile *profile,
+static bool is_image(const struct profile_image *a, const struct profile_image *b)
+{
+	return a->kind == b->kind && a->space == b->space && span_equal(a->build_id, b->build_id) &&
+	       span_equal(a->hash, b->hash) && span_equal(a->name, b->name) &&
+	       a->writer == b->writer;
+}
+
+static int take_records(struct cursor *in, const char *name, bool old,
+			const struct profile_image *wanted, struct profile *profile,
 			struct error *err)
 {
 	struct profile_image image = { .kind = cursor_varint(in), .space = cursor_varint(in) };
 	image.build_id = take_span(in);
 	image.hash = take_span(in);
 	image.name = take_span(in);
+	image.writer = old ? 0 : cursor_varint(in);
+	if (!in->failed && wanted && !is_image(&image, wanted))
+		return error_set(err, -EXDEV,
+				 "'%s' is of another image than the folder that it lies in", name);
+	if (!in->failed && old && image.build_id.size && image.hash.size)
+		return error_set(err, -EBADMSG,
+				 "'%s' is damaged: versions that made such files knew no content",
+				 name);
 	uint64_t count = cursor_varint(in);
 	uint32_t id = 0;
 	in->failed = in->failed || count > STASH_PACK_MAX_RECORDS;
@@ -162,11 +205,12 @@ static int take_records(struct cursor *in, const char *name, struct profile *pro
 	return 0;
 }
 
-int stash_pack_decode(const void *bytes, size_t size, const char *name, struct profile *profile,
-		      struct error *err)
+int stash_pack_decode(const void *bytes, size_t size, const char *name,
+		      const struct profile_image *image, struct profile *profile, struct error *err)
 {
-	size_t magic = sizeof(PACK_MAGIC) - 1;
-	if (size < magic || memcmp(bytes, PACK_MAGIC, magic) != 0)
+	const size_t magic = PACK_MAGIC_BYTES;
+	bool old = is_old(bytes, size);
+	if (!old && (size < magic || memcmp(bytes, PACK_MAGIC, magic) != 0))
 		return error_set(err, -EBADMSG, "'%s' is no stash of code, or a damaged one", name);
 	const uint8_t *frame = (const uint8_t *)bytes + magic;
 	unsigned long long unpacked = ZSTD_getFrameContentSize(frame, size - magic);
@@ -180,5 +224,5 @@ int stash_pack_decode(const void *bytes, size_t size, const char *name, struct p
 		return error_set(err, -EBADMSG, "'%s' is damaged: its compressed data is broken",
 				 name);
 	struct cursor in = cursor_of(raw, unpacked);
-	return take_records(&in, name, profile, err);
+	return take_records(&in, name, old, image, profile, err);
 }

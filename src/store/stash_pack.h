@@ -4,6 +4,10 @@
  * of two databases never clash, so copying one folder over the other is their
  * union; a record that is in two packs is one record when read.
  *
+ * A pack speaks for the image that it names and no other: build-id, content and who can write it
+ * (profile/profile.h), all of them. Earlier versions wrote packs of images whose content they did
+ * not know, under a hash that can be forged: those are read for such images alone.
+ *
  * Decoding takes bytes from strangers: everything is checked.
  */
 #pragma once
@@ -16,13 +20,17 @@
 
 struct error;
 
-#define STASH_PACK_MAX_BYTES	(128u << 20) /* unpacked: the longest record twice */
-#define STASH_PACK_MAX_RECORDS	(1u << 20)
-#define STASH_PACK_NAME_BYTES	33  /* 32 hexadecimal digits and NUL */
-#define STASH_FOLDER_NAME_BYTES 132 /* an image's: at most 128 digits */
+#define STASH_PACK_MAX_BYTES   (128u << 20) /* unpacked: the longest record twice */
+#define STASH_PACK_MAX_RECORDS (1u << 20)
+#define STASH_PACK_NAME_BYTES  33 /* 32 hexadecimal digits and NUL */
+/* an image's: two names of at most 128 digits, a writer's 16, two marks between, NUL */
+#define STASH_FOLDER_NAME_BYTES 280
 
-/* The folder of an image: its build-id, else its hash, else "n" and its stable name, in
- * hexadecimal. */
+/*
+ * The folder of an image, in hexadecimal: its build-id, "-", its hash, and with a writer "-" and
+ * that; of what has one of the first two alone, that; else "n" and its stable name. Images that
+ * differ in their name alone share a folder.
+ */
 int stash_folder_name(const struct profile *profile, uint32_t image,
 		      char name[STASH_FOLDER_NAME_BYTES]);
 
@@ -30,11 +38,15 @@ int stash_folder_name(const struct profile *profile, uint32_t image,
  * -ENOMEM. */
 int stash_pack_encode(const struct profile *profile, uint32_t image, const uint32_t *rows,
 		      size_t count, struct buffer *out);
+/* The name that its bytes give a pack: SHA-256 cut to 16 bytes; of one of earlier versions, XXH3.
+ */
 void stash_pack_name(const void *bytes, size_t size, char name[STASH_PACK_NAME_BYTES]);
 
 /*
- * Adds the pack's records to `profile`, with its image. Returns 0, -EBADMSG with
- * *err (`name` is for the message; a part may have been added then), or -ENOMEM.
+ * Adds the pack's records to `profile`, with its image, which must be `image`; NULL: any. Returns
+ * 0, -EXDEV (of another image; nothing was added) or -EBADMSG (a part may have been) with *err, in
+ * which `name` is for the message, or -ENOMEM.
  */
-int stash_pack_decode(const void *bytes, size_t size, const char *name, struct profile *profile,
+int stash_pack_decode(const void *bytes, size_t size, const char *name,
+		      const struct profile_image *image, struct profile *profile,
 		      struct error *err);

@@ -80,7 +80,7 @@ int verify_file(const char *path, void (*fault)(void *context, const char *sente
 	report->being_written = source.being_written;
 	report->cut_off = source.is_open_epoch && !source.being_written;
 	struct profile_reader_options options = { .name = source.name,
-						  .file_bytes = source.file_bytes,
+						  .file_bytes = source.content_bytes,
 						  .fault = hear,
 						  .fault_context = &listener };
 	struct profile_reader_counts counts = { 0 };

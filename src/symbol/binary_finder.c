@@ -21,13 +21,13 @@ struct listed {
 	const char *path;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t build_id_bytes;
-	struct hash128 hash;
 };
 
 struct binary_finder {
 	struct reader *reader;
 	struct binary_finder_options options;
 	char *symfs; /* absolute; NULL: none, or not there */
+	uint32_t symfs_owner;
 	bool listed, gave_up;
 	struct listed *list;
 	size_t count, capacity;
@@ -44,6 +44,9 @@ int binary_finder_new(struct reader *reader, const struct binary_finder_options 
 	finder->options = *options;
 	/* the reader's helpers stand in another folder than we */
 	finder->symfs = options->symfs ? realpath(options->symfs, NULL) : NULL;
+	struct stat folder;
+	finder->symfs_owner =
+		finder->symfs && stat(finder->symfs, &folder) == 0 ? folder.st_uid : SAFE_NO_USER;
 	*out = finder;
 	return 0;
 }
@@ -92,27 +95,71 @@ static bool can_be_compared(const struct binary_wanted *wanted)
 	return wanted->hash.size || without_zeros(wanted->build_id.data, wanted->build_id.size) > 0;
 }
 
-static bool is_same_build(const struct binary_wanted *wanted, const struct identity *identity)
+/* Whose files are taken. */
+enum choice {
+	TAKE_NAMED,   /* somebody named the folder: anybody's */
+	TAKE_TRUSTED, /* those that only root and we can write */
+	TAKE_ANY,     /* others too, where that does no harm */
+};
+
+static bool has_content(struct binary_finder *finder, const struct safe_file *file,
+			enum content_kind kind, struct span hash, struct identity *identity)
 {
-	if (without_zeros(wanted->build_id.data, wanted->build_id.size))
-		return binary_same_build_id(wanted->build_id, identity);
-	return wanted->hash.size == sizeof(identity->hash) &&
-	       memcmp(wanted->hash.data, &identity->hash, sizeof(identity->hash)) == 0;
+	uint8_t unique[READER_UNIQUE_BYTES];
+	reader_unique(file, unique);
+	return reader_identify_content(finder->reader, file->fd, kind,
+				       (struct span){ unique, sizeof(unique) }, identity,
+				       NULL) == 0 &&
+	       hash.size == sizeof(identity->hash) &&
+	       memcmp(hash.data, &identity->hash, sizeof(identity->hash)) == 0;
+}
+
+/* The identity was read; it is read again when its content counts. */
+static bool is_same_build(struct binary_finder *finder, const struct binary_wanted *wanted,
+			  const struct safe_file *file, enum choice choice,
+			  struct identity *identity)
+{
+	bool has_id = without_zeros(wanted->build_id.data, wanted->build_id.size) > 0;
+	if (has_id && !binary_same_build_id(wanted->build_id, identity))
+		return false;
+	if (wanted->hash.size == 0)
+		return choice != TAKE_TRUSTED || file->writer == 0;
+	if (wanted->writer)
+		return has_content(finder, file, CONTENT_FILE, wanted->hash, identity);
+	if (choice != TAKE_NAMED && file->writer)
+		return false;
+	return has_content(finder, file, CONTENT_TEXT, wanted->hash, identity) ||
+	       (!has_id && has_content(finder, file, CONTENT_OLD, wanted->hash, identity));
+}
+
+/* A folder's links may lead out of it, as far as everybody may follow them. */
+static int open_candidate(struct binary_finder *finder, const char *path, struct safe_file *file)
+{
+	size_t size = finder->symfs ? strlen(finder->symfs) : 0;
+	if (size == 0 || strncmp(path, finder->symfs, size) != 0 || path[size] != '/')
+		return reader_open_path(finder->reader, 0, path, OWNER_ANY, file, NULL);
+	if (reader_open_below(finder->reader, finder->symfs, path + size, file, NULL) == 0)
+		return 0;
+	if (strstr(path + size, "/../"))
+		return -EXDEV; /* the recording's own way out, not the folder's */
+	return reader_open_path(finder->reader, 0, path, OWNER_PUBLIC, file, NULL);
 }
 
 /* Opens `path` when it is an executable of that build. The caller has checked that a name is
  * enough when nothing can be compared. */
-static bool take(struct binary_finder *finder, const struct binary_wanted *wanted, const char *path,
-		 struct binary_found *found)
+static bool take(struct binary_finder *finder, const struct binary_wanted *wanted,
+		 enum choice choice, const char *path, struct binary_found *found)
 {
 	struct safe_file file;
-	if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	if (open_candidate(finder, path, &file) < 0)
 		return false;
+	found->owner = file.owner;
 	found->by_name = !can_be_compared(wanted);
 	if (reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
 	    found->identity.has_code &&
-	    (found->by_name || is_same_build(wanted, &found->identity))) {
+	    (found->by_name || is_same_build(finder, wanted, &file, choice, &found->identity))) {
 		found->fd = file.fd;
+		found->writer = choice == TAKE_NAMED ? READER_ANY_WRITER : file.writer;
 		found->path.size = 0;
 		buffer_append_text(&found->path, path);
 		return true;
@@ -121,23 +168,22 @@ static bool take(struct binary_finder *finder, const struct binary_wanted *wante
 	return false;
 }
 
-__attribute__((format(printf, 4, 5))) static bool take_at(struct binary_finder *finder,
-							  const struct binary_wanted *wanted,
-							  struct binary_found *found,
-							  const char *format, ...)
+__attribute__((format(printf, 5, 6))) static bool
+take_at(struct binary_finder *finder, const struct binary_wanted *wanted, enum choice choice,
+	struct binary_found *found, const char *format, ...)
 {
 	char path[4096];
 	va_list arguments;
 	va_start(arguments, format);
 	int size = vsnprintf(path, sizeof(path), format, arguments);
 	va_end(arguments);
-	return size > 0 && (size_t)size < sizeof(path) && take(finder, wanted, path, found);
+	return size > 0 && (size_t)size < sizeof(path) && take(finder, wanted, choice, path, found);
 }
 
 /* In ROOT/.build-id/xx/yyyy: the file itself or its debug file's neighbour, and what perf's cache
  * has: a folder with "elf" or "vdso" in it. */
 static bool take_by_build_id(struct binary_finder *finder, const struct binary_wanted *wanted,
-			     const char *root, struct binary_found *found)
+			     enum choice choice, const char *root, struct binary_found *found)
 {
 	static const char *const names[] = { "", "/elf", "/vdso", ".debug" };
 	/* as files are named by it: 20 bytes, or fewer without the zeros that only fill */
@@ -150,8 +196,8 @@ static bool take_by_build_id(struct binary_finder *finder, const struct binary_w
 		buffer_append_hex(&text, wanted->build_id.data, sizes[s]);
 		const char *digits = buffer_text(&text);
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (take_at(finder, wanted, found, "%s/.build-id/%.2s/%s%s", root, digits,
-				    digits + 2, names[i]))
+			if (take_at(finder, wanted, choice, found, "%s/.build-id/%.2s/%s%s", root,
+				    digits, digits + 2, names[i]))
 				return true;
 	}
 	return false;
@@ -161,7 +207,7 @@ static int add_listed(struct binary_finder *finder, const char *path)
 {
 	struct safe_file file;
 	struct identity identity;
-	if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
+	if (open_candidate(finder, path, &file) < 0)
 		return 0;
 	int ret = reader_identify(finder->reader, file.fd, &identity, NULL);
 	close(file.fd);
@@ -172,8 +218,7 @@ static int add_listed(struct binary_finder *finder, const char *path)
 		return -ENOMEM;
 	struct listed *listed = &finder->list[finder->count];
 	*listed = (struct listed){ .path = arena_copy_text(&finder->arena, path, strlen(path)),
-				   .build_id_bytes = identity.build_id_bytes,
-				   .hash = identity.hash };
+				   .build_id_bytes = identity.build_id_bytes };
 	memcpy(listed->build_id, identity.build_id, identity.build_id_bytes);
 	if (!listed->path)
 		return -ENOMEM;
@@ -222,11 +267,8 @@ static int take_listed(struct binary_finder *finder, const struct binary_wanted 
 		bool same = without_zeros(wanted->build_id.data, wanted->build_id.size)
 				    ? same_bytes(wanted->build_id, listed->build_id,
 						 listed->build_id_bytes)
-				    : memcmp(wanted->hash.data, &listed->hash,
-					     wanted->hash.size < sizeof(listed->hash)
-						     ? wanted->hash.size
-						     : sizeof(listed->hash)) == 0;
-		if (same && take(finder, wanted, listed->path, found))
+				    : listed->build_id_bytes == 0;
+		if (same && take(finder, wanted, TAKE_NAMED, listed->path, found))
 			return 0;
 	}
 	return ret < 0 ? ret : -ENOENT;
@@ -248,13 +290,13 @@ static int open_below_symfs(struct binary_finder *finder, const struct binary_wa
 		const char *text = path.data;
 		const char *name = (const char *)memrchr(text, '/', path.size) + 1;
 		int name_size = (int)(text + path.size - name);
-		if (name_size &&
-		    (take_at(finder, wanted, found, "%s%.*s", finder->symfs, (int)path.size,
-			     text) ||
-		     take_at(finder, wanted, found, "%s/%.*s", finder->symfs, name_size, name)))
+		if (name_size && (take_at(finder, wanted, TAKE_NAMED, found, "%s%.*s",
+					  finder->symfs, (int)path.size, text) ||
+				  take_at(finder, wanted, TAKE_NAMED, found, "%s/%.*s",
+					  finder->symfs, name_size, name)))
 			return 0;
 	}
-	if (take_by_build_id(finder, wanted, finder->symfs, found))
+	if (take_by_build_id(finder, wanted, TAKE_NAMED, finder->symfs, found))
 		return 0;
 	return take_listed(finder, wanted, found);
 }
@@ -276,6 +318,8 @@ static bool take_same_inode(struct binary_finder *finder, const struct binary_wa
 		    reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
 		    found->identity.has_code) {
 			found->fd = file.fd;
+			found->writer = file.writer;
+			found->owner = file.owner;
 			buffer_append_text(&found->path, path);
 			return true;
 		}
@@ -284,30 +328,37 @@ static bool take_same_inode(struct binary_finder *finder, const struct binary_wa
 	return false;
 }
 
+static bool take_at_its_path(struct binary_finder *finder, const struct binary_wanted *wanted,
+			     enum choice choice, struct binary_found *found)
+{
+	for (size_t i = 0; i < wanted->path_count; i++)
+		if (is_absolute(wanted->paths[i]) &&
+		    take_at(finder, wanted, choice, found, "%.*s", (int)wanted->paths[i].size,
+			    (const char *)wanted->paths[i].data))
+			return true;
+	return false;
+}
+
 static int open_on_this_machine(struct binary_finder *finder, const struct binary_wanted *wanted,
 				struct binary_found *found)
 {
 	if (!can_be_compared(wanted))
 		return wanted->here.inode && take_same_inode(finder, wanted, found) ? 0 : -ENOENT;
-	for (size_t i = 0; i < wanted->path_count; i++)
-		if (is_absolute(wanted->paths[i]) &&
-		    take_at(finder, wanted, found, "%.*s", (int)wanted->paths[i].size,
-			    (const char *)wanted->paths[i].data))
-			return 0;
 	const char *root =
 		finder->options.debug_root ? finder->options.debug_root : "/usr/lib/debug";
-	if (take_by_build_id(finder, wanted, root, found))
+	if (take_at_its_path(finder, wanted, TAKE_TRUSTED, found) ||
+	    take_by_build_id(finder, wanted, TAKE_TRUSTED, root, found))
 		return 0;
 	if (finder->options.perf_cache &&
-	    take_by_build_id(finder, wanted, finder->options.perf_cache, found))
+	    take_by_build_id(finder, wanted, TAKE_NAMED, finder->options.perf_cache, found))
 		return 0;
-	return -ENOENT;
+	return take_at_its_path(finder, wanted, TAKE_ANY, found) ? 0 : -ENOENT;
 }
 
 int binary_finder_open(struct binary_finder *finder, const struct binary_wanted *wanted,
 		       struct binary_found *found)
 {
-	*found = (struct binary_found){ .fd = -1 };
+	*found = (struct binary_found){ .fd = -1, .owner = SAFE_NO_USER };
 	int ret = finder->symfs ? open_below_symfs(finder, wanted, found) : -ENOENT;
 	if (ret == -ENOENT)
 		ret = open_on_this_machine(finder, wanted, found);
@@ -321,13 +372,18 @@ int binary_finder_open(struct binary_finder *finder, const struct binary_wanted 
 }
 
 int binary_finder_open_debug(struct binary_finder *finder, const struct identity *identity,
-			     const char *path)
+			     const char *path, uint32_t owner, uint64_t writer)
 {
 	struct safe_file file;
 	const char *roots[] = { finder->symfs, finder->options.debug_root };
-	for (size_t i = finder->symfs ? 0 : 1; i < 2; i++)
-		if (reader_open_debug(finder->reader, 0, identity, path, roots[i], &file, NULL) ==
-		    0)
+	for (size_t i = finder->symfs ? 0 : 1; i < 2; i++) {
+		const struct debug_search search = {
+			.user = owner == SAFE_NO_USER && i == 0 ? finder->symfs_owner : owner,
+			.writer = i == 0 && !path ? READER_ANY_WRITER : writer,
+			.root = roots[i],
+		};
+		if (reader_open_debug(finder->reader, &search, identity, path, &file, NULL) == 0)
 			return file.fd;
+	}
 	return -1;
 }

@@ -1,11 +1,21 @@
 /*
- * binary_finder - the file of an image that a recording names by its build-id, its
- * hash, or its path alone. A file is taken when it is of the same build; one
+ * binary_finder - the file of an image that a recording names by its build-id, the
+ * hash of its content, or its path alone. A file is taken when it is of the same build; one
  * that nothing can be compared of only where somebody named the folder to look in.
+ *
+ * Where the content is known it decides. An image that nobody but root and whoever recorded could
+ * write is looked for in files of that kind alone, unless somebody named the folder: its hash is of
+ * the code, and names and lines could be anybody's. Where only a build-id is known, a claim that
+ * every file can make, such files come first.
  *
  * In this order: below symfs under its path, under its file name, in a .build-id
  * folder, then anywhere in it (the first BINARY_FINDER_MAX_FILES files); then its path on this
  * machine, .build-id folders of debug packages, and perf's cache of binaries.
+ *
+ * A folder that the user named is trusted to be the user's, and links that lead out of it as far as
+ * everybody may follow them. A path on this machine was named by the recording: of what lies
+ * there, whoever owns it, only an executable of the very build is taken, and its names and code go
+ * into what belongs to the caller.
  *
  * It opens through a reader (symbol/reader.h), which it borrows. One thread at a time.
  */
@@ -33,7 +43,8 @@ struct binary_finder_options {
 
 struct binary_wanted {
 	struct span build_id;	  /* empty: not known. Zeros at its end do not count */
-	struct span hash;	  /* of a file without build-id, or empty */
+	struct span hash;	  /* of its content, or empty: not known */
+	uint64_t writer;	  /* who else could write it (image/writer.h) */
 	const struct span *paths; /* it was seen at; others than absolute ones do not count */
 	size_t path_count;
 	/* When nothing else can be compared; only of this very machine. */
@@ -44,7 +55,10 @@ struct binary_found {
 	int fd; /* the caller closes it */
 	struct identity identity;
 	struct buffer path; /* the caller releases it */
+	uint64_t writer;    /* who else can write it; READER_ANY_WRITER below symfs, where we do
+			       not care */
 	bool by_name;	    /* nothing but its path or name was compared */
+	uint32_t owner;	    /* SAFE_NO_USER: not known */
 };
 
 /* The texts of `options` must outlive the finder. 0 or -ENOMEM. */
@@ -58,10 +72,11 @@ int binary_finder_open(struct binary_finder *finder, const struct binary_wanted 
 		       struct binary_found *found);
 /*
  * The separate debug file of that build, or -1: below symfs, then below the debug root. `path` is
- * where the image lies, or NULL.
+ * where the image lies, or NULL; `owner` whose that is and `writer` who else can write it, as
+ * binary_finder_open() told.
  */
 int binary_finder_open_debug(struct binary_finder *finder, const struct identity *identity,
-			     const char *path);
+			     const char *path, uint32_t owner, uint64_t writer);
 /* Files of symfs were left unread, for there are too many. */
 bool binary_finder_gave_up(const struct binary_finder *finder);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
 
@@ -65,18 +66,8 @@ void chosen_release(struct chosen *chosen)
 
 const struct chosen_function *chosen_next(const struct chosen *chosen, uint64_t vaddr, size_t *at)
 {
-	if (*at == SIZE_MAX) {
-		size_t low = 0;
-		size_t high = chosen->count;
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			if (chosen->list[middle].first <= vaddr)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		*at = low;
-	}
+	if (*at == SIZE_MAX)
+		*at = SORTED_BEHIND(chosen->list, chosen->count, first, vaddr);
 	while (*at > 0 && chosen->list[*at - 1].reach >= vaddr) {
 		const struct chosen_function *function = &chosen->list[--*at];
 		if (function->last >= vaddr)

@@ -92,7 +92,7 @@ static bool run(const char *mangled, int stack, struct buffer *text)
 		return false;
 	if (rust_demangle_callback(mangled, options, take_piece, &output))
 		return text->size > 0;
-	text->size = 0;
+	buffer_empty(text);
 	return cplus_demangle_v3_callback(mangled, options, take_piece, &output) && text->size > 0;
 }
 
@@ -155,7 +155,7 @@ static void run_here(struct span linkage, struct buffer *text)
 {
 	CLEANUP(free_pointer) char *mangled = strndup(linkage.data, linkage.size);
 	if (!mangled || !run(mangled, 0, text))
-		text->size = 0;
+		buffer_empty(text);
 }
 
 char *demangle(struct demangler *demangler, struct span linkage)

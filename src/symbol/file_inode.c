@@ -31,7 +31,7 @@ static bool find_mapped(const void *mapped, uint64_t *device, uint64_t *inode)
 	return found;
 }
 
-static bool is_mapped_as(int fd, const struct binary_inode *wanted)
+bool file_inode_is_mapped_as(int fd, const struct binary_inode *wanted)
 {
 	uint64_t device, inode;
 	void *mapped = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -56,7 +56,7 @@ bool file_inode_is(int fd, const struct binary_inode *wanted)
 	if (wanted->unchanged_since_ns && ns_of(&info.st_mtim) > wanted->unchanged_since_ns)
 		return false;
 	if ((info.st_dev != wanted->device || info.st_ino != wanted->inode) &&
-	    !is_mapped_as(fd, wanted))
+	    !file_inode_is_mapped_as(fd, wanted))
 		return false;
 	if (ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
 		return (uint32_t)generation == wanted->generation;

@@ -22,3 +22,5 @@ struct binary_inode {
 
 /* Reads and maps the file's first page, at most. */
 bool file_inode_is(int fd, const struct binary_inode *wanted);
+/* Whether a mapping of it is named by that device and inode. */
+bool file_inode_is_mapped_as(int fd, const struct binary_inode *wanted);

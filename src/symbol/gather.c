@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/identity.h"
 #include "symbol/gather_flow.h"
@@ -20,7 +21,8 @@
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
 
-int gather_identity(int fd, struct identity *identity, struct error *err)
+int gather_identity(int fd, enum content_kind content, struct span unique,
+		    struct identity *identity, struct error *err)
 {
 	CLEANUP(mapped_file_close) struct mapped_file mapping;
 	struct elf_file file;
@@ -30,6 +32,8 @@ int gather_identity(int fd, struct identity *identity, struct error *err)
 	if (ret < 0)
 		return ret;
 	identity_of_file(&file, identity);
+	if (content != CONTENT_NONE)
+		identity_add_content(&file, content, unique, identity);
 	elf_file_release(&file);
 	return 0;
 }
@@ -188,15 +192,8 @@ static bool find_code(const struct elf_file *file, uint64_t vaddr, uint64_t *fir
 /* The first that begins behind the address, or NULL. */
 static const struct symbol *next_symbol(const struct symbol_table *table, uint64_t vaddr)
 {
-	size_t low = 0, high = table->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (table->list[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < table->count ? &table->list[low] : NULL;
+	size_t at = SORTED_BEHIND(table->list, table->count, start, vaddr);
+	return at < table->count ? &table->list[at] : NULL;
 }
 
 static bool is_nearest(const struct symbol *symbol)

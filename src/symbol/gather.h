@@ -8,13 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "image/content_hash.h"
+
 struct error;
 struct gather_counts;
 struct identity;
 struct record_set;
 
-/* What names the file behind `fd`. Returns 0 or a negative errno with *err. */
-int gather_identity(int fd, struct identity *identity, struct error *err);
+/* What names the file behind `fd`, with the hash of its content as image/content_hash.h has it.
+ * Returns 0 or a negative errno with *err. */
+int gather_identity(int fd, enum content_kind content, struct span unique,
+		    struct identity *identity, struct error *err);
 
 /* Who takes records before all are there, so that what follows may be given up. */
 struct gather_parts {

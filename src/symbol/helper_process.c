@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -18,29 +16,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sanitizers.h"
+#include "machine/confinement.h"
 
 #define END_WAIT_MS	     200 /* for a killed helper; one that hangs in the kernel is reaped later */
-#define NOBODY		     65534
 #define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
 #define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
-#define PARSER_OPEN_FILES    64
+#define HELPER_OPEN_FILES    64
 #define HELPER_CANNOT_START  71 /* exit status */
-#define HELPER_SOCKET	     3
-#if defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define ADDRESS_SANITIZER 1
-#endif
-#ifndef ADDRESS_SANITIZER
-#define ADDRESS_SANITIZER 0
-#endif
 
 bool helper_hasten(pid_t pid, enum helper_haste haste)
 {
@@ -147,6 +133,11 @@ static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, stru
 	int status = stop(helper, SIGKILL);
 	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
 		return error_set(err, -EIO, "could not be read: it shrank while it was read");
+	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		return error_set(
+			err, -EIO,
+			"could not be read: the parser was ended when it tried what no parser "
+			"does (a system call that its filter forbids)");
 	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return error_set(err, -EIO, "could not be read: the parser died of signal %d (%s)",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -182,7 +173,7 @@ static uint64_t resident_bytes(pid_t pid)
 static int look_after(void *context)
 {
 	const struct helper *helper = context;
-	if (helper->most_resident_bytes && !ADDRESS_SANITIZER &&
+	if (helper->most_resident_bytes && !SANITIZERS &&
 	    resident_bytes(helper->pid) > helper->most_resident_bytes)
 		return -ENOBUFS;
 	return helper->watch && helper->watch->look ? helper->watch->look(helper->watch->context)
@@ -219,10 +210,12 @@ int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct messa
 			bool *more, struct error *err)
 {
 	struct message_watch watch = watch_of(helper, timeout_ms);
-	int ret = message_receive_watched(helper->socket, answer, &watch);
 	*more = false;
+	/* One that answers without end is never waited for. */
+	int ret = timeout_ms ? message_receive_watched(helper->socket, answer, &watch) : -ETIMEDOUT;
 	if (ret < 0)
 		return no_answer(helper, ret, timeout_ms, err);
+	helper->layers_missing = answer->header.layers_missing;
 	if (answer->header.code < 0) {
 		int code = answer->header.code;
 		error_set(err, code, "%s", buffer_text(&answer->payload));
@@ -258,13 +251,17 @@ int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_
 	return ret < 0 ? ret : helper_receive(helper, timeout_ms, answer, err);
 }
 
-/* Only the socket stays open, as descriptor 3; the terminal's signals are its parent's business. */
+/* Only the socket stays open; the terminal's signals are its parent's business. */
 static int detach(int *socket)
 {
 	static const int ignored[] = { SIGINT,	SIGQUIT, SIGTERM, SIGHUP,
 				       SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2 };
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
+	/* What dies here dies: a handler of our parent's would go on as our parent. */
+	static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
+	for (size_t i = 0; !SANITIZERS && i < sizeof(fatal) / sizeof(fatal[0]); i++)
+		signal(fatal[i], SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
 	sigset_t none;
@@ -279,9 +276,9 @@ static int detach(int *socket)
 	if (*socket != HELPER_SOCKET && dup3(*socket, HELPER_SOCKET, O_CLOEXEC) < 0)
 		return -errno;
 	*socket = HELPER_SOCKET;
-	if (close_range(4, ~0u, 0) != 0) {
+	if (close_range(HELPER_SOCKET + 1, ~0u, 0) != 0) {
 		long limit = sysconf(_SC_OPEN_MAX); /* Linux before 5.9 */
-		for (int fd = 4; fd < limit; fd++)
+		for (int fd = HELPER_SOCKET + 1; fd < limit; fd++)
 			close(fd);
 	}
 	return chdir("/") == 0 ? 0 : -errno;
@@ -294,30 +291,21 @@ static void limit_to(__rlimit_resource_t resource, rlim_t value)
 }
 
 /* From here on the process can compute, answer, and read what it is handed. */
-static int give_up_rights(const struct helper_service *service)
+static int give_up_rights(const struct helper_service *service, int socket, uint32_t *missing)
 {
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return -errno;
-	if (geteuid() == 0) {
-		/* Root without capabilities still owns root's files. In a user namespace these
-		 * users may not exist; then only the capabilities go. */
-		if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-		    setresuid(NOBODY, NOBODY, NOBODY) != 0)
-			return -errno;
-	}
-	cap_t none = cap_init();
-	if (!none || cap_set_proc(none) != 0)
-		return -errno;
-	cap_free(none);
-	limit_to(RLIMIT_CORE, 0);
-	limit_to(RLIMIT_FSIZE, 0);
-	limit_to(RLIMIT_NOFILE, service->open_files ? service->open_files : PARSER_OPEN_FILES);
-	if (!ADDRESS_SANITIZER) {
+	limit_to(RLIMIT_NOFILE, service->open_files ? service->open_files : HELPER_OPEN_FILES);
+	if (service->without_rights && !SANITIZERS) {
 		limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
 		limit_to(RLIMIT_DATA,
 			 service->data_bytes ? service->data_bytes : PARSER_MEMORY_BYTES);
 	}
-	return 0;
+	return confine(&(struct confinement){ .kind = service->without_rights ? CONFINEMENT_PARSE
+									      : CONFINEMENT_OPEN,
+					      .socket = socket,
+					      .open = service->open,
+					      .name = service->name_of,
+					      .context = service->context },
+		       missing);
 }
 
 /* The parent kills us at the deadline; this is for when the parent itself is gone. */
@@ -346,11 +334,10 @@ int helper_answer_part(struct message *part)
 void helper_serve(const struct helper_service *service, int socket)
 {
 	prctl(PR_SET_NAME, service->name, 0, 0, 0);
-	if (detach(&socket) < 0 || (service->without_rights && give_up_rights(service) < 0))
+	budget_close(); /* it has limits of its own */
+	uint32_t missing;
+	if (detach(&socket) < 0 || give_up_rights(service, socket, &missing) < 0)
 		_exit(HELPER_CANNOT_START);
-	/* Changing the user takes this back, so it comes now. A parent that has ended meanwhile is
-	 * seen at the socket. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	struct message request;
 	while (message_receive(socket, &request, MESSAGE_NO_DEADLINE) == 0) {
 		struct message answer = { 0 };
@@ -361,6 +348,7 @@ void helper_serve(const struct helper_service *service, int socket)
 		if (ret == 0 && buffer_failed(&answer.payload))
 			ret = error_set(&err, -ENOMEM, "out of memory");
 		answer.header.code = ret;
+		answer.header.layers_missing = missing;
 		if (ret < 0) {
 			buffer_release(&answer.payload);
 			buffer_append_text(&answer.payload, err.text);

@@ -5,6 +5,11 @@
  *
  * Make it early, while the process is small and has no threads. One thread at a
  * time. A request costs 20 to 40 us plus the work.
+ *
+ * A helper starts as a copy of this process: its environment and the memory that
+ * others share with us are taken away, what else lies in memory is not. So one
+ * that is started late, or anew, has what this process knew by then; it can tell that
+ * to nobody but this process.
  */
 #pragma once
 
@@ -33,7 +38,8 @@ struct helper {
 	const struct helper_watch *watch; /* borrowed; NULL: none */
 	/* More memory in use, of its own and of files, ends it while it is waited for; 0: any. */
 	uint64_t most_resident_bytes;
-	bool hasty; /* helper_set_hasty() */
+	bool hasty;		 /* helper_set_hasty() */
+	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
 	/* private */
 	pid_t pid; /* 0: not running */
 	int socket;
@@ -72,15 +78,22 @@ bool helper_hasten(pid_t pid, enum helper_haste haste);
 void helper_set_hasty(struct helper *helper, enum helper_haste haste);
 
 /* The other side. */
+#define HELPER_SOCKET 3
 struct helper_service {
 	const char *name;
 	/* Fills the answer, or returns a negative errno with *err. */
 	int (*serve)(void *context, const struct message *request, struct message *answer,
 		     struct error *err);
 	void *context;
-	bool without_rights; /* no capabilities, nobody's user, limits on memory and time */
-	uint32_t open_files; /* 0: 64; a limit for one without rights */
-	uint64_t data_bytes; /* 0: 4 GiB; of its own memory, likewise */
+	/* Confined to computing and answering, with limits on memory and time; else to opening
+	 * files for reading (machine/confinement.h). */
+	bool without_rights;
+	uint32_t open_files; /* at most; 0: 64 */
+	uint64_t data_bytes; /* without rights: of its own memory; 0: 4 GiB */
+	/* Without rights: as in struct confinement, with `context`. They may ask by HELPER_SOCKET.
+	 */
+	int (*open)(void *context, const char *path);
+	long (*name_of)(void *context, int fd, char *name, size_t size);
 };
 /* Within serve(): sends a part of the answer ahead, whose payload is the caller's and is emptied. 0
  * or a negative errno. */

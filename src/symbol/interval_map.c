@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 
 static int compare_first(const void *a, const void *b)
 {
@@ -124,16 +125,8 @@ void interval_map_release(struct interval_map *map)
 
 const struct interval_piece *interval_map_before(const struct interval_map *map, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = map->count;
-	while (low < high) { /* first piece that begins after the address */
-		size_t middle = low + (high - low) / 2;
-		if (map->pieces[middle].first <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? &map->pieces[low - 1] : NULL;
+	size_t behind = SORTED_BEHIND(map->pieces, map->count, first, address);
+	return behind > 0 ? &map->pieces[behind - 1] : NULL;
 }
 
 const struct interval_piece *interval_map_find(const struct interval_map *map, uint64_t address)

@@ -57,7 +57,7 @@ static int add_jit_function(struct record_set *out, const struct jit_function *f
 			lines_writer_row(&writer, vaddr + offset, 0, function->lines[i].file,
 					 function->lines[i].line);
 	}
-	content.size = 0;
+	buffer_empty(&content);
 	ret = lines_writer_finish(&writer, &content);
 	lines_writer_release(&writer);
 	return ret < 0 ? ret

@@ -173,13 +173,24 @@ static uint64_t cost_of(const struct jit_loaded *loaded)
 	       (pages > PAGES_MOST ? sizeof(uint32_t) : pages * PAGE_COST);
 }
 
+static bool is_wide(const struct jit_loaded *loaded)
+{
+	return page_count(loaded) > PAGES_WIDE;
+}
+
+static bool has_looked_enough(const struct jit_timeline *timeline, const struct jit_loaded *loaded)
+{
+	return is_wide(loaded) ? timeline->looks >= JIT_TIMELINE_MOST_LOOKS
+			       : timeline->narrow_looks >= JIT_TIMELINE_MOST_NARROW_LOOKS;
+}
+
 static int check_room(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
 		      uint64_t *cost_bytes)
 {
 	uint64_t pages = page_count(loaded);
 	*cost_bytes = cost_of(loaded);
 	if ((pages > PAGES_MOST && timeline->large_count >= JIT_TIMELINE_MOST_LARGE) ||
-	    (pages > PAGES_WIDE && timeline->looks >= JIT_TIMELINE_MOST_LOOKS) ||
+	    has_looked_enough(timeline, loaded) ||
 	    *cost_bytes > JIT_TIMELINE_MOST_BYTES - timeline->kept_bytes)
 		return -EFBIG;
 	return 0;
@@ -210,12 +221,12 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 	if (ret < 0)
 		return ret;
 	uint64_t tag =
-		TAG_TOP | ((hash_bytes(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
-			   TAG_MASK);
+		TAG_TOP |
+		((hash_bytes_stable(loaded->name.data, loaded->name.size) + loaded->size_bytes) &
+		 TAG_MASK);
 	struct meeting meeting;
 	uint64_t looks = meet_all(timeline, loaded, &tag, &meeting);
-	if (page_count(loaded) > PAGES_WIDE)
-		timeline->looks += looks;
+	*(is_wide(loaded) ? &timeline->looks : &timeline->narrow_looks) += looks;
 	if (meeting.same && meeting.same == meeting.latest)
 		return 0;
 	struct jit_loaded added = *loaded;

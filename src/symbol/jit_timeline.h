@@ -42,7 +42,8 @@ struct jit_timeline {
 	uint32_t *large;	 /* private: what touches too many */
 	size_t large_count, large_capacity;
 	uint64_t kept_bytes;
-	uint64_t looks; /* private: at functions, for such as are on many pages */
+	uint64_t looks;	       /* private: at functions, for such as are on many pages */
+	uint64_t narrow_looks; /* private: for others */
 	struct arena arena;
 };
 
@@ -50,6 +51,8 @@ struct jit_timeline {
 #define JIT_TIMELINE_MOST_LARGE 256u	     /* functions of more than 1 MB */
 /* A few bytes of a dump can claim hundreds of pages again and again: seconds of work in all. */
 #define JIT_TIMELINE_MOST_LOOKS (UINT64_C(1) << 29)
+/* A page has up to 4,096 loads, 8 us: what a map says of it again and again needs an end, too. */
+#define JIT_TIMELINE_MOST_NARROW_LOOKS (UINT64_C(1) << 32)
 
 void jit_timeline_release(struct jit_timeline *timeline); /* also right for a zeroed one */
 

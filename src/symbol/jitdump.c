@@ -16,6 +16,8 @@
 #define FLAG_ARCH_TIMESTAMP 1u
 #define LINE_LEAST_SIZE	    17 /* address, line, discriminator, an empty name */
 
+#define CODE_INDEX_BYTES 8 /* what the index of one code takes, about */
+
 enum record_id {
 	JIT_CODE_LOAD = 0,
 	JIT_CODE_MOVE = 1,
@@ -47,11 +49,9 @@ void jitdump_release(struct jitdump *dump)
 	*dump = (struct jitdump){ 0 };
 }
 
-#define FUNCTION_BYTES (sizeof(struct jit_function) + sizeof(struct jit_code) + 8)
-
 uint64_t jitdump_bytes(const struct jitdump *dump)
 {
-	return dump->kept_bytes + dump->count * FUNCTION_BYTES + dump->pending.capacity;
+	return dump->kept_bytes + dump->pending.capacity;
 }
 
 void jitdump_forget(struct jitdump *dump)
@@ -66,13 +66,6 @@ void jitdump_forget(struct jitdump *dump)
 	dump->codes = NULL;
 	dump->count = dump->capacity = dump->code_count = dump->code_capacity = dump->mapped = 0;
 	dump->kept_bytes = 0;
-}
-
-static bool has_room(const struct jitdump *dump, uint64_t bytes)
-{
-	uint64_t most = dump->most_bytes ? dump->most_bytes : JITDUMP_MAX_KEPT;
-	uint64_t taken = dump->kept_bytes + dump->count * FUNCTION_BYTES;
-	return taken <= most && bytes <= most - taken;
 }
 
 /* Whether more than where it is is wanted of the next function. */
@@ -90,15 +83,25 @@ static bool is_wanted(const struct jitdump *dump)
 	return !dump->wanted || (low < dump->wanted_count && dump->wanted[low] == number);
 }
 
-/* A copy that lives with the dump; -EFBIG when the file has used up its share. */
+/* -EFBIG when the file has used up its share. */
+static int count_kept(struct jitdump *dump, uint64_t size_bytes)
+{
+	uint64_t most = dump->most_bytes ? dump->most_bytes : JITDUMP_MAX_KEPT;
+	if (dump->kept_bytes > most || size_bytes > most - dump->kept_bytes)
+		return -EFBIG;
+	dump->kept_bytes += size_bytes;
+	return 0;
+}
+
+/* A copy that lives with the dump. */
 static int keep(struct jitdump *dump, struct span bytes, struct span *kept)
 {
-	if (!has_room(dump, bytes.size))
-		return -EFBIG;
+	int ret = count_kept(dump, bytes.size);
+	if (ret < 0)
+		return ret;
 	char *copy = arena_copy_text(&dump->arena, bytes.data, bytes.size);
 	if (!copy)
 		return -ENOMEM;
-	dump->kept_bytes += bytes.size;
 	*kept = (struct span){ copy, bytes.size };
 	return 0;
 }
@@ -122,6 +125,9 @@ static int place_code(struct jitdump *dump, uint64_t index, size_t position)
 		code->position = position;
 		return 0;
 	}
+	int ret = count_kept(dump, sizeof(*dump->codes) + CODE_INDEX_BYTES);
+	if (ret < 0)
+		return ret;
 	if (array_reserve(&dump->codes, &dump->code_capacity, dump->code_count,
 			  sizeof(*dump->codes)) < 0)
 		return -ENOMEM;
@@ -131,8 +137,9 @@ static int place_code(struct jitdump *dump, uint64_t index, size_t position)
 
 static int add_function(struct jitdump *dump, const struct jit_function *function)
 {
-	if (!has_room(dump, FUNCTION_BYTES))
-		return -EFBIG;
+	int ret = count_kept(dump, sizeof(*function));
+	if (ret < 0)
+		return ret;
 	if (array_reserve(&dump->functions, &dump->capacity, dump->count,
 			  sizeof(*dump->functions)) < 0)
 		return -ENOMEM;
@@ -144,18 +151,18 @@ static int add_function(struct jitdump *dump, const struct jit_function *functio
 static int keep_lines(struct jitdump *dump, struct jit_function *function)
 {
 	size_t count = dump->pending_line_count;
-	if (!has_room(dump, count * sizeof(struct jit_line)))
-		return -EFBIG;
+	int ret = count_kept(dump, count * sizeof(struct jit_line));
+	if (ret < 0)
+		return ret;
 	struct jit_line *lines = arena_allocate(&dump->arena, count * sizeof(*lines));
 	if (!lines)
 		return -ENOMEM;
-	dump->kept_bytes += count * sizeof(*lines);
 	struct span source = { NULL, 0 }, file = { NULL, 0 };
 	for (size_t i = 0; i < count; i++) {
 		lines[i] = dump->pending_lines[i];
 		if (!source.data || !span_equal(lines[i].file, source)) {
 			source = lines[i].file;
-			int ret = keep(dump, source, &file);
+			ret = keep(dump, source, &file);
 			if (ret < 0)
 				return ret;
 		}

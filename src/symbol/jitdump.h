@@ -48,9 +48,10 @@ struct jitdump {
 	size_t capacity;
 	size_t bad; /* records that made no sense */
 	uint32_t pid;
-	uint32_t machine; /* EM_* */
-	bool closed;	  /* the writer said that it is done */
-	bool own_clock;	  /* times are the processor's, not CLOCK_MONOTONIC */
+	uint32_t machine;    /* EM_* */
+	bool closed;	     /* the writer said that it is done */
+	bool own_clock;	     /* times are the processor's, not CLOCK_MONOTONIC */
+	uint64_t kept_bytes; /* what is known of its functions takes, about */
 	bool names_alone; /* set by the owner before the first feed: code and lines are not kept */
 	/* Likewise: code, lines and names of these alone, by rising number in the file; borrowed.
 	 * NULL: of all. */
@@ -67,7 +68,6 @@ struct jitdump {
 	struct arena pending_arena;
 	size_t pending_line_count;
 	uint64_t pending_lines_address;
-	uint64_t kept_bytes;
 	struct jit_code *codes; /* where each code index is now */
 	size_t code_count, code_capacity;
 	struct hash_index code_index;
@@ -77,7 +77,7 @@ struct jitdump {
 };
 
 #define JITDUMP_MAX_RECORD (16u << 20) /* a larger one is skipped and counted as bad */
-#define JITDUMP_MAX_KEPT   (1u << 30)  /* names, code and lines of one file */
+#define JITDUMP_MAX_KEPT   (1u << 30)  /* functions of one file, names, code and lines with them */
 
 void jitdump_release(
 	struct jitdump *dump); /* also right for a zeroed one, which is how one starts */

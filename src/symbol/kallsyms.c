@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "symbol/record.h"
 #include "symbol/symbol_rank.h"
 
@@ -229,18 +230,10 @@ void kallsyms_release(struct kallsyms *kallsyms)
 
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = kallsyms->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (kallsyms->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
+	size_t behind = SORTED_BEHIND(kallsyms->symbols, kallsyms->count, address, address);
+	if (behind == 0)
 		return NULL;
-	const struct kernel_symbol *symbol = &kallsyms->symbols[low - 1];
+	const struct kernel_symbol *symbol = &kallsyms->symbols[behind - 1];
 	return address - symbol->address < symbol->size_bytes ? symbol : NULL;
 }
 
@@ -302,19 +295,11 @@ void kernel_modules_release(struct kernel_modules *modules)
 
 long kernel_modules_find(const struct kernel_modules *modules, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = modules->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (modules->list[middle].base <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || modules->list[low - 1].base == 0)
+	size_t behind = SORTED_BEHIND(modules->list, modules->count, base, address);
+	if (behind == 0 || modules->list[behind - 1].base == 0)
 		return -1;
-	const struct kernel_module *module = &modules->list[low - 1];
-	return address - module->base < module->size_bytes ? (long)(low - 1) : -1;
+	const struct kernel_module *module = &modules->list[behind - 1];
+	return address - module->base < module->size_bytes ? (long)(behind - 1) : -1;
 }
 
 bool kallsyms_bpf_program(struct span symbol, struct span *tag, struct span *name)

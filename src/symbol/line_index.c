@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "symbol/interval_map.h"
 #include "symbol/record.h"
 
@@ -69,16 +70,7 @@ struct wanted {
 /* Position of the first extent that ends at or after `vaddr`. */
 static size_t first_extent(const struct wanted *wanted, uint64_t vaddr)
 {
-	size_t low = 0;
-	size_t high = wanted->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (wanted->extents[middle].last < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_FROM(wanted->extents, wanted->count, last, vaddr);
 }
 
 static bool is_wanted(const struct wanted *wanted, uint64_t first, uint64_t last)

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/digits.h"
+#include "base/sorted.h"
 #include "symbol/interval_map.h"
 
 /* A hexadecimal number with or without 0x, then one or more spaces. */
@@ -117,17 +118,9 @@ void perf_map_release(struct perf_map *map)
 
 const struct jit_symbol *perf_map_find(const struct perf_map *map, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = map->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (map->symbols[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
+	size_t behind = SORTED_BEHIND(map->symbols, map->count, start, address);
+	if (behind == 0)
 		return NULL;
-	const struct jit_symbol *symbol = &map->symbols[low - 1];
+	const struct jit_symbol *symbol = &map->symbols[behind - 1];
 	return address - symbol->start < symbol->size_bytes ? symbol : NULL;
 }

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "image/writer.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader_helper.h"
 #include "symbol/reader_message.h"
@@ -80,6 +83,15 @@ void reader_freep(struct reader **reader)
 	reader_free(*reader);
 }
 
+uint32_t reader_layers_missing(const struct reader *reader)
+{
+	uint32_t missing = reader->opener.layers_missing | reader->parser.layers_missing |
+			   reader->strange_parser.layers_missing;
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		missing |= reader->gatherers[i].layers_missing;
+	return missing;
+}
+
 void reader_set_hasty(struct reader *reader, enum helper_haste haste)
 {
 	helper_set_hasty(&reader->opener, haste);
@@ -100,8 +112,8 @@ static struct helper *parser_of(struct reader *reader)
 
 /* A request and what it takes of its account. */
 struct payment {
-	uint64_t begin_ns;
-	uint64_t end_ns; /* its deadline */
+	uint64_t begin_ns; /* what came before is paid for */
+	uint64_t end_ns;   /* its deadline */
 	uint32_t timeout_ms;
 };
 
@@ -127,15 +139,18 @@ static int begin_payment(const struct reader *reader, uint32_t timeout_ms, struc
 static uint32_t time_left_ms(const struct payment *payment)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	return now_ns < payment->end_ns ? (uint32_t)((payment->end_ns - now_ns) / 1000000) + 1 : 1;
+	return now_ns < payment->end_ns ? (uint32_t)((payment->end_ns - now_ns) / 1000000) + 1 : 0;
 }
 
-static void end_payment(struct reader *reader, const struct payment *payment)
+/* For the time since it began or was paid last. */
+static void pay(struct reader *reader, struct payment *payment)
 {
 	struct reader_account *account = reader->account;
-	uint64_t spent_ns = clock_monotonic_ns() - payment->begin_ns;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t spent_ns = now_ns - payment->begin_ns;
 	if (account)
 		account->left_ns -= spent_ns < account->left_ns ? spent_ns : account->left_ns;
+	payment->begin_ns = now_ns;
 }
 
 static int ask(struct reader *reader, struct helper *helper, struct message *request,
@@ -146,7 +161,7 @@ static int ask(struct reader *reader, struct helper *helper, struct message *req
 	if (ret < 0)
 		return ret;
 	ret = helper_ask(helper, request, payment.timeout_ms, answer, err);
-	end_payment(reader, &payment);
+	pay(reader, &payment);
 	return ret;
 }
 
@@ -154,9 +169,11 @@ struct open_question {
 	enum reader_operation operation;
 	pid_t pid;
 	enum safe_owner owner;
+	uint32_t user;
 	enum safe_link link;
 	uint64_t start, end;
 	const char *path;
+	const char *root; /* NULL: none */
 };
 
 /* Asks the opener for a descriptor. The request is emptied. */
@@ -188,24 +205,47 @@ static int ask_open(struct reader *reader, const struct open_question *question,
 	buffer_append_u64(&request.payload, (uint64_t)question->pid);
 	buffer_append_u64(&request.payload, reader->options.max_file_bytes);
 	buffer_append_u64(&request.payload, question->owner);
+	buffer_append_u64(&request.payload, question->user);
 	buffer_append_u64(&request.payload, question->link);
 	buffer_append_u64(&request.payload, question->start);
 	buffer_append_u64(&request.payload, question->end);
-	if (question->path)
-		buffer_append_text(&request.payload, question->path);
-	buffer_append_u8(&request.payload, 0);
+	const char *const texts[] = { question->path, question->root };
+	for (size_t i = 0; i < 2; i++) {
+		if (texts[i])
+			buffer_append_text(&request.payload, texts[i]);
+		buffer_append_u8(&request.payload, 0);
+	}
 	return ask_file(reader, &request, file, err);
 }
 
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err)
 {
+	return reader_open_of_user(reader, pid, path, owner, SAFE_NO_USER, file, err);
+}
+
+int reader_open_of_user(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+			uint32_t user, struct safe_file *file, struct error *err)
+{
 	return ask_open(reader,
-			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
-						 .pid = pid,
-						 .owner = owner,
-						 .link = pid ? LINK_REFUSE : LINK_FOLLOW,
-						 .path = path },
+			&(struct open_question){
+				.operation = OPERATION_OPEN_PATH,
+				.pid = pid,
+				.owner = owner,
+				.user = user,
+				.link = pid || owner == OWNER_PROCESS ? LINK_REFUSE : LINK_FOLLOW,
+				.path = path },
+			file, err);
+}
+
+int reader_open_below(struct reader *reader, const char *root, const char *path,
+		      struct safe_file *file, struct error *err)
+{
+	return ask_open(reader,
+			&(struct open_question){ .operation = OPERATION_OPEN_BELOW,
+						 .link = LINK_FOLLOW,
+						 .path = path,
+						 .root = root },
 			file, err);
 }
 
@@ -238,15 +278,25 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 	return ask_file(reader, &request, copy, err);
 }
 
-static int open_debug_at(struct reader *reader, pid_t pid, const char *path, struct safe_file *file,
-			 struct error *err)
+static int open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,
+			 struct safe_file *file, struct error *err)
 {
-	return ask_open(reader,
-			&(struct open_question){ .operation = OPERATION_OPEN_PATH,
-						 .pid = pid,
-						 .link = LINK_FOLLOW,
-						 .path = path },
-			file, err);
+	int ret = ask_open(reader,
+			   &(struct open_question){ .operation = OPERATION_OPEN_PATH,
+						    .pid = search->pid,
+						    .owner = OWNER_PUBLIC,
+						    .user = search->user,
+						    .link = LINK_FOLLOW,
+						    .path = path },
+			   file, err);
+	if (ret < 0 || search->writer == READER_ANY_WRITER ||
+	    writer_may_speak_for(file->writer, search->writer))
+		return ret;
+	close(file->fd);
+	char who[WRITER_TEXT_BYTES];
+	writer_text(file->writer, who);
+	return error_set(err, -EPERM, "'%s' can be written by %s, unlike the file it is of", path,
+			 who);
 }
 
 static void put_build_id_path(struct buffer *path, const char *root,
@@ -258,8 +308,8 @@ static void put_build_id_path(struct buffer *path, const char *root,
 }
 
 /* gdb's order: beside the file, below .debug, below the debug root. */
-static int open_by_link(struct reader *reader, pid_t pid, const struct identity *identity,
-			const char *path, const char *root, struct safe_file *file,
+static int open_by_link(struct reader *reader, const struct debug_search *search, const char *root,
+			const struct identity *identity, const char *path, struct safe_file *file,
 			struct error *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -272,44 +322,67 @@ static int open_by_link(struct reader *reader, pid_t pid, const struct identity 
 			      formats[i][1], identity->debug_link);
 		/* The link may name the file itself. */
 		if (strcmp(buffer_text(&candidate), path) != 0)
-			ret = open_debug_at(reader, pid, buffer_text(&candidate), file, err);
+			ret = open_debug_at(reader, search, buffer_text(&candidate), file, err);
 		buffer_release(&candidate);
 	}
 	return ret;
 }
 
-int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, struct safe_file *file,
+int reader_open_debug(struct reader *reader, const struct debug_search *search,
+		      const struct identity *identity, const char *path, struct safe_file *file,
 		      struct error *err)
 {
-	const char *root = debug_root ? debug_root : "/usr/lib/debug";
+	const char *root = search->root ? search->root : "/usr/lib/debug";
 	int ret = error_set(err, -ENOENT, "no debug file is named by a build-id or link");
 	if (identity->build_id_bytes > 1) {
 		struct buffer name = { 0 };
 		put_build_id_path(&name, root, identity);
-		ret = open_debug_at(reader, pid, buffer_text(&name), file, err);
+		ret = open_debug_at(reader, search, buffer_text(&name), file, err);
 		buffer_release(&name);
 	}
 	if (ret < 0 && identity->debug_link[0] && path)
-		ret = open_by_link(reader, pid, identity, path, root, file, err);
+		ret = open_by_link(reader, search, root, identity, path, file, err);
 	return ret;
+}
+
+void reader_unique(const struct safe_file *file, uint8_t unique[READER_UNIQUE_BYTES])
+{
+	const uint64_t known[] = { file->device, file->inode, (uint64_t)file->changed_ns };
+	_Static_assert(sizeof(known) == READER_UNIQUE_BYTES, "three numbers");
+	memcpy(unique, known, sizeof(known));
+	if (writer_kind(file->writer) == WRITER_MOUNTER &&
+	    getrandom(unique, READER_UNIQUE_BYTES, 0) != READER_UNIQUE_BYTES)
+		memcpy(unique, known, sizeof(known));
 }
 
 int reader_identify(struct reader *reader, int fd, struct identity *identity, struct error *err)
 {
-	struct message request = { .header = { .operation = OPERATION_IDENTIFY, .fd_count = 1 },
+	return reader_identify_content(reader, fd, CONTENT_NONE, (struct span){ NULL, 0 }, identity,
+				       err);
+}
+
+int reader_identify_content(struct reader *reader, int fd, enum content_kind content,
+			    struct span unique, struct identity *identity, struct error *err)
+{
+	struct message request = { .header = { .operation = OPERATION_IDENTIFY,
+					       .what = (uint32_t)content,
+					       .fd_count = 1 },
 				   .fds = { fd } };
 	struct message answer;
+	buffer_append(&request.payload, unique.data, unique.size);
 	int ret = ask(reader, parser_of(reader), &request, reader->options.open_timeout_ms, &answer,
 		      err);
+	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;
 	if (answer.payload.size == sizeof(*identity)) {
 		memcpy(identity, answer.payload.data, sizeof(*identity));
 		if (identity->build_id_bytes > sizeof(identity->build_id) ||
-		    identity->segment_count > IDENTITY_MAX_SEGMENTS)
+		    identity->segment_count > IDENTITY_MAX_SEGMENTS || identity->content != content)
 			ret = -EIO;
 		identity->debug_link[sizeof(identity->debug_link) - 1] = 0;
+		if (strchr(identity->debug_link, '/'))
+			ret = -EIO;
 	} else {
 		ret = -EIO;
 	}
@@ -361,20 +434,112 @@ static int send_gather(struct helper *helper, int fd, int debug_fd, const uint64
 	return ret;
 }
 
+/* Whether it is one of those that DWARF is spread over by compilers and by dwz. */
+static bool is_part_of_dwarf(const char *path)
+{
+	static const char *const ends[] = { ".dwo", ".dwp", ".debug" };
+	static const char debug_root[] = "/usr/lib/debug/";
+	size_t size = strlen(path);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return strncmp(path, debug_root, sizeof(debug_root) - 1) == 0;
+}
+
+/*
+ * A file that the parser wants since a binary names it. Whoever wrote that binary may have taken
+ * the parser over, so nothing but debug information is handed to it, and as root only
+ * what everybody may read. It may be one of root's binaries too, so nobody but root and we can
+ * have written it.
+ */
+static int open_part(struct reader *reader, const char *path, struct safe_file *file,
+		     struct error *err)
+{
+	struct stat info;
+	char magic[4];
+	if (path[0] != '/' || !is_part_of_dwarf(path))
+		return error_set(err, -EPERM, "'%s' is no part of debug information", path);
+	const struct debug_search search = { .user = SAFE_NO_USER };
+	int ret = open_debug_at(reader, &search, path, file, err);
+	if (ret < 0)
+		return ret;
+	if (pread(file->fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    memcmp(magic, "\177ELF", sizeof(magic)) == 0 && fstat(file->fd, &info) == 0 &&
+	    (geteuid() != 0 || (info.st_mode & S_IROTH)))
+		return 0;
+	close(file->fd);
+	return error_set(err, -EPERM, "'%s' is not for everybody to read, or no ELF file", path);
+}
+
+static int answer_question(struct reader *reader, struct helper *helper, struct message *question,
+			   uint32_t timeout_ms, struct error *err)
+{
+	struct message answer = { 0 };
+	struct safe_file file = { .fd = -1 };
+	char link[64], path[4096];
+	buffer_append_u8(&question->payload, 0);
+	if (question->header.operation == OPERATION_WANT_FILE &&
+	    !buffer_failed(&question->payload)) {
+		answer.header.code =
+			open_part(reader, buffer_text(&question->payload), &file, NULL);
+		answer.header.fd_count = answer.header.code == 0;
+		answer.fds[0] = file.fd;
+	} else if (question->header.operation == OPERATION_WANT_NAME &&
+		   question->header.fd_count == 1) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", question->fds[0]);
+		ssize_t size = readlink(link, path, sizeof(path));
+		answer.header.code = size < 0 ? -errno : 0;
+		buffer_append(&answer.payload, path, size < 0 ? 0 : (size_t)size);
+	} else {
+		answer.header.code = -EBADMSG;
+	}
+	message_release(question);
+	int ret = helper_send(helper, &answer, timeout_ms, err);
+	message_release(&answer);
+	return ret;
+}
+
+/* The next part of what the parser answers. What it asks before is answered; all within one
+ * deadline. */
+static int receive_answer(struct reader *reader, struct helper *helper, struct payment *payment,
+			  struct message *answer, bool *more, struct error *err)
+{
+	for (;;) {
+		uint32_t left_ms = time_left_ms(payment);
+		int ret = helper_receive_part(helper, left_ms, answer, more, err);
+		if (ret == 0 && !answer->header.operation)
+			return 0;
+		if (ret == 0) {
+			pay(reader, payment); /* what it wants opened is paid for by itself */
+			ret = answer_question(reader, helper, answer, left_ms, err);
+			payment->begin_ns = clock_monotonic_ns();
+		}
+		if (ret == -ETIMEDOUT)
+			error_set(err, ret, "could not be read: no answer within %" PRIu32 " ms",
+				  payment->timeout_ms);
+		if (ret < 0)
+			return ret;
+	}
+}
+
 /* Appends what comes, part by part; *done is what is complete of it. */
-static int receive_records(struct helper *helper, const struct payment *payment,
+static int receive_records(struct reader *reader, struct helper *helper, struct payment *payment,
 			   struct record_set *out, unsigned int *done, struct gather_counts *counts,
 			   struct error *err)
 {
 	bool more = true;
+	uint64_t total_bytes = 0;
 	int ret = 0;
 	*done = 0;
 	while (ret == 0 && more) {
 		struct message answer;
-		ret = helper_receive_part(helper, time_left_ms(payment), &answer, &more, err);
+		ret = receive_answer(reader, helper, payment, &answer, &more, err);
 		if (ret < 0)
 			break;
-		ret = decode_records(&answer, out, counts, err);
+		total_bytes += answer.payload.size;
+		ret = total_bytes > MESSAGE_MAX_BYTES
+			      ? error_set(err, -EFBIG, "the sampled functions have too much code")
+			      : decode_records(&answer, out, counts, err);
 		if (ret == 0)
 			*done = answer.header.what;
 		message_release(&answer);
@@ -398,8 +563,8 @@ int reader_gather_parts(struct reader *reader, int fd, int debug_fd, const uint6
 		return ret;
 	ret = send_gather(helper, fd, debug_fd, vaddrs, count, what, payment.timeout_ms, err);
 	if (ret == 0)
-		ret = receive_records(helper, &payment, out, done, counts, err);
-	end_payment(reader, &payment);
+		ret = receive_records(reader, helper, &payment, out, done, counts, err);
+	pay(reader, &payment);
 	return ret;
 }
 
@@ -434,7 +599,7 @@ int reader_end_gather(struct reader *reader, struct record_set *out, struct gath
 	struct payment payment;
 	unsigned int done;
 	begin_payment(reader, reader->options.gather_timeout_ms, &payment, NULL);
-	return receive_records(helper, &payment, out, &done, counts, err);
+	return receive_records(reader, helper, &payment, out, &done, counts, err);
 }
 
 int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,

@@ -1,9 +1,11 @@
 /*
  * reader - reads other people's executables without trusting them. Two helper
- * processes do the work: one opens files (with our rights, but it parses
- * nothing), one parses (without capabilities, files or rights, with limits on
- * memory and time). Both answer within a deadline or are killed and started
- * anew: a FUSE mount that never answers or a file made to crash a parser costs
+ * processes do the work: one opens files (to read them, with what rights of ours
+ * that takes; it parses nothing), one parses (without capabilities, files or
+ * rights, with limits on memory and time). What DWARF has in further files (.dwo,
+ * dwz) the parser asks for: it gets regular ELF files that are named as debug
+ * information is, as root only those that everybody may read. Both answer within a deadline or are
+ * killed and started anew: a FUSE mount that never answers or a file made to crash a parser costs
  * one message "could not be read: cause", never the recording.
  *
  * Make it early, while the process is small and has no threads: helpers are
@@ -56,6 +58,8 @@ struct reader_options {
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err);
 void reader_free(struct reader *reader);
 void reader_freep(struct reader **reader); /* for CLEANUP() */
+/* Of enum confinement_layer: what its helpers lack, as far as they have answered. */
+uint32_t reader_layers_missing(const struct reader *reader);
 
 /* Whether the processes that read go before all usual ones, where we may choose that. */
 void reader_set_hasty(struct reader *reader, enum helper_haste haste);
@@ -64,11 +68,17 @@ void reader_set_hasty(struct reader *reader, enum helper_haste haste);
 void reader_charge(struct reader *reader, struct reader_account *account);
 
 /*
- * As in safe_open.h. A file of a network or FUSE file system is copied into
- * memory first (up to 512 MB), for even closing one may block.
+ * As in safe_open.h. A link as the last part of the path is followed for pid 0, but not with
+ * OWNER_PROCESS: whom a file must belong to, nobody else may choose it. A file of a network or FUSE
+ * file system is copied into memory first (up to 512 MB), for even closing one may block.
  */
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err);
+int reader_open_of_user(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
+			uint32_t user, struct safe_file *file, struct error *err);
+/* `root` is absolute. */
+int reader_open_below(struct reader *reader, const char *root, const char *path,
+		      struct safe_file *file, struct error *err);
 int reader_open_executable(struct reader *reader, pid_t pid, struct safe_file *file,
 			   struct error *err);
 int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start, uint64_t end,
@@ -79,15 +89,34 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 		struct error *err);
 /*
  * The separate debug file of an image, by build-id and then by .gnu_debuglink, as
- * `pid` sees it (0: as we do), below `debug_root` (NULL: /usr/lib/debug). `path` is
- * where the image lies, or NULL. -ENOENT when there is none.
+ * `pid` sees it (0: as we do), below `root` (NULL: /usr/lib/debug). `path` is
+ * where the image lies, or NULL. -ENOENT when there is none. The image names it, so it is one that
+ * everybody may read or of `user`, who owns the image (OWNER_PUBLIC); and one that somebody can
+ * write who has no say in a file that `writer` can write is passed over: its build-id is a claim
+ * as well.
  */
-int reader_open_debug(struct reader *reader, pid_t pid, const struct identity *identity,
-		      const char *path, const char *debug_root, struct safe_file *file,
+struct debug_search {
+	pid_t pid;
+	uint32_t user;
+	uint64_t writer; /* READER_ANY_WRITER: none is passed over, for the user named the folder */
+	const char *root;
+};
+#define READER_ANY_WRITER UINT64_MAX
+int reader_open_debug(struct reader *reader, const struct debug_search *search,
+		      const struct identity *identity, const char *path, struct safe_file *file,
 		      struct error *err);
 
-/* What names this file and where its segments lie. Needed at once, when a mapping is first seen. */
+/* Where the file's segments lie and what it says its build-id is. Needed at once, when a mapping is
+ * first seen. */
 int reader_identify(struct reader *reader, int fd, struct identity *identity, struct error *err);
+/* As that, with the hash of its content of that kind (image/content_hash.h): up to 64 MiB are read.
+ */
+int reader_identify_content(struct reader *reader, int fd, enum content_kind content,
+			    struct span unique, struct identity *identity, struct error *err);
+/* What the owner of a large file cannot choose: the device, inode and time of its last change; of
+ * a file system that makes such things up, bytes by chance, so that it is like no other. */
+#define READER_UNIQUE_BYTES 24
+void reader_unique(const struct safe_file *file, uint8_t unique[READER_UNIQUE_BYTES]);
 
 enum gather_what {
 	GATHER_FUNCTIONS = 1, /* extents and names, of cold parts too */

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/sanitizers.h"
 #include "image/identity.h"
 #include "symbol/gather.h"
 #include "symbol/helper_process.h"
@@ -50,7 +51,7 @@ static int copy_into_memory(struct safe_file *file, uint64_t limit_bytes, struct
 	if (file->size_bytes > limit_bytes)
 		return error_set(err, -EFBIG, "a file of %llu bytes is too large to copy",
 				 (unsigned long long)file->size_bytes);
-	CLEANUP(close_fd) int copy = memfd_create("culprit", MFD_CLOEXEC);
+	CLEANUP(close_fd) int copy = memfd_create("culprit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (copy < 0)
 		return error_set(err, -errno, "cannot make room in memory: %s", strerror(errno));
 	CLEANUP(free_pointer) uint8_t *piece = malloc(1 << 20);
@@ -76,6 +77,8 @@ static int copy_into_memory(struct safe_file *file, uint64_t limit_bytes, struct
 			at += put;
 		}
 	}
+	/* A parser that was taken over does not change what others read after it. */
+	fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	int old = file->fd;
 	file->fd = copy;
 	file->size_bytes = total;
@@ -88,7 +91,7 @@ struct open_request {
 	pid_t pid;
 	struct safe_limits limits;
 	uint64_t start, end; /* of a mapping */
-	const char *path;
+	const char *path, *root;
 };
 
 static bool read_open_request(const struct message *request, struct open_request *open)
@@ -97,10 +100,12 @@ static bool read_open_request(const struct message *request, struct open_request
 	open->pid = (pid_t)cursor_u64(&cursor);
 	open->limits.size_bytes = cursor_u64(&cursor);
 	open->limits.owner = (enum safe_owner)cursor_u64(&cursor);
+	open->limits.user = (uint32_t)cursor_u64(&cursor);
 	open->limits.link = (enum safe_link)cursor_u64(&cursor);
 	open->start = cursor_u64(&cursor);
 	open->end = cursor_u64(&cursor);
 	open->path = cursor_text(&cursor).data;
+	open->root = cursor_text(&cursor).data;
 	return !cursor.failed;
 }
 
@@ -113,6 +118,8 @@ static int do_open(const struct message *request, struct message *answer, struct
 	int ret;
 	if (request->header.operation == OPERATION_OPEN_PATH)
 		ret = safe_open_path(open.pid, open.path, &open.limits, &file, err);
+	else if (request->header.operation == OPERATION_OPEN_BELOW)
+		ret = safe_open_below(open.root, open.path, &open.limits, &file, err);
 	else if (request->header.operation == OPERATION_OPEN_EXECUTABLE)
 		ret = safe_open_executable(open.pid, &open.limits, &file, err);
 	else
@@ -160,7 +167,9 @@ static int do_identify(const struct message *request, struct message *answer, st
 	struct identity identity;
 	if (request->header.fd_count != 1)
 		return error_set(err, -EBADMSG, "a request makes no sense");
-	int ret = gather_identity(request->fds[0], &identity, err);
+	const struct span unique = { request->payload.data, request->payload.size };
+	int ret = gather_identity(request->fds[0], (enum content_kind)request->header.what, unique,
+				  &identity, err);
 	if (ret == 0)
 		buffer_append(&answer->payload, &identity, sizeof(identity));
 	return ret;
@@ -243,6 +252,7 @@ static int serve(void *context, const struct message *request, struct message *a
 	(void)context;
 	switch (request->header.operation) {
 	case OPERATION_OPEN_PATH:
+	case OPERATION_OPEN_BELOW:
 	case OPERATION_OPEN_EXECUTABLE:
 	case OPERATION_OPEN_MAPPING:
 		return do_open(request, answer, err);
@@ -264,11 +274,62 @@ void reader_helper_open(int socket)
 	helper_serve(&(struct helper_service){ .name = "culprit-open", .serve = serve }, socket);
 }
 
+/* Asks the reader, in the midst of a request. The question is emptied. */
+static int ask_back(struct message *question, struct message *answer)
+{
+	int ret = message_send(HELPER_SOCKET, question, MESSAGE_NO_DEADLINE);
+	buffer_release(&question->payload);
+	if (ret == 0)
+		ret = message_receive(HELPER_SOCKET, answer, MESSAGE_NO_DEADLINE);
+	if (ret < 0)
+		return ret;
+	ret = answer->header.code;
+	if (ret < 0)
+		message_release(answer);
+	return ret;
+}
+
+/* What libdw opens: parts of DWARF in other files. */
+static int open_part(void *context, const char *path)
+{
+	(void)context;
+	struct message question = { .header.operation = OPERATION_WANT_FILE };
+	struct message answer;
+	buffer_append_text(&question.payload, path);
+	buffer_append_u8(&question.payload, 0);
+	int ret = ask_back(&question, &answer);
+	if (ret < 0)
+		return ret;
+	int fd = answer.header.fd_count == 1 ? answer.fds[0] : -ENOENT;
+	answer.header.fd_count = fd >= 0 ? 0 : answer.header.fd_count; /* libdw's from here on */
+	message_release(&answer);
+	return fd;
+}
+
+/* From there it looks for those with relative names. */
+static long name_file(void *context, int fd, char *name, size_t size)
+{
+	(void)context;
+	struct message question = { .header = { .operation = OPERATION_WANT_NAME, .fd_count = 1 },
+				    .fds = { fd } };
+	struct message answer;
+	int ret = ask_back(&question, &answer);
+	if (ret < 0)
+		return ret;
+	if (size > answer.payload.size)
+		size = answer.payload.size;
+	memcpy(name, answer.payload.data, size);
+	message_release(&answer);
+	return (long)size;
+}
+
 void reader_helper_parse(int socket)
 {
 	helper_serve(&(struct helper_service){ .name = "culprit-parse",
 					       .serve = serve,
-					       .without_rights = true },
+					       .without_rights = true,
+					       .open = THREAD_SANITIZER ? NULL : open_part,
+					       .name_of = name_file },
 		     socket);
 }
 
@@ -277,6 +338,8 @@ void reader_helper_parse_strange(int socket)
 	helper_serve(&(struct helper_service){ .name = "culprit-parse",
 					       .serve = serve,
 					       .without_rights = true,
-					       .data_bytes = STRANGE_DATA_BYTES },
+					       .data_bytes = STRANGE_DATA_BYTES,
+					       .open = THREAD_SANITIZER ? NULL : open_part,
+					       .name_of = name_file },
 		     socket);
 }

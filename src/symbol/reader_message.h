@@ -21,6 +21,10 @@ enum reader_operation {
 	OPERATION_GATHER,
 	OPERATION_READ,
 	OPERATION_COPY,
+	OPERATION_OPEN_BELOW,
+	/* Questions of the parser while it gathers, which are answered before it goes on. */
+	OPERATION_WANT_FILE, /* payload: a path; the answer has a descriptor */
+	OPERATION_WANT_NAME, /* beside it a descriptor; the answer has its path */
 };
 
 struct message_header {
@@ -30,7 +34,9 @@ struct message_header {
 	uint32_t what;
 	uint64_t payload_bytes;
 	uint32_t fd_count;
-	uint32_t more; /* of an answer: further parts follow it */
+	uint32_t more;		 /* of an answer: further parts follow it */
+	uint32_t layers_missing; /* likewise: enum confinement_layer */
+	uint32_t unused;
 };
 
 struct message {

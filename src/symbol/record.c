@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "symbol/record_parts.h"
 
 void record_set_release(struct record_set *set)
@@ -36,7 +37,7 @@ int record_set_take(struct record_set *set, uint64_t kind, uint64_t first, uint6
 		return -ENOMEM;
 	int ret = record_set_add(set, kind, first, last,
 				 (struct span){ content->data, content->size });
-	content->size = 0;
+	buffer_empty(content);
 	return ret;
 }
 
@@ -324,16 +325,8 @@ int lines_table_decode(const struct record *record, struct lines_table *table)
 
 const struct lines_row *lines_table_find(const struct lines_table *table, uint64_t vaddr)
 {
-	size_t low = 0;
-	size_t high = table->row_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (table->rows[middle].vaddr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && vaddr <= table->last ? &table->rows[low - 1] : NULL;
+	size_t behind = SORTED_BEHIND(table->rows, table->row_count, vaddr, vaddr);
+	return behind > 0 && vaddr <= table->last ? &table->rows[behind - 1] : NULL;
 }
 
 static struct span text_of(const struct lines_table *table, uint32_t number)

@@ -1,7 +1,11 @@
 /*
- * safe_open - opens files that belong to strangers: below the root folder of
- * another process, its executable, its mappings. Never follows a link out of
- * that root, never opens a FIFO or a device, never waits for one.
+ * safe_open - the one way to files whose path or content a stranger chose: files
+ * of another process, below its root folder, its executable and its mappings; files
+ * that a program, a profile or a recording names; files below a folder that the
+ * user named. What is opened is first found without being opened (O_PATH), then
+ * judged, then opened: never a FIFO, a device or a file of the kernel's own
+ * (/proc, /sys), never one of another user's private files by the rules below.
+ * docs/architecture.md, "Trust", has who follows which rule.
  *
  * These calls may still block where a FUSE server answers: the reader
  * (symbol/reader.h) makes them in a process that may be killed.
@@ -14,19 +18,33 @@
 
 struct error;
 
+/* Whose files are opened. */
 enum safe_owner {
+	/* Anybody's: the caller compares what it gets with what the kernel said was mapped, or with
+	   a build. */
 	OWNER_ANY,
-	OWNER_PROCESS, /* of the process's effective user or root, not writable by others */
+	/*
+	 * What everybody may read, by the file's own mode and that of every folder on the way to
+	 * it; and what belongs to `user`, who chose the path, or to the caller. The caller's own do
+	 * not count when it is root: the path is a stranger's.
+	 */
+	OWNER_PUBLIC,
+	/* Of `user` alone, with one name, not writable by others, lying in its folder itself: no
+	   link and no mount. For files of a known name in a folder that is everybody's. */
+	OWNER_PROCESS,
 };
+
+#define SAFE_NO_USER UINT32_MAX /* nobody's files have this owner */
 
 struct safe_file {
 	int fd; /* read-only, close-on-exec */
 	uint64_t size_bytes;
 	uint64_t device, inode;
 	int64_t modified_ns;
-	uint32_t owner;
-	bool others_write; /* others than its owner, root and our own group may write it */
-	bool copied; /* fd is a copy in memory (symbol/reader.h); inode and device are the file's */
+	int64_t changed_ns; /* st_ctim: unlike the former, its owner cannot set it back */
+	uint32_t owner, mode, links;
+	uint64_t writer; /* who else can alter it: symbol/file_writer.h */
+	bool copied;	 /* fd is a copy in memory (symbol/reader.h); all else tells of the file */
 };
 
 enum safe_link {
@@ -37,18 +55,26 @@ enum safe_link {
 struct safe_limits {
 	uint64_t size_bytes; /* larger files are refused with -EFBIG */
 	enum safe_owner owner;
+	uint32_t user; /* as `owner` says; SAFE_NO_USER: nobody */
 	enum safe_link link;
 };
 
 /*
  * Opens the absolute `path` as process `pid` sees it; pid 0: as we do. Returns 0
  * and a file whose fd the caller closes; -ENOENT, -EACCES, -ELOOP and the like;
- * -ENOTSUP for what is no regular file; -EFBIG; -EPERM for a wrong owner;
- * -ENOSYS where the kernel has no openat2 (before 5.6) or forbids it and the
- * process has a root or mounts of its own: there is then no safe way.
+ * -ENOTSUP for what is no regular file, or is one of the kernel's own; -EFBIG; -EPERM for what the
+ * rule of `owner` refuses; -ENOSYS where the kernel has no openat2 (before 5.6) or forbids it and
+ * the process has a root or mounts of its own: there is then no safe way.
  */
 int safe_open_path(pid_t pid, const char *path, const struct safe_limits *limits,
 		   struct safe_file *file, struct error *err);
+/*
+ * Opens `path`, with or without leading slashes, below the folder `root`, which the user named. No
+ * link leads out of it (-EXDEV), nor "..". Of limits->owner and ->user nothing counts: the rule is
+ * OWNER_PUBLIC, and whoever owns the folder is the user, unless everybody may write into it.
+ */
+int safe_open_below(const char *root, const char *path, const struct safe_limits *limits,
+		    struct safe_file *file, struct error *err);
 /* /proc/PID/exe. */
 int safe_open_executable(pid_t pid, const struct safe_limits *limits, struct safe_file *file,
 			 struct error *err);
@@ -56,3 +82,8 @@ int safe_open_executable(pid_t pid, const struct safe_limits *limits, struct saf
  * CAP_SYS_ADMIN. */
 int safe_open_mapping(pid_t pid, uint64_t start, uint64_t end, const struct safe_limits *limits,
 		      struct safe_file *file, struct error *err);
+
+/* What OWNER_PROCESS asks of a file that was opened by another rule: 0, or -EPERM with the reason.
+ * Of file only owner, mode and links count. */
+int safe_check_user(const struct safe_file *file, uint32_t user, const char *path,
+		    struct error *err);

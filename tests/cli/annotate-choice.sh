@@ -27,6 +27,11 @@ mv culprit.prof other.prof
 head_of other.prof
 head_of compute other.prof
 head_of other.prof compute
+head_of - <other.prof
+mkfifo pipe
+cat other.prof >pipe &
+head_of pipe compute
+rm pipe
 culprit cfg other.prof compute | cksum >last
 culprit cfg compute other.prof | cksum | cmp - last
 culprit annotate other.prof missing -q 2>&1 || echo "status $?"

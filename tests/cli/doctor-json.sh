@@ -15,7 +15,7 @@ jq -e 'all(.findings[]; .state != "ok" or (.costs == null and .cure == null))' d
 # What costs something says what; a stop is what the exit status says.
 jq -e 'all(.findings[]; .state != "limit" or .costs != null)' doctor.json >costs
 jq -e '(.findings | map(.key) | unique | length) == (.findings | length)' doctor.json >once
-for key in paranoid capabilities seccomp kernel-names btf bpf counters sample-cost sample-rate \
+for key in paranoid capabilities seccomp helpers kernel-names btf bpf counters sample-cost sample-rate \
 	stack-depth ring-memory kernel processor smt governor turbo; do
 	jq -e --arg key $key 'any(.findings[]; .key == $key)' doctor.json >found || fail "no entry '$key'"
 done

@@ -1,4 +1,4 @@
-# Names that steer a terminal: there they are escaped, in a pipe they are what they are.
+# Names that steer a terminal: there they are escaped; in a pipe folded text has what is not of ASCII as it is.
 printf 'a\033[31m\tb;\302\2335m\342\200\256;caf\303\251 3\n' >named.folded
 culprit import named.folded -o named.prof
 for format in folded csv speedscope; do

@@ -1,8 +1,8 @@
 /*
  * replay - runs a fuzz target without a fuzzer: every seed of a folder, then
- * cuts and single flipped bytes of each, spread evenly over the seed and the
- * same in every run. Ends by the target's own assert, a signal or a sanitizer
- * when something is wrong; with 1 when there is no seed to run.
+ * cuts and single flipped bytes of each, spread evenly over the seed, and what the
+ * target's own mutator makes of it, if it has one. The same in every run. Ends by the target's own
+ * assert, a signal or a sanitizer when something is wrong; with 1 when there is no seed to run.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +11,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/random.h"
 
 /* Of each kind and seed: enough to meet every length of a short seed, and quick for a long one. */
-#define CHANGES_MAX 512
+#define CHANGES_MAX   512
+#define MUTATIONS     256
+#define MUTATED_BYTES 65536u
+#define CROSSED_IN    4 /* mutations, one is with the seed before */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+						     unsigned seed);
+__attribute__((weak)) size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_size,
+						       const uint8_t *second, size_t second_size,
+						       uint8_t *out, size_t max_size,
+						       unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+static struct random_state chance; /* of LLVMFuzzerMutate() */
+
+/* A simple one, for mutators that know more: a byte flipped, left out, or put in. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
+{
+	size_t at = size ? random_below(&chance, size) : 0;
+	switch (random_below(&chance, 3)) {
+	case 0:
+		if (size)
+			data[at] ^= (uint8_t)(1u << random_below(&chance, 8));
+		return size;
+	case 1:
+		if (size < 2)
+			return size;
+		memmove(data + at, data + at + 1, size - at - 1);
+		return size - 1;
+	default:
+		if (size >= max_size)
+			return size;
+		memmove(data + at + 1, data + at, size - at);
+		data[at] = (uint8_t)random_u64(&chance);
+		return size + 1;
+	}
+}
 
 static void run(const uint8_t *data, size_t size)
 {
@@ -44,7 +81,29 @@ static void run_changes(uint8_t *data, size_t size)
 	}
 }
 
-static int replay(const char *path)
+/* Each from the seed, or from the mutation before; `last` is the seed before this one. */
+static void run_mutations(const uint8_t *data, size_t size, const struct buffer *last)
+{
+	static uint8_t mutated[MUTATED_BYTES], crossed[MUTATED_BYTES];
+	size_t most = size < MUTATED_BYTES ? size : MUTATED_BYTES, now = most;
+	if (!LLVMFuzzerCustomMutator)
+		return;
+	chance = random_seed(size);
+	memcpy(mutated, data, most);
+	for (unsigned i = 0; i < MUTATIONS; i++) {
+		if (i % 8 == 0) {
+			memcpy(mutated, data, most);
+			now = most;
+		}
+		now = LLVMFuzzerCustomMutator(mutated, now, MUTATED_BYTES, i);
+		run(mutated, now);
+		if (LLVMFuzzerCustomCrossOver && last->size && i % CROSSED_IN == 0)
+			run(crossed, LLVMFuzzerCustomCrossOver(mutated, now, last->data, last->size,
+							       crossed, MUTATED_BYTES, i));
+	}
+}
+
+static int replay(const char *path, struct buffer *last)
 {
 	CLEANUP(close_file) FILE *file = fopen(path, "rb");
 	if (!file || fseek(file, 0, SEEK_END) != 0)
@@ -58,7 +117,10 @@ static int replay(const char *path)
 	if (fread(data, 1, (size_t)size, file) != (size_t)size)
 		return -EIO;
 	run_changes(data, (size_t)size);
-	return 0;
+	run_mutations(data, (size_t)size, last);
+	last->size = 0;
+	buffer_append(last, data, (size_t)size);
+	return buffer_failed(last) ? -ENOMEM : 0;
 }
 
 static int visible(const struct dirent *entry)
@@ -73,6 +135,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	struct dirent **entries;
+	CLEANUP(buffer_release) struct buffer last = { 0 };
 	int count = scandir(argv[1], &entries, visible, alphasort);
 	if (count <= 0) {
 		fprintf(stderr, "no seeds in '%s'\n", argv[1]);
@@ -81,7 +144,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++) {
 		char path[4096];
 		snprintf(path, sizeof(path), "%s/%s", argv[1], entries[i]->d_name);
-		int ret = replay(path);
+		int ret = replay(path, &last);
 		if (ret < 0) {
 			fprintf(stderr, "cannot read '%s': %s\n", path, strerror(-ret));
 			return 1;

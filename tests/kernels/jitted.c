@@ -10,6 +10,7 @@
  *	jitted large SECONDS     the same with 1 GB
  *	jitted left SECONDS      the map stays there
  *	jitted late SECONDS      and comes when half of the work is done
+ *	jitted silent SECONDS    it tells nothing; what is there stays
  *	jitted mappings SECONDS  20000 executable mappings come and go before; no map
  *	jitted foreign SECONDS   the map belongs to another user (needs root)
  *	jitted maptwice SECONDS  jit_first works so long; then jit_second, loaded over it, a
@@ -152,7 +153,7 @@ static int tell(const char *mode, const void *code)
 		return write_map(map_path, code) || truncate(map_path, LARGE_BYTES);
 	if (strcmp(mode, "left") == 0)
 		return write_map(map_path, code);
-	if (strcmp(mode, "late") == 0)
+	if (strcmp(mode, "late") == 0 || strcmp(mode, "silent") == 0)
 		return 0;
 	if (strcmp(mode, "mappings") == 0)
 		return map_often();
@@ -209,7 +210,7 @@ int main(int argc, char **argv)
 		ret = write_map(map_path, code);
 	while (ret == 0 && cpu_seconds() < begin + seconds)
 		run(1000000);
-	if (strcmp(argv[1], "left") && strcmp(argv[1], "late"))
+	if (strcmp(argv[1], "left") && strcmp(argv[1], "late") && strcmp(argv[1], "silent"))
 		unlink(map_path);
 	unlink(target_path);
 	unlink(dump_path);

@@ -18,7 +18,7 @@ round=0
 recovered=0
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
-	rm -f killed.prof*
+	rm -rf killed.prof*
 	culprit record -q -o killed.prof --merge-interval 50ms -F 2000 -p $load 2>record.err &
 	recorder=$!
 	python3 -c "import random, time; random.seed($round); time.sleep(0.1 + random.random() * 0.5)"

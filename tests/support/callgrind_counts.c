@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/sorted.h"
 
 static const char expected_events[] = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim";
 
@@ -247,18 +248,11 @@ const struct callgrind_cost *callgrind_cost_at(const struct callgrind_object *ob
 const struct callgrind_step *callgrind_steps_from(const struct callgrind_object *object,
 						  uint64_t from, size_t *count)
 {
-	size_t low = 0, high = object->step_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (object->steps[middle].from < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t at = SORTED_FROM(object->steps, object->step_count, from, from);
 	*count = 0;
-	while (low + *count < object->step_count && object->steps[low + *count].from == from)
+	while (at + *count < object->step_count && object->steps[at + *count].from == from)
 		++*count;
-	return object->steps + low;
+	return object->steps + at;
 }
 
 uint64_t callgrind_steps(const struct callgrind_object *object, uint64_t from, uint64_t to)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "image/eh_frame.h"
 #include "image/plt.h"
 
@@ -44,15 +45,9 @@ static int compare_entries(const void *left, const void *right)
 
 static const struct code_function *function_at(const struct elf_space *space, uint64_t vaddr)
 {
-	size_t low = 0, high = space->function_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->functions[middle].first <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && space->functions[low - 1].last >= vaddr ? &space->functions[low - 1] : NULL;
+	size_t behind = SORTED_BEHIND(space->functions, space->function_count, first, vaddr);
+	return behind && space->functions[behind - 1].last >= vaddr ? &space->functions[behind - 1]
+								    : NULL;
 }
 
 static struct span name_at(const struct elf_space *space, uint64_t vaddr)
@@ -95,18 +90,11 @@ static const struct code_entry *get_entries(void *context, uint64_t first, uint6
 					    size_t *count)
 {
 	const struct elf_space *space = context;
-	size_t low = 0, high = space->entry_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (space->entries[middle].vaddr <= first)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t at = SORTED_BEHIND(space->entries, space->entry_count, vaddr, first);
 	*count = 0;
-	while (low + *count < space->entry_count && space->entries[low + *count].vaddr <= last)
+	while (at + *count < space->entry_count && space->entries[at + *count].vaddr <= last)
 		++*count;
-	return space->entries + low;
+	return space->entries + at;
 }
 
 static struct span get_callee(void *context, uint64_t target)

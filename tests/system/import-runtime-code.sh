@@ -21,3 +21,19 @@ culprit import -o untimed.prof perf.data 2>said
 expect_match "note" "$(cat said)" "1 jitdump files tell of code that was loaded over other code"
 expect_equal "samples of jit_first" "$(samples untimed.prof 3 jit 10 jit_first)" 0
 expect_between "samples of jit_second" "$(samples untimed.prof 3 jit 10 jit_second)" 100 500
+
+# A map beside the recording is the folder's owner's or everybody's to read, and nothing leads elsewhere.
+mkdir beside
+chmod 755 . .. beside 2>/dev/null || true
+perf record -q -e cpu-clock -F 1000 -o beside/perf.data -- "$KERNELS/jitted" silent 0.1 >perf.log 2>&1
+culprit import -o none.prof beside/perf.data 2>said
+pid=$("$TOOLS/cells" none.prof | awk -F '\t' '$3 == "jit" { split($4, word, " "); print word[2]; exit }')
+[ -n "$pid" ] || fail "no run-time code in $("$TOOLS/cells" none.prof | cut -f 1-4)"
+echo "1000 7fffffffe000 stolen_outside" >outside
+ln -s ../outside beside/perf-$pid.map
+culprit import -o linked.prof beside/perf.data 2>said
+expect_equal "samples that a link out of the folder names" "$(samples linked.prof 10 stolen_outside)" 0
+rm beside/perf-$pid.map
+cp outside beside/perf-$pid.map
+culprit import -o own.prof beside/perf.data 2>said
+expect_between "samples that the folder's own map names" "$(samples own.prof 10 stolen_outside)" 20 300

@@ -30,7 +30,7 @@ for attempt in 1 3 5; do
 	1) expect_match "message" "$(cat err)" "^culprit: (there is no process $pid|all that was to be watched has ended)\$" ;;
 	*) fail "status $status: $(cat err)" ;;
 	esac
-	rm -f exits.prof*
+	rm -rf exits.prof*
 done
 
 # Two at once, in one folder.

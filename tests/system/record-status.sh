@@ -10,7 +10,7 @@ expect_match "message" "$(cat err)" "^culprit: cannot run './no-such-program': N
 echo text >text
 expect_status 126 culprit record --quiet -F 100 -- ./text 2>err
 expect_match "message" "$(cat err)" "^culprit: cannot run './text': Permission denied\$"
-rm -f culprit.prof*
+rm -rf culprit.prof*
 expect_status 127 culprit record --quiet -F 100 -- ./no-such-program 2>err
 [ ! -e culprit.prof ] && [ ! -e culprit.prof.open ] || fail "nothing was recorded, yet a file was left"
 

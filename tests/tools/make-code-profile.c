@@ -14,13 +14,18 @@
  * counted: compute with samples of cycles and of instructions, both precise. clocked: of cpu-clock
  * instead of cycles. branched: with samples of cycles, interpreted for where branches went.
  * kernel: a procedure of the kernel that lets interrupts in.
- * loops: three loops after each other, the second of which has most samples.
+ * claims: a library, and files of other users with its build-id or its name; claims-old: that
+ * library as earlier versions knew it, by its build-id alone. claims-before: that library a day
+ * earlier. loops: three loops after each other, the second of which has most samples.
+ * hostile: counted, and one of every thing that has a name, with what $HOSTILE holds before
+ * each name.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
@@ -36,7 +41,18 @@ struct maker {
 	struct profile *profile;
 	uint32_t clock, cycles; /* events */
 	uint32_t context;
+	const char *hostile; /* what names begin with, or NULL */
+	struct arena names;
 };
+
+static struct span named(struct maker *maker, const char *name)
+{
+	if (!maker->hostile || !name)
+		return span_of_text(name);
+	const char *text = arena_printf(&maker->names, "%s%s", maker->hostile, name);
+	must(text ? 0 : -1);
+	return span_of_text(text);
+}
 
 static void add_events(struct maker *maker, const char *machine)
 {
@@ -72,12 +88,12 @@ static uint32_t image(struct maker *maker, enum image_kind kind, const char *bui
 		.kind = kind,
 		.space = kind == IMAGE_KERNEL ? SPACE_TEXT : SPACE_ELF,
 		.build_id = span_of_text(build_id),
-		.name = span_of_text(name),
+		.name = named(maker, name),
 	};
 	uint32_t id;
 	must(profile_add_image(maker->profile, &row, &id));
 	if (path)
-		must(profile_add_path(maker->profile, id, span_of_text(path)));
+		must(profile_add_path(maker->profile, id, named(maker, path)));
 	return id;
 }
 
@@ -97,7 +113,7 @@ static void function(struct maker *maker, uint32_t to, uint64_t first, uint64_t 
 		     const char *name, uint64_t flags, uint64_t parent)
 {
 	struct buffer content = { 0 };
-	const struct function_record row = { flags, parent, span_of_text(name) };
+	const struct function_record row = { flags, parent, named(maker, name) };
 	record_put_function(&content, first, &row);
 	put(maker, to, RECORD_FUNCTION, first, last, &content);
 }
@@ -144,13 +160,20 @@ static void compute_lines(struct maker *maker, uint32_t program)
 {
 	struct buffer content = { 0 };
 	struct lines_writer writer;
-	const struct span file = span_of_text("/src/compute.c");
-	const struct span header = span_of_text("/src/scale.h");
+	/* absolute, as sources are looked for */
+	const char *folder =
+		maker->hostile ? arena_printf(&maker->names, "/%s", maker->hostile) : "";
+	const struct span file =
+		span_of_text(arena_printf(&maker->names, "%s/src/compute.c", folder));
+	const struct span header =
+		span_of_text(arena_printf(&maker->names, "%s/src/scale.h", folder));
 	lines_writer_init(&writer, 0x1000);
 	lines_writer_row(&writer, 0x1000, 0, file, 5);
 	lines_writer_row(&writer, 0x1008, 0, file, 6);
 	lines_writer_row(&writer, 0x100a, 0, file, 8);
-	uint32_t scale = lines_writer_inline(&writer, 0, span_of_text("_Z5scalei"), file, 8);
+	uint32_t scale = lines_writer_inline(
+		&writer, 0, maker->hostile ? named(maker, "scale") : span_of_text("_Z5scalei"),
+		file, 8);
 	lines_writer_row(&writer, 0x100c, scale, header, 3);
 	lines_writer_row(&writer, 0x100f, 0, file, 9);
 	lines_writer_row(&writer, 0x1025, 0, file, 7);
@@ -280,9 +303,9 @@ static void make_arm64(struct maker *maker)
 static void add_source(struct maker *maker, const char *machine, const char *vendor,
 		       const char *model)
 {
-	const struct profile_context context = { .comm = span_of_text("program"),
+	const struct profile_context context = { .comm = named(maker, "program"),
 						 .pid = optional_of(12) };
-	const struct profile_source source = { .host = span_of_text("host"),
+	const struct profile_source source = { .host = named(maker, "host"),
 					       .machine = span_of_text(machine),
 					       .cpu_vendor = span_of_text(vendor),
 					       .cpu_model = span_of_text(model),
@@ -294,7 +317,9 @@ static void add_source(struct maker *maker, const char *machine, const char *ven
 
 static uint32_t precise_event(struct maker *maker, const char *name)
 {
-	const struct profile_event event = { .name = span_of_text(name),
+	/* estimates come from cycles, which are known by that name */
+	const bool kept = strcmp(name, "cycles") == 0;
+	const struct profile_event event = { .name = kept ? span_of_text(name) : named(maker, name),
 					     .unit = span_of_text(name),
 					     .policy = PERIOD_FIXED,
 					     .period = 100000,
@@ -460,6 +485,110 @@ static void make_large(struct maker *maker)
 	put(maker, program, RECORD_LINES, 0x1000, 0x1000 + sizeof(bytes) - 1, &content);
 }
 
+/* A sample of a function alone, below the stacks' root. */
+static void add_named_image(struct maker *maker, enum image_kind kind, const char *build_id,
+			    uint32_t root)
+{
+	uint32_t node;
+	uint32_t id = image(maker, kind, build_id, kind == IMAGE_JIT ? NULL : "other", "other");
+	if (kind != IMAGE_UNKNOWN)
+		function(maker, id, 0x1000, 0x10ff, "other", 0, 0);
+	sample(maker, maker->cycles, id, 0x1010, 40);
+	add_stack(maker, root, id, 0x1010, 40, &node);
+}
+
+/* Who ran has every name that a context can have, the host every one that a source can have. */
+static void make_hostile(struct maker *maker)
+{
+	maker->hostile = getenv("HOSTILE");
+	must(maker->hostile ? 0 : -1);
+	make_counted(maker, COUNTED_CYCLES);
+	const struct profile_context context = { .comm = named(maker, "server"),
+						 .cgroup = named(maker, "slice"),
+						 .container = named(maker, "container"),
+						 .thread = named(maker, "thread"),
+						 .core_type = named(maker, "core"),
+						 .labels = named(maker, "key=value"),
+						 .pid = optional_of(13),
+						 .tid = optional_of(14),
+						 .cpu = optional_of(1) };
+	const struct profile_source source = { .host = named(maker, "other"),
+					       .boot_id = named(maker, "boot"),
+					       .kernel = named(maker, "kernel"),
+					       .machine = span_of_text("x86_64"),
+					       .cpu_vendor = span_of_text("GenuineIntel"),
+					       .cpu_model = span_of_text("06-55-04"),
+					       .cpu_name = named(maker, "cpu"),
+					       .microcode = named(maker, "microcode"),
+					       .smt = named(maker, "smt"),
+					       .governor = named(maker, "governor"),
+					       .turbo = named(maker, "turbo"),
+					       .frequency = named(maker, "frequency"),
+					       .hypervisor = named(maker, "hypervisor"),
+					       .clock = named(maker, "clock"),
+					       .command = named(maker, "command"),
+					       .tool = named(maker, "tool"),
+					       .labels = named(maker, "key=value"),
+					       .start_ns = 4102444800000000000u,
+					       .duration_ns = 2000000000 };
+	const struct profile_event event = { .name = named(maker, "event"),
+					     .unit = named(maker, "unit"),
+					     .pmu = named(maker, "pmu"),
+					     .core_type = named(maker, "core"),
+					     .leader = named(maker, "instructions") };
+	static const enum image_kind kinds[] = {
+		IMAGE_KERNEL, IMAGE_MODULE,  IMAGE_VDSO, IMAGE_BPF,
+		IMAGE_JIT,    IMAGE_UNKNOWN, IMAGE_NAME, IMAGE_FILE
+	};
+	const struct cell read = { 0, 1000, 1000 };
+	uint32_t root, read_along, known = image(maker, IMAGE_FILE, "\x12\x34\x56\x78", NULL, NULL);
+	const struct profile_frame leaf = { .image = known, .vaddr = 0x1010 };
+	/* by which exact counts know it */
+	must(profile_add_path(maker->profile, known, span_of_text("/opt/no/program")));
+	must(profile_add_context(maker->profile, &context, &maker->context));
+	must(profile_add_source(maker->profile, &source));
+	must(profile_add_event(maker->profile, &event, &read_along));
+	must(profile_add_flat(maker->profile, read_along, maker->context, &leaf, &read));
+	maker->clock = maker->cycles; /* that stacks are of */
+	add_stack(maker, 0, known, 0x100c, 45, &root);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char id[] = { 0x77, (char)(i + 1), 0 };
+		add_named_image(maker, kinds[i], id, root);
+	}
+	must(profile_add_bill(maker->profile, read_along, 0,
+			      (const char *)named(maker, "item").data, 5));
+}
+
+struct claim {
+	const char *hash, *path, *procedure;
+	uint64_t writer, samples;
+};
+
+static void make_claims(struct maker *maker, const struct claim *claims, size_t count)
+{
+	add_events(maker, "x86_64");
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_image row = { .kind = IMAGE_FILE,
+						   .space = SPACE_ELF,
+						   .build_id = span_of_text("\x12\x34\x56\x78"),
+						   .hash = span_of_text(claims[i].hash),
+						   .writer = claims[i].writer };
+		uint32_t id;
+		must(profile_add_image(maker->profile, &row, &id));
+		must(profile_add_path(maker->profile, id, span_of_text(claims[i].path)));
+		function(maker, id, 0x1000, 0x10ff, claims[i].procedure, 0, 0);
+		sample(maker, maker->clock, id, 0x1010, claims[i].samples);
+	}
+}
+
+static const struct claim claims[] = {
+	{ "\xaa\x01-of-the-system", "/usr/lib/libwork.so", "work", 0, 10 },
+	{ "\xbb\x02-of-a-stranger", "/home/m/libwork.so", "work_hard", 0x1000003e8, 30 },
+	{ "\xcc\x03-of-all-of-you", "/tmp/tool", "work", 0x300000000, 2 },
+	{ "\xdd\x04-from-a-mount.", "/mnt/tool", "work", 0x400000000, 1 },
+};
+static const struct claim old_claim = { NULL, "/usr/lib/libwork.so", "work", 0, 12 };
+
 int main(int argc, char **argv)
 {
 	struct maker maker = { .profile = profile_new() };
@@ -493,6 +622,15 @@ int main(int argc, char **argv)
 		make_counted(&maker, COUNTED_BRANCHES);
 	else if (strcmp(argv[1], "loops") == 0)
 		make_loops(&maker);
+	else if (strcmp(argv[1], "hostile") == 0)
+		make_hostile(&maker);
+
+	else if (strcmp(argv[1], "claims") == 0)
+		make_claims(&maker, claims, sizeof(claims) / sizeof(claims[0]));
+	else if (strcmp(argv[1], "claims-before") == 0)
+		make_claims(&maker, claims, 1);
+	else if (strcmp(argv[1], "claims-old") == 0)
+		make_claims(&maker, &old_claim, 1);
 	else
 		return 2;
 	if (profile_file_write(argv[2], maker.profile, &err) < 0) {
@@ -500,5 +638,6 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	profile_free(maker.profile);
+	arena_release(&maker.names);
 	return 0;
 }

@@ -154,6 +154,12 @@ static uint64_t whole_below(uint64_t whole, double share)
 	return below >= (double)whole ? whole : (uint64_t)below;
 }
 
+static unsigned __int128 squares_of(const struct cell *cell, double share, unsigned __int128 left)
+{
+	double squares = (double)cell->squares * share;
+	return squares >= (double)left ? left : (unsigned __int128)squares;
+}
+
 void charge_split(const struct cell *cell, const struct charge *charges, size_t count,
 		  struct cell *parts)
 {
@@ -177,12 +183,8 @@ void charge_split(const struct cell *cell, const struct charge *charges, size_t 
 			below.estimate > given.estimate ? below.estimate - given.estimate : 0;
 		left.samples -= parts[i].samples;
 		left.estimate -= parts[i].estimate;
-		parts[i].squares =
-			i + 1 < count
-				? (unsigned __int128)((double)cell->squares * charges[i].share)
-				: left.squares;
-		if (parts[i].squares > left.squares)
-			parts[i].squares = left.squares;
+		parts[i].squares = i + 1 < count ? squares_of(cell, charges[i].share, left.squares)
+						 : left.squares;
 		left.squares -= parts[i].squares;
 	}
 }

@@ -13,13 +13,22 @@
 /* Of a loop's rounds: what runs less often may come back to a line that others have taken. */
 #define OFTEN 0.1
 
-bool culprit_is_inside(const struct culprit_rules *rules, uint32_t block, uint32_t loop)
+/* The innermost loop around a block, or FLOW_OUTSIDE. */
+static uint32_t loop_of(const struct flow_loops *loops, uint32_t block)
 {
-	const struct flow_loops *loops = &rules->procedure->loops;
-	uint32_t at = block == FLOW_OUTSIDE ? FLOW_NO_LOOP : loops->of_block[block];
-	while (at != FLOW_NO_LOOP && at != loop)
-		at = loops->list[at].parent;
-	return at != FLOW_NO_LOOP;
+	return block == FLOW_OUTSIDE ? FLOW_NO_LOOP : loops->of_block[block];
+}
+
+/* The innermost loop that holds both blocks: all that are around it do, and no other. */
+static uint32_t common_loop(const struct flow_loops *loops, uint32_t block, uint32_t other)
+{
+	uint32_t a = loop_of(loops, block), b = loop_of(loops, other);
+	while (a != b && a != FLOW_NO_LOOP && b != FLOW_NO_LOOP) {
+		/* inner loops have larger numbers */
+		uint32_t *inner = a > b ? &a : &b;
+		*inner = loops->list[*inner].parent;
+	}
+	return a == b ? a : FLOW_NO_LOOP;
 }
 
 /*
@@ -43,10 +52,8 @@ static void cross(const struct culprit_rules *rules, uint32_t inside, uint32_t o
 		  double times, double *sums)
 {
 	const struct flow_loops *loops = &rules->procedure->loops;
-	uint32_t loop = inside == FLOW_OUTSIDE ? FLOW_NO_LOOP : loops->of_block[inside];
-	/* Who holds the other holds all that is around it. */
-	for (; loop != FLOW_NO_LOOP && !culprit_is_inside(rules, outside, loop);
-	     loop = loops->list[loop].parent)
+	uint32_t both = common_loop(loops, inside, outside);
+	for (uint32_t loop = loop_of(loops, inside); loop != both; loop = loops->list[loop].parent)
 		sums[loop] += times;
 }
 
@@ -166,18 +173,17 @@ double culprit_leaves_of_loop(const struct culprit_rules *rules, uint32_t branch
 	const struct procedure_cycles *procedure = rules->procedure;
 	const struct flow_graph *graph = &procedure->cfg.graph;
 	struct flow_ends out_of = flow_graph_out_of(graph, branch_block);
-	uint32_t last = culprit_last_of(rules, branch_block);
-	uint32_t loop = procedure->loops.of_block[branch_block];
+	uint32_t last = culprit_last_of(rules, branch_block), innermost = FLOW_NO_LOOP;
+	bool differ = false;
 	if (culprit_at(rules, last)->kind != INSTRUCTION_CONDITIONAL)
 		return INFINITY;
-	for (; loop != FLOW_NO_LOOP; loop = procedure->loops.list[loop].parent) {
-		bool stays = false, leaves = false;
-		for (size_t i = 0; i < out_of.count; i++) {
-			uint32_t to = graph->edges[out_of.list[i]].to;
-			*(culprit_is_inside(rules, to, loop) ? &stays : &leaves) = true;
-		}
-		if (stays && leaves)
-			return rules->loops[loop].entries;
+	/* Of the loops around the branch, the innermost that some way stays in. */
+	for (size_t i = 0; i < out_of.count; i++) {
+		uint32_t to = graph->edges[out_of.list[i]].to;
+		uint32_t stays = common_loop(&procedure->loops, branch_block, to);
+		differ |= i > 0 && stays != innermost;
+		if (innermost == FLOW_NO_LOOP || (stays != FLOW_NO_LOOP && stays > innermost))
+			innermost = stays;
 	}
-	return INFINITY;
+	return differ ? rules->loops[innermost].entries : INFINITY;
 }

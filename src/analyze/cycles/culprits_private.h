@@ -129,7 +129,6 @@ double culprit_miss_cycles(double times, double near, double far, const double *
 
 /* culprit_loops.c */
 int culprit_find_loops(struct culprit_rules *rules); /* 0 or -ENOMEM */
-bool culprit_is_inside(const struct culprit_rules *rules, uint32_t block, uint32_t loop);
 /*
  * How often an access can have missed, at most: in a loop that comes by the same address in each
  * round, which it makes often enough to keep the line, no more often than the loop was entered. Of

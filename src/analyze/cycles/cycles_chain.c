@@ -191,14 +191,6 @@ static void step(const struct procedure_cycles *procedure, uint32_t instruction,
 	set_ready(ready, &others, result);
 }
 
-static bool is_inside(const struct flow_loops *loops, uint32_t block, uint32_t loop)
-{
-	uint32_t at = loops->of_block[block];
-	while (at != FLOW_NO_LOOP && at != loop)
-		at = loops->list[at].parent;
-	return at != FLOW_NO_LOOP;
-}
-
 /* One round after another of a loop, over all its ways at once. */
 struct rounds {
 	const struct procedure_cycles *procedure;
@@ -217,7 +209,7 @@ static void enter(const struct rounds *rounds, uint32_t block, double *ready)
 	for (size_t i = 0; i < into.count; i++) {
 		uint32_t from = graph->edges[into.list[i]].from;
 		if (from == FLOW_OUTSIDE ||
-		    !is_inside(&rounds->procedure->loops, from, rounds->loop))
+		    !flow_loops_hold(&rounds->procedure->loops, rounds->loop, from))
 			continue;
 		if (!rounds->done[from]) {
 			unknown = true; /* from behind: a loop inside of this one */
@@ -245,7 +237,7 @@ static void run_round(struct rounds *rounds, double *header)
 	 */
 	for (uint32_t n = 0, b = rounds->header; n < cfg->graph.block_count;
 	     n++, b = b + 1 < cfg->graph.block_count ? b + 1 : 0) {
-		if (!is_inside(&procedure->loops, b, rounds->loop))
+		if (!flow_loops_hold(&procedure->loops, rounds->loop, b))
 			continue;
 		if (b == rounds->header)
 			memcpy(ready, header, sizeof(ready));
@@ -264,7 +256,7 @@ static void find_writes(struct rounds *rounds)
 {
 	const struct cfg *cfg = &rounds->procedure->cfg;
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
-		if (!is_inside(&rounds->procedure->loops, b, rounds->loop))
+		if (!flow_loops_hold(&rounds->procedure->loops, rounds->loop, b))
 			continue;
 		for (uint32_t i = cfg->blocks[b].first;
 		     i < cfg->blocks[b].first + cfg->blocks[b].count; i++)
@@ -310,7 +302,7 @@ static double loop_entries(const struct procedure_cycles *procedure, uint32_t lo
 	double times = 0;
 	for (size_t i = 0; i < into.count; i++) {
 		uint32_t from = graph->edges[into.list[i]].from;
-		if (from == FLOW_OUTSIDE || !is_inside(&procedure->loops, from, loop))
+		if (from == FLOW_OUTSIDE || !flow_loops_hold(&procedure->loops, loop, from))
 			times += procedure->frequencies.edges[into.list[i]].value;
 	}
 	return times;

@@ -4,6 +4,7 @@
 
 #include "analyze/flow/cfg_private.h"
 #include "base/array.h"
+#include "base/sorted.h"
 
 /* The one place that decodes; nothing of the texts is used. */
 static void decode(struct cfg_builder *builder, struct span code, uint64_t vaddr,
@@ -148,13 +149,5 @@ const uint8_t *cfg_code(const struct cfg *cfg, const struct cfg_instruction *ins
 
 uint32_t cfg_instruction_from(const struct cfg *cfg, uint64_t vaddr)
 {
-	uint32_t low = 0, high = cfg->instruction_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (cfg->instructions[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)SORTED_FROM(cfg->instructions, cfg->instruction_count, vaddr, vaddr);
 }

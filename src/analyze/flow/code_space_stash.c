@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash_index.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "profile/stash.h"
 
 static_assert((int)CODE_ENTRY_JUMP == (int)ENTRY_JUMP, "kinds are those of records");
@@ -150,16 +151,8 @@ static const uint8_t *run_bytes(struct code_space_stash *stash, struct run *run)
 static struct span find_bytes(void *context, uint64_t vaddr, size_t size)
 {
 	struct code_space_stash *stash = context;
-	size_t low = 0;
-	size_t high = stash->run_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (stash->runs[middle].first <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct run *run = low ? &stash->runs[low - 1] : NULL;
+	size_t next = SORTED_BEHIND(stash->runs, stash->run_count, first, vaddr);
+	struct run *run = next ? &stash->runs[next - 1] : NULL;
 	const uint8_t *bytes = run && run->last >= vaddr && size ? run_bytes(stash, run) : NULL;
 	if (!bytes)
 		return (struct span){ NULL, 0 };

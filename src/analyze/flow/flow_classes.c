@@ -39,8 +39,8 @@ static void span(struct labels *labels, uint32_t from, uint32_t to, uint64_t lab
 static void label_edges_beside_tree(const struct flow_graph *graph,
 				    const struct flow_search *search, struct labels *labels)
 {
-	struct random_state random =
-		random_seed(hash_bytes(graph->edges, graph->edge_count * sizeof(*graph->edges)));
+	struct random_state random = random_seed(
+		hash_bytes_stable(graph->edges, graph->edge_count * sizeof(*graph->edges)));
 	for (size_t i = 0; i < graph->edge_count; i++) {
 		const struct flow_edge *edge = &graph->edges[i];
 		if (edge->to != FLOW_OUTSIDE && search->edge[search->number[edge->to]] == i)
@@ -78,7 +78,7 @@ static int number_labels(struct flow_classes *classes, uint64_t *label, size_t c
 {
 	CLEANUP(hash_index_release) struct hash_index index = { 0 };
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = hash_u64(label[i]);
+		uint64_t hash = hash_u64_stable(label[i]);
 		uint32_t class = hash_index_find(&index, hash, is_label, label, &label[i]);
 		if (class == HASH_INDEX_NONE) {
 			class = classes->count++;

@@ -242,3 +242,11 @@ void flow_loops_release(struct flow_loops *loops)
 	free(loops->of_block);
 	*loops = (struct flow_loops){ 0 };
 }
+
+bool flow_loops_hold(const struct flow_loops *loops, uint32_t loop, uint32_t block)
+{
+	uint32_t at = loops->of_block[block];
+	while (at != FLOW_NO_LOOP && at > loop)
+		at = loops->list[at].parent;
+	return at == loop;
+}

@@ -52,3 +52,6 @@ struct flow_loops {
 int flow_loops_find(const struct flow_graph *graph, const struct flow_search *search,
 		    struct flow_loops *loops);
 void flow_loops_release(struct flow_loops *loops); /* also right for a zeroed one */
+
+/* Whether the block is in the loop, or in one inside of it. Walks up the loops around the block. */
+bool flow_loops_hold(const struct flow_loops *loops, uint32_t loop, uint32_t block);

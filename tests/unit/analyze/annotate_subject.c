@@ -61,3 +61,12 @@ void add_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t
 	assert_int_equal(stash_add(profile, image, &record, NULL), 0);
 	buffer_release(content);
 }
+
+void add_samples_of_period(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
+			   uint64_t samples, uint64_t period)
+{
+	const struct profile_frame leaf = { .image = image, .vaddr = vaddr };
+	const struct cell cell = { samples, samples * period,
+				   (unsigned __int128)samples * period * period };
+	assert_int_equal(profile_add_flat(profile, event, 0, &leaf, &cell), 0);
+}

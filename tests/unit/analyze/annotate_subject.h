@@ -36,3 +36,7 @@ void add_function(struct profile *profile, uint32_t image, const char *name, uin
 /* Takes the content over. */
 void add_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t first,
 		uint64_t last, struct buffer *content);
+
+/* As many samples of the instruction, each of which stands for a period. */
+void add_samples_of_period(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
+			   uint64_t samples, uint64_t period);

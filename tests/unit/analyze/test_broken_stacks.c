@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +177,27 @@ static void the_code_to_blame_is_ranked(void **state)
 	profile_free(test.profile);
 }
 
+/* A stranger's profile may name one with each stack. */
+static void many_images_are_ranked_in_time_of_their_number(void **state)
+{
+	(void)state;
+	char stack[64];
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cpu-clock", 1000);
+	for (int i = 0; i < 200000; i++) {
+		/* two images of each name, of folders that differ */
+		snprintf(stack, sizeof(stack), "/usr/lib/%d/lib%08d.so!f", i % 2, i / 2);
+		add_stack(&test, stack, i / 2 == 4711 ? 9 : 1);
+	}
+	struct measured measured = measure(&test);
+	assert_int_equal(measured.stacks->broken_samples, 200016);
+	assert_true(span_equal(measured.stacks->images[0].name, span_of_text("lib00004711.so")));
+	assert_int_equal(measured.stacks->images[0].samples, 18);
+	assert_int_equal(measured.stacks->images[1].samples, 2);
+	measured_release(&measured);
+	profile_free(test.profile);
+}
+
 /* A stack as deep as the kernel goes was cut, and not by code without frame pointers. */
 static void a_stack_that_was_cut_is_not_broken(void **state)
 {
@@ -217,6 +239,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_begins_elsewhere_is_broken),
 		cmocka_unit_test(what_cannot_be_told_is_not_judged),
 		cmocka_unit_test(the_code_to_blame_is_ranked),
+		cmocka_unit_test(many_images_are_ranked_in_time_of_their_number),
 		cmocka_unit_test(a_stack_that_was_cut_is_not_broken),
 		cmocka_unit_test(imported_stacks_count_when_they_were_followed_by_frame_pointers),
 	};

@@ -53,12 +53,8 @@ static void add_samples(struct profile *profile, const struct profile_event *eve
 	} list[] = { { 0x1003, 1000 }, { 0x1006, 5 }, { 0x1004, 3 }, { 0x2000, 9 } };
 	uint32_t id;
 	assert_int_equal(profile_add_event(profile, event, &id), 0);
-	for (size_t i = 0; i < COUNT_OF(list); i++) {
-		const struct profile_frame leaf = { .image = image, .vaddr = list[i].vaddr };
-		const struct cell cell = { list[i].samples, list[i].samples * 7,
-					   list[i].samples * 49 };
-		assert_int_equal(profile_add_flat(profile, id, 0, &leaf, &cell), 0);
-	}
+	for (size_t i = 0; i < COUNT_OF(list); i++)
+		add_samples_of_period(profile, id, image, list[i].vaddr, list[i].samples, 7);
 }
 
 static struct profile *walk_with(const struct profile_event *event, const char *vendor)
@@ -201,6 +197,19 @@ static void a_cell_is_cut_without_a_loss(void **state)
 	}
 }
 
+/* As a sum of squares is that passed 128 bits: no double holds it. */
+static void the_largest_cell_is_cut_without_a_loss(void **state)
+{
+	(void)state;
+	static const struct charge charges[] = { { 0x1000, 1 }, { 0x1004, 0 } };
+	const struct cell cell = { UINT64_MAX, UINT64_MAX, ~(unsigned __int128)0 };
+	const struct cell nothing = { 0 };
+	struct cell parts[2];
+	charge_split(&cell, charges, 2, parts);
+	assert_memory_equal(&parts[0], &cell, sizeof(cell));
+	assert_memory_equal(&parts[1], &nothing, sizeof(nothing));
+}
+
 static void addresses_have_the_samples_that_stand_there(void **state)
 {
 	(void)state;
@@ -227,6 +236,7 @@ int main(void)
 		cmocka_unit_test(lines_have_the_samples_of_the_instruction_that_waited),
 		cmocka_unit_test(precise_events_are_charged_where_they_stand),
 		cmocka_unit_test(a_cell_is_cut_without_a_loss),
+		cmocka_unit_test(the_largest_cell_is_cut_without_a_loss),
 		cmocka_unit_test(addresses_have_the_samples_that_stand_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

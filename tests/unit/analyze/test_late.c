@@ -31,15 +31,6 @@ struct subject {
 	uint32_t time;
 };
 
-static void add_samples(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
-			uint64_t samples)
-{
-	const struct profile_frame leaf = { .image = image, .vaddr = vaddr };
-	const struct cell cell = { samples, samples * PERIOD,
-				   (unsigned __int128)samples * PERIOD * PERIOD };
-	assert_int_equal(profile_add_flat(profile, event, 0, &leaf, &cell), 0);
-}
-
 /* 36 of 40 late in do_syscall_64, 3 of 13 in read, all 5 of what has the name and no code. */
 static void subject_init(struct subject *subject, const char *machine, enum event_clock clock)
 {
@@ -61,22 +52,22 @@ static void subject_init(struct subject *subject, const char *machine, enum even
 	assert_int_equal(profile_add_image(profile, &file, &program), 0);
 	assert_int_equal(profile_add_event(profile, &event, &subject->time), 0);
 	add_function(profile, text, "do_syscall_64", 0x1000, sizeof(enables), code);
-	add_samples(profile, subject->time, text, 0x1000 + ENABLED_AT, 36);
-	add_samples(profile, subject->time, text, 0x1000, 4);
+	add_samples_of_period(profile, subject->time, text, 0x1000 + ENABLED_AT, 36, PERIOD);
+	add_samples_of_period(profile, subject->time, text, 0x1000, 4, PERIOD);
 	add_function(profile, text, "read", 0x2000, sizeof(enables), code);
-	add_samples(profile, subject->time, text, 0x2000 + ENABLED_AT, 3);
-	add_samples(profile, subject->time, text, 0x2000 + ENABLED_AT + 4, 10);
+	add_samples_of_period(profile, subject->time, text, 0x2000 + ENABLED_AT, 3, PERIOD);
+	add_samples_of_period(profile, subject->time, text, 0x2000 + ENABLED_AT + 4, 10, PERIOD);
 	add_function(profile, text, "_raw_spin_unlock_irqrestore", 0x3000, 16,
 		     (struct span){ NULL, 0 });
-	add_samples(profile, subject->time, text, 0x3004, 5);
+	add_samples_of_period(profile, subject->time, text, 0x3004, 5, PERIOD);
 	/* its name says so, its code does not */
 	add_function(profile, text, "_raw_spin_unlock_irq", 0x4000, sizeof(enables_not),
 		     (struct span){ enables_not, sizeof(enables_not) });
-	add_samples(profile, subject->time, text, 0x4003, 7);
+	add_samples_of_period(profile, subject->time, text, 0x4003, 7, PERIOD);
 	/* a program's own */
 	add_function(profile, program, "_raw_spin_unlock_irqrestore", 0x1000, sizeof(enables),
 		     code);
-	add_samples(profile, subject->time, program, 0x1000 + ENABLED_AT, 11);
+	add_samples_of_period(profile, subject->time, program, 0x1000 + ENABLED_AT, 11, PERIOD);
 	annotate_subject_init(&subject->names, profile);
 }
 

@@ -153,6 +153,23 @@ static void a_trait_method_is_meant_by_its_type_and_by_its_trait(void **state)
 	expect_fit("<impl >::clone", "A::clone", NAME_FITS_NOT);
 }
 
+/* "<A as A as ... >::f::f...": a megabyte of types before a megabyte of path. */
+static void a_name_of_many_types_is_looked_through_once(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	buffer_append_u8(&name, '<');
+	for (int i = 0; i < 200000; i++)
+		buffer_append_text(&name, "A as ");
+	buffer_append_text(&name, "B>");
+	for (int i = 0; i < 300000; i++)
+		buffer_append_text(&name, "::f");
+	buffer_append_text(&name, "::clone");
+	assert_false(buffer_failed(&name));
+	assert_int_equal(procedure_name_fit(buffer_text(&name), "", "f::clone"), NAME_FITS_TAIL);
+	assert_int_equal(procedure_name_fit(buffer_text(&name), "", "A::clone"), NAME_FITS_NOT);
+}
+
 static void the_linkage_name_is_a_name(void **state)
 {
 	(void)state;
@@ -172,6 +189,7 @@ int main(void)
 		cmocka_unit_test(a_name_whose_brackets_do_not_pair_is_its_own_base),
 		cmocka_unit_test(a_base_name_fits_better_than_a_part),
 		cmocka_unit_test(a_trait_method_is_meant_by_its_type_and_by_its_trait),
+		cmocka_unit_test(a_name_of_many_types_is_looked_through_once),
 		cmocka_unit_test(the_linkage_name_is_a_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,15 +34,6 @@ static void subject_release(struct subject *subject)
 	annotate_subject_release(&subject->names);
 }
 
-static void add_samples(struct profile *profile, uint32_t event, uint32_t image, uint64_t vaddr,
-			uint64_t samples)
-{
-	const struct profile_frame leaf = { .image = image, .vaddr = vaddr };
-	const struct cell cell = { samples, samples * PERIOD,
-				   (unsigned __int128)samples * PERIOD * PERIOD };
-	assert_int_equal(profile_add_flat(profile, event, 0, &leaf, &cell), 0);
-}
-
 static struct profile *make_profile(uint64_t seed, const char *event_name, uint64_t *samples)
 {
 	struct profile *profile = profile_new();
@@ -78,15 +69,15 @@ static struct profile *make_profile(uint64_t seed, const char *event_name, uint6
 		for (int i = 0; i < 20; i++) {
 			uint64_t count = random_below(&random, 900);
 			*samples += count;
-			add_samples(profile, time, image, first + random_below(&random, BYTES),
-				    count);
+			add_samples_of_period(profile, time, image,
+					      first + random_below(&random, BYTES), count, PERIOD);
 		}
 	}
 	add_function(profile, text, "_raw_spin_unlock_irqrestore", 0x1000, BYTES,
 		     (struct span){ NULL, 0 });
 	add_function(profile, text, "default_idle", 0x2000, BYTES, (struct span){ NULL, 0 });
-	add_samples(profile, time, text, 0x1010, 300);
-	add_samples(profile, time, text, 0x2010, 5000);
+	add_samples_of_period(profile, time, text, 0x1010, 300, PERIOD);
+	add_samples_of_period(profile, time, text, 0x2010, 5000, PERIOD);
 	*samples += 300;
 	return profile;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,12 +11,14 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/cursor.h"
 #include "base/digits.h"
 #include "base/error.h"
+#include "base/growth.h"
 #include "base/hash_index.h"
 #include "base/mapped_file.h"
 #include "base/number.h"
@@ -145,6 +148,34 @@ static void an_error_gets_its_place_in_front(void **state)
 	assert_int_equal(error_prefix(&err, "file '%s'", "x"), -5);
 	assert_string_equal(err.text, "file 'x': row 3 is odd");
 	assert_int_equal(error_set(NULL, -7, "nobody listens"), -7);
+}
+
+static void a_long_name_does_not_hide_the_cause(void **state)
+{
+	(void)state;
+	struct error err = { 0 };
+	char name[5001];
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	error_set(&err, -2, "cannot open '%s': no such file", name);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+	assert_memory_equal(err.text, "cannot open 'nnn", 16);
+	assert_non_null(strstr(err.text, "nnn ... nnn"));
+	assert_string_equal(err.text + strlen(err.text) - 15, "': no such file");
+	error_prefix(&err, "reading '%s'", name);
+	assert_memory_equal(err.text, "reading 'nnn", 12);
+	assert_string_equal(err.text + strlen(err.text) - 15, "': no such file");
+	for (size_t i = 0; i + 1 < sizeof(name); i += 2)
+		memcpy(name + i, "\xc3\xa9", 2);
+	for (size_t more = 0; more < 4; more++) { /* never cut inside a character */
+		error_set(&err, -2, "%.*s%s: no such file", (int)more, "abc", name);
+		for (size_t i = 0; err.text[i];) {
+			size_t size =
+				utf8_sequence((const uint8_t *)err.text + i, strlen(err.text + i));
+			assert_int_not_equal(size, 0);
+			i += size;
+		}
+	}
 }
 
 struct rows {
@@ -294,6 +325,39 @@ static void a_mapped_file_is_its_bytes(void **state)
 	assert_string_equal(err.text, "cannot examine the file: Bad file descriptor");
 }
 
+/* Where the address sanitizer watches, small ones take what they need: the first addition moves
+ * them. */
+static void arrays_and_buffers_grow_and_are_emptied(void **state)
+{
+	(void)state;
+	uint64_t *list = NULL;
+	size_t capacity = 0;
+	for (uint64_t i = 0; i < 1000; i++) {
+		assert_int_equal(array_reserve(&list, &capacity, i, sizeof(*list)), 0);
+		assert_true(capacity > i && capacity <= 2 * i + 8);
+		if (GROWTH_IS_WATCHED && i < GROWTH_WATCHED_BYTES / sizeof(*list))
+			assert_int_equal(capacity, i + 1);
+		list[i] = i;
+	}
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_int_equal(list[i], i);
+	assert_int_equal(array_reserve(&list, &capacity, SIZE_MAX, sizeof(*list)), -ENOMEM);
+	assert_int_equal(growth_capacity(8, SIZE_MAX, 8, 1), 0);
+	free(list);
+
+	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	buffer_append_text(&buffer, "what was there");
+	buffer_empty(&buffer);
+	assert_int_equal(buffer.size, 0);
+	assert_int_equal(buffer.data == NULL, GROWTH_IS_WATCHED);
+	buffer_append_text(&buffer, "next");
+	assert_string_equal(buffer_text(&buffer), "next");
+	buffer.failed = true;
+	buffer_empty(&buffer);
+	assert_true(buffer_failed(&buffer));
+	buffer.failed = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +369,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_parsed_strictly),
 		cmocka_unit_test(digits_are_taken_as_far_as_they_go),
 		cmocka_unit_test(an_error_gets_its_place_in_front),
+		cmocka_unit_test(a_long_name_does_not_hide_the_cause),
 		cmocka_unit_test(an_index_finds_every_row_in_spite_of_collisions),
 		cmocka_unit_test(a_buffer_grows_and_ends_its_text),
 		cmocka_unit_test(numbers_are_appended_as_digits),
@@ -312,6 +377,7 @@ int main(void)
 		cmocka_unit_test(only_the_shortest_utf8_is_utf8),
 		cmocka_unit_test(an_arena_gives_zeroed_separate_pieces),
 		cmocka_unit_test(a_mapped_file_is_its_bytes),
+		cmocka_unit_test(arrays_and_buffers_grow_and_are_emptied),
 		cmocka_unit_test(random_numbers_stay_in_range_and_repeat_by_seed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,14 +62,15 @@ static void documents_read_as_those_of_json_c(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 500; seed++) {
-		CLEANUP(buffer_release) struct buffer out = { 0 };
+		CLEANUP(buffer_release) struct buffer out = { 0 }, theirs = { 0 };
 		struct json_stream json = { .out = &out };
 		struct random_state random = random_seed(seed);
 		struct json_object *document = random_value(&random, &json, NULL, 0);
-		assert_string_equal(buffer_text(&out),
-				    json_object_to_json_string_ext(
-					    document, JSON_C_TO_STRING_PRETTY |
-							      JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_append_document(&theirs,
+				     json_object_to_json_string_ext(
+					     document, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+		assert_string_equal(buffer_text(&out), buffer_text(&theirs));
 		json_object_put(document);
 	}
 }
@@ -98,8 +99,48 @@ static void what_is_no_utf8_is_replaced(void **state)
 	CLEANUP(buffer_release) struct buffer out = { 0 };
 	struct json_stream json = { .out = &out };
 	json_stream_text(&json, NULL, "a\xff\xc3\xa9\xc3/\x01\v\x7f\"");
-	assert_string_equal(buffer_text(&out), "\"a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd/"
-					       "\\u0001\\u000b\x7f\\\"\"");
+	assert_string_equal(buffer_text(&out), "\"a\\ufffdff\xc3\xa9\\ufffdc3/"
+					       "\\u0001\\u000b\\u007f\\\"\"");
+}
+
+/* As json_stream_text() writes it, and json-c's document after json_append_document(). */
+static void assert_written(const char *text, const char *wanted)
+{
+	CLEANUP(buffer_release) struct buffer ours = { 0 }, theirs = { 0 };
+	struct json_stream json = { .out = &ours };
+	struct json_object *object = json_object_new_string(text);
+	json_stream_text(&json, NULL, text);
+	assert_string_equal(buffer_text(&ours), wanted);
+	json_append_document(&theirs,
+			     json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY));
+	assert_string_equal(buffer_text(&theirs), wanted);
+	struct json_object *back = json_tokener_parse(wanted);
+	if (!strstr(wanted, "fffd"))
+		assert_string_equal(json_object_get_string(back), text);
+	json_object_put(back);
+	json_object_put(object);
+}
+
+static void what_steers_a_terminal_is_escaped_and_reads_back(void **state)
+{
+	(void)state;
+	assert_written("\033[2J\n\177", "\"\\u001b[2J\\n\\u007f\"");
+	assert_written("\xc2\x9b", "\"\\u009b\"");		  /* a C1 control */
+	assert_written("\xe2\x80\xae", "\"\\u202e\"");		  /* right to left */
+	assert_written("\xe2\x80\xa8", "\"\\u2028\"");		  /* ends a line in JavaScript */
+	assert_written("\xef\xbb\xbf", "\"\\ufeff\"");		  /* the mark of a start */
+	assert_written("\xf3\xa0\x81\x81", "\"\\udb40\\udc41\""); /* a tag */
+	assert_written("\xe2\x82\xac", "\"\xe2\x82\xac\"");
+}
+
+static void two_texts_that_differ_stay_two(void **state)
+{
+	(void)state;
+	assert_written("a\xff", "\"a\\ufffdff\"");
+	assert_written("a\xfe", "\"a\\ufffdfe\"");
+	assert_written("a\xef\xbf\xbd"
+		       "ff",
+		       "\"a\\ufffdef\\ufffdbf\\ufffdbdff\"");
 }
 
 int main(void)
@@ -108,6 +149,8 @@ int main(void)
 		cmocka_unit_test(documents_read_as_those_of_json_c),
 		cmocka_unit_test(a_flat_object_is_one_line),
 		cmocka_unit_test(what_is_no_utf8_is_replaced),
+		cmocka_unit_test(what_steers_a_terminal_is_escaped_and_reads_back),
+		cmocka_unit_test(two_texts_that_differ_stay_two),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/number_map.h"
 #include "base/random.h"
 
@@ -41,8 +42,34 @@ static void entries_come_and_go(void **state)
 	assert_int_equal(walked, count);
 }
 
+/* What splitmix64's finaliser makes `hash` of. */
+static uint64_t unhash(uint64_t hash)
+{
+	hash ^= hash >> 31 ^ hash >> 62;
+	hash *= UINT64_C(0x319642b2d24d8ec3);
+	hash ^= hash >> 27 ^ hash >> 54;
+	hash *= UINT64_C(0x96de1b173f119089);
+	return hash ^ hash >> 30 ^ hash >> 60;
+}
+
+static void keys_that_a_stranger_chose_do_not_share_a_place(void **state)
+{
+	(void)state;
+	size_t together = 0;
+	for (uint64_t i = 1; i <= 1000; i++) {
+		assert_int_equal(hash_u64_stable(unhash(i << 40)), i << 40);
+		together += (hash_u64(unhash(i << 40)) & 1023) == 0;
+	}
+	assert_true(together < 50); /* one is expected */
+	assert_true(hash_bytes("text", 4) != hash_bytes_stable("text", 4));
+	assert_true(hash128_of_text("text", 4).high != hash128_bytes("text", 4).high);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(entries_come_and_go) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_come_and_go),
+		cmocka_unit_test(keys_that_a_stranger_chose_do_not_share_a_place)
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

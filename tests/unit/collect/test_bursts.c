@@ -70,7 +70,8 @@ static void what_came_of_it_is_told(void **state)
 	assert_tells(&bursts, false, "no bursts: nothing ran when one was due");
 	bursts.ends[STEP_OWN_TRAPS] = 1;
 	assert_tells(&bursts, true,
-		     "no bursts: what was to be stepped cannot be: it ignores or awaits SIGTRAP");
+		     "no bursts: what was to be stepped cannot be: it ignores or awaits SIGTRAP, "
+		     "or steps itself");
 	bursts.ends[STEP_NARROW] = 1;
 	assert_tells(&bursts, true,
 		     "no bursts: what was to be stepped cannot be: it is 32-bit code");

@@ -47,12 +47,25 @@ static void busy_is_wall_less_idle_and_never_negative(void **state)
 	assert_int_equal(cpu_time_busy_ns(&from, &to), 0);
 }
 
+static void what_goes_back_in_the_books_did_not_pass(void **state)
+{
+	(void)state;
+	struct cpu_time from = { 1, 1000, 500, 90 };
+	struct cpu_time to = { 1, 2000, 490, 80 };
+	assert_int_equal(cpu_time_idle_ns(&from, &to), 0);
+	assert_int_equal(cpu_time_busy_ns(&from, &to), 1000);
+	assert_int_equal(cpu_time_steal_ns(&from, &to), 0);
+	to.steal_ns = 100;
+	assert_int_equal(cpu_time_steal_ns(&from, &to), 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_and_iowait_are_idle),
 		cmocka_unit_test(a_cpu_without_a_whole_line_is_unknown),
 		cmocka_unit_test(busy_is_wall_less_idle_and_never_negative),
+		cmocka_unit_test(what_goes_back_in_the_books_did_not_pass),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

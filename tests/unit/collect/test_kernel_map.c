@@ -89,6 +89,26 @@ static void programs_at_one_address_in_turn_keep_their_names(void **state)
 	release(&map);
 }
 
+/* The record of its neighbour's end was lost. */
+static void a_program_that_comes_back_longer_ends_its_neighbour(void **state)
+{
+	(void)state;
+	struct kernel_map map = new_map();
+	const struct span name = span_of_text("bpf_prog_1_first");
+	kernel_map_symbol(&map, PROGRAM, 0x100, name, false);
+	kernel_map_symbol(&map, PROGRAM + 0x100, 0x100, span_of_text("bpf_prog_2_second"), false);
+	uint32_t first = image_at(&map, PROGRAM);
+	struct profile_frame frame = { 0 };
+	enum unknown_cause cause = UNKNOWN_NONE;
+	assert_int_equal(kernel_map_locate(&map, PROGRAM + 0x110, &frame, &cause), 0);
+	assert_int_equal(kernel_map_symbol(&map, PROGRAM, 0x180, name, false), 0);
+	assert_int_equal(map.count, 1);
+	assert_int_equal(image_at(&map, PROGRAM + 0x110), first);
+	assert_true(kernel_map_of_image(&map, frame.image)->gone);
+	assert_false(kernel_map_of_image(&map, first)->gone);
+	release(&map);
+}
+
 static void the_list_of_modules_is_read_again_for_what_may_have_gone(void **state)
 {
 	(void)state;
@@ -114,6 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_at_one_address_in_turn_keep_their_names),
+		cmocka_unit_test(a_program_that_comes_back_longer_ends_its_neighbour),
 		cmocka_unit_test(the_list_of_modules_is_read_again_for_what_may_have_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,21 @@ static void the_first_tick_stands_for_what_had_passed(void **state)
 	assert_int_equal(period_log_weight(&log, 5400), 200);
 }
 
+static void a_timer_that_stood_still_did_not_interrupt(void **state)
+{
+	(void)state;
+	struct period_log log = { 0 };
+	period_log_add(&log, 1000, 100);
+	period_log_skip(&log, 5000, 9000);
+	assert_true(fabs(period_log_interrupts(&log, 11000) - 60) < 1e-9);
+	/* it goes on with a period of its own */
+	period_log_add(&log, 11000, 200);
+	assert_true(fabs(period_log_interrupts(&log, 13000) - (60 - 0.5 + 10)) < 1e-9);
+	struct period_log none = { 0 };
+	period_log_skip(&none, 5000, 9000);
+	assert_true(period_log_interrupts(&none, 9000) == 0);
+}
+
 static void only_the_last_changes_are_kept(void **state)
 {
 	(void)state;
@@ -115,6 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_weighs_the_period_of_its_time),
 		cmocka_unit_test(the_first_tick_stands_for_what_had_passed),
+		cmocka_unit_test(a_timer_that_stood_still_did_not_interrupt),
 		cmocka_unit_test(only_the_last_changes_are_kept),
 		cmocka_unit_test(weights_add_up_to_busy_time),
 		cmocka_unit_test(draws_are_uniform_around_the_mean),

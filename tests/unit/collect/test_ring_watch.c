@@ -115,6 +115,23 @@ static void one_that_ended_before_its_turn_is_passed_over(void **state)
 	release(&events);
 }
 
+static void one_that_is_removed_makes_way_and_does_not_come_back(void **state)
+{
+	(void)state;
+	struct events events;
+	init(&events, 1);
+	ring_watch_remove(&events.watch, events.watch.list[1].fd); /* waiting for its turn */
+	ring_watch_remove(&events.watch, events.watch.list[0].fd); /* the one that is polled */
+	write_to(&events, 0);
+	write_to(&events, 1);
+	assert_false(ready(&events));
+	write_to(&events, 2);
+	assert_true(ready(&events));
+	read_from(&events, 2);
+	assert_false(ready(&events));
+	release(&events);
+}
+
 static void when_all_have_ended_nothing_is_ready(void **state)
 {
 	(void)state;
@@ -148,6 +165,7 @@ int main(void)
 		cmocka_unit_test(only_the_first_of_a_ring_is_polled),
 		cmocka_unit_test(what_has_hung_up_makes_way_for_the_next_of_its_ring),
 		cmocka_unit_test(one_that_ended_before_its_turn_is_passed_over),
+		cmocka_unit_test(one_that_is_removed_makes_way_and_does_not_come_back),
 		cmocka_unit_test(when_all_have_ended_nothing_is_ready),
 		cmocka_unit_test(a_watch_that_was_never_opened_is_closed),
 	};

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "image/writer.h"
 
 #define STRANGER 4242u
 
@@ -23,8 +24,8 @@ static void root_and_oneself_have_no_limits(void **state)
 	assert_true(share_take(&shares, own, SHARE_FILES, UINT64_MAX));
 	assert_int_equal(share_gathering_left_ns(&shares, own), UINT64_MAX);
 	/* What others may write is nobody's that is trusted. */
-	assert_true(shares_of_file(&shares, 0, true)->strange);
-	assert_ptr_equal(shares_of_file(&shares, 0, false), own);
+	assert_true(shares_of_file(&shares, writer_of(WRITER_ANYBODY, 0))->strange);
+	assert_ptr_equal(shares_of_file(&shares, 0), own);
 	shares_release(&shares);
 }
 
@@ -99,7 +100,7 @@ static void without_limits_all_are_trusted(void **state)
 	struct shares shares;
 	shares_init(&shares, &(struct share_limits){ .unlimited = true });
 	assert_false(shares_of_user(&shares, STRANGER)->strange);
-	assert_false(shares_of_file(&shares, STRANGER, true)->strange);
+	assert_false(shares_of_file(&shares, writer_of(WRITER_ANYBODY, STRANGER))->strange);
 	shares_release(&shares);
 }
 

@@ -223,7 +223,7 @@ static void check_rows(const struct profile *profile)
 	assert_int_equal(json_object_array_length(rows), wanted);
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
-		assert_int_equal(json_object_object_length(row), 29);
+		assert_int_equal(json_object_object_length(row), 30);
 		assert_true(json_object_object_get_ex(row, "samples", &value));
 		if (value)
 			samples -= json_object_get_uint64(value);
@@ -240,6 +240,36 @@ static void rows_are_all_cells(void **state)
 {
 	(void)state;
 	for_random_profiles(60, check_rows);
+}
+
+/* A cell of the CSV of a profile with a procedure of that name. */
+static bool csv_has_cell(const char *procedure, const char *cell)
+{
+	struct test_profile test = test_profile_new();
+	CLEANUP(export_release) struct export csv;
+	CLEANUP(buffer_release) struct buffer wanted = { 0 };
+	test_event(&test, "cycles", 1);
+	test_flat(&test, procedure, 3, 1);
+	must_export(test.profile, "csv", -1, &csv);
+	buffer_printf(&wanted, ",%s,", cell);
+	bool found = strstr(buffer_text(&csv.text), buffer_text(&wanted));
+	profile_free(test.profile);
+	return found;
+}
+
+static void no_name_becomes_a_formula_or_a_row(void **state)
+{
+	(void)state;
+	assert_true(csv_has_cell("=1+1", "'=1+1"));
+	assert_true(csv_has_cell("+1", "'+1"));
+	assert_true(csv_has_cell("-1", "'-1"));
+	assert_true(csv_has_cell("@SUM(A1)", "'@SUM(A1)"));
+	assert_true(csv_has_cell("'=1", "''=1"));
+	assert_true(csv_has_cell("=cmd|\"a\",b", "\"'=cmd|\"\"a\"\",b\""));
+	assert_true(csv_has_cell("\t=1", "\\x09=1"));
+	assert_true(csv_has_cell("a\r\n=1\033[2J", "a\\x0d\\x0a=1\\x1b[2J"));
+	assert_true(csv_has_cell("a=b-c", "a=b-c"));
+	assert_true(csv_has_cell("operator-", "operator-"));
 }
 
 /* ---- the text of perf script */
@@ -500,6 +530,23 @@ static void pprof_begins_with_the_main_binary(void **state)
 	profile_free(profile);
 }
 
+/* Nobody made sure that a stranger's profile has none in its texts. */
+static void pprof_stays_within_names_where_a_command_holds_a_nul(void **state)
+{
+	(void)state;
+	static const char comm[] = "a\0and more than the 15 bytes of a command";
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cycles", 10);
+	const struct profile_context context = { .comm = { comm, sizeof(comm) - 1 } };
+	test_context(&test, &context);
+	test_image(&test, IMAGE_FILE, "/bin/other", "\1\1");
+	test_address(&test, 0x1000, 9, 10);
+	test_image(&test, IMAGE_FILE, "/bin/a", "\2\2");
+	test_address(&test, 0x1000, 1, 10);
+	expect_first_mapping(test.profile, "/bin/other");
+	profile_free(test.profile);
+}
+
 static void pprof_refuses_what_has_64_bits(void **state)
 {
 	(void)state;
@@ -570,11 +617,13 @@ int main(void)
 		cmocka_unit_test(figures_are_exact_without_needless_zeros),
 		cmocka_unit_test(speedscope_weights_add_up),
 		cmocka_unit_test(rows_are_all_cells),
+		cmocka_unit_test(no_name_becomes_a_formula_or_a_row),
 		cmocka_unit_test(periods_add_up),
 		cmocka_unit_test(samples_become_blocks_in_proportion),
 		cmocka_unit_test(perf_script_comes_back),
 		cmocka_unit_test(pprof_values_add_up),
 		cmocka_unit_test(pprof_begins_with_the_main_binary),
+		cmocka_unit_test(pprof_stays_within_names_where_a_command_holds_a_nul),
 		cmocka_unit_test(pprof_refuses_what_has_64_bits),
 		cmocka_unit_test(a_full_disk_ends_every_export),
 	};

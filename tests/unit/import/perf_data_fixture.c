@@ -72,6 +72,15 @@ void put_sample(struct perf_file *file, uint64_t type, const struct sample *samp
 	perf_record_end(file);
 }
 
+void begin_user_sample(struct perf_file *file, uint32_t tid, uint64_t time, uint64_t offset)
+{
+	perf_record_begin(file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(file, TEXT + offset);
+	perf_put_u32(file, 7);
+	perf_put_u32(file, tid);
+	perf_put_u64(file, time);
+}
+
 void put_user_sample(struct perf_file *file, uint64_t time, uint64_t offset)
 {
 	const uint64_t chain[] = { PERF_CONTEXT_USER, TEXT + offset, TEXT + 0x100 };
@@ -92,8 +101,13 @@ void put_process(struct perf_file *file)
 	perf_put_mmap(file, 7, TEXT, 0x10000, 0x1000, "/bin/worker", 11, 0);
 }
 
+void begin_file_of(struct perf_file *file, const struct perf_event_attr *event)
+{
+	perf_file_begin(file, event, NULL, 1, 128);
+	put_process(file);
+}
+
 void begin_usual(struct perf_file *file)
 {
-	perf_file_begin(file, &cycles, NULL, 1, 128);
-	put_process(file);
+	begin_file_of(file, &cycles);
 }

@@ -47,11 +47,16 @@ struct sample {
 
 /* A SAMPLE record; of `type` only ID, PERIOD and CALLCHAIN are looked at, the rest is there. */
 void put_sample(struct perf_file *file, uint64_t type, const struct sample *sample);
+/* Begins one of user code at TEXT + offset in a thread of process 7, of IP, TID and TIME; what else
+ * it has and its end are the caller's. */
+void begin_user_sample(struct perf_file *file, uint32_t tid, uint64_t time, uint64_t offset);
 /* A sample of user code in process 7 at TEXT + offset, called from TEXT + 0x100. */
 void put_user_sample(struct perf_file *file, uint64_t time, uint64_t offset);
 /* The kernel, and process 7, "worker", with /bin/worker at TEXT. */
 void put_process(struct perf_file *file);
-/* A file of the usual event that has put_process(). */
+/* A file of one event, without an id, that has put_process(). */
+void begin_file_of(struct perf_file *file, const struct perf_event_attr *event);
+/* Of the usual event. */
 void begin_usual(struct perf_file *file);
 
 /* The line of such samples, whose leaf is at `leaf` of the file: TEXT lies at 0x1000 there. */

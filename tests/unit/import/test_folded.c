@@ -297,6 +297,8 @@ static void names_have_one_spelling(void **state)
 	expect_spelling(span_of_text("a;b"), "a%3Bb");
 	expect_spelling(span_of_text("a\nb\r"), "a%0Ab%0D");
 	expect_spelling((struct span){ "\0", 1 }, "%00");
+	expect_spelling(span_of_text("\033[2J\177\tb"), "%1B[2J%7F\tb");
+	expect_spelling(span_of_text("%1B%7F%09%20%80"), "%251B%257F%09%20%80");
 	expect_spelling(span_of_text("100%"), "100%");
 	expect_spelling(span_of_text("%20%25%3b"), "%20%25%3b");
 	expect_spelling(span_of_text("%3B"), "%253B");
@@ -323,15 +325,15 @@ static void every_name_and_every_spelling_comes_back(void **state)
 		char text[24];
 		CLEANUP(buffer_release) struct buffer once = { 0 };
 		CLEANUP(buffer_release) struct buffer twice = { 0 };
-		struct span name = { text,
-				     random_text(&random, text, sizeof(text), "%2530ABD;\n\ra") };
+		struct span name = { text, random_text(&random, text, sizeof(text),
+						       "%2530ABD;\n\ra17F\033\177\t") };
 		folded_encode_name(&once, name);
 		assert_null(once.size ? memchr(once.data, ';', once.size) : NULL);
 		assert_null(once.size ? memchr(once.data, '\n', once.size) : NULL);
 		folded_decode_name(&twice, (struct span){ once.data, once.size });
 		assert_true(span_equal((struct span){ twice.data, twice.size }, name));
 
-		name.size = random_text(&random, text, sizeof(text), "%2530ABDa");
+		name.size = random_text(&random, text, sizeof(text), "%2530ABDa17F");
 		once.size = twice.size = 0;
 		folded_decode_name(&once, name);
 		folded_encode_name(&twice, (struct span){ once.data, once.size });

@@ -17,6 +17,14 @@
 #include "support/test_profile.h"
 #include "support/toolchain.h"
 
+static struct test_profile java_profile(void)
+{
+	struct test_profile test = test_profile_new();
+	test_event(&test, "cycles", 1);
+	test_context(&test, &(struct profile_context){ .comm = span_of_text("java") });
+	return test;
+}
+
 static uint32_t add_runtime_code(struct test_profile *test, const char *name, uint64_t address)
 {
 	const struct profile_image image = { .kind = IMAGE_JIT,
@@ -35,9 +43,7 @@ static void maps_beside_a_recording_name_the_code_of_their_process(void **state)
 			"1000 100 Lapp/Main;::run\n2000 100 not_sampled\nrubbish\n");
 	toolchain_write(folder.path, "perf-43.map", "3000 10 elsewhere\n");
 	toolchain_write(folder.path, "jit-43.dump", "this is no jitdump file");
-	struct test_profile test = test_profile_new();
-	test_event(&test, "cycles", 1);
-	test_context(&test, &(struct profile_context){ .comm = span_of_text("java") });
+	struct test_profile test = java_profile();
 	uint32_t java = add_runtime_code(&test, "my java 42 777", 0x1080);
 	uint32_t node = add_runtime_code(&test, "node 43 1", 0x3000);
 	uint32_t other = add_runtime_code(&test, "node 44 1", 0x1080);
@@ -64,41 +70,43 @@ static void put_number(struct buffer *bytes, uint64_t value, size_t size)
 	buffer_append(bytes, &value, size);
 }
 
-static void put_load(struct buffer *bytes, uint64_t time_ns, uint64_t index, const char *name)
+/* Code that a process loaded. */
+struct load {
+	uint64_t time_ns, address, size_bytes, index;
+	const char *name;
+	struct span kept; /* in the file, of its bytes */
+};
+
+static void put_load(struct buffer *bytes, const struct load *load)
 {
-	static const uint8_t code[] = { 0x90, 0x90, 0x90, 0xc3 };
-	const uint64_t numbers[] = { 0x7f0000001000, 0x7f0000001000, sizeof(code), index };
+	const uint64_t numbers[] = { load->address, load->address, load->size_bytes, load->index };
+	size_t name_bytes = strlen(load->name) + 1;
 	put_number(bytes, 0, 4);
-	put_number(bytes, 56 + strlen(name) + 1 + sizeof(code), 4);
-	put_number(bytes, time_ns, 8);
+	put_number(bytes, 56 + name_bytes + load->kept.size, 4);
+	put_number(bytes, load->time_ns, 8);
 	put_number(bytes, UINT64_C(42) << 32 | 42, 8);
 	buffer_append(bytes, numbers, sizeof(numbers));
-	buffer_append(bytes, name, strlen(name) + 1);
-	buffer_append(bytes, code, sizeof(code));
+	buffer_append(bytes, load->name, name_bytes);
+	buffer_append(bytes, load->kept.data, load->kept.size);
 }
 
-/* Without its code. */
-static void put_large(struct buffer *bytes, uint64_t time_ns, uint64_t address)
-{
-	const uint64_t numbers[] = { address, address, 2 << 20, 3 };
-	put_number(bytes, 0, 4);
-	put_number(bytes, 56 + sizeof("large"), 4);
-	put_number(bytes, time_ns, 8);
-	put_number(bytes, UINT64_C(42) << 32 | 42, 8);
-	buffer_append(bytes, numbers, sizeof(numbers));
-	buffer_append(bytes, "large", sizeof("large"));
-}
-
-/* jit-42.dump: one function, `larges` elsewhere, and at 2000 another one at the first's address. */
+/* jit-42.dump: one function, `larges` elsewhere without their code, and at 2000 another one at the
+ * first's address. */
 static void write_dump(const char *folder, unsigned larges)
 {
+	static const uint8_t function[] = { 0x90, 0x90, 0x90, 0xc3 };
+	const struct span code = { function, sizeof(function) };
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	const uint32_t header[] = { 0x4a695444, 1, 40, 62, 0, 42, 0, 0, 0, 0 };
 	buffer_append(&bytes, header, sizeof(header));
-	put_load(&bytes, 1000, 1, "first");
+	put_load(&bytes, &(struct load){ 1000, 0x7f0000001000, code.size, 1, "first", code });
 	for (unsigned i = 0; i < larges; i++)
-		put_large(&bytes, 10000 - i, 0x10000000 + ((uint64_t)i << 22));
-	put_load(&bytes, 2000, 2, "second");
+		put_load(&bytes, &(struct load){ .time_ns = 10000 - i,
+						 .address = 0x10000000 + ((uint64_t)i << 22),
+						 .size_bytes = 2 << 20,
+						 .index = 3,
+						 .name = "large" });
+	put_load(&bytes, &(struct load){ 2000, 0x7f0000001000, code.size, 2, "second", code });
 	char path[512];
 	snprintf(path, sizeof(path), "%s/jit-42.dump", folder);
 	FILE *file = fopen(path, "w");
@@ -107,28 +115,33 @@ static void write_dump(const char *folder, unsigned larges)
 	fclose(file);
 }
 
+/* At one address; *first and *second are where they are told apart. */
+static void must_tell_first_from_second(struct jit_beside *beside, uint64_t *first,
+					uint64_t *second)
+{
+	const uint64_t address = 0x7f0000001002;
+	assert_int_equal(jit_beside_vaddr(beside, 42, address, 1999, first), 0);
+	assert_int_equal(jit_beside_vaddr(beside, 42, address, 2000, second), 0);
+	assert_int_equal(*first, address);
+	assert_int_not_equal(*second, address);
+	assert_int_equal(jit_beside_stage(beside, 42, 1999), 1);
+	assert_int_equal(jit_beside_stage(beside, 42, 2000), 2);
+}
+
 static void code_of_a_jitdump_is_in_force_from_its_time_on(void **state)
 {
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
-	const uint64_t address = 0x7f0000001002;
 	uint64_t first, second;
 	size_t files;
 	write_dump(folder.path, 0);
 	assert_int_equal(jit_beside_new(folder.path, &beside), 0);
-	assert_int_equal(jit_beside_vaddr(beside, 42, address, 1999, &first), 0);
-	assert_int_equal(jit_beside_vaddr(beside, 42, address, 2000, &second), 0);
-	assert_int_equal(first, address);
-	assert_int_not_equal(second, address);
+	must_tell_first_from_second(beside, &first, &second);
 	assert_int_equal(jit_beside_stage(beside, 42, 999), 0);
-	assert_int_equal(jit_beside_stage(beside, 42, 1999), 1);
-	assert_int_equal(jit_beside_stage(beside, 42, 2000), 2);
 	assert_int_equal(jit_beside_stage(beside, 43, 2000), 0);
 
-	struct test_profile test = test_profile_new();
-	test_event(&test, "cycles", 1);
-	test_context(&test, &(struct profile_context){ .comm = span_of_text("java") });
+	struct test_profile test = java_profile();
 	uint32_t java = add_runtime_code(&test, "java 42 777", first);
 	test_address(&test, second, 1, 1);
 	assert_int_equal(jit_beside_name_images(beside, test.profile, &files), 0);
@@ -148,16 +161,10 @@ static void too_much_large_code_hides_no_other(void **state)
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
-	const uint64_t address = 0x7f0000001002;
 	uint64_t first, second;
 	write_dump(folder.path, 300);
 	assert_int_equal(jit_beside_new(folder.path, &beside), 0);
-	assert_int_equal(jit_beside_vaddr(beside, 42, address, 1999, &first), 0);
-	assert_int_equal(jit_beside_vaddr(beside, 42, address, 2000, &second), 0);
-	assert_int_equal(first, address);
-	assert_int_not_equal(second, address);
-	assert_int_equal(jit_beside_stage(beside, 42, 1999), 1);
-	assert_int_equal(jit_beside_stage(beside, 42, 2000), 2);
+	must_tell_first_from_second(beside, &first, &second);
 	assert_int_equal(jit_beside_stage(beside, 42, 10000), 258);
 }
 
@@ -165,9 +172,7 @@ static void a_folder_without_such_files_changes_nothing(void **state)
 {
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	struct test_profile test = test_profile_new();
-	test_event(&test, "cycles", 1);
-	test_context(&test, &(struct profile_context){ .comm = span_of_text("java") });
+	struct test_profile test = java_profile();
 	uint32_t java = add_runtime_code(&test, "java 42 777", 0x1080);
 	size_t files;
 	const char *const folders[] = { folder.path, "/no/such/folder", NULL };

@@ -65,8 +65,7 @@ static void precision_is_read_in_either_byte_order(void **state)
 		attr.precise_ip = i / 2;
 		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i % 2 };
 		CLEANUP(outcome_release) struct outcome outcome = { 0 };
-		perf_file_begin(&file, &attr, NULL, 1, 128);
-		put_process(&file);
+		begin_file_of(&file, &attr);
 		put_user_sample(&file, 20, 0x30);
 		perf_file_end(&file);
 		read_file(&file, SIZE_MAX, false, &outcome);
@@ -229,6 +228,48 @@ static void compressed_records_are_one_stream(void **state)
 		}
 		perf_file_end(&file);
 		must_be(&file, USER_STACK("0x1030", "100", "100000"), "");
+	}
+}
+
+/* What they are unpacked to comes in several pieces, and the records of the first are larger than
+ * what they were packed as: nothing of the second may be looked for where those were put. */
+static void a_compressed_record_outlives_those_in_it(void **state)
+{
+	(void)state;
+	uint64_t chain[400] = { PERF_CONTEXT_USER };
+	const size_t depth = sizeof(chain) / sizeof(chain[0]);
+	for (size_t i = 1; i < depth; i++)
+		chain[i] = TEXT + 0x30;
+	for (int i = 0; i < 4; i++) {
+		CLEANUP(perf_file_release) struct perf_file plain = { .big_endian = i & 1 };
+		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i & 1 };
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		begin_usual(&plain);
+		for (uint64_t n = 0; n < 1000; n++)
+			put_sample(&plain, USUAL_TYPE,
+				   &(struct sample){ .ip = TEXT + 0x30,
+						     .time = 20,
+						     .period = 1000,
+						     .pid = 7,
+						     .mode = PERF_RECORD_MISC_USER,
+						     .chain = chain,
+						     .depth = depth });
+		uint8_t packed[8192];
+		size_t size = ZSTD_compress(packed, sizeof(packed), plain.bytes.data + plain.data,
+					    plain.bytes.size - plain.data, 1);
+		assert_false(ZSTD_isError(size));
+		assert_true(size < sizeof(chain));
+		perf_file_begin(&file, &cycles, NULL, 1, 128);
+		perf_record_begin(&file, i & 2 ? PERF_FILE_COMPRESSED2 : PERF_FILE_COMPRESSED, 0);
+		if (i & 2)
+			perf_put_u64(&file, size);
+		buffer_append(&file.bytes, packed, size);
+		perf_record_end(&file);
+		perf_file_end(&file);
+		read_file(&file, 100, false, &outcome);
+		assert_string_equal(outcome.err.text, "");
+		assert_string_equal(buffer_text(&outcome.said), "");
+		assert_non_null(strstr(buffer_text(&outcome.stacks), " 1000 1000000\n"));
 	}
 }
 
@@ -409,6 +450,7 @@ int main(void)
 		cmocka_unit_test(pipes_have_events_and_features_as_records),
 		cmocka_unit_test(names_and_groups_that_contradict_go_by_the_first),
 		cmocka_unit_test(compressed_records_are_one_stream),
+		cmocka_unit_test(a_compressed_record_outlives_those_in_it),
 		cmocka_unit_test(what_follows_auxtrace_is_no_record),
 		cmocka_unit_test(a_record_without_size_is_a_fault),
 		cmocka_unit_test(a_killed_recording_is_read_to_its_end),

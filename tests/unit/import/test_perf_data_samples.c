@@ -116,11 +116,7 @@ static void group_members_weigh_what_they_advanced_by(void **state)
 	perf_file_begin(&file, attrs, ids, 2, 136);
 	static const uint64_t counts[][2] = { { 1000, 400 }, { 2000, 400 }, { 3500, 1000 } };
 	for (size_t i = 0; i < 3; i++) {
-		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-		perf_put_u64(&file, TEXT);
-		perf_put_u32(&file, 7);
-		perf_put_u32(&file, 7);
-		perf_put_u64(&file, 20 + i);
+		begin_user_sample(&file, 7, 20 + i, 0);
 		perf_put_u64(&file, 100);
 		perf_put_u64(&file, 2);
 		for (size_t k = 0; k < 2; k++) {
@@ -151,13 +147,8 @@ static void call_stacks_of_the_hardware_are_the_users_calls(void **state)
 			   PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_BRANCH_CALL_STACK;
 	CLEANUP(perf_file_release) struct perf_file file = { 0 };
-	perf_file_begin(&file, &attr, NULL, 1, 128);
-	put_process(&file);
-	perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-	perf_put_u64(&file, TEXT + 0x55);
-	perf_put_u32(&file, 7);
-	perf_put_u32(&file, 7);
-	perf_put_u64(&file, 20);
+	begin_file_of(&file, &attr);
+	begin_user_sample(&file, 7, 20, 0x55);
 	perf_put_u64(&file, 2); /* chain */
 	perf_put_u64(&file, PERF_CONTEXT_USER);
 	perf_put_u64(&file, TEXT + 0x55);
@@ -193,13 +184,8 @@ static void how_stacks_were_made_is_in_the_bill(void **state)
 		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | type;
 		attr.branch_sample_type = ways[i].branch_sample_type;
 		CLEANUP(perf_file_release) struct perf_file file = { 0 };
-		perf_file_begin(&file, &attr, NULL, 1, 128);
-		put_process(&file);
-		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-		perf_put_u64(&file, TEXT + 0x55);
-		perf_put_u32(&file, 7);
-		perf_put_u32(&file, 7);
-		perf_put_u64(&file, 20);
+		begin_file_of(&file, &attr);
+		begin_user_sample(&file, 7, 20, 0x55);
 		if (type & PERF_SAMPLE_CALLCHAIN)
 			perf_put_u64(&file, 0);
 		if (type & PERF_SAMPLE_BRANCH_STACK)
@@ -229,13 +215,8 @@ static void branches_become_edges_and_ranges(void **state)
 		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
 		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = big };
 		CLEANUP(outcome_release) struct outcome outcome = { 0 };
-		perf_file_begin(&file, &attr, NULL, 1, 128);
-		put_process(&file);
-		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-		perf_put_u64(&file, TEXT);
-		perf_put_u32(&file, 7);
-		perf_put_u32(&file, 7);
-		perf_put_u64(&file, 20);
+		begin_file_of(&file, &attr);
+		begin_user_sample(&file, 7, 20, 0);
 		perf_put_u64(&file, 3);
 		/* newest: mispredicted, 9 cycles; then one of a wrong path; then the oldest */
 		const uint64_t flags[] = { big ? UINT64_C(1) << 63 | UINT64_C(9) << 44 : 1 | 9 << 4,
@@ -314,14 +295,9 @@ static void samples_that_wait_keep_the_mappings_before_an_exec(void **state)
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			   PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	CLEANUP(perf_file_release) struct perf_file file = { 0 };
-	perf_file_begin(&file, &attr, NULL, 1, 128);
-	put_process(&file);
+	begin_file_of(&file, &attr);
 	perf_put_comm(&file, 7, 7, "next", true, 12, 0);
-	perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-	perf_put_u64(&file, TEXT + 0x30);
-	perf_put_u32(&file, 7);
-	perf_put_u32(&file, 7);
-	perf_put_u64(&file, 13);
+	begin_user_sample(&file, 7, 13, 0x30);
 	perf_put_u64(&file, 5);
 	perf_put_u64(&file, PERF_SAMPLE_REGS_ABI_NONE);
 	perf_put_u64(&file, 0); /* bytes of the stack */
@@ -513,8 +489,7 @@ static void contexts_are_names_and_control_groups(void **state)
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CGROUP;
 	CLEANUP(perf_file_release) struct perf_file file = { 0 };
 	CLEANUP(outcome_release) struct outcome outcome = { 0 };
-	perf_file_begin(&file, &attr, NULL, 1, 128);
-	put_process(&file);
+	begin_file_of(&file, &attr);
 	perf_put_comm(&file, 7, 8, "helper", false, 12, 0);
 	perf_record_begin(&file, PERF_RECORD_CGROUP, 0);
 	perf_put_u64(&file, 55);
@@ -522,11 +497,7 @@ static void contexts_are_names_and_control_groups(void **state)
 	perf_put_trailer(&file, 7, 7, 13, 0);
 	perf_record_end(&file);
 	for (uint32_t tid = 7; tid < 9; tid++) {
-		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-		perf_put_u64(&file, TEXT);
-		perf_put_u32(&file, 7);
-		perf_put_u32(&file, tid);
-		perf_put_u64(&file, 20);
+		begin_user_sample(&file, tid, 20, 0);
 		perf_put_u64(&file, tid == 8 ? 55 : 56);
 		perf_record_end(&file);
 	}

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -5,10 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "import/formats.h"
+#include "import/perf_data_events.h"
 #include "import/perf_data_types.h"
 #include "import/perf_data_units.h"
 #include "perf_data_fixture.h"
@@ -231,6 +234,75 @@ static void names_wait_for_their_event(void **state)
 	assert_true(span_equal(profile_event(outcome.profile, 2).name, span_of_text("second")));
 }
 
+/* Of an id that no event has: what is never looked at is not kept, and what is kept has its most.
+ */
+static void news_of_events_that_never_come_are_bounded(void **state)
+{
+	(void)state;
+	struct perf_file_events events = { 0 };
+	static const char long_name[1000] = "wanted";
+	const struct span cpus = { long_name, sizeof(long_name) };
+	for (uint64_t id = 0; id < 100; id++)
+		assert_int_equal(perf_events_update(&events, id, PERF_UPDATE_CPUS, cpus), 0);
+	assert_int_equal(events.update_bytes, 0);
+	for (int again = 0; again < 100; again++)
+		assert_int_equal(perf_events_update(&events, 7, PERF_UPDATE_NAME, cpus), 0);
+	assert_int_equal(events.update_count, 1);
+	assert_int_equal(events.update_bytes,
+			 sizeof(struct perf_update) + strlen(long_name)); /* without its padding */
+
+	char full[4096];
+	memset(full, 'x', sizeof(full));
+	uint64_t id = 8;
+	int ret;
+	while ((ret = perf_events_update(&events, id, PERF_UPDATE_NAME,
+					 (struct span){ full, sizeof(full) })) == 0 &&
+	       id < 10000)
+		id++;
+	assert_int_equal(ret, -E2BIG);
+	assert_in_range(events.update_bytes, (4 << 20) - sizeof(full) - 100, 4 << 20);
+
+	/* an event that comes gets its name, and makes room for others */
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	assert_int_equal(perf_events_add(&events, (struct span){ &attr, sizeof(attr) }), 0);
+	assert_int_equal(perf_events_add_id(&events, 0, 7), 0);
+	assert_string_equal(events.list[0].name, "wanted");
+	assert_int_equal(perf_events_add_id(&events, 0, 8), 0);
+	assert_int_equal(perf_events_update(&events, id, PERF_UPDATE_NAME,
+					    (struct span){ full, sizeof(full) }),
+			 0);
+	perf_events_release(&events);
+}
+
+static void put_many_attrs(struct perf_file *file, uint64_t count)
+{
+	perf_file_begin_pipe(file);
+	for (uint64_t id = 1; id <= count; id++)
+		put_attr(file, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, id);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* As many attributes as a pipe may have are read one by one: 2^31 looks at others would take some
+ * seconds of CPU time. */
+static void each_attribute_of_a_pipe_is_looked_at_once(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	put_many_attrs(&file, PERF_EVENTS_LIMIT);
+	put_samples(&file, 42, 250000);
+	double before = cpu_seconds();
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_int_equal(outcome.ret, 0);
+	assert_true(cpu_seconds() - before < 1.5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +312,8 @@ int main(void)
 		cmocka_unit_test(what_rounding_takes_from_one_cell_the_next_one_gets),
 		cmocka_unit_test(a_scale_that_no_count_has_is_refused),
 		cmocka_unit_test(names_wait_for_their_event),
+		cmocka_unit_test(news_of_events_that_never_come_are_bounded),
+		cmocka_unit_test(each_attribute_of_a_pipe_is_looked_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

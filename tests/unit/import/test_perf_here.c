@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
@@ -60,6 +61,50 @@ static void put_recording(struct perf_file *file, const struct subject *subject)
 	perf_file_end(file);
 }
 
+/* A mapping that tells its file's build-id in the place of the inode. */
+static void put_mapping_of_build(struct perf_file *file, uint64_t start, const char *path)
+{
+	static const uint8_t build_id[24] = { 20, 0, 0, 0, 0xab, 0xcd };
+	uint64_t words[3];
+	memcpy(words, build_id, sizeof(words));
+	perf_record_begin(file, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | 1 << 14);
+	perf_put_u32(file, 7);
+	perf_put_u32(file, 7);
+	perf_put_u64(file, start);
+	perf_put_u64(file, 0x1000);
+	perf_put_u64(file, 0);
+	for (size_t i = 0; i < 3; i++)
+		perf_put_u64(file, words[i]);
+	perf_put_u32(file, PROT_READ | PROT_EXEC);
+	perf_put_u32(file, MAP_PRIVATE);
+	perf_put_text(file, path);
+	perf_put_trailer(file, 7, 7, 5, 0);
+	perf_record_end(file);
+}
+
+static void two_paths_of_one_build_id_are_two_images(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	struct error err = { 0 };
+	size_t images = 0;
+	perf_file_begin(&file, &cycles, NULL, 1, 128);
+	perf_put_comm(&file, 7, 7, "worker", true, 4, 0);
+	put_mapping_of_build(&file, TEXT, "/home/m/forged");
+	put_mapping_of_build(&file, TEXT + 0x1000, "/usr/lib/libc.so.6");
+	put_user_sample(&file, 10, 0x30);
+	put_user_sample(&file, 30, 0x1030);
+	perf_file_end(&file);
+	assert_int_equal(imported(&importer_perf_data,
+				  (struct span){ file.bytes.data, file.bytes.size }, SIZE_MAX,
+				  &(struct import_options){ 0 }, &profile, &err),
+			 0);
+	for (uint32_t id = 1; id <= profile_table(profile, PROFILE_IMAGE)->count; id++)
+		images += profile_image(profile, id).build_id.size == 20;
+	assert_int_equal(images, 2);
+}
+
 /* Of the image of a kind: bytes of its build-id, or of the hash of its content; with what was said.
  */
 static size_t build_id_bytes(const struct perf_file *file, uint64_t kind, uint64_t written_ns,
@@ -76,10 +121,14 @@ static size_t build_id_bytes(const struct perf_file *file, uint64_t kind, uint64
 				  (struct span){ file->bytes.data, file->bytes.size }, SIZE_MAX,
 				  &options, &profile, &err),
 			 0);
-	for (uint32_t id = 1; id <= profile_table(profile, PROFILE_IMAGE)->count; id++)
-		if (profile_image(profile, id).kind == kind)
-			bytes = profile_image(profile, id).build_id.size +
-				profile_image(profile, id).hash.size;
+	for (uint32_t id = 1; id <= profile_table(profile, PROFILE_IMAGE)->count; id++) {
+		struct profile_image image = profile_image(profile, id);
+		if (image.kind != kind)
+			continue;
+		bytes = image.build_id.size ? image.build_id.size : image.hash.size;
+		/* a file that could be told by its inode was looked into */
+		assert_int_equal(kind == IMAGE_FILE && bytes != 0, image.hash.size != 0);
+	}
 	profile_free(profile);
 	return bytes;
 }
@@ -212,6 +261,7 @@ static void the_kernel_that_lies_where_it_did_is_the_running_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_paths_of_one_build_id_are_two_images),
 		cmocka_unit_test(a_file_of_this_machine_brings_its_build),
 		cmocka_unit_test(another_file_or_machine_does_not),
 		cmocka_unit_test(two_files_of_one_path_are_neither),

@@ -262,13 +262,8 @@ static void a_weight_of_three_parts_is_three_latencies(void **state)
 			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | cases[i / 2].type;
 		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i % 2 };
 		CLEANUP(outcome_release) struct outcome outcome = { 0 };
-		perf_file_begin(&file, &attr, NULL, 1, 128);
-		put_process(&file);
-		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-		perf_put_u64(&file, TEXT);
-		perf_put_u32(&file, 7);
-		perf_put_u32(&file, 7);
-		perf_put_u64(&file, 20);
+		begin_file_of(&file, &attr);
+		begin_user_sample(&file, 7, 20, 0);
 		perf_put_u64(&file, cases[i / 2].weight);
 		perf_record_end(&file);
 		perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, "web7");
@@ -306,14 +301,9 @@ static void raw_data_and_traces_are_said_to_be_left_out(void **state)
 	for (int big = 0; big < 2; big++) {
 		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = big };
 		CLEANUP(outcome_release) struct outcome outcome = { 0 };
-		perf_file_begin(&file, &attr, NULL, 1, 128);
-		put_process(&file);
+		begin_file_of(&file, &attr);
 		for (uint32_t i = 0; i < 3; i++) {
-			perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-			perf_put_u64(&file, TEXT);
-			perf_put_u32(&file, 7);
-			perf_put_u32(&file, 7);
-			perf_put_u64(&file, 20);
+			begin_user_sample(&file, 7, 20, 0);
 			perf_put_u32(&file, i ? 12 : 4);
 			for (uint32_t word = 0; word < (i ? 3 : 1); word++)
 				perf_put_u32(&file, 77);

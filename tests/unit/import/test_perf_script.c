@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include <errno.h>
@@ -94,6 +95,45 @@ static void columns_are_told_by_their_form(void **state)
 	expect_sample("sh 9 1.5: ", "sh", 0, IS(9), 0, "", "");
 	expect_sample("sh 9 1.5:  4005d0 main+0x3 (/bin/x)", "sh", 0, IS(9), 0, "",
 		      "4005d0 main+0x3 (/bin/x)");
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* The CPU time of one pass over the line, byte by byte. */
+static double pass_seconds(const char *line, size_t size)
+{
+	volatile size_t blanks = 0;
+	double before = cpu_seconds();
+	for (size_t at = 0; at < size; at++)
+		blanks += line[at] == ' ';
+	return cpu_seconds() - before;
+}
+
+/* A command's name may end behind each word, and then all that follows is looked at again: a line
+ * in which it could end a hundred times is not read hundreds of times. */
+static void a_line_is_not_read_for_every_word_of_it(void **state)
+{
+	(void)state;
+	static const char *const heads[] = { "a: ", "a ", "1 1.1: ( ", "1.1: ( " };
+	static char line[8 << 20];
+	for (size_t i = 0; i < COUNT_OF(heads); i++) {
+		struct perf_script_sample sample;
+		struct perf_script_frame leaf;
+		for (size_t at = 0; at < sizeof(line); at++)
+			line[at] = at < 256 ? heads[i][at % strlen(heads[i])] : " (/x"[at % 4];
+		line[sizeof(line) - 1] = ')';
+		double pass = pass_seconds(line, sizeof(line)), before = cpu_seconds();
+		perf_script_parse_sample(line, sizeof(line), &sample);
+		perf_script_parse_columns((struct span){ line, sizeof(line) }, &sample, &leaf);
+		double passes = (cpu_seconds() - before) / pass;
+		if (passes > 12)
+			fail_msg("'%s...': %.0f passes", heads[i], passes);
+	}
 }
 
 static void other_lines_begin_no_sample(void **state)
@@ -603,6 +643,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_told_by_their_form),
+		cmocka_unit_test(a_line_is_not_read_for_every_word_of_it),
 		cmocka_unit_test(other_lines_begin_no_sample),
 		cmocka_unit_test(frames_of_all_languages),
 		cmocka_unit_test(a_leaf_ends_the_line_behind_other_fields),

@@ -14,6 +14,7 @@
 #include "base/count_of.h"
 #include "base/protobuf.h"
 #include "import/formats.h"
+#include "import/mapped_image.h"
 #include "support/imported.h"
 #include "unit/import/spelled.h"
 
@@ -202,6 +203,22 @@ static void put_all(struct buffer *bytes)
 {
 	put_all_but_samples(bytes);
 	put_samples(bytes);
+}
+
+static void test_two_paths_of_one_build_id_are_two_images(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	const struct span id = span_of_text("ab01");
+	uint32_t system, stranger, again;
+	assert_int_equal(mapped_image_add(profile, span_of_text("/usr/lib/libc.so.6"), id, &system),
+			 0);
+	assert_int_equal(mapped_image_add(profile, span_of_text("/home/m/forged"), id, &stranger),
+			 0);
+	assert_int_equal(mapped_image_add(profile, span_of_text("/usr/lib/libc.so.6"), id, &again),
+			 0);
+	assert_int_not_equal(system, stranger);
+	assert_int_equal(system, again);
 }
 
 static void test_image_event_and_cells(void **state)
@@ -521,6 +538,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_order_of_messages),
+		cmocka_unit_test(test_two_paths_of_one_build_id_are_two_images),
 		cmocka_unit_test(test_image_event_and_cells),
 		cmocka_unit_test(test_lines_and_inlined_frames),
 		cmocka_unit_test(test_unpacked_and_unknown),

@@ -262,6 +262,44 @@ static void old_kernels_want_cap_sys_admin(void **state)
 			    "losses are known as 'at least' (needs Linux 6.0)");
 }
 
+static void doctor_says_how_helpers_are_confined(void **state)
+{
+	(void)state;
+	static const struct machine_probe probe = { .btf = FACT_YES };
+	struct confinement_layers layers = { .landlock_abi = 7 };
+	examine(tree_arm_big_little, &probe, "{cycles,instructions}");
+	patient.facts.helpers = &layers;
+	give();
+	says("helpers", FINDING_OK,
+	     "helper processes are confined: a filter of system calls (seccomp), Landlock (ABI 7), "
+	     "no "
+	     "new privileges",
+	     "");
+	release(NULL);
+	layers.landlock_abi = 0;
+	layers.missing[CONFINEMENT_PARSE] = CONFINEMENT_LANDLOCK | CONFINEMENT_LANDLOCK_TCP |
+					    CONFINEMENT_LANDLOCK_PEER | CONFINEMENT_OWN_USER;
+	examine(tree_arm_big_little, &probe, "{cycles,instructions}");
+	patient.facts.helpers = &layers;
+	give();
+	says("helpers", FINDING_OK,
+	     "helper processes are confined: a filter of system calls (seccomp), no Landlock, no "
+	     "new "
+	     "privileges; no user of its own (a user namespace)",
+	     "");
+	release(NULL);
+	layers.missing[CONFINEMENT_OPEN] = CONFINEMENT_FILTER;
+	examine(tree_arm_big_little, &probe, "{cycles,instructions}");
+	patient.facts.helpers = &layers;
+	give();
+	says("helpers", FINDING_LIMIT,
+	     "helper processes that read strangers' files have no filter of system calls "
+	     "(seccomp), no "
+	     "Landlock, no user of its own (a user namespace)",
+	     "a kernel with CONFIG_SECCOMP_FILTER, and no emulator around culprit");
+	assert_non_null(strstr(find("helpers")->means, "make processes"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +309,7 @@ int main(void)
 					  release),
 		cmocka_unit_test_teardown(a_locked_container_says_what_to_do_outside, release),
 		cmocka_unit_test_teardown(arm_clusters_with_a_closed_switch_name_it, release),
+		cmocka_unit_test_teardown(doctor_says_how_helpers_are_confined, release),
 		cmocka_unit_test_teardown(old_kernels_want_cap_sys_admin, release),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

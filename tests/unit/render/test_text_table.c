@@ -84,28 +84,6 @@ static void long_texts_stay_whole(void **state)
 	text_table_release(&table);
 }
 
-static void assert_safe(const char *text, const char *wanted)
-{
-	struct buffer out = { 0 };
-	text_append_safe(&out, text, strlen(text));
-	assert_string_equal(buffer_text(&out), wanted);
-	buffer_release(&out);
-}
-
-static void what_a_terminal_obeys_is_escaped(void **state)
-{
-	(void)state;
-	assert_safe("plain \xe2\x82\xac \xf0\x9f\x98\x80", "plain \xe2\x82\xac \xf0\x9f\x98\x80");
-	assert_safe("\033[2J\n\t\177", "\\x1b[2J\\x0a\\x09\\x7f");
-	assert_safe("\xc2\x9b", "\\xc2\\x9b");			 /* a C1 control */
-	assert_safe("\xe2\x80\xae", "\\xe2\\x80\\xae");		 /* right-to-left override */
-	assert_safe("\xe2\x81\xa6", "\\xe2\\x81\\xa6");		 /* isolate */
-	assert_safe("\xc0\xaf", "\\xc0\\xaf");			 /* too long */
-	assert_safe("\xed\xa0\x80", "\\xed\\xa0\\x80");		 /* a surrogate */
-	assert_safe("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* past U+10FFFF */
-	assert_safe("cut\xe2\x82", "cut\\xe2\\x82");
-}
-
 static void assert_percent(double part, double whole, const char *wanted)
 {
 	char text[QUANTITY_SIZE];
@@ -167,7 +145,6 @@ int main(void)
 		cmocka_unit_test(a_long_text_in_a_narrow_column_takes_room_of_its_own_row),
 		cmocka_unit_test(styles_show_with_colour_only),
 		cmocka_unit_test(long_texts_stay_whole),
-		cmocka_unit_test(what_a_terminal_obeys_is_escaped),
 		cmocka_unit_test(almost_all_is_not_all_and_little_is_not_nothing),
 		cmocka_unit_test(a_column_has_one_unit_and_five_digits),
 	};

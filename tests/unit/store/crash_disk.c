@@ -17,10 +17,13 @@
 
 enum kind { WRITE, TRUNCATE, SYNC, CREATE, UNLINK, RENAME, LINK, SYNC_NAMES, PROMISE };
 
+#define NAME_BYTES 160 /* below the folder: "p", "p.open/profile" */
+#define A_FOLDER   -2  /* in the place of a file's number */
+
 struct operation {
 	enum kind kind;
 	int file; /* number of a file that was created, not of a name */
-	char name[64], other[64];
+	char name[NAME_BYTES], other[NAME_BYTES];
 	int64_t offset; /* or new size, or promise */
 	size_t size;
 	uint8_t *data;
@@ -82,12 +85,42 @@ static int file_of_fd(int fd)
 		       : -1;
 }
 
+/* The name below the folder that is logged, or "" of what lies elsewhere. */
+static void put_name(char out[NAME_BYTES], int folder, const char *name)
+{
+	char link[64], at[512];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	ssize_t size = readlink(link, at, sizeof(at) - 1);
+	size_t prefix = strlen(disk.folder);
+	at[size < 0 ? 0 : size] = 0;
+	out[0] = 0;
+	if (strcmp(at, disk.folder) == 0)
+		snprintf(out, NAME_BYTES, "%s", name);
+	else if (strncmp(at, disk.folder, prefix) == 0 && at[prefix] == '/')
+		snprintf(out, NAME_BYTES, "%.60s/%.90s", at + prefix + 1, name);
+}
+
+/* Of a path that SQLite got: its folder is one of /proc/self/fd. */
+static void put_sqlite_name(char out[NAME_BYTES], const char *path)
+{
+	int folder;
+	out[0] = 0;
+	if (path && sscanf(path, "/proc/self/fd/%d/", &folder) == 1)
+		put_name(out, folder, strrchr(path, '/') + 1);
+}
+
 static void note_created(const char *name, ino_t inode)
 {
 	if (disk.files == FILES)
 		abort();
 	disk.inodes[disk.files] = inode;
 	struct operation *made = add(CREATE, disk.files++);
+	snprintf(made->name, sizeof(made->name), "%s", name);
+}
+
+static void note_folder(const char *name)
+{
+	struct operation *made = add(CREATE, A_FOLDER);
 	snprintf(made->name, sizeof(made->name), "%s", name);
 }
 
@@ -115,12 +148,13 @@ int __real_openat64(int folder, const char *name, int flags, mode_t mode);
 int __wrap_openat64(int folder, const char *name, int flags, ...);
 ssize_t __real_write(int fd, const void *data, size_t size);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
-int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __real_renameat(int a, const char *from, int b, const char *to);
 int __wrap_renameat(int a, const char *from, int b, const char *to);
 int __real_linkat(int a, const char *from, int b, const char *to, int flags);
 int __wrap_linkat(int a, const char *from, int b, const char *to, int flags);
+int __real_mkdirat(int folder, const char *name, mode_t mode);
+int __wrap_mkdirat(int folder, const char *name, mode_t mode);
 int __real_unlinkat(int folder, const char *name, int flags);
 int __wrap_unlinkat(int folder, const char *name, int flags);
 
@@ -136,9 +170,27 @@ int __wrap_openat64(int folder, const char *name, int flags, ...)
 	}
 	int fd = __real_openat64(folder, name, flags, mode);
 	struct stat found;
-	if (fd >= 0 && disk.active && flags & O_CREAT && fstat(fd, &found) == 0)
-		note_created(name, found.st_ino);
+	if (fd >= 0 && disk.active && flags & O_CREAT && fstat(fd, &found) == 0) {
+		char below[NAME_BYTES];
+		put_name(below, folder, name);
+		note_created(below, found.st_ino);
+	}
 	return fd;
+}
+
+int __wrap_mkdirat(int folder, const char *name, mode_t mode)
+{
+	if (fails()) {
+		errno = ENOSPC;
+		return -1;
+	}
+	int ret = __real_mkdirat(folder, name, mode);
+	if (ret == 0 && disk.active) {
+		char below[NAME_BYTES];
+		put_name(below, folder, name);
+		note_folder(below);
+	}
+	return ret;
 }
 
 ssize_t __wrap_write(int fd, const void *data, size_t size)
@@ -164,14 +216,13 @@ int __wrap_fsync(int fd)
 		return -1;
 	}
 	struct stat found;
-	int ret = __real_fsync(fd);
 	if (disk.active && fstat(fd, &found) == 0) {
 		if (S_ISDIR(found.st_mode))
 			add(SYNC_NAMES, -1);
 		else
 			add(SYNC, file_of_fd(fd));
 	}
-	return ret;
+	return 0; /* the crash is made up: what a disk would keep is computed */
 }
 
 int __wrap_renameat(int a, const char *from, int b, const char *to)
@@ -181,8 +232,12 @@ int __wrap_renameat(int a, const char *from, int b, const char *to)
 		return -1;
 	}
 	int ret = __real_renameat(a, from, b, to);
-	if (ret == 0 && disk.active)
-		note_name(RENAME, from, to);
+	if (ret == 0 && disk.active) {
+		char before[NAME_BYTES], after[NAME_BYTES];
+		put_name(before, a, from);
+		put_name(after, b, to);
+		note_name(RENAME, before, after);
+	}
 	return ret;
 }
 
@@ -193,16 +248,23 @@ int __wrap_linkat(int a, const char *from, int b, const char *to, int flags)
 		return -1;
 	}
 	int ret = __real_linkat(a, from, b, to, flags);
-	if (ret == 0 && disk.active)
-		note_name(LINK, from, to);
+	if (ret == 0 && disk.active) {
+		char before[NAME_BYTES], after[NAME_BYTES];
+		put_name(before, a, from);
+		put_name(after, b, to);
+		note_name(LINK, before, after);
+	}
 	return ret;
 }
 
 int __wrap_unlinkat(int folder, const char *name, int flags)
 {
 	int ret = __real_unlinkat(folder, name, flags);
-	if (ret == 0 && disk.active)
-		note_name(UNLINK, name, "");
+	if (ret == 0 && disk.active) {
+		char below[NAME_BYTES];
+		put_name(below, folder, name);
+		note_name(UNLINK, below, "");
+	}
 	return ret;
 }
 
@@ -262,15 +324,15 @@ static int shim_sync(sqlite3_file *f, int flags)
 {
 	if (fails())
 		return SQLITE_IOERR_FSYNC;
-	int code = real(f)->pMethods->xSync(real(f), flags);
-	if (code == SQLITE_OK && disk.active && shim(f)->file >= 0) {
+	(void)flags;
+	if (disk.active && shim(f)->file >= 0) {
 		add(SYNC, shim(f)->file);
 		/* os_unix.c syncs the folder with the first sync of a log it made */
 		if (shim(f)->is_log && !shim(f)->names_synced)
 			add(SYNC_NAMES, -1);
 		shim(f)->names_synced = true;
 	}
-	return code;
+	return SQLITE_OK;
 }
 
 static int shim_size(sqlite3_file *f, sqlite3_int64 *size)
@@ -365,11 +427,11 @@ static int shim_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *f, int fl
 	if (code != SQLITE_OK)
 		return code;
 	file->base.pMethods = &methods;
-	size_t folder = strlen(disk.folder);
-	if (disk.active && path && strncmp(path, disk.folder, folder) == 0 &&
-	    stat(path, &found) == 0) {
+	char name[NAME_BYTES];
+	put_sqlite_name(name, path);
+	if (disk.active && name[0] && stat(path, &found) == 0) {
 		if (!there)
-			note_created(path + folder + 1, found.st_ino);
+			note_created(name, found.st_ino);
 		file->file = file_of(found.st_ino);
 		file->names_synced = there;
 	}
@@ -379,10 +441,11 @@ static int shim_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *f, int fl
 static int shim_delete(sqlite3_vfs *vfs, const char *path, int sync_folder)
 {
 	(void)vfs;
+	char name[NAME_BYTES];
+	put_sqlite_name(name, path);
 	int code = usual->xDelete(usual, path, sync_folder);
-	size_t folder = strlen(disk.folder);
-	if (code == SQLITE_OK && disk.active && strncmp(path, disk.folder, folder) == 0) {
-		note_name(UNLINK, path + folder + 1, "");
+	if (code == SQLITE_OK && disk.active && name[0]) {
+		note_name(UNLINK, name, "");
 		if (sync_folder)
 			add(SYNC_NAMES, -1);
 	}
@@ -508,7 +571,7 @@ static void restore_file(const char *path, int file, size_t count, enum crash_ki
 }
 
 struct name {
-	char text[64];
+	char text[NAME_BYTES];
 	int file;
 };
 
@@ -535,6 +598,36 @@ static void put(struct name *names, int *count, const char *text, int file)
 	made->file = file;
 }
 
+static bool is_below(const char *name, const char *folder)
+{
+	size_t size = strlen(folder);
+	return strncmp(name, folder, size) == 0 && name[size] == '/';
+}
+
+/* A folder takes what is in it along. */
+static void rename_below(struct name *names, int count, const char *from, const char *to)
+{
+	for (int i = 0; i < count; i++) {
+		char text[NAME_BYTES];
+		if (!is_below(names[i].text, from))
+			continue;
+		snprintf(text, sizeof(text), "%.60s%.90s", to, names[i].text + strlen(from));
+		memcpy(names[i].text, text, sizeof(text));
+	}
+}
+
+/* What is lost with a folder whose own name did not become durable. */
+static bool has_folder(const struct name *names, int count, const char *text)
+{
+	const char *slash = strchr(text, '/');
+	if (!slash)
+		return true;
+	for (int i = 0; i < count; i++)
+		if (names[i].file == A_FOLDER && is_below(text, names[i].text))
+			return true;
+	return false;
+}
+
 void crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, uint64_t seed)
 {
 	struct random_state random = random_seed(seed);
@@ -554,20 +647,29 @@ void crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, 
 			drop(names, &name_count, operation->name);
 		else if (operation->kind == LINK && file >= 0)
 			put(names, &name_count, operation->other, file);
-		else if (operation->kind == RENAME && file >= 0) {
+		else if (operation->kind == RENAME && at >= 0) {
 			/* Two names of one file: rename does nothing. */
 			int to = find(names, name_count, operation->other);
-			if (to >= 0 && names[to].file == file)
+			if (to >= 0 && file >= 0 && names[to].file == file)
 				continue;
 			drop(names, &name_count, operation->name);
 			put(names, &name_count, operation->other, file);
+			if (file == A_FOLDER)
+				rename_below(names, name_count, operation->name, operation->other);
 		}
 	}
-	for (int i = 0; i < name_count; i++) {
-		char *path = NULL;
-		if (asprintf(&path, "%s/%s", folder, names[i].text) < 0)
-			abort();
-		restore_file(path, names[i].file, count, kind, &random);
-		free(path);
-	}
+	for (int pass = 0; pass < 2; pass++) /* folders first */
+		for (int i = 0; i < name_count; i++) {
+			char *path = NULL;
+			if ((names[i].file == A_FOLDER) != (pass == 0) ||
+			    !has_folder(names, name_count, names[i].text))
+				continue;
+			if (asprintf(&path, "%s/%s", folder, names[i].text) < 0)
+				abort();
+			if (pass == 1)
+				restore_file(path, names[i].file, count, kind, &random);
+			else if (mkdir(path, 0700) < 0)
+				abort();
+			free(path);
+		}
 }

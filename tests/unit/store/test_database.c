@@ -271,19 +271,132 @@ static void a_pack_cut_or_flipped_anywhere_is_refused(void **state)
 	struct error err = { 0 };
 	for (size_t size = 0; size < bytes.size; size++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
-		assert_int_equal(stash_pack_decode(bytes.data, size, "p", profile, &err), -EBADMSG);
+		assert_int_equal(stash_pack_decode(bytes.data, size, "p", NULL, profile, &err),
+				 -EBADMSG);
 	}
 	char name[STASH_PACK_NAME_BYTES], flipped[STASH_PACK_NAME_BYTES];
 	stash_pack_name(bytes.data, bytes.size, name);
 	for (size_t at = 0; at < bytes.size; at++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
 		bytes.data[at] ^= 0x10;
-		int ret = stash_pack_decode(bytes.data, bytes.size, "p", profile, &err);
+		int ret = stash_pack_decode(bytes.data, bytes.size, "p", NULL, profile, &err);
 		stash_pack_name(bytes.data, bytes.size, flipped);
 		assert_true(ret == 0 || ret == -EBADMSG);
 		assert_string_not_equal(name, flipped); /* what `check` compares */
 		bytes.data[at] ^= 0x10;
 	}
+}
+
+/* One function of an image that claims a build-id. */
+static struct profile *claim(const char *hash, uint64_t writer, const char *function,
+			     uint64_t start_ns)
+{
+	struct profile *profile = profile_new();
+	struct error err = { 0 };
+	uint32_t image, event, context;
+	const struct profile_image row = { .kind = IMAGE_FILE,
+					   .build_id = span_of_text("id"),
+					   .hash = span_of_text(hash),
+					   .writer = writer };
+	const struct profile_source source = { .host = span_of_text("h"), .start_ns = start_ns };
+	const struct profile_event counted = { .name = span_of_text("cycles") };
+	const struct profile_frame leaf = { .image = 1, .vaddr = 8 };
+	must(profile_add_source(profile, &source), &err);
+	must(profile_add_image(profile, &row, &image), &err);
+	must(profile_add_event(profile, &counted, &event), &err);
+	must(profile_add_context(profile, &(struct profile_context){ 0 }, &context), &err);
+	must(profile_add_flat(profile, event, context, &leaf, &(struct cell){ 1, 1, 1 }), &err);
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	const struct function_record named = { .name = span_of_text(function) };
+	record_put_function(&content, 0, &named);
+	const struct record record = { RECORD_FUNCTION, 0, 15, { content.data, content.size } };
+	must(stash_add(profile, image, &record, &err), &err);
+	return profile;
+}
+
+static void add_claim(const char *database, const char *hash, uint64_t writer, const char *function,
+		      uint64_t start_ns)
+{
+	struct epoch *epoch = NULL;
+	struct error err = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = claim(hash, writer, function, start_ns);
+	must(database_open_epoch(database, "h", start_ns, &epoch, &err), &err);
+	must(epoch_merge(epoch, profile, &err), &err);
+	must(epoch_close(epoch, &err), &err);
+}
+
+/* The text of the only record of the stash of the image with that hash. */
+static bool is_called(const struct profile *profile, const char *hash, const char *function)
+{
+	const struct table *stash = profile_table(profile, PROFILE_STASH);
+	size_t found = 0, right = 0;
+	for (size_t row = 0; row < stash->count; row++) {
+		const uint64_t *keys = table_keys(stash, row);
+		struct profile_image image = profile_image(profile, keys[STASH_IMAGE]);
+		struct span content = profile_bytes(profile, keys[STASH_CONTENT]);
+		if (!span_equal(image.hash, span_of_text(hash)))
+			continue;
+		found++;
+		right += memmem(content.data, content.size, function, strlen(function)) != NULL;
+	}
+	return found == 1 && right == 1;
+}
+
+static void who_came_first_names_nothing_but_his_own_file(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	add_claim(database, "stranger", 0x1000003e8, "stolen", START_NS);
+	add_claim(database, "system", 0, "work", START_NS + SECOND_NS);
+	const struct database_selection second = { .since_ns = START_NS + SECOND_NS };
+	CLEANUP(profile_freep) struct profile *one = read_database(database, &second);
+	assert_true(is_called(one, "system", "work"));
+	assert_int_equal(profile_table(one, PROFILE_STASH)->count, 1);
+	CLEANUP(profile_freep) struct profile *all = read_database(database, NULL);
+	assert_true(is_called(all, "system", "work"));
+	assert_true(is_called(all, "stranger", "stolen"));
+}
+
+static void note_fault(void *context, const char *path, const char *sentence)
+{
+	(void)path;
+	*(const char **)context = sentence;
+}
+
+static void a_pack_in_anothers_folder_or_under_anothers_name_is_refused(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	char command[2048];
+	struct profile *profile = NULL;
+	struct error err = { 0 };
+	add_claim(database, "stranger", 0x1000003e8, "stolen", START_NS);
+	add_claim(database, "system", 0, "work", START_NS + SECOND_NS);
+	/* "6964-737472616e676572-1000003e8" and "6964-73797374656d" */
+	snprintf(command, sizeof(command), "cp %s/images/6964-7374*/* %s/images/6964-7379*/",
+		 database, database);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(database_read(database, NULL, &profile, &err), -EXDEV);
+	assert_non_null(strstr(err.text, "is of another image than the folder that it lies in"));
+	const char *fault = NULL;
+	uint64_t packs;
+	must(database_verify_stash(database, note_fault, &fault, &packs, &err), &err);
+	assert_int_equal(packs, 3);
+	assert_string_equal(fault, "it is of another image than the folder that it lies in");
+
+	snprintf(command, sizeof(command),
+		 "cd %s/images/6964-7379* && rm $(basename ../6964-7374*/*) && "
+		 "echo more >>$(ls)",
+		 database);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(database_read(database, NULL, &profile, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "its name is not the hash of its content"));
+	/* The next recording of the file mends it. */
+	add_claim(database, "system", 0, "work", START_NS + 2 * SECOND_NS);
+	CLEANUP(profile_freep) struct profile *all = read_database(database, NULL);
+	assert_true(is_called(all, "system", "work"));
 }
 
 int main(void)
@@ -295,6 +408,8 @@ int main(void)
 		cmocka_unit_test(a_killed_epoch_is_closed_by_the_next),
 		cmocka_unit_test(names_that_would_escape_are_refused),
 		cmocka_unit_test(a_damaged_epoch_is_an_error_or_left_out_aloud),
+		cmocka_unit_test(who_came_first_names_nothing_but_his_own_file),
+		cmocka_unit_test(a_pack_in_anothers_folder_or_under_anothers_name_is_refused),
 		cmocka_unit_test(a_pack_cut_or_flipped_anywhere_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,6 +267,235 @@ static void a_reader_sees_whole_merges_while_they_come(void **state)
 	assert_true(reads > 1);
 }
 
+/* ---- the folder of an open profile */
+
+static const char *joined(const char *path, const char *ending, char out[512])
+{
+	snprintf(out, 512, "%s%s", path, ending);
+	return out;
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat found;
+	assert_int_equal(lstat(path, &found), 0);
+	return found.st_mode & 07777;
+}
+
+static void an_open_profile_is_its_owners_alone(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	char name[512];
+	umask(0);
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	assert_int_equal(mode_of(joined(path, ".open", name)), 0700);
+	assert_int_equal(mode_of(joined(path, ".open/profile", name)), 0600);
+	assert_int_equal(mode_of(joined(path, ".open/profile-wal", name)), 0600);
+	/* Nothing that another could cut short under a mapping of ours. */
+	assert_false(exists(path, ".open/profile-shm"));
+	epoch_discard(epoch);
+	assert_false(exists(path, ".open"));
+}
+
+/* Whoever may rename it changes where the name leads, not where we write. */
+static void what_takes_the_folders_name_gets_nothing(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	char open_path[512], moved[512], name[512];
+	struct error err = { 0 };
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	joined(path, ".open", open_path);
+	assert_int_equal(rename(open_path, joined(folder.path, "/moved.open", moved)), 0);
+	assert_int_equal(mkdir(open_path, 0777), 0);
+	assert_int_equal(symlink("/nonexistent", joined(path, ".open/profile-wal", name)), 0);
+	merge_seed(epoch, 2);
+	CLEANUP(profile_freep) struct profile *wanted = merged_seeds(1, 2);
+	CLEANUP(profile_freep) struct profile *open_one = read_file(moved, NULL);
+	assert_true(profiles_are_equal(open_one, wanted));
+	assert_int_equal(epoch_close(epoch, &err), 0);
+	CLEANUP(profile_freep) struct profile *closed = read_file(path, NULL);
+	assert_true(profiles_are_equal(closed, wanted));
+	/* It is not ours to remove. */
+	assert_true(exists(path, ".open/profile-wal"));
+	assert_false(exists(path, ".open/profile"));
+}
+
+/* A reader that holds on lets the log grow, and changes nothing else. */
+static int hold_readers_byte(const char *path)
+{
+	char name[512];
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1 };
+	int fd = open(joined(path, ".open/profile", name), O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	return fd;
+}
+
+static uint64_t size_of(const char *path, const char *ending)
+{
+	char name[512];
+	struct stat found;
+	assert_int_equal(stat(joined(path, ending, name), &found), 0);
+	return (uint64_t)found.st_size;
+}
+
+static void a_log_is_read_as_far_as_it_counts(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	char name[512];
+	struct profile_file_info info;
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	int reader = hold_readers_byte(path);
+	merge_seed(epoch, 2);
+	merge_seed(epoch, 3);
+	uint64_t log_bytes = size_of(path, ".open/profile-wal");
+	uint64_t file_bytes = size_of(path, ".open/profile");
+	assert_true(log_bytes > 4096);
+	CLEANUP(profile_freep) struct profile *wanted = merged_seeds(1, 3);
+	CLEANUP(profile_freep) struct profile *read = read_file(path, &info);
+	assert_true(profiles_are_equal(read, wanted));
+	assert_int_equal(info.file_bytes, file_bytes + log_bytes);
+	/* A terabyte of nothing behind it counts for nothing. */
+	assert_int_equal(truncate(joined(path, ".open/profile-wal", name), INT64_C(1) << 40), 0);
+	CLEANUP(profile_freep) struct profile *sparse = read_file(path, &info);
+	assert_true(profiles_are_equal(sparse, wanted));
+	assert_int_equal(info.file_bytes, file_bytes + log_bytes);
+	assert_int_equal(truncate(name, (off_t)log_bytes), 0);
+	/* Once the reader lets go, the next merge empties the log. */
+	close(reader);
+	merge_seed(epoch, 4);
+	assert_int_equal(size_of(path, ".open/profile-wal"), 0);
+	epoch_discard(epoch);
+}
+
+/* Reading takes the right to read, and nothing beside the two files. */
+static void a_cut_off_log_is_read_in_a_folder_that_cannot_be_written(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	char name[512];
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	int reader = hold_readers_byte(path);
+	merge_seed(epoch, 2);
+	epoch_abandon(epoch);
+	close(reader);
+	assert_true(size_of(path, ".open/profile-wal") > 4096);
+	assert_int_equal(chmod(joined(path, ".open/profile", name), 0444), 0);
+	assert_int_equal(chmod(joined(path, ".open/profile-wal", name), 0444), 0);
+	assert_int_equal(chmod(joined(path, ".open", name), 0555), 0);
+	assert_int_equal(chmod(folder.path, 0555), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		if (geteuid() == 0 && setuid(65534) < 0)
+			_exit(2);
+		struct profile_file_info info;
+		CLEANUP(profile_freep) struct profile *wanted = merged_seeds(1, 2);
+		CLEANUP(profile_freep) struct profile *read = read_file(path, &info);
+		_exit(!profiles_are_equal(read, wanted) || !info.cut_off);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(chmod(folder.path, 0700), 0);
+	assert_int_equal(chmod(name, 0700), 0);
+	assert_int_equal(status, 0);
+}
+
+/* As a plain file with its log beside it, as some tool may have copied it. */
+static void an_open_profile_is_read_as_plain_files(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	char from[512], to[512];
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	int reader = hold_readers_byte(path);
+	merge_seed(epoch, 2);
+	epoch_abandon(epoch);
+	close(reader);
+	assert_int_equal(rename(joined(path, ".open/profile", from), joined(path, ".it", to)), 0);
+	assert_int_equal(
+		rename(joined(path, ".open/profile-wal", from), joined(path, ".open-wal", to)), 0);
+	assert_int_equal(rmdir(joined(path, ".open", from)), 0);
+	assert_int_equal(rename(joined(path, ".it", to), from), 0);
+	struct profile_file_info info;
+	CLEANUP(profile_freep) struct profile *wanted = merged_seeds(1, 2);
+	CLEANUP(profile_freep) struct profile *read = read_file(path, &info);
+	assert_true(profiles_are_equal(read, wanted));
+	assert_true(info.cut_off);
+	/* A log that another put beside it adds nothing; only root can make one here. */
+	if (chown(joined(path, ".open-wal", to), 65534, 0) == 0 && geteuid() != 65534) {
+		uint64_t with_log = info.file_bytes;
+		CLEANUP(profile_freep) struct profile *alone = read_file(path, &info);
+		assert_false(profiles_are_equal(alone, wanted));
+		assert_true(info.file_bytes < with_log);
+	}
+	/* But a recording takes over a folder alone. */
+	struct error err = { 0 };
+	assert_int_equal(epoch_open(path, EPOCH_KEEP_OLD, &epoch, &err), -ENOTDIR);
+	assert_non_null(strstr(err.text, "move it away to record here"));
+}
+
+static void put_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "left", 4), 4);
+	close(fd);
+}
+
+static void what_killed_writers_left_under_passing_names_goes(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	char name[512];
+	struct error err = { 0 };
+	put_file(joined(path, ".new.abcdefghij", name));
+	put_file(joined(path, ".new.other", name));	  /* no name of ours */
+	put_file(joined(path, "2.new.abcdefghij", name)); /* of another file */
+	assert_int_equal(mkdir(joined(path, ".open.abcdefghij", name), 0700), 0);
+	put_file(joined(path, ".open.abcdefghij/profile", name));
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	assert_false(exists(path, ".open.abcdefghij"));
+	assert_int_equal(epoch_close(epoch, &err), 0);
+	assert_false(exists(path, ".new.abcdefghij"));
+	assert_true(exists(path, ".new.other"));
+	assert_true(exists(path, "2.new.abcdefghij"));
+}
+
+static void what_comes_in_the_way_does_not_cost_the_profile(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	struct error err = { 0 };
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(epoch_close(epoch, &err), -EISDIR);
+	char *instead = strstr(err.text, "; the profile is '");
+	assert_non_null(instead);
+	instead += strlen("; the profile is '");
+	*strchr(instead, '\'') = 0;
+	CLEANUP(profile_freep) struct profile *wanted = merged_seeds(1, 1);
+	CLEANUP(profile_freep) struct profile *read = read_file(instead, NULL);
+	assert_true(profiles_are_equal(read, wanted));
+	assert_false(exists(path, ".open"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +506,13 @@ int main(void)
 		cmocka_unit_test(a_reader_sees_whole_merges_while_they_come),
 		cmocka_unit_test(an_earlier_file_becomes_old_or_is_refused),
 		cmocka_unit_test(names_that_are_no_files_are_refused),
+		cmocka_unit_test(an_open_profile_is_its_owners_alone),
+		cmocka_unit_test(what_takes_the_folders_name_gets_nothing),
+		cmocka_unit_test(a_log_is_read_as_far_as_it_counts),
+		cmocka_unit_test(a_cut_off_log_is_read_in_a_folder_that_cannot_be_written),
+		cmocka_unit_test(an_open_profile_is_read_as_plain_files),
+		cmocka_unit_test(what_killed_writers_left_under_passing_names_goes),
+		cmocka_unit_test(what_comes_in_the_way_does_not_cost_the_profile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "image/writer.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
 #include "symbol/binary_finder.h"
@@ -108,6 +109,21 @@ static void a_name_is_enough_only_below_symfs_and_without_build_id(void **state)
 	assert_string_equal(find(&place, plain, buffer_text(&outside), where), "/p");
 }
 
+static void a_recording_leads_out_of_symfs_only_by_links_that_everybody_may_follow(void **state)
+{
+	(void)state;
+	char where[4096];
+	CLEANUP(place_release)
+	struct place place = make_place("chmod 755 . s p q; ln -s ../p s/public; chmod 600 q; "
+					"ln -s ../q s/private; cp q s/own");
+	assert_string_equal(find(&place, nothing, "/bin/public", where), "/s/public");
+	assert_string_equal(find(&place, nothing, "/bin/own", where), "/s/own");
+	assert_string_equal(find(&place, nothing, "/bin/private", where),
+			    geteuid() ? "/s/private" : "");
+	assert_string_equal(find(&place, nothing, "/../p", where), "");
+	assert_string_equal(find(&place, nothing, "/usr/../../p", where), "");
+}
+
 static void folders_named_by_build_ids_are_looked_into(void **state)
 {
 	(void)state;
@@ -120,8 +136,87 @@ static void folders_named_by_build_ids_are_looked_into(void **state)
 	assert_string_equal(find(&place, plain, "/x", where), "/cache/.build-id/ab/cdef0123/elf");
 	struct identity identity = { .build_id_bytes = 5 };
 	memcpy(identity.build_id, build_id, 5);
-	CLEANUP(close_fd) int fd = binary_finder_open_debug(place.finder, &identity, NULL);
+	CLEANUP(close_fd)
+	int fd = binary_finder_open_debug(place.finder, &identity, NULL, geteuid(), 0);
 	assert_true(fd >= 0);
+}
+
+/* Where the file is found of which the finder is told content and writer, or "". */
+static const char *find_content(struct place *place, const char *like, enum content_kind kind,
+				uint64_t writer, const char *at, char *where)
+{
+	struct identity identity;
+	struct safe_file file;
+	CLEANUP(buffer_release) struct buffer path = { 0 }, candidate = { 0 };
+	buffer_printf(&path, "%s/%s", place->folder.path, like);
+	buffer_printf(&candidate, "%s/%s", place->folder.path, at);
+	assert_int_equal(
+		reader_open_path(place->reader, 0, buffer_text(&path), OWNER_ANY, &file, NULL), 0);
+	assert_int_equal(
+		reader_identify_content(place->reader, file.fd, kind, nothing, &identity, NULL), 0);
+	close(file.fd);
+	const struct span paths[] = { span_of_text(buffer_text(&candidate)) };
+	const struct binary_wanted wanted = { .build_id = plain,
+					      .hash = { &identity.hash, sizeof(identity.hash) },
+					      .writer = writer,
+					      .paths = paths,
+					      .path_count = 1 };
+	struct binary_found found;
+	strcpy(where, "");
+	if (binary_finder_open(place->finder, &wanted, &found) == 0) {
+		strcpy(where, buffer_text(&found.path) + strlen(place->folder.path));
+		close(found.fd);
+		buffer_release(&found.path);
+	}
+	return where;
+}
+
+static void the_content_decides_between_files_of_one_build_id(void **state)
+{
+	(void)state;
+	char where[4096];
+	const uint64_t anybody = writer_of(WRITER_ANYBODY, geteuid());
+	CLEANUP(place_release)
+	struct place place = make_place("cc -DOTHER -O2 -Wl,--build-id=0xabcdef0123 p.c -o forged; "
+					"objcopy --redefine-sym main=stolen p renamed; cp p open; "
+					"cp renamed open-renamed; chmod 0777 open open-renamed");
+	assert_string_equal(find_content(&place, "p", CONTENT_TEXT, 0, "p", where), "/p");
+	assert_string_equal(find_content(&place, "p", CONTENT_TEXT, 0, "forged", where), "");
+	/* the same code, and names that anybody can write */
+	assert_string_equal(find_content(&place, "p", CONTENT_TEXT, 0, "renamed", where),
+			    "/renamed");
+	assert_string_equal(find_content(&place, "p", CONTENT_TEXT, 0, "open-renamed", where), "");
+	/* an image that anybody could write: the very same bytes, whoever has them here */
+	assert_string_equal(find_content(&place, "open", CONTENT_FILE, anybody, "open", where),
+			    "/open");
+	assert_string_equal(find_content(&place, "open", CONTENT_FILE, anybody, "p", where), "/p");
+	assert_string_equal(
+		find_content(&place, "open", CONTENT_FILE, anybody, "open-renamed", where), "");
+	/* unless somebody named the folder */
+	toolchain_run(place.folder.path, "cp -p open-renamed s/copy");
+	assert_string_equal(find_content(&place, "p", CONTENT_TEXT, 0, "copy", where), "/s/copy");
+}
+
+static void of_a_build_id_alone_trusted_files_come_first(void **state)
+{
+	(void)state;
+	CLEANUP(place_release)
+	struct place place = make_place("cp p open; chmod 0777 open");
+	CLEANUP(buffer_release) struct buffer open = { 0 }, own = { 0 };
+	buffer_printf(&open, "%s/open", place.folder.path);
+	buffer_printf(&own, "%s/p", place.folder.path);
+	const struct span paths[] = { span_of_text(buffer_text(&open)),
+				      span_of_text(buffer_text(&own)) };
+	for (size_t count = 1; count <= 2; count++) {
+		const struct binary_wanted wanted = { .build_id = plain,
+						      .paths = paths,
+						      .path_count = count };
+		struct binary_found found;
+		assert_int_equal(binary_finder_open(place.finder, &wanted, &found), 0);
+		assert_string_equal(buffer_text(&found.path), paths[count - 1].data);
+		close(found.fd);
+		buffer_release(&found.path);
+	}
 }
 
 static void the_very_file_of_this_machine_is_known_by_its_inode(void **state)
@@ -168,7 +263,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_found_by_path_then_name_then_build_id),
 		cmocka_unit_test(a_name_is_enough_only_below_symfs_and_without_build_id),
+		cmocka_unit_test(
+			a_recording_leads_out_of_symfs_only_by_links_that_everybody_may_follow),
 		cmocka_unit_test(folders_named_by_build_ids_are_looked_into),
+		cmocka_unit_test(the_content_decides_between_files_of_one_build_id),
+		cmocka_unit_test(of_a_build_id_alone_trusted_files_come_first),
 		cmocka_unit_test(the_very_file_of_this_machine_is_known_by_its_inode),
 		cmocka_unit_test(what_is_no_executable_is_passed_over),
 	};

@@ -153,6 +153,25 @@ static void what_is_told_of_many_pages_for_ever_ends(void **state)
 	}
 }
 
+/* Every line of a map that says the same of a page once more looks at all that is there. */
+static void what_is_told_of_one_page_for_ever_ends(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { 0 };
+	char name[16];
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		add(&timeline, 0x1000 + (uint64_t)i, 0x10, 1, name);
+	}
+	uint64_t before = timeline.narrow_looks;
+	assert_int_equal(add(&timeline, 0x1000 + 99, 0x10, 1, name), 0);
+	assert_int_equal(timeline.count, 100);
+	assert_int_equal(timeline.narrow_looks, before + 100);
+	timeline.narrow_looks = JIT_TIMELINE_MOST_NARROW_LOOKS;
+	assert_int_equal(add(&timeline, 0x1000 + 99, 0x10, 1, name), -EFBIG);
+	jit_timeline_release(&timeline);
+}
+
 static void what_does_not_fit_is_left_out(void **state)
 {
 	(void)state;
@@ -200,6 +219,7 @@ int main(void)
 		cmocka_unit_test(large_functions_are_found_too),
 		cmocka_unit_test(a_page_that_is_written_for_ever_stays_fast),
 		cmocka_unit_test(what_is_told_of_many_pages_for_ever_ends),
+		cmocka_unit_test(what_is_told_of_one_page_for_ever_ends),
 		cmocka_unit_test(what_does_not_fit_is_left_out),
 		cmocka_unit_test(what_has_samples_and_what_is_new_stays),
 	};

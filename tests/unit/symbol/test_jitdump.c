@@ -218,6 +218,25 @@ static void other_files_are_refused(void **state)
 	assert_int_equal(jitdump_feed(&dump, zeros, 1, &err), -EBADMSG);
 }
 
+static void functions_without_a_name_take_memory_too(void **state)
+{
+	(void)state;
+	struct writer writer = { 0 };
+	CLEANUP(jitdump_release) struct jitdump dump = { .names_alone = true };
+	put_header(&writer);
+	for (uint64_t i = 0; i < 100; i++)
+		put_load(&writer, 2, 0x1000, "A", i, "");
+	assert_int_equal(jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL), 0);
+	assert_int_equal(dump.count, 100);
+	assert_true(dump.kept_bytes >= 100 * sizeof(struct jit_function));
+	dump.kept_bytes = JITDUMP_MAX_KEPT;
+	writer.bytes.size = 0;
+	put_load(&writer, 2, 0x1000, "A", 100, "");
+	assert_int_equal(jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL), -EFBIG);
+	assert_int_equal(dump.count, 100);
+	buffer_release(&writer.bytes);
+}
+
 static void huge_records_are_skipped_and_counted(void **state)
 {
 	(void)state;
@@ -264,6 +283,7 @@ int main(void)
 		cmocka_unit_test(what_is_wanted_alone_is_kept),
 		cmocka_unit_test(what_came_may_be_forgotten),
 		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(functions_without_a_name_take_memory_too),
 		cmocka_unit_test(huge_records_are_skipped_and_counted),
 		cmocka_unit_test(cuts_and_flips_do_no_harm),
 	};

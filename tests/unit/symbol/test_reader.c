@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sanitizers.h"
 #include "image/vdso.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
@@ -104,6 +105,67 @@ static void names_code_and_lines_come_back_from_the_helper(void **state)
 	assert_true(plain > 0);
 }
 
+/* Rows of work() that show that twice() is inlined there. */
+static size_t inlined_rows(struct reader *reader, const char *folder, const char *name)
+{
+	char path[320];
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	uint64_t work = toolchain_address(folder, "nm %s | grep ' work'", name);
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	CLEANUP(lines_table_release) struct lines_table lines;
+	struct error err = { 0 };
+	size_t rows = 0;
+	assert_int_equal(reader_gather(reader, fd, -1, &work, 1, GATHER_ALL, &records, NULL, &err),
+			 0);
+	assert_int_equal(lines_table_decode(find_record(&records, RECORD_LINES, work), &lines), 0);
+	for (size_t i = 0; i < lines.row_count; i++) {
+		struct line_frame frames[RECORD_MAX_DEPTH];
+		size_t depth = lines_table_frames(&lines, &lines.rows[i], frames, RECORD_MAX_DEPTH);
+		rows += depth == 2 && span_equal(frames[0].function, span_of_text("twice"));
+	}
+	return rows;
+}
+
+/* The parser opens no file: it asks for what a binary names, and gets debug information only. */
+static void parts_of_debug_information_in_other_files_are_found(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = THREAD_SANITIZER ? NULL : new_reader();
+	if (!reader)
+		skip(); /* its parser does not ask */
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
+				   "&& chmod 644 part.dwo && chmod 755 .");
+	assert_true(inlined_rows(reader, folder.path, "split") > 0);
+	/* The same by a name that no debug information has. */
+	toolchain_run(folder.path,
+		      "cp part.dwo part.txt && sed 's/part[.]dwo/part.txt/g' split >other");
+	assert_int_equal(inlined_rows(reader, folder.path, "other"), 0);
+	if (geteuid() == 0) {
+		/* A stranger's binary may name root's. */
+		toolchain_run(folder.path, "chmod 600 part.dwo");
+		assert_int_equal(inlined_rows(reader, folder.path, "split"), 0);
+	}
+	/* Nobody writes to it. */
+	toolchain_run(folder.path, "rm part.dwo && mkfifo part.dwo");
+	uint64_t begin_ns = clock_monotonic_ns();
+	assert_int_equal(inlined_rows(reader, folder.path, "split"), 0);
+	assert_true(clock_monotonic_ns() - begin_ns < 1500000000);
+
+	if (!toolchain_has("dwz")) {
+		print_message("no dwz: its common files are not tried\n");
+		return;
+	}
+	toolchain_run(folder.path, "cc -g -O2 p.c -o a && cp a b && dwz -r -m common.debug a b && "
+				   "readelf -S a | grep -q gnu_debugaltlink");
+	assert_true(inlined_rows(reader, folder.path, "a") > 0);
+	toolchain_run(folder.path, "readelf --debug-dump=info a | grep -q 'alt indirect' && "
+				   "rm common.debug");
+	assert_int_equal(inlined_rows(reader, folder.path, "a"), 0);
+}
+
 static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **state)
 {
 	(void)state;
@@ -126,8 +188,11 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
 	assert_int_equal(identity.build_id_bytes, 5);
 	assert_false(identity.has_symbols);
-	assert_int_equal(reader_open_debug(reader, 0, &identity, NULL,
-					   temporary_folder_path(&folder, "d"), &debug, &err),
+	assert_int_equal(reader_open_debug(reader,
+					   &(struct debug_search){
+						   .user = geteuid(),
+						   .root = temporary_folder_path(&folder, "d") },
+					   &identity, NULL, &debug, &err),
 			 0);
 	CLEANUP(record_set_release) struct record_set records = { 0 };
 	struct gather_counts counts;
@@ -151,14 +216,27 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 	assert_int_equal(reader_identify(reader, linked, &identity, &err), 0);
 	assert_int_equal(identity.build_id_bytes, 0);
 	assert_string_equal(identity.debug_link, "r.debug");
-	assert_int_equal(reader_open_debug(reader, 0, &identity,
-					   temporary_folder_path(&folder, "r"), "/nowhere", &other,
-					   &err),
-			 0);
+	assert_int_equal(
+		reader_open_debug(reader,
+				  &(struct debug_search){ .user = geteuid(), .root = "/nowhere" },
+				  &identity, temporary_folder_path(&folder, "r"), &other, &err),
+		0);
 	assert_int_equal(reader_gather(reader, linked, other.fd, &work, 1, GATHER_ALL, &records,
 				       &counts, &err),
 			 0);
 	assert_false(counts.debug_refused);
+	close(other.fd);
+
+	/* Of somebody who has no say in the file itself. */
+	toolchain_run(folder.path, "chmod 0666 r.debug");
+	struct debug_search search = { .user = geteuid(), .root = "/nowhere" };
+	assert_int_equal(reader_open_debug(reader, &search, &identity,
+					   temporary_folder_path(&folder, "r"), &other, &err),
+			 -ENOENT);
+	search.writer = READER_ANY_WRITER;
+	assert_int_equal(reader_open_debug(reader, &search, &identity,
+					   temporary_folder_path(&folder, "r"), &other, &err),
+			 0);
 	close(other.fd);
 }
 
@@ -250,6 +328,11 @@ static void strange_files_cost_one_message_each(void **state)
 			cases[i].code);
 		assert_non_null(strstr(err.text, cases[i].name));
 	}
+	/* As we see it ourselves a link is followed, but to a file whose owner matters. */
+	snprintf(path, sizeof(path), "%s/link", folder.path);
+	assert_int_equal(reader_open_path(reader, 0, path, OWNER_PROCESS, &file, &err), -ELOOP);
+	assert_int_equal(reader_open_path(reader, 0, path, OWNER_ANY, &file, &err), 0);
+	close(file.fd);
 	snprintf(path, sizeof(path), "%s/text", folder.path);
 	assert_int_equal(reader_open_path(reader, getpid(), path, OWNER_ANY, &file, &err), 0);
 	assert_int_equal(file.size_bytes, 5);
@@ -266,6 +349,8 @@ static void strange_files_cost_one_message_each(void **state)
 	assert_int_equal(reader_copy(reader, file.fd, 5, &copy, &err), 0);
 	assert_int_equal(copy.size_bytes, 5);
 	assert_true(copy.copied);
+	assert_int_equal(write(copy.fd, "x", 1), -1); /* for no reader to change */
+	assert_int_equal(ftruncate(copy.fd, 0), -1);
 	assert_int_equal(reader_read(reader, copy.fd, 0, 100, &text, &err), 0);
 	assert_int_equal(text.size, 15);
 	assert_memory_equal(text.data + 10, text.data, 5);
@@ -402,7 +487,7 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .open_timeout_ms = 100 };
 	struct error err = { 0 };
-	struct safe_file file;
+	struct safe_file file, other;
 	char mount_options[128];
 	assert_int_equal(reader_new(&options, &reader, &err), 0);
 	CLEANUP(close_fd) int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -418,7 +503,15 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 				   OWNER_ANY, &file, &err);
 	int next = reader_open_path(reader, getpid(), temporary_folder_path(&folder, "text"),
 				    OWNER_ANY, &file, NULL);
+	int public = reader_open_path(reader, 0, temporary_folder_path(&folder, "m/file"),
+				      OWNER_PUBLIC, &other, NULL);
+	int below = reader_open_below(reader, folder.path, "m/file", &other, NULL);
+	int map = reader_open_of_user(reader, getpid(), temporary_folder_path(&folder, "m/file"),
+				      OWNER_PROCESS, geteuid(), &other, NULL);
 	umount2(mounted, MNT_DETACH);
+	assert_int_equal(public, -ETIMEDOUT);
+	assert_int_equal(below, -ETIMEDOUT);
+	assert_int_equal(map, -ETIMEDOUT);
 	assert_int_equal(ret, -ETIMEDOUT);
 	assert_string_equal(err.text, "could not be read: no answer within 100 ms");
 	assert_int_equal(next, 0);
@@ -498,6 +591,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_code_and_lines_come_back_from_the_helper),
+		cmocka_unit_test(parts_of_debug_information_in_other_files_are_found),
 		cmocka_unit_test(a_separate_debug_file_is_found_and_must_be_of_the_same_build),
 		cmocka_unit_test(the_same_request_gives_the_same_records),
 		cmocka_unit_test(files_that_are_read_at_once_come_in_the_order_they_were_begun),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "image/elf_file.h"
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
@@ -178,26 +179,34 @@ static void packed_debug_data_is_read(void **state)
 	assert_int_equal(symbol_table_find(&damaged, inner)->name.size, 0);
 }
 
-static void symbols_of_32_bit_files_are_bounded_by_what_follows(void **state)
+#define TEXT 0x10100
+
+/* An entry of a 32-bit .symtab. */
+struct symbol_32 {
+	uint32_t name, value, size;
+	uint8_t info;
+	uint16_t section;
+};
+
+/* A 32-bit file of code at TEXT with symbols, and the table that is built of it. */
+struct made_32 {
+	struct buffer bytes;
+	struct elf_file file;
+	struct symbol_table table;
+};
+
+static void made_32_release(struct made_32 *made)
 {
-	(void)state;
-	enum { TEXT = 0x10100 };
-	static const uint8_t code[32];
-	static const char names[] = "\0first\0second\0$a\0label\0data";
-	struct buffer symbols = { 0 };
-	static const struct {
-		uint32_t name, value, size;
-		uint8_t info;
-		uint16_t section;
-	} list[] = {
-		{ 0, 0, 0, 0, 0 },
-		{ 1, TEXT, 0, 0x12, 1 }, /* global function without size */
-		{ 7, TEXT + 16, 8, 0x12, 1 },
-		{ 14, TEXT + 4, 0, 0, 1 },     /* a mapping symbol */
-		{ 17, TEXT + 20, 0, 0, 1 },    /* a label inside a sized function */
-		{ 23, TEXT + 24, 4, 0x11, 1 }, /* an object */
-	};
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+	symbol_table_release(&made->table);
+	elf_file_release(&made->file);
+	buffer_release(&made->bytes);
+}
+
+static void make_32(uint16_t machine, struct span code, struct span names,
+		    const struct symbol_32 *list, size_t count, struct made_32 *made)
+{
+	CLEANUP(buffer_release) struct buffer symbols = { 0 };
+	for (size_t i = 0; i < count; i++) {
 		buffer_append_u32(&symbols, list[i].name);
 		buffer_append_u32(&symbols, list[i].value);
 		buffer_append_u32(&symbols, list[i].size);
@@ -210,9 +219,9 @@ static void symbols_of_32_bit_files_are_bounded_by_what_follows(void **state)
 		  .type = 1,
 		  .flags = 6,
 		  .vaddr = TEXT,
-		  .bytes = code,
-		  .size_bytes = sizeof(code) },
-		{ .name = ".strtab", .type = 3, .bytes = names, .size_bytes = sizeof(names) },
+		  .bytes = code.data,
+		  .size_bytes = code.size },
+		{ .name = ".strtab", .type = 3, .bytes = names.data, .size_bytes = names.size },
 		{ .name = ".symtab",
 		  .type = 2,
 		  .bytes = symbols.data,
@@ -220,71 +229,53 @@ static void symbols_of_32_bit_files_are_bounded_by_what_follows(void **state)
 		  .link = 2,
 		  .entry_bytes = 16 },
 	};
-	CLEANUP(buffer_release)
-	struct buffer bytes = elf_bytes_make(false, 40 /* EM_ARM */, 0x10000, sections, 3);
-	CLEANUP(elf_file_release) struct elf_file file;
-	CLEANUP(symbol_table_release) struct symbol_table table;
-	assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, NULL), 0);
-	assert_int_equal(symbol_table_build(&file, NULL, &table), 0);
-	assert_int_equal(table.count, 2);
-	assert_int_equal(table.list[0].start, TEXT);
-	assert_int_equal(table.list[0].size_bytes, 16);
-	assert_int_equal(table.list[1].size_bytes, 8);
-	assert_null(symbol_table_find(&table, TEXT + 24));
-	buffer_release(&symbols);
+	made->bytes = elf_bytes_make(false, machine, 0x10000, sections, COUNT_OF(sections));
+	assert_int_equal(elf_file_parse(made->bytes.data, made->bytes.size, &made->file, NULL), 0);
+	assert_int_equal(symbol_table_build(&made->file, NULL, &made->table), 0);
+}
+
+static void symbols_of_32_bit_files_are_bounded_by_what_follows(void **state)
+{
+	(void)state;
+	static const uint8_t code[32];
+	static const char names[] = "\0first\0second\0$a\0label\0data";
+	static const struct symbol_32 list[] = {
+		{ 0, 0, 0, 0, 0 },
+		{ 1, TEXT, 0, 0x12, 1 }, /* global function without size */
+		{ 7, TEXT + 16, 8, 0x12, 1 },
+		{ 14, TEXT + 4, 0, 0, 1 },     /* a mapping symbol */
+		{ 17, TEXT + 20, 0, 0, 1 },    /* a label inside a sized function */
+		{ 23, TEXT + 24, 4, 0x11, 1 }, /* an object */
+	};
+	CLEANUP(made_32_release) struct made_32 made = { 0 };
+	make_32(40 /* EM_ARM */, (struct span){ code, sizeof(code) },
+		(struct span){ names, sizeof(names) }, list, COUNT_OF(list), &made);
+	assert_int_equal(made.table.count, 2);
+	assert_int_equal(made.table.list[0].start, TEXT);
+	assert_int_equal(made.table.list[0].size_bytes, 16);
+	assert_int_equal(made.table.list[1].size_bytes, 8);
+	assert_null(symbol_table_find(&made.table, TEXT + 24));
 }
 
 /* A label of hand-written code, with nothing behind it for two pages. */
 static void far_behind_a_symbol_without_size_it_is_the_nearest_alone(void **state)
 {
 	(void)state;
-	enum { TEXT = 0x10100, FAR = 5000, FUNCTION = 65000 };
+	enum { FAR = 5000, FUNCTION = 65000 };
 	static const uint8_t code[5000 + 65000 + 65537];
 	static const char names[] = "\0near\0label\0function\0far";
-	static const struct {
-		uint32_t name, value, size;
-		uint8_t info;
-		bool nearest;
-	} list[] = { { 0, 0, 0, 0, false },
-		     { 1, TEXT, 0, 0x10, false },
-		     { 6, TEXT + 100, 0, 0x10, true },
-		     { 12, TEXT + FAR, 0, 0x12, false },
-		     { 21, TEXT + FAR + FUNCTION, 0, 0x12, true } };
-	struct buffer symbols = { 0 };
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		buffer_append_u32(&symbols, list[i].name);
-		buffer_append_u32(&symbols, list[i].value);
-		buffer_append_u32(&symbols, list[i].size);
-		buffer_append_u8(&symbols, list[i].info);
-		buffer_append_u8(&symbols, 0);
-		buffer_append(&symbols, &(const uint16_t){ i ? 1 : 0 }, 2);
-	}
-	struct elf_bytes_section sections[] = {
-		{ .name = ".text",
-		  .type = 1,
-		  .flags = 6,
-		  .vaddr = TEXT,
-		  .bytes = code,
-		  .size_bytes = sizeof(code) },
-		{ .name = ".strtab", .type = 3, .bytes = names, .size_bytes = sizeof(names) },
-		{ .name = ".symtab",
-		  .type = 2,
-		  .bytes = symbols.data,
-		  .size_bytes = symbols.size,
-		  .link = 2,
-		  .entry_bytes = 16 },
-	};
-	CLEANUP(buffer_release)
-	struct buffer bytes = elf_bytes_make(false, 3 /* EM_386 */, 0x10000, sections, 3);
-	CLEANUP(elf_file_release) struct elf_file file;
-	CLEANUP(symbol_table_release) struct symbol_table table;
-	assert_int_equal(elf_file_parse(bytes.data, bytes.size, &file, NULL), 0);
-	assert_int_equal(symbol_table_build(&file, NULL, &table), 0);
-	assert_int_equal(table.count, 4);
-	for (size_t i = 0; i < table.count; i++)
-		assert_int_equal((table.list[i].flags & FUNCTION_NEAREST) != 0,
-				 list[i + 1].nearest);
-	buffer_release(&symbols);
+	static const struct symbol_32 list[] = { { 0, 0, 0, 0, 0 },
+						 { 1, TEXT, 0, 0x10, 1 },
+						 { 6, TEXT + 100, 0, 0x10, 1 },
+						 { 12, TEXT + FAR, 0, 0x12, 1 },
+						 { 21, TEXT + FAR + FUNCTION, 0, 0x12, 1 } };
+	static const bool nearest[] = { false, true, false, true };
+	CLEANUP(made_32_release) struct made_32 made = { 0 };
+	make_32(3 /* EM_386 */, (struct span){ code, sizeof(code) },
+		(struct span){ names, sizeof(names) }, list, COUNT_OF(list), &made);
+	assert_int_equal(made.table.count, COUNT_OF(nearest));
+	for (size_t i = 0; i < made.table.count; i++)
+		assert_int_equal((made.table.list[i].flags & FUNCTION_NEAREST) != 0, nearest[i]);
 }
 
 int main(void)

@@ -1,0 +1,100 @@
+/*
+ * budget - what a stranger's file may cost: memory, output, depth of stacks and
+ * length of names, in proportion to the bytes that were really read of it.
+ *
+ * Memory is counted where all of it comes from: while a budget is open, malloc()
+ * and its siblings, ours and those of every library (base/counted_malloc.c), return
+ * NULL rather than pass the limit. So nothing that allocates has to know of a
+ * budget; running out of one is running out of memory, an ordinary error. What
+ * remembers is the budget: after a refusal budget_refusal() has the sentence that
+ * says which limit it was, at which place of which input, and whoever ends the
+ * program shows it instead of what followed from it, writes no file and fails.
+ *
+ * There is one, as there is one malloc(). A child made by fork() goes on with it unless it
+ * closes it, as helper processes do. Opening and closing is for one thread, counting for any.
+ * Under a sanitizer, which brings its own malloc(), memory is not counted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct stat;
+
+#define BUDGET_NONE UINT64_MAX /* no such limit */
+
+/* What is read adds to memory, output and frames. */
+struct budget_limits {
+	uint64_t memory_bytes;
+	uint64_t output_bytes;
+	uint64_t depth;	 /* frames of one stack */
+	uint64_t frames; /* of all distinct stacks, which share most of them: what walking takes */
+	uint64_t name_bytes; /* of one name, label or path */
+};
+
+#define BUDGET_DEFAULTS                                                                            \
+	((struct budget_limits){ .memory_bytes = UINT64_C(64) << 20,                               \
+				 .output_bytes = UINT64_C(256) << 20,                              \
+				 .depth = 16384,                                                   \
+				 .frames = UINT64_C(64) << 20,                                     \
+				 .name_bytes = UINT64_C(1) << 20 })
+#define BUDGET_LIMITLESS                                                                           \
+	((struct budget_limits){ BUDGET_NONE, BUDGET_NONE, BUDGET_NONE, BUDGET_NONE, BUDGET_NONE })
+
+/* Of memory, of output, and frames, for each byte that was read. */
+#define BUDGET_MEMORY_RATIO 3
+#define BUDGET_OUTPUT_RATIO 64
+#define BUDGET_FRAMES_RATIO 8
+/*
+ * What one byte of a packed input may count for in memory and frames, where that much comes
+ * out of it: real text unpacks 20 to 50 times and is then as large in memory as any other.
+ */
+#define BUDGET_PACKED_RATIO 16
+/* What one byte of our own profiles counts for: columns are packed twice there, and they hold the
+ * code that reports follow (docs/recordings.md, "Limits"). */
+#define BUDGET_PROFILE_RATIO 96
+
+/* From here on allocations count. What is open already stays, with its limits. */
+void budget_open(const struct budget_limits *limits);
+/* Whether there is any budget. */
+bool budget_is_open(void);
+/* No limits any more, and no refusal; for tests, and for children that are not bound by it. */
+void budget_close(void);
+
+/* The input that is read now, for the sentence. */
+void budget_input(const char *name);
+void budget_read(uint64_t bytes);	  /* bytes of it that were read */
+void budget_read_profile(uint64_t bytes); /* of one of our own profiles */
+void budget_read_file(int fd);		  /* all of a file that is read for it */
+/* What of a file's size is no hole: a sparse one costs its author nothing. */
+uint64_t budget_file_bytes(const struct stat *file);
+/* Bytes that count besides: what was read is so dense (import/importer.h). */
+void budget_grant(uint64_t bytes);
+/* As many bytes came out of what was packed: they count too, up to the ratio. */
+void budget_unpacked(uint64_t bytes);
+/* A decompressor has taken a window of that size, which is not touched before as much came out. */
+void budget_window(uint64_t bytes);
+/* Where reading stands, as "line", 7; `what` is a literal. NULL: nowhere. */
+void budget_place(const char *what, uint64_t number);
+
+/* Each returns 0, or an error after filling *err: -EFBIG, which is a refusal. */
+int budget_take_output(uint64_t bytes, struct error *err);
+int budget_check_depth(uint64_t frames, struct error *err);
+int budget_check_frames(uint64_t frames, struct error *err);
+int budget_check_name(uint64_t bytes, struct error *err);
+
+/* The sentence of the first refusal, and what raises that limit ("memory"); NULL: nothing was. */
+const char *budget_refusal(void);
+const char *budget_refused_limit(void);
+/* The limit of that name: "memory", "output", "depth", "frames", "name"; NULL: there is none. */
+uint64_t *budget_limit_named(struct budget_limits *limits, const char *name, size_t length);
+bool budget_limit_in_bytes(const char *name); /* or a number */
+uint64_t budget_peak_bytes(void);	      /* of what was counted since it was opened */
+uint64_t budget_memory_limit_bytes(void);
+
+/* For base/counted_malloc.c. */
+extern bool budget_counts;		 /* whether there is anything to count */
+bool budget_take_memory(uint64_t bytes); /* false: refused */
+void budget_return_memory(uint64_t bytes);

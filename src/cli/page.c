@@ -1,0 +1,78 @@
+#include "cli/page.h"
+
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/json_stream.h"
+#include "base/visible_text.h"
+#include "cli/message.h"
+#include "render/text_table.h"
+
+static int print(const struct buffer *bytes)
+{
+	if (buffer_failed(bytes)) {
+		message_error("out of memory for what is printed");
+		return 1;
+	}
+	if (bytes->size)
+		fwrite(bytes->data, 1, bytes->size, stdout); /* main() asks whether it failed */
+	return 0;
+}
+
+void page_write(const struct buffer *page, enum page_kind kind)
+{
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	if (kind == PAGE_JSON) {
+		print(page);
+		return;
+	}
+	const char *bytes = (const char *)page->data;
+	for (size_t i = 0; i < page->size;) {
+		size_t from = i, own = 0;
+		while (i < page->size && bytes[i] != '\n' &&
+		       (own = text_style_size(bytes + i, page->size - i)) == 0)
+			i++;
+		text_append_safe(&safe, bytes + from, i - from);
+		own = i < page->size && bytes[i] == '\n' ? 1 : own;
+		if (i < page->size)
+			buffer_append(&safe, bytes + i, own);
+		i += own;
+	}
+	print(&safe);
+}
+
+void page_line(const char *format, ...)
+{
+	CLEANUP(free_pointer) char *line = NULL;
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	va_list args;
+	va_start(args, format);
+	int size = vasprintf(&line, format, args);
+	va_end(args);
+	if (size < 0) {
+		line = NULL;
+		safe.failed = true;
+	} else {
+		text_append_safe(&safe, line, (size_t)size);
+	}
+	buffer_append_u8(&safe, '\n');
+	print(&safe);
+}
+
+int page_json(struct json_object *document)
+{
+	CLEANUP(buffer_release) struct buffer safe = { 0 };
+	const char *text = json_object_to_json_string_ext(
+		document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text)
+		json_append_document(&safe, text);
+	else
+		safe.failed = true;
+	buffer_append_u8(&safe, '\n');
+	json_object_put(document);
+	return print(&safe);
+}

@@ -1,0 +1,20 @@
+/*
+ * passing_name - a name that something has until it is whole and gets its own:
+ * NAME, what it is for, and ten characters that nobody can guess, so that nobody
+ * can have planted anything there. What a killed process left under such names
+ * is found by passing_names_each().
+ */
+#pragma once
+
+#include <stddef.h>
+
+#define PASSING_NAME_BYTES 256 /* NAME_MAX and the NUL */
+
+/* `purpose` is short and ends with a dot, as ".new.". A NAME too long for the whole is cut. 0 or a
+ * negative errno value.
+ */
+int passing_name_make(const char *name, const char *purpose, char made[PASSING_NAME_BYTES]);
+
+/* Calls `each` with every such name of NAME in `folder`; their order is the folder's. */
+void passing_names_each(int folder, const char *name, const char *purpose,
+			void (*each)(int folder, const char *found));

@@ -1,0 +1,353 @@
+/*
+ * make-costly-file - small files that cost a reader much more than they are large:
+ * what the budget of a reader (base/budget.h) is for.
+ *
+ * usage: make-costly-file KIND N FILE
+ *
+ * pprof: a packed profile, one sample of N locations with 64 inlined functions each.
+ * pprof-again: a packed one, N samples of one stack of 16,000 frames.
+ * folded: a packed folded text of one stack, N frames deep.
+ * folded-names: a packed one, of N stacks, each of which is the one before and a letter.
+ * perf-data: compressed records; N processes, each with an image of its own and the same call chain
+ * of 8000 addresses.
+ * code: a profile of culprit, in which one procedure has N instructions.
+ * speedscope: JSON of one call stack, N calls deep, each of which takes time itself.
+ * numbers: callgrind's text with N functions, whose numbers share one place in a table that hashes
+ * by splitmix64 without a seed.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "import/perf_data_types.h"
+#include "profile/profile.h"
+#include "profile/stash.h"
+#include "store/profile_file.h"
+#include "support/perf_file.h"
+
+#define CHAIN_FRAMES 8000u
+#define INLINED	     64u
+
+static void must(bool fine)
+{
+	if (!fine)
+		abort();
+}
+
+static void write_file(const char *path, const struct buffer *bytes)
+{
+	FILE *file = fopen(path, "wb");
+	must(file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size);
+	must(fclose(file) == 0);
+}
+
+static void write_packed(const char *path, const struct buffer *bytes)
+{
+	gzFile file = gzopen(path, "wb9");
+	must(file && bytes->size < UINT32_MAX / 2);
+	must(gzwrite(file, bytes->data, (unsigned int)bytes->size) == (int)bytes->size);
+	must(gzclose(file) == Z_OK);
+}
+
+/* ---- pprof */
+
+static void put_number(struct buffer *out, unsigned int field, uint64_t value)
+{
+	buffer_append_varint(out, (uint64_t)field << 3);
+	buffer_append_varint(out, value);
+}
+
+static void put_message(struct buffer *out, unsigned int field, struct buffer *message)
+{
+	buffer_append_varint(out, (uint64_t)field << 3 | 2);
+	buffer_append_varint(out, message->size);
+	buffer_append(out, message->data, message->size);
+	buffer_release(message);
+}
+
+static void put_text(struct buffer *out, const char *text)
+{
+	struct buffer message = { 0 };
+	buffer_append_text(&message, text);
+	put_message(out, 6, &message);
+}
+
+static void put_type(struct buffer *out)
+{
+	struct buffer message = { 0 };
+	put_number(&message, 1, 1);
+	put_number(&message, 2, 2);
+	put_message(out, 1, &message);
+	put_text(out, "");
+	put_text(out, "cpu");
+	put_text(out, "nanoseconds");
+	put_text(out, "f");
+}
+
+/* A function and a location with `lines` of it. */
+static void put_location(struct buffer *out, uint64_t id, unsigned int lines)
+{
+	struct buffer message = { 0 };
+	put_number(&message, 1, id);
+	for (unsigned int i = 0; i < lines; i++) {
+		struct buffer line = { 0 };
+		put_number(&line, 1, 1);
+		put_number(&line, 2, i + 1);
+		put_message(&message, 4, &line);
+	}
+	put_message(out, 4, &message);
+}
+
+static void put_function(struct buffer *out)
+{
+	struct buffer message = { 0 };
+	put_number(&message, 1, 1);
+	put_number(&message, 2, 3);
+	put_message(out, 5, &message);
+}
+
+static void make_pprof(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 }, sample = { 0 }, ids = { 0 };
+	put_type(&out);
+	put_function(&out);
+	put_location(&out, 1, INLINED);
+	for (uint64_t i = 0; i < count; i++)
+		buffer_append_u8(&ids, 1);
+	put_message(&sample, 1, &ids);
+	buffer_append(&sample, "\x12\x01\x01", 3); /* one value: 1 */
+	put_message(&out, 2, &sample);
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+/* Samples of one stack, which is told in 250 bytes and has 16,000 frames. */
+static void make_again(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	put_type(&out);
+	put_function(&out);
+	put_location(&out, 1, INLINED);
+	for (uint64_t i = 0; i < count; i++) {
+		struct buffer sample = { 0 }, ids = { 0 };
+		for (int k = 0; k < 250; k++)
+			buffer_append_u8(&ids, 1);
+		put_message(&sample, 1, &ids);
+		buffer_append(&sample, "\x12\x01\x01", 3);
+		put_message(&out, 2, &sample);
+	}
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+/* What splitmix64's finaliser makes `hash` of. */
+static uint64_t unhash(uint64_t hash)
+{
+	hash ^= hash >> 31 ^ hash >> 62;
+	hash *= UINT64_C(0x319642b2d24d8ec3);
+	hash ^= hash >> 27 ^ hash >> 54;
+	hash *= UINT64_C(0x96de1b173f119089);
+	return hash ^ hash >> 30 ^ hash >> 60;
+}
+
+static void make_numbers(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	buffer_append_text(&out, "# callgrind format\nevents: Ir\n");
+	for (uint64_t i = 1; i <= count; i++)
+		buffer_printf(&out, "fn=(%" PRIu64 ") f\n1 1\n", unhash(i << 40));
+	write_file(path, &out);
+	buffer_release(&out);
+}
+
+/* ---- texts */
+
+static void make_folded(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	for (int i = 0; i < 10000; i++)
+		buffer_append_text(&out, "a;b 1\n");
+	for (uint64_t i = 0; i < count; i++)
+		buffer_append_text(&out, i ? ";a" : "a");
+	buffer_append_text(&out, " 1\n");
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+static void make_names(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	for (uint64_t i = 0; i < count; i++) {
+		buffer_append_text(&out, "m;");
+		for (uint64_t k = 0; k <= i; k++)
+			buffer_append_u8(&out, 'a');
+		buffer_append_text(&out, " 1\n");
+	}
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+static void make_speedscope(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	buffer_append_text(&out,
+			   "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+			   "\"shared\":{\"frames\":[{\"name\":\"deep\"}]},\"profiles\":[{"
+			   "\"type\":\"evented\",\"name\":\"p\",\"unit\":\"none\","
+			   "\"startValue\":0,");
+	buffer_printf(&out, "\"endValue\":%" PRIu64 ",\"events\":[", 2 * count);
+	for (uint64_t i = 0; i < 2 * count; i++)
+		buffer_printf(&out, "%s{\"type\":\"%c\",\"frame\":0,\"at\":%" PRIu64 "}",
+			      i ? "," : "", i < count ? 'O' : 'C', i);
+	buffer_append_text(&out, "]}]}\n");
+	write_file(path, &out);
+	buffer_release(&out);
+}
+
+/* ---- perf.data */
+
+static void put_map(struct perf_file *file, uint32_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/p/%u", pid);
+	perf_record_begin(file, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER);
+	perf_put_u32(file, pid);
+	perf_put_u32(file, pid);
+	perf_put_u64(file, 0x400000);
+	perf_put_u64(file, 0x1000000);
+	perf_put_u64(file, 0);
+	perf_put_text(file, path);
+	perf_record_end(file);
+}
+
+static void put_chain(struct perf_file *file, uint32_t pid)
+{
+	perf_record_begin(file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(file, 0x400010);
+	perf_put_u32(file, pid);
+	perf_put_u32(file, pid);
+	perf_put_u64(file, CHAIN_FRAMES + 1);
+	perf_put_u64(file, PERF_CONTEXT_USER);
+	for (uint64_t i = 0; i < CHAIN_FRAMES; i++)
+		perf_put_u64(file, 0x400010 + i * 16);
+	perf_record_end(file);
+}
+
+static void put_compressed(struct perf_file *file, const struct buffer *records)
+{
+	struct buffer packed = { 0 };
+	uint8_t *room = buffer_extend(&packed, ZSTD_compressBound(records->size));
+	ZSTD_CCtx *packer = ZSTD_createCCtx();
+	must(room && packer);
+	ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, 19);
+	size_t size = ZSTD_compress2(packer, room, packed.size, records->data, records->size);
+	must(!ZSTD_isError(size));
+	for (size_t at = 0; at < size;) {
+		size_t part = size - at < 60000 ? size - at : 60000;
+		perf_record_begin(file, PERF_FILE_COMPRESSED, 0);
+		buffer_append(&file->bytes, room + at, part);
+		perf_record_end(file);
+		at += part;
+	}
+	ZSTD_freeCCtx(packer);
+	buffer_release(&packed);
+}
+
+static void make_perf_data(uint64_t count, const char *path)
+{
+	struct perf_file file = { 0 }, inner = { 0 };
+	perf_file_begin_pipe(&file);
+	perf_record_begin(&file, PERF_FILE_ATTR, 0);
+	perf_put_u32(&file, PERF_TYPE_SOFTWARE);
+	perf_put_u32(&file, 64);
+	perf_put_u64(&file, PERF_COUNT_SW_CPU_CLOCK);
+	perf_put_u64(&file, 1);
+	perf_put_u64(&file, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN);
+	for (int i = 0; i < 4; i++)
+		perf_put_u64(&file, 0);
+	perf_record_end(&file);
+	for (uint64_t i = 1; i <= count; i++) {
+		put_map(&inner, (uint32_t)i);
+		put_chain(&inner, (uint32_t)i);
+	}
+	put_compressed(&file, &inner.bytes);
+	write_file(path, &file.bytes);
+	perf_file_release(&inner);
+	perf_file_release(&file);
+}
+
+/* ---- a profile of our own */
+
+static void put_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t last,
+		       struct buffer *content)
+{
+	const struct record record = { kind, 0x1000, last, { content->data, content->size } };
+	must(stash_add(profile, image, &record, NULL) == 0);
+	buffer_release(content);
+}
+
+static void make_code(uint64_t count, const char *path)
+{
+	struct profile *profile = profile_new();
+	struct buffer content = { 0 }, code = { 0 };
+	const struct function_record function = { .name = span_of_text("endless") };
+	const struct profile_event cycles = { .name = span_of_text("cycles:u"),
+					      .unit = span_of_text("cycles"),
+					      .policy = PERIOD_FIXED,
+					      .period = 100000,
+					      .sampled = 1 };
+	const struct profile_context context = { .comm = span_of_text("program"),
+						 .pid = optional_of(12) };
+	const struct profile_source source = { .host = span_of_text("host"),
+					       .machine = span_of_text("x86_64"),
+					       .start_ns = 4102444800000000000u,
+					       .duration_ns = 1000000000 };
+	const struct profile_image image = { .kind = IMAGE_FILE,
+					     .space = SPACE_ELF,
+					     .build_id = span_of_text("12345678901234567890"),
+					     .name = span_of_text("program") };
+	struct profile_frame leaf = { .vaddr = 0x1010 };
+	uint32_t event, in;
+	const struct cell cell = { 100, 10000000, (unsigned __int128)100 * 100000 * 100000 };
+	must(profile && profile_add_event(profile, &cycles, &event) == 0);
+	must(profile_add_context(profile, &context, &in) == 0);
+	must(profile_add_source(profile, &source) == 0);
+	must(profile_add_image(profile, &image, &leaf.image) == 0);
+	must(profile_add_flat(profile, event, in, &leaf, &cell) == 0);
+	for (uint64_t i = 0; i < count; i++)
+		buffer_append_u8(&code, 0x90);
+	record_put_function(&content, 0x1000, &function);
+	put_record(profile, leaf.image, RECORD_FUNCTION, 0x1000 + count - 1, &content);
+	record_put_code(&content, (struct span){ code.data, code.size });
+	put_record(profile, leaf.image, RECORD_CODE, 0x1000 + count - 1, &content);
+	must(profile_file_write(path, profile, NULL) == 0);
+	profile_free(profile);
+	buffer_release(&code);
+}
+
+static const struct kind {
+	const char *name;
+	void (*make)(uint64_t count, const char *path);
+} kinds[] = {
+	{ "pprof", make_pprof },	{ "folded", make_folded },
+	{ "folded-names", make_names }, { "perf-data", make_perf_data },
+	{ "code", make_code },		{ "speedscope", make_speedscope },
+	{ "numbers", make_numbers },	{ "pprof-again", make_again },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc == 4 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(argv[1], kinds[i].name) == 0) {
+			kinds[i].make(strtoull(argv[2], NULL, 10), argv[3]);
+			return 0;
+		}
+	fprintf(stderr, "usage: make-costly-file KIND N FILE\n");
+	return 2;
+}

@@ -26,6 +26,11 @@ static void root_and_oneself_have_no_limits(void **state)
 	/* What others may write is nobody's that is trusted. */
 	assert_true(shares_of_file(&shares, writer_of(WRITER_ANYBODY, 0))->strange);
 	assert_ptr_equal(shares_of_file(&shares, 0), own);
+	assert_ptr_equal(shares_of_file(&shares, writer_of(WRITER_USER, STRANGER)),
+			 shares_of_user(&shares, STRANGER));
+	/* Its owner says nothing where somebody else serves it. */
+	assert_ptr_equal(shares_of_file(&shares, writer_of(WRITER_MOUNTER, 0)),
+			 shares_of_user(&shares, SHARE_USER_UNKNOWN));
 	shares_release(&shares);
 }
 

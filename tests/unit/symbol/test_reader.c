@@ -166,6 +166,30 @@ static void parts_of_debug_information_in_other_files_are_found(void **state)
 	assert_int_equal(inlined_rows(reader, folder.path, "a"), 0);
 }
 
+/* Whoever's binary names them pays for opening them, too. */
+static void parts_of_a_strange_binary_are_paid_for(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
+	const uint64_t most_ns = UINT64_C(10000000000);
+	struct reader_account account = { .strange = true, .left_ns = most_ns };
+	if (THREAD_SANITIZER)
+		skip(); /* its parser does not ask */
+	assert_int_equal(reader_new(&options, &reader, NULL), 0);
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
+				   "&& chmod 644 part.dwo && chmod 755 .");
+	reader_charge(reader, &account);
+	uint64_t begin_ns = clock_monotonic_ns();
+	assert_true(inlined_rows(reader, folder.path, "split") > 0);
+	uint64_t passed_ns = clock_monotonic_ns() - begin_ns;
+	/* once: the time of opening is within that of gathering */
+	assert_true(account.left_ns < most_ns);
+	assert_true(most_ns - account.left_ns <= passed_ns);
+}
+
 static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **state)
 {
 	(void)state;
@@ -592,6 +616,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_code_and_lines_come_back_from_the_helper),
 		cmocka_unit_test(parts_of_debug_information_in_other_files_are_found),
+		cmocka_unit_test(parts_of_a_strange_binary_are_paid_for),
 		cmocka_unit_test(a_separate_debug_file_is_found_and_must_be_of_the_same_build),
 		cmocka_unit_test(the_same_request_gives_the_same_records),
 		cmocka_unit_test(files_that_are_read_at_once_come_in_the_order_they_were_begun),

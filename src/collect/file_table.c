@@ -340,6 +340,8 @@ bool file_may_be_jitdump(const struct file *file)
 static void note_user(struct file *file, const struct file_hint *hint)
 {
 	file->latest_pid = hint->pid;
+	if (hint->share && (!file->through || hint->share->strange))
+		file->through = hint->share;
 	file->start = hint->start;
 	file->end = hint->end;
 }
@@ -428,7 +430,8 @@ static bool is_unchanged(struct file_table *table, const struct file *file,
 	return false;
 }
 
-static int open_again(struct file_table *table, const struct file *file)
+/* As one of those who map it sees it, or as we do. */
+static int open_as_seen(struct file_table *table, const struct file *file)
 {
 	struct safe_file opened;
 	const uint32_t pids[] = { file->latest_pid, file->pid, 0 };
@@ -451,6 +454,14 @@ static int open_again(struct file_table *table, const struct file *file)
 	    is_unchanged(table, file, &opened))
 		return opened.fd;
 	return -1;
+}
+
+static int open_again(struct file_table *table, const struct file *file)
+{
+	struct share_visit visit = shares_begin_visit(table->shares, file->through, table->reader);
+	int fd = open_as_seen(table, file);
+	shares_end_visit(table->shares, &visit, table->reader);
+	return fd;
 }
 
 int file_table_open(struct file_table *table, uint32_t number)

@@ -59,9 +59,10 @@ struct file {
 	int fd;				     /* held, or a copy in memory; -1: neither */
 	bool copied;			     /* `fd` is a copy, of copy_bytes */
 	uint64_t copy_bytes;
-	struct share *share; /* who pays for reading it (shares.h) */
-	bool elsewhere;	     /* not on the mount of our own root: an open descriptor would pin it */
-	bool by_path;	     /* we see it by its path, too */
+	struct share *share;   /* who pays for reading it (shares.h) */
+	struct share *through; /* whose process it was met in: a stranger's, if in any one's */
+	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
+	bool by_path;	/* we see it by its path, too */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
 	int64_t modified_ns, changed_ns;
 	uint32_t owner;	     /* likewise; SAFE_NO_USER before */

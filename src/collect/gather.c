@@ -211,9 +211,15 @@ static int open_debug(struct session *session, const struct file *file)
 {
 	struct safe_file opened;
 	struct debug_search search = { (pid_t)file->pid, file->owner, file->writer, NULL };
-	if (!file->by_path && reader_open_debug(session->reader, &search, file->identity,
-						file->path, &opened, NULL) == 0)
-		return opened.fd;
+	if (!file->by_path) {
+		struct share_visit visit =
+			shares_begin_visit(&session->shares, file->through, session->reader);
+		int ret = reader_open_debug(session->reader, &search, file->identity, file->path,
+					    &opened, NULL);
+		shares_end_visit(&session->shares, &visit, session->reader);
+		if (ret == 0)
+			return opened.fd;
+	}
 	search.pid = 0;
 	if (reader_open_debug(session->reader, &search, file->identity, file->path, &opened,
 			      NULL) == 0)

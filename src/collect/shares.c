@@ -10,8 +10,9 @@
 #include "base/clock.h"
 #include "image/writer.h"
 
-#define FILE_PART   2u	  /* of a stranger's time one file may take one part in so many */
-#define SHARES_MOST 1024u /* users; user namespaces bring thousands */
+#define FILE_PART     2u /* of a stranger's time one file may take one part in so many */
+#define VISIT_MOST_NS UINT64_C(200000000) /* of a request */
+#define SHARES_MOST   1024u		  /* users; user namespaces bring thousands */
 
 /* What one stranger may have; about 60 MB in all. Three halves of it for all together. */
 static const uint64_t most[SHARE_KINDS] = {
@@ -171,6 +172,28 @@ void shares_settle(struct shares *shares, struct reader *reader)
 	if (!share || !share->strange)
 		return;
 	share_spend(shares, share, shares->purpose, clock_monotonic_ns() - shares->since_ns);
+}
+
+struct share_visit shares_begin_visit(struct shares *shares, struct share *visited,
+				      struct reader *reader)
+{
+	struct share_visit visit = { 0 };
+	if (!shares || !visited || !visited->strange || (shares->payer && shares->payer->strange))
+		return visit;
+	visit.payer = shares->payer;
+	visit.purpose = shares->payer ? shares->purpose : SHARE_READING;
+	visit.pays = true;
+	shares_charge(shares, visited, visit.purpose, VISIT_MOST_NS, reader);
+	return visit;
+}
+
+void shares_end_visit(struct shares *shares, const struct share_visit *visit, struct reader *reader)
+{
+	if (!visit->pays)
+		return;
+	shares_settle(shares, reader);
+	if (visit->payer)
+		shares_charge(shares, visit->payer, visit->purpose, 0, reader);
 }
 
 void share_spend(struct shares *shares, struct share *share, enum share_purpose purpose,

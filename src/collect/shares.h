@@ -94,6 +94,20 @@ void share_give_back(struct shares *shares, struct share *share, enum share_of w
 void shares_charge(struct shares *shares, struct share *share, enum share_purpose purpose,
 		   uint64_t request_ns, struct reader *reader);
 void shares_settle(struct shares *shares, struct reader *reader);
+/*
+ * Between the two calls somebody's mounts are looked through, which he can make slow: a stranger
+ * pays for that himself, unless one pays anyhow. `shares` and `visited` may be NULL: nothing
+ * changes.
+ */
+struct share_visit {
+	struct share *payer; /* of before */
+	enum share_purpose purpose;
+	bool pays;
+};
+struct share_visit shares_begin_visit(struct shares *shares, struct share *visited,
+				      struct reader *reader);
+void shares_end_visit(struct shares *shares, const struct share_visit *visit,
+		      struct reader *reader);
 /* Of the one that pays now, still; UINT64_MAX without limit. */
 uint64_t shares_time_left_ns(const struct shares *shares);
 /* Time that somebody measured; the share need not pay now. */

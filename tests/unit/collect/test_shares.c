@@ -109,6 +109,32 @@ static void without_limits_all_are_trusted(void **state)
 	shares_release(&shares);
 }
 
+static void who_is_visited_pays_for_that_alone(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *stranger = shares_of_user(&shares, STRANGER);
+	shares_charge(&shares, &shares.own, SHARE_GATHERING, 0, NULL);
+	assert_int_equal(shares_time_left_ns(&shares), UINT64_MAX);
+	struct share_visit visit = shares_begin_visit(&shares, stranger, NULL);
+	assert_true(shares_time_left_ns(&shares) <= SHARE_TIME_NS);
+	shares_end_visit(&shares, &visit, NULL);
+	assert_true(stranger->left_ns[SHARE_GATHERING] < SHARE_TIME_NS);
+	assert_int_equal(shares_time_left_ns(&shares), UINT64_MAX);
+	shares_settle(&shares, NULL);
+
+	/* One who reads his own, or somebody else's, pays anyhow. */
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	shares_charge(&shares, other, SHARE_GATHERING, 0, NULL);
+	visit = shares_begin_visit(&shares, stranger, NULL);
+	assert_ptr_equal(shares.payer, other);
+	shares_end_visit(&shares, &visit, NULL);
+	assert_ptr_equal(shares.payer, other);
+	shares_settle(&shares, NULL);
+	shares_release(&shares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +143,7 @@ int main(void)
 		cmocka_unit_test(many_users_have_less_than_two_together),
 		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),
 		cmocka_unit_test(without_limits_all_are_trusted),
+		cmocka_unit_test(who_is_visited_pays_for_that_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "machine/syscall_rules.h"
 
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -124,6 +125,9 @@ static const struct syscall_rule opener[] = {
 	ALLOW(fstatfs),
 	ALLOW(readlinkat),
 	ALLOW(getdents64),
+	/* who else can write to a file (symbol/file_writer.h) */
+	ALLOW(fgetxattr),
+	ALLOW_IF(ioctl, ARGUMENT(1, SYSCALL_EQUALS, NS_GET_USERNS, 0)),
 	ALLOW(geteuid),
 	ALLOW(memfd_create),
 	ALLOW(write),

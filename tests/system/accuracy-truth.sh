@@ -38,7 +38,7 @@ culprit export -q -f callgrind -o callgrind.out.1 run.prof
 culprit import -q callgrind.out.1 -o back.prof
 total() {
 	culprit export -q -f csv "$1" | awk -F, -v event="$2" \
-		'$1 == "flat" && $2 == event { sum += $(NF - 4) } END { printf "%.0f\n", sum }'
+		'$1 == "flat" && $2 == event { sum += $(NF - 5) } END { printf "%.0f\n", sum }'
 }
 expect_between "CPU time" "$(total run.prof cpu-clock)" 50000000 60000000000
 expect_equal "total of time" "$(total back.prof Ns)" "$(total run.prof cpu-clock)"

@@ -1,5 +1,6 @@
 # While root records into a database, its group reads what was merged, writes nothing and holds up
 # nothing; others read nothing. The files of a recording that was killed are enough to read it.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv python3
@@ -27,13 +28,20 @@ expect_equal "modes" "$(stat -c '%a' db "$open" "$open/profile" | tr '\n' ' ')" 
 # A member of the group holds the locks of readers from here on.
 mkfifo hold
 setpriv --reuid=65533 --regid=0 --clear-groups python3 -c '
-import fcntl, struct, sys
+import fcntl, struct, sys, time
 file = open(sys.argv[1], "rb")
-for byte in (0, 1):
+def lock(byte):
+    fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, byte, 1, 0))
+try:
+    lock(0)
+except OSError:
+    pass # the recorder has byte 0 for itself
+while True:
     try:
-        fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, byte, 1, 0))
+        lock(1)
+        break
     except OSError:
-        pass # the recorder has byte 0 for itself
+        time.sleep(0.001) # while it empties the log
 print("locked", flush=True)
 sys.stdin.read()' "$open/profile" <hold >locked &
 exec 3>hold

@@ -1,5 +1,6 @@
 # Another user does what he can in the folder that root records into: he reads nothing, alters
 # nothing, ends nothing. In a sticky folder, and in one where he may also rename and remove.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv

@@ -1,6 +1,7 @@
 # Owners that a user can make up prove nothing: a disk's image as the system mounts it for users (without
 # set-user-ID programs), and an overlay of a user namespace's own. An overlay of root's, as
 # containers have, is believed.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv unshare cc mkfs.ext4

@@ -1,6 +1,7 @@
 # What a stranger's program sees below mounts of its own, run before root records the whole machine: a
 # library of root's under another path, and debug files of the stranger's making for it. The library keeps its
 # path, and names from nowhere else.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv unshare readelf objcopy cc

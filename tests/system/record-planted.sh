@@ -1,5 +1,6 @@
 # What another user put there before: a recording refuses it before anything begins, or it does not
 # matter. No link of his is followed, no lock of his waits, nothing of his is believed.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv python3

@@ -66,6 +66,20 @@ static ssize_t read_status(pid_t tid, char *text, size_t size)
 	return length;
 }
 
+/*
+ * The kernel forces a step's trap through: it resets what the process had set for the signal, when
+ * that is ignored, or awaited but blocked, as it is in its own handler. The lines stand behind that
+ * of the groups, which may be longer than the room.
+ */
+static bool needs_its_traps(const char *status_text)
+{
+	uint64_t blocked = status_number(status_text, "\nSigBlk:\t", 16);
+	uint64_t ignored = status_number(status_text, "\nSigIgn:\t", 16);
+	uint64_t caught = status_number(status_text, "\nSigCgt:\t", 16);
+	return !strstr(status_text, "\nSigCgt:\t") || ignored & SIGTRAP_BIT ||
+	       (caught & blocked & SIGTRAP_BIT);
+}
+
 /* Whether it may be stepped, by what the kernel shows; else why not. */
 static bool fit(struct stretch *stretch)
 {
@@ -77,19 +91,13 @@ static bool fit(struct stretch *stretch)
 	}
 	const char *line = strstr(text, "\nState:\t");
 	char state = line ? line[strlen("\nState:\t")] : '?';
-	uint64_t blocked = status_number(text, "\nSigBlk:\t", 16);
-	uint64_t ignored = status_number(text, "\nSigIgn:\t", 16);
-	uint64_t caught = status_number(text, "\nSigCgt:\t", 16);
 	if (state == 'Z' || state == 'X')
 		out->end = STEP_GONE;
 	else if (status_number(text, "\nTracerPid:\t", 10))
 		out->end = STEP_TRACED;
 	else if (state != 'R')
 		out->end = STEP_IDLE;
-	/* The kernel forces a step's trap through, and unblocks and resets for it. The lines stand
-	 * behind that of the groups, which may be longer than the room. */
-	else if (!strstr(text, "\nSigCgt:\t") || ignored & SIGTRAP_BIT ||
-		 (caught & blocked & SIGTRAP_BIT))
+	else if (needs_its_traps(text))
 		out->end = STEP_OWN_TRAPS;
 	else
 		return true;
@@ -195,6 +203,20 @@ static bool awaits_trap(pid_t tid)
 		if (waiting[i].si_signo == SIGTRAP)
 			return true;
 	return count == PENDING_LOOKED_AT;
+}
+
+/* It may have entered its handler, or set another, since fit() looked; stopped, it cannot. */
+static bool still_fit(struct stretch *stretch)
+{
+	char text[4096];
+	struct steps *out = stretch->out;
+	if (read_status(out->tid, text, sizeof(text)) <= 0)
+		out->end = STEP_GONE;
+	else if (needs_its_traps(text))
+		out->end = STEP_OWN_TRAPS;
+	else
+		return true;
+	return false;
 }
 
 /* Returns whether it is still to be let go, with the signal to go on with in *signal. */
@@ -316,7 +338,7 @@ static void step_attached(struct stretch *stretch, size_t limit)
 	if (stretch->memory < 0) {
 		out->end = STEP_REFUSED;
 		out->code = -errno;
-	} else if (out->end == STEP_DONE) {
+	} else if (out->end == STEP_DONE && still_fit(stretch)) {
 		keep_mask(stretch);
 		stopped = step_on(stretch, limit, &signal);
 		if (stopped && stretch->blocks_traps)

@@ -1,11 +1,13 @@
 /*
  * replay - runs a fuzz target without a fuzzer: every seed of a folder, then
  * cuts and single flipped bytes of each, spread evenly over the seed, and what the
- * target's own mutator makes of it, if it has one. The same in every run. Ends by the target's own
- * assert, a signal or a sanitizer when something is wrong; with 1 when there is no seed to run.
+ * target's own mutator makes of it, if it has one; with "seeds-only" no more than
+ * the seeds. The same in every run. Ends by the target's own assert, a signal or a
+ * sanitizer when something is wrong; with 1 when there is no seed to run.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +105,7 @@ static void run_mutations(const uint8_t *data, size_t size, const struct buffer 
 	}
 }
 
-static int replay(const char *path, struct buffer *last)
+static int replay(const char *path, bool seeds_only, struct buffer *last)
 {
 	CLEANUP(close_file) FILE *file = fopen(path, "rb");
 	if (!file || fseek(file, 0, SEEK_END) != 0)
@@ -116,6 +118,10 @@ static int replay(const char *path, struct buffer *last)
 		return -ENOMEM;
 	if (fread(data, 1, (size_t)size, file) != (size_t)size)
 		return -EIO;
+	if (seeds_only) {
+		run(data, (size_t)size);
+		return 0;
+	}
 	run_changes(data, (size_t)size);
 	run_mutations(data, (size_t)size, last);
 	last->size = 0;
@@ -130,8 +136,9 @@ static int visible(const struct dirent *entry)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s SEEDS-FOLDER\n", argv[0]);
+	bool seeds_only = argc == 3 && strcmp(argv[2], "seeds-only") == 0;
+	if (argc != 2 && !seeds_only) {
+		fprintf(stderr, "usage: %s SEEDS-FOLDER [seeds-only]\n", argv[0]);
 		return 2;
 	}
 	struct dirent **entries;
@@ -144,7 +151,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++) {
 		char path[4096];
 		snprintf(path, sizeof(path), "%s/%s", argv[1], entries[i]->d_name);
-		int ret = replay(path, &last);
+		int ret = replay(path, seeds_only, &last);
 		if (ret < 0) {
 			fprintf(stderr, "cannot read '%s': %s\n", path, strerror(-ret));
 			return 1;

@@ -14,7 +14,7 @@
  *	jitted mappings SECONDS  20000 executable mappings come and go before; no map
  *	jitted foreign SECONDS   the map belongs to another user (needs root)
  *	jitted maptwice SECONDS  jit_first works so long; then jit_second, loaded over it, a
- *	                         twentieth of that; a map tells of both, each when it is loaded
+ *	                         tenth of that; a map tells of both, each when it is loaded
  *	jitted dumptwice SECONDS the same with a jitdump, whose times are right, and which stays
  *
  * It removes what it made, unless said otherwise.
@@ -179,7 +179,7 @@ static int work_twice(const char *mode, const void *code, double seconds)
 		const char *name = i ? "jit_second" : "jit_first";
 		ret = dump >= 0 ? add_to_dump(dump, code, name, now_ns())
 				: add_to_map(map_path, code, name);
-		work(code, i ? seconds / 20 : seconds);
+		work(code, i ? seconds / 10 : seconds);
 	}
 	unlink(map_path);
 	return ret;

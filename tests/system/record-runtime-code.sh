@@ -23,13 +23,15 @@ named both 0.1 jit_dumped 20
 culprit annotate -i both.prof jit_dumped >code || fail "no code from the jitdump"
 expect_match "code of the jitdump" "$(cat code)" "(dec|sub)"
 
-# Code that is loaded over other code: each sample belongs to what was there at its time.
+# Code that is loaded over other code: each sample belongs to what was there at its time. By the
+# program's CPU time the second's share is 0.09; a host that takes the CPU away shifts it. Who
+# keeps the name that was told first, or last, says 0 or 1.
 for told in maptwice dumptwice; do
 	work "$told" 0.6
 	first=$(samples "$told.prof" 3 jit 10 jit_first)
 	second=$(samples "$told.prof" 3 jit 10 jit_second)
 	expect_between "samples with '$told'" $((first + second)) 300 1200
-	expect_between "share of jit_second with '$told'" "$(ratio "$second" $((first + second)))" 0.015 0.1
+	expect_between "share of jit_second with '$told'" "$(ratio "$second" $((first + second)))" 0.02 0.3
 	expect_equal "samples without a name with '$told'" "$(samples "$told.prof" 3 jit)" $((first + second))
 done
 for function in jit_first jit_second; do

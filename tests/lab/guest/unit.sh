@@ -8,6 +8,8 @@ long="test_weight test_interval test_difference test_compare test_profile_file t
 	test_flow_likelihood test_frequency test_sparse_ldl test_cfg test_isa_effects test_isa_operation
 	test_isa_effects_execute test_cfg_compiled
 	test_flow_posterior test_simulated_accuracy test_simulated_culprits test_simulated_machine"
+# Of these the seeds alone.
+long_by_changes="replay_import replay_import_perf_data replay_cycles replay_dwarf replay_elf"
 
 failed=0
 run() {
@@ -21,7 +23,10 @@ for program in "$UNIT"/test_* "$UNIT"/replay_*; do
 	name=$(basename "$program")
 	case " $(echo $long) " in *" $name "*) continue ;; esac
 	case $name in
-	replay_*) run "$program" "$UNIT/seeds/${name#replay_}" ;;
+	replay_*)
+		case " $long_by_changes " in *" $name "*) only=seeds-only ;; *) only= ;; esac
+		run "$program" "$UNIT/seeds/${name#replay_}" $only
+		;;
 	*) run "$program" ;;
 	esac
 done

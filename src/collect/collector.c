@@ -33,7 +33,7 @@
 	5000000u /* news about processes wake us at once, 200 times a second at most */
 #define SERVICE_NS	 100000000u /* rings are emptied ten times a second */
 #define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
-#define HASTY_ROWS	 200000u    /* some 200 ms to write */
+#define URGENT_ROWS	 200000u    /* some 200 ms to write */
 #define REAP_AFTER_NS                                                                              \
 	2000000000u /* samples of an exited process's last moments have come by then */
 
@@ -65,7 +65,7 @@ void collector_free(struct collector *collector)
 	if (!collector)
 		return;
 	struct session *session = &collector->session;
-	session_stop_hastening(session);
+	urgency_end(&session->urgency, session->reader);
 	counters_release(&session->counters);
 	process_table_release(&session->processes);
 	file_table_release(&session->files);
@@ -250,7 +250,7 @@ static int init_session(struct collector *collector, struct error *err)
 	if (options->stepper &&
 	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
 		return error_set(err, cause.code, "no bursts: %s", cause.text);
-	session_hasten(session);
+	urgency_begin(&session->urgency, session->reader);
 	int ret = file_table_init(&session->files, session->profile, session->reader,
 				  &session->shares);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
@@ -343,7 +343,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	if (ret == 0)
 		ret = make_poll_fd(collector, err);
 	plan_release(&collector->plan);
-	session_stop_hastening(&collector->session);
+	urgency_end(&collector->session.urgency, collector->session.reader);
 	if (ret < 0)
 		return ret;
 	*out = collector;
@@ -546,9 +546,9 @@ int collector_end_epoch(struct collector *collector, struct profile **delta, str
 		return ret;
 	collector->end_ns = clock_monotonic_ns();
 	uint64_t next_real_ns = clock_realtime_ns();
-	session_hasten(&collector->session);
+	urgency_begin(&collector->session.urgency, collector->session.reader);
 	ret = take(collector, EPOCH_ENDS, delta, err);
-	session_stop_hastening(&collector->session);
+	urgency_end(&collector->session.urgency, collector->session.reader);
 	collector->epoch++;
 	collector->epoch_begin_ns = collector->end_ns;
 	collector->epoch_start_real_ns = next_real_ns;
@@ -609,7 +609,7 @@ void collector_tell_missing(const struct collector *collector, uint64_t samples,
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
 {
 	struct session *session = &collector->session;
-	session_hasten(session);
+	urgency_begin(&session->urgency, session->reader);
 	bursts_stop(&session->bursts);
 	counters_disable(&session->counters);
 	ledger_stop(&collector->ledger, session);
@@ -628,8 +628,8 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	if (ret == 0)
 		ret = session_settle(session, true);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	/* Writing it is worth the haste, too, when it does not take long. */
-	if (session->tally.count + session->nodes_gathered > HASTY_ROWS)
-		session_stop_hastening(session);
+	/* Writing it is as urgent when it does not take long. */
+	if (session->tally.count + session->nodes_gathered > URGENT_ROWS)
+		urgency_end(&session->urgency, session->reader);
 	return ret;
 }

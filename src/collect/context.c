@@ -22,6 +22,7 @@ struct share *session_share(struct session *session, struct process *process)
 	struct share *share = process->kernel || process->exit_ns
 				      ? NULL
 				      : shares_of_process(&session->shares, process->pid);
+	process->share_inherited = !share && !process->kernel;
 	if (share)
 		process->share = share;
 	else if (process->kernel)
@@ -30,6 +31,12 @@ struct share *session_share(struct session *session, struct process *process)
 		process->share = shares_of_user(&session->shares, SHARE_USER_UNKNOWN);
 	process->share_asked = true;
 	return process->share;
+}
+
+struct share *session_payer(struct session *session, struct process *process)
+{
+	struct share *share = session_share(session, process);
+	return process->share_inherited && !share->strange ? &session->shares.ended : share;
 }
 
 void session_count_mappings(struct session *session, struct process *process)

@@ -353,10 +353,10 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	struct safe_file opened;
 	file->attempts++;
 	note_user(file, hint);
-	pay(table, hint->share);
+	pay(table, hint->payer);
 	file->unread = false;
 	bool is_open = table->reader && open_file(table, file, hint, deleted, &opened);
-	bool spent = hint->share && table->shares && shares_time_left_ns(table->shares) == 0;
+	bool spent = hint->payer && table->shares && shares_time_left_ns(table->shares) == 0;
 	stop_paying(table);
 	if (!is_open) {
 		file->unread = spent;

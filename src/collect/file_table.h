@@ -102,6 +102,7 @@ struct file_hint {
 	bool generation_known;
 	bool narrow;	     /* of a 32-bit process */
 	struct share *share; /* of the process; NULL: not known */
+	struct share *payer; /* for what is read through it; likewise */
 	struct span path;
 };
 

@@ -23,9 +23,8 @@
 #include "symbol/reader.h"
 
 #define KALLSYMS_LIMIT (256u << 20)
-#define HASTY_NS       UINT64_C(2000000000) /* the longest that we go before all others */
-#define HURRY_NS       UINT64_C(150000000)  /* for what is being gathered when we are to end soon */
-#define HURRY_ALL_NS   UINT64_C(300000000)  /* for the names of all the rest */
+#define HURRY_NS       UINT64_C(150000000) /* for what is being gathered when we are to end soon */
+#define HURRY_ALL_NS   UINT64_C(300000000) /* for the names of all the rest */
 
 struct spot {
 	uint32_t image;
@@ -101,38 +100,11 @@ enum collect_wish session_wish(struct session *session)
 	return wish;
 }
 
-/* Whoever keeps all CPUs busy would make us wait for as long as he likes. */
-void session_hasten(struct session *session)
-{
-	if (session->hastened_ns || !helper_hasten(0, HELPER_HASTY))
-		return;
-	session->hastened_ns = clock_monotonic_ns();
-	if (session->reader)
-		reader_set_hasty(session->reader, HELPER_HASTY);
-}
-
-void session_stop_hastening(struct session *session)
-{
-	if (!session->hastened_ns)
-		return;
-	session->hastened_ns = 0;
-	helper_hasten(0, HELPER_AS_USUAL);
-	if (session->reader)
-		reader_set_hasty(session->reader, HELPER_AS_USUAL);
-}
-
-/* One that takes longer than that goes on like everybody. */
-static void limit_haste(struct session *session)
-{
-	if (session->hastened_ns && clock_monotonic_ns() - session->hastened_ns > HASTY_NS)
-		session_stop_hastening(session);
-}
-
 int session_look(void *context)
 {
 	struct session *session = context;
 	enum collect_wish wish = session_wish(session);
-	limit_haste(session);
+	urgency_look(&session->urgency, session->reader);
 	if (wish == COLLECT_GO_ON)
 		return 0;
 	bool in_time = wish == COLLECT_HURRY && session->gathering &&
@@ -394,7 +366,7 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 	unsigned before = GATHER_ALL & ~what;
 	gathering->what = what_now(session, what);
 	job->done = true;
-	limit_haste(session);
+	urgency_look(&session->urgency, session->reader);
 	if (!gathering->what || !left_ns) {
 		leave_out(gathering, job, left_ns ? -ECANCELED : -EDQUOT, before);
 		return 0;

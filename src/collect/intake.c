@@ -283,6 +283,7 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	}
 	struct file_hint hint = {
 		.share = share,
+		.payer = session_payer(session, process),
 		.pid = mapping->pid,
 		.start = mapping->start,
 		.end = end,
@@ -348,9 +349,14 @@ static int take_task(struct session *session, const struct perf_record *record,
 {
 	const struct perf_task *task = &record->task;
 	uint64_t time_ns = task->time + (uint64_t)session->boot_offset_ns;
-	if (record->type == PERF_RECORD_FORK)
+	if (record->type == PERF_RECORD_FORK) {
+		struct process *parent = process_find(&session->processes, task->parent_pid);
+		/* Now or never: what it forks inherits it, and may have ended already. */
+		if (parent && task->pid != task->parent_pid)
+			session_share(session, parent);
 		return process_fork(&session->processes, task->pid, task->tid, task->parent_pid,
 				    task->parent_tid, time_ns);
+	}
 	struct process *process = process_find(&session->processes, task->pid);
 	if (guarded_end(process, task->tid)) {
 		/* Events of a CPU go on. */

@@ -69,6 +69,7 @@ static int take_map_line(struct session *session, struct process *process, const
 	}
 	struct file_hint hint = {
 		.share = share,
+		.payer = session_payer(session, process),
 		.pid = process->pid,
 		.start = start,
 		.end = end,

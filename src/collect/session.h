@@ -19,6 +19,7 @@
 #include "collect/read_window.h"
 #include "collect/shares.h"
 #include "collect/tally.h"
+#include "collect/urgency.h"
 #include "image/process_table.h"
 #include "machine/sample_memory.h"
 #include "profile/byte_pool.h"
@@ -53,7 +54,7 @@ struct session {
 	struct helper_watch watch; /* of all helpers */
 	uint64_t hurry_ns;	   /* since when we are asked to end soon; 0: we are not */
 	bool gathering;
-	uint64_t hastened_ns;	 /* since when we and the reader go before others; 0: we don't */
+	struct urgency urgency;
 	struct byte_pool groups; /* cgroup paths */
 	uint32_t unknown_images[UNKNOWN_CAUSES];
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
@@ -77,10 +78,6 @@ struct session {
 int session_copy_rings(struct session *session);
 /* What the owner wishes now. */
 enum collect_wish session_wish(struct session *session);
-/* Goes before others for a while, where we may choose that: whoever keeps all CPUs busy would make
- * us wait as long as he likes. */
-void session_hasten(struct session *session);
-void session_stop_hastening(struct session *session);
 /* A helper_watch's: whether what is waited for is still wanted. */
 int session_look(void *session);
 /* intake.c: one record from a ring, in the order of time. A ring_handle. */
@@ -90,6 +87,8 @@ int session_take_record(void *session, struct ring *ring, const void *record, si
 
 /* context.c: whose the process is, or was; of one that nobody can ask any more a stranger's. */
 struct share *session_share(struct session *session, struct process *process);
+/* Who pays for what is read because of it: of one that nobody could ask not who forked it. */
+struct share *session_payer(struct session *session, struct process *process);
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,
 		    uint32_t *context);
 

@@ -20,6 +20,11 @@ static const uint64_t most[SHARE_KINDS] = {
 	[SHARE_STACKS] = 262144, [SHARE_PLACES] = 131072,   [SHARE_JIT_BYTES] = 24u << 20,
 };
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t together(uint64_t one)
 {
 	return one + one / 2;
@@ -43,6 +48,9 @@ void shares_init(struct shares *shares, const struct share_limits *limits)
 	*shares = (struct shares){ .limits = *limits };
 	fill(shares, &shares->rest, SHARE_USER_UNKNOWN);
 	fill(shares, &shares->together, SHARE_USER_UNKNOWN);
+	fill(shares, &shares->ended, SHARE_USER_UNKNOWN);
+	shares->ended.apart = true;
+	shares->ended.strange = !limits->unlimited;
 	for (int i = 0; i < SHARE_PURPOSES; i++)
 		shares->together.left_ns[i] = together(shares->together.left_ns[i]);
 	shares->own.user = geteuid();
@@ -135,9 +143,11 @@ static void refill(struct share *share, uint64_t most_ns, uint64_t now_ns)
 	share->refilled_ns = now_ns;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t time_left_ns(const struct shares *shares, const struct share *share,
+			     enum share_purpose purpose)
 {
-	return a < b ? a : b;
+	uint64_t left_ns = share->left_ns[purpose];
+	return share->apart ? left_ns : least(left_ns, shares->together.left_ns[purpose]);
 }
 
 void shares_charge(struct shares *shares, struct share *share, enum share_purpose purpose,
@@ -155,7 +165,7 @@ void shares_charge(struct shares *shares, struct share *share, enum share_purpos
 		refill(share, SHARE_READ_NS, shares->since_ns);
 		refill(&shares->together, together(SHARE_READ_NS), shares->since_ns);
 	}
-	shares->had_ns = least(share->left_ns[purpose], shares->together.left_ns[purpose]);
+	shares->had_ns = time_left_ns(shares, share, purpose);
 	shares->account = (struct reader_account){ .strange = true,
 						   .left_ns = shares->had_ns,
 						   .request_ns = request_ns };
@@ -204,7 +214,8 @@ void share_spend(struct shares *shares, struct share *share, enum share_purpose 
 	if (!share->strange)
 		return;
 	*left -= least(spent_ns, *left);
-	*all -= least(spent_ns, *all);
+	if (!share->apart)
+		*all -= least(spent_ns, *all);
 }
 
 uint64_t share_reading_left_ns(struct shares *shares, struct share *share)
@@ -214,7 +225,7 @@ uint64_t share_reading_left_ns(struct shares *shares, struct share *share)
 		return UINT64_MAX;
 	refill(share, SHARE_READ_NS, now_ns);
 	refill(&shares->together, together(SHARE_READ_NS), now_ns);
-	return least(share->left_ns[SHARE_READING], shares->together.left_ns[SHARE_READING]);
+	return time_left_ns(shares, share, SHARE_READING);
 }
 
 uint64_t shares_time_left_ns(const struct shares *shares)
@@ -227,9 +238,7 @@ uint64_t shares_time_left_ns(const struct shares *shares)
 
 uint64_t share_gathering_left_ns(const struct shares *shares, const struct share *share)
 {
-	return share->strange ? least(share->left_ns[SHARE_GATHERING],
-				      shares->together.left_ns[SHARE_GATHERING])
-			      : UINT64_MAX;
+	return share->strange ? time_left_ns(shares, share, SHARE_GATHERING) : UINT64_MAX;
 }
 
 uint64_t share_file_ns(const struct shares *shares)

@@ -45,6 +45,7 @@ enum share_purpose {
 struct share {
 	uint32_t user;
 	bool strange;
+	bool apart; /* does not count for all strangers together */
 	uint64_t left_ns[SHARE_PURPOSES];
 	uint64_t refilled_ns; /* SHARE_READING, last */
 	uint64_t held[SHARE_KINDS];
@@ -63,6 +64,10 @@ struct shares {
 	struct share own;
 	struct share together; /* of all strangers */
 	struct share rest;     /* of users beyond those who have a share of their own */
+	/* Of processes that ended before we could ask whose they were, though who forked them is
+	 * trusted: a daemon may have changed them into a stranger. Apart from `together`, so that
+	 * no other stranger can use it up. */
+	struct share ended;
 	/* Whom the reader charges. */
 	struct reader_account account;
 	struct share *payer;

@@ -43,7 +43,7 @@ struct process {
 	uint64_t scanned_ns;
 	bool asked;
 	void *share; /* whose the process is; inherited; an exec sets share_asked back */
-	bool share_asked;
+	bool share_asked, share_inherited; /* nobody could be asked: it is that of who forked it */
 	uint64_t mappings_held; /* counted for the share */
 	/* For the owner, 0 at birth: what its addresses and its name mean. Whatever changes its
 	   name or its mappings sets it to 0. */

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,20 +27,24 @@
 #define HELPER_OPEN_FILES    64
 #define HELPER_CANNOT_START  71 /* exit status */
 
-bool helper_hasten(pid_t pid, enum helper_haste haste)
+static void apply_haste(struct helper *helper)
 {
-	/* Nice values weigh within one session's autogroup and one control group alone. */
-	struct sched_param least = { .sched_priority = 1 }, usual = { 0 };
-	return haste == HELPER_HASTY
-		       ? sched_setscheduler(pid, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0
-		       : sched_setscheduler(pid, SCHED_OTHER, &usual) == 0;
+	if (helper->hasty)
+		haste_raise(helper->pid, &helper->usual);
+	else
+		haste_restore(helper->pid, &helper->usual);
 }
 
 void helper_set_hasty(struct helper *helper, enum helper_haste haste)
 {
 	helper->hasty = haste == HELPER_HASTY;
 	if (helper->pid)
-		helper_hasten(helper->pid, haste);
+		apply_haste(helper);
+}
+
+uint64_t helper_waited_ns(const struct helper *helper)
+{
+	return helper->pid ? haste_waited_ns(helper->pid) : 0;
 }
 
 int helper_start(struct helper *helper, struct error *err)
@@ -64,8 +67,8 @@ int helper_start(struct helper *helper, struct error *err)
 	}
 	helper->pid = pid;
 	helper->socket = pair[0];
-	if (helper->hasty)
-		helper_hasten(pid, HELPER_HASTY);
+	helper->usual.raised = false;
+	apply_haste(helper);
 	return 0;
 }
 

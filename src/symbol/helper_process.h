@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "machine/haste.h"
 #include "symbol/reader_message.h"
 
 struct error;
@@ -38,7 +39,8 @@ struct helper {
 	const struct helper_watch *watch; /* borrowed; NULL: none */
 	/* More memory in use, of its own and of files, ends it while it is waited for; 0: any. */
 	uint64_t most_resident_bytes;
-	bool hasty;		 /* helper_set_hasty() */
+	bool hasty; /* helper_set_hasty() */
+	struct haste_usual usual;
 	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
 	/* private */
 	pid_t pid; /* 0: not running */
@@ -70,12 +72,12 @@ int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct messa
 /* Whether an answer has begun to come, or the helper has ended: helper_receive() need not wait. */
 bool helper_answers(const struct helper *helper);
 
-/* A process goes before all usual ones, or as usual; what it forks does not. Nothing happens where
- * we may not choose that. */
+/* Whether the helper, and those that take its place, go before all usual processes, where we may
+ * choose that (machine/haste.h). */
 enum helper_haste { HELPER_AS_USUAL, HELPER_HASTY };
-bool helper_hasten(pid_t pid, enum helper_haste haste);
-/* The helper, and those that take its place. */
 void helper_set_hasty(struct helper *helper, enum helper_haste haste);
+/* As haste_waited_ns(), of the one that runs now. */
+uint64_t helper_waited_ns(const struct helper *helper);
 
 /* The other side. */
 #define HELPER_SOCKET 3

@@ -99,6 +99,20 @@ void reader_set_hasty(struct reader *reader, enum helper_haste haste)
 	helper_set_hasty(&reader->strange_parser, haste);
 }
 
+uint64_t reader_waited_ns(const struct reader *reader)
+{
+	const struct helper *helpers[] = { &reader->opener, &reader->parser,
+					   &reader->strange_parser };
+	uint64_t sum_ns = 0;
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
+		uint64_t waited_ns = helper_waited_ns(helpers[i]);
+		if (waited_ns == HASTE_UNKNOWN)
+			return HASTE_UNKNOWN;
+		sum_ns += waited_ns;
+	}
+	return sum_ns;
+}
+
 void reader_charge(struct reader *reader, struct reader_account *account)
 {
 	reader->account = account;

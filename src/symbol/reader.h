@@ -63,6 +63,8 @@ uint32_t reader_layers_missing(const struct reader *reader);
 
 /* Whether the processes that read go before all usual ones, where we may choose that. */
 void reader_set_hasty(struct reader *reader, enum helper_haste haste);
+/* How long they were ready and had no CPU, as far as they run still, or HASTE_UNKNOWN. */
+uint64_t reader_waited_ns(const struct reader *reader);
 
 /* Whose time the requests from now on take; borrowed; NULL: nobody's, as at the beginning. */
 void reader_charge(struct reader *reader, struct reader_account *account);

@@ -135,6 +135,30 @@ static void who_is_visited_pays_for_that_alone(void **state)
 	shares_release(&shares);
 }
 
+static void what_ended_before_it_was_asked_pays_apart_from_all_others(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	share_spend(&shares, &shares.ended, SHARE_READING, SHARE_READ_NS / 2);
+	assert_true(share_reading_left_ns(&shares, shares_of_user(&shares, STRANGER)) ==
+		    SHARE_READ_NS);
+	/* Strangers who use up all that they have together leave it what it has. */
+	for (uint32_t user = STRANGER; user < STRANGER + 4; user++)
+		share_spend(&shares, shares_of_user(&shares, user), SHARE_READING, SHARE_READ_NS);
+	assert_in_range(share_reading_left_ns(&shares, shares_of_user(&shares, STRANGER + 5)), 0,
+			SHARE_READ_NS / 4);
+	assert_in_range(share_reading_left_ns(&shares, &shares.ended), SHARE_READ_NS / 2,
+			SHARE_READ_NS);
+	shares_charge(&shares, &shares.ended, SHARE_READING, 0, NULL);
+	assert_true(shares_time_left_ns(&shares) > SHARE_READ_NS / 4);
+	shares_settle(&shares, NULL);
+	/* It is no more trusted than they are. */
+	share_spend(&shares, &shares.ended, SHARE_READING, SHARE_READ_NS);
+	assert_in_range(share_reading_left_ns(&shares, &shares.ended), 0, SHARE_READ_NS / 4);
+	shares_release(&shares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +168,7 @@ int main(void)
 		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),
 		cmocka_unit_test(without_limits_all_are_trusted),
 		cmocka_unit_test(who_is_visited_pays_for_that_alone),
+		cmocka_unit_test(what_ended_before_it_was_asked_pays_apart_from_all_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

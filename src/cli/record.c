@@ -84,7 +84,7 @@ static const struct option options[] = {
 	{ "redact", 0, OPTION_FLAG, NULL, "hash the names of functions and files", &asked.redact,
 	  NULL },
 	{ "gather-limits", 0, OPTION_TEXT, "TIME",
-	  "for names and lines from each other user's files (400ms); none: no limits",
+	  "for names and lines from each other user's files (300ms); none: no limits",
 	  &asked.gather_limits, NULL },
 	{ "when", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 	{ "duration", 0, OPTION_NS, "TIME", "end after this time, as 30s", &asked.duration_ns,

@@ -25,6 +25,7 @@
 #include "collect/stepper.h"
 #include "collect/targets.h"
 #include "machine/event.h"
+#include "machine/haste.h"
 #include "profile/profile.h"
 #include "machine/confinement.h"
 #include "symbol/reader.h"
@@ -65,7 +66,6 @@ void collector_free(struct collector *collector)
 	if (!collector)
 		return;
 	struct session *session = &collector->session;
-	urgency_end(&session->urgency, session->reader);
 	counters_release(&session->counters);
 	process_table_release(&session->processes);
 	file_table_release(&session->files);
@@ -80,7 +80,9 @@ void collector_free(struct collector *collector)
 	edges_release(&session->edges);
 	bursts_release(&session->bursts);
 	profile_free(session->profile);
+	/* Raised, they end sooner. */
 	reader_free(session->reader);
+	urgency_end(&session->urgency, NULL);
 	free(session->last_exit);
 	targets_release(&collector->targets);
 	ledger_release(&collector->ledger);
@@ -331,6 +333,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	collector->random = random_seed(clock_realtime_ns() ^ (uint64_t)getpid());
 	collector->session.sample_memory = SAMPLE_MEMORY_CLOSED;
 	raise_file_limit();
+	haste_prefer();
 	int ret = plan_make(&collector->plan, options, &collector->session.sample_memory, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
@@ -445,6 +448,7 @@ int collector_service(struct collector *collector, struct error *err)
 	struct session *session = &collector->session;
 	uint64_t now = clock_monotonic_ns();
 	bool due = ran_out(collector->timer_fd);
+	urgency_watch(&session->urgency);
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
@@ -625,8 +629,10 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	tell_hotplug(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);
+	urgency_look(&session->urgency, session->reader);
 	if (ret == 0)
 		ret = session_settle(session, true);
+	urgency_look(&session->urgency, session->reader);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
 	/* Writing it is as urgent when it does not take long. */
 	if (session->tally.count + session->nodes_gathered > URGENT_ROWS)

@@ -87,7 +87,8 @@ struct collect_options {
 struct collector;
 
 /* Opens everything; nothing is counted yet. One sentence in *err names what was refused and the
- * cure. */
+ * cure. The process, and what it forks from here on, goes before others by its nice value
+ * (machine/haste.h). */
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err);
 int collector_start(struct collector *collector, struct error *err);
 

@@ -139,6 +139,9 @@ static void refill(struct share *share, uint64_t most_ns, uint64_t now_ns)
 {
 	uint64_t *left = &share->left_ns[SHARE_READING];
 	uint64_t back = (now_ns - share->refilled_ns) / SHARE_READ_PART;
+	uint64_t paid = least(back, share->debt_ns);
+	share->debt_ns -= paid;
+	back -= paid;
 	*left = back < most_ns - *left ? *left + back : most_ns;
 	share->refilled_ns = now_ns;
 }
@@ -166,6 +169,8 @@ void shares_charge(struct shares *shares, struct share *share, enum share_purpos
 		refill(&shares->together, together(SHARE_READ_NS), shares->since_ns);
 	}
 	shares->had_ns = time_left_ns(shares, share, purpose);
+	if (shares->had_ns < SHARE_LEAST_NS)
+		shares->had_ns = 0;
 	shares->account = (struct reader_account){ .strange = true,
 						   .left_ns = shares->had_ns,
 						   .request_ns = request_ns };
@@ -206,16 +211,22 @@ void shares_end_visit(struct shares *shares, const struct share_visit *visit, st
 		shares_charge(shares, visit->payer, visit->purpose, 0, reader);
 }
 
+static void spend(struct share *share, enum share_purpose purpose, uint64_t spent_ns)
+{
+	uint64_t paid_ns = least(spent_ns, share->left_ns[purpose]);
+	share->left_ns[purpose] -= paid_ns;
+	if (purpose == SHARE_READING)
+		share->debt_ns = least(share->debt_ns + (spent_ns - paid_ns), SHARE_READ_NS);
+}
+
 void share_spend(struct shares *shares, struct share *share, enum share_purpose purpose,
 		 uint64_t spent_ns)
 {
-	uint64_t *left = &share->left_ns[purpose];
-	uint64_t *all = &shares->together.left_ns[purpose];
 	if (!share->strange)
 		return;
-	*left -= least(spent_ns, *left);
+	spend(share, purpose, spent_ns);
 	if (!share->apart)
-		*all -= least(spent_ns, *all);
+		spend(&shares->together, purpose, spent_ns);
 }
 
 uint64_t share_reading_left_ns(struct shares *shares, struct share *share)

@@ -20,10 +20,11 @@
 #include "base/number_map.h"
 #include "symbol/reader.h"
 
-#define SHARE_TIME_NS	   UINT64_C(400000000)	 /* to gather in, by default: a user and epoch */
+#define SHARE_TIME_NS	   UINT64_C(300000000)	 /* to gather in, by default: a user and epoch */
 #define SHARE_HELPER_BYTES ((uint64_t)480 << 20) /* of the helper that reads strangers' files */
 #define SHARE_READ_NS	   UINT64_C(400000000)	 /* to read in while recording, at once */
 #define SHARE_READ_PART	   20u			 /* of the time comes back, one part in so many */
+#define SHARE_LEAST_NS	   UINT64_C(20000000)	 /* with less left nothing is begun */
 #define SHARE_USER_UNKNOWN UINT32_MAX		 /* a stranger, too */
 
 enum share_of {
@@ -48,6 +49,7 @@ struct share {
 	bool apart; /* does not count for all strangers together */
 	uint64_t left_ns[SHARE_PURPOSES];
 	uint64_t refilled_ns; /* SHARE_READING, last */
+	uint64_t debt_ns;     /* SHARE_READING: what was begun took that much longer */
 	uint64_t held[SHARE_KINDS];
 	uint64_t refused[SHARE_KINDS]; /* since the last bill */
 };

@@ -3,7 +3,8 @@
 #include "base/clock.h"
 #include "symbol/reader.h"
 
-#define PATIENCE_NS UINT64_C(50000000)	 /* of waiting for a CPU, all processes together */
+#define PATIENCE_NS UINT64_C(50000000) /* of waiting for a CPU, all processes together */
+#define WATCH_NS    UINT64_C(500000000)
 #define RAISED_NS   UINT64_C(2000000000) /* the longest that we go before all others */
 
 /* HASTE_UNKNOWN where the kernel does not tell. */
@@ -15,12 +16,13 @@ static uint64_t waited_ns(const struct reader *reader)
 								      : own_ns + helpers_ns;
 }
 
-void urgency_begin(struct urgency *urgency, struct reader *reader)
+void urgency_watch(struct urgency *urgency)
 {
-	if (!urgency->urgent)
-		*urgency = (struct urgency){ .urgent = true,
-					     .since_ns = clock_monotonic_ns(),
-					     .waited_ns = waited_ns(reader) };
+	uint64_t now_ns = clock_monotonic_ns();
+	if (now_ns - urgency->watched_ns < WATCH_NS)
+		return;
+	urgency->watched_ns = now_ns;
+	urgency->watched_waited_ns = haste_waited_ns(0);
 }
 
 static void lower(struct urgency *urgency, struct reader *reader)
@@ -42,6 +44,30 @@ static bool was_kept_waiting(struct urgency *urgency, uint64_t now_ns, const str
 	return waited - urgency->waited_ns > PATIENCE_NS;
 }
 
+static void raise(struct urgency *urgency, struct reader *reader)
+{
+	urgency->raised_ns = clock_monotonic_ns();
+	if (!haste_raise(0, &urgency->usual))
+		urgency->spent = true; /* the helpers may not either */
+	else if (reader)
+		reader_set_hasty(reader, HELPER_HASTY);
+}
+
+void urgency_begin(struct urgency *urgency, struct reader *reader)
+{
+	if (urgency->urgent)
+		return;
+	uint64_t own_ns = haste_waited_ns(0);
+	bool waited = urgency->watched_ns && own_ns != HASTE_UNKNOWN &&
+		      urgency->watched_waited_ns != HASTE_UNKNOWN &&
+		      own_ns - urgency->watched_waited_ns > PATIENCE_NS;
+	*urgency = (struct urgency){ .urgent = true,
+				     .since_ns = clock_monotonic_ns(),
+				     .waited_ns = waited_ns(reader) };
+	if (waited)
+		raise(urgency, reader);
+}
+
 void urgency_look(struct urgency *urgency, struct reader *reader)
 {
 	if (!urgency->urgent || urgency->spent)
@@ -53,13 +79,8 @@ void urgency_look(struct urgency *urgency, struct reader *reader)
 			lower(urgency, reader);
 		return;
 	}
-	if (!was_kept_waiting(urgency, now_ns, reader))
-		return;
-	urgency->raised_ns = now_ns;
-	if (!haste_raise(0, &urgency->usual))
-		urgency->spent = true; /* the helpers may not either */
-	else if (reader)
-		reader_set_hasty(reader, HELPER_HASTY);
+	if (was_kept_waiting(urgency, now_ns, reader))
+		raise(urgency, reader);
 }
 
 void urgency_end(struct urgency *urgency, struct reader *reader)

@@ -13,6 +13,7 @@
 struct reader;
 
 struct urgency {
+	uint64_t watched_ns, watched_waited_ns; /* when it was looked last, whether urgent or not */
 	bool urgent;
 	uint64_t since_ns, waited_ns; /* when it began, and what was waited by then */
 	uint64_t raised_ns; /* since when we go before others; 0: we don't, or not any more */
@@ -20,6 +21,9 @@ struct urgency {
 	struct haste_usual usual;
 };
 
+/* To be called as often as one likes while nothing is urgent: who was kept waiting then goes before
+ * others from the beginning. */
+void urgency_watch(struct urgency *urgency);
 /* `reader` may be NULL. */
 void urgency_begin(struct urgency *urgency, struct reader *reader);
 /* To be called now and then, while it lasts; else it does nothing. */

@@ -1,8 +1,10 @@
 #include "machine/haste.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/small_file.h"
@@ -34,6 +36,14 @@ void haste_restore(pid_t pid, struct haste_usual *usual)
 	if (usual->raised && sched_setscheduler(pid, usual->policy, &param) != 0)
 		sched_setscheduler(pid, usual->policy | SCHED_RESET_ON_FORK, &param);
 	usual->raised = false;
+}
+
+void haste_prefer(void)
+{
+	errno = 0;
+	int nice = getpriority(PRIO_PROCESS, 0);
+	if (errno == 0 && nice > HASTE_NICE)
+		setpriority(PRIO_PROCESS, 0, HASTE_NICE);
 }
 
 uint64_t haste_waited_ns(pid_t pid)

@@ -21,6 +21,12 @@ struct haste_usual {
 bool haste_raise(pid_t pid, struct haste_usual *usual);
 void haste_restore(pid_t pid, struct haste_usual *usual);
 
+/* For good, of oneself and what one forks from here on: a nice value that gets what little it needs
+ * soon among others of its session and control group. Nothing happens where we may not, or it has a
+ * lower one already. */
+#define HASTE_NICE (-10)
+void haste_prefer(void);
+
 #define HASTE_UNKNOWN UINT64_MAX
 /* How long it was ready to run and had no CPU, ever, in ns (/proc/PID/schedstat). */
 uint64_t haste_waited_ns(pid_t pid);

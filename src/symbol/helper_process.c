@@ -81,12 +81,19 @@ static void reap_abandoned(struct helper *helper)
 	helper->abandoned_count = kept;
 }
 
+void helper_dismiss(struct helper *helper)
+{
+	if (helper->pid && helper->socket >= 0)
+		close(helper->socket);
+	helper->socket = -1;
+}
+
 /* Ends the helper and says how it ended: its wait status, or -1 when unknown. */
 static int stop(struct helper *helper, int signal_number)
 {
 	if (!helper->pid)
 		return -1;
-	close(helper->socket);
+	helper_dismiss(helper);
 	if (signal_number)
 		kill(helper->pid, signal_number);
 	int status = -1;

@@ -51,6 +51,8 @@ struct helper {
 
 int helper_start(struct helper *helper, struct error *err);
 void helper_stop(struct helper *helper); /* also right for one that never started */
+/* Tells it to end, without waiting for that; helper_stop() follows. */
+void helper_dismiss(struct helper *helper);
 /*
  * Sends a request and waits for its answer, which the caller releases when 0 is
  * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how), and the next request

@@ -70,9 +70,14 @@ void reader_free(struct reader *reader)
 {
 	if (!reader)
 		return;
-	helper_stop(&reader->opener);
-	helper_stop(&reader->parser);
-	helper_stop(&reader->strange_parser);
+	struct helper *ours[] = { &reader->opener, &reader->parser, &reader->strange_parser };
+	/* All of them first: they end side by side. */
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		helper_dismiss(ours[i]);
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		helper_dismiss(&reader->gatherers[i]);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		helper_stop(ours[i]);
 	for (size_t i = 0; i < READER_GATHERS; i++)
 		helper_stop(&reader->gatherers[i]);
 	free(reader);

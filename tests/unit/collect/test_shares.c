@@ -159,6 +159,31 @@ static void what_ended_before_it_was_asked_pays_apart_from_all_others(void **sta
 	shares_release(&shares);
 }
 
+static void what_took_longer_than_was_left_is_owed(void **state)
+{
+	(void)state;
+	struct shares shares;
+	struct share_limits limits = { 0 };
+	shares_init(&shares, &limits);
+	struct share *share = shares_of_user(&shares, STRANGER);
+	share_spend(&shares, share, SHARE_READING, SHARE_READ_NS + SHARE_READ_NS / 2);
+	/* A fifth of what is owed comes back: nothing is there yet. */
+	share->refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 10);
+	shares.together.refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 10);
+	assert_int_equal(share_reading_left_ns(&shares, share), 0);
+	share->refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 2);
+	shares.together.refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 2);
+	assert_in_range(share_reading_left_ns(&shares, share), SHARE_READ_NS / 20,
+			SHARE_READ_NS / 5);
+	/* With little left nothing is begun, which would only be broken off. */
+	share_spend(&shares, share, SHARE_READING,
+		    share_reading_left_ns(&shares, share) - SHARE_LEAST_NS / 2);
+	shares_charge(&shares, share, SHARE_READING, 0, NULL);
+	assert_int_equal(shares_time_left_ns(&shares), 0);
+	shares_settle(&shares, NULL);
+	shares_release(&shares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +194,7 @@ int main(void)
 		cmocka_unit_test(without_limits_all_are_trusted),
 		cmocka_unit_test(who_is_visited_pays_for_that_alone),
 		cmocka_unit_test(what_ended_before_it_was_asked_pays_apart_from_all_others),
+		cmocka_unit_test(what_took_longer_than_was_left_is_owed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

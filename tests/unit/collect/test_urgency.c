@@ -115,6 +115,27 @@ static void who_waited_little_changes_nothing(void **state)
 	assert_false(is_raised(0));
 }
 
+static void who_was_kept_waiting_before_need_not_wait_again(void **state)
+{
+	(void)state;
+	pid_t rivals[RIVALS];
+	struct urgency urgency = { 0 };
+	need_right_to_raise();
+	share_one_cpu(rivals);
+	urgency_watch(&urgency);
+	uint64_t before_ns = haste_waited_ns(0);
+	uint64_t look_ns = clock_monotonic_ns();
+	while (haste_waited_ns(0) - before_ns < 2 * PATIENCE_NS &&
+	       clock_monotonic_ns() - look_ns < LONGEST_NS)
+		continue;
+	urgency_begin(&urgency, NULL);
+	bool raised = is_raised(0);
+	urgency_end(&urgency, NULL);
+	end_all(rivals);
+	assert_true(raised);
+	assert_false(is_raised(0));
+}
+
 static void nothing_is_urgent_before_it_begins_and_when_it_ended(void **state)
 {
 	(void)state;
@@ -161,6 +182,7 @@ int main(void)
 		cmocka_unit_test(who_waited_little_changes_nothing),
 		cmocka_unit_test(what_it_was_before_it_is_again),
 		cmocka_unit_test(who_is_kept_waiting_goes_before_others_for_a_while),
+		cmocka_unit_test(who_was_kept_waiting_before_need_not_wait_again),
 		cmocka_unit_test(nothing_is_urgent_before_it_begins_and_when_it_ended),
 	};
 	return cmocka_run_group_tests_name("collect urgency", tests, NULL, NULL);

@@ -183,6 +183,10 @@ static void add_machine_item(struct scope *scope, struct span item, uint64_t amo
 		if (span_equal(item, span_of_text(plain[i].name)))
 			add_number(plain[i].number, amount);
 	struct span cause;
+	if (begins_with(item, BILL_LEFT_OUT_FILE_PREFIX, &cause))
+		add_cause(scope->left_out_files, &scope->left_out_file_count, cause, amount);
+	else if (begins_with(item, BILL_LEFT_OUT_PREFIX, &cause))
+		add_cause(scope->left_out, &scope->left_out_count, cause, amount);
 	if (begins_with(item, BILL_BURST_END_PREFIX, &cause))
 		add_cause(scope->bursts.ends, &scope->bursts.end_count, cause, amount);
 }

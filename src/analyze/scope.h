@@ -113,7 +113,10 @@ struct scope {
 	struct scope_bursts bursts;
 	struct scope_number self_cpu_ns, self_bytes, ring_bytes, lost_sideband, cut_off, maps_cut,
 		trace_cut, trace_left_out,
-		raw_left_out;	  /* bytes of recordings that were imported */
+		raw_left_out; /* bytes of recordings that were imported */
+	/* What gathering left out: counts by what and why (profile/bill.h), and files. */
+	struct scope_cause left_out[SCOPE_CAUSES], left_out_files[SCOPE_CAUSES];
+	size_t left_out_count, left_out_file_count;
 	struct scope_bill *bills; /* by column */
 	struct scope_resolution resolution;
 	struct scope_late late[SCOPE_LATE]; /* most samples first */

@@ -2,12 +2,48 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+#define BLOCK_BYTES	 512   /* of st_blocks */
+#define HOLE_ALIGNMENT	 65536 /* whole pages, of any size that there is */
+#define HOLE_LEAST_BYTES (1 << 20)
+#define HOLES_MOST	 1024u /* mappings */
+
+/*
+ * Reading a hole of a file fills the page cache with nothing, and counts as memory in use.
+ * Anonymous memory that is only read is one page for all. What cannot be covered stays as it is.
+ */
+static void cover_holes(int fd, const struct mapped_file *file)
+{
+	off_t size = (off_t)file->size_bytes;
+	off_t at = 0;
+	for (unsigned covered = 0; covered < HOLES_MOST && at < size;) {
+		off_t hole = lseek(fd, at, SEEK_HOLE);
+		if (hole < 0 || hole >= size)
+			return;
+		off_t data = lseek(fd, hole, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			data = size;
+		if (data <= hole)
+			return;
+		at = data;
+		off_t first = (hole + HOLE_ALIGNMENT - 1) & ~(off_t)(HOLE_ALIGNMENT - 1);
+		off_t end = data & ~(off_t)(HOLE_ALIGNMENT - 1);
+		if (end - first < HOLE_LEAST_BYTES)
+			continue;
+		if (mmap((uint8_t *)file->bytes + first, (size_t)(end - first), PROT_READ,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+			 0) == MAP_FAILED)
+			return;
+		covered++;
+	}
+}
 
 /* A mapping of the size of `file`: of `mapped`, or of nothing (-1). */
 static int map(int file, int flags, int mapped, struct mapped_file *out, struct error *err)
@@ -23,6 +59,8 @@ static int map(int file, int flags, int mapped, struct mapped_file *out, struct 
 	if (bytes == MAP_FAILED)
 		return error_set(err, -errno, "cannot map the file: %s", strerror(errno));
 	*out = (struct mapped_file){ bytes, (size_t)info.st_size };
+	if (mapped >= 0 && (uint64_t)info.st_blocks * BLOCK_BYTES < (uint64_t)info.st_size)
+		cover_holes(mapped, out);
 	return 0;
 }
 

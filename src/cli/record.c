@@ -28,9 +28,11 @@ static struct {
 	bool edges, no_edges, no_edge_memory;
 	bool per_process, per_thread, per_cpu;
 	bool bursts, children;
+	bool gather_unlimited;
 	bool has_period, has_frequency, has_overhead, has_duration, has_epoch;
 	struct option_list pids, tids, events;
-	const char *cpus, *cgroup, *output;
+	const char *cpus, *cgroup, *output, *gather_limits;
+	uint64_t gather_ns;
 	uint64_t period, frequency_hz, duration_ns, delay_ns, epoch_ns, merge_ns, ring_pages;
 	double overhead_percent, burst_percent;
 } asked = { .merge_ns = MERGE_INTERVAL_NS, .burst_percent = BURST_PERCENT };
@@ -81,6 +83,9 @@ static const struct option options[] = {
 	  &asked.no_stash, NULL },
 	{ "redact", 0, OPTION_FLAG, NULL, "hash the names of functions and files", &asked.redact,
 	  NULL },
+	{ "gather-limits", 0, OPTION_TEXT, "TIME",
+	  "for names and lines from each other user's files (300ms); none: no limits",
+	  &asked.gather_limits, NULL },
 	{ "when", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
 	{ "duration", 0, OPTION_NS, "TIME", "end after this time, as 30s", &asked.duration_ns,
 	  &asked.has_duration },
@@ -185,6 +190,13 @@ static int check_conflicts(bool command)
 		return options_misuse(&verb_record, "--duration needs a time above 0");
 	if (asked.has_epoch && asked.epoch_ns < SHORTEST_EPOCH_NS)
 		return options_misuse(&verb_record, "--epoch needs at least 1s");
+	if (asked.gather_limits && strcmp(asked.gather_limits, "none") == 0)
+		asked.gather_unlimited = true;
+	else if (asked.gather_limits &&
+		 (!number_parse_duration_ns(asked.gather_limits, &asked.gather_ns) ||
+		  asked.gather_ns < 1000000))
+		return options_misuse(&verb_record,
+				      "--gather-limits needs a time of at least 1ms, or 'none'");
 	if (asked.merge_ns < 1000000)
 		return options_misuse(&verb_record, "--merge-interval needs at least 1ms");
 	if (!command && !tasks && !asked.all_cpus && !asked.cpus && !asked.cgroup)
@@ -241,6 +253,11 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.stash = !asked.no_stash,
 		.redact = asked.redact,
 		.ring_pages = asked.ring_pages,
+		.gather_unlimited = asked.gather_unlimited,
+		.gather_time_ns = asked.gather_ns,
+		.wish = recording_wish,
+		.wish_context = recording,
+		.wish_fd = recording->signals,
 		.note = note,
 	};
 	collect.target = asked.cgroup				? COLLECT_CGROUP

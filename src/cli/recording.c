@@ -98,6 +98,32 @@ static void take_signals(struct recording *recording)
 	}
 }
 
+enum collect_wish recording_wish(void *context)
+{
+	struct recording *recording = context;
+	take_signals(recording);
+	if (recording->closing) {
+		int more = recording->stop_signals - recording->signals_before_closing;
+		return more == 0 ? COLLECT_GO_ON : more == 1 ? COLLECT_HURRY : COLLECT_STOP;
+	}
+	bool commanded = recording->command.pid && !recording->command.ended;
+	return recording->stop_signals > (commanded ? 1 : 0) ? COLLECT_HURRY : COLLECT_GO_ON;
+}
+
+/* From here on signals cut short the closing, which may take a while. Those that came while an
+ * earlier epoch was closed count for this one too. */
+static void begin_closing(struct recording *recording)
+{
+	if (!recording->closing)
+		recording->signals_before_closing = recording->stop_signals;
+	recording->closing = true;
+}
+
+static void end_closing(struct recording *recording)
+{
+	recording->closing = recording->stop_signals > recording->signals_before_closing;
+}
+
 static bool goes_on(struct recording *recording)
 {
 	bool commanded = recording->command.pid;
@@ -162,6 +188,7 @@ static int next_epoch(struct recording *recording)
 {
 	CLEANUP(profile_freep) struct profile *delta = NULL;
 	struct error err;
+	begin_closing(recording);
 	int ret = collector_end_epoch(recording->collector, &delta, &err);
 	if (ret == 0) {
 		merge(recording, delta);
@@ -171,6 +198,7 @@ static int next_epoch(struct recording *recording)
 		ret = epoch_close(epoch, &err);
 		recording->in_parts = true;
 	}
+	end_closing(recording);
 	if (ret == 0)
 		ret = recording_open_epoch(recording, &err);
 	if (ret == 0)
@@ -314,6 +342,7 @@ static int finish(struct recording *recording)
 	watched_time_end(&recording->watched); /* ending takes a while, in which they run on */
 	if (!recording->epoch)
 		return 1; /* the next one could not be opened, which was said */
+	begin_closing(recording);
 	if (collector_finish(recording->collector, &delta, &err) < 0) {
 		clear_progress();
 		message_error("%s", err.text);
@@ -329,6 +358,13 @@ static int finish(struct recording *recording)
 	clear_progress();
 	struct epoch *epoch = recording->epoch;
 	recording->epoch = NULL; /* closing frees it, however it ends */
+	if (recording_wish(recording) == COLLECT_STOP) {
+		epoch_abandon(epoch);
+		message_error(
+			"asked a second time to end: the open file is left, cut off, and has the "
+			"samples but not all names");
+		return 1;
+	}
 	if (epoch_close(epoch, &err) < 0) {
 		message_error("%s", err.text);
 		return 1;

@@ -10,9 +10,9 @@
 
 #include "cli/command.h"
 #include "cli/watched_time.h"
+#include "collect/collector.h"
 #include "collect/stepper.h"
 
-struct collector;
 struct epoch;
 struct error;
 
@@ -33,6 +33,8 @@ struct recording {
 
 	/* private */
 	int stop_signals;		   /* how often we were asked to end */
+	bool closing;			   /* the end of an epoch is being gathered */
+	int signals_before_closing;	   /* of stop_signals: these only began it */
 	uint64_t begin_ns, end_ns;	   /* end 0: open */
 	uint64_t stopped_ns;		   /* when sampling ended */
 	uint64_t epoch_end_ns;		   /* 0: one profile, no epochs */
@@ -44,5 +46,8 @@ struct recording {
 /* A profile, or an epoch in a database named after this host. 0 or what epoch_open() and
  * database_open_epoch() return, with *err filled. */
 int recording_open_epoch(struct recording *recording, struct error *err);
+/* A collector's: what the signals that came ask for. The first one while an epoch is closed cuts
+ * short the gathering of names, the second one all the rest. `context` is the recording. */
+enum collect_wish recording_wish(void *context);
 /* Starts, runs and ends it; `argv` is the command, where there is one. Returns the exit status. */
 int recording_run(struct recording *recording, char *const argv[]);

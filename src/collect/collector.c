@@ -25,6 +25,7 @@
 #include "collect/stepper.h"
 #include "collect/targets.h"
 #include "machine/event.h"
+#include "machine/haste.h"
 #include "profile/profile.h"
 #include "machine/confinement.h"
 #include "symbol/reader.h"
@@ -33,6 +34,7 @@
 	5000000u /* news about processes wake us at once, 200 times a second at most */
 #define SERVICE_NS	 100000000u /* rings are emptied ten times a second */
 #define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
+#define URGENT_ROWS	 200000u    /* some 200 ms to write */
 #define REAP_AFTER_NS                                                                              \
 	2000000000u /* samples of an exited process's last moments have come by then */
 
@@ -72,12 +74,15 @@ void collector_free(struct collector *collector)
 	sample_memory_close(&session->sample_memory);
 	read_window_release(&session->reads);
 	jit_table_release(&session->jits);
+	shares_release(&session->shares);
 	byte_pool_release(&session->groups);
 	tally_release(&session->tally);
 	edges_release(&session->edges);
 	bursts_release(&session->bursts);
 	profile_free(session->profile);
+	/* Raised, they end sooner. */
 	reader_free(session->reader);
+	urgency_end(&session->urgency, NULL);
 	free(session->last_exit);
 	targets_release(&collector->targets);
 	ledger_release(&collector->ledger);
@@ -207,6 +212,8 @@ static int init_session(struct collector *collector, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	session->tally.session = session->profile;
 	session->options = options;
+	session->processes.forget = session_forget_process;
+	session->processes.forget_context = session;
 	session->identity = options->identity;
 	session->stacks = options->stacks;
 	session->inherit = collector->plan.inherit;
@@ -221,7 +228,17 @@ static int init_session(struct collector *collector, struct error *err)
 		 source_boot_id(collector->source));
 	/* Helpers are forks: now, while we are small. */
 	struct error cause;
-	if (reader_new(NULL, &session->reader, &cause) < 0) {
+	struct reader_options reading = {
+		.strange_bytes = options->gather_unlimited ? 0 : SHARE_HELPER_BYTES,
+		.watch = &session->watch,
+	};
+	session->watch = (struct helper_watch){ .wake_fd = options->wish ? options->wish_fd : -1,
+						.look = session_look,
+						.context = session };
+	shares_init(&session->shares,
+		    &(struct share_limits){ .unlimited = options->gather_unlimited,
+					    .time_ns = options->gather_time_ns });
+	if (reader_new(&reading, &session->reader, &cause) < 0) {
 		char text[1200];
 		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
 		note(collector, COLLECT_WARNING, text);
@@ -235,8 +252,10 @@ static int init_session(struct collector *collector, struct error *err)
 	if (options->stepper &&
 	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
 		return error_set(err, cause.code, "no bursts: %s", cause.text);
-	int ret = file_table_init(&session->files, session->profile, session->reader);
-	jit_table_init(&session->jits, session->reader, &session->files);
+	urgency_begin(&session->urgency, session->reader);
+	int ret = file_table_init(&session->files, session->profile, session->reader,
+				  &session->shares);
+	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);
 	if (ret < 0)
@@ -314,6 +333,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	collector->random = random_seed(clock_realtime_ns() ^ (uint64_t)getpid());
 	collector->session.sample_memory = SAMPLE_MEMORY_CLOSED;
 	raise_file_limit();
+	haste_prefer();
 	int ret = plan_make(&collector->plan, options, &collector->session.sample_memory, err);
 	if (ret == 0)
 		ret = init_session(collector, err);
@@ -326,6 +346,7 @@ int collector_new(const struct collect_options *options, struct collector **out,
 	if (ret == 0)
 		ret = make_poll_fd(collector, err);
 	plan_release(&collector->plan);
+	urgency_end(&collector->session.urgency, collector->session.reader);
 	if (ret < 0)
 		return ret;
 	*out = collector;
@@ -427,6 +448,7 @@ int collector_service(struct collector *collector, struct error *err)
 	struct session *session = &collector->session;
 	uint64_t now = clock_monotonic_ns();
 	bool due = ran_out(collector->timer_fd);
+	urgency_watch(&session->urgency);
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
@@ -528,7 +550,9 @@ int collector_end_epoch(struct collector *collector, struct profile **delta, str
 		return ret;
 	collector->end_ns = clock_monotonic_ns();
 	uint64_t next_real_ns = clock_realtime_ns();
+	urgency_begin(&collector->session.urgency, collector->session.reader);
 	ret = take(collector, EPOCH_ENDS, delta, err);
+	urgency_end(&collector->session.urgency, collector->session.reader);
 	collector->epoch++;
 	collector->epoch_begin_ns = collector->end_ns;
 	collector->epoch_start_real_ns = next_real_ns;
@@ -589,6 +613,7 @@ void collector_tell_missing(const struct collector *collector, uint64_t samples,
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
 {
 	struct session *session = &collector->session;
+	urgency_begin(&session->urgency, session->reader);
 	bursts_stop(&session->bursts);
 	counters_disable(&session->counters);
 	ledger_stop(&collector->ledger, session);
@@ -604,7 +629,13 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	tell_hotplug(collector);
 	if (ret == 0)
 		ret = counters_read(&session->counters, COUNTERS_ALL);
+	urgency_look(&session->urgency, session->reader);
 	if (ret == 0)
 		ret = session_settle(session, true);
-	return ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
+	urgency_look(&session->urgency, session->reader);
+	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
+	/* Writing it is as urgent when it does not take long. */
+	if (session->tally.count + session->nodes_gathered > URGENT_ROWS)
+		urgency_end(&session->urgency, session->reader);
+	return ret;
 }

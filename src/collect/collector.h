@@ -37,6 +37,13 @@ enum collect_edges {
 	COLLECT_EDGES_NONE,
 };
 
+/* What the owner wishes of somebody who is busy. */
+enum collect_wish {
+	COLLECT_GO_ON,
+	COLLECT_HURRY, /* to end soon: names, and what is at hand */
+	COLLECT_STOP,  /* at once */
+};
+
 enum collect_note_kind { COLLECT_NOTE, COLLECT_WARNING };
 
 struct collect_options {
@@ -65,6 +72,13 @@ struct collect_options {
 	bool stash;		 /* gather names and code of sampled functions */
 	bool redact;		 /* names of functions and files become hashes, code is left out */
 	size_t ring_pages;	 /* per CPU, power of two; 0: default */
+	bool gather_unlimited;	 /* strangers' files may take what one's own may */
+	uint64_t gather_time_ns; /* for the files of one stranger, an epoch; 0: default */
+	/* Asked while something is waited for, at once when wish_fd is readable, which asking has
+	 * to change; NULL: nobody is asked. */
+	enum collect_wish (*wish)(void *context);
+	void *wish_context;
+	int wish_fd; /* -1: none */
 	/* Receives one sentence per thing the user should know; may be NULL. */
 	void (*note)(void *context, enum collect_note_kind kind, const char *sentence);
 	void *note_context;
@@ -73,7 +87,8 @@ struct collect_options {
 struct collector;
 
 /* Opens everything; nothing is counted yet. One sentence in *err names what was refused and the
- * cure. */
+ * cure. The process, and what it forks from here on, goes before others by its nice value
+ * (machine/haste.h). */
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err);
 int collector_start(struct collector *collector, struct error *err);
 
@@ -97,7 +112,8 @@ int collector_drain(struct collector *collector, struct profile **delta, struct 
  */
 int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err);
 
-/* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. */
+/* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. What is
+ * small to write is urgent as well (collect/urgency.h), until collector_free(). */
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err);
 
 /* Whether anything that could be sampled is left (every asked process has exited: false). */

@@ -4,7 +4,8 @@
 #include "collect/cgroup.h"
 #include "collect/session.h"
 
-#define KWORKER "kworker"
+#define KWORKER	    "kworker"
+#define BEYOND_COMM "[beyond the limit]"
 
 /* Kernel workers are many and named after what they did last: they are one. */
 static struct span comm_of(const struct process *process)
@@ -12,6 +13,53 @@ static struct span comm_of(const struct process *process)
 	if (process->kernel && strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0)
 		return span_of_text(KWORKER);
 	return process->comm[0] ? span_of_text(process->comm) : (struct span){ NULL, 0 };
+}
+
+struct share *session_share(struct session *session, struct process *process)
+{
+	if (process->share_asked)
+		return process->share;
+	struct share *share = process->kernel || process->exit_ns
+				      ? NULL
+				      : shares_of_process(&session->shares, process->pid);
+	process->share_inherited = !share && !process->kernel;
+	if (share)
+		process->share = share;
+	else if (process->kernel)
+		process->share = &session->shares.own;
+	else if (!process->share)
+		process->share = shares_of_user(&session->shares, SHARE_USER_UNKNOWN);
+	process->share_asked = true;
+	return process->share;
+}
+
+struct share *session_payer(struct session *session, struct process *process)
+{
+	struct share *share = session_share(session, process);
+	return process->share_inherited && !share->strange ? &session->shares.ended : share;
+}
+
+void session_count_mappings(struct session *session, struct process *process)
+{
+	if (!process)
+		return;
+	struct share *share = session_share(session, process);
+	uint64_t held = process->space->count + (process->former ? process->former->count : 0);
+	uint64_t before = process->mappings_held;
+	if (held <= before)
+		share_give_back(&session->shares, share, SHARE_MAPPINGS, before - held);
+	else if (!share_take(&session->shares, share, SHARE_MAPPINGS, held - before))
+		return;
+	process->mappings_held = held;
+}
+
+/* A process_table's: it is freed. */
+void session_forget_process(void *context, struct process *process)
+{
+	struct session *session = context;
+	if (process->share)
+		share_give_back(&session->shares, process->share, SHARE_MAPPINGS,
+				process->mappings_held);
 }
 
 static int make_context(struct session *session, struct process *process, uint32_t tid,
@@ -23,6 +71,11 @@ static int make_context(struct session *session, struct process *process, uint32
 		.cgroup = group,
 		.container = cgroup_container(group),
 	};
+	/* Who is called otherwise each time has a name for the rest of them. */
+	if (!share_take(&session->shares, session_share(session, process), SHARE_CONTEXTS, 1)) {
+		context = (struct profile_context){ .comm = span_of_text(BEYOND_COMM) };
+		return profile_add_context(session->profile, &context, id);
+	}
 	if (session->identity & (COLLECT_PER_PROCESS | COLLECT_PER_THREAD)) {
 		context.pid = optional_of(process->pid);
 		if (process->start_ns)

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "collect/shares.h"
 #include "image/elf_file.h"
 #include "image/vdso.h"
 #include "image/writer.h"
@@ -84,14 +85,17 @@ static int identify_vdso(struct file_table *table)
 	return file->identity ? 0 : -ENOMEM;
 }
 
-int file_table_init(struct file_table *table, struct profile *session, struct reader *reader)
+int file_table_init(struct file_table *table, struct profile *session, struct reader *reader,
+		    struct shares *shares)
 {
-	*table = (struct file_table){ .session = session, .reader = reader };
+	*table = (struct file_table){ .session = session, .reader = reader, .shares = shares };
 	held_files_init(&table->keeping, reader);
 	if (!add_file(table, FILE_ANONYMOUS, span_of_text("//anon"), &table->anonymous) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso]"), &table->vdso) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso32]"), &table->vdso_narrow) ||
-	    !add_file(table, FILE_VSYSCALL, span_of_text("[vsyscall]"), &table->vsyscall))
+	    !add_file(table, FILE_VSYSCALL, span_of_text("[vsyscall]"), &table->vsyscall) ||
+	    !add_file(table, FILE_SPECIAL, span_of_text("[files beyond the limit for a user]"),
+		      &table->beyond))
 		return -ENOMEM;
 	return identify_vdso(table);
 }
@@ -118,6 +122,38 @@ static struct span without_deleted(struct span path, bool *deleted)
 	*deleted = path.size > size &&
 		   memcmp((const char *)path.data + path.size - size, DELETED, size) == 0;
 	return *deleted ? (struct span){ path.data, path.size - size } : path;
+}
+
+#define UNIT_PATH_BYTES 256u		    /* of a path count as another file */
+#define OPEN_MOST_NS	UINT64_C(200000000) /* of a stranger's request */
+
+/* From here on until stop_paying() reading is paid for. */
+static void pay(struct file_table *table, struct share *share)
+{
+	if (table->shares && share)
+		shares_charge(table->shares, share, SHARE_READING, OPEN_MOST_NS, table->reader);
+}
+
+static void stop_paying(struct file_table *table)
+{
+	if (table->shares && table->shares->purpose == SHARE_READING)
+		shares_settle(table->shares, table->reader);
+}
+
+static bool is_beyond_budget(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ENOBUFS;
+}
+
+/* Whose what was opened is: whoever can write it, unless its file system is somebody's own. */
+static struct share *share_of_opened(struct file_table *table, const struct safe_file *opened,
+				     struct share *process)
+{
+	if (!table->shares)
+		return NULL;
+	if (process && (opened->copied || writer_kind(opened->writer) == WRITER_MOUNTER))
+		return process;
+	return shares_of_file(table->shares, opened->writer);
 }
 
 /*
@@ -254,8 +290,10 @@ static void prefer_own_path(struct file_table *table, struct file *file, struct 
 	if (reader_open_path(table->reader, 0, file->path, OWNER_ANY, &own, NULL) < 0)
 		return;
 	file->by_path = own.inode == opened->inode && own.device == opened->device;
-	if (file->by_path)
-		stamp(file, &own); /* who can write it is told by our own mounts */
+	if (file->by_path) { /* who can write it is told by our own mounts */
+		stamp(file, &own);
+		file->share = share_of_opened(table, &own, file->share);
+	}
 	if (file->by_path && !own.copied && held_files_harmless(&table->keeping, own.fd)) {
 		int other = opened->fd;
 		*opened = own;
@@ -302,6 +340,8 @@ bool file_may_be_jitdump(const struct file *file)
 static void note_user(struct file *file, const struct file_hint *hint)
 {
 	file->latest_pid = hint->pid;
+	if (hint->share && (!file->through || hint->share->strange))
+		file->through = hint->share;
 	file->start = hint->start;
 	file->end = hint->end;
 }
@@ -313,19 +353,30 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	struct safe_file opened;
 	file->attempts++;
 	note_user(file, hint);
-	if (!table->reader || !open_file(table, file, hint, deleted, &opened)) {
+	pay(table, hint->payer);
+	file->unread = false;
+	bool is_open = table->reader && open_file(table, file, hint, deleted, &opened);
+	bool spent = hint->payer && table->shares && shares_time_left_ns(table->shares) == 0;
+	stop_paying(table);
+	if (!is_open) {
+		file->unread = spent;
+		file->share = hint->share;
 		file->state = FILE_GONE;
 		return 0;
 	}
+	file->share = share_of_opened(table, &opened, hint->share);
 	stamp(file, &opened);
 	struct identity *identity = calloc(1, sizeof(*identity));
 	if (!identity) {
 		close(opened.fd);
 		return -ENOMEM;
 	}
+	pay(table, file->share);
 	int ret = reader_identify(table->reader, opened.fd, identity, NULL);
+	stop_paying(table);
 	if (ret < 0) {
 		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
+		file->unread = is_beyond_budget(ret);
 		free(identity);
 		file->elsewhere = opened.copied || !held_files_harmless(&table->keeping, opened.fd);
 		if (ret == -ENOEXEC && file_may_be_jitdump(file) && !file->elsewhere)
@@ -338,7 +389,9 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	file->state = FILE_IDENTIFIED;
 	file->image = 0; /* until now it was one without segments */
 	file->sampled = file->looked_into = false;
+	pay(table, file->share);
 	keep(table, file, number, &opened);
+	stop_paying(table);
 	return 0;
 }
 
@@ -377,7 +430,8 @@ static bool is_unchanged(struct file_table *table, const struct file *file,
 	return false;
 }
 
-static int open_again(struct file_table *table, const struct file *file)
+/* As one of those who map it sees it, or as we do. */
+static int open_as_seen(struct file_table *table, const struct file *file)
 {
 	struct safe_file opened;
 	const uint32_t pids[] = { file->latest_pid, file->pid, 0 };
@@ -400,6 +454,14 @@ static int open_again(struct file_table *table, const struct file *file)
 	    is_unchanged(table, file, &opened))
 		return opened.fd;
 	return -1;
+}
+
+static int open_again(struct file_table *table, const struct file *file)
+{
+	struct share_visit visit = shares_begin_visit(table->shares, file->through, table->reader);
+	int fd = open_as_seen(table, file);
+	shares_end_visit(table->shares, &visit, table->reader);
+	return fd;
 }
 
 int file_table_open(struct file_table *table, uint32_t number)
@@ -436,9 +498,11 @@ static void copy_when_sampled(struct file_table *table, struct file *file)
 	make_room(table, file->size_bytes, file->by_path);
 	if (!held_files_room(&table->keeping, file->size_bytes, file->by_path))
 		return;
+	pay(table, file->share);
 	CLEANUP(close_fd) int fd = open_again(table, file);
 	if (fd >= 0)
 		copy_file(table, file, fd);
+	stop_paying(table);
 }
 
 /* Of one user's files so much is hashed whole; the others' identity holds on this machine alone. */
@@ -463,12 +527,18 @@ static void learn_content(struct file_table *table, struct file *file, uint32_t 
 	if (file->state != FILE_IDENTIFIED || file->kind != FILE_PLAIN || file->looked_into)
 		return;
 	file->looked_into = true;
+	pay(table, file->share);
 	CLEANUP(close_fd) int fd = file_table_open(table, number);
-	if (fd < 0 || (file->writer && !may_hash_whole(table, file)))
-		return;
-	if (reader_identify_content(table->reader, fd, file->writer ? CONTENT_FILE : CONTENT_TEXT,
-				    unique_of(file), &identity, NULL) == 0)
-		*file->identity = identity; /* its segments too: it may have been written over */
+	if (fd >= 0 && (!file->writer || may_hash_whole(table, file))) {
+		int ret = reader_identify_content(table->reader, fd,
+						  file->writer ? CONTENT_FILE : CONTENT_TEXT,
+						  unique_of(file), &identity, NULL);
+		if (ret == 0) /* its segments too: it may have been written over */
+			*file->identity = identity;
+		/* Of such a one nothing else is read then. */
+		file->unread = is_beyond_budget(ret) && writer_kind(file->writer) == WRITER_MOUNTER;
+	}
+	stop_paying(table);
 }
 
 static void begin_sampling(struct file_table *table, struct file *file, uint32_t number)
@@ -561,6 +631,12 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 			note_user(file, hint);
 		else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted)
 			return prefer_seen_path(table, file, path);
+		return 0;
+	}
+	/* Whoever maps files without end has the rest of them in common. */
+	if (hint->share &&
+	    !share_take(table->shares, hint->share, SHARE_FILES, 1 + path.size / UNIT_PATH_BYTES)) {
+		*number = table->beyond;
 		return 0;
 	}
 	file = add_file(table, kind, path, number);

@@ -27,6 +27,8 @@
 
 struct profile;
 struct profile_frame;
+struct share;
+struct shares;
 
 enum file_kind {
 	FILE_PLAIN,
@@ -57,6 +59,8 @@ struct file {
 	int fd;				     /* held, or a copy in memory; -1: neither */
 	bool copied;			     /* `fd` is a copy, of copy_bytes */
 	uint64_t copy_bytes;
+	struct share *share;   /* who pays for reading it (shares.h) */
+	struct share *through; /* whose process it was met in: a stranger's, if in any one's */
 	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
 	bool by_path;	/* we see it by its path, too */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
@@ -67,6 +71,7 @@ struct file {
 	uint64_t start, end; /* where */
 	uint32_t image;	     /* in the session's profile; 0: not sampled yet */
 	bool sampled;	     /* since names were read last */
+	bool unread;	     /* its share, or a limit, kept it from being identified */
 	bool looked_into;    /* for its content, with or without success */
 	unsigned attempts;   /* to open it */
 	uint32_t next;	     /* private: of the same inode */
@@ -78,11 +83,13 @@ struct file_table {
 	struct number_map by_inode; /* the newest of an inode */
 	struct profile *session;
 	struct reader *reader; /* NULL: files are known by their records alone */
+	struct shares *shares;
 	struct held_files keeping;
 	uint32_t held[HELD_MOST]; /* numbers of files with a held descriptor, oldest first */
 	size_t held_count;
 	struct number_map hashed_bytes; /* by writer: of whole files, up to HASHED_MOST_BYTES */
 	uint32_t anonymous, vdso, vdso_narrow, vsyscall;
+	uint32_t beyond; /* all files for which a user has no room any more */
 };
 
 /* What a mapping says about its file. */
@@ -93,11 +100,15 @@ struct file_hint {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	bool generation_known;
-	bool narrow; /* of a 32-bit process */
+	bool narrow;	     /* of a 32-bit process */
+	struct share *share; /* of the process; NULL: not known */
+	struct share *payer; /* for what is read through it; likewise */
 	struct span path;
 };
 
-int file_table_init(struct file_table *table, struct profile *session, struct reader *reader);
+/* All are borrowed; `shares` may be NULL: nobody pays. */
+int file_table_init(struct file_table *table, struct profile *session, struct reader *reader,
+		    struct shares *shares);
 void file_table_release(struct file_table *table);
 
 /* Stores the number of the file, which is opened and identified when it is new. 0 or -ENOMEM. */

@@ -10,16 +10,21 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/small_file.h"
+#include "collect/left_out.h"
 #include "collect/session.h"
 #include "image/vdso.h"
 #include "image/writer.h"
+#include "profile/bill.h"
 #include "profile/stash.h"
 #include "symbol/kallsyms.h"
 #include "symbol/reader.h"
 
 #define KALLSYMS_LIMIT (256u << 20)
+#define HURRY_NS       UINT64_C(150000000) /* for what is being gathered when we are to end soon */
+#define HURRY_ALL_NS   UINT64_C(300000000) /* for the names of all the rest */
 
 struct spot {
 	uint32_t image;
@@ -83,8 +88,47 @@ static int list_spots(const struct session *session, struct spots *spots)
 	return 0;
 }
 
+enum collect_wish session_wish(struct session *session)
+{
+	const struct collect_options *options = session->options;
+	enum collect_wish wish =
+		options->wish ? options->wish(options->wish_context) : COLLECT_GO_ON;
+	if (wish == COLLECT_GO_ON)
+		session->hurry_ns = 0;
+	else if (!session->hurry_ns)
+		session->hurry_ns = clock_monotonic_ns();
+	return wish;
+}
+
+int session_look(void *context)
+{
+	struct session *session = context;
+	enum collect_wish wish = session_wish(session);
+	urgency_look(&session->urgency, session->reader);
+	if (wish == COLLECT_GO_ON)
+		return 0;
+	bool in_time = wish == COLLECT_HURRY && session->gathering &&
+		       clock_monotonic_ns() - session->hurry_ns < HURRY_NS;
+	return in_time ? 0 : -ECANCELED;
+}
+
+/* What to gather of an image, and who pays for it. */
+struct job {
+	uint32_t image;
+	const uint64_t *vaddrs;
+	size_t count;
+	struct share *share;
+	const struct file *file; /* NULL: none */
+	const struct jit *jit;	 /* NULL: none */
+	bool done;
+	bool left_out; /* something of it */
+	bool alone;    /* nothing else that its share pays for is left */
+};
+
 struct gathering {
 	struct session *session;
+	struct left_out left_out;
+	unsigned what; /* now: set of GATHER_* */
 	struct tally_translation *translation;
 	bool redact;
 	struct buffer kernel_text;
@@ -139,14 +183,42 @@ static int open_debug(struct session *session, const struct file *file)
 {
 	struct safe_file opened;
 	struct debug_search search = { (pid_t)file->pid, file->owner, file->writer, NULL };
-	if (!file->by_path && reader_open_debug(session->reader, &search, file->identity,
-						file->path, &opened, NULL) == 0)
-		return opened.fd;
+	if (!file->by_path) {
+		struct share_visit visit =
+			shares_begin_visit(&session->shares, file->through, session->reader);
+		int ret = reader_open_debug(session->reader, &search, file->identity, file->path,
+					    &opened, NULL);
+		shares_end_visit(&session->shares, &visit, session->reader);
+		if (ret == 0)
+			return opened.fd;
+	}
 	search.pid = 0;
 	if (reader_open_debug(session->reader, &search, file->identity, file->path, &opened,
 			      NULL) == 0)
 		return opened.fd;
 	return -1;
+}
+
+static enum left_out_part part_missing(unsigned done)
+{
+	return !(done & GATHER_FUNCTIONS) ? LEFT_OUT_NAMES
+	       : !(done & GATHER_CODE)	  ? LEFT_OUT_CODE
+	       : !(done & GATHER_FLOW)	  ? LEFT_OUT_FLOW
+					  : LEFT_OUT_LINES;
+}
+
+/* Once for an image: what is missing of it is missing for the first reason. */
+static void leave_out(struct gathering *gathering, struct job *job, int code, unsigned done)
+{
+	enum left_out_why why;
+	char name[64] = "the kernel";
+	const char *path = job->file ? job->file->path : name;
+	if (job->left_out || !left_out_reason(code, &why))
+		return;
+	if (job->jit)
+		snprintf(name, sizeof(name), "run-time code of process %" PRIu32, job->jit->pid);
+	left_out_add(&gathering->left_out, path, job->share, why, part_missing(done));
+	job->left_out = true;
 }
 
 /* What nothing but the word of whoever serves it names could be anybody's. */
@@ -156,35 +228,42 @@ static bool names_could_be_anybodys(const struct file *file)
 	       file->identity->content == CONTENT_NONE;
 }
 
-static int gather_file(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
-		       size_t count)
+static int gather_file(struct gathering *gathering, struct job *job)
 {
 	struct session *session = gathering->session;
-	uint32_t number = gathering->file_of_image[image];
-	const struct file *file = file_table_get(&session->files, number);
+	const struct file *file = job->file;
+	if (file && file->unread && (gathering->what & GATHER_FUNCTIONS))
+		leave_out(gathering, job, -EDQUOT, 0);
 	if (!file || file->state != FILE_IDENTIFIED || !session->reader ||
 	    names_could_be_anybodys(file))
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
-	unsigned what = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL;
+	unsigned done = 0;
 	int ret;
 	if (file->kind == FILE_VDSO) {
 		CLEANUP(buffer_release) struct buffer bytes = { 0 };
 		ret = vdso_read(&bytes, NULL);
 		if (ret == 0)
-			ret = reader_gather_bytes(session->reader,
-						  (struct span){ bytes.data, bytes.size }, vaddrs,
-						  count, what, &set, NULL, NULL);
+			ret = reader_gather_bytes(
+				session->reader, (struct span){ bytes.data, bytes.size },
+				job->vaddrs, job->count, gathering->what, &set, NULL, NULL);
 	} else {
+		uint32_t number = gathering->file_of_image[job->image];
 		CLEANUP(close_fd) int fd = file_table_open(&session->files, number);
 		CLEANUP(close_fd) int debug_fd = fd < 0 ? -1 : open_debug(session, file);
+		bool without = gathering->what == GATHER_LINES && debug_fd < 0 &&
+			       !file->identity->has_lines;
+		if (without)
+			return 0;
 		ret = fd < 0 ? -ENOENT
-			     : reader_gather(session->reader, fd, debug_fd, vaddrs, count, what,
-					     &set, NULL, NULL);
+			     : reader_gather_parts(session->reader, fd, debug_fd, job->vaddrs,
+						   job->count, gathering->what, &set, &done, NULL,
+						   NULL);
 	}
-	if (ret == -ENOMEM)
-		return ret;
-	return keep(gathering, image, &set);
+	/* What was asked for before is there. */
+	if (ret < 0)
+		leave_out(gathering, job, ret, done | (GATHER_ALL & ~gathering->what));
+	return keep(gathering, job->image, &set);
 }
 
 static int need_kallsyms(struct gathering *gathering)
@@ -216,21 +295,23 @@ static int gather_kernel(struct gathering *gathering, uint32_t image, const uint
 	return ret < 0 ? ret : keep(gathering, image, &set);
 }
 
-static int gather_runtime(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
-			  size_t count)
+static int gather_runtime(struct gathering *gathering, struct job *job)
 {
 	struct session *session = gathering->session;
-	struct jit *jit = number_map_find(&session->jits.by_image, image);
+	struct jit *jit = number_map_find(&session->jits.by_image, job->image);
 	if (!jit)
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
-	int ret = jit_gather(&session->jits, jit, vaddrs, count, &set);
-	if (jit->refused.code && !jit->refused_told) {
+	int ret = jit_gather(&session->jits, jit, job->vaddrs, job->count, &set);
+	if (jit->cut)
+		leave_out(gathering, job,
+			  session_wish(session) == COLLECT_GO_ON ? -EDQUOT : -ECANCELED, 0);
+	else if (jit->refused.code && !jit->refused_told) {
 		jit->refused_told = true;
 		gathering->refused = gathering->refused ? gathering->refused : jit;
 		gathering->refused_count++;
 	}
-	return ret < 0 ? ret : keep(gathering, image, &set);
+	return ret < 0 ? ret : keep(gathering, job->image, &set);
 }
 
 static void tell_refused(const struct gathering *gathering)
@@ -249,42 +330,189 @@ static void tell_refused(const struct gathering *gathering)
 	options->note(options->note_context, COLLECT_WARNING, text);
 }
 
-static int gather_image(struct gathering *gathering, uint32_t image, const uint64_t *vaddrs,
-			size_t count)
+static int gather_image(struct gathering *gathering, struct job *job)
 {
-	switch (profile_image(gathering->session->profile, image).kind) {
+	switch (profile_image(gathering->session->profile, job->image).kind) {
 	case IMAGE_FILE:
 	case IMAGE_VDSO:
-		return gather_file(gathering, image, vaddrs, count);
+		return gather_file(gathering, job);
 	case IMAGE_KERNEL:
 	case IMAGE_MODULE:
 	case IMAGE_BPF:
-		return gather_kernel(gathering, image, vaddrs, count);
+		return gather_kernel(gathering, job->image, job->vaddrs, job->count);
 	case IMAGE_JIT:
-		return gather_runtime(gathering, image, vaddrs, count);
+		return gather_runtime(gathering, job);
 	default:
 		return 0;
 	}
 }
 
+/* What is wanted at this moment: when we are to end soon, names; when that has lasted, nothing. */
+static unsigned what_now(struct session *session, unsigned what)
+{
+	enum collect_wish wish = session_wish(session);
+	if (wish == COLLECT_GO_ON)
+		return what;
+	bool late =
+		wish == COLLECT_STOP || clock_monotonic_ns() - session->hurry_ns >= HURRY_ALL_NS;
+	return late ? 0 : what & GATHER_FUNCTIONS;
+}
+
+static int run_job(struct gathering *gathering, struct job *job, unsigned what)
+{
+	struct session *session = gathering->session;
+	struct shares *shares = &session->shares;
+	uint64_t left_ns = share_gathering_left_ns(shares, job->share);
+	unsigned before = GATHER_ALL & ~what;
+	gathering->what = what_now(session, what);
+	job->done = true;
+	urgency_look(&session->urgency, session->reader);
+	if (!gathering->what || !left_ns) {
+		leave_out(gathering, job, left_ns ? -ECANCELED : -EDQUOT, before);
+		return 0;
+	}
+	shares_charge(shares, job->share, SHARE_GATHERING, job->alone ? 0 : share_file_ns(shares),
+		      session->reader);
+	int ret = gather_image(gathering, job);
+	shares_settle(shares, session->reader);
+	if (gathering->what != what)
+		leave_out(gathering, job, -ECANCELED, before | GATHER_FUNCTIONS);
+	/* Sampling goes on meanwhile, and the rings must not overflow. */
+	return ret < 0 ? ret : session_copy_rings(session);
+}
+
+/* Of the strangers' jobs that are not done: of whom took the least so far, the one with most
+ * samples' places. */
+static struct job *next_job(struct job *jobs, size_t count)
+{
+	struct job *best = NULL;
+	for (size_t i = 0; i < count; i++) {
+		struct job *job = &jobs[i];
+		if (job->done)
+			continue;
+		uint64_t left_ns = job->share->left_ns[SHARE_GATHERING];
+		uint64_t best_ns = best ? best->share->left_ns[SHARE_GATHERING] : 0;
+		if (!best || left_ns > best_ns || (left_ns == best_ns && job->count > best->count))
+			best = job;
+	}
+	return best;
+}
+
+/* The next one, and whether it may have all the time that its share still has. */
+static struct job *take_next_job(struct job *jobs, size_t count)
+{
+	struct job *next = next_job(jobs, count);
+	size_t others = 0;
+	for (size_t i = 0; next && i < count; i++)
+		others += !jobs[i].done && &jobs[i] != next && jobs[i].share == next->share;
+	if (next)
+		next->alone = !others;
+	return next;
+}
+
+/* Whether the image may have lines, in its file or one beside it. */
+static bool may_have_lines(const struct job *job)
+{
+	return job->file && job->file->state == FILE_IDENTIFIED && job->file->identity &&
+	       (job->file->identity->has_lines || job->file->identity->build_id_bytes ||
+		job->file->identity->debug_link[0]);
+}
+
+/*
+ * What is trusted comes first, each image whole. Then the strangers', in turn by what each took,
+ * so that none waits for another's: first names, code and flow of all of them, then lines.
+ */
+static int run_jobs(struct gathering *gathering, struct job *jobs, size_t count)
+{
+	unsigned all = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL;
+	int ret = 0;
+	for (size_t i = 0; i < count && ret == 0; i++)
+		if (!jobs[i].share->strange)
+			ret = run_job(gathering, &jobs[i], all);
+	for (struct job *job; ret == 0 && (job = take_next_job(jobs, count));)
+		ret = run_job(gathering, job, all & ~(unsigned)GATHER_LINES);
+	if (!(all & GATHER_LINES))
+		return ret;
+	for (size_t i = 0; i < count; i++)
+		jobs[i].done =
+			!jobs[i].share->strange || jobs[i].left_out || !may_have_lines(&jobs[i]);
+	for (struct job *job; ret == 0 && (job = take_next_job(jobs, count));)
+		ret = run_job(gathering, job, GATHER_LINES);
+	return ret;
+}
+
+static struct job job_of(const struct gathering *gathering, uint32_t image, const uint64_t *vaddrs)
+{
+	struct session *session = gathering->session;
+	struct job job = { .image = image, .vaddrs = vaddrs, .share = &session->shares.own };
+	uint32_t number = gathering->file_of_image[image];
+	job.file = file_table_get(&session->files, number);
+	job.jit = number_map_find(&session->jits.by_image, image);
+	if (job.file && job.file->share)
+		job.share = job.file->share;
+	else if (job.jit && job.jit->share)
+		job.share = job.jit->share;
+	return job;
+}
+
 static int gather_all(struct gathering *gathering, const struct spots *spots)
 {
 	CLEANUP(free_pointer) uint64_t *vaddrs = calloc(spots->count + 1, sizeof(*vaddrs));
+	CLEANUP(free_pointer) struct job *jobs = NULL;
+	size_t count = 0, capacity = 0;
 	if (!vaddrs)
 		return -ENOMEM;
-	for (size_t i = 0; i < spots->count;) {
-		uint32_t image = spots->list[i].image;
-		size_t count = 0;
-		while (i < spots->count && spots->list[i].image == image)
-			vaddrs[count++] = spots->list[i++].vaddr;
-		int ret = gather_image(gathering, image, vaddrs, count);
-		/* Sampling goes on meanwhile, and the rings must not overflow. */
-		if (ret == 0)
-			ret = session_copy_rings(gathering->session);
-		if (ret < 0)
-			return ret;
+	for (size_t i = 0; i < spots->count; i++) {
+		vaddrs[i] = spots->list[i].vaddr;
+		if (i && spots->list[i].image == spots->list[i - 1].image) {
+			jobs[count - 1].count++;
+			continue;
+		}
+		if (array_reserve(&jobs, &capacity, count, sizeof(*jobs)) < 0)
+			return -ENOMEM;
+		jobs[count++] = job_of(gathering, spots->list[i].image, &vaddrs[i]);
+		jobs[count - 1].count = 1;
 	}
-	return 0;
+	return count ? run_jobs(gathering, jobs, count) : 0;
+}
+
+static void tell_left_out(const struct gathering *gathering)
+{
+	const struct collect_options *options = gathering->session->options;
+	for (int why = 0; why < LEFT_OUT_REASONS && options->note; why++) {
+		char text[1200];
+		left_out_tell(&gathering->left_out, (enum left_out_why)why, text, sizeof(text));
+		if (text[0])
+			options->note(options->note_context, COLLECT_WARNING, text);
+	}
+}
+
+/* What users' shares had no room for; not known to be 0 where nobody is limited. */
+static int write_refused(struct session *session, struct profile *profile)
+{
+	static const char *const items[SHARE_KINDS] = {
+		[SHARE_FILES] = BILL_LEFT_OUT_PREFIX "files",
+		[SHARE_MAPPINGS] = BILL_LEFT_OUT_PREFIX "mappings",
+		[SHARE_CONTEXTS] = BILL_LEFT_OUT_PREFIX "contexts",
+		[SHARE_STACKS] = BILL_LEFT_OUT_PREFIX "stacks",
+		[SHARE_PLACES] = BILL_LEFT_OUT_PREFIX "places",
+	};
+	uint64_t refused[SHARE_KINDS];
+	uint64_t names = 0;
+	size_t position = 0;
+	int ret = 0;
+	shares_take_refused(&session->shares, refused);
+	for (int i = 0; i < SHARE_KINDS && ret == 0; i++)
+		if (items[i] && refused[i])
+			ret = profile_add_bill(profile, 0, OPTIONAL_ABSENT, items[i], refused[i]);
+	for (struct jit *jit; (jit = number_map_next(&session->jits.by_image, &position));) {
+		names += jit->dropped;
+		jit->dropped = 0;
+	}
+	if (ret == 0 && names)
+		ret = profile_add_bill(profile, 0, OPTIONAL_ABSENT,
+				       BILL_LEFT_OUT_PREFIX "runtime_names", names);
+	return ret;
 }
 
 int gather_stash(struct session *session, struct tally_translation *translation, bool redact)
@@ -303,9 +531,18 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 		if (file->image && (!*known || file->fd >= 0))
 			*known = (uint32_t)i + 1;
 	}
+	session->gathering = true;
 	if (ret == 0)
 		ret = gather_all(&gathering, &spots);
+	session->gathering = false;
 	tell_refused(&gathering);
+	tell_left_out(&gathering);
+	if (ret == 0)
+		ret = left_out_write(&gathering.left_out, redact, translation->to);
+	if (ret == 0)
+		ret = write_refused(session, translation->to);
+	shares_begin_epoch(&session->shares);
+	left_out_release(&gathering.left_out);
 	kallsyms_release(&gathering.kallsyms);
 	buffer_release(&gathering.kernel_text);
 	free(gathering.file_of_image);

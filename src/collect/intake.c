@@ -3,9 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "collect/session.h"
 
+#define MAPPINGS_CHEAP	2048u /* of a process; among more it takes a while to put another one */
 #define FILTERED_TARGET UINT32_MAX /* its weight is nobody's */
 #define REAPED		UINT32_MAX /* pid of a task that was reaped while it still ran */
 
@@ -182,6 +184,24 @@ static int take_edges(struct session *session, const struct perf_record *record,
 			  session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
+/* A place that its user has no room for is one with all others beyond. */
+static int limit_place(struct session *session, struct process *process, struct lane *lane,
+		       struct tally_place *place)
+{
+	struct share *share = process ? session_share(session, process) : &session->shares.own;
+	struct profile_frame frame = { 0 };
+	if (!share->strange || tally_knows(&session->tally, place) ||
+	    share_take(&session->shares, share, SHARE_PLACES, 1))
+		return 0;
+	int ret = session_beyond_limit(session, &frame);
+	if (ret == 0 && session->stacks)
+		ret = profile_add_node(session->profile, 0, &frame, &place->node);
+	place->image = frame.image;
+	place->vaddr = frame.vaddr;
+	lane->sums.unknown[UNKNOWN_BEYOND_LIMIT]++;
+	return ret;
+}
+
 static int take_sample(struct session *session, const struct perf_record *record,
 		       const struct ring *ring, const struct counter *counter)
 {
@@ -228,6 +248,8 @@ static int take_sample(struct session *session, const struct perf_record *record
 	place.vaddr = leaf.vaddr;
 	uint32_t target;
 	if (ret == 0)
+		ret = limit_place(session, process, lane, &place);
+	if (ret == 0)
 		ret = tally_place(&session->tally, &place, &target);
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, identity->time, target);
@@ -250,7 +272,18 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	uint64_t end;
 	if (__builtin_add_overflow(mapping->start, mapping->size_bytes, &end))
 		return 0;
+	if (!process)
+		process = process_need(&session->processes, mapping->pid);
+	if (!process)
+		return -ENOMEM;
+	struct share *share = session_share(session, process);
+	if (!share_has_room(&session->shares, share, SHARE_MAPPINGS)) {
+		share->refused[SHARE_MAPPINGS]++;
+		return 0;
+	}
 	struct file_hint hint = {
+		.share = share,
+		.payer = session_payer(session, process),
 		.pid = mapping->pid,
 		.start = mapping->start,
 		.end = end,
@@ -268,8 +301,18 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	if (ret < 0)
 		return ret;
 	const struct file *file = file_table_get(&session->files, made.file);
+	bool costly = share->strange && process->space->count > MAPPINGS_CHEAP;
+	uint64_t begin_ns = costly ? clock_monotonic_ns() : 0;
+	if (costly && !share_reading_left_ns(&session->shares, share)) {
+		share->refused[SHARE_MAPPINGS]++;
+		return 0;
+	}
 	ret = process_map(&session->processes, mapping->pid, &made);
+	if (costly)
+		share_spend(&session->shares, share, SHARE_READING,
+			    clock_monotonic_ns() - begin_ns);
 	process = process_find(&session->processes, mapping->pid);
+	session_count_mappings(session, process);
 	if (process && file->state == FILE_IDENTIFIED && !file->identity->wide)
 		process->narrow = true;
 	return ret == -E2BIG ? 0 : ret;
@@ -306,9 +349,14 @@ static int take_task(struct session *session, const struct perf_record *record,
 {
 	const struct perf_task *task = &record->task;
 	uint64_t time_ns = task->time + (uint64_t)session->boot_offset_ns;
-	if (record->type == PERF_RECORD_FORK)
+	if (record->type == PERF_RECORD_FORK) {
+		struct process *parent = process_find(&session->processes, task->parent_pid);
+		/* Now or never: what it forks inherits it, and may have ended already. */
+		if (parent && task->pid != task->parent_pid)
+			session_share(session, parent);
 		return process_fork(&session->processes, task->pid, task->tid, task->parent_pid,
 				    task->parent_tid, time_ns);
+	}
 	struct process *process = process_find(&session->processes, task->pid);
 	if (guarded_end(process, task->tid)) {
 		/* Events of a CPU go on. */

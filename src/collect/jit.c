@@ -18,6 +18,7 @@
 #include "base/small_file.h"
 #include "collect/file_table.h"
 #include "collect/proc_stat.h"
+#include "collect/shares.h"
 #include "image/process_table.h"
 #include "symbol/jit_records.h"
 #include "symbol/jitdump.h"
@@ -25,18 +26,23 @@
 #include "symbol/reader.h"
 #include "symbol/record.h"
 
-#define RETRY_FIRST_NS	   100000000u /* to look for a map, then twice as long, up to */
-#define RETRY_MOST_NS	   1000000000u
-#define READ_PAUSE_NS	   10000000u /* files are not read more often */
-#define READ_PAUSE_MOST_NS 200000000u
-#define READ_SHARE	   200u	      /* one part in so many of the time goes into it, or less */
-#define READ_STEP_BYTES	   (4u << 20) /* of a file at once, while samples come in */
-#define LINE_MOST_BYTES	   65536u
-#define STATUS_LIMIT	   65536
-#define FILE_TIME_NS	   1000000000 /* file systems round times, some to seconds */
-#define JITDUMP_LIMIT	   (512u << 20)
-#define RESTARTS_MOST	   2u /* of a map in one look at it */
-#define NO_SOURCE	   UINT32_MAX
+#define RETRY_FIRST_NS	     100000000u /* to look for a map, then twice as long, up to */
+#define RETRY_MOST_NS	     1000000000u
+#define READ_PAUSE_NS	     10000000u /* files are not read more often */
+#define READ_PAUSE_MOST_NS   200000000u
+#define READ_SHARE	     200u	/* one part in so many of the time goes into it, or less */
+#define READ_STEP_BYTES	     (1u << 20) /* of a file at once */
+#define STRANGE_STEP_BYTES   (256u << 10)
+#define STRANGE_RECORD_BYTES (1u << 20)
+#define STRANGE_DUMP_BYTES   (32u << 20)	 /* a jitdump's code, while it is gathered */
+#define REQUEST_MOST_NS	     UINT64_C(100000000) /* for a stranger's file */
+#define TRIM_LEAST_BYTES     65536u
+#define LINE_MOST_BYTES	     65536u
+#define STATUS_LIMIT	     65536
+#define FILE_TIME_NS	     1000000000 /* file systems round times, some to seconds */
+#define JITDUMP_LIMIT	     (512u << 20)
+#define RESTARTS_MOST	     2u /* of a map in one look at it */
+#define NO_SOURCE	     UINT32_MAX
 
 struct jit_dump {
 	uint32_t file; /* in the file table */
@@ -64,19 +70,53 @@ static void close_map(struct jit_table *table, struct jit *jit)
 	table->maps_held--;
 }
 
-void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files)
+void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files,
+		    struct shares *shares)
 {
-	*table = (struct jit_table){ .reader = reader,
-				     .files = files,
-				     .most_bytes = JIT_KEPT_BYTES };
+	*table = (struct jit_table){
+		.reader = reader, .files = files, .shares = shares, .most_bytes = JIT_KEPT_BYTES
+	};
 }
 
-/* Counts what was kept or given up since. */
+void jit_table_release(struct jit_table *table)
+{
+	size_t position = 0;
+	for (struct jit *jit; (jit = number_map_next(&table->by_image, &position));) {
+		close_map(table, jit);
+		release_dumps(jit);
+		jit_timeline_release(&jit->timeline);
+		free(jit);
+	}
+	number_map_release(&table->by_image);
+}
+
+static bool is_strange(const struct jit *jit)
+{
+	return jit->share && jit->share->strange;
+}
+
+static uint64_t step_bytes(const struct jit *jit)
+{
+	return is_strange(jit) ? STRANGE_STEP_BYTES : READ_STEP_BYTES;
+}
+
+static bool may_go_on(const struct jit_table *table, const struct jit *jit)
+{
+	return !is_strange(jit) || shares_time_left_ns(table->shares) > 0;
+}
+
+static uint64_t bytes_of(const struct jit *jit)
+{
+	uint64_t sum = jit_timeline_bytes(&jit->timeline);
+	for (size_t i = 0; i < jit->dump_count; i++)
+		sum += jitdump_bytes(&jit->dumps[i].dump);
+	return sum;
+}
+
+/* Counts what is kept by now for all processes together. */
 static void count_kept(struct jit_table *table, struct jit *jit)
 {
-	uint64_t bytes = jit->timeline.kept_bytes;
-	for (size_t i = 0; i < jit->dump_count; i++)
-		bytes += jit->dumps[i].dump.kept_bytes;
+	uint64_t bytes = bytes_of(jit);
 	table->kept_bytes += bytes - jit->counted_bytes;
 	jit->counted_bytes = bytes;
 }
@@ -93,16 +133,45 @@ static bool has_room(struct jit_table *table, struct jit *jit)
 	return false;
 }
 
-void jit_table_release(struct jit_table *table)
+/* Counts it for the process's user, too. False: the share has no room for it. */
+static bool count_bytes(struct jit_table *table, struct jit *jit)
 {
-	size_t position = 0;
-	for (struct jit *jit; (jit = number_map_next(&table->by_image, &position));) {
-		close_map(table, jit);
-		release_dumps(jit);
-		jit_timeline_release(&jit->timeline);
-		free(jit);
+	count_kept(table, jit);
+	uint64_t bytes = jit->counted_bytes;
+	if (!is_strange(jit))
+		return true;
+	if (bytes <= jit->held_bytes)
+		share_give_back(table->shares, jit->share, SHARE_JIT_BYTES,
+				jit->held_bytes - bytes);
+	else if (!share_take(table->shares, jit->share, SHARE_JIT_BYTES, bytes - jit->held_bytes))
+		return false;
+	jit->held_bytes = bytes;
+	return true;
+}
+
+/* Makes room within the share, after some names were read. 0 or -ENOMEM. */
+static int keep_within_share(struct jit_table *table, struct jit *jit)
+{
+	if (count_bytes(table, jit))
+		return 0;
+	/* The timeline has the names of these already. */
+	for (size_t i = 0; i < jit->dump_count; i++) {
+		jitdump_forget(&jit->dumps[i].dump);
+		jit->dumps[i].taken = 0;
 	}
-	number_map_release(&table->by_image);
+	uint64_t keep_bytes =
+		jit->held_bytes > 2 * TRIM_LEAST_BYTES ? jit->held_bytes / 2 : TRIM_LEAST_BYTES;
+	int ret = jit_timeline_trim(&jit->timeline, keep_bytes, &jit->dropped);
+	if (ret < 0 || count_bytes(table, jit))
+		return ret;
+	/* Others of its user have it all. */
+	for (size_t i = 0; i < jit->dump_count; i++) {
+		jitdump_release(&jit->dumps[i].dump);
+		jit->dumps[i].dump.failed = true;
+	}
+	ret = jit_timeline_trim(&jit->timeline, 0, &jit->dropped);
+	count_bytes(table, jit);
+	return ret;
 }
 
 /* The process's number as it sees itself: the last of "NSpid:" in its status. */
@@ -243,6 +312,7 @@ static void refuse_map(struct jit *jit, int code, const char *why)
 static void restart_map(struct jit_map *map)
 {
 	map->read_bytes = 0;
+	map->skipped_bytes = 0;
 	map->tail_bytes = 0;
 }
 
@@ -269,13 +339,13 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 	struct jit_map *map = &jit->map;
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	struct error err;
-	if (map->read_bytes >= PERF_MAP_MAX_BYTES) {
+	if (map->read_bytes - map->skipped_bytes >= PERF_MAP_MAX_BYTES) {
 		refuse_map(jit, -EFBIG, "it is larger than what is read of a map");
 		return 0;
 	}
 	if (!has_room(table, jit))
 		return 0;
-	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, READ_STEP_BYTES,
+	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, step_bytes(jit),
 			      &bytes, &err);
 	bool more = ret == -EFBIG;
 	if (ret < 0 && !more) {
@@ -304,7 +374,43 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 			time_of_news(jit, info, now_ns, !map->caught_up));
 	if (ret == 0 && whole)
 		advance_map(map, text, whole);
+	if (ret == 0)
+		ret = keep_within_share(table, jit);
 	return ret < 0 ? ret : more && whole;
+}
+
+/* What takes no room on disk says nothing: reading goes on behind it. */
+static void skip_hole(struct jit_map *map, int fd, const struct stat *info)
+{
+	if ((uint64_t)info->st_blocks * 512 >= (uint64_t)info->st_size)
+		return;
+	off_t data = lseek(fd, (off_t)map->read_bytes, SEEK_DATA);
+	if (data < 0 && errno == ENXIO)
+		data = info->st_size; /* nothing but a hole */
+	if (data <= (off_t)map->read_bytes)
+		return;
+	map->skipped_bytes += (uint64_t)data - map->read_bytes;
+	map->read_bytes = (uint64_t)data;
+	map->tail_bytes = 0;
+}
+
+/* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. */
+static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
+		       uint64_t now_ns, enum jit_haste haste)
+{
+	struct jit_map *map = &jit->map;
+	map->restarts = 0;
+	for (;;) {
+		skip_hole(map, fd, info);
+		int ret = read_piece(table, jit, fd, info, now_ns, haste);
+		bool again = haste == JIT_TO_THE_END || map->read_bytes == 0;
+		if (ret == 1 && again && !may_go_on(table, jit)) {
+			jit->cut = true;
+			return 1;
+		}
+		if (ret != 1 || !again || map->read_bytes >= (uint64_t)info->st_size)
+			return ret;
+	}
 }
 
 static int read_map(struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
@@ -321,10 +427,7 @@ static int read_map(struct jit_table *table, struct jit *jit, int fd, uint64_t n
 		return 0;
 	if (!same || (uint64_t)info.st_size < map->read_bytes)
 		restart_map(map);
-	map->restarts = 0;
-	int ret = read_piece(table, jit, fd, &info, now_ns, haste);
-	while (ret == 1 && (haste == JIT_TO_THE_END || map->read_bytes == 0))
-		ret = read_piece(table, jit, fd, &info, now_ns, haste);
+	int ret = read_pieces(table, jit, fd, &info, now_ns, haste);
 	map->found = true;
 	map->caught_up |= ret == 0;
 	map->device = info.st_dev;
@@ -406,8 +509,11 @@ static int find_dumps(const struct jit_table *table, struct jit *jit)
 		if (array_reserve(&jit->dumps, &jit->dump_capacity, jit->dump_count,
 				  sizeof(*jit->dumps)) < 0)
 			return -ENOMEM;
-		jit->dumps[jit->dump_count++] =
-			(struct jit_dump){ .file = number, .dump.names_alone = true };
+		jit->dumps[jit->dump_count++] = (struct jit_dump){
+			.file = number,
+			.dump = { .names_alone = true,
+				  .most_record_bytes = is_strange(jit) ? STRANGE_RECORD_BYTES : 0 },
+		};
 		file->sampled = true; /* held as long as there is room */
 	}
 	return 0;
@@ -424,12 +530,14 @@ static int take_functions(struct jit *jit, uint32_t source, const struct stat *i
 		const struct jit_function *function = &dump->dump.functions[dump->taken];
 		bool told = function->loaded && function->loaded <= now_ns && !dump->dump.own_clock;
 		ret = add_loaded(jit,
-				 &(struct jit_loaded){ .address = function->address,
-						       .size_bytes = function->size_bytes,
-						       .time_ns = told ? function->loaded : news_ns,
-						       .name = function->name,
-						       .source = source,
-						       .ordinal = (uint32_t)dump->taken });
+				 &(struct jit_loaded){
+					 .address = function->address,
+					 .size_bytes = function->size_bytes,
+					 .time_ns = told ? function->loaded : news_ns,
+					 .name = function->name,
+					 .source = source,
+					 .ordinal = (uint32_t)(dump->dump.forgotten + dump->taken),
+					 .origin = (uint32_t)function->origin });
 	}
 	return ret;
 }
@@ -446,7 +554,7 @@ static int feed_piece(const struct jit_table *table, struct jit *jit, const stru
 			  JITDUMP_LIMIT);
 		return 0;
 	}
-	int ret = reader_read(table->reader, fd, *read_bytes, READ_STEP_BYTES, &bytes, &err);
+	int ret = reader_read(table->reader, fd, *read_bytes, step_bytes(jit), &bytes, &err);
 	bool more = ret == -EFBIG;
 	if (ret < 0 && !more) {
 		if (ret != -ENOMEM)
@@ -472,9 +580,15 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 		return 0;
 	int ret = 1;
 	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes && has_room(table, jit)) {
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			break;
+		}
 		int more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
 		ret = more < 0 ? more
 			       : take_functions(jit, source, &info, now_ns, !dump->caught_up);
+		if (ret == 0)
+			ret = keep_within_share(table, jit);
 		if (ret == 0)
 			ret = more && haste == JIT_TO_THE_END;
 	}
@@ -485,8 +599,11 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
 		      enum jit_haste haste)
 {
-	if (!table->reader)
+	if (!table->reader || !may_go_on(table, jit)) {
+		jit->cut = jit->cut || table->reader;
 		return 0;
+	}
+	jit->cut = false;
 	int ret = find_dumps(table, jit);
 	size_t taken = 0;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
@@ -505,7 +622,8 @@ static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
 	return ret;
 }
 
-static struct jit *need_jit(struct jit_table *table, const struct process *process, uint32_t image)
+static struct jit *need_jit(struct jit_table *table, const struct process *process,
+			    struct share *share, uint32_t image)
 {
 	struct jit *jit = number_map_find(&table->by_image, image);
 	if (jit)
@@ -517,6 +635,7 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	}
 	jit->image = image;
 	jit->pid = process->pid;
+	jit->share = table->shares ? share : NULL;
 	jit->own_pid = process->pid;
 	jit->user = geteuid();
 	look_at_process(jit);
@@ -527,17 +646,20 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	return jit;
 }
 
-int jit_table_locate(struct jit_table *table, const struct process *process, uint32_t image,
-		     uint64_t address, uint64_t time_ns, uint64_t *vaddr)
+int jit_table_locate(struct jit_table *table, const struct process *process, struct share *share,
+		     uint32_t image, uint64_t address, uint64_t time_ns, uint64_t *vaddr)
 {
-	struct jit *jit = need_jit(table, process, image);
+	struct jit *jit = need_jit(table, process, share, image);
 	if (!jit)
 		return -ENOMEM;
-	if (time_ns > jit->read_ns) {
-		uint64_t now_ns = clock_monotonic_ns();
-		int ret = now_ns - jit->read_ns < jit->pause_ns
-				  ? 0
-				  : read_files(table, jit, now_ns, JIT_IN_STEPS);
+	uint64_t now_ns = time_ns > jit->read_ns ? clock_monotonic_ns() : 0;
+	if (now_ns && now_ns - jit->read_ns >= jit->pause_ns) {
+		if (jit->share)
+			shares_charge(table->shares, jit->share, SHARE_READING, REQUEST_MOST_NS,
+				      table->reader);
+		int ret = read_files(table, jit, now_ns, JIT_IN_STEPS);
+		if (jit->share)
+			shares_settle(table->shares, table->reader);
 		if (ret < 0)
 			return ret;
 	}
@@ -545,17 +667,56 @@ int jit_table_locate(struct jit_table *table, const struct process *process, uin
 	return 0;
 }
 
-/* Reads a dump again, whole, for its code and lines. */
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t *left = a, *right = b;
+	return (*left > *right) - (*left < *right);
+}
+
+/* Which functions of a dump are at the vaddrs, and what they were moved from. */
+static int list_wanted(const struct jit *jit, uint32_t source, const uint64_t *vaddrs, size_t count,
+		       uint32_t **list, size_t *listed)
+{
+	uint32_t *wanted = calloc(2 * count + 1, sizeof(*wanted));
+	size_t found = 0;
+	if (!wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct jit_loaded *loaded = jit_timeline_at(&jit->timeline, vaddrs[i]);
+		if (!loaded || loaded->source != source || loaded->ordinal == JIT_NO_ORDINAL)
+			continue;
+		wanted[found++] = loaded->ordinal;
+		wanted[found++] = loaded->origin;
+	}
+	if (found)
+		qsort(wanted, found, sizeof(*wanted), compare_numbers);
+	*list = wanted;
+	*listed = found;
+	return 0;
+}
+
+/* Reads a dump again for the code and lines of the wanted functions. */
 static int read_whole(const struct jit_table *table, struct jit *jit, struct jitdump *whole,
 		      uint32_t source)
 {
 	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
-	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
+	struct stat info;
 	uint64_t read_bytes = 0;
-	int ret = fd >= 0;
-	while (ret == 1)
+	if (!whole->wanted_count)
+		return 0;
+	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return 0;
+	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;
+	int ret = 1;
+	while (ret == 1 && read_bytes < (uint64_t)info.st_size) {
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			return 0;
+		}
 		ret = feed_piece(table, jit, file, fd, &read_bytes, whole);
-	return ret;
+	}
+	return ret < 0 ? ret : 0;
 }
 
 int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
@@ -571,9 +732,14 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 		ret = -ENOMEM;
 	uint64_t kept_bytes = 0;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
+		uint32_t *wanted = NULL;
 		dumps[i] = &whole[i]; /* of one that is left out the names are known */
-		if (kept_bytes < table->most_bytes)
+		ret = list_wanted(jit, i, vaddrs, count, &wanted, &whole[i].wanted_count);
+		whole[i].wanted = wanted;
+		if (ret == 0 && kept_bytes < table->most_bytes)
 			ret = read_whole(table, jit, &whole[i], i);
+		whole[i].wanted = NULL; /* as nothing is fed any more */
+		free(wanted);
 		kept_bytes += whole[i].kept_bytes;
 	}
 	if (ret == 0)
@@ -596,6 +762,6 @@ void jit_table_names_read(struct jit_table *table)
 		close_map(table, jit);
 		release_dumps(jit);
 		jit_timeline_release(&jit->timeline);
-		count_kept(table, jit);
+		count_bytes(table, jit);
 	}
 }

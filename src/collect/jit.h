@@ -22,10 +22,15 @@
 #include "symbol/jit_timeline.h"
 
 struct file_table;
+struct share;
+struct shares;
 struct jit_dump;
 struct process;
 struct reader;
 struct record_set;
+
+/* The names of a stranger's process, when his share has no room for more, give way to newer ones:
+ * without samples first. */
 
 #define JIT_MAPS_HELD 64u /* descriptors of maps on the mount of our own root (held_files.h) */
 #define JIT_TAIL      64u
@@ -41,6 +46,7 @@ struct jit_map {
 	uint64_t device, inode, size_bytes;
 	int64_t modified_ns;
 	uint64_t read_bytes;
+	uint64_t skipped_bytes; /* of them: holes */
 	uint8_t tail[JIT_TAIL]; /* the last bytes before: a file that was written anew has others */
 	size_t tail_bytes;
 };
@@ -48,8 +54,11 @@ struct jit_map {
 struct jit {
 	uint32_t image;
 	uint32_t pid;
-	uint32_t own_pid;  /* as the process sees itself */
-	uint64_t start_ns; /* of the process, since boot; 0: not known */
+	uint32_t own_pid;    /* as the process sees itself */
+	struct share *share; /* whose memory and time its names take; NULL: nobody counts */
+	uint64_t held_bytes; /* counted for the share */
+	uint64_t dropped;    /* names for which there was no room */
+	uint64_t start_ns;   /* of the process, since boot; 0: not known */
 	/* Whose files tell of its code: who ran it when we last saw it run. */
 	uint32_t user;
 	bool user_known;
@@ -64,6 +73,7 @@ struct jit {
 	uint64_t read_ns;	/* when the files were read last */
 	uint64_t pause_ns;	/* until they may be read again */
 	uint64_t tried_ns, retry_ns;
+	bool cut;	      /* its user's time was used up before all was read */
 	struct error refused; /* why a map or a jitdump that is there was not read */
 	bool refused_told;
 };
@@ -71,17 +81,19 @@ struct jit {
 struct jit_table {
 	struct reader *reader; /* NULL: nothing is read */
 	struct file_table *files;
+	struct shares *shares;	    /* NULL: nobody pays */
 	struct number_map by_image; /* struct jit */
 	size_t maps_held;
 	uint64_t kept_bytes, most_bytes; /* of what is known of code */
 };
 
-void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files);
+void jit_table_init(struct jit_table *table, struct reader *reader, struct file_table *files,
+		    struct shares *shares);
 void jit_table_release(struct jit_table *table);
 /* The vaddr, in the process's image of run-time code, of what lay at an address at a time (by
- * CLOCK_MONOTONIC). 0 or -ENOMEM. */
-int jit_table_locate(struct jit_table *table, const struct process *process, uint32_t image,
-		     uint64_t address, uint64_t time_ns, uint64_t *vaddr);
+ * CLOCK_MONOTONIC). `share` pays for its names. 0 or -ENOMEM. */
+int jit_table_locate(struct jit_table *table, const struct process *process, struct share *share,
+		     uint32_t image, uint64_t address, uint64_t time_ns, uint64_t *vaddr);
 
 /* Appends the functions that hold `vaddrs` (rising), with code and lines where a jitdump has
  * them. 0 or -ENOMEM. */

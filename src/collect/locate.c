@@ -5,9 +5,10 @@
 #include "base/clock.h"
 #include "collect/session.h"
 
-#define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
-#define VSYSCALL_END   UINT64_C(0xffffffffff601000)
-#define RESCAN_NS      1000000000u
+#define VSYSCALL_START	 UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
+#define VSYSCALL_END	 UINT64_C(0xffffffffff601000)
+#define RESCAN_NS	 1000000000u
+#define RUNTIME_CONTEXTS 4u /* what a process's own code takes, in names of contexts */
 #define STACK_LIMIT                                                                                \
 	1024 /* frames; kernel.perf_event_max_stack is 127 unless somebody raised it               \
 	      */
@@ -33,9 +34,14 @@ static int unknown_frame(struct session *session, enum unknown_cause cause,
 /* Code that a process made itself: an image of its own for each process. `wanted` lies in it when
  * `address` is where a call returns to. */
 static int runtime_frame(struct session *session, struct process *process, uint64_t address,
-			 uint64_t wanted, struct profile_frame *frame)
+			 uint64_t wanted, struct profile_frame *frame, enum unknown_cause *cause)
 {
+	struct share *share = session_share(session, process);
 	if (!process->runtime_image) {
+		if (!share_take(&session->shares, share, SHARE_CONTEXTS, RUNTIME_CONTEXTS)) {
+			*cause = UNKNOWN_BEYOND_LIMIT;
+			return 0;
+		}
 		char name[160];
 		/* The same process, whoever records it; another one on every host and boot. */
 		snprintf(name, sizeof(name), "%s %" PRIu32 " %" PRIu64 " %.8s", process->comm,
@@ -48,7 +54,7 @@ static int runtime_frame(struct session *session, struct process *process, uint6
 			return ret;
 	}
 	frame->image = process->runtime_image;
-	int ret = jit_table_locate(&session->jits, process, frame->image, wanted,
+	int ret = jit_table_locate(&session->jits, process, share, frame->image, wanted,
 				   session->sample_ns, &frame->vaddr);
 	frame->vaddr += address - wanted;
 	return ret;
@@ -84,9 +90,14 @@ static int locate_user(struct session *session, struct process *process, uint64_
 	}
 	const struct file *file = file_table_get(&session->files, mapping->file);
 	if (file_is_runtime_code(file))
-		return runtime_frame(session, process, address, wanted, frame);
+		return runtime_frame(session, process, address, wanted, frame, cause);
 	return file_table_locate(&session->files, mapping->file,
 				 address - mapping->start + mapping->offset, frame, cause);
+}
+
+int session_beyond_limit(struct session *session, struct profile_frame *frame)
+{
+	return unknown_frame(session, UNKNOWN_BEYOND_LIMIT, frame);
 }
 
 int session_locate(struct session *session, struct process *process, enum session_mode mode,
@@ -179,8 +190,14 @@ int session_stack(struct session *session, struct process *process, const struct
 {
 	struct chain_entry entries[STACK_LIMIT];
 	size_t count = read_chain(chain, entries);
+	struct share *share = process ? session_share(session, process) : &session->shares.own;
+	size_t known = profile_table(session->profile, PROFILE_NODE)->count;
 	*cut = session->max_stack && count >= session->max_stack;
 	*node = 0;
+	if (!share_has_room(&session->shares, share, SHARE_STACKS)) {
+		share->refused[SHARE_STACKS]++;
+		return profile_add_node(session->profile, 0, leaf, node);
+	}
 	uint32_t last_unknown = 0;
 	for (size_t i = count; i-- > 1;) {
 		struct profile_frame frame;
@@ -197,5 +214,8 @@ int session_stack(struct session *session, struct process *process, const struct
 		if (ret < 0)
 			return ret;
 	}
-	return profile_add_node(session->profile, *node, leaf, node);
+	int ret = profile_add_node(session->profile, *node, leaf, node);
+	share_take(&session->shares, share, SHARE_STACKS,
+		   profile_table(session->profile, PROFILE_NODE)->count - known);
+	return ret;
 }

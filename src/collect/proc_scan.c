@@ -1,6 +1,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +11,16 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/cgroup.h"
 #include "collect/proc_stat.h"
 #include "collect/session.h"
 
-#define MAPS_LIMIT  (64u << 20) /* 65530 mappings of long paths */
-#define SMALL_LIMIT 65536
-#define PF_KTHREAD  0x00200000 /* include/linux/sched.h */
+#define MAPS_LIMIT	 (64u << 20) /* 65530 mappings of long paths */
+#define MAPS_PIECE_BYTES 65536u
+#define SMALL_LIMIT	 65536
+#define PF_KTHREAD	 0x00200000 /* include/linux/sched.h */
 
 static void close_directory(DIR **directory)
 {
@@ -59,7 +62,14 @@ static int take_map_line(struct session *session, struct process *process, const
 		return 0;
 	if (strlen(protection) < 3 || protection[2] != 'x')
 		return 0;
+	struct share *share = session_share(session, process);
+	if (!share_has_room(&session->shares, share, SHARE_MAPPINGS)) {
+		share->refused[SHARE_MAPPINGS]++;
+		return 0;
+	}
 	struct file_hint hint = {
+		.share = share,
+		.payer = session_payer(session, process),
 		.pid = process->pid,
 		.start = start,
 		.end = end,
@@ -75,32 +85,56 @@ static int take_map_line(struct session *session, struct process *process, const
 	int ret = file_table_find(&session->files, &hint, &mapping.file);
 	if (ret == 0)
 		ret = process_map(&session->processes, process->pid, &mapping);
+	session_count_mappings(session, process);
 	return ret == -E2BIG ? 0 : ret;
+}
+
+/* The whole lines in the buffer, which keeps the rest. */
+static int take_map_lines(struct session *session, struct process *process, struct buffer *buffer)
+{
+	char *text = (char *)buffer->data;
+	char *end = text + buffer->size;
+	int ret = 0;
+	while (text < end && ret == 0) {
+		char *newline = memchr(text, '\n', (size_t)(end - text));
+		if (!newline)
+			break;
+		*newline = 0;
+		ret = take_map_line(session, process, text, (size_t)(newline - text));
+		text = newline + 1;
+	}
+	buffer->size = (size_t)(end - text);
+	memmove(buffer->data, text, buffer->size);
+	return ret;
 }
 
 int session_scan_maps(struct session *session, struct process *process)
 {
 	char path[64];
 	CLEANUP(buffer_release) struct buffer buffer = { 0 };
+	struct share *share = session_share(session, process);
+	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t left_ns = share_reading_left_ns(&session->shares, share);
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", process->pid);
-	int ret = small_file_read(path, MAPS_LIMIT, &buffer);
-	if (ret == -ENOMEM)
-		return ret;
-	char *text = (char *)buffer.data;
-	char *end = text ? text + buffer.size : NULL;
-	if (text)
+	CLEANUP(close_fd) int fd = left_ns ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int ret = 0;
+	/* In pieces: a process may have more than one wants in memory, or has time for. */
+	for (uint64_t total = 0; fd >= 0 && ret == 0 && total < MAPS_LIMIT;) {
+		uint8_t *room = buffer_extend(&buffer, MAPS_PIECE_BYTES);
+		if (!room)
+			return -ENOMEM;
+		ssize_t came = read(fd, room, MAPS_PIECE_BYTES);
+		buffer.size -= MAPS_PIECE_BYTES - (came > 0 ? (size_t)came : 0);
+		if (came <= 0)
+			break;
+		total += (uint64_t)came;
 		process->known = true;
-	while (text < end) {
-		char *newline = memchr(text, '\n', (size_t)(end - text));
-		if (!newline)
-			break; /* cut off by the limit */
-		*newline = 0;
-		ret = take_map_line(session, process, text, (size_t)(newline - text));
-		if (ret < 0)
-			return ret;
-		text = newline + 1;
+		ret = take_map_lines(session, process, &buffer);
+		if (clock_monotonic_ns() - begin_ns > left_ns)
+			break;
 	}
-	return 0;
+	share_spend(&session->shares, share, SHARE_READING, clock_monotonic_ns() - begin_ns);
+	return ret;
 }
 
 /* Names of threads are wanted only where threads are kept apart. */
@@ -178,6 +212,14 @@ int session_read_group(struct session *session, struct process *process)
 		return ret == -ENOMEM ? ret : 0; /* it has gone: what its parent was in stands */
 	struct span group = cgroup_path((struct span){ buffer.data, buffer.size });
 	if (!group.data)
+		return 0;
+	uint32_t known;
+	if (byte_pool_find(&session->groups, group, &known)) {
+		process->group = known;
+		return 0;
+	}
+	if (!share_take(&session->shares, session_share(session, process), SHARE_CONTEXTS,
+			1 + group.size / 256))
 		return 0;
 	return byte_pool_add(&session->groups, group, &process->group);
 }

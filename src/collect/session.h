@@ -17,10 +17,13 @@
 #include "collect/kernel_code.h"
 #include "collect/kernel_map.h"
 #include "collect/read_window.h"
+#include "collect/shares.h"
 #include "collect/tally.h"
+#include "collect/urgency.h"
 #include "image/process_table.h"
 #include "machine/sample_memory.h"
 #include "profile/byte_pool.h"
+#include "symbol/helper_process.h"
 
 #define SESSION_CONTEXT_CACHE 1024
 
@@ -45,8 +48,13 @@ struct session {
 	struct sample_memory sample_memory; /* as kernel_code: before events, and after them */
 	struct read_window reads;
 	struct jit_table jits;
+	struct shares shares;
 	struct guarded guarded;
 	struct reader *reader;
+	struct helper_watch watch; /* of all helpers */
+	uint64_t hurry_ns;	   /* since when we are asked to end soon; 0: we are not */
+	bool gathering;
+	struct urgency urgency;
 	struct byte_pool groups; /* cgroup paths */
 	uint32_t unknown_images[UNKNOWN_CAUSES];
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
@@ -68,20 +76,33 @@ struct session {
 
 /* Moves what the kernel has written out of the rings, for later. 0 or -ENOMEM. */
 int session_copy_rings(struct session *session);
+/* What the owner wishes now. */
+enum collect_wish session_wish(struct session *session);
+/* A helper_watch's: whether what is waited for is still wanted. */
+int session_look(void *session);
 /* intake.c: one record from a ring, in the order of time. A ring_handle. */
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);
 int session_take_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
 
-/* context.c */
+/* context.c: whose the process is, or was; of one that nobody can ask any more a stranger's. */
+struct share *session_share(struct session *session, struct process *process);
+/* Who pays for what is read because of it: of one that nobody could ask not who forked it. */
+struct share *session_payer(struct session *session, struct process *process);
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,
 		    uint32_t *context);
+
+void session_forget_process(void *session, struct process *process);
+/* Charges the process's share for what it has mapped by now; NULL does nothing. */
+void session_count_mappings(struct session *session, struct process *process);
 
 /* locate.c: the frame of an address; unknown ones get the image of their cause. */
 enum session_mode { SESSION_USER, SESSION_KERNEL, SESSION_HYPERVISOR, SESSION_GUEST };
 int session_locate(struct session *session, struct process *process, enum session_mode mode,
 		   uint64_t address, enum frame_kind kind, struct profile_frame *frame,
 		   enum unknown_cause *cause);
+/* What stands for places that are not kept apart any more. 0 or -ENOMEM. */
+int session_beyond_limit(struct session *session, struct profile_frame *frame);
 /* The stack's innermost node, and whether the kernel cut it off. */
 int session_stack(struct session *session, struct process *process, const struct perf_words *chain,
 		  const struct profile_frame *leaf, uint32_t *node, bool *cut);

@@ -32,6 +32,12 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	       a->context == b->context && a->event == b->event;
 }
 
+bool tally_knows(const struct tally *tally, const struct tally_place *place)
+{
+	return hash_index_find(&tally->index, place_hash(place), equal, tally->places, place) !=
+	       HASH_INDEX_NONE;
+}
+
 int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *number)
 {
 	uint64_t hash = place_hash(place);

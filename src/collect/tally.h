@@ -36,6 +36,7 @@ struct tally {
 
 void tally_release(struct tally *tally);
 
+bool tally_knows(const struct tally *tally, const struct tally_place *place);
 /* The number of a place. 0 or -ENOMEM. */
 int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *number);
 /* Adds to a place. 0 or -ENOMEM. */

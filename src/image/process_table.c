@@ -6,8 +6,10 @@
 
 #include "base/array.h"
 
-static void process_free(struct process *process)
+static void process_free(struct process_table *table, struct process *process)
 {
+	if (table->forget)
+		table->forget(table->forget_context, process);
 	address_space_drop(process->space);
 	address_space_drop(process->former);
 	free(process);
@@ -18,10 +20,10 @@ void process_table_release(struct process_table *table)
 	/* Exited ones are on the list, and may be under their pid too. */
 	for (size_t i = 0; i < table->exited_count; i++)
 		if (process_find(table, table->exited[i]->pid) != table->exited[i])
-			process_free(table->exited[i]);
+			process_free(table, table->exited[i]);
 	size_t position = 0;
 	for (struct process *p; (p = number_map_next(&table->processes, &position));)
-		process_free(p);
+		process_free(table, p);
 	position = 0;
 	for (struct thread *t; (t = number_map_next(&table->threads, &position));)
 		free(t);
@@ -46,7 +48,7 @@ static struct process *process_new(struct process_table *table, uint32_t pid)
 	process->pid = pid;
 	process->space = address_space_new();
 	if (!process->space || number_map_put(&table->processes, pid, process) < 0) {
-		process_free(process);
+		process_free(table, process);
 		return NULL;
 	}
 	return process;
@@ -144,7 +146,7 @@ static void retire(struct process_table *table, struct process *process)
 {
 	number_map_remove(&table->processes, process->pid);
 	if (!process->exit_ns)
-		process_free(process);
+		process_free(table, process);
 }
 
 int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32_t parent_pid,
@@ -176,6 +178,9 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	child->followed = parent->followed;
 	child->narrow = parent->narrow;
 	child->group = parent->group;
+	child->share = parent->share;
+	child->share_asked = parent->share_asked;
+	child->share_inherited = parent->share_inherited;
 	return 0;
 }
 
@@ -213,6 +218,7 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 		process->kernel = false;
 		process->narrow = false;
 		process->asked = false;
+		process->share_asked = false;
 		process->runtime_image = 0;
 		process->threads = 1;
 		if (!process->start_ns)
@@ -275,7 +281,7 @@ void process_reap(struct process_table *table, uint64_t time_ns)
 		}
 		if (process_find(table, process->pid) == process)
 			number_map_remove(&table->processes, process->pid);
-		process_free(process);
+		process_free(table, process);
 	}
 	table->exited_count = kept;
 }

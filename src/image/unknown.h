@@ -18,6 +18,7 @@ enum unknown_cause {
 	UNKNOWN_GUEST_KERNEL,
 	UNKNOWN_GUEST_USER,
 	UNKNOWN_NOT_UNWOUND,
+	UNKNOWN_BEYOND_LIMIT,
 	UNKNOWN_CAUSES,
 };
 
@@ -35,4 +36,6 @@ static const char *const unknown_texts[UNKNOWN_CAUSES] = {
 	[UNKNOWN_GUEST_USER] = "guest user code of a virtual machine",
 	/* the callers of user code: registers and stack were copied, but not followed */
 	[UNKNOWN_NOT_UNWOUND] = "user stack not unwound",
+	/* more different places than are kept for one user (collect/shares.h) */
+	[UNKNOWN_BEYOND_LIMIT] = "beyond the limit for its user",
 };

@@ -84,6 +84,12 @@ struct profile;
 #define BILL_TRACE_LEFT_OUT   "trace_left_out" /* bytes of a hardware trace, which nobody decoded */
 #define BILL_RAW_LEFT_OUT     "raw_left_out"   /* bytes of samples' raw data: IBS, tracepoints */
 
+/* prefix; names, code, flow or lines and why follow, as "left_out_lines_time" (files of which
+ * these, and what comes after them in this list, were not gathered), or what was beyond its user's
+ * share, as "left_out_mappings"; and a prefix for the files' paths, the first ones */
+#define BILL_LEFT_OUT_PREFIX	  "left_out_"
+#define BILL_LEFT_OUT_FILE_PREFIX "left_out_file_"
+
 /* The items of one event about samples whose code is unknown, by enum unknown_cause; cpu optional.
  * 0 or -ENOMEM. */
 int bill_add_unknown(struct profile *profile, uint32_t event, uint64_t optional_cpu,

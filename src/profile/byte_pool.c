@@ -20,14 +20,19 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	return span_equal(pool->spans[position], *(const struct span *)wanted);
 }
 
+bool byte_pool_find(const struct byte_pool *pool, struct span bytes, uint32_t *id)
+{
+	uint32_t position = hash_index_find(&pool->index, hash_bytes(bytes.data, bytes.size), equal,
+					    pool, &bytes);
+	*id = position + 1;
+	return position != HASH_INDEX_NONE;
+}
+
 int byte_pool_add(struct byte_pool *pool, struct span bytes, uint32_t *id)
 {
 	uint64_t hash = hash_bytes(bytes.data, bytes.size);
-	uint32_t position = hash_index_find(&pool->index, hash, equal, pool, &bytes);
-	if (position != HASH_INDEX_NONE) {
-		*id = position + 1;
+	if (byte_pool_find(pool, bytes, id))
 		return 0;
-	}
 	if (pool->count >= UINT32_MAX - 1)
 		return -ENOMEM;
 	int ret = array_reserve(&pool->spans, &pool->capacity, pool->count, sizeof(*pool->spans));

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -22,6 +23,8 @@ struct byte_pool {
 void byte_pool_release(struct byte_pool *pool);
 /* Stores in *id the number of these bytes, which are copied when new. 0 or -ENOMEM. */
 int byte_pool_add(struct byte_pool *pool, struct span bytes, uint32_t *id);
+/* Whether these bytes are there already, and their number. */
+bool byte_pool_find(const struct byte_pool *pool, struct span bytes, uint32_t *id);
 /* The bytes of `id`; an absent one is {NULL, 0}. */
 static inline struct span byte_pool_get(const struct byte_pool *pool, uint64_t id)
 {

@@ -462,6 +462,8 @@ static struct json_object *collector_object(struct json_writer *writer, const st
 	add_number(writer, object, "memory_bytes", scope->self_bytes);
 	add_number(writer, object, "ring_bytes", scope->ring_bytes);
 	add_number(writer, object, "lost_sideband_records", scope->lost_sideband);
+	if (scope->left_out_count)
+		add_causes(writer, object, "left_out", scope->left_out, scope->left_out_count);
 	return object;
 }
 

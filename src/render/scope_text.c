@@ -588,6 +588,39 @@ static void put_remark(struct scope_number number, const struct report_text_opti
 	buffer_append_text(out, sentence);
 }
 
+/* As "lines_time" of the bill reads: lines (time). */
+static void put_left_out_cause(struct buffer *out, const struct scope_cause *cause)
+{
+	const char *text = cause->name.data;
+	size_t size = cause->name.size;
+	const char *line = memchr(text, '_', size);
+	size_t what = line ? (size_t)(line - text) : size;
+	buffer_append_u8(out, ' ');
+	text_append_safe(out, text, what);
+	if (!line)
+		return;
+	buffer_append_text(out, " (");
+	text_append_safe(out, line + 1, size - what - 1);
+	buffer_append_u8(out, ')');
+}
+
+static void put_left_out(const struct scope *scope, const struct report_text_options *options,
+			 struct buffer *out)
+{
+	if (!scope->left_out_count)
+		return;
+	label(out, options, "");
+	buffer_append_text(out, "left out, as it would have cost too much:");
+	for (size_t i = 0; i < scope->left_out_count; i++) {
+		buffer_append_text(out, i ? ", " : " ");
+		put_count(out, scope->left_out[i].samples);
+		put_left_out_cause(out, &scope->left_out[i]);
+	}
+	for (size_t i = 0; i < scope->left_out_file_count; i++)
+		put_span(out, i ? ", " : "; of ", scope->left_out_files[i].name);
+	buffer_append_u8(out, '\n');
+}
+
 static void put_bills(const struct report *report, const struct report_text_options *options,
 		      struct buffer *out)
 {
@@ -615,6 +648,7 @@ static void put_bills(const struct report *report, const struct report_text_opti
 	put_remark(report->scope.maps_cut, options, out,
 		   " processes had more mappings than there was time to read: some code may be "
 		   "unknown for it\n");
+	put_left_out(&report->scope, options, out);
 	put_remark(report->scope.trace_cut, options, out,
 		   " pieces of a hardware trace were cut short when recording\n");
 	put_remark(report->scope.trace_left_out, options, out,

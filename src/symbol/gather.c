@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/sorted.h"
@@ -54,12 +55,16 @@ static bool debug_matches(const struct elf_file *file, const struct elf_file *de
 }
 
 #define WINDOW_BYTES 4096
+#define HAND_OVER_NS UINT64_C(20000000)
 
 struct gathering {
 	const struct elf_file *file;
 	const struct symbol_table *table;
 	bool *chosen; /* by position in the table */
 	struct record_set *out;
+	struct gather_counts *counts;
+	const struct gather_parts *parts; /* NULL: nobody takes them */
+	uint64_t handed_ns;		  /* when a compilation unit was handed over */
 	struct buffer content;
 };
 
@@ -110,6 +115,29 @@ static int count_lines(const struct line_extent *extents, size_t extent_count,
 	return 0;
 }
 
+/* Hands over what is complete, when somebody takes it. */
+static int hand_over(struct gathering *gathering, unsigned int done)
+{
+	const struct gather_parts *parts = gathering->parts;
+	if (!parts)
+		return 0;
+	int ret = parts->take(parts->context, gathering->out, gathering->counts, done);
+	record_set_release(gathering->out);
+	return ret;
+}
+
+/* The lines of a compilation unit are complete. */
+static int take_unit(void *context)
+{
+	struct gathering *gathering = context;
+	uint64_t now_ns = clock_monotonic_ns();
+	/* A part for each of the many small ones would cost more than what it saves. */
+	if (now_ns - gathering->handed_ns < HAND_OVER_NS)
+		return 0;
+	gathering->handed_ns = now_ns;
+	return hand_over(gathering, GATHER_FUNCTIONS | GATHER_CODE | GATHER_FLOW);
+}
+
 static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs, size_t count,
 		     struct gather_counts *counts)
 {
@@ -129,7 +157,9 @@ static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs
 			(struct line_extent){ symbol->start,
 					      symbol->start + (symbol->size_bytes - 1), 0 };
 	}
-	int ret = line_index_records(fd, extents, extent_count, gathering->out);
+	struct line_units units = { take_unit, gathering };
+	int ret = line_index_records(fd, extents, extent_count, gathering->parts ? &units : NULL,
+				     gathering->out);
 	if (ret == 0)
 		count_lines(extents, extent_count, vaddrs, count, counts);
 	return ret;
@@ -204,9 +234,9 @@ static bool window_around(const struct gathering *gathering, uint64_t vaddr,
 	return true;
 }
 
-/* Of code in no function, and behind symbols of unknown size. `vaddrs` rise. */
+/* Of code in no function, and behind symbols of unknown size: `part` of `what`. `vaddrs` rise. */
 static int add_windows(struct gathering *gathering, const uint64_t *vaddrs, size_t count,
-		       unsigned int what)
+		       unsigned int what, unsigned int part)
 {
 	struct symbol window = { 0 };
 	int ret = 0;
@@ -216,20 +246,34 @@ static int add_windows(struct gathering *gathering, const uint64_t *vaddrs, size
 		const struct symbol *symbol = symbol_table_find(gathering->table, vaddrs[i]);
 		bool wanted = symbol ? is_nearest(symbol) : (what & GATHER_CODE) != 0;
 		if (wanted && window_around(gathering, vaddrs[i], symbol, &window))
-			ret = add_function(gathering, &window, what);
+			ret = add_function(gathering, &window, what & part);
 	}
 	return ret;
 }
 
+static int add_functions(struct gathering *gathering, const uint64_t *vaddrs, size_t count,
+			 unsigned int what, unsigned int part)
+{
+	const struct symbol_table *table = gathering->table;
+	int ret = 0;
+	for (size_t i = 0; ret == 0 && i < table->count; i++)
+		if (gathering->chosen[i])
+			ret = add_function(gathering, &table->list[i], what & part);
+	return ret < 0 ? ret : add_windows(gathering, vaddrs, count, what, part);
+}
+
 static int gather_from(const struct elf_file *file, const struct elf_file *debug, int lines_fd,
 		       const uint64_t *vaddrs, size_t count, unsigned int what,
-		       struct record_set *out, struct gather_counts *counts)
+		       const struct gather_parts *parts, struct record_set *out,
+		       struct gather_counts *counts)
 {
 	struct symbol_table table;
 	int ret = symbol_table_build(file, debug, &table);
 	if (ret < 0)
 		return ret;
-	struct gathering gathering = { file, &table, NULL, out, { 0 } };
+	struct gathering gathering = {
+		.file = file, .table = &table, .out = out, .counts = counts, .parts = parts
+	};
 	gathering.chosen = calloc(table.count ? table.count : 1, sizeof(bool));
 	ret = gathering.chosen ? 0 : -ENOMEM;
 	counts->functions = table.count;
@@ -242,15 +286,23 @@ static int gather_from(const struct elf_file *file, const struct elf_file *debug
 		if (!is_nearest(symbol))
 			choose(&gathering, symbol);
 	}
-	for (size_t i = 0; ret == 0 && i < table.count; i++)
-		if (gathering.chosen[i])
-			ret = add_function(&gathering, &table.list[i], what);
-	if (ret == 0)
-		ret = add_windows(&gathering, vaddrs, count, what);
+	/* What matters most comes first: the rest may be cut off at any time. */
+	if (ret == 0 && (what & GATHER_FUNCTIONS)) {
+		ret = add_functions(&gathering, vaddrs, count, what, GATHER_FUNCTIONS);
+		if (ret == 0 && what != GATHER_FUNCTIONS)
+			ret = hand_over(&gathering, GATHER_FUNCTIONS);
+	}
+	if (ret == 0 && (what & GATHER_CODE))
+		ret = add_functions(&gathering, vaddrs, count, what, GATHER_CODE);
+	if (ret == 0 && (what & GATHER_CODE) && (what & GATHER_FLOW))
+		ret = hand_over(&gathering, GATHER_FUNCTIONS | GATHER_CODE);
 	if (ret == 0 && (what & GATHER_FLOW))
 		ret = gather_flow(file, &table, gathering.chosen, out);
-	if (ret == 0 && (what & GATHER_LINES) && lines_fd >= 0)
-		ret = add_lines(&gathering, lines_fd, vaddrs, count, counts);
+	if (ret == 0 && (what & GATHER_LINES) && lines_fd >= 0) {
+		ret = hand_over(&gathering, GATHER_FUNCTIONS | GATHER_CODE | GATHER_FLOW);
+		if (ret == 0)
+			ret = add_lines(&gathering, lines_fd, vaddrs, count, counts);
+	}
 	record_set_sort(out);
 	buffer_release(&gathering.content);
 	free(gathering.chosen);
@@ -265,7 +317,8 @@ static bool has_lines(const struct elf_file *file)
 }
 
 int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, unsigned int what,
-		   struct record_set *out, struct gather_counts *counts, struct error *err)
+		   struct record_set *out, struct gather_counts *counts,
+		   const struct gather_parts *parts, struct error *err)
 {
 	CLEANUP(mapped_file_close) struct mapped_file mapping = { 0 };
 	CLEANUP(mapped_file_close) struct mapped_file debug_mapping = { 0 };
@@ -288,7 +341,7 @@ int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, u
 		counts->debug_refused = !use_debug;
 	}
 	int lines_fd = has_lines(&file) ? fd : use_debug && has_lines(&debug) ? debug_fd : -1;
-	ret = gather_from(&file, use_debug ? &debug : NULL, lines_fd, vaddrs, count, what, out,
-			  counts);
+	ret = gather_from(&file, use_debug ? &debug : NULL, lines_fd, vaddrs, count, what, parts,
+			  out, counts);
 	return ret == -ENOMEM ? error_set(err, ret, "out of memory") : ret;
 }

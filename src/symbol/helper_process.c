@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,6 +27,26 @@
 #define HELPER_OPEN_FILES    64
 #define HELPER_CANNOT_START  71 /* exit status */
 
+static void apply_haste(struct helper *helper)
+{
+	if (helper->hasty)
+		haste_raise(helper->pid, &helper->usual);
+	else
+		haste_restore(helper->pid, &helper->usual);
+}
+
+void helper_set_hasty(struct helper *helper, enum helper_haste haste)
+{
+	helper->hasty = haste == HELPER_HASTY;
+	if (helper->pid)
+		apply_haste(helper);
+}
+
+uint64_t helper_waited_ns(const struct helper *helper)
+{
+	return helper->pid ? haste_waited_ns(helper->pid) : 0;
+}
+
 int helper_start(struct helper *helper, struct error *err)
 {
 	int pair[2];
@@ -45,6 +67,8 @@ int helper_start(struct helper *helper, struct error *err)
 	}
 	helper->pid = pid;
 	helper->socket = pair[0];
+	helper->usual.raised = false;
+	apply_haste(helper);
 	return 0;
 }
 
@@ -57,12 +81,19 @@ static void reap_abandoned(struct helper *helper)
 	helper->abandoned_count = kept;
 }
 
+void helper_dismiss(struct helper *helper)
+{
+	if (helper->pid && helper->socket >= 0)
+		close(helper->socket);
+	helper->socket = -1;
+}
+
 /* Ends the helper and says how it ended: its wait status, or -1 when unknown. */
 static int stop(struct helper *helper, int signal_number)
 {
 	if (!helper->pid)
 		return -1;
-	close(helper->socket);
+	helper_dismiss(helper);
 	if (signal_number)
 		kill(helper->pid, signal_number);
 	int status = -1;
@@ -99,6 +130,16 @@ static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, stru
 		return error_set(err, -ETIMEDOUT, "could not be read: no answer within %u ms",
 				 timeout_ms);
 	}
+	if (cause == -ENOBUFS) {
+		stop(helper, SIGKILL);
+		return error_set(err, -ENOBUFS,
+				 "could not be read: that takes more than %" PRIu64 " MB of memory",
+				 helper->most_resident_bytes >> 20);
+	}
+	if (cause == -ECANCELED) {
+		stop(helper, SIGKILL);
+		return error_set(err, -ECANCELED, "was not read to its end: we were asked to end");
+	}
 	int status = stop(helper, SIGKILL);
 	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
 		return error_set(err, -EIO, "could not be read: it shrank while it was read");
@@ -124,6 +165,40 @@ static uint64_t deadline_after(uint32_t timeout_ms)
 	return clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 }
 
+/* What it holds in memory, of its own and of files; 0: not known. */
+static uint64_t resident_bytes(pid_t pid)
+{
+	char path[64], text[128];
+	unsigned long long pages = 0;
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[size > 0 ? size : 0] = 0;
+	return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static int look_after(void *context)
+{
+	const struct helper *helper = context;
+	if (helper->most_resident_bytes && !SANITIZERS &&
+	    resident_bytes(helper->pid) > helper->most_resident_bytes)
+		return -ENOBUFS;
+	return helper->watch && helper->watch->look ? helper->watch->look(helper->watch->context)
+						    : 0;
+}
+
+static struct message_watch watch_of(struct helper *helper, uint32_t timeout_ms)
+{
+	bool looks = helper->watch || helper->most_resident_bytes;
+	return (struct message_watch){ .deadline_ns = deadline_after(timeout_ms),
+				       .wake_fd = helper->watch ? helper->watch->wake_fd : -1,
+				       .look = looks ? look_after : NULL,
+				       .context = helper };
+}
+
 int helper_send(struct helper *helper, struct message *request, uint32_t timeout_ms,
 		struct error *err)
 {
@@ -136,14 +211,18 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 	if (buffer_failed(&request->payload))
 		return error_set(err, -ENOMEM, "out of memory");
 	request->header.timeout_ms = timeout_ms;
-	ret = message_send(helper->socket, request, deadline_after(timeout_ms));
+	struct message_watch watch = watch_of(helper, timeout_ms);
+	ret = message_send_watched(helper->socket, request, &watch);
 	return ret < 0 ? no_answer(helper, ret, timeout_ms, err) : 0;
 }
 
-int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
-		   struct error *err)
+int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+			bool *more, struct error *err)
 {
-	int ret = message_receive(helper->socket, answer, deadline_after(timeout_ms));
+	struct message_watch watch = watch_of(helper, timeout_ms);
+	*more = false;
+	/* One that answers without end is never waited for. */
+	int ret = timeout_ms ? message_receive_watched(helper->socket, answer, &watch) : -ETIMEDOUT;
 	if (ret < 0)
 		return no_answer(helper, ret, timeout_ms, err);
 	helper->layers_missing = answer->header.layers_missing;
@@ -153,7 +232,20 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 		message_release(answer);
 		return code;
 	}
+	*more = answer->header.more;
 	return 0;
+}
+
+int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+		   struct error *err)
+{
+	bool more;
+	int ret = helper_receive_part(helper, timeout_ms, answer, &more, err);
+	if (ret < 0 || !more)
+		return ret;
+	/* The rest of it would be taken for the next one's. */
+	message_release(answer);
+	return no_answer(helper, -EBADMSG, timeout_ms, err);
 }
 
 bool helper_answers(const struct helper *helper)
@@ -214,7 +306,8 @@ static int give_up_rights(const struct helper_service *service, int socket, uint
 	limit_to(RLIMIT_NOFILE, service->open_files ? service->open_files : HELPER_OPEN_FILES);
 	if (service->without_rights && !SANITIZERS) {
 		limit_to(RLIMIT_AS, PARSER_ADDRESS_BYTES);
-		limit_to(RLIMIT_DATA, PARSER_MEMORY_BYTES);
+		limit_to(RLIMIT_DATA,
+			 service->data_bytes ? service->data_bytes : PARSER_MEMORY_BYTES);
 	}
 	return confine(&(struct confinement){ .kind = service->without_rights ? CONFINEMENT_PARSE
 									      : CONFINEMENT_OPEN,
@@ -235,6 +328,17 @@ static void limit_cpu_time(uint32_t timeout_ms)
 	limit.rlim_cur =
 		(rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + timeout_ms / 1000 + 3;
 	setrlimit(RLIMIT_CPU, &limit);
+}
+
+int helper_answer_part(struct message *part)
+{
+	part->header.code = 0;
+	part->header.more = 1;
+	int ret = buffer_failed(&part->payload)
+			  ? -ENOMEM
+			  : message_send(HELPER_SOCKET, part, MESSAGE_NO_DEADLINE);
+	message_release(part);
+	return ret;
 }
 
 void helper_serve(const struct helper_service *service, int socket)

@@ -18,14 +18,29 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "machine/haste.h"
 #include "symbol/reader_message.h"
 
 struct error;
 
 #define HELPER_ABANDONED_MAX 16
 
+/* What ends a wait for a helper before its deadline. The owner's, and may change between calls. */
+struct helper_watch {
+	int wake_fd; /* readable: `look` is asked at once; -1: none */
+	/* Asked some 50 times a second while a helper is waited for: a negative errno gives up what
+	 * it does. NULL: nobody is asked. */
+	int (*look)(void *context);
+	void *context;
+};
+
 struct helper {
-	void (*run)(int socket); /* the helper's whole life: calls helper_serve() */
+	void (*run)(int socket);	  /* the helper's whole life: calls helper_serve() */
+	const struct helper_watch *watch; /* borrowed; NULL: none */
+	/* More memory in use, of its own and of files, ends it while it is waited for; 0: any. */
+	uint64_t most_resident_bytes;
+	bool hasty; /* helper_set_hasty() */
+	struct haste_usual usual;
 	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
 	/* private */
 	pid_t pid; /* 0: not running */
@@ -36,10 +51,13 @@ struct helper {
 
 int helper_start(struct helper *helper, struct error *err);
 void helper_stop(struct helper *helper); /* also right for one that never started */
+/* Tells it to end, without waiting for that; helper_stop() follows. */
+void helper_dismiss(struct helper *helper);
 /*
  * Sends a request and waits for its answer, which the caller releases when 0 is
  * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how), and the next request
- * starts a new one, which knows nothing of the old one's; -ENOMEM; or the code that the helper
+ * starts a new one, which knows nothing of the old one's; -ENOBUFS: it used more memory than it
+ * may; what the watch said (the helper is ended then, too); -ENOMEM; or the code that the helper
  * answered with.
  */
 int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
@@ -50,8 +68,18 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 		struct error *err);
 int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *answer,
 		   struct error *err);
+/* As helper_receive(), of an answer in parts: *more tells whether another one follows. */
+int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
+			bool *more, struct error *err);
 /* Whether an answer has begun to come, or the helper has ended: helper_receive() need not wait. */
 bool helper_answers(const struct helper *helper);
+
+/* Whether the helper, and those that take its place, go before all usual processes, where we may
+ * choose that (machine/haste.h). */
+enum helper_haste { HELPER_AS_USUAL, HELPER_HASTY };
+void helper_set_hasty(struct helper *helper, enum helper_haste haste);
+/* As haste_waited_ns(), of the one that runs now. */
+uint64_t helper_waited_ns(const struct helper *helper);
 
 /* The other side. */
 #define HELPER_SOCKET 3
@@ -65,10 +93,14 @@ struct helper_service {
 	 * files for reading (machine/confinement.h). */
 	bool without_rights;
 	uint32_t open_files; /* at most; 0: 64 */
+	uint64_t data_bytes; /* without rights: of its own memory; 0: 4 GiB */
 	/* Without rights: as in struct confinement, with `context`. They may ask by HELPER_SOCKET.
 	 */
 	int (*open)(void *context, const char *path);
 	long (*name_of)(void *context, int fd, char *name, size_t size);
 };
+/* Within serve(): sends a part of the answer ahead, whose payload is the caller's and is emptied. 0
+ * or a negative errno. */
+int helper_answer_part(struct message *part);
 /* Answers requests until the socket's other end closes. */
 __attribute__((noreturn)) void helper_serve(const struct helper_service *service, int socket);

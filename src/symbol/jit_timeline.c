@@ -166,6 +166,13 @@ static int put_into_pages(struct jit_timeline *timeline, const struct jit_loaded
 	return 0;
 }
 
+static uint64_t cost_of(const struct jit_loaded *loaded)
+{
+	uint64_t pages = page_count(loaded);
+	return sizeof(*loaded) + loaded->name.size +
+	       (pages > PAGES_MOST ? sizeof(uint32_t) : pages * PAGE_COST);
+}
+
 static bool is_wide(const struct jit_loaded *loaded)
 {
 	return page_count(loaded) > PAGES_WIDE;
@@ -181,13 +188,27 @@ static int check_room(const struct jit_timeline *timeline, const struct jit_load
 		      uint64_t *cost_bytes)
 {
 	uint64_t pages = page_count(loaded);
-	*cost_bytes = sizeof(*loaded) + loaded->name.size +
-		      (pages > PAGES_MOST ? sizeof(uint32_t) : pages * PAGE_COST);
+	*cost_bytes = cost_of(loaded);
 	if ((pages > PAGES_MOST && timeline->large_count >= JIT_TIMELINE_MOST_LARGE) ||
 	    has_looked_enough(timeline, loaded) ||
 	    *cost_bytes > JIT_TIMELINE_MOST_BYTES - timeline->kept_bytes)
 		return -EFBIG;
 	return 0;
+}
+
+/* Its name is copied. */
+static int append(struct jit_timeline *timeline, const struct jit_loaded *loaded,
+		  uint64_t cost_bytes)
+{
+	struct jit_loaded added = *loaded;
+	added.name.data = arena_copy_text(&timeline->arena, loaded->name.data, loaded->name.size);
+	if (!added.name.data || array_reserve(&timeline->list, &timeline->capacity, timeline->count,
+					      sizeof(*timeline->list)) < 0)
+		return -ENOMEM;
+	timeline->list[timeline->count] = added;
+	timeline->kept_bytes += cost_bytes;
+	/* Half of it in the lists, when memory is out, does no harm. */
+	return put_into_pages(timeline, &added, (uint32_t)timeline->count++);
 }
 
 int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loaded)
@@ -209,17 +230,11 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 	if (meeting.same && meeting.same == meeting.latest)
 		return 0;
 	struct jit_loaded added = *loaded;
+	added.sampled = false;
 	added.vaddr = meeting.same  ? meeting.same->vaddr
 		      : meeting.any ? tag << ADDRESS_BITS | (loaded->address & ADDRESS_MASK)
 				    : loaded->address;
-	added.name.data = arena_copy_text(&timeline->arena, loaded->name.data, loaded->name.size);
-	if (!added.name.data || array_reserve(&timeline->list, &timeline->capacity, timeline->count,
-					      sizeof(*timeline->list)) < 0)
-		return -ENOMEM;
-	timeline->list[timeline->count] = added;
-	timeline->kept_bytes += cost_bytes;
-	/* Half of it in the lists, when memory is out, does no harm. */
-	return put_into_pages(timeline, &added, (uint32_t)timeline->count++);
+	return append(timeline, &added, cost_bytes);
 }
 
 /* Whether `candidate`, which comes later in the order, is nearer to the time than `best`. */
@@ -262,8 +277,56 @@ const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, ui
 	return NULL;
 }
 
-uint64_t jit_timeline_vaddr(const struct jit_timeline *timeline, uint64_t address, uint64_t time_ns)
+uint64_t jit_timeline_vaddr(struct jit_timeline *timeline, uint64_t address, uint64_t time_ns)
 {
 	const struct jit_loaded *loaded = jit_timeline_find(timeline, address, time_ns);
-	return loaded ? loaded->vaddr + (address - loaded->address) : address;
+	if (!loaded)
+		return address;
+	timeline->list[loaded - timeline->list].sampled = true;
+	return loaded->vaddr + (address - loaded->address);
+}
+
+uint64_t jit_timeline_bytes(const struct jit_timeline *timeline)
+{
+	return timeline->kept_bytes +
+	       (timeline->capacity - timeline->count) * sizeof(*timeline->list);
+}
+
+/* Marks what stays of those that are sampled, or not, newest first. */
+static void choose(const struct jit_timeline *timeline, bool sampled, uint64_t *left_bytes,
+		   bool *stays)
+{
+	for (size_t i = timeline->count; i-- > 0;) {
+		const struct jit_loaded *loaded = &timeline->list[i];
+		uint64_t cost_bytes = cost_of(loaded);
+		if (loaded->sampled != sampled)
+			continue;
+		if (cost_bytes > *left_bytes)
+			return;
+		*left_bytes -= cost_bytes;
+		stays[i] = true;
+	}
+}
+
+int jit_timeline_trim(struct jit_timeline *timeline, uint64_t keep_bytes, uint64_t *dropped)
+{
+	struct jit_timeline kept = { .looks = timeline->looks };
+	bool *stays = calloc(timeline->count + 1, sizeof(*stays));
+	int ret = stays ? 0 : -ENOMEM;
+	if (ret == 0) {
+		choose(timeline, true, &keep_bytes, stays);
+		choose(timeline, false, &keep_bytes, stays);
+	}
+	for (size_t i = 0; i < timeline->count && ret == 0; i++)
+		if (stays[i])
+			ret = append(&kept, &timeline->list[i], cost_of(&timeline->list[i]));
+	free(stays);
+	if (ret < 0) {
+		jit_timeline_release(&kept);
+		return ret;
+	}
+	*dropped += timeline->count - kept.count;
+	jit_timeline_release(timeline);
+	*timeline = kept;
+	return 0;
 }

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,9 @@ struct jit_loaded {
 	struct span name; /* borrowed for the call; the timeline's own in what it gives out */
 	uint32_t source;  /* the owner's number for where it was read */
 	uint32_t ordinal; /* in that file, JIT_NO_ORDINAL: it has no more than a name */
+	uint32_t origin;  /* likewise, of the load that it is a move of */
 	uint64_t vaddr;	  /* of its first byte; the timeline chooses it */
+	bool sampled;	  /* jit_timeline_vaddr() gave out an address in it */
 };
 
 struct jit_timeline {
@@ -69,6 +72,15 @@ const struct jit_loaded *jit_timeline_find(const struct jit_timeline *timeline, 
 					   uint64_t time_ns);
 /* What has the vaddr, or NULL. */
 const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, uint64_t vaddr);
-/* The vaddr of an address at a time; the address itself where nothing is known. */
-uint64_t jit_timeline_vaddr(const struct jit_timeline *timeline, uint64_t address,
-			    uint64_t time_ns);
+/* The vaddr of an address at a time, whose code is sampled from then on; the address itself where
+ * nothing is known. */
+uint64_t jit_timeline_vaddr(struct jit_timeline *timeline, uint64_t address, uint64_t time_ns);
+
+/* The memory that it takes, about. */
+uint64_t jit_timeline_bytes(const struct jit_timeline *timeline);
+/*
+ * Forgets what is least needed, until about `keep_bytes` are left: what has samples stays before
+ * what has none, and newer before older. Vaddrs stay as they are. Returns 0 and counts what went in
+ * *dropped, or -ENOMEM with nothing changed.
+ */
+int jit_timeline_trim(struct jit_timeline *timeline, uint64_t keep_bytes, uint64_t *dropped);

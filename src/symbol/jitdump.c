@@ -16,6 +16,8 @@
 #define FLAG_ARCH_TIMESTAMP 1u
 #define LINE_LEAST_SIZE	    17 /* address, line, discriminator, an empty name */
 
+#define CODE_INDEX_BYTES 8 /* what the index of one code takes, about */
+
 enum record_id {
 	JIT_CODE_LOAD = 0,
 	JIT_CODE_MOVE = 1,
@@ -43,13 +45,49 @@ void jitdump_release(struct jitdump *dump)
 	interval_map_release(&dump->map);
 	buffer_release(&dump->pending);
 	arena_release(&dump->arena);
+	arena_release(&dump->pending_arena);
 	*dump = (struct jitdump){ 0 };
+}
+
+uint64_t jitdump_bytes(const struct jitdump *dump)
+{
+	return dump->kept_bytes + dump->pending.capacity;
+}
+
+void jitdump_forget(struct jitdump *dump)
+{
+	dump->forgotten += dump->count;
+	free(dump->functions);
+	free(dump->codes);
+	hash_index_release(&dump->code_index);
+	interval_map_release(&dump->map);
+	arena_release(&dump->arena);
+	dump->functions = NULL;
+	dump->codes = NULL;
+	dump->count = dump->capacity = dump->code_count = dump->code_capacity = dump->mapped = 0;
+	dump->kept_bytes = 0;
+}
+
+/* Whether more than where it is is wanted of the next function. */
+static bool is_wanted(const struct jitdump *dump)
+{
+	uint64_t number = dump->forgotten + dump->count;
+	size_t low = 0, high = dump->wanted_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (dump->wanted[middle] < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return !dump->wanted || (low < dump->wanted_count && dump->wanted[low] == number);
 }
 
 /* -EFBIG when the file has used up its share. */
 static int count_kept(struct jitdump *dump, uint64_t size_bytes)
 {
-	if (size_bytes > JITDUMP_MAX_KEPT - dump->kept_bytes)
+	uint64_t most = dump->most_bytes ? dump->most_bytes : JITDUMP_MAX_KEPT;
+	if (dump->kept_bytes > most || size_bytes > most - dump->kept_bytes)
 		return -EFBIG;
 	dump->kept_bytes += size_bytes;
 	return 0;
@@ -87,7 +125,7 @@ static int place_code(struct jitdump *dump, uint64_t index, size_t position)
 		code->position = position;
 		return 0;
 	}
-	int ret = count_kept(dump, sizeof(*dump->codes));
+	int ret = count_kept(dump, sizeof(*dump->codes) + CODE_INDEX_BYTES);
 	if (ret < 0)
 		return ret;
 	if (array_reserve(&dump->codes, &dump->code_capacity, dump->code_count,
@@ -109,9 +147,36 @@ static int add_function(struct jitdump *dump, const struct jit_function *functio
 	return place_code(dump, function->index, dump->count++);
 }
 
+/* The lines that came before the function are its own from here on. */
+static int keep_lines(struct jitdump *dump, struct jit_function *function)
+{
+	size_t count = dump->pending_line_count;
+	int ret = count_kept(dump, count * sizeof(struct jit_line));
+	if (ret < 0)
+		return ret;
+	struct jit_line *lines = arena_allocate(&dump->arena, count * sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	struct span source = { NULL, 0 }, file = { NULL, 0 };
+	for (size_t i = 0; i < count; i++) {
+		lines[i] = dump->pending_lines[i];
+		if (!source.data || !span_equal(lines[i].file, source)) {
+			source = lines[i].file;
+			ret = keep(dump, source, &file);
+			if (ret < 0)
+				return ret;
+		}
+		lines[i].file = file;
+	}
+	function->lines = lines;
+	function->lines_address = function->address;
+	function->line_count = count;
+	return 0;
+}
+
 static int read_load(struct jitdump *dump, struct cursor cursor, uint64_t time)
 {
-	struct jit_function function = { .loaded = time };
+	struct jit_function function = { .loaded = time, .origin = dump->forgotten + dump->count };
 	function.pid = read_u32(dump, &cursor);
 	read_u32(dump, &cursor); /* thread */
 	read_u64(dump, &cursor); /* vma: where the code runs, the same as its address */
@@ -126,8 +191,9 @@ static int read_load(struct jitdump *dump, struct cursor cursor, uint64_t time)
 		dump->bad++;
 		return 0;
 	}
-	int ret = keep(dump, name, &function.name);
-	if (ret == 0 && left && !dump->names_alone)
+	bool wanted = is_wanted(dump);
+	int ret = wanted ? keep(dump, name, &function.name) : 0;
+	if (ret == 0 && left && wanted && !dump->names_alone)
 		ret = keep(dump,
 			   (struct span){ cursor_take(&cursor, function.size_bytes),
 					  function.size_bytes },
@@ -135,12 +201,11 @@ static int read_load(struct jitdump *dump, struct cursor cursor, uint64_t time)
 	if (ret < 0)
 		return ret;
 	/* Debug information comes before the code that it is about. */
-	if (dump->pending_lines && dump->pending_lines_address == function.address) {
-		function.lines = dump->pending_lines;
-		function.lines_address = function.address;
-		function.line_count = dump->pending_line_count;
-	}
+	if (wanted && dump->pending_lines && dump->pending_lines_address == function.address)
+		ret = keep_lines(dump, &function);
 	dump->pending_lines = NULL;
+	if (ret < 0)
+		return ret;
 	return add_function(dump, &function);
 }
 
@@ -184,11 +249,11 @@ static int read_debug_info(struct jitdump *dump, struct cursor cursor)
 	}
 	if (dump->names_alone)
 		return 0;
-	uint64_t size = count * sizeof(struct jit_line);
-	int ret = count_kept(dump, size);
-	if (ret < 0)
-		return ret;
-	struct jit_line *lines = arena_allocate(&dump->arena, size);
+	/* Bounded by the record, and forgotten with the next one. */
+	dump->pending_lines = NULL;
+	arena_release(&dump->pending_arena);
+	struct jit_line *lines =
+		arena_allocate(&dump->pending_arena, count * sizeof(struct jit_line));
 	if (!lines)
 		return -ENOMEM;
 	struct span file = { NULL, 0 };
@@ -200,9 +265,10 @@ static int read_debug_info(struct jitdump *dump, struct cursor cursor)
 		/* "\xff" stands for the name of the entry before. */
 		bool same = name.size == 1 && *(const uint8_t *)name.data == 0xff;
 		if (!same && !span_equal(name, file)) {
-			ret = keep(dump, name, &file);
-			if (ret < 0)
-				return ret;
+			file.data = arena_copy_text(&dump->pending_arena, name.data, name.size);
+			file.size = name.size;
+			if (!file.data)
+				return -ENOMEM;
 		}
 		lines[i].file = file;
 	}
@@ -291,7 +357,8 @@ static int take_records(struct jitdump *dump, size_t *at, struct error *err)
 		uint32_t size = read_u32(dump, &cursor);
 		if (size < RECORD_HEADER)
 			return damaged(dump, err, "a record is shorter than its header");
-		if (size > JITDUMP_MAX_RECORD) {
+		if (size >
+		    (dump->most_record_bytes ? dump->most_record_bytes : JITDUMP_MAX_RECORD)) {
 			dump->bad++;
 			dump->skip_bytes = size;
 			continue;

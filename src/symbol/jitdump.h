@@ -28,6 +28,7 @@ struct jit_function {
 	uint64_t size_bytes;
 	uint64_t loaded; /* timestamp of the load or move, in the writer's clock */
 	uint64_t index;	 /* unique in the file */
+	uint64_t origin; /* number in the file of the load that this is of, or a move of */
 	uint32_t pid;
 	struct span name;
 	struct span code;	/* empty when the writer left it out */
@@ -52,11 +53,19 @@ struct jitdump {
 	bool own_clock;	     /* times are the processor's, not CLOCK_MONOTONIC */
 	uint64_t kept_bytes; /* what is known of its functions takes, about */
 	bool names_alone; /* set by the owner before the first feed: code and lines are not kept */
+	/* Likewise: code, lines and names of these alone, by rising number in the file; borrowed.
+	 * NULL: of all. */
+	const uint32_t *wanted;
+	size_t wanted_count;
+	uint32_t most_record_bytes; /* likewise: larger ones are skipped; 0: JITDUMP_MAX_RECORD */
+	uint64_t most_bytes;	    /* likewise: what all of it may take; 0: JITDUMP_MAX_KEPT */
+	uint64_t forgotten;	    /* functions that came before functions[0]: jitdump_forget() */
 	/* private */
 	bool opened, swapped, failed;
-	struct buffer pending; /* bytes of a record that has not come whole */
-	uint64_t skip_bytes;   /* of an unknown or refused record that is still to come */
-	struct jit_line *pending_lines;
+	struct buffer pending;		/* bytes of a record that has not come whole */
+	uint64_t skip_bytes;		/* of an unknown or refused record that is still to come */
+	struct jit_line *pending_lines; /* in pending_arena */
+	struct arena pending_arena;
 	size_t pending_line_count;
 	uint64_t pending_lines_address;
 	struct jit_code *codes; /* where each code index is now */
@@ -77,6 +86,10 @@ void jitdump_release(
  * calls), -EFBIG past JITDUMP_MAX_KEPT, or -ENOMEM.
  */
 int jitdump_feed(struct jitdump *dump, const void *bytes, size_t size_bytes, struct error *err);
+/* The memory that it takes, about. */
+uint64_t jitdump_bytes(const struct jitdump *dump);
+/* Forgets the functions that came so far; one that moves later is not known any more. */
+void jitdump_forget(struct jitdump *dump);
 /* The function that holds `address` by what was fed so far: the latest one loaded or moved there.
  * Or NULL, also when out of memory. */
 const struct jit_function *jitdump_find(struct jitdump *dump, uint64_t address);

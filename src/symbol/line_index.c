@@ -491,10 +491,15 @@ static int write_range(struct unit *unit, const struct wanted *wanted, uint64_t 
 
 /* `split` is the unit's own part in a .dwo file, or the same as `die`. */
 static int read_unit(Dwarf_Die *die, Dwarf_Die *split, const struct wanted *wanted,
-		     struct record_set *out)
+		     const struct line_units *units, struct record_set *out)
 {
 	if (!die_is_wanted(die, wanted))
 		return 0;
+	if (units && out->count) {
+		int taken = units->begin(units->context);
+		if (taken < 0)
+			return taken;
+	}
 	struct unit unit = { 0 };
 	Dwarf_Attribute folder;
 	if (dwarf_attr(die, DW_AT_comp_dir, &folder))
@@ -519,7 +524,8 @@ static int read_unit(Dwarf_Die *die, Dwarf_Die *split, const struct wanted *want
 	return ret;
 }
 
-int line_index_records(int fd, struct line_extent *extents, size_t count, struct record_set *out)
+int line_index_records(int fd, struct line_extent *extents, size_t count,
+		       const struct line_units *units, struct record_set *out)
 {
 	struct wanted wanted = { extents, count };
 	for (size_t i = 0; i < count; i++)
@@ -537,7 +543,7 @@ int line_index_records(int fd, struct line_extent *extents, size_t count, struct
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		bool has_split = type == DW_UT_skeleton && split.addr;
-		ret = read_unit(&die, has_split ? &split : &die, &wanted, out);
+		ret = read_unit(&die, has_split ? &split : &die, &wanted, units, out);
 	}
 	dwarf_end(dwarf);
 	elf_end(elf);

@@ -19,9 +19,18 @@ struct line_extent {
 	uint64_t rows; /* out: rows found; 0: no debug information */
 };
 
+/* Called before a compilation unit is read that has lines that are wanted: all in `out` is
+ * complete, and may be taken out. A negative errno ends the search. */
+struct line_units {
+	int (*begin)(void *context);
+	void *context;
+};
+
 /*
  * Appends a RECORD_LINES for each extent that debug information covers. Extents
  * rise by first and do not overlap; the descriptor is only read. Returns 0, also
- * for a file without debug information, or -ENOMEM.
+ * for a file without debug information, -ENOMEM, or what units->begin()
+ * returned; `units` may be NULL.
  */
-int line_index_records(int fd, struct line_extent *extents, size_t count, struct record_set *out);
+int line_index_records(int fd, struct line_extent *extents, size_t count,
+		       const struct line_units *units, struct record_set *out);

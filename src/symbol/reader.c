@@ -27,6 +27,8 @@ struct reader {
 	struct reader_options options;
 	struct helper opener;
 	struct helper parser;
+	struct helper strange_parser; /* of strange accounts' files */
+	struct reader_account *account;
 	struct helper gatherers[READER_GATHERS]; /* a ring; started when first needed */
 	size_t gather_first, gather_count;	 /* begun and not ended */
 };
@@ -46,11 +48,17 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 		reader->options.max_file_bytes = FILE_MAX_BYTES;
 	reader->opener.run = reader_helper_open;
 	reader->parser.run = reader_helper_parse;
+	reader->strange_parser.run = reader_helper_parse_strange;
+	reader->strange_parser.most_resident_bytes = reader->options.strange_bytes;
+	reader->opener.watch = reader->parser.watch = reader->strange_parser.watch =
+		reader->options.watch;
 	for (size_t i = 0; i < READER_GATHERS; i++)
 		reader->gatherers[i].run = reader_helper_parse;
 	int ret = helper_start(&reader->opener, err);
 	if (ret == 0)
 		ret = helper_start(&reader->parser, err);
+	if (ret == 0 && reader->options.strange_bytes)
+		ret = helper_start(&reader->strange_parser, err);
 	if (ret < 0)
 		return ret;
 	*out = reader;
@@ -62,8 +70,14 @@ void reader_free(struct reader *reader)
 {
 	if (!reader)
 		return;
-	helper_stop(&reader->opener);
-	helper_stop(&reader->parser);
+	struct helper *ours[] = { &reader->opener, &reader->parser, &reader->strange_parser };
+	/* All of them first: they end side by side. */
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		helper_dismiss(ours[i]);
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		helper_dismiss(&reader->gatherers[i]);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		helper_stop(ours[i]);
 	for (size_t i = 0; i < READER_GATHERS; i++)
 		helper_stop(&reader->gatherers[i]);
 	free(reader);
@@ -76,10 +90,98 @@ void reader_freep(struct reader **reader)
 
 uint32_t reader_layers_missing(const struct reader *reader)
 {
-	uint32_t missing = reader->opener.layers_missing | reader->parser.layers_missing;
+	uint32_t missing = reader->opener.layers_missing | reader->parser.layers_missing |
+			   reader->strange_parser.layers_missing;
 	for (size_t i = 0; i < READER_GATHERS; i++)
 		missing |= reader->gatherers[i].layers_missing;
 	return missing;
+}
+
+void reader_set_hasty(struct reader *reader, enum helper_haste haste)
+{
+	helper_set_hasty(&reader->opener, haste);
+	helper_set_hasty(&reader->parser, haste);
+	helper_set_hasty(&reader->strange_parser, haste);
+}
+
+uint64_t reader_waited_ns(const struct reader *reader)
+{
+	const struct helper *helpers[] = { &reader->opener, &reader->parser,
+					   &reader->strange_parser };
+	uint64_t sum_ns = 0;
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
+		uint64_t waited_ns = helper_waited_ns(helpers[i]);
+		if (waited_ns == HASTE_UNKNOWN)
+			return HASTE_UNKNOWN;
+		sum_ns += waited_ns;
+	}
+	return sum_ns;
+}
+
+void reader_charge(struct reader *reader, struct reader_account *account)
+{
+	reader->account = account;
+}
+
+static struct helper *parser_of(struct reader *reader)
+{
+	bool strange = reader->account && reader->account->strange && reader->options.strange_bytes;
+	return strange ? &reader->strange_parser : &reader->parser;
+}
+
+/* A request and what it takes of its account. */
+struct payment {
+	uint64_t begin_ns; /* what came before is paid for */
+	uint64_t end_ns;   /* its deadline */
+	uint32_t timeout_ms;
+};
+
+/* 0, or -EDQUOT when there is nothing left to pay with. */
+static int begin_payment(const struct reader *reader, uint32_t timeout_ms, struct payment *payment,
+			 struct error *err)
+{
+	const struct reader_account *account = reader->account;
+	*payment = (struct payment){ .begin_ns = clock_monotonic_ns(), .timeout_ms = timeout_ms };
+	if (account && !account->left_ns)
+		return error_set(err, -EDQUOT, "was not read: its user's time for that is used up");
+	if (account) {
+		uint64_t most_ns = account->request_ns && account->request_ns < account->left_ns
+					   ? account->request_ns
+					   : account->left_ns;
+		uint64_t most_ms = most_ns / 1000000 + 1;
+		payment->timeout_ms = most_ms < timeout_ms ? (uint32_t)most_ms : timeout_ms;
+	}
+	payment->end_ns = payment->begin_ns + payment->timeout_ms * UINT64_C(1000000);
+	return 0;
+}
+
+static uint32_t time_left_ms(const struct payment *payment)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	return now_ns < payment->end_ns ? (uint32_t)((payment->end_ns - now_ns) / 1000000) + 1 : 0;
+}
+
+/* For the time since it began or was paid last. */
+static void pay(struct reader *reader, struct payment *payment)
+{
+	struct reader_account *account = reader->account;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t spent_ns = now_ns - payment->begin_ns;
+	if (account)
+		account->left_ns -= spent_ns < account->left_ns ? spent_ns : account->left_ns;
+	payment->begin_ns = now_ns;
+}
+
+static int ask(struct reader *reader, struct helper *helper, struct message *request,
+	       uint32_t timeout_ms, struct message *answer, struct error *err)
+{
+	struct payment payment;
+	int ret = begin_payment(reader, timeout_ms, &payment, err);
+	if (ret < 0)
+		return ret;
+	ret = helper_ask(helper, request, payment.timeout_ms, answer, err);
+	pay(reader, &payment);
+	return ret;
 }
 
 struct open_question {
@@ -98,8 +200,8 @@ static int ask_file(struct reader *reader, struct message *request, struct safe_
 		    struct error *err)
 {
 	struct message answer;
-	int ret =
-		helper_ask(&reader->opener, request, reader->options.open_timeout_ms, &answer, err);
+	int ret = ask(reader, &reader->opener, request, reader->options.open_timeout_ms, &answer,
+		      err);
 	buffer_release(&request->payload);
 	if (ret < 0)
 		return ret;
@@ -287,8 +389,8 @@ int reader_identify_content(struct reader *reader, int fd, enum content_kind con
 				   .fds = { fd } };
 	struct message answer;
 	buffer_append(&request.payload, unique.data, unique.size);
-	int ret = helper_ask(&reader->parser, &request, reader->options.open_timeout_ms, &answer,
-			     err);
+	int ret = ask(reader, parser_of(reader), &request, reader->options.open_timeout_ms, &answer,
+		      err);
 	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;
@@ -313,6 +415,8 @@ static int decode_records(const struct message *answer, struct record_set *out,
 			  struct gather_counts *counts, struct error *err)
 {
 	struct cursor cursor = cursor_of(answer->payload.data, answer->payload.size);
+	if (answer->payload.size == 0)
+		return 0; /* a part that says no more than what is complete */
 	const void *counted = cursor_take(&cursor, sizeof(*counts));
 	if (counted && counts)
 		memcpy(counts, counted, sizeof(*counts));
@@ -336,15 +440,15 @@ static int decode_records(const struct message *answer, struct record_set *out,
 	return 0;
 }
 
-static int send_gather(struct reader *reader, struct helper *helper, int fd, int debug_fd,
-		       const uint64_t *vaddrs, size_t count, unsigned int what, struct error *err)
+static int send_gather(struct helper *helper, int fd, int debug_fd, const uint64_t *vaddrs,
+		       size_t count, unsigned int what, uint32_t timeout_ms, struct error *err)
 {
 	struct message request = { .header = { .operation = OPERATION_GATHER,
 					       .what = what,
 					       .fd_count = debug_fd >= 0 ? 2 : 1 },
 				   .fds = { fd, debug_fd } };
 	buffer_append(&request.payload, vaddrs, count * sizeof(*vaddrs));
-	int ret = helper_send(helper, &request, reader->options.gather_timeout_ms, err);
+	int ret = helper_send(helper, &request, timeout_ms, err);
 	buffer_release(&request.payload);
 	return ret;
 }
@@ -414,37 +518,72 @@ static int answer_question(struct reader *reader, struct helper *helper, struct 
 	return ret;
 }
 
-/* Answers what the parser asks until it has answered itself; all within one deadline. */
-static int receive_answer(struct reader *reader, struct helper *helper, struct message *answer,
-			  struct error *err)
+/* The next part of what the parser answers. What it asks before is answered; all within one
+ * deadline. */
+static int receive_answer(struct reader *reader, struct helper *helper, struct payment *payment,
+			  struct message *answer, bool *more, struct error *err)
 {
-	uint64_t timeout_ms = reader->options.gather_timeout_ms;
-	uint64_t end_ns = clock_monotonic_ns() + timeout_ms * 1000000;
 	for (;;) {
-		uint64_t now_ns = clock_monotonic_ns();
-		uint32_t left_ms = now_ns < end_ns ? (uint32_t)((end_ns - now_ns) / 1000000) : 0;
-		int ret = helper_receive(helper, left_ms, answer, err);
+		uint32_t left_ms = time_left_ms(payment);
+		int ret = helper_receive_part(helper, left_ms, answer, more, err);
 		if (ret == 0 && !answer->header.operation)
 			return 0;
-		if (ret == 0)
+		if (ret == 0) {
+			pay(reader, payment); /* what it wants opened is paid for by itself */
 			ret = answer_question(reader, helper, answer, left_ms, err);
+			payment->begin_ns = clock_monotonic_ns();
+		}
 		if (ret == -ETIMEDOUT)
-			error_set(err, ret, "could not be read: no answer within %" PRIu64 " ms",
-				  timeout_ms);
+			error_set(err, ret, "could not be read: no answer within %" PRIu32 " ms",
+				  payment->timeout_ms);
 		if (ret < 0)
 			return ret;
 	}
 }
 
-static int receive_records(struct reader *reader, struct helper *helper, struct record_set *out,
-			   struct gather_counts *counts, struct error *err)
+/* Appends what comes, part by part; *done is what is complete of it. */
+static int receive_records(struct reader *reader, struct helper *helper, struct payment *payment,
+			   struct record_set *out, unsigned int *done, struct gather_counts *counts,
+			   struct error *err)
 {
-	struct message answer;
-	int ret = receive_answer(reader, helper, &answer, err);
+	bool more = true;
+	uint64_t total_bytes = 0;
+	int ret = 0;
+	*done = 0;
+	while (ret == 0 && more) {
+		struct message answer;
+		ret = receive_answer(reader, helper, payment, &answer, &more, err);
+		if (ret < 0)
+			break;
+		total_bytes += answer.payload.size;
+		ret = total_bytes > MESSAGE_MAX_BYTES
+			      ? error_set(err, -EFBIG, "the sampled functions have too much code")
+			      : decode_records(&answer, out, counts, err);
+		if (ret == 0)
+			*done = answer.header.what;
+		message_release(&answer);
+		/* The parts that are still to come would be taken for the next one's. */
+		if (ret < 0 && more)
+			helper_stop(helper);
+	}
+	record_set_sort(out);
+	return ret;
+}
+
+int reader_gather_parts(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
+			size_t count, unsigned int what, struct record_set *out, unsigned int *done,
+			struct gather_counts *counts, struct error *err)
+{
+	struct helper *helper = parser_of(reader);
+	struct payment payment;
+	*done = 0;
+	int ret = begin_payment(reader, reader->options.gather_timeout_ms, &payment, err);
 	if (ret < 0)
 		return ret;
-	ret = decode_records(&answer, out, counts, err);
-	message_release(&answer);
+	ret = send_gather(helper, fd, debug_fd, vaddrs, count, what, payment.timeout_ms, err);
+	if (ret == 0)
+		ret = receive_records(reader, helper, &payment, out, done, counts, err);
+	pay(reader, &payment);
 	return ret;
 }
 
@@ -452,8 +591,9 @@ int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *v
 		  unsigned int what, struct record_set *out, struct gather_counts *counts,
 		  struct error *err)
 {
-	int ret = send_gather(reader, &reader->parser, fd, debug_fd, vaddrs, count, what, err);
-	return ret < 0 ? ret : receive_records(reader, &reader->parser, out, counts, err);
+	unsigned int done;
+	return reader_gather_parts(reader, fd, debug_fd, vaddrs, count, what, out, &done, counts,
+				   err);
 }
 
 int reader_begin_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
@@ -461,8 +601,8 @@ int reader_begin_gather(struct reader *reader, int fd, int debug_fd, const uint6
 {
 	size_t at = (reader->gather_first + reader->gather_count) % READER_GATHERS;
 	assert(reader->gather_count < READER_GATHERS);
-	int ret =
-		send_gather(reader, &reader->gatherers[at], fd, debug_fd, vaddrs, count, what, err);
+	int ret = send_gather(&reader->gatherers[at], fd, debug_fd, vaddrs, count, what,
+			      reader->options.gather_timeout_ms, err);
 	if (ret == 0)
 		reader->gather_count++;
 	return ret;
@@ -475,7 +615,10 @@ int reader_end_gather(struct reader *reader, struct record_set *out, struct gath
 	assert(reader->gather_count > 0);
 	reader->gather_first = (reader->gather_first + 1) % READER_GATHERS;
 	reader->gather_count--;
-	return receive_records(reader, helper, out, counts, err);
+	struct payment payment;
+	unsigned int done;
+	begin_payment(reader, reader->options.gather_timeout_ms, &payment, NULL);
+	return receive_records(reader, helper, &payment, out, &done, counts, err);
 }
 
 int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,
@@ -505,8 +648,8 @@ int reader_read(struct reader *reader, int fd, uint64_t offset, uint64_t limit_b
 		limit_bytes = MESSAGE_MAX_BYTES - 1;
 	buffer_append_u64(&request.payload, limit_bytes);
 	buffer_append_u64(&request.payload, offset);
-	int ret = helper_ask(&reader->parser, &request, reader->options.gather_timeout_ms, &answer,
-			     err);
+	int ret = ask(reader, parser_of(reader), &request, reader->options.gather_timeout_ms,
+		      &answer, err);
 	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;

@@ -25,6 +25,7 @@
 
 #include "base/span.h"
 #include "image/identity.h"
+#include "symbol/helper_process.h"
 #include "symbol/record.h"
 #include "symbol/safe_open.h"
 
@@ -32,10 +33,26 @@ struct buffer;
 struct error;
 struct reader;
 
+/*
+ * Who pays for what is read. Requests take their time from it and end when it has none left
+ * (-EDQUOT, at once for the next one); so strangers cannot make a reader wait as long as they like.
+ */
+struct reader_account {
+	bool strange;	     /* its files are read by a helper with less memory */
+	uint64_t left_ns;    /* of waiting; requests lower it */
+	uint64_t request_ns; /* the most for one request; 0: all that is left */
+};
+
 struct reader_options {
 	uint32_t open_timeout_ms;   /* 0: 2000; also for identities */
 	uint32_t gather_timeout_ms; /* 0: 20000 */
 	uint64_t max_file_bytes;    /* 0: 8 GiB */
+	/* Memory, its own and of files, of the helper that reads strange accounts' files; 0: as
+	 * for others, which have 4 GiB of their own. */
+	uint64_t strange_bytes;
+	/* Asked while an answer is waited for; borrowed; NULL: nobody. What it says ends the
+	 * request. */
+	const struct helper_watch *watch;
 };
 
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err);
@@ -43,6 +60,14 @@ void reader_free(struct reader *reader);
 void reader_freep(struct reader **reader); /* for CLEANUP() */
 /* Of enum confinement_layer: what its helpers lack, as far as they have answered. */
 uint32_t reader_layers_missing(const struct reader *reader);
+
+/* Whether the processes that read go before all usual ones, where we may choose that. */
+void reader_set_hasty(struct reader *reader, enum helper_haste haste);
+/* How long they were ready and had no CPU, as far as they run still, or HASTE_UNKNOWN. */
+uint64_t reader_waited_ns(const struct reader *reader);
+
+/* Whose time the requests from now on take; borrowed; NULL: nobody's, as at the beginning. */
+void reader_charge(struct reader *reader, struct reader_account *account);
 
 /*
  * As in safe_open.h. A link as the last part of the path is followed for pid 0, but not with
@@ -115,11 +140,17 @@ struct gather_counts {
  * Appends to `out` the records of the functions that hold `vaddrs` (rising, of
  * the file's own space). debug_fd is the separate debug file, or -1. `counts` may
  * be NULL. Records are checked: what a parser in the hands of a stranger sends
- * is as little trusted as the file. Same file, same vaddrs: same records.
+ * is as little trusted as the file. Same file, same vaddrs: same records. Names come first, then
+ * code and flow, then lines: when it fails, `out` has what was complete by then.
  */
 int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs, size_t count,
 		  unsigned int what, struct record_set *out, struct gather_counts *counts,
 		  struct error *err);
+
+/* Likewise; *done is the set of GATHER_* that is complete, `what` when 0 is returned. */
+int reader_gather_parts(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
+			size_t count, unsigned int what, struct record_set *out, unsigned int *done,
+			struct gather_counts *counts, struct error *err);
 
 /*
  * The two halves of reader_gather(), so that files are read at the same time, each

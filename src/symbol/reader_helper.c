@@ -21,7 +21,8 @@
 #include "symbol/reader.h"
 #include "symbol/reader_message.h"
 
-#define COPY_MAX_BYTES ((uint64_t)512 << 20)
+#define COPY_MAX_BYTES	   ((uint64_t)512 << 20)
+#define STRANGE_DATA_BYTES ((uint64_t)384 << 20)
 
 static bool may_block_on_close(int fd)
 {
@@ -174,31 +175,52 @@ static int do_identify(const struct message *request, struct message *answer, st
 	return ret;
 }
 
+static int put_records(struct buffer *payload, const struct gather_counts *counts,
+		       const struct record_set *records, struct error *err)
+{
+	buffer_append(payload, counts, sizeof(*counts));
+	for (size_t i = 0; i < records->count; i++) {
+		const struct record *record = &records->list[i];
+		buffer_append_varint(payload, record->kind);
+		buffer_append_varint(payload, record->first);
+		buffer_append_varint(payload, record->last);
+		buffer_append_varint(payload, record->content.size);
+		buffer_append(payload, record->content.data, record->content.size);
+		if (payload->size > MESSAGE_MAX_BYTES)
+			return error_set(err, -EFBIG, "the sampled functions have too much code");
+	}
+	return 0;
+}
+
+/* Sends ahead what is complete. */
+static int send_part(void *context, const struct record_set *records,
+		     const struct gather_counts *counts, unsigned int done)
+{
+	struct error *err = context;
+	struct message part = { .header.what = done };
+	int ret = put_records(&part.payload, counts, records, err);
+	if (ret < 0) {
+		message_release(&part);
+		return ret;
+	}
+	ret = helper_answer_part(&part);
+	return ret < 0 ? error_set(err, ret, "out of memory") : 0;
+}
+
 static int do_gather(const struct message *request, struct message *answer, struct error *err)
 {
 	if (request->header.fd_count < 1)
 		return error_set(err, -EBADMSG, "a request makes no sense");
-	struct record_set records = { 0 };
+	CLEANUP(record_set_release) struct record_set records = { 0 };
 	struct gather_counts counts;
+	struct gather_parts parts = { .take = send_part, .context = err };
 	int debug_fd = request->header.fd_count > 1 ? request->fds[1] : -1;
 	int ret = gather_records(request->fds[0], debug_fd,
 				 (const uint64_t *)(const void *)request->payload.data,
 				 request->payload.size / sizeof(uint64_t), request->header.what,
-				 &records, &counts, err);
-	if (ret == 0)
-		buffer_append(&answer->payload, &counts, sizeof(counts));
-	for (size_t i = 0; ret == 0 && i < records.count; i++) {
-		const struct record *record = &records.list[i];
-		buffer_append_varint(&answer->payload, record->kind);
-		buffer_append_varint(&answer->payload, record->first);
-		buffer_append_varint(&answer->payload, record->last);
-		buffer_append_varint(&answer->payload, record->content.size);
-		buffer_append(&answer->payload, record->content.data, record->content.size);
-		if (answer->payload.size > MESSAGE_MAX_BYTES)
-			ret = error_set(err, -EFBIG, "the sampled functions have too much code");
-	}
-	record_set_release(&records);
-	return ret;
+				 &records, &counts, &parts, err);
+	answer->header.what = request->header.what;
+	return ret < 0 ? ret : put_records(&answer->payload, &counts, &records, err);
 }
 
 static int do_read(const struct message *request, struct message *answer, struct error *err)
@@ -306,6 +328,17 @@ void reader_helper_parse(int socket)
 	helper_serve(&(struct helper_service){ .name = "culprit-parse",
 					       .serve = serve,
 					       .without_rights = true,
+					       .open = THREAD_SANITIZER ? NULL : open_part,
+					       .name_of = name_file },
+		     socket);
+}
+
+void reader_helper_parse_strange(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "culprit-parse",
+					       .serve = serve,
+					       .without_rights = true,
+					       .data_bytes = STRANGE_DATA_BYTES,
 					       .open = THREAD_SANITIZER ? NULL : open_part,
 					       .name_of = name_file },
 		     socket);

@@ -7,3 +7,4 @@
 void reader_helper_open(int socket);
 /* Parses files; has no rights. */
 void reader_helper_parse(int socket);
+void reader_helper_parse_strange(int socket); /* likewise, with less memory */

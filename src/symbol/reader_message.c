@@ -9,8 +9,9 @@
 
 #include "base/clock.h"
 
-#define RECEIVE_STEP_BYTES (1u << 20) /* memory grows with what came, not with what was announced  \
-				       */
+#define RECEIVE_STEP_BYTES                                                                         \
+	(1u << 20) /* memory grows with what came, not with what was announced                     \
+		    */
 
 void message_release(struct message *message)
 {
@@ -21,24 +22,39 @@ void message_release(struct message *message)
 	*message = (struct message){ 0 };
 }
 
-/* Waits until the socket is ready. 0, -ETIMEDOUT or another negative errno. */
-static int wait_for(int socket, short events, uint64_t deadline_ns)
+/* How long poll() may wait, or -ETIMEDOUT. */
+static int timeout_of(const struct message_watch *watch, int *timeout_ms)
+{
+	*timeout_ms = watch->look ? (int)MESSAGE_LOOK_MS : -1;
+	if (watch->deadline_ns == MESSAGE_NO_DEADLINE)
+		return 0;
+	uint64_t now = clock_monotonic_ns();
+	if (now >= watch->deadline_ns)
+		return -ETIMEDOUT;
+	uint64_t left_ms = (watch->deadline_ns - now) / 1000000 + 1;
+	uint64_t most_ms = watch->look ? MESSAGE_LOOK_MS : 60000;
+	*timeout_ms = (int)(left_ms > most_ms ? most_ms : left_ms);
+	return 0;
+}
+
+/* Waits until the socket is ready. 0, -ETIMEDOUT, what look() said or another negative errno. */
+static int wait_for(int socket, short events, const struct message_watch *watch)
 {
 	for (;;) {
-		int timeout_ms = -1;
-		if (deadline_ns != MESSAGE_NO_DEADLINE) {
-			uint64_t now = clock_monotonic_ns();
-			if (now >= deadline_ns)
-				return -ETIMEDOUT;
-			uint64_t left_ms = (deadline_ns - now) / 1000000 + 1;
-			timeout_ms = left_ms > 60000 ? 60000 : (int)left_ms;
-		}
-		struct pollfd ready = { .fd = socket, .events = events };
-		int count = poll(&ready, 1, timeout_ms);
-		if (count > 0)
-			return 0;
+		int timeout_ms;
+		int ret = timeout_of(watch, &timeout_ms);
+		if (ret < 0)
+			return ret;
+		struct pollfd ready[] = { { .fd = socket, .events = events },
+					  { .fd = watch->wake_fd, .events = POLLIN } };
+		int count = poll(ready, 2, timeout_ms);
 		if (count < 0 && errno != EINTR)
 			return -errno;
+		ret = watch->look ? watch->look(watch->context) : 0;
+		if (ret < 0)
+			return ret;
+		if (count > 0 && ready[0].revents)
+			return 0;
 	}
 }
 
@@ -47,14 +63,15 @@ static bool would_block(int number)
 	return number == EAGAIN || number == EINTR;
 }
 
-static int send_all(int socket, const uint8_t *bytes, size_t size, uint64_t deadline_ns)
+static int send_all(int socket, const uint8_t *bytes, size_t size,
+		    const struct message_watch *watch)
 {
 	while (size > 0) {
 		ssize_t sent = send(socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && !would_block(errno))
 			return -errno;
 		if (sent < 0) {
-			int ret = wait_for(socket, POLLOUT, deadline_ns);
+			int ret = wait_for(socket, POLLOUT, watch);
 			if (ret < 0)
 				return ret;
 			continue;
@@ -65,7 +82,7 @@ static int send_all(int socket, const uint8_t *bytes, size_t size, uint64_t dead
 	return 0;
 }
 
-static int receive_all(int socket, uint8_t *bytes, size_t size, uint64_t deadline_ns)
+static int receive_all(int socket, uint8_t *bytes, size_t size, const struct message_watch *watch)
 {
 	while (size > 0) {
 		ssize_t came = recv(socket, bytes, size, MSG_DONTWAIT);
@@ -74,7 +91,7 @@ static int receive_all(int socket, uint8_t *bytes, size_t size, uint64_t deadlin
 		if (came < 0 && !would_block(errno))
 			return -errno;
 		if (came < 0) {
-			int ret = wait_for(socket, POLLIN, deadline_ns);
+			int ret = wait_for(socket, POLLIN, watch);
 			if (ret < 0)
 				return ret;
 			continue;
@@ -90,7 +107,8 @@ union control {
 	char bytes[CMSG_SPACE(MESSAGE_MAX_FDS * sizeof(int))];
 };
 
-int message_send(int socket, const struct message *message, uint64_t deadline_ns)
+int message_send_watched(int socket, const struct message *message,
+			 const struct message_watch *watch)
 {
 	struct message_header header = message->header;
 	header.payload_bytes = message->payload.size;
@@ -111,15 +129,13 @@ int message_send(int socket, const struct message *message, uint64_t deadline_ns
 	while ((sent = sendmsg(socket, &envelope, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
 		if (!would_block(errno))
 			return -errno;
-		int ret = wait_for(socket, POLLOUT, deadline_ns);
+		int ret = wait_for(socket, POLLOUT, watch);
 		if (ret < 0)
 			return ret;
 	}
-	int ret = send_all(socket, (uint8_t *)&header + sent, sizeof(header) - (size_t)sent,
-			   deadline_ns);
+	int ret = send_all(socket, (uint8_t *)&header + sent, sizeof(header) - (size_t)sent, watch);
 	return ret < 0 ? ret
-		       : send_all(socket, message->payload.data, message->payload.size,
-				  deadline_ns);
+		       : send_all(socket, message->payload.data, message->payload.size, watch);
 }
 
 /* Takes over descriptors that came beside the header; more than allowed are closed. */
@@ -143,7 +159,7 @@ static uint32_t take_fds(struct msghdr *envelope, int *fds)
 	return count;
 }
 
-int message_receive(int socket, struct message *message, uint64_t deadline_ns)
+int message_receive_watched(int socket, struct message *message, const struct message_watch *watch)
 {
 	*message = (struct message){ 0 };
 	struct iovec vector = { &message->header, sizeof(message->header) };
@@ -156,7 +172,7 @@ int message_receive(int socket, struct message *message, uint64_t deadline_ns)
 	while ((came = recvmsg(socket, &envelope, MSG_CMSG_CLOEXEC | MSG_DONTWAIT)) < 0) {
 		if (!would_block(errno))
 			return -errno;
-		int ret = wait_for(socket, POLLIN, deadline_ns);
+		int ret = wait_for(socket, POLLIN, watch);
 		if (ret < 0)
 			return ret;
 	}
@@ -164,7 +180,7 @@ int message_receive(int socket, struct message *message, uint64_t deadline_ns)
 		return -EPIPE;
 	uint32_t fd_count = take_fds(&envelope, message->fds);
 	int ret = receive_all(socket, (uint8_t *)&message->header + came,
-			      sizeof(message->header) - (size_t)came, deadline_ns);
+			      sizeof(message->header) - (size_t)came, watch);
 	uint32_t announced = message->header.fd_count;
 	message->header.fd_count = fd_count; /* those that are really there */
 	uint64_t left = message->header.payload_bytes;
@@ -173,10 +189,22 @@ int message_receive(int socket, struct message *message, uint64_t deadline_ns)
 	while (ret == 0 && left > 0) {
 		size_t step = left < RECEIVE_STEP_BYTES ? (size_t)left : RECEIVE_STEP_BYTES;
 		uint8_t *room = buffer_extend(&message->payload, step);
-		ret = room ? receive_all(socket, room, step, deadline_ns) : -ENOMEM;
+		ret = room ? receive_all(socket, room, step, watch) : -ENOMEM;
 		left -= step;
 	}
 	if (ret < 0)
 		message_release(message);
 	return ret;
+}
+
+int message_send(int socket, const struct message *message, uint64_t deadline_ns)
+{
+	struct message_watch watch = { .deadline_ns = deadline_ns, .wake_fd = -1 };
+	return message_send_watched(socket, message, &watch);
+}
+
+int message_receive(int socket, struct message *message, uint64_t deadline_ns)
+{
+	struct message_watch watch = { .deadline_ns = deadline_ns, .wake_fd = -1 };
+	return message_receive_watched(socket, message, &watch);
 }

@@ -34,7 +34,9 @@ struct message_header {
 	uint32_t what;
 	uint64_t payload_bytes;
 	uint32_t fd_count;
-	uint32_t layers_missing; /* of an answer: enum confinement_layer */
+	uint32_t more;		 /* of an answer: further parts follow it */
+	uint32_t layers_missing; /* likewise: enum confinement_layer */
+	uint32_t unused;
 };
 
 struct message {
@@ -43,8 +45,23 @@ struct message {
 	int fds[MESSAGE_MAX_FDS]; /* header.fd_count of them; a received message owns them */
 };
 
+/* Who waits for a message, and what may end the wait. */
+struct message_watch {
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC, or MESSAGE_NO_DEADLINE */
+	int wake_fd;	      /* polled too; -1: none */
+	/* Asked when wake_fd is readable, which it has to change, and now and then
+	 * (MESSAGE_LOOK_MS); a negative errno ends the wait with it. NULL: nobody is asked. */
+	int (*look)(void *context);
+	void *context;
+};
+#define MESSAGE_LOOK_MS 20u
+
 /* Payload and fds of a received message. */
 void message_release(struct message *message);
 /* Returns 0, -ETIMEDOUT, -EPIPE when the other side is gone, or another negative errno. */
 int message_send(int socket, const struct message *message, uint64_t deadline_ns);
 int message_receive(int socket, struct message *message, uint64_t deadline_ns);
+/* Likewise, or what watch->look() returned. */
+int message_send_watched(int socket, const struct message *message,
+			 const struct message_watch *watch);
+int message_receive_watched(int socket, struct message *message, const struct message_watch *watch);

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		extents[i] = (struct line_extent){ first + i * EXTENT_BYTES,
 						   first + (i + 1) * EXTENT_BYTES - 1, 0 };
 	assert(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-	assert(line_index_records(fd, extents, EXTENTS, &records) == 0);
+	assert(line_index_records(fd, extents, EXTENTS, NULL, &records) == 0);
 	for (size_t i = 0; i < records.count; i++)
 		assert(!record_fault(&records.list[i]));
 	record_set_release(&records);

@@ -44,7 +44,7 @@ static struct scene *scene_new(void)
 	assert_non_null(scene);
 	scene->profile = profile_new();
 	assert_int_equal(reader_new(NULL, &scene->reader, NULL), 0);
-	assert_int_equal(file_table_init(&scene->files, scene->profile, scene->reader), 0);
+	assert_int_equal(file_table_init(&scene->files, scene->profile, scene->reader, NULL), 0);
 	assert_int_equal(edges_init(&scene->edges, &scene->files, 1, NULL), 0);
 	scene->space = address_space_new();
 	size_t count = own_mappings_read(mappings);

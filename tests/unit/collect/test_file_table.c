@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "collect/file_table.h"
+#include "collect/shares.h"
 #include "image/writer.h"
 #include "profile/profile.h"
 #include "support/temporary_folder.h"
@@ -21,6 +22,7 @@ struct subject {
 	struct temporary_folder folder;
 	struct reader *reader;
 	struct profile *session;
+	struct shares shares;
 	struct file_table files;
 };
 
@@ -34,12 +36,16 @@ static void make(struct subject *subject)
 	assert_int_equal(reader_new(NULL, &subject->reader, NULL), 0);
 	subject->session = profile_new();
 	assert_non_null(subject->session);
-	assert_int_equal(file_table_init(&subject->files, subject->session, subject->reader), 0);
+	shares_init(&subject->shares, &(struct share_limits){ 0 });
+	assert_int_equal(file_table_init(&subject->files, subject->session, subject->reader,
+					 &subject->shares),
+			 0);
 }
 
 static void release(struct subject *subject)
 {
 	file_table_release(&subject->files);
+	shares_release(&subject->shares);
 	profile_free(subject->session);
 	reader_free(subject->reader);
 	temporary_folder_remove(&subject->folder);
@@ -122,6 +128,23 @@ static void what_cannot_be_looked_into_is_nobody_elses(void **state)
 	assert_string_equal(known.name.data, file->path);
 }
 
+static void who_can_write_a_file_pays_for_looking_into_it(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	uint32_t image;
+	make(&subject);
+	const struct file *own = file_table_get(&subject.files, find(&subject, "p", 0));
+	assert_ptr_equal(own->share, &subject.shares.own);
+	uint32_t number = find(&subject, "q", 0);
+	const struct file *file = file_table_get(&subject.files, number);
+	assert_true(file->share->strange);
+	file->share->left_ns[SHARE_READING] = SHARE_READ_NS; /* as if nobody had read it */
+	assert_int_equal(file_table_image(&subject.files, number, &image), 0);
+	assert_int_equal(file->identity->content, CONTENT_FILE);
+	assert_true(file->share->left_ns[SHARE_READING] < SHARE_READ_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +152,7 @@ int main(void)
 		cmocka_unit_test(what_is_mapped_and_never_sampled_is_not_hashed),
 		cmocka_unit_test(an_inode_of_another_device_is_another_file),
 		cmocka_unit_test(what_cannot_be_looked_into_is_nobody_elses),
+		cmocka_unit_test(who_can_write_a_file_pays_for_looking_into_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,8 +56,9 @@ static void watch(struct watched *watched)
 	unlink(watched->path);
 	assert_non_null(watched->profile);
 	assert_int_equal(reader_new(NULL, &watched->reader, NULL), 0);
-	assert_int_equal(file_table_init(&watched->files, watched->profile, watched->reader), 0);
-	jit_table_init(&watched->jits, watched->reader, &watched->files);
+	assert_int_equal(file_table_init(&watched->files, watched->profile, watched->reader, NULL),
+			 0);
+	jit_table_init(&watched->jits, watched->reader, &watched->files, NULL);
 }
 
 static void put_line(struct buffer *text, uint64_t address, const char *name)
@@ -91,7 +92,7 @@ static uint64_t locate(struct watched *watched, uint32_t image, uint64_t address
 	struct jit *jit = number_map_find(&watched->jits.by_image, image);
 	if (jit)
 		jit->pause_ns = jit->retry_ns = 0; /* files are looked at again at once */
-	assert_int_equal(jit_table_locate(&watched->jits, &watched->process, image, address,
+	assert_int_equal(jit_table_locate(&watched->jits, &watched->process, NULL, image, address,
 					  time_ns, &vaddr),
 			 0);
 	return vaddr;
@@ -207,7 +208,7 @@ static void all_processes_share_the_room_for_names(void **state)
 	locate(&watched, IMAGE + 2, 0x1000, UINT64_MAX);
 	assert_int_equal(jit_of(&watched, IMAGE + 2)->timeline.count, 1);
 	assert_int_equal(watched.jits.kept_bytes,
-			 2 * jit_of(&watched, IMAGE)->timeline.kept_bytes);
+			 2 * jit_timeline_bytes(&jit_of(&watched, IMAGE)->timeline));
 	release(&watched);
 }
 

@@ -99,7 +99,7 @@ static void gather(struct subject *subject, const char *nm, const char *const *n
 			vaddrs[j - 1] = swapped;
 		}
 	record_set_release(&subject->records);
-	if (gather_records(fd, -1, vaddrs, count, what, &subject->records, &counts, &err) < 0)
+	if (gather_records(fd, -1, vaddrs, count, what, &subject->records, &counts, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < subject->records.count; i++)
 		assert_null(record_fault(&subject->records.list[i]));

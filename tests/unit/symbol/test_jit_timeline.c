@@ -181,6 +181,35 @@ static void what_does_not_fit_is_left_out(void **state)
 	jit_timeline_release(&timeline);
 }
 
+static void what_has_samples_and_what_is_new_stays(void **state)
+{
+	(void)state;
+	struct jit_timeline timeline = { 0 };
+	char name[32];
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "function_%u", i);
+		assert_int_equal(add(&timeline, 0x100000 + i * 0x40, 0x40, 1, name), 0);
+	}
+	/* Over the first, with a vaddr of its own that no trimming may change. */
+	assert_int_equal(add(&timeline, 0x100000, 0x40, 5, "second"), 0);
+	uint64_t first = jit_timeline_vaddr(&timeline, 0x100010, 1);
+	uint64_t second = jit_timeline_vaddr(&timeline, 0x100010, 9);
+	assert_int_not_equal(first, second);
+	uint64_t before = jit_timeline_bytes(&timeline);
+	uint64_t dropped = 0;
+	assert_int_equal(jit_timeline_trim(&timeline, before / 4, &dropped), 0);
+	assert_in_range(jit_timeline_bytes(&timeline), 1, before / 2);
+	assert_int_equal(dropped + timeline.count, 1001);
+	expect_name(jit_timeline_at(&timeline, first), "function_0");
+	expect_name(jit_timeline_at(&timeline, second), "second");
+	expect_name(jit_timeline_find(&timeline, 0x100000 + 999 * 0x40, 1), "function_999");
+	assert_null(jit_timeline_find(&timeline, 0x100000 + 1 * 0x40, 1));
+	assert_int_equal(jit_timeline_vaddr(&timeline, 0x100010, 9), second);
+	assert_int_equal(jit_timeline_trim(&timeline, 0, &dropped), 0);
+	assert_int_equal(timeline.count, 0);
+	jit_timeline_release(&timeline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +221,7 @@ int main(void)
 		cmocka_unit_test(what_is_told_of_many_pages_for_ever_ends),
 		cmocka_unit_test(what_is_told_of_one_page_for_ever_ends),
 		cmocka_unit_test(what_does_not_fit_is_left_out),
+		cmocka_unit_test(what_has_samples_and_what_is_new_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

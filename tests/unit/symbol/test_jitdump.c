@@ -155,6 +155,57 @@ static void pieces_of_any_size_give_the_same(void **state)
 	buffer_release(&writer.bytes);
 }
 
+static void what_is_wanted_alone_is_kept(void **state)
+{
+	(void)state;
+	struct writer writer = make_dump(0);
+	/* The move, and the load that it is of. */
+	static const uint32_t wanted[] = { 0, 2 };
+	struct jitdump dump = { .wanted = wanted, .wanted_count = 2 };
+	assert_int_equal(jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL), 0);
+	assert_int_equal(dump.count, 3);
+	assert_true(span_equal(dump.functions[0].name, span_of_text("first")));
+	assert_true(span_equal(dump.functions[2].code, span_of_text("AAAAAAAA")));
+	assert_int_equal(dump.functions[0].line_count, 2);
+	assert_true(span_equal(dump.functions[0].lines[0].file, span_of_text("a.js")));
+	assert_int_equal(dump.functions[1].name.size, 0);
+	assert_int_equal(dump.functions[1].code.size, 0);
+	assert_int_equal(dump.functions[2].origin, 0);
+	jitdump_release(&dump);
+	buffer_release(&writer.bytes);
+}
+
+static void what_came_may_be_forgotten(void **state)
+{
+	(void)state;
+	struct writer writer = { 0 };
+	struct jitdump dump = { .names_alone = true, .most_bytes = 4096 };
+	put_header(&writer);
+	for (unsigned i = 0; i < 8; i++) {
+		for (unsigned j = 0; j < 10; j++)
+			put_load(&writer, 10, 0x1000 + i * 0x100 + j * 8, "AAAAAAAA", i * 10 + j,
+				 "function");
+		assert_int_equal(jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL),
+				 0);
+		assert_int_equal(dump.count, 10);
+		assert_in_range(jitdump_bytes(&dump), 10 * sizeof(struct jit_function), 65536);
+		jitdump_forget(&dump);
+		assert_int_equal(dump.forgotten, (i + 1) * 10);
+		writer.bytes.size = 0;
+	}
+	/* A move of what was forgotten makes no sense any more. */
+	put_move(&writer, 30, 0x1000, 0x2000, 8, 1);
+	assert_int_equal(jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL), 0);
+	assert_int_equal(dump.bad, 1);
+	/* Without forgetting there is no room for so many. */
+	writer.bytes.size = 0;
+	for (unsigned j = 0; j < 80; j++)
+		put_load(&writer, 10, 0x1000 + j * 8, "AAAAAAAA", 100 + j, "function");
+	assert_int_equal(jitdump_feed(&dump, writer.bytes.data, writer.bytes.size, NULL), -EFBIG);
+	jitdump_release(&dump);
+	buffer_release(&writer.bytes);
+}
+
 static void other_files_are_refused(void **state)
 {
 	(void)state;
@@ -229,6 +280,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_byte_orders_are_read),
 		cmocka_unit_test(pieces_of_any_size_give_the_same),
+		cmocka_unit_test(what_is_wanted_alone_is_kept),
+		cmocka_unit_test(what_came_may_be_forgotten),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(functions_without_a_name_take_memory_too),
 		cmocka_unit_test(huge_records_are_skipped_and_counted),

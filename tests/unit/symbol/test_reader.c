@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/sanitizers.h"
 #include "image/vdso.h"
+#include "symbol/helper_process.h"
 #include "symbol/reader.h"
 #include "support/temporary_folder.h"
 #include "support/toolchain.h"
@@ -163,6 +164,30 @@ static void parts_of_debug_information_in_other_files_are_found(void **state)
 	toolchain_run(folder.path, "readelf --debug-dump=info a | grep -q 'alt indirect' && "
 				   "rm common.debug");
 	assert_int_equal(inlined_rows(reader, folder.path, "a"), 0);
+}
+
+/* Whoever's binary names them pays for opening them, too. */
+static void parts_of_a_strange_binary_are_paid_for(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
+	const uint64_t most_ns = UINT64_C(10000000000);
+	struct reader_account account = { .strange = true, .left_ns = most_ns };
+	if (THREAD_SANITIZER)
+		skip(); /* its parser does not ask */
+	assert_int_equal(reader_new(&options, &reader, NULL), 0);
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -c -g -O2 -gsplit-dwarf p.c -o part.o && cc part.o -o split "
+				   "&& chmod 644 part.dwo && chmod 755 .");
+	reader_charge(reader, &account);
+	uint64_t begin_ns = clock_monotonic_ns();
+	assert_true(inlined_rows(reader, folder.path, "split") > 0);
+	uint64_t passed_ns = clock_monotonic_ns() - begin_ns;
+	/* once: the time of opening is within that of gathering */
+	assert_true(account.left_ns < most_ns);
+	assert_true(most_ns - account.left_ns <= passed_ns);
 }
 
 static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **state)
@@ -410,6 +435,74 @@ static void a_helper_that_hangs_is_killed_at_the_deadline(void **state)
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
 }
 
+static int give_up(void *context)
+{
+	unsigned *calls = context;
+	return ++*calls > 2 ? -ECANCELED : 0;
+}
+
+static void a_wait_ends_when_its_owner_gives_it_up(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	unsigned calls = 0;
+	struct helper_watch watch = { .wake_fd = -1, .look = give_up, .context = &calls };
+	struct reader_options options = { .open_timeout_ms = 60000, .watch = &watch };
+	struct identity identity;
+	struct error err = { 0 };
+	if (!toolchain_has("pkill"))
+		skip();
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	toolchain_run(folder.path, "pkill -STOP -P %d culprit-parse", getpid());
+	uint64_t start_ns = clock_monotonic_ns();
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), -ECANCELED);
+	assert_true(clock_monotonic_ns() - start_ns < UINT64_C(30000000000));
+	assert_int_equal(calls, 3);
+	calls = 0;
+	watch.look = NULL;
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+}
+
+/* Lines that take some ten seconds, of a function whose name takes a millisecond. */
+static void names_come_before_the_account_is_empty(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	if (!toolchain_has("python3") || !toolchain_has("objcopy"))
+		skip();
+	toolchain_run(folder.path, "%s/tests/tools/hostile make nested bomb 16", SOURCE_FOLDER);
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
+	struct reader_account account = { .strange = true, .left_ns = 600000000 };
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	struct error err = { 0 };
+	struct gather_counts counts;
+	unsigned done;
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	CLEANUP(close_fd) int fd = open_built(&folder, "bomb");
+	uint64_t work = toolchain_address(folder.path, "nm bomb | grep ' hostile_work'");
+	reader_charge(reader, &account);
+	assert_int_equal(reader_gather_parts(reader, fd, -1, &work, 1, GATHER_ALL, &records, &done,
+					     &counts, &err),
+			 -ETIMEDOUT);
+	assert_int_equal(done, GATHER_FUNCTIONS | GATHER_CODE | GATHER_FLOW);
+	struct function_record function;
+	assert_true(records.count >= 2);
+	assert_true(record_get_function(&records.list[0], &function));
+	assert_int_equal(function.name.size, strlen("hostile_work"));
+	assert_int_equal(account.left_ns, 0);
+	assert_int_equal(reader_gather(reader, fd, -1, &work, 1, GATHER_ALL, &records, NULL, &err),
+			 -EDQUOT);
+	/* Others' is not its. */
+	reader_charge(reader, NULL);
+	assert_int_equal(
+		reader_gather(reader, fd, -1, &work, 1, GATHER_FUNCTIONS, &records, NULL, &err), 0);
+}
+
 /* A FUSE file system whose server never reads a request. */
 static void a_mount_that_never_answers_costs_one_deadline(void **state)
 {
@@ -523,12 +616,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_code_and_lines_come_back_from_the_helper),
 		cmocka_unit_test(parts_of_debug_information_in_other_files_are_found),
+		cmocka_unit_test(parts_of_a_strange_binary_are_paid_for),
 		cmocka_unit_test(a_separate_debug_file_is_found_and_must_be_of_the_same_build),
 		cmocka_unit_test(the_same_request_gives_the_same_records),
 		cmocka_unit_test(files_that_are_read_at_once_come_in_the_order_they_were_begun),
 		cmocka_unit_test(strange_files_cost_one_message_each),
 		cmocka_unit_test(a_helper_that_dies_is_replaced),
 		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),
+		cmocka_unit_test(a_wait_ends_when_its_owner_gives_it_up),
+		cmocka_unit_test(names_come_before_the_account_is_empty),
 		cmocka_unit_test(a_mount_that_never_answers_costs_one_deadline),
 		cmocka_unit_test(the_parser_has_no_rights),
 		cmocka_unit_test(flipped_programs_do_no_harm),

@@ -1,0 +1,285 @@
+#include "collect/shares.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "image/writer.h"
+
+#define FILE_PART     2u /* of a stranger's time one file may take one part in so many */
+#define VISIT_MOST_NS UINT64_C(200000000) /* of a request */
+#define SHARES_MOST   1024u		  /* users; user namespaces bring thousands */
+
+/* What one stranger may have; about 60 MB in all. Three halves of it for all together. */
+static const uint64_t most[SHARE_KINDS] = {
+	[SHARE_FILES] = 4096,	 [SHARE_MAPPINGS] = 131072, [SHARE_CONTEXTS] = 8192,
+	[SHARE_STACKS] = 262144, [SHARE_PLACES] = 131072,   [SHARE_JIT_BYTES] = 24u << 20,
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t together(uint64_t one)
+{
+	return one + one / 2;
+}
+
+static uint64_t gather_time_ns(const struct shares *shares)
+{
+	return shares->limits.time_ns ? shares->limits.time_ns : SHARE_TIME_NS;
+}
+
+static void fill(const struct shares *shares, struct share *share, uint32_t user)
+{
+	*share = (struct share){ .user = user,
+				 .strange = true,
+				 .left_ns = { SHARE_READ_NS, gather_time_ns(shares) },
+				 .refilled_ns = clock_monotonic_ns() };
+}
+
+void shares_init(struct shares *shares, const struct share_limits *limits)
+{
+	*shares = (struct shares){ .limits = *limits };
+	fill(shares, &shares->rest, SHARE_USER_UNKNOWN);
+	fill(shares, &shares->together, SHARE_USER_UNKNOWN);
+	fill(shares, &shares->ended, SHARE_USER_UNKNOWN);
+	shares->ended.apart = true;
+	shares->ended.strange = !limits->unlimited;
+	for (int i = 0; i < SHARE_PURPOSES; i++)
+		shares->together.left_ns[i] = together(shares->together.left_ns[i]);
+	shares->own.user = geteuid();
+}
+
+void shares_release(struct shares *shares)
+{
+	size_t position = 0;
+	for (struct share *share; (share = number_map_next(&shares->by_user, &position));)
+		free(share);
+	number_map_release(&shares->by_user);
+}
+
+struct share *shares_of_user(struct shares *shares, uint32_t user)
+{
+	if (shares->limits.unlimited || user == 0 || user == shares->own.user)
+		return &shares->own;
+	struct share *share = number_map_find(&shares->by_user, user);
+	if (share)
+		return share;
+	if (shares->count >= SHARES_MOST)
+		return &shares->rest;
+	share = malloc(sizeof(*share));
+	if (!share || number_map_put(&shares->by_user, user, share) < 0) {
+		free(share);
+		return &shares->rest;
+	}
+	fill(shares, share, user);
+	shares->count++;
+	return share;
+}
+
+struct share *shares_of_file(struct shares *shares, uint64_t writer)
+{
+	switch (writer_kind(writer)) {
+	case WRITER_NOBODY:
+		return &shares->own;
+	case WRITER_USER:
+		return shares_of_user(shares, (uint32_t)writer);
+	default:
+		return shares_of_user(shares, SHARE_USER_UNKNOWN);
+	}
+}
+
+struct share *shares_of_process(struct shares *shares, uint32_t pid)
+{
+	char path[64];
+	struct stat info;
+	if (shares->limits.unlimited)
+		return &shares->own;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return stat(path, &info) == 0 ? shares_of_user(shares, info.st_uid) : NULL;
+}
+
+bool share_has_room(const struct shares *shares, const struct share *share, enum share_of what)
+{
+	return !share->strange || (share->held[what] < most[what] &&
+				   shares->together.held[what] < together(most[what]));
+}
+
+bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)
+{
+	if (!share->strange)
+		return true;
+	if (amount > most[what] || share->held[what] > most[what] - amount ||
+	    shares->together.held[what] + amount > together(most[what])) {
+		share->refused[what] += amount;
+		return false;
+	}
+	share->held[what] += amount;
+	shares->together.held[what] += amount;
+	return true;
+}
+
+void share_give_back(struct shares *shares, struct share *share, enum share_of what,
+		     uint64_t amount)
+{
+	if (!share->strange)
+		return;
+	uint64_t given = amount < share->held[what] ? amount : share->held[what];
+	share->held[what] -= given;
+	shares->together.held[what] -= given;
+}
+
+static void refill(struct share *share, uint64_t most_ns, uint64_t now_ns)
+{
+	uint64_t *left = &share->left_ns[SHARE_READING];
+	uint64_t back = (now_ns - share->refilled_ns) / SHARE_READ_PART;
+	uint64_t paid = least(back, share->debt_ns);
+	share->debt_ns -= paid;
+	back -= paid;
+	*left = back < most_ns - *left ? *left + back : most_ns;
+	share->refilled_ns = now_ns;
+}
+
+static uint64_t time_left_ns(const struct shares *shares, const struct share *share,
+			     enum share_purpose purpose)
+{
+	uint64_t left_ns = share->left_ns[purpose];
+	return share->apart ? left_ns : least(left_ns, shares->together.left_ns[purpose]);
+}
+
+void shares_charge(struct shares *shares, struct share *share, enum share_purpose purpose,
+		   uint64_t request_ns, struct reader *reader)
+{
+	shares->payer = share;
+	shares->purpose = purpose;
+	shares->since_ns = clock_monotonic_ns();
+	if (!share->strange) {
+		if (reader)
+			reader_charge(reader, NULL);
+		return;
+	}
+	if (purpose == SHARE_READING) {
+		refill(share, SHARE_READ_NS, shares->since_ns);
+		refill(&shares->together, together(SHARE_READ_NS), shares->since_ns);
+	}
+	shares->had_ns = time_left_ns(shares, share, purpose);
+	if (shares->had_ns < SHARE_LEAST_NS)
+		shares->had_ns = 0;
+	shares->account = (struct reader_account){ .strange = true,
+						   .left_ns = shares->had_ns,
+						   .request_ns = request_ns };
+	if (reader)
+		reader_charge(reader, &shares->account);
+}
+
+void shares_settle(struct shares *shares, struct reader *reader)
+{
+	struct share *share = shares->payer;
+	shares->payer = NULL;
+	if (reader)
+		reader_charge(reader, NULL);
+	if (!share || !share->strange)
+		return;
+	share_spend(shares, share, shares->purpose, clock_monotonic_ns() - shares->since_ns);
+}
+
+struct share_visit shares_begin_visit(struct shares *shares, struct share *visited,
+				      struct reader *reader)
+{
+	struct share_visit visit = { 0 };
+	if (!shares || !visited || !visited->strange || (shares->payer && shares->payer->strange))
+		return visit;
+	visit.payer = shares->payer;
+	visit.purpose = shares->payer ? shares->purpose : SHARE_READING;
+	visit.pays = true;
+	shares_charge(shares, visited, visit.purpose, VISIT_MOST_NS, reader);
+	return visit;
+}
+
+void shares_end_visit(struct shares *shares, const struct share_visit *visit, struct reader *reader)
+{
+	if (!visit->pays)
+		return;
+	shares_settle(shares, reader);
+	if (visit->payer)
+		shares_charge(shares, visit->payer, visit->purpose, 0, reader);
+}
+
+static void spend(struct share *share, enum share_purpose purpose, uint64_t spent_ns)
+{
+	uint64_t paid_ns = least(spent_ns, share->left_ns[purpose]);
+	share->left_ns[purpose] -= paid_ns;
+	if (purpose == SHARE_READING)
+		share->debt_ns = least(share->debt_ns + (spent_ns - paid_ns), SHARE_READ_NS);
+}
+
+void share_spend(struct shares *shares, struct share *share, enum share_purpose purpose,
+		 uint64_t spent_ns)
+{
+	if (!share->strange)
+		return;
+	spend(share, purpose, spent_ns);
+	if (!share->apart)
+		spend(&shares->together, purpose, spent_ns);
+}
+
+uint64_t share_reading_left_ns(struct shares *shares, struct share *share)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	if (!share->strange)
+		return UINT64_MAX;
+	refill(share, SHARE_READ_NS, now_ns);
+	refill(&shares->together, together(SHARE_READ_NS), now_ns);
+	return time_left_ns(shares, share, SHARE_READING);
+}
+
+uint64_t shares_time_left_ns(const struct shares *shares)
+{
+	if (!shares->payer || !shares->payer->strange)
+		return UINT64_MAX;
+	uint64_t spent_ns = clock_monotonic_ns() - shares->since_ns;
+	return shares->had_ns - least(spent_ns, shares->had_ns);
+}
+
+uint64_t share_gathering_left_ns(const struct shares *shares, const struct share *share)
+{
+	return share->strange ? time_left_ns(shares, share, SHARE_GATHERING) : UINT64_MAX;
+}
+
+uint64_t share_file_ns(const struct shares *shares)
+{
+	return gather_time_ns(shares) / FILE_PART;
+}
+
+void shares_begin_epoch(struct shares *shares)
+{
+	uint64_t time_ns = gather_time_ns(shares);
+	size_t position = 0;
+	for (struct share *share; (share = number_map_next(&shares->by_user, &position));)
+		share->left_ns[SHARE_GATHERING] = time_ns;
+	shares->rest.left_ns[SHARE_GATHERING] = time_ns;
+	shares->together.left_ns[SHARE_GATHERING] = together(time_ns);
+}
+
+static void take_refused(struct share *share, uint64_t refused[SHARE_KINDS])
+{
+	for (int i = 0; i < SHARE_KINDS; i++) {
+		refused[i] += share->refused[i];
+		share->refused[i] = 0;
+	}
+}
+
+void shares_take_refused(struct shares *shares, uint64_t refused[SHARE_KINDS])
+{
+	size_t position = 0;
+	memset(refused, 0, SHARE_KINDS * sizeof(refused[0]));
+	for (struct share *share; (share = number_map_next(&shares->by_user, &position));)
+		take_refused(share, refused);
+	take_refused(&shares->rest, refused);
+}

@@ -1,0 +1,91 @@
+#include "collect/urgency.h"
+
+#include "base/clock.h"
+#include "symbol/reader.h"
+
+#define PATIENCE_NS UINT64_C(50000000) /* of waiting for a CPU, all processes together */
+#define WATCH_NS    UINT64_C(500000000)
+#define RAISED_NS   UINT64_C(2000000000) /* the longest that we go before all others */
+
+/* HASTE_UNKNOWN where the kernel does not tell. */
+static uint64_t waited_ns(const struct reader *reader)
+{
+	uint64_t own_ns = haste_waited_ns(0);
+	uint64_t helpers_ns = reader ? reader_waited_ns(reader) : 0;
+	return own_ns == HASTE_UNKNOWN || helpers_ns == HASTE_UNKNOWN ? HASTE_UNKNOWN
+								      : own_ns + helpers_ns;
+}
+
+void urgency_watch(struct urgency *urgency)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	if (now_ns - urgency->watched_ns < WATCH_NS)
+		return;
+	urgency->watched_ns = now_ns;
+	urgency->watched_waited_ns = haste_waited_ns(0);
+}
+
+static void lower(struct urgency *urgency, struct reader *reader)
+{
+	urgency->raised_ns = 0;
+	haste_restore(0, &urgency->usual);
+	if (reader)
+		reader_set_hasty(reader, HELPER_AS_USUAL);
+}
+
+/* Where the kernel does not tell who waited, all time that passed may have been waiting. */
+static bool was_kept_waiting(struct urgency *urgency, uint64_t now_ns, const struct reader *reader)
+{
+	uint64_t waited = waited_ns(reader);
+	if (waited == HASTE_UNKNOWN || urgency->waited_ns == HASTE_UNKNOWN)
+		return now_ns - urgency->since_ns > PATIENCE_NS;
+	if (waited < urgency->waited_ns) /* of a helper that has been started anew */
+		urgency->waited_ns = waited;
+	return waited - urgency->waited_ns > PATIENCE_NS;
+}
+
+static void raise(struct urgency *urgency, struct reader *reader)
+{
+	urgency->raised_ns = clock_monotonic_ns();
+	if (!haste_raise(0, &urgency->usual))
+		urgency->spent = true; /* the helpers may not either */
+	else if (reader)
+		reader_set_hasty(reader, HELPER_HASTY);
+}
+
+void urgency_begin(struct urgency *urgency, struct reader *reader)
+{
+	if (urgency->urgent)
+		return;
+	uint64_t own_ns = haste_waited_ns(0);
+	bool waited = urgency->watched_ns && own_ns != HASTE_UNKNOWN &&
+		      urgency->watched_waited_ns != HASTE_UNKNOWN &&
+		      own_ns - urgency->watched_waited_ns > PATIENCE_NS;
+	*urgency = (struct urgency){ .urgent = true,
+				     .since_ns = clock_monotonic_ns(),
+				     .waited_ns = waited_ns(reader) };
+	if (waited)
+		raise(urgency, reader);
+}
+
+void urgency_look(struct urgency *urgency, struct reader *reader)
+{
+	if (!urgency->urgent || urgency->spent)
+		return;
+	uint64_t now_ns = clock_monotonic_ns();
+	if (urgency->raised_ns) {
+		urgency->spent = now_ns - urgency->raised_ns > RAISED_NS;
+		if (urgency->spent)
+			lower(urgency, reader);
+		return;
+	}
+	if (was_kept_waiting(urgency, now_ns, reader))
+		raise(urgency, reader);
+}
+
+void urgency_end(struct urgency *urgency, struct reader *reader)
+{
+	if (urgency->raised_ns)
+		lower(urgency, reader);
+	urgency->urgent = false;
+}

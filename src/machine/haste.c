@@ -1,0 +1,58 @@
+#include "machine/haste.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/small_file.h"
+
+static bool is_usual(int policy)
+{
+	return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
+}
+
+bool haste_raise(pid_t pid, struct haste_usual *usual)
+{
+	struct sched_param least = { .sched_priority = 1 };
+	struct sched_param before;
+	if (usual->raised)
+		return true;
+	int policy = sched_getscheduler(pid);
+	if (policy < 0 || !is_usual(policy & ~SCHED_RESET_ON_FORK) ||
+	    sched_getparam(pid, &before) != 0 ||
+	    sched_setscheduler(pid, SCHED_RR | SCHED_RESET_ON_FORK, &least) != 0)
+		return false;
+	*usual = (struct haste_usual){ true, policy, before.sched_priority };
+	return true;
+}
+
+void haste_restore(pid_t pid, struct haste_usual *usual)
+{
+	struct sched_param param = { .sched_priority = usual->priority };
+	/* Without CAP_SYS_NICE what has been reset on fork is so for ever. */
+	if (usual->raised && sched_setscheduler(pid, usual->policy, &param) != 0)
+		sched_setscheduler(pid, usual->policy | SCHED_RESET_ON_FORK, &param);
+	usual->raised = false;
+}
+
+void haste_prefer(void)
+{
+	errno = 0;
+	int nice = getpriority(PRIO_PROCESS, 0);
+	if (errno == 0 && nice > HASTE_NICE)
+		setpriority(PRIO_PROCESS, 0, HASTE_NICE);
+}
+
+uint64_t haste_waited_ns(pid_t pid)
+{
+	char path[64], line[128];
+	uint64_t ran_ns, waited_ns;
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid ? pid : getpid());
+	if (small_file_read_line(path, line, sizeof(line)) < 0 ||
+	    sscanf(line, "%" SCNu64 " %" SCNu64, &ran_ns, &waited_ns) != 2 || !ran_ns)
+		return HASTE_UNKNOWN;
+	return waited_ns;
+}

@@ -1,0 +1,200 @@
+#include "collect/shares.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "image/writer.h"
+
+#define STRANGER 4242u
+
+static void root_and_oneself_have_no_limits(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *own = shares_of_user(&shares, geteuid());
+	assert_ptr_equal(shares_of_user(&shares, 0), own);
+	assert_false(own->strange);
+	assert_true(share_take(&shares, own, SHARE_FILES, UINT64_MAX));
+	assert_true(share_take(&shares, own, SHARE_FILES, UINT64_MAX));
+	assert_int_equal(share_gathering_left_ns(&shares, own), UINT64_MAX);
+	/* What others may write is nobody's that is trusted. */
+	assert_true(shares_of_file(&shares, writer_of(WRITER_ANYBODY, 0))->strange);
+	assert_ptr_equal(shares_of_file(&shares, 0), own);
+	assert_ptr_equal(shares_of_file(&shares, writer_of(WRITER_USER, STRANGER)),
+			 shares_of_user(&shares, STRANGER));
+	/* Its owner says nothing where somebody else serves it. */
+	assert_ptr_equal(shares_of_file(&shares, writer_of(WRITER_MOUNTER, 0)),
+			 shares_of_user(&shares, SHARE_USER_UNKNOWN));
+	shares_release(&shares);
+}
+
+static void one_stranger_leaves_room_for_another(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *greedy = shares_of_user(&shares, STRANGER);
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	uint64_t taken = 0;
+	while (share_take(&shares, greedy, SHARE_MAPPINGS, 1))
+		taken++;
+	assert_true(taken >= 65536);
+	assert_false(share_has_room(&shares, greedy, SHARE_MAPPINGS));
+	assert_true(share_take(&shares, other, SHARE_MAPPINGS, taken / 4));
+	assert_true(share_take(&shares, greedy, SHARE_FILES, 1));
+	/* What is given back is there for it again. */
+	share_give_back(&shares, greedy, SHARE_MAPPINGS, 2);
+	assert_true(share_take(&shares, greedy, SHARE_MAPPINGS, 2));
+	uint64_t refused[SHARE_KINDS];
+	shares_take_refused(&shares, refused);
+	assert_int_equal(refused[SHARE_MAPPINGS], 1);
+	shares_take_refused(&shares, refused);
+	assert_int_equal(refused[SHARE_MAPPINGS], 0);
+	shares_release(&shares);
+}
+
+static void many_users_have_less_than_two_together(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	uint64_t one = 0, all = 0;
+	while (share_take(&shares, shares_of_user(&shares, STRANGER), SHARE_PLACES, 1))
+		one++;
+	all = one;
+	for (uint32_t user = STRANGER + 1; user < STRANGER + 3000; user++)
+		while (all < 4 * one &&
+		       share_take(&shares, shares_of_user(&shares, user), SHARE_PLACES, 1))
+			all++;
+	assert_in_range(all, one + 1, 2 * one - 1);
+	shares_release(&shares);
+}
+
+static void time_is_used_up_and_comes_back_with_an_epoch(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ .time_ns = 40000000 });
+	struct share *greedy = shares_of_user(&shares, STRANGER);
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	share_spend(&shares, greedy, SHARE_GATHERING, 39000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy), 1000000);
+	share_spend(&shares, greedy, SHARE_GATHERING, 9000000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy), 0);
+	shares_charge(&shares, greedy, SHARE_GATHERING, 0, NULL);
+	assert_int_equal(shares_time_left_ns(&shares), 0);
+	assert_int_equal(shares.account.left_ns, 0);
+	shares_settle(&shares, NULL);
+	/* The half more than one's own that all have is what is left of it for others. */
+	shares_begin_epoch(&shares);
+	share_spend(&shares, greedy, SHARE_GATHERING, 40000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy), 0);
+	assert_int_equal(share_gathering_left_ns(&shares, other), 20000000);
+	shares_release(&shares);
+}
+
+static void without_limits_all_are_trusted(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ .unlimited = true });
+	assert_false(shares_of_user(&shares, STRANGER)->strange);
+	assert_false(shares_of_file(&shares, writer_of(WRITER_ANYBODY, STRANGER))->strange);
+	shares_release(&shares);
+}
+
+static void who_is_visited_pays_for_that_alone(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *stranger = shares_of_user(&shares, STRANGER);
+	shares_charge(&shares, &shares.own, SHARE_GATHERING, 0, NULL);
+	assert_int_equal(shares_time_left_ns(&shares), UINT64_MAX);
+	struct share_visit visit = shares_begin_visit(&shares, stranger, NULL);
+	assert_true(shares_time_left_ns(&shares) <= SHARE_TIME_NS);
+	shares_end_visit(&shares, &visit, NULL);
+	assert_true(stranger->left_ns[SHARE_GATHERING] < SHARE_TIME_NS);
+	assert_int_equal(shares_time_left_ns(&shares), UINT64_MAX);
+	shares_settle(&shares, NULL);
+
+	/* One who reads his own, or somebody else's, pays anyhow. */
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	shares_charge(&shares, other, SHARE_GATHERING, 0, NULL);
+	visit = shares_begin_visit(&shares, stranger, NULL);
+	assert_ptr_equal(shares.payer, other);
+	shares_end_visit(&shares, &visit, NULL);
+	assert_ptr_equal(shares.payer, other);
+	shares_settle(&shares, NULL);
+	shares_release(&shares);
+}
+
+static void what_ended_before_it_was_asked_pays_apart_from_all_others(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	share_spend(&shares, &shares.ended, SHARE_READING, SHARE_READ_NS / 2);
+	assert_true(share_reading_left_ns(&shares, shares_of_user(&shares, STRANGER)) ==
+		    SHARE_READ_NS);
+	/* Strangers who use up all that they have together leave it what it has. */
+	for (uint32_t user = STRANGER; user < STRANGER + 4; user++)
+		share_spend(&shares, shares_of_user(&shares, user), SHARE_READING, SHARE_READ_NS);
+	assert_in_range(share_reading_left_ns(&shares, shares_of_user(&shares, STRANGER + 5)), 0,
+			SHARE_READ_NS / 4);
+	assert_in_range(share_reading_left_ns(&shares, &shares.ended), SHARE_READ_NS / 2,
+			SHARE_READ_NS);
+	shares_charge(&shares, &shares.ended, SHARE_READING, 0, NULL);
+	assert_true(shares_time_left_ns(&shares) > SHARE_READ_NS / 4);
+	shares_settle(&shares, NULL);
+	/* It is no more trusted than they are. */
+	share_spend(&shares, &shares.ended, SHARE_READING, SHARE_READ_NS);
+	assert_in_range(share_reading_left_ns(&shares, &shares.ended), 0, SHARE_READ_NS / 4);
+	shares_release(&shares);
+}
+
+static void what_took_longer_than_was_left_is_owed(void **state)
+{
+	(void)state;
+	struct shares shares;
+	struct share_limits limits = { 0 };
+	shares_init(&shares, &limits);
+	struct share *share = shares_of_user(&shares, STRANGER);
+	share_spend(&shares, share, SHARE_READING, SHARE_READ_NS + SHARE_READ_NS / 2);
+	/* A fifth of what is owed comes back: nothing is there yet. */
+	share->refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 10);
+	shares.together.refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 10);
+	assert_int_equal(share_reading_left_ns(&shares, share), 0);
+	share->refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 2);
+	shares.together.refilled_ns -= SHARE_READ_PART * (SHARE_READ_NS / 2);
+	assert_in_range(share_reading_left_ns(&shares, share), SHARE_READ_NS / 20,
+			SHARE_READ_NS / 5);
+	/* With little left nothing is begun, which would only be broken off. */
+	share_spend(&shares, share, SHARE_READING,
+		    share_reading_left_ns(&shares, share) - SHARE_LEAST_NS / 2);
+	shares_charge(&shares, share, SHARE_READING, 0, NULL);
+	assert_int_equal(shares_time_left_ns(&shares), 0);
+	shares_settle(&shares, NULL);
+	shares_release(&shares);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(root_and_oneself_have_no_limits),
+		cmocka_unit_test(one_stranger_leaves_room_for_another),
+		cmocka_unit_test(many_users_have_less_than_two_together),
+		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),
+		cmocka_unit_test(without_limits_all_are_trusted),
+		cmocka_unit_test(who_is_visited_pays_for_that_alone),
+		cmocka_unit_test(what_ended_before_it_was_asked_pays_apart_from_all_others),
+		cmocka_unit_test(what_took_longer_than_was_left_is_owed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+#include "collect/urgency.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+
+#define RIVALS		 4
+#define LONGEST_NS	 UINT64_C(20000000000)
+#define PATIENCE_NS	 UINT64_C(50000000)
+#define LONGEST_RAISE_NS UINT64_C(2000000000)
+
+static bool is_raised(pid_t pid)
+{
+	return (sched_getscheduler(pid) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
+/* One CPU for us and for those that want it too. */
+static void share_one_cpu(pid_t *rivals)
+{
+	cpu_set_t all, one;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (int i = 0; i < RIVALS; i++) {
+		rivals[i] = fork();
+		if (rivals[i] == 0)
+			for (;;)
+				continue;
+		assert_true(rivals[i] > 0);
+	}
+}
+
+static void end_all(const pid_t *rivals)
+{
+	for (int i = 0; i < RIVALS; i++) {
+		kill(rivals[i], SIGKILL);
+		waitpid(rivals[i], NULL, 0);
+	}
+}
+
+static void need_right_to_raise(void)
+{
+	struct haste_usual usual = { 0 };
+	if (!haste_raise(0, &usual)) {
+		print_message("it may not go before others here: skipped\n");
+		skip();
+	}
+	haste_restore(0, &usual);
+	if (haste_waited_ns(0) == HASTE_UNKNOWN) {
+		print_message("this kernel does not tell who waited for a CPU: skipped\n");
+		skip();
+	}
+}
+
+static void who_is_kept_waiting_goes_before_others_for_a_while(void **state)
+{
+	(void)state;
+	pid_t rivals[RIVALS];
+	struct urgency urgency = { 0 };
+	need_right_to_raise();
+	share_one_cpu(rivals);
+	uint64_t begin_ns = clock_monotonic_ns();
+	urgency_begin(&urgency, NULL);
+	while (!is_raised(0) && clock_monotonic_ns() - begin_ns < LONGEST_NS)
+		urgency_look(&urgency, NULL);
+	bool raised = is_raised(0);
+	uint64_t raised_ns = clock_monotonic_ns();
+	pid_t child = fork();
+	if (child == 0)
+		_exit(is_raised(0));
+	int status = -1;
+	waitpid(child, &status, 0);
+	/* Not for longer than that, however long it lasts. */
+	while (is_raised(0) && clock_monotonic_ns() - raised_ns < LONGEST_NS)
+		urgency_look(&urgency, NULL);
+	uint64_t lowered_ns = clock_monotonic_ns();
+	for (int i = 0; i < 1000; i++)
+		urgency_look(&urgency, NULL);
+	bool raised_again = is_raised(0);
+	urgency_end(&urgency, NULL);
+	end_all(rivals);
+	assert_true(raised);
+	assert_int_equal(status, 0); /* nothing that it forks meanwhile */
+	assert_true(lowered_ns - raised_ns >= LONGEST_RAISE_NS / 2);
+	assert_true(lowered_ns - raised_ns < LONGEST_NS);
+	assert_false(raised_again);
+	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+}
+
+static void who_waited_little_changes_nothing(void **state)
+{
+	(void)state;
+	struct urgency urgency = { 0 };
+	need_right_to_raise();
+	uint64_t before_ns = haste_waited_ns(0);
+	urgency_begin(&urgency, NULL);
+	uint64_t begin_ns = clock_monotonic_ns();
+	while (clock_monotonic_ns() - begin_ns < 2 * PATIENCE_NS)
+		urgency_look(&urgency, NULL);
+	bool raised = is_raised(0);
+	urgency_end(&urgency, NULL);
+	if (haste_waited_ns(0) - before_ns < PATIENCE_NS)
+		assert_false(raised);
+	assert_false(is_raised(0));
+}
+
+static void who_was_kept_waiting_before_need_not_wait_again(void **state)
+{
+	(void)state;
+	pid_t rivals[RIVALS];
+	struct urgency urgency = { 0 };
+	need_right_to_raise();
+	share_one_cpu(rivals);
+	urgency_watch(&urgency);
+	uint64_t before_ns = haste_waited_ns(0);
+	uint64_t look_ns = clock_monotonic_ns();
+	while (haste_waited_ns(0) - before_ns < 2 * PATIENCE_NS &&
+	       clock_monotonic_ns() - look_ns < LONGEST_NS)
+		continue;
+	urgency_begin(&urgency, NULL);
+	bool raised = is_raised(0);
+	urgency_end(&urgency, NULL);
+	end_all(rivals);
+	assert_true(raised);
+	assert_false(is_raised(0));
+}
+
+static void nothing_is_urgent_before_it_begins_and_when_it_ended(void **state)
+{
+	(void)state;
+	pid_t rivals[RIVALS];
+	struct urgency urgency = { 0 };
+	need_right_to_raise();
+	share_one_cpu(rivals);
+	urgency_begin(&urgency, NULL);
+	urgency_end(&urgency, NULL);
+	uint64_t begin_ns = haste_waited_ns(0);
+	uint64_t look_ns = clock_monotonic_ns();
+	while (haste_waited_ns(0) - begin_ns < 2 * PATIENCE_NS &&
+	       clock_monotonic_ns() - look_ns < LONGEST_NS)
+		urgency_look(&urgency, NULL);
+	bool raised = is_raised(0);
+	end_all(rivals);
+	assert_false(raised);
+}
+
+static void what_it_was_before_it_is_again(void **state)
+{
+	(void)state;
+	struct sched_param none = { 0 }, first = { .sched_priority = 3 };
+	struct haste_usual usual = { 0 };
+	need_right_to_raise();
+	assert_int_equal(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+	assert_true(haste_raise(0, &usual));
+	assert_true(is_raised(0));
+	assert_true(haste_raise(0, &usual)); /* once is enough */
+	haste_restore(0, &usual);
+	assert_int_equal(sched_getscheduler(0), SCHED_BATCH);
+	/* Who goes before others already keeps that. */
+	assert_int_equal(sched_setscheduler(0, SCHED_FIFO, &first), 0);
+	assert_false(haste_raise(0, &usual));
+	haste_restore(0, &usual);
+	int policy = sched_getscheduler(0);
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+	assert_int_equal(policy, SCHED_FIFO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_waited_little_changes_nothing),
+		cmocka_unit_test(what_it_was_before_it_is_again),
+		cmocka_unit_test(who_is_kept_waiting_goes_before_others_for_a_while),
+		cmocka_unit_test(who_was_kept_waiting_before_need_not_wait_again),
+		cmocka_unit_test(nothing_is_urgent_before_it_begins_and_when_it_ended),
+	};
+	return cmocka_run_group_tests_name("collect urgency", tests, NULL, NULL);
+}

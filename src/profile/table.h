@@ -96,12 +96,12 @@ int table_append(struct table *table, const uint64_t *keys, const uint64_t *valu
 
 static inline const uint64_t *table_keys(const struct table *table, size_t row)
 {
-	return table->keys + row * table->key_slots;
+	return table->keys ? table->keys + row * table->key_slots : NULL;
 }
 
 static inline const uint64_t *table_values(const struct table *table, size_t row)
 {
-	return table->values + row * table->value_slots;
+	return table->values ? table->values + row * table->value_slots : NULL;
 }
 
 static inline bool column_is_reference(enum column_type type)

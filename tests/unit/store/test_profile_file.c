@@ -435,6 +435,33 @@ static void rows_that_compress_to_nothing_are_read_back(void **state)
 	assert_int_equal(profile_table(read, PROFILE_FLAT)->count, 1500000);
 }
 
+/* Numbers take less in a file than their digits do. */
+static void rows_of_large_numbers_are_read_back(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	const struct profile_event event = { .name = span_of_text("e") };
+	const struct profile_frame leaf = { .vaddr = 1 };
+	const struct cell cell = { 1, 1, 1 };
+	uint32_t id;
+	assert_int_equal(profile_add_event(profile, &event, &id), 0);
+	for (uint64_t i = 0; i < 3000; i++) {
+		const uint64_t number = INT64_MAX - i;
+		const struct profile_context context = {
+			.pid = optional_of(number),
+			.tid = optional_of(number),
+			.start_ns = optional_of(number),
+		};
+		uint32_t who;
+		assert_int_equal(profile_add_context(profile, &context, &who), 0);
+		assert_int_equal(profile_add_flat(profile, id, who, &leaf, &cell), 0);
+	}
+	CLEANUP(buffer_release) struct buffer bytes = encoded(profile);
+	CLEANUP(profile_freep) struct profile *read = decoded(&bytes);
+	assert_int_equal(profile_table(read, PROFILE_CONTEXT)->count, 3000);
+	assert_true(same_content(profile, read));
+}
+
 /* A blob longer than any chunk goes in pieces. */
 static void a_long_blob_is_read_back(void **state)
 {
@@ -593,6 +620,7 @@ int main(void)
 		cmocka_unit_test(a_forged_schema_is_refused_in_one_sentence),
 		cmocka_unit_test(what_is_no_profile_is_named),
 		cmocka_unit_test(rows_that_compress_to_nothing_are_read_back),
+		cmocka_unit_test(rows_of_large_numbers_are_read_back),
 		cmocka_unit_test(a_long_blob_is_read_back),
 		cmocka_unit_test(what_is_read_without_code_lacks_only_its_rows),
 		cmocka_unit_test(code_that_is_left_out_is_sealed_all_the_same),

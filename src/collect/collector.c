@@ -249,6 +249,7 @@ static int init_session(struct collector *collector, struct error *err)
 		snprintf(text, sizeof(text), "%s: samples are not interpreted", cause.text);
 		note(collector, COLLECT_WARNING, text);
 	}
+	session->edges.shares = &session->shares;
 	if (options->stepper &&
 	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
 		return error_set(err, cause.code, "no bursts: %s", cause.text);

@@ -32,6 +32,12 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	       a->context == b->context && a->event == b->event;
 }
 
+bool edge_tally_knows(const struct edge_tally *tally, const struct edge_row *edge)
+{
+	return hash_index_find(&tally->index, edge_hash(edge), equal, tally->rows, edge) !=
+	       HASH_INDEX_NONE;
+}
+
 int edge_tally_add(struct edge_tally *tally, const struct edge_row *edge)
 {
 	uint64_t hash = edge_hash(edge);

@@ -30,6 +30,8 @@ struct edge_tally {
 };
 
 void edge_tally_release(struct edge_tally *tally);
+/* Whether it was counted before. */
+bool edge_tally_knows(const struct edge_tally *tally, const struct edge_row *edge);
 /* Counts a branch once more; edge->count does not matter. 0 or -ENOMEM. */
 int edge_tally_add(struct edge_tally *tally, const struct edge_row *edge);
 /* Moves all counts into translation->to. Before tally_take(), which adds the paths of all images

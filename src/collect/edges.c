@@ -12,6 +12,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "collect/file_table.h"
+#include "collect/shares.h"
 #include "image/address_space.h"
 #include "machine/perf_record.h"
 #include "profile/bill.h"
@@ -338,7 +339,13 @@ static int add_edge(struct edges *edges, const struct edge_waiting *waiting,
 	int ret = file_table_image(edges->files, found->from_file, &edge.from_image);
 	if (ret == 0)
 		ret = file_table_image(edges->files, found->to_file, &edge.to_image);
-	return ret < 0 ? ret : edge_tally_add(&edges->tally, &edge);
+	if (ret < 0)
+		return ret;
+	/* What its user has no room for is counted there. */
+	if (waiting->share && waiting->share->strange && !edge_tally_knows(&edges->tally, &edge) &&
+	    !share_take(edges->shares, waiting->share, SHARE_EDGES, 1))
+		return 0;
+	return edge_tally_add(&edges->tally, &edge);
 }
 
 static int take_path(struct edges *edges, const struct edge_waiting *waiting, struct cursor *cursor)

@@ -41,6 +41,7 @@ struct edge_sums {
 
 struct edge_waiting { /* whose sample it is */
 	uint32_t sampler, event, context;
+	struct share *share; /* whose program it is; NULL: nobody's that is limited */
 };
 
 struct edge_batch {
@@ -60,6 +61,7 @@ struct edges {
 	uint64_t registers; /* perf's mask */
 	struct helper helper;
 	struct file_table *files; /* borrowed */
+	struct shares *shares;	  /* likewise; set by the owner; NULL: nobody is limited */
 	struct edge_batch gathering, under_way;
 	bool asked; /* the helper is at `under_way` */
 	uint64_t asked_ns;

@@ -496,6 +496,7 @@ static int write_refused(struct session *session, struct profile *profile)
 		[SHARE_CONTEXTS] = BILL_LEFT_OUT_PREFIX "contexts",
 		[SHARE_STACKS] = BILL_LEFT_OUT_PREFIX "stacks",
 		[SHARE_PLACES] = BILL_LEFT_OUT_PREFIX "places",
+		[SHARE_EDGES] = BILL_LEFT_OUT_PREFIX "edges",
 	};
 	uint64_t refused[SHARE_KINDS];
 	uint64_t names = 0;

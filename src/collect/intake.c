@@ -177,7 +177,8 @@ static int take_edges(struct session *session, const struct perf_record *record,
 		counters_lane(&session->counters, counter->sampler, counter->slot);
 	struct edge_waiting waiting = { .sampler = counter->sampler,
 					.event = sampler->id,
-					.context = context };
+					.context = context,
+					.share = process ? session_share(session, process) : NULL };
 	struct span blocks = edges_blocks(ring->attached, &session->counters.output_layout, record);
 	return edges_take(&session->edges, &waiting, &record->sample, blocks,
 			  process ? process->space : NULL,

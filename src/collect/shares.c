@@ -14,10 +14,11 @@
 #define VISIT_MOST_NS UINT64_C(200000000) /* of a request */
 #define SHARES_MOST   1024u		  /* users; user namespaces bring thousands */
 
-/* What one stranger may have; about 60 MB in all. Three halves of it for all together. */
+/* What one stranger may have; about 70 MB in all. Three halves of it for all together. */
 static const uint64_t most[SHARE_KINDS] = {
-	[SHARE_FILES] = 4096,	 [SHARE_MAPPINGS] = 131072, [SHARE_CONTEXTS] = 8192,
-	[SHARE_STACKS] = 262144, [SHARE_PLACES] = 131072,   [SHARE_JIT_BYTES] = 24u << 20,
+	[SHARE_FILES] = 4096,	       [SHARE_MAPPINGS] = 131072, [SHARE_CONTEXTS] = 8192,
+	[SHARE_STACKS] = 262144,       [SHARE_PLACES] = 131072,	  [SHARE_EDGES] = 131072,
+	[SHARE_JIT_BYTES] = 24u << 20,
 };
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -33,6 +33,7 @@ enum share_of {
 	SHARE_CONTEXTS,	 /* names of commands, control groups and the like */
 	SHARE_STACKS,	 /* frames of the tree of stacks */
 	SHARE_PLACES,	 /* addresses with samples */
+	SHARE_EDGES,	 /* branches whose outcome became known */
 	SHARE_JIT_BYTES, /* names of code that was made at run time */
 	SHARE_KINDS,
 };

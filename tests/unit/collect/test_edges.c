@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
+#include "collect/shares.h"
 #include "image/address_space.h"
 #include "machine/perf_record.h"
 #include "own_mappings.h"
@@ -35,6 +36,7 @@ struct scene {
 	uint64_t registers[EDGE_REGISTERS];
 	struct perf_sample sample;
 	struct span blocks;
+	struct share *share;
 };
 
 static struct scene *scene_new(void)
@@ -86,7 +88,9 @@ static void scene_free(struct scene *scene)
 
 static void take(struct scene *scene, uint64_t argument, double allowance_ns)
 {
-	const struct edge_waiting waiting = { .sampler = 0, .event = 1, .context = 2 };
+	const struct edge_waiting waiting = {
+		.sampler = 0, .event = 1, .context = 2, .share = scene->share
+	};
 	scene->registers[own_argument_at] = argument;
 	assert_int_equal(edges_take(&scene->edges, &waiting, &scene->sample, scene->blocks,
 				    scene->space, allowance_ns),
@@ -167,6 +171,41 @@ static void branches_of_samples_are_counted_by_their_places(void **state)
 	assert_int_equal(edges_write_bill(&scene->edges, 0, 0, again), 0);
 	assert_int_equal(bill(again, BILL_INTERPRETED), 0);
 	scene_free(scene);
+}
+
+static void branches_that_their_user_has_no_room_for_are_counted_as_left_out(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct shares shares;
+	uint64_t refused[SHARE_KINDS];
+	shares_init(&shares, &(struct share_limits){ 0 });
+	scene->edges.shares = &shares;
+	scene->share = shares_of_user(&shares, 4242);
+	for (uint64_t i = 0; i < 30; i++)
+		take(scene, 2, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 30);
+	size_t known = scene->edges.tally.count;
+	assert_int_equal(scene->share->held[SHARE_EDGES], known);
+	while (share_has_room(&shares, scene->share, SHARE_EDGES))
+		assert_true(share_take(&shares, scene->share, SHARE_EDGES, 1));
+	/* What is known goes on being counted; what is new has no room. */
+	for (uint64_t i = 0; i < 60; i++)
+		take(scene, 1 + i % 2, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 60);
+	assert_int_equal(seen(scene, BRANCH, BEHIND), 0);
+	assert_int_equal(scene->edges.tally.count, known);
+	shares_take_refused(&shares, refused);
+	assert_true(refused[SHARE_EDGES] >= 30);
+	/* Another user has room. */
+	scene->share = shares_of_user(&shares, 4343);
+	take(scene, 1, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_true(scene->edges.tally.count > known);
+	scene_free(scene);
+	shares_release(&shares);
 }
 
 static void batches_follow_each_other_without_waiting(void **state)
@@ -491,6 +530,7 @@ int main(void)
 	}
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branches_of_samples_are_counted_by_their_places),
+		cmocka_unit_test(branches_that_their_user_has_no_room_for_are_counted_as_left_out),
 		cmocka_unit_test(batches_follow_each_other_without_waiting),
 		cmocka_unit_test(what_cannot_be_interpreted_is_unfit),
 		cmocka_unit_test(samples_are_left_out_without_an_allowance),

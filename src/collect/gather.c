@@ -410,34 +410,39 @@ static struct job *take_next_job(struct job *jobs, size_t count)
 	return next;
 }
 
-/* Whether the image may have lines, in its file or one beside it. */
-static bool may_have_lines(const struct job *job)
+/* Whether the image may have more than names and code: lines in its file or one beside it, or flow.
+ */
+static bool may_have(const struct job *job, unsigned what)
 {
-	return job->file && job->file->state == FILE_IDENTIFIED && job->file->identity &&
-	       (job->file->identity->has_lines || job->file->identity->build_id_bytes ||
-		job->file->identity->debug_link[0]);
+	bool identified = job->file && job->file->state == FILE_IDENTIFIED && job->file->identity;
+	if (!identified || what != GATHER_LINES)
+		return identified;
+	return job->file->identity->has_lines || job->file->identity->build_id_bytes ||
+	       job->file->identity->debug_link[0];
 }
 
 /*
- * What is trusted comes first, each image whole. Then the strangers', in turn by what each took,
- * so that none waits for another's: first names, code and flow of all of them, then lines.
+ * What is trusted comes first, each image whole. Then the strangers', in turn by what each took, so
+ * that none waits for another's: first names and code of all of them, then lines, then flow,
+ * for which each of the functions is disassembled.
  */
 static int run_jobs(struct gathering *gathering, struct job *jobs, size_t count)
 {
+	static const unsigned rounds[] = { GATHER_FUNCTIONS | GATHER_CODE, GATHER_LINES,
+					   GATHER_FLOW };
 	unsigned all = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL;
 	int ret = 0;
 	for (size_t i = 0; i < count && ret == 0; i++)
 		if (!jobs[i].share->strange)
 			ret = run_job(gathering, &jobs[i], all);
-	for (struct job *job; ret == 0 && (job = take_next_job(jobs, count));)
-		ret = run_job(gathering, job, all & ~(unsigned)GATHER_LINES);
-	if (!(all & GATHER_LINES))
-		return ret;
-	for (size_t i = 0; i < count; i++)
-		jobs[i].done =
-			!jobs[i].share->strange || jobs[i].left_out || !may_have_lines(&jobs[i]);
-	for (struct job *job; ret == 0 && (job = take_next_job(jobs, count));)
-		ret = run_job(gathering, job, GATHER_LINES);
+	for (size_t round = 0; round < sizeof(rounds) / sizeof(rounds[0]); round++) {
+		unsigned what = rounds[round] & all;
+		for (size_t i = 0; i < count; i++)
+			jobs[i].done = !jobs[i].share->strange || jobs[i].left_out || !what ||
+				       (round && !may_have(&jobs[i], what));
+		for (struct job *job; ret == 0 && (job = take_next_job(jobs, count));)
+			ret = run_job(gathering, job, what);
+	}
 	return ret;
 }
 

@@ -42,7 +42,7 @@ void haste_prefer(void)
 {
 	errno = 0;
 	int nice = getpriority(PRIO_PROCESS, 0);
-	if (errno == 0 && nice > HASTE_NICE)
+	if (errno == 0 && nice == 0)
 		setpriority(PRIO_PROCESS, 0, HASTE_NICE);
 }
 

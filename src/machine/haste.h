@@ -22,8 +22,8 @@ bool haste_raise(pid_t pid, struct haste_usual *usual);
 void haste_restore(pid_t pid, struct haste_usual *usual);
 
 /* For good, of oneself and what one forks from here on: a nice value that gets what little it needs
- * soon among others of its session and control group. Nothing happens where we may not, or it has a
- * lower one already. */
+ * soon among others of its session and control group. Nothing happens where we may not, or somebody
+ * has chosen another value than 0. */
 #define HASTE_NICE (-10)
 void haste_prefer(void);
 

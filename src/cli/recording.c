@@ -121,7 +121,9 @@ static void begin_closing(struct recording *recording)
 
 static void end_closing(struct recording *recording)
 {
-	recording->closing = recording->stop_signals > recording->signals_before_closing;
+	/* The first one is a command's own, if there is one: it may go on, and so do we. */
+	bool commanded = recording->command.pid && !recording->command.ended;
+	recording->closing = recording->stop_signals > (commanded ? 1 : 0);
 }
 
 static bool goes_on(struct recording *recording)

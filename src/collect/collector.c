@@ -84,6 +84,7 @@ void collector_free(struct collector *collector)
 	reader_free(session->reader);
 	urgency_end(&session->urgency, NULL);
 	free(session->last_exit);
+	free(session->owed.list);
 	targets_release(&collector->targets);
 	ledger_release(&collector->ledger);
 	hotplug_release(&collector->hotplug);

@@ -23,41 +23,35 @@
 #include "symbol/reader.h"
 
 #define KALLSYMS_LIMIT (256u << 20)
+#define OWED_MOST      65536u		   /* spots that the next epoch is told of */
 #define HURRY_NS       UINT64_C(150000000) /* for what is being gathered when we are to end soon */
 #define HURRY_ALL_NS   UINT64_C(300000000) /* for the names of all the rest */
 
-struct spot {
-	uint32_t image;
-	uint64_t vaddr;
-};
-
-struct spots {
-	struct spot *list;
-	size_t count, capacity;
-};
-
-static int add_spot(struct spots *spots, uint32_t image, uint64_t vaddr)
+static int add_spot(struct code_spots *spots, uint32_t image, uint64_t vaddr)
 {
 	int ret = array_reserve(&spots->list, &spots->capacity, spots->count, sizeof(*spots->list));
 	if (ret == 0 && image)
-		spots->list[spots->count++] = (struct spot){ image, vaddr };
+		spots->list[spots->count++] = (struct code_spot){ image, vaddr };
 	return ret;
 }
 
 static int compare_spots(const void *a, const void *b)
 {
-	const struct spot *left = a;
-	const struct spot *right = b;
+	const struct code_spot *left = a;
+	const struct code_spot *right = b;
 	if (left->image != right->image)
 		return left->image < right->image ? -1 : 1;
 	return (left->vaddr > right->vaddr) - (left->vaddr < right->vaddr);
 }
 
-/* Where code was sampled, leaves and callers, and branches seen, each once, in order. */
-static int list_spots(const struct session *session, struct spots *spots)
+/* Where code was sampled, leaves and callers, and branches seen, each once, in order; and what an
+ * earlier epoch left for this one. */
+static int list_spots(const struct session *session, struct code_spots *spots)
 {
 	const struct tally *tally = &session->tally;
 	int ret = 0;
+	for (size_t i = 0; i < session->owed.count && ret == 0; i++)
+		ret = add_spot(spots, session->owed.list[i].image, session->owed.list[i].vaddr);
 	for (size_t i = 0; i < tally->count && ret == 0; i++)
 		if (!tally->places[i].gathered)
 			ret = add_spot(spots, tally->places[i].image, tally->places[i].vaddr);
@@ -122,6 +116,7 @@ struct job {
 	const struct jit *jit;	 /* NULL: none */
 	bool done;
 	bool left_out; /* something of it */
+	bool owed;     /* and it is worth another try */
 	bool alone;    /* nothing else that its share pays for is left */
 };
 
@@ -219,6 +214,7 @@ static void leave_out(struct gathering *gathering, struct job *job, int code, un
 		snprintf(name, sizeof(name), "run-time code of process %" PRIu32, job->jit->pid);
 	left_out_add(&gathering->left_out, path, job->share, why, part_missing(done));
 	job->left_out = true;
+	job->owed = why == LEFT_OUT_TIME || why == LEFT_OUT_ASKED;
 }
 
 /* What nothing but the word of whoever serves it names could be anybody's. */
@@ -460,7 +456,18 @@ static struct job job_of(const struct gathering *gathering, uint32_t image, cons
 	return job;
 }
 
-static int gather_all(struct gathering *gathering, const struct spots *spots)
+/* What there was no time for is asked for again when the next epoch ends; what takes too much
+ * memory would then, too. */
+static int owe(struct session *session, const struct job *job)
+{
+	int ret = 0;
+	for (size_t i = 0; job->owed && i < job->count && ret == 0; i++)
+		if (session->owed.count < OWED_MOST)
+			ret = add_spot(&session->owed, job->image, job->vaddrs[i]);
+	return ret;
+}
+
+static int gather_all(struct gathering *gathering, const struct code_spots *spots)
 {
 	CLEANUP(free_pointer) uint64_t *vaddrs = calloc(spots->count + 1, sizeof(*vaddrs));
 	CLEANUP(free_pointer) struct job *jobs = NULL;
@@ -478,7 +485,11 @@ static int gather_all(struct gathering *gathering, const struct spots *spots)
 		jobs[count++] = job_of(gathering, spots->list[i].image, &vaddrs[i]);
 		jobs[count - 1].count = 1;
 	}
-	return count ? run_jobs(gathering, jobs, count) : 0;
+	int ret = count ? run_jobs(gathering, jobs, count) : 0;
+	gathering->session->owed.count = 0;
+	for (size_t i = 0; i < count && ret == 0; i++)
+		ret = owe(gathering->session, &jobs[i]);
+	return ret;
 }
 
 static void tell_left_out(const struct gathering *gathering)
@@ -523,7 +534,7 @@ static int write_refused(struct session *session, struct profile *profile)
 
 int gather_stash(struct session *session, struct tally_translation *translation, bool redact)
 {
-	struct spots spots = { 0 };
+	struct code_spots spots = { 0 };
 	struct gathering gathering = { .session = session,
 				       .translation = translation,
 				       .redact = redact };

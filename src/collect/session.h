@@ -34,6 +34,17 @@ struct session_context {
 	uint32_t id;
 };
 
+/* A place in code of which names and the like are wanted. */
+struct code_spot {
+	uint32_t image;
+	uint64_t vaddr;
+};
+
+struct code_spots {
+	struct code_spot *list;
+	size_t count, capacity;
+};
+
 struct session {
 	struct profile *profile; /* dictionaries only: events, images, contexts, nodes */
 	struct tally tally;
@@ -71,7 +82,8 @@ struct session {
 	uint64_t sample_ns;	/* when what is located was so */
 	uint64_t lost_sideband; /* by LOST records */
 	size_t nodes_gathered;
-	uint64_t damaged; /* records without a lane */
+	struct code_spots owed; /* left out for want of time when an epoch ended: the next one's */
+	uint64_t damaged;	/* records without a lane */
 };
 
 /* Moves what the kernel has written out of the rings, for later. 0 or -ENOMEM. */

@@ -41,6 +41,7 @@ static void fill(const struct shares *shares, struct share *share, uint32_t user
 	*share = (struct share){ .user = user,
 				 .strange = true,
 				 .left_ns = { SHARE_READ_NS, gather_time_ns(shares) },
+				 .stash_bytes = SHARE_STASH_BYTES,
 				 .refilled_ns = clock_monotonic_ns() };
 }
 
@@ -52,6 +53,7 @@ void shares_init(struct shares *shares, const struct share_limits *limits)
 	fill(shares, &shares->ended, SHARE_USER_UNKNOWN);
 	shares->ended.apart = true;
 	shares->ended.strange = !limits->unlimited;
+	shares->together.stash_bytes = together(SHARE_STASH_BYTES);
 	for (int i = 0; i < SHARE_PURPOSES; i++)
 		shares->together.left_ns[i] = together(shares->together.left_ns[i]);
 	shares->own.user = geteuid();
@@ -154,6 +156,12 @@ static uint64_t time_left_ns(const struct shares *shares, const struct share *sh
 	return share->apart ? left_ns : least(left_ns, shares->together.left_ns[purpose]);
 }
 
+static uint64_t stash_left(const struct shares *shares, const struct share *share)
+{
+	return share->apart ? share->stash_bytes
+			    : least(share->stash_bytes, shares->together.stash_bytes);
+}
+
 void shares_charge(struct shares *shares, struct share *share, enum share_purpose purpose,
 		   uint64_t request_ns, struct reader *reader)
 {
@@ -174,7 +182,9 @@ void shares_charge(struct shares *shares, struct share *share, enum share_purpos
 		shares->had_ns = 0;
 	shares->account = (struct reader_account){ .strange = true,
 						   .left_ns = shares->had_ns,
-						   .request_ns = request_ns };
+						   .request_ns = request_ns,
+						   .left_bytes = stash_left(shares, share) };
+	shares->had_bytes = shares->account.left_bytes;
 	if (reader)
 		reader_charge(reader, &shares->account);
 }
@@ -187,6 +197,10 @@ void shares_settle(struct shares *shares, struct reader *reader)
 		reader_charge(reader, NULL);
 	if (!share || !share->strange)
 		return;
+	uint64_t gathered_bytes = shares->had_bytes - shares->account.left_bytes;
+	share->stash_bytes -= gathered_bytes;
+	if (!share->apart)
+		shares->together.stash_bytes -= gathered_bytes;
 	share_spend(shares, share, shares->purpose, clock_monotonic_ns() - shares->since_ns);
 }
 
@@ -258,14 +272,21 @@ uint64_t share_file_ns(const struct shares *shares)
 	return gather_time_ns(shares) / FILE_PART;
 }
 
+static void begin_epoch(struct share *share, uint64_t time_ns, uint64_t stash_bytes)
+{
+	share->left_ns[SHARE_GATHERING] = time_ns;
+	share->stash_bytes = stash_bytes;
+}
+
 void shares_begin_epoch(struct shares *shares)
 {
 	uint64_t time_ns = gather_time_ns(shares);
 	size_t position = 0;
 	for (struct share *share; (share = number_map_next(&shares->by_user, &position));)
-		share->left_ns[SHARE_GATHERING] = time_ns;
-	shares->rest.left_ns[SHARE_GATHERING] = time_ns;
-	shares->together.left_ns[SHARE_GATHERING] = together(time_ns);
+		begin_epoch(share, time_ns, SHARE_STASH_BYTES);
+	begin_epoch(&shares->rest, time_ns, SHARE_STASH_BYTES);
+	begin_epoch(&shares->ended, time_ns, SHARE_STASH_BYTES);
+	begin_epoch(&shares->together, together(time_ns), together(SHARE_STASH_BYTES));
 }
 
 static void take_refused(struct share *share, uint64_t refused[SHARE_KINDS])

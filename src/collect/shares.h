@@ -25,6 +25,7 @@
 #define SHARE_READ_NS	   UINT64_C(400000000)	 /* to read in while recording, at once */
 #define SHARE_READ_PART	   20u			 /* of the time comes back, one part in so many */
 #define SHARE_LEAST_NS	   UINT64_C(20000000)	 /* with less left nothing is begun */
+#define SHARE_STASH_BYTES  ((uint64_t)16 << 20)	 /* of names, code and lines: a user and epoch */
 #define SHARE_USER_UNKNOWN UINT32_MAX		 /* a stranger, too */
 
 enum share_of {
@@ -51,6 +52,7 @@ struct share {
 	uint64_t left_ns[SHARE_PURPOSES];
 	uint64_t refilled_ns; /* SHARE_READING, last */
 	uint64_t debt_ns;     /* SHARE_READING: what was begun took that much longer */
+	uint64_t stash_bytes; /* that are left to gather in this epoch */
 	uint64_t held[SHARE_KINDS];
 	uint64_t refused[SHARE_KINDS]; /* since the last bill */
 };
@@ -75,7 +77,7 @@ struct shares {
 	struct reader_account account;
 	struct share *payer;
 	enum share_purpose purpose;
-	uint64_t since_ns, had_ns;
+	uint64_t since_ns, had_ns, had_bytes;
 };
 
 void shares_init(struct shares *shares, const struct share_limits *limits);

@@ -4,6 +4,7 @@
 #include "symbol/reader.h"
 
 #define PATIENCE_NS UINT64_C(50000000) /* of waiting for a CPU, all processes together */
+#define LOOK_NS	    UINT64_C(10000000) /* reading what was waited costs some 50 us */
 #define WATCH_NS    UINT64_C(500000000)
 #define RAISED_NS   UINT64_C(2000000000) /* the longest that we go before all others */
 
@@ -73,6 +74,9 @@ void urgency_look(struct urgency *urgency, struct reader *reader)
 	if (!urgency->urgent || urgency->spent)
 		return;
 	uint64_t now_ns = clock_monotonic_ns();
+	if (now_ns - urgency->looked_ns < LOOK_NS)
+		return;
+	urgency->looked_ns = now_ns;
 	if (urgency->raised_ns) {
 		urgency->spent = now_ns - urgency->raised_ns > RAISED_NS;
 		if (urgency->spent)

@@ -16,6 +16,7 @@ struct urgency {
 	uint64_t watched_ns, watched_waited_ns; /* when it was looked last, whether urgent or not */
 	bool urgent;
 	uint64_t since_ns, waited_ns; /* when it began, and what was waited by then */
+	uint64_t looked_ns;
 	uint64_t raised_ns; /* since when we go before others; 0: we don't, or not any more */
 	bool spent;	    /* it was raised as long as it may */
 	struct haste_usual usual;

@@ -122,6 +122,12 @@ void helper_stop(struct helper *helper)
 	reap_abandoned(helper);
 }
 
+void helper_kill(struct helper *helper)
+{
+	stop(helper, SIGKILL);
+	reap_abandoned(helper);
+}
+
 /* Says why the helper gave no answer, and gets rid of it. */
 static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err)
 {
@@ -135,6 +141,13 @@ static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, stru
 		return error_set(err, -ENOBUFS,
 				 "could not be read: that takes more than %" PRIu64 " MB of memory",
 				 helper->most_resident_bytes >> 20);
+	}
+	if (cause == -EFBIG) {
+		stop(helper, SIGKILL);
+		return error_set(err, -EFBIG,
+				 "could not be read: what it has for the samples is more than "
+				 "%" PRIu64 " MB",
+				 helper->most_answer_bytes >> 20);
 	}
 	if (cause == -ECANCELED) {
 		stop(helper, SIGKILL);
@@ -194,6 +207,7 @@ static struct message_watch watch_of(struct helper *helper, uint32_t timeout_ms)
 {
 	bool looks = helper->watch || helper->most_resident_bytes;
 	return (struct message_watch){ .deadline_ns = deadline_after(timeout_ms),
+				       .most_bytes = helper->most_answer_bytes,
 				       .wake_fd = helper->watch ? helper->watch->wake_fd : -1,
 				       .look = looks ? look_after : NULL,
 				       .context = helper };
@@ -210,6 +224,11 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 		return ret;
 	if (buffer_failed(&request->payload))
 		return error_set(err, -ENOMEM, "out of memory");
+	/* It does nothing yet: nothing has to be ended. */
+	ret = helper->watch && helper->watch->look ? helper->watch->look(helper->watch->context)
+						   : 0;
+	if (ret < 0)
+		return error_set(err, ret, "was not read: we were asked to end");
 	request->header.timeout_ms = timeout_ms;
 	struct message_watch watch = watch_of(helper, timeout_ms);
 	ret = message_send_watched(helper->socket, request, &watch);
@@ -227,7 +246,8 @@ int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct messa
 		return no_answer(helper, ret, timeout_ms, err);
 	helper->layers_missing = answer->header.layers_missing;
 	if (answer->header.code < 0) {
-		int code = answer->header.code;
+		/* Of our own memory nothing is wanting. */
+		int code = answer->header.code == -ENOMEM ? -ENOBUFS : answer->header.code;
 		error_set(err, code, "%s", buffer_text(&answer->payload));
 		message_release(answer);
 		return code;

@@ -39,7 +39,8 @@ struct helper {
 	const struct helper_watch *watch; /* borrowed; NULL: none */
 	/* More memory in use, of its own and of files, ends it while it is waited for; 0: any. */
 	uint64_t most_resident_bytes;
-	bool hasty; /* helper_set_hasty() */
+	uint64_t most_answer_bytes; /* of one message; 0: MESSAGE_MAX_BYTES; else -EFBIG */
+	bool hasty;		    /* helper_set_hasty() */
 	struct haste_usual usual;
 	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
 	/* private */
@@ -51,14 +52,15 @@ struct helper {
 
 int helper_start(struct helper *helper, struct error *err);
 void helper_stop(struct helper *helper); /* also right for one that never started */
+void helper_kill(struct helper *helper); /* likewise, of one that is busy */
 /* Tells it to end, without waiting for that; helper_stop() follows. */
 void helper_dismiss(struct helper *helper);
 /*
  * Sends a request and waits for its answer, which the caller releases when 0 is
  * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how), and the next request
  * starts a new one, which knows nothing of the old one's; -ENOBUFS: it used more memory than it
- * may; what the watch said (the helper is ended then, too); -ENOMEM; or the code that the helper
- * answered with.
+ * may; -EFBIG: its answer is larger than it may be; what the watch said (the helper is ended then,
+ * too); -ENOMEM; or the code that the helper answered with.
  */
 int helper_ask(struct helper *helper, struct message *request, uint32_t timeout_ms,
 	       struct message *answer, struct error *err);

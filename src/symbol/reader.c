@@ -20,9 +20,11 @@
 #include "symbol/reader_helper.h"
 #include "symbol/reader_message.h"
 
-#define OPEN_TIMEOUT_MS	  2000
-#define GATHER_TIMEOUT_MS 20000
-#define FILE_MAX_BYTES	  ((uint64_t)8 << 30)
+#define OPEN_TIMEOUT_MS	     2000
+#define GATHER_TIMEOUT_MS    20000
+#define FILE_MAX_BYTES	     ((uint64_t)8 << 30)
+#define STRANGE_ANSWER_BYTES ((uint64_t)16 << 20)
+
 struct reader {
 	struct reader_options options;
 	struct helper opener;
@@ -50,6 +52,7 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 	reader->parser.run = reader_helper_parse;
 	reader->strange_parser.run = reader_helper_parse_strange;
 	reader->strange_parser.most_resident_bytes = reader->options.strange_bytes;
+	reader->strange_parser.most_answer_bytes = STRANGE_ANSWER_BYTES;
 	reader->opener.watch = reader->parser.watch = reader->strange_parser.watch =
 		reader->options.watch;
 	for (size_t i = 0; i < READER_GATHERS; i++)
@@ -546,6 +549,9 @@ static int receive_records(struct reader *reader, struct helper *helper, struct 
 			   struct record_set *out, unsigned int *done, struct gather_counts *counts,
 			   struct error *err)
 {
+	struct reader_account *account = reader->account;
+	bool limited = account && account->strange;
+	uint64_t most_bytes = limited ? account->left_bytes : MESSAGE_MAX_BYTES;
 	bool more = true;
 	uint64_t total_bytes = 0;
 	int ret = 0;
@@ -555,17 +561,20 @@ static int receive_records(struct reader *reader, struct helper *helper, struct 
 		ret = receive_answer(reader, helper, payment, &answer, &more, err);
 		if (ret < 0)
 			break;
-		total_bytes += answer.payload.size;
-		ret = total_bytes > MESSAGE_MAX_BYTES
+		ret = answer.payload.size > most_bytes - total_bytes
 			      ? error_set(err, -EFBIG, "the sampled functions have too much code")
 			      : decode_records(&answer, out, counts, err);
+		if (ret == 0)
+			total_bytes += answer.payload.size;
 		if (ret == 0)
 			*done = answer.header.what;
 		message_release(&answer);
 		/* The parts that are still to come would be taken for the next one's. */
 		if (ret < 0 && more)
-			helper_stop(helper);
+			helper_kill(helper);
 	}
+	if (limited)
+		account->left_bytes -= total_bytes;
 	record_set_sort(out);
 	return ret;
 }

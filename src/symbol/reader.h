@@ -41,6 +41,7 @@ struct reader_account {
 	bool strange;	     /* its files are read by a helper with less memory */
 	uint64_t left_ns;    /* of waiting; requests lower it */
 	uint64_t request_ns; /* the most for one request; 0: all that is left */
+	uint64_t left_bytes; /* of gathered records; requests lower it; strange ones' alone */
 };
 
 struct reader_options {

@@ -186,6 +186,8 @@ int message_receive_watched(int socket, struct message *message, const struct me
 	uint64_t left = message->header.payload_bytes;
 	if (ret == 0 && (announced != fd_count || left > MESSAGE_MAX_BYTES))
 		ret = -EBADMSG;
+	if (ret == 0 && watch->most_bytes && left > watch->most_bytes)
+		ret = -EFBIG;
 	while (ret == 0 && left > 0) {
 		size_t step = left < RECEIVE_STEP_BYTES ? (size_t)left : RECEIVE_STEP_BYTES;
 		uint8_t *room = buffer_extend(&message->payload, step);

@@ -48,6 +48,7 @@ struct message {
 /* Who waits for a message, and what may end the wait. */
 struct message_watch {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC, or MESSAGE_NO_DEADLINE */
+	uint64_t most_bytes;  /* of a payload that is received, else -EFBIG; 0: MESSAGE_MAX_BYTES */
 	int wake_fd;	      /* polled too; -1: none */
 	/* Asked when wake_fd is readable, which it has to change, and now and then
 	 * (MESSAGE_LOOK_MS); a negative errno ends the wait with it. NULL: nobody is asked. */

@@ -174,7 +174,9 @@ static void parts_of_a_strange_binary_are_paid_for(void **state)
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
 	const uint64_t most_ns = UINT64_C(10000000000);
-	struct reader_account account = { .strange = true, .left_ns = most_ns };
+	struct reader_account account = { .strange = true,
+					  .left_ns = most_ns,
+					  .left_bytes = UINT64_MAX };
 	if (THREAD_SANITIZER)
 		skip(); /* its parser does not ask */
 	assert_int_equal(reader_new(&options, &reader, NULL), 0);
@@ -477,7 +479,9 @@ static void names_come_before_the_account_is_empty(void **state)
 	toolchain_run(folder.path, "%s/tests/tools/hostile make nested bomb 16", SOURCE_FOLDER);
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
-	struct reader_account account = { .strange = true, .left_ns = 600000000 };
+	struct reader_account account = { .strange = true,
+					  .left_ns = 600000000,
+					  .left_bytes = 1000000 };
 	CLEANUP(record_set_release) struct record_set records = { 0 };
 	struct error err = { 0 };
 	struct gather_counts counts;
@@ -501,6 +505,51 @@ static void names_come_before_the_account_is_empty(void **state)
 	reader_charge(reader, NULL);
 	assert_int_equal(
 		reader_gather(reader, fd, -1, &work, 1, GATHER_FUNCTIONS, &records, NULL, &err), 0);
+}
+
+/* Names come as a part of their own; code that there is no room for is not kept. */
+static void what_is_gathered_has_a_limit_in_bytes(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
+	struct reader_account account = { .strange = true,
+					  .left_ns = UINT64_C(10000000000),
+					  .left_bytes = 100000 };
+	struct error err = { 0 };
+	unsigned done;
+	toolchain_write(folder.path, "large.c",
+			"__asm__(\".text; .globl large; .type large, @function; large: "
+			".fill 12000000, 1, 0x90; ret; .size large, . - large\");\n"
+			"__attribute__((noinline)) int small(int i) { return i * 3; }\n"
+			"extern void large(void); int main(void) { large(); return small(1); }\n");
+	toolchain_run(folder.path, "cc -O1 large.c -o large");
+	uint64_t large = toolchain_address(folder.path, "nm large | grep ' large$'");
+	uint64_t small = toolchain_address(folder.path, "nm large | grep ' small$'");
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	CLEANUP(close_fd) int fd = open_built(&folder, "large");
+	reader_charge(reader, &account);
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	assert_int_equal(reader_gather_parts(reader, fd, -1, &large, 1,
+					     GATHER_FUNCTIONS | GATHER_CODE, &records, &done, NULL,
+					     &err),
+			 -EFBIG);
+	assert_int_equal(done, GATHER_FUNCTIONS);
+	assert_int_equal(records.count, 1);
+	/* Nothing was taken for it; what is small has room, and takes it. */
+	CLEANUP(record_set_release) struct record_set others = { 0 };
+	assert_int_equal(reader_gather_parts(reader, fd, -1, &small, 1,
+					     GATHER_FUNCTIONS | GATHER_CODE, &others, &done, NULL,
+					     &err),
+			 0);
+	assert_in_range(account.left_bytes, 90000, 99999);
+	/* What is trusted has none. */
+	reader_charge(reader, NULL);
+	CLEANUP(record_set_release) struct record_set whole = { 0 };
+	assert_int_equal(reader_gather(reader, fd, -1, &large, 1, GATHER_FUNCTIONS | GATHER_CODE,
+				       &whole, NULL, &err),
+			 0);
 }
 
 /* A FUSE file system whose server never reads a request. */
@@ -624,6 +673,7 @@ int main(void)
 		cmocka_unit_test(a_helper_that_dies_is_replaced),
 		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),
 		cmocka_unit_test(a_wait_ends_when_its_owner_gives_it_up),
+		cmocka_unit_test(what_is_gathered_has_a_limit_in_bytes),
 		cmocka_unit_test(names_come_before_the_account_is_empty),
 		cmocka_unit_test(a_mount_that_never_answers_costs_one_deadline),
 		cmocka_unit_test(the_parser_has_no_rights),

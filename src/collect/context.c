@@ -62,6 +62,24 @@ void session_forget_process(void *context, struct process *process)
 				process->mappings_held);
 }
 
+static int add_context(struct session *session, struct process *process,
+		       const struct profile_context *context, uint32_t *id)
+{
+	struct share *share = session_share(session, process);
+	const struct table *table = profile_table(session->profile, PROFILE_CONTEXT);
+	size_t known = table->count;
+	/* Who is called otherwise each time has a name for the rest of them. */
+	if (!share_has_room(&session->shares, share, SHARE_CONTEXTS) &&
+	    !profile_has_context(session->profile, context)) {
+		struct profile_context rest = { .comm = span_of_text(BEYOND_COMM) };
+		share->refused[SHARE_CONTEXTS]++;
+		return profile_add_context(session->profile, &rest, id);
+	}
+	int ret = profile_add_context(session->profile, context, id);
+	share_hold(&session->shares, share, SHARE_CONTEXTS, table->count - known);
+	return ret;
+}
+
 static int make_context(struct session *session, struct process *process, uint32_t tid,
 			uint32_t slot, uint32_t *id)
 {
@@ -71,11 +89,6 @@ static int make_context(struct session *session, struct process *process, uint32
 		.cgroup = group,
 		.container = cgroup_container(group),
 	};
-	/* Who is called otherwise each time has a name for the rest of them. */
-	if (!share_take(&session->shares, session_share(session, process), SHARE_CONTEXTS, 1)) {
-		context = (struct profile_context){ .comm = span_of_text(BEYOND_COMM) };
-		return profile_add_context(session->profile, &context, id);
-	}
 	if (session->identity & (COLLECT_PER_PROCESS | COLLECT_PER_THREAD)) {
 		context.pid = optional_of(process->pid);
 		if (process->start_ns)
@@ -88,7 +101,7 @@ static int make_context(struct session *session, struct process *process, uint32
 	}
 	if (session->identity & COLLECT_PER_CPU)
 		context.cpu = optional_of((uint64_t)session->counters.cpus[slot]);
-	return profile_add_context(session->profile, &context, id);
+	return add_context(session, process, &context, id);
 }
 
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,

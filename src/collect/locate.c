@@ -8,7 +8,7 @@
 #define VSYSCALL_START	 UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
 #define VSYSCALL_END	 UINT64_C(0xffffffffff601000)
 #define RESCAN_NS	 1000000000u
-#define RUNTIME_CONTEXTS 4u /* what a process's own code takes, in names of contexts */
+#define RUNTIME_CONTEXTS 2u /* what a process's own code takes, in names of contexts */
 #define STACK_LIMIT                                                                                \
 	1024 /* frames; kernel.perf_event_max_stack is 127 unless somebody raised it               \
 	      */

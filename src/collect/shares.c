@@ -106,24 +106,41 @@ struct share *shares_of_process(struct shares *shares, uint32_t pid)
 	return stat(path, &info) == 0 ? shares_of_user(shares, info.st_uid) : NULL;
 }
 
+static bool fits(uint64_t held, uint64_t amount, uint64_t limit)
+{
+	return amount <= limit && held <= limit - amount;
+}
+
+bool share_fits(const struct shares *shares, const struct share *share, enum share_of what,
+		uint64_t amount)
+{
+	return !share->strange || (fits(share->held[what], amount, most[what]) &&
+				   fits(shares->together.held[what], amount, together(most[what])));
+}
+
 bool share_has_room(const struct shares *shares, const struct share *share, enum share_of what)
 {
-	return !share->strange || (share->held[what] < most[what] &&
-				   shares->together.held[what] < together(most[what]));
+	return share_fits(shares, share, what, 1);
 }
 
 bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)
 {
 	if (!share->strange)
 		return true;
-	if (amount > most[what] || share->held[what] > most[what] - amount ||
-	    shares->together.held[what] + amount > together(most[what])) {
+	if (!share_fits(shares, share, what, amount)) {
 		share->refused[what] += amount;
 		return false;
 	}
+	share_hold(shares, share, what, amount);
+	return true;
+}
+
+void share_hold(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)
+{
+	if (!share->strange)
+		return;
 	share->held[what] += amount;
 	shares->together.held[what] += amount;
-	return true;
 }
 
 void share_give_back(struct shares *shares, struct share *share, enum share_of what,

@@ -90,8 +90,13 @@ struct share *shares_of_process(struct shares *shares, uint32_t pid);
 
 /* Takes `amount`, or counts it as refused. */
 bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount);
-/* Whether anything is left to take. */
+/* Whether so much is left to take. */
+bool share_fits(const struct shares *shares, const struct share *share, enum share_of what,
+		uint64_t amount);
+/* Whether anything is. */
 bool share_has_room(const struct shares *shares, const struct share *share, enum share_of what);
+/* Counts what is kept already, even where that is more than there was room for. */
+void share_hold(struct shares *shares, struct share *share, enum share_of what, uint64_t amount);
 void share_give_back(struct shares *shares, struct share *share, enum share_of what,
 		     uint64_t amount);
 

@@ -76,10 +76,50 @@ static void a_name_is_paid_for_once(void **state)
 	free_session(session);
 }
 
+#define DEPTH 115
+
+static void stacks_are_kept_up_to_the_limit(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct process *process = process_of(session, 1, STRANGER);
+	struct share *share = process->share;
+	const struct table *nodes = profile_table(session->profile, PROFILE_NODE);
+	struct kernel_range all = { .end = UINT64_MAX, .what = KERNEL_CORE, .image = 1 };
+	uint64_t words[DEPTH + 1] = { (uint64_t)PERF_CONTEXT_KERNEL };
+	struct perf_words chain = { .bytes = (const uint8_t *)words, .count = DEPTH + 1 };
+	session->kernel = (struct kernel_map){ .ranges = &all, .count = 1 };
+	uint64_t serial = 1;
+	uint32_t node;
+	bool cut;
+	for (int i = 0; i < 5000; i++) {
+		struct profile_frame leaf = { .image = 1, .vaddr = serial };
+		for (int at = 1; at <= DEPTH; at++)
+			words[at] = 0x1000 + serial++;
+		assert_int_equal(session_stack(session, process, &chain, &leaf, &node, &cut), 0);
+	}
+	assert_in_range(share->held[SHARE_STACKS], 262144, 262144 + DEPTH);
+	assert_int_equal(session->shares.together.held[SHARE_STACKS], share->held[SHARE_STACKS]);
+	assert_true(share->refused[SHARE_STACKS] > 2000);
+	assert_true(nodes->count < 262144 + DEPTH + 5000);
+
+	/* Nor do innermost frames alone go on for ever. */
+	while (share_take(&session->shares, share, SHARE_PLACES, 1))
+		;
+	size_t count = nodes->count;
+	for (int i = 0; i < 1000; i++) {
+		struct profile_frame leaf = { .image = 1, .vaddr = serial++ };
+		assert_int_equal(session_stack(session, process, &chain, &leaf, &node, &cut), 0);
+	}
+	assert_in_range(nodes->count, count, count + 1);
+	free_session(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_paid_for_once),
+		cmocka_unit_test(stacks_are_kept_up_to_the_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

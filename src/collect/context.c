@@ -39,27 +39,43 @@ struct share *session_payer(struct session *session, struct process *process)
 	return process->share_inherited && !share->strange ? &session->shares.ended : share;
 }
 
-void session_count_mappings(struct session *session, struct process *process)
+#define SPLIT_MAPPINGS 2u /* that one mapping adds at most: itself, and the rest of another */
+
+bool session_may_map(struct session *session, struct process *process)
 {
-	if (!process)
-		return;
 	struct share *share = session_share(session, process);
-	uint64_t held = process->space->count + (process->former ? process->former->count : 0);
-	uint64_t before = process->mappings_held;
-	if (held <= before)
-		share_give_back(&session->shares, share, SHARE_MAPPINGS, before - held);
-	else if (!share_take(&session->shares, share, SHARE_MAPPINGS, held - before))
-		return;
-	process->mappings_held = held;
+	const struct address_space *space = process->space;
+	uint64_t copied = space->references > 1 ? space->count : 0;
+	if (share_fits(&session->shares, share, SHARE_MAPPINGS, copied + SPLIT_MAPPINGS))
+		return true;
+	share->refused[SHARE_MAPPINGS]++;
+	return false;
 }
 
-/* A process_table's: it is freed. */
-void session_forget_process(void *context, struct process *process)
+void session_forget_space(void *context, struct address_space *space)
 {
 	struct session *session = context;
-	if (process->share)
-		share_give_back(&session->shares, process->share, SHARE_MAPPINGS,
-				process->mappings_held);
+	if (space->share)
+		share_give_back(&session->shares, space->share, SHARE_MAPPINGS, space->held);
+	space->share = NULL;
+	space->held = 0;
+}
+
+void session_count_mappings(struct session *session, struct process *process)
+{
+	if (!process || process->space->references > 1)
+		return;
+	struct address_space *space = process->space;
+	struct share *share = session_share(session, process);
+	if (space->share != share)
+		session_forget_space(session, space);
+	space->share = share;
+	if (space->count < space->held)
+		share_give_back(&session->shares, share, SHARE_MAPPINGS,
+				space->held - space->count);
+	else
+		share_hold(&session->shares, share, SHARE_MAPPINGS, space->count - space->held);
+	space->held = space->count;
 }
 
 static int add_context(struct session *session, struct process *process,

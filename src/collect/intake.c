@@ -278,10 +278,8 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	if (!process)
 		return -ENOMEM;
 	struct share *share = session_share(session, process);
-	if (!share_has_room(&session->shares, share, SHARE_MAPPINGS)) {
-		share->refused[SHARE_MAPPINGS]++;
+	if (!session_may_map(session, process))
 		return 0;
-	}
 	struct file_hint hint = {
 		.share = share,
 		.payer = session_payer(session, process),

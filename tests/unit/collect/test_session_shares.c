@@ -115,11 +115,90 @@ static void stacks_are_kept_up_to_the_limit(void **state)
 	free_session(session);
 }
 
+static void map(struct session *session, uint32_t pid, uint64_t count)
+{
+	struct process *process = process_find(&session->processes, pid);
+	for (uint64_t i = 0; i < count; i++) {
+		struct mapping mapping = { (i + 1) << 20, ((i + 1) << 20) + 1, 0, 1 };
+		if (!session_may_map(session, process))
+			continue;
+		assert_int_equal(process_map(&session->processes, pid, &mapping), 0);
+		session_count_mappings(session, process);
+	}
+}
+
+static void fork_of(struct session *session, uint32_t pid, uint32_t parent)
+{
+	assert_int_equal(process_fork(&session->processes, pid, pid, parent, parent, 1), 0);
+	process_of(session, pid, STRANGER);
+}
+
+static void copies_of_mappings_count(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct process *parent = process_of(session, 1, STRANGER);
+	struct share *share = parent->share;
+	session->processes.forget_space = session_forget_space;
+	session->processes.forget_context = session;
+	map(session, 1, 60000);
+	assert_int_equal(share->held[SHARE_MAPPINGS], 60000);
+	uint64_t kept = 0;
+	for (uint32_t pid = 2; pid < 12; pid++) {
+		fork_of(session, pid, 1);
+		map(session, pid, 2);
+		const struct address_space *space = process_find(&session->processes, pid)->space;
+		kept += space == parent->space ? 0 : space->count;
+	}
+	assert_int_equal(share->held[SHARE_MAPPINGS], 60000 + kept);
+	assert_in_range(kept, 60000, 131072 - 60000);
+	assert_int_equal(share->refused[SHARE_MAPPINGS], 9 * 2);
+
+	/* What one forked has in common with it counts until the last has ended. */
+	for (uint32_t pid = 1; pid < 11; pid++)
+		assert_int_equal(process_exit(&session->processes, pid, pid, 2), 0);
+	process_reap(&session->processes, 3);
+	assert_int_equal(share->held[SHARE_MAPPINGS], 60000);
+	assert_int_equal(process_exit(&session->processes, 11, 11, 2), 0);
+	process_reap(&session->processes, 3);
+	assert_int_equal(share->held[SHARE_MAPPINGS], 0);
+	assert_int_equal(session->shares.together.held[SHARE_MAPPINGS], 0);
+	free_session(session);
+}
+
+static void whoever_was_charged_gets_mappings_back(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct process *process = process_of(session, 1, STRANGER);
+	struct share *share = process->share;
+	session->processes.forget_space = session_forget_space;
+	session->processes.forget_context = session;
+	map(session, 1, 30000);
+	/* It runs su. */
+	assert_int_equal(process_comm(&session->processes, 1, 1, span_of_text("su"), true, 2), 0);
+	process_of(session, 1, 0);
+	map(session, 1, 10);
+	assert_int_equal(share->held[SHARE_MAPPINGS], 30000); /* kept as what it ran before */
+	process_comm(&session->processes, 1, 1, span_of_text("sh"), true, 3);
+	assert_int_equal(share->held[SHARE_MAPPINGS], 0);
+	/* One that changes its user without a program takes what it has along. */
+	process_of(session, 1, STRANGER);
+	map(session, 1, 10);
+	process_of(session, 1, STRANGER + 1);
+	map(session, 1, 11);
+	assert_int_equal(share->held[SHARE_MAPPINGS], 0);
+	assert_int_equal(session->shares.together.held[SHARE_MAPPINGS], 11);
+	free_session(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_paid_for_once),
 		cmocka_unit_test(stacks_are_kept_up_to_the_limit),
+		cmocka_unit_test(copies_of_mappings_count),
+		cmocka_unit_test(whoever_was_charged_gets_mappings_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

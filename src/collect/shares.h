@@ -6,8 +6,11 @@
  *
  * Root and the user who records are trusted: they have no limits here (a file's time and memory
  * are the reader's). All others are strangers: each has a share, and together they have no more
- * than half as much again: many a user may be one person (subordinate ids). What is refused is
- * counted, and goes to a named rest.
+ * than half as much again: many a user may be one person (subordinate ids). So that some cannot
+ * take all of that from the others, each has a little that is not counted there, a floor: of time
+ * what comes after that of all together, of the rest what comes first. A person with many ids must
+ * not have many floors: there are few, and fewer for high ids. What is refused is counted, and goes
+ * to a named rest.
  *
  * One thread at a time.
  */
@@ -48,9 +51,11 @@ struct share {
 	uint32_t user;
 	bool strange;
 	bool apart; /* does not count for all strangers together */
+	bool floor;
 	uint64_t left_ns[SHARE_PURPOSES];
-	uint64_t refilled_ns; /* SHARE_READING, last */
-	uint64_t debt_ns;     /* SHARE_READING: what was begun took that much longer */
+	uint64_t floor_ns[SHARE_PURPOSES]; /* left, of what nobody else can take */
+	uint64_t refilled_ns;		   /* SHARE_READING, last */
+	uint64_t debt_ns;		   /* SHARE_READING: what was begun took that much longer */
 	uint64_t held[SHARE_KINDS];
 	uint64_t refused[SHARE_KINDS]; /* since the last bill */
 };
@@ -63,9 +68,9 @@ struct share_limits {
 struct shares {
 	struct share_limits limits;
 	struct number_map by_user;
-	size_t count;
+	size_t count, floors;
 	struct share own;
-	struct share together; /* of all strangers */
+	struct share together; /* of all strangers, beyond their floors */
 	struct share rest;     /* of users beyond those who have a share of their own */
 	/* Of processes that ended before we could ask whose they were, though who forked them is
 	 * trusted: a daemon may have changed them into a stranger. Apart from `together`, so that

@@ -194,6 +194,45 @@ static void whoever_was_charged_gets_mappings_back(void **state)
 	free_session(session);
 }
 
+static void a_sample_is_unknown_for_one_cause(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct process *process = process_of(session, 1, STRANGER);
+	struct lane lane = { 0 };
+	struct sampler sampler = {
+		.clock = true,
+		.sampled = true,
+		.group_size = 1,
+		.id = 1,
+		.layout.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+	};
+	struct counter counter = { .id = 7 };
+	struct ring ring = { 0 };
+	process->exit_ns = 1; /* nobody looks what it maps */
+	session->counters.samplers = &sampler;
+	session->counters.sampler_count = session->counters.cpu_count = 1;
+	session->counters.lanes = &lane;
+	session->counters.list = &counter;
+	assert_int_equal(number_map_put(&session->counters.by_id, 7, (void *)1), 0);
+	struct {
+		struct perf_event_header header;
+		uint64_t id, ip;
+		uint32_t pid, tid;
+	} sample = { { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(sample) }, 7, 4096, 1, 1 };
+	while (share_take(&session->shares, process->share, SHARE_PLACES, 1))
+		;
+	assert_int_equal(session_take_record(session, &ring, &sample, sizeof(sample)), 0);
+	assert_int_equal(lane.sums.stored, 1);
+	assert_int_equal(lane.sums.unknown[UNKNOWN_BEYOND_LIMIT], 1);
+	assert_int_equal(lane.sums.unknown[UNKNOWN_NO_MAPPING], 0);
+	process->exit_ns = 0;
+	number_map_release(&session->counters.by_id);
+	bursts_release(&session->bursts);
+	tally_release(&session->tally);
+	free_session(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +240,7 @@ int main(void)
 		cmocka_unit_test(stacks_are_kept_up_to_the_limit),
 		cmocka_unit_test(copies_of_mappings_count),
 		cmocka_unit_test(whoever_was_charged_gets_mappings_back),
+		cmocka_unit_test(a_sample_is_unknown_for_one_cause),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

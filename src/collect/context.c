@@ -4,8 +4,9 @@
 #include "collect/cgroup.h"
 #include "collect/session.h"
 
-#define KWORKER	    "kworker"
-#define BEYOND_COMM "[beyond the limit]"
+#define ASK_AGAIN_NS 1000000000u
+#define KWORKER	     "kworker"
+#define BEYOND_COMM  "[beyond the limit]"
 
 /* Kernel workers are many and named after what they did last: they are one. */
 static struct span comm_of(const struct process *process)
@@ -15,10 +16,30 @@ static struct span comm_of(const struct process *process)
 	return process->comm[0] ? span_of_text(process->comm) : (struct span){ NULL, 0 };
 }
 
+/* One that is trusted may become a stranger without another program, as children of daemons do. */
+static bool ask_again(const struct session *session, const struct process *process)
+{
+	const struct share *share = process->share;
+	return !share->strange && !process->kernel && !process->exit_ns &&
+	       !process->share_inherited && session->sample_ns > process->share_asked_ns &&
+	       session->sample_ns - process->share_asked_ns >= ASK_AGAIN_NS;
+}
+
+static struct share *asked_share(struct session *session, struct process *process)
+{
+	if (!ask_again(session, process))
+		return process->share;
+	struct share *share = shares_of_process(&session->shares, process->pid);
+	process->share_asked_ns = session->sample_ns;
+	if (share)
+		process->share = share;
+	return process->share;
+}
+
 struct share *session_share(struct session *session, struct process *process)
 {
 	if (process->share_asked)
-		return process->share;
+		return asked_share(session, process);
 	struct share *share = process->kernel || process->exit_ns
 				      ? NULL
 				      : shares_of_process(&session->shares, process->pid);
@@ -30,6 +51,7 @@ struct share *session_share(struct session *session, struct process *process)
 	else if (!process->share)
 		process->share = shares_of_user(&session->shares, SHARE_USER_UNKNOWN);
 	process->share_asked = true;
+	process->share_asked_ns = session->sample_ns;
 	return process->share;
 }
 

@@ -184,8 +184,6 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	child->narrow = parent->narrow;
 	child->group = parent->group;
 	child->share = parent->share;
-	child->share_asked = parent->share_asked;
-	child->share_inherited = parent->share_inherited;
 	return 0;
 }
 

@@ -42,8 +42,9 @@ struct process {
 	uint32_t runtime_image; /* for code without a file; an exec sets it back */
 	uint64_t scanned_ns;
 	bool asked;
-	void *share; /* whose the process is; inherited; an exec sets share_asked back */
+	void *share; /* whose the process is; inherited, unasked; an exec sets share_asked back */
 	bool share_asked, share_inherited; /* nobody could be asked: it is that of who forked it */
+	uint64_t share_asked_ns;
 	/* For the owner, 0 at birth: what its addresses and its name mean. Whatever changes its
 	   name or its mappings sets it to 0. */
 	uint32_t serial;

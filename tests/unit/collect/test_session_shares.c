@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -233,6 +235,58 @@ static void a_sample_is_unknown_for_one_cause(void **state)
 	free_session(session);
 }
 
+/* A child that becomes the stranger's once it is told to, and answers. */
+static pid_t daemons_child(int tell[2], int answer[2])
+{
+	char byte = 0;
+	assert_int_equal(pipe(tell), 0);
+	assert_int_equal(pipe(answer), 0);
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	close(tell[1]);
+	if (read(tell[0], &byte, 1) == 1 && setuid(STRANGER) == 0 &&
+	    write(answer[1], &byte, 1) == 1 && read(tell[0], &byte, 1) == 0)
+		_exit(0);
+	_exit(1);
+}
+
+static void who_changes_his_user_without_a_program_is_asked(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	struct session *session = new_session();
+	struct share *own = &session->shares.own;
+	struct share *stranger = shares_of_user(&session->shares, STRANGER);
+	int tell[2], answer[2];
+	char byte = 0;
+	uint32_t pid = (uint32_t)daemons_child(tell, answer);
+	process_of(session, 1, 0);
+	session->sample_ns = 1;
+	assert_int_equal(process_fork(&session->processes, pid, pid, 1, 1, 1), 0);
+	assert_ptr_equal(session_share(session, process_find(&session->processes, pid)), own);
+	assert_int_equal(write(tell[1], &byte, 1), 1);
+	assert_int_equal(read(answer[0], &byte, 1), 1);
+	/* One that was asked before it changed is asked again a second later. */
+	assert_ptr_equal(session_share(session, process_find(&session->processes, pid)), own);
+	session->sample_ns += 2000000000;
+	assert_ptr_equal(session_share(session, process_find(&session->processes, pid)), stranger);
+	/* It does not inherit that its parent was asked. */
+	session->sample_ns = 1;
+	assert_int_equal(process_fork(&session->processes, pid, pid, 1, 1, 2), 0);
+	assert_ptr_equal(session_share(session, process_find(&session->processes, pid)), stranger);
+	close(tell[1]);
+	assert_int_equal(waitpid((pid_t)pid, NULL, 0), pid);
+	/* Who is gone by then stays who he was. */
+	session->sample_ns += 5000000000;
+	assert_ptr_equal(session_share(session, process_find(&session->processes, pid)), stranger);
+	free_session(session);
+	close(tell[0]);
+	close(answer[0]);
+	close(answer[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +295,7 @@ int main(void)
 		cmocka_unit_test(copies_of_mappings_count),
 		cmocka_unit_test(whoever_was_charged_gets_mappings_back),
 		cmocka_unit_test(a_sample_is_unknown_for_one_cause),
+		cmocka_unit_test(who_changes_his_user_without_a_program_is_asked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,7 +213,7 @@ static int init_session(struct collector *collector, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	session->tally.session = session->profile;
 	session->options = options;
-	session->processes.forget = session_forget_process;
+	session->processes.forget_space = session_forget_space;
 	session->processes.forget_context = session;
 	session->identity = options->identity;
 	session->stacks = options->stacks;

@@ -4,8 +4,9 @@
 #include "collect/cgroup.h"
 #include "collect/session.h"
 
-#define KWORKER	    "kworker"
-#define BEYOND_COMM "[beyond the limit]"
+#define ASK_AGAIN_NS 1000000000u
+#define KWORKER	     "kworker"
+#define BEYOND_COMM  "[beyond the limit]"
 
 /* Kernel workers are many and named after what they did last: they are one. */
 static struct span comm_of(const struct process *process)
@@ -15,10 +16,30 @@ static struct span comm_of(const struct process *process)
 	return process->comm[0] ? span_of_text(process->comm) : (struct span){ NULL, 0 };
 }
 
+/* One that is trusted may become a stranger without another program, as children of daemons do. */
+static bool ask_again(const struct session *session, const struct process *process)
+{
+	const struct share *share = process->share;
+	return !share->strange && !process->kernel && !process->exit_ns &&
+	       !process->share_inherited && session->sample_ns > process->share_asked_ns &&
+	       session->sample_ns - process->share_asked_ns >= ASK_AGAIN_NS;
+}
+
+static struct share *asked_share(struct session *session, struct process *process)
+{
+	if (!ask_again(session, process))
+		return process->share;
+	struct share *share = shares_of_process(&session->shares, process->pid);
+	process->share_asked_ns = session->sample_ns;
+	if (share)
+		process->share = share;
+	return process->share;
+}
+
 struct share *session_share(struct session *session, struct process *process)
 {
 	if (process->share_asked)
-		return process->share;
+		return asked_share(session, process);
 	struct share *share = process->kernel || process->exit_ns
 				      ? NULL
 				      : shares_of_process(&session->shares, process->pid);
@@ -30,6 +51,7 @@ struct share *session_share(struct session *session, struct process *process)
 	else if (!process->share)
 		process->share = shares_of_user(&session->shares, SHARE_USER_UNKNOWN);
 	process->share_asked = true;
+	process->share_asked_ns = session->sample_ns;
 	return process->share;
 }
 
@@ -39,27 +61,61 @@ struct share *session_payer(struct session *session, struct process *process)
 	return process->share_inherited && !share->strange ? &session->shares.ended : share;
 }
 
-void session_count_mappings(struct session *session, struct process *process)
+#define SPLIT_MAPPINGS 2u /* that one mapping adds at most: itself, and the rest of another */
+
+bool session_may_map(struct session *session, struct process *process)
 {
-	if (!process)
-		return;
 	struct share *share = session_share(session, process);
-	uint64_t held = process->space->count + (process->former ? process->former->count : 0);
-	uint64_t before = process->mappings_held;
-	if (held <= before)
-		share_give_back(&session->shares, share, SHARE_MAPPINGS, before - held);
-	else if (!share_take(&session->shares, share, SHARE_MAPPINGS, held - before))
-		return;
-	process->mappings_held = held;
+	const struct address_space *space = process->space;
+	uint64_t copied = space->references > 1 ? space->count : 0;
+	if (share_fits(&session->shares, share, SHARE_MAPPINGS, copied + SPLIT_MAPPINGS))
+		return true;
+	share->refused[SHARE_MAPPINGS]++;
+	return false;
 }
 
-/* A process_table's: it is freed. */
-void session_forget_process(void *context, struct process *process)
+void session_forget_space(void *context, struct address_space *space)
 {
 	struct session *session = context;
-	if (process->share)
-		share_give_back(&session->shares, process->share, SHARE_MAPPINGS,
-				process->mappings_held);
+	if (space->share)
+		share_give_back(&session->shares, space->share, SHARE_MAPPINGS, space->held);
+	space->share = NULL;
+	space->held = 0;
+}
+
+void session_count_mappings(struct session *session, struct process *process)
+{
+	if (!process || process->space->references > 1)
+		return;
+	struct address_space *space = process->space;
+	struct share *share = session_share(session, process);
+	if (space->share != share)
+		session_forget_space(session, space);
+	space->share = share;
+	if (space->count < space->held)
+		share_give_back(&session->shares, share, SHARE_MAPPINGS,
+				space->held - space->count);
+	else
+		share_hold(&session->shares, share, SHARE_MAPPINGS, space->count - space->held);
+	space->held = space->count;
+}
+
+static int add_context(struct session *session, struct process *process,
+		       const struct profile_context *context, uint32_t *id)
+{
+	struct share *share = session_share(session, process);
+	const struct table *table = profile_table(session->profile, PROFILE_CONTEXT);
+	size_t known = table->count;
+	/* Who is called otherwise each time has a name for the rest of them. */
+	if (!share_has_room(&session->shares, share, SHARE_CONTEXTS) &&
+	    !profile_has_context(session->profile, context)) {
+		struct profile_context rest = { .comm = span_of_text(BEYOND_COMM) };
+		share->refused[SHARE_CONTEXTS]++;
+		return profile_add_context(session->profile, &rest, id);
+	}
+	int ret = profile_add_context(session->profile, context, id);
+	share_hold(&session->shares, share, SHARE_CONTEXTS, table->count - known);
+	return ret;
 }
 
 static int make_context(struct session *session, struct process *process, uint32_t tid,
@@ -71,11 +127,6 @@ static int make_context(struct session *session, struct process *process, uint32
 		.cgroup = group,
 		.container = cgroup_container(group),
 	};
-	/* Who is called otherwise each time has a name for the rest of them. */
-	if (!share_take(&session->shares, session_share(session, process), SHARE_CONTEXTS, 1)) {
-		context = (struct profile_context){ .comm = span_of_text(BEYOND_COMM) };
-		return profile_add_context(session->profile, &context, id);
-	}
 	if (session->identity & (COLLECT_PER_PROCESS | COLLECT_PER_THREAD)) {
 		context.pid = optional_of(process->pid);
 		if (process->start_ns)
@@ -88,7 +139,7 @@ static int make_context(struct session *session, struct process *process, uint32
 	}
 	if (session->identity & COLLECT_PER_CPU)
 		context.cpu = optional_of((uint64_t)session->counters.cpus[slot]);
-	return profile_add_context(session->profile, &context, id);
+	return add_context(session, process, &context, id);
 }
 
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,

@@ -185,9 +185,10 @@ static int take_edges(struct session *session, const struct perf_record *record,
 			  session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
-/* A place that its user has no room for is one with all others beyond. */
-static int limit_place(struct session *session, struct process *process, struct lane *lane,
-		       struct tally_place *place)
+/* A place that its user has no room for is one with all others beyond, and unknown for that alone,
+ * whatever it was before. */
+static int limit_place(struct session *session, struct process *process, struct tally_place *place,
+		       enum unknown_cause *cause)
 {
 	struct share *share = process ? session_share(session, process) : &session->shares.own;
 	struct profile_frame frame = { 0 };
@@ -199,7 +200,7 @@ static int limit_place(struct session *session, struct process *process, struct 
 		ret = profile_add_node(session->profile, 0, &frame, &place->node);
 	place->image = frame.image;
 	place->vaddr = frame.vaddr;
-	lane->sums.unknown[UNKNOWN_BEYOND_LIMIT]++;
+	*cause = UNKNOWN_BEYOND_LIMIT;
 	return ret;
 }
 
@@ -237,8 +238,6 @@ static int take_sample(struct session *session, const struct perf_record *record
 				     &cause);
 	if (ret < 0)
 		return ret;
-	if (cause != UNKNOWN_NONE)
-		lane->sums.unknown[cause]++;
 	if (session->stacks) {
 		bool cut;
 		ret = session_stack(session, process, &record->sample.chain, &leaf, &place.node,
@@ -249,7 +248,9 @@ static int take_sample(struct session *session, const struct perf_record *record
 	place.vaddr = leaf.vaddr;
 	uint32_t target;
 	if (ret == 0)
-		ret = limit_place(session, process, lane, &place);
+		ret = limit_place(session, process, &place, &cause);
+	if (ret == 0 && cause != UNKNOWN_NONE)
+		lane->sums.unknown[cause]++;
 	if (ret == 0)
 		ret = tally_place(&session->tally, &place, &target);
 	if (ret == 0)
@@ -278,10 +279,8 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	if (!process)
 		return -ENOMEM;
 	struct share *share = session_share(session, process);
-	if (!share_has_room(&session->shares, share, SHARE_MAPPINGS)) {
-		share->refused[SHARE_MAPPINGS]++;
+	if (!session_may_map(session, process))
 		return 0;
-	}
 	struct file_hint hint = {
 		.share = share,
 		.payer = session_payer(session, process),

@@ -8,7 +8,7 @@
 #define VSYSCALL_START	 UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
 #define VSYSCALL_END	 UINT64_C(0xffffffffff601000)
 #define RESCAN_NS	 1000000000u
-#define RUNTIME_CONTEXTS 4u /* what a process's own code takes, in names of contexts */
+#define RUNTIME_CONTEXTS 2u /* what a process's own code takes, in names of contexts */
 #define STACK_LIMIT                                                                                \
 	1024 /* frames; kernel.perf_event_max_stack is 127 unless somebody raised it               \
 	      */
@@ -185,6 +185,20 @@ static size_t read_chain(const struct perf_words *chain, struct chain_entry *ent
 	return count;
 }
 
+/* The innermost frame alone, when there is no room for stacks. Each new one is a place, too: when
+ * there is no room for these, all that are new are one. */
+static int add_leaf(struct session *session, struct share *share, const struct profile_frame *leaf,
+		    uint32_t *node)
+{
+	struct profile_frame rest = { 0 };
+	share->refused[SHARE_STACKS]++;
+	if (share_has_room(&session->shares, share, SHARE_PLACES) ||
+	    profile_has_node(session->profile, 0, leaf))
+		return profile_add_node(session->profile, 0, leaf, node);
+	int ret = session_beyond_limit(session, &rest);
+	return ret < 0 ? ret : profile_add_node(session->profile, 0, &rest, node);
+}
+
 int session_stack(struct session *session, struct process *process, const struct perf_words *chain,
 		  const struct profile_frame *leaf, uint32_t *node, bool *cut)
 {
@@ -194,10 +208,8 @@ int session_stack(struct session *session, struct process *process, const struct
 	size_t known = profile_table(session->profile, PROFILE_NODE)->count;
 	*cut = session->max_stack && count >= session->max_stack;
 	*node = 0;
-	if (!share_has_room(&session->shares, share, SHARE_STACKS)) {
-		share->refused[SHARE_STACKS]++;
-		return profile_add_node(session->profile, 0, leaf, node);
-	}
+	if (!share_has_room(&session->shares, share, SHARE_STACKS))
+		return add_leaf(session, share, leaf, node);
 	uint32_t last_unknown = 0;
 	for (size_t i = count; i-- > 1;) {
 		struct profile_frame frame;
@@ -215,7 +227,7 @@ int session_stack(struct session *session, struct process *process, const struct
 			return ret;
 	}
 	int ret = profile_add_node(session->profile, *node, leaf, node);
-	share_take(&session->shares, share, SHARE_STACKS,
+	share_hold(&session->shares, share, SHARE_STACKS,
 		   profile_table(session->profile, PROFILE_NODE)->count - known);
 	return ret;
 }

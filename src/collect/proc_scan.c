@@ -63,10 +63,8 @@ static int take_map_line(struct session *session, struct process *process, const
 	if (strlen(protection) < 3 || protection[2] != 'x')
 		return 0;
 	struct share *share = session_share(session, process);
-	if (!share_has_room(&session->shares, share, SHARE_MAPPINGS)) {
-		share->refused[SHARE_MAPPINGS]++;
+	if (!session_may_map(session, process))
 		return 0;
-	}
 	struct file_hint hint = {
 		.share = share,
 		.payer = session_payer(session, process),

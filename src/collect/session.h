@@ -104,9 +104,14 @@ struct share *session_payer(struct session *session, struct process *process);
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,
 		    uint32_t *context);
 
-void session_forget_process(void *session, struct process *process);
-/* Charges the process's share for what it has mapped by now; NULL does nothing. */
+/* Whether the process's share has room for one mapping more, and for a copy of those that it still
+ * has in common with another process; else it is counted as refused. */
+bool session_may_map(struct session *session, struct process *process);
+/* Charges the process's share for what it has mapped by now; NULL does nothing. What processes have
+ * in common counts once, for who mapped it. */
 void session_count_mappings(struct session *session, struct process *process);
+/* A process_table's: gives that back. */
+void session_forget_space(void *session, struct address_space *space);
 
 /* locate.c: the frame of an address; unknown ones get the image of their cause. */
 enum session_mode { SESSION_USER, SESSION_KERNEL, SESSION_HYPERVISOR, SESSION_GUEST };

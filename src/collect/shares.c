@@ -14,6 +14,12 @@
 #define VISIT_MOST_NS UINT64_C(200000000) /* of a request */
 #define SHARES_MOST   1024u		  /* users; user namespaces bring thousands */
 
+#define FLOOR_PART	16u    /* of a share's limits, one part in so many */
+#define FLOOR_TIME_PART 10u    /* of its time */
+#define FLOORS_MOST	32u    /* users who have one: two shares more in all */
+#define FLOORS_HIGH	8u     /* while fewer have one, a user with a high id gets one */
+#define HIGH_USER	65536u /* subordinate ids lie above */
+
 /* What one stranger may have; about 70 MB in all. Three halves of it for all together. */
 static const uint64_t most[SHARE_KINDS] = {
 	[SHARE_FILES] = 4096,	       [SHARE_MAPPINGS] = 131072, [SHARE_CONTEXTS] = 8192,
@@ -67,6 +73,24 @@ void shares_release(struct shares *shares)
 	number_map_release(&shares->by_user);
 }
 
+static void fill_floor(const struct shares *shares, struct share *share)
+{
+	if (!share->floor)
+		return;
+	share->floor_ns[SHARE_GATHERING] = gather_time_ns(shares) / FLOOR_TIME_PART;
+	share->floor_bytes = SHARE_STASH_BYTES / FLOOR_PART;
+}
+
+static void give_floor(struct shares *shares, struct share *share)
+{
+	if (shares->floors >= (share->user < HIGH_USER ? FLOORS_MOST : FLOORS_HIGH))
+		return;
+	shares->floors++;
+	share->floor = true;
+	share->floor_ns[SHARE_READING] = SHARE_READ_NS / FLOOR_TIME_PART;
+	fill_floor(shares, share);
+}
+
 struct share *shares_of_user(struct shares *shares, uint32_t user)
 {
 	if (shares->limits.unlimited || user == 0 || user == shares->own.user)
@@ -82,6 +106,7 @@ struct share *shares_of_user(struct shares *shares, uint32_t user)
 		return &shares->rest;
 	}
 	fill(shares, share, user);
+	give_floor(shares, share);
 	shares->count++;
 	return share;
 }
@@ -108,24 +133,59 @@ struct share *shares_of_process(struct shares *shares, uint32_t pid)
 	return stat(path, &info) == 0 ? shares_of_user(shares, info.st_uid) : NULL;
 }
 
+static bool fits(uint64_t held, uint64_t amount, uint64_t limit)
+{
+	return amount <= limit && held <= limit - amount;
+}
+
+/* What of it counts for all together. */
+static uint64_t above_floor(const struct share *share, enum share_of what, uint64_t held)
+{
+	uint64_t floor = share->floor ? most[what] / FLOOR_PART : 0;
+	return held > floor ? held - floor : 0;
+}
+
+bool share_fits(const struct shares *shares, const struct share *share, enum share_of what,
+		uint64_t amount)
+{
+	uint64_t held = share->held[what];
+	if (!share->strange)
+		return true;
+	if (!fits(held, amount, most[what]))
+		return false;
+	uint64_t more = above_floor(share, what, held + amount) - above_floor(share, what, held);
+	return !more || fits(shares->together.held[what], more, together(most[what]));
+}
+
 bool share_has_room(const struct shares *shares, const struct share *share, enum share_of what)
 {
-	return !share->strange || (share->held[what] < most[what] &&
-				   shares->together.held[what] < together(most[what]));
+	return share_fits(shares, share, what, 1);
+}
+
+static void set_held(struct shares *shares, struct share *share, enum share_of what, uint64_t held)
+{
+	shares->together.held[what] -= above_floor(share, what, share->held[what]);
+	shares->together.held[what] += above_floor(share, what, held);
+	share->held[what] = held;
 }
 
 bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)
 {
 	if (!share->strange)
 		return true;
-	if (amount > most[what] || share->held[what] > most[what] - amount ||
-	    shares->together.held[what] + amount > together(most[what])) {
+	if (!share_fits(shares, share, what, amount)) {
 		share->refused[what] += amount;
 		return false;
 	}
-	share->held[what] += amount;
-	shares->together.held[what] += amount;
+	share_hold(shares, share, what, amount);
 	return true;
+}
+
+void share_hold(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)
+{
+	if (!share->strange)
+		return;
+	set_held(shares, share, what, share->held[what] + amount);
 }
 
 void share_give_back(struct shares *shares, struct share *share, enum share_of what,
@@ -134,32 +194,63 @@ void share_give_back(struct shares *shares, struct share *share, enum share_of w
 	if (!share->strange)
 		return;
 	uint64_t given = amount < share->held[what] ? amount : share->held[what];
-	share->held[what] -= given;
-	shares->together.held[what] -= given;
+	set_held(shares, share, what, share->held[what] - given);
 }
 
-static void refill(struct share *share, uint64_t most_ns, uint64_t now_ns)
+static void refill(struct share *share, uint64_t most_ns, uint64_t back_ns)
 {
 	uint64_t *left = &share->left_ns[SHARE_READING];
-	uint64_t back = (now_ns - share->refilled_ns) / SHARE_READ_PART;
-	uint64_t paid = least(back, share->debt_ns);
+	uint64_t paid = least(back_ns, share->debt_ns);
 	share->debt_ns -= paid;
-	back -= paid;
-	*left = back < most_ns - *left ? *left + back : most_ns;
+	back_ns -= paid;
+	*left = back_ns < most_ns - *left ? *left + back_ns : most_ns;
+}
+
+/* What passed since it was refilled last. */
+static uint64_t take_elapsed(struct share *share, uint64_t now_ns)
+{
+	uint64_t elapsed_ns = now_ns - share->refilled_ns;
 	share->refilled_ns = now_ns;
+	return elapsed_ns;
+}
+
+/* All together have half as much again as one, at once and in the long run. */
+static void refill_reading(struct shares *shares, struct share *share, uint64_t now_ns)
+{
+	struct share *all = &shares->together;
+	uint64_t back_ns = take_elapsed(share, now_ns) / SHARE_READ_PART;
+	uint64_t *floor_ns = &share->floor_ns[SHARE_READING];
+	refill(share, SHARE_READ_NS, back_ns);
+	refill(all, together(SHARE_READ_NS), together(take_elapsed(all, now_ns)) / SHARE_READ_PART);
+	if (share->floor)
+		*floor_ns = least(*floor_ns + back_ns / FLOOR_TIME_PART,
+				  SHARE_READ_NS / FLOOR_TIME_PART);
 }
 
 static uint64_t time_left_ns(const struct shares *shares, const struct share *share,
 			     enum share_purpose purpose)
 {
 	uint64_t left_ns = share->left_ns[purpose];
-	return share->apart ? left_ns : least(left_ns, shares->together.left_ns[purpose]);
+	return share->apart ? left_ns
+			    : least(left_ns,
+				    shares->together.left_ns[purpose] + share->floor_ns[purpose]);
 }
 
 static uint64_t stash_left(const struct shares *shares, const struct share *share)
 {
 	return share->apart ? share->stash_bytes
-			    : least(share->stash_bytes, shares->together.stash_bytes);
+			    : least(share->stash_bytes,
+				    shares->together.stash_bytes + share->floor_bytes);
+}
+
+static void take_stash(struct shares *shares, struct share *share, uint64_t gathered_bytes)
+{
+	share->stash_bytes -= gathered_bytes;
+	if (share->apart)
+		return;
+	uint64_t common_bytes = least(gathered_bytes, shares->together.stash_bytes);
+	shares->together.stash_bytes -= common_bytes;
+	share->floor_bytes -= gathered_bytes - common_bytes;
 }
 
 void shares_charge(struct shares *shares, struct share *share, enum share_purpose purpose,
@@ -173,10 +264,8 @@ void shares_charge(struct shares *shares, struct share *share, enum share_purpos
 			reader_charge(reader, NULL);
 		return;
 	}
-	if (purpose == SHARE_READING) {
-		refill(share, SHARE_READ_NS, shares->since_ns);
-		refill(&shares->together, together(SHARE_READ_NS), shares->since_ns);
-	}
+	if (purpose == SHARE_READING)
+		refill_reading(shares, share, shares->since_ns);
 	shares->had_ns = time_left_ns(shares, share, purpose);
 	if (shares->had_ns < SHARE_LEAST_NS)
 		shares->had_ns = 0;
@@ -197,10 +286,7 @@ void shares_settle(struct shares *shares, struct reader *reader)
 		reader_charge(reader, NULL);
 	if (!share || !share->strange)
 		return;
-	uint64_t gathered_bytes = shares->had_bytes - shares->account.left_bytes;
-	share->stash_bytes -= gathered_bytes;
-	if (!share->apart)
-		shares->together.stash_bytes -= gathered_bytes;
+	take_stash(shares, share, shares->had_bytes - shares->account.left_bytes);
 	share_spend(shares, share, shares->purpose, clock_monotonic_ns() - shares->since_ns);
 }
 
@@ -240,8 +326,13 @@ void share_spend(struct shares *shares, struct share *share, enum share_purpose 
 	if (!share->strange)
 		return;
 	spend(share, purpose, spent_ns);
-	if (!share->apart)
-		spend(&shares->together, purpose, spent_ns);
+	if (share->apart)
+		return;
+	uint64_t *floor_ns = &share->floor_ns[purpose];
+	uint64_t beyond_ns = spent_ns - least(spent_ns, shares->together.left_ns[purpose]);
+	uint64_t own_ns = least(beyond_ns, *floor_ns);
+	*floor_ns -= own_ns;
+	spend(&shares->together, purpose, spent_ns - own_ns);
 }
 
 uint64_t share_reading_left_ns(struct shares *shares, struct share *share)
@@ -249,8 +340,7 @@ uint64_t share_reading_left_ns(struct shares *shares, struct share *share)
 	uint64_t now_ns = clock_monotonic_ns();
 	if (!share->strange)
 		return UINT64_MAX;
-	refill(share, SHARE_READ_NS, now_ns);
-	refill(&shares->together, together(SHARE_READ_NS), now_ns);
+	refill_reading(shares, share, now_ns);
 	return time_left_ns(shares, share, SHARE_READING);
 }
 
@@ -282,8 +372,10 @@ void shares_begin_epoch(struct shares *shares)
 {
 	uint64_t time_ns = gather_time_ns(shares);
 	size_t position = 0;
-	for (struct share *share; (share = number_map_next(&shares->by_user, &position));)
+	for (struct share *share; (share = number_map_next(&shares->by_user, &position));) {
 		begin_epoch(share, time_ns, SHARE_STASH_BYTES);
+		fill_floor(shares, share);
+	}
 	begin_epoch(&shares->rest, time_ns, SHARE_STASH_BYTES);
 	begin_epoch(&shares->ended, time_ns, SHARE_STASH_BYTES);
 	begin_epoch(&shares->together, together(time_ns), together(SHARE_STASH_BYTES));

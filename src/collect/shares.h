@@ -6,8 +6,11 @@
  *
  * Root and the user who records are trusted: they have no limits here (a file's time and memory
  * are the reader's). All others are strangers: each has a share, and together they have no more
- * than half as much again: many a user may be one person (subordinate ids). What is refused is
- * counted, and goes to a named rest.
+ * than half as much again: many a user may be one person (subordinate ids). So that some cannot
+ * take all of that from the others, each has a little that is not counted there, a floor: of time
+ * what comes after that of all together, of the rest what comes first. A person with many ids must
+ * not have many floors: there are few, and fewer for high ids. What is refused is counted, and goes
+ * to a named rest.
  *
  * One thread at a time.
  */
@@ -49,10 +52,13 @@ struct share {
 	uint32_t user;
 	bool strange;
 	bool apart; /* does not count for all strangers together */
+	bool floor;
 	uint64_t left_ns[SHARE_PURPOSES];
-	uint64_t refilled_ns; /* SHARE_READING, last */
-	uint64_t debt_ns;     /* SHARE_READING: what was begun took that much longer */
-	uint64_t stash_bytes; /* that are left to gather in this epoch */
+	uint64_t floor_ns[SHARE_PURPOSES]; /* left, of what nobody else can take */
+	uint64_t refilled_ns;		   /* SHARE_READING, last */
+	uint64_t debt_ns;		   /* SHARE_READING: what was begun took that much longer */
+	uint64_t stash_bytes;		   /* that are left to gather in this epoch */
+	uint64_t floor_bytes;		   /* of these, what nobody else can take */
 	uint64_t held[SHARE_KINDS];
 	uint64_t refused[SHARE_KINDS]; /* since the last bill */
 };
@@ -65,9 +71,9 @@ struct share_limits {
 struct shares {
 	struct share_limits limits;
 	struct number_map by_user;
-	size_t count;
+	size_t count, floors;
 	struct share own;
-	struct share together; /* of all strangers */
+	struct share together; /* of all strangers, beyond their floors */
 	struct share rest;     /* of users beyond those who have a share of their own */
 	/* Of processes that ended before we could ask whose they were, though who forked them is
 	 * trusted: a daemon may have changed them into a stranger. Apart from `together`, so that
@@ -92,8 +98,13 @@ struct share *shares_of_process(struct shares *shares, uint32_t pid);
 
 /* Takes `amount`, or counts it as refused. */
 bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount);
-/* Whether anything is left to take. */
+/* Whether so much is left to take. */
+bool share_fits(const struct shares *shares, const struct share *share, enum share_of what,
+		uint64_t amount);
+/* Whether anything is. */
 bool share_has_room(const struct shares *shares, const struct share *share, enum share_of what);
+/* Counts what is kept already, even where that is more than there was room for. */
+void share_hold(struct shares *shares, struct share *share, enum share_of what, uint64_t amount);
 void share_give_back(struct shares *shares, struct share *share, enum share_of what,
 		     uint64_t amount);
 

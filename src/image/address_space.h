@@ -23,6 +23,8 @@ struct address_space {
 	struct mapping *list; /* by start, without overlap */
 	size_t count;
 	size_t capacity;
+	void *share; /* the owner's: who pays for it, NULL at birth */
+	uint64_t held;
 };
 
 /* A process that maps and unmaps for ever at new addresses must not fill our memory:

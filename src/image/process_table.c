@@ -6,12 +6,17 @@
 
 #include "base/array.h"
 
+static void drop_space(struct process_table *table, struct address_space *space)
+{
+	if (space && space->references == 1 && table->forget_space)
+		table->forget_space(table->forget_context, space);
+	address_space_drop(space);
+}
+
 static void process_free(struct process_table *table, struct process *process)
 {
-	if (table->forget)
-		table->forget(table->forget_context, process);
-	address_space_drop(process->space);
-	address_space_drop(process->former);
+	drop_space(table, process->space);
+	drop_space(table, process->former);
 	free(process);
 }
 
@@ -179,8 +184,6 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	child->narrow = parent->narrow;
 	child->group = parent->group;
 	child->share = parent->share;
-	child->share_asked = parent->share_asked;
-	child->share_inherited = parent->share_inherited;
 	return 0;
 }
 
@@ -190,8 +193,8 @@ int process_disinherit(struct process_table *table, uint32_t pid)
 	struct address_space *space = process ? address_space_new() : NULL;
 	if (!space)
 		return process ? -ENOMEM : 0;
-	address_space_drop(process->space);
-	address_space_drop(process->former);
+	drop_space(table, process->space);
+	drop_space(table, process->former);
 	process->space = space;
 	process->former = NULL;
 	return 0;
@@ -210,7 +213,7 @@ int process_comm(struct process_table *table, uint32_t pid, uint32_t tid, struct
 		struct address_space *space = address_space_new();
 		if (!space)
 			return -ENOMEM;
-		address_space_drop(process->former);
+		drop_space(table, process->former);
 		process->former = process->space;
 		process->space = space;
 		process->known = true;

@@ -42,9 +42,9 @@ struct process {
 	uint32_t runtime_image; /* for code without a file; an exec sets it back */
 	uint64_t scanned_ns;
 	bool asked;
-	void *share; /* whose the process is; inherited; an exec sets share_asked back */
+	void *share; /* whose the process is; inherited, unasked; an exec sets share_asked back */
 	bool share_asked, share_inherited; /* nobody could be asked: it is that of who forked it */
-	uint64_t mappings_held; /* counted for the share */
+	uint64_t share_asked_ns;
 	/* For the owner, 0 at birth: what its addresses and its name mean. Whatever changes its
 	   name or its mappings sets it to 0. */
 	uint32_t serial;
@@ -62,8 +62,8 @@ struct process_table {
 	struct number_map
 		threads;	 /* struct thread, by tid: those whose name is not the process's */
 	struct arena long_names; /* Linux has none; recordings of Android's processes do */
-	/* The owner's: called before a process is freed, when not NULL. */
-	void (*forget)(void *context, struct process *process);
+	/* The owner's: called before an address space is freed, when not NULL. */
+	void (*forget_space)(void *context, struct address_space *space);
 	void *forget_context;
 	struct process **exited; /* private, for process_reap() */
 	size_t exited_count, exited_capacity;

@@ -425,16 +425,47 @@ bool profile_image_same_build(const struct profile_image *a, const struct profil
 	       span_equal(a->name, b->name);
 }
 
+#define CONTEXT_KEYS  10
+#define CONTEXT_TEXTS 6
+
+static const size_t context_slots[CONTEXT_TEXTS] = { 0, 1, 2, 6, 8, 9 };
+
+/* All but the texts, which go to the context's slots. */
+static void context_row(const struct profile_context *context, uint64_t row[CONTEXT_KEYS],
+			struct span texts[CONTEXT_TEXTS])
+{
+	const uint64_t numbers[CONTEXT_KEYS] = {
+		[3] = context->pid, [4] = context->start_ns, [5] = context->tid, [7] = context->cpu
+	};
+	const struct span spans[CONTEXT_TEXTS] = { context->comm,      context->cgroup,
+						   context->container, context->thread,
+						   context->core_type, context->labels };
+	memcpy(row, numbers, sizeof(numbers));
+	memcpy(texts, spans, sizeof(spans));
+}
+
+bool profile_has_context(const struct profile *profile, const struct profile_context *context)
+{
+	uint64_t row[TABLE_MAX_COLUMNS] = { 0 };
+	struct span texts[CONTEXT_TEXTS];
+	context_row(context, row, texts);
+	for (size_t i = 0; i < CONTEXT_TEXTS; i++) {
+		uint32_t id = 0;
+		if (texts[i].data && !byte_pool_find(&profile->bytes, texts[i], &id))
+			return false;
+		row[context_slots[i]] = id;
+	}
+	return table_has(profile->tables[PROFILE_CONTEXT], row);
+}
+
 int profile_add_context(struct profile *profile, const struct profile_context *context,
 			uint32_t *id)
 {
-	uint64_t row[] = { 0, 0, 0, context->pid, context->start_ns, context->tid, 0, context->cpu,
-			   0, 0 };
-	const struct span texts[] = { context->comm,   context->cgroup,	   context->container,
-				      context->thread, context->core_type, context->labels };
-	static const size_t slots[] = { 0, 1, 2, 6, 8, 9 };
+	uint64_t row[CONTEXT_KEYS];
+	struct span texts[CONTEXT_TEXTS];
 	uint32_t position;
-	int ret = add_texts(profile, texts, slots, COUNT_OF(slots), row);
+	context_row(context, row, texts);
+	int ret = add_texts(profile, texts, context_slots, CONTEXT_TEXTS, row);
 	if (ret == 0)
 		ret = add_row(profile, PROFILE_CONTEXT, row, COUNT_OF(row), NULL, 0, &position);
 	if (ret == 0)
@@ -457,6 +488,17 @@ struct profile_context profile_context(const struct profile *profile, uint64_t i
 		.core_type = profile_bytes(profile, row[8]),
 		.labels = profile_bytes(profile, row[9]),
 	};
+}
+
+bool profile_has_node(const struct profile *profile, uint32_t parent,
+		      const struct profile_frame *frame)
+{
+	const uint64_t row[TABLE_MAX_COLUMNS] = { [NODE_PARENT] = parent,
+						  [NODE_KIND] = frame->kind,
+						  [NODE_IMAGE] = frame->image,
+						  [NODE_VADDR] = frame->vaddr,
+						  [NODE_NAME] = frame->name };
+	return table_has(profile->tables[PROFILE_NODE], row);
 }
 
 int profile_add_node(struct profile *profile, uint32_t parent, const struct profile_frame *frame,

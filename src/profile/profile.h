@@ -199,6 +199,7 @@ struct profile_context {
 };
 int profile_add_context(struct profile *profile, const struct profile_context *context,
 			uint32_t *id);
+bool profile_has_context(const struct profile *profile, const struct profile_context *context);
 struct profile_context profile_context(const struct profile *profile, uint64_t id);
 /* Who a stack begins with: the thread's own name where it was kept, as perf prints it, else its
  * process's. */
@@ -223,6 +224,8 @@ struct profile_frame {
  * its children's. */
 int profile_add_node(struct profile *profile, uint32_t parent, const struct profile_frame *frame,
 		     uint32_t *id);
+bool profile_has_node(const struct profile *profile, uint32_t parent,
+		      const struct profile_frame *frame);
 struct profile_frame profile_node(const struct profile *profile, uint64_t id, uint32_t *parent);
 
 /*

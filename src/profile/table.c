@@ -208,6 +208,12 @@ int table_append(struct table *table, const uint64_t *keys, const uint64_t *valu
 	return 0;
 }
 
+bool table_has(const struct table *table, const uint64_t *keys)
+{
+	return hash_index_find(&table->index, hash_keys(table, keys), equal, table, keys) !=
+	       HASH_INDEX_NONE;
+}
+
 int table_add(struct table *table, const uint64_t *keys, const uint64_t *values, uint32_t *row)
 {
 	int ret = table->unindexed ? make_index(table) : 0;

@@ -87,6 +87,9 @@ int table_add_column(struct table *table, const struct column *column);
  */
 int table_add(struct table *table, const uint64_t *keys, const uint64_t *values, uint32_t *row);
 
+/* Whether table_add() would find a row of that key. Rows of table_append() may be missed. */
+bool table_has(const struct table *table, const uint64_t *keys);
+
 /*
  * Adds a row whose key is known not to be there, as when reading sorted rows:
  * much cheaper than table_add(), because the index is left for later. The next

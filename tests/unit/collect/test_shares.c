@@ -59,20 +59,86 @@ static void one_stranger_leaves_room_for_another(void **state)
 	shares_release(&shares);
 }
 
-static void many_users_have_less_than_two_together(void **state)
+/* What users from that one on can have of it, as parts of what one can. */
+static double taken_by_many(uint32_t first)
+{
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	uint64_t one = 0, all = 0;
+	while (share_take(&shares, shares_of_user(&shares, first), SHARE_PLACES, 1))
+		one++;
+	all = one;
+	for (uint32_t user = first + 1; user < first + 3000; user++)
+		while (all < 8 * one &&
+		       share_take(&shares, shares_of_user(&shares, user), SHARE_PLACES, 1))
+			all++;
+	shares_release(&shares);
+	return (double)all / (double)one;
+}
+
+static void many_users_have_little_more_than_one(void **state)
+{
+	(void)state;
+	/* Accounts of people and of services: half as much again, and their floors. */
+	assert_in_range(taken_by_many(STRANGER) * 100, 150, 350);
+	/* Subordinate ids, of which one person has thousands. */
+	assert_in_range(taken_by_many(100000) * 100, 150, 200);
+}
+
+static void two_users_cannot_take_all_from_a_third(void **state)
 {
 	(void)state;
 	struct shares shares;
 	shares_init(&shares, &(struct share_limits){ 0 });
-	uint64_t one = 0, all = 0;
-	while (share_take(&shares, shares_of_user(&shares, STRANGER), SHARE_PLACES, 1))
-		one++;
-	all = one;
-	for (uint32_t user = STRANGER + 1; user < STRANGER + 3000; user++)
-		while (all < 4 * one &&
-		       share_take(&shares, shares_of_user(&shares, user), SHARE_PLACES, 1))
-			all++;
-	assert_in_range(all, one + 1, 2 * one - 1);
+	for (int kind = 0; kind < SHARE_KINDS; kind++)
+		for (uint32_t user = STRANGER; user < STRANGER + 2; user++)
+			while (share_take(&shares, shares_of_user(&shares, user),
+					  (enum share_of)kind, 1))
+				;
+	for (uint32_t user = STRANGER; user < STRANGER + 2; user++)
+		for (int i = 0; i < SHARE_PURPOSES; i++)
+			share_spend(&shares, shares_of_user(&shares, user), (enum share_purpose)i,
+				    SHARE_READ_NS);
+	struct share *third = shares_of_user(&shares, STRANGER + 2);
+	assert_true(share_take(&shares, third, SHARE_CONTEXTS, 512));
+	assert_false(share_take(&shares, third, SHARE_CONTEXTS, 1));
+	share_give_back(&shares, third, SHARE_CONTEXTS, 1);
+	assert_true(share_take(&shares, third, SHARE_CONTEXTS, 1));
+	assert_true(share_take(&shares, third, SHARE_FILES, 256));
+	assert_true(share_gathering_left_ns(&shares, third) >= SHARE_LEAST_NS);
+	shares_charge(&shares, third, SHARE_READING, 0, NULL);
+	assert_true(shares_time_left_ns(&shares) >= SHARE_LEAST_NS);
+	shares_settle(&shares, NULL);
+	/* That is spent, too, and comes back. */
+	share_spend(&shares, third, SHARE_READING, SHARE_READ_NS / 10);
+	share_spend(&shares, third, SHARE_GATHERING, SHARE_READ_NS / 10);
+	assert_true(share_reading_left_ns(&shares, third) < SHARE_LEAST_NS);
+	assert_int_equal(share_gathering_left_ns(&shares, third), 0);
+	third->refilled_ns -= SHARE_READ_PART * SHARE_READ_NS;
+	assert_true(share_reading_left_ns(&shares, third) >= SHARE_LEAST_NS);
+	shares_begin_epoch(&shares);
+	assert_int_equal(share_gathering_left_ns(&shares, third), SHARE_TIME_NS);
+	shares_release(&shares);
+}
+
+static void one_who_always_reads_leaves_time_that_comes_back(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *greedy = shares_of_user(&shares, STRANGER);
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	uint64_t second_ns = 1000000000, got_ns = 0;
+	for (int i = 0; i < 100; i++) {
+		greedy->refilled_ns -= second_ns;
+		other->refilled_ns -= second_ns;
+		shares.together.refilled_ns -= second_ns;
+		share_spend(&shares, greedy, SHARE_READING, share_reading_left_ns(&shares, greedy));
+		uint64_t left_ns = share_reading_left_ns(&shares, other);
+		share_spend(&shares, other, SHARE_READING, left_ns);
+		got_ns += left_ns;
+	}
+	assert_true(got_ns > 25 * second_ns / 10);
 	shares_release(&shares);
 }
 
@@ -91,11 +157,12 @@ static void time_is_used_up_and_comes_back_with_an_epoch(void **state)
 	assert_int_equal(shares_time_left_ns(&shares), 0);
 	assert_int_equal(shares.account.left_ns, 0);
 	shares_settle(&shares, NULL);
-	/* The half more than one's own that all have is what is left of it for others. */
+	/* The half more than one's own that all have is what is left of it for others,
+	 * and their floor. */
 	shares_begin_epoch(&shares);
 	share_spend(&shares, greedy, SHARE_GATHERING, 40000000);
 	assert_int_equal(share_gathering_left_ns(&shares, greedy), 0);
-	assert_int_equal(share_gathering_left_ns(&shares, other), 20000000);
+	assert_int_equal(share_gathering_left_ns(&shares, other), 24000000);
 	shares_release(&shares);
 }
 
@@ -189,7 +256,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(root_and_oneself_have_no_limits),
 		cmocka_unit_test(one_stranger_leaves_room_for_another),
-		cmocka_unit_test(many_users_have_less_than_two_together),
+		cmocka_unit_test(many_users_have_little_more_than_one),
+		cmocka_unit_test(two_users_cannot_take_all_from_a_third),
+		cmocka_unit_test(one_who_always_reads_leaves_time_that_comes_back),
 		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),
 		cmocka_unit_test(without_limits_all_are_trusted),
 		cmocka_unit_test(who_is_visited_pays_for_that_alone),

@@ -25,7 +25,7 @@
 #define HASHED_MOST_BYTES                                                                          \
 	((uint64_t)512 << 20) /* of a user's files, 0.3 s: the collector waits for it */
 #define OPEN_ATTEMPTS                                                                              \
-	4 /* in as many processes; a file that nobody can open is not tried for ever */
+	4 /* in as many processes of a share; a file that nobody can open is not tried for ever */
 
 static void file_free(struct file *file)
 {
@@ -145,6 +145,12 @@ static bool is_beyond_budget(int code)
 	return code == -EDQUOT || code == -ETIMEDOUT || code == -ENOBUFS;
 }
 
+/* For want of time: it tells nothing about the file. */
+static bool is_refused(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+}
+
 /* Whose what was opened is: whoever can write it, unless its file system is somebody's own. */
 static struct share *share_of_opened(struct file_table *table, const struct safe_file *opened,
 				     struct share *process)
@@ -175,35 +181,42 @@ static bool is_mapped_file(const struct file *file, const struct safe_file *open
 	       (opened->writer == 0 || file_inode_is_mapped_as(opened->fd, &mapped));
 }
 
-static bool open_file(struct file_table *table, const struct file *file,
-		      const struct file_hint *hint, bool deleted, struct safe_file *opened)
+enum way { WAY_PATH, WAY_MAPPING, WAY_EXECUTABLE, WAY_OWN_PATH, WAYS };
+
+static int open_by_way(struct file_table *table, const struct file_hint *hint, const char *path,
+		       enum way way, struct safe_file *opened)
 {
 	pid_t pid = (pid_t)hint->pid;
-	/* Nor can a path in its own mounts lead to what it may not read. */
-	if (!deleted &&
-	    reader_open_path(table->reader, pid, file->path, OWNER_PUBLIC, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
+	switch (way) {
+	case WAY_PATH: /* Nor can a path in its own mounts lead to what it may not read. */
+		return reader_open_path(table->reader, pid, path, OWNER_PUBLIC, opened, NULL);
+	case WAY_MAPPING:
+		return reader_open_mapping(table->reader, pid, hint->start, hint->end, opened,
+					   NULL);
+	case WAY_EXECUTABLE:
+		return reader_open_executable(table->reader, pid, opened, NULL);
+	default: /* The process has ended: most files are where we see them too. */
+		return reader_open_path(table->reader, 0, path, OWNER_ANY, opened, NULL);
 	}
-	if (reader_open_mapping(table->reader, pid, hint->start, hint->end, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
+}
+
+/* `path` is NULL when it leads there no more. 0, the code of a way that was refused, or -ENOENT. */
+static int open_file(struct file_table *table, const struct file *file,
+		     const struct file_hint *hint, const char *path, struct safe_file *opened)
+{
+	int code = -ENOENT;
+	for (int way = 0; way < WAYS; way++) {
+		if (!path && (way == WAY_PATH || way == WAY_OWN_PATH))
+			continue;
+		int ret = open_by_way(table, hint, path, (enum way)way, opened);
+		if (ret == 0 && is_mapped_file(file, opened))
+			return 0;
+		if (ret == 0)
+			close(opened->fd);
+		else if (is_refused(ret))
+			code = ret;
 	}
-	if (reader_open_executable(table->reader, pid, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
-	}
-	/* The process has ended: most files are where we see them too. */
-	if (!deleted &&
-	    reader_open_path(table->reader, 0, file->path, OWNER_ANY, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
-	}
-	return false;
+	return code;
 }
 
 static void let_go(struct file_table *table, struct file *file)
@@ -342,28 +355,81 @@ static void note_user(struct file *file, const struct file_hint *hint)
 	file->latest_pid = hint->pid;
 	if (hint->share && (!file->through || hint->share->strange))
 		file->through = hint->share;
+	if (hint->payer)
+		file->latest_payer = hint->payer;
 	file->start = hint->start;
 	file->end = hint->end;
 }
 
-static int identify(struct file_table *table, uint32_t number, const struct file_hint *hint,
-		    bool deleted)
+/* Somebody's failures keep nobody else from opening it. */
+static bool may_try(const struct file *file, const struct file_hint *hint)
+{
+	return file->kind == FILE_PLAIN && file->state == FILE_GONE &&
+	       (file->tried_by != hint->payer || file->attempts < OPEN_ATTEMPTS);
+}
+
+/* What was refused because a share has no time left is no attempt: the next one may have some. */
+static void note_failure(struct file *file, const struct file_hint *hint, int code, bool spent)
+{
+	file->state = FILE_GONE;
+	file->refused = code == -EDQUOT || code == -ECANCELED || (spent && is_refused(code));
+	file->unread = spent || is_beyond_budget(code);
+	if (file->refused)
+		return;
+	file->attempts = file->tried_by == hint->payer ? file->attempts + 1 : 1;
+	file->tried_by = hint->payer;
+}
+
+/* Whether the one who pays has no time left. */
+static bool is_spent(const struct file_table *table)
+{
+	return table->shares && shares_time_left_ns(table->shares) == 0;
+}
+
+static void take_path(struct file_table *table, struct file *file, const struct file_hint *hint,
+		      char **path)
+{
+	uint64_t had = strlen(file->path) / UNIT_PATH_BYTES;
+	uint64_t has = strlen(*path) / UNIT_PATH_BYTES;
+	if (has > had && hint->share &&
+	    !share_take(table->shares, hint->share, SHARE_FILES, has - had))
+		return;
+	char *former = file->path;
+	file->path = *path;
+	*path = former;
+}
+
+/* By the path that this process has for it, which is the file's from when it was opened on. */
+static int open_as_named(struct file_table *table, struct file *file, const struct file_hint *hint,
+			 struct safe_file *opened)
+{
+	bool deleted;
+	struct span named = without_deleted(hint->path, &deleted);
+	char *path = strndup(named.data, named.size);
+	if (!path)
+		return -ENOMEM;
+	pay(table, hint->payer);
+	int ret = table->reader ? open_file(table, file, hint, deleted ? NULL : path, opened)
+				: -ENOENT;
+	if (ret < 0)
+		note_failure(file, hint, ret, hint->payer && is_spent(table));
+	stop_paying(table);
+	if (ret == 0 && strcmp(path, file->path) != 0)
+		take_path(table, file, hint, &path);
+	free(path);
+	return ret;
+}
+
+static int identify(struct file_table *table, uint32_t number, const struct file_hint *hint)
 {
 	struct file *file = file_table_get(table, number);
 	struct safe_file opened;
-	file->attempts++;
 	note_user(file, hint);
-	pay(table, hint->payer);
-	file->unread = false;
-	bool is_open = table->reader && open_file(table, file, hint, deleted, &opened);
-	bool spent = hint->payer && table->shares && shares_time_left_ns(table->shares) == 0;
-	stop_paying(table);
-	if (!is_open) {
-		file->unread = spent;
-		file->share = hint->share;
-		file->state = FILE_GONE;
-		return 0;
-	}
+	int ret = open_as_named(table, file, hint, &opened);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : 0;
+	file->pid = hint->pid;
+	file->unread = file->refused = false;
 	file->share = share_of_opened(table, &opened, hint->share);
 	stamp(file, &opened);
 	struct identity *identity = calloc(1, sizeof(*identity));
@@ -372,11 +438,14 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 		return -ENOMEM;
 	}
 	pay(table, file->share);
-	int ret = reader_identify(table->reader, opened.fd, identity, NULL);
+	ret = reader_identify(table->reader, opened.fd, identity, NULL);
+	bool spent = is_spent(table);
 	stop_paying(table);
 	if (ret < 0) {
-		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
-		file->unread = is_beyond_budget(ret);
+		if (ret == -ENOEXEC)
+			file->state = FILE_NOT_ELF;
+		else
+			note_failure(file, hint, ret, spent);
 		free(identity);
 		file->elsewhere = opened.copied || !held_files_harmless(&table->keeping, opened.fd);
 		if (ret == -ENOEXEC && file_may_be_jitdump(file) && !file->elsewhere)
@@ -541,8 +610,25 @@ static void learn_content(struct file_table *table, struct file *file, uint32_t 
 	stop_paying(table);
 }
 
+/* Its payer may have time again by now. */
+static void try_again(struct file_table *table, const struct file *file, uint32_t number)
+{
+	if (!file->refused || !file->latest_payer ||
+	    share_reading_left_ns(table->shares, file->latest_payer) < SHARE_LEAST_NS ||
+	    (file->share && share_reading_left_ns(table->shares, file->share) < SHARE_LEAST_NS))
+		return;
+	const struct file_hint hint = { .pid = file->latest_pid,
+					.start = file->start,
+					.end = file->end,
+					.share = file->through,
+					.payer = file->latest_payer,
+					.path = span_of_text(file->path) };
+	(void)identify(table, number, &hint); /* without memory it stays as it is */
+}
+
 static void begin_sampling(struct file_table *table, struct file *file, uint32_t number)
 {
+	try_again(table, file, number);
 	if (!file->sampled) {
 		file->sampled = true;
 		copy_when_sampled(table, file);
@@ -624,9 +710,8 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	struct span path = without_deleted(hint->path, &deleted);
 	struct file *file = find_same(table, hint, number);
 	if (file) {
-		if (file->state == FILE_GONE && file->attempts < OPEN_ATTEMPTS &&
-		    file->kind == FILE_PLAIN)
-			return identify(table, *number, hint, deleted);
+		if (may_try(file, hint))
+			return identify(table, *number, hint);
 		if (span_equal(path, span_of_text(file->path)))
 			note_user(file, hint);
 		else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted)
@@ -652,7 +737,7 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	int ret = number_map_put(&table->by_inode, inode_key(hint), (void *)(uintptr_t)*number);
 	if (ret < 0)
 		return ret;
-	return kind == FILE_PLAIN ? identify(table, *number, hint, deleted) : 0;
+	return kind == FILE_PLAIN ? identify(table, *number, hint) : 0;
 }
 
 bool file_is_runtime_code(const struct file *file)

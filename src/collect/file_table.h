@@ -59,22 +59,25 @@ struct file {
 	int fd;				     /* held, or a copy in memory; -1: neither */
 	bool copied;			     /* `fd` is a copy, of copy_bytes */
 	uint64_t copy_bytes;
-	struct share *share;   /* who pays for reading it (shares.h) */
+	struct share *share;   /* who pays for reading it (shares.h); NULL: it was never opened */
 	struct share *through; /* whose process it was met in: a stranger's, if in any one's */
+	struct share *latest_payer; /* of who mapped it last by the same path */
 	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
 	bool by_path;	/* we see it by its path, too */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
 	int64_t modified_ns, changed_ns;
-	uint32_t owner;	     /* likewise; SAFE_NO_USER before */
-	uint32_t pid;	     /* whom we met it in */
-	uint32_t latest_pid; /* who mapped it last by the same path */
-	uint64_t start, end; /* where */
-	uint32_t image;	     /* in the session's profile; 0: not sampled yet */
-	bool sampled;	     /* since names were read last */
-	bool unread;	     /* its share, or a limit, kept it from being identified */
-	bool looked_into;    /* for its content, with or without success */
-	unsigned attempts;   /* to open it */
-	uint32_t next;	     /* private: of the same inode */
+	uint32_t owner;		/* likewise; SAFE_NO_USER before */
+	uint32_t pid;		/* whom we met it in */
+	uint32_t latest_pid;	/* who mapped it last by the same path */
+	uint64_t start, end;	/* where */
+	uint32_t image;		/* in the session's profile; 0: not sampled yet */
+	bool sampled;		/* since names were read last */
+	bool unread;		/* its share, or a limit, kept it from being identified */
+	bool refused;		/* likewise, and nothing but time was wanting */
+	bool looked_into;	/* for its content, with or without success */
+	struct share *tried_by; /* the payer for whom opening it failed last */
+	unsigned attempts;	/* of that one's, one after the other */
+	uint32_t next;		/* private: of the same inode */
 };
 
 struct file_table {

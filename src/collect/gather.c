@@ -213,11 +213,14 @@ static void leave_out(struct gathering *gathering, struct job *job, int code, un
 	enum left_out_why why;
 	char name[64] = "the kernel";
 	const char *path = job->file ? job->file->path : name;
+	/* What was never opened is nobody's: who ran it had no time for it. */
+	bool unopened = job->file && !job->file->share && job->file->through;
+	const struct share *share = unopened ? job->file->through : job->share;
 	if (job->left_out || !left_out_reason(code, &why))
 		return;
 	if (job->jit)
 		snprintf(name, sizeof(name), "run-time code of process %" PRIu32, job->jit->pid);
-	left_out_add(&gathering->left_out, path, job->share, why, part_missing(done));
+	left_out_add(&gathering->left_out, path, share, why, part_missing(done));
 	job->left_out = true;
 }
 

@@ -499,44 +499,66 @@ static bool is_unchanged(struct file_table *table, const struct file *file,
 	return false;
 }
 
+/* The descriptor of an answer of the reader's, when it is of the same file still. *code keeps that
+ * it was refused. */
+static int take_unchanged(struct file_table *table, const struct file *file, int ret,
+			  const struct safe_file *opened, int *code)
+{
+	if (ret == 0 && is_unchanged(table, file, opened))
+		return opened->fd;
+	if (is_refused(ret))
+		*code = ret;
+	return -1;
+}
+
+static int open_at_path(struct file_table *table, const struct file *file, uint32_t pid, int *code)
+{
+	struct safe_file opened;
+	int ret = reader_open_of_user(table->reader, (pid_t)pid, file->path, OWNER_PUBLIC,
+				      file->owner, &opened, NULL);
+	return take_unchanged(table, file, ret, &opened, code);
+}
+
 /* As one of those who map it sees it, or as we do. */
-static int open_as_seen(struct file_table *table, const struct file *file)
+static int open_as_seen(struct file_table *table, const struct file *file, int *code)
 {
 	struct safe_file opened;
 	const uint32_t pids[] = { file->latest_pid, file->pid, 0 };
-	if (!table->reader)
-		return -1;
-	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
-		if (i && pids[i] == pids[i - 1])
-			continue;
-		if (reader_open_of_user(table->reader, (pid_t)pids[i], file->path, OWNER_PUBLIC,
-					file->owner, &opened, NULL) == 0 &&
-		    is_unchanged(table, file, &opened))
-			return opened.fd;
-	}
+	int fd = -1;
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]) && fd < 0; i++)
+		if (!i || pids[i] != pids[i - 1])
+			fd = open_at_path(table, file, pids[i], code);
 	/* Without a name by now, yet still run by somebody. */
-	if (reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start, file->end,
-				&opened, NULL) == 0 &&
-	    is_unchanged(table, file, &opened))
-		return opened.fd;
-	if (reader_open_executable(table->reader, (pid_t)file->pid, &opened, NULL) == 0 &&
-	    is_unchanged(table, file, &opened))
-		return opened.fd;
-	return -1;
+	if (fd < 0) {
+		int ret = reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start,
+					      file->end, &opened, NULL);
+		fd = take_unchanged(table, file, ret, &opened, code);
+	}
+	if (fd < 0) {
+		int ret = reader_open_executable(table->reader, (pid_t)file->pid, &opened, NULL);
+		fd = take_unchanged(table, file, ret, &opened, code);
+	}
+	return fd;
 }
 
 static int open_again(struct file_table *table, const struct file *file)
 {
+	int code = -ENOENT;
+	if (!table->reader)
+		return code;
 	struct share_visit visit = shares_begin_visit(table->shares, file->through, table->reader);
-	int fd = open_as_seen(table, file);
+	int fd = open_as_seen(table, file, &code);
 	shares_end_visit(table->shares, &visit, table->reader);
-	return fd;
+	return fd >= 0 ? fd : code;
 }
 
 int file_table_open(struct file_table *table, uint32_t number)
 {
 	const struct file *file = file_table_get(table, number);
-	return file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : open_again(table, file);
+	if (file->fd < 0)
+		return open_again(table, file);
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	return fd >= 0 ? fd : -errno;
 }
 
 bool file_may_stay_open(const struct file *file)

@@ -138,7 +138,8 @@ bool file_is_runtime_code(const struct file *file);
 bool file_may_be_jitdump(const struct file *file);
 /*
  * A descriptor of the file, which the caller closes soon: what was kept of it, or the file itself
- * when it is still there by one of the ways to it, unchanged. Or -1.
+ * when it is still there by one of the ways to it, unchanged. Or -EDQUOT, -ETIMEDOUT or -ECANCELED
+ * when a way was refused for want of time, else -ENOENT.
  */
 int file_table_open(struct file_table *table, uint32_t number);
 /* As file_table_open(), for long: -1 where that would keep a file system from being unmounted. */

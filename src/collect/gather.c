@@ -258,7 +258,7 @@ static int gather_file(struct gathering *gathering, struct job *job)
 			       !file->identity->has_lines;
 		if (without)
 			return 0;
-		ret = fd < 0 ? -ENOENT
+		ret = fd < 0 ? fd
 			     : reader_gather_parts(session->reader, fd, debug_fd, job->vaddrs,
 						   job->count, gathering->what, &set, &done, NULL,
 						   NULL);
@@ -370,8 +370,9 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 	gathering->what = what_now(session, what);
 	job->done = true;
 	urgency_look(&session->urgency, session->reader);
-	if (!gathering->what || !left_ns) {
-		leave_out(gathering, job, left_ns ? -ECANCELED : -EDQUOT, before);
+	bool spent = left_ns < SHARE_LEAST_NS;
+	if (!gathering->what || spent) {
+		leave_out(gathering, job, spent ? -EDQUOT : -ECANCELED, before);
 		return 0;
 	}
 	shares_charge(shares, job->share, SHARE_GATHERING, job->alone ? 0 : share_file_ns(shares),

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,6 +97,14 @@ static void give_time(struct share *share)
 	share->debt_ns = 0;
 }
 
+/* It is not held, as of many files some are not. */
+static void let_go(struct file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
 static void files_of_one_build_id_are_images_of_their_own(void **state)
 {
 	(void)state;
@@ -146,8 +155,7 @@ static void what_cannot_be_looked_into_is_nobody_elses(void **state)
 	number = find(&subject, "p", 0);
 	struct file *file = file_table_get(&subject.files, number);
 	toolchain_run(subject.folder.path, "rm p");
-	close(file->fd); /* it was not held, as of many files some are not */
-	file->fd = -1;
+	let_go(file);
 	file->elsewhere = true;
 	assert_int_equal(file_table_image(&subject.files, number, &image), 0);
 	struct profile_image known = profile_image(subject.session, image);
@@ -237,6 +245,26 @@ static void what_had_to_wait_is_opened_when_it_is_sampled(void **state)
 	assert_int_equal(profile_image(subject.session, image).build_id.size, 4);
 }
 
+static void who_has_no_time_is_told_from_what_is_gone(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "q");
+	struct file_hint hint = hint_of(path, 0, shares_of_user(&subject.shares, 65534));
+	uint32_t number = find_by(&subject, &hint);
+	struct file *file = file_table_get(&subject.files, number);
+	assert_int_equal(file->state, FILE_IDENTIFIED);
+	let_go(file);
+	(void)stranger(&subject);
+	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
+	give_time(stranger(&subject));
+	CLEANUP(close_fd) int fd = file_table_open(&subject.files, number);
+	assert_true(fd >= 0);
+	toolchain_run(subject.folder.path, "rm q");
+	assert_int_equal(file_table_open(&subject.files, number), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +276,7 @@ int main(void)
 		cmocka_unit_test(who_has_no_time_takes_no_file_from_others),
 		cmocka_unit_test(what_one_cannot_open_another_may),
 		cmocka_unit_test(what_had_to_wait_is_opened_when_it_is_sampled),
+		cmocka_unit_test(who_has_no_time_is_told_from_what_is_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

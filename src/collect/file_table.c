@@ -181,13 +181,29 @@ static bool is_mapped_file(const struct file *file, const struct safe_file *open
 	       (opened->writer == 0 || file_inode_is_mapped_as(opened->fd, &mapped));
 }
 
-enum way { WAY_PATH, WAY_MAPPING, WAY_EXECUTABLE, WAY_OWN_PATH, WAYS };
+enum way {
+	WAY_OURS, /* a stranger's path, where we see it */
+	WAY_PATH,
+	WAY_MAPPING,
+	WAY_EXECUTABLE,
+	WAY_ENDED, /* of a process that is gone: most files are where we see them too */
+	WAYS
+};
+
+static bool way_applies(enum way way, const struct file_hint *hint, const char *path)
+{
+	if (way == WAY_OURS)
+		return path && hint->payer && hint->payer->strange;
+	return path || way == WAY_MAPPING || way == WAY_EXECUTABLE;
+}
 
 static int open_by_way(struct file_table *table, const struct file_hint *hint, const char *path,
 		       enum way way, struct safe_file *opened)
 {
 	pid_t pid = (pid_t)hint->pid;
 	switch (way) {
+	case WAY_OURS:
+		return reader_open_path(table->reader, 0, path, OWNER_PUBLIC, opened, NULL);
 	case WAY_PATH: /* Nor can a path in its own mounts lead to what it may not read. */
 		return reader_open_path(table->reader, pid, path, OWNER_PUBLIC, opened, NULL);
 	case WAY_MAPPING:
@@ -195,22 +211,38 @@ static int open_by_way(struct file_table *table, const struct file_hint *hint, c
 					   NULL);
 	case WAY_EXECUTABLE:
 		return reader_open_executable(table->reader, pid, opened, NULL);
-	default: /* The process has ended: most files are where we see them too. */
+	default:
 		return reader_open_path(table->reader, 0, path, OWNER_ANY, opened, NULL);
 	}
 }
 
-/* `path` is NULL when it leads there no more. 0, the code of a way that was refused, or -ENOENT. */
-static int open_file(struct file_table *table, const struct file *file,
-		     const struct file_hint *hint, const char *path, struct safe_file *opened)
+/* A stranger names a file of ours only by its device, too: he would have the name of his choice. */
+static bool is_wanted(const struct file *file, enum way way, const struct safe_file *opened)
 {
+	bool same_device = opened->device == makedev(file->major, file->minor);
+	return is_mapped_file(file, opened) && (way != WAY_OURS || same_device);
+}
+
+/*
+ * `path` is NULL when it leads there no more. *ours: the file lies there for us, too. 0, the code
+ * of a way that was refused, or -ENOENT.
+ */
+static int open_file(struct file_table *table, const struct file *file,
+		     const struct file_hint *hint, const char *path, struct safe_file *opened,
+		     bool *ours)
+{
+	struct safe_file seen = { 0 };
 	int code = -ENOENT;
-	for (int way = 0; way < WAYS; way++) {
-		if (!path && (way == WAY_PATH || way == WAY_OWN_PATH))
+	for (enum way way = WAY_OURS; way < WAYS; way++) {
+		if (!way_applies(way, hint, path))
 			continue;
-		int ret = open_by_way(table, hint, path, (enum way)way, opened);
-		if (ret == 0 && is_mapped_file(file, opened))
+		int ret = open_by_way(table, hint, path, way, opened);
+		if (ret == 0 && (way == WAY_OURS || way == WAY_ENDED))
+			seen = *opened;
+		if (ret == 0 && is_wanted(file, way, opened)) {
+			*ours = seen.inode == opened->inode && seen.device == opened->device;
 			return 0;
+		}
 		if (ret == 0)
 			close(opened->fd);
 		else if (is_refused(ret))
@@ -304,6 +336,7 @@ static void prefer_own_path(struct file_table *table, struct file *file, struct 
 		return;
 	file->by_path = own.inode == opened->inode && own.device == opened->device;
 	if (file->by_path) { /* who can write it is told by our own mounts */
+		file->path_trusted = true;
 		stamp(file, &own);
 		file->share = share_of_opened(table, &own, file->share);
 	}
@@ -350,6 +383,11 @@ bool file_may_be_jitdump(const struct file *file)
 	       strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
 }
 
+static bool is_trusted(const struct file_hint *hint)
+{
+	return hint->payer && !hint->payer->strange;
+}
+
 static void note_user(struct file *file, const struct file_hint *hint)
 {
 	file->latest_pid = hint->pid;
@@ -386,17 +424,18 @@ static bool is_spent(const struct file_table *table)
 	return table->shares && shares_time_left_ns(table->shares) == 0;
 }
 
-static void take_path(struct file_table *table, struct file *file, const struct file_hint *hint,
-		      char **path)
+/* Takes over `path`. Whether it is the file's now: its user may have no room for a longer one. */
+static bool take_path(struct file_table *table, struct file *file, const struct file_hint *hint,
+		      char *path)
 {
 	uint64_t had = strlen(file->path) / UNIT_PATH_BYTES;
-	uint64_t has = strlen(*path) / UNIT_PATH_BYTES;
-	if (has > had && hint->share &&
-	    !share_take(table->shares, hint->share, SHARE_FILES, has - had))
-		return;
-	char *former = file->path;
-	file->path = *path;
-	*path = former;
+	uint64_t has = strlen(path) / UNIT_PATH_BYTES;
+	bool fits = has <= had || !hint->share ||
+		    share_take(table->shares, hint->share, SHARE_FILES, has - had);
+	char *dropped = fits ? file->path : path;
+	file->path = fits ? path : file->path;
+	free(dropped);
+	return fits;
 }
 
 /* By the path that this process has for it, which is the file's from when it was opened on. */
@@ -409,14 +448,16 @@ static int open_as_named(struct file_table *table, struct file *file, const stru
 	if (!path)
 		return -ENOMEM;
 	pay(table, hint->payer);
-	int ret = table->reader ? open_file(table, file, hint, deleted ? NULL : path, opened)
+	bool ours = false;
+	int ret = table->reader ? open_file(table, file, hint, deleted ? NULL : path, opened, &ours)
 				: -ENOENT;
 	if (ret < 0)
 		note_failure(file, hint, ret, hint->payer && is_spent(table));
 	stop_paying(table);
-	if (ret == 0 && strcmp(path, file->path) != 0)
-		take_path(table, file, hint, &path);
-	free(path);
+	if (ret < 0)
+		free(path);
+	else if (take_path(table, file, hint, path))
+		file->path_trusted = ours || is_trusted(hint);
 	return ret;
 }
 
@@ -519,15 +560,22 @@ static int open_at_path(struct file_table *table, const struct file *file, uint3
 	return take_unchanged(table, file, ret, &opened, code);
 }
 
-/* As one of those who map it sees it, or as we do. */
+/* Whether our own path leads to it, and nobody can make us wait there. */
+static bool is_at_own_path(const struct file *file)
+{
+	return file->by_path && file->path_trusted;
+}
+
+/* As one of those who map it sees it, or as we do where nobody looked yet. */
 static int open_as_seen(struct file_table *table, const struct file *file, int *code)
 {
 	struct safe_file opened;
-	const uint32_t pids[] = { file->latest_pid, file->pid, 0 };
-	int fd = -1;
-	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]) && fd < 0; i++)
-		if (!i || pids[i] != pids[i - 1])
-			fd = open_at_path(table, file, pids[i], code);
+	const uint32_t pids[] = { file->latest_pid, file->pid };
+	int fd = open_at_path(table, file, pids[0], code);
+	if (fd < 0 && pids[1] != pids[0])
+		fd = open_at_path(table, file, pids[1], code);
+	if (fd < 0 && !is_at_own_path(file))
+		fd = open_at_path(table, file, 0, code);
 	/* Without a name by now, yet still run by somebody. */
 	if (fd < 0) {
 		int ret = reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start,
@@ -546,8 +594,11 @@ static int open_again(struct file_table *table, const struct file *file)
 	int code = -ENOENT;
 	if (!table->reader)
 		return code;
+	int fd = is_at_own_path(file) ? open_at_path(table, file, 0, &code) : -1;
+	if (fd >= 0)
+		return fd;
 	struct share_visit visit = shares_begin_visit(table->shares, file->through, table->reader);
-	int fd = open_as_seen(table, file, &code);
+	fd = open_as_seen(table, file, &code);
 	shares_end_visit(table->shares, &visit, table->reader);
 	return fd >= 0 ? fd : code;
 }
@@ -708,7 +759,7 @@ static int prefer_seen_path(struct file_table *table, struct file *file, struct 
 	}
 	free(file->path);
 	file->path = text;
-	file->by_path = true;
+	file->by_path = file->path_trusted = true;
 	if (own.writer != file->writer) {
 		/* other mounts, other rights: what is sampled from now on is another image */
 		stamp(file, &own);
@@ -734,10 +785,12 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	if (file) {
 		if (may_try(file, hint))
 			return identify(table, *number, hint);
-		if (span_equal(path, span_of_text(file->path)))
+		if (span_equal(path, span_of_text(file->path))) {
 			note_user(file, hint);
-		else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted)
+			file->path_trusted |= is_trusted(hint);
+		} else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted) {
 			return prefer_seen_path(table, file, path);
+		}
 		return 0;
 	}
 	/* Whoever maps files without end has the rest of them in common. */

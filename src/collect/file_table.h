@@ -62,8 +62,10 @@ struct file {
 	struct share *share;   /* who pays for reading it (shares.h); NULL: it was never opened */
 	struct share *through; /* whose process it was met in: a stranger's, if in any one's */
 	struct share *latest_payer; /* of who mapped it last by the same path */
-	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
-	bool by_path;	/* we see it by its path, too */
+	bool elsewhere;	   /* not on the mount of our own root: an open descriptor would pin it */
+	bool by_path;	   /* we see it by its path, too */
+	bool path_trusted; /* a stranger did not choose it, or it led us to the file: then looking
+			      there costs nothing that he could raise */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
 	int64_t modified_ns, changed_ns;
 	uint32_t owner;		/* likewise; SAFE_NO_USER before */

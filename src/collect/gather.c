@@ -175,26 +175,38 @@ static int keep(struct gathering *gathering, uint32_t image, struct record_set *
 	return ret == -ENOMEM ? ret : 0;
 }
 
+/* At the expense of who chose where it is looked for. */
+static int open_debug_visiting(struct session *session, const struct file *file,
+			       const struct debug_search *search, struct safe_file *opened)
+{
+	struct share_visit visit =
+		shares_begin_visit(&session->shares, file->through, session->reader);
+	int ret = reader_open_debug(session->reader, search, file->identity, file->path, opened,
+				    NULL);
+	shares_end_visit(&session->shares, &visit, session->reader);
+	return ret;
+}
+
 /*
  * What lies where we see it too has its debug file there as well: what else a process shows below
  * /usr/lib/debug is its own affair. In other roots, such as containers', theirs comes first.
  */
 static int open_debug(struct session *session, const struct file *file)
 {
+	const struct debug_search ours = { 0, file->owner, file->writer, NULL };
+	struct debug_search theirs = ours;
 	struct safe_file opened;
-	struct debug_search search = { (pid_t)file->pid, file->owner, file->writer, NULL };
 	if (!file->by_path) {
-		struct share_visit visit =
-			shares_begin_visit(&session->shares, file->through, session->reader);
-		int ret = reader_open_debug(session->reader, &search, file->identity, file->path,
-					    &opened, NULL);
-		shares_end_visit(&session->shares, &visit, session->reader);
-		if (ret == 0)
+		theirs.pid = (pid_t)file->pid;
+		if (open_debug_visiting(session, file, &theirs, &opened) == 0)
 			return opened.fd;
 	}
-	search.pid = 0;
-	if (reader_open_debug(session->reader, &search, file->identity, file->path, &opened,
-			      NULL) == 0)
+	/* Beside a path of a stranger's choice he can make us wait. */
+	if (reader_open_debug(session->reader, &ours, file->identity,
+			      file->path_trusted ? file->path : NULL, &opened, NULL) == 0)
+		return opened.fd;
+	if (file->by_path && !file->path_trusted &&
+	    open_debug_visiting(session, file, &ours, &opened) == 0)
 		return opened.fd;
 	return -1;
 }

@@ -256,6 +256,7 @@ static void who_has_no_time_is_told_from_what_is_gone(void **state)
 	struct file *file = file_table_get(&subject.files, number);
 	assert_int_equal(file->state, FILE_IDENTIFIED);
 	let_go(file);
+	file->path_trusted = false; /* as if it led nowhere for us */
 	(void)stranger(&subject);
 	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
 	give_time(stranger(&subject));
@@ -263,6 +264,27 @@ static void who_has_no_time_is_told_from_what_is_gone(void **state)
 	assert_true(fd >= 0);
 	toolchain_run(subject.folder.path, "rm q");
 	assert_int_equal(file_table_open(&subject.files, number), -ENOENT);
+}
+
+static void where_we_see_a_file_nobody_else_has_to_pay(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct file_hint hint = hint_of(path, 0, &subject.shares.own);
+	uint32_t number = find_by(&subject, &hint);
+	struct file *file = file_table_get(&subject.files, number);
+	hint.share = hint.payer = stranger(&subject);
+	assert_int_equal(find_by(&subject, &hint), number);
+	assert_ptr_equal(file->through, hint.share);
+	let_go(file);
+	file->by_path = true; /* also where this folder is on a mount of its own */
+	CLEANUP(close_fd) int fd = file_table_open(&subject.files, number);
+	assert_true(fd >= 0);
+	/* Where nobody but the stranger named it, he could make us wait. */
+	file->path_trusted = false;
+	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
 }
 
 int main(void)
@@ -277,6 +299,7 @@ int main(void)
 		cmocka_unit_test(what_one_cannot_open_another_may),
 		cmocka_unit_test(what_had_to_wait_is_opened_when_it_is_sampled),
 		cmocka_unit_test(who_has_no_time_is_told_from_what_is_gone),
+		cmocka_unit_test(where_we_see_a_file_nobody_else_has_to_pay),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -327,18 +327,29 @@ static void stamp(struct file *file, const struct safe_file *opened)
 	reader_unique(opened, file->unique);
 }
 
+/* Our own path, at the expense of who chose it. */
+static int open_visiting(struct file_table *table, const char *path, struct share *payer,
+			 struct safe_file *own)
+{
+	struct share_visit visit = shares_begin_visit(table->shares, payer, table->reader);
+	int ret = reader_open_path(table->reader, 0, path, OWNER_ANY, own, NULL);
+	shares_end_visit(table->shares, &visit, table->reader);
+	return ret;
+}
+
 /* The same file by our own path, on the mount of our own root, as most files of processes in mount
  * namespaces of their own are. */
-static void prefer_own_path(struct file_table *table, struct file *file, struct safe_file *opened)
+static void prefer_own_path(struct file_table *table, struct file *file, struct share *payer,
+			    struct safe_file *opened)
 {
 	struct safe_file own;
-	if (reader_open_path(table->reader, 0, file->path, OWNER_ANY, &own, NULL) < 0)
+	if (open_visiting(table, file->path, payer, &own) < 0)
 		return;
 	file->by_path = own.inode == opened->inode && own.device == opened->device;
 	if (file->by_path) { /* who can write it is told by our own mounts */
 		file->path_trusted = true;
 		stamp(file, &own);
-		file->share = share_of_opened(table, &own, file->share);
+		file->share = share_of_opened(table, &own, payer);
 	}
 	if (file->by_path && !own.copied && held_files_harmless(&table->keeping, own.fd)) {
 		int other = opened->fd;
@@ -350,13 +361,13 @@ static void prefer_own_path(struct file_table *table, struct file *file, struct 
 }
 
 /* Takes over opened->fd: what is kept of a file that was just identified. */
-static void keep(struct file_table *table, struct file *file, uint32_t number,
+static void keep(struct file_table *table, struct file *file, uint32_t number, struct share *payer,
 		 struct safe_file *opened)
 {
 	file->elsewhere = opened->copied || !held_files_harmless(&table->keeping, opened->fd);
 	file->by_path = !file->elsewhere;
 	if (file->elsewhere)
-		prefer_own_path(table, file, opened);
+		prefer_own_path(table, file, payer, opened);
 	if (!file->elsewhere) {
 		hold(table, file, number, opened->fd);
 		return;
@@ -471,7 +482,7 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 		return ret == -ENOMEM ? ret : 0;
 	file->pid = hint->pid;
 	file->unread = file->refused = false;
-	file->share = share_of_opened(table, &opened, hint->share);
+	file->share = share_of_opened(table, &opened, hint->payer);
 	stamp(file, &opened);
 	struct identity *identity = calloc(1, sizeof(*identity));
 	if (!identity) {
@@ -500,7 +511,7 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	file->image = 0; /* until now it was one without segments */
 	file->sampled = file->looked_into = false;
 	pay(table, file->share);
-	keep(table, file, number, &opened);
+	keep(table, file, number, hint->payer, &opened);
 	stop_paying(table);
 	return 0;
 }
@@ -742,18 +753,39 @@ static int add_path(struct file_table *table, const struct file *file)
 				     seen ? PATH_SEEN_BY_US : PATH_TOLD);
 }
 
+/* Whether our own path of that name was looked at and was not the file. */
+static bool is_known_elsewhere(const struct file *file, uint64_t path_hash)
+{
+	for (size_t i = 0; i < FILE_PATHS_REFUSED; i++)
+		if (path_hash && file->paths_refused[i] == path_hash)
+			return true;
+	return false;
+}
+
+static void note_elsewhere(struct file *file, uint64_t path_hash)
+{
+	file->paths_refused[file->paths_refused_count++ % FILE_PATHS_REFUSED] = path_hash;
+}
+
 /*
  * The process that it was met in first named the file as nobody else knows it, which a bind mount
  * of its own does. Another one has a name for it that holds for us too.
  */
-static int prefer_seen_path(struct file_table *table, struct file *file, struct span path)
+static int prefer_seen_path(struct file_table *table, struct file *file, struct span path,
+			    struct share *payer)
 {
 	struct safe_file own;
+	uint64_t hash = hash128_bytes(path.data, path.size).low;
+	if (is_known_elsewhere(file, hash))
+		return 0;
 	char *text = strndup(path.data, path.size);
 	if (!text)
 		return -ENOMEM;
-	if (reader_open_path(table->reader, 0, text, OWNER_ANY, &own, NULL) < 0 ||
-	    close(own.fd) < 0 || own.inode != file->inode || own.device != file->device) {
+	int ret = open_visiting(table, text, payer, &own);
+	if (ret < 0 || close(own.fd) < 0 || own.inode != file->inode ||
+	    own.device != file->device) {
+		if (!is_refused(ret))
+			note_elsewhere(file, hash);
 		free(text);
 		return 0;
 	}
@@ -763,6 +795,7 @@ static int prefer_seen_path(struct file_table *table, struct file *file, struct 
 	if (own.writer != file->writer) {
 		/* other mounts, other rights: what is sampled from now on is another image */
 		stamp(file, &own);
+		file->share = share_of_opened(table, &own, payer);
 		file->identity->content = CONTENT_NONE;
 		file->image = 0;
 		file->sampled = file->looked_into = false;
@@ -789,7 +822,7 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 			note_user(file, hint);
 			file->path_trusted |= is_trusted(hint);
 		} else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted) {
-			return prefer_seen_path(table, file, path);
+			return prefer_seen_path(table, file, path, hint->payer);
 		}
 		return 0;
 	}

@@ -45,6 +45,8 @@ enum file_state {
 	FILE_GONE,	 /* it could not be opened, or was another file by then */
 };
 
+#define FILE_PATHS_REFUSED 4u
+
 struct file {
 	enum file_kind kind;
 	enum file_state state;
@@ -78,8 +80,10 @@ struct file {
 	bool refused;		/* likewise, and nothing but time was wanting */
 	bool looked_into;	/* for its content, with or without success */
 	struct share *tried_by; /* the payer for whom opening it failed last */
-	unsigned attempts;	/* of that one's, one after the other */
-	uint32_t next;		/* private: of the same inode */
+	uint64_t paths_refused[FILE_PATHS_REFUSED]; /* hashes of the last that are not this file */
+	unsigned paths_refused_count;
+	unsigned attempts; /* of that one's, one after the other */
+	uint32_t next;	   /* private: of the same inode */
 };
 
 struct file_table {

@@ -287,6 +287,30 @@ static void where_we_see_a_file_nobody_else_has_to_pay(void **state)
 	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
 }
 
+static void who_has_a_path_of_his_own_pays_for_looking_there_once(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct file_hint hint = hint_of(path, 0, &subject.shares.own);
+	uint32_t number = find_by(&subject, &hint);
+	struct file *file = file_table_get(&subject.files, number);
+	file->by_path = false; /* as if it had been met in a container */
+	struct share *theirs = hint.share = hint.payer = stranger(&subject);
+	hint.path = span_of_text("/nowhere/p");
+	assert_int_equal(find_by(&subject, &hint), number);
+	assert_int_equal(file->paths_refused_count, 0); /* nothing was looked at */
+	give_time(theirs);
+	for (int i = 0; i < 9; i++) {
+		hint.path = span_of_text(i % 2 ? "/nowhere/p" : "/nowhere/q");
+		assert_int_equal(find_by(&subject, &hint), number);
+	}
+	assert_int_equal(file->paths_refused_count, 2);
+	assert_true(theirs->left_ns[SHARE_READING] < SHARE_READ_NS);
+	assert_ptr_equal(file->share, &subject.shares.own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +324,7 @@ int main(void)
 		cmocka_unit_test(what_had_to_wait_is_opened_when_it_is_sampled),
 		cmocka_unit_test(who_has_no_time_is_told_from_what_is_gone),
 		cmocka_unit_test(where_we_see_a_file_nobody_else_has_to_pay),
+		cmocka_unit_test(who_has_a_path_of_his_own_pays_for_looking_there_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

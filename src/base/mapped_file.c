@@ -28,8 +28,8 @@ static void cover_holes(int fd, const struct mapped_file *file)
 		if (hole < 0 || hole >= size)
 			return;
 		off_t data = lseek(fd, hole, SEEK_DATA);
-		if (data < 0 && errno == ENXIO)
-			data = size;
+		if ((data < 0 && errno == ENXIO) || data > size)
+			data = size; /* it may have grown since it was mapped */
 		if (data <= hole)
 			return;
 		at = data;

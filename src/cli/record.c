@@ -14,6 +14,7 @@
 #include "cli/recording.h"
 #include "cli/verbs.h"
 #include "collect/collector.h"
+#include "collect/shares.h"
 #include "machine/event.h"
 #include "store/epoch.h"
 
@@ -194,9 +195,9 @@ static int check_conflicts(bool command)
 		asked.gather_unlimited = true;
 	else if (asked.gather_limits &&
 		 (!number_parse_duration_ns(asked.gather_limits, &asked.gather_ns) ||
-		  asked.gather_ns < 1000000))
+		  asked.gather_ns < SHARE_LEAST_NS))
 		return options_misuse(&verb_record,
-				      "--gather-limits needs a time of at least 1ms, or 'none'");
+				      "--gather-limits needs a time of at least 20ms, or 'none'");
 	if (asked.merge_ns < 1000000)
 		return options_misuse(&verb_record, "--merge-interval needs at least 1ms");
 	if (!command && !tasks && !asked.all_cpus && !asked.cpus && !asked.cgroup)

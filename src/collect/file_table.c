@@ -25,7 +25,7 @@
 #define HASHED_MOST_BYTES                                                                          \
 	((uint64_t)512 << 20) /* of a user's files, 0.3 s: the collector waits for it */
 #define OPEN_ATTEMPTS                                                                              \
-	4 /* in as many processes; a file that nobody can open is not tried for ever */
+	4 /* in as many processes of a share; a file that nobody can open is not tried for ever */
 
 static void file_free(struct file *file)
 {
@@ -145,6 +145,12 @@ static bool is_beyond_budget(int code)
 	return code == -EDQUOT || code == -ETIMEDOUT || code == -ENOBUFS;
 }
 
+/* For want of time: it tells nothing about the file. */
+static bool is_refused(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+}
+
 /* Whose what was opened is: whoever can write it, unless its file system is somebody's own. */
 static struct share *share_of_opened(struct file_table *table, const struct safe_file *opened,
 				     struct share *process)
@@ -175,35 +181,74 @@ static bool is_mapped_file(const struct file *file, const struct safe_file *open
 	       (opened->writer == 0 || file_inode_is_mapped_as(opened->fd, &mapped));
 }
 
-static bool open_file(struct file_table *table, const struct file *file,
-		      const struct file_hint *hint, bool deleted, struct safe_file *opened)
+enum way {
+	WAY_OURS, /* a stranger's path, where we see it */
+	WAY_PATH,
+	WAY_MAPPING,
+	WAY_EXECUTABLE,
+	WAY_ENDED, /* of a process that is gone: most files are where we see them too */
+	WAYS
+};
+
+static bool way_applies(enum way way, const struct file_hint *hint, const char *path)
+{
+	if (way == WAY_OURS)
+		return path && hint->payer && hint->payer->strange;
+	return path || way == WAY_MAPPING || way == WAY_EXECUTABLE;
+}
+
+static int open_by_way(struct file_table *table, const struct file_hint *hint, const char *path,
+		       enum way way, struct safe_file *opened)
 {
 	pid_t pid = (pid_t)hint->pid;
-	/* Nor can a path in its own mounts lead to what it may not read. */
-	if (!deleted &&
-	    reader_open_path(table->reader, pid, file->path, OWNER_PUBLIC, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
+	switch (way) {
+	case WAY_OURS:
+		return reader_open_path(table->reader, 0, path, OWNER_PUBLIC, opened, NULL);
+	case WAY_PATH: /* Nor can a path in its own mounts lead to what it may not read. */
+		return reader_open_path(table->reader, pid, path, OWNER_PUBLIC, opened, NULL);
+	case WAY_MAPPING:
+		return reader_open_mapping(table->reader, pid, hint->start, hint->end, opened,
+					   NULL);
+	case WAY_EXECUTABLE:
+		return reader_open_executable(table->reader, pid, opened, NULL);
+	default:
+		return reader_open_path(table->reader, 0, path, OWNER_ANY, opened, NULL);
 	}
-	if (reader_open_mapping(table->reader, pid, hint->start, hint->end, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
+}
+
+/* A stranger names a file of ours only by its device, too: he would have the name of his choice. */
+static bool is_wanted(const struct file *file, enum way way, const struct safe_file *opened)
+{
+	bool same_device = opened->device == makedev(file->major, file->minor);
+	return is_mapped_file(file, opened) && (way != WAY_OURS || same_device);
+}
+
+/*
+ * `path` is NULL when it leads there no more. *ours: the file lies there for us, too. 0, the code
+ * of a way that was refused, or -ENOENT.
+ */
+static int open_file(struct file_table *table, const struct file *file,
+		     const struct file_hint *hint, const char *path, struct safe_file *opened,
+		     bool *ours)
+{
+	struct safe_file seen = { 0 };
+	int code = -ENOENT;
+	for (enum way way = WAY_OURS; way < WAYS; way++) {
+		if (!way_applies(way, hint, path))
+			continue;
+		int ret = open_by_way(table, hint, path, way, opened);
+		if (ret == 0 && (way == WAY_OURS || way == WAY_ENDED))
+			seen = *opened;
+		if (ret == 0 && is_wanted(file, way, opened)) {
+			*ours = seen.inode == opened->inode && seen.device == opened->device;
+			return 0;
+		}
+		if (ret == 0)
+			close(opened->fd);
+		else if (is_refused(ret))
+			code = ret;
 	}
-	if (reader_open_executable(table->reader, pid, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
-	}
-	/* The process has ended: most files are where we see them too. */
-	if (!deleted &&
-	    reader_open_path(table->reader, 0, file->path, OWNER_ANY, opened, NULL) == 0) {
-		if (is_mapped_file(file, opened))
-			return true;
-		close(opened->fd);
-	}
-	return false;
+	return code;
 }
 
 static void let_go(struct file_table *table, struct file *file)
@@ -282,17 +327,29 @@ static void stamp(struct file *file, const struct safe_file *opened)
 	reader_unique(opened, file->unique);
 }
 
+/* Our own path, at the expense of who chose it. */
+static int open_visiting(struct file_table *table, const char *path, struct share *payer,
+			 struct safe_file *own)
+{
+	struct share_visit visit = shares_begin_visit(table->shares, payer, table->reader);
+	int ret = reader_open_path(table->reader, 0, path, OWNER_ANY, own, NULL);
+	shares_end_visit(table->shares, &visit, table->reader);
+	return ret;
+}
+
 /* The same file by our own path, on the mount of our own root, as most files of processes in mount
  * namespaces of their own are. */
-static void prefer_own_path(struct file_table *table, struct file *file, struct safe_file *opened)
+static void prefer_own_path(struct file_table *table, struct file *file, struct share *payer,
+			    struct safe_file *opened)
 {
 	struct safe_file own;
-	if (reader_open_path(table->reader, 0, file->path, OWNER_ANY, &own, NULL) < 0)
+	if (open_visiting(table, file->path, payer, &own) < 0)
 		return;
 	file->by_path = own.inode == opened->inode && own.device == opened->device;
 	if (file->by_path) { /* who can write it is told by our own mounts */
+		file->path_trusted = true;
 		stamp(file, &own);
-		file->share = share_of_opened(table, &own, file->share);
+		file->share = share_of_opened(table, &own, payer);
 	}
 	if (file->by_path && !own.copied && held_files_harmless(&table->keeping, own.fd)) {
 		int other = opened->fd;
@@ -304,13 +361,13 @@ static void prefer_own_path(struct file_table *table, struct file *file, struct 
 }
 
 /* Takes over opened->fd: what is kept of a file that was just identified. */
-static void keep(struct file_table *table, struct file *file, uint32_t number,
+static void keep(struct file_table *table, struct file *file, uint32_t number, struct share *payer,
 		 struct safe_file *opened)
 {
 	file->elsewhere = opened->copied || !held_files_harmless(&table->keeping, opened->fd);
 	file->by_path = !file->elsewhere;
 	if (file->elsewhere)
-		prefer_own_path(table, file, opened);
+		prefer_own_path(table, file, payer, opened);
 	if (!file->elsewhere) {
 		hold(table, file, number, opened->fd);
 		return;
@@ -337,34 +394,95 @@ bool file_may_be_jitdump(const struct file *file)
 	       strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
 }
 
+static bool is_trusted(const struct file_hint *hint)
+{
+	return hint->payer && !hint->payer->strange;
+}
+
 static void note_user(struct file *file, const struct file_hint *hint)
 {
 	file->latest_pid = hint->pid;
 	if (hint->share && (!file->through || hint->share->strange))
 		file->through = hint->share;
+	if (hint->payer)
+		file->latest_payer = hint->payer;
 	file->start = hint->start;
 	file->end = hint->end;
 }
 
-static int identify(struct file_table *table, uint32_t number, const struct file_hint *hint,
-		    bool deleted)
+/* Somebody's failures keep nobody else from opening it. */
+static bool may_try(const struct file *file, const struct file_hint *hint)
+{
+	return file->kind == FILE_PLAIN && file->state == FILE_GONE &&
+	       (file->tried_by != hint->payer || file->attempts < OPEN_ATTEMPTS);
+}
+
+/* What was refused because a share has no time left is no attempt: the next one may have some. */
+static void note_failure(struct file *file, const struct file_hint *hint, int code, bool spent)
+{
+	file->state = FILE_GONE;
+	file->refused = code == -EDQUOT || code == -ECANCELED || (spent && is_refused(code));
+	file->unread = spent || is_beyond_budget(code);
+	if (file->refused)
+		return;
+	file->attempts = file->tried_by == hint->payer ? file->attempts + 1 : 1;
+	file->tried_by = hint->payer;
+}
+
+/* Whether the one who pays has no time left. */
+static bool is_spent(const struct file_table *table)
+{
+	return table->shares && shares_time_left_ns(table->shares) == 0;
+}
+
+/* Takes over `path`. Whether it is the file's now: its user may have no room for a longer one. */
+static bool take_path(struct file_table *table, struct file *file, const struct file_hint *hint,
+		      char *path)
+{
+	uint64_t had = strlen(file->path) / UNIT_PATH_BYTES;
+	uint64_t has = strlen(path) / UNIT_PATH_BYTES;
+	bool fits = has <= had || !hint->share ||
+		    share_take(table->shares, hint->share, SHARE_FILES, has - had);
+	char *dropped = fits ? file->path : path;
+	file->path = fits ? path : file->path;
+	free(dropped);
+	return fits;
+}
+
+/* By the path that this process has for it, which is the file's from when it was opened on. */
+static int open_as_named(struct file_table *table, struct file *file, const struct file_hint *hint,
+			 struct safe_file *opened)
+{
+	bool deleted;
+	struct span named = without_deleted(hint->path, &deleted);
+	char *path = strndup(named.data, named.size);
+	if (!path)
+		return -ENOMEM;
+	pay(table, hint->payer);
+	bool ours = false;
+	int ret = table->reader ? open_file(table, file, hint, deleted ? NULL : path, opened, &ours)
+				: -ENOENT;
+	if (ret < 0)
+		note_failure(file, hint, ret, hint->payer && is_spent(table));
+	stop_paying(table);
+	if (ret < 0)
+		free(path);
+	else if (take_path(table, file, hint, path))
+		file->path_trusted = ours || is_trusted(hint);
+	return ret;
+}
+
+static int identify(struct file_table *table, uint32_t number, const struct file_hint *hint)
 {
 	struct file *file = file_table_get(table, number);
 	struct safe_file opened;
-	file->attempts++;
 	note_user(file, hint);
-	pay(table, hint->payer);
-	file->unread = false;
-	bool is_open = table->reader && open_file(table, file, hint, deleted, &opened);
-	bool spent = hint->payer && table->shares && shares_time_left_ns(table->shares) == 0;
-	stop_paying(table);
-	if (!is_open) {
-		file->unread = spent;
-		file->share = hint->share;
-		file->state = FILE_GONE;
-		return 0;
-	}
-	file->share = share_of_opened(table, &opened, hint->share);
+	int ret = open_as_named(table, file, hint, &opened);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : 0;
+	file->pid = hint->pid;
+	file->unread = file->refused = false;
+	file->share = share_of_opened(table, &opened, hint->payer);
 	stamp(file, &opened);
 	struct identity *identity = calloc(1, sizeof(*identity));
 	if (!identity) {
@@ -372,11 +490,14 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 		return -ENOMEM;
 	}
 	pay(table, file->share);
-	int ret = reader_identify(table->reader, opened.fd, identity, NULL);
+	ret = reader_identify(table->reader, opened.fd, identity, NULL);
+	bool spent = is_spent(table);
 	stop_paying(table);
 	if (ret < 0) {
-		file->state = ret == -ENOEXEC ? FILE_NOT_ELF : FILE_GONE;
-		file->unread = is_beyond_budget(ret);
+		if (ret == -ENOEXEC)
+			file->state = FILE_NOT_ELF;
+		else
+			note_failure(file, hint, ret, spent);
 		free(identity);
 		file->elsewhere = opened.copied || !held_files_harmless(&table->keeping, opened.fd);
 		if (ret == -ENOEXEC && file_may_be_jitdump(file) && !file->elsewhere)
@@ -390,7 +511,7 @@ static int identify(struct file_table *table, uint32_t number, const struct file
 	file->image = 0; /* until now it was one without segments */
 	file->sampled = file->looked_into = false;
 	pay(table, file->share);
-	keep(table, file, number, &opened);
+	keep(table, file, number, hint->payer, &opened);
 	stop_paying(table);
 	return 0;
 }
@@ -430,44 +551,76 @@ static bool is_unchanged(struct file_table *table, const struct file *file,
 	return false;
 }
 
-/* As one of those who map it sees it, or as we do. */
-static int open_as_seen(struct file_table *table, const struct file *file)
+/* The descriptor of an answer of the reader's, when it is of the same file still. *code keeps that
+ * it was refused. */
+static int take_unchanged(struct file_table *table, const struct file *file, int ret,
+			  const struct safe_file *opened, int *code)
+{
+	if (ret == 0 && is_unchanged(table, file, opened))
+		return opened->fd;
+	if (is_refused(ret))
+		*code = ret;
+	return -1;
+}
+
+static int open_at_path(struct file_table *table, const struct file *file, uint32_t pid, int *code)
 {
 	struct safe_file opened;
-	const uint32_t pids[] = { file->latest_pid, file->pid, 0 };
-	if (!table->reader)
-		return -1;
-	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
-		if (i && pids[i] == pids[i - 1])
-			continue;
-		if (reader_open_of_user(table->reader, (pid_t)pids[i], file->path, OWNER_PUBLIC,
-					file->owner, &opened, NULL) == 0 &&
-		    is_unchanged(table, file, &opened))
-			return opened.fd;
-	}
+	int ret = reader_open_of_user(table->reader, (pid_t)pid, file->path, OWNER_PUBLIC,
+				      file->owner, &opened, NULL);
+	return take_unchanged(table, file, ret, &opened, code);
+}
+
+/* Whether our own path leads to it, and nobody can make us wait there. */
+static bool is_at_own_path(const struct file *file)
+{
+	return file->by_path && file->path_trusted;
+}
+
+/* As one of those who map it sees it, or as we do where nobody looked yet. */
+static int open_as_seen(struct file_table *table, const struct file *file, int *code)
+{
+	struct safe_file opened;
+	const uint32_t pids[] = { file->latest_pid, file->pid };
+	int fd = open_at_path(table, file, pids[0], code);
+	if (fd < 0 && pids[1] != pids[0])
+		fd = open_at_path(table, file, pids[1], code);
+	if (fd < 0 && !is_at_own_path(file))
+		fd = open_at_path(table, file, 0, code);
 	/* Without a name by now, yet still run by somebody. */
-	if (reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start, file->end,
-				&opened, NULL) == 0 &&
-	    is_unchanged(table, file, &opened))
-		return opened.fd;
-	if (reader_open_executable(table->reader, (pid_t)file->pid, &opened, NULL) == 0 &&
-	    is_unchanged(table, file, &opened))
-		return opened.fd;
-	return -1;
+	if (fd < 0) {
+		int ret = reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start,
+					      file->end, &opened, NULL);
+		fd = take_unchanged(table, file, ret, &opened, code);
+	}
+	if (fd < 0) {
+		int ret = reader_open_executable(table->reader, (pid_t)file->pid, &opened, NULL);
+		fd = take_unchanged(table, file, ret, &opened, code);
+	}
+	return fd;
 }
 
 static int open_again(struct file_table *table, const struct file *file)
 {
+	int code = -ENOENT;
+	if (!table->reader)
+		return code;
+	int fd = is_at_own_path(file) ? open_at_path(table, file, 0, &code) : -1;
+	if (fd >= 0)
+		return fd;
 	struct share_visit visit = shares_begin_visit(table->shares, file->through, table->reader);
-	int fd = open_as_seen(table, file);
+	fd = open_as_seen(table, file, &code);
 	shares_end_visit(table->shares, &visit, table->reader);
-	return fd;
+	return fd >= 0 ? fd : code;
 }
 
 int file_table_open(struct file_table *table, uint32_t number)
 {
 	const struct file *file = file_table_get(table, number);
-	return file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : open_again(table, file);
+	if (file->fd < 0)
+		return open_again(table, file);
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	return fd >= 0 ? fd : -errno;
 }
 
 bool file_may_stay_open(const struct file *file)
@@ -541,8 +694,25 @@ static void learn_content(struct file_table *table, struct file *file, uint32_t 
 	stop_paying(table);
 }
 
+/* Its payer may have time again by now. */
+static void try_again(struct file_table *table, const struct file *file, uint32_t number)
+{
+	if (!file->refused || !file->latest_payer ||
+	    share_reading_left_ns(table->shares, file->latest_payer) < SHARE_LEAST_NS ||
+	    (file->share && share_reading_left_ns(table->shares, file->share) < SHARE_LEAST_NS))
+		return;
+	const struct file_hint hint = { .pid = file->latest_pid,
+					.start = file->start,
+					.end = file->end,
+					.share = file->through,
+					.payer = file->latest_payer,
+					.path = span_of_text(file->path) };
+	(void)identify(table, number, &hint); /* without memory it stays as it is */
+}
+
 static void begin_sampling(struct file_table *table, struct file *file, uint32_t number)
 {
+	try_again(table, file, number);
 	if (!file->sampled) {
 		file->sampled = true;
 		copy_when_sampled(table, file);
@@ -583,27 +753,49 @@ static int add_path(struct file_table *table, const struct file *file)
 				     seen ? PATH_SEEN_BY_US : PATH_TOLD);
 }
 
+/* Whether our own path of that name was looked at and was not the file. */
+static bool is_known_elsewhere(const struct file *file, uint64_t path_hash)
+{
+	for (size_t i = 0; i < FILE_PATHS_REFUSED; i++)
+		if (path_hash && file->paths_refused[i] == path_hash)
+			return true;
+	return false;
+}
+
+static void note_elsewhere(struct file *file, uint64_t path_hash)
+{
+	file->paths_refused[file->paths_refused_count++ % FILE_PATHS_REFUSED] = path_hash;
+}
+
 /*
  * The process that it was met in first named the file as nobody else knows it, which a bind mount
  * of its own does. Another one has a name for it that holds for us too.
  */
-static int prefer_seen_path(struct file_table *table, struct file *file, struct span path)
+static int prefer_seen_path(struct file_table *table, struct file *file, struct span path,
+			    struct share *payer)
 {
 	struct safe_file own;
+	uint64_t hash = hash128_bytes(path.data, path.size).low;
+	if (is_known_elsewhere(file, hash))
+		return 0;
 	char *text = strndup(path.data, path.size);
 	if (!text)
 		return -ENOMEM;
-	if (reader_open_path(table->reader, 0, text, OWNER_ANY, &own, NULL) < 0 ||
-	    close(own.fd) < 0 || own.inode != file->inode || own.device != file->device) {
+	int ret = open_visiting(table, text, payer, &own);
+	if (ret < 0 || close(own.fd) < 0 || own.inode != file->inode ||
+	    own.device != file->device) {
+		if (!is_refused(ret))
+			note_elsewhere(file, hash);
 		free(text);
 		return 0;
 	}
 	free(file->path);
 	file->path = text;
-	file->by_path = true;
+	file->by_path = file->path_trusted = true;
 	if (own.writer != file->writer) {
 		/* other mounts, other rights: what is sampled from now on is another image */
 		stamp(file, &own);
+		file->share = share_of_opened(table, &own, payer);
 		file->identity->content = CONTENT_NONE;
 		file->image = 0;
 		file->sampled = file->looked_into = false;
@@ -624,13 +816,14 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	struct span path = without_deleted(hint->path, &deleted);
 	struct file *file = find_same(table, hint, number);
 	if (file) {
-		if (file->state == FILE_GONE && file->attempts < OPEN_ATTEMPTS &&
-		    file->kind == FILE_PLAIN)
-			return identify(table, *number, hint, deleted);
-		if (span_equal(path, span_of_text(file->path)))
+		if (may_try(file, hint))
+			return identify(table, *number, hint);
+		if (span_equal(path, span_of_text(file->path))) {
 			note_user(file, hint);
-		else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted)
-			return prefer_seen_path(table, file, path);
+			file->path_trusted |= is_trusted(hint);
+		} else if (file->state == FILE_IDENTIFIED && !file->by_path && !deleted) {
+			return prefer_seen_path(table, file, path, hint->payer);
+		}
 		return 0;
 	}
 	/* Whoever maps files without end has the rest of them in common. */
@@ -652,7 +845,7 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	int ret = number_map_put(&table->by_inode, inode_key(hint), (void *)(uintptr_t)*number);
 	if (ret < 0)
 		return ret;
-	return kind == FILE_PLAIN ? identify(table, *number, hint, deleted) : 0;
+	return kind == FILE_PLAIN ? identify(table, *number, hint) : 0;
 }
 
 bool file_is_runtime_code(const struct file *file)

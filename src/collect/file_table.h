@@ -45,6 +45,8 @@ enum file_state {
 	FILE_GONE,	 /* it could not be opened, or was another file by then */
 };
 
+#define FILE_PATHS_REFUSED 4u
+
 struct file {
 	enum file_kind kind;
 	enum file_state state;
@@ -59,22 +61,29 @@ struct file {
 	int fd;				     /* held, or a copy in memory; -1: neither */
 	bool copied;			     /* `fd` is a copy, of copy_bytes */
 	uint64_t copy_bytes;
-	struct share *share;   /* who pays for reading it (shares.h) */
+	struct share *share;   /* who pays for reading it (shares.h); NULL: it was never opened */
 	struct share *through; /* whose process it was met in: a stranger's, if in any one's */
-	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
-	bool by_path;	/* we see it by its path, too */
+	struct share *latest_payer; /* of who mapped it last by the same path */
+	bool elsewhere;	   /* not on the mount of our own root: an open descriptor would pin it */
+	bool by_path;	   /* we see it by its path, too */
+	bool path_trusted; /* a stranger did not choose it, or it led us to the file: then looking
+			      there costs nothing that he could raise */
 	uint64_t device, size_bytes; /* as fstat() told when it was identified */
 	int64_t modified_ns, changed_ns;
-	uint32_t owner;	     /* likewise; SAFE_NO_USER before */
-	uint32_t pid;	     /* whom we met it in */
-	uint32_t latest_pid; /* who mapped it last by the same path */
-	uint64_t start, end; /* where */
-	uint32_t image;	     /* in the session's profile; 0: not sampled yet */
-	bool sampled;	     /* since names were read last */
-	bool unread;	     /* its share, or a limit, kept it from being identified */
-	bool looked_into;    /* for its content, with or without success */
-	unsigned attempts;   /* to open it */
-	uint32_t next;	     /* private: of the same inode */
+	uint32_t owner;		/* likewise; SAFE_NO_USER before */
+	uint32_t pid;		/* whom we met it in */
+	uint32_t latest_pid;	/* who mapped it last by the same path */
+	uint64_t start, end;	/* where */
+	uint32_t image;		/* in the session's profile; 0: not sampled yet */
+	bool sampled;		/* since names were read last */
+	bool unread;		/* its share, or a limit, kept it from being identified */
+	bool refused;		/* likewise, and nothing but time was wanting */
+	bool looked_into;	/* for its content, with or without success */
+	struct share *tried_by; /* the payer for whom opening it failed last */
+	uint64_t paths_refused[FILE_PATHS_REFUSED]; /* hashes of the last that are not this file */
+	unsigned paths_refused_count;
+	unsigned attempts; /* of that one's, one after the other */
+	uint32_t next;	   /* private: of the same inode */
 };
 
 struct file_table {
@@ -135,7 +144,8 @@ bool file_is_runtime_code(const struct file *file);
 bool file_may_be_jitdump(const struct file *file);
 /*
  * A descriptor of the file, which the caller closes soon: what was kept of it, or the file itself
- * when it is still there by one of the ways to it, unchanged. Or -1.
+ * when it is still there by one of the ways to it, unchanged. Or -EDQUOT, -ETIMEDOUT or -ECANCELED
+ * when a way was refused for want of time, else -ENOENT.
  */
 int file_table_open(struct file_table *table, uint32_t number);
 /* As file_table_open(), for long: -1 where that would keep a file system from being unmounted. */

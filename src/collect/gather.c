@@ -170,26 +170,38 @@ static int keep(struct gathering *gathering, uint32_t image, struct record_set *
 	return ret == -ENOMEM ? ret : 0;
 }
 
+/* At the expense of who chose where it is looked for. */
+static int open_debug_visiting(struct session *session, const struct file *file,
+			       const struct debug_search *search, struct safe_file *opened)
+{
+	struct share_visit visit =
+		shares_begin_visit(&session->shares, file->through, session->reader);
+	int ret = reader_open_debug(session->reader, search, file->identity, file->path, opened,
+				    NULL);
+	shares_end_visit(&session->shares, &visit, session->reader);
+	return ret;
+}
+
 /*
  * What lies where we see it too has its debug file there as well: what else a process shows below
  * /usr/lib/debug is its own affair. In other roots, such as containers', theirs comes first.
  */
 static int open_debug(struct session *session, const struct file *file)
 {
+	const struct debug_search ours = { 0, file->owner, file->writer, NULL };
+	struct debug_search theirs = ours;
 	struct safe_file opened;
-	struct debug_search search = { (pid_t)file->pid, file->owner, file->writer, NULL };
 	if (!file->by_path) {
-		struct share_visit visit =
-			shares_begin_visit(&session->shares, file->through, session->reader);
-		int ret = reader_open_debug(session->reader, &search, file->identity, file->path,
-					    &opened, NULL);
-		shares_end_visit(&session->shares, &visit, session->reader);
-		if (ret == 0)
+		theirs.pid = (pid_t)file->pid;
+		if (open_debug_visiting(session, file, &theirs, &opened) == 0)
 			return opened.fd;
 	}
-	search.pid = 0;
-	if (reader_open_debug(session->reader, &search, file->identity, file->path, &opened,
-			      NULL) == 0)
+	/* Beside a path of a stranger's choice he can make us wait. */
+	if (reader_open_debug(session->reader, &ours, file->identity,
+			      file->path_trusted ? file->path : NULL, &opened, NULL) == 0)
+		return opened.fd;
+	if (file->by_path && !file->path_trusted &&
+	    open_debug_visiting(session, file, &ours, &opened) == 0)
 		return opened.fd;
 	return -1;
 }
@@ -208,11 +220,14 @@ static void leave_out(struct gathering *gathering, struct job *job, int code, un
 	enum left_out_why why;
 	char name[64] = "the kernel";
 	const char *path = job->file ? job->file->path : name;
+	/* What was never opened is nobody's: who ran it had no time for it. */
+	bool unopened = job->file && !job->file->share && job->file->through;
+	const struct share *share = unopened ? job->file->through : job->share;
 	if (job->left_out || !left_out_reason(code, &why))
 		return;
 	if (job->jit)
 		snprintf(name, sizeof(name), "run-time code of process %" PRIu32, job->jit->pid);
-	left_out_add(&gathering->left_out, path, job->share, why, part_missing(done));
+	left_out_add(&gathering->left_out, path, share, why, part_missing(done));
 	job->left_out = true;
 	job->owed = why == LEFT_OUT_TIME || why == LEFT_OUT_ASKED;
 }
@@ -251,7 +266,7 @@ static int gather_file(struct gathering *gathering, struct job *job)
 			       !file->identity->has_lines;
 		if (without)
 			return 0;
-		ret = fd < 0 ? -ENOENT
+		ret = fd < 0 ? fd
 			     : reader_gather_parts(session->reader, fd, debug_fd, job->vaddrs,
 						   job->count, gathering->what, &set, &done, NULL,
 						   NULL);
@@ -363,8 +378,9 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 	gathering->what = what_now(session, what);
 	job->done = true;
 	urgency_look(&session->urgency, session->reader);
-	if (!gathering->what || !left_ns) {
-		leave_out(gathering, job, left_ns ? -ECANCELED : -EDQUOT, before);
+	bool spent = left_ns < SHARE_LEAST_NS;
+	if (!gathering->what || spent) {
+		leave_out(gathering, job, spent ? -EDQUOT : -ECANCELED, before);
 		return 0;
 	}
 	shares_charge(shares, job->share, SHARE_GATHERING, job->alone ? 0 : share_file_ns(shares),

@@ -396,4 +396,5 @@ void shares_take_refused(struct shares *shares, uint64_t refused[SHARE_KINDS])
 	for (struct share *share; (share = number_map_next(&shares->by_user, &position));)
 		take_refused(share, refused);
 	take_refused(&shares->rest, refused);
+	take_refused(&shares->ended, refused);
 }

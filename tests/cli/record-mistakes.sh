@@ -27,7 +27,7 @@ say record -p twelve
 say record --duration soon true
 say record --duration 0s true
 say record --merge-interval 10us true
-say record --gather-limits 10us true
+say record --gather-limits 19ms true
 say record -e cylces true
 say record -e '{cpu-clock,page-faults' true
 say record -q -o missing/folder.prof true

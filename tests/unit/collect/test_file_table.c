@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,20 +53,56 @@ static void release(struct subject *subject)
 }
 
 /* As a record of a mapping would name it, which lies `devices` further on. */
-static uint32_t find(struct subject *subject, const char *name, unsigned devices)
+static struct file_hint hint_of(const char *path, unsigned devices, struct share *share)
 {
 	struct stat info;
-	const char *path = temporary_folder_path(&subject->folder, name);
-	uint32_t number;
 	assert_int_equal(stat(path, &info), 0);
-	const struct file_hint hint = { .pid = (uint32_t)getpid(),
-					.has_inode = true,
-					.major = major(info.st_dev),
-					.minor = minor(info.st_dev) + devices,
-					.inode = info.st_ino,
-					.path = span_of_text(path) };
-	assert_int_equal(file_table_find(&subject->files, &hint, &number), 0);
+	return (struct file_hint){ .pid = (uint32_t)getpid(),
+				   .has_inode = true,
+				   .major = major(info.st_dev),
+				   .minor = minor(info.st_dev) + devices,
+				   .inode = info.st_ino,
+				   .share = share,
+				   .payer = share,
+				   .path = span_of_text(path) };
+}
+
+static uint32_t find_by(struct subject *subject, const struct file_hint *hint)
+{
+	uint32_t number;
+	assert_int_equal(file_table_find(&subject->files, hint, &number), 0);
 	return number;
+}
+
+static uint32_t find(struct subject *subject, const char *name, unsigned devices)
+{
+	const char *path = temporary_folder_path(&subject->folder, name);
+	const struct file_hint hint = hint_of(path, devices, NULL);
+	return find_by(subject, &hint);
+}
+
+/* A stranger, who has no time left. */
+static struct share *stranger(struct subject *subject)
+{
+	struct share *share = shares_of_user(&subject->shares, 65534);
+	assert_true(share->strange);
+	share->left_ns[SHARE_READING] = 0;
+	share->debt_ns = SHARE_READ_NS;
+	return share;
+}
+
+static void give_time(struct share *share)
+{
+	share->left_ns[SHARE_READING] = SHARE_READ_NS;
+	share->debt_ns = 0;
+}
+
+/* It is not held, as of many files some are not. */
+static void let_go(struct file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
 }
 
 static void files_of_one_build_id_are_images_of_their_own(void **state)
@@ -118,8 +155,7 @@ static void what_cannot_be_looked_into_is_nobody_elses(void **state)
 	number = find(&subject, "p", 0);
 	struct file *file = file_table_get(&subject.files, number);
 	toolchain_run(subject.folder.path, "rm p");
-	close(file->fd); /* it was not held, as of many files some are not */
-	file->fd = -1;
+	let_go(file);
 	file->elsewhere = true;
 	assert_int_equal(file_table_image(&subject.files, number, &image), 0);
 	struct profile_image known = profile_image(subject.session, image);
@@ -145,6 +181,136 @@ static void who_can_write_a_file_pays_for_looking_into_it(void **state)
 	assert_true(file->share->left_ns[SHARE_READING] < SHARE_READ_NS);
 }
 
+static void who_has_no_time_takes_no_file_from_others(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	uint32_t number;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct file_hint hint = hint_of(path, 0, stranger(&subject));
+	for (int i = 0; i < 9; i++)
+		number = find_by(&subject, &hint);
+	const struct file *file = file_table_get(&subject.files, number);
+	assert_int_equal(file->state, FILE_GONE);
+	assert_true(file->unread);
+	assert_null(file->share);
+	hint.share = hint.payer = &subject.shares.own;
+	assert_int_equal(find_by(&subject, &hint), number);
+	assert_int_equal(file->state, FILE_IDENTIFIED);
+	assert_false(file->unread);
+	assert_ptr_equal(file->share, &subject.shares.own);
+}
+
+static void what_one_cannot_open_another_may(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	uint32_t number;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct share *theirs = stranger(&subject);
+	struct file_hint hint = hint_of(path, 0, theirs);
+	give_time(theirs);
+	hint.pid = INT32_MAX; /* such a process there never is */
+	hint.path = span_of_text("/nowhere/p");
+	for (int i = 0; i < 9; i++)
+		number = find_by(&subject, &hint);
+	const struct file *file = file_table_get(&subject.files, number);
+	assert_int_equal(file->state, FILE_GONE);
+	assert_int_equal(file->attempts, 4);
+	hint = hint_of(path, 0, &subject.shares.own);
+	hint.pid = INT32_MAX; /* it has ended, so by our path alone */
+	assert_int_equal(find_by(&subject, &hint), number);
+	assert_int_equal(file->state, FILE_IDENTIFIED);
+	assert_string_equal(file->path, path);
+}
+
+static void what_had_to_wait_is_opened_when_it_is_sampled(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	uint32_t image;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct share *theirs = stranger(&subject);
+	const struct file_hint hint = hint_of(path, 0, theirs);
+	uint32_t number = find_by(&subject, &hint);
+	const struct file *file = file_table_get(&subject.files, number);
+	assert_int_equal(file_table_image(&subject.files, number, &image), 0);
+	assert_int_equal(file->state, FILE_GONE);
+	give_time(theirs);
+	assert_int_equal(file_table_image(&subject.files, number, &image), 0);
+	assert_int_equal(file->state, FILE_IDENTIFIED);
+	assert_int_equal(profile_image(subject.session, image).build_id.size, 4);
+}
+
+static void who_has_no_time_is_told_from_what_is_gone(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "q");
+	struct file_hint hint = hint_of(path, 0, shares_of_user(&subject.shares, 65534));
+	uint32_t number = find_by(&subject, &hint);
+	struct file *file = file_table_get(&subject.files, number);
+	assert_int_equal(file->state, FILE_IDENTIFIED);
+	let_go(file);
+	file->path_trusted = false; /* as if it led nowhere for us */
+	(void)stranger(&subject);
+	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
+	give_time(stranger(&subject));
+	CLEANUP(close_fd) int fd = file_table_open(&subject.files, number);
+	assert_true(fd >= 0);
+	toolchain_run(subject.folder.path, "rm q");
+	assert_int_equal(file_table_open(&subject.files, number), -ENOENT);
+}
+
+static void where_we_see_a_file_nobody_else_has_to_pay(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct file_hint hint = hint_of(path, 0, &subject.shares.own);
+	uint32_t number = find_by(&subject, &hint);
+	struct file *file = file_table_get(&subject.files, number);
+	hint.share = hint.payer = stranger(&subject);
+	assert_int_equal(find_by(&subject, &hint), number);
+	assert_ptr_equal(file->through, hint.share);
+	let_go(file);
+	file->by_path = true; /* also where this folder is on a mount of its own */
+	CLEANUP(close_fd) int fd = file_table_open(&subject.files, number);
+	assert_true(fd >= 0);
+	/* Where nobody but the stranger named it, he could make us wait. */
+	file->path_trusted = false;
+	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
+}
+
+static void who_has_a_path_of_his_own_pays_for_looking_there_once(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct file_hint hint = hint_of(path, 0, &subject.shares.own);
+	uint32_t number = find_by(&subject, &hint);
+	struct file *file = file_table_get(&subject.files, number);
+	file->by_path = false; /* as if it had been met in a container */
+	struct share *theirs = hint.share = hint.payer = stranger(&subject);
+	hint.path = span_of_text("/nowhere/p");
+	assert_int_equal(find_by(&subject, &hint), number);
+	assert_int_equal(file->paths_refused_count, 0); /* nothing was looked at */
+	give_time(theirs);
+	for (int i = 0; i < 9; i++) {
+		hint.path = span_of_text(i % 2 ? "/nowhere/p" : "/nowhere/q");
+		assert_int_equal(find_by(&subject, &hint), number);
+	}
+	assert_int_equal(file->paths_refused_count, 2);
+	assert_true(theirs->left_ns[SHARE_READING] < SHARE_READ_NS);
+	assert_ptr_equal(file->share, &subject.shares.own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +319,12 @@ int main(void)
 		cmocka_unit_test(an_inode_of_another_device_is_another_file),
 		cmocka_unit_test(what_cannot_be_looked_into_is_nobody_elses),
 		cmocka_unit_test(who_can_write_a_file_pays_for_looking_into_it),
+		cmocka_unit_test(who_has_no_time_takes_no_file_from_others),
+		cmocka_unit_test(what_one_cannot_open_another_may),
+		cmocka_unit_test(what_had_to_wait_is_opened_when_it_is_sampled),
+		cmocka_unit_test(who_has_no_time_is_told_from_what_is_gone),
+		cmocka_unit_test(where_we_see_a_file_nobody_else_has_to_pay),
+		cmocka_unit_test(who_has_a_path_of_his_own_pays_for_looking_there_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

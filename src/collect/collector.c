@@ -74,10 +74,10 @@ void collector_free(struct collector *collector)
 	sample_memory_close(&session->sample_memory);
 	read_window_release(&session->reads);
 	jit_table_release(&session->jits);
-	shares_release(&session->shares);
+	edges_release(&session->edges);
+	shares_release(&session->shares); /* after all that gives back to them */
 	byte_pool_release(&session->groups);
 	tally_release(&session->tally);
-	edges_release(&session->edges);
 	bursts_release(&session->bursts);
 	profile_free(session->profile);
 	/* Raised, they end sooner. */

@@ -55,19 +55,27 @@ int edges_init(struct edges *edges, struct file_table *files, size_t sampler_cou
 	return ret;
 }
 
-static void clear_batch(struct edge_batch *batch)
+/* Its process may be gone, or go on with a copy: then nobody else gives its room back. */
+static void drop_space(struct edges *edges, struct address_space *space)
+{
+	if (edges->shares && space->share && space->references == 1)
+		share_give_back(edges->shares, space->share, SHARE_MAPPINGS, space->held);
+	address_space_drop(space);
+}
+
+static void clear_batch(struct edges *edges, struct edge_batch *batch)
 {
 	for (size_t i = 0; i < batch->space_count; i++)
-		address_space_drop(batch->spaces[i]);
+		drop_space(edges, batch->spaces[i]);
 	batch->space_count = 0;
 	batch->count = 0;
 	buffer_empty(&batch->blocks);
 	batch->set_aside_ns = 0;
 }
 
-static void release_batch(struct edge_batch *batch)
+static void release_batch(struct edges *edges, struct edge_batch *batch)
 {
-	clear_batch(batch);
+	clear_batch(edges, batch);
 	free(batch->samples);
 	free(batch->waiting);
 	free(batch->spaces);
@@ -76,8 +84,8 @@ static void release_batch(struct edge_batch *batch)
 
 void edges_release(struct edges *edges)
 {
-	release_batch(&edges->gathering);
-	release_batch(&edges->under_way);
+	release_batch(edges, &edges->gathering);
+	release_batch(edges, &edges->under_way);
 	helper_stop(&edges->helper);
 	edge_tally_release(&edges->tally);
 	free(edges->told);
@@ -195,7 +203,7 @@ static void lose_batch(struct edges *edges)
 {
 	for (size_t i = 0; i < edges->under_way.count; i++)
 		edges->sums[edges->under_way.waiting[i].sampler].lost++;
-	clear_batch(&edges->under_way);
+	clear_batch(edges, &edges->under_way);
 	edges->asked = false;
 }
 
@@ -420,7 +428,7 @@ static int receive(struct edges *edges)
 			edges->under_way.count * sizeof(*edges->under_way.waiting));
 		lose_batch(edges);
 	}
-	clear_batch(&edges->under_way);
+	clear_batch(edges, &edges->under_way);
 	edges->asked = false;
 	return ret == -ENOMEM ? ret : 0;
 }

@@ -208,6 +208,29 @@ static void branches_that_their_user_has_no_room_for_are_counted_as_left_out(voi
 	shares_release(&shares);
 }
 
+/* The process ended, or went on with a copy, while samples waited. */
+static void the_room_of_mappings_that_only_samples_needed_is_given_back(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *share = shares_of_user(&shares, 4242);
+	scene->edges.shares = &shares;
+	scene->space->share = share;
+	scene->space->held = scene->space->count;
+	share_hold(&shares, share, SHARE_MAPPINGS, scene->space->held);
+	take(scene, 1, GENEROUS);
+	struct address_space *fresh = address_space_new();
+	address_space_drop(scene->space);
+	scene->space = fresh;
+	assert_true(share->held[SHARE_MAPPINGS] > 0);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(share->held[SHARE_MAPPINGS], 0);
+	scene_free(scene);
+	shares_release(&shares);
+}
+
 static void batches_follow_each_other_without_waiting(void **state)
 {
 	(void)state;
@@ -531,6 +554,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branches_of_samples_are_counted_by_their_places),
 		cmocka_unit_test(branches_that_their_user_has_no_room_for_are_counted_as_left_out),
+		cmocka_unit_test(the_room_of_mappings_that_only_samples_needed_is_given_back),
 		cmocka_unit_test(batches_follow_each_other_without_waiting),
 		cmocka_unit_test(what_cannot_be_interpreted_is_unfit),
 		cmocka_unit_test(samples_are_left_out_without_an_allowance),

@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <errno.h>
 #include <libelf.h>
 #include <stdbool.h>
@@ -524,6 +525,29 @@ static int read_unit(Dwarf_Die *die, Dwarf_Die *split, const struct wanted *want
 	return ret;
 }
 
+/* libdw looks for the end of a string of these sections behind them (elfutils 0.188). */
+static bool strings_end(Elf *elf)
+{
+	size_t names;
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	for (Elf_Scn *section = elf_nextscn(elf, NULL); section;
+	     section = elf_nextscn(elf, section)) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+		if (!name || header.sh_type == SHT_NOBITS ||
+		    (strcmp(name, ".debug_str") != 0 && strcmp(name, ".debug_line_str") != 0))
+			continue;
+		const Elf_Data *data = elf_getdata(section, NULL);
+		if (data && data->d_size > 0 && data->d_buf &&
+		    ((const char *)data->d_buf)[data->d_size - 1] != 0)
+			return false;
+	}
+	return true;
+}
+
 int line_index_records(int fd, struct line_extent *extents, size_t count,
 		       const struct line_units *units, struct record_set *out)
 {
@@ -534,11 +558,12 @@ int line_index_records(int fd, struct line_extent *extents, size_t count,
 		return 0;
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	Dwarf *dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	bool sound = dwarf && strings_end(elf); /* unpacked by now */
 	int ret = 0;
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
 	uint8_t type;
-	while (ret == 0 && dwarf &&
+	while (ret == 0 && sound &&
 	       dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split) == 0) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;

@@ -24,14 +24,15 @@ culprit annotate -i both.prof jit_dumped >code || fail "no code from the jitdump
 expect_match "code of the jitdump" "$(cat code)" "(dec|sub)"
 
 # Code that is loaded over other code: each sample belongs to what was there at its time. By the
-# program's CPU time the second's share is 0.09; a host that takes the CPU away shifts it. Who
-# keeps the name that was told first, or last, says 0 or 1.
+# program's CPU time the second's share is 0.09; it spreads by 0.017 where others want the CPU, and
+# a host that takes it away added 0.06. Who keeps the name that was told first, or last, says 0 or 1;
+# who is 50 ms late 0.02 or 0.17.
 for told in maptwice dumptwice; do
 	work "$told" 0.6
 	first=$(samples "$told.prof" 3 jit 10 jit_first)
 	second=$(samples "$told.prof" 3 jit 10 jit_second)
 	expect_between "samples with '$told'" $((first + second)) 300 1200
-	expect_between "share of jit_second with '$told'" "$(ratio "$second" $((first + second)))" 0.02 0.3
+	expect_between "share of jit_second with '$told'" "$(ratio "$second" $((first + second)))" 0.03 0.165
 	expect_equal "samples without a name with '$told'" "$(samples "$told.prof" 3 jit)" $((first + second))
 done
 for function in jit_first jit_second; do

@@ -4,13 +4,14 @@
  * its container. A file is known by (device, inode, generation): inode numbers
  * alone are given away again at once.
  *
- * It is closed again before anybody waits for that: an open file keeps its file
- * system from being unmounted. What is kept of it until names and code are read
- * is held_files.h's business; file_table_open() opens the rest again. The files
- * of one process open through its own root.
+ * The table finds a file by its mappings, and tells its image and the place of
+ * an address there. How a file is opened is file_ways.h's business; what is
+ * asked of it, when, and who pays is file_learn.h's. It is closed again before
+ * anybody waits for that: an open file keeps its file system from being
+ * unmounted. file_keep.h says what is kept of it until names and code are read.
  *
- * A file's image is named by its build-id, which is a claim, and by its content and who can write
- * it, which are looked at when it is sampled first: most files that are mapped never are.
+ * A file's image is named by its build-id, which is a claim, and by its content
+ * and who can write it, which are looked at when it is sampled first.
  */
 #pragma once
 
@@ -45,45 +46,63 @@ enum file_state {
 	FILE_GONE,	 /* it could not be opened, or was another file by then */
 };
 
-#define FILE_PATHS_REFUSED 4u
+#define FILE_PATHS_REFUSED   4u
+#define FILE_PATH_UNIT_BYTES 256u /* of a path count as another file */
 
 struct file {
 	enum file_kind kind;
 	enum file_state state;
+	uint32_t next; /* private: the number of another of the same inode */
+
+	/* What the mapping told of it, and the kernel. */
 	uint32_t major, minor;
 	uint64_t inode, generation;
 	bool generation_known; /* /proc/PID/maps does not tell it */
-	char *path;	       /* as the process that we met it in names it, without " (deleted)";
-				  once we saw the file there ourselves (by_path), that one */
+	char *path; /* as the process that we met it in names it, without " (deleted)"; once we saw
+		       the file there ourselves (by_path), that one */
+
+	/* Who maps it. */
+	uint32_t pid;		    /* whom we met it in, or opened it through */
+	uint32_t latest_pid;	    /* who mapped it last by the same path */
+	uint64_t start, end;	    /* where that one did */
+	struct share *latest_payer; /* for what is read through that one */
+	struct share *through; /* of who mapped it first, or last of strangers: his are the mounts
+				  and paths that are looked through */
+
+	/* What became known of it. */
 	struct identity *identity; /* its hash once it was sampled, where it could still be read */
-	uint64_t writer;	   /* who else can write it (image/writer.h) */
-	uint8_t unique[READER_UNIQUE_BYTES]; /* for that hash */
-	int fd;				     /* held, or a copy in memory; -1: neither */
-	bool copied;			     /* `fd` is a copy, of copy_bytes */
-	uint64_t copy_bytes;
-	struct share *share;   /* who pays for reading it (shares.h); NULL: it was never opened */
-	struct share *through; /* whose process it was met in: a stranger's, if in any one's */
-	struct share *latest_payer; /* of who mapped it last by the same path */
+	uint64_t device, size_bytes; /* as fstat() told when it was identified */
+	int64_t changed_ns;
+	uint32_t owner;			     /* likewise; SAFE_NO_USER before */
+	uint64_t writer;		     /* who else can write it (image/writer.h) */
+	uint8_t unique[READER_UNIQUE_BYTES]; /* for its hash */
+	struct share *share; /* who pays for reading it (shares.h); NULL: it was never opened */
+	bool looked_into;    /* for its content, with or without success */
+
+	/* Where it lies. */
 	bool elsewhere;	   /* not on the mount of our own root: an open descriptor would pin it */
-	bool by_path;	   /* we see it by its path, too */
+	bool by_path;	   /* we see it by its path, as always when it is not elsewhere */
 	bool path_trusted; /* a stranger did not choose it, or it led us to the file: then looking
 			      there costs nothing that he could raise */
-	uint64_t device, size_bytes; /* as fstat() told when it was identified */
-	int64_t modified_ns, changed_ns;
-	uint32_t owner;		/* likewise; SAFE_NO_USER before */
-	uint32_t pid;		/* whom we met it in */
-	uint32_t latest_pid;	/* who mapped it last by the same path */
-	uint64_t start, end;	/* where */
-	uint32_t image;		/* in the session's profile; 0: not sampled yet */
-	bool sampled;		/* since names were read last */
-	bool unread;		/* its share, or a limit, kept it from being identified */
-	bool refused;		/* likewise, and nothing but time was wanting */
-	bool looked_into;	/* for its content, with or without success */
-	struct share *tried_by; /* the payer for whom opening it failed last */
 	uint64_t paths_refused[FILE_PATHS_REFUSED]; /* hashes of the last that are not this file */
-	unsigned paths_refused_count;
-	unsigned attempts; /* of that one's, one after the other */
-	uint32_t next;	   /* private: of the same inode */
+	unsigned paths_refused_count;		    /* so far: says which is replaced next */
+
+	/* What could not be learned. */
+	bool unread;  /* a share that was used up, or a limit, kept it from being read: reports say
+			 so */
+	bool refused; /* it was not opened, and nothing but time was wanting: tried again when who
+			 pays has some, where `unread` may stand for good */
+	struct share *tried_by; /* the payer for whom opening it failed last */
+	unsigned attempts;	/* of that one's, one after the other */
+
+	/* What is kept of it. */
+	int fd;	     /* held, or a copy in memory; -1: neither */
+	bool copied; /* `fd` is a copy, of copy_bytes */
+	uint64_t copy_bytes;
+
+	/* What it is to the samples. */
+	uint32_t image; /* in the session's profile; 0: not sampled yet */
+	bool sampled;	/* since names were read last */
 };
 
 struct file_table {
@@ -126,6 +145,11 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 static inline struct file *file_table_get(const struct file_table *table, uint32_t number)
 {
 	return number ? table->files[number - 1] : NULL;
+}
+
+static inline struct span file_unique(const struct file *file)
+{
+	return (struct span){ file->unique, sizeof(file->unique) };
 }
 
 /*

@@ -9,6 +9,7 @@
 #include "analyze/report.h"
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "render/bill_text.h"
 #include "render/quantity.h"
 #include "render/scope_text.h"
 #include "render/shown_names.h"
@@ -392,6 +393,6 @@ void report_text(const struct report *report, const struct report_text_options *
 				      report->columns.count - EVENTS_MAX);
 		put_rest_line(&layout, out);
 	}
-	scope_text_below(report, options, out);
+	bill_text(report, options, out);
 	release_layout(&layout);
 }

@@ -81,6 +81,29 @@ static uint32_t find(struct subject *subject, const char *name, unsigned devices
 	return find_by(subject, &hint);
 }
 
+/* A file, and the mapping that it was found by. */
+struct mapped {
+	struct file_hint hint;
+	uint32_t number;
+	struct file *file;
+};
+
+static struct mapped map_by(struct subject *subject, const char *name, struct share *share)
+{
+	const char *path = temporary_folder_path(&subject->folder, name);
+	struct mapped mapped = { .hint = hint_of(path, 0, share) };
+	mapped.number = find_by(subject, &mapped.hint);
+	mapped.file = file_table_get(&subject->files, mapped.number);
+	return mapped;
+}
+
+/* It is one file, whoever maps it then. */
+static void map_again_by(struct subject *subject, struct mapped *mapped, struct share *share)
+{
+	mapped->hint.share = mapped->hint.payer = share;
+	assert_int_equal(find_by(subject, &mapped->hint), mapped->number);
+}
+
 /* A stranger, who has no time left. */
 static struct share *stranger(struct subject *subject)
 {
@@ -185,18 +208,15 @@ static void who_has_no_time_takes_no_file_from_others(void **state)
 {
 	(void)state;
 	CLEANUP(release) struct subject subject;
-	uint32_t number;
 	make(&subject);
-	const char *path = temporary_folder_path(&subject.folder, "p");
-	struct file_hint hint = hint_of(path, 0, stranger(&subject));
-	for (int i = 0; i < 9; i++)
-		number = find_by(&subject, &hint);
-	const struct file *file = file_table_get(&subject.files, number);
+	struct mapped mapped = map_by(&subject, "p", stranger(&subject));
+	const struct file *file = mapped.file;
+	for (int i = 0; i < 8; i++)
+		map_again_by(&subject, &mapped, mapped.hint.share);
 	assert_int_equal(file->state, FILE_GONE);
 	assert_true(file->unread);
 	assert_null(file->share);
-	hint.share = hint.payer = &subject.shares.own;
-	assert_int_equal(find_by(&subject, &hint), number);
+	map_again_by(&subject, &mapped, &subject.shares.own);
 	assert_int_equal(file->state, FILE_IDENTIFIED);
 	assert_false(file->unread);
 	assert_ptr_equal(file->share, &subject.shares.own);
@@ -232,16 +252,12 @@ static void what_had_to_wait_is_opened_when_it_is_sampled(void **state)
 	CLEANUP(release) struct subject subject;
 	uint32_t image;
 	make(&subject);
-	const char *path = temporary_folder_path(&subject.folder, "p");
-	struct share *theirs = stranger(&subject);
-	const struct file_hint hint = hint_of(path, 0, theirs);
-	uint32_t number = find_by(&subject, &hint);
-	const struct file *file = file_table_get(&subject.files, number);
-	assert_int_equal(file_table_image(&subject.files, number, &image), 0);
-	assert_int_equal(file->state, FILE_GONE);
-	give_time(theirs);
-	assert_int_equal(file_table_image(&subject.files, number, &image), 0);
-	assert_int_equal(file->state, FILE_IDENTIFIED);
+	struct mapped mapped = map_by(&subject, "p", stranger(&subject));
+	assert_int_equal(file_table_image(&subject.files, mapped.number, &image), 0);
+	assert_int_equal(mapped.file->state, FILE_GONE);
+	give_time(mapped.hint.share);
+	assert_int_equal(file_table_image(&subject.files, mapped.number, &image), 0);
+	assert_int_equal(mapped.file->state, FILE_IDENTIFIED);
 	assert_int_equal(profile_image(subject.session, image).build_id.size, 4);
 }
 
@@ -250,20 +266,17 @@ static void who_has_no_time_is_told_from_what_is_gone(void **state)
 	(void)state;
 	CLEANUP(release) struct subject subject;
 	make(&subject);
-	const char *path = temporary_folder_path(&subject.folder, "q");
-	struct file_hint hint = hint_of(path, 0, shares_of_user(&subject.shares, 65534));
-	uint32_t number = find_by(&subject, &hint);
-	struct file *file = file_table_get(&subject.files, number);
-	assert_int_equal(file->state, FILE_IDENTIFIED);
-	let_go(file);
-	file->path_trusted = false; /* as if it led nowhere for us */
+	struct mapped mapped = map_by(&subject, "q", shares_of_user(&subject.shares, 65534));
+	assert_int_equal(mapped.file->state, FILE_IDENTIFIED);
+	let_go(mapped.file);
+	mapped.file->path_trusted = false; /* as if it led nowhere for us */
 	(void)stranger(&subject);
-	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
+	assert_int_equal(file_table_open(&subject.files, mapped.number), -EDQUOT);
 	give_time(stranger(&subject));
-	CLEANUP(close_fd) int fd = file_table_open(&subject.files, number);
+	CLEANUP(close_fd) int fd = file_table_open(&subject.files, mapped.number);
 	assert_true(fd >= 0);
 	toolchain_run(subject.folder.path, "rm q");
-	assert_int_equal(file_table_open(&subject.files, number), -ENOENT);
+	assert_int_equal(file_table_open(&subject.files, mapped.number), -ENOENT);
 }
 
 static void where_we_see_a_file_nobody_else_has_to_pay(void **state)
@@ -271,20 +284,16 @@ static void where_we_see_a_file_nobody_else_has_to_pay(void **state)
 	(void)state;
 	CLEANUP(release) struct subject subject;
 	make(&subject);
-	const char *path = temporary_folder_path(&subject.folder, "p");
-	struct file_hint hint = hint_of(path, 0, &subject.shares.own);
-	uint32_t number = find_by(&subject, &hint);
-	struct file *file = file_table_get(&subject.files, number);
-	hint.share = hint.payer = stranger(&subject);
-	assert_int_equal(find_by(&subject, &hint), number);
-	assert_ptr_equal(file->through, hint.share);
-	let_go(file);
-	file->by_path = true; /* also where this folder is on a mount of its own */
-	CLEANUP(close_fd) int fd = file_table_open(&subject.files, number);
+	struct mapped mapped = map_by(&subject, "p", &subject.shares.own);
+	map_again_by(&subject, &mapped, stranger(&subject));
+	assert_ptr_equal(mapped.file->through, mapped.hint.share);
+	let_go(mapped.file);
+	mapped.file->by_path = true; /* also where this folder is on a mount of its own */
+	CLEANUP(close_fd) int fd = file_table_open(&subject.files, mapped.number);
 	assert_true(fd >= 0);
 	/* Where nobody but the stranger named it, he could make us wait. */
-	file->path_trusted = false;
-	assert_int_equal(file_table_open(&subject.files, number), -EDQUOT);
+	mapped.file->path_trusted = false;
+	assert_int_equal(file_table_open(&subject.files, mapped.number), -EDQUOT);
 }
 
 static void who_has_a_path_of_his_own_pays_for_looking_there_once(void **state)
@@ -292,23 +301,20 @@ static void who_has_a_path_of_his_own_pays_for_looking_there_once(void **state)
 	(void)state;
 	CLEANUP(release) struct subject subject;
 	make(&subject);
-	const char *path = temporary_folder_path(&subject.folder, "p");
-	struct file_hint hint = hint_of(path, 0, &subject.shares.own);
-	uint32_t number = find_by(&subject, &hint);
-	struct file *file = file_table_get(&subject.files, number);
-	file->by_path = false; /* as if it had been met in a container */
-	struct share *theirs = hint.share = hint.payer = stranger(&subject);
-	hint.path = span_of_text("/nowhere/p");
-	assert_int_equal(find_by(&subject, &hint), number);
-	assert_int_equal(file->paths_refused_count, 0); /* nothing was looked at */
+	struct mapped mapped = map_by(&subject, "p", &subject.shares.own);
+	struct share *theirs = stranger(&subject);
+	mapped.file->by_path = false; /* as if it had been met in a container */
+	mapped.hint.path = span_of_text("/nowhere/p");
+	map_again_by(&subject, &mapped, theirs);
+	assert_int_equal(mapped.file->paths_refused_count, 0); /* nothing was looked at */
 	give_time(theirs);
 	for (int i = 0; i < 9; i++) {
-		hint.path = span_of_text(i % 2 ? "/nowhere/p" : "/nowhere/q");
-		assert_int_equal(find_by(&subject, &hint), number);
+		mapped.hint.path = span_of_text(i % 2 ? "/nowhere/p" : "/nowhere/q");
+		map_again_by(&subject, &mapped, theirs);
 	}
-	assert_int_equal(file->paths_refused_count, 2);
+	assert_int_equal(mapped.file->paths_refused_count, 2);
 	assert_true(theirs->left_ns[SHARE_READING] < SHARE_READ_NS);
-	assert_ptr_equal(file->share, &subject.shares.own);
+	assert_ptr_equal(mapped.file->share, &subject.shares.own);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,36 +18,33 @@
 #define PATIENCE_NS	 UINT64_C(50000000)
 #define LONGEST_RAISE_NS UINT64_C(2000000000)
 
+struct contest {
+	struct urgency urgency;
+	pid_t rivals[RIVALS]; /* 0: none yet */
+};
+
+static int set_up(void **state)
+{
+	*state = calloc(1, sizeof(struct contest));
+	return *state ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	struct contest *contest = *state;
+	for (int i = 0; i < RIVALS; i++) {
+		if (contest->rivals[i] <= 0)
+			continue;
+		kill(contest->rivals[i], SIGKILL);
+		waitpid(contest->rivals[i], NULL, 0);
+	}
+	free(contest);
+	return 0;
+}
+
 static bool is_raised(pid_t pid)
 {
 	return (sched_getscheduler(pid) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
-}
-
-/* One CPU for us and for those that want it too. */
-static void share_one_cpu(pid_t *rivals)
-{
-	cpu_set_t all, one;
-	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-	CPU_ZERO(&one);
-	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
-		if (CPU_ISSET(cpu, &all))
-			CPU_SET(cpu, &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	for (int i = 0; i < RIVALS; i++) {
-		rivals[i] = fork();
-		if (rivals[i] == 0)
-			for (;;)
-				continue;
-		assert_true(rivals[i] > 0);
-	}
-}
-
-static void end_all(const pid_t *rivals)
-{
-	for (int i = 0; i < RIVALS; i++) {
-		kill(rivals[i], SIGKILL);
-		waitpid(rivals[i], NULL, 0);
-	}
 }
 
 static void need_right_to_raise(void)
@@ -63,18 +61,47 @@ static void need_right_to_raise(void)
 	}
 }
 
+/* One CPU for us and for those that want it too, until the test ends. */
+static void share_one_cpu(struct contest *contest)
+{
+	cpu_set_t all, one;
+	need_right_to_raise();
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (int i = 0; i < RIVALS; i++) {
+		contest->rivals[i] = fork();
+		if (contest->rivals[i] == 0)
+			for (;;)
+				continue;
+		assert_true(contest->rivals[i] > 0);
+	}
+}
+
+/* For longer than one bears, while `looked_at` is looked at, or nothing. */
+static void be_kept_waiting(struct urgency *looked_at)
+{
+	uint64_t before_ns = haste_waited_ns(0);
+	uint64_t begin_ns = clock_monotonic_ns();
+	while (haste_waited_ns(0) - before_ns < 2 * PATIENCE_NS &&
+	       clock_monotonic_ns() - begin_ns < LONGEST_NS)
+		if (looked_at)
+			urgency_look(looked_at, NULL);
+}
+
 static void who_is_kept_waiting_goes_before_others_for_a_while(void **state)
 {
-	(void)state;
-	pid_t rivals[RIVALS];
-	struct urgency urgency = { 0 };
-	need_right_to_raise();
-	share_one_cpu(rivals);
+	struct contest *contest = *state;
+	struct urgency *urgency = &contest->urgency;
+	share_one_cpu(contest);
 	uint64_t begin_ns = clock_monotonic_ns();
-	urgency_begin(&urgency, NULL);
+	urgency_begin(urgency, NULL);
 	while (!is_raised(0) && clock_monotonic_ns() - begin_ns < LONGEST_NS)
-		urgency_look(&urgency, NULL);
-	bool raised = is_raised(0);
+		urgency_look(urgency, NULL);
+	assert_true(is_raised(0));
 	uint64_t raised_ns = clock_monotonic_ns();
 	pid_t child = fork();
 	if (child == 0)
@@ -83,33 +110,30 @@ static void who_is_kept_waiting_goes_before_others_for_a_while(void **state)
 	waitpid(child, &status, 0);
 	/* Not for longer than that, however long it lasts. */
 	while (is_raised(0) && clock_monotonic_ns() - raised_ns < LONGEST_NS)
-		urgency_look(&urgency, NULL);
+		urgency_look(urgency, NULL);
 	uint64_t lowered_ns = clock_monotonic_ns();
 	for (int i = 0; i < 1000; i++)
-		urgency_look(&urgency, NULL);
-	bool raised_again = is_raised(0);
-	urgency_end(&urgency, NULL);
-	end_all(rivals);
-	assert_true(raised);
+		urgency_look(urgency, NULL);
+	assert_false(is_raised(0));
+	urgency_end(urgency, NULL);
 	assert_int_equal(status, 0); /* nothing that it forks meanwhile */
 	assert_true(lowered_ns - raised_ns >= LONGEST_RAISE_NS / 2);
 	assert_true(lowered_ns - raised_ns < LONGEST_NS);
-	assert_false(raised_again);
 	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
 }
 
 static void who_waited_little_changes_nothing(void **state)
 {
-	(void)state;
-	struct urgency urgency = { 0 };
+	struct contest *alone = *state;
+	struct urgency *urgency = &alone->urgency;
 	need_right_to_raise();
 	uint64_t before_ns = haste_waited_ns(0);
-	urgency_begin(&urgency, NULL);
+	urgency_begin(urgency, NULL);
 	uint64_t begin_ns = clock_monotonic_ns();
 	while (clock_monotonic_ns() - begin_ns < 2 * PATIENCE_NS)
-		urgency_look(&urgency, NULL);
+		urgency_look(urgency, NULL);
 	bool raised = is_raised(0);
-	urgency_end(&urgency, NULL);
+	urgency_end(urgency, NULL);
 	if (haste_waited_ns(0) - before_ns < PATIENCE_NS)
 		assert_false(raised);
 	assert_false(is_raised(0));
@@ -117,42 +141,24 @@ static void who_waited_little_changes_nothing(void **state)
 
 static void who_was_kept_waiting_before_need_not_wait_again(void **state)
 {
-	(void)state;
-	pid_t rivals[RIVALS];
-	struct urgency urgency = { 0 };
-	need_right_to_raise();
-	share_one_cpu(rivals);
-	urgency_watch(&urgency);
-	uint64_t before_ns = haste_waited_ns(0);
-	uint64_t look_ns = clock_monotonic_ns();
-	while (haste_waited_ns(0) - before_ns < 2 * PATIENCE_NS &&
-	       clock_monotonic_ns() - look_ns < LONGEST_NS)
-		continue;
-	urgency_begin(&urgency, NULL);
-	bool raised = is_raised(0);
-	urgency_end(&urgency, NULL);
-	end_all(rivals);
-	assert_true(raised);
+	struct contest *contest = *state;
+	share_one_cpu(contest);
+	urgency_watch(&contest->urgency);
+	be_kept_waiting(NULL);
+	urgency_begin(&contest->urgency, NULL);
+	assert_true(is_raised(0));
+	urgency_end(&contest->urgency, NULL);
 	assert_false(is_raised(0));
 }
 
 static void nothing_is_urgent_before_it_begins_and_when_it_ended(void **state)
 {
-	(void)state;
-	pid_t rivals[RIVALS];
-	struct urgency urgency = { 0 };
-	need_right_to_raise();
-	share_one_cpu(rivals);
-	urgency_begin(&urgency, NULL);
-	urgency_end(&urgency, NULL);
-	uint64_t begin_ns = haste_waited_ns(0);
-	uint64_t look_ns = clock_monotonic_ns();
-	while (haste_waited_ns(0) - begin_ns < 2 * PATIENCE_NS &&
-	       clock_monotonic_ns() - look_ns < LONGEST_NS)
-		urgency_look(&urgency, NULL);
-	bool raised = is_raised(0);
-	end_all(rivals);
-	assert_false(raised);
+	struct contest *contest = *state;
+	share_one_cpu(contest);
+	urgency_begin(&contest->urgency, NULL);
+	urgency_end(&contest->urgency, NULL);
+	be_kept_waiting(&contest->urgency);
+	assert_false(is_raised(0));
 }
 
 static void what_it_was_before_it_is_again(void **state)
@@ -179,11 +185,15 @@ static void what_it_was_before_it_is_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_waited_little_changes_nothing),
+		cmocka_unit_test_setup_teardown(who_waited_little_changes_nothing, set_up,
+						tear_down),
 		cmocka_unit_test(what_it_was_before_it_is_again),
-		cmocka_unit_test(who_is_kept_waiting_goes_before_others_for_a_while),
-		cmocka_unit_test(who_was_kept_waiting_before_need_not_wait_again),
-		cmocka_unit_test(nothing_is_urgent_before_it_begins_and_when_it_ended),
+		cmocka_unit_test_setup_teardown(who_is_kept_waiting_goes_before_others_for_a_while,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_was_kept_waiting_before_need_not_wait_again,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			nothing_is_urgent_before_it_begins_and_when_it_ended, set_up, tear_down),
 	};
 	return cmocka_run_group_tests_name("collect urgency", tests, NULL, NULL);
 }

@@ -35,6 +35,15 @@ static const char program[] = "#include <stdlib.h>\n"
 			      "}\n"
 			      "int main(int c, char **v) { (void)v; return work(c); }\n";
 
+/* With p.c, and p that was made of it. */
+static struct temporary_folder folder_with_program(void)
+{
+	struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	return folder;
+}
+
 static struct reader *new_reader(void)
 {
 	struct reader *reader = NULL;
@@ -63,9 +72,7 @@ static const struct record *find_record(const struct record_set *set, uint64_t k
 static void names_code_and_lines_come_back_from_the_helper(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	toolchain_write(folder.path, "p.c", program);
-	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = folder_with_program();
 	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
 	CLEANUP(reader_freep) struct reader *reader = new_reader();
 	CLEANUP(close_fd) int fd = open_built(&folder, "p");
@@ -269,9 +276,7 @@ static void a_separate_debug_file_is_found_and_must_be_of_the_same_build(void **
 static void the_same_request_gives_the_same_records(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	toolchain_write(folder.path, "p.c", program);
-	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = folder_with_program();
 	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
 	CLEANUP(close_fd) int fd = open_built(&folder, "p");
 	struct record_set sets[2] = { 0 };
@@ -391,24 +396,25 @@ static void strange_files_cost_one_message_each(void **state)
 	close(file.fd);
 }
 
+static void signal_helper(const struct temporary_folder *folder, const char *name)
+{
+	if (!toolchain_has("pkill"))
+		skip();
+	toolchain_run(folder->path, "pkill -%s -P %d culprit-parse", name, getpid());
+}
+
 /* A file that is cut while it is mapped makes a parser die of SIGBUS: the worst that one can do to
  * it. */
 static void a_helper_that_dies_is_replaced(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	toolchain_write(folder.path, "p.c", program);
-	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = folder_with_program();
 	CLEANUP(reader_freep) struct reader *reader = new_reader();
 	CLEANUP(close_fd) int fd = open_built(&folder, "p");
 	struct identity identity;
 	struct error err = { 0 };
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
-	char command[64];
-	snprintf(command, sizeof(command), "pkill -KILL -P %d culprit-parse", getpid());
-	if (!toolchain_has("pkill"))
-		skip();
-	toolchain_run(folder.path, "%s", command);
+	signal_helper(&folder, "KILL");
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), -EIO);
 	assert_non_null(strstr(err.text, "could not be read"));
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
@@ -417,19 +423,15 @@ static void a_helper_that_dies_is_replaced(void **state)
 static void a_helper_that_hangs_is_killed_at_the_deadline(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	toolchain_write(folder.path, "p.c", program);
-	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = folder_with_program();
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	struct reader_options options = { .open_timeout_ms = 100 };
 	struct identity identity;
 	struct error err = { 0 };
-	if (!toolchain_has("pkill"))
-		skip();
 	assert_int_equal(reader_new(&options, &reader, &err), 0);
 	CLEANUP(close_fd) int fd = open_built(&folder, "p");
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
-	toolchain_run(folder.path, "pkill -STOP -P %d culprit-parse", getpid());
+	signal_helper(&folder, "STOP");
 	uint64_t start_ns = clock_monotonic_ns();
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), -ETIMEDOUT);
 	assert_true(clock_monotonic_ns() - start_ns >= 100000000);
@@ -446,20 +448,16 @@ static int give_up(void *context)
 static void a_wait_ends_when_its_owner_gives_it_up(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
-	toolchain_write(folder.path, "p.c", program);
-	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = folder_with_program();
 	CLEANUP(reader_freep) struct reader *reader = NULL;
 	unsigned calls = 0;
 	struct helper_watch watch = { .wake_fd = -1, .look = give_up, .context = &calls };
 	struct reader_options options = { .open_timeout_ms = 60000, .watch = &watch };
 	struct identity identity;
 	struct error err = { 0 };
-	if (!toolchain_has("pkill"))
-		skip();
 	assert_int_equal(reader_new(&options, &reader, &err), 0);
 	CLEANUP(close_fd) int fd = open_built(&folder, "p");
-	toolchain_run(folder.path, "pkill -STOP -P %d culprit-parse", getpid());
+	signal_helper(&folder, "STOP");
 	uint64_t start_ns = clock_monotonic_ns();
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), -ECANCELED);
 	assert_true(clock_monotonic_ns() - start_ns < UINT64_C(30000000000));

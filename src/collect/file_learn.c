@@ -1,0 +1,372 @@
+#include "collect/file_learn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "collect/file_keep.h"
+#include "collect/file_table.h"
+#include "collect/file_ways.h"
+#include "collect/shares.h"
+#include "image/deleted_path.h"
+#include "image/writer.h"
+
+#define OPEN_MOST_NS UINT64_C(200000000) /* of a stranger's request */
+#define HASHED_MOST_BYTES                                                                          \
+	((uint64_t)512 << 20) /* of a user's files, 0.3 s: the collector waits for it */
+#define OPEN_ATTEMPTS                                                                              \
+	4 /* in as many processes of a share; a file that nobody can open is not tried for ever */
+
+/* From here on until stop_paying() reading is paid for. */
+static void pay(struct file_table *table, struct share *share)
+{
+	if (table->shares && share)
+		shares_charge(table->shares, share, SHARE_READING, OPEN_MOST_NS, table->reader);
+}
+
+static void stop_paying(struct file_table *table)
+{
+	if (table->shares && table->shares->purpose == SHARE_READING)
+		shares_settle(table->shares, table->reader);
+}
+
+/* Whether the one who pays has no time left. */
+static bool is_spent(const struct file_table *table)
+{
+	return table->shares && shares_time_left_ns(table->shares) == 0;
+}
+
+static bool is_beyond_budget(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ENOBUFS;
+}
+
+/* Whose what was opened is: whoever can write it, unless its file system is somebody's own. */
+static struct share *share_of_opened(struct file_table *table, const struct safe_file *opened,
+				     struct share *process)
+{
+	if (!table->shares)
+		return NULL;
+	if (process && (opened->copied || writer_kind(opened->writer) == WRITER_MOUNTER))
+		return process;
+	return shares_of_file(table->shares, opened->writer);
+}
+
+static void stamp(struct file *file, const struct safe_file *opened)
+{
+	file->device = opened->device;
+	file->size_bytes = opened->size_bytes;
+	file->changed_ns = opened->changed_ns;
+	file->owner = opened->owner;
+	file->writer = opened->writer;
+	reader_unique(opened, file->unique);
+}
+
+static bool is_trusted(const struct file_hint *hint)
+{
+	return hint->payer && !hint->payer->strange;
+}
+
+static void note_user(struct file *file, const struct file_hint *hint)
+{
+	file->latest_pid = hint->pid;
+	if (hint->share && (!file->through || hint->share->strange))
+		file->through = hint->share;
+	if (hint->payer)
+		file->latest_payer = hint->payer;
+	file->start = hint->start;
+	file->end = hint->end;
+}
+
+/* Somebody's failures keep nobody else from opening it. */
+static bool may_try(const struct file *file, const struct file_hint *hint)
+{
+	return file->kind == FILE_PLAIN && file->state == FILE_GONE &&
+	       (file->tried_by != hint->payer || file->attempts < OPEN_ATTEMPTS);
+}
+
+/* What was refused because a share has no time left is no attempt: the next one may have some. */
+static void note_failure(struct file *file, const struct file_hint *hint, int code, bool spent)
+{
+	file->state = FILE_GONE;
+	file->refused = code == -EDQUOT || code == -ECANCELED || (spent && file_ways_refused(code));
+	file->unread = spent || is_beyond_budget(code);
+	if (file->refused)
+		return;
+	file->attempts = file->tried_by == hint->payer ? file->attempts + 1 : 1;
+	file->tried_by = hint->payer;
+}
+
+/* Takes over `path`. Whether it is the file's now: its user may have no room for a longer one. */
+static bool take_path(struct file_table *table, struct file *file, const struct file_hint *hint,
+		      char *path)
+{
+	uint64_t had = strlen(file->path) / FILE_PATH_UNIT_BYTES;
+	uint64_t has = strlen(path) / FILE_PATH_UNIT_BYTES;
+	bool fits = has <= had || !hint->share ||
+		    share_take(table->shares, hint->share, SHARE_FILES, has - had);
+	char *dropped = fits ? file->path : path;
+	file->path = fits ? path : file->path;
+	free(dropped);
+	return fits;
+}
+
+/* By the path that this process has for it, which is the file's from when it was opened on. */
+static int open_as_named(struct file_table *table, struct file *file, const struct file_hint *hint,
+			 struct safe_file *opened)
+{
+	struct span named = deleted_path_strip(hint->path);
+	bool deleted = named.size != hint->path.size;
+	char *path = strndup(named.data, named.size);
+	if (!path)
+		return -ENOMEM;
+	pay(table, hint->payer);
+	bool ours = false;
+	int ret = table->reader
+			  ? file_ways_open(table, file, hint, deleted ? NULL : path, opened, &ours)
+			  : -ENOENT;
+	if (ret < 0)
+		note_failure(file, hint, ret, hint->payer && is_spent(table));
+	stop_paying(table);
+	if (ret < 0)
+		free(path);
+	else if (take_path(table, file, hint, path))
+		file->path_trusted = ours || is_trusted(hint);
+	return ret;
+}
+
+/* The same file by our own path, on the mount of our own root, as most files of processes in mount
+ * namespaces of their own are. */
+static void prefer_own_path(struct file_table *table, struct file *file, struct share *payer,
+			    struct safe_file *opened)
+{
+	struct safe_file own;
+	if (file_ways_open_own(table, file->path, payer, &own) < 0)
+		return;
+	file->by_path = own.inode == opened->inode && own.device == opened->device;
+	if (file->by_path) { /* who can write it is told by our own mounts */
+		file->path_trusted = true;
+		stamp(file, &own);
+		file->share = share_of_opened(table, &own, payer);
+	}
+	if (file->by_path && !own.copied && held_files_harmless(&table->keeping, own.fd)) {
+		int other = opened->fd;
+		*opened = own;
+		own.fd = other;
+		file->elsewhere = false;
+	}
+	close(own.fd);
+}
+
+/* Where it lies for us, which says what may be kept of it. */
+static void learn_place(struct file_table *table, struct file *file, struct share *payer,
+			struct safe_file *opened)
+{
+	file->elsewhere = opened->copied || !held_files_harmless(&table->keeping, opened->fd);
+	file->by_path = !file->elsewhere;
+	if (file->elsewhere)
+		prefer_own_path(table, file, payer, opened);
+}
+
+/* Takes over opened->fd. */
+static void note_no_program(struct file_table *table, uint32_t number,
+			    const struct safe_file *opened)
+{
+	struct file *file = file_table_get(table, number);
+	file->state = FILE_NOT_ELF;
+	if (file_may_be_jitdump(file) && !opened->copied &&
+	    held_files_harmless(&table->keeping, opened->fd))
+		file_keep_held(table, number, opened->fd);
+	else
+		close(opened->fd);
+}
+
+int file_learn_identity(struct file_table *table, uint32_t number, const struct file_hint *hint)
+{
+	struct file *file = file_table_get(table, number);
+	struct safe_file opened;
+	note_user(file, hint);
+	int ret = open_as_named(table, file, hint, &opened);
+	if (ret < 0)
+		return ret == -ENOMEM ? ret : 0;
+	file->pid = hint->pid;
+	file->unread = file->refused = false;
+	file->share = share_of_opened(table, &opened, hint->payer);
+	stamp(file, &opened);
+	struct identity *identity = calloc(1, sizeof(*identity));
+	if (!identity) {
+		close(opened.fd);
+		return -ENOMEM;
+	}
+	pay(table, file->share);
+	ret = reader_identify(table->reader, opened.fd, identity, NULL);
+	bool spent = is_spent(table);
+	stop_paying(table);
+	if (ret < 0) {
+		free(identity);
+		if (ret == -ENOEXEC) {
+			note_no_program(table, number, &opened);
+		} else {
+			note_failure(file, hint, ret, spent);
+			close(opened.fd);
+		}
+		return 0;
+	}
+	file->identity = identity;
+	file->state = FILE_IDENTIFIED;
+	file->image = 0; /* until now it was one without segments */
+	file->sampled = file->looked_into = false;
+	pay(table, file->share);
+	learn_place(table, file, hint->payer, &opened);
+	file_keep(table, number, &opened);
+	stop_paying(table);
+	return 0;
+}
+
+/* Whether our own path of that name was looked at and was not the file. */
+static bool is_known_elsewhere(const struct file *file, uint64_t path_hash)
+{
+	for (size_t i = 0; i < FILE_PATHS_REFUSED; i++)
+		if (path_hash && file->paths_refused[i] == path_hash)
+			return true;
+	return false;
+}
+
+static void note_elsewhere(struct file *file, uint64_t path_hash)
+{
+	file->paths_refused[file->paths_refused_count++ % FILE_PATHS_REFUSED] = path_hash;
+}
+
+/*
+ * The process that it was met in first named the file as nobody else knows it, which a bind mount
+ * of its own does. Another one has a name for it that holds for us too: then 1, else 0 or -ENOMEM.
+ */
+static int prefer_seen_path(struct file_table *table, struct file *file, struct span path,
+			    struct share *payer)
+{
+	struct safe_file own;
+	uint64_t hash = hash128_bytes(path.data, path.size).low;
+	if (is_known_elsewhere(file, hash))
+		return 0;
+	char *text = strndup(path.data, path.size);
+	if (!text)
+		return -ENOMEM;
+	int ret = file_ways_open_own(table, text, payer, &own);
+	if (ret < 0 || close(own.fd) < 0 || own.inode != file->inode ||
+	    own.device != file->device) {
+		if (!file_ways_refused(ret))
+			note_elsewhere(file, hash);
+		free(text);
+		return 0;
+	}
+	free(file->path);
+	file->path = text;
+	file->by_path = file->path_trusted = true;
+	if (own.writer != file->writer) {
+		/* other mounts, other rights: what is sampled from now on is another image */
+		stamp(file, &own);
+		file->share = share_of_opened(table, &own, payer);
+		file->identity->content = CONTENT_NONE;
+		file->image = 0;
+		file->sampled = file->looked_into = false;
+	}
+	return 1;
+}
+
+int file_learn_mapped(struct file_table *table, uint32_t number, const struct file_hint *hint)
+{
+	struct file *file = file_table_get(table, number);
+	struct span path = deleted_path_strip(hint->path);
+	bool deleted = path.size != hint->path.size;
+	if (may_try(file, hint))
+		return file_learn_identity(table, number, hint);
+	if (span_equal(path, span_of_text(file->path))) {
+		note_user(file, hint);
+		file->path_trusted |= is_trusted(hint);
+		return 0;
+	}
+	return file->state == FILE_IDENTIFIED && !file->by_path && !deleted
+		       ? prefer_seen_path(table, file, path, hint->payer)
+		       : 0;
+}
+
+/* A sample fell into a file of which nothing is kept, and which an open descriptor would pin. */
+static void copy_when_sampled(struct file_table *table, struct file *file)
+{
+	if (file->state != FILE_IDENTIFIED || file->kind != FILE_PLAIN || !file->elsewhere ||
+	    file->fd >= 0)
+		return;
+	if (!file_keep_make_room(table, file))
+		return;
+	pay(table, file->share);
+	CLEANUP(close_fd) int fd = file_ways_open_known(table, file);
+	if (fd >= 0)
+		file_keep_copy(table, file, fd);
+	stop_paying(table);
+}
+
+/* Of one user's files so much is hashed whole; the others' identity holds on this machine alone. */
+static bool may_hash_whole(struct file_table *table, const struct file *file)
+{
+	uint64_t taken = (uint64_t)(uintptr_t)number_map_find(&table->hashed_bytes, file->writer);
+	uint64_t size =
+		file->size_bytes < CONTENT_WHOLE_BYTES ? file->size_bytes : CONTENT_WHOLE_BYTES;
+	if (taken + size > HASHED_MOST_BYTES)
+		return false;
+	return number_map_put(&table->hashed_bytes, file->writer,
+			      (void *)(uintptr_t)(taken + size)) == 0;
+}
+
+/*
+ * Looks into a file that is sampled now. What cannot be read any more keeps its claim of a build-id
+ * and is not taken for any other file.
+ */
+static void learn_content(struct file_table *table, struct file *file)
+{
+	struct identity identity;
+	if (file->state != FILE_IDENTIFIED || file->kind != FILE_PLAIN || file->looked_into)
+		return;
+	file->looked_into = true;
+	pay(table, file->share);
+	CLEANUP(close_fd) int fd = file_ways_open_known(table, file);
+	if (fd >= 0 && (!file->writer || may_hash_whole(table, file))) {
+		int ret = reader_identify_content(table->reader, fd,
+						  file->writer ? CONTENT_FILE : CONTENT_TEXT,
+						  file_unique(file), &identity, NULL);
+		if (ret == 0) /* its segments too: it may have been written over */
+			*file->identity = identity;
+		/* Of such a one nothing else is read then. */
+		file->unread = is_beyond_budget(ret) && writer_kind(file->writer) == WRITER_MOUNTER;
+	}
+	stop_paying(table);
+}
+
+/* Its payer may have time again by now. */
+static void try_again(struct file_table *table, const struct file *file, uint32_t number)
+{
+	if (!file->refused || !file->latest_payer ||
+	    share_reading_left_ns(table->shares, file->latest_payer) < SHARE_LEAST_NS ||
+	    (file->share && share_reading_left_ns(table->shares, file->share) < SHARE_LEAST_NS))
+		return;
+	const struct file_hint hint = { .pid = file->latest_pid,
+					.start = file->start,
+					.end = file->end,
+					.share = file->through,
+					.payer = file->latest_payer,
+					.path = span_of_text(file->path) };
+	(void)file_learn_identity(table, number, &hint); /* without memory it stays as it is */
+}
+
+void file_learn_sampled(struct file_table *table, uint32_t number)
+{
+	struct file *file = file_table_get(table, number);
+	try_again(table, file, number);
+	if (!file->sampled) {
+		file->sampled = true;
+		copy_when_sampled(table, file);
+	}
+	learn_content(table, file);
+}

@@ -1,0 +1,22 @@
+/*
+ * file_learn - what becomes known of a mapped file, and when: its identity when it is met first,
+ * by whom and where it is mapped each time that it is met, and its content when it is sampled
+ * first, which most files that are mapped never are. What could not be learned is tried again when
+ * somebody else maps it, or when who pays for it has time.
+ *
+ * Each step is paid for by the share of who made it necessary (shares.h).
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct file;
+struct file_hint;
+struct file_table;
+
+/* The file is opened and identified, if that can be done: its state tells. 0 or -ENOMEM. */
+int file_learn_identity(struct file_table *table, uint32_t number, const struct file_hint *hint);
+/* A known file is mapped once more. 0, 1 when it has another path from now on, or -ENOMEM. */
+int file_learn_mapped(struct file_table *table, uint32_t number, const struct file_hint *hint);
+/* A sample fell into it: what names and code will need is made sure of now. */
+void file_learn_sampled(struct file_table *table, uint32_t number);

@@ -1,0 +1,211 @@
+#include "collect/file_ways.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "collect/file_table.h"
+#include "collect/shares.h"
+#include "image/writer.h"
+#include "symbol/file_inode.h"
+
+bool file_ways_refused(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+}
+
+/*
+ * Is it the file that was mapped? Its inode alone does not tell: a file system that a user serves
+ * or fills has any number, and a process opens what its own mounts show. The device of a mapping
+ * and that of stat(2) differ on overlayfs and btrfs: there it is told by mapping the file, and what
+ * only root and we can write is taken without (Linux 6.x names files on an overlay by another
+ * device in /proc than in records).
+ */
+static bool is_mapped_file(const struct file *file, const struct safe_file *opened)
+{
+	const struct binary_inode mapped = { .device = makedev(file->major, file->minor),
+					     .inode = file->inode };
+	if (opened->inode != file->inode)
+		return false;
+	if (opened->device == mapped.device)
+		return true;
+	return !opened->copied &&
+	       (opened->writer == 0 || file_inode_is_mapped_as(opened->fd, &mapped));
+}
+
+enum way {
+	WAY_OURS, /* a stranger's path, where we see it */
+	WAY_PATH,
+	WAY_MAPPING,
+	WAY_EXECUTABLE,
+	WAY_ENDED, /* of a process that is gone: most files are where we see them too */
+	WAYS
+};
+
+static bool way_applies(enum way way, const struct file_hint *hint, const char *path)
+{
+	if (way == WAY_OURS)
+		return path && hint->payer && hint->payer->strange;
+	return path || way == WAY_MAPPING || way == WAY_EXECUTABLE;
+}
+
+static int open_by_way(struct file_table *table, const struct file_hint *hint, const char *path,
+		       enum way way, struct safe_file *opened)
+{
+	pid_t pid = (pid_t)hint->pid;
+	switch (way) {
+	case WAY_OURS:
+		return reader_open_path(table->reader, 0, path, OWNER_PUBLIC, opened, NULL);
+	case WAY_PATH: /* Nor can a path in its own mounts lead to what it may not read. */
+		return reader_open_path(table->reader, pid, path, OWNER_PUBLIC, opened, NULL);
+	case WAY_MAPPING:
+		return reader_open_mapping(table->reader, pid, hint->start, hint->end, opened,
+					   NULL);
+	case WAY_EXECUTABLE:
+		return reader_open_executable(table->reader, pid, opened, NULL);
+	default:
+		return reader_open_path(table->reader, 0, path, OWNER_ANY, opened, NULL);
+	}
+}
+
+/* A stranger names a file of ours only by its device, too: he would have the name of his choice. */
+static bool is_wanted(const struct file *file, enum way way, const struct safe_file *opened)
+{
+	bool same_device = opened->device == makedev(file->major, file->minor);
+	return is_mapped_file(file, opened) && (way != WAY_OURS || same_device);
+}
+
+int file_ways_open(struct file_table *table, const struct file *file, const struct file_hint *hint,
+		   const char *path, struct safe_file *opened, bool *ours)
+{
+	struct safe_file seen = { 0 };
+	int code = -ENOENT;
+	for (enum way way = WAY_OURS; way < WAYS; way++) {
+		if (!way_applies(way, hint, path))
+			continue;
+		int ret = open_by_way(table, hint, path, way, opened);
+		if (ret == 0 && (way == WAY_OURS || way == WAY_ENDED))
+			seen = *opened;
+		if (ret == 0 && is_wanted(file, way, opened)) {
+			*ours = seen.inode == opened->inode && seen.device == opened->device;
+			return 0;
+		}
+		if (ret == 0)
+			close(opened->fd);
+		else if (file_ways_refused(ret))
+			code = ret;
+	}
+	return code;
+}
+
+int file_ways_open_own(struct file_table *table, const char *path, struct share *payer,
+		       struct safe_file *own)
+{
+	struct share_visit visit = shares_begin_visit(table->shares, payer, table->reader);
+	int ret = reader_open_path(table->reader, 0, path, OWNER_ANY, own, NULL);
+	shares_end_visit(table->shares, &visit, table->reader);
+	return ret;
+}
+
+static bool same_build(const struct identity *a, const struct identity *b)
+{
+	return a->build_id_bytes == b->build_id_bytes &&
+	       memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0 &&
+	       a->content == b->content && memcmp(&a->hash, &b->hash, sizeof(a->hash)) == 0;
+}
+
+/*
+ * Whether what was opened again is what was identified; closes it when not. The kernel keeps the
+ * time of the last change, but for file systems that a user serves.
+ */
+static bool is_unchanged(struct file_table *table, const struct file *file,
+			 const struct safe_file *opened)
+{
+	bool told_by_kernel = writer_kind(opened->writer) != WRITER_MOUNTER;
+	if (opened->inode == file->inode && opened->device == file->device &&
+	    opened->size_bytes == file->size_bytes && opened->changed_ns == file->changed_ns &&
+	    (told_by_kernel || !file->identity || file->identity->content == CONTENT_NONE))
+		return true;
+	struct identity identity;
+	if (file->identity && opened->writer == file->writer &&
+	    reader_identify_content(table->reader, opened->fd,
+				    (enum content_kind)file->identity->content, file_unique(file),
+				    &identity, NULL) == 0 &&
+	    same_build(&identity, file->identity))
+		return true;
+	close(opened->fd);
+	return false;
+}
+
+/* The descriptor of an answer of the reader's, when it is of the same file still. *code keeps that
+ * it was refused. */
+static int take_unchanged(struct file_table *table, const struct file *file, int ret,
+			  const struct safe_file *opened, int *code)
+{
+	if (ret == 0 && is_unchanged(table, file, opened))
+		return opened->fd;
+	if (file_ways_refused(ret))
+		*code = ret;
+	return -1;
+}
+
+static int open_at_path(struct file_table *table, const struct file *file, uint32_t pid, int *code)
+{
+	struct safe_file opened;
+	int ret = reader_open_of_user(table->reader, (pid_t)pid, file->path, OWNER_PUBLIC,
+				      file->owner, &opened, NULL);
+	return take_unchanged(table, file, ret, &opened, code);
+}
+
+/* Whether our own path leads to it, and nobody can make us wait there. */
+static bool is_at_own_path(const struct file *file)
+{
+	return file->by_path && file->path_trusted;
+}
+
+/* As one of those who map it sees it, or as we do where nobody looked yet. */
+static int open_as_seen(struct file_table *table, const struct file *file, int *code)
+{
+	struct safe_file opened;
+	const uint32_t pids[] = { file->latest_pid, file->pid };
+	int fd = open_at_path(table, file, pids[0], code);
+	if (fd < 0 && pids[1] != pids[0])
+		fd = open_at_path(table, file, pids[1], code);
+	if (fd < 0 && !is_at_own_path(file))
+		fd = open_at_path(table, file, 0, code);
+	/* Without a name by now, yet still run by somebody. */
+	if (fd < 0) {
+		int ret = reader_open_mapping(table->reader, (pid_t)file->latest_pid, file->start,
+					      file->end, &opened, NULL);
+		fd = take_unchanged(table, file, ret, &opened, code);
+	}
+	if (fd < 0) {
+		int ret = reader_open_executable(table->reader, (pid_t)file->pid, &opened, NULL);
+		fd = take_unchanged(table, file, ret, &opened, code);
+	}
+	return fd;
+}
+
+static int open_again(struct file_table *table, const struct file *file)
+{
+	int code = -ENOENT;
+	if (!table->reader)
+		return code;
+	int fd = is_at_own_path(file) ? open_at_path(table, file, 0, &code) : -1;
+	if (fd >= 0)
+		return fd;
+	struct share_visit visit = shares_begin_visit(table->shares, file->through, table->reader);
+	fd = open_as_seen(table, file, &code);
+	shares_end_visit(table->shares, &visit, table->reader);
+	return fd >= 0 ? fd : code;
+}
+
+int file_ways_open_known(struct file_table *table, const struct file *file)
+{
+	if (file->fd < 0)
+		return open_again(table, file);
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	return fd >= 0 ? fd : -errno;
+}

@@ -1,0 +1,22 @@
+/*
+ * scope_text_parts - the words that what stands above the rows of a report (scope_text.c) and what
+ * stands below (bill_text.c) are made of.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/span.h"
+#include "render/report_text.h"
+
+struct buffer;
+
+/* Starts a line "label      "; an empty label goes on with the one above. */
+void scope_put_label(struct buffer *out, const struct report_text_options *options,
+		     const char *name);
+/* Both, or nothing when the text is empty. */
+void scope_put_span(struct buffer *out, const char *before, struct span text);
+void scope_put_count(struct buffer *out, uint64_t count);
+void scope_put_samples(struct buffer *out, uint64_t count); /* "1 sample", "12 samples" */
+void scope_put_percent(struct buffer *out, double part, double whole);
+void scope_put_ns(struct buffer *out, double ns); /* in seconds or less */

@@ -100,6 +100,12 @@ static uint64_t step_bytes(const struct jit *jit)
 	return is_strange(jit) ? STRANGE_STEP_BYTES : READ_STEP_BYTES;
 }
 
+/* 0: the reader's own limit. */
+static uint32_t most_record_bytes(const struct jit *jit)
+{
+	return is_strange(jit) ? STRANGE_RECORD_BYTES : 0;
+}
+
 static bool may_go_on(const struct jit_table *table, const struct jit *jit)
 {
 	return !is_strange(jit) || shares_time_left_ns(table->shares) > 0;
@@ -512,7 +518,7 @@ static int find_dumps(const struct jit_table *table, struct jit *jit)
 		jit->dumps[jit->dump_count++] = (struct jit_dump){
 			.file = number,
 			.dump = { .names_alone = true,
-				  .most_record_bytes = is_strange(jit) ? STRANGE_RECORD_BYTES : 0 },
+				  .most_record_bytes = most_record_bytes(jit) },
 		};
 		file->sampled = true; /* held as long as there is room */
 	}
@@ -708,6 +714,7 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
 	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;
+	whole->most_record_bytes = most_record_bytes(jit);
 	int ret = 1;
 	while (ret == 1 && read_bytes < (uint64_t)info.st_size) {
 		if (!may_go_on(table, jit)) {

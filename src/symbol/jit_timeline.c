@@ -310,7 +310,8 @@ static void choose(const struct jit_timeline *timeline, bool sampled, uint64_t *
 
 int jit_timeline_trim(struct jit_timeline *timeline, uint64_t keep_bytes, uint64_t *dropped)
 {
-	struct jit_timeline kept = { .looks = timeline->looks };
+	struct jit_timeline kept = { .looks = timeline->looks,
+				     .narrow_looks = timeline->narrow_looks };
 	bool *stays = calloc(timeline->count + 1, sizeof(*stays));
 	int ret = stays ? 0 : -ENOMEM;
 	if (ret == 0) {

@@ -169,6 +169,13 @@ static void what_is_told_of_one_page_for_ever_ends(void **state)
 	assert_int_equal(timeline.narrow_looks, before + 100);
 	timeline.narrow_looks = JIT_TIMELINE_MOST_NARROW_LOOKS;
 	assert_int_equal(add(&timeline, 0x1000 + 99, 0x10, 1, name), -EFBIG);
+
+	/* Nor does it begin again when the share has no room for what is there. */
+	uint64_t dropped = 0;
+	timeline.looks = JIT_TIMELINE_MOST_LOOKS;
+	assert_int_equal(jit_timeline_trim(&timeline, 0, &dropped), 0);
+	assert_int_equal(add(&timeline, 0x1000 + 99, 0x10, 1, name), -EFBIG);
+	assert_int_equal(add(&timeline, 0x1000, 256 << 12, 1, "wide"), -EFBIG);
 	jit_timeline_release(&timeline);
 }
 

@@ -317,6 +317,8 @@ static int gather_runtime(struct gathering *gathering, struct job *job)
 	if (jit->cut)
 		leave_out(gathering, job,
 			  session_wish(session) == COLLECT_GO_ON ? -EDQUOT : -ECANCELED, 0);
+	else if (jit->full)
+		leave_out(gathering, job, -EFBIG, GATHER_FUNCTIONS);
 	else if (jit->refused.code && !jit->refused_told) {
 		jit->refused_told = true;
 		gathering->refused = gathering->refused ? gathering->refused : jit;

@@ -38,6 +38,9 @@
 #define REQUEST_MOST_NS	     UINT64_C(100000000) /* for a stranger's file */
 #define TRIM_LEAST_BYTES     65536u
 #define LINE_MOST_BYTES	     65536u
+#define WORK_AT_ONCE	     (UINT64_C(1) << 22) /* a timeline's: some 10 ms */
+#define FOUND_AT_ONCE	     1024u		 /* addresses, of some us each */
+#define PUT_AT_ONCE_BYTES    65536u		 /* of records */
 #define STATUS_LIMIT	     65536
 #define FILE_TIME_NS	     1000000000 /* file systems round times, some to seconds */
 #define JITDUMP_LIMIT	     (512u << 20)
@@ -106,8 +109,12 @@ static uint32_t most_record_bytes(const struct jit *jit)
 	return is_strange(jit) ? STRANGE_RECORD_BYTES : 0;
 }
 
+/* To be asked every 10 ms or so: nobody wants us to end, and its user has time left. */
 static bool may_go_on(const struct jit_table *table, const struct jit *jit)
 {
+	const struct helper_watch *watch = table->watch;
+	if (watch && watch->look && watch->look(watch->context) < 0)
+		return false;
 	return !is_strange(jit) || shares_time_left_ns(table->shares) > 0;
 }
 
@@ -160,8 +167,9 @@ static int keep_within_share(struct jit_table *table, struct jit *jit)
 {
 	if (count_bytes(table, jit))
 		return 0;
-	/* The timeline has the names of these already. */
 	for (size_t i = 0; i < jit->dump_count; i++) {
+		if (jit->dumps[i].taken < jit->dumps[i].dump.count)
+			continue; /* of others the timeline has the names already */
 		jitdump_forget(&jit->dumps[i].dump);
 		jit->dumps[i].taken = 0;
 	}
@@ -174,6 +182,7 @@ static int keep_within_share(struct jit_table *table, struct jit *jit)
 	for (size_t i = 0; i < jit->dump_count; i++) {
 		jitdump_release(&jit->dumps[i].dump);
 		jit->dumps[i].dump.failed = true;
+		jit->dumps[i].taken = 0;
 	}
 	ret = jit_timeline_trim(&jit->timeline, 0, &jit->dropped);
 	count_bytes(table, jit);
@@ -295,17 +304,33 @@ static int add_loaded(struct jit *jit, const struct jit_loaded *loaded)
 	return ret == -EFBIG ? 0 : ret;
 }
 
-static int add_lines(struct jit *jit, struct span text, uint64_t time_ns)
+/* Where in the text the line begins that `inside` is in. */
+static size_t begin_of_line(struct span text, const void *inside)
+{
+	size_t before = (size_t)((const char *)inside - (const char *)text.data);
+	const char *newline = memrchr(text.data, '\n', before);
+	return newline ? (size_t)(newline - (const char *)text.data) + 1 : 0;
+}
+
+/* As many lines as may be at once; *used: their bytes. A few bytes of a map can be much work. */
+static int add_lines(struct jit *jit, struct span text, uint64_t time_ns, size_t *used)
 {
 	struct perf_map map;
+	uint64_t until = jit->timeline.work + WORK_AT_ONCE;
 	int ret = perf_map_read_lines(text, &map);
-	for (size_t i = 0; ret == 0 && i < map.count; i++)
+	*used = text.size;
+	for (size_t i = 0; ret == 0 && i < map.count; i++) {
+		if (jit->timeline.work >= until) {
+			*used = begin_of_line(text, map.symbols[i].name.data);
+			break;
+		}
 		ret = add_loaded(jit, &(struct jit_loaded){ .address = map.symbols[i].start,
 							    .size_bytes = map.symbols[i].size_bytes,
 							    .time_ns = time_ns,
 							    .name = map.symbols[i].name,
 							    .source = NO_SOURCE,
 							    .ordinal = JIT_NO_ORDINAL });
+	}
 	perf_map_release(&map);
 	return ret;
 }
@@ -376,8 +401,11 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 	if (!whole && size > LINE_MOST_BYTES)
 		whole = size; /* no line of a map is so long */
 	bool end = !more && haste == JIT_TO_THE_END;
+	size_t used;
 	ret = add_lines(jit, (struct span){ text, end ? size : whole },
-			time_of_news(jit, info, now_ns, !map->caught_up));
+			time_of_news(jit, info, now_ns, !map->caught_up), &used);
+	more = more || used < whole;
+	whole = used < whole ? used : whole;
 	if (ret == 0 && whole)
 		advance_map(map, text, whole);
 	if (ret == 0)
@@ -525,14 +553,21 @@ static int find_dumps(const struct jit_table *table, struct jit *jit)
 	return 0;
 }
 
-/* Hands what was fed since to the timeline. */
+/* Than was handed to the timeline. */
+static bool has_more(const struct jit_dump *dump)
+{
+	return dump->taken < dump->dump.count;
+}
+
+/* Hands what was fed since to the timeline, as much as may be at once. */
 static int take_functions(struct jit *jit, uint32_t source, const struct stat *info,
 			  uint64_t now_ns, bool first)
 {
 	struct jit_dump *dump = &jit->dumps[source];
 	uint64_t news_ns = time_of_news(jit, info, now_ns, first);
+	uint64_t until = jit->timeline.work + WORK_AT_ONCE;
 	int ret = 0;
-	for (; dump->taken < dump->dump.count && ret == 0; dump->taken++) {
+	for (; has_more(dump) && jit->timeline.work < until && ret == 0; dump->taken++) {
 		const struct jit_function *function = &dump->dump.functions[dump->taken];
 		bool told = function->loaded && function->loaded <= now_ns && !dump->dump.own_clock;
 		ret = add_loaded(jit,
@@ -579,26 +614,30 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 	struct jit_dump *dump = &jit->dumps[source];
 	const struct file *file = file_table_get(table->files, dump->file);
 	struct stat info;
-	if (dump->dump.failed)
+	if (dump->dump.failed && !has_more(dump))
 		return 0;
 	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
+	uint64_t size_bytes = (uint64_t)info.st_size;
 	int ret = 1;
-	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes && has_room(table, jit)) {
+	while (ret == 1 && (has_more(dump) || size_bytes > dump->read_bytes) &&
+	       has_room(table, jit)) {
 		if (!may_go_on(table, jit)) {
 			jit->cut = true;
 			break;
 		}
-		int more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
+		int more = 1;
+		if (!has_more(dump))
+			more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
 		ret = more < 0 ? more
 			       : take_functions(jit, source, &info, now_ns, !dump->caught_up);
 		if (ret == 0)
 			ret = keep_within_share(table, jit);
 		if (ret == 0)
-			ret = more && haste == JIT_TO_THE_END;
+			ret = (more || has_more(dump)) && haste == JIT_TO_THE_END;
 	}
-	dump->caught_up |= dump->read_bytes >= (uint64_t)info.st_size;
+	dump->caught_up |= !has_more(dump) && dump->read_bytes >= size_bytes;
 	return ret < 0 ? ret : 0;
 }
 
@@ -679,25 +718,47 @@ static int compare_numbers(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* Which functions of a dump are at the vaddrs, and what they were moved from. */
-static int list_wanted(const struct jit *jit, uint32_t source, const uint64_t *vaddrs, size_t count,
+/* What is at each vaddr, once: NULL for others of a function, and for all that there was no time to
+ * look for. */
+static int find_loaded(const struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
+		       size_t count, const struct jit_loaded ***list)
+{
+	const struct jit_loaded **found = calloc(count + 1, sizeof(const struct jit_loaded *));
+	const struct jit_loaded *last = NULL;
+	if (!found)
+		return -ENOMEM;
+	*list = found;
+	for (size_t i = 0; i < count; i++) {
+		if (i % FOUND_AT_ONCE == 0 && !may_go_on(table, jit)) {
+			jit->cut = true;
+			break;
+		}
+		if (last && vaddrs[i] - last->vaddr < last->size_bytes)
+			continue;
+		found[i] = jit_timeline_at(&jit->timeline, vaddrs[i]);
+		last = found[i] ? found[i] : last;
+	}
+	return 0;
+}
+
+/* Which functions of a dump were found, and what they were moved from. */
+static int list_wanted(const struct jit_loaded *const *found, size_t count, uint32_t source,
 		       uint32_t **list, size_t *listed)
 {
 	uint32_t *wanted = calloc(2 * count + 1, sizeof(*wanted));
-	size_t found = 0;
+	size_t size = 0;
 	if (!wanted)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const struct jit_loaded *loaded = jit_timeline_at(&jit->timeline, vaddrs[i]);
-		if (!loaded || loaded->source != source || loaded->ordinal == JIT_NO_ORDINAL)
+		if (!found[i] || found[i]->source != source || found[i]->ordinal == JIT_NO_ORDINAL)
 			continue;
-		wanted[found++] = loaded->ordinal;
-		wanted[found++] = loaded->origin;
+		wanted[size++] = found[i]->ordinal;
+		wanted[size++] = found[i]->origin;
 	}
-	if (found)
-		qsort(wanted, found, sizeof(*wanted), compare_numbers);
+	if (size)
+		qsort(wanted, size, sizeof(*wanted), compare_numbers);
 	*list = wanted;
-	*listed = found;
+	*listed = size;
 	return 0;
 }
 
@@ -726,22 +787,20 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 	return ret < 0 ? ret : 0;
 }
 
-int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
-	       struct record_set *out)
+/* Reads them again for what is wanted of them, as long as there is room for more. */
+static int read_dumps_whole(const struct jit_table *table, struct jit *jit,
+			    const struct jit_loaded *const *found, size_t count,
+			    struct jitdump *whole)
 {
-	if (!table->reader)
-		return 0;
-	jit->files_seen = jit->dump_count ? jit->files_seen : 0; /* one may have come to be known */
-	int ret = read_files(table, jit, clock_monotonic_ns(), JIT_TO_THE_END);
-	struct jitdump *whole = calloc(jit->dump_count + 1, sizeof(*whole));
-	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(*dumps));
-	if (!whole || !dumps)
-		ret = -ENOMEM;
 	uint64_t kept_bytes = 0;
+	int ret = 0;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
 		uint32_t *wanted = NULL;
-		dumps[i] = &whole[i]; /* of one that is left out the names are known */
-		ret = list_wanted(jit, i, vaddrs, count, &wanted, &whole[i].wanted_count);
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			return 0;
+		}
+		ret = list_wanted(found, count, i, &wanted, &whole[i].wanted_count);
 		whole[i].wanted = wanted;
 		if (ret == 0 && kept_bytes < table->most_bytes)
 			ret = read_whole(table, jit, &whole[i], i);
@@ -749,14 +808,71 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 		free(wanted);
 		kept_bytes += whole[i].kept_bytes;
 	}
+	return ret;
+}
+
+/* A move costs its writer a few bytes, and has all code and lines of what was moved. */
+static int put_records(const struct jit_table *table, struct jit *jit,
+		       const struct jit_loaded *const *found, size_t count,
+		       const struct jit_sources *sources, struct record_set *out)
+{
+	const struct jit_sources none = { 0 };
+	uint64_t *left_bytes = is_strange(jit) ? &table->shares->account.left_bytes : NULL;
+	uint64_t put_bytes = 0;
+	int ret = 0;
+	for (size_t i = 0; i < count && ret == 0; i++) {
+		if (!found[i])
+			continue;
+		const struct jit_sources *from = sources;
+		uint64_t bytes = jit_record_bytes(found[i], from);
+		if (left_bytes && bytes > *left_bytes) {
+			jit->full = true;
+			from = &none;
+			bytes = jit_record_bytes(found[i], from);
+		}
+		if (left_bytes && bytes > *left_bytes)
+			continue;
+		if (left_bytes)
+			*left_bytes -= bytes;
+		ret = jit_record_add(found[i], from, out);
+		put_bytes += bytes;
+		if (put_bytes < PUT_AT_ONCE_BYTES)
+			continue;
+		put_bytes = 0;
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			break;
+		}
+	}
+	return ret;
+}
+
+int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
+	       struct record_set *out)
+{
+	if (!table->reader)
+		return 0;
+	jit->full = false;
+	jit->files_seen = jit->dump_count ? jit->files_seen : 0; /* one may have come to be known */
+	int ret = read_files(table, jit, clock_monotonic_ns(), JIT_TO_THE_END);
+	CLEANUP(free_pointer) const struct jit_loaded **found = NULL;
+	CLEANUP(free_pointer)
+	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(const struct jitdump *));
+	struct jitdump *whole = calloc(jit->dump_count + 1, sizeof(*whole));
+	if (!whole || !dumps)
+		ret = -ENOMEM;
+	for (size_t i = 0; i < jit->dump_count && ret == 0; i++)
+		dumps[i] = &whole[i]; /* of one that is left out the names are known */
 	if (ret == 0)
-		ret = jit_records_of_timeline(&jit->timeline,
-					      &(struct jit_sources){ dumps, jit->dump_count },
-					      vaddrs, count, out);
+		ret = find_loaded(table, jit, vaddrs, count, &found);
+	if (ret == 0)
+		ret = read_dumps_whole(table, jit, found, count, whole);
+	if (ret == 0)
+		ret = put_records(table, jit, found, count,
+				  &(struct jit_sources){ dumps, jit->dump_count }, out);
 	for (size_t i = 0; whole && i < jit->dump_count; i++)
 		jitdump_release(&whole[i]);
 	free(whole);
-	free(dumps);
 	return ret;
 }
 

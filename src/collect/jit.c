@@ -134,13 +134,20 @@ static void count_kept(struct jit_table *table, struct jit *jit)
 	jit->counted_bytes = bytes;
 }
 
+/* Why what was opened is not read: that stands. */
+static struct error *refusal_of_content(struct jit *jit)
+{
+	jit->refused_open = false;
+	return &jit->refused;
+}
+
 /* Whether more may be read for the process. */
 static bool has_room(struct jit_table *table, struct jit *jit)
 {
 	count_kept(table, jit);
 	if (table->kept_bytes < table->most_bytes)
 		return true;
-	error_set(&jit->refused, -EFBIG,
+	error_set(refusal_of_content(jit), -EFBIG,
 		  "the processes tell of more code than the %" PRIu64 " MB that are kept",
 		  table->most_bytes >> 20);
 	return false;
@@ -252,6 +259,31 @@ static bool is_recent(const struct jit *jit, const struct safe_file *file)
 	return jit->start_ns && written_ns >= (int64_t)jit->start_ns - FILE_TIME_NS;
 }
 
+/* What somebody's time was too short for, or ours as we are to end: says nothing of the file. */
+static bool is_passing(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+}
+
+/* How opening a file ended (0: the map): a reason that holds no more is forgotten, for another file
+ * may lie there by now. */
+static void note_opening(struct jit *jit, uint32_t file, int code, const struct error *err)
+{
+	bool same = jit->refused_open && jit->refused_file == file;
+	if (code == -ENOENT || code == -ESRCH)
+		return; /* it may have been removed; what was there was not read */
+	if (is_passing(code)) {
+		jit->cut = true;
+	} else if (code < 0 && (same || !jit->refused.code)) {
+		jit->refused = *err;
+		jit->refused_open = true;
+		jit->refused_file = file;
+	} else if (code == 0 && same) {
+		jit->refused = (struct error){ 0 };
+		jit->refused_open = false;
+	}
+}
+
 static bool has_ended(const struct jit *jit)
 {
 	return kill((pid_t)jit->pid, 0) < 0 && errno == ESRCH;
@@ -275,11 +307,8 @@ static int open_map(const struct jit_table *table, struct jit *jit)
 			ret = -ENOENT;
 		}
 	}
-	if (ret == 0)
-		return file.fd;
-	if (ret != -ENOENT && ret != -ESRCH)
-		jit->refused = err;
-	return -1;
+	note_opening(jit, 0, ret, &err);
+	return ret == 0 ? file.fd : -1;
 }
 
 /* Since when what was just read of a file is in force, when nothing better is known. */
@@ -300,7 +329,8 @@ static int add_loaded(struct jit *jit, const struct jit_loaded *loaded)
 {
 	int ret = jit_timeline_add(&jit->timeline, loaded);
 	if (ret == -EFBIG && !jit->refused.code)
-		error_set(&jit->refused, -EFBIG, "its compiler told of more code than is kept");
+		error_set(refusal_of_content(jit), -EFBIG,
+			  "its compiler told of more code than is kept");
 	return ret == -EFBIG ? 0 : ret;
 }
 
@@ -337,7 +367,8 @@ static int add_lines(struct jit *jit, struct span text, uint64_t time_ns, size_t
 
 static void refuse_map(struct jit *jit, int code, const char *why)
 {
-	error_set(&jit->refused, code, "'/tmp/perf-%" PRIu32 ".map': %s", jit->own_pid, why);
+	error_set(refusal_of_content(jit), code, "'/tmp/perf-%" PRIu32 ".map': %s", jit->own_pid,
+		  why);
 }
 
 static void restart_map(struct jit_map *map)
@@ -363,7 +394,10 @@ static void advance_map(struct jit_map *map, const uint8_t *text, size_t size)
 
 enum jit_haste { JIT_IN_STEPS, JIT_TO_THE_END };
 
-/* One piece of the map. Returns 1 when there may be more, 0, or -ENOMEM. */
+/* What is behind a piece of the map: STOPPED: more, but not now. */
+enum piece { PIECE_LAST, PIECE_MORE, PIECE_STOPPED };
+
+/* One piece of the map. An enum piece or -ENOMEM. */
 static int read_piece(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
 		      uint64_t now_ns, enum jit_haste haste)
 {
@@ -372,28 +406,32 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 	struct error err;
 	if (map->read_bytes - map->skipped_bytes >= PERF_MAP_MAX_BYTES) {
 		refuse_map(jit, -EFBIG, "it is larger than what is read of a map");
-		return 0;
+		return PIECE_LAST;
 	}
 	if (!has_room(table, jit))
-		return 0;
+		return PIECE_STOPPED;
 	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, step_bytes(jit),
 			      &bytes, &err);
 	bool more = ret == -EFBIG;
+	if (ret < 0 && !more && is_passing(ret)) {
+		jit->cut = true;
+		return PIECE_STOPPED;
+	}
 	if (ret < 0 && !more) {
 		if (ret != -ENOMEM)
 			refuse_map(jit, ret, err.text);
-		return ret == -ENOMEM ? ret : 0;
+		return ret == -ENOMEM ? ret : PIECE_LAST;
 	}
 	if (map->tail_bytes &&
 	    (bytes.size < map->tail_bytes || memcmp(bytes.data, map->tail, map->tail_bytes) != 0)) {
 		restart_map(map); /* the file was written anew */
 		if (map->restarts++ < RESTARTS_MOST)
-			return 1;
+			return PIECE_MORE;
 		refuse_map(jit, -EAGAIN, "it changes while it is read");
-		return 0;
+		return PIECE_LAST;
 	}
 	if (bytes.size == map->tail_bytes)
-		return 0;
+		return PIECE_LAST;
 	const uint8_t *text = bytes.data + map->tail_bytes;
 	size_t size = bytes.size - map->tail_bytes;
 	const uint8_t *newline = memrchr(text, '\n', size);
@@ -410,7 +448,7 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 		advance_map(map, text, whole);
 	if (ret == 0)
 		ret = keep_within_share(table, jit);
-	return ret < 0 ? ret : more && whole;
+	return ret < 0 ? ret : more && whole ? PIECE_MORE : PIECE_LAST;
 }
 
 /* What takes no room on disk says nothing: reading goes on behind it. */
@@ -428,7 +466,8 @@ static void skip_hole(struct jit_map *map, int fd, const struct stat *info)
 	map->tail_bytes = 0;
 }
 
-/* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. */
+/* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. An enum
+ * piece or -ENOMEM. */
 static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
 		       uint64_t now_ns, enum jit_haste haste)
 {
@@ -438,11 +477,11 @@ static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const s
 		skip_hole(map, fd, info);
 		int ret = read_piece(table, jit, fd, info, now_ns, haste);
 		bool again = haste == JIT_TO_THE_END || map->read_bytes == 0;
-		if (ret == 1 && again && !may_go_on(table, jit)) {
+		if (ret == PIECE_MORE && again && !may_go_on(table, jit)) {
 			jit->cut = true;
-			return 1;
+			return PIECE_STOPPED;
 		}
-		if (ret != 1 || !again || map->read_bytes >= (uint64_t)info->st_size)
+		if (ret != PIECE_MORE || !again || map->read_bytes >= (uint64_t)info->st_size)
 			return ret;
 	}
 }
@@ -461,12 +500,14 @@ static int read_map(struct jit_table *table, struct jit *jit, int fd, uint64_t n
 		return 0;
 	if (!same || (uint64_t)info.st_size < map->read_bytes)
 		restart_map(map);
+	if (jit->refused.code == -EAGAIN)
+		jit->refused = (struct error){ 0 }; /* this time it may not change */
 	int ret = read_pieces(table, jit, fd, &info, now_ns, haste);
 	map->found = true;
-	map->caught_up |= ret == 0;
+	map->caught_up |= ret == PIECE_LAST;
 	map->device = info.st_dev;
 	map->inode = info.st_ino;
-	map->size_bytes = ret == 1 ? map->read_bytes : (uint64_t)info.st_size;
+	map->size_bytes = ret == PIECE_LAST ? (uint64_t)info.st_size : map->read_bytes;
 	map->modified_ns = modified_ns;
 	return ret < 0 ? ret : 0;
 }
@@ -478,8 +519,9 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 	struct jit_map *map = &jit->map;
 	struct stat info;
 	bool replaced = map->fd >= 0 && fstat(map->fd, &info) == 0 && info.st_nlink == 0;
-	bool looks = (map->fd < 0 || replaced) && !jit->refused.code &&
-		     (haste == JIT_TO_THE_END || (map->found && map->fd < 0) ||
+	bool refused = jit->refused_open && !jit->refused_file;
+	bool looks = (map->fd < 0 || replaced) &&
+		     (haste == JIT_TO_THE_END || (map->found && map->fd < 0 && !refused) ||
 		      now_ns - jit->tried_ns >= jit->retry_ns);
 	CLEANUP(close_fd) int fd = -1;
 	if (looks) {
@@ -504,8 +546,9 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 }
 
 /* The file that the process mapped, when it is its user's own. */
-static int open_dump(const struct jit_table *table, struct jit *jit, const struct file *file)
+static int open_dump(const struct jit_table *table, struct jit *jit, uint32_t number)
 {
+	const struct file *file = file_table_get(table->files, number);
 	struct safe_file opened = { .fd = -1 };
 	struct stat info;
 	struct error err;
@@ -516,8 +559,10 @@ static int open_dump(const struct jit_table *table, struct jit *jit, const struc
 					     .mode = info.st_mode,
 					     .links = (uint32_t)info.st_nlink };
 	for (size_t i = 0; i < 2 && opened.fd < 0; i++) {
-		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
-				     NULL) < 0) {
+		int ret = reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY,
+					   &opened, NULL);
+		if (ret < 0) {
+			jit->cut |= is_passing(ret);
 			opened.fd = -1;
 			continue;
 		}
@@ -526,10 +571,13 @@ static int open_dump(const struct jit_table *table, struct jit *jit, const struc
 		close(opened.fd);
 		opened.fd = -1;
 	}
-	if (opened.fd < 0 || safe_check_user(&opened, jit->user, file->path, &err) == 0)
+	if (opened.fd < 0)
+		return -1;
+	int ret = safe_check_user(&opened, jit->user, file->path, &err);
+	note_opening(jit, number, ret, &err);
+	if (ret == 0)
 		return opened.fd;
 	close(opened.fd);
-	jit->refused = err;
 	return -1;
 }
 
@@ -590,7 +638,7 @@ static int feed_piece(const struct jit_table *table, struct jit *jit, const stru
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	struct error err;
 	if (*read_bytes >= JITDUMP_LIMIT) {
-		error_set(&jit->refused, -EFBIG,
+		error_set(refusal_of_content(jit), -EFBIG,
 			  "'%s': it has more than the %u bytes that are read", file->path,
 			  JITDUMP_LIMIT);
 		return 0;
@@ -598,8 +646,10 @@ static int feed_piece(const struct jit_table *table, struct jit *jit, const stru
 	int ret = reader_read(table->reader, fd, *read_bytes, step_bytes(jit), &bytes, &err);
 	bool more = ret == -EFBIG;
 	if (ret < 0 && !more) {
-		if (ret != -ENOMEM)
-			error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
+		if (is_passing(ret))
+			jit->cut = true;
+		else if (ret != -ENOMEM)
+			error_set(refusal_of_content(jit), ret, "'%s': %s", file->path, err.text);
 		return ret == -ENOMEM ? ret : 0;
 	}
 	*read_bytes += bytes.size;
@@ -616,7 +666,7 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 	struct stat info;
 	if (dump->dump.failed && !has_more(dump))
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, dump->file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
 	uint64_t size_bytes = (uint64_t)info.st_size;
@@ -771,7 +821,7 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 	uint64_t read_bytes = 0;
 	if (!whole->wanted_count)
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, jit->dumps[source].file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
 	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;

@@ -77,6 +77,8 @@ struct jit {
 	bool cut;  /* its user's time was used up before all was read, or we are to end */
 	bool full; /* his share had no room for all code and lines that were gathered last */
 	struct error refused; /* why a map or a jitdump that is there was not read */
+	bool refused_open; /* it was not opened: what may be so no more when it is looked at next */
+	uint32_t refused_file; /* of the file table, then; 0: the map */
 	bool refused_told;
 };
 

@@ -513,8 +513,10 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 				   samples_all(collector), &translation);
 	if (ret == 0)
 		ret = add_source(collector, profile);
-	if (ret == 0 && state == EPOCH_ENDS && collector->options.stash)
-		ret = gather_stash(session, &translation, collector->options.redact);
+	if (ret == 0 && state == EPOCH_ENDS)
+		ret = collector->options.stash
+			      ? gather_stash(session, &translation, collector->options.redact)
+			      : gather_nothing(session, &translation, collector->options.redact);
 	tally_translation_release(&translation);
 	if (ret < 0)
 		return failed(err, ret);

@@ -39,8 +39,10 @@
 #define TRIM_LEAST_BYTES     65536u
 #define LINE_MOST_BYTES	     65536u
 #define WORK_AT_ONCE	     (UINT64_C(1) << 22) /* a timeline's: some 10 ms */
-#define FOUND_AT_ONCE	     1024u		 /* addresses, of some us each */
-#define PUT_AT_ONCE_BYTES    65536u		 /* of records */
+#define FREE_LOOKS	     512u		 /* for an address: a page has some 30 functions */
+#define LOOK_NS		     2u
+#define FOUND_AT_ONCE	     1024u  /* addresses, of some us each */
+#define PUT_AT_ONCE_BYTES    65536u /* of records */
 #define STATUS_LIMIT	     65536
 #define FILE_TIME_NS	     1000000000 /* file systems round times, some to seconds */
 #define JITDUMP_LIMIT	     (512u << 20)
@@ -741,6 +743,25 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	return jit;
 }
 
+/* The address itself when its user has no time left for many looks again. */
+static uint64_t vaddr_of(struct jit_table *table, struct jit *jit, uint64_t address,
+			 uint64_t time_ns)
+{
+	bool strange = is_strange(jit);
+	uint64_t before = jit->timeline.work;
+	if (strange && jit->slow &&
+	    share_reading_left_ns(table->shares, jit->share) < SHARE_LEAST_NS) {
+		jit->dropped++;
+		return address;
+	}
+	uint64_t vaddr = jit_timeline_vaddr(&jit->timeline, address, time_ns);
+	uint64_t looks = jit->timeline.work - before;
+	jit->slow = looks > FREE_LOOKS;
+	if (strange && jit->slow)
+		share_spend(table->shares, jit->share, SHARE_READING, looks * LOOK_NS);
+	return vaddr;
+}
+
 int jit_table_locate(struct jit_table *table, const struct process *process, struct share *share,
 		     uint32_t image, uint64_t address, uint64_t time_ns, uint64_t *vaddr)
 {
@@ -758,7 +779,7 @@ int jit_table_locate(struct jit_table *table, const struct process *process, str
 		if (ret < 0)
 			return ret;
 	}
-	*vaddr = jit_timeline_vaddr(&jit->timeline, address, time_ns);
+	*vaddr = vaddr_of(table, jit, address, time_ns);
 	return 0;
 }
 

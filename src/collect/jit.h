@@ -74,6 +74,7 @@ struct jit {
 	uint64_t read_ns;	/* when the files were read last */
 	uint64_t pause_ns;	/* until they may be read again */
 	uint64_t tried_ns, retry_ns;
+	bool slow; /* the last address took many looks, which its user pays for */
 	bool cut;  /* its user's time was used up before all was read, or we are to end */
 	bool full; /* his share had no room for all code and lines that were gathered last */
 	struct error refused; /* why a map or a jitdump that is there was not read */

@@ -240,6 +240,8 @@ static int append(struct jit_timeline *timeline, const struct jit_loaded *loaded
 					      sizeof(*timeline->list)) < 0)
 		return -ENOMEM;
 	timeline->list[timeline->count] = added;
+	timeline->unordered |= added.time_ns < timeline->latest_ns;
+	timeline->latest_ns = added.time_ns;
 	timeline->kept_bytes += cost_bytes;
 	/* Half of it in the lists, when memory is out, does no harm. */
 	return put_into_pages(timeline, &added, (uint32_t)timeline->count++);
@@ -273,7 +275,7 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 	return append(timeline, &added, cost_bytes);
 }
 
-/* Whether `candidate`, which comes later in the order, is nearer to the time than `best`. */
+/* Whether `candidate` is nearer to the time than `best`. */
 static bool is_nearer(const struct jit_loaded *candidate, const struct jit_loaded *best,
 		      uint64_t time_ns)
 {
@@ -281,24 +283,38 @@ static bool is_nearer(const struct jit_loaded *candidate, const struct jit_loade
 		return true;
 	bool in_force = candidate->time_ns <= time_ns;
 	if (best->time_ns > time_ns)
-		return in_force || candidate->time_ns < best->time_ns;
+		return in_force || candidate->time_ns < best->time_ns ||
+		       (candidate->time_ns == best->time_ns && candidate < best);
 	return in_force && (candidate->time_ns > best->time_ns ||
 			    (candidate->time_ns == best->time_ns && candidate > best));
+}
+
+/* The newest first: where all came in the order of their times, the first that is in force then is
+ * it. */
+static const struct jit_loaded *find(const struct jit_timeline *timeline, uint64_t address,
+				     uint64_t time_ns, uint64_t *looks)
+{
+	const struct jit_loaded *best = NULL;
+	struct candidates found = candidates_at(timeline, page_of(address));
+	for (int j = 0; j < 2; j++)
+		for (size_t k = found.counts[j]; k-- > 0;) {
+			const struct jit_loaded *loaded = &timeline->list[found.lists[j][k]];
+			++*looks;
+			if (address < loaded->address || address > last_of(loaded))
+				continue;
+			if (is_nearer(loaded, best, time_ns))
+				best = loaded;
+			if (!timeline->unordered && loaded->time_ns <= time_ns)
+				break;
+		}
+	return best;
 }
 
 const struct jit_loaded *jit_timeline_find(const struct jit_timeline *timeline, uint64_t address,
 					   uint64_t time_ns)
 {
-	const struct jit_loaded *best = NULL;
-	struct candidates found = candidates_at(timeline, page_of(address));
-	for (int j = 0; j < 2; j++)
-		for (size_t k = 0; k < found.counts[j]; k++) {
-			const struct jit_loaded *loaded = &timeline->list[found.lists[j][k]];
-			if (address >= loaded->address && address <= last_of(loaded) &&
-			    is_nearer(loaded, best, time_ns))
-				best = loaded;
-		}
-	return best;
+	uint64_t looks = 0;
+	return find(timeline, address, time_ns, &looks);
 }
 
 const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, uint64_t vaddr)
@@ -315,7 +331,7 @@ const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, ui
 
 uint64_t jit_timeline_vaddr(struct jit_timeline *timeline, uint64_t address, uint64_t time_ns)
 {
-	const struct jit_loaded *loaded = jit_timeline_find(timeline, address, time_ns);
+	const struct jit_loaded *loaded = find(timeline, address, time_ns, &timeline->work);
 	if (!loaded)
 		return address;
 	timeline->list[loaded - timeline->list].sampled = true;

@@ -45,7 +45,10 @@ struct jit_timeline {
 	uint64_t kept_bytes;
 	uint64_t looks;	       /* private: at functions, for such as are on many pages */
 	uint64_t narrow_looks; /* private: for others */
-	uint64_t work;	       /* that adding has been, ever: in looks of some 2 ns, about */
+	/* That adding and jit_timeline_vaddr() have been, ever: in looks of some 2 ns, about. */
+	uint64_t work;
+	uint64_t latest_ns; /* private: of all that was added */
+	bool unordered;	    /* private: something was added that is older than what came before */
 	struct arena arena;
 };
 

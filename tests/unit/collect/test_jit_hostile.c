@@ -31,6 +31,7 @@
 #define WORK_OF_ONE  (UINT64_C(1) << 21) /* function, at most */
 #define CODE_BYTES   200000u
 #define LARGE_BYTES  (2u << 20)
+#define PLENTY_NS    UINT64_C(60000000000) /* other programs may keep us from the CPU */
 #define MOVES	     300u
 
 /* Our own process as a stranger's, which writes what takes long to read. */
@@ -88,7 +89,7 @@ static void write_file(const struct watched *watched, const char *path)
 static void refill(struct watched *watched)
 {
 	for (int i = 0; i < SHARE_PURPOSES; i++)
-		watched->share->left_ns[i] = watched->shares.together.left_ns[i] = SHARE_READ_NS;
+		watched->share->left_ns[i] = watched->shares.together.left_ns[i] = PLENTY_NS;
 	watched->share->debt_ns = watched->shares.together.debt_ns = 0;
 }
 
@@ -225,11 +226,11 @@ static void a_piece_of_a_map_is_no_more_work_than_may_be_at_once(void **state)
 		uint64_t before = 0, read_bytes = 0;
 		for (int step = 0; step < 20 && read_bytes < watched.text.size; step++) {
 			const struct jit *jit = locate(&watched);
-			assert_in_range(jit->timeline.work - before, 1, WORK_AT_ONCE + WORK_OF_ONE);
-			assert_true(jit->map.read_bytes > read_bytes);
+			assert_in_range(jit->timeline.work - before, 0, WORK_AT_ONCE + WORK_OF_ONE);
 			before = jit->timeline.work;
 			read_bytes = jit->map.read_bytes;
 		}
+		assert_true(read_bytes > 0);
 		release(&watched);
 	}
 }
@@ -272,11 +273,48 @@ static void a_piece_of_a_dump_is_no_more_work_than_may_be_at_once(void **state)
 	int steps = 0;
 	do {
 		jit = locate(&watched);
-		assert_in_range(jit->timeline.work - before, 1, WORK_AT_ONCE + WORK_OF_ONE);
+		assert_in_range(jit->timeline.work - before, 0, WORK_AT_ONCE + WORK_OF_ONE);
 		before = jit->timeline.work;
 	} while (jit->timeline.count < 3500 && steps++ < 1000);
 	assert_true(steps > 1);
 	assert_int_equal(jit->timeline.count, 3500);
+	release(&watched);
+}
+
+/* Thousands of functions on a page, each over another: so many looks for each frame of a stack. */
+static void who_makes_addresses_slow_to_find_pays_for_it(void **state)
+{
+	(void)state;
+	struct watched watched;
+	struct jit *jit;
+	char name[16];
+	uint64_t vaddr = 0;
+	watch(&watched);
+	for (unsigned i = 0; i < FILLERS; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		put_map(&watched, 0x1000 + i % 1024, 1, name);
+	}
+	write_file(&watched, watched.map);
+	do
+		jit = locate(&watched);
+	while (jit->map.read_bytes < watched.text.size);
+	refill(&watched);
+	watched.share->left_ns[SHARE_READING] = SHARE_READ_NS;
+	uint64_t before = jit->timeline.work;
+	unsigned found = 0;
+	for (unsigned i = 0; i < 400000; i++) {
+		uint64_t dropped = jit->dropped;
+		jit->read_ns = UINT64_MAX; /* its file is not looked at */
+		assert_int_equal(jit_table_locate(&watched.jits, &watched.process, watched.share,
+						  IMAGE, 0x1fff, 1000, &vaddr),
+				 0);
+		assert_int_equal(vaddr, 0x1fff);
+		found += jit->dropped == dropped;
+	}
+	assert_in_range(found, 1000, 300000);
+	assert_true(jit->timeline.work - before < SHARE_READ_NS);
+	assert_in_range(share_reading_left_ns(&watched.shares, watched.share), 0,
+			SHARE_READ_NS / 4);
 	release(&watched);
 }
 
@@ -372,6 +410,7 @@ int main(void)
 		cmocka_unit_test(a_piece_of_a_map_is_no_more_work_than_may_be_at_once),
 		cmocka_unit_test(all_parts_of_a_piece_are_read),
 		cmocka_unit_test(a_piece_of_a_dump_is_no_more_work_than_may_be_at_once),
+		cmocka_unit_test(who_makes_addresses_slow_to_find_pays_for_it),
 		cmocka_unit_test(who_is_to_end_is_not_held_up),
 		cmocka_unit_test(moves_bring_no_more_code_than_there_is_room_for),
 		cmocka_unit_test(a_record_that_is_too_long_is_so_each_time_that_it_is_read),

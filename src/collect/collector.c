@@ -34,7 +34,6 @@
 	5000000u /* news about processes wake us at once, 200 times a second at most */
 #define SERVICE_NS	 100000000u /* rings are emptied ten times a second */
 #define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
-#define URGENT_ROWS	 200000u    /* some 200 ms to write */
 #define REAP_AFTER_NS                                                                              \
 	2000000000u /* samples of an exited process's last moments have come by then */
 
@@ -258,6 +257,7 @@ static int init_session(struct collector *collector, struct error *err)
 	int ret = file_table_init(&session->files, session->profile, session->reader,
 				  &session->shares);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
+	session->jits.watch = &session->watch;
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);
 	if (ret < 0)
@@ -512,8 +512,10 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 				   samples_all(collector), &translation);
 	if (ret == 0)
 		ret = add_source(collector, profile);
-	if (ret == 0 && state == EPOCH_ENDS && collector->options.stash)
-		ret = gather_stash(session, &translation, collector->options.redact);
+	if (ret == 0 && state == EPOCH_ENDS)
+		ret = collector->options.stash
+			      ? gather_stash(session, &translation, collector->options.redact)
+			      : gather_nothing(session, &translation, collector->options.redact);
 	tally_translation_release(&translation);
 	if (ret < 0)
 		return failed(err, ret);
@@ -636,8 +638,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 		ret = session_settle(session, true);
 	urgency_look(&session->urgency, session->reader);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	/* Writing it is as urgent when it does not take long. */
-	if (session->tally.count + session->nodes_gathered > URGENT_ROWS)
-		urgency_end(&session->urgency, session->reader);
+	/* How long writing takes nobody looks at: it is done as usual. */
+	urgency_end(&session->urgency, session->reader);
 	return ret;
 }

@@ -317,6 +317,8 @@ static int gather_runtime(struct gathering *gathering, struct job *job)
 	if (jit->cut)
 		leave_out(gathering, job,
 			  session_wish(session) == COLLECT_GO_ON ? -EDQUOT : -ECANCELED, 0);
+	else if (jit->full)
+		leave_out(gathering, job, -EFBIG, GATHER_FUNCTIONS);
 	else if (jit->refused.code && !jit->refused_told) {
 		jit->refused_told = true;
 		gathering->refused = gathering->refused ? gathering->refused : jit;
@@ -548,6 +550,31 @@ static int write_refused(struct session *session, struct profile *profile)
 	return ret;
 }
 
+/* An epoch has ended, and nobody asks for names of what ended with it any more. */
+static void begin_next(struct session *session)
+{
+	shares_begin_epoch(&session->shares);
+	file_table_names_read(&session->files);
+	jit_table_names_read(&session->jits);
+}
+
+int gather_nothing(struct session *session, struct tally_translation *translation, bool redact)
+{
+	struct left_out left_out = { 0 };
+	for (size_t i = 0; i < session->files.count; i++) {
+		const struct file *file = session->files.files[i];
+		const struct share *share = file->share ? file->share : file->through;
+		if (file->unread && file->sampled && share)
+			left_out_add(&left_out, file->path, share, LEFT_OUT_TIME, LEFT_OUT_NAMES);
+	}
+	int ret = left_out_write(&left_out, redact, translation->to);
+	if (ret == 0)
+		ret = write_refused(session, translation->to);
+	left_out_release(&left_out);
+	begin_next(session);
+	return ret;
+}
+
 int gather_stash(struct session *session, struct tally_translation *translation, bool redact)
 {
 	struct code_spots spots = { 0 };
@@ -574,7 +601,6 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 		ret = left_out_write(&gathering.left_out, redact, translation->to);
 	if (ret == 0)
 		ret = write_refused(session, translation->to);
-	shares_begin_epoch(&session->shares);
 	left_out_release(&gathering.left_out);
 	kallsyms_release(&gathering.kallsyms);
 	buffer_release(&gathering.kernel_text);
@@ -584,8 +610,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 		session->tally.places[i].gathered = true;
 	for (size_t i = 0; i < session->edges.tally.count && ret == 0; i++)
 		session->edges.tally.rows[i].gathered = true;
-	file_table_names_read(&session->files);
-	jit_table_names_read(&session->jits);
+	begin_next(session);
 	if (ret == 0)
 		session->nodes_gathered = profile_table(session->profile, PROFILE_NODE)->count;
 	return ret;

@@ -15,3 +15,6 @@ struct tally_translation;
  * hashes, and code and lines stay out. 0 or -ENOMEM.
  */
 int gather_stash(struct session *session, struct tally_translation *translation, bool redact);
+/* When there is to be no stash: what users' shares had no room or time for goes into the bill all
+ * the same. 0 or -ENOMEM. */
+int gather_nothing(struct session *session, struct tally_translation *translation, bool redact);

@@ -38,6 +38,11 @@
 #define REQUEST_MOST_NS	     UINT64_C(100000000) /* for a stranger's file */
 #define TRIM_LEAST_BYTES     65536u
 #define LINE_MOST_BYTES	     65536u
+#define WORK_AT_ONCE	     (UINT64_C(1) << 22) /* a timeline's: some 10 ms */
+#define FREE_LOOKS	     512u		 /* for an address: a page has some 30 functions */
+#define LOOK_NS		     2u
+#define FOUND_AT_ONCE	     1024u  /* addresses, of some us each */
+#define PUT_AT_ONCE_BYTES    65536u /* of records */
 #define STATUS_LIMIT	     65536
 #define FILE_TIME_NS	     1000000000 /* file systems round times, some to seconds */
 #define JITDUMP_LIMIT	     (512u << 20)
@@ -100,8 +105,18 @@ static uint64_t step_bytes(const struct jit *jit)
 	return is_strange(jit) ? STRANGE_STEP_BYTES : READ_STEP_BYTES;
 }
 
+/* 0: the reader's own limit. */
+static uint32_t most_record_bytes(const struct jit *jit)
+{
+	return is_strange(jit) ? STRANGE_RECORD_BYTES : 0;
+}
+
+/* To be asked every 10 ms or so: nobody wants us to end, and its user has time left. */
 static bool may_go_on(const struct jit_table *table, const struct jit *jit)
 {
+	const struct helper_watch *watch = table->watch;
+	if (watch && watch->look && watch->look(watch->context) < 0)
+		return false;
 	return !is_strange(jit) || shares_time_left_ns(table->shares) > 0;
 }
 
@@ -121,13 +136,20 @@ static void count_kept(struct jit_table *table, struct jit *jit)
 	jit->counted_bytes = bytes;
 }
 
+/* Why what was opened is not read: that stands. */
+static struct error *refusal_of_content(struct jit *jit)
+{
+	jit->refused_open = false;
+	return &jit->refused;
+}
+
 /* Whether more may be read for the process. */
 static bool has_room(struct jit_table *table, struct jit *jit)
 {
 	count_kept(table, jit);
 	if (table->kept_bytes < table->most_bytes)
 		return true;
-	error_set(&jit->refused, -EFBIG,
+	error_set(refusal_of_content(jit), -EFBIG,
 		  "the processes tell of more code than the %" PRIu64 " MB that are kept",
 		  table->most_bytes >> 20);
 	return false;
@@ -154,8 +176,9 @@ static int keep_within_share(struct jit_table *table, struct jit *jit)
 {
 	if (count_bytes(table, jit))
 		return 0;
-	/* The timeline has the names of these already. */
 	for (size_t i = 0; i < jit->dump_count; i++) {
+		if (jit->dumps[i].taken < jit->dumps[i].dump.count)
+			continue; /* of others the timeline has the names already */
 		jitdump_forget(&jit->dumps[i].dump);
 		jit->dumps[i].taken = 0;
 	}
@@ -168,6 +191,7 @@ static int keep_within_share(struct jit_table *table, struct jit *jit)
 	for (size_t i = 0; i < jit->dump_count; i++) {
 		jitdump_release(&jit->dumps[i].dump);
 		jit->dumps[i].dump.failed = true;
+		jit->dumps[i].taken = 0;
 	}
 	ret = jit_timeline_trim(&jit->timeline, 0, &jit->dropped);
 	count_bytes(table, jit);
@@ -237,6 +261,31 @@ static bool is_recent(const struct jit *jit, const struct safe_file *file)
 	return jit->start_ns && written_ns >= (int64_t)jit->start_ns - FILE_TIME_NS;
 }
 
+/* What somebody's time was too short for, or ours as we are to end: says nothing of the file. */
+static bool is_passing(int code)
+{
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+}
+
+/* How opening a file ended (0: the map): a reason that holds no more is forgotten, for another file
+ * may lie there by now. */
+static void note_opening(struct jit *jit, uint32_t file, int code, const struct error *err)
+{
+	bool same = jit->refused_open && jit->refused_file == file;
+	if (code == -ENOENT || code == -ESRCH)
+		return; /* it may have been removed; what was there was not read */
+	if (is_passing(code)) {
+		jit->cut = true;
+	} else if (code < 0 && (same || !jit->refused.code)) {
+		jit->refused = *err;
+		jit->refused_open = true;
+		jit->refused_file = file;
+	} else if (code == 0 && same) {
+		jit->refused = (struct error){ 0 };
+		jit->refused_open = false;
+	}
+}
+
 static bool has_ended(const struct jit *jit)
 {
 	return kill((pid_t)jit->pid, 0) < 0 && errno == ESRCH;
@@ -260,11 +309,8 @@ static int open_map(const struct jit_table *table, struct jit *jit)
 			ret = -ENOENT;
 		}
 	}
-	if (ret == 0)
-		return file.fd;
-	if (ret != -ENOENT && ret != -ESRCH)
-		jit->refused = err;
-	return -1;
+	note_opening(jit, 0, ret, &err);
+	return ret == 0 ? file.fd : -1;
 }
 
 /* Since when what was just read of a file is in force, when nothing better is known. */
@@ -285,28 +331,46 @@ static int add_loaded(struct jit *jit, const struct jit_loaded *loaded)
 {
 	int ret = jit_timeline_add(&jit->timeline, loaded);
 	if (ret == -EFBIG && !jit->refused.code)
-		error_set(&jit->refused, -EFBIG, "its compiler told of more code than is kept");
+		error_set(refusal_of_content(jit), -EFBIG,
+			  "its compiler told of more code than is kept");
 	return ret == -EFBIG ? 0 : ret;
 }
 
-static int add_lines(struct jit *jit, struct span text, uint64_t time_ns)
+/* Where in the text the line begins that `inside` is in. */
+static size_t begin_of_line(struct span text, const void *inside)
+{
+	size_t before = (size_t)((const char *)inside - (const char *)text.data);
+	const char *newline = memrchr(text.data, '\n', before);
+	return newline ? (size_t)(newline - (const char *)text.data) + 1 : 0;
+}
+
+/* As many lines as may be at once; *used: their bytes. A few bytes of a map can be much work. */
+static int add_lines(struct jit *jit, struct span text, uint64_t time_ns, size_t *used)
 {
 	struct perf_map map;
+	uint64_t until = jit->timeline.work + WORK_AT_ONCE;
 	int ret = perf_map_read_lines(text, &map);
-	for (size_t i = 0; ret == 0 && i < map.count; i++)
+	*used = text.size;
+	for (size_t i = 0; ret == 0 && i < map.count; i++) {
+		if (jit->timeline.work >= until) {
+			*used = begin_of_line(text, map.symbols[i].name.data);
+			break;
+		}
 		ret = add_loaded(jit, &(struct jit_loaded){ .address = map.symbols[i].start,
 							    .size_bytes = map.symbols[i].size_bytes,
 							    .time_ns = time_ns,
 							    .name = map.symbols[i].name,
 							    .source = NO_SOURCE,
 							    .ordinal = JIT_NO_ORDINAL });
+	}
 	perf_map_release(&map);
 	return ret;
 }
 
 static void refuse_map(struct jit *jit, int code, const char *why)
 {
-	error_set(&jit->refused, code, "'/tmp/perf-%" PRIu32 ".map': %s", jit->own_pid, why);
+	error_set(refusal_of_content(jit), code, "'/tmp/perf-%" PRIu32 ".map': %s", jit->own_pid,
+		  why);
 }
 
 static void restart_map(struct jit_map *map)
@@ -332,7 +396,10 @@ static void advance_map(struct jit_map *map, const uint8_t *text, size_t size)
 
 enum jit_haste { JIT_IN_STEPS, JIT_TO_THE_END };
 
-/* One piece of the map. Returns 1 when there may be more, 0, or -ENOMEM. */
+/* What is behind a piece of the map: STOPPED: more, but not now. */
+enum piece { PIECE_LAST, PIECE_MORE, PIECE_STOPPED };
+
+/* One piece of the map. An enum piece or -ENOMEM. */
 static int read_piece(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
 		      uint64_t now_ns, enum jit_haste haste)
 {
@@ -341,28 +408,32 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 	struct error err;
 	if (map->read_bytes - map->skipped_bytes >= PERF_MAP_MAX_BYTES) {
 		refuse_map(jit, -EFBIG, "it is larger than what is read of a map");
-		return 0;
+		return PIECE_LAST;
 	}
 	if (!has_room(table, jit))
-		return 0;
+		return PIECE_STOPPED;
 	int ret = reader_read(table->reader, fd, map->read_bytes - map->tail_bytes, step_bytes(jit),
 			      &bytes, &err);
 	bool more = ret == -EFBIG;
+	if (ret < 0 && !more && is_passing(ret)) {
+		jit->cut = true;
+		return PIECE_STOPPED;
+	}
 	if (ret < 0 && !more) {
 		if (ret != -ENOMEM)
 			refuse_map(jit, ret, err.text);
-		return ret == -ENOMEM ? ret : 0;
+		return ret == -ENOMEM ? ret : PIECE_LAST;
 	}
 	if (map->tail_bytes &&
 	    (bytes.size < map->tail_bytes || memcmp(bytes.data, map->tail, map->tail_bytes) != 0)) {
 		restart_map(map); /* the file was written anew */
 		if (map->restarts++ < RESTARTS_MOST)
-			return 1;
+			return PIECE_MORE;
 		refuse_map(jit, -EAGAIN, "it changes while it is read");
-		return 0;
+		return PIECE_LAST;
 	}
 	if (bytes.size == map->tail_bytes)
-		return 0;
+		return PIECE_LAST;
 	const uint8_t *text = bytes.data + map->tail_bytes;
 	size_t size = bytes.size - map->tail_bytes;
 	const uint8_t *newline = memrchr(text, '\n', size);
@@ -370,13 +441,16 @@ static int read_piece(struct jit_table *table, struct jit *jit, int fd, const st
 	if (!whole && size > LINE_MOST_BYTES)
 		whole = size; /* no line of a map is so long */
 	bool end = !more && haste == JIT_TO_THE_END;
+	size_t used;
 	ret = add_lines(jit, (struct span){ text, end ? size : whole },
-			time_of_news(jit, info, now_ns, !map->caught_up));
+			time_of_news(jit, info, now_ns, !map->caught_up), &used);
+	more = more || used < whole;
+	whole = used < whole ? used : whole;
 	if (ret == 0 && whole)
 		advance_map(map, text, whole);
 	if (ret == 0)
 		ret = keep_within_share(table, jit);
-	return ret < 0 ? ret : more && whole;
+	return ret < 0 ? ret : more && whole ? PIECE_MORE : PIECE_LAST;
 }
 
 /* What takes no room on disk says nothing: reading goes on behind it. */
@@ -394,7 +468,8 @@ static void skip_hole(struct jit_map *map, int fd, const struct stat *info)
 	map->tail_bytes = 0;
 }
 
-/* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. */
+/* All of it that was there when it was looked at, or with JIT_IN_STEPS the next piece. An enum
+ * piece or -ENOMEM. */
 static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
 		       uint64_t now_ns, enum jit_haste haste)
 {
@@ -404,11 +479,11 @@ static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const s
 		skip_hole(map, fd, info);
 		int ret = read_piece(table, jit, fd, info, now_ns, haste);
 		bool again = haste == JIT_TO_THE_END || map->read_bytes == 0;
-		if (ret == 1 && again && !may_go_on(table, jit)) {
+		if (ret == PIECE_MORE && again && !may_go_on(table, jit)) {
 			jit->cut = true;
-			return 1;
+			return PIECE_STOPPED;
 		}
-		if (ret != 1 || !again || map->read_bytes >= (uint64_t)info->st_size)
+		if (ret != PIECE_MORE || !again || map->read_bytes >= (uint64_t)info->st_size)
 			return ret;
 	}
 }
@@ -427,12 +502,14 @@ static int read_map(struct jit_table *table, struct jit *jit, int fd, uint64_t n
 		return 0;
 	if (!same || (uint64_t)info.st_size < map->read_bytes)
 		restart_map(map);
+	if (jit->refused.code == -EAGAIN)
+		jit->refused = (struct error){ 0 }; /* this time it may not change */
 	int ret = read_pieces(table, jit, fd, &info, now_ns, haste);
 	map->found = true;
-	map->caught_up |= ret == 0;
+	map->caught_up |= ret == PIECE_LAST;
 	map->device = info.st_dev;
 	map->inode = info.st_ino;
-	map->size_bytes = ret == 1 ? map->read_bytes : (uint64_t)info.st_size;
+	map->size_bytes = ret == PIECE_LAST ? (uint64_t)info.st_size : map->read_bytes;
 	map->modified_ns = modified_ns;
 	return ret < 0 ? ret : 0;
 }
@@ -444,8 +521,9 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 	struct jit_map *map = &jit->map;
 	struct stat info;
 	bool replaced = map->fd >= 0 && fstat(map->fd, &info) == 0 && info.st_nlink == 0;
-	bool looks = (map->fd < 0 || replaced) && !jit->refused.code &&
-		     (haste == JIT_TO_THE_END || (map->found && map->fd < 0) ||
+	bool refused = jit->refused_open && !jit->refused_file;
+	bool looks = (map->fd < 0 || replaced) &&
+		     (haste == JIT_TO_THE_END || (map->found && map->fd < 0 && !refused) ||
 		      now_ns - jit->tried_ns >= jit->retry_ns);
 	CLEANUP(close_fd) int fd = -1;
 	if (looks) {
@@ -470,8 +548,9 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 }
 
 /* The file that the process mapped, when it is its user's own. */
-static int open_dump(const struct jit_table *table, struct jit *jit, const struct file *file)
+static int open_dump(const struct jit_table *table, struct jit *jit, uint32_t number)
 {
+	const struct file *file = file_table_get(table->files, number);
 	struct safe_file opened = { .fd = -1 };
 	struct stat info;
 	struct error err;
@@ -482,8 +561,10 @@ static int open_dump(const struct jit_table *table, struct jit *jit, const struc
 					     .mode = info.st_mode,
 					     .links = (uint32_t)info.st_nlink };
 	for (size_t i = 0; i < 2 && opened.fd < 0; i++) {
-		if (reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY, &opened,
-				     NULL) < 0) {
+		int ret = reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY,
+					   &opened, NULL);
+		if (ret < 0) {
+			jit->cut |= is_passing(ret);
 			opened.fd = -1;
 			continue;
 		}
@@ -492,10 +573,13 @@ static int open_dump(const struct jit_table *table, struct jit *jit, const struc
 		close(opened.fd);
 		opened.fd = -1;
 	}
-	if (opened.fd < 0 || safe_check_user(&opened, jit->user, file->path, &err) == 0)
+	if (opened.fd < 0)
+		return -1;
+	int ret = safe_check_user(&opened, jit->user, file->path, &err);
+	note_opening(jit, number, ret, &err);
+	if (ret == 0)
 		return opened.fd;
 	close(opened.fd);
-	jit->refused = err;
 	return -1;
 }
 
@@ -512,21 +596,28 @@ static int find_dumps(const struct jit_table *table, struct jit *jit)
 		jit->dumps[jit->dump_count++] = (struct jit_dump){
 			.file = number,
 			.dump = { .names_alone = true,
-				  .most_record_bytes = is_strange(jit) ? STRANGE_RECORD_BYTES : 0 },
+				  .most_record_bytes = most_record_bytes(jit) },
 		};
 		file->sampled = true; /* held as long as there is room */
 	}
 	return 0;
 }
 
-/* Hands what was fed since to the timeline. */
+/* Than was handed to the timeline. */
+static bool has_more(const struct jit_dump *dump)
+{
+	return dump->taken < dump->dump.count;
+}
+
+/* Hands what was fed since to the timeline, as much as may be at once. */
 static int take_functions(struct jit *jit, uint32_t source, const struct stat *info,
 			  uint64_t now_ns, bool first)
 {
 	struct jit_dump *dump = &jit->dumps[source];
 	uint64_t news_ns = time_of_news(jit, info, now_ns, first);
+	uint64_t until = jit->timeline.work + WORK_AT_ONCE;
 	int ret = 0;
-	for (; dump->taken < dump->dump.count && ret == 0; dump->taken++) {
+	for (; has_more(dump) && jit->timeline.work < until && ret == 0; dump->taken++) {
 		const struct jit_function *function = &dump->dump.functions[dump->taken];
 		bool told = function->loaded && function->loaded <= now_ns && !dump->dump.own_clock;
 		ret = add_loaded(jit,
@@ -549,7 +640,7 @@ static int feed_piece(const struct jit_table *table, struct jit *jit, const stru
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	struct error err;
 	if (*read_bytes >= JITDUMP_LIMIT) {
-		error_set(&jit->refused, -EFBIG,
+		error_set(refusal_of_content(jit), -EFBIG,
 			  "'%s': it has more than the %u bytes that are read", file->path,
 			  JITDUMP_LIMIT);
 		return 0;
@@ -557,8 +648,10 @@ static int feed_piece(const struct jit_table *table, struct jit *jit, const stru
 	int ret = reader_read(table->reader, fd, *read_bytes, step_bytes(jit), &bytes, &err);
 	bool more = ret == -EFBIG;
 	if (ret < 0 && !more) {
-		if (ret != -ENOMEM)
-			error_set(&jit->refused, ret, "'%s': %s", file->path, err.text);
+		if (is_passing(ret))
+			jit->cut = true;
+		else if (ret != -ENOMEM)
+			error_set(refusal_of_content(jit), ret, "'%s': %s", file->path, err.text);
 		return ret == -ENOMEM ? ret : 0;
 	}
 	*read_bytes += bytes.size;
@@ -573,26 +666,30 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 	struct jit_dump *dump = &jit->dumps[source];
 	const struct file *file = file_table_get(table->files, dump->file);
 	struct stat info;
-	if (dump->dump.failed)
+	if (dump->dump.failed && !has_more(dump))
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, dump->file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
+	uint64_t size_bytes = (uint64_t)info.st_size;
 	int ret = 1;
-	while (ret == 1 && (uint64_t)info.st_size > dump->read_bytes && has_room(table, jit)) {
+	while (ret == 1 && (has_more(dump) || size_bytes > dump->read_bytes) &&
+	       has_room(table, jit)) {
 		if (!may_go_on(table, jit)) {
 			jit->cut = true;
 			break;
 		}
-		int more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
+		int more = 1;
+		if (!has_more(dump))
+			more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
 		ret = more < 0 ? more
 			       : take_functions(jit, source, &info, now_ns, !dump->caught_up);
 		if (ret == 0)
 			ret = keep_within_share(table, jit);
 		if (ret == 0)
-			ret = more && haste == JIT_TO_THE_END;
+			ret = (more || has_more(dump)) && haste == JIT_TO_THE_END;
 	}
-	dump->caught_up |= dump->read_bytes >= (uint64_t)info.st_size;
+	dump->caught_up |= !has_more(dump) && dump->read_bytes >= size_bytes;
 	return ret < 0 ? ret : 0;
 }
 
@@ -646,6 +743,25 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	return jit;
 }
 
+/* The address itself when its user has no time left for many looks again. */
+static uint64_t vaddr_of(struct jit_table *table, struct jit *jit, uint64_t address,
+			 uint64_t time_ns)
+{
+	bool strange = is_strange(jit);
+	uint64_t before = jit->timeline.work;
+	if (strange && jit->slow &&
+	    share_reading_left_ns(table->shares, jit->share) < SHARE_LEAST_NS) {
+		jit->dropped++;
+		return address;
+	}
+	uint64_t vaddr = jit_timeline_vaddr(&jit->timeline, address, time_ns);
+	uint64_t looks = jit->timeline.work - before;
+	jit->slow = looks > FREE_LOOKS;
+	if (strange && jit->slow)
+		share_spend(table->shares, jit->share, SHARE_READING, looks * LOOK_NS);
+	return vaddr;
+}
+
 int jit_table_locate(struct jit_table *table, const struct process *process, struct share *share,
 		     uint32_t image, uint64_t address, uint64_t time_ns, uint64_t *vaddr)
 {
@@ -663,7 +779,7 @@ int jit_table_locate(struct jit_table *table, const struct process *process, str
 		if (ret < 0)
 			return ret;
 	}
-	*vaddr = jit_timeline_vaddr(&jit->timeline, address, time_ns);
+	*vaddr = vaddr_of(table, jit, address, time_ns);
 	return 0;
 }
 
@@ -673,25 +789,47 @@ static int compare_numbers(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* Which functions of a dump are at the vaddrs, and what they were moved from. */
-static int list_wanted(const struct jit *jit, uint32_t source, const uint64_t *vaddrs, size_t count,
+/* What is at each vaddr, once: NULL for others of a function, and for all that there was no time to
+ * look for. */
+static int find_loaded(const struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
+		       size_t count, const struct jit_loaded ***list)
+{
+	const struct jit_loaded **found = calloc(count + 1, sizeof(const struct jit_loaded *));
+	const struct jit_loaded *last = NULL;
+	if (!found)
+		return -ENOMEM;
+	*list = found;
+	for (size_t i = 0; i < count; i++) {
+		if (i % FOUND_AT_ONCE == 0 && !may_go_on(table, jit)) {
+			jit->cut = true;
+			break;
+		}
+		if (last && vaddrs[i] - last->vaddr < last->size_bytes)
+			continue;
+		found[i] = jit_timeline_at(&jit->timeline, vaddrs[i]);
+		last = found[i] ? found[i] : last;
+	}
+	return 0;
+}
+
+/* Which functions of a dump were found, and what they were moved from. */
+static int list_wanted(const struct jit_loaded *const *found, size_t count, uint32_t source,
 		       uint32_t **list, size_t *listed)
 {
 	uint32_t *wanted = calloc(2 * count + 1, sizeof(*wanted));
-	size_t found = 0;
+	size_t size = 0;
 	if (!wanted)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const struct jit_loaded *loaded = jit_timeline_at(&jit->timeline, vaddrs[i]);
-		if (!loaded || loaded->source != source || loaded->ordinal == JIT_NO_ORDINAL)
+		if (!found[i] || found[i]->source != source || found[i]->ordinal == JIT_NO_ORDINAL)
 			continue;
-		wanted[found++] = loaded->ordinal;
-		wanted[found++] = loaded->origin;
+		wanted[size++] = found[i]->ordinal;
+		wanted[size++] = found[i]->origin;
 	}
-	if (found)
-		qsort(wanted, found, sizeof(*wanted), compare_numbers);
+	if (size)
+		qsort(wanted, size, sizeof(*wanted), compare_numbers);
 	*list = wanted;
-	*listed = found;
+	*listed = size;
 	return 0;
 }
 
@@ -704,10 +842,11 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 	uint64_t read_bytes = 0;
 	if (!whole->wanted_count)
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, file);
+	CLEANUP(close_fd) int fd = open_dump(table, jit, jit->dumps[source].file);
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return 0;
 	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;
+	whole->most_record_bytes = most_record_bytes(jit);
 	int ret = 1;
 	while (ret == 1 && read_bytes < (uint64_t)info.st_size) {
 		if (!may_go_on(table, jit)) {
@@ -719,22 +858,20 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 	return ret < 0 ? ret : 0;
 }
 
-int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
-	       struct record_set *out)
+/* Reads them again for what is wanted of them, as long as there is room for more. */
+static int read_dumps_whole(const struct jit_table *table, struct jit *jit,
+			    const struct jit_loaded *const *found, size_t count,
+			    struct jitdump *whole)
 {
-	if (!table->reader)
-		return 0;
-	jit->files_seen = jit->dump_count ? jit->files_seen : 0; /* one may have come to be known */
-	int ret = read_files(table, jit, clock_monotonic_ns(), JIT_TO_THE_END);
-	struct jitdump *whole = calloc(jit->dump_count + 1, sizeof(*whole));
-	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(*dumps));
-	if (!whole || !dumps)
-		ret = -ENOMEM;
 	uint64_t kept_bytes = 0;
+	int ret = 0;
 	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
 		uint32_t *wanted = NULL;
-		dumps[i] = &whole[i]; /* of one that is left out the names are known */
-		ret = list_wanted(jit, i, vaddrs, count, &wanted, &whole[i].wanted_count);
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			return 0;
+		}
+		ret = list_wanted(found, count, i, &wanted, &whole[i].wanted_count);
 		whole[i].wanted = wanted;
 		if (ret == 0 && kept_bytes < table->most_bytes)
 			ret = read_whole(table, jit, &whole[i], i);
@@ -742,14 +879,71 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 		free(wanted);
 		kept_bytes += whole[i].kept_bytes;
 	}
+	return ret;
+}
+
+/* A move costs its writer a few bytes, and has all code and lines of what was moved. */
+static int put_records(const struct jit_table *table, struct jit *jit,
+		       const struct jit_loaded *const *found, size_t count,
+		       const struct jit_sources *sources, struct record_set *out)
+{
+	const struct jit_sources none = { 0 };
+	uint64_t *left_bytes = is_strange(jit) ? &table->shares->account.left_bytes : NULL;
+	uint64_t put_bytes = 0;
+	int ret = 0;
+	for (size_t i = 0; i < count && ret == 0; i++) {
+		if (!found[i])
+			continue;
+		const struct jit_sources *from = sources;
+		uint64_t bytes = jit_record_bytes(found[i], from);
+		if (left_bytes && bytes > *left_bytes) {
+			jit->full = true;
+			from = &none;
+			bytes = jit_record_bytes(found[i], from);
+		}
+		if (left_bytes && bytes > *left_bytes)
+			continue;
+		if (left_bytes)
+			*left_bytes -= bytes;
+		ret = jit_record_add(found[i], from, out);
+		put_bytes += bytes;
+		if (put_bytes < PUT_AT_ONCE_BYTES)
+			continue;
+		put_bytes = 0;
+		if (!may_go_on(table, jit)) {
+			jit->cut = true;
+			break;
+		}
+	}
+	return ret;
+}
+
+int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
+	       struct record_set *out)
+{
+	if (!table->reader)
+		return 0;
+	jit->full = false;
+	jit->files_seen = jit->dump_count ? jit->files_seen : 0; /* one may have come to be known */
+	int ret = read_files(table, jit, clock_monotonic_ns(), JIT_TO_THE_END);
+	CLEANUP(free_pointer) const struct jit_loaded **found = NULL;
+	CLEANUP(free_pointer)
+	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(const struct jitdump *));
+	struct jitdump *whole = calloc(jit->dump_count + 1, sizeof(*whole));
+	if (!whole || !dumps)
+		ret = -ENOMEM;
+	for (size_t i = 0; i < jit->dump_count && ret == 0; i++)
+		dumps[i] = &whole[i]; /* of one that is left out the names are known */
 	if (ret == 0)
-		ret = jit_records_of_timeline(&jit->timeline,
-					      &(struct jit_sources){ dumps, jit->dump_count },
-					      vaddrs, count, out);
+		ret = find_loaded(table, jit, vaddrs, count, &found);
+	if (ret == 0)
+		ret = read_dumps_whole(table, jit, found, count, whole);
+	if (ret == 0)
+		ret = put_records(table, jit, found, count,
+				  &(struct jit_sources){ dumps, jit->dump_count }, out);
 	for (size_t i = 0; whole && i < jit->dump_count; i++)
 		jitdump_release(&whole[i]);
 	free(whole);
-	free(dumps);
 	return ret;
 }
 

@@ -22,6 +22,7 @@
 #include "symbol/jit_timeline.h"
 
 struct file_table;
+struct helper_watch;
 struct share;
 struct shares;
 struct jit_dump;
@@ -73,15 +74,21 @@ struct jit {
 	uint64_t read_ns;	/* when the files were read last */
 	uint64_t pause_ns;	/* until they may be read again */
 	uint64_t tried_ns, retry_ns;
-	bool cut;	      /* its user's time was used up before all was read */
+	bool slow; /* the last address took many looks, which its user pays for */
+	bool cut;  /* its user's time was used up before all was read, or we are to end */
+	bool full; /* his share had no room for all code and lines that were gathered last */
 	struct error refused; /* why a map or a jitdump that is there was not read */
+	bool refused_open; /* it was not opened: what may be so no more when it is looked at next */
+	uint32_t refused_file; /* of the file table, then; 0: the map */
 	bool refused_told;
 };
 
 struct jit_table {
 	struct reader *reader; /* NULL: nothing is read */
 	struct file_table *files;
-	struct shares *shares;	    /* NULL: nobody pays */
+	struct shares *shares; /* NULL: nobody pays */
+	const struct helper_watch
+		*watch;		    /* the owner's to set: who may end what takes long; NULL */
 	struct number_map by_image; /* struct jit */
 	size_t maps_held;
 	uint64_t kept_bytes, most_bytes; /* of what is known of code */

@@ -317,7 +317,7 @@ static void spend(struct share *share, enum share_purpose purpose, uint64_t spen
 	uint64_t paid_ns = least(spent_ns, share->left_ns[purpose]);
 	share->left_ns[purpose] -= paid_ns;
 	if (purpose == SHARE_READING)
-		share->debt_ns = least(share->debt_ns + (spent_ns - paid_ns), SHARE_READ_NS);
+		share->debt_ns += spent_ns - paid_ns;
 }
 
 void share_spend(struct shares *shares, struct share *share, enum share_purpose purpose,

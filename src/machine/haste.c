@@ -14,6 +14,22 @@ static bool is_usual(int policy)
 	return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
 }
 
+/* Ours, while what we fork is not as we are: raised, or not restored wholly. */
+static struct {
+	bool lost;
+	int policy, priority, nice;
+} own;
+
+static void remember(const struct haste_usual *usual)
+{
+	errno = 0;
+	int nice = getpriority(PRIO_PROCESS, 0);
+	own.lost = errno == 0;
+	own.policy = usual->policy;
+	own.priority = usual->priority;
+	own.nice = nice;
+}
+
 bool haste_raise(pid_t pid, struct haste_usual *usual)
 {
 	struct sched_param least = { .sched_priority = 1 };
@@ -26,6 +42,8 @@ bool haste_raise(pid_t pid, struct haste_usual *usual)
 	    sched_setscheduler(pid, SCHED_RR | SCHED_RESET_ON_FORK, &least) != 0)
 		return false;
 	*usual = (struct haste_usual){ true, policy, before.sched_priority };
+	if (pid == 0)
+		remember(usual);
 	return true;
 }
 
@@ -33,9 +51,21 @@ void haste_restore(pid_t pid, struct haste_usual *usual)
 {
 	struct sched_param param = { .sched_priority = usual->priority };
 	/* Without CAP_SYS_NICE what has been reset on fork is so for ever. */
-	if (usual->raised && sched_setscheduler(pid, usual->policy, &param) != 0)
+	bool whole = !usual->raised || sched_setscheduler(pid, usual->policy, &param) == 0;
+	if (!whole)
 		sched_setscheduler(pid, usual->policy | SCHED_RESET_ON_FORK, &param);
+	else if (pid == 0)
+		own.lost = false;
 	usual->raised = false;
+}
+
+void haste_follow(pid_t child)
+{
+	struct sched_param param = { .sched_priority = own.priority };
+	if (!own.lost)
+		return;
+	setpriority(PRIO_PROCESS, (id_t)child, own.nice);
+	sched_setscheduler(child, own.policy, &param);
 }
 
 void haste_prefer(void)

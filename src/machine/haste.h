@@ -21,6 +21,10 @@ struct haste_usual {
 bool haste_raise(pid_t pid, struct haste_usual *usual);
 void haste_restore(pid_t pid, struct haste_usual *usual);
 
+/* Of a child that was just forked: as we are when we are not raised, nice value and all, for the
+ * kernel has made it any process with a nice value of 0 when we are. */
+void haste_follow(pid_t child);
+
 /* For good, of oneself and what one forks from here on: a nice value that gets what little it needs
  * soon among others of its session and control group. Nothing happens where we may not, or somebody
  * has chosen another value than 0. */

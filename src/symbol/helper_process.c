@@ -68,6 +68,7 @@ int helper_start(struct helper *helper, struct error *err)
 	helper->pid = pid;
 	helper->socket = pair[0];
 	helper->usual.raised = false;
+	haste_follow(pid);
 	apply_haste(helper);
 	return 0;
 }

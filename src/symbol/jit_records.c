@@ -10,6 +10,9 @@
 #include "symbol/perf_map.h"
 #include "symbol/record.h"
 
+#define RECORD_BYTES 64u
+#define LINE_BYTES   8u
+
 static int add_function(struct record_set *out, uint64_t first, uint64_t size_bytes,
 			struct span name)
 {
@@ -79,6 +82,21 @@ static const struct jit_function *find_source(const struct jit_loaded *loaded,
 	return same ? function : NULL;
 }
 
+int jit_record_add(const struct jit_loaded *loaded, const struct jit_sources *sources,
+		   struct record_set *out)
+{
+	const struct jit_function *function = find_source(loaded, sources);
+	return function ? add_jit_function(out, function, loaded->vaddr)
+			: add_function(out, loaded->vaddr, loaded->size_bytes, loaded->name);
+}
+
+uint64_t jit_record_bytes(const struct jit_loaded *loaded, const struct jit_sources *sources)
+{
+	const struct jit_function *function = find_source(loaded, sources);
+	return loaded->name.size + RECORD_BYTES +
+	       (function ? function->code.size + function->line_count * LINE_BYTES : 0);
+}
+
 int jit_records_of_timeline(const struct jit_timeline *timeline, const struct jit_sources *sources,
 			    const uint64_t *vaddrs, size_t count, struct record_set *out)
 {
@@ -90,9 +108,7 @@ int jit_records_of_timeline(const struct jit_timeline *timeline, const struct ji
 			any && vaddrs[i] <= last ? NULL : jit_timeline_at(timeline, vaddrs[i]);
 		if (!loaded)
 			continue;
-		const struct jit_function *function = find_source(loaded, sources);
-		ret = function ? add_jit_function(out, function, loaded->vaddr)
-			       : add_function(out, loaded->vaddr, loaded->size_bytes, loaded->name);
+		ret = jit_record_add(loaded, sources, out);
 		last = loaded->vaddr + (loaded->size_bytes - 1);
 		any = true;
 	}

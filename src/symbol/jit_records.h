@@ -10,6 +10,7 @@
 
 #include "base/span.h"
 
+struct jit_loaded;
 struct jit_timeline;
 struct jitdump;
 struct record_set;
@@ -26,6 +27,12 @@ struct jit_sources {
  */
 int jit_records_of_timeline(const struct jit_timeline *timeline, const struct jit_sources *sources,
 			    const uint64_t *vaddrs, size_t count, struct record_set *out);
+
+/* One of these functions. 0 or -ENOMEM. */
+int jit_record_add(const struct jit_loaded *loaded, const struct jit_sources *sources,
+		   struct record_set *out);
+/* What its records take, about. */
+uint64_t jit_record_bytes(const struct jit_loaded *loaded, const struct jit_sources *sources);
 
 /*
  * The same of a map or a dump by itself, where times mean nothing: the last at an address counts.

@@ -16,11 +16,17 @@
 #define ADDRESS_MASK	((UINT64_C(1) << ADDRESS_BITS) - 1)
 #define TAG_TOP		UINT64_C(0x8000)
 #define TAG_MASK	UINT64_C(0x7fff)
-#define PAGE_COST	64u /* bytes that a function takes in each page, about */
+#define PAGE_COST	128u /* bytes that a function takes in each page, about */
+#define PAGE_FEW	4u   /* functions of a page that need no memory of their own */
+#define ADD_WORK	64u  /* in looks: what every function takes */
+#define PAGE_WORK	64u  /* and each page of it, which may be a new one */
+#define NAME_WORK	32u  /* bytes of names that are compared, for a look */
 
 struct page {
-	uint32_t *list; /* positions */
-	size_t count, capacity;
+	uint32_t *list; /* positions; NULL: in `few` */
+	size_t capacity;
+	uint32_t count;
+	uint32_t few[PAGE_FEW];
 };
 
 void jit_timeline_release(struct jit_timeline *timeline)
@@ -52,16 +58,34 @@ static bool overlap(const struct jit_loaded *a, const struct jit_loaded *b)
 	return a->address <= last_of(b) && b->address <= last_of(a);
 }
 
-static bool same_code(const struct jit_loaded *a, const struct jit_loaded *b)
+static bool same_place(const struct jit_loaded *a, const struct jit_loaded *b)
 {
 	return a->address == b->address && a->size_bytes == b->size_bytes &&
-	       span_equal(a->name, b->name);
+	       a->name.size == b->name.size;
 }
 
 /* How many pages it touches. */
 static uint64_t page_count(const struct jit_loaded *loaded)
 {
 	return (last_of(loaded) >> PAGE_SHIFT) - (loaded->address >> PAGE_SHIFT) + 1;
+}
+
+static uint32_t *list_of(struct page *page)
+{
+	return page->list ? page->list : page->few;
+}
+
+static int put_into_page(struct page *page, uint32_t position)
+{
+	if (page->list || page->count == PAGE_FEW) {
+		bool moves = !page->list;
+		if (array_reserve(&page->list, &page->capacity, page->count, sizeof(uint32_t)) < 0)
+			return -ENOMEM;
+		if (moves)
+			memcpy(page->list, page->few, sizeof(page->few));
+	}
+	list_of(page)[page->count++] = position;
+	return 0;
 }
 
 static struct page *need_page(struct jit_timeline *timeline, uint64_t number)
@@ -85,8 +109,8 @@ struct candidates {
 
 static struct candidates candidates_at(const struct jit_timeline *timeline, uint64_t page_number)
 {
-	const struct page *page = number_map_find(&timeline->pages, page_number);
-	return (struct candidates){ { page ? page->list : NULL, timeline->large },
+	struct page *page = number_map_find(&timeline->pages, page_number);
+	return (struct candidates){ { page ? list_of(page) : NULL, timeline->large },
 				    { page ? page->count : 0, timeline->large_count } };
 }
 
@@ -95,6 +119,7 @@ struct meeting {
 	const struct jit_loaded *same; /* the latest load of this very code */
 	const struct jit_loaded *latest;
 	bool any;
+	uint64_t compared_bytes; /* of names */
 };
 
 static void meet(const struct jit_loaded *loaded, const struct jit_loaded *other, uint64_t *tag,
@@ -105,8 +130,11 @@ static void meet(const struct jit_loaded *loaded, const struct jit_loaded *other
 	meeting->any = true;
 	if (!meeting->latest || other >= meeting->latest)
 		meeting->latest = other;
-	if (same_code(loaded, other) && (!meeting->same || other >= meeting->same))
-		meeting->same = other;
+	if (same_place(loaded, other) && (!meeting->same || other >= meeting->same)) {
+		meeting->compared_bytes += loaded->name.size;
+		if (span_equal(loaded->name, other->name))
+			meeting->same = other;
+	}
 	/* Another one of this hash at these addresses: the next hash is free, or its next. */
 	if (other->vaddr >> ADDRESS_BITS == *tag)
 		*tag = TAG_TOP | ((*tag + 1) & TAG_MASK);
@@ -137,7 +165,7 @@ static uint64_t meet_all(const struct jit_timeline *timeline, const struct jit_l
 /* A page that is written for ever must not become slower for ever: its oldest quarter goes. */
 static void forget_oldest(struct page *page)
 {
-	size_t gone = page->count / 4;
+	uint32_t gone = page->count / 4;
 	page->count -= gone;
 	memmove(page->list, page->list + gone, page->count * sizeof(page->list[0]));
 }
@@ -156,12 +184,10 @@ static int put_into_pages(struct jit_timeline *timeline, const struct jit_loaded
 	for (uint64_t i = 0; i < page_count(loaded); i++) {
 		struct page *page =
 			need_page(timeline, page_of(loaded->address + (i << PAGE_SHIFT)));
-		if (!page ||
-		    array_reserve(&page->list, &page->capacity, page->count, sizeof(uint32_t)) < 0)
-			return -ENOMEM;
-		if (page->count == PAGE_LOADS_MOST)
+		if (page && page->count == PAGE_LOADS_MOST)
 			forget_oldest(page);
-		page->list[page->count++] = position;
+		if (!page || put_into_page(page, position) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -182,6 +208,14 @@ static bool has_looked_enough(const struct jit_timeline *timeline, const struct 
 {
 	return is_wide(loaded) ? timeline->looks >= JIT_TIMELINE_MOST_LOOKS
 			       : timeline->narrow_looks >= JIT_TIMELINE_MOST_NARROW_LOOKS;
+}
+
+/* What any function takes, wherever it is: its pages are looked for, and may be made. */
+static uint64_t work_of(const struct jit_loaded *loaded)
+{
+	uint64_t pages = page_count(loaded);
+	return ADD_WORK + loaded->name.size / NAME_WORK +
+	       (pages > PAGES_MOST ? 0 : pages * PAGE_WORK);
 }
 
 static int check_room(const struct jit_timeline *timeline, const struct jit_loaded *loaded,
@@ -206,6 +240,8 @@ static int append(struct jit_timeline *timeline, const struct jit_loaded *loaded
 					      sizeof(*timeline->list)) < 0)
 		return -ENOMEM;
 	timeline->list[timeline->count] = added;
+	timeline->unordered |= added.time_ns < timeline->latest_ns;
+	timeline->latest_ns = added.time_ns;
 	timeline->kept_bytes += cost_bytes;
 	/* Half of it in the lists, when memory is out, does no harm. */
 	return put_into_pages(timeline, &added, (uint32_t)timeline->count++);
@@ -218,6 +254,7 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 		return 0;
 	uint64_t cost_bytes;
 	int ret = check_room(timeline, loaded, &cost_bytes);
+	timeline->work += ret < 0 ? ADD_WORK : work_of(loaded);
 	if (ret < 0)
 		return ret;
 	uint64_t tag =
@@ -227,6 +264,7 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 	struct meeting meeting;
 	uint64_t looks = meet_all(timeline, loaded, &tag, &meeting);
 	*(is_wide(loaded) ? &timeline->looks : &timeline->narrow_looks) += looks;
+	timeline->work += looks + meeting.compared_bytes / NAME_WORK;
 	if (meeting.same && meeting.same == meeting.latest)
 		return 0;
 	struct jit_loaded added = *loaded;
@@ -237,7 +275,7 @@ int jit_timeline_add(struct jit_timeline *timeline, const struct jit_loaded *loa
 	return append(timeline, &added, cost_bytes);
 }
 
-/* Whether `candidate`, which comes later in the order, is nearer to the time than `best`. */
+/* Whether `candidate` is nearer to the time than `best`. */
 static bool is_nearer(const struct jit_loaded *candidate, const struct jit_loaded *best,
 		      uint64_t time_ns)
 {
@@ -245,24 +283,38 @@ static bool is_nearer(const struct jit_loaded *candidate, const struct jit_loade
 		return true;
 	bool in_force = candidate->time_ns <= time_ns;
 	if (best->time_ns > time_ns)
-		return in_force || candidate->time_ns < best->time_ns;
+		return in_force || candidate->time_ns < best->time_ns ||
+		       (candidate->time_ns == best->time_ns && candidate < best);
 	return in_force && (candidate->time_ns > best->time_ns ||
 			    (candidate->time_ns == best->time_ns && candidate > best));
+}
+
+/* The newest first: where all came in the order of their times, the first that is in force then is
+ * it. */
+static const struct jit_loaded *find(const struct jit_timeline *timeline, uint64_t address,
+				     uint64_t time_ns, uint64_t *looks)
+{
+	const struct jit_loaded *best = NULL;
+	struct candidates found = candidates_at(timeline, page_of(address));
+	for (int j = 0; j < 2; j++)
+		for (size_t k = found.counts[j]; k-- > 0;) {
+			const struct jit_loaded *loaded = &timeline->list[found.lists[j][k]];
+			++*looks;
+			if (address < loaded->address || address > last_of(loaded))
+				continue;
+			if (is_nearer(loaded, best, time_ns))
+				best = loaded;
+			if (!timeline->unordered && loaded->time_ns <= time_ns)
+				break;
+		}
+	return best;
 }
 
 const struct jit_loaded *jit_timeline_find(const struct jit_timeline *timeline, uint64_t address,
 					   uint64_t time_ns)
 {
-	const struct jit_loaded *best = NULL;
-	struct candidates found = candidates_at(timeline, page_of(address));
-	for (int j = 0; j < 2; j++)
-		for (size_t k = 0; k < found.counts[j]; k++) {
-			const struct jit_loaded *loaded = &timeline->list[found.lists[j][k]];
-			if (address >= loaded->address && address <= last_of(loaded) &&
-			    is_nearer(loaded, best, time_ns))
-				best = loaded;
-		}
-	return best;
+	uint64_t looks = 0;
+	return find(timeline, address, time_ns, &looks);
 }
 
 const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, uint64_t vaddr)
@@ -279,7 +331,7 @@ const struct jit_loaded *jit_timeline_at(const struct jit_timeline *timeline, ui
 
 uint64_t jit_timeline_vaddr(struct jit_timeline *timeline, uint64_t address, uint64_t time_ns)
 {
-	const struct jit_loaded *loaded = jit_timeline_find(timeline, address, time_ns);
+	const struct jit_loaded *loaded = find(timeline, address, time_ns, &timeline->work);
 	if (!loaded)
 		return address;
 	timeline->list[loaded - timeline->list].sampled = true;
@@ -310,7 +362,9 @@ static void choose(const struct jit_timeline *timeline, bool sampled, uint64_t *
 
 int jit_timeline_trim(struct jit_timeline *timeline, uint64_t keep_bytes, uint64_t *dropped)
 {
-	struct jit_timeline kept = { .looks = timeline->looks };
+	struct jit_timeline kept = { .looks = timeline->looks,
+				     .narrow_looks = timeline->narrow_looks,
+				     .work = timeline->work };
 	bool *stays = calloc(timeline->count + 1, sizeof(*stays));
 	int ret = stays ? 0 : -ENOMEM;
 	if (ret == 0) {

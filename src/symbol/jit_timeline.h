@@ -10,7 +10,8 @@
  * every recording that sees both.
  *
  * Functions come from strangers: any order, any overlap, any number must be
- * bearable. One thread at a time.
+ * bearable. One that is added can be some millions of looks at others: who adds
+ * many of a stranger's stops in between, by `work`. One thread at a time.
  */
 #pragma once
 
@@ -44,6 +45,10 @@ struct jit_timeline {
 	uint64_t kept_bytes;
 	uint64_t looks;	       /* private: at functions, for such as are on many pages */
 	uint64_t narrow_looks; /* private: for others */
+	/* That adding and jit_timeline_vaddr() have been, ever: in looks of some 2 ns, about. */
+	uint64_t work;
+	uint64_t latest_ns; /* private: of all that was added */
+	bool unordered;	    /* private: something was added that is older than what came before */
 	struct arena arena;
 };
 

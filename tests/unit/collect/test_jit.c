@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,17 +50,22 @@ static void release(struct watched *watched)
 	unlink(watched->path);
 }
 
-static void watch(struct watched *watched)
+static void watch_by(struct watched *watched, const struct reader_options *options)
 {
 	*watched = (struct watched){ .profile = profile_new(),
 				     .process = { .pid = (uint32_t)getpid(), .start_ns = 1 } };
 	snprintf(watched->path, sizeof(watched->path), "/tmp/perf-%d.map", getpid());
 	unlink(watched->path);
 	assert_non_null(watched->profile);
-	assert_int_equal(reader_new(NULL, &watched->reader, NULL), 0);
+	assert_int_equal(reader_new(options, &watched->reader, NULL), 0);
 	assert_int_equal(file_table_init(&watched->files, watched->profile, watched->reader, NULL),
 			 0);
 	jit_table_init(&watched->jits, watched->reader, &watched->files, NULL);
+}
+
+static void watch(struct watched *watched)
+{
+	watch_by(watched, NULL);
 }
 
 static void put_line(struct buffer *text, uint64_t address, const char *name)
@@ -212,6 +219,61 @@ static void all_processes_share_the_room_for_names(void **state)
 	release(&watched);
 }
 
+static void a_map_that_was_refused_is_looked_at_again(void **state)
+{
+	(void)state;
+	struct watched watched;
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	watch(&watched);
+	put_line(&text, 0x1000, "first");
+	write_map(&watched, &text);
+	assert_int_equal(chmod(watched.path, 0622), 0);
+	locate(&watched, IMAGE, 0x1008, UINT64_MAX);
+	assert_int_equal(jit_of(&watched, IMAGE)->refused.code, -EPERM);
+	unlink(watched.path);
+	locate(&watched, IMAGE, 0x1008, UINT64_MAX);
+	write_map(&watched, &text);
+	locate(&watched, IMAGE, 0x1008, UINT64_MAX);
+	assert_int_equal(jit_of(&watched, IMAGE)->timeline.count, 1);
+	assert_int_equal(jit_of(&watched, IMAGE)->refused.code, 0);
+	release(&watched);
+}
+
+/* Its n-th question is answered with no, and none that comes after. */
+static int says_no_once(void *context)
+{
+	int *questions = context;
+	return --*questions == 0 ? -ECANCELED : 0;
+}
+
+/* Whatever of it was wanting: opening it or reading it. */
+static void a_map_that_there_was_no_time_for_is_read_later(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	put_line(&text, 0x1000, "first");
+	unsigned cut = 0;
+	for (int no = 1; no < 6; no++) {
+		struct watched watched;
+		int questions = 0;
+		const struct helper_watch watch = { .wake_fd = -1,
+						    .look = says_no_once,
+						    .context = &questions };
+		watch_by(&watched, &(struct reader_options){ .watch = &watch });
+		write_map(&watched, &text);
+		questions = no;
+		locate(&watched, IMAGE, 0x1008, UINT64_MAX);
+		cut += jit_of(&watched, IMAGE)->cut;
+		assert_int_equal(jit_of(&watched, IMAGE)->refused.code, 0);
+		questions = 0;
+		locate(&watched, IMAGE, 0x1008, UINT64_MAX);
+		assert_int_equal(jit_of(&watched, IMAGE)->timeline.count, 1);
+		assert_false(jit_of(&watched, IMAGE)->cut);
+		release(&watched);
+	}
+	assert_true(cut >= 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +281,8 @@ int main(void)
 		cmocka_unit_test(an_empty_map_has_no_names_yet),
 		cmocka_unit_test(a_map_that_changes_all_the_time_holds_nobody_up),
 		cmocka_unit_test(all_processes_share_the_room_for_names),
+		cmocka_unit_test(a_map_that_was_refused_is_looked_at_again),
+		cmocka_unit_test(a_map_that_there_was_no_time_for_is_read_later),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

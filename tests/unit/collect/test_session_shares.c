@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "collect/gather.h"
 #include "collect/session.h"
+#include "profile/bill.h"
 
 #define STRANGER 4242u
 
@@ -287,6 +289,46 @@ static void who_changes_his_user_without_a_program_is_asked(void **state)
 	close(answer[1]);
 }
 
+static uint64_t billed(const struct profile *profile, const char *item)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	for (size_t row = 0; row < bill->count; row++)
+		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
+			       span_of_text(item)))
+			return table_values(bill, row)[0];
+	return 0;
+}
+
+static void without_a_stash_what_was_left_out_is_in_the_bill_too(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct share *share = shares_of_user(&session->shares, STRANGER);
+	char path[] = "/their/program", other[] = "/their/other";
+	struct file unread = { .path = path, .unread = true, .sampled = true, .through = share };
+	struct file never_sampled = { .path = other, .unread = true, .through = share };
+	struct file *files[] = { &unread, &never_sampled };
+	session->files.files = files;
+	session->files.count = 2;
+	share->refused[SHARE_PLACES] = 17;
+	share->left_ns[SHARE_GATHERING] = 0;
+	struct profile *profile = profile_new();
+	struct tally_translation translation = { 0 };
+	assert_int_equal(tally_translation_init(&translation, session->profile, profile), 0);
+	assert_int_equal(gather_nothing(session, &translation, false), 0);
+	assert_int_equal(billed(profile, "left_out_places"), 17);
+	assert_int_equal(billed(profile, "left_out_names_time"), 1);
+	assert_int_equal(billed(profile, "left_out_file_/their/program"), 1);
+	assert_int_equal(billed(profile, "left_out_file_/their/other"), 0);
+	/* The next epoch begins with none of it. */
+	assert_true(share->left_ns[SHARE_GATHERING] > 0);
+	assert_int_equal(share->refused[SHARE_PLACES], 0);
+	assert_false(unread.sampled);
+	tally_translation_release(&translation);
+	profile_free(profile);
+	free_session(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +338,7 @@ int main(void)
 		cmocka_unit_test(whoever_was_charged_gets_mappings_back),
 		cmocka_unit_test(a_sample_is_unknown_for_one_cause),
 		cmocka_unit_test(who_changes_his_user_without_a_program_is_asked),
+		cmocka_unit_test(without_a_stash_what_was_left_out_is_in_the_bill_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,6 +259,24 @@ static void what_took_longer_than_was_left_is_owed(void **state)
 	shares_release(&shares);
 }
 
+/* Else what takes long enough is had for less than one part in so many of the time. */
+static void it_is_owed_whole_however_long_it_took(void **state)
+{
+	(void)state;
+	struct shares shares;
+	struct share_limits limits = { 0 };
+	shares_init(&shares, &limits);
+	struct share *share = shares_of_user(&shares, STRANGER);
+	share_spend(&shares, share, SHARE_READING, 10 * SHARE_READ_NS);
+	share->refilled_ns -= SHARE_READ_PART * 8 * SHARE_READ_NS;
+	shares.together.refilled_ns -= SHARE_READ_PART * 8 * SHARE_READ_NS;
+	assert_int_equal(share_reading_left_ns(&shares, share), 0);
+	share->refilled_ns -= SHARE_READ_PART * 2 * SHARE_READ_NS;
+	shares.together.refilled_ns -= SHARE_READ_PART * 2 * SHARE_READ_NS;
+	assert_int_equal(share_reading_left_ns(&shares, share), SHARE_READ_NS);
+	shares_release(&shares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +290,7 @@ int main(void)
 		cmocka_unit_test(who_is_visited_pays_for_that_alone),
 		cmocka_unit_test(what_ended_before_it_was_asked_pays_apart_from_all_others),
 		cmocka_unit_test(what_took_longer_than_was_left_is_owed),
+		cmocka_unit_test(it_is_owed_whole_however_long_it_took),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "symbol/helper_process.h"
 
 #define RIVALS		 4
 #define LONGEST_NS	 UINT64_C(20000000000)
@@ -182,12 +184,60 @@ static void what_it_was_before_it_is_again(void **state)
 	assert_int_equal(policy, SCHED_FIFO);
 }
 
+static void wait_for_end(int socket)
+{
+	char byte;
+	while (read(socket, &byte, 1) > 0)
+		continue;
+}
+
+static void expect_scheduled(pid_t pid, int policy, int nice)
+{
+	assert_int_equal(sched_getscheduler(pid) & ~SCHED_RESET_ON_FORK, policy);
+	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), nice);
+}
+
+/* Whatever value somebody chose for the recorder holds for those that read for it, too. */
+static void a_helper_that_starts_meanwhile_is_as_we_usually_are(void **state)
+{
+	(void)state;
+	static const int nices[] = { HASTE_NICE, 0, 19 };
+	struct sched_param none = { 0 };
+	need_right_to_raise();
+	for (size_t i = 0; i < 3; i++) {
+		struct haste_usual usual = { 0 };
+		struct helper helper = { .run = wait_for_end };
+		assert_int_equal(setpriority(PRIO_PROCESS, 0, nices[i]), 0);
+		assert_int_equal(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+		assert_true(haste_raise(0, &usual));
+		assert_int_equal(helper_start(&helper, NULL), 0);
+		expect_scheduled(helper.pid, SCHED_BATCH, nices[i]);
+		/* One that goes before others meanwhile goes back to that. */
+		helper_set_hasty(&helper, HELPER_HASTY);
+		expect_scheduled(helper.pid, SCHED_RR, nices[i]);
+		helper_kill(&helper);
+		assert_int_equal(helper_start(&helper, NULL), 0);
+		expect_scheduled(helper.pid, SCHED_RR, nices[i]);
+		helper_set_hasty(&helper, HELPER_AS_USUAL);
+		expect_scheduled(helper.pid, SCHED_BATCH, nices[i]);
+		haste_restore(0, &usual);
+		helper_kill(&helper);
+		/* Nothing is left of that later. */
+		assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+		assert_int_equal(helper_start(&helper, NULL), 0);
+		expect_scheduled(helper.pid, SCHED_OTHER, nices[i]);
+		helper_kill(&helper);
+	}
+	assert_int_equal(setpriority(PRIO_PROCESS, 0, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(who_waited_little_changes_nothing, set_up,
 						tear_down),
 		cmocka_unit_test(what_it_was_before_it_is_again),
+		cmocka_unit_test(a_helper_that_starts_meanwhile_is_as_we_usually_are),
 		cmocka_unit_test_setup_teardown(who_is_kept_waiting_goes_before_others_for_a_while,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_was_kept_waiting_before_need_not_wait_again,

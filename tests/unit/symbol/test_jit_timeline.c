@@ -46,6 +46,39 @@ static void a_sample_belongs_to_what_was_there_at_its_time(void **state)
 	jit_timeline_release(&timeline);
 }
 
+/* Whatever the order in which they came, and what came first of what is not in force yet. */
+static void times_count_in_any_order_of_coming(void **state)
+{
+	(void)state;
+	static const uint64_t times[][3] = { { 1000, 2000, 3000 },
+					     { 3000, 1000, 2000 },
+					     { 3000, 2000, 1000 },
+					     { 2000, 3000, 1000 } };
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		struct jit_timeline timeline = { 0 };
+		for (size_t j = 0; j < 3; j++)
+			add(&timeline, 0x1000, 0x100 - j, times[i][j],
+			    times[i][j] == 1000	  ? "first"
+			    : times[i][j] == 2000 ? "second"
+						  : "third");
+		expect_name(jit_timeline_find(&timeline, 0x1010, 1), "first");
+		expect_name(jit_timeline_find(&timeline, 0x1010, 1000), "first");
+		expect_name(jit_timeline_find(&timeline, 0x1010, 2999), "second");
+		expect_name(jit_timeline_find(&timeline, 0x1010, 3000), "third");
+		jit_timeline_release(&timeline);
+	}
+	struct jit_timeline same = { 0 };
+	add(&same, 0x1000, 0x100, 1000, "one");
+	add(&same, 0x1000, 0x100, 1000, "two");
+	expect_name(jit_timeline_find(&same, 0x1010, 1), "one");
+	expect_name(jit_timeline_find(&same, 0x1010, 1000), "two");
+	/* What is large and what is not are in different lists. */
+	add(&same, 0, 16 << 20, 1500, "large");
+	expect_name(jit_timeline_find(&same, 0x1010, 1400), "two");
+	expect_name(jit_timeline_find(&same, 0x1010, 1500), "large");
+	jit_timeline_release(&same);
+}
+
 static void what_is_loaded_over_something_has_a_vaddr_of_its_own(void **state)
 {
 	(void)state;
@@ -169,6 +202,13 @@ static void what_is_told_of_one_page_for_ever_ends(void **state)
 	assert_int_equal(timeline.narrow_looks, before + 100);
 	timeline.narrow_looks = JIT_TIMELINE_MOST_NARROW_LOOKS;
 	assert_int_equal(add(&timeline, 0x1000 + 99, 0x10, 1, name), -EFBIG);
+
+	/* Nor does it begin again when the share has no room for what is there. */
+	uint64_t dropped = 0;
+	timeline.looks = JIT_TIMELINE_MOST_LOOKS;
+	assert_int_equal(jit_timeline_trim(&timeline, 0, &dropped), 0);
+	assert_int_equal(add(&timeline, 0x1000 + 99, 0x10, 1, name), -EFBIG);
+	assert_int_equal(add(&timeline, 0x1000, 256 << 12, 1, "wide"), -EFBIG);
 	jit_timeline_release(&timeline);
 }
 
@@ -214,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_belongs_to_what_was_there_at_its_time),
+		cmocka_unit_test(times_count_in_any_order_of_coming),
 		cmocka_unit_test(what_is_loaded_over_something_has_a_vaddr_of_its_own),
 		cmocka_unit_test(what_is_told_twice_counts_once),
 		cmocka_unit_test(large_functions_are_found_too),

@@ -254,8 +254,8 @@ static int init_session(struct collector *collector, struct error *err)
 		snprintf(text, sizeof(text), "%s: samples are not interpreted", cause.text);
 		note(collector, COLLECT_WARNING, text);
 	}
-	if (options->stepper &&
-	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
+	if (options->stepper && bursts_init(&session->bursts, options->stepper,
+					    options->burst_percent, &session->watch, &cause) < 0)
 		return error_set(err, cause.code, "no bursts: %s", cause.text);
 	urgency_begin(&session->urgency, session->reader);
 	int ret = file_table_init(&session->files, session->profile, session->reader,

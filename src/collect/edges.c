@@ -226,6 +226,7 @@ static int tell_file(struct edges *edges, struct edge_lane *lane, uint32_t numbe
 	const struct file *file = file_table_get(edges->files, number);
 	if (!file || lane->told[number] != EDGE_UNTOLD || !file_may_stay_open(file))
 		return 0;
+	const struct share *owner = file->share;
 	/* The helper maps it: a file elsewhere as a copy only. */
 	CLEANUP(close_fd) int fd = file_table_open_for_long(edges->files, number);
 	if (fd < 0) {
@@ -246,7 +247,7 @@ static int tell_file(struct edges *edges, struct edge_lane *lane, uint32_t numbe
 		return ret;
 	lane->told_count += ret == 0;
 	/* What a stranger had too little time for may be somebody else's. */
-	bool its_own = !lane->strange || (file->share == lane->payer && !lane->mixed);
+	bool its_own = !lane->strange || (owner == lane->payer && !lane->mixed);
 	if (ret == 0 || lane->helper.pid || its_own)
 		lane->told[number] = ret == 0 ? EDGE_TOLD : EDGE_REFUSED;
 	return ret < 0 && !lane->helper.pid ? -EIO : 0;

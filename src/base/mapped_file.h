@@ -13,8 +13,11 @@ struct mapped_file {
 	size_t size_bytes;
 };
 
-/* The whole file behind `fd`, which stays the caller's. 0, -ENOEXEC (an empty one), or what fstat
- * or mmap said; *out is then empty. */
+/*
+ * The whole file behind `fd`, which stays the caller's. Reading its holes of 1 MiB and more, the
+ * first 1024 of them, takes no memory; others are read as what is there. 0, -ENOEXEC (an empty
+ * one), or what fstat or mmap said; *out is then empty.
+ */
 int mapped_file_open(int fd, struct mapped_file *out, struct error *err);
 /*
  * Its bytes as they are now, in memory of our own: for a process that must not die of what others

@@ -32,10 +32,10 @@ static const char *const end_names[STEP_ENDS] = {
 };
 
 int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
-		struct error *err)
+		const struct helper_watch *watch, struct error *err)
 {
 	*bursts = (struct bursts){
-		.decoder = { .run = step_decoder_run },
+		.decoder = { .run = step_decoder_run, .watch = watch },
 		.random = random_seed(clock_realtime_ns() ^ ((uint64_t)getpid() << 32)),
 		.share = share_percent / 100,
 		.cost_ns = FIRST_COST_NS,
@@ -255,17 +255,30 @@ static int add_runs(struct bursts *bursts, struct session *session, struct proce
 	return 0;
 }
 
+/* How long one may take, of whose program it is: he pays for it. */
+static uint32_t patience_ms(struct shares *shares, struct share *share)
+{
+	uint64_t left_ns = share_reading_left_ns(shares, share);
+	if (left_ns < SHARE_LEAST_NS)
+		return 0;
+	return left_ns / 1000000 < DECODE_MS ? (uint32_t)(left_ns / 1000000) : DECODE_MS;
+}
+
 /* False: it could not be decoded, which costs this stretch only. */
-static bool decode(struct bursts *bursts, struct step_flow *flow)
+static bool decode(struct bursts *bursts, struct shares *shares, struct share *share,
+		   struct step_flow *flow)
 {
 	const struct steps *steps = bursts->answer;
 	struct message request = { 0 };
 	struct message answer = { 0 };
+	uint64_t begin_ns = clock_monotonic_ns();
+	uint32_t most_ms = patience_ms(shares, share);
 	buffer_append(&request.payload, steps->places, steps->count * sizeof(steps->places[0]));
-	int ret = buffer_failed(&request.payload)
-			  ? -ENOMEM
-			  : helper_ask(&bursts->decoder, &request, DECODE_MS, &answer, NULL);
+	int ret = buffer_failed(&request.payload) ? -ENOMEM
+		  : !most_ms			  ? -EDQUOT
+			     : helper_ask(&bursts->decoder, &request, most_ms, &answer, NULL);
 	buffer_release(&request.payload);
+	share_spend(shares, share, SHARE_READING, clock_monotonic_ns() - begin_ns);
 	if (ret < 0) {
 		bursts->failures++;
 		return false;
@@ -285,7 +298,7 @@ static int add_up(struct bursts *bursts, struct session *session)
 	struct process *process = process_find(&session->processes, bursts->stepped.pid);
 	uint32_t context = 0;
 	uint32_t event = first_event(session);
-	if (!process || !decode(bursts, flow))
+	if (!process || !decode(bursts, &session->shares, session_share(session, process), flow))
 		return 0;
 	step_path_make(bursts->answer, flow, bursts->path);
 	/* Of which CPU it was is not known. */
@@ -339,8 +352,11 @@ void bursts_stop(struct bursts *bursts)
 		return;
 	struct pollfd fd = { bursts->stepper->socket, POLLIN, 0 };
 	uint64_t until_ns = clock_monotonic_ns() + STOP_WAIT_MS * UINT64_C(1000000);
+	const struct helper_watch *watch = bursts->decoder.watch;
 	while (bursts->asked && clock_monotonic_ns() < until_ns) {
-		poll(&fd, 1, STOP_WAIT_MS);
+		if (watch && watch->look && watch->look(watch->context) < 0)
+			break;
+		poll(&fd, 1, MESSAGE_LOOK_MS);
 		bursts_take_answer(bursts);
 	}
 	bursts->due_ns = 0;

@@ -59,9 +59,10 @@ struct bursts {
 	unsigned failures; /* of the decoder: each costs a stretch */
 };
 
-/* share_percent of the time. 0 or negative errno with *err. */
+/* share_percent of the time; `watch` (NULL: nobody) ends what is waited for. 0 or negative errno
+ * with *err. */
 int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
-		struct error *err);
+		const struct helper_watch *watch, struct error *err);
 void bursts_release(struct bursts *bursts); /* also right for a zeroed one */
 /* Two descriptors that poll readable when bursts_service() has something to do; none: false. */
 bool bursts_fds(const struct bursts *bursts, int fds[2]);

@@ -243,15 +243,18 @@ static int init_session(struct collector *collector, struct error *err)
 		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
 		note(collector, COLLECT_WARNING, text);
 	}
-	if (collector->plan.edges && edges_init(&session->edges, &session->files,
-						collector->plan.sampler_count, &cause) < 0) {
+	const struct edges_options interpreting = { .files = &session->files,
+						    .shares = &session->shares,
+						    .watch = &session->watch,
+						    .sampler_count =
+							    collector->plan.sampler_count };
+	if (collector->plan.edges && edges_init(&session->edges, &interpreting, &cause) < 0) {
 		char text[1200];
 		snprintf(text, sizeof(text), "%s: samples are not interpreted", cause.text);
 		note(collector, COLLECT_WARNING, text);
 	}
-	session->edges.shares = &session->shares;
-	if (options->stepper &&
-	    bursts_init(&session->bursts, options->stepper, options->burst_percent, &cause) < 0)
+	if (options->stepper && bursts_init(&session->bursts, options->stepper,
+					    options->burst_percent, &session->watch, &cause) < 0)
 		return error_set(err, cause.code, "no bursts: %s", cause.text);
 	urgency_begin(&session->urgency, session->reader);
 	int ret = file_table_init(&session->files, session->profile, session->reader,

@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/sorted.h"
 #include "collect/edge_symbols.h"
 #include "image/elf_file.h"
@@ -27,8 +26,7 @@ struct range {
 
 struct edge_file {
 	struct elf_file elf;
-	void *mapped; /* NULL: the bytes are the caller's */
-	size_t mapped_bytes;
+	struct mapped_file mapped;     /* empty: the bytes are the caller's */
 	uint64_t low, high;	       /* vaddrs of all PT_LOADs */
 	uint64_t frozen, frozen_end;   /* vaddrs that are read-only after relocation */
 	struct range written[WRITTEN]; /* of these, what the loader writes beside */
@@ -44,8 +42,7 @@ static void file_free(struct edge_file *file)
 		return;
 	relocations_release(&file->relocations);
 	elf_file_release(&file->elf);
-	if (file->mapped)
-		munmap(file->mapped, file->mapped_bytes);
+	mapped_file_close(&file->mapped);
 	free(file);
 }
 
@@ -187,21 +184,16 @@ int edge_memory_set_bytes(struct edge_memory *memory, uint32_t number, struct sp
 
 int edge_memory_set_file(struct edge_memory *memory, uint32_t number, int fd, struct error *err)
 {
-	struct stat status;
-	if (fstat(fd, &status) != 0 || status.st_size <= 0)
-		return error_set(err, -ENOEXEC, "it is empty");
 	struct edge_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return error_set(err, -ENOMEM, "out of memory");
-	size_t size = (size_t)status.st_size;
-	void *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (mapped == MAP_FAILED) {
+	int ret = mapped_file_open(fd, &file->mapped, err);
+	if (ret < 0) {
 		free(file);
-		return error_set(err, -errno, "it cannot be mapped: %s", strerror(errno));
+		return ret;
 	}
-	file->mapped = mapped;
-	file->mapped_bytes = size;
-	return set_file(memory, number, file, (struct span){ mapped, size }, err);
+	return set_file(memory, number, file,
+			(struct span){ file->mapped.bytes, file->mapped.size_bytes }, err);
 }
 
 /* Where the segment that a mapping shows lies, and what is to be added to its vaddrs. */

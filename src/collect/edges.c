@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/cursor.h"
@@ -18,9 +17,6 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 
-/* 3 MB, 10 with what they point to; a service comes ten times a second. */
-#define BATCH_SAMPLES 8192u
-#define BATCH_SPACES  256u
 /* A batch finds the helper's code and tables out of the caches: it should be worth it. */
 #define BATCH_WORTH    512u
 #define BATCH_WAIT_NS  1000000000u
@@ -28,69 +24,71 @@
 #define TOLD_FILES     1024u /* then the helper starts anew with those that are needed */
 #define TIMEOUT_MS     2000u /* a batch takes 80 ms at most, a file that is mapped less */
 #define FAILURES_MOST  8u
+/* A stranger's batch is not waited for until recording ends; then for what is left of his time. */
+#define STRANGE_TIMEOUT_MS 1000u
+#define FAILURE_LEAST_NS   100000000u /* that a stranger pays: another process is started, too */
+#define ANSWER_MOST_BYTES                                                                          \
+	(sizeof(struct edge_answer) +                                                              \
+	 EDGE_BATCH_SAMPLES *                                                                      \
+		 (sizeof(struct edge_path) + EDGE_INSTRUCTIONS * sizeof(struct edge_found)))
 /* Reading the first files and decoding their code comes before anything can be saved up. */
 #define FIRST_NS      10e6
 #define LIMIT_NS      50e6
 #define COST_GUESS_NS 10e3
 
-static int start_helper(struct edges *edges, struct error *err)
+static int lane_init(struct edges *edges, struct edge_lane *lane, bool start, struct error *err)
 {
-	edges->helper.run = edge_helper_run;
-	return helper_start(&edges->helper, err);
-}
-
-int edges_init(struct edges *edges, struct file_table *files, size_t sampler_count,
-	       struct error *err)
-{
-	*edges = (struct edges){ .files = files,
-				 .registers = edge_registers(),
-				 .sums = calloc(sampler_count + 1, sizeof(*edges->sums)),
-				 .sampler_count = sampler_count };
-	if (!edges->sums)
-		return error_set(err, -ENOMEM, "out of memory");
-	edges->asked_ns = clock_monotonic_ns();
-	pace_init(&edges->pace, FIRST_NS, LIMIT_NS, COST_GUESS_NS);
-	int ret = start_helper(edges, err);
-	edges->on = ret == 0;
+	lane->helper = (struct helper){ .run = edge_helper_run,
+					.watch = edges->watch,
+					.most_answer_bytes = ANSWER_MOST_BYTES };
+	lane->answered_ns = lane->asked_ns = clock_monotonic_ns();
+	pace_init(&lane->pace, FIRST_NS, LIMIT_NS, COST_GUESS_NS);
+	int ret = start ? helper_start(&lane->helper, err) : 0;
+	lane->on = ret == 0;
 	return ret;
 }
 
-/* Its process may be gone, or go on with a copy: then nobody else gives its room back. */
-static void drop_space(struct edges *edges, struct address_space *space)
+int edges_init(struct edges *edges, const struct edges_options *options, struct error *err)
 {
-	if (edges->shares && space->share && space->references == 1)
-		share_give_back(edges->shares, space->share, SHARE_MAPPINGS, space->held);
-	address_space_drop(space);
+	*edges = (struct edges){ .files = options->files,
+				 .shares = options->shares,
+				 .watch = options->watch,
+				 .registers = edge_registers(),
+				 .sums = calloc(options->sampler_count + 1, sizeof(*edges->sums)),
+				 .sampler_count = options->sampler_count };
+	if (!edges->sums)
+		return error_set(err, -ENOMEM, "out of memory");
+	int ret = lane_init(edges, &edges->own, true, err);
+	if (ret < 0)
+		return ret;
+	bool limited = edges->shares && !edges->shares->limits.unlimited;
+	ret = lane_init(edges, &edges->strange, limited, err);
+	edges->strange.strange = true;
+	edges->strange.helper.most_resident_bytes = SHARE_HELPER_BYTES;
+	return ret;
 }
 
-static void clear_batch(struct edges *edges, struct edge_batch *batch)
+static void lane_release(struct edges *edges, struct edge_lane *lane)
 {
-	for (size_t i = 0; i < batch->space_count; i++)
-		drop_space(edges, batch->spaces[i]);
-	batch->space_count = 0;
-	batch->count = 0;
-	buffer_empty(&batch->blocks);
-	batch->set_aside_ns = 0;
-}
-
-static void release_batch(struct edges *edges, struct edge_batch *batch)
-{
-	clear_batch(edges, batch);
-	free(batch->samples);
-	free(batch->waiting);
-	free(batch->spaces);
-	buffer_release(&batch->blocks);
+	edge_batch_release(&lane->gathering, edges->shares);
+	edge_batch_release(&lane->under_way, edges->shares);
+	edge_batch_release(&lane->spare, edges->shares);
+	helper_kill(&lane->helper); /* it has nothing to end in order */
+	free(lane->told);
 }
 
 void edges_release(struct edges *edges)
 {
-	release_batch(edges, &edges->gathering);
-	release_batch(edges, &edges->under_way);
-	helper_stop(&edges->helper);
+	lane_release(edges, &edges->own);
+	lane_release(edges, &edges->strange);
 	edge_tally_release(&edges->tally);
-	free(edges->told);
 	free(edges->sums);
 	*edges = (struct edges){ 0 };
+}
+
+static struct edge_lane *lane_of(struct edges *edges, const struct share *share)
+{
+	return edges->shares && share && share->strange ? &edges->strange : &edges->own;
 }
 
 static bool is_fit(const struct edges *edges, const struct perf_sample *sample,
@@ -106,63 +104,13 @@ static bool is_fit(const struct edges *edges, const struct perf_sample *sample,
 	return file && file_may_stay_open(file);
 }
 
-/* The number of a space in the batch. False: there are too many. */
-static int find_space(struct edge_batch *batch, struct address_space *space, uint32_t *number)
-{
-	for (size_t i = batch->space_count; i-- > 0;)
-		if (batch->spaces[i] == space) {
-			*number = (uint32_t)i;
-			return 0;
-		}
-	if (batch->space_count == BATCH_SPACES)
-		return -E2BIG;
-	int ret = array_reserve(&batch->spaces, &batch->space_capacity, batch->space_count,
-				sizeof(struct address_space *));
-	if (ret < 0)
-		return ret;
-	*number = (uint32_t)batch->space_count;
-	batch->spaces[batch->space_count++] = address_space_share(space);
-	return 0;
-}
-
-static int add_sample(struct edge_batch *batch, const struct edge_waiting *waiting,
-		      const struct perf_sample *sample, struct span blocks, uint32_t space)
-{
-	size_t block_count = blocks.size / sizeof(struct sample_memory_block);
-	if (block_count > SAMPLE_MEMORY_BLOCKS)
-		block_count = SAMPLE_MEMORY_BLOCKS;
-	int ret = array_reserve(&batch->samples, &batch->capacity, batch->count,
-				sizeof(*batch->samples));
-	if (ret == 0)
-		ret = array_reserve(&batch->waiting, &batch->waiting_capacity, batch->count,
-				    sizeof(*batch->waiting));
-	if (ret == 0)
-		buffer_append(&batch->blocks, blocks.data,
-			      block_count * sizeof(struct sample_memory_block));
-	if (ret == 0 && buffer_failed(&batch->blocks))
-		ret = -ENOMEM;
-	if (ret < 0)
-		return ret;
-	struct edge_sample *added = &batch->samples[batch->count];
-	*added = (struct edge_sample){ .space = space, .blocks = (uint32_t)block_count };
-	for (uint64_t i = 0; i < sample->user_registers.count; i++)
-		added->registers[i] = perf_word(&sample->user_registers, i);
-	added->stack_bytes = sample->user_stack.size < sizeof(added->stack)
-				     ? (uint32_t)sample->user_stack.size
-				     : (uint32_t)sizeof(added->stack);
-	if (added->stack_bytes)
-		memcpy(added->stack, sample->user_stack.data, added->stack_bytes);
-	batch->waiting[batch->count++] = *waiting;
-	return 0;
-}
-
 int edges_take(struct edges *edges, const struct edge_waiting *waiting,
 	       const struct perf_sample *sample, struct span blocks, struct address_space *space,
 	       double allowance_ns)
 {
 	struct edge_sums *sums = &edges->sums[waiting->sampler];
-	struct edge_batch *batch = &edges->gathering;
-	if (!edges->on) {
+	struct edge_lane *lane = lane_of(edges, waiting->share);
+	if (!lane->on) {
 		sums->lost++;
 		return 0;
 	}
@@ -170,13 +118,10 @@ int edges_take(struct edges *edges, const struct edge_waiting *waiting,
 		sums->unfit++;
 		return 0;
 	}
-	double set_aside = pace_take(&edges->pace, allowance_ns);
-	uint32_t number;
-	int ret = set_aside > 0 && batch->count < BATCH_SAMPLES ? find_space(batch, space, &number)
-								: -E2BIG;
-	if (ret == 0)
-		ret = add_sample(batch, waiting, sample, blocks, number);
-	batch->set_aside_ns += set_aside; /* given back where nothing came of it */
+	double set_aside = pace_take(&lane->pace, allowance_ns);
+	int ret = set_aside > 0 ? edge_batch_add(&lane->gathering, waiting, sample, blocks, space)
+				: -E2BIG;
+	lane->gathering.set_aside_ns += set_aside; /* given back where nothing came of it */
 	if (ret != -E2BIG)
 		return ret;
 	sums->thinned++;
@@ -198,56 +143,96 @@ struct span edges_blocks(struct span attached, const struct perf_layout *layout,
 	return raw.size ? raw : none;
 }
 
-/* What is left of a batch whose answer will never come. */
-static void lose_batch(struct edges *edges)
+static void lose(struct edges *edges, struct edge_batch *batch)
 {
-	for (size_t i = 0; i < edges->under_way.count; i++)
-		edges->sums[edges->under_way.waiting[i].sampler].lost++;
-	clear_batch(edges, &edges->under_way);
-	edges->asked = false;
+	for (size_t i = 0; i < batch->count; i++)
+		edges->sums[batch->waiting[i].sampler].lost++;
+	edge_batch_clear(batch, edges->shares);
 }
 
-static void forget_files(struct edges *edges)
+/* Another process will know no files, and nobody's samples. */
+static void forget_helper(struct edge_lane *lane)
 {
-	for (size_t i = 0; i < edges->told_capacity; i++)
-		if (edges->told[i] == EDGE_TOLD)
-			edges->told[i] = EDGE_UNTOLD;
-	edges->told_count = 0;
+	for (size_t i = 0; i < lane->told_capacity; i++)
+		if (lane->told[i] == EDGE_TOLD)
+			lane->told[i] = EDGE_UNTOLD;
+	lane->told_count = 0;
+	lane->first = NULL;
+	lane->mixed = false;
 }
 
-/* The helper is gone; the next request starts another, as often as is reasonable. */
-static void count_failure(struct edges *edges, const struct error *err)
+/*
+ * The helper is gone; the next request starts another, as often as is reasonable: strangers pay for
+ * it. The batch is lost, unless it may be others' fault who had this helper before: then it has a
+ * new one for itself.
+ */
+static int fail(struct edges *edges, struct edge_lane *lane, const struct error *err)
 {
-	forget_files(edges);
-	snprintf(edges->failure, sizeof(edges->failure), "%.200s", err->text);
-	edges->on = ++edges->failures < FAILURES_MOST;
-}
-
-static int reserve_told(struct edges *edges)
-{
-	size_t wanted = edges->files->count + 1;
-	if (wanted <= edges->told_capacity)
+	bool mixed = lane->mixed;
+	forget_helper(lane);
+	if (err->code == -ECANCELED) {
+		lose(edges, &lane->under_way);
 		return 0;
-	wanted += wanted / 2;
-	uint8_t *told = realloc(edges->told, wanted);
-	if (!told)
-		return -ENOMEM;
-	memset(told + edges->told_capacity, EDGE_UNTOLD, wanted - edges->told_capacity);
-	edges->told = told;
-	edges->told_capacity = wanted;
+	}
+	edges->failures++;
+	lane->failures++;
+	snprintf(edges->failure, sizeof(edges->failure), "%.200s", err->text);
+	lane->on = lane->strange || lane->failures < FAILURES_MOST;
+	if (mixed) {
+		int ret = edge_batch_append(&lane->under_way, &lane->gathering, edges->shares);
+		if (ret == 0)
+			lane->again = lane->payer;
+		if (ret != -E2BIG)
+			return ret;
+	} else if (lane->strange) {
+		uint64_t cost_ns = clock_monotonic_ns() - lane->asked_ns;
+		cost_ns = cost_ns > FAILURE_LEAST_NS ? cost_ns : FAILURE_LEAST_NS;
+		if (cost_ns > lane->paid_ns)
+			share_spend(edges->shares, lane->payer, SHARE_READING,
+				    cost_ns - lane->paid_ns);
+	}
+	lose(edges, &lane->under_way);
 	return 0;
 }
 
-/* -EIO when the helper is gone. */
-static int tell_file(struct edges *edges, uint32_t number)
+static int reserve_told(struct edges *edges, struct edge_lane *lane)
+{
+	size_t wanted = edges->files->count + 1;
+	if (wanted <= lane->told_capacity)
+		return 0;
+	wanted += wanted / 2;
+	uint8_t *told = realloc(lane->told, wanted);
+	if (!told)
+		return -ENOMEM;
+	memset(told + lane->told_capacity, EDGE_UNTOLD, wanted - lane->told_capacity);
+	lane->told = told;
+	lane->told_capacity = wanted;
+	return 0;
+}
+
+/* How long a request may be waited for now. */
+static uint32_t patience_ms(const struct edges *edges, const struct edge_lane *lane)
+{
+	if (!lane->strange)
+		return TIMEOUT_MS;
+	uint64_t left_ms = shares_time_left_ns(edges->shares) / 1000000;
+	return left_ms < STRANGE_TIMEOUT_MS ? (uint32_t)left_ms + 1 : STRANGE_TIMEOUT_MS;
+}
+
+/* Negative when the helper is gone, or we are asked to end. */
+static int tell_file(struct edges *edges, struct edge_lane *lane, uint32_t number,
+		     struct error *err)
 {
 	const struct file *file = file_table_get(edges->files, number);
-	if (!file || edges->told[number] != EDGE_UNTOLD || !file_may_stay_open(file))
+	if (!file || lane->told[number] != EDGE_UNTOLD || !file_may_stay_open(file))
 		return 0;
+	const struct share *owner = file->share;
 	/* The helper maps it: a file elsewhere as a copy only. */
 	CLEANUP(close_fd) int fd = file_table_open_for_long(edges->files, number);
 	if (fd < 0) {
-		edges->told[number] = EDGE_REFUSED;
+		bool in_time =
+			!lane->strange || shares_time_left_ns(edges->shares) >= SHARE_LEAST_NS;
+		lane->told[number] = in_time ? EDGE_REFUSED : EDGE_UNTOLD;
 		return 0;
 	}
 	struct message request = {
@@ -255,35 +240,32 @@ static int tell_file(struct edges *edges, uint32_t number)
 		.fds = { fd }
 	};
 	struct message answer;
-	struct error err = { 0 };
-	int ret = helper_ask(&edges->helper, &request, TIMEOUT_MS, &answer, &err);
+	int ret = helper_ask(&lane->helper, &request, patience_ms(edges, lane), &answer, err);
 	if (ret == 0)
 		message_release(&answer);
-	edges->told[number] = ret == 0 ? EDGE_TOLD : EDGE_REFUSED;
-	edges->told_count += ret == 0;
-	if (ret < 0 && !edges->helper.pid) {
-		count_failure(edges, &err);
-		return -EIO;
-	}
-	return 0;
+	if (ret == -ECANCELED)
+		return ret;
+	lane->told_count += ret == 0;
+	/* What a stranger had too little time for may be somebody else's. */
+	bool its_own = !lane->strange || (owner == lane->payer && !lane->mixed);
+	if (ret == 0 || lane->helper.pid || its_own)
+		lane->told[number] = ret == 0 ? EDGE_TOLD : EDGE_REFUSED;
+	return ret < 0 && !lane->helper.pid ? -EIO : 0;
 }
 
-static int tell_files(struct edges *edges, const struct edge_batch *batch)
+static int tell_files(struct edges *edges, struct edge_lane *lane, struct error *err)
 {
-	if (edges->told_count > TOLD_FILES) {
-		helper_stop(&edges->helper);
-		forget_files(edges);
-	}
-	int ret = reserve_told(edges);
+	const struct edge_batch *batch = &lane->under_way;
+	int ret = reserve_told(edges, lane);
 	for (size_t i = 0; i < batch->space_count && ret == 0; i++)
 		for (size_t j = 0; j < batch->spaces[i]->count && ret == 0; j++)
-			ret = tell_file(edges, batch->spaces[i]->list[j].file);
+			ret = tell_file(edges, lane, batch->spaces[i]->list[j].file, err);
 	return ret;
 }
 
-static int send_batch(struct edges *edges, struct error *err)
+static int send_batch(struct edges *edges, struct edge_lane *lane, struct error *err)
 {
-	const struct edge_batch *batch = &edges->under_way;
+	const struct edge_batch *batch = &lane->under_way;
 	struct message message = { .header.operation = EDGE_RUN };
 	struct edge_request request = { .registers = edges->registers,
 					.spaces = (uint32_t)batch->space_count,
@@ -297,48 +279,102 @@ static int send_batch(struct edges *edges, struct error *err)
 	}
 	buffer_append(&message.payload, batch->samples, batch->count * sizeof(*batch->samples));
 	buffer_append(&message.payload, batch->blocks.data, batch->blocks.size);
-	int ret = helper_send(&edges->helper, &message, TIMEOUT_MS, err);
+	int ret = helper_send(&lane->helper, &message, patience_ms(edges, lane), err);
 	buffer_release(&message.payload);
 	return ret;
 }
 
-/* Gives the helper what was gathered. */
-static int ask(struct edges *edges)
+/* Chooses what the helper is given: all that is trusted, or what waits of one stranger. */
+static int choose_batch(struct edges *edges, struct edge_lane *lane)
 {
-	struct edge_batch spare = edges->under_way;
-	if (!edges->gathering.count)
+	struct edge_batch *gathering = &lane->gathering;
+	struct edge_batch spare = lane->under_way; /* empty */
+	bool one = true;
+	lane->payer = lane->strange ? gathering->waiting[0].share : NULL;
+	for (size_t i = 0; lane->strange && i < gathering->count; i++) {
+		one = one && gathering->waiting[i].share == gathering->waiting[0].share;
+		if (gathering->waiting[i].share == lane->again)
+			lane->payer = lane->again;
+	}
+	lane->again = NULL;
+	if (one) {
+		lane->under_way = *gathering;
+		*gathering = spare;
 		return 0;
-	edges->under_way = edges->gathering;
-	edges->gathering = spare;
-	if (!edges->on) {
-		lose_batch(edges);
+	}
+	int ret = edge_batch_part(gathering, lane->payer, &lane->under_way, &lane->spare,
+				  edges->shares);
+	spare = *gathering;
+	*gathering = lane->spare;
+	lane->spare = spare;
+	return ret;
+}
+
+static int tell_and_send(struct edges *edges, struct edge_lane *lane, struct error *err)
+{
+	if (lane->told_count > TOLD_FILES) {
+		helper_kill(&lane->helper);
+		forget_helper(lane);
+	}
+	lane->mixed = lane->mixed || (lane->first && lane->first != lane->payer);
+	lane->first = lane->first ? lane->first : lane->payer;
+	int ret = tell_files(edges, lane, err);
+	return ret < 0 ? ret : send_batch(edges, lane, err);
+}
+
+/* What there is no time for goes the way of what the budget has no room for. */
+static bool can_pay(struct edges *edges, struct edge_lane *lane)
+{
+	struct edge_batch *batch = &lane->under_way;
+	if (!lane->strange || share_reading_left_ns(edges->shares, lane->payer) >= SHARE_LEAST_NS)
+		return true;
+	for (size_t i = 0; i < batch->count; i++)
+		edges->sums[batch->waiting[i].sampler].thinned++;
+	edge_batch_clear(batch, edges->shares);
+	return false;
+}
+
+/* Gives the helper what was gathered. */
+static int ask(struct edges *edges, struct edge_lane *lane)
+{
+	if (!lane->gathering.count)
+		return 0;
+	int ret = choose_batch(edges, lane);
+	lane->asked_ns = clock_monotonic_ns();
+	if (ret < 0 || !can_pay(edges, lane))
+		return ret;
+	if (!lane->on) {
+		lose(edges, &lane->under_way);
 		return 0;
 	}
 	struct error err = { 0 };
-	int ret = tell_files(edges, &edges->under_way);
-	if (ret == 0) {
-		ret = send_batch(edges, &err);
-		if (ret < 0 && ret != -ENOMEM)
-			count_failure(edges, &err);
-	}
-	edges->asked = ret == 0;
-	edges->asked_ns = clock_monotonic_ns();
-	if (ret < 0)
-		lose_batch(edges);
-	return ret == -ENOMEM ? ret : 0;
+	struct reader *reader = edges->files->reader;
+	if (lane->strange)
+		shares_charge(edges->shares, lane->payer, SHARE_READING, 0, reader);
+	ret = tell_and_send(edges, lane, &err);
+	if (lane->strange)
+		shares_settle(edges->shares, reader);
+	lane->paid_ns = clock_monotonic_ns() - lane->asked_ns;
+	lane->asked = ret == 0;
+	if (ret == 0)
+		return 0;
+	if (ret != -ENOMEM)
+		return fail(edges, lane, &err);
+	lose(edges, &lane->under_way);
+	return ret;
 }
 
 /* A helper that dealt with strangers' code is as little trusted as they are. Files may have come
  * since it was asked. */
-static bool known_file(const struct edges *edges, uint32_t number)
+static bool known_file(const struct edge_lane *lane, uint32_t number)
 {
-	return number < edges->told_capacity && edges->told[number] == EDGE_TOLD;
+	return number < lane->told_capacity && lane->told[number] == EDGE_TOLD;
 }
 
-static int add_edge(struct edges *edges, const struct edge_waiting *waiting,
-		    const struct edge_found *found)
+static int add_edge(struct edges *edges, const struct edge_lane *lane,
+		    const struct edge_waiting *waiting, const struct edge_found *found)
 {
-	if (!known_file(edges, found->from_file) || !known_file(edges, found->to_file))
+	if (!known_file(lane, found->from_file) || !known_file(lane, found->to_file))
 		return -EBADMSG;
 	struct edge_row edge = { .event = waiting->event,
 				 .context = waiting->context,
@@ -356,7 +392,8 @@ static int add_edge(struct edges *edges, const struct edge_waiting *waiting,
 	return edge_tally_add(&edges->tally, &edge);
 }
 
-static int take_path(struct edges *edges, const struct edge_waiting *waiting, struct cursor *cursor)
+static int take_path(struct edges *edges, const struct edge_lane *lane,
+		     const struct edge_waiting *waiting, struct cursor *cursor)
 {
 	struct edge_sums *sums = &edges->sums[waiting->sampler];
 	struct edge_path path;
@@ -372,7 +409,7 @@ static int take_path(struct edges *edges, const struct edge_waiting *waiting, st
 		if (!bytes)
 			return -EBADMSG;
 		memcpy(&found, bytes, sizeof(found));
-		int ret = add_edge(edges, waiting, &found);
+		int ret = add_edge(edges, lane, waiting, &found);
 		if (ret < 0)
 			return ret;
 	}
@@ -383,72 +420,145 @@ static int take_path(struct edges *edges, const struct edge_waiting *waiting, st
 	return 0;
 }
 
-static int take_answer(struct edges *edges, const struct message *answer, size_t *taken)
+/* What it says that it took, which cannot be more than has passed. */
+static uint64_t cpu_time(struct edge_lane *lane, uint64_t told_ns)
 {
-	const struct edge_batch *batch = &edges->under_way;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t passed_ns = now_ns - lane->answered_ns;
+	lane->answered_ns = now_ns;
+	return told_ns < passed_ns ? told_ns : passed_ns;
+}
+
+static int take_answer(struct edges *edges, struct edge_lane *lane, const struct message *answer,
+		       size_t *taken)
+{
+	const struct edge_batch *batch = &lane->under_way;
 	struct cursor cursor = cursor_of(answer->payload.data, answer->payload.size);
 	struct edge_answer told;
 	const void *header = cursor_take(&cursor, sizeof(told));
 	if (!header)
 		return -EBADMSG;
 	memcpy(&told, header, sizeof(told));
+	uint64_t cpu_ns = cpu_time(lane, told.cpu_ns);
 	int ret = 0;
 	for (*taken = 0; *taken < batch->count && ret == 0; *taken += ret == 0)
-		ret = take_path(edges, &batch->waiting[*taken], &cursor);
-	pace_settle(&edges->pace, batch->count, batch->set_aside_ns, (double)told.cpu_ns);
-	edges->cpu_ns += told.cpu_ns;
+		ret = take_path(edges, lane, &batch->waiting[*taken], &cursor);
+	pace_settle(&lane->pace, batch->count, batch->set_aside_ns, (double)cpu_ns);
+	edges->cpu_ns += cpu_ns;
 	return ret;
 }
 
-/* Takes the answer, for which the helper has until its deadline. */
-static int receive(struct edges *edges)
+/* Waits for an answer, for which the helper has until its deadline. */
+static int await(struct edges *edges, struct edge_lane *lane, struct message *answer,
+		 struct error *err)
 {
-	uint64_t passed_ms = (clock_monotonic_ns() - edges->asked_ns) / 1000000;
-	uint32_t left_ms = passed_ms < TIMEOUT_MS ? TIMEOUT_MS - (uint32_t)passed_ms : 1;
+	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t passed_ms = (begin_ns - lane->asked_ns) / 1000000;
+	uint64_t most_ms = lane->strange ? STRANGE_TIMEOUT_MS : TIMEOUT_MS;
+	uint64_t left_ms = passed_ms < most_ms ? most_ms - passed_ms : 1;
+	if (!lane->strange)
+		return helper_receive(&lane->helper, (uint32_t)left_ms, answer, err);
+	uint64_t paid_ns = share_reading_left_ns(edges->shares, lane->payer);
+	uint64_t paid_ms = (paid_ns > SHARE_LEAST_NS ? paid_ns : SHARE_LEAST_NS) / 1000000;
+	left_ms = left_ms < paid_ms ? left_ms : paid_ms;
+	int ret = helper_receive(&lane->helper, (uint32_t)left_ms, answer, err);
+	uint64_t waited_ns = clock_monotonic_ns() - begin_ns;
+	share_spend(edges->shares, lane->payer, SHARE_READING, waited_ns);
+	lane->paid_ns += waited_ns;
+	return ret;
+}
+
+/* Those before are counted. */
+static void forget_taken(struct edge_batch *batch, size_t taken)
+{
+	batch->count -= taken;
+	memmove(batch->waiting, batch->waiting + taken, batch->count * sizeof(*batch->waiting));
+}
+
+static int receive(struct edges *edges, struct edge_lane *lane)
+{
 	struct message answer;
 	struct error err = { 0 };
 	size_t taken = 0;
-	int ret = helper_receive(&edges->helper, left_ms, &answer, &err);
+	int ret = await(edges, lane, &answer, &err);
 	if (ret == 0) {
-		ret = take_answer(edges, &answer, &taken);
+		ret = take_answer(edges, lane, &answer, &taken);
 		message_release(&answer);
 		if (ret == -EBADMSG)
 			error_set(&err, ret, "the helper's answer makes no sense");
 	} else if (ret == -ENOMEM) {
 		ret = -EIO; /* the helper's memory, not ours */
 	}
-	if (ret < 0 && ret != -ENOMEM) {
-		helper_stop(&edges->helper);
-		count_failure(edges, &err);
+	lane->asked = false;
+	if (ret == 0) {
+		edge_batch_clear(&lane->under_way, edges->shares);
+		return 0;
 	}
-	if (ret < 0) {
-		/* those before are counted */
-		edges->under_way.count -= taken;
-		memmove(edges->under_way.waiting, edges->under_way.waiting + taken,
-			edges->under_way.count * sizeof(*edges->under_way.waiting));
-		lose_batch(edges);
+	if (taken) {
+		forget_taken(&lane->under_way, taken);
+		lose(edges, &lane->under_way);
 	}
-	clear_batch(edges, &edges->under_way);
-	edges->asked = false;
-	return ret == -ENOMEM ? ret : 0;
+	if (ret == -ENOMEM) {
+		lose(edges, &lane->under_way);
+		return ret;
+	}
+	helper_kill(&lane->helper);
+	return fail(edges, lane, &err);
+}
+
+static bool is_unwanted(const struct edges *edges)
+{
+	const struct helper_watch *watch = edges->watch;
+	return watch && watch->look && watch->look(watch->context) < 0;
+}
+
+static void lose_all(struct edges *edges, struct edge_lane *lane)
+{
+	if (lane->asked) {
+		helper_kill(&lane->helper);
+		forget_helper(lane);
+	}
+	lane->asked = false;
+	lose(edges, &lane->under_way);
+	lose(edges, &lane->gathering);
+}
+
+static int go_on(struct edges *edges, struct edge_lane *lane)
+{
+	int ret = 0;
+	uint64_t passed_ns = clock_monotonic_ns() - lane->asked_ns;
+	if (lane->asked) {
+		uint64_t most_ms = lane->strange ? STRANGE_TIMEOUT_MS : TIMEOUT_MS;
+		if (passed_ns <= most_ms * 1000000 && !helper_answers(&lane->helper))
+			return 0;
+		ret = receive(edges, lane);
+	}
+	if (ret == 0 && (lane->gathering.count >= BATCH_WORTH || passed_ns >= BATCH_WAIT_NS))
+		ret = ask(edges, lane);
+	return ret;
+}
+
+static int finish(struct edges *edges, struct edge_lane *lane)
+{
+	int ret = 0;
+	while (ret == 0 && (lane->asked || lane->gathering.count)) {
+		if (is_unwanted(edges))
+			lose_all(edges, lane);
+		else
+			ret = lane->asked ? receive(edges, lane) : ask(edges, lane);
+	}
+	return ret;
 }
 
 int edges_service(struct edges *edges, enum edges_patience patience)
 {
-	int ret = 0;
-	uint64_t passed_ns = clock_monotonic_ns() - edges->asked_ns;
-	if (edges->asked) {
-		bool late = passed_ns > (uint64_t)TIMEOUT_MS * 1000000;
-		if (patience != EDGES_WAIT && !late && !helper_answers(&edges->helper))
-			return 0;
-		ret = receive(edges);
-	}
-	if (ret == 0 && (patience == EDGES_WAIT || edges->gathering.count >= BATCH_WORTH ||
-			 passed_ns >= BATCH_WAIT_NS))
-		ret = ask(edges);
-	if (ret == 0 && patience == EDGES_WAIT && edges->asked)
-		ret = receive(edges);
-	return ret;
+	/* Nothing is begun that would be lost: recording is about to end. */
+	if (patience != EDGES_WAIT && is_unwanted(edges))
+		return 0;
+	int (*const serve)(struct edges * edges, struct edge_lane * lane) =
+		patience == EDGES_WAIT ? finish : go_on;
+	int ret = serve(edges, &edges->own);
+	return ret < 0 ? ret : serve(edges, &edges->strange);
 }
 
 static int write_ends(const struct edge_sums *sums, uint32_t event, struct profile *profile)

@@ -7,6 +7,10 @@
  *
  * That costs CPU time beside sampling, and must not: it is measured, and samples are
  * left out evenly when it exceeds its allowance (collect/pace.h).
+ *
+ * Programs of strangers (collect/shares.h) have a process of their own, with less memory, and a
+ * batch has the samples of one of them: he pays for what is waited for because of it, and for
+ * what fails. So he neither takes interpreted samples from who is trusted nor time from others.
  */
 #pragma once
 
@@ -14,15 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buffer.h"
-#include "collect/edge_helper.h"
+#include "collect/edge_batch.h"
 #include "collect/edge_tally.h"
 #include "collect/pace.h"
 #include "isa/interpret.h"
-#include "machine/sample_memory.h"
 #include "symbol/helper_process.h"
 
 struct address_space;
+struct error;
 struct file_table;
 struct perf_layout;
 struct perf_record;
@@ -32,53 +35,60 @@ struct profile;
 /* Of one event, since the last bill; in samples of user code. */
 struct edge_sums {
 	uint64_t interpreted; /* = silent + those with an outcome */
-	uint64_t thinned;     /* left out for the budget */
+	uint64_t thinned;     /* left out for the budget, or their user's share is used up */
 	uint64_t unfit;	      /* without registers, of a 32-bit process, or in code of no file */
-	uint64_t lost;	      /* the process that interprets failed */
+	uint64_t lost;	      /* the process that interprets failed, or we were asked to end */
 	uint64_t silent, outcomes;
 	uint64_t ends[INTERPRET_ENDS];
 };
 
-struct edge_waiting { /* whose sample it is */
-	uint32_t sampler, event, context;
-	struct share *share; /* whose program it is; NULL: nobody's that is limited */
-};
-
-struct edge_batch {
-	struct edge_sample *samples;
-	struct edge_waiting *waiting; /* as many */
-	size_t count, capacity, waiting_capacity;
-	struct buffer blocks;	       /* of all samples, in their order */
-	struct address_space **spaces; /* shared: they stay as they are */
-	size_t space_count, space_capacity;
-	double set_aside_ns; /* by the pace */
-};
-
 enum edge_told { EDGE_UNTOLD, EDGE_TOLD, EDGE_REFUSED };
 
-struct edges {
+/* A process that interprets, and what waits for it. */
+struct edge_lane {
 	bool on;
-	uint64_t registers; /* perf's mask */
+	bool strange;
 	struct helper helper;
-	struct file_table *files; /* borrowed */
-	struct shares *shares;	  /* likewise; set by the owner; NULL: nobody is limited */
-	struct edge_batch gathering, under_way;
+	struct edge_batch gathering, under_way, spare;
 	bool asked; /* the helper is at `under_way` */
 	uint64_t asked_ns;
-	uint8_t *told; /* enum edge_told, by number of the file */
+	uint64_t answered_ns; /* last */
+	uint8_t *told;	      /* enum edge_told, by number of the file */
 	size_t told_capacity, told_count;
+	unsigned failures;
+	struct pace pace;
+	/* Of strangers. */
+	struct share *payer;	   /* of `under_way` */
+	uint64_t paid_ns;	   /* for it */
+	const struct share *first; /* whose samples this helper was given; NULL: nobody's yet */
+	bool mixed;		   /* and those of others */
+	struct share *again; /* whose turn it is in a new one; NULL: whoever has waited longest */
+};
+
+struct edges {
+	uint64_t registers; /* perf's mask */
+	struct edge_lane own, strange;
+	struct file_table *files;	  /* borrowed */
+	struct shares *shares;		  /* likewise; NULL: nobody is limited */
+	const struct helper_watch *watch; /* likewise; NULL: nobody ends a wait */
 	unsigned failures;
 	char failure[256];	/* of the last one */
 	struct edge_sums *sums; /* by sampler */
 	size_t sampler_count;
 	struct edge_tally tally;
-	struct pace pace;
 	uint64_t cpu_ns; /* that interpreting took so far */
 };
 
-/* Starts the helper: early, it is a fork. -ENOMEM; other failures leave `on` false. */
-int edges_init(struct edges *edges, struct file_table *files, size_t sampler_count,
-	       struct error *err);
+struct edges_options {
+	struct file_table *files;
+	struct shares *shares;
+	const struct helper_watch *watch;
+	size_t sampler_count;
+};
+
+/* Starts the helpers: early, they are forks. -ENOMEM; after other failures nothing is interpreted.
+ */
+int edges_init(struct edges *edges, const struct edges_options *options, struct error *err);
 void edges_release(struct edges *edges); /* also right for a zeroed one */
 
 /*
@@ -97,8 +107,9 @@ struct span edges_blocks(struct span attached, const struct perf_layout *layout,
 			 const struct perf_record *record);
 
 /*
- * Takes what the helper has found and gives it what was sampled since, when that is much or
- * a second's: call it a few times a second. EDGES_WAIT: until all is done. 0 or -ENOMEM.
+ * Takes what the helpers have found and gives them what was sampled since, when that is much or
+ * a second's: call it a few times a second. EDGES_WAIT: until all is done, or the watch ends it,
+ * and then the rest is lost. 0 or -ENOMEM.
  */
 enum edges_patience { EDGES_GO_ON, EDGES_WAIT };
 int edges_service(struct edges *edges, enum edges_patience patience);

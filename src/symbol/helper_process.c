@@ -217,19 +217,18 @@ static struct message_watch watch_of(struct helper *helper, uint32_t timeout_ms)
 int helper_send(struct helper *helper, struct message *request, uint32_t timeout_ms,
 		struct error *err)
 {
-	int ret = 0;
 	reap_abandoned(helper);
+	if (buffer_failed(&request->payload))
+		return error_set(err, -ENOMEM, "out of memory");
+	/* It does nothing yet: nothing has to be ended, and none started that would be. */
+	const struct helper_watch *owner = helper->watch;
+	int ret = owner && owner->look ? owner->look(owner->context) : 0;
+	if (ret < 0)
+		return error_set(err, ret, "was not read: we were asked to end");
 	if (!helper->pid)
 		ret = helper_start(helper, err);
 	if (ret < 0)
 		return ret;
-	if (buffer_failed(&request->payload))
-		return error_set(err, -ENOMEM, "out of memory");
-	/* It does nothing yet: nothing has to be ended. */
-	ret = helper->watch && helper->watch->look ? helper->watch->look(helper->watch->context)
-						   : 0;
-	if (ret < 0)
-		return error_set(err, ret, "was not read: we were asked to end");
 	request->header.timeout_ms = timeout_ms;
 	struct message_watch watch = watch_of(helper, timeout_ms);
 	ret = message_send_watched(helper->socket, request, &watch);

@@ -1,8 +1,10 @@
 #include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -63,11 +65,62 @@ static void holes_cost_nothing(void **state)
 	assert_true(resident_kb() - before_kb < 65536);
 }
 
+/* What is mapped of our files. */
+static uint64_t mapped_bytes(void)
+{
+	uint64_t sum = 0, start, end;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "memfd:test") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
+			sum += end - start;
+	fclose(maps);
+	return sum;
+}
+
+#define MB ((off_t)1 << 20)
+
+/* `count` holes of so many bytes, after a page each. */
+static int file_with_holes(unsigned count, off_t each)
+{
+	int fd = some_file();
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(pwrite(fd, "data", 4, i * (each + 2 * 65536)), 4);
+	assert_int_equal(ftruncate(fd, count * (each + 2 * 65536)), 0);
+	return fd;
+}
+
+static uint64_t mapped_of(unsigned holes, off_t each)
+{
+	CLEANUP(close_fd) int fd = file_with_holes(holes, each);
+	CLEANUP(mapped_file_close) struct mapped_file mapped;
+	struct error err;
+	assert_int_equal(mapped_file_open(fd, &mapped, &err), 0);
+	assert_int_equal(mapped.size_bytes, holes * (each + 2 * 65536));
+	assert_memory_equal((const char *)mapped.bytes + (holes - 1) * (each + 2 * 65536), "data",
+			    4);
+	assert_int_equal(((const char *)mapped.bytes)[mapped.size_bytes - 1], 0);
+	return mapped_bytes();
+}
+
+static void large_holes_are_not_mapped_as_far_as_there_are_not_too_many(void **state)
+{
+	(void)state;
+	assert_true(mapped_of(10, 64 * MB) <= 10 * 3 * 65536);
+	assert_true(mapped_of(1024, MB) <= 1024 * 3 * 65536);
+	/* Who reads these, and they count as what is there. */
+	assert_true(mapped_of(1124, MB) >= 100 * MB);
+	assert_true(mapped_of(10, MB / 2) >= 10 * MB / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_outlives_what_others_do_to_the_file),
 		cmocka_unit_test(holes_cost_nothing),
+		cmocka_unit_test(large_holes_are_not_mapped_as_far_as_there_are_not_too_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect/bursts.h"
 #include "collect/stepper.h"
 
@@ -97,6 +98,30 @@ static void what_came_of_it_is_told(void **state)
 	assert_tells(&bursts, true, "the process that steps has ended: no bursts from then on");
 }
 
+static int give_up(void *context)
+{
+	(void)context;
+	return -ECANCELED;
+}
+
+static void the_last_stretch_is_not_waited_for_when_nobody_wants_it(void **state)
+{
+	(void)state;
+	int sockets[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+	struct stepper stepper = { .pid = 1, .socket = sockets[0] };
+	struct helper_watch watch = { .wake_fd = -1, .look = give_up };
+	struct bursts bursts = {
+		.stepper = &stepper, .decoder = { .watch = &watch }, .asked = true, .due_ns = 5
+	};
+	uint64_t begin_ns = clock_monotonic_ns();
+	bursts_stop(&bursts);
+	assert_true(clock_monotonic_ns() - begin_ns < 400000000);
+	assert_int_equal(bursts.due_ns, 0);
+	close(sockets[0]);
+	close(sockets[1]);
+}
+
 /* What the other side sends: kind, number, two times, and of steps as much as there are places. */
 #define ANSWER_HEAD 24
 static void damaged_answers_are_no_answers(void **state)
@@ -132,6 +157,7 @@ int main(void)
 		cmocka_unit_test(what_was_stepped_comes_before_later_records),
 		cmocka_unit_test(samples_of_the_thread_in_the_window_are_held),
 		cmocka_unit_test(what_came_of_it_is_told),
+		cmocka_unit_test(the_last_stretch_is_not_waited_for_when_nobody_wants_it),
 		cmocka_unit_test(damaged_answers_are_no_answers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -52,6 +55,39 @@ static void own_free(struct own *own)
 	edge_space_release(&own->space);
 	edge_memory_release(&own->memory);
 	free(own);
+}
+
+/* What is mapped of files whose names have that in them. */
+static uint64_t mapped_bytes(const char *name)
+{
+	uint64_t sum = 0, start, end;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, name) && sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
+			sum += end - start;
+	fclose(maps);
+	return sum;
+}
+
+static void holes_of_files_are_not_mapped(void **state)
+{
+	(void)state;
+	struct own *own = own_new();
+	const size_t hole = 64 << 20;
+	char bytes[65536];
+	CLEANUP(close_fd) int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CLEANUP(close_fd) int fd = memfd_create("with-a-hole", MFD_CLOEXEC);
+	assert_true(from >= 0 && fd >= 0);
+	off_t size = 0;
+	for (ssize_t got; (got = read(from, bytes, sizeof(bytes))) > 0; size += got)
+		assert_int_equal(write(fd, bytes, (size_t)got), got);
+	assert_int_equal(ftruncate(fd, size + (off_t)hole), 0);
+	assert_int_equal(edge_memory_set_file(&own->memory, 77, fd, NULL), 0);
+	assert_true(mapped_bytes("with-a-hole") >= (uint64_t)size / 2);
+	assert_true(mapped_bytes("with-a-hole") < (uint64_t)size + (1 << 20));
+	own_free(own);
 }
 
 static const struct {
@@ -221,6 +257,7 @@ int main(int argc, char **argv)
 		execv("/proc/self/exe", argv);
 	}
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(holes_of_files_are_not_mapped),
 		cmocka_unit_test(what_is_known_is_what_memory_has),
 		cmocka_unit_test(constants_are_known_and_variables_are_not),
 		cmocka_unit_test(addresses_of_symbols_are_those_of_their_only_definition),

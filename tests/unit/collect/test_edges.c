@@ -15,12 +15,14 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
 #include "collect/shares.h"
 #include "image/address_space.h"
 #include "machine/perf_record.h"
+#include "machine/sample_memory.h"
 #include "own_mappings.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
@@ -32,11 +34,14 @@ struct scene {
 	struct reader *reader;
 	struct file_table files;
 	struct address_space *space;
+	struct shares shares;
+	struct helper_watch watch;
 	struct edges edges;
 	uint64_t registers[EDGE_REGISTERS];
 	struct perf_sample sample;
 	struct span blocks;
 	struct share *share;
+	unsigned looks;
 };
 
 static struct scene *scene_new(void)
@@ -47,7 +52,10 @@ static struct scene *scene_new(void)
 	scene->profile = profile_new();
 	assert_int_equal(reader_new(NULL, &scene->reader, NULL), 0);
 	assert_int_equal(file_table_init(&scene->files, scene->profile, scene->reader, NULL), 0);
-	assert_int_equal(edges_init(&scene->edges, &scene->files, 1, NULL), 0);
+	shares_init(&scene->shares, &(struct share_limits){ 0 });
+	scene->watch = (struct helper_watch){ .wake_fd = -1, .context = scene };
+	const struct edges_options options = { &scene->files, &scene->shares, &scene->watch, 1 };
+	assert_int_equal(edges_init(&scene->edges, &options, NULL), 0);
 	scene->space = address_space_new();
 	size_t count = own_mappings_read(mappings);
 	for (size_t i = 0; i < count; i++) {
@@ -83,6 +91,7 @@ static void scene_free(struct scene *scene)
 	file_table_release(&scene->files);
 	reader_free(scene->reader);
 	profile_free(scene->profile);
+	shares_release(&scene->shares);
 	free(scene);
 }
 
@@ -177,19 +186,17 @@ static void branches_that_their_user_has_no_room_for_are_counted_as_left_out(voi
 {
 	(void)state;
 	struct scene *scene = scene_new();
-	struct shares shares;
+	struct shares *shares = &scene->shares;
 	uint64_t refused[SHARE_KINDS];
-	shares_init(&shares, &(struct share_limits){ 0 });
-	scene->edges.shares = &shares;
-	scene->share = shares_of_user(&shares, 4242);
+	scene->share = shares_of_user(shares, 4242);
 	for (uint64_t i = 0; i < 30; i++)
 		take(scene, 2, GENEROUS);
 	serve(scene, EDGES_WAIT);
 	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 30);
 	size_t known = scene->edges.tally.count;
 	assert_int_equal(scene->share->held[SHARE_EDGES], known);
-	while (share_has_room(&shares, scene->share, SHARE_EDGES))
-		assert_true(share_take(&shares, scene->share, SHARE_EDGES, 1));
+	while (share_has_room(shares, scene->share, SHARE_EDGES))
+		assert_true(share_take(shares, scene->share, SHARE_EDGES, 1));
 	/* What is known goes on being counted; what is new has no room. */
 	for (uint64_t i = 0; i < 60; i++)
 		take(scene, 1 + i % 2, GENEROUS);
@@ -197,15 +204,14 @@ static void branches_that_their_user_has_no_room_for_are_counted_as_left_out(voi
 	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 60);
 	assert_int_equal(seen(scene, BRANCH, BEHIND), 0);
 	assert_int_equal(scene->edges.tally.count, known);
-	shares_take_refused(&shares, refused);
+	shares_take_refused(shares, refused);
 	assert_true(refused[SHARE_EDGES] >= 30);
 	/* Another user has room. */
-	scene->share = shares_of_user(&shares, 4343);
+	scene->share = shares_of_user(shares, 4343);
 	take(scene, 1, GENEROUS);
 	serve(scene, EDGES_WAIT);
 	assert_true(scene->edges.tally.count > known);
 	scene_free(scene);
-	shares_release(&shares);
 }
 
 /* The process ended, or went on with a copy, while samples waited. */
@@ -213,13 +219,10 @@ static void the_room_of_mappings_that_only_samples_needed_is_given_back(void **s
 {
 	(void)state;
 	struct scene *scene = scene_new();
-	struct shares shares;
-	shares_init(&shares, &(struct share_limits){ 0 });
-	struct share *share = shares_of_user(&shares, 4242);
-	scene->edges.shares = &shares;
+	struct share *share = shares_of_user(&scene->shares, 4242);
 	scene->space->share = share;
 	scene->space->held = scene->space->count;
-	share_hold(&shares, share, SHARE_MAPPINGS, scene->space->held);
+	share_hold(&scene->shares, share, SHARE_MAPPINGS, scene->space->held);
 	take(scene, 1, GENEROUS);
 	struct address_space *fresh = address_space_new();
 	address_space_drop(scene->space);
@@ -228,7 +231,6 @@ static void the_room_of_mappings_that_only_samples_needed_is_given_back(void **s
 	serve(scene, EDGES_WAIT);
 	assert_int_equal(share->held[SHARE_MAPPINGS], 0);
 	scene_free(scene);
-	shares_release(&shares);
 }
 
 static void batches_follow_each_other_without_waiting(void **state)
@@ -239,17 +241,17 @@ static void batches_follow_each_other_without_waiting(void **state)
 		for (int i = 0; i < 600; i++)
 			take(scene, 0, GENEROUS);
 		serve(scene, EDGES_GO_ON);
-		assert_true(scene->edges.asked);
+		assert_true(scene->edges.own.asked);
 	}
 	serve(scene, EDGES_WAIT);
 	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 6000);
 	/* a few wait for others, but not for long */
 	take(scene, 0, GENEROUS);
 	serve(scene, EDGES_GO_ON);
-	assert_false(scene->edges.asked);
-	scene->edges.asked_ns -= 1000000000;
+	assert_false(scene->edges.own.asked);
+	scene->edges.own.asked_ns -= 1000000000;
 	serve(scene, EDGES_GO_ON);
-	assert_true(scene->edges.asked);
+	assert_true(scene->edges.own.asked);
 	serve(scene, EDGES_WAIT);
 	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 6001);
 	scene_free(scene);
@@ -278,9 +280,9 @@ static void samples_are_left_out_without_an_allowance(void **state)
 {
 	(void)state;
 	struct scene *scene = scene_new();
-	scene->edges.pace.saved_ns = 0;
+	scene->edges.own.pace.saved_ns = 0;
 	for (int i = 0; i < 100; i++)
-		take(scene, 0, scene->edges.pace.cost_ns / 4);
+		take(scene, 0, scene->edges.own.pace.cost_ns / 4);
 	serve(scene, EDGES_WAIT);
 	assert_int_equal(scene->edges.sums[0].interpreted, 25);
 	assert_int_equal(scene->edges.sums[0].thinned, 75);
@@ -293,7 +295,7 @@ static void a_helper_that_dies_costs_its_batch(void **state)
 	struct scene *scene = scene_new();
 	take(scene, 0, GENEROUS);
 	serve(scene, EDGES_WAIT);
-	kill(scene->edges.helper.pid, SIGKILL);
+	kill(scene->edges.own.helper.pid, SIGKILL);
 	take(scene, 0, GENEROUS);
 	serve(scene, EDGES_WAIT);
 	assert_int_equal(scene->edges.sums[0].lost, 1);
@@ -304,14 +306,171 @@ static void a_helper_that_dies_costs_its_batch(void **state)
 	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 2);
 	/* not for ever */
 	for (int i = 0; i < 40; i++) {
-		if (scene->edges.helper.pid) /* else the next one is about to start */
-			kill(scene->edges.helper.pid, SIGKILL);
+		if (scene->edges.own.helper.pid) /* else the next one is about to start */
+			kill(scene->edges.own.helper.pid, SIGKILL);
 		take(scene, 0, GENEROUS);
 		serve(scene, EDGES_WAIT);
 	}
-	assert_false(scene->edges.on);
+	assert_false(scene->edges.own.on);
 	assert_int_equal(scene->edges.sums[0].interpreted, 8);
 	assert_int_equal(scene->edges.sums[0].lost, 35);
+	scene_free(scene);
+}
+
+static int give_up(void *context)
+{
+	(void)context;
+	return -ECANCELED;
+}
+
+static void hang(struct edge_lane *lane)
+{
+	assert_int_equal(kill(lane->helper.pid, SIGSTOP), 0);
+}
+
+static void a_wait_ends_when_its_owner_gives_it_up(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	pid_t pid = scene->edges.own.helper.pid;
+	hang(&scene->edges.own);
+	for (int i = 0; i < 600; i++)
+		take(scene, 0, GENEROUS);
+	serve(scene, EDGES_GO_ON);
+	assert_true(scene->edges.own.asked);
+	take(scene, 0, GENEROUS);
+	scene->watch.look = give_up;
+	uint64_t begin_ns = clock_monotonic_ns();
+	serve(scene, EDGES_WAIT);
+	assert_true(clock_monotonic_ns() - begin_ns < 1000000000);
+	assert_int_equal(scene->edges.sums[0].lost, 601);
+	assert_int_equal(scene->edges.failures, 0);
+	scene->watch.look = NULL;
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_not_equal(scene->edges.own.helper.pid, pid);
+	assert_int_equal(scene->edges.sums[0].interpreted, 2);
+	scene_free(scene);
+}
+
+static int give_up_later(void *context)
+{
+	struct scene *scene = context;
+	return ++scene->looks > 2 ? -ECANCELED : 0;
+}
+
+static void a_wait_that_has_begun_ends_as_well(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	hang(&scene->edges.own);
+	take(scene, 0, GENEROUS);
+	scene->watch.look = give_up_later;
+	uint64_t begin_ns = clock_monotonic_ns();
+	serve(scene, EDGES_WAIT);
+	assert_true(clock_monotonic_ns() - begin_ns < 1000000000);
+	assert_int_equal(scene->edges.sums[0].lost, 1);
+	assert_int_equal(scene->edges.failures, 0);
+	scene_free(scene);
+}
+
+/* Recording ends soon: what is at hand is dealt with then. */
+static void nothing_is_begun_when_it_is_not_wanted(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	for (int i = 0; i < 600; i++)
+		take(scene, 0, GENEROUS);
+	scene->watch.look = give_up;
+	serve(scene, EDGES_GO_ON);
+	assert_false(scene->edges.own.asked);
+	scene->watch.look = NULL;
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].lost, 0);
+	assert_int_equal(scene->edges.sums[0].interpreted, 600);
+	scene_free(scene);
+}
+
+static void who_hangs_the_helper_pays_and_nobody_else(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct share *hostile = shares_of_user(&scene->shares, 4242);
+	struct share *other = shares_of_user(&scene->shares, 4343);
+	hang(&scene->edges.strange);
+	scene->share = hostile;
+	take(scene, 0, GENEROUS);
+	scene->share = NULL;
+	take(scene, 0, GENEROUS);
+	uint64_t begin_ns = clock_monotonic_ns();
+	serve(scene, EDGES_WAIT);
+	assert_true(clock_monotonic_ns() - begin_ns < 1500000000); /* its time and a start */
+	assert_int_equal(scene->edges.sums[0].lost, 1);
+	assert_int_equal(scene->edges.sums[0].interpreted, 1); /* the trusted one */
+	assert_true(share_reading_left_ns(&scene->shares, hostile) < SHARE_LEAST_NS);
+	/* What one can take of what all have together. */
+	assert_true(share_reading_left_ns(&scene->shares, other) >= SHARE_READ_NS / 2);
+	/* Without time nothing is begun, and whoever has some goes on. */
+	scene->share = hostile;
+	take(scene, 0, GENEROUS);
+	scene->share = other;
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].thinned, 1);
+	assert_int_equal(scene->edges.sums[0].interpreted, 2);
+	assert_int_equal(scene->edges.failures, 1);
+	scene_free(scene);
+}
+
+/* A helper that others had may be what they made of it. */
+static void a_failure_that_may_be_others_is_not_paid(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct share *share = shares_of_user(&scene->shares, 4343);
+	scene->share = shares_of_user(&scene->shares, 4242);
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	uint64_t had_ns = share_reading_left_ns(&scene->shares, share);
+	hang(&scene->edges.strange);
+	scene->share = share;
+	for (int i = 0; i < 600; i++)
+		take(scene, 0, GENEROUS);
+	serve(scene, EDGES_GO_ON);
+	kill(scene->edges.strange.helper.pid, SIGKILL);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.failures, 1);
+	assert_int_equal(scene->edges.sums[0].lost, 0);
+	assert_int_equal(scene->edges.sums[0].interpreted, 601);
+	assert_true(share_reading_left_ns(&scene->shares, share) + 100000000 > had_ns);
+	scene_free(scene);
+}
+
+static void strangers_have_a_batch_each(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	struct sample_memory_block blocks[2] = { { .address = 0x7000 }, { .address = 0x9000 } };
+	scene->registers[own_pc_at] = scene->sample.ip = (uintptr_t)own_load;
+	blocks[1].bytes[4] = 1;
+	for (uint32_t i = 0; i < 90; i++) {
+		scene->share = shares_of_user(&scene->shares, 4242 + i % 3);
+		/* blocks go with their samples */
+		scene->blocks = (struct span){ blocks, i % 3 * sizeof(blocks[0]) };
+		take(scene, 0x9004, GENEROUS);
+	}
+	scene->edges.strange.asked_ns -= 1000000000;
+	serve(scene, EDGES_GO_ON);
+	assert_int_equal(scene->edges.strange.under_way.count, 30);
+	assert_int_equal(scene->edges.strange.gathering.count, 60);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(scene->edges.sums[0].interpreted, 90);
+	assert_int_equal(scene->edges.sums[0].silent, 60);
+	assert_int_equal(seen(scene, own_load_branch, own_load_taken) +
+				 seen(scene, own_load_branch, own_load_behind),
+			 30);
 	scene_free(scene);
 }
 
@@ -343,12 +502,12 @@ static void a_helper_is_not_believed_about_files_that_it_was_not_told(void **sta
 	(void)state;
 	struct scene *scene = scene_new();
 	size_t files = scene->files.count;
-	helper_stop(&scene->edges.helper);
-	scene->edges.helper.run = run_liar;
+	helper_stop(&scene->edges.own.helper);
+	scene->edges.own.helper.run = run_liar;
 	for (int i = 0; i < 600; i++)
 		take(scene, 0, GENEROUS);
 	serve(scene, EDGES_GO_ON);
-	assert_true(scene->edges.asked);
+	assert_true(scene->edges.own.asked);
 	scene->files.count = UINT32_MAX; /* so many have come meanwhile */
 	serve(scene, EDGES_WAIT);
 	scene->files.count = files;
@@ -365,14 +524,14 @@ static void a_helper_of_many_files_starts_anew_and_is_told_again(void **state)
 	struct scene *scene = scene_new();
 	take(scene, 0, GENEROUS);
 	serve(scene, EDGES_WAIT);
-	pid_t first = scene->edges.helper.pid;
-	size_t told = scene->edges.told_count;
+	pid_t first = scene->edges.own.helper.pid;
+	size_t told = scene->edges.own.told_count;
 	assert_true(told > 0);
-	scene->edges.told_count = 5000;
+	scene->edges.own.told_count = 5000;
 	take(scene, 0, GENEROUS);
 	serve(scene, EDGES_WAIT);
-	assert_int_not_equal(scene->edges.helper.pid, first);
-	assert_int_equal(scene->edges.told_count, told);
+	assert_int_not_equal(scene->edges.own.helper.pid, first);
+	assert_int_equal(scene->edges.own.told_count, told);
 	assert_int_equal(scene->edges.sums[0].interpreted, 2);
 	assert_int_equal(scene->edges.failures, 0);
 	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 2);
@@ -559,6 +718,12 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_interpreted_is_unfit),
 		cmocka_unit_test(samples_are_left_out_without_an_allowance),
 		cmocka_unit_test(a_helper_that_dies_costs_its_batch),
+		cmocka_unit_test(a_wait_ends_when_its_owner_gives_it_up),
+		cmocka_unit_test(a_wait_that_has_begun_ends_as_well),
+		cmocka_unit_test(nothing_is_begun_when_it_is_not_wanted),
+		cmocka_unit_test(who_hangs_the_helper_pays_and_nobody_else),
+		cmocka_unit_test(a_failure_that_may_be_others_is_not_paid),
+		cmocka_unit_test(strangers_have_a_batch_each),
 		cmocka_unit_test(a_helper_is_not_believed_about_files_that_it_was_not_told),
 		cmocka_unit_test(a_helper_of_many_files_starts_anew_and_is_told_again),
 		cmocka_unit_test(processes_are_told_apart_and_their_mappings_stay),

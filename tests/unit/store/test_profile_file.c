@@ -193,13 +193,9 @@ static uint64_t varint_at(const struct map *map, size_t *at)
 	return value;
 }
 
-static void mark_leaf_cell(struct map *map, size_t at, enum tree tree)
+/* Of a payload what lies in the leaf; the rest is in pages of its own. */
+static size_t local_size(size_t usable, uint64_t payload)
 {
-	size_t begin = at;
-	uint64_t payload = varint_at(map, &at);
-	size_t rowid = at;
-	varint_at(map, &at);
-	size_t usable = map->page;
 	size_t most = usable - 35;
 	size_t least = (usable - 12) * 32 / 255 - 23;
 	size_t local = payload;
@@ -207,6 +203,17 @@ static void mark_leaf_cell(struct map *map, size_t at, enum tree tree)
 		local = least + (payload - least) % (usable - 4);
 		local = local > most ? least : local;
 	}
+	return local;
+}
+
+static void mark_leaf_cell(struct map *map, size_t at, enum tree tree)
+{
+	size_t begin = at;
+	uint64_t payload = varint_at(map, &at);
+	size_t rowid = at;
+	varint_at(map, &at);
+	size_t usable = map->page;
+	size_t local = local_size(usable, payload);
 	mark(map, begin, rowid - begin);
 	if (tree != TREE_SCHEMA) /* its rows have names; their numbers are nobody's */
 		mark(map, rowid, at - rowid);
@@ -391,6 +398,81 @@ static void a_forged_schema_is_refused_in_one_sentence(void **state)
 			fail_msg("%s: \"%s\" does not say \"%s\"", forgeries[i].sql, err.text,
 				 forgeries[i].says);
 	}
+}
+
+static uint32_t root_of_chunks(const struct buffer *bytes)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *root = NULL;
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	assert_int_equal(sqlite3_deserialize(db, "main", bytes->data, (sqlite3_int64)bytes->size,
+					     (sqlite3_int64)bytes->size,
+					     SQLITE_DESERIALIZE_READONLY),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db,
+					    "SELECT rootpage FROM sqlite_schema WHERE name='chunk'",
+					    -1, &root, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(root), SQLITE_ROW);
+	uint32_t number = (uint32_t)sqlite3_column_int(root, 0);
+	sqlite3_finalize(root);
+	sqlite3_close(db);
+	return number;
+}
+
+/* All rows of a leaf whose end lies elsewhere get the pages of the first one, and the file ends
+ * behind these. */
+static size_t share_pages(struct buffer *bytes, uint32_t leaf)
+{
+	struct map map = { bytes->data, bytes->size, 0, NULL };
+	map.page = number_at(&map, 16, 2);
+	size_t page = (size_t)(leaf - 1) * map.page;
+	uint32_t cells = number_at(&map, page + 3, 2);
+	uint8_t *first = NULL;
+	size_t shared = 0, left = 0;
+	assert_int_equal(map.bytes[page], 13);
+	for (uint32_t i = 0; i < cells; i++) {
+		size_t at = page + number_at(&map, page + 8 + 2 * i, 2);
+		uint64_t payload = varint_at(&map, &at);
+		varint_at(&map, &at);
+		size_t local = local_size(map.page, payload);
+		if (payload == local)
+			continue;
+		uint8_t *pointer = bytes->data + at + local;
+		left = payload - local;
+		if (first)
+			memcpy(pointer, first, 4);
+		first = first ? first : pointer;
+		shared++;
+	}
+	assert_true(shared > 1);
+	uint32_t number = number_at(&map, (size_t)(first - bytes->data), 4), last = 0;
+	for (; left; left -= left < map.page - 4 ? left : map.page - 4) {
+		last = number > last ? number : last;
+		number = number_at(&map, (size_t)(number - 1) * map.page, 4);
+	}
+	const uint8_t pages[] = { (uint8_t)(last >> 24), (uint8_t)(last >> 16),
+				  (uint8_t)(last >> 8), (uint8_t)last };
+	memcpy(bytes->data + 28, pages, sizeof(pages));
+	bytes->size = last * map.page;
+	return shared;
+}
+
+/* Each row is a whole one: a small file would be read for as long as its author likes. */
+static void rows_that_share_their_pages_are_refused(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	CLEANUP(buffer_release)
+	struct buffer bytes = forged_of(
+		profile, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<4)"
+			 "INSERT INTO chunk SELECT 1,0,0,i,1,zeroblob(100000) FROM n");
+	struct error err = { 0 };
+	assert_int_equal(share_pages(&bytes, root_of_chunks(&bytes)), 4);
+	assert_true(bytes.size < 200000);
+	assert_int_equal(refuse(bytes.data, bytes.size, &err), -EBADMSG);
+	assert_string_equal(err.text,
+			    "profile 't' is damaged: the rows of 'chunk' are out of order");
 }
 
 static void what_is_no_profile_is_named(void **state)
@@ -620,6 +702,7 @@ int main(void)
 		cmocka_unit_test(a_truncated_file_is_refused_at_every_length),
 		cmocka_unit_test(a_flipped_byte_is_refused_where_it_says_something),
 		cmocka_unit_test(a_forged_schema_is_refused_in_one_sentence),
+		cmocka_unit_test(rows_that_share_their_pages_are_refused),
 		cmocka_unit_test(what_is_no_profile_is_named),
 		cmocka_unit_test(rows_that_compress_to_nothing_are_read_back),
 		cmocka_unit_test(rows_of_large_numbers_are_read_back),

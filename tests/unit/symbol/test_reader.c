@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -467,6 +468,107 @@ static void a_wait_ends_when_its_owner_gives_it_up(void **state)
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
 }
 
+/* Our child of that name (NULL: any), and how many there are. */
+static pid_t find_child(const char *name, size_t *count)
+{
+	char path[64], text[4096], is[32];
+	pid_t found = 0;
+	*count = 0;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	FILE *file = fopen(path, "r");
+	if (!file)
+		skip(); /* a kernel without CONFIG_PROC_CHILDREN */
+	char *all = fgets(text, sizeof(text), file);
+	fclose(file);
+	for (char *pid = all ? strtok(all, " ") : NULL; pid; pid = strtok(NULL, " ")) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+		FILE *comm = fopen(path, "r");
+		bool same = name && comm && fgets(is, sizeof(is), comm) &&
+			    !strncmp(is, name, strlen(name));
+		if (comm)
+			fclose(comm);
+		if (same || !name) {
+			++*count;
+			found = atoi(pid);
+		}
+	}
+	return found;
+}
+
+static pid_t only_child(const char *name)
+{
+	size_t count;
+	pid_t found = find_child(name, &count);
+	return count == 1 ? found : 0;
+}
+
+static size_t count_children(void)
+{
+	size_t count;
+	find_child(NULL, &count);
+	return count;
+}
+
+static int refuse(void *context)
+{
+	(void)context;
+	return -ECANCELED;
+}
+
+/* While we are asked to end many requests follow each other: each would start another helper. */
+static void a_request_that_is_not_wanted_leaves_the_helper_alone(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	struct helper_watch watch = { .wake_fd = -1 };
+	struct reader_options options = { .watch = &watch };
+	struct identity identity;
+	struct safe_file file;
+	struct error err = { 0 };
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' T work'");
+	const char *path = temporary_folder_path(&folder, "p");
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+	pid_t parser = only_child("culprit-parse");
+	pid_t opener = only_child("culprit-open");
+	assert_true(parser && opener);
+	watch.look = refuse;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(reader_identify(reader, fd, &identity, &err), -ECANCELED);
+		assert_int_equal(
+			reader_gather(reader, fd, -1, &work, 1, GATHER_ALL, &records, NULL, &err),
+			-ECANCELED);
+		assert_int_equal(reader_open_path(reader, 0, path, OWNER_ANY, &file, &err),
+				 -ECANCELED);
+	}
+	assert_int_equal(only_child("culprit-parse"), parser);
+	assert_int_equal(only_child("culprit-open"), opener);
+	assert_string_equal(err.text, "was not read: we were asked to end");
+	watch.look = NULL;
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+	assert_int_equal(reader_gather(reader, fd, -1, &work, 1, GATHER_ALL, &records, NULL, &err),
+			 0);
+	assert_true(records.count > 0);
+	assert_int_equal(reader_open_path(reader, 0, path, OWNER_ANY, &file, &err), 0);
+	close(file.fd);
+	assert_int_equal(only_child("culprit-parse"), parser);
+	assert_int_equal(only_child("culprit-open"), opener);
+	/* Nor is one started that is not there. */
+	assert_int_equal(kill(parser, SIGKILL), 0);
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), -EIO);
+	watch.look = refuse;
+	size_t children = count_children();
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), -ECANCELED);
+	assert_int_equal(count_children(), children);
+	watch.look = NULL;
+	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+}
+
 /* Lines that take some ten seconds, of a function whose name takes a millisecond. */
 static void names_come_before_the_account_is_empty(void **state)
 {
@@ -671,6 +773,7 @@ int main(void)
 		cmocka_unit_test(a_helper_that_dies_is_replaced),
 		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),
 		cmocka_unit_test(a_wait_ends_when_its_owner_gives_it_up),
+		cmocka_unit_test(a_request_that_is_not_wanted_leaves_the_helper_alone),
 		cmocka_unit_test(what_is_gathered_has_a_limit_in_bytes),
 		cmocka_unit_test(names_come_before_the_account_is_empty),
 		cmocka_unit_test(a_mount_that_never_answers_costs_one_deadline),

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Culprit listens nowhere and connects nowhere (docs/security.md): its own code makes no socket but pairs, and a call
+# that did would be found.
+set -eu
+root=$1
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+calls='(^|[^a-z_>.])(socket|connect|bind|listen|accept4?|getaddrinfo|gethostbyname) *\('
+
+found() {
+	grep -rnE --include='*.c' --include='*.h' "$calls" "$1" | grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)' || true
+}
+said=$(found "$root/src")
+if [ -n "$said" ]; then
+	echo "$said"
+	exit 1
+fi
+printf 'static int f(void) { return socket(AF_INET, SOCK_STREAM, 0); }\n' >"$copy/a.c"
+[ -n "$(found "$copy")" ] || { echo "a socket is not found"; exit 1; }
+# and what only passes them on is none
+printf 'int g(int socket) { return send_all(socket, lane->connect(1)); }\n' >"$copy/a.c"
+[ -z "$(found "$copy")" ] || { echo "found: $(found "$copy")"; exit 1; }

@@ -1,6 +1,7 @@
 #include "image/address_space.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,9 +79,44 @@ static int own(struct address_space **space, size_t count)
 	return 0;
 }
 
+/* One mapping says of an address what the other would say of it. */
+static bool are_one(const struct mapping *left, const struct mapping *right)
+{
+	return left->file == right->file &&
+	       left->offset - left->start == right->offset - right->start;
+}
+
+static bool is_there(const struct address_space *space, const struct mapping *mapping)
+{
+	size_t at = first_ending_after(space, mapping->start);
+	return at < space->count && space->list[at].start <= mapping->start &&
+	       space->list[at].end >= mapping->end && are_one(&space->list[at], mapping);
+}
+
+/* Makes *mapping longer by what goes on before and behind it in the same way. [*first, *last) are
+ * the mappings that it takes the place of. */
+static void join_neighbours(const struct address_space *space, struct mapping *mapping,
+			    size_t *first, size_t *last)
+{
+	const struct mapping *list = space->list;
+	if (*first > 0 && list[*first - 1].end == mapping->start)
+		*first -= are_one(&list[*first - 1], mapping);
+	if (*last < space->count && list[*last].start == mapping->end)
+		*last += are_one(&list[*last], mapping);
+	if (*first == *last)
+		return;
+	const struct mapping *before = &list[*first], *behind = &list[*last - 1];
+	if (before->start < mapping->start && are_one(before, mapping)) {
+		mapping->start = before->start;
+		mapping->offset = before->offset;
+	}
+	if (behind->end > mapping->end && are_one(behind, mapping))
+		mapping->end = behind->end;
+}
+
 int address_space_add(struct address_space **space, const struct mapping *mapping)
 {
-	if (mapping->end <= mapping->start)
+	if (mapping->end <= mapping->start || is_there(*space, mapping))
 		return 0;
 	if ((*space)->count >= ADDRESS_SPACE_LIMIT)
 		return -E2BIG;
@@ -89,22 +125,24 @@ int address_space_add(struct address_space **space, const struct mapping *mappin
 		return ret;
 
 	struct address_space *own_space = *space;
-	size_t first = first_ending_after(own_space, mapping->start);
+	struct mapping added = *mapping;
+	size_t first = first_ending_after(own_space, added.start);
 	size_t last = first; /* the first one that is not touched */
-	while (last < own_space->count && own_space->list[last].start < mapping->end)
+	while (last < own_space->count && own_space->list[last].start < added.end)
 		last++;
+	join_neighbours(own_space, &added, &first, &last);
 
 	struct mapping pieces[3];
 	size_t made = 0;
-	if (first < last && own_space->list[first].start < mapping->start) {
+	if (first < last && own_space->list[first].start < added.start) {
 		pieces[made] = own_space->list[first];
-		pieces[made++].end = mapping->start;
+		pieces[made++].end = added.start;
 	}
-	pieces[made++] = *mapping;
-	if (first < last && own_space->list[last - 1].end > mapping->end) {
+	pieces[made++] = added;
+	if (first < last && own_space->list[last - 1].end > added.end) {
 		struct mapping rest = own_space->list[last - 1];
-		rest.offset += mapping->end - rest.start;
-		rest.start = mapping->end;
+		rest.offset += added.end - rest.start;
+		rest.start = added.end;
 		pieces[made++] = rest;
 	}
 	memmove(own_space->list + first + made, own_space->list + last,

@@ -37,7 +37,9 @@ void address_space_drop(struct address_space *space); /* one less; NULL does not
 
 /*
  * Adds a mapping to *space, which is replaced by a copy first when it is shared.
- * An empty one (end <= start) does nothing. Returns 0, -ENOMEM, or -E2BIG past
+ * What is there already copies nothing, and what goes on beside it (heaps that
+ * grow, pages that are mapped again) becomes one mapping with it. An empty one
+ * (end <= start) does nothing. Returns 0, -ENOMEM, or -E2BIG past
  * ADDRESS_SPACE_LIMIT, with nothing changed.
  */
 int address_space_add(struct address_space **space, const struct mapping *mapping);

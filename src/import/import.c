@@ -11,7 +11,7 @@
 #include "import/other_text.h"
 #include "import/unpack.h"
 
-#define PIECE_BYTES (1u << 20)
+#define PIECE_BYTES (128u << 10)
 
 /* One file on its way to its reader. The first unpacked bytes wait in `head` until they are enough
  * to tell the format. */

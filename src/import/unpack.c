@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "import/utf16.h"
 
-#define PIECE_BYTES	 (256u << 10)
+#define PIECE_BYTES	 (128u << 10)
 #define XZ_MEMORY_LIMIT	 (96u << 20) /* xz -9 needs 65 MiB */
 #define GZIP_WINDOW_BITS (15 + 16)   /* zlib.h: +16 reads the gzip wrapper */
 

@@ -39,7 +39,8 @@ static inline void import_bytes(const struct importer *format, const uint8_t *da
 		ret = feed_piece(format, reader, data + at, size - at < piece ? size - at : piece);
 	struct profile *profile = NULL;
 	struct profile *sorted = NULL;
-	if (ret == 0 && format->finish(reader, &profile, NULL) == 0 &&
+	/* what sorting costs, a third of the time, goes into more inputs: one in four is sorted */
+	if (ret == 0 && format->finish(reader, &profile, NULL) == 0 && size % 4 == 0 &&
 	    profile_canonical(profile, &sorted) < 0)
 		abort();
 	profile_free(sorted);

@@ -18,7 +18,9 @@ share() {
 culprit accuracy -q --image branches --truth exact --json run.prof >both.json
 culprit accuracy -q --image branches --truth exact --samples-alone --json run.prof >alone.json
 expect_between "samples judged" "$(share both.json '.samples.judged / .samples.all')" 95 100
-expect_equal "procedures" "$(jq '[.procedures[].procedure] | sort | join(" ")' both.json)" \
+# main, which calls them, gets a sample now and then
+expect_equal "procedures" "$(jq '.samples.all as $all |
+	[.procedures[] | select(.samples > 0.01 * $all).procedure] | sort | join(" ")' both.json)" \
 	'"by_counter by_jump by_table"'
 # Where paths start is biased by time: a ratio is off by 2 to 3 points on average (docs/methods.md),
 # which is 10 % of a branch that is taken 1 time in 4. So 15 % is what can be held.

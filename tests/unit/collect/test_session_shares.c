@@ -124,7 +124,7 @@ static void map(struct session *session, uint32_t pid, uint64_t count)
 {
 	struct process *process = process_find(&session->processes, pid);
 	for (uint64_t i = 0; i < count; i++) {
-		struct mapping mapping = { (i + 1) << 20, ((i + 1) << 20) + 1, 0, 1 };
+		struct mapping mapping = { (i + 1) << 20, ((i + 1) << 20) + 1, 0, pid };
 		if (!session_may_map(session, process))
 			continue;
 		assert_int_equal(process_map(&session->processes, pid, &mapping), 0);

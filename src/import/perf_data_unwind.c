@@ -12,8 +12,10 @@
 #include "import/perf_data_private.h"
 #include "import/unwind.h"
 
-#define CHUNK_BYTES   (1u << 20)
-#define ROOM	      (24u << 20) /* packed samples, beside as many bytes as the file has */
+#define CHUNK_BYTES (1u << 20)
+/* Beside each of these, once more as many bytes as the file had so far: what is unwound before its
+ * end knows no build-ids, and so no binaries. */
+#define ROOM	      (24u << 20) /* packed samples */
 #define MAPPINGS_MAX  (1u << 20)  /* of all processes as they were: 32 MB */
 #define FILES_SHOWN   3
 #define PACKING_LEVEL 1
@@ -145,7 +147,8 @@ static int keep_process(struct perf_stacks *waiting, const struct process *proce
 static bool is_full(const struct perf_data *data, const struct perf_stacks *waiting)
 {
 	return waiting->chunk_count * (uint64_t)CHUNK_BYTES > ROOM + data->at ||
-	       waiting->mapping_count > MAPPINGS_MAX || waiting->process_count > MAPPINGS_MAX / 4;
+	       waiting->mapping_count > MAPPINGS_MAX + data->at / sizeof(struct mapping) ||
+	       waiting->process_count > MAPPINGS_MAX / 4;
 }
 
 int perf_data_wait(struct perf_data *data, uint32_t event, uint32_t context,

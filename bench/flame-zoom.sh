@@ -7,4 +7,4 @@ if grep -q '^1\.\.0' said; then
 fi
 echo "machine: $(uname -srm), $(nproc) CPUs"
 sed -n 's/^# //p' said
-! grep '^not ok' said
+! grep '^not ok' said || exit 1

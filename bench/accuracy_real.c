@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/accuracy.h"
+#include "analyze/accuracy/accuracy.h"
 #include "analyze/cycles/cycles.h"
-#include "analyze/flow_evidence.h"
-#include "analyze/truth.h"
+#include "analyze/flow/seen_branches.h"
+#include "analyze/accuracy/exact_counts.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
-#include "import/import.h"
+#include "import/reading/import.h"
 #include "store/profile_file.h"
 
 #define NEAR_RATIO 0.05 /* of a branch's ratio: points */
@@ -34,7 +34,7 @@ struct program {
 	struct resolver *resolver;
 	struct event_columns columns;
 	struct annotate_index *index;
-	struct truth *truth;
+	struct exact_counts *truth;
 };
 
 /* Of conditional branches, weighted by true executions. */
@@ -49,7 +49,7 @@ struct branches {
 
 static void program_release(struct program *program)
 {
-	truth_free(program->truth);
+	exact_counts_free(program->truth);
 	annotate_index_free(program->index);
 	event_columns_release(&program->columns);
 	resolver_free(program->resolver);
@@ -107,7 +107,7 @@ static int program_init(struct program *program, const char *truth, char *const 
 		ret = annotate_index_new(program->sampled, program->resolver, &program->columns,
 					 &program->index, err);
 	if (ret == 0)
-		ret = truth_new(program->counted, program->sampled, &program->truth, err);
+		ret = exact_counts_new(program->counted, program->sampled, &program->truth, err);
 	return ret;
 }
 
@@ -130,14 +130,14 @@ static void compare_branches(const struct program *program, const struct procedu
 			     const struct flow_counts *seen, struct branches *branches)
 {
 	const struct cfg *cfg = &found->cfg;
-	uint32_t image = truth_image(program->truth, found->procedure->procedure->image);
-	size_t column = truth_executions_column(program->truth);
+	uint32_t image = exact_counts_image(program->truth, found->procedure->procedure->image);
+	size_t column = exact_counts_executions_column(program->truth);
 	for (uint32_t b = 0; image && b < cfg->graph.block_count; b++) {
 		const struct cfg_block *block = &cfg->blocks[b];
 		const struct cfg_instruction *last =
 			&cfg->instructions[block->first + block->count - 1];
 		struct flow_ends out = flow_graph_out_of(&cfg->graph, b);
-		double executed = truth_count(program->truth, column, image, last->vaddr);
+		double executed = exact_counts_count(program->truth, column, image, last->vaddr);
 		if (last->kind != INSTRUCTION_CONDITIONAL || out.count != 2 || executed <= 0)
 			continue;
 		double outcomes = 0, taken = 0;
@@ -147,19 +147,19 @@ static void compare_branches(const struct program *program, const struct procedu
 				taken += seen->edges[out.list[i]];
 		}
 		add_branch(branches, executed,
-			   truth_jumps_elsewhere(program->truth, image, last->vaddr, 0), outcomes,
-			   taken);
+			   exact_counts_jumps_elsewhere(program->truth, image, last->vaddr, 0),
+			   outcomes, taken);
 		branches->outcomes += outcomes;
 	}
 	branches->unmatched += (double)seen->unmatched;
 }
 
-/* Fills `kinds`, by enum flow_evidence_kind. */
+/* Fills `kinds`, by enum seen_branches_kind. */
 static int see_branches(const struct program *program, struct cycles *cycles,
 			struct branches *kinds, struct error *err)
 {
-	CLEANUP(flow_evidence_freep) struct flow_evidence *evidence = NULL;
-	if (flow_evidence_new(program->sampled, program->resolver, &evidence) < 0)
+	CLEANUP(seen_branches_freep) struct seen_branches *evidence = NULL;
+	if (seen_branches_new(program->sampled, program->resolver, &evidence) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < program->index->count; i++) {
 		CLEANUP(procedure_cycles_freep) struct procedure_cycles *found = NULL;
@@ -172,8 +172,8 @@ static int see_branches(const struct program *program, struct cycles *cycles,
 			return ret;
 		for (int kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++) {
 			CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
-			if (flow_evidence_count(evidence, found->procedure->procedure->image,
-						&found->cfg, (enum flow_evidence_kind)kind,
+			if (seen_branches_count(evidence, found->procedure->procedure->image,
+						&found->cfg, (enum seen_branches_kind)kind,
 						&seen) < 0)
 				return error_set(err, -ENOMEM, "out of memory");
 			compare_branches(program, found, &seen, &kinds[kind]);

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "analyze/flow/flow_graph.h"
-#include "analyze/flow/flow_least.h"
-#include "analyze/flow/flow_points.h"
+#include "analyze/flow/flow_least_cost.h"
+#include "analyze/flow/flow_clusters.h"
 #include "analyze/flow/flow_propagate.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -177,7 +177,7 @@ static int measure_points(const struct procedure *procedure, struct cost *cost)
 	CLEANUP(free_pointer) uint32_t *waits = calloc(n, sizeof(*waits));
 	CLEANUP(free_pointer) double *cycles = calloc(n, sizeof(*cycles));
 	CLEANUP(free_pointer) double *samples = calloc(n, sizeof(*samples));
-	CLEANUP(free_pointer) struct flow_points *out = calloc(blocks, sizeof(*out));
+	CLEANUP(free_pointer) struct flow_clusters *out = calloc(blocks, sizeof(*out));
 	if (!ranges || !classes || !waits || !cycles || !samples || !out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
@@ -188,9 +188,9 @@ static int measure_points(const struct procedure *procedure, struct cost *cost)
 		waits[i] = i > first ? i - 1 : FLOW_WAITS_FOR_NOTHING;
 		samples[i] = (double)procedure->counts[block] * (i % 3 + i % 7);
 	}
-	struct flow_points_code code = { n, blocks, blocks, ranges, classes, cycles, waits };
+	struct flow_clusters_code code = { n, blocks, blocks, ranges, classes, cycles, waits };
 	uint64_t start = clock_monotonic_ns();
-	int ret = flow_points_estimate(&code, samples, out);
+	int ret = flow_clusters_estimate(&code, samples, out);
 	cost->points_s += (double)(clock_monotonic_ns() - start) * 1e-9;
 	return ret;
 }

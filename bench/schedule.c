@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/schedule.h"
+#include "analyze/flow/schedule.h"
 #include "base/count_of.h"
 #include "base/error.h"
 #include "base/random.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/accuracy.h"
-#include "analyze/truth.h"
+#include "analyze/accuracy/accuracy.h"
+#include "analyze/accuracy/exact_counts.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -105,7 +105,7 @@ static int compare(struct work *work, struct resolver *resolver)
 	CLEANUP(event_columns_release) struct event_columns columns = { 0 };
 	CLEANUP(annotate_index_freep) struct annotate_index *index = NULL;
 	CLEANUP(cycles_freep) struct cycles *cycles = NULL;
-	CLEANUP(truth_freep) struct truth *truth = NULL;
+	CLEANUP(exact_counts_freep) struct exact_counts *truth = NULL;
 	CLEANUP(accuracy_freep) struct accuracy *accuracy = NULL;
 	CLEANUP(free_pointer) uint32_t *positions = NULL;
 	const struct cycles_options asked = { .isa = ISA_UNKNOWN,
@@ -129,7 +129,7 @@ static int compare(struct work *work, struct resolver *resolver)
 	positions = work->positions;
 	if (status)
 		return status;
-	if (truth_new(work->counted->profile, work->input->profile, &truth, &err) < 0 ||
+	if (exact_counts_new(work->counted->profile, work->input->profile, &truth, &err) < 0 ||
 	    accuracy_new(cycles, truth, positions, work->count, &request, &accuracy, &err) < 0)
 		return say(&err);
 	return print(work, cycles, accuracy);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
 #include "analyze/cycles/cycles.h"
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

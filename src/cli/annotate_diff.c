@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate_diff.h"
-#include "analyze/compare_scope.h"
-#include "analyze/resolve.h"
-#include "analyze/scope.h"
+#include "analyze/compare/annotate_diff.h"
+#include "analyze/compare/compare_scope.h"
+#include "analyze/names/resolve.h"
+#include "analyze/report/report_scope.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

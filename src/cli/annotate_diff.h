@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
 
 struct comparison_options;
 struct input_options;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/cycles/culprits.h"
+#include "analyze/culprits/culprits.h"
 #include "analyze/cycles/cycles_lines.h"
 
 void annotate_subject_release(struct annotate_subject *subject)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "cli/message.h"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/annotate_index.h"
+#include "analyze/code/annotate_index.h"
 
 /*
  * The procedures that a name may stand for, of `image` when that is not NULL, in a list that the

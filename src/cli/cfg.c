@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/cfg_view.h"
+#include "analyze/cycles/cfg_view.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

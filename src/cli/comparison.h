@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "analyze/difference.h"
+#include "analyze/figures/difference.h"
 #include "cli/options.h"
 
 struct comparison_options {

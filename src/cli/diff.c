@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
+#include "analyze/compare/compare_base.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/event_column.h"
-#include "analyze/resolve.h"
+#include "analyze/figures/event_column.h"
+#include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "cli/options.h"
 
 struct filter_options {

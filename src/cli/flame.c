@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/compare.h"
-#include "analyze/flame.h"
-#include "analyze/flame_changes.h"
-#include "analyze/flame_view.h"
+#include "analyze/compare/compare.h"
+#include "analyze/flame/flame.h"
+#include "analyze/flame/flame_changes.h"
+#include "analyze/flame/flame_view.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

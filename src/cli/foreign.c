@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
-#include "import/import.h"
+#include "import/reading/import.h"
 #include "profile/profile.h"
 #include "profile/size_check.h"
 

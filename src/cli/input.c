@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -19,7 +19,7 @@
 #include "base/number.h"
 #include "cli/foreign.h"
 #include "cli/message.h"
-#include "import/import.h"
+#include "import/reading/import.h"
 #include "import/importer.h"
 #include "profile/bill.h"
 #include "profile/profile.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/estimate_words.h"
-#include "analyze/execution_estimate.h"
-#include "analyze/resolve.h"
+#include "analyze/cycles/estimate_words.h"
+#include "analyze/accuracy/execution_estimate.h"
+#include "analyze/names/resolve.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"

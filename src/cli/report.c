@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report_make.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "cli/options.h"
 
 int report_parts_choose(const struct verb *verb, const char *by, struct report_options *options)

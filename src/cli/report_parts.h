@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "cli/options.h"
 
 /* Rows of an option table, with what they set. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/cycles/summary.h"
+#include "analyze/culprits/summary.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

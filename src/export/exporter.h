@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/event_column.h"
+#include "analyze/figures/event_column.h"
 #include "profile/profile.h"
 
 struct error;
@@ -75,7 +75,7 @@ struct exporter {
 	bool binary;	    /* not for a terminal */
 	/* It is about instructions: needs their bytes, takes all events, has no use for stacks. */
 	bool of_code;
-	unsigned uses;	    /* set of enum export_use */
+	unsigned uses; /* set of enum export_use */
 	/*
 	 * Writes all chosen columns to the sink and fills sums[0..chosen_count-1].
 	 * Returns 0; -ENODATA (samples are asked for and an event has none of its own);

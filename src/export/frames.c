@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/hash.h"
-#include "import/folded_name.h"
+#include "import/folded/folded_name.h"
 
 void frames_release(struct frames *frames)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/hash.h"

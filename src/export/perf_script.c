@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/visible_text.h"

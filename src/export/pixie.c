@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analyze/estimate_words.h"
+#include "analyze/cycles/estimate_words.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "export/estimates.h"

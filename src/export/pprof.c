@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
@@ -15,7 +15,7 @@
 #include "export/pprof_main.h"
 #include "export/pprof_tables.h"
 #include "export/stacks.h"
-#include "import/pprof_wire.h"
+#include "import/pprof/pprof_wire.h"
 
 /* Fields of the messages within a profile, as far as they are written here. */
 enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };

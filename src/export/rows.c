@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/interval.h"
-#include "analyze/resolve.h"
+#include "analyze/figures/interval.h"
+#include "analyze/names/resolve.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "export/figure.h"

@@ -9,7 +9,7 @@
 #include "export/figure.h"
 #include "export/sink.h"
 #include "export/stacks.h"
-#include "import/folded_name.h"
+#include "import/folded/folded_name.h"
 
 struct writer {
 	const struct export_input *input;

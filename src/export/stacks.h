@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/interval.h"
+#include "analyze/figures/interval.h"
 #include "base/arena.h"
 #include "base/hash_index.h"
 #include "base/number_map.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/estimate_words.h"
+#include "analyze/cycles/estimate_words.h"
 #include "base/json_stream.h"
 #include "render/accuracy_text.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/estimate_words.h"
+#include "analyze/cycles/estimate_words.h"
 #include "base/buffer.h"
 #include "base/count_of.h"
 #include "render/quantity.h"

@@ -1,12 +1,12 @@
 /*
  * accuracy_text - the accuracy of estimates as tables, or as one JSON document
- * ("schema": 1). Lays out; analyze/accuracy.h has the figures.
+ * ("schema": 1). Lays out; analyze/accuracy/accuracy.h has the figures.
  */
 #pragma once
 
 #include <stddef.h>
 
-#include "analyze/accuracy.h"
+#include "analyze/accuracy/accuracy.h"
 #include "render/text_table.h"
 
 struct buffer;

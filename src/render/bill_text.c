@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "render/broken_stacks_text.h"

@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-#include "analyze/scope.h"
+#include "analyze/report/report_scope.h"
 #include "base/buffer.h"
 #include "image/libc_name.h"
 #include "render/quantity.h"

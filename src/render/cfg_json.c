@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/estimate_words.h"
+#include "analyze/cycles/estimate_words.h"
 #include "base/cleanup.h"
 #include "base/json_stream.h"
 #include "base/visible_text.h"

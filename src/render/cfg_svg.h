@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "analyze/cfg_view.h"
+#include "analyze/cycles/cfg_view.h"
 
 struct buffer;
 

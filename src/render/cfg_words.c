@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/estimate_words.h"
+#include "analyze/cycles/estimate_words.h"
 #include "base/span.h"
 #include "render/listing_cycles.h"
 

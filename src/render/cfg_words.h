@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "analyze/cfg_view.h"
+#include "analyze/cycles/cfg_view.h"
 #include "render/quantity.h"
 
 struct buffer;

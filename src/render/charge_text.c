@@ -1,6 +1,6 @@
 #include "render/charge_text.h"
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "base/buffer.h"
 #include "render/quantity.h"
 #include "render/text_table.h"

@@ -1,6 +1,6 @@
 #include "render/diff_json.h"
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
 #include "base/buffer.h"
 #include "render/difference_json.h"
 #include "render/json_value.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
 #include "base/buffer.h"
 #include "base/count_of.h"
 #include "render/difference_text.h"

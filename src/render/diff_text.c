@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "render/diff_scope_text.h"

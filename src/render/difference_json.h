@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "analyze/difference.h"
+#include "analyze/figures/difference.h"
 
 struct json_object;
 struct json_writer;

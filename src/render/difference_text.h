@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "analyze/difference.h"
+#include "analyze/figures/difference.h"
 
 extern const char *const difference_verdict_words[]; /* "significant", "may be chance", ... */
 extern const char *const difference_verdict_marks[]; /* "*", nothing, "?" */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/interval.h"
+#include "analyze/figures/interval.h"
 #include "base/span.h"
 
 struct error;

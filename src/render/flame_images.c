@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/flame_view.h"
-#include "analyze/report.h"
+#include "analyze/flame/flame_view.h"
+#include "analyze/report/report.h"
 #include "base/cleanup.h"
 #include "render/flame_palette.h"
 

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-#include "analyze/flame_changes.h"
-#include "analyze/flame_view.h"
+#include "analyze/flame/flame_changes.h"
+#include "analyze/flame/flame_view.h"
 #include "base/buffer.h"
 #include "render/flame_colour.h"
 #include "render/flame_palette.h"

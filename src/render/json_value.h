@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/interval.h"
+#include "analyze/figures/interval.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/span.h"

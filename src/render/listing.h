@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
 #include "base/span.h"
 #include "render/text_table.h"
 

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "analyze/cycles/culprits.h"
-#include "analyze/estimate_words.h"
+#include "analyze/culprits/culprits.h"
+#include "analyze/cycles/estimate_words.h"
 #include "render/json_value.h"
 #include "render/listing.h"
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "analyze/annotate_diff.h"
+#include "analyze/compare/annotate_diff.h"
 #include "render/listing.h"
 
 struct buffer;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
 #include "render/quantity.h"
 #include "render/text_table.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/cycles/cycles_rank.h"
-#include "analyze/interval.h"
+#include "analyze/figures/interval.h"
 #include "base/buffer.h"
 #include "render/listing_parts.h"
 #include "render/quantity.h"

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
 #include "render/listing.h"
 
 struct buffer;

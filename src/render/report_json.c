@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "base/buffer.h"
 #include "render/json_value.h"
 #include "render/report_json_parts.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "render/bill_text.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/report.h"
+#include "analyze/report/report.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "render/charge_text.h"

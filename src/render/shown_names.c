@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold_name.h"
+#include "analyze/names/fold_name.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"

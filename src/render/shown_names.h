@@ -1,5 +1,5 @@
 /*
- * shown_names - long procedure names folded (analyze/fold_name.h) for a table,
+ * shown_names - long procedure names folded (analyze/names/fold_name.h) for a table,
  * where no two different ones would read the same.
  */
 #pragma once

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "analyze/cycles/summary.h"
+#include "analyze/culprits/summary.h"
 
 struct buffer;
 

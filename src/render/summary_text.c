@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/fold_name.h"
+#include "analyze/names/fold_name.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "render/quantity.h"

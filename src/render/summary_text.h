@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/cycles/summary.h"
+#include "analyze/culprits/summary.h"
 #include "render/text_table.h"
 
 struct summary_text_options {

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate.h"
-#include "analyze/cfg_view.h"
-#include "analyze/cycles/culprits.h"
+#include "analyze/code/annotate.h"
+#include "analyze/cycles/cfg_view.h"
+#include "analyze/culprits/culprits.h"
 #include "analyze/cycles/cycles.h"
 #include "analyze/cycles/cycles_lines.h"
-#include "analyze/cycles/summary.h"
+#include "analyze/culprits/summary.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/fold_name.h"
-#include "analyze/procedure_name.h"
+#include "analyze/names/fold_name.h"
+#include "analyze/names/procedure_name.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 

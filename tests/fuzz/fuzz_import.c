@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/span.h"
-#include "import/import.h"
+#include "import/reading/import.h"
 #include "profile/profile.h"
 
 /* The smallest windows: what packing costs is not what is tested. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/simpleperf.h"
+#include "import/perf_data/simpleperf.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
 

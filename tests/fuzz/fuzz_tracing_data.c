@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "import/tracing_data.h"
+#include "import/perf_data/tracing_data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "import/unwind_engine.h"
+#include "import/unwind/unwind_engine.h"
 #include "unwind_binary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "import/unwind.h"
+#include "import/unwind/unwind.h"
 
 /* Unwinding has a target of its own, and would fork for each input: here there is none, as on a
  * machine where no helper can be made. */

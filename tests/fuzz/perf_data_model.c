@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_types.h"
 
 #define HEADER_BYTES 104
 #define RECORD_HEAD  8

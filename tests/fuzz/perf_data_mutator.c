@@ -8,7 +8,7 @@
 #include <zstd.h>
 
 #include "base/count_of.h"
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_types.h"
 #include "machine/perf_record.h"
 #include "perf_data_model.h"
 

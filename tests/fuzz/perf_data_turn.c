@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "import/perf_data_swap.h"
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_swap.h"
+#include "import/perf_data/perf_data_types.h"
 #include "machine/perf_record.h"
 #include "perf_data_model.h"
 

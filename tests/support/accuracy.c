@@ -6,7 +6,7 @@
 
 #include "analyze/flow/flow_classes.h"
 #include "analyze/flow/flow_search.h"
-#include "analyze/schedule.h"
+#include "analyze/flow/schedule.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 

@@ -1,5 +1,5 @@
 /*
- * culprit_accuracy - how near the culprits of stalls (src/analyze/cycles/culprits.h)
+ * culprit_accuracy - how near the culprits of stalls (src/analyze/culprits/culprits.h)
  * come to what a simulated machine (simulated_machine.h) really waited for: the figures
  * of docs/methods.md, "Culprits", under "Simulated".
  *
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/cycles/culprits.h"
+#include "analyze/culprits/culprits.h"
 #include "support/simulated_machine.h"
 
 struct pipeline;

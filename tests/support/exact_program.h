@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "analyze/flow/flow_graph.h"
-#include "analyze/flow/flow_points.h"
+#include "analyze/flow/flow_clusters.h"
 #include "isa/effects.h"
 
 struct buffer;

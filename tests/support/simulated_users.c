@@ -32,7 +32,7 @@ static struct register_set loaded_by(const struct instruction_effects *effects)
 }
 
 /* What is late, on one way from where it was made. */
-struct late {
+struct late_samples {
 	struct register_set registers;
 	double share;
 	double passed;	     /* cycles, at the beginning of the block that is looked at */
@@ -40,9 +40,9 @@ struct late {
 };
 
 static void follow(const struct late_search *search, uint32_t block, uint32_t first,
-		   struct late late, struct late_users *out);
+		   struct late_samples late, struct late_users *out);
 
-static void follow_edge(const struct late_search *search, size_t number, struct late late,
+static void follow_edge(const struct late_search *search, size_t number, struct late_samples late,
 			struct late_users *out)
 {
 	const struct flow_edge *edge = &search->exact->graph.edges[number];
@@ -58,7 +58,7 @@ static void follow_edge(const struct late_search *search, size_t number, struct 
 }
 
 /* Behind the end of a block. */
-static void follow_out(const struct late_search *search, uint32_t block, struct late late,
+static void follow_out(const struct late_search *search, uint32_t block, struct late_samples late,
 		       struct late_users *out)
 {
 	const double *executions = search->exact->edge_executions;
@@ -82,7 +82,7 @@ static void follow_out(const struct late_search *search, uint32_t block, struct 
 }
 
 static void follow(const struct late_search *search, uint32_t block, uint32_t first,
-		   struct late late, struct late_users *out)
+		   struct late_samples late, struct late_users *out)
 {
 	uint32_t end = search->exact->blocks[block].end;
 	for (uint32_t i = first; i < end; i++) {
@@ -115,7 +115,7 @@ void late_users_of_result(const struct late_search *search, uint32_t block, uint
 			  struct late_users *out)
 {
 	const struct instruction_effects *effects = &search->exact->effects[i];
-	struct late late = { .share = 1, .in_first_block = true };
+	struct late_samples late = { .share = 1, .in_first_block = true };
 	if (jumps(effects) || effects->writes_memory) {
 		add_user(out,
 			 (struct late_user){ .place = LATE_HERE, .instruction = i, .share = 1 });
@@ -129,7 +129,7 @@ void late_users_of_result(const struct late_search *search, uint32_t block, uint
 void late_users_of_register(const struct late_search *search, uint32_t block, uint32_t instruction,
 			    unsigned number, struct late_users *out)
 {
-	struct late late = { .share = 1, .passed = -search->at[instruction] };
+	struct late_samples late = { .share = 1, .passed = -search->at[instruction] };
 	register_set_add(&late.registers, number);
 	follow(search, block, instruction, late, out);
 }

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/error.h"
 #include "profile/profile.h"
 #include "store/profile_file.h"

@@ -20,7 +20,7 @@
 #include "collect/edge_helper.h"
 #include "collect/step_path.h"
 #include "collect/stepper.h"
-#include "import/unwind_helper.h"
+#include "import/unwind/unwind_helper.h"
 #include "machine/confinement.h"
 #include "machine/syscall_filter.h"
 #include "support/filter_verdicts.h"

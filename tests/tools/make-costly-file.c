@@ -25,7 +25,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_types.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
 #include "store/profile_file.h"

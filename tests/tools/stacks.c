@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/error.h"
 #include "profile/profile.h"
 #include "store/profile_file.h"

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
 #include "analyze/cycles/cycles_private.h"
+#include "analyze/names/profile_isa.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "symbol/record.h"
@@ -18,7 +19,7 @@ void cycles_free(struct cycles *cycles)
 		code_space_stash_free(cycles->images[i].stash);
 	for (size_t i = 0; i < sizeof(cycles->decoders) / sizeof(cycles->decoders[0]); i++)
 		decoder_free(cycles->decoders[i]);
-	flow_evidence_free(cycles->evidence);
+	seen_branches_free(cycles->evidence);
 	pipelines_free(cycles->pipelines);
 	free(cycles->images);
 	free(cycles->factors);
@@ -118,7 +119,7 @@ int cycles_new(const struct annotate_index *index, const struct cycles_options *
 	if (ret < 0)
 		return ret;
 	if (!options->no_evidence &&
-	    flow_evidence_new(index->profile, index->resolver, &cycles->evidence) < 0)
+	    seen_branches_new(index->profile, index->resolver, &cycles->evidence) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the branches that were seen");
 	*out = cycles;
 	cycles = NULL;
@@ -151,7 +152,7 @@ static enum isa isa_of_image(const struct cycles *cycles, uint32_t image)
 	enum isa isa = cycles->options.isa;
 	if (isa == ISA_UNKNOWN)
 		isa = isa_of_elf_machine(resolver_machine(cycles->index->resolver, image));
-	return isa == ISA_UNKNOWN ? annotate_isa_of_profile(cycles->index->profile) : isa;
+	return isa == ISA_UNKNOWN ? profile_isa(cycles->index->profile) : isa;
 }
 
 static int open_image(struct cycles *cycles, uint32_t image, struct cycles_image *found)

@@ -18,11 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/annotate_index.h"
+#include "analyze/code/annotate_index.h"
 #include "analyze/flow/cfg.h"
 #include "analyze/flow/flow_loops.h"
 #include "analyze/flow/frequency.h"
-#include "analyze/schedule.h"
+#include "analyze/flow/schedule.h"
 #include "isa/effects.h"
 #include "machine/pipeline.h"
 

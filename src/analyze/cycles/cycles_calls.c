@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/count_test.h"
+#include "analyze/figures/count_test.h"
 #include "analyze/cycles/cycles_private.h"
 #include "analyze/flow/flow_calls.h"
 #include "base/array.h"
@@ -292,7 +292,7 @@ static int add_steps(const struct builder *builder, const struct procedure_cycle
 {
 	const struct cfg *cfg = &procedure->cfg;
 	CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
-	if (flow_evidence_count(builder->cycles->evidence, procedure->procedure->procedure->image,
+	if (seen_branches_count(builder->cycles->evidence, procedure->procedure->procedure->image,
 				cfg, FLOW_EVIDENCE_STEPPED, &seen) < 0)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
@@ -359,8 +359,8 @@ static bool can_join(const struct cycles *cycles)
 	return cycles->events.model == FREQUENCY_CYCLES_OUT_OF_ORDER &&
 	       cycles->events.scale == CYCLES_RELATIVE && cycles->events.time != CYCLES_NO_COLUMN &&
 	       cycles->evidence &&
-	       (flow_evidence_has(cycles->evidence, FLOW_EVIDENCE_INTERPRETED) ||
-		flow_evidence_has(cycles->evidence, FLOW_EVIDENCE_STEPPED));
+	       (seen_branches_has(cycles->evidence, FLOW_EVIDENCE_INTERPRETED) ||
+		seen_branches_has(cycles->evidence, FLOW_EVIDENCE_STEPPED));
 }
 
 /* The procedure that an address is in, or NOWHERE. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/annotate_lines.h"
+#include "analyze/code/annotate_lines.h"
 #include "analyze/cycles/charge_table.h"
 #include "base/cleanup.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
 #include "analyze/cycles/cycles.h"
 
 /*

@@ -7,7 +7,7 @@
 #include "analyze/cycles/cycles.h"
 #include "analyze/flow/code_space_stash.h"
 #include "analyze/flow/flow_calls.h"
-#include "analyze/flow_evidence.h"
+#include "analyze/flow/seen_branches.h"
 
 #define CYCLES_NOTES 8
 
@@ -33,7 +33,7 @@ struct cycles {
 	struct cycles_image *images;
 	size_t image_count;
 	struct decoder *decoders[ISA_AARCH64 + 1];
-	struct flow_evidence *evidence; /* NULL: not wanted */
+	struct seen_branches *evidence; /* NULL: not wanted */
 	/* by position in the index; NULL: calls are not joined */
 	struct flow_calls_factor *factors;
 	struct cycles_extent *extents;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/count_test.h"
+#include "analyze/figures/count_test.h"
 #include "analyze/cycles/cycles_private.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -63,12 +63,12 @@ static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure
  * weigh more. 0 or -ENOMEM. */
 static int find_evidence(const struct cycles *cycles, struct procedure_cycles *procedure)
 {
-	static const enum flow_evidence_kind kinds[] = { FLOW_EVIDENCE_INTERPRETED,
+	static const enum seen_branches_kind kinds[] = { FLOW_EVIDENCE_INTERPRETED,
 							 FLOW_EVIDENCE_STEPPED };
 	size_t count = procedure->cfg.graph.edge_count;
 	for (size_t k = 0; cycles->evidence && k < COUNT_OF(kinds); k++) {
 		CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
-		if (flow_evidence_count(cycles->evidence, procedure->procedure->procedure->image,
+		if (seen_branches_count(cycles->evidence, procedure->procedure->procedure->image,
 					&procedure->cfg, kinds[k], &seen) < 0)
 			return -ENOMEM;
 		procedure->evidence_unmatched += seen.unmatched;
@@ -79,8 +79,8 @@ static int find_evidence(const struct cycles *cycles, struct procedure_cycles *p
 		if (!procedure->evidence)
 			return -ENOMEM;
 		procedure->evidence_weights = procedure->evidence + count;
-		if (flow_evidence_weigh(&procedure->cfg.graph,
-					flow_evidence_most(cycles->evidence, kinds[k]), &seen,
+		if (seen_branches_weigh(&procedure->cfg.graph,
+					seen_branches_most(cycles->evidence, kinds[k]), &seen,
 					procedure->evidence_weights) < 0)
 			return -ENOMEM;
 		for (size_t e = 0; e < count; e++)
@@ -251,7 +251,7 @@ static int find_stacks(const struct cycles *cycles, struct procedure_cycles *pro
 {
 	int ret = 0;
 	if (cycles->evidence)
-		ret = flow_evidence_count(cycles->evidence, procedure->procedure->procedure->image,
+		ret = seen_branches_count(cycles->evidence, procedure->procedure->procedure->image,
 					  &procedure->cfg, FLOW_EVIDENCE_COUNTED, stacks);
 	if (stacks->blocks)
 		procedure->model = FREQUENCY_COUNTS;

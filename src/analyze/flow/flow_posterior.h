@@ -58,8 +58,8 @@ struct flow_posterior {
 /*
  * `events` and `cost_events` by block of the settled graph as flow_likelihood_solve() has them, and
  * `prior`, what that gave for them, of the same graph. `evidence` by edge: how often each was
- * seen, as far as that is to be believed (analyze/flow_evidence.h), >= 0 and finite; only shares
- * among a block's ways out count. Returns 0 and fills *result; -ENOMEM; -EFBIG as
+ * seen, as far as that is to be believed (analyze/flow/seen_branches.h), >= 0 and finite; only
+ * shares among a block's ways out count. Returns 0 and fills *result; -ENOMEM; -EFBIG as
  * flow_likelihood_solve(); -ENODATA: `prior` did not converge; -EDOM: what `prior` makes likely
  * cannot be told from never leaving.
  */

@@ -1,11 +1,11 @@
 /*
  * frequency - how often each block and edge of one procedure ran, from samples by
- * instruction: which of the estimates of flow_points.h, flow_least.h,
+ * instruction: which of the estimates of flow_clusters.h, flow_least.h,
  * flow_likelihood.h and flow_posterior.h is given, how far it can be off, and how sure that is.
  * Anderson et al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
  * the rules are in docs/methods.md, "Frequencies".
  *
- * An unknown value is NaN, never 0. Pure. Time and memory are those of flow_points_estimate()
+ * An unknown value is NaN, never 0. Pure. Time and memory are those of flow_clusters_estimate()
  * and flow_least_new() (both in order only), of one flow_likelihood_solve(), in order five, and
  * with evidence of one flow_posterior_solve().
  */
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/flow/flow_points.h"
+#include "analyze/flow/flow_clusters.h"
 
 struct flow_graph;
 
@@ -49,7 +49,7 @@ enum frequency_confidence {
 };
 
 /* Of a procedure: with fewer samples, and branches seen, nothing is more than low. As
- * INTERVAL_FEW_SAMPLES of analyze/interval.h. */
+ * INTERVAL_FEW_SAMPLES of analyze/figures/interval.h. */
 #define FREQUENCY_FEW_SAMPLES 25
 
 struct frequency {
@@ -60,7 +60,7 @@ struct frequency {
 	enum frequency_confidence confidence;
 };
 
-/* Borrowed; numbers are the caller's promise, as in flow_points.h. */
+/* Borrowed; numbers are the caller's promise, as in flow_clusters.h. */
 struct frequency_input {
 	const struct flow_graph *graph; /* settled */
 	enum frequency_model model;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/flow/flow_graph.h"
-#include "analyze/flow/flow_least.h"
+#include "analyze/flow/flow_least_cost.h"
 #include "analyze/flow/frequency_private.h"
 #include "base/cleanup.h"
 
@@ -55,17 +55,17 @@ static int ask_points(struct frequency_work *work)
 	};
 	const struct frequency_input *input = work->input;
 	CLEANUP(free_pointer)
-	struct flow_points *points = calloc((size_t)work->classes.count + 1, sizeof(*points));
+	struct flow_clusters *points = calloc((size_t)work->classes.count + 1, sizeof(*points));
 	if (!points)
 		return -ENOMEM;
-	struct flow_points_code code = { .instruction_count = input->instruction_count,
-					 .block_count = work->graph->block_count,
-					 .class_count = work->classes.count,
-					 .blocks = input->blocks,
-					 .class_of_block = work->classes.of_block,
-					 .issue_cycles = input->issue_cycles,
-					 .waits_for = input->waits_for };
-	int ret = flow_points_estimate(&code, input->samples, points);
+	struct flow_clusters_code code = { .instruction_count = input->instruction_count,
+					   .block_count = work->graph->block_count,
+					   .class_count = work->classes.count,
+					   .blocks = input->blocks,
+					   .class_of_block = work->classes.of_block,
+					   .issue_cycles = input->issue_cycles,
+					   .waits_for = input->waits_for };
+	int ret = flow_clusters_estimate(&code, input->samples, points);
 	for (uint32_t class = 0; ret == 0 && class < work->classes.count; class ++) {
 		work->say[class].value = points[class].executions;
 		work->say[class].error = points[class].standard_error;
@@ -184,8 +184,8 @@ static void mark_unstalled(struct frequency_work *work, struct flow_range range,
 		double samples = 0, cycles = 0, expected = executions * input->issue_cycles[i];
 		if (input->issue_cycles[i] <= 0)
 			continue;
-		uint32_t from = flow_points_window(input->issue_cycles, input->waits_for,
-						   input->samples, range.first, i);
+		uint32_t from = flow_clusters_window(input->issue_cycles, input->waits_for,
+						     input->samples, range.first, i);
 		for (uint32_t k = from; k <= i; k++) {
 			samples += input->samples[k];
 			cycles += input->issue_cycles[k];

@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-#include "analyze/annotate.h"
-#include "analyze/event_column.h"
-#include "analyze/resolve.h"
+#include "analyze/code/annotate.h"
+#include "analyze/figures/event_column.h"
+#include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "profile/profile.h"
 

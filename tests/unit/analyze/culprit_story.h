@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/cycles/culprits.h"
+#include "analyze/culprits/culprits.h"
 #include "annotate_subject.h"
 
 #define FIRST	     0x1000u /* the procedure's first address */

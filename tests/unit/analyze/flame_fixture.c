@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 
 struct made_flame make_flame(const struct profile *profile, const struct profile *base,
 			     struct flame_options options)

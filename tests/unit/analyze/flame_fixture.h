@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "analyze/flame.h"
+#include "analyze/flame/flame.h"
 #include "base/error.h"
 #include "support/test_profile.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "analyze/flow/flow_points.h"
+#include "analyze/flow/flow_clusters.h"
 #include "analyze/flow/frequency.h"
 #include "support/random_flow.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/accuracy.h"
-#include "analyze/accuracy_causes.h"
-#include "analyze/truth.h"
+#include "analyze/accuracy/accuracy.h"
+#include "analyze/accuracy/accuracy_causes.h"
+#include "analyze/accuracy/exact_counts.h"
 #include "annotate_subject.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
@@ -111,14 +111,14 @@ struct subject {
 	struct annotate_subject sampled;
 	struct profile *counted;
 	struct cycles *cycles;
-	struct truth *truth;
+	struct exact_counts *truth;
 	struct accuracy *accuracy;
 };
 
 static void subject_release(struct subject *subject)
 {
 	accuracy_free(subject->accuracy);
-	truth_free(subject->truth);
+	exact_counts_free(subject->truth);
 	cycles_free(subject->cycles);
 	profile_free(subject->counted);
 	annotate_subject_release(&subject->sampled);
@@ -133,7 +133,8 @@ static int judge(struct subject *subject, const char *sampled_path, const char *
 	subject->counted = counted_profile(counted_path, counted);
 	assert_int_equal(cycles_new(subject->sampled.index, &options, &subject->cycles, err), 0);
 	assert_int_equal(
-		truth_new(subject->counted, subject->sampled.profile, &subject->truth, err), 0);
+		exact_counts_new(subject->counted, subject->sampled.profile, &subject->truth, err),
+		0);
 	return accuracy_new(subject->cycles, subject->truth, NULL, 0, &asked, &subject->accuracy,
 			    err);
 }
@@ -243,8 +244,9 @@ static void what_the_graph_lacks_is_no_edge(void **state)
 	add_jump(subject.counted, 1, 1, 11, 5, 700);	  /* no edge leads there */
 	add_jump(subject.counted, 1, 1, 11, 0x4000, 900); /* out of the procedure */
 	assert_int_equal(cycles_new(subject.sampled.index, &options, &subject.cycles, &err), 0);
-	assert_int_equal(truth_new(subject.counted, subject.sampled.profile, &subject.truth, &err),
-			 0);
+	assert_int_equal(
+		exact_counts_new(subject.counted, subject.sampled.profile, &subject.truth, &err),
+		0);
 	assert_int_equal(accuracy_new(subject.cycles, subject.truth, NULL, 0, &asked,
 				      &subject.accuracy, &err),
 			 0);
@@ -283,15 +285,15 @@ static void two_files_of_one_name_are_neither(void **state)
 	CLEANUP(profile_freep) struct profile *sampled = profile_new();
 	CLEANUP(profile_freep)
 	struct profile *counted = counted_profile("/bin/sum", (struct counted){ 5, 3 });
-	CLEANUP(truth_freep) struct truth *truth = NULL;
+	CLEANUP(exact_counts_freep) struct exact_counts *truth = NULL;
 	uint32_t at_path = add_image(sampled, "/bin/sum");
 	uint32_t elsewhere = add_image(sampled, "/opt/sum");
 	uint32_t second = add_image(counted, "/lib/sum");
-	assert_int_equal(truth_new(counted, sampled, &truth, NULL), 0);
-	assert_true(truth_image(truth, at_path) != 0);
-	assert_int_not_equal(truth_image(truth, at_path), second);
-	assert_int_equal(truth_image(truth, elsewhere), 0);
-	assert_int_equal(truth_image(truth, 99), 0);
+	assert_int_equal(exact_counts_new(counted, sampled, &truth, NULL), 0);
+	assert_true(exact_counts_image(truth, at_path) != 0);
+	assert_int_not_equal(exact_counts_image(truth, at_path), second);
+	assert_int_equal(exact_counts_image(truth, elsewhere), 0);
+	assert_int_equal(exact_counts_image(truth, 99), 0);
 }
 
 static void branches_are_those_counted_and_the_rest(void **state)
@@ -300,26 +302,26 @@ static void branches_are_those_counted_and_the_rest(void **state)
 	CLEANUP(profile_freep) struct profile *sampled = profile_new();
 	CLEANUP(profile_freep)
 	struct profile *counted = counted_profile("/bin/sum", (struct counted){ 50, 30 });
-	CLEANUP(truth_freep) struct truth *truth = NULL;
+	CLEANUP(exact_counts_freep) struct exact_counts *truth = NULL;
 	uint32_t image = add_image(sampled, "/bin/sum");
-	assert_int_equal(truth_new(counted, sampled, &truth, NULL), 0);
-	image = truth_image(truth, image);
-	size_t ir = truth_executions_column(truth);
-	expect_weight(truth_count(truth, ir, image, FIRST + 5), 30);
-	expect_weight(truth_count(truth, ir, image, FIRST + 6), 0);
-	expect_weight(truth_sum(truth, ir, image, FIRST + 3, FIRST + 8), 130);
-	expect_weight(truth_jumps(truth, image, FIRST + 3, FIRST + 8), 20);
-	expect_weight(truth_jumps_elsewhere(truth, image, FIRST + 3, FIRST + 5), 20);
-	expect_weight(truth_jumps_elsewhere(truth, image, FIRST + 3, FIRST + 8), 0);
+	assert_int_equal(exact_counts_new(counted, sampled, &truth, NULL), 0);
+	image = exact_counts_image(truth, image);
+	size_t ir = exact_counts_executions_column(truth);
+	expect_weight(exact_counts_count(truth, ir, image, FIRST + 5), 30);
+	expect_weight(exact_counts_count(truth, ir, image, FIRST + 6), 0);
+	expect_weight(exact_counts_sum(truth, ir, image, FIRST + 3, FIRST + 8), 130);
+	expect_weight(exact_counts_jumps(truth, image, FIRST + 3, FIRST + 8), 20);
+	expect_weight(exact_counts_jumps_elsewhere(truth, image, FIRST + 3, FIRST + 5), 20);
+	expect_weight(exact_counts_jumps_elsewhere(truth, image, FIRST + 3, FIRST + 8), 0);
 }
 
 static void counts_without_addresses_are_no_truth(void **state)
 {
 	(void)state;
 	CLEANUP(profile_freep) struct profile *profile = sampled_profile("/bin/sum");
-	struct truth *truth = NULL;
+	struct exact_counts *truth = NULL;
 	struct error err = { 0 };
-	assert_int_equal(truth_new(profile, profile, &truth, &err), -ENODATA);
+	assert_int_equal(exact_counts_new(profile, profile, &truth, &err), -ENODATA);
 	assert_string_equal(err.text, "the exact counts have no event 'Ir' by instruction; "
 				      "callgrind keeps it with --dump-instr=yes");
 	assert_null(truth);
@@ -348,7 +350,7 @@ static void stalls_are_held_against_what_was_counted(void **state)
 	CLEANUP(annotate_subject_release) struct annotate_subject sampled;
 	CLEANUP(profile_freep)
 	struct profile *counted = counted_profile("/bin/sum", (struct counted){ 50, 30 });
-	CLEANUP(truth_freep) struct truth *truth = NULL;
+	CLEANUP(exact_counts_freep) struct exact_counts *truth = NULL;
 	CLEANUP(accuracy_causes_release) struct accuracy_causes causes;
 	const struct profile_event misses = { .name = span_of_text("D1mr") };
 	struct accuracy accuracy = { 0 };
@@ -356,7 +358,7 @@ static void stalls_are_held_against_what_was_counted(void **state)
 	annotate_subject_init(&sampled, sampled_profile("/bin/sum"));
 	assert_int_equal(profile_add_event(counted, &misses, &id), 0);
 	add_count(counted, id, 1, 5, (struct cell){ 0, 3, 0 });
-	assert_int_equal(truth_new(counted, sampled.profile, &truth, NULL), 0);
+	assert_int_equal(exact_counts_new(counted, sampled.profile, &truth, NULL), 0);
 	accuracy_causes_init(&causes, truth, sampled.index);
 	const struct accuracy_stall stalls[] = {
 		{ 0, 20, 1 }, { 10, 30, 2 }, { 0, 60, 3 }, { 0, 0, 0 }
@@ -367,7 +369,8 @@ static void stalls_are_held_against_what_was_counted(void **state)
 	assert_non_null(causes.stalls);
 	for (size_t p = 0; p < COUNT_OF(stalls); p++)
 		causes.stalls[rows * p + dcache] = stalls[p];
-	assert_int_equal(accuracy_causes_sum_up(&causes, &accuracy), 0);
+	assert_int_equal(accuracy_causes_sum_up(&causes, accuracy.causes, &accuracy.cause_count),
+			 0);
 	assert_int_equal(accuracy.cause_count, 1);
 	const struct accuracy_cause *cause = &accuracy.causes[0];
 	assert_string_equal(cause->events, "D1mr");

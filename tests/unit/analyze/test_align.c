@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/align.h"
+#include "analyze/compare/align.h"
 #include "base/random.h"
 
 #define MOST 60

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/annotate.h"
+#include "analyze/code/annotate.h"
+#include "analyze/names/profile_isa.h"
 #include "annotate_subject.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -175,12 +176,12 @@ static void the_instruction_set_is_that_of_all_sources_or_unknown(void **state)
 	static const char *const machines[] = { "x86_64", "x86_64", "aarch64" };
 	static const enum isa wanted[] = { ISA_X86_64, ISA_X86_64, ISA_UNKNOWN };
 	CLEANUP(profile_freep) struct profile *profile = profile_new();
-	assert_int_equal(annotate_isa_of_profile(profile), ISA_UNKNOWN);
+	assert_int_equal(profile_isa(profile), ISA_UNKNOWN);
 	for (uint64_t i = 0; i < 3; i++) {
 		const struct profile_source source = { .machine = span_of_text(machines[i]),
 						       .epoch = i };
 		assert_int_equal(profile_add_source(profile, &source), 0);
-		assert_int_equal(annotate_isa_of_profile(profile), wanted[i]);
+		assert_int_equal(profile_isa(profile), wanted[i]);
 	}
 }
 

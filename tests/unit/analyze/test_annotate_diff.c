@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate_diff.h"
+#include "analyze/compare/annotate_diff.h"
 #include "annotate_subject.h"
 #include "base/error.h"
 #include "base/random.h"

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/broken_stacks.h"
-#include "analyze/report.h"
-#include "analyze/resolve.h"
+#include "analyze/report/broken_stacks.h"
+#include "analyze/report/report_make.h"
+#include "analyze/names/resolve.h"
 #include "base/error.h"
 #include "profile/bill.h"
 #include "support/test_profile.h"

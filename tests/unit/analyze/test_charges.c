@@ -12,7 +12,7 @@
 
 #include "analyze/cycles/charge_table.h"
 #include "analyze/cycles/cycles_lines.h"
-#include "analyze/report.h"
+#include "analyze/report/report_make.h"
 #include "annotate_subject.h"
 #include "base/count_of.h"
 #include "base/error.h"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analyze/flow/code_space_stash.h"
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"

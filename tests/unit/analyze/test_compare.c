@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare.h"
-#include "analyze/compare_scope.h"
-#include "analyze/resolve.h"
+#include "analyze/compare/compare.h"
+#include "analyze/compare/compare_scope.h"
+#include "analyze/names/procedure_name.h"
+#include "analyze/names/resolve.h"
 #include "base/count_of.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -226,7 +227,7 @@ static void names_end_where_compilers_go_on(void **state)
 		      { "", 0 },
 		      { ".part.0", 7 } };
 	for (size_t i = 0; i < COUNT_OF(names); i++)
-		assert_int_equal(match_name_size(names[i].name), names[i].size);
+		assert_int_equal(procedure_name_own_size(names[i].name), names[i].size);
 }
 
 /* Whatever the profiles, each row of a side is in one group, so nothing is lost or doubled. */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/cycles/culprits_private.h"
+#include "analyze/culprits/culprits_private.h"
 #include "base/cleanup.h"
 #include "culprit_story.h"
 

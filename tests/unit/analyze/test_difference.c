@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/count_test.h"
-#include "analyze/difference.h"
+#include "analyze/figures/count_test.h"
+#include "analyze/figures/difference.h"
 #include "base/count_of.h"
 #include "base/random.h"
 #include "support/poisson.h"

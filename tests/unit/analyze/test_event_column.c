@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/event_column.h"
+#include "analyze/figures/event_column.h"
 #include "base/error.h"
 #include "support/test_profile.h"
 

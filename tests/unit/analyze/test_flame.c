@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "analyze/flame.h"
+#include "analyze/flame/flame.h"
 #include "flame_fixture.h"
 
 /* Of the test's profile, which goes. */

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "analyze/flame.h"
-#include "analyze/flame_changes.h"
-#include "analyze/flame_view.h"
+#include "analyze/flame/flame.h"
+#include "analyze/flame/flame_changes.h"
+#include "analyze/flame/flame_view.h"
 #include "flame_fixture.h"
 
 static struct flame_view view_of(const struct made_flame *made, struct flame_view_options options)

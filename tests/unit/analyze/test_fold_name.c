@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/fold_name.h"
+#include "analyze/names/fold_name.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/image_claims.h"
+#include "analyze/names/image_claims.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/span.h"

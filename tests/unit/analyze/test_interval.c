@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/interval.h"
+#include "analyze/figures/interval.h"
 #include "base/random.h"
 #include "support/poisson.h"
 #include "support/test_profile.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "analyze/kernel_names.h"
+#include "analyze/names/kernel_names.h"
 
 /* The first, the last and others of each list: a list out of order would lose some of them. */
 static void names_of_both_lists_are_found(void **state)

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/procedure_name.h"
+#include "analyze/names/procedure_name.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report.h"
-#include "analyze/resolve.h"
+#include "analyze/report/report_make.h"
+#include "analyze/names/resolve.h"
 #include "base/error.h"
 #include "profile/bill.h"
 #include "support/random_profile.h"

@@ -1,4 +1,4 @@
-#include "analyze/schedule.h"
+#include "analyze/flow/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

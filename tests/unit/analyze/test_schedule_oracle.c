@@ -9,7 +9,7 @@
  * writing in order delays nothing (each result is written no earlier than the ones
  * before it in our schedule), and for a bound elsewhere.
  */
-#include "analyze/schedule.h"
+#include "analyze/flow/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

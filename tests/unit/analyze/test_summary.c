@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/cycles/summary.h"
+#include "analyze/culprits/summary.h"
 #include "annotate_subject.h"
 #include "base/cleanup.h"
 #include "base/error.h"

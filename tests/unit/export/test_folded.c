@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/random.h"

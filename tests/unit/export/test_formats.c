@@ -11,7 +11,7 @@
 #include <json-c/json.h>
 #include <zlib.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/varint.h"

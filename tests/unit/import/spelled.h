@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "profile/profile.h"

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "analyze/resolve.h"
+#include "analyze/names/resolve.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"

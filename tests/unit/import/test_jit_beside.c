@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "import/jit_beside.h"
+#include "import/perf_data/jit_beside.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
 #include "support/temporary_folder.h"

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/random.h"
-#include "import/perf_data_cells.h"
+#include "import/perf_data/perf_data_cells.h"
 
 static struct perf_cells new_cells(void)
 {

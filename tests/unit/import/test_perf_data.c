@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "import/formats.h"
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_types.h"
 #include "perf_data_fixture.h"
 
 static void pieces_of_any_size_read_alike(void **state)

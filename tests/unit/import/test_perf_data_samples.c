@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_types.h"
 #include "perf_data_fixture.h"
 #include "profile/bill.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "import/formats.h"
-#include "import/perf_data_events.h"
-#include "import/perf_data_types.h"
-#include "import/perf_data_units.h"
+#include "import/perf_data/perf_data_events.h"
+#include "import/perf_data/perf_data_types.h"
+#include "import/perf_data/perf_data_units.h"
 #include "perf_data_fixture.h"
 
 #define TYPE                                                                                       \

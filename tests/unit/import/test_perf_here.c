@@ -20,7 +20,7 @@
 #include "base/small_file.h"
 #include "image/notes.h"
 #include "import/formats.h"
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_types.h"
 #include "perf_data_fixture.h"
 
 /* This very program, which the linker gave a build-id, as a recording of this machine has it. */

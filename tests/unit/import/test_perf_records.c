@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "import/formats.h"
-#include "import/perf_data_types.h"
+#include "import/perf_data/perf_data_types.h"
 #include "perf_data_fixture.h"
 #include "profile/bill.h"
 

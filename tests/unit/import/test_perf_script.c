@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "import/formats.h"
-#include "import/perf_script_line.h"
+#include "import/perf_script/perf_script_line.h"
 #include "support/imported.h"
 #include "support/random_profile.h"
 

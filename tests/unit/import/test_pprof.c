@@ -14,7 +14,7 @@
 #include "base/count_of.h"
 #include "base/protobuf.h"
 #include "import/formats.h"
-#include "import/mapped_image.h"
+#include "import/code/mapped_image.h"
 #include "support/imported.h"
 #include "unit/import/spelled.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "import/simpleperf.h"
+#include "import/perf_data/simpleperf.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
 #include "support/test_profile.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "import/simpleperf.h"
+#include "import/perf_data/simpleperf.h"
 #include "perf_data_fixture.h"
 #include "profile/profile.h"
 #include "profile/stash.h"

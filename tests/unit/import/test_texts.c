@@ -11,9 +11,9 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "import/known_text.h"
-#include "import/path_nodes.h"
-#include "import/text_lines.h"
+#include "import/text/known_text.h"
+#include "import/code/path_nodes.h"
+#include "import/text/text_lines.h"
 
 /* "NUMBER:text" of each line, '!' for one that is too long, '$' behind one that nothing ends. */
 struct heard {

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "import/tracing_data.h"
+#include "import/perf_data/tracing_data.h"
 
 static void put(struct buffer *out, uint64_t number, size_t bytes)
 {

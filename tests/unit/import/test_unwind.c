@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "../../fuzz/unwind_binary.h"
 #include "image/address_space.h"
-#include "import/unwind.h"
+#include "import/unwind/unwind.h"
 #include "unwind_signed.h"
 
 #define FILES_MAX  64

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "import/utf16.h"
+#include "import/reading/utf16.h"
 
 /* Converted in pieces of every size. */
 static void expect(enum utf16_order order, const char *text, size_t size, const char *wanted,

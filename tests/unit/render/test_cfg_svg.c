@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../analyze/annotate_subject.h"
-#include "analyze/cfg_view.h"
+#include "analyze/cycles/cfg_view.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/flame.h"
-#include "analyze/flame_view.h"
-#include "analyze/resolve.h"
+#include "analyze/flame/flame.h"
+#include "analyze/flame/flame_view.h"
+#include "analyze/names/resolve.h"
 #include "base/error.h"
 #include "render/flame_svg.h"
 #include "render/flame_text.h"

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "analyze/cycles/culprits.h"
+#include "analyze/culprits/culprits.h"
 #include "base/buffer.h"
 #include "render/listing_cycles.h"
 

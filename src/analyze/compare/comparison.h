@@ -1,0 +1,105 @@
+/*
+ * comparison - what compare.h makes of two profiles: their rows matched, with what changed. The
+ * parts of compare fill it one after the other.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/compare/row_match.h"
+#include "analyze/figures/difference.h"
+#include "analyze/report/report.h"
+
+struct error;
+struct resolver;
+
+struct compare_side {
+	const struct profile *profile;
+	struct resolver *resolver;
+	const char *event; /* the one event of this side; NULL: as the options say */
+};
+
+enum compare_sort {
+	COMPARE_BY_CHANGE, /* significant ones first, then by the size of the change */
+	COMPARE_BY_PERCENT,
+	COMPARE_BY_BEFORE,
+	COMPARE_BY_AFTER,
+	COMPARE_BY_NAME,
+	COMPARE_SORTS,
+};
+extern const char *const compare_sort_names[COMPARE_SORTS];
+
+struct compare_options {
+	struct report_options
+		report; /* flat or inclusive; its sort, min_percent and limit are unused */
+	const char
+		*per; /* "raw", "total", "second", an event, a procedure; NULL: compare chooses */
+	enum difference_counts counts; /* what counts without squares are */
+	enum compare_sort sort;
+	double min_percent;	   /* rows below that share on both sides are summed up in `rest` */
+	size_t limit;		   /* of rows; 0: all */
+	double fail_above_percent; /* negative: not asked */
+};
+
+/* An event that both sides have. */
+struct compared_column {
+	size_t before, after; /* columns of the two reports */
+	struct difference_event event;
+	enum difference_overlap overlap;
+	struct difference whole; /* of the totals that shares are of */
+};
+
+struct compared_pair {
+	size_t cycles, instructions; /* of comparison->columns */
+	enum ratio_samples samples;
+	struct difference_split whole;
+};
+
+struct compared_row {
+	enum match_kind match;
+	const struct report_row *before, *after; /* the first of each side; NULL: none there */
+	size_t before_count, after_count;	 /* rows of that name */
+	struct difference *changes;		 /* by column, of the cells that the row shows */
+	struct difference_split *splits;	 /* by pair */
+	double q;				 /* of the main column; NAN: no error known */
+	double growth_percent; /* of the main column: change in percent of the total before */
+	bool grown;	       /* by more than asked */
+};
+
+struct comparison {
+	struct compare_options options;
+	struct report *before, *after;
+	struct compared_column *columns;
+	size_t column_count; /* at least 1 */
+	size_t main;	     /* what rows are ordered by */
+	struct compared_pair *pairs;
+	size_t pair_count;
+
+	enum difference_base base;
+	const char *constant;	 /* the event or procedure of the base, else NULL */
+	bool constant_inclusive; /* a procedure's cost with what it called */
+	bool base_chosen;	 /* by the options, not by compare */
+
+	struct compared_row *rows;
+	size_t row_count;
+	size_t rest_count;
+	struct difference
+		*rest; /* by column; of rows by themselves, so absent in inclusive views */
+	size_t significant, noise, unknown; /* of all rows, by their verdict */
+	bool total_grown;
+	size_t grown_count;		   /* rows that grew by more than asked, also in the rest */
+	const struct compared_row **grown; /* the most first */
+
+	const char **notes; /* what makes the two doubtful to compare, one sentence each */
+	size_t note_count;
+
+	/* what the above lives in */
+	struct matching matching;
+	struct arena arena;
+	struct compared_row *all;
+};
+
+/* For the parts of compare. 0 or -ENOMEM. */
+int compare_note(struct comparison *comparison, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));

@@ -1,0 +1,342 @@
+#include "analyze/figures/event_column.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define SCALE_MAX  300 /* decimals of a stranger's file: more would be no number */
+#define SCOPE_BITS (EXCLUDE_USER | EXCLUDE_KERNEL)
+
+double event_scale_divisor(uint64_t scale)
+{
+	return pow(10, fmin((double)scale, SCALE_MAX));
+}
+
+double event_column_divisor(const struct event_column *column)
+{
+	return event_scale_divisor(column->scale);
+}
+
+struct span event_base_name(struct span name)
+{
+	const char *text = name.data;
+	size_t end = 0, start = 0;
+	const char *slash = name.size ? memchr(text, '/', name.size) : NULL;
+	if (slash)
+		start = (size_t)(slash - text) + 1;
+	for (end = start; end < name.size && text[end] != ':' && text[end] != '/'; end++)
+		continue;
+	return (struct span){ text + start, end - start };
+}
+
+static bool is_one_of(struct span name, const char *const *names)
+{
+	for (; *names; names++)
+		if (name.size == strlen(*names) && strncasecmp(name.data, *names, name.size) == 0)
+			return true;
+	return false;
+}
+
+/* The low half of a hardware event's config; the high one names the PMU of a hybrid machine. */
+static bool is_hardware(const struct event_column *column, uint64_t number)
+{
+	return column->type == PERF_TYPE_HARDWARE && column->pmu.size &&
+	       (column->config & 0xffffffff) == number;
+}
+
+bool event_column_counts_cycles(const struct event_column *column)
+{
+	static const char *const names[] = { "cycles",
+					     "cpu-cycles",
+					     "cpu_cycles",
+					     "cpu_clk_unhalted.thread",
+					     "cpu_clk_unhalted.core",
+					     NULL };
+	return column->clock != EVENT_CLOCK && (is_hardware(column, PERF_COUNT_HW_CPU_CYCLES) ||
+						is_one_of(event_base_name(column->name), names));
+}
+
+bool event_column_counts_instructions(const struct event_column *column)
+{
+	static const char *const names[] = { "instructions", "inst_retired", "inst_retired.any",
+					     NULL };
+	return is_hardware(column, PERF_COUNT_HW_INSTRUCTIONS) ||
+	       is_one_of(event_base_name(column->name), names);
+}
+
+static int rank(const struct event_column *column)
+{
+	return event_column_counts_cycles(column) ? 0 : column->clock == EVENT_CLOCK ? 1 : 2;
+}
+
+static int compare_identity(const struct event_column *a, const struct event_column *b)
+{
+	int order = span_compare(a->name, b->name);
+	if (!order)
+		order = span_compare(a->pmu, b->pmu);
+	if (!order)
+		order = span_compare(a->core_type, b->core_type);
+	if (!order)
+		order = span_compare(a->unit, b->unit);
+	if (!order)
+		order = (a->scale > b->scale) - (a->scale < b->scale);
+	if (!order)
+		order = (a->clock > b->clock) - (a->clock < b->clock);
+	if (!order)
+		order = (int)(a->exclude & SCOPE_BITS) - (int)(b->exclude & SCOPE_BITS);
+	return order;
+}
+
+static int compare_columns(const void *left, const void *right)
+{
+	const struct event_column *a = left, *b = right;
+	int order = rank(a) - rank(b);
+	return order ? order : compare_identity(a, b);
+}
+
+static struct event_column column_of(const struct profile_event *event)
+{
+	return (struct event_column){ .name = event->name,
+				      .unit = event->unit,
+				      .pmu = event->pmu,
+				      .core_type = event->core_type,
+				      .leader = event->leader,
+				      .scale = event->scale,
+				      .clock = event->clock,
+				      .exclude = event->exclude,
+				      .type = event->type,
+				      .config = event->config,
+				      .period_least = event->period,
+				      .period_most = event->period,
+				      .policy = event->policy,
+				      .precise = event->precise,
+				      .skid = event->skid,
+				      .origin = event->origin,
+				      .sampled = event->sampled != 0,
+				      .rows = 1 };
+}
+
+static void merge_column(struct event_column *into, const struct event_column *from)
+{
+	if (from->period_least < into->period_least)
+		into->period_least = from->period_least;
+	if (from->period_most > into->period_most)
+		into->period_most = from->period_most;
+	if (!into->leader.size)
+		into->leader = from->leader;
+	into->sampled |= from->sampled;
+	into->counted |= from->counted;
+	into->rows += from->rows;
+}
+
+static bool is_named(const struct event_column *column, const char *pattern)
+{
+	return span_equal(column->name, span_of_text(pattern));
+}
+
+static bool matches(const struct event_column *column, const char *pattern)
+{
+	char name[256];
+	struct span whole = column->name;
+	if (whole.size >= sizeof(name))
+		return false;
+	memcpy(name, whole.data ? whole.data : "", whole.size);
+	name[whole.size] = 0;
+	if (fnmatch(pattern, name, 0) == 0)
+		return true;
+	struct span base = event_base_name(whole);
+	return span_equal(base, span_of_text(pattern)) && !strpbrk(pattern, ":/");
+}
+
+typedef bool (*column_test)(const struct event_column *column, const char *pattern);
+
+/* How columns are to be told by a pattern: "cycles" beside "cycles:u" is one event, not both. */
+static column_test test_for(const struct event_columns *columns, const char *pattern)
+{
+	for (size_t i = 0; i < columns->count; i++)
+		if (is_named(&columns->list[i], pattern))
+			return is_named;
+	return matches;
+}
+
+/* What is known of an event id before patterns. */
+enum event_use { EVENT_UNUSED, EVENT_ASKED, EVENT_COUNTED_SOMETHING };
+
+/* Which event ids the report is about. */
+static uint8_t *events_in_use(const struct profile *profile)
+{
+	const struct table *events = profile_table(profile, PROFILE_EVENT);
+	uint8_t *used = calloc(events->count + 1, sizeof(*used));
+	if (!used)
+		return NULL;
+	static const enum profile_table tables[] = { PROFILE_FLAT, PROFILE_STACK };
+	static const size_t slots[] = { FLAT_EVENT, STACK_EVENT };
+	for (size_t t = 0; t < 2; t++) {
+		const struct table *table = profile_table(profile, tables[t]);
+		for (size_t row = 0; row < table->count; row++)
+			used[table_keys(table, row)[slots[t]]] = EVENT_COUNTED_SOMETHING;
+	}
+	/* an event that was sampled and never overflowed is a column of zeros, not a missing one */
+	for (size_t row = 0; row < events->count; row++)
+		if (profile_event(profile, row + 1).policy != PERIOD_NONE && !used[row + 1])
+			used[row + 1] = EVENT_ASKED;
+	used[0] = EVENT_UNUSED;
+	return used;
+}
+
+static int refuse_pattern(const struct event_columns *columns, const char *pattern,
+			  struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer names = { 0 };
+	for (size_t i = 0; i < columns->count; i++)
+		buffer_printf(&names, "%s%.*s", i ? ", " : "", (int)columns->list[i].name.size,
+			      (const char *)columns->list[i].name.data);
+	return error_set(err, -ENOENT, "no event '%s' in the profile, which has %s", pattern,
+			 columns->count ? buffer_text(&names) : "none");
+}
+
+int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
+		       struct error *err)
+{
+	column_test is_meant = test_for(columns, pattern);
+	for (size_t i = 0; i < columns->count; i++)
+		if (is_meant(&columns->list[i], pattern)) {
+			*column = i;
+			return 0;
+		}
+	return refuse_pattern(columns, pattern, err);
+}
+
+/* Drops the columns that no pattern matches. */
+static int choose(struct event_columns *columns, const char *const *patterns, size_t count,
+		  struct error *err)
+{
+	if (count == 0)
+		return 0;
+	CLEANUP(free_pointer) bool *keep = calloc(columns->count + 1, sizeof(*keep));
+	if (!keep)
+		return error_set(err, -ENOMEM, "out of memory choosing events");
+	for (size_t p = 0; p < count; p++) {
+		bool found = false;
+		column_test is_meant = test_for(columns, patterns[p]);
+		for (size_t i = 0; i < columns->count; i++)
+			if (is_meant(&columns->list[i], patterns[p]))
+				keep[i] = found = true;
+		if (!found)
+			return refuse_pattern(columns, patterns[p], err);
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < columns->count; i++)
+		if (keep[i])
+			columns->list[kept++] = columns->list[i];
+	columns->count = kept;
+	return 0;
+}
+
+static int find_pairs(struct event_columns *columns, struct error *err)
+{
+	columns->pairs = calloc(columns->count + 1, sizeof(*columns->pairs));
+	if (!columns->pairs)
+		return error_set(err, -ENOMEM, "out of memory pairing events");
+	for (size_t c = 0; c < columns->count; c++) {
+		const struct event_column *cycles = &columns->list[c];
+		if (!event_column_counts_cycles(cycles))
+			continue;
+		for (size_t i = 0; i < columns->count; i++) {
+			const struct event_column *instructions = &columns->list[i];
+			if (!event_column_counts_instructions(instructions) ||
+			    !span_equal(cycles->pmu, instructions->pmu) ||
+			    !span_equal(cycles->core_type, instructions->core_type) ||
+			    (cycles->exclude & SCOPE_BITS) != (instructions->exclude & SCOPE_BITS))
+				continue;
+			/* one of the two must be the other's leader; two members of a third event
+			 * hang together in a way that isn't stored, so count as independent, which
+			 * is the wider interval */
+			bool grouped = (!instructions->sampled &&
+					span_equal(instructions->leader, cycles->name)) ||
+				       (!cycles->sampled &&
+					span_equal(cycles->leader, instructions->name));
+			columns->pairs[columns->pair_count++] =
+				(struct event_pair){ c, i,
+						     grouped ? RATIO_GROUPED : RATIO_INDEPENDENT };
+			break;
+		}
+	}
+	return 0;
+}
+
+static int fill(struct event_columns *columns, const struct profile *profile,
+		const char *const *patterns, size_t pattern_count, struct error *err)
+{
+	const struct table *events = profile_table(profile, PROFILE_EVENT);
+	columns->event_count = events->count;
+	columns->list = calloc(events->count + 1, sizeof(*columns->list));
+	columns->of_event = calloc(events->count + 1, sizeof(*columns->of_event));
+	CLEANUP(free_pointer) uint8_t *used = events_in_use(profile);
+	if (!columns->list || !columns->of_event || !used)
+		return error_set(err, -ENOMEM, "out of memory reading events");
+	for (size_t id = 1; id <= events->count; id++) {
+		if (!used[id])
+			continue;
+		struct profile_event event = profile_event(profile, id);
+		struct event_column column = column_of(&event);
+		column.counted = used[id] == EVENT_COUNTED_SOMETHING;
+		columns->list[columns->count++] = column;
+	}
+	qsort(columns->list, columns->count, sizeof(*columns->list), compare_columns);
+	size_t kept = 0;
+	for (size_t i = 0; i < columns->count; i++) {
+		if (kept && compare_identity(&columns->list[kept - 1], &columns->list[i]) == 0)
+			merge_column(&columns->list[kept - 1], &columns->list[i]);
+		else
+			columns->list[kept++] = columns->list[i];
+	}
+	columns->count = kept;
+	int ret = choose(columns, patterns, pattern_count, err);
+	if (ret < 0)
+		return ret;
+	for (size_t id = 0; id <= events->count; id++) {
+		columns->of_event[id] = EVENT_COLUMN_NONE;
+		if (id == 0 || !used[id])
+			continue;
+		struct profile_event event = profile_event(profile, id);
+		struct event_column wanted = column_of(&event);
+		for (size_t i = 0; i < columns->count; i++)
+			if (compare_identity(&columns->list[i], &wanted) == 0)
+				columns->of_event[id] = (uint32_t)i;
+	}
+	return find_pairs(columns, err);
+}
+
+int event_columns_init(struct event_columns *columns, const struct profile *profile,
+		       const char *const *patterns, size_t pattern_count, struct error *err)
+{
+	*columns = (struct event_columns){ 0 };
+	int ret = fill(columns, profile, patterns, pattern_count, err);
+	if (ret < 0)
+		event_columns_release(columns);
+	return ret;
+}
+
+size_t event_columns_main(const struct event_columns *columns)
+{
+	for (size_t i = 0; i < columns->count; i++)
+		if (columns->list[i].counted)
+			return i;
+	return 0;
+}
+
+void event_columns_release(struct event_columns *columns)
+{
+	free(columns->list);
+	free(columns->of_event);
+	free(columns->pairs);
+	*columns = (struct event_columns){ 0 };
+}

@@ -1,0 +1,72 @@
+/*
+ * event_column - the columns of a report. Rows of the event table that count
+ * the same thing (name, PMU, core type, unit, user or kernel) are one column:
+ * two recordings with different periods add up, hybrid core types stay apart.
+ * Texts borrow from the profile.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/figures/interval.h"
+#include "base/span.h"
+#include "profile/profile.h"
+
+struct error;
+
+struct event_column {
+	struct span name, unit, pmu, core_type;
+	struct span leader; /* set when it was read with another event's samples */
+	uint64_t scale, clock, exclude, type, config;
+	uint64_t period_least, period_most; /* of the merged rows; policy as of the first */
+	uint64_t policy, precise, skid, origin;
+	bool sampled; /* some row has samples of its own */
+	bool counted; /* there is something of it in flat or stack: it is no column of zeros */
+	size_t rows;  /* of the event table */
+};
+
+/* Two columns of one core type whose quotient is cycles per instruction. */
+struct event_pair {
+	size_t cycles, instructions; /* columns */
+	enum ratio_samples samples;
+};
+
+#define EVENT_COLUMN_NONE UINT32_MAX
+
+struct event_columns {
+	struct event_column *list; /* cycles first, then clocks, then by name */
+	size_t count;
+	uint32_t *of_event; /* by event id: its column, or EVENT_COLUMN_NONE; [0] unused */
+	size_t event_count;
+	struct event_pair *pairs;
+	size_t pair_count;
+};
+
+bool event_column_counts_cycles(const struct event_column *column);
+bool event_column_counts_instructions(const struct event_column *column);
+
+/* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */
+struct span event_base_name(struct span name);
+/* The number of 10^-scale steps in one event: of a column, of so many decimals. */
+double event_column_divisor(const struct event_column *column);
+double event_scale_divisor(uint64_t scale);
+
+/*
+ * Of the events that have rows in flat, stack or counter (or of all, in a
+ * profile without any), those that a pattern matches; no pattern: all. A
+ * pattern is a name, or a name without the modifiers after ':', or a glob; where
+ * an event has that very name, no other is meant.
+ * Returns 0, -ENOMEM, or -ENOENT when a pattern matches no event; *err then
+ * lists the events there are.
+ */
+int event_columns_init(struct event_columns *columns, const struct profile *profile,
+		       const char *const *patterns, size_t pattern_count, struct error *err);
+/* The first column of that very name, else with modifiers behind it, or that the glob matches.
+ * Returns 0, or -ENOENT; *err then lists the events there are. */
+int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
+		       struct error *err);
+/* The first column that counted something; the first of all when none has. */
+size_t event_columns_main(const struct event_columns *columns);
+void event_columns_release(struct event_columns *columns);

@@ -1,0 +1,178 @@
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/flame/flame_view.h"
+#include "base/error.h"
+
+/* How the samples of two columns hang together: one is the other's leader, or nothing is known. */
+static enum ratio_samples samples_of(const struct event_columns *columns, size_t a, size_t b)
+{
+	const struct event_column *x = &columns->list[a], *y = &columns->list[b];
+	bool grouped = (!x->sampled && span_equal(x->leader, y->name)) ||
+		       (!y->sampled && span_equal(y->leader, x->name));
+	return grouped ? RATIO_GROUPED : RATIO_INDEPENDENT;
+}
+
+static void set_ratio(struct flame_ratio *ratio, const struct event_columns *columns, size_t above,
+		      size_t below)
+{
+	*ratio = (struct flame_ratio){ .known = true,
+				       .above = above,
+				       .below = below,
+				       .samples = samples_of(columns, above, below) };
+}
+
+int flame_ratio_cpi(const struct event_columns *columns, size_t width, struct flame_ratio *ratio,
+		    struct error *err)
+{
+	if (columns->pair_count == 0)
+		return error_set(err, -ENODATA,
+				 "no CPI to colour by: the profile needs both cycles and "
+				 "instructions");
+	const struct event_pair *pair = &columns->pairs[0];
+	for (size_t i = columns->pair_count; i-- > 0;)
+		if (columns->pairs[i].cycles == width || columns->pairs[i].instructions == width)
+			pair = &columns->pairs[i];
+	*ratio = (struct flame_ratio){ true, pair->cycles, pair->instructions, pair->samples };
+	return 0;
+}
+
+int flame_ratio_ipc(const struct event_columns *columns, size_t width, struct flame_ratio *ratio,
+		    struct error *err)
+{
+	struct flame_ratio cpi;
+	int ret = flame_ratio_cpi(columns, width, &cpi, err);
+	if (ret == 0)
+		*ratio = (struct flame_ratio){ true, cpi.below, cpi.above, cpi.samples };
+	return ret;
+}
+
+static bool holds(struct span name, const char *part)
+{
+	size_t size = strlen(part);
+	const char *text = name.data;
+	for (size_t i = 0; i + size <= name.size; i++)
+		if (strncasecmp(text + i, part, size) == 0)
+			return true;
+	return false;
+}
+
+/* The first column whose name holds one of the parts, in the order of the parts. */
+static bool find_by_part(const struct event_columns *columns, const char *const *parts,
+			 size_t *column)
+{
+	for (; *parts; parts++)
+		for (size_t i = 0; i < columns->count; i++)
+			if (holds(columns->list[i].name, *parts)) {
+				*column = i;
+				return true;
+			}
+	return false;
+}
+
+int flame_ratio_stalls(const struct event_columns *columns, struct flame_ratio *ratio,
+		       struct error *err)
+{
+	/* backend first: that is what RESOURCE_STALLS.ANY and its successors count */
+	static const char *const stalls[] = { "stalled-cycles-backend",
+					      "resource_stalls",
+					      "resource stalls",
+					      "stall_backend",
+					      "cycle_activity.stalls_total",
+					      "stalled-cycles-frontend",
+					      "stall",
+					      NULL };
+	size_t above = 0;
+	if (!find_by_part(columns, stalls, &above))
+		return error_set(err, -ENODATA,
+				 "no stalls to colour by: the profile has no event of stalled "
+				 "cycles");
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct event_column *column = &columns->list[i];
+		if (i != above && (event_column_counts_cycles(column) ||
+				   holds(column->name, "cpu_clk_unhalted") ||
+				   holds(column->name, "cpu clk unhalted"))) {
+			set_ratio(ratio, columns, above, i);
+			return 0;
+		}
+	}
+	return error_set(err, -ENODATA, "no stalls to colour by: the profile has no cycles");
+}
+
+int flame_ratio_slots(const struct event_columns *columns, enum flame_slots which,
+		      struct flame_ratio *ratio, struct error *err)
+{
+	static const char *const retiring[] = {
+		"topdown-retiring",   "topdown_retiring", "topdown-slots-retired",
+		"uops_retired.slots", "op_retired",	  NULL
+	};
+	static const char *const backend[] = { "topdown-be-bound", "topdown-backend-bound",
+					       "topdown.backend_bound_slots", "stall_slot_backend",
+					       NULL };
+	static const char *const slots[] = { "topdown-total-slots", "topdown.slots", "slots",
+					     NULL };
+	size_t above, below;
+	const char *what = which == FLAME_SLOTS_RETIRING ? "retiring" : "backend";
+	if (!find_by_part(columns, which == FLAME_SLOTS_RETIRING ? retiring : backend, &above))
+		return error_set(err, -ENODATA,
+				 "no event of %s slots in the profile, as topdown-%s", what,
+				 which == FLAME_SLOTS_RETIRING ? "retiring" : "be-bound");
+	for (size_t part = 0; slots[part]; part++)
+		for (below = 0; below < columns->count; below++) {
+			const char *const exact[] = { slots[part], NULL };
+			size_t found;
+			const struct event_columns one = { .list = &columns->list[below],
+							   .count = 1 };
+			if (below != above && find_by_part(&one, exact, &found) &&
+			    !holds(columns->list[below].name, "retired") &&
+			    !holds(columns->list[below].name, "bound") &&
+			    !holds(columns->list[below].name, "stall")) {
+				set_ratio(ratio, columns, above, below);
+				return 0;
+			}
+		}
+	return error_set(err, -ENODATA, "no event of all slots in the profile, as slots");
+}
+
+int flame_ratio_of(const struct event_columns *columns, const char *text, struct flame_ratio *ratio,
+		   struct error *err)
+{
+	char name[256];
+	size_t above, below;
+	if (!strchr(text, '/'))
+		return error_set(err, -EINVAL, "'%s' is no EVENT/EVENT", text);
+	error_set(err, -ENODATA, "a name is missing beside the slash, or longer than %zu bytes",
+		  sizeof(name) - 1);
+	for (const char *slash = strchr(text, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t size = (size_t)(slash - text);
+		if (size == 0 || size >= sizeof(name) || slash[1] == 0)
+			continue;
+		memcpy(name, text, size);
+		name[size] = 0;
+		if (event_columns_find(columns, name, &above, err) == 0 &&
+		    event_columns_find(columns, slash + 1, &below, err) == 0) {
+			set_ratio(ratio, columns, above, below);
+			return 0;
+		}
+	}
+	error_prefix(err, "cannot colour by '%s'", text);
+	return -ENODATA;
+}
+
+struct estimate flame_ratio_at(const struct flame *flame, const struct flame_ratio *ratio,
+			       enum flame_side side, size_t frame)
+{
+	const struct cell *cells = flame_total(flame, side, frame);
+	struct estimate value =
+		interval_ratio(&cells[ratio->above], &cells[ratio->below], ratio->samples);
+	uint64_t above = flame->scales[ratio->above], below = flame->scales[ratio->below];
+	if (above == below)
+		return value;
+	double factor = event_scale_divisor(below) / event_scale_divisor(above);
+	value.value *= factor;
+	value.low *= factor;
+	value.high *= factor;
+	return value;
+}

@@ -1,0 +1,415 @@
+#include "analyze/flow/seen_branches.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/flow/cfg.h"
+#include "analyze/names/resolve.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "profile/profile.h"
+
+/* Nothing goes that far without a branch: something came between. Bounds the search for runs. */
+#define LONGEST_RUN_BYTES (UINT64_C(1) << 20)
+
+/* What the outcomes of a block weigh at most, however many they are: docs/methods.md. */
+#define INTERPRETED_MOST	   60.0
+#define INTERPRETED_BESIDE_STEPPED 30.0
+#define STEPPED_MOST		   600.0
+
+#define ELSEWHERE UINT64_MAX /* in another image */
+
+/* An edge, from a branch to where it led; or a run, from its first to its last instruction. */
+struct seen {
+	uint64_t from, to;
+	uint64_t count;
+	uint64_t cycles; /* of a run, in all */
+	uint64_t reach;	 /* of a run: the largest `to` of its image's up to here */
+	uint32_t image;
+};
+
+struct seen_list {
+	struct seen *list;
+	size_t count, capacity;
+};
+
+struct seen_branches {
+	struct seen_list edges[FLOW_EVIDENCE_KINDS]; /* by image, from, to */
+	struct seen_list runs;			     /* likewise; counted ones */
+};
+
+void seen_branches_free(struct seen_branches *evidence)
+{
+	if (!evidence)
+		return;
+	for (unsigned kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++)
+		free(evidence->edges[kind].list);
+	free(evidence->runs.list);
+	free(evidence);
+}
+
+void seen_branches_freep(struct seen_branches **evidence)
+{
+	seen_branches_free(*evidence);
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct seen *a = left, *b = right;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return (a->to > b->to) - (a->to < b->to);
+}
+
+/* Sorts, and adds up what differs by event or context alone. */
+static void settle(struct seen_list *seen)
+{
+	size_t kept = 0;
+	if (seen->count)
+		qsort(seen->list, seen->count, sizeof(*seen->list), by_address);
+	for (size_t i = 0; i < seen->count; i++) {
+		struct seen *last = kept ? &seen->list[kept - 1] : NULL;
+		if (last && by_address(last, &seen->list[i]) == 0) {
+			last->count += seen->list[i].count;
+			last->cycles += seen->list[i].cycles;
+			continue;
+		}
+		seen->list[kept] = seen->list[i];
+		seen->list[kept].reach = seen->list[i].to;
+		if (last && last->image == seen->list[i].image && last->reach > seen->list[i].to)
+			seen->list[kept].reach = last->reach;
+		kept++;
+	}
+	seen->count = kept;
+}
+
+static int add(struct seen_list *seen, const struct seen *one)
+{
+	if (array_reserve(&seen->list, &seen->capacity, seen->count, sizeof(*seen->list)) < 0)
+		return -ENOMEM;
+	seen->list[seen->count++] = *one;
+	return 0;
+}
+
+static enum seen_branches_kind kind_of(uint64_t origin)
+{
+	switch (origin) {
+	case ORIGIN_INTERPRETED:
+		return FLOW_EVIDENCE_INTERPRETED;
+	case ORIGIN_STEPPED:
+		return FLOW_EVIDENCE_STEPPED;
+	case ORIGIN_MEASURED:
+	case ORIGIN_IMPORTED:
+		return FLOW_EVIDENCE_COUNTED;
+	default:
+		return FLOW_EVIDENCE_KINDS;
+	}
+}
+
+/* Of frames without an image, or with a name in place of an address, the code is not known. */
+static int take_edges(struct seen_branches *evidence, const struct table *table,
+		      struct resolver *resolver)
+{
+	for (size_t row = 0; row < table->count; row++) {
+		const uint64_t *keys = table_keys(table, row);
+		uint32_t image = (uint32_t)keys[EDGE_FROM_IMAGE];
+		enum seen_branches_kind kind = kind_of(keys[EDGE_ORIGIN]);
+		if (kind == FLOW_EVIDENCE_KINDS || !image ||
+		    (keys[EDGE_FROM_NAME] && !keys[EDGE_FROM_VADDR]))
+			continue;
+		struct seen seen = { .image = image, .count = table_values(table, row)[0] };
+		seen.from = resolver_vaddr(resolver, image, keys[EDGE_FROM_VADDR]);
+		seen.to = keys[EDGE_TO_IMAGE] == image
+				  ? resolver_vaddr(resolver, image, keys[EDGE_TO_VADDR])
+				  : ELSEWHERE;
+		if (add(&evidence->edges[kind], &seen) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_runs(struct seen_branches *evidence, const struct table *table,
+		     struct resolver *resolver)
+{
+	for (size_t row = 0; row < table->count; row++) {
+		const uint64_t *keys = table_keys(table, row);
+		uint32_t image = (uint32_t)keys[RANGE_IMAGE];
+		if (kind_of(keys[RANGE_ORIGIN]) != FLOW_EVIDENCE_COUNTED || !image)
+			continue;
+		const uint64_t *values = table_values(table, row);
+		struct seen seen = { .image = image, .count = values[0], .cycles = values[1] };
+		seen.from = resolver_vaddr(resolver, image, keys[RANGE_FIRST]);
+		seen.to = resolver_vaddr(resolver, image, keys[RANGE_LAST]);
+		if (seen.to - seen.from < LONGEST_RUN_BYTES && add(&evidence->runs, &seen) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int seen_branches_new(const struct profile *profile, struct resolver *resolver,
+		      struct seen_branches **out)
+{
+	CLEANUP(seen_branches_freep) struct seen_branches *evidence = calloc(1, sizeof(*evidence));
+	if (!evidence || take_edges(evidence, profile_table(profile, PROFILE_EDGE), resolver) < 0 ||
+	    take_runs(evidence, profile_table(profile, PROFILE_RANGE), resolver) < 0)
+		return -ENOMEM;
+	for (unsigned kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++)
+		settle(&evidence->edges[kind]);
+	settle(&evidence->runs);
+	*out = evidence;
+	evidence = NULL;
+	return 0;
+}
+
+bool seen_branches_has(const struct seen_branches *evidence, enum seen_branches_kind kind)
+{
+	return evidence->edges[kind].count &&
+	       (kind != FLOW_EVIDENCE_COUNTED || evidence->runs.count);
+}
+
+void flow_counts_release(struct flow_counts *counts)
+{
+	free(counts->edges);
+	free(counts->blocks);
+	*counts = (struct flow_counts){ 0 };
+}
+
+/* The first of the image from that address on. */
+static size_t position_of(const struct seen_list *seen, uint32_t image, uint64_t from)
+{
+	size_t low = 0, high = seen->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct seen *at = &seen->list[middle];
+		if (at->image < image || (at->image == image && at->from < from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_inside(const struct cfg *cfg, uint64_t vaddr)
+{
+	for (uint32_t i = 0; i < cfg->part_count; i++)
+		if (vaddr - cfg->parts[i].first <= cfg->parts[i].last - cfg->parts[i].first)
+			return true;
+	return false;
+}
+
+/* The edge's position, or edge_count. */
+static size_t edge_between(const struct flow_graph *graph, uint32_t from, uint32_t to)
+{
+	struct flow_ends out = flow_graph_out_of(graph, from);
+	for (size_t i = 0; i < out.count; i++)
+		if (graph->edges[out.list[i]].to == to)
+			return out.list[i];
+	return graph->edge_count;
+}
+
+/* The block that the instruction at `vaddr` ends, or CFG_NO_BLOCK. */
+static uint32_t block_ended(const struct cfg *cfg, uint64_t vaddr)
+{
+	uint32_t block = cfg_block_at(cfg, vaddr);
+	if (block == CFG_NO_BLOCK)
+		return block;
+	const struct cfg_block *at = &cfg->blocks[block];
+	return cfg->instructions[at->first + at->count - 1].vaddr == vaddr ? block : CFG_NO_BLOCK;
+}
+
+static bool comes_back(const struct cfg *cfg, uint64_t vaddr)
+{
+	uint32_t i = cfg_instruction_from(cfg, vaddr);
+	return i < cfg->instruction_count && cfg->instructions[i].vaddr == vaddr &&
+	       cfg->instructions[i].kind == INSTRUCTION_CALL && !cfg->instructions[i].no_return;
+}
+
+static void count_edge(const struct cfg *cfg, const struct seen *seen, struct flow_counts *out)
+{
+	const struct flow_graph *graph = &cfg->graph;
+	uint32_t from = block_ended(cfg, seen->from), to = FLOW_OUTSIDE;
+	size_t edge = graph->edge_count;
+	if (comes_back(cfg, seen->from))
+		return;
+	if (is_inside(cfg, seen->to)) {
+		to = cfg_block_at(cfg, seen->to);
+		if (to != CFG_NO_BLOCK &&
+		    cfg->instructions[cfg->blocks[to].first].vaddr != seen->to)
+			to = CFG_NO_BLOCK; /* into the middle of it */
+		if (from != CFG_NO_BLOCK && to != CFG_NO_BLOCK)
+			edge = edge_between(graph, from, to);
+	} else if (from != CFG_NO_BLOCK) {
+		edge = edge_between(graph, from, FLOW_OUTSIDE);
+	}
+	if (edge == graph->edge_count) {
+		out->unmatched += seen->count;
+		return;
+	}
+	out->matched += seen->count;
+	out->edges[edge] += (double)seen->count;
+}
+
+static void count_edges(const struct seen_list *seen, uint32_t image, const struct cfg *cfg,
+			struct flow_counts *out)
+{
+	for (uint32_t i = 0; i < cfg->part_count; i++) {
+		const struct cfg_part *part = &cfg->parts[i];
+		for (size_t at = position_of(seen, image, part->first); at < seen->count; at++) {
+			if (seen->list[at].image != image || seen->list[at].from > part->last)
+				break;
+			count_edge(cfg, &seen->list[at], out);
+		}
+	}
+}
+
+/* What runs say, as changes from one instruction to the next. */
+struct cover {
+	double *change; /* by instruction, one more at the end of all */
+	double *ended;	/* by instruction: runs whose last it is */
+};
+
+static void cover_part(const struct seen_list *runs, uint32_t image, const struct cfg *cfg,
+		       const struct cfg_part *part, struct cover *cover, struct flow_counts *out)
+{
+	uint32_t part_end = part->first_instruction + part->instruction_count;
+	size_t at = position_of(runs, image, part->first);
+	/* those before that still reach into it */
+	while (at > 0 && runs->list[at - 1].image == image &&
+	       runs->list[at - 1].reach >= part->first)
+		at--;
+	for (; at < runs->count && runs->list[at].image == image; at++) {
+		const struct seen *run = &runs->list[at];
+		if (run->from > part->last)
+			break;
+		uint32_t first = cfg_instruction_from(cfg, run->from);
+		uint32_t last = cfg_instruction_from(cfg, run->to);
+		if (first < part->first_instruction)
+			first = part->first_instruction;
+		if (run->to < part->first || first >= part_end)
+			continue;
+		if (last < part_end && cfg->instructions[last].vaddr == run->to) {
+			cover->ended[last] += (double)run->count;
+			last++;
+			if (cfg->instructions[first].vaddr == run->from) {
+				out->run_instructions += (double)run->count * (last - first);
+				out->run_cycles += (double)run->cycles;
+			}
+		}
+		cover->change[first] += (double)run->count;
+		cover->change[last < part_end ? last : part_end] -= (double)run->count;
+	}
+}
+
+/*
+ * Of a block that ends in a branch, what its runs did not end at went on to the next block; what
+ * did is shared among the edges as the branches were seen, so that all that runs over its last
+ * instruction leaves it. (Of a stack's oldest branch no run is known.)
+ */
+static void count_out(const struct cfg *cfg, uint32_t block, double covered, double ended,
+		      struct flow_counts *out)
+{
+	const struct flow_graph *graph = &cfg->graph;
+	struct flow_ends ends = flow_graph_out_of(graph, block);
+	double seen = 0;
+	for (size_t i = 0; i < ends.count; i++)
+		seen += out->edges[ends.list[i]];
+	for (size_t i = 0; i < ends.count; i++)
+		if (seen > 0)
+			out->edges[ends.list[i]] *= ended / seen;
+	const struct cfg_block *at = &cfg->blocks[block];
+	if (cfg->instructions[at->first + at->count - 1].kind == INSTRUCTION_CALL)
+		ended = 0; /* it comes back, to where another run starts */
+	size_t next = block + 1 < graph->block_count ? edge_between(graph, block, block + 1)
+						     : graph->edge_count;
+	if (next < graph->edge_count && covered > ended)
+		out->edges[next] += covered - ended;
+}
+
+static int count_blocks(const struct seen_list *runs, uint32_t image, const struct cfg *cfg,
+			struct flow_counts *out)
+{
+	size_t count = cfg->instruction_count + (size_t)1;
+	CLEANUP(free_pointer) double *memory = calloc(2 * count, sizeof(*memory));
+	out->blocks = calloc(cfg->graph.block_count + (size_t)1, sizeof(*out->blocks));
+	if (!memory || !out->blocks)
+		return -ENOMEM;
+	struct cover cover = { memory, memory + count };
+	for (uint32_t i = 0; i < cfg->part_count; i++)
+		cover_part(runs, image, cfg, &cfg->parts[i], &cover, out);
+	double covered = 0;
+	for (uint32_t block = 0; block < cfg->graph.block_count; block++) {
+		const struct cfg_block *at = &cfg->blocks[block];
+		double sum = 0;
+		for (uint32_t i = at->first; i < at->first + at->count; i++) {
+			covered += cover.change[i];
+			sum += covered;
+		}
+		out->blocks[block] = sum / at->count;
+		count_out(cfg, block, covered, cover.ended[at->first + at->count - 1], out);
+	}
+	return 0;
+}
+
+static bool is_any(const double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (values[i] > 0)
+			return true;
+	return false;
+}
+
+int seen_branches_count(const struct seen_branches *evidence, uint32_t image, const struct cfg *cfg,
+			enum seen_branches_kind kind, struct flow_counts *out)
+{
+	const struct flow_graph *graph = &cfg->graph;
+	CLEANUP(flow_counts_release) struct flow_counts counts = { 0 };
+	*out = (struct flow_counts){ 0 };
+	if (!seen_branches_has(evidence, kind))
+		return 0;
+	counts.edges = calloc(graph->edge_count + 1, sizeof(*counts.edges));
+	if (!counts.edges)
+		return -ENOMEM;
+	count_edges(&evidence->edges[kind], image, cfg, &counts);
+	if (kind == FLOW_EVIDENCE_COUNTED && count_blocks(&evidence->runs, image, cfg, &counts) < 0)
+		return -ENOMEM;
+	if (!is_any(counts.edges, graph->edge_count) &&
+	    !(counts.blocks && is_any(counts.blocks, graph->block_count))) {
+		out->unmatched = counts.unmatched;
+		return 0;
+	}
+	*out = counts;
+	counts = (struct flow_counts){ 0 };
+	return 0;
+}
+
+double seen_branches_most(const struct seen_branches *evidence, enum seen_branches_kind kind)
+{
+	switch (kind) {
+	case FLOW_EVIDENCE_INTERPRETED:
+		return seen_branches_has(evidence, FLOW_EVIDENCE_STEPPED)
+			       ? INTERPRETED_BESIDE_STEPPED
+			       : INTERPRETED_MOST;
+	case FLOW_EVIDENCE_STEPPED:
+		return STEPPED_MOST;
+	default:
+		return INFINITY;
+	}
+}
+
+int seen_branches_weigh(const struct flow_graph *graph, double most,
+			const struct flow_counts *counts, double *weights)
+{
+	CLEANUP(free_pointer) double *sum = calloc((size_t)graph->block_count + 1, sizeof(*sum));
+	if (!sum)
+		return -ENOMEM;
+	for (size_t i = 0; counts->edges && i < graph->edge_count; i++)
+		if (graph->edges[i].from != FLOW_OUTSIDE)
+			sum[graph->edges[i].from] += counts->edges[i];
+	for (size_t i = 0; counts->edges && i < graph->edge_count; i++)
+		if (graph->edges[i].from != FLOW_OUTSIDE)
+			weights[i] += counts->edges[i] / (1 + sum[graph->edges[i].from] / most);
+	return 0;
+}

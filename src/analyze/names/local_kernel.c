@@ -1,0 +1,258 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/names/local_files_private.h"
+#include "base/budget.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/small_file.h"
+#include "image/notes.h"
+#include "symbol/kallsyms.h"
+
+#define NOTES_MAX_BYTES	   65536
+#define KALLSYMS_MAX_BYTES (256u << 20) /* 20 MB on large kernels */
+#define MODULES_MAX_BYTES  (4u << 20)
+#define RELEASE_PATHS	   6
+
+/* ---- vmlinux */
+
+/* Where distributions, builders and perf put it. */
+static int vmlinux_paths(const struct search *search, char (*room)[512], struct span *paths)
+{
+	static const char *const with_release[] = {
+		"/usr/lib/debug/boot/vmlinux-%.*s",
+		"/usr/lib/debug/lib/modules/%.*s/vmlinux",
+		"/boot/vmlinux-%.*s",
+		"/lib/modules/%.*s/build/vmlinux",
+		"/lib/modules/%.*s/vmlinux",
+	};
+	struct span release = { NULL, 0 };
+	for (size_t row = 0;
+	     release.size == 0 && row < profile_table(search->profile, PROFILE_SOURCE)->count;
+	     row++)
+		release = profile_source(search->profile, row).kernel;
+	int count = 0;
+	paths[count++] = span_of_text("/vmlinux");
+	if (release.size == 0 || release.size > 256 || memchr(release.data, '/', release.size))
+		return count;
+	for (size_t i = 0; i < sizeof(with_release) / sizeof(with_release[0]); i++) {
+		snprintf(room[i], sizeof(room[i]), with_release[i], (int)release.size,
+			 (const char *)release.data);
+		paths[count++] = span_of_text(room[i]);
+	}
+	return count;
+}
+
+/* The kernel's own ELF file: addresses from the start of its text are those from its section's. 0,
+ * 1 when there is none, or -ENOMEM. */
+static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
+{
+	char room[RELEASE_PATHS][512];
+	struct span paths[RELEASE_PATHS];
+	struct binary_found found;
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	const struct binary_wanted like = { .build_id = wanted->image.build_id,
+					    .paths = paths,
+					    .path_count =
+						    (size_t)vmlinux_paths(search, room, paths) };
+	int ret = binary_finder_open(search->finder, &like, &found);
+	if (ret < 0)
+		return ret == -ENOENT ? 1 : ret;
+	CLEANUP(close_fd) int fd = found.fd;
+	CLEANUP(buffer_release) struct buffer path = found.path;
+	struct identity_segment text = { 0, found.identity.text_vaddr, UINT64_MAX };
+	if (!text.vaddr)
+		return 1;
+	CLEANUP(close_fd)
+	int debug_fd = binary_finder_open_debug(search->finder, &found.identity, NULL, found.owner,
+						found.writer);
+	ret = local_search_translate(search, wanted, &text, 1);
+	if (ret < 0)
+		return ret;
+	search->files->images[wanted->id - 1].machine = found.identity.machine;
+	struct error err;
+	if (reader_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count, search->what,
+			  &records, NULL, &err) < 0)
+		local_search_note(search, "'%s': %s", buffer_text(&path), err.text);
+	if (found.by_name)
+		local_search_count(&search->by_name, &search->by_name_count, buffer_text(&path));
+	return local_search_keep(search, wanted->id, &records);
+}
+
+/* ---- Tables of symbols as /proc/kallsyms has them */
+
+/* Below a folder that the user named. */
+static bool read_table(struct search *search, const char *root, const char *path, uint64_t limit,
+		       struct buffer *out)
+{
+	struct safe_file file;
+	buffer_empty(out);
+	if (reader_open_below(search->reader, root, path, &file, NULL) < 0)
+		return false;
+	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);
+	close(file.fd);
+	budget_read(out->size);
+	return ret == 0 && out->size > 0;
+}
+
+/* What perf's cache, or a folder laid out like it, has of that build. */
+static bool read_of_build(struct search *search, const char *root, struct span build_id,
+			  struct buffer *out)
+{
+	CLEANUP(buffer_release) struct buffer hexadecimal = { 0 };
+	CLEANUP(buffer_release) struct buffer path = { 0 };
+	if (!root || build_id.size < 2)
+		return false;
+	buffer_append_hex(&hexadecimal, build_id.data, build_id.size);
+	const char *digits = buffer_text(&hexadecimal);
+	buffer_printf(&path, ".build-id/%.2s/%s/kallsyms", digits, digits + 2);
+	return read_table(search, root, buffer_text(&path), KALLSYMS_MAX_BYTES, out);
+}
+
+static bool read_below(struct search *search, const char *root, const char *const *names,
+		       uint64_t limit, struct buffer *out, struct buffer *path)
+{
+	for (size_t i = 0; names[i]; i++) {
+		path->size = 0;
+		buffer_printf(path, "%s/%s", root, names[i]);
+		if (read_table(search, root, names[i], limit, out))
+			return true;
+	}
+	return false;
+}
+
+/* Where a module's text starts by the bytes of a /proc/modules; 0: not told. */
+static int find_module(const struct buffer *bytes, struct span module, uint64_t *base)
+{
+	CLEANUP(kernel_modules_release) struct kernel_modules modules = { 0 };
+	*base = 0;
+	if (kernel_modules_parse((struct span){ bytes->data, bytes->size }, &modules) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < modules.count; i++)
+		if (span_equal(modules.list[i].name, module))
+			*base = modules.list[i].base;
+	return 0;
+}
+
+/* Names from the two tables; `module_bytes` counts for modules alone. 0 with *hidden, or -ENOMEM.
+ */
+static int gather_tables(struct search *search, struct wanted_image *wanted,
+			 const struct buffer *bytes, const struct buffer *module_bytes,
+			 bool *hidden)
+{
+	CLEANUP(kallsyms_release) struct kallsyms kallsyms = { 0 };
+	CLEANUP(record_set_release) struct record_set records = { 0 };
+	struct span module = { NULL, 0 };
+	if (kallsyms_parse((struct span){ bytes->data, bytes->size }, &kallsyms) < 0)
+		return -ENOMEM;
+	uint64_t base = kallsyms.stext;
+	if (wanted->image.kind == IMAGE_MODULE) {
+		module = wanted->image.name;
+		if (find_module(module_bytes, module, &base) < 0)
+			return -ENOMEM;
+	}
+	*hidden = kallsyms.hidden || base == 0;
+	if (*hidden)
+		return 0;
+	if (kallsyms_records(&kallsyms, module, base, wanted->vaddrs, wanted->count, &records) < 0)
+		return -ENOMEM;
+	return local_search_keep(search, wanted->id, &records);
+}
+
+/* 0, 1 when there are no tables, or -ENOMEM. */
+static int gather_told_tables(struct search *search, struct wanted_image *wanted)
+{
+	static const char *const symbols[] = { "proc/kallsyms", "kallsyms", NULL };
+	static const char *const modules[] = { "proc/modules", "modules", NULL };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(buffer_release) struct buffer module_bytes = { 0 };
+	CLEANUP(buffer_release) struct buffer path = { 0 };
+	CLEANUP(buffer_release) struct buffer module_path = { 0 };
+	CLEANUP(free_pointer)
+	char *symfs = search->options->symfs ? realpath(search->options->symfs, NULL) : NULL;
+	bool hidden;
+	struct span build_id = wanted->image.build_id;
+	if (wanted->image.kind == IMAGE_KERNEL &&
+	    (read_of_build(search, symfs, build_id, &bytes) ||
+	     read_of_build(search, search->options->perf_cache, build_id, &bytes))) {
+		int ret = gather_tables(search, wanted, &bytes, &module_bytes, &hidden);
+		return ret == 0 && hidden ? 1 : ret;
+	}
+	if (!symfs || !read_below(search, symfs, symbols, KALLSYMS_MAX_BYTES, &bytes, &path))
+		return 1;
+	if (wanted->image.kind == IMAGE_MODULE &&
+	    !read_below(search, symfs, modules, MODULES_MAX_BYTES, &module_bytes, &module_path))
+		return 1;
+	int ret = gather_tables(search, wanted, &bytes, &module_bytes, &hidden);
+	if (ret < 0 || hidden)
+		return ret < 0 ? ret : 1;
+	local_search_count(&search->by_name, &search->by_name_count, buffer_text(&path));
+	return 0;
+}
+
+/* ---- The kernel that runs here */
+
+static bool notes_match(const char *path, struct span build_id)
+{
+	CLEANUP(buffer_release) struct buffer notes = { 0 };
+	if (build_id.size == 0 || small_file_read(path, NOTES_MAX_BYTES, &notes) < 0)
+		return false;
+	return span_equal(build_id, notes_find_build_id((struct span){ notes.data, notes.size }));
+}
+
+/* Is it this machine's kernel, or one of its modules? */
+static bool runs_here(const struct wanted_image *wanted)
+{
+	char path[512] = "/sys/kernel/notes";
+	struct span module = wanted->image.name;
+	if (wanted->image.kind == IMAGE_MODULE) {
+		if (module.size == 0 || memchr(module.data, '/', module.size))
+			return false;
+		snprintf(path, sizeof(path), "/sys/module/%.*s/notes/.note.gnu.build-id",
+			 (int)module.size, (const char *)module.data);
+	}
+	return notes_match(path, wanted->image.build_id);
+}
+
+static int gather_running(struct search *search, struct wanted_image *wanted)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(buffer_release) struct buffer module_bytes = { 0 };
+	bool hidden = false;
+	if (small_file_read("/proc/kallsyms", KALLSYMS_MAX_BYTES, &bytes) < 0 ||
+	    (wanted->image.kind == IMAGE_MODULE &&
+	     small_file_read("/proc/modules", MODULES_MAX_BYTES, &module_bytes) < 0))
+		return 0;
+	int ret = gather_tables(search, wanted, &bytes, &module_bytes, &hidden);
+	if (hidden)
+		local_search_note(search, "kernel addresses stay unnamed: /proc/kallsyms hides its "
+					  "addresses (kptr_restrict)");
+	return ret;
+}
+
+/* Why no table of symbols here is the image's. */
+static const char *why_unnamed(const struct wanted_image *wanted)
+{
+	if (wanted->image.space != SPACE_TEXT)
+		return "the recording does not say where the kernel lay";
+	if (!wanted->image.build_id.size)
+		return "the recording does not say of which build the kernel or module is";
+	return "the samples are of another kernel or module than runs here";
+}
+
+int local_kernel_gather(struct search *search, struct wanted_image *wanted)
+{
+	int ret = 1;
+	if (wanted->image.space == SPACE_TEXT && wanted->image.kind == IMAGE_KERNEL)
+		ret = gather_vmlinux(search, wanted);
+	if (ret == 1 && wanted->image.space == SPACE_TEXT)
+		ret = gather_told_tables(search, wanted);
+	if (ret != 1)
+		return ret;
+	if (wanted->image.space == SPACE_TEXT && runs_here(wanted))
+		return gather_running(search, wanted);
+	local_search_note(search, "kernel addresses stay unnamed: %s", why_unnamed(wanted));
+	return 0;
+}

@@ -1,0 +1,15 @@
+/*
+ * resolver_options - where names may be looked for.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct resolver_options {
+	const char *symfs;	/* look for files below this folder first; NULL: none */
+	const char *debug_root; /* NULL: /usr/lib/debug */
+	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
+	bool stash_only;	/* ask no file of this machine */
+	bool without_code;	/* nobody asks for the code of procedures: files are read faster */
+	bool debuginfod;	/* ask the servers of $DEBUGINFOD_URLS for what is missing */
+};

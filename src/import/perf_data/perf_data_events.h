@@ -1,0 +1,106 @@
+/*
+ * perf_data_events - the events of a perf.data file: how each was opened, what
+ * it is called, and which samples are its own. Filled from the attributes of
+ * the header or of ATTR records, and from what later parts of the file say.
+ *
+ * Everything here is in native byte order. One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/number_map.h"
+#include "base/span.h"
+#include "image/unknown.h"
+#include "import/perf_data/perf_data_units.h"
+#include "machine/perf_record.h"
+
+#define PERF_EVENTS_LIMIT 65536 /* more than any machine has: a wrong number in a file */
+#define PERF_NO_EVENT	  UINT32_MAX
+
+struct perf_event_counts {
+	uint64_t runs, stored, reads; /* reads: of a group's member, by samples of its leader */
+	uint64_t lost_samples, lost_records, damaged, throttled;
+	uint64_t unknown[UNKNOWN_CAUSES];
+	uint64_t weight;    /* sum */
+	uint64_t raw_bytes; /* PERF_SAMPLE_RAW: that no table has */
+};
+
+/* Where the user's part of a call chain is when it is not in the chain. */
+enum perf_user_part { PERF_USER_CHAIN, PERF_USER_STACK, PERF_USER_BRANCHES };
+
+struct perf_file_event {
+	struct perf_event_attr attr; /* what the file's is shorter by is 0 */
+	struct perf_layout layout;
+	char *name;   /* NULL: not told */
+	char *unit;   /* likewise */
+	double scale; /* of a count, in the unit; 0: not told */
+	bool has_ids;
+	uint8_t elsewhere; /* enum perf_user_part */
+	uint32_t leader;   /* of its group; itself when it has none */
+	struct perf_event_counts counts;
+	uint32_t row;		  /* in the profile, once it is made */
+	struct perf_unit measure; /* of its estimates there */
+};
+
+/* News of an event that has not come yet; of each type at most one. */
+struct perf_update {
+	uint64_t type;
+	char *value; /* its bytes, as many as `size`; NULL: the event came */
+	size_t size;
+	uint32_t previous; /* of the same id, its number plus one; 0: none */
+};
+
+struct perf_file_events {
+	struct perf_file_event *list;
+	size_t count, capacity;
+	struct number_map by_id; /* event's number plus one, as a pointer */
+	struct number_map pmus;	 /* names by type */
+	struct number_map types; /* names by config, of perf 3.x */
+	struct perf_update *updates;
+	size_t update_count, update_capacity;
+	size_t update_bytes;		 /* that they take, and their values */
+	struct number_map updates_by_id; /* the last one's number plus one, as a pointer */
+	size_t bad_scales;		 /* that are no number; known once the profile is made */
+	/* How records are read before their event is known; of all events, where they agree. */
+	bool same_layout, all_identified;
+	int sample_id_at;  /* of the id in a sample, from the record's start; -1: none */
+	int trailer_id_at; /* in other records, from their end; -1: none */
+};
+
+void perf_events_release(struct perf_file_events *events);
+
+/*
+ * Adds an event from `size` bytes of a perf_event_attr, in native order. Returns
+ * 0, -EBADMSG (shorter than any), -E2BIG (more than PERF_EVENTS_LIMIT) or -ENOMEM.
+ */
+int perf_events_add(struct perf_file_events *events, struct span attr);
+/* An id of the last event, or of that one. 0 or -ENOMEM. */
+int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id);
+
+/* By id; PERF_NO_EVENT. */
+uint32_t perf_events_find(const struct perf_file_events *events, uint64_t id);
+/* Whose a record is: 0 when it can't be told apart, PERF_NO_EVENT for an unknown id. */
+uint32_t perf_events_of_record(const struct perf_file_events *events, const uint8_t *record,
+			       size_t size);
+/* The same of a record whose body is still in the other byte order. */
+uint32_t perf_events_of_swapped(const struct perf_file_events *events, const uint8_t *record,
+				size_t size);
+/* The time of a record, or 0 when it has none. */
+uint64_t perf_events_time(const struct perf_file_events *events, const uint8_t *record,
+			  size_t size);
+
+/* Copies; of PMUs and types the first name of a number stays. 0 or -ENOMEM. */
+int perf_events_set_name(struct perf_file_event *event, struct span name);
+/* What an EVENT_UPDATE says of the event that has the id, or will get it. 0, -E2BIG (too much of
+ * events that have not come) or -ENOMEM. */
+int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t type,
+		       struct span value);
+int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name);
+int perf_events_add_type(struct perf_file_events *events, uint64_t config, struct span name);
+
+struct profile;
+/* Adds all events that have samples, or could have. 0 or -ENOMEM. */
+int perf_events_write(struct perf_file_events *events, struct profile *profile);

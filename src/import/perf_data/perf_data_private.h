@@ -1,0 +1,196 @@
+/*
+ * perf_data_private - what the parts of the perf.data reader share; nobody else
+ * includes it. One reader, one thread.
+ *
+ * Bytes go: perf_data.c (where in the file) -> perf_data_records.c (one record)
+ * -> the queue, in order of time -> perf_data_samples.c and the process table
+ * -> cells -> perf_data_result.c (the profile).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <zstd.h>
+
+#include "base/buffer.h"
+#include "image/process_table.h"
+#include "import/importer.h"
+#include "import/perf_data/perf_data_cells.h"
+#include "import/perf_data/perf_data_events.h"
+#include "import/perf_data/perf_data_here.h"
+#include "import/perf_data/perf_data_places.h"
+#include "import/perf_data/perf_data_queue.h"
+#include "import/perf_data/perf_data_types.h"
+#include "import/perf_data/perf_data_unwind.h"
+#include "import/perf_data/simpleperf.h"
+#include "profile/byte_pool.h"
+
+struct error;
+
+/* Splits a stream into records, which may straddle its pieces. A record is borrowed while it is
+ * taken, and what a COMPRESSED one is unpacked to is taken meanwhile: each stream has its own room.
+ */
+struct perf_splitter {
+	struct buffer pending; /* a record that has not come whole */
+	struct buffer swapped; /* a record in our byte order */
+	uint64_t at;	       /* of the next byte, in the file or in what was unpacked */
+	uint64_t skip;	       /* bytes that follow a record and are none */
+	bool unpacked;	       /* from COMPRESSED records */
+};
+
+/* Who ran: (process's name, thread's name when that is another), texts in `names`. */
+struct perf_context {
+	uint32_t comm, thread, cgroup;
+};
+struct perf_context_slot {
+	uint64_t cgroup;
+	uint32_t tid, serial, context;
+};
+#define PERF_CONTEXT_SLOTS (GROWTH_IS_WATCHED ? 16u : 4096u) /* likewise: perf_data_cells.h */
+
+/* The last value of a counter that samples read. */
+struct perf_read_slot {
+	uint64_t id, value;
+	uint32_t tid; /* 0 unless the event is inherited */
+};
+
+struct perf_chain_frame {
+	uint64_t address;
+	uint64_t met; /* hash of it and all frames that are further out, in its process */
+	uint64_t path;
+	enum perf_mode mode;
+	enum frame_kind kind;
+	struct perf_place place;
+};
+
+/* Counted while reading, for the bill and for what is said at the end. */
+struct perf_data_counts {
+	uint64_t records, samples;
+	uint64_t lost; /* by LOST */
+	uint64_t aux_lost, aux_bytes;
+	enum perf_trace trace; /* what they were written by */
+	uint64_t throttled, unthrottled;
+	uint64_t late; /* records older than what was taken already */
+	uint64_t unknown_id, damaged;
+	uint64_t map_timeouts;
+	uint64_t guest_samples;
+	uint64_t wrong_path;
+	uint64_t foreign_records;
+	uint64_t unknown_records;
+};
+
+/* Of the header of a file, in native order. */
+struct perf_section {
+	uint64_t offset, size;
+};
+struct perf_file_header {
+	uint64_t attr_size;
+	struct perf_section attrs, data, event_types;
+	uint64_t features[PERF_FEATURE_BITS / 64];
+};
+
+enum perf_data_state {
+	PERF_AT_MAGIC,
+	PERF_AT_HEADER,
+	PERF_AT_PROLOGUE, /* attributes and ids, before the data */
+	PERF_AT_DATA,
+	PERF_AT_EPILOGUE, /* features */
+	PERF_AT_WHOLE,	  /* laid out otherwise: all bytes are kept and read at the end */
+};
+
+/* Texts of features, for the profile's source; numbers in `names`. */
+struct perf_data_machine {
+	uint32_t host, kernel, version, arch, cpu_name, cpu_id, command;
+	uint64_t cpus;
+	uint64_t first_ns, last_ns;   /* SAMPLE_TIME */
+	uint64_t wall_ns, wall_at_ns; /* CLOCK_DATA: when wall_at_ns was on the samples' clock */
+};
+
+struct perf_data {
+	const struct import_options *options;
+	enum perf_data_state state;
+	struct perf_file_header header;
+	bool swap, pipe, killed;
+	bool stopped;	    /* at a fault, with --force: the rest of the records is left alone */
+	uint64_t at;	    /* of the next byte of the file */
+	uint64_t kept_from; /* where `kept` begins in the file */
+	struct buffer kept; /* header, prologue, then the features */
+
+	struct perf_splitter splitter, inner;
+	ZSTD_DStream *unpacker;
+	struct buffer unpacked; /* room for what comes out of it */
+
+	struct perf_file_events events;
+	uint64_t id_bytes; /* of all events' ids in the prologue */
+	struct perf_queue queue;
+	struct process_table processes;
+	uint32_t serial; /* last that was given */
+	struct perf_places places;
+	struct jit_beside *jit;
+	struct perf_cells cells;
+	struct byte_pool names;
+	struct perf_context *contexts; /* number - 1 */
+	size_t context_count, context_capacity;
+	struct hash_index context_index;
+	struct number_map cgroups; /* id to the number of its path in `names`, as a pointer */
+	struct perf_context_slot context_slots[PERF_CONTEXT_SLOTS];
+	struct perf_chain_frame *frames; /* scratch */
+	size_t frame_capacity;
+	struct perf_read_slot *reads;
+	size_t read_count, read_capacity;
+	struct hash_index read_index;
+	/* As in a profile, with our numbers for events, contexts and images; NULL: none yet. */
+	struct table *edges, *ranges, *values;
+
+	struct buffer tracing;	     /* what follows TRACING_DATA, as far as it came */
+	uint64_t tracing_left;	     /* bytes of it that are still to come */
+	struct span record;	     /* that is taken, in our byte order */
+	struct perf_stacks *waiting; /* samples to be unwound; NULL: none yet */
+	struct perf_here *here;	     /* likewise, files of this machine */
+	struct simpleperf simpleperf;
+	struct perf_data_machine machine;
+	struct perf_data_counts counts;
+	uint64_t first_sample_ns, last_sample_ns;
+};
+
+/* perf_data_records.c: the next bytes of a stream of records. 0 or an importer's error. */
+int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
+		    size_t size, struct error *err);
+/* The end of all records: hands on what waits. */
+int perf_data_end_records(struct perf_data *data, struct error *err);
+/* Says a fault; with options->force 0, and no further record is read. */
+__attribute__((format(printf, 3, 4))) int perf_data_fault(struct perf_data *data, struct error *err,
+							  const char *format, ...);
+
+/* perf_data_features.c: one feature's bytes, in the file's byte order. What makes no sense is left
+ * out and said. 0 or -ENOMEM. */
+int perf_data_feature(struct perf_data *data, uint64_t feature, struct span bytes);
+/* One entry of the table of build-ids, in native order: a BUILD_ID record. */
+int perf_data_build_id(struct perf_data *data, const uint8_t *record, size_t size);
+
+/* perf_data_contexts.c: the context of a thread, in a control group of that id (0: not told). 0 or
+ * -ENOMEM. */
+int perf_data_context(struct perf_data *data, struct process *process, uint32_t tid,
+		      uint64_t cgroup, uint32_t *context);
+/* Forgets what a thread's context was: its name changed, or its number is given away again. */
+void perf_data_forget_thread(struct perf_data *data, uint32_t tid);
+/* A control group's path. 0 or -ENOMEM. */
+int perf_data_cgroup(struct perf_data *data, const struct perf_record *record);
+
+/* perf_data_samples.c: a record of the kernel, in order of time. 0, -ENOMEM or -EOVERFLOW. */
+int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
+		     struct error *err);
+/* What to say when adding failed: 0, -ENOMEM or -EOVERFLOW as it came. */
+int perf_data_settled(int ret, struct error *err);
+/* Adds a sample whose process and context are known. Likewise. */
+int perf_data_add(struct perf_data *data, struct process *process, uint32_t event, uint32_t context,
+		  const struct perf_record *record, struct error *err);
+/* perf_data_branches.c: branch stacks and memory samples. 0 or -ENOMEM. */
+int perf_data_branches(struct perf_data *data, uint32_t event, uint32_t context,
+		       struct process *process, const struct perf_record *record);
+int perf_data_values(struct perf_data *data, uint32_t event, uint32_t context,
+		     struct process *process, const struct perf_record *record);
+
+/* perf_data_result.c: everything as a profile, which the caller frees; and what is to be said. */
+int perf_data_result(struct perf_data *data, struct profile **out, struct error *err);

@@ -1,0 +1,630 @@
+/*
+ * From what was added up to a profile, and what there is to say about it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "import/perf_data/jit_beside.h"
+#include "import/perf_data/perf_data_private.h"
+#include "machine/cpu_model.h"
+#include "profile/bill.h"
+
+/* From our numbers to the profile's. */
+struct result {
+	struct perf_data *data;
+	struct profile *profile;
+	uint32_t *contexts, *nodes; /* by number */
+	uint32_t *stacks;	    /* by cell: its node, in our numbers; 0: none */
+	uint64_t *counts;	    /* by event: that the cells written of it so far have */
+	struct perf_cells flat;
+	bool distinct; /* what differs in our numbers differs in the profile's */
+	uint32_t row;  /* of what was added last */
+};
+
+static void result_release(struct result *result)
+{
+	profile_free(result->profile);
+	free(result->contexts);
+	free(result->nodes);
+	free(result->stacks);
+	free(result->counts);
+	perf_cells_release(&result->flat);
+}
+
+static int write_contexts(struct result *result)
+{
+	struct perf_data *data = result->data;
+	result->contexts = calloc(data->context_count + 1, sizeof(*result->contexts));
+	if (!result->contexts)
+		return -ENOMEM;
+	for (size_t i = 0; i < data->context_count; i++) {
+		const struct perf_context *ours = &data->contexts[i];
+		if (!ours->comm && !ours->thread && !ours->cgroup)
+			continue; /* nothing is known of who ran: no context */
+		const struct profile_context context = {
+			.comm = byte_pool_get(&data->names, ours->comm),
+			.cgroup = byte_pool_get(&data->names, ours->cgroup),
+			.thread = byte_pool_get(&data->names, ours->thread),
+		};
+		int ret = profile_add_context(result->profile, &context, &result->contexts[i + 1]);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+#define EVENTS_SHOWN 3	/* that a note names, before it counts */
+#define AHEAD	     16 /* rows whose way through memory is begun before they are needed */
+
+static void expect_leaf(const struct perf_cells *cells, size_t i)
+{
+	if (i >= cells->count)
+		return;
+	const struct perf_cell_key *key = &cells->list[i].key;
+	if (key->stack == PERF_STACK_LEAF)
+		perf_cells_expect(cells, perf_path(perf_cells_path(cells, key->calls), key->image,
+						   key->vaddr, FRAME_IP));
+}
+
+static void expect_calls(const struct perf_cells *cells, size_t i)
+{
+	if (i < cells->count && cells->list[i].key.calls)
+		__builtin_prefetch(&cells->nodes[cells->list[i].key.calls - 1]);
+}
+
+/* Sampled addresses join the trie, on top of the calls that led there. */
+static int add_leaves(struct result *result)
+{
+	struct perf_cells *cells = &result->data->cells;
+	result->stacks = calloc(cells->count + 1, sizeof(*result->stacks));
+	if (!result->stacks)
+		return -ENOMEM;
+	for (size_t i = 0; i < cells->count; i++) {
+		const struct perf_cell_key *key = &cells->list[i].key;
+		int ret = 0;
+		expect_calls(cells, i + 2 * AHEAD);
+		expect_leaf(cells, i + AHEAD);
+		if (key->stack == PERF_STACK_LEAF)
+			ret = perf_cells_node(cells, key->calls, key->image, key->vaddr, FRAME_IP,
+					      &result->stacks[i]);
+		else if (key->stack == PERF_STACK_WHOLE)
+			result->stacks[i] = key->calls;
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* The cells without their stacks. */
+static int add_flat(struct result *result)
+{
+	const struct perf_cells *cells = &result->data->cells;
+	for (size_t i = 0; i < cells->count; i++) {
+		struct perf_cell_key key = cells->list[i].key;
+		key.calls = 0;
+		key.stack = PERF_STACK_NONE;
+		int ret = perf_cells_add(&result->flat, &key, &cells->list[i].cell);
+		if (ret < 0)
+			return ret;
+	}
+	return perf_cells_settle(&result->flat);
+}
+
+/* The row of an image in the profile; only those that are spoken of get one. */
+static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
+{
+	struct perf_places *places = &result->data->places;
+	int ret = 0;
+	if (!places->images[number - 1].row)
+		ret = perf_here_identify(result->data, number);
+	return ret < 0 ? ret : perf_places_write(places, result->profile, number, row);
+}
+
+static int write_image(struct result *result, uint32_t number, size_t *written)
+{
+	uint32_t row;
+	*written += !result->data->places.images[number - 1].row;
+	return need_image_row(result, number, &row);
+}
+
+/* The images that are spoken of. Rows can go in without a look for their like when no two of ours
+ * are one in the profile, as hard links of a file are. */
+static int write_images(struct result *result)
+{
+	const struct perf_data *data = result->data;
+	size_t images = 0, events = 0;
+	int ret = 0;
+	for (size_t i = 0; i < data->cells.node_count && ret == 0; i++)
+		ret = write_image(result, data->cells.nodes[i].image_kind / 2, &images);
+	for (size_t i = 0; i < result->flat.count && ret == 0; i++)
+		ret = write_image(result, result->flat.list[i].key.image, &images);
+	for (size_t i = 0; i < data->events.count; i++)
+		events += data->events.list[i].row != 0;
+	result->distinct = profile_table(result->profile, PROFILE_IMAGE)->count == images &&
+			   profile_table(result->profile, PROFILE_EVENT)->count == events;
+	/* where a call's own address is, a leaf and a caller are one node */
+	for (size_t i = 0; i < result->data->places.count; i++)
+		result->distinct &= !result->data->places.images[i].calls_exact;
+	return ret;
+}
+
+static uint32_t image_row(const struct result *result, uint32_t number)
+{
+	return result->data->places.images[number - 1].row;
+}
+
+static void put_cell(const struct cell *cell, uint64_t *values)
+{
+	values[CELL_SAMPLES] = cell->samples;
+	values[CELL_ESTIMATE] = cell->estimate;
+	values[CELL_SQUARES_LOW] = (uint64_t)cell->squares;
+	values[CELL_SQUARES_HIGH] = (uint64_t)(cell->squares >> 64);
+}
+
+static int add_row(struct result *result, enum profile_table which, const uint64_t *keys,
+		   const struct cell *cell)
+{
+	struct table *table = result->profile->tables[which];
+	uint64_t values[] = { [CELL_SQUARES_HIGH] = 0 };
+	if (cell)
+		put_cell(cell, values);
+	return result->distinct ? table_append(table, keys, values)
+				: table_add(table, keys, values, &result->row);
+}
+
+/* Frames of Dalvik have the calls' own addresses, wherever they stand in a chain. */
+static enum frame_kind kind_of(const struct result *result, const struct perf_node *node)
+{
+	const struct perf_image *image = &result->data->places.images[node->image_kind / 2 - 1];
+	return node->image_kind & 1 && !image->calls_exact ? FRAME_RETURN : FRAME_IP;
+}
+
+static int write_nodes(struct result *result)
+{
+	const struct perf_cells *cells = &result->data->cells;
+	result->nodes = calloc(cells->node_count + 1, sizeof(*result->nodes));
+	if (!result->nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < cells->node_count; i++) {
+		const struct perf_node *node = &cells->nodes[i];
+		const uint64_t keys[] = {
+			[NODE_PARENT] = result->nodes[node->parent],
+			[NODE_KIND] = kind_of(result, node),
+			[NODE_IMAGE] = image_row(result, node->image_kind / 2),
+			[NODE_VADDR] = node->vaddr,
+			[NODE_NAME] = 0,
+		};
+		result->row = (uint32_t)i;
+		int ret = add_row(result, PROFILE_NODE, keys, NULL);
+		if (ret < 0)
+			return ret;
+		result->nodes[i + 1] = result->row + 1;
+	}
+	return 0;
+}
+
+/* The cell of an event in the unit that the profile has it in. */
+static struct cell in_unit(struct result *result, uint32_t event, const struct cell *cell)
+{
+	return perf_unit_cell(&result->data->events.list[event].measure, cell,
+			      &result->counts[event]);
+}
+
+/* Another table's cells are added up from nothing. */
+static void begin_counts(struct result *result)
+{
+	memset(result->counts, 0, result->data->events.count * sizeof(*result->counts));
+}
+
+static int write_flat(struct result *result)
+{
+	int ret = 0;
+	begin_counts(result);
+	for (size_t i = 0; i < result->flat.count && ret == 0; i++) {
+		const struct perf_cell_key *key = &result->flat.list[i].key;
+		const uint64_t keys[] = {
+			[FLAT_EVENT] = result->data->events.list[key->event].row,
+			[FLAT_IMAGE] = image_row(result, key->image),
+			[FLAT_VADDR] = key->vaddr,
+			[FLAT_NAME] = 0,
+			[FLAT_CONTEXT] = result->contexts[key->context],
+		};
+		const struct cell cell = in_unit(result, key->event, &result->flat.list[i].cell);
+		ret = add_row(result, PROFILE_FLAT, keys, &cell);
+	}
+	return ret;
+}
+
+static int write_stacks(struct result *result)
+{
+	const struct perf_data *data = result->data;
+	int ret = 0;
+	/* cells of several leaves may have one stack that was recorded whole */
+	for (size_t i = 0; i < data->cells.count && result->distinct; i++)
+		result->distinct = data->cells.list[i].key.stack != PERF_STACK_WHOLE;
+	begin_counts(result);
+	for (size_t i = 0; i < data->cells.count && ret == 0; i++) {
+		const struct perf_cell *cell = &data->cells.list[i];
+		if (!result->stacks[i])
+			continue;
+		const struct cell sum = in_unit(result, cell->key.event, &cell->cell);
+		const uint64_t keys[] = {
+			[STACK_EVENT] = data->events.list[cell->key.event].row,
+			[STACK_NODE] = result->nodes[result->stacks[i]],
+			[STACK_CONTEXT] = result->contexts[cell->key.context],
+		};
+		ret = add_row(result, PROFILE_STACK, keys, &sum);
+	}
+	return ret;
+}
+
+/* What a row of "value" has, in its event's unit. */
+static const uint64_t *values_in_unit(struct result *result, const uint64_t *keys,
+				      const uint64_t *values, uint64_t *sums)
+{
+	const struct cell counted = {
+		.samples = values[CELL_SAMPLES],
+		.estimate = values[CELL_ESTIMATE],
+		.squares = values[CELL_SQUARES_LOW] | (unsigned __int128)values[CELL_SQUARES_HIGH]
+							      << 64,
+	};
+	const struct cell cell = in_unit(result, (uint32_t)keys[VALUE_EVENT] - 1, &counted);
+	put_cell(&cell, sums);
+	return sums;
+}
+
+/* Edges, ranges and values: rows whose references are still ours. */
+static int write_table(struct result *result, const struct table *ours, enum profile_table which)
+{
+	struct perf_data *data = result->data;
+	struct table *to = result->profile->tables[which];
+	uint64_t keys[TABLE_MAX_COLUMNS];
+	begin_counts(result);
+	for (size_t row = 0; ours && row < ours->count; row++) {
+		const uint64_t *values = table_values(ours, row);
+		uint64_t sums[] = { [CELL_SQUARES_HIGH] = 0 };
+		size_t slot = 0;
+		for (size_t i = 0; i < ours->column_count; i++) {
+			if (ours->columns[i].rule != RULE_KEY)
+				continue;
+			uint64_t key = table_keys(ours, row)[slot];
+			uint32_t image;
+			if (ours->columns[i].type == COLUMN_EVENT)
+				key = data->events.list[key - 1].row;
+			else if (ours->columns[i].type == COLUMN_CONTEXT)
+				key = result->contexts[key];
+			else if (ours->columns[i].type == COLUMN_IMAGE) {
+				if (need_image_row(result, (uint32_t)key, &image) < 0)
+					return -ENOMEM;
+				key = image;
+			}
+			keys[slot++] = key;
+		}
+		if (which == PROFILE_VALUE)
+			values = values_in_unit(result, table_keys(ours, row), values, sums);
+		int ret = table_add(to, keys, values, NULL);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- the bill */
+
+static int add_item(struct result *result, uint32_t event, const char *item, uint64_t amount)
+{
+	return profile_add_bill(result->profile, event, OPTIONAL_ABSENT, item, amount);
+}
+
+static int write_event_bill(struct result *result, const struct perf_file_event *event)
+{
+	const struct perf_event_counts *counts = &event->counts;
+	if (counts->reads)
+		return add_item(result, event->row, BILL_READS, counts->reads);
+	const struct {
+		const char *item;
+		uint64_t amount;
+		bool known;
+	} lines[] = {
+		{ BILL_RUNS,
+		  counts->stored + counts->lost_records + counts->lost_samples + counts->damaged,
+		  true },
+		{ BILL_STORED, counts->stored, true },
+		{ BILL_LOST_RING, counts->lost_records, true },
+		{ BILL_LOST_HARDWARE, counts->lost_samples, counts->lost_samples },
+		{ BILL_LOST_DAMAGED, counts->damaged, counts->damaged },
+		{ BILL_THROTTLED, counts->throttled, true },
+		{ BILL_STACKS_FOLLOWED, counts->stored,
+		  event->elsewhere == PERF_USER_CHAIN &&
+			  event->attr.sample_type & PERF_SAMPLE_CALLCHAIN },
+	};
+	int ret = 0;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && ret == 0; i++)
+		if (lines[i].known)
+			ret = add_item(result, event->row, lines[i].item, lines[i].amount);
+	return ret < 0 ? ret
+		       : bill_add_unknown(result->profile, event->row, OPTIONAL_ABSENT,
+					  counts->unknown);
+}
+
+static int write_bill(struct result *result)
+{
+	struct perf_data *data = result->data;
+	const struct perf_data_counts *counts = &data->counts;
+	int ret = 0;
+	for (size_t i = 0; i < data->events.count && ret == 0; i++)
+		if (data->events.list[i].row)
+			ret = write_event_bill(result, &data->events.list[i]);
+	if (ret == 0 && counts->unknown_id)
+		ret = add_item(result, 0, BILL_LOST_DAMAGED, counts->unknown_id);
+	if (ret == 0 && data->killed)
+		ret = add_item(result, 0, BILL_CUT_OFF, 1);
+	if (ret == 0 && counts->map_timeouts)
+		ret = add_item(result, 0, BILL_MAPS_CUT, counts->map_timeouts);
+	if (ret == 0 && counts->aux_lost)
+		ret = add_item(result, 0, BILL_TRACE_CUT, counts->aux_lost);
+	if (ret == 0 && counts->aux_bytes)
+		ret = add_item(result, 0, BILL_TRACE_LEFT_OUT, counts->aux_bytes);
+	uint64_t raw_bytes = 0;
+	for (size_t i = 0; i < data->events.count; i++)
+		raw_bytes += data->events.list[i].counts.raw_bytes;
+	if (ret == 0 && raw_bytes)
+		ret = add_item(result, 0, BILL_RAW_LEFT_OUT, raw_bytes);
+	return ret;
+}
+
+/* ---- the source */
+
+/* "GenuineIntel,6,85,4" or "0x00000000410fd0c0"; another text stays as it is. */
+static void split_cpu_id(struct span id, struct span *vendor, char model[CPU_MODEL_ROOM])
+{
+	char text[CPU_MODEL_ROOM] = "", name[32];
+	unsigned numbers[3];
+	unsigned long long midr;
+	if (id.size && id.size < sizeof(text))
+		memcpy(text, id.data, id.size);
+	if (sscanf(text, "%31[^,],%u,%u,%u", name, &numbers[0], &numbers[1], &numbers[2]) == 4) {
+		*vendor = (struct span){ id.data, strlen(name) };
+		cpu_model_of_x86(numbers[0], numbers[1], numbers[2], model);
+	} else if (sscanf(text, "0x%llx", &midr) == 1) {
+		cpu_model_of_arm(midr, model);
+	} else {
+		snprintf(model, CPU_MODEL_ROOM, "%s", text);
+	}
+}
+
+static int write_source(struct result *result)
+{
+	struct perf_data *data = result->data;
+	const struct perf_data_machine *machine = &data->machine;
+	char model[CPU_MODEL_ROOM] = "", tool[128] = "perf";
+	struct span version = byte_pool_get(&data->names, machine->version);
+	struct span vendor = { NULL, 0 };
+	split_cpu_id(byte_pool_get(&data->names, machine->cpu_id), &vendor, model);
+	int shown = (int)(version.size < sizeof(tool) ? version.size : sizeof(tool));
+	if (shown)
+		snprintf(tool, sizeof(tool), "perf %.*s", shown, (const char *)version.data);
+	uint64_t first = machine->first_ns ? machine->first_ns : data->first_sample_ns;
+	uint64_t last = machine->last_ns ? machine->last_ns : data->last_sample_ns;
+	struct profile_source source = {
+		.host = byte_pool_get(&data->names, machine->host),
+		.kernel = byte_pool_get(&data->names, machine->kernel),
+		.machine = byte_pool_get(&data->names, machine->arch),
+		.cpu_name = byte_pool_get(&data->names, machine->cpu_name),
+		.cpu_vendor = vendor,
+		.command = byte_pool_get(&data->names, machine->command),
+		.tool = span_of_text(tool),
+		.cpus = machine->cpus,
+		.duration_ns = last > first ? last - first : 0,
+	};
+	if (model[0])
+		source.cpu_model = span_of_text(model);
+	if (machine->wall_ns)
+		source.start_ns = machine->wall_ns + (first - machine->wall_at_ns);
+	return profile_add_source(result->profile, &source);
+}
+
+/* ---- what is to be said */
+
+static void tell(const struct perf_data *data, enum import_remark kind, uint64_t count,
+		 const char *sentence)
+{
+	if (count)
+		import_tell(data->options, kind, "%" PRIu64 " %s", count, sentence);
+}
+
+/* Whose trace it is. */
+static const char *trace_words(enum perf_trace trace)
+{
+	static const char *const words[PERF_TRACES] = {
+		[PERF_TRACE_UNTOLD] = "",
+		[PERF_TRACE_INTEL_PT] = " of Intel PT",
+		[PERF_TRACE_INTEL_BTS] = " of Intel BTS",
+		[PERF_TRACE_CORESIGHT] = " of CoreSight",
+		[PERF_TRACE_ARM_SPE] = " of Arm SPE",
+		[PERF_TRACE_S390] = " of s390's sampling",
+		[PERF_TRACE_HISI_PTT] = " of HiSilicon PTT",
+	};
+	return words[trace];
+}
+
+/* What AMD's IBS knows of an instruction, the fields of a tracepoint. */
+static void tell_raw(const struct perf_data *data, const struct profile *profile)
+{
+	CLEANUP(buffer_release) struct buffer names = { 0 };
+	size_t count = 0;
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < data->events.count; i++) {
+		const struct perf_file_event *event = &data->events.list[i];
+		if (!event->counts.raw_bytes || !event->row)
+			continue;
+		struct span name = profile_event(profile, event->row).name;
+		bytes += event->counts.raw_bytes;
+		if (count++ < EVENTS_SHOWN)
+			buffer_printf(&names, "%s'%.*s'", count > 1 ? ", " : "", (int)name.size,
+				      (const char *)name.data);
+	}
+	if (count > EVENTS_SHOWN)
+		buffer_printf(&names, " and %zu more", count - EVENTS_SHOWN);
+	if (count)
+		import_tell(data->options, IMPORT_NOTE,
+			    "samples of %s have %" PRIu64 " bytes of raw data, which are left out",
+			    buffer_text(&names), bytes);
+}
+
+static void tell_counts(const struct perf_data *data, const struct profile *profile)
+{
+	const struct perf_data_counts *counts = &data->counts;
+	uint64_t hardware = 0;
+	for (size_t i = 0; i < data->events.count; i++)
+		hardware += data->events.list[i].counts.lost_samples;
+	if (data->killed)
+		import_tell(data->options, IMPORT_WARNING,
+			    "incomplete recording: its end was never written; it was read to the "
+			    "end of the file");
+	tell(data, IMPORT_WARNING, counts->lost,
+	     "records were lost because a ring buffer was full: counts are low");
+	tell(data, IMPORT_WARNING, hardware,
+	     "samples were lost because the CPU's own buffer was full: counts are low");
+	tell(data, IMPORT_NOTE, counts->throttled, "times an event was stopped for its rate");
+	tell(data, IMPORT_WARNING, counts->unknown_id,
+	     "samples belong to no event of the file and are left out");
+	tell(data, IMPORT_WARNING, counts->damaged,
+	     "records hold less than they promise and are left out");
+	tell(data, IMPORT_WARNING, counts->late,
+	     "records came too late to be put in the order of time");
+	tell(data, IMPORT_WARNING, counts->map_timeouts,
+	     "processes had more mappings than perf had time to read: some code stays unknown");
+	tell(data, IMPORT_NOTE, counts->guest_samples,
+	     "samples are of virtual machines' guests, whose code the file does not name");
+	tell(data, IMPORT_WARNING, counts->aux_lost,
+	     "pieces of a hardware trace were cut short when recording");
+	if (counts->aux_bytes)
+		import_tell(data->options, IMPORT_NOTE,
+			    "%" PRIu64 " bytes of hardware trace%s are not decoded; samples are "
+			    "taken",
+			    counts->aux_bytes, trace_words(counts->trace));
+	tell_raw(data, profile);
+	tell(data, IMPORT_NOTE, counts->wrong_path,
+	     "branches were fetched but not taken and are left out");
+	perf_data_tell_unwound(data);
+	perf_here_tell(data);
+	tell(data, IMPORT_WARNING, data->events.bad_scales,
+	     "events have a scale that is no number: their counts stay as they are");
+	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");
+}
+
+/* ---- names that the file brings */
+
+/* Where the kernel's addresses count from. */
+static uint64_t kernel_base(const struct perf_places *places)
+{
+	for (size_t i = 0; i < places->kernel->count; i++) {
+		const struct mapping *mapping = &places->kernel->list[i];
+		if (mapping->file == places->kernel_image &&
+		    places->images[mapping->file - 1].space == SPACE_TEXT)
+			return mapping->start - mapping->offset;
+	}
+	return 0;
+}
+
+static int name_images(struct result *result)
+{
+	struct perf_data *data = result->data;
+	size_t names, files;
+	const struct perf_places *places = &data->places;
+	CLEANUP(free_pointer)
+	uint64_t *offsets =
+		calloc(profile_table(result->profile, PROFILE_IMAGE)->count + 1, sizeof(*offsets));
+	if (!offsets)
+		return -ENOMEM;
+	for (size_t i = 0; i < places->count; i++)
+		offsets[places->images[i].row] = places->images[i].text_offset;
+	const struct simpleperf_bases bases = { kernel_base(places), offsets };
+	int ret = simpleperf_name_images(&data->simpleperf, result->profile, &bases, &names);
+	if (ret == 0)
+		ret = jit_beside_name_images(data->jit, result->profile, &files);
+	if (ret == 0 && jit_beside_untimed(data->jit))
+		import_tell(
+			data->options, IMPORT_NOTE,
+			"%zu jitdump files tell of code that was loaded over other code, and the "
+			"samples' clock is not theirs: the last at an address counts ('perf record "
+			"-k CLOCK_MONOTONIC' keeps them apart)",
+			jit_beside_untimed(data->jit));
+	if (data->simpleperf.bad)
+		import_tell(data->options, IMPORT_WARNING,
+			    "%zu of simpleperf's tables of symbols make no sense and are left out",
+			    data->simpleperf.bad);
+	return ret;
+}
+
+static void mark_dex(void *places, struct span path)
+{
+	perf_places_mark_calls_exact(places, path);
+}
+
+static int fill(struct result *result)
+{
+	struct perf_data *data = result->data;
+	result->profile = profile_new();
+	result->counts = calloc(data->events.count + 1, sizeof(*result->counts));
+	simpleperf_each_dex(&data->simpleperf, mark_dex, &data->places);
+	int ret = result->profile && result->counts ? perf_places_name_builds(&data->places)
+						    : -ENOMEM;
+	if (ret == 0)
+		ret = perf_events_write(&data->events, result->profile);
+	if (ret == 0)
+		ret = write_contexts(result);
+	if (ret == 0)
+		ret = add_leaves(result);
+	if (ret == 0)
+		ret = add_flat(result);
+	if (ret == 0)
+		ret = write_images(result);
+	if (ret == 0)
+		ret = write_nodes(result);
+	if (ret == 0)
+		ret = write_flat(result);
+	if (ret == 0)
+		ret = write_stacks(result);
+	if (ret == 0)
+		ret = write_table(result, data->edges, PROFILE_EDGE);
+	if (ret == 0)
+		ret = write_table(result, data->ranges, PROFILE_RANGE);
+	if (ret == 0)
+		ret = write_table(result, data->values, PROFILE_VALUE);
+	if (ret == 0)
+		ret = write_bill(result);
+	if (ret == 0)
+		ret = write_source(result);
+	return ret < 0 ? ret : name_images(result);
+}
+
+int perf_data_result(struct perf_data *data, struct profile **out, struct error *err)
+{
+	CLEANUP(result_release) struct result result = { .data = data };
+	int ret = perf_data_unwind(data, err);
+	if (ret == 0)
+		ret = perf_data_settled(perf_cells_settle(&data->cells), err);
+	if (ret < 0)
+		return ret;
+	if (!data->cells.count && data->counts.aux_bytes)
+		return error_set(err, -ENODATA,
+				 "the recording has no samples, but %" PRIu64
+				 " bytes of a hardware trace%s, which culprit does not decode",
+				 data->counts.aux_bytes, trace_words(data->counts.trace));
+	if (!data->cells.count)
+		return error_set(err, -ENODATA, "the recording has no samples");
+	ret = perf_data_settled(fill(&result), err);
+	if (ret < 0)
+		return ret;
+	tell_counts(data, result.profile);
+	*out = result.profile;
+	result.profile = NULL; /* the caller's from here on */
+	return 0;
+}

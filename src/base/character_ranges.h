@@ -1,7 +1,9 @@
 /* Made by tools/make-character-kinds of Unicode 14.0.0; by first character. */
 #pragma once
 
-#include "base/visible_text.h"
+#include <stdint.h>
+
+#include "base/character_kind.h"
 
 /* clang-format off */
 static const struct character_range {

@@ -19,17 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/character_kind.h"
+
 struct buffer;
 
 /* Languages need two or three (Vietnamese, Hebrew, Thai). */
 #define VISIBLE_MARKS 4
-
-enum character_kind {
-	CHARACTER_PLAIN,
-	CHARACTER_WIDE,	  /* two columns */
-	CHARACTER_MARK,	  /* none: drawn over the character before */
-	CHARACTER_HIDDEN, /* not to be seen, or obeyed */
-};
 
 enum character_kind character_kind(uint32_t character);
 

@@ -1,5 +1,6 @@
-#include "cli/accuracy.h"
+#include "cli/accuracy_options.h"
 
+#include "cli/accuracy_probe.h"
 #include "cli/accuracy_truth.h"
 #include "cli/verbs.h"
 #include "collect/breakpoints.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/accuracy.h"
+#include "cli/accuracy_options.h"
 
 struct verb;
 

@@ -13,6 +13,7 @@
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "store/database.h"
+#include "store/file_source.h"
 #include "store/profile_file.h"
 #include "store/verify.h"
 
@@ -225,8 +226,7 @@ static void check_database(struct checking *checking, const char *path)
 static void check_path(struct checking *checking, const char *path)
 {
 	struct stat found;
-	if (stat(path, &found) < 0 || !S_ISDIR(found.st_mode) ||
-	    profile_file_is_open_folder(path)) {
+	if (stat(path, &found) < 0 || !S_ISDIR(found.st_mode) || file_source_is_open_folder(path)) {
 		check_file(checking, path);
 		return;
 	}

@@ -19,6 +19,7 @@
 #include "profile/profile.h"
 #include "render/text_table.h"
 #include "store/database.h"
+#include "store/file_source.h"
 #include "store/profile_file.h"
 
 static bool json;
@@ -215,7 +216,7 @@ static int read_input(const char *path, const struct database_selection *selecti
 {
 	struct stat found;
 	struct profile_file_info info;
-	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode) && !profile_file_is_open_folder(path))
+	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode) && !file_source_is_open_folder(path))
 		return database_read(path, selection, out, err);
 	int ret = profile_file_read(path, out, &info, err);
 	if (ret == 0 && info.cut_off)

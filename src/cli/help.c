@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/verb.h"
 
 #define COLUMNS		80
 #define HELP_COLUMN	34 /* where what an option does begins */

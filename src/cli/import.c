@@ -14,6 +14,7 @@
 #include "cli/verbs.h"
 #include "import/importer.h"
 #include "profile/profile.h"
+#include "store/file_source.h"
 #include "store/profile_file.h"
 #include "store/replace_file.h"
 
@@ -64,7 +65,7 @@ static int import_file(const char *path, struct profile **profile, struct error 
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", foreign_name(path),
 				 strerror(-ret));
-	if (profile_file_recognise(head.data, head.size))
+	if (file_source_recognise(head.data, head.size))
 		return error_set(
 			err, -EPROTO,
 			"'%s' is a profile of culprit already; give it to a report as it is",

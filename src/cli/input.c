@@ -25,6 +25,7 @@
 #include "profile/profile.h"
 #include "profile/size_check.h"
 #include "store/database.h"
+#include "store/file_source.h"
 #include "store/profile_file.h"
 
 #define STREAM_LIMIT                                                                               \
@@ -107,7 +108,7 @@ static int read_stream(const struct input_options *options, int fd, const char *
 	int ret = foreign_read_head(fd, &bytes, IMPORT_HEAD_BYTES);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", name, strerror(-ret));
-	if (!profile_file_recognise(bytes.data, bytes.size))
+	if (!file_source_recognise(bytes.data, bytes.size))
 		return read_foreign(options, fd, path, &bytes, out, err);
 	ret = read_profile_stream(fd, &bytes, name);
 	if (ret < 0)
@@ -136,7 +137,7 @@ static int read_file(const struct input_options *options, int fd, const char *pa
 	int ret = foreign_read_head(fd, &head, IMPORT_HEAD_BYTES);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
-	if (profile_file_recognise(head.data, head.size))
+	if (file_source_recognise(head.data, head.size))
 		return read_profile_file(options, path, out, err);
 	return read_foreign(options, fd, path, &head, out, err);
 }
@@ -227,14 +228,14 @@ static int read_one(const struct input_options *options, const char *path, struc
 {
 	struct stat status;
 	if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
-	    !profile_file_is_open_folder(path))
+	    !file_source_is_open_folder(path))
 		return read_database(options, path, out, err);
 	if (input_chosen(options))
 		return error_set(err, -EINVAL, "%s chooses from a database, and '%s' is none",
 				 input_chosen(options), foreign_name(path));
 	if (strcmp(path, "-") == 0)
 		return read_stream(options, STDIN_FILENO, path, out, err);
-	if (profile_file_is_open_folder(path))
+	if (file_source_is_open_folder(path))
 		return read_profile_file(options, path, out, err);
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
@@ -347,11 +348,11 @@ static bool is_profile(const char *path)
 	if (S_ISFIFO(file.st_mode))
 		return true;
 	if (S_ISDIR(file.st_mode))
-		return profile_file_is_open_folder(path) || database_recognise(path);
+		return file_source_is_open_folder(path) || database_recognise(path);
 	CLEANUP(close_fd)
 	int fd = S_ISREG(file.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	return fd >= 0 && foreign_read_head(fd, &head, IMPORT_HEAD_BYTES) == 0 &&
-	       (profile_file_recognise(head.data, head.size) ||
+	       (file_source_recognise(head.data, head.size) ||
 		import_recognise(head.data, head.size));
 }
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/accuracy.h"
+#include "cli/accuracy_options.h"
 
 struct breakpoint;
 struct probe_estimates;

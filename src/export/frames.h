@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/number_map.h"
-#include "export/stacks.h"
+#include "export/stack_tree.h"
 
 struct frames {
 	const struct export_input *input;

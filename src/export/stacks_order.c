@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "export/stacks.h"
+#include "export/stack_tree.h"
 
 /* A frame's own line, or what is below it: there the text goes on with a ';'. */
 struct entry {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "image/elf_file.h"
-#include "image/identity.h"
 
 #define PAGE_BYTES  4096u
 #define PAGES_TAKEN 4096u /* 16 MiB of what is longer than CONTENT_WHOLE_BYTES */

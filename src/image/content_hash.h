@@ -19,6 +19,8 @@
 #include "base/hash.h"
 #include "base/span.h"
 
+#define IDENTITY_MAX_SEGMENTS 32 /* PT_LOADs kept; linkers make 2 to 6 */
+
 struct elf_file;
 
 #define CONTENT_WHOLE_BYTES ((uint64_t)64 << 20) /* 40 ms of SHA-256 */

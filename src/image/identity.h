@@ -16,8 +16,7 @@
 
 struct elf_file;
 
-#define IDENTITY_MAX_SEGMENTS 32 /* PT_LOADs kept; linkers make 2 to 6 */
-#define IDENTITY_MAX_LINK     128
+#define IDENTITY_MAX_LINK 128
 
 struct identity_segment {
 	uint64_t offset;

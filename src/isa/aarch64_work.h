@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "isa/decode_private.h"
+#include "isa/effects_private.h"
 
 struct aarch64_work {
 	uint32_t word;

@@ -17,16 +17,10 @@
 #include <stdint.h>
 
 #include "base/span.h"
+#include "isa/isa.h"
 
 struct error;
 struct decoder;
-
-enum isa {
-	ISA_UNKNOWN,
-	ISA_X86_64,
-	ISA_I386,
-	ISA_AARCH64,
-};
 
 enum isa_syntax {
 	ISA_SYNTAX_ATT, /* as gdb, objdump and perf print by default; x86 only */

@@ -5,7 +5,7 @@
 
 #include <capstone/capstone.h>
 
-#include "isa/effects.h"
+#include "isa/decode.h"
 
 /* What Capstone is set to; changing it costs some 20 ns. */
 enum capstone_use {
@@ -41,8 +41,6 @@ void x86_classify(const cs_insn *decoded, struct instruction *out);
 bool x86_classify_flow(const cs_insn *decoded, enum isa isa, struct instruction *out);
 /* Takes away what holds on the CPUs of one vendor alone. */
 void x86_mind_differences(struct span code, struct instruction *out);
-/* Of one decoded with details in Intel's syntax. */
-void x86_effects(struct decoder *decoder, struct instruction_effects *effects);
 
 /*
  * The length that the encoding of an undecodable x86 instruction shows: VEX,
@@ -55,8 +53,3 @@ size_t x86_unknown_length(struct span code, enum isa isa);
 void aarch64_classify(uint32_t word, uint64_t vaddr, struct instruction *out);
 /* The name of a hint ("bti c", "paciasp"), or NULL: Capstone 4 prints numbers. */
 const char *aarch64_hint(uint32_t word);
-
-/* Of a word that is not Capstone's to tell; `decoded` says whether it knew it. */
-void aarch64_effects(uint32_t word, bool decoded, struct instruction_effects *effects);
-/* Every register and all memory. */
-void effects_unknown(enum isa isa, struct instruction_effects *effects);

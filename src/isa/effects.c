@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "isa/decode_private.h"
+#include "isa/effects_private.h"
 #include "isa/x86_vendor_differences.h"
 
 void effects_unknown(enum isa isa, struct instruction_effects *effects)

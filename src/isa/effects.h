@@ -19,6 +19,7 @@
 #pragma once
 
 #include "base/latency_class.h"
+#include "isa/decode.h"
 #include "isa/registers.h"
 
 struct instruction_effects {

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "isa/decode_private.h"
+#include "isa/effects_private.h"
 #include "isa/x86_operands.h"
 #include "isa/x86_rules.h"
 

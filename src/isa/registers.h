@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "isa/decode.h"
+#include "isa/isa.h"
 
 enum x86_register {
 	X86_RAX, /* 0 to 15 in the order of their encoding */

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "isa/decode_private.h"
+#include "isa/effects_private.h"
 
 struct x86_numbered {
 	uint8_t number; /* + 1; 0: not numbered */

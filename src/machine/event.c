@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "machine/event_names.h"
-#include "machine/event_parse.h"
+#include "machine/event_private.h"
 #include "machine/event_pfm.h"
 
 #define EVENT_TEXT_LIMIT 65536 /* a command line's worth */
@@ -444,10 +444,11 @@ static int parse_group(const struct event_parser *parser, const char **at,
 		*at = skip_spaces(*at);
 	} while (**at == ',');
 	if (**at == '{')
-		return event_parse_error(parser, -EINVAL, *at, "a group cannot stand inside a group");
+		return event_parse_error(parser, -EINVAL, *at,
+					 "a group cannot stand inside a group");
 	if (**at != '}')
-		return event_parse_error(parser, -EINVAL, **at ? *at : open, "no '}' closes '%.40s'",
-					 open);
+		return event_parse_error(parser, -EINVAL, **at ? *at : open,
+					 "no '}' closes '%.40s'", open);
 	(*at)++;
 	if (**at != ':')
 		return 0;

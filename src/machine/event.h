@@ -22,20 +22,13 @@
 
 #include "base/arena.h"
 #include "machine/cpu_set.h"
+#include "machine/event_cycles.h"
 
 struct error;
 struct pmu;
 struct pmu_list;
 
 enum event_kind { EVENT_HARDWARE, EVENT_SOFTWARE, EVENT_CACHE, EVENT_RAW, EVENT_PMU, EVENT_PFM };
-
-/* Which cycles an event counts: they differ by SMT and by frequency. */
-enum event_cycles {
-	EVENT_NO_CYCLES,
-	EVENT_THREAD_CYCLES, /* of this hardware thread while it is not halted */
-	EVENT_CORE_CYCLES,   /* of the core while any of its threads is not halted */
-	EVENT_REF_CYCLES,    /* at a fixed rate while not halted: a clock, not work */
-};
 
 struct event {
 	/* Set: type, size, config, config1, config2, exclude_user|kernel|hv|idle|host|guest,

@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "machine/event_parse.h"
+#include "machine/event_private.h"
 
 #define EVENT_COUNT_LIMIT 4096 /* events that one list may become */
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "machine/event_names.h"
-#include "machine/event_parse.h"
+#include "machine/event_private.h"
 
 enum core_make { CORE_INTEL, CORE_AMD, CORE_ARM };
 

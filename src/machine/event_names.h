@@ -5,10 +5,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine/event.h"
+#include "machine/event_cycles.h"
 
 struct event_name {
 	const char *name;

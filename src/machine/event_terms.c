@@ -1,4 +1,4 @@
-#include "machine/event_parse.h"
+#include "machine/event_private.h"
 
 #include <errno.h>
 #include <string.h>

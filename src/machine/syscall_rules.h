@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "machine/confinement.h"
+#include "machine/confinement_kind.h"
 
 struct syscall_filter;
 

@@ -5,7 +5,10 @@
  */
 #pragma once
 
-#include "render/report_text.h"
+#include "render/report_text_options.h"
+
+struct buffer;
+struct report;
 
 void bill_text(const struct report *report, const struct report_text_options *options,
 	       struct buffer *out);

@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/visible_text.h"
-#include "render/cfg_svg.h"
+#include "render/cfg_picture.h"
 #include "render/cfg_words.h"
 #include "render/flame_text.h"
 #include "render/listing_cycles.h"

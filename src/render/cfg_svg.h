@@ -9,24 +9,9 @@
  */
 #pragma once
 
-#include <stddef.h>
-
-#include "analyze/cycles/cfg_view.h"
+#include "render/cfg_picture.h"
 
 struct buffer;
-
-enum cfg_colour {
-	CFG_COLOUR_CPI,	   /* cycles an instruction, on the scale of flame graphs */
-	CFG_COLOUR_CYCLES, /* share of the procedure's cycles, from 0.5 % over 5 % to 50 % */
-};
-
-struct cfg_picture {
-	const struct cfg_view *view;
-	enum cfg_colour colour;
-	const char *source;  /* name of the input */
-	const char *event;   /* that says where time went, or what ran */
-	size_t instructions; /* listed in a block; 0: all */
-};
 
 void cfg_svg(const struct cfg_picture *picture, struct buffer *out);
 /* The same graph, all of it, as one JSON document ("schema": 1), and what is shown for Graphviz. */

@@ -5,10 +5,11 @@
  */
 #pragma once
 
-#include "render/diff_text.h"
+#include "render/diff_text_options.h"
 #include "render/quantity.h"
 
 struct compared_column;
+struct comparison;
 struct event_column;
 struct buffer;
 

@@ -5,18 +5,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "render/text_table.h"
+#include "render/diff_text_options.h"
 
 struct buffer;
 struct comparison;
-
-struct diff_text_options {
-	enum text_colour colour;
-	const char *before_title, *after_title; /* what was read */
-	bool full_names;
-};
 
 void diff_text(const struct comparison *comparison, const struct diff_text_options *options,
 	       struct buffer *out);

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-#include "render/flame_svg.h"
+#include "base/buffer.h"
+#include "render/flame_picture.h"
 
 #define FLAME_ROW_PX   16.0
 #define FLAME_FRAME_PX 15.0

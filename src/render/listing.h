@@ -21,8 +21,6 @@ struct procedure_cycles;
 /* Text of a line of a source file, without its newline; data NULL when it can't be had. */
 typedef struct span (*listing_source)(void *context, const char *file, uint32_t line);
 
-#define LISTING_HOT_PERCENT 5 /* rows of at least that share of the procedure are marked */
-
 struct listing_options {
 	bool bytes;	    /* the instructions' bytes too */
 	double min_percent; /* stretches of rows below are summed up in one line; 0: none */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "render/listing.h"
 
 #define PERCENT_WIDTH 7
 

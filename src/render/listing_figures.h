@@ -11,6 +11,8 @@
 #include "render/quantity.h"
 #include "render/text_table.h"
 
+#define LISTING_HOT_PERCENT 5 /* rows of at least that share of the procedure are marked */
+
 struct buffer;
 
 struct figure_column {

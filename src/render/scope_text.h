@@ -4,7 +4,10 @@
  */
 #pragma once
 
-#include "render/report_text.h"
+#include "render/report_text_options.h"
+
+struct buffer;
+struct report;
 
 void scope_text_above(const struct report *report, const struct report_text_options *options,
 		      struct buffer *out);

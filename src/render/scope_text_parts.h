@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/span.h"
-#include "render/report_text.h"
+#include "render/report_text_options.h"
 
 struct buffer;
 

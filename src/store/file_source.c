@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "store/open_folder.h"
-#include "store/profile_file.h"
 #include "store/profile_writer.h"
 #include "store/write_ahead_log.h"
 
@@ -55,7 +54,7 @@ void file_source_close(struct file_source *source)
 	*source = (struct file_source){ 0 };
 }
 
-bool profile_file_recognise(const void *bytes, size_t size)
+bool file_source_recognise(const void *bytes, size_t size)
 {
 	const uint8_t *header = bytes;
 	return size >= FILE_SOURCE_HEADER_BYTES &&
@@ -457,7 +456,7 @@ static bool is_open_name(const char *path)
 	       strncmp(path + length - strlen(OPEN_ENDING), OPEN_ENDING, strlen(OPEN_ENDING)) == 0;
 }
 
-bool profile_file_is_open_folder(const char *path)
+bool file_source_is_open_folder(const char *path)
 {
 	struct stat found;
 	if (!is_open_name(path))

@@ -47,3 +47,10 @@ int file_source_open_folder(struct file_source *source, int folder, const char *
 int file_source_of_bytes(struct file_source *source, const void *bytes, size_t size,
 			 const char *name, struct error *err);
 void file_source_close(struct file_source *source); /* for CLEANUP(); also right for a zeroed one */
+
+/* Whether a folder is that of an open epoch, which profile_file_read() reads, and no database. */
+bool file_source_is_open_folder(const char *path);
+
+/* Whether the first bytes of a file are those of a profile (at least 100 of them, or the whole
+ * file). */
+bool file_source_recognise(const void *bytes, size_t size);

@@ -1,4 +1,4 @@
-#include "store/profile_load.h"
+#include "store/profile_reader_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -38,9 +38,6 @@ int profile_file_read(const char *path, struct profile **out, struct profile_fil
 /* The open epoch in a folder (open_folder.h), which stays the caller's; `name` is for messages. */
 int profile_file_read_folder(int folder, const char *name, struct profile **out, struct error *err);
 
-/* Whether a folder is that of an open epoch, which profile_file_read() reads, and no database. */
-bool profile_file_is_open_folder(const char *path);
-
 /*
  * Which part to read. Without code: what the stash holds of code bytes
  * (RECORD_CODE), of what it takes to follow them (kinds above RECORD_LINES) and of
@@ -70,7 +67,3 @@ int profile_file_write(const char *path, const struct profile *profile, struct e
 int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err);
 int profile_file_decode(const void *bytes, size_t size, const char *name, struct profile **out,
 			struct profile_file_info *info, struct error *err);
-
-/* Whether the first bytes of a file are those of a profile (at least 100 of them, or the whole
- * file). */
-bool profile_file_recognise(const void *bytes, size_t size);

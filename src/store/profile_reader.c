@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "store/column_span.h"
 #include "store/declaration.h"
-#include "store/profile_load.h"
+#include "store/profile_reader_private.h"
 #include "store/sqlite_guard.h"
 
 static void load_release(struct load *load)

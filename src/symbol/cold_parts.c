@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 #include "symbol/record.h"
-#include "symbol/symbol_table.h"
+#include "symbol/symbol.h"
 
 struct span cold_parent_name(struct span name)
 {
@@ -169,53 +169,6 @@ int cold_parts_find(const struct symbol *symbols, size_t count, struct cold_part
 	if (ret < 0)
 		cold_parts_release(parts);
 	return ret;
-}
-
-struct parent_order {
-	uint64_t parent;
-	uint32_t position;
-};
-
-static int compare_parents(const void *a, const void *b)
-{
-	const struct parent_order *left = a;
-	const struct parent_order *right = b;
-	if (left->parent != right->parent)
-		return left->parent < right->parent ? -1 : 1;
-	return (left->position > right->position) - (left->position < right->position);
-}
-
-int cold_parts_mark(const struct cold_parts *parts, struct symbol_table *table)
-{
-	if (parts->count == 0)
-		return 0;
-	struct parent_order *order = calloc(parts->count, sizeof(*order));
-	table->cold = calloc(parts->count, sizeof(*table->cold));
-	if (!order || !table->cold) {
-		free(order);
-		return -ENOMEM;
-	}
-	size_t count = 0;
-	size_t at = 0;
-	for (size_t i = 0; i < parts->count; i++) {
-		const struct cold_part *part = &parts->list[i];
-		while (at < table->count && table->list[at].start < part->start)
-			at++;
-		struct symbol *symbol = at < table->count ? &table->list[at] : NULL;
-		if (!symbol || symbol->start != part->start || (symbol->flags & FUNCTION_COLD) ||
-		    part->parent == part->start)
-			continue;
-		symbol->flags |= FUNCTION_COLD;
-		symbol->parent = part->parent;
-		order[count++] = (struct parent_order){ part->parent, (uint32_t)at };
-	}
-	if (count)
-		qsort(order, count, sizeof(*order), compare_parents);
-	for (size_t i = 0; i < count; i++)
-		table->cold[i] = order[i].position;
-	table->cold_count = count;
-	free(order);
-	return 0;
 }
 
 void cold_parts_release(struct cold_parts *parts)

@@ -11,7 +11,6 @@
 #include "base/span.h"
 
 struct symbol;
-struct symbol_table;
 
 struct cold_part {
 	uint64_t start;
@@ -28,6 +27,4 @@ struct cold_parts {
 struct span cold_parent_name(struct span name);
 /* Over all symbols, aliases included, in any order. Returns 0 or -ENOMEM. */
 int cold_parts_find(const struct symbol *symbols, size_t count, struct cold_parts *parts);
-/* Flags the table's cold parts and lists them by parent. Returns 0 or -ENOMEM. */
-int cold_parts_mark(const struct cold_parts *parts, struct symbol_table *table);
 void cold_parts_release(struct cold_parts *parts);

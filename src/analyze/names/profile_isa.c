@@ -1,5 +1,7 @@
 #include "analyze/names/profile_isa.h"
 
+#include "isa/decode.h"
+
 enum isa profile_isa(const struct profile *profile)
 {
 	enum isa found = ISA_UNKNOWN;

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "isa/decode.h"
+#include "isa/isa.h"
 #include "profile/profile.h"
 
 enum isa profile_isa(const struct profile *profile);

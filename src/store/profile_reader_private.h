@@ -1,5 +1,5 @@
 /*
- * profile_load - a profile while it is being read from its tables: what
+ * profile_reader_private - a profile while it is being read from its tables: what
  * profile_reader.c (the order of things), profile_schema.c (schema,
  * declarations, seal) and profile_chunks.c (byte pool and rows) share. Nothing
  * else includes it.

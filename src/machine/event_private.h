@@ -1,5 +1,5 @@
 /*
- * event_parse - shared by the files that read event text: where we are in it,
+ * event_private - shared by the files that read event text: where we are in it,
  * and how a mistake is told. Internal to src/machine.
  */
 #pragma once

@@ -1,5 +1,5 @@
 /*
- * accuracy - what the two halves of the verb share: the options, and each half's work.
+ * accuracy_options - what the two halves of `culprit accuracy` are told.
  */
 #pragma once
 
@@ -17,6 +17,3 @@ struct accuracy_options {
 	double runs;	/* of the program in the profile; 0: one */
 	bool json;
 };
-
-/* Counts at options->probes while the command runs. The command's exit status, or our own. */
-int accuracy_probe(const struct accuracy_options *options, char *const argv[]);

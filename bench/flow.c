@@ -13,7 +13,6 @@
 #include <sys/utsname.h>
 
 #include "analyze/flow/flow_classes.h"
-#include "analyze/flow/flow_dominators.h"
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/flow_loops.h"
 #include "analyze/flow/flow_search.h"
@@ -64,7 +63,7 @@ static void add_block(struct flow_graph *graph, struct random_state *random, uin
 }
 
 struct times {
-	uint64_t settle_ns, search_ns, classes_ns, loops_ns, dominators_ns;
+	uint64_t settle_ns, search_ns, classes_ns, loops_ns;
 	uint32_t classes, loops;
 	size_t edges;
 };
@@ -82,7 +81,6 @@ static void run(uint32_t blocks, struct times *times)
 	CLEANUP(flow_search_release) struct flow_search search = { 0 };
 	CLEANUP(flow_classes_release) struct flow_classes classes = { 0 };
 	CLEANUP(flow_loops_release) struct flow_loops loops = { 0 };
-	CLEANUP(flow_dominators_release) struct flow_dominators dominators = { 0 };
 	struct random_state random = random_seed(blocks);
 	flow_graph_init(&graph, blocks);
 	must(flow_graph_add(&graph, FLOW_OUTSIDE, 0, FLOW_ENTRY));
@@ -101,9 +99,6 @@ static void run(uint32_t blocks, struct times *times)
 	begin_ns = clock_monotonic_ns();
 	must(flow_loops_find(&graph, &search, &loops));
 	keep_best(&times->loops_ns, begin_ns);
-	begin_ns = clock_monotonic_ns();
-	must(flow_dominators_find(&graph, &search, &dominators));
-	keep_best(&times->dominators_ns, begin_ns);
 	times->edges = graph.edge_count;
 	times->classes = classes.count;
 	times->loops = loops.count;
@@ -126,7 +121,6 @@ static void measure(uint32_t blocks)
 	print("search", blocks, times.search_ns);
 	print("classes", blocks, times.classes_ns);
 	print("loops", blocks, times.loops_ns);
-	print("dominators", blocks, times.dominators_ns);
 }
 
 int main(int argc, char **argv)

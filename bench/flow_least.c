@@ -12,7 +12,6 @@
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/flow_least_cost.h"
 #include "analyze/flow/flow_clusters.h"
-#include "analyze/flow/flow_propagate.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -114,7 +113,7 @@ static int procedure_init(struct procedure *procedure, uint32_t blocks, uint64_t
 
 /* What the procedures of one size took. */
 struct cost {
-	double least_s, pivots, steps, propagate_s, points_s;
+	double least_s, pivots, steps, points_s;
 	size_t edges;
 };
 
@@ -138,32 +137,6 @@ static int measure_least(const struct procedure *procedure, struct cost *cost)
 	cost->steps += (double)least.steps;
 	cost->edges += graph->edge_count;
 	return ret == 0 && !least.is_least ? -ERANGE : ret;
-}
-
-/* Every block and every edge a class, most blocks with an estimate. */
-static int measure_propagate(const struct procedure *procedure, struct cost *cost)
-{
-	const struct flow_graph *graph = &procedure->graph;
-	uint32_t blocks = graph->block_count, all = blocks + (uint32_t)graph->edge_count;
-	CLEANUP(free_pointer) uint32_t *classes = calloc(all, sizeof(*classes));
-	CLEANUP(free_pointer) double *estimates = calloc(all, sizeof(*estimates));
-	CLEANUP(free_pointer) struct flow_executions *out = calloc(all, sizeof(*out));
-	if (!classes || !estimates || !out)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < all; i++) {
-		classes[i] = i;
-		bool known = i < blocks && procedure->targets[i].above_price > 0;
-		estimates[i] = known ? procedure->targets[i].count : (double)NAN;
-	}
-	struct flow_propagate_input input = { .graph = graph,
-					      .class_count = all,
-					      .class_of_block = classes,
-					      .class_of_edge = classes + blocks,
-					      .estimates = estimates };
-	uint64_t start = clock_monotonic_ns();
-	int ret = flow_propagate(&input, out, out + blocks);
-	cost->propagate_s += (double)(clock_monotonic_ns() - start) * 1e-9;
-	return ret;
 }
 
 #define BLOCK_INSTRUCTIONS 5
@@ -201,8 +174,6 @@ static int measure(uint32_t blocks, uint64_t seed, struct cost *cost)
 	int ret = procedure_init(&procedure, blocks, seed);
 	if (ret == 0)
 		ret = measure_least(&procedure, cost);
-	if (ret == 0)
-		ret = measure_propagate(&procedure, cost);
 	return ret < 0 ? ret : measure_points(&procedure, cost);
 }
 
@@ -223,11 +194,11 @@ int main(void)
 		}
 		double n = (double)rounds, blocks = n * sizes[i];
 		printf("%5u blocks, %.0f edges a procedure: least cost %8.0f blocks/s (%.3f ms, "
-		       "%.2f pivots an edge, %.2g steps), propagation %.2g blocks/s, "
+		       "%.2f pivots an edge, %.2g steps), "
 		       "points %.2g instructions/s\n",
 		       sizes[i], (double)cost.edges / n, blocks / cost.least_s,
 		       1e3 * cost.least_s / n, cost.pivots / (double)cost.edges, cost.steps / n,
-		       blocks / cost.propagate_s, BLOCK_INSTRUCTIONS * blocks / cost.points_s);
+		       BLOCK_INSTRUCTIONS * blocks / cost.points_s);
 	}
 	return 0;
 }

@@ -66,11 +66,6 @@ int probe_estimates_open(const struct accuracy_options *options, struct probe_es
 	return 0;
 }
 
-const char *probe_estimates_title(const struct probe_estimates *estimates)
-{
-	return estimates->input.title;
-}
-
 /* Estimates that are right but for one unknown factor. */
 static bool go_together(const struct execution_estimate *a, const struct execution_estimate *b)
 {

@@ -29,5 +29,3 @@ void probe_estimates_freep(struct probe_estimates **estimates); /* for CLEANUP()
 /* Of each of the list. */
 void probe_estimates_fill(struct probe_estimates *estimates, const struct breakpoint *list,
 			  size_t count, struct probe_estimate *rows);
-/* The profile, for the head of the table. */
-const char *probe_estimates_title(const struct probe_estimates *estimates);

@@ -324,14 +324,6 @@ void cpu_info_read(const struct machine_root *root, struct cpu_info *info)
 	cpu_info_read_platform(root, flagged, info);
 }
 
-const struct cpu_type *cpu_info_type_of(const struct cpu_info *info, size_t cpu)
-{
-	for (size_t i = 0; i < info->type_count; i++)
-		if (cpu_set_has(&info->types[i].cpus, cpu))
-			return &info->types[i];
-	return NULL;
-}
-
 /* Joins what differs by ", "; `part` is one type's text. */
 static void join(char *text, size_t size, const char *part)
 {

@@ -71,8 +71,6 @@ struct cpu_info {
 
 void cpu_info_read(const struct machine_root *root, struct cpu_info *info);
 
-/* The core type of a CPU, or NULL when no type lists it. */
-const struct cpu_type *cpu_info_type_of(const struct cpu_info *info, size_t cpu);
 /* As cpu_model.h spells it, or "unknown"; types joined by ", ". */
 void cpu_info_format_model(const struct cpu_info *info, char *text, size_t size);
 /* "0x1000065", types joined by ", "; "" when unknown. */

@@ -293,34 +293,6 @@ void kernel_modules_release(struct kernel_modules *modules)
 	*modules = (struct kernel_modules){ 0 };
 }
 
-long kernel_modules_find(const struct kernel_modules *modules, uint64_t address)
-{
-	size_t behind = SORTED_BEHIND(modules->list, modules->count, base, address);
-	if (behind == 0 || modules->list[behind - 1].base == 0)
-		return -1;
-	const struct kernel_module *module = &modules->list[behind - 1];
-	return address - module->base < module->size_bytes ? (long)(behind - 1) : -1;
-}
-
-bool kallsyms_bpf_program(struct span symbol, struct span *tag, struct span *name)
-{
-	static const char prefix[] = "bpf_prog_";
-	const size_t prefix_size = sizeof(prefix) - 1;
-	const size_t tag_size = 16;
-	const char *text = symbol.data;
-	uint64_t value;
-	if (symbol.size < prefix_size + tag_size || memcmp(text, prefix, prefix_size) != 0)
-		return false;
-	*tag = (struct span){ text + prefix_size, tag_size };
-	size_t at = prefix_size + tag_size;
-	if (!parse_hex(*tag, &value) || (at < symbol.size && text[at] != '_'))
-		return false;
-	if (at < symbol.size)
-		at++;
-	*name = (struct span){ text + at, symbol.size - at };
-	return true;
-}
-
 long kallsyms_records(const struct kallsyms *kallsyms, struct span module, uint64_t base,
 		      const uint64_t *vaddrs, size_t count, struct record_set *out)
 {

@@ -54,16 +54,6 @@ struct kernel_modules {
 };
 int kernel_modules_parse(struct span bytes, struct kernel_modules *modules);
 void kernel_modules_release(struct kernel_modules *modules);
-/* Bases of modules may be hidden while kallsyms is not; -1 when no module's text holds the address.
- */
-long kernel_modules_find(const struct kernel_modules *modules, uint64_t address);
-
-/*
- * The program's tag and name in "bpf_prog_6deef7357e7b4530_name". False for other
- * names (trampolines, dispatchers). Both borrow from `symbol`; the name may be empty.
- */
-bool kallsyms_bpf_program(struct span symbol, struct span *tag, struct span *name);
-
 /*
  * Appends a FUNCTION record for each function that holds one of `vaddrs` (rising,
  * counted from `base`: _stext, a module's base, a BPF program's start) and belongs to

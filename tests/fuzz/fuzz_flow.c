@@ -1,5 +1,5 @@
 /*
- * A graph made of bytes, and what must hold of its classes, loops and dominators
+ * A graph made of bytes, and what must hold of its classes and loops
  * however it was laid out. The first byte is the number of blocks, then each pair of
  * bytes is an edge.
  */
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analyze/flow/flow_classes.h"
-#include "analyze/flow/flow_dominators.h"
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/flow_loops.h"
 #include "analyze/flow/flow_search.h"
@@ -179,47 +178,6 @@ static void check_loops(const struct flow_graph *graph, const struct flow_search
 	}
 }
 
-static bool dominates(const struct flow_dominators *dominators, uint32_t above, uint32_t block)
-{
-	while (block != above && block != FLOW_OUTSIDE)
-		block = dominators->immediate[block];
-	return block == above;
-}
-
-/* The blocks, as bits, that control reaches from outside without passing `without`. */
-static uint64_t reached_without(const struct flow_graph *graph, const struct flow_search *search,
-				uint32_t without)
-{
-	uint64_t reached = 0, before;
-	for (size_t i = search->closure.exit_count; i < search->closure.count; i++)
-		reached |= (uint64_t)1 << search->closure.edges[i].to;
-	do {
-		before = reached;
-		for (size_t i = 0; i < graph->edge_count; i++) {
-			uint32_t from = graph->edges[i].from, to = graph->edges[i].to;
-			if (to != FLOW_OUTSIDE && from != without &&
-			    (from == FLOW_OUTSIDE || reached >> from & 1))
-				reached |= (uint64_t)1 << to;
-		}
-	} while (reached != before);
-	return reached;
-}
-
-static void check_dominators(const struct flow_graph *graph, const struct flow_search *search)
-{
-	CLEANUP(flow_dominators_release) struct flow_dominators dominators = { 0 };
-	if (flow_dominators_find(graph, search, &dominators) < 0)
-		return;
-	for (uint32_t block = 0; block < graph->block_count; block++)
-		require(dominates(&dominators, FLOW_OUTSIDE, block));
-	for (uint32_t without = 0; without < graph->block_count; without++) {
-		uint64_t reached = reached_without(graph, search, without);
-		for (uint32_t block = 0; block < graph->block_count; block++)
-			require(block == without ||
-				dominates(&dominators, without, block) == !(reached >> block & 1));
-	}
-}
-
 /* Depth first: no edge leads on to a part of the tree that its start is not above. */
 static void check_search(const struct flow_graph *graph, const struct flow_search *search)
 {
@@ -260,6 +218,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_search(&graph, &search);
 	check_classes(&graph, &search);
 	check_loops(&graph, &search);
-	check_dominators(&graph, &search);
 	return 0;
 }

@@ -2,14 +2,14 @@
 
 #include <math.h>
 
+#include "base/sum.h"
+
 #define Z_95 1.959963984540054 /* P(|N(0,1)| <= Z_95) = 0.95 */
 
 void cell_add(struct cell *a, const struct cell *b)
 {
-	if (__builtin_add_overflow(a->samples, b->samples, &a->samples))
-		a->samples = UINT64_MAX;
-	if (__builtin_add_overflow(a->estimate, b->estimate, &a->estimate))
-		a->estimate = UINT64_MAX;
+	sum_add(&a->samples, b->samples);
+	sum_add(&a->estimate, b->estimate);
 	if (__builtin_add_overflow(a->squares, b->squares, &a->squares))
 		a->squares = ~(unsigned __int128)0;
 }

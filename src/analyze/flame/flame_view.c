@@ -243,6 +243,9 @@ int flame_view_init(struct flame_view *view, const struct flame *flame,
 				report->filtered ? "the filters leave" : "there are",
 				(int)name.size, (const char *)name.data);
 	}
+	if (ret == 0 && sum_passed(view->shown[0].width))
+		ret = error_set(err, -EOVERFLOW,
+				"the samples of both profiles pass 64 bits together");
 	if (ret < 0)
 		flame_view_release(view);
 	return ret;

@@ -18,6 +18,8 @@ expect 1 culprit report 1.folded 2.folded 3.folded
 expect 1 culprit report --json 1.prof 2.prof 3.prof
 expect 1 culprit flame -o out.svg 1.folded most.folded
 expect 0 culprit diff 1.prof 2.prof
+echo 'main;f 0.5' > half.folded
+expect 1 culprit diff most.folded half.folded
 mkdir -p db/web1 db/web2
 cp 1.prof db/web1/20260101T000000Z.prof
 cp 2.prof db/web1/20260102T000000Z.prof

@@ -21,6 +21,14 @@ static inline void sum_add(uint64_t *sum, uint64_t more)
 	*sum = sum_u64(*sum, more);
 }
 
+/* The nearest whole number of a sum in floating point; 0 of none. */
+static inline uint64_t sum_of_real(double sum)
+{
+	if (!(sum > 0))
+		return 0;
+	return sum >= 0x1p64 ? SUM_PASSED : (uint64_t)(sum + 0.5);
+}
+
 static inline bool sum_passed(uint64_t sum)
 {
 	return sum == SUM_PASSED;

@@ -294,13 +294,13 @@ static void put_share_of_time(struct buffer *out, const struct scope *scope,
 	if (alike && scope->sampled_user_ns.known && scope->sampled_system_ns.known) {
 		bool user = !(column->exclude & EXCLUDE_USER);
 		bool kernel = !(column->exclude & EXCLUDE_KERNEL);
-		of = (user ? scope->sampled_user_ns.value : 0) +
-		     (kernel ? scope->sampled_system_ns.value : 0);
+		of = sum_u64(user ? scope->sampled_user_ns.value : 0,
+			     kernel ? scope->sampled_system_ns.value : 0);
 		whose = scope->command_elapsed_ns.known ? " of the command's "
 							: " of the processes' ";
 		what = user && kernel ? "CPU time" : user ? "user time" : "system time";
 	}
-	if (!of)
+	if (!of || sum_passed(of))
 		return;
 	buffer_append_text(out, ", ");
 	scope_put_percent(out, (double)estimate, (double)of);

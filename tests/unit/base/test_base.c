@@ -371,6 +371,9 @@ static void a_sum_past_64_bits_says_so_for_good(void **state)
 	sum_add(&sum, 1);
 	assert_true(sum_passed(sum));
 	assert_true(sum_passed(sum_u64(SUM_PASSED, 0)));
+	assert_int_equal(sum_of_real(2.5), 3);
+	assert_int_equal(sum_of_real(0x1p63), UINT64_C(1) << 63);
+	assert_true(sum_passed(sum_of_real(0x1p64)));
 }
 
 int main(void)

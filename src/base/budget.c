@@ -9,6 +9,7 @@
 
 #include "base/count_of.h"
 #include "base/error.h"
+#include "base/sum.h"
 
 /*
  * Nothing here allocates: it is called from malloc(). What was allocated before a
@@ -74,12 +75,6 @@ void budget_place(const char *what, uint64_t number)
 	place_number = number;
 }
 
-static uint64_t saturating_sum(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static uint64_t saturating_product(uint64_t a, uint64_t b)
 {
 	uint64_t product;
@@ -88,13 +83,13 @@ static uint64_t saturating_product(uint64_t a, uint64_t b)
 
 void budget_read(uint64_t bytes)
 {
-	read_bytes = saturating_sum(read_bytes, bytes);
+	read_bytes = sum_u64(read_bytes, bytes);
 }
 
 void budget_read_profile(uint64_t bytes)
 {
-	read_bytes = saturating_sum(read_bytes, bytes);
-	profile_bytes = saturating_sum(profile_bytes, bytes);
+	read_bytes = sum_u64(read_bytes, bytes);
+	profile_bytes = sum_u64(profile_bytes, bytes);
 }
 
 uint64_t budget_file_bytes(const struct stat *file)
@@ -115,12 +110,12 @@ void budget_read_file(int fd)
 
 void budget_grant(uint64_t bytes)
 {
-	granted_bytes = saturating_sum(granted_bytes, bytes);
+	granted_bytes = sum_u64(granted_bytes, bytes);
 }
 
 void budget_unpacked(uint64_t bytes)
 {
-	unpacked_bytes = saturating_sum(unpacked_bytes, bytes);
+	unpacked_bytes = sum_u64(unpacked_bytes, bytes);
 }
 
 void budget_window(uint64_t bytes)
@@ -135,21 +130,21 @@ static uint64_t counted_bytes(void)
 	uint64_t most = saturating_product(foreign, BUDGET_PACKED_RATIO);
 	uint64_t unpacked = unpacked_bytes < most ? unpacked_bytes : most;
 	uint64_t most_of = unpacked > foreign ? unpacked : foreign;
-	return saturating_sum(saturating_sum(most_of, granted_bytes),
-			      saturating_product(profile_bytes, BUDGET_PROFILE_RATIO));
+	return sum_u64(sum_u64(most_of, granted_bytes),
+		       saturating_product(profile_bytes, BUDGET_PROFILE_RATIO));
 }
 
 static uint64_t allowance(uint64_t base, uint64_t bytes, uint64_t ratio)
 {
-	return saturating_sum(base, saturating_product(bytes, ratio));
+	return sum_u64(base, saturating_product(bytes, ratio));
 }
 
 uint64_t budget_memory_limit_bytes(void)
 {
 	uint64_t allowed = allowance(limits.memory_bytes, counted_bytes(), BUDGET_MEMORY_RATIO);
 	if (window_bytes > unpacked_bytes)
-		allowed = saturating_sum(allowed, window_bytes - unpacked_bytes);
-	return refused ? saturating_sum(allowed, RESERVE_BYTES) : allowed;
+		allowed = sum_u64(allowed, window_bytes - unpacked_bytes);
+	return refused ? sum_u64(allowed, RESERVE_BYTES) : allowed;
 }
 
 /* "67108864 bytes" or "64.1 MiB". */
@@ -226,7 +221,7 @@ int budget_take_output(uint64_t bytes, struct error *err)
 {
 	if (!budget_counts)
 		return 0;
-	written_bytes = saturating_sum(written_bytes, bytes);
+	written_bytes = sum_u64(written_bytes, bytes);
 	uint64_t allowed = allowance(limits.output_bytes, read_bytes, BUDGET_OUTPUT_RATIO);
 	if (written_bytes <= allowed)
 		return 0;

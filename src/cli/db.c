@@ -17,6 +17,7 @@
 #include "cli/page.h"
 #include "cli/verbs.h"
 #include "profile/profile.h"
+#include "profile/sum_check.h"
 #include "render/text_table.h"
 #include "store/database.h"
 #include "store/file_source.h"
@@ -245,10 +246,15 @@ static int merge_inputs(const char *output, char **inputs, int count,
 			message_error("%s", err.text);
 			return 1;
 		}
-		if (profile_merge(into, one, &err) < 0) {
+		if (profile_check_sums(one, &err) < 0 || profile_merge(into, one, &err) < 0) {
 			message_error("cannot merge '%s': %s", inputs[i], err.text);
 			return 1;
 		}
+	}
+	/* a sum that stopped at 64 bits would be lost for good */
+	if (profile_check_sums(into, &err) < 0) {
+		message_error("cannot merge these profiles: %s", err.text);
+		return 1;
 	}
 	if (profile_file_write(output, into, &err) < 0) {
 		message_error("%s", err.text);

@@ -24,6 +24,7 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 #include "profile/size_check.h"
+#include "profile/sum_check.h"
 #include "store/database.h"
 #include "store/file_source.h"
 #include "store/profile_file.h"
@@ -246,11 +247,40 @@ static int read_one(const struct input_options *options, const char *path, struc
 				       : read_stream(options, fd, path, out, err);
 }
 
+/* No page shows shares of a sum that stopped at 64 bits. `path` is NULL for several. */
+static int check_sums(const struct profile *profile, const char *name, const char *path,
+		      struct error *err)
+{
+	struct error cause;
+	int ret = profile_check_sums(profile, &cause);
+	if (ret == 0)
+		return 0;
+	const char *cure = ret != -EOVERFLOW	      ? ""
+			   : !path		      ? "; name fewer of them"
+			   : database_recognise(path) ? "; choose fewer of its epochs"
+						      : "";
+	return error_set(err, ret, "cannot add up '%s': %s%s", name, cause.text, cure);
+}
+
+static int read_checked(const struct input_options *options, const char *path, struct profile **out,
+			struct error *err)
+{
+	CLEANUP(profile_freep) struct profile *one = NULL;
+	int ret = read_one(options, path, &one, err);
+	if (ret == 0)
+		ret = check_sums(one, foreign_name(path), path, err);
+	if (ret < 0)
+		return ret;
+	*out = one;
+	one = NULL; /* the caller's from here on */
+	return 0;
+}
+
 static int merge_one(const struct input_options *options, struct profile **into, const char *path,
 		     struct error *err)
 {
 	CLEANUP(profile_freep) struct profile *one = NULL;
-	int ret = read_one(options, path, &one, err);
+	int ret = read_checked(options, path, &one, err);
 	if (ret < 0)
 		return ret;
 	if (!*into) {
@@ -293,9 +323,16 @@ static int read_all(const struct input_options *options, const char *const *path
 		profile_free(whole);
 		whole = canonical;
 	}
-	input->title = title_of(paths, count);
-	if (!input->title)
+	CLEANUP(free_pointer) char *title = title_of(paths, count);
+	if (!title)
 		return error_set(err, -ENOMEM, "out of memory reading profiles");
+	if (count > 1) {
+		int ret = check_sums(whole, title, NULL, err);
+		if (ret < 0)
+			return ret;
+	}
+	input->title = title;
+	title = NULL; /* the caller's from here on */
 	input->profile = whole;
 	whole = NULL;
 	return 0;

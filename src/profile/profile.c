@@ -318,7 +318,7 @@ struct profile_event profile_event(const struct profile *profile, uint64_t id)
 	return (struct profile_event){
 		.name = profile_bytes(profile, row[0]),
 		.unit = profile_bytes(profile, row[1]),
-		.scale = row[2],
+		.scale = row[EVENT_SCALE],
 		.pmu = profile_bytes(profile, row[3]),
 		.core_type = profile_bytes(profile, row[4]),
 		.type = row[5],

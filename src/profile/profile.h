@@ -110,10 +110,12 @@ enum event_clock {
 	EVENT_CLOCK
 }; /* a clock's unit is ns; it ticks while its CPU is busy */
 
+#define PROFILE_MOST_DECIMALS 18 /* 64 bits have one digit more */
 struct profile_event {
 	struct span name;      /* as the user wrote it, modifiers included: "cycles:u" */
 	struct span unit;      /* "cycles", "ns", ... */
-	uint64_t scale;	       /* estimates are in units of 10^-scale (fractional imports) */
+	uint64_t scale;	       /* estimates are in units of 10^-scale (fractional imports); at most
+				  PROFILE_MOST_DECIMALS */
 	struct span pmu;       /* "cpu", "armv8_pmuv3_0", "software" */
 	struct span core_type; /* of hybrid machines, else absent */
 	uint64_t type, config, config1, config2; /* perf_event_attr's */
@@ -316,6 +318,7 @@ int profile_stable_names(const struct profile *profile, enum profile_table table
 			 struct hash128 *names);
 
 /* Slots of the tables that analyses walk; keys and values count separately. */
+enum event_key { EVENT_NAME, EVENT_UNIT, EVENT_SCALE };
 enum flat_key { FLAT_EVENT, FLAT_IMAGE, FLAT_VADDR, FLAT_NAME, FLAT_CONTEXT };
 enum stack_key { STACK_EVENT, STACK_NODE, STACK_CONTEXT };
 enum node_key { NODE_PARENT, NODE_KIND, NODE_IMAGE, NODE_VADDR, NODE_NAME };

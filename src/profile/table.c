@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/sum.h"
 
 static void count_slots(struct table *table)
 {
@@ -115,12 +116,6 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	       0;
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static void add_u128(uint64_t *into, const uint64_t *from)
 {
 	unsigned __int128 a = ((unsigned __int128)into[1] << 64) | into[0];
@@ -144,7 +139,7 @@ static void fold(const struct table *table, uint64_t *into, const uint64_t *from
 			if (column->type == COLUMN_U128)
 				add_u128(&into[slot], &from[slot]);
 			else
-				into[slot] = add_saturating(into[slot], from[slot]);
+				sum_add(&into[slot], from[slot]);
 			break;
 		case RULE_MIN:
 			into[slot] = from[slot] < into[slot] ? from[slot] : into[slot];

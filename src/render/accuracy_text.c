@@ -7,6 +7,7 @@
 #include "analyze/cycles/estimate_words.h"
 #include "base/buffer.h"
 #include "base/count_of.h"
+#include "base/sum.h"
 #include "render/quantity.h"
 
 #define LABEL_WIDTH 11
@@ -64,7 +65,7 @@ static void add_percent(struct text_table *table, double part, double whole)
 static void put_count(double count, struct buffer *out)
 {
 	char text[QUANTITY_SIZE];
-	quantity_count((uint64_t)llround(count), text);
+	quantity_count(sum_of_real(count), text);
 	buffer_append_text(out, text);
 }
 

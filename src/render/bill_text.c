@@ -6,6 +6,7 @@
 #include "analyze/report/report.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/sum.h"
 #include "render/broken_stacks_text.h"
 #include "render/quantity.h"
 #include "render/scope_text_parts.h"
@@ -17,7 +18,7 @@ static void put_causes(struct buffer *out, const struct scope_cause *causes, siz
 	if (sum == 0)
 		return;
 	buffer_append_text(out, " (");
-	scope_put_percent(out, (double)sum, (double)of);
+	scope_put_part(out, sum, of);
 	for (size_t i = 0, put = 0; i < count; i++) {
 		if (causes[i].samples == 0)
 			continue;
@@ -43,7 +44,8 @@ static void put_optional(struct buffer *out, struct scope_number number)
 static void put_samples_bill(struct buffer *out, const struct scope_bill *bill)
 {
 	struct scope_number lost = scope_lost(bill), unknown = scope_unknown(bill);
-	uint64_t runs = bill->runs.known ? bill->runs.value : bill->stored.value + lost.value;
+	uint64_t runs =
+		bill->runs.known ? bill->runs.value : sum_u64(bill->stored.value, lost.value);
 	put_optional(out, bill->stored);
 	buffer_append_text(out, " samples stored, ");
 	put_optional(out, lost);
@@ -94,8 +96,7 @@ static void put_time_bill(struct buffer *out, const struct report *report, size_
 	if (bill->enabled_ns.known && bill->running_ns.known && bill->enabled_ns.value &&
 	    bill->running_ns.value < bill->enabled_ns.value - bill->enabled_ns.value / 1000) {
 		buffer_append_text(out, ", multiplexed: counted ");
-		scope_put_percent(out, (double)bill->running_ns.value,
-				  (double)bill->enabled_ns.value);
+		scope_put_part(out, bill->running_ns.value, bill->enabled_ns.value);
 		buffer_append_text(out, " of the time and scaled");
 	}
 	if (bill->throttled.known && bill->throttled.value) {
@@ -131,7 +132,7 @@ static void put_part(struct buffer *out, struct scope_number number, uint64_t wh
 	buffer_append_text(out, ", ");
 	scope_put_count(out, number.value);
 	buffer_append_text(out, " (");
-	scope_put_percent(out, (double)number.value, (double)whole);
+	scope_put_part(out, number.value, whole);
 	buffer_append_text(out, ") ");
 	buffer_append_text(out, sentence);
 }
@@ -141,8 +142,8 @@ static void put_interpreted(const struct scope_interpreted *interpreted,
 			    const struct report_text_options *options, struct buffer *out)
 {
 	uint64_t paths = interpreted->interpreted.value;
-	uint64_t all = paths + interpreted->thinned.value + interpreted->unfit.value +
-		       interpreted->lost.value;
+	uint64_t all = sum_u64(sum_u64(paths, interpreted->thinned.value),
+			       sum_u64(interpreted->unfit.value, interpreted->lost.value));
 	if (!interpreted->interpreted.known || !all)
 		return;
 	scope_put_label(out, options, "branches");
@@ -269,7 +270,7 @@ static void put_late(const struct report *report, const struct report_text_optio
 	scope_put_label(out, options, "late");
 	scope_put_samples(out, scope->late_samples);
 	buffer_append_text(out, " (");
-	scope_put_percent(out, (double)scope->late_samples, (double)scope->late_of);
+	scope_put_part(out, scope->late_samples, scope->late_of);
 	buffer_append_text(out, ") waited until interrupts came back on; the code before took "
 				"the time: ");
 	uint64_t named = 0;
@@ -317,8 +318,7 @@ static void put_stacks(const struct report *report, const struct report_text_opt
 		labelled = true;
 		scope_put_samples(out, scope->cut_stacks.value);
 		buffer_append_text(out, " (");
-		scope_put_percent(out, (double)scope->cut_stacks.value,
-				  (double)scope->stack_samples);
+		scope_put_part(out, scope->cut_stacks.value, scope->stack_samples);
 		if (scope->cut_is_guess)
 			buffer_printf(out,
 				      ") have stacks of exactly %" PRIu64
@@ -333,8 +333,7 @@ static void put_stacks(const struct report *report, const struct report_text_opt
 	    report->without_stack[main].estimate == 0)
 		return;
 	scope_put_label(out, options, labelled ? "" : "stacks");
-	scope_put_percent(out, (double)report->without_stack[main].estimate,
-			  (double)report->shown[main].estimate);
+	scope_put_part(out, report->without_stack[main].estimate, report->shown[main].estimate);
 	buffer_append_text(out, " of what is shown has no stack and counts in its own procedure "
 				"only\n");
 }
@@ -346,22 +345,22 @@ static void put_names(const struct report *report, const struct report_text_opti
 	if (r->samples == 0) /* imported text has none */
 		return;
 	scope_put_label(out, options, "names");
-	scope_put_percent(out, (double)r->with_symbol, (double)r->samples);
+	scope_put_part(out, r->with_symbol, r->samples);
 	buffer_append_text(out, " of samples have their procedure's symbol");
 	if (r->start_only) {
 		buffer_append_text(out, ", ");
-		scope_put_percent(out, (double)r->start_only, (double)r->samples);
+		scope_put_part(out, r->start_only, r->samples);
 		buffer_append_text(out, " only its start");
 	}
 	uint64_t neither = r->samples - r->with_symbol - r->start_only;
 	if (neither) {
 		buffer_append_text(out, ", ");
-		scope_put_percent(out, (double)neither, (double)r->samples);
+		scope_put_part(out, neither, r->samples);
 		buffer_append_text(out, r->start_only ? " neither" : " none");
 	}
 	if (r->with_image < r->samples) {
 		buffer_append_text(out, "; ");
-		scope_put_percent(out, (double)(r->samples - r->with_image), (double)r->samples);
+		scope_put_part(out, r->samples - r->with_image, r->samples);
 		buffer_append_text(out, " lie in no known image");
 	}
 	buffer_append_u8(out, '\n');

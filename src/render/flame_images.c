@@ -7,6 +7,7 @@
 #include "analyze/flame/flame_view.h"
 #include "analyze/report/report.h"
 #include "base/cleanup.h"
+#include "base/sum.h"
 #include "render/flame_palette.h"
 
 static const char *const kinds[] = {
@@ -69,8 +70,8 @@ static size_t collect_uses(const struct flame_view *view, struct use *uses)
 	}
 	for (size_t i = 0; i < view->count; i++) {
 		uint32_t frame = view->shown[i].frame;
-		uses[flame->frames[frame].label].self +=
-			flame_self(flame, FLAME_MAIN, frame)[view->options.width].estimate;
+		sum_add(&uses[flame->frames[frame].label].self,
+			flame_self(flame, FLAME_MAIN, frame)[view->options.width].estimate);
 	}
 	for (size_t i = 0; i < flame->label_count; i++)
 		if (uses[i].name)
@@ -88,7 +89,7 @@ static void merge_uses(struct flame_images *images, const struct use *uses, size
 		if (!uses[i].code)
 			continue;
 		if (last && strcmp(last->name, uses[i].name) == 0)
-			last->self += uses[i].self;
+			sum_add(&last->self, uses[i].self);
 		else
 			images->list[images->count++] =
 				(struct flame_image){ uses[i].name, NULL, uses[i].self, false };

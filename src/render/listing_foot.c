@@ -9,6 +9,7 @@
 #include "analyze/cycles/cycles_rank.h"
 #include "analyze/figures/interval.h"
 #include "base/buffer.h"
+#include "base/sum.h"
 #include "render/listing_parts.h"
 #include "render/quantity.h"
 
@@ -60,7 +61,7 @@ static void print_evidence(const struct procedure_cycles *procedure, struct buff
 		sum += procedure->evidence[e];
 	if (!(sum > 0))
 		return;
-	quantity_count((uint64_t)llround(sum), seen);
+	quantity_count(sum_of_real(sum), seen);
 	buffer_printf(out, "executions here rest on %s branches interpreted or stepped over too",
 		      seen);
 	if (procedure->evidence_unmatched) {
@@ -76,7 +77,7 @@ static void print_elsewhere(const struct procedure_cycles *procedure, struct buf
 	double all = procedure->elsewhere_samples + procedure->whole.samples;
 	if (!(procedure->elsewhere_samples > 0))
 		return;
-	quantity_count((uint64_t)llround(procedure->elsewhere_samples), count);
+	quantity_count(sum_of_real(procedure->elsewhere_samples), count);
 	quantity_percent(procedure->elsewhere_samples, all, percent);
 	buffer_printf(out,
 		      "%s sample%s (%s) at addresses where no instruction starts: in no block\n",

@@ -100,6 +100,8 @@ void quantity_percent(double part, double whole, char text[QUANTITY_SIZE])
 		snprintf(text, QUANTITY_SIZE, "-");
 	else if (part > 0 && percent < 0.01)
 		snprintf(text, QUANTITY_SIZE, "<0.01 %%");
+	else if (percent > 1000) /* of what isn't a part, as CPU time of the time that passed */
+		snprintf(text, QUANTITY_SIZE, ">1000 %%");
 	else if (part >= whole)
 		snprintf(text, QUANTITY_SIZE, "%.0f %%", percent);
 	else if (percent >= 99.995) /* almost all is not all */

@@ -28,5 +28,6 @@ void quantity_describe(double value, struct span unit, char text[QUANTITY_SIZE])
 void quantity_bytes(uint64_t bytes, char text[QUANTITY_SIZE]);
 /* 18904 as "18 904". */
 void quantity_count(uint64_t count, char text[QUANTITY_SIZE]);
-/* "12.3 %", "<0.01 %", "99.98 %": of `whole`; "100 %" only when it is all; "-" when whole is 0. */
+/* "12.3 %", "<0.01 %", "99.98 %": of `whole`; "100 %" only when it is all, ">1000 %" from there on;
+ * "-" when whole is 0. */
 void quantity_percent(double part, double whole, char text[QUANTITY_SIZE]);

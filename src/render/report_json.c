@@ -5,6 +5,7 @@
 
 #include "analyze/report/report.h"
 #include "base/buffer.h"
+#include "base/sum.h"
 #include "render/json_value.h"
 #include "render/report_json_parts.h"
 
@@ -19,11 +20,11 @@ static void add_number(struct json_writer *writer, struct json_object *object, c
 		json_add_null(writer, object, key);
 }
 
-/* part / whole in percent, or null. */
+/* part / whole in percent, or null: where it is no part too, or the whole passed 64 bits. */
 static void add_share(struct json_writer *writer, struct json_object *object, const char *key,
 		      uint64_t part, uint64_t whole)
 {
-	if (whole)
+	if (whole && part <= whole && !sum_passed(whole))
 		json_add_double(writer, object, key, 100.0 * (double)part / (double)whole);
 	else
 		json_add_null(writer, object, key);
@@ -60,7 +61,8 @@ struct json_object *report_json_scope(struct json_writer *writer, const struct r
 		      scope->has_source && scope->one_command ? scope->first.command : none);
 	json_add_u64(writer, object, "epochs", scope->epochs);
 	struct scope_number start = { scope->start_ns != 0, scope->start_ns };
-	struct scope_number duration = { scope->has_source, scope->duration_ns };
+	struct scope_number duration = { scope->has_source && !scope->duration_passed,
+					 scope->duration_ns };
 	struct scope_number cpus = { scope->cpus != 0, scope->cpus };
 	add_number(writer, object, "start_ns", start);
 	add_number(writer, object, "duration_ns", duration);
@@ -75,12 +77,9 @@ struct json_object *report_json_scope(struct json_writer *writer, const struct r
 	add_number(writer, object, "command_system_ns", scope->command_system_ns);
 	add_number(writer, object, "sampled_user_ns", scope->sampled_user_ns);
 	add_number(writer, object, "sampled_system_ns", scope->sampled_system_ns);
-	if (scope->busy_ns.known && scope->duration_ns)
-		json_add_double(writer, object, "mean_busy_cpus", scope_mean_busy_cpus(scope));
-	else
-		json_add_null(writer, object, "mean_busy_cpus");
-	add_share(writer, object, "machine_busy_percent", scope->busy_ns.value,
-		  scope->busy_ns.known ? scope->online_ns.value : 0);
+	double mean = scope_mean_busy_cpus(scope), ratio = scope_busy_ratio(scope);
+	json_add_double(writer, object, "mean_busy_cpus", mean < 0 ? NAN : mean);
+	json_add_double(writer, object, "machine_busy_percent", ratio < 0 ? NAN : 100 * ratio);
 	add_number(writer, object, "cut_off_recordings", scope->cut_off);
 	json_add_bool(writer, object, "filtered", report->filtered);
 	return object;
@@ -110,7 +109,8 @@ static void add_causes(struct json_writer *writer, struct json_object *object, c
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *cause = json_new_object(writer);
 		json_add_span(writer, cause, "cause", causes[i].name);
-		json_add_u64(writer, cause, "samples", causes[i].samples);
+		struct scope_number samples = { !sum_passed(causes[i].samples), causes[i].samples };
+		add_number(writer, cause, "samples", samples);
 		json_append(writer, list, cause);
 	}
 	json_add(writer, object, key, list);

@@ -238,6 +238,8 @@ static void put_event_cells(struct layout *layout, const struct cell *cells,
 	}
 }
 
+#define MOST_PLAIN_RATIO 1e6 /* nothing true is above; digits would only push the page apart */
+
 static void put_cpi(struct layout *layout, const struct cell *cells, size_t pair)
 {
 	const struct report *report = layout->report;
@@ -250,9 +252,12 @@ static void put_cpi(struct layout *layout, const struct cell *cells, size_t pair
 	if (cpi.kind == ESTIMATE_ABSENT)
 		text_table_add(&layout->table, TEXT_DIM, "-");
 	else
-		text_table_add(&layout->table, style, "%.2f", cpi.value);
+		text_table_add(&layout->table, style,
+			       cpi.value < MOST_PLAIN_RATIO ? "%.2f" : "%.3g", cpi.value);
 	if (cpi.kind == ESTIMATE_INTERVAL)
-		text_table_add(&layout->table, style, "%.2f-%.2f", cpi.low, cpi.high);
+		text_table_add(&layout->table, style,
+			       cpi.high < MOST_PLAIN_RATIO ? "%.2f-%.2f" : "%.3g-%.3g", cpi.low,
+			       cpi.high);
 	else
 		text_table_add(&layout->table, TEXT_DIM, "-");
 }

@@ -7,6 +7,7 @@
 #include "analyze/report/report.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/sum.h"
 #include "render/charge_text.h"
 #include "render/quantity.h"
 #include "render/scope_text_parts.h"
@@ -33,7 +34,7 @@ void scope_put_count(struct buffer *out, uint64_t count)
 {
 	char text[QUANTITY_SIZE];
 	quantity_count(count, text);
-	buffer_append_text(out, text);
+	buffer_append_text(out, sum_passed(count) ? "-" : text);
 }
 
 void scope_put_samples(struct buffer *out, uint64_t count)
@@ -47,6 +48,12 @@ void scope_put_percent(struct buffer *out, double part, double whole)
 	char text[QUANTITY_SIZE];
 	quantity_percent(part, whole, text);
 	buffer_append_text(out, text);
+}
+
+void scope_put_part(struct buffer *out, uint64_t part, uint64_t whole)
+{
+	bool known = part <= whole && !sum_passed(whole);
+	scope_put_percent(out, (double)part, known ? (double)whole : 0);
 }
 
 static void put_quantity(struct buffer *out, double value, struct span unit)
@@ -118,14 +125,18 @@ static void put_recorded(const struct report *report, const struct report_text_o
 			 struct buffer *out)
 {
 	const struct scope *scope = &report->scope;
-	if (!scope->has_source || (scope->start_ns == 0 && scope->duration_ns == 0))
+	if (!scope->has_source ||
+	    (scope->start_ns == 0 && scope->duration_ns == 0 && !scope->duration_passed))
 		return;
 	scope_put_label(out, options, "recorded");
 	if (scope->start_ns) {
 		put_date(out, scope->start_ns);
 		buffer_append_text(out, ", ");
 	}
-	scope_put_ns(out, (double)scope->duration_ns);
+	if (scope->duration_passed)
+		buffer_append_u8(out, '-');
+	else
+		scope_put_ns(out, (double)scope->duration_ns);
 	if (scope->epochs > 1) {
 		buffer_printf(out, " in %zu recordings", scope->epochs);
 		if (scope->end_ns > scope->start_ns) {
@@ -186,14 +197,20 @@ static void put_busy(const struct report *report, const struct report_text_optio
 	double busy = (double)scope->busy_ns.value;
 	scope_put_label(out, options, scope->host_count > 1 ? "machines" : "machine");
 	buffer_printf(out, "%.*f CPU-seconds busy", busy < 1e9 ? 3 : 2, busy / 1e9);
-	if (scope->duration_ns && scope->cpus)
-		buffer_printf(out, ": %.2f of %" PRIu64 " CPUs on average",
-			      scope_mean_busy_cpus(scope), scope->cpus);
+	double mean = scope_mean_busy_cpus(scope), ratio = scope_busy_ratio(scope);
+	if (scope->duration_ns && scope->cpus) {
+		buffer_append_text(out, ": ");
+		if (mean < 0)
+			buffer_append_u8(out, '-');
+		else
+			buffer_printf(out, "%.2f", mean);
+		buffer_printf(out, " of %" PRIu64 " CPUs on average", scope->cpus);
+	}
 	if (scope->host_count > 1)
 		buffer_append_text(out, " of a host");
 	if (scope->online_ns.known && scope->online_ns.value) {
 		buffer_append_text(out, ", ");
-		scope_put_percent(out, busy, (double)scope->online_ns.value);
+		scope_put_percent(out, ratio, ratio < 0 ? 0 : 1);
 		buffer_append_text(out, scope->host_count > 1 ? " of their time" : " of its time");
 	}
 	if (scope->steal_ns.known && scope->steal_ns.value > scope->busy_ns.value / 100) {
@@ -277,13 +294,13 @@ static void put_share_of_time(struct buffer *out, const struct scope *scope,
 	if (alike && scope->sampled_user_ns.known && scope->sampled_system_ns.known) {
 		bool user = !(column->exclude & EXCLUDE_USER);
 		bool kernel = !(column->exclude & EXCLUDE_KERNEL);
-		of = (user ? scope->sampled_user_ns.value : 0) +
-		     (kernel ? scope->sampled_system_ns.value : 0);
+		of = sum_u64(user ? scope->sampled_user_ns.value : 0,
+			     kernel ? scope->sampled_system_ns.value : 0);
 		whose = scope->command_elapsed_ns.known ? " of the command's "
 							: " of the processes' ";
 		what = user && kernel ? "CPU time" : user ? "user time" : "system time";
 	}
-	if (!of)
+	if (!of || sum_passed(of))
 		return;
 	buffer_append_text(out, ", ");
 	scope_put_percent(out, (double)estimate, (double)of);
@@ -381,8 +398,7 @@ static void put_percent_scope(const struct report *report,
 	}
 	if (report->filtered) {
 		buffer_append_text(out, "; the filters keep ");
-		scope_put_percent(out, (double)report->shown[main].estimate,
-				  (double)whole->estimate);
+		scope_put_part(out, report->shown[main].estimate, whole->estimate);
 	}
 	buffer_append_u8(out, '\n');
 }

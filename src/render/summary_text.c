@@ -69,16 +69,38 @@ static double percent(const struct summary *summary, double cycles)
 	return fabs(value) < LEAST_SHOWN ? 0 : value; /* no "-0.0" */
 }
 
+/* Executions come from branches too: where those are of another program than the samples, more
+ * ran than all cycles have time for, and as much is gained again. */
+#define MOST_PERCENT 1000
+
+static bool is_beyond(const struct summary *summary, double cycles)
+{
+	return fabs(percent(summary, cycles)) > MOST_PERCENT;
+}
+
+static void print_percent(const struct summary *summary, double cycles, int width,
+			  struct buffer *out)
+{
+	if (is_beyond(summary, cycles))
+		buffer_printf(out, "%*s", width + 2, "-");
+	else
+		buffer_printf(out, "%*.1f %%", width, percent(summary, cycles));
+}
+
 static void print_row(const struct summary *summary, const char *label, double cycles,
 		      struct buffer *out)
 {
-	buffer_printf(out, "  %-*s %18.1f %%\n", LABEL_WIDTH, label, percent(summary, cycles));
+	buffer_printf(out, "  %-*s ", LABEL_WIDTH, label);
+	print_percent(summary, cycles, 18, out);
+	buffer_append_u8(out, '\n');
 }
 
 static void print_sum(const struct summary *summary, const char *label, double cycles,
 		      struct buffer *out)
 {
-	buffer_printf(out, "%-*s %18.1f %%\n", LABEL_WIDTH + 2, label, percent(summary, cycles));
+	buffer_printf(out, "%-*s ", LABEL_WIDTH + 2, label);
+	print_percent(summary, cycles, 18, out);
+	buffer_append_u8(out, '\n');
 }
 
 /* Then the causes are not 0: they are not known either. */
@@ -94,10 +116,11 @@ static void print_causes(const struct summary *summary, bool in_order, struct bu
 		/* In order nearly all of it is told below, register by register. */
 		if (cause == DYNAMIC_CHAIN && in_order && summary->dynamics[cause].high == 0)
 			continue;
-		buffer_printf(out, "  %-*s %5.1f %% to %6.1f %%\n", LABEL_WIDTH,
-			      dynamic_cause_text(cause),
-			      percent(summary, summary->dynamics[cause].low),
-			      percent(summary, summary->dynamics[cause].high));
+		buffer_printf(out, "  %-*s ", LABEL_WIDTH, dynamic_cause_text(cause));
+		print_percent(summary, summary->dynamics[cause].low, 5, out);
+		buffer_append_text(out, " to ");
+		print_percent(summary, summary->dynamics[cause].high, 6, out);
+		buffer_append_u8(out, '\n');
 	}
 	print_row(summary, "unexplained stall", summary->unexplained_stall, out);
 	print_row(summary, "unexplained gain", summary->unexplained_gain, out);
@@ -125,6 +148,11 @@ static void print_table(const struct summary *summary, bool in_order, struct buf
 	if (summary->unknown_cycles > 0)
 		print_sum(summary, "code or executions not known", summary->unknown_cycles, out);
 	print_sum(summary, "total tallied", summary_tallied(summary), out);
+	if (is_beyond(summary, summary->issue_cycles) ||
+	    is_beyond(summary, summary->unexplained_gain))
+		buffer_append_text(out,
+				   "\nthe profile contradicts itself: by its branches more ran "
+				   "than its cycles have time for\n");
 	if (summary->idle_cycles > 0) {
 		char text[QUANTITY_SIZE];
 		quantity_percent(summary->idle_cycles, summary->idle_cycles + summary->total, text);

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/small_file.h"
+#include "base/sum.h"
 #include "profile/profile.h"
 #include "store/epoch.h"
 #include "store/open_folder.h"
@@ -587,8 +588,9 @@ static void summarise(const struct profile *profile, struct database_entry *entr
 		if (!event || !profile_event(profile, event).sampled)
 			continue;
 		entry->has_samples = true;
-		entry->samples += table_values(flat, row)[CELL_SAMPLES];
+		sum_add(&entry->samples, table_values(flat, row)[CELL_SAMPLES]);
 	}
+	entry->has_samples &= !sum_passed(entry->samples); /* as good as not known */
 }
 
 static bool overlaps(const struct database_entry *entry, const struct database_selection *wanted)

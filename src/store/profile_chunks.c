@@ -485,6 +485,9 @@ static int add_row(struct load *load, const struct relation *relation, sqlite3_s
 		if (column->type == COLUMN_BYTES)
 			text_bytes += (uint64_t)sqlite3_column_bytes(statement, at);
 	}
+	if (!what && table == load->profile->tables[PROFILE_EVENT] &&
+	    keys[EVENT_SCALE] > PROFILE_MOST_DECIMALS)
+		what = "its scale is above 18";
 	if (what == chunk_out_of_memory)
 		return load_out_of_memory(load);
 	int ret = spend_memory(load, 1, text_bytes + (table->key_slots + table->value_slots) * 8);

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sum.h"
 
 struct builder {
 	struct annotation *annotation;
@@ -217,9 +218,9 @@ static int count_late(struct builder *builder, struct error *err)
 		const struct annotate_sample *sample = &procedure->samples[i];
 		if (!late_samples_can_be(late, &index->columns->list[sample->column]))
 			continue;
-		builder->annotation->late_of += sample->cell.samples;
+		sum_add(&builder->annotation->late_of, sample->cell.samples);
 		if (late_samples_at(late, procedure->procedure, sample->vaddr))
-			builder->annotation->late_samples += sample->cell.samples;
+			sum_add(&builder->annotation->late_samples, sample->cell.samples);
 	}
 	return ret;
 }

@@ -185,6 +185,11 @@ static int add_columns(struct annotation_diff *diff, const struct annotate_index
 			column_match_cell(&before->whole[match->before], a->scale, scale),
 			column_match_cell(&after->whole[match->after], b->scale, scale)
 		};
+		int ret = column_match_check(&totals[0], b->name, err);
+		if (ret == 0)
+			ret = column_match_check(&totals[1], b->name, err);
+		if (ret < 0)
+			return ret;
 		event->scale =
 			options->base == DIFFERENCE_TOTAL
 				? difference_scale_counts(DIFFERENCE_TOTAL, &totals[0], &totals[1])

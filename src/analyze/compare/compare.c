@@ -59,6 +59,14 @@ static void add_column(struct comparison *comparison, struct column_match match)
 	};
 }
 
+static int check_wholes(const struct comparison *comparison, const struct compared_column *column,
+			struct error *err)
+{
+	struct span name = comparison->after->columns.list[column->after].name;
+	int ret = column_match_check(&column->event.before_whole, name, err);
+	return ret < 0 ? ret : column_match_check(&column->event.after_whole, name, err);
+}
+
 static int note_alone(struct comparison *comparison, const struct event_columns *columns,
 		      const bool *matched, const char *side)
 {
@@ -315,6 +323,8 @@ static int make(struct comparison *comparison, const struct compare_side *before
 	if (ret < 0)
 		return error_prefix(err, "after"), ret;
 	ret = pair_columns(comparison, err);
+	for (size_t i = 0; ret == 0 && i < comparison->column_count; i++)
+		ret = check_wholes(comparison, &comparison->columns[i], err);
 	if (ret == 0)
 		ret = find_pairs(comparison, err);
 	if (ret == 0)

@@ -1,5 +1,10 @@
 #include "analyze/figures/column_match.h"
 
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/sum.h"
+
 /* How badly two columns go together: 0 the same, more the worse, negative not at all. */
 static int unlike(const struct event_column *a, const struct event_column *b)
 {
@@ -67,4 +72,14 @@ struct cell column_match_cell(const struct cell *cell, uint64_t decimals, uint64
 		}
 	}
 	return result;
+}
+
+int column_match_check(const struct cell *whole, struct span name, struct error *err)
+{
+	if (!sum_passed(whole->estimate))
+		return 0;
+	return error_set(err, -EOVERFLOW,
+			 "the counts of event '%.*s' pass 64 bits with the other side's decimals",
+			 name.size < 200 ? (int)name.size : 200,
+			 name.size ? (const char *)name.data : "");
 }

@@ -7,6 +7,8 @@
 
 #include "analyze/figures/event_column.h"
 
+struct error;
+
 struct column_match {
 	size_t before, after; /* columns of each side */
 };
@@ -23,3 +25,5 @@ size_t column_match(const struct event_columns *before, const struct event_colum
 uint64_t column_match_scale(const struct event_column *before, const struct event_column *after);
 /* The cell of a column of so many decimals, counted in `scale` of them; saturates. */
 struct cell column_match_cell(const struct cell *cell, uint64_t decimals, uint64_t scale);
+/* A whole of an event of that name, scaled so: 0, or -EOVERFLOW with *err where it saturated. */
+int column_match_check(const struct cell *whole, struct span name, struct error *err);

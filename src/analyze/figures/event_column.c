@@ -11,12 +11,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-#define SCALE_MAX  300 /* decimals of a stranger's file: more would be no number */
 #define SCOPE_BITS (EXCLUDE_USER | EXCLUDE_KERNEL)
 
 double event_scale_divisor(uint64_t scale)
 {
-	return pow(10, fmin((double)scale, SCALE_MAX));
+	return pow(10, fmin((double)scale, PROFILE_MOST_DECIMALS));
 }
 
 double event_column_divisor(const struct event_column *column)

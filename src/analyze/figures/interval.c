@@ -2,14 +2,18 @@
 
 #include <math.h>
 
-#define Z_95 1.959963984540054 /* P(|N(0,1)| <= Z_95) = 0.95 */
+#include "base/sum.h"
+
+/* No sum of squares is above the square of the sum, so one sample is the least there is; what was
+ * rounded or is left of a difference may be a little less. Far below, a file is wrong: any figure
+ * between 0 and infinity would lie within. */
+#define LEAST_SAMPLES (1.0 / 16)
+#define Z_95	      1.959963984540054 /* P(|N(0,1)| <= Z_95) = 0.95 */
 
 void cell_add(struct cell *a, const struct cell *b)
 {
-	if (__builtin_add_overflow(a->samples, b->samples, &a->samples))
-		a->samples = UINT64_MAX;
-	if (__builtin_add_overflow(a->estimate, b->estimate, &a->estimate))
-		a->estimate = UINT64_MAX;
+	sum_add(&a->samples, b->samples);
+	sum_add(&a->estimate, b->estimate);
 	if (__builtin_add_overflow(a->squares, b->squares, &a->squares))
 		a->squares = ~(unsigned __int128)0;
 }
@@ -25,12 +29,14 @@ double cell_effective_samples(const struct cell *cell)
 {
 	if (cell->squares == 0)
 		return 0;
-	return (double)cell->estimate * (double)cell->estimate / (double)cell->squares;
+	double n = (double)cell->estimate * (double)cell->estimate / (double)cell->squares;
+	return n < LEAST_SAMPLES ? 0 : n;
 }
 
 double cell_standard_error(const struct cell *cell)
 {
-	return cell->squares ? sqrt((double)cell->squares) : -1;
+	bool known = cell->squares && (!cell->estimate || cell_effective_samples(cell) > 0);
+	return known ? sqrt((double)cell->squares) : -1;
 }
 
 struct estimate interval_total(const struct cell *cell)
@@ -54,7 +60,9 @@ struct estimate interval_share(const struct cell *part, const struct cell *whole
 	double total = (double)whole->estimate;
 	double p = (double)part->estimate / total;
 	double n = cell_effective_samples(whole);
-	if (n <= 0 || p > 1)
+	if (p > 1) /* it is none of them: the profile contradicts itself */
+		return (struct estimate){ .kind = ESTIMATE_ABSENT };
+	if (n <= 0)
 		return (struct estimate){ ESTIMATE_VALUE, p, p, p };
 	/* variance of a share of weighted samples: the part's own weights may differ from the
 	 * rest's */
@@ -84,6 +92,8 @@ static double student_t_95(double degrees)
 static struct estimate around(double value, double relative_variance, double z)
 {
 	double factor = exp(z * sqrt(relative_variance));
+	if (!isfinite(value * factor) || !(value / factor > 0))
+		return (struct estimate){ ESTIMATE_VALUE, value, value, value };
 	return (struct estimate){ ESTIMATE_INTERVAL, value, value / factor, value * factor };
 }
 
@@ -116,5 +126,11 @@ struct estimate interval_inverse(struct estimate ratio)
 {
 	if (ratio.kind == ESTIMATE_ABSENT || ratio.value == 0)
 		return (struct estimate){ .kind = ESTIMATE_ABSENT };
-	return (struct estimate){ ratio.kind, 1 / ratio.value, 1 / ratio.high, 1 / ratio.low };
+	struct estimate inverse = { ratio.kind, 1 / ratio.value, 1 / ratio.high, 1 / ratio.low };
+	if (!isfinite(inverse.value))
+		return (struct estimate){ .kind = ESTIMATE_ABSENT };
+	if (!isfinite(inverse.high)) /* no bound is no interval */
+		return (struct estimate){ ESTIMATE_VALUE, inverse.value, inverse.value,
+					  inverse.value };
+	return inverse;
 }

@@ -35,14 +35,16 @@ void cell_add(struct cell *a, const struct cell *b);
 /* What is left of a without b, never below 0. */
 struct cell cell_without(const struct cell *a, const struct cell *b);
 
-/* How many equal samples would give this relative error: estimate^2 / squares; 0 when unknown. */
+/* How many equal samples would give this relative error: estimate^2 / squares; 0 when unknown, as
+ * where that is far below one sample, which no samples give. */
 double cell_effective_samples(const struct cell *cell);
 /* Square root of the variance of the estimate; negative when it isn't known. */
 double cell_standard_error(const struct cell *cell);
 
 /* The estimate itself, in events. */
 struct estimate interval_total(const struct cell *cell);
-/* part / whole, where the samples of `part` are among those of `whole`. */
+/* part / whole, where the samples of `part` are among those of `whole`; absent where they can't
+ * be, being more. */
 struct estimate interval_share(const struct cell *part, const struct cell *whole);
 
 /* How two events' samples hang together. */

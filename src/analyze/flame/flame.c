@@ -235,6 +235,15 @@ static int settle(struct flame *flame, const struct flame_growth *growth)
 
 /* ---- the whole */
 
+static int check_wholes(const struct flame *flame, enum flame_side side, struct error *err)
+{
+	const struct event_column *columns = flame->reports[FLAME_MAIN]->columns.list;
+	int ret = 0;
+	for (size_t c = 0; ret == 0 && c < flame->columns; c++)
+		ret = column_match_check(&flame->total[side][c], columns[c].name, err);
+	return ret;
+}
+
 static int grow_all(struct flame *flame, const struct flame_input *input,
 		    const struct flame_input *base, const struct flame_options *options,
 		    struct error *err)
@@ -247,7 +256,10 @@ static int grow_all(struct flame *flame, const struct flame_input *input,
 		ret = grow_base(&growth, base, options, err);
 	if (ret < 0)
 		return ret;
-	return settle(flame, &growth) < 0 ? out_of_memory(err) : 0;
+	if (settle(flame, &growth) < 0)
+		return out_of_memory(err);
+	ret = check_wholes(flame, FLAME_MAIN, err);
+	return ret < 0 || !base ? ret : check_wholes(flame, FLAME_BASE, err);
 }
 
 int flame_new(const struct flame_input *input, const struct flame_input *base,

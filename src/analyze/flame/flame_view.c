@@ -7,11 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
+#include "base/sum.h"
 
 static uint64_t estimate_of(const struct flame_view *view, const struct cell *cells)
 {
@@ -60,10 +56,10 @@ static void measure(const struct flame_view *view, uint64_t *widths, uint64_t *o
 		bool missing = shows_both(view) && is_missing(view, frame);
 		enum flame_side of = missing ? other : side;
 		own[frame] = count_of(view, of, flame_self(flame, of, frame));
-		widths[frame] = add_saturating(widths[frame], own[frame]);
+		widths[frame] = sum_u64(widths[frame], own[frame]);
 		if (frame) {
 			uint64_t *above = &widths[flame->frames[frame].parent];
-			*above = add_saturating(*above, widths[frame]);
+			*above = sum_u64(*above, widths[frame]);
 		}
 	}
 }
@@ -90,16 +86,16 @@ static void place(struct flame_view *view, const uint64_t *widths, uint64_t *nex
 		const struct flame_frame *f = &flame->frames[frame];
 		uint64_t x = frame ? next[f->parent] : 0;
 		if (frame)
-			next[f->parent] = add_saturating(x, widths[frame]);
+			next[f->parent] = sum_u64(x, widths[frame]);
 		if (frame && ((double)widths[frame] < least || widths[frame] == 0)) {
 			leave_out(view, widths, frame);
-			view->left_out_width = add_saturating(view->left_out_width, widths[frame]);
+			view->left_out_width = sum_u64(view->left_out_width, widths[frame]);
 			frame = f->end;
 			continue;
 		}
 		bool vanished = shows_both(view) && is_missing(view, frame);
 		if (vanished && !is_missing(view, f->parent))
-			view->vanished_width = add_saturating(view->vanished_width, widths[frame]);
+			view->vanished_width = sum_u64(view->vanished_width, widths[frame]);
 		shown_of[frame] = (uint32_t)view->count;
 		view->shown[view->count++] = (struct flame_shown){
 			.frame = (uint32_t)frame,
@@ -108,7 +104,7 @@ static void place(struct flame_view *view, const uint64_t *widths, uint64_t *nex
 			.width = widths[frame],
 			.vanished = vanished,
 		};
-		next[frame] = add_saturating(x, next[frame]);
+		next[frame] = sum_u64(x, next[frame]);
 		if (f->depth >= view->depth)
 			view->depth = f->depth + 1;
 		frame++;
@@ -247,6 +243,9 @@ int flame_view_init(struct flame_view *view, const struct flame *flame,
 				report->filtered ? "the filters leave" : "there are",
 				(int)name.size, (const char *)name.data);
 	}
+	if (ret == 0 && sum_passed(view->shown[0].width))
+		ret = error_set(err, -EOVERFLOW,
+				"the samples of both profiles pass 64 bits together");
 	if (ret < 0)
 		flame_view_release(view);
 	return ret;

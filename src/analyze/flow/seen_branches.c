@@ -8,6 +8,7 @@
 #include "analyze/names/resolve.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/sum.h"
 #include "profile/profile.h"
 
 /* Nothing goes that far without a branch: something came between. Bounds the search for runs. */
@@ -73,8 +74,8 @@ static void settle(struct seen_list *seen)
 	for (size_t i = 0; i < seen->count; i++) {
 		struct seen *last = kept ? &seen->list[kept - 1] : NULL;
 		if (last && by_address(last, &seen->list[i]) == 0) {
-			last->count += seen->list[i].count;
-			last->cycles += seen->list[i].cycles;
+			sum_add(&last->count, seen->list[i].count);
+			sum_add(&last->cycles, seen->list[i].cycles);
 			continue;
 		}
 		seen->list[kept] = seen->list[i];
@@ -245,10 +246,10 @@ static void count_edge(const struct cfg *cfg, const struct seen *seen, struct fl
 		edge = edge_between(graph, from, FLOW_OUTSIDE);
 	}
 	if (edge == graph->edge_count) {
-		out->unmatched += seen->count;
+		sum_add(&out->unmatched, seen->count);
 		return;
 	}
-	out->matched += seen->count;
+	sum_add(&out->matched, seen->count);
 	out->edges[edge] += (double)seen->count;
 }
 

@@ -7,6 +7,7 @@
 #include "analyze/report/report.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
+#include "base/sum.h"
 #include "image/libc_name.h"
 
 /* Linux's default kernel.perf_event_max_stack: deeper stacks end there. */
@@ -154,7 +155,7 @@ static size_t merge_names(struct scope_cause *list, size_t count)
 		qsort(list, count, sizeof(*list), compare_names);
 	for (size_t i = 0; i < count; i++) {
 		if (kept && span_equal(list[kept - 1].name, list[i].name))
-			list[kept - 1].samples += list[i].samples;
+			sum_add(&list[kept - 1].samples, list[i].samples);
 		else
 			list[kept++] = list[i];
 	}
@@ -199,13 +200,14 @@ static int sum_up(struct judge *judge, struct report *report, const uint32_t *de
 		if (column == EVENT_COLUMN_NONE || !is_followed(report, column) ||
 		    verdict == NOTHING || verdict == NOT_USER || depth[node] >= KERNEL_MAX_STACK)
 			continue;
-		out->user_samples += samples;
+		sum_add(&out->user_samples, samples);
 		if (verdict == UNJUDGED || verdict == NO_IMAGE)
-			out->unjudged_samples += samples;
+			sum_add(&out->unjudged_samples, samples);
 		if (verdict != BROKEN)
 			continue;
-		out->broken_samples += samples;
-		by_image[profile_node(report->profile, judge->top[node], NULL).image] += samples;
+		sum_add(&out->broken_samples, samples);
+		sum_add(&by_image[profile_node(report->profile, judge->top[node], NULL).image],
+			samples);
 	}
 	return rank_images(judge, by_image, images, out);
 }

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 #include "base/number.h"
+#include "base/sum.h"
 #include "machine/cpu_set.h"
 
 /* Linux's default kernel.perf_event_max_stack; deeper stacks lose their outermost frames. */
@@ -226,22 +227,22 @@ static void count_resolution(struct report *report, const bool *symbol_images, u
 {
 	struct scope_resolution *resolution = &report->scope.resolution;
 	unsigned marks = places_marks_of(report->places, place);
-	resolution->samples += samples;
+	sum_add(&resolution->samples, samples);
 	if (marks & (PLACE_NAMED | PLACE_BARE_NAME))
-		resolution->with_symbol += samples;
+		sum_add(&resolution->with_symbol, samples);
 	else if (marks & PLACE_EXTENT)
-		resolution->start_only += samples;
+		sum_add(&resolution->start_only, samples);
 	if (!(marks & PLACE_HAS_IMAGE))
 		return;
-	resolution->with_image += samples;
+	sum_add(&resolution->with_image, samples);
 	if (marks & PLACE_EXTENT)
-		resolution->in_extent += samples;
+		sum_add(&resolution->in_extent, samples);
 	if (marks & PLACE_KERNEL)
 		return;
 	if (symbol_images[places_image_of(report->places, place)] || (marks & PLACE_BARE_NAME)) {
-		resolution->user_symbol_images += samples;
+		sum_add(&resolution->user_symbol_images, samples);
 		if (marks & (PLACE_NAMED | PLACE_BARE_NAME))
-			resolution->user_named += samples;
+			sum_add(&resolution->user_named, samples);
 	}
 }
 
@@ -263,10 +264,12 @@ static int count_late(struct chosen_samples *selection, const struct selected *s
 	}
 	bool late = places_marks_of(report->places, sample->place) & PLACE_LATE;
 	struct late_tally *tally = &selection->late[procedure];
-	tally->all += sample->cell.samples;
-	tally->late += late ? sample->cell.samples : 0;
-	report->scope.late_of += sample->cell.samples;
-	report->scope.late_samples += late ? sample->cell.samples : 0;
+	sum_add(&tally->all, sample->cell.samples);
+	sum_add(&report->scope.late_of, sample->cell.samples);
+	if (late) {
+		sum_add(&tally->late, sample->cell.samples);
+		sum_add(&report->scope.late_samples, sample->cell.samples);
+	}
 	return 0;
 }
 
@@ -605,8 +608,8 @@ static int measure_stacks(struct report *report)
 			continue;
 		uint32_t at = depth[keys[STACK_NODE]];
 		uint64_t count = table_values(stacks, row)[CELL_SAMPLES];
-		samples[at] += count;
-		scope->stack_samples += count;
+		sum_add(&samples[at], count);
+		sum_add(&scope->stack_samples, count);
 		if (at > scope->stack_depth)
 			scope->stack_depth = at;
 	}
@@ -618,9 +621,11 @@ static int measure_stacks(struct report *report)
 	for (size_t i = 0; i < report->columns.count; i++) {
 		if (!report->scope.bills[i].stacks_cut.known)
 			continue;
-		scope->cut_stacks.value += report->scope.bills[i].stacks_cut.value;
+		sum_add(&scope->cut_stacks.value, report->scope.bills[i].stacks_cut.value);
 		counted = true;
 	}
+	if (sum_passed(scope->cut_stacks.value))
+		scope->cut_stacks = (struct scope_number){ 0 };
 	if (counted)
 		return 0;
 	scope->cut_is_guess = true;
@@ -683,6 +688,20 @@ static int walk(struct chosen_samples *selection, struct resolver *resolver)
 	return ret < 0 ? ret : rank_late(selection);
 }
 
+/* Sums of the cells fit (profile/sum_check.h), and so do those of the stacks, which are the same
+ * samples again. Those of both can only pass 64 bits where the stacks have others. */
+static int check_wholes(const struct report *report, struct error *err)
+{
+	for (size_t i = 0; i < report->columns.count; i++)
+		if (sum_passed(report->whole[i].samples) || sum_passed(report->whole[i].estimate) ||
+		    sum_passed(report->idle[i].samples) || sum_passed(report->idle[i].estimate))
+			return error_set(
+				err, -EOVERFLOW,
+				"the profile contradicts itself: its call stacks are not of "
+				"its samples, and both together pass 64 bits");
+	return 0;
+}
+
 static int fill(struct chosen_samples *selection, struct resolver *resolver, struct error *err)
 {
 	const struct report_options *options = &selection->report->options;
@@ -695,7 +714,8 @@ static int fill(struct chosen_samples *selection, struct resolver *resolver, str
 		ret = procedure_match_new("--ignore", options->ignore, &selection->ignore, err);
 	if (ret < 0)
 		return ret;
-	return walk(selection, resolver) < 0 ? out_of_memory(err) : 0;
+	return walk(selection, resolver) < 0 ? out_of_memory(err)
+					     : check_wholes(selection->report, err);
 }
 
 int chosen_samples_init(struct chosen_samples *selection, struct report *report,

@@ -5,6 +5,7 @@
 
 #include "analyze/report/call_tree.h"
 #include "analyze/report/chosen_samples.h"
+#include "analyze/report/contradictions.h"
 #include "analyze/report/report_flat.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -61,7 +62,8 @@ static int make(struct report *report, struct resolver *resolver, struct error *
 			report);
 		cut_rows(report);
 	}
-	if (ret == 0 && (places_tell_apart(report->places) < 0 || note_pairs(report) < 0))
+	if (ret == 0 && (places_tell_apart(report->places) < 0 || note_pairs(report) < 0 ||
+			 report_note_contradictions(report) < 0))
 		ret = error_set(err, -ENOMEM, "out of memory making the report");
 	return ret;
 }

@@ -1,10 +1,14 @@
 #include "analyze/report/report_scope.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/error.h"
+#include "base/sum.h"
 #include "profile/bill.h"
 
 static int compare_spans(const void *left, const void *right)
@@ -21,9 +25,7 @@ static bool same_machine(const struct profile_source *a, const struct profile_so
 
 static void add_time(struct scope *scope, const struct profile_source *source)
 {
-	uint64_t end;
-	if (__builtin_add_overflow(source->start_ns, source->duration_ns, &end))
-		end = UINT64_MAX;
+	uint64_t end = sum_u64(source->start_ns, source->duration_ns);
 	if (end > scope->end_ns)
 		scope->end_ns = end;
 	if (!scope->start_ns || source->start_ns < scope->start_ns)
@@ -43,13 +45,15 @@ static int read_sources(struct scope *scope, const struct profile *profile)
 			scope->first = source;
 		scope->has_source = true;
 		add_time(scope, &source);
-		if (__builtin_add_overflow(scope->duration_ns, source.duration_ns,
-					   &scope->duration_ns))
-			scope->duration_ns = UINT64_MAX;
+		sum_add(&scope->duration_ns, source.duration_ns);
 		if (source.cpus > scope->cpus)
 			scope->cpus = source.cpus;
 		if (source.host.size) /* what was imported has none */
 			scope->hosts[scope->host_count++] = source.host;
+	}
+	if (sum_passed(scope->duration_ns)) {
+		scope->duration_passed = scope->sums_passed = true;
+		scope->duration_ns = 0;
 	}
 	/* of one it is not known: of none of all */
 	if (scope->has_source && !scope->first.start_ns)
@@ -72,8 +76,7 @@ static int read_sources(struct scope *scope, const struct profile *profile)
 static void add_number(struct scope_number *number, uint64_t amount)
 {
 	number->known = true;
-	if (__builtin_add_overflow(number->value, amount, &number->value))
-		number->value = UINT64_MAX;
+	sum_add(&number->value, amount);
 }
 
 static void add_cause(struct scope_cause *causes, size_t *count, struct span name, uint64_t amount)
@@ -87,9 +90,7 @@ static void add_cause(struct scope_cause *causes, size_t *count, struct span nam
 	}
 	if (i == *count)
 		causes[(*count)++] = (struct scope_cause){ name, 0 };
-	struct scope_number sum = { true, causes[i].samples };
-	add_number(&sum, amount);
-	causes[i].samples = sum.value;
+	sum_add(&causes[i].samples, amount);
 }
 
 static bool begins_with(struct span text, const char *prefix, struct span *rest)
@@ -103,44 +104,100 @@ static bool begins_with(struct span text, const char *prefix, struct span *rest)
 
 #define LOST_PREFIX "lost_"
 
+struct bill_item {
+	const char *name;
+	size_t at; /* of its number, in struct scope_bill or struct scope */
+};
+
+static const struct bill_item event_items[] = {
+	{ BILL_RUNS, offsetof(struct scope_bill, runs) },
+	{ BILL_STORED, offsetof(struct scope_bill, stored) },
+	{ BILL_FILTERED, offsetof(struct scope_bill, filtered) },
+	{ BILL_STEPPED, offsetof(struct scope_bill, stepped) },
+	{ BILL_READS, offsetof(struct scope_bill, reads) },
+	{ BILL_LOST_ESTIMATE, offsetof(struct scope_bill, lost_events) },
+	{ BILL_LATE, offsetof(struct scope_bill, late) },
+	{ BILL_STACKS_CUT, offsetof(struct scope_bill, stacks_cut) },
+	{ BILL_STACKS_FOLLOWED, offsetof(struct scope_bill, stacks_followed) },
+	{ BILL_ENABLED_NS, offsetof(struct scope_bill, enabled_ns) },
+	{ BILL_RUNNING_NS, offsetof(struct scope_bill, running_ns) },
+	{ BILL_THROTTLED, offsetof(struct scope_bill, throttled) },
+	{ BILL_PERIOD_CHANGES, offsetof(struct scope_bill, period_changes) },
+	{ BILL_COUNT, offsetof(struct scope_bill, count) },
+	{ BILL_SHORTFALL_NS, offsetof(struct scope_bill, shortfall_ns) },
+	{ BILL_SURPLUS_NS, offsetof(struct scope_bill, surplus_ns) },
+	{ BILL_IDLE_INTERRUPTS, offsetof(struct scope_bill, idle_interrupts) },
+	{ BILL_IDLE_NS, offsetof(struct scope_bill, idle_ns) },
+	{ BILL_IDLE_LOW_NS, offsetof(struct scope_bill, idle_low_ns) },
+	{ BILL_IDLE_HIGH_NS, offsetof(struct scope_bill, idle_high_ns) },
+	{ BILL_INTERPRETED, offsetof(struct scope_bill, interpreted.interpreted) },
+	{ BILL_INTERPRET_THINNED, offsetof(struct scope_bill, interpreted.thinned) },
+	{ BILL_INTERPRET_UNFIT, offsetof(struct scope_bill, interpreted.unfit) },
+	{ BILL_INTERPRET_LOST, offsetof(struct scope_bill, interpreted.lost) },
+	{ BILL_INTERPRET_SILENT, offsetof(struct scope_bill, interpreted.silent) },
+	{ BILL_INTERPRET_OUTCOMES, offsetof(struct scope_bill, interpreted.outcomes) },
+};
+
+static const struct bill_item machine_items[] = {
+	{ BILL_BUSY_NS, offsetof(struct scope, busy_ns) },
+	{ BILL_ONLINE_NS, offsetof(struct scope, online_ns) },
+	{ BILL_STEAL_NS, offsetof(struct scope, steal_ns) },
+	{ BILL_OFFLINE_NS, offsetof(struct scope, offline_ns) },
+	{ BILL_COMMAND_ELAPSED_NS, offsetof(struct scope, command_elapsed_ns) },
+	{ BILL_COMMAND_USER_NS, offsetof(struct scope, command_user_ns) },
+	{ BILL_COMMAND_SYSTEM_NS, offsetof(struct scope, command_system_ns) },
+	{ BILL_SAMPLED_USER_NS, offsetof(struct scope, sampled_user_ns) },
+	{ BILL_SAMPLED_SYSTEM_NS, offsetof(struct scope, sampled_system_ns) },
+	{ BILL_SELF_CPU_NS, offsetof(struct scope, self_cpu_ns) },
+	{ BILL_INTERPRET_NS, offsetof(struct scope, interpret_ns) },
+	{ BILL_BURSTS, offsetof(struct scope, bursts.bursts) },
+	{ BILL_STEPS, offsetof(struct scope, bursts.steps) },
+	{ BILL_BURST_NS, offsetof(struct scope, bursts.ns) },
+	{ BILL_SELF_BYTES, offsetof(struct scope, self_bytes) },
+	{ BILL_RING_BYTES, offsetof(struct scope, ring_bytes) },
+	{ BILL_CUT_OFF, offsetof(struct scope, cut_off) },
+	{ BILL_MAPS_CUT, offsetof(struct scope, maps_cut) },
+	{ BILL_TRACE_CUT, offsetof(struct scope, trace_cut) },
+	{ BILL_TRACE_LEFT_OUT, offsetof(struct scope, trace_left_out) },
+	{ BILL_RAW_LEFT_OUT, offsetof(struct scope, raw_left_out) },
+	{ BILL_LOST_SIDEBAND, offsetof(struct scope, lost_sideband) },
+};
+
+static struct scope_number *number_at(void *of, size_t at)
+{
+	return (struct scope_number *)((char *)of + at);
+}
+
+/* Adds to the number of that name; false without one. */
+static bool add_item(void *to, const struct bill_item *items, size_t count, struct span item,
+		     uint64_t amount)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_equal(item, span_of_text(items[i].name))) {
+			add_number(number_at(to, items[i].at), amount);
+			return true;
+		}
+	return false;
+}
+
+/* What passed 64 bits is not known. */
+static bool forget_passed(void *of, const struct bill_item *items, size_t count)
+{
+	bool any = false;
+	for (size_t i = 0; i < count; i++) {
+		struct scope_number *number = number_at(of, items[i].at);
+		if (!sum_passed(number->value))
+			continue;
+		*number = (struct scope_number){ 0 };
+		any = true;
+	}
+	return any;
+}
+
 static void add_event_item(struct scope_bill *bill, struct span item, uint64_t amount)
 {
-	const struct {
-		const char *name;
-		struct scope_number *number;
-	} plain[] = {
-		{ BILL_RUNS, &bill->runs },
-		{ BILL_STORED, &bill->stored },
-		{ BILL_FILTERED, &bill->filtered },
-		{ BILL_STEPPED, &bill->stepped },
-		{ BILL_READS, &bill->reads },
-		{ BILL_LOST_ESTIMATE, &bill->lost_events },
-		{ BILL_LATE, &bill->late },
-		{ BILL_STACKS_CUT, &bill->stacks_cut },
-		{ BILL_STACKS_FOLLOWED, &bill->stacks_followed },
-		{ BILL_ENABLED_NS, &bill->enabled_ns },
-		{ BILL_RUNNING_NS, &bill->running_ns },
-		{ BILL_THROTTLED, &bill->throttled },
-		{ BILL_PERIOD_CHANGES, &bill->period_changes },
-		{ BILL_COUNT, &bill->count },
-		{ BILL_SHORTFALL_NS, &bill->shortfall_ns },
-		{ BILL_SURPLUS_NS, &bill->surplus_ns },
-		{ BILL_IDLE_INTERRUPTS, &bill->idle_interrupts },
-		{ BILL_IDLE_NS, &bill->idle_ns },
-		{ BILL_IDLE_LOW_NS, &bill->idle_low_ns },
-		{ BILL_IDLE_HIGH_NS, &bill->idle_high_ns },
-		{ BILL_INTERPRETED, &bill->interpreted.interpreted },
-		{ BILL_INTERPRET_THINNED, &bill->interpreted.thinned },
-		{ BILL_INTERPRET_UNFIT, &bill->interpreted.unfit },
-		{ BILL_INTERPRET_LOST, &bill->interpreted.lost },
-		{ BILL_INTERPRET_SILENT, &bill->interpreted.silent },
-		{ BILL_INTERPRET_OUTCOMES, &bill->interpreted.outcomes },
-	};
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-		if (span_equal(item, span_of_text(plain[i].name))) {
-			add_number(plain[i].number, amount);
-			return;
-		}
+	if (add_item(bill, event_items, COUNT_OF(event_items), item, amount))
+		return;
 	struct span cause;
 	if (begins_with(item, LOST_PREFIX, &cause))
 		add_cause(bill->lost, &bill->lost_count, cause, amount);
@@ -152,36 +209,8 @@ static void add_event_item(struct scope_bill *bill, struct span item, uint64_t a
 
 static void add_machine_item(struct scope *scope, struct span item, uint64_t amount)
 {
-	const struct {
-		const char *name;
-		struct scope_number *number;
-	} plain[] = {
-		{ BILL_BUSY_NS, &scope->busy_ns },
-		{ BILL_ONLINE_NS, &scope->online_ns },
-		{ BILL_STEAL_NS, &scope->steal_ns },
-		{ BILL_OFFLINE_NS, &scope->offline_ns },
-		{ BILL_COMMAND_ELAPSED_NS, &scope->command_elapsed_ns },
-		{ BILL_COMMAND_USER_NS, &scope->command_user_ns },
-		{ BILL_COMMAND_SYSTEM_NS, &scope->command_system_ns },
-		{ BILL_SAMPLED_USER_NS, &scope->sampled_user_ns },
-		{ BILL_SAMPLED_SYSTEM_NS, &scope->sampled_system_ns },
-		{ BILL_SELF_CPU_NS, &scope->self_cpu_ns },
-		{ BILL_INTERPRET_NS, &scope->interpret_ns },
-		{ BILL_BURSTS, &scope->bursts.bursts },
-		{ BILL_STEPS, &scope->bursts.steps },
-		{ BILL_BURST_NS, &scope->bursts.ns },
-		{ BILL_SELF_BYTES, &scope->self_bytes },
-		{ BILL_RING_BYTES, &scope->ring_bytes },
-		{ BILL_CUT_OFF, &scope->cut_off },
-		{ BILL_MAPS_CUT, &scope->maps_cut },
-		{ BILL_TRACE_CUT, &scope->trace_cut },
-		{ BILL_TRACE_LEFT_OUT, &scope->trace_left_out },
-		{ BILL_RAW_LEFT_OUT, &scope->raw_left_out },
-		{ BILL_LOST_SIDEBAND, &scope->lost_sideband },
-	};
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-		if (span_equal(item, span_of_text(plain[i].name)))
-			add_number(plain[i].number, amount);
+	if (add_item(scope, machine_items, COUNT_OF(machine_items), item, amount))
+		return;
 	struct span cause;
 	if (begins_with(item, BILL_LEFT_OUT_FILE_PREFIX, &cause))
 		add_cause(scope->left_out_files, &scope->left_out_file_count, cause, amount);
@@ -218,8 +247,12 @@ static int read_bill(struct scope *scope, const struct profile *profile,
 		if (column != EVENT_COLUMN_NONE)
 			add_event_item(&scope->bills[column], item, amount);
 	}
-	for (size_t i = 0; i < columns->count; i++)
+	scope->sums_passed |= forget_passed(scope, machine_items, COUNT_OF(machine_items));
+	for (size_t i = 0; i < columns->count; i++) {
+		scope->sums_passed |=
+			forget_passed(&scope->bills[i], event_items, COUNT_OF(event_items));
 		scope_sort_causes(&scope->bills[i]);
+	}
 	qsort(scope->bursts.ends, scope->bursts.end_count, sizeof(scope->bursts.ends[0]),
 	      compare_causes);
 	return 0;
@@ -258,12 +291,17 @@ void scope_release(struct scope *scope)
 	*scope = (struct scope){ 0 };
 }
 
+static struct scope_number known_sum(struct scope_number sum)
+{
+	return sum_passed(sum.value) ? (struct scope_number){ 0 } : sum;
+}
+
 static struct scope_number sum(const struct scope_cause *causes, size_t count)
 {
 	struct scope_number number = { 0 };
 	for (size_t i = 0; i < count; i++)
 		add_number(&number, causes[i].samples);
-	return number;
+	return known_sum(number);
 }
 
 struct scope_number scope_lost(const struct scope_bill *bill)
@@ -271,15 +309,16 @@ struct scope_number scope_lost(const struct scope_bill *bill)
 	if (bill->lost_count || !bill->runs.known || !bill->stored.known)
 		return sum(bill->lost, bill->lost_count);
 	/* runs = stored + lost + filtered + stepped */
-	uint64_t seen = bill->stored.value + bill->filtered.value + bill->stepped.value;
+	uint64_t seen =
+		sum_u64(bill->stored.value, sum_u64(bill->filtered.value, bill->stepped.value));
 	return (struct scope_number){ true, bill->runs.value > seen ? bill->runs.value - seen : 0 };
 }
 
 struct scope_number scope_unknown(const struct scope_bill *bill)
 {
-	struct scope_number number = sum(bill->unknown, bill->unknown_count);
-	number.known |= bill->stored.known; /* every unknown sample is in a cell */
-	return number;
+	if (!bill->unknown_count) /* every unknown sample is in a cell */
+		return (struct scope_number){ bill->stored.known, 0 };
+	return sum(bill->unknown, bill->unknown_count);
 }
 
 struct scope_number scope_idle_ns(const struct scope *scope, size_t columns)
@@ -287,17 +326,40 @@ struct scope_number scope_idle_ns(const struct scope *scope, size_t columns)
 	struct scope_number sum = { 0 };
 	for (size_t i = 0; i < columns; i++) {
 		struct scope_number one = scope->bills[i].idle_ns;
-		sum.known = sum.known || one.known;
-		sum.value += one.known ? one.value : 0;
+		if (one.known)
+			add_number(&sum, one.value);
 	}
-	return sum;
+	return known_sum(sum);
+}
+
+/* Busy time comes in the kernel's ticks, at most 10 ms each, at either end of each recording. */
+#define TICKS_NS (2 * 10e6)
+
+/* Busy time, of so much; no more than that where ticks explain the rest. Negative: nothing does. */
+static double busy_within(const struct scope *scope, double most_ns)
+{
+	double busy = (double)scope->busy_ns.value;
+	double cpus = scope->cpus ? (double)scope->cpus : 1;
+	double recordings = scope->epochs ? (double)scope->epochs : 1;
+	if (busy > most_ns * 1.05 + TICKS_NS * cpus * recordings)
+		return -1;
+	return fmin(busy, most_ns);
 }
 
 double scope_mean_busy_cpus(const struct scope *scope)
 {
 	if (!scope->busy_ns.known || !scope->duration_ns)
-		return 0;
-	double mean = (double)scope->busy_ns.value / (double)scope->duration_ns;
-	bool beyond = scope->host_count <= 1 && scope->cpus && mean > (double)scope->cpus;
-	return beyond ? (double)scope->cpus : mean;
+		return -1;
+	if (!scope->cpus)
+		return (double)scope->busy_ns.value / (double)scope->duration_ns;
+	double busy = busy_within(scope, (double)scope->cpus * (double)scope->duration_ns);
+	return busy < 0 ? -1 : busy / (double)scope->duration_ns;
+}
+
+double scope_busy_ratio(const struct scope *scope)
+{
+	if (!scope->busy_ns.known || !scope->online_ns.known || !scope->online_ns.value)
+		return -1;
+	double busy = busy_within(scope, (double)scope->online_ns.value);
+	return busy < 0 ? -1 : busy / (double)scope->online_ns.value;
 }

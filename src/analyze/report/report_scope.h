@@ -100,7 +100,9 @@ struct scope {
 	struct profile_source first; /* the earliest source; zeroed without any */
 	bool has_source;
 	uint64_t start_ns, end_ns; /* since 1970; 0: not known of every source */
-	uint64_t duration_ns;	   /* sum of the epochs' */
+	uint64_t duration_ns;	   /* sum of the epochs'; 0 when it passes 64 bits */
+	bool duration_passed;	   /* it does */
+	bool sums_passed;	   /* it does, or a number below, which is not known then */
 	uint64_t cpus;		   /* of the largest host */
 	bool one_machine;	   /* `first` describes all sources */
 	bool one_command;
@@ -136,10 +138,12 @@ void scope_release(struct scope *scope);
 
 /*
  * How many CPUs were busy on average; of several hosts, of one. Busy time comes in the
- * kernel's ticks and the length by the clock: one host never has more than all its CPUs busy.
- * 0 when either is not known.
+ * kernel's ticks and the length by the clock, so it may be a little more than all CPUs have: then
+ * all were busy. Negative when either is not known, or when they contradict each other.
  */
 double scope_mean_busy_cpus(const struct scope *scope);
+/* How much of the CPUs' time was busy, 0 to 1; negative likewise. */
+double scope_busy_ratio(const struct scope *scope);
 /* Sum of the losses by cause, or what the overflows say that nobody accounts for; else absent. */
 struct scope_number scope_lost(const struct scope_bill *bill);
 /* What the timers of all clocks took while CPUs were idle, estimated. */

@@ -196,6 +196,40 @@ static void the_inverse_swaps_the_ends(void **state)
 	assert_true(ipc.value == 0.5 && ipc.low == 0.25 && ipc.high == 1);
 }
 
+static void squares_that_no_samples_have_give_no_interval(void **state)
+{
+	(void)state;
+	struct cell one = test_cell(1, 100), whole = test_cell(50, 7);
+	struct cell wild = { 9, 100, (unsigned __int128)1 << 127 };
+	assert_true(cell_effective_samples(&one) == 1);
+	assert_true(cell_effective_samples(&wild) == 0);
+	assert_true(cell_standard_error(&wild) < 0);
+	assert_int_equal(interval_total(&wild).kind, ESTIMATE_VALUE);
+	assert_int_equal(interval_share(&wild, &wild).kind, ESTIMATE_VALUE);
+	static const enum ratio_samples kinds[] = { RATIO_INDEPENDENT, RATIO_GROUPED };
+	for (size_t i = 0; i < 2; i++) {
+		struct estimate ratio = interval_ratio(&wild, &whole, kinds[i]);
+		assert_int_equal(ratio.kind, ESTIMATE_VALUE);
+		assert_int_equal(interval_inverse(ratio).kind, ESTIMATE_VALUE);
+	}
+}
+
+static void a_part_above_its_whole_has_no_share(void **state)
+{
+	(void)state;
+	struct cell whole = test_cell(50, 7), more = test_cell(51, 7);
+	assert_int_equal(interval_share(&more, &whole).kind, ESTIMATE_ABSENT);
+}
+
+static void bounds_that_are_not_finite_are_none(void **state)
+{
+	(void)state;
+	struct estimate wide = { ESTIMATE_INTERVAL, 2, 0, 1e300 };
+	struct estimate inverse = interval_inverse(wide);
+	assert_int_equal(inverse.kind, ESTIMATE_VALUE);
+	assert_true(inverse.value == 0.5 && inverse.low == 0.5 && inverse.high == 0.5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +244,9 @@ int main(void)
 		cmocka_unit_test(ends_of_a_share_stay_within_0_and_1),
 		cmocka_unit_test(sums_saturate),
 		cmocka_unit_test(the_inverse_swaps_the_ends),
+		cmocka_unit_test(squares_that_no_samples_have_give_no_interval),
+		cmocka_unit_test(a_part_above_its_whole_has_no_share),
+		cmocka_unit_test(bounds_that_are_not_finite_are_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -488,6 +488,115 @@ static void lost_samples_follow_from_the_overflows(void **state)
 	profile_free(test.profile);
 }
 
+static void assert_only_note(const struct report *report, const char *wanted)
+{
+	assert_int_equal(report->note_count, wanted ? 1 : 0);
+	if (wanted)
+		assert_string_equal(report->notes[0], wanted);
+}
+
+static void a_machine_busier_than_its_cpus_can_be_is_not_known(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t busy_ns;
+		double ratio, mean;
+		const char *note;
+	} cases[] = {
+		{ UINT64_C(10000000000), 0.5, 1, NULL },
+		{ UINT64_C(20030000000), 1, 2, NULL }, /* by ticks of 10 ms */
+		{ UINT64_C(60000000000), -1, -1,
+		  "the profile contradicts itself: its CPUs were busy for longer than they were "
+		  "there, so how busy is not known" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct test_profile test = test_profile_new();
+		test_event(&test, "cycles", 100);
+		test_flat(&test, "f", 5, 100);
+		test_source(&test, "web7", 2, UINT64_C(10000000000));
+		test_bill(&test, 0, BILL_ONLINE_NS, UINT64_C(20000000000));
+		test_bill(&test, 0, BILL_BUSY_NS, cases[i].busy_ns);
+		struct made made = make(test.profile, (struct report_options){ 0 });
+		assert_true(scope_busy_ratio(&made.report->scope) == cases[i].ratio);
+		assert_true(scope_mean_busy_cpus(&made.report->scope) == cases[i].mean);
+		assert_only_note(made.report, cases[i].note);
+		done(&made);
+		profile_free(test.profile);
+	}
+}
+
+static void a_bill_that_does_not_add_up_is_said(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	uint32_t event = test_event(&test, "cycles", 100);
+	test_flat(&test, "f", 5, 100);
+	test_bill(&test, event, BILL_RUNS, 12);
+	test_bill(&test, event, BILL_STORED, 5);
+	test_bill(&test, event, BILL_LOST_RING, 50);
+	struct made made = make(test.profile, (struct report_options){ 0 });
+	assert_only_note(made.report,
+			 "the bill of 'cycles' does not add up: 50 samples lost, 12 overflows");
+	done(&made);
+	profile_free(test.profile);
+}
+
+static void times_that_pass_64_bits_are_not_known(void **state)
+{
+	(void)state;
+	struct test_profile test = test_profile_new();
+	uint32_t event = test_event(&test, "cycles", 100);
+	test_flat(&test, "f", 5, 100);
+	test_source(&test, "web7", 2, UINT64_MAX / 2);
+	test_source(&test, "web8", 2, UINT64_MAX / 2 + 2);
+	for (int i = 0; i < 3; i++) {
+		test_bill(&test, event, BILL_ENABLED_NS, UINT64_MAX / 2);
+		test_bill(&test, event, BILL_RUNNING_NS, 7);
+	}
+	struct made made = make(test.profile, (struct report_options){ 0 });
+	const struct scope_bill *bill = &made.report->scope.bills[0];
+	assert_false(bill->enabled_ns.known);
+	assert_true(bill->running_ns.known && bill->running_ns.value == 21);
+	assert_true(made.report->scope.duration_passed);
+	assert_int_equal(made.report->scope.duration_ns, 0);
+	assert_only_note(made.report,
+			 "some sums of times and losses pass 64 bits and are not known");
+	done(&made);
+	profile_free(test.profile);
+}
+
+/* Flat should have every sample of the stacks: here it has others. */
+static struct test_profile stacks_of_others(uint64_t flat_samples, uint64_t stack_samples)
+{
+	struct test_profile test = test_profile_new();
+	uint32_t event = test_event(&test, "cycles", 1), node;
+	test_flat(&test, "f", flat_samples, 1);
+	struct profile_frame frame = { .vaddr = 0x1000 };
+	struct cell cell = { stack_samples, stack_samples, stack_samples };
+	assert_int_equal(profile_add_node(test.profile, 0, &frame, &node), 0);
+	assert_int_equal(profile_add_stack(test.profile, event, 0, node, &cell), 0);
+	return test;
+}
+
+static void stacks_that_are_not_of_the_samples_are_said(void **state)
+{
+	(void)state;
+	struct test_profile test = stacks_of_others(3, 4);
+	struct made made = make(test.profile, (struct report_options){ .view = REPORT_INCLUSIVE });
+	assert_only_note(made.report, "the profile contradicts itself: 4 samples have a call "
+				      "stack, of 3 samples in all");
+	done(&made);
+	profile_free(test.profile);
+	test = stacks_of_others(UINT64_C(1) << 63, (UINT64_C(1) << 63) + 1);
+	made = make(test.profile, (struct report_options){ .view = REPORT_INCLUSIVE });
+	assert_int_equal(made.ret, -EOVERFLOW);
+	assert_string_equal(made.err.text,
+			    "the profile contradicts itself: its call stacks are not of its "
+			    "samples, and both together pass 64 bits");
+	done(&made);
+	profile_free(test.profile);
+}
+
 static void same_named_procedures_of_two_builds_stay_apart(void **state)
 {
 	(void)state;
@@ -584,6 +693,10 @@ int main(void)
 		cmocka_unit_test(late_samples_are_those_of_clocks),
 		cmocka_unit_test(rows_left_out_are_summed_up),
 		cmocka_unit_test(lost_samples_follow_from_the_overflows),
+		cmocka_unit_test(a_machine_busier_than_its_cpus_can_be_is_not_known),
+		cmocka_unit_test(a_bill_that_does_not_add_up_is_said),
+		cmocka_unit_test(times_that_pass_64_bits_are_not_known),
+		cmocka_unit_test(stacks_that_are_not_of_the_samples_are_said),
 		cmocka_unit_test(same_named_procedures_of_two_builds_stay_apart),
 		cmocka_unit_test(shares_of_siblings_do_not_exceed_their_parent),
 		cmocka_unit_test(a_time_that_one_source_lacks_is_no_time_of_all),

@@ -23,6 +23,7 @@
 #include "base/mapped_file.h"
 #include "base/number.h"
 #include "base/random.h"
+#include "base/sum.h"
 #include "base/utf8.h"
 
 static void varints_survive_a_round_trip(void **state)
@@ -358,6 +359,23 @@ static void arrays_and_buffers_grow_and_are_emptied(void **state)
 	buffer.failed = false;
 }
 
+static void a_sum_past_64_bits_says_so_for_good(void **state)
+{
+	(void)state;
+	uint64_t sum = UINT64_MAX - 8;
+	sum_add(&sum, 7);
+	assert_int_equal(sum, UINT64_MAX - 1);
+	assert_false(sum_passed(sum));
+	sum_add(&sum, 2);
+	assert_true(sum_passed(sum));
+	sum_add(&sum, 1);
+	assert_true(sum_passed(sum));
+	assert_true(sum_passed(sum_u64(SUM_PASSED, 0)));
+	assert_int_equal(sum_of_real(2.5), 3);
+	assert_int_equal(sum_of_real(0x1p63), UINT64_C(1) << 63);
+	assert_true(sum_passed(sum_of_real(0x1p64)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +397,7 @@ int main(void)
 		cmocka_unit_test(a_mapped_file_is_its_bytes),
 		cmocka_unit_test(arrays_and_buffers_grow_and_are_emptied),
 		cmocka_unit_test(random_numbers_stay_in_range_and_repeat_by_seed),
+		cmocka_unit_test(a_sum_past_64_bits_says_so_for_good),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -675,6 +675,29 @@ static void who_else_names_what_is_left_out_is_damaged(void **state)
 
 /* ---- files of earlier versions */
 
+static void an_event_of_too_many_decimals_is_refused(void **state)
+{
+	(void)state;
+	for (uint64_t scale = PROFILE_MOST_DECIMALS; scale <= PROFILE_MOST_DECIMALS + 1; scale++) {
+		CLEANUP(profile_freep) struct profile *profile = profile_new();
+		CLEANUP(profile_freep) struct profile *read = NULL;
+		const struct profile_event event = { .name = span_of_text("cycles"),
+						     .scale = scale };
+		struct error err = { 0 };
+		uint32_t id;
+		assert_int_equal(profile_add_event(profile, &event, &id), 0);
+		CLEANUP(buffer_release) struct buffer bytes = encoded(profile);
+		int ret = profile_file_decode(bytes.data, bytes.size, "t", &read, NULL, &err);
+		if (scale == PROFILE_MOST_DECIMALS) {
+			assert_int_equal(ret, 0);
+			continue;
+		}
+		assert_int_equal(ret, -EBADMSG);
+		assert_string_equal(err.text,
+				    "profile 't' is damaged: event 1: its scale is above 18");
+	}
+}
+
 static void version_1_stays_readable(void **state)
 {
 	(void)state;
@@ -710,6 +733,7 @@ int main(void)
 		cmocka_unit_test(what_is_read_without_code_lacks_only_its_rows),
 		cmocka_unit_test(code_that_is_left_out_is_sealed_all_the_same),
 		cmocka_unit_test(who_else_names_what_is_left_out_is_damaged),
+		cmocka_unit_test(an_event_of_too_many_decimals_is_refused),
 		cmocka_unit_test(version_1_stays_readable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

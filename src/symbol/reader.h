@@ -72,8 +72,9 @@ void reader_charge(struct reader *reader, struct reader_account *account);
 
 /*
  * As in safe_open.h. A link as the last part of the path is followed for pid 0, but not with
- * OWNER_PROCESS: whom a file must belong to, nobody else may choose it. A file of a network or FUSE
- * file system is copied into memory first (up to 512 MB), for even closing one may block.
+ * OWNER_PROCESS: whom a file must belong to, nobody else may choose it. What may wait for
+ * somebody, be it only in close() (symbol/file_mount.h: FUSE, networks, an overlay over such a one),
+ * never gets here: who opens it copies it into memory (up to 512 MB, else -EFBIG) and hands that over.
  */
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err);

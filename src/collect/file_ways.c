@@ -12,7 +12,7 @@
 
 bool file_ways_refused(int code)
 {
-	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED || code == -EBUSY;
 }
 
 /*
@@ -66,6 +66,17 @@ static int open_by_way(struct file_table *table, const struct file_hint *hint, c
 	}
 }
 
+/* Of two ways that led nowhere: one that did not answer tells most of the file, and then it may
+ * have been too large where others had no such file. */
+static int weightier(int code, int other)
+{
+	if (code == -ETIMEDOUT || other == -ETIMEDOUT)
+		return -ETIMEDOUT;
+	if (file_ways_refused(other))
+		return other;
+	return code == -ENOENT && other == -EFBIG ? other : code;
+}
+
 /* A stranger names a file of ours only by its device, too: he would have the name of his choice. */
 static bool is_wanted(const struct file *file, enum way way, const struct safe_file *opened)
 {
@@ -90,8 +101,8 @@ int file_ways_open(struct file_table *table, const struct file *file, const stru
 		}
 		if (ret == 0)
 			close(opened->fd);
-		else if (file_ways_refused(ret))
-			code = ret;
+		else
+			code = weightier(code, ret);
 	}
 	return code;
 }

@@ -2,12 +2,13 @@
  * stalling-mount - a user's own file system that stops answering somebody: FUSE in a user namespace
  * of its own, an overlay over it, and a program that runs from there.
  *
- *	stalling-mount DEVICE FOLDER PROGRAM CALLER OPERATION
+ *	stalling-mount DEVICE FOLDER PROGRAM CALLER PARENT OPERATION
  *
  * DEVICE is /dev/fuse or a node of its own that the user may open. In FOLDER it makes fuse/, empty/
- * and merged/, and runs merged/prog, which has PROGRAM's bytes. What a process named CALLER asks by
- * OPERATION (linux/fuse.h: 15 reads, 25 is a descriptor's close()) it never answers; "stalled"
- * goes to stdout each time. Ends all when it is killed. Exit 77: no such mounts here, and why.
+ * and merged/, and runs merged/prog, which has PROGRAM's bytes. What a process named CALLER, with a
+ * parent of the name PARENT ("": any), asks by OPERATION (linux/fuse.h: 15 reads, 25 is a
+ * descriptor's close()) it never answers; "stalled" goes to stdout each time. Ends all when it is
+ *killed. Exit 77: no such mounts here, and why.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ struct server {
 	int device;
 	const uint8_t *program;
 	size_t size_bytes;
-	const char *caller;
+	const char *caller, *parent;
 	uint32_t operation;
 };
 
@@ -142,16 +143,31 @@ static void answer_one(const struct server *server, const struct fuse_in_header 
 	}
 }
 
+/* By /proc/PID/status; the parent, or 0. */
+static uint32_t read_status(uint32_t pid, char name[64])
+{
+	char path[64], line[256];
+	unsigned parent = 0;
+	name[0] = 0;
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	FILE *status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "Name: %63[^\n]", name) != 1 &&
+		    sscanf(line, "PPid: %u", &parent) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return parent;
+}
+
 static bool is_caller(const struct server *server, uint32_t pid)
 {
-	char path[64], name[64] = "";
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	FILE *comm = fopen(path, "re");
-	bool read = comm && fgets(name, sizeof(name), comm);
-	if (comm)
-		fclose(comm);
-	name[strcspn(name, "\n")] = 0;
-	return read && strcmp(name, server->caller) == 0;
+	char name[64], parents[64];
+	uint32_t parent = read_status(pid, name);
+	if (strcmp(name, server->caller) != 0)
+		return false;
+	read_status(parent, parents);
+	return !*server->parent || strcmp(parents, server->parent) == 0;
 }
 
 static void serve(const struct server *server)
@@ -221,9 +237,11 @@ int main(int argc, char **argv)
 {
 	static const char *const folders[] = { "fuse", "empty", "merged" };
 	char options[8300], path[4200];
-	if (argc != 6)
+	if (argc != 7)
 		return 2;
-	struct server server = { .caller = argv[4], .operation = (uint32_t)atoi(argv[5]) };
+	struct server server = { .caller = argv[4],
+				 .parent = argv[5],
+				 .operation = (uint32_t)atoi(argv[6]) };
 	server.program = read_program(argv[3], &server.size_bytes);
 	if (chdir(argv[2]) != 0)
 		cannot(argv[2]);

@@ -39,9 +39,15 @@ static bool is_spent(const struct file_table *table)
 	return table->shares && shares_time_left_ns(table->shares) == 0;
 }
 
-static bool is_beyond_budget(int code)
+/* Whether a limit, or who did not answer, kept it from being read: then file->unread says so. Who
+ * did not is the reason still when there is no time left to ask again. */
+static void note_unread(struct file *file, int code, enum left_out_step step)
 {
-	return code == -EDQUOT || code == -ETIMEDOUT || code == -ENOBUFS;
+	enum left_out_why why;
+	bool unanswered = file->unread && file->unread_why == LEFT_OUT_UNANSWERED;
+	file->unread = code != -ECANCELED && left_out_reason(code, step, &why);
+	if (file->unread)
+		file->unread_why = unanswered && why == LEFT_OUT_TIME ? LEFT_OUT_UNANSWERED : why;
 }
 
 /* Whose what was opened is: whoever can write it, unless its file system is somebody's own. */
@@ -88,12 +94,16 @@ static bool may_try(const struct file *file, const struct file_hint *hint)
 	       (file->tried_by != hint->payer || file->attempts < OPEN_ATTEMPTS);
 }
 
-/* What was refused because a share has no time left is no attempt: the next one may have some. */
-static void note_failure(struct file *file, const struct file_hint *hint, int code, bool spent)
+/* What was refused because a share has no time left, or nobody took it up, is no attempt: the next
+ * one may be luckier. */
+static void note_failure(struct file *file, const struct file_hint *hint, int code, bool spent,
+			 enum left_out_step step)
 {
 	file->state = FILE_GONE;
-	file->refused = code == -EDQUOT || code == -ECANCELED || (spent && file_ways_refused(code));
-	file->unread = spent || is_beyond_budget(code);
+	file->refused = code == -EDQUOT || code == -ECANCELED || code == -EBUSY ||
+			(spent && file_ways_refused(code));
+	bool unanswered = code == -ETIMEDOUT && step == LEFT_OUT_OPENING;
+	note_unread(file, spent && !unanswered ? -EDQUOT : code, step);
 	if (file->refused)
 		return;
 	file->attempts = file->tried_by == hint->payer ? file->attempts + 1 : 1;
@@ -129,7 +139,7 @@ static int open_as_named(struct file_table *table, struct file *file, const stru
 			  ? file_ways_open(table, file, hint, deleted ? NULL : path, opened, &ours)
 			  : -ENOENT;
 	if (ret < 0)
-		note_failure(file, hint, ret, hint->payer && is_spent(table));
+		note_failure(file, hint, ret, hint->payer && is_spent(table), LEFT_OUT_OPENING);
 	stop_paying(table);
 	if (ret < 0)
 		free(path);
@@ -210,7 +220,7 @@ int file_learn_identity(struct file_table *table, uint32_t number, const struct 
 		if (ret == -ENOEXEC) {
 			note_no_program(table, number, &opened);
 		} else {
-			note_failure(file, hint, ret, spent);
+			note_failure(file, hint, ret, spent, LEFT_OUT_READING);
 			close(opened.fd);
 		}
 		return 0;
@@ -339,7 +349,9 @@ static void learn_content(struct file_table *table, struct file *file)
 		if (ret == 0) /* its segments too: it may have been written over */
 			*file->identity = identity;
 		/* Of such a one nothing else is read then. */
-		file->unread = is_beyond_budget(ret) && writer_kind(file->writer) == WRITER_MOUNTER;
+		file->unread = false;
+		if (ret < 0 && writer_kind(file->writer) == WRITER_MOUNTER)
+			note_unread(file, ret, LEFT_OUT_READING);
 	}
 	stop_paying(table);
 }

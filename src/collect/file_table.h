@@ -22,6 +22,7 @@
 #include "base/number_map.h"
 #include "base/span.h"
 #include "collect/held_files.h"
+#include "collect/left_out.h"
 #include "image/unknown.h"
 #include "image/identity.h"
 #include "symbol/reader.h"
@@ -88,8 +89,9 @@ struct file {
 	unsigned paths_refused_count;		    /* so far: says which is replaced next */
 
 	/* What could not be learned. */
-	bool unread;  /* a share that was used up, or a limit, kept it from being read: reports say
-			 so */
+	bool unread; /* a share that was used up, or a limit, kept it from being read: reports say
+			so */
+	enum left_out_why unread_why; /* then */
 	bool refused; /* it was not opened, and nothing but time was wanting: tried again when who
 			 pays has some, where `unread` may stand for good */
 	struct share *tried_by; /* the payer for whom opening it failed last */

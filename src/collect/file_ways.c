@@ -9,30 +9,26 @@
 #include "collect/file_table.h"
 #include "collect/shares.h"
 #include "image/writer.h"
-#include "symbol/file_inode.h"
 
 bool file_ways_refused(int code)
 {
-	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED || code == -EBUSY;
 }
 
 /*
  * Is it the file that was mapped? Its inode alone does not tell: a file system that a user serves
  * or fills has any number, and a process opens what its own mounts show. The device of a mapping
- * and that of stat(2) differ on overlayfs and btrfs: there it is told by mapping the file, and what
- * only root and we can write is taken without (Linux 6.x names files on an overlay by another
- * device in /proc than in records).
+ * and that of stat(2) differ on overlayfs and btrfs: there a mapping of it tells, which who opened
+ * it made, and what only root and we can write is taken without (Linux 6.x names files on an
+ * overlay by another device in /proc than in records).
  */
 static bool is_mapped_file(const struct file *file, const struct safe_file *opened)
 {
-	const struct binary_inode mapped = { .device = makedev(file->major, file->minor),
-					     .inode = file->inode };
+	uint64_t device = makedev(file->major, file->minor);
 	if (opened->inode != file->inode)
 		return false;
-	if (opened->device == mapped.device)
-		return true;
-	return !opened->copied &&
-	       (opened->writer == 0 || file_inode_is_mapped_as(opened->fd, &mapped));
+	return opened->device == device || opened->writer == 0 ||
+	       (opened->mapped_inode == file->inode && opened->mapped_device == device);
 }
 
 enum way {
@@ -70,6 +66,17 @@ static int open_by_way(struct file_table *table, const struct file_hint *hint, c
 	}
 }
 
+/* Of two ways that led nowhere: one that did not answer tells most of the file, and then it may
+ * have been too large where others had no such file. */
+static int weightier(int code, int other)
+{
+	if (code == -ETIMEDOUT || other == -ETIMEDOUT)
+		return -ETIMEDOUT;
+	if (file_ways_refused(other))
+		return other;
+	return code == -ENOENT && other == -EFBIG ? other : code;
+}
+
 /* A stranger names a file of ours only by its device, too: he would have the name of his choice. */
 static bool is_wanted(const struct file *file, enum way way, const struct safe_file *opened)
 {
@@ -94,8 +101,8 @@ int file_ways_open(struct file_table *table, const struct file *file, const stru
 		}
 		if (ret == 0)
 			close(opened->fd);
-		else if (file_ways_refused(ret))
-			code = ret;
+		else
+			code = weightier(code, ret);
 	}
 	return code;
 }

@@ -16,11 +16,11 @@ struct file_table;
 struct safe_file;
 struct share;
 
-/* For want of time: it tells nothing about the file. */
+/* For want of time, or of an answer: it tells nothing about the file. */
 bool file_ways_refused(int code);
 /*
  * The first time, as a mapping names it. `path` is NULL when it leads there no more. *ours: the
- * file lies there for us, too. 0, the code of a way that was refused, or -ENOENT.
+ * file lies there for us, too. 0, the code of a way that was refused, -EFBIG, or -ENOENT.
  */
 int file_ways_open(struct file_table *table, const struct file *file, const struct file_hint *hint,
 		   const char *path, struct safe_file *opened, bool *ours);

@@ -215,21 +215,22 @@ static enum left_out_part part_missing(unsigned done)
 }
 
 /* Once for an image: what is missing of it is missing for the first reason. */
-static void leave_out(struct gathering *gathering, struct job *job, int code, unsigned done)
+static void leave_out(struct gathering *gathering, struct job *job, enum left_out_why why,
+		      unsigned done)
 {
-	enum left_out_why why;
 	char name[64] = "the kernel";
 	const char *path = job->file ? job->file->path : name;
 	/* What was never opened is nobody's: who ran it had no time for it. */
 	bool unopened = job->file && !job->file->share && job->file->through;
 	const struct share *share = unopened ? job->file->through : job->share;
-	if (job->left_out || !left_out_reason(code, &why))
+	if (job->left_out)
 		return;
 	if (job->jit)
 		snprintf(name, sizeof(name), "run-time code of process %" PRIu32, job->jit->pid);
 	left_out_add(&gathering->left_out, path, share, why, part_missing(done));
 	job->left_out = true;
-	job->owed = why == LEFT_OUT_TIME || why == LEFT_OUT_ASKED;
+	job->owed = why == LEFT_OUT_TIME || why == LEFT_OUT_ASKED || why == LEFT_OUT_UNANSWERED ||
+		    why == LEFT_OUT_BUSY;
 }
 
 /* What nothing but the word of whoever serves it names could be anybody's. */
@@ -244,11 +245,13 @@ static int gather_file(struct gathering *gathering, struct job *job)
 	struct session *session = gathering->session;
 	const struct file *file = job->file;
 	if (file && file->unread && (gathering->what & GATHER_FUNCTIONS))
-		leave_out(gathering, job, -EDQUOT, 0);
+		leave_out(gathering, job, file->unread_why, 0);
 	if (!file || file->state != FILE_IDENTIFIED || !session->reader ||
 	    names_could_be_anybodys(file))
 		return 0;
 	CLEANUP(record_set_release) struct record_set set = { 0 };
+	enum left_out_step step = LEFT_OUT_READING;
+	enum left_out_why why;
 	unsigned done = 0;
 	int ret;
 	if (file->kind == FILE_VDSO) {
@@ -266,14 +269,15 @@ static int gather_file(struct gathering *gathering, struct job *job)
 			       !file->identity->has_lines;
 		if (without)
 			return 0;
+		step = fd < 0 ? LEFT_OUT_OPENING : LEFT_OUT_READING;
 		ret = fd < 0 ? fd
 			     : reader_gather_parts(session->reader, fd, debug_fd, job->vaddrs,
 						   job->count, gathering->what, &set, &done, NULL,
 						   NULL);
 	}
 	/* What was asked for before is there. */
-	if (ret < 0)
-		leave_out(gathering, job, ret, done | (GATHER_ALL & ~gathering->what));
+	if (ret < 0 && left_out_reason(ret, step, &why))
+		leave_out(gathering, job, why, done | (GATHER_ALL & ~gathering->what));
 	return keep(gathering, job->image, &set);
 }
 
@@ -316,9 +320,10 @@ static int gather_runtime(struct gathering *gathering, struct job *job)
 	int ret = jit_gather(&session->jits, jit, job->vaddrs, job->count, &set);
 	if (jit->cut)
 		leave_out(gathering, job,
-			  session_wish(session) == COLLECT_GO_ON ? -EDQUOT : -ECANCELED, 0);
+			  session_wish(session) == COLLECT_GO_ON ? LEFT_OUT_TIME : LEFT_OUT_ASKED,
+			  0);
 	else if (jit->full)
-		leave_out(gathering, job, -EFBIG, GATHER_FUNCTIONS);
+		leave_out(gathering, job, LEFT_OUT_MEMORY, GATHER_FUNCTIONS);
 	else if (jit->refused.code && !jit->refused_told) {
 		jit->refused_told = true;
 		gathering->refused = gathering->refused ? gathering->refused : jit;
@@ -382,7 +387,7 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 	urgency_look(&session->urgency, session->reader);
 	bool spent = left_ns < SHARE_LEAST_NS;
 	if (!gathering->what || spent) {
-		leave_out(gathering, job, spent ? -EDQUOT : -ECANCELED, before);
+		leave_out(gathering, job, spent ? LEFT_OUT_TIME : LEFT_OUT_ASKED, before);
 		return 0;
 	}
 	shares_charge(shares, job->share, SHARE_GATHERING, job->alone ? 0 : share_file_ns(shares),
@@ -390,7 +395,7 @@ static int run_job(struct gathering *gathering, struct job *job, unsigned what)
 	int ret = gather_image(gathering, job);
 	shares_settle(shares, session->reader);
 	if (gathering->what != what)
-		leave_out(gathering, job, -ECANCELED, before | GATHER_FUNCTIONS);
+		leave_out(gathering, job, LEFT_OUT_ASKED, before | GATHER_FUNCTIONS);
 	/* Sampling goes on meanwhile, and the rings must not overflow. */
 	return ret < 0 ? ret : session_copy_rings(session);
 }
@@ -565,7 +570,8 @@ int gather_nothing(struct session *session, struct tally_translation *translatio
 		const struct file *file = session->files.files[i];
 		const struct share *share = file->share ? file->share : file->through;
 		if (file->unread && file->sampled && share)
-			left_out_add(&left_out, file->path, share, LEFT_OUT_TIME, LEFT_OUT_NAMES);
+			left_out_add(&left_out, file->path, share, file->unread_why,
+				     LEFT_OUT_NAMES);
 	}
 	int ret = left_out_write(&left_out, redact, translation->to);
 	if (ret == 0)

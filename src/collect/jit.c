@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/file_table.h"
+#include "collect/file_ways.h"
 #include "collect/proc_stat.h"
 #include "collect/shares.h"
 #include "image/process_table.h"
@@ -26,7 +27,8 @@
 #include "symbol/reader.h"
 #include "symbol/record.h"
 
-#define RETRY_FIRST_NS	     100000000u /* to look for a map, then twice as long, up to */
+#define RETRY_FIRST_NS	     100000000u		  /* to look for a map, then twice as long, up to */
+#define COPIED_EACH_NS	     UINT64_C(1000000000) /* a file that is copied when it is opened */
 #define RETRY_MOST_NS	     1000000000u
 #define READ_PAUSE_NS	     10000000u /* files are not read more often */
 #define READ_PAUSE_MOST_NS   200000000u
@@ -53,8 +55,10 @@ struct jit_dump {
 	uint32_t file; /* in the file table */
 	struct jitdump dump;
 	uint64_t read_bytes;
-	bool caught_up; /* its end was reached once: what comes is news */
-	size_t taken;	/* functions that the timeline has */
+	bool caught_up;	    /* its end was reached once: what comes is news */
+	size_t taken;	    /* functions that the timeline has */
+	bool copied;	    /* as in jit_map */
+	uint64_t opened_ns; /* last */
 };
 
 static void release_dumps(struct jit *jit)
@@ -264,7 +268,7 @@ static bool is_recent(const struct jit *jit, const struct safe_file *file)
 /* What somebody's time was too short for, or ours as we are to end: says nothing of the file. */
 static bool is_passing(int code)
 {
-	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED;
+	return file_ways_refused(code);
 }
 
 /* How opening a file ended (0: the map): a reason that holds no more is forgotten, for another file
@@ -291,8 +295,22 @@ static bool has_ended(const struct jit *jit)
 	return kill((pid_t)jit->pid, 0) < 0 && errno == ESRCH;
 }
 
+/* What fstat() would tell of the file, of which fd may be a copy. */
+static bool examine(const struct safe_file *file, struct stat *info)
+{
+	if (fstat(file->fd, info) != 0)
+		return false;
+	if (file->copied) {
+		info->st_dev = file->device;
+		info->st_ino = file->inode;
+		info->st_mtim = (struct timespec){ .tv_sec = file->modified_ns / 1000000000,
+						   .tv_nsec = file->modified_ns % 1000000000 };
+	}
+	return true;
+}
+
 /* A descriptor of the process's map, which the caller closes, or -1. */
-static int open_map(const struct jit_table *table, struct jit *jit)
+static int open_map(const struct jit_table *table, struct jit *jit, struct stat *info)
 {
 	char path[64];
 	struct safe_file file;
@@ -310,7 +328,13 @@ static int open_map(const struct jit_table *table, struct jit *jit)
 		}
 	}
 	note_opening(jit, 0, ret, &err);
-	return ret == 0 ? file.fd : -1;
+	if (ret < 0)
+		return -1;
+	jit->map.copied = file.copied;
+	if (examine(&file, info))
+		return file.fd;
+	close(file.fd);
+	return -1;
 }
 
 /* Since when what was just read of a file is in force, when nothing better is known. */
@@ -488,28 +512,25 @@ static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const s
 	}
 }
 
-static int read_map(struct jit_table *table, struct jit *jit, int fd, uint64_t now_ns,
-		    enum jit_haste haste)
+static int read_map(struct jit_table *table, struct jit *jit, int fd, const struct stat *info,
+		    uint64_t now_ns, enum jit_haste haste)
 {
 	struct jit_map *map = &jit->map;
-	struct stat info;
-	if (fstat(fd, &info) != 0)
-		return 0;
-	int64_t modified_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
-	bool same = map->found && info.st_dev == map->device && info.st_ino == map->inode;
-	if (same && modified_ns == map->modified_ns && (uint64_t)info.st_size == map->size_bytes &&
+	int64_t modified_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+	bool same = map->found && info->st_dev == map->device && info->st_ino == map->inode;
+	if (same && modified_ns == map->modified_ns && (uint64_t)info->st_size == map->size_bytes &&
 	    (haste == JIT_IN_STEPS || map->read_bytes >= map->size_bytes))
 		return 0;
-	if (!same || (uint64_t)info.st_size < map->read_bytes)
+	if (!same || (uint64_t)info->st_size < map->read_bytes)
 		restart_map(map);
 	if (jit->refused.code == -EAGAIN)
 		jit->refused = (struct error){ 0 }; /* this time it may not change */
-	int ret = read_pieces(table, jit, fd, &info, now_ns, haste);
+	int ret = read_pieces(table, jit, fd, info, now_ns, haste);
 	map->found = true;
 	map->caught_up |= ret == PIECE_LAST;
-	map->device = info.st_dev;
-	map->inode = info.st_ino;
-	map->size_bytes = ret == PIECE_LAST ? (uint64_t)info.st_size : map->read_bytes;
+	map->device = info->st_dev;
+	map->inode = info->st_ino;
+	map->size_bytes = ret == PIECE_LAST ? (uint64_t)info->st_size : map->read_bytes;
 	map->modified_ns = modified_ns;
 	return ret < 0 ? ret : 0;
 }
@@ -519,25 +540,27 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 		       enum jit_haste haste)
 {
 	struct jit_map *map = &jit->map;
-	struct stat info;
-	bool replaced = map->fd >= 0 && fstat(map->fd, &info) == 0 && info.st_nlink == 0;
+	struct stat info, held;
+	bool holds = map->fd >= 0 && fstat(map->fd, &held) == 0;
+	bool replaced = holds && held.st_nlink == 0;
 	bool refused = jit->refused_open && !jit->refused_file;
 	bool looks = (map->fd < 0 || replaced) &&
-		     (haste == JIT_TO_THE_END || (map->found && map->fd < 0 && !refused) ||
+		     (haste == JIT_TO_THE_END ||
+		      (map->found && map->fd < 0 && !refused && !map->copied) ||
 		      now_ns - jit->tried_ns >= jit->retry_ns);
 	CLEANUP(close_fd) int fd = -1;
 	if (looks) {
 		jit->tried_ns = now_ns;
 		jit->retry_ns =
 			2 * jit->retry_ns < RETRY_MOST_NS ? 2 * jit->retry_ns : RETRY_MOST_NS;
-		fd = open_map(table, jit);
+		fd = open_map(table, jit, &info);
 	}
 	int ret = 0;
-	if (map->fd >= 0) /* also what was written before its name went away */
-		ret = read_map(table, jit, map->fd, now_ns, haste);
+	if (holds) /* also what was written before its name went away */
+		ret = read_map(table, jit, map->fd, &held, now_ns, haste);
 	if (ret < 0 || fd < 0)
 		return ret;
-	ret = read_map(table, jit, fd, now_ns, haste);
+	ret = read_map(table, jit, fd, &info, now_ns, haste);
 	close_map(table, jit);
 	if (table->maps_held < JIT_MAPS_HELD && held_files_harmless(&table->files->keeping, fd)) {
 		map->fd = fd;
@@ -548,18 +571,18 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 }
 
 /* The file that the process mapped, when it is its user's own. */
-static int open_dump(const struct jit_table *table, struct jit *jit, uint32_t number)
+static int open_dump(const struct jit_table *table, struct jit *jit, uint32_t number,
+		     struct stat *info, bool *copied)
 {
 	const struct file *file = file_table_get(table->files, number);
 	struct safe_file opened = { .fd = -1 };
-	struct stat info;
 	struct error err;
 	const uint32_t pids[] = { file->pid, 0 };
-	if (file->fd >= 0 && fstat(file->fd, &info) == 0)
+	if (file->fd >= 0 && fstat(file->fd, info) == 0)
 		opened = (struct safe_file){ .fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
-					     .owner = info.st_uid,
-					     .mode = info.st_mode,
-					     .links = (uint32_t)info.st_nlink };
+					     .owner = info->st_uid,
+					     .mode = info->st_mode,
+					     .links = (uint32_t)info->st_nlink };
 	for (size_t i = 0; i < 2 && opened.fd < 0; i++) {
 		int ret = reader_open_path(table->reader, (pid_t)pids[i], file->path, OWNER_ANY,
 					   &opened, NULL);
@@ -577,7 +600,8 @@ static int open_dump(const struct jit_table *table, struct jit *jit, uint32_t nu
 		return -1;
 	int ret = safe_check_user(&opened, jit->user, file->path, &err);
 	note_opening(jit, number, ret, &err);
-	if (ret == 0)
+	*copied = opened.copied;
+	if (ret == 0 && examine(&opened, info))
 		return opened.fd;
 	close(opened.fd);
 	return -1;
@@ -668,8 +692,11 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 	struct stat info;
 	if (dump->dump.failed && !has_more(dump))
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, dump->file);
-	if (fd < 0 || fstat(fd, &info) != 0)
+	if (dump->copied && haste == JIT_IN_STEPS && now_ns - dump->opened_ns < COPIED_EACH_NS)
+		return 0;
+	dump->opened_ns = now_ns;
+	CLEANUP(close_fd) int fd = open_dump(table, jit, dump->file, &info, &dump->copied);
+	if (fd < 0)
 		return 0;
 	uint64_t size_bytes = (uint64_t)info.st_size;
 	int ret = 1;
@@ -840,10 +867,11 @@ static int read_whole(const struct jit_table *table, struct jit *jit, struct jit
 	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
 	struct stat info;
 	uint64_t read_bytes = 0;
+	bool copied;
 	if (!whole->wanted_count)
 		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, jit->dumps[source].file);
-	if (fd < 0 || fstat(fd, &info) != 0)
+	CLEANUP(close_fd) int fd = open_dump(table, jit, jit->dumps[source].file, &info, &copied);
+	if (fd < 0)
 		return 0;
 	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;
 	whole->most_record_bytes = most_record_bytes(jit);

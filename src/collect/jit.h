@@ -42,7 +42,8 @@ struct record_set;
 struct jit_map {
 	int fd; /* -1: not held */
 	bool found;
-	bool caught_up;	   /* its end was reached once: what comes is news */
+	bool copied;	/* when it was opened last: that costs its size, and is done more rarely */
+	bool caught_up; /* its end was reached once: what comes is news */
 	unsigned restarts; /* in this look at it */
 	uint64_t device, inode, size_bytes;
 	int64_t modified_ns;

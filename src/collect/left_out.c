@@ -13,7 +13,8 @@
 
 #define TOLD_FILES 3u
 
-static const char *const reasons[LEFT_OUT_REASONS] = { "time", "memory", "asked", "failed" };
+static const char *const reasons[LEFT_OUT_REASONS] = { "time",	     "memory", "asked", "failed",
+						       "unanswered", "busy",   "size" };
 static const char *const parts[LEFT_OUT_PARTS] = { "names", "code", "flow", "lines" };
 
 void left_out_release(struct left_out *left_out)
@@ -33,18 +34,26 @@ void left_out_add(struct left_out *left_out, const char *path, const struct shar
 			(struct left_out_file){ copy, share->user, share->strange, why, part };
 }
 
-bool left_out_reason(int code, enum left_out_why *why)
+bool left_out_reason(int code, enum left_out_step step, enum left_out_why *why)
 {
+	bool opening = step == LEFT_OUT_OPENING;
 	switch (code) {
 	case -EDQUOT:
-	case -ETIMEDOUT:
 		*why = LEFT_OUT_TIME;
+		return true;
+	case -ETIMEDOUT:
+		*why = opening ? LEFT_OUT_UNANSWERED : LEFT_OUT_TIME;
 		return true;
 	case -ENOBUFS:
 	case -ENOMEM: /* the helper's */
-	case -EFBIG:
 		*why = LEFT_OUT_MEMORY;
 		return true;
+	case -EFBIG:
+		*why = opening ? LEFT_OUT_SIZE : LEFT_OUT_MEMORY;
+		return true;
+	case -EBUSY:
+		*why = LEFT_OUT_BUSY;
+		return opening;
 	case -ECANCELED:
 		*why = LEFT_OUT_ASKED;
 		return true;
@@ -96,12 +105,18 @@ void left_out_tell(const struct left_out *left_out, enum left_out_why why, char 
 		[LEFT_OUT_MEMORY] = "reading them takes more memory than such a file may",
 		[LEFT_OUT_ASKED] = "we were asked to end",
 		[LEFT_OUT_FAILED] = "what read them died of it",
+		[LEFT_OUT_UNANSWERED] = "their file systems did not answer in time",
+		[LEFT_OUT_BUSY] = "the process that opens files did not come to it in time",
+		[LEFT_OUT_SIZE] = "they are larger than what is opened, or copied where it must be",
 	};
 	static const char *const cures[LEFT_OUT_REASONS] = {
 		[LEFT_OUT_TIME] = "; --gather-limits gives them more",
 		[LEFT_OUT_MEMORY] = "; --gather-limits=none gives them more",
 		[LEFT_OUT_ASKED] = "",
 		[LEFT_OUT_FAILED] = "",
+		[LEFT_OUT_UNANSWERED] = "",
+		[LEFT_OUT_BUSY] = "",
+		[LEFT_OUT_SIZE] = "",
 	};
 	const uint64_t *counts = left_out->counts[why];
 	size_t length = 0;

@@ -270,6 +270,7 @@ void shares_charge(struct shares *shares, struct share *share, enum share_purpos
 	if (shares->had_ns < SHARE_LEAST_NS)
 		shares->had_ns = 0;
 	shares->account = (struct reader_account){ .strange = true,
+						   .user = share->user,
 						   .left_ns = shares->had_ns,
 						   .request_ns = request_ns,
 						   .left_bytes = stash_left(shares, share) };

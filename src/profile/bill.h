@@ -85,7 +85,8 @@ struct profile;
 #define BILL_RAW_LEFT_OUT     "raw_left_out"   /* bytes of samples' raw data: IBS, tracepoints */
 
 /* prefix; names, code, flow or lines and why follow, as "left_out_lines_time" (files of which
- * these, and what comes after them in this list, were not gathered), or what was beyond its user's
+ * these, and what comes after them in this list, were not gathered; why is time, memory, asked,
+ * failed, unanswered, busy or size), or what was beyond its user's
  * share, as "left_out_mappings"; and a prefix for the files' paths, the first ones */
 #define BILL_LEFT_OUT_PREFIX	  "left_out_"
 #define BILL_LEFT_OUT_FILE_PREFIX "left_out_file_"

@@ -31,15 +31,22 @@ static bool find_mapped(const void *mapped, uint64_t *device, uint64_t *inode)
 	return found;
 }
 
-bool file_inode_is_mapped_as(int fd, const struct binary_inode *wanted)
+bool file_inode_mapped(int fd, uint64_t *device, uint64_t *inode)
 {
-	uint64_t device, inode;
+	*device = *inode = 0;
 	void *mapped = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (mapped == MAP_FAILED)
 		return false;
-	bool found = find_mapped(mapped, &device, &inode);
+	bool found = find_mapped(mapped, device, inode);
 	munmap(mapped, 1);
-	return found && device == wanted->device && inode == wanted->inode;
+	return found;
+}
+
+static bool is_mapped_as(int fd, const struct binary_inode *wanted)
+{
+	uint64_t device, inode;
+	return file_inode_mapped(fd, &device, &inode) && device == wanted->device &&
+	       inode == wanted->inode;
 }
 
 static uint64_t ns_of(const struct timespec *time)
@@ -56,7 +63,7 @@ bool file_inode_is(int fd, const struct binary_inode *wanted)
 	if (wanted->unchanged_since_ns && ns_of(&info.st_mtim) > wanted->unchanged_since_ns)
 		return false;
 	if ((info.st_dev != wanted->device || info.st_ino != wanted->inode) &&
-	    !file_inode_is_mapped_as(fd, wanted))
+	    !is_mapped_as(fd, wanted))
 		return false;
 	if (ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
 		return (uint32_t)generation == wanted->generation;

@@ -22,5 +22,5 @@ struct binary_inode {
 
 /* Reads and maps the file's first page, at most. */
 bool file_inode_is(int fd, const struct binary_inode *wanted);
-/* Whether a mapping of it is named by that device and inode. */
-bool file_inode_is_mapped_as(int fd, const struct binary_inode *wanted);
+/* By which device and inode a mapping of it is named. False: it cannot be told, and both are 0. */
+bool file_inode_mapped(int fd, uint64_t *device, uint64_t *inode);

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,7 +23,8 @@
 #include "base/sanitizers.h"
 #include "machine/confinement.h"
 
-#define END_WAIT_MS	     200 /* for a killed helper; one that hangs in the kernel is reaped later */
+#define END_WAIT_MS	     200 /* for a helper that ends; one that hangs in the kernel is reaped later */
+#define KILL_WAIT_MS	     5			/* for one that was killed when it gave no answer */
 #define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
 #define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
 #define HELPER_OPEN_FILES    64
@@ -77,9 +80,34 @@ static void reap_abandoned(struct helper *helper)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < helper->abandoned_count; i++)
-		if (waitpid(helper->abandoned[i], NULL, WNOHANG) == 0)
+		if (waitpid(helper->abandoned[i].pid, NULL, WNOHANG) == 0)
 			helper->abandoned[kept++] = helper->abandoned[i];
 	helper->abandoned_count = kept;
+}
+
+/* Without memory nobody waits for it when it ends. */
+static void abandon(struct helper *helper)
+{
+	if (helper->abandoned_count == helper->abandoned_capacity) {
+		size_t capacity = helper->abandoned_capacity ? 2 * helper->abandoned_capacity : 16;
+		struct helper_abandoned *grown =
+			reallocarray(helper->abandoned, capacity, sizeof(*grown));
+		if (!grown)
+			return;
+		helper->abandoned = grown;
+		helper->abandoned_capacity = capacity;
+	}
+	helper->abandoned[helper->abandoned_count++] =
+		(struct helper_abandoned){ helper->pid, helper->user };
+}
+
+size_t helper_stuck(struct helper *helper, uint32_t user)
+{
+	size_t count = 0;
+	reap_abandoned(helper);
+	for (size_t i = 0; i < helper->abandoned_count; i++)
+		count += helper->abandoned[i].user == user;
+	return count;
 }
 
 void helper_dismiss(struct helper *helper)
@@ -89,8 +117,8 @@ void helper_dismiss(struct helper *helper)
 	helper->socket = -1;
 }
 
-/* Ends the helper and says how it ended: its wait status, or -1 when unknown. */
-static int stop(struct helper *helper, int signal_number)
+/* Ends the helper and says how it ended: its wait status, or -1 when that is not known in time. */
+static int stop(struct helper *helper, int signal_number, int wait_ms)
 {
 	if (!helper->pid)
 		return -1;
@@ -99,7 +127,7 @@ static int stop(struct helper *helper, int signal_number)
 		kill(helper->pid, signal_number);
 	int status = -1;
 	pid_t ended = 0;
-	for (int waited_ms = 0; waited_ms < END_WAIT_MS; waited_ms++) {
+	for (int waited_ms = 0; waited_ms < wait_ms; waited_ms++) {
 		ended = waitpid(helper->pid, &status, WNOHANG);
 		if (ended != 0)
 			break;
@@ -108,8 +136,7 @@ static int stop(struct helper *helper, int signal_number)
 	if (ended == 0) {
 		status = -1;
 		kill(helper->pid, SIGKILL);
-		if (helper->abandoned_count < HELPER_ABANDONED_MAX)
-			helper->abandoned[helper->abandoned_count++] = helper->pid;
+		abandon(helper);
 	} else if (ended < 0) {
 		status = -1; /* somebody else waited for it */
 	}
@@ -119,42 +146,53 @@ static int stop(struct helper *helper, int signal_number)
 
 void helper_stop(struct helper *helper)
 {
-	stop(helper, 0);
+	stop(helper, 0, END_WAIT_MS);
 	reap_abandoned(helper);
+	free(helper->abandoned);
+	helper->abandoned = NULL;
+	helper->abandoned_count = helper->abandoned_capacity = 0;
 }
 
 void helper_kill(struct helper *helper)
 {
-	stop(helper, SIGKILL);
+	stop(helper, SIGKILL, END_WAIT_MS);
 	reap_abandoned(helper);
+}
+
+/* Whether something that was sent lies in its socket still. */
+static bool has_unread_request(const struct helper *helper)
+{
+	int unread_bytes = 0;
+	return ioctl(helper->socket, SIOCOUTQ, &unread_bytes) == 0 && unread_bytes > 0;
 }
 
 /* Says why the helper gave no answer, and gets rid of it. */
 static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err)
 {
 	if (cause == -ETIMEDOUT) {
-		stop(helper, SIGKILL);
+		helper->untaken = has_unread_request(helper);
+		stop(helper, SIGKILL, KILL_WAIT_MS);
 		return error_set(err, -ETIMEDOUT, "could not be read: no answer within %u ms",
 				 timeout_ms);
 	}
 	if (cause == -ENOBUFS) {
-		stop(helper, SIGKILL);
+		stop(helper, SIGKILL, KILL_WAIT_MS);
 		return error_set(err, -ENOBUFS,
 				 "could not be read: that takes more than %" PRIu64 " MB of memory",
 				 helper->most_resident_bytes >> 20);
 	}
 	if (cause == -EFBIG) {
-		stop(helper, SIGKILL);
+		stop(helper, SIGKILL, KILL_WAIT_MS);
 		return error_set(err, -EFBIG,
 				 "could not be read: what it has for the samples is more than "
 				 "%" PRIu64 " MB",
 				 helper->most_answer_bytes >> 20);
 	}
 	if (cause == -ECANCELED) {
-		stop(helper, SIGKILL);
+		stop(helper, SIGKILL, KILL_WAIT_MS);
 		return error_set(err, -ECANCELED, "was not read to its end: we were asked to end");
 	}
-	int status = stop(helper, SIGKILL);
+	int status = stop(helper, SIGKILL, END_WAIT_MS);
 	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
 		return error_set(err, -EIO, "could not be read: it shrank while it was read");
 	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
@@ -218,6 +256,7 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 		struct error *err)
 {
 	reap_abandoned(helper);
+	helper->untaken = false;
 	if (buffer_failed(&request->payload))
 		return error_set(err, -ENOMEM, "out of memory");
 	/* It does nothing yet: nothing has to be ended, and none started that would be. */

@@ -23,8 +23,6 @@
 
 struct error;
 
-#define HELPER_ABANDONED_MAX 16
-
 /* What ends a wait for a helper before its deadline. The owner's, and may change between calls. */
 struct helper_watch {
 	int wake_fd; /* readable: `look` is asked at once; -1: none */
@@ -43,18 +41,30 @@ struct helper {
 	bool hasty;		    /* helper_set_hasty() */
 	struct haste_usual usual;
 	uint32_t layers_missing; /* enum confinement_layer, as the last answer said */
+	uint32_t user;		 /* on whose behalf it is asked from now on; the owner's to set */
+	bool untaken; /* of the last request that broke its deadline: the helper had not even taken
+			 it up, so it tells nothing about what was asked */
 	/* private */
 	pid_t pid; /* 0: not running */
 	int socket;
-	pid_t abandoned[HELPER_ABANDONED_MAX]; /* killed, but the kernel has not let them go */
-	size_t abandoned_count;
+	/* Killed, but the kernel has not let them go; of them only memory limits the number, and
+	 * helper_stuck() tells it. */
+	struct helper_abandoned {
+		pid_t pid;
+		uint32_t user; /* on whose behalf it was asked last */
+	} * abandoned;
+	size_t abandoned_count, abandoned_capacity;
 };
 
 int helper_start(struct helper *helper, struct error *err);
-void helper_stop(struct helper *helper); /* also right for one that never started */
+/* Also right for one that never started. Those that the kernel does not let go are left to it. */
+void helper_stop(struct helper *helper);
 void helper_kill(struct helper *helper); /* likewise, of one that is busy */
 /* Tells it to end, without waiting for that; helper_stop() follows. */
 void helper_dismiss(struct helper *helper);
+/* How many were killed that the kernel has not let go, when they were asked on this user's behalf:
+ * a server did not answer them, and no signal ends that. */
+size_t helper_stuck(struct helper *helper, uint32_t user);
 /*
  * Sends a request and waits for its answer, which the caller releases when 0 is
  * returned. -ETIMEDOUT: the deadline; -EIO: the helper died (*err says how), and the next request

@@ -23,13 +23,14 @@
 #define OPEN_TIMEOUT_MS	     2000
 #define GATHER_TIMEOUT_MS    20000
 #define FILE_MAX_BYTES	     ((uint64_t)8 << 30)
+#define TIME_USED_UP	     "was not read: its user's time for that is used up"
 #define STRANGE_ANSWER_BYTES ((uint64_t)16 << 20)
 
 struct reader {
 	struct reader_options options;
 	struct helper opener;
 	struct helper parser;
-	struct helper strange_parser; /* of strange accounts' files */
+	struct helper strange_opener, strange_parser; /* of strange accounts' files */
 	struct reader_account *account;
 	struct helper gatherers[READER_GATHERS]; /* a ring; started when first needed */
 	size_t gather_first, gather_count;	 /* begun and not ended */
@@ -49,17 +50,20 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 	if (!reader->options.max_file_bytes)
 		reader->options.max_file_bytes = FILE_MAX_BYTES;
 	reader->opener.run = reader_helper_open;
+	reader->strange_opener.run = reader_helper_open;
 	reader->parser.run = reader_helper_parse;
 	reader->strange_parser.run = reader_helper_parse_strange;
 	reader->strange_parser.most_resident_bytes = reader->options.strange_bytes;
 	reader->strange_parser.most_answer_bytes = STRANGE_ANSWER_BYTES;
-	reader->opener.watch = reader->parser.watch = reader->strange_parser.watch =
-		reader->options.watch;
+	reader->opener.watch = reader->parser.watch = reader->options.watch;
+	reader->strange_opener.watch = reader->strange_parser.watch = reader->options.watch;
 	for (size_t i = 0; i < READER_GATHERS; i++)
 		reader->gatherers[i].run = reader_helper_parse;
 	int ret = helper_start(&reader->opener, err);
 	if (ret == 0)
 		ret = helper_start(&reader->parser, err);
+	if (ret == 0 && reader->options.strange_bytes)
+		ret = helper_start(&reader->strange_opener, err);
 	if (ret == 0 && reader->options.strange_bytes)
 		ret = helper_start(&reader->strange_parser, err);
 	if (ret < 0)
@@ -73,7 +77,8 @@ void reader_free(struct reader *reader)
 {
 	if (!reader)
 		return;
-	struct helper *ours[] = { &reader->opener, &reader->parser, &reader->strange_parser };
+	struct helper *ours[] = { &reader->opener, &reader->parser, &reader->strange_opener,
+				  &reader->strange_parser };
 	/* All of them first: they end side by side. */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		helper_dismiss(ours[i]);
@@ -94,6 +99,7 @@ void reader_freep(struct reader **reader)
 uint32_t reader_layers_missing(const struct reader *reader)
 {
 	uint32_t missing = reader->opener.layers_missing | reader->parser.layers_missing |
+			   reader->strange_opener.layers_missing |
 			   reader->strange_parser.layers_missing;
 	for (size_t i = 0; i < READER_GATHERS; i++)
 		missing |= reader->gatherers[i].layers_missing;
@@ -104,13 +110,14 @@ void reader_set_hasty(struct reader *reader, enum helper_haste haste)
 {
 	helper_set_hasty(&reader->opener, haste);
 	helper_set_hasty(&reader->parser, haste);
+	helper_set_hasty(&reader->strange_opener, haste);
 	helper_set_hasty(&reader->strange_parser, haste);
 }
 
 uint64_t reader_waited_ns(const struct reader *reader)
 {
 	const struct helper *helpers[] = { &reader->opener, &reader->parser,
-					   &reader->strange_parser };
+					   &reader->strange_opener, &reader->strange_parser };
 	uint64_t sum_ns = 0;
 	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
 		uint64_t waited_ns = helper_waited_ns(helpers[i]);
@@ -126,10 +133,14 @@ void reader_charge(struct reader *reader, struct reader_account *account)
 	reader->account = account;
 }
 
+static bool is_for_strangers(const struct reader *reader)
+{
+	return reader->account && reader->account->strange && reader->options.strange_bytes;
+}
+
 static struct helper *parser_of(struct reader *reader)
 {
-	bool strange = reader->account && reader->account->strange && reader->options.strange_bytes;
-	return strange ? &reader->strange_parser : &reader->parser;
+	return is_for_strangers(reader) ? &reader->strange_parser : &reader->parser;
 }
 
 /* A request and what it takes of its account. */
@@ -146,7 +157,7 @@ static int begin_payment(const struct reader *reader, uint32_t timeout_ms, struc
 	const struct reader_account *account = reader->account;
 	*payment = (struct payment){ .begin_ns = clock_monotonic_ns(), .timeout_ms = timeout_ms };
 	if (account && !account->left_ns)
-		return error_set(err, -EDQUOT, "was not read: its user's time for that is used up");
+		return error_set(err, -EDQUOT, TIME_USED_UP);
 	if (account) {
 		uint64_t most_ns = account->request_ns && account->request_ns < account->left_ns
 					   ? account->request_ns
@@ -198,13 +209,39 @@ struct open_question {
 	const char *root; /* NULL: none */
 };
 
+/*
+ * Asks who opens files. One that broke the deadline with its last request is gone, and closed what
+ * may block before it answered the one before; so a request that was not taken up has nobody but
+ * the machine to blame, and is made once more.
+ */
+static int ask_opener(struct reader *reader, struct message *request, struct message *answer,
+		      struct error *err)
+{
+	bool strange = is_for_strangers(reader);
+	struct helper *opener = strange ? &reader->strange_opener : &reader->opener;
+	uint32_t timeout_ms = reader->options.open_timeout_ms;
+	opener->user = strange ? reader->account->user : SAFE_NO_USER;
+	if (strange && helper_stuck(opener, opener->user) >= READER_STUCK_MOST)
+		return error_set(err, -ETIMEDOUT,
+				 "was not opened: %u processes wait already for what its user's "
+				 "file systems do not answer",
+				 READER_STUCK_MOST);
+	/* What ends it is then that there is no more time, not that it took its own. */
+	bool cut = reader->account && reader->account->left_ns < reader->account->request_ns;
+	int ret = ask(reader, opener, request, timeout_ms, answer, err);
+	if (ret == -ETIMEDOUT && opener->untaken)
+		ret = ask(reader, opener, request, timeout_ms, answer, err);
+	if (ret == -ETIMEDOUT && opener->untaken)
+		return error_set(err, -EBUSY, "was not opened: nobody took up the request");
+	return ret == -ETIMEDOUT && cut ? error_set(err, -EDQUOT, TIME_USED_UP) : ret;
+}
+
 /* Asks the opener for a descriptor. The request is emptied. */
 static int ask_file(struct reader *reader, struct message *request, struct safe_file *file,
 		    struct error *err)
 {
 	struct message answer;
-	int ret = ask(reader, &reader->opener, request, reader->options.open_timeout_ms, &answer,
-		      err);
+	int ret = ask_opener(reader, request, &answer, err);
 	buffer_release(&request->payload);
 	if (ret < 0)
 		return ret;

@@ -1,12 +1,13 @@
 /*
- * reader - reads other people's executables without trusting them. Two helper
+ * reader - reads other people's executables without trusting them. Two kinds of helper
  * processes do the work: one opens files (to read them, with what rights of ours
  * that takes; it parses nothing), one parses (without capabilities, files or
- * rights, with limits on memory and time). What DWARF has in further files (.dwo,
- * dwz) the parser asks for: it gets regular ELF files that are named as debug
- * information is, as root only those that everybody may read. Both answer within a deadline or are
- * killed and started anew: a FUSE mount that never answers or a file made to crash a parser costs
- * one message "could not be read: cause", never the recording.
+ * rights, with limits on memory and time). There are two of each where strangers' files are read
+ * apart (reader_options.strange_bytes): who hangs or dies of theirs keeps nothing of ours waiting.
+ * What DWARF has in further files (.dwo, dwz) the parser asks for: it gets regular ELF files that
+ * are named as debug information is, as root only those that everybody may read. Both answer within
+ * a deadline or are killed and started anew: a FUSE mount that never answers or a file made to
+ * crash a parser costs one message "could not be read: cause", never the recording.
  *
  * Make it early, while the process is small and has no threads: helpers are
  * forks, and children that wait() for any child would see. They ignore the
@@ -14,7 +15,10 @@
  * 20 to 40 us plus the work.
  *
  * Failures are about one file; the reader stays usable. -ETIMEDOUT: the
- * deadline; -EIO: the helper died; other codes are the cause itself.
+ * deadline, or, of a strange account, that READER_STUCK_MOST processes wait already for what its
+ * file systems do not answer; -EIO: the helper died; -EBUSY: twice nobody took up a request to
+ * open a file until its deadline, which tells nothing about the file; other codes are the cause
+ * itself.
  */
 #pragma once
 
@@ -38,18 +42,23 @@ struct reader;
  * (-EDQUOT, at once for the next one); so strangers cannot make a reader wait as long as they like.
  */
 struct reader_account {
-	bool strange;	     /* its files are read by a helper with less memory */
+	bool strange;	     /* its files are opened and read by helpers of their own */
+	uint32_t user;	     /* of a strange one */
 	uint64_t left_ns;    /* of waiting; requests lower it */
 	uint64_t request_ns; /* the most for one request; 0: all that is left */
 	uint64_t left_bytes; /* of gathered records; requests lower it; strange ones' alone */
 };
 
+/* So many of its processes one user's file systems may keep waiting, where nothing but an answer
+ * ends them; more are not begun. */
+#define READER_STUCK_MOST 4u
+
 struct reader_options {
 	uint32_t open_timeout_ms;   /* 0: 2000; also for identities */
 	uint32_t gather_timeout_ms; /* 0: 20000 */
 	uint64_t max_file_bytes;    /* 0: 8 GiB */
-	/* Memory, its own and of files, of the helper that reads strange accounts' files; 0: as
-	 * for others, which have 4 GiB of their own. */
+	/* Memory, its own and of files, of the helper that reads strange accounts' files; 0: they
+	 * are opened and read by the helpers of all others, which have 4 GiB of their own. */
 	uint64_t strange_bytes;
 	/* Asked while an answer is waited for; borrowed; NULL: nobody. What it says ends the
 	 * request. */
@@ -72,8 +81,10 @@ void reader_charge(struct reader *reader, struct reader_account *account);
 
 /*
  * As in safe_open.h. A link as the last part of the path is followed for pid 0, but not with
- * OWNER_PROCESS: whom a file must belong to, nobody else may choose it. A file of a network or FUSE
- * file system is copied into memory first (up to 512 MB), for even closing one may block.
+ * OWNER_PROCESS: whom a file must belong to, nobody else may choose it. What may wait for
+ * somebody, be it only in close() (symbol/file_mount.h: FUSE, networks, an overlay over such a
+ * one), never gets here: who opens it copies it into memory (up to 512 MB, else -EFBIG) and hands
+ * that over.
  */
 int reader_open_path(struct reader *reader, pid_t pid, const char *path, enum safe_owner owner,
 		     struct safe_file *file, struct error *err);

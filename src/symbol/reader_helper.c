@@ -16,6 +16,8 @@
 #include "base/error.h"
 #include "base/sanitizers.h"
 #include "image/identity.h"
+#include "symbol/file_inode.h"
+#include "symbol/file_mount.h"
 #include "symbol/gather.h"
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
@@ -24,28 +26,23 @@
 #define COPY_MAX_BYTES	   ((uint64_t)512 << 20)
 #define STRANGE_DATA_BYTES ((uint64_t)384 << 20)
 
-static bool may_block_on_close(int fd)
+/* Where fstat() tells the device that mappings have. */
+static bool is_mapped_as_told(int fd)
 {
 	struct statfs info;
 	if (fstatfs(fd, &info) != 0)
-		return true;
+		return false;
 	switch ((uint32_t)info.f_type) {
-	case 0x65735546: /* FUSE, virtiofs */
-	case NFS_SUPER_MAGIC:
-	case V9FS_MAGIC:
-	case SMB_SUPER_MAGIC:
-	case 0xff534d42: /* CIFS */
-	case 0xfe534d42: /* SMB2 */
-	case CODA_SUPER_MAGIC:
-	case AFS_SUPER_MAGIC:
-	case 0x00c36400: /* Ceph */
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* Replaces file->fd by a copy in memory. */
+/* Replaces file->fd by a copy in memory, and closes it, which may take for ever. */
 static int copy_into_memory(struct safe_file *file, uint64_t limit_bytes, struct error *err)
 {
 	if (file->size_bytes > limit_bytes)
@@ -83,7 +80,7 @@ static int copy_into_memory(struct safe_file *file, uint64_t limit_bytes, struct
 	file->fd = copy;
 	file->size_bytes = total;
 	file->copied = true;
-	copy = old; /* closed here, which may take long */
+	copy = old; /* closed here */
 	return 0;
 }
 
@@ -124,13 +121,17 @@ static int do_open(const struct message *request, struct message *answer, struct
 		ret = safe_open_executable(open.pid, &open.limits, &file, err);
 	else
 		ret = safe_open_mapping(open.pid, open.start, open.end, &open.limits, &file, err);
-	if (ret == 0 && may_block_on_close(file.fd)) {
-		ret = copy_into_memory(&file, COPY_MAX_BYTES, err);
-		if (ret < 0)
-			close(file.fd);
-	}
 	if (ret < 0)
 		return ret;
+	if (!is_mapped_as_told(file.fd))
+		file_inode_mapped(file.fd, &file.mapped_device, &file.mapped_inode);
+	/* Neither the reader nor, once it has answered, this process closes what may block. */
+	if (!file_mount_answers_itself(file.fd, open.pid))
+		ret = copy_into_memory(&file, COPY_MAX_BYTES, err);
+	if (ret < 0) {
+		close(file.fd);
+		return ret;
+	}
 	buffer_append(&answer->payload, &file, sizeof(file));
 	answer->fds[0] = file.fd;
 	answer->header.fd_count = 1;

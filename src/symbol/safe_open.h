@@ -45,6 +45,9 @@ struct safe_file {
 	uint32_t owner, mode, links;
 	uint64_t writer; /* who else can alter it: symbol/file_writer.h */
 	bool copied;	 /* fd is a copy in memory (symbol/reader.h); all else tells of the file */
+	/* As /proc/PID/maps names a mapping of it, where that may differ from the device and inode
+	 * above; inode 0: it was not looked. The reader fills it. */
+	uint64_t mapped_device, mapped_inode;
 };
 
 enum safe_link {

@@ -304,12 +304,17 @@ static void without_a_stash_what_was_left_out_is_in_the_bill_too(void **state)
 	(void)state;
 	struct session *session = new_session();
 	struct share *share = shares_of_user(&session->shares, STRANGER);
-	char path[] = "/their/program", other[] = "/their/other";
+	char path[] = "/their/program", other[] = "/their/other", mute[] = "/their/mount/program";
 	struct file unread = { .path = path, .unread = true, .sampled = true, .through = share };
 	struct file never_sampled = { .path = other, .unread = true, .through = share };
-	struct file *files[] = { &unread, &never_sampled };
+	struct file unanswered = { .path = mute,
+				   .unread = true,
+				   .unread_why = LEFT_OUT_UNANSWERED,
+				   .sampled = true,
+				   .through = share };
+	struct file *files[] = { &unread, &never_sampled, &unanswered };
 	session->files.files = files;
-	session->files.count = 2;
+	session->files.count = 3;
 	share->refused[SHARE_PLACES] = 17;
 	share->left_ns[SHARE_GATHERING] = 0;
 	struct profile *profile = profile_new();
@@ -318,6 +323,7 @@ static void without_a_stash_what_was_left_out_is_in_the_bill_too(void **state)
 	assert_int_equal(gather_nothing(session, &translation, false), 0);
 	assert_int_equal(billed(profile, "left_out_places"), 17);
 	assert_int_equal(billed(profile, "left_out_names_time"), 1);
+	assert_int_equal(billed(profile, "left_out_names_unanswered"), 1);
 	assert_int_equal(billed(profile, "left_out_file_/their/program"), 1);
 	assert_int_equal(billed(profile, "left_out_file_/their/other"), 0);
 	/* The next epoch begins with none of it. */

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -397,11 +399,17 @@ static void strange_files_cost_one_message_each(void **state)
 	close(file.fd);
 }
 
-static void signal_helper(const struct temporary_folder *folder, const char *name)
+static void signal_helper_of(const struct temporary_folder *folder, const char *helper,
+			     const char *name)
 {
 	if (!toolchain_has("pkill"))
 		skip();
-	toolchain_run(folder->path, "pkill -%s -P %d culprit-parse", name, getpid());
+	toolchain_run(folder->path, "pkill -%s -P %d %s", name, getpid(), helper);
+}
+
+static void signal_helper(const struct temporary_folder *folder, const char *name)
+{
+	signal_helper_of(folder, "culprit-parse", name);
 }
 
 /* A file that is cut while it is mapped makes a parser die of SIGBUS: the worst that one can do to
@@ -438,6 +446,29 @@ static void a_helper_that_hangs_is_killed_at_the_deadline(void **state)
 	assert_true(clock_monotonic_ns() - start_ns >= 100000000);
 	assert_string_equal(err.text, "could not be read: no answer within 100 ms");
 	assert_int_equal(reader_identify(reader, fd, &identity, &err), 0);
+}
+
+/* That tells nothing about the file. */
+static void what_no_opener_took_up_is_asked_once_more(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .open_timeout_ms = 300 };
+	struct error err = { 0 };
+	struct safe_file file;
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	toolchain_run(folder.path, "echo text >text");
+	const char *path = temporary_folder_path(&folder, "text");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(reader_open_path(reader, 0, path, OWNER_ANY, &file, &err), 0);
+		close(file.fd);
+		signal_helper_of(&folder, "culprit-open", "STOP");
+	}
+	uint64_t start_ns = clock_monotonic_ns();
+	assert_int_equal(reader_open_path(reader, 0, path, OWNER_ANY, &file, &err), 0);
+	close(file.fd);
+	assert_true(clock_monotonic_ns() - start_ns >= 300000000);
 }
 
 static int give_up(void *context)
@@ -691,6 +722,96 @@ static void a_mount_that_never_answers_costs_one_deadline(void **state)
 	close(file.fd);
 }
 
+/* A server that takes up what it is asked and never answers: no signal ends who waits for it. */
+static pid_t serve_nothing(int fuse)
+{
+	static uint8_t bytes[1 << 17];
+	pid_t pid = fork();
+	while (pid == 0) {
+		ssize_t size = read(fuse, bytes, sizeof(bytes));
+		const struct fuse_in_header *header = (const void *)bytes;
+		if (size < (ssize_t)sizeof(*header) && errno != EINTR)
+			_exit(0);
+		if (header->opcode != FUSE_INIT)
+			continue;
+		struct {
+			struct fuse_out_header header;
+			struct fuse_init_out init;
+		} answer = { .header = { .len = sizeof(answer), .unique = header->unique },
+			     .init = { .major = FUSE_KERNEL_VERSION, .minor = 31 } };
+		if (write(fuse, &answer, sizeof(answer)) < 0)
+			_exit(1);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static int open_as(struct reader *reader, uint32_t user, const char *path, struct error *err)
+{
+	struct reader_account account = { .strange = true,
+					  .user = user,
+					  .left_ns = UINT64_C(10000000000),
+					  .request_ns = 100000000 };
+	struct safe_file file;
+	reader_charge(reader, &account);
+	int ret = reader_open_path(reader, 0, path, OWNER_ANY, &file, err);
+	reader_charge(reader, NULL);
+	if (ret == 0)
+		close(file.fd);
+	return ret;
+}
+
+static void one_user_keeps_few_processes_waiting_and_nobody_else(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(reader_freep) struct reader *reader = NULL;
+	struct reader_options options = { .strange_bytes = (uint64_t)480 << 20 };
+	struct error err = { 0 };
+	char mount_options[128];
+	assert_int_equal(reader_new(&options, &reader, &err), 0);
+	toolchain_run(folder.path, "mkdir m; echo text >text");
+	const char *mounted = temporary_folder_path(&folder, "m");
+	const char *there = temporary_folder_path(&folder, "m/file");
+	const char *text = temporary_folder_path(&folder, "text");
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	snprintf(mount_options, sizeof(mount_options), "fd=%d,rootmode=40000,user_id=0,group_id=0",
+		 fuse);
+	if (fuse < 0 || mount("nothing", mounted, "fuse", 0, mount_options) != 0) {
+		print_message("no FUSE here, or no right to mount: skipped\n");
+		skip();
+	}
+	pid_t server = serve_nothing(fuse);
+	close(fuse);
+	int codes[READER_STUCK_MOST], others[READER_STUCK_MOST];
+	for (unsigned i = 0; i < READER_STUCK_MOST; i++) {
+		codes[i] = open_as(reader, 1000, there, &err);
+		others[i] = open_as(reader, 1001, text, NULL);
+	}
+	uint64_t start_ns = clock_monotonic_ns();
+	int beyond = open_as(reader, 1000, there, &err);
+	uint64_t took_ns = clock_monotonic_ns() - start_ns;
+	int other = open_as(reader, 1001, there, NULL);
+	kill(server, SIGKILL); /* the kernel answers for it */
+	waitpid(server, NULL, 0);
+	umount2(mounted, MNT_DETACH);
+	int again = -ETIMEDOUT;
+	for (int i = 0; i < 500 && again == -ETIMEDOUT; i++) {
+		usleep(10000);
+		again = open_as(reader, 1000, text, NULL);
+	}
+	for (unsigned i = 0; i < READER_STUCK_MOST; i++) {
+		assert_int_equal(codes[i], -ETIMEDOUT);
+		assert_int_equal(others[i], 0);
+	}
+	assert_int_equal(beyond, -ETIMEDOUT);
+	assert_string_equal(err.text, "was not opened: 4 processes wait already for what its "
+				      "user's file systems do not answer");
+	assert_true(took_ns < 100000000);
+	assert_int_equal(other, -ETIMEDOUT); /* they are counted apart */
+	assert_int_equal(again, 0);	     /* they were let go */
+}
+
 static void the_parser_has_no_rights(void **state)
 {
 	(void)state;
@@ -777,6 +898,8 @@ int main(void)
 		cmocka_unit_test(what_is_gathered_has_a_limit_in_bytes),
 		cmocka_unit_test(names_come_before_the_account_is_empty),
 		cmocka_unit_test(a_mount_that_never_answers_costs_one_deadline),
+		cmocka_unit_test(what_no_opener_took_up_is_asked_once_more),
+		cmocka_unit_test(one_user_keeps_few_processes_waiting_and_nobody_else),
 		cmocka_unit_test(the_parser_has_no_rights),
 		cmocka_unit_test(flipped_programs_do_no_harm),
 		cmocka_unit_test(the_vdso_is_read_from_memory),

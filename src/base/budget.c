@@ -107,13 +107,6 @@ uint64_t budget_file_bytes(const struct stat *file)
 	return stored < least ? least : stored < size ? stored : size;
 }
 
-void budget_read_file(int fd)
-{
-	struct stat file;
-	if (budget_counts && fstat(fd, &file) == 0)
-		budget_read(budget_file_bytes(&file));
-}
-
 void budget_read_local(uint64_t file_bytes, uint64_t came_bytes)
 {
 	uint64_t most = saturating_product(came_bytes, BUDGET_ANSWER_RATIO);

@@ -72,7 +72,6 @@ void budget_close(void);
 void budget_input(const char *name);
 void budget_read(uint64_t bytes);	  /* bytes of it that were read */
 void budget_read_profile(uint64_t bytes); /* of one of our own profiles */
-void budget_read_file(int fd);		  /* all of a file that is read for it */
 /*
  * A file of this machine that was read for it, of so many bytes, and what came of it into our
  * memory. The input names such files, so they count for memory alone: with their size, but with no

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/names/local_files_private.h"
 #include "base/budget.h"
@@ -52,7 +53,6 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 	char room[RELEASE_PATHS][512];
 	struct span paths[RELEASE_PATHS];
 	struct binary_found found;
-	CLEANUP(record_set_release) struct record_set records = { 0 };
 	const struct binary_wanted like = { .build_id = wanted->image.build_id,
 					    .paths = paths,
 					    .path_count =
@@ -60,25 +60,22 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 	int ret = binary_finder_open(search->finder, &like, &found);
 	if (ret < 0)
 		return ret == -ENOENT ? 1 : ret;
-	CLEANUP(close_fd) int fd = found.fd;
 	CLEANUP(buffer_release) struct buffer path = found.path;
 	struct identity_segment text = { 0, found.identity.text_vaddr, UINT64_MAX };
-	if (!text.vaddr)
-		return 1;
-	CLEANUP(close_fd)
+	ret = text.vaddr ? local_search_translate(search, wanted, &text, 1) : 1;
+	if (ret != 0) {
+		close(found.fd);
+		return ret;
+	}
 	int debug_fd = binary_finder_open_debug(search->finder, &found.identity, NULL, found.owner,
 						found.writer);
-	ret = local_search_translate(search, wanted, &text, 1);
-	if (ret < 0)
-		return ret;
 	search->files->images[wanted->id - 1].machine = found.identity.machine;
-	struct error err;
-	if (reader_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count, search->what,
-			  &records, NULL, &err) < 0)
-		local_search_note(search, "'%s': %s", buffer_text(&path), err.text);
+	wanted->title = buffer_text(&path);
+	ret = local_readings_add(search, wanted, found.fd, debug_fd, search->what, FOUND_BY_BUILD);
+	wanted->title = NULL;
 	if (found.by_name)
 		local_search_count(&search->by_name, &search->by_name_count, buffer_text(&path));
-	return local_search_keep(search, wanted->id, &records);
+	return ret;
 }
 
 /* ---- Tables of symbols as /proc/kallsyms has them */
@@ -93,7 +90,7 @@ static bool read_table(struct search *search, const char *root, const char *path
 		return false;
 	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
-	budget_read(out->size);
+	budget_read_local(out->size, out->size);
 	return ret == 0 && out->size > 0;
 }
 
@@ -253,6 +250,9 @@ int local_kernel_gather(struct search *search, struct wanted_image *wanted)
 		return ret;
 	if (wanted->image.space == SPACE_TEXT && runs_here(wanted))
 		return gather_running(search, wanted);
-	local_search_note(search, "kernel addresses stay unnamed: %s", why_unnamed(wanted));
+	if (search->time.left_ns)
+		local_search_note(search, "kernel addresses stay unnamed: %s", why_unnamed(wanted));
+	else
+		local_search_late(search, wanted->id);
 	return 0;
 }

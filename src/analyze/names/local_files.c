@@ -446,6 +446,7 @@ static int ask_files(struct search *search, const struct image_addresses *addres
 		return -ENOMEM;
 	reader_charge(search->reader, &search->time);
 	int ret = gather_images(search, addresses);
+	local_kernel_release(search); /* they are large, and records are still to come */
 	if (ret == 0)
 		ret = local_readings_end(search);
 	note_counted(search);
@@ -479,6 +480,7 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 		ret = ask_files(&search, &addresses);
 	local_readings_release(&search);
 	image_paths_release(&search.paths);
+	local_kernel_release(&search);
 	binary_finder_free(search.finder);
 	reader_free(search.reader);
 	debuginfod_free(search.debuginfod);

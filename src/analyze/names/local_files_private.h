@@ -9,6 +9,7 @@
 #include "profile/image_paths.h"
 #include "profile/profile.h"
 #include "symbol/binary_finder.h"
+#include "symbol/kallsyms.h"
 #include "symbol/reader.h"
 
 #define SHOWN_MISSING 3 /* images that a note names, before it counts */
@@ -39,6 +40,14 @@ struct reading {
 	struct reading_image *images, *last;
 };
 
+/* The symbols of a kernel, and where its modules lie. */
+struct kernel_tables {
+	bool read;
+	struct buffer bytes, module_bytes; /* that the rest borrows from */
+	struct kallsyms kallsyms;
+	struct kernel_modules modules;
+};
+
 struct search {
 	const struct profile *profile;
 	const struct resolver_options *options;
@@ -51,6 +60,11 @@ struct search {
 	const struct reading *waiting[READER_GATHERS]; /* that helpers are at; oldest first */
 	size_t waiting_count;
 	struct reader_account time;
+	struct kernel_tables running; /* of this machine's kernel, once they were asked for */
+	struct kernel_tables told;    /* of a build, from the folders for that */
+	struct buffer told_build_id;
+	struct kernel_tables usual; /* below symfs */
+	struct buffer usual_path;
 	struct image_paths paths; /* of the profile */
 	struct debuginfod *debuginfod;
 	local_files_note note;
@@ -98,3 +112,5 @@ void local_readings_release(struct search *search);
 
 /* The kernel's text, or a module's. 0 or -ENOMEM. */
 int local_kernel_gather(struct search *search, struct wanted_image *wanted);
+/* Forgets the tables that were read for it. */
+void local_kernel_release(struct search *search);

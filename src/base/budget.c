@@ -29,6 +29,7 @@ static uint64_t read_bytes;	/* as they lie in the file */
 static uint64_t profile_bytes;	/* of them, in our own profiles */
 static uint64_t unpacked_bytes; /* that came out of them */
 static uint64_t granted_bytes;	/* that count besides */
+static uint64_t local_bytes;	/* of this machine's files, as far as they count */
 static uint64_t window_bytes;
 static uint64_t written_bytes;
 static _Atomic int64_t held_bytes, peak_bytes;
@@ -55,8 +56,8 @@ void budget_close(void)
 	budget_counts = false;
 	place = refused_limit = NULL;
 	input[0] = 0;
-	granted_bytes = read_bytes = profile_bytes = unpacked_bytes = window_bytes = written_bytes =
-		0;
+	granted_bytes = read_bytes = profile_bytes = unpacked_bytes = local_bytes = window_bytes =
+		written_bytes = 0;
 	held_bytes = peak_bytes = 0;
 	refused = false;
 }
@@ -101,11 +102,13 @@ uint64_t budget_file_bytes(const struct stat *file)
 	return stored < least ? least : stored < size ? stored : size;
 }
 
-void budget_read_file(int fd)
+void budget_read_local(uint64_t file_bytes, uint64_t came_bytes)
 {
-	struct stat file;
-	if (budget_counts && fstat(fd, &file) == 0)
-		budget_read(budget_file_bytes(&file));
+	uint64_t most = saturating_product(came_bytes, BUDGET_ANSWER_RATIO);
+	uint64_t left = BUDGET_LOCAL_BYTES - local_bytes;
+	if (file_bytes > most)
+		file_bytes = most;
+	local_bytes += file_bytes < left ? file_bytes : left;
 }
 
 void budget_grant(uint64_t bytes)
@@ -141,7 +144,8 @@ static uint64_t allowance(uint64_t base, uint64_t bytes, uint64_t ratio)
 
 uint64_t budget_memory_limit_bytes(void)
 {
-	uint64_t allowed = allowance(limits.memory_bytes, counted_bytes(), BUDGET_MEMORY_RATIO);
+	uint64_t counted = saturating_sum(counted_bytes(), local_bytes);
+	uint64_t allowed = allowance(limits.memory_bytes, counted, BUDGET_MEMORY_RATIO);
 	if (window_bytes > unpacked_bytes)
 		allowed = sum_u64(allowed, window_bytes - unpacked_bytes);
 	return refused ? sum_u64(allowed, RESERVE_BYTES) : allowed;

@@ -55,6 +55,11 @@ struct budget_limits {
 /* What one byte of our own profiles counts for: columns are packed twice there, and they hold the
  * code that reports follow (docs/recordings.md, "Limits"). */
 #define BUDGET_PROFILE_RATIO 96
+/* What one byte of names, code or lines of a local file counts for: as in our own profiles, but
+ * that it comes unpacked. */
+#define BUDGET_ANSWER_RATIO 32
+/* For 192 MiB of memory; without such a limit an input of 2 kB may name gigabytes. */
+#define BUDGET_LOCAL_BYTES (UINT64_C(64) << 20)
 
 /* From here on allocations count. What is open already stays, with its limits. */
 void budget_open(const struct budget_limits *limits);
@@ -67,7 +72,12 @@ void budget_close(void);
 void budget_input(const char *name);
 void budget_read(uint64_t bytes);	  /* bytes of it that were read */
 void budget_read_profile(uint64_t bytes); /* of one of our own profiles */
-void budget_read_file(int fd);		  /* all of a file that is read for it */
+/*
+ * A file of this machine that was read for it, of so many bytes, and what came of it into our
+ * memory. The input names such files, so they count for memory alone: with their size, but with no
+ * more than BUDGET_ANSWER_RATIO times what came, and BUDGET_LOCAL_BYTES in all.
+ */
+void budget_read_local(uint64_t file_bytes, uint64_t came_bytes);
 /* What of a file's size is no hole: a sparse one costs its author nothing. */
 uint64_t budget_file_bytes(const struct stat *file);
 /* Bytes that count besides: what was read is so dense (import/importer.h). */

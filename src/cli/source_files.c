@@ -10,6 +10,7 @@
 #include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/small_file.h"
 #include "symbol/reader.h"
 
@@ -29,6 +30,7 @@ void source_files_release(struct source_files *files)
 		buffer_release(&files->list[i].text);
 	}
 	free(files->list);
+	hash_index_release(&files->index);
 	free(files->folder);
 	reader_free(files->reader);
 	files->list = NULL;
@@ -94,7 +96,7 @@ static void read_file(struct source_files *files, struct source_file *file)
 	CLEANUP(close_fd) int fd = open_source(files, file->name, &modified_ns);
 	if (fd < 0 || small_file_read_fd(fd, SOURCE_FILE_LIMIT, &file->text) < 0)
 		return;
-	budget_read(file->text.size);
+	budget_read_local(file->text.size, file->text.size);
 	size_t lines = 1;
 	for (size_t i = 0; i < file->text.size; i++)
 		lines += file->text.data[i] == '\n';
@@ -109,18 +111,26 @@ static void read_file(struct source_files *files, struct source_file *file)
 	file->newer = files->start_ns && modified_ns > 0 && (uint64_t)modified_ns > files->start_ns;
 }
 
+static bool has_name(const void *rows, uint32_t position, const void *wanted)
+{
+	return strcmp(((const struct source_file *)rows)[position].name, wanted) == 0;
+}
+
 static struct source_file *find(struct source_files *files, const char *name)
 {
-	for (size_t i = 0; i < files->count; i++)
-		if (strcmp(files->list[i].name, name) == 0)
-			return &files->list[i];
+	uint64_t hash = hash_bytes(name, strlen(name));
+	uint32_t at = hash_index_find(&files->index, hash, has_name, files->list, name);
+	if (at != HASH_INDEX_NONE)
+		return &files->list[at];
 	if (name[0] != '/' || /* relative to a folder that nobody knows any more */
 	    array_reserve(&files->list, &files->capacity, files->count, sizeof(*files->list)) < 0)
 		return NULL;
 	struct source_file *file = &files->list[files->count];
 	*file = (struct source_file){ .name = strdup(name) };
-	if (!file->name)
+	if (!file->name || hash_index_add(&files->index, hash, (uint32_t)files->count) < 0) {
+		free(file->name);
 		return NULL;
+	}
 	files->count++;
 	read_file(files, file);
 	return file;

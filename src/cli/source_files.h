@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/hash_index.h"
 #include "base/span.h"
 
 struct reader;
@@ -28,11 +29,12 @@ struct source_files {
 			    */
 	struct source_file *list;
 	size_t count, capacity;
-	struct reader *reader; /* since the first file */
-	char *folder;	       /* `root`, as an absolute path */
-	bool failed;	       /* nothing can be opened: `refused` says why */
-	size_t refused_count;  /* files that are there and were not read */
-	struct error refused;  /* the first one's reason */
+	struct hash_index index; /* by name */
+	struct reader *reader;	 /* since the first file */
+	char *folder;		 /* `root`, as an absolute path */
+	bool failed;		 /* nothing can be opened: `refused` says why */
+	size_t refused_count;	 /* files that are there and were not read */
+	struct error refused;	 /* the first one's reason */
 };
 
 void source_files_release(struct source_files *files);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/visible_text.h"
 #include "image/deleted_path.h"
+#include "profile/image_paths.h"
 #include "profile/profile.h"
 
 void dso_names_release(struct dso_names *names)
@@ -109,42 +110,20 @@ static const char *as_word(struct arena *arena, const char *name)
 				    : arena_copy_text(arena, (const char *)safe.data, safe.size);
 }
 
-/* By image id: the best of its paths. */
-static struct span *first_paths(const struct profile *profile, size_t count)
-{
-	const struct table *paths = profile_table(profile, PROFILE_PATH);
-	struct span *first = calloc(count + 1, sizeof(*first));
-	CLEANUP(free_pointer) size_t *rows = calloc(count + 1, sizeof(*rows));
-	for (size_t row = 0; first && rows && row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		uint64_t image = keys[PATH_IMAGE];
-		struct span path = profile_bytes(profile, keys[PATH_PATH]);
-		if (!path.size ||
-		    (first[image].data && !profile_path_is_better(profile, row, rows[image])))
-			continue;
-		first[image] = path;
-		rows[image] = row;
-	}
-	if (!rows) {
-		free(first);
-		return NULL;
-	}
-	return first;
-}
-
 int dso_names_init(struct dso_names *names, const struct profile *profile,
 		   struct resolver *resolver)
 {
 	size_t count = profile_table(profile, PROFILE_IMAGE)->count;
-	CLEANUP(free_pointer) struct span *paths = first_paths(profile, count);
+	CLEANUP(image_paths_release) struct image_paths paths;
+	int ret = image_paths_init(&paths, profile);
 	*names = (struct dso_names){ .count = count };
 	names->names = calloc(count + 1, sizeof(*names->names));
-	if (!names->names || !paths)
+	if (!names->names || ret < 0)
 		return -ENOMEM;
 	names->names[0] = "[unknown]";
 	for (size_t id = 1; id <= count; id++) {
 		const struct profile_image image = profile_image(profile, id);
-		const char *name = name_image(names, &image, paths[id],
+		const char *name = name_image(names, &image, image_paths_best(&paths, id),
 					      resolver_image(resolver, (uint32_t)id));
 		names->names[id] = name ? as_word(&names->arena, name) : NULL;
 		if (!names->names[id])

@@ -390,24 +390,6 @@ bool profile_path_is_better(const struct profile *profile, size_t row, size_t ot
 			    profile_bytes(profile, table_keys(paths, other)[PATH_PATH])) < 0;
 }
 
-struct span profile_image_path(const struct profile *profile, uint64_t image)
-{
-	const struct table *paths = profile_table(profile, PROFILE_PATH);
-	struct span best = { NULL, 0 };
-	size_t best_row = 0;
-	for (size_t row = 0; row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		struct span path = profile_bytes(profile, keys[PATH_PATH]);
-		if (keys[PATH_IMAGE] != image || !path.size)
-			continue;
-		if (!best.data || profile_path_is_better(profile, row, best_row)) {
-			best = path;
-			best_row = row;
-		}
-	}
-	return best;
-}
-
 bool profile_image_other_build(const struct profile_image *a, const struct profile_image *b)
 {
 	if (a->build_id.size && b->build_id.size && !span_equal(a->build_id, b->build_id))

@@ -184,8 +184,6 @@ int profile_add_seen_path(struct profile *profile, uint32_t image, struct span p
 int profile_add_path(struct profile *profile, uint32_t image, struct span path); /* PATH_TOLD */
 /* Of two rows of the table, by what is known of them, then by the text. */
 bool profile_path_is_better(const struct profile *profile, size_t row, size_t other);
-/* The best of an image's paths; empty when it has none. */
-struct span profile_image_path(const struct profile *profile, uint64_t image);
 
 /* Who ran. Optional numbers by optional_of(). */
 struct profile_context {

@@ -66,6 +66,7 @@ enum {
 };
 
 struct stash_image {
+	uint32_t records_of; /* 0: its own */
 	struct shelf shelves[SHELVES];
 };
 
@@ -289,11 +290,24 @@ size_t stash_index_damaged(const struct stash_index *index)
 	return index->damaged;
 }
 
-static const struct shelf *shelf_of(const struct stash_index *index, uint32_t image, int shelf)
+void stash_index_share(struct stash_index *index, uint32_t image, uint32_t of)
+{
+	index->images[image - 1].records_of = of;
+}
+
+/* Whose records an image has; 0: there is no such image. */
+static uint32_t owner_of(const struct stash_index *index, uint32_t image)
 {
 	if (image == 0 || image > index->image_count)
-		return NULL;
-	return &index->images[image - 1].shelves[shelf];
+		return 0;
+	uint32_t of = index->images[image - 1].records_of;
+	return of ? of : image;
+}
+
+static const struct shelf *shelf_of(const struct stash_index *index, uint32_t image, int shelf)
+{
+	image = owner_of(index, image);
+	return image ? &index->images[image - 1].shelves[shelf] : NULL;
 }
 
 static struct entry *find_entry(const struct stash_index *index, uint32_t image, uint64_t vaddr,
@@ -336,6 +350,7 @@ bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t f
 {
 	size_t low = 0;
 	size_t high = index->cold_count;
+	image = owner_of(index, image);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct cold_entry *cold = &index->cold[middle];

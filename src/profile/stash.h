@@ -40,6 +40,8 @@ void stash_index_free(struct stash_index *index);
 void stash_index_freep(struct stash_index **index); /* for CLEANUP() */
 size_t stash_index_count(const struct stash_index *index);
 size_t stash_index_damaged(const struct stash_index *index);
+/* From now on the image's records are those of image `of`, which has its own: both are one file. */
+void stash_index_share(struct stash_index *index, uint32_t image, uint32_t of);
 /* Does the stash know anything of this image? */
 bool stash_has_image(const struct stash_index *index, uint32_t image);
 /* Does it know source lines or inlined functions of this image? */

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "symbol/known_files.h"
 #include "symbol/reader.h"
 
 #define SMALLEST_ELF_BYTES 64
@@ -25,6 +26,7 @@ struct listed {
 
 struct binary_finder {
 	struct reader *reader;
+	struct known_files known;
 	struct binary_finder_options options;
 	char *symfs; /* absolute; NULL: none, or not there */
 	uint32_t symfs_owner;
@@ -41,6 +43,7 @@ int binary_finder_new(struct reader *reader, const struct binary_finder_options 
 	if (!finder)
 		return -ENOMEM;
 	finder->reader = reader;
+	known_files_init(&finder->known, reader);
 	finder->options = *options;
 	/* the reader's helpers stand in another folder than we */
 	finder->symfs = options->symfs ? realpath(options->symfs, NULL) : NULL;
@@ -55,6 +58,7 @@ void binary_finder_free(struct binary_finder *finder)
 {
 	if (!finder)
 		return;
+	known_files_release(&finder->known);
 	free(finder->symfs);
 	free(finder->list);
 	arena_release(&finder->arena);
@@ -105,11 +109,7 @@ enum choice {
 static bool has_content(struct binary_finder *finder, const struct safe_file *file,
 			enum content_kind kind, struct span hash, struct identity *identity)
 {
-	uint8_t unique[READER_UNIQUE_BYTES];
-	reader_unique(file, unique);
-	return reader_identify_content(finder->reader, file->fd, kind,
-				       (struct span){ unique, sizeof(unique) }, identity,
-				       NULL) == 0 &&
+	return known_files_identify(&finder->known, file, kind, identity) == 0 &&
 	       hash.size == sizeof(identity->hash) &&
 	       memcmp(hash.data, &identity->hash, sizeof(identity->hash)) == 0;
 }
@@ -155,7 +155,7 @@ static bool take(struct binary_finder *finder, const struct binary_wanted *wante
 		return false;
 	found->owner = file.owner;
 	found->by_name = !can_be_compared(wanted);
-	if (reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
+	if (known_files_identify(&finder->known, &file, CONTENT_NONE, &found->identity) == 0 &&
 	    found->identity.has_code &&
 	    (found->by_name || is_same_build(finder, wanted, &file, choice, &found->identity))) {
 		found->fd = file.fd;
@@ -209,7 +209,7 @@ static int add_listed(struct binary_finder *finder, const char *path)
 	struct identity identity;
 	if (open_candidate(finder, path, &file) < 0)
 		return 0;
-	int ret = reader_identify(finder->reader, file.fd, &identity, NULL);
+	int ret = known_files_identify(&finder->known, &file, CONTENT_NONE, &identity);
 	close(file.fd);
 	if (ret < 0 || !identity.has_code)
 		return 0;
@@ -315,7 +315,8 @@ static bool take_same_inode(struct binary_finder *finder, const struct binary_wa
 		if (reader_open_path(finder->reader, 0, path, OWNER_ANY, &file, NULL) < 0)
 			continue;
 		if (file_inode_is(file.fd, &wanted->here) &&
-		    reader_identify(finder->reader, file.fd, &found->identity, NULL) == 0 &&
+		    known_files_identify(&finder->known, &file, CONTENT_NONE, &found->identity) ==
+			    0 &&
 		    found->identity.has_code) {
 			found->fd = file.fd;
 			found->writer = file.writer;

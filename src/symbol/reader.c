@@ -663,8 +663,14 @@ int reader_end_gather(struct reader *reader, struct record_set *out, struct gath
 	reader->gather_count--;
 	struct payment payment;
 	unsigned int done;
-	begin_payment(reader, reader->options.gather_timeout_ms, &payment, NULL);
-	return receive_records(reader, helper, &payment, out, &done, counts, err);
+	int ret = begin_payment(reader, reader->options.gather_timeout_ms, &payment, err);
+	if (ret < 0) {
+		helper_kill(helper); /* or its answer would be taken for the next one's */
+		return ret;
+	}
+	ret = receive_records(reader, helper, &payment, out, &done, counts, err);
+	pay(reader, &payment);
+	return ret;
 }
 
 int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,

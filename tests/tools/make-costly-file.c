@@ -2,7 +2,7 @@
  * make-costly-file - small files that cost a reader much more than they are large:
  * what the budget of a reader (base/budget.h) is for.
  *
- * usage: make-costly-file KIND N FILE
+ * usage: make-costly-file KIND N FILE [EXECUTABLE]
  *
  * pprof: a packed profile, one sample of N locations with 64 inlined functions each.
  * pprof-again: a packed one, N samples of one stack of 16,000 frames.
@@ -14,6 +14,12 @@
  * speedscope: JSON of one call stack, N calls deep, each of which takes time itself.
  * numbers: callgrind's text with N functions, whose numbers share one place in a table that hashes
  * by splitmix64 without a seed.
+ * events: packed perf script's text of N events that share all but what follows the colon.
+ * images: perf.data of N files that are mapped, with a sample in each.
+ * spellings: a packed pprof profile with N mappings, each of which spells the path of EXECUTABLE in
+ * another way, and a sample in each.
+ * builds: a profile of culprit with N images of one build-id, which differ in their content.
+ * sources: one of a procedure of N instructions, each of a source file of its own.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -25,6 +31,9 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/small_file.h"
+#include "image/elf_file.h"
+#include "image/identity.h"
 #include "import/perf_data/perf_data_types.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
@@ -331,23 +340,202 @@ static void make_code(uint64_t count, const char *path)
 	buffer_release(&code);
 }
 
+/* ---- many of a kind */
+
+static const char *executable; /* as the command line says */
+
+static void make_events(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	for (uint64_t i = 0; i < count; i++)
+		buffer_printf(&out, "a 1 1.000000: 1 x:%" PRIu64 ":  1 f (d)\n", i);
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+static void make_images(uint64_t count, const char *path)
+{
+	struct perf_file file = { 0 };
+	perf_file_begin_pipe(&file);
+	perf_record_begin(&file, PERF_FILE_ATTR, 0);
+	perf_put_u32(&file, PERF_TYPE_SOFTWARE);
+	perf_put_u32(&file, 64);
+	perf_put_u64(&file, PERF_COUNT_SW_CPU_CLOCK);
+	perf_put_u64(&file, 1);
+	perf_put_u64(&file, PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+	for (int i = 0; i < 4; i++)
+		perf_put_u64(&file, 0);
+	perf_record_end(&file);
+	for (uint64_t i = 1; i <= count; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "/nowhere/%" PRIu64, i);
+		perf_record_begin(&file, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER);
+		perf_put_u32(&file, 1);
+		perf_put_u32(&file, 1);
+		perf_put_u64(&file, i << 24);
+		perf_put_u64(&file, 0x1000);
+		perf_put_u64(&file, 0);
+		perf_put_text(&file, name);
+		perf_record_end(&file);
+		perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		perf_put_u64(&file, (i << 24) + 16);
+		perf_put_u32(&file, 1);
+		perf_put_u32(&file, 1);
+		perf_record_end(&file);
+	}
+	write_file(path, &file.bytes);
+	perf_file_release(&file);
+}
+
+/* "/a//./b" and the like: `number` chooses. */
+static void put_spelling(struct buffer *out, const char *path, uint64_t number)
+{
+	const char *slash = strrchr(path, '/');
+	struct buffer text = { 0 };
+	must(slash);
+	buffer_append(&text, path, (size_t)(slash - path));
+	for (int bit = 0; bit < 12; bit++)
+		buffer_append_text(&text, number >> bit & 1 ? "/" : "/./");
+	buffer_append_text(&text, slash + 1);
+	put_message(out, 6, &text);
+}
+
+static void put_build_id(struct buffer *out, const char *path)
+{
+	struct elf_file elf;
+	struct identity identity;
+	struct buffer bytes = { 0 }, text = { 0 };
+	must(small_file_read(path, 1u << 30, &bytes) == 0 &&
+	     elf_file_parse(bytes.data, bytes.size, &elf, NULL) == 0);
+	identity_of_file(&elf, &identity);
+	buffer_append_hex(&text, identity.build_id, identity.build_id_bytes);
+	put_message(out, 6, &text);
+	elf_file_release(&elf);
+	buffer_release(&bytes);
+}
+
+static void make_spellings(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	must(executable);
+	put_type(&out);
+	put_build_id(&out, executable);
+	for (uint64_t i = 0; i < count; i++) {
+		struct buffer mapping = { 0 }, location = { 0 }, sample = { 0 };
+		uint64_t start = (i + 1) << 32;
+		put_number(&mapping, 1, i + 1);
+		put_number(&mapping, 2, start);
+		put_number(&mapping, 3, start + ((uint64_t)1 << 31));
+		put_number(&mapping, 5, 5 + i);
+		put_number(&mapping, 6, 4);
+		put_message(&out, 3, &mapping);
+		put_number(&location, 1, i + 1);
+		put_number(&location, 2, i + 1);
+		put_number(&location, 3, start + 0x100000 + i * 64);
+		put_message(&out, 4, &location);
+		put_number(&sample, 1, i + 1);
+		put_number(&sample, 2, 1);
+		put_message(&out, 2, &sample);
+		put_spelling(&out, executable, i);
+	}
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+/* A profile with an event and a context. */
+static struct profile *begin_profile(uint32_t *event, uint32_t *context)
+{
+	struct profile *profile = profile_new();
+	const struct profile_event cycles = { .name = span_of_text("cycles:u"),
+					      .unit = span_of_text("cycles"),
+					      .policy = PERIOD_FIXED,
+					      .period = 100000,
+					      .sampled = 1 };
+	const struct profile_context in = { .comm = span_of_text("program"),
+					    .pid = optional_of(12) };
+	const struct profile_source source = { .host = span_of_text("host"),
+					       .machine = span_of_text("x86_64"),
+					       .start_ns = 4102444800000000000u,
+					       .duration_ns = 1000000000 };
+	must(profile && profile_add_event(profile, &cycles, event) == 0 &&
+	     profile_add_context(profile, &in, context) == 0 &&
+	     profile_add_source(profile, &source) == 0);
+	return profile;
+}
+
+static void make_builds(uint64_t count, const char *path)
+{
+	uint32_t event, in;
+	const struct cell cell = { 1, 100000, (unsigned __int128)100000 * 100000 };
+	struct profile *profile = begin_profile(&event, &in);
+	for (uint64_t i = 1; i <= count; i++) {
+		const uint64_t hash[2] = { i, 0 };
+		struct profile_frame leaf = { .vaddr = 0x10 };
+		const struct profile_image image = { .kind = IMAGE_FILE,
+						     .space = SPACE_ELF,
+						     .build_id = span_of_text("same"),
+						     .hash = { hash, sizeof(hash) },
+						     .writer = (uint64_t)1 << 32 | i };
+		must(profile_add_image(profile, &image, &leaf.image) == 0);
+		must(profile_add_flat(profile, event, in, &leaf, &cell) == 0);
+	}
+	must(profile_file_write(path, profile, NULL) == 0);
+	profile_free(profile);
+}
+
+static void make_sources(uint64_t count, const char *path)
+{
+	uint32_t event, in;
+	const struct cell cell = { 1, 100000, (unsigned __int128)100000 * 100000 };
+	struct profile *profile = begin_profile(&event, &in);
+	struct buffer content = { 0 }, code = { 0 };
+	const struct function_record function = { .name = span_of_text("scattered") };
+	const struct profile_image image = { .kind = IMAGE_FILE,
+					     .space = SPACE_ELF,
+					     .build_id = span_of_text("12345678901234567890") };
+	struct profile_frame leaf = { .vaddr = 0x1000 };
+	struct lines_writer writer;
+	must(profile_add_image(profile, &image, &leaf.image) == 0);
+	must(profile_add_flat(profile, event, in, &leaf, &cell) == 0);
+	lines_writer_init(&writer, 0x1000);
+	for (uint64_t i = 0; i < count; i++) {
+		char name[32];
+		buffer_append_u8(&code, 0x90);
+		snprintf(name, sizeof(name), "/nowhere/%" PRIu64, i);
+		lines_writer_row(&writer, 0x1000 + i, 0, span_of_text(name), 1);
+	}
+	record_put_function(&content, 0x1000, &function);
+	put_record(profile, leaf.image, RECORD_FUNCTION, 0x1000 + count - 1, &content);
+	record_put_code(&content, (struct span){ code.data, code.size });
+	put_record(profile, leaf.image, RECORD_CODE, 0x1000 + count - 1, &content);
+	must(lines_writer_finish(&writer, &content) == 0);
+	put_record(profile, leaf.image, RECORD_LINES, 0x1000 + count - 1, &content);
+	must(profile_file_write(path, profile, NULL) == 0);
+	profile_free(profile);
+	buffer_release(&code);
+}
+
 static const struct kind {
 	const char *name;
 	void (*make)(uint64_t count, const char *path);
 } kinds[] = {
-	{ "pprof", make_pprof },	{ "folded", make_folded },
-	{ "folded-names", make_names }, { "perf-data", make_perf_data },
-	{ "code", make_code },		{ "speedscope", make_speedscope },
-	{ "numbers", make_numbers },	{ "pprof-again", make_again },
+	{ "pprof", make_pprof },	 { "folded", make_folded },
+	{ "folded-names", make_names },	 { "perf-data", make_perf_data },
+	{ "code", make_code },		 { "speedscope", make_speedscope },
+	{ "numbers", make_numbers },	 { "pprof-again", make_again },
+	{ "events", make_events },	 { "images", make_images },
+	{ "spellings", make_spellings }, { "builds", make_builds },
+	{ "sources", make_sources },
 };
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc == 4 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	executable = argc == 5 ? argv[4] : NULL;
+	for (size_t i = 0; (argc == 4 || argc == 5) && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(argv[1], kinds[i].name) == 0) {
 			kinds[i].make(strtoull(argv[2], NULL, 10), argv[3]);
 			return 0;
 		}
-	fprintf(stderr, "usage: make-costly-file KIND N FILE\n");
+	fprintf(stderr, "usage: make-costly-file KIND N FILE [EXECUTABLE]\n");
 	return 2;
 }

@@ -160,7 +160,8 @@ static int add_columns(struct annotation_diff *diff, const struct annotate_index
 	diff->columns = arena_allocate(&diff->arena, (most + 1) * sizeof(*diff->columns));
 	if (!matches || !diff->columns)
 		return out_of_memory(err);
-	diff->column_count = column_match(before->columns, after->columns, matches);
+	if (column_match(before->columns, after->columns, matches, &diff->column_count) < 0)
+		return out_of_memory(err);
 	if (diff->column_count == 0)
 		return error_set(err, -ENOENT, "no event is on both sides");
 	static const struct cell none = { 0 };

@@ -104,7 +104,9 @@ static int pair_columns(struct comparison *comparison, struct error *err)
 	comparison->columns = calloc(a->count + 1, sizeof(*comparison->columns));
 	if (!left || !right || !matches || !comparison->columns)
 		return out_of_memory(err);
-	size_t count = column_match(a, b, matches);
+	size_t count;
+	if (column_match(a, b, matches, &count) < 0)
+		return out_of_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		left[matches[i].before] = right[matches[i].after] = true;
 		add_column(comparison, matches[i]);

@@ -307,35 +307,96 @@ static void compare_builds(struct join *join)
 	}
 }
 
-/* A file that others can write is not taken for the one of its build-id where several claim it. */
-static bool is_doubtful(const struct report *report, uint32_t id, const struct profile_image *image)
+/* The images of one build-id. */
+struct build_images {
+	struct span build_id;
+	size_t count;
+	bool alone; /* of one of them nothing else is known */
+};
+
+struct builds {
+	struct build_images *list;
+	size_t count;
+	struct hash_index index;
+};
+
+static void builds_release(struct builds *builds)
 {
-	size_t count = profile_table(report->profile, PROFILE_IMAGE)->count;
-	for (uint32_t i = 1; image->writer && i <= count; i++) {
-		struct profile_image other = image_of(report, i);
-		if (i != id && span_equal(other.build_id, image->build_id))
-			return true;
-	}
-	return false;
+	free(builds->list);
+	hash_index_release(&builds->index);
 }
 
-/* By image of `report`: is its build-id known, and that of the other side's at most? */
-static bool *images_known_by_id(const struct report *report, const struct report *other)
+static bool same_build_id(const void *rows, uint32_t position, const void *wanted)
+{
+	return span_equal(((const struct build_images *)rows)[position].build_id,
+			  *(const struct span *)wanted);
+}
+
+/* NULL: no image has that build-id. */
+static struct build_images *find_build(const struct builds *builds, struct span build_id)
+{
+	uint32_t at = hash_index_find(&builds->index, hash_bytes(build_id.data, build_id.size),
+				      same_build_id, builds->list, &build_id);
+	return at == HASH_INDEX_NONE ? NULL : &builds->list[at];
+}
+
+static int builds_init(struct builds *builds, const struct report *report)
 {
 	size_t count = profile_table(report->profile, PROFILE_IMAGE)->count;
-	size_t others = profile_table(other->profile, PROFILE_IMAGE)->count;
-	bool *known = calloc(count + 1, sizeof(*known));
-	for (uint32_t id = 1; known && id <= count; id++) {
-		struct profile_image image = image_of(report, id);
-		known[id] = has_build_id_alone(&image);
-		for (uint32_t i = 1; !known[id] && image.hash.size && i <= others; i++) {
-			struct profile_image candidate = image_of(other, i);
-			known[id] = has_build_id_alone(&candidate) &&
-				    profile_image_same_build(&image, &candidate) &&
-				    !is_doubtful(report, id, &image);
+	*builds = (struct builds){ .list = calloc(count + 1, sizeof(*builds->list)) };
+	for (uint32_t id = 1; builds->list && id <= count; id++) {
+		const struct profile_image image = image_of(report, id);
+		struct build_images *build = find_build(builds, image.build_id);
+		if (!build) {
+			uint64_t hash = hash_bytes(image.build_id.data, image.build_id.size);
+			build = &builds->list[builds->count];
+			build->build_id = image.build_id;
+			if (hash_index_add(&builds->index, hash, (uint32_t)builds->count) < 0)
+				return -ENOMEM;
+			builds->count++;
 		}
+		build->count++;
+		build->alone |= has_build_id_alone(&image);
 	}
-	return known;
+	return builds->list ? 0 : -ENOMEM;
+}
+
+/*
+ * Does the other side have that very build, known by its build-id alone? A file that others can
+ * write is not taken for it where several of its own side claim the build-id.
+ */
+static bool is_known_alone(const struct profile_image *image, const struct builds *own,
+			   const struct builds *other)
+{
+	const struct build_images *there = find_build(other, image->build_id);
+	if (!there || !there->alone || image->name.size)
+		return false;
+	return !image->writer || find_build(own, image->build_id)->count == 1;
+}
+
+/* By image of a side: is its build-id known, and that of the other side's at most? */
+static int find_known_by_id(struct side *side, const struct builds *own, const struct builds *other)
+{
+	size_t count = profile_table(side->report->profile, PROFILE_IMAGE)->count;
+	side->known_by_id = calloc(count + 1, sizeof(*side->known_by_id));
+	if (!side->known_by_id)
+		return -ENOMEM;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct profile_image image = image_of(side->report, id);
+		side->known_by_id[id] = has_build_id_alone(&image) ||
+					(image.hash.size && is_known_alone(&image, own, other));
+	}
+	return 0;
+}
+
+static int compare_images(struct side *left, struct side *right)
+{
+	CLEANUP(builds_release) struct builds of_left = { 0 };
+	CLEANUP(builds_release) struct builds of_right = { 0 };
+	if (builds_init(&of_left, left->report) < 0 || builds_init(&of_right, right->report) < 0 ||
+	    find_known_by_id(left, &of_left, &of_right) < 0)
+		return -ENOMEM;
+	return find_known_by_id(right, &of_right, &of_left);
 }
 
 static int join_init(struct join *join, struct matching *matching, const struct report *before,
@@ -355,13 +416,12 @@ static int join_init(struct join *join, struct matching *matching, const struct 
 		size_t count = side->report->row_count;
 		side->group_of = malloc((count + 1) * sizeof(*side->group_of));
 		join->entry_of[s] = malloc((count + 1) * sizeof(*join->entry_of[s]));
-		side->known_by_id = images_known_by_id(side->report, join->sides[1 - s].report);
-		if (!side->group_of || !join->entry_of[s] || !side->known_by_id)
+		if (!side->group_of || !join->entry_of[s])
 			failed = true;
 		for (size_t i = 0; i < count && !failed; i++)
 			side->group_of[i] = NO_GROUP;
 	}
-	return failed ? -ENOMEM : 0;
+	return failed ? -ENOMEM : compare_images(&join->sides[0], &join->sides[1]);
 }
 
 int matching_init(struct matching *matching, const struct report *before,

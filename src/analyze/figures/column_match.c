@@ -1,58 +1,140 @@
 #include "analyze/figures/column_match.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/sum.h"
 
-/* How badly two columns go together: 0 the same, more the worse, negative not at all. */
-static int unlike(const struct event_column *a, const struct event_column *b)
+/*
+ * What two columns have in common when they go together, the closest first. A profile of a
+ * stranger may have many thousand events, so columns are looked up by it.
+ */
+enum likeness { SAME_EVENT, SAME_BASE_NAME, SAME_CONFIG, LIKENESSES };
+
+struct key {
+	enum likeness likeness;
+	const struct event_column *column;
+};
+
+static bool equal_columns(enum likeness likeness, const struct event_column *a,
+			  const struct event_column *b)
 {
 	if (a->clock != b->clock || !span_equal(a->core_type, b->core_type))
-		return -1;
-	if (span_equal(a->name, b->name) && a->exclude == b->exclude)
-		return 0;
-	if (span_equal(event_base_name(a->name), event_base_name(b->name)))
-		return 1;
-	bool same_config = a->pmu.size && span_equal(a->pmu, b->pmu) && a->type == b->type &&
-			   a->config == b->config;
-	return same_config ? 2 : -1;
+		return false;
+	if (likeness == SAME_EVENT)
+		return span_equal(a->name, b->name) && a->exclude == b->exclude;
+	if (likeness == SAME_BASE_NAME)
+		return span_equal(event_base_name(a->name), event_base_name(b->name));
+	return a->pmu.size && span_equal(a->pmu, b->pmu) && a->type == b->type &&
+	       a->config == b->config;
 }
 
-#define WORST 2
-
-static bool is_taken(const struct column_match *matches, size_t count, size_t before, size_t after)
+static uint64_t hash_of(const struct key *key)
 {
-	for (size_t i = 0; i < count; i++)
-		if (matches[i].before == before || matches[i].after == after)
-			return true;
-	return false;
+	const struct event_column *column = key->column;
+	struct span text = key->likeness == SAME_EVENT	     ? column->name
+			   : key->likeness == SAME_BASE_NAME ? event_base_name(column->name)
+							     : column->pmu;
+	uint64_t number = key->likeness == SAME_EVENT	 ? column->exclude
+			  : key->likeness == SAME_CONFIG ? hash_u64(column->config) + column->type
+							 : 0;
+	uint64_t hash = hash_bytes(text.data, text.size) + hash_u64(number + column->clock);
+	return hash_u64(hash + hash_bytes(column->core_type.data, column->core_type.size));
 }
 
-static void sort(struct column_match *matches, size_t count)
+/* Columns of one key that are free, as a list; the first of them stands in the index. */
+struct free_columns {
+	const struct event_columns *columns;
+	enum likeness likeness;
+	struct hash_index index;
+	uint32_t *first; /* by the column that the index has of its key; NONE: all are taken */
+	uint32_t *next;	 /* by column */
+};
+
+#define NONE UINT32_MAX
+
+static bool has_key(const void *rows, uint32_t position, const void *wanted)
 {
-	for (size_t i = 1; i < count; i++)
-		for (size_t k = i; k > 0 && matches[k].before < matches[k - 1].before; k--) {
-			struct column_match other = matches[k];
-			matches[k] = matches[k - 1];
-			matches[k - 1] = other;
+	const struct event_columns *columns = rows;
+	const struct key *key = wanted;
+	return equal_columns(key->likeness, &columns->list[position], key->column);
+}
+
+static int index_free(struct free_columns *list, enum likeness likeness, const bool *taken)
+{
+	list->likeness = likeness;
+	hash_index_release(&list->index);
+	for (size_t i = list->columns->count; i-- > 0;) {
+		const struct key key = { likeness, &list->columns->list[i] };
+		if (taken[i] || (likeness == SAME_CONFIG && !key.column->pmu.size))
+			continue;
+		uint64_t hash = hash_of(&key);
+		uint32_t at = hash_index_find(&list->index, hash, has_key, list->columns, &key);
+		if (at == HASH_INDEX_NONE) {
+			at = (uint32_t)i;
+			list->first[at] = NONE;
+			if (hash_index_add(&list->index, hash, at) < 0)
+				return -ENOMEM;
 		}
+		list->next[i] = list->first[at];
+		list->first[at] = (uint32_t)i;
+	}
+	return 0;
 }
 
-size_t column_match(const struct event_columns *before, const struct event_columns *after,
-		    struct column_match *matches)
+/* The first free column that goes with this one, which then is taken; NONE: there is none. */
+static uint32_t take_free(struct free_columns *list, const struct event_column *column)
 {
-	size_t count = 0;
-	for (int most = 0; most <= WORST; most++)
-		for (size_t i = 0; i < before->count; i++)
-			for (size_t k = 0; k < after->count; k++)
-				if (unlike(&before->list[i], &after->list[k]) == most &&
-				    !is_taken(matches, count, i, k))
-					matches[count++] = (struct column_match){ i, k };
-	if (count == 0 && before->count == 1 && after->count == 1)
-		matches[count++] = (struct column_match){ 0, 0 };
-	sort(matches, count);
-	return count;
+	const struct key key = { list->likeness, column };
+	uint32_t at = hash_index_find(&list->index, hash_of(&key), has_key, list->columns, &key);
+	if (at == HASH_INDEX_NONE || list->first[at] == NONE)
+		return NONE;
+	uint32_t found = list->first[at];
+	list->first[at] = list->next[found];
+	return found;
+}
+
+static void free_columns_release(struct free_columns *list)
+{
+	hash_index_release(&list->index);
+	free(list->first);
+	free(list->next);
+}
+
+int column_match(const struct event_columns *before, const struct event_columns *after,
+		 struct column_match *matches, size_t *count)
+{
+	CLEANUP(free_columns_release) struct free_columns list = { .columns = after };
+	CLEANUP(free_pointer) bool *taken = calloc(after->count + 1, sizeof(*taken));
+	CLEANUP(free_pointer) uint32_t *of = calloc(before->count + 1, sizeof(*of)); /* its match */
+	list.first = calloc(after->count + 1, sizeof(*list.first));
+	list.next = calloc(after->count + 1, sizeof(*list.next));
+	*count = 0;
+	if (!taken || !of || !list.first || !list.next)
+		return -ENOMEM;
+	for (size_t i = 0; i < before->count; i++)
+		of[i] = NONE;
+	for (int likeness = 0; likeness < LIKENESSES; likeness++) {
+		if (index_free(&list, (enum likeness)likeness, taken) < 0)
+			return -ENOMEM;
+		for (size_t i = 0; i < before->count; i++) {
+			if (of[i] == NONE)
+				of[i] = take_free(&list, &before->list[i]);
+			if (of[i] != NONE)
+				taken[of[i]] = true;
+		}
+	}
+	for (size_t i = 0; i < before->count; i++)
+		if (of[i] != NONE)
+			matches[(*count)++] = (struct column_match){ i, of[i] };
+	if (*count == 0 && before->count == 1 && after->count == 1)
+		matches[(*count)++] = (struct column_match){ 0, 0 };
+	return 0;
 }
 
 uint64_t column_match_scale(const struct event_column *before, const struct event_column *after)

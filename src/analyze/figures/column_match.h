@@ -17,10 +17,10 @@ struct column_match {
  * Stores at most min(before->count, after->count) pairs in `matches`, by
  * column of `before`: equal names first, then those that differ in what they
  * exclude or how they are written; the only event of one side goes with the only
- * one of the other in any case. Returns how many.
+ * one of the other in any case. *count is how many. Returns 0 or -ENOMEM.
  */
-size_t column_match(const struct event_columns *before, const struct event_columns *after,
-		    struct column_match *matches);
+int column_match(const struct event_columns *before, const struct event_columns *after,
+		 struct column_match *matches, size_t *count);
 /* The number of decimals that cells of both columns can be counted in without loss. */
 uint64_t column_match_scale(const struct event_column *before, const struct event_column *after);
 /* The cell of a column of so many decimals, counted in `scale` of them; saturates. */

@@ -10,6 +10,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
 
 #define SCOPE_BITS (EXCLUDE_USER | EXCLUDE_KERNEL)
 
@@ -239,34 +241,60 @@ static int choose(struct event_columns *columns, const char *const *patterns, si
 	return 0;
 }
 
+static uint64_t hash_scope(const struct event_column *column)
+{
+	return hash_u64(hash_bytes(column->pmu.data, column->pmu.size) +
+			hash_u64(hash_bytes(column->core_type.data, column->core_type.size) +
+				 (column->exclude & SCOPE_BITS)));
+}
+
+static bool same_scope(const void *rows, uint32_t position, const void *wanted)
+{
+	const struct event_column *a = (const struct event_column *)rows + position, *b = wanted;
+	return span_equal(a->pmu, b->pmu) && span_equal(a->core_type, b->core_type) &&
+	       (a->exclude & SCOPE_BITS) == (b->exclude & SCOPE_BITS);
+}
+
+/* The first column of instructions of each PMU, core type and scope. */
+static int index_instructions(const struct event_columns *columns, struct hash_index *index)
+{
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct event_column *column = &columns->list[i];
+		uint64_t hash = hash_scope(column);
+		if (event_column_counts_instructions(column) &&
+		    hash_index_find(index, hash, same_scope, columns->list, column) ==
+			    HASH_INDEX_NONE &&
+		    hash_index_add(index, hash, (uint32_t)i) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int find_pairs(struct event_columns *columns, struct error *err)
 {
 	columns->pairs = calloc(columns->count + 1, sizeof(*columns->pairs));
 	if (!columns->pairs)
 		return error_set(err, -ENOMEM, "out of memory pairing events");
+	CLEANUP(hash_index_release) struct hash_index index = { 0 };
+	if (index_instructions(columns, &index) < 0)
+		return error_set(err, -ENOMEM, "out of memory pairing events");
 	for (size_t c = 0; c < columns->count; c++) {
 		const struct event_column *cycles = &columns->list[c];
 		if (!event_column_counts_cycles(cycles))
 			continue;
-		for (size_t i = 0; i < columns->count; i++) {
-			const struct event_column *instructions = &columns->list[i];
-			if (!event_column_counts_instructions(instructions) ||
-			    !span_equal(cycles->pmu, instructions->pmu) ||
-			    !span_equal(cycles->core_type, instructions->core_type) ||
-			    (cycles->exclude & SCOPE_BITS) != (instructions->exclude & SCOPE_BITS))
-				continue;
-			/* one of the two must be the other's leader; two members of a third event
-			 * hang together in a way that isn't stored, so count as independent, which
-			 * is the wider interval */
-			bool grouped = (!instructions->sampled &&
-					span_equal(instructions->leader, cycles->name)) ||
-				       (!cycles->sampled &&
-					span_equal(cycles->leader, instructions->name));
-			columns->pairs[columns->pair_count++] =
-				(struct event_pair){ c, i,
-						     grouped ? RATIO_GROUPED : RATIO_INDEPENDENT };
-			break;
-		}
+		uint32_t i = hash_index_find(&index, hash_scope(cycles), same_scope, columns->list,
+					     cycles);
+		if (i == HASH_INDEX_NONE)
+			continue;
+		/* one of the two must be the other's leader; two members of a third event hang
+		 * together in a way that isn't stored, so count as independent, which is the wider
+		 * interval */
+		const struct event_column *instructions = &columns->list[i];
+		bool grouped = (!instructions->sampled &&
+				span_equal(instructions->leader, cycles->name)) ||
+			       (!cycles->sampled && span_equal(cycles->leader, instructions->name));
+		columns->pairs[columns->pair_count++] =
+			(struct event_pair){ c, i, grouped ? RATIO_GROUPED : RATIO_INDEPENDENT };
 	}
 	return 0;
 }
@@ -307,9 +335,11 @@ static int fill(struct event_columns *columns, const struct profile *profile,
 			continue;
 		struct profile_event event = profile_event(profile, id);
 		struct event_column wanted = column_of(&event);
-		for (size_t i = 0; i < columns->count; i++)
-			if (compare_identity(&columns->list[i], &wanted) == 0)
-				columns->of_event[id] = (uint32_t)i;
+		const struct event_column *column =
+			bsearch(&wanted, columns->list, columns->count, sizeof(*columns->list),
+				compare_columns);
+		if (column)
+			columns->of_event[id] = (uint32_t)(column - columns->list);
 	}
 	return find_pairs(columns, err);
 }

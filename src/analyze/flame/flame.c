@@ -58,7 +58,9 @@ static int match_columns(struct flame *flame, struct error *err)
 		return out_of_memory(err);
 	for (size_t c = 0; c < main->count; c++)
 		flame->base_column[c] = EVENT_COLUMN_NONE;
-	size_t count = column_match(base, main, matches);
+	size_t count;
+	if (column_match(base, main, matches, &count) < 0)
+		return out_of_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		size_t c = matches[i].after;
 		const struct event_column *before = &base->list[matches[i].before];

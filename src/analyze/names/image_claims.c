@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "image/deleted_path.h"
 #include "image/writer.h"
+#include "profile/image_paths.h"
 #include "profile/profile.h"
 
 #define FILES_SHOWN	 3 /* by a sentence */
@@ -32,31 +33,17 @@ static struct profile_image image_of(const struct image_claims *claims,
 	return profile_image(claims->profile, claim->image);
 }
 
-/* The best path of every image, in one pass over all paths. */
 static int take_paths(struct image_claims *claims)
 {
-	const struct table *paths = profile_table(claims->profile, PROFILE_PATH);
-	CLEANUP(free_pointer) size_t *rows = calloc(claims->count + 1, sizeof(*rows));
-	if (!rows)
+	CLEANUP(image_paths_release) struct image_paths paths;
+	if (image_paths_init(&paths, claims->profile) < 0)
 		return -ENOMEM;
-	for (size_t row = 0; row < paths->count; row++) {
-		const uint64_t *keys = table_keys(paths, row);
-		uint64_t image = keys[PATH_IMAGE];
-		struct span path = profile_bytes(claims->profile, keys[PATH_PATH]);
-		if (!image || image > claims->count || !path.size)
-			continue;
-		struct image_claim *claim = &claims->list[image - 1];
-		if (claim->path.data && !profile_path_is_better(claims->profile, row, rows[image]))
-			continue;
-		claim->path = path;
-		rows[image] = row;
-	}
 	for (size_t i = 0; i < claims->count; i++) {
 		struct image_claim *claim = &claims->list[i];
 		struct profile_image image = image_of(claims, claim);
-		if (image.kind != IMAGE_FILE)
-			claim->path = (struct span){ NULL, 0 };
-		else if (!claim->path.size)
+		if (image.kind == IMAGE_FILE)
+			claim->path = image_paths_best(&paths, claim->image);
+		if (image.kind == IMAGE_FILE && !claim->path.size)
 			claim->path = image.name;
 		claim->base = base_of(claim->path);
 	}

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/names/local_files_private.h"
 #include "analyze/names/resolver_options.h"
-#include "base/array.h"
-#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -76,6 +75,11 @@ static const char *counted_names(struct buffer *names, size_t count)
 	return buffer_text(names);
 }
 
+static uint64_t time_of(const struct resolver_options *options)
+{
+	return options->read_time_ns ? options->read_time_ns : LOCAL_FILES_TIME_NS;
+}
+
 static void note_counted(struct search *search)
 {
 	if (search->missing_count)
@@ -91,6 +95,12 @@ static void note_counted(struct search *search)
 				  "%s matched by name alone: the recording does not say of which "
 				  "build",
 				  counted_names(&search->by_name, search->by_name_count));
+	if (search->late_count)
+		local_search_note(search,
+				  "of %s this machine's files were not read: those of other "
+				  "images took %.3g s, the limit",
+				  counted_names(&search->late, search->late_count),
+				  (double)time_of(search->options) / 1e9);
 	if (search->finder && binary_finder_gave_up(search->finder))
 		local_search_note(search,
 				  "'%s' has more files than the %u that were looked into for "
@@ -150,33 +160,27 @@ int local_search_translate(struct search *search, struct wanted_image *wanted,
 
 /* ---- Files */
 
-/* The paths that an image was seen at; its name, when it is one. */
-struct image_paths {
-	struct span *list;
-	size_t count, capacity;
-};
-
-static int add_path(struct image_paths *paths, struct span path)
+static bool is_absolute(struct span path)
 {
-	if (path.size == 0 || *(const char *)path.data != '/')
-		return 0;
-	if (array_reserve(&paths->list, &paths->capacity, paths->count, sizeof(*paths->list)) < 0)
-		return -ENOMEM;
-	paths->list[paths->count++] = path;
-	return 0;
+	return path.size && *(const char *)path.data == '/';
 }
 
+/* The paths that an image was seen at, and its name, when it is one; the caller frees the list. */
 static int paths_of(const struct search *search, const struct wanted_image *wanted,
-		    struct image_paths *paths)
+		    struct span **list, size_t *count)
 {
-	const struct table *table = profile_table(search->profile, PROFILE_PATH);
-	int ret = add_path(paths, profile_image_path(search->profile, wanted->id));
-	for (size_t row = 0; row < table->count && ret == 0; row++) {
-		const uint64_t *keys = table_keys(table, row);
-		if (keys[PATH_IMAGE] == wanted->id)
-			ret = add_path(paths, profile_bytes(search->profile, keys[PATH_PATH]));
-	}
-	return ret < 0 ? ret : add_path(paths, wanted->image.name);
+	size_t seen, kept = 0;
+	const struct span *paths = image_paths_of(&search->paths, wanted->id, &seen);
+	*list = calloc(seen + 1, sizeof(**list));
+	if (!*list)
+		return -ENOMEM;
+	for (size_t i = 0; i < seen; i++)
+		if (is_absolute(paths[i]))
+			(*list)[kept++] = paths[i];
+	if (is_absolute(wanted->image.name))
+		(*list)[kept++] = wanted->image.name;
+	*count = kept;
+	return 0;
 }
 
 /* Servers are asked by build-id, which many files can claim. */
@@ -225,93 +229,50 @@ static int open_debug(struct search *search, const struct wanted_image *wanted,
 			       NULL);
 }
 
-static const char *name_for_notes(const struct search *search, uint32_t id, struct buffer *text)
+const char *local_search_name(const struct search *search, uint32_t id, struct buffer *text)
 {
-	struct span path = profile_image_path(search->profile, id);
+	struct span path = image_paths_best(&search->paths, id);
 	if (path.size == 0)
 		path = profile_image(search->profile, id).name;
 	buffer_append(text, path.data, path.size);
 	return buffer_text(text);
 }
 
-static void note_refusal(struct search *search, uint32_t id, const char *what)
+void local_search_late(struct search *search, uint32_t id)
 {
 	CLEANUP(buffer_release) struct buffer name = { 0 };
-	local_search_note(search, "'%s': %s", name_for_notes(search, id, &name), what);
+	local_search_count(&search->late, &search->late_count,
+			   local_search_name(search, id, &name));
 }
 
 static void count_missing(struct search *search, const struct wanted_image *wanted)
 {
 	CLEANUP(buffer_release) struct buffer name = { 0 };
-	const char *text = name_for_notes(search, wanted->id, &name);
+	const char *text = local_search_name(search, wanted->id, &name);
 	bool said = wanted->image.build_id.size || wanted->image.hash.size;
-	if (said || search->options->symfs)
+	if (!search->time.left_ns)
+		local_search_late(search, wanted->id);
+	else if (said || search->options->symfs)
 		local_search_count(&search->missing, &search->missing_count, text);
 	else if (*text == '/')
 		local_search_count(&search->unsaid, &search->unsaid_count, text);
 }
 
-/* ---- Files that are read, some at a time */
-
-static int end_oldest(struct search *search)
-{
-	CLEANUP(record_set_release) struct record_set records = { 0 };
-	CLEANUP(buffer_release) struct buffer name = { 0 };
-	const struct waiting_image image = search->waiting[0];
-	struct gather_counts counts;
-	struct error err = { 0 };
-	search->waiting_count--;
-	memmove(search->waiting, search->waiting + 1, search->waiting_count * sizeof(image));
-	if (reader_end_gather(search->reader, &records, &counts, &err) < 0) {
-		note_refusal(search, image.id, err.text);
-		return 0;
-	}
-	const char *text = name_for_notes(search, image.id, &name);
-	if (counts.debug_refused)
-		local_search_note(search, "the debug file of '%s' is of another build", text);
-	if (image.by_name)
-		local_search_count(&search->by_name, &search->by_name_count, text);
-	return local_search_keep(search, image.id, &records);
-}
-
-static int end_all(struct search *search)
-{
-	int ret = 0;
-	while (search->waiting_count && ret == 0)
-		ret = end_oldest(search);
-	return ret;
-}
-
-/* `debug_fd` may be -1. 0 or -ENOMEM; what cannot be read is noted. */
-static int begin_reading(struct search *search, const struct wanted_image *wanted, int fd,
-			 int debug_fd, unsigned int what, bool by_name)
-{
-	struct error err = { 0 };
-	int ret = search->waiting_count == READER_GATHERS ? end_oldest(search) : 0;
-	if (ret < 0)
-		return ret;
-	budget_read_file(fd);
-	if (debug_fd >= 0)
-		budget_read_file(debug_fd);
-	if (reader_begin_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count,
-				what & search->what, &err) < 0)
-		note_refusal(search, wanted->id, err.text);
-	else
-		search->waiting[search->waiting_count++] =
-			(struct waiting_image){ wanted->id, by_name };
-	return 0;
-}
-
-/* Asks the image's own file, and its debug file. */
+/* Asks the image's own file, and its debug file. Takes the descriptors. */
 static int gather_from_file(struct search *search, struct wanted_image *wanted,
 			    const struct binary_found *found, int debug_fd)
 {
 	search->files->images[wanted->id - 1].machine = found->identity.machine;
 	if (wanted->image.space == SPACE_OFFSET &&
 	    local_search_translate(search, wanted, found->identity.segments,
-				   found->identity.segment_count) < 0)
+				   found->identity.segment_count) < 0) {
+		close(found->fd);
+		if (debug_fd >= 0)
+			close(debug_fd);
 		return -ENOMEM;
-	return begin_reading(search, wanted, found->fd, debug_fd, GATHER_ALL, found->by_name);
+	}
+	return local_readings_add(search, wanted, found->fd, debug_fd, GATHER_ALL,
+				  found->by_name ? FOUND_BY_NAME : FOUND_BY_BUILD);
 }
 
 /* A debug file alone still knows the names, if not where offsets lie. */
@@ -324,7 +285,6 @@ static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 		memcpy(identity.build_id, wanted->image.build_id.data, wanted->image.build_id.size);
 		identity.build_id_bytes = (uint32_t)wanted->image.build_id.size;
 	}
-	CLEANUP(close_fd)
 	int fd = open_debug(search, wanted, &identity, NULL, SAFE_NO_USER, wanted->image.writer);
 	if (fd < 0) {
 		count_missing(search, wanted);
@@ -333,32 +293,32 @@ static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 	/* its program headers are the executable's */
 	if (wanted->image.space == SPACE_OFFSET &&
 	    (reader_identify(search->reader, fd, &identity, &err) < 0 ||
-	     local_search_translate(search, wanted, identity.segments, identity.segment_count) < 0))
+	     local_search_translate(search, wanted, identity.segments, identity.segment_count) <
+		     0)) {
+		close(fd);
 		return err.code ? 0 : -ENOMEM;
-	return begin_reading(search, wanted, fd, -1, GATHER_FUNCTIONS | GATHER_LINES, false);
+	}
+	return local_readings_add(search, wanted, fd, -1, GATHER_FUNCTIONS | GATHER_LINES,
+				  FOUND_BY_BUILD);
 }
 
 static int gather_file(struct search *search, struct wanted_image *wanted)
 {
-	struct image_paths paths = { 0 };
+	CLEANUP(free_pointer) struct span *paths = NULL;
+	struct binary_wanted like = { .build_id = wanted->image.build_id,
+				      .hash = wanted->image.hash,
+				      .writer = wanted->image.writer };
 	struct binary_found found;
-	int ret = paths_of(search, wanted, &paths);
-	const struct binary_wanted like = { .build_id = wanted->image.build_id,
-					    .hash = wanted->image.hash,
-					    .writer = wanted->image.writer,
-					    .paths = paths.list,
-					    .path_count = paths.count };
+	int ret = paths_of(search, wanted, &paths, &like.path_count);
+	like.paths = paths;
 	if (ret == 0)
 		ret = binary_finder_open(search->finder, &like, &found);
-	free(paths.list);
 	if (ret == -ENOENT)
 		ret = ask_debuginfod(search, wanted, &found);
 	if (ret == -ENOENT)
 		return gather_from_debug(search, wanted);
 	if (ret < 0)
 		return ret;
-	CLEANUP(close_fd) int fd = found.fd;
-	CLEANUP(close_fd)
 	int debug_fd = open_debug(search, wanted, &found.identity,
 				  found.path.size ? buffer_text(&found.path) : NULL, found.owner,
 				  found.writer);
@@ -388,29 +348,39 @@ static int gather_vdso(struct search *search, struct wanted_image *wanted)
 	return local_search_keep(search, wanted->id, &records);
 }
 
+static int ask_about(struct search *search, struct wanted_image *wanted)
+{
+	switch (wanted->image.kind) {
+	case IMAGE_FILE:
+		return gather_file(search, wanted);
+	case IMAGE_KERNEL:
+	case IMAGE_MODULE:
+		return local_kernel_gather(search, wanted);
+	case IMAGE_VDSO:
+		return gather_vdso(search, wanted);
+	default:
+		return 0;
+	}
+}
+
 static int gather_image(struct search *search, uint32_t id, const struct image_address *addresses,
 			size_t count)
 {
 	struct wanted_image wanted = { .id = id,
 				       .image = profile_image(search->profile, id),
 				       .count = count };
-	CLEANUP(free_pointer) uint64_t *vaddrs = calloc(count, sizeof(*vaddrs));
-	if (!vaddrs)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		vaddrs[i] = addresses[i].vaddr;
-	wanted.vaddrs = vaddrs;
-	switch (wanted.image.kind) {
-	case IMAGE_FILE:
-		return gather_file(search, &wanted);
-	case IMAGE_KERNEL:
-	case IMAGE_MODULE:
-		return local_kernel_gather(search, &wanted);
-	case IMAGE_VDSO:
-		return gather_vdso(search, &wanted);
-	default:
+	if (!search->time.left_ns) {
+		local_search_late(search, id);
 		return 0;
 	}
+	wanted.vaddrs = calloc(count, sizeof(*wanted.vaddrs));
+	if (!wanted.vaddrs)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		wanted.vaddrs[i] = addresses[i].vaddr;
+	int ret = ask_about(search, &wanted);
+	free(wanted.vaddrs); /* NULL when somebody took them */
+	return ret;
 }
 
 /* The same images under the same ids. */
@@ -474,9 +444,11 @@ static int ask_files(struct search *search, const struct image_addresses *addres
 	}
 	if (binary_finder_new(search->reader, &where, &search->finder) < 0)
 		return -ENOMEM;
+	reader_charge(search->reader, &search->time);
 	int ret = gather_images(search, addresses);
+	local_kernel_release(search); /* they are large, and records are still to come */
 	if (ret == 0)
-		ret = end_all(search);
+		ret = local_readings_end(search);
 	note_counted(search);
 	return ret;
 }
@@ -492,23 +464,30 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 						 ? GATHER_ALL & ~(GATHER_CODE | GATHER_FLOW)
 						 : GATHER_ALL,
 				 .files = out,
+				 .time = { .left_ns = time_of(options) },
 				 .note = note,
 				 .context = context };
 	CLEANUP(image_addresses_release) struct image_addresses addresses = { 0 };
 	CLEANUP(free_pointer) bool *wanted = NULL;
 	int ret = prepare(&search);
 	if (ret == 0)
+		ret = image_paths_init(&search.paths, profile);
+	if (ret == 0)
 		ret = mark_images(&search, known, &wanted);
 	if (ret == 0)
 		ret = image_addresses_collect(profile, wanted, &addresses);
 	if (ret == 0)
 		ret = ask_files(&search, &addresses);
+	local_readings_release(&search);
+	image_paths_release(&search.paths);
+	local_kernel_release(&search);
 	binary_finder_free(search.finder);
 	reader_free(search.reader);
 	debuginfod_free(search.debuginfod);
 	buffer_release(&search.missing);
 	buffer_release(&search.unsaid);
 	buffer_release(&search.by_name);
+	buffer_release(&search.late);
 	if (ret < 0)
 		local_files_release(out);
 	return ret;

@@ -4,6 +4,10 @@
  * (or content) only, or of the same name where the build is not known and symfs
  * names the folder. The answers are a stash of their own, with the same image ids.
  *
+ * A file is read once for all images that are it, however the profile spells its path; they then
+ * share the records, which are about the addresses of all of them. Reading has a time
+ * (LOCAL_FILES_TIME_NS); what is left when that is used up stays unread, and a note says so.
+ *
  * An image whose addresses are not those of its file's own space (offsets, or
  * counted from the start of a kernel's text) gets a translation: its records then
  * are in the file's space, and its addresses are to be translated before they
@@ -22,12 +26,17 @@ struct profile;
 struct resolver_options;
 struct stash_index;
 
+/* How long the helpers that find and read files may be waited for, for one profile: what real
+ * recordings stay far below (20 s is what a single file may take). */
+#define LOCAL_FILES_TIME_NS (UINT64_C(60) * 1000000000)
+
 /* One sentence about an image that could not be read; the text is the caller's to copy. */
 typedef void (*local_files_note)(void *context, const char *sentence);
 
 /* What was found of an image. */
 struct local_image {
 	bool found;		/* the stash has its functions */
+	uint32_t records_of;	/* the image that the stash has them under; 0: its own id */
 	uint16_t machine;	/* EM_* of its file; 0: not known */
 	uint32_t segment_count; /* of the translation; 0: there is none */
 	struct identity_segment *segments;

@@ -6,16 +6,46 @@
 #include "analyze/names/local_files.h"
 #include "analyze/names/resolver_options.h"
 #include "base/buffer.h"
+#include "profile/image_paths.h"
 #include "profile/profile.h"
 #include "symbol/binary_finder.h"
+#include "symbol/kallsyms.h"
 #include "symbol/reader.h"
 
 #define SHOWN_MISSING 3 /* images that a note names, before it counts */
 
-/* An image whose file is being read. */
-struct waiting_image {
+#define READINGS_MAX 64 /* files that wait to be read, with two descriptors each */
+
+/* A file is the same one while these are. */
+struct file_key {
+	uint64_t device, inode, size_bytes;
+	int64_t changed_ns;
+};
+
+/* One of the images that a file is to be read for. */
+struct reading_image {
 	uint32_t id;
 	bool by_name; /* the file was found by its name alone */
+	uint64_t *vaddrs;
+	size_t count;
+	struct reading_image *next;
+};
+
+/* A file that is to be read, once. */
+struct reading {
+	int fd, debug_fd; /* the latter may be -1 */
+	struct file_key file, debug;
+	unsigned int what; /* enum gather_what */
+	char *title;	   /* for notes; NULL: the first image's name */
+	struct reading_image *images, *last;
+};
+
+/* The symbols of a kernel, and where its modules lie. */
+struct kernel_tables {
+	bool read;
+	struct buffer bytes, module_bytes; /* that the rest borrows from */
+	struct kallsyms kallsyms;
+	struct kernel_modules modules;
 };
 
 struct search {
@@ -24,14 +54,23 @@ struct search {
 	struct local_files *files; /* what was found */
 	struct reader *reader;
 	struct binary_finder *finder;
-	unsigned int what;			      /* is read of a file: enum gather_what */
-	struct waiting_image waiting[READER_GATHERS]; /* oldest first */
+	unsigned int what; /* is read of a file: enum gather_what */
+	struct reading readings[READINGS_MAX];
+	size_t reading_count;
+	const struct reading *waiting[READER_GATHERS]; /* that helpers are at; oldest first */
 	size_t waiting_count;
+	struct reader_account time;
+	struct kernel_tables running; /* of this machine's kernel, once they were asked for */
+	struct kernel_tables told;    /* of a build, from the folders for that */
+	struct buffer told_build_id;
+	struct kernel_tables usual; /* below symfs */
+	struct buffer usual_path;
+	struct image_paths paths; /* of the profile */
 	struct debuginfod *debuginfod;
 	local_files_note note;
 	void *context;
-	struct buffer missing, unsaid, by_name; /* names, for one note each */
-	size_t missing_count, unsaid_count, by_name_count;
+	struct buffer missing, unsaid, by_name, late; /* names, for one note each */
+	size_t missing_count, unsaid_count, by_name_count, late_count;
 };
 
 /* An image and the addresses that are asked for: rising, of the image's space. */
@@ -40,12 +79,17 @@ struct wanted_image {
 	struct profile_image image;
 	uint64_t *vaddrs;
 	size_t count;
+	const char *title; /* what notes call its file; NULL: the image's name */
 };
 
 __attribute__((format(printf, 2, 3))) void local_search_note(struct search *search,
 							     const char *format, ...);
 /* One more of a kind, for a note at the end. */
 void local_search_count(struct buffer *names, size_t *count, const char *name);
+/* The image's path, or else its name, in `text`. */
+const char *local_search_name(const struct search *search, uint32_t id, struct buffer *text);
+/* One more image that the time did not suffice for. */
+void local_search_late(struct search *search, uint32_t id);
 /* The records are the image's. 0 or -ENOMEM. */
 int local_search_keep(struct search *search, uint32_t id, const struct record_set *records);
 /* From now on the image's addresses are translated so; those of `wanted` are at once. 0 or -ENOMEM.
@@ -53,5 +97,20 @@ int local_search_keep(struct search *search, uint32_t id, const struct record_se
 int local_search_translate(struct search *search, struct wanted_image *wanted,
 			   const struct identity_segment *segments, size_t count);
 
+enum found_by { FOUND_BY_BUILD, FOUND_BY_NAME };
+
+/*
+ * The image's records will be read from that file; takes the addresses of `wanted`, which are those
+ * of the file, and the descriptors, also when it fails. `debug_fd` may be -1. 0 or -ENOMEM; what
+ * cannot be read is noted.
+ */
+int local_readings_add(struct search *search, struct wanted_image *wanted, int fd, int debug_fd,
+		       unsigned int what, enum found_by found_by);
+/* Reads all that wait. 0 or -ENOMEM. */
+int local_readings_end(struct search *search);
+void local_readings_release(struct search *search);
+
 /* The kernel's text, or a module's. 0 or -ENOMEM. */
 int local_kernel_gather(struct search *search, struct wanted_image *wanted);
+/* Forgets the tables that were read for it. */
+void local_kernel_release(struct search *search);

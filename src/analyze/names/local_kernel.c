@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/names/local_files_private.h"
 #include "base/budget.h"
@@ -52,7 +53,6 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 	char room[RELEASE_PATHS][512];
 	struct span paths[RELEASE_PATHS];
 	struct binary_found found;
-	CLEANUP(record_set_release) struct record_set records = { 0 };
 	const struct binary_wanted like = { .build_id = wanted->image.build_id,
 					    .paths = paths,
 					    .path_count =
@@ -60,25 +60,22 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 	int ret = binary_finder_open(search->finder, &like, &found);
 	if (ret < 0)
 		return ret == -ENOENT ? 1 : ret;
-	CLEANUP(close_fd) int fd = found.fd;
 	CLEANUP(buffer_release) struct buffer path = found.path;
 	struct identity_segment text = { 0, found.identity.text_vaddr, UINT64_MAX };
-	if (!text.vaddr)
-		return 1;
-	CLEANUP(close_fd)
+	ret = text.vaddr ? local_search_translate(search, wanted, &text, 1) : 1;
+	if (ret != 0) {
+		close(found.fd);
+		return ret;
+	}
 	int debug_fd = binary_finder_open_debug(search->finder, &found.identity, NULL, found.owner,
 						found.writer);
-	ret = local_search_translate(search, wanted, &text, 1);
-	if (ret < 0)
-		return ret;
 	search->files->images[wanted->id - 1].machine = found.identity.machine;
-	struct error err;
-	if (reader_gather(search->reader, fd, debug_fd, wanted->vaddrs, wanted->count, search->what,
-			  &records, NULL, &err) < 0)
-		local_search_note(search, "'%s': %s", buffer_text(&path), err.text);
+	wanted->title = buffer_text(&path);
+	ret = local_readings_add(search, wanted, found.fd, debug_fd, search->what, FOUND_BY_BUILD);
+	wanted->title = NULL;
 	if (found.by_name)
 		local_search_count(&search->by_name, &search->by_name_count, buffer_text(&path));
-	return local_search_keep(search, wanted->id, &records);
+	return ret;
 }
 
 /* ---- Tables of symbols as /proc/kallsyms has them */
@@ -93,7 +90,7 @@ static bool read_table(struct search *search, const char *root, const char *path
 		return false;
 	int ret = reader_read(search->reader, file.fd, 0, limit, out, NULL);
 	close(file.fd);
-	budget_read(out->size);
+	budget_read_local(out->size, out->size);
 	return ret == 0 && out->size > 0;
 }
 
@@ -123,72 +120,133 @@ static bool read_below(struct search *search, const char *root, const char *cons
 	return false;
 }
 
-/* Where a module's text starts by the bytes of a /proc/modules; 0: not told. */
-static int find_module(const struct buffer *bytes, struct span module, uint64_t *base)
+static void kernel_tables_release(struct kernel_tables *tables)
 {
-	CLEANUP(kernel_modules_release) struct kernel_modules modules = { 0 };
-	*base = 0;
-	if (kernel_modules_parse((struct span){ bytes->data, bytes->size }, &modules) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < modules.count; i++)
-		if (span_equal(modules.list[i].name, module))
-			*base = modules.list[i].base;
-	return 0;
+	kallsyms_release(&tables->kallsyms);
+	kernel_modules_release(&tables->modules);
+	buffer_release(&tables->bytes);
+	buffer_release(&tables->module_bytes);
+	*tables = (struct kernel_tables){ 0 };
 }
 
-/* Names from the two tables; `module_bytes` counts for modules alone. 0 with *hidden, or -ENOMEM.
- */
-static int gather_tables(struct search *search, struct wanted_image *wanted,
-			 const struct buffer *bytes, const struct buffer *module_bytes,
-			 bool *hidden)
+void local_kernel_release(struct search *search)
 {
-	CLEANUP(kallsyms_release) struct kallsyms kallsyms = { 0 };
+	kernel_tables_release(&search->running);
+	kernel_tables_release(&search->told);
+	kernel_tables_release(&search->usual);
+	buffer_release(&search->told_build_id);
+	buffer_release(&search->usual_path);
+}
+
+/* Of the bytes that were read; those of modules may be none. */
+static int parse_tables(struct kernel_tables *tables)
+{
+	const struct span bytes = { tables->bytes.data, tables->bytes.size };
+	const struct span modules = { tables->module_bytes.data, tables->module_bytes.size };
+	tables->read = true;
+	return kallsyms_parse(bytes, &tables->kallsyms) < 0 ||
+			       kernel_modules_parse(modules, &tables->modules) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* Where a module's text starts; 0: not told. */
+static uint64_t find_module(const struct kernel_tables *tables, struct span module)
+{
+	uint64_t base = 0;
+	for (size_t i = 0; i < tables->modules.count; i++)
+		if (span_equal(tables->modules.list[i].name, module))
+			base = tables->modules.list[i].base;
+	return base;
+}
+
+/* Names from parsed tables. 0 with *hidden, or -ENOMEM. */
+static int gather_tables(struct search *search, struct wanted_image *wanted,
+			 const struct kernel_tables *tables, bool *hidden)
+{
 	CLEANUP(record_set_release) struct record_set records = { 0 };
+	const struct kallsyms *kallsyms = &tables->kallsyms;
 	struct span module = { NULL, 0 };
-	if (kallsyms_parse((struct span){ bytes->data, bytes->size }, &kallsyms) < 0)
-		return -ENOMEM;
-	uint64_t base = kallsyms.stext;
+	uint64_t base = kallsyms->stext;
 	if (wanted->image.kind == IMAGE_MODULE) {
 		module = wanted->image.name;
-		if (find_module(module_bytes, module, &base) < 0)
-			return -ENOMEM;
+		base = find_module(tables, module);
 	}
-	*hidden = kallsyms.hidden || base == 0;
+	*hidden = kallsyms->hidden || base == 0;
 	if (*hidden)
 		return 0;
-	if (kallsyms_records(&kallsyms, module, base, wanted->vaddrs, wanted->count, &records) < 0)
+	if (kallsyms_records(kallsyms, module, base, wanted->vaddrs, wanted->count, &records) < 0)
 		return -ENOMEM;
 	return local_search_keep(search, wanted->id, &records);
+}
+
+/* What is kept of a build, from symfs or perf's cache; the one that was asked for last is known. */
+static int read_told(struct search *search, const char *symfs, struct span build_id)
+{
+	struct kernel_tables *tables = &search->told;
+	const struct span known = { search->told_build_id.data, search->told_build_id.size };
+	if (tables->read && span_equal(known, build_id))
+		return 0;
+	kernel_tables_release(tables);
+	buffer_empty(&search->told_build_id);
+	buffer_append(&search->told_build_id, build_id.data, build_id.size);
+	if (!read_of_build(search, symfs, build_id, &tables->bytes) &&
+	    !read_of_build(search, search->options->perf_cache, build_id, &tables->bytes))
+		buffer_release(&tables->bytes);
+	return buffer_failed(&search->told_build_id) ? -ENOMEM : parse_tables(tables);
+}
+
+/* What lies below symfs under the usual names, of whichever build. */
+static int read_usual(struct search *search, const char *symfs)
+{
+	static const char *const symbols[] = { "proc/kallsyms", "kallsyms", NULL };
+	static const char *const modules[] = { "proc/modules", "modules", NULL };
+	CLEANUP(buffer_release) struct buffer module_path = { 0 };
+	struct kernel_tables *tables = &search->usual;
+	if (tables->read)
+		return 0;
+	if (!read_below(search, symfs, symbols, KALLSYMS_MAX_BYTES, &tables->bytes,
+			&search->usual_path))
+		buffer_release(&tables->bytes);
+	else if (!read_below(search, symfs, modules, MODULES_MAX_BYTES, &tables->module_bytes,
+			     &module_path))
+		buffer_release(&tables->module_bytes);
+	return parse_tables(tables);
+}
+
+/* Has the table, and for a module where modules lie? */
+static bool has_tables(const struct kernel_tables *tables, const struct wanted_image *wanted)
+{
+	return tables->bytes.size &&
+	       (wanted->image.kind != IMAGE_MODULE || tables->module_bytes.size);
 }
 
 /* 0, 1 when there are no tables, or -ENOMEM. */
 static int gather_told_tables(struct search *search, struct wanted_image *wanted)
 {
-	static const char *const symbols[] = { "proc/kallsyms", "kallsyms", NULL };
-	static const char *const modules[] = { "proc/modules", "modules", NULL };
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	CLEANUP(buffer_release) struct buffer module_bytes = { 0 };
-	CLEANUP(buffer_release) struct buffer path = { 0 };
-	CLEANUP(buffer_release) struct buffer module_path = { 0 };
 	CLEANUP(free_pointer)
 	char *symfs = search->options->symfs ? realpath(search->options->symfs, NULL) : NULL;
 	bool hidden;
-	struct span build_id = wanted->image.build_id;
-	if (wanted->image.kind == IMAGE_KERNEL &&
-	    (read_of_build(search, symfs, build_id, &bytes) ||
-	     read_of_build(search, search->options->perf_cache, build_id, &bytes))) {
-		int ret = gather_tables(search, wanted, &bytes, &module_bytes, &hidden);
-		return ret == 0 && hidden ? 1 : ret;
+	int ret;
+	if (wanted->image.kind == IMAGE_KERNEL) {
+		ret = read_told(search, symfs, wanted->image.build_id);
+		if (ret == 0 && has_tables(&search->told, wanted)) {
+			ret = gather_tables(search, wanted, &search->told, &hidden);
+			return ret == 0 && hidden ? 1 : ret;
+		}
+		if (ret < 0)
+			return ret;
 	}
-	if (!symfs || !read_below(search, symfs, symbols, KALLSYMS_MAX_BYTES, &bytes, &path))
+	if (!symfs)
 		return 1;
-	if (wanted->image.kind == IMAGE_MODULE &&
-	    !read_below(search, symfs, modules, MODULES_MAX_BYTES, &module_bytes, &module_path))
-		return 1;
-	int ret = gather_tables(search, wanted, &bytes, &module_bytes, &hidden);
+	ret = read_usual(search, symfs);
+	if (ret < 0 || !has_tables(&search->usual, wanted))
+		return ret < 0 ? ret : 1;
+	ret = gather_tables(search, wanted, &search->usual, &hidden);
 	if (ret < 0 || hidden)
 		return ret < 0 ? ret : 1;
-	local_search_count(&search->by_name, &search->by_name_count, buffer_text(&path));
+	local_search_count(&search->by_name, &search->by_name_count,
+			   buffer_text(&search->usual_path));
 	return 0;
 }
 
@@ -216,16 +274,25 @@ static bool runs_here(const struct wanted_image *wanted)
 	return notes_match(path, wanted->image.build_id);
 }
 
+/* Its tables, which are read once: a recording may have a hundred modules. */
+static int read_running(struct kernel_tables *tables)
+{
+	if (tables->read)
+		return 0;
+	if (small_file_read("/proc/kallsyms", KALLSYMS_MAX_BYTES, &tables->bytes) < 0)
+		buffer_release(&tables->bytes);
+	if (small_file_read("/proc/modules", MODULES_MAX_BYTES, &tables->module_bytes) < 0)
+		buffer_release(&tables->module_bytes);
+	return parse_tables(tables);
+}
+
 static int gather_running(struct search *search, struct wanted_image *wanted)
 {
-	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	CLEANUP(buffer_release) struct buffer module_bytes = { 0 };
+	struct kernel_tables *tables = &search->running;
 	bool hidden = false;
-	if (small_file_read("/proc/kallsyms", KALLSYMS_MAX_BYTES, &bytes) < 0 ||
-	    (wanted->image.kind == IMAGE_MODULE &&
-	     small_file_read("/proc/modules", MODULES_MAX_BYTES, &module_bytes) < 0))
-		return 0;
-	int ret = gather_tables(search, wanted, &bytes, &module_bytes, &hidden);
+	int ret = read_running(tables);
+	if (ret == 0 && has_tables(tables, wanted))
+		ret = gather_tables(search, wanted, tables, &hidden);
 	if (hidden)
 		local_search_note(search, "kernel addresses stay unnamed: /proc/kallsyms hides its "
 					  "addresses (kptr_restrict)");
@@ -253,6 +320,9 @@ int local_kernel_gather(struct search *search, struct wanted_image *wanted)
 		return ret;
 	if (wanted->image.space == SPACE_TEXT && runs_here(wanted))
 		return gather_running(search, wanted);
-	local_search_note(search, "kernel addresses stay unnamed: %s", why_unnamed(wanted));
+	if (search->time.left_ns)
+		local_search_note(search, "kernel addresses stay unnamed: %s", why_unnamed(wanted));
+	else
+		local_search_late(search, wanted->id);
 	return 0;
 }

@@ -182,6 +182,20 @@ size_t resolver_file_notes(const struct resolver *resolver, const char *const **
 	return resolver->file_notes.count;
 }
 
+static int read_local_files(struct resolver *resolver)
+{
+	struct local_files *local = &resolver->local;
+	int ret = local_files_gather(resolver->profile, resolver->stash, &resolver->options,
+				     add_note, resolver, local);
+	if (ret == 0)
+		ret = stash_index_new(local->stash, &resolver->local_stash);
+	for (uint32_t id = 1; ret == 0 && id <= local->image_count; id++)
+		if (local->images[id - 1].records_of)
+			stash_index_share(resolver->local_stash, id,
+					  local->images[id - 1].records_of);
+	return ret;
+}
+
 /* What this machine's files say of an image; NULL: nothing. They are read at the first asking. */
 static const struct local_image *local_image(struct resolver *resolver, uint32_t image)
 {
@@ -189,9 +203,7 @@ static const struct local_image *local_image(struct resolver *resolver, uint32_t
 		return NULL;
 	if (!resolver->local_read) {
 		resolver->local_read = true;
-		if (local_files_gather(resolver->profile, resolver->stash, &resolver->options,
-				       add_note, resolver, &resolver->local) < 0 ||
-		    stash_index_new(resolver->local.stash, &resolver->local_stash) < 0)
+		if (read_local_files(resolver) < 0)
 			add_note(resolver, "out of memory reading this machine's files");
 	}
 	return resolver->local_stash && image && image <= resolver->local.image_count
@@ -434,8 +446,9 @@ static struct procedure_entry *keep_function(struct resolver *resolver, uint32_t
 		*known = calloc(stash_index_count(stash), sizeof(**known));
 	if (!*known)
 		return NULL;
-	if ((*known)[found->number])
-		return (*known)[found->number];
+	struct procedure_entry *last = (*known)[found->number];
+	if (last && last->procedure.image == image) /* images may share their records */
+		return last;
 	struct procedure_entry wanted = {
 		.procedure = { .image = image,
 			       .extent_known = !(found->function.flags & FUNCTION_WINDOW),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct resolver_options {
 	const char *symfs;	/* look for files below this folder first; NULL: none */
@@ -11,5 +12,6 @@ struct resolver_options {
 	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
 	bool stash_only;	/* ask no file of this machine */
 	bool without_code;	/* nobody asks for the code of procedures: files are read faster */
+	uint64_t read_time_ns;	/* for finding and reading files; 0: LOCAL_FILES_TIME_NS */
 	bool debuginfod;	/* ask the servers of $DEBUGINFOD_URLS for what is missing */
 };

@@ -5,8 +5,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyze/figures/column_match.h"
 #include "analyze/figures/event_column.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "support/test_profile.h"
 
 static struct test_profile make(const char *const *names, const uint64_t *samples)
@@ -87,11 +89,88 @@ static void the_main_column_is_no_column_of_zeros(void **state)
 	}
 }
 
+/* How badly two columns go together: 0 the same, more the worse, negative not at all. */
+static int unlike(const struct event_column *a, const struct event_column *b)
+{
+	if (a->clock != b->clock || !span_equal(a->core_type, b->core_type))
+		return -1;
+	if (span_equal(a->name, b->name) && a->exclude == b->exclude)
+		return 0;
+	if (span_equal(event_base_name(a->name), event_base_name(b->name)))
+		return 1;
+	bool same_config = a->pmu.size && span_equal(a->pmu, b->pmu) && a->type == b->type &&
+			   a->config == b->config;
+	return same_config ? 2 : -1;
+}
+
+#define COLUMNS 12u
+
+/* By comparing each with each: the column of `after` that goes with one of `before`, or COLUMNS. */
+static void match_by_comparing(const struct event_columns *before,
+			       const struct event_columns *after, size_t *of)
+{
+	bool taken[COLUMNS] = { false };
+	for (size_t i = 0; i < before->count; i++)
+		of[i] = COLUMNS;
+	for (int most = 0; most <= 2; most++)
+		for (size_t i = 0; i < before->count; i++)
+			for (size_t k = 0; k < after->count; k++)
+				if (of[i] == COLUMNS && !taken[k] &&
+				    unlike(&before->list[i], &after->list[k]) == most) {
+					of[i] = k;
+					taken[k] = true;
+				}
+}
+
+static struct event_columns some_columns(struct random_state *random, struct event_column *list)
+{
+	static const char *const names[] = { "cycles", "cycles:u", "cpu/cycles/", "a:u", "a" };
+	static const char *const pmus[] = { "", "cpu", "cpu_core" };
+	struct event_columns columns = { .list = list, .count = random_below(random, COLUMNS + 1) };
+	for (size_t i = 0; i < columns.count; i++)
+		list[i] = (struct event_column){
+			.name = span_of_text(names[random_below(random, 5)]),
+			.pmu = span_of_text(pmus[random_below(random, 3)]),
+			.core_type = span_of_text(random_below(random, 3) ? "" : "cpu_atom"),
+			.clock = random_below(random, 4) == 0,
+			.exclude = random_below(random, 2),
+			.type = random_below(random, 2),
+			.config = random_below(random, 2),
+		};
+	return columns;
+}
+
+static void matches_are_those_of_comparing_each_with_each(void **state)
+{
+	(void)state;
+	struct random_state random = random_seed(7);
+	for (int round = 0; round < 20000; round++) {
+		struct event_column lists[2][COLUMNS];
+		struct column_match matches[COLUMNS];
+		size_t of[COLUMNS], count, next = 0;
+		struct event_columns before = some_columns(&random, lists[0]);
+		struct event_columns after = some_columns(&random, lists[1]);
+		assert_int_equal(column_match(&before, &after, matches, &count), 0);
+		match_by_comparing(&before, &after, of);
+		if (before.count == 1 && after.count == 1)
+			of[0] = 0;
+		for (size_t i = 0; i < before.count; i++) {
+			if (of[i] == COLUMNS)
+				continue;
+			assert_true(next < count);
+			assert_int_equal(matches[next].before, i);
+			assert_int_equal(matches[next++].after, of[i]);
+		}
+		assert_int_equal(next, count);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_very_name_wins_over_names_with_modifiers),
 		cmocka_unit_test(the_main_column_is_no_column_of_zeros),
+		cmocka_unit_test(matches_are_those_of_comparing_each_with_each),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

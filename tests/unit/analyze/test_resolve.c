@@ -250,6 +250,77 @@ static void files_of_the_same_build_stand_in_for_a_stash(void **state)
 	profile_free(test.profile);
 }
 
+/* A second image of the same file: its name differs, and so do its addresses. */
+static uint32_t add_spelling(struct test_profile *test, uint32_t image, const char *path,
+			     uint64_t vaddr)
+{
+	struct profile_image spelled = profile_image(test->profile, image);
+	spelled.name = span_of_text(path);
+	assert_int_equal(profile_add_image(test->profile, &spelled, &test->image), 0);
+	assert_int_equal(profile_add_path(test->profile, test->image, span_of_text(path)), 0);
+	test_address(test, vaddr, 1, 1);
+	return test->image;
+}
+
+static void images_that_are_one_file_are_named_each_by_itself(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(buffer_release) struct buffer again = { 0 };
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -O2 -g -Wl,--build-id p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	uint64_t start = toolchain_address(folder.path, "nm p | grep ' main'");
+	uint32_t image;
+	struct test_profile test = profile_of(temporary_folder_path(&folder, "p"), work, 1, &image);
+	buffer_printf(&again, "%s/./p", folder.path);
+	uint32_t other = add_spelling(&test, image, buffer_text(&again), start);
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, NULL);
+	/* in turns, for both have the same records */
+	for (int i = 0; i < 2; i++) {
+		const struct procedure *first = procedure_at(resolver, FRAME_IP, image, work);
+		const struct procedure *second = procedure_at(resolver, FRAME_IP, other, start);
+		assert_string_equal(first->name, "work");
+		assert_string_equal(second->name, "main");
+		assert_int_equal(first->image, image);
+		assert_int_equal(second->image, other);
+		assert_non_null(resolver_lines(resolver, first));
+		assert_non_null(resolver_lines(resolver, second));
+		const struct procedure *same = procedure_at(resolver, FRAME_IP, other, work);
+		assert_ptr_not_equal(same, first);
+		assert_int_equal(same->image, other);
+	}
+	const char *const *notes;
+	assert_int_equal(resolver_notes(resolver, &notes), 0);
+	profile_free(test.profile);
+}
+
+static void what_there_was_no_time_for_is_told(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -O2 -Wl,--build-id p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	const char *path = temporary_folder_path(&folder, "p");
+	uint32_t image;
+	struct test_profile test = profile_of(path, work, 1, &image);
+	for (int i = 0; i < 4; i++) {
+		char spelled[] = "/nowhere/0";
+		spelled[sizeof(spelled) - 2] = (char)('0' + i);
+		add_spelling(&test, image, spelled, work);
+	}
+	const struct resolver_options options = { .read_time_ns = 1 };
+	CLEANUP(resolver_freep) struct resolver *resolver = resolver_of(test.profile, &options);
+	assert_string_equal(procedure_at(resolver, FRAME_IP, image, work)->name, "[p]");
+	const char *const *notes;
+	assert_int_equal(resolver_notes(resolver, &notes), 1);
+	assert_non_null(strstr(notes[0], "/p', '/nowhere/0', '/nowhere/1' and 2 more this "
+					 "machine's files were not read: those of other images "
+					 "took 1e-09 s, the limit"));
+	profile_free(test.profile);
+}
+
 static void a_file_of_another_build_is_not_believed(void **state)
 {
 	(void)state;
@@ -471,6 +542,8 @@ int main(void)
 		cmocka_unit_test(a_name_that_demangles_for_ever_is_shown_as_it_is),
 		cmocka_unit_test(bare_names_are_procedures_of_that_name),
 		cmocka_unit_test(files_of_the_same_build_stand_in_for_a_stash),
+		cmocka_unit_test(images_that_are_one_file_are_named_each_by_itself),
+		cmocka_unit_test(what_there_was_no_time_for_is_told),
 		cmocka_unit_test(a_file_of_another_build_is_not_believed),
 		cmocka_unit_test(another_kernel_is_never_named_from_this_one),
 		cmocka_unit_test(this_kernel_is_named_from_its_own_symbols),

@@ -176,6 +176,23 @@ static void what_was_read_raises_the_limit(void **state)
 	assert_int_equal(budget_memory_limit_bytes(), UINT64_MAX);
 }
 
+static void local_files_raise_memory_alone_and_no_further_than_what_came_of_them(void **state)
+{
+	(void)state;
+	budget_read_local(100 * MIB, 0); /* nothing came */
+	assert_int_equal(budget_memory_limit_bytes(), 4 * MIB);
+	budget_read_local(100 * MIB, MIB / 32);
+	assert_int_equal(budget_memory_limit_bytes(), 7 * MIB);
+	budget_read_local(2 * MIB, 100 * MIB); /* its size at most */
+	assert_int_equal(budget_memory_limit_bytes(), 13 * MIB);
+	for (int i = 0; i < 100; i++) /* and so much in all */
+		budget_read_local(UINT64_MAX, UINT64_MAX);
+	assert_int_equal(budget_memory_limit_bytes(), 4 * MIB + 3 * BUDGET_LOCAL_BYTES);
+	budget_unpacked(1000 * MIB); /* nothing was packed */
+	assert_int_equal(budget_memory_limit_bytes(), 4 * MIB + 3 * BUDGET_LOCAL_BYTES);
+	assert_int_equal(budget_take_output(1001, NULL), -EFBIG);
+}
+
 static void holes_in_a_file_do_not_raise_it(void **state)
 {
 	(void)state;
@@ -236,6 +253,7 @@ int main(void)
 		WITH_BUDGET(what_is_charged_is_never_refused_but_counts),
 		WITH_BUDGET(what_is_charged_leaves_the_limit_where_it_was),
 		WITH_BUDGET(what_was_read_raises_the_limit),
+		WITH_BUDGET(local_files_raise_memory_alone_and_no_further_than_what_came_of_them),
 		WITH_BUDGET(holes_in_a_file_do_not_raise_it),
 		WITH_BUDGET(output_depth_frames_and_names_have_limits),
 		cmocka_unit_test(without_a_budget_nothing_is_refused),

@@ -336,6 +336,37 @@ static void files_that_are_read_at_once_come_in_the_order_they_were_begun(void *
 	}
 }
 
+static void what_was_begun_is_given_up_when_its_time_is_used_up(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	toolchain_write(folder.path, "p.c", program);
+	toolchain_run(folder.path, "cc -g -O2 p.c -o p");
+	uint64_t work = toolchain_address(folder.path, "nm p | grep ' work'");
+	CLEANUP(reader_freep) struct reader *reader = new_reader();
+	CLEANUP(close_fd) int fd = open_built(&folder, "p");
+	struct reader_account account = { .left_ns = UINT64_C(10) * 1000000000 };
+	struct error err = { 0 };
+	reader_charge(reader, &account);
+	for (int i = 0; i < 2; i++) {
+		CLEANUP(record_set_release) struct record_set records = { 0 };
+		uint64_t before_ns = account.left_ns;
+		assert_int_equal(reader_begin_gather(reader, fd, -1, &work, 1, GATHER_ALL, &err),
+				 0);
+		assert_int_equal(reader_end_gather(reader, &records, NULL, &err), 0);
+		assert_non_null(find_record(&records, RECORD_CODE, work));
+		assert_true(account.left_ns < before_ns);
+		/* The next one's answer never comes, and none is taken for it. */
+		assert_int_equal(
+			reader_begin_gather(reader, fd, -1, &work, 1, GATHER_FUNCTIONS, &err), 0);
+		account.left_ns = 0;
+		struct record_set none = { 0 };
+		assert_int_equal(reader_end_gather(reader, &none, NULL, &err), -EDQUOT);
+		assert_int_equal(none.count, 0);
+		account.left_ns = UINT64_C(10) * 1000000000;
+	}
+}
+
 static void strange_files_cost_one_message_each(void **state)
 {
 	(void)state;
@@ -890,6 +921,7 @@ int main(void)
 		cmocka_unit_test(a_separate_debug_file_is_found_and_must_be_of_the_same_build),
 		cmocka_unit_test(the_same_request_gives_the_same_records),
 		cmocka_unit_test(files_that_are_read_at_once_come_in_the_order_they_were_begun),
+		cmocka_unit_test(what_was_begun_is_given_up_when_its_time_is_used_up),
 		cmocka_unit_test(strange_files_cost_one_message_each),
 		cmocka_unit_test(a_helper_that_dies_is_replaced),
 		cmocka_unit_test(a_helper_that_hangs_is_killed_at_the_deadline),

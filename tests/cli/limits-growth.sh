@@ -16,5 +16,6 @@ grows() { # KIND N
 	[ "$large" -le $((small * 8)) ] && echo "$1: in proportion" ||
 		echo "$1: $2 take $small hundredths of a second, four times as many $large"
 }
-grows cpu-names 4000
+grows cpu-names 3000
 grows cpu-variables 8000
+grows mappings 4000

@@ -150,14 +150,15 @@ static int put_space(struct unwinder *unwinder, const struct address_space *spac
 	struct unwind_space_request request = { .machine = machine };
 	buffer_empty(out);
 	buffer_append(out, &request, sizeof(request));
-	for (size_t i = 0; space && i < space->count; i++) {
+	struct mapping_place place = { 0 };
+	for (const struct mapping *told; space && (told = address_space_next(space, &place));) {
 		struct mapping mapping;
 		memset(&mapping, 0, sizeof(mapping)); /* padding too: it is hashed */
-		mapping.start = space->list[i].start;
-		mapping.end = space->list[i].end;
-		mapping.offset = space->list[i].offset;
-		if (space->list[i].file)
-			mapping.file = number_of(unwinder, space->list[i].file);
+		mapping.start = told->start;
+		mapping.end = told->end;
+		mapping.offset = told->offset;
+		if (told->file)
+			mapping.file = number_of(unwinder, told->file);
 		buffer_append(out, &mapping, sizeof(mapping));
 	}
 	return buffer_failed(out) ? -ENOMEM : 0;

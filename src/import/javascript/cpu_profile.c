@@ -182,6 +182,13 @@ static int pass_samples(struct cpu_reader *reader, struct error *err)
 
 /* ---- mappings and names, which stay where they are in the bytes */
 
+/* What comes after the samples. */
+static struct span text_behind(const struct cpu_reader *reader)
+{
+	return (struct span){ reader->head.words.start + reader->end,
+			      reader->head.words.size - reader->end };
+}
+
 static bool in_name(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -271,8 +278,7 @@ static int take_mapping(struct cpu_reader *reader, struct span line)
 
 static int take_mappings(struct cpu_reader *reader)
 {
-	const uint8_t *text = reader->head.words.start + reader->end;
-	struct span rest = { text, reader->head.words.size - reader->end };
+	struct span rest = text_behind(reader);
 	struct span line;
 	while (text_lines_cut(&rest, &line)) {
 		int ret = take_mapping(reader, line);
@@ -287,10 +293,7 @@ static int take_mappings(struct cpu_reader *reader)
 
 static int take_symbols(struct cpu_reader *reader)
 {
-	const uint8_t *text = reader->head.words.start + reader->end;
-	struct span rest = reader->head.symbols;
-	if (reader->head.java)
-		rest = (struct span){ text, reader->head.words.size - reader->end };
+	struct span rest = reader->head.java ? text_behind(reader) : reader->head.symbols;
 	reader->names = rest;
 	struct span line, names;
 	uint64_t address;
@@ -514,6 +517,8 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 		return error_set(err, ret, "the samples add up to more than 64 bits of ns");
 	if (ret < 0)
 		return error_set(err, -ENOMEM, "out of memory");
+	if (reader->end < reader->head.words.size && !span_ends_with(text_behind(reader), "\n"))
+		import_tell_unended(reader->options);
 	*out = reader->profile;
 	reader->profile = NULL; /* the caller's from here on */
 	return 0;

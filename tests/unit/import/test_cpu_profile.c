@@ -251,6 +251,22 @@ static void test_cut_off(void **state)
 	expect_stacks(profile, "cpu @+101f;@+1010 2 20000000\ncpu @+102f;@+1010 1 10000000\n");
 }
 
+static void test_cut_in_its_mappings(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	put_profile(&bytes, forms[0]);
+	for (size_t cut = 0; cut < 2; cut++, bytes.size--) {
+		CLEANUP(buffer_release) struct buffer said = { 0 };
+		profile_free(must_read(&bytes, 11, &said));
+		assert_string_equal(
+			buffer_text(&said),
+			cut ? "note: no newline ends its last line: if the file was cut off, that "
+			      "line may be too\n"
+			    : "");
+	}
+}
+
 /* Numbers of names; neither handlers nor return addresses. */
 static void test_java_agents(void **state)
 {
@@ -300,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_names_of_frames_that_come_again),
 		cmocka_unit_test(test_variables_in_paths),
 		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_cut_in_its_mappings),
 		cmocka_unit_test(test_java_agents),
 		cmocka_unit_test(test_refusals),
 	};

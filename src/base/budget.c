@@ -144,7 +144,7 @@ static uint64_t allowance(uint64_t base, uint64_t bytes, uint64_t ratio)
 
 uint64_t budget_memory_limit_bytes(void)
 {
-	uint64_t counted = saturating_sum(counted_bytes(), local_bytes);
+	uint64_t counted = sum_u64(counted_bytes(), local_bytes);
 	uint64_t allowed = allowance(limits.memory_bytes, counted, BUDGET_MEMORY_RATIO);
 	if (window_bytes > unpacked_bytes)
 		allowed = sum_u64(allowed, window_bytes - unpacked_bytes);

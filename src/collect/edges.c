@@ -257,9 +257,12 @@ static int tell_files(struct edges *edges, struct edge_lane *lane, struct error 
 {
 	const struct edge_batch *batch = &lane->under_way;
 	int ret = reserve_told(edges, lane);
-	for (size_t i = 0; i < batch->space_count && ret == 0; i++)
-		for (size_t j = 0; j < batch->spaces[i]->count && ret == 0; j++)
-			ret = tell_file(edges, lane, batch->spaces[i]->list[j].file, err);
+	for (size_t i = 0; i < batch->space_count; i++) {
+		struct mapping_place place = { 0 };
+		const struct mapping *mapping;
+		while (ret == 0 && (mapping = address_space_next(batch->spaces[i], &place)))
+			ret = tell_file(edges, lane, mapping->file, err);
+	}
 	return ret;
 }
 
@@ -275,7 +278,9 @@ static int send_batch(struct edges *edges, struct edge_lane *lane, struct error 
 		const struct address_space *space = batch->spaces[i];
 		struct edge_space_request header = { .count = space->count };
 		buffer_append(&message.payload, &header, sizeof(header));
-		buffer_append(&message.payload, space->list, space->count * sizeof(*space->list));
+		for (size_t j = 0; j < space->block_count; j++)
+			buffer_append(&message.payload, space->blocks[j].list,
+				      space->blocks[j].count * sizeof(struct mapping));
 	}
 	buffer_append(&message.payload, batch->samples, batch->count * sizeof(*batch->samples));
 	buffer_append(&message.payload, batch->blocks.data, batch->blocks.size);

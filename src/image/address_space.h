@@ -1,7 +1,9 @@
 /*
  * address_space - which file lies at which addresses of a process. Shared by a
  * parent and its children until one of them changes it (copy on write), for most
- * children exec at once.
+ * children exec at once. A child that changes it goes on sharing what it does not
+ * change: mappings lie in blocks, each of which may belong to many spaces. So a
+ * change costs about as much as a block is large, however many mappings there are.
  *
  * The kernel tells of new mappings and not of removed ones: a new mapping takes
  * the place of what it overlaps, and what was unmapped stays until then.
@@ -18,12 +20,19 @@ struct mapping {
 	uint32_t file;	     /* the owner's number for what is mapped */
 };
 
+/* Neighbours, by start, without overlap; never changed, and not empty. */
+struct mapping_block {
+	const struct mapping *list;
+	size_t count;
+	uint64_t end; /* of the last of them */
+};
+
 struct address_space {
 	unsigned references;
-	struct mapping *list; /* by start, without overlap */
-	size_t count;
-	size_t capacity;
-	void *share; /* the owner's: who pays for it, NULL at birth */
+	struct mapping_block *blocks; /* by their addresses */
+	size_t block_count, block_capacity;
+	size_t count; /* of mappings */
+	void *share;  /* the owner's: who pays for it, NULL at birth */
 	uint64_t held;
 };
 
@@ -46,3 +55,14 @@ int address_space_add(struct address_space **space, const struct mapping *mappin
 
 /* Borrowed until the next change, or NULL. */
 const struct mapping *address_space_find(const struct address_space *space, uint64_t address);
+
+/* Walks all mappings by their addresses, from { 0 } on: the one at *place, which moves past it;
+ * NULL at the end. */
+struct mapping_place {
+	size_t block, at;
+};
+const struct mapping *address_space_next(const struct address_space *space,
+					 struct mapping_place *place);
+
+/* Where the highest mapping ends; 0 where there is none. */
+uint64_t address_space_end(const struct address_space *space);

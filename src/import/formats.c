@@ -48,6 +48,12 @@ void import_tell(const struct import_options *options, enum import_remark kind, 
 	options->say(options->say_context, kind, sentence);
 }
 
+void import_tell_unended(const struct import_options *options)
+{
+	import_tell(options, IMPORT_NOTE,
+		    "no newline ends its last line: if the file was cut off, that line may be too");
+}
+
 int import_fault(const struct import_options *options, int code, struct error *err,
 		 const char *format, ...)
 {

@@ -1,7 +1,7 @@
 # Costs of lines, of addresses with their lines, and what is wrong with a file that is not whole.
 export LC_ALL=C
 for file in "$SOURCE"/tests/data/callgrind/*.log; do
-	culprit report "$file" | sed 1d
+	culprit report -q "$file" | sed 1d
 done
 cat >callgrind.out.7 <<'END'
 # callgrind format

@@ -34,3 +34,6 @@ growth 9 10000 images report FILE
 growth 2 15 spellings report FILE
 growth 9 3000 builds diff --stash-only FILE FILE
 growth 9 8000 sources annotate -s FILE
+growth 9 3000 cpu-names report FILE
+growth 9 8000 cpu-variables report FILE
+growth 9 4000 mappings report FILE

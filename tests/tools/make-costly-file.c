@@ -20,6 +20,10 @@
  * another way, and a sample in each.
  * builds: a profile of culprit with N images of one build-id, which differ in their content.
  * sources: one of a procedure of N instructions, each of a source file of its own.
+ * cpu-names: a CPU profile of gperftools, in which N frames ask for a line of N names.
+ * cpu-variables: one with N variables, and N mappings whose path begins with none of them.
+ * mappings: perf.data; a process maps N pages from high to low, then come 3 N children of it, each
+ * of which maps one more.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -219,20 +223,70 @@ static void make_speedscope(uint64_t count, const char *path)
 	buffer_release(&out);
 }
 
+/* ---- CPU profiles */
+
+static void put_words(struct buffer *out, const uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		buffer_append_u64(out, words[i]);
+}
+
+/* 10 ms a sample, and the start of one: its count and depth are to follow. */
+static const uint64_t cpu_head[] = { 0, 3, 0, 10000, 0 };
+static const uint64_t cpu_trailer[] = { 0, 1, 0 };
+
+static void make_cpu_names(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	buffer_append_text(&out, "--- symbol\nbinary=/bin/a\n0x1001 a");
+	for (uint64_t i = 1; i < count; i++)
+		buffer_append_text(&out, "--a");
+	buffer_append_text(&out, "\n---\n--- profile\n");
+	put_words(&out, cpu_head, sizeof(cpu_head) / sizeof(cpu_head[0]));
+	put_words(&out, (const uint64_t[]){ 1, count, 0x2000 }, 3);
+	for (uint64_t i = 1; i < count; i++)
+		buffer_append_u64(&out, 0x1002);
+	put_words(&out, cpu_trailer, sizeof(cpu_trailer) / sizeof(cpu_trailer[0]));
+	buffer_append_text(&out, "00001000-00003000 r-xp 00000000 00:00 1 /bin/a\n");
+	write_file(path, &out);
+	buffer_release(&out);
+}
+
+static void make_cpu_variables(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	put_words(&out, cpu_head, sizeof(cpu_head) / sizeof(cpu_head[0]));
+	put_words(&out, (const uint64_t[]){ 1, 1, 0x1004 }, 3);
+	put_words(&out, cpu_trailer, sizeof(cpu_trailer) / sizeof(cpu_trailer[0]));
+	for (uint64_t i = 0; i < count; i++)
+		buffer_printf(&out, "a%" PRIu64 "=b\n", i);
+	for (uint64_t i = 1; i <= count; i++)
+		buffer_printf(&out, "%08" PRIx64 "-%08" PRIx64 " r-xp 00000000 00:00 1 $zzzzzzzz\n",
+			      i << 12, (i + 1) << 12);
+	write_file(path, &out);
+	buffer_release(&out);
+}
+
 /* ---- perf.data */
+
+static void put_map_at(struct perf_file *file, uint32_t pid, const char *path, uint64_t start,
+		       uint64_t size)
+{
+	perf_record_begin(file, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER);
+	perf_put_u32(file, pid);
+	perf_put_u32(file, pid);
+	perf_put_u64(file, start);
+	perf_put_u64(file, size);
+	perf_put_u64(file, 0);
+	perf_put_text(file, path);
+	perf_record_end(file);
+}
 
 static void put_map(struct perf_file *file, uint32_t pid)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "/p/%u", pid);
-	perf_record_begin(file, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER);
-	perf_put_u32(file, pid);
-	perf_put_u32(file, pid);
-	perf_put_u64(file, 0x400000);
-	perf_put_u64(file, 0x1000000);
-	perf_put_u64(file, 0);
-	perf_put_text(file, path);
-	perf_record_end(file);
+	put_map_at(file, pid, path, 0x400000, 0x1000000);
 }
 
 static void put_chain(struct perf_file *file, uint32_t pid)
@@ -268,19 +322,52 @@ static void put_compressed(struct perf_file *file, const struct buffer *records)
 	buffer_release(&packed);
 }
 
+static void put_attr(struct perf_file *file, uint64_t sample_type)
+{
+	perf_record_begin(file, PERF_FILE_ATTR, 0);
+	perf_put_u32(file, PERF_TYPE_SOFTWARE);
+	perf_put_u32(file, 64);
+	perf_put_u64(file, PERF_COUNT_SW_CPU_CLOCK);
+	perf_put_u64(file, 1);
+	perf_put_u64(file, sample_type);
+	for (int i = 0; i < 4; i++)
+		perf_put_u64(file, 0);
+	perf_record_end(file);
+}
+
+#define HIGHEST_PAGE 0x7f0000000000u
+
+static void make_mappings(uint64_t count, const char *path)
+{
+	struct perf_file file = { 0 };
+	perf_file_begin_pipe(&file);
+	put_attr(&file, PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+	for (uint64_t i = 0; i < count; i++)
+		put_map_at(&file, 1, "/bin/a", HIGHEST_PAGE - i * 0x2000, 0x1000);
+	for (uint64_t i = 0; i < 3 * count; i++) {
+		perf_record_begin(&file, PERF_RECORD_FORK, 0);
+		perf_put_u32(&file, 2); /* pid, parent's pid, tid, parent's tid */
+		perf_put_u32(&file, 1);
+		perf_put_u32(&file, 2);
+		perf_put_u32(&file, 1);
+		perf_put_u64(&file, 0); /* time */
+		perf_record_end(&file);
+		put_map_at(&file, 2, "/bin/a", 0x1000, 0x1000);
+	}
+	perf_record_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(&file, HIGHEST_PAGE + 16);
+	perf_put_u32(&file, 1);
+	perf_put_u32(&file, 1);
+	perf_record_end(&file);
+	write_file(path, &file.bytes);
+	perf_file_release(&file);
+}
+
 static void make_perf_data(uint64_t count, const char *path)
 {
 	struct perf_file file = { 0 }, inner = { 0 };
 	perf_file_begin_pipe(&file);
-	perf_record_begin(&file, PERF_FILE_ATTR, 0);
-	perf_put_u32(&file, PERF_TYPE_SOFTWARE);
-	perf_put_u32(&file, 64);
-	perf_put_u64(&file, PERF_COUNT_SW_CPU_CLOCK);
-	perf_put_u64(&file, 1);
-	perf_put_u64(&file, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN);
-	for (int i = 0; i < 4; i++)
-		perf_put_u64(&file, 0);
-	perf_record_end(&file);
+	put_attr(&file, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN);
 	for (uint64_t i = 1; i <= count; i++) {
 		put_map(&inner, (uint32_t)i);
 		put_chain(&inner, (uint32_t)i);
@@ -519,13 +606,22 @@ static const struct kind {
 	const char *name;
 	void (*make)(uint64_t count, const char *path);
 } kinds[] = {
-	{ "pprof", make_pprof },	 { "folded", make_folded },
-	{ "folded-names", make_names },	 { "perf-data", make_perf_data },
-	{ "code", make_code },		 { "speedscope", make_speedscope },
-	{ "numbers", make_numbers },	 { "pprof-again", make_again },
-	{ "events", make_events },	 { "images", make_images },
-	{ "spellings", make_spellings }, { "builds", make_builds },
+	{ "pprof", make_pprof },
+	{ "folded", make_folded },
+	{ "folded-names", make_names },
+	{ "perf-data", make_perf_data },
+	{ "code", make_code },
+	{ "speedscope", make_speedscope },
+	{ "numbers", make_numbers },
+	{ "pprof-again", make_again },
+	{ "events", make_events },
+	{ "images", make_images },
+	{ "spellings", make_spellings },
+	{ "builds", make_builds },
 	{ "sources", make_sources },
+	{ "cpu-names", make_cpu_names },
+	{ "cpu-variables", make_cpu_variables },
+	{ "mappings", make_mappings },
 };
 
 int main(int argc, char **argv)

@@ -41,7 +41,8 @@ struct callgrind_reader {
 	uint64_t arcs;	/* of all calls and jumps */
 	struct buffer command, creator, labels;
 	uint32_t context;
-	bool whole; /* a totals line came after the last cost */
+	bool whole;	/* a totals line came after the last cost */
+	bool versioned; /* the header says of which version it is */
 };
 
 static void reader_close(void *context)
@@ -362,6 +363,7 @@ static int take_header(struct callgrind_reader *reader, struct span key, struct 
 		buffer_empty(&reader->creator);
 		buffer_append(&reader->creator, value.data, value.size);
 	}
+	reader->versioned |= span_equal(key, span_of_text("version")) != 0;
 	if (span_equal(key, span_of_text("pid")) && reader->labels.size == 0)
 		buffer_printf(&reader->labels, "pid=%.*s", (int)value.size,
 			      (const char *)value.data);
@@ -424,6 +426,13 @@ static int reader_feed(void *context, const void *bytes, size_t size, struct err
 
 /* ---- the end */
 
+/* Cachegrind says which command it ran, and neither a version nor who wrote the file, as others do
+ * that say so much. */
+static bool is_of_cachegrind(const struct callgrind_reader *reader)
+{
+	return reader->command.size && !reader->creator.size && !reader->versioned;
+}
+
 static int check_end(struct callgrind_reader *reader, struct error *err)
 {
 	static const char valgrind[] = "callgrind-";
@@ -434,6 +443,11 @@ static int check_end(struct callgrind_reader *reader, struct error *err)
 	if (!reader->whole && reader->creator.size >= sizeof(valgrind) &&
 	    memcmp(reader->creator.data, valgrind, sizeof(valgrind) - 1) == 0)
 		return fault(reader, err, "the file is cut off: its totals are missing");
+	if (is_of_cachegrind(reader) && !reader->events.has_summary)
+		import_tell(reader->options, IMPORT_WARNING,
+			    "the file is cut off: cachegrind ends it with a summary");
+	else if (reader->lines.unended)
+		import_tell_unended(reader->options);
 	return 0;
 }
 

@@ -341,6 +341,8 @@ static int folded_finish(void *reader, struct profile **out, struct error *err)
 	if (ret < 0)
 		return ret;
 	bad_lines_tell(&folded->bad, folded->options, folded->lines.number, "have no count");
+	if (folded->lines.unended)
+		import_tell_unended(folded->options);
 	if (folded->rounded)
 		import_tell(folded->options, IMPORT_NOTE,
 			    "%" PRIu64 " counts had more than %u decimals and were rounded",

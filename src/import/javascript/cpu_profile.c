@@ -4,6 +4,7 @@
  * period. A sample's addresses but the first are return addresses.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "base/number_map.h"
 #include "image/address_space.h"
 #include "import/code/code_lines.h"
@@ -41,12 +44,14 @@ struct cpu_reader {
 	uint64_t handlers[HANDLER_FRAMES]; /* addresses that are left out */
 	size_t handler_count;
 	struct address_space *space; /* a mapping's `file` is its image */
-	struct variable *variables;
+	struct variable *variables;  /* each name once */
 	size_t variable_count, variable_capacity;
+	struct hash_index variable_index;
 	bool unmapped;		   /* there are more mappings than a process has */
 	uint32_t nowhere;	   /* image of addresses outside all mappings */
 	struct number_map symbols; /* where the line of an address begins */
 	struct span names;	   /* all those lines */
+	struct number_map decoded; /* what a frame is called, by address, and NO_TEXT more */
 	struct code_lines lines;
 	uint32_t event;
 };
@@ -60,7 +65,9 @@ static void reader_close(void *context)
 	buffer_release(&reader->bytes);
 	address_space_drop(reader->space);
 	free(reader->variables);
+	hash_index_release(&reader->variable_index);
 	number_map_release(&reader->symbols);
+	number_map_release(&reader->decoded);
 	code_lines_release(&reader->lines);
 	free(reader);
 }
@@ -175,34 +182,77 @@ static int pass_samples(struct cpu_reader *reader, struct error *err)
 
 /* ---- mappings and names, which stay where they are in the bytes */
 
+/* What comes after the samples. */
+static struct span text_behind(const struct cpu_reader *reader)
+{
+	return (struct span){ reader->head.words.start + reader->end,
+			      reader->head.words.size - reader->end };
+}
+
+static bool in_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* What of the text may be a variable's name. */
+static struct span name_at_start(struct span text)
+{
+	const char *start = text.data;
+	size_t size = 0;
+	while (size < text.size && in_name(start[size]))
+		size++;
+	return (struct span){ start, size };
+}
+
+static bool variable_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	return span_equal(((const struct variable *)rows)[position].name,
+			  *(const struct span *)wanted);
+}
+
+static struct variable *find_variable(const struct cpu_reader *reader, struct span name)
+{
+	uint32_t position =
+		hash_index_find(&reader->variable_index, hash_bytes(name.data, name.size),
+				variable_equal, reader->variables, &name);
+	return position == HASH_INDEX_NONE ? NULL : &reader->variables[position];
+}
+
+/* A later line counts. What is no path, or known to be too long for one, stands for nothing: the
+ * value may be asked for by each mapping. */
 static int add_variable(struct cpu_reader *reader, struct span line)
 {
 	const char *text = line.data;
-	const char *equals = line.size ? memchr(text, '=', line.size) : NULL;
-	if (!equals || equals == text)
-		return 0; /* nothing that is known */
+	const struct span name = name_at_start(line);
+	if (name.size == 0 || name.size == line.size || text[name.size] != '=' ||
+	    line.size - name.size > PATH_MAX)
+		return 0;
+	const struct span value = { text + name.size + 1, line.size - name.size - 1 };
+	struct variable *known = find_variable(reader, name);
+	if (known) {
+		known->value = value;
+		return 0;
+	}
 	if (array_reserve(&reader->variables, &reader->variable_capacity, reader->variable_count,
 			  sizeof(*reader->variables)) < 0)
 		return -ENOMEM;
-	size_t size = (size_t)(equals - text);
-	reader->variables[reader->variable_count++] =
-		(struct variable){ { text, size }, { equals + 1, line.size - size - 1 } };
-	return 0;
+	reader->variables[reader->variable_count] = (struct variable){ name, value };
+	return hash_index_add(&reader->variable_index, hash_bytes(name.data, name.size),
+			      (uint32_t)reader->variable_count++);
 }
 
 /* Appends a path in which "$build" at the start stands for what "build=..." said. */
 static void append_path(const struct cpu_reader *reader, struct span path, struct buffer *out)
 {
 	const char *text = path.data;
-	for (size_t i = reader->variable_count; i-- > 0;) {
-		const struct variable *variable = &reader->variables[i];
-		size_t size = variable->name.size;
-		if (path.size <= size || text[0] != '$' ||
-		    memcmp(text + 1, variable->name.data, size) != 0)
-			continue;
-		buffer_append(out, variable->value.data, variable->value.size);
-		path = (struct span){ text + 1 + size, path.size - 1 - size };
-		break;
+	if (path.size && text[0] == '$') {
+		struct span name = name_at_start((struct span){ text + 1, path.size - 1 });
+		const struct variable *variable = find_variable(reader, name);
+		size_t passed = variable ? 1 + name.size : 0;
+		if (variable)
+			buffer_append(out, variable->value.data, variable->value.size);
+		path = (struct span){ text + passed, path.size - passed };
 	}
 	buffer_append(out, path.data, path.size);
 }
@@ -228,8 +278,7 @@ static int take_mapping(struct cpu_reader *reader, struct span line)
 
 static int take_mappings(struct cpu_reader *reader)
 {
-	const uint8_t *text = reader->head.words.start + reader->end;
-	struct span rest = { text, reader->head.words.size - reader->end };
+	struct span rest = text_behind(reader);
 	struct span line;
 	while (text_lines_cut(&rest, &line)) {
 		int ret = take_mapping(reader, line);
@@ -244,10 +293,7 @@ static int take_mappings(struct cpu_reader *reader)
 
 static int take_symbols(struct cpu_reader *reader)
 {
-	const uint8_t *text = reader->head.words.start + reader->end;
-	struct span rest = reader->head.symbols;
-	if (reader->head.java)
-		rest = (struct span){ text, reader->head.words.size - reader->end };
+	struct span rest = reader->head.java ? text_behind(reader) : reader->head.symbols;
 	reader->names = rest;
 	struct span line, names;
 	uint64_t address;
@@ -307,22 +353,43 @@ static struct span names_of(const struct cpu_reader *reader, uint64_t address)
 	return cpu_symbol_parse(line, &address, &names) ? names : (struct span){ NULL, 0 };
 }
 
+#define NO_TEXT 1 /* is added: the map has no NULL */
+
+/* What was found out about an address before: its name, 0 for none. False: nothing yet. */
+static bool recall(const struct cpu_reader *reader, uint64_t address, uint32_t *name)
+{
+	const void *known = number_map_find(&reader->decoded, address);
+	*name = known ? (uint32_t)((uintptr_t)known - NO_TEXT) : 0;
+	return known != NULL;
+}
+
+/* So that no line is read again for each frame that asks for it. */
+static int remember(struct cpu_reader *reader, uint64_t address, uint32_t name)
+{
+	return number_map_put(&reader->decoded, address, (void *)((uintptr_t)name + NO_TEXT));
+}
+
 /* Java's numbers stand for names and nothing else. */
 static int java_frame(struct cpu_reader *reader, uint64_t number, struct profile_frame *frame)
 {
-	struct span name = cpu_java_name(names_of(reader, number));
 	*frame = (struct profile_frame){ .kind = FRAME_IP };
+	if (recall(reader, number, &frame->name))
+		return 0;
+	struct span name = cpu_java_name(names_of(reader, number));
 	if (name.size == 0)
 		name = span_of_text("[unknown]");
-	return profile_add_bytes(reader->profile, name, &frame->name);
+	int ret = profile_add_bytes(reader->profile, name, &frame->name);
+	return ret < 0 ? ret : remember(reader, number, frame->name);
 }
 
 /* Names the frame when there are names for the address; `looked_up` is what they go by. */
 static int name_frame(struct cpu_reader *reader, uint64_t looked_up, struct profile_frame *frame)
 {
 	struct code_frame frames[RECORD_MAX_DEPTH];
-	struct span names = names_of(reader, looked_up);
 	size_t count;
+	if (recall(reader, looked_up, &frame->name))
+		return 0;
+	struct span names = names_of(reader, looked_up);
 	if (names.size == 0)
 		return 0;
 	if (split_names(reader, names, frames, &count) < 0)
@@ -331,7 +398,9 @@ static int name_frame(struct cpu_reader *reader, uint64_t looked_up, struct prof
 	frames[count - 1].function = 0;
 	/* a lookup of lines goes to the byte before a return address */
 	uint64_t vaddr = frame->vaddr - (frame->kind == FRAME_RETURN);
-	return code_lines_add(&reader->lines, frame->image, vaddr, frames, count, NULL);
+	if (code_lines_add(&reader->lines, frame->image, vaddr, frames, count, NULL) < 0)
+		return -ENOMEM;
+	return remember(reader, looked_up, frame->name);
 }
 
 static int frame_of(struct cpu_reader *reader, uint64_t address, enum frame_kind kind,
@@ -448,6 +517,8 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 		return error_set(err, ret, "the samples add up to more than 64 bits of ns");
 	if (ret < 0)
 		return error_set(err, -ENOMEM, "out of memory");
+	if (reader->end < reader->head.words.size && !span_ends_with(text_behind(reader), "\n"))
+		import_tell_unended(reader->options);
 	*out = reader->profile;
 	reader->profile = NULL; /* the caller's from here on */
 	return 0;

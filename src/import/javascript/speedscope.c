@@ -46,6 +46,7 @@ struct speedscope {
 	size_t frame_count, frame_capacity;
 	struct part *parts;
 	size_t part_count, part_capacity;
+	size_t endless; /* parts that end with frames open, and before their last event */
 	struct open_frame *stack;
 	size_t depth, stack_capacity;
 	bool ours;			  /* written by our own export */
@@ -534,9 +535,10 @@ static int read_events(struct speedscope *reader, const struct part *part, struc
 	if (json.fault)
 		return damaged(&json, err, "");
 	struct decimal left;
-	if (!decimal_subtract(part->end, last, &left))
-		return 0; /* frames that stay open have no end to count to */
-	return pass_time(reader, last, part->end, &json, err);
+	if (decimal_subtract(part->end, last, &left))
+		return pass_time(reader, last, part->end, &json, err);
+	reader->endless += reader->depth > 0; /* there is no end to count to */
+	return 0;
 }
 
 static int read_all(struct speedscope *reader, struct error *err)
@@ -575,6 +577,12 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 		return out_of_memory(err);
 	if (ret < 0)
 		return ret;
+	if (reader->endless)
+		import_tell(
+			reader->options, IMPORT_WARNING,
+			"%zu of %zu profiles end before their last event, with frames still open: "
+			"what these took from there on is missing",
+			reader->endless, reader->part_count);
 	*out = reader->profile;
 	reader->profile = NULL; /* the caller's from here on */
 	return 0;

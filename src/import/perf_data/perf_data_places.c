@@ -458,7 +458,7 @@ static uint64_t without_signature(const struct perf_places *places, const struct
 	const struct address_space *space = process->space;
 	if (places->never_signed || !space->count)
 		return address;
-	return signed_pointer_address(address, space->list[space->count - 1].end - 1);
+	return signed_pointer_address(address, address_space_end(space) - 1);
 }
 
 static int locate_user(struct perf_places *places, struct process *process, uint64_t address,

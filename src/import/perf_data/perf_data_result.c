@@ -524,12 +524,11 @@ static void tell_counts(const struct perf_data *data, const struct profile *prof
 /* Where the kernel's addresses count from. */
 static uint64_t kernel_base(const struct perf_places *places)
 {
-	for (size_t i = 0; i < places->kernel->count; i++) {
-		const struct mapping *mapping = &places->kernel->list[i];
+	struct mapping_place place = { 0 };
+	for (const struct mapping *mapping; (mapping = address_space_next(places->kernel, &place));)
 		if (mapping->file == places->kernel_image &&
 		    places->images[mapping->file - 1].space == SPACE_TEXT)
 			return mapping->start - mapping->offset;
-	}
 	return 0;
 }
 

@@ -466,6 +466,8 @@ static int script_finish(void *reader, struct profile **out, struct error *err)
 	if (add_source(script) < 0)
 		return out_of_memory(script, err);
 	tell(script);
+	if (script->lines.unended && !script->stopped)
+		import_tell_unended(script->options);
 	*out = script->profile;
 	script->profile = NULL; /* the caller's from here on */
 	return 0;

@@ -307,6 +307,8 @@ static void tell(const struct pmcstat *pmcstat)
 {
 	bad_lines_tell(&pmcstat->bad, pmcstat->options, pmcstat->lines.number,
 		       "are of no call chain");
+	if (pmcstat->lines.unended)
+		import_tell_unended(pmcstat->options);
 	if (pmcstat->unlisted)
 		import_tell(pmcstat->options, IMPORT_WARNING,
 			    "%" PRIu64 " of %" PRIu64 " samples are in no call chain of the text",

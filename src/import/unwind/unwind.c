@@ -17,9 +17,12 @@
 #include "symbol/helper_process.h"
 #include "symbol/reader.h"
 
-#define TIMEOUT_MS	5000
-#define SPACES_MAX	512	   /* that the helper knows at once */
-#define MAPPINGS_MAX	(1u << 20) /* of all of them */
+#define TIMEOUT_MS   5000
+#define SPACES_MAX   512	/* that the helper knows at once */
+#define MAPPINGS_MAX (1u << 20) /* of all of them */
+/* That may be told in all, besides one for each byte of the samples: a process that maps something
+ * between any two samples has all of its mappings told each time. */
+#define MAPPINGS_FREE	(1u << 22)
 #define FILES_A_STACK	UNWIND_MAX_FRAMES
 #define STACK_MAX_BYTES (1u << 20) /* perf's largest sample is 64 KiB */
 
@@ -27,6 +30,13 @@ struct unwound_file {
 	uint32_t owner;	  /* the owner's number */
 	bool refused;	  /* the helper died of it */
 	uint64_t samples; /* that end there, for it is missing */
+};
+
+/* One that was told, by its identity: while there is a share of it nobody changes it. */
+struct known_space {
+	struct address_space *space;
+	uint16_t machine;
+	uint32_t number;
 };
 
 struct unwinder {
@@ -40,12 +50,33 @@ struct unwinder {
 	struct hash128 spaces[SPACES_MAX];
 	size_t space_count, mapping_count;
 	struct hash_index space_index;
-	struct buffer scratch; /* the mappings of a space, in our numbers */
+	struct known_space known[SPACES_MAX];
+	size_t known_count;
+	uint64_t told, told_limit;     /* mappings, over all time */
+	struct number_map known_index; /* by the space's address: its row */
+	struct buffer scratch;	       /* the mappings of a space, in our numbers */
 	unsigned deaths;
 	uint32_t last_file; /* that the helper was given; 0 once a stack was unwound with it */
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	uint64_t counts[UNWIND_ENDS];
 };
+
+static void forget_known(struct unwinder *unwinder)
+{
+	for (size_t i = 0; i < unwinder->known_count; i++)
+		address_space_drop(unwinder->known[i].space);
+	unwinder->known_count = 0;
+	number_map_release(&unwinder->known_index);
+	unwinder->known_index = (struct number_map){ 0 };
+}
+
+static void forget_spaces(struct unwinder *unwinder)
+{
+	forget_known(unwinder);
+	hash_index_release(&unwinder->space_index);
+	unwinder->space_index = (struct hash_index){ 0 };
+	unwinder->space_count = unwinder->mapping_count = 0;
+}
 
 int unwinder_new(const struct unwind_options *options, struct unwinder **out, struct error *err)
 {
@@ -54,6 +85,7 @@ int unwinder_new(const struct unwind_options *options, struct unwinder **out, st
 		return error_set(err, -ENOMEM, "out of memory");
 	unwinder->options = *options;
 	unwinder->helper.run = unwind_helper_run;
+	unwinder->told_limit = MAPPINGS_FREE;
 	const struct binary_finder_options where = { options->symfs, options->debug_root,
 						     options->perf_cache };
 	int ret = reader_new(NULL, &unwinder->reader, err);
@@ -76,7 +108,7 @@ void unwinder_free(struct unwinder *unwinder)
 	binary_finder_free(unwinder->finder);
 	reader_free(unwinder->reader);
 	number_map_release(&unwinder->numbers);
-	hash_index_release(&unwinder->space_index);
+	forget_spaces(unwinder);
 	buffer_release(&unwinder->scratch);
 	free(unwinder->files);
 	free(unwinder);
@@ -102,13 +134,6 @@ static uint32_t number_of(struct unwinder *unwinder, uint32_t owner)
 		return 0;
 	unwinder->files[unwinder->file_count++] = (struct unwound_file){ .owner = owner };
 	return number;
-}
-
-static void forget_spaces(struct unwinder *unwinder)
-{
-	hash_index_release(&unwinder->space_index);
-	unwinder->space_index = (struct hash_index){ 0 };
-	unwinder->space_count = unwinder->mapping_count = 0;
 }
 
 /* What is left to do when the helper did not answer: the next request starts one that knows
@@ -150,23 +175,29 @@ static int put_space(struct unwinder *unwinder, const struct address_space *spac
 	struct unwind_space_request request = { .machine = machine };
 	buffer_empty(out);
 	buffer_append(out, &request, sizeof(request));
-	for (size_t i = 0; space && i < space->count; i++) {
+	struct mapping_place place = { 0 };
+	for (const struct mapping *told; space && (told = address_space_next(space, &place));) {
 		struct mapping mapping;
 		memset(&mapping, 0, sizeof(mapping)); /* padding too: it is hashed */
-		mapping.start = space->list[i].start;
-		mapping.end = space->list[i].end;
-		mapping.offset = space->list[i].offset;
-		if (space->list[i].file)
-			mapping.file = number_of(unwinder, space->list[i].file);
+		mapping.start = told->start;
+		mapping.end = told->end;
+		mapping.offset = told->offset;
+		if (told->file)
+			mapping.file = number_of(unwinder, told->file);
 		buffer_append(out, &mapping, sizeof(mapping));
 	}
 	return buffer_failed(out) ? -ENOMEM : 0;
 }
 
-/* Its number, told to the helper when it is new. 0, 1 when the helper died, or -ENOMEM. */
-static int find_space(struct unwinder *unwinder, const struct unwind_sample *sample,
+/* Its number by what it holds, told to the helper when it is new. 0, 1 when the helper died,
+ * -E2BIG past what may be told, or -ENOMEM. */
+static int tell_space(struct unwinder *unwinder, const struct unwind_sample *sample,
 		      uint16_t machine, uint32_t *number)
 {
+	uint64_t count = sample->space ? sample->space->count : 0;
+	if (count > unwinder->told_limit - unwinder->told)
+		return -E2BIG;
+	unwinder->told += count;
 	if (put_space(unwinder, sample->space, machine) < 0)
 		return -ENOMEM;
 	struct buffer *request = &unwinder->scratch;
@@ -196,6 +227,46 @@ static int find_space(struct unwinder *unwinder, const struct unwind_sample *sam
 	unwinder->space_count++;
 	unwinder->mapping_count += mappings < MAPPINGS_MAX ? mappings : MAPPINGS_MAX;
 	return 0;
+}
+
+static struct known_space *find_known(const struct unwinder *unwinder,
+				      const struct address_space *space)
+{
+	return number_map_find(&unwinder->known_index, (uintptr_t)space);
+}
+
+static int keep_known(struct unwinder *unwinder, struct address_space *space, uint16_t machine,
+		      uint32_t number)
+{
+	struct known_space *known = find_known(unwinder, space);
+	if (!known && unwinder->known_count == SPACES_MAX)
+		forget_known(unwinder);
+	if (!known) {
+		known = &unwinder->known[unwinder->known_count];
+		if (number_map_put(&unwinder->known_index, (uintptr_t)space, known) < 0)
+			return -ENOMEM;
+		known->space = address_space_share(space);
+		unwinder->known_count++;
+	}
+	known->machine = machine;
+	known->number = number;
+	return 0;
+}
+
+/* As tell_space(); but no space that is known is gone through again for each of its samples. */
+static int find_space(struct unwinder *unwinder, const struct unwind_sample *sample,
+		      uint16_t machine, uint32_t *number)
+{
+	const struct known_space *known =
+		sample->space ? find_known(unwinder, sample->space) : NULL;
+	if (known && known->machine == machine) {
+		*number = known->number;
+		return 0;
+	}
+	int ret = tell_space(unwinder, sample, machine, number);
+	if (ret || !sample->space)
+		return ret;
+	return keep_known(unwinder, sample->space, machine, *number);
 }
 
 /* ---- Files */
@@ -337,15 +408,17 @@ int unwinder_run(struct unwinder *unwinder, const struct unwind_sample *sample,
 	struct unwind_registers registers;
 	int ret = 0;
 	*run = (struct unwind_run){ .frames = unwinder->frames, .end = UNWIND_NO_REGISTERS };
+	unwinder->told_limit += sample->stack.size;
 	if (read_registers(sample, &registers))
 		ret = unwinder->deaths < UNWIND_MAX_DEATHS
 			      ? run_until_known(unwinder, sample, &registers, run)
 			      : 1;
-	if (ret < 0)
+	if (ret < 0 && ret != -E2BIG)
 		return ret;
-	if (ret > 0)
+	if (ret)
 		*run = (struct unwind_run){ .frames = unwinder->frames,
-					    .end = UNWIND_HELPER_FAILED };
+					    .end = ret > 0 ? UNWIND_HELPER_FAILED
+							   : UNWIND_SPACES_COSTLY };
 	unwinder->counts[run->end]++;
 	if (run->end == UNWIND_NO_BINARY)
 		unwinder->files[run->file - 1].samples++;
@@ -371,6 +444,7 @@ const char *unwind_end_text(enum unwind_end end)
 		[UNWIND_TOO_DEEP] = "they are deeper than is followed",
 		[UNWIND_NO_REGISTERS] = "no registers were recorded, or of an unknown machine",
 		[UNWIND_HELPER_FAILED] = "unwinding them failed",
+		[UNWIND_SPACES_COSTLY] = "mappings changed between too many of them",
 		[UNWIND_FILE_NEEDED] = "unwinding them failed",
 	};
 	return texts[end];

@@ -49,8 +49,8 @@ struct unwind_sample {
 	uint64_t abi;	  /* enum perf_sample_regs_abi */
 	uint64_t mask;	  /* of the event: sample_regs_user */
 	struct perf_words registers;
-	struct span stack; /* from the stack pointer on */
-	const struct address_space *space;
+	struct span stack;	     /* from the stack pointer on */
+	struct address_space *space; /* NULL: none; the unwinder may keep a share of it */
 };
 
 struct unwind_missing {

@@ -34,6 +34,7 @@ enum unwind_end {
 	UNWIND_TOO_DEEP,      /* UNWIND_MAX_FRAMES */
 	UNWIND_NO_REGISTERS,  /* none in the sample, or of a machine that is not known */
 	UNWIND_HELPER_FAILED, /* the unwinding process died or took too long */
+	UNWIND_SPACES_COSTLY, /* telling the mappings would cost more than the samples are worth */
 	UNWIND_FILE_NEEDED,   /* of an engine only */
 	UNWIND_ENDS
 };

@@ -655,7 +655,8 @@ static void make_request(struct message *request, const struct scene *scene)
 	*request = (struct message){ .header.operation = EDGE_RUN };
 	buffer_append(&request->payload, &header, sizeof(header));
 	buffer_append(&request->payload, &space, sizeof(space));
-	buffer_append(&request->payload, scene->space->list,
+	assert_int_equal(scene->space->block_count, 1);
+	buffer_append(&request->payload, scene->space->blocks->list,
 		      scene->space->count * sizeof(struct mapping));
 	buffer_append(&request->payload, &sample, sizeof(sample));
 	buffer_append(&request->payload, blocks, sizeof(blocks));

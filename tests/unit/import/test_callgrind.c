@@ -293,6 +293,34 @@ static void test_parts_add_up(void **state)
 	assert_int_equal(profile_table(profile, PROFILE_COUNTER)->count, 0);
 }
 
+#define CACHEGRIND "desc: I1 cache: 32768 B\ncmd: ./a\nevents: Ir\nfl=a.c\nfn=main\n1 100\n"
+#define UNENDED                                                                                    \
+	"note: no newline ends its last line: if the file was cut off, that line may be too\n"
+#define NO_SUMMARY "warning: the file is cut off: cachegrind ends it with a summary\n"
+
+static void test_a_file_that_is_cut_off(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *said;
+	} wanted[] = {
+		{ CACHEGRIND "2 20\nsummary: 120\n", "" },
+		{ CACHEGRIND "2 20\nsummary: 120", UNENDED },
+		{ CACHEGRIND "2 20\n", NO_SUMMARY },
+		{ CACHEGRIND "2 2", NO_SUMMARY },
+		/* of other tools, which need not have one */
+		{ "events: Ir\nfn=main\n1 100\n", "" },
+		{ "events: Ir\nfn=main\n1 10", UNENDED },
+		{ "version: 1\ncmd: a\nevents: Ir\nfn=main\n1 100\n", "" },
+		{ "creator: x\ncmd: a\nevents: Ir\nfn=main\n1 100\n", "" },
+	};
+	for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+		CLEANUP(buffer_release) struct buffer said = { 0 };
+		profile_free(must_read(wanted[i].text, 5, &said));
+		assert_string_equal(buffer_text(&said), wanted[i].said);
+	}
+}
+
 static void test_totals_are_checked(void **state)
 {
 	(void)state;
@@ -435,6 +463,7 @@ int main(void)
 		cmocka_unit_test(test_lines_of_addresses),
 		cmocka_unit_test(test_parts_add_up),
 		cmocka_unit_test(test_totals_are_checked),
+		cmocka_unit_test(test_a_file_that_is_cut_off),
 		cmocka_unit_test(test_names_that_look_like_numbers),
 		cmocka_unit_test(test_other_writers),
 		cmocka_unit_test(test_malformed),

@@ -164,6 +164,57 @@ static void test_names_of_inlined_functions(void **state)
 	expect_stacks(profile, buffer_text(&wanted));
 }
 
+/* What a frame is called does not depend on whether another frame asked before. */
+static void test_names_of_frames_that_come_again(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	buffer_append_text(&bytes, "--- symbol\n0x1010 outer--inner\n0x1020 f\n0x1030 --\n"
+				   "--- profile\n");
+	/* 0x1011 and 0x1021 are return addresses: they go by the byte before */
+	PUT(&bytes, forms[0], 0, 3, 0, 10000, 0);
+	PUT(&bytes, forms[0], 1, 3, 0x1010, 0x1011, 0x1011);
+	PUT(&bytes, forms[0], 2, 4, 0x1020, 0x1011, 0x1021, 0x1022);
+	PUT(&bytes, forms[0], 3, 3, 0x1030, 0x1031, 0x1031);
+	PUT(&bytes, forms[0], 0, 1, 0);
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, 11, NULL);
+	expect_stacks(profile,
+		      "cpu outer>inner@+1010;outer>inner@+1010;outer>inner@+1010 1 10000000\n"
+		      "cpu @+1021;f@+1020;outer>inner@+1010;f@+1020 2 20000000\n"
+		      "cpu --@+1030;--@+1030;--@+1030 3 30000000\n");
+}
+
+static void test_variables_in_paths(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	PUT(&bytes, forms[0], 0, 3, 0, 10000, 0);
+	for (uint64_t i = 1; i <= 7; i++)
+		PUT(&bytes, forms[0], 1, 1, i << 12);
+	PUT(&bytes, forms[0], 0, 1, 0);
+	buffer_append_text(&bytes, "build=/a\nbuild2=/b\nnone\n=none\nlong=");
+	for (int i = 0; i < 5000; i++)
+		buffer_append_u8(&bytes, 'x');
+	buffer_append_text(&bytes, "\n1000-2000 r-xp 00000000 08:01 5 $build/1\n"
+				   "2000-3000 r-xp 00000000 08:01 5 $build2/2\n"
+				   "3000-4000 r-xp 00000000 08:01 5 $build3/3\n"
+				   "4000-5000 r-xp 00000000 08:01 5 $\n"
+				   "5000-6000 r-xp 00000000 08:01 5 $build\n"
+				   "6000-7000 r-xp 00000000 08:01 5 $long\n"
+				   "build=/c\n"
+				   "7000-8000 r-xp 00000000 08:01 5 $build/7");
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, 11, NULL);
+	static const char *const paths[] = {
+		"/a/1", "/b/2", "$build3/3", "$", "/a", "$long", "/c/7"
+	};
+	for (uint32_t i = 0; i < COUNT_OF(paths); i++) {
+		struct span path = profile_image_path(profile, i + 1);
+		if (!span_equal(path, span_of_text(paths[i])))
+			fail_msg("'%.*s' is not '%s'", (int)path.size, (const char *)path.data,
+				 paths[i]);
+	}
+}
+
 static void expect_refused(const struct buffer *bytes, int code, const char *message)
 {
 	struct profile *profile = NULL;
@@ -198,6 +249,22 @@ static void test_cut_off(void **state)
 			    "warning: at byte 104: the sample is damaged, or the file "
 			    "cut off; what comes before is kept\n");
 	expect_stacks(profile, "cpu @+101f;@+1010 2 20000000\ncpu @+102f;@+1010 1 10000000\n");
+}
+
+static void test_cut_in_its_mappings(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	put_profile(&bytes, forms[0]);
+	for (size_t cut = 0; cut < 2; cut++, bytes.size--) {
+		CLEANUP(buffer_release) struct buffer said = { 0 };
+		profile_free(must_read(&bytes, 11, &said));
+		assert_string_equal(
+			buffer_text(&said),
+			cut ? "note: no newline ends its last line: if the file was cut off, that "
+			      "line may be too\n"
+			    : "");
+	}
 }
 
 /* Numbers of names; neither handlers nor return addresses. */
@@ -246,7 +313,10 @@ int main(void)
 		cmocka_unit_test(test_the_signal_handler_is_left_out),
 		cmocka_unit_test(test_names_before_the_profile),
 		cmocka_unit_test(test_names_of_inlined_functions),
+		cmocka_unit_test(test_names_of_frames_that_come_again),
+		cmocka_unit_test(test_variables_in_paths),
 		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_cut_in_its_mappings),
 		cmocka_unit_test(test_java_agents),
 		cmocka_unit_test(test_refusals),
 	};

@@ -144,8 +144,22 @@ static void lines_without_a_count_are_told_by_number(void **state)
 		"# a comment\n// another\na;b 1\n\nTHIS IS A BAD LINE\nFRACTIONAL 12V.43\n"
 		"c 1\n5\nd 99999999999999999999\n-- 1.2.3\nlast";
 	expect_said(text, "warning: 6 of 11 lines have no count and are left out (line 5, 6, 8, 9, "
-			  "10, ...)\n");
+			  "10, ...)\n"
+			  "note: no newline ends its last line: if the file was cut off, that "
+			  "line may be too\n");
 	expect_stacks(text, "a|b=1\nc=1\n");
+}
+
+/* It may be whole, and may be cut in the middle of a count. */
+static void a_last_line_without_newline_is_told(void **state)
+{
+	(void)state;
+	expect_said("a;b 1\nc;d 20",
+		    "note: no newline ends its last line: if the file was cut off, "
+		    "that line may be too\n");
+	expect_stacks("a;b 1\nc;d 20", "a|b=1\nc|d=20\n");
+	expect_said("a;b 1\nc;d 20\n", "");
+	expect_said("a;b 1\r\nc;d 20\r\n", "");
 }
 
 static void expect_refusal(const char *text, const struct import_options *options, int code,
@@ -429,6 +443,7 @@ int main(void)
 		cmocka_unit_test(noise_in_fractions_is_rounded_and_told),
 		cmocka_unit_test(a_large_total_keeps_fewer_decimals),
 		cmocka_unit_test(lines_without_a_count_are_told_by_number),
+		cmocka_unit_test(a_last_line_without_newline_is_told),
 		cmocka_unit_test(what_is_no_folded_text_is_refused),
 		cmocka_unit_test(two_counts_are_two_events),
 		cmocka_unit_test(one_line_with_one_count_makes_all_have_one),

@@ -394,6 +394,9 @@ static void what_is_left_out_is_told(void **state)
 		    "a 2 1.0: PERF_RECORD_LOST lost 12\na 2 cycles:\n\t 1 f (/x)\n",
 		    "note: 2 lines are records of other kinds than samples\n"
 		    "warning: 12 samples were lost while recording\n");
+	expect_said("a 2 cycles:\n\t 1 f (/x)",
+		    "note: no newline ends its last line: if the file was cut off, that "
+		    "line may be too\n");
 }
 
 static void expect_refusal(struct span text, int code, const char *sentence)

@@ -56,6 +56,15 @@ static void expect(const char *from, const char *stacks, const char *leaves, con
 	assert_string_equal(buffer_text(&messages), said);
 }
 
+static void a_last_line_without_newline_is_told(void **state)
+{
+	(void)state;
+	static const char cut[] = "@ CYCLES [3 samples]\n\n100.0%  [3]        leaf @ /k";
+	expect(cut, "CYCLES /k!leaf 3 3\n", "CYCLES /k!leaf 3 3\n",
+	       "note: no newline ends its last line: if the file was cut off, that "
+	       "line may be too\n");
+}
+
 static void counters_stay_apart_and_cpus_add_up(void **state)
 {
 	(void)state;
@@ -155,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counters_stay_apart_and_cpus_add_up),
+		cmocka_unit_test(a_last_line_without_newline_is_told),
 		cmocka_unit_test(other_lines_are_left_out_and_told),
 		cmocka_unit_test(what_has_no_samples_is_refused),
 		cmocka_unit_test(pieces_and_damage_are_survived),

@@ -71,6 +71,42 @@ static void test_frames_that_open_and_close(void **state)
 	expect_stacks(profile, "bytes a 0 4\nbytes a;b 0 5\nbytes c 0 5\n");
 }
 
+#define OPENED                                                                                     \
+	"\"events\":[{\"type\":\"O\",\"frame\":0,\"at\":0},{\"type\":\"O\",\"frame\":1,\"at\":5}," \
+	"{\"type\":\"C\",\"frame\":1,\"at\":9}"
+
+/* Where the frames that are open come to an end is not known: the file may be cut. */
+static void test_an_end_before_the_last_event(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *ends, *said;
+	} wanted[] = {
+		{ "\"endValue\":9," OPENED "]", "" },
+		{ "\"endValue\":1," OPENED ",{\"type\":\"C\",\"frame\":0,\"at\":9}]", "" },
+		{ "\"endValue\":1," OPENED "]",
+		  "warning: 1 of 1 profiles end before their last event, with frames still open: "
+		  "what these took from there on is missing\n" },
+		{ OPENED "]",
+		  "warning: 1 of 1 profiles end before their last event, with frames still open: "
+		  "what these took from there on is missing\n" },
+	};
+	for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+		CLEANUP(buffer_release) struct buffer text = { 0 };
+		CLEANUP(buffer_release) struct buffer said = { 0 };
+		CLEANUP(profile_freep) struct profile *profile = NULL;
+		struct error err = { 0 };
+		buffer_printf(&text,
+			      "{" SCHEMA "," FRAMES ",\"profiles\":[{\"type\":\"evented\","
+			      "\"unit\":\"none\",\"startValue\":0,%s}]}",
+			      wanted[i].ends);
+		if (read_text(buffer_text(&text), 9, false, &said, &profile, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_string_equal(buffer_text(&said), wanted[i].said);
+		expect_stacks(profile, "samples a 0 5\nsamples a;b 0 4\n");
+	}
+}
+
 static void test_units_and_decimals(void **state)
 {
 	(void)state;
@@ -220,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples_and_weights),
 		cmocka_unit_test(test_frames_that_open_and_close),
+		cmocka_unit_test(test_an_end_before_the_last_event),
 		cmocka_unit_test(test_units_and_decimals),
 		cmocka_unit_test(test_several_profiles),
 		cmocka_unit_test(test_faults),

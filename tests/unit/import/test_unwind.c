@@ -297,6 +297,41 @@ static void many_address_spaces_are_kept_apart(void **state)
 	}
 }
 
+/* Each of them has a mapping of its own, and many more: that is not told without end. */
+static void spaces_that_change_too_often_are_not_followed(void **state)
+{
+	(void)state;
+	struct unwind_sample sample = sample_of_self();
+	CLEANUP(unwinder_freep) struct unwinder *unwinder = new_unwinder();
+	struct address_space *many = address_space_share(self.space);
+	struct unwind_run run;
+	for (uint64_t i = 0; i < 100000; i++) {
+		struct mapping mapping = { 0x2000 * i + 0x1000, 0x2000 * i + 0x2000, 0, 0 };
+		assert_int_equal(address_space_add(&many, &mapping), 0);
+	}
+	const unsigned runs = 60;
+	for (uint64_t i = 0; i < runs; i++) {
+		struct mapping mapping = { 0x2000 * i, 0x2000 * i + 1, 0, 0 };
+		struct address_space *space = address_space_share(many);
+		assert_int_equal(address_space_add(&space, &mapping), 0);
+		sample.space = space;
+		sample.stack.size = 8;
+		assert_int_equal(unwinder_run(unwinder, &sample, &run), 0);
+		address_space_drop(space);
+	}
+	uint64_t left_out = unwinder_count(unwinder, UNWIND_SPACES_COSTLY);
+	assert_in_range(left_out, runs - 42, runs - 40);
+	assert_int_equal(run.end, UNWIND_SPACES_COSTLY);
+	assert_int_equal(run.count, 0);
+	/* one that is known costs nothing, and what a sample brings is worth something */
+	struct unwind_sample usual = sample_of_self();
+	assert_int_equal(unwinder_run(unwinder, &usual, &run), 0);
+	assert_int_equal(run.end, UNWIND_WHOLE);
+	assert_int_equal(unwinder_run(unwinder, &usual, &run), 0);
+	assert_int_equal(run.end, UNWIND_WHOLE);
+	address_space_drop(many);
+}
+
 #define LOADED 0x400000u
 #define STACK  0x7ffe0000u
 
@@ -430,6 +465,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_was_cut_says_so),
 		cmocka_unit_test(samples_without_registers_or_mappings_are_told_apart),
 		cmocka_unit_test(many_address_spaces_are_kept_apart),
+		cmocka_unit_test(spaces_that_change_too_often_are_not_followed),
 		cmocka_unit_test(rules_of_every_kind_are_followed_and_end_when_they_do),
 		cmocka_unit_test(signed_return_addresses_are_followed),
 		cmocka_unit_test(machines_go_by_their_names),

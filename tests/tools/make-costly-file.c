@@ -8,6 +8,8 @@
  * pprof-again: a packed one, N samples of one stack of 16,000 frames.
  * folded: a packed folded text of one stack, N frames deep.
  * folded-names: a packed one, of N stacks, each of which is the one before and a letter.
+ * folded-long: a packed one, in which one name is N letters long.
+ * folded-brackets: a packed one of eight names of 250,000 bytes, with N brackets that close late.
  * perf-data: compressed records; N processes, each with an image of its own and the same call chain
  * of 8000 addresses.
  * code: a profile of culprit, in which one procedure has N instructions.
@@ -168,11 +170,17 @@ static void make_numbers(uint64_t count, const char *path)
 
 /* ---- texts */
 
+/* What tells the format before anything that is odd. */
+static void begin_folded(struct buffer *out)
+{
+	for (int i = 0; i < 10000; i++)
+		buffer_append_text(out, "a;b 1\n");
+}
+
 static void make_folded(uint64_t count, const char *path)
 {
 	struct buffer out = { 0 };
-	for (int i = 0; i < 10000; i++)
-		buffer_append_text(&out, "a;b 1\n");
+	begin_folded(&out);
 	for (uint64_t i = 0; i < count; i++)
 		buffer_append_text(&out, i ? ";a" : "a");
 	buffer_append_text(&out, " 1\n");
@@ -188,6 +196,35 @@ static void make_names(uint64_t count, const char *path)
 		for (uint64_t k = 0; k <= i; k++)
 			buffer_append_u8(&out, 'a');
 		buffer_append_text(&out, " 1\n");
+	}
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+static void make_long_name(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	buffer_append_text(&out, "main;");
+	for (uint64_t i = 0; i < count; i++)
+		buffer_append_u8(&out, 'a');
+	buffer_append_text(&out, " 1\n");
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+static void make_brackets(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	begin_folded(&out);
+	for (int i = 0; i < 8; i++) {
+		buffer_printf(&out, "main;<%d", i);
+		for (uint64_t k = 1; k < 250000; k++)
+			buffer_append_u8(&out, k % (250000 / count) ? 'a' : '<');
+		buffer_append_u8(&out, 'x');
+		for (uint64_t k = 1; k < 250000; k++)
+			if (k % (250000 / count) == 0)
+				buffer_append_u8(&out, '>');
+		buffer_append_text(&out, ">::work 1\n");
 	}
 	write_packed(path, &out);
 	buffer_release(&out);
@@ -335,10 +372,16 @@ static const struct kind {
 	const char *name;
 	void (*make)(uint64_t count, const char *path);
 } kinds[] = {
-	{ "pprof", make_pprof },	{ "folded", make_folded },
-	{ "folded-names", make_names }, { "perf-data", make_perf_data },
-	{ "code", make_code },		{ "speedscope", make_speedscope },
-	{ "numbers", make_numbers },	{ "pprof-again", make_again },
+	{ "pprof", make_pprof },
+	{ "folded", make_folded },
+	{ "folded-names", make_names },
+	{ "perf-data", make_perf_data },
+	{ "code", make_code },
+	{ "speedscope", make_speedscope },
+	{ "folded-long", make_long_name },
+	{ "folded-brackets", make_brackets },
+	{ "numbers", make_numbers },
+	{ "pprof-again", make_again },
 };
 
 int main(int argc, char **argv)

@@ -6,17 +6,24 @@
  *
  * pprof: a packed profile, one sample of N locations with 64 inlined functions each.
  * pprof-again: a packed one, N samples of one stack of 16,000 frames.
+ *
  * folded: a packed folded text of one stack, N frames deep.
  * folded-names: a packed one, of N stacks, each of which is the one before and a letter.
  * folded-long: a packed one, in which one name is N letters long.
  * folded-brackets: a packed one of eight names of 250,000 bytes, with N brackets that close late.
- * perf-data: compressed records; N processes, each with an image of its own and the same call chain
- * of 8000 addresses.
+ *
+ * perf-data: compressed records; N processes, each with an image of its own and the same call
+ * chain of 8000 addresses.
+ *
  * code: a profile of culprit, in which one procedure has N instructions.
- * runs: one of N procedures of eight bytes, and N runs between branches that reach over all of
- * them. ladders: one of N procedures, each of 300 loops in one another. speedscope: JSON of one
- * call stack, N calls deep, each of which takes time itself. numbers: callgrind's text with N
- * functions, whose numbers share one place in a table that hashes by splitmix64 without a seed.
+ * runs: one of N procedures of eight bytes, and N runs between branches, over all of these.
+ * ladders: one of N procedures, each of 300 jumps back and forth: 150 loops in one another.
+ * ladder: one of 4 procedures, likewise with N jumps.
+ *
+ * speedscope: JSON of one call stack, N calls deep, each of which takes time itself.
+ *
+ * numbers: callgrind's text with N functions, whose numbers share one place in a table that
+ * hashes by splitmix64 without a seed.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -425,35 +432,43 @@ static void make_runs(uint64_t count, const char *path)
 	buffer_release(&code);
 }
 
-#define LADDER_JUMPS 300
-
 /* "imul %rax,%rax; jne": the jumps lead back, the last one furthest, so loops nest as deep. */
-static void put_ladder(struct buffer *code)
+static void put_ladder(int32_t jumps, struct buffer *code)
 {
 	const int32_t each = 10;
-	for (int32_t i = 0; i < LADDER_JUMPS; i++) {
-		int32_t way = (LADDER_JUMPS - 1 - i) * each - (i + 1) * each;
+	for (int32_t i = 0; i < jumps; i++) {
+		int32_t way = (jumps - 1 - i) * each - (i + 1) * each;
 		buffer_append(code, "\x48\x0f\xaf\xc0\x0f\x85", 6);
 		buffer_append(code, &way, sizeof(way));
 	}
 	buffer_append_u8(code, 0xc3);
 }
 
-static void make_ladders(uint64_t count, const char *path)
+static void write_ladders(uint64_t count, uint64_t jumps, const char *path)
 {
 	struct own own;
 	struct buffer code = { 0 };
 	begin_own(&own);
-	put_ladder(&code);
+	put_ladder((int32_t)jumps, &code);
 	for (uint64_t i = 0; i < count; i++) {
 		char name[24];
 		snprintf(name, sizeof(name), "f%" PRIu64, i);
 		put_procedure(&own, name, 0x100000 + 0x10000 * i, &code);
-		for (uint64_t k = 0; k < LADDER_JUMPS; k++)
+		for (uint64_t k = 0; k < jumps; k++)
 			put_samples(&own, 0x100000 + 0x10000 * i + 10 * k, 1 + k % 7);
 	}
 	end_own(&own, path);
 	buffer_release(&code);
+}
+
+static void make_ladders(uint64_t count, const char *path)
+{
+	write_ladders(count, 300, path);
+}
+
+static void make_ladder(uint64_t count, const char *path)
+{
+	write_ladders(4, count, path);
 }
 
 static const struct kind {
@@ -470,6 +485,7 @@ static const struct kind {
 	{ "folded-brackets", make_brackets },
 	{ "runs", make_runs },
 	{ "ladders", make_ladders },
+	{ "ladder", make_ladder },
 	{ "numbers", make_numbers },
 	{ "pprof-again", make_again },
 };

@@ -63,6 +63,22 @@ expect_between() {
 	}' || fail "$1 is '$2', outside $3 to $4"
 }
 
+# cpu_ms COMMAND...: the CPU time that it takes; what it prints goes to the file `said`.
+cpu_ms() {
+	python3 -c 'import resource, subprocess, sys
+with open("said", "w") as said:
+    subprocess.run(sys.argv[1:], stdout=said, stderr=said, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(round(1000 * (used.ru_utime + used.ru_stime)))' "$@"
+}
+
+# expect_growth WHAT SMALL LARGE MOST: of two times in ms, the second is not more than MOST times
+# the first, or 20 ms, which is what a process takes to start.
+expect_growth() {
+	expect_between "$1 in ms, beside $2," "$3" 0 "$(awk -v ms="$2" -v most="$4" \
+		'BEGIN { print (ms > 20 ? ms : 20) * most }')"
+}
+
 # expect_match WHAT TEXT REGEX (extended)
 expect_match() {
 	printf '%s\n' "$2" | grep -Eq -- "$3" || fail "$1 does not match '$3': $2"

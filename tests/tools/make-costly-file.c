@@ -6,12 +6,22 @@
  *
  * pprof: a packed profile, one sample of N locations with 64 inlined functions each.
  * pprof-again: a packed one, N samples of one stack of 16,000 frames.
+ *
  * folded: a packed folded text of one stack, N frames deep.
  * folded-names: a packed one, of N stacks, each of which is the one before and a letter.
- * perf-data: compressed records; N processes, each with an image of its own and the same call chain
- * of 8000 addresses.
+ * folded-long: a packed one, in which one name is N letters long.
+ * folded-brackets: a packed one of eight names of 250,000 bytes, with N brackets that close late.
+ *
+ * perf-data: compressed records; N processes, each with an image of its own and the same call
+ * chain of 8000 addresses.
+ *
  * code: a profile of culprit, in which one procedure has N instructions.
+ * runs: one of N procedures of eight bytes, and N runs between branches, over all of these.
+ * ladders: one of N procedures, each of 300 jumps back and forth: 150 loops in one another.
+ * ladder: one of 4 procedures, likewise with N jumps.
+ *
  * speedscope: JSON of one call stack, N calls deep, each of which takes time itself.
+ *
  * numbers: callgrind's text with N functions, whose numbers share one place in a table that hashes
  * by splitmix64 without a seed.
  * events: packed perf script's text of N events that share all but what follows the colon.
@@ -181,11 +191,17 @@ static void make_numbers(uint64_t count, const char *path)
 
 /* ---- texts */
 
+/* What tells the format before anything that is odd. */
+static void begin_folded(struct buffer *out)
+{
+	for (int i = 0; i < 10000; i++)
+		buffer_append_text(out, "a;b 1\n");
+}
+
 static void make_folded(uint64_t count, const char *path)
 {
 	struct buffer out = { 0 };
-	for (int i = 0; i < 10000; i++)
-		buffer_append_text(&out, "a;b 1\n");
+	begin_folded(&out);
 	for (uint64_t i = 0; i < count; i++)
 		buffer_append_text(&out, i ? ";a" : "a");
 	buffer_append_text(&out, " 1\n");
@@ -201,6 +217,35 @@ static void make_names(uint64_t count, const char *path)
 		for (uint64_t k = 0; k <= i; k++)
 			buffer_append_u8(&out, 'a');
 		buffer_append_text(&out, " 1\n");
+	}
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+static void make_long_name(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	buffer_append_text(&out, "main;");
+	for (uint64_t i = 0; i < count; i++)
+		buffer_append_u8(&out, 'a');
+	buffer_append_text(&out, " 1\n");
+	write_packed(path, &out);
+	buffer_release(&out);
+}
+
+static void make_brackets(uint64_t count, const char *path)
+{
+	struct buffer out = { 0 };
+	begin_folded(&out);
+	for (int i = 0; i < 8; i++) {
+		buffer_printf(&out, "main;<%d", i);
+		for (uint64_t k = 1; k < 250000; k++)
+			buffer_append_u8(&out, k % (250000 / count) ? 'a' : '<');
+		buffer_append_u8(&out, 'x');
+		for (uint64_t k = 1; k < 250000; k++)
+			if (k % (250000 / count) == 0)
+				buffer_append_u8(&out, '>');
+		buffer_append_text(&out, ">::work 1\n");
 	}
 	write_packed(path, &out);
 	buffer_release(&out);
@@ -380,19 +425,22 @@ static void make_perf_data(uint64_t count, const char *path)
 
 /* ---- a profile of our own */
 
-static void put_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t last,
-		       struct buffer *content)
+static void put_record(struct profile *profile, uint32_t image, uint64_t kind, uint64_t first,
+		       uint64_t last, struct buffer *content)
 {
-	const struct record record = { kind, 0x1000, last, { content->data, content->size } };
+	const struct record record = { kind, first, last, { content->data, content->size } };
 	must(stash_add(profile, image, &record, NULL) == 0);
 	buffer_release(content);
 }
 
-static void make_code(uint64_t count, const char *path)
+/* A profile of one event, one process and one image. */
+struct own {
+	struct profile *profile;
+	uint32_t event, context, image;
+};
+
+static void begin_own(struct own *own)
 {
-	struct profile *profile = profile_new();
-	struct buffer content = { 0 }, code = { 0 };
-	const struct function_record function = { .name = span_of_text("endless") };
 	const struct profile_event cycles = { .name = span_of_text("cycles:u"),
 					      .unit = span_of_text("cycles"),
 					      .policy = PERIOD_FIXED,
@@ -408,22 +456,50 @@ static void make_code(uint64_t count, const char *path)
 					     .space = SPACE_ELF,
 					     .build_id = span_of_text("12345678901234567890"),
 					     .name = span_of_text("program") };
-	struct profile_frame leaf = { .vaddr = 0x1010 };
-	uint32_t event, in;
-	const struct cell cell = { 100, 10000000, (unsigned __int128)100 * 100000 * 100000 };
-	must(profile && profile_add_event(profile, &cycles, &event) == 0);
-	must(profile_add_context(profile, &context, &in) == 0);
-	must(profile_add_source(profile, &source) == 0);
-	must(profile_add_image(profile, &image, &leaf.image) == 0);
-	must(profile_add_flat(profile, event, in, &leaf, &cell) == 0);
+	own->profile = profile_new();
+	must(own->profile && profile_add_event(own->profile, &cycles, &own->event) == 0);
+	must(profile_add_context(own->profile, &context, &own->context) == 0);
+	must(profile_add_source(own->profile, &source) == 0);
+	must(profile_add_image(own->profile, &image, &own->image) == 0);
+}
+
+static void put_samples(const struct own *own, uint64_t vaddr, uint64_t samples)
+{
+	const uint64_t period = 100000;
+	const struct profile_frame leaf = { .image = own->image, .vaddr = vaddr };
+	const struct cell cell = { samples, samples * period,
+				   (unsigned __int128)samples * period * period };
+	must(profile_add_flat(own->profile, own->event, own->context, &leaf, &cell) == 0);
+}
+
+static void put_procedure(const struct own *own, const char *name, uint64_t first,
+			  const struct buffer *code)
+{
+	struct buffer content = { 0 };
+	const struct function_record function = { .name = span_of_text(name) };
+	record_put_function(&content, first, &function);
+	put_record(own->profile, own->image, RECORD_FUNCTION, first, first + code->size - 1,
+		   &content);
+	record_put_code(&content, (struct span){ code->data, code->size });
+	put_record(own->profile, own->image, RECORD_CODE, first, first + code->size - 1, &content);
+}
+
+static void end_own(struct own *own, const char *path)
+{
+	must(profile_file_write(path, own->profile, NULL) == 0);
+	profile_free(own->profile);
+}
+
+static void make_code(uint64_t count, const char *path)
+{
+	struct own own;
+	struct buffer code = { 0 };
+	begin_own(&own);
+	put_samples(&own, 0x1010, 100);
 	for (uint64_t i = 0; i < count; i++)
 		buffer_append_u8(&code, 0x90);
-	record_put_function(&content, 0x1000, &function);
-	put_record(profile, leaf.image, RECORD_FUNCTION, 0x1000 + count - 1, &content);
-	record_put_code(&content, (struct span){ code.data, code.size });
-	put_record(profile, leaf.image, RECORD_CODE, 0x1000 + count - 1, &content);
-	must(profile_file_write(path, profile, NULL) == 0);
-	profile_free(profile);
+	put_procedure(&own, "endless", 0x1000, &code);
+	end_own(&own, path);
 	buffer_release(&code);
 }
 
@@ -592,14 +668,78 @@ static void make_sources(uint64_t count, const char *path)
 		lines_writer_row(&writer, 0x1000 + i, 0, span_of_text(name), 1);
 	}
 	record_put_function(&content, 0x1000, &function);
-	put_record(profile, leaf.image, RECORD_FUNCTION, 0x1000 + count - 1, &content);
+	put_record(profile, leaf.image, RECORD_FUNCTION, 0x1000, 0x1000 + count - 1, &content);
 	record_put_code(&content, (struct span){ code.data, code.size });
-	put_record(profile, leaf.image, RECORD_CODE, 0x1000 + count - 1, &content);
+	put_record(profile, leaf.image, RECORD_CODE, 0x1000, 0x1000 + count - 1, &content);
 	must(lines_writer_finish(&writer, &content) == 0);
-	put_record(profile, leaf.image, RECORD_LINES, 0x1000 + count - 1, &content);
+	put_record(profile, leaf.image, RECORD_LINES, 0x1000, 0x1000 + count - 1, &content);
 	must(profile_file_write(path, profile, NULL) == 0);
 	profile_free(profile);
 	buffer_release(&code);
+}
+
+/* As runs of a branch stack, each over nearly all of the procedures. */
+static void make_runs(uint64_t count, const char *path)
+{
+	const uint64_t start = 0x100000;
+	struct own own;
+	struct buffer code = { 0 };
+	begin_own(&own);
+	buffer_append(&code, "\x90\x90\x90\xc3\x90\x90\x90\xc3", 8);
+	for (uint64_t i = 0; i < count; i++) {
+		char name[24];
+		snprintf(name, sizeof(name), "f%" PRIu64, i);
+		put_procedure(&own, name, start + 8 * i, &code);
+		put_samples(&own, start + 8 * i, 1 + i % 7);
+		must(profile_add_range(own.profile, own.event, own.context, ORIGIN_MEASURED,
+				       own.image, start - count + i, start + 8 * count + i,
+				       3) == 0);
+	}
+	const struct profile_frame from = { .image = own.image, .vaddr = start + 3 },
+				   to = { .image = own.image, .vaddr = start + 8 };
+	must(profile_add_edge(own.profile, own.event, own.context, ORIGIN_MEASURED, &from, &to, 5,
+			      0) == 0);
+	end_own(&own, path);
+	buffer_release(&code);
+}
+
+/* "imul %rax,%rax; jne": the jumps lead back, the last one furthest, so loops nest as deep. */
+static void put_ladder(int32_t jumps, struct buffer *code)
+{
+	const int32_t each = 10;
+	for (int32_t i = 0; i < jumps; i++) {
+		int32_t way = (jumps - 1 - i) * each - (i + 1) * each;
+		buffer_append(code, "\x48\x0f\xaf\xc0\x0f\x85", 6);
+		buffer_append(code, &way, sizeof(way));
+	}
+	buffer_append_u8(code, 0xc3);
+}
+
+static void write_ladders(uint64_t count, uint64_t jumps, const char *path)
+{
+	struct own own;
+	struct buffer code = { 0 };
+	begin_own(&own);
+	put_ladder((int32_t)jumps, &code);
+	for (uint64_t i = 0; i < count; i++) {
+		char name[24];
+		snprintf(name, sizeof(name), "f%" PRIu64, i);
+		put_procedure(&own, name, 0x100000 + 0x10000 * i, &code);
+		for (uint64_t k = 0; k < jumps; k++)
+			put_samples(&own, 0x100000 + 0x10000 * i + 10 * k, 1 + k % 7);
+	}
+	end_own(&own, path);
+	buffer_release(&code);
+}
+
+static void make_ladders(uint64_t count, const char *path)
+{
+	write_ladders(count, 300, path);
+}
+
+static void make_ladder(uint64_t count, const char *path)
+{
+	write_ladders(4, count, path);
 }
 
 static const struct kind {
@@ -622,6 +762,11 @@ static const struct kind {
 	{ "cpu-names", make_cpu_names },
 	{ "cpu-variables", make_cpu_variables },
 	{ "mappings", make_mappings },
+	{ "folded-long", make_long_name },
+	{ "folded-brackets", make_brackets },
+	{ "runs", make_runs },
+	{ "ladders", make_ladders },
+	{ "ladder", make_ladder },
 };
 
 int main(int argc, char **argv)

@@ -107,6 +107,7 @@ int cycles_new(const struct annotate_index *index, const struct cycles_options *
 		return error_set(err, -ENOMEM, "out of memory for the procedures' cycles");
 	cycles->index = index;
 	cycles->options = *options;
+	cycles->chain_steps = CYCLES_CHAIN_STEPS;
 	cycles->image_count = profile_table(index->profile, PROFILE_IMAGE)->count + 1;
 	cycles->images = calloc(cycles->image_count, sizeof(*cycles->images));
 	if (!cycles->images || index_extents(cycles) < 0)

@@ -120,6 +120,8 @@ struct procedure_cycles {
 	double *evidence;
 	double *evidence_weights;    /* what they weigh; in the same memory */
 	uint64_t evidence_unmatched; /* seen at its jumps and returns, but no edge of the graph */
+	uint64_t chain_steps;	     /* that are left for chain_cycles */
+	bool chains_left_out;	     /* of loops for which they were too few: chain_cycles is 0 */
 };
 
 /*

@@ -444,12 +444,14 @@ int cycles_join_calls(struct cycles *cycles, struct error *err)
 	builder.procedures = calloc(count + 1, sizeof(*builder.procedures));
 	if (!factors || !builder.procedures || take_seen(&builder) < 0 || take_names(&builder) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the calls between procedures");
+	uint64_t chain_steps = cycles->chain_steps;
 	for (uint32_t i = 0; i < count; i++) {
 		int ret = cycles_is_counted_elsewhere(cycles, i) ? 0
 								 : add_procedure(&builder, i, err);
 		if (ret < 0)
 			return ret;
 	}
+	cycles->chain_steps = chain_steps; /* these were for executions only */
 	count_crossings(&builder);
 	if (builder.call_count)
 		qsort(builder.calls, builder.call_count, sizeof(*builder.calls), compare_calls);

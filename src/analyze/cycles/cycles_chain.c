@@ -194,11 +194,59 @@ static void step(const struct procedure_cycles *procedure, uint32_t instruction,
 /* One round after another of a loop, over all its ways at once. */
 struct rounds {
 	const struct procedure_cycles *procedure;
-	uint32_t loop, header;
-	double *at_end;		    /* by block, then register: at the end of the block */
-	bool *done;		    /* by block, in this round */
+	uint32_t loop;
+	uint32_t *blocks; /* of the loop, by address from its header on, and round to it */
+	uint32_t block_count;
+	uint64_t steps; /* of one round: instructions, and ways between blocks */
+	double *at_end; /* by block, then register: at the end of the block */
+	bool *done;	/* by block, in this round; false of all that are not in the loop */
 	struct register_set writes; /* of all of the loop */
 };
+
+static void rounds_release(struct rounds *rounds)
+{
+	free(rounds->blocks);
+	free(rounds->at_end);
+	free(rounds->done);
+}
+
+/* Memory for all loops of the procedure. 0 or -ENOMEM. */
+static int rounds_init(struct rounds *rounds, const struct procedure_cycles *procedure)
+{
+	size_t blocks = procedure->cfg.graph.block_count;
+	rounds->procedure = procedure;
+	rounds->blocks = calloc(blocks + 1, sizeof(*rounds->blocks));
+	rounds->at_end = malloc((blocks + 1) * REGISTER_LIMIT * sizeof(*rounds->at_end));
+	rounds->done = calloc(blocks + 1, sizeof(*rounds->done));
+	return rounds->blocks && rounds->at_end && rounds->done ? 0 : -ENOMEM;
+}
+
+static void take_block(struct rounds *rounds, uint32_t block)
+{
+	const struct procedure_cycles *procedure = rounds->procedure;
+	const struct cfg_block *at = &procedure->cfg.blocks[block];
+	if (!flow_loops_hold(&procedure->loops, rounds->loop, block))
+		return;
+	rounds->blocks[rounds->block_count++] = block;
+	rounds->steps += at->count + flow_graph_into(&procedure->cfg.graph, block).count;
+	for (uint32_t i = at->first; i < at->first + at->count; i++)
+		rounds->writes = register_set_union(&rounds->writes, &procedure->effects[i].writes);
+}
+
+/* Lists the blocks of the loop. */
+static void look_at_loop(struct rounds *rounds, uint32_t loop)
+{
+	const struct procedure_cycles *procedure = rounds->procedure;
+	uint32_t header = procedure->loops.list[loop].header;
+	rounds->loop = loop;
+	rounds->block_count = 0;
+	rounds->steps = 0;
+	rounds->writes = (struct register_set){ { 0 } };
+	for (uint32_t b = header; b < procedure->cfg.graph.block_count; b++)
+		take_block(rounds, b);
+	for (uint32_t b = 0; b < header; b++)
+		take_block(rounds, b);
+}
 
 /* What is ready where a block begins: of its ways in, the earliest. */
 static void enter(const struct rounds *rounds, uint32_t block, double *ready)
@@ -208,16 +256,18 @@ static void enter(const struct rounds *rounds, uint32_t block, double *ready)
 	bool first = true, unknown = false;
 	for (size_t i = 0; i < into.count; i++) {
 		uint32_t from = graph->edges[into.list[i]].from;
-		if (from == FLOW_OUTSIDE ||
-		    !flow_loops_hold(&rounds->procedure->loops, rounds->loop, from))
+		if (from == FLOW_OUTSIDE)
 			continue;
 		if (!rounds->done[from]) {
-			unknown = true; /* from behind: a loop inside of this one */
+			/* from behind: a loop inside of this one */
+			unknown |= flow_loops_hold(&rounds->procedure->loops, rounds->loop, from);
 			continue;
 		}
 		const double *end = rounds->at_end + (size_t)from * REGISTER_LIMIT;
-		for (unsigned r = 0; r < REGISTER_LIMIT; r++)
-			ready[r] = first ? end[r] : fmin(ready[r], end[r]);
+		if (first)
+			memcpy(ready, end, REGISTER_LIMIT * sizeof(*ready));
+		for (unsigned r = 0; !first && r < REGISTER_LIMIT; r++)
+			ready[r] = end[r] < ready[r] ? end[r] : ready[r];
 		first = false;
 	}
 	if (first)
@@ -232,14 +282,11 @@ static void run_round(struct rounds *rounds, double *header)
 	const struct procedure_cycles *procedure = rounds->procedure;
 	const struct cfg *cfg = &procedure->cfg;
 	double ready[REGISTER_LIMIT];
-	memset(rounds->done, 0, cfg->graph.block_count * sizeof(*rounds->done));
 	/* Blocks are in the order of their addresses; one that only comes from behind has no past.
 	 */
-	for (uint32_t n = 0, b = rounds->header; n < cfg->graph.block_count;
-	     n++, b = b + 1 < cfg->graph.block_count ? b + 1 : 0) {
-		if (!flow_loops_hold(&procedure->loops, rounds->loop, b))
-			continue;
-		if (b == rounds->header)
+	for (uint32_t n = 0; n < rounds->block_count; n++) {
+		uint32_t b = rounds->blocks[n];
+		if (n == 0)
 			memcpy(ready, header, sizeof(ready));
 		else
 			enter(rounds, b, ready);
@@ -249,20 +296,9 @@ static void run_round(struct rounds *rounds, double *header)
 		memcpy(rounds->at_end + (size_t)b * REGISTER_LIMIT, ready, sizeof(ready));
 		rounds->done[b] = true;
 	}
-	enter(rounds, rounds->header, header);
-}
-
-static void find_writes(struct rounds *rounds)
-{
-	const struct cfg *cfg = &rounds->procedure->cfg;
-	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
-		if (!flow_loops_hold(&rounds->procedure->loops, rounds->loop, b))
-			continue;
-		for (uint32_t i = cfg->blocks[b].first;
-		     i < cfg->blocks[b].first + cfg->blocks[b].count; i++)
-			rounds->writes = register_set_union(&rounds->writes,
-							    &rounds->procedure->effects[i].writes);
-	}
+	enter(rounds, rounds->blocks[0], header);
+	for (uint32_t n = 0; n < rounds->block_count; n++)
+		rounds->done[rounds->blocks[n]] = false;
 }
 
 static double furthest(const double *ready)
@@ -273,25 +309,44 @@ static double furthest(const double *ready)
 	return most;
 }
 
-/* 0 or -ENOMEM. */
-static int cycles_a_round(const struct procedure_cycles *procedure, uint32_t loop, double *out)
+/* As many, or up to one after which nothing changes any more. Returns how many ran. */
+static uint64_t run_rounds(struct rounds *rounds, double *header)
 {
-	uint32_t blocks = procedure->cfg.graph.block_count;
+	double before[REGISTER_LIMIT];
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		memcpy(before, header, sizeof(before));
+		run_round(rounds, header);
+		if (memcmp(before, header, sizeof(before)) == 0)
+			return i + 1;
+	}
+	return ROUNDS;
+}
+
+/* 0 or -ENOMEM. Takes the steps from the procedure's; without enough of them no chain is known,
+ * and 0 is right: it bounds what a loop takes at least. */
+static int cycles_a_round(struct procedure_cycles *procedure, struct rounds *rounds, uint32_t loop,
+			  double *out)
+{
 	double header[REGISTER_LIMIT] = { 0 };
-	CLEANUP(free_pointer)
-	double *at_end = calloc((size_t)blocks * REGISTER_LIMIT + 1, sizeof(*at_end));
-	CLEANUP(free_pointer) bool *done = calloc((size_t)blocks + 1, sizeof(*done));
-	if (!at_end || !done)
+	uint64_t look = procedure->cfg.graph.block_count;
+	*out = 0;
+	if (!rounds->procedure && rounds_init(rounds, procedure) < 0)
 		return -ENOMEM;
-	struct rounds rounds = { procedure, loop, procedure->loops.list[loop].header,
-				 at_end,    done, { { 0 } } };
-	find_writes(&rounds);
-	for (int i = 0; i < ROUNDS; i++)
-		run_round(&rounds, header);
+	bool enough = look <= procedure->chain_steps;
+	if (enough) {
+		procedure->chain_steps -= look;
+		look_at_loop(rounds, loop);
+		enough = rounds->steps <= procedure->chain_steps / (2 * ROUNDS);
+	}
+	if (!enough) {
+		procedure->chains_left_out = true;
+		return 0;
+	}
+	uint64_t ran = run_rounds(rounds, header);
 	double before = furthest(header);
-	for (int i = 0; i < ROUNDS; i++)
-		run_round(&rounds, header);
+	ran += run_rounds(rounds, header);
 	*out = (furthest(header) - before) / ROUNDS;
+	procedure->chain_steps -= ran * rounds->steps;
 	return 0;
 }
 
@@ -314,7 +369,8 @@ static double loop_entries(const struct procedure_cycles *procedure, uint32_t lo
 #define MOST_EDGES 1000
 
 /* Of all the executions of a loop. 0 or -ENOMEM. */
-static int chain_cycles(const struct procedure_cycles *procedure, uint32_t loop, double *cycles)
+static int chain_cycles(struct procedure_cycles *procedure, struct rounds *room, uint32_t loop,
+			double *cycles)
 {
 	const struct flow_loop *at = &procedure->loops.list[loop];
 	const struct cycles_cost *cost = &procedure->loop_costs[loop];
@@ -324,7 +380,7 @@ static int chain_cycles(const struct procedure_cycles *procedure, uint32_t loop,
 	if (at->irreducible || procedure->cfg.graph.edge_count > MOST_EDGES || !(rounds > 0) ||
 	    isnan(entries) || !(cost->samples >= POOL_SAMPLES) || !(cost->executed > 0))
 		return 0;
-	int ret = cycles_a_round(procedure, loop, &each);
+	int ret = cycles_a_round(procedure, room, loop, &each);
 	if (ret < 0)
 		return ret;
 	double instructions = cost->executed / rounds;
@@ -336,6 +392,7 @@ int cycles_find_bounds(struct procedure_cycles *procedure)
 {
 	const struct flow_loops *loops = &procedure->loops;
 	struct cycles_bounds *found = calloc((size_t)loops->count + 1, sizeof(*found));
+	CLEANUP(rounds_release) struct rounds rounds = { 0 };
 	procedure->loop_bounds = found;
 	if (!found)
 		return -ENOMEM;
@@ -353,7 +410,7 @@ int cycles_find_bounds(struct procedure_cycles *procedure)
 			&found[parent == FLOW_NO_LOOP ? loops->count : parent];
 		around->issue_cycles += found[l].issue_cycles;
 		around->busy_cycles += found[l].busy_cycles;
-		if (chain_cycles(procedure, l, &found[l].chain_cycles) < 0)
+		if (chain_cycles(procedure, &rounds, l, &found[l].chain_cycles) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -11,6 +11,13 @@
 
 #define CYCLES_NOTES 8
 
+/*
+ * What following results through the loops of one procedure, and of all, may take: instructions and
+ * ways between blocks, in all rounds. docs/limits.md has what real code needs.
+ */
+#define CYCLES_PROCEDURE_CHAIN_STEPS (UINT64_C(2) << 20)
+#define CYCLES_CHAIN_STEPS	     (UINT64_C(16) << 20)
+
 /* By image id; made when the first of its procedures is asked for. */
 struct cycles_image {
 	bool asked;
@@ -38,6 +45,8 @@ struct cycles {
 	struct flow_calls_factor *factors;
 	struct cycles_extent *extents;
 	size_t extent_count;
+	uint64_t chain_steps; /* that are left */
+	bool chains_left_out; /* there is a note of it */
 	const char *notes[CYCLES_NOTES];
 	size_t note_count;
 	char join_note[256];

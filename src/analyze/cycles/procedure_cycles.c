@@ -293,6 +293,25 @@ static int measure(const struct cycles *cycles, struct procedure_cycles *procedu
 	return ret < 0 ? ret : cycles_sum_up(procedure, &time);
 }
 
+static void give_steps(const struct cycles *cycles, struct procedure_cycles *procedure)
+{
+	procedure->chain_steps = cycles->chain_steps < CYCLES_PROCEDURE_CHAIN_STEPS
+					 ? cycles->chain_steps
+					 : CYCLES_PROCEDURE_CHAIN_STEPS;
+}
+
+static void take_steps_back(struct cycles *cycles, const struct procedure_cycles *procedure,
+			    uint64_t given)
+{
+	cycles->chain_steps -= given - procedure->chain_steps;
+	if (procedure->chains_left_out && !cycles->chains_left_out) {
+		cycles_note(cycles, "not all loops were followed for what a round needs from the "
+				    "one before, as they are too many or too large: best figures "
+				    "may be higher than they need be");
+		cycles->chains_left_out = true;
+	}
+}
+
 int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure_cycles **out,
 			struct error *err)
 {
@@ -307,9 +326,12 @@ int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure
 	int ret = build_graph(cycles, procedure, &decoder, err);
 	if (ret < 0)
 		return ret;
+	give_steps(cycles, procedure);
+	uint64_t given = procedure->chain_steps;
 	if (cycles_schedule(procedure, decoder) < 0 || find_evidence(cycles, procedure) < 0 ||
 	    measure(cycles, procedure) < 0)
 		return error_set(err, -ENOMEM, "out of memory for a procedure's cycles");
+	take_steps_back(cycles, procedure, given);
 	*out = procedure;
 	procedure = NULL;
 	return 0;

@@ -176,10 +176,26 @@ static void number_loops(const struct finder *finder, struct flow_loops *loops)
 	for (uint32_t block = 0; block < search->block_count; block++)
 		if (loops->of_block[block] != FLOW_NO_LOOP)
 			loops->list[loops->of_block[block]].block_count++;
-	for (uint32_t loop = count; loop-- > 0;)
-		if (loops->list[loop].parent != FLOW_NO_LOOP)
-			loops->list[loops->list[loop].parent].block_count +=
-				loops->list[loop].block_count;
+	for (uint32_t loop = count; loop-- > 0;) {
+		if (loops->list[loop].parent == FLOW_NO_LOOP)
+			continue;
+		struct flow_loop *around = &loops->list[loops->list[loop].parent];
+		around->block_count += loops->list[loop].block_count;
+		loops->inside[loops->list[loop].parent] += 1 + loops->inside[loop];
+	}
+}
+
+/* `next`, by loop, becomes the place of the next loop inside of it that has none yet. */
+static void place_loops(struct flow_loops *loops, uint32_t *next)
+{
+	uint32_t outermost = 0;
+	for (uint32_t loop = 0; loop < loops->count; loop++) {
+		uint32_t parent = loops->list[loop].parent;
+		uint32_t *vacant = parent == FLOW_NO_LOOP ? &outermost : &next[parent];
+		loops->place[loop] = *vacant;
+		*vacant += 1 + loops->inside[loop];
+		next[loop] = loops->place[loop] + 1;
+	}
 }
 
 /*
@@ -227,12 +243,15 @@ int flow_loops_find(const struct flow_graph *graph, const struct flow_search *se
 	*loops = (struct flow_loops){ .count = count };
 	loops->list = calloc((size_t)count + 1, sizeof(*loops->list));
 	loops->of_block = calloc((size_t)graph->block_count + 1, sizeof(*loops->of_block));
-	if (!loops->list || !loops->of_block) {
+	loops->place = calloc(2 * (size_t)count + 1, sizeof(*loops->place));
+	if (!loops->list || !loops->of_block || !loops->place) {
 		flow_loops_release(loops);
 		return -ENOMEM;
 	}
+	loops->inside = loops->place + count;
 	number_loops(&finder, loops);
-	mark_irreducible(&finder, loops, finder.body); /* which nobody needs any more */
+	place_loops(loops, finder.body); /* which nobody needs any more */
+	mark_irreducible(&finder, loops, finder.body);
 	return 0;
 }
 
@@ -240,13 +259,12 @@ void flow_loops_release(struct flow_loops *loops)
 {
 	free(loops->list);
 	free(loops->of_block);
+	free(loops->place);
 	*loops = (struct flow_loops){ 0 };
 }
 
 bool flow_loops_hold(const struct flow_loops *loops, uint32_t loop, uint32_t block)
 {
 	uint32_t at = loops->of_block[block];
-	while (at != FLOW_NO_LOOP && at > loop)
-		at = loops->list[at].parent;
-	return at == loop;
+	return at != FLOW_NO_LOOP && loops->place[at] - loops->place[loop] <= loops->inside[loop];
 }

@@ -21,7 +21,7 @@
  * (ACM TOPLAS 1999): an edge that is neither in the search's tree nor back up it
  * waits at the lowest common ancestor of its ends, as no loop below holds both. Havlak's
  * own program is quadratic there. O(E log n) at worst, by a union-find that halves paths and
- * keeps no ranks; 4 bytes a block and 20 a loop, and 25 a block and 4 an edge more while they
+ * keeps no ranks; 4 bytes a block and 28 a loop, and 25 a block and 4 an edge more while they
  * are found.
  */
 #pragma once
@@ -46,6 +46,9 @@ struct flow_loops {
 	struct flow_loop *list; /* in the order in which the search met their headers */
 	uint32_t count;
 	uint32_t *of_block; /* the innermost loop, or FLOW_NO_LOOP */
+	/* By loop: its place in an order of all loops in which those inside of it follow at once,
+	 * and how many these are. */
+	uint32_t *place, *inside; /* one block of memory */
 };
 
 /* `search` is the graph's. For flow_loops_release(). 0, or -ENOMEM with nothing to release. */
@@ -53,5 +56,5 @@ int flow_loops_find(const struct flow_graph *graph, const struct flow_search *se
 		    struct flow_loops *loops);
 void flow_loops_release(struct flow_loops *loops); /* also right for a zeroed one */
 
-/* Whether the block is in the loop, or in one inside of it. Walks up the loops around the block. */
+/* Whether the block is in the loop, or in one inside of it. */
 bool flow_loops_hold(const struct flow_loops *loops, uint32_t loop, uint32_t block);

@@ -26,7 +26,6 @@ struct seen {
 	uint64_t from, to;
 	uint64_t count;
 	uint64_t cycles; /* of a run, in all */
-	uint64_t reach;	 /* of a run: the largest `to` of its image's up to here */
 	uint32_t image;
 };
 
@@ -35,9 +34,21 @@ struct seen_list {
 	size_t count, capacity;
 };
 
+/*
+ * Runs by where they begin and by where they end, with the sums of their counts up to each. A
+ * run may reach over every procedure of an image: those that reach over a part are counted by
+ * these sums, and looked at are only those that begin or end in it.
+ */
+struct runs {
+	struct seen_list list;	  /* by image, from, to */
+	uint32_t *by_end;	  /* positions in the list, by image and `to` */
+	unsigned __int128 *begun; /* counts of those before a position of the list */
+	unsigned __int128 *ended; /* likewise, of by_end */
+};
+
 struct seen_branches {
 	struct seen_list edges[FLOW_EVIDENCE_KINDS]; /* by image, from, to */
-	struct seen_list runs;			     /* likewise; counted ones */
+	struct runs runs;			     /* counted ones */
 };
 
 void seen_branches_free(struct seen_branches *evidence)
@@ -46,7 +57,10 @@ void seen_branches_free(struct seen_branches *evidence)
 		return;
 	for (unsigned kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++)
 		free(evidence->edges[kind].list);
-	free(evidence->runs.list);
+	free(evidence->runs.list.list);
+	free(evidence->runs.by_end);
+	free(evidence->runs.begun);
+	free(evidence->runs.ended);
 	free(evidence);
 }
 
@@ -78,11 +92,7 @@ static void settle(struct seen_list *seen)
 			sum_add(&last->cycles, seen->list[i].cycles);
 			continue;
 		}
-		seen->list[kept] = seen->list[i];
-		seen->list[kept].reach = seen->list[i].to;
-		if (last && last->image == seen->list[i].image && last->reach > seen->list[i].to)
-			seen->list[kept].reach = last->reach;
-		kept++;
+		seen->list[kept++] = seen->list[i];
 	}
 	seen->count = kept;
 }
@@ -144,8 +154,39 @@ static int take_runs(struct seen_branches *evidence, const struct table *table,
 		struct seen seen = { .image = image, .count = values[0], .cycles = values[1] };
 		seen.from = resolver_vaddr(resolver, image, keys[RANGE_FIRST]);
 		seen.to = resolver_vaddr(resolver, image, keys[RANGE_LAST]);
-		if (seen.to - seen.from < LONGEST_RUN_BYTES && add(&evidence->runs, &seen) < 0)
+		if (seen.to >= seen.from && seen.to - seen.from < LONGEST_RUN_BYTES &&
+		    add(&evidence->runs.list, &seen) < 0)
 			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_end(const void *left, const void *right, void *list)
+{
+	const struct seen *a = (const struct seen *)list + *(const uint32_t *)left;
+	const struct seen *b = (const struct seen *)list + *(const uint32_t *)right;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	return (a->to > b->to) - (a->to < b->to);
+}
+
+/* Of runs that are settled. 0 or -ENOMEM. */
+static int index_runs(struct runs *runs)
+{
+	const struct seen *list = runs->list.list;
+	size_t count = runs->list.count;
+	runs->by_end = calloc(count + 1, sizeof(*runs->by_end));
+	runs->begun = calloc(count + 1, sizeof(*runs->begun));
+	runs->ended = calloc(count + 1, sizeof(*runs->ended));
+	if (count > UINT32_MAX || !runs->by_end || !runs->begun || !runs->ended)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		runs->by_end[i] = (uint32_t)i;
+	if (count)
+		qsort_r(runs->by_end, count, sizeof(*runs->by_end), by_end, runs->list.list);
+	for (size_t i = 0; i < count; i++) {
+		runs->begun[i + 1] = runs->begun[i] + list[i].count;
+		runs->ended[i + 1] = runs->ended[i] + list[runs->by_end[i]].count;
 	}
 	return 0;
 }
@@ -159,7 +200,9 @@ int seen_branches_new(const struct profile *profile, struct resolver *resolver,
 		return -ENOMEM;
 	for (unsigned kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++)
 		settle(&evidence->edges[kind]);
-	settle(&evidence->runs);
+	settle(&evidence->runs.list);
+	if (index_runs(&evidence->runs) < 0)
+		return -ENOMEM;
 	*out = evidence;
 	evidence = NULL;
 	return 0;
@@ -168,7 +211,7 @@ int seen_branches_new(const struct profile *profile, struct resolver *resolver,
 bool seen_branches_has(const struct seen_branches *evidence, enum seen_branches_kind kind)
 {
 	return evidence->edges[kind].count &&
-	       (kind != FLOW_EVIDENCE_COUNTED || evidence->runs.count);
+	       (kind != FLOW_EVIDENCE_COUNTED || evidence->runs.list.count);
 }
 
 void flow_counts_release(struct flow_counts *counts)
@@ -186,6 +229,21 @@ static size_t position_of(const struct seen_list *seen, uint32_t image, uint64_t
 		size_t middle = low + (high - low) / 2;
 		const struct seen *at = &seen->list[middle];
 		if (at->image < image || (at->image == image && at->from < from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* In by_end, likewise: the first that ends from that address on. */
+static size_t end_position_of(const struct runs *runs, uint32_t image, uint64_t to)
+{
+	size_t low = 0, high = runs->list.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct seen *at = &runs->list.list[runs->by_end[middle]];
+		if (at->image < image || (at->image == image && at->to < to))
 			low = middle + 1;
 		else
 			high = middle;
@@ -272,35 +330,56 @@ struct cover {
 	double *ended;	/* by instruction: runs whose last it is */
 };
 
-static void cover_part(const struct seen_list *runs, uint32_t image, const struct cfg *cfg,
-		       const struct cfg_part *part, struct cover *cover, struct flow_counts *out)
+/* By a run that begins or ends in the part. */
+static void cover_run(const struct seen *run, const struct cfg *cfg, const struct cfg_part *part,
+		      struct cover *cover, struct flow_counts *out)
 {
 	uint32_t part_end = part->first_instruction + part->instruction_count;
-	size_t at = position_of(runs, image, part->first);
-	/* those before that still reach into it */
-	while (at > 0 && runs->list[at - 1].image == image &&
-	       runs->list[at - 1].reach >= part->first)
-		at--;
-	for (; at < runs->count && runs->list[at].image == image; at++) {
-		const struct seen *run = &runs->list[at];
-		if (run->from > part->last)
-			break;
-		uint32_t first = cfg_instruction_from(cfg, run->from);
-		uint32_t last = cfg_instruction_from(cfg, run->to);
-		if (first < part->first_instruction)
-			first = part->first_instruction;
-		if (run->to < part->first || first >= part_end)
-			continue;
-		if (last < part_end && cfg->instructions[last].vaddr == run->to) {
-			cover->ended[last] += (double)run->count;
-			last++;
-			if (cfg->instructions[first].vaddr == run->from) {
-				out->run_instructions += (double)run->count * (last - first);
-				out->run_cycles += (double)run->cycles;
-			}
+	uint32_t first = cfg_instruction_from(cfg, run->from);
+	uint32_t last = cfg_instruction_from(cfg, run->to);
+	if (first < part->first_instruction)
+		first = part->first_instruction;
+	if (first >= part_end)
+		return;
+	if (last < part_end && cfg->instructions[last].vaddr == run->to) {
+		cover->ended[last] += (double)run->count;
+		last++;
+		if (cfg->instructions[first].vaddr == run->from) {
+			out->run_instructions += (double)run->count * (last - first);
+			out->run_cycles += (double)run->cycles;
 		}
-		cover->change[first] += (double)run->count;
-		cover->change[last < part_end ? last : part_end] -= (double)run->count;
+	}
+	cover->change[first] += (double)run->count;
+	cover->change[last < part_end ? last : part_end] -= (double)run->count;
+}
+
+static void cover_part(const struct runs *runs, uint32_t image, const struct cfg *cfg,
+		       const struct cfg_part *part, struct cover *cover, struct flow_counts *out)
+{
+	const struct seen_list *list = &runs->list;
+	uint32_t part_end = part->first_instruction + part->instruction_count;
+	size_t begins = position_of(list, image, part->first);
+	size_t ends = end_position_of(runs, image, part->first);
+	/* what began before the part and did not end before it */
+	unsigned __int128 over = runs->begun[begins] - runs->ended[ends];
+	for (size_t i = ends; i < list->count; i++) {
+		const struct seen *run = &list->list[runs->by_end[i]];
+		if (run->image != image || run->to > part->last)
+			break;
+		if (run->from >= part->first)
+			continue; /* comes below */
+		over -= run->count;
+		cover_run(run, cfg, part, cover, out);
+	}
+	for (size_t i = begins; i < list->count; i++) {
+		const struct seen *run = &list->list[i];
+		if (run->image != image || run->from > part->last)
+			break;
+		cover_run(run, cfg, part, cover, out);
+	}
+	if (part->instruction_count) {
+		cover->change[part->first_instruction] += (double)over;
+		cover->change[part_end] -= (double)over;
 	}
 }
 
@@ -329,7 +408,7 @@ static void count_out(const struct cfg *cfg, uint32_t block, double covered, dou
 		out->edges[next] += covered - ended;
 }
 
-static int count_blocks(const struct seen_list *runs, uint32_t image, const struct cfg *cfg,
+static int count_blocks(const struct runs *runs, uint32_t image, const struct cfg *cfg,
 			struct flow_counts *out)
 {
 	size_t count = cfg->instruction_count + (size_t)1;

@@ -21,6 +21,9 @@ static size_t plain_bytes(const char *name, size_t at)
 {
 	static const char *const operators[] = { "()", "<=>", "<<=", ">>=", "->*", "->",
 						 "<<", ">>",  "<=",  ">=",  "<",   ">" };
+	char c = name[at];
+	if (c != '(' && c != '-' && c != '=' && c != 'o')
+		return 0;
 	if (strncmp(name + at, ANONYMOUS, strlen(ANONYMOUS)) == 0)
 		return strlen(ANONYMOUS);
 	if (strncmp(name + at, "->", 2) == 0 || strncmp(name + at, "=>", 2) == 0)

@@ -3,7 +3,9 @@
  * --focus and --ignore take it, asked once a procedure. One that is, letter for
  * letter, what procedures are called (analyze/names/procedure_name.h) means these:
  * "operator()" and "main.(*T).f" are names, and "demo::sortit" is none of the
- * templates that have it for an argument.
+ * templates that have it for an argument. A name costs what its length does: what
+ * refers back to a group ("(a)\1", which POSIX has for basic expressions only) is
+ * refused, since nothing bounds what that costs.
  */
 #pragma once
 
@@ -15,7 +17,7 @@ struct procedure_match;
 
 /*
  * `text` is borrowed; NULL gives no match and leaves *out alone. `option` is
- * for messages. Returns 0, -EINVAL (no expression) or -ENOMEM.
+ * for messages. Returns 0, -EINVAL (no expression, or one that refers back) or -ENOMEM.
  */
 int procedure_match_new(const char *option, const char *text, struct procedure_match **out,
 			struct error *err);

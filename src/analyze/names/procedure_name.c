@@ -45,24 +45,44 @@ static void take(struct strip *strip, size_t size)
 	strip->at += size;
 }
 
+/* What closes the bracket that `c` opens, or 0. */
+static char closing_of(char c)
+{
+	switch (c) {
+	case '<':
+		return '>';
+	case '(':
+		return ')';
+	case '{':
+		return '}';
+	case '[':
+		return ']';
+	default:
+		return 0;
+	}
+}
+
+static bool closes(char c)
+{
+	return c == '>' || c == ')' || c == '}' || c == ']';
+}
+
 /* Bytes of the bracket that opens at `at`, its closing one included; 0: it does not pair. */
 static size_t bracket_size(const struct strip *strip, size_t at)
 {
 	char closing[LEVELS_MAX];
 	size_t depth = 0;
 	for (size_t i = at; i < strip->size; i++) {
-		static const char opening[] = "<({[", closers[] = ">)}]";
-		char c = strip->name[i];
-		const char *open = strchr(opening, c), *close = strchr(closers, c);
-		if (stands_at(strip, i, "->") || stands_at(strip, i, "=>")) {
+		char c = strip->name[i], closer = closing_of(c);
+		if ((c == '-' || c == '=') && i + 1 < strip->size && strip->name[i + 1] == '>') {
 			i++;
-		} else if (stands_at(strip, i, "operator()")) {
+		} else if (c == 'o' && stands_at(strip, i, "operator()")) {
 			i += strlen("operator()") - 1;
-		} else if (open) {
+		} else if (closer) {
 			if (depth == LEVELS_MAX)
 				return 0;
-			closing[depth++] = closers[open - opening];
-		} else if (close) {
+			closing[depth++] = closer;
+		} else if (closes(c)) {
 			if (depth == 0 || closing[--depth] != c)
 				return 0;
 			if (depth == 0)
@@ -109,15 +129,17 @@ static bool begins_leading_type(const struct strip *strip)
 	       (stands_at(strip, strip->at, "<impl ") || stands_at(strip, strip->at, "<lambda"));
 }
 
-/* Copies a leading type of `size` bytes; the arguments of types in it go. */
+/* Copies a leading type of `size` bytes; the arguments of types in it go. What pairs inside of
+ * what is dropped is looked at once; so is what is kept, which need not be looked at at all. */
 static void take_leading_type(struct strip *strip, size_t size)
 {
 	size_t end = strip->at + size - 1;
 	take(strip, 1);
 	while (strip->at < end) {
-		size_t inner = strip->name[strip->at] == '<' ? bracket_size(strip, strip->at) : 0;
-		char before = strip->name[strip->at - 1];
-		if (inner && strip->arguments == ARGUMENTS_DROPPED && is_word(before))
+		bool dropped = strip->arguments == ARGUMENTS_DROPPED &&
+			       strip->name[strip->at] == '<' && is_word(strip->name[strip->at - 1]);
+		size_t inner = dropped ? bracket_size(strip, strip->at) : 0;
+		if (inner)
 			strip->at += inner;
 		else
 			take(strip, 1);
@@ -211,9 +233,9 @@ static bool take_next(struct strip *strip)
 		take_operator(strip, size);
 	else if (stands_at(strip, strip->at, ANONYMOUS))
 		take(strip, strlen(ANONYMOUS));
-	else if (strchr("<({[", c))
+	else if (closing_of(c))
 		return take_bracket(strip);
-	else if (strchr(">)}]", c))
+	else if (closes(c))
 		return false;
 	else if (c == ' ')
 		take_blank(strip);

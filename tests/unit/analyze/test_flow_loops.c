@@ -250,6 +250,18 @@ static void check_set(struct nest *nest, uint32_t to[MOST], uint32_t set, uint32
 	}
 }
 
+/* A loop holds its own blocks and those of the loops inside of it. */
+static void check_holds(const struct flow_loops *loops, uint32_t block_count)
+{
+	for (uint32_t block = 0; block < block_count; block++) {
+		uint32_t around = 0;
+		for (uint32_t l = loops->of_block[block]; l != NONE; l = loops->list[l].parent)
+			around |= 1u << l;
+		for (uint32_t loop = 0; loop < loops->count; loop++)
+			assert_int_equal(flow_loops_hold(loops, loop, block), around >> loop & 1);
+	}
+}
+
 static void loops_are_strongly_connected_sets_within_each_other(void **state)
 {
 	(void)state;
@@ -270,6 +282,7 @@ static void loops_are_strongly_connected_sets_within_each_other(void **state)
 		check_set(&nest, nest.to, (1u << blocks) - 1, NONE, 1);
 		assert_int_equal(loops.count, nest.found);
 		assert_memory_equal(loops.of_block, nest.innermost, blocks * sizeof(uint32_t));
+		check_holds(&loops, blocks);
 		for (uint32_t loop = 0; loop < loops.count; loop++) {
 			assert_true(loops.list[loop].parent == NONE ||
 				    loops.list[loop].parent < loop);

@@ -358,6 +358,37 @@ static void a_cold_part_is_of_its_procedure(void **state)
 	assert_float_equal(of(&subject, &counted, 0, 1), 1, 0);
 }
 
+/* Those that begin and end anywhere: what they cover is what lies between their ends. */
+static void runs_cover_what_is_between_their_ends(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	struct random_state random = random_seed(7);
+	double covered[16] = { 0 };
+	init_loop(&subject);
+	const struct cfg *cfg = &subject.cfg;
+	assert_true(cfg->instruction_count <= 16);
+	for (unsigned i = 0; i < 2000; i++) {
+		uint64_t from = START - 12 + random_below(&random, 30);
+		uint64_t to = from + random_below(&random, 30),
+			 times = 1 + random_below(&random, 9);
+		add_run(&subject, from, to, times);
+		for (uint32_t k = 0; k < cfg->instruction_count; k++)
+			if (cfg->instructions[k].vaddr >= from && cfg->instructions[k].vaddr <= to)
+				covered[k] += (double)times;
+	}
+	add_edge(&subject, ORIGIN_IMPORTED, START + 8, START, 1);
+	CLEANUP(flow_counts_release)
+	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_COUNTED);
+	for (uint32_t block = HEAD; block <= LAST; block++) {
+		const struct cfg_block *at = &cfg->blocks[block];
+		double sum = 0;
+		for (uint32_t k = at->first; k < at->first + at->count; k++)
+			sum += covered[k];
+		assert_float_equal(seen.blocks[block], sum / at->count, 1e-9);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +400,7 @@ int main(void)
 		cmocka_unit_test(a_call_at_the_end_of_a_block_comes_back_to_the_next),
 		cmocka_unit_test(branches_taken_without_runs_tell_nothing),
 		cmocka_unit_test(a_cold_part_is_of_its_procedure),
+		cmocka_unit_test(runs_cover_what_is_between_their_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

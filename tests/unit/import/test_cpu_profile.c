@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "import/formats.h"
+#include "profile/image_paths.h"
 #include "support/imported.h"
 #include "symbol/record.h"
 #include "unit/import/spelled.h"
@@ -207,8 +208,10 @@ static void test_variables_in_paths(void **state)
 	static const char *const paths[] = {
 		"/a/1", "/b/2", "$build3/3", "$", "/a", "$long", "/c/7"
 	};
+	CLEANUP(image_paths_release) struct image_paths of_images;
+	assert_int_equal(image_paths_init(&of_images, profile), 0);
 	for (uint32_t i = 0; i < COUNT_OF(paths); i++) {
-		struct span path = profile_image_path(profile, i + 1);
+		struct span path = image_paths_best(&of_images, i + 1);
 		if (!span_equal(path, span_of_text(paths[i])))
 			fail_msg("'%.*s' is not '%s'", (int)path.size, (const char *)path.data,
 				 paths[i]);

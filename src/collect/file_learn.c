@@ -68,6 +68,11 @@ static void stamp(struct file *file, const struct safe_file *opened)
 	file->changed_ns = opened->changed_ns;
 	file->owner = opened->owner;
 	file->writer = opened->writer;
+	file->mount = opened->mount;
+	if (opened->generation_known) {
+		file->generation = opened->generation;
+		file->generation_known = true;
+	}
 	reader_unique(opened, file->unique);
 }
 
@@ -148,6 +153,27 @@ static int open_as_named(struct file_table *table, struct file *file, const stru
 	return ret;
 }
 
+int file_learn_newcomer(struct file_table *table, const struct file_hint *hint,
+			struct safe_file *opened)
+{
+	const struct file wanted = { .major = hint->major,
+				     .minor = hint->minor,
+				     .inode = hint->inode,
+				     .generation = hint->generation,
+				     .generation_known =
+					     hint->generation_known && hint->generation };
+	struct span named = deleted_path_strip(hint->path);
+	bool deleted = named.size != hint->path.size;
+	CLEANUP(free_pointer) char *path = strndup(named.data, named.size);
+	bool ours;
+	if (!path)
+		return -ENOMEM;
+	pay(table, hint->payer);
+	int ret = file_ways_open(table, &wanted, hint, deleted ? NULL : path, opened, &ours);
+	stop_paying(table);
+	return ret;
+}
+
 /* The same file by our own path, on the mount of our own root, as most files of processes in mount
  * namespaces of their own are. */
 static void prefer_own_path(struct file_table *table, struct file *file, struct share *payer,
@@ -206,6 +232,7 @@ int file_learn_identity(struct file_table *table, uint32_t number, const struct 
 	file->unread = file->refused = false;
 	file->share = share_of_opened(table, &opened, hint->payer);
 	stamp(file, &opened);
+	file->writer_as_met = opened.writer;
 	struct identity *identity = calloc(1, sizeof(*identity));
 	if (!identity) {
 		close(opened.fd);
@@ -266,7 +293,8 @@ static int prefer_seen_path(struct file_table *table, struct file *file, struct 
 		return -ENOMEM;
 	int ret = file_ways_open_own(table, text, payer, &own);
 	if (ret < 0 || close(own.fd) < 0 || own.inode != file->inode ||
-	    own.device != file->device) {
+	    own.device != file->device || own.changed_ns != file->changed_ns ||
+	    file_ways_other_generation(file, &own)) {
 		if (!file_ways_refused(ret))
 			note_elsewhere(file, hash);
 		free(text);

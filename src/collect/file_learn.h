@@ -13,7 +13,12 @@
 struct file;
 struct file_hint;
 struct file_table;
+struct safe_file;
 
+/* What a mapping names, which may or may not be a file that we know; the caller closes it. 0 or the
+ * reader's code, -ENOMEM. */
+int file_learn_newcomer(struct file_table *table, const struct file_hint *hint,
+			struct safe_file *opened);
 /* The file is opened and identified, if that can be done: its state tells. 0 or -ENOMEM. */
 int file_learn_identity(struct file_table *table, uint32_t number, const struct file_hint *hint);
 /* A known file is mapped once more. 0, 1 when it has another path from now on, or -ENOMEM. */

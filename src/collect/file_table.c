@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "collect/file_keep.h"
 #include "collect/file_learn.h"
+#include "collect/file_same.h"
 #include "collect/file_ways.h"
 #include "collect/shares.h"
 #include "image/deleted_path.h"
@@ -32,6 +33,7 @@ void file_table_release(struct file_table *table)
 		file_free(table->files[i]);
 	free(table->files);
 	number_map_release(&table->by_inode);
+	free(table->looks);
 	number_map_release(&table->hashed_bytes);
 	*table = (struct file_table){ 0 };
 }
@@ -80,7 +82,9 @@ int file_table_init(struct file_table *table, struct profile *session, struct re
 {
 	*table = (struct file_table){ .session = session, .reader = reader, .shares = shares };
 	held_files_init(&table->keeping, reader);
-	if (!add_file(table, FILE_ANONYMOUS, span_of_text("//anon"), &table->anonymous) ||
+	table->looks = file_looks_new();
+	if (!table->looks ||
+	    !add_file(table, FILE_ANONYMOUS, span_of_text("//anon"), &table->anonymous) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso]"), &table->vdso) ||
 	    !add_file(table, FILE_VDSO, span_of_text("[vdso32]"), &table->vdso_narrow) ||
 	    !add_file(table, FILE_VSYSCALL, span_of_text("[vsyscall]"), &table->vsyscall) ||
@@ -106,32 +110,6 @@ static enum file_kind kind_of(const struct file_hint *hint)
 	return FILE_PLAIN;
 }
 
-static uint64_t inode_key(const struct file_hint *hint)
-{
-	return hint->inode ^ ((uint64_t)hint->major << 52) ^ ((uint64_t)hint->minor << 32);
-}
-
-static struct file *find_same(const struct file_table *table, const struct file_hint *hint,
-			      uint32_t *number)
-{
-	for (*number = (uint32_t)(uintptr_t)number_map_find(&table->by_inode, inode_key(hint));
-	     *number;) {
-		struct file *file = file_table_get(table, *number);
-		if (file->inode == hint->inode && file->major == hint->major &&
-		    file->minor == hint->minor &&
-		    (!file->generation_known || !hint->generation_known ||
-		     file->generation == hint->generation)) {
-			if (hint->generation_known) {
-				file->generation = hint->generation;
-				file->generation_known = true;
-			}
-			return file;
-		}
-		*number = file->next;
-	}
-	return NULL;
-}
-
 static int add_path(struct file_table *table, const struct file *file)
 {
 	bool seen = file->state == FILE_IDENTIFIED && (!file->elsewhere || file->by_path);
@@ -148,9 +126,12 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 						  : table->anonymous;
 		return 0;
 	}
-	struct file *file = find_same(table, hint, number);
+	int ret = file_same_find(table, hint, kind, number);
+	if (ret < 0)
+		return ret;
+	struct file *file = file_table_get(table, *number);
 	if (file) {
-		int ret = file_learn_mapped(table, *number, hint);
+		ret = file_learn_mapped(table, *number, hint);
 		return ret == 1 ? file->image ? add_path(table, file) : 0 : ret;
 	}
 	struct span path = deleted_path_strip(hint->path);
@@ -168,9 +149,9 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	file->minor = hint->minor;
 	file->inode = hint->inode;
 	file->generation = hint->generation;
-	file->generation_known = hint->generation_known;
-	file->next = (uint32_t)(uintptr_t)number_map_find(&table->by_inode, inode_key(hint));
-	int ret = number_map_put(&table->by_inode, inode_key(hint), (void *)(uintptr_t)*number);
+	file->generation_known = hint->generation_known && hint->generation;
+	file->met_by = hint->share;
+	ret = file_same_add(table, *number, hint);
 	if (ret < 0)
 		return ret;
 	return kind == FILE_PLAIN ? file_learn_identity(table, *number, hint) : 0;

@@ -2,7 +2,8 @@
  * file_table - the files that processes execute from, each opened and named
  * once, when it is first seen: before it is deleted, replaced, or gone with
  * its container. A file is known by (device, inode, generation): inode numbers
- * alone are given away again at once.
+ * alone are given away again at once, and so are numbers of devices. Where a
+ * generation is not known, file_same.h says what else must hold.
  *
  * The table finds a file by its mappings, and tells its image and the place of
  * an address there. How a file is opened is file_ways.h's business; what is
@@ -58,11 +59,14 @@ struct file {
 	/* What the mapping told of it, and the kernel. */
 	uint32_t major, minor;
 	uint64_t inode, generation;
-	bool generation_known; /* /proc/PID/maps does not tell it */
+	/* By the file system, or by a record with another one than 0: /proc/PID/maps does not tell
+	   it, and 0 stands for none. */
+	bool generation_known;
 	char *path; /* as the process that we met it in names it, without " (deleted)"; once we saw
 		       the file there ourselves (by_path), that one */
 
 	/* Who maps it. */
+	struct share *met_by;	    /* whose process mapped it when we met it */
 	uint32_t pid;		    /* whom we met it in, or opened it through */
 	uint32_t latest_pid;	    /* who mapped it last by the same path */
 	uint64_t start, end;	    /* where that one did */
@@ -76,13 +80,17 @@ struct file {
 	int64_t changed_ns;
 	uint32_t owner;			     /* likewise; SAFE_NO_USER before */
 	uint64_t writer;		     /* who else can write it (image/writer.h) */
+	uint64_t writer_as_met;		     /* by the mounts of the process that we met it in */
+	uint64_t mount;			     /* that it was reached by; 0: not known */
 	uint8_t unique[READER_UNIQUE_BYTES]; /* for its hash */
 	struct share *share; /* who pays for reading it (shares.h); NULL: it was never opened */
 	bool looked_into;    /* for its content, with or without success */
 
 	/* Where it lies. */
-	bool elsewhere;	   /* not on the mount of our own root: an open descriptor would pin it */
-	bool by_path;	   /* we see it by its path, as always when it is not elsewhere */
+	bool elsewhere; /* not on the mount of our own root: an open descriptor would pin it */
+	bool by_path;	/* we see it by its path, as always when it is not elsewhere */
+	bool there; /* it was still there when we looked last, which holds until there_until_ns */
+	uint64_t there_until_ns;
 	bool path_trusted; /* a stranger did not choose it, or it led us to the file: then looking
 			      there costs nothing that he could raise */
 	uint64_t paths_refused[FILE_PATHS_REFUSED]; /* hashes of the last that are not this file */
@@ -111,6 +119,7 @@ struct file_table {
 	struct file **files; /* files[number - 1] */
 	size_t count, capacity;
 	struct number_map by_inode; /* the newest of an inode */
+	struct file_looks *looks;   /* file_same.h */
 	struct profile *session;
 	struct reader *reader; /* NULL: files are known by their records alone */
 	struct shares *shares;
@@ -129,10 +138,10 @@ struct file_hint {
 	bool has_inode;
 	uint32_t major, minor;
 	uint64_t inode, generation;
-	bool generation_known;
-	bool narrow;	     /* of a 32-bit process */
-	struct share *share; /* of the process; NULL: not known */
-	struct share *payer; /* for what is read through it; likewise */
+	bool generation_known; /* records tell it, though 0 where there is none */
+	bool narrow;	       /* of a 32-bit process */
+	struct share *share;   /* of the process; NULL: not known */
+	struct share *payer;   /* for what is read through it; likewise */
 	struct span path;
 };
 
@@ -141,7 +150,8 @@ int file_table_init(struct file_table *table, struct profile *session, struct re
 		    struct shares *shares);
 void file_table_release(struct file_table *table);
 
-/* Stores the number of the file, which is opened and identified when it is new. 0 or -ENOMEM. */
+/* Stores the number of the file, which is opened and identified when it is new, and opened where
+ * nothing else tells whether it is. 0 or -ENOMEM. */
 int file_table_find(struct file_table *table, const struct file_hint *hint, uint32_t *number);
 
 static inline struct file *file_table_get(const struct file_table *table, uint32_t number)

@@ -15,6 +15,12 @@ bool file_ways_refused(int code)
 	return code == -EDQUOT || code == -ETIMEDOUT || code == -ECANCELED || code == -EBUSY;
 }
 
+bool file_ways_other_generation(const struct file *file, const struct safe_file *opened)
+{
+	return file->generation_known && opened->generation_known &&
+	       (uint32_t)file->generation != opened->generation;
+}
+
 /*
  * Is it the file that was mapped? Its inode alone does not tell: a file system that a user serves
  * or fills has any number, and a process opens what its own mounts show. The device of a mapping
@@ -25,7 +31,7 @@ bool file_ways_refused(int code)
 static bool is_mapped_file(const struct file *file, const struct safe_file *opened)
 {
 	uint64_t device = makedev(file->major, file->minor);
-	if (opened->inode != file->inode)
+	if (opened->inode != file->inode || file_ways_other_generation(file, opened))
 		return false;
 	return opened->device == device || opened->writer == 0 ||
 	       (opened->mapped_inode == file->inode && opened->mapped_device == device);
@@ -116,9 +122,10 @@ int file_ways_open_own(struct file_table *table, const char *path, struct share 
 	return ret;
 }
 
-static bool same_build(const struct identity *a, const struct identity *b)
+/* A build-id alone is a claim, which counts where nobody else could have made it. */
+static bool same_build(const struct identity *a, const struct identity *b, uint64_t writer)
 {
-	return a->build_id_bytes == b->build_id_bytes &&
+	return (a->content != CONTENT_NONE || !writer) && a->build_id_bytes == b->build_id_bytes &&
 	       memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0 &&
 	       a->content == b->content && memcmp(&a->hash, &b->hash, sizeof(a->hash)) == 0;
 }
@@ -131,16 +138,17 @@ static bool is_unchanged(struct file_table *table, const struct file *file,
 			 const struct safe_file *opened)
 {
 	bool told_by_kernel = writer_kind(opened->writer) != WRITER_MOUNTER;
-	if (opened->inode == file->inode && opened->device == file->device &&
+	bool other = file_ways_other_generation(file, opened);
+	if (!other && opened->inode == file->inode && opened->device == file->device &&
 	    opened->size_bytes == file->size_bytes && opened->changed_ns == file->changed_ns &&
 	    (told_by_kernel || !file->identity || file->identity->content == CONTENT_NONE))
 		return true;
 	struct identity identity;
-	if (file->identity && opened->writer == file->writer &&
+	if (!other && file->identity && opened->writer == file->writer &&
 	    reader_identify_content(table->reader, opened->fd,
 				    (enum content_kind)file->identity->content, file_unique(file),
 				    &identity, NULL) == 0 &&
-	    same_build(&identity, file->identity))
+	    same_build(&identity, file->identity, file->writer))
 		return true;
 	close(opened->fd);
 	return false;

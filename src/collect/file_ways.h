@@ -24,6 +24,8 @@ bool file_ways_refused(int code);
  */
 int file_ways_open(struct file_table *table, const struct file *file, const struct file_hint *hint,
 		   const char *path, struct safe_file *opened, bool *ours);
+/* Whether the generations of both are known and differ. */
+bool file_ways_other_generation(const struct file *file, const struct safe_file *opened);
 /* Whatever lies at our own path, at the expense of who chose it. 0 or the reader's code. */
 int file_ways_open_own(struct file_table *table, const char *path, struct share *payer,
 		       struct safe_file *own);

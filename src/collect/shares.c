@@ -1,14 +1,18 @@
 #include "collect/shares.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "image/writer.h"
+
+#define TRUSTED_CONTEXTS 262144u /* 32 strangers' */
+#define STATUS_BYTES	 1024	 /* of /proc/PID/status, which has users among the first lines */
 
 #define FILE_PART     2u /* of a stranger's time one file may take one part in so many */
 #define VISIT_MOST_NS UINT64_C(200000000) /* of a request */
@@ -123,14 +127,29 @@ struct share *shares_of_file(struct shares *shares, uint64_t writer)
 	}
 }
 
+/* Real and effective user: "Uid:\t1000\t0\t0\t0". The name, which stands before, has no newline. */
+static bool read_users(uint32_t pid, uint32_t users[2])
+{
+	char text[STATUS_BYTES];
+	snprintf(text, sizeof(text), "/proc/%" PRIu32 "/status", pid);
+	CLEANUP(close_fd) int fd = open(text, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (size <= 0)
+		return false;
+	text[size] = 0;
+	const char *line = strstr(text, "\nUid:");
+	return line && sscanf(line, "\nUid: %" SCNu32 " %" SCNu32, &users[0], &users[1]) == 2;
+}
+
 struct share *shares_of_process(struct shares *shares, uint32_t pid)
 {
-	char path[64];
-	struct stat info;
+	uint32_t users[2];
 	if (shares->limits.unlimited)
 		return &shares->own;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	return stat(path, &info) == 0 ? shares_of_user(shares, info.st_uid) : NULL;
+	if (!read_users(pid, users))
+		return NULL;
+	struct share *real = shares_of_user(shares, users[0]);
+	return real->strange ? real : shares_of_user(shares, users[1]);
 }
 
 static bool fits(uint64_t held, uint64_t amount, uint64_t limit)
@@ -150,7 +169,8 @@ bool share_fits(const struct shares *shares, const struct share *share, enum sha
 {
 	uint64_t held = share->held[what];
 	if (!share->strange)
-		return true;
+		return what != SHARE_CONTEXTS || shares->limits.unlimited ||
+		       fits(held, amount, TRUSTED_CONTEXTS);
 	if (!fits(held, amount, most[what]))
 		return false;
 	uint64_t more = above_floor(share, what, held + amount) - above_floor(share, what, held);
@@ -162,8 +182,13 @@ bool share_has_room(const struct shares *shares, const struct share *share, enum
 	return share_fits(shares, share, what, 1);
 }
 
+/* Of those who are trusted only what has a limit is counted. */
 static void set_held(struct shares *shares, struct share *share, enum share_of what, uint64_t held)
 {
+	if (!share->strange) {
+		share->held[what] = what == SHARE_CONTEXTS ? held : 0;
+		return;
+	}
 	shares->together.held[what] -= above_floor(share, what, share->held[what]);
 	shares->together.held[what] += above_floor(share, what, held);
 	share->held[what] = held;
@@ -171,8 +196,6 @@ static void set_held(struct shares *shares, struct share *share, enum share_of w
 
 bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)
 {
-	if (!share->strange)
-		return true;
 	if (!share_fits(shares, share, what, amount)) {
 		share->refused[what] += amount;
 		return false;
@@ -183,16 +206,12 @@ bool share_take(struct shares *shares, struct share *share, enum share_of what, 
 
 void share_hold(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)
 {
-	if (!share->strange)
-		return;
 	set_held(shares, share, what, share->held[what] + amount);
 }
 
 void share_give_back(struct shares *shares, struct share *share, enum share_of what,
 		     uint64_t amount)
 {
-	if (!share->strange)
-		return;
 	uint64_t given = amount < share->held[what] ? amount : share->held[what];
 	set_held(shares, share, what, share->held[what] - given);
 }
@@ -396,6 +415,7 @@ void shares_take_refused(struct shares *shares, uint64_t refused[SHARE_KINDS])
 	memset(refused, 0, SHARE_KINDS * sizeof(refused[0]));
 	for (struct share *share; (share = number_map_next(&shares->by_user, &position));)
 		take_refused(share, refused);
+	take_refused(&shares->own, refused);
 	take_refused(&shares->rest, refused);
 	take_refused(&shares->ended, refused);
 }

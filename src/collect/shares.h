@@ -5,12 +5,12 @@
  * owner's; processes, and what they map, are called and do, are their user's.
  *
  * Root and the user who records are trusted: they have no limits here (a file's time and memory
- * are the reader's). All others are strangers: each has a share, and together they have no more
- * than half as much again: many a user may be one person (subordinate ids). So that some cannot
- * take all of that from the others, each has a little that is not counted there, a floor: of time
- * what comes after that of all together, of the rest what comes first. A person with many ids must
- * not have many floors: there are few, and fewer for high ids. What is refused is counted, and goes
- * to a named rest.
+ * are the reader's) but for names of commands, of which a stranger may find a way to make theirs.
+ * All others are strangers: each has a share, and together they have no more than half as much
+ * again: many a user may be one person (subordinate ids). So that some cannot take all of that from
+ * the others, each has a little that is not counted there, a floor: of time what comes after that
+ * of all together, of the rest what comes first. A person with many ids must not have many floors:
+ * there are few, and fewer for high ids. What is refused is counted, and goes to a named rest.
  *
  * One thread at a time.
  */
@@ -32,12 +32,13 @@
 #define SHARE_USER_UNKNOWN UINT32_MAX		 /* a stranger, too */
 
 enum share_of {
-	SHARE_FILES,	 /* that are mapped */
-	SHARE_MAPPINGS,	 /* of code, of processes that run */
-	SHARE_CONTEXTS,	 /* names of commands, control groups and the like */
-	SHARE_STACKS,	 /* frames of the tree of stacks */
-	SHARE_PLACES,	 /* addresses with samples */
-	SHARE_EDGES,	 /* branches whose outcome became known */
+	SHARE_FILES,	/* that are mapped */
+	SHARE_MAPPINGS, /* of code, of processes that run */
+	SHARE_CONTEXTS, /* names of commands, control groups and the like; the trusted have a limit,
+			   too */
+	SHARE_STACKS,	/* frames of the tree of stacks */
+	SHARE_PLACES,	/* addresses with samples */
+	SHARE_EDGES,	/* branches whose outcome became known */
 	SHARE_JIT_BYTES, /* names of code that was made at run time */
 	SHARE_KINDS,
 };
@@ -93,7 +94,11 @@ void shares_release(struct shares *shares);
 struct share *shares_of_user(struct shares *shares, uint32_t user);
 /* Of a file by who can write it (image/writer.h): a user, or nobody knows who. */
 struct share *shares_of_file(struct shares *shares, uint64_t writer);
-/* Of a process by /proc; NULL when it is gone. */
+/*
+ * Of a process by /proc; NULL when it is gone. Its user is the one who started it where it runs
+ * with the rights of another (a set-user-ID program), and is a stranger; else the one whose rights
+ * it has.
+ */
 struct share *shares_of_process(struct shares *shares, uint32_t pid);
 
 /* Takes `amount`, or counts it as refused. */

@@ -1,6 +1,7 @@
 #include "machine/syscall_rules.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <sys/mman.h>
@@ -128,6 +129,8 @@ static const struct syscall_rule opener[] = {
 	/* who else can write to a file (symbol/file_writer.h) */
 	ALLOW(fgetxattr),
 	ALLOW_IF(ioctl, ARGUMENT(1, SYSCALL_EQUALS, NS_GET_USERNS, 0)),
+	/* which file it is (symbol/safe_open.h) */
+	ALLOW_IF(ioctl, ARGUMENT(1, SYSCALL_EQUALS, FS_IOC_GETVERSION, 0)),
 	ALLOW(geteuid),
 	ALLOW(memfd_create),
 	ALLOW(write),

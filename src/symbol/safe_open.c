@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -16,8 +18,11 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "image/writer.h"
 #include "machine/confinement.h"
 #include "symbol/file_writer.h"
+
+#define MOUNT_ID_UNIQUE 0x4000u /* STATX_MNT_ID_UNIQUE, of Linux 6.8 */
 
 static int failed(struct error *err, const char *what, int number)
 {
@@ -250,6 +255,24 @@ static uint64_t mount_of(int path_fd)
 	return ((uint64_t)info.stx_dev_major << 32 | info.stx_dev_minor) + 1;
 }
 
+/* That number is given to no other mount as long as the machine runs, unlike mount_of()'s. */
+static uint64_t lasting_mount_of(int path_fd)
+{
+	struct statx info;
+	if (statx(path_fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, MOUNT_ID_UNIQUE, &info) != 0)
+		return 0;
+	return info.stx_mask & MOUNT_ID_UNIQUE ? info.stx_mnt_id : 0;
+}
+
+/* A file system that somebody serves could say what it likes, or never answer. */
+static void learn_generation(struct safe_file *file)
+{
+	int generation = 0;
+	file->generation_known = writer_kind(file->writer) != WRITER_MOUNTER &&
+				 ioctl(file->fd, FS_IOC_GETVERSION, &generation) == 0;
+	file->generation = (uint32_t)generation;
+}
+
 static int check_kind(const char *what, const struct safe_limits *limits, const struct stat *info,
 		      struct error *err)
 {
@@ -297,6 +320,8 @@ static int open_found(int path_fd, pid_t pid, const struct origin *origin, const
 	if (found.fd < 0)
 		return failed(err, what, errno);
 	found.writer = file_writer(found.fd, pid, &info);
+	found.mount = lasting_mount_of(path_fd);
+	learn_generation(&found);
 	*file = found;
 	return 0;
 }

@@ -44,6 +44,13 @@ struct safe_file {
 	int64_t changed_ns; /* st_ctim: unlike the former, its owner cannot set it back */
 	uint32_t owner, mode, links;
 	uint64_t writer; /* who else can alter it: symbol/file_writer.h */
+	/* Of the inode, which tells a file from another that was given its number before or after;
+	   0 may be one. Not known of most file systems without a disk, nor where its mounter could
+	   make it up. */
+	uint32_t generation;
+	bool generation_known;
+	uint64_t mount; /* that it was reached by; such a number is never used again. 0: not known
+			   (before Linux 6.8) */
 	bool copied;	 /* fd is a copy in memory (symbol/reader.h); all else tells of the file */
 	/* As /proc/PID/maps names a mapping of it, where that may differ from the device and inode
 	 * above; inode 0: it was not looked. The reader fills it. */

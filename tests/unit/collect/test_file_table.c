@@ -1,10 +1,13 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -52,6 +55,14 @@ static void release(struct subject *subject)
 	temporary_folder_remove(&subject->folder);
 }
 
+/* As a record of a mapping would tell it; where the file system does not tell us it is made up. */
+static uint32_t generation_of(const char *path)
+{
+	int generation = 0;
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 ? (uint32_t)generation : 7;
+}
+
 /* As a record of a mapping would name it, which lies `devices` further on. */
 static struct file_hint hint_of(const char *path, unsigned devices, struct share *share)
 {
@@ -62,6 +73,8 @@ static struct file_hint hint_of(const char *path, unsigned devices, struct share
 				   .major = major(info.st_dev),
 				   .minor = minor(info.st_dev) + devices,
 				   .inode = info.st_ino,
+				   .generation = generation_of(path),
+				   .generation_known = true,
 				   .share = share,
 				   .payer = share,
 				   .path = span_of_text(path) };
@@ -317,6 +330,130 @@ static void who_has_a_path_of_his_own_pays_for_looking_there_once(void **state)
 	assert_ptr_equal(mapped.file->share, &subject.shares.own);
 }
 
+/* As /proc/PID/maps would name it, or a record on an overlay. */
+static struct file_hint scan_of(struct subject *subject, const char *name, struct share *share)
+{
+	struct file_hint hint = hint_of(temporary_folder_path(&subject->folder, name), 0, share);
+	hint.generation = 0;
+	hint.generation_known = false;
+	return hint;
+}
+
+static void what_is_scanned_and_then_recorded_is_one_file(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	struct share *own = &subject.shares.own;
+	struct file_hint scanned = scan_of(&subject, "p", own);
+	uint32_t number = find_by(&subject, &scanned);
+	struct file_hint recorded = hint_of(temporary_folder_path(&subject.folder, "p"), 0, own);
+	assert_int_equal(find_by(&subject, &recorded), number);
+	struct file *file = file_table_get(&subject.files, number);
+	assert_true(file->generation_known);
+	assert_int_equal(file->generation, recorded.generation);
+	recorded.generation++;
+	assert_int_not_equal(find_by(&subject, &recorded), number);
+	/* The other one of the inode cannot be opened: whoever scans finds the first. */
+	let_go(file);
+	assert_int_equal(find_by(&subject, &scanned), number);
+}
+
+static void what_everybody_maps_is_one_file_without_being_opened(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	struct file_hint hint = scan_of(&subject, "p", &subject.shares.own);
+	uint32_t number = find_by(&subject, &hint);
+	hint = scan_of(&subject, "p", stranger(&subject));
+	assert_int_equal(find_by(&subject, &hint), number);
+	/* Neither held any more, nor with time to look: where we see it nobody has to pay. */
+	let_go(file_table_get(&subject.files, number));
+	file_table_get(&subject.files, number)->by_path = true;
+	file_table_get(&subject.files, number)->generation_known = true;
+	assert_int_equal(find_by(&subject, &hint), number);
+}
+
+static void another_file_of_the_inode_is_another_file(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	struct share *first = shares_of_user(&subject.shares, 1001);
+	struct file_hint hint = scan_of(&subject, "q", first);
+	uint32_t number = find_by(&subject, &hint);
+	struct file *file = file_table_get(&subject.files, number);
+	let_go(file);
+	file->generation_known = false;
+	file->changed_ns--; /* as if it had been on the inode before this one */
+	hint = scan_of(&subject, "q", shares_of_user(&subject.shares, 1002));
+	uint32_t other = find_by(&subject, &hint);
+	assert_int_not_equal(other, number);
+	assert_int_equal(file_table_get(&subject.files, other)->state, FILE_IDENTIFIED);
+	assert_int_equal(find_by(&subject, &hint), other);
+}
+
+static void what_a_user_maps_is_compared_once(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	struct share *second = shares_of_user(&subject.shares, 1002);
+	struct file_hint hint = scan_of(&subject, "q", shares_of_user(&subject.shares, 1001));
+	uint32_t number = find_by(&subject, &hint);
+	let_go(file_table_get(&subject.files, number));
+	hint = scan_of(&subject, "q", second);
+	uint64_t left_ns = second->left_ns[SHARE_READING];
+	assert_int_equal(find_by(&subject, &hint), number);
+	assert_true(second->left_ns[SHARE_READING] < left_ns); /* who needs it pays for it */
+	toolchain_run(subject.folder.path, "rm q");
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(find_by(&subject, &hint), number);
+	/* Nobody knows what this one has mapped; it is asked for once. */
+	hint.share = hint.payer = shares_of_user(&subject.shares, 1003);
+	uint32_t other = find_by(&subject, &hint);
+	assert_int_not_equal(other, number);
+	assert_int_equal(file_table_get(&subject.files, other)->state, FILE_GONE);
+	assert_int_equal(find_by(&subject, &hint), other);
+}
+
+static void what_is_called_a_device_is_no_file(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	struct file_hint hint =
+		hint_of(temporary_folder_path(&subject.folder, "p"), 0, &subject.shares.own);
+	struct file_hint device = hint;
+	device.path = span_of_text("/dev/p"); /* as he names it who mounts it there */
+	uint32_t number = find_by(&subject, &device);
+	assert_int_not_equal(find_by(&subject, &hint), number);
+	assert_int_equal(find_by(&subject, &device), number);
+	device.path = span_of_text("/dev/q");
+	assert_int_not_equal(find_by(&subject, &device), number);
+}
+
+static void a_build_id_alone_finds_no_file_that_others_write(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	struct mapped trusted = map_by(&subject, "p", NULL);
+	struct mapped theirs = map_by(&subject, "q", NULL);
+	let_go(trusted.file);
+	let_go(theirs.file);
+	toolchain_run(subject.folder.path, "for f in p q; do cp -p $f $f.new; mv $f.new $f; done");
+	CLEANUP(close_fd) int fd = file_table_open(&subject.files, trusted.number);
+	assert_true(fd < 0 || trusted.hint.generation == 7);
+	CLEANUP(close_fd) int other = file_table_open(&subject.files, theirs.number);
+	assert_true(other < 0);
+	trusted.file->generation_known = theirs.file->generation_known = false;
+	CLEANUP(close_fd) int again = file_table_open(&subject.files, trusted.number);
+	assert_true(again >= 0);
+	assert_int_equal(file_table_open(&subject.files, theirs.number), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +468,12 @@ int main(void)
 		cmocka_unit_test(who_has_no_time_is_told_from_what_is_gone),
 		cmocka_unit_test(where_we_see_a_file_nobody_else_has_to_pay),
 		cmocka_unit_test(who_has_a_path_of_his_own_pays_for_looking_there_once),
+		cmocka_unit_test(what_is_scanned_and_then_recorded_is_one_file),
+		cmocka_unit_test(what_everybody_maps_is_one_file_without_being_opened),
+		cmocka_unit_test(another_file_of_the_inode_is_another_file),
+		cmocka_unit_test(what_a_user_maps_is_compared_once),
+		cmocka_unit_test(what_is_called_a_device_is_no_file),
+		cmocka_unit_test(a_build_id_alone_finds_no_file_that_others_write),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,11 @@
 #include "collect/shares.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -277,6 +280,68 @@ static void it_is_owed_whole_however_long_it_took(void **state)
 	shares_release(&shares);
 }
 
+/* A process of these users, real and effective, which lives until it is killed. */
+static pid_t start_as(uid_t real, uid_t effective)
+{
+	int ready[2];
+	char byte = 0;
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (setresuid(real, effective, 0) == 0 && write(ready[1], &byte, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static struct share *share_of(struct shares *shares, uid_t real, uid_t effective)
+{
+	pid_t pid = start_as(real, effective);
+	struct share *share = shares_of_process(shares, (uint32_t)pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return share;
+}
+
+static void who_starts_a_program_with_rights_of_another_pays_for_it(void **state)
+{
+	(void)state;
+	struct shares shares;
+	if (geteuid() != 0)
+		skip();
+	shares_init(&shares, &(struct share_limits){ 0 });
+	assert_ptr_equal(share_of(&shares, 0, 0), &shares.own);
+	assert_int_equal(share_of(&shares, 1001, 0)->user, 1001);
+	assert_int_equal(share_of(&shares, 0, 1001)->user, 1001);
+	assert_int_equal(share_of(&shares, 1001, 1002)->user, 1001);
+	assert_null(shares_of_process(&shares, INT32_MAX));
+	shares_release(&shares);
+}
+
+static void the_trusted_have_a_limit_for_names_of_commands_alone(void **state)
+{
+	(void)state;
+	struct shares shares;
+	uint64_t refused[SHARE_KINDS];
+	shares_init(&shares, &(struct share_limits){ 0 });
+	assert_true(share_take(&shares, &shares.own, SHARE_FILES, UINT32_MAX));
+	assert_true(share_take(&shares, &shares.own, SHARE_FILES, UINT32_MAX));
+	assert_true(share_take(&shares, &shares.own, SHARE_CONTEXTS, 262144));
+	assert_false(share_has_room(&shares, &shares.own, SHARE_CONTEXTS));
+	assert_false(share_take(&shares, &shares.own, SHARE_CONTEXTS, 3));
+	shares_take_refused(&shares, refused);
+	assert_int_equal(refused[SHARE_CONTEXTS], 3);
+	struct share *other = shares_of_user(&shares, 1001);
+	assert_true(share_take(&shares, other, SHARE_CONTEXTS, 8192));
+	share_give_back(&shares, &shares.own, SHARE_CONTEXTS, 1);
+	assert_true(share_has_room(&shares, &shares.own, SHARE_CONTEXTS));
+	shares_release(&shares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +356,8 @@ int main(void)
 		cmocka_unit_test(what_ended_before_it_was_asked_pays_apart_from_all_others),
 		cmocka_unit_test(what_took_longer_than_was_left_is_owed),
 		cmocka_unit_test(it_is_owed_whole_however_long_it_took),
+		cmocka_unit_test(who_starts_a_program_with_rights_of_another_pays_for_it),
+		cmocka_unit_test(the_trusted_have_a_limit_for_names_of_commands_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

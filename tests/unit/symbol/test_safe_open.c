@@ -301,6 +301,26 @@ static void what_the_kernel_leads_to_is_regular_or_nothing(void **state)
 	close(file.fd);
 }
 
+static void two_files_have_two_generations_on_one_mount(void **state)
+{
+	(void)state;
+	struct temporary_folder folder = make_files();
+	const struct safe_limits limits = { .size_bytes = UINT64_MAX, .owner = OWNER_ANY };
+	struct safe_file first, second;
+	assert_int_equal(
+		safe_open_path(0, temporary_folder_path(&folder, "open"), &limits, &first, NULL),
+		0);
+	assert_int_equal(safe_open_path(0, temporary_folder_path(&folder, "writable"), &limits,
+					&second, NULL),
+			 0);
+	assert_int_equal(first.generation_known, second.generation_known);
+	assert_true(!first.generation_known || first.generation != second.generation);
+	assert_true(first.mount == second.mount); /* 0 before Linux 6.8 */
+	close(first.fd);
+	close(second.fd);
+	temporary_folder_remove(&folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +331,7 @@ int main(void)
 		cmocka_unit_test(a_private_folder_stays_private_in_another_mount_namespace),
 		cmocka_unit_test(nothing_leads_out_of_a_folder_that_was_named),
 		cmocka_unit_test(what_the_kernel_leads_to_is_regular_or_nothing),
+		cmocka_unit_test(two_files_have_two_generations_on_one_mount),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,58 @@
+# Who starts a set-user-ID program of root's, through links of ever new names, pays for these names himself.
+. "$SOURCE/tests/lib.sh"
+need_root
+need_command setpriv cc
+need_cpu_sampling
+room=$(mktemp -d /tmp/culprit-names.XXXXXX)
+trap 'rm -rf "$room"' EXIT
+chmod 755 "$room"
+cd "$room"
+stranger="setpriv --reuid=65534 --regid=65534 --clear-groups"
+cat >rename.c <<'END'
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+int main(void)
+{
+	char name[16];
+	struct timespec now;
+	for (int n = 0;; n++) {
+		snprintf(name, sizeof(name), "own%d", n);
+		prctl(PR_SET_NAME, name);
+		for (volatile int i = 0; i < 10000; i++)
+			;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+		if (now.tv_sec >= 2)
+			return 0;
+	}
+}
+END
+cat >spin.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	printf("%d %d\n", (int)getuid(), (int)geteuid());
+	for (volatile int i = 0; i < 50000000; i++)
+		;
+	return 0;
+}
+END
+cc -O1 rename.c -o rename
+cc -O1 -static spin.c -o spin
+chmod 4755 spin
+mkdir -m 777 box
+[ "$($stranger ./spin)" = "65534 0" ] || skip "set-user-ID programs have no effect here"
+
+# He uses up what he has, and goes on as root.
+culprit record --quiet -a -F 10000 --no-stash -o names.prof -- sh -c "
+	for i in 1 2 3 4; do $stranger ./rename & done
+	wait
+	for i in 1 2 3 4; do ln -s ../spin box/asroot\$i; $stranger box/asroot\$i; done" >said
+expect_equal "users of the set-user-ID program" "$(sort -u said)" "65534 0"
+"$TOOLS/cells" names.prof >cells
+own=$(awk -F '\t' '$1 == "cell" && $11 ~ /^own/ { print $11 }' cells | sort -u | wc -l)
+[ "$own" -ge 8100 ] || skip "only $own names were sampled here, too few for a limit"
+! grep -q asroot cells || fail "names of a set-user-ID program beyond its starter's limit"
+expect_between "names left out" "$(bill names.prof left_out_contexts)" 1 1000000000
+[ "$(samples names.prof 11 '[beyond the limit]')" -gt 0 ] || grep -q 'beyond the limit' cells || fail "no rest"

@@ -1,4 +1,4 @@
-#include "collect/jit.h"
+#include "collect/jit_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,30 +36,17 @@
 #define READ_STEP_BYTES	     (1u << 20) /* of a file at once */
 #define STRANGE_STEP_BYTES   (256u << 10)
 #define STRANGE_RECORD_BYTES (1u << 20)
-#define STRANGE_DUMP_BYTES   (32u << 20)	 /* a jitdump's code, while it is gathered */
 #define REQUEST_MOST_NS	     UINT64_C(100000000) /* for a stranger's file */
 #define TRIM_LEAST_BYTES     65536u
 #define LINE_MOST_BYTES	     65536u
 #define WORK_AT_ONCE	     (UINT64_C(1) << 22) /* a timeline's: some 10 ms */
 #define FREE_LOOKS	     512u		 /* for an address: a page has some 30 functions */
 #define LOOK_NS		     2u
-#define FOUND_AT_ONCE	     1024u  /* addresses, of some us each */
-#define PUT_AT_ONCE_BYTES    65536u /* of records */
 #define STATUS_LIMIT	     65536
 #define FILE_TIME_NS	     1000000000 /* file systems round times, some to seconds */
 #define JITDUMP_LIMIT	     (512u << 20)
 #define RESTARTS_MOST	     2u /* of a map in one look at it */
 #define NO_SOURCE	     UINT32_MAX
-
-struct jit_dump {
-	uint32_t file; /* in the file table */
-	struct jitdump dump;
-	uint64_t read_bytes;
-	bool caught_up;	    /* its end was reached once: what comes is news */
-	size_t taken;	    /* functions that the timeline has */
-	bool copied;	    /* as in jit_map */
-	uint64_t opened_ns; /* last */
-};
 
 static void release_dumps(struct jit *jit)
 {
@@ -99,29 +86,27 @@ void jit_table_release(struct jit_table *table)
 	number_map_release(&table->by_image);
 }
 
-static bool is_strange(const struct jit *jit)
+bool jit_is_strange(const struct jit *jit)
 {
 	return jit->share && jit->share->strange;
 }
 
 static uint64_t step_bytes(const struct jit *jit)
 {
-	return is_strange(jit) ? STRANGE_STEP_BYTES : READ_STEP_BYTES;
+	return jit_is_strange(jit) ? STRANGE_STEP_BYTES : READ_STEP_BYTES;
 }
 
-/* 0: the reader's own limit. */
-static uint32_t most_record_bytes(const struct jit *jit)
+uint32_t jit_most_record_bytes(const struct jit *jit)
 {
-	return is_strange(jit) ? STRANGE_RECORD_BYTES : 0;
+	return jit_is_strange(jit) ? STRANGE_RECORD_BYTES : 0;
 }
 
-/* To be asked every 10 ms or so: nobody wants us to end, and its user has time left. */
-static bool may_go_on(const struct jit_table *table, const struct jit *jit)
+bool jit_may_go_on(const struct jit_table *table, const struct jit *jit)
 {
 	const struct helper_watch *watch = table->watch;
 	if (watch && watch->look && watch->look(watch->context) < 0)
 		return false;
-	return !is_strange(jit) || shares_time_left_ns(table->shares) > 0;
+	return !jit_is_strange(jit) || shares_time_left_ns(table->shares) > 0;
 }
 
 static uint64_t bytes_of(const struct jit *jit)
@@ -164,7 +149,7 @@ static bool count_bytes(struct jit_table *table, struct jit *jit)
 {
 	count_kept(table, jit);
 	uint64_t bytes = jit->counted_bytes;
-	if (!is_strange(jit))
+	if (!jit_is_strange(jit))
 		return true;
 	if (bytes <= jit->held_bytes)
 		share_give_back(table->shares, jit->share, SHARE_JIT_BYTES,
@@ -418,8 +403,6 @@ static void advance_map(struct jit_map *map, const uint8_t *text, size_t size)
 	map->tail_bytes += kept;
 }
 
-enum jit_haste { JIT_IN_STEPS, JIT_TO_THE_END };
-
 /* What is behind a piece of the map: STOPPED: more, but not now. */
 enum piece { PIECE_LAST, PIECE_MORE, PIECE_STOPPED };
 
@@ -503,7 +486,7 @@ static int read_pieces(struct jit_table *table, struct jit *jit, int fd, const s
 		skip_hole(map, fd, info);
 		int ret = read_piece(table, jit, fd, info, now_ns, haste);
 		bool again = haste == JIT_TO_THE_END || map->read_bytes == 0;
-		if (ret == PIECE_MORE && again && !may_go_on(table, jit)) {
+		if (ret == PIECE_MORE && again && !jit_may_go_on(table, jit)) {
 			jit->cut = true;
 			return PIECE_STOPPED;
 		}
@@ -570,9 +553,8 @@ static int look_at_map(struct jit_table *table, struct jit *jit, uint64_t now_ns
 	return ret;
 }
 
-/* The file that the process mapped, when it is its user's own. */
-static int open_dump(const struct jit_table *table, struct jit *jit, uint32_t number,
-		     struct stat *info, bool *copied)
+int jit_open_dump(const struct jit_table *table, struct jit *jit, uint32_t number,
+		  struct stat *info, bool *copied)
 {
 	const struct file *file = file_table_get(table->files, number);
 	struct safe_file opened = { .fd = -1 };
@@ -620,7 +602,7 @@ static int find_dumps(const struct jit_table *table, struct jit *jit)
 		jit->dumps[jit->dump_count++] = (struct jit_dump){
 			.file = number,
 			.dump = { .names_alone = true,
-				  .most_record_bytes = most_record_bytes(jit) },
+				  .most_record_bytes = jit_most_record_bytes(jit) },
 		};
 		file->sampled = true; /* held as long as there is room */
 	}
@@ -657,9 +639,8 @@ static int take_functions(struct jit *jit, uint32_t source, const struct stat *i
 	return ret;
 }
 
-/* The next bytes of the file. Returns 1 when there are more, 0, or -ENOMEM. */
-static int feed_piece(const struct jit_table *table, struct jit *jit, const struct file *file,
-		      int fd, uint64_t *read_bytes, struct jitdump *dump)
+int jit_feed_piece(const struct jit_table *table, struct jit *jit, const struct file *file, int fd,
+		   uint64_t *read_bytes, struct jitdump *dump)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	struct error err;
@@ -695,20 +676,20 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 	if (dump->copied && haste == JIT_IN_STEPS && now_ns - dump->opened_ns < COPIED_EACH_NS)
 		return 0;
 	dump->opened_ns = now_ns;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, dump->file, &info, &dump->copied);
+	CLEANUP(close_fd) int fd = jit_open_dump(table, jit, dump->file, &info, &dump->copied);
 	if (fd < 0)
 		return 0;
 	uint64_t size_bytes = (uint64_t)info.st_size;
 	int ret = 1;
 	while (ret == 1 && (has_more(dump) || size_bytes > dump->read_bytes) &&
 	       has_room(table, jit)) {
-		if (!may_go_on(table, jit)) {
+		if (!jit_may_go_on(table, jit)) {
 			jit->cut = true;
 			break;
 		}
 		int more = 1;
 		if (!has_more(dump))
-			more = feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
+			more = jit_feed_piece(table, jit, file, fd, &dump->read_bytes, &dump->dump);
 		ret = more < 0 ? more
 			       : take_functions(jit, source, &info, now_ns, !dump->caught_up);
 		if (ret == 0)
@@ -720,10 +701,9 @@ static int read_dump(struct jit_table *table, struct jit *jit, uint32_t source, 
 	return ret < 0 ? ret : 0;
 }
 
-static int read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns,
-		      enum jit_haste haste)
+int jit_read_files(struct jit_table *table, struct jit *jit, uint64_t now_ns, enum jit_haste haste)
 {
-	if (!table->reader || !may_go_on(table, jit)) {
+	if (!table->reader || !jit_may_go_on(table, jit)) {
 		jit->cut = jit->cut || table->reader;
 		return 0;
 	}
@@ -774,7 +754,7 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 static uint64_t vaddr_of(struct jit_table *table, struct jit *jit, uint64_t address,
 			 uint64_t time_ns)
 {
-	bool strange = is_strange(jit);
+	bool strange = jit_is_strange(jit);
 	uint64_t before = jit->timeline.work;
 	if (strange && jit->slow &&
 	    share_reading_left_ns(table->shares, jit->share) < SHARE_LEAST_NS) {
@@ -800,7 +780,7 @@ int jit_table_locate(struct jit_table *table, const struct process *process, str
 		if (jit->share)
 			shares_charge(table->shares, jit->share, SHARE_READING, REQUEST_MOST_NS,
 				      table->reader);
-		int ret = read_files(table, jit, now_ns, JIT_IN_STEPS);
+		int ret = jit_read_files(table, jit, now_ns, JIT_IN_STEPS);
 		if (jit->share)
 			shares_settle(table->shares, table->reader);
 		if (ret < 0)
@@ -808,171 +788,6 @@ int jit_table_locate(struct jit_table *table, const struct process *process, str
 	}
 	*vaddr = vaddr_of(table, jit, address, time_ns);
 	return 0;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint32_t *left = a, *right = b;
-	return (*left > *right) - (*left < *right);
-}
-
-/* What is at each vaddr, once: NULL for others of a function, and for all that there was no time to
- * look for. */
-static int find_loaded(const struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
-		       size_t count, const struct jit_loaded ***list)
-{
-	const struct jit_loaded **found = calloc(count + 1, sizeof(const struct jit_loaded *));
-	const struct jit_loaded *last = NULL;
-	if (!found)
-		return -ENOMEM;
-	*list = found;
-	for (size_t i = 0; i < count; i++) {
-		if (i % FOUND_AT_ONCE == 0 && !may_go_on(table, jit)) {
-			jit->cut = true;
-			break;
-		}
-		if (last && vaddrs[i] - last->vaddr < last->size_bytes)
-			continue;
-		found[i] = jit_timeline_at(&jit->timeline, vaddrs[i]);
-		last = found[i] ? found[i] : last;
-	}
-	return 0;
-}
-
-/* Which functions of a dump were found, and what they were moved from. */
-static int list_wanted(const struct jit_loaded *const *found, size_t count, uint32_t source,
-		       uint32_t **list, size_t *listed)
-{
-	uint32_t *wanted = calloc(2 * count + 1, sizeof(*wanted));
-	size_t size = 0;
-	if (!wanted)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		if (!found[i] || found[i]->source != source || found[i]->ordinal == JIT_NO_ORDINAL)
-			continue;
-		wanted[size++] = found[i]->ordinal;
-		wanted[size++] = found[i]->origin;
-	}
-	if (size)
-		qsort(wanted, size, sizeof(*wanted), compare_numbers);
-	*list = wanted;
-	*listed = size;
-	return 0;
-}
-
-/* Reads a dump again for the code and lines of the wanted functions. */
-static int read_whole(const struct jit_table *table, struct jit *jit, struct jitdump *whole,
-		      uint32_t source)
-{
-	const struct file *file = file_table_get(table->files, jit->dumps[source].file);
-	struct stat info;
-	uint64_t read_bytes = 0;
-	bool copied;
-	if (!whole->wanted_count)
-		return 0;
-	CLEANUP(close_fd) int fd = open_dump(table, jit, jit->dumps[source].file, &info, &copied);
-	if (fd < 0)
-		return 0;
-	whole->most_bytes = is_strange(jit) ? STRANGE_DUMP_BYTES : 0;
-	whole->most_record_bytes = most_record_bytes(jit);
-	int ret = 1;
-	while (ret == 1 && read_bytes < (uint64_t)info.st_size) {
-		if (!may_go_on(table, jit)) {
-			jit->cut = true;
-			return 0;
-		}
-		ret = feed_piece(table, jit, file, fd, &read_bytes, whole);
-	}
-	return ret < 0 ? ret : 0;
-}
-
-/* Reads them again for what is wanted of them, as long as there is room for more. */
-static int read_dumps_whole(const struct jit_table *table, struct jit *jit,
-			    const struct jit_loaded *const *found, size_t count,
-			    struct jitdump *whole)
-{
-	uint64_t kept_bytes = 0;
-	int ret = 0;
-	for (uint32_t i = 0; i < jit->dump_count && ret == 0; i++) {
-		uint32_t *wanted = NULL;
-		if (!may_go_on(table, jit)) {
-			jit->cut = true;
-			return 0;
-		}
-		ret = list_wanted(found, count, i, &wanted, &whole[i].wanted_count);
-		whole[i].wanted = wanted;
-		if (ret == 0 && kept_bytes < table->most_bytes)
-			ret = read_whole(table, jit, &whole[i], i);
-		whole[i].wanted = NULL; /* as nothing is fed any more */
-		free(wanted);
-		kept_bytes += whole[i].kept_bytes;
-	}
-	return ret;
-}
-
-/* A move costs its writer a few bytes, and has all code and lines of what was moved. */
-static int put_records(const struct jit_table *table, struct jit *jit,
-		       const struct jit_loaded *const *found, size_t count,
-		       const struct jit_sources *sources, struct record_set *out)
-{
-	const struct jit_sources none = { 0 };
-	uint64_t *left_bytes = is_strange(jit) ? &table->shares->account.left_bytes : NULL;
-	uint64_t put_bytes = 0;
-	int ret = 0;
-	for (size_t i = 0; i < count && ret == 0; i++) {
-		if (!found[i])
-			continue;
-		const struct jit_sources *from = sources;
-		uint64_t bytes = jit_record_bytes(found[i], from);
-		if (left_bytes && bytes > *left_bytes) {
-			jit->full = true;
-			from = &none;
-			bytes = jit_record_bytes(found[i], from);
-		}
-		if (left_bytes && bytes > *left_bytes)
-			continue;
-		if (left_bytes)
-			*left_bytes -= bytes;
-		ret = jit_record_add(found[i], from, out);
-		put_bytes += bytes;
-		if (put_bytes < PUT_AT_ONCE_BYTES)
-			continue;
-		put_bytes = 0;
-		if (!may_go_on(table, jit)) {
-			jit->cut = true;
-			break;
-		}
-	}
-	return ret;
-}
-
-int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs, size_t count,
-	       struct record_set *out)
-{
-	if (!table->reader)
-		return 0;
-	jit->full = false;
-	jit->files_seen = jit->dump_count ? jit->files_seen : 0; /* one may have come to be known */
-	int ret = read_files(table, jit, clock_monotonic_ns(), JIT_TO_THE_END);
-	CLEANUP(free_pointer) const struct jit_loaded **found = NULL;
-	CLEANUP(free_pointer)
-	const struct jitdump **dumps = calloc(jit->dump_count + 1, sizeof(const struct jitdump *));
-	struct jitdump *whole = calloc(jit->dump_count + 1, sizeof(*whole));
-	if (!whole || !dumps)
-		ret = -ENOMEM;
-	for (size_t i = 0; i < jit->dump_count && ret == 0; i++)
-		dumps[i] = &whole[i]; /* of one that is left out the names are known */
-	if (ret == 0)
-		ret = find_loaded(table, jit, vaddrs, count, &found);
-	if (ret == 0)
-		ret = read_dumps_whole(table, jit, found, count, whole);
-	if (ret == 0)
-		ret = put_records(table, jit, found, count,
-				  &(struct jit_sources){ dumps, jit->dump_count }, out);
-	for (size_t i = 0; whole && i < jit->dump_count; i++)
-		jitdump_release(&whole[i]);
-	free(whole);
-	return ret;
 }
 
 void jit_table_names_read(struct jit_table *table)

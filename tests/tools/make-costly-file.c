@@ -672,6 +672,7 @@ static void make_sources(uint64_t count, const char *path)
 	record_put_code(&content, (struct span){ code.data, code.size });
 	put_record(profile, leaf.image, RECORD_CODE, 0x1000, 0x1000 + count - 1, &content);
 	must(lines_writer_finish(&writer, &content) == 0);
+	lines_writer_release(&writer);
 	put_record(profile, leaf.image, RECORD_LINES, 0x1000, 0x1000 + count - 1, &content);
 	must(profile_file_write(path, profile, NULL) == 0);
 	profile_free(profile);

@@ -82,12 +82,12 @@ awk -F '\t' '$1 == "cell" && $3 == "file" && ($11 == "two_loops" || $11 == "busy
 	if ($10 ~ /^[a-z]/) named += $6
 } END { print all + 0, named + 0 }' cells >counted
 read -r all named <counted
-echo "ended after $over s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
+echo "ended after $over s, without them after $(sed -n 1p quiet) s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
 cat said
 grep left_out cells | grep -v left_out_file || true
 expect_between "samples of other users' programs" "$all" 10 1000000
 expect_between "share of them with names" "$(ratio "$named" "$all")" 0.98 1
 expect_between "memory of root's process in MB" "$root" 1 100
 expect_between "memory of what parses in MB" "$parser" 1 512
-expect_between "seconds that it took to end" "$over" 0 \
-	"$(awk 'NR == 1 { print ($1 > 0.5 ? $1 + 1 : 1) }' quiet)"
+# a second more than without them: on slower CPUs that is more than a second in all
+expect_between "seconds that it took to end" "$over" 0 "$(awk 'NR == 1 { print $1 + 1 }' quiet)"

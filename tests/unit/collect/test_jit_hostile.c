@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/file_table.h"
 #include "collect/jit.h"
 #include "collect/shares.h"

@@ -186,9 +186,12 @@ void bursts_take_answer(struct bursts *bursts)
 static int locate(struct session *session, struct process *process, uint64_t address,
 		  struct profile_frame *frame, bool *known)
 {
-	enum unknown_cause cause;
-	int ret = session_locate(session, process, SESSION_USER, address, FRAME_IP, frame, &cause);
-	*known = cause == UNKNOWN_NONE;
+	struct located place;
+	int ret = session_locate(session, process, CODE_USER, address, FRAME_IP, &place);
+	*frame = (struct profile_frame){ .kind = FRAME_IP,
+					 .image = place.image,
+					 .vaddr = place.vaddr };
+	*known = place.cause == UNKNOWN_NONE;
 	return ret;
 }
 

@@ -77,6 +77,7 @@ void collector_free(struct collector *collector)
 	shares_release(&session->shares); /* after all that gives back to them */
 	byte_pool_release(&session->groups);
 	tally_release(&session->tally);
+	chain_release(&session->chain);
 	bursts_release(&session->bursts);
 	profile_free(session->profile);
 	/* Raised, they end sooner. */
@@ -210,7 +211,9 @@ static int init_session(struct collector *collector, struct error *err)
 	session->profile = profile_new();
 	if (!session->profile)
 		return error_set(err, -ENOMEM, "out of memory");
-	session->tally.session = session->profile;
+	if (tally_init(&session->tally, session->profile) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	session->world = session_world(session);
 	session->options = options;
 	session->processes.forget_space = session_forget_space;
 	session->processes.forget_context = session;

@@ -64,11 +64,11 @@ static int list_spots(const struct session *session, struct code_spots *spots)
 		if (ret == 0)
 			ret = add_spot(spots, edge->to_image, edge->to_vaddr);
 	}
-	const struct table *nodes = profile_table(session->profile, PROFILE_NODE);
-	for (size_t i = session->nodes_gathered; i < nodes->count && ret == 0; i++) {
-		struct profile_frame frame = profile_node(session->profile, i + 1, NULL);
-		bool returns = frame.kind == FRAME_RETURN && frame.vaddr;
-		ret = add_spot(spots, frame.image, frame.vaddr - returns);
+	const struct cells *cells = &tally->cells;
+	for (size_t i = session->nodes_gathered; i < cells->node_count && ret == 0; i++) {
+		const struct cells_node *node = &cells->nodes[i];
+		bool returns = node->image_kind & 1 && node->vaddr;
+		ret = add_spot(spots, node->image_kind / 2, node->vaddr - returns);
 	}
 	if (ret < 0)
 		return ret;
@@ -618,6 +618,6 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 		session->edges.tally.rows[i].gathered = true;
 	begin_next(session);
 	if (ret == 0)
-		session->nodes_gathered = profile_table(session->profile, PROFILE_NODE)->count;
+		session->nodes_gathered = session->tally.cells.node_count;
 	return ret;
 }

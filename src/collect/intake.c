@@ -40,20 +40,6 @@ int session_settle(struct session *session, bool flush)
 	return 0;
 }
 
-static enum session_mode mode_of(uint16_t misc)
-{
-	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
-	case PERF_RECORD_MISC_KERNEL:
-		return SESSION_KERNEL;
-	case PERF_RECORD_MISC_USER:
-		return SESSION_USER;
-	case PERF_RECORD_MISC_HYPERVISOR:
-		return SESSION_HYPERVISOR;
-	default:
-		return SESSION_GUEST;
-	}
-}
-
 /* Who ran. A task that has been reaped carries no number any more: it is the last to exit there. */
 static int find_process(struct session *session, uint32_t pid, size_t slot, struct process **found)
 {
@@ -191,16 +177,15 @@ static int limit_place(struct session *session, struct process *process, struct 
 		       enum unknown_cause *cause)
 {
 	struct share *share = process ? session_share(session, process) : &session->shares.own;
-	struct profile_frame frame = { 0 };
+	struct located rest;
 	if (!share->strange || tally_knows(&session->tally, place) ||
 	    share_take(&session->shares, share, SHARE_PLACES, 1))
 		return 0;
-	int ret = session_beyond_limit(session, &frame);
-	if (ret == 0 && session->stacks)
-		ret = profile_add_node(session->profile, 0, &frame, &place->node);
-	place->image = frame.image;
-	place->vaddr = frame.vaddr;
-	*cause = UNKNOWN_BEYOND_LIMIT;
+	int ret = session_unknown(session, UNKNOWN_BEYOND_LIMIT, &rest);
+	place->calls = 0;
+	place->image = rest.image;
+	place->vaddr = rest.vaddr;
+	*cause = rest.cause;
 	return ret;
 }
 
@@ -225,39 +210,36 @@ static int take_sample(struct session *session, const struct perf_record *record
 	}
 
 	struct tally_place place = { .event = sampler->id };
-	struct profile_frame leaf;
-	enum unknown_cause cause;
-	enum session_mode mode = mode_of(record->misc);
-	if (mode == SESSION_USER)
+	struct located leaf;
+	enum code_mode mode = code_mode_of_misc(record->misc);
+	if (mode == CODE_USER)
 		bursts_see(&session->bursts, identity->pid, identity->tid);
 	ret = process ? session_context(session, process, identity->tid, counter->slot,
 					&place.context)
 		      : 0;
 	if (ret == 0)
-		ret = session_locate(session, process, mode, record->sample.ip, FRAME_IP, &leaf,
-				     &cause);
+		ret = session_locate(session, process, mode, record->sample.ip, FRAME_IP, &leaf);
 	if (ret < 0)
 		return ret;
 	if (session->stacks) {
 		bool cut;
-		ret = session_stack(session, process, &record->sample.chain, &leaf, &place.node,
-				    &cut);
+		ret = session_calls(session, process, &record->sample, &place, &cut);
 		lane->sums.stacks_cut += cut;
 	}
 	place.image = leaf.image;
 	place.vaddr = leaf.vaddr;
 	uint32_t target;
 	if (ret == 0)
-		ret = limit_place(session, process, &place, &cause);
-	if (ret == 0 && cause != UNKNOWN_NONE)
-		lane->sums.unknown[cause]++;
+		ret = limit_place(session, process, &place, &leaf.cause);
+	if (ret == 0 && leaf.cause != UNKNOWN_NONE)
+		lane->sums.unknown[leaf.cause]++;
 	if (ret == 0)
 		ret = tally_place(&session->tally, &place, &target);
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, identity->time, target);
 	if (ret == 0 && sampler->group_size > 1)
 		ret = take_group(session, record, counter, &place);
-	if (ret == 0 && sampler->edges && mode == SESSION_USER)
+	if (ret == 0 && sampler->edges && mode == CODE_USER)
 		ret = take_edges(session, record, ring, counter, process, place.context);
 	lane->sums.stored++;
 	return ret;

@@ -53,6 +53,7 @@ int kernel_map_add(struct kernel_map *map, enum kernel_text what, uint64_t start
 {
 	if (end <= start)
 		return 0;
+	map->changes++;
 	struct kernel_range range = { .start = start, .end = end, .what = what };
 	size_t size = name.size < sizeof(range.name) - 1 ? name.size : sizeof(range.name) - 1;
 	if (size)
@@ -179,6 +180,7 @@ int kernel_map_symbol(struct kernel_map *map, uint64_t address, uint32_t size_by
 	size_t at = first_ending_after(map, address);
 	if (at < map->count && map->ranges[at].start == address)
 		map->ranges[at].gone = true;
+	map->changes++;
 	return 0;
 }
 

@@ -37,7 +37,8 @@ struct kernel_map {
 	size_t count, capacity;
 	struct kernel_range *former; /* sampled ones whose addresses others have now */
 	size_t former_count, former_capacity;
-	size_t last; /* where the last address was found */
+	uint32_t changes; /* of what lies where */
+	size_t last;	  /* where the last address was found */
 	bool hidden; /* the kernel shows no addresses (kptr_restrict) */
 	bool modules_hidden;
 	uint64_t modules_read_ns;

@@ -4,17 +4,13 @@
 
 #include "base/clock.h"
 #include "collect/session.h"
+#include "image/signed_pointer.h"
 
 #define VSYSCALL_START	 UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
 #define VSYSCALL_END	 UINT64_C(0xffffffffff601000)
 #define RESCAN_NS	 1000000000u
 #define RUNTIME_CONTEXTS 2u /* what a process's own code takes, in names of contexts */
-#define STACK_LIMIT                                                                                \
-	1024 /* frames; kernel.perf_event_max_stack is 127 unless somebody raised it               \
-	      */
-
-static int unknown_frame(struct session *session, enum unknown_cause cause,
-			 struct profile_frame *frame)
+int session_unknown(struct session *session, enum unknown_cause cause, struct located *out)
 {
 	uint32_t *image = &session->unknown_images[cause];
 	if (!*image) {
@@ -26,20 +22,20 @@ static int unknown_frame(struct session *session, enum unknown_cause cause,
 			return ret;
 	}
 	/* Without a mapping an address means nothing beside that of another process. */
-	frame->image = *image;
-	frame->vaddr = 0;
+	*out = (struct located){ .image = *image, .cause = cause };
 	return 0;
 }
 
 /* Code that a process made itself: an image of its own for each process. `wanted` lies in it when
  * `address` is where a call returns to. */
-static int runtime_frame(struct session *session, struct process *process, uint64_t address,
-			 uint64_t wanted, struct profile_frame *frame, enum unknown_cause *cause)
+static int locate_runtime(struct session *session, struct process *process, uint64_t address,
+			  uint64_t wanted, struct located *out)
 {
 	struct share *share = session_share(session, process);
 	if (!process->runtime_image) {
 		if (!share_take(&session->shares, share, SHARE_CONTEXTS, RUNTIME_CONTEXTS)) {
-			*cause = UNKNOWN_BEYOND_LIMIT;
+			out->cause = UNKNOWN_BEYOND_LIMIT;
+			out->fleeting = true;
 			return 0;
 		}
 		char name[160];
@@ -53,10 +49,11 @@ static int runtime_frame(struct session *session, struct process *process, uint6
 		if (ret < 0)
 			return ret;
 	}
-	frame->image = process->runtime_image;
-	int ret = jit_table_locate(&session->jits, process, share, frame->image, wanted,
-				   session->sample_ns, &frame->vaddr);
-	frame->vaddr += address - wanted;
+	out->image = process->runtime_image;
+	out->fleeting = true; /* code takes the place of other code */
+	int ret = jit_table_locate(&session->jits, process, share, out->image, wanted,
+				   session->sample_ns, &out->vaddr);
+	out->vaddr += address - wanted;
 	return ret;
 }
 
@@ -72,162 +69,149 @@ static const struct mapping *find_mapping(struct session *session, struct proces
 	return *ret < 0 ? NULL : address_space_find(process->space, address);
 }
 
+static int locate_in_file(struct session *session, uint32_t file, uint64_t offset,
+			  struct located *out)
+{
+	struct profile_frame frame = { 0 };
+	int ret = file_table_locate(&session->files, file, offset, &frame, &out->cause);
+	out->image = frame.image;
+	out->vaddr = frame.vaddr;
+	return ret;
+}
+
+/* The address without the signature that a return address of AArch64 may have, where nothing is
+ * mapped at the word as it is. Elsewhere such a word is no address. */
+static uint64_t without_signature(const struct process *process, uint64_t address)
+{
+#ifdef __aarch64__
+	const struct address_space *space = process->space;
+	if (space->count && !process_mapping(process, address))
+		return signed_pointer_address(address, address_space_end(space) - 1);
+#else
+	(void)process;
+#endif
+	return address;
+}
+
 static int locate_user(struct session *session, struct process *process, uint64_t address,
-		       enum frame_kind kind, struct profile_frame *frame, enum unknown_cause *cause)
+		       enum frame_kind kind, struct located *out)
 {
 	/* A call may be the last instruction of its mapping. */
-	uint64_t wanted = kind == FRAME_RETURN && address ? address - 1 : address;
+	uint64_t back = kind == FRAME_RETURN && address;
+	uint64_t wanted = without_signature(process, address - back);
+	address = wanted + back;
 	if (wanted >= VSYSCALL_START && wanted < VSYSCALL_END)
-		return file_table_locate(&session->files, session->files.vsyscall,
-					 address - VSYSCALL_START, frame, cause);
+		return locate_in_file(session, session->files.vsyscall, address - VSYSCALL_START,
+				      out);
 	int ret = 0;
 	const struct mapping *mapping = find_mapping(session, process, wanted, &ret);
 	if (ret < 0)
 		return ret;
 	if (!mapping) {
-		*cause = process->known ? UNKNOWN_NO_MAPPING : UNKNOWN_NO_PROCESS;
+		out->cause = process->known ? UNKNOWN_NO_MAPPING : UNKNOWN_NO_PROCESS;
 		return 0;
 	}
-	const struct file *file = file_table_get(&session->files, mapping->file);
-	if (file_is_runtime_code(file))
-		return runtime_frame(session, process, address, wanted, frame, cause);
-	return file_table_locate(&session->files, mapping->file,
-				 address - mapping->start + mapping->offset, frame, cause);
+	if (file_is_runtime_code(file_table_get(&session->files, mapping->file)))
+		return locate_runtime(session, process, address, wanted, out);
+	return locate_in_file(session, mapping->file, address - mapping->start + mapping->offset,
+			      out);
 }
 
-int session_beyond_limit(struct session *session, struct profile_frame *frame)
+static int locate_kernel(struct session *session, uint64_t address, struct located *out)
 {
-	return unknown_frame(session, UNKNOWN_BEYOND_LIMIT, frame);
-}
-
-int session_locate(struct session *session, struct process *process, enum session_mode mode,
-		   uint64_t address, enum frame_kind kind, struct profile_frame *frame,
-		   enum unknown_cause *cause)
-{
-	*cause = UNKNOWN_NONE;
-	*frame = (struct profile_frame){ .kind = kind };
-	int ret = 0;
-	switch (mode) {
-	case SESSION_KERNEL:
-		ret = kernel_map_locate(&session->kernel, address, frame, cause);
-		break;
-	case SESSION_HYPERVISOR:
-		*cause = UNKNOWN_HYPERVISOR;
-		break;
-	case SESSION_GUEST:
-		*cause = UNKNOWN_GUEST;
-		break;
-	case SESSION_USER:
-		ret = process ? locate_user(session, process, address, kind, frame, cause) : 0;
-		if (!process)
-			*cause = UNKNOWN_NO_PROCESS;
-		break;
-	}
-	if (ret == 0 && *cause != UNKNOWN_NONE)
-		ret = unknown_frame(session, *cause, frame);
+	struct profile_frame frame = { 0 };
+	int ret = kernel_map_locate(&session->kernel, address, &frame, &out->cause);
+	out->image = frame.image;
+	out->vaddr = frame.vaddr;
 	return ret;
 }
 
-/* arm64 signs return addresses in the bits above the address proper. */
-static uint64_t strip_signature(uint64_t address)
+int session_locate(struct session *session, struct process *process, enum code_mode mode,
+		   uint64_t address, enum frame_kind kind, struct located *out)
 {
-#ifdef __aarch64__
-	if (!(address & (UINT64_C(1) << 55)))
-		return address & ((UINT64_C(1) << 48) - 1);
-#endif
-	return address;
-}
-
-struct chain_entry {
-	uint64_t address;
-	enum session_mode mode;
-	enum frame_kind kind;
-};
-
-static bool is_mark(uint64_t word)
-{
-	return word >= (uint64_t)PERF_CONTEXT_MAX;
-}
-
-static enum session_mode mode_of_mark(uint64_t mark)
-{
-	switch (mark) {
-	case (uint64_t)PERF_CONTEXT_KERNEL:
-		return SESSION_KERNEL;
-	case (uint64_t)PERF_CONTEXT_USER:
-		return SESSION_USER;
-	case (uint64_t)PERF_CONTEXT_HV:
-		return SESSION_HYPERVISOR;
-	default:
-		return SESSION_GUEST;
+	*out = (struct located){ 0 };
+	int ret = 0;
+	switch (mode) {
+	case CODE_KERNEL:
+		ret = locate_kernel(session, address, out);
+		break;
+	case CODE_HYPERVISOR:
+		out->cause = UNKNOWN_HYPERVISOR;
+		break;
+	case CODE_GUEST_KERNEL:
+		out->cause = UNKNOWN_GUEST_KERNEL;
+		break;
+	case CODE_GUEST_USER:
+		out->cause = UNKNOWN_GUEST_USER;
+		break;
+	case CODE_USER:
+	case CODE_UNKNOWN:
+		if (process)
+			ret = locate_user(session, process, address, kind, out);
+		else
+			out->cause = UNKNOWN_NO_PROCESS;
+		break;
 	}
+	bool fleeting = out->fleeting;
+	if (ret == 0 && out->cause != UNKNOWN_NONE)
+		ret = session_unknown(session, out->cause, out);
+	out->fleeting = fleeting;
+	return ret;
 }
 
-/* Innermost first. The first address of each part is where it was interrupted, the others are
- * returns. */
-static size_t read_chain(const struct perf_words *chain, struct chain_entry *entries)
+/* ---- as src/intake asks */
+
+static int world_locate(void *owner, struct process *process, enum code_mode mode, uint64_t address,
+			enum frame_kind kind, struct located *out)
 {
-	size_t count = 0;
-	enum session_mode mode = SESSION_USER;
-	bool first = true;
-	for (uint64_t i = 0; i < chain->count && count < STACK_LIMIT; i++) {
-		uint64_t word = perf_word(chain, i);
-		if (is_mark(word)) {
-			mode = mode_of_mark(word);
-			first = true;
-			continue;
-		}
-		entries[count++] =
-			(struct chain_entry){ mode == SESSION_USER ? strip_signature(word) : word,
-					      mode, first ? FRAME_IP : FRAME_RETURN };
-		first = false;
-	}
-	return count;
+	return session_locate(owner, process, mode, address, kind, out);
 }
 
-/* The innermost frame alone, when there is no room for stacks. Each new one is a place, too: when
- * there is no room for these, all that are new are one. */
-static int add_leaf(struct session *session, struct share *share, const struct profile_frame *leaf,
-		    uint32_t *node)
+static int world_unknown(void *owner, enum unknown_cause cause, struct located *out)
 {
-	struct profile_frame rest = { 0 };
-	share->refused[SHARE_STACKS]++;
-	if (share_has_room(&session->shares, share, SHARE_PLACES) ||
-	    profile_has_node(session->profile, 0, leaf))
-		return profile_add_node(session->profile, 0, leaf, node);
-	int ret = session_beyond_limit(session, &rest);
-	return ret < 0 ? ret : profile_add_node(session->profile, 0, &rest, node);
+	return session_unknown(owner, cause, out);
 }
 
-int session_stack(struct session *session, struct process *process, const struct perf_words *chain,
-		  const struct profile_frame *leaf, uint32_t *node, bool *cut)
+static enum unknown_cause world_cause(const void *owner, uint32_t image)
 {
-	struct chain_entry entries[STACK_LIMIT];
-	size_t count = read_chain(chain, entries);
+	const struct session *session = owner;
+	for (size_t cause = 1; cause < UNKNOWN_CAUSES; cause++)
+		if (session->unknown_images[cause] == image)
+			return (enum unknown_cause)cause;
+	return UNKNOWN_NONE;
+}
+
+/* What is looked for again after a second, as mappings that nobody told of, may change by then
+ * without a record that says so. */
+static uint64_t world_meaning(void *owner, struct process *process)
+{
+	struct session *session = owner;
+	uint64_t serial = process ? process_serial(&session->processes, process) : 0;
+	return hash_u64(serial << 32 | session->kernel.changes) +
+	       hash_u64(session->sample_ns / RESCAN_NS);
+}
+
+struct world session_world(struct session *session)
+{
+	return (struct world){ session, world_locate, world_unknown, world_cause, world_meaning };
+}
+
+int session_calls(struct session *session, struct process *process,
+		  const struct perf_sample *sample, struct tally_place *place, bool *cut)
+{
+	struct cells *cells = &session->tally.cells;
 	struct share *share = process ? session_share(session, process) : &session->shares.own;
-	size_t known = profile_table(session->profile, PROFILE_NODE)->count;
-	*cut = session->max_stack && count >= session->max_stack;
-	*node = 0;
-	if (!share_has_room(&session->shares, share, SHARE_STACKS))
-		return add_leaf(session, share, leaf, node);
-	uint32_t last_unknown = 0;
-	for (size_t i = count; i-- > 1;) {
-		struct profile_frame frame;
-		enum unknown_cause cause;
-		int ret = session_locate(session, process, entries[i].mode, entries[i].address,
-					 entries[i].kind, &frame, &cause);
-		if (ret < 0)
-			return ret;
-		/* A chain without frame pointers wanders: one unknown frame says it. */
-		if (cause != UNKNOWN_NONE && frame.image == last_unknown)
-			continue;
-		last_unknown = cause != UNKNOWN_NONE ? frame.image : 0;
-		ret = profile_add_node(session->profile, *node, &frame, node);
-		if (ret < 0)
-			return ret;
+	size_t known = cells->node_count;
+	*cut = session->max_stack && chain_reaches(&sample->chain, session->max_stack);
+	place->stack = true;
+	if (!share_has_room(&session->shares, share, SHARE_STACKS)) {
+		share->refused[SHARE_STACKS]++; /* the innermost frame alone */
+		return 0;
 	}
-	int ret = profile_add_node(session->profile, *node, leaf, node);
-	share_hold(&session->shares, share, SHARE_STACKS,
-		   profile_table(session->profile, PROFILE_NODE)->count - known);
+	/* The sampled address stands for the chain's own first one, which may be less exact. */
+	int ret =
+		calls_of_words(cells, &session->world, process, &sample->chain,
+			       chain_words_of_leaf(&sample->chain), &session->chain, &place->calls);
+	share_hold(&session->shares, share, SHARE_STACKS, cells->node_count - known);
 	return ret;
 }

@@ -16,11 +16,12 @@
 #include "collect/jit.h"
 #include "collect/kernel_code.h"
 #include "collect/kernel_map.h"
-#include "collect/read_window.h"
 #include "collect/shares.h"
 #include "collect/tally.h"
 #include "collect/urgency.h"
 #include "image/process_table.h"
+#include "intake/calls.h"
+#include "intake/read_window.h"
 #include "machine/sample_memory.h"
 #include "profile/byte_pool.h"
 #include "symbol/helper_process.h"
@@ -46,8 +47,10 @@ struct code_spots {
 };
 
 struct session {
-	struct profile *profile; /* dictionaries only: events, images, contexts, nodes */
+	struct profile *profile; /* dictionaries only: events, images, contexts */
 	struct tally tally;
+	struct world world;
+	struct chain chain; /* of the sample that is taken */
 	struct edges edges;
 	double edge_ratio; /* plan.h */
 	struct bursts bursts;
@@ -113,16 +116,16 @@ void session_count_mappings(struct session *session, struct process *process);
 /* A process_table's: gives that back. */
 void session_forget_space(void *session, struct address_space *space);
 
-/* locate.c: the frame of an address; unknown ones get the image of their cause. */
-enum session_mode { SESSION_USER, SESSION_KERNEL, SESSION_HYPERVISOR, SESSION_GUEST };
-int session_locate(struct session *session, struct process *process, enum session_mode mode,
-		   uint64_t address, enum frame_kind kind, struct profile_frame *frame,
-		   enum unknown_cause *cause);
-/* What stands for places that are not kept apart any more. 0 or -ENOMEM. */
-int session_beyond_limit(struct session *session, struct profile_frame *frame);
-/* The stack's innermost node, and whether the kernel cut it off. */
-int session_stack(struct session *session, struct process *process, const struct perf_words *chain,
-		  const struct profile_frame *leaf, uint32_t *node, bool *cut);
+/* locate.c: where an address lies; unknown ones get the image of their cause. */
+int session_locate(struct session *session, struct process *process, enum code_mode mode,
+		   uint64_t address, enum frame_kind kind, struct located *out);
+/* The place of what nobody knows, or of what is not kept apart any more. 0 or -ENOMEM. */
+int session_unknown(struct session *session, enum unknown_cause cause, struct located *out);
+/* What addresses mean while they are sampled, for src/intake. */
+struct world session_world(struct session *session);
+/* By which calls the sample came there, stored in `*place`; and whether the kernel cut them off. */
+int session_calls(struct session *session, struct process *process,
+		  const struct perf_sample *sample, struct tally_place *place, bool *cut);
 
 /* proc_scan.c: processes from before the start, as /proc tells. 0 or -ENOMEM; what is gone is no
  * failure. */

@@ -9,8 +9,15 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 
+int tally_init(struct tally *tally, struct profile *session)
+{
+	*tally = (struct tally){ .session = session };
+	return cells_init(&tally->cells);
+}
+
 void tally_release(struct tally *tally)
 {
+	cells_release(&tally->cells);
 	free(tally->places);
 	free(tally->changed);
 	hash_index_release(&tally->index);
@@ -20,16 +27,16 @@ void tally_release(struct tally *tally)
 static uint64_t place_hash(const struct tally_place *place)
 {
 	uint64_t who = ((uint64_t)place->event << 32 | place->context) * 0x9e3779b97f4a7c15u;
-	uint64_t where = ((uint64_t)place->node << 32 | place->image) * 0xbf58476d1ce4e5b9u;
-	return hash_u64(who ^ hash_u64(where ^ place->vaddr));
+	uint64_t where = ((uint64_t)place->calls << 32 | place->image) * 0xbf58476d1ce4e5b9u;
+	return hash_u64(who ^ hash_u64(where ^ place->vaddr) ^ place->stack);
 }
 
 static bool equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct tally_place *a = (const struct tally_place *)rows + position;
 	const struct tally_place *b = wanted;
-	return a->vaddr == b->vaddr && a->image == b->image && a->node == b->node &&
-	       a->context == b->context && a->event == b->event;
+	return a->vaddr == b->vaddr && a->image == b->image && a->calls == b->calls &&
+	       a->stack == b->stack && a->context == b->context && a->event == b->event;
 }
 
 bool tally_knows(const struct tally *tally, const struct tally_place *place)
@@ -99,17 +106,6 @@ void tally_translation_release(struct tally_translation *translation)
 	*translation = (struct tally_translation){ 0 };
 }
 
-static int translate_node(struct tally_translation *translation, uint32_t id, uint32_t *translated)
-{
-	uint32_t parent;
-	struct profile_frame frame = profile_node(translation->from, id, &parent);
-	uint32_t own_parent = 0;
-	int ret = tally_translate(translation, PROFILE_NODE, parent, &own_parent);
-	if (ret == 0)
-		ret = tally_translate(translation, PROFILE_IMAGE, frame.image, &frame.image);
-	return ret < 0 ? ret : profile_add_node(translation->to, own_parent, &frame, translated);
-}
-
 #define REDACTED_SIZE 32
 
 /* Tells same from different, and no more. "[vdso]" and the like are everybody's. */
@@ -145,18 +141,53 @@ int tally_translate(struct tally_translation *translation, enum profile_table ta
 	} else if (table == PROFILE_CONTEXT) {
 		struct profile_context context = profile_context(translation->from, id);
 		ret = profile_add_context(translation->to, &context, known);
-	} else if (table == PROFILE_NODE) {
-		ret = translate_node(translation, id, known);
 	}
 	*translated = *known;
 	return ret;
 }
 
-static int take_place(struct tally_translation *translation, struct tally_place *place)
+/* From the tally's calls to nodes of a profile that is being made. */
+struct calls_translation {
+	const struct cells *cells;
+	struct tally_translation *all;
+	uint32_t *nodes; /* by number; 0: not made */
+};
+
+static int translate_calls(struct calls_translation *calls, uint32_t number, uint32_t *translated)
 {
+	*translated = calls->nodes[number];
+	if (!number || *translated)
+		return 0;
+	const struct cells_node *node = &calls->cells->nodes[number - 1];
+	struct profile_frame frame = { .kind = node->image_kind & 1 ? FRAME_RETURN : FRAME_IP,
+				       .vaddr = node->vaddr };
+	uint32_t parent;
+	int ret = translate_calls(calls, node->parent, &parent);
+	if (ret == 0)
+		ret = tally_translate(calls->all, PROFILE_IMAGE, node->image_kind / 2,
+				      &frame.image);
+	if (ret == 0)
+		ret = profile_add_node(calls->all->to, parent, &frame, translated);
+	calls->nodes[number] = *translated;
+	return ret;
+}
+
+static int add_stack(struct calls_translation *calls, const struct tally_place *place,
+		     uint32_t event, uint32_t context, const struct profile_frame *leaf)
+{
+	uint32_t node;
+	int ret = translate_calls(calls, place->calls, &node);
+	if (ret == 0)
+		ret = profile_add_node(calls->all->to, node, leaf, &node);
+	return ret < 0 ? ret
+		       : profile_add_stack(calls->all->to, event, context, node, &place->cell);
+}
+
+static int take_place(struct calls_translation *calls, struct tally_place *place)
+{
+	struct tally_translation *translation = calls->all;
 	uint32_t event;
 	uint32_t context;
-	uint32_t node;
 	struct profile_frame leaf = { .kind = FRAME_IP, .vaddr = place->vaddr };
 	int ret = tally_translate(translation, PROFILE_EVENT, place->event, &event);
 	if (ret == 0)
@@ -164,11 +195,9 @@ static int take_place(struct tally_translation *translation, struct tally_place 
 	if (ret == 0)
 		ret = tally_translate(translation, PROFILE_IMAGE, place->image, &leaf.image);
 	if (ret == 0)
-		ret = tally_translate(translation, PROFILE_NODE, place->node, &node);
-	if (ret == 0)
 		ret = profile_add_flat(translation->to, event, context, &leaf, &place->cell);
-	if (ret == 0 && node)
-		ret = profile_add_stack(translation->to, event, context, node, &place->cell);
+	if (ret == 0 && place->stack)
+		ret = add_stack(calls, place, event, context, &leaf);
 	if (ret == 0)
 		place->cell = (struct cell){ 0 };
 	return ret;
@@ -197,8 +226,12 @@ static int take_paths(struct tally_translation *translation)
 
 int tally_take(struct tally *tally, struct tally_translation *translation)
 {
+	CLEANUP(free_pointer) uint32_t *nodes = calloc(tally->cells.node_count + 1, sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	struct calls_translation calls = { &tally->cells, translation, nodes };
 	for (size_t i = 0; i < tally->changed_count; i++) {
-		int ret = take_place(translation, &tally->places[tally->changed[i]]);
+		int ret = take_place(&calls, &tally->places[tally->changed[i]]);
 		if (ret < 0)
 			return ret;
 	}

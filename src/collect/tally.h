@@ -4,8 +4,9 @@
  * session, so that a weight that settles late still finds its cell. Memory
  * grows with distinct places, never with samples.
  *
- * Ids of events, images, contexts and nodes are those of the session's profile,
- * which holds dictionaries only; tally_take() translates them into a new one.
+ * Ids of events, images and contexts are those of the session's profile, which
+ * holds dictionaries only; calls are nodes of the tally's own cells, with the
+ * session's images. tally_take() translates all of them into a new profile.
  */
 #pragma once
 
@@ -14,19 +15,22 @@
 #include <stdint.h>
 
 #include "base/hash_index.h"
+#include "intake/cells.h"
 #include "profile/profile.h"
 
 struct tally_place {
 	uint32_t event, context;
-	uint32_t node; /* 0: no stack */
+	uint32_t calls; /* node of the callers; 0: none */
 	uint32_t image;
 	uint64_t vaddr;
 	struct cell cell; /* since the last take */
+	bool stack;	  /* the place with its callers is a stack, which counts by itself */
 	bool gathered;	  /* the owner's: names and code are in a stash already */
 };
 
 struct tally {
 	struct profile *session; /* borrowed */
+	struct cells cells;	 /* of which the tally needs the calls alone */
 	struct tally_place *places;
 	size_t count, capacity;
 	struct hash_index index;
@@ -34,7 +38,9 @@ struct tally {
 	size_t changed_count, changed_capacity;
 };
 
-void tally_release(struct tally *tally);
+/* `session` is borrowed. 0 or -ENOMEM. */
+int tally_init(struct tally *tally, struct profile *session);
+void tally_release(struct tally *tally); /* also right for a zeroed one */
 
 bool tally_knows(const struct tally *tally, const struct tally_place *place);
 /* The number of a place. 0 or -ENOMEM. */

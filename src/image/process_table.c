@@ -197,6 +197,7 @@ int process_disinherit(struct process_table *table, uint32_t pid)
 	drop_space(table, process->former);
 	process->space = space;
 	process->former = NULL;
+	process->serial = 0;
 	return 0;
 }
 

@@ -45,9 +45,7 @@ struct process {
 	void *share; /* whose the process is; inherited, unasked; an exec sets share_asked back */
 	bool share_asked, share_inherited; /* nobody could be asked: it is that of who forked it */
 	uint64_t share_asked_ns;
-	/* For the owner, 0 at birth: what its addresses and its name mean. Whatever changes its
-	   name or its mappings sets it to 0. */
-	uint32_t serial;
+	uint32_t serial; /* process_serial() */
 };
 
 struct thread {
@@ -62,6 +60,7 @@ struct process_table {
 	struct number_map
 		threads;	 /* struct thread, by tid: those whose name is not the process's */
 	struct arena long_names; /* Linux has none; recordings of Android's processes do */
+	uint32_t last_serial;	 /* that was given to a process */
 	/* The owner's: called before an address space is freed, when not NULL. */
 	void (*forget_space)(void *context, struct address_space *space);
 	void *forget_context;
@@ -94,6 +93,15 @@ int process_exit(struct process_table *table, uint32_t pid, uint32_t tid, uint64
  * program.
  */
 const struct mapping *process_mapping(const struct process *process, uint64_t address);
+
+/* A number for what the process's name and addresses mean: another one after whatever changes them,
+ * and in every process. */
+static inline uint32_t process_serial(struct process_table *table, struct process *process)
+{
+	if (!process->serial)
+		process->serial = ++table->last_serial;
+	return process->serial;
+}
 
 /* Forgets processes that exited before `time_ns`. */
 void process_reap(struct process_table *table, uint64_t time_ns);

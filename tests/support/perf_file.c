@@ -223,6 +223,18 @@ void perf_put_empty(struct perf_file *file, uint32_t type)
 	perf_record_end(file);
 }
 
+void perf_add_feature_clock(struct perf_file *file, unsigned feature, uint64_t wall_ns,
+			    uint64_t at_ns)
+{
+	const uint64_t size = 24;
+	file->features |= UINT64_C(1) << feature;
+	put_number(&file->feature_bytes, file->big_endian, 1, 4); /* version */
+	put_number(&file->feature_bytes, file->big_endian, 1, 4); /* CLOCK_MONOTONIC */
+	put_number(&file->feature_bytes, file->big_endian, wall_ns, 8);
+	put_number(&file->feature_bytes, file->big_endian, at_ns, 8);
+	buffer_append(&file->feature_table, &size, sizeof(size));
+}
+
 void perf_add_feature_text(struct perf_file *file, unsigned feature, const char *text)
 {
 	uint64_t size = 4 + strlen(text) + 1;

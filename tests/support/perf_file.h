@@ -61,4 +61,8 @@ void perf_put_trailer(struct perf_file *file, uint32_t pid, uint32_t tid, uint64
 void perf_put_empty(struct perf_file *file, uint32_t type);
 
 /* A feature's text, at the end of the file. */
+/* What perf tells of its clock, CLOCK_MONOTONIC: that time of day was `wall_ns` when it was
+ * `at_ns`. */
+void perf_add_feature_clock(struct perf_file *file, unsigned feature, uint64_t wall_ns,
+			    uint64_t at_ns);
 void perf_add_feature_text(struct perf_file *file, unsigned feature, const char *text);

@@ -66,14 +66,14 @@ static void close_reader(void *context)
 	process_table_release(&data->processes);
 	perf_places_release(&data->places);
 	jit_beside_free(data->jit);
-	perf_cells_release(&data->cells);
+	cells_release(&data->cells);
 	byte_pool_release(&data->names);
 	free(data->contexts);
 	hash_index_release(&data->context_index);
 	number_map_release(&data->cgroups);
-	free(data->frames);
-	free(data->reads);
-	hash_index_release(&data->read_index);
+	chain_release(&data->chain);
+	read_window_release(&data->reads);
+	number_map_release(&data->losses_by_cpu);
 	table_free(data->edges);
 	table_free(data->ranges);
 	table_free(data->values);
@@ -88,11 +88,12 @@ static int open_reader(const struct import_options *options, void **out)
 	data->options = options;
 	data->inner.unpacked = true;
 	if (perf_places_init(&data->places) < 0 ||
-	    jit_beside_new(options->folder, &data->jit) < 0 || perf_cells_init(&data->cells) < 0) {
+	    jit_beside_new(options->folder, &data->jit) < 0 || cells_init(&data->cells) < 0) {
 		close_reader(data);
 		return -ENOMEM;
 	}
 	data->places.jit = data->jit;
+	data->world = perf_data_world(data);
 	*out = data;
 	return 0;
 }

@@ -14,7 +14,7 @@
 #define SPEC_WRONG_PATH	  1u
 
 struct branch {
-	struct perf_place from, to;
+	struct located from, to;
 	uint64_t flags;
 };
 
@@ -28,13 +28,13 @@ static int need_table(struct table **table, enum profile_table which)
 }
 
 /* An address alone does not tell whose it is: the kernel's have the highest bit. */
-static enum perf_mode mode_of(uint64_t address)
+static enum code_mode mode_of(uint64_t address)
 {
-	return address >> 63 ? PERF_MODE_KERNEL : PERF_MODE_USER;
+	return address >> 63 ? CODE_KERNEL : CODE_USER;
 }
 
 static int locate(struct perf_data *data, struct process *process, uint64_t address,
-		  struct perf_place *place)
+		  struct located *place)
 {
 	return perf_places_locate(&data->places, process, mode_of(address), address, FRAME_IP,
 				  place);
@@ -157,12 +157,11 @@ int perf_data_values(struct perf_data *data, uint32_t event, uint32_t context,
 {
 	const struct perf_event_attr *attr = &data->events.list[event].attr;
 	const struct perf_sample *sample = &record->sample;
-	struct perf_place leaf;
+	struct located leaf;
 	if (need_table(&data->values, PROFILE_VALUE) < 0)
 		return -ENOMEM;
-	int ret = perf_places_locate(&data->places, process,
-				     record->misc & PERF_RECORD_MISC_CPUMODE_MASK, sample->ip,
-				     FRAME_IP, &leaf);
+	int ret = perf_places_locate(&data->places, process, code_mode_of_misc(record->misc),
+				     sample->ip, FRAME_IP, &leaf);
 	if (ret < 0)
 		return ret;
 	const uint64_t place[] = { [VALUE_EVENT] = event + 1,

@@ -60,13 +60,6 @@ int perf_data_cgroup(struct perf_data *data, const struct perf_record *record)
 		       : number_map_put(&data->cgroups, record->cgroup.id, (void *)(uintptr_t)path);
 }
 
-static uint32_t serial_of(struct perf_data *data, struct process *process)
-{
-	if (!process->serial)
-		process->serial = ++data->serial;
-	return process->serial;
-}
-
 static int name_context(struct perf_data *data, const struct process *process, uint32_t tid,
 			struct perf_context *context)
 {
@@ -89,7 +82,7 @@ int perf_data_context(struct perf_data *data, struct process *process, uint32_t 
 		      uint64_t cgroup, uint32_t *context)
 {
 	struct perf_context_slot *slot = &data->context_slots[tid % PERF_CONTEXT_SLOTS];
-	uint32_t serial = serial_of(data, process);
+	uint32_t serial = process_serial(&data->processes, process);
 	if (slot->serial == serial && slot->tid == tid && slot->cgroup == cgroup) {
 		*context = slot->context;
 		return 0;

@@ -22,6 +22,7 @@
 
 struct perf_event_counts {
 	uint64_t runs, stored, reads; /* reads: of a group's member, by samples of its leader */
+	uint64_t lost_estimate; /* counted across lost samples: it belongs to none that came */
 	uint64_t lost_samples, lost_records, damaged, throttled;
 	uint64_t unknown[UNKNOWN_CAUSES];
 	uint64_t weight;    /* sum */

@@ -273,12 +273,12 @@ int perf_places_map(struct perf_places *places, struct process_table *processes,
 		    const struct perf_record *record)
 {
 	const struct perf_mapping *mapping = &record->mapping;
-	switch (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) {
-	case PERF_RECORD_MISC_KERNEL:
+	switch (code_mode_of_misc(record->misc)) {
+	case CODE_KERNEL:
 		return map_kernel(places, mapping);
-	case PERF_RECORD_MISC_GUEST_KERNEL:
-	case PERF_RECORD_MISC_GUEST_USER:
-	case PERF_RECORD_MISC_HYPERVISOR:
+	case CODE_GUEST_KERNEL:
+	case CODE_GUEST_USER:
+	case CODE_HYPERVISOR:
 		return 0;
 	default:
 		break;
@@ -308,7 +308,7 @@ int perf_places_symbol(struct perf_places *places, const struct perf_record *rec
 	return ret < 0 ? ret : add_kernel(places, &made);
 }
 
-int perf_places_remember_build(struct perf_places *places, enum perf_mode mode, struct span path,
+int perf_places_remember_build(struct perf_places *places, enum code_mode mode, struct span path,
 			       struct span build_id)
 {
 	if (!path.size || !build_id.size || build_id.size > PERF_BUILD_ID_ROOM)
@@ -331,7 +331,7 @@ static int take_build(struct perf_image *image, const struct perf_build *build)
 		memcpy(image->build_id, build->build_id, build->build_id_bytes);
 		image->build_id_bytes = build->build_id_bytes;
 	}
-	if (build->mode != PERF_MODE_KERNEL || image->path)
+	if (build->mode != CODE_KERNEL || image->path)
 		return 0;
 	image->path = strdup(build->path);
 	return image->path ? 0 : -ENOMEM;
@@ -354,7 +354,7 @@ static int name_build(struct perf_places *places, const struct perf_build *build
 	struct span path = span_of_text(build->path);
 	struct span module = module_name(path, room, sizeof(room));
 	struct wanted_image wanted = { IMAGE_FILE, path, { NULL, 0 } };
-	if (build->mode != PERF_MODE_KERNEL) {
+	if (build->mode != CODE_KERNEL) {
 		if (span_starts_with(path, "[vdso"))
 			wanted.kind = IMAGE_VDSO;
 	} else if (!is_kernel_name(path)) {
@@ -380,8 +380,7 @@ int perf_places_name_builds(struct perf_places *places)
 	return ret;
 }
 
-int perf_places_unknown(struct perf_places *places, enum unknown_cause cause,
-			struct perf_place *out)
+int perf_places_unknown(struct perf_places *places, enum unknown_cause cause, struct located *out)
 {
 	uint32_t *number = &places->unknown[cause];
 	if (!*number) {
@@ -391,14 +390,15 @@ int perf_places_unknown(struct perf_places *places, enum unknown_cause cause,
 		int ret = need_image(places, &wanted, SPACE_PROCESS, number);
 		if (ret < 0)
 			return ret;
+		places->images[*number - 1].cause = cause;
 	}
-	*out = (struct perf_place){ 0, *number, cause };
+	*out = (struct located){ .image = *number, .cause = cause };
 	return 0;
 }
 
 /* Code that a process made itself: an image of its own for each process. */
 static int runtime_place(struct perf_places *places, struct process *process, uint64_t address,
-			 uint64_t wanted, struct perf_place *out)
+			 uint64_t wanted, struct located *out)
 {
 	if (!process->runtime_image) {
 		char name[96];
@@ -408,8 +408,9 @@ static int runtime_place(struct perf_places *places, struct process *process, ui
 		int ret = need_image(places, &made, SPACE_PROCESS, &process->runtime_image);
 		if (ret < 0)
 			return ret;
+		places->images[process->runtime_image - 1].process = true;
 	}
-	*out = (struct perf_place){ address, process->runtime_image, UNKNOWN_NONE };
+	*out = (struct located){ .vaddr = address, .image = process->runtime_image };
 	if (!places->jit || !places->time_ns)
 		return 0;
 	/* A call may be the last instruction of its function. */
@@ -434,7 +435,7 @@ static bool is_behind_core(const struct perf_places *places, uint64_t address)
 }
 
 static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t wanted,
-			 struct perf_place *out)
+			 struct located *out)
 {
 	const struct mapping *mapping = address_space_find(places->kernel, wanted);
 	if (!mapping && is_behind_core(places, wanted))
@@ -447,7 +448,7 @@ static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t 
 	uint64_t vaddr = address - mapping->start + mapping->offset;
 	if (image->space == SPACE_TEXT && (int64_t)vaddr < 0) /* before the text begins */
 		return perf_places_unknown(places, UNKNOWN_KERNEL_ADDRESS, out);
-	*out = (struct perf_place){ vaddr, mapping->file, UNKNOWN_NONE };
+	*out = (struct located){ .vaddr = vaddr, .image = mapping->file };
 	return 0;
 }
 
@@ -462,11 +463,11 @@ static uint64_t without_signature(const struct perf_places *places, const struct
 }
 
 static int locate_user(struct perf_places *places, struct process *process, uint64_t address,
-		       uint64_t wanted, enum frame_kind kind, struct perf_place *out)
+		       uint64_t wanted, enum frame_kind kind, struct located *out)
 {
 	if (wanted >= VSYSCALL_START && wanted < VSYSCALL_END) {
-		*out = (struct perf_place){ address - VSYSCALL_START, places->vsyscall,
-					    UNKNOWN_NONE };
+		*out = (struct located){ .vaddr = address - VSYSCALL_START,
+					 .image = places->vsyscall };
 		return 0;
 	}
 	if (!process)
@@ -485,28 +486,28 @@ static int locate_user(struct perf_places *places, struct process *process, uint
 		return perf_places_unknown(places, UNKNOWN_NO_MAPPING, out);
 	if (image->runtime)
 		return runtime_place(places, process, address, wanted, out);
-	*out = (struct perf_place){ address - mapping->start + mapping->offset, mapping->file,
-				    UNKNOWN_NONE };
+	*out = (struct located){ .vaddr = address - mapping->start + mapping->offset,
+				 .image = mapping->file };
 	return 0;
 }
 
-int perf_places_locate(struct perf_places *places, struct process *process, enum perf_mode mode,
-		       uint64_t address, enum frame_kind kind, struct perf_place *out)
+int perf_places_locate(struct perf_places *places, struct process *process, enum code_mode mode,
+		       uint64_t address, enum frame_kind kind, struct located *out)
 {
 	/* A call may be the last instruction of its mapping. */
 	uint64_t wanted = kind == FRAME_RETURN && address ? address - 1 : address;
 	switch (mode) {
-	case PERF_MODE_KERNEL:
+	case CODE_KERNEL:
 		return locate_kernel(places, address, wanted, out);
-	case PERF_MODE_USER:
+	case CODE_USER:
 		return locate_user(places, process, address, wanted, kind, out);
-	case PERF_MODE_HYPERVISOR:
+	case CODE_HYPERVISOR:
 		return perf_places_unknown(places, UNKNOWN_HYPERVISOR, out);
-	case PERF_MODE_GUEST_KERNEL:
+	case CODE_GUEST_KERNEL:
 		return perf_places_unknown(places, UNKNOWN_GUEST_KERNEL, out);
-	case PERF_MODE_GUEST_USER:
+	case CODE_GUEST_USER:
 		return perf_places_unknown(places, UNKNOWN_GUEST_USER, out);
-	case PERF_MODE_UNKNOWN:
+	case CODE_UNKNOWN:
 		break;
 	}
 	/* The file does not say whose it is: a mapping may. */
@@ -540,6 +541,12 @@ int perf_places_write(struct perf_places *places, struct profile *profile, uint3
 	/* Addresses that count from nowhere are another image than those from the text. */
 	if (image->kind == IMAGE_KERNEL && image->space == SPACE_PROCESS)
 		made.name = span_of_text(image->name);
+	/* The same process, whoever records it; another one on every host and boot. */
+	char name[128];
+	if (image->process) {
+		snprintf(name, sizeof(name), "%s %s", image->name, places->boot);
+		made.name = span_of_text(name);
+	}
 	int ret = profile_add_image(profile, &made, &image->row);
 	if (ret == 0 && image->kind == IMAGE_FILE)
 		ret = profile_add_path(profile, image->row, span_of_text(image->name));

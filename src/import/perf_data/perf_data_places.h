@@ -16,7 +16,7 @@
 #include "base/hash_index.h"
 #include "base/span.h"
 #include "image/process_table.h"
-#include "image/unknown.h"
+#include "intake/world.h"
 #include "machine/perf_record.h"
 #include "profile/profile.h"
 
@@ -25,13 +25,15 @@
 struct perf_image {
 	enum image_kind kind;
 	enum vaddr_space space;
-	char *name; /* path, module, BPF program, cause, or whose run-time code */
+	enum unknown_cause cause; /* that it stands for */
+	char *name;		  /* path, module, BPF program, cause, or whose run-time code */
 	uint8_t build_id[PERF_BUILD_ID_ROOM];
 	uint8_t build_id_bytes; /* 0: not known */
 	bool calls_exact;	/* callers' addresses are those of calls, not of returns */
 	bool text_mapped;	/* executable, at text_offset the lowest time */
 	uint64_t text_offset;
 	bool runtime;		    /* memory without a file: each process has its own code there */
+	bool process;		    /* the code that one made at run time: named after it */
 	bool data;		    /* runtime, and the memory could not be executed */
 	char *path;		    /* also seen as; NULL: none but the name */
 	uint32_t major, minor;	    /* of the device that a file lay on */
@@ -45,17 +47,8 @@ struct perf_image {
 	uint32_t row;	 /* in the profile; 0: not made */
 };
 
-enum perf_mode {
-	PERF_MODE_UNKNOWN,
-	PERF_MODE_KERNEL,
-	PERF_MODE_USER,
-	PERF_MODE_HYPERVISOR,
-	PERF_MODE_GUEST_KERNEL,
-	PERF_MODE_GUEST_USER
-}; /* PERF_RECORD_MISC_CPUMODE_MASK */
-
 struct perf_build { /* a row of the table of build-ids */
-	enum perf_mode mode;
+	enum code_mode mode;
 	char *path;
 	uint8_t build_id[PERF_BUILD_ID_ROOM];
 	uint8_t build_id_bytes;
@@ -77,15 +70,9 @@ struct perf_places {
 	uint64_t stage;		      /* of its process: jit_beside_stage() */
 	uint32_t unknown[UNKNOWN_CAUSES];
 	uint32_t vsyscall;
+	char boot[9]; /* what tells its processes from those of other hosts and boots */
 	struct perf_build *builds;
 	size_t build_count, build_capacity;
-};
-
-/* An address as (image, vaddr). */
-struct perf_place {
-	uint64_t vaddr;
-	uint32_t image; /* number */
-	enum unknown_cause cause;
 };
 
 int perf_places_init(struct perf_places *places); /* 0 or -ENOMEM */
@@ -98,7 +85,7 @@ int perf_places_map(struct perf_places *places, struct process_table *processes,
 int perf_places_symbol(struct perf_places *places, const struct perf_record *record);
 /* Notes what the table of build-ids says of a path; perf_places_name_builds() uses it. 0 or
  * -ENOMEM. */
-int perf_places_remember_build(struct perf_places *places, enum perf_mode mode, struct span path,
+int perf_places_remember_build(struct perf_places *places, enum code_mode mode, struct span path,
 			       struct span build_id);
 /* Before the next: the file of that path, which no build-id tells, has code whose callers'
  * addresses are those of calls. */
@@ -111,12 +98,11 @@ int perf_places_name_builds(struct perf_places *places);
 void perf_places_at(struct perf_places *places, const struct process *process, uint64_t time_ns);
 
 /* `process` may be NULL. 0 or -ENOMEM. */
-int perf_places_locate(struct perf_places *places, struct process *process, enum perf_mode mode,
-		       uint64_t address, enum frame_kind kind, struct perf_place *out);
+int perf_places_locate(struct perf_places *places, struct process *process, enum code_mode mode,
+		       uint64_t address, enum frame_kind kind, struct located *out);
 
 /* The place of code that nobody knows. 0 or -ENOMEM. */
-int perf_places_unknown(struct perf_places *places, enum unknown_cause cause,
-			struct perf_place *out);
+int perf_places_unknown(struct perf_places *places, enum unknown_cause cause, struct located *out);
 
 /* The row of an image in the profile. 0 or -ENOMEM. */
 int perf_places_write(struct perf_places *places, struct profile *profile, uint32_t number,

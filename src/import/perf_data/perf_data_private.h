@@ -16,7 +16,9 @@
 #include "base/buffer.h"
 #include "image/process_table.h"
 #include "import/importer.h"
-#include "import/perf_data/perf_data_cells.h"
+#include "intake/calls.h"
+#include "intake/cells.h"
+#include "intake/read_window.h"
 #include "import/perf_data/perf_data_events.h"
 #include "import/perf_data/perf_data_here.h"
 #include "import/perf_data/perf_data_places.h"
@@ -47,22 +49,7 @@ struct perf_context_slot {
 	uint64_t cgroup;
 	uint32_t tid, serial, context;
 };
-#define PERF_CONTEXT_SLOTS (GROWTH_IS_WATCHED ? 16u : 4096u) /* likewise: perf_data_cells.h */
-
-/* The last value of a counter that samples read. */
-struct perf_read_slot {
-	uint64_t id, value;
-	uint32_t tid; /* 0 unless the event is inherited */
-};
-
-struct perf_chain_frame {
-	uint64_t address;
-	uint64_t met; /* hash of it and all frames that are further out, in its process */
-	uint64_t path;
-	enum perf_mode mode;
-	enum frame_kind kind;
-	struct perf_place place;
-};
+#define PERF_CONTEXT_SLOTS (GROWTH_IS_WATCHED ? 16u : 4096u) /* likewise: cells.h */
 
 /* Counted while reading, for the bill and for what is said at the end. */
 struct perf_data_counts {
@@ -125,21 +112,21 @@ struct perf_data {
 	uint64_t id_bytes; /* of all events' ids in the prologue */
 	struct perf_queue queue;
 	struct process_table processes;
-	uint32_t serial; /* last that was given */
 	struct perf_places places;
+	struct world world; /* of them */
 	struct jit_beside *jit;
-	struct perf_cells cells;
+	struct cells cells;
 	struct byte_pool names;
 	struct perf_context *contexts; /* number - 1 */
 	size_t context_count, context_capacity;
 	struct hash_index context_index;
 	struct number_map cgroups; /* id to the number of its path in `names`, as a pointer */
 	struct perf_context_slot context_slots[PERF_CONTEXT_SLOTS];
-	struct perf_chain_frame *frames; /* scratch */
-	size_t frame_capacity;
-	struct perf_read_slot *reads;
-	size_t read_count, read_capacity;
-	struct hash_index read_index;
+	struct chain chain; /* scratch */
+	struct read_window reads;
+	uint64_t losses;		 /* LOST records so far */
+	uint64_t losses_anywhere;	 /* then, at the last one that tells no CPU */
+	struct number_map losses_by_cpu; /* likewise of each CPU, as a pointer */
 	/* As in a profile, with our numbers for events, contexts and images; NULL: none yet. */
 	struct table *edges, *ranges, *values;
 
@@ -181,11 +168,15 @@ int perf_data_cgroup(struct perf_data *data, const struct perf_record *record);
 /* perf_data_samples.c: a record of the kernel, in order of time. 0, -ENOMEM or -EOVERFLOW. */
 int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_record *record,
 		     struct error *err);
+/* What addresses mean there. */
+struct world perf_data_world(struct perf_data *data);
 /* What to say when adding failed: 0, -ENOMEM or -EOVERFLOW as it came. */
 int perf_data_settled(int ret, struct error *err);
 /* Adds a sample whose process and context are known. Likewise. */
 int perf_data_add(struct perf_data *data, struct process *process, uint32_t event, uint32_t context,
 		  const struct perf_record *record, struct error *err);
+/* A LOST record: what is read next was counted across samples that are missing. 0 or -ENOMEM. */
+int perf_data_lost(struct perf_data *data, uint32_t event, const struct perf_record *record);
 /* perf_data_branches.c: branch stacks and memory samples. 0 or -ENOMEM. */
 int perf_data_branches(struct perf_data *data, uint32_t event, uint32_t context,
 		       struct process *process, const struct perf_record *record);

@@ -64,16 +64,17 @@ static int take_comm(struct perf_data *data, const struct perf_record *record)
 }
 
 /* LOST names the event whose ring it was, which carries the others of that CPU too. */
-static void take_lost(struct perf_data *data, const struct perf_record *record, uint32_t event)
+static int take_lost(struct perf_data *data, const struct perf_record *record, uint32_t event)
 {
 	if (record->type == PERF_RECORD_LOST_SAMPLES) {
 		data->events.list[event].counts.lost_samples += record->lost.lost;
-		return;
+		return perf_data_lost(data, event, record);
 	}
 	uint32_t named = perf_events_find(&data->events, record->lost.id);
 	data->counts.lost += record->lost.lost;
 	data->events.list[named == PERF_NO_EVENT ? event : named].counts.lost_records +=
 		record->lost.lost;
+	return perf_data_lost(data, event, record);
 }
 
 static void take_throttle(struct perf_data *data, const struct perf_record *record, uint32_t event)
@@ -130,7 +131,7 @@ static int take_decoded(struct perf_data *data, uint32_t event, const struct per
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		take_lost(data, record, event);
+		ret = take_lost(data, record, event);
 		break;
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
@@ -588,6 +589,6 @@ int perf_data_end_records(struct perf_data *data, struct error *err)
 		return ret;
 	ret = perf_queue_flush(&data->queue, take_in_turn, &turn);
 	if (ret == 0)
-		ret = perf_data_settled(perf_cells_settle(&data->cells), err);
+		ret = perf_data_settled(cells_settle(&data->cells), err);
 	return ret == -ENOMEM ? out_of_memory(err) : ret;
 }

@@ -9,8 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "import/perf_data/jit_beside.h"
 #include "import/perf_data/perf_data_private.h"
+#include "intake/cells_write.h"
 #include "machine/cpu_model.h"
 #include "profile/bill.h"
 
@@ -18,22 +20,16 @@
 struct result {
 	struct perf_data *data;
 	struct profile *profile;
-	uint32_t *contexts, *nodes; /* by number */
-	uint32_t *stacks;	    /* by cell: its node, in our numbers; 0: none */
-	uint64_t *counts;	    /* by event: that the cells written of it so far have */
-	struct perf_cells flat;
-	bool distinct; /* what differs in our numbers differs in the profile's */
-	uint32_t row;  /* of what was added last */
+	uint32_t *contexts, *events; /* rows, by number */
+	uint64_t *counts;	     /* by event: that the rows written of it so far have */
 };
 
 static void result_release(struct result *result)
 {
 	profile_free(result->profile);
 	free(result->contexts);
-	free(result->nodes);
-	free(result->stacks);
+	free(result->events);
 	free(result->counts);
-	perf_cells_release(&result->flat);
 }
 
 static int write_contexts(struct result *result)
@@ -58,62 +54,7 @@ static int write_contexts(struct result *result)
 	return 0;
 }
 
-#define EVENTS_SHOWN 3	/* that a note names, before it counts */
-#define AHEAD	     16 /* rows whose way through memory is begun before they are needed */
-
-static void expect_leaf(const struct perf_cells *cells, size_t i)
-{
-	if (i >= cells->count)
-		return;
-	const struct perf_cell_key *key = &cells->list[i].key;
-	if (key->stack == PERF_STACK_LEAF)
-		perf_cells_expect(cells, perf_path(perf_cells_path(cells, key->calls), key->image,
-						   key->vaddr, FRAME_IP));
-}
-
-static void expect_calls(const struct perf_cells *cells, size_t i)
-{
-	if (i < cells->count && cells->list[i].key.calls)
-		__builtin_prefetch(&cells->nodes[cells->list[i].key.calls - 1]);
-}
-
-/* Sampled addresses join the trie, on top of the calls that led there. */
-static int add_leaves(struct result *result)
-{
-	struct perf_cells *cells = &result->data->cells;
-	result->stacks = calloc(cells->count + 1, sizeof(*result->stacks));
-	if (!result->stacks)
-		return -ENOMEM;
-	for (size_t i = 0; i < cells->count; i++) {
-		const struct perf_cell_key *key = &cells->list[i].key;
-		int ret = 0;
-		expect_calls(cells, i + 2 * AHEAD);
-		expect_leaf(cells, i + AHEAD);
-		if (key->stack == PERF_STACK_LEAF)
-			ret = perf_cells_node(cells, key->calls, key->image, key->vaddr, FRAME_IP,
-					      &result->stacks[i]);
-		else if (key->stack == PERF_STACK_WHOLE)
-			result->stacks[i] = key->calls;
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-/* The cells without their stacks. */
-static int add_flat(struct result *result)
-{
-	const struct perf_cells *cells = &result->data->cells;
-	for (size_t i = 0; i < cells->count; i++) {
-		struct perf_cell_key key = cells->list[i].key;
-		key.calls = 0;
-		key.stack = PERF_STACK_NONE;
-		int ret = perf_cells_add(&result->flat, &key, &cells->list[i].cell);
-		if (ret < 0)
-			return ret;
-	}
-	return perf_cells_settle(&result->flat);
-}
+#define EVENTS_SHOWN 3 /* that a note names, before it counts */
 
 /* The row of an image in the profile; only those that are spoken of get one. */
 static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
@@ -125,142 +66,61 @@ static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
 	return ret < 0 ? ret : perf_places_write(places, result->profile, number, row);
 }
 
-static int write_image(struct result *result, uint32_t number, size_t *written)
+#define MINUTE_NS UINT64_C(60000000000)
+
+/*
+ * Names the boot: by the host and when it was started, where the file tells both
+ * clocks. Where it does not, no other recording's processes are known to be these:
+ * the time of its first sample stands for it.
+ */
+static void name_boot(struct perf_data *data)
 {
-	uint32_t row;
-	*written += !result->data->places.images[number - 1].row;
-	return need_image_row(result, number, &row);
+	const struct perf_data_machine *machine = &data->machine;
+	struct span host = byte_pool_get(&data->names, machine->host);
+	uint64_t started = machine->wall_ns > machine->wall_at_ns
+				   ? (machine->wall_ns - machine->wall_at_ns) / MINUTE_NS
+				   : hash_u64_stable(data->first_sample_ns);
+	snprintf(data->places.boot, sizeof(data->places.boot), "%08" PRIx32,
+		 (uint32_t)hash128_bytes(host.data, host.size).high ^
+			 (uint32_t)(hash_u64_stable(started) >> 32));
 }
 
-/* The images that are spoken of. Rows can go in without a look for their like when no two of ours
- * are one in the profile, as hard links of a file are. */
-static int write_images(struct result *result)
+static int image_for_cells(void *owner, uint32_t number, uint32_t *row, bool *is_new)
 {
-	const struct perf_data *data = result->data;
-	size_t images = 0, events = 0;
-	int ret = 0;
-	for (size_t i = 0; i < data->cells.node_count && ret == 0; i++)
-		ret = write_image(result, data->cells.nodes[i].image_kind / 2, &images);
-	for (size_t i = 0; i < result->flat.count && ret == 0; i++)
-		ret = write_image(result, result->flat.list[i].key.image, &images);
+	struct result *result = owner;
+	*is_new = !result->data->places.images[number - 1].row;
+	return need_image_row(result, number, row);
+}
+
+static bool calls_exact(const void *owner, uint32_t number)
+{
+	const struct result *result = owner;
+	return result->data->places.images[number - 1].calls_exact;
+}
+
+static struct cell measured(const void *owner, uint32_t event, const struct cell *cell,
+			    uint64_t *before)
+{
+	const struct result *result = owner;
+	return perf_unit_cell(&result->data->events.list[event].measure, cell, before);
+}
+
+static int write_cells(struct result *result)
+{
+	struct perf_data *data = result->data;
+	const struct cells_rows rows = {
+		.owner = result,
+		.image = image_for_cells,
+		.calls_exact = calls_exact,
+		.measured = measured,
+		.contexts = result->contexts,
+		.events = result->events,
+		.event_count = data->events.count,
+	};
 	for (size_t i = 0; i < data->events.count; i++)
-		events += data->events.list[i].row != 0;
-	result->distinct = profile_table(result->profile, PROFILE_IMAGE)->count == images &&
-			   profile_table(result->profile, PROFILE_EVENT)->count == events;
-	/* where a call's own address is, a leaf and a caller are one node */
-	for (size_t i = 0; i < result->data->places.count; i++)
-		result->distinct &= !result->data->places.images[i].calls_exact;
-	return ret;
-}
-
-static uint32_t image_row(const struct result *result, uint32_t number)
-{
-	return result->data->places.images[number - 1].row;
-}
-
-static void put_cell(const struct cell *cell, uint64_t *values)
-{
-	values[CELL_SAMPLES] = cell->samples;
-	values[CELL_ESTIMATE] = cell->estimate;
-	values[CELL_SQUARES_LOW] = (uint64_t)cell->squares;
-	values[CELL_SQUARES_HIGH] = (uint64_t)(cell->squares >> 64);
-}
-
-static int add_row(struct result *result, enum profile_table which, const uint64_t *keys,
-		   const struct cell *cell)
-{
-	struct table *table = result->profile->tables[which];
-	uint64_t values[] = { [CELL_SQUARES_HIGH] = 0 };
-	if (cell)
-		put_cell(cell, values);
-	return result->distinct ? table_append(table, keys, values)
-				: table_add(table, keys, values, &result->row);
-}
-
-/* Frames of Dalvik have the calls' own addresses, wherever they stand in a chain. */
-static enum frame_kind kind_of(const struct result *result, const struct perf_node *node)
-{
-	const struct perf_image *image = &result->data->places.images[node->image_kind / 2 - 1];
-	return node->image_kind & 1 && !image->calls_exact ? FRAME_RETURN : FRAME_IP;
-}
-
-static int write_nodes(struct result *result)
-{
-	const struct perf_cells *cells = &result->data->cells;
-	result->nodes = calloc(cells->node_count + 1, sizeof(*result->nodes));
-	if (!result->nodes)
-		return -ENOMEM;
-	for (size_t i = 0; i < cells->node_count; i++) {
-		const struct perf_node *node = &cells->nodes[i];
-		const uint64_t keys[] = {
-			[NODE_PARENT] = result->nodes[node->parent],
-			[NODE_KIND] = kind_of(result, node),
-			[NODE_IMAGE] = image_row(result, node->image_kind / 2),
-			[NODE_VADDR] = node->vaddr,
-			[NODE_NAME] = 0,
-		};
-		result->row = (uint32_t)i;
-		int ret = add_row(result, PROFILE_NODE, keys, NULL);
-		if (ret < 0)
-			return ret;
-		result->nodes[i + 1] = result->row + 1;
-	}
-	return 0;
-}
-
-/* The cell of an event in the unit that the profile has it in. */
-static struct cell in_unit(struct result *result, uint32_t event, const struct cell *cell)
-{
-	return perf_unit_cell(&result->data->events.list[event].measure, cell,
-			      &result->counts[event]);
-}
-
-/* Another table's cells are added up from nothing. */
-static void begin_counts(struct result *result)
-{
-	memset(result->counts, 0, result->data->events.count * sizeof(*result->counts));
-}
-
-static int write_flat(struct result *result)
-{
-	int ret = 0;
-	begin_counts(result);
-	for (size_t i = 0; i < result->flat.count && ret == 0; i++) {
-		const struct perf_cell_key *key = &result->flat.list[i].key;
-		const uint64_t keys[] = {
-			[FLAT_EVENT] = result->data->events.list[key->event].row,
-			[FLAT_IMAGE] = image_row(result, key->image),
-			[FLAT_VADDR] = key->vaddr,
-			[FLAT_NAME] = 0,
-			[FLAT_CONTEXT] = result->contexts[key->context],
-		};
-		const struct cell cell = in_unit(result, key->event, &result->flat.list[i].cell);
-		ret = add_row(result, PROFILE_FLAT, keys, &cell);
-	}
-	return ret;
-}
-
-static int write_stacks(struct result *result)
-{
-	const struct perf_data *data = result->data;
-	int ret = 0;
-	/* cells of several leaves may have one stack that was recorded whole */
-	for (size_t i = 0; i < data->cells.count && result->distinct; i++)
-		result->distinct = data->cells.list[i].key.stack != PERF_STACK_WHOLE;
-	begin_counts(result);
-	for (size_t i = 0; i < data->cells.count && ret == 0; i++) {
-		const struct perf_cell *cell = &data->cells.list[i];
-		if (!result->stacks[i])
-			continue;
-		const struct cell sum = in_unit(result, cell->key.event, &cell->cell);
-		const uint64_t keys[] = {
-			[STACK_EVENT] = data->events.list[cell->key.event].row,
-			[STACK_NODE] = result->nodes[result->stacks[i]],
-			[STACK_CONTEXT] = result->contexts[cell->key.context],
-		};
-		ret = add_row(result, PROFILE_STACK, keys, &sum);
-	}
-	return ret;
+		result->events[i] = data->events.list[i].row;
+	name_boot(data);
+	return cells_write(&data->cells, &rows, result->profile);
 }
 
 /* What a row of "value" has, in its event's unit. */
@@ -273,8 +133,9 @@ static const uint64_t *values_in_unit(struct result *result, const uint64_t *key
 		.squares = values[CELL_SQUARES_LOW] | (unsigned __int128)values[CELL_SQUARES_HIGH]
 							      << 64,
 	};
-	const struct cell cell = in_unit(result, (uint32_t)keys[VALUE_EVENT] - 1, &counted);
-	put_cell(&cell, sums);
+	uint32_t event = (uint32_t)keys[VALUE_EVENT] - 1;
+	const struct cell cell = measured(result, event, &counted, &result->counts[event]);
+	cells_put(&cell, sums);
 	return sums;
 }
 
@@ -284,7 +145,7 @@ static int write_table(struct result *result, const struct table *ours, enum pro
 	struct perf_data *data = result->data;
 	struct table *to = result->profile->tables[which];
 	uint64_t keys[TABLE_MAX_COLUMNS];
-	begin_counts(result);
+	memset(result->counts, 0, data->events.count * sizeof(*result->counts));
 	for (size_t row = 0; ours && row < ours->count; row++) {
 		const uint64_t *values = table_values(ours, row);
 		uint64_t sums[] = { [CELL_SQUARES_HIGH] = 0 };
@@ -324,6 +185,9 @@ static int add_item(struct result *result, uint32_t event, const char *item, uin
 static int write_event_bill(struct result *result, const struct perf_file_event *event)
 {
 	const struct perf_event_counts *counts = &event->counts;
+	uint64_t lost = perf_unit_sum(&event->measure, counts->lost_estimate);
+	if (lost && add_item(result, event->row, BILL_LOST_ESTIMATE, lost) < 0)
+		return -ENOMEM;
 	if (counts->reads)
 		return add_item(result, event->row, BILL_READS, counts->reads);
 	const struct {
@@ -572,25 +436,17 @@ static int fill(struct result *result)
 	struct perf_data *data = result->data;
 	result->profile = profile_new();
 	result->counts = calloc(data->events.count + 1, sizeof(*result->counts));
+	result->events = calloc(data->events.count + 1, sizeof(*result->events));
 	simpleperf_each_dex(&data->simpleperf, mark_dex, &data->places);
-	int ret = result->profile && result->counts ? perf_places_name_builds(&data->places)
-						    : -ENOMEM;
+	int ret = result->profile && result->counts && result->events
+			  ? perf_places_name_builds(&data->places)
+			  : -ENOMEM;
 	if (ret == 0)
 		ret = perf_events_write(&data->events, result->profile);
 	if (ret == 0)
 		ret = write_contexts(result);
 	if (ret == 0)
-		ret = add_leaves(result);
-	if (ret == 0)
-		ret = add_flat(result);
-	if (ret == 0)
-		ret = write_images(result);
-	if (ret == 0)
-		ret = write_nodes(result);
-	if (ret == 0)
-		ret = write_flat(result);
-	if (ret == 0)
-		ret = write_stacks(result);
+		ret = write_cells(result);
 	if (ret == 0)
 		ret = write_table(result, data->edges, PROFILE_EDGE);
 	if (ret == 0)
@@ -609,7 +465,7 @@ int perf_data_result(struct perf_data *data, struct profile **out, struct error 
 	CLEANUP(result_release) struct result result = { .data = data };
 	int ret = perf_data_unwind(data, err);
 	if (ret == 0)
-		ret = perf_data_settled(perf_cells_settle(&data->cells), err);
+		ret = perf_data_settled(cells_settle(&data->cells), err);
 	if (ret < 0)
 		return ret;
 	if (!data->cells.count && data->counts.aux_bytes)

@@ -181,7 +181,7 @@ static struct span build_of(const struct perf_places *places, const struct perf_
 		return (struct span){ image->build_id, image->build_id_bytes };
 	for (size_t i = 0; i < places->build_count; i++) {
 		const struct perf_build *build = &places->builds[i];
-		if (build->mode != PERF_MODE_KERNEL && strcmp(build->path, image->name) == 0)
+		if (build->mode != CODE_KERNEL && strcmp(build->path, image->name) == 0)
 			return (struct span){ build->build_id, build->build_id_bytes };
 	}
 	return (struct span){ NULL, 0 };

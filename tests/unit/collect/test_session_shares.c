@@ -21,6 +21,8 @@ static struct session *new_session(void)
 	assert_non_null(session);
 	session->profile = profile_new();
 	assert_non_null(session->profile);
+	assert_int_equal(tally_init(&session->tally, session->profile), 0);
+	session->world = session_world(session);
 	shares_init(&session->shares, &(struct share_limits){ 0 });
 	return session;
 }
@@ -28,6 +30,8 @@ static struct session *new_session(void)
 static void free_session(struct session *session)
 {
 	process_table_release(&session->processes);
+	tally_release(&session->tally);
+	chain_release(&session->chain);
 	profile_free(session->profile);
 	shares_release(&session->shares);
 	free(session);
@@ -88,35 +92,27 @@ static void stacks_are_kept_up_to_the_limit(void **state)
 	struct session *session = new_session();
 	struct process *process = process_of(session, 1, STRANGER);
 	struct share *share = process->share;
-	const struct table *nodes = profile_table(session->profile, PROFILE_NODE);
+	const struct cells *cells = &session->tally.cells;
 	struct kernel_range all = { .end = UINT64_MAX, .what = KERNEL_CORE, .image = 1 };
 	uint64_t words[DEPTH + 1] = { (uint64_t)PERF_CONTEXT_KERNEL };
-	struct perf_words chain = { .bytes = (const uint8_t *)words, .count = DEPTH + 1 };
+	const struct perf_sample sample = { .chain = { (const uint8_t *)words, DEPTH + 1 } };
 	session->kernel = (struct kernel_map){ .ranges = &all, .count = 1 };
 	uint64_t serial = 1;
-	uint32_t node;
+	struct tally_place place;
 	bool cut;
 	for (int i = 0; i < 5000; i++) {
-		struct profile_frame leaf = { .image = 1, .vaddr = serial };
+		place = (struct tally_place){ .image = 1, .vaddr = serial };
 		for (int at = 1; at <= DEPTH; at++)
 			words[at] = 0x1000 + serial++;
-		assert_int_equal(session_stack(session, process, &chain, &leaf, &node, &cut), 0);
+		assert_int_equal(session_calls(session, process, &sample, &place, &cut), 0);
+		assert_true(place.stack);
 	}
+	assert_int_equal(place.calls, 0); /* there was no room for its callers */
 	assert_in_range(share->held[SHARE_STACKS], 262144, 262144 + DEPTH);
 	assert_int_equal(session->shares.together.held[SHARE_STACKS],
 			 share->held[SHARE_STACKS] - 262144 / 16);
 	assert_true(share->refused[SHARE_STACKS] > 2000);
-	assert_true(nodes->count < 262144 + DEPTH + 5000);
-
-	/* Nor do innermost frames alone go on for ever. */
-	while (share_take(&session->shares, share, SHARE_PLACES, 1))
-		;
-	size_t count = nodes->count;
-	for (int i = 0; i < 1000; i++) {
-		struct profile_frame leaf = { .image = 1, .vaddr = serial++ };
-		assert_int_equal(session_stack(session, process, &chain, &leaf, &node, &cut), 0);
-	}
-	assert_in_range(nodes->count, count, count + 1);
+	assert_int_equal(cells->node_count, share->held[SHARE_STACKS]);
 	free_session(session);
 }
 
@@ -233,7 +229,6 @@ static void a_sample_is_unknown_for_one_cause(void **state)
 	process->exit_ns = 0;
 	number_map_release(&session->counters.by_id);
 	bursts_release(&session->bursts);
-	tally_release(&session->tally);
 	free_session(session);
 }
 

@@ -33,7 +33,8 @@ static void each_take_hands_out_what_came_since_the_last(void **state)
 {
 	(void)state;
 	CLEANUP(profile_freep) struct profile *session = profile_new();
-	struct tally tally = { .session = session };
+	struct tally tally;
+	assert_int_equal(tally_init(&tally, session), 0);
 	struct profile_event event = { .name = span_of_text("cpu-clock"), .sampled = 1 };
 	struct profile_context context = { .comm = span_of_text("a") };
 	struct tally_place place = { 0 };
@@ -41,11 +42,10 @@ static void each_take_hands_out_what_came_since_the_last(void **state)
 	assert_int_equal(profile_add_context(session, &context, &place.context), 0);
 	add_image(session, "/unused");
 	place.image = add_image(session, "/used");
-	struct profile_frame outer = { .kind = FRAME_RETURN, .image = place.image, .vaddr = 7 };
-	struct profile_frame leaf = { .kind = FRAME_IP, .image = place.image, .vaddr = 9 };
-	assert_int_equal(profile_add_node(session, 0, &outer, &place.node), 0);
-	assert_int_equal(profile_add_node(session, place.node, &leaf, &place.node), 0);
+	assert_int_equal(cells_node(&tally.cells, 0, place.image, 7, FRAME_RETURN, &place.calls),
+			 0);
 	place.vaddr = 9;
+	place.stack = true;
 
 	uint32_t number;
 	uint32_t again;

@@ -139,6 +139,67 @@ static void group_members_weigh_what_they_advanced_by(void **state)
 	assert_int_equal(bill_item(outcome.profile, "cycles", BILL_STORED), 3);
 }
 
+/* What was counted while samples were lost belongs to none of those that came, but goes to the
+ * bill; the leader's sample stands for its period all the same. */
+static void what_was_counted_across_lost_samples_is_billed(void **state)
+{
+	(void)state;
+	struct perf_event_attr attrs[2] = { cycles, cycles };
+	const uint64_t ids[] = { 100, 200 };
+	for (int i = 0; i < 2; i++) {
+		attrs[i].sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				       PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+		attrs[i].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+				       PERF_FORMAT_TOTAL_TIME_ENABLED |
+				       PERF_FORMAT_TOTAL_TIME_RUNNING;
+	}
+	attrs[1].config = PERF_COUNT_HW_INSTRUCTIONS;
+	attrs[1].sample_period = 0;
+	for (int lost = 0; lost < 2; lost++) {
+		CLEANUP(perf_file_release) struct perf_file file = { 0 };
+		perf_file_begin(&file, attrs, ids, 2, 136);
+		/* the group ran half of the time from the second sample on */
+		static const uint64_t counts[][3] = { { 1000, 400, 10 },
+						      { 2000, 700, 20 },
+						      { 6000, 1700, 40 } };
+		static const uint64_t running[] = { 10, 20, 30 };
+		for (size_t i = 0; i < 3; i++) {
+			begin_user_sample(&file, 7, 20 + 2 * i, 0);
+			perf_put_u64(&file, 100);
+			perf_put_u64(&file, 1000);
+			perf_put_u64(&file, 2);
+			perf_put_u64(&file, counts[i][2]); /* enabled */
+			perf_put_u64(&file, running[i]);
+			for (size_t k = 0; k < 2; k++) {
+				perf_put_u64(&file, counts[i][k]);
+				perf_put_u64(&file, ids[k]);
+			}
+			perf_record_end(&file);
+			if (i != 1 || !lost)
+				continue;
+			perf_record_begin(&file, PERF_RECORD_LOST, 0);
+			perf_put_u64(&file, 100);
+			perf_put_u64(&file, 3);
+			perf_put_trailer(&file, 7, 7, 23, 100);
+			perf_record_end(&file);
+		}
+		perf_file_end(&file);
+		CLEANUP(outcome_release) struct outcome outcome = { 0 };
+		CLEANUP(buffer_release) struct buffer leaves = { 0 };
+		read_file(&file, SIZE_MAX, false, &outcome);
+		imported_leaves(outcome.profile, &leaves);
+		assert_string_equal(buffer_text(&leaves),
+				    lost ? "cycles ?process not seen!0x0 3 3000\n"
+					   "instructions ?process not seen!0x0 - 700\n"
+					 : "cycles ?process not seen!0x0 3 10000\n"
+					   "instructions ?process not seen!0x0 - 2700\n");
+		assert_int_equal(bill_item(outcome.profile, "cycles", BILL_LOST_ESTIMATE),
+				 lost ? 7000 : UINT64_MAX);
+		assert_int_equal(bill_item(outcome.profile, "instructions", BILL_LOST_ESTIMATE),
+				 lost ? 2000 : UINT64_MAX);
+	}
+}
+
 static void call_stacks_of_the_hardware_are_the_users_calls(void **state)
 {
 	(void)state;
@@ -538,6 +599,7 @@ int main(void)
 		cmocka_unit_test(a_sample_may_precede_its_mapping),
 		cmocka_unit_test(samples_belong_to_the_event_of_their_id),
 		cmocka_unit_test(group_members_weigh_what_they_advanced_by),
+		cmocka_unit_test(what_was_counted_across_lost_samples_is_billed),
 		cmocka_unit_test(call_stacks_of_the_hardware_are_the_users_calls),
 		cmocka_unit_test(branches_become_edges_and_ranges),
 		cmocka_unit_test(marks_in_chains_are_no_frames),

@@ -64,7 +64,7 @@ static void mmap2_of_rhel_7_has_no_protection(void **state)
 	static const char *const paths[] = { "/usr/bin/worker", "/a", "//anon", "[vdso]" };
 	static const char *const stacks[] = { "cycles [w] /usr/bin/worker!0x3010 1 1\n",
 					      "cycles [w] /a!0x3010 1 1\n",
-					      "cycles [w] w 7 0!0x400010 1 1\n",
+					      "cycles [w] w 7 0 e3ff33ab!0x400010 1 1\n",
 					      "cycles [w] [vdso]!0x3010 1 1\n" };
 	for (size_t i = 0; i < 8; i++) {
 		CLEANUP(perf_file_release) struct perf_file file = { .big_endian = i >= 4 };
@@ -101,6 +101,64 @@ static void put_anonymous(struct perf_file *file, uint32_t protection, uint16_t 
 	perf_record_end(file);
 }
 
+#define MINUTE_NS UINT64_C(60000000000)
+
+/* The image of the code that process 7 made, in a recording that tells these. */
+static void runtime_image(const char *host, uint64_t first_ns, uint64_t wall_ns, char *name,
+			  size_t room)
+{
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(outcome_release) struct outcome outcome = { 0 };
+	begin_usual(&file);
+	put_anonymous(&file, PROT_READ | PROT_EXEC, 0);
+	put_sample(&file, USUAL_TYPE,
+		   &(struct sample){ .ip = HEAP,
+				     .time = first_ns,
+				     .period = 1,
+				     .pid = 7,
+				     .mode = PERF_RECORD_MISC_USER });
+	perf_add_feature_text(&file, PERF_FEATURE_HOSTNAME, host);
+	if (wall_ns)
+		perf_add_feature_clock(&file, PERF_FEATURE_CLOCK_DATA, wall_ns, first_ns);
+	perf_file_end(&file);
+	read_file(&file, SIZE_MAX, false, &outcome);
+	assert_int_equal(outcome.ret, 0);
+	const struct table *images = profile_table(outcome.profile, PROFILE_IMAGE);
+	*name = '\0';
+	for (uint32_t id = 1; id <= images->count; id++) {
+		struct profile_image image = profile_image(outcome.profile, id);
+		if (image.kind == IMAGE_JIT)
+			snprintf(name, room, "%.*s", (int)image.name.size,
+				 (const char *)image.name.data);
+	}
+	assert_int_equal(strncmp(name, "worker 7 0 ", 11), 0);
+}
+
+/* A number of a process says nothing beside that of another boot, or another machine. */
+static void runtime_code_is_one_boots(void **state)
+{
+	(void)state;
+	const uint64_t started = 5000000 * MINUTE_NS + MINUTE_NS / 2;
+	char here[64], later[64], other[64];
+	runtime_image("web7", 20, started + 20, here, sizeof(here));
+	/* as clocks are set: 3 s apart */
+	runtime_image("web7", 9 * MINUTE_NS, started + 9 * MINUTE_NS + 3000000000, later,
+		      sizeof(later));
+	assert_string_equal(here, later);
+	runtime_image("web8", 20, started + 20, other, sizeof(other));
+	assert_string_not_equal(here, other);
+	runtime_image("web7", 20, started + 20 + 5 * MINUTE_NS, other, sizeof(other));
+	assert_string_not_equal(here, other);
+	/* Where the clock is not told, nobody knows: no two recordings share it. */
+	runtime_image("web7", 20, 0, here, sizeof(here));
+	runtime_image("web7", 20, 0, later, sizeof(later));
+	assert_string_equal(here, later);
+	runtime_image("web7", 21, 0, other, sizeof(other));
+	assert_string_not_equal(here, other);
+}
+
+#define RUNTIME "worker 7 0 27fc81ce" /* the last word stands for host and boot */
+
 /* What a broken frame pointer finds on the heap is no code that was compiled at run time. */
 static void a_return_into_memory_that_cannot_run_is_no_code(void **state)
 {
@@ -109,11 +167,10 @@ static void a_return_into_memory_that_cannot_run_is_no_code(void **state)
 		uint32_t protection;
 		const char *caller, *leaf;
 	} cases[] = {
-		{ PROT_READ | PROT_WRITE, "?no mapping!0x0", "worker 7 0!0x7000010" },
-		{ PROT_READ, "?no mapping!0x0", "worker 7 0!0x7000010" },
-		{ PROT_READ | PROT_EXEC, "worker 7 0!0x7000020", "worker 7 0!0x7000010" },
-		{ PROT_READ | PROT_WRITE | PROT_EXEC, "worker 7 0!0x7000020",
-		  "worker 7 0!0x7000010" },
+		{ PROT_READ | PROT_WRITE, "?no mapping!0x0", RUNTIME "!0x7000010" },
+		{ PROT_READ, "?no mapping!0x0", RUNTIME "!0x7000010" },
+		{ PROT_READ | PROT_EXEC, RUNTIME "!0x7000020", RUNTIME "!0x7000010" },
+		{ PROT_READ | PROT_WRITE | PROT_EXEC, RUNTIME "!0x7000020", RUNTIME "!0x7000010" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CLEANUP(perf_file_release) struct perf_file file = { 0 };
@@ -336,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_with_long_names_stay_apart),
 		cmocka_unit_test(mmap2_of_rhel_7_has_no_protection),
+		cmocka_unit_test(runtime_code_is_one_boots),
 		cmocka_unit_test(a_return_into_memory_that_cannot_run_is_no_code),
 		cmocka_unit_test(tracepoints_are_called_as_their_formats_say),
 		cmocka_unit_test(a_weight_of_three_parts_is_three_latencies),

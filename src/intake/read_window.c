@@ -1,4 +1,4 @@
-#include "collect/read_window.h"
+#include "intake/read_window.h"
 
 #include <errno.h>
 #include <stdlib.h>

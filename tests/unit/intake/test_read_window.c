@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "collect/read_window.h"
+#include "intake/read_window.h"
 
 static struct read_value value_of(uint64_t key, uint64_t value, uint64_t time, uint64_t epoch)
 {

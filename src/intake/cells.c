@@ -1,4 +1,4 @@
-#include "import/perf_data/perf_data_cells.h"
+#include "intake/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include "base/array.h"
 #include "base/large_pages.h"
 
-int perf_cells_init(struct perf_cells *cells)
+int cells_init(struct cells *cells)
 {
-	*cells = (struct perf_cells){ 0 };
+	*cells = (struct cells){ 0 };
 	/* a set is one cache line */
-	size_t size = PERF_KNOWN_SETS * PERF_KNOWN_WAYS * sizeof(*cells->known);
+	size_t size = CELLS_KNOWN_SETS * CELLS_KNOWN_WAYS * sizeof(*cells->known);
 	cells->known = aligned_alloc(64, size);
 	if (!cells->known)
 		return -ENOMEM;
@@ -19,30 +19,30 @@ int perf_cells_init(struct perf_cells *cells)
 	return 0;
 }
 
-void perf_cells_release(struct perf_cells *cells)
+void cells_release(struct cells *cells)
 {
 	free(cells->list);
 	hash_index_release(&cells->index);
 	free(cells->nodes);
 	free(cells->node_slots);
 	free(cells->known);
-	*cells = (struct perf_cells){ 0 };
+	*cells = (struct cells){ 0 };
 }
 
 /* ---- what was met lately */
 
-static struct perf_known *set_of(struct perf_cells *cells, uint64_t key)
+static struct cells_known *set_of(struct cells *cells, uint64_t key)
 {
-	return cells->known + key % PERF_KNOWN_SETS * PERF_KNOWN_WAYS;
+	return cells->known + key % CELLS_KNOWN_SETS * CELLS_KNOWN_WAYS;
 }
 
-bool perf_cells_recall(struct perf_cells *cells, uint64_t key, uint64_t *value)
+bool cells_recall(struct cells *cells, uint64_t key, uint64_t *value)
 {
-	struct perf_known *set = set_of(cells, key);
-	for (size_t i = 0; i < PERF_KNOWN_WAYS; i++) {
+	struct cells_known *set = set_of(cells, key);
+	for (size_t i = 0; i < CELLS_KNOWN_WAYS; i++) {
 		if (set[i].key != key || !key)
 			continue;
-		const struct perf_known found = set[i];
+		const struct cells_known found = set[i];
 		for (; i > 0; i--)
 			set[i] = set[i - 1];
 		set[0] = found;
@@ -52,33 +52,33 @@ bool perf_cells_recall(struct perf_cells *cells, uint64_t key, uint64_t *value)
 	return false;
 }
 
-void perf_cells_remember(struct perf_cells *cells, uint64_t key, uint64_t value)
+void cells_remember(struct cells *cells, uint64_t key, uint64_t value)
 {
-	struct perf_known *set = set_of(cells, key);
-	for (size_t i = PERF_KNOWN_WAYS - 1; i > 0; i--)
+	struct cells_known *set = set_of(cells, key);
+	for (size_t i = CELLS_KNOWN_WAYS - 1; i > 0; i--)
 		set[i] = set[i - 1];
-	set[0] = (struct perf_known){ key, value };
+	set[0] = (struct cells_known){ key, value };
 }
 
 /* ---- nodes */
 
-static struct perf_node_slot *first_slot(const struct perf_cells *cells, uint64_t path)
+static struct cells_slot *first_slot(const struct cells *cells, uint64_t path)
 {
 	return &cells->node_slots[path & (cells->node_slot_count - 1)];
 }
 
 /* The one after, around the end. */
-static struct perf_node_slot *next_slot(const struct perf_cells *cells, struct perf_node_slot *slot)
+static struct cells_slot *next_slot(const struct cells *cells, struct cells_slot *slot)
 {
 	return ++slot == cells->node_slots + cells->node_slot_count ? cells->node_slots : slot;
 }
 
-static int grow_slots(struct perf_cells *cells)
+static int grow_slots(struct cells *cells)
 {
-	struct perf_node_slot *old = cells->node_slots;
+	struct cells_slot *old = cells->node_slots;
 	size_t old_count = cells->node_slot_count;
 	size_t count = old_count ? old_count * 2 : 1024;
-	struct perf_node_slot *slots = large_pages_allocate(count * sizeof(*slots));
+	struct cells_slot *slots = large_pages_allocate(count * sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	memset(slots, 0, count * sizeof(*slots));
@@ -87,7 +87,7 @@ static int grow_slots(struct perf_cells *cells)
 	for (size_t i = 0; i < old_count; i++) {
 		if (!old[i].number)
 			continue;
-		struct perf_node_slot *slot = first_slot(cells, old[i].path);
+		struct cells_slot *slot = first_slot(cells, old[i].path);
 		while (slot->number)
 			slot = next_slot(cells, slot);
 		*slot = old[i];
@@ -96,45 +96,44 @@ static int grow_slots(struct perf_cells *cells)
 	return 0;
 }
 
-uint32_t perf_cells_find(const struct perf_cells *cells, uint64_t path)
+uint32_t cells_find(const struct cells *cells, uint64_t path)
 {
 	if (!cells->node_slot_count)
 		return 0;
-	struct perf_node_slot *slot = first_slot(cells, path);
+	struct cells_slot *slot = first_slot(cells, path);
 	while (slot->number && slot->path != path)
 		slot = next_slot(cells, slot);
 	return slot->number;
 }
 
-uint64_t perf_cells_path(const struct perf_cells *cells, uint32_t node)
+uint64_t cells_path(const struct cells *cells, uint32_t node)
 {
-	return node ? cells->nodes[node - 1].path : PERF_ROOT_PATH;
+	return node ? cells->nodes[node - 1].path : CELLS_ROOT_PATH;
 }
 
-static int add_node(struct perf_cells *cells, const struct perf_node *node,
-		    struct perf_node_slot *slot)
+static int add_node(struct cells *cells, const struct cells_node *node, struct cells_slot *slot)
 {
 	if (cells->node_count >= UINT32_MAX - 2 ||
 	    array_reserve(&cells->nodes, &cells->node_capacity, cells->node_count, sizeof(*node)) <
 		    0)
 		return -ENOMEM;
 	cells->nodes[cells->node_count++] = *node;
-	*slot = (struct perf_node_slot){ node->path, (uint32_t)cells->node_count, 0 };
+	*slot = (struct cells_slot){ node->path, (uint32_t)cells->node_count, 0 };
 	return 0;
 }
 
-int perf_cells_node(struct perf_cells *cells, uint32_t parent, uint32_t image, uint64_t vaddr,
-		    enum frame_kind kind, uint32_t *out)
+int cells_node(struct cells *cells, uint32_t parent, uint32_t image, uint64_t vaddr,
+	       enum frame_kind kind, uint32_t *out)
 {
-	const struct perf_node node = {
-		.path = perf_path(perf_cells_path(cells, parent), image, vaddr, kind),
+	const struct cells_node node = {
+		.path = cells_path_below(cells_path(cells, parent), image, vaddr, kind),
 		.vaddr = vaddr,
 		.parent = parent,
 		.image_kind = image * 2 + (kind == FRAME_RETURN),
 	};
 	if (cells->node_count >= cells->node_slot_count / 8 * 5 && grow_slots(cells) < 0)
 		return -ENOMEM;
-	struct perf_node_slot *slot = first_slot(cells, node.path);
+	struct cells_slot *slot = first_slot(cells, node.path);
 	while (slot->number && slot->path != node.path)
 		slot = next_slot(cells, slot);
 	int ret = slot->number ? 0 : add_node(cells, &node, slot);
@@ -142,7 +141,7 @@ int perf_cells_node(struct perf_cells *cells, uint32_t parent, uint32_t image, u
 	return ret;
 }
 
-void perf_cells_expect(const struct perf_cells *cells, uint64_t path)
+void cells_expect(const struct cells *cells, uint64_t path)
 {
 	if (cells->node_slot_count)
 		__builtin_prefetch(first_slot(cells, path));
@@ -150,7 +149,7 @@ void perf_cells_expect(const struct perf_cells *cells, uint64_t path)
 
 /* ---- cells */
 
-static uint64_t key_hash(const struct perf_cell_key *key)
+static uint64_t key_hash(const struct cell_key *key)
 {
 	uint64_t hash = ((uint64_t)key->calls << 32 | key->image) * UINT64_C(0x9e3779b97f4a7c15);
 	hash ^= ((uint64_t)key->context << 32 | key->event << 2 | key->stack) *
@@ -160,14 +159,14 @@ static uint64_t key_hash(const struct perf_cell_key *key)
 
 static bool cell_equal(const void *rows, uint32_t position, const void *wanted)
 {
-	const struct perf_cell_key *key = &((const struct perf_cell *)rows)[position].key;
-	const struct perf_cell_key *other = wanted;
+	const struct cell_key *key = &((const struct cells_entry *)rows)[position].key;
+	const struct cell_key *other = wanted;
 	return key->vaddr == other->vaddr && key->image == other->image &&
 	       key->event == other->event && key->context == other->context &&
 	       key->calls == other->calls && key->stack == other->stack;
 }
 
-static int reserve_cell(struct perf_cells *cells)
+static int reserve_cell(struct cells *cells)
 {
 	size_t before = cells->capacity;
 	int ret = array_reserve(&cells->list, &cells->capacity, cells->count, sizeof(*cells->list));
@@ -176,8 +175,8 @@ static int reserve_cell(struct perf_cells *cells)
 	return ret;
 }
 
-static int need_cell(struct perf_cells *cells, const struct perf_waiting *wanted,
-		     struct perf_cell **out)
+static int need_cell(struct cells *cells, const struct cells_waiting *wanted,
+		     struct cells_entry **out)
 {
 	uint32_t position =
 		hash_index_find(&cells->index, wanted->hash, cell_equal, cells->list, &wanted->key);
@@ -185,7 +184,7 @@ static int need_cell(struct perf_cells *cells, const struct perf_waiting *wanted
 		if (cells->count >= HASH_INDEX_NONE - 1 || reserve_cell(cells) < 0)
 			return -ENOMEM;
 		position = (uint32_t)cells->count;
-		cells->list[position] = (struct perf_cell){ .key = wanted->key };
+		cells->list[position] = (struct cells_entry){ .key = wanted->key };
 		if (hash_index_add(&cells->index, wanted->hash, position) < 0)
 			return -ENOMEM;
 		cells->count++;
@@ -194,9 +193,9 @@ static int need_cell(struct perf_cells *cells, const struct perf_waiting *wanted
 	return 0;
 }
 
-static int add_waiting(struct perf_cells *cells, const struct perf_waiting *waiting)
+static int add_waiting(struct cells *cells, const struct cells_waiting *waiting)
 {
-	struct perf_cell *cell;
+	struct cells_entry *cell;
 	int ret = need_cell(cells, waiting, &cell);
 	if (ret < 0)
 		return ret;
@@ -209,7 +208,7 @@ static int add_waiting(struct perf_cells *cells, const struct perf_waiting *wait
 		       : 0;
 }
 
-int perf_cells_settle(struct perf_cells *cells)
+int cells_settle(struct cells *cells)
 {
 	int ret = 0;
 	for (size_t i = 0; i < cells->waiting_count && cells->index.capacity; i++) {
@@ -224,12 +223,11 @@ int perf_cells_settle(struct perf_cells *cells)
 	return ret;
 }
 
-int perf_cells_add(struct perf_cells *cells, const struct perf_cell_key *key,
-		   const struct cell *sum)
+int cells_add(struct cells *cells, const struct cell_key *key, const struct cell *sum)
 {
-	struct perf_waiting *waiting = &cells->waiting[cells->waiting_count++];
-	*waiting = (struct perf_waiting){ key_hash(key), *key, *sum };
+	struct cells_waiting *waiting = &cells->waiting[cells->waiting_count++];
+	*waiting = (struct cells_waiting){ key_hash(key), *key, *sum };
 	if (cells->index.capacity)
 		__builtin_prefetch(hash_index_first_slot(&cells->index, waiting->hash));
-	return cells->waiting_count == PERF_BATCH ? perf_cells_settle(cells) : 0;
+	return cells->waiting_count == CELLS_BATCH ? cells_settle(cells) : 0;
 }

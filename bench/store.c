@@ -6,6 +6,9 @@
  * functions.
  *
  *     bench-store [ROWS...]      (default: 10000 100000 1000000)
+ *
+ * Without arguments also what a database of a year of hourly epochs costs to list,
+ * and to read one hour of.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,6 +26,7 @@
 #include "base/random.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
+#include "store/database.h"
 #include "store/epoch.h"
 #include "store/profile_file.h"
 
@@ -79,7 +83,8 @@ static void add_dictionaries(struct profile *profile, struct random_state *rando
 	}
 }
 
-/* Most instructions are hit once or twice, few often; weights as of periods drawn from 0.5 to 1.5. */
+/* Most instructions are hit once or twice, few often; weights as of periods drawn from 0.5 to 1.5.
+ */
 static void add_cells(struct profile *profile, struct random_state *random,
 		      const struct shape *shape, size_t rows)
 {
@@ -100,8 +105,7 @@ static void add_cells(struct profile *profile, struct random_state *random,
 				cell.squares += (unsigned __int128)period * period;
 			}
 			leaf.vaddr += 1 + random_below(random, 9);
-			must(profile_add_flat(profile, shape->event, context, &leaf, &cell),
-			     NULL);
+			must(profile_add_flat(profile, shape->event, context, &leaf, &cell), NULL);
 		}
 	}
 }
@@ -193,8 +197,8 @@ static void measure_epoch(const char *folder, size_t rows)
 	const int merges = 200;
 	for (int i = 0; i < merges; i++) {
 		/* Half of it known rows (the same seed makes the same addresses), half new. */
-		CLEANUP(profile_freep) struct profile *delta =
-			realistic(2000, 0, i % 2 ? 1 : 100 + (uint64_t)i);
+		CLEANUP(profile_freep)
+		struct profile *delta = realistic(2000, 0, i % 2 ? 1 : 100 + (uint64_t)i);
 		uint64_t begin = clock_monotonic_ns();
 		must(epoch_merge(epoch, delta, &err), &err);
 		double ms = ms_since(begin);
@@ -212,6 +216,90 @@ static void measure_epoch(const char *folder, size_t rows)
 	       " bytes, read in %.1f ms, closed in %.1f ms\n",
 	       rows, total / merges, worst, info.file_bytes, read_ms, ms_since(begin));
 	unlink(path);
+}
+
+#define HOUR_NS	   UINT64_C(3600000000000)
+#define START_NS   (UINT64_C(1767225600) * 1000000000u) /* 2026-01-01 */
+#define EPOCH_ROWS 1000u
+
+static uint64_t bytes_read(void)
+{
+	char line[64] = "";
+	FILE *file = fopen("/proc/self/io", "r");
+	if (!file || !fgets(line, sizeof(line), file))
+		exit(1);
+	fclose(file);
+	return strtoull(line + sizeof("rchar:"), NULL, 10);
+}
+
+static void write_hour(const char *folder, size_t hour, struct profile *profile)
+{
+	char path[256];
+	struct error err = { 0 };
+	const struct profile_source source = { .host = span_of_text("h"),
+					       .start_ns = START_NS + hour * HOUR_NS,
+					       .duration_ns = HOUR_NS };
+	table_clear(profile->tables[PROFILE_SOURCE]);
+	must(profile_add_source(profile, &source), NULL);
+	snprintf(path, sizeof(path), "%s/h/%08zu.prof", folder, hour);
+	must(profile_file_write(path, profile, &err), &err);
+}
+
+struct cost {
+	double ms;
+	uint64_t bytes;
+};
+
+static struct cost cost_of_list(const char *folder, const struct database_selection *selection)
+{
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	struct error err = { 0 };
+	uint64_t begin = clock_monotonic_ns();
+	uint64_t before = bytes_read();
+	must(database_list(folder, selection, &list, &err), &err);
+	return (struct cost){ ms_since(begin), bytes_read() - before };
+}
+
+static struct cost cost_of_read(const char *folder, const struct database_selection *selection)
+{
+	CLEANUP(profile_freep) struct profile *profile = NULL;
+	struct error err = { 0 };
+	uint64_t begin = clock_monotonic_ns();
+	uint64_t before = bytes_read();
+	must(database_read(folder, selection, &profile, &err), &err);
+	return (struct cost){ ms_since(begin), bytes_read() - before };
+}
+
+/* A database of that many hourly epochs: its list, the last hour by its time and by its name; and,
+ * for comparison, all of every epoch. */
+static void measure_database(const char *parent, size_t hours)
+{
+	char folder[200], host[256], name[64];
+	snprintf(folder, sizeof(folder), "%s/db", parent);
+	snprintf(host, sizeof(host), "%s/h", folder);
+	mkdir(folder, 0700);
+	mkdir(host, 0700);
+	CLEANUP(profile_freep) struct profile *profile = realistic(EPOCH_ROWS, 0, 1);
+	for (size_t hour = 0; hour < hours; hour++)
+		write_hour(folder, hour, profile);
+	snprintf(name, sizeof(name), "%08zu", hours - 1);
+	const char *names[] = { name };
+	const struct database_selection all = { .whole = true }, none = { 0 },
+					last = { .since_ns = START_NS + hours * HOUR_NS - 1 },
+					named = { .epochs = names, .epoch_count = 1 };
+	const struct cost whole = cost_of_list(folder, &all), list = cost_of_list(folder, &none),
+			  since = cost_of_read(folder, &last), one = cost_of_read(folder, &named);
+	printf("%9zu %9.1f %11" PRIu64 " %9.1f %11" PRIu64 " %9.1f %11" PRIu64 " %9.1f %11" PRIu64
+	       "\n",
+	       hours, whole.ms, whole.bytes, list.ms, list.bytes, since.ms, since.bytes, one.ms,
+	       one.bytes);
+	for (size_t hour = 0; hour < hours; hour++) {
+		char path[300];
+		snprintf(path, sizeof(path), "%s/%08zu.prof", host, hour);
+		unlink(path);
+	}
+	rmdir(host);
+	rmdir(folder);
 }
 
 int main(int argc, char **argv)
@@ -232,6 +320,17 @@ int main(int argc, char **argv)
 		measure(folder, argc > 1 ? strtoul(argv[i + 1], NULL, 10) : usual[i], 0);
 	for (size_t i = 0; i < count; i++)
 		measure_epoch(folder, argc > 1 ? strtoul(argv[i + 1], NULL, 10) : usual[i]);
+	if (argc == 1) {
+		static const size_t hours[] = { 1, 100, 8760 };
+		printf("# databases of hourly epochs of %u rows: ms and bytes read to list them "
+		       "whole, by their sources, and to read the last by its time and by its "
+		       "name\n",
+		       EPOCH_ROWS);
+		printf("%9s %9s %11s %9s %11s %9s %11s %9s %11s\n", "epochs", "whole ms", "bytes",
+		       "list ms", "bytes", "since ms", "bytes", "epoch ms", "bytes");
+		for (size_t i = 0; i < sizeof(hours) / sizeof(hours[0]); i++)
+			measure_database(folder, hours[i]);
+	}
 	rmdir(folder);
 	return 0;
 }

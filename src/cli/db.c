@@ -23,7 +23,7 @@
 #include "store/file_source.h"
 #include "store/profile_file.h"
 
-static bool json;
+static bool json, samples;
 static struct option_list hosts, epochs;
 static const char *since, *until, *limits;
 
@@ -40,6 +40,9 @@ static const struct option *db_options(void)
 		{ "until", 0, OPTION_TEXT, "TIME", "only epochs that begin before TIME", &until,
 		  NULL },
 		{ "json", 0, OPTION_FLAG, NULL, "list: the same as one JSON document", &json,
+		  NULL },
+		{ "samples", 0, OPTION_FLAG, NULL,
+		  "list: read every epoch whole, to verify it and count its samples", &samples,
 		  NULL },
 		LIMITS_OPTION_ROW(limits),
 		{ 0 },
@@ -85,6 +88,7 @@ static int select_epochs(struct database_selection *selection, bool *left_out)
 						  .host_count = hosts.count,
 						  .epochs = epochs.items,
 						  .epoch_count = epochs.count,
+						  .whole = samples,
 						  .note = warn,
 						  .note_context = left_out };
 	if (since && !parse_time(since, &selection->since_ns))
@@ -104,39 +108,47 @@ static void spell_time(uint64_t ns, char out[32])
 		strftime(out, 32, "%Y-%m-%d %H:%M:%S", &when);
 }
 
+enum { SAMPLES_COLUMN = 5, LIST_COLUMNS = 7 };
+
+/* Samples are shown where somebody counted them. */
 static void add_row(struct text_table *table, const char *const *cells)
 {
-	for (size_t i = 0; i < table->columns; i++)
-		text_table_add(table, TEXT_PLAIN, "%s", cells[i]);
+	for (size_t i = 0; i < LIST_COLUMNS; i++)
+		if (samples || i != SAMPLES_COLUMN)
+			text_table_add(table, TEXT_PLAIN, "%s", cells[i]);
 }
 
 static int print_list(const struct database_list *list)
 {
 	static const enum text_align align[] = { TEXT_LEFT,  TEXT_LEFT,	 TEXT_LEFT, TEXT_RIGHT,
 						 TEXT_RIGHT, TEXT_RIGHT, TEXT_LEFT };
-	static const char *const heads[] = { "host",  "epoch", "start (UTC)", "seconds", "samples",
-					     "bytes", "" };
+	static const enum text_align without[] = { TEXT_LEFT,  TEXT_LEFT,  TEXT_LEFT,
+						   TEXT_RIGHT, TEXT_RIGHT, TEXT_LEFT };
+	static const char *const heads[LIST_COLUMNS] = { "host",    "epoch", "start (UTC)",
+							 "seconds", "bytes", "samples",
+							 "" };
 	CLEANUP(text_table_release) struct text_table table;
 	CLEANUP(buffer_release) struct buffer page = { 0 };
-	text_table_init(&table, align, COUNT_OF(align));
+	text_table_init(&table, samples ? align : without,
+			samples ? COUNT_OF(align) : COUNT_OF(without));
 	add_row(&table, heads);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct database_entry *entry = &list->entries[i];
-		char start[32], bytes[32] = "-", seconds[32] = "-", samples[32] = "-";
+		char start[32], bytes[32] = "-", seconds[32] = "-", counted[32] = "-";
 		spell_time(entry->start_ns, start);
 		if (entry->start_ns)
 			snprintf(seconds, sizeof(seconds), "%.1f",
 				 (double)entry->duration_ns / 1e9);
 		if (entry->has_samples)
-			snprintf(samples, sizeof(samples), "%" PRIu64, entry->samples);
+			snprintf(counted, sizeof(counted), "%" PRIu64, entry->samples);
 		if (entry->file_bytes)
 			snprintf(bytes, sizeof(bytes), "%" PRIu64, entry->file_bytes);
 		const char *cells[] = { entry->host,
 					entry->epoch,
 					start,
 					seconds,
-					samples,
 					bytes,
+					counted,
 					!entry->readable       ? "damaged"
 					: entry->being_written ? "being recorded"
 					: entry->is_open       ? "cut off"

@@ -572,10 +572,9 @@ static bool is_among(const char *name, const char *const *wanted, size_t count)
 	return count == 0;
 }
 
-static void summarise(const struct profile *profile, struct database_entry *entry)
+static void note_times(const struct profile *profile, struct database_entry *entry)
 {
 	const struct table *source = profile_table(profile, PROFILE_SOURCE);
-	const struct table *flat = profile_table(profile, PROFILE_FLAT);
 	for (size_t row = 0; row < source->count; row++) {
 		struct profile_source one = profile_source(profile, row);
 		if (row == 0 || one.start_ns < entry->start_ns)
@@ -583,6 +582,11 @@ static void summarise(const struct profile *profile, struct database_entry *entr
 		if (one.duration_ns > entry->duration_ns)
 			entry->duration_ns = one.duration_ns;
 	}
+}
+
+static void count_samples(const struct profile *profile, struct database_entry *entry)
+{
+	const struct table *flat = profile_table(profile, PROFILE_FLAT);
 	for (size_t row = 0; row < flat->count; row++) {
 		uint64_t event = table_keys(flat, row)[FLAT_EVENT];
 		if (!event || !profile_event(profile, event).sampled)
@@ -601,13 +605,49 @@ static bool overlaps(const struct database_entry *entry, const struct database_s
 	       entry->duration_ns > wanted->since_ns - entry->start_ns;
 }
 
-/* Is called with each selected epoch, read; the callee takes the profile. NULL: it cannot be read.
- */
+/* Is called with each selected epoch; the callee takes the profile. NULL: nobody asked for it, or
+ * it cannot be read. */
 typedef int (*visit)(void *context, struct database_entry *entry, struct profile **profile,
 		     struct error *err);
 
+/* Who visits, and whether it takes whole profiles. */
+struct visitor {
+	visit each;
+	void *context;
+	bool whole;
+};
+
+/* Fills the entry, and *profile where it is wanted whole. 1: the epoch is not selected. */
+static int look_at(struct database_entry *entry, const struct database_selection *selection,
+		   bool whole, struct profile **profile, struct error *reason)
+{
+	struct profile_file_info info = { 0 };
+	CLEANUP(profile_freep) struct profile *sources = NULL;
+	bool timed = selection->since_ns || selection->until_ns;
+	int ret = whole && !timed ? 0
+				  : profile_file_read_sources(entry->path, &sources, &info, reason);
+	if (ret == 0 && sources) {
+		note_times(sources, entry);
+		if (!overlaps(entry, selection))
+			return 1;
+	}
+	if (ret == 0 && whole) {
+		ret = profile_file_read(entry->path, profile, &info, reason);
+		if (ret == 0) {
+			note_times(*profile, entry);
+			count_samples(*profile, entry);
+		}
+	}
+	entry->readable = ret == 0;
+	if (ret == 0) {
+		entry->file_bytes = info.file_bytes;
+		entry->being_written = info.being_written;
+	}
+	return ret;
+}
+
 static int visit_epoch(const char *folder, const char *host, const char *file,
-		       const struct database_selection *selection, visit each, void *context,
+		       const struct database_selection *selection, const struct visitor *visitor,
 		       struct error *err)
 {
 	bool is_open = ends_with(file, OPEN_ENDING);
@@ -624,35 +664,26 @@ static int visit_epoch(const char *folder, const char *host, const char *file,
 		.host = (char *)host, .epoch = name, .path = path, .is_open = is_open
 	};
 	CLEANUP(profile_freep) struct profile *profile = NULL;
-	struct profile_file_info info;
 	struct error reason = { 0 };
 	struct stat found;
 	CLEANUP(free_pointer) char *inside = below(path, OPEN_FOLDER_PROFILE);
 	if ((stat(path, &found) == 0 && S_ISREG(found.st_mode)) ||
 	    (inside && stat(inside, &found) == 0))
 		entry.file_bytes = (uint64_t)found.st_size;
-	int ret = profile_file_read(path, &profile, &info, &reason);
-	if (ret == -ENOENT) /* closed meanwhile, or nothing in it */
+	int ret = look_at(&entry, selection, visitor->whole, &profile, &reason);
+	if (ret == -ENOENT || ret == 1) /* closed meanwhile, or nothing in it; not selected */
 		return 0;
 	if (ret == -ENOMEM) {
 		*err = reason;
 		return ret;
 	}
-	if (ret == 0) {
-		entry.readable = true;
-		entry.file_bytes = info.file_bytes;
-		entry.being_written = info.being_written;
-		summarise(profile, &entry);
-		if (!overlaps(&entry, selection))
-			return 0;
-	}
 	snprintf(entry.fault, sizeof(entry.fault), "%.*s", (int)sizeof(entry.fault) - 1,
 		 reason.text);
-	return each(context, &entry, &profile, err);
+	return visitor->each(visitor->context, &entry, &profile, err);
 }
 
 static int visit_epochs(const char *database, const struct database_selection *selection,
-			visit each, void *context, struct error *err)
+			const struct visitor *visitor, struct error *err)
 {
 	CLEANUP(names_release) struct names hosts = { 0 };
 	int ret = names_read(&hosts, database);
@@ -677,8 +708,8 @@ static int visit_epochs(const char *database, const struct database_selection *s
 			    strncmp(files.list[j], files.list[j + 1],
 				    strlen(files.list[j]) - strlen(OPEN_ENDING)) == 0)
 				continue;
-			ret = visit_epoch(folder, hosts.list[i], files.list[j], selection, each,
-					  context, err);
+			ret = visit_epoch(folder, hosts.list[i], files.list[j], selection, visitor,
+					  err);
 			if (ret < 0)
 				return ret;
 		}
@@ -715,7 +746,8 @@ int database_list(const char *database, const struct database_selection *selecti
 		  struct database_list *list, struct error *err)
 {
 	static const struct database_selection all;
-	int ret = visit_epochs(database, selection ? selection : &all, list_epoch, list, err);
+	const struct visitor visitor = { list_epoch, list, selection && selection->whole };
+	int ret = visit_epochs(database, selection ? selection : &all, &visitor, err);
 	if (list->count)
 		qsort(list->entries, list->count, sizeof(*list->entries), compare_entries);
 	return ret;
@@ -752,7 +784,8 @@ int database_read(const char *database, const struct database_selection *selecti
 	struct merging merging = { selection ? selection : &all, into, 0 };
 	if (!into)
 		return failed(err, -ENOMEM, database);
-	int ret = visit_epochs(database, merging.selection, merge_epoch, &merging, err);
+	const struct visitor visitor = { merge_epoch, &merging, true };
+	int ret = visit_epochs(database, merging.selection, &visitor, err);
 	if (ret == 0 && merging.count == 0)
 		return error_set(err, -ENOENT, "database '%s' has no such epoch", database);
 	if (ret == 0)

@@ -42,6 +42,7 @@ struct database_selection {
 	const char *const *epochs; /* names, as "20260131T120000Z" */
 	size_t epoch_count;
 	uint64_t since_ns, until_ns; /* since 1970; an epoch that overlaps is in */
+	bool whole;		     /* list: read and verify each epoch, and count its samples */
 	/*
 	 * Receives a sentence about an epoch or stash that cannot be read and is left
 	 * out. NULL: such a thing is an error.
@@ -56,7 +57,7 @@ struct database_entry {
 	uint64_t start_ns,
 		duration_ns; /* the earliest source's start, the longest duration; 0: unknown */
 	uint64_t samples;    /* of table "flat" */
-	bool has_samples;    /* else its events have estimates alone */
+	bool has_samples;    /* else nobody counted them, or its events have estimates alone */
 	uint64_t file_bytes; /* 0: unknown */
 	bool is_open, being_written;
 	bool readable;	 /* else only host, epoch, path and file_bytes are known */
@@ -69,12 +70,18 @@ struct database_list {
 };
 void database_list_release(
 	struct database_list *list); /* for CLEANUP(); also right for a zeroed one */
-/* Reads every selected epoch; unreadable ones are listed as such. */
+/*
+ * The selected epochs, by what their sources say: their files are not read beyond
+ * that, so that a list costs by how many there are and not by how much is in them.
+ * Unreadable ones are listed as such; damage that only reading all of a file shows is
+ * not seen, unless selection->whole asks for it. `samples` are known then alone.
+ */
 int database_list(const char *database, const struct database_selection *selection,
 		  struct database_list *list, struct error *err);
 
 /*
- * The selected epochs as one profile, with the stash of their images. -ENOENT
+ * The selected epochs as one profile, with the stash of their images. Of the others
+ * no more is read than says when they were. -ENOENT
  * when the selection is empty.
  */
 int database_read(const char *database, const struct database_selection *selection,

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "store/open_folder.h"
+#include "store/page_file.h"
 #include "store/profile_writer.h"
 #include "store/write_ahead_log.h"
 
@@ -467,6 +468,35 @@ bool file_source_is_open_folder(const char *path)
 	if (fstatat(folder, OPEN_FOLDER_PROFILE, &found, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == EACCES; /* another's: reading it says so */
 	return S_ISREG(found.st_mode);
+}
+
+int file_source_open_pages(struct file_source *source, const char *path, struct error *err)
+{
+	uint8_t head[HEAD_BYTES];
+	struct stat found;
+	CLEANUP(close_fd) int fd = is_open_name(path) ? -EAGAIN : open_at(AT_FDCWD, path, 0);
+	if (fd < 0 || fstat(fd, &found) < 0 || !S_ISREG(found.st_mode))
+		return -EAGAIN;
+	long size = read_fully(fd, head, sizeof(head), 0);
+	if (size < FILE_SOURCE_HEADER_BYTES || head[HEADER_READ_VERSION] == HEADER_WAL)
+		return -EAGAIN;
+	int ret = check_regular(fd, path, &found, err);
+	if (ret == 0)
+		ret = check_header(head, (size_t)size, path, err);
+	if (ret == 0)
+		ret = check_length(head, (size_t)found.st_size, path, err);
+	if (ret < 0)
+		return ret;
+	source->name = strdup(path);
+	if (!source->name)
+		return failed(err, -ENOMEM, path);
+	budget_input(path);
+	/* Holes allow nothing. */
+	uint64_t stored = (uint64_t)found.st_blocks * 512;
+	source->file_bytes = (uint64_t)found.st_size;
+	source->content_bytes = stored < source->file_bytes ? stored : source->file_bytes;
+	int code = page_file_open(&source->guard, fd, source->content_bytes);
+	return code == SQLITE_OK ? 0 : sqlite_failed(source, code, err);
 }
 
 int file_source_open(struct file_source *source, const char *path, struct error *err)

@@ -48,6 +48,13 @@ int file_source_of_bytes(struct file_source *source, const void *bytes, size_t s
 			 const char *name, struct error *err);
 void file_source_close(struct file_source *source); /* for CLEANUP(); also right for a zeroed one */
 
+/*
+ * A closed file, whose pages are read as they are asked for, so that nothing of it is in memory
+ * (page_file.h). -EAGAIN without a word when it is no closed file: then file_source_open() says
+ * what it is. Other errors as there.
+ */
+int file_source_open_pages(struct file_source *source, const char *path, struct error *err);
+
 /* Whether a folder is that of an open epoch, which profile_file_read() reads, and no database. */
 bool file_source_is_open_folder(const char *path);
 

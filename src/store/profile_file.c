@@ -234,6 +234,21 @@ int profile_file_read_part(const char *path, enum profile_file_part part, struct
 	return ret < 0 ? ret : load_source(&source, part, out, info, err);
 }
 
+int profile_file_read_sources(const char *path, struct profile **out,
+			      struct profile_file_info *info, struct error *err)
+{
+	CLEANUP(file_source_close) struct file_source source = { 0 };
+	int ret = file_source_open_pages(&source, path, err);
+	if (ret == -EAGAIN)
+		return profile_file_read(path, out, info, err);
+	if (ret < 0)
+		return ret;
+	const struct profile_reader_options options = { .name = source.name,
+							.file_bytes = source.content_bytes };
+	*info = (struct profile_file_info){ .file_bytes = source.file_bytes };
+	return profile_reader_load_sources(&source.guard, &options, out, err);
+}
+
 int profile_file_read_folder(int folder, const char *name, struct profile **out, struct error *err)
 {
 	CLEANUP(file_source_close) struct file_source source = { 0 };

@@ -54,6 +54,15 @@ int profile_file_decode_part(const void *bytes, size_t size, const char *name,
 			     struct profile_file_info *info, struct error *err);
 
 /*
+ * Of a closed file its table "source" alone, in a profile without any other row: of
+ * the file only the pages are read that lead there, however long the recording. What
+ * they say is not verified by the seal, which takes the whole file. Of an open epoch
+ * all is read, as of what is no profile. *info has no stash.
+ */
+int profile_file_read_sources(const char *path, struct profile **out,
+			      struct profile_file_info *info, struct error *err);
+
+/*
  * Writes the canonical form of `profile` beside `path`, syncs it, renames it
  * over `path` and syncs the folder: at every moment `path` is the old file or
  * the new one, whole. Mode 0600. Fails with the negative errno; nothing is left behind.

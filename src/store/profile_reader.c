@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -144,6 +145,47 @@ uint64_t profile_unpacked_bytes(const struct profile *profile)
 	return total;
 }
 
+/* What comes before any table is looked at. */
+static int begin_load(struct load *load)
+{
+	const struct profile_reader_options *options = load->options;
+	*load->counts = (struct profile_reader_counts){ 0 };
+	load->unpack_left = PROFILE_UNPACK_BASE_BYTES + options->file_bytes * PROFILE_UNPACK_RATIO;
+	chunk_coder_init(&load->coder);
+	load->profile = profile_new();
+	if (!load->profile)
+		return load_out_of_memory(load);
+	int ret = load_schema(load);
+	if (ret == 0)
+		ret = load_relations(load);
+	if (ret == 0)
+		ret = load_row_schemas(load);
+	load->schema_is_ours = ret == 0;
+	return ret;
+}
+
+int profile_reader_load_sources(struct guard *guard, const struct profile_reader_options *options,
+				struct profile **out, struct error *err)
+{
+	struct profile_reader_counts counts;
+	CLEANUP(load_release)
+	struct load load = { .db = guard->db, .options = options, .err = err, .counts = &counts };
+	int ret = begin_load(&load);
+	for (size_t i = 0; ret == 0 && i < load.relation_count; i++) {
+		struct relation *relation = &load.relations[i];
+		if (strcmp(relation->name, profile_table_name(PROFILE_SOURCE)) != 0)
+			continue;
+		ret = load_place_relation(&load, relation);
+		if (ret == 0)
+			ret = load_relation(&load, relation);
+	}
+	if (ret < 0)
+		return ret;
+	*out = load.profile;
+	load.profile = NULL; /* the caller's from here on */
+	return 0;
+}
+
 int profile_reader_load(struct guard *guard, const struct profile_reader_options *options,
 			struct profile **out, struct profile_reader_counts *counts,
 			struct error *err)
@@ -152,18 +194,7 @@ int profile_reader_load(struct guard *guard, const struct profile_reader_options
 	struct load load = { .db = guard->db, .options = options, .err = err };
 	struct profile_reader_counts unwanted;
 	load.counts = counts ? counts : &unwanted;
-	*load.counts = (struct profile_reader_counts){ 0 };
-	load.unpack_left = PROFILE_UNPACK_BASE_BYTES + options->file_bytes * PROFILE_UNPACK_RATIO;
-	chunk_coder_init(&load.coder);
-	load.profile = profile_new();
-	if (!load.profile)
-		return load_out_of_memory(&load);
-	int ret = load_schema(&load);
-	if (ret == 0)
-		ret = load_relations(&load);
-	if (ret == 0)
-		ret = load_row_schemas(&load);
-	load.schema_is_ours = ret == 0;
+	int ret = begin_load(&load);
 	if (ret == 0)
 		ret = load_check_seal(&load);
 	for (size_t i = 0; ret == 0 && i < load.relation_count; i++)

@@ -53,6 +53,10 @@ struct profile_reader_counts {
 	unsigned unknown_tables;
 };
 
+/* As profile_reader_load(), but of all tables "source" alone, without a look at the seal. */
+int profile_reader_load_sources(struct guard *guard, const struct profile_reader_options *options,
+				struct profile **out, struct error *err);
+
 /* Returns 0 and stores a profile, or a negative errno value with *err as profile_file_read(). */
 int profile_reader_load(struct guard *guard, const struct profile_reader_options *options,
 			struct profile **out, struct profile_reader_counts *counts,

@@ -14,5 +14,7 @@ cmp 12.prof all.prof
 culprit db merge --host web7 one.prof db
 cmp 1.prof one.prof
 culprit db list db
+culprit db list --samples db
 culprit db list --json --host web8 db
+culprit db list --json --samples --host web8 db
 culprit check db

@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
@@ -138,7 +139,8 @@ static void the_list_is_sorted_and_complete(void **state)
 	const char *database = filled(&folder);
 	CLEANUP(database_list_release) struct database_list list = { 0 };
 	struct error err = { 0 };
-	must(database_list(database, NULL, &list, &err), &err);
+	const struct database_selection whole = { .whole = true };
+	must(database_list(database, &whole, &list, &err), &err);
 	assert_int_equal(list.count, 4);
 	assert_string_equal(list.entries[0].host, "a");
 	assert_string_equal(list.entries[0].epoch, "20260101T000010Z");
@@ -149,6 +151,109 @@ static void the_list_is_sorted_and_complete(void **state)
 		assert_true(list.entries[i].samples > 0);
 		assert_int_equal(list.entries[i].duration_ns, SECOND_NS);
 	}
+}
+
+/* Bytes that this process has read, of files and pipes. */
+static uint64_t bytes_read(void)
+{
+	char text[512] = "";
+	FILE *file = fopen("/proc/self/io", "r");
+	assert_non_null(file);
+	size_t size = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	assert_int_equal(strncmp(text, "rchar: ", 7), 0);
+	return size ? strtoull(text + 7, NULL, 10) : 0;
+}
+
+/* An epoch whose file is far larger than what says when it was. */
+static void record_large(const char *database, uint64_t start_ns)
+{
+	struct error err = { 0 };
+	struct epoch *epoch = NULL;
+	struct random_state random = random_seed(start_ns);
+	CLEANUP(profile_freep) struct profile *profile = samples_of((const uint64_t[]){ 1 }, 1);
+	struct profile_frame frame = { .image = 1 };
+	const struct profile_source source = { .start_ns = start_ns, .duration_ns = SECOND_NS };
+	for (size_t i = 0; i < 20000; i++) {
+		const struct cell cell = { 1, 1 + random_below(&random, 1000), 1 };
+		frame.vaddr = random_below(&random, 1u << 30);
+		assert_int_equal(profile_add_flat(profile, 1, 0, &frame, &cell), 0);
+	}
+	table_clear(profile->tables[PROFILE_SOURCE]);
+	assert_int_equal(profile_add_source(profile, &source), 0);
+	must(database_open_epoch(database, "a", start_ns, &epoch, &err), &err);
+	must(epoch_merge(epoch, profile, &err), &err);
+	must(epoch_close(epoch, &err), &err);
+}
+
+static void what_is_not_selected_is_hardly_read(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	struct error err = { 0 };
+	for (uint64_t i = 0; i < 8; i++)
+		record_large(database, START_NS + 10 * i * SECOND_NS);
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	uint64_t before = bytes_read();
+	must(database_list(database, NULL, &list, &err), &err);
+	uint64_t listed = bytes_read() - before;
+	uint64_t all = 0;
+	assert_int_equal(list.count, 8);
+	for (size_t i = 0; i < list.count; i++) {
+		assert_int_equal(list.entries[i].start_ns, START_NS + 10 * i * SECOND_NS);
+		assert_false(list.entries[i].has_samples);
+		all += list.entries[i].file_bytes;
+	}
+	assert_true(all > 8 * 50000);
+	assert_in_range(listed, 1, all / 4);
+
+	/* One of them costs itself. */
+	const struct database_selection one = { .since_ns = START_NS + 70 * SECOND_NS };
+	CLEANUP(profile_freep) struct profile *last = NULL;
+	before = bytes_read();
+	must(database_read(database, &one, &last, &err), &err);
+	assert_in_range(bytes_read() - before, all / 8, all / 8 + all / 4);
+	assert_true(profile_table(last, PROFILE_FLAT)->count > 19000);
+}
+
+static bool is_readable(const char *database, bool whole)
+{
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	const struct database_selection selection = { .whole = whole };
+	struct error err = { 0 };
+	must(database_list(database, &selection, &list, &err), &err);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.entries[0].has_samples, whole && list.entries[0].readable);
+	assert_int_equal(list.entries[0].fault[0] != 0, !list.entries[0].readable);
+	return list.entries[0].readable;
+}
+
+static void damage_beyond_the_sources_shows_to_who_reads_whole(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	record_large(database, START_NS);
+	assert_true(is_readable(database, false));
+	assert_true(is_readable(database, true));
+	const char *path = temporary_folder_path(&folder, "db/a/20260101T000000Z.prof");
+	FILE *file = fopen(path, "r+");
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 50000, SEEK_SET), 0); /* among its chunks */
+	int byte = fgetc(file);
+	assert_int_equal(fseek(file, 50000, SEEK_SET), 0);
+	fputc(byte ^ 1, file);
+	fclose(file);
+	assert_true(is_readable(database, false));
+	assert_false(is_readable(database, true));
+	/* One that was cut off is not taken for whole by anybody. */
+	assert_int_equal(truncate(path, 60000), 0);
+	assert_false(is_readable(database, false));
+	/* Nor is what has only holes behind its header. */
+	assert_int_equal(truncate(path, 100), 0);
+	assert_int_equal(truncate(path, 200000), 0);
+	assert_false(is_readable(database, false));
 }
 
 static void copying_one_database_over_another_is_their_union(void **state)
@@ -404,6 +509,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_selection_reads_as_one_profile_with_its_stash),
 		cmocka_unit_test(the_list_is_sorted_and_complete),
+		cmocka_unit_test(what_is_not_selected_is_hardly_read),
+		cmocka_unit_test(damage_beyond_the_sources_shows_to_who_reads_whole),
 		cmocka_unit_test(copying_one_database_over_another_is_their_union),
 		cmocka_unit_test(a_killed_epoch_is_closed_by_the_next),
 		cmocka_unit_test(names_that_would_escape_are_refused),

@@ -1,8 +1,11 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -20,6 +23,23 @@ static void hear(void *context, const char *sentence)
 	assert(strlen(sentence) > 3 && !strchr(sentence, '\n'));
 }
 
+/* Page by page, for its sources alone: what is a whole profile has the same ones. */
+static void read_sources(const uint8_t *data, size_t size, const struct profile *whole)
+{
+	char path[64];
+	struct error err = { 0 };
+	struct profile_file_info info;
+	CLEANUP(profile_freep) struct profile *sources = NULL;
+	CLEANUP(close_fd) int fd = memfd_create("profile", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int ret = profile_file_read_sources(path, &sources, &info, &err);
+	assert(ret == 0 || err.text[0]);
+	assert(!whole || (ret == 0 && profile_table(sources, PROFILE_SOURCE)->count ==
+					      profile_table(whole, PROFILE_SOURCE)->count));
+}
+
 /* As a reader, as a reader that believes any seal, as one that leaves out code, and as `check`
  * does, which goes on after faults. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -28,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = { 0 };
 	int ret = profile_file_decode(data, size, "f", &read, NULL, &err);
 	assert(ret == 0 || (err.text[0] && !strchr(err.text, '\n')));
+	read_sources(data, size, read);
 	for (int way = 0; way < 3; way++) {
 		CLEANUP(file_source_close) struct file_source source = { 0 };
 		if (file_source_of_bytes(&source, data, size, "f", &err) < 0)

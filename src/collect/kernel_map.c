@@ -12,6 +12,7 @@
 #include "base/small_file.h"
 #include "base/sorted.h"
 #include "image/notes.h"
+#include "intake/kernel_text.h"
 #include "profile/profile.h"
 #include "symbol/kallsyms.h"
 #include "symbol/record.h"
@@ -224,6 +225,19 @@ static bool find_range(struct kernel_map *map, uint64_t address, size_t *at)
 	return true;
 }
 
+/* Of what the kernel ran when it started, the range of its core; else NULL. */
+static struct kernel_range *core_of_init(struct kernel_map *map, uint64_t address)
+{
+	for (size_t at = first_ending_after(map, address); at-- > 0;) {
+		struct kernel_range *range = &map->ranges[at];
+		if (!kernel_text_is_init(range->end, address))
+			break;
+		if (range->what == KERNEL_CORE)
+			return range;
+	}
+	return NULL;
+}
+
 int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
 		      enum unknown_cause *cause)
 {
@@ -240,11 +254,11 @@ int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_f
 			return ret;
 		found = find_range(map, address, &at);
 	}
-	if (!found) {
+	struct kernel_range *range = found ? &map->ranges[at] : core_of_init(map, address);
+	if (!range) {
 		*cause = map->modules_hidden ? UNKNOWN_KERNEL_HIDDEN : UNKNOWN_KERNEL_ADDRESS;
 		return 0;
 	}
-	struct kernel_range *range = &map->ranges[at];
 	if (!range->image) {
 		int ret = make_image(map, range);
 		if (ret < 0)

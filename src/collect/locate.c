@@ -117,12 +117,14 @@ static int locate_user(struct session *session, struct process *process, uint64_
 			      out);
 }
 
-static int locate_kernel(struct session *session, uint64_t address, struct located *out)
+static int locate_kernel(struct session *session, uint64_t address, enum frame_kind kind,
+			 struct located *out)
 {
 	struct profile_frame frame = { 0 };
-	int ret = kernel_map_locate(&session->kernel, address, &frame, &out->cause);
+	uint64_t back = kind == FRAME_RETURN && address;
+	int ret = kernel_map_locate(&session->kernel, address - back, &frame, &out->cause);
 	out->image = frame.image;
-	out->vaddr = frame.vaddr;
+	out->vaddr = frame.vaddr + back;
 	return ret;
 }
 
@@ -133,7 +135,7 @@ int session_locate(struct session *session, struct process *process, enum code_m
 	int ret = 0;
 	switch (mode) {
 	case CODE_KERNEL:
-		ret = locate_kernel(session, address, out);
+		ret = locate_kernel(session, address, kind, out);
 		break;
 	case CODE_HYPERVISOR:
 		out->cause = UNKNOWN_HYPERVISOR;

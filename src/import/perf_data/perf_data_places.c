@@ -12,12 +12,12 @@
 #include "image/signed_pointer.h"
 #include "import/perf_data/jit_beside.h"
 #include "import/perf_data/simpleperf.h"
+#include "intake/kernel_text.h"
 
-#define VSYSCALL_START	  UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
-#define VSYSCALL_END	  UINT64_C(0xffffffffff601000)
-#define ABOVE_ARM64	  UINT64_C(0xffffffff80000000) /* where no arm64 kernel lies; x86-64 does */
-#define NO_PID		  UINT32_MAX
-#define KERNEL_INIT_REACH (UINT64_C(64) << 20) /* data and start-up code together, with room */
+#define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
+#define VSYSCALL_END   UINT64_C(0xffffffffff601000)
+#define ABOVE_ARM64    UINT64_C(0xffffffff80000000) /* where no arm64 kernel lies; x86-64 does */
+#define NO_PID	       UINT32_MAX
 
 struct wanted_image {
 	enum image_kind kind;
@@ -426,20 +426,13 @@ void perf_places_at(struct perf_places *places, const struct process *process, u
 		places->jit && time_ns ? jit_beside_stage(places->jit, process->pid, time_ns) : 0;
 }
 
-/* The kernel's mapping ends with its text: what it ran when it started lies behind, and stands at
- * the root of idle CPUs' stacks. */
-static bool is_behind_core(const struct perf_places *places, uint64_t address)
-{
-	return places->kernel_core.end && address >= places->kernel_core.end &&
-	       address - places->kernel_core.end < KERNEL_INIT_REACH;
-}
-
 static int locate_kernel(struct perf_places *places, uint64_t address, uint64_t wanted,
 			 struct located *out)
 {
 	const struct mapping *mapping = address_space_find(places->kernel, wanted);
-	if (!mapping && is_behind_core(places, wanted))
-		mapping = &places->kernel_core;
+	const struct mapping *core = &places->kernel_core;
+	if (!mapping && core->end && kernel_text_is_init(core->end, wanted))
+		mapping = core;
 	if (!mapping)
 		return perf_places_unknown(
 			places,

@@ -250,11 +250,12 @@ int cells_write(struct cells *cells, const struct cells_rows *rows, struct profi
 	struct writing writing = {
 		.cells = cells, .rows = rows, .profile = profile, .distinct = true
 	};
+	int ret = cells_settle(cells);
+	if (ret < 0)
+		return ret;
 	writing.stacks = calloc(cells->count + 1, sizeof(*writing.stacks));
 	writing.counts = calloc(rows->event_count + 1, sizeof(*writing.counts));
-	int ret = writing.stacks && writing.counts ? cells_settle(cells) : -ENOMEM;
-	if (ret == 0)
-		ret = write_rows(&writing);
+	ret = writing.stacks && writing.counts ? write_rows(&writing) : -ENOMEM;
 	writing_release(&writing);
 	return ret;
 }

@@ -29,7 +29,8 @@ struct cells_rows {
 
 /*
  * Adds all flat rows, nodes and stacks. The cells get a node for each sampled
- * address with a stack, and are of no further use. 0 or -ENOMEM.
+ * address with a stack, and are of no further use. 0, -ENOMEM, or -EOVERFLOW as of
+ * cells_settle().
  */
 int cells_write(struct cells *cells, const struct cells_rows *rows, struct profile *profile);
 

@@ -15,7 +15,9 @@
 #include "base/random.h"
 #include "collect/session.h"
 #include "import/formats.h"
+#include "intake/cells_write.h"
 #include "profile/bill.h"
+#include "store/profile_file.h"
 #include "support/imported.h"
 #include "support/perf_file.h"
 
@@ -329,11 +331,122 @@ static void random_chains_agree(void **state)
 	}
 }
 
+/* ---- an engine that counts in the kernel: it hands over sums, without a record a sample */
+
+struct kernel_entry {
+	uint64_t offset; /* in the kernel's text */
+	uint64_t samples;
+};
+
+struct table_engine {
+	struct profile *profile;
+	uint32_t image; /* row; 0: not made */
+};
+
+static int engine_image(void *owner, uint32_t number, uint32_t *row, bool *is_new)
+{
+	struct table_engine *engine = owner;
+	const struct profile_image kernel = { .kind = IMAGE_KERNEL, .space = SPACE_TEXT };
+	assert_int_equal(number, 1);
+	*is_new = !engine->image;
+	int ret = engine->image ? 0 : profile_add_image(engine->profile, &kernel, &engine->image);
+	*row = engine->image;
+	return ret;
+}
+
+static bool engine_calls_exact(const void *owner, uint32_t number)
+{
+	(void)owner;
+	(void)number;
+	return false;
+}
+
+static struct cell engine_measured(const void *owner, uint32_t event, const struct cell *cell,
+				   uint64_t *before)
+{
+	(void)owner;
+	(void)event;
+	(void)before;
+	return *cell;
+}
+
+/* In batches, as such a table is emptied; each has some of every place. */
+static struct profile *through_a_table(const struct kernel_entry *entries, size_t count,
+				       size_t batches)
+{
+	CLEANUP(cells_release) struct cells cells;
+	struct table_engine engine = { .profile = profile_new() };
+	const struct profile_event event = { .name = span_of_text(names[0]), .sampled = 1 };
+	const struct profile_context context = { .comm = span_of_text("worker") };
+	uint32_t contexts[2] = { 0 };
+	uint32_t events[1];
+	assert_non_null(engine.profile);
+	assert_int_equal(cells_init(&cells), 0);
+	assert_int_equal(profile_add_event(engine.profile, &event, &events[0]), 0);
+	assert_int_equal(profile_add_context(engine.profile, &context, &contexts[1]), 0);
+	for (size_t batch = 0; batch < batches; batch++)
+		for (size_t i = 0; i < count; i++) {
+			uint64_t samples = entries[i].samples / batches +
+					   (batch < entries[i].samples % batches);
+			const struct cell_key key = { .vaddr = entries[i].offset,
+						      .image = 1,
+						      .context = 1 };
+			const struct cell sum = { samples, samples * PERIOD,
+						  (unsigned __int128)samples * PERIOD * PERIOD };
+			if (samples)
+				assert_int_equal(cells_add(&cells, &key, &sum), 0);
+		}
+	const struct cells_rows rows = { .owner = &engine,
+					 .image = engine_image,
+					 .calls_exact = engine_calls_exact,
+					 .measured = engine_measured,
+					 .contexts = contexts,
+					 .events = events,
+					 .event_count = 1 };
+	assert_int_equal(cells_write(&cells, &rows, engine.profile), 0);
+	return engine.profile;
+}
+
+#define ENTRIES 300u
+
+static void sums_from_a_table_make_the_bytes_of_its_samples(void **state)
+{
+	(void)state;
+	struct random_state random = random_seed(11);
+	struct kernel_entry entries[ENTRIES];
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	uint64_t time = 20;
+	begin(&file);
+	for (size_t i = 0; i < ENTRIES; i++) {
+		entries[i] = (struct kernel_entry){ 16 * i, 1 + random_below(&random, 40) };
+		const uint64_t words[] = { KERNEL, TEXT + entries[i].offset };
+		for (uint64_t k = 0; k < entries[i].samples; k++, time++)
+			put(&file, PERF_RECORD_MISC_KERNEL, time, words, 2,
+			    &(struct counted){ time * PERIOD, 0, time, time });
+	}
+	struct live *live = new_live();
+	struct error err = { 0 };
+	live->session.stacks = false;
+	CLEANUP(profile_freep) struct profile *lived = through_a_ring(live, &file);
+	assert_int_equal(profile_file_encode(lived, &bytes, &err), 0);
+	for (size_t batches = 1; batches <= 7; batches += 3) {
+		CLEANUP(profile_freep)
+		struct profile *counted = through_a_table(entries, ENTRIES, batches);
+		CLEANUP(buffer_release) struct buffer other = { 0 };
+		assert_int_equal(profile_file_encode(counted, &other, &err), 0);
+		assert_int_equal(other.size, bytes.size);
+		assert_memory_equal(other.data, bytes.data, bytes.size);
+	}
+	free_live(live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_of_unknown_frames_and_groups_agree),
 		cmocka_unit_test(random_chains_agree),
+		cmocka_unit_test(sums_from_a_table_make_the_bytes_of_its_samples),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ recorder=$!
 trap 'kill -9 $recorder 2>/dev/null || true' EXIT
 merged() { # FEWEST: until so many samples can be read by the group
 	for attempt in $(seq 500); do
-		found=$($group db list --json db 2>/dev/null | awk -F '[:,]' '/"samples"/ { print $2 + 0 }')
+		found=$($group db list --json --samples db 2>/dev/null | awk -F '[:,]' '/"samples"/ { print $2 + 0 }')
 		[ "${found:-0}" -lt "$1" ] || return 0
 		kill -0 $recorder || fail "the recording ended: $(cat said)"
 		sleep 0.01
@@ -49,7 +49,7 @@ while [ ! -s locked ]; do
 	kill -0 $! || fail "the lock was not taken"
 	sleep 0.01
 done
-now=$($group db list --json db | awk -F '[:,]' '/"samples"/ { print $2 + 0 }')
+now=$($group db list --json --samples db | awk -F '[:,]' '/"samples"/ { print $2 + 0 }')
 merged $((now + 5))
 $group db list db >list
 expect_match "the list" "$(cat list)" "being recorded"

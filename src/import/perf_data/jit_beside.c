@@ -24,7 +24,7 @@
 
 #define DUMP_MAX_BYTES (512u << 20)
 
-/* The last word but one of "comm PID START". */
+/* The last word but two of "comm PID START BOOT". */
 static bool pid_of(struct span name, uint64_t *pid)
 {
 	char text[256];
@@ -32,10 +32,12 @@ static bool pid_of(struct span name, uint64_t *pid)
 		return false;
 	memcpy(text, name.data, name.size);
 	text[name.size] = 0;
-	char *last = strrchr(text, ' ');
-	if (!last)
-		return false;
-	*last = 0;
+	for (int words = 0; words < 2; words++) {
+		char *last = strrchr(text, ' ');
+		if (!last)
+			return false;
+		*last = 0;
+	}
 	char *word = strrchr(text, ' ');
 	return word && number_parse_u64(word + 1, pid);
 }

@@ -36,6 +36,8 @@ int main(int argc, char **argv)
 {
 	/* A file at its limit (ulimit -f) is an error like a full disk: EFBIG, cleaned up and said.
 	 */
+	/* Whoever started us may ignore it: then we would never hear that a child has ended. */
+	signal(SIGCHLD, SIG_DFL);
 	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		message_error("no verb given; try 'culprit --help'");

@@ -56,6 +56,13 @@ for signal in INT:130 TERM:143; do
 	expect_status ${signal#*:} wait $pid
 	whole signal.prof
 done
+# Whoever starts us may ignore that children end: we do not, and the command's status is ours.
+for bursts in "" --bursts; do
+	expect_status 7 timeout 30 env --ignore-signal=CHLD culprit record --quiet -F 500 $bursts \
+		-o ignored.prof -- sh -c '"$KERNELS/busy" split 0.1; exit 7'
+	whole ignored.prof
+done
+
 # One that takes it and ends in order gives its own status.
 rm -f ready
 culprit record --quiet -F 500 -o trap.prof -- \

@@ -16,9 +16,11 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/random.h"
+#include "support/long_form.h"
 
-/* Of each kind and seed: enough to meet every length of a short seed, and quick for a long one. */
-#define CHANGES_MAX   512
+/* Of each kind and seed: all of a short seed, so many of a long one. */
+#define SHORT_SEED    512u
+#define CHANGES_MAX   (LONG_FORM ? 512 : 128)
 #define MUTATIONS     256
 #define MUTATED_BYTES 65536u
 #define CROSSED_IN    4 /* mutations, one is with the seed before */
@@ -69,7 +71,7 @@ static void run(const uint8_t *data, size_t size)
 
 static void run_changes(uint8_t *data, size_t size)
 {
-	size_t step = size / CHANGES_MAX + 1;
+	size_t step = size <= SHORT_SEED ? 1 : size / CHANGES_MAX + 1;
 	run(data, size);
 	for (size_t cut = 0; cut < size; cut += step)
 		run(data, cut);

@@ -74,3 +74,10 @@ expect("golden, output where none is wanted", scripts(["--golden"], a_sh="echo y
 expect("golden, a newline less", scripts(["--golden"], a_sh="printf x", a_out="x\n"), (1, ["1..1", "not ok 1 - a"]))
 expect("golden, other status", scripts(["--golden"], a_sh="exit 3"), (1, ["1..1", "not ok 1 - a"]))
 expect("golden, wanted status", scripts(["--golden"], a_sh="exit 3", a_status="3\n"), (0, ["1..1", "ok 1 - a"]))
+# each waits for the other
+MEETS = {"a_sh": ': >"$SHARED/a"; until [ -e "$SHARED/b" ]; do sleep 0.01; done',
+         "b_sh": ': >"$SHARED/b"; until [ -e "$SHARED/a" ]; do sleep 0.01; done'}
+expect("scripts beside others", scripts(["--jobs", "2"], **{name: "# beside others\n" + text for name, text in MEETS.items()}),
+       (0, ["1..2", "ok 1 - a", "ok 2 - b"]))
+expect("scripts one at a time", scripts(["--jobs", "2", "--timeout", "0.5"], **MEETS),
+       (1, ["1..2", "not ok 1 - a", "ok 2 - b"]))

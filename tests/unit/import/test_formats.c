@@ -20,11 +20,13 @@
 #include "base/small_file.h"
 #include "import/formats.h"
 #include "support/imported.h"
+#include "support/long_form.h"
 #include "support/random_profile.h"
 
-#define CHANGES_MAX                                                                                \
-	256 /* of a kind and seed: every byte of a short one, and quick for a long one */
-#define SEED_BYTES (1u << 20)
+/* Of a kind and seed: every byte of a short one, so many of a long one. */
+#define SHORT_SEED  256u
+#define CHANGES_MAX (LONG_FORM ? 256 : 64)
+#define SEED_BYTES  (1u << 20)
 
 /* ---- memory that runs out (the linker puts these in place of the C library's) */
 
@@ -145,6 +147,11 @@ static void expect_same(const struct outcome *a, const struct outcome *b, const 
 
 /* ---- what is done with a seed */
 
+static size_t step_of(size_t size)
+{
+	return size <= SHORT_SEED ? 1 : size / CHANGES_MAX + 1;
+}
+
 static void pieces(const struct importer *format, struct span bytes, const char *name)
 {
 	static const size_t sizes[] = { 1, 7, 4096 };
@@ -179,7 +186,7 @@ static void damage(const struct importer *format, struct span bytes, const char 
 
 static void cuts(const struct importer *format, struct span bytes, const char *name)
 {
-	for (size_t at = 0; at < bytes.size; at += bytes.size / CHANGES_MAX + 1) {
+	for (size_t at = 0; at < bytes.size; at += step_of(bytes.size)) {
 		char where[4200];
 		snprintf(where, sizeof(where), "%s cut at %zu", name, at);
 		damage(format, (struct span){ bytes.data, at }, where);
@@ -191,7 +198,7 @@ static void changes(const struct importer *format, struct span bytes, const char
 	CLEANUP(free_pointer) uint8_t *copy = malloc(bytes.size);
 	assert_non_null(copy);
 	memcpy(copy, bytes.data, bytes.size);
-	for (size_t at = 0; at < bytes.size; at += bytes.size / CHANGES_MAX + 1)
+	for (size_t at = 0; at < bytes.size; at += step_of(bytes.size))
 		for (int all = 0; all < 2; all++) {
 			char where[4200];
 			uint8_t mask = all ? 0xff : (uint8_t)(1u << at % 8);
@@ -238,7 +245,7 @@ static void failed_allocations(const struct importer *format, struct span bytes,
 	CLEANUP(outcome_release)
 	struct outcome whole = outcome_of(format, bytes, 4096, false, name);
 	size_t count = allocations;
-	for (size_t at = 1; at <= count && whole.ret == 0; at += count / CHANGES_MAX + 1) {
+	for (size_t at = 1; at <= count && whole.ret == 0; at += step_of(count)) {
 		const struct import_options options = { 0 };
 		CLEANUP(outcome_release) struct outcome outcome = { 0 };
 		allocations = 0;

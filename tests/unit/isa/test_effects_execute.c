@@ -34,9 +34,12 @@ struct verdict {
 	char text[TEXT_BYTES];
 };
 
+#define LANES 65536
+
 struct trial {
 	struct decoder *decoder;
 	struct random_state random;
+	uint64_t lanes[LANES]; /* to draw from: making them is what a trial would cost */
 	struct verdict *verdict;
 	uint8_t bytes[16];
 	struct instruction instruction;
@@ -74,8 +77,19 @@ static uint64_t any_lane(struct random_state *random)
 	return any_value(random);
 }
 
-static void randomize(struct random_state *random, unsigned r, struct machine_state *state)
+/* `count` lanes, a multiple of 4, by one number for four. */
+static void draw_lanes(struct trial *trial, uint64_t *out, size_t count)
 {
+	for (size_t i = 0; i < count; i += 4) {
+		uint64_t picks = random_u64(&trial->random);
+		for (size_t j = i; j < i + 4; j++, picks >>= 16)
+			out[j] = trial->lanes[picks % LANES];
+	}
+}
+
+static void randomize(struct trial *trial, unsigned r, struct machine_state *state)
+{
+	struct random_state *random = &trial->random;
 	if (r == X86_RSP)
 		return;
 	if (r <= X86_R15)
@@ -83,8 +97,7 @@ static void randomize(struct random_state *random, unsigned r, struct machine_st
 	else if (r == X86_FLAGS)
 		state->flags = random_u64(random) & 0x8d5;
 	else if (r >= X86_XMM0 && r < X86_XMM0 + 32)
-		for (unsigned i = 0; i < 8; i++)
-			state->vectors[r - X86_XMM0][i] = any_lane(random);
+		draw_lanes(trial, state->vectors[r - X86_XMM0], 8);
 	else if (r >= X86_K0 && r < X86_K0 + 8)
 		state->masks[r - X86_K0] = random_u64(random);
 }
@@ -234,12 +247,15 @@ static void change_unread(struct trial *trial, struct machine_state *state)
 	const struct instruction_effects *effects = &trial->effects;
 	for (unsigned r = 0; r < X86_REGISTER_COUNT; r++)
 		if (!register_set_has(&effects->reads, r))
-			randomize(&trial->random, r, state);
+			randomize(trial, r, state);
 	size_t reads = effects->reads_memory ? effects->read_bytes : 0;
 	bool all = effects->reads_memory && !effects->read_bytes;
-	for (size_t i = 0; i < MACHINE_MEMORY_BYTES; i++)
-		if (!all && (i < MACHINE_RSP_AT || i >= MACHINE_RSP_AT + reads))
-			state->memory[i] = (uint8_t)random_u64(&trial->random);
+	uint64_t eight = 0;
+	for (size_t i = 0; i < MACHINE_MEMORY_BYTES && !all; i++, eight >>= 8) {
+		eight = i % 8 ? eight : random_u64(&trial->random);
+		if (i < MACHINE_RSP_AT || i >= MACHINE_RSP_AT + reads)
+			state->memory[i] = (uint8_t)eight;
+	}
 }
 
 /* Only what leaves no more behind than registers, and does so the same way each time. */
@@ -281,14 +297,13 @@ static void run_trial(struct trial *trial)
 		struct machine_state after[2];
 		memset(before, 0, sizeof(before));
 		for (unsigned r = 0; r < X86_REGISTER_COUNT; r++)
-			randomize(&trial->random, r, &before[0]);
+			randomize(trial, r, &before[0]);
 		if (trial->effects.class == LATENCY_DIVIDE && state % 2)
 			before[0].general[X86_RDX] = 0;
 		before[0].general[X86_RSP] = machine_stack();
-		for (size_t i = 0; i < MACHINE_MEMORY_BYTES; i += 8) {
-			uint64_t lane = any_lane(&trial->random);
-			memcpy(before[0].memory + i, &lane, sizeof(lane));
-		}
+		uint64_t memory[MACHINE_MEMORY_BYTES / 8];
+		draw_lanes(trial, memory, COUNT_OF(memory));
+		memcpy(before[0].memory, memory, sizeof(memory));
 		before[1] = before[0];
 		change_unread(trial, &before[1]);
 		if (!machine_run(trial->bytes, trial->instruction.length_bytes, &before[0],
@@ -421,7 +436,11 @@ static void check_maps(void (*map)(struct trial *, unsigned), unsigned first, un
 	pid_t child = fork();
 	if (child == 0) {
 		static const unsigned words[] = { 2, 4, 8 };
-		struct trial trial = { .random = random_seed(11), .verdict = verdict };
+		static struct trial trial;
+		trial.random = random_seed(11);
+		trial.verdict = verdict;
+		for (size_t i = 0; i < LANES; i++)
+			trial.lanes[i] = any_lane(&trial.random);
 		trial.vector_words = words[machine_vectors()];
 		trial.vector_count = machine_vectors() == MACHINE_AVX512 ? 32 : 16;
 		if (!machine_start() ||

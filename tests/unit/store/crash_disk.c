@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/random.h"
 
 enum kind { WRITE, TRUNCATE, SYNC, CREATE, UNLINK, RENAME, LINK, SYNC_NAMES, PROMISE };
@@ -548,8 +549,9 @@ static size_t synced_until(int file, size_t count)
 	return 0;
 }
 
-static void restore_file(const char *path, int file, size_t count, enum crash_kind kind,
-			 struct random_state *random)
+/* Returns a number of the content. */
+static uint64_t restore_file(const char *path, int file, size_t count, enum crash_kind kind,
+			     struct random_state *random)
 {
 	struct content content = { 0 };
 	size_t synced = kind == CRASH_KILLED ? count : synced_until(file, count);
@@ -567,7 +569,9 @@ static void restore_file(const char *path, int file, size_t count, enum crash_ki
 		    content.size ||
 	    fclose(out) != 0)
 		abort();
+	uint64_t number = hash_bytes(content.data ? content.data : (uint8_t *)"", content.size);
 	free(content.data);
+	return number;
 }
 
 struct name {
@@ -628,12 +632,13 @@ static bool has_folder(const struct name *names, int count, const char *text)
 	return false;
 }
 
-void crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, uint64_t seed)
+uint64_t crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, uint64_t seed)
 {
 	struct random_state random = random_seed(seed);
 	struct name names[FILES];
 	int name_count = 0;
 	size_t named = count;
+	uint64_t number = 0;
 	if (kind == CRASH_POWER_NAMES)
 		while (named > 0 && disk.list[named - 1].kind != SYNC_NAMES)
 			named--;
@@ -666,10 +671,15 @@ void crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, 
 				continue;
 			if (asprintf(&path, "%s/%s", folder, names[i].text) < 0)
 				abort();
+			/* a sum, as the names are in no order of their own */
+			uint64_t name = hash_bytes(names[i].text, strlen(names[i].text));
 			if (pass == 1)
-				restore_file(path, names[i].file, count, kind, &random);
+				name = hash_u64(name) +
+				       restore_file(path, names[i].file, count, kind, &random);
 			else if (mkdir(path, 0700) < 0)
 				abort();
+			number += hash_u64(name);
 			free(path);
 		}
+	return number;
 }

@@ -28,8 +28,11 @@ size_t crash_disk_operations(void);
 /* The last promise among the first `count` operations. */
 int crash_disk_promised(size_t count);
 
-/* Makes in `folder`, which is empty, what a crash after `count` operations leaves. */
-void crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, uint64_t seed);
+/*
+ * Makes in `folder`, which is empty, what a crash after `count` operations leaves. Returns a number
+ * of that: the same for the same files with the same content under the same names.
+ */
+uint64_t crash_disk_restore(const char *folder, size_t count, enum crash_kind kind, uint64_t seed);
 
 /*
  * From now on the `k`-th operation fails as a full disk does; with `for_good`

@@ -44,9 +44,9 @@ static void maps_beside_a_recording_name_the_code_of_their_process(void **state)
 	toolchain_write(folder.path, "perf-43.map", "3000 10 elsewhere\n");
 	toolchain_write(folder.path, "jit-43.dump", "this is no jitdump file");
 	struct test_profile test = java_profile();
-	uint32_t java = add_runtime_code(&test, "my java 42 777", 0x1080);
-	uint32_t node = add_runtime_code(&test, "node 43 1", 0x3000);
-	uint32_t other = add_runtime_code(&test, "node 44 1", 0x1080);
+	uint32_t java = add_runtime_code(&test, "my java 42 777 1234abcd", 0x1080);
+	uint32_t node = add_runtime_code(&test, "node 43 1 1234abcd", 0x3000);
+	uint32_t other = add_runtime_code(&test, "node 44 1 1234abcd", 0x1080);
 	add_runtime_code(&test, "of unknown make", 0x1080);
 	size_t files;
 	CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
@@ -142,7 +142,7 @@ static void code_of_a_jitdump_is_in_force_from_its_time_on(void **state)
 	assert_int_equal(jit_beside_stage(beside, 43, 2000), 0);
 
 	struct test_profile test = java_profile();
-	uint32_t java = add_runtime_code(&test, "java 42 777", first);
+	uint32_t java = add_runtime_code(&test, "java 42 777 1234abcd", first);
 	test_address(&test, second, 1, 1);
 	assert_int_equal(jit_beside_name_images(beside, test.profile, &files), 0);
 	CLEANUP(stash_index_freep) struct stash_index *index = NULL;
@@ -173,7 +173,7 @@ static void a_folder_without_such_files_changes_nothing(void **state)
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	struct test_profile test = java_profile();
-	uint32_t java = add_runtime_code(&test, "java 42 777", 0x1080);
+	uint32_t java = add_runtime_code(&test, "java 42 777 1234abcd", 0x1080);
 	size_t files;
 	const char *const folders[] = { folder.path, "/no/such/folder", NULL };
 	for (size_t i = 0; i < 3; i++) {

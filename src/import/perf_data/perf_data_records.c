@@ -11,6 +11,7 @@
 #include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sum.h"
 #include "import/perf_data/perf_data_private.h"
 #include "import/perf_data/perf_data_swap.h"
 
@@ -67,13 +68,13 @@ static int take_comm(struct perf_data *data, const struct perf_record *record)
 static int take_lost(struct perf_data *data, const struct perf_record *record, uint32_t event)
 {
 	if (record->type == PERF_RECORD_LOST_SAMPLES) {
-		data->events.list[event].counts.lost_samples += record->lost.lost;
+		sum_add(&data->events.list[event].counts.lost_samples, record->lost.lost);
 		return perf_data_lost(data, event, record);
 	}
 	uint32_t named = perf_events_find(&data->events, record->lost.id);
-	data->counts.lost += record->lost.lost;
-	data->events.list[named == PERF_NO_EVENT ? event : named].counts.lost_records +=
-		record->lost.lost;
+	sum_add(&data->counts.lost, record->lost.lost);
+	sum_add(&data->events.list[named == PERF_NO_EVENT ? event : named].counts.lost_records,
+		record->lost.lost);
 	return perf_data_lost(data, event, record);
 }
 
@@ -355,7 +356,7 @@ static int take_perf_record(struct perf_data *data, struct perf_splitter *splitt
 	case PERF_FILE_AUXTRACE: /* likewise */
 		memcpy(&trace, bytes + HEADER_BYTES, sizeof(trace));
 		splitter->skip = trace;
-		data->counts.aux_bytes += trace;
+		sum_add(&data->counts.aux_bytes, trace);
 		return 0;
 	case PERF_FILE_EVENT_TYPE:
 		ret = take_event_type(data, bytes, size);

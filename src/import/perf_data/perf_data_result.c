@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/sum.h"
 #include "import/perf_data/jit_beside.h"
 #include "import/perf_data/perf_data_private.h"
 #include "intake/cells_write.h"
@@ -190,14 +191,16 @@ static int write_event_bill(struct result *result, const struct perf_file_event 
 		return -ENOMEM;
 	if (counts->reads)
 		return add_item(result, event->row, BILL_READS, counts->reads);
+	uint64_t runs = counts->stored;
+	sum_add(&runs, counts->lost_records);
+	sum_add(&runs, counts->lost_samples);
+	sum_add(&runs, counts->damaged);
 	const struct {
 		const char *item;
 		uint64_t amount;
 		bool known;
 	} lines[] = {
-		{ BILL_RUNS,
-		  counts->stored + counts->lost_records + counts->lost_samples + counts->damaged,
-		  true },
+		{ BILL_RUNS, runs, true },
 		{ BILL_STORED, counts->stored, true },
 		{ BILL_LOST_RING, counts->lost_records, true },
 		{ BILL_LOST_HARDWARE, counts->lost_samples, counts->lost_samples },
@@ -346,7 +349,7 @@ static void tell_counts(const struct perf_data *data, const struct profile *prof
 	const struct perf_data_counts *counts = &data->counts;
 	uint64_t hardware = 0;
 	for (size_t i = 0; i < data->events.count; i++)
-		hardware += data->events.list[i].counts.lost_samples;
+		sum_add(&hardware, data->events.list[i].counts.lost_samples);
 	if (data->killed)
 		import_tell(data->options, IMPORT_WARNING,
 			    "incomplete recording: its end was never written; it was read to the "

@@ -56,6 +56,26 @@ static void either_byte_order_reads_alike(void **state)
 	}
 }
 
+/* Two halves of all numbers are not none. */
+static void lost_records_are_no_fewer_for_being_too_many(void **state)
+{
+	(void)state;
+	CLEANUP(perf_file_release) struct perf_file file = { 0 };
+	begin_usual(&file);
+	put_user_sample(&file, 20, 0x30);
+	for (int i = 0; i < 2; i++) {
+		perf_record_begin(&file, PERF_RECORD_LOST, 0);
+		perf_put_u64(&file, 0);
+		perf_put_u64(&file, UINT64_C(1) << 63);
+		perf_put_trailer(&file, 7, 7, 21, 0);
+		perf_record_end(&file);
+	}
+	perf_file_end(&file);
+	must_be(&file, USER_STACK("0x1030", "1", "1000"),
+		"warning: 18446744073709551615 records were lost because a ring buffer was full: "
+		"counts are low\n");
+}
+
 /* The only flag of an attribute that is more than a bit. */
 static void precision_is_read_in_either_byte_order(void **state)
 {
@@ -443,6 +463,7 @@ static void changed_bytes_do_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lost_records_are_no_fewer_for_being_too_many),
 		cmocka_unit_test(pieces_of_any_size_read_alike),
 		cmocka_unit_test(either_byte_order_reads_alike),
 		cmocka_unit_test(precision_is_read_in_either_byte_order),

@@ -269,7 +269,7 @@ static int begin(struct recording *recording, char *const argv[])
 		message_error("%s", err.text);
 		return 1;
 	}
-	watched_time_begin(&recording->watched);
+	watched_time_begin(&recording->watched, collector_proc_ask(recording->collector));
 	if (recording->command.pid) {
 		int ret = command_release(&recording->command);
 		if (ret < 0) {
@@ -287,7 +287,8 @@ static int begin(struct recording *recording, char *const argv[])
 		}
 		watched_time_release(&recording->watched); /* of processes: from here on */
 		if (!recording->command.pid)
-			watched_time_begin(&recording->watched);
+			watched_time_begin(&recording->watched,
+					   collector_proc_ask(recording->collector));
 	}
 	recording->begin_ns = clock_monotonic_ns();
 	if (recording->has_duration)
@@ -341,10 +342,11 @@ static int finish(struct recording *recording)
 	struct error err;
 	int status = -1;
 	recording->stopped_ns = clock_monotonic_ns();
-	watched_time_end(&recording->watched); /* ending takes a while, in which they run on */
+	begin_closing(recording);
+	/* Ending takes a while, in which they run on. */
+	watched_time_end(&recording->watched, collector_proc_ask(recording->collector));
 	if (!recording->epoch)
 		return 1; /* the next one could not be opened, which was said */
-	begin_closing(recording);
 	if (collector_finish(recording->collector, &delta, &err) < 0) {
 		clear_progress();
 		message_error("%s", err.text);

@@ -7,7 +7,6 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/small_file.h"
 #include "cli/command.h"
 #include "collect/proc_stat.h"
 #include "profile/bill.h"
@@ -15,20 +14,19 @@
 
 #define STAT_LIMIT 4096
 
-static bool read_thread(pid_t tid, struct watched_ticks *ticks)
+static bool read_thread(const struct proc_ask *ask, pid_t tid, struct watched_ticks *ticks)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
 	struct proc_stat stat;
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", tid, tid);
-	if (small_file_read(path, STAT_LIMIT, &text) < 0 ||
+	if (proc_ask(ask, NULL, (uint32_t)tid, (uint32_t)tid, READER_PROCESS_STAT, STAT_LIMIT,
+		     &text) < 0 ||
 	    !proc_stat_parse((struct span){ text.data, text.size }, &stat))
 		return false;
 	*ticks = (struct watched_ticks){ stat.start_ticks, stat.user_ticks, stat.system_ticks };
 	return true;
 }
 
-static bool begin_threads(struct watched_time *watched)
+static bool begin_threads(struct watched_time *watched, const struct proc_ask *ask)
 {
 	if (!watched->tid_count)
 		return true;
@@ -36,17 +34,18 @@ static bool begin_threads(struct watched_time *watched)
 	if (!watched->threads)
 		return false;
 	for (size_t i = 0; i < watched->tid_count; i++)
-		if (!read_thread(watched->tids[i], &watched->threads[i]))
+		if (!read_thread(ask, watched->tids[i], &watched->threads[i]))
 			return false;
 	return true;
 }
 
-void watched_time_begin(struct watched_time *watched)
+void watched_time_begin(struct watched_time *watched, const struct proc_ask *ask)
 {
 	watched->start_ns = clock_monotonic_ns();
-	watched->begun = (watched->pid_count || watched->tid_count) && begin_threads(watched) &&
-			 (!watched->pid_count || descendants_read(&watched->before, watched->pids,
-								  watched->pid_count) == 0);
+	watched->begun =
+		(watched->pid_count || watched->tid_count) && begin_threads(watched, ask) &&
+		(!watched->pid_count || descendants_read(&watched->before, watched->pids,
+							 watched->pid_count, NULL, ask) == 0);
 }
 
 static uint64_t difference(uint64_t after, uint64_t before)
@@ -55,12 +54,13 @@ static uint64_t difference(uint64_t after, uint64_t before)
 }
 
 /* A number may be another thread's by now. */
-static bool end_threads(struct watched_time *watched)
+static bool end_threads(struct watched_time *watched, const struct proc_ask *ask)
 {
 	for (size_t i = 0; i < watched->tid_count; i++) {
 		const struct watched_ticks *before = &watched->threads[i];
 		struct watched_ticks now;
-		if (!read_thread(watched->tids[i], &now) || now.start_ticks != before->start_ticks)
+		if (!read_thread(ask, watched->tids[i], &now) ||
+		    now.start_ticks != before->start_ticks)
 			return false;
 		watched->user_ticks += difference(now.user_ticks, before->user_ticks);
 		watched->system_ticks += difference(now.system_ticks, before->system_ticks);
@@ -68,13 +68,13 @@ static bool end_threads(struct watched_time *watched)
 	return true;
 }
 
-static bool end_processes(struct watched_time *watched)
+static bool end_processes(struct watched_time *watched, const struct proc_ask *ask)
 {
 	CLEANUP(descendants_release) struct descendants now = { 0 };
 	struct descendants_time time;
 	if (!watched->pid_count)
 		return true;
-	if (descendants_read(&now, watched->pids, watched->pid_count) < 0 ||
+	if (descendants_read(&now, watched->pids, watched->pid_count, &watched->before, ask) < 0 ||
 	    !descendants_watched(&watched->before, &now, watched->children, &time))
 		return false;
 	watched->user_ticks += time.user_ticks;
@@ -82,9 +82,9 @@ static bool end_processes(struct watched_time *watched)
 	return true;
 }
 
-void watched_time_end(struct watched_time *watched)
+void watched_time_end(struct watched_time *watched, const struct proc_ask *ask)
 {
-	watched->known = watched->begun && end_threads(watched) && end_processes(watched);
+	watched->known = watched->begun && end_threads(watched, ask) && end_processes(watched, ask);
 }
 
 void watched_time_release(struct watched_time *watched)

@@ -40,10 +40,10 @@ struct watched_time {
 	uint64_t user_ticks, system_ticks;
 };
 
-/* Sampling begins, and the command is about to run. */
-void watched_time_begin(struct watched_time *watched);
+/* Sampling begins, and the command is about to run. `ask`: the collector's. */
+void watched_time_begin(struct watched_time *watched, const struct proc_ask *ask);
 /* Sampling is about to end: what running processes use from here on is not in it. */
-void watched_time_end(struct watched_time *watched);
+void watched_time_end(struct watched_time *watched, const struct proc_ask *ask);
 /*
  * Adds to the bill what is known: the times of the command when it has ended,
  * those of processes and threads when all that were asked for were there at the

@@ -74,6 +74,7 @@ void collector_free(struct collector *collector)
 	read_window_release(&session->reads);
 	jit_table_release(&session->jits);
 	edges_release(&session->edges);
+	left_out_release(&session->unread);
 	shares_release(&session->shares); /* after all that gives back to them */
 	byte_pool_release(&session->groups);
 	tally_release(&session->tally);
@@ -263,6 +264,7 @@ static int init_session(struct collector *collector, struct error *err)
 	int ret = file_table_init(&session->files, session->profile, session->reader,
 				  &session->shares);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
+	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread };
 	session->jits.watch = &session->watch;
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);
@@ -278,6 +280,7 @@ static int open_counters(struct collector *collector, struct error *err)
 	struct counters_options options = plan->counters;
 	options.features = &plan->features;
 	options.cpus = &plan->cpus;
+	options.watch = &session->watch;
 	struct sampler *samplers = plan->samplers;
 	plan->samplers = NULL; /* the counters' from here on */
 	int ret = counters_init(&session->counters, samplers, plan->sampler_count, &options, err);
@@ -381,7 +384,7 @@ int collector_start(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
 	if (ledger_init(&collector->ledger, session, samples_all(collector)) < 0 ||
-	    targets_start(&collector->targets, collector->options.children) < 0)
+	    targets_start(&collector->targets, &session->ask, collector->options.children) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
@@ -397,6 +400,11 @@ int collector_start(struct collector *collector, struct error *err)
 int collector_poll_fd(const struct collector *collector)
 {
 	return collector->poll_fd;
+}
+
+const struct proc_ask *collector_proc_ask(const struct collector *collector)
+{
+	return &collector->session.ask;
 }
 
 bool collector_alive(struct collector *collector)
@@ -617,7 +625,7 @@ void collector_tell_missing(const struct collector *collector, uint64_t samples,
 							     : GUARDED_WHOLE_MACHINE,
 		     text, size);
 	if (!text[0])
-		targets_tell_below(&collector->targets, samples, text, size);
+		targets_tell_below(&collector->targets, &session->ask, samples, text, size);
 }
 
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err)

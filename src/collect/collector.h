@@ -118,6 +118,8 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 
 /* Whether anything that could be sampled is left (every asked process has exited: false). */
 bool collector_alive(struct collector *collector);
+/* By which its processes are asked; lives as long as the collector. */
+const struct proc_ask *collector_proc_ask(const struct collector *collector);
 
 /*
  * After collector_finish(): what was to be watched and has no samples, and why, in one sentence;

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/edge_helper.h"
+#include "collect/task_open.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
 #include "machine/sample_memory.h"
@@ -277,17 +278,18 @@ static bool refused_kernel(const struct perf_event_attr *attr, int code)
 static int open_one(struct counters *counters, struct sampler *sampler, pid_t task, int cpu,
 		    int group_fd, unsigned long flags)
 {
-	int fd = perf_open(&sampler->attr, task, cpu, group_fd, flags);
+	const struct helper_watch *watch = counters->options.watch;
+	int fd = task_open(&sampler->attr, task, cpu, group_fd, flags, watch);
 	while (fd < 0 && sampler->event->max_precise && sampler->attr.precise_ip &&
 	       (fd == -EINVAL || fd == -EOPNOTSUPP || fd == -ENOENT)) {
 		sampler->attr.precise_ip--;
-		fd = perf_open(&sampler->attr, task, cpu, group_fd, flags);
+		fd = task_open(&sampler->attr, task, cpu, group_fd, flags, watch);
 	}
 	if (fd < 0 && refused_kernel(&sampler->attr, fd) && !sampler->attr.exclude_user) {
 		struct perf_event_attr user = sampler->attr;
 		user.exclude_kernel = 1;
 		user.exclude_hv = 1;
-		int user_fd = perf_open(&user, task, cpu, group_fd, flags);
+		int user_fd = task_open(&user, task, cpu, group_fd, flags, watch);
 		if (user_fd >= 0) {
 			sampler->attr = user;
 			counters->kernel_dropped = true;
@@ -297,6 +299,21 @@ static int open_one(struct counters *counters, struct sampler *sampler, pid_t ta
 	return fd;
 }
 
+/* Where the task does not let us: opening ended for it, or for who asked to end. False: another
+ * reason. */
+static bool explain_task(pid_t task, int code, struct error *err)
+{
+	if (code == -ETIMEDOUT)
+		error_set(
+			err, code,
+			"cannot watch task %d: the kernel waits for the end of an execve() of its, "
+			"which does not come",
+			task);
+	else if (code == -ECANCELED)
+		error_set(err, code, "asked to end before task %d could be watched", task);
+	return code == -ETIMEDOUT || code == -ECANCELED;
+}
+
 static int open_counter(struct counters *counters, size_t index, size_t slot, pid_t task,
 			int *group_fd, unsigned long flags, struct error *err)
 {
@@ -304,7 +321,7 @@ static int open_counter(struct counters *counters, size_t index, size_t slot, pi
 	int cpu = counters->cpus[slot];
 	int fd = open_one(counters, sampler, task, cpu, sampler->leader == index ? -1 : *group_fd,
 			  flags | PERF_FLAG_FD_CLOEXEC);
-	if (fd == -ESRCH)
+	if (fd == -ESRCH || (fd < 0 && explain_task(task, fd, err)))
 		return fd;
 	if (fd < 0) {
 		char cause[512];
@@ -367,8 +384,8 @@ static int open_sideband(struct counters *counters, size_t slot, pid_t task, str
 {
 	struct perf_event_attr attr = sideband_attr(counters);
 	int cpu = counters->cpus[slot];
-	int fd = perf_open(&attr, task, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd == -ESRCH)
+	int fd = task_open(&attr, task, cpu, -1, PERF_FLAG_FD_CLOEXEC, counters->options.watch);
+	if (fd == -ESRCH || (fd < 0 && explain_task(task, fd, err)))
 		return fd;
 	if (fd < 0)
 		return error_set(err, fd, "cannot watch processes on CPU %d: %s", cpu,

@@ -102,8 +102,9 @@ struct counters_options {
 	bool inherit; /* tasks are followed by the kernel; else CPUs are watched */
 	bool enable_on_exec;
 	bool stacks;
-	uint64_t edge_registers;      /* perf's mask, for samplers with `edges` */
-	struct sample_memory *memory; /* for samplers with `memory`; borrowed, outlives us */
+	uint64_t edge_registers;	  /* perf's mask, for samplers with `edges` */
+	struct sample_memory *memory;	  /* for samplers with `memory`; borrowed, outlives us */
+	const struct helper_watch *watch; /* who may end what waits for a task; borrowed; NULL */
 	bool user_sideband; /* no right to kernel events: the side-band says exclude_kernel */
 };
 

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/small_file.h"
+#include "collect/proc_status.h"
 
 #define STAT_LIMIT 4096
 
@@ -41,13 +41,8 @@ const struct descendant *descendants_find(const struct descendants *descendants,
 	return find(descendants, pid);
 }
 
-int descendants_add(struct descendants *descendants, const struct proc_stat *stat)
+static void take_stat(struct descendant *one, const struct proc_stat *stat)
 {
-	int ret = array_reserve(&descendants->list, &descendants->capacity, descendants->count,
-				sizeof(*descendants->list));
-	if (ret < 0)
-		return ret;
-	struct descendant *one = &descendants->list[descendants->count++];
 	*one = (struct descendant){
 		.pid = (pid_t)stat->pid,
 		.parent = (pid_t)stat->parent,
@@ -59,7 +54,15 @@ int descendants_add(struct descendants *descendants, const struct proc_stat *sta
 	};
 	snprintf(one->comm, sizeof(one->comm), "%.*s", (int)stat->name.size,
 		 (const char *)stat->name.data);
-	return 0;
+}
+
+int descendants_add(struct descendants *descendants, const struct proc_stat *stat)
+{
+	int ret = array_reserve(&descendants->list, &descendants->capacity, descendants->count,
+				sizeof(*descendants->list));
+	if (ret == 0)
+		take_stat(&descendants->list[descendants->count++], stat);
+	return ret;
 }
 
 /* A pass settles all whose parent is settled; a number used again could close a circle. */
@@ -90,27 +93,74 @@ static void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count)
+/* Who is whose child, which every process tells whatever it does. */
+static int read_parents(struct descendants *descendants)
 {
 	CLEANUP(close_directory) DIR *directory = opendir("/proc");
-	CLEANUP(buffer_release) struct buffer text = { 0 };
 	if (!directory)
 		return -errno;
 	for (struct dirent *entry; (entry = readdir(directory));) {
-		char path[300];
-		struct proc_stat stat;
-		if (!isdigit((unsigned char)entry->d_name[0]))
+		struct proc_status status;
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    proc_status_read((uint32_t)strtoul(entry->d_name, NULL, 10), &status) < 0)
 			continue;
-		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
-		buffer_empty(&text);
-		int ret = small_file_read(path, STAT_LIMIT, &text);
-		if (ret == 0 && proc_stat_parse((struct span){ text.data, text.size }, &stat))
-			ret = descendants_add(descendants, &stat);
-		if (ret == -ENOMEM)
+		const struct proc_stat parent = { .pid = status.pid, .parent = status.parent };
+		int ret = descendants_add(descendants, &parent);
+		if (ret < 0)
 			return ret;
 	}
-	descendants_order(descendants, roots, root_count);
 	return 0;
+}
+
+/* What those used that count. One that has ended since has none. */
+static int read_times(struct descendants *descendants, const struct proc_ask *ask)
+{
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	size_t kept = 0;
+	for (size_t i = 0; i < descendants->count; i++) {
+		struct descendant *one = &descendants->list[kept];
+		struct proc_stat stat;
+		*one = descendants->list[i];
+		kept++;
+		if (!one->root && !one->below)
+			continue;
+		buffer_empty(&text);
+		int ret = proc_ask(ask, NULL, (uint32_t)one->pid, 0, READER_PROCESS_STAT,
+				   STAT_LIMIT, &text);
+		if (ret == -ENOMEM)
+			return ret;
+		if (ret == 0 && proc_stat_parse((struct span){ text.data, text.size }, &stat))
+			take_stat(one, &stat);
+		else if (ret == -ENOENT || ret == -ESRCH)
+			kept--;
+		else
+			descendants->incomplete = true;
+	}
+	descendants->count = kept;
+	return 0;
+}
+
+int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count,
+		     const struct descendants *before, const struct proc_ask *ask)
+{
+	int ret = read_parents(descendants);
+	if (ret < 0)
+		return ret;
+	descendants_order(descendants, roots, root_count);
+	/* Below one that was below, whoever took that one in. */
+	for (size_t i = 0; before && i < before->count; i++) {
+		struct descendant *one = before->list[i].root || before->list[i].below
+						 ? find(descendants, before->list[i].pid)
+						 : NULL;
+		if (one)
+			one->root = true;
+	}
+	descendants_order(descendants, NULL, 0);
+	ret = read_times(descendants, ask);
+	for (size_t i = 0; i < descendants->count; i++)
+		descendants->list[i].root = descendants->list[i].below = false;
+	descendants_order(descendants, roots, root_count);
+	return ret;
 }
 
 static uint64_t difference(uint64_t after, uint64_t before)
@@ -248,6 +298,8 @@ bool descendants_watched(const struct descendants *before, const struct descenda
 {
 	struct descendants_time then = { 0 };
 	struct descendants_time now = { 0 };
+	if (before->incomplete || after->incomplete)
+		return false;
 	for (size_t i = 0; i < before->count; i++) {
 		const struct descendant *one = &before->list[i];
 		bool counts = was_watched(one, children);

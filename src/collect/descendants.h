@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/proc_ask.h"
 #include "collect/proc_stat.h"
 #include "image/process_table.h" /* PROCESS_COMM_SIZE */
 
@@ -27,12 +28,19 @@ struct descendant {
 struct descendants {
 	struct descendant *list; /* of all processes, by pid */
 	size_t count, capacity;
+	bool incomplete; /* one of those that count did not say what it used */
 };
 
 void descendants_release(struct descendants *descendants); /* also right for a zeroed one */
-/* 0, -ENOMEM, or why /proc cannot be read. */
-int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count);
-/* The parts of descendants_read(): one process; when all are there, who is below whom. */
+/*
+ * 0, -ENOMEM, or why /proc cannot be read. Times, names and start are those of who is asked for or
+ * below, and of who was so `before` (NULL: nothing was) or is below such a one; the others have
+ * none. They come by `ask`.
+ */
+int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count,
+		     const struct descendants *before, const struct proc_ask *ask);
+/* The parts of descendants_read(): one process, with what it used; when all are there, who is below
+ * whom. */
 int descendants_add(struct descendants *descendants, const struct proc_stat *stat);
 void descendants_order(struct descendants *descendants, const pid_t *roots, size_t root_count);
 const struct descendant *descendants_find(const struct descendants *descendants, pid_t pid);

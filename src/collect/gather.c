@@ -565,7 +565,8 @@ static void begin_next(struct session *session)
 
 int gather_nothing(struct session *session, struct tally_translation *translation, bool redact)
 {
-	struct left_out left_out = { 0 };
+	struct left_out left_out = session->unread;
+	session->unread = (struct left_out){ 0 };
 	for (size_t i = 0; i < session->files.count; i++) {
 		const struct file *file = session->files.files[i];
 		const struct share *share = file->share ? file->share : file->through;
@@ -585,8 +586,10 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 {
 	struct code_spots spots = { 0 };
 	struct gathering gathering = { .session = session,
+				       .left_out = session->unread,
 				       .translation = translation,
 				       .redact = redact };
+	session->unread = (struct left_out){ 0 };
 	size_t images = profile_table(session->profile, PROFILE_IMAGE)->count;
 	gathering.file_of_image = calloc(images + 1, sizeof(uint32_t));
 	int ret = gathering.file_of_image ? list_spots(session, &spots) : -ENOMEM;

@@ -18,6 +18,7 @@
 #include "base/small_file.h"
 #include "collect/file_table.h"
 #include "collect/file_ways.h"
+#include "collect/proc_ask.h"
 #include "collect/proc_stat.h"
 #include "collect/shares.h"
 #include "image/process_table.h"
@@ -212,7 +213,7 @@ static uint32_t user_of(const char *status)
 }
 
 /* Who runs it; while it runs, for its files are looked for afterwards, too. */
-static void look_at_process(struct jit *jit)
+static void look_at_process(const struct jit_table *table, struct jit *jit)
 {
 	char path[64];
 	CLEANUP(buffer_release) struct buffer status = { 0 };
@@ -222,8 +223,8 @@ static void look_at_process(struct jit *jit)
 	if (small_file_read(path, STATUS_LIMIT, &status) < 0)
 		return;
 	/* second: if the number was given away in between, this tells */
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", jit->pid);
-	if (small_file_read(path, STATUS_LIMIT, &text) < 0 ||
+	const struct proc_ask ask = { table->reader, table->shares, NULL };
+	if (proc_ask(&ask, NULL, jit->pid, 0, READER_PROCESS_STAT, STATUS_LIMIT, &text) < 0 ||
 	    !proc_stat_parse((struct span){ text.data, text.size }, &stat) ||
 	    (jit->user_known && stat.start_ticks != jit->start_ticks))
 		return;
@@ -301,7 +302,7 @@ static int open_map(const struct jit_table *table, struct jit *jit, struct stat 
 	struct safe_file file;
 	struct error err;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", jit->own_pid);
-	look_at_process(jit);
+	look_at_process(table, jit);
 	int ret = reader_open_of_user(table->reader, (pid_t)jit->pid, path, OWNER_PROCESS,
 				      jit->user, &file, &err);
 	if (ret < 0 && jit->own_pid == jit->pid && has_ended(jit)) {
@@ -742,7 +743,7 @@ static struct jit *need_jit(struct jit_table *table, const struct process *proce
 	jit->share = table->shares ? share : NULL;
 	jit->own_pid = process->pid;
 	jit->user = geteuid();
-	look_at_process(jit);
+	look_at_process(table, jit);
 	jit->start_ns = process->start_ns;
 	jit->began = process->execed;
 	jit->map.fd = -1;

@@ -17,7 +17,7 @@ enum left_out_why {
 	LEFT_OUT_ASKED,	 /* we were asked to end */
 	LEFT_OUT_FAILED, /* what parsed it died */
 	/* Of what could not be opened: */
-	LEFT_OUT_UNANSWERED, /* its file system did not answer */
+	LEFT_OUT_UNANSWERED, /* its file system, or the process, did not answer */
 	LEFT_OUT_BUSY, /* who opens files came to it in no time; nothing is the file's fault */
 	LEFT_OUT_SIZE, /* it is larger than what is read, or copied where it has to be */
 	LEFT_OUT_REASONS,

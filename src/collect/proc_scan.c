@@ -17,10 +17,10 @@
 #include "collect/proc_stat.h"
 #include "collect/session.h"
 
-#define MAPS_LIMIT	 (64u << 20) /* 65530 mappings of long paths */
-#define MAPS_PIECE_BYTES 65536u
-#define SMALL_LIMIT	 65536
-#define PF_KTHREAD	 0x00200000 /* include/linux/sched.h */
+#define MAPS_LIMIT	   (64u << 20) /* 65530 mappings of long paths */
+#define STRANGE_MAPS_LIMIT (16u << 20)
+#define SMALL_LIMIT	   65536
+#define PF_KTHREAD	   0x00200000 /* include/linux/sched.h */
 
 static void close_directory(DIR **directory)
 {
@@ -28,15 +28,37 @@ static void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-static int read_stat(struct session *session, uint32_t pid, struct process **found)
+/* Its name, where it does not let anybody read more; the samples that it may get have that. */
+static int name_mute(struct session *session, uint32_t pid, struct process **found)
 {
 	char path[64];
+	char comm[PROCESS_COMM_SIZE];
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+	if (small_file_read_line(path, comm, sizeof(comm)) < 0)
+		return 0;
+	struct process *process = process_need(&session->processes, pid);
+	if (!process)
+		return -ENOMEM;
+	snprintf(process->comm, sizeof(process->comm), "%s", comm);
+	*found = process;
+	return 0;
+}
+
+static int read_stat(struct session *session, struct share *share, uint32_t pid,
+		     struct process **found)
+{
 	CLEANUP(buffer_release) struct buffer buffer = { 0 };
 	struct proc_stat stat;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-	int ret = small_file_read(path, SMALL_LIMIT, &buffer);
-	if (ret < 0 || !proc_stat_parse((struct span){ buffer.data, buffer.size }, &stat))
-		return ret == -ENOMEM ? ret : 0;
+	int ret = proc_ask(&session->ask, share, pid, 0, READER_PROCESS_STAT, SMALL_LIMIT, &buffer);
+	if (ret == -ENOENT || ret == -ESRCH)
+		return 0;
+	if (ret < 0 || !proc_stat_parse((struct span){ buffer.data, buffer.size }, &stat)) {
+		bool mute = ret == -ETIMEDOUT;
+		ret = ret == -ENOMEM ? ret : name_mute(session, pid, found);
+		if (ret == 0 && *found)
+			(*found)->mute |= mute;
+		return ret;
+	}
 	struct process *process = process_need(&session->processes, pid);
 	if (!process)
 		return -ENOMEM;
@@ -87,13 +109,15 @@ static int take_map_line(struct session *session, struct process *process, const
 	return ret == -E2BIG ? 0 : ret;
 }
 
-/* The whole lines in the buffer, which keeps the rest. */
-static int take_map_lines(struct session *session, struct process *process, struct buffer *buffer)
+/* As many as the process's user has time for. */
+static int take_map_lines(struct session *session, struct process *process, struct buffer *buffer,
+			  uint64_t most_ns)
 {
 	char *text = (char *)buffer->data;
 	char *end = text + buffer->size;
+	uint64_t begin_ns = clock_monotonic_ns();
 	int ret = 0;
-	while (text < end && ret == 0) {
+	while (text < end && ret == 0 && clock_monotonic_ns() - begin_ns <= most_ns) {
 		char *newline = memchr(text, '\n', (size_t)(end - text));
 		if (!newline)
 			break;
@@ -101,36 +125,24 @@ static int take_map_lines(struct session *session, struct process *process, stru
 		ret = take_map_line(session, process, text, (size_t)(newline - text));
 		text = newline + 1;
 	}
-	buffer->size = (size_t)(end - text);
-	memmove(buffer->data, text, buffer->size);
 	return ret;
 }
 
 int session_scan_maps(struct session *session, struct process *process)
 {
-	char path[64];
 	CLEANUP(buffer_release) struct buffer buffer = { 0 };
 	struct share *share = session_share(session, process);
-	uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t left_ns = share_reading_left_ns(&session->shares, share);
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", process->pid);
-	CLEANUP(close_fd) int fd = left_ns ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	int ret = 0;
-	/* In pieces: a process may have more than one wants in memory, or has time for. */
-	for (uint64_t total = 0; fd >= 0 && ret == 0 && total < MAPS_LIMIT;) {
-		uint8_t *room = buffer_extend(&buffer, MAPS_PIECE_BYTES);
-		if (!room)
-			return -ENOMEM;
-		ssize_t came = read(fd, room, MAPS_PIECE_BYTES);
-		buffer.size -= MAPS_PIECE_BYTES - (came > 0 ? (size_t)came : 0);
-		if (came <= 0)
-			break;
-		total += (uint64_t)came;
-		process->known = true;
-		ret = take_map_lines(session, process, &buffer);
-		if (clock_monotonic_ns() - begin_ns > left_ns)
-			break;
-	}
+	if (process->mute || !left_ns)
+		return 0;
+	int ret = proc_ask(&session->ask, share, process->pid, 0, READER_PROCESS_MAPS,
+			   share->strange ? STRANGE_MAPS_LIMIT : MAPS_LIMIT, &buffer);
+	process->mute |= ret == -ETIMEDOUT; /* once is enough */
+	if (ret < 0 || !buffer.size)
+		return ret == -ENOMEM ? ret : 0;
+	process->known = true;
+	uint64_t begin_ns = clock_monotonic_ns();
+	ret = take_map_lines(session, process, &buffer, left_ns);
 	share_spend(&session->shares, share, SHARE_READING, clock_monotonic_ns() - begin_ns);
 	return ret;
 }
@@ -160,10 +172,21 @@ static int scan_threads(struct session *session, const struct process *process)
 	return 0;
 }
 
-int session_scan_process(struct session *session, uint32_t pid)
+/* What takes no lock of the process's, and who pays for it. */
+static int scan_freely(struct session *session, struct share *share, struct process *process)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+	int ret = session_read_group(session, process);
+	if (ret == 0 && session->identity & COLLECT_PER_THREAD)
+		ret = scan_threads(session, process);
+	share_spend(&session->shares, share, SHARE_READING, clock_monotonic_ns() - begin_ns);
+	return ret;
+}
+
+static int scan_process(struct session *session, struct share *share, uint32_t pid)
 {
 	struct process *process = NULL;
-	int ret = read_stat(session, pid, &process);
+	int ret = read_stat(session, share, pid, &process);
 	if (ret < 0 || !process)
 		return ret;
 	if (process->kernel) {
@@ -171,12 +194,27 @@ int session_scan_process(struct session *session, uint32_t pid)
 		return 0;
 	}
 	process->asked = true; /* children that nobody can ask any more inherit it */
-	ret = session_read_group(session, process);
-	if (ret == 0)
-		ret = session_scan_maps(session, process);
-	if (ret == 0 && session->identity & COLLECT_PER_THREAD)
-		ret = scan_threads(session, process);
-	return ret;
+	ret = scan_freely(session, share, process);
+	return ret < 0 ? ret : session_scan_maps(session, process);
+}
+
+int session_scan_process(struct session *session, uint32_t pid)
+{
+	struct share *share = shares_of_process(&session->shares, pid);
+	return share ? scan_process(session, share, pid) : 0;
+}
+
+/* One of many. Of those whose user has no time left the first sample asks again. */
+static int scan_one(struct session *session, uint32_t pid)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+	struct share *share = shares_of_process(&session->shares, pid);
+	if (!share)
+		return 0;
+	share_spend(&session->shares, share, SHARE_READING, clock_monotonic_ns() - begin_ns);
+	if (share_reading_left_ns(&session->shares, share) < SHARE_LEAST_NS)
+		return 0;
+	return scan_process(session, share, pid);
 }
 
 int session_scan_all(struct session *session)
@@ -193,7 +231,9 @@ int session_scan_all(struct session *session)
 	for (struct dirent *entry; (entry = readdir(directory));) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		int ret = session_scan_process(session, (uint32_t)strtoul(entry->d_name, NULL, 10));
+		if (session_wish(session) != COLLECT_GO_ON)
+			break;
+		int ret = scan_one(session, (uint32_t)strtoul(entry->d_name, NULL, 10));
 		if (ret < 0)
 			return ret;
 	}

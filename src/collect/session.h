@@ -16,6 +16,8 @@
 #include "collect/jit.h"
 #include "collect/kernel_code.h"
 #include "collect/kernel_map.h"
+#include "collect/left_out.h"
+#include "collect/proc_ask.h"
 #include "collect/shares.h"
 #include "collect/tally.h"
 #include "collect/urgency.h"
@@ -64,6 +66,8 @@ struct session {
 	struct jit_table jits;
 	struct shares shares;
 	struct guarded guarded;
+	struct proc_ask ask;
+	struct left_out unread; /* processes that did not answer since the last epoch */
 	struct reader *reader;
 	struct helper_watch watch; /* of all helpers */
 	uint64_t hurry_ns;	   /* since when we are asked to end soon; 0: we are not */

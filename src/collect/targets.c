@@ -14,17 +14,14 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/small_file.h"
 #include "collect/cgroup.h"
 #include "collect/plan.h"
-#include "collect/proc_stat.h"
+#include "collect/proc_status.h"
 #include "collect/session.h"
 
-#define STAT_LIMIT 4096
-#define LISTINGS   16 /* of a process's threads until none is new; a fork bomb has more */
+#define LISTINGS 16 /* of a process's threads until none is new; a fork bomb has more */
 
 void targets_release(struct targets *targets)
 {
@@ -43,15 +40,11 @@ void targets_release(struct targets *targets)
 /* One that nobody waits for keeps its folder after its end. */
 static bool thread_alive(pid_t tid)
 {
-	char path[64];
-	CLEANUP(buffer_release) struct buffer text = { 0 };
-	struct proc_stat stat;
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	int ret = small_file_read(path, STAT_LIMIT, &text);
+	struct proc_status status;
+	int ret = proc_status_read((uint32_t)tid, &status);
 	if (ret == -ENOENT || ret == -ESRCH)
 		return false;
-	return !proc_stat_parse((struct span){ text.data, text.size }, &stat) ||
-	       (stat.state != 'Z' && stat.state != 'X');
+	return ret < 0 || (status.state != 'Z' && status.state != 'X');
 }
 
 bool targets_alive(struct targets *targets)
@@ -209,7 +202,8 @@ static int open_children(struct targets *targets, struct session *session, struc
 	for (int listing = 0; listing < LISTINGS; listing++) {
 		CLEANUP(descendants_release) struct descendants now = { 0 };
 		size_t fresh = 0;
-		int ret = descendants_read(&now, targets->roots, targets->root_count);
+		int ret = descendants_read(&now, targets->roots, targets->root_count, NULL,
+					   &session->ask);
 		for (size_t i = 0; i < now.count && ret == 0; i++) {
 			pid_t pid = now.list[i].pid;
 			if (!now.list[i].below || listed(&known, pid))
@@ -243,21 +237,23 @@ static int keep_roots(struct targets *targets, const struct collect_options *opt
 	return 0;
 }
 
-int targets_start(struct targets *targets, bool children)
+int targets_start(struct targets *targets, const struct proc_ask *ask, bool children)
 {
 	descendants_release(&targets->before);
 	if (!targets->root_count || children)
 		return 0;
-	int ret = descendants_read(&targets->before, targets->roots, targets->root_count);
+	int ret =
+		descendants_read(&targets->before, targets->roots, targets->root_count, NULL, ask);
 	return ret == -ENOMEM ? ret : 0;
 }
 
-void targets_tell_below(const struct targets *targets, uint64_t samples, char *text, size_t size)
+void targets_tell_below(const struct targets *targets, const struct proc_ask *ask, uint64_t samples,
+			char *text, size_t size)
 {
 	CLEANUP(descendants_release) struct descendants now = { 0 };
 	text[0] = 0;
 	if (!targets->before.count ||
-	    descendants_read(&now, targets->roots, targets->root_count) < 0)
+	    descendants_read(&now, targets->roots, targets->root_count, &targets->before, ask) < 0)
 		return;
 	struct descendants_use use = descendants_compare(&targets->before, &now);
 	descendants_tell(&use, samples, (uint64_t)sysconf(_SC_CLK_TCK), text, size);

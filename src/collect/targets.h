@@ -31,9 +31,10 @@ struct targets {
 int targets_open(struct targets *targets, struct session *session,
 		 const struct collect_options *options, const struct plan *plan, struct error *err);
 /* When sampling starts. 0 or -ENOMEM. */
-int targets_start(struct targets *targets, bool children);
+int targets_start(struct targets *targets, const struct proc_ask *ask, bool children);
 void targets_release(struct targets *targets); /* also right for a zeroed one */
 /* As collector_tell_missing(): whether others, below what is watched, did the work. */
-void targets_tell_below(const struct targets *targets, uint64_t samples, char *text, size_t size);
+void targets_tell_below(const struct targets *targets, const struct proc_ask *ask, uint64_t samples,
+			char *text, size_t size);
 /* False when every asked process and thread has ended, or the asked group was removed. */
 bool targets_alive(struct targets *targets);

@@ -33,6 +33,7 @@ struct process {
 	bool known;    /* its name and mappings were seen; false: only samples named its pid */
 	bool kernel;   /* a kernel thread */
 	bool followed; /* below the process that the owner asked to follow */
+	bool mute;     /* nobody gets an answer about its mappings: it is not asked again */
 	bool narrow;   /* runs 32-bit code */
 	bool execed;   /* its program began while we watched */
 	/* For the owner, 0 at birth; children inherit `group`, not `context`. A new name, or an

@@ -102,6 +102,15 @@ int reader_open_mapping(struct reader *reader, pid_t pid, uint64_t start, uint64
 int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe_file *copy,
 		struct error *err);
 /*
+ * Appends what /proc says of a process (or, with `tid`, of that thread of it), up to `limit_bytes`:
+ * files for which the kernel takes locks that the process can hold as long as it likes (in
+ * execve(), or with its memory), so that nobody should read them himself. What takes too long is
+ * cut off. -ETIMEDOUT: it did not answer.
+ */
+enum reader_process { READER_PROCESS_STAT, READER_PROCESS_MAPS };
+int reader_read_process(struct reader *reader, pid_t pid, pid_t tid, enum reader_process what,
+			uint64_t limit_bytes, struct buffer *out, struct error *err);
+/*
  * The separate debug file of an image, by build-id and then by .gnu_debuglink, as
  * `pid` sees it (0: as we do), below `root` (NULL: /usr/lib/debug). `path` is
  * where the image lies, or NULL. -ENOENT when there is none. The image names it, so it is one that

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/sanitizers.h"
@@ -25,6 +27,7 @@
 
 #define COPY_MAX_BYTES	   ((uint64_t)512 << 20)
 #define STRANGE_DATA_BYTES ((uint64_t)384 << 20)
+#define PROCESS_STEP_BYTES 65536u /* of what is under /proc */
 
 /* Where fstat() tells the device that mappings have. */
 static bool is_mapped_as_told(int fd)
@@ -163,6 +166,42 @@ static int do_copy(const struct message *request, struct message *answer, struct
 	return 0;
 }
 
+/* As much as comes in half the time: what its reader has of it is better than nothing. */
+static int do_read_process(const struct message *request, struct message *answer, struct error *err)
+{
+	char path[64];
+	struct cursor cursor = cursor_of(request->payload.data, request->payload.size);
+	uint64_t limit = cursor_u64(&cursor);
+	pid_t pid = (pid_t)cursor_u64(&cursor);
+	pid_t tid = (pid_t)cursor_u64(&cursor);
+	const char *name = request->header.what == READER_PROCESS_MAPS ? "maps" : "stat";
+	if (cursor.failed || pid <= 0 || tid < 0)
+		return error_set(err, -EBADMSG, "a request makes no sense");
+	if (tid)
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t most_ns = request->header.timeout_ms * UINT64_C(500000);
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	while (answer->payload.size < limit && clock_monotonic_ns() - begin_ns < most_ns) {
+		uint64_t left = limit - answer->payload.size;
+		size_t step = left < PROCESS_STEP_BYTES ? (size_t)left : PROCESS_STEP_BYTES;
+		void *room = buffer_extend(&answer->payload, step);
+		ssize_t came = room ? read(fd, room, step) : 0;
+		int cause = errno;
+		answer->payload.size -= room ? step - (came > 0 ? (size_t)came : 0) : 0;
+		if (came < 0 && cause != EINTR)
+			return error_set(err, -cause, "cannot read '%s': %s", path,
+					 strerror(cause));
+		if (came == 0)
+			break;
+	}
+	return 0;
+}
+
 static int do_identify(const struct message *request, struct message *answer, struct error *err)
 {
 	struct identity identity;
@@ -259,6 +298,8 @@ static int serve(void *context, const struct message *request, struct message *a
 		return do_open(request, answer, err);
 	case OPERATION_COPY:
 		return do_copy(request, answer, err);
+	case OPERATION_READ_PROCESS:
+		return do_read_process(request, answer, err);
 	case OPERATION_IDENTIFY:
 		return do_identify(request, answer, err);
 	case OPERATION_GATHER:

@@ -22,6 +22,7 @@ enum reader_operation {
 	OPERATION_READ,
 	OPERATION_COPY,
 	OPERATION_OPEN_BELOW,
+	OPERATION_READ_PROCESS,
 	/* Questions of the parser while it gathers, which are answered before it goes on. */
 	OPERATION_WANT_FILE, /* payload: a path; the answer has a descriptor */
 	OPERATION_WANT_NAME, /* beside it a descriptor; the answer has its path */

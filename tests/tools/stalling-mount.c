@@ -5,9 +5,9 @@
  *	stalling-mount DEVICE FOLDER PROGRAM CALLER PARENT OPERATION
  *
  * DEVICE is /dev/fuse or a node of its own that the user may open. In FOLDER it makes fuse/, empty/
- * and merged/, and runs merged/prog, which has PROGRAM's bytes. What a process named CALLER, with a
- * parent of the name PARENT ("": any), asks by OPERATION (linux/fuse.h: 15 reads, 25 is a
- * descriptor's close()) it never answers; "stalled" goes to stdout each time. Ends all when it is
+ * and merged/, and runs merged/prog in FOLDER, which has PROGRAM's bytes. What a process named CALLER
+ * ("": any), with a parent of the name PARENT ("": any), asks by OPERATION (linux/fuse.h: 15 reads,
+ * 16 writes, also what was mapped, 25 is a descriptor's close()) it never answers; "stalled" goes to stdout each time. Ends all when it is
  *killed. Exit 77: no such mounts here, and why.
  */
 #include <errno.h>
@@ -164,7 +164,7 @@ static bool is_caller(const struct server *server, uint32_t pid)
 {
 	char name[64], parents[64];
 	uint32_t parent = read_status(pid, name);
-	if (strcmp(name, server->caller) != 0)
+	if (*server->caller && strcmp(name, server->caller) != 0)
 		return false;
 	read_status(parent, parents);
 	return !*server->parent || strcmp(parents, server->parent) == 0;

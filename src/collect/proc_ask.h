@@ -1,0 +1,33 @@
+/*
+ * proc_ask - what /proc says of processes, where reading it takes locks that the process can hold
+ * as long as it likes: of `stat`, `maps` and what lies in them the kernel wants that no execve() is
+ * under way, or the lock of its memory, and a file system of the process's user (FUSE) decides how
+ * long that lasts. So the recorder never reads these itself. It asks the process that opens files
+ * (symbol/reader.h), within a deadline, at the expense of the user whose process that is. It reads
+ * itself what takes no such lock: status, cgroup, comm, the folder of threads.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/reader.h"
+
+struct buffer;
+struct left_out;
+struct share;
+struct shares;
+
+struct proc_ask {
+	struct reader *reader; /* NULL: we read ourselves, of who is trusted alone */
+	struct shares *shares; /* NULL: nobody pays */
+	struct left_out *left; /* told here who did not answer; NULL: nowhere */
+};
+
+/*
+ * Appends up to `limit_bytes` of the process's file (with `tid`: that thread's). `share` is whose
+ * the process is; NULL: it is looked up. 0; -ESRCH or -ENOENT: it is gone; -ENOMEM: we have none;
+ * -ETIMEDOUT: it does not answer; or another code of the reader's.
+ */
+int proc_ask(const struct proc_ask *ask, struct share *share, uint32_t pid, uint32_t tid,
+	     enum reader_process what, size_t limit_bytes, struct buffer *out);

@@ -83,6 +83,11 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 /* As helper_receive(), of an answer in parts: *more tells whether another one follows. */
 int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
 			bool *more, struct error *err);
+/* For who waits otherwise: gets rid of a helper that gave no answer for that cause (-ETIMEDOUT,
+ * -ENOBUFS or what the watch said), says so and returns it. */
+int helper_give_up(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err);
+/* Whether it uses more memory than it may. */
+bool helper_is_too_large(const struct helper *helper);
 /* Whether an answer has begun to come, or the helper has ended: helper_receive() need not wait. */
 bool helper_answers(const struct helper *helper);
 

@@ -117,6 +117,13 @@ void helper_dismiss(struct helper *helper)
 	helper->socket = -1;
 }
 
+void helper_kill_later(struct helper *helper)
+{
+	helper_dismiss(helper);
+	if (helper->pid)
+		kill(helper->pid, SIGKILL);
+}
+
 /* Ends the helper and says how it ended: its wait status, or -1 when that is not known in time. */
 static int stop(struct helper *helper, int signal_number, int wait_ms)
 {

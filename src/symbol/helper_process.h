@@ -62,6 +62,7 @@ void helper_stop(struct helper *helper);
 void helper_kill(struct helper *helper); /* likewise, of one that is busy */
 /* Tells it to end, without waiting for that; helper_stop() follows. */
 void helper_dismiss(struct helper *helper);
+void helper_kill_later(struct helper *helper); /* likewise, of one that is busy */
 /* How many were killed that the kernel has not let go, when they were asked on this user's behalf:
  * a server did not answer them, and no signal ends that. */
 size_t helper_stuck(struct helper *helper, uint32_t user);

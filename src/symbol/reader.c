@@ -63,6 +63,18 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 	return 0;
 }
 
+void reader_dismiss(struct reader *reader)
+{
+	if (!reader)
+		return;
+	helper_dismiss(&reader->opener);
+	helper_dismiss(&reader->parser);
+	helper_kill_later(&reader->strange_opener);
+	helper_kill_later(&reader->strange_parser);
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		helper_dismiss(&reader->gatherers[i]);
+}
+
 void reader_free(struct reader *reader)
 {
 	if (!reader)
@@ -70,10 +82,7 @@ void reader_free(struct reader *reader)
 	struct helper *ours[] = { &reader->opener, &reader->parser, &reader->strange_opener,
 				  &reader->strange_parser };
 	/* All of them first: they end side by side. */
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		helper_dismiss(ours[i]);
-	for (size_t i = 0; i < READER_GATHERS; i++)
-		helper_dismiss(&reader->gatherers[i]);
+	reader_dismiss(reader);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		helper_stop(ours[i]);
 	for (size_t i = 0; i < READER_GATHERS; i++)

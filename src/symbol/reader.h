@@ -66,6 +66,10 @@ struct reader_options {
 };
 
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err);
+/* Nothing is asked any more, what is under way is not waited for: its processes end while we do
+ * something else, those of strangers' files whatever they do. Only reader_free() may follow. NULL
+ * does nothing. */
+void reader_dismiss(struct reader *reader);
 void reader_free(struct reader *reader);
 void reader_freep(struct reader **reader); /* for CLEANUP() */
 /* Of enum confinement_layer: what its helpers lack, as far as they have answered. */

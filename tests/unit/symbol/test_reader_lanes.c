@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -263,6 +264,26 @@ static void all_that_is_under_way_ends_when_we_are_asked_to(void **state)
 	assert_int_equal(end(files, NULL, &done), 0);
 }
 
+static void what_is_dismissed_ends_whatever_it_does(void **state)
+{
+	struct files *files = *state;
+	struct reader_account account = stranger(10000 * MS);
+	struct record_set theirs = { 0 };
+	make_bomb(files);
+	struct reader *reader = new_reader(files, &both_lanes);
+	assert_int_equal(begin(files, &account, files->bomb, &files->in_bomb, GATHER_ALL, &theirs),
+			 0);
+	reader_dismiss(reader);
+	uint64_t begin_ns = clock_monotonic_ns();
+	siginfo_t ended;
+	for (int left = 4; left > 0; left--) /* who is waited for again was not waited for yet */
+		assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED), 0);
+	assert_true(clock_monotonic_ns() - begin_ns < 5000 * MS);
+	reader_free(reader);
+	files->reader = NULL;
+	record_set_release(&theirs);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -274,6 +295,7 @@ int main(void)
 		TEST(a_strangers_time_ends_while_ours_is_waited_for),
 		TEST(a_strangers_memory_is_looked_at_while_ours_is_waited_for),
 		TEST(all_that_is_under_way_ends_when_we_are_asked_to),
+		TEST(what_is_dismissed_ends_whatever_it_does),
 	};
 	return cmocka_run_group_tests_name("reader lanes", tests, NULL, NULL);
 }

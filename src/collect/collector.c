@@ -652,7 +652,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 		ret = session_settle(session, true);
 	urgency_look(&session->urgency, session->reader);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	/* How long writing takes nobody looks at: it is done as usual. */
-	urgency_end(&session->urgency, session->reader);
+	/* They end while the profile is written. */
+	reader_dismiss(session->reader);
 	return ret;
 }

@@ -112,8 +112,8 @@ int collector_drain(struct collector *collector, struct profile **delta, struct 
  */
 int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err);
 
-/* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. What is
- * small to write is urgent as well (collect/urgency.h), until collector_free(). */
+/* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. To
+ * write it is urgent as well (collect/urgency.h), until collector_free(). */
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err);
 
 /* Whether anything that could be sampled is left (every asked process has exited: false). */

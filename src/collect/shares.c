@@ -310,6 +310,33 @@ void shares_settle(struct shares *shares, struct reader *reader)
 	share_spend(shares, share, shares->purpose, clock_monotonic_ns() - shares->since_ns);
 }
 
+void shares_leave(struct shares *shares, struct share_payment *payment, struct reader *reader)
+{
+	*payment = (struct share_payment){ .payer = shares->payer,
+					   .purpose = shares->purpose,
+					   .since_ns = shares->since_ns,
+					   .had_ns = shares->had_ns,
+					   .had_bytes = shares->had_bytes,
+					   .account = shares->account };
+	shares->payer = NULL;
+	if (reader)
+		reader_charge(reader, NULL);
+}
+
+void shares_return(struct shares *shares, const struct share_payment *payment,
+		   uint64_t unnoticed_ns, struct reader *reader)
+{
+	shares->payer = payment->payer;
+	shares->purpose = payment->purpose;
+	shares->since_ns = payment->since_ns + unnoticed_ns;
+	shares->had_ns = payment->had_ns;
+	shares->had_bytes = payment->had_bytes;
+	shares->account = payment->account;
+	bool strange = payment->payer && payment->payer->strange;
+	if (reader)
+		reader_charge(reader, strange ? &shares->account : NULL);
+}
+
 struct share_visit shares_begin_visit(struct shares *shares, struct share *visited,
 				      struct reader *reader)
 {

@@ -121,6 +121,19 @@ void shares_charge(struct shares *shares, struct share *share, enum share_purpos
 		   uint64_t request_ns, struct reader *reader);
 void shares_settle(struct shares *shares, struct reader *reader);
 /*
+ * Between the two calls the share goes on paying for what was begun, while somebody else pays for
+ * what is done meanwhile; for `unnoticed_ns` of it the share does not pay. `reader` may be NULL.
+ */
+struct share_payment {
+	struct share *payer;
+	enum share_purpose purpose;
+	uint64_t since_ns, had_ns, had_bytes;
+	struct reader_account account;
+};
+void shares_leave(struct shares *shares, struct share_payment *payment, struct reader *reader);
+void shares_return(struct shares *shares, const struct share_payment *payment,
+		   uint64_t unnoticed_ns, struct reader *reader);
+/*
  * Between the two calls somebody's mounts are looked through, which he can make slow: a stranger
  * pays for that himself, unless one pays anyhow. `shares` and `visited` may be NULL: nothing
  * changes.

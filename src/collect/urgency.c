@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "symbol/reader.h"
 
-#define PATIENCE_NS UINT64_C(50000000) /* of waiting for a CPU, all processes together */
+#define PATIENCE_NS UINT64_C(20000000) /* of waiting for a CPU, all processes together */
 #define LOOK_NS	    UINT64_C(10000000) /* reading what was waited costs some 50 us */
 #define WATCH_NS    UINT64_C(500000000)
 #define RAISED_NS   UINT64_C(2000000000) /* the longest that we go before all others */
@@ -20,10 +20,10 @@ static uint64_t waited_ns(const struct reader *reader)
 void urgency_watch(struct urgency *urgency)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	if (now_ns - urgency->watched_ns < WATCH_NS)
+	if (now_ns - urgency->watched.at_ns < WATCH_NS)
 		return;
-	urgency->watched_ns = now_ns;
-	urgency->watched_waited_ns = haste_waited_ns(0);
+	urgency->before = urgency->watched;
+	urgency->watched = (struct urgency_mark){ now_ns, haste_waited_ns(0) };
 }
 
 static void lower(struct urgency *urgency, struct reader *reader)
@@ -48,7 +48,7 @@ static bool was_kept_waiting(struct urgency *urgency, uint64_t now_ns, const str
 static void raise(struct urgency *urgency, struct reader *reader)
 {
 	urgency->raised_ns = clock_monotonic_ns();
-	if (!haste_raise(0, &urgency->usual))
+	if (!haste_raise_for(RAISED_NS, &urgency->usual))
 		urgency->spent = true; /* the helpers may not either */
 	else if (reader)
 		reader_set_hasty(reader, HELPER_HASTY);
@@ -58,12 +58,16 @@ void urgency_begin(struct urgency *urgency, struct reader *reader)
 {
 	if (urgency->urgent)
 		return;
+	/* The mark before may be hours old, where nobody watched. */
+	uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t own_ns = haste_waited_ns(0);
-	bool waited = urgency->watched_ns && own_ns != HASTE_UNKNOWN &&
-		      urgency->watched_waited_ns != HASTE_UNKNOWN &&
-		      own_ns - urgency->watched_waited_ns > PATIENCE_NS;
+	const struct urgency_mark *mark = begin_ns - urgency->before.at_ns < 3 * WATCH_NS
+						  ? &urgency->before
+						  : &urgency->watched;
+	bool waited = mark->at_ns && own_ns != HASTE_UNKNOWN && mark->waited_ns != HASTE_UNKNOWN &&
+		      own_ns - mark->waited_ns > PATIENCE_NS;
 	*urgency = (struct urgency){ .urgent = true,
-				     .since_ns = clock_monotonic_ns(),
+				     .since_ns = begin_ns,
 				     .waited_ns = waited_ns(reader) };
 	if (waited)
 		raise(urgency, reader);

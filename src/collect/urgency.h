@@ -12,8 +12,13 @@
 
 struct reader;
 
+struct urgency_mark {
+	uint64_t at_ns;	    /* 0: never */
+	uint64_t waited_ns; /* what was waited by then */
+};
+
 struct urgency {
-	uint64_t watched_ns, watched_waited_ns; /* when it was looked last, whether urgent or not */
+	struct urgency_mark watched, before; /* twice a second, whether urgent or not */
 	bool urgent;
 	uint64_t since_ns, waited_ns; /* when it began, and what was waited by then */
 	uint64_t looked_ns;
@@ -27,6 +32,7 @@ struct urgency {
 void urgency_watch(struct urgency *urgency);
 /* `reader` may be NULL. */
 void urgency_begin(struct urgency *urgency, struct reader *reader);
-/* To be called now and then, while it lasts; else it does nothing. */
+/* To be called now and then, while it lasts; else it does nothing. Who goes before others ends
+ * that after two seconds without it, too; those that read go on until it is called. */
 void urgency_look(struct urgency *urgency, struct reader *reader);
 void urgency_end(struct urgency *urgency, struct reader *reader);

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/small_file.h"
@@ -47,9 +49,53 @@ bool haste_raise(pid_t pid, struct haste_usual *usual)
 	return true;
 }
 
+/* How SIGALRM was handled, while haste_raise_for() holds. */
+static struct {
+	bool armed;
+	struct sigaction before;
+} alarm_clock;
+
+static void on_alarm(int number)
+{
+	struct sched_param param = { .sched_priority = own.priority };
+	int before = errno;
+	(void)number;
+	if (sched_setscheduler(0, own.policy, &param) != 0)
+		sched_setscheduler(0, own.policy | SCHED_RESET_ON_FORK, &param);
+	errno = before;
+}
+
+static void disarm(void)
+{
+	if (!alarm_clock.armed)
+		return;
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	sigaction(SIGALRM, &alarm_clock.before, NULL);
+	alarm_clock.armed = false;
+}
+
+bool haste_raise_for(uint64_t most_ns, struct haste_usual *usual)
+{
+	const struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	const struct itimerval timer = { .it_value = { .tv_sec = (time_t)(most_ns / 1000000000),
+						       .tv_usec = most_ns / 1000 % 1000000 } };
+	if (usual->raised)
+		return true;
+	disarm();
+	if (!haste_raise(0, usual))
+		return false;
+	alarm_clock.armed = sigaction(SIGALRM, &action, &alarm_clock.before) == 0;
+	if (alarm_clock.armed && setitimer(ITIMER_REAL, &timer, NULL) == 0)
+		return true;
+	haste_restore(0, usual);
+	return false;
+}
+
 void haste_restore(pid_t pid, struct haste_usual *usual)
 {
 	struct sched_param param = { .sched_priority = usual->priority };
+	if (pid == 0)
+		disarm();
 	/* Without CAP_SYS_NICE what has been reset on fork is so for ever. */
 	bool whole = !usual->raised || sched_setscheduler(pid, usual->policy, &param) == 0;
 	if (!whole)

@@ -20,6 +20,9 @@ struct haste_usual {
  * others already. 0 is oneself. */
 bool haste_raise(pid_t pid, struct haste_usual *usual);
 void haste_restore(pid_t pid, struct haste_usual *usual);
+/* As haste_raise(0), for `most_ns` at the longest, whatever we do meanwhile: a SIGALRM, whose
+ * handling is ours until haste_restore(0), makes us what we were. */
+bool haste_raise_for(uint64_t most_ns, struct haste_usual *usual);
 
 /* Of a child that was just forked: as we are when we are not raised, nice value and all, for the
  * kernel has made it any process with a nice value of 0 when we are. */

@@ -117,6 +117,13 @@ void helper_dismiss(struct helper *helper)
 	helper->socket = -1;
 }
 
+void helper_kill_later(struct helper *helper)
+{
+	helper_dismiss(helper);
+	if (helper->pid)
+		kill(helper->pid, SIGKILL);
+}
+
 /* Ends the helper and says how it ended: its wait status, or -1 when that is not known in time. */
 static int stop(struct helper *helper, int signal_number, int wait_ms)
 {
@@ -166,8 +173,7 @@ static bool has_unread_request(const struct helper *helper)
 	return ioctl(helper->socket, SIOCOUTQ, &unread_bytes) == 0 && unread_bytes > 0;
 }
 
-/* Says why the helper gave no answer, and gets rid of it. */
-static int no_answer(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err)
+int helper_give_up(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err)
 {
 	if (cause == -ETIMEDOUT) {
 		helper->untaken = has_unread_request(helper);
@@ -232,11 +238,16 @@ static uint64_t resident_bytes(pid_t pid)
 	return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+bool helper_is_too_large(const struct helper *helper)
+{
+	return helper->most_resident_bytes && !SANITIZERS &&
+	       resident_bytes(helper->pid) > helper->most_resident_bytes;
+}
+
 static int look_after(void *context)
 {
 	const struct helper *helper = context;
-	if (helper->most_resident_bytes && !SANITIZERS &&
-	    resident_bytes(helper->pid) > helper->most_resident_bytes)
+	if (helper_is_too_large(helper))
 		return -ENOBUFS;
 	return helper->watch && helper->watch->look ? helper->watch->look(helper->watch->context)
 						    : 0;
@@ -271,7 +282,7 @@ int helper_send(struct helper *helper, struct message *request, uint32_t timeout
 	request->header.timeout_ms = timeout_ms;
 	struct message_watch watch = watch_of(helper, timeout_ms);
 	ret = message_send_watched(helper->socket, request, &watch);
-	return ret < 0 ? no_answer(helper, ret, timeout_ms, err) : 0;
+	return ret < 0 ? helper_give_up(helper, ret, timeout_ms, err) : 0;
 }
 
 int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
@@ -282,7 +293,7 @@ int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct messa
 	/* One that answers without end is never waited for. */
 	int ret = timeout_ms ? message_receive_watched(helper->socket, answer, &watch) : -ETIMEDOUT;
 	if (ret < 0)
-		return no_answer(helper, ret, timeout_ms, err);
+		return helper_give_up(helper, ret, timeout_ms, err);
 	helper->layers_missing = answer->header.layers_missing;
 	if (answer->header.code < 0) {
 		/* Of our own memory nothing is wanting. */
@@ -304,7 +315,7 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 		return ret;
 	/* The rest of it would be taken for the next one's. */
 	message_release(answer);
-	return no_answer(helper, -EBADMSG, timeout_ms, err);
+	return helper_give_up(helper, -EBADMSG, timeout_ms, err);
 }
 
 bool helper_answers(const struct helper *helper)

@@ -62,6 +62,7 @@ void helper_stop(struct helper *helper);
 void helper_kill(struct helper *helper); /* likewise, of one that is busy */
 /* Tells it to end, without waiting for that; helper_stop() follows. */
 void helper_dismiss(struct helper *helper);
+void helper_kill_later(struct helper *helper); /* likewise, of one that is busy */
 /* How many were killed that the kernel has not let go, when they were asked on this user's behalf:
  * a server did not answer them, and no signal ends that. */
 size_t helper_stuck(struct helper *helper, uint32_t user);
@@ -83,6 +84,11 @@ int helper_receive(struct helper *helper, uint32_t timeout_ms, struct message *a
 /* As helper_receive(), of an answer in parts: *more tells whether another one follows. */
 int helper_receive_part(struct helper *helper, uint32_t timeout_ms, struct message *answer,
 			bool *more, struct error *err);
+/* For who waits otherwise: gets rid of a helper that gave no answer for that cause (-ETIMEDOUT,
+ * -ENOBUFS or what the watch said), says so and returns it. */
+int helper_give_up(struct helper *helper, int cause, uint32_t timeout_ms, struct error *err);
+/* Whether it uses more memory than it may. */
+bool helper_is_too_large(const struct helper *helper);
 /* Whether an answer has begun to come, or the helper has ended: helper_receive() need not wait. */
 bool helper_answers(const struct helper *helper);
 

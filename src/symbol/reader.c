@@ -1,22 +1,17 @@
-#include "symbol/reader.h"
+#include "symbol/reader_private.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/cursor.h"
-#include "base/error.h"
 #include "image/writer.h"
-#include "symbol/helper_process.h"
 #include "symbol/reader_helper.h"
 #include "symbol/reader_message.h"
 
@@ -26,16 +21,6 @@
 #define FILE_MAX_BYTES	     ((uint64_t)8 << 30)
 #define TIME_USED_UP	     "was not read: its user's time for that is used up"
 #define STRANGE_ANSWER_BYTES ((uint64_t)16 << 20)
-
-struct reader {
-	struct reader_options options;
-	struct helper opener;
-	struct helper parser;
-	struct helper strange_opener, strange_parser; /* of strange accounts' files */
-	struct reader_account *account;
-	struct helper gatherers[READER_GATHERS]; /* a ring; started when first needed */
-	size_t gather_first, gather_count;	 /* begun and not ended */
-};
 
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err)
 {
@@ -56,8 +41,13 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 	reader->strange_parser.run = reader_helper_parse_strange;
 	reader->strange_parser.most_resident_bytes = reader->options.strange_bytes;
 	reader->strange_parser.most_answer_bytes = STRANGE_ANSWER_BYTES;
-	reader->opener.watch = reader->parser.watch = reader->options.watch;
-	reader->strange_opener.watch = reader->strange_parser.watch = reader->options.watch;
+	const struct helper_watch *owner = reader->options.watch;
+	reader->watch = (struct helper_watch){ .wake_fd = owner ? owner->wake_fd : -1,
+					       .look = reader_look,
+					       .context = reader };
+	if (owner || reader->options.strange_bytes)
+		reader->opener.watch = reader->parser.watch = reader->strange_opener.watch =
+			reader->strange_parser.watch = &reader->watch;
 	for (size_t i = 0; i < READER_GATHERS; i++)
 		reader->gatherers[i].run = reader_helper_parse;
 	int ret = helper_start(&reader->opener, err);
@@ -74,6 +64,18 @@ int reader_new(const struct reader_options *options, struct reader **out, struct
 	return 0;
 }
 
+void reader_dismiss(struct reader *reader)
+{
+	if (!reader)
+		return;
+	helper_dismiss(&reader->opener);
+	helper_dismiss(&reader->parser);
+	helper_kill_later(&reader->strange_opener);
+	helper_kill_later(&reader->strange_parser);
+	for (size_t i = 0; i < READER_GATHERS; i++)
+		helper_dismiss(&reader->gatherers[i]);
+}
+
 void reader_free(struct reader *reader)
 {
 	if (!reader)
@@ -81,10 +83,7 @@ void reader_free(struct reader *reader)
 	struct helper *ours[] = { &reader->opener, &reader->parser, &reader->strange_opener,
 				  &reader->strange_parser };
 	/* All of them first: they end side by side. */
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		helper_dismiss(ours[i]);
-	for (size_t i = 0; i < READER_GATHERS; i++)
-		helper_dismiss(&reader->gatherers[i]);
+	reader_dismiss(reader);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		helper_stop(ours[i]);
 	for (size_t i = 0; i < READER_GATHERS; i++)
@@ -139,23 +138,19 @@ static bool is_for_strangers(const struct reader *reader)
 	return reader->account && reader->account->strange && reader->options.strange_bytes;
 }
 
-static struct helper *parser_of(struct reader *reader)
+enum reader_lane reader_lane_of(const struct reader *reader)
+{
+	return is_for_strangers(reader) ? READER_STRANGE : READER_OWN;
+}
+
+struct helper *reader_parser_of(struct reader *reader)
 {
 	return is_for_strangers(reader) ? &reader->strange_parser : &reader->parser;
 }
 
-/* A request and what it takes of its account. */
-struct payment {
-	uint64_t begin_ns; /* what came before is paid for */
-	uint64_t end_ns;   /* its deadline */
-	uint32_t timeout_ms;
-};
-
-/* 0, or -EDQUOT when there is nothing left to pay with. */
-static int begin_payment(const struct reader *reader, uint32_t timeout_ms, struct payment *payment,
-			 struct error *err)
+int reader_begin_payment(const struct reader_account *account, uint32_t timeout_ms,
+			 struct payment *payment, struct error *err)
 {
-	const struct reader_account *account = reader->account;
 	*payment = (struct payment){ .begin_ns = clock_monotonic_ns(), .timeout_ms = timeout_ms };
 	if (account && !account->left_ns)
 		return error_set(err, -EDQUOT, TIME_USED_UP);
@@ -170,16 +165,14 @@ static int begin_payment(const struct reader *reader, uint32_t timeout_ms, struc
 	return 0;
 }
 
-static uint32_t time_left_ms(const struct payment *payment)
+uint32_t reader_time_left_ms(const struct payment *payment)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	return now_ns < payment->end_ns ? (uint32_t)((payment->end_ns - now_ns) / 1000000) + 1 : 0;
 }
 
-/* For the time since it began or was paid last. */
-static void pay(struct reader *reader, struct payment *payment)
+void reader_pay(struct reader_account *account, struct payment *payment)
 {
-	struct reader_account *account = reader->account;
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t spent_ns = now_ns - payment->begin_ns;
 	if (account)
@@ -187,15 +180,23 @@ static void pay(struct reader *reader, struct payment *payment)
 	payment->begin_ns = now_ns;
 }
 
+void reader_wait_for_turn(struct reader *reader, const struct helper *helper)
+{
+	for (int lane = 0; lane < READER_LANES; lane++)
+		if (reader->calls[lane].helper == helper)
+			reader_complete_call(reader, &reader->calls[lane]);
+}
+
 static int ask(struct reader *reader, struct helper *helper, struct message *request,
 	       uint32_t timeout_ms, struct message *answer, struct error *err)
 {
 	struct payment payment;
-	int ret = begin_payment(reader, timeout_ms, &payment, err);
+	reader_wait_for_turn(reader, helper);
+	int ret = reader_begin_payment(reader->account, timeout_ms, &payment, err);
 	if (ret < 0)
 		return ret;
 	ret = helper_ask(helper, request, payment.timeout_ms, answer, err);
-	pay(reader, &payment);
+	reader_pay(reader->account, &payment);
 	return ret;
 }
 
@@ -359,7 +360,7 @@ int reader_read_process(struct reader *reader, pid_t pid, pid_t tid, enum reader
 	return buffer_failed(out) ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-static int open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,
+int reader_open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,
 			 struct safe_file *file, struct error *err)
 {
 	int ret = ask_open(reader,
@@ -403,7 +404,8 @@ static int open_by_link(struct reader *reader, const struct debug_search *search
 			      formats[i][1], identity->debug_link);
 		/* The link may name the file itself. */
 		if (strcmp(buffer_text(&candidate), path) != 0)
-			ret = open_debug_at(reader, search, buffer_text(&candidate), file, err);
+			ret = reader_open_debug_at(reader, search, buffer_text(&candidate), file,
+						   err);
 		buffer_release(&candidate);
 	}
 	return ret;
@@ -418,7 +420,7 @@ int reader_open_debug(struct reader *reader, const struct debug_search *search,
 	if (identity->build_id_bytes > 1) {
 		struct buffer name = { 0 };
 		put_build_id_path(&name, root, identity);
-		ret = open_debug_at(reader, search, buffer_text(&name), file, err);
+		ret = reader_open_debug_at(reader, search, buffer_text(&name), file, err);
 		buffer_release(&name);
 	}
 	if (ret < 0 && identity->debug_link[0] && path)
@@ -451,8 +453,8 @@ int reader_identify_content(struct reader *reader, int fd, enum content_kind con
 				   .fds = { fd } };
 	struct message answer;
 	buffer_append(&request.payload, unique.data, unique.size);
-	int ret = ask(reader, parser_of(reader), &request, reader->options.open_timeout_ms, &answer,
-		      err);
+	int ret = ask(reader, reader_parser_of(reader), &request, reader->options.open_timeout_ms,
+		      &answer, err);
 	buffer_release(&request.payload);
 	if (ret < 0)
 		return ret;
@@ -473,245 +475,6 @@ int reader_identify_content(struct reader *reader, int fd, enum content_kind con
 		       : 0;
 }
 
-static int decode_records(const struct message *answer, struct record_set *out,
-			  struct gather_counts *counts, struct error *err)
-{
-	struct cursor cursor = cursor_of(answer->payload.data, answer->payload.size);
-	if (answer->payload.size == 0)
-		return 0; /* a part that says no more than what is complete */
-	const void *counted = cursor_take(&cursor, sizeof(*counts));
-	if (counted && counts)
-		memcpy(counts, counted, sizeof(*counts));
-	while (cursor_left(&cursor) > 0) {
-		struct record record = { .kind = cursor_varint(&cursor) };
-		record.first = cursor_varint(&cursor);
-		record.last = cursor_varint(&cursor);
-		record.content.size = cursor_varint(&cursor);
-		record.content.data = cursor_take(&cursor, record.content.size);
-		const char *fault = cursor.failed ? NULL : record_fault(&record);
-		if (fault == record_no_memory)
-			return error_set(err, -ENOMEM, "out of memory");
-		if (cursor.failed || fault)
-			break;
-		if (record_set_add(out, record.kind, record.first, record.last, record.content) < 0)
-			return error_set(err, -ENOMEM, "out of memory");
-	}
-	if (cursor.failed || cursor_left(&cursor) > 0)
-		return error_set(err, -EIO,
-				 "could not be read: the helper's answer makes no sense");
-	return 0;
-}
-
-static int send_gather(struct helper *helper, int fd, int debug_fd, const uint64_t *vaddrs,
-		       size_t count, unsigned int what, uint32_t timeout_ms, struct error *err)
-{
-	struct message request = { .header = { .operation = OPERATION_GATHER,
-					       .what = what,
-					       .fd_count = debug_fd >= 0 ? 2 : 1 },
-				   .fds = { fd, debug_fd } };
-	buffer_append(&request.payload, vaddrs, count * sizeof(*vaddrs));
-	int ret = helper_send(helper, &request, timeout_ms, err);
-	buffer_release(&request.payload);
-	return ret;
-}
-
-/* Whether it is one of those that DWARF is spread over by compilers and by dwz. */
-static bool is_part_of_dwarf(const char *path)
-{
-	static const char *const ends[] = { ".dwo", ".dwp", ".debug" };
-	static const char debug_root[] = "/usr/lib/debug/";
-	size_t size = strlen(path);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (size > strlen(ends[i]) && strcmp(path + size - strlen(ends[i]), ends[i]) == 0)
-			return true;
-	return strncmp(path, debug_root, sizeof(debug_root) - 1) == 0;
-}
-
-/*
- * A file that the parser wants since a binary names it. Whoever wrote that binary may have taken
- * the parser over, so nothing but debug information is handed to it, and as root only
- * what everybody may read. It may be one of root's binaries too, so nobody but root and we can
- * have written it.
- */
-static int open_part(struct reader *reader, const char *path, struct safe_file *file,
-		     struct error *err)
-{
-	struct stat info;
-	char magic[4];
-	if (path[0] != '/' || !is_part_of_dwarf(path))
-		return error_set(err, -EPERM, "'%s' is no part of debug information", path);
-	const struct debug_search search = { .user = SAFE_NO_USER };
-	int ret = open_debug_at(reader, &search, path, file, err);
-	if (ret < 0)
-		return ret;
-	if (pread(file->fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	    memcmp(magic, "\177ELF", sizeof(magic)) == 0 && fstat(file->fd, &info) == 0 &&
-	    (geteuid() != 0 || (info.st_mode & S_IROTH)))
-		return 0;
-	close(file->fd);
-	return error_set(err, -EPERM, "'%s' is not for everybody to read, or no ELF file", path);
-}
-
-static int answer_question(struct reader *reader, struct helper *helper, struct message *question,
-			   uint32_t timeout_ms, struct error *err)
-{
-	struct message answer = { 0 };
-	struct safe_file file = { .fd = -1 };
-	char link[64], path[4096];
-	buffer_append_u8(&question->payload, 0);
-	if (question->header.operation == OPERATION_WANT_FILE &&
-	    !buffer_failed(&question->payload)) {
-		answer.header.code =
-			open_part(reader, buffer_text(&question->payload), &file, NULL);
-		answer.header.fd_count = answer.header.code == 0;
-		answer.fds[0] = file.fd;
-	} else if (question->header.operation == OPERATION_WANT_NAME &&
-		   question->header.fd_count == 1) {
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", question->fds[0]);
-		ssize_t size = readlink(link, path, sizeof(path));
-		answer.header.code = size < 0 ? -errno : 0;
-		buffer_append(&answer.payload, path, size < 0 ? 0 : (size_t)size);
-	} else {
-		answer.header.code = -EBADMSG;
-	}
-	message_release(question);
-	int ret = helper_send(helper, &answer, timeout_ms, err);
-	message_release(&answer);
-	return ret;
-}
-
-/* The next part of what the parser answers. What it asks before is answered; all within one
- * deadline. */
-static int receive_answer(struct reader *reader, struct helper *helper, struct payment *payment,
-			  struct message *answer, bool *more, struct error *err)
-{
-	for (;;) {
-		uint32_t left_ms = time_left_ms(payment);
-		int ret = helper_receive_part(helper, left_ms, answer, more, err);
-		if (ret == 0 && !answer->header.operation)
-			return 0;
-		if (ret == 0) {
-			pay(reader, payment); /* what it wants opened is paid for by itself */
-			ret = answer_question(reader, helper, answer, left_ms, err);
-			payment->begin_ns = clock_monotonic_ns();
-		}
-		if (ret == -ETIMEDOUT)
-			error_set(err, ret, "could not be read: no answer within %" PRIu32 " ms",
-				  payment->timeout_ms);
-		if (ret < 0)
-			return ret;
-	}
-}
-
-/* Appends what comes, part by part; *done is what is complete of it. */
-static int receive_records(struct reader *reader, struct helper *helper, struct payment *payment,
-			   struct record_set *out, unsigned int *done, struct gather_counts *counts,
-			   struct error *err)
-{
-	struct reader_account *account = reader->account;
-	bool limited = account && account->strange;
-	uint64_t most_bytes = limited ? account->left_bytes : MESSAGE_MAX_BYTES;
-	bool more = true;
-	uint64_t total_bytes = 0;
-	int ret = 0;
-	*done = 0;
-	while (ret == 0 && more) {
-		struct message answer;
-		ret = receive_answer(reader, helper, payment, &answer, &more, err);
-		if (ret < 0)
-			break;
-		ret = answer.payload.size > most_bytes - total_bytes
-			      ? error_set(err, -EFBIG, "the sampled functions have too much code")
-			      : decode_records(&answer, out, counts, err);
-		if (ret == 0)
-			total_bytes += answer.payload.size;
-		if (ret == 0)
-			*done = answer.header.what;
-		message_release(&answer);
-		/* The parts that are still to come would be taken for the next one's. */
-		if (ret < 0 && more)
-			helper_kill(helper);
-	}
-	if (limited)
-		account->left_bytes -= total_bytes;
-	record_set_sort(out);
-	return ret;
-}
-
-int reader_gather_parts(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
-			size_t count, unsigned int what, struct record_set *out, unsigned int *done,
-			struct gather_counts *counts, struct error *err)
-{
-	struct helper *helper = parser_of(reader);
-	struct payment payment;
-	*done = 0;
-	int ret = begin_payment(reader, reader->options.gather_timeout_ms, &payment, err);
-	if (ret < 0)
-		return ret;
-	ret = send_gather(helper, fd, debug_fd, vaddrs, count, what, payment.timeout_ms, err);
-	if (ret == 0)
-		ret = receive_records(reader, helper, &payment, out, done, counts, err);
-	pay(reader, &payment);
-	return ret;
-}
-
-int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs, size_t count,
-		  unsigned int what, struct record_set *out, struct gather_counts *counts,
-		  struct error *err)
-{
-	unsigned int done;
-	return reader_gather_parts(reader, fd, debug_fd, vaddrs, count, what, out, &done, counts,
-				   err);
-}
-
-int reader_begin_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
-			size_t count, unsigned int what, struct error *err)
-{
-	size_t at = (reader->gather_first + reader->gather_count) % READER_GATHERS;
-	assert(reader->gather_count < READER_GATHERS);
-	int ret = send_gather(&reader->gatherers[at], fd, debug_fd, vaddrs, count, what,
-			      reader->options.gather_timeout_ms, err);
-	if (ret == 0)
-		reader->gather_count++;
-	return ret;
-}
-
-int reader_end_gather(struct reader *reader, struct record_set *out, struct gather_counts *counts,
-		      struct error *err)
-{
-	struct helper *helper = &reader->gatherers[reader->gather_first];
-	assert(reader->gather_count > 0);
-	reader->gather_first = (reader->gather_first + 1) % READER_GATHERS;
-	reader->gather_count--;
-	struct payment payment;
-	unsigned int done;
-	int ret = begin_payment(reader, reader->options.gather_timeout_ms, &payment, err);
-	if (ret < 0) {
-		helper_kill(helper); /* or its answer would be taken for the next one's */
-		return ret;
-	}
-	ret = receive_records(reader, helper, &payment, out, &done, counts, err);
-	pay(reader, &payment);
-	return ret;
-}
-
-int reader_gather_bytes(struct reader *reader, struct span bytes, const uint64_t *vaddrs,
-			size_t count, unsigned int what, struct record_set *out,
-			struct gather_counts *counts, struct error *err)
-{
-	CLEANUP(close_fd) int fd = memfd_create("culprit", MFD_CLOEXEC);
-	if (fd < 0)
-		return error_set(err, -errno, "cannot make room in memory: %s", strerror(errno));
-	for (size_t at = 0; at < bytes.size;) {
-		ssize_t put = write(fd, (const uint8_t *)bytes.data + at, bytes.size - at);
-		if (put < 0)
-			return error_set(err, -errno, "cannot make room in memory: %s",
-					 strerror(errno));
-		at += (size_t)put;
-	}
-	return reader_gather(reader, fd, -1, vaddrs, count, what, out, counts, err);
-}
-
 int reader_read(struct reader *reader, int fd, uint64_t offset, uint64_t limit_bytes,
 		struct buffer *out, struct error *err)
 {
@@ -722,7 +485,7 @@ int reader_read(struct reader *reader, int fd, uint64_t offset, uint64_t limit_b
 		limit_bytes = MESSAGE_MAX_BYTES - 1;
 	buffer_append_u64(&request.payload, limit_bytes);
 	buffer_append_u64(&request.payload, offset);
-	int ret = ask(reader, parser_of(reader), &request, reader->options.gather_timeout_ms,
+	int ret = ask(reader, reader_parser_of(reader), &request, reader->options.gather_timeout_ms,
 		      &answer, err);
 	buffer_release(&request.payload);
 	if (ret < 0)

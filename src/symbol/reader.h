@@ -60,12 +60,16 @@ struct reader_options {
 	/* Memory, its own and of files, of the helper that reads strange accounts' files; 0: they
 	 * are opened and read by the helpers of all others, which have 4 GiB of their own. */
 	uint64_t strange_bytes;
-	/* Asked while an answer is waited for; borrowed; NULL: nobody. What it says ends the
-	 * request. */
+	/* Asked while an answer is waited for; borrowed, and does not change; NULL: nobody. What it
+	 * says ends the request. */
 	const struct helper_watch *watch;
 };
 
 int reader_new(const struct reader_options *options, struct reader **out, struct error *err);
+/* Nothing is asked any more, what is under way is not waited for: its processes end while we do
+ * something else, those of strangers' files whatever they do. Only reader_free() may follow. NULL
+ * does nothing. */
+void reader_dismiss(struct reader *reader);
 void reader_free(struct reader *reader);
 void reader_freep(struct reader **reader); /* for CLEANUP() */
 /* Of enum confinement_layer: what its helpers lack, as far as they have answered. */
@@ -168,10 +172,38 @@ int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *v
 		  unsigned int what, struct record_set *out, struct gather_counts *counts,
 		  struct error *err);
 
+struct gather_request {
+	int fd, debug_fd;
+	const uint64_t *vaddrs;
+	size_t count;
+	unsigned int what;
+};
+
 /* Likewise; *done is the set of GATHER_* that is complete, `what` when 0 is returned. */
-int reader_gather_parts(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs,
-			size_t count, unsigned int what, struct record_set *out, unsigned int *done,
-			struct gather_counts *counts, struct error *err);
+int reader_gather_parts(struct reader *reader, const struct gather_request *wanted,
+			struct record_set *out, unsigned int *done, struct gather_counts *counts,
+			struct error *err);
+
+/*
+ * The two halves of that, so that the process that reads strangers' files and the one that reads
+ * all others are at work at once: one file of each lane may be under way. Who is charged says which
+ * lane it is, and is charged again when it is ended. What the request names is the caller's
+ * again once it has begun; `out` must stay until it is ended, or the reader freed. Other calls may
+ * come between; one that needs the same process waits for it first. When beginning fails there is
+ * nothing to end.
+ */
+enum reader_lane { READER_OWN, READER_STRANGE, READER_LANES };
+int reader_begin_parts(struct reader *reader, const struct gather_request *wanted,
+		       struct record_set *out, struct error *err);
+int reader_end_parts(struct reader *reader, enum reader_lane lane, unsigned int *done,
+		     struct gather_counts *counts, struct error *err);
+/* A lane whose file is read, which need not be waited for; READER_LANES: none is under way. With
+ * READER_LOOK also -EAGAIN: none has been read yet. */
+enum reader_patience { READER_LOOK, READER_WAIT };
+int reader_await(struct reader *reader, enum reader_patience patience);
+/* Of the lane's file: how long it may have been read already, when the caller did something else
+ * and nobody looked. That its account does not pay. */
+uint64_t reader_unnoticed_ns(const struct reader *reader, enum reader_lane lane);
 
 /*
  * The two halves of reader_gather(), so that files are read at the same time, each

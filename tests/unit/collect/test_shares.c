@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -213,6 +214,54 @@ static void who_is_visited_pays_for_that_alone(void **state)
 	shares_release(&shares);
 }
 
+static uint64_t spent_ns(const struct share *share)
+{
+	return SHARE_TIME_NS - share->left_ns[SHARE_GATHERING];
+}
+
+static void who_waits_for_his_file_pays_while_others_do(void **state)
+{
+	(void)state;
+	struct shares shares;
+	struct share_payment payment;
+	const struct timespec pause = { .tv_nsec = 30000000 };
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *stranger = shares_of_user(&shares, STRANGER);
+	struct share *other = shares_of_user(&shares, STRANGER + 1);
+	shares_charge(&shares, stranger, SHARE_GATHERING, 0, NULL);
+	uint64_t had_bytes = shares.account.left_bytes;
+	shares.account.left_bytes -= 100;
+	shares_leave(&shares, &payment, NULL);
+	assert_int_equal(shares_time_left_ns(&shares), UINT64_MAX);
+	/* What others are charged meanwhile is theirs. */
+	shares_charge(&shares, &shares.own, SHARE_GATHERING, 0, NULL);
+	struct share_visit visit = shares_begin_visit(&shares, other, NULL);
+	nanosleep(&pause, NULL);
+	shares_end_visit(&shares, &visit, NULL);
+	shares_settle(&shares, NULL);
+	assert_int_equal(spent_ns(stranger), 0);
+	assert_true(spent_ns(other) >= 30000000);
+	uint64_t other_spent_ns = spent_ns(other);
+	shares_return(&shares, &payment, 0, NULL);
+	assert_int_equal(shares.account.left_bytes, had_bytes - 100);
+	shares_settle(&shares, NULL);
+	assert_true(spent_ns(stranger) >= 30000000);
+	assert_int_equal(spent_ns(other), other_spent_ns);
+	assert_int_equal(stranger->stash_bytes, SHARE_STASH_BYTES - 100);
+	/* But for what nobody noticed. */
+	uint64_t stranger_spent_ns = spent_ns(stranger);
+	shares_charge(&shares, stranger, SHARE_GATHERING, 0, NULL);
+	shares_leave(&shares, &payment, NULL);
+	uint64_t begin_ns = clock_monotonic_ns();
+	nanosleep(&pause, NULL);
+	uint64_t passed_ns = clock_monotonic_ns() - begin_ns;
+	shares_return(&shares, &payment, passed_ns, NULL);
+	shares_settle(&shares, NULL);
+	assert_true(spent_ns(stranger) - stranger_spent_ns <
+		    clock_monotonic_ns() - begin_ns - passed_ns + 1000000);
+	shares_release(&shares);
+}
+
 static void what_ended_before_it_was_asked_pays_apart_from_all_others(void **state)
 {
 	(void)state;
@@ -353,6 +402,7 @@ int main(void)
 		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),
 		cmocka_unit_test(without_limits_all_are_trusted),
 		cmocka_unit_test(who_is_visited_pays_for_that_alone),
+		cmocka_unit_test(who_waits_for_his_file_pays_while_others_do),
 		cmocka_unit_test(what_ended_before_it_was_asked_pays_apart_from_all_others),
 		cmocka_unit_test(what_took_longer_than_was_left_is_owed),
 		cmocka_unit_test(it_is_owed_whole_however_long_it_took),

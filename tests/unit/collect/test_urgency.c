@@ -17,7 +17,7 @@
 
 #define RIVALS		 4
 #define LONGEST_NS	 UINT64_C(20000000000)
-#define PATIENCE_NS	 UINT64_C(50000000)
+#define PATIENCE_NS	 UINT64_C(20000000)
 #define LONGEST_RAISE_NS UINT64_C(2000000000)
 
 struct contest {
@@ -122,6 +122,51 @@ static void who_is_kept_waiting_goes_before_others_for_a_while(void **state)
 	assert_true(lowered_ns - raised_ns >= LONGEST_RAISE_NS / 2);
 	assert_true(lowered_ns - raised_ns < LONGEST_NS);
 	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+}
+
+/* What computes for long without a look at the clock. */
+static void nobody_goes_before_others_for_longer_though_nobody_looks(void **state)
+{
+	struct contest *contest = *state;
+	struct urgency *urgency = &contest->urgency;
+	share_one_cpu(contest);
+	uint64_t begin_ns = clock_monotonic_ns();
+	urgency_begin(urgency, NULL);
+	while (!is_raised(0) && clock_monotonic_ns() - begin_ns < LONGEST_NS)
+		urgency_look(urgency, NULL);
+	assert_true(is_raised(0));
+	uint64_t raised_ns = clock_monotonic_ns();
+	while (clock_monotonic_ns() - raised_ns < LONGEST_RAISE_NS / 2)
+		continue;
+	assert_true(is_raised(0));
+	while (clock_monotonic_ns() - raised_ns < LONGEST_RAISE_NS + LONGEST_RAISE_NS / 10)
+		continue;
+	assert_false(is_raised(0));
+	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+	urgency_end(urgency, NULL);
+	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+	/* A SIGALRM is nobody's afterwards. */
+	struct sigaction now;
+	assert_int_equal(sigaction(SIGALRM, NULL, &now), 0);
+	assert_true(now.sa_handler == SIG_DFL);
+}
+
+/* The last look at what was waited may have been just before it begins. */
+static void what_was_waited_before_the_last_look_counts_too(void **state)
+{
+	struct contest *contest = *state;
+	struct urgency *urgency = &contest->urgency;
+	share_one_cpu(contest);
+	urgency_watch(urgency);
+	uint64_t watched_ns = clock_monotonic_ns();
+	be_kept_waiting(NULL);
+	while (clock_monotonic_ns() - watched_ns < 600000000)
+		continue;
+	urgency_watch(urgency);
+	urgency_begin(urgency, NULL);
+	assert_true(is_raised(0));
+	urgency_end(urgency, NULL);
+	assert_false(is_raised(0));
 }
 
 static void who_waited_little_changes_nothing(void **state)
@@ -242,6 +287,11 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_was_kept_waiting_before_need_not_wait_again,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_was_waited_before_the_last_look_counts_too,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			nobody_goes_before_others_for_longer_though_nobody_looks, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(
 			nothing_is_urgent_before_it_begins_and_when_it_ended, set_up, tear_down),
 	};

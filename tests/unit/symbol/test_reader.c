@@ -652,8 +652,9 @@ static void names_come_before_the_account_is_empty(void **state)
 	CLEANUP(close_fd) int fd = open_built(&folder, "bomb");
 	uint64_t work = toolchain_address(folder.path, "nm bomb | grep ' hostile_work'");
 	reader_charge(reader, &account);
-	assert_int_equal(reader_gather_parts(reader, fd, -1, &work, 1, GATHER_ALL, &records, &done,
-					     &counts, &err),
+	assert_int_equal(reader_gather_parts(
+				 reader, &(struct gather_request){ fd, -1, &work, 1, GATHER_ALL },
+				 &records, &done, &counts, &err),
 			 -ETIMEDOUT);
 	assert_int_equal(done, GATHER_FUNCTIONS | GATHER_CODE | GATHER_FLOW);
 	struct function_record function;
@@ -693,18 +694,22 @@ static void what_is_gathered_has_a_limit_in_bytes(void **state)
 	CLEANUP(close_fd) int fd = open_built(&folder, "large");
 	reader_charge(reader, &account);
 	CLEANUP(record_set_release) struct record_set records = { 0 };
-	assert_int_equal(reader_gather_parts(reader, fd, -1, &large, 1,
-					     GATHER_FUNCTIONS | GATHER_CODE, &records, &done, NULL,
-					     &err),
-			 -EFBIG);
+	assert_int_equal(
+		reader_gather_parts(reader,
+				    &(struct gather_request){ fd, -1, &large, 1,
+							      GATHER_FUNCTIONS | GATHER_CODE },
+				    &records, &done, NULL, &err),
+		-EFBIG);
 	assert_int_equal(done, GATHER_FUNCTIONS);
 	assert_int_equal(records.count, 1);
 	/* Nothing was taken for it; what is small has room, and takes it. */
 	CLEANUP(record_set_release) struct record_set others = { 0 };
-	assert_int_equal(reader_gather_parts(reader, fd, -1, &small, 1,
-					     GATHER_FUNCTIONS | GATHER_CODE, &others, &done, NULL,
-					     &err),
-			 0);
+	assert_int_equal(
+		reader_gather_parts(reader,
+				    &(struct gather_request){ fd, -1, &small, 1,
+							      GATHER_FUNCTIONS | GATHER_CODE },
+				    &others, &done, NULL, &err),
+		0);
 	assert_in_range(account.left_bytes, 90000, 99999);
 	/* What is trusted has none. */
 	reader_charge(reader, NULL);

@@ -1,0 +1,77 @@
+/*
+ * gather_private - what the files of gathering share: what there is to gather, image by image
+ * (gather.c), how that is done for one (gather_job.c), and whose turn it is (gather_turns.c).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "collect/left_out.h"
+#include "collect/shares.h"
+#include "profile/profile.h"
+#include "symbol/kallsyms.h"
+#include "symbol/reader.h"
+#include "symbol/record.h"
+
+struct file;
+struct jit;
+struct session;
+struct tally_translation;
+
+/* What to gather of an image, and who pays for it. */
+struct job {
+	uint32_t image;
+	enum image_kind kind;
+	const uint64_t *vaddrs;
+	size_t count;
+	struct share *share;
+	const struct file *file; /* NULL: none */
+	const struct jit *jit;	 /* NULL: none */
+	bool done;
+	bool left_out; /* something of it */
+	bool owed;     /* and it is worth another try */
+	bool alone;    /* nothing else that its share pays for is left */
+};
+
+/* Where work is done: by one of the reader's processes, or by ourselves. */
+#define HERE   READER_LANES
+#define PLACES (READER_LANES + 1)
+unsigned job_place(const struct job *job);
+
+/* The job that is at work in a place. */
+struct turn {
+	struct job *job; /* NULL: none */
+	unsigned what;	 /* is wanted of it: set of GATHER_* */
+	unsigned now;	 /* of that, what there is time for */
+	struct record_set records;
+	struct share_payment payment;
+};
+
+struct gathering {
+	struct session *session;
+	struct left_out left_out;
+	struct turn turns[PLACES];
+	struct tally_translation *translation;
+	bool redact;
+	struct buffer kernel_text;
+	struct kallsyms kallsyms;
+	bool kallsyms_read;
+	const struct jit *refused; /* the first whose names could not be read */
+	size_t refused_count;
+	uint32_t *file_of_image; /* number in the file table, by image of the session */
+};
+
+/* 1: its file is being read, and job_end() of its place follows. 0: it is done. Or -ENOMEM. */
+int job_begin(struct gathering *gathering, struct job *job, unsigned what);
+int job_end(struct gathering *gathering, enum reader_lane lane);
+
+/*
+ * All of them: each image whole of what is trusted, which comes first where it has to wait for the
+ * same process. The strangers' in turn by what each took, so that none waits for another's: first
+ * names and code of all of them, then lines, then flow, for which each of the functions is
+ * disassembled. 0 or -ENOMEM.
+ */
+int gather_in_turns(struct gathering *gathering, struct job *jobs, size_t count);

@@ -5,14 +5,14 @@ rm probe.prof
 say() {
 	echo "\$ culprit record $*"
 	status=0
-	culprit record -q "$@" 2>&1 | grep -v 'warning: no samples' || true
-	status=0
-	culprit record -q "$@" >/dev/null 2>&1 || status=$?
+	said=$(culprit record -q "$@" 2>&1) || status=$?
+	[ -z "$said" ] || echo "$said" | grep -v 'warning: no samples' || true
 	echo "-> $status"
 }
 say -o not-found.prof no-such-command
 say -o folder.prof /
 say -o exit.prof -- sh -c 'exit 7'
+say -o exit.prof -- sh -c 'exit 8' # the earlier profile is kept
 say -o signal.prof -- sh -c 'kill -9 $$'
 say -o options.prof echo --frequency
 say -o gone.prof -p 4194304

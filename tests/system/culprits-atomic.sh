@@ -1,4 +1,5 @@
 # Locked additions to one line, which another thread wants too.
+# beside others
 . "$SOURCE/tests/stalls.sh"
 expect_slowed atomic
 expect_summary atomic stall_atomic causes=synchronisation at=lock least=0.3 \

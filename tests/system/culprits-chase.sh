@@ -1,4 +1,5 @@
 # Each load needs the one before it, all over memory.
+# beside others
 . "$SOURCE/tests/stalls.sh"
 expect_slowed chase
 expect_summary chase stall_chase causes='dcache_miss dtlb_miss operand_chain' at=mov least=0.3 \

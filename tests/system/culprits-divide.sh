@@ -1,4 +1,5 @@
 # A chain of divisions.
+# beside others
 . "$SOURCE/tests/stalls.sh"
 expect_slowed divide
 expect_summary divide stall_divide causes=divider_busy at=div least=0.3 \

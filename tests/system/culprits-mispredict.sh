@@ -1,4 +1,5 @@
 # Branches that go by random bits, which a chain of shifts and sums makes.
+# beside others
 . "$SOURCE/tests/stalls.sh"
 expect_slowed mispredict
 expect_summary mispredict stall_mispredict causes='branch_mispredict operand_chain' \

@@ -1,4 +1,5 @@
 # A chain of products through a multiplier that takes another each cycle: it is not busy.
+# beside others
 . "$SOURCE/tests/stalls.sh"
 expect_slowed multiply
 expect_summary multiply stall_multiply causes=operand_chain at=imul least=0.3 \

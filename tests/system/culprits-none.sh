@@ -1,4 +1,5 @@
 # Programs that nothing holds up: no stall is shown, and what cannot be is not listed.
+# beside others
 . "$SOURCE/tests/stalls.sh"
 for kernel in adds sums nops; do
 	record $kernel

@@ -1,4 +1,5 @@
 # Stores all over memory, to places that a chain of products makes.
+# beside others
 . "$SOURCE/tests/stalls.sh"
 expect_slowed store
 expect_summary store stall_store causes='write_buffer operand_chain' at='mov|imul' \

@@ -1,4 +1,5 @@
 # What is interpreted from a sampled state is what the program then does, step by step.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_command gzip
 program="$(dirname "$CULPRIT")/../../bench/bench-interpret"

@@ -1,4 +1,5 @@
 # Counted events at period 1: every event is a sample, and the estimate is the count.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

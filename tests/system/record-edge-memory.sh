@@ -1,5 +1,6 @@
 # A branch that depends on memory of the heap has outcomes where samples come with what their registers
 # point to; without, only from a sample right before it, whose flags tell.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 LOOPS=1000000000

@@ -1,7 +1,8 @@
 # Samples that are interpreted forward tell where branches of known patterns went.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
-LOOPS=500000000
+LOOPS=500000000 # for shares; a part of it where samples are only counted
 culprit record --quiet --edges -e cpu-clock -o probe.prof -- true 2>probe.err ||
 	! grep -q 'cannot be interpreted' probe.err || skip "$(cat probe.err)"
 
@@ -36,7 +37,7 @@ expect_between "samples interpreted, in JSON" \
 
 # Rows add up when profiles are merged, in either order.
 mv edges.prof one.prof
-culprit record --quiet -u -e cpu-clock -F 1500 -o two.prof -- "$KERNELS/branches" $LOOPS
+culprit record --quiet -u -e cpu-clock -F 1500 -o two.prof -- "$KERNELS/branches" $((LOOPS / 5))
 culprit db merge edges.prof one.prof two.prof
 culprit db merge other.prof two.prof one.prof
 cmp edges.prof other.prof || fail "the order of merging shows"
@@ -47,7 +48,7 @@ expect_equal "branches of both" "$(bill edges.prof interpret_outcomes)" \
 
 # A rate that leaves no time for it: thinned. (What it may cost is tested without a clock, in
 # tests/unit/collect/test_edges.c.)
-culprit record --quiet -u -e cpu-clock -F 20000 -o edges.prof -- "$KERNELS/branches" $LOOPS
+culprit record --quiet -u -e cpu-clock -F 20000 -o edges.prof -- "$KERNELS/branches" $((LOOPS / 2))
 "$TOOLS/cells" edges.prof >cells
 expect_whole_bill
 expect_between "samples left out" "$(bill edges.prof interpret_thinned)" 1000 100000
@@ -57,5 +58,5 @@ culprit record --quiet --no-edges -F 1500 -o none.prof -- "$KERNELS/branches" 50
 expect_equal "lines of interpreting" "$("$TOOLS/cells" none.prof | grep -c '^bill.*interpret\|^edge')" 0
 culprit record --quiet -a -F 1500 -o none.prof -- "$KERNELS/branches" 50000000
 expect_equal "lines of interpreting" "$("$TOOLS/cells" none.prof | grep -c '^bill.*interpret\|^edge')" 0
-culprit record --quiet -a --edges -F 1500 -o all.prof -- "$KERNELS/branches" $LOOPS
+culprit record --quiet -a --edges -F 1500 -o all.prof -- "$KERNELS/branches" $((LOOPS / 5))
 expect_between "branches of all" "$(bill all.prof interpret_outcomes)" 100 1000000

@@ -1,4 +1,5 @@
 # A group: the leader samples, its members are read with it; what they counted adds up.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 culprit record --quiet -F 2000 -e '{cpu-clock,page-faults}' -- "$KERNELS/busy" execs 50 4

@@ -1,5 +1,6 @@
 # The kernel's code is kept as it ran, so that its procedures can be annotated, and with
 # --redact it is not.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 work() {

@@ -22,7 +22,7 @@ int main(void)
 		for (volatile int i = 0; i < 10000; i++)
 			;
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-		if (now.tv_sec >= 2)
+		if (now.tv_sec >= 1)
 			return 0;
 	}
 }
@@ -54,5 +54,6 @@ expect_equal "users of the set-user-ID program" "$(sort -u said)" "65534 0"
 own=$(awk -F '\t' '$1 == "cell" && $11 ~ /^own/ { print $11 }' cells | sort -u | wc -l)
 [ "$own" -ge 8100 ] || skip "only $own names were sampled here, too few for a limit"
 ! grep -q asroot cells || fail "names of a set-user-ID program beyond its starter's limit"
-expect_between "names left out" "$(bill names.prof left_out_contexts)" 1 1000000000
-[ "$(samples names.prof 11 '[beyond the limit]')" -gt 0 ] || grep -q 'beyond the limit' cells || fail "no rest"
+expect_between "names left out" \
+	"$(awk -F '\t' '$1 == "bill" && $4 == "left_out_contexts" { sum += $5 } END { print sum + 0 }' cells)" 1 1000000000
+grep -q 'beyond the limit' cells || fail "no rest"

@@ -1,4 +1,5 @@
 # Stacks that are known beforehand: who called the work, how often, and the kernel above its caller.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 culprit record --quiet -F 1000 -g -- "$KERNELS/call_chain" 1

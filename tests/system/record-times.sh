@@ -1,5 +1,6 @@
 # What a command took, as the kernel counts it, children included; of running processes what they
 # took meanwhile. The samples' time agrees with it.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 scope() { culprit report --json "$1" | jq ".scope.$2"; }
@@ -38,7 +39,7 @@ for i in 1 2 3 4 5; do
 done
 expect_between "CPU time in ms beyond the recordings'" $((over / 1000000)) -100000 60
 # One that is gone at the end has no known time.
-"$KERNELS/busy" threads 1 3 &
+"$KERNELS/busy" threads 1 1 &
 ending=$!
 culprit record --quiet -F 500 -p $ending -o gone.prof
 expect_equal "CPU time of one that ended" "$(scope gone.prof sampled_user_ns)" null

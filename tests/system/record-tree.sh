@@ -1,4 +1,5 @@
 # Only the command's tree counts, whatever else runs; its children do, at every depth.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 

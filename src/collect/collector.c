@@ -264,7 +264,8 @@ static int init_session(struct collector *collector, struct error *err)
 	int ret = file_table_init(&session->files, session->profile, session->reader,
 				  &session->shares);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
-	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread };
+	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread,
+					  &session->watch };
 	session->jits.watch = &session->watch;
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);

@@ -13,7 +13,8 @@
 #include "base/cleanup.h"
 #include "collect/proc_status.h"
 
-#define STAT_LIMIT 4096
+#define STAT_LIMIT	 4096
+#define PROCESSES_A_LOOK 64 /* whether to go on */
 
 void descendants_release(struct descendants *descendants)
 {
@@ -94,7 +95,7 @@ static void close_directory(DIR **directory)
 }
 
 /* Who is whose child, which every process tells whatever it does. */
-static int read_parents(struct descendants *descendants)
+static int read_parents(struct descendants *descendants, const struct helper_watch *watch)
 {
 	CLEANUP(close_directory) DIR *directory = opendir("/proc");
 	if (!directory)
@@ -104,8 +105,12 @@ static int read_parents(struct descendants *descendants)
 		if (!isdigit((unsigned char)entry->d_name[0]) ||
 		    proc_status_read((uint32_t)strtoul(entry->d_name, NULL, 10), &status) < 0)
 			continue;
+		bool looks = watch && watch->look && descendants->count % PROCESSES_A_LOOK == 0;
+		int ret = looks ? watch->look(watch->context) : 0;
+		if (ret < 0)
+			return ret;
 		const struct proc_stat parent = { .pid = status.pid, .parent = status.parent };
-		int ret = descendants_add(descendants, &parent);
+		ret = descendants_add(descendants, &parent);
 		if (ret < 0)
 			return ret;
 	}
@@ -143,7 +148,7 @@ static int read_times(struct descendants *descendants, const struct proc_ask *as
 int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count,
 		     const struct descendants *before, const struct proc_ask *ask)
 {
-	int ret = read_parents(descendants);
+	int ret = read_parents(descendants, ask->watch);
 	if (ret < 0)
 		return ret;
 	descendants_order(descendants, roots, root_count);

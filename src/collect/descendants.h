@@ -33,7 +33,7 @@ struct descendants {
 
 void descendants_release(struct descendants *descendants); /* also right for a zeroed one */
 /*
- * 0, -ENOMEM, or why /proc cannot be read. Times, names and start are those of who is asked for or
+ * 0, -ENOMEM, why /proc cannot be read, or what ask->watch said. Times, names and start are those of who is asked for or
  * below, and of who was so `before` (NULL: nothing was) or is below such a one; the others have
  * none. They come by `ask`.
  */

@@ -22,6 +22,8 @@ struct proc_ask {
 	struct reader *reader; /* NULL: we read ourselves, of who is trusted alone */
 	struct shares *shares; /* NULL: nobody pays */
 	struct left_out *left; /* told here who did not answer; NULL: nowhere */
+	/* Asked now and then where many processes are gone through; NULL: nobody. */
+	const struct helper_watch *watch;
 };
 
 /*

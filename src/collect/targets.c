@@ -244,6 +244,8 @@ int targets_start(struct targets *targets, const struct proc_ask *ask, bool chil
 		return 0;
 	int ret =
 		descendants_read(&targets->before, targets->roots, targets->root_count, NULL, ask);
+	if (ret < 0)
+		descendants_release(&targets->before);
 	return ret == -ENOMEM ? ret : 0;
 }
 

@@ -6,3 +6,4 @@ need_command python3
 make="$SOURCE/tests/growth-files"
 
 growth 9 300 simpleperf-meta report FILE
+growth 9 6000 simpleperf-symbols report FILE

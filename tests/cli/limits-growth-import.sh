@@ -7,3 +7,4 @@ make="$SOURCE/tests/growth-files"
 
 growth 9 300 simpleperf-meta report FILE
 growth 9 6000 simpleperf-symbols report FILE
+growth 9 200 jitdump-execs report FILE

@@ -132,14 +132,6 @@ void image_addresses_release(struct image_addresses *addresses)
 	*addresses = (struct image_addresses){ 0 };
 }
 
-size_t image_addresses_run(const struct image_addresses *addresses, size_t from)
-{
-	size_t to = from;
-	while (to < addresses->count && addresses->list[to].image == addresses->list[from].image)
-		to++;
-	return to - from;
-}
-
 /* The first at or after (image, vaddr). */
 static size_t lower_bound(const struct image_address *list, size_t count,
 			  const struct image_address *wanted)
@@ -153,6 +145,18 @@ static size_t lower_bound(const struct image_address *list, size_t count,
 			high = middle;
 	}
 	return low;
+}
+
+/* By bisection, for who asks of an image again and again: its addresses are not walked. */
+size_t image_addresses_run(const struct image_addresses *addresses, size_t from)
+{
+	if (from >= addresses->count)
+		return 0;
+	const struct image_address *rest = addresses->list + from;
+	const struct image_address last = { rest->image, UINT64_MAX };
+	size_t count = lower_bound(rest, addresses->count - from, &last);
+	bool is_last = from + count < addresses->count && compare(&rest[count], &last) == 0;
+	return count + is_last;
 }
 
 const struct image_address *image_addresses_of(const struct image_addresses *addresses,

@@ -20,19 +20,17 @@ static int add_function(struct record_set *out, uint64_t first, uint64_t size_by
 				       &(struct function_record){ .name = name });
 }
 
-int jit_records_of_map(struct span text, const uint64_t *addresses, size_t count,
+int jit_records_of_map(const struct perf_map *map, const uint64_t *addresses, size_t count,
 		       struct record_set *out)
 {
-	struct perf_map map = { 0 };
-	int ret = perf_map_parse(text, &map);
+	int ret = 0;
 	const struct jit_symbol *last = NULL;
 	for (size_t i = 0; i < count && ret == 0; i++) {
-		const struct jit_symbol *symbol = perf_map_find(&map, addresses[i]);
+		const struct jit_symbol *symbol = perf_map_find(map, addresses[i]);
 		if (symbol && symbol != last)
 			ret = add_function(out, symbol->start, symbol->size_bytes, symbol->name);
 		last = symbol ? symbol : last;
 	}
-	perf_map_release(&map);
 	return ret;
 }
 
@@ -115,20 +113,16 @@ int jit_records_of_timeline(const struct jit_timeline *timeline, const struct ji
 	return ret;
 }
 
-int jit_records_of_dump(struct span bytes, const uint64_t *addresses, size_t count,
+int jit_records_of_dump(struct jitdump *dump, const uint64_t *addresses, size_t count,
 			struct record_set *out)
 {
-	struct jitdump dump = { 0 };
-	int ret = jitdump_feed(&dump, bytes.data, bytes.size, NULL);
-	if (ret != -ENOMEM)
-		ret = 0; /* what was understood before the damage stands */
+	int ret = 0;
 	const struct jit_function *last = NULL;
 	for (size_t i = 0; i < count && ret == 0; i++) {
-		const struct jit_function *function = jitdump_find(&dump, addresses[i]);
+		const struct jit_function *function = jitdump_find(dump, addresses[i]);
 		if (function && function != last && function->size_bytes)
 			ret = add_jit_function(out, function, function->address);
 		last = function ? function : last;
 	}
-	jitdump_release(&dump);
 	return ret;
 }

@@ -8,11 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/span.h"
-
 struct jit_loaded;
 struct jit_timeline;
 struct jitdump;
+struct perf_map;
 struct record_set;
 
 /* What a source number of a timeline stands for; NULL: a file that has no more than names. */
@@ -36,9 +35,9 @@ uint64_t jit_record_bytes(const struct jit_loaded *loaded, const struct jit_sour
 
 /*
  * The same of a map or a dump by itself, where times mean nothing: the last at an address counts.
- * What is damaged counts as far as it can be read. 0 or -ENOMEM.
+ * They are read once however many processes ask. 0 or -ENOMEM.
  */
-int jit_records_of_map(struct span text, const uint64_t *addresses, size_t count,
+int jit_records_of_map(const struct perf_map *map, const uint64_t *addresses, size_t count,
 		       struct record_set *out);
-int jit_records_of_dump(struct span bytes, const uint64_t *addresses, size_t count,
+int jit_records_of_dump(struct jitdump *dump, const uint64_t *addresses, size_t count,
 			struct record_set *out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/perf_data/simpleperf.h"
 #include "profile/profile.h"
 #include "profile/stash.h"
@@ -43,7 +44,7 @@ static struct profile *new_profile(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct simpleperf simpleperf = { 0 };
-	struct simpleperf_event event;
+	struct simpleperf_event events[8];
 	struct simpleperf_chain chain;
 	struct simpleperf_id id;
 	size_t names;
@@ -79,8 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(stash_index_damaged(index) == 0);
 	stash_index_free(index);
 	profile_free(profile);
-	for (size_t i = 0; simpleperf_event(&simpleperf, i, &event); i++)
-		assert(event.name.size > 0);
+	size_t count = simpleperf_events(&simpleperf, events, COUNT_OF(events));
+	for (size_t i = 0; i < count; i++)
+		assert(events[i].name.size > 0);
 	if (simpleperf_chain(part, &chain))
 		assert(chain.count <= part.size / 16);
 	for (size_t i = 0; simpleperf_event_id(part, i, &id); i++)

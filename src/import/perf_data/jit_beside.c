@@ -244,53 +244,122 @@ static bool reuses_addresses(const struct jitdump *dump)
 	return reuses;
 }
 
-/* With the timeline that placed the samples, where there was one. */
-static int name_from_dump(struct jit_beside *beside, uint64_t pid, const struct buffer *bytes,
-			  const uint64_t *vaddrs, size_t count, struct record_set *records)
-{
-	const struct beside_process *process = find_process(beside, pid);
-	struct span text = { bytes->data, bytes->size };
-	struct jitdump dump = { 0 };
-	const struct jitdump *const dumps[] = { &dump };
-	int ret = jitdump_feed(&dump, text.data, text.size, NULL);
-	bool timed = process && process->timed;
-	beside->untimed += !timed && reuses_addresses(&dump);
-	if (!timed)
-		ret = ret == -ENOMEM ? ret : jit_records_of_dump(text, vaddrs, count, records);
-	else if (ret != -ENOMEM)
-		ret = jit_records_of_timeline(&process->timeline, &(struct jit_sources){ dumps, 1 },
-					      vaddrs, count, records);
-	jitdump_release(&dump);
-	return ret;
-}
-
 size_t jit_beside_untimed(const struct jit_beside *beside)
 {
 	return beside->untimed;
 }
 
-static int name_image(struct jit_beside *beside, struct profile *profile, uint32_t image,
-		      const uint64_t *addresses, size_t count, size_t *files)
+/* What lies beside the recording of one process, read once: each exec makes an image of its own. */
+struct beside_files {
+	uint64_t pid;
+	bool has_dump, map_sought;
+	struct jitdump dump;
+	struct buffer map_text; /* the map borrows its names */
+	struct perf_map map;
+	size_t read; /* that were there, of all processes */
+};
+
+static void files_release(struct beside_files *files)
+{
+	jitdump_release(&files->dump);
+	perf_map_release(&files->map);
+	buffer_release(&files->map_text);
+}
+
+/* The dump of another process takes the place of the one before. */
+static int turn_to_process(struct jit_beside *beside, uint64_t pid, struct beside_files *files)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	const struct beside_process *process = find_process(beside, pid);
+	files_release(files);
+	*files = (struct beside_files){ .pid = pid, .read = files->read };
+	if (!read_of(beside, "jit", pid, "dump", DUMP_MAX_BYTES, &bytes))
+		return 0;
+	files->read++;
+	files->has_dump = true;
+	if (jitdump_feed(&files->dump, bytes.data, bytes.size, NULL) == -ENOMEM)
+		return -ENOMEM;
+	/* otherwise what was understood before the damage stands */
+	beside->untimed += !(process && process->timed) && reuses_addresses(&files->dump);
+	return 0;
+}
+
+static int need_map(struct jit_beside *beside, struct beside_files *files)
+{
+	if (files->map_sought)
+		return 0;
+	files->map_sought = true;
+	if (!read_of(beside, "perf", files->pid, "map", PERF_MAP_MAX_BYTES, &files->map_text))
+		return 0;
+	files->read++;
+	const struct span text = { files->map_text.data, files->map_text.size };
+	return perf_map_parse(text, &files->map);
+}
+
+/* With the timeline that placed the samples, where there was one. */
+static int name_from_dump(struct jit_beside *beside, struct beside_files *files,
+			  const uint64_t *vaddrs, size_t count, struct record_set *records)
+{
+	const struct beside_process *process = find_process(beside, files->pid);
+	const struct jitdump *const dumps[] = { &files->dump };
+	if (!process || !process->timed)
+		return jit_records_of_dump(&files->dump, vaddrs, count, records);
+	return jit_records_of_timeline(&process->timeline, &(struct jit_sources){ dumps, 1 },
+				       vaddrs, count, records);
+}
+
+/* Addresses of one image: `count` from `from` on. */
+struct beside_image {
+	uint64_t pid;
+	uint32_t id;
+	size_t from, count;
+};
+
+static int compare_images(const void *a, const void *b)
+{
+	const struct beside_image *left = a, *right = b;
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	return (left->from > right->from) - (left->from < right->from);
+}
+
+static int name_image(struct jit_beside *beside, struct profile *profile,
+		      const struct beside_image *image, const uint64_t *vaddrs,
+		      struct beside_files *files)
+{
 	CLEANUP(record_set_release) struct record_set records = { 0 };
-	uint64_t pid = 0;
 	int ret = 0;
-	pid_of(profile_image(profile, image).name, &pid);
-	if (read_of(beside, "jit", pid, "dump", DUMP_MAX_BYTES, &bytes)) {
-		ret = name_from_dump(beside, pid, &bytes, addresses, count, &records);
-		++*files;
-	}
+	if (files->has_dump)
+		ret = name_from_dump(beside, files, vaddrs + image->from, image->count, &records);
 	/* a program that writes both says the same twice */
-	if (ret == 0 && records.count == 0 &&
-	    read_of(beside, "perf", pid, "map", PERF_MAP_MAX_BYTES, &bytes)) {
-		ret = jit_records_of_map((struct span){ bytes.data, bytes.size }, addresses, count,
-					 &records);
-		++*files;
+	if (ret == 0 && records.count == 0) {
+		ret = need_map(beside, files);
+		if (ret == 0)
+			ret = jit_records_of_map(&files->map, vaddrs + image->from, image->count,
+						 &records);
 	}
 	if (ret == 0)
-		ret = stash_add_set(profile, image, &records, NULL);
+		ret = stash_add_set(profile, image->id, &records, NULL);
 	return ret == -ENOMEM ? ret : 0;
+}
+
+/* Those of one process behind each other, so that no more than its files are held. */
+static int name_by_process(struct jit_beside *beside, struct profile *profile,
+			   struct beside_image *images, size_t count, const uint64_t *vaddrs,
+			   size_t *files_read)
+{
+	CLEANUP(files_release) struct beside_files files = { 0 };
+	int ret = 0;
+	if (count)
+		qsort(images, count, sizeof(*images), compare_images);
+	for (size_t i = 0; ret == 0 && i < count; i++) {
+		if (i == 0 || images[i].pid != files.pid)
+			ret = turn_to_process(beside, images[i].pid, &files);
+		if (ret == 0)
+			ret = name_image(beside, profile, &images[i], vaddrs, &files);
+	}
+	*files_read = files.read;
+	return ret;
 }
 
 int jit_beside_name_images(struct jit_beside *beside, struct profile *profile, size_t *files)
@@ -305,16 +374,21 @@ int jit_beside_name_images(struct jit_beside *beside, struct profile *profile, s
 		return 0;
 	if (image_addresses_collect(profile, wanted, &addresses) < 0)
 		return -ENOMEM;
+	size_t most = profile_table(profile, PROFILE_IMAGE)->count;
 	CLEANUP(free_pointer) uint64_t *vaddrs = calloc(addresses.count + 1, sizeof(*vaddrs));
-	if (!vaddrs)
+	CLEANUP(free_pointer) struct beside_image *images = calloc(most + 1, sizeof(*images));
+	if (!vaddrs || !images)
 		return -ENOMEM;
 	for (size_t i = 0; i < addresses.count; i++)
 		vaddrs[i] = addresses.list[i].vaddr;
-	int ret = 0;
-	for (size_t from = 0, count; ret == 0 && from < addresses.count; from += count) {
+	size_t image_count = 0;
+	for (size_t from = 0, count; from < addresses.count; from += count) {
 		count = image_addresses_run(&addresses, from);
-		ret = name_image(beside, profile, addresses.list[from].image, vaddrs + from, count,
-				 files);
+		struct beside_image image = { .id = addresses.list[from].image,
+					      .from = from,
+					      .count = count };
+		pid_of(profile_image(profile, image.id).name, &image.pid);
+		images[image_count++] = image;
 	}
-	return ret;
+	return name_by_process(beside, profile, images, image_count, vaddrs, files);
 }

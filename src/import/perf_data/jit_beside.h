@@ -1,7 +1,7 @@
 /*
  * jit_beside - names of code that was compiled at run time, from files that lie
- * beside a recording: jit-PID.dump (with code and lines), else perf-PID.map. Only
- * there: /tmp of this machine may have another process of that number.
+ * beside a recording: jit-PID.dump (with code and lines), else perf-PID.map, each
+ * read once however often the process was another program (exec). Only there: /tmp of this machine may have another process of that number.
  *
  * Code is compiled into memory that other code was in before. A jitdump tells when,
  * by CLOCK_MONOTONIC: for samples whose times are of that clock places are looked
@@ -33,6 +33,6 @@ uint64_t jit_beside_stage(const struct jit_beside *beside, uint64_t pid, uint64_
  * sampled addresses to the stash. *files counts those that were read. 0 or -ENOMEM.
  */
 int jit_beside_name_images(struct jit_beside *beside, struct profile *profile, size_t *files);
-/* Of how many processes code was loaded over other code, and the samples' clock did not tell to
- * which of them they belong. After jit_beside_name_images(). */
+/* How many jitdump files tell of code that was loaded over other code, where the samples' clock did
+ * not tell to which of them they belong. After jit_beside_name_images(). */
 size_t jit_beside_untimed(const struct jit_beside *beside);

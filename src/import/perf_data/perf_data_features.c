@@ -216,12 +216,10 @@ static int take_times(struct perf_data *data, struct reading *reading)
 #define NAMED_EVENTS_MAX 64 /* of simpleperf; later ones are called after what they count */
 
 /* Whether simpleperf gives that name twice: such events are better told by what they count. */
-static bool is_ambiguous(const struct perf_data *data, size_t index, struct span name)
+static bool is_ambiguous(const struct simpleperf_event *named, size_t count, size_t index)
 {
-	struct simpleperf_event other;
-	for (size_t i = 0; i < NAMED_EVENTS_MAX && simpleperf_event(&data->simpleperf, i, &other);
-	     i++)
-		if (i != index && span_equal(other.name, name))
+	for (size_t i = 0; i < count; i++)
+		if (i != index && span_equal(named[i].name, named[index].name))
 			return true;
 	return false;
 }
@@ -229,17 +227,17 @@ static bool is_ambiguous(const struct perf_data *data, size_t index, struct span
 /* simpleperf names events by type and config, those of equal ones in order. */
 static int name_simpleperf_events(struct perf_data *data)
 {
-	struct simpleperf_event named;
-	for (size_t i = 0; i < NAMED_EVENTS_MAX && simpleperf_event(&data->simpleperf, i, &named);
-	     i++) {
-		if (is_ambiguous(data, i, named.name))
+	struct simpleperf_event named[NAMED_EVENTS_MAX];
+	size_t count = simpleperf_events(&data->simpleperf, named, NAMED_EVENTS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		if (is_ambiguous(named, count, i))
 			continue;
 		for (size_t e = 0; e < data->events.count; e++) {
 			struct perf_file_event *event = &data->events.list[e];
-			if (event->attr.type != named.type || event->attr.config != named.config ||
-			    (event->name && e != i))
+			if (event->attr.type != named[i].type ||
+			    event->attr.config != named[i].config || (event->name && e != i))
 				continue;
-			if (perf_events_set_name(event, named.name) < 0)
+			if (perf_events_set_name(event, named[i].name) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -249,10 +247,13 @@ static int name_simpleperf_events(struct perf_data *data)
 static int take_simpleperf(struct perf_data *data, uint64_t feature, struct reading *reading)
 {
 	const struct span payload = { reading->cursor.start, reading->cursor.size };
+	const size_t known_bytes = data->simpleperf.meta.size;
 	int ret = data->swap
 			  ? 0
 			  : simpleperf_take_feature(&data->simpleperf, (unsigned)feature, payload);
-	if (ret < 0 || feature != SIMPLEPERF_META_INFO)
+	/* META_INFO counts once: nothing is looked up again when a stream repeats it */
+	if (ret < 0 || feature != SIMPLEPERF_META_INFO ||
+	    data->simpleperf.meta.size == known_bytes)
 		return ret;
 	struct span kernel = simpleperf_meta(&data->simpleperf, "kernel_version");
 	if (kernel.size && !data->machine.kernel)

@@ -127,16 +127,14 @@ static bool parse_event(struct span line, struct simpleperf_event *event)
 			    &event->config);
 }
 
-bool simpleperf_event(const struct simpleperf *simpleperf, size_t index,
-		      struct simpleperf_event *event)
+size_t simpleperf_events(const struct simpleperf *simpleperf, struct simpleperf_event *events,
+			 size_t room)
 {
 	struct span rest = simpleperf_meta(simpleperf, KEY_EVENTS);
-	while (rest.size) {
-		struct span line = cut_at(&rest, '\n');
-		if (index-- == 0)
-			return parse_event(line, event);
-	}
-	return false;
+	size_t count = 0;
+	while (count < room && rest.size && parse_event(cut_at(&rest, '\n'), &events[count]))
+		count++;
+	return count;
 }
 
 bool simpleperf_event_id(struct span record, size_t index, struct simpleperf_id *id)

@@ -69,13 +69,14 @@ int simpleperf_take_record(struct simpleperf *simpleperf, struct span record);
 /* The text of a key of META_INFO, or empty: "kernel_version", "product_props", ... */
 struct span simpleperf_meta(const struct simpleperf *simpleperf, const char *key);
 
-/* Event `index` of "event_type_info": false past the last. */
+/* The events of "event_type_info", in its order up to a line that makes no sense: how many there
+ * are, at most `room`. */
 struct simpleperf_event {
 	struct span name;
 	uint64_t type, config;
 };
-bool simpleperf_event(const struct simpleperf *simpleperf, size_t index,
-		      struct simpleperf_event *event);
+size_t simpleperf_events(const struct simpleperf *simpleperf, struct simpleperf_event *events,
+			 size_t room);
 
 /* One id of an EVENT_ID record: event `attribute` of the file has `id`. False past the last. */
 struct simpleperf_id {

@@ -168,6 +168,40 @@ static void too_much_large_code_hides_no_other(void **state)
 	assert_int_equal(jit_beside_stage(beside, 42, 10000), 258);
 }
 
+/* Each exec makes an image of the process: its files are read, and told of, once. */
+static void files_of_a_process_of_many_programs_count_once(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(jit_beside_freep) struct jit_beside *beside = NULL;
+	CLEANUP(stash_index_freep) struct stash_index *index = NULL;
+	const uint64_t dumped = 0x7f0000001002, mapped = 0x5080;
+	struct stash_function function;
+	size_t files;
+	write_dump(folder.path, 0);
+	toolchain_write(folder.path, "perf-42.map", "5000 100 interpreter\n");
+	toolchain_write(folder.path, "perf-43.map", "5000 100 of_another\n");
+	struct test_profile test = java_profile();
+	uint32_t first = add_runtime_code(&test, "sh 42 1 1234abcd", dumped);
+	uint32_t other = add_runtime_code(&test, "node 43 5 1234abcd", mapped);
+	uint32_t second = add_runtime_code(&test, "java 42 2 1234abcd", dumped);
+	uint32_t third = add_runtime_code(&test, "java 42 3 1234abcd", mapped);
+	assert_int_equal(jit_beside_new(folder.path, &beside), 0);
+	assert_int_equal(jit_beside_name_images(beside, test.profile, &files), 0);
+	assert_int_equal(files, 3);
+	assert_int_equal(jit_beside_untimed(beside), 1);
+	assert_int_equal(stash_index_new(test.profile, &index), 0);
+	assert_true(stash_find_function(index, first, dumped, &function));
+	assert_true(span_equal(function.function.name, span_of_text("second")));
+	assert_true(stash_find_function(index, second, dumped, &function));
+	assert_true(span_equal(function.function.name, span_of_text("second")));
+	assert_true(stash_find_function(index, third, mapped, &function));
+	assert_true(span_equal(function.function.name, span_of_text("interpreter")));
+	assert_true(stash_find_function(index, other, mapped, &function));
+	assert_true(span_equal(function.function.name, span_of_text("of_another")));
+	profile_free(test.profile);
+}
+
 static void a_folder_without_such_files_changes_nothing(void **state)
 {
 	(void)state;
@@ -198,6 +232,7 @@ int main(void)
 		cmocka_unit_test(maps_beside_a_recording_name_the_code_of_their_process),
 		cmocka_unit_test(code_of_a_jitdump_is_in_force_from_its_time_on),
 		cmocka_unit_test(too_much_large_code_hides_no_other),
+		cmocka_unit_test(files_of_a_process_of_many_programs_count_once),
 		cmocka_unit_test(a_folder_without_such_files_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,17 +226,16 @@ static void events_are_named_by_the_meta_information(void **state)
 	static const char meta[] = "clockid\0monotonic\0event_type_info\0"
 				   "cpu-cycles,0,0\ncpu/a=1,b=2/,8,17\nbroken\0product_props\0x\0";
 	CLEANUP(simpleperf_release) struct simpleperf simpleperf = { 0 };
-	struct simpleperf_event event;
+	struct simpleperf_event events[4];
 	const struct span payload = { meta, sizeof(meta) - 1 };
 	assert_int_equal(simpleperf_take_feature(&simpleperf, SIMPLEPERF_META_INFO, payload), 0);
-	assert_true(simpleperf_event(&simpleperf, 0, &event));
-	assert_true(span_equal(event.name, span_of_text("cpu-cycles")));
-	assert_true(simpleperf_event(&simpleperf, 1, &event));
-	assert_true(span_equal(event.name, span_of_text("cpu/a=1,b=2/")));
-	assert_int_equal(event.type, 8);
-	assert_int_equal(event.config, 17);
-	assert_false(simpleperf_event(&simpleperf, 2, &event));
-	assert_false(simpleperf_event(&simpleperf, 3, &event));
+	assert_int_equal(simpleperf_events(&simpleperf, events, 4), 2);
+	assert_true(span_equal(events[0].name, span_of_text("cpu-cycles")));
+	assert_true(span_equal(events[1].name, span_of_text("cpu/a=1,b=2/")));
+	assert_int_equal(events[1].type, 8);
+	assert_int_equal(events[1].config, 17);
+	assert_int_equal(simpleperf_events(&simpleperf, events, 1), 1);
+	assert_int_equal(simpleperf_events(&simpleperf, events, 0), 0);
 	assert_true(span_equal(simpleperf_meta(&simpleperf, "product_props"), span_of_text("x")));
 	assert_int_equal(simpleperf_meta(&simpleperf, "none").size, 0);
 }

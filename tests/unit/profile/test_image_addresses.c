@@ -74,6 +74,24 @@ static int compare(const void *a, const void *b)
 	return (left->vaddr > right->vaddr) - (left->vaddr < right->vaddr);
 }
 
+/* Each image has a run of its own, up to the highest vaddr there is; some have none. */
+static void must_part_by_image(const struct image_addresses *addresses)
+{
+	size_t at = 0;
+	for (uint32_t image = 1; image <= IMAGES + 1; image++) {
+		size_t count, expected = 0;
+		const struct image_address *list = image_addresses_of(addresses, image, &count);
+		while (at + expected < addresses->count &&
+		       addresses->list[at + expected].image == image)
+			expected++;
+		assert_int_equal(count, expected);
+		assert_ptr_equal(list, expected ? addresses->list + at : NULL);
+		at += expected;
+	}
+	assert_int_equal(at, addresses->count);
+	assert_int_equal(image_addresses_run(addresses, at), 0);
+}
+
 static void addresses_rise_and_stand_once(void **state)
 {
 	(void)state;
@@ -106,6 +124,7 @@ static void addresses_rise_and_stand_once(void **state)
 		assert_int_equal(addresses.count, distinct);
 		for (size_t i = 0; i < distinct; i++)
 			assert_int_equal(compare(&addresses.list[i], &expected[i]), 0);
+		must_part_by_image(&addresses);
 	}
 }
 

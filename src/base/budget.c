@@ -18,8 +18,9 @@
  */
 bool budget_counts;
 
-#define INLINE_BYTES  4096
-#define RESERVE_BYTES (1u << 20) /* to say that something was refused */
+#define INLINE_BYTES	    4096
+#define RESERVE_BYTES	    (1u << 20) /* to say that something was refused */
+#define CONTENT_PIECE_BYTES 512	       /* the smallest page of a profile */
 
 static struct budget_limits limits;
 static char input[256]; /* its name, or the end of it */
@@ -100,6 +101,21 @@ uint64_t budget_file_bytes(const struct stat *file)
 	/* A few file systems keep small files beside their names. */
 	uint64_t least = size < INLINE_BYTES ? size : INLINE_BYTES;
 	return stored < least ? least : stored < size ? stored : size;
+}
+
+static bool is_empty(const uint8_t *bytes, size_t size)
+{
+	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+uint64_t budget_content_bytes(const void *bytes, size_t size)
+{
+	uint64_t total = 0;
+	for (size_t at = 0; at < size; at += CONTENT_PIECE_BYTES) {
+		size_t piece = size - at < CONTENT_PIECE_BYTES ? size - at : CONTENT_PIECE_BYTES;
+		total += is_empty((const uint8_t *)bytes + at, piece) ? 0 : piece;
+	}
+	return total;
 }
 
 void budget_read_local(uint64_t file_bytes, uint64_t came_bytes)

@@ -80,6 +80,8 @@ void budget_read_profile(uint64_t bytes); /* of one of our own profiles */
 void budget_read_local(uint64_t file_bytes, uint64_t came_bytes);
 /* What of a file's size is no hole: a sparse one costs its author nothing. */
 uint64_t budget_file_bytes(const struct stat *file);
+/* What of bytes that were read lies in pieces that hold anything: the rest may have been a hole. */
+uint64_t budget_content_bytes(const void *bytes, size_t size);
 /* Bytes that count besides: what was read is so dense (import/importer.h). */
 void budget_grant(uint64_t bytes);
 /* As many bytes came out of what was packed: they count too, up to the ratio. */

@@ -228,13 +228,13 @@ static int read_pack(const char *path, const char *name, const struct profile_im
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	char real_name[STASH_PACK_NAME_BYTES];
 	int ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
-	budget_read_profile(bytes.size);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
 	stash_pack_name(bytes.data, bytes.size, real_name);
 	if (strcmp(name, real_name) != 0)
 		return error_set(err, -EBADMSG,
 				 "'%s' is damaged: its name is not the hash of its content", path);
+	budget_read_profile(budget_content_bytes(bytes.data, bytes.size));
 	ret = stash_pack_decode(bytes.data, bytes.size, path, image, profile, err);
 	return ret == -EXDEV && lies_in_its_folder(&bytes, path) ? 0 : ret;
 }
@@ -446,7 +446,6 @@ int database_verify_stash(const char *database,
 				return failed(err, -ENOMEM, folder);
 			++*packs;
 			ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
-			budget_read_profile(bytes.size);
 			if (ret < 0) {
 				fault(context, path, strerror(-ret));
 				continue;
@@ -454,6 +453,8 @@ int database_verify_stash(const char *database,
 			stash_pack_name(bytes.data, bytes.size, name);
 			if (strcmp(name, names.list[j]) != 0)
 				fault(context, path, "its name is not the hash of its content");
+			else
+				budget_read_profile(budget_content_bytes(bytes.data, bytes.size));
 			ret = stash_pack_decode(bytes.data, bytes.size, path, NULL, profile,
 						&reason);
 			if (ret == -ENOMEM)

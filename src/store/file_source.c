@@ -31,9 +31,8 @@ enum {
 
 #define OPEN_ENDING ".open"
 
-#define HEAD_BYTES	    512 /* what tells of foreign files is in them */
-#define READ_PIECE_BYTES    (UINT64_C(1) << 20)
-#define CONTENT_PIECE_BYTES 512 /* the smallest page */
+#define HEAD_BYTES	 512 /* what tells of foreign files is in them */
+#define READ_PIECE_BYTES (UINT64_C(1) << 20)
 /* SQLite's free pages may be empty; a file that is more than that is a hole with a header. */
 #define HOLES_BYTES  (UINT64_C(32) << 20)
 #define HOLES_RATIO  4
@@ -231,27 +230,11 @@ static long read_fully(int fd, void *out, size_t size, uint64_t offset)
 	return (long)done;
 }
 
-static bool is_empty(const uint8_t *bytes, size_t size)
-{
-	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
-/* The bytes of pieces that hold anything. */
-static uint64_t content_bytes(const uint8_t *bytes, size_t size)
-{
-	uint64_t total = 0;
-	for (size_t at = 0; at < size; at += CONTENT_PIECE_BYTES) {
-		size_t piece = size - at < CONTENT_PIECE_BYTES ? size - at : CONTENT_PIECE_BYTES;
-		total += is_empty(bytes + at, piece) ? 0 : piece;
-	}
-	return total;
-}
-
 /* Memory is allowed for what is there, once: a hole gives no right to any. */
 static void grant(uint64_t *granted, const uint8_t *bytes, size_t size, uint64_t offset)
 {
 	if (offset >= *granted) {
-		budget_read_profile(content_bytes(bytes, size));
+		budget_read_profile(budget_content_bytes(bytes, size));
 		*granted = offset + size;
 	}
 }
@@ -285,7 +268,7 @@ static int read_pages(struct file_source *source, int fd, size_t size, struct er
 		if (got < 0)
 			return failed(err, (int)got, source->name);
 		source->bytes.size = before + (size_t)got;
-		content += content_bytes(room, (size_t)got);
+		content += budget_content_bytes(room, (size_t)got);
 		grant(&source->granted, room, (size_t)got, before);
 		if (source->bytes.size > HOLES_BYTES + HOLES_RATIO * content)
 			return error_set(err, -EBADMSG,
@@ -313,7 +296,8 @@ static int read_together(struct file_source *source, int fd, struct log_file *lo
 		ret = write_ahead_log_apply(read_log, log, &source->bytes, FILE_SOURCE_MAX_BYTES,
 					    &log_bytes);
 	source->file_bytes = size + log_bytes;
-	source->content_bytes = content_bytes(source->bytes.data, source->bytes.size) + log_bytes;
+	source->content_bytes =
+		budget_content_bytes(source->bytes.data, source->bytes.size) + log_bytes;
 	if (ret == -EBADMSG)
 		return error_set(err, ret, "profile '%s' is damaged: its log makes no sense",
 				 source->name);

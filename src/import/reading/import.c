@@ -105,12 +105,13 @@ static int read_pieces(int fd, struct buffer *head, struct intake *intake,
 	uint64_t at = 0;
 	while (!intake->stopped) {
 		if (size) {
-			budget_read(size);
+			uint64_t content = budget_content_bytes(bytes, size);
+			budget_read(content);
 			budget_place("byte", at += size);
 			int ret = unpacker ? unpacker_feed(unpacker, bytes, size, err)
 					   : take(intake, bytes, size, err);
 			if (intake->format)
-				budget_grant(size * (uint64_t)intake->format->density);
+				budget_grant(content * intake->format->density);
 			if (ret < 0)
 				return unpacker ? fault_of_packing(intake, ret, err) : ret;
 		}

@@ -202,6 +202,14 @@ static void holes_in_a_file_do_not_raise_it(void **state)
 	assert_int_equal(budget_file_bytes(&sparse), 8192);
 	assert_int_equal(budget_file_bytes(&dense), 100000);
 	assert_int_equal(budget_file_bytes(&within_inode), 60);
+	static uint8_t bytes[10000];
+	assert_int_equal(budget_content_bytes(bytes, sizeof(bytes)), 0);
+	assert_int_equal(budget_content_bytes(bytes, 0), 0);
+	bytes[511] = 1;
+	bytes[9999] = 1; /* in a piece that is cut short */
+	assert_int_equal(budget_content_bytes(bytes, sizeof(bytes)), 512 + 10000 % 512);
+	memset(bytes, 'a', sizeof(bytes));
+	assert_int_equal(budget_content_bytes(bytes, sizeof(bytes)), 10000);
 }
 
 static void output_depth_frames_and_names_have_limits(void **state)

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -504,6 +505,40 @@ static void a_pack_in_anothers_folder_or_under_anothers_name_is_refused(void **s
 	assert_true(is_called(all, "system", "work"));
 }
 
+/* What may be allocated after all of the database was read, and its packs verified. */
+static uint64_t allowed_by(const char *database)
+{
+	const struct database_selection all = { .note = hear };
+	const char *fault = NULL;
+	struct error err = { 0 };
+	uint64_t packs;
+	budget_open(&BUDGET_DEFAULTS);
+	CLEANUP(profile_freep) struct profile *profile = read_database(database, &all);
+	must(database_verify_stash(database, note_fault, &fault, &packs, &err), &err);
+	assert_null(budget_refusal());
+	uint64_t allowed = budget_memory_limit_bytes();
+	budget_close();
+	return allowed;
+}
+
+static void what_is_no_pack_allows_no_memory(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	char command[2048];
+	add_claim(database, "system", 0, "work", START_NS);
+	uint64_t before = allowed_by(database);
+	assert_true(before > BUDGET_DEFAULTS.memory_bytes);
+	/* A hole, and what has content but another name. */
+	snprintf(command, sizeof(command),
+		 "cd %s/images/* && truncate -s 8M 00000000000000000000000000000001 && "
+		 "head -c 1000000 /dev/urandom >00000000000000000000000000000002",
+		 database);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(allowed_by(database), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +552,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_epoch_is_an_error_or_left_out_aloud),
 		cmocka_unit_test(who_came_first_names_nothing_but_his_own_file),
 		cmocka_unit_test(a_pack_in_anothers_folder_or_under_anothers_name_is_refused),
+		cmocka_unit_test(what_is_no_pack_allows_no_memory),
 		cmocka_unit_test(a_pack_cut_or_flipped_anywhere_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

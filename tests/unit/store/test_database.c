@@ -377,15 +377,16 @@ static void a_pack_cut_or_flipped_anywhere_is_refused(void **state)
 	struct error err = { 0 };
 	for (size_t size = 0; size < bytes.size; size++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
-		assert_int_equal(stash_pack_decode(bytes.data, size, "p", NULL, profile, &err),
-				 -EBADMSG);
+		assert_int_equal(
+			stash_pack_decode(bytes.data, size, "p", NULL, NULL, profile, &err),
+			-EBADMSG);
 	}
 	char name[STASH_PACK_NAME_BYTES], flipped[STASH_PACK_NAME_BYTES];
 	stash_pack_name(bytes.data, bytes.size, name);
 	for (size_t at = 0; at < bytes.size; at++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
 		bytes.data[at] ^= 0x10;
-		int ret = stash_pack_decode(bytes.data, bytes.size, "p", NULL, profile, &err);
+		int ret = stash_pack_decode(bytes.data, bytes.size, "p", NULL, NULL, profile, &err);
 		stash_pack_name(bytes.data, bytes.size, flipped);
 		assert_true(ret == 0 || ret == -EBADMSG);
 		assert_string_not_equal(name, flipped); /* what `check` compares */
@@ -539,6 +540,40 @@ static void what_is_no_pack_allows_no_memory(void **state)
 	assert_int_equal(allowed_by(database), before);
 }
 
+/* Images that share a folder, since they differ in their names alone; one has a pack. */
+static void a_folder_that_images_share_is_read_once(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	char command[1024];
+	struct epoch *epoch = NULL;
+	struct error err = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = claim("system", 0, "work", START_NS);
+	for (char letter = 'a'; letter < 'f'; letter++) {
+		uint32_t image;
+		const struct profile_image other = { .kind = IMAGE_FILE,
+						     .build_id = span_of_text("id"),
+						     .hash = span_of_text("system"),
+						     .name = { &letter, 1 } };
+		must(profile_add_image(profile, &other, &image), &err);
+	}
+	must(database_open_epoch(database, "h", START_NS, &epoch, &err), &err);
+	must(epoch_merge(epoch, profile, &err), &err);
+	must(epoch_close(epoch, &err), &err);
+	CLEANUP(profile_freep) struct profile *all = read_database(database, NULL);
+	assert_true(is_called(all, "system", "work"));
+	uint64_t with_pack = allowed_by(database);
+	snprintf(command, sizeof(command), "cd %s/images/* && rm $(ls)", database);
+	assert_int_equal(system(command), 0);
+	/* Once when it was read, once when it was verified; it is of less than 200 bytes. */
+	uint64_t pack = (with_pack - allowed_by(database)) /
+			(2 * BUDGET_MEMORY_RATIO * BUDGET_PROFILE_RATIO);
+	assert_in_range(pack, 20, 199);
+	CLEANUP(profile_freep) struct profile *without = read_database(database, NULL);
+	assert_int_equal(profile_table(without, PROFILE_STASH)->count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +588,7 @@ int main(void)
 		cmocka_unit_test(who_came_first_names_nothing_but_his_own_file),
 		cmocka_unit_test(a_pack_in_anothers_folder_or_under_anothers_name_is_refused),
 		cmocka_unit_test(what_is_no_pack_allows_no_memory),
+		cmocka_unit_test(a_folder_that_images_share_is_read_once),
 		cmocka_unit_test(a_pack_cut_or_flipped_anywhere_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static bool has_epochs(const char *path)
 bool database_recognise(const char *path)
 {
 	CLEANUP(names_release) struct names names = { 0 };
-	if (names_read(&names, path) < 0)
+	if (names_read_top(&names, path) < 0)
 		return false;
 	for (size_t i = 0; i < names.count; i++) {
 		CLEANUP(free_pointer) char *host = database_below(path, names.list[i]);
@@ -232,7 +232,7 @@ static int look_at(struct database_entry *entry, const struct database_selection
 			return 1;
 	}
 	if (ret == 0 && whole) {
-		ret = profile_file_read(entry->path, profile, &info, reason);
+		ret = profile_file_read_unlinked(entry->path, profile, &info, reason);
 		if (ret == 0) {
 			note_times(*profile, entry);
 			count_samples(*profile, entry);
@@ -266,9 +266,10 @@ static int visit_epoch(const char *folder, const char *host, const char *file,
 	CLEANUP(profile_freep) struct profile *profile = NULL;
 	struct error reason = { 0 };
 	struct stat found;
+	entry.is_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
 	CLEANUP(free_pointer) char *inside = database_below(path, OPEN_FOLDER_PROFILE);
-	if ((stat(path, &found) == 0 && S_ISREG(found.st_mode)) ||
-	    (inside && stat(inside, &found) == 0))
+	if ((lstat(path, &found) == 0 && S_ISREG(found.st_mode)) ||
+	    (!entry.is_link && inside && lstat(inside, &found) == 0))
 		entry.file_bytes = (uint64_t)found.st_size;
 	int ret = look_at(&entry, selection, visitor->whole, &profile, &reason);
 	if (ret == -ENOENT || ret == 1) /* closed meanwhile, or nothing in it; not selected */
@@ -286,7 +287,7 @@ static int visit_epochs(const char *database, const struct database_selection *s
 			const struct visitor *visitor, struct error *err)
 {
 	CLEANUP(names_release) struct names hosts = { 0 };
-	int ret = names_read(&hosts, database);
+	int ret = names_read_top(&hosts, database);
 	if (ret < 0)
 		return database_failed(err, ret, database);
 	for (size_t i = 0; i < hosts.count; i++) {

@@ -60,6 +60,7 @@ struct database_entry {
 	bool has_samples;    /* else nobody counted them, or its events have estimates alone */
 	uint64_t file_bytes; /* 0: unknown */
 	bool is_open, being_written;
+	bool is_link;	 /* which is not followed */
 	bool readable;	 /* else only host, epoch, path and file_bytes are known */
 	char fault[256]; /* why not */
 };

@@ -47,11 +47,16 @@ static void close_folder(DIR **folder)
 		closedir(*folder);
 }
 
-int names_read(struct names *names, const char *path)
+static int read_names(struct names *names, const char *path, int more_flags)
 {
-	CLEANUP(close_folder) DIR *folder = opendir(path);
-	if (!folder)
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | more_flags);
+	if (fd < 0)
 		return -errno;
+	CLEANUP(close_folder) DIR *folder = fdopendir(fd);
+	if (!folder) {
+		close(fd);
+		return -ENOMEM;
+	}
 	struct dirent *found;
 	while ((errno = 0, found = readdir(folder))) {
 		if (found->d_name[0] == '.')
@@ -68,6 +73,16 @@ int names_read(struct names *names, const char *path)
 	if (names->count)
 		qsort(names->list, names->count, sizeof(*names->list), compare_texts);
 	return 0;
+}
+
+int names_read(struct names *names, const char *path)
+{
+	return read_names(names, path, O_NOFOLLOW);
+}
+
+int names_read_top(struct names *names, const char *path)
+{
+	return read_names(names, path, 0);
 }
 
 static bool is_trusted(const struct stat *folder)

@@ -22,8 +22,11 @@ struct names {
 	size_t capacity;
 };
 void names_release(struct names *names); /* for CLEANUP() */
-/* Names that begin with a dot are nobody's business. 0 or negative errno. */
+/* Names that begin with a dot are nobody's business. 0 or negative errno; -ENOTDIR also for a link.
+ */
 int names_read(struct names *names, const char *path);
+/* The same of the database's own folder, which may be a link. */
+int names_read_top(struct names *names, const char *path);
 
 /* Makes a folder, or finds that it is ours to write into. */
 int database_make_folder(const char *path, struct error *err);

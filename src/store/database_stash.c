@@ -1,6 +1,7 @@
 #include "store/database_stash.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,12 @@
 
 /* ---- reading packs */
 
+static int read_plain(const char *path, struct buffer *bytes)
+{
+	CLEANUP(close_fd) int fd = small_file_open_plain(AT_FDCWD, path);
+	return fd < 0 ? fd : small_file_read_fd(fd, PACK_FILE_BYTES, bytes);
+}
+
 /* Which packs of a folder are wanted, and for whom. */
 struct reading {
 	const struct database_selection *selection;
@@ -41,7 +48,7 @@ static int read_pack(const struct reading *reading, const char *path, const char
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
 	char real_name[STASH_PACK_NAME_BYTES];
-	int ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+	int ret = read_plain(path, &bytes);
 	if (ret < 0)
 		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
 	stash_pack_name(bytes.data, bytes.size, real_name);
@@ -61,6 +68,12 @@ static int read_packs(const struct reading *reading, const char *folder, struct 
 	int ret = names_read(&names, folder);
 	if (ret == -ENOENT)
 		return 0;
+	if (ret == -ENOTDIR && selection && selection->note) {
+		struct error reason = { 0 };
+		database_failed(&reason, ret, folder);
+		selection->note(selection->note_context, reason.text);
+		return 0;
+	}
 	if (ret < 0)
 		return database_failed(err, ret, folder);
 	for (size_t i = 0; i < names.count; i++) {
@@ -102,7 +115,7 @@ static int write_pack(const char *folder, const struct profile *profile, uint32_
 		return ret;
 	/* Of that name: of that content, unless it was damaged. */
 	CLEANUP(buffer_release) struct buffer there = { 0 };
-	if (small_file_read(path, PACK_FILE_BYTES, &there) == 0 && there.size == bytes.size &&
+	if (read_plain(path, &there) == 0 && there.size == bytes.size &&
 	    memcmp(there.data, bytes.data, bytes.size) == 0)
 		return 0;
 	return replace_file(path, bytes.data, bytes.size, DATABASE_FILE_MODE, REPLACE_DROP, err);
@@ -367,6 +380,10 @@ int database_verify_stash(const char *database,
 		CLEANUP(names_release) struct names names = { 0 };
 		CLEANUP(free_pointer) char *folder = database_below(images, folders.list[i]);
 		ret = folder ? names_read(&names, folder) : -ENOMEM;
+		if (ret == -ENOTDIR) {
+			fault(context, folder, "it is a link or a file in the place of a folder");
+			continue;
+		}
 		if (ret < 0)
 			return database_failed(err, ret, folder ? folder : images);
 		for (size_t j = 0; j < names.count; j++) {
@@ -378,7 +395,7 @@ int database_verify_stash(const char *database,
 			if (!path || !profile)
 				return database_failed(err, -ENOMEM, folder);
 			++*packs;
-			ret = small_file_read(path, PACK_FILE_BYTES, &bytes);
+			ret = read_plain(path, &bytes);
 			if (ret < 0) {
 				fault(context, path, strerror(-ret));
 				continue;

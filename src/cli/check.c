@@ -13,6 +13,7 @@
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "store/database.h"
+#include "store/database_stash.h"
 #include "store/file_source.h"
 #include "store/profile_file.h"
 #include "store/verify.h"

@@ -391,7 +391,8 @@ int database_read(const char *database, const struct database_selection *selecti
 	if (ret == 0 && merging.count == 0)
 		return error_set(err, -ENOENT, "database '%s' has no such epoch", database);
 	if (ret == 0)
-		ret = database_join_stash(database, merging.selection, into, err);
+		ret = database_join_stash(database, merging.selection->note,
+					  merging.selection->note_context, into, err);
 	if (ret < 0)
 		return ret;
 	*out = into;

@@ -87,9 +87,3 @@ int database_list(const char *database, const struct database_selection *selecti
  */
 int database_read(const char *database, const struct database_selection *selection,
 		  struct profile **out, struct error *err);
-
-/* Every pack below DB/images, decoded and checked against its name; `fault` hears of each that is
- * wrong. */
-int database_verify_stash(const char *database,
-			  void (*fault)(void *context, const char *path, const char *sentence),
-			  void *context, uint64_t *packs, struct error *err);

@@ -16,7 +16,6 @@
 #include "base/hash_index.h"
 #include "base/small_file.h"
 #include "profile/profile.h"
-#include "store/database.h"
 #include "store/database_folder.h"
 #include "store/replace_file.h"
 #include "store/stash_pack.h"
@@ -36,7 +35,8 @@ static int read_plain(const char *path, struct buffer *bytes)
 
 /* Which packs of a folder are wanted, and for whom. */
 struct reading {
-	const struct database_selection *selection;
+	void (*note)(void *context, const char *sentence); /* NULL: faults end it */
+	void *note_context;
 	stash_pack_accept accept;
 	void *context;
 	struct profile *profile;
@@ -60,18 +60,17 @@ static int read_pack(const struct reading *reading, const char *path, const char
 				 reading->profile, err);
 }
 
-/* Each pack of a folder once. What is wrong goes to `selection->note`, or ends it. */
+/* Each pack of a folder once. What is wrong goes to `note`, or ends it. */
 static int read_packs(const struct reading *reading, const char *folder, struct error *err)
 {
-	const struct database_selection *selection = reading->selection;
 	CLEANUP(names_release) struct names names = { 0 };
 	int ret = names_read(&names, folder);
 	if (ret == -ENOENT)
 		return 0;
-	if (ret == -ENOTDIR && selection && selection->note) {
+	if (ret == -ENOTDIR && reading->note) {
 		struct error reason = { 0 };
 		database_failed(&reason, ret, folder);
-		selection->note(selection->note_context, reason.text);
+		reading->note(reading->note_context, reason.text);
 		return 0;
 	}
 	if (ret < 0)
@@ -86,12 +85,12 @@ static int read_packs(const struct reading *reading, const char *folder, struct 
 		ret = read_pack(reading, path, names.list[i], &reason);
 		if (ret == 0)
 			continue;
-		if (!selection || !selection->note || ret == -ENOMEM) {
+		if (!reading->note || ret == -ENOMEM) {
 			if (err)
 				*err = reason;
 			return ret;
 		}
-		selection->note(selection->note_context, reason.text);
+		reading->note(reading->note_context, reason.text);
 	}
 	return 0;
 }
@@ -194,7 +193,7 @@ static int store_image(const char *images, const struct profile *profile, uint32
 	int ret = database_make_folder(folder, err);
 	/* A pack that cannot be read holds nothing for us: its records are written again. */
 	struct profile_image identity = profile_image(profile, image);
-	const struct reading reading = { NULL, accept_one, &identity, known };
+	const struct reading reading = { NULL, NULL, accept_one, &identity, known };
 	if (ret == 0 && read_packs(&reading, folder, NULL) < 0) {
 		profile_free(known);
 		known = profile_new();
@@ -326,8 +325,8 @@ static int accept_known(void *context, const struct profile_image *image)
 	return strcmp(name, homes->names[homes->now]) == 0 ? STASH_PACK_SKIP : -EXDEV;
 }
 
-int database_join_stash(const char *database, const struct database_selection *selection,
-			struct profile *profile, struct error *err)
+int database_join_stash(const char *database, void (*note)(void *context, const char *sentence),
+			void *note_context, struct profile *profile, struct error *err)
 {
 	CLEANUP(free_pointer) char *images = database_below(database, DATABASE_IMAGES);
 	CLEANUP(homes_release) struct homes homes = { 0 };
@@ -338,7 +337,7 @@ int database_join_stash(const char *database, const struct database_selection *s
 		return 0;
 	if (homes_init(&homes, profile) < 0)
 		return database_failed(err, -ENOMEM, database);
-	const struct reading reading = { selection, accept_known, &homes, profile };
+	const struct reading reading = { note, note_context, accept_known, &homes, profile };
 	for (; homes.now < homes.count; homes.now++) {
 		CLEANUP(free_pointer)
 		char *folder = database_below(images, homes.names[homes.now]);

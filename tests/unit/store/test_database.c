@@ -21,6 +21,7 @@
 #include "profile/profile.h"
 #include "profile/stash.h"
 #include "store/database.h"
+#include "store/database_stash.h"
 #include "store/epoch.h"
 #include "store/stash_pack.h"
 #include "support/random_profile.h"

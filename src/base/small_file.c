@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -38,6 +40,20 @@ int small_file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct 
 int small_file_read(const char *path, size_t limit_bytes, struct buffer *out)
 {
 	return small_file_read_at(AT_FDCWD, path, limit_bytes, out);
+}
+
+int small_file_open_plain(int dir_fd, const char *path)
+{
+	char link[64];
+	struct stat found;
+	CLEANUP(close_fd) int place = openat(dir_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (place < 0 || fstat(place, &found) < 0)
+		return -errno;
+	if (!S_ISREG(found.st_mode))
+		return S_ISLNK(found.st_mode) ? -ELOOP : -ENXIO;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
 }
 
 int small_file_read_line(const char *path, char *line, size_t size)

@@ -13,6 +13,7 @@
 #include "cli/verbs.h"
 #include "profile/profile.h"
 #include "store/database.h"
+#include "store/database_stash.h"
 #include "store/file_source.h"
 #include "store/profile_file.h"
 #include "store/verify.h"
@@ -193,7 +194,7 @@ static void check_file(struct checking *checking, const char *path)
 	message_note("what could be read of '%s' is in '%s'", path, save);
 }
 
-static void show_pack_fault(void *context, const char *path, const char *sentence)
+static void show_fault_of(void *context, const char *path, const char *sentence)
 {
 	struct checking *checking = context;
 	begin_file(checking, path);
@@ -213,8 +214,12 @@ static void check_database(struct checking *checking, const char *path)
 		return;
 	}
 	for (size_t i = 0; i < list.count; i++)
-		check_file(checking, list.entries[i].path);
-	if (database_verify_stash(path, show_pack_fault, checking, &packs, &err) < 0) {
+		if (list.entries[i].is_link)
+			show_fault_of(checking, list.entries[i].path,
+				      "it is a link, which is not followed");
+		else
+			check_file(checking, list.entries[i].path);
+	if (database_verify_stash(path, show_fault_of, checking, &packs, &err) < 0) {
 		could_not(checking, path, &err);
 		return;
 	}

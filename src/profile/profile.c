@@ -362,6 +362,13 @@ struct profile_image profile_image(const struct profile *profile, uint64_t id)
 				       row[5] };
 }
 
+bool profile_image_equal(const struct profile_image *a, const struct profile_image *b)
+{
+	return a->kind == b->kind && a->space == b->space && span_equal(a->build_id, b->build_id) &&
+	       span_equal(a->hash, b->hash) && span_equal(a->name, b->name) &&
+	       a->writer == b->writer;
+}
+
 int profile_add_path(struct profile *profile, uint32_t image, struct span path)
 {
 	return profile_add_seen_path(profile, image, path, PATH_TOLD);

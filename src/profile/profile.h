@@ -164,6 +164,8 @@ struct profile_image {
 };
 int profile_add_image(struct profile *profile, const struct profile_image *image, uint32_t *id);
 struct profile_image profile_image(const struct profile *profile, uint64_t id);
+/* Are they one row? */
+bool profile_image_equal(const struct profile_image *a, const struct profile_image *b);
 /*
  * Are the addresses of one those of the other? With the content of both known it decides; else the
  * build-id does, unless they are known to be of different files. Not transitive.

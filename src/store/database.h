@@ -60,6 +60,7 @@ struct database_entry {
 	bool has_samples;    /* else nobody counted them, or its events have estimates alone */
 	uint64_t file_bytes; /* 0: unknown */
 	bool is_open, being_written;
+	bool is_link;	 /* which is not followed */
 	bool readable;	 /* else only host, epoch, path and file_bytes are known */
 	char fault[256]; /* why not */
 };
@@ -86,9 +87,3 @@ int database_list(const char *database, const struct database_selection *selecti
  */
 int database_read(const char *database, const struct database_selection *selection,
 		  struct profile **out, struct error *err);
-
-/* Every pack below DB/images, decoded and checked against its name; `fault` hears of each that is
- * wrong. */
-int database_verify_stash(const char *database,
-			  void (*fault)(void *context, const char *path, const char *sentence),
-			  void *context, uint64_t *packs, struct error *err);

@@ -11,6 +11,7 @@
 #include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/small_file.h"
 #include "store/open_folder.h"
 #include "store/page_file.h"
 #include "store/profile_writer.h"
@@ -404,10 +405,19 @@ int file_source_open_folder(struct file_source *source, int folder, const char *
 	return log < -1 ? log : open_file(source, fd, log, name, err);
 }
 
+static int open_named(const struct file_source *source, const char *path)
+{
+	if (!source->no_links)
+		return open_at(AT_FDCWD, path, 0);
+	int fd = source->is_open_epoch ? open_at(AT_FDCWD, path, O_DIRECTORY | O_NOFOLLOW)
+				       : -ENOTDIR;
+	return fd == -ENOTDIR ? small_file_open_plain(AT_FDCWD, path) : fd;
+}
+
 static int open_path(struct file_source *source, const char *path, struct error *err)
 {
 	struct stat found;
-	CLEANUP(close_fd) int fd = open_at(AT_FDCWD, path, 0);
+	CLEANUP(close_fd) int fd = open_named(source, path);
 	if (fd < 0)
 		return failed(err, fd, path);
 	if (source->is_open_epoch && fstat(fd, &found) == 0 && S_ISDIR(found.st_mode))
@@ -458,7 +468,7 @@ int file_source_open_pages(struct file_source *source, const char *path, struct 
 {
 	uint8_t head[HEAD_BYTES];
 	struct stat found;
-	CLEANUP(close_fd) int fd = is_open_name(path) ? -EAGAIN : open_at(AT_FDCWD, path, 0);
+	CLEANUP(close_fd) int fd = is_open_name(path) ? -EAGAIN : open_named(source, path);
 	if (fd < 0 || fstat(fd, &found) < 0 || !S_ISREG(found.st_mode))
 		return -EAGAIN;
 	long size = read_fully(fd, head, sizeof(head), 0);

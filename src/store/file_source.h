@@ -26,6 +26,7 @@ struct file_source {
 	uint64_t content_bytes; /* of these, in pages that are not empty: holes allow nothing */
 	uint64_t granted;	/* private: how far the budget knows the file */
 	bool is_open_epoch, being_written;
+	bool no_links; /* set before it is opened: the path's last part may be no link */
 	/* Set while a damaged file is opened. */
 	void (*fault)(void *context, const char *sentence);
 	void *fault_context;

@@ -234,13 +234,21 @@ int profile_file_read_part(const char *path, enum profile_file_part part, struct
 	return ret < 0 ? ret : load_source(&source, part, out, info, err);
 }
 
+int profile_file_read_unlinked(const char *path, struct profile **out,
+			       struct profile_file_info *info, struct error *err)
+{
+	CLEANUP(file_source_close) struct file_source source = { .no_links = true };
+	int ret = file_source_open(&source, path, err);
+	return ret < 0 ? ret : load_source(&source, PROFILE_FILE_WHOLE, out, info, err);
+}
+
 int profile_file_read_sources(const char *path, struct profile **out,
 			      struct profile_file_info *info, struct error *err)
 {
-	CLEANUP(file_source_close) struct file_source source = { 0 };
+	CLEANUP(file_source_close) struct file_source source = { .no_links = true };
 	int ret = file_source_open_pages(&source, path, err);
 	if (ret == -EAGAIN)
-		return profile_file_read(path, out, info, err);
+		return profile_file_read_unlinked(path, out, info, err);
 	if (ret < 0)
 		return ret;
 	const struct profile_reader_options options = { .name = source.name,

@@ -53,6 +53,9 @@ int profile_file_decode_part(const void *bytes, size_t size, const char *name,
 			     enum profile_file_part part, struct profile **out,
 			     struct profile_file_info *info, struct error *err);
 
+/* As profile_file_read(), but the last part of the path may be no link (-ELOOP); so it is below. */
+int profile_file_read_unlinked(const char *path, struct profile **out,
+			       struct profile_file_info *info, struct error *err);
 /*
  * Of a closed file its table "source" alone, in a profile without any other row: of
  * the file only the pages are read that lead there, however long the recording. What

@@ -26,20 +26,38 @@ static size_t put_hex(char *out, const void *bytes, size_t size)
 	return 2 * size;
 }
 
+/* What names an image without a stable name. */
+static bool has_name(const struct profile_image *image)
+{
+	const struct span id = image->build_id, hash = image->hash;
+	bool has_id = id.size && id.size <= PACK_FOLDER_ID_BYTES;
+	bool has_hash = hash.size && hash.size <= PACK_FOLDER_ID_BYTES;
+	return (has_id || has_hash) && (has_id || !id.size) && (has_hash || !hash.size);
+}
+
+void stash_folder_name_of(const struct profile_image *image, const struct hash128 *stable,
+			  char name[STASH_FOLDER_NAME_BYTES])
+{
+	const struct span id = image->build_id, hash = image->hash;
+	char *end = name;
+	if (!has_name(image)) {
+		name[0] = 'n';
+		put_hex(name + 1, stable, sizeof(*stable));
+		return;
+	}
+	end += id.size ? put_hex(end, id.data, id.size) : 0;
+	end += id.size && hash.size ? sprintf(end, "-") : 0;
+	end += hash.size ? put_hex(end, hash.data, hash.size) : 0;
+	if (image->writer)
+		sprintf(end, "-%llx", (unsigned long long)image->writer);
+}
+
 int stash_folder_name(const struct profile *profile, uint32_t image,
 		      char name[STASH_FOLDER_NAME_BYTES])
 {
 	const struct profile_image found = profile_image(profile, image);
-	const struct span id = found.build_id, hash = found.hash;
-	char *end = name;
-	bool has_id = id.size && id.size <= PACK_FOLDER_ID_BYTES;
-	bool has_hash = hash.size && hash.size <= PACK_FOLDER_ID_BYTES;
-	if ((has_id || has_hash) && (has_id || !id.size) && (has_hash || !hash.size)) {
-		end += has_id ? put_hex(end, id.data, id.size) : 0;
-		end += has_id && has_hash ? sprintf(end, "-") : 0;
-		end += has_hash ? put_hex(end, hash.data, hash.size) : 0;
-		if (found.writer)
-			sprintf(end, "-%llx", (unsigned long long)found.writer);
+	if (has_name(&found)) {
+		stash_folder_name_of(&found, NULL, name);
 		return 0;
 	}
 	CLEANUP(free_pointer)
@@ -47,8 +65,7 @@ int stash_folder_name(const struct profile *profile, uint32_t image,
 		calloc(profile_table(profile, PROFILE_IMAGE)->count, sizeof(*names));
 	if (!names || profile_stable_names(profile, PROFILE_IMAGE, names) < 0)
 		return -ENOMEM;
-	name[0] = 'n';
-	put_hex(name + 1, &names[image - 1], sizeof(*names));
+	stash_folder_name_of(&found, &names[image - 1], name);
 	return 0;
 }
 
@@ -155,23 +172,18 @@ static struct span take_span(struct cursor *in)
 	return (struct span){ data, data ? size - 1 : 0 };
 }
 
-static bool is_image(const struct profile_image *a, const struct profile_image *b)
-{
-	return a->kind == b->kind && a->space == b->space && span_equal(a->build_id, b->build_id) &&
-	       span_equal(a->hash, b->hash) && span_equal(a->name, b->name) &&
-	       a->writer == b->writer;
-}
-
-static int take_records(struct cursor *in, const char *name, bool old,
-			const struct profile_image *wanted, struct profile *profile,
-			struct error *err)
+static int take_records(struct cursor *in, const char *name, bool old, stash_pack_accept accept,
+			void *context, struct profile *profile, struct error *err)
 {
 	struct profile_image image = { .kind = cursor_varint(in), .space = cursor_varint(in) };
 	image.build_id = take_span(in);
 	image.hash = take_span(in);
 	image.name = take_span(in);
 	image.writer = old ? 0 : cursor_varint(in);
-	if (!in->failed && wanted && !is_image(&image, wanted))
+	int verdict = !in->failed && accept ? accept(context, &image) : 0;
+	if (verdict == -ENOMEM)
+		return error_set(err, -ENOMEM, "out of memory reading '%s'", name);
+	if (verdict < 0)
 		return error_set(err, -EXDEV,
 				 "'%s' is of another image than the folder that it lies in", name);
 	if (!in->failed && old && image.build_id.size && image.hash.size)
@@ -181,7 +193,7 @@ static int take_records(struct cursor *in, const char *name, bool old,
 	uint64_t count = cursor_varint(in);
 	uint32_t id = 0;
 	in->failed = in->failed || count > STASH_PACK_MAX_RECORDS;
-	if (!in->failed && profile_add_image(profile, &image, &id) < 0)
+	if (!in->failed && verdict == 0 && profile_add_image(profile, &image, &id) < 0)
 		return error_set(err, -ENOMEM, "out of memory reading '%s'", name);
 	for (uint64_t i = 0; !in->failed && i < count; i++) {
 		uint64_t row[TABLE_MAX_COLUMNS] = { [STASH_IMAGE] = id };
@@ -190,8 +202,8 @@ static int take_records(struct cursor *in, const char *name, bool old,
 		row[STASH_LAST] = cursor_varint(in);
 		struct span content = take_span(in);
 		uint32_t bytes = 0;
-		if (in->failed)
-			break;
+		if (in->failed || verdict == STASH_PACK_SKIP)
+			continue;
 		int ret = profile_add_bytes(profile, content, &bytes);
 		row[STASH_CONTENT] = bytes;
 		if (ret == 0)
@@ -205,8 +217,8 @@ static int take_records(struct cursor *in, const char *name, bool old,
 	return 0;
 }
 
-int stash_pack_decode(const void *bytes, size_t size, const char *name,
-		      const struct profile_image *image, struct profile *profile, struct error *err)
+int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept accept,
+		      void *context, struct profile *profile, struct error *err)
 {
 	const size_t magic = PACK_MAGIC_BYTES;
 	bool old = is_old(bytes, size);
@@ -224,5 +236,5 @@ int stash_pack_decode(const void *bytes, size_t size, const char *name,
 		return error_set(err, -EBADMSG, "'%s' is damaged: its compressed data is broken",
 				 name);
 	struct cursor in = cursor_of(raw, unpacked);
-	return take_records(&in, name, old, image, profile, err);
+	return take_records(&in, name, old, accept, context, profile, err);
 }

@@ -19,6 +19,7 @@
 #include "profile/profile.h"
 
 struct error;
+struct hash128;
 
 #define STASH_PACK_MAX_BYTES   (128u << 20) /* unpacked: the longest record twice */
 #define STASH_PACK_MAX_RECORDS (1u << 20)
@@ -33,6 +34,9 @@ struct error;
  */
 int stash_folder_name(const struct profile *profile, uint32_t image,
 		      char name[STASH_FOLDER_NAME_BYTES]);
+/* The same of an image whose stable name is known already. */
+void stash_folder_name_of(const struct profile_image *image, const struct hash128 *stable,
+			  char name[STASH_FOLDER_NAME_BYTES]);
 
 /* A pack of rows rows[0..count-1] of the table "stash", all of `image`, in canonical order. 0 or
  * -ENOMEM. */
@@ -43,10 +47,16 @@ int stash_pack_encode(const struct profile *profile, uint32_t image, const uint3
 void stash_pack_name(const void *bytes, size_t size, char name[STASH_PACK_NAME_BYTES]);
 
 /*
- * Adds the pack's records to `profile`, with its image, which must be `image`; NULL: any. Returns
- * 0, -EXDEV (of another image; nothing was added) or -EBADMSG (a part may have been) with *err, in
- * which `name` is for the message, or -ENOMEM.
+ * Whether the records of a pack of that image are wanted: 0; STASH_PACK_SKIP: not, but it is no
+ * fault; -EXDEV: it has no business there; -ENOMEM.
  */
-int stash_pack_decode(const void *bytes, size_t size, const char *name,
-		      const struct profile_image *image, struct profile *profile,
-		      struct error *err);
+#define STASH_PACK_SKIP 1
+typedef int (*stash_pack_accept)(void *context, const struct profile_image *image);
+
+/*
+ * Adds the pack's records to `profile`, with its image, if `accept` has it so; NULL: of any.
+ * Returns 0, -EXDEV (of an image that `accept` refuses; nothing was added) or -EBADMSG (a part may
+ * have been) with *err, in which `name` is for the message, or -ENOMEM.
+ */
+int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept accept,
+		      void *context, struct profile *profile, struct error *err);

@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "profile/profile.h"
 
 struct count {
@@ -71,41 +73,101 @@ static void take_match(struct path_match *match, uint32_t image)
 		match->image = image;
 }
 
-/* Every path that `sampled` knows of an image against every one of `counted`: files are few. */
-static uint32_t find_image(const struct profile *counted, const struct profile *sampled,
-			   uint32_t image)
+/* Paths, or their last parts, with the image of `counted` that has each. */
+struct known_path {
+	struct span path;
+	struct path_match match;
+};
+
+struct known_paths {
+	struct known_path *list;
+	size_t count;
+	struct hash_index index;
+};
+
+static void known_paths_release(struct known_paths *known)
 {
-	const struct table *mine = profile_table(sampled, PROFILE_PATH);
-	const struct table *theirs = profile_table(counted, PROFILE_PATH);
-	struct path_match whole = { 0 }, name = { 0 };
-	for (size_t row = 0; row < mine->count; row++) {
-		const uint64_t *keys = table_keys(mine, row);
-		if (keys[PATH_IMAGE] != image)
-			continue;
-		struct span path = profile_bytes(sampled, keys[PATH_PATH]);
-		for (size_t other = 0; other < theirs->count; other++) {
-			const uint64_t *other_keys = table_keys(theirs, other);
-			struct span there = profile_bytes(counted, other_keys[PATH_PATH]);
-			if (span_equal(path, there))
-				take_match(&whole, (uint32_t)other_keys[PATH_IMAGE]);
-			if (span_equal(last_part(path), last_part(there)))
-				take_match(&name, (uint32_t)other_keys[PATH_IMAGE]);
-		}
-	}
-	if (whole.image)
-		return whole.several ? 0 : whole.image;
-	return name.several ? 0 : name.image;
+	free(known->list);
+	hash_index_release(&known->index);
 }
 
+static bool path_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	return span_equal(((const struct known_path *)rows)[position].path,
+			  *(const struct span *)wanted);
+}
+
+static uint32_t known_paths_find(const struct known_paths *known, struct span path)
+{
+	return hash_index_find(&known->index, hash_bytes(path.data, path.size), path_equal,
+			       known->list, &path);
+}
+
+/* The list has room. */
+static int known_paths_add(struct known_paths *known, struct span path, uint32_t image)
+{
+	uint32_t position = known_paths_find(known, path);
+	if (position == HASH_INDEX_NONE) {
+		position = (uint32_t)known->count++;
+		known->list[position] = (struct known_path){ .path = path };
+		if (hash_index_add(&known->index, hash_bytes(path.data, path.size), position) < 0)
+			return -ENOMEM;
+	}
+	take_match(&known->list[position].match, image);
+	return 0;
+}
+
+static int known_paths_init(struct known_paths *known, const struct profile *counted,
+			    bool last_parts)
+{
+	const struct table *paths = profile_table(counted, PROFILE_PATH);
+	known->list = calloc(paths->count + 1, sizeof(*known->list));
+	int ret = known->list ? 0 : -ENOMEM;
+	for (size_t row = 0; ret == 0 && row < paths->count; row++) {
+		const uint64_t *keys = table_keys(paths, row);
+		struct span path = profile_bytes(counted, keys[PATH_PATH]);
+		ret = known_paths_add(known, last_parts ? last_part(path) : path,
+				      (uint32_t)keys[PATH_IMAGE]);
+	}
+	return ret;
+}
+
+static void take_known(struct path_match *match, const struct known_paths *known, struct span path)
+{
+	uint32_t position = known_paths_find(known, path);
+	if (position == HASH_INDEX_NONE)
+		return;
+	take_match(match, known->list[position].match.image);
+	match->several |= known->list[position].match.several;
+}
+
+/* What the paths of each image of `sampled` fit: whole ones, else their last parts. */
 static int find_images(struct exact_counts *truth, const struct profile *counted,
 		       const struct profile *sampled)
 {
+	const struct table *paths = profile_table(sampled, PROFILE_PATH);
+	CLEANUP(known_paths_release) struct known_paths whole = { 0 };
+	CLEANUP(known_paths_release) struct known_paths names = { 0 };
 	truth->image_count = profile_table(sampled, PROFILE_IMAGE)->count;
 	truth->images = calloc(truth->image_count + 1, sizeof(*truth->images));
-	if (!truth->images)
+	CLEANUP(free_pointer)
+	struct path_match *matches = calloc(2 * truth->image_count + 2, sizeof(*matches));
+	if (!truth->images || !matches || known_paths_init(&whole, counted, false) < 0 ||
+	    known_paths_init(&names, counted, true) < 0)
 		return -ENOMEM;
-	for (size_t id = 1; id <= truth->image_count; id++)
-		truth->images[id] = find_image(counted, sampled, (uint32_t)id);
+	for (size_t row = 0; row < paths->count; row++) {
+		const uint64_t *keys = table_keys(paths, row);
+		struct span path = profile_bytes(sampled, keys[PATH_PATH]);
+		if (keys[PATH_IMAGE] > truth->image_count)
+			continue;
+		take_known(&matches[2 * keys[PATH_IMAGE]], &whole, path);
+		take_known(&matches[2 * keys[PATH_IMAGE] + 1], &names, last_part(path));
+	}
+	for (size_t id = 1; id <= truth->image_count; id++) {
+		const struct path_match *best = &matches[2 * id];
+		best += best->image ? 0 : 1;
+		truth->images[id] = best->several ? 0 : best->image;
+	}
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 #include "profile/profile.h"
 #include "profile/stash.h"
 #include "store/database.h"
+#include "store/database_stash.h"
 #include "store/epoch.h"
 #include "store/stash_pack.h"
 #include "support/random_profile.h"
@@ -377,15 +378,16 @@ static void a_pack_cut_or_flipped_anywhere_is_refused(void **state)
 	struct error err = { 0 };
 	for (size_t size = 0; size < bytes.size; size++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
-		assert_int_equal(stash_pack_decode(bytes.data, size, "p", NULL, profile, &err),
-				 -EBADMSG);
+		assert_int_equal(
+			stash_pack_decode(bytes.data, size, "p", NULL, NULL, profile, &err),
+			-EBADMSG);
 	}
 	char name[STASH_PACK_NAME_BYTES], flipped[STASH_PACK_NAME_BYTES];
 	stash_pack_name(bytes.data, bytes.size, name);
 	for (size_t at = 0; at < bytes.size; at++) {
 		CLEANUP(profile_freep) struct profile *profile = profile_new();
 		bytes.data[at] ^= 0x10;
-		int ret = stash_pack_decode(bytes.data, bytes.size, "p", NULL, profile, &err);
+		int ret = stash_pack_decode(bytes.data, bytes.size, "p", NULL, NULL, profile, &err);
 		stash_pack_name(bytes.data, bytes.size, flipped);
 		assert_true(ret == 0 || ret == -EBADMSG);
 		assert_string_not_equal(name, flipped); /* what `check` compares */
@@ -539,6 +541,88 @@ static void what_is_no_pack_allows_no_memory(void **state)
 	assert_int_equal(allowed_by(database), before);
 }
 
+/* Images that share a folder, since they differ in their names alone; one has a pack. */
+static void a_folder_that_images_share_is_read_once(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	char command[1024];
+	struct epoch *epoch = NULL;
+	struct error err = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = claim("system", 0, "work", START_NS);
+	for (char letter = 'a'; letter < 'f'; letter++) {
+		uint32_t image;
+		const struct profile_image other = { .kind = IMAGE_FILE,
+						     .build_id = span_of_text("id"),
+						     .hash = span_of_text("system"),
+						     .name = { &letter, 1 } };
+		must(profile_add_image(profile, &other, &image), &err);
+	}
+	must(database_open_epoch(database, "h", START_NS, &epoch, &err), &err);
+	must(epoch_merge(epoch, profile, &err), &err);
+	must(epoch_close(epoch, &err), &err);
+	CLEANUP(profile_freep) struct profile *all = read_database(database, NULL);
+	assert_true(is_called(all, "system", "work"));
+	uint64_t with_pack = allowed_by(database);
+	snprintf(command, sizeof(command), "cd %s/images/* && rm $(ls)", database);
+	assert_int_equal(system(command), 0);
+	/* Once when it was read, once when it was verified; it is of less than 200 bytes. */
+	uint64_t pack = (with_pack - allowed_by(database)) /
+			(2 * BUDGET_MEMORY_RATIO * BUDGET_PROFILE_RATIO);
+	assert_in_range(pack, 20, 199);
+	CLEANUP(profile_freep) struct profile *without = read_database(database, NULL);
+	assert_int_equal(profile_table(without, PROFILE_STASH)->count, 0);
+}
+
+static void links_in_a_database_are_not_followed(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *database = temporary_folder_path(&folder, "db");
+	const char *link = temporary_folder_path(&folder, "link");
+	const struct database_selection all = { .note = hear };
+	char command[2048];
+	struct error err = { 0 };
+	add_claim(database, "system", 0, "work", START_NS);
+	assert_int_equal(symlink(database, link), 0);
+	heard = 0;
+	CLEANUP(profile_freep) struct profile *plain = read_database(link, &all);
+	assert_true(is_called(plain, "system", "work"));
+	assert_int_equal(heard, 0);
+	/* A pack and an epoch that are sound, but elsewhere. */
+	snprintf(command, sizeof(command),
+		 "cd %s && mv images/*/* .. && ln -s ../../../$(basename ../????????????*) "
+		 "images/*/ && "
+		 "cp h/*.prof ../kept && ln -s ../../kept h/20260102T000000Z.prof",
+		 database);
+	assert_int_equal(system(command), 0);
+	CLEANUP(profile_freep) struct profile *rest = read_database(database, &all);
+	assert_int_equal(profile_table(rest, PROFILE_STASH)->count, 0);
+	assert_int_equal(heard, 2);
+	CLEANUP(database_list_release) struct database_list list = { 0 };
+	must(database_list(database, NULL, &list, &err), &err);
+	assert_int_equal(list.count, 2);
+	size_t links = 0;
+	for (size_t i = 0; i < list.count; i++) {
+		links += list.entries[i].is_link;
+		assert_true(list.entries[i].is_link == !list.entries[i].readable);
+	}
+	assert_int_equal(links, 1);
+	const char *fault = NULL;
+	uint64_t packs;
+	snprintf(command, sizeof(command), "cd %s/images && rm -r * && ln -s / y", database);
+	assert_int_equal(system(command), 0);
+	must(database_verify_stash(database, note_fault, &fault, &packs, &err), &err);
+	assert_int_equal(packs, 0);
+	snprintf(command, sizeof(command), "cd %s/images && ln -s .. 6964-73797374656d", database);
+	assert_int_equal(system(command), 0);
+	heard = 0;
+	CLEANUP(profile_freep) struct profile *astray = read_database(database, &all);
+	assert_int_equal(heard, 2); /* the epoch again, and the folder */
+	assert_string_equal(fault, "it is a link or a file in the place of a folder");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +637,8 @@ int main(void)
 		cmocka_unit_test(who_came_first_names_nothing_but_his_own_file),
 		cmocka_unit_test(a_pack_in_anothers_folder_or_under_anothers_name_is_refused),
 		cmocka_unit_test(what_is_no_pack_allows_no_memory),
+		cmocka_unit_test(a_folder_that_images_share_is_read_once),
+		cmocka_unit_test(links_in_a_database_are_not_followed),
 		cmocka_unit_test(a_pack_cut_or_flipped_anywhere_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

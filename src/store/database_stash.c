@@ -1,0 +1,419 @@
+#include "store/database_stash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/budget.h"
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/hash_index.h"
+#include "base/small_file.h"
+#include "profile/profile.h"
+#include "store/database_folder.h"
+#include "store/replace_file.h"
+#include "store/stash_pack.h"
+
+/* A pack is ended when it has so much: far below what a reader takes. */
+#define PACK_END_BYTES	 (16u << 20)
+#define PACK_END_RECORDS (1u << 16)
+#define PACK_FILE_BYTES	 (STASH_PACK_MAX_BYTES / 4) /* compressed */
+
+/* ---- reading packs */
+
+static int read_plain(const char *path, struct buffer *bytes)
+{
+	CLEANUP(close_fd) int fd = small_file_open_plain(AT_FDCWD, path);
+	return fd < 0 ? fd : small_file_read_fd(fd, PACK_FILE_BYTES, bytes);
+}
+
+/* Which packs of a folder are wanted, and for whom. */
+struct reading {
+	void (*note)(void *context, const char *sentence); /* NULL: faults end it */
+	void *note_context;
+	stash_pack_accept accept;
+	void *context;
+	struct profile *profile;
+};
+
+/* A pack's bytes must be those that its name tells. Only then do they allow memory. */
+static int read_pack(const struct reading *reading, const char *path, const char *name,
+		     struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	char real_name[STASH_PACK_NAME_BYTES];
+	int ret = read_plain(path, &bytes);
+	if (ret < 0)
+		return error_set(err, ret, "cannot read '%s': %s", path, strerror(-ret));
+	stash_pack_name(bytes.data, bytes.size, real_name);
+	if (strcmp(name, real_name) != 0)
+		return error_set(err, -EBADMSG,
+				 "'%s' is damaged: its name is not the hash of its content", path);
+	budget_read_profile(budget_content_bytes(bytes.data, bytes.size));
+	return stash_pack_decode(bytes.data, bytes.size, path, reading->accept, reading->context,
+				 reading->profile, err);
+}
+
+/* Each pack of a folder once. What is wrong goes to `note`, or ends it. */
+static int read_packs(const struct reading *reading, const char *folder, struct error *err)
+{
+	CLEANUP(names_release) struct names names = { 0 };
+	int ret = names_read(&names, folder);
+	if (ret == -ENOENT)
+		return 0;
+	if (ret == -ENOTDIR && reading->note) {
+		struct error reason = { 0 };
+		database_failed(&reason, ret, folder);
+		reading->note(reading->note_context, reason.text);
+		return 0;
+	}
+	if (ret < 0)
+		return database_failed(err, ret, folder);
+	for (size_t i = 0; i < names.count; i++) {
+		if (strlen(names.list[i]) != STASH_PACK_NAME_BYTES - 1)
+			continue;
+		CLEANUP(free_pointer) char *path = database_below(folder, names.list[i]);
+		struct error reason = { 0 };
+		if (!path)
+			return database_failed(err, -ENOMEM, folder);
+		ret = read_pack(reading, path, names.list[i], &reason);
+		if (ret == 0)
+			continue;
+		if (!reading->note || ret == -ENOMEM) {
+			if (err)
+				*err = reason;
+			return ret;
+		}
+		reading->note(reading->note_context, reason.text);
+	}
+	return 0;
+}
+
+/* ---- writing */
+
+static int write_pack(const char *folder, const struct profile *profile, uint32_t image,
+		      const uint32_t *rows, size_t count, struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	if (stash_pack_encode(profile, image, rows, count, &bytes) < 0)
+		return database_failed(err, -ENOMEM, folder);
+	char name[STASH_PACK_NAME_BYTES];
+	stash_pack_name(bytes.data, bytes.size, name);
+	CLEANUP(free_pointer) char *path = database_below(folder, name);
+	if (!path)
+		return database_failed(err, -ENOMEM, folder);
+	int ret =
+		replace_file(path, bytes.data, bytes.size, DATABASE_FILE_MODE, REPLACE_REFUSE, err);
+	if (ret != -EEXIST)
+		return ret;
+	/* Of that name: of that content, unless it was damaged. */
+	CLEANUP(buffer_release) struct buffer there = { 0 };
+	if (read_plain(path, &there) == 0 && there.size == bytes.size &&
+	    memcmp(there.data, bytes.data, bytes.size) == 0)
+		return 0;
+	return replace_file(path, bytes.data, bytes.size, DATABASE_FILE_MODE, REPLACE_DROP, err);
+}
+
+static int write_packs(const char *folder, const struct profile *profile, uint32_t image,
+		       const uint32_t *rows, size_t count, struct error *err)
+{
+	const struct table *stash = profile_table(profile, PROFILE_STASH);
+	int ret = 0;
+	while (ret == 0 && count) {
+		size_t part = 0;
+		size_t size = 0;
+		while (part < count && part < PACK_END_RECORDS && size < PACK_END_BYTES)
+			size += profile_bytes(profile,
+					      table_keys(stash, rows[part++])[STASH_CONTENT])
+					.size;
+		ret = write_pack(folder, profile, image, rows, part, err);
+		rows += part;
+		count -= part;
+	}
+	return ret;
+}
+
+/* The image's rows of the stash that `known`, what the folder holds already, lacks. */
+static int select_new(const struct profile *profile, uint32_t image, const struct profile *known,
+		      uint32_t *rows, size_t *count)
+{
+	const struct table *stash = profile_table(profile, PROFILE_STASH);
+	CLEANUP(profile_freep) struct profile *one = profile_new();
+	if (!one || profile_merge(one, known, NULL) < 0)
+		return -ENOMEM;
+	struct profile_image identity = profile_image(profile, image);
+	uint32_t id;
+	if (profile_add_image(one, &identity, &id) < 0)
+		return -ENOMEM;
+	struct table *have = one->tables[PROFILE_STASH];
+	*count = 0;
+	for (uint32_t row = 0; row < stash->count; row++) {
+		const uint64_t *keys = table_keys(stash, row);
+		if (keys[STASH_IMAGE] != image)
+			continue;
+		uint64_t wanted[TABLE_MAX_COLUMNS] = { id, keys[STASH_KIND], keys[STASH_FIRST],
+						       keys[STASH_LAST] };
+		uint32_t content, position;
+		size_t before = have->count;
+		if (profile_add_bytes(one, profile_bytes(profile, keys[STASH_CONTENT]), &content) <
+		    0)
+			return -ENOMEM;
+		wanted[STASH_CONTENT] = content;
+		if (table_add(have, wanted, NULL, &position) < 0)
+			return -ENOMEM;
+		if (position == before)
+			rows[(*count)++] = row;
+	}
+	return 0;
+}
+
+/* Images of one build-id may share a folder, each with packs of its own. */
+static int accept_one(void *context, const struct profile_image *image)
+{
+	const struct profile_image *wanted = context;
+	return profile_image_equal(image, wanted) ? 0 : STASH_PACK_SKIP;
+}
+
+static int store_image(const char *images, const struct profile *profile, uint32_t image,
+		       uint32_t *rows, struct error *err)
+{
+	char name[STASH_FOLDER_NAME_BYTES];
+	if (stash_folder_name(profile, image, name) < 0)
+		return database_failed(err, -ENOMEM, images);
+	CLEANUP(free_pointer) char *folder = database_below(images, name);
+	CLEANUP(profile_freep) struct profile *known = profile_new();
+	if (!folder || !known)
+		return database_failed(err, -ENOMEM, images);
+	int ret = database_make_folder(folder, err);
+	/* A pack that cannot be read holds nothing for us: its records are written again. */
+	struct profile_image identity = profile_image(profile, image);
+	const struct reading reading = { NULL, NULL, accept_one, &identity, known };
+	if (ret == 0 && read_packs(&reading, folder, NULL) < 0) {
+		profile_free(known);
+		known = profile_new();
+		if (!known)
+			return database_failed(err, -ENOMEM, images);
+	}
+	size_t count = 0;
+	if (ret == 0 && select_new(profile, image, known, rows, &count) < 0)
+		return database_failed(err, -ENOMEM, images);
+	return ret < 0 ? ret : write_packs(folder, profile, image, rows, count, err);
+}
+
+int database_store_stash(const char *database, struct profile *profile, struct error *err)
+{
+	struct table *stash = profile->tables[PROFILE_STASH];
+	size_t images = profile_table(profile, PROFILE_IMAGE)->count;
+	CLEANUP(free_pointer) char *folder = database_below(database, DATABASE_IMAGES);
+	CLEANUP(free_pointer) uint32_t *rows = calloc(stash->count + 1, sizeof(*rows));
+	CLEANUP(free_pointer) bool *used = calloc(images + 1, sizeof(*used));
+	if (!folder || !rows || !used)
+		return database_failed(err, -ENOMEM, database);
+	size_t known;
+	profile_columns(PROFILE_STASH, &known);
+	if (stash->column_count != known)
+		return 0; /* packs have no room for columns we do not know: it stays in the file */
+	for (size_t row = 0; row < stash->count; row++)
+		used[table_keys(stash, row)[STASH_IMAGE]] = true;
+	int ret = stash->count ? database_make_folder(folder, err) : 0;
+	for (uint32_t image = 1; ret == 0 && image <= images; image++)
+		if (used[image])
+			ret = store_image(folder, profile, image, rows, err);
+	if (ret == 0)
+		table_clear(stash);
+	return ret;
+}
+
+/* ---- reading */
+
+/* Folders of images, each once, in the order of their first image. */
+struct homes {
+	struct profile *profile;
+	struct hash_index images; /* ids, by what the image is */
+	char **names;
+	uint32_t count;
+	struct hash_index index; /* of names */
+	uint32_t *of;		 /* by image id */
+	uint32_t now;		 /* the one that is read */
+};
+
+static void homes_release(struct homes *homes)
+{
+	for (uint32_t i = 0; i < homes->count; i++)
+		free(homes->names[i]);
+	free(homes->names);
+	free(homes->of);
+	hash_index_release(&homes->images);
+	hash_index_release(&homes->index);
+}
+
+static uint64_t hash_of_image(const struct profile_image *image)
+{
+	return hash_bytes(image->build_id.data, image->build_id.size) ^
+	       hash_u64(hash_bytes(image->hash.data, image->hash.size) + image->writer) ^
+	       hash_u64(hash_bytes(image->name.data, image->name.size) + 1);
+}
+
+static bool image_is(const void *rows, uint32_t id, const void *wanted)
+{
+	const struct profile_image image = profile_image(rows, id);
+	return profile_image_equal(&image, wanted);
+}
+
+static bool name_is(const void *rows, uint32_t position, const void *wanted)
+{
+	return strcmp(((char *const *)rows)[position], wanted) == 0;
+}
+
+static int homes_add(struct homes *homes, uint32_t image, const char *name)
+{
+	const struct profile_image identity = profile_image(homes->profile, image);
+	uint64_t hash = hash_bytes(name, strlen(name));
+	uint32_t position = hash_index_find(&homes->index, hash, name_is, homes->names, name);
+	if (position == HASH_INDEX_NONE) {
+		position = homes->count;
+		homes->names[position] = strdup(name);
+		if (!homes->names[position])
+			return -ENOMEM;
+		homes->count++;
+		if (hash_index_add(&homes->index, hash, position) < 0)
+			return -ENOMEM;
+	}
+	homes->of[image] = position;
+	return hash_index_add(&homes->images, hash_of_image(&identity), image);
+}
+
+static int homes_init(struct homes *homes, struct profile *profile)
+{
+	size_t count = profile_table(profile, PROFILE_IMAGE)->count;
+	CLEANUP(free_pointer) struct hash128 *stable = calloc(count + 1, sizeof(*stable));
+	homes->profile = profile;
+	homes->names = calloc(count + 1, sizeof(*homes->names));
+	homes->of = calloc(count + 1, sizeof(*homes->of));
+	if (!stable || !homes->names || !homes->of ||
+	    profile_stable_names(profile, PROFILE_IMAGE, stable) < 0)
+		return -ENOMEM;
+	int ret = 0;
+	for (uint32_t image = 1; ret == 0 && image <= count; image++) {
+		const struct profile_image identity = profile_image(profile, image);
+		char name[STASH_FOLDER_NAME_BYTES];
+		stash_folder_name_of(&identity, &stable[image - 1], name);
+		ret = homes_add(homes, image, name);
+	}
+	return ret;
+}
+
+/* A pack of an image that lies here, but that the profile does not have, is nobody's fault. */
+static int accept_known(void *context, const struct profile_image *image)
+{
+	const struct homes *homes = context;
+	uint32_t id = hash_index_find(&homes->images, hash_of_image(image), image_is,
+				      homes->profile, image);
+	if (id != HASH_INDEX_NONE)
+		return homes->of[id] == homes->now ? 0 : -EXDEV;
+	CLEANUP(profile_freep) struct profile *alone = profile_new();
+	char name[STASH_FOLDER_NAME_BYTES];
+	if (!alone || profile_add_image(alone, image, &id) < 0 ||
+	    stash_folder_name(alone, id, name) < 0)
+		return -ENOMEM;
+	return strcmp(name, homes->names[homes->now]) == 0 ? STASH_PACK_SKIP : -EXDEV;
+}
+
+int database_join_stash(const char *database, void (*note)(void *context, const char *sentence),
+			void *note_context, struct profile *profile, struct error *err)
+{
+	CLEANUP(free_pointer) char *images = database_below(database, DATABASE_IMAGES);
+	CLEANUP(homes_release) struct homes homes = { 0 };
+	struct stat found;
+	if (!images)
+		return database_failed(err, -ENOMEM, database);
+	if (lstat(images, &found) < 0 || !S_ISDIR(found.st_mode))
+		return 0;
+	if (homes_init(&homes, profile) < 0)
+		return database_failed(err, -ENOMEM, database);
+	const struct reading reading = { note, note_context, accept_known, &homes, profile };
+	for (; homes.now < homes.count; homes.now++) {
+		CLEANUP(free_pointer)
+		char *folder = database_below(images, homes.names[homes.now]);
+		if (!folder)
+			return database_failed(err, -ENOMEM, database);
+		int ret = read_packs(&reading, folder, err);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- checking */
+
+static bool is_folder_of(const struct profile *profile, const char *pack_path)
+{
+	char name[STASH_FOLDER_NAME_BYTES];
+	size_t size = profile_table(profile, PROFILE_IMAGE)->count == 1 &&
+				      stash_folder_name(profile, 1, name) == 0
+			      ? strlen(name)
+			      : 0;
+	const char *pack = strrchr(pack_path, '/');
+	size_t before = pack ? (size_t)(pack - pack_path) : 0;
+	return size && before > size && memcmp(pack - size, name, size) == 0 &&
+	       pack[-(ptrdiff_t)size - 1] == '/';
+}
+
+int database_verify_stash(const char *database,
+			  void (*fault)(void *context, const char *path, const char *sentence),
+			  void *context, uint64_t *packs, struct error *err)
+{
+	CLEANUP(names_release) struct names folders = { 0 };
+	CLEANUP(free_pointer) char *images = database_below(database, DATABASE_IMAGES);
+	*packs = 0;
+	int ret = images ? names_read(&folders, images) : -ENOMEM;
+	if (ret < 0)
+		return ret == -ENOENT ? 0 : database_failed(err, ret, database);
+	for (size_t i = 0; i < folders.count; i++) {
+		CLEANUP(names_release) struct names names = { 0 };
+		CLEANUP(free_pointer) char *folder = database_below(images, folders.list[i]);
+		ret = folder ? names_read(&names, folder) : -ENOMEM;
+		if (ret == -ENOTDIR) {
+			fault(context, folder, "it is a link or a file in the place of a folder");
+			continue;
+		}
+		if (ret < 0)
+			return database_failed(err, ret, folder ? folder : images);
+		for (size_t j = 0; j < names.count; j++) {
+			CLEANUP(free_pointer) char *path = database_below(folder, names.list[j]);
+			CLEANUP(buffer_release) struct buffer bytes = { 0 };
+			CLEANUP(profile_freep) struct profile *profile = profile_new();
+			struct error reason = { 0 };
+			char name[STASH_PACK_NAME_BYTES];
+			if (!path || !profile)
+				return database_failed(err, -ENOMEM, folder);
+			++*packs;
+			ret = read_plain(path, &bytes);
+			if (ret < 0) {
+				fault(context, path, strerror(-ret));
+				continue;
+			}
+			stash_pack_name(bytes.data, bytes.size, name);
+			if (strcmp(name, names.list[j]) != 0)
+				fault(context, path, "its name is not the hash of its content");
+			else
+				budget_read_profile(budget_content_bytes(bytes.data, bytes.size));
+			ret = stash_pack_decode(bytes.data, bytes.size, path, NULL, NULL, profile,
+						&reason);
+			if (ret == -ENOMEM)
+				return database_failed(err, ret, folder);
+			if (ret < 0)
+				fault(context, path, reason.text);
+			else if (!is_folder_of(profile, path))
+				fault(context, path,
+				      "it is of another image than the folder that it lies in");
+		}
+	}
+	return 0;
+}

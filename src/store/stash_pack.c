@@ -172,7 +172,7 @@ static struct span take_span(struct cursor *in)
 	return (struct span){ data, data ? size - 1 : 0 };
 }
 
-static int take_records(struct cursor *in, const char *name, bool old, stash_pack_accept accept,
+static int take_records(struct cursor *in, const char *name, bool old, stash_pack_accept takes,
 			void *context, struct profile *profile, struct error *err)
 {
 	struct profile_image image = { .kind = cursor_varint(in), .space = cursor_varint(in) };
@@ -180,7 +180,7 @@ static int take_records(struct cursor *in, const char *name, bool old, stash_pac
 	image.hash = take_span(in);
 	image.name = take_span(in);
 	image.writer = old ? 0 : cursor_varint(in);
-	int verdict = !in->failed && accept ? accept(context, &image) : 0;
+	int verdict = !in->failed && takes ? takes(context, &image) : 0;
 	if (verdict == -ENOMEM)
 		return error_set(err, -ENOMEM, "out of memory reading '%s'", name);
 	if (verdict < 0)
@@ -217,7 +217,7 @@ static int take_records(struct cursor *in, const char *name, bool old, stash_pac
 	return 0;
 }
 
-int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept accept,
+int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept takes,
 		      void *context, struct profile *profile, struct error *err)
 {
 	const size_t magic = PACK_MAGIC_BYTES;
@@ -236,5 +236,5 @@ int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pa
 		return error_set(err, -EBADMSG, "'%s' is damaged: its compressed data is broken",
 				 name);
 	struct cursor in = cursor_of(raw, unpacked);
-	return take_records(&in, name, old, accept, context, profile, err);
+	return take_records(&in, name, old, takes, context, profile, err);
 }

@@ -54,9 +54,9 @@ void stash_pack_name(const void *bytes, size_t size, char name[STASH_PACK_NAME_B
 typedef int (*stash_pack_accept)(void *context, const struct profile_image *image);
 
 /*
- * Adds the pack's records to `profile`, with its image, if `accept` has it so; NULL: of any.
- * Returns 0, -EXDEV (of an image that `accept` refuses; nothing was added) or -EBADMSG (a part may
+ * Adds the pack's records to `profile`, with its image, if `takes` has it so; NULL: of any.
+ * Returns 0, -EXDEV (of an image that `takes` refuses; nothing was added) or -EBADMSG (a part may
  * have been) with *err, in which `name` is for the message, or -ENOMEM.
  */
-int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept accept,
+int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept takes,
 		      void *context, struct profile *profile, struct error *err);

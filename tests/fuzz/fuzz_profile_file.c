@@ -1,10 +1,8 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -23,17 +21,26 @@ static void hear(void *context, const char *sentence)
 	assert(strlen(sentence) > 3 && !strchr(sentence, '\n'));
 }
 
+static char path[] = "/tmp/culprit-fuzz-XXXXXX";
+
+static void remove_file(void)
+{
+	unlink(path);
+}
+
 /* Page by page, for its sources alone: what is a whole profile has the same ones. */
 static void read_sources(const uint8_t *data, size_t size, const struct profile *whole)
 {
-	char path[64];
+	static int fd = -1;
 	struct error err = { 0 };
 	struct profile_file_info info;
 	CLEANUP(profile_freep) struct profile *sources = NULL;
-	CLEANUP(close_fd) int fd = memfd_create("profile", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+	if (fd < 0) {
+		fd = mkstemp(path);
+		atexit(remove_file);
+	}
+	if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
 		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	int ret = profile_file_read_sources(path, &sources, &info, &err);
 	assert(ret == 0 || err.text[0]);
 	assert(!whole || (ret == 0 && profile_table(sources, PROFILE_SOURCE)->count ==

@@ -19,6 +19,7 @@ struct edge_engine {
 	struct edge_memory memory;
 	struct interpreter *interpreter;
 	uint64_t cpu_ns; /* told so far */
+	uint64_t turn;	 /* of edge_window.h */
 };
 
 enum isa edge_isa(void)
@@ -82,8 +83,9 @@ static int makes_no_sense(struct error *err)
 /* One path while it is followed. */
 struct path {
 	struct edge_space *space;
-	struct buffer *out;
-	uint32_t edges;
+	struct interpret_result result;
+	struct edge_outcome outcomes[EDGE_LOOP_INSTRUCTIONS]; /* an instruction has one at most */
+	size_t count;
 };
 
 static struct span path_code(void *context, uint64_t address)
@@ -98,17 +100,31 @@ static bool path_read_only(void *context, uint64_t address, unsigned bytes, uint
 	return edge_space_read(path->space, address, bytes, value);
 }
 
-/* An edge to where no code is known says nothing to anybody. */
 static void path_edge(void *context, uint64_t from, uint64_t to, enum interpret_edge kind)
 {
-	(void)kind;
 	struct path *path = context;
-	struct edge_found found = { 0 };
-	if (!edge_space_place(path->space, from, &found.from_file, &found.from_vaddr) ||
-	    !edge_space_place(path->space, to, &found.to_file, &found.to_vaddr))
-		return;
-	buffer_append(path->out, &found, sizeof(found));
-	path->edges++;
+	path->outcomes[path->count++] = (struct edge_outcome){
+		.from = from, .to = to, .at = path->result.instructions, .kind = kind
+	};
+}
+
+/* Of the outcomes from the instruction `first` on, as many as count. Returns how many: an edge to
+ * where no code is known says nothing to anybody. */
+static uint32_t tell_edges(const struct path *path, unsigned first, struct buffer *out)
+{
+	uint32_t edges = 0;
+	for (size_t i = 0; i < path->count; i++) {
+		const struct edge_outcome *outcome = &path->outcomes[i];
+		struct edge_found found = { 0 };
+		if (outcome->at - first >= EDGE_INSTRUCTIONS || /* also before it */
+		    !edge_space_place(path->space, outcome->from, &found.from_file,
+				      &found.from_vaddr) ||
+		    !edge_space_place(path->space, outcome->to, &found.to_file, &found.to_vaddr))
+			continue;
+		buffer_append(out, &found, sizeof(found));
+		edges++;
+	}
+	return edges;
 }
 
 /* The blocks of one sample, at the cursor. */
@@ -144,19 +160,24 @@ static int run_sample(struct edge_engine *engine, uint64_t mask, const struct ed
 	start.stack = (struct span){ sample->stack, sample->stack_bytes };
 	start.blocks = blocks->list;
 	start.block_count = blocks->count;
-	size_t at = out->size;
-	struct edge_path answer = { 0 };
-	buffer_append(out, &answer, sizeof(answer));
-	struct path path = { .space = space, .out = out };
+	struct path path; /* of which outcomes are not cleared */
+	path.space = space;
+	path.count = 0;
 	const struct interpret_callbacks callbacks = { &path, path_code, path_read_only,
 						       path_edge };
-	struct interpret_result result;
-	interpreter_run(engine->interpreter, &start, &callbacks, EDGE_INSTRUCTIONS, &result);
+	interpreter_run(engine->interpreter, &start, &callbacks, EDGE_INSTRUCTIONS, &path.result);
+	struct edge_path answer = { .end = (uint32_t)path.result.end,
+				    .instructions = path.result.instructions };
+	if (path.result.end == INTERPRET_END_LIMIT &&
+	    edge_window_is_loop(path.outcomes, path.count))
+		interpreter_go_on(engine->interpreter, EDGE_LOOP_INSTRUCTIONS);
+	unsigned first = edge_window_first(path.outcomes, path.count, path.result.instructions,
+					   &engine->turn);
+	size_t at = out->size;
+	buffer_append(out, &answer, sizeof(answer));
+	answer.edges = tell_edges(&path, first, out);
 	if (buffer_failed(out))
 		return error_set(err, -ENOMEM, "out of memory");
-	answer = (struct edge_path){ .end = (uint32_t)result.end,
-				     .instructions = result.instructions,
-				     .edges = path.edges };
 	memcpy(out->data + at, &answer, sizeof(answer));
 	return 0;
 }

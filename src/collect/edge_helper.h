@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "collect/edge_window.h"
 #include "image/address_space.h"
 #include "isa/interpret.h"
 
@@ -17,9 +18,8 @@ struct edge_engine;
 struct error;
 struct message;
 
-#define EDGE_REGISTERS	  40 /* the most that a mask of perf's has */
-#define EDGE_STACK_WORDS  2  /* the most that interpret_stack_bytes() asks for */
-#define EDGE_INSTRUCTIONS INTERPRET_LIMIT_USUAL
+#define EDGE_REGISTERS	 40 /* the most that a mask of perf's has */
+#define EDGE_STACK_WORDS 2  /* the most that interpret_stack_bytes() asks for */
 
 enum edge_operation {
 	EDGE_SET_FILE = 1, /* header.what: its number; a descriptor */
@@ -52,8 +52,8 @@ struct edge_answer {
 };
 
 struct edge_path {
-	uint32_t end; /* enum interpret_end */
-	uint32_t instructions;
+	uint32_t end;	       /* enum interpret_end, of the first EDGE_INSTRUCTIONS */
+	uint32_t instructions; /* likewise */
 	uint32_t edges;
 	uint32_t unused;
 };

@@ -22,7 +22,7 @@
 #define BATCH_WAIT_NS  1000000000u
 #define SPACE_MAPPINGS 4096u /* executable ones; a process with more is up to something */
 #define TOLD_FILES     1024u /* then the helper starts anew with those that are needed */
-#define TIMEOUT_MS     2000u /* a batch takes 80 ms at most, a file that is mapped less */
+#define TIMEOUT_MS     2000u /* a batch takes 160 ms at most, a file that is mapped less */
 #define FAILURES_MOST  8u
 /* A stranger's batch is not waited for until recording ends; then for what is left of his time. */
 #define STRANGE_TIMEOUT_MS 1000u

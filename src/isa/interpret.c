@@ -160,10 +160,15 @@ void interpreter_run(struct interpreter *interpreter, const struct interpret_sta
 	take_state(interpreter, start);
 	/* an empty stack where no stack pointer says where it lies */
 	unsigned sp = interpreter->isa == ISA_AARCH64 ? AARCH64_SP : X86_RSP;
-	struct interpret_start known = *start;
+	interpreter->start = *start;
 	if (!(start->registers_known >> sp & 1))
-		known.stack.size = 0;
-	memory_begin(&interpreter->memory, start->registers[sp], &known, callbacks);
+		interpreter->start.stack.size = 0;
+	memory_begin(&interpreter->memory, start->registers[sp], &interpreter->start, callbacks);
+	follow(interpreter, limit);
+}
+
+void interpreter_go_on(struct interpreter *interpreter, unsigned limit)
+{
 	follow(interpreter, limit);
 }
 

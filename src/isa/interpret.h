@@ -104,6 +104,13 @@ void interpreter_run(struct interpreter *interpreter, const struct interpret_sta
 		     const struct interpret_callbacks *callbacks, unsigned limit,
 		     struct interpret_result *out);
 
+/*
+ * Goes on with the path of the last interpreter_run(), which ended at its limit, to at most `limit`
+ * instructions in all: as if that had been the limit. Its callbacks, what its start pointed to and
+ * its result, which is brought up to date, are still there.
+ */
+void interpreter_go_on(struct interpreter *interpreter, unsigned limit);
+
 /* "limit", "unknown condition", ... */
 const char *interpret_end_name(enum interpret_end end);
 

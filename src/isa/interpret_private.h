@@ -169,7 +169,8 @@ struct interpreter {
 	enum isa isa;
 	struct decoder *decoder;
 	struct step *steps;
-	const struct interpret_callbacks *callbacks; /* of the path */
+	struct interpret_start start; /* of the path */
+	const struct interpret_callbacks *callbacks;
 	struct interpret_result *result;
 	struct known_bits general[INTERPRET_REGISTERS];
 	struct known_bits vectors[32][2]; /* their low 128 bits */

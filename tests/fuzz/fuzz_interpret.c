@@ -71,7 +71,7 @@ static void check_state(const struct interpreter *interpreter)
 /*
  * Byte 0: the instruction set, and whether flags are known; 1: the limit; 2 to 5: which
  * registers are known; 6: what they are; 7: where the code is cut; then the stack; then
- * code. Paths end, within the limit, and twice the same way.
+ * code. Paths end, within the limit, and in two parts the same way.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -98,7 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(first.instructions <= data[1] && first.outcomes <= first.instructions);
 	assert(first.outcomes == world.edges && first.end < INTERPRET_ENDS);
 	assert((first.end == INTERPRET_END_LIMIT) == (first.instructions == data[1]));
-	interpreter_run(interpreters[which], &start, &callbacks, data[1], &second);
+	interpreter_run(interpreters[which], &start, &callbacks, data[1] / 2, &second);
+	if (second.end == INTERPRET_END_LIMIT)
+		interpreter_go_on(interpreters[which], data[1]);
 	assert(first.pc == second.pc && first.end == second.end);
 	assert(first.instructions == second.instructions && first.outcomes == second.outcomes);
 	return 0;

@@ -35,9 +35,7 @@ expect_between "edges within 15 % by samples alone" "$(share alone.json ".edges.
 culprit export -q -f pixie -o blocks run.prof
 awk '$1 == "procedure" { inside = $3 == "by_counter" } inside && /^0x/ { print $3 }' blocks >counts
 expect_equal "blocks of by_counter" "$(wc -l <counts)" 4
-# paths are a few rounds long and start where time is spent, so that the rounds after a slow one
-# count for more: 0.78 to 0.83 in twelve runs on a Xeon of family 6, model 207
-expect_between "not taken" "$(awk 'NR == 1 { all = $1 } NR == 2 { print $1 / all }' counts)" 0.70 0.85
+expect_between "not taken" "$(awk 'NR == 1 { all = $1 } NR == 2 { print $1 / all }' counts)" 0.70 0.80
 culprit export -q -f callgrind -o callgrind.out.1 run.prof
 culprit import -q callgrind.out.1 -o back.prof
 total() {

@@ -21,7 +21,11 @@ __asm__(".section .data.rel.ro, \"aw\"\n.p2align 3\n8: .quad own_branch_place_0,
 	SYMBOL(own_load) " testb $1, (%rdi)\n"
 	SYMBOL(own_load_branch) " je own_load_taken\n"
 	SYMBOL(own_load_behind) " ud2\n"
-	SYMBOL(own_load_taken) " ud2\n");
+	SYMBOL(own_load_taken) " ud2\n"
+	SYMBOL(own_loop) " test $3, %dil\n"
+	SYMBOL(own_loop_branch) " je own_loop_taken\n"
+	SYMBOL(own_loop_behind) " nop\n"
+	SYMBOL(own_loop_taken) " sub $1, %edi\n jne own_loop\n ud2\n");
 const unsigned own_argument_at = 5, own_pc_at = 8; /* PERF_REG_X86_DI, IP */
 #elif defined(__aarch64__)
 __asm__(".section .data.rel.ro, \"aw\"\n.p2align 3\n8: .quad own_branch_place_0, own_branch_place_1\n"
@@ -37,7 +41,11 @@ __asm__(".section .data.rel.ro, \"aw\"\n.p2align 3\n8: .quad own_branch_place_0,
 	SYMBOL(own_load) " ldrb w1, [x0]\n"
 	SYMBOL(own_load_branch) " tbz w1, #0, own_load_taken\n"
 	SYMBOL(own_load_behind) " brk #0\n"
-	SYMBOL(own_load_taken) " brk #0\n");
+	SYMBOL(own_load_taken) " brk #0\n"
+	SYMBOL(own_loop) " tst x0, #3\n"
+	SYMBOL(own_loop_branch) " b.eq own_loop_taken\n"
+	SYMBOL(own_loop_behind) " nop\n"
+	SYMBOL(own_loop_taken) " subs x0, x0, #1\n b.ne own_loop\n brk #0\n");
 const unsigned own_argument_at = 0, own_pc_at = 32; /* PERF_REG_ARM64_X0, PC */
 #endif
 /* clang-format on */

@@ -28,6 +28,9 @@ extern const char own_branch[], own_branch_taken[], own_branch_jump[], own_branc
 	own_branch_place_1[];
 /* A branch that is taken when the lowest bit of the byte that its first argument points to is 0. */
 extern const char own_load[], own_load_branch[], own_load_behind[], own_load_taken[];
+/* A loop of as many rounds as its argument says, with a branch that is taken when what is left of
+ * them is a multiple of 4. */
+extern const char own_loop[], own_loop_branch[], own_loop_behind[], own_loop_taken[];
 /* A file position of the register that holds a first argument among perf's, and of the
  * instruction pointer; and their mask. */
 extern const unsigned own_argument_at, own_pc_at;

@@ -589,6 +589,27 @@ static void memory_that_comes_with_samples_is_known(void **state)
 	scene_free(scene);
 }
 
+static void rounds_that_paths_start_in_count_no_more_than_others(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	scene->registers[own_pc_at] = scene->sample.ip = (uintptr_t)own_loop;
+	for (int i = 0; i < 400; i++) /* as where all time is spent in the round before 4003 */
+		take(scene, 4003, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	uint64_t taken = seen(scene, own_loop_branch, own_loop_taken);
+	uint64_t all = taken + seen(scene, own_loop_branch, own_loop_behind);
+	assert_in_range(all, 6 * 400, 7 * 400); /* 30 instructions of a path */
+	assert_in_range(1000 * taken / all, 245, 255);
+	assert_int_equal(scene->edges.sums[0].ends[INTERPRET_END_LIMIT], 400);
+	/* One that ends a little later counts from its start. */
+	take(scene, 8, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_equal(seen(scene, own_loop_branch, own_loop_taken), taken + 2);
+	assert_int_equal(scene->edges.sums[0].ends[INTERPRET_END_LIMIT], 401);
+	scene_free(scene);
+}
+
 static const struct perf_layout output_layout = {
 	.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 		       PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
@@ -729,6 +750,7 @@ int main(void)
 		cmocka_unit_test(a_helper_of_many_files_starts_anew_and_is_told_again),
 		cmocka_unit_test(processes_are_told_apart_and_their_mappings_stay),
 		cmocka_unit_test(memory_that_comes_with_samples_is_known),
+		cmocka_unit_test(rounds_that_paths_start_in_count_no_more_than_others),
 		cmocka_unit_test(memory_of_another_moment_or_damaged_is_not_taken),
 		cmocka_unit_test(requests_that_make_no_sense_are_refused),
 	};

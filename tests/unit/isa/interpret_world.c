@@ -52,9 +52,16 @@ struct world world_of(enum isa isa, const void *code, size_t size)
 
 void world_run(struct world *world, unsigned limit)
 {
-	const struct interpret_callbacks callbacks = { world, code_of, read_only, keep_edge };
+	world->callbacks = (struct interpret_callbacks){ world, code_of, read_only, keep_edge };
 	world->edge_count = 0;
-	interpreter_run(world->interpreter, &world->start, &callbacks, limit, &world->result);
+	interpreter_run(world->interpreter, &world->start, &world->callbacks, limit,
+			&world->result);
+	assert_int_equal(world->result.outcomes, world->edge_count);
+}
+
+void world_go_on(struct world *world, unsigned limit)
+{
+	interpreter_go_on(world->interpreter, limit);
 	assert_int_equal(world->result.outcomes, world->edge_count);
 }
 

@@ -25,6 +25,7 @@ struct world {
 		uint64_t from, to;
 		enum interpret_edge kind;
 	} edges[EDGES];
+	struct interpret_callbacks callbacks;
 	struct interpret_result result;
 };
 
@@ -32,6 +33,7 @@ struct world {
 struct world world_of(enum isa isa, const void *code, size_t size);
 void world_know(struct world *world, unsigned reg, uint64_t value);
 void world_run(struct world *world, unsigned limit);
+void world_go_on(struct world *world, unsigned limit);
 /* The i-th edge. */
 void expect_edge(const struct world *world, size_t i, uint64_t from, uint64_t to,
 		 enum interpret_edge kind);

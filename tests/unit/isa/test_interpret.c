@@ -277,6 +277,28 @@ static void the_limit_and_the_end_of_code_end_a_path(void **state)
 	interpreter_free(world.interpreter);
 }
 
+static void a_path_that_goes_on_knows_what_it_knew(void **state)
+{
+	(void)state;
+	/* 0: push %rcx; 1: pop %rdx; 2: dec %edx; 4: jne 8; 6: syscall; 8: ret */
+	struct world world = WORLD(0x51, 0x5a, 0xff, 0xca, 0x75, 0x02, 0x0f, 0x05, 0xc3);
+	const uint64_t stack = CODE_AT + 6;
+	world.start.stack = (struct span){ &stack, sizeof(stack) };
+	world_know(&world, X86_RCX, 3);
+	for (unsigned first = 0; first <= 5; first++) {
+		world_run(&world, first);
+		assert_int_equal(world.result.instructions, first);
+		expect_end(&world, world.result.pc - CODE_AT, INTERPRET_END_LIMIT);
+		world_go_on(&world, 30);
+		assert_int_equal(world.result.instructions, 5);
+		assert_int_equal(world.edge_count, 2);
+		expect_edge(&world, 0, 4, 8, INTERPRET_CONDITIONAL);
+		expect_edge(&world, 1, 8, 6, INTERPRET_RETURN);
+		expect_end(&world, 6, INTERPRET_END_SYSTEM);
+	}
+	interpreter_free(world.interpreter);
+}
+
 static void a_repeated_store_is_followed_or_forgotten(void **state)
 {
 	(void)state;
@@ -392,6 +414,7 @@ int main(void)
 		cmocka_unit_test(a_newer_vector_instruction_costs_the_register_it_writes),
 		cmocka_unit_test(code_that_changed_is_decoded_again),
 		cmocka_unit_test(the_limit_and_the_end_of_code_end_a_path),
+		cmocka_unit_test(a_path_that_goes_on_knows_what_it_knew),
 		cmocka_unit_test(a_repeated_store_is_followed_or_forgotten),
 		cmocka_unit_test(what_a_long_store_reaches_is_forgotten),
 		cmocka_unit_test(registers_of_perf_are_numbered_as_ours),

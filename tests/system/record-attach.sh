@@ -3,7 +3,7 @@
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 
-"$KERNELS/busy" threads 3 3 &
+"$KERNELS/busy" threads 3 60 &
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done
@@ -24,6 +24,10 @@ had=$(($(ticks) - before)) # while recording, and while it started and ended
 expect_between "samples of one thread" "$(samples thread.prof)" $((had * 5 / 4)) $((had * 6 + 20))
 
 # It ends soon after they do, however long that takes them.
+kill $pid
+wait $pid || true
+"$KERNELS/busy" threads 3 1 &
+pid=$!
 culprit record --quiet -F 500 -p $pid -o end.prof &
 recorder=$!
 while kill -0 $pid 2>/dev/null; do sleep 0.05; done

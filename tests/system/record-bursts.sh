@@ -33,7 +33,7 @@ expect_equal "samples" "$(bill b.prof 'stored|filtered|stepped|lost_ring|lost_da
 culprit check b.prof >/dev/null
 
 # A running process, and it goes on.
-"$KERNELS/busy" threads 3 2 &
+"$KERNELS/busy" threads 3 1.5 &
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done

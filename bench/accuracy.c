@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/random.h"
-#include "machine/pipeline.h"
+#include "pipelines/pipeline.h"
 #include "support/accuracy.h"
 
 #define SEEDS	      5

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/auxv.h>
+#define XXH_INLINE_ALL /* of its header alone: no library is needed where base is */
 #include <xxhash.h>
 
 uint64_t hash_seed;

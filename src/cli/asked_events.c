@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "advice/default_events.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
+#include "events/pfm_names.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "machine/pmu.h"
@@ -25,7 +27,7 @@ static int add_clock(struct event_list *events, const struct pmu_list *pmus,
 		instead_of->attr.exclude_kernel && !instead_of->attr.exclude_user   ? "cpu-clock:u"
 		: instead_of->attr.exclude_user && !instead_of->attr.exclude_kernel ? "cpu-clock:k"
 										    : "cpu-clock";
-	return event_list_parse(events, pmus, 0, name, err);
+	return event_list_parse(events, pmus, NULL, name, err);
 }
 
 /*
@@ -47,7 +49,7 @@ static int substitute(struct event_list *events, const struct pmu_list *pmus, bo
 			continue;
 		}
 		clock = clock || event->clock;
-		ret = event_list_parse(&kept, pmus, 0, event->name, err);
+		ret = event_list_parse(&kept, pmus, NULL, event->name, err);
 	}
 	if (ret < 0 || !dropped)
 		return ret;
@@ -72,7 +74,7 @@ static int read_all(const struct option_list *asked, const struct pmu_list *pmus
 	int why_not_cycles = 0;
 	int ret = 0;
 	for (size_t i = 0; ret == 0 && i < asked->count; i++)
-		ret = event_list_parse(events, pmus, EVENT_LIBPFM, asked->items[i], err);
+		ret = event_list_parse(events, pmus, &pfm_names, asked->items[i], err);
 	if (ret < 0)
 		return ret;
 	if (asked->count == 0) {

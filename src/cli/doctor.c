@@ -5,13 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "advice/advice.h"
+#include "advice/default_events.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/message.h"
 #include "cli/page.h"
 #include "cli/verbs.h"
-#include "machine/advice.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "render/text_wrap.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advice/perf_explain.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -11,10 +12,10 @@
 #include "cli/page.h"
 #include "cli/pager.h"
 #include "cli/verbs.h"
-#include "machine/event_catalog.h"
+#include "events/event_catalog.h"
+#include "events/pfm_names.h"
 #include "machine/event_names.h"
 #include "machine/machine_root.h"
-#include "machine/perf_open.h"
 #include "machine/pmu.h"
 #include "render/text_wrap.h"
 
@@ -70,7 +71,7 @@ static void explain(const struct pmu_list *pmus, const struct catalog_item *item
 	char name[512];
 	snprintf(name, sizeof(name), "%s%s%s", item->section == CATALOG_PFM ? item->pmu : "",
 		 item->section == CATALOG_PFM ? "::" : "", item->name);
-	if (event_list_parse(&list, pmus, EVENT_LIBPFM, name, &err))
+	if (event_list_parse(&list, pmus, &pfm_names, name, &err))
 		snprintf(text, size, "%.200s", err.text);
 	else
 		perf_open_explain(&list.events[0], item->code, list.events[0].uncore ? -1 : 0, -1,

@@ -4,14 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advice/perf_explain.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/events.h"
 #include "cli/message.h"
 #include "cli/page.h"
+#include "events/event_catalog.h"
+#include "events/pfm_names.h"
 #include "machine/event.h"
-#include "machine/event_catalog.h"
-#include "machine/perf_open.h"
 #include "machine/pmu.h"
 
 static const char *const type_names[] = { "hardware", "software", "tracepoint",
@@ -144,7 +145,7 @@ int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count,
 	CLEANUP(event_list_release) struct event_list list = { 0 };
 	struct error err;
 	for (size_t i = 0; i < count; i++) {
-		int status = event_list_parse(&list, pmus, EVENT_LIBPFM, texts[i], &err);
+		int status = event_list_parse(&list, pmus, &pfm_names, texts[i], &err);
 		if (status) {
 			/* "did you mean 'cycles'?" ends its sentence. */
 			bool asks = err.text[0] && err.text[strlen(err.text) - 1] == '?';

@@ -24,10 +24,10 @@
 #include "collect/source.h"
 #include "collect/stepper.h"
 #include "collect/targets.h"
+#include "confine/confinement.h"
 #include "machine/event.h"
 #include "machine/haste.h"
 #include "profile/profile.h"
-#include "machine/confinement.h"
 #include "symbol/reader.h"
 
 #define SIDEBAND_PAUSE_NS                                                                          \

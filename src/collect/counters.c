@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "advice/perf_explain.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"

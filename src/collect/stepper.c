@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "machine/confinement.h"
+#include "confine/confinement.h"
 
 #define STOP_TRIES 30 /* of a millisecond; a stretch takes some ten */
 

@@ -13,7 +13,6 @@
 #include "base/number.h"
 #include "machine/event_names.h"
 #include "machine/event_private.h"
-#include "machine/event_pfm.h"
 
 #define EVENT_TEXT_LIMIT 65536 /* a command line's worth */
 #define EVENT_NAME_LIMIT 512   /* one event with its terms */
@@ -166,11 +165,11 @@ static bool find_plain(const struct event_parser *parser, const char *name,
 	return false;
 }
 
-static int encode_with_pfm(const struct event_parser *parser, const char *name,
+static int encode_by_namer(const struct event_parser *parser, const char *name,
 			   struct written_event *written, struct error *err)
 {
-	struct pfm_encoding encoding;
-	int status = pfm_event_encode(name, &encoding, err);
+	struct event_encoding encoding;
+	int status = parser->namer->encode(name, &encoding, err);
 	if (status)
 		return status;
 	struct event *event = &written->event;
@@ -191,9 +190,9 @@ static int encode_with_pfm(const struct event_parser *parser, const char *name,
 	return 0;
 }
 
-static int offer_pfm(void *context, const struct pfm_description *description)
+static int offer(void *context, const char *name)
 {
-	suggestion_offer(context, description->name);
+	suggestion_offer(context, name);
 	return 0;
 }
 
@@ -216,8 +215,8 @@ static void suggest(const struct event_parser *parser, const char *name,
 	for (size_t n = 0; (pmu = pmu_core(parser->pmus, n)); n++)
 		for (size_t i = 0; i < pmu->event_count; i++)
 			suggestion_offer(suggestion, pmu->events[i].name);
-	if (parser->options & EVENT_LIBPFM)
-		pfm_event_list(false, offer_pfm, suggestion);
+	if (parser->namer)
+		parser->namer->each(offer, suggestion);
 }
 
 static int unknown_event(const struct event_parser *parser, const struct written_event *written,
@@ -250,7 +249,7 @@ static int parse_name(const struct event_parser *parser, const char *token,
 		return take_modifiers(parser, written->at + base + 1, strlen(token) - base - 1,
 				      written);
 	}
-	if (!(parser->options & EVENT_LIBPFM))
+	if (!parser->namer)
 		return unknown_event(parser, written, name);
 	/* libpfm4 has colons in its names: the last part may be our modifiers or its own. */
 	const char *last = strrchr(token, ':');
@@ -261,7 +260,7 @@ static int parse_name(const struct event_parser *parser, const char *token,
 		size_t front = (size_t)(last - token);
 		memcpy(name, token, front);
 		name[front] = 0;
-		status = encode_with_pfm(parser, name, written, &reason);
+		status = encode_by_namer(parser, name, written, &reason);
 		if (!status) {
 			written->name_size = front;
 			return take_modifiers(parser, written->at + front + 1, whole - front - 1,
@@ -269,7 +268,7 @@ static int parse_name(const struct event_parser *parser, const char *token,
 		}
 	}
 	if (status != -ENOMEM)
-		status = encode_with_pfm(parser, token, written, &reason);
+		status = encode_by_namer(parser, token, written, &reason);
 	if (!status) {
 		written->name_size = whole;
 		return 0;
@@ -468,10 +467,10 @@ static int parse_group(const struct event_parser *parser, const char **at,
 	return 0;
 }
 
-int event_list_parse(struct event_list *list, const struct pmu_list *pmus, unsigned int options,
-		     const char *text, struct error *err)
+int event_list_parse(struct event_list *list, const struct pmu_list *pmus,
+		     const struct event_namer *namer, const char *text, struct error *err)
 {
-	struct event_parser parser = { list, pmus, options, text, err };
+	struct event_parser parser = { list, pmus, namer, text, err };
 	const char *at = text;
 	size_t before = list->count;
 	int status = 0;

@@ -10,8 +10,7 @@
  * Whether the kernel can count an event is not asked here (machine/probe.h).
  *
  * A list owns its text; it is zeroed before the first use and belongs to one
- * thread while it is filled. Parsing has no side effect; with EVENT_LIBPFM the
- * process-wide tables of libpfm4 are set up once.
+ * thread while it is filled. Parsing has no side effect but those of the namer.
  */
 #pragma once
 
@@ -23,6 +22,7 @@
 #include "base/arena.h"
 #include "machine/cpu_set.h"
 #include "machine/event_cycles.h"
+#include "machine/event_namer.h"
 
 struct error;
 struct pmu;
@@ -59,19 +59,18 @@ struct event_list {
 	size_t capacity;
 };
 
-enum event_options { EVENT_LIBPFM = 1 /* names that libpfm4 knows for this machine too */ };
-
 /* Deeper than any PMU: 8 general and 5 fixed counters on the largest. */
 #define EVENT_GROUP_LIMIT 32
 
 /*
- * Appends what `text` says to *list. Returns 0; -EINVAL for a mistake, with the
+ * Appends what `text` says to *list; names that are not the kernel's are asked of `namer`, NULL for
+ * none. Returns 0; -EINVAL for a mistake, with the
  * text, the position and the nearest known name in *err; -ENOENT for a name
  * that is well formed but that nobody knows here; -ENOMEM. After an error the list
  * is as before.
  */
-int event_list_parse(struct event_list *list, const struct pmu_list *pmus, unsigned int options,
-		     const char *text, struct error *err);
+int event_list_parse(struct event_list *list, const struct pmu_list *pmus,
+		     const struct event_namer *namer, const char *text, struct error *err);
 void event_list_release(
 	struct event_list *list); /* also right for a zeroed one, and for CLEANUP() */
 

@@ -1,6 +1,6 @@
 /*
  * event_private - shared by the files that read event text: where we are in it,
- * and how a mistake is told. Internal to src/machine.
+ * and how a mistake is reported. Internal to src/machine.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 struct event_parser {
 	struct event_list *list;
 	const struct pmu_list *pmus;
-	unsigned int options;
-	const char *text; /* all of it, for positions */
+	const struct event_namer *namer; /* NULL: none */
+	const char *text;		 /* all of it, for positions */
 	struct error *err;
 };
 

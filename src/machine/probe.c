@@ -3,16 +3,13 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "machine/event.h"
 #include "machine/perf_open.h"
-#include "machine/pmu.h"
 
 int probe_open(const struct perf_event_attr *attr, int cpu)
 {
@@ -120,9 +117,7 @@ static bool group_runs(int leader)
 	return now.running > 0 && now.running == now.enabled;
 }
 
-/* 0 when the group that begins at `leader` opens for this thread and, where it can be told, runs.
- */
-static int try_group(const struct event_list *list, size_t leader)
+int probe_group(const struct event_list *list, size_t leader)
 {
 	int fds[EVENT_GROUP_LIMIT];
 	size_t size = event_list_group_size(list, leader), opened = 0;
@@ -153,45 +148,4 @@ static int try_group(const struct event_list *list, size_t leader)
 	while (opened-- > 0)
 		close(fds[opened]);
 	return status;
-}
-
-static int try_events(struct event_list *list, const struct pmu_list *pmus, const char *text,
-		      struct error *err)
-{
-	size_t before = list->count;
-	int status = event_list_parse(list, pmus, 0, text, err);
-	for (size_t i = before; !status && i < list->count; i++)
-		if (list->events[i].leader == i)
-			status = try_group(list, i);
-	if (status)
-		list->count = before;
-	return status;
-}
-
-int event_list_default(struct event_list *list, const struct pmu_list *pmus, int *why_not_cycles,
-		       struct error *err)
-{
-	static const char *const hardware[] = { "{cycles,instructions,ref-cycles}%s",
-						"{cycles,instructions}%s", "cycles%s" };
-	static const char *const scopes[] = { "", ":u" };
-	char text[64];
-	int status = 0;
-	for (size_t scope = 0; scope < 2; scope++)
-		for (size_t i = 0; i < sizeof(hardware) / sizeof(hardware[0]); i++) {
-			snprintf(text, sizeof(text), hardware[i], scopes[scope]);
-			status = try_events(list, pmus, text, err);
-			*why_not_cycles = status;
-			if (status == 0 || status == -ENOMEM)
-				return status;
-		}
-	for (size_t scope = 0; scope < 2; scope++) {
-		snprintf(text, sizeof(text), "cpu-clock%s", scopes[scope]);
-		status = try_events(list, pmus, text, err);
-		if (status == 0 || status == -ENOMEM)
-			return status;
-	}
-	struct event clock = { .kind = EVENT_SOFTWARE, .pmu = "software" };
-	char cause[256];
-	perf_open_explain(&clock, status, 0, -1, cause, sizeof(cause));
-	return error_set(err, status, "cannot sample even 'cpu-clock': %s", cause);
 }

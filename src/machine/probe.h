@@ -1,8 +1,7 @@
 /*
  * probe - what the kernel lets this process do, found out by trying. Each
  * function opens its own descriptors and closes them all. Nothing is changed
- * and nobody else's counters are touched, except that the counter count briefly
- * holds pinned counters of this thread.
+ * and nobody else's counters are touched.
  */
 #pragma once
 
@@ -12,9 +11,7 @@
 
 #include "machine/cpu.h"
 
-struct error;
 struct event_list;
-struct pmu_list;
 struct perf_event_attr;
 
 /* FACT_UNKNOWN: refused for a reason that says nothing about the feature (no permission). */
@@ -32,27 +29,6 @@ struct perf_features {
 };
 void perf_features_probe(struct perf_features *features);
 
-/* What doctor tries beyond that. Codes are 0 or the negative errno value that refused. */
-struct machine_probe {
-	int clock, clock_user;	 /* sampling this thread by cpu-clock, with the kernel's code and
-				    without */
-	int cycles, cycles_user; /* the same by hardware cycles */
-	int all_processes; /* cpu-clock of every process on one CPU, the kernel's code included */
-	uint64_t counters; /* general counters that one thread can have at once; 0: none, or not
-			      known */
-	enum fact rdpmc;   /* user code may read its counters */
-	enum fact topdown; /* slots or top-down events open */
-	char topdown_how[CPU_TEXT_SIZE];
-	enum fact branch_stack;
-	unsigned int
-		precise; /* highest precise_ip that cycles opened with; proves nothing on arm64 */
-	int ibs, spe;	 /* -ENXIO: this machine has no such PMU */
-	int bpf;	 /* loading a two-instruction perf_event program */
-	enum fact btf;	 /* the kernel's types are readable */
-};
-void machine_probe_run(const struct cpu_info *cpu, const struct pmu_list *pmus,
-		       struct machine_probe *probe);
-
 /*
  * Whether the kernel opens this attr for the calling thread on any CPU; with
  * cpu >= 0 for every process on that CPU. 0 or the negative errno value.
@@ -60,12 +36,8 @@ void machine_probe_run(const struct cpu_info *cpu, const struct pmu_list *pmus,
 int probe_open(const struct perf_event_attr *attr, int cpu);
 
 /*
- * Appends what `record` and `stat` use when no event is given: one group of cycles and
- * instructions (ref-cycles too when it still fits the counters), one such
- * group per core type; cpu-clock where hardware cycles cannot be opened. When user
- * code alone may be sampled, the events say so (":u"). *why_not_cycles gets
- * the negative errno value that ruled out cycles, or 0. 0, -ENOMEM, or what even
- * cpu-clock was refused with (in *err).
+ * Whether the group that begins at `leader` opens for the calling thread and, where that can be
+ * found out, counts: the kernel checks it against all counters, not against those that are free.
+ * Takes 0.2 ms. 0, -EBUSY when it does not count, or the negative errno value of opening.
  */
-int event_list_default(struct event_list *list, const struct pmu_list *pmus, int *why_not_cycles,
-		       struct error *err);
+int probe_group(const struct event_list *list, size_t leader);

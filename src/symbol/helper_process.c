@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sanitizers.h"
-#include "machine/confinement.h"
+#include "confine/confinement.h"
 
 #define END_WAIT_MS	     200 /* for a helper that ends; one that hangs in the kernel is reaped later */
 #define KILL_WAIT_MS	     5			/* for one that was killed when it gave no answer */

@@ -108,7 +108,7 @@ struct helper_service {
 		     struct error *err);
 	void *context;
 	/* Confined to computing and answering, with limits on memory and time; else to opening
-	 * files for reading (machine/confinement.h). */
+	 * files for reading (confine/confinement.h). */
 	bool without_rights;
 	uint32_t open_files; /* at most; 0: 64 */
 	uint64_t data_bytes; /* without rights: of its own memory; 0: 4 GiB */

@@ -18,8 +18,8 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "confine/confinement.h"
 #include "image/writer.h"
-#include "machine/confinement.h"
 #include "symbol/file_writer.h"
 
 #define MOUNT_ID_UNIQUE 0x4000u /* STATX_MNT_ID_UNIQUE, of Linux 6.8 */

@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = 0;
-	int status = event_list_parse(&parsed, &list, 0, text, &err);
+	int status = event_list_parse(&parsed, &list, NULL, text, &err);
 	if (status ? parsed.count != 0 || err.code != status : parsed.count == 0)
 		abort();
 	for (size_t i = 0; i < parsed.count; i++) {

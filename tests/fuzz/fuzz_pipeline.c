@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "machine/pipeline.h"
+#include "pipelines/pipeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

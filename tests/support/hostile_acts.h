@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "machine/confinement.h"
+#include "confine/confinement.h"
 
 /* What there is to harm, made before the helper starts. */
 struct hostile_scene {

@@ -29,6 +29,7 @@ violate() {
 violate image/elf.c machine/cpu.h 'image and machine are siblings'
 violate base/error.c cli/message.h 'base lies below cli'
 violate count/region.c image/elf.h 'count may not include image'
+violate machine/event.c events/pfm_names.h 'machine lies below events'
 violate analyze/frequency.c count/region.h 'only some may include count, not analyze'
 violate profile/table.c util/list.h 'util is not in the list'
 violate util/list.c base/error.h 'util is not in the list'

@@ -1,7 +1,7 @@
 /*
  * cycles - what the instructions of a procedure cost: how often each ran, how many
  * cycles it took each time, and how many it would take if nothing went wrong. This is
- * where code (flow/cfg.h), machine (machine/pipeline.h, schedule.h) and samples
+ * where code (flow/cfg.h), machine (pipelines/pipeline.h, schedule.h) and samples
  * (annotate_index.h) meet the estimate of frequencies (flow/frequency.h). After
  * Anderson et al., "Continuous profiling: where have all the cycles gone?", SOSP 1997,
  * section 6; docs/methods.md, "Cycles".
@@ -24,7 +24,7 @@
 #include "analyze/flow/frequency.h"
 #include "analyze/flow/schedule.h"
 #include "isa/effects.h"
-#include "machine/pipeline.h"
+#include "pipelines/pipeline.h"
 
 struct error;
 struct cycles;

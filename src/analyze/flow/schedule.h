@@ -2,7 +2,7 @@
  * schedule - when the instructions of one basic block issue if nothing happens that
  * only running shows: no miss, no wrong prediction. The static schedule of DCPI
  * (Anderson et al., SOSP 1997, 6.1.2 and 6.3), on the machine that a table describes
- * (machine/pipeline.h); docs/methods.md, "Static schedules".
+ * (pipelines/pipeline.h); docs/methods.md, "Static schedules".
  *
  * In order: an instruction issues in the first cycle, not before the one ahead of it,
  * in which its operands are there, the issue width is not used up, and a unit is free
@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "isa/effects.h"
-#include "machine/pipeline.h"
+#include "pipelines/pipeline.h"
 
 #define SCHEDULE_BEFORE UINT32_MAX
 

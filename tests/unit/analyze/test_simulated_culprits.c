@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/random.h"
-#include "machine/pipeline.h"
+#include "pipelines/pipeline.h"
 #include "support/culprit_accuracy.h"
 
 #define SAMPLES	      1e6

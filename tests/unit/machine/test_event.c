@@ -98,7 +98,7 @@ static void world_release(struct world *world)
 
 static const struct event *parse_one(struct world *world, const char *text)
 {
-	int status = event_list_parse(&world->list, &world->pmus, 0, text, &world->err);
+	int status = event_list_parse(&world->list, &world->pmus, NULL, text, &world->err);
 	if (status)
 		fail_msg("'%s': %s", text, world->err.text);
 	return &world->list.events[world->list.count - 1];
@@ -107,7 +107,8 @@ static const struct event *parse_one(struct world *world, const char *text)
 static void refuses(struct world *world, const char *text, int code, const char *sentence)
 {
 	size_t before = world->list.count;
-	assert_int_equal(event_list_parse(&world->list, &world->pmus, 0, text, &world->err), code);
+	assert_int_equal(event_list_parse(&world->list, &world->pmus, NULL, text, &world->err),
+			 code);
 	assert_string_equal(world->err.text, sentence);
 	assert_int_equal(world->list.count, before);
 }
@@ -409,9 +410,9 @@ static void raw_events_are_hexadecimal(void **state)
 	assert_perf(event, "r1c2:k");
 	assert_int_equal(parse_one(&w, "r3c")->cycles, EVENT_THREAD_CYCLES);
 	assert_int_equal(parse_one(&w, "rffffffffffffffff")->attr.config, UINT64_MAX);
-	assert_int_equal(event_list_parse(&w.list, &w.pmus, 0, "rffffffffffffffff0", &w.err),
+	assert_int_equal(event_list_parse(&w.list, &w.pmus, NULL, "rffffffffffffffff0", &w.err),
 			 -ENOENT);
-	assert_int_equal(event_list_parse(&w.list, &w.pmus, 0, "r", &w.err), -ENOENT);
+	assert_int_equal(event_list_parse(&w.list, &w.pmus, NULL, "r", &w.err), -ENOENT);
 }
 
 static void every_cut_and_every_flip_of_an_event_list_is_survived(void **state)
@@ -428,14 +429,14 @@ static void every_cut_and_every_flip_of_an_event_list_is_survived(void **state)
 	for (size_t cut = 0; cut < sizeof(whole); cut++) {
 		memcpy(text, whole, cut);
 		text[cut] = 0;
-		event_list_parse(&w.list, &w.pmus, 0, text, &w.err);
+		event_list_parse(&w.list, &w.pmus, NULL, text, &w.err);
 	}
 	for (size_t i = 0; i + 1 < sizeof(whole); i++)
 		for (int value = 1; value < 256; value++) {
 			memcpy(text, whole, sizeof(whole));
 			text[i] = (char)value;
 			size_t before = w.list.count;
-			if (event_list_parse(&w.list, &w.pmus, 0, text, &w.err))
+			if (event_list_parse(&w.list, &w.pmus, NULL, text, &w.err))
 				assert_int_equal(w.list.count, before);
 			if (w.list.count > 1000)
 				event_list_release(&w.list);

@@ -1,0 +1,64 @@
+/*
+ * advice - what the facts about a machine mean for somebody who wants to
+ * profile it: a verdict, and one finding per fact with what it costs and the exact
+ * command that cures it. Pure: everything that is said follows from struct facts.
+ *
+ * The advice owns its text.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "advice/machine_probe.h"
+#include "advice/rights.h"
+#include "base/arena.h"
+#include "confine/confinement.h"
+#include "machine/cpu.h"
+#include "machine/pmu.h"
+#include "machine/probe.h"
+#include "machine/sample_cost.h"
+
+struct facts {
+	const struct cpu_info *cpu;
+	const struct pmu_list *pmus;
+	const struct rights *rights;
+	const struct machine_probe *probe;
+	const struct perf_features *features;
+	const char *
+		event; /* names that record takes by default: "{cycles,instructions}"; NULL: none */
+	const char *event_refusal;		  /* why there is none */
+	const struct confinement_layers *helpers; /* NULL: not tried */
+	const struct sample_cost *cost;		  /* NULL: not measured */
+	const char *cost_refusal;		  /* why not */
+	const char *program;			  /* path of culprit itself, for setcap */
+};
+
+enum finding_state {
+	FINDING_OK,
+	FINDING_LIMIT,	 /* works, with less */
+	FINDING_STOP,	 /* nothing can be recorded because of it */
+	FINDING_UNKNOWN, /* cannot be found out here */
+};
+
+struct finding {
+	const char *key; /* for JSON: "paranoid" */
+	enum finding_state state;
+	const char *what;  /* is */
+	const char *means; /* to the user; "" when nothing is lost */
+	const char *cure;  /* a command, or where to change it; "" when there is nothing to cure or
+			      no cure */
+};
+
+struct advice {
+	struct arena arena;
+	bool can_record;
+	const char *verdict; /* one sentence */
+	struct finding *findings;
+	size_t count;
+};
+
+/* 0 or -ENOMEM. */
+int advice_give(const struct facts *facts, struct advice *advice);
+void advice_release(struct advice *advice); /* also right for a zeroed one, and for CLEANUP() */
+const char *finding_state_name(enum finding_state state); /* "ok", "limit", "stop", "unknown" */

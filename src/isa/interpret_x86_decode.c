@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "isa/interpret_x86.h"
-#include "isa/operation.h"
+#include "isa/transfer.h"
 #include "isa/x86_operands.h"
 #include "isa/x86_vendor_differences.h"
 
@@ -269,12 +269,12 @@ static bool take_newer(struct span code, const struct instruction *instruction, 
 	if (instruction->length_bytes < 4 ||
 	    (bytes[0] != 0x62 && bytes[0] != 0xc4 && bytes[0] != 0xc5))
 		return false;
-	struct operation operation = { 0 };
+	struct transfer transfer = { 0 };
 	struct span whole = { code.data, instruction->length_bytes };
-	operation_read_x86(true, whole, step->address, &operation);
+	transfer_read_x86(true, whole, step->address, &transfer);
 	step->writes = register_set_all(ISA_X86_64);
 	step->writes.bits[0] &= ~UINT64_C(0xffff);
-	step->writes.bits[0] |= operation.writes & 0xffff;
+	step->writes.bits[0] |= transfer.writes & 0xffff;
 	if (instruction->length_bytes >= 6 && half_precision_target(bytes) != REGISTER_NONE)
 		register_set_add(&step->writes, half_precision_target(bytes));
 	register_set_remove(&step->writes, X86_DIRECTION);

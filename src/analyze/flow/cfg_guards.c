@@ -28,36 +28,35 @@ static void narrow(struct root *root, unsigned size_bytes, bool is_signed)
 static bool step_back(const struct value_search *search, uint32_t instruction, struct place *place,
 		      struct root *root)
 {
-	struct operation operation = value_operation(search, instruction);
+	struct transfer transfer = value_transfer(search, instruction);
 	struct location memory;
-	bool is_slot = value_memory_location(&operation, &memory);
-	bool stores = operation.kind == OPERATION_STORE;
+	bool is_slot = value_memory_location(&transfer, &memory);
+	bool stores = transfer.kind == TRANSFER_STORE;
 	if (stores ? !(place->location.in_memory && is_slot &&
 		       value_same_location(&memory, &place->location))
-		   : place->location.in_memory || operation.to != place->location.reg)
+		   : place->location.in_memory || transfer.to != place->location.reg)
 		return false;
-	switch (operation.kind) {
-	case OPERATION_EXTEND:
-		narrow(root, operation.size_bytes, operation.is_signed);
+	switch (transfer.kind) {
+	case TRANSFER_EXTEND:
+		narrow(root, transfer.size_bytes, transfer.is_signed);
 		break;
-	case OPERATION_COPY:
-	case OPERATION_STORE:
+	case TRANSFER_COPY:
+	case TRANSFER_STORE:
 		break;
-	case OPERATION_LOAD:
-		narrow(root, operation.size_bytes, operation.is_signed);
+	case TRANSFER_LOAD:
+		narrow(root, transfer.size_bytes, transfer.is_signed);
 		if (!is_slot)
 			return false;
 		break;
-	case OPERATION_LIMIT:
-		if (operation.constant < root->limit)
-			root->limit = operation.constant;
+	case TRANSFER_LIMIT:
+		if (transfer.constant < root->limit)
+			root->limit = transfer.constant;
 		return false;
 	default:
 		return false;
 	}
-	place->location = operation.kind == OPERATION_LOAD
-				  ? memory
-				  : (struct location){ .reg = operation.from };
+	place->location =
+		transfer.kind == TRANSFER_LOAD ? memory : (struct location){ .reg = transfer.from };
 	place->block = search->builder->block_of_instruction[instruction];
 	place->end = instruction;
 	return true;
@@ -91,11 +90,11 @@ static bool same_root(const struct root *a, const struct root *b)
 
 /* The comparison whose flags the last instruction of the block tests. */
 static bool find_compare(const struct value_search *search, const struct cfg_block *block,
-			 uint32_t *at, struct operation *out)
+			 uint32_t *at, struct transfer *out)
 {
 	uint32_t last = block->first + block->count - 1;
 	for (uint32_t i = last; i-- > block->first && last - i <= FLAGS_DISTANCE;) {
-		*out = value_operation(search, i);
+		*out = value_transfer(search, i);
 		*at = i;
 		if (out->sets_flags)
 			return out->compares;
@@ -104,7 +103,7 @@ static bool find_compare(const struct value_search *search, const struct cfg_blo
 }
 
 /* What is below which number when a branch on these flags goes this way; 0: nothing. */
-static uint64_t limit_of(enum operation_condition condition, bool taken, uint64_t compared)
+static uint64_t limit_of(enum transfer_condition condition, bool taken, uint64_t compared)
 {
 	switch (condition) {
 	case CONDITION_BELOW:
@@ -135,9 +134,9 @@ static uint64_t limit_of_edge(struct value_search *search, const struct flow_edg
 		     search->builder->block_of_instruction[target] == edge->to;
 	if (taken && edge->to == edge->from + 1) /* both ways lead there */
 		return 0;
-	struct operation compare;
+	struct transfer compare;
 	uint32_t at;
-	enum operation_condition condition = value_operation(search, last).condition;
+	enum transfer_condition condition = value_transfer(search, last).condition;
 	if (condition == CONDITION_NONE || !find_compare(search, from, &at, &compare))
 		return 0;
 	struct place compared = { { .reg = compare.from }, edge->from, at };

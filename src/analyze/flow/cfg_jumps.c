@@ -158,7 +158,7 @@ static bool follows_epilogue(const struct resolver *resolver, uint32_t instructi
 	uint32_t block = builder->block_of_instruction[instruction];
 	for (uint32_t i = instruction; i-- > builder->cfg->blocks[block].first;)
 		if ((builder->writes[i] & UINT64_C(1) << sp) &&
-		    !(builder->writes[i] & OPERATION_WRITES_MEMORY))
+		    !(builder->writes[i] & TRANSFER_WRITES_MEMORY))
 			return true;
 	return false;
 }
@@ -192,12 +192,12 @@ static int settle_unknown(struct resolver *resolver, uint32_t number, enum cfg_m
 }
 
 static int note_definitions(struct resolver *resolver, uint32_t number,
-			    const struct operation *operation, bool *understood)
+			    const struct transfer *transfer, bool *understood)
 {
 	struct cfg_builder *builder = resolver->builder;
 	uint32_t at = builder->cfg->jumps[number].instruction;
 	uint32_t block = builder->block_of_instruction[at];
-	struct location target = { .reg = operation->from };
+	struct location target = { .reg = transfer->from };
 	struct place place = { target, block, at };
 	struct definitions definitions;
 	value_definitions(&resolver->search, &place, &definitions);
@@ -218,7 +218,7 @@ static int follow_jump(struct resolver *resolver, uint32_t number)
 	struct cfg_builder *builder = resolver->builder;
 	struct cfg_jump *jump = &builder->cfg->jumps[number];
 	size_t tables = resolver->table_count;
-	struct operation operation = value_operation(&resolver->search, jump->instruction);
+	struct transfer transfer = value_transfer(&resolver->search, jump->instruction);
 	bool understood = false;
 	int ret = 0;
 	resolver->old_fates[number] = (uint8_t)jump->fate;
@@ -229,12 +229,12 @@ static int follow_jump(struct resolver *resolver, uint32_t number)
 		give_up(jump, CFG_MISSING_CPU);
 		return 0;
 	}
-	if (operation.kind == OPERATION_JUMP && operation.has_memory) {
-		struct value value = value_loaded(&resolver->search, &operation, jump->instruction);
+	if (transfer.kind == TRANSFER_JUMP && transfer.has_memory) {
+		struct value value = value_loaded(&resolver->search, &transfer, jump->instruction);
 		uint32_t block = builder->block_of_instruction[jump->instruction];
 		ret = note_value(resolver, number, &value, block, &understood);
-	} else if (operation.kind == OPERATION_JUMP) {
-		ret = note_definitions(resolver, number, &operation, &understood);
+	} else if (transfer.kind == TRANSFER_JUMP) {
+		ret = note_definitions(resolver, number, &transfer, &understood);
 	}
 	if (ret < 0 || understood)
 		return ret;
@@ -408,11 +408,11 @@ static void note_writes(struct cfg_builder *builder)
 	const struct cfg *cfg = builder->cfg;
 	for (uint32_t i = 0; i < cfg->instruction_count; i++) {
 		const struct cfg_instruction *at = &cfg->instructions[i];
-		struct operation operation;
-		operation_read(builder->space->isa,
-			       (struct span){ cfg_code(cfg, at), at->length_bytes }, at->vaddr,
-			       &operation);
-		builder->writes[i] = operation.writes;
+		struct transfer transfer;
+		transfer_read(builder->space->isa,
+			      (struct span){ cfg_code(cfg, at), at->length_bytes }, at->vaddr,
+			      &transfer);
+		builder->writes[i] = transfer.writes;
 	}
 }
 

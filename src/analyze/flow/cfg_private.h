@@ -25,7 +25,7 @@ struct cfg_builder {
 	struct cfg *cfg;
 	struct cfg_entries entries[2]; /* of each part */
 	struct cfg_targets *targets;   /* of each jump */
-	uint64_t *writes;	       /* of each instruction: see operation.h; NULL: no jumps */
+	uint64_t *writes;	       /* of each instruction: see isa/transfer.h; NULL: no jumps */
 	bool writes_noted;
 	uint32_t *block_of_instruction; /* NULL: no jumps */
 	uint64_t steps_left;		/* of the search for tables, in all rounds */

@@ -41,15 +41,15 @@ void value_search_release(struct value_search *search)
 	free(search->guards.queue);
 }
 
-struct operation value_operation(const struct value_search *search, uint32_t instruction)
+struct transfer value_transfer(const struct value_search *search, uint32_t instruction)
 {
 	const struct cfg_builder *builder = search->builder;
 	const struct cfg_instruction *at = &builder->cfg->instructions[instruction];
-	struct operation operation;
-	operation_read(builder->space->isa,
-		       (struct span){ cfg_code(builder->cfg, at), at->length_bytes }, at->vaddr,
-		       &operation);
-	return operation;
+	struct transfer transfer;
+	transfer_read(builder->space->isa,
+		      (struct span){ cfg_code(builder->cfg, at), at->length_bytes }, at->vaddr,
+		      &transfer);
+	return transfer;
 }
 
 static bool is_stack_pointer(const struct value_search *search, uint8_t reg)
@@ -63,11 +63,11 @@ static struct location register_location(uint8_t reg)
 }
 
 /* Of memory at a register and a displacement; false: another form. */
-bool value_memory_location(const struct operation *operation, struct location *out)
+bool value_memory_location(const struct transfer *transfer, struct location *out)
 {
-	const struct operation_memory *memory = &operation->memory;
-	if (!operation->has_memory || memory->base == OPERATION_NO_REGISTER ||
-	    memory->index != OPERATION_NO_REGISTER)
+	const struct transfer_memory *memory = &transfer->memory;
+	if (!transfer->has_memory || memory->base == TRANSFER_NO_REGISTER ||
+	    memory->index != TRANSFER_NO_REGISTER)
 		return false;
 	*out = (struct location){ memory->base, true, memory->displacement };
 	return true;
@@ -80,11 +80,11 @@ static uint64_t writes_that_define(const struct value_search *search,
 	uint64_t own = UINT64_C(1) << location->reg;
 	if (!location->in_memory)
 		return own;
-	uint64_t mask = OPERATION_WRITES_MEMORY;
+	uint64_t mask = TRANSFER_WRITES_MEMORY;
 	if (!is_stack_pointer(search, location->reg)) /* what pushes and pops move */
 		mask |= own;
-	if (!operation_is_frame(search->builder->space->isa, location->reg))
-		mask |= OPERATION_CALLS;
+	if (!transfer_is_frame(search->builder->space->isa, location->reg))
+		mask |= TRANSFER_CALLS;
 	return mask;
 }
 
@@ -98,11 +98,11 @@ static bool defines(const struct value_search *search, const struct location *lo
 		    uint64_t mask, uint32_t instruction)
 {
 	uint64_t found = search->builder->writes[instruction] & mask;
-	if (!found || found != OPERATION_WRITES_MEMORY || !location->in_memory)
+	if (!found || found != TRANSFER_WRITES_MEMORY || !location->in_memory)
 		return found != 0;
-	struct operation operation = value_operation(search, instruction);
+	struct transfer transfer = value_transfer(search, instruction);
 	struct location stored;
-	return value_memory_location(&operation, &stored) && value_same_location(&stored, location);
+	return value_memory_location(&transfer, &stored) && value_same_location(&stored, location);
 }
 
 bool value_take_steps(struct value_search *search, size_t count)
@@ -255,19 +255,19 @@ static struct value register_before(struct value_search *search, uint8_t reg, ui
 	return value_of(search, &place, depth);
 }
 
-static struct value address_of(struct value_search *search, const struct operation_memory *memory,
+static struct value address_of(struct value_search *search, const struct transfer_memory *memory,
 			       uint32_t instruction, unsigned depth)
 {
 	uint32_t block = search->builder->block_of_instruction[instruction];
 	struct value total = constant(memory->displacement);
 	search->address_nesting++;
-	if (memory->base != OPERATION_NO_REGISTER) {
+	if (memory->base != TRANSFER_NO_REGISTER) {
 		struct value base = register_before(search, memory->base, instruction, depth);
 		if (base.kind == VALUE_TABLE) /* what is read there is its own matter */
 			base = variable_at(register_location(memory->base), block, instruction);
 		total = add_values(total, base);
 	}
-	if (memory->index != OPERATION_NO_REGISTER) {
+	if (memory->index != TRANSFER_NO_REGISTER) {
 		struct value index = register_before(search, memory->index, instruction, depth);
 		/* two variables cannot be told apart; a scaled one is followed to its source */
 		bool plain = (index.kind == VALUE_CONSTANT && !index.is_guessed) ||
@@ -292,7 +292,7 @@ static bool read_pointer(const struct code_space *space, uint64_t vaddr, uint64_
 	return *out != 0;
 }
 
-static struct value loaded_from(struct value_search *search, const struct operation *operation,
+static struct value loaded_from(struct value_search *search, const struct transfer *transfer,
 				struct value address)
 {
 	const struct code_space *space = search->builder->space;
@@ -300,63 +300,63 @@ static struct value loaded_from(struct value_search *search, const struct operat
 	uint64_t pointer;
 	if (address.kind == VALUE_CONSTANT && address.is_guessed) /* an index that starts from 0 */
 		return (struct value){ .kind = VALUE_UNKNOWN };
-	if (address.kind == VALUE_CONSTANT && operation->size_bytes == pointer_bytes &&
+	if (address.kind == VALUE_CONSTANT && transfer->size_bytes == pointer_bytes &&
 	    read_pointer(space, address.offset, &pointer))
 		return constant(pointer);
-	bool strides = address.scale == operation->size_bytes ||
-		       (address.scale > operation->size_bytes && address.scale <= 64);
-	bool single = address.kind == VALUE_CONSTANT && operation->size_bytes < pointer_bytes;
+	bool strides = address.scale == transfer->size_bytes ||
+		       (address.scale > transfer->size_bytes && address.scale <= 64);
+	bool single = address.kind == VALUE_CONSTANT && transfer->size_bytes < pointer_bytes;
 	if ((address.kind != VALUE_VARIABLE || address.offset == 0 || !strides) && !single)
 		return (struct value){ .kind = VALUE_UNKNOWN };
 	return (struct value){ .kind = VALUE_TABLE,
 			       .scale = 1,
 			       .variable = address.variable,
 			       .table = address.offset,
-			       .stride_bytes = single ? operation->size_bytes : address.scale,
-			       .size_bytes = operation->size_bytes,
+			       .stride_bytes = single ? transfer->size_bytes : address.scale,
+			       .size_bytes = transfer->size_bytes,
 			       .is_single = single,
 			       .is_guessed = address.is_guessed,
-			       .is_signed = operation->is_signed };
+			       .is_signed = transfer->is_signed };
 }
 
-static struct value load(struct value_search *search, const struct operation *operation,
+static struct value load(struct value_search *search, const struct transfer *transfer,
 			 uint32_t instruction, unsigned depth)
 {
-	if (search->address_nesting == 0 && operation->memory.index != OPERATION_NO_REGISTER)
+	if (search->address_nesting == 0 && transfer->memory.index != TRANSFER_NO_REGISTER)
 		search->saw_index = true;
-	return loaded_from(search, operation,
-			   address_of(search, &operation->memory, instruction, depth));
+	return loaded_from(search, transfer,
+			   address_of(search, &transfer->memory, instruction, depth));
 }
 
 /* to = from + constant: kept apart as a variable of its own, which comparisons may name. */
-static struct value add_constant(struct value_search *search, const struct operation *operation,
+static struct value add_constant(struct value_search *search, const struct transfer *transfer,
 				 uint32_t instruction, unsigned depth)
 {
-	struct value from = register_before(search, operation->from, instruction, depth);
-	return from.kind == VALUE_CONSTANT ? add_values(from, constant(operation->constant))
+	struct value from = register_before(search, transfer->from, instruction, depth);
+	return from.kind == VALUE_CONSTANT ? add_values(from, constant(transfer->constant))
 					   : (struct value){ .kind = VALUE_UNKNOWN };
 }
 
-static struct value add_registers(struct value_search *search, const struct operation *operation,
+static struct value add_registers(struct value_search *search, const struct transfer *transfer,
 				  uint32_t instruction, unsigned depth)
 {
 	if (search->address_nesting == 0)
 		search->saw_index = true;
-	struct value from = register_before(search, operation->from, instruction, depth);
-	struct value other = register_before(search, operation->other, instruction, depth);
-	if (other.kind == VALUE_TABLE && operation->is_signed &&
-	    operation->size_bytes == other.size_bytes)
+	struct value from = register_before(search, transfer->from, instruction, depth);
+	struct value other = register_before(search, transfer->other, instruction, depth);
+	if (other.kind == VALUE_TABLE && transfer->is_signed &&
+	    transfer->size_bytes == other.size_bytes)
 		other.is_signed = true;
-	return add_values(from, scale_value(other, UINT64_C(1) << operation->shift));
+	return add_values(from, scale_value(other, UINT64_C(1) << transfer->shift));
 }
 
-static struct value extended(struct value_search *search, const struct operation *operation,
+static struct value extended(struct value_search *search, const struct transfer *transfer,
 			     uint32_t instruction, unsigned depth)
 {
-	struct value from = register_before(search, operation->from, instruction, depth);
+	struct value from = register_before(search, transfer->from, instruction, depth);
 	if (from.kind == VALUE_TABLE && from.offset == 0 && from.scale == 1 &&
-	    operation->size_bytes >= from.size_bytes) {
-		from.is_signed |= operation->is_signed && operation->size_bytes == from.size_bytes;
+	    transfer->size_bytes >= from.size_bytes) {
+		from.is_signed |= transfer->is_signed && transfer->size_bytes == from.size_bytes;
 		return from;
 	}
 	return from.kind == VALUE_CONSTANT && from.offset <= INT8_MAX
@@ -364,32 +364,32 @@ static struct value extended(struct value_search *search, const struct operation
 		       : (struct value){ .kind = VALUE_UNKNOWN };
 }
 
-static struct value address_value(struct value_search *search, const struct operation *operation,
+static struct value address_value(struct value_search *search, const struct transfer *transfer,
 				  uint32_t instruction, unsigned depth)
 {
-	struct value address = address_of(search, &operation->memory, instruction, depth);
-	if (operation->memory.index == OPERATION_NO_REGISTER && address.kind != VALUE_CONSTANT)
+	struct value address = address_of(search, &transfer->memory, instruction, depth);
+	if (transfer->memory.index == TRANSFER_NO_REGISTER && address.kind != VALUE_CONSTANT)
 		return (struct value){ .kind = VALUE_UNKNOWN }; /* as in add_constant() */
 	return address;
 }
 
-static struct value stored(struct value_search *search, const struct operation *operation,
+static struct value stored(struct value_search *search, const struct transfer *transfer,
 			   struct location location, uint32_t instruction, unsigned depth)
 {
 	struct location written;
-	if (!location.in_memory || !value_memory_location(operation, &written) ||
+	if (!location.in_memory || !value_memory_location(transfer, &written) ||
 	    !value_same_location(&written, &location))
 		return (struct value){ .kind = VALUE_UNKNOWN };
-	return register_before(search, operation->from, instruction, depth);
+	return register_before(search, transfer->from, instruction, depth);
 }
 
-static struct value loaded_or_kept(struct value_search *search, const struct operation *operation,
+static struct value loaded_or_kept(struct value_search *search, const struct transfer *transfer,
 				   uint32_t instruction, unsigned depth)
 {
-	struct value value = load(search, operation, instruction, depth);
+	struct value value = load(search, transfer, instruction, depth);
 	struct location slot;
-	if (value.kind != VALUE_UNKNOWN || !value_memory_location(operation, &slot) ||
-	    operation->size_bytes < 4)
+	if (value.kind != VALUE_UNKNOWN || !value_memory_location(transfer, &slot) ||
+	    transfer->size_bytes < 4)
 		return value;
 	struct place place = { slot, search->builder->block_of_instruction[instruction],
 			       instruction };
@@ -399,35 +399,35 @@ static struct value loaded_or_kept(struct value_search *search, const struct ope
 static struct value defined(struct value_search *search, struct location location,
 			    uint32_t instruction, unsigned depth)
 {
-	struct operation operation = value_operation(search, instruction);
+	struct transfer transfer = value_transfer(search, instruction);
 	struct value value = { .kind = VALUE_UNKNOWN };
-	if (operation.kind == OPERATION_STORE)
-		value = stored(search, &operation, location, instruction, depth);
-	else if (location.in_memory || operation.to != location.reg)
+	if (transfer.kind == TRANSFER_STORE)
+		value = stored(search, &transfer, location, instruction, depth);
+	else if (location.in_memory || transfer.to != location.reg)
 		return variable_behind(search, location, instruction);
-	switch (operation.kind) {
-	case OPERATION_CONSTANT:
-		return constant(operation.constant);
-	case OPERATION_COPY:
-		value = register_before(search, operation.from, instruction, depth);
+	switch (transfer.kind) {
+	case TRANSFER_CONSTANT:
+		return constant(transfer.constant);
+	case TRANSFER_COPY:
+		value = register_before(search, transfer.from, instruction, depth);
 		break;
-	case OPERATION_EXTEND:
-		value = extended(search, &operation, instruction, depth);
+	case TRANSFER_EXTEND:
+		value = extended(search, &transfer, instruction, depth);
 		break;
-	case OPERATION_ADDRESS:
-		value = address_value(search, &operation, instruction, depth);
+	case TRANSFER_ADDRESS:
+		value = address_value(search, &transfer, instruction, depth);
 		break;
-	case OPERATION_LOAD:
-		value = loaded_or_kept(search, &operation, instruction, depth);
+	case TRANSFER_LOAD:
+		value = loaded_or_kept(search, &transfer, instruction, depth);
 		break;
-	case OPERATION_ADD:
-		value = operation.other == OPERATION_NO_REGISTER
-				? add_constant(search, &operation, instruction, depth)
-				: add_registers(search, &operation, instruction, depth);
+	case TRANSFER_ADD:
+		value = transfer.other == TRANSFER_NO_REGISTER
+				? add_constant(search, &transfer, instruction, depth)
+				: add_registers(search, &transfer, instruction, depth);
 		break;
-	case OPERATION_SHIFT:
-		value = scale_value(register_before(search, operation.from, instruction, depth),
-				    UINT64_C(1) << operation.shift);
+	case TRANSFER_SHIFT:
+		value = scale_value(register_before(search, transfer.from, instruction, depth),
+				    UINT64_C(1) << transfer.shift);
 		break;
 	default:
 		break;
@@ -472,8 +472,8 @@ struct value value_defined(struct value_search *search, struct location location
 	return defined(search, location, instruction, 0);
 }
 
-struct value value_loaded(struct value_search *search, const struct operation *operation,
+struct value value_loaded(struct value_search *search, const struct transfer *transfer,
 			  uint32_t instruction)
 {
-	return load(search, operation, instruction, 0);
+	return load(search, transfer, instruction, 0);
 }

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "analyze/flow/cfg_private.h"
-#include "isa/operation.h"
+#include "isa/transfer.h"
 
 /* A register, or what lies at its value + displacement. */
 struct location {
@@ -79,14 +79,14 @@ struct value_search {
 int value_search_init(struct value_search *search, struct cfg_builder *builder);
 void value_search_release(struct value_search *search);
 
-struct operation value_operation(const struct value_search *search, uint32_t instruction);
+struct transfer value_transfer(const struct value_search *search, uint32_t instruction);
 void value_definitions(struct value_search *search, const struct place *place,
 		       struct definitions *out);
 /* What the instruction makes of the location that it defines. */
 struct value value_defined(struct value_search *search, struct location location,
 			   uint32_t instruction);
-/* What the instruction, with such an operation, reads. */
-struct value value_loaded(struct value_search *search, const struct operation *operation,
+/* What the instruction, with such a transfer, reads. */
+struct value value_loaded(struct value_search *search, const struct transfer *transfer,
 			  uint32_t instruction);
 
 /*
@@ -96,7 +96,7 @@ struct value value_loaded(struct value_search *search, const struct operation *o
 uint64_t value_limit(struct value_search *search, const struct place *variable, uint32_t block);
 
 /* For cfg_guards.c. */
-bool value_memory_location(const struct operation *operation, struct location *out);
+bool value_memory_location(const struct transfer *transfer, struct location *out);
 bool value_same_location(const struct location *a, const struct location *b);
 bool value_take_steps(struct value_search *search, size_t count); /* false: the budget is spent */
 void block_walk_start(struct block_walk *walk);

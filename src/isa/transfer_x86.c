@@ -3,7 +3,7 @@
  * volume 2, appendix A); of VEX and EVEX forms only the few that write general
  * registers matter.
  */
-#include "isa/operation.h"
+#include "isa/transfer.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #define BIT(reg)      (UINT64_C(1) << (reg))
 #define ALL_REGISTERS UINT64_C(0xffff)
 /* System V ABI: rax, rcx, rdx, rsi, rdi, r8 to r11 are the callee's. */
-#define CALL_WRITES (UINT64_C(0x0fc7) | OPERATION_WRITES_MEMORY | OPERATION_CALLS)
+#define CALL_WRITES (UINT64_C(0x0fc7) | TRANSFER_WRITES_MEMORY | TRANSFER_CALLS)
 
 struct x86_form {
 	const uint8_t *bytes;
@@ -36,7 +36,7 @@ struct x86_form {
 	/* of ModRM */
 	bool has_modrm, is_register;
 	uint8_t reg, rm; /* rm: of a register form */
-	struct operation_memory memory;
+	struct transfer_memory memory;
 	size_t behind; /* of the byte behind ModRM, SIB and displacement */
 };
 
@@ -171,8 +171,8 @@ static bool read_modrm(struct x86_form *form)
 		form->behind = form->at;
 		return true;
 	}
-	struct operation_memory *memory = &form->memory;
-	*memory = (struct operation_memory){ OPERATION_NO_REGISTER, OPERATION_NO_REGISTER, 1, 0 };
+	struct transfer_memory *memory = &form->memory;
+	*memory = (struct transfer_memory){ TRANSFER_NO_REGISTER, TRANSFER_NO_REGISTER, 1, 0 };
 	unsigned displacement = mod == 1 ? 1 : mod == 2 ? 4 : 0;
 	bool relative = false;
 	if (rm == 4) {
@@ -207,7 +207,7 @@ static bool read_modrm(struct x86_form *form)
 /* Bit of the register that r/m names, or that of memory. */
 static uint64_t rm_bit(const struct x86_form *form)
 {
-	return form->is_register ? BIT(form->rm) : OPERATION_WRITES_MEMORY;
+	return form->is_register ? BIT(form->rm) : TRANSFER_WRITES_MEMORY;
 }
 
 static bool is_high_byte(const struct x86_form *form, uint8_t reg)
@@ -223,7 +223,7 @@ static uint64_t byte_bit(const struct x86_form *form, uint8_t reg)
 
 static uint64_t rm_byte_bit(const struct x86_form *form)
 {
-	return form->is_register ? byte_bit(form, form->rm) : OPERATION_WRITES_MEMORY;
+	return form->is_register ? byte_bit(form, form->rm) : TRANSFER_WRITES_MEMORY;
 }
 
 /* 0F 3A, and its VEX forms: extractions and comparisons of strings. */
@@ -233,20 +233,20 @@ static uint64_t map3_writes(const struct x86_form *form)
 		return rm_bit(form);
 	if (form->opcode == 0x61 || form->opcode == 0x63)
 		return BIT(RCX);
-	return form->is_register ? 0 : OPERATION_WRITES_MEMORY;
+	return form->is_register ? 0 : TRANSFER_WRITES_MEMORY;
 }
 
 static uint64_t vector_writes(const struct x86_form *form)
 {
 	unsigned op = form->opcode;
-	uint64_t store = form->is_register ? 0 : OPERATION_WRITES_MEMORY;
+	uint64_t store = form->is_register ? 0 : TRANSFER_WRITES_MEMORY;
 	switch (form->map) {
 	case 1:
 		if (op == 0x2c || op == 0x2d || op == 0x50 || op == 0x78 || op == 0x79 ||
 		    op == 0xc5 || op == 0xd7 || op == 0x93)
 			return BIT(form->reg);
 		if (op == 0xf7) /* vmaskmovdqu */
-			return OPERATION_WRITES_MEMORY;
+			return TRANSFER_WRITES_MEMORY;
 		return op == 0x7e ? rm_bit(form) : store;
 	case 2: /* F2 to F7: BMI */
 		if (op < 0xe0)
@@ -261,13 +261,13 @@ static uint64_t vector_writes(const struct x86_form *form)
 	case 6:
 		return store;
 	}
-	return ALL_REGISTERS | OPERATION_WRITES_MEMORY;
+	return ALL_REGISTERS | TRANSFER_WRITES_MEMORY;
 }
 
 static uint64_t map1_writes(const struct x86_form *form)
 {
 	unsigned op = form->opcode;
-	uint64_t store = form->has_modrm && !form->is_register ? OPERATION_WRITES_MEMORY : 0;
+	uint64_t store = form->has_modrm && !form->is_register ? TRANSFER_WRITES_MEMORY : 0;
 	if ((op >= 0x40 && op <= 0x4f) || op == 0x02 || op == 0x03 || op == 0x2c || op == 0x2d ||
 	    op == 0x50 || op == 0xaf || op == 0xb6 || op == 0xb7 ||
 	    (op >= 0xb8 && op <= 0xbf && op != 0xba && op != 0xbb) || op == 0xc5 || op == 0xd7)
@@ -292,9 +292,9 @@ static uint64_t map1_writes(const struct x86_form *form)
 	case 0xa1:
 	case 0xa8:
 	case 0xa9:
-		return BIT(RSP) | OPERATION_WRITES_MEMORY;
+		return BIT(RSP) | TRANSFER_WRITES_MEMORY;
 	case 0xf7: /* maskmovq, maskmovdqu */
-		return OPERATION_WRITES_MEMORY;
+		return TRANSFER_WRITES_MEMORY;
 	case 0xa3: /* bt */
 	case 0x1e: /* endbr, nop */
 	case 0x1f:
@@ -339,7 +339,7 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	if (op < 0x50) /* inc, dec of 32-bit mode */
 		return BIT(op & 7);
 	if (op < 0x58)
-		return BIT(RSP) | OPERATION_WRITES_MEMORY;
+		return BIT(RSP) | TRANSFER_WRITES_MEMORY;
 	if (op < 0x60)
 		return BIT(RSP) | BIT(low);
 	if (op >= 0x70 && op <= 0x7f)
@@ -351,7 +351,7 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	if (op >= 0xb8 && op <= 0xbf)
 		return BIT(low);
 	if (op >= 0xd8 && op <= 0xdf) /* x87; fnstsw %ax */
-		return op == 0xdf ? BIT(RAX) | OPERATION_WRITES_MEMORY : OPERATION_WRITES_MEMORY;
+		return op == 0xdf ? BIT(RAX) | TRANSFER_WRITES_MEMORY : TRANSFER_WRITES_MEMORY;
 	switch (op) {
 	case 0x63:
 	case 0x69:
@@ -380,7 +380,7 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 		return op == 0x90 && form->rex ? BIT(low) | BIT(RAX) : 0;
 	case 0x68: /* push */
 	case 0x6a:
-		return BIT(RSP) | OPERATION_WRITES_MEMORY;
+		return BIT(RSP) | TRANSFER_WRITES_MEMORY;
 	case 0x86:
 		return rm_byte_bit(form) | byte_bit(form, form->reg);
 	case 0x87:
@@ -404,7 +404,7 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	case 0x98:
 		return BIT(RAX);
 	case 0xc8: /* enter, leave */
-		return BIT(RSP) | BIT(RBP) | OPERATION_WRITES_MEMORY;
+		return BIT(RSP) | BIT(RBP) | TRANSFER_WRITES_MEMORY;
 	case 0xc9:
 		return BIT(RSP) | BIT(RBP);
 	case 0x99:
@@ -419,7 +419,7 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 	case 0xad:
 	case 0xae:
 	case 0xaf:
-		return BIT(RAX) | BIT(RCX) | BIT(RSI) | BIT(RDI) | OPERATION_WRITES_MEMORY;
+		return BIT(RAX) | BIT(RCX) | BIT(RSI) | BIT(RDI) | TRANSFER_WRITES_MEMORY;
 	case 0xe0:
 	case 0xe1:
 	case 0xe2:
@@ -448,11 +448,11 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 		case 3:
 			return CALL_WRITES;
 		case 6:
-			return BIT(RSP) | OPERATION_WRITES_MEMORY;
+			return BIT(RSP) | TRANSFER_WRITES_MEMORY;
 		}
 		return 0;
 	}
-	return ALL_REGISTERS | OPERATION_WRITES_MEMORY;
+	return ALL_REGISTERS | TRANSFER_WRITES_MEMORY;
 }
 
 static uint64_t writes_of(const struct x86_form *form)
@@ -476,7 +476,7 @@ static uint8_t width_of(const struct x86_form *form)
 	return form->rex & 8 ? 8 : form->half ? 2 : 4;
 }
 
-static void from_rm(const struct x86_form *form, struct operation *out)
+static void from_rm(const struct x86_form *form, struct transfer *out)
 {
 	out->has_memory = !form->is_register;
 	if (form->is_register)
@@ -485,14 +485,14 @@ static void from_rm(const struct x86_form *form, struct operation *out)
 		out->memory = form->memory;
 }
 
-static void set_kind(struct operation *out, enum operation_kind kind, uint8_t to)
+static void set_kind(struct transfer *out, enum transfer_kind kind, uint8_t to)
 {
 	out->kind = kind;
 	out->to = to;
 }
 
 /* 80, 81, 83: arithmetic with an immediate. */
-static void read_immediate_group(const struct x86_form *form, struct operation *out)
+static void read_immediate_group(const struct x86_form *form, struct transfer *out)
 {
 	unsigned work = form->reg & 7;
 	uint8_t width = form->opcode == 0x80 ? 1 : width_of(form);
@@ -510,16 +510,16 @@ static void read_immediate_group(const struct x86_form *form, struct operation *
 	if (!form->is_register || width < 4)
 		return;
 	if (work == 0 || work == 5) {
-		set_kind(out, OPERATION_ADD, form->rm);
+		set_kind(out, TRANSFER_ADD, form->rm);
 		out->from = form->rm;
 		out->constant = work == 0 ? value : UINT64_C(0) - value;
 	} else if (work == 4 && cut < UINT32_MAX) {
-		set_kind(out, OPERATION_LIMIT, form->rm);
+		set_kind(out, TRANSFER_LIMIT, form->rm);
 		out->constant = cut + 1;
 	}
 }
 
-static void read_shift(const struct x86_form *form, struct operation *out)
+static void read_shift(const struct x86_form *form, struct transfer *out)
 {
 	unsigned work = form->reg & 7;
 	uint8_t width = width_of(form);
@@ -529,27 +529,27 @@ static void read_shift(const struct x86_form *form, struct operation *out)
 	if (!form->is_register || width < 4)
 		return;
 	if (work == 4 || work == 6) {
-		set_kind(out, OPERATION_SHIFT, form->rm);
+		set_kind(out, TRANSFER_SHIFT, form->rm);
 		out->from = form->rm;
 		out->shift = (uint8_t)by;
 	} else if (work == 5 && by && width * 8 - by < 32) {
-		set_kind(out, OPERATION_LIMIT, form->rm);
+		set_kind(out, TRANSFER_LIMIT, form->rm);
 		out->constant = UINT64_C(1) << (width * 8 - by);
 	}
 }
 
 static void read_load(const struct x86_form *form, uint8_t size, bool is_signed,
-		      struct operation *out)
+		      struct transfer *out)
 {
 	if (size == 1 && form->is_register && is_high_byte(form, form->rm))
 		return; /* no low part of a register */
-	set_kind(out, form->is_register ? OPERATION_EXTEND : OPERATION_LOAD, form->reg);
+	set_kind(out, form->is_register ? TRANSFER_EXTEND : TRANSFER_LOAD, form->reg);
 	from_rm(form, out);
 	out->size_bytes = size;
 	out->is_signed = is_signed;
 }
 
-static enum operation_condition condition_of(unsigned opcode)
+static enum transfer_condition condition_of(unsigned opcode)
 {
 	switch (opcode & 15) {
 	case 2:
@@ -564,7 +564,7 @@ static enum operation_condition condition_of(unsigned opcode)
 	return CONDITION_NONE;
 }
 
-static void read_map1(const struct x86_form *form, struct operation *out)
+static void read_map1(const struct x86_form *form, struct transfer *out)
 {
 	unsigned op = form->opcode;
 	if (op >= 0x80 && op <= 0x8f)
@@ -579,23 +579,23 @@ static void read_map1(const struct x86_form *form, struct operation *out)
 }
 
 /* mov, lea, xor and the additions of registers. */
-static void read_move(const struct x86_form *form, struct operation *out)
+static void read_move(const struct x86_form *form, struct transfer *out)
 {
 	unsigned op = form->opcode;
 	uint8_t width = width_of(form);
 	if (form->half) /* writes a part */
 		return;
 	if (op == 0x8d && !form->is_register) {
-		set_kind(out, OPERATION_ADDRESS, form->reg);
+		set_kind(out, TRANSFER_ADDRESS, form->reg);
 		from_rm(form, out);
 	} else if ((op == 0x8b || op == 0x89) && form->is_register) {
-		set_kind(out, OPERATION_COPY, op == 0x8b ? form->reg : form->rm);
+		set_kind(out, TRANSFER_COPY, op == 0x8b ? form->reg : form->rm);
 		out->from = op == 0x8b ? form->rm : form->reg;
 		out->size_bytes = width;
 	} else if (op == 0x8b) {
 		read_load(form, width, false, out);
 	} else if (op == 0x89) {
-		out->kind = OPERATION_STORE;
+		out->kind = TRANSFER_STORE;
 		out->from = form->reg;
 		out->has_memory = true;
 		out->memory = form->memory;
@@ -603,14 +603,14 @@ static void read_move(const struct x86_form *form, struct operation *out)
 	} else if (op == 0x63) {
 		read_load(form, 4, true, out);
 	} else if (op == 0xc7 && form->is_register) {
-		set_kind(out, OPERATION_CONSTANT, form->rm);
+		set_kind(out, TRANSFER_CONSTANT, form->rm);
 		out->constant = signed_bytes(form, form->behind, 4);
 		if (width == 4)
 			out->constant &= UINT32_MAX;
 	}
 }
 
-static void read_arithmetic(const struct x86_form *form, struct operation *out)
+static void read_arithmetic(const struct x86_form *form, struct transfer *out)
 {
 	unsigned op = form->opcode;
 	out->sets_flags = true;
@@ -627,21 +627,21 @@ static void read_arithmetic(const struct x86_form *form, struct operation *out)
 	if (form->half)
 		return;
 	if ((op == 0x01 || op == 0x03) && form->is_register) {
-		set_kind(out, OPERATION_ADD, op == 0x03 ? form->reg : form->rm);
+		set_kind(out, TRANSFER_ADD, op == 0x03 ? form->reg : form->rm);
 		out->from = op == 0x03 ? form->rm : form->reg;
 		out->other = out->to;
 		out->size_bytes = 8;
 	} else if ((op == 0x31 || op == 0x33) && form->is_register && form->reg == form->rm) {
-		set_kind(out, OPERATION_CONSTANT, form->reg);
+		set_kind(out, TRANSFER_CONSTANT, form->reg);
 	} else if (op == 0x25) {
 		uint64_t mask = signed_bytes(form, form->behind, 4) & UINT32_MAX;
 		if (mask < INT32_MAX) {
-			set_kind(out, OPERATION_LIMIT, RAX);
+			set_kind(out, TRANSFER_LIMIT, RAX);
 			out->constant = mask + 1;
 		}
 	} else if (op == 0x2d || op == 0x05) {
 		uint64_t value = signed_bytes(form, form->behind, 4);
-		set_kind(out, OPERATION_ADD, RAX);
+		set_kind(out, TRANSFER_ADD, RAX);
 		out->from = RAX;
 		out->constant = op == 0x05 ? value : UINT64_C(0) - value;
 		out->compares = op == 0x2d;
@@ -650,7 +650,7 @@ static void read_arithmetic(const struct x86_form *form, struct operation *out)
 	}
 }
 
-static void read_one_byte(const struct x86_form *form, struct operation *out)
+static void read_one_byte(const struct x86_form *form, struct transfer *out)
 {
 	unsigned op = form->opcode;
 	if (op < 0x40) {
@@ -658,17 +658,17 @@ static void read_one_byte(const struct x86_form *form, struct operation *out)
 	} else if (op >= 0x70 && op <= 0x7f) {
 		out->condition = condition_of(op);
 	} else if (op >= 0xb8 && op <= 0xbf && !form->half) {
-		set_kind(out, OPERATION_CONSTANT, (uint8_t)((op & 7) | (form->rex & 1) << 3));
+		set_kind(out, TRANSFER_CONSTANT, (uint8_t)((op & 7) | (form->rex & 1) << 3));
 		out->constant = signed_bytes(form, form->behind, form->rex & 8 ? 8 : 4);
 		if (!(form->rex & 8))
 			out->constant &= UINT32_MAX;
 	} else if (op == 0x98 && !form->half) {
-		set_kind(out, OPERATION_EXTEND, RAX);
+		set_kind(out, TRANSFER_EXTEND, RAX);
 		out->from = RAX;
 		out->size_bytes = form->rex & 8 ? 4 : 2;
 		out->is_signed = true;
 	} else if (op == 0xff && (form->reg & 7) == 4) {
-		out->kind = OPERATION_JUMP;
+		out->kind = TRANSFER_JUMP;
 		from_rm(form, out);
 		out->size_bytes = form->wide ? 8 : 4;
 	} else if (op == 0x80 || op == 0x81 || op == 0x83) {
@@ -684,13 +684,13 @@ static void read_one_byte(const struct x86_form *form, struct operation *out)
 	}
 }
 
-void operation_read_x86(bool wide, struct span code, uint64_t vaddr, struct operation *out)
+void transfer_read_x86(bool wide, struct span code, uint64_t vaddr, struct transfer *out)
 {
 	struct x86_form form = {
 		.bytes = code.data, .size = code.size, .vaddr = vaddr, .wide = wide
 	};
 	if (!read_opcode(&form) || !read_modrm(&form)) {
-		out->writes = ALL_REGISTERS | OPERATION_WRITES_MEMORY;
+		out->writes = ALL_REGISTERS | TRANSFER_WRITES_MEMORY;
 		out->sets_flags = true;
 		return;
 	}

@@ -2,12 +2,12 @@
  * AArch64, A64 encodings of the Arm ARM (DDI 0487) C4.1. Of register 31 only the
  * stack pointer counts; the zero register reads as a constant and is not written.
  */
-#include "isa/operation.h"
+#include "isa/transfer.h"
 
 #define SP	 31
 #define BIT(reg) (UINT64_C(1) << (reg))
 /* AAPCS64: x0 to x18 and x30 are the callee's. */
-#define CALL_WRITES (UINT64_C(0x4007ffff) | OPERATION_WRITES_MEMORY | OPERATION_CALLS)
+#define CALL_WRITES (UINT64_C(0x4007ffff) | TRANSFER_WRITES_MEMORY | TRANSFER_CALLS)
 
 static uint32_t field(uint32_t word, unsigned low, unsigned bits)
 {
@@ -40,7 +40,7 @@ static uint64_t zero_is_none(uint8_t reg)
 	return reg == 31 ? 0 : BIT(reg);
 }
 
-static void set(struct operation *out, enum operation_kind kind, uint8_t to)
+static void set(struct transfer *out, enum transfer_kind kind, uint8_t to)
 {
 	out->kind = kind;
 	out->to = to;
@@ -52,7 +52,7 @@ static uint64_t cut(uint64_t value, uint32_t word)
 	return word >> 31 ? value : value & UINT32_MAX;
 }
 
-static void read_add_immediate(uint32_t word, struct operation *out)
+static void read_add_immediate(uint32_t word, struct transfer *out)
 {
 	uint64_t value = (uint64_t)field(word, 10, 12) << (field(word, 22, 1) ? 12 : 0);
 	bool subtracts = word & 0x40000000, flags = word & 0x20000000;
@@ -65,13 +65,13 @@ static void read_add_immediate(uint32_t word, struct operation *out)
 	out->from = rn(word);
 	out->size_bytes = word >> 31 ? 8 : 4;
 	if (out->writes) {
-		set(out, OPERATION_ADD, rd(word));
+		set(out, TRANSFER_ADD, rd(word));
 		out->constant = subtracts ? UINT64_C(0) - value : value;
 	}
 }
 
 /* ADD, SUB of registers, shifted or extended. */
-static void read_add_register(uint32_t word, struct operation *out)
+static void read_add_register(uint32_t word, struct transfer *out)
 {
 	bool flags = word & 0x20000000, extended = word & 0x00200000;
 	out->writes = flags || !extended ? zero_is_none(rd(word)) : BIT(rd(word));
@@ -81,7 +81,7 @@ static void read_add_register(uint32_t word, struct operation *out)
 	unsigned option = field(word, 13, 3);
 	if (extended ? field(word, 10, 3) > 4 : field(word, 22, 2) != 0)
 		return;
-	set(out, OPERATION_ADD, rd(word));
+	set(out, TRANSFER_ADD, rd(word));
 	out->from = rn(word);
 	out->other = rm(word);
 	out->shift = (uint8_t)(extended ? field(word, 10, 3) : field(word, 10, 6));
@@ -90,19 +90,19 @@ static void read_add_register(uint32_t word, struct operation *out)
 }
 
 /* ORR with the zero register is mov; everything else only writes. */
-static void read_logical_register(uint32_t word, struct operation *out)
+static void read_logical_register(uint32_t word, struct transfer *out)
 {
 	out->writes = zero_is_none(rd(word));
 	out->sets_flags = field(word, 29, 2) == 3;
 	if (field(word, 29, 2) == 1 && rn(word) == 31 && !field(word, 10, 6) &&
 	    !field(word, 21, 3) && rm(word) != 31 && out->writes) {
-		set(out, OPERATION_COPY, rd(word));
+		set(out, TRANSFER_COPY, rd(word));
 		out->from = rm(word);
 		out->size_bytes = word >> 31 ? 8 : 4;
 	}
 }
 
-static void read_logical_immediate(uint32_t word, struct operation *out)
+static void read_logical_immediate(uint32_t word, struct transfer *out)
 {
 	unsigned work = field(word, 29, 2), ones = field(word, 10, 6) + 1;
 	out->sets_flags = work == 3;
@@ -110,12 +110,12 @@ static void read_logical_immediate(uint32_t word, struct operation *out)
 	/* and with the lowest `ones` bits: no rotation, one element of 32 or 64 bits */
 	bool one_element = field(word, 22, 1) || !(word & 0x8000); /* N, or imms 0xxxxx */
 	if (work == 0 && one_element && !field(word, 16, 6) && ones < 32) {
-		set(out, OPERATION_LIMIT, rd(word));
+		set(out, TRANSFER_LIMIT, rd(word));
 		out->constant = UINT64_C(1) << ones;
 	}
 }
 
-static void read_bitfield(uint32_t word, struct operation *out)
+static void read_bitfield(uint32_t word, struct transfer *out)
 {
 	unsigned immr = field(word, 16, 6), imms = field(word, 10, 6);
 	unsigned width = word >> 31 ? 64 : 32;
@@ -125,19 +125,19 @@ static void read_bitfield(uint32_t word, struct operation *out)
 		return;
 	out->from = rn(word);
 	if (immr == 0 && (imms == 7 || imms == 15 || imms == 31)) { /* sxtb ... uxth */
-		set(out, OPERATION_EXTEND, rd(word));
+		set(out, TRANSFER_EXTEND, rd(word));
 		out->size_bytes = (uint8_t)((imms + 1) / 8);
 		out->is_signed = work == 0;
 	} else if (work == 2 && imms + 1 == immr) { /* lsl */
-		set(out, OPERATION_SHIFT, rd(word));
+		set(out, TRANSFER_SHIFT, rd(word));
 		out->shift = (uint8_t)(width - immr);
 	} else if (work == 2 && imms >= immr && imms - immr < 31) { /* ubfx, lsr */
-		set(out, OPERATION_LIMIT, rd(word));
+		set(out, TRANSFER_LIMIT, rd(word));
 		out->constant = UINT64_C(2) << (imms - immr);
 	}
 }
 
-static void read_move_wide(uint32_t word, struct operation *out)
+static void read_move_wide(uint32_t word, struct transfer *out)
 {
 	uint64_t value = (uint64_t)field(word, 5, 16) << (field(word, 21, 2) * 16);
 	out->writes = zero_is_none(rd(word));
@@ -148,12 +148,12 @@ static void read_move_wide(uint32_t word, struct operation *out)
 		out->from = rd(word);
 		return;
 	}
-	set(out, OPERATION_CONSTANT, rd(word));
+	set(out, TRANSFER_CONSTANT, rd(word));
 	out->constant = cut(work == 0 ? ~value : value, word);
 }
 
 /* op0 100x: immediates. */
-static void read_immediate(uint32_t word, uint64_t vaddr, struct operation *out)
+static void read_immediate(uint32_t word, uint64_t vaddr, struct transfer *out)
 {
 	switch (field(word, 23, 3)) {
 	case 0:
@@ -162,7 +162,7 @@ static void read_immediate(uint32_t word, uint64_t vaddr, struct operation *out)
 		out->writes = zero_is_none(rd(word));
 		if (!out->writes)
 			return;
-		set(out, OPERATION_CONSTANT, rd(word));
+		set(out, TRANSFER_CONSTANT, rd(word));
 		out->constant =
 			word >> 31 ? (vaddr & ~UINT64_C(0xfff)) + (offset << 12) : vaddr + offset;
 		return;
@@ -186,7 +186,7 @@ static void read_immediate(uint32_t word, uint64_t vaddr, struct operation *out)
 	out->writes = zero_is_none(rd(word));
 }
 
-static void read_branch(uint32_t word, struct operation *out)
+static void read_branch(uint32_t word, struct transfer *out)
 {
 	if ((word & 0xff000010) == 0x54000000) {
 		static const uint8_t conditions[16] = { [2] = CONDITION_ABOVE_EQUAL,
@@ -198,7 +198,7 @@ static void read_branch(uint32_t word, struct operation *out)
 		   (word & 0xffe0001f) == 0xd4000001) {
 		out->writes = CALL_WRITES; /* BL, BLR and BLRA., SVC */
 	} else if ((word & 0xfe1f0000) == 0xd61f0000 && !field(word, 21, 3)) {
-		out->kind = OPERATION_JUMP;
+		out->kind = TRANSFER_JUMP;
 		out->from = rn(word);
 		out->size_bytes = 8;
 	} else if ((word & 0xfffff01f) == 0xd503201f) { /* hints: pointer authentication */
@@ -208,24 +208,24 @@ static void read_branch(uint32_t word, struct operation *out)
 		else if (which >= 8 && which < 16)
 			out->writes = BIT(17);
 	} else if ((word & 0xfff80000) == 0xd5080000) { /* SYS: DC ZVA */
-		out->writes = OPERATION_WRITES_MEMORY;
+		out->writes = TRANSFER_WRITES_MEMORY;
 	} else if ((word & 0xfff00000) == 0xd5300000) { /* MRS */
 		out->writes = zero_is_none(rd(word));
 	}
 }
 
-static void read_load_pair(uint32_t word, struct operation *out)
+static void read_load_pair(uint32_t word, struct transfer *out)
 {
 	bool vector = word & 0x04000000, loads = word & 0x00400000;
 	if (field(word, 23, 2) == 1 || field(word, 23, 2) == 3) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (!loads)
-		out->writes |= OPERATION_WRITES_MEMORY;
+		out->writes |= TRANSFER_WRITES_MEMORY;
 	else if (!vector)
 		out->writes |= zero_is_none(rd(word)) | zero_is_none((uint8_t)field(word, 10, 5));
 }
 
-static void read_load_single(uint32_t word, struct operation *out)
+static void read_load_single(uint32_t word, struct transfer *out)
 {
 	unsigned size = field(word, 30, 2), work = field(word, 22, 2);
 	bool vector = word & 0x04000000, unscaled = !(word & 0x01000000);
@@ -234,16 +234,16 @@ static void read_load_single(uint32_t word, struct operation *out)
 	if (unscaled && !by_register && (index_kind & 1)) /* writes back */
 		out->writes |= BIT(rn(word));
 	if (by_register && index_kind != 2) { /* atomics, pointer-authenticated loads */
-		out->writes |= zero_is_none(rd(word)) | BIT(rn(word)) | OPERATION_WRITES_MEMORY;
+		out->writes |= zero_is_none(rd(word)) | BIT(rn(word)) | TRANSFER_WRITES_MEMORY;
 		return;
 	}
 	if (vector) {
-		out->writes |= work & 1 ? 0 : OPERATION_WRITES_MEMORY;
+		out->writes |= work & 1 ? 0 : TRANSFER_WRITES_MEMORY;
 		return;
 	}
 	bool prefetches = size == 3 && work == 2;
 	if (work == 0)
-		out->writes |= OPERATION_WRITES_MEMORY;
+		out->writes |= TRANSFER_WRITES_MEMORY;
 	else if (!prefetches)
 		out->writes |= zero_is_none(rd(word));
 	if (prefetches || rd(word) == 31 || (unscaled && !by_register && index_kind))
@@ -260,15 +260,15 @@ static void read_load_single(uint32_t word, struct operation *out)
 						    : (uint64_t)field(word, 10, 12) << size;
 	}
 	if (work == 0) {
-		out->kind = OPERATION_STORE;
+		out->kind = TRANSFER_STORE;
 		out->from = rd(word);
 	} else {
-		set(out, OPERATION_LOAD, rd(word));
+		set(out, TRANSFER_LOAD, rd(word));
 	}
 }
 
 /* op0 x1x0: loads and stores. */
-static void read_memory(uint32_t word, uint64_t vaddr, struct operation *out)
+static void read_memory(uint32_t word, uint64_t vaddr, struct transfer *out)
 {
 	if ((word & 0x3b000000) == 0x18000000) { /* literal */
 		bool vector = word & 0x04000000, prefetches = word >> 30 == 3;
@@ -277,7 +277,7 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct operation *out)
 		out->writes = zero_is_none(rd(word));
 		if (!out->writes)
 			return;
-		set(out, OPERATION_LOAD, rd(word));
+		set(out, TRANSFER_LOAD, rd(word));
 		out->has_memory = true;
 		out->memory.displacement = vaddr + sign_extend(field(word, 5, 19), 19) * 4;
 		out->size_bytes = word >> 30 == 1 ? 8 : 4;
@@ -287,7 +287,7 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct operation *out)
 	} else if ((word & 0x3a000000) == 0x38000000) {
 		read_load_single(word, out);
 	} else { /* exclusives, atomics, vector structures, tags */
-		out->writes = OPERATION_WRITES_MEMORY;
+		out->writes = TRANSFER_WRITES_MEMORY;
 		bool structure = (word & 0x3e000000) == 0x0c000000;
 		bool copies = (word & 0x3b200c00) == 0x19000400; /* CPY, SET */
 		if (structure || copies)
@@ -302,7 +302,7 @@ static void read_memory(uint32_t word, uint64_t vaddr, struct operation *out)
 }
 
 /* op0 x111: only moves and conversions to general registers matter. */
-static void read_vector(uint32_t word, struct operation *out)
+static void read_vector(uint32_t word, struct transfer *out)
 {
 	bool converts = (word & 0x5f20fc00) == 0x1e200000;
 	bool fixed = (word & 0x5f200000) == 0x1e000000;
@@ -312,7 +312,7 @@ static void read_vector(uint32_t word, struct operation *out)
 	out->sets_flags = (word & 0xff203c00) == 0x1e202000 || (word & 0xff200c00) == 0x1e200400;
 }
 
-void operation_read_aarch64(uint32_t word, uint64_t vaddr, struct operation *out)
+void transfer_read_aarch64(uint32_t word, uint64_t vaddr, struct transfer *out)
 {
 	unsigned group = field(word, 25, 4);
 	if ((group & 14) == 8) {

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "isa/effects.h"
-#include "isa/operation.h"
+#include "isa/transfer.h"
 
 #define VADDR 0x401000
 
@@ -26,32 +26,32 @@ static void print_bytes(struct span code, char text[64])
 
 /*
  * The disassembler's effects are an independent witness: all that an instruction writes,
- * operation_read() says that it may. Returns whether there was an instruction to judge by.
+ * transfer_read() says that it may. Returns whether there was an instruction to judge by.
  */
 static bool writes_are_held(enum isa isa, struct decoder *decoder, struct span code)
 {
 	struct instruction instruction;
 	struct instruction_effects effects;
-	struct operation operation;
+	struct transfer transfer;
 	decoder_effects(decoder, code, VADDR, &instruction, &effects);
 	if (!effects.known || effects.class == LATENCY_SYSTEM)
 		return false;
 	code.size = instruction.length_bytes;
-	operation_read(isa, code, VADDR, &operation);
+	transfer_read(isa, code, VADDR, &transfer);
 	uint64_t written = effects.writes.bits[0] & general_registers(isa);
 	if (written == general_registers(isa)) /* fldenv and the like: anything, to be safe */
 		return false;
-	if (operation.writes & OPERATION_CALLS) /* the stack pointer comes back */
+	if (transfer.writes & TRANSFER_CALLS) /* the stack pointer comes back */
 		written &= ~(UINT64_C(1) << X86_RSP);
 	if (effects.writes_memory)
-		written |= OPERATION_WRITES_MEMORY;
-	if (written & ~operation.writes) {
+		written |= TRANSFER_WRITES_MEMORY;
+	if (written & ~transfer.writes) {
 		char bytes[64];
 		print_bytes(code, bytes);
 		decoder_decode(decoder, code, VADDR, &instruction);
 		fail_msg("%s%s %s: writes %llx, and %llx of it is not said", bytes,
 			 instruction.mnemonic, instruction.operands, (unsigned long long)written,
-			 (unsigned long long)(written & ~operation.writes));
+			 (unsigned long long)(written & ~transfer.writes));
 	}
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
  * ring - the memory in which the kernel leaves records for us, and what was
  * copied out of it and waits to be handled. A ring's records come roughly in the
- * order of their time; ring_next() hands them out exactly so, up to a limit, the
+ * order of their time; ring_merge() hands them out exactly so, up to a limit, the
  * rest waits for the next drain.
  *
  * Copying first makes the room free again at once, so a slow consumer loses

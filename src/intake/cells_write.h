@@ -34,7 +34,7 @@ struct cells_rows {
  */
 int cells_write(struct cells *cells, const struct cells_rows *rows, struct profile *profile);
 
-/* Four values of a row, as enum cell_values has them. */
+/* Four values of a row, as enum cell_value has them. */
 static inline void cells_put(const struct cell *cell, uint64_t *values)
 {
 	values[CELL_SAMPLES] = cell->samples;

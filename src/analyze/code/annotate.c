@@ -207,7 +207,7 @@ static int fill_cells(struct builder *builder)
 	return sample == procedure->sample_count ? 0 : -EPROTO;
 }
 
-/* late.h; no more than the kernel has any. */
+/* names/late_samples.h; no more than the kernel has any. */
 static int count_late(struct builder *builder, struct error *err)
 {
 	const struct annotate_index *index = builder->index;

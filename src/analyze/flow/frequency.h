@@ -1,6 +1,6 @@
 /*
  * frequency - how often each block and edge of one procedure ran, from samples by
- * instruction: which of the estimates of flow_clusters.h, flow_least.h,
+ * instruction: which of the estimates of flow_clusters.h, flow_least_cost.h,
  * flow_likelihood.h and flow_posterior.h is given, how far it can be off, and how sure that is.
  * Anderson et al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
  * the rules are in docs/methods.md, "Frequencies".

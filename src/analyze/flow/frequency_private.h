@@ -1,6 +1,6 @@
 /*
  * frequency_private - what the parts of frequency hand each other: frequency_fit.c asks the
- * estimates, frequency_trust.c says how sure each value is, out of order with
+ * estimates, frequency_confidence.c says how sure each value is, out of order with
  * frequency_relative.c.
  */
 #pragma once

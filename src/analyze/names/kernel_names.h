@@ -8,7 +8,7 @@
 
 /*
  * It turns interrupts on again, so a sample that waited for that lands in it:
- * the time belongs to the code before it. For procedures whose code is not known (late.h).
+ * the time belongs to the code before it. For procedures whose code is not known (late_samples.h).
  */
 bool kernel_name_is_late(const char *name);
 

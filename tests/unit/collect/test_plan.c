@@ -1,0 +1,226 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "collect/edge_helper.h"
+#include "collect/plan.h"
+#include "machine/event.h"
+#include "machine/pmu.h"
+#include "machine/sample_memory.h"
+
+struct world {
+	struct event_list events;
+	struct collect_options options;
+	struct sample_memory memory;
+	struct plan plan;
+	struct error err;
+	char notes[1024];
+};
+
+static void take_note(void *context, enum collect_note_kind kind, const char *sentence)
+{
+	struct world *world = context;
+	(void)kind;
+	strncat(world->notes, sentence, sizeof(world->notes) - strlen(world->notes) - 1);
+}
+
+/* Events of every machine, sampled at a rate that was asked for, so that nothing is measured. */
+static void init(struct world *world, enum collect_target target, const char *events)
+{
+	struct pmu_list none = { 0 };
+	*world = (struct world){ .memory = SAMPLE_MEMORY_CLOSED };
+	assert_int_equal(event_list_parse(&world->events, &none, NULL, events, &world->err), 0);
+	world->options = (struct collect_options){ .target = target,
+						   .events = &world->events,
+						   .frequency_hz = 1000,
+						   .note = take_note,
+						   .note_context = world };
+}
+
+static int make(struct world *world)
+{
+	plan_release(&world->plan);
+	world->plan = (struct plan){ 0 };
+	return plan_make(&world->plan, &world->options, &world->memory, &world->err);
+}
+
+static void release(struct world *world)
+{
+	plan_release(&world->plan);
+	sample_memory_close(&world->memory);
+	event_list_release(&world->events);
+}
+
+static void expect_refusal(struct world *world, int code, const char *sentence)
+{
+	assert_int_equal(make(world), code);
+	assert_string_equal(world->err.text, sentence);
+}
+
+static void clocks_have_random_periods_around_the_rate(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "cpu-clock");
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.sampler_count, 1);
+	assert_int_equal(w.plan.samplers[0].policy, PERIOD_RANDOM);
+	assert_int_equal(w.plan.samplers[0].mean_period, period_mean_for(1e9, 1000, true));
+	w.options.fixed_period = true;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.samplers[0].policy, PERIOD_FIXED);
+	assert_int_equal(w.plan.samplers[0].mean_period,
+			 period_prime(period_mean_for(1e9, 1000, false)));
+	release(&w);
+}
+
+/* The kernel copies a period to new tasks: it cannot be drawn anew for each. */
+static void tasks_inherit_one_period(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_TASKS, "cpu-clock");
+	assert_int_equal(make(&w), 0);
+	assert_true(w.plan.inherit && w.plan.counters.inherit && !w.plan.follow);
+	assert_int_equal(w.plan.samplers[0].policy, PERIOD_FIXED);
+	/* A command is followed one way or the other, and what cannot be random is said. */
+	w.options.target = COLLECT_COMMAND;
+	assert_int_equal(make(&w), 0);
+	assert_true(w.plan.inherit != w.plan.follow);
+	assert_int_equal(w.plan.inherit,
+			 strstr(w.notes, "inherit one fixed period instead of random") != NULL);
+	assert_int_equal(w.plan.samplers[0].policy, w.plan.inherit ? PERIOD_FIXED : PERIOD_RANDOM);
+	release(&w);
+}
+
+static void what_an_event_says_itself_goes_before(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "page-faults,context-switches");
+	w.options.frequency_hz = 0;
+	w.options.period = 7;
+	w.events.events[1].attr.sample_period = 11;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.samplers[0].policy, PERIOD_FIXED);
+	assert_int_equal(w.plan.samplers[0].mean_period, 7);
+	assert_int_equal(w.plan.samplers[1].mean_period, 11);
+	w.events.events[1].attr.freq = 1;
+	w.events.events[1].attr.sample_freq = 50;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.samplers[1].policy, PERIOD_FREQUENCY);
+	assert_true(w.plan.samplers[1].frequency_hz == 50);
+	release(&w);
+}
+
+static void a_group_is_sampled_by_its_leader(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "{cpu-clock,page-faults,context-switches},minor-faults");
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.sampler_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(w.plan.samplers[i].leader, i < 3 ? 0 : 3);
+		assert_int_equal(w.plan.samplers[i].sampled, i == 0 || i == 3);
+		assert_int_equal(w.plan.samplers[i].group_size, i == 0 ? 3 : 1);
+	}
+	assert_int_equal(w.plan.samplers[1].mean_period, 0);
+	/* Of tasks that are followed by inheritance only newer kernels can read a group. */
+	w.options.target = COLLECT_TASKS;
+	int expected = w.plan.features.inherit_read_tid == FACT_YES ? 0 : -EOPNOTSUPP;
+	assert_int_equal(make(&w), expected);
+	release(&w);
+}
+
+static void clocks_of_tasks_are_interpreted_and_what_is_asked(void **state)
+{
+	(void)state;
+	struct world w;
+	bool can = edge_registers() != 0;
+	init(&w, COLLECT_TASKS, "cpu-clock,page-faults");
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.samplers[0].edges, can);
+	assert_false(w.plan.samplers[1].edges);
+	assert_int_equal(w.plan.edges, can);
+	w.options.edges = COLLECT_EDGES_NONE;
+	assert_int_equal(make(&w), 0);
+	assert_false(w.plan.edges || w.plan.samplers[0].edges);
+	w.options.edges = COLLECT_EDGES_ALL;
+	assert_int_equal(make(&w), can ? 0 : -EOPNOTSUPP);
+	assert_int_equal(w.plan.samplers[1].edges, can);
+	/* Kernel code has no registers that we may have. */
+	w.options.edges = COLLECT_EDGES_USUAL;
+	w.options.kernel_only = true;
+	assert_int_equal(make(&w), 0);
+	assert_false(w.plan.edges);
+	w.options.kernel_only = false;
+	w.options.target = COLLECT_SYSTEM;
+	assert_int_equal(make(&w), 0);
+	assert_false(w.plan.edges);
+	release(&w);
+}
+
+static void interpreting_has_its_part_of_the_budget(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_TASKS, "cpu-clock");
+	w.options.overhead_percent = 2;
+	assert_int_equal(make(&w), 0);
+	assert_true(w.plan.edge_ratio == 0.02); /* all of it beside a rate that was asked for */
+	w.options.frequency_hz = 0;
+	w.options.period = 1000000; /* so was this */
+	assert_int_equal(make(&w), 0);
+	assert_true(w.plan.edge_ratio == 0.02);
+	release(&w);
+}
+
+static void what_cannot_be_is_refused_with_its_name(void **state)
+{
+	(void)state;
+	struct world w;
+	init(&w, COLLECT_SYSTEM, "cpu-clock:u");
+	w.options.cpus = "0,4095";
+	expect_refusal(&w, -ENODEV, "CPU 4095 is not online");
+	w.options.cpus = "";
+	expect_refusal(&w, -EINVAL, "no CPU is named in ''");
+	w.options.cpus = NULL;
+	w.options.ring_pages = 6;
+	expect_refusal(&w, -EINVAL, "6 ring pages are no power of two");
+	w.options.ring_pages = 8;
+	w.options.kernel_only = true;
+	expect_refusal(&w, -EINVAL,
+		       "'cpu-clock:u' leaves nothing to sample: both user and kernel code are "
+		       "excluded");
+	w.options.kernel_only = false;
+	assert_int_equal(make(&w), 0);
+	assert_int_equal(w.plan.counters.sample_pages, 8);
+	w.events.events[0].uncore = true;
+	expect_refusal(
+		&w, -EOPNOTSUPP,
+		"'cpu-clock:u' counts for a whole socket and cannot be sampled, only counted");
+	w.events.count = 0;
+	expect_refusal(&w, -EINVAL, "no event to sample");
+	release(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clocks_have_random_periods_around_the_rate),
+		cmocka_unit_test(tasks_inherit_one_period),
+		cmocka_unit_test(what_an_event_says_itself_goes_before),
+		cmocka_unit_test(a_group_is_sampled_by_its_leader),
+		cmocka_unit_test(clocks_of_tasks_are_interpreted_and_what_is_asked),
+		cmocka_unit_test(interpreting_has_its_part_of_the_budget),
+		cmocka_unit_test(what_cannot_be_is_refused_with_its_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

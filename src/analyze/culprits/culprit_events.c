@@ -9,9 +9,9 @@
 
 #include "analyze/culprits/culprits_private.h"
 #include "analyze/cycles/cycles_private.h"
+#include "analyze/figures/interval.h"
 #include "base/cleanup.h"
 
-#define Z_95 1.96
 /* Addresses that no hardware vouches for lie so many instructions behind, at most. */
 #define LATE_LIMIT 16
 
@@ -77,8 +77,7 @@ static unsigned lateness(const struct event_column *column)
 /* The most events behind a sampled count, each sample standing for `weight` of them. */
 static double most_of(double events, double weight)
 {
-	double root = sqrt(events / weight + 1) + Z_95 / 2;
-	return root * root * weight;
+	return interval_count_high(events / weight) * weight;
 }
 
 /*

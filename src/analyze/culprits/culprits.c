@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "analyze/culprits/culprits_private.h"
+#include "analyze/figures/interval.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "isa/registers.h"
 
-#define Z_95 1.96
 /* A cause that can explain less than this share of a stall is not listed. */
 #define LEAST_SHARE 0.1
 /* Out of order: cycles of several instructions that are charged to one of them, as interrupts come
@@ -202,10 +202,8 @@ static void interval_of(const struct procedure_cycles *procedure, const struct c
 		return;
 	}
 	double weight = sampled->samples > 0 ? sampled->cycles / sampled->samples : 0;
-	double root = sqrt(cost->samples) - Z_95 / 2;
-	*low = root > 0 ? root * root * weight : 0;
-	root = sqrt(cost->samples + 1) + Z_95 / 2;
-	*high = root * root * weight;
+	*low = interval_count_low(cost->samples) * weight;
+	*high = interval_count_high(cost->samples) * weight;
 }
 
 /* `best` is the instruction's, and out of order that of what retires with it. */

@@ -7,23 +7,10 @@
 #include <stdlib.h>
 
 #include "analyze/cycles/cycles_private.h"
+#include "analyze/figures/interval.h"
 #include "base/cleanup.h"
 
-#define Z_95	     1.96
 #define POOL_SAMPLES 400.0 /* of a loop that may tell how fast the processor can be */
-
-/* Samples are Poisson: on the scale of square roots their error is 1/2 everywhere. */
-static double samples_low(double samples)
-{
-	double root = sqrt(samples) - Z_95 / 2;
-	return root > 0 ? root * root : 0;
-}
-
-static double samples_high(double samples)
-{
-	double root = sqrt(samples + 1) + Z_95 / 2;
-	return root * root;
-}
 
 /* `executed_low` and `executed_high` are `executed` at the ends of its own interval. */
 static void finish(struct cycles_cost *cost, double executed_low, double executed_high,
@@ -36,17 +23,18 @@ static void finish(struct cycles_cost *cost, double executed_low, double execute
 		return;
 	if (cost->samples <= 0) {
 		cost->low = 0;
-		cost->high =
-			executed_low > 0 ? samples_high(0) * mean_weight / executed_low : INFINITY;
+		cost->high = executed_low > 0 ? interval_count_high(0) * mean_weight / executed_low
+					      : INFINITY;
 		return;
 	}
-	double below = hypot(1 - samples_low(cost->samples) / cost->samples,
+	double below = hypot(1 - interval_count_low(cost->samples) / cost->samples,
 			     1 - cost->executed / executed_high);
 	cost->low = cost->cpi * fmax(0, 1 - below);
 	cost->high =
 		executed_low > 0
-			? cost->cpi * (1 + hypot(samples_high(cost->samples) / cost->samples - 1,
-						 cost->executed / executed_low - 1))
+			? cost->cpi *
+				  (1 + hypot(interval_count_high(cost->samples) / cost->samples - 1,
+					     cost->executed / executed_low - 1))
 			: INFINITY;
 }
 

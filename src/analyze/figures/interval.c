@@ -2,13 +2,14 @@
 
 #include <math.h>
 
+#include "analyze/figures/count_test.h"
 #include "base/sum.h"
 
 /* No sum of squares is above the square of the sum, so one sample is the least there is; what was
  * rounded or is left of a difference may be a little less. Far below, a file is wrong: any figure
  * between 0 and infinity would lie within. */
 #define LEAST_SAMPLES (1.0 / 16)
-#define Z_95	      1.959963984540054 /* P(|N(0,1)| <= Z_95) = 0.95 */
+#define Z_95	      COUNT_TEST_Z_95
 
 void cell_add(struct cell *a, const struct cell *b)
 {
@@ -37,6 +38,18 @@ double cell_standard_error(const struct cell *cell)
 {
 	bool known = cell->squares && (!cell->estimate || cell_effective_samples(cell) > 0);
 	return known ? sqrt((double)cell->squares) : -1;
+}
+
+double interval_count_low(double samples)
+{
+	double root = sqrt(samples) - Z_95 / 2;
+	return root > 0 ? root * root : 0;
+}
+
+double interval_count_high(double samples)
+{
+	double root = sqrt(samples + 1) + Z_95 / 2;
+	return root * root;
 }
 
 struct estimate interval_total(const struct cell *cell)

@@ -41,6 +41,15 @@ double cell_effective_samples(const struct cell *cell);
 /* Square root of the variance of the estimate; negative when it isn't known. */
 double cell_standard_error(const struct cell *cell);
 
+/*
+ * The ends of the 95 % interval of a count of samples that alone is known: they are Poisson, and on
+ * the scale of square roots, sqrt(n) below and sqrt(n + 1) above (Freeman and Tukey,
+ * "Transformations related to the angular and the square root", 1950), their error is 1/2
+ * everywhere.
+ */
+double interval_count_low(double samples);
+double interval_count_high(double samples);
+
 /* The estimate itself, in events. */
 struct estimate interval_total(const struct cell *cell);
 /* part / whole, where the samples of `part` are among those of `whole`; absent where they can't

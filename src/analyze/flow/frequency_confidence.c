@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/figures/count_test.h"
 #include "analyze/flow/flow_graph.h"
 #include "analyze/flow/frequency_private.h"
 #include "base/cleanup.h"
@@ -163,8 +164,8 @@ static struct frequency alone(const struct frequency_say *say)
 	if (isnan(say->value))
 		return out;
 	out = (struct frequency){ .value = say->value,
-				  .low = fmax(0, say->value - 1.96 * say->error),
-				  .high = say->value + 1.96 * say->error,
+				  .low = fmax(0, say->value - COUNT_TEST_Z_95 * say->error),
+				  .high = say->value + COUNT_TEST_Z_95 * say->error,
 				  .source = say->source };
 	if (say->source == FREQUENCY_CLUSTER && is_narrow(&out, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
@@ -204,7 +205,8 @@ struct frequency frequency_of_block(const struct frequency_work *work, uint32_t 
 		     : agree(out.value, say->value) ? say->source
 						    : FREQUENCY_PROPAGATED;
 	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
-	    say->samples >= HIGH_SAMPLES && 1.96 * error <= HIGH_WIDTH && 1.96 * own <= HIGH_DOUBT)
+	    say->samples >= HIGH_SAMPLES && COUNT_TEST_Z_95 * error <= HIGH_WIDTH &&
+	    COUNT_TEST_Z_95 * own <= HIGH_DOUBT)
 		out.confidence = FREQUENCY_HIGH;
 	else if (is_narrow(&wider, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
@@ -240,7 +242,7 @@ struct frequency frequency_of_edge(const struct frequency_work *work,
 		ends = blocks[edge->from].confidence;
 	if (edge->to != FLOW_OUTSIDE && blocks[edge->to].confidence < ends)
 		ends = blocks[edge->to].confidence;
-	if (ends == FREQUENCY_HIGH && 1.96 * error <= HIGH_WIDTH)
+	if (ends == FREQUENCY_HIGH && COUNT_TEST_Z_95 * error <= HIGH_WIDTH)
 		out.confidence = FREQUENCY_HIGH;
 	else if (ends >= FREQUENCY_MEDIUM && is_narrow(&wider, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;

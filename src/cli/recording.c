@@ -194,6 +194,8 @@ static int next_epoch(struct recording *recording)
 	int ret = collector_end_epoch(recording->collector, &delta, &err);
 	if (ret == 0) {
 		merge(recording, delta);
+		profile_free(delta);
+		delta = NULL;
 		count_epoch(recording);
 		struct epoch *epoch = recording->epoch;
 		recording->epoch = NULL; /* closing frees it, however it ends */
@@ -357,6 +359,9 @@ static int finish(struct recording *recording)
 		    watched_time_add(&recording->watched, &recording->command, delta) < 0)
 			message_warning("out of memory for the times of what was recorded");
 		merge(recording, delta);
+		/* It is in the epoch's, which takes room enough to be written. */
+		profile_free(delta);
+		delta = NULL;
 	}
 	count_epoch(recording);
 	clear_progress();

@@ -653,7 +653,9 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 		ret = session_settle(session, true);
 	urgency_look(&session->urgency, session->reader);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	/* They end while the profile is written. */
+	/* They end while the profile is written, which takes memory; nothing is counted any more. */
 	reader_dismiss(session->reader);
+	tally_release(&session->tally);
+	edge_tally_release(&session->edges.tally);
 	return ret;
 }

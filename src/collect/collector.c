@@ -241,7 +241,8 @@ static int init_session(struct collector *collector, struct error *err)
 						.context = session };
 	shares_init(&session->shares,
 		    &(struct share_limits){ .unlimited = options->gather_unlimited,
-					    .time_ns = options->gather_time_ns });
+					    .time_ns = options->gather_time_ns,
+					    .stacks = options->stacks });
 	if (reader_new(&reading, &session->reader, &cause) < 0) {
 		char text[1200];
 		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);

@@ -653,6 +653,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	if (ret == 0)
 		ret = session_settle(session, true);
 	urgency_look(&session->urgency, session->reader);
+	tally_close(&session->tally);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
 	/* They end while the profile is written, which takes memory; nothing is counted any more. */
 	reader_dismiss(session->reader);

@@ -29,7 +29,7 @@
 #define SHARE_READ_PART	   20u			 /* of the time comes back, one part in so many */
 #define SHARE_LEAST_NS	   UINT64_C(20000000)	 /* with less left nothing is begun */
 #define SHARE_STASH_BYTES  ((uint64_t)16 << 20)	 /* of names, code and lines: a user and epoch */
-#define SHARE_KEPT_BYTES   ((uint64_t)36 << 20)	 /* of memory for all that is kept, of any kind */
+#define SHARE_KEPT_BYTES   ((uint64_t)32 << 20)	 /* of memory for all that is kept, of any kind */
 #define SHARE_USER_UNKNOWN UINT32_MAX		 /* a stranger, too */
 
 enum share_of {

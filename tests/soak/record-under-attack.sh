@@ -1,4 +1,4 @@
-# Twenty hostile processes of one user beside a normal load of two others: recording ends within a second of its
+# Twenty-two hostile processes of one user beside a normal load of two others: recording ends within a second of its
 # duration, the others' names are complete, what parses has 512 MB and root's process 100 MB at most.
 # ATTACK_SECONDS (10) of it.
 . "$SOURCE/tests/lib.sh"
@@ -10,7 +10,7 @@ seconds=${ATTACK_SECONDS:-10}
 chmod 755 . .. ../.. 2>/dev/null || true
 setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null || skip "another user cannot run programs here"
 mkdir -m 755 theirs other
-cp "$SOURCE/tests/tools/hostile" theirs/
+cp "$SOURCE/tests/tools/hostile" "$KERNELS/distinct" theirs/
 for kind in lines inlined nested compressed symbols; do
 	for copy in 1 2; do "$SOURCE/tests/tools/hostile" make $kind theirs/$kind$copy 16; done
 done
@@ -41,38 +41,19 @@ start_attack() {
 	start 65534 python3 theirs/hostile map names $life
 	start 65534 python3 theirs/hostile map files $life
 	start 65534 python3 theirs/hostile map places $life
+	start 65534 theirs/distinct stacks $life theirs/stacks
+	start 65534 theirs/distinct branches $life
 }
 start 65533 other/two_loops 2000000000000
 start 65533 other/busy split $life
 
-# The end of the recorder and its memory are looked at by one small process: shells would wait for a CPU themselves.
-cat >watch.py <<'END'
-import subprocess, sys, time
-said = open("said", "w")
-recorder = subprocess.Popen(["culprit", "record", "-q", "-a", "-F", "1000", "-o", "all.prof", "--", "sh", "-c",
-                             f"sleep {sys.argv[1]}; date +%s.%N >ended"], stderr=said)
-most = {}
-while recorder.poll() is None:
-    try:
-        tasks = open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
-    except OSError:
-        tasks = []
-    for task in [str(recorder.pid), *tasks]:
-        try:
-            fields = dict(line.split(":", 1) for line in open(f"/proc/{task}/status"))
-        except (OSError, ValueError):
-            continue
-        name = "root" if task == str(recorder.pid) else fields["Name"].strip()
-        most[name] = max(most.get(name, 0), int(fields.get("VmHWM", "0").split()[0]))
-    time.sleep(0.01)
-print(time.time() - float(open("ended").read()))
-print(most.get("root", 0) // 1024, most.get("culprit-parse", 0) // 1024)
-sys.exit(recorder.returncode)
-END
+watch() { # SECONDS
+	"$SOURCE/tests/tools/watch-recorder" "$1" -q -a -g --edges -F 1000 -o all.prof
+}
 # What this machine does besides is gathered from as well: how long that takes is not the attack's.
-python3 watch.py 2 >quiet || fail "record: $(cat said)"
+watch 2 >quiet || fail "record: $(cat said)"
 start_attack
-python3 watch.py "$seconds" >measured || fail "record: $(cat said)"
+watch "$seconds" >measured || fail "record: $(cat said)"
 over=$(sed -n 1p measured)
 root=$(awk 'NR == 2 { print $1 }' measured)
 parser=$(awk 'NR == 2 { print $2 }' measured)

@@ -147,7 +147,8 @@ static int copy_out(sqlite3 *db, struct buffer *out)
 
 enum packing { PACK_COMPRESSED, PACK_STORED };
 
-static int encode(struct canonical *canonical, enum packing packing, struct buffer *out)
+static int encode(struct canonical *canonical, enum packing packing,
+		  const struct profile_waiter *waiter, struct buffer *out)
 {
 	CLEANUP(guard_close) struct guard guard = { 0 };
 	int code = sqlite3_open_v2(":memory:", &guard.db,
@@ -155,30 +156,39 @@ static int encode(struct canonical *canonical, enum packing packing, struct buff
 	CLEANUP(profile_writer_release) struct profile_writer writer;
 	profile_writer_init(&writer, guard.db);
 	writer.coder.compress = packing == PACK_COMPRESSED;
+	writer.waiter = waiter;
 	if (code == SQLITE_OK)
 		code = write_tables(&writer, canonical);
 	return code == SQLITE_OK ? copy_out(guard.db, out) : code;
 }
 
-int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err)
+int profile_file_encode_for(const struct profile_waiter *waiter, const struct profile *profile,
+			    struct buffer *out, struct error *err)
 {
 	CLEANUP(canonical_release) struct canonical canonical = { 0 };
 	if (canonical_begin(&canonical, profile) < 0)
 		return error_set(err, -ENOMEM, "out of memory writing a profile");
 	size_t before = out->size;
-	int code = encode(&canonical, PACK_COMPRESSED, out);
+	int code = encode(&canonical, PACK_COMPRESSED, waiter, out);
 	uint64_t size = out->size - before;
 	/* Half of what a reader allows: rows repeat texts that we count once. */
 	if (code == SQLITE_OK &&
 	    profile_unpacked_bytes(canonical.made) / 2 >
 		    PROFILE_UNPACK_BASE_BYTES / 4 + size * (PROFILE_UNPACK_RATIO / 4)) {
 		out->size = before;
-		code = encode(&canonical, PACK_STORED, out);
+		code = encode(&canonical, PACK_STORED, waiter, out);
 	}
 	if (code == SQLITE_OK)
 		return 0;
+	if (code == SQLITE_ABORT)
+		return error_set(err, -ECANCELED, "the profile was not written: asked to end");
 	return error_set(err, guard_errno(NULL, code), "cannot write a profile: %s",
 			 guard_reason(NULL, code));
+}
+
+int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err)
+{
+	return profile_file_encode_for(NULL, profile, out, err);
 }
 
 int profile_file_write(const char *path, const struct profile *profile, struct error *err)

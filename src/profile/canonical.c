@@ -105,11 +105,11 @@ static int number_bytes(struct canonical *map, enum ownership ownership)
 
 /*
  * A table's columns in canonical order: the known ones as declared, others by
- * name. `source` says which column of the original each one is.
+ * name. `slots` says where in a row of the original each one is.
  */
 struct layout {
 	struct column columns[TABLE_MAX_COLUMNS];
-	size_t source[TABLE_MAX_COLUMNS];
+	size_t slots[TABLE_MAX_COLUMNS];
 	size_t count;
 };
 
@@ -124,23 +124,26 @@ static void layout_of(const struct table *table, size_t known, struct layout *la
 	layout->count = table->column_count;
 	qsort(layout->columns + known, layout->count - known, sizeof(struct column), compare_names);
 	for (size_t i = 0; i < layout->count; i++)
-		layout->source[i] = (size_t)table_find_column(table, layout->columns[i].name);
+		layout->slots[i] = table_column_slot(
+			table, (size_t)table_find_column(table, layout->columns[i].name));
 }
 
 static void renumber_row(const struct table *table, size_t row, const struct layout *layout,
 			 const struct canonical *map, uint64_t *keys, uint64_t *values)
 {
+	const uint64_t *old_keys = table_keys(table, row);
+	const uint64_t *old_values = table_values(table, row);
 	for (size_t i = 0; i < layout->count; i++) {
 		const struct column *column = &layout->columns[i];
-		size_t slot = table_column_slot(table, layout->source[i]);
+		size_t slot = layout->slots[i];
 		if (column->rule == RULE_KEY) {
-			uint64_t value = table_keys(table, row)[slot];
+			uint64_t value = old_keys[slot];
 			const uint32_t *ids = map_of(map, column->type);
 			*keys++ = ids ? ids[value] : value;
 			continue;
 		}
 		for (size_t j = 0; j < column_slots(column->type); j++)
-			*values++ = table_values(table, row)[slot + j];
+			*values++ = old_values[slot + j];
 	}
 }
 

@@ -1,5 +1,5 @@
 # Twenty-two hostile processes of one user beside a normal load of two others: recording ends within a second of its
-# duration, the others' names are complete, what parses has 512 MB and root's process 100 MB at most.
+# duration, and half a second after a signal that comes then, the others' names are complete, what parses has 512 MB and root's process 100 MB at most.
 # ATTACK_SECONDS (10) of it.
 . "$SOURCE/tests/lib.sh"
 need_root
@@ -20,7 +20,7 @@ cp "$KERNELS/two_loops" "$KERNELS/busy" other/
 chown -R 65534:65534 theirs
 chown -R 65533:65533 other
 
-life=$((seconds + 8))
+life=$((seconds + 16))
 running=
 start() { # USER COMMAND...: not by a function, whose number would be a shell's
 	user=$1
@@ -54,6 +54,10 @@ watch() { # SECONDS
 watch 2 >quiet || fail "record: $(cat said)"
 start_attack
 watch "$seconds" >measured || fail "record: $(cat said)"
+cp all.prof whole.prof
+INTERRUPT=0.1 watch 3 >interrupted || fail "record: $(cat said)"
+mv whole.prof all.prof
+after_signal=$(sed -n 3p interrupted)
 over=$(sed -n 1p measured)
 root=$(awk 'NR == 2 { print $1 }' measured)
 parser=$(awk 'NR == 2 { print $2 }' measured)
@@ -63,7 +67,7 @@ awk -F '\t' '$1 == "cell" && $3 == "file" && ($11 == "two_loops" || $11 == "busy
 	if ($10 ~ /^[a-z]/) named += $6
 } END { print all + 0, named + 0 }' cells >counted
 read -r all named <counted
-echo "ended after $over s, without them after $(sed -n 1p quiet) s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
+echo "ended after $over s, by a signal ${after_signal:-before it} s after it, without them after $(sed -n 1p quiet) s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
 cat said
 grep left_out cells | grep -v left_out_file || true
 expect_between "samples of other users' programs" "$all" 10 1000000
@@ -72,3 +76,5 @@ expect_between "memory of root's process in MB" "$root" 1 100
 expect_between "memory of what parses in MB" "$parser" 1 512
 # a second more than without them: on slower CPUs that is more than a second in all
 expect_between "seconds that it took to end" "$over" 0 "$(awk 'NR == 1 { print $1 + 1 }' quiet)"
+# nothing where it had ended before
+expect_between "seconds from a signal to the end" "${after_signal:-0}" 0 0.5

@@ -655,7 +655,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	urgency_look(&session->urgency, session->reader);
 	tally_close(&session->tally);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	/* They end while the profile is written, which takes memory; nothing is counted any more. */
+	/* They end while the profile is written. Nothing is counted any more. */
 	reader_dismiss(session->reader);
 	tally_release(&session->tally);
 	edge_tally_release(&session->edges.tally);

@@ -34,9 +34,9 @@ static const struct {
 	uint64_t most;
 	uint64_t bytes;
 } kinds[SHARE_KINDS] = {
-	[SHARE_FILES] = { 4096, 1200 },	  [SHARE_MAPPINGS] = { 131072, 40 },
-	[SHARE_CONTEXTS] = { 8192, 400 }, [SHARE_STACKS] = { 131072, 240 },
-	[SHARE_PLACES] = { 131072, 240 }, [SHARE_EDGES] = { 65536, 280 },
+	[SHARE_FILES] = { 4096, 1200 },	      [SHARE_MAPPINGS] = { 131072, 40 },
+	[SHARE_CONTEXTS] = { 8192, 400 },     [SHARE_STACKS] = { 131072, 240 },
+	[SHARE_PLACES] = { 131072, 240 },     [SHARE_EDGES] = { 65536, 280 },
 	[SHARE_JIT_BYTES] = { 24u << 20, 1 },
 };
 
@@ -187,8 +187,7 @@ static bool has_room(const struct share *share, uint64_t held, uint64_t held_tog
 {
 	if (!fits(held, amount, limit))
 		return false;
-	uint64_t more =
-		above_floor(share, held + amount, limit) - above_floor(share, held, limit);
+	uint64_t more = above_floor(share, held + amount, limit) - above_floor(share, held, limit);
 	return !more || fits(held_together, more, together(limit));
 }
 

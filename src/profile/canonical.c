@@ -320,8 +320,8 @@ static int declare_tables(struct canonical *canonical)
 	for (size_t i = 0; i < from->table_count; i++) {
 		struct layout layout;
 		layout_of_source(canonical, i, &layout);
-		struct table *made = profile_add_table(
-			canonical->made, canonical->sources[i]->name, layout.columns, layout.count);
+		struct table *made = profile_add_table(canonical->made, canonical->sources[i]->name,
+						       layout.columns, layout.count);
 		if (!made)
 			return -ENOMEM;
 		for (size_t c = made->column_count; c < layout.count; c++) {

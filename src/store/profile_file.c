@@ -39,8 +39,7 @@ static void group_entries(const struct canonical *canonical, uint8_t *groups)
 	const struct table *stash = profile_table(from, PROFILE_STASH);
 	for (size_t i = 0; i < from->table_count; i++) {
 		const struct table *table = from->tables[i];
-		const uint32_t *kept =
-			i < PROFILE_DICTIONARIES ? canonical->dictionaries[i] : NULL;
+		const uint32_t *kept = i < PROFILE_DICTIONARIES ? canonical->dictionaries[i] : NULL;
 		for (size_t c = 0; c < table->column_count; c++) {
 			if (table->columns[c].type != COLUMN_BYTES || !is_chunked(table))
 				continue;

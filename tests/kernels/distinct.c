@@ -1,9 +1,10 @@
 /*
  * distinct KIND SECONDS [FILE] - what has nothing in common, for as long as that:
  *
- *	stacks		126 return addresses anywhere in 256 MB, other ones every 20 us; they lie in a
- *			mapping of FILE, which is made, and has a hole of that size
- *	branches	400,000 conditional branches, taken every other pass
+ *	stacks		126 return addresses anywhere in 256 MB, other ones every 20 us; these are
+ *			a mapping of FILE, which is made, with a hole of that size
+ *	branches	400,000 conditional branches, of which every other one is taken, and in
+ *			the next pass the others
  */
 #include <fcntl.h>
 #include <stdint.h>

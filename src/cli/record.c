@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -22,6 +23,7 @@
 #define SHORTEST_EPOCH_NS 1000000000u /* epochs are named by the second */
 #define MAX_TASKS	  1024
 #define BURST_PERCENT	  10
+#define LARGE_BYTES	  (1 << 20) /* where arrays begin to grow by a quarter (base/growth.h) */
 
 /* What the user asked for; filled once by options_parse(). */
 static struct {
@@ -337,9 +339,19 @@ static int read_events(struct event_list *events)
 	return status;
 }
 
+/* What is freed goes back to the system when it was large: the C library would raise the size from
+ * which it does so with the first, and keep what grows in pieces that nothing else fits into. */
+static void give_memory_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+#endif
+}
+
 static int run_record(int argc, char **argv)
 {
 	int count;
+	give_memory_back();
 	int status = options_parse(&verb_record, argc, argv, OPTIONS_BEFORE_ARGUMENTS, &count);
 	if (!asked.output)
 		asked.output = asked.has_epoch ? "culprit.db" : "culprit.prof";

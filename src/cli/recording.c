@@ -20,6 +20,7 @@
 #include "profile/profile.h"
 #include "store/database.h"
 #include "store/epoch.h"
+#include "store/profile_writer.h"
 
 static uint64_t total_of(const struct profile *profile, const char *prefix)
 {
@@ -185,6 +186,24 @@ static void count_epoch(struct recording *recording)
 	recording->throttled += total_of(profile, BILL_THROTTLED);
 }
 
+static bool wants_no_more(void *context)
+{
+	return recording_wish(context) == COLLECT_STOP;
+}
+
+static int close_epoch(struct recording *recording, struct error *err)
+{
+	const struct profile_waiter waiter = { wants_no_more, recording };
+	struct epoch *epoch = recording->epoch;
+	recording->epoch = NULL; /* closing frees it, however it ends */
+	int ret = epoch_close_for(&waiter, epoch, err);
+	return ret != -ECANCELED
+		       ? ret
+		       : error_set(err, ret,
+				   "asked a second time to end: the open file is left, cut off, "
+				   "and has the samples but not all names");
+}
+
 /* -1 to go on, else the exit status. */
 static int next_epoch(struct recording *recording)
 {
@@ -194,10 +213,10 @@ static int next_epoch(struct recording *recording)
 	int ret = collector_end_epoch(recording->collector, &delta, &err);
 	if (ret == 0) {
 		merge(recording, delta);
+		profile_free(delta);
+		delta = NULL;
 		count_epoch(recording);
-		struct epoch *epoch = recording->epoch;
-		recording->epoch = NULL; /* closing frees it, however it ends */
-		ret = epoch_close(epoch, &err);
+		ret = close_epoch(recording, &err);
 		recording->in_parts = true;
 	}
 	end_closing(recording);
@@ -357,19 +376,13 @@ static int finish(struct recording *recording)
 		    watched_time_add(&recording->watched, &recording->command, delta) < 0)
 			message_warning("out of memory for the times of what was recorded");
 		merge(recording, delta);
+		/* It is in the epoch's, which takes room enough to be written. */
+		profile_free(delta);
+		delta = NULL;
 	}
 	count_epoch(recording);
 	clear_progress();
-	struct epoch *epoch = recording->epoch;
-	recording->epoch = NULL; /* closing frees it, however it ends */
-	if (recording_wish(recording) == COLLECT_STOP) {
-		epoch_abandon(epoch);
-		message_error(
-			"asked a second time to end: the open file is left, cut off, and has the "
-			"samples but not all names");
-		return 1;
-	}
-	if (epoch_close(epoch, &err) < 0) {
+	if (close_epoch(recording, &err) < 0) {
 		message_error("%s", err.text);
 		return 1;
 	}

@@ -241,7 +241,8 @@ static int init_session(struct collector *collector, struct error *err)
 						.context = session };
 	shares_init(&session->shares,
 		    &(struct share_limits){ .unlimited = options->gather_unlimited,
-					    .time_ns = options->gather_time_ns });
+					    .time_ns = options->gather_time_ns,
+					    .stacks = options->stacks });
 	if (reader_new(&reading, &session->reader, &cause) < 0) {
 		char text[1200];
 		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
@@ -652,8 +653,11 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	if (ret == 0)
 		ret = session_settle(session, true);
 	urgency_look(&session->urgency, session->reader);
+	tally_close(&session->tally);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	/* They end while the profile is written. */
+	/* They end while the profile is written. Nothing is counted any more. */
 	reader_dismiss(session->reader);
+	tally_release(&session->tally);
+	edge_tally_release(&session->edges.tally);
 	return ret;
 }

@@ -24,12 +24,23 @@
 #define FLOORS_HIGH	8u     /* while fewer have one, a user with a high id gets one */
 #define HIGH_USER	65536u /* subordinate ids lie above */
 
-/* What one stranger may have; about 70 MB in all. Three halves of it for all together. */
-static const uint64_t most[SHARE_KINDS] = {
-	[SHARE_FILES] = 4096,	       [SHARE_MAPPINGS] = 131072, [SHARE_CONTEXTS] = 8192,
-	[SHARE_STACKS] = 262144,       [SHARE_PLACES] = 131072,	  [SHARE_EDGES] = 131072,
-	[SHARE_JIT_BYTES] = 24u << 20,
+/*
+ * What one stranger may have. Three halves of it for all together. No limit of one kind keeps the
+ * recorder small, as somebody can reach all of them; so what is kept counts in bytes, too: of one
+ * with what it becomes in the profile, in the indexes of both and while names are gathered, as
+ * measured where nothing else is kept.
+ */
+static const struct {
+	uint64_t most;
+	uint64_t bytes;
+} kinds[SHARE_KINDS] = {
+	[SHARE_FILES] = { 4096, 1200 },	      [SHARE_MAPPINGS] = { 131072, 40 },
+	[SHARE_CONTEXTS] = { 8192, 400 },     [SHARE_STACKS] = { 131072, 240 },
+	[SHARE_PLACES] = { 131072, 240 },     [SHARE_EDGES] = { 65536, 280 },
+	[SHARE_JIT_BYTES] = { 24u << 20, 1 },
 };
+
+#define STACK_BYTES 200u /* of a place, for the stack that leads to it */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -44,6 +55,12 @@ static uint64_t together(uint64_t one)
 static uint64_t gather_time_ns(const struct shares *shares)
 {
 	return shares->limits.time_ns ? shares->limits.time_ns : SHARE_TIME_NS;
+}
+
+static uint64_t bytes_of(const struct shares *shares, enum share_of what, uint64_t amount)
+{
+	bool stacks = what == SHARE_PLACES && shares->limits.stacks;
+	return amount * (kinds[what].bytes + (stacks ? STACK_BYTES : 0));
 }
 
 static void fill(const struct shares *shares, struct share *share, uint32_t user)
@@ -158,23 +175,32 @@ static bool fits(uint64_t held, uint64_t amount, uint64_t limit)
 }
 
 /* What of it counts for all together. */
-static uint64_t above_floor(const struct share *share, enum share_of what, uint64_t held)
+static uint64_t above_floor(const struct share *share, uint64_t held, uint64_t limit)
 {
-	uint64_t floor = share->floor ? most[what] / FLOOR_PART : 0;
+	uint64_t floor = share->floor ? limit / FLOOR_PART : 0;
 	return held > floor ? held - floor : 0;
+}
+
+/* Whether a share that holds so much of what all together hold so much of has room. */
+static bool has_room(const struct share *share, uint64_t held, uint64_t held_together,
+		     uint64_t amount, uint64_t limit)
+{
+	if (!fits(held, amount, limit))
+		return false;
+	uint64_t more = above_floor(share, held + amount, limit) - above_floor(share, held, limit);
+	return !more || fits(held_together, more, together(limit));
 }
 
 bool share_fits(const struct shares *shares, const struct share *share, enum share_of what,
 		uint64_t amount)
 {
-	uint64_t held = share->held[what];
+	const struct share *all = &shares->together;
 	if (!share->strange)
 		return what != SHARE_CONTEXTS || shares->limits.unlimited ||
-		       fits(held, amount, TRUSTED_CONTEXTS);
-	if (!fits(held, amount, most[what]))
-		return false;
-	uint64_t more = above_floor(share, what, held + amount) - above_floor(share, what, held);
-	return !more || fits(shares->together.held[what], more, together(most[what]));
+		       fits(share->held[what], amount, TRUSTED_CONTEXTS);
+	return has_room(share, share->held[what], all->held[what], amount, kinds[what].most) &&
+	       has_room(share, share->held_bytes, all->held_bytes, bytes_of(shares, what, amount),
+			SHARE_KEPT_BYTES);
 }
 
 bool share_has_room(const struct shares *shares, const struct share *share, enum share_of what)
@@ -185,13 +211,19 @@ bool share_has_room(const struct shares *shares, const struct share *share, enum
 /* Of those who are trusted only what has a limit is counted. */
 static void set_held(struct shares *shares, struct share *share, enum share_of what, uint64_t held)
 {
+	struct share *all = &shares->together;
 	if (!share->strange) {
 		share->held[what] = what == SHARE_CONTEXTS ? held : 0;
 		return;
 	}
-	shares->together.held[what] -= above_floor(share, what, share->held[what]);
-	shares->together.held[what] += above_floor(share, what, held);
+	uint64_t bytes = share->held_bytes + bytes_of(shares, what, held) -
+			 bytes_of(shares, what, share->held[what]);
+	all->held[what] += above_floor(share, held, kinds[what].most) -
+			   above_floor(share, share->held[what], kinds[what].most);
+	all->held_bytes += above_floor(share, bytes, SHARE_KEPT_BYTES) -
+			   above_floor(share, share->held_bytes, SHARE_KEPT_BYTES);
 	share->held[what] = held;
+	share->held_bytes = bytes;
 }
 
 bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount)

@@ -29,6 +29,7 @@
 #define SHARE_READ_PART	   20u			 /* of the time comes back, one part in so many */
 #define SHARE_LEAST_NS	   UINT64_C(20000000)	 /* with less left nothing is begun */
 #define SHARE_STASH_BYTES  ((uint64_t)16 << 20)	 /* of names, code and lines: a user and epoch */
+#define SHARE_KEPT_BYTES   ((uint64_t)32 << 20)	 /* of memory for all that is kept, of any kind */
 #define SHARE_USER_UNKNOWN UINT32_MAX		 /* a stranger, too */
 
 enum share_of {
@@ -61,12 +62,14 @@ struct share {
 	uint64_t stash_bytes;		   /* that are left to gather in this epoch */
 	uint64_t floor_bytes;		   /* of these, what nobody else can take */
 	uint64_t held[SHARE_KINDS];
+	uint64_t held_bytes;	       /* about what these take */
 	uint64_t refused[SHARE_KINDS]; /* since the last bill */
 };
 
 struct share_limits {
 	bool unlimited;	  /* strangers' files are read like one's own */
 	uint64_t time_ns; /* 0: SHARE_TIME_NS */
+	bool stacks;	  /* places have stacks, which take memory */
 };
 
 struct shares {

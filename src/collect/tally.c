@@ -24,6 +24,12 @@ void tally_release(struct tally *tally)
 	*tally = (struct tally){ 0 };
 }
 
+void tally_close(struct tally *tally)
+{
+	cells_close(&tally->cells);
+	hash_index_release(&tally->index);
+}
+
 static uint64_t place_hash(const struct tally_place *place)
 {
 	uint64_t who = ((uint64_t)place->event << 32 | place->context) * 0x9e3779b97f4a7c15u;

@@ -41,6 +41,8 @@ struct tally {
 /* `session` is borrowed. 0 or -ENOMEM. */
 int tally_init(struct tally *tally, struct profile *session);
 void tally_release(struct tally *tally); /* also right for a zeroed one */
+/* No place or call is asked for any more, only taken: gives back what they are found by. */
+void tally_close(struct tally *tally);
 
 bool tally_knows(const struct tally *tally, const struct tally_place *place);
 /* The number of a place. 0 or -ENOMEM. */

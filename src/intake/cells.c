@@ -29,6 +29,13 @@ void cells_release(struct cells *cells)
 	*cells = (struct cells){ 0 };
 }
 
+void cells_close(struct cells *cells)
+{
+	free(cells->node_slots);
+	cells->node_slots = NULL;
+	cells->node_slot_count = 0;
+}
+
 /* ---- what was met lately */
 
 static struct cells_known *set_of(struct cells *cells, uint64_t key)

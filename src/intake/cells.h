@@ -91,6 +91,8 @@ struct cells {
 
 int cells_init(struct cells *cells); /* 0 or -ENOMEM */
 void cells_release(struct cells *cells);
+/* Gives back what nodes are found by: from here on there are only those that there are. */
+void cells_close(struct cells *cells);
 
 /* Whether that key was remembered lately, and what is known by it. What keys are hashes of is the
  * caller's business. */

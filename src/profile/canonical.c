@@ -1,4 +1,4 @@
-#include "profile/profile.h"
+#include "profile/canonical.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,39 +6,36 @@
 
 #include "base/cleanup.h"
 
-/* Old id -> new id; before numbering, 1 marks what is kept. */
-struct renumbering {
-	uint32_t *bytes;
-	uint32_t *dictionaries[PROFILE_DICTIONARIES];
-};
-
-static void renumbering_release(struct renumbering *renumbering)
+void canonical_release(struct canonical *canonical)
 {
-	free(renumbering->bytes);
+	free(canonical->bytes);
 	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++)
-		free(renumbering->dictionaries[i]);
+		free(canonical->dictionaries[i]);
+	free(canonical->sources);
+	profile_free(canonical->made);
+	*canonical = (struct canonical){ 0 };
 }
 
-static int renumbering_init(struct renumbering *renumbering, const struct profile *profile)
+static int renumbering_init(struct canonical *canonical)
 {
-	renumbering->bytes = calloc(profile->bytes.count + 1, sizeof(uint32_t));
-	bool complete = renumbering->bytes;
+	const struct profile *from = canonical->from;
+	canonical->bytes = calloc(from->bytes.count + 1, sizeof(uint32_t));
+	bool complete = canonical->bytes;
 	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++) {
-		renumbering->dictionaries[i] =
-			calloc(profile->tables[i]->count + 1, sizeof(uint32_t));
-		complete = complete && renumbering->dictionaries[i];
+		canonical->dictionaries[i] = calloc(from->tables[i]->count + 1, sizeof(uint32_t));
+		complete = complete && canonical->dictionaries[i];
 	}
 	return complete ? 0 : -ENOMEM;
 }
 
-static uint32_t *map_of(const struct renumbering *map, enum column_type type)
+static uint32_t *map_of(const struct canonical *map, enum column_type type)
 {
 	if (type == COLUMN_BYTES)
 		return map->bytes;
 	return column_is_reference(type) ? map->dictionaries[type - COLUMN_EVENT] : NULL;
 }
 
-static void mark_row(const struct table *table, size_t row, struct renumbering *map)
+static void mark_row(const struct table *table, size_t row, struct canonical *map)
 {
 	const uint64_t *keys = table_keys(table, row);
 	for (size_t i = 0; i < table->column_count; i++) {
@@ -52,8 +49,9 @@ static void mark_row(const struct table *table, size_t row, struct renumbering *
 }
 
 /* What is referred to, from the relations down to the bytes. */
-static void mark(const struct profile *profile, struct renumbering *map)
+static void mark(struct canonical *map)
 {
+	const struct profile *profile = map->from;
 	for (size_t i = PROFILE_DICTIONARIES; i < profile->table_count; i++)
 		for (size_t row = 0; row < profile->tables[i]->count; row++)
 			mark_row(profile->tables[i], row, map);
@@ -73,32 +71,45 @@ static int compare_bytes(const void *a, const void *b, void *context)
 			    profile_bytes(profile, *(const uint32_t *)b));
 }
 
-static int number_bytes(const struct profile *profile, struct profile *out, struct renumbering *map)
+/* How they are kept: copied, or as those of `from`. */
+enum ownership { COPIED, BORROWED };
+
+static int number_bytes(struct canonical *map, enum ownership ownership)
 {
-	CLEANUP(free_pointer) uint32_t *order = calloc(profile->bytes.count + 1, sizeof(*order));
+	const struct profile *from = map->from;
+	struct byte_pool *pool = &map->made->bytes;
+	CLEANUP(free_pointer) uint32_t *order = calloc(from->bytes.count + 1, sizeof(*order));
 	if (!order)
 		return -ENOMEM;
 	size_t count = 0;
-	for (uint32_t id = 1; id <= profile->bytes.count; id++)
+	for (uint32_t id = 1; id <= from->bytes.count; id++)
 		if (map->bytes[id])
 			order[count++] = id;
-	qsort_r(order, count, sizeof(*order), compare_bytes, (void *)profile);
+	qsort_r(order, count, sizeof(*order), compare_bytes, (void *)from);
+	if (ownership == BORROWED) {
+		pool->spans = calloc(count + 1, sizeof(*pool->spans));
+		if (!pool->spans)
+			return -ENOMEM;
+		pool->capacity = count + 1;
+	}
 	for (size_t i = 0; i < count; i++) {
-		int ret = profile_add_bytes(out, profile_bytes(profile, order[i]),
-					    &map->bytes[order[i]]);
-		if (ret < 0)
-			return ret;
+		struct span bytes = profile_bytes(from, order[i]);
+		uint32_t *id = &map->bytes[order[i]];
+		if (ownership == BORROWED)
+			pool->spans[(*id = (uint32_t)++pool->count) - 1] = bytes;
+		else if (profile_add_bytes(map->made, bytes, id) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
 
 /*
  * A table's columns in canonical order: the known ones as declared, others by
- * name. `source` says which column of the original each one is.
+ * name. `slots` says where in a row of the original each one is.
  */
 struct layout {
 	struct column columns[TABLE_MAX_COLUMNS];
-	size_t source[TABLE_MAX_COLUMNS];
+	size_t slots[TABLE_MAX_COLUMNS];
 	size_t count;
 };
 
@@ -113,108 +124,142 @@ static void layout_of(const struct table *table, size_t known, struct layout *la
 	layout->count = table->column_count;
 	qsort(layout->columns + known, layout->count - known, sizeof(struct column), compare_names);
 	for (size_t i = 0; i < layout->count; i++)
-		layout->source[i] = (size_t)table_find_column(table, layout->columns[i].name);
-}
-
-/* Rows under the new ids, still in the old order: flat arrays to sort an order over. */
-struct rows {
-	uint64_t *keys;
-	uint64_t *values;
-	size_t key_slots, value_slots;
-	uint32_t *order; /* positions of the kept rows in the old table */
-	size_t count;
-};
-
-static void rows_release(struct rows *rows)
-{
-	free(rows->keys);
-	free(rows->values);
-	free(rows->order);
+		layout->slots[i] = table_column_slot(
+			table, (size_t)table_find_column(table, layout->columns[i].name));
 }
 
 static void renumber_row(const struct table *table, size_t row, const struct layout *layout,
-			 const struct renumbering *map, uint64_t *keys, uint64_t *values)
+			 const struct canonical *map, uint64_t *keys, uint64_t *values)
 {
+	const uint64_t *old_keys = table_keys(table, row);
+	const uint64_t *old_values = table_values(table, row);
 	for (size_t i = 0; i < layout->count; i++) {
 		const struct column *column = &layout->columns[i];
-		size_t slot = table_column_slot(table, layout->source[i]);
+		size_t slot = layout->slots[i];
 		if (column->rule == RULE_KEY) {
-			uint64_t value = table_keys(table, row)[slot];
+			uint64_t value = old_keys[slot];
 			const uint32_t *ids = map_of(map, column->type);
 			*keys++ = ids ? ids[value] : value;
 			continue;
 		}
 		for (size_t j = 0; j < column_slots(column->type); j++)
-			*values++ = table_values(table, row)[slot + j];
+			*values++ = old_values[slot + j];
 	}
+}
+
+/* Rows that become others: which of the old ones each of the new ones is, and in which order they
+ * come once they are sorted. */
+struct ordering {
+	const struct table *from;
+	struct table *made;
+	const struct layout *layout;
+	uint32_t *old;	  /* by new row */
+	uint32_t *sorted; /* likewise: the row that comes there */
+	size_t count;
+};
+
+static void ordering_release(struct ordering *ordering)
+{
+	free(ordering->old);
+	free(ordering->sorted);
+}
+
+static int ordering_init(struct ordering *ordering)
+{
+	size_t room = ordering->made->count + 1;
+	ordering->old = calloc(room, sizeof(*ordering->old));
+	ordering->sorted = calloc(room, sizeof(*ordering->sorted));
+	return ordering->old && ordering->sorted ? 0 : -ENOMEM;
 }
 
 static int compare_rows(const void *a, const void *b, void *context)
 {
-	const struct rows *rows = context;
-	const uint64_t *left = rows->keys + *(const uint32_t *)a * rows->key_slots;
-	const uint64_t *right = rows->keys + *(const uint32_t *)b * rows->key_slots;
-	for (size_t i = 0; i < rows->key_slots; i++)
+	const struct table *table = context;
+	const uint64_t *left = table_keys(table, *(const uint32_t *)a);
+	const uint64_t *right = table_keys(table, *(const uint32_t *)b);
+	for (size_t i = 0; i < table->key_slots; i++)
 		if (left[i] != right[i])
 			return left[i] < right[i] ? -1 : 1;
 	return 0;
 }
 
-static int rows_init(struct rows *rows, const struct table *table)
+static void copy_row(struct table *table, size_t to, const uint64_t *keys, const uint64_t *values)
 {
-	rows->key_slots = table->key_slots;
-	rows->value_slots = table->value_slots;
-	rows->keys = calloc(table->count * table->key_slots + 1, sizeof(uint64_t));
-	rows->values = calloc(table->count * table->value_slots + 1, sizeof(uint64_t));
-	rows->order = calloc(table->count + 1, sizeof(uint32_t));
-	return rows->keys && rows->values && rows->order ? 0 : -ENOMEM;
+	memcpy(table->keys + to * table->key_slots, keys, table->key_slots * sizeof(*keys));
+	if (table->value_slots)
+		memcpy(table->values + to * table->value_slots, values,
+		       table->value_slots * sizeof(*values));
 }
 
-static int add_sorted(struct rows *rows, size_t first, size_t count, struct table *out,
-		      uint32_t *ids)
+/* Puts each row in its place without a second copy of them: around each circle of rows of which
+ * one takes the other's place. Afterwards every row is said to be in its own. */
+static void move_rows(struct ordering *ordering, size_t first, size_t end)
 {
-	qsort_r(rows->order + first, count, sizeof(uint32_t), compare_rows, rows);
-	for (size_t i = first; i < first + count; i++) {
-		uint32_t old = rows->order[i];
-		/* Rows that differed still do: ids were only renumbered. */
-		int ret = table_append(out, rows->keys + old * rows->key_slots,
-				       rows->values + old * rows->value_slots);
-		if (ret < 0)
-			return ret;
-		if (ids)
-			ids[old + 1] = (uint32_t)out->count;
+	struct table *table = ordering->made;
+	uint32_t *sorted = ordering->sorted;
+	uint64_t keys[TABLE_MAX_COLUMNS];
+	uint64_t values[TABLE_MAX_COLUMNS * 2];
+	for (size_t i = first; i < end; i++) {
+		if (sorted[i] == i)
+			continue;
+		memcpy(keys, table_keys(table, i), table->key_slots * sizeof(*keys));
+		if (table->value_slots)
+			memcpy(values, table_values(table, i),
+			       table->value_slots * sizeof(*values));
+		size_t to = i;
+		while (sorted[to] != i) {
+			size_t from = sorted[to];
+			copy_row(table, to, table_keys(table, from), table_values(table, from));
+			sorted[to] = (uint32_t)to;
+			to = from;
+		}
+		copy_row(table, to, keys, values);
+		sorted[to] = (uint32_t)to;
 	}
-	return 0;
+}
+
+/* The rows from `first` to `end`, of which it is known which of the old ones they are. `ids`, when
+ * not NULL, gets their numbers. */
+static void make_rows(struct ordering *ordering, size_t first, size_t end,
+		      const struct canonical *map, uint32_t *ids)
+{
+	struct table *made = ordering->made;
+	for (size_t i = first; i < end; i++) {
+		/* of no length where there are none: no arithmetic with NULL */
+		uint64_t *values =
+			made->value_slots ? made->values + i * made->value_slots : made->values;
+		renumber_row(ordering->from, ordering->old[i], ordering->layout, map,
+			     made->keys + i * made->key_slots, values);
+		ordering->sorted[i] = (uint32_t)i;
+	}
+	/* Rows that differed still do: ids were only renumbered. */
+	qsort_r(ordering->sorted + first, end - first, sizeof(*ordering->sorted), compare_rows,
+		made);
+	for (size_t i = first; i < end && ids; i++)
+		ids[ordering->old[ordering->sorted[i]] + 1] = (uint32_t)i + 1;
+	move_rows(ordering, first, end);
 }
 
 /* `ids` is NULL for a relation, whose rows are all kept. */
-static int number_rows(const struct table *table, struct table *out, const struct layout *layout,
-		       const struct renumbering *map, uint32_t *ids)
+static int number_rows(struct ordering *ordering, const struct canonical *map, uint32_t *ids)
 {
-	CLEANUP(rows_release) struct rows rows = { 0 };
-	if (rows_init(&rows, table) < 0)
-		return -ENOMEM;
-	for (size_t row = 0; row < table->count; row++) {
-		if (ids && !ids[row + 1])
-			continue;
-		rows.order[rows.count++] = (uint32_t)row;
-		renumber_row(table, row, layout, map, rows.keys + row * rows.key_slots,
-			     rows.values + row * rows.value_slots);
-	}
-	return add_sorted(&rows, 0, rows.count, out, ids);
+	for (size_t row = 0; row < ordering->from->count; row++)
+		if (!ids || ids[row + 1])
+			ordering->old[ordering->count++] = (uint32_t)row;
+	make_rows(ordering, 0, ordering->count, map, ids);
+	return 0;
 }
 
 /*
  * Nodes are numbered level by level, each level sorted by parent and frame, so
  * that a parent's id stays below its children's.
  */
-static int number_nodes(const struct table *table, struct table *out, const struct layout *layout,
-			const struct renumbering *map, uint32_t *ids)
+static int number_nodes(struct ordering *ordering, const struct canonical *map, uint32_t *ids)
 {
-	CLEANUP(rows_release) struct rows rows = { 0 };
+	const struct table *table = ordering->from;
 	CLEANUP(free_pointer) uint32_t *depth = calloc(table->count + 1, sizeof(*depth));
 	CLEANUP(free_pointer) size_t *level = calloc(table->count + 2, sizeof(*level));
-	if (rows_init(&rows, table) < 0 || !depth || !level)
+	if (!depth || !level)
 		return -ENOMEM;
 	/* level[d + 1] counts the nodes of depth d, then becomes where depth d + 1 begins. */
 	size_t deepest = 0;
@@ -225,25 +270,16 @@ static int number_nodes(const struct table *table, struct table *out, const stru
 		if (depth[row + 1] > deepest)
 			deepest = depth[row + 1];
 		level[depth[row + 1]]++;
-		rows.count++;
+		ordering->count++;
 	}
 	for (size_t d = 1; d <= deepest; d++)
 		level[d] += level[d - 1];
 	for (size_t row = table->count; row-- > 0;)
 		if (ids[row + 1])
-			rows.order[--level[depth[row + 1]]] = (uint32_t)row;
-	for (size_t d = 1; d <= deepest; d++) {
-		size_t first = level[d];
-		size_t end = d < deepest ? level[d + 1] : rows.count;
-		for (size_t i = first; i < end; i++) {
-			uint32_t row = rows.order[i];
-			renumber_row(table, row, layout, map, rows.keys + row * rows.key_slots,
-				     rows.values + row * rows.value_slots);
-		}
-		int ret = add_sorted(&rows, first, end - first, out, ids);
-		if (ret < 0)
-			return ret;
-	}
+			ordering->old[--level[depth[row + 1]]] = (uint32_t)row;
+	for (size_t d = 1; d <= deepest; d++)
+		make_rows(ordering, level[d], d < deepest ? level[d + 1] : ordering->count, map,
+			  ids);
 	return 0;
 }
 
@@ -253,24 +289,39 @@ static int compare_tables(const void *a, const void *b)
 		      (*(const struct table *const *)b)->name);
 }
 
-static int number_tables(const struct profile *profile, struct profile *out,
-			 struct renumbering *map)
+static size_t count_kept(const struct canonical *canonical, size_t index)
 {
-	CLEANUP(free_pointer) struct table **order = calloc(profile->table_count, sizeof(*order));
-	if (!order)
+	const struct table *table = canonical->sources[index];
+	if (index >= PROFILE_DICTIONARIES)
+		return table->count;
+	size_t count = 0;
+	for (size_t row = 0; row < table->count; row++)
+		count += canonical->dictionaries[index][row + 1] != 0;
+	return count;
+}
+
+static void layout_of_source(const struct canonical *canonical, size_t index, struct layout *layout)
+{
+	size_t known = 0;
+	if (index < PROFILE_KNOWN_TABLES)
+		profile_columns((enum profile_table)index, &known);
+	layout_of(canonical->sources[index], known, layout);
+}
+
+static int declare_tables(struct canonical *canonical)
+{
+	const struct profile *from = canonical->from;
+	canonical->sources = calloc(from->table_count, sizeof(struct table *));
+	if (!canonical->sources)
 		return -ENOMEM;
-	memcpy(order, profile->tables, profile->table_count * sizeof(*order));
-	qsort(order + PROFILE_KNOWN_TABLES, profile->table_count - PROFILE_KNOWN_TABLES,
-	      sizeof(*order), compare_tables);
-	for (size_t i = 0; i < profile->table_count; i++) {
-		const struct table *table = order[i];
-		size_t known = 0;
-		if (i < PROFILE_KNOWN_TABLES)
-			profile_columns((enum profile_table)i, &known);
+	memcpy(canonical->sources, from->tables, from->table_count * sizeof(struct table *));
+	qsort(canonical->sources + PROFILE_KNOWN_TABLES, from->table_count - PROFILE_KNOWN_TABLES,
+	      sizeof(struct table *), compare_tables);
+	for (size_t i = 0; i < from->table_count; i++) {
 		struct layout layout;
-		layout_of(table, known, &layout);
-		struct table *made =
-			profile_add_table(out, table->name, layout.columns, layout.count);
+		layout_of_source(canonical, i, &layout);
+		struct table *made = profile_add_table(canonical->made, canonical->sources[i]->name,
+						       layout.columns, layout.count);
 		if (!made)
 			return -ENOMEM;
 		for (size_t c = made->column_count; c < layout.count; c++) {
@@ -278,28 +329,62 @@ static int number_tables(const struct profile *profile, struct profile *out,
 			if (ret < 0)
 				return ret;
 		}
-		uint32_t *ids = i < PROFILE_DICTIONARIES ? map->dictionaries[i] : NULL;
-		int ret = i == PROFILE_NODE ? number_nodes(table, made, &layout, map, ids)
-					    : number_rows(table, made, &layout, map, ids);
-		if (ret < 0)
-			return ret;
+		table_drop_rows(made);
+		made->count = count_kept(canonical, i);
+		made->unindexed = true;
 	}
 	return 0;
 }
 
+int canonical_fill(struct canonical *canonical, size_t index)
+{
+	struct layout layout;
+	CLEANUP(ordering_release)
+	struct ordering ordering = { .from = canonical->sources[index],
+				     .made = canonical->made->tables[index],
+				     .layout = &layout };
+	uint32_t *ids = index < PROFILE_DICTIONARIES ? canonical->dictionaries[index] : NULL;
+	layout_of_source(canonical, index, &layout);
+	if (table_make_rows(ordering.made) < 0 || ordering_init(&ordering) < 0)
+		return -ENOMEM;
+	return index == PROFILE_NODE ? number_nodes(&ordering, canonical, ids)
+				     : number_rows(&ordering, canonical, ids);
+}
+
+void canonical_drop(struct canonical *canonical, size_t index)
+{
+	table_drop_rows(canonical->made->tables[index]);
+}
+
+static int begin(struct canonical *canonical, const struct profile *from, enum ownership ownership)
+{
+	*canonical = (struct canonical){ .from = from, .made = profile_new() };
+	int ret = canonical->made ? renumbering_init(canonical) : -ENOMEM;
+	if (ret == 0) {
+		mark(canonical);
+		ret = number_bytes(canonical, ownership);
+	}
+	if (ret == 0)
+		ret = declare_tables(canonical);
+	if (ret < 0)
+		canonical_release(canonical);
+	return ret;
+}
+
+int canonical_begin(struct canonical *canonical, const struct profile *from)
+{
+	return begin(canonical, from, BORROWED);
+}
+
 int profile_canonical(const struct profile *profile, struct profile **out)
 {
-	CLEANUP(renumbering_release) struct renumbering map = { 0 };
-	CLEANUP(profile_freep) struct profile *made = profile_new();
-	if (!made || renumbering_init(&map, profile) < 0)
-		return -ENOMEM;
-	mark(profile, &map);
-	int ret = number_bytes(profile, made, &map);
-	if (ret == 0)
-		ret = number_tables(profile, made, &map);
+	CLEANUP(canonical_release) struct canonical canonical = { 0 };
+	int ret = begin(&canonical, profile, COPIED);
+	for (size_t i = 0; i < profile->table_count && ret == 0; i++)
+		ret = canonical_fill(&canonical, i);
 	if (ret < 0)
 		return ret;
-	*out = made;
-	made = NULL; /* the caller's from here on */
+	*out = canonical.made;
+	canonical.made = NULL; /* the caller's from here on */
 	return 0;
 }

@@ -203,6 +203,27 @@ int table_append(struct table *table, const uint64_t *keys, const uint64_t *valu
 	return 0;
 }
 
+int table_make_rows(struct table *table)
+{
+	table_drop_rows(table);
+	table->keys = calloc(table->count + 1, (table->key_slots + 1) * sizeof(uint64_t));
+	table->values = calloc(table->count + 1, (table->value_slots + 1) * sizeof(uint64_t));
+	if (!table->keys || !table->values)
+		return -ENOMEM;
+	table->key_capacity = table->value_capacity = table->count;
+	table->unindexed = true;
+	return 0;
+}
+
+void table_drop_rows(struct table *table)
+{
+	free(table->keys);
+	free(table->values);
+	table->keys = table->values = NULL;
+	table->key_capacity = table->value_capacity = 0;
+	hash_index_release(&table->index);
+}
+
 bool table_has(const struct table *table, const uint64_t *keys)
 {
 	return hash_index_find(&table->index, hash_keys(table, keys), equal, table, keys) !=

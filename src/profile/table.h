@@ -97,6 +97,14 @@ bool table_has(const struct table *table, const uint64_t *keys);
  */
 int table_append(struct table *table, const uint64_t *keys, const uint64_t *values);
 
+/*
+ * For who fills in the rows himself, and says before how many there are (`count`): room for
+ * exactly these, of 0, and what gives it back while `count` stays what it is. Nothing else may
+ * look at the rows meanwhile, or before they differ in their keys. Returns 0 or -ENOMEM.
+ */
+int table_make_rows(struct table *table);
+void table_drop_rows(struct table *table);
+
 static inline const uint64_t *table_keys(const struct table *table, size_t row)
 {
 	return table->keys ? table->keys + row * table->key_slots : NULL;

@@ -120,6 +120,18 @@ static bool compress(struct chunk_coder *coder, uint8_t *room, size_t capacity, 
 	return true;
 }
 
+/* The same chunks always have the same levels: equal contents are equal files. The compressor is
+ * made anew, for a higher level's takes several times as much memory. */
+static void choose_level(struct chunk_coder *coder)
+{
+	coder->packed_bytes += coder->raw.size;
+	if (coder->level <= CHUNK_LEVEL_OPEN || coder->packed_bytes <= CHUNK_THOROUGH_BYTES)
+		return;
+	coder->level = CHUNK_LEVEL_OPEN;
+	ZSTD_freeCCtx(coder->compressor);
+	coder->compressor = NULL;
+}
+
 /* Compresses coder->raw into coder->stored. */
 static int pack(struct chunk_coder *coder)
 {
@@ -128,6 +140,7 @@ static int pack(struct chunk_coder *coder)
 	struct buffer *out = &coder->stored;
 	buffer_empty(out);
 	if (coder->compress) {
+		choose_level(coder);
 		if (!coder->compressor) {
 			coder->compressor = ZSTD_createCCtx();
 			if (!coder->compressor)

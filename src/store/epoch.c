@@ -115,10 +115,11 @@ static int prepare_closing(const struct epoch_options *options, struct profile *
 }
 
 static int write_closed(const char *path, const struct epoch_options *options,
-			const struct profile *profile, struct error *err)
+			const struct profile *profile, const struct profile_waiter *waiter,
+			struct error *err)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
-	int ret = profile_file_encode(profile, &bytes, err);
+	int ret = profile_file_encode_for(waiter, profile, &bytes, err);
 	if (ret < 0)
 		return ret;
 	return replace_file(path, bytes.data, bytes.size, options->mode ? options->mode : 0600,
@@ -145,7 +146,7 @@ static int close_as_cut_off(const char *path, struct open_folder *folder,
 	if (ret == 0 && !is_closed_already(path, profile)) {
 		if (profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1) < 0)
 			return failed(err, -ENOMEM, path);
-		ret = write_closed(path, options, profile, err);
+		ret = write_closed(path, options, profile, NULL, err);
 	}
 	return ret < 0 ? ret : open_folder_remove(folder, err);
 }
@@ -544,7 +545,7 @@ static int write_elsewhere(const struct epoch *epoch, struct error *err)
 	if (passing_name_make(base, ".", name) < 0 ||
 	    asprintf(&path, "%.*s%s", (int)(base - epoch->path), epoch->path, name) < 0)
 		return failed(err, -ENOMEM, epoch->path);
-	int ret = write_closed(path, &options, epoch->profile, NULL);
+	int ret = write_closed(path, &options, epoch->profile, NULL, NULL);
 	if (ret == 0 && err)
 		snprintf(err->text + strlen(err->text), sizeof(err->text) - strlen(err->text),
 			 "; the profile is '%s' instead", path);
@@ -553,6 +554,11 @@ static int write_elsewhere(const struct epoch *epoch, struct error *err)
 
 int epoch_close(struct epoch *epoch, struct error *err)
 {
+	return epoch_close_for(NULL, epoch, err);
+}
+
+int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, struct error *err)
+{
 	CLEANUP(epoch_freep) struct epoch *closing = epoch;
 	struct error unwanted;
 	err = err ? err : &unwanted;
@@ -560,7 +566,7 @@ int epoch_close(struct epoch *epoch, struct error *err)
 		return failed(err, epoch->broken, epoch->path);
 	int written = prepare_closing(&epoch->options, epoch->profile, err);
 	if (written == 0)
-		written = write_closed(epoch->path, &epoch->options, epoch->profile, err);
+		written = write_closed(epoch->path, &epoch->options, epoch->profile, waiter, err);
 	if (written < 0 && (epoch->options.earlier != EPOCH_KEEP_OLD || !is_in_the_way(written) ||
 			    write_elsewhere(epoch, err) < 0))
 		return written;

@@ -16,6 +16,7 @@
 struct error;
 struct epoch;
 struct profile;
+struct profile_waiter;
 
 enum epoch_earlier {
 	EPOCH_KEEP_OLD, /* an existing PATH becomes PATH.old when the new one is closed */
@@ -69,6 +70,9 @@ const struct profile *epoch_profile(const struct epoch *epoch);
  * name and cannot be replaced, the closed file gets a name that *err says.
  */
 int epoch_close(struct epoch *epoch, struct error *err);
+
+/* Likewise, until the waiter (profile_writer.h) is gone: -ECANCELED, as after epoch_abandon(). */
+int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, struct error *err);
 
 /* Frees the epoch and removes the open file: nothing was recorded. */
 void epoch_discard(struct epoch *epoch);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "profile/canonical.h"
 #include "profile/profile.h"
 #include "store/file_source.h"
 #include "store/profile_reader.h"
@@ -32,23 +33,28 @@ static bool is_chunked(const struct table *table)
 }
 
 /* Which group each entry belongs to: the lowest of those that name it. */
-static void group_entries(const struct profile *profile, uint8_t *groups)
+static void group_entries(const struct canonical *canonical, uint8_t *groups)
 {
-	const struct table *stash = profile_table(profile, PROFILE_STASH);
-	for (size_t i = 0; i < profile->table_count; i++) {
-		const struct table *table = profile->tables[i];
+	const struct profile *from = canonical->from;
+	const struct table *stash = profile_table(from, PROFILE_STASH);
+	for (size_t i = 0; i < from->table_count; i++) {
+		const struct table *table = from->tables[i];
+		const uint32_t *kept = i < PROFILE_DICTIONARIES ? canonical->dictionaries[i] : NULL;
 		for (size_t c = 0; c < table->column_count; c++) {
 			if (table->columns[c].type != COLUMN_BYTES || !is_chunked(table))
 				continue;
 			size_t slot = table_column_slot(table, c);
 			bool content = table == stash && slot == STASH_CONTENT;
 			for (size_t row = 0; row < table->count; row++) {
+				if (kept && !kept[row + 1])
+					continue;
 				const uint64_t *keys = table_keys(table, row);
 				uint64_t kind = content ? keys[STASH_KIND] : 0;
 				uint8_t group =
 					kind < POOL_GROUP_OTHER ? (uint8_t)kind : POOL_GROUP_OTHER;
-				if (group < groups[keys[slot]])
-					groups[keys[slot]] = group;
+				uint32_t id = canonical->bytes[keys[slot]];
+				if (group < groups[id])
+					groups[id] = group;
 			}
 		}
 	}
@@ -58,9 +64,10 @@ static void group_entries(const struct profile *profile, uint8_t *groups)
  * Entries that only SQL rows name are texts there and stay out of the pool; the
  * others are numbered densely in their canonical order.
  */
-static int write_pool(struct profile_writer *writer, const struct profile *profile,
+static int write_pool(struct profile_writer *writer, const struct canonical *canonical,
 		      uint32_t *file_ids)
 {
+	const struct profile *profile = canonical->made;
 	size_t count = profile->bytes.count;
 	CLEANUP(free_pointer) uint8_t *groups = malloc(count + 1);
 	CLEANUP(free_pointer) uint32_t *ids = calloc(count + 1, sizeof(*ids));
@@ -68,7 +75,7 @@ static int write_pool(struct profile_writer *writer, const struct profile *profi
 	if (!groups || !ids || !numbers)
 		return SQLITE_NOMEM;
 	memset(groups, NOT_IN_POOL, count + 1);
-	group_entries(profile, groups);
+	group_entries(canonical, groups);
 	uint32_t next = 0;
 	for (uint32_t id = 1; id <= count; id++)
 		if (groups[id] != NOT_IN_POOL)
@@ -87,8 +94,22 @@ static int write_pool(struct profile_writer *writer, const struct profile *profi
 	return code;
 }
 
-static int write_tables(struct profile_writer *writer, const struct profile *profile)
+static int write_table(struct profile_writer *writer, struct canonical *canonical, size_t index,
+		       const uint32_t *file_ids)
 {
+	const struct profile *profile = canonical->made;
+	if (canonical_fill(canonical, index) < 0)
+		return SQLITE_NOMEM;
+	int code = is_chunked(profile->tables[index])
+			   ? profile_writer_add_chunks(writer, profile, index, 0, file_ids)
+			   : profile_writer_add_rows(writer, profile, index, 0);
+	canonical_drop(canonical, index);
+	return code;
+}
+
+static int write_tables(struct profile_writer *writer, struct canonical *canonical)
+{
+	const struct profile *profile = canonical->made;
 	CLEANUP(free_pointer)
 	uint32_t *file_ids = calloc(profile->bytes.count + 1, sizeof(*file_ids));
 	if (!file_ids)
@@ -99,11 +120,9 @@ static int write_tables(struct profile_writer *writer, const struct profile *pro
 	if (code == SQLITE_OK)
 		code = profile_writer_schema(writer, profile, PROFILE_WRITER_USED_TABLES);
 	if (code == SQLITE_OK)
-		code = write_pool(writer, profile, file_ids);
+		code = write_pool(writer, canonical, file_ids);
 	for (size_t i = 0; code == SQLITE_OK && i < profile->table_count; i++)
-		code = is_chunked(profile->tables[i])
-			       ? profile_writer_add_chunks(writer, profile, i, 0, file_ids)
-			       : profile_writer_add_rows(writer, profile, i, 0);
+		code = write_table(writer, canonical, i, file_ids);
 	if (code == SQLITE_OK)
 		code = profile_writer_seal(writer);
 	if (code == SQLITE_OK)
@@ -127,7 +146,8 @@ static int copy_out(sqlite3 *db, struct buffer *out)
 
 enum packing { PACK_COMPRESSED, PACK_STORED };
 
-static int encode(const struct profile *canonical, enum packing packing, struct buffer *out)
+static int encode(struct canonical *canonical, enum packing packing,
+		  const struct profile_waiter *waiter, struct buffer *out)
 {
 	CLEANUP(guard_close) struct guard guard = { 0 };
 	int code = sqlite3_open_v2(":memory:", &guard.db,
@@ -135,30 +155,39 @@ static int encode(const struct profile *canonical, enum packing packing, struct 
 	CLEANUP(profile_writer_release) struct profile_writer writer;
 	profile_writer_init(&writer, guard.db);
 	writer.coder.compress = packing == PACK_COMPRESSED;
+	writer.waiter = waiter;
 	if (code == SQLITE_OK)
 		code = write_tables(&writer, canonical);
 	return code == SQLITE_OK ? copy_out(guard.db, out) : code;
 }
 
-int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err)
+int profile_file_encode_for(const struct profile_waiter *waiter, const struct profile *profile,
+			    struct buffer *out, struct error *err)
 {
-	CLEANUP(profile_freep) struct profile *canonical = NULL;
-	if (profile_canonical(profile, &canonical) < 0)
+	CLEANUP(canonical_release) struct canonical canonical = { 0 };
+	if (canonical_begin(&canonical, profile) < 0)
 		return error_set(err, -ENOMEM, "out of memory writing a profile");
 	size_t before = out->size;
-	int code = encode(canonical, PACK_COMPRESSED, out);
+	int code = encode(&canonical, PACK_COMPRESSED, waiter, out);
 	uint64_t size = out->size - before;
 	/* Half of what a reader allows: rows repeat texts that we count once. */
 	if (code == SQLITE_OK &&
-	    profile_unpacked_bytes(canonical) / 2 >
+	    profile_unpacked_bytes(canonical.made) / 2 >
 		    PROFILE_UNPACK_BASE_BYTES / 4 + size * (PROFILE_UNPACK_RATIO / 4)) {
 		out->size = before;
-		code = encode(canonical, PACK_STORED, out);
+		code = encode(&canonical, PACK_STORED, waiter, out);
 	}
 	if (code == SQLITE_OK)
 		return 0;
+	if (code == SQLITE_ABORT)
+		return error_set(err, -ECANCELED, "the profile was not written: asked to end");
 	return error_set(err, guard_errno(NULL, code), "cannot write a profile: %s",
 			 guard_reason(NULL, code));
+}
+
+int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err)
+{
+	return profile_file_encode_for(NULL, profile, out, err);
 }
 
 int profile_file_write(const char *path, const struct profile *profile, struct error *err)

@@ -12,6 +12,7 @@
 
 struct error;
 struct profile;
+struct profile_waiter;
 
 /* How a file came to be what it is, beside its content. */
 struct profile_file_info {
@@ -79,3 +80,6 @@ int profile_file_write(const char *path, const struct profile *profile, struct e
 int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err);
 int profile_file_decode(const void *bytes, size_t size, const char *name, struct profile **out,
 			struct profile_file_info *info, struct error *err);
+/* Likewise, until the waiter (profile_writer.h; NULL: never) is gone: -ECANCELED. */
+int profile_file_encode_for(const struct profile_waiter *waiter, const struct profile *profile,
+			    struct buffer *out, struct error *err);

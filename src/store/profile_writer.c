@@ -268,6 +268,9 @@ static int find_slot(const struct table *table, enum column_type type)
 static int insert_chunk(struct profile_writer *writer, const struct place *place,
 			const uint64_t *keys, size_t first, size_t count)
 {
+	const struct profile_waiter *waiter = writer->waiter;
+	if (waiter && waiter->is_gone(waiter->context))
+		return SQLITE_ABORT;
 	if (!writer->insert_chunk) {
 		int code = sqlite3_prepare_v2(
 			writer->db,

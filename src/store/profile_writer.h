@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,8 +40,16 @@
 #define POOL_GROUP_CODE	 RECORD_CODE
 #define POOL_GROUP_OTHER (POOL_GROUPS - 1)
 
+/* Whoever waits for what is written, and may not want it any more. */
+struct profile_waiter {
+	bool (*is_gone)(void *context);
+	void *context;
+};
+
 struct profile_writer {
 	sqlite3 *db;
+	const struct profile_waiter *waiter; /* borrowed; asked before each chunk, which then fails
+						with SQLITE_ABORT; NULL: nobody is asked */
 	struct sqlite3_stmt *insert_chunk;
 	struct chunk_coder coder;
 	struct seal_row row;

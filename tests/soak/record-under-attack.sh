@@ -1,5 +1,5 @@
-# Twenty hostile processes of one user beside a normal load of two others: recording ends within a second of its
-# duration, the others' names are complete, what parses has 512 MB and root's process 100 MB at most.
+# Twenty-two hostile processes of one user beside a normal load of two others: recording ends within a second of its
+# duration, and half a second after a signal that comes then, the others' names are complete, what parses has 512 MB and root's process 100 MB at most.
 # ATTACK_SECONDS (10) of it.
 . "$SOURCE/tests/lib.sh"
 need_root
@@ -10,7 +10,7 @@ seconds=${ATTACK_SECONDS:-10}
 chmod 755 . .. ../.. 2>/dev/null || true
 setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null || skip "another user cannot run programs here"
 mkdir -m 755 theirs other
-cp "$SOURCE/tests/tools/hostile" theirs/
+cp "$SOURCE/tests/tools/hostile" "$KERNELS/distinct" theirs/
 for kind in lines inlined nested compressed symbols; do
 	for copy in 1 2; do "$SOURCE/tests/tools/hostile" make $kind theirs/$kind$copy 16; done
 done
@@ -20,7 +20,7 @@ cp "$KERNELS/two_loops" "$KERNELS/busy" other/
 chown -R 65534:65534 theirs
 chown -R 65533:65533 other
 
-life=$((seconds + 8))
+life=$((seconds + 16))
 running=
 start() { # USER COMMAND...: not by a function, whose number would be a shell's
 	user=$1
@@ -41,38 +41,23 @@ start_attack() {
 	start 65534 python3 theirs/hostile map names $life
 	start 65534 python3 theirs/hostile map files $life
 	start 65534 python3 theirs/hostile map places $life
+	start 65534 theirs/distinct stacks $life theirs/stacks
+	start 65534 theirs/distinct branches $life
 }
 start 65533 other/two_loops 2000000000000
 start 65533 other/busy split $life
 
-# The end of the recorder and its memory are looked at by one small process: shells would wait for a CPU themselves.
-cat >watch.py <<'END'
-import subprocess, sys, time
-said = open("said", "w")
-recorder = subprocess.Popen(["culprit", "record", "-q", "-a", "-F", "1000", "-o", "all.prof", "--", "sh", "-c",
-                             f"sleep {sys.argv[1]}; date +%s.%N >ended"], stderr=said)
-most = {}
-while recorder.poll() is None:
-    try:
-        tasks = open(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read().split()
-    except OSError:
-        tasks = []
-    for task in [str(recorder.pid), *tasks]:
-        try:
-            fields = dict(line.split(":", 1) for line in open(f"/proc/{task}/status"))
-        except (OSError, ValueError):
-            continue
-        name = "root" if task == str(recorder.pid) else fields["Name"].strip()
-        most[name] = max(most.get(name, 0), int(fields.get("VmHWM", "0").split()[0]))
-    time.sleep(0.01)
-print(time.time() - float(open("ended").read()))
-print(most.get("root", 0) // 1024, most.get("culprit-parse", 0) // 1024)
-sys.exit(recorder.returncode)
-END
+watch() { # SECONDS
+	"$SOURCE/tests/tools/watch-recorder" "$1" -q -a -g --edges -F 1000 -o all.prof
+}
 # What this machine does besides is gathered from as well: how long that takes is not the attack's.
-python3 watch.py 2 >quiet || fail "record: $(cat said)"
+watch 2 >quiet || fail "record: $(cat said)"
 start_attack
-python3 watch.py "$seconds" >measured || fail "record: $(cat said)"
+watch "$seconds" >measured || fail "record: $(cat said)"
+cp all.prof whole.prof
+INTERRUPT=0.1 watch 3 >interrupted || fail "record: $(cat said)"
+mv whole.prof all.prof
+after_signal=$(sed -n 3p interrupted)
 over=$(sed -n 1p measured)
 root=$(awk 'NR == 2 { print $1 }' measured)
 parser=$(awk 'NR == 2 { print $2 }' measured)
@@ -82,7 +67,7 @@ awk -F '\t' '$1 == "cell" && $3 == "file" && ($11 == "two_loops" || $11 == "busy
 	if ($10 ~ /^[a-z]/) named += $6
 } END { print all + 0, named + 0 }' cells >counted
 read -r all named <counted
-echo "ended after $over s, without them after $(sed -n 1p quiet) s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
+echo "ended after $over s, by a signal ${after_signal:-before it} s after it, without them after $(sed -n 1p quiet) s; root's process $root MB, what parses $parser MB; $named of $all samples of others named"
 cat said
 grep left_out cells | grep -v left_out_file || true
 expect_between "samples of other users' programs" "$all" 10 1000000
@@ -91,3 +76,5 @@ expect_between "memory of root's process in MB" "$root" 1 100
 expect_between "memory of what parses in MB" "$parser" 1 512
 # a second more than without them: on slower CPUs that is more than a second in all
 expect_between "seconds that it took to end" "$over" 0 "$(awk 'NR == 1 { print $1 + 1 }' quiet)"
+# nothing where it had ended before
+expect_between "seconds from a signal to the end" "${after_signal:-0}" 0 0.5

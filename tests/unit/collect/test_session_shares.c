@@ -108,9 +108,9 @@ static void stacks_are_kept_up_to_the_limit(void **state)
 		assert_true(place.stack);
 	}
 	assert_int_equal(place.calls, 0); /* there was no room for its callers */
-	assert_in_range(share->held[SHARE_STACKS], 262144, 262144 + DEPTH);
+	assert_in_range(share->held[SHARE_STACKS], 131072, 131072 + DEPTH);
 	assert_int_equal(session->shares.together.held[SHARE_STACKS],
-			 share->held[SHARE_STACKS] - 262144 / 16);
+			 share->held[SHARE_STACKS] - 131072 / 16);
 	assert_true(share->refused[SHARE_STACKS] > 2000);
 	assert_int_equal(cells->node_count, share->held[SHARE_STACKS]);
 	free_session(session);

@@ -89,6 +89,42 @@ static void many_users_have_little_more_than_one(void **state)
 	assert_in_range(taken_by_many(100000) * 100, 150, 200);
 }
 
+/* All of each kind, as one user's programs may take, and what it is in the recorder's memory. */
+static uint64_t take_all(struct shares *shares, struct share *share)
+{
+	for (int kind = 0; kind < SHARE_KINDS; kind++)
+		while (share_take(shares, share, (enum share_of)kind, 1))
+			;
+	return share->held[SHARE_STACKS] * 240 + share->held[SHARE_PLACES] * 440 +
+	       share->held[SHARE_EDGES] * 280 + share->held[SHARE_JIT_BYTES] +
+	       share->held[SHARE_FILES] * 1200 + share->held[SHARE_CONTEXTS] * 400 +
+	       share->held[SHARE_MAPPINGS] * 40;
+}
+
+static void all_kinds_together_fit_in_one_memory(void **state)
+{
+	(void)state;
+	struct shares shares;
+	shares_init(&shares, &(struct share_limits){ .stacks = true });
+	struct share *greedy = shares_of_user(&shares, STRANGER);
+	uint64_t bytes = take_all(&shares, greedy);
+	assert_in_range(bytes, SHARE_KEPT_BYTES - 2000, SHARE_KEPT_BYTES);
+	assert_int_equal(greedy->held_bytes, bytes);
+	/* One kind had no room because of another one, and says so. */
+	assert_true(greedy->held[SHARE_PLACES] < 65536);
+	assert_true(greedy->refused[SHARE_PLACES] > 0);
+	/* A second one has half as much again, all others their floors: about as much as one. */
+	bytes += take_all(&shares, shares_of_user(&shares, STRANGER + 1));
+	assert_in_range(bytes, SHARE_KEPT_BYTES * 3 / 2, SHARE_KEPT_BYTES * 13 / 8);
+	for (uint32_t user = 100000; user < 100100; user++)
+		bytes += take_all(&shares, shares_of_user(&shares, user));
+	assert_in_range(bytes, SHARE_KEPT_BYTES * 3 / 2, SHARE_KEPT_BYTES * 2);
+	/* What is given back is room for any other kind. */
+	share_give_back(&shares, greedy, SHARE_MAPPINGS, 20000);
+	assert_true(share_take(&shares, greedy, SHARE_PLACES, 1000));
+	shares_release(&shares);
+}
+
 /* What passed while all was taken brings nothing back: a slow machine takes seconds for that. */
 static void stop_the_clock(struct shares *shares, struct share *share)
 {
@@ -397,6 +433,7 @@ int main(void)
 		cmocka_unit_test(root_and_oneself_have_no_limits),
 		cmocka_unit_test(one_stranger_leaves_room_for_another),
 		cmocka_unit_test(many_users_have_little_more_than_one),
+		cmocka_unit_test(all_kinds_together_fit_in_one_memory),
 		cmocka_unit_test(two_users_cannot_take_all_from_a_third),
 		cmocka_unit_test(one_who_always_reads_leaves_time_that_comes_back),
 		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),

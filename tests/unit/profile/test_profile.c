@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "profile/canonical.h"
 #include "support/random_profile.h"
 
 #define SEEDS 60
@@ -51,6 +52,38 @@ static void merging_in_any_order_gives_the_same(void **state)
 		struct profile *a_bc = merged((const struct profile *[]){ a, bc }, 2);
 		assert_true(profiles_are_identical(abc, cba));
 		assert_true(profiles_are_identical(abc, a_bc));
+	}
+}
+
+static void the_canonical_form_comes_one_table_at_a_time(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		CLEANUP(profile_freep)
+		struct profile *a = random_profile_new(seed, RANDOM_WITH_STRANGERS);
+		CLEANUP(profile_freep) struct profile *whole = canonical(a);
+		CLEANUP(canonical_release) struct canonical parts;
+		assert_int_equal(canonical_begin(&parts, a), 0);
+		assert_int_equal(parts.made->bytes.count, whole->bytes.count);
+		for (uint32_t id = 1; id <= whole->bytes.count; id++)
+			assert_true(span_equal(profile_bytes(parts.made, id),
+					       profile_bytes(whole, id)));
+		/* Again, as when a file is written anew. */
+		for (size_t i = 0; i < 2 * whole->table_count; i++) {
+			size_t at = i % whole->table_count;
+			const struct table *table = parts.made->tables[at];
+			const struct table *wanted = whole->tables[at];
+			assert_int_equal(table->count, wanted->count);
+			assert_null(table->keys);
+			assert_int_equal(canonical_fill(&parts, at), 0);
+			assert_string_equal(table->name, wanted->name);
+			assert_int_equal(table->count, wanted->count);
+			assert_memory_equal(table->keys, wanted->keys,
+					    table->count * table->key_slots * sizeof(uint64_t));
+			assert_memory_equal(table->values, wanted->values,
+					    table->count * table->value_slots * sizeof(uint64_t));
+			canonical_drop(&parts, at);
+		}
 	}
 }
 
@@ -275,6 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merging_in_any_order_gives_the_same),
+		cmocka_unit_test(the_canonical_form_comes_one_table_at_a_time),
 		cmocka_unit_test(canonical_form_is_its_own_canonical_form),
 		cmocka_unit_test(merging_adds_every_total),
 		cmocka_unit_test(a_profile_merged_with_itself_doubles),

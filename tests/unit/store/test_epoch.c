@@ -19,6 +19,7 @@
 #include "profile/profile.h"
 #include "store/epoch.h"
 #include "store/profile_file.h"
+#include "store/profile_writer.h"
 #include "support/random_profile.h"
 #include "support/temporary_folder.h"
 
@@ -496,6 +497,33 @@ static void what_comes_in_the_way_does_not_cost_the_profile(void **state)
 	assert_false(exists(path, ".open"));
 }
 
+/* Gone when asked for the third time. */
+static bool goes_soon(void *asked)
+{
+	return ++*(int *)asked == 3;
+}
+
+static void who_waits_no_more_finds_the_open_file(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "p");
+	struct error err = { 0 };
+	int asked = 0;
+	const struct profile_waiter waiter = { goes_soon, &asked };
+	struct epoch *epoch = opened(path);
+	merge_seed(epoch, 1);
+	assert_int_equal(epoch_close_for(&waiter, epoch, &err), -ECANCELED);
+	assert_int_equal(asked, 3);
+	assert_false(exists(path, ""));
+	assert_true(exists(path, ".open"));
+	struct profile_file_info info;
+	CLEANUP(profile_freep) struct profile *wanted = merged_seeds(1, 1);
+	CLEANUP(profile_freep) struct profile *read = read_file(path, &info);
+	assert_true(profiles_are_equal(read, wanted));
+	assert_true(info.cut_off);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +541,7 @@ int main(void)
 		cmocka_unit_test(an_open_profile_is_read_as_plain_files),
 		cmocka_unit_test(what_killed_writers_left_under_passing_names_goes),
 		cmocka_unit_test(what_comes_in_the_way_does_not_cost_the_profile),
+		cmocka_unit_test(who_waits_no_more_finds_the_open_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/small_file.h"
 #include "profile/profile.h"
+#include "store/chunk.h"
 #include "store/file_source.h"
 #include "store/profile_file.h"
 #include "store/profile_reader.h"
@@ -564,6 +565,40 @@ static void rows_of_large_numbers_are_read_back(void **state)
 }
 
 /* A blob longer than any chunk goes in pieces. */
+/* Large ones must not keep who records waiting. */
+static void what_is_large_is_packed_faster_after_its_beginning(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	struct chunk_coder coder;
+	chunk_coder_init(&coder);
+	struct table *nodes = profile->tables[PROFILE_NODE];
+	const uint64_t keys[] = { [NODE_NAME] = 0 };
+	for (size_t i = 0; i < 4096; i++)
+		assert_int_equal(table_append(nodes, keys, NULL), 0);
+	for (size_t i = 0; i < nodes->count; i++)
+		nodes->keys[i * nodes->key_slots + NODE_VADDR] = hash_u64(i);
+	uint64_t bytes = 0;
+	while (bytes <= CHUNK_THOROUGH_BYTES) {
+		assert_int_equal(coder.level, CHUNK_LEVEL_CLOSED);
+		assert_int_equal(chunk_encode_rows(&coder, nodes, 0, nodes->count, NULL), 0);
+		bytes += coder.raw.size;
+	}
+	assert_int_equal(coder.level, CHUNK_LEVEL_OPEN);
+	assert_int_equal(chunk_encode_rows(&coder, nodes, 0, nodes->count, NULL), 0);
+	size_t count;
+	const struct column *columns = profile_columns(PROFILE_NODE, &count);
+	struct chunk chunk;
+	CLEANUP(buffer_release) struct buffer stored = { 0 };
+	buffer_append(&stored, coder.stored.data, coder.stored.size);
+	assert_null(chunk_decode(&coder, (struct span){ stored.data, stored.size }, columns, count,
+				 &chunk));
+	assert_int_equal(chunk.count, nodes->count);
+	assert_memory_equal(chunk.numbers, nodes->keys,
+			    nodes->count * nodes->key_slots * sizeof(uint64_t));
+	chunk_coder_release(&coder);
+}
+
 static void a_long_blob_is_read_back(void **state)
 {
 	(void)state;
@@ -746,6 +781,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_profile_is_named),
 		cmocka_unit_test(rows_that_compress_to_nothing_are_read_back),
 		cmocka_unit_test(rows_of_large_numbers_are_read_back),
+		cmocka_unit_test(what_is_large_is_packed_faster_after_its_beginning),
 		cmocka_unit_test(a_long_blob_is_read_back),
 		cmocka_unit_test(what_is_read_without_code_lacks_only_its_rows),
 		cmocka_unit_test(code_that_is_left_out_is_sealed_all_the_same),

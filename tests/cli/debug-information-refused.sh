@@ -29,6 +29,11 @@ def packed(raw):
     return struct.pack("<IIQQ", 1, 0, len(raw), 1) + zlib.compress(raw, 9)
 
 
+def packed_of_old(raw):
+    """As a section whose name begins with .zdebug has it."""
+    return b"ZLIB" + struct.pack(">Q", len(raw)) + zlib.compress(raw, 9)
+
+
 def unit(header, body):
     return struct.pack("<I", len(header) + len(body)) + header + body
 
@@ -48,15 +53,15 @@ def lines(count):
     return unit(struct.pack("<HI", 4, len(header)) + header, program + b"\2\1\0\1\1")
 
 
-def write_elf(name, *debug):
+def write_elf(name, *debug, titles=(".debug_info", ".debug_abbrev", ".debug_line"), flags=0x800):
     """Sections of text, the build-id, one symbol `main`, and debug information."""
     symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, 0x1000, 1 << 20)
     note = struct.pack("<III", 4, len(BUILD), 3) + b"GNU\0" + BUILD
     sections = [("", 0, 0, b"", 0), (".text", 1, 6, bytes(64), 0), (".note.gnu.build-id", 7, 2, note, 0),
                 (".symtab", 2, 0, symbols, 4), (".strtab", 3, 0, b"\0main\0", 0)]
-    sections += [(title, 1, 0x800, content, 0) for title, content in zip((".debug_info", ".debug_abbrev", ".debug_line"), debug)]
-    titles = b"\0".join(section[0].encode() for section in sections) + b"\0.shstrtab\0"
-    sections.append((".shstrtab", 3, 0, titles, 0))
+    sections += [(title, 1, flags, content, 0) for title, content in zip(titles, debug)]
+    names = b"\0".join(section[0].encode() for section in sections) + b"\0.shstrtab\0"
+    sections.append((".shstrtab", 3, 0, names, 0))
     body, table, title = b"", b"", 0
     for name_of, kind, flags, content, link in sections:
         body += bytes(-len(body) % 16)
@@ -75,6 +80,8 @@ def write_elf(name, *debug):
 
 write_elf("sound/opt", packed(INFORMATION), packed(ABBREVIATIONS), packed(lines(6400)))
 write_elf("large/opt", packed(INFORMATION), packed(ABBREVIATIONS), packed(lines(40000000)))
+OLD = ".zdebug_info", ".zdebug_abbrev", ".zdebug_line"
+write_elf("large-of-old/opt", *map(packed_of_old, (INFORMATION, ABBREVIATIONS, lines(40000000))), titles=OLD, flags=0)
 write_elf("damaged/opt", packed(INFORMATION)[:30], packed(ABBREVIATIONS), packed(lines(6400)))
 
 texts = [b"", b"cpu", b"nanoseconds", b"/opt/a.so", BUILD.hex().encode()]
@@ -85,7 +92,7 @@ with open("profile", "wb") as file:
     file.write(message(2, message(1, b"\1") + message(2, b"\1")))
     file.write(b"".join(message(6, text) for text in texts))
 END
-for kind in sound large damaged; do
+for kind in sound large large-of-old damaged; do
 	echo "$kind:"
 	culprit report -v --symfs "$kind" profile | grep -A3 -E 'a\.so|^note' | hide '[0-9]{5,}' N
 done

@@ -74,6 +74,7 @@ def start(way, **limits):
     environment = {name: text for name, text in os.environ.items() if "DEBUGINFOD" not in name}
     environment["DEBUGINFOD_URLS"] = f"http://127.0.0.1:{server.server_port}/{way}"
     environment["no_proxy"] = "127.0.0.1"
+    environment["ASAN_OPTIONS"] = "detect_leaks=0"  # libdebuginfod leaves files open
     environment["DEBUGINFOD_CACHE_PATH"] = os.path.abspath(f"cache-{way}")
     return subprocess.Popen(["culprit", "report", "-v", "--debuginfod", "profile"],
                             env=environment | limits, text=True,

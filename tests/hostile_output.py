@@ -99,6 +99,8 @@ def judge_csv(data, words):
         for cell in row:
             if cell[:1] in "=+-@\t\r" and cell and not re.fullmatch(r"-?[0-9.]+(e[-+]?[0-9]+)?", cell):
                 fail(f"has a formula: {cell!r}", words)
+            if re.search(r"(?:^|;)[=+@\uff1d\uff0b\uff0d\uff20]", cell):
+                fail(f"has a formula: {cell!r}", words)
 
 
 def judge_folded(data, words):

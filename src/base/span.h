@@ -19,14 +19,15 @@ static inline struct span span_of_text(const char *text)
 
 static inline int span_equal(struct span a, struct span b)
 {
-	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+	return a.size == b.size &&
+	       (a.size == 0 || a.data == b.data || memcmp(a.data, b.data, a.size) == 0);
 }
 
 /* Order of the bytes as unsigned numbers; a prefix comes before what it begins. */
 static inline int span_compare(struct span a, struct span b)
 {
 	size_t common = a.size < b.size ? a.size : b.size;
-	int order = common ? memcmp(a.data, b.data, common) : 0;
+	int order = common && a.data != b.data ? memcmp(a.data, b.data, common) : 0;
 	if (order)
 		return order;
 	return (a.size > b.size) - (a.size < b.size);

@@ -12,8 +12,11 @@
 #include "cli/message.h"
 #include "render/text_table.h"
 
+/* Where memory was refused on the way, names may be missing or wrong: nothing is shown then. */
 static int print(const struct buffer *bytes)
 {
+	if (message_refused())
+		return 1;
 	if (buffer_failed(bytes)) {
 		message_error("out of memory for what is printed");
 		return 1;

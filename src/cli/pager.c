@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/message.h"
 
 extern char **environ;
 
@@ -99,6 +100,8 @@ void pager_start(void)
 {
 	int ends[2];
 	char *command = choose();
+	if (message_refused()) /* nothing will be shown */
+		return;
 	if (pager.pid || pager.refused || !command || has_other_rights() || !isatty(STDOUT_FILENO))
 		return;
 	fflush(stdout);

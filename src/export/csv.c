@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/visible_text.h"
 #include "export/rows.h"
@@ -27,22 +28,42 @@ static bool needs_quotes(const struct buffer *text)
 	return text->size == 0 || text->data[0] == ' ' || text->data[text->size - 1] == ' ';
 }
 
-/* Spreadsheets take a cell that begins so for a formula, or for the mark that it is none. */
-static bool begins_formula(const struct buffer *text)
+/* Spreadsheets take a cell that begins so for a formula, or for the mark that it is none; those of
+ * East Asia its wide forms, too. */
+static bool begins_formula(struct span text)
 {
-	return text->size && strchr("=+-@'", text->data[0]);
+	static const char *const wide[] = { "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
+					    "\xef\xbc\xa0" }; /* = + - @ */
+	const char *bytes = text.data;
+	if (text.size && bytes[0] && strchr("=+-@'", bytes[0]))
+		return true;
+	for (size_t i = 0; i < COUNT_OF(wide); i++)
+		if (span_starts_with(text, wide[i]))
+			return true;
+	return false;
+}
+
+/* Where decimals have a comma, the frames of a stack become cells of their own: each is taken for
+ * the beginning of one. */
+static void append_harmless(struct buffer *cell, struct span text)
+{
+	const char *bytes = text.data;
+	for (size_t from = 0; from < text.size;) {
+		const char *end = memchr(bytes + from, ';', text.size - from);
+		size_t size = end ? (size_t)(end + 1 - bytes) - from : text.size - from;
+		const struct span part = { bytes + from, size };
+		if (begins_formula(part))
+			buffer_append_u8(cell, '\'');
+		text_append_safe(cell, part.data, part.size);
+		from += size;
+	}
 }
 
 static void append_text(struct writer *writer, struct span text)
 {
 	struct buffer *out = &writer->sink->buffer, *cell = &writer->cell;
 	cell->size = 0;
-	text_append_safe(cell, text.data, text.size);
-	if (begins_formula(cell)) {
-		cell->size = 0;
-		buffer_append_u8(cell, '\'');
-		text_append_safe(cell, text.data, text.size);
-	}
+	append_harmless(cell, text);
 	out->failed |= buffer_failed(cell);
 	if (!needs_quotes(cell)) {
 		buffer_append(out, cell->data, cell->size);

@@ -175,9 +175,10 @@ int process_fork(struct process_table *table, uint32_t pid, uint32_t tid, uint32
 	address_space_drop(child->space);
 	child->space = address_space_share(parent->space);
 	child->former = parent->former ? address_space_share(parent->former) : NULL;
-	struct span name = span_of_text(process_thread_comm(table, parent, parent_tid));
-	set_comm(child->comm, name);
-	child->long_comm = name.size < PROCESS_COMM_SIZE ? NULL : name.data; /* is the table's */
+	const char *name = process_thread_comm(table, parent, parent_tid);
+	const size_t size = strnlen(name, PROCESS_COMM_SIZE); /* a long one is not gone through */
+	set_comm(child->comm, (struct span){ name, size });
+	child->long_comm = size < PROCESS_COMM_SIZE ? NULL : name; /* is the table's */
 	child->known = parent->known;
 	child->kernel = parent->kernel;
 	child->followed = parent->followed;

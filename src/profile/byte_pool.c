@@ -20,18 +20,22 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	return span_equal(pool->spans[position], *(const struct span *)wanted);
 }
 
-bool byte_pool_find(const struct byte_pool *pool, struct span bytes, uint32_t *id)
+static bool find(const struct byte_pool *pool, struct span bytes, uint64_t hash, uint32_t *id)
 {
-	uint32_t position = hash_index_find(&pool->index, hash_bytes(bytes.data, bytes.size), equal,
-					    pool, &bytes);
+	uint32_t position = hash_index_find(&pool->index, hash, equal, pool, &bytes);
 	*id = position + 1;
 	return position != HASH_INDEX_NONE;
+}
+
+bool byte_pool_find(const struct byte_pool *pool, struct span bytes, uint32_t *id)
+{
+	return find(pool, bytes, hash_bytes(bytes.data, bytes.size), id);
 }
 
 int byte_pool_add(struct byte_pool *pool, struct span bytes, uint32_t *id)
 {
 	uint64_t hash = hash_bytes(bytes.data, bytes.size);
-	if (byte_pool_find(pool, bytes, id))
+	if (find(pool, bytes, hash, id))
 		return 0;
 	if (pool->count >= UINT32_MAX - 1)
 		return -ENOMEM;

@@ -280,36 +280,55 @@ static int add_texts(struct profile *profile, const struct span *texts, const si
 	return 0;
 }
 
-int profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *id)
+/* A dictionary's row, which has its texts. */
+static int add_named_row(struct profile *profile, enum profile_table which, const uint64_t *row,
+			 size_t count, uint32_t *id)
 {
-	uint64_t row[] = { 0,
-			   0,
-			   event->scale,
-			   0,
-			   0,
-			   event->type,
-			   event->config,
-			   event->config1,
-			   event->config2,
-			   event->clock,
-			   event->policy,
-			   event->period,
-			   event->precise,
-			   event->exclude,
-			   event->skid,
-			   event->origin,
-			   event->sampled,
-			   0 };
-	const struct span texts[] = { event->name, event->unit, event->pmu, event->core_type,
-				      event->leader };
-	static const size_t slots[] = { 0, 1, 3, 4, 17 };
 	uint32_t position;
-	int ret = add_texts(profile, texts, slots, COUNT_OF(slots), row);
-	if (ret == 0)
-		ret = add_row(profile, PROFILE_EVENT, row, COUNT_OF(row), NULL, 0, &position);
+	int ret = add_row(profile, which, row, count, NULL, 0, &position);
 	if (ret == 0)
 		*id = position + 1;
 	return ret;
+}
+
+#define EVENT_KEYS  18
+#define EVENT_TEXTS 5
+
+static const size_t event_slots[EVENT_TEXTS] = { 0, 1, 3, 4, 17 };
+
+/* All but the texts. */
+static void event_row(const struct profile_event *event, uint64_t row[EVENT_KEYS])
+{
+	const uint64_t numbers[EVENT_KEYS] = {
+		[2] = event->scale,    [5] = event->type,    [6] = event->config,
+		[7] = event->config1,  [8] = event->config2, [9] = event->clock,
+		[10] = event->policy,  [11] = event->period, [12] = event->precise,
+		[13] = event->exclude, [14] = event->skid,   [15] = event->origin,
+		[16] = event->sampled,
+	};
+	memcpy(row, numbers, sizeof(numbers));
+}
+
+int profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *id)
+{
+	const struct span texts[] = { event->name, event->unit, event->pmu, event->core_type,
+				      event->leader };
+	uint64_t row[EVENT_KEYS];
+	event_row(event, row);
+	int ret = add_texts(profile, texts, event_slots, EVENT_TEXTS, row);
+	return ret < 0 ? ret : add_named_row(profile, PROFILE_EVENT, row, EVENT_KEYS, id);
+}
+
+int profile_add_event_of(struct profile *profile, const struct profile_event *event,
+			 const struct profile_event_texts *texts, uint32_t *id)
+{
+	const uint32_t numbers[EVENT_TEXTS] = { texts->name, texts->unit, texts->pmu,
+						texts->core_type, texts->leader };
+	uint64_t row[EVENT_KEYS];
+	event_row(event, row);
+	for (size_t i = 0; i < EVENT_TEXTS; i++)
+		row[event_slots[i]] = numbers[i];
+	return add_named_row(profile, PROFILE_EVENT, row, EVENT_KEYS, id);
 }
 
 struct profile_event profile_event(const struct profile *profile, uint64_t id)
@@ -342,13 +361,16 @@ int profile_add_image(struct profile *profile, const struct profile_image *image
 	uint64_t row[] = { image->kind, image->space, 0, 0, 0, image->writer };
 	const struct span texts[] = { image->build_id, image->hash, image->name };
 	static const size_t slots[] = { 2, 3, 4 };
-	uint32_t position;
 	int ret = add_texts(profile, texts, slots, COUNT_OF(slots), row);
-	if (ret == 0)
-		ret = add_row(profile, PROFILE_IMAGE, row, COUNT_OF(row), NULL, 0, &position);
-	if (ret == 0)
-		*id = position + 1;
-	return ret;
+	return ret < 0 ? ret : add_named_row(profile, PROFILE_IMAGE, row, COUNT_OF(row), id);
+}
+
+int profile_add_image_of(struct profile *profile, const struct profile_image *image,
+			 const struct profile_image_texts *texts, uint32_t *id)
+{
+	const uint64_t row[] = { image->kind, image->space, texts->build_id,
+				 texts->hash, texts->name,  image->writer };
+	return add_named_row(profile, PROFILE_IMAGE, row, COUNT_OF(row), id);
 }
 
 struct profile_image profile_image(const struct profile *profile, uint64_t id)
@@ -374,16 +396,24 @@ int profile_add_path(struct profile *profile, uint32_t image, struct span path)
 	return profile_add_seen_path(profile, image, path, PATH_TOLD);
 }
 
+static int add_path(struct profile *profile, uint32_t image, uint32_t path, enum path_seen seen)
+{
+	const uint64_t row[] = { image, path };
+	const uint64_t value = seen;
+	return add_row(profile, PROFILE_PATH, row, COUNT_OF(row), &value, 1, NULL);
+}
+
+int profile_add_path_of(struct profile *profile, uint32_t image, uint32_t path)
+{
+	return add_path(profile, image, path, PATH_TOLD);
+}
+
 int profile_add_seen_path(struct profile *profile, uint32_t image, struct span path,
 			  enum path_seen seen)
 {
 	uint32_t id;
 	int ret = profile_add_bytes(profile, path, &id);
-	if (ret < 0)
-		return ret;
-	const uint64_t row[] = { image, id };
-	const uint64_t value = seen;
-	return add_row(profile, PROFILE_PATH, row, COUNT_OF(row), &value, 1, NULL);
+	return ret < 0 ? ret : add_path(profile, image, id, seen);
 }
 
 bool profile_path_is_better(const struct profile *profile, size_t row, size_t other)
@@ -452,14 +482,22 @@ int profile_add_context(struct profile *profile, const struct profile_context *c
 {
 	uint64_t row[CONTEXT_KEYS];
 	struct span texts[CONTEXT_TEXTS];
-	uint32_t position;
 	context_row(context, row, texts);
 	int ret = add_texts(profile, texts, context_slots, CONTEXT_TEXTS, row);
-	if (ret == 0)
-		ret = add_row(profile, PROFILE_CONTEXT, row, COUNT_OF(row), NULL, 0, &position);
-	if (ret == 0)
-		*id = position + 1;
-	return ret;
+	return ret < 0 ? ret : add_named_row(profile, PROFILE_CONTEXT, row, CONTEXT_KEYS, id);
+}
+
+int profile_add_context_of(struct profile *profile, const struct profile_context *context,
+			   const struct profile_context_texts *texts, uint32_t *id)
+{
+	const uint32_t numbers[CONTEXT_TEXTS] = { texts->comm,	 texts->cgroup,	   texts->container,
+						  texts->thread, texts->core_type, texts->labels };
+	uint64_t row[CONTEXT_KEYS];
+	struct span unused[CONTEXT_TEXTS];
+	context_row(context, row, unused);
+	for (size_t i = 0; i < CONTEXT_TEXTS; i++)
+		row[context_slots[i]] = numbers[i];
+	return add_named_row(profile, PROFILE_CONTEXT, row, CONTEXT_KEYS, id);
 }
 
 struct profile_context profile_context(const struct profile *profile, uint64_t id)

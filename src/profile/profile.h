@@ -131,6 +131,13 @@ struct profile_event {
 	struct span leader; /* name of the event whose samples read this one, else absent */
 };
 int profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *id);
+/* The same with texts that profile_add_bytes() numbered, in place of the event's own: a text is
+ * hashed and compared each time that it is added, and one may be long and of many rows. */
+struct profile_event_texts {
+	uint32_t name, unit, pmu, core_type, leader;
+};
+int profile_add_event_of(struct profile *profile, const struct profile_event *event,
+			 const struct profile_event_texts *texts, uint32_t *id);
 struct profile_event profile_event(const struct profile *profile, uint64_t id);
 
 /* What a vaddr of an image counts from. */
@@ -163,6 +170,12 @@ struct profile_image {
 				 root and whoever recorded, or not known */
 };
 int profile_add_image(struct profile *profile, const struct profile_image *image, uint32_t *id);
+/* The same with texts that have numbers already, as profile_add_event_of(). */
+struct profile_image_texts {
+	uint32_t build_id, hash, name;
+};
+int profile_add_image_of(struct profile *profile, const struct profile_image *image,
+			 const struct profile_image_texts *texts, uint32_t *id);
 struct profile_image profile_image(const struct profile *profile, uint64_t id);
 /* Are they one row? */
 bool profile_image_equal(const struct profile_image *a, const struct profile_image *b);
@@ -184,6 +197,8 @@ enum path_seen {
 int profile_add_seen_path(struct profile *profile, uint32_t image, struct span path,
 			  enum path_seen seen);
 int profile_add_path(struct profile *profile, uint32_t image, struct span path); /* PATH_TOLD */
+/* The same of a path that has a number already. */
+int profile_add_path_of(struct profile *profile, uint32_t image, uint32_t path);
 /* Of two rows of the table, by what is known of them, then by the text. */
 bool profile_path_is_better(const struct profile *profile, size_t row, size_t other);
 
@@ -201,6 +216,12 @@ struct profile_context {
 };
 int profile_add_context(struct profile *profile, const struct profile_context *context,
 			uint32_t *id);
+/* The same with texts that have numbers already, as profile_add_event_of(). */
+struct profile_context_texts {
+	uint32_t comm, cgroup, container, thread, core_type, labels;
+};
+int profile_add_context_of(struct profile *profile, const struct profile_context *context,
+			   const struct profile_context_texts *texts, uint32_t *id);
 bool profile_has_context(const struct profile *profile, const struct profile_context *context);
 struct profile_context profile_context(const struct profile *profile, uint64_t id);
 /* Who a stack begins with: the thread's own name where it was kept, as perf prints it, else its

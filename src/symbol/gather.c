@@ -66,6 +66,7 @@ struct gathering {
 	const struct gather_parts *parts; /* NULL: nobody takes them */
 	uint64_t handed_ns;		  /* when a compilation unit was handed over */
 	struct buffer content;
+	struct error *err;
 };
 
 static void choose(const struct gathering *gathering, const struct symbol *symbol)
@@ -159,7 +160,10 @@ static int add_lines(struct gathering *gathering, int fd, const uint64_t *vaddrs
 	}
 	struct line_units units = { take_unit, gathering };
 	int ret = line_index_records(fd, extents, extent_count, gathering->parts ? &units : NULL,
-				     gathering->out);
+				     gathering->out, gathering->err);
+	counts->debug_damaged = ret == -EBADMSG;
+	if (counts->debug_damaged)
+		ret = 0; /* what was before the damage counts */
 	if (ret == 0)
 		count_lines(extents, extent_count, vaddrs, count, counts);
 	return ret;
@@ -265,15 +269,18 @@ static int add_functions(struct gathering *gathering, const uint64_t *vaddrs, si
 static int gather_from(const struct elf_file *file, const struct elf_file *debug, int lines_fd,
 		       const uint64_t *vaddrs, size_t count, unsigned int what,
 		       const struct gather_parts *parts, struct record_set *out,
-		       struct gather_counts *counts)
+		       struct gather_counts *counts, struct error *err)
 {
 	struct symbol_table table;
 	int ret = symbol_table_build(file, debug, &table);
 	if (ret < 0)
 		return ret;
-	struct gathering gathering = {
-		.file = file, .table = &table, .out = out, .counts = counts, .parts = parts
-	};
+	struct gathering gathering = { .file = file,
+				       .table = &table,
+				       .out = out,
+				       .counts = counts,
+				       .parts = parts,
+				       .err = err };
 	gathering.chosen = calloc(table.count ? table.count : 1, sizeof(bool));
 	ret = gathering.chosen ? 0 : -ENOMEM;
 	counts->functions = table.count;
@@ -342,6 +349,6 @@ int gather_records(int fd, int debug_fd, const uint64_t *vaddrs, size_t count, u
 	}
 	int lines_fd = has_lines(&file) ? fd : use_debug && has_lines(&debug) ? debug_fd : -1;
 	ret = gather_from(&file, use_debug ? &debug : NULL, lines_fd, vaddrs, count, what, parts,
-			  out, counts);
+			  out, counts, err);
 	return ret == -ENOMEM ? error_set(err, ret, "out of memory") : ret;
 }

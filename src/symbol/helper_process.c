@@ -28,7 +28,7 @@
 #define PARSER_ADDRESS_BYTES ((rlim_t)64 << 30) /* files of up to 8 GiB are mapped, some twice */
 #define PARSER_MEMORY_BYTES  ((rlim_t)4 << 30)
 #define HELPER_OPEN_FILES    64
-#define HELPER_CANNOT_START  71 /* exit status */
+#define HELPER_CANNOT_START  71 /* exit status; HELPER_OUT_OF_MEMORY is another */
 
 static void apply_haste(struct helper *helper)
 {
@@ -209,10 +209,18 @@ int helper_give_up(struct helper *helper, int cause, uint32_t timeout_ms, struct
 	if (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return error_set(err, -EIO, "could not be read: the parser died of signal %d (%s)",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == HELPER_OUT_OF_MEMORY)
+		return error_set(
+			err, -ENOBUFS,
+			"could not be read: that takes more memory than a parser may have");
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == HELPER_CANNOT_START)
 		return error_set(err, -EIO,
 				 "could not be read: the helper process cannot give up its rights "
 				 "(exit status %d)",
+				 WEXITSTATUS(status));
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		return error_set(err, -EIO,
+				 "could not be read: the helper process ended with status %d",
 				 WEXITSTATUS(status));
 	return error_set(err, -EIO, "could not be read: the helper process failed (%s)",
 			 strerror(-cause));

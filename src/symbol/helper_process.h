@@ -101,6 +101,9 @@ uint64_t helper_waited_ns(const struct helper *helper);
 
 /* The other side. */
 #define HELPER_SOCKET 3
+
+/* Exit status of one that a library left without memory. */
+#define HELPER_OUT_OF_MEMORY 72
 struct helper_service {
 	const char *name;
 	/* Fills the answer, or returns a negative errno with *err. */

@@ -8,12 +8,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/sorted.h"
+#include "symbol/debug_claims.h"
+#include "symbol/helper_process.h"
 #include "symbol/interval_map.h"
 #include "symbol/record.h"
 
@@ -548,8 +551,31 @@ static bool strings_end(Elf *elf)
 	return true;
 }
 
+/* libdw would say something and exit with a status that tells nobody why. */
+static _Noreturn void no_memory(void)
+{
+	_exit(HELPER_OUT_OF_MEMORY);
+}
+
+static int read_units(Dwarf *dwarf, const struct wanted *wanted, const struct line_units *units,
+		      struct record_set *out)
+{
+	int ret = 0, end = 1;
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+	while (ret == 0 &&
+	       (end = dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split)) == 0) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		bool has_split = type == DW_UT_skeleton && split.addr;
+		ret = read_unit(&die, has_split ? &split : &die, wanted, units, out);
+	}
+	return ret == 0 && (end < 0 || !unit) ? -EBADMSG : ret;
+}
+
 int line_index_records(int fd, struct line_extent *extents, size_t count,
-		       const struct line_units *units, struct record_set *out)
+		       const struct line_units *units, struct record_set *out, struct error *err)
 {
 	struct wanted wanted = { extents, count };
 	for (size_t i = 0; i < count; i++)
@@ -557,19 +583,14 @@ int line_index_records(int fd, struct line_extent *extents, size_t count,
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return 0;
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	Dwarf *dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-	bool sound = dwarf && strings_end(elf); /* unpacked by now */
-	int ret = 0;
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
-	uint8_t type;
-	while (ret == 0 && sound &&
-	       dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split) == 0) {
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
-			continue;
-		bool has_split = type == DW_UT_skeleton && split.addr;
-		ret = read_unit(&die, has_split ? &split : &die, &wanted, units, out);
-	}
+	int ret = elf ? debug_claims_check(elf, err) : -EBADMSG;
+	Dwarf *dwarf = ret == 0 ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	if (dwarf)
+		dwarf_new_oom_handler(dwarf, no_memory);
+	if (ret == 0 && (!dwarf || !strings_end(elf))) /* unpacked by now */
+		ret = -EBADMSG;
+	if (ret == 0)
+		ret = read_units(dwarf, &wanted, units, out);
 	dwarf_end(dwarf);
 	elf_end(elf);
 	return ret;

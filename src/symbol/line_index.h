@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct error;
 struct record_set;
 
 struct line_extent {
@@ -28,9 +29,10 @@ struct line_units {
 
 /*
  * Appends a RECORD_LINES for each extent that debug information covers. Extents
- * rise by first and do not overlap; the descriptor is only read. Returns 0, also
- * for a file without debug information, -ENOMEM, or what units->begin()
- * returned; `units` may be NULL.
+ * rise by first and do not overlap; the descriptor is only read. Returns 0,
+ * -EBADMSG for a file whose debug information is damaged or missing, -ENOBUFS with *err
+ * where it would take too much memory, -ENOMEM, or what units->begin() returned;
+ * `units` may be NULL. Where libdw itself has no memory left, the process ends.
  */
 int line_index_records(int fd, struct line_extent *extents, size_t count,
-		       const struct line_units *units, struct record_set *out);
+		       const struct line_units *units, struct record_set *out, struct error *err);

@@ -159,6 +159,7 @@ struct gather_counts {
 	uint64_t lines;	    /* with a source line */
 	uint64_t functions; /* all that the image's tables know */
 	bool debug_refused; /* debug_fd was of another build */
+	bool debug_damaged; /* there is debug information, and it cannot be read */
 };
 
 /*

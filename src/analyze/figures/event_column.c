@@ -241,11 +241,16 @@ static int choose(struct event_columns *columns, const char *const *patterns, si
 	return 0;
 }
 
+/* Columns are of one profile, where a text is kept once: its address stands for it. */
+static uint64_t text_hash(struct span text)
+{
+	return hash_u64(text.size ? (uintptr_t)text.data : 0);
+}
+
 static uint64_t hash_scope(const struct event_column *column)
 {
-	return hash_u64(hash_bytes(column->pmu.data, column->pmu.size) +
-			hash_u64(hash_bytes(column->core_type.data, column->core_type.size) +
-				 (column->exclude & SCOPE_BITS)));
+	return hash_u64(text_hash(column->pmu) +
+			hash_u64(text_hash(column->core_type) + (column->exclude & SCOPE_BITS)));
 }
 
 static bool same_scope(const void *rows, uint32_t position, const void *wanted)

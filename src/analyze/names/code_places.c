@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/names/kernel_names.h"
 #include "analyze/names/late_samples.h"
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "base/text_numbers.h"
 #include "symbol/record.h"
 
 struct place_entry {
@@ -28,6 +28,7 @@ struct places {
 	struct resolver *resolver;
 	struct late_samples *late;
 	struct arena texts;
+	struct text_numbers numbers; /* of names, images and source files */
 
 	/*
 	 * The first `sorted` entries rise by image, vaddr, name, kind: tables are stored in that
@@ -76,6 +77,7 @@ void places_free(struct places *places)
 		return;
 	late_samples_free(places->late);
 	arena_release(&places->texts);
+	text_numbers_release(&places->numbers);
 	hash_index_release(&places->entry_index);
 	hash_index_release(&places->procedure_index);
 	hash_index_release(&places->line_index);
@@ -88,14 +90,10 @@ void places_free(struct places *places)
 
 /* ---- procedures, by image, name and start */
 
-static uint64_t hash_text(const char *text)
-{
-	return hash_bytes(text, strlen(text));
-}
-
 static uint64_t procedure_hash(const struct place_procedure *procedure)
 {
-	return hash_u64(hash_text(procedure->name) ^ procedure->image ^ hash_u64(procedure->first) ^
+	return hash_u64(((uint64_t)procedure->name_number << 32 | procedure->image) ^
+			hash_u64(procedure->first) ^
 			((uint64_t)(procedure->marks & PLACE_INLINED) << 32));
 }
 
@@ -105,11 +103,14 @@ static bool procedure_equal(const void *rows, uint32_t position, const void *wan
 	const struct place_procedure *b = wanted;
 	return a->image == b->image && a->first == b->first &&
 	       (a->marks & PLACE_INLINED) == (b->marks & PLACE_INLINED) &&
-	       strcmp(a->name, b->name) == 0;
+	       a->name_number == b->name_number;
 }
 
-static int add_procedure(struct places *places, const struct place_procedure *wanted, uint32_t *id)
+static int add_procedure(struct places *places, struct place_procedure *wanted, uint32_t *id)
 {
+	if (text_number(&places->numbers, wanted->name, &wanted->name_number) < 0 ||
+	    text_number(&places->numbers, wanted->image_name, &wanted->image_number) < 0)
+		return -ENOMEM;
 	uint64_t hash = procedure_hash(wanted);
 	*id = hash_index_find(&places->procedure_index, hash, procedure_equal, places->procedures,
 			      wanted);
@@ -396,7 +397,7 @@ const uint32_t *places_outer(const struct places *places, uint32_t place)
 
 static uint64_t line_hash(const struct place_line *line)
 {
-	return hash_u64((line->file ? hash_text(line->file) : 0) ^
+	return hash_u64((line->file ? hash_u64(line->file_number) : 0) ^
 			((uint64_t)line->line << 32 | line->procedure));
 }
 
@@ -404,7 +405,7 @@ static bool line_equal(const void *rows, uint32_t position, const void *wanted)
 {
 	const struct place_line *a = (const struct place_line *)rows + position, *b = wanted;
 	return a->line == b->line && a->procedure == b->procedure && !a->file == !b->file &&
-	       (!a->file || strcmp(a->file, b->file) == 0);
+	       (!a->file || a->file_number == b->file_number);
 }
 
 int places_line_of(struct places *places, uint32_t place, uint32_t *id)
@@ -422,6 +423,8 @@ int places_line_of(struct places *places, uint32_t place, uint32_t *id)
 	if (frame_count && frames[0].file) {
 		line.file = frames[0].file;
 		line.line = frames[0].line;
+		if (text_number(&places->numbers, line.file, &line.file_number) < 0)
+			return -ENOMEM;
 	}
 	uint64_t hash = line_hash(&line);
 	*id = hash_index_find(&places->line_index, hash, line_equal, places->lines, &line);
@@ -457,8 +460,8 @@ static uint64_t look_hash(const struct look_rows *all, uint32_t position)
 {
 	const struct place_procedure *procedure = &all->procedures[position];
 	uint64_t image = all->looks == LOOKS_ALIKE_IN_ONE_IMAGE ? procedure->image : 0;
-	return hash_u64(hash_text(procedure->name) + hash_u64(hash_text(procedure->image_name)) +
-			image);
+	return hash_u64(((uint64_t)procedure->name_number << 32 | procedure->image_number) ^
+			hash_u64(image));
 }
 
 static bool look_equal(const void *rows, uint32_t position, const void *wanted)
@@ -467,7 +470,7 @@ static bool look_equal(const void *rows, uint32_t position, const void *wanted)
 	const struct place_procedure *a = &all->procedures[position], *b = wanted;
 	if (all->looks == LOOKS_ALIKE_IN_ONE_IMAGE && a->image != b->image)
 		return false;
-	return strcmp(a->name, b->name) == 0 && strcmp(a->image_name, b->image_name) == 0 &&
+	return a->name_number == b->name_number && a->image_number == b->image_number &&
 	       (a->marks & PLACE_INLINED) == (b->marks & PLACE_INLINED);
 }
 

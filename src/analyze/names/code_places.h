@@ -42,12 +42,14 @@ struct place_procedure {
 	uint64_t first;		/* start of its extent, or 0 */
 	unsigned marks;		/* set of enum place_mark */
 	const char *variant; /* tells procedures of one name apart, "@0x1234" or "build 3fa9"; "" */
+	uint32_t name_number, image_number; /* private: equal where the texts are */
 };
 
 struct place_line {
 	const char *file; /* NULL: unknown */
 	uint32_t line;
-	uint32_t procedure; /* innermost, an inlined one too */
+	uint32_t procedure;   /* innermost, an inlined one too */
+	uint32_t file_number; /* private: equal where the texts are */
 };
 
 int places_new(const struct profile *profile, struct resolver *resolver, struct places **out,

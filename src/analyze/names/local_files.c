@@ -67,8 +67,7 @@ void local_search_count(struct buffer *names, size_t *count, const char *name)
 		buffer_printf(names, "%s'%s'", *count > 1 ? ", " : "", name);
 }
 
-/* "'a', 'b', 'c' and 7 more" */
-static const char *counted_names(struct buffer *names, size_t count)
+const char *local_search_counted(struct buffer *names, size_t count)
 {
 	if (count > SHOWN_MISSING)
 		buffer_printf(names, " and %zu more", count - SHOWN_MISSING);
@@ -84,22 +83,22 @@ static void note_counted(struct search *search)
 {
 	if (search->missing_count)
 		local_search_note(search, "no file of the same build as %s is on this machine",
-				  counted_names(&search->missing, search->missing_count));
+				  local_search_counted(&search->missing, search->missing_count));
 	if (search->unsaid_count)
 		local_search_note(search,
 				  "the recording does not say of which build %s is; --symfs names "
 				  "a folder where the name is enough",
-				  counted_names(&search->unsaid, search->unsaid_count));
+				  local_search_counted(&search->unsaid, search->unsaid_count));
 	if (search->by_name_count)
 		local_search_note(search,
 				  "%s matched by name alone: the recording does not say of which "
 				  "build",
-				  counted_names(&search->by_name, search->by_name_count));
+				  local_search_counted(&search->by_name, search->by_name_count));
 	if (search->late_count)
 		local_search_note(search,
 				  "of %s this machine's files were not read: those of other "
 				  "images took %.3g s, the limit",
-				  counted_names(&search->late, search->late_count),
+				  local_search_counted(&search->late, search->late_count),
 				  (double)time_of(search->options) / 1e9);
 	if (search->finder && binary_finder_gave_up(search->finder))
 		local_search_note(search,
@@ -202,12 +201,10 @@ static bool is_wanted_content(struct search *search, const struct wanted_image *
 static int ask_debuginfod(struct search *search, const struct wanted_image *wanted,
 			  struct binary_found *found)
 {
-	struct error err = { 0 };
 	*found = (struct binary_found){ .fd = -1, .owner = SAFE_NO_USER };
 	if (!search->debuginfod || wanted->image.build_id.size == 0)
 		return -ENOENT;
-	int fd = debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_EXECUTABLE,
-				 &err);
+	int fd = local_fetch(search, wanted, DEBUGINFOD_EXECUTABLE);
 	if (fd < 0)
 		return -ENOENT;
 	if (!is_wanted_content(search, wanted, fd, &found->identity)) {
@@ -225,8 +222,7 @@ static int open_debug(struct search *search, const struct wanted_image *wanted,
 	int fd = binary_finder_open_debug(search->finder, identity, path, owner, writer);
 	if (fd >= 0 || !search->debuginfod || wanted->image.build_id.size == 0)
 		return fd;
-	return debuginfod_open(search->debuginfod, wanted->image.build_id, DEBUGINFOD_DEBUG_FILE,
-			       NULL);
+	return local_fetch(search, wanted, DEBUGINFOD_DEBUG_FILE);
 }
 
 const char *local_search_name(const struct search *search, uint32_t id, struct buffer *text)
@@ -450,6 +446,7 @@ static int ask_files(struct search *search, const struct image_addresses *addres
 	if (ret == 0)
 		ret = local_readings_end(search);
 	note_counted(search);
+	local_fetch_note(search);
 	return ret;
 }
 
@@ -484,6 +481,7 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	binary_finder_free(search.finder);
 	reader_free(search.reader);
 	debuginfod_free(search.debuginfod);
+	local_fetch_release(&search);
 	buffer_release(&search.missing);
 	buffer_release(&search.unsaid);
 	buffer_release(&search.by_name);

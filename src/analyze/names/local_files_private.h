@@ -6,9 +6,11 @@
 #include "analyze/names/local_files.h"
 #include "analyze/names/resolver_options.h"
 #include "base/buffer.h"
+#include "base/error.h"
 #include "profile/image_paths.h"
 #include "profile/profile.h"
 #include "symbol/binary_finder.h"
+#include "symbol/debuginfod.h"
 #include "symbol/kallsyms.h"
 #include "symbol/reader.h"
 
@@ -48,6 +50,15 @@ struct kernel_tables {
 	struct kernel_modules modules;
 };
 
+/* Images of which servers gave nothing, by why, when that is not that they have nothing. */
+enum unfetched_why { UNFETCHED_TIME, UNFETCHED_SIZE, UNFETCHED_OTHER, UNFETCHED_WHYS };
+struct unfetched {
+	struct buffer names;
+	size_t count;
+	uint32_t last;	     /* image: asked for twice, told once */
+	struct error reason; /* the first one's */
+};
+
 struct search {
 	const struct profile *profile;
 	const struct resolver_options *options;
@@ -67,6 +78,7 @@ struct search {
 	struct buffer usual_path;
 	struct image_paths paths; /* of the profile */
 	struct debuginfod *debuginfod;
+	struct unfetched unfetched[UNFETCHED_WHYS];
 	local_files_note note;
 	void *context;
 	struct buffer missing, unsaid, by_name, late; /* names, for one note each */
@@ -86,6 +98,8 @@ __attribute__((format(printf, 2, 3))) void local_search_note(struct search *sear
 							     const char *format, ...);
 /* One more of a kind, for a note at the end. */
 void local_search_count(struct buffer *names, size_t *count, const char *name);
+/* "'a', 'b', 'c' and 7 more" */
+const char *local_search_counted(struct buffer *names, size_t count);
 /* The image's path, or else its name, in `text`. */
 const char *local_search_name(const struct search *search, uint32_t id, struct buffer *text);
 /* One more image that the time did not suffice for. */
@@ -109,6 +123,13 @@ int local_readings_add(struct search *search, struct wanted_image *wanted, int f
 /* Reads all that wait. 0 or -ENOMEM. */
 int local_readings_end(struct search *search);
 void local_readings_release(struct search *search);
+
+/* Asks servers for the image's file or debug file. A descriptor, or a negative errno, which is
+ * remembered for a note. */
+int local_fetch(struct search *search, const struct wanted_image *wanted,
+		enum debuginfod_what what);
+void local_fetch_note(struct search *search);
+void local_fetch_release(struct search *search);
 
 /* The kernel's text, or a module's. 0 or -ENOMEM. */
 int local_kernel_gather(struct search *search, struct wanted_image *wanted);

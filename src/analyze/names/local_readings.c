@@ -98,6 +98,28 @@ static void note_refusal(struct search *search, const struct reading *reading, c
 			local_search_late(search, image->id);
 }
 
+static void note_about(struct search *search, const struct reading *reading, const char *before,
+		       const char *behind)
+{
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	local_search_note(search, "%s'%s'%s", before, title_of(search, reading, &name), behind);
+}
+
+/* What there is to say of a file that was read, or of which a part was: names come first, and are
+ * there where a parser dies of what comes after them. */
+static void note_reading(struct search *search, const struct reading *reading,
+			 const struct gather_counts *counts, const struct error *err)
+{
+	CLEANUP(buffer_release) struct buffer name = { 0 };
+	if (err->code)
+		local_search_note(search, "'%s': what it has beside names %s",
+				  title_of(search, reading, &name), err->text);
+	if (counts->debug_refused)
+		note_about(search, reading, "the debug file of ", " is of another build");
+	if (counts->debug_damaged)
+		note_about(search, reading, "the debug information of ", " is damaged");
+}
+
 static uint64_t bytes_of(const struct record_set *records)
 {
 	uint64_t sum = 0;
@@ -136,20 +158,18 @@ static int keep(struct search *search, const struct reading *reading,
 static int end_oldest(struct search *search)
 {
 	CLEANUP(record_set_release) struct record_set records = { 0 };
-	CLEANUP(buffer_release) struct buffer name = { 0 };
 	const struct reading *reading = search->waiting[0];
 	struct gather_counts counts = { 0 };
 	struct error err = { 0 };
 	search->waiting_count--;
 	memmove(search->waiting, search->waiting + 1,
 		search->waiting_count * sizeof(search->waiting[0]));
-	if (reader_end_gather(search->reader, &records, &counts, &err) < 0) {
+	int ret = reader_end_gather(search->reader, &records, &counts, &err);
+	if (ret < 0 && !records.count) {
 		note_refusal(search, reading, err.text);
 		return 0;
 	}
-	if (counts.debug_refused)
-		local_search_note(search, "the debug file of '%s' is of another build",
-				  title_of(search, reading, &name));
+	note_reading(search, reading, &counts, &err);
 	return keep(search, reading, &records);
 }
 

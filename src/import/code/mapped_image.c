@@ -27,9 +27,8 @@ static struct span bytes_of(struct span text, uint8_t bytes[BUILD_ID_MAX_TEXT])
 	return (struct span){ bytes, text.size / 2 };
 }
 
-int mapped_image_add(struct profile *profile, struct span path, struct span build_id, uint32_t *id)
+int mapped_path_read(struct profile *profile, struct span path, struct mapped_path *out)
 {
-	uint8_t bytes[BUILD_ID_MAX_TEXT];
 	if (span_equal(path, span_of_text("[unknown]"))) /* another tool's word for none */
 		path.size = 0;
 	struct profile_image image = { .kind = IMAGE_NAME, .name = span_of_text("") };
@@ -37,17 +36,39 @@ int mapped_image_add(struct profile *profile, struct span path, struct span buil
 		image = perf_dso_classify(path);
 	const bool is_file =
 		path.size && image.kind == IMAGE_NAME && *(const char *)path.data != '[';
-	if (is_file)
-		image.kind = IMAGE_FILE;
-	image.space = is_file ? SPACE_OFFSET : SPACE_PROCESS;
-	image.build_id = bytes_of(build_id, bytes);
-	if (image.build_id.size == 0)
-		image.build_id = (struct span){ NULL, 0 };
-	else if (image.kind == IMAGE_KERNEL)
-		image.name =
-			(struct span){ NULL, 0 }; /* of files the path counts: two may say one */
-	int ret = profile_add_image(profile, &image, id);
-	if (ret == 0 && path.size)
-		ret = profile_add_path(profile, *id, path);
-	return ret;
+	*out = (struct mapped_path){ .kind = is_file ? IMAGE_FILE : image.kind,
+				     .space = is_file ? SPACE_OFFSET : SPACE_PROCESS };
+	int ret = path.size ? profile_add_bytes(profile, path, &out->path) : 0;
+	return ret < 0 ? ret : profile_add_bytes(profile, image.name, &out->name);
+}
+
+int mapped_build_read(struct profile *profile, struct span build_id, uint32_t *number)
+{
+	uint8_t bytes[BUILD_ID_MAX_TEXT];
+	struct span read = bytes_of(build_id, bytes);
+	*number = 0;
+	return read.size ? profile_add_bytes(profile, read, number) : 0;
+}
+
+int mapped_image_of(struct profile *profile, const struct mapped_path *path, uint32_t build_id,
+		    uint32_t *id)
+{
+	const struct profile_image image = { .kind = path->kind, .space = path->space };
+	const struct profile_image_texts texts = {
+		.build_id = build_id,
+		/* of files the path counts: two may say one */
+		.name = build_id && path->kind == IMAGE_KERNEL ? 0 : path->name,
+	};
+	int ret = profile_add_image_of(profile, &image, &texts, id);
+	return ret < 0 || !path->path ? ret : profile_add_path_of(profile, *id, path->path);
+}
+
+int mapped_image_add(struct profile *profile, struct span path, struct span build_id, uint32_t *id)
+{
+	struct mapped_path read;
+	uint32_t build;
+	int ret = mapped_path_read(profile, path, &read);
+	if (ret == 0)
+		ret = mapped_build_read(profile, build_id, &build);
+	return ret < 0 ? ret : mapped_image_of(profile, &read, build, id);
 }

@@ -71,6 +71,7 @@ static void close_reader(void *context)
 	free(data->contexts);
 	hash_index_release(&data->context_index);
 	number_map_release(&data->cgroups);
+	number_map_release(&data->long_names);
 	chain_release(&data->chain);
 	read_window_release(&data->reads);
 	number_map_release(&data->losses_by_cpu);

@@ -60,21 +60,40 @@ int perf_data_cgroup(struct perf_data *data, const struct perf_record *record)
 		       : number_map_put(&data->cgroups, record->cgroup.id, (void *)(uintptr_t)path);
 }
 
+/*
+ * The number of a process's or a thread's name, 0 of an empty one. A long one is the table's, of
+ * all processes that inherit it and for as long as the table lives, so its address stands for it:
+ * samples of many threads would look at all of it each time.
+ */
+static int name_number(struct perf_data *data, const char *name, uint32_t *number)
+{
+	const struct span text = { name, strnlen(name, PROCESS_COMM_SIZE) };
+	const uint64_t address = (uintptr_t)name;
+	*number = 0;
+	if (text.size < PROCESS_COMM_SIZE)
+		return text.size ? byte_pool_add(&data->names, text, number) : 0;
+	*number = (uint32_t)(uintptr_t)number_map_find(&data->long_names, address);
+	if (*number)
+		return 0;
+	int ret = byte_pool_add(&data->names, span_of_text(name), number);
+	return ret < 0 ? ret
+		       : number_map_put(&data->long_names, address, (void *)(uintptr_t)*number);
+}
+
 static int name_context(struct perf_data *data, const struct process *process, uint32_t tid,
 			struct perf_context *context)
 {
-	struct span comm = span_of_text(process_name(process));
-	struct span thread = span_of_text(process_thread_comm(&data->processes, process, tid));
-	if (span_equal(comm, thread))
-		thread = (struct span){ NULL, 0 };
+	int ret = name_number(data, process_name(process), &context->comm);
+	if (ret == 0)
+		ret = name_number(data, process_thread_comm(&data->processes, process, tid),
+				  &context->thread);
+	if (context->comm == context->thread)
+		context->thread = 0;
 	/* Kernel workers are many and named after what they did last: they are one. */
-	if (strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0) {
-		thread = comm;
-		comm = span_of_text(KWORKER);
+	if (ret == 0 && strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0) {
+		context->thread = context->comm;
+		ret = byte_pool_add(&data->names, span_of_text(KWORKER), &context->comm);
 	}
-	int ret = comm.size ? byte_pool_add(&data->names, comm, &context->comm) : 0;
-	if (ret == 0 && thread.size)
-		ret = byte_pool_add(&data->names, thread, &context->thread);
 	return ret;
 }
 

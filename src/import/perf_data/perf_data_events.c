@@ -432,17 +432,22 @@ static void spell_modifiers(const struct perf_event_attr *attr, char *text)
 	*(text > start + 1 ? text : start) = 0;
 }
 
-/* What perf would call an event that its file does not name. */
+#define SPELLED_SIZE 256
+#define SPELLED_PMU  208 /* what comes behind it has room */
+
+/* What perf would call an event that its file does not name. What does not fit is cut before
+ * snprintf() reads it: many events may have the name of one PMU. */
 static void spell_name(const struct perf_file_events *events, const struct perf_event_attr *attr,
-		       char *text, size_t size)
+		       char text[SPELLED_SIZE])
 {
+	const size_t size = SPELLED_SIZE;
 	char modifiers[16], cache[CACHE_NAME_SIZE], description[64];
 	const struct event_name *known = known_event(attr);
 	const char *typed = number_map_find(&events->types, attr->config);
 	const char *pmu = pmu_of(events, attr);
 	spell_modifiers(attr, modifiers);
 	if (known && extended_type(attr) && pmu) {
-		snprintf(text, size, "%s/%s%s/", pmu, known->name, modifiers);
+		snprintf(text, size, "%.*s/%s%s/", SPELLED_PMU, pmu, known->name, modifiers);
 		return;
 	}
 	if (known) {
@@ -451,7 +456,7 @@ static void spell_name(const struct perf_file_events *events, const struct perf_
 	}
 	if (attr->type == PERF_TYPE_TRACEPOINT) {
 		if (typed)
-			snprintf(text, size, "%s", typed);
+			snprintf(text, size, "%.*s", SPELLED_SIZE - 1, typed);
 		else
 			snprintf(text, size, "tracepoint %llu", (unsigned long long)attr->config);
 		return;
@@ -468,8 +473,8 @@ static void spell_name(const struct perf_file_events *events, const struct perf_
 	if (attr->type == PERF_TYPE_RAW)
 		snprintf(text, size, "raw 0x%llx%s", (unsigned long long)attr->config, modifiers);
 	else if (pmu)
-		snprintf(text, size, "%s/config=0x%llx/%s", pmu, (unsigned long long)attr->config,
-			 modifiers + (modifiers[0] == ':'));
+		snprintf(text, size, "%.*s/config=0x%llx/%s", SPELLED_PMU, pmu,
+			 (unsigned long long)attr->config, modifiers + (modifiers[0] == ':'));
 	else
 		snprintf(text, size, "type %u config 0x%llx", attr->type,
 			 (unsigned long long)attr->config);
@@ -507,27 +512,59 @@ static void settle_unit(struct perf_file_events *events, struct perf_file_event 
 		event->measure.name = span_of_text(unit_of(event, known));
 }
 
-static int write_event(struct perf_file_events *events, struct perf_file_event *event,
-		       struct profile *profile)
+/* What is written, and the numbers of texts that are of many events, by their addresses. */
+struct writing {
+	struct perf_file_events *events;
+	struct profile *profile;
+	struct number_map numbers;
+};
+
+/* Of a text that lives as long as the events do. */
+static int number_text(struct writing *writing, const char *text, uint32_t *number)
 {
-	char spelled[256];
+	const uint64_t address = (uintptr_t)text;
+	*number = text ? (uint32_t)(uintptr_t)number_map_find(&writing->numbers, address) : 0;
+	if (*number || !text)
+		return 0;
+	int ret = profile_add_text(writing->profile, text, number);
+	return ret < 0 ? ret
+		       : number_map_put(&writing->numbers, address, (void *)(uintptr_t)*number);
+}
+
+static int number_name(struct writing *writing, const struct perf_file_event *event,
+		       uint32_t *number)
+{
+	char spelled[SPELLED_SIZE];
+	if (event->name)
+		return number_text(writing, event->name, number);
+	spell_name(writing->events, &event->attr, spelled);
+	return profile_add_text(writing->profile, spelled, number);
+}
+
+/* `leader` is NULL but for what is read with another event's samples. */
+static int number_texts(struct writing *writing, const struct perf_file_event *event,
+			const struct perf_file_event *leader, struct profile_event_texts *texts)
+{
+	*texts = (struct profile_event_texts){ 0 };
+	int ret = number_name(writing, event, &texts->name);
+	if (ret == 0)
+		ret = profile_add_bytes(writing->profile, event->measure.name, &texts->unit);
+	if (ret == 0)
+		ret = number_text(writing, pmu_of(writing->events, &event->attr), &texts->pmu);
+	if (ret == 0 && extended_type(&event->attr))
+		texts->core_type = texts->pmu;
+	return ret < 0 || !leader ? ret : number_name(writing, leader, &texts->leader);
+}
+
+static int write_event(struct writing *writing, struct perf_file_event *event)
+{
 	const struct perf_event_attr *attr = &event->attr;
 	const struct event_name *known = known_event(attr);
-	spell_name(events, attr, spelled, sizeof(spelled));
-	settle_unit(events, event, known);
-	const struct perf_file_event *leader = &events->list[event->leader];
-	char leader_name[256] = "";
+	settle_unit(writing->events, event, known);
+	const struct perf_file_event *leader = &writing->events->list[event->leader];
 	bool member = leader != event && (leader->attr.sample_type & PERF_SAMPLE_READ);
-	if (member)
-		spell_name(events, &leader->attr, leader_name, sizeof(leader_name));
-	const char *pmu = pmu_of(events, attr);
 	const struct profile_event row = {
-		.name = span_of_text(event->name ? event->name : spelled),
-		.unit = event->measure.name,
 		.scale = event->measure.decimals,
-		.pmu = pmu ? span_of_text(pmu) : (struct span){ NULL, 0 },
-		.core_type =
-			extended_type(attr) && pmu ? span_of_text(pmu) : (struct span){ NULL, 0 },
 		.type = attr->type,
 		.config = attr->config,
 		.config1 = attr->config1,
@@ -544,11 +581,10 @@ static int write_event(struct perf_file_events *events, struct perf_file_event *
 		.skid = attr->precise_ip >= 2 ? 1 : 0,
 		.origin = ORIGIN_IMPORTED,
 		.sampled = !member,
-		.leader = !member	 ? (struct span){ NULL, 0 }
-			  : leader->name ? span_of_text(leader->name)
-					 : span_of_text(leader_name),
 	};
-	return profile_add_event(profile, &row, &event->row);
+	struct profile_event_texts texts;
+	int ret = number_texts(writing, event, member ? leader : NULL, &texts);
+	return ret < 0 ? ret : profile_add_event_of(writing->profile, &row, &texts, &event->row);
 }
 
 /* Of an event that only carries news of processes. */
@@ -559,13 +595,13 @@ static bool is_dummy(const struct perf_file_event *event)
 
 int perf_events_write(struct perf_file_events *events, struct profile *profile)
 {
-	for (size_t i = 0; i < events->count; i++) {
+	struct writing writing = { .events = events, .profile = profile };
+	int ret = 0;
+	for (size_t i = 0; i < events->count && ret == 0; i++) {
 		struct perf_file_event *event = &events->list[i];
-		if (is_dummy(event) && !event->counts.runs && !event->counts.reads)
-			continue;
-		int ret = write_event(events, event, profile);
-		if (ret < 0)
-			return ret;
+		if (!is_dummy(event) || event->counts.runs || event->counts.reads)
+			ret = write_event(&writing, event);
 	}
-	return 0;
+	number_map_release(&writing.numbers);
+	return ret;
 }

@@ -120,7 +120,8 @@ struct perf_data {
 	struct perf_context *contexts; /* number - 1 */
 	size_t context_count, context_capacity;
 	struct hash_index context_index;
-	struct number_map cgroups; /* id to the number of its path in `names`, as a pointer */
+	struct number_map long_names; /* of processes: numbers by their addresses */
+	struct number_map cgroups;    /* id to the number of its path in `names`, as a pointer */
 	struct perf_context_slot context_slots[PERF_CONTEXT_SLOTS];
 	struct chain chain; /* scratch */
 	struct read_window reads;

@@ -10,17 +10,27 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/hash_index.h"
+#include "base/number_map.h"
 #include "base/span.h"
+#include "profile/byte_pool.h"
 
 struct pprof_places;
 struct profile;
 
 struct pprof_labels {
 	struct profile *profile; /* borrowed */
-	struct buffer lines;	 /* of one sample, one after the other */
-	struct buffer joined;
-	struct pprof_label_line *list; /* its lines */
+	struct number_map plain; /* texts without ends of lines, by their numbers in the file */
+	struct byte_pool lines;	 /* of all labels, each once */
+	struct pprof_known_label *known; /* which labels are which lines */
+	size_t known_count, known_capacity;
+	struct hash_index known_index;
+	uint32_t *list; /* the lines of one sample */
 	size_t count, capacity;
+	struct byte_pool lists; /* of lines: the numbers of each set that a sample had */
+	uint32_t *joined;	/* what these are as one text, by their number less one */
+	size_t joined_count, joined_capacity;
+	struct buffer text;
 };
 
 void pprof_labels_init(struct pprof_labels *labels, struct profile *profile);

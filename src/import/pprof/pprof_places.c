@@ -33,6 +33,10 @@ struct pprof_place {
 void pprof_places_release(struct pprof_places *places)
 {
 	free(places->texts);
+	free(places->text_ids);
+	number_map_release(&places->paths);
+	number_map_release(&places->builds);
+	arena_release(&places->read_paths);
 	free(places->functions);
 	free(places->mappings);
 	free(places->locations);
@@ -61,6 +65,18 @@ bool pprof_text(const struct pprof_places *places, uint64_t number, struct span 
 		return false;
 	*text = field.bytes;
 	return true;
+}
+
+int pprof_text_id(struct pprof_places *places, uint64_t number, uint32_t *id)
+{
+	struct span text;
+	*id = number < places->text_count ? places->text_ids[number] : 0;
+	if (*id || !pprof_text(places, number, &text) || !text.size)
+		return 0;
+	int ret = profile_add_bytes(places->profile, text, id);
+	if (ret == 0)
+		places->text_ids[number] = *id;
+	return ret;
 }
 
 int pprof_dangling(struct pprof_places *places)
@@ -117,7 +133,7 @@ static int add_text(struct pprof_places *places, uint64_t number, uint32_t *id)
 	*id = 0;
 	if (!pprof_text(places, number, &text) && pprof_dangling(places) < 0)
 		return -EBADMSG;
-	return text.size ? profile_add_bytes(places->profile, text, id) : 0;
+	return pprof_text_id(places, number, id);
 }
 
 /* The name for people, and as it is: what is exported and imported again stays the same. */
@@ -129,10 +145,7 @@ static int add_name(struct pprof_places *places, const struct pprof_function *fu
 	known &= pprof_text(places, function->system_name, &system_name);
 	if (!known && pprof_dangling(places) < 0)
 		return -EBADMSG;
-	if (name.size == 0)
-		name = system_name;
-	*id = 0;
-	return name.size ? profile_add_bytes(places->profile, name, id) : 0;
+	return pprof_text_id(places, name.size ? function->name : function->system_name, id);
 }
 
 static int read_function(struct pprof_places *places, struct span message, struct error *err)
@@ -151,6 +164,43 @@ static int read_function(struct pprof_places *places, struct span message, struc
 	return ret;
 }
 
+/* What a text says as a path. However many mappings have it, it is read once. */
+static int path_of(struct pprof_places *places, uint64_t number, struct mapped_path *path)
+{
+	struct mapped_path *read = number_map_find(&places->paths, number);
+	struct span text;
+	if (!read) {
+		pprof_text(places, number, &text);
+		read = arena_allocate(&places->read_paths, sizeof(*read));
+		if (!read || mapped_path_read(places->profile, text, read) < 0 ||
+		    number_map_put(&places->paths, number, read) < 0)
+			return -ENOMEM;
+	}
+	*path = *read;
+	return 0;
+}
+
+/* Likewise as a build-id. */
+static int build_of(struct pprof_places *places, uint64_t number, uint32_t *build)
+{
+	struct span text;
+	*build = (uint32_t)(uintptr_t)number_map_find(&places->builds, number);
+	if (*build || !pprof_text(places, number, &text) || !text.size)
+		return 0;
+	int ret = mapped_build_read(places->profile, text, build);
+	return ret < 0 ? ret : number_map_put(&places->builds, number, (void *)(uintptr_t)*build);
+}
+
+static int add_image(struct pprof_places *places, uint64_t file, uint64_t build_id, uint32_t *image)
+{
+	struct mapped_path path;
+	uint32_t build;
+	int ret = path_of(places, file, &path);
+	if (ret == 0)
+		ret = build_of(places, build_id, &build);
+	return ret < 0 ? ret : mapped_image_of(places->profile, &path, build, image);
+}
+
 static int read_mapping(struct pprof_places *places, struct span message, struct error *err)
 {
 	struct pprof_mapping mapping;
@@ -166,7 +216,7 @@ static int read_mapping(struct pprof_places *places, struct span message, struct
 					 .start = mapping.start,
 					 .limit = mapping.limit,
 					 .offset = mapping.offset };
-	return mapped_image_add(places->profile, path, build_id, &mapped->image);
+	return add_image(places, mapping.file, mapping.build_id, &mapped->image);
 }
 
 /* ---- locations */
@@ -310,7 +360,8 @@ const struct profile_frame *pprof_frames(const struct pprof_places *places, uint
 static int make_room(struct pprof_places *places, const size_t *counts, struct error *err)
 {
 	unsigned __int128 bytes =
-		(unsigned __int128)counts[PPROF_STRING] * sizeof(*places->texts) +
+		(unsigned __int128)counts[PPROF_STRING] *
+			(sizeof(*places->texts) + sizeof(*places->text_ids)) +
 		(unsigned __int128)counts[PPROF_FUNCTION] * sizeof(*places->functions) +
 		(unsigned __int128)counts[PPROF_MAPPING] * sizeof(*places->mappings) +
 		(unsigned __int128)counts[PPROF_LOCATION] * sizeof(*places->locations);
@@ -320,10 +371,12 @@ static int make_room(struct pprof_places *places, const size_t *counts, struct e
 				 "is made to fill memory",
 				 counts[PPROF_STRING], counts[PPROF_LOCATION]);
 	places->texts = calloc(counts[PPROF_STRING] + 1, sizeof(*places->texts));
+	places->text_ids = calloc(counts[PPROF_STRING] + 1, sizeof(*places->text_ids));
 	places->functions = calloc(counts[PPROF_FUNCTION] + 1, sizeof(*places->functions));
 	places->mappings = calloc(counts[PPROF_MAPPING] + 1, sizeof(*places->mappings));
 	places->locations = calloc(counts[PPROF_LOCATION] + 1, sizeof(*places->locations));
-	return places->texts && places->functions && places->mappings && places->locations
+	return places->texts && places->text_ids && places->functions && places->mappings &&
+			       places->locations
 		       ? 0
 		       : -ENOMEM;
 }

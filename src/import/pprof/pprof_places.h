@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buffer.h"
+#include "base/number_map.h"
 #include "base/span.h"
 #include "import/code/code_lines.h"
 #include "profile/profile.h"
@@ -25,14 +27,17 @@ struct pprof_places {
 	struct profile *profile; /* borrowed */
 	struct span bytes;	 /* the whole file's */
 	bool lenient;
-	size_t skipped;	 /* damaged messages, when lenient */
-	size_t dangling; /* what is spoken of and not there, when lenient */
-	uint64_t *texts; /* where each one's field begins */
+	size_t skipped;	    /* damaged messages, when lenient */
+	size_t dangling;    /* what is spoken of and not there, when lenient */
+	uint64_t *texts;    /* where each one's field begins */
+	uint32_t *text_ids; /* their numbers in the byte pool; 0: not asked for yet, or empty */
 	size_t text_count;
 	struct pprof_named *functions; /* these three by id */
 	size_t function_count;
 	struct pprof_mapped *mappings;
 	size_t mapping_count;
+	struct number_map paths, builds; /* of mappings: what texts are as such, by their numbers */
+	struct arena read_paths;
 	struct pprof_place *locations;
 	size_t location_count;
 	struct profile_frame *chains; /* frames of locations that are more than one */
@@ -52,6 +57,10 @@ void pprof_places_release(struct pprof_places *places);
 
 /* A text by its number; false when there is none. */
 bool pprof_text(const struct pprof_places *places, uint64_t number, struct span *text);
+
+/* Its number in the profile's byte pool, 0 when it is empty or there is none: however many refer to
+ * it, a text is read once. 0 or -ENOMEM. */
+int pprof_text_id(struct pprof_places *places, uint64_t number, uint32_t *id);
 
 /* For what is spoken of and not there: 0 and counted when lenient, or -EBADMSG. */
 int pprof_dangling(struct pprof_places *places);

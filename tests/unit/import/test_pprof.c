@@ -320,6 +320,32 @@ static void test_labels(void **state)
 	assert_true(span_equal(context.labels, span_of_text("colour=red\nsize=64 kilobytes")));
 }
 
+/* Lines of labels are the same in any order; a text that is empty is no number. */
+static void test_labels_in_any_order(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	put_all_but_samples(&bytes);
+	for (int sample = 0; sample < 3; sample++) {
+		struct buffer message = { 0 };
+		put_number(&message, 1, 2);
+		put_number(&message, 2, 1);
+		put_number(&message, 2, 10);
+		if (sample != 1)
+			put_label(&message, BYTES, 0, 64, sample == 2 ? 0 : KB);
+		put_label(&message, COLOUR, RED, 0, 0);
+		if (sample == 1)
+			put_label(&message, BYTES, 0, 64, KB);
+		put_message(&bytes, 2, &message);
+	}
+	CLEANUP(profile_freep) struct profile *profile = must_read(&bytes, SIZE_MAX, NULL);
+	assert_int_equal(profile_table(profile, PROFILE_CONTEXT)->count, 2);
+	assert_true(span_equal(profile_context(profile, 1).labels,
+			       span_of_text("colour=red\nsize=64 kilobytes")));
+	assert_true(span_equal(profile_context(profile, 2).labels,
+			       span_of_text("colour=red\nsize=64")));
+}
+
 /* Types as of a heap profile: nothing counts samples. */
 static void test_values_without_samples(void **state)
 {
@@ -543,6 +569,7 @@ int main(void)
 		cmocka_unit_test(test_lines_and_inlined_frames),
 		cmocka_unit_test(test_unpacked_and_unknown),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_labels_in_any_order),
 		cmocka_unit_test(test_values_without_samples),
 		cmocka_unit_test(test_samples_of_each_event),
 		cmocka_unit_test(test_locations_that_disagree),

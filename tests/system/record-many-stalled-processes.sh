@@ -45,6 +45,7 @@ expect_between "processes that did not answer" "$(bill all.prof left_out_names_u
 begin -a -F 500 --duration 300ms --gather-limits none -o unlimited.prof
 await 30 "a recording without limits"
 expect_ended "a recording without limits" 9000
+expect_match "what is said of them, without limits" "$(cat messages)" "in time: '/proc/[0-9]*/stat', '/proc/"
 culprit report -q --limit 0 --by image,procedure unlimited.prof >report
 expect_match "names of another program's, without limits" "$(grep victim report)" "busy"
 

@@ -17,7 +17,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "collect/step_code.h"
 #include "collect/step_machine.h"
 
 #define LONGEST_NS	  500000000u /* a stretch that takes longer ends: something blocks */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/step.h"
+#define STEP_CODE_BYTES 16 /* no instruction is longer */
 
 /* Starts the thread that reads; without it who asks reads himself. Once in a process, before it
  * gives up its rights, of which the thread keeps none. 0 or negative errno. */

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +13,8 @@
 #include "base/clock.h"
 #include "collect/stepper.h"
 
-#define EXIT_UNKNOWN 125 /* as env(1): our own trouble */
+#define EXIT_UNKNOWN 125		  /* as env(1): our own trouble */
+#define KEEPER_NS    UINT64_C(1000000000) /* for the keeper to tell an end; it may be kept waiting */
 
 static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int release_fd,
 				int failure_fd)
@@ -58,9 +61,11 @@ int command_start(char *const argv[], const void *mask, struct stepper *keeper,
 		close(failure[0]);
 		return code;
 	}
-	*command = (struct command){
-		.pid = pid, .release_fd = release[1], .failure_fd = failure[0], .keeper = keeper
-	};
+	*command = (struct command){ .pid = pid,
+				     .release_fd = release[1],
+				     .failure_fd = failure[0],
+				     .keeper = keeper,
+				     .end_fd = keeper ? (int)syscall(SYS_pidfd_open, pid, 0) : -1 };
 	return 0;
 }
 
@@ -88,12 +93,25 @@ static void note_times(struct command *command, uint64_t user_ns, uint64_t syste
 	command->system_ns = system_ns;
 }
 
+/* Whether it is known to have ended for so long that its keeper will not tell how. */
+static bool ended_untold(struct command *command)
+{
+	struct pollfd end = { command->end_fd, POLLIN, 0 };
+	if (command->end_fd < 0 || poll(&end, 1, 0) <= 0)
+		return false;
+	uint64_t now_ns = clock_monotonic_ns();
+	if (!command->gone_ns)
+		command->gone_ns = now_ns;
+	return now_ns - command->gone_ns >= KEEPER_NS;
+}
+
 bool command_reap(struct command *command)
 {
 	if (command->pid && !command->ended && command->keeper) {
 		stepper_take(command->keeper);
 		/* When the keeper is gone nobody can tell us any more. */
-		command->ended = command->keeper->ended || command->keeper->lost;
+		command->ended =
+			command->keeper->ended || command->keeper->lost || ended_untold(command);
 		command->wait_status = command->keeper->ended ? command->keeper->wait_status
 							      : W_EXITCODE(EXIT_UNKNOWN, 0);
 		if (command->keeper->ended)
@@ -115,6 +133,7 @@ void command_dispose(struct command *command)
 		return;
 	close_fd(&command->release_fd); /* an unreleased child reads the end of file and exits */
 	close_fd(&command->failure_fd);
+	close_fd(&command->end_fd);
 	if (command->release_fd >= 0 && !command->ended && !command->keeper)
 		waitpid(command->pid, &command->wait_status, 0);
 	command->pid = 0;

@@ -15,6 +15,8 @@ struct command {
 	int release_fd;		/* a byte here lets it go */
 	int failure_fd;		/* the errno of a failed exec comes here; end of file: it runs */
 	struct stepper *keeper; /* its parent when that is not us; or NULL */
+	int end_fd;		/* with a keeper: polls readable once it has ended; -1: unknown */
+	uint64_t gone_ns;	/* since when that is seen, and the keeper has not told it */
 	bool ended;
 	int wait_status; /* of waitpid(2), once it ended */
 	bool times_known;

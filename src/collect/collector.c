@@ -266,7 +266,7 @@ static int init_session(struct collector *collector, struct error *err)
 				  &session->shares);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
 	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread,
-					  &session->watch };
+					  &session->watch, &session->silent };
 	session->jits.watch = &session->watch;
 	if (ret == 0)
 		ret = kernel_map_init(&session->kernel, session->profile);

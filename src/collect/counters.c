@@ -91,7 +91,8 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 				       .sampler_count = sampler_count,
 				       .watch = RING_WATCH_NONE,
 				       .sideband_watch = RING_WATCH_NONE,
-				       .reads_lost = options->features->format_lost == FACT_YES };
+				       .reads_lost = options->features->format_lost == FACT_YES,
+				       .patience = { options->watch, TASK_PATIENCE_NS } };
 	counters->cpu_count = cpu_set_count(options->cpus);
 	counters->cpus = calloc(counters->cpu_count + 1, sizeof(*counters->cpus));
 	counters->rings = calloc(2 * counters->cpu_count + 1, sizeof(*counters->rings));
@@ -279,18 +280,18 @@ static bool refused_kernel(const struct perf_event_attr *attr, int code)
 static int open_one(struct counters *counters, struct sampler *sampler, pid_t task, int cpu,
 		    int group_fd, unsigned long flags)
 {
-	const struct helper_watch *watch = counters->options.watch;
-	int fd = task_open(&sampler->attr, task, cpu, group_fd, flags, watch);
+	struct task_patience *patience = &counters->patience;
+	int fd = task_open(&sampler->attr, task, cpu, group_fd, flags, patience);
 	while (fd < 0 && sampler->event->max_precise && sampler->attr.precise_ip &&
 	       (fd == -EINVAL || fd == -EOPNOTSUPP || fd == -ENOENT)) {
 		sampler->attr.precise_ip--;
-		fd = task_open(&sampler->attr, task, cpu, group_fd, flags, watch);
+		fd = task_open(&sampler->attr, task, cpu, group_fd, flags, patience);
 	}
 	if (fd < 0 && refused_kernel(&sampler->attr, fd) && !sampler->attr.exclude_user) {
 		struct perf_event_attr user = sampler->attr;
 		user.exclude_kernel = 1;
 		user.exclude_hv = 1;
-		int user_fd = task_open(&user, task, cpu, group_fd, flags, watch);
+		int user_fd = task_open(&user, task, cpu, group_fd, flags, patience);
 		if (user_fd >= 0) {
 			sampler->attr = user;
 			counters->kernel_dropped = true;
@@ -385,7 +386,7 @@ static int open_sideband(struct counters *counters, size_t slot, pid_t task, str
 {
 	struct perf_event_attr attr = sideband_attr(counters);
 	int cpu = counters->cpus[slot];
-	int fd = task_open(&attr, task, cpu, -1, PERF_FLAG_FD_CLOEXEC, counters->options.watch);
+	int fd = task_open(&attr, task, cpu, -1, PERF_FLAG_FD_CLOEXEC, &counters->patience);
 	if (fd == -ESRCH || (fd < 0 && explain_task(task, fd, err)))
 		return fd;
 	if (fd < 0)

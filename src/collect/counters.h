@@ -18,6 +18,7 @@
 #include "collect/period.h"
 #include "collect/ring.h"
 #include "collect/ring_watch.h"
+#include "collect/task_open.h"
 #include "image/unknown.h"
 #include "machine/cpu_set.h"
 #include "machine/perf_record.h"
@@ -115,7 +116,8 @@ struct counters {
 	int *cpus;
 	size_t cpu_count;
 	struct cpu_absence *absences; /* by slot */
-	pid_t watched;		      /* what CPUs were opened for last, and with which flags */
+	struct task_patience patience;
+	pid_t watched; /* what CPUs were opened for last, and with which flags */
 	unsigned long watched_flags;
 	struct lane *lanes; /* [sampler * cpu_count + slot] */
 	struct counter *list;

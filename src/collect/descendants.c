@@ -145,6 +145,15 @@ static int read_times(struct descendants *descendants, const struct proc_ask *as
 	return 0;
 }
 
+int descendants_list(struct descendants *descendants, const pid_t *roots, size_t root_count,
+		     const struct helper_watch *watch)
+{
+	int ret = read_parents(descendants, watch);
+	if (ret == 0)
+		descendants_order(descendants, roots, root_count);
+	return ret;
+}
+
 int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count,
 		     const struct descendants *before, const struct proc_ask *ask)
 {

@@ -32,10 +32,13 @@ struct descendants {
 };
 
 void descendants_release(struct descendants *descendants); /* also right for a zeroed one */
+/* Who is below alone: no times, which they can keep us waiting for. Fails as that below. */
+int descendants_list(struct descendants *descendants, const pid_t *roots, size_t root_count,
+		     const struct helper_watch *watch);
 /*
- * 0, -ENOMEM, why /proc cannot be read, or what ask->watch said. Times, names and start are those of who is asked for or
- * below, and of who was so `before` (NULL: nothing was) or is below such a one; the others have
- * none. They come by `ask`.
+ * 0, -ENOMEM, why /proc cannot be read, or what ask->watch said. Times, names and start are those
+ * of who is asked for or below, and of who was so `before` (NULL: nothing was) or is below such a
+ * one; the others have none. They come by `ask`.
  */
 int descendants_read(struct descendants *descendants, const pid_t *roots, size_t root_count,
 		     const struct descendants *before, const struct proc_ask *ask);

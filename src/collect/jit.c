@@ -223,7 +223,7 @@ static void look_at_process(const struct jit_table *table, struct jit *jit)
 	if (small_file_read(path, STATUS_LIMIT, &status) < 0)
 		return;
 	/* second: if the number was given away in between, this tells */
-	const struct proc_ask ask = { table->reader, table->shares, NULL, NULL };
+	const struct proc_ask ask = { table->reader, table->shares, NULL, NULL, NULL };
 	if (proc_ask(&ask, NULL, jit->pid, 0, READER_PROCESS_STAT, STATUS_LIMIT, &text) < 0 ||
 	    !proc_stat_parse((struct span){ text.data, text.size }, &stat) ||
 	    (jit->user_known && stat.start_ticks != jit->start_ticks))

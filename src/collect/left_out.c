@@ -98,6 +98,14 @@ __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size
 		*length = *length + (size_t)more < size ? *length + (size_t)more : size - 1;
 }
 
+/* Whose it is, where that is known: all who are trusted have one share. */
+static void append_file(char *text, size_t size, size_t *length, const struct left_out_file *file)
+{
+	append(text, size, length, "'%s'", file->path);
+	if (file->strange)
+		append(text, size, length, " of user %" PRIu32, file->user);
+}
+
 void left_out_tell(const struct left_out *left_out, enum left_out_why why, char *text, size_t size)
 {
 	static const char *const causes[LEFT_OUT_REASONS] = {
@@ -131,10 +139,12 @@ void left_out_tell(const struct left_out *left_out, enum left_out_why why, char 
 	append(text, size, &length, " left out, for %s", causes[why]);
 	size_t told = 0;
 	bool strange = false;
-	for (size_t i = 0; i < left_out->named && told < TOLD_FILES; i++)
-		if (left_out->files[i].why == why)
-			append(text, size, &length, "%s'%s' of user %" PRIu32, told++ ? ", " : ": ",
-			       left_out->files[i].path, left_out->files[i].user);
+	for (size_t i = 0; i < left_out->named && told < TOLD_FILES; i++) {
+		if (left_out->files[i].why != why)
+			continue;
+		append(text, size, &length, "%s", told++ ? ", " : ": ");
+		append_file(text, size, &length, &left_out->files[i]);
+	}
 	for (size_t i = 0; i < left_out->named; i++)
 		strange |= left_out->files[i].why == why && left_out->files[i].strange;
 	append(text, size, &length, "%s", strange ? cures[why] : "");

@@ -18,12 +18,24 @@ struct left_out;
 struct share;
 struct shares;
 
+/* Who did not answer: not asked again for ten minutes, unless the number is another's by then. */
+#define PROC_SILENT_MOST 256u
+struct proc_silent {
+	struct proc_silent_one {
+		uint32_t pid, tid;
+		uint64_t inode; /* of its folder, which another of that number does not share */
+		uint64_t since_ns;
+	} list[PROC_SILENT_MOST];
+	size_t count; /* ever; the last ones are known */
+};
+
 struct proc_ask {
 	struct reader *reader; /* NULL: we read ourselves, of who is trusted alone */
 	struct shares *shares; /* NULL: nobody pays */
 	struct left_out *left; /* told here who did not answer; NULL: nowhere */
 	/* Asked now and then where many processes are gone through; NULL: nobody. */
 	const struct helper_watch *watch;
+	struct proc_silent *silent; /* NULL: everybody is asked each time */
 };
 
 /*

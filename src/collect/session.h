@@ -67,6 +67,7 @@ struct session {
 	struct shares shares;
 	struct guarded guarded;
 	struct proc_ask ask;
+	struct proc_silent silent;
 	struct left_out unread; /* processes that did not answer since the last epoch */
 	struct reader *reader;
 	struct helper_watch watch; /* of all helpers */

@@ -174,15 +174,16 @@ static bool read_registers(struct stretch *stretch, step_registers *registers)
 	return false;
 }
 
-/* Where it is now. */
-static struct step_place *note_place(struct stretch *stretch, const step_registers *registers)
+/* Where it is now. False: the stretch ends there, for what it would execute cannot be read. */
+static bool note_place(struct stretch *stretch, const step_registers *registers)
 {
-	struct step_place *place = &stretch->out->places[stretch->out->count];
-	*place = (struct step_place){ .address = step_address(registers) };
-	/* At the end of what is mapped it comes out shorter. */
-	if (pread(stretch->memory, place->code, sizeof(place->code), (off_t)place->address) < 0)
-		memset(place->code, 0, sizeof(place->code));
-	return place;
+	struct steps *out = stretch->out;
+	struct step_place *place = &out->places[out->count];
+	place->address = step_address(registers);
+	if (step_code_read(stretch->memory, place->address, place->code))
+		return true;
+	out->end = STEP_SLOW;
+	return false;
 }
 
 static bool is_our_trap(pid_t tid, int status)
@@ -235,9 +236,10 @@ static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 		out->end = STEP_OWN_TRAPS;
 		return true;
 	}
-	const struct step_place *place = note_place(stretch, &registers);
+	if (!note_place(stretch, &registers))
+		return true;
 	while (out->count < limit) {
-		if (!step_is_safe(place->code)) {
+		if (!step_is_safe(out->places[out->count].code)) {
 			out->end = STEP_UNSAFE;
 			return true;
 		}
@@ -258,7 +260,8 @@ static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 		if (!read_registers(stretch, &registers))
 			return true;
 		out->count++;
-		place = note_place(stretch, &registers);
+		if (!note_place(stretch, &registers))
+			return true;
 	}
 	out->end = STEP_DONE;
 	return true;
@@ -333,6 +336,9 @@ static void step_attached(struct stretch *stretch, size_t limit)
 	if (!stop_thread(stretch, &signal))
 		return;
 	bool stopped = true;
+	/* Stopped, it is in no execve(), whose end those who look here would wait for. */
+	move_beside(out->tid);
+	step_code_begin();
 	snprintf(path, sizeof(path), "/proc/%d/mem", out->tid);
 	stretch->memory = open(path, O_RDONLY | O_CLOEXEC);
 	if (stretch->memory < 0) {
@@ -355,10 +361,11 @@ void step_thread(pid_t tid, size_t limit, void (*idle)(void *context), void *con
 	struct stretch stretch = { .out = out, .idle = idle, .context = context, .memory = -1 };
 	struct sigaction action = { .sa_handler = on_alarm };
 	*out = (struct steps){ .tid = tid, .begin_ns = clock_monotonic_ns() };
-	if (fit(&stretch)) {
+	if (step_code_is_stuck()) {
+		out->end = STEP_SLOW;
+	} else if (fit(&stretch)) {
 		sigaction(SIGALRM, &action, NULL);
 		set_alarm(ALARM_US);
-		move_beside(tid);
 		step_attached(&stretch, limit < STEP_LIMIT ? limit : STEP_LIMIT);
 		set_alarm(0);
 	}

@@ -19,8 +19,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define STEP_LIMIT	200 /* instructions; analysis of branches needs no longer stretches */
-#define STEP_CODE_BYTES 16  /* no instruction is longer */
+#include "collect/step_code.h"
+
+#define STEP_LIMIT 200 /* instructions; analysis of branches needs no longer stretches */
 
 enum step_end {
 	STEP_DONE,	/* as many as asked for */

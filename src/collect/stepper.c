@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/step_code.h"
 #include "confine/confinement.h"
 
 #define STOP_TRIES 30 /* of a millisecond; a stretch takes some ten */
@@ -113,7 +114,8 @@ static _Noreturn void serve(struct keeping *keeping)
 	int signals = take_signals();
 	uint32_t missing;
 	prctl(PR_SET_NAME, "culprit-step");
-	if (confine(&(struct confinement){ .kind = CONFINEMENT_STEP, .socket = keeping->socket },
+	if (step_code_start() < 0 ||
+	    confine(&(struct confinement){ .kind = CONFINEMENT_STEP, .socket = keeping->socket },
 		    &missing) < 0)
 		_exit(1);
 	for (;;) {

@@ -194,16 +194,50 @@ static int open_child(struct targets *targets, struct session *session, pid_t pi
 	return ret == -ESRCH ? 0 : ret; /* it ended meanwhile */
 }
 
+/* Processes below that could not be watched, for they do not come out of execve(). */
+struct left_children {
+	pid_t first;
+	size_t count;
+};
+
+static void tell_left(const struct session *session, const struct left_children *left)
+{
+	const struct collect_options *options = session->options;
+	char text[200];
+	if (!left->count || !options->note)
+		return;
+	size_t length = (size_t)snprintf(
+		text, sizeof(text),
+		"process %d below is not watched: the kernel waits for the end of an execve() of "
+		"its, which does not come",
+		left->first);
+	if (left->count > 1)
+		snprintf(text + length, sizeof(text) - length, "; %zu more like it",
+			 left->count - 1);
+	options->note(options->note_context, COLLECT_WARNING, text);
+}
+
+static int open_or_leave(struct targets *targets, struct session *session, pid_t pid,
+			 struct left_children *left, struct error *err)
+{
+	int ret = was_inherited(session, pid) ? 0 : open_child(targets, session, pid, err);
+	if (ret != -ETIMEDOUT)
+		return ret;
+	left->first = left->count++ ? left->first : pid;
+	return 0;
+}
+
 /* As with threads: children of what is watched are inherited, those that others below made
  * meanwhile are found by looking again. */
 static int open_children(struct targets *targets, struct session *session, struct error *err)
 {
 	CLEANUP(tid_list_release) struct tid_list known = { 0 };
+	struct left_children left = { 0 };
 	for (int listing = 0; listing < LISTINGS; listing++) {
 		CLEANUP(descendants_release) struct descendants now = { 0 };
 		size_t fresh = 0;
-		int ret = descendants_read(&now, targets->roots, targets->root_count, NULL,
-					   &session->ask);
+		int ret = descendants_list(&now, targets->roots, targets->root_count,
+					   session->ask.watch);
 		for (size_t i = 0; i < now.count && ret == 0; i++) {
 			pid_t pid = now.list[i].pid;
 			if (!now.list[i].below || listed(&known, pid))
@@ -213,8 +247,7 @@ static int open_children(struct targets *targets, struct session *session, struc
 				break;
 			known.tids[known.count++] = pid;
 			fresh++;
-			if (!was_inherited(session, pid))
-				ret = open_child(targets, session, pid, err);
+			ret = open_or_leave(targets, session, pid, &left, err);
 			if (ret < 0)
 				return ret;
 		}
@@ -224,6 +257,7 @@ static int open_children(struct targets *targets, struct session *session, struc
 		if (!fresh)
 			break;
 	}
+	tell_left(session, &left);
 	return 0;
 }
 

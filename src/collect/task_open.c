@@ -4,15 +4,14 @@
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
-#include <sys/time.h>
+#include <stdbool.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "machine/perf_open.h"
 #include "symbol/helper_process.h"
 
-#define INTERRUPT_US 50000
-#define PATIENCE_NS  UINT64_C(2000000000)
+#define INTERRUPT_NS 20000000
 
 static void interrupt(int number)
 {
@@ -22,48 +21,61 @@ static void interrupt(int number)
 struct alarms {
 	struct sigaction action;
 	sigset_t mask;
+	timer_t timer;
+	bool timed;
 };
 
 /* Ever anew: one that comes just before the call is lost. */
-static void begin_alarms(struct alarms *before)
+static void begin_alarms(struct alarms *alarms)
 {
-	const struct itimerval timer = { { 0, INTERRUPT_US }, { 0, INTERRUPT_US } };
+	const struct timespec often = { .tv_nsec = INTERRUPT_NS };
+	const struct itimerspec times = { often, often };
 	struct sigaction action = { .sa_handler = interrupt }; /* no SA_RESTART */
-	sigset_t alarms;
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
+	sigset_t ours;
 	sigemptyset(&action.sa_mask);
-	sigemptyset(&alarms);
-	sigaddset(&alarms, SIGALRM);
-	sigaction(SIGALRM, &action, &before->action);
-	pthread_sigmask(SIG_UNBLOCK, &alarms, &before->mask);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGRTMIN);
+	sigaction(SIGRTMIN, &action, &alarms->action);
+	pthread_sigmask(SIG_UNBLOCK, &ours, &alarms->mask);
+	alarms->timed = timer_create(CLOCK_MONOTONIC, &event, &alarms->timer) == 0;
+	if (alarms->timed)
+		timer_settime(alarms->timer, 0, &times, NULL);
 }
 
-static void end_alarms(const struct alarms *before)
+static void end_alarms(const struct alarms *alarms)
 {
-	const struct itimerval none = { 0 };
-	setitimer(ITIMER_REAL, &none, NULL);
-	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
-	sigaction(SIGALRM, &before->action, NULL);
+	if (alarms->timed)
+		timer_delete(alarms->timer);
+	pthread_sigmask(SIG_SETMASK, &alarms->mask, NULL);
+	sigaction(SIGRTMIN, &alarms->action, NULL);
+}
+
+/* What was waited since *since_ns is gone: 0 to wait on. */
+static int spend(struct task_patience *patience, uint64_t *since_ns)
+{
+	const struct helper_watch *watch = patience->watch;
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t waited_ns = now_ns - *since_ns;
+	*since_ns = now_ns;
+	int ret = watch && watch->look ? watch->look(watch->context) : 0;
+	bool spent = waited_ns >= patience->left_ns;
+	patience->left_ns -= spent ? patience->left_ns : waited_ns;
+	return ret == 0 && spent ? -ETIMEDOUT : ret;
 }
 
 int task_open(const struct perf_event_attr *attr, pid_t task, int cpu, int group_fd,
-	      unsigned long flags, const struct helper_watch *watch)
+	      unsigned long flags, struct task_patience *patience)
 {
 	if (task <= 0 || flags & PERF_FLAG_PID_CGROUP)
 		return perf_open(attr, task, cpu, group_fd, flags);
-	struct alarms before;
-	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
+	struct alarms alarms;
+	uint64_t since_ns = clock_monotonic_ns();
+	int ret = 0;
 	int fd;
-	begin_alarms(&before);
-	while ((fd = perf_open(attr, task, cpu, group_fd, flags)) == -EINTR) {
-		int ret = watch && watch->look ? watch->look(watch->context) : 0;
-		if (ret == 0 && clock_monotonic_ns() >= end_ns)
-			ret = -ETIMEDOUT;
-		if (ret < 0) {
-			fd = ret;
-			break;
-		}
-	}
-	end_alarms(&before);
-	return fd;
+	begin_alarms(&alarms);
+	while ((fd = perf_open(attr, task, cpu, group_fd, flags)) == -EINTR && ret == 0)
+		ret = spend(patience, &since_ns);
+	end_alarms(&alarms);
+	return fd == -EINTR ? ret : fd;
 }

@@ -16,7 +16,6 @@
 #include "symbol/reader_message.h"
 
 #define OPEN_TIMEOUT_MS	     2000
-#define PROCESS_TIMEOUT_MS   500
 #define GATHER_TIMEOUT_MS    20000
 #define FILE_MAX_BYTES	     ((uint64_t)8 << 30)
 #define TIME_USED_UP	     "was not read: its user's time for that is used up"
@@ -211,12 +210,7 @@ struct open_question {
 	const char *root; /* NULL: none */
 };
 
-/*
- * Asks who opens files. One that broke the deadline with its last request is gone, and closed what
- * may block before it answered the one before; so a request that was not taken up has nobody but
- * the machine to blame, and is made once more.
- */
-static int ask_opener(struct reader *reader, struct message *request, uint32_t timeout_ms,
+int reader_ask_opener(struct reader *reader, struct message *request, uint32_t timeout_ms,
 		      struct message *answer, struct error *err)
 {
 	bool strange = is_for_strangers(reader);
@@ -242,7 +236,7 @@ static int ask_file(struct reader *reader, struct message *request, struct safe_
 		    struct error *err)
 {
 	struct message answer;
-	int ret = ask_opener(reader, request, reader->options.open_timeout_ms, &answer, err);
+	int ret = reader_ask_opener(reader, request, reader->options.open_timeout_ms, &answer, err);
 	buffer_release(&request->payload);
 	if (ret < 0)
 		return ret;
@@ -336,28 +330,6 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
 				   .fds = { fd } };
 	buffer_append_u64(&request.payload, limit_bytes);
 	return ask_file(reader, &request, copy, err);
-}
-
-int reader_read_process(struct reader *reader, pid_t pid, pid_t tid, enum reader_process what,
-			uint64_t limit_bytes, struct buffer *out, struct error *err)
-{
-	struct message request = { .header = { .operation = OPERATION_READ_PROCESS,
-					       .what = what } };
-	struct message answer;
-	uint32_t usual_ms = reader->options.open_timeout_ms;
-	uint32_t timeout_ms = usual_ms < PROCESS_TIMEOUT_MS ? usual_ms : PROCESS_TIMEOUT_MS;
-	buffer_append_u64(&request.payload, limit_bytes);
-	buffer_append_u64(&request.payload, (uint64_t)pid);
-	buffer_append_u64(&request.payload, (uint64_t)tid);
-	int ret = ask_opener(reader, &request, timeout_ms, &answer, err);
-	buffer_release(&request.payload);
-	if (ret < 0)
-		return ret;
-	buffer_append(out, answer.payload.data,
-		      answer.payload.size < limit_bytes ? answer.payload.size
-							: (size_t)limit_bytes);
-	message_release(&answer);
-	return buffer_failed(out) ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 int reader_open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,

@@ -109,9 +109,12 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
  * Appends what /proc says of a process (or, with `tid`, of that thread of it), up to `limit_bytes`:
  * files for which the kernel takes locks that the process can hold as long as it likes (in
  * execve(), or with its memory), so that nobody should read them himself. What takes too long is
- * cut off. -ETIMEDOUT: it did not answer.
+ * cut off. -ETIMEDOUT: it did not answer, for half a second; where no account pays, and
+ * READER_SILENCE_MS were waited for nothing, for 50 ms: many that do not answer are not waited for
+ * as one is.
  */
 enum reader_process { READER_PROCESS_STAT, READER_PROCESS_MAPS };
+#define READER_SILENCE_MS 1000u
 int reader_read_process(struct reader *reader, pid_t pid, pid_t tid, enum reader_process what,
 			uint64_t limit_bytes, struct buffer *out, struct error *err);
 /*

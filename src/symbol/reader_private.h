@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "symbol/reader.h"
+#include "symbol/reader_message.h"
 
 /* A request and what it takes of its account. */
 struct payment {
@@ -39,6 +40,7 @@ struct reader {
 	struct helper parser;
 	struct helper strange_opener, strange_parser; /* of strange accounts' files */
 	struct reader_account *account;
+	uint64_t unanswered_ns; /* waited for processes that did not answer, at nobody's expense */
 	struct reader_call calls[READER_LANES];
 	struct helper gatherers[READER_GATHERS]; /* a ring; started when first needed */
 	size_t gather_first, gather_count;	 /* begun and not ended */
@@ -57,6 +59,14 @@ int reader_begin_payment(const struct reader_account *account, uint32_t timeout_
 uint32_t reader_time_left_ms(const struct payment *payment);
 /* For the time since it began or was paid last. */
 void reader_pay(struct reader_account *account, struct payment *payment);
+
+/*
+ * Asks who opens files. One that broke the deadline with its last request is gone, and closed what
+ * may block before it answered the one before; so a request that was not taken up has nobody but
+ * the machine to blame, and is made once more.
+ */
+int reader_ask_opener(struct reader *reader, struct message *request, uint32_t timeout_ms,
+		      struct message *answer, struct error *err);
 
 /* The path is looked for as debug information is, for the account. */
 int reader_open_debug_at(struct reader *reader, const struct debug_search *search, const char *path,

@@ -1,5 +1,6 @@
 # Twenty-two hostile processes of one user beside a normal load of two others: recording ends within a second of its
-# duration, and half a second after a signal that comes then, the others' names are complete, what parses has 512 MB and root's process 100 MB at most.
+# duration (on a machine that does more besides, or slowly, within one more than without them), and half a second after a signal that comes then;
+# the others' names are complete, what parses has 512 MB and root's process 100 MB at most.
 # ATTACK_SECONDS (10) of it.
 . "$SOURCE/tests/lib.sh"
 need_root
@@ -74,7 +75,9 @@ expect_between "samples of other users' programs" "$all" 10 1000000
 expect_between "share of them with names" "$(ratio "$named" "$all")" 0.98 1
 expect_between "memory of root's process in MB" "$root" 1 100
 expect_between "memory of what parses in MB" "$parser" 1 512
-# a second more than without them: on slower CPUs that is more than a second in all
-expect_between "seconds that it took to end" "$over" 0 "$(awk 'NR == 1 { print $1 + 1 }' quiet)"
+# What it takes without them is 0.2 to 0.3 s where nothing else runs: what others ran is gathered from as well.
+bound=$(awk 'NR == 1 { print $1 <= 0.4 ? 1 : $1 + 1 }' quiet)
+echo "it had to end within $bound s"
+expect_between "seconds that it took to end" "$over" 0 "$bound"
 # nothing where it had ended before
 expect_between "seconds from a signal to the end" "${after_signal:-0}" 0 0.5

@@ -53,7 +53,6 @@ static int work_init(struct frequency_work *work)
 	for (uint32_t class = 0; class < work->classes.count; class ++)
 		work->say[class] = (struct frequency_say){ .value = NAN,
 							   .error = NAN,
-							   .least = NAN,
 							   .source = FREQUENCY_UNKNOWN,
 							   .block = FLOW_OUTSIDE };
 	for (uint32_t block = 0; block < count; block++) {

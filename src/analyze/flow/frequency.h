@@ -1,13 +1,13 @@
 /*
  * frequency - how often each block and edge of one procedure ran, from samples by
- * instruction: which of the estimates of flow_clusters.h, flow_least_cost.h,
+ * instruction: which of the estimates of flow_clusters.h,
  * flow_likelihood.h and flow_posterior.h is given, how far it can be off, and how sure that is.
  * Anderson et al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
  * the rules are in docs/methods.md, "Frequencies".
  *
  * An unknown value is NaN, never 0. Pure. Time and memory are those of flow_clusters_estimate()
- * and flow_least_new() (both in order only), of one flow_likelihood_solve(), in order five, and
- * with evidence of one flow_posterior_solve().
+ * (in order only), of one flow_likelihood_solve(), in order five, and with evidence of one
+ * flow_posterior_solve().
  */
 #pragma once
 

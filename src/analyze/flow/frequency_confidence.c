@@ -199,12 +199,9 @@ struct frequency frequency_of_block(const struct frequency_work *work, uint32_t 
 	double own = in_order ? sqrt(error * error + own_spread(work, block)) : error;
 	double doubt = doubted(work, own, work->doubt.block_relative_error, block);
 	set_interval(work, &wider, doubt);
-	bool all_agree =
-		agree(out.value, say->value) && (!in_order || agree(say->least, say->value));
-	out.source = !in_order			    ? work->source
-		     : agree(out.value, say->value) ? say->source
-						    : FREQUENCY_PROPAGATED;
-	if (all_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
+	bool they_agree = agree(out.value, say->value);
+	out.source = !in_order ? work->source : they_agree ? say->source : FREQUENCY_PROPAGATED;
+	if (they_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
 	    say->samples >= HIGH_SAMPLES && COUNT_TEST_Z_95 * error <= HIGH_WIDTH &&
 	    COUNT_TEST_Z_95 * own <= HIGH_DOUBT)
 		out.confidence = FREQUENCY_HIGH;

@@ -6,22 +6,16 @@
 #include <stdlib.h>
 
 #include "analyze/flow/flow_graph.h"
-#include "analyze/flow/flow_least_cost.h"
 #include "analyze/flow/frequency_private.h"
 #include "base/cleanup.h"
 
-/* Of the least cost: the part of an estimate that is off anyway, an execution less over one more.
- */
-#define OFF_ANYWAY  0.1
-#define BELOW_RATIO 0.6
-/* Prices of ways from and to outside, over that of the largest estimate: few, made-up ones last. */
-#define ENTRY_PRICE   1e-3
-#define EXIT_PRICE    1e-2
-#define MADE_UP_PRICE 1e-1
-
-/* Estimates so far from the least cost's are not believed: in parts of them or in errors. */
+/* Estimates of classes that are so far from the fit are believed less: in parts of them or in
+ * errors. */
 #define BELIEVED_RATIO	0.1
 #define BELIEVED_ERRORS 3.0
+#define BELIEVED_ROUNDS 5
+#define BELIEVED_AS_BEFORE                                                                         \
+	0.05 /* what a belief may have changed by in a round that needs no other */
 
 /* Samples above what is expected that are no stall yet: in parts of it or in its errors. */
 #define UNSTALLED_RATIO	 0.1
@@ -75,53 +69,6 @@ static int ask_points(struct frequency_work *work)
 	return ret;
 }
 
-/* A class's price is shared among its blocks by what they cost. Returns the largest target. */
-static double set_targets(const struct frequency_work *work, struct flow_least_target *targets)
-{
-	double largest = 0;
-	for (uint32_t block = 0; block < work->graph->block_count; block++) {
-		const struct frequency_say *say = frequency_said_of(work, block);
-		if (isnan(say->value) || say->cost <= 0)
-			continue;
-		double least = fmax(say->value, 1 / say->cost), off = OFF_ANYWAY * say->value;
-		double price = work->costs[block] / say->cost / sqrt(least / say->cost + off * off);
-		targets[block] =
-			(struct flow_least_target){ say->value, price, BELOW_RATIO * price };
-		largest = fmax(largest, least);
-	}
-	return largest;
-}
-
-static int find_least(struct frequency_work *work)
-{
-	const struct flow_graph *graph = work->graph;
-	CLEANUP(flow_least_release) struct flow_least least = { 0 };
-	CLEANUP(free_pointer)
-	struct flow_least_target *targets =
-		calloc((size_t)graph->block_count + 1, sizeof(*targets));
-	CLEANUP(free_pointer) double *prices = calloc(graph->edge_count + 1, sizeof(*prices));
-	if (!targets || !prices)
-		return -ENOMEM;
-	double largest = set_targets(work, targets);
-	if (largest == 0)
-		return 0;
-	for (size_t i = 0; i < graph->edge_count; i++)
-		if (graph->edges[i].from == FLOW_OUTSIDE)
-			prices[i] = ENTRY_PRICE / largest;
-		else if (graph->edges[i].to == FLOW_OUTSIDE)
-			prices[i] = EXIT_PRICE / largest;
-	struct flow_least_input input = { .graph = graph,
-					  .targets = targets,
-					  .edge_prices = prices,
-					  .made_up = work->search.closure.edges,
-					  .made_up_count = work->search.closure.count,
-					  .made_up_price = MADE_UP_PRICE / largest };
-	int ret = flow_least_new(&input, &least);
-	for (uint32_t block = 0; ret == 0 && block < graph->block_count; block++)
-		frequency_said_of(work, block)->least = least.blocks[block];
-	return ret;
-}
-
 struct flow_likelihood_options frequency_by_samples(const struct frequency_work *work)
 {
 	struct flow_likelihood_options options = FLOW_LIKELIHOOD_DEFAULTS;
@@ -142,20 +89,22 @@ static int ask_likelihood(struct frequency_work *work,
 	return ret == -ENOMEM ? ret : 0;
 }
 
-static bool is_believed(const struct frequency_say *say)
+/* One that is off by more than is usual loses its weight by the square of how much. */
+static double belief(const struct frequency_say *say, double fitted)
 {
-	double off = fabs(say->least - say->value);
-	return off <= BELIEVED_RATIO * say->value || off <= BELIEVED_ERRORS * say->error;
+	double off = fabs(fitted - say->value);
+	double usual = fmax(BELIEVED_RATIO * say->value, BELIEVED_ERRORS * say->error);
+	return off <= usual ? 1 : usual / off * (usual / off);
 }
 
-/* Believed estimates, each as as many events as would have its error. */
+/* The estimates of classes, each as as many events as would have its error. */
 static void ask_of_classes(struct frequency_work *work)
 {
 	for (uint32_t block = 0; block < work->graph->block_count; block++) {
 		const struct frequency_say *say = frequency_said_of(work, block);
 		work->fit_events[block] = 0;
 		work->fit_costs[block] = NAN;
-		if (!is_believed(say) || work->costs[block] <= 0)
+		if (isnan(say->value) || work->costs[block] <= 0)
 			continue;
 		work->fit_costs[block] = work->costs[block];
 		if (say->value <= 0)
@@ -166,6 +115,45 @@ static void ask_of_classes(struct frequency_work *work)
 			work->costs[block] / say->cost / (error * error + stalled * stalled);
 		work->fit_costs[block] = work->fit_events[block] / say->value;
 	}
+}
+
+/*
+ * The same by as much as the last fit believes them, so that one bad estimate does not move the
+ * good ones: `beliefs`, by block, are what they were asked by. Whether any of them changed.
+ */
+static bool ask_of_believed(struct frequency_work *work, double *beliefs)
+{
+	bool changed = false;
+	for (uint32_t block = 0; block < work->graph->block_count; block++) {
+		if (work->fit_events[block] <= 0)
+			continue;
+		double now =
+			belief(frequency_said_of(work, block), work->fit.block_executions[block]);
+		changed |= fabs(now - beliefs[block]) > BELIEVED_AS_BEFORE;
+		work->fit_events[block] *= now / beliefs[block];
+		work->fit_costs[block] *= now / beliefs[block];
+		beliefs[block] = now;
+	}
+	return changed;
+}
+
+/* From the estimates of classes, those that do not fit the others left out. 0 or -ENOMEM. */
+static int fit_classes(struct frequency_work *work, const struct flow_likelihood_options *options)
+{
+	CLEANUP(free_pointer)
+	double *beliefs = calloc((size_t)work->graph->block_count + 1, sizeof(*beliefs));
+	if (!beliefs)
+		return -ENOMEM;
+	for (uint32_t block = 0; block < work->graph->block_count; block++)
+		beliefs[block] = 1;
+	ask_of_classes(work);
+	int ret = ask_likelihood(work, options);
+	for (int i = 0; ret == 0 && work->fit.converged && i < BELIEVED_ROUNDS; i++) {
+		if (!ask_of_believed(work, beliefs))
+			break;
+		ret = ask_likelihood(work, options);
+	}
+	return ret;
 }
 
 static bool is_unstalled(double samples, double expected)
@@ -228,13 +216,10 @@ static bool ask_of_unstalled(struct frequency_work *work)
 static int fit_in_order(struct frequency_work *work)
 {
 	int ret = ask_points(work);
-	if (ret == 0)
-		ret = find_least(work);
 	if (ret < 0)
 		return ret;
-	ask_of_classes(work);
 	const struct flow_likelihood_options options = frequency_by_samples(work);
-	ret = ask_likelihood(work, &options);
+	ret = fit_classes(work, &options);
 	for (int i = 0; ret == 0 && work->fit.converged && i < UNSTALLED_ROUNDS; i++)
 		if (ask_of_unstalled(work))
 			ret = ask_likelihood(work, &options);

@@ -18,7 +18,6 @@
 struct frequency_say {
 	double value, error;  /* by its own samples; NaN when not known */
 	double samples, cost; /* over all of its blocks */
-	double least;	      /* by the least cost; NaN in other models */
 	double events;	      /* of the fit, over all of its blocks */
 	enum frequency_source source;
 	uint32_t points; /* that agree on the value */

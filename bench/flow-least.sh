@@ -1,2 +1,0 @@
-# What the frequencies of a procedure cost, by its size.
-"$(dirname "$CULPRIT")/../../bench/bench-flow-least"

@@ -5,7 +5,7 @@
  * user named. What is opened is first found without being opened (O_PATH), then
  * judged, then opened: never a FIFO, a device or a file of the kernel's own
  * (/proc, /sys), never one of another user's private files by the rules below.
- * docs/architecture.md, "Trust", has who follows which rule.
+ * docs/foreign-files.md has who follows which rule.
  *
  * These calls may still block where a FUSE server answers: the reader
  * (symbol/reader.h) makes them in a process that may be killed.

@@ -17,7 +17,7 @@
 #include "base/json_stream.h"
 #include "cli/accuracy_options.h"
 #include "cli/accuracy_probe.h"
-#include "cli/command.h"
+#include "daemon/command.h"
 #include "cli/message.h"
 #include "cli/page.h"
 #include "cli/probe_estimates.h"

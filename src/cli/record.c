@@ -3,21 +3,21 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/asked_events.h"
-#include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/recording.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "collect/collector.h"
 #include "collect/shares.h"
+#include "daemon/recorder.h"
 #include "machine/event.h"
-#include "store/epoch.h"
 
 #define MERGE_INTERVAL_NS 1000000000u
 #define SHORTEST_EPOCH_NS 1000000000u /* epochs are named by the second */
@@ -208,6 +208,24 @@ static int check_conflicts(bool command)
 	return -1;
 }
 
+static void show_progress(void *context, const struct recorder_progress *progress)
+{
+	(void)context;
+	progress_show(progress);
+}
+
+static void say(void *context, enum recorder_news kind, const char *sentence)
+{
+	(void)context;
+	progress_clear();
+	if (kind == RECORDER_ERROR)
+		message_error("%s", sentence);
+	else if (kind == RECORDER_WARNING)
+		message_warning("%s", sentence);
+	else
+		message_note("%s", sentence);
+}
+
 static void note(void *context, enum collect_note_kind kind, const char *sentence)
 {
 	(void)context;
@@ -225,8 +243,8 @@ static unsigned identity_asked(void)
 }
 
 /* -1 to go on, else the exit status. */
-static int open_recording(struct recording *recording, const struct event_list *events,
-			  const struct tasks *tasks)
+static int open_recorder(struct recorder *recorder, const struct event_list *events,
+			 const struct tasks *tasks)
 {
 	struct collect_options collect = {
 		.pids = tasks->pids,
@@ -234,7 +252,7 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.tids = tasks->tids,
 		.tid_count = tasks->tid_count,
 		.children = asked.children,
-		.command_pid = recording->command.pid,
+		.command_pid = recorder->command.pid,
 		.cgroup = asked.cgroup,
 		.cpus = asked.cpus,
 		.events = events,
@@ -250,7 +268,7 @@ static int open_recording(struct recording *recording, const struct event_list *
 			 : asked.no_edges ? COLLECT_EDGES_NONE
 					  : COLLECT_EDGES_USUAL,
 		.edge_memory = !asked.no_edge_memory,
-		.stepper = recording->stepper.pid ? &recording->stepper : NULL,
+		.stepper = recorder->stepper.pid ? &recorder->stepper : NULL,
 		.burst_percent = asked.burst_percent,
 		.identity = identity_asked(),
 		.stash = !asked.no_stash,
@@ -258,9 +276,9 @@ static int open_recording(struct recording *recording, const struct event_list *
 		.ring_pages = asked.ring_pages,
 		.gather_unlimited = asked.gather_unlimited,
 		.gather_time_ns = asked.gather_ns,
-		.wish = recording_wish,
-		.wish_context = recording,
-		.wish_fd = recording->signals,
+		.wish = recorder_wish,
+		.wish_context = recorder,
+		.wish_fd = recorder->signals,
 		.note = note,
 	};
 	collect.target = asked.cgroup				? COLLECT_CGROUP
@@ -268,8 +286,8 @@ static int open_recording(struct recording *recording, const struct event_list *
 			 : asked.all_cpus || asked.cpus		? COLLECT_SYSTEM
 								: COLLECT_COMMAND;
 	struct error err;
-	if (recording_open_epoch(recording, &err) < 0 ||
-	    collector_new(&collect, &recording->collector, &err) < 0) {
+	if (recorder_open_epoch(recorder, &err) < 0 ||
+	    collector_new(&collect, &recorder->collector, &err) < 0) {
 		message_error("%s", err.text);
 		return 1;
 	}
@@ -277,11 +295,10 @@ static int open_recording(struct recording *recording, const struct event_list *
 }
 
 /* Of a command it is the parent, and there already. -1 or the exit status. */
-static int start_stepper(struct recording *recording)
+static int start_stepper(struct recorder *recorder)
 {
 	struct error err;
-	if (!asked.bursts || recording->stepper.pid ||
-	    stepper_start(&recording->stepper, &err) == 0)
+	if (!asked.bursts || recorder->stepper.pid || stepper_start(&recorder->stepper, &err) == 0)
 		return -1;
 	message_error("%s", err.text);
 	return 1;
@@ -302,10 +319,10 @@ static int take_over_signals(sigset_t *before)
 }
 
 /* The command waits until it is released. -1 or the exit status. */
-static int start_command(struct recording *recording, char *const argv[], const sigset_t *before)
+static int start_command(struct recorder *recorder, char *const argv[], const sigset_t *before)
 {
-	int ret = command_start(argv, before, asked.bursts ? &recording->stepper : NULL,
-				&recording->command);
+	int ret = command_start(argv, before, asked.bursts ? &recorder->stepper : NULL,
+				&recorder->command);
 	if (ret >= 0)
 		return -1;
 	message_error("cannot start a process: %s", strerror(-ret));
@@ -339,6 +356,64 @@ static int read_events(struct event_list *events)
 	return status;
 }
 
+static void summarise(const struct recorder *recorder)
+{
+	const struct recorder_totals *totals = &recorder->totals;
+	struct stat written = { 0 };
+	const char *output = recorder->output;
+	bool usual = strcmp(output, "culprit.prof") == 0;
+	bool known = stat(output, &written) == 0 && S_ISREG(written.st_mode);
+	if (totals->throttled)
+		message_warning(
+			"the kernel stopped events %" PRIu64 " times for their rate "
+			"(kernel.perf_event_max_sample_rate): counts and samples are low by "
+			"what passed meanwhile; choose a longer period",
+			totals->throttled);
+	if (totals->lost)
+		message_warning("%" PRIu64
+				" samples were lost because a buffer was full: shares still hold, "
+				"totals are low by what these stood for; more --mmap-pages help",
+				totals->lost);
+	char missing[1024];
+	collector_tell_missing(recorder->collector, totals->samples, missing, sizeof(missing));
+	if (totals->samples == 0)
+		message_warning("no samples: %s",
+				missing[0] ? missing
+					   : "what was watched did not run, or not long enough");
+	else if (missing[0])
+		message_warning("%s", missing);
+	if (known)
+		message_note("%" PRIu64 " sample%s in %.1f s, %" PRIu64
+			     " lost; '%s' has %.1f kB; next: "
+			     "culprit report%s%s",
+			     totals->samples, totals->samples == 1 ? "" : "s", totals->seconds,
+			     totals->lost, output, (double)written.st_size / 1000, usual ? "" : " ",
+			     usual ? "" : output);
+	else
+		message_note("%" PRIu64 " sample%s in %.1f s, %" PRIu64
+			     " lost; next: culprit report %s",
+			     totals->samples, totals->samples == 1 ? "" : "s", totals->seconds,
+			     totals->lost, output);
+}
+
+/* Returns the exit status: a command's own, where it ended and nothing failed. */
+static int run_recorder(struct recorder *recorder, char *const argv[])
+{
+	int ret = recorder_run(recorder);
+	progress_clear();
+	if (recorder->exec_code < 0) {
+		message_error("cannot run '%s': %s", argv[0], strerror(-recorder->exec_code));
+		return command_exec_failure_status(recorder->exec_code);
+	}
+	if (recorder->finished)
+		summarise(recorder);
+	if (ret < 0)
+		return 1;
+	/* The command may still run when we were told twice to end, or to end by --duration. */
+	bool ended = recorder->command.pid && command_reap(&recorder->command);
+	return ended ? command_exit_status(&recorder->command) : 0;
+}
+
 /* What is freed goes back to the system when it was large: the C library would raise the size from
  * which it does so with the first, and keep what grows in pieces that nothing else fits into. */
 static void give_memory_back(void)
@@ -367,31 +442,26 @@ static int run_record(int argc, char **argv)
 
 	sigset_t before;
 	CLEANUP(event_list_release) struct event_list events = { 0 };
-	struct recording recording = { .output = asked.output,
-				       .epoch_ns = asked.has_epoch ? asked.epoch_ns : 0,
-				       .merge_ns = asked.merge_ns,
-				       .delay_ns = asked.delay_ns,
-				       .duration_ns = asked.duration_ns,
-				       .has_duration = asked.has_duration,
-				       .watched = watched_time_of(&tasks),
-				       .signals = take_over_signals(&before) };
+	struct recorder recorder = { .output = asked.output,
+				     .listener = { .say = say, .progress = show_progress },
+				     .epoch_ns = asked.has_epoch ? asked.epoch_ns : 0,
+				     .merge_ns = asked.merge_ns,
+				     .delay_ns = asked.delay_ns,
+				     .duration_ns = asked.duration_ns,
+				     .has_duration = asked.has_duration,
+				     .watched = watched_time_of(&tasks),
+				     .signals = take_over_signals(&before) };
 	argv[count + 1] = NULL; /* options_parse() moved the command to the front */
 	status = read_events(&events);
 	if (status < 0 && count > 0)
-		status = start_command(&recording, argv + 1, &before);
+		status = start_command(&recorder, argv + 1, &before);
 	if (status < 0)
-		status = start_stepper(&recording);
+		status = start_stepper(&recorder);
 	if (status < 0)
-		status = open_recording(&recording, &events, &tasks);
+		status = open_recorder(&recorder, &events, &tasks);
 	if (status < 0)
-		status = recording_run(&recording, argv + 1);
-	collector_free(recording.collector);
-	if (recording.epoch)
-		epoch_discard(recording.epoch);
-	watched_time_release(&recording.watched);
-	command_dispose(&recording.command);
-	stepper_stop(&recording.stepper);
-	close(recording.signals);
+		status = run_recorder(&recorder, argv + 1);
+	recorder_release(&recorder);
 	return status;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/command.h"
+#include "daemon/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cli/watched_time.h"
+#include "daemon/watched_time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cli/command.h"
+#include "daemon/command.h"
 #include "collect/proc_stat.h"
 #include "profile/bill.h"
 #include "profile/profile.h"

@@ -1,0 +1,87 @@
+#include "daemon/closing.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "store/epoch.h"
+#include "store/profile_writer.h"
+
+static bool is_hurried(void *context)
+{
+	struct closing *closing = context;
+	return atomic_load(&closing->hurry);
+}
+
+static void write_epoch(struct closing *closing)
+{
+	const struct profile_waiter waiter = { is_hurried, closing };
+	closing->result = epoch_close_for(&waiter, closing->epoch, &closing->err);
+	closing->epoch = NULL; /* closing frees it, however it ends */
+	if (closing->result == -ECANCELED)
+		error_set(&closing->err, -ECANCELED,
+			  "asked a second time to end: the open file is left, cut off, and has "
+			  "the samples but not all names");
+}
+
+static void *run(void *context)
+{
+	struct closing *closing = context;
+	write_epoch(closing);
+	atomic_store(&closing->over, true);
+	/* This fails only at the largest count, which nobody adds up to. */
+	eventfd_write(closing->done_fd, 1);
+	return NULL;
+}
+
+int closing_start(struct closing *closing, struct epoch *epoch, struct error *err)
+{
+	closing->epoch = epoch;
+	atomic_store(&closing->hurry, false);
+	atomic_store(&closing->over, false);
+	closing->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (closing->done_fd >= 0) {
+		closing->running = pthread_create(&closing->thread, NULL, run, closing) == 0;
+		if (closing->running)
+			return 0;
+		close(closing->done_fd);
+	}
+	write_epoch(closing);
+	if (closing->result < 0)
+		*err = closing->err;
+	return closing->result;
+}
+
+bool closing_is_running(const struct closing *closing)
+{
+	return closing->running;
+}
+
+int closing_poll_fd(const struct closing *closing)
+{
+	return closing->running ? closing->done_fd : -1;
+}
+
+bool closing_is_over(const struct closing *closing)
+{
+	return closing->running && atomic_load(&closing->over);
+}
+
+void closing_hurry(struct closing *closing)
+{
+	if (closing->running)
+		atomic_store(&closing->hurry, true);
+}
+
+int closing_take(struct closing *closing, struct error *err)
+{
+	if (!closing->running)
+		return 0;
+	pthread_join(closing->thread, NULL);
+	close(closing->done_fd);
+	closing->running = false;
+	if (closing->result < 0 && err)
+		*err = closing->err;
+	return closing->result;
+}

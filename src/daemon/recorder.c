@@ -1,0 +1,410 @@
+#include "daemon/recorder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "profile/bill.h"
+#include "profile/profile.h"
+#include "store/database.h"
+#include "store/epoch.h"
+#include "store/profile_writer.h"
+
+#define LONGEST_WAIT_NS 1000000000u
+
+static uint64_t total_of(const struct profile *profile, const char *prefix)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	size_t length = strlen(prefix);
+	uint64_t sum = 0;
+	for (size_t row = 0; row < bill->count; row++) {
+		const uint64_t *keys = table_keys(bill, row);
+		struct span item = profile_bytes(profile, keys[BILL_ITEM]);
+		if (keys[BILL_EVENT] && item.size >= length &&
+		    memcmp(item.data, prefix, length) == 0)
+			sum += table_values(bill, row)[0];
+	}
+	return sum;
+}
+
+__attribute__((format(printf, 3, 4))) static void
+say(const struct recorder *recorder, enum recorder_news kind, const char *format, ...)
+{
+	char sentence[1536]; /* the text of an error, and some words around it */
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	va_end(arguments);
+	recorder->listener.say(recorder->listener.context, kind, sentence);
+}
+
+/* -1, for what ends with it. */
+static int fail(const struct recorder *recorder, const struct error *err)
+{
+	say(recorder, RECORDER_ERROR, "%s", err->text);
+	return -1;
+}
+
+static void report_progress(const struct recorder *recorder)
+{
+	if (!recorder->listener.progress)
+		return;
+	const struct profile *profile = epoch_profile(recorder->epoch);
+	const struct recorder_progress progress = {
+		.seconds = (double)(clock_monotonic_ns() - recorder->begin_ns) / 1e9,
+		.samples = recorder->totals.samples + total_of(profile, BILL_STORED),
+		.places = profile_table(profile, PROFILE_FLAT)->count,
+	};
+	recorder->listener.progress(recorder->listener.context, &progress);
+}
+
+/* A merge that fails is said once; the next one tries again with all that is missing. */
+static void merge(struct recorder *recorder, const struct profile *delta)
+{
+	struct error err;
+	if (epoch_merge(recorder->epoch, delta, &err) == 0) {
+		recorder->storing_failed = false;
+		return;
+	}
+	if (!recorder->storing_failed)
+		say(recorder, RECORDER_WARNING, "%s; will try again", err.text);
+	recorder->storing_failed = true;
+}
+
+static int drain(struct recorder *recorder)
+{
+	CLEANUP(profile_freep) struct profile *delta = NULL;
+	struct error err;
+	if (collector_drain(recorder->collector, &delta, &err) < 0)
+		return fail(recorder, &err);
+	merge(recorder, delta);
+	report_progress(recorder);
+	return 0;
+}
+
+/* Signals that are passed on and end nothing: the first one is a command's own, if there is one
+ * that runs. */
+static int first_signals(const struct recorder *recorder)
+{
+	return recorder->command.pid && !recorder->command.ended ? 1 : 0;
+}
+
+/* Ends at once when nobody else is asked to end, else passes the wish on and waits; the second time
+ * at once. */
+static void take_signals(struct recorder *recorder)
+{
+	struct signalfd_siginfo info;
+	while (read(recorder->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		recorder->stop_signals++;
+		/* A terminal sends SIGINT to the command too; one that comes from kill(1) it does
+		 * not get. */
+		bool from_terminal = info.ssi_code == SI_KERNEL;
+		if (recorder->command.pid && !recorder->command.ended && !from_terminal)
+			kill(recorder->command.pid, (int)info.ssi_signo);
+	}
+	if (recorder->stop_signals - first_signals(recorder) >= 2)
+		closing_hurry(&recorder->closing);
+}
+
+enum collect_wish recorder_wish(void *context)
+{
+	struct recorder *recorder = context;
+	take_signals(recorder);
+	if (recorder->ending) {
+		int more = recorder->stop_signals - recorder->signals_before_ending;
+		return more == 0 ? COLLECT_GO_ON : more == 1 ? COLLECT_HURRY : COLLECT_STOP;
+	}
+	return recorder->stop_signals > first_signals(recorder) ? COLLECT_HURRY : COLLECT_GO_ON;
+}
+
+/* From here on signals cut short the end of an epoch, which may take a while. Those that came while
+ * an earlier one ended count for this one too. */
+static void begin_ending(struct recorder *recorder)
+{
+	if (!recorder->ending)
+		recorder->signals_before_ending = recorder->stop_signals;
+	recorder->ending = true;
+}
+
+static void end_ending(struct recorder *recorder)
+{
+	recorder->ending = recorder->stop_signals > first_signals(recorder);
+}
+
+static bool goes_on(struct recorder *recorder)
+{
+	bool commanded = recorder->command.pid;
+	if (commanded && command_reap(&recorder->command))
+		return false;
+	if (recorder->stop_signals > first_signals(recorder))
+		return false;
+	if (recorder->end_ns && clock_monotonic_ns() >= recorder->end_ns)
+		return false;
+	return commanded || collector_alive(recorder->collector);
+}
+
+/* The epoch before is written, or could not be. 0 or -1. */
+static int take_closed(struct recorder *recorder)
+{
+	struct error err;
+	return closing_take(&recorder->closing, &err) < 0 ? fail(recorder, &err) : 0;
+}
+
+/* Waits for a signal, for samples, or that the epoch before is written. Whether there are samples
+ * to take, or a negative errno value. */
+static int wait_until(struct recorder *recorder, uint64_t until_ns)
+{
+	uint64_t now = clock_monotonic_ns();
+	if (recorder->end_ns && recorder->end_ns < until_ns)
+		until_ns = recorder->end_ns;
+	int timeout_ms = until_ns > now ? (int)((until_ns - now + 999999) / 1000000) : 0;
+	struct pollfd fds[] = { { recorder->signals, POLLIN, 0 },
+				{ collector_poll_fd(recorder->collector), POLLIN, 0 },
+				{ closing_poll_fd(&recorder->closing), POLLIN, 0 } };
+	int ready = poll(fds, 3, timeout_ms);
+	if (ready < 0 && errno != EINTR)
+		return -errno;
+	take_signals(recorder);
+	return ready > 0 && (fds[1].revents & POLLIN);
+}
+
+/* 0 or -1. */
+static int wait_and_service(struct recorder *recorder, uint64_t until_ns)
+{
+	struct error err;
+	int due = wait_until(recorder, until_ns);
+	if (due < 0) {
+		error_set(&err, due, "cannot wait for samples: %s", strerror(-due));
+		return fail(recorder, &err);
+	}
+	if (due && collector_service(recorder->collector, &err) < 0)
+		return fail(recorder, &err);
+	return closing_is_over(&recorder->closing) ? take_closed(recorder) : 0;
+}
+
+/* Fit for a folder whose name is seen in listings. */
+static bool is_plain_host(const char *host)
+{
+	for (; *host; host++)
+		if (*host <= ' ' || *host > '~')
+			return false;
+	return true;
+}
+
+int recorder_open_epoch(struct recorder *recorder, struct error *err)
+{
+	if (recorder->epoch_ns == 0)
+		return epoch_open(recorder->output, EPOCH_KEEP_OLD, &recorder->epoch, err);
+	struct utsname name;
+	const char *host = uname(&name) == 0 && database_host_is_usable(name.nodename) &&
+					   is_plain_host(name.nodename)
+				   ? name.nodename
+				   : "host";
+	recorder->epoch_end_ns = clock_monotonic_ns() + recorder->epoch_ns;
+	return database_open_epoch(recorder->output, host, clock_realtime_ns(), &recorder->epoch,
+				   err);
+}
+
+static void count_epoch(struct recorder *recorder)
+{
+	const struct profile *profile = epoch_profile(recorder->epoch);
+	struct recorder_totals *totals = &recorder->totals;
+	totals->samples += total_of(profile, BILL_STORED);
+	totals->lost += total_of(profile, BILL_LOST_RING) + total_of(profile, BILL_LOST_TABLE) +
+			total_of(profile, BILL_LOST_DAMAGED);
+	totals->throttled += total_of(profile, BILL_THROTTLED);
+}
+
+/* Epochs are written one after the other; rings are emptied meanwhile. 0 or -1. */
+static int await_closed(struct recorder *recorder)
+{
+	int ret = 0;
+	while (ret == 0 && closing_is_running(&recorder->closing))
+		ret = wait_and_service(recorder, clock_monotonic_ns() + LONGEST_WAIT_NS);
+	return ret;
+}
+
+/* The next one is open before the last one is written, so that no other recorder takes it for what
+ * somebody left. 0 or -1. */
+static int next_epoch(struct recorder *recorder)
+{
+	CLEANUP(profile_freep) struct profile *delta = NULL;
+	struct error err;
+	if (await_closed(recorder) < 0)
+		return -1;
+	begin_ending(recorder);
+	int ret = collector_end_epoch(recorder->collector, &delta, &err);
+	end_ending(recorder);
+	if (ret < 0)
+		return fail(recorder, &err);
+	merge(recorder, delta);
+	count_epoch(recorder);
+	struct epoch *ended = recorder->epoch;
+	recorder->in_parts = true;
+	recorder->epoch = NULL;
+	ret = recorder_open_epoch(recorder, &err);
+	if (ret < 0)
+		fail(recorder, &err);
+	if (closing_start(&recorder->closing, ended, &err) < 0)
+		ret = fail(recorder, &err);
+	return ret < 0 ? -1 : 0;
+}
+
+static uint64_t next_drain_ns(const struct recorder *recorder)
+{
+	uint64_t next_ns = clock_monotonic_ns() + recorder->merge_ns;
+	bool ends_before = recorder->epoch_end_ns && recorder->epoch_end_ns < next_ns;
+	return ends_before ? recorder->epoch_end_ns : next_ns;
+}
+
+static int run_loop(struct recorder *recorder)
+{
+	uint64_t next_ns = next_drain_ns(recorder);
+	while (goes_on(recorder)) {
+		if (wait_and_service(recorder, next_ns) < 0)
+			return -1;
+		if (clock_monotonic_ns() < next_ns)
+			continue;
+		bool ends =
+			recorder->epoch_end_ns && clock_monotonic_ns() >= recorder->epoch_end_ns;
+		if ((ends ? next_epoch(recorder) : drain(recorder)) < 0)
+			return -1;
+		next_ns = next_drain_ns(recorder);
+	}
+	return 0;
+}
+
+/* Nothing is sampled yet, but news of processes that start and map files comes, and is taken. */
+static int delay(struct recorder *recorder, uint64_t start_ns)
+{
+	int ret = 0;
+	while (ret == 0 && clock_monotonic_ns() < start_ns && goes_on(recorder))
+		ret = wait_and_service(recorder, start_ns);
+	return ret;
+}
+
+static int start_sampling(struct recorder *recorder)
+{
+	struct error err;
+	return collector_start(recorder->collector, &err) < 0 ? fail(recorder, &err) : 0;
+}
+
+static int begin(struct recorder *recorder)
+{
+	const struct proc_ask *ask = collector_proc_ask(recorder->collector);
+	if (recorder->delay_ns == 0 && start_sampling(recorder) < 0)
+		return -1;
+	watched_time_begin(&recorder->watched, ask);
+	if (recorder->command.pid) {
+		recorder->exec_code = command_release(&recorder->command);
+		if (recorder->exec_code < 0)
+			return -1;
+	}
+	if (recorder->delay_ns) {
+		if (delay(recorder, clock_monotonic_ns() + recorder->delay_ns) < 0 ||
+		    start_sampling(recorder) < 0)
+			return -1;
+		watched_time_release(&recorder->watched); /* of processes: from here on */
+		if (!recorder->command.pid)
+			watched_time_begin(&recorder->watched, ask);
+	}
+	recorder->begin_ns = clock_monotonic_ns();
+	if (recorder->has_duration)
+		recorder->end_ns = recorder->begin_ns + recorder->duration_ns;
+	return 0;
+}
+
+/* What was sampled last goes into the epoch. 0 or -1. */
+static int finish_sampling(struct recorder *recorder)
+{
+	CLEANUP(profile_freep) struct profile *delta = NULL;
+	struct error err;
+	if (collector_finish(recorder->collector, &delta, &err) < 0)
+		return fail(recorder, &err);
+	/* Of one of several epochs the times are not known. */
+	if (!recorder->in_parts &&
+	    watched_time_add(&recorder->watched, &recorder->command, delta) < 0)
+		say(recorder, RECORDER_WARNING, "out of memory for the times of what was recorded");
+	merge(recorder, delta);
+	return 0;
+}
+
+/* Where nothing is sampled any more: waits until an epoch is written, in which signals are heard. 0
+ * or -1. */
+static int await_written(struct recorder *recorder)
+{
+	while (closing_is_running(&recorder->closing) && !closing_is_over(&recorder->closing)) {
+		struct pollfd fds[] = { { recorder->signals, POLLIN, 0 },
+					{ closing_poll_fd(&recorder->closing), POLLIN, 0 } };
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break; /* the wait for the thread is then deaf */
+		if (recorder_wish(recorder) == COLLECT_STOP)
+			closing_hurry(&recorder->closing);
+	}
+	return take_closed(recorder);
+}
+
+/* 0 or -1. */
+static int close_last(struct recorder *recorder)
+{
+	struct error err;
+	struct epoch *last = recorder->epoch;
+	recorder->epoch = NULL;
+	if (closing_start(&recorder->closing, last, &err) < 0)
+		return fail(recorder, &err);
+	return await_written(recorder);
+}
+
+static int finish(struct recorder *recorder)
+{
+	recorder->stopped_ns = clock_monotonic_ns();
+	recorder->totals.seconds = (double)(recorder->stopped_ns - recorder->begin_ns) / 1e9;
+	begin_ending(recorder);
+	/* Ending takes a while, in which they run on. */
+	watched_time_end(&recorder->watched, collector_proc_ask(recorder->collector));
+	int ret = recorder->epoch ? 0 : -1; /* the next one could not be opened, which was said */
+	if (recorder->epoch && finish_sampling(recorder) < 0)
+		ret = -1;
+	if (await_written(recorder) < 0)
+		ret = -1;
+	if (recorder->epoch) {
+		count_epoch(recorder);
+		if (close_last(recorder) < 0)
+			ret = -1;
+	}
+	recorder->finished = ret == 0;
+	return ret;
+}
+
+int recorder_run(struct recorder *recorder)
+{
+	if (begin(recorder) < 0)
+		return -1;
+	int ret = run_loop(recorder);
+	int finished = finish(recorder);
+	return ret < 0 ? ret : finished;
+}
+
+void recorder_release(struct recorder *recorder)
+{
+	closing_take(&recorder->closing, NULL);
+	collector_free(recorder->collector);
+	if (recorder->epoch)
+		epoch_discard(recorder->epoch);
+	watched_time_release(&recorder->watched);
+	command_dispose(&recorder->command);
+	stepper_stop(&recorder->stepper);
+	if (recorder->signals >= 0)
+		close(recorder->signals);
+}

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/count_of.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "profile/canonical.h"
@@ -292,6 +293,76 @@ static void sources_and_contexts_read_back_as_written(void **state)
 	assert_true(who.cpu == optional_of(3));
 }
 
+/* Of the only row of a table, the key of that name. */
+static uint64_t key_named(const struct profile *profile, enum profile_table which, const char *name)
+{
+	size_t count;
+	const struct column *columns = profile_columns(which, &count);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(columns[i].name, name) == 0)
+			return table_keys(profile_table(profile, which), 0)[i];
+	fail_msg("%s has no column %s", profile_table_name(which), name);
+	return 0;
+}
+
+static void assert_text_named(const struct profile *profile, enum profile_table which,
+			      const char *name)
+{
+	uint64_t id = key_named(profile, which, name);
+	assert_true(span_equal(profile_bytes(profile, id), span_of_text(name)));
+}
+
+#define T(name) .name = span_of_text(#name)
+
+static void every_field_is_in_the_column_of_its_name(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	const struct profile_event event = {
+		T(name),     T(unit),	    T(pmu),	   T(core_type), T(leader),    .scale = 2,
+		.type = 3,   .config = 4,   .config1 = 5,  .config2 = 6, .clock = 7,   .policy = 8,
+		.period = 9, .precise = 10, .exclude = 11, .skid = 12,	 .origin = 13, .sampled = 14
+	};
+	const struct profile_image image = { T(build_id), T(hash),    T(name),
+					     .kind = 2,	  .space = 3, .writer = 4 };
+	const struct profile_context context = { T(comm),   T(cgroup),	   T(container),
+						 T(thread), T(core_type),  T(labels),
+						 .pid = 2,  .start_ns = 3, .tid = 4,
+						 .cpu = 5 };
+	const struct profile_source source = {
+		T(host),      T(boot_id),   T(kernel),	   T(machine),	  T(cpu_vendor),
+		T(cpu_model), T(cpu_name),  T(microcode),  T(smt),	  T(governor),
+		T(turbo),     T(frequency), T(hypervisor), T(clock),	  T(command),
+		T(tool),      T(labels),    .cpus = 2,	   .start_ns = 3, .epoch = 4
+	};
+	uint32_t id;
+	assert_int_equal(profile_add_event(profile, &event, &id), 0);
+	assert_int_equal(profile_add_image(profile, &image, &id), 0);
+	assert_int_equal(profile_add_context(profile, &context, &id), 0);
+	assert_int_equal(profile_add_source(profile, &source), 0);
+	static const struct {
+		enum profile_table table;
+		const char *numbers[14];
+	} tables[] = {
+		{ PROFILE_EVENT,
+		  { "scale", "type", "config", "config1", "config2", "clock", "policy", "period",
+		    "precise", "exclude", "skid", "origin", "sampled" } },
+		{ PROFILE_IMAGE, { "kind", "space", "writer" } },
+		{ PROFILE_CONTEXT, { "pid", "start_ns", "tid", "cpu" } },
+		{ PROFILE_SOURCE, { "cpus", "start_ns", "epoch" } },
+	};
+	for (size_t t = 0; t < COUNT_OF(tables); t++) {
+		size_t count;
+		const struct column *columns = profile_columns(tables[t].table, &count);
+		for (size_t i = 0; tables[t].numbers[i]; i++)
+			assert_int_equal(key_named(profile, tables[t].table, tables[t].numbers[i]),
+					 i + 2);
+		for (size_t i = 0; i < count; i++)
+			if (columns[i].type == COLUMN_BYTES)
+				assert_text_named(profile, tables[t].table, columns[i].name);
+	}
+}
+
 static void sums_stop_at_their_largest_value(void **state)
 {
 	(void)state;
@@ -317,6 +388,7 @@ int main(void)
 		cmocka_unit_test(stable_names_survive_renumbering),
 		cmocka_unit_test(events_read_back_as_written),
 		cmocka_unit_test(sources_and_contexts_read_back_as_written),
+		cmocka_unit_test(every_field_is_in_the_column_of_its_name),
 		cmocka_unit_test(sums_stop_at_their_largest_value),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -46,11 +47,17 @@ static void cover_holes(int fd, const struct mapped_file *file)
 }
 
 /* A mapping of the size of `file`: of `mapped`, or of nothing (-1). */
+/* fstat() of newer C libraries is newfstatat(), for which a confined process takes a signal. */
+static int examine(int fd, struct stat *info)
+{
+	return (int)syscall(SYS_fstat, fd, info);
+}
+
 static int map(int file, int flags, int mapped, struct mapped_file *out, struct error *err)
 {
 	struct stat info;
 	*out = (struct mapped_file){ 0 };
-	if (fstat(file, &info) != 0)
+	if (examine(file, &info) != 0)
 		return error_set(err, -errno, "cannot examine the file: %s", strerror(errno));
 	if (info.st_size == 0)
 		return error_set(err, -ENOEXEC, "the file is empty");

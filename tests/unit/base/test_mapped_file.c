@@ -1,13 +1,20 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -115,12 +122,47 @@ static void large_holes_are_not_mapped_as_far_as_there_are_not_too_many(void **s
 	assert_true(mapped_of(10, MB / 2) >= 10 * MB / 2);
 }
 
+/* Where it is a trap, each costs a signal. */
+static bool forbid_newfstatat(void)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(steps) / sizeof(steps[0]), steps };
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static void a_file_is_mapped_without_a_call_that_is_trapped(void **state)
+{
+	(void)state;
+	CLEANUP(close_fd) int fd = some_file();
+	int status;
+	assert_int_equal(write(fd, "text", 4), 4);
+	pid_t child = fork();
+	if (child == 0) {
+		struct mapped_file file;
+		if (!forbid_newfstatat())
+			_exit(2);
+		_exit(mapped_file_open(fd, &file, NULL) == 0 && file.size_bytes == 4 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		skip(); /* no seccomp here */
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_outlives_what_others_do_to_the_file),
 		cmocka_unit_test(holes_cost_nothing),
 		cmocka_unit_test(large_holes_are_not_mapped_as_far_as_there_are_not_too_many),
+		cmocka_unit_test(a_file_is_mapped_without_a_call_that_is_trapped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

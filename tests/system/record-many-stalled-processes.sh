@@ -27,53 +27,30 @@ cc -O1 -static many.c -o many
 stall many prog 25 $many
 parent=$stalled
 
-# begin NAME COMMAND...: a recording beside the others, which all wait most of their time. What it says goes to
-# NAME.said, its status and milliseconds to NAME.ended.
-begin() {
-	name=$1
-	shift
-	{
-		begun_ns=$(date +%s%N)
-		status=0
-		timeout -s KILL 40 "$@" 2>"$name.said" || status=$?
-		echo "$status $((($(date +%s%N) - begun_ns) / 1000000))" >"$name.ended"
-	} &
-	recorder="$recorder $!"
-}
 mkdir -m 777 own
-begin all "$CULPRIT" record -q -a -F 500 --duration 1s -o all.prof
-begin unlimited "$CULPRIT" record -q -a -F 500 --duration 300ms --gather-limits none -o unlimited.prof
-begin children "$CULPRIT" record -q -F 500 --duration 300ms -p "$parent" --children -o children.prof
+beside all "$CULPRIT" record -q -a -F 500 --duration 1s -o all.prof
+beside unlimited "$CULPRIT" record -q -a -F 500 --duration 300ms --gather-limits none -o unlimited.prof
+beside children "$CULPRIT" record -q -F 500 --duration 300ms -p "$parent" --children -o children.prof
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ] ||
-	begin own setpriv --reuid=65501 --regid=65534 --clear-groups \
+	beside own setpriv --reuid=65501 --regid=65534 --clear-groups \
 		"$CULPRIT" record -q -F 500 --duration 300ms -p "$parent" -o own/own.prof
-# shellcheck disable=SC2086
-wait $recorder
-recorder=
+await_beside
 
-# expect_ended NAME WHAT MOST_MS
-expect_ended() {
-	read -r status passed_ms <"$1.ended"
-	echo "$2: ended after $passed_ms ms"
-	expect_equal "status of $2: $(cat "$1.said")" "$status" 0
-	expect_between "milliseconds of $2" "$passed_ms" 300 "$3"
-}
-
-expect_ended all "a recording of all" 5000
+expect_ended all "a recording of all" 0 300 5000
 culprit report -q --limit 0 --by image,procedure all.prof >report
 expect_match "names of another program's" "$(grep victim report)" "busy"
 expect_between "processes that did not answer" "$(bill all.prof left_out_names_unanswered)" 1 4
 
 # Nobody pays, so each of them would be waited for half a second: 20 in all.
-expect_ended unlimited "a recording without limits" 9000
+expect_ended unlimited "a recording without limits" 0 300 9000
 expect_match "what is said of them, without limits" "$(cat unlimited.said)" "in time: '/proc/[0-9]*/stat', '/proc/"
 culprit report -q --limit 0 --by image,procedure unlimited.prof >report
 expect_match "names of another program's, without limits" "$(grep victim report)" "busy"
 
 # The one that waits first uses up what all may take, while root's recorder is urgent for as long.
-expect_ended children "a recording with children" 9000
+expect_ended children "a recording with children" 0 300 9000
 expect_match "what is said of them" "$(cat children.said)" \
 	"process [0-9]* below is not watched: the kernel waits for the end of an execve\(\) of its, which does not come; $((many - 1)) more like it"
 
 # Whose they are himself: he trusts them.
-[ ! -e own.ended ] || expect_ended own "a recording of one's own" 9000
+[ ! -e own.ended ] || expect_ended own "a recording of one's own" 0 300 9000

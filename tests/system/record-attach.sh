@@ -1,5 +1,6 @@
 # Processes and threads that run already: all threads of --pid, one alone of --tid; the end of
 # all of them ends the recording.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 
@@ -7,7 +8,7 @@ need_cpu_sampling
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done
-culprit record --quiet --per-thread -F 500 -p $pid --duration 500ms -o threads.prof
+culprit record --quiet --per-thread -F 2000 -p $pid --duration 500ms -o threads.prof
 for thread in worker-0 worker-1 worker-2; do
 	expect_between "samples of $thread" "$(samples threads.prof 13 $thread)" 20 2000
 done

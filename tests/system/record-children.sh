@@ -35,7 +35,7 @@ ticks() {
 }
 before_worker=$(ticks $worker)
 before_grandchild=$(ticks $grandchild)
-culprit record --quiet --per-process -F 500 -p $server --children --duration 500ms -o all.prof 2>said
+culprit record --quiet --per-process -F 500 -p $server --children --duration 1s -o all.prof 2>said
 had_worker=$(($(ticks $worker) - before_worker))
 had_grandchild=$(($(ticks $grandchild) - before_grandchild))
 expect_between "samples of the worker" "$(samples all.prof 12 $worker)" $((had_worker * 5 / 4)) $((had_worker * 6 + 20))

@@ -1,4 +1,5 @@
 # Who starts a set-user-ID program of root's, through links of ever new names, pays for these names himself.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv cc

@@ -7,10 +7,11 @@ need_cpu_sampling
 room=$(mktemp -d /tmp/culprit-processes.XXXXXX)
 mounts=
 recorder=
+beside= # recorders that run side by side
 programs=
 # The recorder first: what it waits for is let go with the mounts.
 clean() {
-	for process in $recorder $programs $mounts; do
+	for process in $recorder $beside $programs $mounts; do
 		kill -KILL "$process" 2>/dev/null || true
 	done
 	wait 2>/dev/null || true
@@ -66,6 +67,35 @@ await() {
 	wait $recorder || status=$?
 	recorder=
 	passed_ms=$((($(date +%s%N) - begun_ns) / 1000000))
+}
+
+# beside NAME COMMAND...: a recording beside others, since all wait most of their time. What it says goes to
+# NAME.said, its status and milliseconds to NAME.ended.
+beside() {
+	name=$1
+	shift
+	{
+		begun_ns=$(date +%s%N)
+		status=0
+		timeout -s KILL 40 "$@" 2>"$name.said" || status=$?
+		echo "$status $((($(date +%s%N) - begun_ns) / 1000000))" >"$name.ended"
+	} &
+	beside="$beside $!"
+}
+
+# await_beside: the end of all of them
+await_beside() {
+	# shellcheck disable=SC2086
+	wait $beside
+	beside=
+}
+
+# expect_ended NAME WHAT STATUS LEAST_MS MOST_MS: of one of them
+expect_ended() {
+	read -r status passed_ms <"$1.ended"
+	echo "$2: ended after $passed_ms ms"
+	expect_equal "status of $2: $(cat "$1.said")" "$status" "$3"
+	expect_between "milliseconds of $2" "$passed_ms" "$4" "$5"
 }
 
 "$room/victim" &

@@ -1,5 +1,6 @@
 # Processes and threads that run already: all threads of --pid, one alone of --tid; the end of
 # all of them ends the recording.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
 
@@ -7,7 +8,7 @@ need_cpu_sampling
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done
-culprit record --quiet --per-thread -F 500 -p $pid --duration 1s -o threads.prof
+culprit record --quiet --per-thread -F 2000 -p $pid --duration 500ms -o threads.prof
 for thread in worker-0 worker-1 worker-2; do
 	expect_between "samples of $thread" "$(samples threads.prof 13 $thread)" 20 2000
 done
@@ -26,7 +27,7 @@ expect_between "samples of one thread" "$(samples thread.prof)" $((had * 5 / 4))
 # It ends soon after they do, however long that takes them.
 kill $pid
 wait $pid || true
-"$KERNELS/busy" threads 3 1 &
+"$KERNELS/busy" threads 3 0.4 &
 pid=$!
 culprit record --quiet -F 500 -p $pid -o end.prof &
 recorder=$!

@@ -49,10 +49,8 @@ sleep 1.5
 END
 mkdir mount-second
 chown 65501 mount-second
-begin -F 500 --bursts=50 -o command.prof -- sh starts.sh
+beside command "$CULPRIT" record -q -F 500 --bursts=50 -o command.prof -- sh starts.sh
 mounts="$mounts $(for i in $(seq 50); do [ ! -s second ] || break; sleep 0.1; done; cat second)"
-await 30 "a recording of a command"
-expect_equal "its status: $(cat messages)" "$status" 0
 
 # Who steps is kept from everything, also from telling that the command has ended.
 begin -F 500 --bursts=50 -o stopped.prof -- sh -c 'sleep 1.5'
@@ -66,3 +64,6 @@ kill -STOP "$stepper"
 await 20 "a recording whose stepper stands still"
 kill -KILL "$stepper"
 expect_equal "its status, which nobody knows: $(cat messages)" "$status" 125
+
+await_beside
+expect_ended command "a recording of a command" 0 1500 30000

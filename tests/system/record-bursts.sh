@@ -33,11 +33,11 @@ expect_equal "samples" "$(bill b.prof 'stored|filtered|stepped|lost_ring|lost_da
 culprit check b.prof >/dev/null
 
 # A running process, and it goes on.
-"$KERNELS/busy" threads 3 1.5 &
+"$KERNELS/busy" threads 3 0.8 &
 pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT
 while [ "$(ls /proc/$pid/task | wc -l)" != 4 ]; do sleep 0.01; done
-culprit record --quiet --bursts=20 --per-thread -p $pid --duration 1s -o p.prof
+culprit record --quiet --bursts=20 --per-thread -p $pid --duration 400ms -o p.prof
 expect_between "bursts of a process" "$(bill p.prof bursts)" 3 1000
 expect_equal "tracer afterwards" "$(sed -n 's/^TracerPid:[[:space:]]*//p' /proc/$pid/status)" 0
 expect_status 0 wait $pid
@@ -121,7 +121,7 @@ expect_equal "what it printed" "$(cat out)" "190 alarms 0"
 expect_between "bursts" "$(bill u.prof bursts)" 5 2000
 
 # Its stops are stops, and when the recording ends before it, it goes on.
-culprit record --quiet --bursts=50 -F 2000 --duration 1500ms -o d.prof -- \
+culprit record --quiet --bursts=50 -F 2000 --duration 1s -o d.prof -- \
 	sh -c 'echo $$ >pid; mv pid ready; exec "$KERNELS/busy" split 60' &
 recorder=$!
 for wait in $(seq 500); do [ ! -e ready ] || break; sleep 0.02; done
@@ -157,12 +157,12 @@ done
 
 # One that is traced already is sampled, and left alone.
 if command -v strace >/dev/null; then
-	strace -o /dev/null "$KERNELS/busy" split 2 &
+	strace -o /dev/null "$KERNELS/busy" split 1.2 &
 	tracer=$!
 	sleep 0.3
 	traced=$(cat /proc/$tracer/task/$tracer/children 2>/dev/null || true)
 	if [ -n "$traced" ]; then
-		culprit record --bursts -p ${traced%% *} --duration 700ms -o t.prof 2>err
+		culprit record --bursts -p ${traced%% *} --duration 300ms -o t.prof 2>err
 		expect_match "message" "$(cat err)" "^culprit: warning: no bursts: what was to be stepped cannot be: another program traces it\$"
 		expect_between "samples" "$(samples t.prof)" 1 100000
 	fi

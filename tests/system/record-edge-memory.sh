@@ -3,7 +3,7 @@
 # beside others
 . "$SOURCE/tests/lib.sh"
 need_cpu_sampling
-LOOPS=1000000000
+LOOPS=500000000
 culprit record --edges -u -e cpu-clock -o probe.prof -- true 2>probe.err
 ! grep -q 'samples are interpreted without it' probe.err || skip "$(cat probe.err)"
 
@@ -15,8 +15,8 @@ branches() {
 outcomes() {
 	awk -v o="$(bill "$1" interpret_outcomes)" -v n="$(bill "$1" interpreted)" 'BEGIN { print o / n }'
 }
-culprit record --quiet -u -e cpu-clock -F 1500 -o with.prof -- "$KERNELS/branches" $LOOPS heap
-culprit record --quiet -u --no-edge-memory -e cpu-clock -F 1500 -o without.prof -- \
+culprit record --quiet -u -e cpu-clock -F 3000 -o with.prof -- "$KERNELS/branches" $LOOPS heap
+culprit record --quiet -u --no-edge-memory -e cpu-clock -F 3000 -o without.prof -- \
 	"$KERNELS/branches" $LOOPS heap
 branches with.prof >with
 expect_equal "branches seen" "$(awk '{ print $1 }' with | sort -u | wc -l)" 2

@@ -35,7 +35,7 @@ expect_between "samples interpreted, in JSON" \
 
 # Rows add up when profiles are merged, in either order.
 mv edges.prof one.prof
-culprit record --quiet -u -e cpu-clock -F 1500 -o two.prof -- "$KERNELS/branches" $((LOOPS / 5))
+culprit record --quiet -u -e cpu-clock -F 1500 -o two.prof -- "$KERNELS/branches" $((LOOPS / 10))
 culprit db merge edges.prof one.prof two.prof
 culprit db merge other.prof two.prof one.prof
 cmp edges.prof other.prof || fail "the order of merging shows"
@@ -46,7 +46,7 @@ expect_equal "branches of both" "$(bill edges.prof interpret_outcomes)" \
 
 # A rate that leaves no time for it: thinned. (What it may cost is tested without a clock, in
 # tests/unit/collect/test_edges.c.)
-culprit record --quiet -u -e cpu-clock -F 20000 -o edges.prof -- "$KERNELS/branches" $((LOOPS / 2))
+culprit record --quiet -u -e cpu-clock -F 20000 -o edges.prof -- "$KERNELS/branches" $((LOOPS / 5))
 "$TOOLS/cells" edges.prof >cells
 expect_whole_bill
 expect_between "samples left out" "$(bill edges.prof interpret_thinned)" 1000 100000

@@ -1,6 +1,7 @@
 # A stranger's program that claims libc's build-id, and a copy of a library of root's with other names,
 # run before root records the whole machine: the samples of libc and the library stay theirs, under
 # their own paths and names; in a database that knew the strangers first, and after adding up, too.
+# beside others
 . "$SOURCE/tests/lib.sh"
 need_root
 need_command setpriv readelf objcopy cc

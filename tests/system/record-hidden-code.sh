@@ -10,12 +10,12 @@ named() {
 	expect_between "busy_one of both in $1" "$(ratio "$one" $((one + two)))" 0.25 0.42
 }
 cp "$KERNELS/busy" gone
-culprit record --quiet -F 1000 -o deleted.prof -- ./gone deleted 0.8
+culprit record --quiet -F 2000 -o deleted.prof -- ./gone deleted 0.4
 [ ! -e gone ] || fail "the program did not delete itself"
 named deleted.prof
 
-culprit record --quiet -F 1000 -o memfd.prof -- "$KERNELS/busy" memfd 0.8
+culprit record --quiet -F 2000 -o memfd.prof -- "$KERNELS/busy" memfd 0.4
 named memfd.prof
 
-culprit record --quiet -F 1000 -o jit.prof -- "$KERNELS/busy" jit 0.8
+culprit record --quiet -F 2000 -o jit.prof -- "$KERNELS/busy" jit 0.4
 expect_between "samples of run-time code" "$(samples jit.prof 3 jit 10 jit_work)" 500 2000

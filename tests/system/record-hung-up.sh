@@ -20,10 +20,10 @@ watches() {
 mkfifo gate
 cat gate >/dev/null &
 first=$!
-"$KERNELS/busy" split 2 &
+"$KERNELS/busy" split 1.5 &
 second=$!
 trap 'kill $first $second 2>/dev/null || true' EXIT
-strace -c -o first-ends culprit record --quiet -F 100 -p $first,$second -o two.prof &
+strace -c -o first-ends culprit record --quiet -F 200 -p $first,$second -o two.prof &
 recorder=$!
 until watches $recorder; do
 	kill -0 $recorder || fail "nothing was recorded"
@@ -35,7 +35,7 @@ expect_between "samples of the second" "$(samples two.prof)" 100 1000
 expect_between "polls after the first ended" "$(calls first-ends poll)" 10 1500
 
 # A thread that has ended, but whose process nobody has waited for.
-sh -c '"$KERNELS/busy" split 1 & echo $! >pid; exec sleep 100' &
+sh -c '"$KERNELS/busy" split 0.3 & echo $! >pid; exec sleep 100' &
 parent=$!
 trap 'kill $first $second $parent 2>/dev/null || true' EXIT
 while [ ! -s pid ]; do sleep 0.01; done

@@ -32,21 +32,9 @@ cc -O1 -static unmaps.c -o unmaps
 stall execs prog 25
 execs=$stalled
 stall unmaps "" 16
-begin -a -F 500 --duration 1s -o all.prof
-await 10 "a recording of all"
-expect_equal "its status: $(cat messages)" "$status" 0
-expect_between "milliseconds of a second's recording" "$passed_ms" 1000 4000
-culprit report -q --limit 0 --by image,procedure all.prof >report
-expect_match "names of another program's" "$(grep victim report)" "busy"
-expect_between "processes that did not answer" "$(bill all.prof left_out_names_unanswered)" 1 4
-expect_match "what is said of them" "$(cat messages)" "'/proc/[0-9]*/(stat|maps)' of user 65501"
-
-begin -F 500 --duration 1s -p $victim -o one.prof
-await 10 "a recording of one"
-expect_equal "its status: $(cat messages)" "$status" 0
-expect_between "milliseconds of it" "$passed_ms" 1000 4000
-expect_between "CPU time that is known of it" "$(bill one.prof sampled_user_ns)" 50000000 2000000000
-
+beside all "$CULPRIT" record -q -a -F 500 --duration 1s -o all.prof
+beside one "$CULPRIT" record -q -F 500 --duration 1s -p $victim -o one.prof
+beside stalled "$CULPRIT" record -q -F 500 -p "$execs" -o stalled.prof
 begin -F 500 -p $victim -o signalled.prof
 sleep 1.5
 begun_ns=$(date +%s%N)
@@ -54,12 +42,20 @@ kill -INT $recorder
 await 10 "a recording that is asked to end"
 expect_equal "its status: $(cat messages)" "$status" 0
 expect_between "milliseconds after SIGINT" "$passed_ms" 0 5000
-expect_between "CPU time that is known of it, too" "$(bill signalled.prof sampled_user_ns)" 50000000 3000000000
+expect_between "CPU time that is known of it" "$(bill signalled.prof sampled_user_ns)" 50000000 3000000000
+await_beside
 
-begin -F 500 -p "$execs" -o stalled.prof
-await 10 "a recording of who is in execve()"
-expect_equal "its status" "$status" 1
-expect_match "what is said" "$(cat messages)" "cannot watch task $execs: the kernel waits for the end of an execve\(\)"
+expect_ended all "a recording of all" 0 1000 4000
+culprit report -q --limit 0 --by image,procedure all.prof >report
+expect_match "names of another program's" "$(grep victim report)" "busy"
+expect_between "processes that did not answer" "$(bill all.prof left_out_names_unanswered)" 1 4
+expect_match "what is said of them" "$(cat all.said)" "'/proc/[0-9]*/(stat|maps)' of user 65501"
+
+expect_ended one "a recording of one" 0 1000 4000
+expect_between "CPU time that is known of it, too" "$(bill one.prof sampled_user_ns)" 50000000 2000000000
+
+expect_ended stalled "a recording of who is in execve()" 1 0 10000
+expect_match "what is said" "$(cat stalled.said)" "cannot watch task $execs: the kernel waits for the end of an execve\(\)"
 
 begin -F 500 -p "$execs" -o stalled.prof
 sleep 0.7

@@ -34,11 +34,11 @@ mkdir mounted
 cat >inside <<END
 mount -t tmpfs none mounted
 cp "$KERNELS/busy" mounted/b
-mounted/b split 0.5
-(cd mounted && "$KERNELS/jitted" dump 0.4)
+mounted/b split 0.3
+(cd mounted && "$KERNELS/jitted" dump 0.2)
 . ./let_go
 END
-culprit record --quiet -F 1000 -o inside.prof -- unshare --mount sh inside mounted
+culprit record --quiet -F 2000 -o inside.prof -- unshare --mount sh inside mounted
 expect_equal "what keeps umount from working" "$(cat umount.err)" ""
 expect_named inside.prof
 expect_between "samples of run-time code" "$(samples inside.prof 3 jit 10 jit_dumped)" 150 800
@@ -54,9 +54,9 @@ for pad in 0 8; do
 	mount -t tmpfs none mounted
 	cp "$KERNELS/busy" mounted/b
 	dd if=/dev/zero bs=1M count=$pad status=none >>mounted/b
-	mounted/b split 0.8 &
+	mounted/b split 0.6 &
 	program=$!
-	culprit record --quiet -F 1000 -a -o "system$pad.prof" -- \
+	culprit record --quiet -F 2000 -a -o "system$pad.prof" -- \
 		sh -c "tail --pid=$program -f /dev/null; . ./let_go" sh mounted
 	wait "$program" || fail "the program failed"
 	program=
@@ -91,7 +91,7 @@ cp "$CULPRIT" "$KERNELS/busy" open
 cat >open/inside <<'END'
 mount -t tmpfs none mounted
 cp busy mounted/b
-mounted/b split 0.5
+mounted/b split 0.3
 echo >ran
 read -r answer <go
 END
@@ -102,7 +102,7 @@ chmod 777 mounted ran go
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] &&
 	setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urm mount -t tmpfs none mounted 2>/dev/null; then
 	setpriv --reuid 65534 --regid 65534 --clear-groups \
-		./culprit record --quiet -F 1000 -o user.prof -- unshare -Urm sh inside &
+		./culprit record --quiet -F 2000 -o user.prof -- unshare -Urm sh inside &
 	recorder=$!
 	read -r answer <ran
 	expect_equal "what an ordinary user's recorder holds" "$(sh ../held_by $recorder mounted)" ""

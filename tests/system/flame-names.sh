@@ -68,12 +68,17 @@ print "$_ $sum{$_}\n" for sort keys %sum;
 END
 chmod +x scripts/stackcollapse-perf.pl
 
-for options in "" --sample-cpu; do
-	perf record -q $options -g -e cpu-clock -F 997 -o names.data -- ./names >/dev/null 2>perf.err ||
+# compare OPTIONS...: 0 when the stacks of a recording are the same in both; else `out` says what differs
+compare() {
+	perf record -q "$@" -g -e cpu-clock -F 997 -o names.data -- ./names >/dev/null 2>perf.err ||
 		skip "perf cannot record here: $(tail -n 1 perf.err)"
-	python3 "$SOURCE/bench/flame_stacks.py" "$CULPRIT" names.data "$PWD/scripts" plain >out 2>&1 ||
-		fail "perf record $options: $(cat out)"
-	grep -q ' 0.00000 %  unexplained, 0 stacks' out || fail "$(cat out)"
+	python3 "$SOURCE/bench/flame_stacks.py" "$CULPRIT" names.data "$PWD/scripts" plain >out 2>&1 &&
+		grep -q ' 0.00000 %  unexplained, 0 stacks' out
+}
+for options in "" --sample-cpu; do
+	# In one of some thirty recordings perf script had one stack under a name that no process had:
+	# what is wrong here is so in the next one too.
+	compare $options || compare $options || fail "perf record $options: $(cat out)"
 	# each of them was there
 	"$CULPRIT" report --json --by process names.data | python3 -c '
 import json, sys

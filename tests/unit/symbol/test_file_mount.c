@@ -33,15 +33,33 @@ static void memory_answers_itself_and_what_is_not_known_does_not(void **state)
 		assert_true(file_mount_answers_itself(root, 0));
 }
 
+/* In a folder that was made the root (chroot(2)) the mount that it lies on is in no table. */
+static bool our_table_has_the_root(void)
+{
+	char line[4096], where[4096];
+	bool found = false;
+	CLEANUP(close_file) FILE *table = fopen("/proc/self/mountinfo", "re");
+	while (table && !found && fgets(line, sizeof(line), table))
+		found = sscanf(line, "%*d %*d %*s %*s %4095s", where) == 1 &&
+			strcmp(where, "/") == 0;
+	return found;
+}
+
 static void mounts_are_ours_where_our_table_has_them(void **state)
 {
 	(void)state;
 	CLEANUP(close_fd) int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(close_fd) int memory = memfd_create("test", MFD_CLOEXEC);
-	assert_true(file_mount_is_ours(root, 0));
-	assert_true(file_mount_is_ours(root, getpid()));
 	assert_false(file_mount_is_ours(memory, 0)); /* the kernel's own, in no table */
 	assert_false(file_mount_is_ours(memory, getpid()));
+	bool listed = our_table_has_the_root();
+	assert_int_equal(file_mount_is_ours(root, 0), listed);
+	assert_int_equal(file_mount_is_ours(root, getpid()), listed);
+	if (!listed) {
+		print_message(
+			"the root is no mount here (chroot): no mount of ours is looked at\n");
+		skip();
+	}
 }
 
 static bool layers_answer(const char *format, const char *folder)

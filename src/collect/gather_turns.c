@@ -5,15 +5,9 @@
 
 #include "collect/session.h"
 
-/* What is gathered in each round of strangers' files, and of ours for strangers. */
-static const unsigned parts[] = { GATHER_FUNCTIONS | GATHER_CODE, GATHER_LINES, GATHER_FLOW };
-#define ROUNDS (sizeof(parts) / sizeof(parts[0]))
-
-/* Jobs that strangers pay for, of one lane. */
-struct rounds {
-	bool guests; /* those of trusted files */
-	size_t next;
-};
+/* What is gathered in each round of strangers' files. */
+static const unsigned rounds[] = { GATHER_FUNCTIONS | GATHER_CODE, GATHER_LINES, GATHER_FLOW };
+#define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
 
 struct turns {
 	struct gathering *gathering;
@@ -22,25 +16,20 @@ struct turns {
 	unsigned all;	  /* of what is gathered of anything */
 	size_t next_own;  /* of what is trusted, and a process reads */
 	size_t next_here; /* of what we read ourselves */
-	struct rounds guests, strange;
+	size_t round;	  /* of strangers', the next */
 };
-
-static bool takes_part(const struct rounds *rounds, const struct job *job)
-{
-	return job->share->strange && job->guest == rounds->guests;
-}
 
 /* Of the strangers' jobs that are not done: of whom took the least so far, the one with most
  * samples' places. */
-static struct job *next_job(const struct turns *turns, const struct rounds *rounds)
+static struct job *next_job(struct job *jobs, size_t count)
 {
 	struct job *best = NULL;
-	for (size_t i = 0; i < turns->count; i++) {
-		struct job *job = &turns->jobs[i];
-		if (job->done || !takes_part(rounds, job))
+	for (size_t i = 0; i < count; i++) {
+		struct job *job = &jobs[i];
+		if (job->done)
 			continue;
-		uint64_t left_ns = job->share->left_ns[job_purpose(job)];
-		uint64_t best_ns = best ? best->share->left_ns[job_purpose(best)] : 0;
+		uint64_t left_ns = job->share->left_ns[SHARE_GATHERING];
+		uint64_t best_ns = best ? best->share->left_ns[SHARE_GATHERING] : 0;
 		if (!best || left_ns > best_ns || (left_ns == best_ns && job->count > best->count))
 			best = job;
 	}
@@ -48,15 +37,12 @@ static struct job *next_job(const struct turns *turns, const struct rounds *roun
 }
 
 /* The next one, and whether it may have all the time that its share still has. */
-static struct job *take_next_job(const struct turns *turns, const struct rounds *rounds)
+static struct job *take_next_job(struct job *jobs, size_t count)
 {
-	struct job *next = next_job(turns, rounds);
+	struct job *next = next_job(jobs, count);
 	size_t others = 0;
-	for (size_t i = 0; next && i < turns->count; i++) {
-		const struct job *job = &turns->jobs[i];
-		others += !job->done && job != next && job->share == next->share &&
-			  takes_part(rounds, job);
-	}
+	for (size_t i = 0; next && i < count; i++)
+		others += !jobs[i].done && &jobs[i] != next && jobs[i].share == next->share;
 	if (next)
 		next->alone = !others;
 	return next;
@@ -73,24 +59,23 @@ static bool may_have(const struct job *job, unsigned what)
 	       job->file->identity->debug_link[0];
 }
 
-static void begin_round(struct turns *turns, struct rounds *rounds)
+static void begin_round(struct turns *turns)
 {
-	unsigned what = parts[rounds->next] & turns->all;
+	unsigned what = rounds[turns->round] & turns->all;
 	for (size_t i = 0; i < turns->count; i++) {
 		struct job *job = &turns->jobs[i];
-		if (takes_part(rounds, job))
-			job->done = job->left_out || !what || !job->count ||
-				    (rounds->next && !may_have(job, what));
+		job->done = !job->share->strange || job->left_out || !what ||
+			    (turns->round && !may_have(job, what));
 	}
-	rounds->next++;
+	turns->round++;
 }
 
-static struct job *next_in_rounds(struct turns *turns, struct rounds *rounds)
+static struct job *next_strange(struct turns *turns)
 {
-	struct job *job = rounds->next ? take_next_job(turns, rounds) : NULL;
-	while (!job && rounds->next < ROUNDS) {
-		begin_round(turns, rounds);
-		job = take_next_job(turns, rounds);
+	struct job *job = turns->round ? take_next_job(turns->jobs, turns->count) : NULL;
+	while (!job && turns->round < ROUNDS) {
+		begin_round(turns);
+		job = take_next_job(turns->jobs, turns->count);
 	}
 	return job;
 }
@@ -112,16 +97,6 @@ static bool is_free(const struct turns *turns, enum reader_lane lane)
 }
 
 /* Until a file is being read, or none is left. */
-static int begin_in_rounds(struct turns *turns, struct rounds *rounds, enum reader_lane lane)
-{
-	struct job *job;
-	int ret = 0;
-	while (ret == 0 && is_free(turns, lane) && (job = next_in_rounds(turns, rounds)))
-		ret = job_begin(turns->gathering, job, parts[rounds->next - 1] & turns->all);
-	return ret < 0 ? ret : 0;
-}
-
-/* What is trusted, then what strangers alone ask of it. */
 static int begin_own(struct turns *turns)
 {
 	struct job *job;
@@ -129,7 +104,16 @@ static int begin_own(struct turns *turns)
 	while (ret == 0 && is_free(turns, READER_OWN) &&
 	       (job = next_trusted(turns, false, &turns->next_own)))
 		ret = job_begin(turns->gathering, job, turns->all);
-	return ret < 0 ? ret : begin_in_rounds(turns, &turns->guests, READER_OWN);
+	return ret < 0 ? ret : 0;
+}
+
+static int begin_strange(struct turns *turns)
+{
+	struct job *job;
+	int ret = 0;
+	while (ret == 0 && is_free(turns, READER_STRANGE) && (job = next_strange(turns)))
+		ret = job_begin(turns->gathering, job, rounds[turns->round - 1] & turns->all);
+	return ret < 0 ? ret : 0;
 }
 
 /* What has been read. 1: nothing is under way; with READER_LOOK also when nothing has been read. */
@@ -164,7 +148,7 @@ static int take_turns(struct turns *turns, bool side_by_side)
 			continue;
 		}
 		if (ret == 0 && (side_by_side || is_free(turns, READER_OWN)))
-			ret = begin_in_rounds(turns, &turns->strange, READER_STRANGE);
+			ret = begin_strange(turns);
 		if (ret == 0)
 			ret = end_one(turns, READER_WAIT);
 		if (ret != 0)
@@ -177,7 +161,6 @@ int gather_in_turns(struct gathering *gathering, struct job *jobs, size_t count)
 	struct turns turns = { .gathering = gathering,
 			       .jobs = jobs,
 			       .count = count,
-			       .guests = { .guests = true },
 			       .all = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL };
 	int ret = take_turns(&turns, goes_side_by_side());
 	/* Where memory ran out something may be under way still. */

@@ -14,15 +14,20 @@ static bool is_hurried(void *context)
 	return atomic_load(&closing->hurry);
 }
 
+void closing_say_left_open(struct error *err)
+{
+	error_set(err, -ECANCELED,
+		  "asked a second time to end: the open file is left, cut off, and has the samples "
+		  "but not all names");
+}
+
 static void write_epoch(struct closing *closing)
 {
 	const struct profile_waiter waiter = { is_hurried, closing };
 	closing->result = epoch_close_for(&waiter, closing->epoch, &closing->err);
 	closing->epoch = NULL; /* closing frees it, however it ends */
 	if (closing->result == -ECANCELED)
-		error_set(&closing->err, -ECANCELED,
-			  "asked a second time to end: the open file is left, cut off, and has "
-			  "the samples but not all names");
+		closing_say_left_open(&closing->err);
 }
 
 static void *run(void *context)

@@ -40,3 +40,5 @@ void closing_hurry(struct closing *closing);
 /* Waits for the running one, if there is one. 0, or what epoch_close_for() returned, with *err
  * (NULL: not asked for). */
 int closing_take(struct closing *closing, struct error *err);
+/* What is said of one that was asked a second time to end: -ECANCELED. */
+void closing_say_left_open(struct error *err);

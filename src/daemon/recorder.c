@@ -355,15 +355,23 @@ static int await_written(struct recorder *recorder)
 	return take_closed(recorder);
 }
 
-/* 0 or -1. */
+static bool wants_no_more(void *context)
+{
+	return recorder_wish(context) == COLLECT_STOP;
+}
+
+/* On this thread, which goes before others while that is urgent (collect/urgency.h), and has
+ * nothing else to do any more. 0 or -1. */
 static int close_last(struct recorder *recorder)
 {
-	struct error err;
+	const struct profile_waiter waiter = { wants_no_more, recorder };
 	struct epoch *last = recorder->epoch;
-	recorder->epoch = NULL;
-	if (closing_start(&recorder->closing, last, &err) < 0)
-		return fail(recorder, &err);
-	return await_written(recorder);
+	struct error err;
+	recorder->epoch = NULL; /* closing frees it, however it ends */
+	int ret = epoch_close_for(&waiter, last, &err);
+	if (ret == -ECANCELED)
+		closing_say_left_open(&err);
+	return ret < 0 ? fail(recorder, &err) : 0;
 }
 
 static int finish(struct recorder *recorder)

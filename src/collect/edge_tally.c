@@ -56,6 +56,8 @@ int edge_tally_add(struct edge_tally *tally, const struct edge_row *edge)
 			return ret;
 		tally->count++;
 	}
+	if (!edge->asker)
+		tally->rows[at].asker = 0;
 	if (!tally->rows[at].count) {
 		int ret = array_reserve(&tally->changed, &tally->changed_capacity,
 					tally->changed_count, sizeof(*tally->changed));

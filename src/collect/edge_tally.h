@@ -18,7 +18,8 @@ struct edge_row {
 	uint32_t from_image, to_image;
 	uint64_t from_vaddr, to_vaddr;
 	uint64_t count; /* since the last take */
-	bool gathered;	/* the owner's, as in struct tally_place */
+	uint32_t asker; /* as in struct tally_place */
+	bool gathered;	/* the owner's, as there */
 };
 
 struct edge_tally {

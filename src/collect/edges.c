@@ -384,7 +384,8 @@ static int add_edge(struct edges *edges, const struct edge_lane *lane,
 	struct edge_row edge = { .event = waiting->event,
 				 .context = waiting->context,
 				 .from_vaddr = found->from_vaddr,
-				 .to_vaddr = found->to_vaddr };
+				 .to_vaddr = found->to_vaddr,
+				 .asker = waiting->share ? share_asker(waiting->share) : 0 };
 	int ret = file_table_image(edges->files, found->from_file, &edge.from_image);
 	if (ret == 0)
 		ret = file_table_image(edges->files, found->to_file, &edge.to_image);

@@ -16,11 +16,11 @@
 #define OWED_MOST 65536u	      /* spots that the next epoch is told of */
 #define HURRY_NS  UINT64_C(150000000) /* for what is being gathered when we are to end soon */
 
-static int add_spot(struct code_spots *spots, uint32_t image, uint64_t vaddr)
+static int add_spot(struct code_spots *spots, uint32_t image, uint32_t asker, uint64_t vaddr)
 {
 	int ret = array_reserve(&spots->list, &spots->capacity, spots->count, sizeof(*spots->list));
 	if (ret == 0 && image)
-		spots->list[spots->count++] = (struct code_spot){ image, vaddr };
+		spots->list[spots->count++] = (struct code_spot){ image, asker, vaddr };
 	return ret;
 }
 
@@ -30,44 +30,132 @@ static int compare_spots(const void *a, const void *b)
 	const struct code_spot *right = b;
 	if (left->image != right->image)
 		return left->image < right->image ? -1 : 1;
+	if (left->vaddr != right->vaddr)
+		return left->vaddr < right->vaddr ? -1 : 1;
+	return (left->asker > right->asker) - (left->asker < right->asker);
+}
+
+static int compare_askers(const void *a, const void *b)
+{
+	const struct code_spot *left = a;
+	const struct code_spot *right = b;
+	if (left->asker != right->asker)
+		return left->asker < right->asker ? -1 : 1;
 	return (left->vaddr > right->vaddr) - (left->vaddr < right->vaddr);
 }
 
-/* Where code was sampled, leaves and callers, and branches seen, each once, in order; and what an
- * earlier epoch left for this one. */
-static int list_spots(const struct session *session, struct code_spots *spots)
+/* Whoever is trusted comes first: then it is nobody's affair who else has samples there. */
+static void ask_too(uint32_t *asker, uint32_t other)
+{
+	if (!other || *asker == SHARE_USER_UNKNOWN)
+		*asker = other;
+}
+
+/* Who alone has samples in the calls, by number - 1: of the places that they lead to. */
+static uint32_t *askers_of_calls(const struct tally *tally)
+{
+	const struct cells *cells = &tally->cells;
+	uint32_t *askers = malloc((cells->node_count + 1) * sizeof(*askers));
+	if (!askers)
+		return NULL;
+	for (size_t i = 0; i < cells->node_count; i++)
+		askers[i] = SHARE_USER_UNKNOWN;
+	for (size_t i = 0; i < tally->count; i++)
+		if (tally->places[i].calls)
+			ask_too(&askers[tally->places[i].calls - 1], tally->places[i].asker);
+	/* Callers were there before whom they call. */
+	for (size_t i = cells->node_count; i > 0; i--)
+		if (cells->nodes[i - 1].parent)
+			ask_too(&askers[cells->nodes[i - 1].parent - 1], askers[i - 1]);
+	return askers;
+}
+
+static int list_calls(const struct session *session, struct code_spots *spots)
+{
+	const struct cells *cells = &session->tally.cells;
+	CLEANUP(free_pointer) uint32_t *askers = askers_of_calls(&session->tally);
+	int ret = askers ? 0 : -ENOMEM;
+	for (size_t i = session->nodes_gathered; i < cells->node_count && ret == 0; i++) {
+		const struct cells_node *node = &cells->nodes[i];
+		bool returns = node->image_kind & 1 && node->vaddr;
+		ret = add_spot(spots, node->image_kind / 2, askers[i], node->vaddr - returns);
+	}
+	return ret;
+}
+
+/* Where code was sampled, leaves and callers, and branches seen; and what an earlier epoch left for
+ * this one. */
+static int list_all(const struct session *session, struct code_spots *spots)
 {
 	const struct tally *tally = &session->tally;
 	int ret = 0;
-	for (size_t i = 0; i < session->owed.count && ret == 0; i++)
-		ret = add_spot(spots, session->owed.list[i].image, session->owed.list[i].vaddr);
-	for (size_t i = 0; i < tally->count && ret == 0; i++)
-		if (!tally->places[i].gathered)
-			ret = add_spot(spots, tally->places[i].image, tally->places[i].vaddr);
+	for (size_t i = 0; i < session->owed.count && ret == 0; i++) {
+		const struct code_spot *owed = &session->owed.list[i];
+		ret = add_spot(spots, owed->image, owed->asker, owed->vaddr);
+	}
+	for (size_t i = 0; i < tally->count && ret == 0; i++) {
+		const struct tally_place *place = &tally->places[i];
+		if (!place->gathered)
+			ret = add_spot(spots, place->image, place->asker, place->vaddr);
+	}
 	const struct edge_tally *edges = &session->edges.tally;
 	for (size_t i = 0; i < edges->count && ret == 0; i++) {
 		const struct edge_row *edge = &edges->rows[i];
 		if (edge->gathered)
 			continue;
-		ret = add_spot(spots, edge->from_image, edge->from_vaddr);
+		ret = add_spot(spots, edge->from_image, edge->asker, edge->from_vaddr);
 		if (ret == 0)
-			ret = add_spot(spots, edge->to_image, edge->to_vaddr);
+			ret = add_spot(spots, edge->to_image, edge->asker, edge->to_vaddr);
 	}
-	const struct cells *cells = &tally->cells;
-	for (size_t i = session->nodes_gathered; i < cells->node_count && ret == 0; i++) {
-		const struct cells_node *node = &cells->nodes[i];
-		bool returns = node->image_kind & 1 && node->vaddr;
-		ret = add_spot(spots, node->image_kind / 2, node->vaddr - returns);
+	return ret < 0 ? ret : list_calls(session, spots);
+}
+
+/* Strangers' files and code made at run time are paid for by whose they are, the kernel's by
+ * nobody.
+ */
+static bool asker_matters(const struct gathering *gathering, uint32_t image)
+{
+	const struct session *session = gathering->session;
+	const struct file *file = file_table_get(&session->files, gathering->file_of_image[image]);
+	return file && file->kind != FILE_VDSO && !(file->share && file->share->strange) &&
+	       profile_image(session->profile, image).kind == IMAGE_FILE;
+}
+
+/* Those of each image together, by who asks. */
+static void sort_by_asker(struct code_spots *spots)
+{
+	for (size_t from = 0, to; from < spots->count; from = to) {
+		bool one = true;
+		for (to = from;
+		     to < spots->count && spots->list[to].image == spots->list[from].image; to++)
+			one = one && spots->list[to].asker == spots->list[from].asker;
+		if (!one)
+			qsort(&spots->list[from], to - from, sizeof(*spots->list), compare_askers);
 	}
+}
+
+/* Each once, in order. */
+static int list_spots(const struct gathering *gathering, struct code_spots *spots)
+{
+	int ret = list_all(gathering->session, spots);
 	if (ret < 0)
 		return ret;
+	bool matters = false;
 	if (spots->count)
 		qsort(spots->list, spots->count, sizeof(*spots->list), compare_spots);
 	size_t kept = 0;
-	for (size_t i = 0; i < spots->count; i++)
-		if (!kept || compare_spots(&spots->list[kept - 1], &spots->list[i]))
-			spots->list[kept++] = spots->list[i];
+	for (size_t i = 0; i < spots->count; i++) {
+		struct code_spot *spot = &spots->list[i];
+		const struct code_spot *last = kept ? &spots->list[kept - 1] : NULL;
+		bool begins = !last || last->image != spot->image;
+		if (!begins && last->vaddr == spot->vaddr)
+			continue;
+		matters = begins ? asker_matters(gathering, spot->image) : matters;
+		spots->list[kept] = *spot;
+		spots->list[kept++].asker = matters ? spot->asker : 0;
+	}
 	spots->count = kept;
+	sort_by_asker(spots);
 	return 0;
 }
 
@@ -111,8 +199,10 @@ static void tell_refused(const struct gathering *gathering)
 	options->note(options->note_context, COLLECT_WARNING, text);
 }
 
-static struct job job_of(const struct gathering *gathering, uint32_t image, const uint64_t *vaddrs)
+static struct job job_of(const struct gathering *gathering, const struct code_spot *spot,
+			 uint64_t *vaddrs)
 {
+	uint32_t image = spot->image;
 	struct session *session = gathering->session;
 	struct job job = { .image = image,
 			   .kind = profile_image(session->profile, image).kind,
@@ -125,6 +215,10 @@ static struct job job_of(const struct gathering *gathering, uint32_t image, cons
 		job.share = job.file->share;
 	else if (job.jit && job.jit->share)
 		job.share = job.jit->share;
+	if (spot->asker) {
+		job.share = shares_of_user(&session->shares, spot->asker);
+		job.guest = job.share->strange;
+	}
 	return job;
 }
 
@@ -135,7 +229,8 @@ static int owe(struct session *session, const struct job *job)
 	int ret = 0;
 	for (size_t i = 0; job->owed && i < job->count && ret == 0; i++)
 		if (session->owed.count < OWED_MOST)
-			ret = add_spot(&session->owed, job->image, job->vaddrs[i]);
+			ret = add_spot(&session->owed, job->image,
+				       job->guest ? job->share->user : 0, job->vaddrs[i]);
 	return ret;
 }
 
@@ -147,16 +242,18 @@ static int gather_all(struct gathering *gathering, const struct code_spots *spot
 	if (!vaddrs)
 		return -ENOMEM;
 	for (size_t i = 0; i < spots->count; i++) {
-		vaddrs[i] = spots->list[i].vaddr;
-		if (i && spots->list[i].image == spots->list[i - 1].image) {
+		const struct code_spot *spot = &spots->list[i];
+		vaddrs[i] = spot->vaddr;
+		if (i && spot->image == spot[-1].image && spot->asker == spot[-1].asker) {
 			jobs[count - 1].count++;
 			continue;
 		}
 		if (array_reserve(&jobs, &capacity, count, sizeof(*jobs)) < 0)
 			return -ENOMEM;
-		jobs[count++] = job_of(gathering, spots->list[i].image, &vaddrs[i]);
+		jobs[count++] = job_of(gathering, spot, &vaddrs[i]);
 		jobs[count - 1].count = 1;
 	}
+	gathering->jobs_end = jobs + count;
 	int ret = gather_in_turns(gathering, jobs, count);
 	gathering->session->owed.count = 0;
 	for (size_t i = 0; i < count && ret == 0; i++)
@@ -241,7 +338,7 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	session->unread = (struct left_out){ 0 };
 	size_t images = profile_table(session->profile, PROFILE_IMAGE)->count;
 	gathering.file_of_image = calloc(images + 1, sizeof(uint32_t));
-	int ret = gathering.file_of_image ? list_spots(session, &spots) : -ENOMEM;
+	int ret = gathering.file_of_image ? 0 : -ENOMEM;
 	for (size_t i = 0; i < session->files.count && ret == 0; i++) {
 		const struct file *file = session->files.files[i];
 		uint32_t *known = &gathering.file_of_image[file->image];
@@ -250,6 +347,8 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 			*known = (uint32_t)i + 1;
 	}
 	session->gathering = true;
+	if (ret == 0)
+		ret = list_spots(&gathering, &spots);
 	if (ret == 0)
 		ret = gather_all(&gathering, &spots);
 	session->gathering = false;

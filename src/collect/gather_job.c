@@ -256,7 +256,7 @@ unsigned job_place(const struct job *job)
 	case IMAGE_BPF:
 		return HERE;
 	default:
-		return job->share->strange ? READER_STRANGE : READER_OWN;
+		return job->share->strange && !job->guest ? READER_STRANGE : READER_OWN;
 	}
 }
 
@@ -313,7 +313,7 @@ int job_begin(struct gathering *gathering, struct job *job, unsigned what)
 	struct session *session = gathering->session;
 	struct shares *shares = &session->shares;
 	struct turn *turn = &gathering->turns[job_place(job)];
-	uint64_t left_ns = share_gathering_left_ns(shares, job->share);
+	uint64_t left_ns = share_gathering_left_ns(shares, job->share, job_purpose(job));
 	bool spent = left_ns < SHARE_LEAST_NS;
 	unsigned now = what_now(session, what);
 	job->done = true;
@@ -323,13 +323,42 @@ int job_begin(struct gathering *gathering, struct job *job, unsigned what)
 		return 0;
 	}
 	*turn = (struct turn){ .job = job, .what = what, .now = now };
-	shares_charge(shares, job->share, SHARE_GATHERING, job->alone ? 0 : share_file_ns(shares),
+	shares_charge(shares, job->share, job_purpose(job), job->alone ? 0 : share_file_ns(shares),
 		      session->reader);
 	int ret = begin_image(gathering, turn);
 	if (ret != 1)
 		return end_turn(gathering, turn, ret);
 	shares_leave(shares, &turn->payment, session->reader);
 	return 1;
+}
+
+/* Of the addresses those that lie in none of the functions; both rise. */
+static size_t drop_covered(const struct record_set *records, uint64_t *vaddrs, size_t count)
+{
+	size_t at = 0, kept = 0;
+	uint64_t last = 0;
+	bool any = false;
+	for (size_t i = 0; i < count; i++) {
+		for (; at < records->count && records->list[at].first <= vaddrs[i]; at++) {
+			const struct record *record = &records->list[at];
+			if (record->kind != RECORD_FUNCTION)
+				continue;
+			last = any && last > record->last ? last : record->last;
+			any = true;
+		}
+		if (!any || last < vaddrs[i])
+			vaddrs[kept++] = vaddrs[i];
+	}
+	return kept;
+}
+
+/* What is complete for us is so for strangers who ran the same. */
+static void spare_guests(const struct gathering *gathering, const struct turn *turn)
+{
+	struct job *job = turn->job;
+	while (++job < gathering->jobs_end && job->image == turn->job->image)
+		if (job->guest)
+			job->count = drop_covered(&turn->records, job->vaddrs, job->count);
 }
 
 int job_end(struct gathering *gathering, enum reader_lane lane)
@@ -340,6 +369,8 @@ int job_end(struct gathering *gathering, enum reader_lane lane)
 	shares_return(&session->shares, &turn->payment, reader_unnoticed_ns(session->reader, lane),
 		      session->reader);
 	int ret = reader_end_parts(session->reader, lane, &done, NULL, NULL);
+	if (ret == 0 && !turn->job->share->strange && turn->now == turn->what)
+		spare_guests(gathering, turn);
 	ret = keep_of_file(gathering, turn, ret, done, LEFT_OUT_READING);
 	return end_turn(gathering, turn, ret);
 }

@@ -25,7 +25,7 @@ struct tally_translation;
 struct job {
 	uint32_t image;
 	enum image_kind kind;
-	const uint64_t *vaddrs;
+	uint64_t *vaddrs;
 	size_t count;
 	struct share *share;
 	const struct file *file; /* NULL: none */
@@ -34,6 +34,7 @@ struct job {
 	bool left_out; /* something of it */
 	bool owed;     /* and it is worth another try */
 	bool alone;    /* nothing else that its share pays for is left */
+	bool guest; /* the file is trusted, and none but a stranger has samples there, who pays */
 };
 
 /* Where work is done: by one of the reader's processes, or by ourselves. */
@@ -61,6 +62,7 @@ struct gathering {
 	bool kallsyms_read;
 	const struct jit *refused; /* the first whose names could not be read */
 	size_t refused_count;
+	const struct job *jobs_end;
 	uint32_t *file_of_image; /* number in the file table, by image of the session */
 };
 
@@ -68,9 +70,17 @@ struct gathering {
 int job_begin(struct gathering *gathering, struct job *job, unsigned what);
 int job_end(struct gathering *gathering, enum reader_lane lane);
 
+/* What its share pays with. */
+static inline enum share_purpose job_purpose(const struct job *job)
+{
+	return job->guest ? SHARE_RUNNING : SHARE_GATHERING;
+}
+
 /*
  * All of them: each image whole of what is trusted, which comes first where it has to wait for the
- * same process. The strangers' in turn by what each took, so that none waits for another's: first
+ * same process. After that, of the same files, what strangers alone have samples in, which has
+ * limits of its own: fake frames can name every function of the largest library. The strangers'
+ * files in turn by what each took, so that none waits for another's: first
  * names and code of all of them, then lines, then flow, for which each of the functions is
  * disassembled. 0 or -ENOMEM.
  */

@@ -5,9 +5,15 @@
 
 #include "collect/session.h"
 
-/* What is gathered in each round of strangers' files. */
-static const unsigned rounds[] = { GATHER_FUNCTIONS | GATHER_CODE, GATHER_LINES, GATHER_FLOW };
-#define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
+/* What is gathered in each round of strangers' files, and of ours for strangers. */
+static const unsigned parts[] = { GATHER_FUNCTIONS | GATHER_CODE, GATHER_LINES, GATHER_FLOW };
+#define ROUNDS (sizeof(parts) / sizeof(parts[0]))
+
+/* Jobs that strangers pay for, of one lane. */
+struct rounds {
+	bool guests; /* those of trusted files */
+	size_t next;
+};
 
 struct turns {
 	struct gathering *gathering;
@@ -16,20 +22,25 @@ struct turns {
 	unsigned all;	  /* of what is gathered of anything */
 	size_t next_own;  /* of what is trusted, and a process reads */
 	size_t next_here; /* of what we read ourselves */
-	size_t round;	  /* of strangers', the next */
+	struct rounds guests, strange;
 };
+
+static bool takes_part(const struct rounds *rounds, const struct job *job)
+{
+	return job->share->strange && job->guest == rounds->guests;
+}
 
 /* Of the strangers' jobs that are not done: of whom took the least so far, the one with most
  * samples' places. */
-static struct job *next_job(struct job *jobs, size_t count)
+static struct job *next_job(const struct turns *turns, const struct rounds *rounds)
 {
 	struct job *best = NULL;
-	for (size_t i = 0; i < count; i++) {
-		struct job *job = &jobs[i];
-		if (job->done)
+	for (size_t i = 0; i < turns->count; i++) {
+		struct job *job = &turns->jobs[i];
+		if (job->done || !takes_part(rounds, job))
 			continue;
-		uint64_t left_ns = job->share->left_ns[SHARE_GATHERING];
-		uint64_t best_ns = best ? best->share->left_ns[SHARE_GATHERING] : 0;
+		uint64_t left_ns = job->share->left_ns[job_purpose(job)];
+		uint64_t best_ns = best ? best->share->left_ns[job_purpose(best)] : 0;
 		if (!best || left_ns > best_ns || (left_ns == best_ns && job->count > best->count))
 			best = job;
 	}
@@ -37,12 +48,15 @@ static struct job *next_job(struct job *jobs, size_t count)
 }
 
 /* The next one, and whether it may have all the time that its share still has. */
-static struct job *take_next_job(struct job *jobs, size_t count)
+static struct job *take_next_job(const struct turns *turns, const struct rounds *rounds)
 {
-	struct job *next = next_job(jobs, count);
+	struct job *next = next_job(turns, rounds);
 	size_t others = 0;
-	for (size_t i = 0; next && i < count; i++)
-		others += !jobs[i].done && &jobs[i] != next && jobs[i].share == next->share;
+	for (size_t i = 0; next && i < turns->count; i++) {
+		const struct job *job = &turns->jobs[i];
+		others += !job->done && job != next && job->share == next->share &&
+			  takes_part(rounds, job);
+	}
 	if (next)
 		next->alone = !others;
 	return next;
@@ -59,23 +73,24 @@ static bool may_have(const struct job *job, unsigned what)
 	       job->file->identity->debug_link[0];
 }
 
-static void begin_round(struct turns *turns)
+static void begin_round(struct turns *turns, struct rounds *rounds)
 {
-	unsigned what = rounds[turns->round] & turns->all;
+	unsigned what = parts[rounds->next] & turns->all;
 	for (size_t i = 0; i < turns->count; i++) {
 		struct job *job = &turns->jobs[i];
-		job->done = !job->share->strange || job->left_out || !what ||
-			    (turns->round && !may_have(job, what));
+		if (takes_part(rounds, job))
+			job->done = job->left_out || !what || !job->count ||
+				    (rounds->next && !may_have(job, what));
 	}
-	turns->round++;
+	rounds->next++;
 }
 
-static struct job *next_strange(struct turns *turns)
+static struct job *next_in_rounds(struct turns *turns, struct rounds *rounds)
 {
-	struct job *job = turns->round ? take_next_job(turns->jobs, turns->count) : NULL;
-	while (!job && turns->round < ROUNDS) {
-		begin_round(turns);
-		job = take_next_job(turns->jobs, turns->count);
+	struct job *job = rounds->next ? take_next_job(turns, rounds) : NULL;
+	while (!job && rounds->next < ROUNDS) {
+		begin_round(turns, rounds);
+		job = take_next_job(turns, rounds);
 	}
 	return job;
 }
@@ -97,6 +112,16 @@ static bool is_free(const struct turns *turns, enum reader_lane lane)
 }
 
 /* Until a file is being read, or none is left. */
+static int begin_in_rounds(struct turns *turns, struct rounds *rounds, enum reader_lane lane)
+{
+	struct job *job;
+	int ret = 0;
+	while (ret == 0 && is_free(turns, lane) && (job = next_in_rounds(turns, rounds)))
+		ret = job_begin(turns->gathering, job, parts[rounds->next - 1] & turns->all);
+	return ret < 0 ? ret : 0;
+}
+
+/* What is trusted, then what strangers alone ask of it. */
 static int begin_own(struct turns *turns)
 {
 	struct job *job;
@@ -104,16 +129,7 @@ static int begin_own(struct turns *turns)
 	while (ret == 0 && is_free(turns, READER_OWN) &&
 	       (job = next_trusted(turns, false, &turns->next_own)))
 		ret = job_begin(turns->gathering, job, turns->all);
-	return ret < 0 ? ret : 0;
-}
-
-static int begin_strange(struct turns *turns)
-{
-	struct job *job;
-	int ret = 0;
-	while (ret == 0 && is_free(turns, READER_STRANGE) && (job = next_strange(turns)))
-		ret = job_begin(turns->gathering, job, rounds[turns->round - 1] & turns->all);
-	return ret < 0 ? ret : 0;
+	return ret < 0 ? ret : begin_in_rounds(turns, &turns->guests, READER_OWN);
 }
 
 /* What has been read. 1: nothing is under way; with READER_LOOK also when nothing has been read. */
@@ -148,7 +164,7 @@ static int take_turns(struct turns *turns, bool side_by_side)
 			continue;
 		}
 		if (ret == 0 && (side_by_side || is_free(turns, READER_OWN)))
-			ret = begin_strange(turns);
+			ret = begin_in_rounds(turns, &turns->strange, READER_STRANGE);
 		if (ret == 0)
 			ret = end_one(turns, READER_WAIT);
 		if (ret != 0)
@@ -161,6 +177,7 @@ int gather_in_turns(struct gathering *gathering, struct job *jobs, size_t count)
 	struct turns turns = { .gathering = gathering,
 			       .jobs = jobs,
 			       .count = count,
+			       .guests = { .guests = true },
 			       .all = gathering->redact ? GATHER_FUNCTIONS : GATHER_ALL };
 	int ret = take_turns(&turns, goes_side_by_side());
 	/* Where memory ran out something may be under way still. */

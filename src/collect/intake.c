@@ -228,6 +228,7 @@ static int take_sample(struct session *session, const struct perf_record *record
 	}
 	place.image = leaf.image;
 	place.vaddr = leaf.vaddr;
+	place.asker = process ? share_asker(session_share(session, process)) : 0;
 	uint32_t target;
 	if (ret == 0)
 		ret = limit_place(session, process, &place, &leaf.cause);
@@ -235,6 +236,8 @@ static int take_sample(struct session *session, const struct perf_record *record
 		lane->sums.unknown[leaf.cause]++;
 	if (ret == 0)
 		ret = tally_place(&session->tally, &place, &target);
+	if (ret == 0 && !place.asker)
+		session->tally.places[target].asker = 0;
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, identity->time, target);
 	if (ret == 0 && sampler->group_size > 1)

@@ -98,11 +98,11 @@ __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size
 		*length = *length + (size_t)more < size ? *length + (size_t)more : size - 1;
 }
 
-/* Whose it is, where that is known: all who are trusted have one share. */
+/* Who pays for it, where that is known: all who are trusted have one share. */
 static void append_file(char *text, size_t size, size_t *length, const struct left_out_file *file)
 {
 	append(text, size, length, "'%s'", file->path);
-	if (file->strange)
+	if (file->strange && file->user != SHARE_USER_UNKNOWN)
 		append(text, size, length, " of user %" PRIu32, file->user);
 }
 

@@ -37,9 +37,11 @@ struct session_context {
 	uint32_t id;
 };
 
-/* A place in code of which names and the like are wanted. */
+/* A place in code of which names and the like are wanted; of a file that is trusted, where none but
+ * a stranger has samples there, by whom (as in struct tally_place). */
 struct code_spot {
 	uint32_t image;
+	uint32_t asker;
 	uint64_t vaddr;
 };
 

@@ -67,7 +67,8 @@ static void fill(const struct shares *shares, struct share *share, uint32_t user
 {
 	*share = (struct share){ .user = user,
 				 .strange = true,
-				 .left_ns = { SHARE_READ_NS, gather_time_ns(shares) },
+				 .left_ns = { SHARE_READ_NS, gather_time_ns(shares),
+					      gather_time_ns(shares) },
 				 .stash_bytes = SHARE_STASH_BYTES,
 				 .refilled_ns = clock_monotonic_ns() };
 }
@@ -99,6 +100,7 @@ static void fill_floor(const struct shares *shares, struct share *share)
 	if (!share->floor)
 		return;
 	share->floor_ns[SHARE_GATHERING] = gather_time_ns(shares) / FLOOR_TIME_PART;
+	share->floor_ns[SHARE_RUNNING] = share->floor_ns[SHARE_GATHERING];
 	share->floor_bytes = SHARE_STASH_BYTES / FLOOR_PART;
 }
 
@@ -320,7 +322,9 @@ void shares_charge(struct shares *shares, struct share *share, enum share_purpos
 	shares->had_ns = time_left_ns(shares, share, purpose);
 	if (shares->had_ns < SHARE_LEAST_NS)
 		shares->had_ns = 0;
-	shares->account = (struct reader_account){ .strange = true,
+	/* What is trusted is read by those who read it for us. */
+	shares->account = (struct reader_account){ .strange = purpose != SHARE_RUNNING,
+						   .bounded = true,
 						   .user = share->user,
 						   .left_ns = shares->had_ns,
 						   .request_ns = request_ns,
@@ -373,12 +377,17 @@ struct share_visit shares_begin_visit(struct shares *shares, struct share *visit
 				      struct reader *reader)
 {
 	struct share_visit visit = { 0 };
-	if (!shares || !visited || !visited->strange || (shares->payer && shares->payer->strange))
+	struct share *payer = shares ? shares->payer : NULL;
+	bool runs = payer && payer->strange && shares->purpose == SHARE_RUNNING;
+	if (!shares || !visited || !visited->strange || (payer && payer->strange && !runs))
 		return visit;
-	visit.payer = shares->payer;
-	visit.purpose = shares->payer ? shares->purpose : SHARE_READING;
+	visit.payer = payer;
+	visit.purpose = payer ? shares->purpose : SHARE_READING;
 	visit.pays = true;
-	shares_charge(shares, visited, visit.purpose, VISIT_MOST_NS, reader);
+	if (runs)
+		shares_leave(shares, &visit.left, reader);
+	shares_charge(shares, visited, runs ? SHARE_GATHERING : visit.purpose, VISIT_MOST_NS,
+		      reader);
 	return visit;
 }
 
@@ -387,7 +396,10 @@ void shares_end_visit(struct shares *shares, const struct share_visit *visit, st
 	if (!visit->pays)
 		return;
 	shares_settle(shares, reader);
-	if (visit->payer)
+	if (visit->left.payer)
+		shares_return(shares, &visit->left, clock_monotonic_ns() - shares->since_ns,
+			      reader);
+	else if (visit->payer)
 		shares_charge(shares, visit->payer, visit->purpose, 0, reader);
 }
 
@@ -431,9 +443,10 @@ uint64_t shares_time_left_ns(const struct shares *shares)
 	return shares->had_ns - least(spent_ns, shares->had_ns);
 }
 
-uint64_t share_gathering_left_ns(const struct shares *shares, const struct share *share)
+uint64_t share_gathering_left_ns(const struct shares *shares, const struct share *share,
+				 enum share_purpose purpose)
 {
-	return share->strange ? time_left_ns(shares, share, SHARE_GATHERING) : UINT64_MAX;
+	return share->strange ? time_left_ns(shares, share, purpose) : UINT64_MAX;
 }
 
 uint64_t share_file_ns(const struct shares *shares)
@@ -444,6 +457,7 @@ uint64_t share_file_ns(const struct shares *shares)
 static void begin_epoch(struct share *share, uint64_t time_ns, uint64_t stash_bytes)
 {
 	share->left_ns[SHARE_GATHERING] = time_ns;
+	share->left_ns[SHARE_RUNNING] = time_ns;
 	share->stash_bytes = stash_bytes;
 }
 

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/number_map.h"
+#include "confine/confinement.h"
 #include "symbol/reader.h"
 
 #define SHARE_TIME_NS	   UINT64_C(300000000)	 /* to gather in, by default: a user and epoch */
@@ -47,6 +48,8 @@ enum share_of {
 enum share_purpose {
 	SHARE_READING,	 /* identities and maps, while recording goes on */
 	SHARE_GATHERING, /* names, code and lines, when an epoch ends */
+	SHARE_RUNNING, /* the same of files that are trusted, where its programs alone have samples
+			*/
 	SHARE_PURPOSES,
 };
 
@@ -104,6 +107,14 @@ struct share *shares_of_file(struct shares *shares, uint64_t writer);
  */
 struct share *shares_of_process(struct shares *shares, uint32_t pid);
 
+/* Its user where it is a stranger's, else 0. All helpers of culprit, each of which has a user of
+ * its own, are one unknown one. */
+static inline uint32_t share_asker(const struct share *share)
+{
+	bool helper = confinement_is_own_user(share->user);
+	return !share->strange ? 0 : helper ? SHARE_USER_UNKNOWN : share->user;
+}
+
 /* Takes `amount`, or counts it as refused. */
 bool share_take(struct shares *shares, struct share *share, enum share_of what, uint64_t amount);
 /* Whether so much is left to take. */
@@ -145,6 +156,7 @@ struct share_visit {
 	struct share *payer; /* of before */
 	enum share_purpose purpose;
 	bool pays;
+	struct share_payment left; /* of a stranger's SHARE_RUNNING */
 };
 struct share_visit shares_begin_visit(struct shares *shares, struct share *visited,
 				      struct reader *reader);
@@ -156,8 +168,9 @@ uint64_t shares_time_left_ns(const struct shares *shares);
 void share_spend(struct shares *shares, struct share *share, enum share_purpose purpose,
 		 uint64_t spent_ns);
 uint64_t share_reading_left_ns(struct shares *shares, struct share *share);
-/* Of a share that does not pay now. */
-uint64_t share_gathering_left_ns(const struct shares *shares, const struct share *share);
+/* Of a share that does not pay now, for gathering of either kind. */
+uint64_t share_gathering_left_ns(const struct shares *shares, const struct share *share,
+				 enum share_purpose purpose);
 /* What gathering from one file of a stranger may take at most. */
 uint64_t share_file_ns(const struct shares *shares);
 /* An epoch begins: there is time to gather again. */

@@ -23,6 +23,7 @@ struct tally_place {
 	uint32_t calls; /* node of the callers; 0: none */
 	uint32_t image;
 	uint64_t vaddr;
+	uint32_t asker;	  /* the owner's: the stranger who alone has samples there, else 0 */
 	struct cell cell; /* since the last take */
 	bool stack;	  /* the place with its callers is a stack, which counts by itself */
 	bool gathered;	  /* the owner's: names and code are in a stash already */

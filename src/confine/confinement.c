@@ -32,8 +32,14 @@
 /* A user that no other process has: below 2^31, and neither systemd's nor a container's
  * (systemd.io/UIDS-GIDS). A process's number has at most 22 bits. */
 #define OWN_USERS     0x70000000u
+#define OWN_USERS_END (OWN_USERS + (1u << 22))
 #define NOBODY	      65534
 #define COPY_MAX_SIZE ((rlim_t)1 << 30) /* of a file that is written: a copy in memory */
+
+bool confinement_is_own_user(uint32_t user)
+{
+	return user >= OWN_USERS && user < OWN_USERS_END;
+}
 
 static void limit_to(__rlimit_resource_t resource, rlim_t value)
 {

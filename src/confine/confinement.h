@@ -23,6 +23,9 @@ struct syscall_filter;
  */
 int confine(const struct confinement *wanted, uint32_t *missing);
 
+/* Whether it is one that confined processes get, each of them another; no other process has one. */
+bool confinement_is_own_user(uint32_t user);
+
 /* What the kernel's filter is made of. */
 void confinement_filter(const struct confinement *wanted, struct syscall_filter *filter);
 

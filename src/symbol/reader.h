@@ -46,7 +46,8 @@ struct reader_account {
 	uint32_t user;	     /* of a strange one */
 	uint64_t left_ns;    /* of waiting; requests lower it */
 	uint64_t request_ns; /* the most for one request; 0: all that is left */
-	uint64_t left_bytes; /* of gathered records; requests lower it; strange ones' alone */
+	bool bounded;	     /* left_bytes holds though it is not strange */
+	uint64_t left_bytes; /* of gathered records; requests lower it; else strange ones' alone */
 };
 
 /* So many of its processes one user's file systems may keep waiting, where nothing but an answer

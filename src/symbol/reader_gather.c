@@ -128,6 +128,11 @@ static struct reader_account *payer_of(struct reader_call *call)
 	return call->charged ? &call->account : NULL;
 }
 
+static bool has_limit_of_bytes(const struct reader_call *call)
+{
+	return call->charged && (call->account.strange || call->account.bounded);
+}
+
 static void end_call(struct reader_call *call, int result)
 {
 	if (result == -ETIMEDOUT)
@@ -135,7 +140,7 @@ static void end_call(struct reader_call *call, int result)
 			  call->payment.timeout_ms);
 	call->answered = true;
 	call->result = result;
-	if (call->charged && call->account.strange)
+	if (has_limit_of_bytes(call))
 		call->account.left_bytes -= call->total_bytes;
 	record_set_sort(call->out);
 }
@@ -149,8 +154,8 @@ static void give_up(struct reader_call *call, int cause)
 /* A part of what the parser answers. */
 static int take_part(struct reader_call *call, const struct message *part, bool more)
 {
-	bool limited = call->charged && call->account.strange;
-	uint64_t most_bytes = limited ? call->account.left_bytes : MESSAGE_MAX_BYTES;
+	uint64_t most_bytes =
+		has_limit_of_bytes(call) ? call->account.left_bytes : MESSAGE_MAX_BYTES;
 	int ret =
 		part->payload.size > most_bytes - call->total_bytes
 			? error_set(&call->err, -EFBIG, "the sampled functions have too much code")

@@ -26,7 +26,7 @@ static void root_and_oneself_have_no_limits(void **state)
 	assert_false(own->strange);
 	assert_true(share_take(&shares, own, SHARE_FILES, UINT64_MAX));
 	assert_true(share_take(&shares, own, SHARE_FILES, UINT64_MAX));
-	assert_int_equal(share_gathering_left_ns(&shares, own), UINT64_MAX);
+	assert_int_equal(share_gathering_left_ns(&shares, own, SHARE_GATHERING), UINT64_MAX);
 	/* What others may write is nobody's that is trusted. */
 	assert_true(shares_of_file(&shares, writer_of(WRITER_ANYBODY, 0))->strange);
 	assert_ptr_equal(shares_of_file(&shares, 0), own);
@@ -151,7 +151,7 @@ static void two_users_cannot_take_all_from_a_third(void **state)
 	share_give_back(&shares, third, SHARE_CONTEXTS, 1);
 	assert_true(share_take(&shares, third, SHARE_CONTEXTS, 1));
 	assert_true(share_take(&shares, third, SHARE_FILES, 256));
-	assert_true(share_gathering_left_ns(&shares, third) >= SHARE_LEAST_NS);
+	assert_true(share_gathering_left_ns(&shares, third, SHARE_GATHERING) >= SHARE_LEAST_NS);
 	stop_the_clock(&shares, third);
 	shares_charge(&shares, third, SHARE_READING, 0, NULL);
 	assert_true(shares_time_left_ns(&shares) >= SHARE_LEAST_NS);
@@ -161,11 +161,11 @@ static void two_users_cannot_take_all_from_a_third(void **state)
 	share_spend(&shares, third, SHARE_GATHERING, SHARE_READ_NS / 10);
 	stop_the_clock(&shares, third);
 	assert_true(share_reading_left_ns(&shares, third) < SHARE_LEAST_NS);
-	assert_int_equal(share_gathering_left_ns(&shares, third), 0);
+	assert_int_equal(share_gathering_left_ns(&shares, third, SHARE_GATHERING), 0);
 	third->refilled_ns -= SHARE_READ_PART * SHARE_READ_NS;
 	assert_true(share_reading_left_ns(&shares, third) >= SHARE_LEAST_NS);
 	shares_begin_epoch(&shares);
-	assert_int_equal(share_gathering_left_ns(&shares, third), SHARE_TIME_NS);
+	assert_int_equal(share_gathering_left_ns(&shares, third, SHARE_GATHERING), SHARE_TIME_NS);
 	shares_release(&shares);
 }
 
@@ -198,9 +198,9 @@ static void time_is_used_up_and_comes_back_with_an_epoch(void **state)
 	struct share *greedy = shares_of_user(&shares, STRANGER);
 	struct share *other = shares_of_user(&shares, STRANGER + 1);
 	share_spend(&shares, greedy, SHARE_GATHERING, 39000000);
-	assert_int_equal(share_gathering_left_ns(&shares, greedy), 1000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy, SHARE_GATHERING), 1000000);
 	share_spend(&shares, greedy, SHARE_GATHERING, 9000000000);
-	assert_int_equal(share_gathering_left_ns(&shares, greedy), 0);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy, SHARE_GATHERING), 0);
 	shares_charge(&shares, greedy, SHARE_GATHERING, 0, NULL);
 	assert_int_equal(shares_time_left_ns(&shares), 0);
 	assert_int_equal(shares.account.left_ns, 0);
@@ -209,8 +209,8 @@ static void time_is_used_up_and_comes_back_with_an_epoch(void **state)
 	 * and their floor. */
 	shares_begin_epoch(&shares);
 	share_spend(&shares, greedy, SHARE_GATHERING, 40000000);
-	assert_int_equal(share_gathering_left_ns(&shares, greedy), 0);
-	assert_int_equal(share_gathering_left_ns(&shares, other), 24000000);
+	assert_int_equal(share_gathering_left_ns(&shares, greedy, SHARE_GATHERING), 0);
+	assert_int_equal(share_gathering_left_ns(&shares, other, SHARE_GATHERING), 24000000);
 	shares_release(&shares);
 }
 
@@ -247,6 +247,41 @@ static void who_is_visited_pays_for_that_alone(void **state)
 	shares_end_visit(&shares, &visit, NULL);
 	assert_ptr_equal(shares.payer, other);
 	shares_settle(&shares, NULL);
+	shares_release(&shares);
+}
+
+/* Of files that are trusted what he alone has samples in is paid apart, and read like ours. */
+static void what_is_run_is_paid_apart(void **state)
+{
+	(void)state;
+	struct shares shares;
+	const struct timespec pause = { .tv_nsec = 30000000 };
+	shares_init(&shares, &(struct share_limits){ 0 });
+	struct share *runs = shares_of_user(&shares, STRANGER);
+	struct share *visited = shares_of_user(&shares, STRANGER + 1);
+	share_spend(&shares, runs, SHARE_GATHERING, SHARE_TIME_NS);
+	assert_int_equal(share_gathering_left_ns(&shares, runs, SHARE_RUNNING), SHARE_TIME_NS);
+	shares_charge(&shares, runs, SHARE_RUNNING, 0, NULL);
+	assert_false(shares.account.strange);
+	assert_true(shares.account.bounded);
+	assert_int_equal(shares.account.left_bytes, SHARE_STASH_BYTES);
+	/* In whose mounts it is looked for, he pays, and his helper looks. */
+	struct share_visit visit = shares_begin_visit(&shares, visited, NULL);
+	assert_true(shares.account.strange);
+	nanosleep(&pause, NULL);
+	shares_end_visit(&shares, &visit, NULL);
+	assert_false(shares.account.strange);
+	assert_ptr_equal(shares.payer, runs);
+	shares_settle(&shares, NULL);
+	assert_true(visited->left_ns[SHARE_GATHERING] <= SHARE_TIME_NS - 30000000);
+	assert_int_equal(visited->left_ns[SHARE_RUNNING], SHARE_TIME_NS);
+	assert_true(runs->left_ns[SHARE_RUNNING] > SHARE_TIME_NS - 30000000);
+	share_spend(&shares, runs, SHARE_RUNNING, SHARE_TIME_NS);
+	assert_int_equal(share_gathering_left_ns(&shares, runs, SHARE_RUNNING), 0);
+	shares_begin_epoch(&shares);
+	assert_int_equal(share_gathering_left_ns(&shares, runs, SHARE_RUNNING), SHARE_TIME_NS);
+	assert_int_equal(share_asker(runs), STRANGER);
+	assert_int_equal(share_asker(&shares.own), 0);
 	shares_release(&shares);
 }
 
@@ -439,6 +474,7 @@ int main(void)
 		cmocka_unit_test(time_is_used_up_and_comes_back_with_an_epoch),
 		cmocka_unit_test(without_limits_all_are_trusted),
 		cmocka_unit_test(who_is_visited_pays_for_that_alone),
+		cmocka_unit_test(what_is_run_is_paid_apart),
 		cmocka_unit_test(who_waits_for_his_file_pays_while_others_do),
 		cmocka_unit_test(what_ended_before_it_was_asked_pays_apart_from_all_others),
 		cmocka_unit_test(what_took_longer_than_was_left_is_owed),

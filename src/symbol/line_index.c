@@ -552,7 +552,7 @@ static bool strings_end(Elf *elf)
 }
 
 /* libdw would say something and exit with a status that tells nobody why. */
-static _Noreturn void no_memory(void)
+__attribute__((noreturn)) static void no_memory(void)
 {
 	_exit(HELPER_OUT_OF_MEMORY);
 }

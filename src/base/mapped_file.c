@@ -46,13 +46,15 @@ static void cover_holes(int fd, const struct mapped_file *file)
 	}
 }
 
-/* A mapping of the size of `file`: of `mapped`, or of nothing (-1). */
-/* fstat() of newer C libraries is newfstatat(), for which a confined process takes a signal. */
+/* fstat() of newer C libraries is newfstatat(), for which a confined process takes a signal. The
+ * kernel's structure is the C library's where both have 64 bits. */
+_Static_assert(sizeof(long) == 8, "SYS_fstat fills a struct stat");
 static int examine(int fd, struct stat *info)
 {
 	return (int)syscall(SYS_fstat, fd, info);
 }
 
+/* A mapping of the size of `file`: of `mapped`, or of nothing (-1). */
 static int map(int file, int flags, int mapped, struct mapped_file *out, struct error *err)
 {
 	struct stat info;

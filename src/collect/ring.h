@@ -27,7 +27,7 @@ struct ring_entry {
 };
 
 struct ring {
-	int fd; /* of the event that owns the memory; not closed here */
+	int fd;	    /* of the event that owns the memory; not closed here */
 	bool alone; /* no counter has that descriptor any more */
 	size_t cpu_slot;
 	bool sideband; /* processes and mappings; of equal times these come first */

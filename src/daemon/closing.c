@@ -86,7 +86,7 @@ int closing_take(struct closing *closing, struct error *err)
 	pthread_join(closing->thread, NULL);
 	close(closing->done_fd);
 	closing->running = false;
-	if (closing->result < 0 && err)
+	if (closing->result < 0)
 		*err = closing->err;
 	return closing->result;
 }

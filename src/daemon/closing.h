@@ -37,8 +37,7 @@ bool closing_is_over(const struct closing *closing);
 /* The epoch stays open on disk as soon as that can be, cut off, with its samples but not all
  * names: it was asked a second time to end. */
 void closing_hurry(struct closing *closing);
-/* Waits for the running one, if there is one. 0, or what epoch_close_for() returned, with *err
- * (NULL: not asked for). */
+/* Waits for the running one, if there is one. 0, or what epoch_close_for() returned, with *err. */
 int closing_take(struct closing *closing, struct error *err);
 /* What is said of one that was asked a second time to end: -ECANCELED. */
 void closing_say_left_open(struct error *err);

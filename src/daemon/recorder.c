@@ -19,8 +19,6 @@
 #include "store/epoch.h"
 #include "store/profile_writer.h"
 
-#define LONGEST_WAIT_NS 1000000000u
-
 static uint64_t total_of(const struct profile *profile, const char *prefix)
 {
 	const struct table *bill = profile_table(profile, PROFILE_BILL);
@@ -226,23 +224,12 @@ static void count_epoch(struct recorder *recorder)
 	totals->throttled += total_of(profile, BILL_THROTTLED);
 }
 
-/* Epochs are written one after the other; rings are emptied meanwhile. 0 or -1. */
-static int await_closed(struct recorder *recorder)
-{
-	int ret = 0;
-	while (ret == 0 && closing_is_running(&recorder->closing))
-		ret = wait_and_service(recorder, clock_monotonic_ns() + LONGEST_WAIT_NS);
-	return ret;
-}
-
 /* The next one is open before the last one is written, so that no other recorder takes it for what
  * somebody left. 0 or -1. */
 static int next_epoch(struct recorder *recorder)
 {
 	CLEANUP(profile_freep) struct profile *delta = NULL;
 	struct error err;
-	if (await_closed(recorder) < 0)
-		return -1;
 	begin_ending(recorder);
 	int ret = collector_end_epoch(recorder->collector, &delta, &err);
 	end_ending(recorder);
@@ -261,10 +248,16 @@ static int next_epoch(struct recorder *recorder)
 	return ret < 0 ? -1 : 0;
 }
 
+/* Epochs are written one after the other: one lasts at least until the one before it is. */
+static bool may_end_epoch(const struct recorder *recorder)
+{
+	return recorder->epoch_end_ns && !closing_is_running(&recorder->closing);
+}
+
 static uint64_t next_drain_ns(const struct recorder *recorder)
 {
 	uint64_t next_ns = clock_monotonic_ns() + recorder->merge_ns;
-	bool ends_before = recorder->epoch_end_ns && recorder->epoch_end_ns < next_ns;
+	bool ends_before = may_end_epoch(recorder) && recorder->epoch_end_ns < next_ns;
 	return ends_before ? recorder->epoch_end_ns : next_ns;
 }
 
@@ -277,7 +270,7 @@ static int run_loop(struct recorder *recorder)
 		if (clock_monotonic_ns() < next_ns)
 			continue;
 		bool ends =
-			recorder->epoch_end_ns && clock_monotonic_ns() >= recorder->epoch_end_ns;
+			may_end_epoch(recorder) && clock_monotonic_ns() >= recorder->epoch_end_ns;
 		if ((ends ? next_epoch(recorder) : drain(recorder)) < 0)
 			return -1;
 		next_ns = next_drain_ns(recorder);
@@ -376,8 +369,7 @@ static int close_last(struct recorder *recorder)
 
 static int finish(struct recorder *recorder)
 {
-	recorder->stopped_ns = clock_monotonic_ns();
-	recorder->totals.seconds = (double)(recorder->stopped_ns - recorder->begin_ns) / 1e9;
+	recorder->totals.seconds = (double)(clock_monotonic_ns() - recorder->begin_ns) / 1e9;
 	begin_ending(recorder);
 	/* Ending takes a while, in which they run on. */
 	watched_time_end(&recorder->watched, collector_proc_ask(recorder->collector));
@@ -406,7 +398,6 @@ int recorder_run(struct recorder *recorder)
 
 void recorder_release(struct recorder *recorder)
 {
-	closing_take(&recorder->closing, NULL);
 	collector_free(recorder->collector);
 	if (recorder->epoch)
 		epoch_discard(recorder->epoch);

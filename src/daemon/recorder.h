@@ -4,7 +4,8 @@
  * somebody asks it to end. It prints nothing: what a user should hear goes to a listener.
  *
  * An epoch that ends is written by a thread of its own (daemon/closing.h), while samples of the
- * next one are taken. All functions are called by one thread, and so is the listener.
+ * next one are taken, which lasts at least until that is done. All functions are called by one
+ * thread, and so is the listener.
  */
 #pragma once
 
@@ -70,7 +71,6 @@ struct recorder {
 	bool ending;		   /* the end of an epoch is being gathered */
 	int signals_before_ending; /* of stop_signals: these only began it */
 	uint64_t begin_ns, end_ns; /* end 0: open */
-	uint64_t stopped_ns;	   /* when sampling ended */
 	uint64_t epoch_end_ns;	   /* 0: one profile, no epochs */
 	bool in_parts;		   /* there were epochs before this one */
 	bool storing_failed;

@@ -51,7 +51,7 @@ struct safe_file {
 	bool generation_known;
 	uint64_t mount; /* that it was reached by; such a number is never used again. 0: not known
 			   (before Linux 6.8) */
-	bool copied;	 /* fd is a copy in memory (symbol/reader.h); all else tells of the file */
+	bool copied;	/* fd is a copy in memory (symbol/reader.h); all else tells of the file */
 	/* As /proc/PID/maps names a mapping of it, where that may differ from the device and inode
 	 * above; inode 0: it was not looked. The reader fills it. */
 	uint64_t mapped_device, mapped_inode;

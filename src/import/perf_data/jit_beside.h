@@ -1,7 +1,8 @@
 /*
  * jit_beside - names of code that was compiled at run time, from files that lie
  * beside a recording: jit-PID.dump (with code and lines), else perf-PID.map, each
- * read once however often the process was another program (exec). Only there: /tmp of this machine may have another process of that number.
+ * read once however often the process was another program (exec). Only there: /tmp of
+ * this machine may have another process of that number.
  *
  * Code is compiled into memory that other code was in before. A jitdump tells when,
  * by CLOCK_MONOTONIC: for samples whose times are of that clock places are looked

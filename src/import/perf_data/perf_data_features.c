@@ -252,8 +252,7 @@ static int take_simpleperf(struct perf_data *data, uint64_t feature, struct read
 			  ? 0
 			  : simpleperf_take_feature(&data->simpleperf, (unsigned)feature, payload);
 	/* META_INFO counts once: nothing is looked up again when a stream repeats it */
-	if (ret < 0 || feature != SIMPLEPERF_META_INFO ||
-	    data->simpleperf.meta.size == known_bytes)
+	if (ret < 0 || feature != SIMPLEPERF_META_INFO || data->simpleperf.meta.size == known_bytes)
 		return ret;
 	struct span kernel = simpleperf_meta(&data->simpleperf, "kernel_version");
 	if (kernel.size && !data->machine.kernel)

@@ -46,12 +46,6 @@ static size_t rows_of(const char *path)
 	return profile_table(profile, PROFILE_FLAT)->count;
 }
 
-static bool exists(const char *path)
-{
-	struct stat found;
-	return stat(path, &found) == 0;
-}
-
 static void the_next_epoch_is_filled_while_the_last_one_is_written(void **state)
 {
 	(void)state;
@@ -74,7 +68,28 @@ static void the_next_epoch_is_filled_while_the_last_one_is_written(void **state)
 	assert_int_equal(closing_start(&closing, next, &err), 0);
 	assert_int_equal(closing_take(&closing, &err), 0);
 	assert_int_equal(rows_of(second), 10);
-	assert_int_equal(closing_take(&closing, NULL), 0); /* nothing to take */
+	assert_int_equal(closing_take(&closing, &err), 0); /* nothing to take */
+}
+
+/* Whether the epoch was left open, as it is unless its thread was faster. */
+static bool is_left_open(const char *path)
+{
+	struct epoch_options options = { .earlier = EPOCH_KEEP_OLD };
+	struct closing closing = { 0 };
+	struct error err = { 0 };
+	closing_hurry(&closing); /* none runs: that is of no later one */
+	assert_int_equal(closing_start(&closing, epoch_of(path, MANY), &err), 0);
+	closing_hurry(&closing);
+	int ret = closing_take(&closing, &err);
+	if (ret == 0)
+		return false;
+	assert_int_equal(ret, -ECANCELED);
+	assert_string_equal(err.text,
+			    "asked a second time to end: the open file is left, cut off, and "
+			    "has the samples but not all names");
+	assert_int_equal(epoch_close_leftover(path, &options, &err), 0);
+	assert_int_equal(rows_of(path), MANY);
+	return true;
 }
 
 /* Asked a second time to end: what was merged stays, to be closed later. */
@@ -83,24 +98,10 @@ static void one_that_is_hurried_stays_open_with_all_that_it_has(void **state)
 	(void)state;
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	const char *path = temporary_folder_path(&folder, "a.prof");
-	struct epoch_options options = { .earlier = EPOCH_KEEP_OLD };
-	struct closing closing = { 0 };
-	struct error err = { 0 };
-	closing_hurry(&closing); /* none runs: that is of no later one */
-	assert_int_equal(closing_start(&closing, epoch_of(path, MANY), &err), 0);
-	closing_hurry(&closing);
-	int ret = closing_take(&closing, &err);
-	if (ret == 0) { /* it was faster */
-		assert_int_equal(rows_of(path), MANY);
-		return;
-	}
-	assert_int_equal(ret, -ECANCELED);
-	assert_string_equal(err.text,
-			    "asked a second time to end: the open file is left, cut off, and "
-			    "has the samples but not all names");
-	assert_false(exists(path));
-	assert_int_equal(epoch_close_leftover(path, &options, &err), 0);
-	assert_int_equal(rows_of(path), MANY);
+	for (int attempt = 0; attempt < 10; attempt++)
+		if (is_left_open(path))
+			return;
+	fail_msg("ten were written to the end though they were hurried");
 }
 
 static void what_cannot_be_written_is_said_when_it_is_taken(void **state)
@@ -114,7 +115,7 @@ static void what_cannot_be_written_is_said_when_it_is_taken(void **state)
 	assert_int_equal(mkdir(path, 0700), 0); /* in the way */
 	assert_int_equal(closing_start(&closing, epoch, &err), 0);
 	assert_int_not_equal(closing_take(&closing, &err), 0);
-	assert_non_null(err.text[0] ? err.text : NULL);
+	assert_true(err.text[0]);
 	assert_false(closing_is_running(&closing));
 }
 

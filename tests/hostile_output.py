@@ -22,6 +22,9 @@ import sys
 import unicodedata
 import xml.etree.ElementTree
 
+sys.dont_write_bytecode = True
+from protobuf import varint  # noqa: E402
+
 SOURCE = pathlib.Path(os.environ["SOURCE"])
 TOOLS = pathlib.Path(os.environ["TOOLS"])
 MARK = b"=HOSTILE"
@@ -196,14 +199,6 @@ def read(path):
 
 def run(*command):
     return subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT).stdout
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
 
 
 def message(*fields):

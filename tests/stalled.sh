@@ -1,6 +1,5 @@
 # For tests of recordings beside processes that hold locks of theirs for ever, after tests/lib.sh: user
-# 65501's file system, and what runs from it. What is made lies in $room, where others may look; a
-# victim, $victim, of root's is at work.
+# 65501's file system, and what runs from it. What is made lies in $room, where others may look.
 need_root
 need_command setpriv cc mknod
 need_cpu_sampling
@@ -22,11 +21,6 @@ chmod 755 "$room"
 cd "$room"
 # For distributions it is everybody's; here it may be root's.
 mknod -m 666 device c 10 229 2>/dev/null || skip "cannot make a device here"
-cat >victim.c <<'END'
-static __attribute__((noinline)) void busy(void) { for (volatile int i = 0; i < 100000; i++) ; }
-int main(void) { for (;;) busy(); }
-END
-cc -O1 victim.c -o victim
 # stall NAME CALLER OPERATION [PROCESSES]: runs the program, of user 65501, until so many of its
 # processes (1) do not come back; it is $stalled
 stall() {
@@ -98,6 +92,14 @@ expect_ended() {
 	expect_between "milliseconds of $2" "$passed_ms" "$4" "$5"
 }
 
-"$room/victim" &
-programs=$!
-victim=$!
+# A program of root's at work, $victim.
+start_victim() {
+	cat >victim.c <<'END'
+static __attribute__((noinline)) void busy(void) { for (volatile int i = 0; i < 100000; i++) ; }
+int main(void) { for (;;) busy(); }
+END
+	cc -O1 victim.c -o victim
+	"$room/victim" &
+	programs=$!
+	victim=$!
+}

@@ -2,26 +2,11 @@
 # reader's memory nor its own names, and it is said why there are no lines. So it is with what is damaged.
 . "$SOURCE/tests/lib.sh"
 need_command python3
-python3 - <<'END'
+PYTHONPATH="$SOURCE/tests" python3 -B - <<'END'
 import os, struct, zlib
+from protobuf import message, number
 
 BUILD = bytes(range(20))
-
-
-def varint(value):
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def message(field, body):
-    return varint(field << 3 | 2) + varint(len(body)) + body
 
 
 def packed(raw):

@@ -3,8 +3,9 @@
 . "$SOURCE/tests/lib.sh"
 need_command python3
 ldconfig -p 2>/dev/null | grep -q 'libdebuginfod\.so\.1' || { echo "libdebuginfod is not installed"; exit 77; }
-python3 - <<'END'
+PYTHONPATH="$SOURCE/tests" python3 -B - <<'END'
 import http.server, os, signal, subprocess, threading, time
+from protobuf import message, number, varint
 
 asked = []
 answering = threading.Event()
@@ -35,22 +36,6 @@ class Server(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
 server.daemon_threads = True
 threading.Thread(target=server.serve_forever, daemon=True).start()
-
-
-def varint(value):
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def message(field, body):
-    return varint(field << 3 | 2) + varint(len(body)) + body
 
 
 def profile(images):

@@ -8,24 +8,9 @@ program=$(ls "$KERNELS"/* | while read -r file; do
 done)
 [ -n "$program" ] || { echo "no program with a build-id was built"; exit 77; }
 build=$(readelf -n "$program" | sed -n 's/.*Build ID: //p')
-python3 - "$program" "$build" <<'END'
+PYTHONPATH="$SOURCE/tests" python3 -B - "$program" "$build" <<'END'
 import subprocess, sys
-
-
-def varint(value):
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def message(field, body):
-    return varint(field << 3 | 2) + varint(len(body)) + body
+from protobuf import message, number
 
 
 texts = [b"", b"cpu", b"nanoseconds", *(word.encode() for word in sys.argv[1:])]

@@ -3,6 +3,7 @@
 # together one time is waited, not for each.
 . "$SOURCE/tests/lib.sh"
 . "$SOURCE/tests/stalled.sh"
+start_victim
 many=40
 cat >many.c <<END
 #define _GNU_SOURCE

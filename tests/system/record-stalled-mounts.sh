@@ -2,26 +2,7 @@
 # recorder's processes ask of it. It ends when it should, others' programs have their names, and
 # what has none is told with the reason.
 . "$SOURCE/tests/lib.sh"
-need_root
-need_command setpriv cc mknod
-need_cpu_sampling
-room=$(mktemp -d /tmp/culprit-stalled.XXXXXX) # where others may look
-mounts=
-recorder=
-programs=
-# The recorder first: what it waits for is let go with the mounts.
-clean() {
-	for process in $recorder $programs $mounts; do
-		kill -KILL "$process" 2>/dev/null || true
-	done
-	wait 2>/dev/null || true
-	rm -rf "$room"
-}
-trap clean EXIT
-chmod 755 "$room"
-cd "$room"
-# For distributions it is everybody's; here it may be root's.
-mknod -m 666 device c 10 229 2>/dev/null || skip "cannot make a device here"
+. "$SOURCE/tests/stalled.sh"
 printf 'int main(void) { for (volatile unsigned i = 0;; i++) ; }\n' >spin.c
 cc -O1 -static spin.c -o spin
 cat >victim.c <<'END'

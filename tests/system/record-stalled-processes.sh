@@ -4,6 +4,7 @@
 # as they should, with others' names; of their own they end with a sentence.
 . "$SOURCE/tests/lib.sh"
 . "$SOURCE/tests/stalled.sh"
+start_victim
 cat >execs.c <<'END'
 #define _GNU_SOURCE
 #include <fcntl.h>

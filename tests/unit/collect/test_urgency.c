@@ -94,17 +94,23 @@ static void be_kept_waiting(struct urgency *looked_at)
 			urgency_look(looked_at, NULL);
 }
 
+/* Beside those that want the one CPU too. Returns when that was. */
+static uint64_t wait_until_raised(struct contest *contest)
+{
+	share_one_cpu(contest);
+	uint64_t begin_ns = clock_monotonic_ns();
+	urgency_begin(&contest->urgency, NULL);
+	while (!is_raised(0) && clock_monotonic_ns() - begin_ns < LONGEST_NS)
+		urgency_look(&contest->urgency, NULL);
+	assert_true(is_raised(0));
+	return clock_monotonic_ns();
+}
+
 static void who_is_kept_waiting_goes_before_others_for_a_while(void **state)
 {
 	struct contest *contest = *state;
 	struct urgency *urgency = &contest->urgency;
-	share_one_cpu(contest);
-	uint64_t begin_ns = clock_monotonic_ns();
-	urgency_begin(urgency, NULL);
-	while (!is_raised(0) && clock_monotonic_ns() - begin_ns < LONGEST_NS)
-		urgency_look(urgency, NULL);
-	assert_true(is_raised(0));
-	uint64_t raised_ns = clock_monotonic_ns();
+	uint64_t raised_ns = wait_until_raised(contest);
 	pid_t child = fork();
 	if (child == 0)
 		_exit(is_raised(0));
@@ -129,13 +135,7 @@ static void nobody_goes_before_others_for_longer_though_nobody_looks(void **stat
 {
 	struct contest *contest = *state;
 	struct urgency *urgency = &contest->urgency;
-	share_one_cpu(contest);
-	uint64_t begin_ns = clock_monotonic_ns();
-	urgency_begin(urgency, NULL);
-	while (!is_raised(0) && clock_monotonic_ns() - begin_ns < LONGEST_NS)
-		urgency_look(urgency, NULL);
-	assert_true(is_raised(0));
-	uint64_t raised_ns = clock_monotonic_ns();
+	uint64_t raised_ns = wait_until_raised(contest);
 	while (clock_monotonic_ns() - raised_ns < LONGEST_RAISE_NS / 2)
 		continue;
 	assert_true(is_raised(0));

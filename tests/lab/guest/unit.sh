@@ -4,7 +4,7 @@
 # Simulations, random graphs, sweeps of whole libraries, changes of every byte of a file:
 # they test arithmetic and parsing, which are the same here, and take minutes in emulation.
 long="test_weight test_interval test_difference test_compare test_profile_file test_epoch test_crash test_import_formats replay_profile_file
-	test_closing test_flow_classes test_flow_loops test_flow_search
+	test_closing test_collect_edge_window test_flow_classes test_flow_loops test_flow_search
 	test_flow_likelihood test_frequency test_sparse_ldl test_cfg test_isa_effects test_isa_transfer
 	test_isa_effects_execute test_cfg_compiled
 	test_flow_posterior test_simulated_accuracy test_simulated_culprits test_simulated_machine"

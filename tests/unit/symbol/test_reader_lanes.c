@@ -297,5 +297,8 @@ int main(void)
 		TEST(all_that_is_under_way_ends_when_we_are_asked_to),
 		TEST(what_is_dismissed_ends_whatever_it_does),
 	};
+	/* A test cannot be skipped while it is set up. */
+	if (!toolchain_has("cc") || !toolchain_has("objcopy"))
+		return 77;
 	return cmocka_run_group_tests_name("reader lanes", tests, NULL, NULL);
 }

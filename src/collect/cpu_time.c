@@ -53,6 +53,21 @@ void cpu_time_parse(struct span text, uint64_t wall_ns, uint64_t tick_ns, const 
 	}
 }
 
+/* The kernel saw the CPU leave and return at other moments than the recorder, which looks ten times
+ * a second and waits for its turn; idle time comes in ticks. */
+#define AWAY_ERROR_NS UINT64_C(250000000)
+#define AWAY_SHARE    100 /* of the time online: an absence below that changes little */
+
+bool cpu_time_idle_offline(uint64_t idle_ns, uint64_t online_ns, uint64_t away_ns,
+			   uint64_t *offline_ns)
+{
+	bool none = idle_ns <= online_ns + AWAY_ERROR_NS;
+	bool all = idle_ns + AWAY_ERROR_NS >= away_ns;
+	bool little = away_ns <= AWAY_ERROR_NS || away_ns <= online_ns / AWAY_SHARE;
+	*offline_ns = none ? 0 : idle_ns < away_ns ? idle_ns : away_ns;
+	return none ? !all || little : all;
+}
+
 int cpu_time_read(const int *cpus, size_t count, struct cpu_time *times)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };

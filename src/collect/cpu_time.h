@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,5 +40,14 @@ static inline uint64_t cpu_time_busy_ns(const struct cpu_time *from, const struc
 	uint64_t idle = cpu_time_idle_ns(from, to);
 	return wall > idle ? wall - idle : 0; /* idle is known to a tick only */
 }
+/*
+ * A CPU that was offline for `away_ns` is back; since the last reading it was online for
+ * `online_ns` and the kernel's books say `idle_ns`. Some kernels (6.1) now and then count the time
+ * offline as idle, all of it: surely not where there is less idle time than that, surely where
+ * there is more than time online. Fills how much of the idle time was spent offline. False when
+ * both could be, and the absence is long enough to matter.
+ */
+bool cpu_time_idle_offline(uint64_t idle_ns, uint64_t online_ns, uint64_t away_ns,
+			   uint64_t *offline_ns);
 /* 0 or negative errno; times are then unknown. */
 int cpu_time_read(const int *cpus, size_t count, struct cpu_time *times);

@@ -83,6 +83,9 @@ static int take_back(struct hotplug *hotplug, struct counters *counters, struct 
 	}
 	hotplug->refusal = 0;
 	ledger_leave_out(ledger, slot, to_ns - from_ns);
+	struct cpu_time now;
+	cpu_time_read(&counters->cpus[slot], 1, &now); /* unknown when it fails */
+	ledger_return(ledger, slot, &now);
 	note_absence(hotplug, counters->cpus[slot], from_ns, to_ns, goes_on);
 	return 0;
 }

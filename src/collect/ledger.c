@@ -44,8 +44,10 @@ int ledger_init(struct ledger *ledger, const struct session *session, bool whole
 	*ledger = (struct ledger){ .started = calloc(count + 1, sizeof(*ledger->started)),
 				   .before = calloc(count + 1, sizeof(*ledger->before)),
 				   .now = calloc(count + 1, sizeof(*ledger->now)),
-				   .offline_ns = calloc(count + 1, sizeof(*ledger->offline_ns)) };
-	if (!ledger->offline_ns || !ledger->started || !ledger->before || !ledger->now)
+				   .offline_ns = calloc(count + 1, sizeof(*ledger->offline_ns)),
+				   .away_ns = calloc(count + 1, sizeof(*ledger->away_ns)) };
+	if (!ledger->offline_ns || !ledger->away_ns || !ledger->started || !ledger->before ||
+	    !ledger->now)
 		return -ENOMEM;
 	if (whole_cpus)
 		measure_cost(ledger, session);
@@ -61,6 +63,7 @@ void ledger_release(struct ledger *ledger)
 	free(ledger->before);
 	free(ledger->now);
 	free(ledger->offline_ns);
+	free(ledger->away_ns);
 	*ledger = (struct ledger){ 0 };
 }
 
@@ -124,12 +127,13 @@ static int write_cpus(struct ledger *ledger, const struct session *session,
 		if (write_lines(to, 0, cpu, &offline, 1) < 0)
 			return -ENOMEM;
 		ledger->offline_ns[slot] = 0;
-		if (!before->known || !now[slot].known)
+		if (!now[slot].known)
 			continue;
+		bool known = before->known;
 		const struct line lines[] = {
-			{ BILL_ONLINE_NS, true, now[slot].wall_ns - before->wall_ns },
-			{ BILL_BUSY_NS, true, cpu_time_busy_ns(before, &now[slot]) },
-			{ BILL_STEAL_NS, true, cpu_time_steal_ns(before, &now[slot]) },
+			{ BILL_ONLINE_NS, known, now[slot].wall_ns - before->wall_ns },
+			{ BILL_BUSY_NS, known, cpu_time_busy_ns(before, &now[slot]) },
+			{ BILL_STEAL_NS, known, cpu_time_steal_ns(before, &now[slot]) },
 		};
 		int ret = write_lines(to, 0, cpu, lines, sizeof(lines) / sizeof(lines[0]));
 		if (ret < 0)
@@ -265,6 +269,27 @@ void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns)
 	ledger->before[slot].wall_ns += gap_ns;
 	ledger->started[slot].wall_ns += gap_ns;
 	ledger->offline_ns[slot] += gap_ns;
+	ledger->away_ns[slot] += gap_ns;
+}
+
+void ledger_return(struct ledger *ledger, size_t slot, const struct cpu_time *now)
+{
+	struct cpu_time *before = &ledger->before[slot];
+	struct cpu_time *started = &ledger->started[slot];
+	uint64_t away_ns = ledger->away_ns[slot];
+	uint64_t offline_ns;
+	ledger->away_ns[slot] = 0;
+	bool known = before->known && now->known &&
+		     cpu_time_idle_offline(
+			     cpu_time_idle_ns(before, now),
+			     now->wall_ns > before->wall_ns ? now->wall_ns - before->wall_ns : 0,
+			     away_ns, &offline_ns);
+	if (known) {
+		before->idle_ns += offline_ns;
+		started->idle_ns += offline_ns;
+	} else {
+		before->known = started->known = false;
+	}
 }
 
 void ledger_stop(struct ledger *ledger, const struct session *session)

@@ -19,6 +19,7 @@ struct ledger {
 	struct cpu_time *before;  /* since the last bill */
 	struct cpu_time *now;	  /* as last read */
 	uint64_t *offline_ns;	  /* by CPU slot, since the last bill */
+	uint64_t *away_ns;	  /* by CPU slot, since it went offline; 0: it is online */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
 	uint64_t self_bytes;   /* billed so far: it only grows */
@@ -33,6 +34,10 @@ struct ledger {
 int ledger_init(struct ledger *ledger, const struct session *session, bool whole_cpus);
 /* Nothing is known of a CPU for so long: it counts as neither busy nor online then. */
 void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns);
+/* The CPU that was left out is back, `now` is its first reading (perhaps unknown). Where the
+ * kernel's books may have counted that time as idle, how busy it was is unknown until the next
+ * bill. */
+void ledger_return(struct ledger *ledger, size_t slot, const struct cpu_time *now);
 void ledger_stop(struct ledger *ledger, const struct session *session); /* when sampling ends */
 void ledger_release(struct ledger *ledger);
 /*

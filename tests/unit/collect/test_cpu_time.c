@@ -59,6 +59,34 @@ static void what_goes_back_in_the_books_did_not_pass(void **state)
 	assert_int_equal(cpu_time_steal_ns(&from, &to), 10);
 }
 
+#define SECOND UINT64_C(1000000000)
+
+/* Kernel 6.1 counted one absence of two as idle: 1.89 s of idle time around one of 1.88 s. */
+static void idle_time_of_an_absence_is_found_or_unknown(void **state)
+{
+	(void)state;
+	uint64_t offline = 77;
+	/* busy while online: no idle time could hide the absence */
+	assert_true(cpu_time_idle_offline(SECOND / 100, 2 * SECOND, 2 * SECOND, &offline));
+	assert_int_equal(offline, 0);
+	/* more idle time than the CPU was online */
+	assert_true(
+		cpu_time_idle_offline(189 * SECOND / 100, SECOND, 188 * SECOND / 100, &offline));
+	assert_int_equal(offline, 188 * SECOND / 100);
+	assert_true(cpu_time_idle_offline(18 * SECOND / 10, SECOND, 2 * SECOND, &offline));
+	assert_int_equal(offline, 18 * SECOND / 10); /* never more than there is */
+	/* three of four seconds idle, or one and the absence */
+	assert_false(cpu_time_idle_offline(3 * SECOND, 4 * SECOND, 2 * SECOND, &offline));
+	/* as much: the absence is short, or little beside the time online */
+	assert_true(cpu_time_idle_offline(3 * SECOND, 4 * SECOND, SECOND / 10, &offline));
+	assert_int_equal(offline, 0);
+	assert_true(cpu_time_idle_offline(300 * SECOND, 400 * SECOND, 2 * SECOND, &offline));
+	assert_int_equal(offline, 0);
+	/* neither: books of another kind */
+	assert_false(cpu_time_idle_offline(5 * SECOND, SECOND, 9 * SECOND, &offline));
+	assert_false(cpu_time_idle_offline(3 * SECOND, 2 * SECOND, 4 * SECOND, &offline));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -66,6 +94,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_without_a_whole_line_is_unknown),
 		cmocka_unit_test(busy_is_wall_less_idle_and_never_negative),
 		cmocka_unit_test(what_goes_back_in_the_books_did_not_pass),
+		cmocka_unit_test(idle_time_of_an_absence_is_found_or_unknown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ struct machine {
 	int cpus[2];
 	struct cpu_absence absences[2];
 	struct cpu_time before[2], started[2];
-	uint64_t offline_ns[2];
+	uint64_t offline_ns[2], away_ns[2];
 	struct counters counters;
 	struct ledger ledger;
 	struct hotplug hotplug;
@@ -33,6 +33,7 @@ static void init(struct machine *machine)
 	machine->ledger.before = machine->before;
 	machine->ledger.started = machine->started;
 	machine->ledger.offline_ns = machine->offline_ns;
+	machine->ledger.away_ns = machine->away_ns;
 }
 
 static void settle(struct machine *machine, uint64_t now_ns)

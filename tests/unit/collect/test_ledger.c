@@ -182,6 +182,48 @@ static void the_time_of_cpus_is_that_between_two_bills(void **state)
 	free_scene(scene);
 }
 
+/* Four seconds online, idle for half a second of them, and two seconds away in between. */
+static void time_offline_is_no_idling_whatever_the_kernel_counts(void **state)
+{
+	(void)state;
+	struct scene *scene = new_scene();
+	struct ledger *ledger = &scene->ledger;
+	ledger->stopped = true;
+	for (int counted = 0; counted < 2; counted++) {
+		uint64_t extra = counted ? 2 * SECOND : 0;
+		ledger->before[0] = ledger->started[0] =
+			(struct cpu_time){ true, 10 * SECOND, 4 * SECOND, 0 };
+		struct cpu_time back = { true, 13 * SECOND, 4 * SECOND + SECOND / 4 + extra, 0 };
+		ledger_leave_out(ledger, 0, SECOND);
+		ledger_leave_out(ledger, 0, SECOND);
+		ledger_return(ledger, 0, &back);
+		ledger->now[0] =
+			(struct cpu_time){ true, 16 * SECOND, back.idle_ns + SECOND / 4, 0 };
+		write_bill(scene, false, false);
+		assert_int_equal(billed(scene, "", CPU(0), BILL_ONLINE_NS), 4 * SECOND);
+		assert_int_equal(billed(scene, "", CPU(0), BILL_BUSY_NS), 35 * SECOND / 10);
+		assert_int_equal(billed(scene, "", CPU(0), BILL_OFFLINE_NS), 2 * SECOND);
+		assert_int_equal(cpu_time_busy_ns(&ledger->started[0], &ledger->now[0]),
+				 35 * SECOND / 10);
+	}
+	/* An idle CPU: nobody can tell. The next bill knows again. */
+	ledger->before[0] = ledger->started[0] = (struct cpu_time){ true, 10 * SECOND, 0, 0 };
+	struct cpu_time back = { true, 16 * SECOND, 3 * SECOND, 0 };
+	ledger_leave_out(ledger, 0, 2 * SECOND);
+	ledger_return(ledger, 0, &back);
+	ledger->now[0] = (struct cpu_time){ true, 17 * SECOND, 3 * SECOND, 0 };
+	write_bill(scene, false, true);
+	assert_int_equal(billed(scene, "", CPU(0), BILL_ONLINE_NS), -1);
+	assert_int_equal(billed(scene, "", CPU(0), BILL_BUSY_NS), -1);
+	assert_int_equal(billed(scene, "", CPU(0), BILL_OFFLINE_NS), 2 * SECOND);
+	assert_int_equal(ledger->started[0].known, 0);
+	ledger->now[0] = (struct cpu_time){ true, 19 * SECOND, 4 * SECOND, 0 };
+	write_bill(scene, false, true);
+	assert_int_equal(billed(scene, "", CPU(0), BILL_ONLINE_NS), 2 * SECOND);
+	assert_int_equal(billed(scene, "", CPU(0), BILL_BUSY_NS), SECOND);
+	free_scene(scene);
+}
+
 /* A clock's samples against the time that its CPU was busy, where everything was sampled. */
 static void a_clock_falls_short_of_the_busy_time_or_passes_it(void **state)
 {
@@ -256,6 +298,7 @@ int main(void)
 		cmocka_unit_test(runs_are_the_sum_of_what_became_of_them),
 		cmocka_unit_test(what_an_event_cannot_have_is_absent_and_not_0),
 		cmocka_unit_test(the_time_of_cpus_is_that_between_two_bills),
+		cmocka_unit_test(time_offline_is_no_idling_whatever_the_kernel_counts),
 		cmocka_unit_test(a_clock_falls_short_of_the_busy_time_or_passes_it),
 		cmocka_unit_test(tasks_alone_leave_the_clocks_unjudged),
 		cmocka_unit_test(what_grows_is_billed_by_its_growth),

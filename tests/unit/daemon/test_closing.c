@@ -49,7 +49,8 @@ static size_t rows_of(const char *path)
 static void the_next_epoch_is_filled_while_the_last_one_is_written(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *first = temporary_folder_path(&folder, "first.prof");
 	const char *second = temporary_folder_path(&folder, "second.prof");
 	struct closing closing = { 0 };
@@ -96,7 +97,8 @@ static bool is_left_open(const char *path)
 static void one_that_is_hurried_stays_open_with_all_that_it_has(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "a.prof");
 	for (int attempt = 0; attempt < 10; attempt++)
 		if (is_left_open(path))
@@ -107,7 +109,8 @@ static void one_that_is_hurried_stays_open_with_all_that_it_has(void **state)
 static void what_cannot_be_written_is_said_when_it_is_taken(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "a.prof");
 	struct closing closing = { 0 };
 	struct error err = { 0 };

@@ -187,7 +187,8 @@ static struct found begin_the_next(const char *folder, size_t count, enum crash_
  */
 static void check_after_crash(size_t count, enum crash_kind kind)
 {
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	uint64_t disk = crash_disk_restore(folder.path, count, kind, count * 7 + (size_t)kind);
 	int promised = crash_disk_promised(count);
 	const int least[] = { promised >= 50 ? MERGES : promised,
@@ -215,7 +216,8 @@ static void check_after_crash(size_t count, enum crash_kind kind)
 static void what_was_merged_survives_a_crash_at_every_operation(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	crash_disk_begin(folder.path);
 	record_twice(temporary_folder_path(&folder, "p"));
 	crash_disk_end();
@@ -230,7 +232,8 @@ static void what_was_merged_survives_a_crash_at_every_operation(void **state)
 /* One failed operation: it is said, nothing is damaged, and the next merge has it all. */
 static bool survives_failure(size_t k)
 {
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct epoch *epoch = NULL;
 	struct error err = { 0 };
@@ -278,7 +281,8 @@ static void a_disk_full_at_any_operation_damages_nothing(void **state)
 /* From operation k on the disk stays full. */
 static bool survives_full_disk(size_t k)
 {
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct epoch *epoch = NULL;
 	struct error err = { 0 };

@@ -104,7 +104,8 @@ static const char *filled(struct temporary_folder *folder)
 static void any_selection_reads_as_one_profile_with_its_stash(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = filled(&folder);
 	assert_true(database_recognise(database));
 	assert_false(database_recognise(folder.path));
@@ -137,7 +138,8 @@ static void any_selection_reads_as_one_profile_with_its_stash(void **state)
 static void the_list_is_sorted_and_complete(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = filled(&folder);
 	CLEANUP(database_list_release) struct database_list list = { 0 };
 	struct error err = { 0 };
@@ -191,7 +193,8 @@ static void record_large(const char *database, uint64_t start_ns)
 static void what_is_not_selected_is_hardly_read(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	struct error err = { 0 };
 	for (uint64_t i = 0; i < 8; i++)
@@ -234,7 +237,8 @@ static bool is_readable(const char *database, bool whole)
 static void damage_beyond_the_sources_shows_to_who_reads_whole(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	record_large(database, START_NS);
 	assert_true(is_readable(database, false));
@@ -261,7 +265,8 @@ static void damage_beyond_the_sources_shows_to_who_reads_whole(void **state)
 static void copying_one_database_over_another_is_their_union(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *left = temporary_folder_path(&folder, "left");
 	const char *right = temporary_folder_path(&folder, "right");
 	record_epoch(left, "a", 1, START_NS + 10 * SECOND_NS);
@@ -279,7 +284,8 @@ static void copying_one_database_over_another_is_their_union(void **state)
 static void a_killed_epoch_is_closed_by_the_next(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	pid_t child = fork();
 	if (child == 0) {
@@ -319,7 +325,8 @@ static void a_killed_epoch_is_closed_by_the_next(void **state)
 static void names_that_would_escape_are_refused(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	static const char *const bad[] = { "", ".", "..", "../x", "a/b", ".hidden", "images" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct epoch *epoch = NULL;
@@ -342,7 +349,8 @@ static void hear(void *context, const char *sentence)
 static void a_damaged_epoch_is_an_error_or_left_out_aloud(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = filled(&folder);
 	char path[1024];
 	snprintf(path, sizeof(path), "%s/a/20260101T000010Z.prof", database);
@@ -453,7 +461,8 @@ static bool is_called(const struct profile *profile, const char *hash, const cha
 static void who_came_first_names_nothing_but_his_own_file(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	add_claim(database, "stranger", 0x1000003e8, "stolen", START_NS);
 	add_claim(database, "system", 0, "work", START_NS + SECOND_NS);
@@ -475,7 +484,8 @@ static void note_fault(void *context, const char *path, const char *sentence)
 static void a_pack_in_anothers_folder_or_under_anothers_name_is_refused(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	char command[2048];
 	struct profile *profile = NULL;
@@ -526,7 +536,8 @@ static uint64_t allowed_by(const char *database)
 static void what_is_no_pack_allows_no_memory(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	char command[2048];
 	add_claim(database, "system", 0, "work", START_NS);
@@ -545,7 +556,8 @@ static void what_is_no_pack_allows_no_memory(void **state)
 static void a_folder_that_images_share_is_read_once(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	char command[1024];
 	struct epoch *epoch = NULL;
@@ -578,7 +590,8 @@ static void a_folder_that_images_share_is_read_once(void **state)
 static void links_in_a_database_are_not_followed(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *database = temporary_folder_path(&folder, "db");
 	const char *link = temporary_folder_path(&folder, "link");
 	const struct database_selection all = { .note = hear };

@@ -86,7 +86,8 @@ static uint64_t cut_off_of(const struct profile *profile)
 static void every_merge_can_be_read_at_once(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct epoch *epoch = opened(path);
 	for (uint64_t i = 0; i < 12; i++) {
@@ -113,7 +114,8 @@ static void every_merge_can_be_read_at_once(void **state)
 static void many_merges_keep_the_open_file_small(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct epoch *epoch = opened(path);
 	for (int i = 0; i < 1500; i++)
@@ -129,7 +131,8 @@ static void many_merges_keep_the_open_file_small(void **state)
 static void a_second_writer_is_refused(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct epoch *epoch = opened(path);
 	struct epoch *second = NULL;
@@ -143,7 +146,8 @@ static void a_second_writer_is_refused(void **state)
 static void what_a_killed_writer_merged_is_read_and_then_kept(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	pid_t child = fork();
 	if (child == 0) {
@@ -183,7 +187,8 @@ static void what_a_killed_writer_merged_is_read_and_then_kept(void **state)
 static void an_earlier_file_becomes_old_or_is_refused(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct error err = { 0 };
 	for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -205,7 +210,8 @@ static void an_earlier_file_becomes_old_or_is_refused(void **state)
 static void names_that_are_no_files_are_refused(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct epoch *epoch = NULL;
 	struct error err = { 0 };
@@ -230,7 +236,8 @@ static void a_reader_sees_whole_merges_while_they_come(void **state)
 {
 	(void)state;
 	enum { ROUNDS = 60 };
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	pid_t child = fork();
 	if (child == 0) {
@@ -286,7 +293,8 @@ static mode_t mode_of(const char *path)
 static void an_open_profile_is_its_owners_alone(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	char name[512];
 	umask(0);
@@ -305,7 +313,8 @@ static void an_open_profile_is_its_owners_alone(void **state)
 static void what_takes_the_folders_name_gets_nothing(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	char open_path[512], moved[512], name[512];
 	struct error err = { 0 };
@@ -349,7 +358,8 @@ static uint64_t size_of(const char *path, const char *ending)
 static void a_log_is_read_as_far_as_it_counts(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	char name[512];
 	struct profile_file_info info;
@@ -382,7 +392,8 @@ static void a_log_is_read_as_far_as_it_counts(void **state)
 static void a_cut_off_log_is_read_in_a_folder_that_cannot_be_written(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	char name[512];
 	struct epoch *epoch = opened(path);
@@ -416,7 +427,8 @@ static void a_cut_off_log_is_read_in_a_folder_that_cannot_be_written(void **stat
 static void an_open_profile_is_read_as_plain_files(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	char from[512], to[512];
 	struct epoch *epoch = opened(path);
@@ -459,7 +471,8 @@ static void put_file(const char *path)
 static void what_killed_writers_left_under_passing_names_goes(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	char name[512];
 	struct error err = { 0 };
@@ -480,7 +493,8 @@ static void what_killed_writers_left_under_passing_names_goes(void **state)
 static void what_comes_in_the_way_does_not_cost_the_profile(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct error err = { 0 };
 	struct epoch *epoch = opened(path);
@@ -506,7 +520,8 @@ static bool goes_soon(void *asked)
 static void who_waits_no_more_finds_the_open_file(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct error err = { 0 };
 	int asked = 0;

@@ -40,7 +40,8 @@ static uint64_t make_hollow(const char *path, uint32_t size)
 static void a_hole_allows_nothing_to_unpack(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct error err;
 	CLEANUP(file_source_close) struct file_source source = { 0 };
@@ -54,7 +55,8 @@ static void a_hole_allows_nothing_to_unpack(void **state)
 static void a_file_that_is_all_hole_is_refused_before_it_is_in_memory(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "p");
 	struct rusage before, after;
 	struct error err;

@@ -351,7 +351,8 @@ static int refuse(const void *bytes, size_t size, struct error *err)
 static struct buffer forged_of(const struct profile *profile, const char *sql)
 {
 	CLEANUP(buffer_release) struct buffer bytes = encoded(profile);
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	const char *path = temporary_folder_path(&folder, "f");
 	struct buffer out = { 0 };
 	FILE *file = fopen(path, "w");

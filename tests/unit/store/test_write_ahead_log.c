@@ -76,7 +76,8 @@ static void note_state(sqlite3 *db, int commit, const char *log_path)
 static int make(void **state)
 {
 	(void)state;
-	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	CLEANUP(temporary_folder_remove)
+	struct temporary_folder folder = temporary_folder_make_in_memory();
 	char path[300], log_path[300];
 	sqlite3 *db;
 	snprintf(path, sizeof(path), "%s/d", folder.path);

@@ -37,8 +37,55 @@ struct cie {
 };
 
 /* The CIE at `at`. False when it is not understood. */
+/* What an augmentation that begins with z says, letter by letter. */
+static bool read_augmentation(struct cursor *cursor, const char *letters, bool wide,
+			      struct cie *cie)
+{
+	bool has_encoding = false;
+	cursor_varint(cursor); /* its size */
+	for (; *letters; letters++) {
+		uint8_t personality;
+		switch (*letters) {
+		case 'R':
+			cie->pointers = cursor_u8(cursor);
+			has_encoding = true;
+			break;
+		case 'L':
+			cie->lsda = cursor_u8(cursor);
+			break;
+		case 'P':
+			personality = cursor_u8(cursor);
+			if (personality != PE_OMIT)
+				frame_value_read(cursor, personality, wide);
+			break;
+		case 'S':
+		case 'B':
+		case 'G':
+			break;
+		default:
+			/* what follows cannot be found */
+			return has_encoding && !cursor->failed && cie->pointers != PE_OMIT;
+		}
+	}
+	return !cursor->failed && cie->pointers != PE_OMIT;
+}
+
+/* The text at the cursor. False when it is longer. */
+static bool read_letters(struct cursor *cursor, char letters[AUGMENTATION_MAX + 1])
+{
+	size_t count = 0;
+	for (char letter; (letter = (char)cursor_u8(cursor)) != 0;) {
+		if (count == AUGMENTATION_MAX)
+			return false;
+		letters[count++] = letter;
+	}
+	letters[count] = 0;
+	return true;
+}
+
 static bool read_cie(const struct frame_section *section, size_t at, struct cie *cie)
 {
+	char augmentation[AUGMENTATION_MAX + 1];
 	struct cursor cursor = cursor_of(section->bytes.data, section->bytes.size);
 	cursor_take(&cursor, at);
 	uint64_t length = cursor_u32(&cursor);
@@ -52,15 +99,8 @@ static bool read_cie(const struct frame_section *section, size_t at, struct cie 
 	uint8_t version = cursor_u8(&cursor);
 	if (version != 1 && version != 3 && version != 4)
 		return false;
-
-	char augmentation[AUGMENTATION_MAX + 1];
-	size_t letters = 0;
-	for (char letter; (letter = (char)cursor_u8(&cursor)) != 0;) {
-		if (letters == AUGMENTATION_MAX)
-			return false;
-		augmentation[letters++] = letter;
-	}
-	augmentation[letters] = 0;
+	if (!read_letters(&cursor, augmentation))
+		return false;
 	if (version == 4)
 		cursor_take(&cursor, 2); /* sizes of addresses and segments */
 	cursor_varint(&cursor);		 /* code alignment */
@@ -72,35 +112,8 @@ static bool read_cie(const struct frame_section *section, size_t at, struct cie 
 	*cie = (struct cie){ PE_ABSOLUTE, PE_OMIT, augmentation[0] == 'z' };
 	if (augmentation[0] == 0)
 		return !cursor.failed;
-	if (augmentation[0] != 'z')
-		return false;
-	cursor_varint(&cursor);
-	bool has_encoding = false;
-	for (size_t i = 1; augmentation[i]; i++) {
-		uint8_t personality;
-		switch (augmentation[i]) {
-		case 'R':
-			cie->pointers = cursor_u8(&cursor);
-			has_encoding = true;
-			break;
-		case 'L':
-			cie->lsda = cursor_u8(&cursor);
-			break;
-		case 'P':
-			personality = cursor_u8(&cursor);
-			if (personality != PE_OMIT)
-				frame_value_read(&cursor, personality, section->wide);
-			break;
-		case 'S':
-		case 'B':
-		case 'G':
-			break;
-		default:
-			/* what follows cannot be found */
-			return has_encoding && !cursor.failed && cie->pointers != PE_OMIT;
-		}
-	}
-	return !cursor.failed && cie->pointers != PE_OMIT;
+	return augmentation[0] == 'z' &&
+	       read_augmentation(&cursor, augmentation + 1, section->wide, cie);
 }
 
 /* CIEs are few and their FDEs come together: the last one seen is nearly always the next one too.

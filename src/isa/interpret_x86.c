@@ -184,11 +184,64 @@ static void extend_d(struct interpreter *interpreter, unsigned bytes)
 			   bits_right_signed(bits_extend(low, 8 * bytes), 63));
 }
 
-static bool run_move(struct interpreter *interpreter, const struct step *step)
+/* What pushes and pops. */
+static bool run_stack(struct interpreter *interpreter, const struct step *step)
 {
 	struct known_bits *general = interpreter->general;
-	struct facts *facts = &interpreter->facts;
 	unsigned stack_bytes = step->narrow_operand ? 2 : 8;
+	struct known_bits value;
+	switch ((enum x86_work)step->work) {
+	case WORK_PUSH: /* of flags and segments too, as unknown */
+		value = is_ours(step, 0) ? x86_read(interpreter, step, 0) : bits_unknown();
+		if (step->operands[0].kind == OPERAND_IMMEDIATE)
+			value = bits_extend(value, 32);
+		else if (step->operands[0].bytes != stack_bytes)
+			value = bits_unknown(); /* 66 and REX.W, of which Capstone sees the 66 */
+		push(interpreter, stack_bytes, value);
+		return true;
+	case WORK_POP:
+		value = pop(interpreter, stack_bytes);
+		if (step->operands[0].kind == OPERAND_GENERAL ||
+		    step->operands[0].kind == OPERAND_MEMORY)
+			x86_write(interpreter, step, 0, value);
+		return true;
+	case WORK_LEAVE:
+		if (step->narrow_operand)
+			return false;
+		general[X86_RSP] = general[X86_RBP];
+		general[X86_RBP] = pop(interpreter, 8);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool run_flags(struct interpreter *interpreter, const struct step *step)
+{
+	struct facts *facts = &interpreter->facts;
+	switch ((enum x86_work)step->work) {
+	case WORK_SET_CARRY:
+		set_carry(facts, TRUTH_TRUE);
+		return true;
+	case WORK_CLEAR_CARRY:
+		set_carry(facts, TRUTH_FALSE);
+		return true;
+	case WORK_FLIP_CARRY:
+		flip_carry(facts);
+		return true;
+	case WORK_SET_DIRECTION:
+		interpreter->backwards = TRUTH_TRUE;
+		return true;
+	case WORK_CLEAR_DIRECTION:
+		interpreter->backwards = TRUTH_FALSE;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool run_move(struct interpreter *interpreter, const struct step *step)
+{
 	struct known_bits a, b;
 	switch ((enum x86_work)step->work) {
 	case WORK_MOVE:
@@ -227,26 +280,6 @@ static bool run_move(struct interpreter *interpreter, const struct step *step)
 			x86_write(interpreter, step, 1, a);
 		}
 		return true;
-	case WORK_PUSH: /* of flags and segments too, as unknown */
-		a = is_ours(step, 0) ? x86_read(interpreter, step, 0) : bits_unknown();
-		if (step->operands[0].kind == OPERAND_IMMEDIATE)
-			a = bits_extend(a, 32);
-		else if (step->operands[0].bytes != stack_bytes)
-			a = bits_unknown(); /* 66 and REX.W, of which Capstone sees the 66 */
-		push(interpreter, stack_bytes, a);
-		return true;
-	case WORK_POP:
-		a = pop(interpreter, stack_bytes);
-		if (step->operands[0].kind == OPERAND_GENERAL ||
-		    step->operands[0].kind == OPERAND_MEMORY)
-			x86_write(interpreter, step, 0, a);
-		return true;
-	case WORK_LEAVE:
-		if (step->narrow_operand)
-			return false;
-		general[X86_RSP] = general[X86_RBP];
-		general[X86_RBP] = pop(interpreter, 8);
-		return true;
 	case WORK_SELECT:
 		select(interpreter, step);
 		return true;
@@ -269,23 +302,8 @@ static bool run_move(struct interpreter *interpreter, const struct step *step)
 	case WORK_EXTEND_D:
 		extend_d(interpreter, step->detail);
 		return true;
-	case WORK_SET_CARRY:
-		set_carry(facts, TRUTH_TRUE);
-		return true;
-	case WORK_CLEAR_CARRY:
-		set_carry(facts, TRUTH_FALSE);
-		return true;
-	case WORK_FLIP_CARRY:
-		flip_carry(facts);
-		return true;
-	case WORK_SET_DIRECTION:
-		interpreter->backwards = TRUTH_TRUE;
-		return true;
-	case WORK_CLEAR_DIRECTION:
-		interpreter->backwards = TRUTH_FALSE;
-		return true;
 	default:
-		return false;
+		return run_stack(interpreter, step) || run_flags(interpreter, step);
 	}
 }
 

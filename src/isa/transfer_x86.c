@@ -17,6 +17,7 @@
 #define RDI	      7
 #define BIT(reg)      (UINT64_C(1) << (reg))
 #define ALL_REGISTERS UINT64_C(0xffff)
+#define OTHER_WRITES  (ALL_REGISTERS | TRANSFER_WRITES_MEMORY) /* of who knows what */
 /* System V ABI: rax, rcx, rdx, rsi, rdi, r8 to r11 are the callee's. */
 #define CALL_WRITES (UINT64_C(0x0fc7) | TRANSFER_WRITES_MEMORY | TRANSFER_CALLS)
 
@@ -261,7 +262,7 @@ static uint64_t vector_writes(const struct x86_form *form)
 	case 6:
 		return store;
 	}
-	return ALL_REGISTERS | TRANSFER_WRITES_MEMORY;
+	return OTHER_WRITES;
 }
 
 static uint64_t map1_writes(const struct x86_form *form)
@@ -317,7 +318,8 @@ static uint64_t map1_writes(const struct x86_form *form)
 	return store;
 }
 
-static uint64_t one_byte_writes(const struct x86_form *form)
+/* Opcodes that differ in three bits only. */
+static uint64_t row_writes(const struct x86_form *form)
 {
 	unsigned op = form->opcode;
 	unsigned low = (op & 7) | (form->rex & 1) << 3;
@@ -352,6 +354,37 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 		return BIT(low);
 	if (op >= 0xd8 && op <= 0xdf) /* x87; fnstsw %ax */
 		return op == 0xdf ? BIT(RAX) | TRANSFER_WRITES_MEMORY : TRANSFER_WRITES_MEMORY;
+	return OTHER_WRITES;
+}
+
+/* Opcodes 0xf6, 0xf7 and 0xff, whose operation is the register's number. */
+static uint64_t group_writes(const struct x86_form *form)
+{
+	unsigned operation = form->reg & 7;
+	if (form->opcode != 0xff) {
+		if (operation < 2)
+			return 0;
+		if (operation >= 4)
+			return BIT(RAX) | BIT(RDX);
+		return form->opcode == 0xf6 ? rm_byte_bit(form) : rm_bit(form);
+	}
+	switch (operation) {
+	case 0:
+	case 1:
+		return rm_bit(form);
+	case 2:
+	case 3:
+		return CALL_WRITES;
+	case 6:
+		return BIT(RSP) | TRANSFER_WRITES_MEMORY;
+	}
+	return 0;
+}
+
+static uint64_t one_byte_writes(const struct x86_form *form)
+{
+	unsigned op = form->opcode;
+	unsigned low = (op & 7) | (form->rex & 1) << 3;
 	switch (op) {
 	case 0x63:
 	case 0x69:
@@ -434,25 +467,10 @@ static uint64_t one_byte_writes(const struct x86_form *form)
 		return CALL_WRITES;
 	case 0xf6:
 	case 0xf7:
-		if ((form->reg & 7) < 2)
-			return 0;
-		if ((form->reg & 7) >= 4)
-			return BIT(RAX) | BIT(RDX);
-		return op == 0xf6 ? rm_byte_bit(form) : rm_bit(form);
 	case 0xff:
-		switch (form->reg & 7) {
-		case 0:
-		case 1:
-			return rm_bit(form);
-		case 2:
-		case 3:
-			return CALL_WRITES;
-		case 6:
-			return BIT(RSP) | TRANSFER_WRITES_MEMORY;
-		}
-		return 0;
+		return group_writes(form);
 	}
-	return ALL_REGISTERS | TRANSFER_WRITES_MEMORY;
+	return row_writes(form);
 }
 
 static uint64_t writes_of(const struct x86_form *form)
@@ -690,7 +708,7 @@ void transfer_read_x86(bool wide, struct span code, uint64_t vaddr, struct trans
 		.bytes = code.data, .size = code.size, .vaddr = vaddr, .wide = wide
 	};
 	if (!read_opcode(&form) || !read_modrm(&form)) {
-		out->writes = ALL_REGISTERS | TRANSFER_WRITES_MEMORY;
+		out->writes = OTHER_WRITES;
 		out->sets_flags = true;
 		return;
 	}

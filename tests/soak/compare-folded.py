@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Compares two profiles of the same seconds, exported as folded stacks.
+
+usage: compare-folded.py [--spoil] ONE OTHER
+
+ONE.ns, ONE.samples and OTHER's likewise: `culprit export --all` and the same with --samples.
+
+Both sample the same execution independently. A row of n samples that stand for t has the variance
+t*t/n, so the difference of two rows is measured in the root of the sum of both. Compared are leaves (command and
+procedure), frames (in how much of a command's time a procedure is on the stack at all), and whole
+stacks; rows of at least 100 samples on either side. The mean of the squared deviations (chi2/df)
+may be 1.5 at most and each deviation 4 standard errors, or what one of a thousand equal pairs
+passes where that is more (few rows there, many rows here). --spoil moves half of the largest stack of ONE to its caller,
+which must be found. Exits 1 when they disagree.
+"""
+import collections
+import math
+import sys
+
+LEAST_SAMPLES = 100
+CHI2_MOST = 1.5
+WORST = 4
+
+
+def read(path):
+    rows = {}
+    with open(path, errors="surrogateescape") as lines:
+        for line in lines:
+            stack, _, count = line.rstrip("\n").rpartition(" ")
+            rows[tuple(stack.split(";"))] = rows.get(tuple(stack.split(";")), 0) + int(count)
+    return rows
+
+
+def keys(stack):
+    """(kind, key) of every row that a stack belongs to; each once."""
+    command, frames = stack[0], stack[1:]
+    yield "leaves", (command, frames[-1] if frames else "")
+    for frame in set(frames):
+        yield "frames", (command, frame)
+    yield "stacks", stack
+
+
+def tables(name):
+    ns, samples = read(f"{name}.ns"), read(f"{name}.samples")
+    if set(ns) != set(samples):
+        sys.exit(f"compare-folded: {name}: stacks of samples and of time differ")
+    return ns, samples
+
+
+def sums(ns, samples):
+    rows = {kind: collections.defaultdict(lambda: [0, 0]) for kind in ("leaves", "frames", "stacks")}
+    for stack in ns:
+        for kind, key in keys(stack):
+            rows[kind][key][0] += ns[stack]
+            rows[kind][key][1] += samples[stack]
+    return rows
+
+
+def spoil(ns, samples):
+    stack = max(ns, key=lambda stack: ns[stack] if len(stack) > 3 else 0)
+    caller = stack[:-1]
+    for counts in (ns, samples):
+        moved = counts[stack] // 2
+        counts[stack] -= moved
+        counts[caller] = counts.get(caller, 0) + moved
+
+
+def variance(time, count):
+    return time * time / count if count else 0
+
+
+def worst_allowed(rows):
+    """So that one comparison of a thousand with as many equal rows fails: Bonferroni, by a normal tail."""
+    chance = 1e-3 / rows
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > chance else (low, middle)
+    return max(WORST, high)
+
+
+def chi2_allowed(rows):
+    """What one of a thousand sums of squares passes, through Wilson and Hilferty's cube root."""
+    spread = 2 / (9 * rows)
+    return max(CHI2_MOST, (1 - spread + 3.09 * spread ** 0.5) ** 3)
+
+
+def compare(kind, ours, theirs):
+    found = []
+    for key in set(ours) | set(theirs):
+        (a, n), (b, m) = ours.get(key, (0, 0)), theirs.get(key, (0, 0))
+        if max(n, m) < LEAST_SAMPLES:
+            continue
+        # of a row that one side lacks, the other's samples alone tell how sure that is
+        z = (a - b) / math.sqrt(variance(a, n) + variance(b, m))
+        found.append((abs(z), z, a, n, b, m, key))
+    if not found:
+        sys.exit(f"compare-folded: no {kind} have {LEAST_SAMPLES} samples: record longer")
+    found.sort(reverse=True)
+    chi2 = sum(row[0] ** 2 for row in found) / len(found)
+    limit = worst_allowed(len(found))
+    print(f"{kind}: {len(found)} with >= {LEAST_SAMPLES} samples, chi2/df {chi2:.2f} (at most {chi2_allowed(len(found)):.2f}), "
+          f"worst {found[0][0]:.1f} standard errors (at most {limit:.1f})")
+    for _, z, a, n, b, m, key in found[:6]:
+        print(f"  {z:+6.1f}  {a / 1e6:9.1f} ms ({n})  {b / 1e6:9.1f} ms ({m})  {';'.join(key)[-150:]}")
+    return chi2 <= chi2_allowed(len(found)) and found[0][0] <= limit
+
+
+def main():
+    names = [name for name in sys.argv[1:] if name != "--spoil"]
+    one, other = tables(names[0]), tables(names[1])
+    if "--spoil" in sys.argv:
+        spoil(*one)
+    ours, theirs = sums(*one), sums(*other)
+    for name, (ns, samples) in zip(names, (one, other)):
+        print(f"{name}: {sum(samples.values())} samples, {sum(ns.values()) / 1e9:.3f} s, {len(ns)} stacks")
+    verdicts = [compare(kind, ours[kind], theirs[kind]) for kind in ours]
+    sys.exit(0 if all(verdicts) else 1)
+
+
+main()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What comments of src name exists: functions, written name(), structs and enums, and files.
+"""What comments of src name exists: functions, written name(), structs and enums, and files; and the
+files that pages of docs name in backquotes (but patterns: NAME, VERB, ...).
 
 usage: comment-names.py ROOT
 
@@ -45,6 +46,12 @@ def find_wrong(root):
             for path in (root / folder).rglob("*")] + [f"/{path.name}" for path in root.iterdir()]
     endings = {name[at:] for name in ours for at in range(len(name)) if name[at] == "/"}
     wrong = []
+    for path in sorted(root.glob("*.md")) + sorted((root / "docs").rglob("*.md")):
+        for line, text in enumerate(path.read_text().splitlines(), 1):
+            for name in re.findall(r"`((?:\w[\w.-]*/)+\w[\w-]*\.(?:h|c|md|sh|py))`", text):
+                pattern = re.search(r"\b[A-Z]{2,}\b|_[A-Z]{2,}\b", name.rpartition(".")[0])
+                if f"/{name}" not in endings and not name.startswith(FOREIGN_FOLDERS) and not pattern:
+                    wrong.append((path, line, name))
     for path in files:
         for line, comment in split_files[path][0]:
             names = re.findall(r"\b([a-z]\w*_\w+)\(\)", comment)
@@ -63,9 +70,11 @@ def check_that_it_finds():
         (root / "src/base").mkdir(parents=True)
         (root / "src/base/a.c").write_text("/* gone_away() */\nint here; // base/lost.h\n/* struct gone, here_too */\n"
                                            'char *text = "/* not_one() */"; /* base/a.c, struct here */\n')
+        (root / "docs").mkdir()
+        (root / "docs/page.md").write_text("`base/a.c`, `base/moved.c` and `base/NAME.c`\n")
         found = [name for _, _, name in find_wrong(root)]
-    if found != ["gone_away", "base/lost.h", "gone"]:
-        sys.exit(f"found in what has three wrong names: {found}")
+    if found != ["base/moved.c", "gone_away", "base/lost.h", "gone"]:
+        sys.exit(f"found in what has four wrong names: {found}")
 
 
 def main(root):

@@ -1,0 +1,89 @@
+/*
+ * resolve_private - what the parts of resolve.h share: whom to ask about an image (resolve.c), its
+ * name (resolve_image.c), procedures and places (resolve_place.c), and what else is known of them:
+ * lines, code, callees (resolve_source.c).
+ */
+#pragma once
+
+#include "analyze/names/image_claims.h"
+#include "analyze/names/local_files.h"
+#include "analyze/names/resolve.h"
+#include "base/arena.h"
+#include "base/hash_index.h"
+#include "symbol/demangle.h"
+
+enum procedure_kind {
+	BY_FUNCTION, /* a function's extent */
+	BY_NAME,     /* a bare name */
+	BY_NOTHING,  /* the rest of an image */
+};
+
+struct procedure_entry {
+	struct procedure procedure;
+	enum procedure_kind kind;
+	uint32_t name_id; /* of a bare name */
+	bool local;	  /* found in this machine's files, not in the profile */
+};
+
+struct place_entry {
+	struct place place;
+	uint64_t hash;
+	uint32_t image;
+	uint32_t name_id;
+	const struct procedure_entry *procedure;
+	struct source_frame *frames;
+	size_t frame_count;
+	bool source_read;
+};
+
+struct shown_name {
+	struct span linkage;
+	const char *name;
+};
+
+struct sentences {
+	const char **list;
+	size_t count, capacity;
+};
+
+struct resolver {
+	const struct profile *profile;
+	struct resolver_options options;
+	struct stash_index *stash;
+	struct local_files local; /* what this machine's files say */
+	struct stash_index *local_stash;
+	bool local_read;
+	struct demangler demangler;
+	struct arena arena;
+	const char **images; /* display names by image id - 1 */
+	uint8_t *spaces;     /* enum vaddr_space, likewise */
+	size_t image_count;
+	/* By the number of the record: of the profile's stash, and of this machine's files. */
+	struct procedure_entry **by_record[2];
+	struct procedure_entry **procedures;
+	size_t procedure_count, procedure_capacity;
+	struct hash_index procedure_index;
+	struct place_entry **places;
+	size_t place_count, place_capacity;
+	struct hash_index place_index;
+	struct shown_name *names; /* demangled names of inlined functions */
+	size_t name_count, name_capacity;
+	struct hash_index name_index;
+	struct image_claims claims;
+	struct sentences notes, file_notes;
+};
+
+static const char resolver_plt_mark[] = "@plt";
+
+/* One sentence for the report's foot, once. */
+void resolver_add_note(void *context, const char *sentence);
+/* The stash to ask about an image: the profile's own, or else this machine's files. NULL: neither.
+ * Where a recording brought names by offsets and the file is here, the file knows more. */
+struct stash_index *resolver_stash_for(struct resolver *resolver, uint32_t image, bool *local);
+/* Of the arena; NULL when out of memory. */
+const char *resolver_copy(struct resolver *resolver, struct span text);
+/* The name as people read it; of the arena, NULL when out of memory. */
+const char *resolver_show(struct resolver *resolver, struct span linkage);
+/* The procedure of a function in a stash. NULL when out of memory. */
+struct procedure_entry *resolver_keep_function(struct resolver *resolver, uint32_t image,
+					       bool local, const struct stash_function *found);

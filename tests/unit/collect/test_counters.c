@@ -41,16 +41,16 @@ static struct sampler *new_samplers(const struct event_list *events)
 	assert_non_null(samplers);
 	for (size_t i = 0; i < EVENTS; i++) {
 		const struct event *event = &events->events[i];
-		samplers[i] = (struct sampler){ .event = event,
-						.attr = event->attr,
-						.leader = event->leader,
-						.group_size = event_list_group_size(events, i),
-						.clock = event->clock,
-						.sampled = event->leader == i,
-						.policy = i == CLOCK ? PERIOD_RANDOM
-								     : PERIOD_FREQUENCY,
-						.mean_period = 1000000,
-						.frequency_hz = i == CLOCK ? 0 : 1000 };
+		samplers[i] =
+			(struct sampler){ .event = event,
+					  .attr = event->attr,
+					  .leader = event->leader,
+					  .group_size = event_list_group_size(events, i),
+					  .clock = event->clock,
+					  .sampled = event->leader == i,
+					  .policy = i == CLOCK ? PERIOD_RANDOM : PERIOD_FREQUENCY,
+					  .mean_period = 1000000,
+					  .frequency_hz = i == CLOCK ? 0 : 1000 };
 		strcpy(samplers[i].name, event->name);
 	}
 	return samplers;
@@ -426,8 +426,7 @@ static void an_event_that_cannot_be_started_or_named_is_told(void **state)
 	assert_int_equal(counters_open(&s.counters, -1, 0, &s.err), 0);
 	event_on(&s, FAULTS, 3)->refused_controls = 1;
 	assert_int_equal(counters_enable(&s.counters, &s.err), -EIO);
-	assert_string_equal(s.err.text,
-			    "cannot start 'page-faults' on CPU 3: Input/output error");
+	assert_string_equal(s.err.text, "cannot start 'page-faults' on CPU 3: Input/output error");
 	end(&s);
 }
 
@@ -466,7 +465,8 @@ static void a_cpu_that_leaves_has_the_same_rings_and_lanes_when_it_returns(void 
 	assert_int_not_equal(faults->id, old_id);
 	assert_true(faults->counts);
 	/* Records of both belong there. */
-	assert_ptr_equal(counters_by_id(&s.counters, old_id), counters_by_id(&s.counters, faults->id));
+	assert_ptr_equal(counters_by_id(&s.counters, old_id),
+			 counters_by_id(&s.counters, faults->id));
 	set(event_on(&s, FAULTS, 3), 5, 10, 10);
 	assert_int_equal(counters_read(&s.counters, COUNTERS_ALL), 0);
 	assert_true(counters_lane(&s.counters, FAULTS, 1)->sums.count == 15);

@@ -313,13 +313,20 @@ static void what_is_no_process_is_refused_with_its_number(void **state)
 {
 	(void)state;
 	struct recording r;
+	struct child child = new_child(CHILD_HAS_THREAD);
 	const pid_t nobody = NOBODY;
+	char text[64];
 	recording_begin(&r, COLLECT_TASKS, "cpu-clock");
 	r.options.pids = &nobody;
 	r.options.pid_count = 1;
 	assert_int_equal(recording_open(&r), -ESRCH);
 	assert_string_equal(r.err.text, "there is no process 5000001");
+	r.options.pids = &child.other;
+	assert_int_equal(recording_open(&r), -ESRCH);
+	snprintf(text, sizeof(text), "%d is a thread, not a process; use --tid", child.other);
+	assert_string_equal(r.err.text, text);
 	recording_end(&r);
+	end_child(&child);
 }
 
 static int nobodys(const struct perf_event_attr *attr, pid_t task, int cpu)

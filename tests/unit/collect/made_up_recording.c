@@ -186,6 +186,15 @@ static void put_group(struct recording *recording, const struct made_up_event *l
 	memcpy(recording->put.bytes.data + count_at, &count, sizeof(count));
 }
 
+static void put_registers(struct recording *recording, uint64_t mask, const uint64_t *registers)
+{
+	perf_put_u64(&recording->put,
+		     registers ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE);
+	for (int i = 0; i < 64 && registers; i++)
+		if (mask >> i & 1)
+			perf_put_u64(&recording->put, registers[i]);
+}
+
 void recording_sample(struct recording *recording, const char *name,
 		      const struct made_up_sample *sample)
 {
@@ -204,6 +213,10 @@ void recording_sample(struct recording *recording, const char *name,
 		for (uint64_t i = 0; i < sample->depth; i++)
 			perf_put_u64(put, sample->chain[i]);
 	}
+	if (event->attr.sample_type & PERF_SAMPLE_REGS_USER)
+		put_registers(recording, event->attr.sample_regs_user, sample->registers);
+	if (event->attr.sample_type & PERF_SAMPLE_STACK_USER)
+		perf_put_u64(put, 0); /* of the stack nothing was there */
 	perf_record_end(put);
 	recording_write(recording, event);
 }

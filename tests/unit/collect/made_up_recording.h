@@ -60,6 +60,8 @@ struct made_up_sample {
 	const uint64_t *chain; /* with stacks */
 	uint64_t depth;
 	uint64_t before_ns;
+	/* By perf's numbers of them, where samples are interpreted; NULL: user code had none. */
+	const uint64_t *registers;
 };
 void recording_sample(struct recording *recording, const char *event,
 		      const struct made_up_sample *sample);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -322,4 +323,13 @@ unsigned recording_stashed(const struct recording *recording, const char *name)
 				kinds |= 1u << table_keys(stash, other)[STASH_KIND];
 	}
 	return kinds;
+}
+
+const char *recording_own_path(void)
+{
+	static char path[4096];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	assert_true(size > 0);
+	path[size] = 0;
+	return path;
 }

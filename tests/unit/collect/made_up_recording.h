@@ -82,3 +82,5 @@ int64_t recording_billed(const struct recording *recording, const char *event, c
 /* The kinds of records (symbol/record.h) that the stash has of the function of that name, as bits;
  * 0: it has none. */
 unsigned recording_stashed(const struct recording *recording, const char *name);
+/* Of the program that runs: where its own code is. */
+const char *recording_own_path(void);

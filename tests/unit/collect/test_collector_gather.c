@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -172,6 +173,28 @@ static void where_branches_go_is_worked_out_from_registers(void **state)
 	assert_true(recording_stashed(&s.r, "count_down"));
 	end(&s);
 }
+
+static int no_count_of_losses(const struct perf_event_attr *attr, pid_t task, int cpu)
+{
+	(void)task;
+	(void)cpu;
+	return attr->read_format & PERF_FORMAT_LOST ? -EINVAL : 0;
+}
+
+/* Where a record of memory that finds no room would count as a lost sample. */
+static void an_older_kernels_samples_come_without_their_memory(void **state)
+{
+	(void)state;
+	struct subject s;
+	begin(&s);
+	s.r.options.edges = COLLECT_EDGES_ALL;
+	s.r.options.edge_memory = true;
+	made_up.judge = no_count_of_losses;
+	recording_start(&s.r);
+	assert_non_null(strstr(s.r.notes, "memory at a sample's registers takes Linux 6.0: samples "
+					  "are interpreted without it\n"));
+	end(&s);
+}
 #endif
 
 int main(void)
@@ -182,6 +205,7 @@ int main(void)
 		cmocka_unit_test(who_is_to_end_at_once_leaves_names_out_and_says_so),
 #ifdef __x86_64__
 		cmocka_unit_test(where_branches_go_is_worked_out_from_registers),
+		cmocka_unit_test(an_older_kernels_samples_come_without_their_memory),
 #endif
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

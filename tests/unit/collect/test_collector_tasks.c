@@ -148,15 +148,6 @@ static void sample(struct recording *r, uint32_t pid, uint32_t tid, const void *
 		recording_sample(r, "cpu-clock", &sample);
 }
 
-static const char *own_path(void)
-{
-	static char path[4096];
-	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	assert_true(size > 0);
-	path[size] = 0;
-	return path;
-}
-
 static void a_command_is_followed_with_what_it_starts(void **state)
 {
 	(void)state;
@@ -174,11 +165,12 @@ static void a_command_is_followed_with_what_it_starts(void **state)
 	recording_fork(&r, NEWBORN, NEWBORN, pid);
 	sample(&r, NEWBORN, NEWBORN, landmark, 2);
 	recording_finish(&r);
-	assert_int_equal(recording_cells(&r, "cpu-clock", "child", own_path()).samples, 5);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "child", recording_own_path()).samples,
+			 5);
 	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_STORED), 5);
 	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_FILTERED), 5);
 	assert_true(recording_stashed(&r, "landmark") & 1u << RECORD_CODE);
-	assert_int_equal(recording_stashed(&r, "own_path"), 0); /* no sample, no name */
+	assert_int_equal(recording_stashed(&r, "use_time"), 0); /* no sample, no name */
 	recording_end(&r);
 	end_child(&child);
 }
@@ -196,7 +188,7 @@ static void names_become_hashes_and_code_stays_out_where_that_is_asked(void **st
 	sample(&r, pid, pid, landmark, 3);
 	recording_finish(&r);
 	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_STORED), 3);
-	assert_int_equal(recording_cells(&r, "cpu-clock", NULL, own_path()).samples, 0);
+	assert_int_equal(recording_cells(&r, "cpu-clock", NULL, recording_own_path()).samples, 0);
 	assert_int_equal(recording_stashed(&r, "landmark"), 0);
 	const struct table *stash = profile_table(r.got, PROFILE_STASH);
 	assert_true(stash->count > 0);
@@ -237,7 +229,8 @@ static void without_the_right_to_cpus_a_command_hands_its_events_on(void **state
 	recording_comm(&r, pid, pid, "sudo", true);
 	recording_exit(&r, pid, pid);
 	recording_finish(&r);
-	assert_int_equal(recording_cells(&r, "cpu-clock", "child", own_path()).samples, 3);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "child", recording_own_path()).samples,
+			 3);
 	collector_tell_missing(r.collector, 3, text, sizeof(text));
 	assert_non_null(strstr(text, "'sudo' and what they start have no samples; run culprit as "
 				     "root to have them"));
@@ -287,7 +280,8 @@ static void a_process_is_watched_with_all_its_threads_until_it_ends(void **state
 	end_child(&child);
 	assert_false(collector_alive(r.collector));
 	recording_finish(&r);
-	assert_int_equal(recording_cells(&r, "cpu-clock", "child", own_path()).samples, 2);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "child", recording_own_path()).samples,
+			 2);
 	struct profile_context context = profile_context(r.got, 1);
 	assert_true(span_equal(context.thread, span_of_text("second")));
 	assert_int_equal(context.tid, optional_of((uint64_t)child.other));
@@ -399,6 +393,44 @@ static void processes_below_are_watched_where_that_is_asked(void **state)
 	end_child(&child);
 }
 
+/* A watched thread has made it since: the kernel has given it all that is watched. */
+static struct recording *told;
+static pid_t inherits, asked;
+static int tell_of_fork(const struct perf_event_attr *attr, pid_t task, int cpu)
+{
+	(void)attr;
+	(void)cpu;
+	if (task == asked) {
+		asked = 0;
+		recording_fork(told, (uint32_t)inherits, (uint32_t)inherits, 1);
+	}
+	return 0;
+}
+
+static void what_inherits_our_events_is_not_watched_twice(void **state)
+{
+	(void)state;
+	struct recording r;
+	struct child first = new_child(CHILD_WAITS);
+	struct child second = new_child(CHILD_HAS_CHILD);
+	const pid_t pids[] = { first.pid, second.pid };
+	recording_begin(&r, COLLECT_TASKS, "cpu-clock");
+	r.options.pids = pids;
+	r.options.pid_count = 2;
+	r.options.children = true;
+	told = &r;
+	inherits = second.other;
+	asked = second.pid; /* by then the first one's rings are there */
+	made_up.judge = tell_of_fork;
+	recording_start(&r);
+	assert_int_equal(events_of(first.pid), 2);
+	assert_int_equal(events_of(second.pid), 2);
+	assert_int_equal(events_of(second.other), 0);
+	recording_end(&r);
+	end_child(&second);
+	end_child(&first);
+}
+
 static void work_of_processes_below_that_nobody_asked_for_is_told(void **state)
 {
 	(void)state;
@@ -458,6 +490,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_process_is_refused_with_its_number),
 		cmocka_unit_test(what_ended_before_it_was_watched_is_refused),
 		cmocka_unit_test(processes_below_are_watched_where_that_is_asked),
+		cmocka_unit_test(what_inherits_our_events_is_not_watched_twice),
 		cmocka_unit_test(work_of_processes_below_that_nobody_asked_for_is_told),
 		cmocka_unit_test(a_control_group_is_watched_by_its_folder),
 	};

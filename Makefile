@@ -1,5 +1,5 @@
 # Thin wrappers around Meson and the scripts in tools/; CONTRIBUTING.md has the rest.
-.PHONY: build demo test test-all install clean
+.PHONY: build demo test test-all coverage install clean
 
 build: packages-build
 	@tools/variant build
@@ -20,6 +20,10 @@ test-all: packages-build-test packages-optional-test-all
 # One suite: make test-lab, make test-fuzz, ...
 test-%: packages-build-test packages-optional-test-all
 	@tools/run-tests $*
+
+# Which lines of src/intake and src/collect the unit tests run without rights, and what remains.
+coverage: packages-build-test
+	@tools/coverage
 
 install: build
 	meson install -C build

@@ -169,7 +169,9 @@ static int open_process(struct session *session, pid_t pid, struct error *err)
 static int watch_process(struct targets *targets, pid_t pid, struct error *err)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd < 0 && errno == EINVAL)
+	/* EINVAL, as pidfd_open(2) has it, or ENOENT, as Linux 6.18 says of a number that is there.
+	 */
+	if (fd < 0 && (errno == EINVAL || errno == ENOENT))
 		return error_set(err, -ESRCH, "%d is a thread, not a process; use --tid", pid);
 	if (fd < 0)
 		return error_set(

@@ -1,0 +1,494 @@
+/* A whole machine of one CPU is watched, whose events are made up (made_up_recording.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+
+#include "base/clock.h"
+#include "made_up_recording.h"
+#include "profile/bill.h"
+
+/* No process has such numbers: /proc knows none of them. */
+#define SHELL	5000001u
+#define WORKER	5000002u
+#define THREAD	5000003u
+#define LIBRARY UINT64_C(0x7f0000000000)
+
+static void exec(struct recording *r, uint32_t pid, const char *name)
+{
+	recording_fork(r, pid, pid, 1);
+	recording_comm(r, pid, pid, name, true);
+}
+
+static void sample(struct recording *r, const char *event, uint32_t pid, uint64_t ip,
+		   uint64_t count)
+{
+	const struct made_up_sample sample = {
+		.pid = pid, .tid = pid, .ip = ip, .misc = PERF_RECORD_MISC_USER
+	};
+	for (uint64_t i = 0; i < count; i++)
+		recording_sample(r, event, &sample);
+}
+
+static void samples_are_whose_and_where_records_say(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	recording_map(&r, SHELL, LIBRARY, 0x10000, "/nowhere/library.so");
+	sample(&r, "cpu-clock", SHELL, LIBRARY + 0x123, 3);
+	sample(&r, "cpu-clock", SHELL, 0x1000, 1); /* nothing lies there */
+	recording_fork(&r, WORKER, WORKER, SHELL);
+	sample(&r, "cpu-clock", WORKER, LIBRARY + 0x123, 2); /* it has the same name and mappings */
+	recording_comm(&r, WORKER, WORKER, "worker", true);
+	recording_map(&r, WORKER, 0x400000, 0x1000, "/nowhere/worker");
+	sample(&r, "cpu-clock", WORKER, 0x400010, 4);
+	recording_exit(&r, WORKER, WORKER);
+	const struct made_up_sample reaped = {
+		.pid = UINT32_MAX, .tid = UINT32_MAX, .ip = LIBRARY, .misc = PERF_RECORD_MISC_USER
+	};
+	recording_sample(&r, "cpu-clock", &reaped); /* the last that exited there */
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", NULL).samples, 6);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "worker", NULL).samples, 5);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", "/nowhere/library.so").samples,
+			 5);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "worker", "/nowhere/worker").samples, 4);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", "no mapping").samples, 1);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_STORED), 11);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_RUNS), 11);
+	recording_end(&r);
+}
+
+static void in_mode(struct recording *r, uint16_t misc, uint64_t ip)
+{
+	recording_sample(
+		r, "cpu-clock",
+		&(struct made_up_sample){ .pid = SHELL, .tid = SHELL, .ip = ip, .misc = misc });
+}
+
+static void a_hypervisor_and_guests_are_told_apart(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	in_mode(&r, PERF_RECORD_MISC_HYPERVISOR, 64);
+	for (int i = 0; i < 2; i++)
+		in_mode(&r, PERF_RECORD_MISC_GUEST_KERNEL, 64);
+	for (int i = 0; i < 3; i++)
+		in_mode(&r, PERF_RECORD_MISC_GUEST_USER, 64);
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", "hypervisor").samples, 1);
+	assert_int_equal(
+		recording_cells(&r, "cpu-clock", "shell", "guest kernel of a virtual machine")
+			.samples,
+		2);
+	assert_int_equal(
+		recording_cells(&r, "cpu-clock", "shell", "guest user code of a virtual machine")
+			.samples,
+		3);
+	recording_end(&r);
+}
+
+static void put_program(struct recording *r, uint64_t address, const char *name, uint16_t flags)
+{
+	struct made_up_event *sideband = recording_event(r, NULL);
+	perf_record_begin(&r->put, PERF_RECORD_KSYMBOL, 0);
+	perf_put_u64(&r->put, address);
+	perf_put_u32(&r->put, 64);
+	perf_put_u16(&r->put, PERF_RECORD_KSYMBOL_TYPE_BPF);
+	perf_put_u16(&r->put, flags);
+	perf_put_text(&r->put, name);
+	perf_put_trailer(&r->put, SHELL, SHELL, clock_monotonic_ns(), sideband->id);
+	perf_record_end(&r->put);
+	recording_write(r, sideband);
+}
+
+static void the_kernel_its_modules_and_programs_have_names(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	r.options.user_only = false;
+	r.options.stash = true;
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	put_program(&r, MADE_UP_PROGRAM + 0x1000, "bpf_prog_new", 0);
+	in_mode(&r, PERF_RECORD_MISC_KERNEL, MADE_UP_KERNEL + 0x110);
+	in_mode(&r, PERF_RECORD_MISC_KERNEL, MADE_UP_MODULE + 0x10);
+	in_mode(&r, PERF_RECORD_MISC_KERNEL, MADE_UP_PROGRAM + 0x10);
+	in_mode(&r, PERF_RECORD_MISC_KERNEL, MADE_UP_PROGRAM + 0x1010);
+	in_mode(&r, PERF_RECORD_MISC_KERNEL, 0x1000);
+	put_program(&r, MADE_UP_PROGRAM + 0x1000, "bpf_prog_new",
+		    PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
+	recording_finish(&r);
+	static const char *const names[] = { "loaded", "bpf_prog_known", "bpf_prog_new",
+					     "kernel address outside all text" };
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(recording_cells(&r, "cpu-clock", "shell", names[i]).samples, 1);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_STORED), 5);
+	assert_true(recording_stashed(&r, "do_work") && recording_stashed(&r, "module_work"));
+	assert_true(recording_stashed(&r, "bpf_prog_known") &&
+		    recording_stashed(&r, "bpf_prog_new"));
+	assert_false(recording_stashed(&r, "do_rest") || recording_stashed(&r, "module_rest"));
+	recording_end(&r);
+}
+
+static void a_kernel_that_hides_its_addresses_has_none(void **state)
+{
+	(void)state;
+	static const struct made_up_file hidden[] = {
+		{ "/proc/kallsyms", "0000000000000000 T _stext\n0000000000000000 T _etext\n" },
+		{ "/proc/modules", NULL },
+		{ NULL, NULL },
+	};
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	made_up_files = hidden;
+	r.options.kernel_only = true;
+	r.options.user_only = false;
+	recording_start(&r);
+	assert_non_null(strstr(r.notes, "warning: the kernel hides its addresses"));
+	exec(&r, SHELL, "shell");
+	in_mode(&r, PERF_RECORD_MISC_KERNEL, MADE_UP_KERNEL + 0x110);
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", "kernel base unknown").samples,
+			 1);
+	recording_end(&r);
+}
+
+static void set(struct recording *r, const char *event, uint64_t value, uint64_t ns)
+{
+	struct made_up_event *made = recording_event(r, event);
+	made->value = value;
+	made->enabled_ns = made->running_ns = ns;
+}
+
+static void samples_of_a_leader_bring_what_its_group_has_counted(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "{cycles,instructions}");
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	exec(&r, WORKER, "worker");
+	set(&r, "cycles", 1000, 1000);
+	set(&r, "instructions", 2000, 1000);
+	sample(&r, "cycles", SHELL, 0x1000, 1);
+	set(&r, "cycles", 2000, 2000);
+	set(&r, "instructions", 5000, 2000);
+	sample(&r, "cycles", WORKER, 0x1000, 1);
+	/* The kernel says with the next one that there were others. */
+	set(&r, "cycles", 4000, 4000);
+	set(&r, "instructions", 9000, 4000);
+	recording_event(&r, "cycles")->lost = 1;
+	sample(&r, "cycles", SHELL, 0x1000, 1);
+	recording_finish(&r);
+	/* The first reading is where counting begins; what was counted beside a loss is nobody's.
+	 */
+	assert_int_equal(recording_cells(&r, "instructions", "worker", NULL).estimate, 3000);
+	assert_int_equal(recording_cells(&r, "instructions", "shell", NULL).estimate, 2000);
+	assert_int_equal(recording_billed(&r, "instructions", BILL_LOST_ESTIMATE), 4000);
+	/* 4000 cycles, four samples, of which one was lost. */
+	assert_int_equal(recording_cells(&r, "cycles", "shell", NULL).estimate, 2000);
+	assert_int_equal(recording_cells(&r, "cycles", "worker", NULL).estimate, 1000);
+	assert_int_equal(recording_billed(&r, "cycles", BILL_LOST_RING), 1);
+	assert_int_equal(recording_billed(&r, "cycles", BILL_LOST_ESTIMATE), 1000);
+	assert_int_equal(recording_billed(&r, "cycles", BILL_COUNT), 4000);
+	recording_end(&r);
+}
+
+static void put_lost(struct recording *r, struct made_up_event *event, uint64_t lost)
+{
+	perf_record_begin(&r->put, PERF_RECORD_LOST, 0);
+	perf_put_u64(&r->put, event->id);
+	perf_put_u64(&r->put, lost);
+	perf_put_trailer(&r->put, SHELL, SHELL, clock_monotonic_ns(), event->id);
+	perf_record_end(&r->put);
+	recording_write(r, event);
+}
+
+static void what_was_lost_is_in_the_bill(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	recording_start(&r);
+	struct made_up_event *clock = recording_event(&r, "cpu-clock");
+	exec(&r, SHELL, "shell");
+	sample(&r, "cpu-clock", SHELL, 0x1000, 2);
+	put_lost(&r, clock, 7);
+	clock->lost = 7; /* which counts: records may be lost themselves */
+	put_lost(&r, recording_event(&r, NULL), 6);
+	recording_event(&r, NULL)->lost = 5;
+	perf_record_begin(&r.put, PERF_RECORD_THROTTLE, 0);
+	perf_put_u64(&r.put, clock_monotonic_ns());
+	perf_put_u64(&r.put, clock->id);
+	perf_put_u64(&r.put, clock->id);
+	perf_put_trailer(&r.put, SHELL, SHELL, clock_monotonic_ns(), clock->id);
+	perf_record_end(&r.put);
+	recording_write(&r, clock);
+	/* One that is too short for what it must hold, and one of nobody's. */
+	perf_record_begin(&r.put, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(&r.put, clock->id);
+	perf_record_end(&r.put);
+	recording_write(&r, clock);
+	perf_record_begin(&r.put, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	perf_put_u64(&r.put, 77);
+	perf_record_end(&r.put);
+	recording_write(&r, clock);
+	recording_finish(&r);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_STORED), 2);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_LOST_RING), 7);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_LOST_DAMAGED), 1);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_RUNS), 10);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_THROTTLED), 1);
+	assert_int_equal(recording_billed(&r, NULL, BILL_LOST_SIDEBAND), 5);
+	recording_end(&r);
+}
+
+static int no_count_of_losses(const struct perf_event_attr *attr, pid_t task, int cpu)
+{
+	(void)task;
+	(void)cpu;
+	return attr->read_format & PERF_FORMAT_LOST ? -EINVAL : 0;
+}
+
+static void an_older_kernel_tells_of_losses_by_records_alone(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	made_up.judge = no_count_of_losses;
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	sample(&r, "cpu-clock", SHELL, 0x1000, 2);
+	put_lost(&r, recording_event(&r, "cpu-clock"), 7);
+	recording_finish(&r);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_LOST_RING), 7);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_RUNS), 9);
+	recording_end(&r);
+}
+
+static void records_go_on_where_the_ring_begins_anew(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	r.options.ring_pages = 1;
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	/* 40 bytes each: 4096 / 40 leaves a rest, so that one lies at both ends each time. */
+	const struct perf_event_mmap_page *control =
+		made_up_control(recording_event(&r, "cpu-clock"));
+	for (int turn = 0; turn < 5; turn++) {
+		sample(&r, "cpu-clock", SHELL, 0x1000, 100);
+		assert_int_equal(collector_service(r.collector, &r.err), 0);
+		assert_int_equal(control->data_tail, control->data_head);
+	}
+	assert_true(control->data_head > 4 * 4096);
+	recording_finish(&r);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_STORED), 500);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", NULL).samples, 500);
+	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_LOST_DAMAGED), 0);
+	recording_end(&r);
+}
+
+static void a_ring_whose_ends_make_no_sense_ends_it(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	recording_start(&r);
+	made_up_control(recording_event(&r, "cpu-clock"))->data_head = UINT64_C(1) << 40;
+	assert_int_equal(collector_service(r.collector, &r.err), -EOVERFLOW);
+	assert_string_equal(r.err.text, "a perf ring cannot be read: Value too large for defined "
+					"data type");
+	recording_end(&r);
+}
+
+static void an_epoch_has_what_came_since_the_one_before(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	r.options.identity = COLLECT_PER_PROCESS | COLLECT_PER_THREAD | COLLECT_PER_CPU;
+	recording_start(&r);
+	uint64_t begin_ns = clock_monotonic_ns();
+	exec(&r, SHELL, "shell");
+	recording_fork(&r, SHELL, THREAD, SHELL);
+	recording_comm(&r, SHELL, THREAD, "helper", false);
+	const struct made_up_sample early = {
+		.pid = SHELL, .tid = THREAD, .ip = 0x1000, .misc = PERF_RECORD_MISC_USER
+	};
+	recording_sample(&r, "cpu-clock", &early);
+	/* What is newer than half a millisecond may have something before it on another CPU. */
+	while (clock_monotonic_ns() - begin_ns < 2000000)
+		;
+	recording_end_epoch(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", NULL).samples, 1);
+	sample(&r, "cpu-clock", SHELL, 0x1000, 3);
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", NULL).samples, 4);
+	const struct table *sources = profile_table(r.got, PROFILE_SOURCE);
+	assert_int_equal(sources->count, 2);
+	for (size_t row = 0; row < 2; row++) {
+		struct profile_source source = profile_source(r.got, row);
+		assert_int_equal(source.epoch, row);
+		assert_true(source.duration_ns > 0 && source.start_ns > 0);
+		assert_true(span_equal(source.tool, span_of_text("culprit " CULPRIT_VERSION)));
+	}
+	const struct table *contexts = profile_table(r.got, PROFILE_CONTEXT);
+	bool seen = false;
+	for (size_t row = 1; row <= contexts->count; row++) {
+		struct profile_context context = profile_context(r.got, row);
+		seen |= context.tid == optional_of(THREAD) && context.pid == optional_of(SHELL) &&
+			context.cpu == optional_of(0) &&
+			span_equal(context.thread, span_of_text("helper"));
+	}
+	assert_true(seen);
+	recording_end(&r);
+}
+
+static void stacks_are_kept_beside_their_leaves(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	r.options.stacks = true;
+	recording_start(&r);
+	exec(&r, SHELL, "shell");
+	recording_map(&r, SHELL, LIBRARY, 0x10000, "/nowhere/library.so");
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, LIBRARY + 0x10, LIBRARY + 0x20,
+				   LIBRARY + 0x30 };
+	struct made_up_sample sampled = { .pid = SHELL,
+					  .tid = SHELL,
+					  .ip = LIBRARY + 0x10,
+					  .misc = PERF_RECORD_MISC_USER,
+					  .chain = chain,
+					  .depth = 4 };
+	recording_sample(&r, "cpu-clock", &sampled);
+	recording_sample(&r, "cpu-clock", &sampled);
+	sampled.depth = 3;
+	recording_sample(&r, "cpu-clock", &sampled);
+	recording_finish(&r);
+	const struct table *stacks = profile_table(r.got, PROFILE_STACK);
+	assert_int_equal(stacks->count, 2);
+	for (size_t row = 0; row < 2; row++) {
+		uint32_t node = (uint32_t)table_keys(stacks, row)[STACK_NODE], depth = 0;
+		for (uint32_t parent; node; node = parent, depth++)
+			profile_node(r.got, node, &parent);
+		assert_int_equal(table_values(stacks, row)[CELL_SAMPLES], depth == 3 ? 2 : 1);
+	}
+	assert_int_equal(recording_cells(&r, "cpu-clock", "shell", "/nowhere/library.so").samples,
+			 3);
+	recording_end(&r);
+}
+
+/* News about processes wake us at once, and not again for a while. */
+static void who_waits_is_woken_by_news_and_by_the_clock(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	assert_int_equal(recording_open(&r), 0);
+	struct pollfd waiting = { collector_poll_fd(r.collector), POLLIN, 0 };
+	assert_int_equal(poll(&waiting, 1, 0), 0); /* nothing counts yet */
+	assert_false(recording_event(&r, "cpu-clock")->counts);
+	assert_int_equal(collector_start(r.collector, &r.err), 0);
+	assert_true(recording_event(&r, "cpu-clock")->counts);
+	exec(&r, SHELL, "shell");
+	made_up_wake(recording_event(&r, NULL));
+	assert_int_equal(poll(&waiting, 1, 0), 1);
+	assert_int_equal(collector_service(r.collector, &r.err), 0);
+	assert_int_equal(poll(&waiting, 1, 0), 0);     /* the event is as ready as it was */
+	assert_int_equal(poll(&waiting, 1, 10000), 1); /* 5 ms later */
+	assert_int_equal(collector_service(r.collector, &r.err), 0);
+	assert_int_equal(poll(&waiting, 1, 0), 1);
+	assert_true(collector_alive(r.collector));
+	recording_finish(&r);
+	assert_false(recording_event(&r, "cpu-clock")->counts);
+	recording_end(&r);
+}
+
+static int user_code_alone(const struct perf_event_attr *attr, pid_t task, int cpu)
+{
+	(void)task;
+	(void)cpu;
+	return attr->exclude_kernel ? 0 : -EACCES;
+}
+
+static int nothing(const struct perf_event_attr *attr, pid_t task, int cpu)
+{
+	(void)attr;
+	(void)task;
+	(void)cpu;
+	return -EACCES;
+}
+
+static void what_may_not_be_sampled_is_said(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	r.options.user_only = false;
+	made_up.judge = user_code_alone;
+	recording_start(&r);
+	assert_non_null(strstr(r.notes, "warning: no right to sample the kernel: user code only"));
+	exec(&r, SHELL, "shell");
+	sample(&r, "cpu-clock", SHELL, 0x1000, 2);
+	recording_finish(&r);
+	assert_int_equal(recording_cells(&r, "cpu-clock:u", "shell", NULL).samples, 2);
+	recording_end(&r);
+
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	made_up.judge = nothing;
+	assert_int_equal(recording_open(&r), -EACCES);
+	assert_non_null(strstr(r.err.text, "cannot sample 'cpu-clock' on CPU 0: "));
+	assert_null(r.collector);
+	recording_end(&r);
+}
+
+static void a_rate_is_chosen_where_the_cost_of_a_sample_cannot_be_told(void **state)
+{
+	(void)state;
+	struct recording r;
+	recording_begin(&r, COLLECT_SYSTEM, "cpu-clock");
+	r.options.frequency_hz = 0;
+	made_up.judge = nothing;
+	assert_int_equal(recording_open(&r), -EACCES);
+	assert_string_equal(r.notes, "the cost of a sample could not be measured: 499 samples a "
+				     "second and CPU\n");
+	recording_end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_are_whose_and_where_records_say),
+		cmocka_unit_test(a_hypervisor_and_guests_are_told_apart),
+		cmocka_unit_test(the_kernel_its_modules_and_programs_have_names),
+		cmocka_unit_test(a_kernel_that_hides_its_addresses_has_none),
+		cmocka_unit_test(samples_of_a_leader_bring_what_its_group_has_counted),
+		cmocka_unit_test(what_was_lost_is_in_the_bill),
+		cmocka_unit_test(an_older_kernel_tells_of_losses_by_records_alone),
+		cmocka_unit_test(records_go_on_where_the_ring_begins_anew),
+		cmocka_unit_test(a_ring_whose_ends_make_no_sense_ends_it),
+		cmocka_unit_test(an_epoch_has_what_came_since_the_one_before),
+		cmocka_unit_test(stacks_are_kept_beside_their_leaves),
+		cmocka_unit_test(who_waits_is_woken_by_news_and_by_the_clock),
+		cmocka_unit_test(what_may_not_be_sampled_is_said),
+		cmocka_unit_test(a_rate_is_chosen_where_the_cost_of_a_sample_cannot_be_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

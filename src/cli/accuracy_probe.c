@@ -119,14 +119,13 @@ static void print_json(const struct breakpoint *list, const struct probe_estimat
 		json_stream_u64(&json, "vaddr", place->vaddr);
 		json_stream_text(&json, "procedure", place->procedure);
 		json_stream_u64(&json, "executions", list[i].count);
-		json_stream_raw(&json, "limited", list[i].limited ? "true" : "false");
+		json_stream_bool(&json, "limited", list[i].limited);
 		if (rows)
 			add_estimate(&json, &rows[i]);
 		json_stream_close(&json, '}');
 	}
 	json_stream_close(&json, ']');
-	json_stream_close(&json, '}');
-	buffer_append_u8(&out, '\n');
+	json_stream_end(&json, '}');
 	page_write(&out, PAGE_JSON);
 }
 

@@ -163,13 +163,22 @@ static void append_escaped(struct buffer *out, uint8_t c)
 	}
 }
 
-static void append_text(struct buffer *out, struct span text)
+/* Nothing has to be done about it. */
+static bool is_plain(const struct json_stream *json, uint8_t c)
 {
+	if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+		return false;
+	return !json->in_markup || (c != '<' && c != '>' && c != '&');
+}
+
+static void append_text(struct json_stream *json, struct span text)
+{
+	struct buffer *out = json->out;
 	const uint8_t *bytes = text.data;
 	size_t written = 0;
 	for (size_t i = 0; i < text.size;) {
 		uint8_t c = bytes[i];
-		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+		if (is_plain(json, c)) {
 			i++;
 			continue;
 		}
@@ -192,7 +201,7 @@ void json_stream_span(struct json_stream *json, const char *key, struct span tex
 		return;
 	}
 	buffer_append_u8(json->out, '"');
-	append_text(json->out, text);
+	append_text(json, text);
 	buffer_append_u8(json->out, '"');
 }
 

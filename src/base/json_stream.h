@@ -31,6 +31,7 @@ enum json_layout {
 
 struct json_stream {
 	struct buffer *out; /* borrowed; may be emptied between two calls */
+	bool in_markup;	    /* the document stands in XML or HTML: no <, > or & is in its texts */
 	unsigned depth;
 	bool some[JSON_STREAM_DEPTH]; /* a member is written, by depth */
 	bool flat[JSON_STREAM_DEPTH]; /* on one line */

@@ -111,6 +111,19 @@ static void what_is_not_known_is_null(void **state)
 					       "\"e\":\"0xfffffffffffffffe\"}\n");
 }
 
+static void in_markup_no_text_ends_the_element(void **state)
+{
+	(void)state;
+	static const char text[] = "</script>&amp;]]>";
+	CLEANUP(buffer_release) struct buffer out = { 0 };
+	struct json_stream json = { .out = &out, .in_markup = true };
+	json_stream_text(&json, NULL, text);
+	assert_null(strpbrk(buffer_text(&out), "<>&"));
+	struct json_object *back = json_tokener_parse(buffer_text(&out));
+	assert_string_equal(json_object_get_string(back), text);
+	json_object_put(back);
+}
+
 /* Members may be written before what stands above them is known. */
 static void members_at_a_depth_fit_into_what_is_opened_later(void **state)
 {
@@ -187,6 +200,7 @@ int main(void)
 		cmocka_unit_test(documents_read_as_those_of_json_c),
 		cmocka_unit_test(a_flat_object_is_one_line),
 		cmocka_unit_test(what_is_not_known_is_null),
+		cmocka_unit_test(in_markup_no_text_ends_the_element),
 		cmocka_unit_test(members_at_a_depth_fit_into_what_is_opened_later),
 		cmocka_unit_test(what_is_no_utf8_is_replaced),
 		cmocka_unit_test(what_steers_a_terminal_is_escaped_and_reads_back),

@@ -150,7 +150,7 @@ static void tell_limits(const struct breakpoint *list, size_t count)
 					list[i].place.text, list[i].count);
 }
 
-/* Until the command has ended. -1, or our exit status. */
+/* Until the command has ended. 0, or our exit status. */
 static int follow(struct breakpoints *breakpoints, struct command *command)
 {
 	sigset_t child;
@@ -166,7 +166,7 @@ static int follow(struct breakpoints *breakpoints, struct command *command)
 			return 1;
 		}
 		if (ret > 0)
-			return -1;
+			return 0;
 		sigtimedwait(&child, NULL, &look);
 	}
 }
@@ -217,7 +217,7 @@ int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	int status = run(breakpoints, &command, argv);
-	if (status < 0) {
+	if (status == 0) {
 		size_t count;
 		const struct breakpoint *list = breakpoints_list(breakpoints, &count);
 		tell_limits(list, count);

@@ -275,7 +275,7 @@ static int run_check(int argc, char **argv)
 {
 	int arguments;
 	int status = options_parse(&verb_check, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	status = limits_open(limits);
 	if (status)

@@ -81,7 +81,7 @@ static void warn(void *context, const char *sentence)
 	message_warning("%s; it is left out", sentence);
 }
 
-/* Returns -1, or the exit status after a mistake. */
+/* 0, or the exit status after a mistake. */
 static int select_epochs(struct database_selection *selection, bool *left_out)
 {
 	*selection = (struct database_selection){ .hosts = hosts.items,
@@ -95,7 +95,7 @@ static int select_epochs(struct database_selection *selection, bool *left_out)
 		return options_misuse(&verb_db, "--since needs a time, not '%s'", since);
 	if (until && !parse_time(until, &selection->until_ns))
 		return options_misuse(&verb_db, "--until needs a time, not '%s'", until);
-	return -1;
+	return 0;
 }
 
 static void spell_time(uint64_t ns, char out[32])
@@ -271,7 +271,7 @@ static int run_db(int argc, char **argv)
 {
 	int arguments;
 	int status = options_parse(&verb_db, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	status = limits_open(limits);
 	if (status)
@@ -279,7 +279,7 @@ static int run_db(int argc, char **argv)
 	struct database_selection selection;
 	bool left_out = false;
 	status = select_epochs(&selection, &left_out);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (arguments == 0)
 		return options_misuse(&verb_db, "say 'list' or 'merge'");

@@ -305,7 +305,7 @@ static int run_doctor(int argc, char **argv)
 {
 	int arguments = 0;
 	int status = options_parse(&verb_doctor, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (arguments)
 		return options_misuse(&verb_doctor, "unexpected argument '%s'", argv[1]);

@@ -257,7 +257,7 @@ static int run_events(int argc, char **argv)
 	struct error err;
 	int arguments = 0;
 	int status = options_parse(&verb_events, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (machine_root_open("/", &root, &err)) {
 		message_error("%s", err.text);

@@ -3,7 +3,7 @@
  * an open budget (base/budget.h) counts what they hand out, with the library's
  * own bookkeeping, and refuses what would pass it. A program's own definition takes the
  * place of the library's everywhere, in shared libraries too ("Replacing malloc" in the
- * library's manual), so json-c, SQLite and the decompressors are bounded likewise.
+ * library's manual), so SQLite and the decompressors are bounded likewise.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -1,9 +1,8 @@
 #include "base/json_stream.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/utf8.h"
 #include "base/visible_text.h"
@@ -52,6 +51,12 @@ void json_stream_close(struct json_stream *json, char bracket)
 	buffer_append_u8(json->out, (uint8_t)bracket);
 }
 
+void json_stream_end(struct json_stream *json, char bracket)
+{
+	json_stream_close(json, bracket);
+	buffer_append_u8(json->out, '\n');
+}
+
 void json_stream_raw(struct json_stream *json, const char *key, const char *value)
 {
 	json_stream_key(json, key);
@@ -63,10 +68,37 @@ void json_stream_null(struct json_stream *json, const char *key)
 	json_stream_raw(json, key, "null");
 }
 
+void json_stream_bool(struct json_stream *json, const char *key, bool value)
+{
+	json_stream_raw(json, key, value ? "true" : "false");
+}
+
 void json_stream_u64(struct json_stream *json, const char *key, uint64_t value)
 {
 	json_stream_key(json, key);
 	buffer_append_decimal(json->out, value);
+}
+
+void json_stream_i64(struct json_stream *json, const char *key, int64_t value)
+{
+	json_stream_key(json, key);
+	if (value < 0)
+		buffer_append_u8(json->out, '-');
+	buffer_append_decimal(json->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void json_stream_known(struct json_stream *json, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_stream_u64(json, key, value);
+	else
+		json_stream_null(json, key);
+}
+
+void json_stream_hex(struct json_stream *json, const char *key, uint64_t value)
+{
+	json_stream_key(json, key);
+	buffer_printf(json->out, "\"0x%" PRIx64 "\"", value);
 }
 
 void json_stream_double(struct json_stream *json, const char *key, double value)
@@ -131,13 +163,22 @@ static void append_escaped(struct buffer *out, uint8_t c)
 	}
 }
 
-static void append_text(struct buffer *out, struct span text)
+/* Nothing has to be done about it. */
+static bool is_plain(const struct json_stream *json, uint8_t c)
 {
+	if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+		return false;
+	return !json->in_markup || (c != '<' && c != '>' && c != '&');
+}
+
+static void append_text(struct json_stream *json, struct span text)
+{
+	struct buffer *out = json->out;
 	const uint8_t *bytes = text.data;
 	size_t written = 0;
 	for (size_t i = 0; i < text.size;) {
 		uint8_t c = bytes[i];
-		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+		if (is_plain(json, c)) {
 			i++;
 			continue;
 		}
@@ -152,21 +193,6 @@ static void append_text(struct buffer *out, struct span text)
 		buffer_append(out, bytes + written, text.size - written);
 }
 
-void json_append_document(struct buffer *out, const char *document)
-{
-	const uint8_t *at = (const uint8_t *)document, *end = at + strlen(document);
-	while (at < end) {
-		const uint8_t *plain = at;
-		while (at < end && *at < 0x7f)
-			at++;
-		buffer_append(out, plain, (size_t)(at - plain));
-		if (at < end && *at == 0x7f)
-			append_unit(out, *at++);
-		else if (at < end)
-			at += append_character(out, at, (size_t)(end - at));
-	}
-}
-
 void json_stream_span(struct json_stream *json, const char *key, struct span text)
 {
 	json_stream_key(json, key);
@@ -175,13 +201,25 @@ void json_stream_span(struct json_stream *json, const char *key, struct span tex
 		return;
 	}
 	buffer_append_u8(json->out, '"');
-	append_text(json->out, text);
+	append_text(json, text);
 	buffer_append_u8(json->out, '"');
 }
 
 void json_stream_text(struct json_stream *json, const char *key, const char *text)
 {
 	json_stream_span(json, key, span_of_text(text));
+}
+
+void json_stream_bytes(struct json_stream *json, const char *key, struct span bytes)
+{
+	if (!bytes.size) {
+		json_stream_null(json, key);
+		return;
+	}
+	json_stream_key(json, key);
+	buffer_append_u8(json->out, '"');
+	buffer_append_hex(json->out, bytes.data, bytes.size);
+	buffer_append_u8(json->out, '"');
 }
 
 void json_stream_texts(struct json_stream *json, const char *key, const char *const *texts,

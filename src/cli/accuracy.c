@@ -55,7 +55,7 @@ static int run_accuracy(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_accuracy, argc, argv, OPTIONS_BEFORE_ARGUMENTS, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (truth.truth && given.probes.count)
 		return options_misuse(&verb_accuracy, "--truth and --probe exclude each other");

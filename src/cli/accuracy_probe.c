@@ -119,14 +119,13 @@ static void print_json(const struct breakpoint *list, const struct probe_estimat
 		json_stream_u64(&json, "vaddr", place->vaddr);
 		json_stream_text(&json, "procedure", place->procedure);
 		json_stream_u64(&json, "executions", list[i].count);
-		json_stream_raw(&json, "limited", list[i].limited ? "true" : "false");
+		json_stream_bool(&json, "limited", list[i].limited);
 		if (rows)
 			add_estimate(&json, &rows[i]);
 		json_stream_close(&json, '}');
 	}
 	json_stream_close(&json, ']');
-	json_stream_close(&json, '}');
-	buffer_append_u8(&out, '\n');
+	json_stream_end(&json, '}');
 	page_write(&out, PAGE_JSON);
 }
 
@@ -151,7 +150,7 @@ static void tell_limits(const struct breakpoint *list, size_t count)
 					list[i].place.text, list[i].count);
 }
 
-/* Until the command has ended. -1, or our exit status. */
+/* Until the command has ended. 0, or our exit status. */
 static int follow(struct breakpoints *breakpoints, struct command *command)
 {
 	sigset_t child;
@@ -167,7 +166,7 @@ static int follow(struct breakpoints *breakpoints, struct command *command)
 			return 1;
 		}
 		if (ret > 0)
-			return -1;
+			return 0;
 		sigtimedwait(&child, NULL, &look);
 	}
 }
@@ -218,7 +217,7 @@ int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	int status = run(breakpoints, &command, argv);
-	if (status < 0) {
+	if (status == 0) {
 		size_t count;
 		const struct breakpoint *list = breakpoints_list(breakpoints, &count);
 		tell_limits(list, count);

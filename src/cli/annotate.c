@@ -127,7 +127,7 @@ static int read_words(struct work *work)
 				      "--disassembler-style is att or intel, not '%s'",
 				      given.syntax);
 	int status = options_check_share(&verb_annotate, "min", given.min);
-	if (status >= 0)
+	if (status)
 		return status;
 	work->listing.bytes = given.bytes;
 	work->listing.min_percent = given.min;
@@ -389,7 +389,7 @@ static int annotate_run(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_annotate, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	CLEANUP(work_release) struct work work = { 0 };
 	CLEANUP(input_release) struct input input = { 0 };

@@ -176,7 +176,7 @@ int annotate_diff_print(const struct annotate_diff_request *request)
 {
 	struct annotate_diff_options options = { .annotate = request->options };
 	int status = comparison_choose_counts(request->verb, request->comparison, &options.counts);
-	if (status >= 0)
+	if (status)
 		return status;
 	CLEANUP(input_release) struct input input = { 0 };
 	CLEANUP(resolver_freep) struct resolver *names = NULL;

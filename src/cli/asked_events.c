@@ -104,7 +104,7 @@ int asked_events_read(const struct option_list *asked, struct event_list *events
 	if (ret == 0)
 		ret = read_all(asked, &pmus, events, substituted, &err);
 	if (ret == 0)
-		return -1;
+		return 0;
 	message_error("%s", err.text);
 	return ret == -EINVAL || ret == -ENOENT ? 2 : 1;
 }

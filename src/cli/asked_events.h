@@ -13,7 +13,7 @@ struct event_list;
 
 /*
  * Appends to *events. *substituted says whether cpu-clock stands in for asked
- * events, whose periods then mean nothing. Returns -1 to go on, or the exit
+ * events, whose periods then mean nothing. Returns 0 to go on, or the exit
  * status after a message.
  */
 int asked_events_read(const struct option_list *asked, struct event_list *events,

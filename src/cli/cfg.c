@@ -129,7 +129,7 @@ static int draw(struct cycles *cycles, struct resolver *resolver, uint32_t posit
 		message_error("these events do not tell the CPI of '%s', whose costs are relative; "
 			      "--color cycles colours shares",
 			      procedure->procedure->procedure->name);
-		return EXIT_FAILURE;
+		return 1;
 	}
 	if (given.json)
 		cfg_json(picture, &page);
@@ -176,7 +176,7 @@ static int cfg_run(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_cfg, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	CLEANUP(input_release) struct input input = { 0 };
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;

@@ -1,12 +1,13 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json_stream.h"
 #include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/page.h"
@@ -22,6 +23,9 @@
 #define FAULTS_SHOWN 20
 
 enum { EXIT_DAMAGED = 3 };
+
+/* How deep in the document the members of "files" and of a file's "faults" stand. */
+enum { FILES_DEPTH = 2, FAULTS_DEPTH = 4 };
 
 static bool json;
 static const char *save, *limits;
@@ -40,19 +44,27 @@ static const struct option *check_options(void)
 
 /* One run of the verb. */
 struct checking {
-	struct json_object *files;  /* NULL without --json */
-	struct json_object *faults; /* of the file at hand */
+	/* With --json what was found is written down until it is counted: members of "files", and
+	 * of the "faults" of the file at hand. */
+	struct buffer files, faults;
+	struct json_stream file_rows, fault_rows;
 	const char *path;
 	uint64_t faults_of_file;
 	uint64_t files_checked, files_damaged;
 	bool could_not;
 };
 
+static void checking_release(struct checking *checking)
+{
+	buffer_release(&checking->files);
+	buffer_release(&checking->faults);
+}
+
 static void show_fault(void *context, const char *sentence)
 {
 	struct checking *checking = context;
-	if (checking->faults)
-		json_object_array_add(checking->faults, json_object_new_string(sentence));
+	if (json)
+		json_stream_text(&checking->fault_rows, NULL, sentence);
 	else if (checking->faults_of_file < FAULTS_SHOWN)
 		page_line("%s: %s", checking->path, sentence);
 	checking->faults_of_file++;
@@ -62,7 +74,9 @@ static void begin_file(struct checking *checking, const char *path)
 {
 	checking->path = path;
 	checking->faults_of_file = 0;
-	checking->faults = checking->files ? json_object_new_array() : NULL;
+	buffer_empty(&checking->faults);
+	checking->fault_rows =
+		(struct json_stream){ .out = &checking->faults, .depth = FAULTS_DEPTH };
 }
 
 /* False when the events have estimates alone: then there are none, which is not 0. */
@@ -91,33 +105,49 @@ static const char *spell_samples(const struct profile *profile, char out[40])
 	return out;
 }
 
-static void add_u64(struct json_object *object, const char *name, uint64_t value)
+/* An array whose members are written. */
+static void put_members(struct json_stream *out, const char *key, const struct buffer *members)
 {
-	json_object_object_add(object, name, json_object_new_uint64(value));
+	json_stream_open(out, key, '[', JSON_LINES);
+	buffer_append(out->out, members->data, members->size);
+	out->out->failed |= buffer_failed(members);
+	json_stream_close(out, ']');
 }
 
 static void put_json(struct checking *checking, const struct verify_report *report,
 		     const struct profile *profile)
 {
-	struct json_object *row = json_object_new_object();
-	json_object_object_add(row, "path", json_object_new_string(checking->path));
-	json_object_object_add(row, "sound", json_object_new_boolean(!checking->faults_of_file));
-	json_object_object_add(row, "faults", checking->faults);
-	checking->faults = NULL;
+	struct json_stream *out = &checking->file_rows;
+	json_stream_open(out, NULL, '{', JSON_LINES);
+	json_stream_text(out, "path", checking->path);
+	json_stream_bool(out, "sound", !checking->faults_of_file);
+	put_members(out, "faults", &checking->faults);
 	if (report) {
-		add_u64(row, "file_bytes", report->file_bytes);
-		add_u64(row, "chunks", report->chunks);
-		add_u64(row, "chunks_damaged", report->chunks_damaged);
-		add_u64(row, "rows", report->rows);
-		add_u64(row, "rows_dropped", report->rows_dropped);
-		add_u64(row, "unknown_tables", report->unknown_tables);
-		json_object_object_add(row, "cut_off", json_object_new_boolean(report->cut_off));
-		uint64_t samples;
+		uint64_t samples = 0;
 		bool known = profile && samples_of(profile, &samples);
-		json_object_object_add(row, "samples",
-				       known ? json_object_new_uint64(samples) : NULL);
+		json_stream_u64(out, "file_bytes", report->file_bytes);
+		json_stream_u64(out, "chunks", report->chunks);
+		json_stream_u64(out, "chunks_damaged", report->chunks_damaged);
+		json_stream_u64(out, "rows", report->rows);
+		json_stream_u64(out, "rows_dropped", report->rows_dropped);
+		json_stream_u64(out, "unknown_tables", report->unknown_tables);
+		json_stream_bool(out, "cut_off", report->cut_off);
+		json_stream_known(out, "samples", known, samples);
 	}
-	json_object_array_add(checking->files, row);
+	json_stream_close(out, '}');
+}
+
+static int print_json(const struct checking *checking)
+{
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	struct json_stream out = { .out = &page };
+	json_stream_open(&out, NULL, '{', JSON_LINES);
+	json_stream_u64(&out, "schema", 1);
+	json_stream_u64(&out, "files_checked", checking->files_checked);
+	json_stream_u64(&out, "files_damaged", checking->files_damaged);
+	put_members(&out, "files", &checking->files);
+	json_stream_end(&out, '}');
+	return page_write(&page, PAGE_JSON);
 }
 
 static void put_text(const struct checking *checking, const struct verify_report *report,
@@ -153,7 +183,7 @@ static void end_file(struct checking *checking, const struct verify_report *repo
 {
 	checking->files_checked++;
 	checking->files_damaged += checking->faults_of_file != 0;
-	if (checking->files)
+	if (json)
 		put_json(checking, report, profile);
 	else
 		put_text(checking, report, profile);
@@ -163,8 +193,6 @@ static void could_not(struct checking *checking, const char *path, const struct 
 {
 	message_error("%s", err->code ? err->text : path);
 	checking->could_not = true;
-	json_object_put(checking->faults);
-	checking->faults = NULL;
 }
 
 static void check_file(struct checking *checking, const char *path)
@@ -200,7 +228,7 @@ static void show_fault_of(void *context, const char *path, const char *sentence)
 	begin_file(checking, path);
 	show_fault(checking, sentence);
 	checking->files_damaged++;
-	if (checking->files)
+	if (json)
 		put_json(checking, NULL, NULL);
 }
 
@@ -224,7 +252,7 @@ static void check_database(struct checking *checking, const char *path)
 		return;
 	}
 	checking->files_checked += packs;
-	if (!checking->files)
+	if (!json)
 		page_line("%s: %zu epochs, %" PRIu64 " packs of code", path, list.count, packs);
 }
 
@@ -247,7 +275,7 @@ static int run_check(int argc, char **argv)
 {
 	int arguments;
 	int status = options_parse(&verb_check, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	status = limits_open(limits);
 	if (status)
@@ -256,17 +284,12 @@ static int run_check(int argc, char **argv)
 		return options_misuse(&verb_check, "no profile or database is given");
 	if (save && arguments > 1)
 		return options_misuse(&verb_check, "--save is for one file");
-	struct checking checking = { .files = json ? json_object_new_array() : NULL };
+	CLEANUP(checking_release) struct checking checking = { 0 };
+	checking.file_rows = (struct json_stream){ .out = &checking.files, .depth = FILES_DEPTH };
 	for (int i = 1; i <= arguments; i++)
 		check_path(&checking, argv[i]);
-	if (checking.files) {
-		struct json_object *document = json_object_new_object();
-		json_object_object_add(document, "schema", json_object_new_int(1));
-		add_u64(document, "files_checked", checking.files_checked);
-		add_u64(document, "files_damaged", checking.files_damaged);
-		json_object_object_add(document, "files", checking.files);
-		checking.could_not |= page_json(document) != 0;
-	}
+	if (json)
+		checking.could_not |= print_json(&checking) != 0;
 	if (checking.could_not)
 		return 1;
 	return checking.files_damaged ? EXIT_DAMAGED : 0;

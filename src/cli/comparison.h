@@ -27,7 +27,7 @@ struct comparison_options {
 	}
 #define COMPARISON_PER_WORDS "raw|total|second|EVENT|PROCEDURE"
 
-/* Sets *counts as --counts says; without it they are unknown. -1, or the exit status after a
+/* Sets *counts as --counts says; without it they are unknown. 0, or the exit status after a
  * message. */
 int comparison_choose_counts(const struct verb *verb, const struct comparison_options *options,
 			     enum difference_counts *counts);

@@ -256,7 +256,7 @@ static int completion_run(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_completion, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (count == 1 && strcmp(argv[1], "bash") == 0)
 		print_bash();

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "base/error.h"
+#include "base/json_stream.h"
 #include "base/number.h"
 #include "cli/limits.h"
 #include "cli/message.h"
@@ -81,7 +81,7 @@ static void warn(void *context, const char *sentence)
 	message_warning("%s; it is left out", sentence);
 }
 
-/* Returns -1, or the exit status after a mistake. */
+/* 0, or the exit status after a mistake. */
 static int select_epochs(struct database_selection *selection, bool *left_out)
 {
 	*selection = (struct database_selection){ .hosts = hosts.items,
@@ -95,7 +95,7 @@ static int select_epochs(struct database_selection *selection, bool *left_out)
 		return options_misuse(&verb_db, "--since needs a time, not '%s'", since);
 	if (until && !parse_time(until, &selection->until_ns))
 		return options_misuse(&verb_db, "--until needs a time, not '%s'", until);
-	return -1;
+	return 0;
 }
 
 static void spell_time(uint64_t ns, char out[32])
@@ -156,43 +156,45 @@ static int print_list(const struct database_list *list)
 		add_row(&table, cells);
 	}
 	text_table_print(&table, TEXT_WITHOUT_COLOUR, &page);
-	if (buffer_failed(&page)) {
-		message_error("out of memory for the list");
-		return 1;
-	}
-	page_write(&page, PAGE_TEXT);
-	return 0;
+	return page_write(&page, PAGE_TEXT);
 }
 
-static struct json_object *entry_json(const struct database_entry *entry)
+static void put_entry(struct json_stream *out, const struct database_entry *entry)
 {
-	struct json_object *row = json_object_new_object();
-	json_object_object_add(row, "host", json_object_new_string(entry->host));
-	json_object_object_add(row, "epoch", json_object_new_string(entry->epoch));
-	json_object_object_add(row, "path", json_object_new_string(entry->path));
-	json_object_object_add(row, "file_bytes",
-			       entry->file_bytes ? json_object_new_uint64(entry->file_bytes)
-						 : NULL);
-	json_object_object_add(row, "readable", json_object_new_boolean(entry->readable));
-	json_object_object_add(row, "open", json_object_new_boolean(entry->is_open));
-	json_object_object_add(row, "being_written", json_object_new_boolean(entry->being_written));
 	bool timed = entry->readable && entry->start_ns;
-	json_object_object_add(row, "start_ns",
-			       timed ? json_object_new_uint64(entry->start_ns) : NULL);
-	json_object_object_add(row, "duration_ns",
-			       timed ? json_object_new_uint64(entry->duration_ns) : NULL);
-	json_object_object_add(row, "samples",
-			       entry->has_samples ? json_object_new_uint64(entry->samples) : NULL);
-	json_object_object_add(row, "fault",
-			       entry->readable ? NULL : json_object_new_string(entry->fault));
-	return row;
+	json_stream_open(out, NULL, '{', JSON_LINES);
+	json_stream_text(out, "host", entry->host);
+	json_stream_text(out, "epoch", entry->epoch);
+	json_stream_text(out, "path", entry->path);
+	json_stream_known(out, "file_bytes", entry->file_bytes != 0, entry->file_bytes);
+	json_stream_bool(out, "readable", entry->readable);
+	json_stream_bool(out, "open", entry->is_open);
+	json_stream_bool(out, "being_written", entry->being_written);
+	json_stream_known(out, "start_ns", timed, entry->start_ns);
+	json_stream_known(out, "duration_ns", timed, entry->duration_ns);
+	json_stream_known(out, "samples", entry->has_samples, entry->samples);
+	json_stream_text(out, "fault", entry->readable ? NULL : entry->fault);
+	json_stream_close(out, '}');
+}
+
+static int print_json(const struct database_list *list)
+{
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	struct json_stream out = { .out = &page };
+	json_stream_open(&out, NULL, '{', JSON_LINES);
+	json_stream_u64(&out, "schema", 1);
+	json_stream_open(&out, "epochs", '[', JSON_LINES);
+	for (size_t i = 0; i < list->count; i++)
+		put_entry(&out, &list->entries[i]);
+	json_stream_close(&out, ']');
+	json_stream_end(&out, '}');
+	return page_write(&page, PAGE_JSON);
 }
 
 static int list_database(const char *path, const struct database_selection *selection)
 {
 	CLEANUP(database_list_release) struct database_list list = { 0 };
 	struct error err;
-	int status;
 	if (!database_recognise(path)) {
 		message_error("'%s' is no database", path);
 		return 1;
@@ -201,17 +203,7 @@ static int list_database(const char *path, const struct database_selection *sele
 		message_error("%s", err.text);
 		return 1;
 	}
-	if (json) {
-		struct json_object *document = json_object_new_object();
-		struct json_object *rows = json_object_new_array();
-		for (size_t i = 0; i < list.count; i++)
-			json_object_array_add(rows, entry_json(&list.entries[i]));
-		json_object_object_add(document, "schema", json_object_new_int(1));
-		json_object_object_add(document, "epochs", rows);
-		status = page_json(document);
-	} else {
-		status = print_list(&list);
-	}
+	int status = json ? print_json(&list) : print_list(&list);
 	if (status)
 		return status;
 	bool damaged = false;
@@ -279,7 +271,7 @@ static int run_db(int argc, char **argv)
 {
 	int arguments;
 	int status = options_parse(&verb_db, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	status = limits_open(limits);
 	if (status)
@@ -287,7 +279,7 @@ static int run_db(int argc, char **argv)
 	struct database_selection selection;
 	bool left_out = false;
 	status = select_epochs(&selection, &left_out);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (arguments == 0)
 		return options_misuse(&verb_db, "say 'list' or 'merge'");

@@ -99,7 +99,7 @@ static int choose_words(struct compare_options *options)
 	return comparison_choose_counts(&verb_diff, &given.comparison, &options->counts);
 }
 
-/* -1, or the exit status. */
+/* 0 or the exit status. */
 static int choose_options(struct compare_options *options)
 {
 	*options = (struct compare_options){
@@ -118,12 +118,12 @@ static int choose_options(struct compare_options *options)
 		return options_misuse(&verb_diff, "--fail-above is not below 0, as %g is",
 				      given.fail_above);
 	int status = options_check_share(&verb_diff, "min", given.min_percent);
-	if (status < 0)
+	if (status == 0)
 		status = report_parts_choose(&verb_diff, given.by, &options->report);
-	if (status < 0 && report_parts_have(&options->report, REPORT_ADDRESS))
+	if (status == 0 && report_parts_have(&options->report, REPORT_ADDRESS))
 		return options_misuse(&verb_diff, "addresses move from build to build; 'culprit "
 						  "annotate --diff' compares instructions");
-	return status >= 0 ? status : choose_words(options);
+	return status ? status : choose_words(options);
 }
 
 /* ---- the two sides */
@@ -367,15 +367,15 @@ static int run_diff(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_diff, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	struct compare_options options;
 	struct diff_text_options look = { .full_names = given.full_names };
 	status = choose_options(&options);
-	if (status >= 0)
+	if (status)
 		return status;
 	status = colour_choose(&verb_diff, given.color, &look.colour);
-	if (status > 0)
+	if (status)
 		return status;
 	CLEANUP(sides_release) struct sides sides = { 0 };
 	status = read_sides(argv + 1, (size_t)count,

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json_stream.h"
 #include "cli/message.h"
 #include "cli/page.h"
 #include "cli/verbs.h"
@@ -161,139 +161,151 @@ static void print_text(const struct advice *advice)
 	page_write(&page, PAGE_TEXT);
 }
 
-static struct json_object *text_or_null(const char *text)
+/* An empty text is null too. */
+static void put_text(struct json_stream *out, const char *key, const char *text)
 {
-	return text && text[0] ? json_object_new_string(text) : NULL;
+	json_stream_text(out, key, text && text[0] ? text : NULL);
 }
 
-static struct json_object *u64_or_null(uint64_t value)
+static void put_u64(struct json_stream *out, const char *key, uint64_t value)
 {
-	return value == CPU_UNKNOWN_U64 ? NULL : json_object_new_uint64(value);
+	json_stream_known(out, key, value != CPU_UNKNOWN_U64, value);
 }
 
-static struct json_object *fact_or_null(enum fact fact)
+static void put_fact(struct json_stream *out, const char *key, enum fact fact)
 {
-	return fact == FACT_UNKNOWN ? NULL : json_object_new_boolean(fact == FACT_YES);
+	if (fact == FACT_UNKNOWN)
+		json_stream_null(out, key);
+	else
+		json_stream_bool(out, key, fact == FACT_YES);
 }
 
-static struct json_object *number_or_null(int64_t value)
+static void put_number(struct json_stream *out, const char *key, int64_t value)
 {
-	return value == RIGHTS_UNKNOWN ? NULL : json_object_new_int64(value);
+	if (value == RIGHTS_UNKNOWN)
+		json_stream_null(out, key);
+	else
+		json_stream_i64(out, key, value);
 }
 
-static struct json_object *cpus_or_null(const struct cpu_set *cpus)
+static void put_cpus(struct json_stream *out, const char *key, const struct cpu_set *cpus)
 {
 	char text[1024];
 	cpu_set_format(cpus, text, sizeof(text));
-	return text_or_null(text);
+	put_text(out, key, text);
 }
 
-static struct json_object *machine_json(const struct cpu_info *cpu)
+static void put_machine(struct json_stream *out, const struct cpu_info *cpu)
 {
-	struct json_object *machine = json_object_new_object();
-	struct json_object *types = json_object_new_array();
-	json_object_object_add(machine, "architecture", text_or_null(cpu->architecture));
-	json_object_object_add(machine, "vendor", text_or_null(cpu->vendor_name));
+	json_stream_open(out, "machine", '{', JSON_LINES);
+	put_text(out, "architecture", cpu->architecture);
+	put_text(out, "vendor", cpu->vendor_name);
+	json_stream_open(out, "core_types", '[', JSON_LINES);
 	for (size_t i = 0; i < cpu->type_count; i++) {
 		const struct cpu_type *type = &cpu->types[i];
-		struct json_object *row = json_object_new_object();
-		json_object_object_add(row, "name", text_or_null(type->name));
-		json_object_object_add(row, "model_name", text_or_null(type->model_name));
-		json_object_object_add(row, "cpus", cpus_or_null(&type->cpus));
-		json_object_object_add(row, "family", u64_or_null(type->family));
-		json_object_object_add(row, "model", u64_or_null(type->model));
-		json_object_object_add(row, "stepping", u64_or_null(type->stepping));
-		json_object_object_add(row, "midr", u64_or_null(type->midr));
-		json_object_object_add(row, "microcode", u64_or_null(type->microcode));
-		json_object_object_add(row, "min_hz", u64_or_null(type->min_hz));
-		json_object_object_add(row, "base_hz", u64_or_null(type->base_hz));
-		json_object_object_add(row, "max_hz", u64_or_null(type->max_hz));
-		json_object_array_add(types, row);
+		json_stream_open(out, NULL, '{', JSON_LINES);
+		put_text(out, "name", type->name);
+		put_text(out, "model_name", type->model_name);
+		put_cpus(out, "cpus", &type->cpus);
+		put_u64(out, "family", type->family);
+		put_u64(out, "model", type->model);
+		put_u64(out, "stepping", type->stepping);
+		put_u64(out, "midr", type->midr);
+		put_u64(out, "microcode", type->microcode);
+		put_u64(out, "min_hz", type->min_hz);
+		put_u64(out, "base_hz", type->base_hz);
+		put_u64(out, "max_hz", type->max_hz);
+		json_stream_close(out, '}');
 	}
-	json_object_object_add(machine, "core_types", types);
-	json_object_object_add(machine, "online_cpus", cpus_or_null(&cpu->online));
-	json_object_object_add(machine, "possible_cpus", cpus_or_null(&cpu->possible));
-	json_object_object_add(machine, "numa_nodes", u64_or_null(cpu->nodes));
-	json_object_object_add(machine, "smt", fact_or_null(cpu->smt));
-	json_object_object_add(machine, "governor", text_or_null(cpu->governor));
-	json_object_object_add(machine, "turbo", fact_or_null(cpu->boost));
-	json_object_object_add(machine, "virtual", fact_or_null(cpu->virtual_machine));
-	json_object_object_add(machine, "hypervisor", text_or_null(cpu->hypervisor));
-	json_object_object_add(machine, "product", text_or_null(cpu->product));
-	json_object_object_add(machine, "container", text_or_null(cpu->container));
-	return machine;
+	json_stream_close(out, ']');
+	put_cpus(out, "online_cpus", &cpu->online);
+	put_cpus(out, "possible_cpus", &cpu->possible);
+	put_u64(out, "numa_nodes", cpu->nodes);
+	put_fact(out, "smt", cpu->smt);
+	put_text(out, "governor", cpu->governor);
+	put_fact(out, "turbo", cpu->boost);
+	put_fact(out, "virtual", cpu->virtual_machine);
+	put_text(out, "hypervisor", cpu->hypervisor);
+	put_text(out, "product", cpu->product);
+	put_text(out, "container", cpu->container);
+	json_stream_close(out, '}');
 }
 
-static struct json_object *rights_json(const struct rights *rights)
+static void put_rights(struct json_stream *out, const struct rights *rights)
 {
-	struct json_object *all = json_object_new_object();
+	json_stream_open(out, "rights", '{', JSON_LINES);
 	for (size_t i = 0; i < RIGHT_COUNT; i++)
-		json_object_object_add(all, right_name(i), fact_or_null(rights->has[i]));
-	json_object_object_add(all, "user_namespace", fact_or_null(rights->user_namespace));
-	json_object_object_add(all, "no_new_privileges", fact_or_null(rights->no_new_privileges));
-	json_object_object_add(all, "seccomp_mode", number_or_null(rights->seccomp_mode));
-	json_object_object_add(all, "perf_event_paranoid", number_or_null(rights->paranoid));
-	json_object_object_add(all, "kptr_restrict", number_or_null(rights->kptr_restrict));
-	json_object_object_add(all, "nmi_watchdog", number_or_null(rights->nmi_watchdog));
-	json_object_object_add(all, "max_sample_rate_hz", number_or_null(rights->max_sample_rate));
-	json_object_object_add(all, "max_stack_frames", number_or_null(rights->max_stack));
-	json_object_object_add(all, "mlock_kib", number_or_null(rights->mlock_kb));
-	json_object_object_add(all, "memlock_bytes", number_or_null(rights->memlock_bytes));
-	return all;
+		put_fact(out, right_name(i), rights->has[i]);
+	put_fact(out, "user_namespace", rights->user_namespace);
+	put_fact(out, "no_new_privileges", rights->no_new_privileges);
+	put_number(out, "seccomp_mode", rights->seccomp_mode);
+	put_number(out, "perf_event_paranoid", rights->paranoid);
+	put_number(out, "kptr_restrict", rights->kptr_restrict);
+	put_number(out, "nmi_watchdog", rights->nmi_watchdog);
+	put_number(out, "max_sample_rate_hz", rights->max_sample_rate);
+	put_number(out, "max_stack_frames", rights->max_stack);
+	put_number(out, "mlock_kib", rights->mlock_kb);
+	put_number(out, "memlock_bytes", rights->memlock_bytes);
+	json_stream_close(out, '}');
 }
 
-static struct json_object *cost_json(const struct sample_cost *cost)
+static void put_cost(struct json_stream *out, const struct sample_cost *cost)
 {
-	if (!cost)
-		return NULL;
-	struct json_object *all = json_object_new_object();
-	json_object_object_add(all, "median_ns", json_object_new_int64((int64_t)(cost->ns + 0.5)));
-	json_object_object_add(all, "low_ns", json_object_new_int64((int64_t)(cost->low_ns + 0.5)));
-	json_object_object_add(all, "high_ns",
-			       json_object_new_int64((int64_t)(cost->high_ns + 0.5)));
-	json_object_object_add(all, "samples", json_object_new_uint64(cost->samples));
-	json_object_object_add(all, "one_percent_rate_hz",
-			       json_object_new_uint64(sample_cost_rate(cost, 0.01)));
-	return all;
+	if (!cost) {
+		json_stream_null(out, "sample_cost");
+		return;
+	}
+	json_stream_open(out, "sample_cost", '{', JSON_LINES);
+	json_stream_i64(out, "median_ns", (int64_t)(cost->ns + 0.5));
+	json_stream_i64(out, "low_ns", (int64_t)(cost->low_ns + 0.5));
+	json_stream_i64(out, "high_ns", (int64_t)(cost->high_ns + 0.5));
+	json_stream_u64(out, "samples", cost->samples);
+	json_stream_u64(out, "one_percent_rate_hz", sample_cost_rate(cost, 0.01));
+	json_stream_close(out, '}');
+}
+
+static void put_findings_json(struct json_stream *out, const struct advice *advice)
+{
+	json_stream_open(out, "findings", '[', JSON_LINES);
+	for (size_t i = 0; i < advice->count; i++) {
+		const struct finding *finding = &advice->findings[i];
+		json_stream_open(out, NULL, '{', JSON_LINES);
+		json_stream_text(out, "key", finding->key);
+		json_stream_text(out, "state", finding_state_name(finding->state));
+		json_stream_text(out, "what", finding->what);
+		put_text(out, "costs", finding->means);
+		put_text(out, "cure", finding->cure);
+		json_stream_close(out, '}');
+	}
+	json_stream_close(out, ']');
 }
 
 static int print_json(const struct examination *examination)
 {
+	CLEANUP(buffer_release) struct buffer page = { 0 };
 	const struct advice *advice = &examination->advice;
-	struct json_object *document = json_object_new_object();
-	struct json_object *findings = json_object_new_array();
-	for (size_t i = 0; i < advice->count; i++) {
-		const struct finding *finding = &advice->findings[i];
-		struct json_object *row = json_object_new_object();
-		json_object_object_add(row, "key", json_object_new_string(finding->key));
-		json_object_object_add(row, "state",
-				       json_object_new_string(finding_state_name(finding->state)));
-		json_object_object_add(row, "what", json_object_new_string(finding->what));
-		json_object_object_add(row, "costs", text_or_null(finding->means));
-		json_object_object_add(row, "cure", text_or_null(finding->cure));
-		json_object_array_add(findings, row);
-	}
-	json_object_object_add(document, "schema", json_object_new_int(1));
-	json_object_object_add(document, "verdict", json_object_new_string(advice->verdict));
-	json_object_object_add(document, "can_record", json_object_new_boolean(advice->can_record));
-	json_object_object_add(document, "default_event", text_or_null(examination->facts.event));
-	json_object_object_add(document, "sample_cost", cost_json(examination->facts.cost));
-	json_object_object_add(document, "counters",
-			       examination->probe.counters
-				       ? json_object_new_uint64(examination->probe.counters)
-				       : NULL);
-	json_object_object_add(document, "kernel", text_or_null(examination->rights.kernel));
-	json_object_object_add(document, "machine", machine_json(&examination->cpu));
-	json_object_object_add(document, "rights", rights_json(&examination->rights));
-	json_object_object_add(document, "findings", findings);
-	return page_json(document);
+	uint64_t counters = examination->probe.counters;
+	struct json_stream out = { .out = &page };
+	json_stream_open(&out, NULL, '{', JSON_LINES);
+	json_stream_u64(&out, "schema", 1);
+	json_stream_text(&out, "verdict", advice->verdict);
+	json_stream_bool(&out, "can_record", advice->can_record);
+	put_text(&out, "default_event", examination->facts.event);
+	put_cost(&out, examination->facts.cost);
+	json_stream_known(&out, "counters", counters != 0, counters);
+	put_text(&out, "kernel", examination->rights.kernel);
+	put_machine(&out, &examination->cpu);
+	put_rights(&out, &examination->rights);
+	put_findings_json(&out, advice);
+	json_stream_end(&out, '}');
+	return page_write(&page, PAGE_JSON);
 }
 
 static int run_doctor(int argc, char **argv)
 {
 	int arguments = 0;
 	int status = options_parse(&verb_doctor, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (arguments)
 		return options_misuse(&verb_doctor, "unexpected argument '%s'", argv[1]);

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json_stream.h"
 #include "cli/events.h"
 #include "cli/message.h"
 #include "cli/page.h"
@@ -20,6 +20,11 @@
 #include "render/text_wrap.h"
 
 #define NAME_WIDTH_MAX 44
+
+const char *const event_cycles_keys[] = { [EVENT_NO_CYCLES] = NULL,
+					  [EVENT_THREAD_CYCLES] = "thread",
+					  [EVENT_CORE_CYCLES] = "core",
+					  [EVENT_REF_CYCLES] = "ref" };
 
 static bool json, all;
 
@@ -157,50 +162,51 @@ static void print_text(const struct pmu_list *pmus, const struct catalog_item *c
 	page_write(&out, PAGE_TEXT);
 }
 
-static void print_json(const struct pmu_list *pmus, const struct catalog_item *const *items,
-		       size_t count)
+static void put_item_json(struct json_stream *out, const struct catalog_item *item,
+			  const char *cause)
 {
 	static const char *const sections[] = { "hardware", "software", "cache",
 						"number",   "pmu",	"libpfm4" };
-	static const char *const cycles[] = { NULL, "thread", "core", "ref" };
-	struct json_object *document = json_object_new_object();
-	struct json_object *rows = json_object_new_array();
+	bool tried = !item->pattern && !item->foreign;
+	json_stream_open(out, NULL, '{', JSON_LINES);
+	json_stream_text(out, "section", sections[item->section]);
+	json_stream_text(out, "pmu", item->pmu[0] ? item->pmu : NULL);
+	json_stream_text(out, "name", item->name);
+	json_stream_text(out, "alias", item->alias[0] ? item->alias : NULL);
+	json_stream_text(out, "description", item->description);
+	json_stream_text(out, "detail", item->detail[0] ? item->detail : NULL);
+	json_stream_text(out, "cycles", event_cycles_keys[item->cycles]);
+	if (tried)
+		json_stream_bool(out, "counted", item->code == 0);
+	else
+		json_stream_null(out, "counted");
+	json_stream_text(out, "cause", tried && item->code ? cause : NULL);
+	json_stream_close(out, '}');
+}
+
+static int print_json(const struct pmu_list *pmus, const struct catalog_item *const *items,
+		      size_t count)
+{
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	struct json_stream out = { .out = &page };
+	json_stream_open(&out, NULL, '{', JSON_LINES);
+	json_stream_u64(&out, "schema", 1);
+	json_stream_open(&out, "events", '[', JSON_LINES);
 	/* Causes repeat: they are looked up once for a run of equal ones. */
 	char cause[256] = "";
 	const struct catalog_item *explained = NULL;
 	for (size_t i = 0; i < count; i++) {
 		const struct catalog_item *item = items[i];
-		struct json_object *row = json_object_new_object();
-		bool tried = !item->pattern && !item->foreign;
-		if (tried && item->code &&
+		if (!item->pattern && !item->foreign && item->code &&
 		    (!explained || explained->code != item->code || !same_block(explained, item))) {
 			explain(pmus, item, cause, sizeof(cause));
 			explained = item;
 		}
-		json_object_object_add(row, "section",
-				       json_object_new_string(sections[item->section]));
-		json_object_object_add(row, "pmu",
-				       item->pmu[0] ? json_object_new_string(item->pmu) : NULL);
-		json_object_object_add(row, "name", json_object_new_string(item->name));
-		json_object_object_add(row, "alias",
-				       item->alias[0] ? json_object_new_string(item->alias) : NULL);
-		json_object_object_add(row, "description",
-				       json_object_new_string(item->description));
-		json_object_object_add(row, "detail",
-				       item->detail[0] ? json_object_new_string(item->detail)
-						       : NULL);
-		json_object_object_add(row, "cycles",
-				       item->cycles ? json_object_new_string(cycles[item->cycles])
-						    : NULL);
-		json_object_object_add(row, "counted",
-				       tried ? json_object_new_boolean(item->code == 0) : NULL);
-		json_object_object_add(row, "cause",
-				       tried && item->code ? json_object_new_string(cause) : NULL);
-		json_object_array_add(rows, row);
+		put_item_json(&out, item, cause);
 	}
-	json_object_object_add(document, "schema", json_object_new_int(1));
-	json_object_object_add(document, "events", rows);
-	page_json(document);
+	json_stream_close(&out, ']');
+	json_stream_end(&out, '}');
+	return page_write(&page, PAGE_JSON);
 }
 
 static int nothing_found(const struct event_catalog *catalog, const char *word)
@@ -239,9 +245,8 @@ static int list_events(const struct pmu_list *pmus, char *const *words, size_t c
 		return nothing_found(&catalog, words[0]);
 	pager_start();
 	if (json)
-		print_json(pmus, items, shown);
-	else
-		print_text(pmus, items, shown);
+		return print_json(pmus, items, shown);
+	print_text(pmus, items, shown);
 	return 0;
 }
 
@@ -252,7 +257,7 @@ static int run_events(int argc, char **argv)
 	struct error err;
 	int arguments = 0;
 	int status = options_parse(&verb_events, argc, argv, OPTIONS_ANYWHERE, &arguments);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (machine_root_open("/", &root, &err)) {
 		message_error("%s", err.text);

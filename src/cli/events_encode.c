@@ -1,12 +1,13 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "advice/perf_explain.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json_stream.h"
 #include "cli/events.h"
 #include "cli/message.h"
 #include "cli/page.h"
@@ -93,51 +94,69 @@ static void print_event(const struct pmu_list *pmus, const struct event_list *li
 		page_line("  here     not countable: %s", cause);
 }
 
-static struct json_object *event_json(const struct pmu_list *pmus, const struct event_list *list,
-				      size_t i)
+/* All its digits, and a point where it is whole: it is a factor, not a count. */
+static void put_scale(struct json_stream *out, double scale)
 {
-	static const char *const cycles[] = { NULL, "thread", "core", "ref" };
-	const struct event *event = &list->events[i];
+	char text[40];
+	snprintf(text, sizeof(text), "%.17g", scale);
+	json_stream_key(out, "scale");
+	buffer_printf(out->out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
+}
+
+static void put_attr(struct json_stream *out, const struct event *event)
+{
 	const struct perf_event_attr *attr = &event->attr;
-	struct json_object *row = json_object_new_object();
+	json_stream_u64(out, "type", attr->type);
+	json_stream_u64(out, "config", attr->config);
+	json_stream_u64(out, "config1", attr->config1);
+	json_stream_u64(out, "config2", attr->config2);
+	json_stream_bool(out, "exclude_user", attr->exclude_user);
+	json_stream_bool(out, "exclude_kernel", attr->exclude_kernel);
+	json_stream_bool(out, "exclude_hypervisor", attr->exclude_hv);
+	json_stream_bool(out, "exclude_idle", attr->exclude_idle);
+	json_stream_bool(out, "exclude_host", attr->exclude_host);
+	json_stream_bool(out, "exclude_guest", attr->exclude_guest);
+	if (event->max_precise)
+		json_stream_text(out, "precise", "max");
+	else
+		json_stream_u64(out, "precise", attr->precise_ip);
+	json_stream_known(out, "period", attr->sample_period && !attr->freq, attr->sample_period);
+	json_stream_known(out, "frequency_hz", attr->freq, attr->sample_freq);
+}
+
+static void put_event(struct json_stream *out, const struct pmu_list *pmus,
+		      const struct event *event)
+{
 	char perf[512], cause[256];
 	event_format_perf(event, perf, sizeof(perf));
 	bool counted = counted_here(pmus, event, cause, sizeof(cause));
-	json_object_object_add(row, "name", json_object_new_string(event->name));
-	json_object_object_add(row, "perf", json_object_new_string(perf));
-	json_object_object_add(row, "pmu", json_object_new_string(event->pmu));
-	json_object_object_add(row, "core_type",
-			       event->core_type ? json_object_new_string(event->core_type) : NULL);
-	json_object_object_add(row, "type", json_object_new_int64(attr->type));
-	json_object_object_add(row, "config", json_object_new_uint64(attr->config));
-	json_object_object_add(row, "config1", json_object_new_uint64(attr->config1));
-	json_object_object_add(row, "config2", json_object_new_uint64(attr->config2));
-	json_object_object_add(row, "exclude_user", json_object_new_boolean(attr->exclude_user));
-	json_object_object_add(row, "exclude_kernel",
-			       json_object_new_boolean(attr->exclude_kernel));
-	json_object_object_add(row, "exclude_hypervisor",
-			       json_object_new_boolean(attr->exclude_hv));
-	json_object_object_add(row, "exclude_idle", json_object_new_boolean(attr->exclude_idle));
-	json_object_object_add(row, "exclude_host", json_object_new_boolean(attr->exclude_host));
-	json_object_object_add(row, "exclude_guest", json_object_new_boolean(attr->exclude_guest));
-	json_object_object_add(row, "precise",
-			       event->max_precise ? json_object_new_string("max")
-						  : json_object_new_int(attr->precise_ip));
-	json_object_object_add(row, "period",
-			       attr->sample_period && !attr->freq
-				       ? json_object_new_uint64(attr->sample_period)
-				       : NULL);
-	json_object_object_add(row, "frequency_hz",
-			       attr->freq ? json_object_new_uint64(attr->sample_freq) : NULL);
-	json_object_object_add(row, "unit", json_object_new_string(event->unit));
-	json_object_object_add(row, "scale", json_object_new_double(event->scale));
-	json_object_object_add(row, "cycles",
-			       event->cycles ? json_object_new_string(cycles[event->cycles])
-					     : NULL);
-	json_object_object_add(row, "leader", json_object_new_uint64(event->leader));
-	json_object_object_add(row, "counted", json_object_new_boolean(counted));
-	json_object_object_add(row, "cause", cause[0] ? json_object_new_string(cause) : NULL);
-	return row;
+	json_stream_open(out, NULL, '{', JSON_LINES);
+	json_stream_text(out, "name", event->name);
+	json_stream_text(out, "perf", perf);
+	json_stream_text(out, "pmu", event->pmu);
+	json_stream_text(out, "core_type", event->core_type);
+	put_attr(out, event);
+	json_stream_text(out, "unit", event->unit);
+	put_scale(out, event->scale);
+	json_stream_text(out, "cycles", event_cycles_keys[event->cycles]);
+	json_stream_u64(out, "leader", event->leader);
+	json_stream_bool(out, "counted", counted);
+	json_stream_text(out, "cause", cause[0] ? cause : NULL);
+	json_stream_close(out, '}');
+}
+
+static int print_json(const struct pmu_list *pmus, const struct event_list *list)
+{
+	CLEANUP(buffer_release) struct buffer page = { 0 };
+	struct json_stream out = { .out = &page };
+	json_stream_open(&out, NULL, '{', JSON_LINES);
+	json_stream_u64(&out, "schema", 1);
+	json_stream_open(&out, "events", '[', JSON_LINES);
+	for (size_t i = 0; i < list->count; i++)
+		put_event(&out, pmus, &list->events[i]);
+	json_stream_close(&out, ']');
+	json_stream_end(&out, '}');
+	return page_write(&page, PAGE_JSON);
 }
 
 int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count, bool json)
@@ -156,16 +175,9 @@ int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count,
 			return status == -ENOMEM ? 1 : 2;
 		}
 	}
-	if (!json) {
-		for (size_t i = 0; i < list.count; i++)
-			print_event(pmus, &list, i);
-		return 0;
-	}
-	struct json_object *document = json_object_new_object();
-	struct json_object *rows = json_object_new_array();
+	if (json)
+		return print_json(pmus, &list);
 	for (size_t i = 0; i < list.count; i++)
-		json_object_array_add(rows, event_json(pmus, &list, i));
-	json_object_object_add(document, "schema", json_object_new_int(1));
-	json_object_object_add(document, "events", rows);
-	return page_json(document);
+		print_event(pmus, &list, i);
+	return 0;
 }

@@ -312,7 +312,7 @@ static int export_run(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_export, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	const struct exporter *exporter = exporter_named(given.format ? given.format : "folded");
 	if (!exporter)

@@ -89,7 +89,7 @@ static bool is_stretch(void)
 	return given.scale && strcmp(given.scale, "gregg") == 0;
 }
 
-/* -1 to go on, or the exit status. */
+/* 0 or the exit status. */
 static int check_options(void)
 {
 	if (!given.width_given)
@@ -421,9 +421,9 @@ static int run_flame(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_flame, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status < 0)
+	if (status == 0)
 		status = check_options();
-	if (status >= 0)
+	if (status)
 		return status;
 	struct flame_options options = {
 		.samples = { .inlined =

@@ -88,7 +88,7 @@ static int import_run(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_import, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	if (count != 1)
 		return options_misuse(

@@ -7,6 +7,7 @@
 #include "cli/help.h"
 #include "cli/message.h"
 #include "cli/pager.h"
+#include "cli/status.h"
 #include "cli/verbs.h"
 
 static const struct verb *find_verb(const char *name)
@@ -21,6 +22,8 @@ static const struct verb *find_verb(const char *name)
 static int finish(int status)
 {
 	bool failed = ferror(stdout);
+	if (status == STATUS_DONE)
+		status = 0;
 	if (message_refused() && status == 0)
 		status = 1;
 	int ret = fflush(stdout) == 0 && !failed ? 0 : errno;

@@ -9,6 +9,7 @@
 #include "cli/help.h"
 #include "cli/message.h"
 #include "cli/pager.h"
+#include "cli/status.h"
 
 int options_misuse(const struct verb *verb, const char *format, ...)
 {
@@ -24,7 +25,7 @@ int options_misuse(const struct verb *verb, const char *format, ...)
 int options_check_share(const struct verb *verb, const char *name, double percent)
 {
 	if (percent >= 0 && percent <= 100)
-		return -1;
+		return 0;
 	return options_misuse(verb, "--%s is a share from 0 to 100, not %g", name, percent);
 }
 
@@ -45,7 +46,7 @@ static const struct option *find_letter(const struct option *options, char lette
 	return NULL;
 }
 
-/* Returns -1 when the value was taken, else the exit status. */
+/* 0 when the value was taken. */
 static int take_value(const struct verb *verb, const struct option *option, const char *text)
 {
 	if (option->given)
@@ -53,31 +54,31 @@ static int take_value(const struct verb *verb, const struct option *option, cons
 	switch (option->kind) {
 	case OPTION_FLAG:
 		*(bool *)option->value = true;
-		return -1;
+		return 0;
 	case OPTION_TEXT:
 		*(const char **)option->value = text;
-		return -1;
+		return 0;
 	case OPTION_LIST: {
 		struct option_list *list = option->value;
 		if (list->count == sizeof(list->items) / sizeof(list->items[0]))
 			return options_misuse(verb, "--%s is given more than %zu times",
 					      option->name, list->count);
 		list->items[list->count++] = text;
-		return -1;
+		return 0;
 	}
 	case OPTION_U64:
 		if (number_parse_u64(text, option->value))
-			return -1;
+			return 0;
 		return options_misuse(verb, "--%s needs a whole number, not '%s'", option->name,
 				      text);
 	case OPTION_OPTIONAL_DOUBLE:
 	case OPTION_DOUBLE:
 		if (number_parse_double(text, option->value))
-			return -1;
+			return 0;
 		return options_misuse(verb, "--%s needs a number, not '%s'", option->name, text);
 	case OPTION_NS:
 		if (number_parse_duration_ns(text, option->value))
-			return -1;
+			return 0;
 		return options_misuse(verb, "--%s needs a time as '10s' or '50ms', not '%s'",
 				      option->name, text);
 	case OPTION_GROUP:
@@ -93,15 +94,15 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 	const char *attached = text[length] == '=' ? text + length + 1 : NULL;
 	if (!attached && strcmp(text, "help") == 0) {
 		help_print(verb);
-		return 0;
+		return STATUS_DONE;
 	}
 	if (!attached && strcmp(text, "quiet") == 0) {
 		message_set_quiet();
-		return -1;
+		return 0;
 	}
 	if (!attached && verb->pages && strcmp(text, "no-pager") == 0) {
 		pager_refuse();
-		return -1;
+		return 0;
 	}
 	const struct option *option = find_long(verb->options(), text, length);
 	if (!option)
@@ -111,7 +112,7 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 				: take_value(verb, option, NULL);
 	if (!attached && option->kind == OPTION_OPTIONAL_DOUBLE) {
 		*option->given = true;
-		return -1;
+		return 0;
 	}
 	if (!attached) {
 		if (*at + 1 >= argc)
@@ -127,7 +128,7 @@ static int parse_letters(const struct verb *verb, char **argv, int argc, int *at
 	for (const char *letter = argv[*at] + 1; *letter; letter++) {
 		if (*letter == 'h') {
 			help_print(verb);
-			return 0;
+			return STATUS_DONE;
 		}
 		if (*letter == 'q') {
 			message_set_quiet();
@@ -144,10 +145,10 @@ static int parse_letters(const struct verb *verb, char **argv, int argc, int *at
 						      option->argument);
 		}
 		int status = take_value(verb, option, value);
-		if (status >= 0 || value)
+		if (status || value)
 			return status;
 	}
-	return -1;
+	return 0;
 }
 
 int options_parse(const struct verb *verb, int argc, char **argv, enum options_stop stop,
@@ -169,11 +170,11 @@ int options_parse(const struct verb *verb, int argc, char **argv, enum options_s
 		}
 		status = argv[i][1] == '-' ? parse_long(verb, argv, argc, &i)
 					   : parse_letters(verb, argv, argc, &i);
-		if (status >= 0)
+		if (status)
 			return status;
 	}
 	for (; i < argc; i++)
 		argv[++count] = argv[i];
 	*argument_count = count;
-	return -1;
+	return 0;
 }

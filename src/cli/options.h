@@ -12,14 +12,13 @@ enum options_stop {
 
 /*
  * Parses argv[1..]; leaves the arguments in argv[1..*argument_count] in order.
- * Returns -1 to go on, or the exit status to return at once: 0 after --help
- * (printed on stdout), 2 after a mistake (one line on stderr). Every verb has
- * --help/-h and --quiet/-q by itself.
+ * Returns as cli/status.h has it: STATUS_DONE after --help (printed on stdout), 2 after a
+ * mistake (one line on stderr). Every verb has --help/-h and --quiet/-q by itself.
  */
 int options_parse(const struct verb *verb, int argc, char **argv, enum options_stop stop,
 		  int *argument_count);
 
-/* A share is from 0 to 100. Returns -1, or 2 after saying that --NAME is none. */
+/* A share is from 0 to 100. Returns 0, or 2 after saying that --NAME is none. */
 int options_check_share(const struct verb *verb, const char *name, double percent);
 
 /* Says "culprit: <sentence>; try 'culprit VERB --help'" on stderr and returns 2. */

@@ -1,13 +1,11 @@
 #include "cli/page.h"
 
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/json_stream.h"
 #include "base/visible_text.h"
 #include "cli/message.h"
 #include "render/text_table.h"
@@ -26,13 +24,11 @@ static int print(const struct buffer *bytes)
 	return 0;
 }
 
-void page_write(const struct buffer *page, enum page_kind kind)
+int page_write(const struct buffer *page, enum page_kind kind)
 {
 	CLEANUP(buffer_release) struct buffer safe = { 0 };
-	if (kind == PAGE_JSON) {
-		print(page);
-		return;
-	}
+	if (kind == PAGE_JSON)
+		return print(page);
 	const char *bytes = (const char *)page->data;
 	for (size_t i = 0; i < page->size;) {
 		size_t from = i, own = 0;
@@ -45,7 +41,7 @@ void page_write(const struct buffer *page, enum page_kind kind)
 			buffer_append(&safe, bytes + i, own);
 		i += own;
 	}
-	print(&safe);
+	return print(&safe);
 }
 
 void page_line(const char *format, ...)
@@ -64,18 +60,4 @@ void page_line(const char *format, ...)
 	}
 	buffer_append_u8(&safe, '\n');
 	print(&safe);
-}
-
-int page_json(struct json_object *document)
-{
-	CLEANUP(buffer_release) struct buffer safe = { 0 };
-	const char *text = json_object_to_json_string_ext(
-		document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		json_append_document(&safe, text);
-	else
-		safe.failed = true;
-	buffer_append_u8(&safe, '\n');
-	json_object_put(document);
-	return print(&safe);
 }

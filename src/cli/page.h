@@ -6,16 +6,14 @@
 #pragma once
 
 struct buffer;
-struct json_object;
 
 enum page_kind {
 	PAGE_TEXT, /* for people; newlines and text_append_style()'s colours are the page's own */
 	PAGE_JSON, /* as base/json_stream.h writes it */
 };
 
-/* Of a text that a renderer made safe everything stays; the last guard where one forgot. */
-void page_write(const struct buffer *page, enum page_kind kind);
+/* Of a text that a renderer made safe everything stays; the last guard where one forgot. Returns 0,
+ * or 1 after a message. */
+int page_write(const struct buffer *page, enum page_kind kind);
 /* One line, whose end is added; a newline in its arguments shows as \x0a. */
 __attribute__((format(printf, 1, 2))) void page_line(const char *format, ...);
-/* A document and a newline; frees it. Returns 0, or 1 after a message. */
-int page_json(struct json_object *document);

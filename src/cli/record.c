@@ -144,10 +144,10 @@ static int parse_tasks(const struct option_list *list, const char *what, pid_t *
 				tasks[(*count)++] = (pid_t)value;
 		}
 	}
-	return -1;
+	return 0;
 }
 
-/* Which option rules which out; -1 when all is well. */
+/* Which option rules which out; 0 when all is well. */
 static int check_conflicts(bool command)
 {
 	bool tasks = asked.pids.count || asked.tids.count;
@@ -205,7 +205,7 @@ static int check_conflicts(bool command)
 	if (!command && !tasks && !asked.all_cpus && !asked.cpus && !asked.cgroup)
 		return options_misuse(&verb_record, "nothing to record: give a command, --pid or "
 						    "--all-cpus");
-	return -1;
+	return 0;
 }
 
 static void show_progress(void *context, const struct recorder_progress *progress)
@@ -242,7 +242,7 @@ static unsigned identity_asked(void)
 	       (asked.per_cpu ? COLLECT_PER_CPU : 0u);
 }
 
-/* -1 to go on, else the exit status. */
+/* 0 or the exit status. */
 static int open_recorder(struct recorder *recorder, const struct event_list *events,
 			 const struct tasks *tasks)
 {
@@ -291,15 +291,15 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 		message_error("%s", err.text);
 		return 1;
 	}
-	return -1;
+	return 0;
 }
 
-/* Of a command it is the parent, and there already. -1 or the exit status. */
+/* Of a command it is the parent, and there already. 0 or the exit status. */
 static int start_stepper(struct recorder *recorder)
 {
 	struct error err;
 	if (!asked.bursts || recorder->stepper.pid || stepper_start(&recorder->stepper, &err) == 0)
-		return -1;
+		return 0;
 	message_error("%s", err.text);
 	return 1;
 }
@@ -318,13 +318,13 @@ static int take_over_signals(sigset_t *before)
 	return signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The command waits until it is released. -1 or the exit status. */
+/* The command waits until it is released. 0 or the exit status. */
 static int start_command(struct recorder *recorder, char *const argv[], const sigset_t *before)
 {
 	int ret = command_start(argv, before, asked.bursts ? &recorder->stepper : NULL,
 				&recorder->command);
 	if (ret >= 0)
-		return -1;
+		return 0;
 	message_error("cannot start a process: %s", strerror(-ret));
 	return 1;
 }
@@ -430,14 +430,14 @@ static int run_record(int argc, char **argv)
 	int status = options_parse(&verb_record, argc, argv, OPTIONS_BEFORE_ARGUMENTS, &count);
 	if (!asked.output)
 		asked.output = asked.has_epoch ? "culprit.db" : "culprit.prof";
-	if (status < 0)
+	if (status == 0)
 		status = check_conflicts(count > 0);
 	static struct tasks tasks;
-	if (status < 0)
+	if (status == 0)
 		status = parse_tasks(&asked.pids, "--pid", tasks.pids, &tasks.pid_count);
-	if (status < 0)
+	if (status == 0)
 		status = parse_tasks(&asked.tids, "--tid", tasks.tids, &tasks.tid_count);
-	if (status >= 0)
+	if (status)
 		return status;
 
 	sigset_t before;
@@ -453,13 +453,13 @@ static int run_record(int argc, char **argv)
 				     .signals = take_over_signals(&before) };
 	argv[count + 1] = NULL; /* options_parse() moved the command to the front */
 	status = read_events(&events);
-	if (status < 0 && count > 0)
+	if (status == 0 && count > 0)
 		status = start_command(&recorder, argv + 1, &before);
-	if (status < 0)
+	if (status == 0)
 		status = start_stepper(&recorder);
-	if (status < 0)
+	if (status == 0)
 		status = open_recorder(&recorder, &events, &tasks);
-	if (status < 0)
+	if (status == 0)
 		status = run_recorder(&recorder, argv + 1);
 	recorder_release(&recorder);
 	return status;

@@ -90,7 +90,7 @@ static int choose_view(struct report_options *options)
 		options->view = views[i].view;
 	}
 	options->procedure = given.callers ? given.callers : given.callees;
-	return -1;
+	return 0;
 }
 
 static int choose_options(struct report_options *options)
@@ -103,18 +103,18 @@ static int choose_options(struct report_options *options)
 	};
 	filters_apply(&given.filters, options);
 	int status = choose_view(options);
-	if (status < 0)
+	if (status == 0)
 		status = report_parts_choose(&verb_report, given.by, options);
-	if (status < 0)
+	if (status == 0)
 		status = options_check_share(&verb_report, "min", given.min_percent);
-	if (status >= 0)
+	if (status)
 		return status;
 	bool tree = options->view != REPORT_FLAT && options->view != REPORT_INCLUSIVE;
 	if (!given.limit_given && !given.json)
 		options->limit = tree ? DEFAULT_TREE_LIMIT : DEFAULT_LIMIT;
 	if (!given.min_given && !given.limit_given && !given.json && tree)
 		options->min_percent = DEFAULT_TREE_PERCENT;
-	return -1;
+	return 0;
 }
 
 static int print_report(const struct report *report, const struct report_text_options *look)
@@ -145,28 +145,28 @@ static int run_report(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_report, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	struct report_options options;
 	struct report_text_options look = { 0 };
 	status = choose_options(&options);
-	if (status >= 0)
+	if (status)
 		return status;
 	status = colour_choose(&verb_report, given.color, &look.colour);
-	if (status > 0)
+	if (status)
 		return status;
 	CLEANUP(input_release) struct input input;
 	/* lines are those of instructions, whom the code tells */
 	bool lines = report_parts_have(&options, REPORT_LINE);
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
-	if (status > 0)
+	if (status)
 		return status;
 	look.title = input.title;
 	look.full_names = given.full_names;
 	CLEANUP(resolver_freep) struct resolver *resolver = NULL;
 	status = input_resolver(&given.input, &input, lines ? INPUT_NAMES_AND_CODE : INPUT_NAMES,
 				&resolver);
-	if (status > 0)
+	if (status)
 		return status;
 	CLEANUP(report_freep) struct report *report = NULL;
 	struct error err = { 0 };

@@ -25,7 +25,7 @@ int report_parts_choose(const struct verb *verb, const char *by, struct report_o
 						      report_part_names[part]);
 		options->parts[options->part_count++] = part;
 		if (text[size] == 0)
-			return -1;
+			return 0;
 		text += size + 1;
 	}
 }

@@ -34,7 +34,7 @@
 
 struct verb;
 
-/* Sets the parts by the value of --by, "procedure,image"; NULL is procedure. -1, or the exit status
+/* Sets the parts by the value of --by, "procedure,image"; NULL is procedure. 0, or the exit status
  * after a message.
  */
 int report_parts_choose(const struct verb *verb, const char *by, struct report_options *options);

@@ -239,7 +239,7 @@ static int run_summary(int argc, char **argv)
 {
 	int count;
 	int status = options_parse(&verb_summary, argc, argv, OPTIONS_ANYWHERE, &count);
-	if (status >= 0)
+	if (status)
 		return status;
 	enum isa isa = ISA_UNKNOWN;
 	enum text_colour colour;
@@ -249,7 +249,7 @@ static int run_summary(int argc, char **argv)
 	if (given.limit > UINT32_MAX)
 		return options_misuse(&verb_summary, "--limit is too large");
 	status = colour_choose(&verb_summary, given.color, &colour);
-	if (status > 0)
+	if (status)
 		return status;
 	struct asked asked = split(argv + 1, (size_t)count);
 	if (input_check_name(&given.input,

@@ -36,7 +36,7 @@ struct option {
 
 struct verb {
 	const char *name;
-	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit status */
+	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns as cli/status.h has it */
 	const char *summary;
 	const char *usage; /* what follows "culprit VERB": "[OPTIONS] [PROFILE...]" */
 	bool pages;	   /* its output may go through the pager: it has --no-pager by itself */

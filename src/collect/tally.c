@@ -97,18 +97,12 @@ int tally_translation_init(struct tally_translation *translation, const struct p
 			   struct profile *to)
 {
 	*translation = (struct tally_translation){ .from = from, .to = to };
-	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++) {
-		translation->ids[i] = calloc(profile_table(from, i)->count + 1, sizeof(uint32_t));
-		if (!translation->ids[i])
-			return -ENOMEM;
-	}
-	return 0;
+	return id_map_init(&translation->ids, from);
 }
 
 void tally_translation_release(struct tally_translation *translation)
 {
-	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++)
-		free(translation->ids[i]);
+	id_map_release(&translation->ids);
 	*translation = (struct tally_translation){ 0 };
 }
 
@@ -129,7 +123,7 @@ int tally_translate(struct tally_translation *translation, enum profile_table ta
 	*translated = 0;
 	if (!id)
 		return 0;
-	uint32_t *known = &translation->ids[table][id];
+	uint32_t *known = &translation->ids.dictionaries[table][id];
 	if (*known) {
 		*translated = *known;
 		return 0;
@@ -214,7 +208,7 @@ static int take_paths(struct tally_translation *translation)
 	const struct table *paths = profile_table(translation->from, PROFILE_PATH);
 	for (size_t row = 0; row < paths->count; row++) {
 		const uint64_t *keys = table_keys(paths, row);
-		uint32_t image = translation->ids[PROFILE_IMAGE][keys[PATH_IMAGE]];
+		uint32_t image = translation->ids.dictionaries[PROFILE_IMAGE][keys[PATH_IMAGE]];
 		if (!image)
 			continue;
 		char text[REDACTED_SIZE];

@@ -16,7 +16,7 @@
 
 #include "base/hash_index.h"
 #include "intake/cells.h"
-#include "profile/profile.h"
+#include "profile/id_map.h"
 
 struct tally_place {
 	uint32_t event, context;
@@ -55,7 +55,7 @@ int tally_add(struct tally *tally, uint32_t number, const struct cell *cell);
 struct tally_translation {
 	const struct profile *from;
 	struct profile *to;
-	uint32_t *ids[PROFILE_DICTIONARIES];
+	struct id_map ids;
 	bool redact; /* paths of files become hashes */
 };
 int tally_translation_init(struct tally_translation *translation, const struct profile *from,

@@ -41,8 +41,7 @@ static int write_json(const struct export_input *input, struct sink *sink, struc
 	json_stream_open(&writer.json, "rows", '[', JSON_LINES);
 	int ret = rows_each(input, take_row, &writer, sums);
 	json_stream_close(&writer.json, ']');
-	json_stream_close(&writer.json, '}');
-	buffer_append_u8(&sink->buffer, '\n');
+	json_stream_end(&writer.json, '}');
 	return ret == -ENOMEM ? error_set(err, ret, "out of memory writing rows") : ret;
 }
 

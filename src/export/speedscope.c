@@ -125,8 +125,7 @@ static int write_document(struct writer *writer, const struct export_sums *sums)
 	for (size_t c = 0; ret == 0 && c < writer->input->chosen_count; c++)
 		ret = write_event(writer, c, &sums[c]);
 	json_stream_close(json, ']');
-	json_stream_close(json, '}');
-	buffer_append_u8(json->out, '\n');
+	json_stream_end(json, '}');
 	return ret;
 }
 

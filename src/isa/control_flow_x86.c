@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "isa/decode_private.h"
+#include "isa/x86_modrm.h"
 
 enum instruction_kind x86_kind(unsigned id)
 {
@@ -89,31 +90,6 @@ static struct encoding skip_prefixes(const cs_insn *decoded, enum isa isa)
 	return e;
 }
 
-/* One bit an opcode, 32 in a row of 20h: does a ModRM byte follow it? */
-static const uint32_t modrm_one_byte[8] = {
-	0x0f0f0f0f,		/* 00: add, or, adc, sbb */
-	0x0f0f0f0f,		/* 20: and, sub, xor, cmp */
-	0x00000000, 0x00000a0c, /* 62 (bound), 63, 69, 6B */
-	0x0000ffff,		/* 80 to 8F */
-	0x00000000, 0xff0f00f3, /* C0, C1, C4 to C7, D0 to D3, D8 to DF */
-	0xc0c00000,		/* F6, F7, FE, FF */
-};
-static const uint32_t modrm_two_byte[8] = {
-	0xffffa00f, /* 00 to 03, 0D, 0F, 10 to 1F */
-	0x0000ff00, /* 28 to 2F; 20 to 23 name registers only */
-	0xffffffff, /* 40 to 5F */
-	0xff7fffff, /* 60 to 7F but 77 */
-	0xffff0000, /* 90 to 9F */
-	0xfffff838, /* A3 to A5, AB to BF */
-	0xffff00ff, /* C0 to C7, D0 to DF */
-	0xffffffff,
-};
-
-static bool has_bit(const uint32_t table[8], uint8_t opcode)
-{
-	return table[opcode / 32] >> opcode % 32 & 1;
-}
-
 /* The place of the ModRM byte; 0: there is none (it never is the first). */
 static size_t find_modrm(const struct encoding *e)
 {
@@ -122,7 +98,7 @@ static size_t find_modrm(const struct encoding *e)
 	case 0x0f:
 		if (e->bytes[at + 1] == 0x38 || e->bytes[at + 1] == 0x3a)
 			return at + 3;
-		return has_bit(modrm_two_byte, e->bytes[at + 1]) ? at + 2 : 0;
+		return x86_takes_modrm(X86_MAP_0F, e->bytes[at + 1]) ? at + 2 : 0;
 	case 0xc5:
 		return at + 3;
 	case 0xc4:
@@ -132,7 +108,7 @@ static size_t find_modrm(const struct encoding *e)
 	case 0x8f: /* XOP where the map is 8 and above, else pop */
 		return (e->bytes[at + 1] & 0x1f) >= 8 ? at + 4 : at + 1;
 	}
-	return has_bit(modrm_one_byte, e->bytes[at]) ? at + 1 : 0;
+	return x86_takes_modrm(X86_ONE_BYTE, e->bytes[at]) ? at + 1 : 0;
 }
 
 static void find_reference(const struct encoding *e, struct instruction *out)

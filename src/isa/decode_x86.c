@@ -1,4 +1,5 @@
 #include "isa/decode_private.h"
+#include "isa/x86_modrm.h"
 #include "isa/x86_vendor_differences.h"
 
 void x86_classify(const cs_insn *decoded, struct instruction *out)
@@ -42,34 +43,6 @@ void x86_mind_differences(struct span code, struct instruction *out)
 	out->target = 0;
 }
 
-/*
- * Length from a ModRM byte on (Intel SDM volume 2, table 2-2), 32- and 64-bit
- * addressing; 0 when `code` ends before it is known.
- */
-static size_t modrm_length(struct span code, size_t at)
-{
-	const uint8_t *bytes = code.data;
-	if (at >= code.size)
-		return 0;
-	unsigned mod = bytes[at] >> 6;
-	unsigned rm = bytes[at] & 7;
-	if (mod == 3)
-		return 1;
-	size_t length = 1;
-	unsigned base = rm;
-	if (rm == 4) {
-		if (at + 1 >= code.size)
-			return 0;
-		base = bytes[at + 1] & 7;
-		length++;
-	}
-	if (mod == 1)
-		return length + 1;
-	if (mod == 2 || base == 5)
-		return length + 4;
-	return length;
-}
-
 /* Opcodes of VEX and EVEX map 1 that end in an immediate byte. */
 static bool map1_has_immediate(uint8_t opcode)
 {
@@ -85,7 +58,7 @@ static size_t opcode_length(struct span code, size_t at, unsigned map)
 		return 0;
 	if (map == 1 && bytes[at] == 0x77) /* vzeroupper has no ModRM */
 		return 1;
-	size_t operands = modrm_length(code, at + 1);
+	size_t operands = x86_modrm_length(code, at + 1);
 	if (!operands)
 		return 0;
 	bool immediate = map == 3 || (map == 1 && map1_has_immediate(bytes[at]));

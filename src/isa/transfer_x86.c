@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "isa/x86_modrm.h"
+
 #define RAX	      0
 #define RCX	      1
 #define RDX	      2
@@ -136,22 +138,9 @@ static bool read_opcode(struct x86_form *form)
 /* Has this opcode a ModRM byte? */
 static bool takes_modrm(const struct x86_form *form)
 {
-	unsigned op = form->opcode;
 	if (form->is_vector)
-		return !(form->map == 1 && op == 0x77);
-	if (form->map >= 2)
-		return true;
-	if (form->map == 1)
-		return !((op >= 0x80 && op <= 0x8f) || (op >= 0xc8 && op <= 0xcf) ||
-			 (op >= 0x30 && op <= 0x37) || (op >= 0x04 && op <= 0x0b) || op == 0x77 ||
-			 op == 0xa0 || op == 0xa1 || op == 0xa2 || op == 0xa8 || op == 0xa9 ||
-			 op == 0xaa);
-	if (op < 0x40)
-		return (op & 7) < 4;
-	return op == 0x62 || op == 0x63 || op == 0x69 || op == 0x6b || (op >= 0x80 && op <= 0x8f) ||
-	       op == 0xc0 || op == 0xc1 || (op >= 0xc4 && op <= 0xc7) ||
-	       (op >= 0xd0 && op <= 0xd3) || (op >= 0xd8 && op <= 0xdf) || op == 0xf6 ||
-	       op == 0xf7 || op == 0xfe || op == 0xff;
+		return !(form->map == 1 && form->opcode == 0x77);
+	return x86_takes_modrm((enum x86_map)form->map, (uint8_t)form->opcode);
 }
 
 static bool read_modrm(struct x86_form *form)

@@ -8,31 +8,10 @@
 
 void canonical_release(struct canonical *canonical)
 {
-	free(canonical->bytes);
-	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++)
-		free(canonical->dictionaries[i]);
+	id_map_release(&canonical->ids);
 	free(canonical->sources);
 	profile_free(canonical->made);
 	*canonical = (struct canonical){ 0 };
-}
-
-static int renumbering_init(struct canonical *canonical)
-{
-	const struct profile *from = canonical->from;
-	canonical->bytes = calloc(from->bytes.count + 1, sizeof(uint32_t));
-	bool complete = canonical->bytes;
-	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++) {
-		canonical->dictionaries[i] = calloc(from->tables[i]->count + 1, sizeof(uint32_t));
-		complete = complete && canonical->dictionaries[i];
-	}
-	return complete ? 0 : -ENOMEM;
-}
-
-static uint32_t *map_of(const struct canonical *map, enum column_type type)
-{
-	if (type == COLUMN_BYTES)
-		return map->bytes;
-	return column_is_reference(type) ? map->dictionaries[type - COLUMN_EVENT] : NULL;
 }
 
 static void mark_row(const struct table *table, size_t row, struct canonical *map)
@@ -41,7 +20,7 @@ static void mark_row(const struct table *table, size_t row, struct canonical *ma
 	for (size_t i = 0; i < table->column_count; i++) {
 		if (table->columns[i].rule != RULE_KEY)
 			continue;
-		uint32_t *ids = map_of(map, table->columns[i].type);
+		uint32_t *ids = id_map_of(&map->ids, table->columns[i].type);
 		if (ids && *keys)
 			ids[*keys] = 1;
 		keys++;
@@ -56,11 +35,11 @@ static void mark(struct canonical *map)
 		for (size_t row = 0; row < profile->tables[i]->count; row++)
 			mark_row(profile->tables[i], row, map);
 	for (size_t row = 0; row < profile->tables[PROFILE_EVENT]->count; row++)
-		map->dictionaries[PROFILE_EVENT][row + 1] = 1;
+		map->ids.dictionaries[PROFILE_EVENT][row + 1] = 1;
 	/* The last dictionary refers to the ones before, and a node to nodes of lower ids. */
 	for (size_t i = PROFILE_DICTIONARIES; i-- > 0;)
 		for (size_t row = profile->tables[i]->count; row-- > 0;)
-			if (map->dictionaries[i][row + 1])
+			if (map->ids.dictionaries[i][row + 1])
 				mark_row(profile->tables[i], row, map);
 }
 
@@ -83,7 +62,7 @@ static int number_bytes(struct canonical *map, enum ownership ownership)
 		return -ENOMEM;
 	size_t count = 0;
 	for (uint32_t id = 1; id <= from->bytes.count; id++)
-		if (map->bytes[id])
+		if (map->ids.bytes[id])
 			order[count++] = id;
 	qsort_r(order, count, sizeof(*order), compare_bytes, (void *)from);
 	if (ownership == BORROWED) {
@@ -94,7 +73,7 @@ static int number_bytes(struct canonical *map, enum ownership ownership)
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct span bytes = profile_bytes(from, order[i]);
-		uint32_t *id = &map->bytes[order[i]];
+		uint32_t *id = &map->ids.bytes[order[i]];
 		if (ownership == BORROWED)
 			pool->spans[(*id = (uint32_t)++pool->count) - 1] = bytes;
 		else if (profile_add_bytes(map->made, bytes, id) < 0)
@@ -138,7 +117,7 @@ static void renumber_row(const struct table *table, size_t row, const struct lay
 		size_t slot = layout->slots[i];
 		if (column->rule == RULE_KEY) {
 			uint64_t value = old_keys[slot];
-			const uint32_t *ids = map_of(map, column->type);
+			const uint32_t *ids = id_map_of(&map->ids, column->type);
 			*keys++ = ids ? ids[value] : value;
 			continue;
 		}
@@ -296,7 +275,7 @@ static size_t count_kept(const struct canonical *canonical, size_t index)
 		return table->count;
 	size_t count = 0;
 	for (size_t row = 0; row < table->count; row++)
-		count += canonical->dictionaries[index][row + 1] != 0;
+		count += canonical->ids.dictionaries[index][row + 1] != 0;
 	return count;
 }
 
@@ -343,7 +322,7 @@ int canonical_fill(struct canonical *canonical, size_t index)
 	struct ordering ordering = { .from = canonical->sources[index],
 				     .made = canonical->made->tables[index],
 				     .layout = &layout };
-	uint32_t *ids = index < PROFILE_DICTIONARIES ? canonical->dictionaries[index] : NULL;
+	uint32_t *ids = index < PROFILE_DICTIONARIES ? canonical->ids.dictionaries[index] : NULL;
 	layout_of_source(canonical, index, &layout);
 	if (table_make_rows(ordering.made) < 0 || ordering_init(&ordering) < 0)
 		return -ENOMEM;
@@ -359,7 +338,7 @@ void canonical_drop(struct canonical *canonical, size_t index)
 static int begin(struct canonical *canonical, const struct profile *from, enum ownership ownership)
 {
 	*canonical = (struct canonical){ .from = from, .made = profile_new() };
-	int ret = canonical->made ? renumbering_init(canonical) : -ENOMEM;
+	int ret = canonical->made ? id_map_init(&canonical->ids, from) : -ENOMEM;
 	if (ret == 0) {
 		mark(canonical);
 		ret = number_bytes(canonical, ownership);

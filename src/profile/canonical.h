@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/profile.h"
+#include "profile/id_map.h"
 
 struct canonical {
 	const struct profile *from; /* borrowed, and not changed meanwhile */
@@ -19,8 +19,7 @@ struct canonical {
 	const struct table **sources; /* of `from`, by number in `made` */
 	/* By number in `from`: that in `made`, or 0 when it is not kept. Those of the dictionaries
 	 * are right once the table was filled, before that not 0 for what is kept. */
-	uint32_t *bytes;
-	uint32_t *dictionaries[PROFILE_DICTIONARIES];
+	struct id_map ids;
 };
 
 /* 0 or -ENOMEM, and then there is nothing to release. */

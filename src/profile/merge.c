@@ -1,35 +1,10 @@
 #include "profile/profile.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
-
-/* How the ids of one profile read in the other; 0 stays 0 and 0 in a map means "not met yet". */
-struct translation {
-	uint32_t *bytes;
-	uint32_t *dictionaries[PROFILE_DICTIONARIES];
-};
-
-static void translation_release(struct translation *translation)
-{
-	free(translation->bytes);
-	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++)
-		free(translation->dictionaries[i]);
-}
-
-static int translation_init(struct translation *translation, const struct profile *from)
-{
-	translation->bytes = calloc(from->bytes.count + 1, sizeof(uint32_t));
-	bool complete = translation->bytes;
-	for (size_t i = 0; i < PROFILE_DICTIONARIES; i++) {
-		translation->dictionaries[i] = calloc(from->tables[i]->count + 1, sizeof(uint32_t));
-		complete = complete && translation->dictionaries[i];
-	}
-	return complete ? 0 : -ENOMEM;
-}
+#include "profile/id_map.h"
 
 /* Where each column of `from` is in `into`; columns that `into` lacks are added to it. */
 static int map_columns(struct table *into, const struct table *from, size_t *slots,
@@ -57,22 +32,16 @@ static int map_columns(struct table *into, const struct table *from, size_t *slo
 	return 0;
 }
 
-static int translate(struct profile *into, const struct profile *from, struct translation *map,
+static int translate(struct profile *into, const struct profile *from, const struct id_map *map,
 		     enum column_type type, uint64_t value, uint64_t *out)
 {
-	if (type == COLUMN_BYTES && value) {
-		uint32_t *known = &map->bytes[value];
-		if (!*known) {
-			int ret = profile_add_bytes(into, profile_bytes(from, value), known);
-			if (ret < 0)
-				return ret;
-		}
-		*out = *known;
-	} else if (column_is_reference(type)) {
-		*out = map->dictionaries[type - COLUMN_EVENT][value];
-	} else {
-		*out = value;
+	uint32_t *ids = id_map_of(map, type);
+	if (type == COLUMN_BYTES && value && !ids[value]) {
+		int ret = profile_add_bytes(into, profile_bytes(from, value), &ids[value]);
+		if (ret < 0)
+			return ret;
 	}
+	*out = ids ? ids[value] : value;
 	return 0;
 }
 
@@ -83,7 +52,7 @@ struct listener {
 };
 
 static int merge_table(struct profile *into, size_t index, const struct profile *from,
-		       const struct table *other, struct translation *map, uint32_t *ids,
+		       const struct table *other, const struct id_map *map, uint32_t *ids,
 		       const struct listener *listener, struct error *err)
 {
 	struct table *table = into->tables[index];
@@ -140,8 +109,8 @@ int profile_merge_noting(struct profile *into, const struct profile *from, profi
 			 void *context, struct error *err)
 {
 	const struct listener listener = { note, context };
-	CLEANUP(translation_release) struct translation map = { 0 };
-	if (translation_init(&map, from) < 0)
+	CLEANUP(id_map_release) struct id_map map = { 0 };
+	if (id_map_init(&map, from) < 0)
 		return error_set(err, -ENOMEM, "out of memory merging profiles");
 	/* Dictionaries come first, each after those it refers to; a node's parent has a lower id.
 	 */

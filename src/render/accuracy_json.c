@@ -1,6 +1,4 @@
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "analyze/cycles/estimate_words.h"
 #include "base/json_stream.h"
@@ -96,16 +94,14 @@ static void add_causes(struct json_stream *json, const struct accuracy *accuracy
 
 static void add_procedures(struct json_stream *json, const struct accuracy *accuracy)
 {
-	char vaddr[2 + 16 + 1];
 	json_stream_open(json, "procedures", '[', JSON_LINES);
 	for (size_t i = 0; i < accuracy->procedure_count; i++) {
 		const struct accuracy_procedure *procedure = &accuracy->procedures[i];
 		const struct procedure *names = procedure->procedure->procedure;
-		snprintf(vaddr, sizeof(vaddr), "0x%" PRIx64, names->first);
 		json_stream_open(json, NULL, '{', JSON_LINES);
 		json_stream_text(json, "image", procedure->procedure->image_name);
 		json_stream_text(json, "procedure", names->name);
-		json_stream_text(json, "first_vaddr", vaddr);
+		json_stream_hex(json, "first_vaddr", names->first);
 		json_stream_double(json, "samples", procedure->samples);
 		json_stream_double(json, "factor", procedure->factor);
 		add_sum(json, "instructions", "blocks", &procedure->instructions);
@@ -138,6 +134,5 @@ void accuracy_json_print(const struct accuracy *accuracy, const struct cycles *c
 	add_promises(&json, accuracy);
 	add_causes(&json, accuracy);
 	add_procedures(&json, accuracy);
-	json_stream_close(&json, '}');
-	buffer_append_u8(out, '\n');
+	json_stream_end(&json, '}');
 }

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/cycles/estimate_words.h"
@@ -11,18 +10,9 @@
 #include "render/cfg_words.h"
 #include "render/listing_cycles.h"
 
-#define VADDR_BYTES (2 + 16 + 1)
-
 static uint64_t vaddr_of(const struct cfg *cfg, uint32_t block)
 {
 	return cfg->instructions[cfg->blocks[block].first].vaddr;
-}
-
-static void add_vaddr(struct json_stream *json, const char *key, uint64_t vaddr)
-{
-	char text[VADDR_BYTES];
-	snprintf(text, sizeof(text), "0x%" PRIx64, vaddr);
-	json_stream_text(json, key, text);
 }
 
 static void add_frequency(struct json_stream *json, const struct frequency *frequency)
@@ -40,7 +30,7 @@ static void add_block(struct json_stream *json, const struct cfg_view *view, uin
 	const struct cfg_jump *jump = cfg_unknown_jump(&procedure->cfg, block);
 	uint32_t loop = procedure->loops.of_block[block];
 	json_stream_open(json, NULL, '{', JSON_ONE_LINE);
-	add_vaddr(json, "vaddr", vaddr_of(&procedure->cfg, block));
+	json_stream_hex(json, "vaddr", vaddr_of(&procedure->cfg, block));
 	json_stream_u64(json, "instructions", procedure->cfg.blocks[block].count);
 	add_frequency(json, &procedure->frequencies.blocks[block]);
 	json_stream_double(json, "samples", cost->samples);
@@ -57,12 +47,12 @@ static void add_block(struct json_stream *json, const struct cfg_view *view, uin
 		json_stream_null(json, "loop_header");
 		json_stream_u64(json, "loop_depth", 0);
 	} else {
-		add_vaddr(json, "loop_header",
-			  vaddr_of(&procedure->cfg, procedure->loops.list[loop].header));
+		json_stream_hex(json, "loop_header",
+				vaddr_of(&procedure->cfg, procedure->loops.list[loop].header));
 		json_stream_u64(json, "loop_depth", procedure->loops.list[loop].depth);
 	}
 	json_stream_text(json, "missing_ways", jump ? cfg_missing_text(jump->missing) : NULL);
-	json_stream_raw(json, "shown", view->position[block] != CFG_NO_BLOCK ? "true" : "false");
+	json_stream_bool(json, "shown", view->position[block] != CFG_NO_BLOCK);
 	json_stream_close(json, '}');
 }
 
@@ -73,14 +63,14 @@ static void add_edge(struct json_stream *json, const struct procedure_cycles *pr
 	if (edge->from == FLOW_OUTSIDE)
 		json_stream_null(json, "from");
 	else
-		add_vaddr(json, "from", vaddr_of(&procedure->cfg, edge->from));
+		json_stream_hex(json, "from", vaddr_of(&procedure->cfg, edge->from));
 	if (edge->to == FLOW_OUTSIDE)
 		json_stream_null(json, "to");
 	else
-		add_vaddr(json, "to", vaddr_of(&procedure->cfg, edge->to));
+		json_stream_hex(json, "to", vaddr_of(&procedure->cfg, edge->to));
 	json_stream_text(json, "kind", cfg_edge_key(edge->kind));
 	add_frequency(json, &procedure->frequencies.edges[e]);
-	json_stream_raw(json, "back", cfg_view_is_back(procedure, edge) ? "true" : "false");
+	json_stream_bool(json, "back", cfg_view_is_back(procedure, edge));
 	json_stream_close(json, '}');
 }
 
@@ -98,8 +88,7 @@ void cfg_json(const struct cfg_picture *picture, struct buffer *out)
 	json_stream_text(&json, "event", picture->event);
 	json_stream_text(&json, "processor", procedure->pipeline->name);
 	json_stream_text(&json, "scale", cycles_scale_word(procedure->scale));
-	json_stream_raw(&json, "missing_ways",
-			procedure->cfg.graph.missing_edges ? "true" : "false");
+	json_stream_bool(&json, "missing_ways", procedure->cfg.graph.missing_edges);
 	json_stream_texts(&json, "notes", notes, count);
 	json_stream_open(&json, "blocks", '[', JSON_LINES);
 	for (uint32_t b = 0; b < procedure->cfg.graph.block_count; b++)
@@ -109,8 +98,7 @@ void cfg_json(const struct cfg_picture *picture, struct buffer *out)
 	for (size_t e = 0; e < procedure->cfg.graph.edge_count; e++)
 		add_edge(&json, procedure, e);
 	json_stream_close(&json, ']');
-	json_stream_close(&json, '}');
-	buffer_append_u8(out, '\n');
+	json_stream_end(&json, '}');
 }
 
 /* ---- for Graphviz */

@@ -8,14 +8,13 @@
 
 #include "analyze/figures/difference.h"
 
-struct json_object;
-struct json_writer;
+struct json_stream;
 
 struct difference_json_sides {
 	bool before_sampled, after_sampled; /* the events have samples of their own */
 	double step;			    /* of estimates in one event */
 };
 
-struct json_object *difference_json(struct json_writer *writer,
-				    const struct difference_json_sides *sides,
-				    const struct difference *change);
+void difference_json_add(struct json_stream *json, const char *key,
+			 const struct difference_json_sides *sides,
+			 const struct difference *change);

@@ -5,6 +5,8 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "base/json_stream.h"
+#include "base/visible_text.h"
 #include "render/flame_page.h"
 #include "render/flame_text.h"
 
@@ -57,29 +59,6 @@ static void strings_release(struct strings *strings)
 	hash_index_release(&strings->index);
 }
 
-static void put_text(struct buffer *out, const char *text, size_t size)
-{
-	buffer_append_u8(out, '"');
-	flame_put_json(out, text, size);
-	buffer_append_u8(out, '"');
-}
-
-static void put_key(struct buffer *out, const char *key)
-{
-	buffer_printf(out, "\"%s\":", key);
-}
-
-static void put_texts(struct buffer *out, const char *const *list, size_t count)
-{
-	buffer_append_u8(out, '[');
-	for (size_t i = 0; i < count; i++) {
-		if (i)
-			buffer_append_u8(out, ',');
-		put_text(out, list[i], strlen(list[i]));
-	}
-	buffer_append_text(out, "],\n");
-}
-
 /* ---- columns of figures: one array over all shown frames each */
 
 struct data {
@@ -89,24 +68,23 @@ struct data {
 	struct strings strings;
 	uint32_t *names, *images; /* by label: numbers of strings */
 	uint32_t sources[FLAME_SOURCES];
-	struct buffer *out;
+	struct buffer *out, safe;
+	struct json_stream json;
 };
 
-static void start_column(struct data *data, const char *key)
+/* As it is drawn (base/visible_text.h). */
+static void put_text(struct data *data, const char *key, struct span text)
 {
-	put_key(data->out, key);
-	buffer_append_u8(data->out, '[');
+	buffer_empty(&data->safe);
+	text_append_safe(&data->safe, text.data, text.size);
+	data->out->failed |= buffer_failed(&data->safe);
+	json_stream_text(&data->json, key, buffer_text(&data->safe));
 }
 
-static void put_separator(struct data *data, size_t i)
+static void put_number(struct data *data, const char *key, double value)
 {
-	if (i)
-		buffer_append_u8(data->out, ',');
-}
-
-static void end_column(struct data *data)
-{
-	buffer_append_text(data->out, "],\n");
+	json_stream_key(&data->json, key);
+	flame_put_number(data->out, value);
 }
 
 static uint32_t label_number(const struct data *data, size_t shown)
@@ -116,12 +94,10 @@ static uint32_t label_number(const struct data *data, size_t shown)
 
 #define COLUMN(data, key, count, put)                                                              \
 	do {                                                                                       \
-		start_column(data, key);                                                           \
-		for (size_t i = 0; i < (count); i++) {                                             \
-			put_separator(data, i);                                                    \
+		json_stream_open(&(data)->json, key, '[', JSON_ONE_LINE);                          \
+		for (size_t i = 0; i < (count); i++)                                               \
 			put;                                                                       \
-		}                                                                                  \
-		end_column(data);                                                                  \
+		json_stream_close(&(data)->json, ']');                                             \
 	} while (0)
 
 /* As web/flame_details.js numbers them. */
@@ -133,19 +109,20 @@ static const uint8_t kinds[] = {
 static void put_places(struct data *data)
 {
 	const struct flame_view *view = data->view;
-	struct buffer *out = data->out;
+	struct json_stream *json = &data->json;
 	const struct flame_label *labels = data->flame->labels;
 	size_t count = view->count;
-	COLUMN(data, "parent", count, buffer_append_decimal(out, view->shown[i].parent));
-	COLUMN(data, "name", count, buffer_append_decimal(out, data->names[label_number(data, i)]));
+	COLUMN(data, "parent", count, json_stream_u64(json, NULL, view->shown[i].parent));
+	COLUMN(data, "name", count,
+	       json_stream_u64(json, NULL, data->names[label_number(data, i)]));
 	COLUMN(data, "image", count,
-	       buffer_append_decimal(out, data->images[label_number(data, i)]));
+	       json_stream_u64(json, NULL, data->images[label_number(data, i)]));
 	COLUMN(data, "kind", count,
-	       buffer_append_decimal(out, kinds[labels[label_number(data, i)].kind]));
+	       json_stream_u64(json, NULL, kinds[labels[label_number(data, i)].kind]));
 	COLUMN(data, "source", count,
-	       buffer_append_decimal(out, data->sources[labels[label_number(data, i)].source]));
-	COLUMN(data, "x", count, buffer_append_decimal(out, view->shown[i].x));
-	COLUMN(data, "w", count, buffer_append_decimal(out, view->shown[i].width));
+	       json_stream_u64(json, NULL, data->sources[labels[label_number(data, i)].source]));
+	COLUMN(data, "x", count, json_stream_u64(json, NULL, view->shown[i].x));
+	COLUMN(data, "w", count, json_stream_u64(json, NULL, view->shown[i].width));
 }
 
 /* An array of arrays: by event, then by frame. */
@@ -153,18 +130,12 @@ static void put_cells(struct data *data, const char *key, const struct cell *cel
 {
 	const struct flame_view *view = data->view;
 	size_t columns = data->flame->columns;
-	start_column(data, key);
-	for (size_t c = 0; c < columns; c++) {
-		put_separator(data, c);
-		buffer_append_u8(data->out, '[');
-		for (size_t i = 0; i < view->count; i++) {
-			put_separator(data, i);
-			buffer_append_decimal(data->out,
-					      cells[view->shown[i].frame * columns + c].estimate);
-		}
-		buffer_append_u8(data->out, ']');
-	}
-	end_column(data);
+	json_stream_open(&data->json, key, '[', JSON_ONE_LINE);
+	for (size_t c = 0; c < columns; c++)
+		COLUMN(data, NULL, view->count,
+		       json_stream_u64(&data->json, NULL,
+				       cells[view->shown[i].frame * columns + c].estimate));
+	json_stream_close(&data->json, ']');
 }
 
 /* null for events without samples of their own. */
@@ -174,46 +145,39 @@ static void put_samples(struct data *data, const char *key, enum flame_side side
 	size_t columns = data->flame->columns;
 	const struct cell *cells = data->flame->total[side];
 	const struct event_column *list = data->flame->reports[side]->columns.list;
-	start_column(data, key);
+	json_stream_open(&data->json, key, '[', JSON_ONE_LINE);
 	for (size_t c = 0; c < columns; c++) {
 		size_t own = side == FLAME_BASE ? data->flame->base_column[c] : c;
-		put_separator(data, c);
-		if (own == EVENT_COLUMN_NONE || !list[own].sampled) {
-			buffer_append_text(data->out, "null");
-			continue;
-		}
-		buffer_append_u8(data->out, '[');
-		for (size_t i = 0; i < view->count; i++) {
-			put_separator(data, i);
-			buffer_append_decimal(data->out,
-					      cells[view->shown[i].frame * columns + c].samples);
-		}
-		buffer_append_u8(data->out, ']');
+		if (own == EVENT_COLUMN_NONE || !list[own].sampled)
+			json_stream_null(&data->json, NULL);
+		else
+			COLUMN(data, NULL, view->count,
+			       json_stream_u64(&data->json, NULL,
+					       cells[view->shown[i].frame * columns + c].samples));
 	}
-	end_column(data);
+	json_stream_close(&data->json, ']');
 }
 
-static void put_or_null(struct buffer *out, bool known, double value)
-{
-	if (known)
-		flame_put_number(out, value);
-	else
-		buffer_append_text(out, "null");
-}
-
+/* Absent when there are no ratios; only the values without names of bounds. */
 static void put_estimates(struct data *data, const char *const keys[3], const struct estimate *list)
 {
 	size_t count = data->view->count;
 	if (!list)
 		return;
-	COLUMN(data, keys[0], count,
-	       put_or_null(data->out, list[i].kind != ESTIMATE_ABSENT, list[i].value));
+#define BOUND(end, least) put_number(data, NULL, list[i].kind >= (least) ? list[i].end : NAN)
+	COLUMN(data, keys[0], count, BOUND(value, ESTIMATE_VALUE));
 	if (!keys[1])
 		return;
-	COLUMN(data, keys[1], count,
-	       put_or_null(data->out, list[i].kind == ESTIMATE_INTERVAL, list[i].low));
-	COLUMN(data, keys[2], count,
-	       put_or_null(data->out, list[i].kind == ESTIMATE_INTERVAL, list[i].high));
+	COLUMN(data, keys[1], count, BOUND(low, ESTIMATE_INTERVAL));
+	COLUMN(data, keys[2], count, BOUND(high, ESTIMATE_INTERVAL));
+#undef BOUND
+}
+
+static void put_verdict(struct json_stream *json, enum difference_verdict verdict)
+{
+	json_stream_known(json, NULL,
+			  verdict == DIFFERENCE_SIGNIFICANT || verdict == DIFFERENCE_NOISE,
+			  verdict == DIFFERENCE_SIGNIFICANT);
 }
 
 /* After / before with its interval, whether it is told from chance, and what it is made of. */
@@ -222,31 +186,23 @@ static void put_changes(struct data *data)
 	const struct flame_changes *changes = data->picture->changes;
 	const struct difference *list = changes->list;
 	const struct difference_split *splits = changes->splits;
-	struct buffer *out = data->out;
 	size_t count = data->view->count;
 #define RATIO(end, least)                                                                          \
-	put_or_null(out, list[i].change_ratio.kind >= (least), 1 + list[i].change_ratio.end)
-	buffer_append_text(out, "\"change\":{\n");
+	put_number(data, NULL,                                                                     \
+		   list[i].change_ratio.kind >= (least) ? 1 + list[i].change_ratio.end : NAN)
+#define PART(part) put_number(data, NULL, part.kind != ESTIMATE_ABSENT ? part.value : NAN)
+	json_stream_open(&data->json, "change", '{', JSON_LINES);
 	COLUMN(data, "value", count, RATIO(value, ESTIMATE_VALUE));
 	COLUMN(data, "low", count, RATIO(low, ESTIMATE_INTERVAL));
 	COLUMN(data, "high", count, RATIO(high, ESTIMATE_INTERVAL));
-#undef RATIO
 	if (splits) {
-		COLUMN(data, "instructions", count,
-		       put_or_null(out, splits[i].instructions.kind != ESTIMATE_ABSENT,
-				   splits[i].instructions.value));
-		COLUMN(data, "cpi", count,
-		       put_or_null(out, splits[i].cpi.kind != ESTIMATE_ABSENT,
-				   splits[i].cpi.value));
+		COLUMN(data, "instructions", count, PART(splits[i].instructions));
+		COLUMN(data, "cpi", count, PART(splits[i].cpi));
 	}
-	start_column(data, "significant");
-	for (size_t i = 0; i < count; i++) {
-		put_separator(data, i);
-		buffer_append_text(out, list[i].verdict == DIFFERENCE_SIGNIFICANT ? "1"
-					: list[i].verdict == DIFFERENCE_NOISE	  ? "0"
-										  : "null");
-	}
-	buffer_append_text(out, "]},\n");
+#undef PART
+#undef RATIO
+	COLUMN(data, "significant", count, put_verdict(&data->json, list[i].verdict));
+	json_stream_close(&data->json, '}');
 }
 
 static void put_frames(struct data *data)
@@ -255,7 +211,7 @@ static void put_frames(struct data *data)
 	static const char *const base_ratio[] = { "ratio_before", NULL, NULL };
 	const struct flame *flame = data->flame;
 	const struct flame_view *view = data->view;
-	buffer_append_text(data->out, "\"frames\":{\n");
+	json_stream_open(&data->json, "frames", '{', JSON_LINES);
 	put_places(data);
 	put_cells(data, "self", flame->self[FLAME_MAIN]);
 	put_cells(data, "total", flame->total[FLAME_MAIN]);
@@ -263,17 +219,16 @@ static void put_frames(struct data *data)
 	put_estimates(data, ratio, view->ratios);
 	put_estimates(data, base_ratio, view->base_ratios);
 	if (flame->reports[FLAME_BASE]) {
-		buffer_append_text(data->out, "\"before\":{");
+		json_stream_open(&data->json, "before", '{', JSON_LINES);
 		put_cells(data, "self", flame->self[FLAME_BASE]);
 		put_cells(data, "total", flame->total[FLAME_BASE]);
 		put_samples(data, "samples", FLAME_BASE);
-		buffer_append_text(data->out, "\"side\":0},\n");
+		json_stream_close(&data->json, '}');
 	}
 	if (data->picture->changes)
 		put_changes(data);
-	buffer_append_text(data->out, "\"count\":");
-	buffer_append_decimal(data->out, view->count);
-	buffer_append_text(data->out, "}}");
+	json_stream_u64(&data->json, "count", view->count);
+	json_stream_close(&data->json, '}');
 }
 
 /* ---- what the figures are of */
@@ -281,31 +236,23 @@ static void put_frames(struct data *data)
 static void put_events(struct data *data)
 {
 	const struct flame *flame = data->flame;
-	struct buffer *out = data->out;
+	struct json_stream *json = &data->json;
 	const struct report *report = flame->reports[FLAME_MAIN];
-	buffer_append_text(out, "{\"schema\":1,\n\"events\":[");
+	json_stream_open(json, "events", '[', JSON_LINES);
 	for (size_t c = 0; c < flame->columns; c++) {
 		const struct event_column *column = &report->columns.list[c];
-		put_separator(data, c);
-		buffer_append_text(out, "\n{\"name\":");
-		put_text(out, column->name.data, column->name.size);
-		buffer_append_text(out, ",\"unit\":");
-		put_text(out, column->unit.data, column->unit.size);
-		buffer_append_text(out, ",\"core_type\":");
-		put_text(out, column->core_type.data, column->core_type.size);
-		buffer_append_text(out, ",\"scale\":");
-		buffer_append_decimal(out, flame->scales[c]);
-		buffer_append_text(out, column->clock == EVENT_CLOCK ? ",\"clock\":true"
-								     : ",\"clock\":false");
-		buffer_append_text(out,
-				   column->sampled ? ",\"sampled\":true" : ",\"sampled\":false");
-		buffer_append_text(out, ",\"total\":");
-		buffer_append_decimal(out, flame_total(flame, FLAME_MAIN, 0)[c].estimate);
-		buffer_append_u8(out, '}');
+		json_stream_open(json, NULL, '{', JSON_ONE_LINE);
+		put_text(data, "name", column->name);
+		put_text(data, "unit", column->unit);
+		put_text(data, "core_type", column->core_type);
+		json_stream_u64(json, "scale", flame->scales[c]);
+		json_stream_bool(json, "clock", column->clock == EVENT_CLOCK);
+		json_stream_bool(json, "sampled", column->sampled);
+		json_stream_u64(json, "total", flame_total(flame, FLAME_MAIN, 0)[c].estimate);
+		json_stream_close(json, '}');
 	}
-	buffer_append_text(out, "],\n\"width_event\":");
-	buffer_append_decimal(out, data->view->options.width);
-	buffer_append_text(out, ",\n");
+	json_stream_close(json, ']');
+	json_stream_u64(json, "width_event", data->view->options.width);
 }
 
 static const char *metric_name(enum flame_metric metric)
@@ -329,33 +276,24 @@ static void put_ratio(struct data *data)
 {
 	const struct flame_ratio *ratio = &data->view->options.ratio;
 	const struct flame_scale *scale = data->picture->scale;
-	struct buffer *out = data->out;
-	buffer_append_text(out, "\"colour\":");
-	put_text(out, metric_name(scale->metric), strlen(metric_name(scale->metric)));
-	buffer_append_text(out, ",\n\"stretch\":");
-	buffer_append_text(out, data->view->deltas ? "true" : "false");
-	buffer_append_text(out, ",\n\"ratio\":");
+	struct json_stream *json = &data->json;
+	json_stream_text(json, "colour", metric_name(scale->metric));
+	json_stream_bool(json, "stretch", data->view->deltas);
 	if (!ratio->known || !data->view->ratios) {
-		buffer_append_text(out, "null,\n");
+		json_stream_null(json, "ratio");
 		return;
 	}
-	buffer_append_text(out, "{\"name\":");
-	put_text(out, metric_name(scale->metric), strlen(metric_name(scale->metric)));
-	buffer_append_text(out,
-			   is_share(scale->metric) ? ",\"percent\":true" : ",\"percent\":false");
-	buffer_append_text(out, ",\"above\":");
-	buffer_append_decimal(out, ratio->above);
-	buffer_append_text(out, ",\"below\":");
-	buffer_append_decimal(out, ratio->below);
+	json_stream_open(json, "ratio", '{', JSON_ONE_LINE);
+	json_stream_text(json, "name", metric_name(scale->metric));
+	json_stream_bool(json, "percent", is_share(scale->metric));
+	json_stream_u64(json, "above", ratio->above);
+	json_stream_u64(json, "below", ratio->below);
 	if (scale->has_scale) {
-		buffer_append_text(out, ",\"lo\":");
-		flame_put_number(out, scale->low);
-		buffer_append_text(out, ",\"mid\":");
-		flame_put_number(out, scale->middle);
-		buffer_append_text(out, ",\"hi\":");
-		flame_put_number(out, scale->high);
+		put_number(data, "lo", scale->low);
+		put_number(data, "mid", scale->middle);
+		put_number(data, "hi", scale->high);
 	}
-	buffer_append_text(out, "},\n");
+	json_stream_close(json, '}');
 }
 
 /* By event what before is multiplied by to compare it; null where one side has none of what the
@@ -364,6 +302,7 @@ static void put_factors(struct data *data)
 {
 	const struct flame *flame = data->flame;
 	const struct difference_scale *scale = &data->picture->changes->options.event.scale;
+	json_stream_open(&data->json, "factor", '[', JSON_ONE_LINE);
 	for (size_t c = 0; c < flame->columns; c++) {
 		double factor = scale->factor;
 		if (scale->base == DIFFERENCE_TOTAL) {
@@ -371,43 +310,33 @@ static void put_factors(struct data *data)
 			const struct cell *after = &flame_total(flame, FLAME_MAIN, 0)[c];
 			factor = (double)after->estimate / (double)before->estimate;
 		}
-		put_separator(data, c);
+		json_stream_key(&data->json, NULL);
 		if (isnormal(factor) && factor > 0)
 			buffer_printf(data->out, "%.12g", factor);
 		else
 			buffer_append_text(data->out, "null");
 	}
+	json_stream_close(&data->json, ']');
 }
 
 static void put_difference(struct data *data)
 {
 	const struct flame *flame = data->flame;
-	struct buffer *out = data->out;
+	struct json_stream *json = &data->json;
 	if (!flame->reports[FLAME_BASE]) {
-		buffer_append_text(out, "\"diff\":null,\n");
+		json_stream_null(json, "diff");
 		return;
 	}
-	buffer_append_text(out, "\"diff\":{\"total\":[");
-	for (size_t c = 0; c < flame->columns; c++) {
-		put_separator(data, c);
-		if (flame->base_column[c] == EVENT_COLUMN_NONE)
-			buffer_append_text(out, "null");
-		else
-			buffer_append_decimal(out, flame_total(flame, FLAME_BASE, 0)[c].estimate);
-	}
-	buffer_append_u8(out, ']');
-	if (data->picture->changes) {
-		buffer_append_text(out, ",\"factor\":[");
+	const struct cell *totals = flame_total(flame, FLAME_BASE, 0);
+	json_stream_open(json, "diff", '{', JSON_ONE_LINE);
+	COLUMN(data, "total", flame->columns,
+	       json_stream_known(json, NULL, flame->base_column[i] != EVENT_COLUMN_NONE,
+				 totals[i].estimate));
+	if (data->picture->changes)
 		put_factors(data);
-		buffer_append_u8(out, ']');
-	}
-	buffer_append_text(out, ",\"side\":");
-	put_text(out, data->view->options.side == FLAME_BASE ? "before" : "after",
-		 data->view->options.side == FLAME_BASE ? 6 : 5);
-	const char *said = data->picture->per ? data->picture->per : "";
-	buffer_append_text(out, ",\"said\":");
-	put_text(out, said, strlen(said));
-	buffer_append_text(out, "},\n");
+	json_stream_text(json, "side", data->view->options.side == FLAME_BASE ? "before" : "after");
+	put_text(data, "said", span_of_text(data->picture->per ? data->picture->per : ""));
+	json_stream_close(json, '}');
 }
 
 static void number_labels(struct data *data)
@@ -439,23 +368,25 @@ void flame_put_data(const struct flame_picture *picture, struct buffer *out)
 			     .flame = flame,
 			     .names = numbers,
 			     .images = numbers + flame->label_count,
-			     .out = out };
+			     .out = out,
+			     .json = { .out = out, .in_markup = true } };
 	number_labels(&data);
 	buffer_append_text(out, "<script type=\"application/json\" id=\"flame-data\">");
+	json_stream_open(&data.json, NULL, '{', JSON_LINES);
+	json_stream_u64(&data.json, "schema", 1);
 	put_events(&data);
 	put_ratio(&data);
 	put_difference(&data);
-	put_key(out, "icicle");
-	buffer_append_text(out, picture->layout == FLAME_ICICLE ? "true,\n" : "false,\n");
-	put_key(out, "row");
-	buffer_append_decimal(out, FLAME_ROW_PX);
-	buffer_append_text(out, ",\n\"width\":");
+	json_stream_bool(&data.json, "icicle", picture->layout == FLAME_ICICLE);
+	json_stream_u64(&data.json, "row", FLAME_ROW_PX);
+	json_stream_key(&data.json, "width");
 	flame_put_px(out, picture->width_px - 2 * FLAME_MARGIN_PX);
-	buffer_append_text(out, ",\n");
-	put_key(out, "strings");
-	put_texts(out, data.strings.list, data.strings.count);
+	COLUMN(&data, "strings", data.strings.count,
+	       put_text(&data, NULL, span_of_text(data.strings.list[i])));
 	put_frames(&data);
+	json_stream_close(&data.json, '}');
 	buffer_append_text(out, "</script>\n");
+	buffer_release(&data.safe);
 	out->failed |= data.strings.failed;
 	strings_release(&data.strings);
 }

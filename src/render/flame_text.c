@@ -91,25 +91,6 @@ void flame_put_escaped(struct buffer *out, const char *text, size_t size)
 	}
 }
 
-void flame_put_json(struct buffer *out, const char *text, size_t size)
-{
-	struct buffer safe = { 0 };
-	text_append_safe(&safe, text, size);
-	for (size_t i = 0; i < safe.size; i++) {
-		uint8_t c = safe.data[i];
-		if (c == '"' || c == '\\') {
-			buffer_append_u8(out, '\\');
-			buffer_append_u8(out, c);
-		} else if (c == '<' || c == '>' || c == '&') {
-			buffer_printf(out, "\\u%04x", c);
-		} else {
-			buffer_append_u8(out, c);
-		}
-	}
-	out->failed |= safe.failed;
-	buffer_release(&safe);
-}
-
 /* Rounded up from the widest of the fonts that the page asks for, at 11.5 px. */
 static double letter_px(uint8_t c)
 {

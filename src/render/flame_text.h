@@ -67,8 +67,6 @@ void flame_put_percent(struct buffer *out, double part, double whole);
 
 /* For XML text and attributes; as base/visible_text.h has it. */
 void flame_put_escaped(struct buffer *out, const char *text, size_t size);
-/* Between quotes of JSON that stands in markup: no <, > or & is left. */
-void flame_put_json(struct buffer *out, const char *text, size_t size);
 /* Bytes of the longest start of a UTF-8 text that is not wider than `px` as a label. */
 size_t flame_text_fit(const char *text, size_t size, double px);
 /* Characters of a UTF-8 text. */

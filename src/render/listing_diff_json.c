@@ -1,113 +1,114 @@
-#include "base/buffer.h"
+#include "base/json_stream.h"
 #include "render/difference_json.h"
-#include "render/json_value.h"
 #include "render/listing_diff.h"
 #include "render/listing_json_parts.h"
 
-static struct json_object *changes(struct json_writer *writer, const struct annotation_diff *diff,
-				   const struct listing_diff_sides *sides,
-				   const struct difference *list)
+static void add_changes(struct json_stream *json, const char *key,
+			const struct annotation_diff *diff, const struct listing_diff_sides *sides,
+			const struct difference *list)
 {
-	struct json_object *array = json_new_array(writer);
+	json_stream_open(json, key, '[', JSON_LINES);
 	for (size_t c = 0; c < diff->column_count; c++) {
 		const struct annotate_diff_column *column = &diff->columns[c];
 		const struct difference_json_sides what = {
 			sides->before->columns->list[column->before].sampled,
 			sides->after->columns->list[column->after].sampled, column->event.step
 		};
-		json_append(writer, array, difference_json(writer, &what, &list[c]));
+		difference_json_add(json, NULL, &what, &list[c]);
 	}
-	return array;
+	json_stream_close(json, ']');
 }
 
-static struct json_object *version(struct json_writer *writer, const struct annotation *annotation,
-				   const struct annotate_index *index)
+static void add_version(struct json_stream *json, const char *key,
+			const struct annotation *annotation, const struct annotate_index *index)
 {
-	if (!annotation)
-		return NULL;
-	struct json_object *object = json_new_object(writer);
-	json_add_text(writer, object, "name", annotation->procedure->procedure->name);
-	listing_json_add_code(writer, object, annotation, index);
-	json_add_u64(writer, object, "instructions", annotation->instructions);
-	json_add_text(writer, object, "no_code", annotation->no_code);
-	return object;
+	if (!annotation) {
+		json_stream_null(json, key);
+		return;
+	}
+	json_stream_open(json, key, '{', JSON_LINES);
+	json_stream_text(json, "name", annotation->procedure->procedure->name);
+	listing_json_add_code(json, annotation, index);
+	json_stream_u64(json, "instructions", annotation->instructions);
+	json_stream_text(json, "no_code", annotation->no_code);
+	json_stream_close(json, '}');
 }
 
-static struct json_object *place(struct json_writer *writer, const struct annotation *annotation,
-				 const struct annotated_row *row)
+static void add_place(struct json_stream *json, const char *key,
+		      const struct annotation *annotation, const struct annotated_row *row)
 {
-	if (!row)
-		return NULL;
-	struct json_object *object = json_new_object(writer);
-	listing_json_add_vaddr(writer, object, row);
+	if (!row) {
+		json_stream_null(json, key);
+		return;
+	}
+	json_stream_open(json, key, '{', JSON_LINES);
+	listing_json_add_vaddr(json, row);
 	if (row->kind == ANNOTATED_INSTRUCTION)
-		listing_json_add_text(writer, object, row);
+		listing_json_add_text(json, row);
 	else
-		json_add_null(writer, object, "text");
+		json_stream_null(json, "text");
 	const struct source_frame *frame = row->source == ANNOTATED_NO_SOURCE
 						   ? NULL
 						   : &annotation->sources[row->source].frames[0];
-	listing_json_add_line(writer, object, frame ? frame->file : NULL, frame ? frame->line : 0);
-	return object;
+	listing_json_add_line(json, frame ? frame->file : NULL, frame ? frame->line : 0);
+	json_stream_close(json, '}');
 }
 
-static struct json_object *procedure(struct json_writer *writer, const struct annotation_diff *diff,
-				     const struct listing_diff_sides *sides)
+static void add_procedure(struct json_stream *json, const struct annotation_diff *diff,
+			  const struct listing_diff_sides *sides)
 {
-	struct json_object *object = json_new_object(writer);
-	json_add_text(writer, object, "matched",
-		      diff->before ? annotate_match_names[diff->match] : NULL);
-	json_add_bool(writer, object, "alignment_cut", diff->alignment_cut);
-	json_add(writer, object, "before", version(writer, diff->before, sides->before));
-	json_add(writer, object, "after", version(writer, diff->after, sides->after));
-	json_add(writer, object, "changes", changes(writer, diff, sides, diff->whole));
-	struct json_object *rows = json_new_array(writer);
-	for (size_t i = 0; i < diff->row_count && !writer->failed; i++) {
+	json_stream_open(json, NULL, '{', JSON_LINES);
+	json_stream_text(json, "matched", diff->before ? annotate_match_names[diff->match] : NULL);
+	json_stream_bool(json, "alignment_cut", diff->alignment_cut);
+	add_version(json, "before", diff->before, sides->before);
+	add_version(json, "after", diff->after, sides->after);
+	add_changes(json, "changes", diff, sides, diff->whole);
+	json_stream_open(json, "rows", '[', JSON_LINES);
+	for (size_t i = 0; i < diff->row_count && !buffer_failed(json->out); i++) {
 		const struct annotate_diff_row *row = &diff->rows[i];
-		struct json_object *one = json_new_object(writer);
-		json_add(writer, one, "before", place(writer, diff->before, row->before));
-		json_add(writer, one, "after", place(writer, diff->after, row->after));
-		json_add(writer, one, "changes", changes(writer, diff, sides, row->changes));
-		json_append(writer, rows, one);
+		json_stream_open(json, NULL, '{', JSON_LINES);
+		add_place(json, "before", diff->before, row->before);
+		add_place(json, "after", diff->after, row->after);
+		add_changes(json, "changes", diff, sides, row->changes);
+		json_stream_close(json, '}');
 	}
-	json_add(writer, object, "rows", rows);
-	return object;
+	json_stream_close(json, ']');
+	json_stream_close(json, '}');
 }
 
-static struct json_object *events(struct json_writer *writer, const struct annotation_diff *diff,
-				  const struct listing_diff_sides *sides)
+static void add_events(struct json_stream *json, const struct annotation_diff *diff,
+		       const struct listing_diff_sides *sides)
 {
-	struct json_object *array = json_new_array(writer);
+	json_stream_open(json, "events", '[', JSON_LINES);
 	for (size_t c = 0; diff && c < diff->column_count; c++) {
 		const struct annotate_diff_column *column = &diff->columns[c];
-		struct json_object *object = json_new_object(writer);
-		json_add_span(writer, object, "before_name",
-			      sides->before->columns->list[column->before].name);
-		json_add_span(writer, object, "after_name",
-			      sides->after->columns->list[column->after].name);
-		json_add_span(writer, object, "unit",
-			      sides->after->columns->list[column->after].unit);
-		json_add_double(writer, object, "before_factor", column->event.scale.factor);
-		json_append(writer, array, object);
+		json_stream_open(json, NULL, '{', JSON_LINES);
+		json_stream_span(json, "before_name",
+				 sides->before->columns->list[column->before].name);
+		json_stream_span(json, "after_name",
+				 sides->after->columns->list[column->after].name);
+		json_stream_span(json, "unit", sides->after->columns->list[column->after].unit);
+		json_stream_double(json, "before_factor", column->event.scale.factor);
+		json_stream_close(json, '}');
 	}
-	return array;
+	json_stream_close(json, ']');
 }
 
 void listing_diff_json(struct annotation_diff *const *diffs, size_t count,
 		       const struct listing_diff_sides *sides, const char *const *notes,
 		       size_t note_count, struct buffer *out)
 {
-	struct json_writer writer = { 0 };
-	struct json_object *document = json_new_object(&writer);
-	json_add_u64(&writer, document, "schema", 1);
-	json_add_text(&writer, document, "before_profile", sides->before_title);
-	json_add_text(&writer, document, "after_profile", sides->after_title);
-	json_add_text(&writer, document, "per", difference_base_names[sides->base]);
-	json_add(&writer, document, "events", events(&writer, count ? diffs[0] : NULL, sides));
-	struct json_object *list = json_new_array(&writer);
+	struct json_stream stream = { .out = out }, *json = &stream;
+	json_stream_open(json, NULL, '{', JSON_LINES);
+	json_stream_u64(json, "schema", 1);
+	json_stream_text(json, "before_profile", sides->before_title);
+	json_stream_text(json, "after_profile", sides->after_title);
+	json_stream_text(json, "per", difference_base_names[sides->base]);
+	add_events(json, count ? diffs[0] : NULL, sides);
+	json_stream_open(json, "procedures", '[', JSON_LINES);
 	for (size_t i = 0; i < count; i++)
-		json_append(&writer, list, procedure(&writer, diffs[i], sides));
-	json_add(&writer, document, "procedures", list);
-	json_add_texts(&writer, document, "notes", notes, note_count);
-	json_finish(&writer, document, out);
+		add_procedure(json, diffs[i], sides);
+	json_stream_close(json, ']');
+	json_stream_texts(json, "notes", notes, note_count);
+	json_stream_end(json, '}');
 }

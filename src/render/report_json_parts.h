@@ -3,16 +3,14 @@
  */
 #pragma once
 
-struct json_object;
-struct json_writer;
+struct json_stream;
 struct report;
 struct report_row;
 
-/* Host, time, what a filter left. */
-struct json_object *report_json_scope(struct json_writer *writer, const struct report *report);
+/* "scope": host, time, what a filter left. */
+void report_json_add_scope(struct json_stream *json, const struct report *report);
 /* "events": the columns of the report, each with its bill. */
-void report_json_add_events(struct json_writer *writer, struct json_object *object,
-			    const struct report *report);
+void report_json_add_events(struct json_stream *json, const struct report *report);
 /* What the row is about: "procedure", "image" and the like, by the report's parts. */
-void report_json_add_key(struct json_writer *writer, struct json_object *object,
-			 const struct report *report, const struct report_row *row);
+void report_json_add_key(struct json_stream *json, const struct report *report,
+			 const struct report_row *row);

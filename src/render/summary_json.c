@@ -2,129 +2,125 @@
 
 #include <math.h>
 
-#include "render/json_value.h"
+#include "base/json_stream.h"
 
-static struct json_object *range(struct json_writer *writer, double low, double high)
+static void add_bounds(struct json_stream *json, double low, double high)
 {
-	struct json_object *object = json_new_object(writer);
-	json_add_double(writer, object, "low", low);
-	json_add_double(writer, object, "high", high);
-	return object;
+	json_stream_double(json, "low", low);
+	json_stream_double(json, "high", high);
 }
 
-static struct json_object *dynamics(struct json_writer *writer, const struct summary *summary)
+static void add_dynamics(struct json_stream *json, const struct summary *summary)
 {
-	struct json_object *object = json_new_object(writer);
-	for (enum dynamic_cause cause = 0; cause < DYNAMIC_CAUSES; cause++)
-		json_add(
-			writer, object, dynamic_cause_key(cause),
-			range(writer, summary->dynamics[cause].low, summary->dynamics[cause].high));
-	json_add_double(writer, object, "unexplained_stall", summary->unexplained_stall);
-	json_add_double(writer, object, "unexplained_gain", summary->unexplained_gain);
-	json_add_double(writer, object, "subtotal", summary_dynamic_cycles(summary));
-	return object;
+	json_stream_open(json, "dynamic", '{', JSON_LINES);
+	for (enum dynamic_cause cause = 0; cause < DYNAMIC_CAUSES; cause++) {
+		json_stream_open(json, dynamic_cause_key(cause), '{', JSON_LINES);
+		add_bounds(json, summary->dynamics[cause].low, summary->dynamics[cause].high);
+		json_stream_close(json, '}');
+	}
+	json_stream_double(json, "unexplained_stall", summary->unexplained_stall);
+	json_stream_double(json, "unexplained_gain", summary->unexplained_gain);
+	json_stream_double(json, "subtotal", summary_dynamic_cycles(summary));
+	json_stream_close(json, '}');
 }
 
-static struct json_object *statics(struct json_writer *writer, const struct summary *summary)
+static void add_statics(struct json_stream *json, const struct summary *summary)
 {
-	struct json_object *object = json_new_object(writer);
+	json_stream_open(json, "static", '{', JSON_LINES);
 	for (enum static_cause cause = STATIC_NONE + 1; cause < STATIC_CAUSES; cause++)
-		json_add_double(writer, object, static_cause_key(cause), summary->statics[cause]);
-	json_add_double(writer, object, "subtotal", summary_static_cycles(summary));
-	return object;
+		json_stream_double(json, static_cause_key(cause), summary->statics[cause]);
+	json_stream_double(json, "subtotal", summary_static_cycles(summary));
+	json_stream_close(json, '}');
 }
 
-static struct json_object *culprits_of(struct json_writer *writer,
-				       const struct summary_stall *stall)
+static void add_culprits(struct json_stream *json, const struct summary_stall *stall)
 {
-	struct json_object *array = json_new_array(writer);
+	json_stream_open(json, "culprits", '[', JSON_LINES);
 	for (uint32_t c = 0; c < stall->culprit_count; c++) {
 		const struct summary_culprit *culprit = &stall->culprits[c];
-		struct json_object *object = range(writer, culprit->low, culprit->high);
-		json_add_text(writer, object, "cause", dynamic_cause_key(culprit->cause));
+		json_stream_open(json, NULL, '{', JSON_LINES);
+		add_bounds(json, culprit->low, culprit->high);
+		json_stream_text(json, "cause", dynamic_cause_key(culprit->cause));
 		if (culprit->vaddr)
-			json_add_hex(writer, object, "vaddr", culprit->vaddr);
+			json_stream_hex(json, "vaddr", culprit->vaddr);
 		else
-			json_add_null(writer, object, "vaddr");
-		json_append(writer, array, object);
+			json_stream_null(json, "vaddr");
+		json_stream_close(json, '}');
 	}
-	return array;
+	json_stream_close(json, ']');
 }
 
-static struct json_object *worst(struct json_writer *writer, const struct summary *summary,
-				 const struct annotate_index *index)
+static void add_worst(struct json_stream *json, const struct summary *summary,
+		      const struct annotate_index *index)
 {
-	struct json_object *array = json_new_array(writer);
+	json_stream_open(json, "worst_stalls", '[', JSON_LINES);
 	for (size_t i = 0; i < summary->worst_count; i++) {
 		const struct summary_stall *stall = &summary->worst[i];
 		const struct annotate_procedure *procedure = &index->procedures[stall->position];
-		struct json_object *object = json_new_object(writer);
-		json_add_text(writer, object, "procedure", procedure->procedure->name);
-		json_add_text(writer, object, "image",
-			      procedure->image_name[0] ? procedure->image_name : NULL);
-		json_add_hex(writer, object, "vaddr", stall->vaddr);
-		json_add_text(writer, object, "instruction", stall->code[0] ? stall->code : NULL);
-		json_add_text(writer, object, "file", stall->file);
-		if (stall->file && stall->line)
-			json_add_u64(writer, object, "line", stall->line);
-		else
-			json_add_null(writer, object, "line");
-		json_add_double(writer, object, "cycles", stall->cycles);
-		json_add_double(writer, object, "cycles_low", stall->low);
-		json_add_double(writer, object, "cycles_high", stall->high);
-		json_add_double(writer, object, "executions", stall->executed);
-		json_add_double(writer, object, "unexplained", stall->unexplained_cycles);
-		json_add(writer, object, "culprits", culprits_of(writer, stall));
-		json_append(writer, array, object);
+		json_stream_open(json, NULL, '{', JSON_LINES);
+		json_stream_text(json, "procedure", procedure->procedure->name);
+		json_stream_text(json, "image",
+				 procedure->image_name[0] ? procedure->image_name : NULL);
+		json_stream_hex(json, "vaddr", stall->vaddr);
+		json_stream_text(json, "instruction", stall->code[0] ? stall->code : NULL);
+		json_stream_text(json, "file", stall->file);
+		json_stream_known(json, "line", stall->file && stall->line, stall->line);
+		json_stream_double(json, "cycles", stall->cycles);
+		json_stream_double(json, "cycles_low", stall->low);
+		json_stream_double(json, "cycles_high", stall->high);
+		json_stream_double(json, "executions", stall->executed);
+		json_stream_double(json, "unexplained", stall->unexplained_cycles);
+		add_culprits(json, stall);
+		json_stream_close(json, '}');
 	}
-	return array;
+	json_stream_close(json, ']');
 }
 
-static struct json_object *all_notes(struct json_writer *writer, const struct cycles *cycles,
-				     const char *const *notes, size_t note_count)
+static void add_notes(struct json_stream *json, const struct cycles *cycles,
+		      const char *const *notes, size_t note_count)
 {
-	struct json_object *array = json_new_array(writer);
+	json_stream_open(json, "notes", '[', JSON_LINES);
 	const char *const *own;
 	size_t own_count = cycles_notes(cycles, &own);
 	for (size_t i = 0; i < own_count; i++)
-		json_append_text(writer, array, own[i]);
+		json_stream_text(json, NULL, own[i]);
 	for (size_t i = 0; i < note_count; i++)
-		json_append_text(writer, array, notes[i]);
-	return array;
+		json_stream_text(json, NULL, notes[i]);
+	json_stream_close(json, ']');
 }
 
 void summary_json(const struct summary *summary, const struct cycles *cycles,
 		  const char *const *notes, size_t note_count, struct buffer *out)
 {
-	struct json_writer writer = { 0 };
-	struct json_object *document = json_new_object(&writer);
+	struct json_stream stream = { .out = out }, *json = &stream;
+	json_stream_open(json, NULL, '{', JSON_LINES);
 	const struct event_column *time =
 		&cycles_index(cycles)->columns->list[cycles_events(cycles)->time];
 	const struct pipeline *pipeline = cycles_pipeline(cycles)->pipeline;
-	json_add_u64(&writer, document, "schema", 1);
-	json_add_span(&writer, document, "event", time->name);
-	json_add_span(&writer, document, "unit", time->unit);
-	json_add_text(&writer, document, "processor", pipeline->name);
-	json_add_bool(&writer, document, "in_order", pipeline->in_order);
-	json_add_double(&writer, document, "samples", summary->samples);
-	json_add_double(&writer, document, "total", summary->total);
-	json_add_double(&writer, document, "whole_profile", summary->whole_profile);
-	json_add_u64(&writer, document, "procedures", summary->procedures);
-	json_add_u64(&writer, document, "unknown_procedures", summary->unknown_procedures);
-	json_add_u64(&writer, document, "relative_procedures", summary->relative_procedures);
-	json_add(&writer, document, "dynamic", dynamics(&writer, summary));
-	json_add(&writer, document, "static", statics(&writer, summary));
-	json_add_double(&writer, document, "total_stall",
-			summary_dynamic_cycles(summary) + summary_static_cycles(summary));
-	json_add_double(&writer, document, "execution", summary->issue_cycles);
-	json_add_double(&writer, document, "net_sampling_error", summary->noise_cycles);
-	json_add_double(&writer, document, "delayed_interrupts", summary->late_cycles);
-	json_add_double(&writer, document, "unknown", summary->unknown_cycles);
-	json_add_double(&writer, document, "total_tallied", summary_tallied(summary));
-	json_add_double(&writer, document, "idle", summary->idle_cycles);
-	json_add_double(&writer, document, "causes_per_stall",
-			summary->stalls > 0 ? summary->causes / summary->stalls : NAN);
-	json_add(&writer, document, "worst_stalls", worst(&writer, summary, cycles_index(cycles)));
-	json_add(&writer, document, "notes", all_notes(&writer, cycles, notes, note_count));
-	json_finish(&writer, document, out);
+	json_stream_u64(json, "schema", 1);
+	json_stream_span(json, "event", time->name);
+	json_stream_span(json, "unit", time->unit);
+	json_stream_text(json, "processor", pipeline->name);
+	json_stream_bool(json, "in_order", pipeline->in_order);
+	json_stream_double(json, "samples", summary->samples);
+	json_stream_double(json, "total", summary->total);
+	json_stream_double(json, "whole_profile", summary->whole_profile);
+	json_stream_u64(json, "procedures", summary->procedures);
+	json_stream_u64(json, "unknown_procedures", summary->unknown_procedures);
+	json_stream_u64(json, "relative_procedures", summary->relative_procedures);
+	add_dynamics(json, summary);
+	add_statics(json, summary);
+	json_stream_double(json, "total_stall",
+			   summary_dynamic_cycles(summary) + summary_static_cycles(summary));
+	json_stream_double(json, "execution", summary->issue_cycles);
+	json_stream_double(json, "net_sampling_error", summary->noise_cycles);
+	json_stream_double(json, "delayed_interrupts", summary->late_cycles);
+	json_stream_double(json, "unknown", summary->unknown_cycles);
+	json_stream_double(json, "total_tallied", summary_tallied(summary));
+	json_stream_double(json, "idle", summary->idle_cycles);
+	json_stream_double(json, "causes_per_stall",
+			   summary->stalls > 0 ? summary->causes / summary->stalls : NAN);
+	add_worst(json, summary, cycles_index(cycles));
+	add_notes(json, cycles, notes, note_count);
+	json_stream_end(json, '}');
 }

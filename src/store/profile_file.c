@@ -39,7 +39,8 @@ static void group_entries(const struct canonical *canonical, uint8_t *groups)
 	const struct table *stash = profile_table(from, PROFILE_STASH);
 	for (size_t i = 0; i < from->table_count; i++) {
 		const struct table *table = from->tables[i];
-		const uint32_t *kept = i < PROFILE_DICTIONARIES ? canonical->dictionaries[i] : NULL;
+		const uint32_t *kept =
+			i < PROFILE_DICTIONARIES ? canonical->ids.dictionaries[i] : NULL;
 		for (size_t c = 0; c < table->column_count; c++) {
 			if (table->columns[c].type != COLUMN_BYTES || !is_chunked(table))
 				continue;
@@ -52,7 +53,7 @@ static void group_entries(const struct canonical *canonical, uint8_t *groups)
 				uint64_t kind = content ? keys[STASH_KIND] : 0;
 				uint8_t group =
 					kind < POOL_GROUP_OTHER ? (uint8_t)kind : POOL_GROUP_OTHER;
-				uint32_t id = canonical->bytes[keys[slot]];
+				uint32_t id = canonical->ids.bytes[keys[slot]];
 				if (group < groups[id])
 					groups[id] = group;
 			}

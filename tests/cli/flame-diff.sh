@@ -28,7 +28,7 @@ printf "main;a 3\nmain;b 2\n" >coarse
 culprit flame --diff fine coarse | hovers
 culprit flame --diff coarse fine | hovers
 # the data beside it
-culprit flame --diff old new | sed -n '/"change":{/,/^"count"/p'
+culprit flame --diff old new | sed -n '/"change":{/,/"count":/p'
 # two epochs of one database
 mkdir -p db/web7
 "$TOOLS/make-profile" watch-before db/web7/20231114T221320Z.prof

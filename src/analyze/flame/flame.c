@@ -131,16 +131,16 @@ static int sort_twigs(const struct flame_growth *growth, uint32_t *by_name)
 		order[i] = (uint32_t)i;
 	if (labels)
 		qsort_r(order, labels, sizeof(*order), compare_label_numbers, flame->labels);
-	for (size_t i = 0; i < growth->count; i++)
-		place[growth->twigs[i].label]++;
+	for (size_t i = 0; i < growth->twigs.count; i++)
+		place[growth->twigs.nodes[i].label]++;
 	uint32_t next = 0;
 	for (size_t i = 0; i < labels; i++) {
 		uint32_t twigs = place[order[i]];
 		place[order[i]] = next;
 		next += twigs;
 	}
-	for (size_t i = 0; i < growth->count; i++)
-		by_name[place[growth->twigs[i].label]++] = (uint32_t)i;
+	for (size_t i = 0; i < growth->twigs.count; i++)
+		by_name[place[growth->twigs.nodes[i].label]++] = (uint32_t)i;
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static void number_frames(struct flame *flame, const struct flame_growth *growth
 {
 	uint32_t twig = 0, depth = 0;
 	for (;;) {
-		const struct flame_twig *from = &growth->twigs[twig];
+		const struct label_node *from = &growth->twigs.nodes[twig];
 		uint32_t frame = (uint32_t)flame->count++;
 		links->frame_of[twig] = frame;
 		flame->frames[frame] = (struct flame_frame){
@@ -172,7 +172,7 @@ static void number_frames(struct flame *flame, const struct flame_growth *growth
 		}
 		while (twig && !links->next_sibling[twig]) {
 			flame->frames[links->frame_of[twig]].end = (uint32_t)flame->count;
-			twig = growth->twigs[twig].parent;
+			twig = growth->twigs.nodes[twig].parent;
 			depth--;
 		}
 		flame->frames[links->frame_of[twig]].end = (uint32_t)flame->count;
@@ -190,9 +190,9 @@ static int place_cells(struct flame *flame, const struct flame_growth *growth,
 	struct cell *total = flame->total[side] = calloc(flame->count * columns, sizeof(*total));
 	if (!self || !total)
 		return -ENOMEM;
-	for (size_t twig = 0; twig < growth->count; twig++)
-		memcpy(self + links->frame_of[twig] * columns, growth->self[side] + twig * columns,
-		       columns * sizeof(*self));
+	for (size_t twig = 0; twig < growth->twigs.count; twig++)
+		memcpy(self + links->frame_of[twig] * columns,
+		       node_cells_of(&growth->self[side], twig), columns * sizeof(*self));
 	memcpy(total, self, flame->count * columns * sizeof(*total));
 	for (size_t frame = flame->count; frame-- > 1;) {
 		struct cell *above = total + flame->frames[frame].parent * columns;
@@ -212,19 +212,19 @@ static void links_release(struct links *links)
 static int settle(struct flame *flame, const struct flame_growth *growth)
 {
 	CLEANUP(links_release)
-	struct links links = { calloc(growth->count, sizeof(uint32_t)),
-			       calloc(growth->count, sizeof(uint32_t)),
-			       calloc(growth->count, sizeof(uint32_t)) };
-	CLEANUP(free_pointer) uint32_t *by_name = calloc(growth->count, sizeof(*by_name));
-	flame->frames = calloc(growth->count, sizeof(*flame->frames));
+	struct links links = { calloc(growth->twigs.count, sizeof(uint32_t)),
+			       calloc(growth->twigs.count, sizeof(uint32_t)),
+			       calloc(growth->twigs.count, sizeof(uint32_t)) };
+	CLEANUP(free_pointer) uint32_t *by_name = calloc(growth->twigs.count, sizeof(*by_name));
+	flame->frames = calloc(growth->twigs.count, sizeof(*flame->frames));
 	if (!links.first_child || !links.next_sibling || !links.frame_of || !by_name ||
 	    !flame->frames || sort_twigs(growth, by_name) < 0)
 		return -ENOMEM;
-	for (size_t i = growth->count; i-- > 0;) {
+	for (size_t i = growth->twigs.count; i-- > 0;) {
 		uint32_t twig = by_name[i];
 		if (!twig)
 			continue;
-		uint32_t parent = growth->twigs[twig].parent;
+		uint32_t parent = growth->twigs.nodes[twig].parent;
 		links.next_sibling[twig] = links.first_child[parent];
 		links.first_child[parent] = twig;
 	}

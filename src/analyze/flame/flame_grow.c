@@ -6,6 +6,7 @@
 
 #include "analyze/figures/column_match.h"
 #include "analyze/report/chosen_samples.h"
+#include "analyze/report/place_labels.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -52,60 +53,12 @@ static int find_label(struct flame_growth *growth, const struct flame_label *wan
 	return ret;
 }
 
-static uint64_t hash_twig(const struct flame_twig *twig)
-{
-	return hash_u64((uint64_t)twig->parent << 32 | twig->label);
-}
-
-static bool equal_twigs(const void *rows, uint32_t position, const void *wanted)
-{
-	const struct flame_twig *a = (const struct flame_twig *)rows + position, *b = wanted;
-	return a->parent == b->parent && a->label == b->label;
-}
-
-/* More twigs, with empty cells for each. */
-static int reserve_twigs(struct flame_growth *growth)
-{
-	if (growth->count < growth->capacity)
-		return 0;
-	if (growth->count >= UINT32_MAX / 2)
-		return -ENOMEM; /* twigs are 32-bit numbers */
-	size_t capacity = growth->capacity ? 2 * growth->capacity : 256;
-	size_t columns = growth->flame->columns;
-	struct flame_twig *twigs = reallocarray(growth->twigs, capacity, sizeof(*twigs));
-	if (!twigs)
-		return -ENOMEM;
-	growth->twigs = twigs;
-	for (size_t side = 0; side < FLAME_SIDES; side++) {
-		if (!growth->flame->reports[side])
-			continue;
-		struct cell *cells =
-			reallocarray(growth->self[side], capacity, columns * sizeof(*cells));
-		if (!cells)
-			return -ENOMEM;
-		memset(cells + growth->capacity * columns, 0,
-		       (capacity - growth->capacity) * columns * sizeof(*cells));
-		growth->self[side] = cells;
-	}
-	growth->capacity = capacity;
-	return 0;
-}
-
 static int find_twig(struct flame_growth *growth, uint32_t parent, uint32_t label, uint32_t *twig)
 {
-	struct flame_twig wanted = { parent, label };
-	uint64_t hash = hash_twig(&wanted);
-	*twig = hash_index_find(&growth->twig_index, hash, equal_twigs, growth->twigs, &wanted);
-	if (*twig != HASH_INDEX_NONE)
-		return 0;
-	int ret = reserve_twigs(growth);
-	if (ret < 0)
-		return ret;
-	*twig = (uint32_t)growth->count;
-	growth->twigs[*twig] = wanted;
-	ret = hash_index_add(&growth->twig_index, hash, *twig);
-	if (ret == 0)
-		growth->count++;
+	int ret = label_tree_find(&growth->twigs, parent, label, twig);
+	for (size_t side = 0; ret == 0 && side < FLAME_SIDES; side++)
+		if (growth->flame->reports[side])
+			ret = node_cells_reach(&growth->self[side], growth->twigs.count);
 	return ret;
 }
 
@@ -120,26 +73,22 @@ static int find_group(struct flame_growth *growth, const char *name, uint32_t *l
 int flame_growth_init(struct flame_growth *growth, struct flame *flame)
 {
 	*growth = (struct flame_growth){ .flame = flame };
+	for (size_t side = 0; side < FLAME_SIDES; side++)
+		growth->self[side].columns = flame->columns;
 	uint32_t label, root;
 	int ret = find_group(growth, "all", &label);
-	return ret < 0 ? ret : find_twig(growth, UINT32_MAX, label, &root);
+	return ret < 0 ? ret : find_twig(growth, LABEL_TREE_NONE, label, &root);
 }
 
 void flame_growth_release(struct flame_growth *growth)
 {
-	free(growth->twigs);
+	label_tree_release(&growth->twigs);
 	for (size_t side = 0; side < FLAME_SIDES; side++)
-		free(growth->self[side]);
-	hash_index_release(&growth->twig_index);
+		free(growth->self[side].list);
 	hash_index_release(&growth->label_index);
 }
 
 /* ---- a walk */
-
-/* The labels at a place, outermost first. */
-struct chain {
-	uint32_t start, count; /* count 0: not asked yet */
-};
 
 /* A node of the trie below some root. */
 struct settled {
@@ -157,10 +106,7 @@ struct walk {
 
 	uint32_t *label_of; /* by procedure, plus one */
 	size_t label_capacity;
-	struct chain *chain_of; /* by place */
-	size_t chain_capacity;
-	uint32_t *chains;
-	size_t chains_count, chains_capacity;
+	struct place_labels labels;
 	uint32_t *root_of;  /* by context, plus one: the twig that its stacks stand on */
 	uint32_t *image_of; /* by image, plus one: label of a tower */
 
@@ -177,8 +123,7 @@ struct walk {
 static void walk_release(struct walk *walk)
 {
 	free(walk->label_of);
-	free(walk->chain_of);
-	free(walk->chains);
+	place_labels_release(&walk->labels);
 	free(walk->root_of);
 	free(walk->image_of);
 	free(walk->node_root);
@@ -186,22 +131,6 @@ static void walk_release(struct walk *walk)
 	free(walk->settled);
 	free(walk->path);
 	hash_index_release(&walk->settled_index);
-}
-
-/* Makes an array hold element `at`; new ones are zero. */
-static int reach(void *array, size_t *capacity, size_t at, size_t size)
-{
-	void *old = *(void **)array;
-	if (at < *capacity)
-		return 0;
-	size_t wanted = at + at / 2 + 256;
-	uint8_t *grown = reallocarray(old, wanted, size);
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *capacity * size, 0, (wanted - *capacity) * size);
-	*(void **)array = grown;
-	*capacity = wanted;
-	return 0;
 }
 
 /* Folded text marks what it knows of a function behind its name, as stackcollapse-perf.pl does. */
@@ -257,9 +186,26 @@ static struct flame_label describe(const struct walk *walk, const struct place_p
 	return label;
 }
 
-static int label_of_procedure(struct walk *walk, uint32_t procedure, uint32_t *label)
+/* Room for a procedure in walk->label_of; new ones are zero. */
+static int reach_procedure(struct walk *walk, uint32_t procedure)
 {
-	int ret = reach(&walk->label_of, &walk->label_capacity, procedure, sizeof(*walk->label_of));
+	if (procedure < walk->label_capacity)
+		return 0;
+	size_t capacity = (size_t)procedure + procedure / 2 + 256;
+	uint32_t *grown = reallocarray(walk->label_of, capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + walk->label_capacity, 0, (capacity - walk->label_capacity) * sizeof(*grown));
+	walk->label_of = grown;
+	walk->label_capacity = capacity;
+	return 0;
+}
+
+/* For place_labels. */
+static int label_of_procedure(void *context, uint32_t procedure, uint32_t *label)
+{
+	struct walk *walk = context;
+	int ret = reach_procedure(walk, procedure);
 	if (ret < 0)
 		return ret;
 	if (walk->label_of[procedure] == 0) {
@@ -279,46 +225,12 @@ static int label_of_procedure(struct walk *walk, uint32_t procedure, uint32_t *l
 	return 0;
 }
 
-static int make_chain(struct walk *walk, uint32_t place, struct chain *made)
-{
-	size_t length;
-	const uint32_t *procedures = chosen_samples_chain(walk->report, place, &length);
-	if (!procedures)
-		return -ENOMEM;
-	made->start = (uint32_t)walk->chains_count;
-	for (size_t i = 0; i < length; i++) {
-		int ret = array_reserve(&walk->chains, &walk->chains_capacity, walk->chains_count,
-					sizeof(*walk->chains));
-		if (ret == 0)
-			ret = label_of_procedure(walk, procedures[i],
-						 &walk->chains[walk->chains_count]);
-		if (ret < 0)
-			return ret;
-		walk->chains_count++;
-	}
-	made->count = (uint32_t)length;
-	return 0;
-}
-
-/* Stays valid until the next call. */
-static int chain_at(struct walk *walk, uint32_t place, const uint32_t **labels, size_t *count)
-{
-	int ret = reach(&walk->chain_of, &walk->chain_capacity, place, sizeof(*walk->chain_of));
-	if (ret == 0 && walk->chain_of[place].count == 0)
-		ret = make_chain(walk, place, &walk->chain_of[place]);
-	if (ret < 0)
-		return ret;
-	*labels = walk->chains + walk->chain_of[place].start;
-	*count = walk->chain_of[place].count;
-	return 0;
-}
-
 /* One step for each label at a place, from *twig, which moves. */
 static int climb(struct walk *walk, uint32_t place, uint32_t *twig)
 {
 	const uint32_t *labels;
 	size_t count;
-	int ret = chain_at(walk, place, &labels, &count);
+	int ret = place_labels_at(&walk->labels, place, &labels, &count);
 	bool outward = walk->options->direction == FLAME_FROM_LEAF;
 	for (size_t i = 0; ret == 0 && i < count; i++)
 		ret = find_twig(walk->growth, *twig, labels[outward ? count - 1 - i : i], twig);
@@ -498,7 +410,7 @@ static int add_sample(void *context, const struct selected *sample)
 	struct cell cell =
 		column_match_cell(&sample->cell, walk->report->columns.list[sample->column].scale,
 				  flame->scales[column]);
-	cell_add(&walk->growth->self[walk->side][(size_t)twig * flame->columns + column], &cell);
+	cell_add(&node_cells_of(&walk->growth->self[walk->side], twig)[column], &cell);
 	return 0;
 }
 
@@ -523,12 +435,15 @@ int flame_grow(struct flame_growth *growth, enum flame_side side, struct resolve
 	struct report *report = growth->flame->reports[side];
 	struct chosen_samples selection;
 	CLEANUP(walk_release)
-	struct walk walk = { .growth = growth,
-			     .side = side,
-			     .options = options,
-			     .column_of = column_of,
-			     .report = report,
-			     .selection = &selection };
+	struct walk walk = {
+		.growth = growth,
+		.side = side,
+		.options = options,
+		.column_of = column_of,
+		.report = report,
+		.selection = &selection,
+		.labels = { .report = report, .label_of = label_of_procedure, .context = &walk }
+	};
 	if (walk_init(&walk) < 0)
 		return error_set(err, -ENOMEM, "out of memory making the flame graph");
 	int ret = chosen_samples_init(&selection, report, resolver, add_sample, &walk, err);

@@ -8,20 +8,15 @@
 #include <stdint.h>
 
 #include "analyze/flame/flame_tree.h"
+#include "analyze/report/label_tree.h"
 #include "base/hash_index.h"
 
-struct flame_twig {
-	uint32_t parent, label;
-};
-
 struct flame_growth {
-	struct flame *flame; /* labels, arena and columns are used */
-	struct flame_twig *twigs;
-	size_t count, capacity;
+	struct flame *flame;	 /* labels, arena and columns are used */
+	struct label_tree twigs; /* of labels of the flame; 0 is the root */
 	size_t label_capacity;
-	struct hash_index twig_index, label_index;
-	struct cell *self[FLAME_SIDES]; /* capacity * columns each; NULL for a side without samples
-					 */
+	struct hash_index label_index;
+	struct node_cells self[FLAME_SIDES]; /* by twig; of a side without a report none */
 };
 
 /* Makes the root. Returns 0 or -ENOMEM; releases nothing then. */

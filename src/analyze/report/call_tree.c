@@ -1,38 +1,30 @@
 #include "analyze/report/call_tree.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/names/procedure_name.h"
-#include "analyze/report/report_rows.h"
+#include "analyze/names/named_procedures.h"
 #include "analyze/report/chosen_samples.h"
-#include "base/array.h"
-#include "base/buffer.h"
+#include "analyze/report/label_tree.h"
+#include "analyze/report/place_labels.h"
+#include "analyze/report/report_rows.h"
+#include "analyze/report/tree_order.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* A row of a tree: key = (parent row or NO_ROW, procedure). */
-#define NO_ROW	      UINT32_MAX
-#define NO_STACK      (UINT32_MAX - 1) /* stands where a procedure would: samples without a stack */
-#define AMBIGUOUS_MAX 8		       /* names in the message about an ambiguous one */
-
-struct chain {
-	uint32_t start, count; /* in walk.chains; count 0: not asked yet */
-};
+#define NO_ROW	 LABEL_TREE_NONE
+#define NO_STACK (UINT32_MAX - 1) /* stands where a procedure would: samples without a stack */
 
 struct walk {
 	struct report *report;
 	const struct chosen_samples *selection;
 	size_t columns, nodes;
 	struct cell *direct,
-		*below;		/* node * columns: samples that end there; and in its subtree */
-	struct chain *chain_of; /* by place */
-	size_t chain_capacity;
-	uint32_t *chains;
-	size_t chains_count, chains_capacity;
-	struct report_rows rows;
+		*below;		    /* node * columns: samples that end there; and in its subtree */
+	struct place_labels labels; /* procedures */
+	struct label_tree tree;	    /* its nodes become rows; their labels are procedures */
+	struct node_cells self, total;
 };
 
 static struct cell *cells_at(struct cell *cells, const struct walk *walk, size_t node)
@@ -55,43 +47,9 @@ static void cells_add(struct cell *into, const struct cell *from, size_t count)
 			cell_add(&into[i], &from[i]);
 }
 
-/* The functions at a place, outermost first; they stay where they are until the next call. */
-static int chain_at(struct walk *walk, uint32_t place, const uint32_t **chain, size_t *count)
-{
-	if (place >= walk->chain_capacity) {
-		size_t capacity = (size_t)place * 2 + 256;
-		struct chain *grown = reallocarray(walk->chain_of, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + walk->chain_capacity, 0,
-		       (capacity - walk->chain_capacity) * sizeof(*grown));
-		walk->chain_of = grown;
-		walk->chain_capacity = capacity;
-	}
-	struct chain *known = &walk->chain_of[place];
-	if (known->count == 0) {
-		size_t length;
-		const uint32_t *made = chosen_samples_chain(walk->report, place, &length);
-		if (!made)
-			return -ENOMEM;
-		known->start = (uint32_t)walk->chains_count;
-		for (size_t i = 0; i < length; i++) {
-			int ret = array_reserve(&walk->chains, &walk->chains_capacity,
-						walk->chains_count, sizeof(*walk->chains));
-			if (ret < 0)
-				return ret;
-			walk->chains[walk->chains_count++] = made[i];
-		}
-		known->count = (uint32_t)length;
-	}
-	*chain = walk->chains + known->start;
-	*count = known->count;
-	return 0;
-}
-
 static int node_chain(struct walk *walk, size_t node, const uint32_t **chain, size_t *count)
 {
-	return chain_at(walk, walk->selection->node_place[node], chain, count);
+	return place_labels_at(&walk->labels, walk->selection->node_place[node], chain, count);
 }
 
 static uint32_t parent_of(const struct walk *walk, size_t node)
@@ -124,6 +82,14 @@ static int sum_nodes(struct walk *walk)
 	return 0;
 }
 
+static int step(struct walk *walk, uint32_t from, uint32_t procedure, uint32_t *row)
+{
+	int ret = label_tree_find(&walk->tree, from, procedure, row);
+	if (ret == 0)
+		ret = node_cells_reach(&walk->self, walk->tree.count);
+	return ret < 0 ? ret : node_cells_reach(&walk->total, walk->tree.count);
+}
+
 /* ---- inclusive: a row a procedure */
 
 struct node_links {
@@ -132,21 +98,14 @@ struct node_links {
 	size_t procedures;
 };
 
-static int add_inclusive(struct walk *walk, uint32_t procedure, const struct cell *cells)
+/* Adds to a procedure's row of `sums`, which are the walk's. */
+static int add_row(struct walk *walk, struct node_cells *sums, uint32_t procedure,
+		   const struct cell *cells)
 {
 	uint32_t row;
-	int ret = report_rows_find(&walk->rows, &procedure, &row);
+	int ret = step(walk, NO_ROW, procedure, &row);
 	if (ret == 0)
-		cells_add(report_rows_total(&walk->rows, row), cells, walk->columns);
-	return ret;
-}
-
-static int add_self(struct walk *walk, uint32_t procedure, const struct cell *cells)
-{
-	uint32_t row;
-	int ret = report_rows_find(&walk->rows, &procedure, &row);
-	if (ret == 0)
-		cells_add(report_rows_self(&walk->rows, row), cells, walk->columns);
+		cells_add(node_cells_of(sums, row), cells, walk->columns);
 	return ret;
 }
 
@@ -157,10 +116,11 @@ static int enter(struct walk *walk, struct node_links *links, uint32_t node)
 	int ret = node_chain(walk, node, &chain, &count);
 	for (size_t i = 0; ret == 0 && i < count; i++)
 		if (links->on_path[chain[i]]++ == 0)
-			ret = add_inclusive(walk, chain[i], cells_at(walk->below, walk, node));
+			ret = add_row(walk, &walk->total, chain[i],
+				      cells_at(walk->below, walk, node));
 	const struct cell *direct = cells_at(walk->direct, walk, node);
 	if (ret == 0 && !cells_are_empty(direct, walk->columns))
-		ret = add_self(walk, chain[count - 1], direct);
+		ret = add_row(walk, &walk->self, chain[count - 1], direct);
 	return ret;
 }
 
@@ -236,16 +196,16 @@ static int add_stackless(struct walk *walk)
 		cells[sample->column] = sample->cell;
 		const uint32_t *chain;
 		size_t count;
-		ret = chain_at(walk, sample->place, &chain, &count);
+		ret = place_labels_at(&walk->labels, sample->place, &chain, &count);
 		for (size_t k = 0; ret == 0 && k < count; k++) {
 			bool again = false;
 			for (size_t j = 0; j < k; j++)
 				again |= chain[j] == chain[k];
 			if (!again)
-				ret = add_inclusive(walk, chain[k], cells);
+				ret = add_row(walk, &walk->total, chain[k], cells);
 		}
 		if (ret == 0)
-			ret = add_self(walk, chain[count - 1], cells);
+			ret = add_row(walk, &walk->self, chain[count - 1], cells);
 	}
 	free(cells);
 	return ret;
@@ -254,7 +214,6 @@ static int add_stackless(struct walk *walk)
 static int fill_inclusive(struct walk *walk)
 {
 	struct node_links links = { 0 };
-	report_rows_init(&walk->rows, 1, walk->columns);
 	int ret = fill_links(walk, &links);
 	if (ret == 0)
 		ret = visit(walk, &links);
@@ -267,12 +226,6 @@ static int fill_inclusive(struct walk *walk)
 }
 
 /* ---- trees: a row a path */
-
-static int step(struct walk *walk, uint32_t from, uint32_t procedure, uint32_t *row)
-{
-	const uint32_t key[] = { from, procedure };
-	return report_rows_find(&walk->rows, key, row);
-}
 
 /* Which procedures are meant: by procedure number. NULL: all start at the root. */
 struct start {
@@ -300,11 +253,10 @@ static int grow_down(struct walk *walk, const struct start *start, uint32_t from
 	return 0;
 }
 
-static int add_path_cells(struct walk *walk, uint32_t row, const struct cell *cells)
+static void add_path_cells(struct walk *walk, uint32_t row, const struct cell *cells)
 {
 	if (row != NO_ROW)
-		cells_add(report_rows_self(&walk->rows, row), cells, walk->columns);
-	return 0;
+		cells_add(node_cells_of(&walk->self, row), cells, walk->columns);
 }
 
 static int fill_down(struct walk *walk, const struct start *start)
@@ -324,11 +276,9 @@ static int fill_down(struct walk *walk, const struct start *start)
 		if (ret == 0)
 			ret = grow_down(walk, start, row_of[parent_of(walk, node)], chain, count,
 					&row_of[node]);
-		if (ret == 0)
-			ret = add_path_cells(walk, row_of[node],
-					     cells_at(walk->direct, walk, node));
 		if (ret < 0)
 			return ret;
+		add_path_cells(walk, row_of[node], cells_at(walk->direct, walk, node));
 	}
 	for (size_t i = 0; i < walk->selection->count; i++) {
 		const struct selected *sample = &walk->selection->list[i];
@@ -337,25 +287,24 @@ static int fill_down(struct walk *walk, const struct start *start)
 		const uint32_t *chain;
 		size_t count;
 		uint32_t row = NO_ROW;
-		int ret = chain_at(walk, sample->place, &chain, &count);
+		int ret = place_labels_at(&walk->labels, sample->place, &chain, &count);
 		if (ret == 0 && !start->is)
 			ret = step(walk, NO_ROW, NO_STACK, &row);
 		if (ret == 0)
 			ret = grow_down(walk, start, row, chain, count, &row);
 		memset(cells, 0, walk->columns * sizeof(*cells));
 		cells[sample->column] = sample->cell;
-		if (ret == 0)
-			ret = add_path_cells(walk, row, cells);
 		if (ret < 0)
 			return ret;
+		add_path_cells(walk, row, cells);
 	}
 	/* rows come after the row they hang on */
-	for (size_t row = walk->rows.count; row-- > 0;) {
-		struct cell *total = report_rows_total(&walk->rows, row);
-		cells_add(total, report_rows_self(&walk->rows, row), walk->columns);
-		uint32_t parent = report_rows_key(&walk->rows, row)[0];
+	for (size_t row = walk->tree.count; row-- > 0;) {
+		struct cell *total = node_cells_of(&walk->total, row);
+		cells_add(total, node_cells_of(&walk->self, row), walk->columns);
+		uint32_t parent = walk->tree.nodes[row].parent;
 		if (parent != NO_ROW)
-			cells_add(report_rows_total(&walk->rows, parent), total, walk->columns);
+			cells_add(node_cells_of(&walk->total, parent), total, walk->columns);
 	}
 	return 0;
 }
@@ -371,7 +320,7 @@ static int grow_up(struct walk *walk, const uint32_t *chain, size_t at, uint32_t
 			int ret = step(walk, row, chain[i], &row);
 			if (ret < 0)
 				return ret;
-			cells_add(report_rows_total(&walk->rows, row), cells, walk->columns);
+			cells_add(node_cells_of(&walk->total, row), cells, walk->columns);
 		}
 		if (above == 0)
 			break;
@@ -381,7 +330,7 @@ static int grow_up(struct walk *walk, const uint32_t *chain, size_t at, uint32_t
 		at--;
 		above = parent_of(walk, above);
 	}
-	cells_add(report_rows_self(&walk->rows, row), cells, walk->columns);
+	cells_add(node_cells_of(&walk->self, row), cells, walk->columns);
 	return 0;
 }
 
@@ -421,7 +370,7 @@ static int fill_up(struct walk *walk, const struct start *start)
 		size_t count, at;
 		if (sample->node)
 			continue;
-		int ret = chain_at(walk, sample->place, &chain, &count);
+		int ret = place_labels_at(&walk->labels, sample->place, &chain, &count);
 		if (ret < 0)
 			return ret;
 		if (!find_start(start, chain, count, &at))
@@ -432,15 +381,14 @@ static int fill_up(struct walk *walk, const struct start *start)
 		for (size_t k = at + 1; ret == 0 && k-- > 0;) {
 			ret = step(walk, row, chain[k], &row);
 			if (ret == 0)
-				cells_add(report_rows_total(&walk->rows, row), cells,
-					  walk->columns);
+				cells_add(node_cells_of(&walk->total, row), cells, walk->columns);
 		}
 		if (ret == 0)
 			ret = step(walk, row, NO_STACK, &row);
 		if (ret < 0)
 			return ret;
-		cells_add(report_rows_total(&walk->rows, row), cells, walk->columns);
-		cells_add(report_rows_self(&walk->rows, row), cells, walk->columns);
+		cells_add(node_cells_of(&walk->total, row), cells, walk->columns);
+		cells_add(node_cells_of(&walk->self, row), cells, walk->columns);
 	}
 	return 0;
 }
@@ -449,284 +397,52 @@ static int fill_up(struct walk *walk, const struct start *start)
 
 static int resolve_all_chains(struct walk *walk)
 {
-	for (size_t node = 1; node <= walk->nodes; node++) {
-		const uint32_t *chain;
-		size_t count;
-		if (cells_are_empty(cells_at(walk->below, walk, node), walk->columns))
-			continue;
-		int ret = node_chain(walk, node, &chain, &count);
-		if (ret < 0)
-			return ret;
-	}
-	for (size_t i = 0; i < walk->selection->count; i++) {
-		const uint32_t *chain;
-		size_t count;
-		int ret = chain_at(walk, walk->selection->list[i].place, &chain, &count);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-/* The list is no array of pointers to sort by heart: few names, distinct, in order of the alphabet.
- */
-static int refuse_ambiguous(const struct places *places, const char *name, const bool *meant,
-			    size_t count, struct error *err)
-{
-	CLEANUP(buffer_release) struct buffer list = { 0 };
-	const char *last = "";
-	size_t shown = 0;
-	for (;;) {
-		const char *next = NULL;
-		for (size_t i = 0; i < count; i++) {
-			const char *candidate = places_procedure(places, (uint32_t)i)->name;
-			if (meant[i] && strcmp(candidate, last) > 0 &&
-			    (!next || strcmp(candidate, next) < 0))
-				next = candidate;
-		}
-		if (!next)
-			break;
-		if (shown == AMBIGUOUS_MAX) {
-			buffer_append_text(&list, ", ...");
-			break;
-		}
-		buffer_printf(&list, "%s%s", shown++ ? ", " : "", next);
-		last = next;
-	}
-	return error_set(err, -EINVAL, "'%s' may mean several procedures: %s", name,
-			 buffer_text(&list));
-}
-
-/* Marks the procedures that the name fits best. */
-static enum procedure_name_fit choose_best(const struct places *places, const char *name,
-					   bool *meant, size_t count)
-{
-	enum procedure_name_fit best = NAME_FITS_NOT;
-	for (size_t i = 0; i < count; i++) {
-		const struct place_procedure *procedure = places_procedure(places, (uint32_t)i);
-		enum procedure_name_fit fit =
-			procedure_name_fit(procedure->name, procedure->linkage, name);
-		if (fit > best) {
-			memset(meant, 0, i * sizeof(*meant));
-			best = fit;
-		}
-		meant[i] = fit == best && fit != NAME_FITS_NOT;
-	}
-	return best;
-}
-
-/* Have the marked ones other names? Instances of one template are one procedure, but for a part of
- * a name, which may be about their arguments. */
-static bool differ(const struct places *places, const bool *meant, size_t count,
-		   enum procedure_name_fit fit)
-{
-	CLEANUP(buffer_release) struct buffer first = { 0 };
-	for (size_t i = 0; i < count; i++) {
-		CLEANUP(buffer_release) struct buffer own = { 0 };
-		if (!meant[i])
-			continue;
-		const char *name = places_procedure(places, (uint32_t)i)->name;
-		struct buffer *out = first.size ? &own : &first;
-		if (fit == NAME_FITS_TAIL)
-			procedure_name_base(name, out);
-		else
-			buffer_append_text(out, name);
-		if (own.size && strcmp(buffer_text(&own), buffer_text(&first)) != 0)
-			return true;
-	}
-	return false;
+	const uint32_t *chain;
+	size_t count;
+	int ret = 0;
+	for (size_t node = 1; ret == 0 && node <= walk->nodes; node++)
+		if (!cells_are_empty(cells_at(walk->below, walk, node), walk->columns))
+			ret = node_chain(walk, node, &chain, &count);
+	for (size_t i = 0; ret == 0 && i < walk->selection->count; i++)
+		ret = place_labels_at(&walk->labels, walk->selection->list[i].place, &chain,
+				      &count);
+	return ret;
 }
 
 static int find_procedure(struct walk *walk, bool **out, size_t *count, struct error *err)
 {
-	const struct places *places = walk->report->places;
 	const char *name = walk->report->options.procedure;
 	if (resolve_all_chains(walk) < 0)
 		return error_set(err, -ENOMEM, "out of memory looking for '%s'", name);
-	*count = places_procedure_count(places);
-	bool *meant = calloc(*count + 1, sizeof(*meant));
-	if (!meant)
-		return error_set(err, -ENOMEM, "out of memory looking for '%s'", name);
-	*out = meant;
-	enum procedure_name_fit best = choose_best(places, name, meant, *count);
-	if (best == NAME_FITS_NOT)
-		return error_set(err, -ENOENT, "no procedure '%s' in the stacks", name);
-	bool several = best < NAME_FITS_BASE && differ(places, meant, *count, best);
-	return several ? refuse_ambiguous(places, name, meant, *count, err) : 0;
+	return named_procedures(walk->report->places, name, out, count, err);
 }
 
-/* ---- rows in the order of print */
+/* ---- rows */
 
 static int make_rows(struct walk *walk)
 {
 	struct report *report = walk->report;
-	report->rows = calloc(walk->rows.count + 1, sizeof(*report->rows));
+	report->rows = calloc(walk->tree.count + 1, sizeof(*report->rows));
 	if (!report->rows)
 		return -ENOMEM;
-	report->row_cells = walk->rows.self;
-	report->row_totals = walk->rows.total;
-	walk->rows.self = walk->rows.total = NULL; /* the report's from here on */
-	report->row_count = walk->rows.count;
+	report->row_cells = walk->self.list;
+	report->row_totals = walk->total.list;
+	walk->self.list = walk->total.list = NULL; /* the report's from here on */
+	report->row_count = walk->tree.count;
 	for (size_t i = 0; i < report->row_count; i++) {
 		struct report_row *row = &report->rows[i];
-		const uint32_t *key = report_rows_key(&walk->rows, i);
-		uint32_t procedure = key[walk->rows.key_size - 1];
+		const struct label_node *node = &walk->tree.nodes[i];
 		row->self = report->row_cells + i * walk->columns;
 		row->total = report->row_totals + i * walk->columns;
 		row->procedure = PLACE_NONE;
-		if (procedure == NO_STACK)
+		if (node->label == NO_STACK)
 			row->texts[REPORT_PROCEDURE] = "[no stack]";
 		else
-			report_describe_procedure(report, row, procedure);
-		if (walk->rows.key_size == 2 && key[0] != NO_ROW)
-			row->depth = report->rows[key[0]].depth + 1;
+			report_describe_procedure(report, row, node->label);
+		if (node->parent != NO_ROW)
+			row->depth = report->rows[node->parent].depth + 1;
 	}
 	return 0;
-}
-
-struct siblings {
-	uint32_t *order;       /* rows, grouped by parent, each group sorted */
-	uint32_t *start, *end; /* by parent row plus one: its group in `order` */
-};
-
-struct order_context {
-	struct report *report;
-	const struct report_rows *rows;
-};
-
-static int compare_siblings(const void *left, const void *right, void *context)
-{
-	const struct order_context *order = context;
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t parent_a = report_rows_key(order->rows, a)[0] + 1; /* NO_ROW becomes 0 */
-	uint32_t parent_b = report_rows_key(order->rows, b)[0] + 1;
-	if (parent_a != parent_b)
-		return parent_a < parent_b ? -1 : 1;
-	return report_compare_rows(&order->report->rows[a], &order->report->rows[b], order->report);
-}
-
-static int group(struct walk *walk, struct siblings *siblings)
-{
-	size_t count = walk->report->row_count;
-	siblings->order = calloc(count + 1, sizeof(*siblings->order));
-	siblings->start = calloc(count + 1, sizeof(*siblings->start));
-	siblings->end = calloc(count + 1, sizeof(*siblings->end));
-	if (!siblings->order || !siblings->start || !siblings->end)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		siblings->order[i] = (uint32_t)i;
-	struct order_context context = { walk->report, &walk->rows };
-	qsort_r(siblings->order, count, sizeof(*siblings->order), compare_siblings, &context);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t parent = report_rows_key(&walk->rows, siblings->order[i])[0] + 1;
-		if (siblings->end[parent] == 0)
-			siblings->start[parent] = (uint32_t)i;
-		siblings->end[parent] = (uint32_t)i + 1;
-	}
-	return 0;
-}
-
-static int compare_estimates(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a < b) - (a > b);
-}
-
-/*
- * Which rows are printed: those not below min_percent, and of them the `limit`
- * largest by total. A parent is never smaller than its child, so what is left is
- * a tree; rows that tie at the limit are left out together.
- */
-static int choose_rows(struct walk *walk, bool *shown)
-{
-	struct report *report = walk->report;
-	size_t count = report->row_count, kept = 0, main = report->sort_column;
-	CLEANUP(free_pointer) uint64_t *totals = calloc(count + 1, sizeof(*totals));
-	if (!totals)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		shown[i] = !report_row_is_small(report, &report->rows[i]);
-		if (shown[i])
-			totals[kept++] = report->rows[i].total[main].estimate;
-	}
-	if (report->options.limit == 0 || kept <= report->options.limit)
-		return 0;
-	qsort(totals, kept, sizeof(*totals), compare_estimates);
-	uint64_t least = totals[report->options.limit];
-	if (totals[0] == least)
-		least--; /* all the same: show them */
-	for (size_t i = 0; i < count; i++)
-		shown[i] &= report->rows[i].total[main].estimate > least;
-	return 0;
-}
-
-static uint32_t next_shown(const struct siblings *siblings, const bool *shown, uint32_t at,
-			   uint32_t end)
-{
-	while (at < end && !shown[siblings->order[at]])
-		at++;
-	return at;
-}
-
-/* Writes the shown rows depth first into `out`, with their indents. */
-static size_t lay_out(struct walk *walk, const struct siblings *siblings, const bool *shown,
-		      uint32_t *next, struct report_row *out)
-{
-	struct report *report = walk->report;
-	size_t count = 0;
-	uint32_t parent = 0; /* row plus one */
-	next[0] = siblings->start[0];
-	for (;;) {
-		uint32_t at = next_shown(siblings, shown, next[parent], siblings->end[parent]);
-		if (at == siblings->end[parent]) {
-			if (parent == 0)
-				return count;
-			parent = report_rows_key(&walk->rows, parent - 1)[0] + 1;
-			continue;
-		}
-		next[parent] = at + 1;
-		uint32_t row = siblings->order[at];
-		bool first = next_shown(siblings, shown, siblings->start[parent], at) == at;
-		bool last = next_shown(siblings, shown, at + 1, siblings->end[parent]) ==
-			    siblings->end[parent];
-		struct report_row *shape = &report->rows[row];
-		shape->branch = !(first && last);
-		shape->indent = parent ? report->rows[parent - 1].indent : 0;
-		shape->indent += shape->branch;
-		out[count++] = *shape;
-		parent = row + 1;
-		next[parent] = siblings->start[parent];
-	}
-}
-
-static int order_tree(struct walk *walk)
-{
-	struct report *report = walk->report;
-	size_t rows = report->row_count;
-	struct siblings siblings = { 0 };
-	CLEANUP(free_pointer) bool *shown = calloc(rows + 1, sizeof(*shown));
-	CLEANUP(free_pointer) uint32_t *next = calloc(rows + 1, sizeof(*next));
-	struct report_row *out = calloc(rows + 1, sizeof(*out));
-	int ret = shown && next && out ? group(walk, &siblings) : -ENOMEM;
-	if (ret == 0)
-		ret = choose_rows(walk, shown);
-	if (ret == 0) {
-		for (size_t i = 0; i < rows; i++) {
-			if (shown[i])
-				continue;
-			report->rest_count++;
-			cells_add(report->rest, report->rows[i].self, walk->columns);
-		}
-		report->row_count = lay_out(walk, &siblings, shown, next, out);
-		free(report->rows);
-		report->rows = out;
-		out = NULL;
-	}
-	free(out);
-	free(siblings.order);
-	free(siblings.start);
-	free(siblings.end);
-	return ret;
 }
 
 static int fill_tree(struct walk *walk, struct error *err)
@@ -740,12 +456,23 @@ static int fill_tree(struct walk *walk, struct error *err)
 			return ret;
 		start.is = meant;
 	}
-	report_rows_init(&walk->rows, 2, walk->columns);
 	int ret = view == REPORT_CALLERS ? fill_up(walk, &start) : fill_down(walk, &start);
 	if (ret == 0)
 		ret = make_rows(walk);
 	if (ret == 0)
-		ret = order_tree(walk);
+		ret = tree_order(walk->report, &walk->tree);
+	return ret < 0 ? error_set(err, ret, "out of memory following stacks") : 0;
+}
+
+static int fill(struct walk *walk, struct error *err)
+{
+	int ret = sum_nodes(walk);
+	if (ret == 0 && walk->report->options.view != REPORT_INCLUSIVE)
+		return fill_tree(walk, err);
+	if (ret == 0)
+		ret = fill_inclusive(walk);
+	if (ret == 0)
+		ret = make_rows(walk);
 	return ret < 0 ? error_set(err, ret, "out of memory following stacks") : 0;
 }
 
@@ -754,23 +481,16 @@ int call_tree_fill(struct report *report, const struct chosen_samples *selection
 	struct walk walk = { .report = report,
 			     .selection = selection,
 			     .columns = report->columns.count,
-			     .nodes = profile_table(report->profile, PROFILE_NODE)->count };
-	int ret = sum_nodes(&walk);
-	if (ret < 0)
-		error_set(err, ret, "out of memory following stacks");
-	else if (report->options.view == REPORT_INCLUSIVE) {
-		ret = fill_inclusive(&walk);
-		if (ret == 0)
-			ret = make_rows(&walk);
-		if (ret < 0)
-			error_set(err, ret, "out of memory following stacks");
-	} else {
-		ret = fill_tree(&walk, err);
-	}
+			     .nodes = profile_table(report->profile, PROFILE_NODE)->count,
+			     .labels = { .report = report },
+			     .self = { .columns = report->columns.count },
+			     .total = { .columns = report->columns.count } };
+	int ret = fill(&walk, err);
 	free(walk.direct);
 	free(walk.below);
-	free(walk.chain_of);
-	free(walk.chains);
-	report_rows_release(&walk.rows);
+	place_labels_release(&walk.labels);
+	label_tree_release(&walk.tree);
+	free(walk.self.list);
+	free(walk.total.list);
 	return ret;
 }

@@ -27,6 +27,7 @@ void collector_free(struct collector *collector)
 	if (!collector)
 		return;
 	struct session *session = &collector->session;
+	ring_keeper_stop(&session->keeper);
 	counters_release(&session->counters);
 	process_table_release(&session->processes);
 	file_table_release(&session->files);
@@ -318,6 +319,8 @@ int collector_start(struct collector *collector, struct error *err)
 	if (ledger_init(&collector->ledger, session, collector_samples_all(collector)) < 0 ||
 	    targets_start(&collector->targets, &session->ask, collector->options.children) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
+	ring_keeper_start(&session->keeper, session->counters.rings,
+			  2 * session->counters.cpu_count, &session->counters.samplers[0].layout);
 	collector->epoch_begin_ns = clock_monotonic_ns();
 	collector->epoch_start_real_ns = clock_realtime_ns();
 	hotplug_start(&collector->hotplug, &session->counters, collector->epoch_begin_ns);

@@ -18,7 +18,8 @@
 
 #define SIDEBAND_PAUSE_NS                                                                          \
 	5000000u /* news about processes wake us at once, 200 times a second at most */
-#define SETTLE_MARGIN_NS 500000u /* a record of another CPU may still be on its way that long */
+#define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
+#define SERVICE_STEP_NS	 100000000u /* that much is handled before the rings are emptied again */
 #define REAP_AFTER_NS                                                                              \
 	2000000000u /* samples of an exited process's last moments have come by then */
 
@@ -56,17 +57,35 @@ static uint64_t sideband_bytes(const struct counters *counters)
 	return sum;
 }
 
-/* Empties the rings and handles what they held up to `limit_ns`. */
+/* The end of what is handled at once, from the first record that waits on. */
+static uint64_t step_end_ns(const struct counters *counters, uint64_t limit_ns)
+{
+	uint64_t first_ns = limit_ns;
+	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
+		const struct ring_entry *entry = ring_peek(&counters->rings[i]);
+		if (entry && entry->time < first_ns)
+			first_ns = entry->time;
+	}
+	return limit_ns - first_ns > SERVICE_STEP_NS ? first_ns + SERVICE_STEP_NS : limit_ns;
+}
+
+/* Empties the rings and handles what they held up to `limit_ns`, and empties them again now and
+ * then: what their keeper took while we were busy may be much. */
 static int service(struct collector *collector, uint64_t limit_ns)
 {
 	struct session *session = &collector->session;
 	struct counters *counters = &session->counters;
 	uint64_t before = sideband_bytes(counters);
-	int ret = session_copy_rings(session);
+	uint64_t end_ns;
+	int ret;
+	do {
+		ret = session_copy_rings(session);
+		end_ns = step_end_ns(counters, limit_ns);
+		if (ret == 0)
+			ret = ring_merge(counters->rings, 2 * counters->cpu_count, end_ns,
+					 session_take_record, session);
+	} while (ret == 0 && end_ns < limit_ns);
 	collector->sideband_news = sideband_bytes(counters) != before;
-	if (ret == 0)
-		ret = ring_merge(counters->rings, 2 * counters->cpu_count, limit_ns,
-				 session_take_record, session);
 	return ret;
 }
 
@@ -99,13 +118,14 @@ int collector_service(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
 	uint64_t now = clock_monotonic_ns();
+	int kept = ring_keeper_end(&session->keeper);
 	bool due = ran_out(collector->timer_fd);
 	urgency_watch(&session->urgency);
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
 	bursts_take_answer(&session->bursts);
-	int ret = service_bursts(collector, now - SETTLE_MARGIN_NS);
+	int ret = kept < 0 ? kept : service_bursts(collector, now - SETTLE_MARGIN_NS);
 	/* One that is gone polls readable for ever. */
 	if (session->bursts.stepper && session->bursts.stepper->lost)
 		epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL, session->bursts.stepper->socket, NULL);
@@ -188,6 +208,8 @@ static int service_and_read(struct collector *collector, struct error *err)
 	if (ret == 0)
 		ret = session_settle(session, false);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
+	/* We add up and our owner writes from here on, until it comes back for more. */
+	ring_keeper_begin(&session->keeper);
 	return ret < 0 ? failed(err, ret) : 0;
 }
 
@@ -261,7 +283,9 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	counters_disable(&session->counters);
 	ledger_stop(&collector->ledger, session);
 	collector->end_ns = clock_monotonic_ns();
-	int ret = service_bursts(collector, UINT64_MAX);
+	int ret = ring_keeper_end(&session->keeper);
+	if (ret == 0)
+		ret = service_bursts(collector, UINT64_MAX);
 	if (ret == 0)
 		ret = edges_service(&session->edges, EDGES_WAIT);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger,

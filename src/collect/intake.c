@@ -386,6 +386,8 @@ static int take_decoded(struct session *session, const struct perf_record *recor
 int session_copy_rings(struct session *session)
 {
 	struct counters *counters = &session->counters;
+	if (ring_keeper_has_them(&session->keeper))
+		return 0;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
 		/* Any layout tells where times stand: all events share those fields. */
 		int ret = ring_copy(&counters->rings[i], &counters->samplers[0].layout);

@@ -18,6 +18,7 @@
 #include "collect/kernel_map.h"
 #include "collect/left_out.h"
 #include "collect/proc_ask.h"
+#include "collect/ring_keeper.h"
 #include "collect/shares.h"
 #include "collect/tally.h"
 #include "collect/urgency.h"
@@ -59,6 +60,7 @@ struct session {
 	double edge_ratio; /* plan.h */
 	struct bursts bursts;
 	struct counters counters;
+	struct ring_keeper keeper; /* of its rings */
 	struct process_table processes;
 	struct file_table files;
 	struct kernel_map kernel;
@@ -96,7 +98,8 @@ struct session {
 	uint64_t damaged;	/* records without a lane */
 };
 
-/* Moves what the kernel has written out of the rings, for later. 0 or -ENOMEM. */
+/* Moves what the kernel has written out of the rings, for later, unless their keeper does. 0 or
+ * -ENOMEM. */
 int session_copy_rings(struct session *session);
 /* What the owner wishes now. */
 enum collect_wish session_wish(struct session *session);

@@ -49,6 +49,7 @@ void collector_free(struct collector *collector)
 	urgency_end(&session->urgency, NULL);
 	free(session->last_exit);
 	free(session->owed.list);
+	free(session->named.list);
 	targets_release(&collector->targets);
 	ledger_release(&collector->ledger);
 	hotplug_release(&collector->hotplug);

@@ -29,7 +29,8 @@
 #include "profile/byte_pool.h"
 #include "symbol/helper_process.h"
 
-#define SESSION_CONTEXT_CACHE 1024
+#define SESSION_CONTEXT_CACHE	1024
+#define SESSION_FILTERED_TARGET UINT32_MAX /* of a sample whose weight is nobody's */
 
 struct session_context {
 	uint32_t serial; /* of the process's name and group; 0: free */
@@ -93,7 +94,8 @@ struct session {
 	int64_t boot_offset_ns; /* time since boot minus CLOCK_MONOTONIC */
 	uint64_t sample_ns;	/* when what is located was so */
 	uint64_t lost_sideband; /* by LOST records */
-	size_t nodes_gathered;
+	struct code_spots
+		named; /* what the last epoch had samples of, in order: is asked for no more */
 	struct code_spots owed; /* left out for want of time when an epoch ended: the next one's */
 	uint64_t damaged;	/* records without a lane */
 };
@@ -109,6 +111,10 @@ int session_look(void *session);
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);
 int session_take_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
+
+/* generation.c: an epoch has ended, and all of it was taken. What was added up in it goes whole,
+ * but for places of samples whose weight is not settled. 0 or -ENOMEM: then nothing has changed. */
+int session_begin_generation(struct session *session);
 
 /* context.c: whose the process is, or was; of one that nobody can ask any more a stranger's. */
 struct share *session_share(struct session *session, struct process *process);

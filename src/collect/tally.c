@@ -93,6 +93,27 @@ int tally_add(struct tally *tally, uint32_t number, const struct cell *cell)
 	return 0;
 }
 
+static int carry_calls(const struct cells *cells, uint32_t number, struct cells *next,
+		       uint32_t *carried)
+{
+	uint32_t parent;
+	*carried = 0;
+	if (!number)
+		return 0;
+	const struct cells_node *node = &cells->nodes[number - 1];
+	int ret = carry_calls(cells, node->parent, next, &parent);
+	return ret < 0 ? ret
+		       : cells_node(next, parent, node->image_kind / 2, node->vaddr,
+				    node->image_kind & 1 ? FRAME_RETURN : FRAME_IP, carried);
+}
+
+int tally_carry(const struct tally *tally, uint32_t number, struct tally *next, uint32_t *carried)
+{
+	struct tally_place place = tally->places[number];
+	int ret = carry_calls(&tally->cells, place.calls, &next->cells, &place.calls);
+	return ret < 0 ? ret : tally_place(next, &place, carried);
+}
+
 int tally_translation_init(struct tally_translation *translation, const struct profile *from,
 			   struct profile *to)
 {

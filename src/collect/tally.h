@@ -1,8 +1,9 @@
 /*
  * tally - where samples are added up between two profiles that are handed out.
- * A place is (event, context, code address, stack), numbered for the whole
- * session, so that a weight that settles late still finds its cell. Memory
- * grows with distinct places, never with samples.
+ * A place is (event, context, code address, stack), numbered for a whole epoch,
+ * so that a weight that settles late still finds its cell. Memory grows with
+ * distinct places, never with samples; when an epoch has ended the tally is dropped whole, and the
+ * next one begins with another (tally_carry).
  *
  * Ids of events, images and contexts are those of the session's profile, which
  * holds dictionaries only; calls are nodes of the tally's own cells, with the
@@ -26,7 +27,6 @@ struct tally_place {
 	uint32_t asker;	  /* the owner's: the stranger who alone has samples there, else 0 */
 	struct cell cell; /* since the last take */
 	bool stack;	  /* the place with its callers is a stack, which counts by itself */
-	bool gathered;	  /* the owner's: names and code are in a stash already */
 };
 
 struct tally {
@@ -50,6 +50,10 @@ bool tally_knows(const struct tally *tally, const struct tally_place *place);
 int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *number);
 /* Adds to a place. 0 or -ENOMEM. */
 int tally_add(struct tally *tally, uint32_t number, const struct cell *cell);
+
+/* The same place, without what was added to it, in the tally of the next epoch; its number there. 0
+ * or -ENOMEM. */
+int tally_carry(const struct tally *tally, uint32_t number, struct tally *next, uint32_t *carried);
 
 /* From the session's ids to those of a profile that is being made. */
 struct tally_translation {

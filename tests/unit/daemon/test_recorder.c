@@ -38,8 +38,9 @@
 #else
 #define IS_WATCHED GROWTH_IS_WATCHED
 #endif
-#define RING_BYTES   (UINT64_C(2) << 20)
-#define ROWS	     (IS_WATCHED ? 20000u : 500000u) /* of samples, and as many of stacks */
+#define RING_BYTES (UINT64_C(2) << 20)
+#define PLACES                                                                                     \
+	(IS_WATCHED ? 20000u : 250000u) /* each a row of samples, one of stacks, and a node */
 #define RATE_HZ	     10000u
 #define TICK_NS	     UINT64_C(1000000)
 #define MOST_A_TICK  100u /* one that comes late makes up for no more than that */
@@ -187,16 +188,16 @@ static bool are_served(int signals)
 	struct error err = { 0 };
 	pthread_t kernel;
 	size_t rows;
-	fill(recorder.collector, ROWS);
+	fill(recorder.collector, PLACES);
 	if (recorder_open_epoch(&recorder, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(pthread_create(&kernel, NULL, sample, &sampling), 0);
 	assert_int_equal(recorder_run(&recorder), 0);
 	pthread_join(kernel, NULL);
 	assert_true(recorder.in_parts);
-	assert_int_equal(stored_samples(recorder.output, &rows), ROWS + sampling.made);
-	assert_int_equal(rows, ROWS + sampling.made);
-	assert_int_equal(recorder.totals.samples, ROWS + sampling.made);
+	assert_int_equal(stored_samples(recorder.output, &rows), PLACES + sampling.made);
+	assert_int_equal(rows, PLACES + sampling.made);
+	assert_int_equal(recorder.totals.samples, PLACES + sampling.made);
 	recorder_release(&recorder);
 	print_message("%llu samples lost, longest wait %.1f ms of CPU time\n",
 		      (unsigned long long)sampling.lost, (double)sampling.longest_ns / 1e6);

@@ -51,10 +51,6 @@ int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *
 /* Adds to a place. 0 or -ENOMEM. */
 int tally_add(struct tally *tally, uint32_t number, const struct cell *cell);
 
-/* The same place, without what was added to it, in the tally of the next epoch; its number there. 0
- * or -ENOMEM. */
-int tally_carry(const struct tally *tally, uint32_t number, struct tally *next, uint32_t *carried);
-
 /* From the session's ids to those of a profile that is being made. */
 struct tally_translation {
 	const struct profile *from;
@@ -67,6 +63,14 @@ int tally_translation_init(struct tally_translation *translation, const struct p
 void tally_translation_release(struct tally_translation *translation);
 int tally_translate(struct tally_translation *translation, enum profile_table table, uint32_t id,
 		    uint32_t *translated);
+
+/* The paths of all images that were translated. 0 or -ENOMEM. */
+int tally_translate_paths(struct tally_translation *translation);
+
+/* The same place, without what was added to it, in the tally of the next epoch, whose contexts are
+ * those of contexts->to; its number there. 0 or -ENOMEM. */
+int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *contexts,
+		struct tally *next, uint32_t *carried);
 
 /* Moves all cells into translation->to, with what they refer to and the paths of the images. 0 or
  * -ENOMEM. */

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -21,6 +23,7 @@
 #define EPOCHS	      20
 #define SETTLED	      3 /* epochs, after which nothing more may be kept */
 #define EPOCH_SAMPLES 4000u
+#define EPOCH_NAMES   5000u
 #define STRANGER      4242u
 
 static struct collector *started(void)
@@ -198,6 +201,7 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 	struct lane lane = { 0 };
 	struct sampler sampler = { .sampled = true };
 	struct tally_place place = { .event = 1, .vaddr = 64, .stack = true };
+	const struct profile_context context = { .comm = span_of_text("waits") };
 	uint32_t other, number;
 	session->counters.samplers = &sampler;
 	session->counters.sampler_count = session->counters.cpu_count = 1;
@@ -208,6 +212,7 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 		cells_node(&session->tally.cells, place.calls, 4, 8, FRAME_RETURN, &place.calls),
 		0);
 	place.vaddr = 80;
+	assert_int_equal(profile_add_context(session->profile, &context, &place.context), 0);
 	assert_int_equal(tally_place(&session->tally, &place, &number), 0);
 	assert_int_equal(weight_sample(&lane.weight, SESSION_FILTERED_TARGET), 0);
 	assert_int_equal(weight_sample(&lane.weight, number), 0);
@@ -218,6 +223,8 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 	assert_int_equal(lane.weight.targets[1], 0);
 	const struct tally_place *carried = &session->tally.places[0];
 	assert_int_equal(carried->vaddr, 80);
+	assert_true(
+		span_equal(profile_context(session->profile, carried->context).comm, context.comm));
 	const struct cells_node *inner = &session->tally.cells.nodes[carried->calls - 1];
 	const struct cells_node *outer = &session->tally.cells.nodes[inner->parent - 1];
 	assert_int_equal(inner->vaddr, 8);
@@ -243,7 +250,65 @@ static void a_user_has_room_again(void **state)
 	assert_int_equal(session_begin_generation(session), 0);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(share->held[kinds[i]], 0);
-	assert_int_equal(share->held[SHARE_CONTEXTS], 1000); /* names are kept */
+	assert_int_equal(share->held[SHARE_CONTEXTS], 1000); /* of control groups and the like */
+	free_session(session);
+}
+
+/* More names of commands in each epoch than there is room for in two. */
+static void names_of_commands_go_with_their_epoch(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct process *process = process_need(&session->processes, 1);
+	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text("/bin/a") };
+	uint32_t ids[3], context = 0;
+	for (int i = 0; i < 3; i++) {
+		image.writer = (uint64_t)i;
+		assert_int_equal(profile_add_image(session->profile, &image, &ids[i]), 0);
+		assert_int_equal(profile_add_path(session->profile, ids[i], image.name), 0);
+	}
+	struct share *share = shares_of_user(&session->shares, STRANGER);
+	process->share = share;
+	process->share_asked = process->asked = process->known = true;
+	process->exit_ns = 1;
+	for (unsigned i = 0; i < EPOCHS * EPOCH_NAMES; i++) {
+		process->context = 0; /* a new name */
+		snprintf(process->comm, sizeof(process->comm), "n%u", i);
+		assert_int_equal(session_context(session, process, 1, 0, &context), 0);
+		if ((i + 1) % EPOCH_NAMES == 0)
+			assert_int_equal(session_begin_generation(session), 0);
+	}
+	assert_int_equal(share->refused[SHARE_CONTEXTS], 0);
+	assert_int_equal(share->held[SHARE_CONTEXTS], 0);
+	assert_int_equal(profile_table(session->profile, PROFILE_CONTEXT)->count, 0);
+	assert_true(session->profile->bytes.count < 10);
+	/* It is called the same, and nobody looks into what was known before. */
+	assert_int_equal(session_context(session, process, 1, 0, &context), 0);
+	struct profile_context found = profile_context(session->profile, context);
+	assert_true(span_equal(found.comm, span_of_text(process->comm)));
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(profile_image(session->profile, ids[i]).writer, i);
+	assert_int_equal(profile_table(session->profile, PROFILE_PATH)->count, 3);
+	process_table_release(&session->processes);
+	free_session(session);
+}
+
+static void a_sample_that_waits_to_be_interpreted_keeps_its_context(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct edge_waiting waiting[2] = { { .sampler = 0 } };
+	struct profile_context context = { .comm = span_of_text("gone") };
+	uint32_t other;
+	assert_int_equal(profile_add_context(session->profile, &context, &other), 0);
+	context.comm = span_of_text("waits");
+	assert_int_equal(profile_add_context(session->profile, &context, &waiting[1].context), 0);
+	session->edges.strange.under_way = (struct edge_batch){ .waiting = waiting, .count = 2 };
+	assert_int_equal(session_begin_generation(session), 0);
+	assert_int_equal(waiting[0].context, 0);
+	assert_int_equal(waiting[1].context, 1);
+	assert_true(span_equal(profile_context(session->profile, 1).comm, context.comm));
+	assert_int_equal(profile_table(session->profile, PROFILE_CONTEXT)->count, 1);
 	free_session(session);
 }
 
@@ -255,6 +320,8 @@ int main(void)
 		cmocka_unit_test(what_is_owed_is_asked_for_again),
 		cmocka_unit_test(a_sample_without_a_weight_finds_its_place_in_the_next_epoch),
 		cmocka_unit_test(a_user_has_room_again),
+		cmocka_unit_test(names_of_commands_go_with_their_epoch),
+		cmocka_unit_test(a_sample_that_waits_to_be_interpreted_keeps_its_context),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,12 @@ static inline const uint8_t *ring_bytes(const struct ring *ring, const struct ri
 	return ring->copied.data + entry->at;
 }
 
+/* About what was copied and waits to be handled. */
+static inline size_t ring_waiting_bytes(const struct ring *ring)
+{
+	const struct ring_entry *first = ring_peek(ring);
+	return first ? ring->copied.size - first->at : 0;
+}
 /* One of the two counts above, for whoever does not own the ring now. */
 static inline uint64_t ring_counted(const uint64_t *count)
 {

@@ -1,7 +1,9 @@
 /*
  * ring_keeper - empties rings into memory, on a thread of its own, while the thread that owns them
  * is at work for longer than they may wait: it adds up an epoch, asks for names, or waits for a
- * disk. The kernel writes on meanwhile, and loses what finds no room.
+ * disk. The kernel writes on meanwhile, and loses what finds no room; so it does again when twice a
+ * ring's size waits, or RING_KEEPER_BYTES where that is more: memory has an end, whatever the owner
+ * is at.
  *
  * From ring_keeper_begin() to ring_keeper_end() the rings are the keeper's, all but the two counts
  * that ring.h names; at all other times it touches nothing. What it has copied is handled by the
@@ -12,6 +14,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#define RING_KEEPER_BYTES ((size_t)4 << 20) /* 3 s of 10,000 samples a second with short stacks */
 
 struct perf_layout;
 struct ring;

@@ -17,6 +17,7 @@
 #include "support/made_up_collector.h"
 
 #define RING_BYTES  4096u
+#define LARGE_BYTES (1u << 20)
 #define PATIENCE_NS UINT64_C(60000000000)
 
 /* Until somebody has emptied the ring. */
@@ -106,6 +107,38 @@ static void an_owner_that_has_them_back_serves_them_alone(void **state)
 	collector_free(collector);
 }
 
+/* However long the owner is at work. */
+static void memory_has_an_end(void **state)
+{
+	(void)state;
+	struct collector *collector = made_up_collector_new(LARGE_BYTES);
+	const struct ring *ring = &collector->session.counters.rings[0];
+	struct error err = { 0 };
+	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t made = 0;
+	if (collector_start(collector, &err) < 0)
+		fail_msg("%s", err.text);
+	drain(collector);
+	/* Much more than may wait: the last is lost by the kernel, as ever. */
+	while (made_up_collector_served(collector) < RING_KEEPER_BYTES &&
+	       clock_monotonic_ns() - begin_ns < PATIENCE_NS)
+		made += fill(collector);
+	for (int looks = 0; looks < 5; looks++) {
+		const struct timespec longer = { .tv_nsec = 50000000 };
+		nanosleep(&longer, NULL);
+		made += fill(collector);
+	}
+	uint64_t served = made_up_collector_served(collector);
+	assert_in_range(served, RING_KEEPER_BYTES, RING_KEEPER_BYTES + LARGE_BYTES);
+	assert_int_equal(collector_service(collector, &err), 0);
+	assert_true(made_up_collector_served(collector) > served);
+	assert_true(ring_waiting_bytes(ring) < LARGE_BYTES);
+	const struct timespec settle = { .tv_nsec = 1000000 };
+	nanosleep(&settle, NULL);
+	assert_int_equal(drain(collector), made);
+	collector_free(collector);
+}
+
 static void a_ring_that_cannot_be_read_is_told_whoever_serves_it(void **state)
 {
 	(void)state;
@@ -126,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(between_two_calls_nothing_is_lost),
 		cmocka_unit_test(an_owner_that_has_them_back_serves_them_alone),
+		cmocka_unit_test(memory_has_an_end),
 		cmocka_unit_test(a_ring_that_cannot_be_read_is_told_whoever_serves_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

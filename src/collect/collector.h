@@ -102,6 +102,9 @@ int collector_service(struct collector *collector, struct error *err);
 /*
  * Takes what came since the last drain and stores in *delta a profile of it,
  * which the caller frees. Samples whose weight is not settled stay inside.
+ *
+ * The caller may take its time with the profile, and with what else it has to do then: a thread of
+ * the collector's empties the rings until it is called again (collect/ring_keeper.h).
  */
 int collector_drain(struct collector *collector, struct profile **delta, struct error *err);
 

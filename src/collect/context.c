@@ -115,6 +115,7 @@ static int add_context(struct session *session, struct process *process,
 	}
 	int ret = profile_add_context(session->profile, context, id);
 	share_hold(&session->shares, share, SHARE_CONTEXTS, table->count - known);
+	share->names += table->count - known;
 	return ret;
 }
 

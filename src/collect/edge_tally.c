@@ -50,7 +50,6 @@ int edge_tally_add(struct edge_tally *tally, const struct edge_row *edge)
 		at = (uint32_t)tally->count;
 		tally->rows[at] = *edge;
 		tally->rows[at].count = 0;
-		tally->rows[at].gathered = false;
 		ret = hash_index_add(&tally->index, hash, at);
 		if (ret < 0)
 			return ret;

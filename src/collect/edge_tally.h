@@ -1,6 +1,6 @@
 /*
  * edge_tally - where branches whose outcome became known are added up between two
- * profiles that are handed out. Memory grows with distinct branches, never with
+ * profiles that are handed out. Memory grows with distinct branches of an epoch, never with
  * samples. Ids are those of the session's profile, as in collect/tally.h.
  */
 #pragma once
@@ -19,7 +19,6 @@ struct edge_row {
 	uint64_t from_vaddr, to_vaddr;
 	uint64_t count; /* since the last take */
 	uint32_t asker; /* as in struct tally_place */
-	bool gathered;	/* the owner's, as there */
 };
 
 struct edge_tally {

@@ -75,7 +75,7 @@ static int list_calls(const struct session *session, struct code_spots *spots)
 	const struct cells *cells = &session->tally.cells;
 	CLEANUP(free_pointer) uint32_t *askers = askers_of_calls(&session->tally);
 	int ret = askers ? 0 : -ENOMEM;
-	for (size_t i = session->nodes_gathered; i < cells->node_count && ret == 0; i++) {
+	for (size_t i = 0; i < cells->node_count && ret == 0; i++) {
 		const struct cells_node *node = &cells->nodes[i];
 		bool returns = node->image_kind & 1 && node->vaddr;
 		ret = add_spot(spots, node->image_kind / 2, askers[i], node->vaddr - returns);
@@ -83,26 +83,18 @@ static int list_calls(const struct session *session, struct code_spots *spots)
 	return ret;
 }
 
-/* Where code was sampled, leaves and callers, and branches seen; and what an earlier epoch left for
- * this one. */
+/* Where code was sampled, leaves and callers, and branches seen. */
 static int list_all(const struct session *session, struct code_spots *spots)
 {
 	const struct tally *tally = &session->tally;
 	int ret = 0;
-	for (size_t i = 0; i < session->owed.count && ret == 0; i++) {
-		const struct code_spot *owed = &session->owed.list[i];
-		ret = add_spot(spots, owed->image, owed->asker, owed->vaddr);
-	}
 	for (size_t i = 0; i < tally->count && ret == 0; i++) {
 		const struct tally_place *place = &tally->places[i];
-		if (!place->gathered)
-			ret = add_spot(spots, place->image, place->asker, place->vaddr);
+		ret = add_spot(spots, place->image, place->asker, place->vaddr);
 	}
 	const struct edge_tally *edges = &session->edges.tally;
 	for (size_t i = 0; i < edges->count && ret == 0; i++) {
 		const struct edge_row *edge = &edges->rows[i];
-		if (edge->gathered)
-			continue;
 		ret = add_spot(spots, edge->from_image, edge->asker, edge->from_vaddr);
 		if (ret == 0)
 			ret = add_spot(spots, edge->to_image, edge->asker, edge->to_vaddr);
@@ -134,29 +126,76 @@ static void sort_by_asker(struct code_spots *spots)
 	}
 }
 
-/* Each once, in order. */
-static int list_spots(const struct gathering *gathering, struct code_spots *spots)
+/* The same place, whoever asks. */
+static bool is_same(const struct code_spot *a, const struct code_spot *b)
 {
-	int ret = list_all(gathering->session, spots);
-	if (ret < 0)
-		return ret;
-	bool matters = false;
+	return a->image == b->image && a->vaddr == b->vaddr;
+}
+
+/* Each once, by image and address. */
+static void put_in_order(struct code_spots *spots)
+{
+	size_t kept = 0;
 	if (spots->count)
 		qsort(spots->list, spots->count, sizeof(*spots->list), compare_spots);
-	size_t kept = 0;
-	for (size_t i = 0; i < spots->count; i++) {
-		struct code_spot *spot = &spots->list[i];
-		const struct code_spot *last = kept ? &spots->list[kept - 1] : NULL;
-		bool begins = !last || last->image != spot->image;
-		if (!begins && last->vaddr == spot->vaddr)
-			continue;
-		matters = begins ? asker_matters(gathering, spot->image) : matters;
-		spots->list[kept] = *spot;
-		spots->list[kept++].asker = matters ? spot->asker : 0;
-	}
+	for (size_t i = 0; i < spots->count; i++)
+		if (!kept || !is_same(&spots->list[kept - 1], &spots->list[i]))
+			spots->list[kept++] = spots->list[i];
 	spots->count = kept;
-	sort_by_asker(spots);
-	return 0;
+}
+
+/* Whether nobody need ask again: what a stranger alone asked for, he may have had no room for. */
+static bool is_named(const struct code_spot *before, const struct code_spot *now)
+{
+	return is_same(before, now) && (!before->asker || before->asker == now->asker);
+}
+
+/* Those of `now` that the last epoch did not name, and what an earlier epoch left for this one. All
+ * are in order. */
+static int list_wanted(const struct session *session, struct code_spots *now,
+		       struct code_spots *wanted)
+{
+	const struct code_spots *before = &session->named;
+	size_t at = 0;
+	int ret = 0;
+	for (size_t i = 0; i < now->count && ret == 0; i++) {
+		struct code_spot *spot = &now->list[i];
+		struct code_spot lowest = *spot;
+		lowest.asker = 0;
+		while (at < before->count && compare_spots(&before->list[at], &lowest) < 0)
+			at++;
+		if (at < before->count && is_named(&before->list[at], spot))
+			spot->asker = before->list[at].asker; /* for the epoch after this one */
+		else
+			ret = add_spot(wanted, spot->image, spot->asker, spot->vaddr);
+	}
+	for (size_t i = 0; i < session->owed.count && ret == 0; i++) {
+		const struct code_spot *owed = &session->owed.list[i];
+		ret = add_spot(wanted, owed->image, owed->asker, owed->vaddr);
+	}
+	if (ret == 0)
+		put_in_order(wanted);
+	return ret;
+}
+
+/* What is to be gathered, by image, asker and address; `now` is all that has samples. */
+static int list_spots(const struct gathering *gathering, struct code_spots *now,
+		      struct code_spots *wanted)
+{
+	bool matters = false;
+	int ret = list_all(gathering->session, now);
+	if (ret < 0)
+		return ret;
+	put_in_order(now);
+	ret = list_wanted(gathering->session, now, wanted);
+	for (size_t i = 0; i < wanted->count && ret == 0; i++) {
+		struct code_spot *spot = &wanted->list[i];
+		if (!i || spot->image != spot[-1].image)
+			matters = asker_matters(gathering, spot->image);
+		spot->asker = matters ? spot->asker : 0;
+	}
+	sort_by_asker(wanted);
+	return ret;
 }
 
 enum collect_wish session_wish(struct session *session)
@@ -330,7 +369,7 @@ int gather_nothing(struct session *session, struct tally_translation *translatio
 
 int gather_stash(struct session *session, struct tally_translation *translation, bool redact)
 {
-	struct code_spots spots = { 0 };
+	struct code_spots now = { 0 }, wanted = { 0 };
 	struct gathering gathering = { .session = session,
 				       .left_out = session->unread,
 				       .translation = translation,
@@ -348,9 +387,9 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	}
 	session->gathering = true;
 	if (ret == 0)
-		ret = list_spots(&gathering, &spots);
+		ret = list_spots(&gathering, &now, &wanted);
 	if (ret == 0)
-		ret = gather_all(&gathering, &spots);
+		ret = gather_all(&gathering, &wanted);
 	session->gathering = false;
 	tell_refused(&gathering);
 	tell_left_out(&gathering);
@@ -362,13 +401,10 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	kallsyms_release(&gathering.kallsyms);
 	buffer_release(&gathering.kernel_text);
 	free(gathering.file_of_image);
-	free(spots.list);
-	for (size_t i = 0; i < session->tally.count && ret == 0; i++)
-		session->tally.places[i].gathered = true;
-	for (size_t i = 0; i < session->edges.tally.count && ret == 0; i++)
-		session->edges.tally.rows[i].gathered = true;
+	free(wanted.list);
 	begin_next(session);
+	free(ret == 0 ? session->named.list : now.list);
 	if (ret == 0)
-		session->nodes_gathered = session->tally.cells.node_count;
+		session->named = now;
 	return ret;
 }

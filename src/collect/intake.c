@@ -7,13 +7,12 @@
 #include "base/error.h"
 #include "collect/session.h"
 
-#define MAPPINGS_CHEAP	2048u /* of a process; among more it takes a while to put another one */
-#define FILTERED_TARGET UINT32_MAX /* its weight is nobody's */
-#define REAPED		UINT32_MAX /* pid of a task that was reaped while it still ran */
+#define MAPPINGS_CHEAP 2048u	  /* of a process; among more it takes a while to put another one */
+#define REAPED	       UINT32_MAX /* pid of a task that was reaped while it still ran */
 
 static int emit_weight(void *context, uint32_t target, const struct cell *cell)
 {
-	return target == FILTERED_TARGET ? 0 : tally_add(context, target, cell);
+	return target == SESSION_FILTERED_TARGET ? 0 : tally_add(context, target, cell);
 }
 
 int session_settle(struct session *session, bool flush)
@@ -125,7 +124,7 @@ static int weigh(struct session *session, const struct sampler *sampler, struct 
 		return weight_sample(&lane->weight, target);
 	uint64_t weight = period_log_weight(&lane->periods, time_ns);
 	lane->weighed_ns += (double)weight;
-	if (target == FILTERED_TARGET)
+	if (target == SESSION_FILTERED_TARGET)
 		return 0;
 	struct cell cell = { 1, weight, (unsigned __int128)weight * weight };
 	return tally_add(&session->tally, target, &cell);
@@ -136,7 +135,7 @@ static int set_aside(struct session *session, const struct perf_record *record,
 		     const struct counter *counter, struct lane *lane)
 {
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
-	int ret = weigh(session, sampler, lane, record->identity.time, FILTERED_TARGET);
+	int ret = weigh(session, sampler, lane, record->identity.time, SESSION_FILTERED_TARGET);
 	if (ret == 0 && sampler->group_size > 1)
 		ret = take_group(session, record, counter, NULL);
 	return ret;
@@ -386,6 +385,8 @@ static int take_decoded(struct session *session, const struct perf_record *recor
 int session_copy_rings(struct session *session)
 {
 	struct counters *counters = &session->counters;
+	if (ring_keeper_has_them(&session->keeper))
+		return 0;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
 		/* Any layout tells where times stand: all events share those fields. */
 		int ret = ring_copy(&counters->rings[i], &counters->samplers[0].layout);

@@ -239,13 +239,13 @@ static int write_own(struct ledger *ledger, const struct session *session, struc
 	uint64_t bytes = 0;
 	uint64_t memory = session->files.keeping.copied_most_bytes;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
-		bytes += counters->rings[i].bytes;
+		bytes += ring_counted(&counters->rings[i].bytes);
 		memory += counters->rings[i].data_bytes;
 	}
 	uint64_t lost = sideband_lost(session);
 	uint64_t damaged = session->damaged; /* records that belong to no event */
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++)
-		damaged += counters->rings[i].damaged;
+		damaged += ring_counted(&counters->rings[i].damaged);
 	const struct line lines[] = {
 		{ BILL_SELF_CPU_NS, true, cpu_ns - ledger->own_cpu_ns },
 		{ BILL_INTERPRET_NS, session->edges.sums != NULL, edge_ns - ledger->edge_ns },

@@ -88,6 +88,12 @@ static bool is_attachment(const struct ring *ring, const uint8_t *record, size_t
 	return header.type == PERF_RECORD_SAMPLE && id == ring->attached_id;
 }
 
+/* By the owner, while others may look. */
+static void count(uint64_t *sum, uint64_t more)
+{
+	__atomic_store_n(sum, *sum + more, __ATOMIC_RELAXED);
+}
+
 static int index_records(struct ring *ring, size_t from, const struct perf_layout *layout)
 {
 	size_t known = ring->count;
@@ -97,7 +103,7 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 		size_t left = ring->copied.size - at;
 		size_t size = perf_record_size(ring->copied.data + at, left);
 		if (!size) {
-			ring->damaged++;
+			count(&ring->damaged, 1);
 			ring->damaged_bytes += left; /* nothing says where the next one starts */
 			break;
 		}
@@ -180,7 +186,7 @@ int ring_copy(struct ring *ring, const struct perf_layout *layout)
 	memcpy(room, data + start, whole);
 	memcpy(room + whole, data, size - whole);
 	__atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
-	ring->bytes += size;
+	count(&ring->bytes, size);
 	return index_records(ring, from, layout);
 }
 

@@ -42,8 +42,9 @@ struct ring {
 	struct ring_entry *entries;
 	size_t first, count, capacity;
 	uint64_t damaged_bytes; /* that made no sense as records */
-	uint64_t damaged;	/* how often: what follows in the copy is not understood either */
-	uint64_t bytes;		/* copied in all */
+	/* Of ring_counted(), which may be asked while another thread copies: */
+	uint64_t damaged; /* how often: what follows in the copy is not understood either */
+	uint64_t bytes;	  /* copied in all */
 };
 
 /* `pages`: of data, a power of two. 0 or negative errno (-EPERM: past the memory that may be
@@ -62,6 +63,18 @@ static inline const struct ring_entry *ring_peek(const struct ring *ring)
 static inline const uint8_t *ring_bytes(const struct ring *ring, const struct ring_entry *entry)
 {
 	return ring->copied.data + entry->at;
+}
+
+/* About what was copied and waits to be handled. */
+static inline size_t ring_waiting_bytes(const struct ring *ring)
+{
+	const struct ring_entry *first = ring_peek(ring);
+	return first ? ring->copied.size - first->at : 0;
+}
+/* One of the two counts above, for whoever does not own the ring now. */
+static inline uint64_t ring_counted(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
 /*

@@ -18,6 +18,7 @@
 #include "collect/kernel_map.h"
 #include "collect/left_out.h"
 #include "collect/proc_ask.h"
+#include "collect/ring_keeper.h"
 #include "collect/shares.h"
 #include "collect/tally.h"
 #include "collect/urgency.h"
@@ -28,7 +29,8 @@
 #include "profile/byte_pool.h"
 #include "symbol/helper_process.h"
 
-#define SESSION_CONTEXT_CACHE 1024
+#define SESSION_CONTEXT_CACHE	1024
+#define SESSION_FILTERED_TARGET UINT32_MAX /* of a sample whose weight is nobody's */
 
 struct session_context {
 	uint32_t serial; /* of the process's name and group; 0: free */
@@ -59,6 +61,7 @@ struct session {
 	double edge_ratio; /* plan.h */
 	struct bursts bursts;
 	struct counters counters;
+	struct ring_keeper keeper; /* of its rings */
 	struct process_table processes;
 	struct file_table files;
 	struct kernel_map kernel;
@@ -91,12 +94,14 @@ struct session {
 	int64_t boot_offset_ns; /* time since boot minus CLOCK_MONOTONIC */
 	uint64_t sample_ns;	/* when what is located was so */
 	uint64_t lost_sideband; /* by LOST records */
-	size_t nodes_gathered;
+	struct code_spots
+		named; /* what the last epoch had samples of, in order: is asked for no more */
 	struct code_spots owed; /* left out for want of time when an epoch ended: the next one's */
 	uint64_t damaged;	/* records without a lane */
 };
 
-/* Moves what the kernel has written out of the rings, for later. 0 or -ENOMEM. */
+/* Moves what the kernel has written out of the rings, for later, unless their keeper does. 0 or
+ * -ENOMEM. */
 int session_copy_rings(struct session *session);
 /* What the owner wishes now. */
 enum collect_wish session_wish(struct session *session);
@@ -106,6 +111,11 @@ int session_look(void *session);
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);
 int session_take_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
+
+/* generation.c: an epoch has ended, and all of it was taken. What was added up in it goes whole,
+ * but for places and contexts of samples that wait for their weight or to be interpreted. 0 or
+ * -ENOMEM: then nothing has changed. */
+int session_begin_generation(struct session *session);
 
 /* context.c: whose the process is, or was; of one that nobody can ask any more a stranger's. */
 struct share *session_share(struct session *session, struct process *process);

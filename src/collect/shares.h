@@ -65,7 +65,8 @@ struct share {
 	uint64_t stash_bytes;		   /* that are left to gather in this epoch */
 	uint64_t floor_bytes;		   /* of these, what nobody else can take */
 	uint64_t held[SHARE_KINDS];
-	uint64_t held_bytes;	       /* about what these take */
+	uint64_t held_bytes; /* about what these take */
+	uint64_t names;	     /* of held[SHARE_CONTEXTS], what is given back with an epoch */
 	uint64_t refused[SHARE_KINDS]; /* since the last bill */
 };
 

@@ -146,6 +146,30 @@ int tally_translate(struct tally_translation *translation, enum profile_table ta
 	return ret;
 }
 
+static int carry_calls(const struct cells *cells, uint32_t number, struct cells *next,
+		       uint32_t *carried)
+{
+	uint32_t parent;
+	*carried = 0;
+	if (!number)
+		return 0;
+	const struct cells_node *node = &cells->nodes[number - 1];
+	int ret = carry_calls(cells, node->parent, next, &parent);
+	return ret < 0 ? ret
+		       : cells_node(next, parent, node->image_kind / 2, node->vaddr,
+				    node->image_kind & 1 ? FRAME_RETURN : FRAME_IP, carried);
+}
+
+int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *contexts,
+		struct tally *next, uint32_t *carried)
+{
+	struct tally_place place = tally->places[number];
+	int ret = carry_calls(&tally->cells, place.calls, &next->cells, &place.calls);
+	if (ret == 0)
+		ret = tally_translate(contexts, PROFILE_CONTEXT, place.context, &place.context);
+	return ret < 0 ? ret : tally_place(next, &place, carried);
+}
+
 /* From the tally's calls to nodes of a profile that is being made. */
 struct calls_translation {
 	const struct cells *cells;
@@ -203,7 +227,7 @@ static int take_place(struct calls_translation *calls, struct tally_place *place
 	return ret;
 }
 
-static int take_paths(struct tally_translation *translation)
+int tally_translate_paths(struct tally_translation *translation)
 {
 	const struct table *paths = profile_table(translation->from, PROFILE_PATH);
 	for (size_t row = 0; row < paths->count; row++) {
@@ -236,5 +260,5 @@ int tally_take(struct tally *tally, struct tally_translation *translation)
 			return ret;
 	}
 	tally->changed_count = 0;
-	return take_paths(translation);
+	return tally_translate_paths(translation);
 }

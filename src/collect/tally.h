@@ -1,8 +1,9 @@
 /*
  * tally - where samples are added up between two profiles that are handed out.
- * A place is (event, context, code address, stack), numbered for the whole
- * session, so that a weight that settles late still finds its cell. Memory
- * grows with distinct places, never with samples.
+ * A place is (event, context, code address, stack), numbered for a whole epoch,
+ * so that a weight that settles late still finds its cell. Memory grows with
+ * distinct places, never with samples; when an epoch has ended the tally is dropped whole, and the
+ * next one begins with another (tally_carry).
  *
  * Ids of events, images and contexts are those of the session's profile, which
  * holds dictionaries only; calls are nodes of the tally's own cells, with the
@@ -26,7 +27,6 @@ struct tally_place {
 	uint32_t asker;	  /* the owner's: the stranger who alone has samples there, else 0 */
 	struct cell cell; /* since the last take */
 	bool stack;	  /* the place with its callers is a stack, which counts by itself */
-	bool gathered;	  /* the owner's: names and code are in a stash already */
 };
 
 struct tally {
@@ -63,6 +63,14 @@ int tally_translation_init(struct tally_translation *translation, const struct p
 void tally_translation_release(struct tally_translation *translation);
 int tally_translate(struct tally_translation *translation, enum profile_table table, uint32_t id,
 		    uint32_t *translated);
+
+/* The paths of all images that were translated. 0 or -ENOMEM. */
+int tally_translate_paths(struct tally_translation *translation);
+
+/* The same place, without what was added to it, in the tally of the next epoch, whose contexts are
+ * those of contexts->to; its number there. 0 or -ENOMEM. */
+int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *contexts,
+		struct tally *next, uint32_t *carried);
 
 /* Moves all cells into translation->to, with what they refer to and the paths of the images. 0 or
  * -ENOMEM. */

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "profile/profile.h"
 #include "store/epoch.h"
 #include "store/profile_writer.h"
 
@@ -24,6 +25,12 @@ void closing_say_left_open(struct error *err)
 static void write_epoch(struct closing *closing)
 {
 	const struct profile_waiter waiter = { is_hurried, closing };
+	/* What cannot be merged into the open file the epoch has all the same, and closing it
+	 * writes that, or says why not. */
+	if (closing->delta)
+		epoch_merge(closing->epoch, closing->delta, &closing->err);
+	profile_free(closing->delta);
+	closing->delta = NULL;
 	closing->result = epoch_close_for(&waiter, closing->epoch, &closing->err);
 	closing->epoch = NULL; /* closing frees it, however it ends */
 	if (closing->result == -ECANCELED)
@@ -40,9 +47,11 @@ static void *run(void *context)
 	return NULL;
 }
 
-int closing_start(struct closing *closing, struct epoch *epoch, struct error *err)
+int closing_start(struct closing *closing, struct epoch *epoch, struct profile *delta,
+		  struct error *err)
 {
 	closing->epoch = epoch;
+	closing->delta = delta;
 	atomic_store(&closing->hurry, false);
 	atomic_store(&closing->over, false);
 	closing->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -214,9 +214,9 @@ int recorder_open_epoch(struct recorder *recorder, struct error *err)
 				   err);
 }
 
-static void count_epoch(struct recorder *recorder)
+/* What is in a profile of an epoch, or in a part of it. */
+static void add_to_totals(struct recorder *recorder, const struct profile *profile)
 {
-	const struct profile *profile = epoch_profile(recorder->epoch);
 	struct recorder_totals *totals = &recorder->totals;
 	totals->samples += total_of(profile, BILL_STORED);
 	totals->lost += total_of(profile, BILL_LOST_RING) + total_of(profile, BILL_LOST_TABLE) +
@@ -225,7 +225,7 @@ static void count_epoch(struct recorder *recorder)
 }
 
 /* The next one is open before the last one is written, so that no other recorder takes it for what
- * somebody left. 0 or -1. */
+ * somebody left. The last one and its end are the closing thread's then. 0 or -1. */
 static int next_epoch(struct recorder *recorder)
 {
 	CLEANUP(profile_freep) struct profile *delta = NULL;
@@ -235,15 +235,17 @@ static int next_epoch(struct recorder *recorder)
 	end_ending(recorder);
 	if (ret < 0)
 		return fail(recorder, &err);
-	merge(recorder, delta);
-	count_epoch(recorder);
 	struct epoch *ended = recorder->epoch;
+	add_to_totals(recorder, epoch_profile(ended));
+	add_to_totals(recorder, delta);
 	recorder->in_parts = true;
 	recorder->epoch = NULL;
 	ret = recorder_open_epoch(recorder, &err);
 	if (ret < 0)
 		fail(recorder, &err);
-	if (closing_start(&recorder->closing, ended, &err) < 0)
+	int closed = closing_start(&recorder->closing, ended, delta, &err);
+	delta = NULL; /* closing frees it, too */
+	if (closed < 0)
 		ret = fail(recorder, &err);
 	return ret < 0 ? -1 : 0;
 }
@@ -379,7 +381,7 @@ static int finish(struct recorder *recorder)
 	if (await_written(recorder) < 0)
 		ret = -1;
 	if (recorder->epoch) {
-		count_epoch(recorder);
+		add_to_totals(recorder, epoch_profile(recorder->epoch));
 		if (close_last(recorder) < 0)
 			ret = -1;
 	}

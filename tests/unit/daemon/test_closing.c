@@ -21,15 +21,21 @@
 
 #define MANY UINT64_C(300000)
 
-static struct epoch *epoch_of(const char *path, uint64_t addresses)
+static struct test_profile profile_of(uint64_t addresses)
 {
-	struct error err = { 0 };
-	struct epoch *epoch = NULL;
 	struct test_profile test = test_profile_new();
 	test_event(&test, "cpu-clock", 1000000);
 	test_image(&test, IMAGE_FILE, "/bin/large", "00112233445566778899aabbccddeeff00112233");
 	for (uint64_t i = 0; i < addresses; i++)
 		test_address(&test, i * 16, 1, 1000000);
+	return test;
+}
+
+static struct epoch *epoch_of(const char *path, uint64_t addresses)
+{
+	struct error err = { 0 };
+	struct epoch *epoch = NULL;
+	struct test_profile test = profile_of(addresses);
 	if (epoch_open(path, EPOCH_KEEP_OLD, &epoch, &err) < 0 ||
 	    epoch_merge(epoch, test.profile, &err) < 0)
 		fail_msg("%s", err.text);
@@ -57,7 +63,7 @@ static void the_next_epoch_is_filled_while_the_last_one_is_written(void **state)
 	struct error err = { 0 };
 	assert_false(closing_is_running(&closing));
 	assert_int_equal(closing_poll_fd(&closing), -1);
-	assert_int_equal(closing_start(&closing, epoch_of(first, MANY), &err), 0);
+	assert_int_equal(closing_start(&closing, epoch_of(first, MANY), NULL, &err), 0);
 	assert_true(closing_is_running(&closing));
 	struct epoch *next = epoch_of(second, 10);
 	struct pollfd over = { closing_poll_fd(&closing), POLLIN, 0 };
@@ -66,10 +72,24 @@ static void the_next_epoch_is_filled_while_the_last_one_is_written(void **state)
 	assert_int_equal(closing_take(&closing, &err), 0);
 	assert_false(closing_is_running(&closing) || closing_is_over(&closing));
 	assert_int_equal(rows_of(first), MANY);
-	assert_int_equal(closing_start(&closing, next, &err), 0);
+	assert_int_equal(closing_start(&closing, next, NULL, &err), 0);
 	assert_int_equal(closing_take(&closing, &err), 0);
 	assert_int_equal(rows_of(second), 10);
 	assert_int_equal(closing_take(&closing, &err), 0); /* nothing to take */
+}
+
+/* What it still lacks comes with it. */
+static void the_last_delta_is_in_what_is_written(void **state)
+{
+	(void)state;
+	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
+	const char *path = temporary_folder_path(&folder, "a.prof");
+	struct test_profile delta = profile_of(20);
+	struct closing closing = { 0 };
+	struct error err = { 0 };
+	assert_int_equal(closing_start(&closing, epoch_of(path, 10), delta.profile, &err), 0);
+	assert_int_equal(closing_take(&closing, &err), 0);
+	assert_int_equal(rows_of(path), 20);
 }
 
 /* Whether the epoch was left open, as it is unless its thread was faster. */
@@ -79,7 +99,7 @@ static bool is_left_open(const char *path)
 	struct closing closing = { 0 };
 	struct error err = { 0 };
 	closing_hurry(&closing); /* none runs: that is of no later one */
-	assert_int_equal(closing_start(&closing, epoch_of(path, MANY), &err), 0);
+	assert_int_equal(closing_start(&closing, epoch_of(path, MANY), NULL, &err), 0);
 	closing_hurry(&closing);
 	int ret = closing_take(&closing, &err);
 	if (ret == 0)
@@ -116,7 +136,7 @@ static void what_cannot_be_written_is_said_when_it_is_taken(void **state)
 	struct error err = { 0 };
 	struct epoch *epoch = epoch_of(path, 10);
 	assert_int_equal(mkdir(path, 0700), 0); /* in the way */
-	assert_int_equal(closing_start(&closing, epoch, &err), 0);
+	assert_int_equal(closing_start(&closing, epoch, NULL, &err), 0);
 	assert_int_not_equal(closing_take(&closing, &err), 0);
 	assert_true(err.text[0]);
 	assert_false(closing_is_running(&closing));
@@ -126,6 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_next_epoch_is_filled_while_the_last_one_is_written),
+		cmocka_unit_test(the_last_delta_is_in_what_is_written),
 		cmocka_unit_test(one_that_is_hurried_stays_open_with_all_that_it_has),
 		cmocka_unit_test(what_cannot_be_written_is_said_when_it_is_taken),
 	};

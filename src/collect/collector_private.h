@@ -1,0 +1,48 @@
+/*
+ * collector_private - what the files of the collector share: how it is made (collector.c), and
+ * what it does while it runs (collector_run.c). Tests make one up, without an event of the
+ * kernel's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/collector.h"
+#include "collect/hotplug.h"
+#include "collect/ledger.h"
+#include "collect/plan.h"
+#include "collect/session.h"
+#include "collect/source.h"
+#include "collect/targets.h"
+
+struct collector {
+	struct collect_options options;
+	struct plan plan;
+	struct session session;
+	struct targets targets;
+	struct ledger ledger;
+	struct hotplug hotplug;
+	struct source *source;
+	struct random_state random;
+	int poll_fd, timer_fd;
+	int resume_fd; /* a timer: news about processes may wake us again */
+	bool paused;
+	bool sideband_news; /* the last service found some */
+	uint64_t end_ns, epoch_begin_ns, epoch_start_real_ns, epoch;
+};
+
+static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
+				  const char *sentence)
+{
+	if (collector->options.note)
+		collector->options.note(collector->options.note_context, kind, sentence);
+}
+
+/* Whatever runs on the CPUs has samples. */
+static inline bool collector_samples_all(const struct collector *collector)
+{
+	const struct collect_options *options = &collector->options;
+	return options->target == COLLECT_SYSTEM && !options->user_only && !options->kernel_only &&
+	       !collector->session.counters.kernel_dropped;
+}

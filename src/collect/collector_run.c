@@ -1,0 +1,315 @@
+#include "collect/collector_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "collect/gather.h"
+#include "collect/stepper.h"
+#include "confine/confinement.h"
+#include "profile/profile.h"
+#include "symbol/reader.h"
+
+#define SIDEBAND_PAUSE_NS                                                                          \
+	5000000u /* news about processes wake us at once, 200 times a second at most */
+#define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
+#define SERVICE_STEP_NS	 100000000u /* that much is handled before the rings are emptied again */
+#define REAP_AFTER_NS                                                                              \
+	2000000000u /* samples of an exited process's last moments have come by then */
+
+/* Whether a timer has run out since the last look. */
+static bool ran_out(int timer_fd)
+{
+	uint64_t expirations;
+	return read(timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations);
+}
+
+static void pause_sideband(struct collector *collector)
+{
+	struct itimerspec timer = { .it_value = { .tv_nsec = SIDEBAND_PAUSE_NS } };
+	if (collector->paused || epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL,
+					   collector->session.counters.sideband_watch.fd, NULL))
+		return;
+	timerfd_settime(collector->resume_fd, 0, &timer, NULL);
+	collector->paused = true;
+}
+
+static void resume_sideband(struct collector *collector)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	if (collector->paused && ran_out(collector->resume_fd))
+		collector->paused =
+			epoll_ctl(collector->poll_fd, EPOLL_CTL_ADD,
+				  collector->session.counters.sideband_watch.fd, &event) != 0;
+}
+
+static uint64_t sideband_bytes(const struct counters *counters)
+{
+	uint64_t sum = 0;
+	for (size_t slot = 0; slot < counters->cpu_count; slot++)
+		sum += counters_ring(counters, slot, true)->bytes;
+	return sum;
+}
+
+/* The end of what is handled at once, from the first record that waits on. */
+static uint64_t step_end_ns(const struct counters *counters, uint64_t limit_ns)
+{
+	uint64_t first_ns = limit_ns;
+	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
+		const struct ring_entry *entry = ring_peek(&counters->rings[i]);
+		if (entry && entry->time < first_ns)
+			first_ns = entry->time;
+	}
+	return limit_ns - first_ns > SERVICE_STEP_NS ? first_ns + SERVICE_STEP_NS : limit_ns;
+}
+
+/* Empties the rings and handles what they held up to `limit_ns`, and empties them again now and
+ * then: what their keeper took while we were busy may be much. */
+static int service(struct collector *collector, uint64_t limit_ns)
+{
+	struct session *session = &collector->session;
+	struct counters *counters = &session->counters;
+	uint64_t before = sideband_bytes(counters);
+	uint64_t end_ns;
+	int ret;
+	do {
+		ret = session_copy_rings(session);
+		end_ns = step_end_ns(counters, limit_ns);
+		if (ret == 0)
+			ret = ring_merge(counters->rings, 2 * counters->cpu_count, end_ns,
+					 session_take_record, session);
+	} while (ret == 0 && end_ns < limit_ns);
+	collector->sideband_news = sideband_bytes(counters) != before;
+	return ret;
+}
+
+static int failed(struct error *err, int ret)
+{
+	return error_set(err, ret,
+			 ret == -ENOMEM ? "out of memory while collecting"
+					: "a perf ring cannot be read: %s",
+			 strerror(-ret));
+}
+
+/* As service(). What was stepped means what was mapped then: not more is handled before it. */
+static int service_bursts(struct collector *collector, uint64_t limit_ns)
+{
+	struct session *session = &collector->session;
+	limit_ns = bursts_limit(&session->bursts, limit_ns);
+	uint64_t stepped_ns = bursts_complete(&session->bursts, limit_ns);
+	int ret = service(collector, stepped_ns);
+	bool news = collector->sideband_news;
+	if (ret == 0)
+		ret = bursts_service(&session->bursts, session, stepped_ns);
+	if (ret == 0 && stepped_ns < limit_ns) {
+		ret = service(collector, limit_ns);
+		collector->sideband_news |= news;
+	}
+	return ret;
+}
+
+int collector_service(struct collector *collector, struct error *err)
+{
+	struct session *session = &collector->session;
+	uint64_t now = clock_monotonic_ns();
+	int kept = ring_keeper_end(&session->keeper);
+	bool due = ran_out(collector->timer_fd);
+	urgency_watch(&session->urgency);
+	resume_sideband(collector);
+	ring_watch_renew(&session->counters.watch);
+	ring_watch_renew(&session->counters.sideband_watch);
+	bursts_take_answer(&session->bursts);
+	int ret = kept < 0 ? kept : service_bursts(collector, now - SETTLE_MARGIN_NS);
+	/* One that is gone polls readable for ever. */
+	if (session->bursts.stepper && session->bursts.stepper->lost)
+		epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL, session->bursts.stepper->socket, NULL);
+	if (collector->sideband_news)
+		pause_sideband(collector);
+	if (ret == 0 && due)
+		ret = edges_service(&session->edges, EDGES_GO_ON);
+	if (ret == 0 && due)
+		ret = hotplug_follow(&collector->hotplug, &session->counters, &collector->ledger,
+				     now);
+	if (ret == 0 && due && !session->inherit) {
+		ret = counters_read(&session->counters, COUNTERS_COUNTED);
+		if (ret == 0)
+			ret = session_settle(session, false);
+		counters_redraw(&session->counters, &collector->random);
+	}
+	process_reap(&session->processes, now - REAP_AFTER_NS);
+	return ret < 0 ? failed(err, ret) : 0;
+}
+
+static int add_source(struct collector *collector, struct profile *profile)
+{
+	struct source_facts facts = {
+		.redact = collector->options.redact,
+		.epoch = collector->epoch,
+		.start_ns = collector->epoch_start_real_ns,
+		.duration_ns = (collector->end_ns ? collector->end_ns : clock_monotonic_ns()) -
+			       collector->epoch_begin_ns,
+	};
+	return source_add(collector->source, &facts, profile);
+}
+
+enum epoch_state { EPOCH_GOES_ON, EPOCH_ENDS };
+
+/* Hands out what the tally holds; at the end of an epoch, names and code too. */
+static int take(struct collector *collector, enum epoch_state state, struct profile **delta,
+		struct error *err)
+{
+	struct session *session = &collector->session;
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	if (!profile)
+		return failed(err, -ENOMEM);
+	struct tally_translation translation = { 0 };
+	int ret = tally_translation_init(&translation, session->profile, profile);
+	translation.redact = collector->options.redact;
+	if (ret == 0)
+		ret = edge_tally_take(&session->edges.tally, &translation);
+	if (ret == 0)
+		ret = bursts_take(&session->bursts, &translation);
+	if (ret == 0)
+		ret = tally_take(&session->tally, &translation);
+	if (ret == 0)
+		ret = ledger_write(&collector->ledger, session, state == EPOCH_ENDS,
+				   collector_samples_all(collector), &translation);
+	if (ret == 0)
+		ret = add_source(collector, profile);
+	if (ret == 0 && state == EPOCH_ENDS)
+		ret = collector->options.stash
+			      ? gather_stash(session, &translation, collector->options.redact)
+			      : gather_nothing(session, &translation, collector->options.redact);
+	tally_translation_release(&translation);
+	if (ret < 0)
+		return failed(err, ret);
+	*delta = profile;
+	profile = NULL; /* the caller's from here on */
+	return 0;
+}
+
+static int service_and_read(struct collector *collector, struct error *err)
+{
+	struct session *session = &collector->session;
+	int ret = collector_service(collector, err);
+	if (ret < 0)
+		return ret;
+	ret = counters_read(&session->counters, COUNTERS_ALL);
+	uint64_t now_ns = clock_monotonic_ns();
+	if (ret == 0)
+		ret = hotplug_check(&collector->hotplug, &session->counters, &collector->ledger,
+				    now_ns);
+	if (ret == 0)
+		ret = session_settle(session, false);
+	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
+	/* We add up and our owner writes from here on, until it comes back for more. */
+	ring_keeper_begin(&session->keeper);
+	return ret < 0 ? failed(err, ret) : 0;
+}
+
+int collector_drain(struct collector *collector, struct profile **delta, struct error *err)
+{
+	int ret = service_and_read(collector, err);
+	return ret < 0 ? ret : take(collector, EPOCH_GOES_ON, delta, err);
+}
+
+int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err)
+{
+	int ret = service_and_read(collector, err);
+	if (ret < 0)
+		return ret;
+	collector->end_ns = clock_monotonic_ns();
+	uint64_t next_real_ns = clock_realtime_ns();
+	urgency_begin(&collector->session.urgency, collector->session.reader);
+	ret = take(collector, EPOCH_ENDS, delta, err);
+	if (ret == 0 && session_begin_generation(&collector->session) < 0) {
+		profile_free(*delta);
+		*delta = NULL;
+		ret = failed(err, -ENOMEM);
+	}
+	urgency_end(&collector->session.urgency, collector->session.reader);
+	collector->epoch++;
+	collector->epoch_begin_ns = collector->end_ns;
+	collector->epoch_start_real_ns = next_real_ns;
+	collector->end_ns = 0;
+	return ret;
+}
+
+static void tell_edges(const struct collector *collector)
+{
+	const struct edges *edges = &collector->session.edges;
+	char text[400];
+	if (!edges->failures)
+		return;
+	snprintf(text, sizeof(text), "interpreting samples failed %u times, the last time thus: %s",
+		 edges->failures, edges->failure);
+	collector_note(collector, COLLECT_WARNING, text);
+}
+
+/* The other layers hold everywhere that we know; this one is what keeps files, processes and
+ * networks from a parser. */
+static void tell_helpers(const struct collector *collector)
+{
+	const struct reader *reader = collector->session.reader;
+	if (reader && (reader_layers_missing(reader) & CONFINEMENT_FILTER))
+		collector_note(
+			collector, COLLECT_WARNING,
+			"helper processes read strangers' files with no filter of system calls "
+			"(seccomp), for this machine has none; 'culprit doctor' says what holds");
+}
+
+static void tell_bursts(const struct collector *collector)
+{
+	char text[400];
+	bool warns = bursts_tell(&collector->session.bursts, text, sizeof(text));
+	if (text[0])
+		collector_note(collector, warns ? COLLECT_WARNING : COLLECT_NOTE, text);
+}
+
+static void tell_hotplug(const struct collector *collector)
+{
+	char text[600];
+	hotplug_tell(&collector->hotplug, text, sizeof(text));
+	if (text[0])
+		collector_note(collector, COLLECT_WARNING, text);
+}
+
+int collector_finish(struct collector *collector, struct profile **delta, struct error *err)
+{
+	struct session *session = &collector->session;
+	urgency_begin(&session->urgency, session->reader);
+	bursts_stop(&session->bursts);
+	counters_disable(&session->counters);
+	ledger_stop(&collector->ledger, session);
+	collector->end_ns = clock_monotonic_ns();
+	int ret = ring_keeper_end(&session->keeper);
+	if (ret == 0)
+		ret = service_bursts(collector, UINT64_MAX);
+	if (ret == 0)
+		ret = edges_service(&session->edges, EDGES_WAIT);
+	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger,
+		       collector->end_ns);
+	tell_edges(collector);
+	tell_helpers(collector);
+	tell_bursts(collector);
+	tell_hotplug(collector);
+	if (ret == 0)
+		ret = counters_read(&session->counters, COUNTERS_ALL);
+	urgency_look(&session->urgency, session->reader);
+	if (ret == 0)
+		ret = session_settle(session, true);
+	urgency_look(&session->urgency, session->reader);
+	tally_close(&session->tally);
+	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
+	/* They end while the profile is written. Nothing is counted any more. */
+	reader_dismiss(session->reader);
+	tally_release(&session->tally);
+	edge_tally_release(&session->edges.tally);
+	return ret;
+}

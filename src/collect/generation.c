@@ -119,7 +119,7 @@ static void redirect(const struct generation *generation, struct session *sessio
 			weight->targets[sample] = generation->carried[at++];
 	}
 	for (size_t i = 0; (context = context_waiting(&session->edges, i)); i++)
-		*context = generation->translation.ids[PROFILE_CONTEXT][*context];
+		*context = generation->translation.ids.dictionaries[PROFILE_CONTEXT][*context];
 }
 
 static void give_back(struct shares *shares, struct share *share)

@@ -28,7 +28,6 @@ struct profile;
 	"stacks_followed" /* imported: stored with a stack that was followed by frame pointers */
 #define BILL_LOST_HARDWARE "lost_hardware" /* no room in the buffer that the CPU fills itself */
 #define BILL_READS	   "reads" /* samples of a group's leader that read this event's advance */
-#define BILL_LATE	   "late"  /* samples that an interrupts-off stretch delivered late */
 /* prefix; the cause follows, as "unknown_no_mapping" (samples stored, image unknown) */
 #define BILL_UNKNOWN_PREFIX "unknown_"
 /* per event, in samples of user code whose registers were taken: interpreted + thinned + unfit +

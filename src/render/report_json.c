@@ -132,7 +132,6 @@ static void add_bill(struct json_stream *json, const struct scope_bill *bill)
 	add_number(json, "lost_events", bill->lost_events);
 	add_number(json, "unknown_samples", scope_unknown(bill));
 	add_causes(json, "unknown_by", bill->unknown, bill->unknown_count);
-	add_number(json, "late_samples", bill->late);
 	add_number(json, "counted_events", bill->count);
 	add_number(json, "enabled_ns", bill->enabled_ns);
 	add_number(json, "running_ns", bill->running_ns);

@@ -198,7 +198,6 @@ static void add_bill(struct maker *maker)
 		BILL_LOST_SKIPPED,
 		"unknown_no_mapping",
 		BILL_READS,
-		BILL_LATE,
 		BILL_STACKS_CUT,
 		BILL_STACKS_FOLLOWED,
 		BILL_ENABLED_NS,

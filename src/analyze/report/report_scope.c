@@ -116,7 +116,6 @@ static const struct bill_item event_items[] = {
 	{ BILL_STEPPED, offsetof(struct scope_bill, stepped) },
 	{ BILL_READS, offsetof(struct scope_bill, reads) },
 	{ BILL_LOST_ESTIMATE, offsetof(struct scope_bill, lost_events) },
-	{ BILL_LATE, offsetof(struct scope_bill, late) },
 	{ BILL_STACKS_CUT, offsetof(struct scope_bill, stacks_cut) },
 	{ BILL_STACKS_FOLLOWED, offsetof(struct scope_bill, stacks_followed) },
 	{ BILL_ENABLED_NS, offsetof(struct scope_bill, enabled_ns) },

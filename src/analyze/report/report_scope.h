@@ -52,7 +52,7 @@ struct scope_bill {
 	struct scope_number runs, stored, filtered, stepped, lost_events, throttled, period_changes,
 		count;
 	struct scope_number reads; /* samples of its group's leader that read it */
-	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, late, stacks_cut;
+	struct scope_number enabled_ns, running_ns, shortfall_ns, surplus_ns, stacks_cut;
 	struct scope_number stacks_followed; /* imported, by frame pointers */
 	/* Of shortfall_ns, estimated: a clock's own interrupts while CPUs were idle. */
 	struct scope_number idle_interrupts, idle_ns, idle_low_ns, idle_high_ns;

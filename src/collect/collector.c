@@ -143,6 +143,40 @@ static int make_poll_fd(struct collector *collector, struct error *err)
 	return 0;
 }
 
+/* Helpers are forks: they start while we are small. Without one less is known, which is said; only
+ * bursts end without theirs. */
+static int start_helpers(struct collector *collector, struct error *err)
+{
+	struct session *session = &collector->session;
+	const struct collect_options *options = &collector->options;
+	struct error cause;
+	char text[1200];
+	const struct reader_options reading = {
+		.strange_bytes = options->gather_unlimited ? 0 : SHARE_HELPER_BYTES,
+		.watch = &session->watch,
+	};
+	const struct edges_options interpreting = { .files = &session->files,
+						    .shares = &session->shares,
+						    .watch = &session->watch,
+						    .sampler_count =
+							    collector->plan.sampler_count };
+	session->watch = (struct helper_watch){ .wake_fd = options->wish ? options->wish_fd : -1,
+						.look = session_look,
+						.context = session };
+	if (reader_new(&reading, &session->reader, &cause) < 0) {
+		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
+		collector_note(collector, COLLECT_WARNING, text);
+	}
+	if (collector->plan.edges && edges_init(&session->edges, &interpreting, &cause) < 0) {
+		snprintf(text, sizeof(text), "%s: samples are not interpreted", cause.text);
+		collector_note(collector, COLLECT_WARNING, text);
+	}
+	if (options->stepper && bursts_init(&session->bursts, options->stepper,
+					    options->burst_percent, &session->watch, &cause) < 0)
+		return error_set(err, cause.code, "no bursts: %s", cause.text);
+	return 0;
+}
+
 static int init_session(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -168,40 +202,15 @@ static int init_session(struct collector *collector, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	snprintf(session->boot_id, sizeof(session->boot_id), "%s",
 		 source_boot_id(collector->source));
-	/* Helpers are forks: now, while we are small. */
-	struct error cause;
-	struct reader_options reading = {
-		.strange_bytes = options->gather_unlimited ? 0 : SHARE_HELPER_BYTES,
-		.watch = &session->watch,
-	};
-	session->watch = (struct helper_watch){ .wake_fd = options->wish ? options->wish_fd : -1,
-						.look = session_look,
-						.context = session };
 	shares_init(&session->shares,
 		    &(struct share_limits){ .unlimited = options->gather_unlimited,
 					    .time_ns = options->gather_time_ns,
 					    .stacks = options->stacks });
-	if (reader_new(&reading, &session->reader, &cause) < 0) {
-		char text[1200];
-		snprintf(text, sizeof(text), "%s: files are known by their path alone", cause.text);
-		collector_note(collector, COLLECT_WARNING, text);
-	}
-	const struct edges_options interpreting = { .files = &session->files,
-						    .shares = &session->shares,
-						    .watch = &session->watch,
-						    .sampler_count =
-							    collector->plan.sampler_count };
-	if (collector->plan.edges && edges_init(&session->edges, &interpreting, &cause) < 0) {
-		char text[1200];
-		snprintf(text, sizeof(text), "%s: samples are not interpreted", cause.text);
-		collector_note(collector, COLLECT_WARNING, text);
-	}
-	if (options->stepper && bursts_init(&session->bursts, options->stepper,
-					    options->burst_percent, &session->watch, &cause) < 0)
-		return error_set(err, cause.code, "no bursts: %s", cause.text);
+	int ret = start_helpers(collector, err);
+	if (ret < 0)
+		return ret;
 	urgency_begin(&session->urgency, session->reader);
-	int ret = file_table_init(&session->files, session->profile, session->reader,
-				  &session->shares);
+	ret = file_table_init(&session->files, session->profile, session->reader, &session->shares);
 	jit_table_init(&session->jits, session->reader, &session->files, &session->shares);
 	session->ask = (struct proc_ask){ session->reader, &session->shares, &session->unread,
 					  &session->watch, &session->silent };

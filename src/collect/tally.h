@@ -45,6 +45,10 @@ void tally_release(struct tally *tally); /* also right for a zeroed one */
 /* No place or call is asked for any more, only taken: gives back what they are found by. */
 void tally_close(struct tally *tally);
 
+/* For tests and fuzzers: which invariant does not hold, or NULL. Places are found, once, and what
+ * they refer to is there; what has something to hand out is in the list of it, once. */
+const char *tally_fault(const struct tally *tally);
+
 bool tally_knows(const struct tally *tally, const struct tally_place *place);
 /* The number of a place. 0 or -ENOMEM. */
 int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *number);

@@ -71,6 +71,10 @@ struct process_table {
 
 void process_table_release(struct process_table *table); /* also right for a zeroed one */
 
+/* For tests and fuzzers: which invariant does not hold, or NULL. Processes and threads are found by
+ * their numbers, mappings are in order and apart, and found by their addresses. */
+const char *process_table_fault(const struct process_table *table);
+
 struct process *process_find(const struct process_table *table, uint32_t pid); /* or NULL */
 /* The process of that pid; a new one without name or mappings when there is none. NULL: out of
  * memory. */

@@ -54,6 +54,10 @@ struct profile *profile_new(void); /* NULL when out of memory */
 void profile_free(struct profile *profile);
 void profile_freep(struct profile **profile); /* for CLEANUP() */
 
+/* For tests and fuzzers: which invariant of the tables does not hold, or NULL. A row is found by its
+ * key, once; references and texts are there; parents of nodes come first. */
+const char *profile_fault(const struct profile *profile);
+
 /* The declared columns of a known table; their slots are the enums below. */
 const struct column *profile_columns(enum profile_table table, size_t *count);
 const char *profile_table_name(enum profile_table table);

@@ -68,6 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								.ignore_seal = true };
 		if (profile_reader_load(&source.guard, &options, &deep, NULL, &err) < 0)
 			continue;
+		if (profile_fault(deep))
+			abort();
 		/* What was accepted can be written, and is then sealed and canonical. */
 		CLEANUP(buffer_release) struct buffer bytes = { 0 };
 		CLEANUP(profile_freep) struct profile *again = NULL;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,9 @@ static inline void import_bytes(const struct importer *format, const uint8_t *da
 	struct profile *profile = NULL;
 	struct profile *sorted = NULL;
 	/* what sorting costs, a third of the time, goes into more inputs: one in four is sorted */
-	if (ret == 0 && format->finish(reader, &profile, NULL) == 0 && size % 4 == 0 &&
-	    profile_canonical(profile, &sorted) < 0)
+	bool made = ret == 0 && format->finish(reader, &profile, NULL) == 0;
+	if (made &&
+	    (profile_fault(profile) || (size % 4 == 0 && profile_canonical(profile, &sorted) < 0)))
 		abort();
 	profile_free(sorted);
 	profile_free(profile);

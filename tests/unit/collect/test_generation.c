@@ -130,6 +130,8 @@ static bool is_asked_by(struct session *session, uint32_t image, uint64_t vaddr,
 	assert_int_equal(gather_stash(session, &translation, false), 0);
 	tally_translation_release(&translation);
 	assert_int_equal(session_begin_generation(session), 0);
+	assert_null(tally_fault(&session->tally));
+	assert_null(profile_fault(session->profile));
 	return billed(profile, "left_out_names_memory") == 1;
 }
 
@@ -200,9 +202,11 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 	struct session *session = new_session();
 	struct lane lane = { 0 };
 	struct sampler sampler = { .sampled = true };
-	struct tally_place place = { .event = 1, .vaddr = 64, .stack = true };
+	struct tally_place place = { .vaddr = 64, .stack = true };
+	const struct profile_event event = { .name = span_of_text("cycles") };
 	const struct profile_context context = { .comm = span_of_text("waits") };
 	uint32_t other, number;
+	assert_int_equal(profile_add_event(session->profile, &event, &place.event), 0);
 	session->counters.samplers = &sampler;
 	session->counters.sampler_count = session->counters.cpu_count = 1;
 	session->counters.lanes = &lane;
@@ -217,6 +221,8 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 	assert_int_equal(weight_sample(&lane.weight, SESSION_FILTERED_TARGET), 0);
 	assert_int_equal(weight_sample(&lane.weight, number), 0);
 	assert_int_equal(session_begin_generation(session), 0);
+	assert_null(tally_fault(&session->tally));
+	assert_null(profile_fault(session->profile));
 
 	assert_int_equal(session->tally.count, 1);
 	assert_int_equal(lane.weight.targets[0], SESSION_FILTERED_TARGET);
@@ -248,6 +254,8 @@ static void a_user_has_room_again(void **state)
 	for (size_t i = 0; i < 4; i++)
 		assert_true(share_take(&session->shares, share, kinds[i], 1000));
 	assert_int_equal(session_begin_generation(session), 0);
+	assert_null(tally_fault(&session->tally));
+	assert_null(profile_fault(session->profile));
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(share->held[kinds[i]], 0);
 	assert_int_equal(share->held[SHARE_CONTEXTS], 1000); /* of control groups and the like */
@@ -277,6 +285,8 @@ static void names_of_commands_go_with_their_epoch(void **state)
 		assert_int_equal(session_context(session, process, 1, 0, &context), 0);
 		if ((i + 1) % EPOCH_NAMES == 0)
 			assert_int_equal(session_begin_generation(session), 0);
+		assert_null(tally_fault(&session->tally));
+		assert_null(profile_fault(session->profile));
 	}
 	assert_int_equal(share->refused[SHARE_CONTEXTS], 0);
 	assert_int_equal(share->held[SHARE_CONTEXTS], 0);
@@ -305,6 +315,8 @@ static void a_sample_that_waits_to_be_interpreted_keeps_its_context(void **state
 	assert_int_equal(profile_add_context(session->profile, &context, &waiting[1].context), 0);
 	session->edges.strange.under_way = (struct edge_batch){ .waiting = waiting, .count = 2 };
 	assert_int_equal(session_begin_generation(session), 0);
+	assert_null(tally_fault(&session->tally));
+	assert_null(profile_fault(session->profile));
 	assert_int_equal(waiting[0].context, 0);
 	assert_int_equal(waiting[1].context, 1);
 	assert_true(span_equal(profile_context(session->profile, 1).comm, context.comm));

@@ -55,8 +55,11 @@ static void each_take_hands_out_what_came_since_the_last(void **state)
 	struct cell cell = { 2, 2000, 2000000 };
 	assert_int_equal(tally_add(&tally, number, &cell), 0);
 	assert_int_equal(tally_add(&tally, number, &cell), 0);
+	assert_null(tally_fault(&tally));
 
 	CLEANUP(profile_freep) struct profile *first = take(&tally);
+	assert_null(tally_fault(&tally));
+	assert_null(profile_fault(first));
 	const struct table *flat = profile_table(first, PROFILE_FLAT);
 	assert_int_equal(flat->count, 1);
 	struct cell sum = cell_of_values(table_values(flat, 0));
@@ -79,10 +82,54 @@ static void each_take_hands_out_what_came_since_the_last(void **state)
 	tally_release(&tally);
 }
 
+/* What the checker of invariants is for. */
+static void a_tally_that_was_tampered_with_has_a_fault(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *session = profile_new();
+	struct tally tally;
+	assert_int_equal(tally_init(&tally, session), 0);
+	struct tally_place place = { .image = add_image(session, "/one") };
+	struct cell cell = { 1, 1000, 1000000 };
+	uint32_t number;
+	for (place.vaddr = 0; place.vaddr < 3; place.vaddr++) {
+		assert_int_equal(tally_place(&tally, &place, &number), 0);
+		assert_int_equal(tally_add(&tally, number, &cell), 0);
+	}
+	assert_null(tally_fault(&tally));
+
+	tally.places[1].vaddr = 9;
+	assert_string_equal(tally_fault(&tally), "a place is not found");
+	tally.places[1].vaddr = 1;
+	tally.places[1].image = 2;
+	assert_string_equal(tally_fault(&tally), "a place is of an event, a context or an image "
+						 "that is not there");
+	tally.places[1].image = 1;
+	tally.places[1].calls = 1;
+	assert_string_equal(tally_fault(&tally), "a place has callers that are not there");
+	tally.places[1].calls = 0;
+	tally.changed[2] = 0;
+	assert_string_equal(tally_fault(&tally), "a place that changed is listed twice");
+	tally.changed[2] = 3;
+	assert_string_equal(tally_fault(&tally), "a place that changed is not there");
+	tally.changed[2] = 2;
+	tally.places[2].cell = (struct cell){ 0 };
+	assert_string_equal(tally_fault(&tally),
+			    "what changed and what has something to hand out are not the same");
+	tally.places[2].cell = cell;
+	tally.count--;
+	assert_string_equal(tally_fault(&tally),
+			    "the index has more or fewer places than there are");
+	tally.count++;
+	assert_null(tally_fault(&tally));
+	tally_release(&tally);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_take_hands_out_what_came_since_the_last),
+		cmocka_unit_test(a_tally_that_was_tampered_with_has_a_fault),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,8 +194,48 @@ static void any_order_of_records_is_borne(void **state)
 			default:
 				process_reap(&table, now - random_below(&random, 100));
 			}
+			if (now % 100 == 0)
+				assert_null(process_table_fault(&table));
 		}
 	}
+}
+
+/* What the checker of invariants is for. */
+static void a_table_that_was_tampered_with_has_a_fault(void **state)
+{
+	(void)state;
+	CLEANUP(process_table_release) struct process_table table = { 0 };
+	name(&table, 1, 1, "a", false);
+	map(&table, 1, 100, 1);
+	map(&table, 1, 400, 2);
+	assert_int_equal(process_fork(&table, 1, 7, 1, 1, 5), 0);
+	name(&table, 1, 7, "thread", false);
+	assert_null(process_table_fault(&table));
+
+	struct process *process = process_find(&table, 1);
+	process->pid = 2;
+	assert_string_equal(process_table_fault(&table), "a process is not found by its number");
+	process->pid = 1;
+	process->serial = table.last_serial + 1;
+	assert_string_equal(process_table_fault(&table),
+			    "a process has a serial number that was not given out");
+	process->serial = 0;
+	process->space->count++;
+	assert_string_equal(process_table_fault(&table),
+			    "an address space has more or fewer mappings than it says");
+	process->space->count--;
+	struct mapping *first = (struct mapping *)(uintptr_t)process->space->blocks[0].list;
+	const struct mapping kept = *first;
+	first->end = first[1].start + 1;
+	assert_string_equal(process_table_fault(&table), "mappings overlap, or are not in order");
+	first->end = first->start;
+	assert_string_equal(process_table_fault(&table), "a mapping is empty");
+	*first = kept;
+	struct thread *thread = number_map_find(&table.threads, 7);
+	thread->tid = 8;
+	assert_string_equal(process_table_fault(&table), "a thread is not found by its number");
+	thread->tid = 7;
+	assert_null(process_table_fault(&table));
 }
 
 int main(void)
@@ -209,6 +249,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_says_it_made_itself_keeps_its_name),
 		cmocka_unit_test(names_longer_than_the_kernel_has_stay_whole),
 		cmocka_unit_test(any_order_of_records_is_borne),
+		cmocka_unit_test(a_table_that_was_tampered_with_has_a_fault),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,8 @@ static void merging_in_any_order_gives_the_same(void **state)
 		struct profile *a_bc = merged((const struct profile *[]){ a, bc }, 2);
 		assert_true(profiles_are_identical(abc, cba));
 		assert_true(profiles_are_identical(abc, a_bc));
+		assert_null(profile_fault(a));
+		assert_null(profile_fault(abc));
 	}
 }
 
@@ -97,6 +99,7 @@ static void canonical_form_is_its_own_canonical_form(void **state)
 		CLEANUP(profile_freep) struct profile *once = canonical(a);
 		CLEANUP(profile_freep) struct profile *twice = canonical(once);
 		assert_true(profiles_are_identical(once, twice));
+		assert_null(profile_fault(once));
 		assert_true(a->bytes.count >= once->bytes.count);
 	}
 }
@@ -375,6 +378,40 @@ static void sums_stop_at_their_largest_value(void **state)
 		    back.squares == ~(unsigned __int128)0);
 }
 
+/* What the checker of invariants is for. */
+static void a_profile_that_was_tampered_with_has_a_fault(void **state)
+{
+	(void)state;
+	CLEANUP(profile_freep) struct profile *profile = random_profile_new(5, RANDOM_KNOWN);
+	struct table *flat = profile->tables[PROFILE_FLAT], *nodes = profile->tables[PROFILE_NODE];
+	assert_true(flat->count > 1 && nodes->count > 1);
+	assert_null(profile_fault(profile));
+
+	uint64_t kept = flat->keys[FLAT_VADDR];
+	flat->keys[FLAT_VADDR] ^= UINT64_C(1) << 60;
+	assert_string_equal(profile_fault(profile), "a row is not found by its key");
+	flat->keys[FLAT_VADDR] = kept;
+	flat->count--;
+	assert_string_equal(profile_fault(profile),
+			    "an index has more or fewer rows than its table");
+	flat->count++;
+
+	flat->unindexed = nodes->unindexed = true; /* only what rows refer to is looked at */
+	kept = flat->keys[FLAT_IMAGE];
+	flat->keys[FLAT_IMAGE] = profile_table(profile, PROFILE_IMAGE)->count + 1;
+	assert_string_equal(profile_fault(profile), "a reference goes beyond the end of its table");
+	flat->keys[FLAT_IMAGE] = kept;
+	kept = flat->keys[FLAT_NAME];
+	flat->keys[FLAT_NAME] = profile->bytes.count + 1;
+	assert_string_equal(profile_fault(profile), "a reference goes beyond the end of its table");
+	flat->keys[FLAT_NAME] = kept;
+	kept = nodes->keys[NODE_PARENT];
+	nodes->keys[NODE_PARENT] = 1; /* itself */
+	assert_string_equal(profile_fault(profile), "a node's parent comes after it");
+	nodes->keys[NODE_PARENT] = kept;
+	assert_null(profile_fault(profile));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +427,7 @@ int main(void)
 		cmocka_unit_test(sources_and_contexts_read_back_as_written),
 		cmocka_unit_test(every_field_is_in_the_column_of_its_name),
 		cmocka_unit_test(sums_stop_at_their_largest_value),
+		cmocka_unit_test(a_profile_that_was_tampered_with_has_a_fault),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

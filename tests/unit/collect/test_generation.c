@@ -285,9 +285,9 @@ static void names_of_commands_go_with_their_epoch(void **state)
 		assert_int_equal(session_context(session, process, 1, 0, &context), 0);
 		if ((i + 1) % EPOCH_NAMES == 0)
 			assert_int_equal(session_begin_generation(session), 0);
-		assert_null(tally_fault(&session->tally));
-		assert_null(profile_fault(session->profile));
 	}
+	assert_null(tally_fault(&session->tally));
+	assert_null(profile_fault(session->profile));
 	assert_int_equal(share->refused[SHARE_CONTEXTS], 0);
 	assert_int_equal(share->held[SHARE_CONTEXTS], 0);
 	assert_int_equal(profile_table(session->profile, PROFILE_CONTEXT)->count, 0);

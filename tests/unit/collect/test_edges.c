@@ -438,11 +438,9 @@ static uint64_t usual_cost_ns(int samples)
 	return had_ns - left_ns;
 }
 
-/* A helper that others had may be what they made of it. */
-static void a_failure_that_may_be_others_is_not_paid(void **state)
+/* What a stranger pays when a helper fails him that another one had before. */
+static uint64_t cost_of_a_failure_of_others_ns(void)
 {
-	(void)state;
-	uint64_t usual_ns = usual_cost_ns(600);
 	struct scene *scene = scene_new();
 	struct share *share = shares_of_user(&scene->shares, 4343);
 	scene->share = shares_of_user(&scene->shares, 4242);
@@ -459,9 +457,23 @@ static void a_failure_that_may_be_others_is_not_paid(void **state)
 	assert_int_equal(scene->edges.failures, 1);
 	assert_int_equal(scene->edges.sums[0].lost, 0);
 	assert_int_equal(scene->edges.sums[0].interpreted, 601);
-	/* beside what its own samples took, less than the least that a failure costs */
-	assert_true(share_reading_left_ns(&scene->shares, share) + usual_ns + 100000000 > had_ns);
+	uint64_t left_ns = share_reading_left_ns(&scene->shares, share);
 	scene_free(scene);
+	return had_ns - left_ns;
+}
+
+#define FAILURE_NS 100000000 /* the least that one costs */
+
+/* A helper that others had may be what they made of it. Beside what its own samples took it costs
+ * less than a failure does; on a machine that does something else in between, at another try. */
+static void a_failure_that_may_be_others_is_not_paid(void **state)
+{
+	(void)state;
+	uint64_t cost_ns = UINT64_MAX;
+	uint64_t usual_ns = usual_cost_ns(600);
+	for (int tries = 0; tries < 5 && cost_ns >= usual_ns + FAILURE_NS; tries++)
+		cost_ns = cost_of_a_failure_of_others_ns();
+	assert_true(cost_ns < usual_ns + FAILURE_NS);
 }
 
 static void strangers_have_a_batch_each(void **state)

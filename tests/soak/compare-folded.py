@@ -10,8 +10,8 @@ t*t/n, so the difference of two rows is measured in the root of the sum of both.
 procedure), frames (in how much of a command's time a procedure is on the stack at all), and whole
 stacks; rows of at least 100 samples on either side. The mean of the squared deviations (chi2/df)
 may be 1.5 at most and each deviation 4 standard errors, or what one of a thousand equal pairs
-passes where that is more (few rows there, many rows here). --spoil moves half of the largest stack of ONE to its caller,
-which must be found. Exits 1 when they disagree.
+passes where that is more (few rows there, many rows here). --spoil moves the largest stack of ONE to its caller, which
+must be found. Exits 1 when they disagree.
 """
 import collections
 import math
@@ -57,12 +57,10 @@ def sums(ns, samples):
 
 
 def spoil(ns, samples):
-    stack = max(ns, key=lambda stack: ns[stack] if len(stack) > 3 else 0)
-    caller = stack[:-1]
+    stack = max(ns, key=lambda stack: ns[stack] if len(stack) > 2 else 0)
     for counts in (ns, samples):
-        moved = counts[stack] // 2
-        counts[stack] -= moved
-        counts[caller] = counts.get(caller, 0) + moved
+        counts[stack[:-1]] = counts.get(stack[:-1], 0) + counts[stack]
+        counts[stack] = 0
 
 
 def variance(time, count):

@@ -70,17 +70,12 @@ int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *
 	return 0;
 }
 
-static bool cell_empty(const struct cell *cell)
-{
-	return !cell->samples && !cell->estimate && !cell->squares;
-}
-
 int tally_add(struct tally *tally, uint32_t number, const struct cell *cell)
 {
 	struct cell *sum = &tally->places[number].cell;
-	if (cell_empty(cell))
+	if (cell_is_empty(cell))
 		return 0;
-	if (cell_empty(sum)) {
+	if (cell_is_empty(sum)) {
 		int ret = array_reserve(&tally->changed, &tally->changed_capacity,
 					tally->changed_count, sizeof(*tally->changed));
 		if (ret < 0)

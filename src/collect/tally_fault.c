@@ -3,11 +3,6 @@
 #include "base/cleanup.h"
 #include "collect/tally.h"
 
-static bool is_empty(const struct cell *cell)
-{
-	return !cell->samples && !cell->estimate && !cell->squares;
-}
-
 static const char *place_fault(const struct tally *tally, const struct tally_place *place)
 {
 	const struct profile *session = tally->session;
@@ -38,7 +33,7 @@ static const char *changed_fault(const struct tally *tally)
 		seen[number] = true;
 	}
 	for (size_t i = 0; i < tally->count; i++)
-		if (seen[i] == is_empty(&tally->places[i].cell))
+		if (seen[i] == cell_is_empty(&tally->places[i].cell))
 			return "what changed and what has something to hand out are not the same";
 	return NULL;
 }

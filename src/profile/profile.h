@@ -54,8 +54,8 @@ struct profile *profile_new(void); /* NULL when out of memory */
 void profile_free(struct profile *profile);
 void profile_freep(struct profile **profile); /* for CLEANUP() */
 
-/* For tests and fuzzers: which invariant of the tables does not hold, or NULL. A row is found by its
- * key, once; references and texts are there; parents of nodes come first. */
+/* For tests and fuzzers: which invariant of the tables does not hold, or NULL. A row is found by
+ * its key, once; references and texts are there; parents of nodes come first. */
 const char *profile_fault(const struct profile *profile);
 
 /* The declared columns of a known table; their slots are the enums below. */
@@ -264,6 +264,11 @@ struct cell {
 	uint64_t estimate;	   /* events, scaled by the event's `scale` */
 	unsigned __int128 squares; /* sum of the squared weights */
 };
+
+static inline bool cell_is_empty(const struct cell *cell)
+{
+	return cell->samples == 0 && cell->estimate == 0;
+}
 
 /* flat and stack are two views of the same samples: flat holds every sample by its leaf. */
 int profile_add_flat(struct profile *profile, uint32_t event, uint32_t context,

@@ -2,7 +2,8 @@
 # around it, what is unknown and what was made at run time go by the same rules, so that every procedure,
 # frame and stack agrees within what two counts can differ. COMPARE_SECONDS (12; the long form is 30) of it.
 . "$SOURCE/tests/lib.sh"
-need_command perf python3 xz cc
+. "$SOURCE/tests/compiling.sh"
+need_command perf python3
 need_root
 
 period=1105579 # ns, prime, and far from every fraction of the 4 ms tick
@@ -11,19 +12,6 @@ mkfifo control answer
 perf record -q -k mono -g -a -e cpu-clock:I -c $period --control fifo:control,answer -D -1 -o probe.data -- true >/dev/null 2>&1 ||
 	skip "perf cannot record cpu-clock system-wide here, or has no --control"
 
-# forks and executions, a long-lived process, code made at run time with names and without, threads
-compile() {
-	while :; do
-		for file in "$SOURCE"/src/profile/*.c; do
-			cc -std=gnu17 -O2 -I"$SOURCE/src" -D_GNU_SOURCE -c "$file" -o object.o
-		done
-	done
-}
-compress() {
-	while :; do
-		cat "$SOURCE"/src/*/*.c | xz -9 -c >/dev/null
-	done
-}
 cat >script.js <<'END'
 function leaf(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
 function middle(n) { return n ? middle(n - 1) + leaf(2000) : leaf(2000); }
@@ -36,8 +24,10 @@ start() {
 }
 stop() {
 	kill $workers 2>/dev/null || true
+	for worker in $workers; do rm -f "/tmp/perf-$worker.map"; done
 }
 trap stop EXIT
+# forks and executions, a long-lived process, threads, code made at run time with names and without
 start compile
 start compress
 start "$KERNELS/busy" threads 2 $((seconds + 60))
@@ -59,8 +49,10 @@ culprit record -q -a -g --per-thread -e cpu-clock -F 1000 -o live.prof -- sh -c 
 	fail "record: $(cat culprit.log)"
 echo stop >control
 wait $recorder || fail "perf record: $(cat perf.log)"
+for worker in $workers; do # maps are read where they lie beside a recording
+	! [ -e "/tmp/perf-$worker.map" ] || cp "/tmp/perf-$worker.map" .
+done
 stop
-cp /tmp/perf-*.map . 2>/dev/null || true # maps are read where they lie beside a recording
 culprit import -q --limits none perf.data -o imported.prof || fail "perf's file was not imported"
 
 for side in live imported; do

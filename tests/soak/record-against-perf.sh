@@ -2,7 +2,8 @@
 # procedure and every code page must agree within what two counts can differ,
 # and the total must be the busy time of the machine.
 . "$SOURCE/tests/lib.sh"
-need_command perf python3 xz cc
+. "$SOURCE/tests/compiling.sh"
+need_command perf python3
 need_root
 
 period=1105579 # ns, prime, and far from every fraction of the 4 ms tick: a rate that divides it would lock to it
@@ -10,18 +11,6 @@ seconds=${COMPARE_SECONDS:-20}
 perf record -q -B -k mono -a -e cpu-clock:I -c $period -o probe.data -- true >/dev/null 2>&1 ||
 	skip "perf cannot record cpu-clock system-wide here"
 
-compile() {
-	while :; do
-		for file in "$SOURCE"/src/profile/*.c; do
-			cc -std=gnu17 -O2 -I"$SOURCE/src" -D_GNU_SOURCE -c "$file" -o object.o
-		done
-	done
-}
-compress() {
-	while :; do
-		cat "$SOURCE"/src/*/*.c | xz -9 -c >/dev/null
-	done
-}
 compile &
 compiling=$!
 compress &

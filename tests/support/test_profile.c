@@ -147,6 +147,17 @@ void test_bill(struct test_profile *test, uint32_t event, const char *item, uint
 	must(profile_add_bill(test->profile, event, OPTIONAL_ABSENT, item, amount));
 }
 
+int64_t test_billed(const struct profile *profile, const char *item)
+{
+	const struct table *bill = profile_table(profile, PROFILE_BILL);
+	int64_t sum = -1;
+	for (size_t row = 0; row < bill->count; row++)
+		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
+			       span_of_text(item)))
+			sum = (sum < 0 ? 0 : sum) + (int64_t)table_values(bill, row)[0];
+	return sum;
+}
+
 void test_source(struct test_profile *test, const char *host, uint64_t cpus, uint64_t duration_ns)
 {
 	struct profile_source source = { .host = span_of_text(host),

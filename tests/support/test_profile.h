@@ -42,6 +42,8 @@ void test_stack_address(struct test_profile *test, uint64_t vaddr, uint64_t samp
 void test_inlined_code(struct test_profile *test);
 /* optional_cpu 0: of the whole recording; event 0 in `item` of the whole machine. */
 void test_bill(struct test_profile *test, uint32_t event, const char *item, uint64_t amount);
+/* What the profile's bill says of an item, of all events and CPUs; -1: nothing. */
+int64_t test_billed(const struct profile *profile, const char *item);
 void test_source(struct test_profile *test, const char *host, uint64_t cpus, uint64_t duration_ns);
 
 struct cell test_cell(uint64_t samples, uint64_t weight);

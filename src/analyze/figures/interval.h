@@ -25,11 +25,6 @@ struct estimate {
  * wider than +-40 %. */
 #define INTERVAL_FEW_SAMPLES 25
 
-static inline bool cell_is_empty(const struct cell *cell)
-{
-	return cell->samples == 0 && cell->estimate == 0;
-}
-
 /* Adds b to *a; saturates as merging does. */
 void cell_add(struct cell *a, const struct cell *b);
 /* What is left of a without b, never below 0. */

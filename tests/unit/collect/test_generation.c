@@ -18,6 +18,7 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 #include "support/made_up_collector.h"
+#include "support/test_profile.h"
 
 #define RING_BYTES    (1u << 20)
 #define EPOCHS	      20
@@ -107,16 +108,6 @@ static void free_session(struct session *session)
 	free(session);
 }
 
-static uint64_t billed(const struct profile *profile, const char *item)
-{
-	const struct table *bill = profile_table(profile, PROFILE_BILL);
-	for (size_t row = 0; row < bill->count; row++)
-		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
-			       span_of_text(item)))
-			return table_values(bill, row)[0];
-	return 0;
-}
-
 /* One epoch, in which that image's code at `vaddr` has a sample. Whether its names were asked for,
  * which its file refuses. */
 static bool is_asked_by(struct session *session, uint32_t image, uint64_t vaddr, uint32_t asker)
@@ -132,7 +123,7 @@ static bool is_asked_by(struct session *session, uint32_t image, uint64_t vaddr,
 	assert_int_equal(session_begin_generation(session), 0);
 	assert_null(tally_fault(&session->tally));
 	assert_null(profile_fault(session->profile));
-	return billed(profile, "left_out_names_memory") == 1;
+	return test_billed(profile, "left_out_names_memory") == 1;
 }
 
 static bool is_asked(struct session *session, uint32_t image, uint64_t vaddr)

@@ -11,6 +11,7 @@
 #include "collect/left_out.h"
 #include "collect/shares.h"
 #include "profile/profile.h"
+#include "support/test_profile.h"
 
 static void what_ended_reading_says_why(void **state)
 {
@@ -85,16 +86,6 @@ static void a_sentence_is_cut_to_its_room(void **state)
 	left_out_release(&left);
 }
 
-static int64_t billed(const struct profile *profile, const char *item)
-{
-	const struct table *bill = profile_table(profile, PROFILE_BILL);
-	for (size_t row = 0; row < bill->count; row++)
-		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
-			       span_of_text(item)))
-			return (int64_t)table_values(bill, row)[0];
-	return -1;
-}
-
 static void the_bill_names_files_unless_names_are_hidden(void **state)
 {
 	(void)state;
@@ -106,11 +97,11 @@ static void the_bill_names_files_unless_names_are_hidden(void **state)
 		struct profile *profile = profile_new();
 		assert_non_null(profile);
 		assert_int_equal(left_out_write(&left, redact, profile), 0);
-		assert_int_equal(billed(profile, "left_out_names_busy"), 2);
-		assert_int_equal(billed(profile, "left_out_flow_memory"), 1);
-		assert_int_equal(billed(profile, "left_out_names_time"), -1);
-		assert_int_equal(billed(profile, "left_out_file_/a"), redact ? -1 : 1);
-		assert_int_equal(billed(profile, "left_out_file_/b"), redact ? -1 : 2);
+		assert_int_equal(test_billed(profile, "left_out_names_busy"), 2);
+		assert_int_equal(test_billed(profile, "left_out_flow_memory"), 1);
+		assert_int_equal(test_billed(profile, "left_out_names_time"), -1);
+		assert_int_equal(test_billed(profile, "left_out_file_/a"), redact ? -1 : 1);
+		assert_int_equal(test_billed(profile, "left_out_file_/b"), redact ? -1 : 2);
 		profile_free(profile);
 	}
 	left_out_release(&left);

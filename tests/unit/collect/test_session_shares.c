@@ -12,6 +12,7 @@
 #include "collect/gather.h"
 #include "collect/session.h"
 #include "profile/bill.h"
+#include "support/test_profile.h"
 
 #define STRANGER 4242u
 
@@ -284,16 +285,6 @@ static void who_changes_his_user_without_a_program_is_asked(void **state)
 	close(answer[1]);
 }
 
-static uint64_t billed(const struct profile *profile, const char *item)
-{
-	const struct table *bill = profile_table(profile, PROFILE_BILL);
-	for (size_t row = 0; row < bill->count; row++)
-		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
-			       span_of_text(item)))
-			return table_values(bill, row)[0];
-	return 0;
-}
-
 static void without_a_stash_what_was_left_out_is_in_the_bill_too(void **state)
 {
 	(void)state;
@@ -316,11 +307,11 @@ static void without_a_stash_what_was_left_out_is_in_the_bill_too(void **state)
 	struct tally_translation translation = { 0 };
 	assert_int_equal(tally_translation_init(&translation, session->profile, profile), 0);
 	assert_int_equal(gather_nothing(session, &translation, false), 0);
-	assert_int_equal(billed(profile, "left_out_places"), 17);
-	assert_int_equal(billed(profile, "left_out_names_time"), 1);
-	assert_int_equal(billed(profile, "left_out_names_unanswered"), 1);
-	assert_int_equal(billed(profile, "left_out_file_/their/program"), 1);
-	assert_int_equal(billed(profile, "left_out_file_/their/other"), 0);
+	assert_int_equal(test_billed(profile, "left_out_places"), 17);
+	assert_int_equal(test_billed(profile, "left_out_names_time"), 1);
+	assert_int_equal(test_billed(profile, "left_out_names_unanswered"), 1);
+	assert_int_equal(test_billed(profile, "left_out_file_/their/program"), 1);
+	assert_int_equal(test_billed(profile, "left_out_file_/their/other"), -1);
 	/* The next epoch begins with none of it. */
 	assert_true(share->left_ns[SHARE_GATHERING] > 0);
 	assert_int_equal(share->refused[SHARE_PLACES], 0);

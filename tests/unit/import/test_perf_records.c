@@ -15,6 +15,7 @@
 #include "import/perf_data/perf_data_types.h"
 #include "perf_data_fixture.h"
 #include "profile/bill.h"
+#include "support/test_profile.h"
 
 /* Android's process names are those of packages. */
 static void processes_with_long_names_stay_apart(void **state)
@@ -279,17 +280,6 @@ static void tracepoints_are_called_as_their_formats_say(void **state)
 	}
 }
 
-static uint64_t bill_of(const struct profile *profile, const char *item)
-{
-	const struct table *bill = profile_table(profile, PROFILE_BILL);
-	uint64_t amount = 0;
-	for (size_t row = 0; row < bill->count; row++)
-		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
-			       span_of_text(item)))
-			amount += table_values(bill, row)[0];
-	return amount;
-}
-
 /* The bucket of that kind of value, plus one; 0: there is none. */
 static uint64_t bucket_of(const struct profile *profile, enum value_of kind)
 {
@@ -376,8 +366,8 @@ static void raw_data_and_traces_are_said_to_be_left_out(void **state)
 				    "samples are taken\n"
 				    "note: samples of 'cycles' have 24 bytes of raw data, which "
 				    "are left out\n");
-		assert_int_equal(bill_of(outcome.profile, BILL_TRACE_LEFT_OUT), 24);
-		assert_int_equal(bill_of(outcome.profile, BILL_RAW_LEFT_OUT), 24);
+		assert_int_equal(test_billed(outcome.profile, BILL_TRACE_LEFT_OUT), 24);
+		assert_int_equal(test_billed(outcome.profile, BILL_RAW_LEFT_OUT), 24);
 	}
 	CLEANUP(perf_file_release) struct perf_file alone = { 0 };
 	begin_usual(&alone);

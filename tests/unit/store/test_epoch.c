@@ -23,6 +23,7 @@
 #include "store/profile_writer.h"
 #include "support/random_profile.h"
 #include "support/temporary_folder.h"
+#include "support/test_profile.h"
 
 static struct profile *merged_seeds(uint64_t first, uint64_t count)
 {
@@ -72,16 +73,6 @@ static bool exists(const char *path, const char *ending)
 	struct stat found;
 	snprintf(name, sizeof(name), "%s%s", path, ending);
 	return lstat(name, &found) == 0;
-}
-
-static uint64_t cut_off_of(const struct profile *profile)
-{
-	const struct table *bill = profile_table(profile, PROFILE_BILL);
-	for (size_t row = 0; row < bill->count; row++)
-		if (span_equal(profile_bytes(profile, table_keys(bill, row)[BILL_ITEM]),
-			       span_of_text(BILL_CUT_OFF)))
-			return table_values(bill, row)[0];
-	return 0;
 }
 
 static void every_merge_can_be_read_at_once(void **state)
@@ -171,7 +162,7 @@ static void what_a_killed_writer_merged_is_read_and_then_kept(void **state)
 	struct epoch *epoch = opened(path);
 	CLEANUP(profile_freep) struct profile *closed = read_file(path, &info);
 	assert_false(info.cut_off);
-	assert_int_equal(cut_off_of(closed), 1);
+	assert_int_equal(test_billed(closed, BILL_CUT_OFF), 1);
 	merge_seed(epoch, 5);
 	struct error err = { 0 };
 	assert_int_equal(epoch_close(epoch, &err), 0);

@@ -120,12 +120,19 @@ int collector_service(struct collector *collector, struct error *err)
 	uint64_t now = clock_monotonic_ns();
 	int kept = ring_keeper_end(&session->keeper);
 	bool due = ran_out(collector->timer_fd);
+	bool weighs = due && !session->inherit;
+	/* Counts are read before the samples up to then are handled, which takes a while: what runs
+	 * meanwhile has its samples in the next window, and its counts as well. */
+	int ret = kept < 0 ? kept
+		  : weighs ? counters_read(&session->counters, COUNTERS_COUNTED)
+			   : 0;
 	urgency_watch(&session->urgency);
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
 	bursts_take_answer(&session->bursts);
-	int ret = kept < 0 ? kept : service_bursts(collector, now - SETTLE_MARGIN_NS);
+	if (ret == 0)
+		ret = service_bursts(collector, now - SETTLE_MARGIN_NS);
 	/* One that is gone polls readable for ever. */
 	if (session->bursts.stepper && session->bursts.stepper->lost)
 		epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL, session->bursts.stepper->socket, NULL);
@@ -136,10 +143,8 @@ int collector_service(struct collector *collector, struct error *err)
 	if (ret == 0 && due)
 		ret = hotplug_follow(&collector->hotplug, &session->counters, &collector->ledger,
 				     now);
-	if (ret == 0 && due && !session->inherit) {
-		ret = counters_read(&session->counters, COUNTERS_COUNTED);
-		if (ret == 0)
-			ret = session_settle(session, false);
+	if (ret == 0 && weighs) {
+		ret = session_settle(session, false);
 		counters_redraw(&session->counters, &collector->random);
 	}
 	process_reap(&session->processes, now - REAP_AFTER_NS);
@@ -197,10 +202,12 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 static int service_and_read(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
-	int ret = collector_service(collector, err);
+	int ret = counters_read(&session->counters, COUNTERS_ALL);
+	if (ret < 0)
+		return failed(err, ret);
+	ret = collector_service(collector, err);
 	if (ret < 0)
 		return ret;
-	ret = counters_read(&session->counters, COUNTERS_ALL);
 	uint64_t now_ns = clock_monotonic_ns();
 	if (ret == 0)
 		ret = hotplug_check(&collector->hotplug, &session->counters, &collector->ledger,

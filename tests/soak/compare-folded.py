@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares two profiles of the same seconds, exported as folded stacks.
 
-usage: compare-folded.py [--spoil] ONE OTHER
+usage: compare-folded.py [--spoil] [--same-period] ONE OTHER
 
 ONE.ns, ONE.samples and OTHER's likewise: `culprit export --all` and the same with --samples.
 
@@ -11,7 +11,8 @@ procedure), frames (in how much of a command's time a procedure is on the stack 
 stacks; rows of at least 100 samples on either side. The mean of the squared deviations (chi2/df)
 may be 1.5 at most and each deviation 4 standard errors, or what one of a thousand equal pairs
 passes where that is more (few rows there, many rows here). --spoil moves the largest stack of ONE to its caller, which
-must be found. Exits 1 when they disagree.
+must be found. --same-period says that both had one fixed period: what a sample stands for, in rows of at least
+300 samples, may differ by 5 %. Exits 1 when they disagree.
 """
 import collections
 import math
@@ -20,6 +21,8 @@ import sys
 LEAST_SAMPLES = 100
 CHI2_MOST = 1.5
 WORST = 4
+SAME_PERIOD_SAMPLES = 300
+SAME_PERIOD_MOST = 0.05
 
 
 def read(path):
@@ -42,8 +45,10 @@ def keys(stack):
 
 def tables(name):
     ns, samples = read(f"{name}.ns"), read(f"{name}.samples")
-    if set(ns) != set(samples):
-        sys.exit(f"compare-folded: {name}: stacks of samples and of time differ")
+    if set(ns) - set(samples):
+        sys.exit(f"compare-folded: {name}: there are stacks without samples")
+    for stack in set(samples) - set(ns):
+        ns[stack] = 0  # of what was not counted there
     return ns, samples
 
 
@@ -104,8 +109,22 @@ def compare(kind, ours, theirs):
     return chi2 <= chi2_allowed(len(found)) and found[0][0] <= limit
 
 
+def weights_differ(kind, ours, theirs):
+    found = []
+    for key in set(ours) & set(theirs):
+        (a, n), (b, m) = ours[key], theirs[key]
+        if min(n, m) >= SAME_PERIOD_SAMPLES:
+            found.append((abs(a / n / (b / m) - 1), a, n, b, m, key))
+    found.sort(reverse=True)
+    worst = [row for row in found if row[0] > SAME_PERIOD_MOST]
+    print(f"{kind}: {len(found)} with >= {SAME_PERIOD_SAMPLES} samples, {len(worst)} differ by more than {SAME_PERIOD_MOST:.0%} a sample")
+    for share, a, n, b, m, key in found[:3]:
+        print(f"  {share:7.1%}  {a} ({n})  {b} ({m})  {';'.join(key)[-150:]}")
+    return bool(worst) or not found
+
+
 def main():
-    names = [name for name in sys.argv[1:] if name != "--spoil"]
+    names = [name for name in sys.argv[1:] if not name.startswith("--")]
     one, other = tables(names[0]), tables(names[1])
     if "--spoil" in sys.argv:
         spoil(*one)
@@ -113,6 +132,8 @@ def main():
     for name, (ns, samples) in zip(names, (one, other)):
         print(f"{name}: {sum(samples.values())} samples, {sum(ns.values()) / 1e9:.3f} s, {len(ns)} stacks")
     verdicts = [compare(kind, ours[kind], theirs[kind]) for kind in ours]
+    if "--same-period" in sys.argv:
+        verdicts += [not weights_differ(kind, ours[kind], theirs[kind]) for kind in ours]
     sys.exit(0 if all(verdicts) else 1)
 
 

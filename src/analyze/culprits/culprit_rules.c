@@ -160,9 +160,8 @@ static bool can_explain(const struct culprit_list *list, double stall_cycles)
 static bool is_explained(const struct culprit_rules *rules, const struct culprit_list *list,
 			 double stall_cycles)
 {
-	enum cycles_scale scale = rules->procedure->scale;
-	bool free = scale == CYCLES_RELATIVE || scale == CYCLES_PROGRAM;
-	return can_explain(list, free ? INFINITY : stall_cycles);
+	bool relative = procedure_cycles_are_relative(rules->procedure);
+	return can_explain(list, relative ? INFINITY : stall_cycles);
 }
 
 static bool lists(const struct culprit_list *list, enum dynamic_cause cause)

@@ -1,11 +1,19 @@
 /*
- * culprits_private - shared by the files of culprits: what is under way where a block
- * begins, events by instruction, and the rules that fill the list of one stall.
+ * culprits_private - shared by the files of culprits: the parts of an instruction's cycles, what
+ * is under way where a block begins, events by instruction, and the rules that list the causes of
+ * one stall.
  */
 #pragma once
 
 #include "analyze/culprits/culprits.h"
 #include "analyze/figures/event_column.h"
+
+/* culprit_best_case.c: sets all of culprits->stalls to their issue and static cycles, with the
+ * reason for the static ones; all else is 0, or NaN for an interval. 0 or -ENOMEM. */
+int culprit_find_best_cases(struct culprits *culprits);
+
+/* culprit_stalls.c: adds their dynamic and noise cycles, and sets culprits->known. 0 or -ENOMEM. */
+int culprit_find_stalls(struct culprits *culprits);
 
 /* culprit_reach.c */
 

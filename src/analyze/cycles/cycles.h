@@ -169,3 +169,5 @@ int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure
 			struct error *err);
 void procedure_cycles_free(struct procedure_cycles *procedure);
 void procedure_cycles_freep(struct procedure_cycles **procedure); /* for CLEANUP() */
+/* Whether cycles an execution are known up to a factor alone, the procedure's or the program's. */
+bool procedure_cycles_are_relative(const struct procedure_cycles *procedure);

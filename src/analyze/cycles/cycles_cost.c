@@ -185,7 +185,7 @@ int cycles_sum_up(struct procedure_cycles *procedure, const struct cycles_sample
 		procedure->cycle = 1;
 		return 0;
 	}
-	bool relative = procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM;
+	bool relative = procedure_cycles_are_relative(procedure);
 	procedure->cycle = in_order || !relative ? most_of_cycle_by_best_cases(procedure)
 						 : cycles_most_of_cycle(procedure);
 	scale_best(procedure->instructions, procedure->cfg.instruction_count, procedure->cycle);

@@ -32,6 +32,11 @@ void procedure_cycles_freep(struct procedure_cycles **procedure)
 	procedure_cycles_free(*procedure);
 }
 
+bool procedure_cycles_are_relative(const struct procedure_cycles *procedure)
+{
+	return procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM;
+}
+
 static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure,
 		       struct decoder **decoder, struct error *err)
 {

@@ -291,9 +291,9 @@ static int add_steps(const struct builder *builder, const struct procedure_cycle
 		     struct flow_calls_procedure *out)
 {
 	const struct cfg *cfg = &procedure->cfg;
-	CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
+	CLEANUP(seen_counts_release) struct seen_counts seen = { 0 };
 	if (seen_branches_count(builder->cycles->evidence, procedure->procedure->procedure->image,
-				cfg, FLOW_EVIDENCE_STEPPED, &seen) < 0)
+				cfg, SEEN_BRANCHES_STEPPED, &seen) < 0)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
 		const struct cfg_block *block = &cfg->blocks[b];
@@ -359,8 +359,8 @@ static bool can_join(const struct cycles *cycles)
 	return cycles->events.model == FREQUENCY_CYCLES_OUT_OF_ORDER &&
 	       cycles->events.scale == CYCLES_RELATIVE && cycles->events.time != CYCLES_NO_COLUMN &&
 	       cycles->evidence &&
-	       (seen_branches_has(cycles->evidence, FLOW_EVIDENCE_INTERPRETED) ||
-		seen_branches_has(cycles->evidence, FLOW_EVIDENCE_STEPPED));
+	       (seen_branches_has(cycles->evidence, SEEN_BRANCHES_INTERPRETED) ||
+		seen_branches_has(cycles->evidence, SEEN_BRANCHES_STEPPED));
 }
 
 /* The procedure that an address is in, or NOWHERE. */

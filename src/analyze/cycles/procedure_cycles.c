@@ -68,11 +68,11 @@ static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure
  * weigh more. 0 or -ENOMEM. */
 static int find_evidence(const struct cycles *cycles, struct procedure_cycles *procedure)
 {
-	static const enum seen_branches_kind kinds[] = { FLOW_EVIDENCE_INTERPRETED,
-							 FLOW_EVIDENCE_STEPPED };
+	static const enum seen_branches_kind kinds[] = { SEEN_BRANCHES_INTERPRETED,
+							 SEEN_BRANCHES_STEPPED };
 	size_t count = procedure->cfg.graph.edge_count;
 	for (size_t k = 0; cycles->evidence && k < COUNT_OF(kinds); k++) {
-		CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
+		CLEANUP(seen_counts_release) struct seen_counts seen = { 0 };
 		if (seen_branches_count(cycles->evidence, procedure->procedure->procedure->image,
 					&procedure->cfg, kinds[k], &seen) < 0)
 			return -ENOMEM;
@@ -162,7 +162,7 @@ static double executed(const struct procedure_cycles *procedure)
 static int count_instructions(const struct procedure_cycles *procedure,
 			      const struct cycles_samples *time,
 			      const struct cycles_samples *executions,
-			      const struct flow_counts *stacks, double *instructions)
+			      const struct seen_counts *stacks, double *instructions)
 {
 	const struct cycles_events *events = cycles_events(procedure->cycles);
 	*instructions = NAN;
@@ -187,7 +187,7 @@ static int count_instructions(const struct procedure_cycles *procedure,
  * an instruction cost 1 on average. NaN: nothing was sampled.
  */
 static int find_unit(struct procedure_cycles *procedure, const struct cycles_samples *time,
-		     const struct cycles_samples *executions, const struct flow_counts *stacks,
+		     const struct cycles_samples *executions, const struct seen_counts *stacks,
 		     double *unit)
 {
 	bool counted = procedure->model == FREQUENCY_COUNTS;
@@ -210,7 +210,7 @@ static int find_unit(struct procedure_cycles *procedure, const struct cycles_sam
 }
 
 static int estimate(struct procedure_cycles *procedure, const struct cycles_samples *time,
-		    const struct cycles_samples *executions, const struct flow_counts *stacks)
+		    const struct cycles_samples *executions, const struct seen_counts *stacks)
 {
 	CLEANUP(asked_release) struct asked asked = { 0 };
 	if (ask(procedure, &asked) < 0)
@@ -252,12 +252,12 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 
 /* Branch stacks over the procedure: nothing that samples say is as sure. 0 or -ENOMEM. */
 static int find_stacks(const struct cycles *cycles, struct procedure_cycles *procedure,
-		       struct flow_counts *stacks)
+		       struct seen_counts *stacks)
 {
 	int ret = 0;
 	if (cycles->evidence)
 		ret = seen_branches_count(cycles->evidence, procedure->procedure->procedure->image,
-					  &procedure->cfg, FLOW_EVIDENCE_COUNTED, stacks);
+					  &procedure->cfg, SEEN_BRANCHES_COUNTED, stacks);
 	if (stacks->blocks)
 		procedure->model = FREQUENCY_COUNTS;
 	return ret;
@@ -267,7 +267,7 @@ static int measure(const struct cycles *cycles, struct procedure_cycles *procedu
 {
 	const struct cycles_events *events = &cycles->events;
 	const struct event_columns *columns = cycles->index->columns;
-	CLEANUP(flow_counts_release) struct flow_counts stacks = { 0 };
+	CLEANUP(seen_counts_release) struct seen_counts stacks = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples time = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples executions = { 0 };
 	bool timed = events->time != CYCLES_NO_COLUMN;

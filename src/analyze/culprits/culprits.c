@@ -29,7 +29,7 @@ void culprits_freep(struct culprits **culprits)
 	culprits_free(*culprits);
 }
 
-/* Of two that can explain as much, the one that more often does. */
+/* By how often each is the cause, the most frequent first (docs/methods.md, "Culprits"). */
 static int rank_of(enum dynamic_cause cause)
 {
 	static const enum dynamic_cause order[DYNAMIC_CAUSES] = {
@@ -44,9 +44,9 @@ static int rank_of(enum dynamic_cause cause)
 }
 
 /*
- * Out of order, who is charged is who was busy. So what the instruction itself does is before what
- * may have kept it from beginning: the wrong prediction of another, a late fetch. Work that is
- * known to be of no fixed length is before everything.
+ * Out of order the instruction that is charged was busy. So causes in its own work come before
+ * those that kept it from beginning: the wrong prediction of another, a late fetch. Work that is
+ * known to have no fixed length comes before all.
  */
 static int rank_at(const struct culprit_list *list, const struct culprit *culprit,
 		   uint32_t instruction, bool in_order)
@@ -68,7 +68,7 @@ static double explains(const struct culprit_list *list, const struct culprit *cu
 	return fmin(culprit->high, whole);
 }
 
-/* By what each can explain of the stall; of two that can explain as much, by rank. */
+/* By how much of the stall each can explain; among equals by rank. */
 static void sort(struct culprit_list *list, uint32_t instruction, bool in_order, double whole)
 {
 	for (size_t i = 1; i < list->count; i++) {
@@ -89,9 +89,9 @@ static void sort(struct culprit_list *list, uint32_t instruction, bool in_order,
 }
 
 /*
- * Where a cycle may be shorter than taken here, a stall is longer and a cause takes less: of C
- * cycles charged, A of them the best case and a bound of H at the longest cycle, at most
- * min(C - A s, H s) for any s up to 1. Where that is known, s is 1.
+ * Where a cycle may be shorter than assumed, by a factor s up to 1, a stall is longer and a cause
+ * takes less: with C cycles charged, a best case of A and a bound of H (both at s = 1), at most the
+ * largest min(C - A s, H s) of any s. Where the length is known, s is 1.
  */
 static double most_at_any_scale(double high, const struct cycles_cost *cost,
 				const struct stall *stall)
@@ -104,13 +104,13 @@ static double most_at_any_scale(double high, const struct cycles_cost *cost,
 			   : stall->most_cycles * high / (high + cost->best_cycles);
 }
 
-/* One that is shown; else what may be one. */
+/* The stall that is shown, else the one that there may be. */
 static double stall_that_may_be(const struct stall *stall)
 {
 	return stall->dynamic_cycles > 0 ? stall->dynamic_cycles : stall->most_cycles;
 }
 
-/* Cuts bounds to the stall, drops what does not matter, and finds what only one can explain. */
+/* Sorts the causes, drops those that can explain too little, and sets the bounds of the others. */
 static void weigh(const struct procedure_cycles *procedure, uint32_t instruction,
 		  struct culprit_list *found, struct stall *stall)
 {
@@ -135,6 +135,7 @@ static void weigh(const struct procedure_cycles *procedure, uint32_t instruction
 	stall->unexplained_cycles = fmax(0, whole - sum);
 }
 
+/* 0 or -ENOMEM. */
 static int append(struct culprits *culprits, size_t *capacity, const struct culprit_list *found,
 		  struct stall *stall)
 {

@@ -127,7 +127,7 @@ static void add_branch(struct branches *branches, double executed, double taken,
 }
 
 static void compare_branches(const struct program *program, const struct procedure_cycles *found,
-			     const struct flow_counts *seen, struct branches *branches)
+			     const struct seen_counts *seen, struct branches *branches)
 {
 	const struct cfg *cfg = &found->cfg;
 	uint32_t image = exact_counts_image(program->truth, found->procedure->procedure->image);
@@ -170,8 +170,8 @@ static int see_branches(const struct program *program, struct cycles *cycles,
 			continue;
 		if (ret < 0)
 			return ret;
-		for (int kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++) {
-			CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
+		for (int kind = 0; kind < SEEN_BRANCHES_KINDS; kind++) {
+			CLEANUP(seen_counts_release) struct seen_counts seen = { 0 };
 			if (seen_branches_count(evidence, found->procedure->procedure->image,
 						&found->cfg, (enum seen_branches_kind)kind,
 						&seen) < 0)
@@ -196,6 +196,7 @@ static void print_sum(const struct accuracy_sum *sum, int limits_from, int limit
 struct row {
 	const char *by;
 	bool with_branches;
+	bool joins; /* executions of procedures, over the calls between them */
 	enum accuracy_scale scale;
 };
 
@@ -206,7 +207,7 @@ static int print_row(const struct program *program, const struct row *row, struc
 	const struct cycles_options options = { .no_evidence = !row->with_branches };
 	const struct accuracy_request scale = { .scale = row->scale, .runs = 1 };
 	int ret = cycles_new(program->index, &options, &cycles, err);
-	if (ret == 0 && row->scale == ACCURACY_PROGRAM)
+	if (ret == 0 && row->joins)
 		ret = cycles_join_calls(cycles, err);
 	if (ret == 0)
 		ret = accuracy_new(cycles, program->truth, NULL, 0, &scale, &accuracy, err);
@@ -228,13 +229,15 @@ static int print_row(const struct program *program, const struct row *row, struc
 	return 0;
 }
 
-/* "-1": up to one factor for all of the program. */
+/* "-1": up to one factor for all of the program; "costs-1" says what branch-1 owes to calls and
+ * steps, without which an instruction costs the same in all procedures. */
 static int print_rows(const struct program *program, struct error *err)
 {
-	static const struct row rows[] = { { "alone", false, ACCURACY_PROCEDURE },
-					   { "branches", true, ACCURACY_PROCEDURE },
-					   { "alone-1", false, ACCURACY_PROGRAM },
-					   { "branch-1", true, ACCURACY_PROGRAM } };
+	static const struct row rows[] = { { "alone", false, false, ACCURACY_PROCEDURE },
+					   { "branches", true, false, ACCURACY_PROCEDURE },
+					   { "alone-1", false, false, ACCURACY_PROGRAM },
+					   { "costs-1", true, false, ACCURACY_PROGRAM },
+					   { "branch-1", true, true, ACCURACY_PROGRAM } };
 	int ret = 0;
 	for (size_t i = 0; ret == 0 && i < COUNT_OF(rows); i++)
 		ret = print_row(program, &rows[i], err);
@@ -243,16 +246,16 @@ static int print_rows(const struct program *program, struct error *err)
 
 static int print_branches(const struct program *program, struct error *err)
 {
-	static const char *const names[] = { [FLOW_EVIDENCE_INTERPRETED] = "interpreted",
-					     [FLOW_EVIDENCE_STEPPED] = "stepped",
-					     [FLOW_EVIDENCE_COUNTED] = "counted" };
+	static const char *const names[] = { [SEEN_BRANCHES_INTERPRETED] = "interpreted",
+					     [SEEN_BRANCHES_STEPPED] = "stepped",
+					     [SEEN_BRANCHES_COUNTED] = "counted" };
 	CLEANUP(cycles_freep) struct cycles *cycles = NULL;
 	const struct cycles_options options = { .no_evidence = true };
-	struct branches kinds[FLOW_EVIDENCE_KINDS] = { 0 };
+	struct branches kinds[SEEN_BRANCHES_KINDS] = { 0 };
 	int ret = cycles_new(program->index, &options, &cycles, err);
 	if (ret == 0)
 		ret = see_branches(program, cycles, kinds, err);
-	for (int kind = 0; ret == 0 && kind < FLOW_EVIDENCE_KINDS; kind++) {
+	for (int kind = 0; ret == 0 && kind < SEEN_BRANCHES_KINDS; kind++) {
 		const struct branches *branches = &kinds[kind];
 		if (branches->outcomes > 0)
 			printf("%-8s %s: %.0f outcomes, %.0f of no edge; of executions %.1f %% "

@@ -25,7 +25,7 @@ for name in $names; do
 	"$bench" "$name" "$folder/$name.callgrind" "${profiles[@]}" || exit 1
 done >rows || exit 1
 cat rows
-for by in alone branches alone-1 branch-1; do
+for by in alone branches alone-1 costs-1 branch-1; do
 	for without in none cc1; do
 		awk -v by="$by" -v without="$without" '
 		$2 == by && $1 != without { n++; for (i = 4; i <= 7; i++) sum[i] += $i }

@@ -67,9 +67,9 @@ static int add_pair(struct pairs *pairs, const struct pair *pair)
 
 /* ---- one procedure */
 
-/* Samples by block at their own addresses; what is in no block is summed up. */
-static void weigh(struct builder *builder, const struct cfg *cfg,
-		  const struct annotate_procedure *part, double *weights)
+/* Adds samples at their own addresses by block; those in no block to accuracy->no_block. */
+static void add_weights(struct builder *builder, const struct cfg *cfg,
+			const struct annotate_procedure *part, double *weights)
 {
 	for (size_t i = 0; part && i < part->sample_count; i++) {
 		const struct annotate_sample *sample = &part->samples[i];
@@ -83,8 +83,8 @@ static void weigh(struct builder *builder, const struct cfg *cfg,
 	}
 }
 
-/* Executions of a block: of its first instruction whose rounds are not counted one by one, as
- * those of string instructions are. NaN: there is none. */
+/* Executions of a block: of its first instruction that is no string instruction, of which callgrind
+ * counts each round. NaN: there is none. */
 static double count_block(const struct builder *builder, const struct procedure_cycles *procedure,
 			  uint32_t image, uint32_t block)
 {
@@ -125,8 +125,8 @@ static int add_blocks(struct builder *builder, const struct procedure_cycles *pr
 	double *weights = calloc((size_t)cfg->graph.block_count + 1, sizeof(*weights));
 	if (!weights)
 		return -ENOMEM;
-	weigh(builder, cfg, procedure->procedure, weights);
-	weigh(builder, cfg, procedure->cold, weights);
+	add_weights(builder, cfg, procedure->procedure, weights);
+	add_weights(builder, cfg, procedure->cold, weights);
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
 		executions[b] = count_block(builder, procedure, image, b);
 		if (isnan(executions[b]))
@@ -161,7 +161,7 @@ static int add_edges(struct builder *builder, const struct procedure_cycles *pro
 	return 0;
 }
 
-/* Jumps to places of the procedure that no edge leads to. */
+/* Executions of jumps inside of the procedure along which its graph has no edge. */
 static double count_missing(const struct builder *builder, const struct procedure_cycles *procedure,
 			    uint32_t image)
 {
@@ -258,7 +258,7 @@ static double weighted_median(struct weighted *list, size_t count)
 	return 1;
 }
 
-/* Of the blocks first..end-1, by samples. */
+/* The median of truth over estimate, of the blocks first..end-1 weighted by samples. */
 static double factor_of(const struct pairs *pairs, size_t first, size_t end,
 			struct weighted *scratch)
 {

@@ -5,8 +5,8 @@
  *
  * Instructions are compared block by block, each weighted by the samples that it has at its own
  * addresses; edges between blocks by their true executions. What was never executed in the
- * counted run has no relative error: such samples are told, not judged. What is executed
- * and not estimated is off.
+ * counted run has no relative error: such samples are reported, not judged. What was
+ * executed and not estimated is off.
  *
  * Nothing changes once made. An unknown figure is NaN, never 0.
  */
@@ -75,13 +75,15 @@ struct accuracy {
 	/* Samples off by more than 15 %, and those of them that are low. */
 	double off_weight, off_low;
 
-	/* Samples of the event that says where time went (or what ran), by what became of them. */
+	/* Samples of the event that says where time went (or what ran): all, and why some are not
+	 * judged. */
 	double samples;	       /* all in procedures */
 	double not_counted;    /* of images that the truth has not */
 	double no_code;	       /* of procedures without known code */
 	double never_executed; /* at blocks that did not run in the counted run */
 	double no_block;       /* at no instruction's start */
-	double uncountable; /* in blocks of string instructions alone, whose rounds are counted */
+	double uncountable;    /* in blocks of repeated string instructions alone, whose rounds are
+				  counted */
 	struct accuracy_procedure *procedures; /* with judged samples, the most first */
 	size_t procedure_count;
 	struct accuracy_cause causes[ACCURACY_CAUSES];

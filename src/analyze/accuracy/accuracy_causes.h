@@ -1,6 +1,6 @@
 /*
- * accuracy_causes - what stalls of each cause may have cost, procedure by procedure,
- * beside how often the cause was counted, and how both hang together: DCPI's Figure 10.
+ * accuracy_causes - the cycles that stalls of each cause may have cost, procedure by procedure,
+ * how often the cause was counted, and the correlation of both: DCPI's Figure 10.
  */
 #pragma once
 
@@ -41,14 +41,15 @@ struct accuracy_causes {
 void accuracy_causes_init(struct accuracy_causes *causes, const struct exact_counts *truth,
 			  const struct annotate_index *index);
 void accuracy_causes_release(struct accuracy_causes *causes);
-/* `image` is exact_counts_image()'s. 0 or -ENOMEM with *err filled. */
+/* Adds a procedure; `image` is that of exact_counts_image(). 0 or -ENOMEM with *err filled. */
 int accuracy_causes_add(struct accuracy_causes *causes, const struct procedure_cycles *procedure,
 			uint32_t image, struct error *err);
-/* Stores those that any procedure has in sums[ACCURACY_CAUSES]. 0 or -ENOMEM. */
+/* Stores the causes that any procedure has in sums[ACCURACY_CAUSES]. 0 or -ENOMEM. */
 int accuracy_causes_sum_up(const struct accuracy_causes *causes, struct accuracy_cause *sums,
 			   size_t *sum_count);
 
-/* Pearson's correlation; NaN below 3 pairs, or when either never changes. */
+/* Pearson's correlation; NaN below 3 pairs, or when x or y is constant. */
 double accuracy_correlation(const double *x, const double *y, size_t count);
-/* Of their ranks, equal values at their middle: Spearman's. NaN likewise, or out of memory. */
+/* Spearman's correlation: Pearson's of ranks, equal values sharing their mean rank. NaN likewise,
+ * or out of memory. */
 double accuracy_rank_correlation(const double *x, const double *y, size_t count);

@@ -66,7 +66,7 @@ struct path_match {
 	bool several;
 };
 
-static void take_match(struct path_match *match, uint32_t image)
+static void add_match(struct path_match *match, uint32_t image)
 {
 	match->several |= match->image && match->image != image;
 	if (!match->image)
@@ -103,7 +103,7 @@ static uint32_t known_paths_find(const struct known_paths *known, struct span pa
 			       known->list, &path);
 }
 
-/* The list has room. */
+/* 0 or -ENOMEM. The list has room for it. */
 static int known_paths_add(struct known_paths *known, struct span path, uint32_t image)
 {
 	uint32_t position = known_paths_find(known, path);
@@ -113,7 +113,7 @@ static int known_paths_add(struct known_paths *known, struct span path, uint32_t
 		if (hash_index_add(&known->index, hash_bytes(path.data, path.size), position) < 0)
 			return -ENOMEM;
 	}
-	take_match(&known->list[position].match, image);
+	add_match(&known->list[position].match, image);
 	return 0;
 }
 
@@ -132,16 +132,18 @@ static int known_paths_init(struct known_paths *known, const struct profile *cou
 	return ret;
 }
 
-static void take_known(struct path_match *match, const struct known_paths *known, struct span path)
+static void match_known(struct path_match *match, const struct known_paths *known, struct span path)
 {
 	uint32_t position = known_paths_find(known, path);
 	if (position == HASH_INDEX_NONE)
 		return;
-	take_match(match, known->list[position].match.image);
+	add_match(match, known->list[position].match.image);
 	match->several |= known->list[position].match.several;
 }
 
-/* What the paths of each image of `sampled` fit: whole ones, else their last parts. */
+/* Finds the image of `counted` for each image of `sampled`: by whole paths, else by their last
+ * parts.
+ */
 static int find_images(struct exact_counts *truth, const struct profile *counted,
 		       const struct profile *sampled)
 {
@@ -160,8 +162,8 @@ static int find_images(struct exact_counts *truth, const struct profile *counted
 		struct span path = profile_bytes(sampled, keys[PATH_PATH]);
 		if (keys[PATH_IMAGE] > truth->image_count)
 			continue;
-		take_known(&matches[2 * keys[PATH_IMAGE]], &whole, path);
-		take_known(&matches[2 * keys[PATH_IMAGE] + 1], &names, last_part(path));
+		match_known(&matches[2 * keys[PATH_IMAGE]], &whole, path);
+		match_known(&matches[2 * keys[PATH_IMAGE] + 1], &names, last_part(path));
 	}
 	for (size_t id = 1; id <= truth->image_count; id++) {
 		const struct path_match *best = &matches[2 * id];
@@ -193,8 +195,8 @@ static int compare_jumps(const void *left, const void *right)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* One address has a row for each name it was called by; several of one address become one. */
-static int take_counts(struct exact_counts *truth, const struct profile *counted)
+/* Adds up the rows of each address, of which there is one by each name it was called by. */
+static int list_counts(struct exact_counts *truth, const struct profile *counted)
 {
 	const struct table *flat = profile_table(counted, PROFILE_FLAT);
 	size_t kept = 0;
@@ -224,7 +226,7 @@ static int take_counts(struct exact_counts *truth, const struct profile *counted
 	return 0;
 }
 
-static int take_jumps(struct exact_counts *truth, const struct profile *counted)
+static int list_jumps(struct exact_counts *truth, const struct profile *counted)
 {
 	const struct table *edges = profile_table(counted, PROFILE_EDGE);
 	size_t kept = 0;
@@ -279,8 +281,8 @@ int exact_counts_new(const struct profile *counted, const struct profile *sample
 	int ret = event_columns_init(&truth->columns, counted, NULL, 0, err);
 	if (ret < 0)
 		return ret;
-	if (find_images(truth, counted, sampled) < 0 || take_counts(truth, counted) < 0 ||
-	    take_jumps(truth, counted) < 0)
+	if (find_images(truth, counted, sampled) < 0 || list_counts(truth, counted) < 0 ||
+	    list_jumps(truth, counted) < 0)
 		return error_set(err, -ENOMEM, "out of memory for exact counts");
 	ret = find_executions(truth, err);
 	if (ret < 0)
@@ -305,7 +307,7 @@ size_t exact_counts_executions_column(const struct exact_counts *truth)
 	return truth->executions;
 }
 
-/* The first count that is not before it. */
+/* The first count that is not before `wanted`. */
 static size_t find_count(const struct exact_counts *truth, const struct count *wanted)
 {
 	size_t low = 0, high = truth->count_count;
@@ -338,7 +340,7 @@ double exact_counts_count(const struct exact_counts *truth, size_t column, uint3
 	return exact_counts_sum(truth, column, image, vaddr, vaddr);
 }
 
-/* The first jump from the instruction; those of others end them. */
+/* The first jump from that instruction; its jumps are next to each other. */
 static size_t find_jumps(const struct exact_counts *truth, uint32_t image, uint64_t from)
 {
 	const struct jump wanted = { image, from, 0, 0 };

@@ -2,7 +2,7 @@
  * exact_counts - what ran, counted exactly: the executions of instructions and the branches
  * between them from an imported callgrind.out (--dump-instr=yes --collect-jumps=yes), to
  * hold estimates against. Images are those of another profile of the same program, found
- * by path, since callgrind names no build-ids; who compares says that the files are the same.
+ * by path, since callgrind names no build-ids; the caller vouches that files are the same.
  *
  * Borrows both profiles. Nothing changes once made; threads may share it.
  */
@@ -34,8 +34,8 @@ uint32_t exact_counts_image(const struct exact_counts *truth, uint32_t sampled_i
 const struct event_columns *exact_counts_columns(const struct exact_counts *truth);
 size_t exact_counts_executions_column(const struct exact_counts *truth);
 
-/* What the event counted at one address, or from `first` to `last`; 0: nothing. `image` is
- * exact_counts_image()'s. */
+/* How much the event of a column counted at one address, or from `first` to `last`; `image` is that
+ * of exact_counts_image(). */
 double exact_counts_count(const struct exact_counts *truth, size_t column, uint32_t image,
 			  uint64_t vaddr);
 double exact_counts_sum(const struct exact_counts *truth, size_t column, uint32_t image,
@@ -47,6 +47,6 @@ double exact_counts_jumps(const struct exact_counts *truth, uint32_t image, uint
 			  uint64_t to);
 double exact_counts_jumps_elsewhere(const struct exact_counts *truth, uint32_t image, uint64_t from,
 				    uint64_t to);
-/* By a jump to any place from `first` to `last`. */
+/* The same to any place from `first` to `last`. */
 double exact_counts_jumps_into(const struct exact_counts *truth, uint32_t image, uint64_t from,
 			       uint64_t first, uint64_t last);

@@ -15,7 +15,7 @@ static bool is_image(const struct annotate_index *index, uint32_t image, struct 
 	if (!image)
 		return false;
 	struct profile_image row = profile_image(index->profile, image);
-	/* of a file that others can write all of it is hashed, and its code alone is known here */
+	/* the profile hashes all of a file that others can write; `hash` is of its code alone */
 	bool compared = row.hash.size && hash.size && !row.writer;
 	return build_id.size ? span_equal(row.build_id, build_id) &&
 				       (!compared || span_equal(row.hash, hash))
@@ -62,7 +62,7 @@ int execution_estimate_at(struct cycles *cycles, struct span build_id, struct sp
 	const struct frequency *block =
 		&procedure->frequencies.blocks[cfg_block_of(&procedure->cfg, instruction)];
 	out->value = procedure->instructions[instruction].executed;
-	/* Of the block, in other units. */
+	/* The block's interval, in the unit of `value`. */
 	out->low = block->value > 0 ? out->value * (block->low / block->value) : NAN;
 	out->high = block->value > 0 ? out->value * (block->high / block->value) : NAN;
 	out->confidence = block->confidence;

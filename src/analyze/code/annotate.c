@@ -21,7 +21,7 @@ struct builder {
 	uint64_t code_vaddr;
 	size_t row_capacity;
 	size_t next_sample;
-	/* targets that were named before: calls repeat */
+	/* the last target that was looked up: calls repeat */
 	uint64_t last_target;
 	const struct place *last_place;
 };
@@ -40,7 +40,7 @@ static struct annotated_row *new_row(struct builder *builder, enum annotated_kin
 	return row;
 }
 
-/* Names where a branch goes: a place in this procedure, or another one's name. */
+/* Says where a branch goes: to a place in this procedure, or to another one. 0 or -ENOMEM. */
 static int name_target(struct builder *builder, const struct instruction *instruction,
 		       struct annotated_row *row)
 {
@@ -92,7 +92,7 @@ static int add_instruction(struct builder *builder, const struct instruction *in
 	return instruction->has_target ? name_target(builder, instruction, row) : 0;
 }
 
-/* Rows for sampled addresses below `end` that are not `except`, the start of an instruction. */
+/* Adds rows for sampled addresses below `end` but `except`, where an instruction starts. */
 static int add_addresses(struct builder *builder, enum annotated_kind kind, uint64_t end,
 			 uint64_t except)
 {
@@ -207,7 +207,7 @@ static int fill_cells(struct builder *builder)
 	return sample == procedure->sample_count ? 0 : -EPROTO;
 }
 
-/* names/late_samples.h; no more than the kernel has any. */
+/* Sets late_samples and late_of (names/late_samples.h). 0 or -ENOMEM. */
 static int count_late(struct builder *builder, struct error *err)
 {
 	const struct annotate_index *index = builder->index;

@@ -42,7 +42,7 @@ struct annotate_index {
 	struct annotate_procedure
 		*procedures; /* the hottest first, by the first column that has any */
 	size_t count;
-	struct cell *whole; /* by column: all procedures but the idle loop */
+	struct cell *whole; /* by column: sums over all procedures but the idle loop */
 
 	/* what the above lives in */
 	struct annotate_sample *samples;
@@ -57,10 +57,10 @@ void annotate_index_free(struct annotate_index *index);
 void annotate_index_freep(struct annotate_index **index); /* for CLEANUP() */
 
 /*
- * Positions of the procedures that somebody may mean by `name`, the hottest
- * first: those that hold the address when it is "IMAGE+0xVADDR", else those that it
- * fits best (analyze/names/procedure_name.h). `image` narrows it to images of that short name
- * (NULL: all). Returns 0 and a malloc'ed list (NULL when *count is 0), or -ENOMEM.
+ * Positions of the procedures that `name` may mean, the hottest first: those that hold
+ * the address when it is "IMAGE+0xVADDR", else those that it fits best
+ * (analyze/names/procedure_name.h). `image` narrows it to images of that short name (NULL: all).
+ * Returns 0 and a malloc'ed list (NULL when *count is 0), or -ENOMEM.
  */
 int annotate_index_search(const struct annotate_index *index, const char *name, const char *image,
 			  uint32_t **positions, size_t *count);

@@ -25,7 +25,7 @@ static bool same_frames(const struct annotated_source *source, const struct sour
 	return true;
 }
 
-/* The source at an address; neighbours of the same lines share one. */
+/* Finds the source at an address; it shares the last one if that is the same. 0 or -ENOMEM. */
 static int source_at(struct annotation *annotation, struct resolver *resolver, uint64_t vaddr,
 		     size_t *capacity, uint32_t *source)
 {
@@ -63,12 +63,12 @@ int annotate_add_sources(struct annotation *annotation, struct resolver *resolve
 		struct annotated_row *row = &annotation->rows[i];
 		if (row->kind == ANNOTATED_NAME || (table && row->vaddr > table->last))
 			continue;
-		/* within a row of the line table nothing changes: ask once for each */
-		bool ask = !table;
+		/* within a row of the line table the source is the same: look it up once */
+		bool changed = !table;
 		for (; table && next < table->row_count && table->rows[next].vaddr <= row->vaddr;
 		     next++)
-			ask = true;
-		if (ask) {
+			changed = true;
+		if (changed) {
 			int ret = source_at(annotation, resolver, row->vaddr, &capacity, &source);
 			if (ret < 0)
 				return ret;

@@ -45,7 +45,7 @@ struct annotated_source {
 
 /* All code of one source line of one function. */
 struct annotated_line {
-	const char *function; /* of an inlined function; NULL: the procedure itself */
+	const char *function; /* the inlined function; NULL: the procedure itself */
 	const char *file;     /* NULL: unknown */
 	uint32_t line;	      /* 0: unknown */
 	size_t instructions;
@@ -62,11 +62,12 @@ struct annotation {
 	size_t source_count;
 	struct annotated_line *lines; /* by file, line and function; unknown last */
 	size_t line_count;
-	bool has_source;    /* some row has */
-	bool lines_charged; /* lines have the samples charged to them, not those that stand there */
-	const char *no_code;	      /* why there are no instructions, or NULL */
+	bool has_source;     /* some row has */
+	bool lines_charged;  /* lines have the samples charged to them, not those at their own
+				addresses */
+	const char *no_code; /* why there are no instructions, or NULL */
 	const struct procedure *cold; /* its cold part, annotated by itself; or NULL */
-	/* Samples that waited until interrupts came back on, of those of events that can. */
+	/* Samples that waited until interrupts were enabled, and all samples of events that can. */
 	uint64_t late_samples, late_of;
 
 	/* what the above lives in */

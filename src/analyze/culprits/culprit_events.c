@@ -1,7 +1,7 @@
 /*
- * Samples of events that say how often something went wrong, as bounds of how often it went
- * wrong at one instruction: what was counted there, or behind it as far as the event's
- * addresses may be late, and so much more as chance may have hidden.
+ * Bounds of how often something went wrong at one instruction, by the events that count it: what
+ * was counted there, or behind it as far as the event's addresses may be late, and as much more
+ * as chance may have hidden.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "analyze/figures/interval.h"
 #include "base/cleanup.h"
 
-/* Addresses that no hardware vouches for lie so many instructions behind, at most. */
+/* Addresses that the hardware does not vouch for are late by so many instructions at most. */
 #define LATE_LIMIT 16
 
 struct culprit_name {
@@ -20,7 +20,8 @@ struct culprit_name {
 	enum culprit_event event;
 };
 
-/* The kernel's generic names, callgrind's, and those of makers; the first that is there counts. */
+/* The first name of an event that a profile has is used: callgrind's, the kernel's generic names,
+ * those of makers. */
 static const struct culprit_name names[] = {
 	{ "I1mr", CULPRIT_L1I_MISSES },
 	{ "L1-icache-load-misses", CULPRIT_L1I_MISSES },
@@ -66,7 +67,7 @@ struct culprit_events culprit_events_of(const struct event_columns *columns)
 	return events;
 }
 
-/* How far behind the instruction that is to blame the address may lie. */
+/* By how many instructions the address may lie behind the one to blame. */
 static unsigned lateness(const struct event_column *column)
 {
 	if (column->skid)
@@ -74,15 +75,15 @@ static unsigned lateness(const struct event_column *column)
 	return !column->sampled || column->precise >= 2 ? 0 : LATE_LIMIT;
 }
 
-/* The most events behind a sampled count, each sample standing for `weight` of them. */
+/* The most events that may have happened, 97.5 % sure, with samples of `weight` events each. */
 static double most_of(double events, double weight)
 {
 	return interval_count_high(events / weight) * weight;
 }
 
 /*
- * Events that a sample stands for: as many as in the procedure; without any as was asked for, and
- * where that was a frequency as in the profile. NaN: nothing tells.
+ * Events that a sample stands for: on average in the procedure; without samples there the period
+ * that was requested, or where a frequency was, on average in the profile. NaN: not known.
  */
 static double weight_of(const struct procedure_cycles *procedure,
 			const struct event_columns *columns, size_t column,
@@ -99,8 +100,8 @@ static double weight_of(const struct procedure_cycles *procedure,
 }
 
 /*
- * Sums over windows of what lies behind, by a running sum. Of samples each stands for `weight`
- * events; what is exact has no error.
+ * Fills `most`: sums over each instruction and those behind it that its events may show at. For
+ * samples, of `weight` events each, with what chance may have hidden.
  */
 static void widen(const struct event_column *column, const struct cycles_samples *counted,
 		  double weight, uint32_t count, double *most)
@@ -132,7 +133,7 @@ int culprit_bounds_init(struct culprit_bounds *bounds, const struct procedure_cy
 		bool sampled = columns->list[column].sampled;
 		double weight = sampled ? weight_of(procedure, columns, column, &counted) : 0;
 		if (sampled && !(weight > 0))
-			continue; /* no samples, which may hide any number of events */
+			continue; /* no samples, behind which may be any number of events */
 		bounds->most[e] = calloc((size_t)count + 1, sizeof(double));
 		if (!bounds->most[e])
 			return -ENOMEM;

@@ -1,6 +1,6 @@
 /*
- * Waiting to be fetched: the caches and translations of instructions. The paper's rule: who is
- * in the same line as everything that can run just before it was fetched with that.
+ * Waiting to be fetched: the caches and translations of instructions. The paper's rule: an
+ * instruction in the same line as everything that can run just before it was fetched with that.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096u
-/* The smallest first cache of a processor that runs Linux: Cortex-A53 can be built with that. */
+/* The smallest first cache of a processor that runs Linux: a Cortex-A53 may have one. */
 #define LEAST_L1I_BYTES 8192u
 
 /* How often an instruction followed code of another line, of another page. */
@@ -18,13 +18,7 @@ struct fetch {
 	double line_times, page_times;
 };
 
-/* What ran much less often before it does not matter: an edge, or the entries of a loop. */
-static double unless_rare(const struct culprit_rules *rules, uint32_t block, double times)
-{
-	return times < CULPRIT_RARE * culprit_times_of_block(rules, block) ? 0 : times;
-}
-
-/* `before` ran just before `instruction`, so often. */
+/* Adds the `times` that `before` ran just before `instruction`. */
 static void fetched_after(const struct culprit_rules *rules, uint32_t before, uint32_t instruction,
 			  double times, struct fetch *fetch)
 {
@@ -33,7 +27,7 @@ static void fetched_after(const struct culprit_rules *rules, uint32_t before, ui
 	uint32_t line = rules->procedure->pipeline->l1i.line_bytes;
 	if (line == PIPELINE_UNKNOWN || line == 0)
 		line = 64;
-	/* A call's code lies elsewhere, and what runs behind it runs after that. */
+	/* Behind a call runs what comes back from code elsewhere. */
 	bool left = culprit_at(rules, before)->kind == INSTRUCTION_CALL;
 	if (left || from / line != to / line)
 		fetch->line_times += times;
@@ -41,10 +35,10 @@ static void fetched_after(const struct culprit_rules *rules, uint32_t before, ui
 		fetch->page_times += times;
 }
 
-/* What a loop that fits has fetched stays there until the loop is left. */
+/* The code of a loop that fits the cache is fetched once each time that the loop is entered. */
 static void cap_by_loop(const struct culprit_rules *rules, uint32_t block, struct fetch *fetch)
 {
-	double entries = unless_rare(rules, block, rules->quiet_entries[block]);
+	double entries = culprit_unless_rare(rules, block, rules->quiet_entries[block]);
 	fetch->line_times = fmin(fetch->line_times, entries);
 	fetch->page_times = fmin(fetch->page_times, entries);
 }
@@ -61,8 +55,8 @@ static struct fetch fetch_of(const struct culprit_rules *rules, uint32_t block,
 		struct flow_ends into = flow_graph_into(graph, block);
 		for (size_t i = 0; i < into.count; i++) {
 			const struct flow_edge *edge = &graph->edges[into.list[i]];
-			double times = unless_rare(rules, block,
-						   culprit_times_of_edge(rules, into.list[i]));
+			double times = culprit_unless_rare(
+				rules, block, culprit_times_of_edge(rules, into.list[i]));
 			if (edge->from != FLOW_OUTSIDE) {
 				fetched_after(rules, culprit_last_of(rules, edge->from),
 					      instruction, times, &fetch);
@@ -86,7 +80,7 @@ static void blame_fetch(const struct culprit_rules *rules, uint32_t instruction,
 					  rules->costs.fetch_far, most[CULPRIT_L1I_MISSES],
 					  most[CULPRIT_FETCH_MISSES], instruction, &by_events);
 	culprit_accuse(out, DYNAMIC_ICACHE, instruction, high * cycle, by_events);
-	/* A translation that is missing belongs to lines that are missing too. */
+	/* A missing translation comes with a missing line, so misses bound it too. */
 	const double *events =
 		most[CULPRIT_ITLB_MISSES] ? most[CULPRIT_ITLB_MISSES] : most[CULPRIT_L1I_MISSES];
 	high = culprit_miss_cycles(fetch.page_times, rules->costs.walk, rules->costs.walk, events,
@@ -94,7 +88,7 @@ static void blame_fetch(const struct culprit_rules *rules, uint32_t instruction,
 	culprit_accuse(out, DYNAMIC_ITLB, instruction, high * cycle, by_events);
 }
 
-/* Of what can run just behind a block. */
+/* Of the blocks that can run just behind a block. */
 static struct fetch fetch_behind(const struct culprit_rules *rules, uint32_t block)
 {
 	const struct flow_graph *graph = &rules->procedure->cfg.graph;
@@ -104,8 +98,8 @@ static struct fetch fetch_behind(const struct culprit_rules *rules, uint32_t blo
 		uint32_t to = graph->edges[out_of.list[i]].to;
 		if (to == FLOW_OUTSIDE)
 			continue;
-		double times =
-			unless_rare(rules, block, culprit_times_of_edge(rules, out_of.list[i]));
+		double times = culprit_unless_rare(rules, block,
+						   culprit_times_of_edge(rules, out_of.list[i]));
 		fetched_after(rules, culprit_last_of(rules, block),
 			      rules->procedure->cfg.blocks[to].first, times, &fetch);
 	}
@@ -118,7 +112,7 @@ void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint
 {
 	struct fetch fetch = fetch_of(rules, block, instruction);
 	uint32_t blamed = instruction;
-	/* Who waits to be fetched is charged to the one before it. */
+	/* The wait of an instruction for its fetch is charged to the one before it. */
 	if (rules->late) {
 		bool is_last = instruction == culprit_last_of(rules, block);
 		struct fetch next = is_last ? fetch_behind(rules, block)
@@ -135,10 +129,10 @@ void culprit_judge_fetch(const struct culprit_rules *rules, uint32_t block, uint
 
 /* Of a loop, with the loops inside. */
 struct loop_code {
-	uint64_t bytes; /* of its blocks, of each with a line more, which it may begin in the middle
-			   of */
+	uint64_t bytes; /* of its blocks, each with a line more, as it may begin in the middle of
+			   one */
 	bool calls;
-	double quiet_entries; /* as of a block */
+	double quiet_entries; /* see struct culprit_rules */
 };
 
 static void measure_loops(const struct culprit_rules *rules, struct loop_code *codes)

@@ -1,7 +1,7 @@
 /*
- * What a loop says of the accesses and branches inside of it: a place that each round comes by
- * stays in the first cache, and a branch that goes on with the loop or leaves it cannot be
- * predicted wrong much more often than the loop was left.
+ * What a loop tells of the accesses and branches inside of it: a place that each round accesses
+ * stays in the first cache, and a branch that stays in the loop or leaves it cannot be predicted
+ * wrong much more often than the loop was left.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,16 +10,16 @@
 #include "analyze/culprits/culprits_private.h"
 #include "base/cleanup.h"
 
-/* Of a loop's rounds: what runs less often may come back to a line that others have taken. */
+/* The line of an access that runs in a smaller part of a loop's rounds may have been evicted. */
 #define OFTEN 0.1
 
-/* The innermost loop around a block, or FLOW_OUTSIDE. */
+/* The innermost loop around a block; FLOW_NO_LOOP for FLOW_OUTSIDE too. */
 static uint32_t loop_of(const struct flow_loops *loops, uint32_t block)
 {
 	return block == FLOW_OUTSIDE ? FLOW_NO_LOOP : loops->of_block[block];
 }
 
-/* The innermost loop that holds both blocks: all that are around it do, and no other. */
+/* The innermost loop that holds both blocks, or FLOW_NO_LOOP. */
 static uint32_t common_loop(const struct flow_loops *loops, uint32_t block, uint32_t other)
 {
 	uint32_t a = loop_of(loops, block), b = loop_of(loops, other);
@@ -31,10 +31,8 @@ static uint32_t common_loop(const struct flow_loops *loops, uint32_t block, uint
 	return a == b ? a : FLOW_NO_LOOP;
 }
 
-/*
- * Of a way into a loop or out of it. Where few samples say it, it may have been gone more often
- * than it seems: so much more, or as its interval says.
- */
+/* An edge into or out of a loop that has few samples may have been taken up to so many times more
+ * often than estimated, but no more often than its interval says. */
 #define UNSURE 5
 
 static double most_times_of_edge(const struct culprit_rules *rules, uint32_t edge)
@@ -47,7 +45,7 @@ static double most_times_of_edge(const struct culprit_rules *rules, uint32_t edg
 				      : fmin(UNSURE * times, fmax(times, frequency->high));
 }
 
-/* Adds to all loops that hold the one block and not the other, by loop. */
+/* Adds to the sums of all loops that hold `inside` and not `outside`. */
 static void cross(const struct culprit_rules *rules, uint32_t inside, uint32_t outside,
 		  double times, double *sums)
 {
@@ -57,7 +55,7 @@ static void cross(const struct culprit_rules *rules, uint32_t inside, uint32_t o
 		sums[loop] += times;
 }
 
-/* How often a loop was entered, which is how often it was left. 0 or -ENOMEM. */
+/* Sets how often each loop was entered, at most; it was left as often. 0 or -ENOMEM. */
 static int count_entries(const struct culprit_rules *rules, struct loop_facts *facts)
 {
 	const struct flow_graph *graph = &rules->procedure->cfg.graph;
@@ -71,13 +69,13 @@ static int count_entries(const struct culprit_rules *rules, struct loop_facts *f
 		cross(rules, graph->edges[e].to, graph->edges[e].from, times, entries);
 		cross(rules, graph->edges[e].from, graph->edges[e].to, times, leaves);
 	}
-	/* Of a graph with missing edges there may be other ways. */
+	/* Missing edges may be other ways in. */
 	for (uint32_t l = 0; l < loops->count; l++)
 		facts[l].entries = graph->missing_edges ? INFINITY : fmin(entries[l], leaves[l]);
 	return 0;
 }
 
-/* Whether an access goes to one place all through a loop. */
+/* Whether an access has one address in all rounds of a loop. */
 static bool keeps_its_place(const struct instruction_effects *op, const struct loop_facts *facts)
 {
 	struct register_set moved = register_set_intersect(&op->address, &facts->writes);
@@ -96,7 +94,8 @@ static void add_to_loop(const struct culprit_rules *rules, uint32_t block, struc
 	}
 }
 
-/* When what the loop writes is known. */
+/* Whether the block stores to addresses that differ from round to round; facts->writes is complete.
+ */
 static bool scatters(const struct culprit_rules *rules, uint32_t block,
 		     const struct loop_facts *facts)
 {
@@ -138,7 +137,7 @@ int culprit_find_loops(struct culprit_rules *rules)
 	return count_entries(rules, facts);
 }
 
-/* The innermost loop around a block, if the block runs often in it and nothing else does. */
+/* The loop around a block, if it has no calls and no loop inside and the block runs often in it. */
 static const struct loop_facts *steady_loop(const struct culprit_rules *rules, uint32_t block)
 {
 	const struct flow_loops *loops = &rules->procedure->loops;
@@ -149,23 +148,19 @@ static const struct loop_facts *steady_loop(const struct culprit_rules *rules, u
 	return culprit_times_of_block(rules, block) >= OFTEN * rounds ? &rules->loops[loop] : NULL;
 }
 
-static double unless_rare(const struct culprit_rules *rules, uint32_t block, double times)
-{
-	return times < CULPRIT_RARE * culprit_times_of_block(rules, block) ? 0 : times;
-}
-
 double culprit_misses_of_place(const struct culprit_rules *rules, uint32_t block,
 			       uint32_t instruction)
 {
 	const struct loop_facts *facts = steady_loop(rules, block);
 	bool keeps = facts && keeps_its_place(&rules->procedure->effects[instruction], facts);
-	return keeps ? unless_rare(rules, block, facts->entries) : INFINITY;
+	return keeps ? culprit_unless_rare(rules, block, facts->entries) : INFINITY;
 }
 
 double culprit_waits_of_store(const struct culprit_rules *rules, uint32_t block)
 {
 	const struct loop_facts *facts = steady_loop(rules, block);
-	return facts && !facts->scatters ? unless_rare(rules, block, facts->entries) : INFINITY;
+	return facts && !facts->scatters ? culprit_unless_rare(rules, block, facts->entries)
+					 : INFINITY;
 }
 
 double culprit_leaves_of_loop(const struct culprit_rules *rules, uint32_t branch_block)
@@ -177,7 +172,7 @@ double culprit_leaves_of_loop(const struct culprit_rules *rules, uint32_t branch
 	bool differ = false;
 	if (culprit_at(rules, last)->kind != INSTRUCTION_CONDITIONAL)
 		return INFINITY;
-	/* Of the loops around the branch, the innermost that some way stays in. */
+	/* The innermost loop around the branch that one of its edges stays in. */
 	for (size_t i = 0; i < out_of.count; i++) {
 		uint32_t to = graph->edges[out_of.list[i]].to;
 		uint32_t stays = common_loop(&procedure->loops, branch_block, to);

@@ -6,9 +6,9 @@
 
 #include "analyze/culprits/culprits_private.h"
 
-/* Instructions of a block that may wait out of order for the front end to catch up. */
+/* Out of order that many instructions of a block may wait for the front end to catch up. */
 #define CATCHING_UP 4
-/* Branches seen at a place, to go by their shares. */
+/* So many outcomes of a branch must have been seen to use their shares. */
 #define ENOUGH_SEEN 30
 
 static bool is_indirect(const struct cfg_instruction *instruction)
@@ -24,8 +24,8 @@ static bool may_be_mispredicted(const struct cfg_instruction *instruction)
 }
 
 /*
- * The share of a branch's executions that did not go along `edge`, at most. By branches that were
- * seen; else by executions where these are sure enough to have an interval; else 1.
+ * The most that the share of a branch's executions can be that did not go along `edge`: by outcomes
+ * that were seen; else by executions where these have an interval; else 1.
  */
 static double other_ways(const struct culprit_rules *rules, uint32_t edge)
 {
@@ -52,7 +52,7 @@ static double other_ways(const struct culprit_rules *rules, uint32_t edge)
 /*
  * How often the branch at the end of a block can have been predicted wrong on its way along one
  * edge: a predictor that remembers the last outcome alone is wrong once for each change, so not
- * more often than the other ways were gone.
+ * more often than it went the other ways.
  */
 static double mispredicted(const struct culprit_rules *rules, uint32_t edge,
 			   enum culprit_trust trust, bool *by_events)
@@ -70,18 +70,18 @@ static double mispredicted(const struct culprit_rules *rules, uint32_t edge,
 	double times = share < 1 || trust == TRUST_NO_SHARES
 			       ? fmin(culprit_times_of_edge(rules, edge), whole * share)
 			       : whole;
-	/* Where targets are missing, others may be gone to all the time. */
+	/* Where targets are missing, it may go to any of them all the time. */
 	if (is_indirect(culprit_at(rules, branch)) && graph->missing_edges)
 		times = whole;
-	/* Who counted knows better, either way: entries of a predictor are shared. */
+	/* A count is better, higher or lower: branches share the entries of a predictor. */
 	if (counted) {
 		*by_events = true;
 		return fmin(counted[branch], culprit_is_edge_sure(rules, edge)
 						     ? culprit_times_of_edge(rules, edge)
 						     : whole);
 	}
-	/* Which way is rare is not an estimate where one of them leaves a loop: once for each time
-	 * that the other way was gone, at most. */
+	/* Where one way leaves a loop, the loop's entries tell which is rare, whatever the estimate
+	 * of the edges. */
 	return culprit_is_edge_sure(rules, edge)
 		       ? times
 		       : fmin(times, culprit_leaves_of_loop(rules, block));
@@ -117,7 +117,7 @@ void culprit_judge_prediction(const struct culprit_rules *rules, uint32_t block,
 			}
 		}
 	}
-	/* Where a call came back to: its return may have been. */
+	/* The return of a call may have been predicted wrong. */
 	if (instruction > first && culprit_at(rules, instruction - 1)->kind == INSTRUCTION_CALL) {
 		times += culprit_times_of_block(rules, block);
 		blamed = instruction - 1;

@@ -1,9 +1,9 @@
 /*
  * What may still be under way when an instruction issues in order: for each register the
- * loads and long operations that wrote it and that nobody has waited for since. What is read
- * is there afterwards, since the reader waited; what is written anew is its new producer's.
- * Over blocks this is the least fixed point of a union, found by a queue of those whose
- * entry changed; sets of producers are cut at REACH_PRODUCERS, so each register of a block
+ * loads and long operations that wrote it and that no instruction has waited for since. A
+ * register that was read is ready, since the reader waited; a new write replaces its producers.
+ * Over blocks this is the least fixed point of a union, found by a queue of blocks
+ * whose entry changed; sets of producers are cut at REACH_PRODUCERS, so each register of a block
  * changes a few times at most.
  */
 #include <errno.h>
@@ -46,7 +46,7 @@ static bool reach_add(struct reach *to, const struct reach *from)
 	return changed;
 }
 
-/* Registers that carry what the other side of a call may still be loading. */
+/* Registers of arguments, which the caller may still be loading. */
 static void arguments_of(enum isa isa, struct register_set *set)
 {
 	static const uint8_t x86[] = { X86_RDI, X86_RSI, X86_RDX, X86_RCX, X86_R8, X86_R9 };
@@ -78,15 +78,15 @@ static void results_of(enum isa isa, struct register_set *set)
 	register_set_add(set, X86_XMM0 + 1);
 }
 
-static void from_elsewhere(const struct reaching *reaching, const struct register_set *set,
-			   struct reach *registers)
+static void add_elsewhere(const struct reaching *reaching, const struct register_set *set,
+			  struct reach *registers)
 {
 	for (unsigned r = 0; r < reaching->registers; r++)
 		if (register_set_has(set, r))
 			registers[r].elsewhere = true;
 }
 
-/* Whether others may have to wait long for its result. */
+/* Whether the time until its result is there is long or not known. */
 static bool takes_long(const struct instruction_effects *effects)
 {
 	switch (effects->class) {
@@ -105,8 +105,8 @@ static bool takes_long(const struct instruction_effects *effects)
 }
 
 /*
- * Of an address that the access itself moves on (push, pop, [x1], #8): it is there at once. What
- * a load writes to the register that its address came from is what it loads.
+ * Whether the access itself moves that register of its address on (push, pop, [x1], #8): it is
+ * ready at once. A load that writes only to the register of its address loads into it.
  */
 static bool moves_on(const struct instruction_effects *effects, unsigned number)
 {
@@ -127,7 +127,7 @@ static void step(const struct reaching *reaching, struct reach *registers, uint3
 		for (unsigned r = 0; r < reaching->registers; r++)
 			registers[r] = nothing;
 		results_of(procedure->isa, &results);
-		from_elsewhere(reaching, &results, registers);
+		add_elsewhere(reaching, &results, registers);
 		return;
 	}
 	bool produces = takes_long(effects) && effects->known;
@@ -161,9 +161,9 @@ void reaching_step(struct reaching *reaching, uint32_t instruction)
 	step(reaching, reaching->now, instruction);
 }
 
-/* Blocks whose entry changed since they were last gone through. */
+/* A queue of the blocks whose entry changed since hand_on(). */
 struct waiting {
-	uint32_t *ring; /* of as many as there are blocks */
+	uint32_t *ring; /* of `size` blocks */
 	bool *queued;
 	uint32_t first, count, size;
 };
@@ -185,7 +185,7 @@ static uint32_t dequeue(struct waiting *waiting)
 	return block;
 }
 
-/* Hands what is under way at the end of a block to those that follow. */
+/* Adds what is under way at the end of a block to the entries of those that follow. */
 static void hand_on(struct reaching *reaching, uint32_t block, struct waiting *waiting)
 {
 	const struct cfg *cfg = &reaching->procedure->cfg;
@@ -242,8 +242,8 @@ int reaching_init(struct reaching *reaching, const struct procedure_cycles *proc
 	arguments_of(procedure->isa, &arguments);
 	for (size_t e = 0; e < cfg->graph.edge_count; e++)
 		if (cfg->graph.edges[e].from == FLOW_OUTSIDE)
-			from_elsewhere(reaching, &arguments,
-				       entry_of(reaching, cfg->graph.edges[e].to));
+			add_elsewhere(reaching, &arguments,
+				      entry_of(reaching, cfg->graph.edges[e].to));
 	return settle(reaching);
 }
 

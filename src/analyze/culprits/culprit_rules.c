@@ -28,8 +28,8 @@ void culprit_accuse(struct culprit_list *out, enum dynamic_cause cause, uint32_t
 }
 
 /*
- * Executions; infinitely many where that is not known, as a bound. The upper end of the interval;
- * but of one that is relative the value, since samples are relative likewise.
+ * The upper end of the interval of executions; where that is relative the value, as the stalls that
+ * bounds are for are relative to it too. INFINITY: not known.
  */
 static double times_of(const struct culprit_rules *rules, const struct frequency *frequency)
 {
@@ -59,6 +59,11 @@ const struct cfg_instruction *culprit_at(const struct culprit_rules *rules, uint
 	return &rules->procedure->cfg.instructions[instruction];
 }
 
+double culprit_unless_rare(const struct culprit_rules *rules, uint32_t block, double times)
+{
+	return times < CULPRIT_RARE * culprit_times_of_block(rules, block) ? 0 : times;
+}
+
 uint64_t culprit_last_byte(const struct cfg_instruction *instruction)
 {
 	return instruction->vaddr + instruction->length_bytes - 1;
@@ -70,7 +75,7 @@ uint32_t culprit_last_of(const struct culprit_rules *rules, uint32_t block)
 	return b->first + b->count - 1;
 }
 
-/* What costs nothing does so however often, even if that is not known. */
+/* 0 for what costs nothing, even if it may have happened infinitely often. */
 static double cycles_of(double times, double each)
 {
 	return each > 0 ? times * each : 0;
@@ -100,7 +105,7 @@ static bool is_unbounded(const struct culprit_rules *rules, uint32_t instruction
 	       op->class == LATENCY_UNKNOWN;
 }
 
-/* Its own, or that of the one before it: whoever comes next waits for the end of that. */
+/* Work of the instruction itself, or of the one before it, whose end it waits for. */
 static void judge_other(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			struct culprit_list *out)
 {
@@ -114,7 +119,7 @@ static void judge_other(const struct culprit_rules *rules, uint32_t block, uint3
 	}
 }
 
-/* Out of order a store waits for its walk, not for its line. */
+/* Out of order a store waits for its page walk, not for its line. */
 static bool walks_without_miss(const struct culprit_rules *rules, const struct culprit *culprit)
 {
 	const struct procedure_cycles *procedure = rules->procedure;
@@ -123,8 +128,8 @@ static bool walks_without_miss(const struct culprit_rules *rules, const struct c
 }
 
 /*
- * A page that no entry is left of has hardly a line left in the first cache, so of each walk's
- * stall a part is the miss's: at most `walk` of walk + least is the translation's.
+ * A page without an entry in the TLB has hardly a line left in the first cache, so a stall by a
+ * walk is partly one by a miss: at most walk / (walk + least) of it is the walk's.
  */
 static void share_with_misses(const struct culprit_rules *rules, double stall_cycles,
 			      struct culprit_list *out)
@@ -141,7 +146,7 @@ static void share_with_misses(const struct culprit_rules *rules, double stall_cy
 }
 
 /*
- * Whether what is listed can have made the stall, fetches set aside that no event counted, if a
+ * Whether the listed causes can explain the stall, but for fetches that no event counted, if a
  * cycle is as long as it can be.
  */
 static bool can_explain(const struct culprit_list *list, double stall_cycles)
@@ -155,14 +160,12 @@ static bool can_explain(const struct culprit_list *list, double stall_cycles)
 	return sum >= stall_cycles;
 }
 
-/* The same however long a cycle is: where it may be shorter nothing of a known length surely can.
- */
+/* The same for any length of a cycle: where it may be shorter, only unbounded causes can. */
 static bool is_explained(const struct culprit_rules *rules, const struct culprit_list *list,
 			 double stall_cycles)
 {
-	enum cycles_scale scale = rules->procedure->scale;
-	bool free = scale == CYCLES_RELATIVE || scale == CYCLES_PROGRAM;
-	return can_explain(list, free ? INFINITY : stall_cycles);
+	bool relative = procedure_cycles_are_relative(rules->procedure);
+	return can_explain(list, relative ? INFINITY : stall_cycles);
 }
 
 static bool lists(const struct culprit_list *list, enum dynamic_cause cause)
@@ -183,7 +186,8 @@ static unsigned frame_register(const struct culprit_rules *rules)
 	return rules->procedure->isa == ISA_AARCH64 ? (unsigned)AARCH64_X0 + 29 : (unsigned)X86_RBP;
 }
 
-/* Whether the procedure makes its frame pointer one: compilers use the register for anything. */
+/* Whether the procedure sets the frame pointer from the stack pointer; compilers may use the
+ * register for anything else. */
 static bool has_frame(const struct culprit_rules *rules)
 {
 	unsigned stack = stack_register(rules), frame = frame_register(rules);
@@ -197,8 +201,8 @@ static bool has_frame(const struct culprit_rules *rules)
 }
 
 /*
- * A place that a loop comes by in each round is in the first cache, unless another processor
- * writes to its line: nobody else's is a stack. Where nothing else surely made the stall.
+ * An address that a loop accesses in each round is in the first cache, unless another processor
+ * writes to its line, which the stack is taken to be safe from.
  */
 static void judge_sharing(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			  struct culprit_list *out)
@@ -229,7 +233,8 @@ void culprit_rules_apply(const struct culprit_rules *rules, uint32_t block, uint
 			 double stall_cycles, struct culprit_list *out)
 {
 	*out = (struct culprit_list){ .count = 0 };
-	/* What is interrupted between two elements has begun; first of a block it may not have. */
+	/* A string instruction that is interrupted between two elements was fetched before; but the
+	 * first one of a block may not have begun. */
 	bool begun = rules->late && cycles_repeats(rules->procedure, instruction) &&
 		     instruction > rules->procedure->cfg.blocks[block].first;
 	if (!begun) {

@@ -1,6 +1,6 @@
 /*
- * Waiting for memory and for units: in order at the first who needs the result, out of order
- * at the load, the product, the division itself.
+ * Waiting for memory and for units: in order at the first instruction that needs the result,
+ * out of order at the load, the product, the division itself.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
  */
 #define STORE_WAIT_CYCLES 13
 
-/* Near what is used all the time: the stack, or one constant place. */
+/* On a page in constant use: of the stack, or of one constant address. */
 static bool stays_on_a_page(const struct culprit_rules *rules,
 			    const struct instruction_effects *effects)
 {
@@ -25,11 +25,11 @@ static bool stays_on_a_page(const struct culprit_rules *rules,
 	return register_set_empty(&address);
 }
 
-/* One thing that an instruction may have waited for, with all who can have made it wait. */
+/* One kind of wait, over all instructions that may have caused it. */
 struct wait {
 	double cycles; /* at most */
 	bool by_events;
-	uint32_t blamed; /* who can take most of them, of equal ones the first; or
+	uint32_t blamed; /* the one that may have caused most of them, the first among equals; or
 			    CULPRIT_NO_INSTRUCTION */
 	double of_blamed;
 };
@@ -49,7 +49,7 @@ static void add_wait(struct wait *wait, uint32_t producer, double cycles, bool b
 	wait->by_events |= by_events;
 }
 
-/* At least so many, which nobody here is to blame for. */
+/* A wait for producers that are not known. */
 static void add_unknown(struct wait *wait, double cycles)
 {
 	wait->cycles = fmax(wait->cycles, cycles);
@@ -85,15 +85,15 @@ static void add_load(const struct culprit_rules *rules, uint32_t load, double ti
 					    most[CULPRIT_L1D_MISSES], most[CULPRIT_LOAD_MISSES],
 					    load, &by_events);
 	add_wait(&waits->load, load, cycles, by_events);
-	/* A page that no entry is left of has hardly a line left in the first cache. */
+	/* A page without an entry in the TLB has hardly a line left in the first cache. */
 	add_walk(rules, load, times,
 		 most[CULPRIT_DTLB_MISSES] ? most[CULPRIT_DTLB_MISSES] : most[CULPRIT_L1D_MISSES],
 		 waits);
 }
 
 /*
- * Out of order a store may leave its line to the write buffer, but not its address, which may
- * fault: it waits for the walk itself. Events of walks are of loads.
+ * Out of order the write buffer waits for a store's line, but the store itself waits for the walk
+ * of its address, which may fault. Events of walks count loads alone.
  */
 static void add_walk_of_store(const struct culprit_rules *rules, uint32_t block, uint32_t store,
 			      struct waits *waits)
@@ -121,14 +121,14 @@ static bool multiplies(enum latency_class class)
 	       class == LATENCY_FP_MULTIPLY || class == LATENCY_FP_FUSED;
 }
 
-/* Whether it keeps others of its kind out of the unit for longer than a cycle. */
+/* Whether it keeps its unit busy for more than a cycle. */
 static bool is_busy(const struct culprit_rules *rules, const struct instruction_effects *op)
 {
 	return pipeline_work_of(rules->procedure->pipeline, op->class, op->width_bits)
 		       ->busy_cycles > 1;
 }
 
-/* Divisions take as long as their operands make them: up to twice what the table says. */
+/* The time of a division depends on its operands: it may be twice what the table says. */
 static void add_work(const struct culprit_rules *rules, uint32_t producer, double times,
 		     struct waits *waits)
 {
@@ -190,7 +190,7 @@ static void wait_for_operands(const struct culprit_rules *rules, uint32_t block,
 			add_producer(rules, block, producer, waits);
 		}
 	}
-	/* Loads that are not looked at one by one: as if one had missed each time. */
+	/* As if a load that is not known had missed each time. */
 	if (unbounded) {
 		double times = culprit_times_of_block(rules, block);
 		add_unknown(&waits->load, times * rules->costs.load_far);
@@ -212,14 +212,14 @@ static void judge_store(const struct culprit_rules *rules, uint32_t block, uint3
 		       by_events);
 }
 
-/* What it reads from memory it needs itself: it goes there, or writes memory. */
+/* It needs what it reads from memory itself: as a target, or to write memory. */
 static bool needs_its_own_load(const struct instruction_effects *op)
 {
 	return op->reads_memory && (op->writes_memory || op->class == LATENCY_BRANCH ||
 				    op->class == LATENCY_CALL || op->class == LATENCY_RETURN);
 }
 
-/* Work of a known length for a register that others may need. */
+/* It takes a known time for a result in a register. */
 static bool has_result(const struct instruction_effects *op)
 {
 	return op->class != LATENCY_MICROCODE && op->class != LATENCY_SYSTEM &&
@@ -227,8 +227,9 @@ static bool has_result(const struct instruction_effects *op)
 }
 
 /*
- * Out of order: whoever waits at the head has its operands, and takes its own time. A cycle of
- * that is no wait. Of a product this is its latency, as a multiplier takes another each cycle.
+ * Out of order an instruction at the head of the reorder buffer has its operands, so it waits for
+ * its own latency; one cycle of that is no wait. A product whose multiplier takes another each
+ * cycle is such an operand chain too.
  */
 static void judge_chain(const struct culprit_rules *rules, uint32_t block, uint32_t instruction,
 			struct culprit_list *out)
@@ -244,8 +245,8 @@ static void judge_chain(const struct culprit_rules *rules, uint32_t block, uint3
 		cycles += STORE_WAIT_CYCLES;
 	uint32_t loop = procedure->loops.of_block[block];
 	double high = culprit_times_of_block(rules, block) * cycles;
-	/* It may be charged with the chain of its loop, of which it is a part or not, as far as
-	 * that takes longer than issuing does meanwhile. */
+	/* It may be charged with the chain of its loop, whether it is in the chain or not, as far
+	 * as the chain takes longer than issuing. */
 	if (loop != FLOW_NO_LOOP)
 		high = fmax(high, procedure->loop_bounds[loop].chain_cycles -
 					  procedure->loop_bounds[loop].issue_cycles);
@@ -264,7 +265,7 @@ void culprit_judge_waits(const struct culprit_rules *rules, uint32_t block, uint
 		wait_for_operands(rules, block, instruction, &waits);
 		if (needs_its_own_load(op))
 			add_load(rules, instruction, times, &waits);
-		/* A unit that an instruction of an earlier block keeps busy. */
+		/* An instruction of an earlier block may keep its unit busy. */
 		if (divides(op->class) || (multiplies(op->class) && is_busy(rules, op)))
 			add_work(rules, instruction, times, &waits);
 	} else {

@@ -45,21 +45,21 @@ double summary_tallied(const struct summary *summary)
 	       summary->unknown_cycles;
 }
 
-/* What goes on while procedures are added up. */
 struct work {
 	struct cycles *cycles;
 	const struct annotate_index *index;
 	struct culprit_events events;
 	size_t column;
 	double divisor;
-	struct late_samples *late; /* NULL: samples of time come by what no code puts off */
+	struct late_samples *late; /* NULL: interrupts that are off do not delay samples of time */
 	struct summary *summary;
 	size_t worst_limit, worst_capacity;
 };
 
 /* --- the worst stalls: a heap, the least of them on top --- */
 
-/* Of two as bad, the one at the lower place; so the order is the same whatever came first. */
+/* Among equals the one at the lower address is worse, so that the order does not depend on input.
+ */
 static bool is_worse(const struct summary_stall *a, const struct summary_stall *b)
 {
 	if (a->cycles != b->cycles)
@@ -124,7 +124,7 @@ static int keep_worst(struct work *work, const struct summary_stall *stall)
 	return 0;
 }
 
-/* --- what the worst ones look like --- */
+/* --- code and source of the worst stalls --- */
 
 static const struct procedure *part_with(const struct work *work, const struct summary_stall *stall)
 {
@@ -157,7 +157,7 @@ static void describe_code(const struct work *work, struct decoder *decoder,
 	stall->code[kept] = '\0';
 }
 
-/* Nothing that is missing is a failure: it stays unknown. */
+/* What cannot be found stays unknown. */
 static void describe(const struct work *work, struct summary_stall *stall)
 {
 	const struct procedure *procedure = work->index->procedures[stall->position].procedure;
@@ -176,7 +176,7 @@ static void describe(const struct work *work, struct summary_stall *stall)
 
 /* --- adding up --- */
 
-/* Also of a stall that may be, but that no figure shows. */
+/* Adds bounds of causes, also where a stall is only possible. */
 static void add_bounds(struct summary *summary, const struct culprits *culprits,
 		       const struct stall *stall)
 {
@@ -270,7 +270,7 @@ static int add_code(struct work *work, uint32_t position, struct error *err)
 	summary->procedures++;
 	summary->relative_procedures += procedure->scale == CYCLES_RELATIVE;
 	summary->unknown_procedures += !culprits->known;
-	/* What the graph has not: the cold part is another's, or it lies outside. */
+	/* Cycles outside of the graph are unknown. */
 	double inside =
 		cycles_in(work, asked) + (procedure->cold ? cycles_in(work, procedure->cold) : 0);
 	summary->total += procedure->cold ? cycles_in(work, procedure->cold) : 0;
@@ -291,10 +291,10 @@ static bool is_kernel(const struct work *work, const struct procedure *procedure
 }
 
 /*
- * Of a procedure of which most samples of time waited until interrupts came back on, these are no
- * cycles of its own; the others are too few to explain. False: it is explained like any other.
+ * Where most samples of a procedure waited until interrupts were enabled again, they are late
+ * cycles and the rest is unknown. False: the procedure is to be explained like any other.
  */
-static bool take_late(struct work *work, const struct annotate_procedure *asked)
+static bool add_late(struct work *work, const struct annotate_procedure *asked)
 {
 	double late = 0, cycles = cycles_in(work, asked);
 	for (size_t i = 0; work->late && i < asked->sample_count; i++) {
@@ -323,9 +323,9 @@ static int add_procedure(struct work *work, uint32_t position, struct error *err
 		return 0;
 	summary->total += cycles;
 	summary->samples += (double)asked->cells[work->column].samples;
-	if (take_late(work, asked))
+	if (add_late(work, asked))
 		return 0;
-	/* Nothing to explain, and other events may have brought it here. */
+	/* It may have samples of other events alone. */
 	if (cycles <= 0)
 		return 0;
 	return add_code(work, position, err);

@@ -3,8 +3,8 @@
  * static and dynamic stalls by cause, as in Figure 4 of Anderson et al., SOSP 1997; and
  * the worst stalls one by one. The parts add up to the whole; docs/methods.md, "Culprits".
  *
- * Time is that of annotating each procedure once, and one procedure is in memory at a
- * time. Names are borrowed from the index.
+ * It takes the time of annotating each procedure once; one procedure is in memory at a time.
+ * Names are borrowed from the index.
  */
 #pragma once
 
@@ -46,15 +46,16 @@ struct summary {
 	double issue_cycles;
 	double statics[STATIC_CAUSES]; /* [STATIC_NONE] unused */
 	struct summary_range dynamics[DYNAMIC_CAUSES];
-	double dynamic_cycles;	   /* of stalls that have causes, less what these cannot cost */
-	double unexplained_stall;  /* dynamic, without a cause */
+	double dynamic_cycles;	   /* of stalls, as far as their causes can explain them */
+	double unexplained_stall;  /* the rest of dynamic stalls */
 	double unexplained_gain;   /* negative: what ran faster than it should */
 	double noise_cycles;	   /* what chance explains, net */
-	double late_cycles;	   /* interrupts that came when the kernel let them */
+	double late_cycles;	   /* of samples that waited until interrupts were enabled */
 	double unknown_cycles;	   /* no code, no executions, or between instructions */
 	double idle_cycles;	   /* in the kernel's idle loop; not in `total` */
-	double stalls, causes;	   /* dynamic stalls, and the causes that they list, by cycles */
-	size_t procedures;	   /* that were looked into */
+	double stalls;		   /* dynamic stalls, with what is unexplained */
+	double causes;		   /* sum over stalls of cycles times causes listed */
+	size_t procedures;	   /* whose code is known */
 	size_t unknown_procedures; /* without code, or whose executions are not known */
 	size_t relative_procedures;
 

@@ -47,7 +47,8 @@ static double heat(const struct procedure_cycles *procedure, uint32_t block)
 					   : known(procedure->frequencies.blocks[block].value);
 }
 
-/* Shown blocks have 1 in `shown`. Takes the best candidates that are not, up to `limit` in all. */
+/* Marks the best candidates that are not shown yet, until `limit` blocks are. `shown` by block: 0
+ * or 1. */
 static void take_best(struct candidate *list, size_t count, size_t limit, uint8_t *shown,
 		      size_t *taken)
 {
@@ -60,7 +61,7 @@ static void take_best(struct candidate *list, size_t count, size_t limit, uint8_
 	}
 }
 
-/* Two thirds are the hottest; the rest of the room is for what their ways lead to and come from. */
+/* Two thirds are the hottest blocks; the rest are those that edges join to them. */
 static int choose(const struct procedure_cycles *procedure, size_t limit, uint8_t *shown)
 {
 	const struct flow_graph *graph = &procedure->cfg.graph;

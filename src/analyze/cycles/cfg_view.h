@@ -19,8 +19,8 @@ struct cfg_view {
 	const struct procedure_cycles *procedure;
 	uint32_t *blocks; /* shown: the entry, if it is, then by address */
 	uint32_t count;
-	uint32_t padding; /* blocks left out: nothing but padding, without samples, that nothing is
-			      known to lead to */
+	uint32_t padding; /* blocks left out: padding without samples that no edge is known to lead
+			      to */
 	uint32_t *position;  /* by block of the cfg: in `blocks`, or CFG_NO_BLOCK */
 	const char **texts;  /* by instruction of the cfg: "mov %rax,%rbx", "call memcpy"; NULL: not
 				shown */

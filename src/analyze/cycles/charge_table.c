@@ -35,7 +35,7 @@ static int compare_shares(const void *left, const void *right)
 	return (a->instruction > b->instruction) - (a->instruction < b->instruction);
 }
 
-/* One entry for each instruction: steps through a loop meet again and again. */
+/* One entry for each instruction: paths through a loop come to the same one again and again. */
 static void merge(struct cycles_shares *shares)
 {
 	size_t count = 0;
@@ -50,7 +50,7 @@ static void merge(struct cycles_shares *shares)
 	shares->count = count;
 }
 
-/* Leaves in `now` whose the samples at the instruction are. */
+/* Fills builder->now with the instructions that samples at this one belong to. 0 or -ENOMEM. */
 static int go_back(struct builder *builder, uint32_t instruction, unsigned skid)
 {
 	builder->now.count = 0;
@@ -147,7 +147,7 @@ const struct charge *charge_table_find(const struct charge_table *table, uint64_
 	return found ? table->charges + found->first : NULL;
 }
 
-/* What of a whole number lies below so much of its shares. */
+/* That share of a whole number, rounded. */
 static uint64_t whole_below(uint64_t whole, double share)
 {
 	double below = round((double)whole * share);
@@ -168,7 +168,7 @@ void charge_split(const struct cell *cell, const struct charge *charges, size_t 
 	for (size_t i = 0; i < count; i++) {
 		share += charges[i].share;
 		struct cell below = { 0 }, given = { 0 };
-		if (i + 1 < count) { /* rounded at the border, so that parts add up */
+		if (i + 1 < count) { /* cumulative sums are rounded, so that parts add up */
 			below.samples = whole_below(cell->samples, share);
 			below.estimate = whole_below(cell->estimate, share);
 		} else {

@@ -1,8 +1,7 @@
 /*
- * charge_table - whose the samples at an address of a procedure are: by sampled
- * address the instructions that ran before it, with their shares (docs/methods.md,
- * "Skid"). For views that keep samples as whole numbers: what is shared out adds up to
- * what was there.
+ * charge_table - which instructions the samples at an address of a procedure belong to: by
+ * sampled address those that ran before it, with their shares (docs/methods.md, "Skid").
+ * For views that keep samples as whole numbers: the parts add up to the whole.
  *
  * Nothing changes a table once made; it does not borrow from its procedure.
  */
@@ -20,7 +19,7 @@ struct charge {
 };
 
 struct charge_row {
-	uint64_t vaddr; /* of samples */
+	uint64_t vaddr; /* that was sampled */
 	size_t first, count;
 };
 
@@ -37,7 +36,7 @@ int charge_table_init(const struct procedure_cycles *procedure, unsigned skid,
 		      struct charge_table *out);
 void charge_table_release(struct charge_table *table); /* also right for a zeroed one */
 
-/* NULL: the samples there are charged to nobody else, as no code is known of it. */
+/* The charges of samples at that address; NULL: its code is not known, so they stay there. */
 const struct charge *charge_table_find(const struct charge_table *table, uint64_t vaddr,
 				       size_t *count);
 

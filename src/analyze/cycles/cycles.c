@@ -32,7 +32,7 @@ void cycles_freep(struct cycles **cycles)
 	cycles_free(*cycles);
 }
 
-/* The processor of the profile's first source; others that differ are said. */
+/* The processor of the profile's first source; a note says if others differ. */
 static int choose_pipeline(struct cycles *cycles, struct error *err)
 {
 	const struct profile *profile = cycles->index->profile;
@@ -158,7 +158,7 @@ static enum isa isa_of_image(const struct cycles *cycles, uint32_t image)
 
 static int open_image(struct cycles *cycles, uint32_t image, struct cycles_image *found)
 {
-	found->asked = true;
+	found->opened = true;
 	found->isa = isa_of_image(cycles, image);
 	const struct stash_index *stash = resolver_stash(cycles->index->resolver, image);
 	if (!stash || found->isa == ISA_UNKNOWN)
@@ -175,8 +175,8 @@ const struct code_space *cycles_code(struct cycles *cycles, uint32_t image,
 		return NULL;
 	}
 	struct cycles_image *found = &cycles->images[image];
-	if (!found->asked && open_image(cycles, image, found) < 0) {
-		found->asked = false;
+	if (!found->opened && open_image(cycles, image, found) < 0) {
+		found->opened = false;
 		*ret = error_set(err, -ENOMEM, "out of memory for the code of an image");
 		return NULL;
 	}

@@ -50,14 +50,14 @@ enum cycles_scale {
 	CYCLES_ABSOLUTE,
 };
 
-/* Which of the profile's events say what; columns of the index, or CYCLES_NO_COLUMN. */
+/* What the profile's events tell; columns of the index, or CYCLES_NO_COLUMN. */
 struct cycles_events {
 	size_t time;	   /* cycles or a clock: where time was spent. None: cycles are not known */
 	size_t executions; /* with samples of its own, as likely at each instruction executed */
 	size_t instructions; /* counted with the samples of `time` (a group): right for a procedure,
 				not for an instruction */
 	enum frequency_model model;
-	enum cycles_scale scale; /* where nothing else is said of a procedure */
+	enum cycles_scale scale; /* of procedures, unless they say otherwise */
 	bool time_is_clock;	 /* cycles are ns of CPU time */
 	/* By how many executed instructions the address of a sample of `time` is late. */
 	unsigned skid;
@@ -67,7 +67,7 @@ struct cycles_events {
 struct cycles_options {
 	enum isa isa;	      /* as annotate_options */
 	const char *pipeline; /* name of a table; NULL: that of the profile's processor */
-	bool no_evidence;     /* leave edges of interpreted, stepped and recorded branches aside */
+	bool no_evidence; /* do not use branches that were interpreted, stepped over or recorded */
 };
 
 /* Of an instruction, block, loop or the whole: sums over it. NaN: not known. */
@@ -80,8 +80,8 @@ struct cycles_cost {
 	double low, high;     /* 95 % of cpi, by samples and executions */
 };
 
-/* Of a loop with the loops inside, out of order, in processor cycles for all its executions: what
- * it takes at least. Bounds: whatever a processor may do at no cost counts as nothing. */
+/* The fewest processor cycles that a loop with the loops inside can take out of order, summed over
+ * all its executions. Whatever a processor may do at no cost counts as nothing. */
 struct cycles_bounds {
 	double issue_cycles; /* by its width and by units that take another each cycle */
 	double busy_cycles;  /* by units that do not: dividers, locked accesses */
@@ -111,16 +111,17 @@ struct procedure_cycles {
 	struct frequencies frequencies; /* executions, by block and edge */
 	enum frequency_model model;	/* the events', or FREQUENCY_COUNTS of branch stacks */
 	enum cycles_scale scale;
-	/* One processor cycle in units of a CPI: 1 unless that is relative or, with executions that
-	 * are absolute, in ns; then the most that it can be. NaN where nothing is known. */
+	/* One processor cycle in the unit of a CPI: 1 where cycles were counted. Where figures are
+	 * relative, or in ns with absolute executions, the most that it can be. NaN: not known. */
 	double cycle;
 	/* Of the time event, at addresses where no instruction of the cfg starts. */
 	double elsewhere_samples, elsewhere_cycles;
-	/* Branches that were interpreted or stepped over, by edge of cfg.graph; NULL: none. */
+	/* How often branches were interpreted or stepped over, by edge of cfg.graph; NULL: never.
+	 */
 	double *evidence;
-	double *evidence_weights;    /* what they weigh; in the same memory */
-	uint64_t evidence_unmatched; /* seen at its jumps and returns, but no edge of the graph */
-	uint64_t chain_steps;	     /* that are left for chain_cycles */
+	double *evidence_weights;    /* what they weigh in the estimate; in the same memory */
+	uint64_t evidence_unmatched; /* seen at its jumps and returns, but along no edge */
+	uint64_t chain_steps;	     /* budget that is left for finding chain_cycles */
 	bool chains_left_out;	     /* of loops for which they were too few: chain_cycles is 0 */
 };
 
@@ -135,7 +136,7 @@ void cycles_free(struct cycles *cycles);
 void cycles_freep(struct cycles **cycles); /* for CLEANUP() */
 
 const struct cycles_events *cycles_events(const struct cycles *cycles);
-/* What describes the processor, and how well. */
+/* The table that describes the processor, and how well it fits. */
 const struct pipeline_choice *cycles_pipeline(const struct cycles *cycles);
 const struct annotate_index *cycles_index(const struct cycles *cycles);
 /* What these events and this processor cannot tell, one sentence each. */
@@ -169,3 +170,5 @@ int cycles_of_procedure(struct cycles *cycles, size_t position, struct procedure
 			struct error *err);
 void procedure_cycles_free(struct procedure_cycles *procedure);
 void procedure_cycles_freep(struct procedure_cycles **procedure); /* for CLEANUP() */
+/* Whether cycles an execution are known up to a factor alone, the procedure's or the program's. */
+bool procedure_cycles_are_relative(const struct procedure_cycles *procedure);

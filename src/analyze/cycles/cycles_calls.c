@@ -18,7 +18,7 @@
 /* Of a factor's logarithm: up to that, 95 % within a factor of 7, procedures are compared. */
 #define MOST_ERROR 1.0
 
-/* A branch that was seen to go somewhere, in whatever image. */
+/* A branch that was seen, perhaps from one image to another. */
 struct seen_branch {
 	uint32_t image, to_image;
 	uint64_t from, to;
@@ -69,7 +69,8 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(a->linkage, b->linkage);
 }
 
-static int take_seen(struct builder *builder)
+/* Lists the branches that were interpreted or stepped over. 0 or -ENOMEM. */
+static int list_seen(struct builder *builder)
 {
 	const struct annotate_index *index = builder->cycles->index;
 	const struct table *table = profile_table(index->profile, PROFILE_EDGE);
@@ -96,7 +97,7 @@ static int take_seen(struct builder *builder)
 	return 0;
 }
 
-static int take_names(struct builder *builder)
+static int list_names(struct builder *builder)
 {
 	const struct annotate_index *index = builder->cycles->index;
 	builder->names = calloc(index->count + 1, sizeof(*builder->names));
@@ -112,7 +113,7 @@ static int take_names(struct builder *builder)
 	return 0;
 }
 
-/* The first from that address of the image on. */
+/* The first branch from that address of the image, or behind it. */
 static size_t seen_from(const struct builder *builder, uint32_t image, uint64_t from)
 {
 	size_t low = 0, high = builder->seen_count;
@@ -153,7 +154,7 @@ static uint32_t by_address(const struct builder *builder, uint32_t image, uint64
 	return found ? (uint32_t)(found - builder->cycles->index->procedures) : NOWHERE;
 }
 
-/* What a stub leads to: as it was seen, or else by its name. */
+/* The procedure that a stub of the PLT leads to: as it was seen, or else by its name. */
 static uint32_t behind_stub(const struct builder *builder, uint32_t image,
 			    const struct code_space *space, const struct code_function *stub)
 {
@@ -216,7 +217,7 @@ static int add_call(struct builder *builder, uint32_t caller, uint32_t callee,
 	return 0;
 }
 
-/* Of the procedure that starts there. A stub and what is behind it run equally often. */
+/* Adds a call of the procedure that starts there; of a stub also one of the procedure behind it. */
 static int add_call_to(struct builder *builder, uint32_t caller, uint32_t image, uint64_t vaddr,
 		       const struct executions *executions)
 {
@@ -230,7 +231,7 @@ static int add_call_to(struct builder *builder, uint32_t caller, uint32_t image,
 		       : add_call(builder, caller, by_address(builder, image, vaddr), executions);
 }
 
-/* An indirect one leads where it was seen to, in these shares. */
+/* Adds the calls of one instruction; an indirect one is shared as its branches were seen. */
 static int add_site(struct builder *builder, const struct procedure_cycles *procedure,
 		    uint32_t caller, uint32_t instruction, const struct executions *executions)
 {
@@ -286,14 +287,14 @@ static int add_sites(struct builder *builder, const struct procedure_cycles *pro
 	return ret;
 }
 
-/* Conditional branches, each of which every step over it saw. 0 or -ENOMEM. */
+/* Adds to `seen` and `expected` of the procedure's conditional branches. 0 or -ENOMEM. */
 static int add_steps(const struct builder *builder, const struct procedure_cycles *procedure,
 		     struct flow_calls_procedure *out)
 {
 	const struct cfg *cfg = &procedure->cfg;
-	CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
+	CLEANUP(seen_counts_release) struct seen_counts seen = { 0 };
 	if (seen_branches_count(builder->cycles->evidence, procedure->procedure->procedure->image,
-				cfg, FLOW_EVIDENCE_STEPPED, &seen) < 0)
+				cfg, SEEN_BRANCHES_STEPPED, &seen) < 0)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
 		const struct cfg_block *block = &cfg->blocks[b];
@@ -331,7 +332,7 @@ static int add_procedure(struct builder *builder, uint32_t position, struct erro
 	out->entries_error = out->entries > 0 ? entries_off / out->entries : INFINITY;
 	for (uint32_t i = 0; i < procedure->cfg.instruction_count; i++)
 		out->samples += procedure->samples[i];
-	/* a stub's calls are its callers' already */
+	/* the calls of a stub count as its callers', see add_call_to() */
 	struct code_function stub;
 	bool is_stub = stub_at(builder, procedure->procedure->procedure->image,
 			       procedure->procedure->procedure->first, &stub);
@@ -353,14 +354,14 @@ static int compare_calls(const void *left, const void *right)
 	return (a->executions > b->executions) - (a->executions < b->executions);
 }
 
-/* Without branches that were seen, entries are too far off to tell anything. */
+/* Without branches that were seen, entries are too far off (docs/methods.md). */
 static bool can_join(const struct cycles *cycles)
 {
 	return cycles->events.model == FREQUENCY_CYCLES_OUT_OF_ORDER &&
 	       cycles->events.scale == CYCLES_RELATIVE && cycles->events.time != CYCLES_NO_COLUMN &&
 	       cycles->evidence &&
-	       (seen_branches_has(cycles->evidence, FLOW_EVIDENCE_INTERPRETED) ||
-		seen_branches_has(cycles->evidence, FLOW_EVIDENCE_STEPPED));
+	       (seen_branches_has(cycles->evidence, SEEN_BRANCHES_INTERPRETED) ||
+		seen_branches_has(cycles->evidence, SEEN_BRANCHES_STEPPED));
 }
 
 /* The procedure that an address is in, or NOWHERE. */
@@ -396,9 +397,9 @@ static void count_crossings(struct builder *builder)
 	}
 }
 
-/* Which factors are known well enough to compare executions by them; says so. */
-static void choose_comparable(struct cycles *cycles, const struct builder *builder,
-			      struct flow_calls_factor *factors)
+/* Notes how many factors are known well enough to compare executions by them. */
+static void note_comparable(struct cycles *cycles, const struct builder *builder,
+			    struct flow_calls_factor *factors)
 {
 	size_t known = 0, others = 0;
 	double worst = 0, best = MOST_ERROR;
@@ -442,7 +443,7 @@ int cycles_join_calls(struct cycles *cycles, struct error *err)
 	if (cycles->factors || !can_join(cycles))
 		return 0;
 	builder.procedures = calloc(count + 1, sizeof(*builder.procedures));
-	if (!factors || !builder.procedures || take_seen(&builder) < 0 || take_names(&builder) < 0)
+	if (!factors || !builder.procedures || list_seen(&builder) < 0 || list_names(&builder) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the calls between procedures");
 	uint64_t chain_steps = cycles->chain_steps;
 	for (uint32_t i = 0; i < count; i++) {
@@ -451,7 +452,7 @@ int cycles_join_calls(struct cycles *cycles, struct error *err)
 		if (ret < 0)
 			return ret;
 	}
-	cycles->chain_steps = chain_steps; /* these were for executions only */
+	cycles->chain_steps = chain_steps; /* give back what following chains took here */
 	count_crossings(&builder);
 	if (builder.call_count)
 		qsort(builder.calls, builder.call_count, sizeof(*builder.calls), compare_calls);
@@ -459,10 +460,10 @@ int cycles_join_calls(struct cycles *cycles, struct error *err)
 						builder.call_count };
 	if (flow_calls_fit(&input, factors) < 0)
 		return error_set(err, -ENOMEM, "out of memory for the calls between procedures");
-	choose_comparable(cycles, &builder, factors);
+	note_comparable(cycles, &builder, factors);
 	if (!cycles->join_note[0])
 		return 0;
 	cycles->factors = factors;
-	factors = NULL; /* of cycles from here on */
+	factors = NULL; /* owned by cycles from here on */
 	return 0;
 }

@@ -18,7 +18,7 @@
 
 /* What a load from memory takes at least, on any processor out of order. */
 #define LEAST_LOAD_CYCLES 3
-/* Rounds to let the longest chain come to the front, and as many to measure it by. */
+/* Rounds before the longest chain decides, and as many to measure it in. */
 #define ROUNDS 16
 /* Instructions that the largest of today's reorder buffers hold: so far do the first rounds of one
  * turn of a loop run beside the last ones of the turn before. */
@@ -26,7 +26,7 @@
 
 /* --- blocks --- */
 
-/* As many instructions a cycle as any processor does of which no table knows. */
+/* Instructions a cycle that no processor exceeds, where the table does not say. */
 #define MOST_WIDTH 10
 
 /* A comparison or sum and the jump that goes by its flags: one operation. */
@@ -165,7 +165,8 @@ static void set_ready(double *ready, const struct register_set *set, double cycl
 		ready[r] = cycle;
 }
 
-/* `ready` are the earliest cycles in which registers can be there. */
+/* Executes an instruction: `ready`, by register, is the earliest cycle in which its value is there.
+ */
 static void step(const struct procedure_cycles *procedure, uint32_t instruction, double *ready)
 {
 	const struct instruction_effects *op = &procedure->effects[instruction];
@@ -191,14 +192,14 @@ static void step(const struct procedure_cycles *procedure, uint32_t instruction,
 	set_ready(ready, &others, result);
 }
 
-/* One round after another of a loop, over all its ways at once. */
+/* Executes a loop round by round, along all of its edges at once. */
 struct rounds {
 	const struct procedure_cycles *procedure;
 	uint32_t loop;
-	uint32_t *blocks; /* of the loop, by address from its header on, and round to it */
+	uint32_t *blocks; /* of the loop, by address from its header on, then those before it */
 	uint32_t block_count;
-	uint64_t steps; /* of one round: instructions, and ways between blocks */
-	double *at_end; /* by block, then register: at the end of the block */
+	uint64_t steps; /* of one round: instructions and edges */
+	double *at_end; /* by block, then register: ready cycles at its end */
 	bool *done;	/* by block, in this round; false of all that are not in the loop */
 	struct register_set writes; /* of all of the loop */
 };
@@ -221,7 +222,7 @@ static int rounds_init(struct rounds *rounds, const struct procedure_cycles *pro
 	return rounds->blocks && rounds->at_end && rounds->done ? 0 : -ENOMEM;
 }
 
-static void take_block(struct rounds *rounds, uint32_t block)
+static void add_block(struct rounds *rounds, uint32_t block)
 {
 	const struct procedure_cycles *procedure = rounds->procedure;
 	const struct cfg_block *at = &procedure->cfg.blocks[block];
@@ -234,7 +235,7 @@ static void take_block(struct rounds *rounds, uint32_t block)
 }
 
 /* Lists the blocks of the loop. */
-static void look_at_loop(struct rounds *rounds, uint32_t loop)
+static void enter_loop(struct rounds *rounds, uint32_t loop)
 {
 	const struct procedure_cycles *procedure = rounds->procedure;
 	uint32_t header = procedure->loops.list[loop].header;
@@ -243,13 +244,13 @@ static void look_at_loop(struct rounds *rounds, uint32_t loop)
 	rounds->steps = 0;
 	rounds->writes = (struct register_set){ { 0 } };
 	for (uint32_t b = header; b < procedure->cfg.graph.block_count; b++)
-		take_block(rounds, b);
+		add_block(rounds, b);
 	for (uint32_t b = 0; b < header; b++)
-		take_block(rounds, b);
+		add_block(rounds, b);
 }
 
-/* What is ready where a block begins: of its ways in, the earliest. */
-static void enter(const struct rounds *rounds, uint32_t block, double *ready)
+/* When registers are ready where a block begins: the earliest of all edges into it. */
+static void enter_block(const struct rounds *rounds, uint32_t block, double *ready)
 {
 	const struct flow_graph *graph = &rounds->procedure->cfg.graph;
 	struct flow_ends into = flow_graph_into(graph, block);
@@ -259,7 +260,7 @@ static void enter(const struct rounds *rounds, uint32_t block, double *ready)
 		if (from == FLOW_OUTSIDE)
 			continue;
 		if (!rounds->done[from]) {
-			/* from behind: a loop inside of this one */
+			/* a back edge, of a loop inside of this one */
 			unknown |= flow_loops_hold(&rounds->procedure->loops, rounds->loop, from);
 			continue;
 		}
@@ -276,27 +277,26 @@ static void enter(const struct rounds *rounds, uint32_t block, double *ready)
 		set_ready(ready, &rounds->writes, 0);
 }
 
-/* `header` are the registers where a round begins, then where the next one does. */
+/* `header`: when registers are ready where this round begins, and then where the next one does. */
 static void run_round(struct rounds *rounds, double *header)
 {
 	const struct procedure_cycles *procedure = rounds->procedure;
 	const struct cfg *cfg = &procedure->cfg;
 	double ready[REGISTER_LIMIT];
-	/* Blocks are in the order of their addresses; one that only comes from behind has no past.
-	 */
+	/* By address; a block that only later ones lead to begins with all registers ready. */
 	for (uint32_t n = 0; n < rounds->block_count; n++) {
 		uint32_t b = rounds->blocks[n];
 		if (n == 0)
 			memcpy(ready, header, sizeof(ready));
 		else
-			enter(rounds, b, ready);
+			enter_block(rounds, b, ready);
 		for (uint32_t i = cfg->blocks[b].first;
 		     i < cfg->blocks[b].first + cfg->blocks[b].count; i++)
 			step(procedure, i, ready);
 		memcpy(rounds->at_end + (size_t)b * REGISTER_LIMIT, ready, sizeof(ready));
 		rounds->done[b] = true;
 	}
-	enter(rounds, rounds->blocks[0], header);
+	enter_block(rounds, rounds->blocks[0], header);
 	for (uint32_t n = 0; n < rounds->block_count; n++)
 		rounds->done[rounds->blocks[n]] = false;
 }
@@ -309,7 +309,7 @@ static double furthest(const double *ready)
 	return most;
 }
 
-/* As many, or up to one after which nothing changes any more. Returns how many ran. */
+/* Runs ROUNDS, or fewer if one changes nothing. Returns how many ran. */
 static uint64_t run_rounds(struct rounds *rounds, double *header)
 {
 	double before[REGISTER_LIMIT];
@@ -322,8 +322,8 @@ static uint64_t run_rounds(struct rounds *rounds, double *header)
 	return ROUNDS;
 }
 
-/* 0 or -ENOMEM. Takes the steps from the procedure's; without enough of them no chain is known,
- * and 0 is right: it bounds what a loop takes at least. */
+/* Finds the cycles of the longest chain a round. 0 or -ENOMEM. Takes its steps from the procedure's
+ * budget; if that is spent *out is 0, which is still a lower bound. */
 static int cycles_a_round(struct procedure_cycles *procedure, struct rounds *rounds, uint32_t loop,
 			  double *out)
 {
@@ -335,7 +335,7 @@ static int cycles_a_round(struct procedure_cycles *procedure, struct rounds *rou
 	bool enough = look <= procedure->chain_steps;
 	if (enough) {
 		procedure->chain_steps -= look;
-		look_at_loop(rounds, loop);
+		enter_loop(rounds, loop);
 		enough = rounds->steps <= procedure->chain_steps / (2 * ROUNDS);
 	}
 	if (!enough) {
@@ -363,12 +363,10 @@ static double loop_entries(const struct procedure_cycles *procedure, uint32_t lo
 	return times;
 }
 
-/* Samples of a loop that may tell how fast the processor can be. */
-#define POOL_SAMPLES 400.0
-/* Larger loops are full of branches, over which hardly a chain leads. */
+/* Procedures with more edges have so many branches that hardly a chain leads over them. */
 #define MOST_EDGES 1000
 
-/* Of all the executions of a loop. 0 or -ENOMEM. */
+/* Of a loop, over all its executions. 0 or -ENOMEM. */
 static int chain_cycles(struct procedure_cycles *procedure, struct rounds *room, uint32_t loop,
 			double *cycles)
 {
@@ -378,7 +376,7 @@ static int chain_cycles(struct procedure_cycles *procedure, struct rounds *room,
 	double entries = loop_entries(procedure, loop);
 	*cycles = 0;
 	if (at->irreducible || procedure->cfg.graph.edge_count > MOST_EDGES || !(rounds > 0) ||
-	    isnan(entries) || !(cost->samples >= POOL_SAMPLES) || !(cost->executed > 0))
+	    isnan(entries) || !(cost->samples >= CYCLES_POOL_SAMPLES) || !(cost->executed > 0))
 		return 0;
 	int ret = cycles_a_round(procedure, room, loop, &each);
 	if (ret < 0)
@@ -422,13 +420,12 @@ static double most_of_cycle_by(const struct cycles_cost *cost, const struct cycl
 	return least > 0 ? cost->cycles / least : NAN;
 }
 
-/* Loops inside of others too: what is around them may hardly be seen. */
 double cycles_most_of_cycle(const struct procedure_cycles *procedure)
 {
 	uint32_t loops = procedure->loops.count;
 	double most = most_of_cycle_by(&procedure->whole, &procedure->loop_bounds[loops]);
 	for (uint32_t l = 0; l < loops; l++)
-		if (procedure->loop_costs[l].samples >= POOL_SAMPLES)
+		if (procedure->loop_costs[l].samples >= CYCLES_POOL_SAMPLES)
 			most = fmin(most, most_of_cycle_by(&procedure->loop_costs[l],
 							   &procedure->loop_bounds[l]));
 	return most;

@@ -1,10 +1,10 @@
 /*
- * Whose a sample is. Out of order an interrupt shows the instruction behind the one
- * that kept the others waiting, so its samples are charged to that one: inside a block
- * to the instruction before it, at the start of a block to the last ones of the blocks
- * that led there, shared out as often as these did. Where control came from outside, the
- * one that waited is in another procedure, and the samples stay. So do those at a repeated
- * string instruction, which is interrupted itself, between two elements.
+ * Which instruction a sample is charged to. Out of order an interrupt shows the
+ * instruction behind the one that kept the others waiting, so its samples are charged to
+ * that one: inside a block to the instruction before it, at the start of a block to the
+ * last ones of the blocks that lead there, in proportion to how often they did. Where control
+ * came from outside, the one that waited is in another procedure, and the samples stay. So do those
+ * at a repeated string instruction, which is interrupted itself, between two elements.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,8 +21,8 @@ void cycles_samples_release(struct cycles_samples *samples)
 	*samples = (struct cycles_samples){ 0 };
 }
 
-static void take(const struct cfg *cfg, const struct annotate_procedure *from, size_t column,
-		 double divisor, struct cycles_samples *out)
+static void add_samples(const struct cfg *cfg, const struct annotate_procedure *from, size_t column,
+			double divisor, struct cycles_samples *out)
 {
 	if (!from || !from->sample_count)
 		return;
@@ -58,12 +58,12 @@ int cycles_samples_of(const struct procedure_cycles *procedure, const struct eve
 		return -ENOMEM;
 	out->events = out->samples + count;
 	double divisor = event_column_divisor(&columns->list[column]);
-	take(&procedure->cfg, procedure->procedure, column, divisor, out);
-	take(&procedure->cfg, procedure->cold, column, divisor, out);
+	add_samples(&procedure->cfg, procedure->procedure, column, divisor, out);
+	add_samples(&procedure->cfg, procedure->cold, column, divisor, out);
 	return 0;
 }
 
-/* How often an edge was gone, to share by; 1 where that is not known. */
+/* Executions of an edge, to share by; 1 where they are not known. */
 static double weight_of(const struct procedure_cycles *procedure, uint32_t edge)
 {
 	double value = procedure->frequencies.edges[edge].value;
@@ -89,7 +89,7 @@ static int append(struct cycles_shares *to, uint32_t instruction, double share)
 	return 0;
 }
 
-/* What stands at the first instruction of a block is of the last ones of those before. */
+/* Samples at the first instruction of a block belong to the last ones of the blocks before it. */
 static int share_with_blocks_before(const struct procedure_cycles *procedure, uint32_t block,
 				    double share, struct cycles_shares *to)
 {

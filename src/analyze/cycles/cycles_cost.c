@@ -10,8 +10,6 @@
 #include "analyze/figures/interval.h"
 #include "base/cleanup.h"
 
-#define POOL_SAMPLES 400.0 /* of a loop that may tell how fast the processor can be */
-
 /* `executed_low` and `executed_high` are `executed` at the ends of its own interval. */
 static void finish(struct cycles_cost *cost, double executed_low, double executed_high,
 		   double mean_weight)
@@ -46,7 +44,7 @@ static void add(struct cycles_cost *sum, const struct cycles_cost *part)
 	sum->best_cycles += part->best_cycles;
 }
 
-/* Instructions executed in a block or loop, with the ends of what is known of it. */
+/* The interval of the instructions executed in a block or loop. */
 struct executed {
 	double low, high;
 };
@@ -68,14 +66,14 @@ static void cost_of_block(struct procedure_cycles *procedure, uint32_t b,
 			/* best_cycles is scaled later, when `cycle` is known */
 			.best_cycles = frequency->value * procedure->schedule[i].head_cycles,
 		};
-		/* where executions are relative an instruction tells nothing by itself */
+		/* intervals of relative executions are relative to the hottest block's */
 		if (procedure->frequencies.is_relative)
 			finish(cost, NAN, NAN, mean_weight);
 		else
 			finish(cost, frequency->low, frequency->high, mean_weight);
 		add(sum, cost);
 	}
-	/* Out of order the units may be the narrower end. */
+	/* Out of order the units may bound a block more than the width does. */
 	if (!procedure->pipeline->in_order) {
 		const struct schedule_bounds *bounds = &procedure->bounds[b];
 		sum->best_cycles =
@@ -114,7 +112,7 @@ static void costs_of_loops(struct procedure_cycles *procedure, const struct exec
 	}
 }
 
-/* The most that a cycle can be, likewise, by the best cases that are shown. */
+/* The same as cycles_most_of_cycle(), by the best cases that are shown. */
 static double most_of_cycle_by_best_cases(const struct procedure_cycles *procedure)
 {
 	const struct flow_loops *loops = &procedure->loops;
@@ -123,7 +121,7 @@ static double most_of_cycle_by_best_cases(const struct procedure_cycles *procedu
 			       : NAN;
 	for (uint32_t l = 0; l < loops->count; l++) {
 		const struct cycles_cost *cost = &procedure->loop_costs[l];
-		if (cost->samples >= POOL_SAMPLES && cost->best_cycles > 0)
+		if (cost->samples >= CYCLES_POOL_SAMPLES && cost->best_cycles > 0)
 			least = fmin(least, cost->cycles / cost->best_cycles);
 	}
 	return least;
@@ -148,7 +146,8 @@ static void sum_of_whole(struct procedure_cycles *procedure, const struct execut
 		executed.high += blocks[b].high;
 	}
 	if (procedure->frequencies.is_relative)
-		executed.low = executed.high = NAN; /* they are of parts beside each other */
+		executed.low = executed.high =
+			NAN; /* intervals of blocks are relative to each other */
 	finish(&procedure->whole, executed.low, executed.high, mean_weight);
 }
 
@@ -185,7 +184,7 @@ int cycles_sum_up(struct procedure_cycles *procedure, const struct cycles_sample
 		procedure->cycle = 1;
 		return 0;
 	}
-	bool relative = procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM;
+	bool relative = procedure_cycles_are_relative(procedure);
 	procedure->cycle = in_order || !relative ? most_of_cycle_by_best_cases(procedure)
 						 : cycles_most_of_cycle(procedure);
 	scale_best(procedure->instructions, procedure->cfg.instruction_count, procedure->cycle);

@@ -11,7 +11,7 @@ void cycles_note(struct cycles *cycles, const char *note)
 		cycles->notes[cycles->note_count++] = note;
 }
 
-/* The first that fits and was seen at all; else the first that fits. */
+/* The first that fits and has samples; else the first that fits. */
 static size_t first_column(const struct annotate_index *index,
 			   bool (*fits)(const struct event_column *))
 {
@@ -49,9 +49,9 @@ static size_t counted_with(const struct event_columns *columns, size_t time)
 	return CYCLES_NO_COLUMN;
 }
 
-/* The perf_event_attr.precise_ip from which on addresses are exact: 1 stands for "constant skid", a
- * PEBS record written one instruction behind; but on AMD any of them means IBS, which keeps the
- * address of the instruction itself. */
+/* The perf_event_attr.precise_ip from which on addresses are exact (perf_event_open(2)): 1 stands
+ * for "constant skid", a PEBS record written one instruction behind; but on AMD any of them means
+ * IBS, which keeps the address of the instruction itself. */
 static uint64_t least_exact(const struct cycles *cycles)
 {
 	const struct profile *profile = cycles->index->profile;
@@ -94,7 +94,7 @@ unsigned cycles_skid_of(const struct cycles *cycles, const struct event_column *
 	return skid;
 }
 
-static void say_limits(struct cycles *cycles)
+static void note_limits(struct cycles *cycles)
 {
 	const struct cycles_events *events = &cycles->events;
 	const struct event_column *list = cycles->index->columns->list;
@@ -153,6 +153,6 @@ int cycles_choose_events(struct cycles *cycles, struct error *err)
 		events->scale = events->instructions == CYCLES_NO_COLUMN ? CYCLES_RELATIVE
 									 : CYCLES_ABSOLUTE;
 	}
-	say_limits(cycles);
+	note_limits(cycles);
 	return 0;
 }

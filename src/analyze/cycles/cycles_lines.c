@@ -57,8 +57,7 @@ static struct cell *cells_of(struct annotation *annotation, uint64_t vaddr,
 	return annotation->lines[annotate_line_of(annotation, row ? row : otherwise)].cells;
 }
 
-/* Takes the row's samples of a column from its line and gives them to the lines that are charged.
- */
+/* Moves the row's samples of a column from its line to the lines that they are charged to. */
 static int charge_row(struct annotation *annotation, const struct annotated_row *row, size_t column,
 		      const struct charge_table *table)
 {

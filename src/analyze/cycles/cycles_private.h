@@ -11,16 +11,19 @@
 
 #define CYCLES_NOTES 8
 
+/* Fewer samples of a loop do not tell how fast the processor can be. */
+#define CYCLES_POOL_SAMPLES 400.0
+
 /*
- * What following results through the loops of one procedure, and of all, may take: instructions and
- * ways between blocks, in all rounds. docs/limits.md has what real code needs.
+ * Budgets for following results through the loops of one procedure, and of all: instructions and
+ * edges, over all rounds. docs/limits.md has what real code needs.
  */
 #define CYCLES_PROCEDURE_CHAIN_STEPS (UINT64_C(2) << 20)
 #define CYCLES_CHAIN_STEPS	     (UINT64_C(16) << 20)
 
-/* By image id; made when the first of its procedures is asked for. */
+/* By image id; opened for the first of its procedures. */
 struct cycles_image {
-	bool asked;
+	bool opened;
 	enum isa isa;			/* ISA_UNKNOWN: not known, or not decodable here */
 	struct code_space_stash *stash; /* NULL: nothing is known of its code */
 };
@@ -41,11 +44,11 @@ struct cycles {
 	size_t image_count;
 	struct decoder *decoders[ISA_AARCH64 + 1];
 	struct seen_branches *evidence; /* NULL: not wanted */
-	/* by position in the index; NULL: calls are not joined */
+	/* by position in the index; NULL before cycles_join_calls(), or where that is no use */
 	struct flow_calls_factor *factors;
 	struct cycles_extent *extents;
 	size_t extent_count;
-	uint64_t chain_steps; /* that are left */
+	uint64_t chain_steps; /* budget that is left */
 	bool chains_left_out; /* there is a note of it */
 	const char *notes[CYCLES_NOTES];
 	size_t note_count;
@@ -64,12 +67,13 @@ const struct code_space *cycles_code(struct cycles *cycles, uint32_t image,
 const struct annotate_procedure *cycles_procedure_at(const struct cycles *cycles, uint32_t image,
 						     uint64_t first);
 
-/* cycles_schedule.c: effects, schedule and bounds of procedure->cfg, each block by itself. 0 or
- * -ENOMEM. */
+/* cycles_schedule.c: finds effects, schedule and bounds of procedure->cfg, each block by itself. 0
+ * or -ENOMEM. */
 int cycles_schedule(struct procedure_cycles *procedure, struct decoder *decoder);
-/* The same where effects are known already. */
+/* The same but for the effects, which are there. */
 int cycles_schedule_blocks(struct procedure_cycles *procedure);
-/* In order, behind the block that mostly leads there, when frequencies are known. 0 or -ENOMEM. */
+/* In order, with frequencies: schedules each block behind the one that mostly leads to it. 0 or
+ * -ENOMEM. */
 int cycles_schedule_entries(struct procedure_cycles *procedure);
 
 /* Samples of one column, by instruction of the cfg. */
@@ -82,7 +86,7 @@ struct cycles_samples {
 int cycles_samples_of(const struct procedure_cycles *procedure, const struct event_columns *columns,
 		      size_t column, struct cycles_samples *out);
 void cycles_samples_release(struct cycles_samples *samples); /* also right for a zeroed one */
-/* Whose the samples at one instruction are. */
+/* A part of samples, and the instruction that it belongs to. */
 struct cycles_share {
 	uint32_t instruction;
 	double share;
@@ -92,28 +96,29 @@ struct cycles_shares {
 	size_t count, capacity;
 };
 void cycles_shares_release(struct cycles_shares *shares); /* also right for a zeroed one */
-/* Adds to the list who ran right before that instruction; they have `share` among them. The same
- * one may come twice. 0 or -ENOMEM. */
+/* Appends the instructions that ran right before that one, with `share` divided among them. One may
+ * come twice. 0 or -ENOMEM. */
 int cycles_share_back(const struct procedure_cycles *procedure, uint32_t instruction, double share,
 		      struct cycles_shares *to);
 
 /* "rep stosb" and its like: they count rcx down and move a pointer along. */
 bool cycles_repeats(const struct procedure_cycles *procedure, uint32_t instruction);
-/* Moves what is late by `skid` executed instructions back to where it belongs. 0 or -ENOMEM. */
+/* Moves samples that are late by `skid` executed instructions back to where they belong. 0 or
+ * -ENOMEM. */
 int cycles_charge(const struct procedure_cycles *procedure, unsigned skid,
 		  struct cycles_samples *samples);
 
-/* cycles_calls.c: the factor by which the procedure's executions compare with others', or NULL:
- * they do not. */
+/* cycles_calls.c: the factor that makes the procedure's executions compare with those of others;
+ * NULL: none is known. */
 const struct flow_calls_factor *cycles_factor(const struct cycles *cycles,
 					      const struct annotate_procedure *procedure);
 
-/* cycles_chain.c: loop_bounds, when costs are summed up. 0 or -ENOMEM. */
+/* cycles_chain.c: finds loop_bounds, after costs are summed up. 0 or -ENOMEM. */
 int cycles_find_bounds(struct procedure_cycles *procedure);
-/* In the unit of the time event, the most that a cycle can be: no loop and not the whole is faster
- * than the processor can be. NaN: not known. */
+/* The most that a cycle can be, in the unit of the time event, as no loop nor the whole can be
+ * faster than its bounds. NaN: not known. */
 double cycles_most_of_cycle(const struct procedure_cycles *procedure);
 
-/* cycles_cost.c: the costs of everything, from charged samples (NULL: time is not known). 0 or
+/* cycles_cost.c: finds all costs and `cycle`, from charged samples (NULL: time is not known). 0 or
  * -ENOMEM. */
 int cycles_sum_up(struct procedure_cycles *procedure, const struct cycles_samples *charged);

@@ -27,7 +27,7 @@ uint32_t cycles_shown_loop(const struct flow_loops *loops, uint32_t loop)
 	return loop;
 }
 
-/* Of a loop: as which it is shown, and how many shown ones are around that. */
+/* By loop: as which loop it is shown, and how many shown ones are around that. */
 struct shown {
 	uint32_t loop, parent, depth;
 };

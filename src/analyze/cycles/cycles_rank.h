@@ -2,7 +2,7 @@
  * cycles_rank - what to look at first in a procedure: its loops and blocks by what
  * they cost, and how much of it is how sure.
  *
- * A rank borrows nothing. Ranking is O(n log n) and nests as deep as no code can make it.
+ * Lists borrow nothing. Ranking is O(n log n) and not recursive.
  */
 #pragma once
 
@@ -20,17 +20,17 @@ struct ranked_part {
 };
 
 /*
- * The loop as which a loop is shown: itself, but an irreducible loop inside another one is part of
- * that, as how these nest is a matter of the order of search (flow_loops.h). A computed goto
+ * The loop as which a loop is shown: itself, but an irreducible loop inside another one is shown as
+ * part of that, as how these nest depends on the order of search (flow_loops.h). A computed goto
  * makes hundreds of them.
  */
 uint32_t cycles_shown_loop(const struct flow_loops *loops, uint32_t loop);
 
 /*
- * All blocks and shown loops, the dearest first: what is outside of loops with the outermost loops,
- * and behind each loop what is inside it, likewise. Dear is what has most cycles, where these are
- * not known what executed most; of equal ones the lower address is first. 0 and a list to free, or
- * -ENOMEM.
+ * All blocks and shown loops, the dearest first: blocks outside of loops among the outermost loops,
+ * and behind each loop the parts inside it, likewise. The dearest has most cycles, or where these
+ * are not known most instructions executed; among equals the lower address is first. 0 and a list
+ * to free, or -ENOMEM.
  */
 int cycles_rank(const struct procedure_cycles *procedure, struct ranked_part **parts,
 		size_t *count);

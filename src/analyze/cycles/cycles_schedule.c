@@ -35,7 +35,7 @@ static uint32_t depth_of(const struct procedure_cycles *procedure, uint32_t bloc
 	return loop == FLOW_NO_LOOP ? 0 : procedure->loops.list[loop].depth;
 }
 
-/* Of two ways that were as often taken: out of the deeper loop, then from further behind (back). */
+/* Of two equally frequent edges: the one from the deeper loop, else from the higher address. */
 static bool is_likelier(const struct procedure_cycles *procedure, uint32_t from, uint32_t than)
 {
 	uint32_t depth = depth_of(procedure, from), other = depth_of(procedure, than);

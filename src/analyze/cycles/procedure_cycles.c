@@ -32,6 +32,11 @@ void procedure_cycles_freep(struct procedure_cycles **procedure)
 	procedure_cycles_free(*procedure);
 }
 
+bool procedure_cycles_are_relative(const struct procedure_cycles *procedure)
+{
+	return procedure->scale == CYCLES_RELATIVE || procedure->scale == CYCLES_PROGRAM;
+}
+
 static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure,
 		       struct decoder **decoder, struct error *err)
 {
@@ -59,15 +64,15 @@ static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure
 	return ret < 0 ? error_set(err, ret, "out of memory for its loops") : 0;
 }
 
-/* Branches that were interpreted and stepped over say the same, so they add up; but stepped ones
- * weigh more. 0 or -ENOMEM. */
+/* Adds up branches that were interpreted and stepped over; stepped ones weigh more. 0 or -ENOMEM.
+ */
 static int find_evidence(const struct cycles *cycles, struct procedure_cycles *procedure)
 {
-	static const enum seen_branches_kind kinds[] = { FLOW_EVIDENCE_INTERPRETED,
-							 FLOW_EVIDENCE_STEPPED };
+	static const enum seen_branches_kind kinds[] = { SEEN_BRANCHES_INTERPRETED,
+							 SEEN_BRANCHES_STEPPED };
 	size_t count = procedure->cfg.graph.edge_count;
 	for (size_t k = 0; cycles->evidence && k < COUNT_OF(kinds); k++) {
-		CLEANUP(flow_counts_release) struct flow_counts seen = { 0 };
+		CLEANUP(seen_counts_release) struct seen_counts seen = { 0 };
 		if (seen_branches_count(cycles->evidence, procedure->procedure->procedure->image,
 					&procedure->cfg, kinds[k], &seen) < 0)
 			return -ENOMEM;
@@ -89,44 +94,45 @@ static int find_evidence(const struct cycles *cycles, struct procedure_cycles *p
 	return 0;
 }
 
-/* What frequencies_new() wants by instruction or block. */
-struct asked {
+/* Arrays of struct frequency_input. */
+struct input_arrays {
 	struct flow_range *blocks;
 	double *issue_cycles;
 	uint32_t *waits_for;
 };
 
-static void asked_release(struct asked *asked)
+static void input_arrays_release(struct input_arrays *arrays)
 {
-	free(asked->blocks);
-	free(asked->issue_cycles);
-	free(asked->waits_for);
+	free(arrays->blocks);
+	free(arrays->issue_cycles);
+	free(arrays->waits_for);
 }
 
-static int ask(const struct procedure_cycles *procedure, struct asked *asked)
+static int input_arrays_init(const struct procedure_cycles *procedure, struct input_arrays *arrays)
 {
 	const struct cfg *cfg = &procedure->cfg;
-	asked->blocks = calloc((size_t)cfg->graph.block_count + 1, sizeof(*asked->blocks));
-	asked->issue_cycles =
-		calloc((size_t)cfg->instruction_count + 1, sizeof(*asked->issue_cycles));
-	asked->waits_for = calloc((size_t)cfg->instruction_count + 1, sizeof(*asked->waits_for));
-	if (!asked->blocks || !asked->issue_cycles || !asked->waits_for)
+	arrays->blocks = calloc((size_t)cfg->graph.block_count + 1, sizeof(*arrays->blocks));
+	arrays->issue_cycles =
+		calloc((size_t)cfg->instruction_count + 1, sizeof(*arrays->issue_cycles));
+	arrays->waits_for = calloc((size_t)cfg->instruction_count + 1, sizeof(*arrays->waits_for));
+	if (!arrays->blocks || !arrays->issue_cycles || !arrays->waits_for)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < cfg->graph.block_count; b++) {
 		uint32_t first = cfg->blocks[b].first, end = first + cfg->blocks[b].count;
-		asked->blocks[b] = (struct flow_range){ first, end };
+		arrays->blocks[b] = (struct flow_range){ first, end };
 		for (uint32_t i = first; i < end; i++) {
 			const struct scheduled *at = &procedure->schedule[i];
 			bool waits = (at->wait == SCHEDULE_OPERAND || at->wait == SCHEDULE_UNIT) &&
 				     at->wait_for != SCHEDULE_BEFORE;
-			asked->issue_cycles[i] = at->head_cycles;
-			asked->waits_for[i] = waits ? first + at->wait_for : FLOW_WAITS_FOR_NOTHING;
+			arrays->issue_cycles[i] = at->head_cycles;
+			arrays->waits_for[i] =
+				waits ? first + at->wait_for : FLOW_WAITS_FOR_NOTHING;
 		}
 	}
 	return 0;
 }
 
-/* `error`: of the factor's logarithm, 95 %; NaN where it is not known. */
+/* `error`: 95 % of the factor's logarithm; NaN: not known, and then intervals are not either. */
 static void scale(struct frequency *list, size_t count, double factor, double error)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -153,11 +159,11 @@ static double executed(const struct procedure_cycles *procedure)
 	return sum;
 }
 
-/* Instructions executed, as far as events other than samples tell; NaN: nothing does. */
+/* Instructions executed, by counts and not by samples; NaN: not known. 0 or -ENOMEM. */
 static int count_instructions(const struct procedure_cycles *procedure,
 			      const struct cycles_samples *time,
 			      const struct cycles_samples *executions,
-			      const struct flow_counts *stacks, double *instructions)
+			      const struct seen_counts *stacks, double *instructions)
 {
 	const struct cycles_events *events = cycles_events(procedure->cycles);
 	*instructions = NAN;
@@ -177,12 +183,12 @@ static int count_instructions(const struct procedure_cycles *procedure,
 }
 
 /*
- * What one unit of a frequency is in executions. Of samples it is their mean period. Of what is
- * right up to a factor it is what makes the sum that of the instructions that were counted, or else
- * an instruction cost 1 on average. NaN: nothing was sampled.
+ * The unit of the frequencies, in executions: the mean period of samples. Where frequencies are
+ * right up to a factor, the unit with which they add up to the instructions that were counted, or
+ * else with which an instruction costs 1 on average. NaN: there are no samples. 0 or -ENOMEM.
  */
 static int find_unit(struct procedure_cycles *procedure, const struct cycles_samples *time,
-		     const struct cycles_samples *executions, const struct flow_counts *stacks,
+		     const struct cycles_samples *executions, const struct seen_counts *stacks,
 		     double *unit)
 {
 	bool counted = procedure->model == FREQUENCY_COUNTS;
@@ -205,23 +211,23 @@ static int find_unit(struct procedure_cycles *procedure, const struct cycles_sam
 }
 
 static int estimate(struct procedure_cycles *procedure, const struct cycles_samples *time,
-		    const struct cycles_samples *executions, const struct flow_counts *stacks)
+		    const struct cycles_samples *executions, const struct seen_counts *stacks)
 {
-	CLEANUP(asked_release) struct asked asked = { 0 };
-	if (ask(procedure, &asked) < 0)
+	CLEANUP(input_arrays_release) struct input_arrays arrays = { 0 };
+	if (input_arrays_init(procedure, &arrays) < 0)
 		return -ENOMEM;
 	const struct frequency_input input = {
 		.graph = &procedure->cfg.graph,
 		.model = procedure->model,
 		.instruction_count = procedure->cfg.instruction_count,
-		.blocks = asked.blocks,
+		.blocks = arrays.blocks,
 		.samples = procedure->model == FREQUENCY_EXECUTIONS ? executions->samples
 								    : time->samples,
 		.evidence = procedure->evidence_weights,
 		.counted_blocks = stacks->blocks,
 		.counted_edges = stacks->edges,
-		.issue_cycles = asked.issue_cycles,
-		.waits_for = asked.waits_for,
+		.issue_cycles = arrays.issue_cycles,
+		.waits_for = arrays.waits_for,
 	};
 	double unit = NAN;
 	int ret = frequencies_new(&input, &procedure->frequencies);
@@ -230,8 +236,8 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 	if (ret < 0)
 		return ret;
 	const struct cycles *cycles = procedure->cycles;
-	/* beside each other executions are known to some error; beside other procedures' to one
-	 * that calls may tell */
+	/* intervals stay where executions are compared with each other alone; compared with those
+	 * of other procedures they need the error of a factor, which calls may tell */
 	bool keeps = !procedure->frequencies.is_relative || procedure->scale == CYCLES_RELATIVE;
 	double error = keeps ? 0 : NAN;
 	const struct flow_calls_factor *factor = cycles_factor(cycles, procedure->procedure);
@@ -245,14 +251,14 @@ static int estimate(struct procedure_cycles *procedure, const struct cycles_samp
 	return 0;
 }
 
-/* Branch stacks over the procedure: nothing that samples say is as sure. 0 or -ENOMEM. */
+/* Counts branch stacks over the procedure; with any they replace samples. 0 or -ENOMEM. */
 static int find_stacks(const struct cycles *cycles, struct procedure_cycles *procedure,
-		       struct flow_counts *stacks)
+		       struct seen_counts *stacks)
 {
 	int ret = 0;
 	if (cycles->evidence)
 		ret = seen_branches_count(cycles->evidence, procedure->procedure->procedure->image,
-					  &procedure->cfg, FLOW_EVIDENCE_COUNTED, stacks);
+					  &procedure->cfg, SEEN_BRANCHES_COUNTED, stacks);
 	if (stacks->blocks)
 		procedure->model = FREQUENCY_COUNTS;
 	return ret;
@@ -262,7 +268,7 @@ static int measure(const struct cycles *cycles, struct procedure_cycles *procedu
 {
 	const struct cycles_events *events = &cycles->events;
 	const struct event_columns *columns = cycles->index->columns;
-	CLEANUP(flow_counts_release) struct flow_counts stacks = { 0 };
+	CLEANUP(seen_counts_release) struct seen_counts stacks = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples time = { 0 };
 	CLEANUP(cycles_samples_release) struct cycles_samples executions = { 0 };
 	bool timed = events->time != CYCLES_NO_COLUMN;

@@ -7,9 +7,11 @@
 #include "analyze/flow/cfg_private.h"
 #include "base/error.h"
 
-/* Targets show new blocks, which show new tables; nesting deeper than this was not seen. */
+/* Rounds of finding targets: they lead to new blocks, in which new tables are found. More rounds
+ * were never needed. */
 #define ROUNDS 12
-/* The most seen: 6 million, in a function of cc1 with 77 tables over 16,000 instructions. */
+/* Of the search for tables. The most that was needed: 6 million, in a function of cc1 with 77
+ * tables over 16,000 instructions. */
 #define STEPS		     (UINT64_C(1) << 24)
 #define STEPS_AN_INSTRUCTION 16
 
@@ -48,7 +50,7 @@ void cfg_release(struct cfg *cfg)
 	*cfg = (struct cfg){ 0 };
 }
 
-/* False: nothing is known of its bytes. */
+/* False: its bytes are not known. */
 static bool add_part(struct cfg_builder *builder, const struct code_function *function)
 {
 	struct cfg *cfg = builder->cfg;
@@ -105,7 +107,7 @@ static int find_parts(struct cfg_builder *builder, uint64_t vaddr, struct error 
 	return 0;
 }
 
-/* Room for what only indirect jumps need. */
+/* Allocates what only functions with indirect jumps need. 0 or -ENOMEM. */
 static int prepare_jumps(struct cfg_builder *builder)
 {
 	struct cfg *cfg = builder->cfg;
@@ -154,6 +156,14 @@ int cfg_build(const struct code_space *space, struct decoder *decoder, uint64_t 
 	else
 		*out = cfg;
 	return ret;
+}
+
+uint32_t cfg_instruction_starting_at(const struct cfg *cfg, uint64_t vaddr)
+{
+	uint32_t found = cfg_instruction_at(cfg, vaddr);
+	return found != CFG_NO_INSTRUCTION && cfg->instructions[found].vaddr == vaddr
+		       ? found
+		       : CFG_NO_INSTRUCTION;
 }
 
 uint32_t cfg_block_of(const struct cfg *cfg, uint32_t instruction)

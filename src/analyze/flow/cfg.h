@@ -28,22 +28,22 @@
 
 struct error;
 
-/* The largest known functions have some 300 KB; what lies behind the limit is outside. */
+/* The largest known functions have some 300 KB; code behind the limit is outside. */
 #define CFG_EXTENT_LIMIT   (UINT64_C(16) << 20)
 #define CFG_NO_BLOCK	   UINT32_MAX
 #define CFG_NO_INSTRUCTION UINT32_MAX
 
 struct cfg_instruction {
 	uint64_t vaddr;
-	uint64_t target; /* with has_target of a jump, call or conditional; with through_slot of
-			    the slot that holds it */
+	uint64_t target; /* with has_target: where a jump, call or conditional goes, or with
+			    through_slot the slot that holds that address */
 	uint8_t length_bytes;
 	uint8_t kind; /* enum instruction_kind */
 	bool has_target : 1;
 	bool through_slot : 1;
 	bool traps : 1;	      /* ud2, hlt, brk, udf */
 	bool pads : 1;	      /* does nothing: nop, int3 */
-	bool leads : 1;	      /* first of a block */
+	bool leads : 1;	      /* first instruction of a block */
 	bool no_return : 1;   /* a call that does not come back */
 	bool cpus_differ : 1; /* a jump whose length and target depend on the CPU's vendor */
 };

@@ -14,22 +14,13 @@ static bool is_last_of_part(const struct cfg *cfg, uint32_t instruction)
 	return false;
 }
 
-/* The instruction that starts exactly there. */
-static uint32_t start_at(const struct cfg *cfg, uint64_t vaddr)
-{
-	uint32_t found = cfg_instruction_at(cfg, vaddr);
-	return found != CFG_NO_INSTRUCTION && cfg->instructions[found].vaddr == vaddr
-		       ? found
-		       : CFG_NO_INSTRUCTION;
-}
-
 static bool never_returns(const struct code_space *space, const struct cfg_instruction *call)
 {
 	return (call->has_target || call->through_slot) &&
 	       cfg_is_no_return(space->callee(space->context, call->target));
 }
 
-/* A call behind which the code ends, but for padding: somebody knew that it does not come back. */
+/* The compiler put nothing but padding behind the last call, so it knew that it does not return. */
 static void mark_last_call(struct cfg *cfg, const struct cfg_part *part)
 {
 	if (part->is_cut)
@@ -51,8 +42,8 @@ static bool ends_block(const struct cfg_instruction *instruction)
 	       instruction->no_return;
 }
 
-/* A call into the function's own middle: an entry (of a cold part), unless it is i386's way to
- * learn where it is. */
+/* A call into the function's own middle: an entry (of a cold part), unless it calls the next
+ * instruction, as i386 code does to read the program counter. */
 static bool enters_middle(const struct cfg *cfg, const struct cfg_instruction *instruction)
 {
 	return instruction->kind == INSTRUCTION_CALL && instruction->has_target &&
@@ -74,7 +65,7 @@ static void mark_target(struct cfg *cfg, const struct cfg_instruction *instructi
 
 static uint32_t entry_instruction(const struct cfg *cfg, const struct code_entry *entry)
 {
-	return entry->kind == CODE_ENTRY_POINTER ? start_at(cfg, entry->vaddr)
+	return entry->kind == CODE_ENTRY_POINTER ? cfg_instruction_starting_at(cfg, entry->vaddr)
 						 : cfg_instruction_at(cfg, entry->vaddr);
 }
 
@@ -125,13 +116,13 @@ static int make_blocks(struct cfg_builder *builder)
 	return 0;
 }
 
-/* What connecting needs to know of blocks beside the graph. */
+/* State of cfg_connect(); arrays are by block. */
 struct connection {
 	struct cfg_builder *builder;
 	struct cfg *cfg;
-	bool *reached; /* by an edge inside */
-	bool *crossed; /* by one from the other part */
-	size_t jump;   /* the next in cfg->jumps */
+	bool *reached; /* an edge from inside leads to it */
+	bool *crossed; /* so does one from the other part */
+	size_t jump;   /* position in cfg->jumps, which only rises */
 	int ret;
 };
 
@@ -156,7 +147,7 @@ static void add_edge(struct connection *connection, uint32_t from, uint32_t to,
 		connection->ret = flow_graph_add(&cfg->graph, from, to, kind);
 }
 
-/* To the next block, or off the end. */
+/* An edge to the next block, or behind the last one of a part to outside. */
 static void add_next(struct connection *connection, uint32_t block)
 {
 	const struct cfg_block *from = &connection->cfg->blocks[block];
@@ -176,7 +167,8 @@ static void add_branch(struct connection *connection, uint32_t block,
 		add_edge(connection, block, block_of(connection, target), FLOW_BRANCH);
 }
 
-/* What an unknown jump leads to besides stays open; settling closes the block. */
+/* Targets that are not known have no edge; a block without any gets one to outside from
+ * flow_graph_settle(). */
 static void add_indirect(struct connection *connection, uint32_t block, uint32_t instruction)
 {
 	struct cfg *cfg = connection->cfg;
@@ -257,8 +249,8 @@ static bool is_padding(const struct cfg *cfg, uint32_t block)
 }
 
 /*
- * Padding that nothing leads to leads nowhere: an edge from it would let control into
- * the loop head that it aligns, out of nowhere.
+ * Padding that nothing leads to gets no edge to the next block, often a loop head that it aligns:
+ * control would seem to enter the loop there.
  */
 static void add_padding_edges(struct connection *connection)
 {

@@ -11,7 +11,7 @@
 /* Instructions between a comparison and its branch. */
 #define FLAGS_DISTANCE 16
 
-/* Where a value comes from. */
+/* The location that a value was copied from in the end, and what defines it there. */
 struct root {
 	struct location location;
 	struct definitions definitions;
@@ -24,7 +24,7 @@ static void narrow(struct root *root, unsigned size_bytes, bool is_signed)
 		root->limit = UINT64_C(1) << (size_bytes * 8);
 }
 
-/* Through a copy to what it copies; false: the instruction makes a new value. */
+/* Moves *place from a copy to what it copies; false: the instruction makes a new value. */
 static bool step_back(const struct value_search *search, uint32_t instruction, struct place *place,
 		      struct root *root)
 {
@@ -68,7 +68,7 @@ static void find_root(struct value_search *search, struct place place, struct ro
 	for (int copies = 0; copies < COPIES_LIMIT; copies++) {
 		struct definitions definitions;
 		value_definitions(search, &place, &definitions);
-		/* memory that much may change: what loads it is as far as one can see */
+		/* too much may write that memory: the load from it stays the root */
 		if (definitions.incomplete && copies > 0)
 			return;
 		root->definitions = definitions;
@@ -102,7 +102,7 @@ static bool find_compare(const struct value_search *search, const struct cfg_blo
 	return false;
 }
 
-/* What is below which number when a branch on these flags goes this way; 0: nothing. */
+/* The compared register is below the result when a branch goes that way; 0: no limit. */
 static uint64_t limit_of(enum transfer_condition condition, bool taken, uint64_t compared)
 {
 	switch (condition) {
@@ -120,7 +120,7 @@ static uint64_t limit_of(enum transfer_condition condition, bool taken, uint64_t
 	return 0;
 }
 
-/* The limit that going from one block to the other sets for the value; 0: none. */
+/* The value is below the result when control goes along the edge; 0: no limit. */
 static uint64_t limit_of_edge(struct value_search *search, const struct flow_edge *edge,
 			      const struct root *root)
 {
@@ -149,7 +149,7 @@ static uint64_t limit_of_edge(struct value_search *search, const struct flow_edg
 	return same_root(&other, root) ? limit_of(condition, taken, compare.compared) : 0;
 }
 
-/* A block that makes the value anew: no comparison before it says anything. */
+/* Whether the block defines the value, so that comparisons before it say nothing. */
 static bool makes_value(const struct value_search *search, uint32_t block, const struct root *root)
 {
 	const struct cfg_block *all = &search->builder->cfg->blocks[block];
@@ -159,7 +159,7 @@ static bool makes_value(const struct value_search *search, uint32_t block, const
 	return false;
 }
 
-/* Largest limit over the ways against the flow; 0 when one has none. */
+/* The largest limit over all paths to `start`; 0 when one of them sets none. */
 static uint64_t walk_guards(struct value_search *search, uint32_t start, const struct root *root)
 {
 	const struct flow_graph *graph = &search->builder->cfg->graph;

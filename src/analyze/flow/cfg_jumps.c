@@ -4,8 +4,8 @@
  *
  *	target = offset + scale * entry[i],  entry at table + i * stride
  *
- * which covers absolute tables (offset 0), those of differences to a base, and AArch64's
- * of bytes and halves in units of instructions. Without a limit for the index, a table ends at the
+ * which covers absolute tables (offset 0), tables of differences to a base, and those of AArch64,
+ * bytes and halves in units of instructions. Without a limit for the index, a table ends at the
  * first entry that is no instruction of the function, and before another table starts.
  *
  * A jump whose table is not found may go to every place of the function that data
@@ -19,12 +19,13 @@
 #include "analyze/flow/cfg_values.h"
 #include "base/array.h"
 
-/* Of entries; gcc's largest own switch has some 4,600, its tables of instructions fewer. */
+/* Most entries of a table, with a limit for the index and without. gcc's own largest switch has
+ * some 4,600, its tables of instructions fewer. */
 #define BOUNDED_LIMIT	16384
 #define UNBOUNDED_LIMIT 4096
-/* Entries in a row that are other code, where a table without a limit is held to have ended. */
+/* A table without a limit ends before so many entries in a row that are other code. */
 #define FOREIGN_RUN 8
-/* Of targets in one round: the edges that a function may get beside the direct ones. */
+/* Most targets of one round: the edges that indirect jumps may add. */
 #define TARGETS		       (UINT64_C(1) << 18)
 #define TARGETS_AN_INSTRUCTION 4
 
@@ -71,24 +72,16 @@ void cfg_targets_settle(struct cfg_targets *targets)
 	targets->count = kept;
 }
 
-/* The instruction that starts exactly there, for what data says. */
-static uint32_t target_at(const struct cfg *cfg, uint64_t vaddr)
-{
-	uint32_t found = cfg_instruction_at(cfg, vaddr);
-	return found != CFG_NO_INSTRUCTION && cfg->instructions[found].vaddr == vaddr
-		       ? found
-		       : CFG_NO_INSTRUCTION;
-}
-
 static int collect_pointers(struct resolver *resolver)
 {
 	const struct cfg_builder *builder = resolver->builder;
 	for (uint32_t part = 0; part < builder->cfg->part_count; part++) {
 		for (size_t i = 0; i < builder->entries[part].count; i++) {
 			const struct code_entry *entry = &builder->entries[part].list[i];
-			uint32_t at = entry->kind == CODE_ENTRY_POINTER
-					      ? target_at(builder->cfg, entry->vaddr)
-					      : CFG_NO_INSTRUCTION;
+			uint32_t at =
+				entry->kind == CODE_ENTRY_POINTER
+					? cfg_instruction_starting_at(builder->cfg, entry->vaddr)
+					: CFG_NO_INSTRUCTION;
 			if (at != CFG_NO_INSTRUCTION &&
 			    cfg_targets_add(&resolver->pointers, at) < 0)
 				return -ENOMEM;
@@ -98,7 +91,7 @@ static int collect_pointers(struct resolver *resolver)
 	return 0;
 }
 
-/* Takes from the round's targets; false: there are no more. */
+/* Counts targets that a round adds; false: too many. */
 static bool take_targets(struct cfg_builder *builder, size_t count)
 {
 	if (count > builder->targets_left)
@@ -114,7 +107,9 @@ static void give_up(struct cfg_jump *jump, enum cfg_missing missing)
 		jump->missing = missing;
 }
 
-/* What one definition of the target says. False: nothing that is understood. */
+/* Notes one value of a jump's target. *understood: it is a constant or a table's entry. 0 or
+ * -ENOMEM.
+ */
 static int note_value(struct resolver *resolver, uint32_t number, const struct value *value,
 		      uint32_t block, bool *understood)
 {
@@ -122,7 +117,7 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 	struct cfg_jump *jump = &builder->cfg->jumps[number];
 	*understood = true;
 	if (value->kind == VALUE_CONSTANT && !value->is_guessed) {
-		uint32_t target = target_at(builder->cfg, value->offset);
+		uint32_t target = cfg_instruction_starting_at(builder->cfg, value->offset);
 		if (target == CFG_NO_INSTRUCTION) {
 			resolver->found[number].leaves = true;
 			return 0;
@@ -150,7 +145,8 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 	return 0;
 }
 
-/* The stack pointer moves up in the block before its jump: the function is about to be left. */
+/* The stack pointer is moved in the block before its jump, so the jump is likely to leave the
+ * function. */
 static bool follows_epilogue(const struct resolver *resolver, uint32_t instruction)
 {
 	const struct cfg_builder *builder = resolver->builder;
@@ -163,7 +159,7 @@ static bool follows_epilogue(const struct resolver *resolver, uint32_t instructi
 	return false;
 }
 
-/* A jump that reads no table that is known. */
+/* Decides what becomes of a jump whose table was not found. 0 or -ENOMEM. */
 static int settle_unknown(struct resolver *resolver, uint32_t number, enum cfg_missing missing)
 {
 	struct cfg_builder *builder = resolver->builder;
@@ -238,7 +234,7 @@ static int follow_jump(struct resolver *resolver, uint32_t number)
 	}
 	if (ret < 0 || understood)
 		return ret;
-	resolver->table_count = tables; /* one way of several is no answer */
+	resolver->table_count = tables; /* one definition of several tells nothing */
 	resolver->found[number].count = 0;
 	return settle_unknown(resolver, number, CFG_MISSING_BASE);
 }
@@ -294,7 +290,8 @@ static uint64_t entries_of(const struct cfg_builder *builder, const struct jump_
 	return whole < count ? whole : count;
 }
 
-/* Other code that a table may lead to: a part split off, of which nothing says whose it is. */
+/* Whether other known code is there: it may be a part that was split off this function, as nothing
+ * says of which function it is one. */
 static bool is_other_code(const struct cfg_builder *builder, uint64_t vaddr)
 {
 	struct code_function function;
@@ -303,8 +300,8 @@ static bool is_other_code(const struct cfg_builder *builder, uint64_t vaddr)
 
 /*
  * Adds the table's targets. Without a limit it ends at an entry that is no code, and
- * before a run of FOREIGN_RUN that are other code. *sound: what a guessed base must
- * show, entries that are all code.
+ * before a run of FOREIGN_RUN that are other code. *sound becomes false at an entry
+ * that is no code: then a base that was guessed is wrong.
  */
 static int read_entries(struct resolver *resolver, const struct jump_table *table,
 			struct span bytes, uint64_t count, bool *sound)
@@ -316,7 +313,7 @@ static int read_entries(struct resolver *resolver, const struct jump_table *tabl
 	for (uint64_t i = 0; i < count; i++) {
 		const uint8_t *at = (const uint8_t *)bytes.data + i * table->value.stride_bytes;
 		uint64_t vaddr = entry_at(at, &table->value) & mask;
-		uint32_t target = target_at(builder->cfg, vaddr);
+		uint32_t target = cfg_instruction_starting_at(builder->cfg, vaddr);
 		bool other = target == CFG_NO_INSTRUCTION && is_other_code(builder, vaddr);
 		if (target != CFG_NO_INSTRUCTION) {
 			foreign = 0;
@@ -324,7 +321,7 @@ static int read_entries(struct resolver *resolver, const struct jump_table *tabl
 				return -ENOMEM;
 			continue;
 		}
-		/* within a limit: never used, a default that cannot be (__builtin_unreachable) */
+		/* an entry below the limit that is never used (__builtin_unreachable()) is sound */
 		*sound &= other || !table->limit;
 		if (!table->limit && (!other || ++foreign == FOREIGN_RUN))
 			break;
@@ -350,13 +347,13 @@ static int read_table(struct resolver *resolver, const struct jump_table *table)
 		return 0;
 	found->count = before;
 	found->leaves = left;
-	/* an array of functions, or one that leads there */
+	/* absolute addresses may be an array of functions */
 	bool of_functions = bytes.size && value->offset == 0 && value->scale == 1;
 	resolver->search.saw_index = !of_functions;
 	return settle_unknown(resolver, table->jump, CFG_MISSING_TABLE);
 }
 
-/* Orders what was found and takes it over; says whether it differs from before. */
+/* Makes the targets of this round those of the jump; sets *changed if they differ from before. */
 static void take_over(struct resolver *resolver, uint32_t number, bool *changed)
 {
 	struct cfg_builder *builder = resolver->builder;
@@ -367,13 +364,12 @@ static void take_over(struct resolver *resolver, uint32_t number, bool *changed)
 		give_up(jump, CFG_MISSING_EFFORT);
 		found->count = 0;
 	}
-	if (jump->missing !=
-	    CFG_MISSING_NOTHING) /* one of its tables, whatever came of the others */
+	if (jump->missing != CFG_MISSING_NOTHING) /* of any of its tables */
 		jump->fate = CFG_JUMP_UNKNOWN;
 	jump->target_count = (uint32_t)found->count;
 	jump->is_bounded &= jump->fate == CFG_JUMP_TABLE && jump->table != 0;
 	if (found->count && jump->fate == CFG_JUMP_TAIL)
-		jump->fate = CFG_JUMP_TABLE; /* constants that lead inside */
+		jump->fate = CFG_JUMP_TABLE; /* its constants are inside */
 	if (jump->fate != resolver->old_fates[number] || found->leaves != old->leaves ||
 	    found->count != old->count ||
 	    (found->count &&
@@ -402,7 +398,6 @@ static int resolve(struct resolver *resolver, bool *changed)
 	return ret;
 }
 
-/* What each instruction writes, once for all rounds. */
 static void note_writes(struct cfg_builder *builder)
 {
 	const struct cfg *cfg = builder->cfg;

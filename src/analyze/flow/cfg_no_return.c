@@ -119,7 +119,7 @@ static const char *const names[] = {
 	"xen_start_kernel",
 };
 
-/* What a hash or a signature follows. */
+/* Beginnings of names that end in a hash or a signature. */
 static const char *const beginnings[] = {
 	"_ZNSt3__120__throw_",
 	"_ZN4core9panicking",

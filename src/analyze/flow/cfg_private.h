@@ -1,7 +1,7 @@
 /*
- * cfg_private - what the steps of building a cfg hand each other: cfg_sweep.c fills
- * the instructions, cfg_blocks.c makes blocks and edges of them, cfg_jumps.c finds
- * the targets of indirect jumps in that graph; the last two take turns (cfg.c).
+ * cfg_private - shared by the steps of building a cfg: cfg_sweep.c fills the instructions,
+ * cfg_blocks.c makes blocks and edges of them, cfg_jumps.c finds the targets of indirect jumps in
+ * that graph; the last two take turns (cfg.c).
  */
 #pragma once
 
@@ -25,21 +25,25 @@ struct cfg_builder {
 	struct cfg *cfg;
 	struct cfg_entries entries[2]; /* of each part */
 	struct cfg_targets *targets;   /* of each jump */
-	uint64_t *writes;	       /* of each instruction: see isa/transfer.h; NULL: no jumps */
+	/* By instruction: what it writes (isa/transfer.h), filled in the first round, and its
+	 * block. NULL: the function has no indirect jumps. */
+	uint64_t *writes;
 	bool writes_noted;
-	uint32_t *block_of_instruction; /* NULL: no jumps */
-	uint64_t steps_left;		/* of the search for tables, in all rounds */
-	size_t targets_left;		/* of a round */
+	uint32_t *block_of_instruction;
+	uint64_t steps_left; /* of the search for tables, in all rounds */
+	size_t targets_left; /* that this round may still add */
 };
 
 /* Decodes the parts into cfg->instructions, and lists the indirect jumps. 0 or -ENOMEM. */
 int cfg_sweep(struct cfg_builder *builder);
 /* Bytes of an instruction, in its part. */
 const uint8_t *cfg_code(const struct cfg *cfg, const struct cfg_instruction *instruction);
+/* The instruction that starts exactly there, or CFG_NO_INSTRUCTION. */
+uint32_t cfg_instruction_starting_at(const struct cfg *cfg, uint64_t vaddr);
 
 /* Marks where blocks start whatever the indirect jumps do, and calls that do not come back. */
 void cfg_mark_leaders(struct cfg_builder *builder);
-/* Blocks and the settled graph of the marks and targets as they are. 0 or -ENOMEM. */
+/* Makes blocks and the settled graph, by the marks and targets as they are. 0 or -ENOMEM. */
 int cfg_connect(struct cfg_builder *builder);
 
 /*
@@ -48,5 +52,5 @@ int cfg_connect(struct cfg_builder *builder);
  */
 int cfg_resolve_jumps(struct cfg_builder *builder, bool *changed);
 
-int cfg_targets_add(struct cfg_targets *targets, uint32_t instruction);
-void cfg_targets_settle(struct cfg_targets *targets);
+int cfg_targets_add(struct cfg_targets *targets, uint32_t instruction); /* 0 or -ENOMEM */
+void cfg_targets_settle(struct cfg_targets *targets);			/* orders them, each once */

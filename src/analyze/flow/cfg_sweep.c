@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/sorted.h"
 
-/* The one place that decodes; nothing of the texts is used. */
+/* The one place that decodes; the texts are not used. */
 static void decode(struct cfg_builder *builder, struct span code, uint64_t vaddr,
 		   struct instruction *out)
 {
@@ -21,7 +21,7 @@ static bool traps_x86(const uint8_t *bytes, size_t size)
 	       bytes[0] == 0xf4;
 }
 
-/* nop in all its lengths, int3. endbr is no padding: something comes in there. */
+/* nop in all its lengths, int3. endbr is no padding: indirect jumps may lead there. */
 static bool pads_x86(const uint8_t *bytes, size_t size)
 {
 	size_t at = 0;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How deep expressions are followed; a way with several definitions counts for more. */
+/* How deep expressions are followed; a place with several definitions counts as several levels. */
 #define DEPTH_LIMIT	12
 #define DEPTH_OF_CHOICE 4
 #define X86_RSP		4
@@ -62,7 +62,6 @@ static struct location register_location(uint8_t reg)
 	return (struct location){ .reg = reg };
 }
 
-/* Of memory at a register and a displacement; false: another form. */
 bool value_memory_location(const struct transfer *transfer, struct location *out)
 {
 	const struct transfer_memory *memory = &transfer->memory;
@@ -73,7 +72,7 @@ bool value_memory_location(const struct transfer *transfer, struct location *out
 	return true;
 }
 
-/* Bits of `writes` that may mean a definition. */
+/* The bits of `writes` of instructions that may define the location. */
 static uint64_t writes_that_define(const struct value_search *search,
 				   const struct location *location)
 {
@@ -143,7 +142,7 @@ void block_walk_add(struct block_walk *walk, uint32_t block)
 	walk->queue[walk->tail++] = block;
 }
 
-/* Adds the blocks that lead to this one; says whether the function's start does. */
+/* Adds the blocks that lead to this one; returns whether the function starts here. */
 static bool walk_against_flow(struct value_search *search, struct block_walk *walk, uint32_t block)
 {
 	const struct flow_graph *graph = &search->builder->cfg->graph;
@@ -263,13 +262,14 @@ static struct value address_of(struct value_search *search, const struct transfe
 	search->address_nesting++;
 	if (memory->base != TRANSFER_NO_REGISTER) {
 		struct value base = register_before(search, memory->base, instruction, depth);
-		if (base.kind == VALUE_TABLE) /* what is read there is its own matter */
+		if (base.kind == VALUE_TABLE) /* a pointer out of a table is a variable */
 			base = variable_at(register_location(memory->base), block, instruction);
 		total = add_values(total, base);
 	}
 	if (memory->index != TRANSFER_NO_REGISTER) {
 		struct value index = register_before(search, memory->index, instruction, depth);
-		/* two variables cannot be told apart; a scaled one is followed to its source */
+		/* followed: constants, and variables that are at most scaled; a sum of two is
+		 * unknown */
 		bool plain = (index.kind == VALUE_CONSTANT && !index.is_guessed) ||
 			     (index.kind == VALUE_VARIABLE && index.offset == 0);
 		if (!plain && !(total.kind == VALUE_VARIABLE && index.kind == VALUE_VARIABLE))
@@ -280,7 +280,7 @@ static struct value address_of(struct value_search *search, const struct transfe
 	return total;
 }
 
-/* A pointer that data holds: of the GOT, as the loader leaves it. */
+/* A pointer in data, as of the GOT, as the loader leaves it. False: not known, or NULL. */
 static bool read_pointer(const struct code_space *space, uint64_t vaddr, uint64_t *out)
 {
 	size_t size = space->isa == ISA_I386 ? 4 : 8;
@@ -328,7 +328,8 @@ static struct value load(struct value_search *search, const struct transfer *tra
 			   address_of(search, &transfer->memory, instruction, depth));
 }
 
-/* to = from + constant: kept apart as a variable of its own, which comparisons may name. */
+/* to = from + constant. The sum of a variable and a constant stays a variable of its own, which
+ * comparisons may be with. */
 static struct value add_constant(struct value_search *search, const struct transfer *transfer,
 				 uint32_t instruction, unsigned depth)
 {
@@ -447,8 +448,9 @@ static struct value value_of(struct value_search *search, const struct place *pl
 	if (definitions.count == 1)
 		return defined(search, place->location, definitions.list[0], depth + 1);
 	/*
-	 * A base is often one of several definitions on paper: behind calls that are not known
-	 * never to come back. Constants that agree are believed until the table contradicts.
+	 * A table's base often has other definitions only because a call is not known never to
+	 * come back. Constants that agree are the value, guessed: the table's entries must confirm
+	 * it.
 	 */
 	struct value all = unknown;
 	bool guessed = false;

@@ -8,7 +8,7 @@
  * or a computed goto keeps the table's address where it was); the function's start
  * does: there, everything is unknown. Memory is followed where the address is a register and
  * a displacement, and stores elsewhere are held not to change it: what comes of that is
- * checked by whoever uses it (targets that are instructions of the function).
+ * checked by the user of it (targets that are instructions of the function).
  *
  * Each call costs at most the blocks of the function, and takes them off the builder's
  * budget of steps; when that is spent, nothing is known any more.
@@ -46,7 +46,7 @@ struct value {
 	uint8_t size_bytes;
 	bool is_signed;
 	bool is_single;	 /* entry 0 is meant, whatever the variable */
-	bool is_guessed; /* of several definitions, only those that are constants were believed */
+	bool is_guessed; /* only those of several definitions that are constants were used */
 };
 
 #define DEFINITIONS_LIMIT 64
@@ -55,7 +55,7 @@ struct definitions {
 	uint32_t list[DEFINITIONS_LIMIT]; /* instructions, ascending */
 	size_t count;
 	bool incomplete; /* more than fit, or the budget is spent */
-	bool outside;	 /* a way from the function's start defines nothing */
+	bool outside;	 /* a path from the function's start has no definition */
 };
 
 /* Blocks still to be looked at, each once. */
@@ -69,8 +69,8 @@ struct value_search {
 	struct cfg_builder *builder;
 	uint64_t *writes_of_block; /* `writes` of all its instructions */
 	struct block_walk definitions, guards;
-	/* What was asked for comes from an array, or is a sum: as of a jump table, even if that is
-	 * not found. The caller clears it. */
+	/* The search saw an element of an array or a sum, as the address of a jump is that comes
+	 * from a table, even if none was found. The caller clears it. */
 	bool saw_index;
 	unsigned address_nesting; /* private */
 };
@@ -96,6 +96,7 @@ struct value value_loaded(struct value_search *search, const struct transfer *tr
 uint64_t value_limit(struct value_search *search, const struct place *variable, uint32_t block);
 
 /* For cfg_guards.c. */
+/* The memory that it accesses, at a register and a displacement; false: in another form. */
 bool value_memory_location(const struct transfer *transfer, struct location *out);
 bool value_same_location(const struct location *a, const struct location *b);
 bool value_take_steps(struct value_search *search, size_t count); /* false: the budget is spent */

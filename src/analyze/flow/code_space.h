@@ -1,7 +1,7 @@
 /*
- * code_space - what is known of one image's code, for who follows its flow: where
- * functions lie, their bytes, the data that their jump tables stand in, who comes
- * in from elsewhere and which calls do not come back. Its one source for real
+ * code_space - what is known of one image's code, to follow its flow: where functions
+ * lie, their bytes, the data that their jump tables stand in, where control comes in
+ * from elsewhere and what is called. Its one source for real
  * profiles is the stash (or the same records read from a file of this machine), so
  * that both give the same answers; tests make their own.
  *
@@ -28,8 +28,8 @@ struct code_function {
 enum code_entry_kind {
 	CODE_ENTRY_JUMP,    /* other code jumps there */
 	CODE_ENTRY_LANDING, /* an exception lands there */
-	CODE_ENTRY_POINTER, /* data holds its address: a computed goto, perhaps, or a table that is not
-			       known to be one */
+	CODE_ENTRY_POINTER, /* data holds its address: a computed goto, perhaps, or a table that is
+			       not known to be one */
 };
 struct code_entry {
 	uint64_t vaddr;
@@ -46,8 +46,8 @@ struct code_space {
 	/* Up to `size` bytes of code or data from `vaddr` on, relative relocations applied as the
 	 * loader would at address 0; fewer when no more are known. */
 	struct span (*bytes)(void *context, uint64_t vaddr, size_t size);
-	/* Places inside [first, last], other than `first`, where control comes in from elsewhere; by
-	 * vaddr, then kind. */
+	/* Places inside [first, last], other than `first`, where control comes in from elsewhere;
+	 * by vaddr, then kind. */
 	const struct code_entry *(*entries)(void *context, uint64_t first, uint64_t last,
 					    size_t *count);
 	/* What a call or jump to `target`, or through the slot at `target` (of the GOT), reaches.

@@ -20,10 +20,10 @@ static_assert((int)CODE_ENTRY_POINTER == (int)ENTRY_POINTER, "kinds are those of
 struct run {
 	uint64_t first, last;
 	size_t from, to; /* in `pieces` */
-	uint8_t *bytes;	 /* joined, once asked for; a single piece needs none */
+	uint8_t *bytes;	 /* of all pieces, made on demand; a single piece needs none */
 };
 
-/* What was answered of one range. */
+/* The entries of one range that was queried. */
 struct answer {
 	uint64_t first, last;
 	struct code_entry *entries;
@@ -139,7 +139,7 @@ static const uint8_t *run_bytes(struct code_space_stash *stash, struct run *run)
 		return piece_bytes(first).data;
 	if (run->bytes)
 		return run->bytes;
-	/* not more than the pieces have together, for they leave no gap */
+	/* the pieces leave no gap, so this is no more than they have together */
 	run->bytes = malloc(run->last - run->first + 1);
 	for (size_t i = run->from; run->bytes && i < run->to; i++) {
 		struct span bytes = piece_bytes(stash->pieces[i]);

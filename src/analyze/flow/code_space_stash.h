@@ -2,11 +2,11 @@
  * code_space_stash - the code_space of one image over a stash: that of a profile,
  * or what was read from a file of this machine, which are the same records
  * (resolver_stash() finds the one that knows). Code and data that lie side by side
- * read as one, whoever was sampled when.
+ * read as one, whichever samples brought them.
  *
- * Making one costs the number of the image's records of code and data; all else
- * is decoded when it is asked for, and kept: at most once the size of what was
- * asked. When memory runs out an answer is empty, as what is not known.
+ * Making one costs the number of the image's records of code and data; all else is
+ * decoded on demand and kept, each once. When memory runs out an answer is empty, as if
+ * nothing were known.
  */
 #pragma once
 

@@ -8,8 +8,9 @@
 #include "analyze/flow/minimise.h"
 #include "base/cleanup.h"
 
-/* Of the logarithm, beside chance: what an instruction costs in one procedure and in all; how often
- * it is entered and called; how often its branches were seen. docs/methods.md. */
+/* Standard errors of logarithms, beside chance: of what an instruction costs in one procedure and
+ * in all; of how often it is entered and called; of how often its branches were seen.
+ * docs/methods.md, "Executions over calls". */
 #define COST_ERROR 1.0
 #define CALL_ERROR 0.3
 #define SEEN_ERROR 0.3
@@ -17,14 +18,15 @@
  */
 #define OTHER_CALLERS 4.0
 /* Branches of one burst are seen together, and so are those of one stay in the procedure. */
-#define SEEN_AT_ONCE	5.0
-#define SEEN_A_STAY	2.0
-#define LEAST_CROSSINGS 4.0 /* of fewer the first and the last stay, which are cut, are most */
+#define SEEN_AT_ONCE 5.0
+#define SEEN_A_STAY  2.0
+#define LEAST_CROSSINGS                                                                            \
+	4.0 /* with fewer, most stays seen are the first and last ones, which are cut */
 
 #define MOST_EVALUATIONS 300
 #define LEAST_GAIN	 1e-9
 #define MOST_LOGARITHM	 300.0
-#define MOST_STEPS	 30  /* from relation to relation, for errors */
+#define MOST_STEPS	 30  /* rounds over all relations, for errors */
 #define MOST_VARIANCE	 9.0 /* of a caller that is one of many: e^3 */
 
 /* The calls of one callee. */
@@ -33,13 +35,15 @@ struct relation {
 	double error;
 };
 
-/* Variables: the procedures' logarithms, and last the rate at which branches were seen. */
+/* Variables: the logarithm of each procedure's factor, and last that of the rate at which branches
+ * were seen. */
 struct model {
 	const struct flow_calls_input *input;
 	struct relation *relations;
 	size_t relation_count;
 	double *x, *curvature;
-	double *cost_errors, *seen_errors; /* by procedure; NaN: nothing is seen */
+	double *cost_errors,
+		*seen_errors; /* by procedure; seen_errors NaN: its branches do not count */
 };
 
 static void model_release(struct model *model)
@@ -60,7 +64,7 @@ static double student(double off, double error, double *slope)
 	return 2.5 * log1p(d * d / 4);
 }
 
-/* The second derivative of the above where nothing is off. */
+/* The second derivative of student() at 0. */
 static double curvature_of(double error)
 {
 	return 1.25 / (error * error);
@@ -82,7 +86,7 @@ static double by_seen(const struct model *model, size_t p, const double *x, doub
 		return 0;
 	double off = log((procedure->seen + 0.5) / procedure->expected) - x[p] - x[rate];
 	if (procedure->seen <= 0 && off > 0)
-		return 0; /* none of fewer than half a branch: as it should be */
+		return 0; /* half a branch was expected at most, and none seen */
 	double value = student(off, model->seen_errors[p], &slope);
 	gradient[p] -= slope;
 	gradient[rate] -= slope;
@@ -124,7 +128,7 @@ static double evaluate(void *context, const double *x, double *gradient)
 	return value;
 }
 
-/* One calls relation; chance is that of all its procedures' samples. */
+/* Adds the relation of a callee's calls; its error has the chance of all samples involved. */
 static void add_relation(struct model *model, size_t first, size_t end)
 {
 	const struct flow_call *calls = model->input->calls;
@@ -209,9 +213,9 @@ static int model_init(struct model *model, const struct flow_calls_input *input)
 	return 0;
 }
 
-/* ---- errors, of which the variances are in `known` */
+/* ---- errors; `known`: by procedure, the variance of its factor's logarithm */
 
-/* Where all ways begin: what was stepped over, or the procedure of most samples. */
+/* Of the procedures that all chains begin at, INFINITY for others. */
 static void begin(const struct model *model, double *known)
 {
 	const struct flow_calls_procedure *procedures = model->input->procedures;
@@ -228,7 +232,7 @@ static void begin(const struct model *model, double *known)
 		known[most] = 0;
 }
 
-/* Whether it became surer. */
+/* Whether the variance is less than the known one, which it then replaces. */
 static bool improve(double *known, double variance)
 {
 	if (!(variance < *known * 0.999))
@@ -237,8 +241,10 @@ static bool improve(double *known, double variance)
 	return true;
 }
 
-/* What a relation tells of its callee, and of a caller that has a large share in it. A relation
- * that does not hold at the solution tells as much less. */
+/* Improves the callee of a relation by its callers, and a caller with more than half of the calls
+ * by the callee. How far the relation is off at the solution counts as error. Whether any became
+ * surer.
+ */
 static bool go_over(const struct model *model, const struct relation *relation, double *known)
 {
 	const struct flow_call *calls = model->input->calls;
@@ -251,7 +257,7 @@ static bool go_over(const struct model *model, const struct relation *relation, 
 		own += calls[i].caller == callee ? executions : 0;
 	}
 	if (own > sum / 2)
-		return false; /* it mostly calls itself, which compares it with nobody */
+		return false; /* it mostly calls itself, which compares it with no other */
 	double off = log(sum) - log(model->input->procedures[callee].entries) - model->x[callee];
 	double variance = square(relation->error) + square(off);
 	for (size_t i = relation->first; i < relation->end; i++) {
@@ -265,7 +271,7 @@ static bool go_over(const struct model *model, const struct relation *relation, 
 	for (size_t i = relation->first; i < relation->end; i++) {
 		uint32_t caller = calls[i].caller;
 		double share = calls[i].executions * exp(model->x[caller]) / sum;
-		/* the others' part in the sum, as far off as it may be */
+		/* all that the other callers have may be wrong */
 		double others = square((1 - share) / share);
 		if (caller != callee && share > 0.5)
 			surer |= improve(&known[caller],

@@ -4,7 +4,8 @@
  * while single-stepping were seen as often as they ran. The factors e^a are the maximum a
  * posteriori:
  *
- *     minimise  sum_p t(a_p / cost error) + sum_p t((log(seen_p / expected_p) - a_p - rate) / ..)
+ *     minimise  sum_p t(a_p / cost error)
+ *               + sum_p t((log(seen_p / expected_p) - a_p - rate) / seen error)
  *               + sum_q t((log(sum_c calls_c e^a_caller) - log entries_q - a_q) / call error)
  *
  * with t(d) = 5/2 log(1 + d^2 / 4), Student's with 4 degrees of freedom, so that a few relations
@@ -24,8 +25,8 @@ struct flow_calls_procedure {
 	/* Of its branches: how often they were seen while stepping, and how often they ran.
 	 * `expected` 0: it has none. */
 	double seen, expected;
-	/* How often control was seen to come or go while stepping. Who is seen and never left says
-	 * how long he stays, not how often he runs. */
+	/* How often control was seen to enter or leave it while stepping. Branches of a procedure
+	 * that was never left tell how long it stays, not how often it runs. */
 	double crossings;
 };
 
@@ -42,16 +43,16 @@ struct flow_calls_input {
 	size_t call_count;
 };
 
-/* By procedure: executions times `value` compare with each other, up to the error. */
+/* Of a procedure: its executions times `value` compare with those of others, up to the error. */
 struct flow_calls_factor {
 	double value; /* 1 is what its cost alone says */
-	double error; /* INFINITY: nothing but its cost says how it compares */
+	double error; /* INFINITY: only its cost tells how it compares */
 };
 
 /*
- * Fills factors, by procedure. The error of one is that of the surest way from it over relations to
- * what was stepped over, or without steps to the procedure of most samples; so it is never too
- * small because relations hang together. 0, or -ENOMEM. Time: procedures and calls, at most some
- * 300 times; memory is linear in them.
+ * Fills factors, by procedure. The error of one is that of the surest chain of relations from it to
+ * a procedure whose branches were stepped over, or without any to that of most samples; only one
+ * chain counts, as relations depend on each other. 0, or -ENOMEM. Time: procedures and calls, at
+ * most some 300 times; memory is linear in them.
  */
 int flow_calls_fit(const struct flow_calls_input *input, struct flow_calls_factor *factors);

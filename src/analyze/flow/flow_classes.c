@@ -19,7 +19,7 @@
 struct labels {
 	uint64_t *of_block, *of_edge;
 	uint64_t *at_end; /* by block: of edges that leave it, of what is below them in the tree */
-	/* of those that arrive at its start: in of_block until the block's turn comes */
+	/* of those that arrive at its start: in of_block until the block is worked on */
 	uint64_t *memory;
 };
 

@@ -10,7 +10,7 @@
 
 /* Tarjan's search; all but the last by block. */
 struct components {
-	uint32_t *number; /* in the order of the search, from 1; 0: not met yet */
+	uint32_t *number; /* in the order of the search, from 1; 0: not reached yet */
 	uint32_t *low;	  /* the smallest number that is known to be in the same set */
 	uint32_t *cursor; /* edges out of it that were followed */
 	uint32_t *set;	  /* NONE while it is open */

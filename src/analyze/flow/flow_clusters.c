@@ -12,26 +12,26 @@
 #define CLUSTER_RATIO  1.5
 #define CLUSTER_SIGMAS 3.0  /* wider where chance alone moves the lowest point by that much */
 #define CLUSTER_SHARE  0.25 /* of the points */
-#define ALONE_RATIO    0.9  /* of the cluster's mean: what the last one of a point has by itself */
-#define LONGEST_STALL_CYCLES                                                                       \
-	400.0		      /* a mean over all executions: a miss of all caches each time        \
-			       */
-#define SAMPLES_A_POINT 20.0  /* less, and */
-#define SAMPLES_A_CLASS 400.0 /* less: points are too uncertain to choose among */
+#define ALONE_RATIO    0.9  /* of the cluster's mean, see leave_out_stalls() */
+/* A mean over all executions of an instruction: each of them misses all caches. */
+#define LONGEST_STALL_CYCLES 400.0
+/* With fewer than both of these the points are too uncertain to choose among. */
+#define SAMPLES_A_POINT 20.0
+#define SAMPLES_A_CLASS 400.0
 
 /* The mean frequency of the instructions first..last of one block, if none of them stalled. */
 struct point {
 	double ratio, samples, cycles;
 	double samples_before, cycles_before; /* sums over the points before it */
-	double alone; /* samples of `last`, if it is there with others for their stalls; else NaN */
+	double alone; /* samples of `last`, where the others have no M; else NaN */
 	uint32_t first, last;
 };
 
 /* Of one class. */
 struct cluster {
-	double highest; /* executions below this mean too long a stall at one of the points */
-	double cycles;	/* of its points, windows counted as often as they overlap; 0: none */
-	double spread;	/* variance beyond chance */
+	double least;	/* of executions: fewer would mean a stall above LONGEST_STALL_CYCLES */
+	double cycles;	/* sum over its points, of which some may overlap; 0: there is no cluster */
+	double spread;	/* variance of executions beyond chance */
 	double squares; /* variance of the sum of its samples */
 };
 
@@ -41,7 +41,8 @@ struct work {
 	struct point *points;	  /* by class */
 	uint32_t *point_start;	  /* by class, and two more */
 	struct cluster *clusters; /* by class */
-	int32_t *windows; /* by instruction: how many of the clusters' begin less end there */
+	int32_t *windows; /* by instruction: windows of clusters that begin there less those that
+			   ended before; then running sums */
 };
 
 static void work_release(struct work *work)
@@ -96,7 +97,8 @@ uint32_t flow_clusters_window(const double *issue_cycles, const uint32_t *waits_
 	return from;
 }
 
-/* `before` is room for two sums by instruction of the block. */
+/* Adds the points of a block at `at`; returns their end. `before`: scratch, by instruction of the
+ * block the sums of samples and cycles before it. */
 static struct point *find_points_of(struct work *work, uint32_t block, double (*before)[2],
 				    struct point *at)
 {
@@ -125,12 +127,12 @@ static struct point *find_points_of(struct work *work, uint32_t block, double (*
 		if (first < i && at->cycles == m)
 			at->alone = s;
 		at++;
-		cluster->highest = fmax(cluster->highest, s / (m + LONGEST_STALL_CYCLES));
+		cluster->least = fmax(cluster->least, s / (m + LONGEST_STALL_CYCLES));
 	}
 	return at;
 }
 
-/* Points by class; afterwards point_start is where each class's begin. */
+/* Lists points by class; afterwards point_start is where those of each class begin. */
 static int find_points(struct work *work, const struct flow_clusters *out)
 {
 	const struct flow_clusters_code *code = work->code;
@@ -149,7 +151,7 @@ static int find_points(struct work *work, const struct flow_clusters *out)
 	return 0;
 }
 
-/* By ratio; of equal ones the less certain first, which has the wider cluster. */
+/* By ratio; among equals the one of fewer samples first, which has the wider cluster. */
 static int compare_points(const void *left, const void *right)
 {
 	const struct point *a = left, *b = right;
@@ -160,7 +162,7 @@ static int compare_points(const void *left, const void *right)
 	return (a->last > b->last) - (a->last < b->last);
 }
 
-/* How many points from `lowest` on lie together; they are ordered. */
+/* How many points from `lowest` on are a cluster; they are ordered. */
 static size_t cluster_size(const struct point *lowest, const struct point *end)
 {
 	double chance = 1 + CLUSTER_SIGMAS / sqrt(fmax(lowest->samples, 1));
@@ -176,7 +178,7 @@ static size_t cluster_size(const struct point *lowest, const struct point *end)
 	return (size_t)(from - lowest);
 }
 
-/* The share of points that a cluster needs; of two points the lower one alone will do. */
+/* How many points a cluster needs: a share of all and two at least, but of two points one. */
 static size_t points_needed(size_t points)
 {
 	size_t share = (size_t)ceil(CLUSTER_SHARE * (double)points);
@@ -195,7 +197,7 @@ static void order(struct point *points, size_t count)
 	}
 }
 
-/* Samples by cycles of points that stand one after another. */
+/* Samples per cycle of points that stand one after another. */
 static double mean_of(const struct point *points, size_t count, double *cycles)
 {
 	const struct point *last = &points[count - 1];
@@ -204,9 +206,8 @@ static double mean_of(const struct point *points, size_t count, double *cycles)
 }
 
 /*
- * How far the points of a cluster lie from its mean beyond what chance does and a standard
- * deviation of that more, as a variance. It counts whole, not by the number of points: all
- * of a class may stall a little.
+ * The variance of a cluster's points about its mean, less what chance explains with one standard
+ * deviation more. It is not divided by the number of points, as all of a class may stall a little.
  */
 static double spread(const struct point *points, size_t count, double mean, double cycles)
 {
@@ -222,8 +223,9 @@ static double spread(const struct point *points, size_t count, double mean, doub
 }
 
 /*
- * Where the last one of a point has about what the cluster says by itself, it did not issue
- * with the one before it, whose stall is then none of its own. Returns the mean that is left.
+ * Where the last instruction of a window has about the cluster's mean by itself, it did not issue
+ * with those before it, so their samples are stalls and are left out. Returns the mean without
+ * them.
  */
 static double leave_out_stalls(struct point *points, size_t count, double mean)
 {
@@ -260,7 +262,7 @@ static void choose_cluster(struct work *work, uint32_t class, struct flow_cluste
 		double cycles;
 		size_t size = cluster_size(&points[lowest], &points[count]);
 		double mean = mean_of(&points[lowest], size, &cycles);
-		if (size < needed || mean < cluster->highest)
+		if (size < needed || mean < cluster->least)
 			continue;
 		mean = leave_out_stalls(&points[lowest], size, mean);
 		out->kind = FLOW_POINTS_CLUSTER;

@@ -8,8 +8,8 @@
  * a class are executed equally often, so the points S/M of instructions that did not
  * stall lie together, and all others lie above: the estimate is the lowest cluster.
  *
- * Executions are in units of the samples' mean period: times the period, in cycles, they are
- * a number. Pure, in time instructions * log(points of a class), memory 68 bytes an
+ * Executions are in units of the samples' mean period in cycles: times the period they are a number
+ * of executions. Pure, in time instructions * log(points of a class), memory 68 bytes an
  * instruction and 36 a class while it runs.
  */
 #pragma once
@@ -23,7 +23,7 @@ struct flow_range {
 	uint32_t first, end;
 };
 
-/* Borrowed; the numbers are the caller's promise. */
+/* Borrowed. That positions are in range is the caller's promise, checked by assert(). */
 struct flow_clusters_code {
 	uint32_t instruction_count, block_count, class_count;
 	const struct flow_range *blocks;
@@ -37,7 +37,7 @@ struct flow_clusters_code {
 };
 
 enum flow_clusters_kind {
-	FLOW_POINTS_NONE, /* not known: no cycles are expected in any of its blocks */
+	FLOW_POINTS_NONE, /* not known: issue_cycles are 0 in all of its blocks */
 	FLOW_POINTS_SUM,  /* all samples by all expected cycles, stalls and all: rather too high */
 	FLOW_POINTS_CLUSTER, /* the lowest cluster of points */
 };
@@ -46,17 +46,19 @@ enum flow_clusters_kind {
 struct flow_clusters {
 	enum flow_clusters_kind kind;
 	double executions;     /* in samples per cycle; NaN when not known */
-	double standard_error; /* of it; NaN when not known. In a sum of chance alone, not of stalls
+	double standard_error; /* NaN when not known; of a sum that of chance alone, not of stalls
 				*/
 	double samples, issue_cycles; /* sums over the class */
 	uint32_t points, in_cluster;
 };
 
 /*
- * The first of the instructions that the point of i (M > 0) in a block from `first` on sums over.
- * Where i waits for j, a stall in between hides in that wait, which then falls short of M; what it
- * takes from j to i does not: all after j. And where the one before i was to issue with what is
- * ahead of it, but was seen to wait, i may have issued with it instead: both.
+ * The first instruction of the window of i, over which the point of i (M > 0) sums samples and M up
+ * to i itself. `first` is where the block begins. docs/methods.md, "Executions from cycles":
+ * - Where i waits for j with M > 1, a stall between them hides part of that wait, and i alone has
+ *   fewer samples than M says; all behind j up to i together do not. So the window is all of them.
+ * - Where instructions just before i have M = 0 but samples, they stalled, and i may have issued
+ *   with one of them. So the window has these too, but none up to a j that i waits for.
  */
 uint32_t flow_clusters_window(const double *issue_cycles, const uint32_t *waits_for,
 			      const double *samples, uint32_t first, uint32_t i);

@@ -7,7 +7,7 @@
 #include "analyze/flow/flow_graph.h"
 #include "base/cleanup.h"
 
-/* Variance of the logarithm of what comes into a block by its other ways. */
+/* Variance of the logarithm of the flow into a block along its other edges. */
 #define OTHER_WAYS 0.3
 
 double flow_distance_of_edge(double edge, double from_executions, double to_executions, double seen)
@@ -18,7 +18,7 @@ double flow_distance_of_edge(double edge, double from_executions, double to_exec
 	return (1 - out) / (out * (1 + seen)) + OTHER_WAYS * others * others;
 }
 
-/* A block that may be reached, and how far it is by that way. */
+/* A block, and its distance over one path. */
 struct reached {
 	double distance;
 	uint32_t block;
@@ -118,7 +118,7 @@ int flow_distance_find(const struct flow_graph *graph, const double *block_execu
 	while (work.heap.count) {
 		struct reached at = take_nearest(&work.heap);
 		if (at.distance > distances[at.block])
-			continue; /* a nearer way came between */
+			continue; /* a shorter path was found since */
 		reach(&work, flow_graph_out_of(graph, at.block), at);
 		reach(&work, flow_graph_into(graph, at.block), at);
 	}

@@ -1,7 +1,8 @@
 /*
- * flow_distance - how surely the executions of each block are known beside those of one of them,
- * from what was seen of the branches between: a variance of the logarithm of their ratio, on the
- * way, along edges or against them, where it is least. An edge from a to b, of executions x, adds
+ * flow_distance - how surely the executions of each block are known relative to those of one of
+ * them, by the branches that were seen between: the variance of the logarithm of their ratio, over
+ * the path, along edges or against them, for which it is least. An edge from a to b, of executions
+ * x, adds
  *
  *     (1 - x/f_a) / (x/f_a (1 + m_a))  +  0.3 (1 - x/f_b)^2
  *

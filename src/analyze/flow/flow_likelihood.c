@@ -8,7 +8,7 @@
 #include "analyze/flow/flow_graph.h"
 #include "base/count_of.h"
 
-/* Of a made-up edge, over those of the graph's: last to be used. */
+/* mu of a made-up edge relative to the graph's edges, so that it is used last. */
 #define MADE_UP_MU_RATIO   0.1
 #define MADE_UP_COST_RATIO 10.0
 
@@ -20,7 +20,7 @@
 /* Parts of Newton's step above which the target falls, and above which half as many decades. */
 #define LONG_STEP  0.7
 #define SHORT_STEP 0.3
-/* Of a node's throughput and of a target: what rounding leaves and no step can mend. */
+/* Relative to a node's throughput and to a target: errors of rounding that no step mends. */
 #define ROUNDING 1e-14
 /* When it has arrived: flow in to flow out, products to weights, slacks to their potentials. */
 #define CONSERVED 1e-11

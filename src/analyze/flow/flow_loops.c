@@ -15,9 +15,10 @@ struct finder {
 	const struct flow_search *search;
 	uint32_t *up;	   /* union-find */
 	uint32_t *header;  /* of the innermost loop around it that has another header; 0: none */
-	uint32_t *body;	   /* of the loop being found: what was not looked at yet */
-	uint32_t *waiting; /* a list of edges that wait for this common ancestor, or NONE */
-	uint32_t *into;	   /* a list of edges into what is collapsed here, or NONE */
+	uint32_t *body;	   /* of the loop being found: blocks not yet looked at */
+	uint32_t *waiting; /* by common ancestor: a list of the edges that wait for it, or NONE */
+	uint32_t *
+		into; /* a list of edges into the loop that is collapsed into this block, or NONE */
 	uint32_t *next;	   /* by edge: the next in the one list that it is in */
 	uint32_t *topmost; /* least ancestor that an edge into the block waits for, or the block */
 	bool *is_header;

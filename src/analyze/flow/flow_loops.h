@@ -14,7 +14,7 @@
  * included, to another of its blocks than the header (so a catch block inside a loop that is
  * known as a FLOW_LANDING makes it irreducible); there another order of the search
  * could find another header and other loops inside. In a graph with missing edges there may
- * be more and larger loops than are told here.
+ * be more and larger loops than are listed here.
  *
  * This is the forest of Havlak, "Nesting of Reducible and Irreducible Loops" (ACM TOPLAS
  * 1997), found as corrected by Ramalingam, "Identifying Loops in Almost Linear Time"
@@ -43,7 +43,7 @@ struct flow_loop {
 };
 
 struct flow_loops {
-	struct flow_loop *list; /* in the order in which the search met their headers */
+	struct flow_loop *list; /* in the order in which the search reached their headers */
 	uint32_t count;
 	uint32_t *of_block; /* the innermost loop, or FLOW_NO_LOOP */
 	/* By loop: its place in an order of all loops in which those inside of it follow at once,

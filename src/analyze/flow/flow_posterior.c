@@ -14,16 +14,16 @@
 
 /* Degrees of freedom of Student's distribution of a block's cost: a few may be far off. */
 #define FREEDOM 4.0
-/* Of a block's prior, what all ways out share evenly: none is impossible. */
+/* The part of a block's prior that all ways out share evenly, so that none is impossible. */
 #define EVEN_SHARE 0.02
-/* What a flow from outside is at least, by the largest of a block, and the error of its logarithm.
- */
+/* The least flow from outside, relative to the largest of a block, and the standard error of the
+ * logarithm of a flow from outside. */
 #define LEAST_ENTRY 1e-4
 #define ENTRY_ERROR 5.0
-/* Events that a block has beside those seen, so that there is a logarithm. */
+/* Added to the events of a block, so that they have a logarithm. */
 #define HALF_EVENT 0.5
 #define LEAST_GAIN 1e-9
-/* A guess of how much samples bend what a way's odds bend. Only time depends on it. */
+/* A guess of what samples add to the curvature by a way's odds. Only time depends on it. */
 #define BRANCH_CURVATURE 2.0
 #define LEAST_CURVATURE	 1e-2
 
@@ -40,10 +40,10 @@ struct flow_posterior_model {
 	uint32_t block_count;
 	/* by edge */
 	double *variables, *start, *curvature;
-	double *counts; /* of ways out: what their ratios are raised to */
-	double *ratios; /* of ways out: of their block's executions */
+	double *counts; /* m_e, of ways out */
+	double *ratios; /* P_e, of ways out */
 	double *flows;
-	double *packed; /* ratios of ways out alone, as the chain has them */
+	double *packed; /* the ratios of ways out alone, for the chain */
 	/* by block */
 	double *wanted, *weight; /* logarithm of its executions by its events, and 1 / error or 0 */
 	double *ways, *evidence, *count_sum;
@@ -109,7 +109,7 @@ static int analyse(struct flow_posterior_model *model)
 	return sparse_chain_analyse(model->chain, model->block_count, ways, count);
 }
 
-/* What samples say of blocks. */
+/* Sets `wanted` and `weight`, by samples. */
 static void describe_blocks(struct flow_posterior_model *model, const double *events,
 			    const double *costs, const struct flow_posterior_options *options)
 {
@@ -124,7 +124,7 @@ static void describe_blocks(struct flow_posterior_model *model, const double *ev
 	}
 }
 
-/* What branches say, and what the likelihood makes of it before. */
+/* Sets `counts`: the branches that were seen, and the prior by the likelihood's flow. */
 static void describe_ways(struct flow_posterior_model *model, const double *evidence,
 			  const struct flow_likelihood_result *prior,
 			  const struct flow_posterior_options *options)
@@ -156,7 +156,7 @@ static void describe_ways(struct flow_posterior_model *model, const double *evid
 	}
 }
 
-/* Where to start, and by how much the objective bends there. */
+/* Sets where to start, and the curvature of the objective there. */
 static void set_out(struct flow_posterior_model *model, const struct flow_likelihood_result *prior)
 {
 	double largest = DBL_MIN, entries = 0, information = 0;
@@ -240,7 +240,7 @@ static int find_visits(struct flow_posterior_model *model, const double *variabl
 	return 0;
 }
 
-/* Likelihood of the samples; into `values` how it grows with each block's executions. */
+/* Log likelihood of the samples; into `values` its derivative by each block's executions. */
 static double judge_visits(struct flow_posterior_model *model)
 {
 	double likelihood = 0;
@@ -248,7 +248,7 @@ static double judge_visits(struct flow_posterior_model *model)
 		double weight = model->weight[block];
 		double off = (model->wanted[block] - log(model->visits[block])) * weight;
 		model->values[block] = 0;
-		/* no events and fewer executions than one would show: as good as any */
+		/* without events, no number of executions is too small */
 		if (weight == 0 || (model->events[block] <= 0 && off > 0))
 			continue;
 		likelihood -= (FREEDOM + 1) / 2 * log1p(off * off / FREEDOM);
@@ -258,7 +258,7 @@ static double judge_visits(struct flow_posterior_model *model)
 	return likelihood;
 }
 
-/* After the chain's values: how the likelihood falls with each variable. */
+/* After sparse_chain_values(): the gradient of what is minimised. */
 static void find_gradient(struct flow_posterior_model *model, const double *variables,
 			  double *gradient)
 {

@@ -5,13 +5,14 @@
  * a core hides waits; branches what share of a block's executions goes where. The maximum a
  * posteriori over the probabilities of branches and the flows from outside:
  *
- *     maximise  sum_edges m_e log P_e  -  sum_b 5/2 log(1 + d_b^2 / 4)  -  sum_entries (..)^2
+ *     maximise  sum_edges m_e log P_e  -  sum_b 5/2 log(1 + d_b^2 / 4)
+ *               -  sum_entries 1/2 (log(entry / entry by samples alone) / 5)^2
  *     where     f = (I - P')^-1 entries,   d_b = log(W_b / (c_b f_b)) / error_b
  *
  * m_e is the evidence and a count or so by the ratios that samples alone give (flow_likelihood.h).
  * docs/methods.md, "Executions from samples and branches", has all of it.
  *
- * Flow is conserved by construction. How far off it is, is not known: models of cycles are wrong
+ * Flow is conserved by construction. Errors of the result are not given: models of cycles are wrong
  * by more than chance.
  *
  * A struct flow_posterior is work space that keeps its memory from one procedure to the next;
@@ -31,7 +32,7 @@ struct flow_posterior_model;
 struct flow_likelihood_result;
 
 struct flow_posterior_options {
-	double prior_counts; /* > 0; of a block's ways out together, by the likelihood */
+	double prior_counts; /* > 0; that the prior has at a block, by the likelihood's ratios */
 	double cost_error;   /* of the logarithm of a block's cost, beside chance; > 0 */
 	unsigned most_evaluations;
 	double most_operations; /* over all of them: fewer evaluations where each costs more */
@@ -46,7 +47,7 @@ struct flow_posterior_result {
 	const double *edge_executions; /* by edge of the graph */
 	/* By made-up edge of the likelihood. */
 	const double *made_up_executions;
-	const double *block_evidence; /* by block: of all its ways; 0 where it has one */
+	const double *block_evidence; /* by block: sum over its ways out; 0 where it has one */
 };
 
 struct flow_posterior {

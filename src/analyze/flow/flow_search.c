@@ -17,7 +17,7 @@ static uint32_t meet(struct flow_search *search, uint32_t *met, uint32_t block, 
 	return number;
 }
 
-/* Meets `block` and all that can be reached from it; `cursor`: edges followed, by number. */
+/* Numbers `block` and all that can be reached from it; `cursor`: edges followed, by number. */
 static void descend(const struct flow_graph *graph, struct flow_search *search, uint32_t *met,
 		    uint32_t *cursor, uint32_t block, uint32_t edge)
 {

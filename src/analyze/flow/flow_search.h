@@ -2,7 +2,7 @@
  * flow_search - a depth-first search from outside over all blocks of a closed graph
  * (flow_closure.h): the order and the tree that classes, loops and dominators rest on.
  *
- * Every block gets a number, from 1 on, as the search meets it; outside is 0. The
+ * Every block gets a number, from 1 on, as the search reaches it; outside is 0. The
  * search first enters where the procedure starts (FLOW_ENTRY), then at the other edges
  * from outside, then at the entries of the closure, in each of these and at each block
  * in the order of the blocks led to. So the order follows from the graph alone.
@@ -25,8 +25,8 @@ struct flow_search {
 	uint32_t *number; /* by block */
 	/* By number, 0 (outside) to block_count: */
 	uint32_t *block;  /* block[0] is FLOW_OUTSIDE */
-	uint32_t *parent; /* the number it was met from; below its own; 0 for 0 */
-	uint32_t *edge;	  /* the edge it was met by, or FLOW_MADE_UP; not of 0 */
+	uint32_t *parent; /* the number it was reached from; less than its own; 0 for 0 */
+	uint32_t *edge;	  /* the edge it was reached by, or FLOW_MADE_UP; not of 0 */
 	uint32_t *last;	  /* the largest number below it in the tree, or its own */
 };
 

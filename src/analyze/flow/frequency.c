@@ -15,7 +15,7 @@ static void work_release(struct frequency_work *work)
 	flow_likelihood_release(&work->likelihood);
 	flow_posterior_release(&work->posterior);
 	flow_likelihood_release(&work->doubting);
-	free(work->say);
+	free(work->own);
 	free(work->samples);
 	free(work->unstalled);
 	free(work->distances);
@@ -42,31 +42,31 @@ static int work_init(struct frequency_work *work)
 	if (flow_search_run(work->graph, &work->search) < 0 ||
 	    flow_classes_find(work->graph, &work->search, &work->classes) < 0)
 		return -ENOMEM;
-	work->say = calloc((size_t)work->classes.count + 1, sizeof(*work->say));
+	work->own = calloc((size_t)work->classes.count + 1, sizeof(*work->own));
 	work->samples = calloc(4 * count + 1, sizeof(*work->samples));
 	work->unstalled = calloc((size_t)input->instruction_count + 1, sizeof(*work->unstalled));
-	if (!work->say || !work->samples || !work->unstalled)
+	if (!work->own || !work->samples || !work->unstalled)
 		return -ENOMEM;
 	work->costs = work->samples + count;
 	work->fit_events = work->costs + count;
 	work->fit_costs = work->fit_events + count;
 	for (uint32_t class = 0; class < work->classes.count; class ++)
-		work->say[class] = (struct frequency_say){ .value = NAN,
+		work->own[class] = (struct frequency_own){ .value = NAN,
 							   .error = NAN,
 							   .source = FREQUENCY_UNKNOWN,
 							   .block = FLOW_OUTSIDE };
 	for (uint32_t block = 0; block < count; block++) {
-		struct frequency_say *say = frequency_said_of(work, block);
+		struct frequency_own *own = frequency_own_of(work, block);
 		if (input->model == FREQUENCY_COUNTS) {
 			work->samples[block] = input->counted_blocks[block];
 			work->costs[block] = 1;
 		} else {
 			add_instructions(work, block);
 		}
-		say->samples += work->samples[block];
-		say->cost += work->costs[block];
-		if (say->block == FLOW_OUTSIDE)
-			say->block = block;
+		own->samples += work->samples[block];
+		own->cost += work->costs[block];
+		if (own->block == FLOW_OUTSIDE)
+			own->block = block;
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * frequency - how often each block and edge of one procedure ran, from samples by
- * instruction: which of the estimates of flow_clusters.h,
- * flow_likelihood.h and flow_posterior.h is given, how far it can be off, and how sure that is.
+ * frequency - how often each block and edge of one procedure ran, from samples by instruction:
+ * by which of the estimates of flow_clusters.h, flow_likelihood.h and flow_posterior.h, with what
+ * interval and with what confidence.
  * Anderson et al., "Continuous profiling: where have all the cycles gone?", SOSP 1997, section 6.1;
  * the rules are in docs/methods.md, "Frequencies".
  *
@@ -31,12 +31,12 @@ enum frequency_model {
 	FREQUENCY_COUNTS,
 };
 
-/* What tells the value. */
+/* Where the value comes from. */
 enum frequency_source {
 	FREQUENCY_UNKNOWN,    /* nothing; value, low and high are NaN */
 	FREQUENCY_CLUSTER,    /* points of its class that did not stall */
 	FREQUENCY_SUM,	      /* all samples of its class, stalls and all */
-	FREQUENCY_PROPAGATED, /* what the others leave for it to be */
+	FREQUENCY_PROPAGATED, /* the rest by conservation of flow, from the others */
 	FREQUENCY_LIKELIHOOD, /* all samples of the procedure at once */
 	FREQUENCY_POSTERIOR,  /* those, and the outcomes of branches */
 	FREQUENCY_COUNTED,    /* counts of blocks and edges */
@@ -48,8 +48,8 @@ enum frequency_confidence {
 	FREQUENCY_HIGH,	  /* its class and the others agree closely; never out of order */
 };
 
-/* Of a procedure: with fewer samples, and branches seen, nothing is more than low. As
- * INTERVAL_FEW_SAMPLES of analyze/figures/interval.h. */
+/* With fewer samples and seen branches in a procedure no confidence is above FREQUENCY_LOW (out of
+ * order). As INTERVAL_FEW_SAMPLES of analyze/figures/interval.h. */
 #define FREQUENCY_FEW_SAMPLES 25
 
 struct frequency {
@@ -68,14 +68,13 @@ struct frequency_input {
 	const struct flow_range *blocks; /* its instructions, by block of the graph */
 	const double *samples;		 /* by instruction: >= 0, finite */
 	/*
-	 * By edge of the graph: how often each was seen to be taken, of the ways out of its block,
-	 * as far as that is to be believed
-	 * (flow_posterior.h); >= 0, finite. NULL: none. Read for FREQUENCY_CYCLES_OUT_OF_ORDER
-	 * only.
+	 * By edge of the graph: how often it was seen to be taken, weighted as
+	 * seen_branches_weigh() does; >= 0, finite. NULL: none. Read for
+	 * FREQUENCY_CYCLES_OUT_OF_ORDER only.
 	 */
 	const double *evidence;
-	/* For FREQUENCY_COUNTS, which reads nothing else: by block, and by edge (of ways in from
-	 * outside none are read). */
+	/* For FREQUENCY_COUNTS, which reads nothing else: by block, and by edge (those from
+	 * outside are not read). */
 	const double *counted_blocks, *counted_edges;
 	/* By instruction; read for FREQUENCY_CYCLES_IN_ORDER only. */
 	const double *issue_cycles;
@@ -87,8 +86,8 @@ struct frequencies {
 	struct frequency *edges;  /* by edge of the graph; in the same memory */
 	/*
 	 * Out of order, values are right up to a factor of the procedure's own, which is not known:
-	 * they can be compared with each other and with nothing else. Intervals are of that: beside
-	 * the blocks where most of the samples are.
+	 * they can be compared with each other and with nothing else. Intervals are relative to the
+	 * block with the most samples.
 	 */
 	bool is_relative;
 };
@@ -96,7 +95,7 @@ struct frequencies {
 /*
  * For frequencies_release(). 0, or with nothing to release -ENOMEM. Where there is no
  * likelihood (sparse_order.h: too tangled) blocks have their classes' own estimates, and edges of
- * no block's class are unknown. Where no cycles are expected anywhere, all is.
+ * no block's class are unknown. Where no cycles are expected anywhere, everything is unknown.
  */
 int frequencies_new(const struct frequency_input *input, struct frequencies *out);
 void frequencies_release(struct frequencies *frequencies); /* also right for a zeroed one */

@@ -1,5 +1,5 @@
 /*
- * How far off the fit may be, and so how sure each of its values is.
+ * How far off the fit may be, and so the interval and confidence of each of its values.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,18 +10,20 @@
 #include "analyze/flow/frequency_private.h"
 #include "base/cleanup.h"
 
-/* What blocks differ by, before any says so, and for how many blocks that stands. */
+/* By how much the events of blocks differ from the fit before any was compared (relative), and the
+ * number of blocks that this assumption counts as. */
 #define DIFFER_RATIO  0.02
 #define DIFFER_BLOCKS 3.0
-/* Expected samples from which on a block tells no more of that. */
+/* Expected samples above which a block counts no more in that comparison. */
 #define DIFFER_SAMPLES 1000.0
 
-/* Expected samples from which on a stall would be seen; of how many instructions it is taken
- * what part of them stalls, before any is seen. */
+/* Expected samples from which on a stall would show; before any instruction is looked at, so many
+ * count as looked at and this share of them as stalled. */
 #define STALL_SAMPLES 10.0
 #define UNSEEN_STALLS 3.0
 #define UNSEEN_RATIO  0.3
-/* By how many of its lengths an interval grows for each part of instructions that stall. */
+/* An interval grows by that many times its length, down and up, if all instructions stall; by less
+ * in proportion. */
 #define STALLED_BELOW 4.0
 #define STALLED_ABOVE 2.0
 
@@ -31,7 +33,7 @@
 #define HIGH_DOUBT   0.15 /* of the same with what points of a class differ by */
 #define MEDIUM_WIDTH 0.12 /* of the interval, up and down */
 
-/* How much blocks differ from what flow makes of all of them, beyond what chance leaves there. */
+/* How far the events of blocks are from those that the fit expects, beyond chance: work->differ. */
 static void find_differ(struct frequency_work *work)
 {
 	double squares = DIFFER_BLOCKS * DIFFER_SAMPLES * DIFFER_RATIO * DIFFER_RATIO;
@@ -43,14 +45,17 @@ static void find_differ(struct frequency_work *work)
 			continue;
 		double weight = fmin(expected, DIFFER_SAMPLES);
 		double off = work->fit_events[block] / expected - 1;
-		double free = fmax(0, 1 - expected * error * error); /* of its own samples' say */
+		double free = fmax(
+			0,
+			1 - expected * error *
+					error); /* how little it follows the block's own events */
 		squares += weight * (off * off - free / expected);
 		weights += weight * free;
 	}
 	work->differ = fmax(0, squares / weights);
 }
 
-/* The share of instructions that stall, of those with enough samples to see it. */
+/* The share of instructions that stall, among those with enough samples to show it. */
 static void find_stalled(struct frequency_work *work)
 {
 	const struct frequency_input *input = work->input;
@@ -69,32 +74,34 @@ static void find_stalled(struct frequency_work *work)
 }
 
 /*
- * What the points of a class differ by beyond chance, as a relative variance. A point that is a
- * cluster alone may stall as a sum may, and nothing shows it. Of sums flow shows it.
+ * By how much the points of a class differ beyond chance, as a relative variance. A single point
+ * may stall as much as a sum may, and nothing else in its class shows it. 0 for a sum: its stalls
+ * show in the conservation of flow.
  */
-static double spread_of(const struct frequency_say *say)
+static double spread_of(const struct frequency_own *own)
 {
-	if (say->source != FREQUENCY_CLUSTER)
+	if (own->source != FREQUENCY_CLUSTER)
 		return 0;
-	if (say->points < 2)
+	if (own->points < 2)
 		return STALLED_RATIO * STALLED_RATIO;
-	double own = say->error / say->value;
-	return fmax(0, own * own - 1 / fmax(say->samples, 1));
+	double error = own->error / own->value;
+	return fmax(0, error * error - 1 / fmax(own->samples, 1));
 }
 
-/* The same, as far as its own samples are what tells its value. */
+/* The same for a block, in the part in which the fit follows the block's own events. */
 static double own_spread(const struct frequency_work *work, uint32_t block)
 {
 	double expected = work->fit_costs[block] * work->fit.block_executions[block];
 	double error = work->fit.block_relative_error[block];
 	if (!(expected > 0))
 		return 0;
-	return fmin(1, expected * error * error) * spread_of(frequency_said_of(work, block));
+	return fmin(1, expected * error * error) * spread_of(frequency_own_of(work, block));
 }
 
 /*
- * Errors of values where each class knows its own no better than its points agree: as the fit's,
- * with the events of a class as many fewer. So doubt goes where values go.
+ * Errors of values if each class is known no better than its points agree: those of a second fit,
+ * in which a class has that many fewer events. So the doubt about a class carries over to all
+ * blocks whose values depend on it.
  */
 static int find_doubt(struct frequency_work *work)
 {
@@ -105,10 +112,10 @@ static int find_doubt(struct frequency_work *work)
 		return -ENOMEM;
 	double *costs = events + blocks;
 	for (uint32_t block = 0; block < blocks; block++)
-		frequency_said_of(work, block)->events += work->fit_events[block];
+		frequency_own_of(work, block)->events += work->fit_events[block];
 	for (uint32_t block = 0; block < blocks; block++) {
-		const struct frequency_say *say = frequency_said_of(work, block);
-		double part = 1 / (1 + say->events * spread_of(say));
+		const struct frequency_own *own = frequency_own_of(work, block);
+		double part = 1 / (1 + own->events * spread_of(own));
 		events[block] = part * work->fit_events[block];
 		costs[block] = part * work->fit_costs[block];
 	}
@@ -120,7 +127,7 @@ static int find_doubt(struct frequency_work *work)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* An error with doubt, from one without; all is doubted where that is not known. */
+/* The larger of an error and the one that find_doubt() found; INFINITY if it found none. */
 static double doubted(const struct frequency_work *work, double error, const double *relative_error,
 		      size_t i)
 {
@@ -137,8 +144,8 @@ static bool agree(double a, double b)
 }
 
 /*
- * 95 % on the scale of square roots, on which counts have one error, small ones too. Where many
- * stall, some do so by too little to be seen: mostly values are too high.
+ * 95 % on the scale of square roots, on which the variance of counts does not depend on them. Where
+ * many instructions stall, some stall too little to be seen, so values are mostly too high.
  */
 static void set_interval(const struct frequency_work *work, struct frequency *out,
 			 double relative_error)
@@ -150,42 +157,44 @@ static void set_interval(const struct frequency_work *work, struct frequency *ou
 	out->high = out->value * above * above;
 }
 
-/* What is marked medium is seldom off by more than 15 %: docs/methods.md, "Frequencies". */
+/* Values that are marked medium are seldom off by more than 15 %: docs/methods.md, "Frequencies".
+ */
 static bool is_narrow(const struct frequency *frequency, double width)
 {
 	double value = frequency->value;
 	return frequency->low >= (1 - width) * value && frequency->high <= (1 + width) * value;
 }
 
-/* By its own samples alone: there is no fit, or the flow is not known to be conserved. */
-static struct frequency alone(const struct frequency_say *say)
+/* By the class's own samples: there is no fit, or the graph misses edges, so flow is not conserved.
+ */
+static struct frequency alone(const struct frequency_own *own)
 {
 	struct frequency out = { NAN, NAN, NAN, FREQUENCY_UNKNOWN, FREQUENCY_LOW };
-	if (isnan(say->value))
+	if (isnan(own->value))
 		return out;
-	out = (struct frequency){ .value = say->value,
-				  .low = fmax(0, say->value - COUNT_TEST_Z_95 * say->error),
-				  .high = say->value + COUNT_TEST_Z_95 * say->error,
-				  .source = say->source };
-	if (say->source == FREQUENCY_CLUSTER && is_narrow(&out, MEDIUM_WIDTH))
+	out = (struct frequency){ .value = own->value,
+				  .low = fmax(0, own->value - COUNT_TEST_Z_95 * own->error),
+				  .high = own->value + COUNT_TEST_Z_95 * own->error,
+				  .source = own->source };
+	if (own->source == FREQUENCY_CLUSTER && is_narrow(&out, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
 }
 
-/* Out of order nothing tells how far off that is. */
-static struct frequency alone_relative(const struct frequency_say *say)
+/* The same out of order, where nothing tells how far off that is. */
+static struct frequency alone_relative(const struct frequency_own *own)
 {
-	struct frequency out = alone(say);
+	struct frequency out = alone(own);
 	out.low = out.high = NAN;
 	return out;
 }
 
 struct frequency frequency_of_block(const struct frequency_work *work, uint32_t block)
 {
-	const struct frequency_say *say = frequency_said_of(work, block);
+	const struct frequency_own *own = frequency_own_of(work, block);
 	bool in_order = work->input->model == FREQUENCY_CYCLES_IN_ORDER;
-	if (!work->fit.converged || (work->graph->missing_edges && !isnan(say->value)))
-		return frequency_is_relative(work) ? alone_relative(say) : alone(say);
+	if (!work->fit.converged || (work->graph->missing_edges && !isnan(own->value)))
+		return frequency_is_relative(work) ? alone_relative(own) : alone(own);
 	struct frequency out = { .value = work->fit.block_executions[block] };
 	if (frequency_is_relative(work)) {
 		out.source = work->source;
@@ -195,27 +204,28 @@ struct frequency frequency_of_block(const struct frequency_work *work, uint32_t 
 	double error = work->fit.block_relative_error[block];
 	error = sqrt(error * error + work->differ);
 	set_interval(work, &out, error);
-	struct frequency wider = out; /* for confidence: the interval has what stalls add */
-	double own = in_order ? sqrt(error * error + own_spread(work, block)) : error;
-	double doubt = doubted(work, own, work->doubt.block_relative_error, block);
+	struct frequency wider = out; /* for the confidence alone */
+	double own_error = in_order ? sqrt(error * error + own_spread(work, block)) : error;
+	double doubt = doubted(work, own_error, work->doubt.block_relative_error, block);
 	set_interval(work, &wider, doubt);
-	bool they_agree = agree(out.value, say->value);
-	out.source = !in_order ? work->source : they_agree ? say->source : FREQUENCY_PROPAGATED;
-	if (they_agree && (!in_order || say->source == FREQUENCY_CLUSTER) &&
-	    say->samples >= HIGH_SAMPLES && COUNT_TEST_Z_95 * error <= HIGH_WIDTH &&
-	    COUNT_TEST_Z_95 * own <= HIGH_DOUBT)
+	bool they_agree = agree(out.value, own->value);
+	out.source = !in_order ? work->source : they_agree ? own->source : FREQUENCY_PROPAGATED;
+	if (they_agree && (!in_order || own->source == FREQUENCY_CLUSTER) &&
+	    own->samples >= HIGH_SAMPLES && COUNT_TEST_Z_95 * error <= HIGH_WIDTH &&
+	    COUNT_TEST_Z_95 * own_error <= HIGH_DOUBT)
 		out.confidence = FREQUENCY_HIGH;
 	else if (is_narrow(&wider, MEDIUM_WIDTH))
 		out.confidence = FREQUENCY_MEDIUM;
 	return out;
 }
 
-/* An edge of a block's class is that block; another is as sure as its ends and its error are. */
+/* An edge in the class of a block has that block's frequency; the confidence of others is limited
+ * by that of their ends. */
 struct frequency frequency_of_edge(const struct frequency_work *work,
 				   const struct frequency *blocks, size_t i)
 {
 	const struct flow_edge *edge = &work->graph->edges[i];
-	uint32_t same = work->say[work->classes.of_edge[i]].block;
+	uint32_t same = work->own[work->classes.of_edge[i]].block;
 	if (same != FLOW_OUTSIDE)
 		return blocks[same];
 	struct frequency out = { NAN, NAN, NAN, FREQUENCY_UNKNOWN, FREQUENCY_LOW };

@@ -1,5 +1,5 @@
 /*
- * One estimate of each model: the order of asking is docs/methods.md, "Frequencies".
+ * The fit of each model, from the estimates in the order of docs/methods.md, "Frequencies".
  */
 #include <errno.h>
 #include <math.h>
@@ -9,38 +9,39 @@
 #include "analyze/flow/frequency_private.h"
 #include "base/cleanup.h"
 
-/* Estimates of classes that are so far from the fit are believed less: in parts of them or in
- * errors. */
-#define BELIEVED_RATIO	0.1
-#define BELIEVED_ERRORS 3.0
-#define BELIEVED_ROUNDS 5
-#define BELIEVED_AS_BEFORE                                                                         \
-	0.05 /* what a belief may have changed by in a round that needs no other */
+/* Estimates of classes that are farther than that from the fit get less weight: relative, and in
+ * standard errors. Then rounds of reweighting at most, and the change of a weight that needs no
+ * further round. */
+#define OUTLIER_RATIO	0.1
+#define OUTLIER_ERRORS	3.0
+#define REWEIGHT_ROUNDS 5
+#define SAME_WEIGHT	0.05
 
-/* Samples above what is expected that are no stall yet: in parts of it or in its errors. */
+/* Samples above the expected that are no stall yet: relative to it, and in its errors. */
 #define UNSTALLED_RATIO	 0.1
 #define UNSTALLED_ERRORS 3.0
 #define UNSTALLED_ROUNDS 3
-/* Edges a block; where computed gotos make more, they share the events that are in none. */
+/* Edges a block; where computed gotos make more, the prior events of all edges are no more. */
 #define USUAL_EDGES 2.0
 
-/* Of a branch stack: how often it may see the same branch. */
+/* How often one branch stack may hold the same branch. */
 #define COUNTED_AT_ONCE 32.0
 
-/* Where every sample is of an execution. */
-static void add_up(struct frequency_work *work)
+/* Each class's samples by the cost of an execution, stalls and all. */
+static void estimate_by_sums(struct frequency_work *work)
 {
 	for (uint32_t class = 0; class < work->classes.count; class ++) {
-		struct frequency_say *say = &work->say[class];
-		if (say->cost <= 0)
+		struct frequency_own *own = &work->own[class];
+		if (own->cost <= 0)
 			continue;
-		say->value = say->samples / say->cost;
-		say->error = sqrt(fmax(say->samples, 1)) / say->cost;
-		say->source = FREQUENCY_SUM;
+		own->value = own->samples / own->cost;
+		own->error = sqrt(fmax(own->samples, 1)) / own->cost;
+		own->source = FREQUENCY_SUM;
 	}
 }
 
-static int ask_points(struct frequency_work *work)
+/* In order: the lowest clusters of points (flow_clusters.h). 0 or -ENOMEM. */
+static int estimate_classes(struct frequency_work *work)
 {
 	static const enum frequency_source sources[] = {
 		[FLOW_POINTS_NONE] = FREQUENCY_UNKNOWN,
@@ -61,10 +62,10 @@ static int ask_points(struct frequency_work *work)
 					   .waits_for = input->waits_for };
 	int ret = flow_clusters_estimate(&code, input->samples, points);
 	for (uint32_t class = 0; ret == 0 && class < work->classes.count; class ++) {
-		work->say[class].value = points[class].executions;
-		work->say[class].error = points[class].standard_error;
-		work->say[class].source = sources[points[class].kind];
-		work->say[class].points = points[class].in_cluster;
+		work->own[class].value = points[class].executions;
+		work->own[class].error = points[class].standard_error;
+		work->own[class].source = sources[points[class].kind];
+		work->own[class].points = points[class].in_cluster;
 	}
 	return ret;
 }
@@ -78,9 +79,9 @@ struct flow_likelihood_options frequency_by_samples(const struct frequency_work 
 	return options;
 }
 
-/* Without an answer all of it is NaN. 0 or -ENOMEM. */
-static int ask_likelihood(struct frequency_work *work,
-			  const struct flow_likelihood_options *options)
+/* From fit_events and fit_costs; where that fails the fit is not converged. 0 or -ENOMEM. */
+static int solve_likelihood(struct frequency_work *work,
+			    const struct flow_likelihood_options *options)
 {
 	int ret = flow_likelihood_solve(&work->likelihood, work->graph, work->fit_events,
 					work->fit_costs, options, &work->fit);
@@ -89,69 +90,70 @@ static int ask_likelihood(struct frequency_work *work,
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* One that is off by more than is usual loses its weight by the square of how much. */
-static double belief(const struct frequency_say *say, double fitted)
+/* 1 within the usual distance from the fit, beyond it the square of usual over actual distance. */
+static double weight_of(const struct frequency_own *own, double fitted)
 {
-	double off = fabs(fitted - say->value);
-	double usual = fmax(BELIEVED_RATIO * say->value, BELIEVED_ERRORS * say->error);
+	double off = fabs(fitted - own->value);
+	double usual = fmax(OUTLIER_RATIO * own->value, OUTLIER_ERRORS * own->error);
 	return off <= usual ? 1 : usual / off * (usual / off);
 }
 
-/* The estimates of classes, each as as many events as would have its error. */
-static void ask_of_classes(struct frequency_work *work)
+/* Makes the estimate of each class the number of events that would have the same error. */
+static void set_events_by_classes(struct frequency_work *work)
 {
 	for (uint32_t block = 0; block < work->graph->block_count; block++) {
-		const struct frequency_say *say = frequency_said_of(work, block);
+		const struct frequency_own *own = frequency_own_of(work, block);
 		work->fit_events[block] = 0;
 		work->fit_costs[block] = NAN;
-		if (isnan(say->value) || work->costs[block] <= 0)
+		if (isnan(own->value) || work->costs[block] <= 0)
 			continue;
 		work->fit_costs[block] = work->costs[block];
-		if (say->value <= 0)
+		if (own->value <= 0)
 			continue;
-		double stalled = say->source == FREQUENCY_SUM ? STALLED_RATIO : 0;
-		double error = say->error / say->value;
+		double stalled = own->source == FREQUENCY_SUM ? STALLED_RATIO : 0;
+		double error = own->error / own->value;
 		work->fit_events[block] =
-			work->costs[block] / say->cost / (error * error + stalled * stalled);
-		work->fit_costs[block] = work->fit_events[block] / say->value;
+			work->costs[block] / own->cost / (error * error + stalled * stalled);
+		work->fit_costs[block] = work->fit_events[block] / own->value;
 	}
 }
 
 /*
- * The same by as much as the last fit believes them, so that one bad estimate does not move the
- * good ones: `beliefs`, by block, are what they were asked by. Whether any of them changed.
+ * Gives these events new weights by how far the last fit is from each estimate, so that one bad
+ * estimate does not move the good ones. `weights`, by block, are those of the last fit, and become
+ * those of the next. Whether any of them changed.
  */
-static bool ask_of_believed(struct frequency_work *work, double *beliefs)
+static bool reweight_classes(struct frequency_work *work, double *weights)
 {
 	bool changed = false;
 	for (uint32_t block = 0; block < work->graph->block_count; block++) {
 		if (work->fit_events[block] <= 0)
 			continue;
 		double now =
-			belief(frequency_said_of(work, block), work->fit.block_executions[block]);
-		changed |= fabs(now - beliefs[block]) > BELIEVED_AS_BEFORE;
-		work->fit_events[block] *= now / beliefs[block];
-		work->fit_costs[block] *= now / beliefs[block];
-		beliefs[block] = now;
+			weight_of(frequency_own_of(work, block), work->fit.block_executions[block]);
+		changed |= fabs(now - weights[block]) > SAME_WEIGHT;
+		work->fit_events[block] *= now / weights[block];
+		work->fit_costs[block] *= now / weights[block];
+		weights[block] = now;
 	}
 	return changed;
 }
 
-/* From the estimates of classes, those that do not fit the others left out. 0 or -ENOMEM. */
+/* From the estimates of classes, iteratively reweighted. 0 or -ENOMEM. */
 static int fit_classes(struct frequency_work *work, const struct flow_likelihood_options *options)
 {
 	CLEANUP(free_pointer)
-	double *beliefs = calloc((size_t)work->graph->block_count + 1, sizeof(*beliefs));
-	if (!beliefs)
+	double *weights = calloc((size_t)work->graph->block_count + 1, sizeof(*weights));
+	if (!weights)
 		return -ENOMEM;
 	for (uint32_t block = 0; block < work->graph->block_count; block++)
-		beliefs[block] = 1;
-	ask_of_classes(work);
-	int ret = ask_likelihood(work, options);
-	for (int i = 0; ret == 0 && work->fit.converged && i < BELIEVED_ROUNDS; i++) {
-		if (!ask_of_believed(work, beliefs))
+		weights[block] = 1;
+	set_events_by_classes(work);
+	int ret = solve_likelihood(work, options);
+	for (int i = 0; ret == 0 && work->fit.converged && i < REWEIGHT_ROUNDS; i++) {
+		if (!reweight_classes(work, weights))
 			break;
-		ret = ask_likelihood(work, options);
+		ret = solve_likelihood(work, options);
 	}
 	return ret;
 }
@@ -162,7 +164,11 @@ static bool is_unstalled(double samples, double expected)
 	       expected + fmax(UNSTALLED_RATIO * expected, UNSTALLED_ERRORS * sqrt(expected) + 1);
 }
 
-/* One stands for all of its window; or alone, if what else stalled there did not take it along. */
+/*
+ * Sets work->unstalled of a block's instructions, as if it ran that often. A window
+ * (flow_clusters_window()) without a stall clears all of its instructions. In one with a stall the
+ * last instruction is clear if it alone takes cycles there and has about the samples of these.
+ */
 static void mark_unstalled(struct frequency_work *work, struct flow_range range, double executions)
 {
 	const struct frequency_input *input = work->input;
@@ -190,9 +196,9 @@ static void mark_unstalled(struct frequency_work *work, struct flow_range range,
 	}
 }
 
-/* Samples of the instructions that did not stall if the last fit is right. Whether there are any.
- */
-static bool ask_of_unstalled(struct frequency_work *work)
+/* Makes the samples and cycles of the instructions that did not stall, if the last fit is right,
+ * the events and costs of the next. Whether there are any. */
+static bool set_events_by_unstalled(struct frequency_work *work)
 {
 	const struct frequency_input *input = work->input;
 	bool any = false;
@@ -215,19 +221,19 @@ static bool ask_of_unstalled(struct frequency_work *work)
 
 static int fit_in_order(struct frequency_work *work)
 {
-	int ret = ask_points(work);
+	int ret = estimate_classes(work);
 	if (ret < 0)
 		return ret;
 	const struct flow_likelihood_options options = frequency_by_samples(work);
 	ret = fit_classes(work, &options);
 	for (int i = 0; ret == 0 && work->fit.converged && i < UNSTALLED_ROUNDS; i++)
-		if (ask_of_unstalled(work))
-			ret = ask_likelihood(work, &options);
+		if (set_events_by_unstalled(work))
+			ret = solve_likelihood(work, &options);
 	return ret;
 }
 
-/* Moves the fit by the branches that were seen; without an answer it stays. 0 or -ENOMEM. */
-static int ask_posterior(struct frequency_work *work)
+/* Replaces the fit's executions by the posterior's, unless that fails. 0 or -ENOMEM. */
+static int solve_posterior(struct frequency_work *work)
 {
 	struct flow_posterior_options options = FLOW_POSTERIOR_DEFAULTS;
 	struct flow_posterior_result moved;
@@ -254,21 +260,21 @@ static bool has_evidence(const struct frequency_input *input)
 
 static int fit_all(struct frequency_work *work)
 {
-	add_up(work);
+	estimate_by_sums(work);
 	for (uint32_t block = 0; block < work->graph->block_count; block++) {
 		work->fit_events[block] = work->samples[block];
 		work->fit_costs[block] = work->costs[block] > 0 ? work->costs[block] : NAN;
 	}
 	work->source = FREQUENCY_LIKELIHOOD;
 	const struct flow_likelihood_options options = frequency_by_samples(work);
-	int ret = ask_likelihood(work, &options);
-	return ret < 0 || !has_evidence(work->input) ? ret : ask_posterior(work);
+	int ret = solve_likelihood(work, &options);
+	return ret < 0 || !has_evidence(work->input) ? ret : solve_posterior(work);
 }
 
 /*
- * What leaves a block tells how often it ran, so blocks say nothing beside; but those that nothing
- * was seen to leave. A stack of branches sees the same ones many times at once: errors are those of
- * as many fewer counts.
+ * The edges out of a block tell how often it ran, so its own count is used only where no edge out
+ * of it was seen. As one branch stack may hold the same branch COUNTED_AT_ONCE times, counts are
+ * divided by that, so that their errors are right.
  */
 static int fit_counts(struct frequency_work *work)
 {
@@ -285,21 +291,22 @@ static int fit_counts(struct frequency_work *work)
 			left[graph->edges[i].from] += input->counted_edges[i];
 	for (size_t i = 0; i < graph->edge_count; i++) {
 		uint32_t from = graph->edges[i].from;
-		bool told = from != FLOW_OUTSIDE &&
-			    (left[from] > 0 || input->counted_blocks[from] <= 0);
-		edges[i] = told ? input->counted_edges[i] / COUNTED_AT_ONCE : 0;
-		costs[i] = told ? 1 / COUNTED_AT_ONCE : NAN;
+		bool counts = from != FLOW_OUTSIDE &&
+			      (left[from] > 0 || input->counted_blocks[from] <= 0);
+		edges[i] = counts ? input->counted_edges[i] / COUNTED_AT_ONCE : 0;
+		costs[i] = counts ? 1 / COUNTED_AT_ONCE : NAN;
 	}
 	for (uint32_t block = 0; block < graph->block_count; block++) {
-		bool told = left[block] <= 0 && input->counted_blocks[block] > 0;
-		work->fit_events[block] = told ? input->counted_blocks[block] / COUNTED_AT_ONCE : 0;
-		work->fit_costs[block] = told ? 1 / COUNTED_AT_ONCE : NAN;
+		bool counts = left[block] <= 0 && input->counted_blocks[block] > 0;
+		work->fit_events[block] =
+			counts ? input->counted_blocks[block] / COUNTED_AT_ONCE : 0;
+		work->fit_costs[block] = counts ? 1 / COUNTED_AT_ONCE : NAN;
 	}
 	options.edge_events = edges;
 	options.edge_cost_events = costs;
 	work->source = FREQUENCY_COUNTED;
-	add_up(work);
-	return ask_likelihood(work, &options);
+	estimate_by_sums(work);
+	return solve_likelihood(work, &options);
 }
 
 int frequency_fit(struct frequency_work *work)

@@ -1,5 +1,5 @@
 /*
- * Out of order: how far off values are beside the block with the most samples.
+ * Out of order: how far off values are relative to that of the block with the most samples.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,21 +10,21 @@
 #include "analyze/flow/frequency_private.h"
 
 /*
- * Out of order: variances of the logarithm, half of a 95 % interval in their roots, and up to what
- * half of it is medium. A block beside the one with the most samples is off by DISTANCE_RATIO times
- * their distance, by no more than what its own samples leave, and by LEAST_ERROR anyway.
+ * Of the logarithm of a value: the variance for a distance of 1 (flow_distance.h) from the block
+ * with the most samples; the least and the most standard error; the widest half of an interval
+ * whose confidence is medium. docs/methods.md, "Frequencies", out of order.
  */
 #define DISTANCE_RATIO 16.0
 #define LEAST_ERROR    0.04
 #define MOST_ERROR     3.0
 #define MEDIUM_LOG     0.25
 static const struct relative_error {
-	double own_error; /* of a block's own cost */
-	double half_width;
+	double own_error;  /* standard error of a block's cost, by its own samples */
+	double half_width; /* of a 95 % interval, in standard errors */
 } with_branches = { 0.3, 2.2 }, without_branches = { 0.5, 3 };
 
-/* Which block has the most of few samples is chance, and so is all that is judged by it. Branches
- * that were seen tell executions beside it as samples do. */
+/* Which block has the most of few samples is chance, and all distances are from that block.
+ * Branches that were seen count as samples do. */
 static bool are_too_few(const struct frequency_work *work)
 {
 	double seen = 0;
@@ -35,7 +35,6 @@ static bool are_too_few(const struct frequency_work *work)
 	return seen < FREQUENCY_FEW_SAMPLES;
 }
 
-/* From the block with the most samples, by which the others are judged. 0 or -ENOMEM. */
 int frequency_find_distances(struct frequency_work *work)
 {
 	uint32_t most = 0;
@@ -59,7 +58,8 @@ static const struct relative_error *relative_error(const struct frequency_work *
 	return work->source == FREQUENCY_POSTERIOR ? &with_branches : &without_branches;
 }
 
-/* Of the logarithm of a block's executions, beside the procedure's others. */
+/* Variance of the logarithm of a block's executions: by its distance and its own samples together.
+ */
 static double relative_variance(const struct frequency_work *work, uint32_t block)
 {
 	double own_error = relative_error(work)->own_error;
@@ -70,7 +70,7 @@ static double relative_variance(const struct frequency_work *work, uint32_t bloc
 	return isinf(far) ? own : far * own / (far + own);
 }
 
-/* By the nearer of its ends. */
+/* The same for an edge, from the surer of its ends. */
 static double relative_variance_of_edge(const struct frequency_work *work, size_t i)
 {
 	const struct flow_edge *edge = &work->graph->edges[i];
@@ -93,7 +93,6 @@ static double relative_variance_of_edge(const struct frequency_work *work, size_
 	return variance;
 }
 
-/* Right up to the procedure's factor, and never high. */
 static void set_relative(const struct frequency_work *work, struct frequency *out, double variance)
 {
 	double half = relative_error(work)->half_width *

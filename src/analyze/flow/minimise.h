@@ -21,8 +21,8 @@ struct minimise_problem {
 	/* By variable, > 0: about what its own second derivative is. The first step goes by it. */
 	const double *curvature;
 	unsigned most_evaluations;
-	/* It has arrived when a step lowers the value, or would, by less than this part of it, or of
-	 * 1. */
+	/* It has arrived when a step lowers the value, or would, by less than this part of it, or
+	 * of 1. */
 	double least_gain;
 };
 

@@ -11,10 +11,10 @@
 #include "base/sum.h"
 #include "profile/profile.h"
 
-/* Nothing goes that far without a branch: something came between. Bounds the search for runs. */
+/* No code runs that far without a branch, so longer runs are left out as wrong. */
 #define LONGEST_RUN_BYTES (UINT64_C(1) << 20)
 
-/* What the outcomes of a block weigh at most, however many they are: docs/methods.md. */
+/* What seen_branches_most() returns. */
 #define INTERPRETED_MOST	   60.0
 #define INTERPRETED_BESIDE_STEPPED 30.0
 #define STEPPED_MOST		   600.0
@@ -25,7 +25,7 @@
 struct seen {
 	uint64_t from, to;
 	uint64_t count;
-	uint64_t cycles; /* of a run, in all */
+	uint64_t cycles; /* of a run, summed over its executions */
 	uint32_t image;
 };
 
@@ -35,19 +35,19 @@ struct seen_list {
 };
 
 /*
- * Runs by where they begin and by where they end, with the sums of their counts up to each. A
- * run may reach over every procedure of an image: those that reach over a part are counted by
- * these sums, and looked at are only those that begin or end in it.
+ * Runs by where they begin and by where they end, with running sums of their counts. A run may
+ * reach over every procedure of an image, so those that reach over a part are counted by the sums,
+ * and only those that begin or end in it are looked at one by one.
  */
 struct runs {
 	struct seen_list list;	  /* by image, from, to */
 	uint32_t *by_end;	  /* positions in the list, by image and `to` */
-	unsigned __int128 *begun; /* counts of those before a position of the list */
-	unsigned __int128 *ended; /* likewise, of by_end */
+	unsigned __int128 *begun; /* by position of the list: sum of the counts before it */
+	unsigned __int128 *ended; /* the same by position of by_end */
 };
 
 struct seen_branches {
-	struct seen_list edges[FLOW_EVIDENCE_KINDS]; /* by image, from, to */
+	struct seen_list edges[SEEN_BRANCHES_KINDS]; /* by image, from, to */
 	struct runs runs;			     /* counted ones */
 };
 
@@ -55,7 +55,7 @@ void seen_branches_free(struct seen_branches *evidence)
 {
 	if (!evidence)
 		return;
-	for (unsigned kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++)
+	for (unsigned kind = 0; kind < SEEN_BRANCHES_KINDS; kind++)
 		free(evidence->edges[kind].list);
 	free(evidence->runs.list.list);
 	free(evidence->runs.by_end);
@@ -79,7 +79,7 @@ static int by_address(const void *left, const void *right)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Sorts, and adds up what differs by event or context alone. */
+/* Sorts, and adds up those that differ by event or context alone. */
 static void settle(struct seen_list *seen)
 {
 	size_t kept = 0;
@@ -109,26 +109,27 @@ static enum seen_branches_kind kind_of(uint64_t origin)
 {
 	switch (origin) {
 	case ORIGIN_INTERPRETED:
-		return FLOW_EVIDENCE_INTERPRETED;
+		return SEEN_BRANCHES_INTERPRETED;
 	case ORIGIN_STEPPED:
-		return FLOW_EVIDENCE_STEPPED;
+		return SEEN_BRANCHES_STEPPED;
 	case ORIGIN_MEASURED:
 	case ORIGIN_IMPORTED:
-		return FLOW_EVIDENCE_COUNTED;
+		return SEEN_BRANCHES_COUNTED;
 	default:
-		return FLOW_EVIDENCE_KINDS;
+		return SEEN_BRANCHES_KINDS;
 	}
 }
 
-/* Of frames without an image, or with a name in place of an address, the code is not known. */
-static int take_edges(struct seen_branches *evidence, const struct table *table,
-		      struct resolver *resolver)
+/* Branches without an image, or with a name in place of an address, are left out: their code is not
+ * known. */
+static int add_edges(struct seen_branches *evidence, const struct table *table,
+		     struct resolver *resolver)
 {
 	for (size_t row = 0; row < table->count; row++) {
 		const uint64_t *keys = table_keys(table, row);
 		uint32_t image = (uint32_t)keys[EDGE_FROM_IMAGE];
 		enum seen_branches_kind kind = kind_of(keys[EDGE_ORIGIN]);
-		if (kind == FLOW_EVIDENCE_KINDS || !image ||
+		if (kind == SEEN_BRANCHES_KINDS || !image ||
 		    (keys[EDGE_FROM_NAME] && !keys[EDGE_FROM_VADDR]))
 			continue;
 		struct seen seen = { .image = image, .count = table_values(table, row)[0] };
@@ -142,13 +143,13 @@ static int take_edges(struct seen_branches *evidence, const struct table *table,
 	return 0;
 }
 
-static int take_runs(struct seen_branches *evidence, const struct table *table,
-		     struct resolver *resolver)
+static int add_runs(struct seen_branches *evidence, const struct table *table,
+		    struct resolver *resolver)
 {
 	for (size_t row = 0; row < table->count; row++) {
 		const uint64_t *keys = table_keys(table, row);
 		uint32_t image = (uint32_t)keys[RANGE_IMAGE];
-		if (kind_of(keys[RANGE_ORIGIN]) != FLOW_EVIDENCE_COUNTED || !image)
+		if (kind_of(keys[RANGE_ORIGIN]) != SEEN_BRANCHES_COUNTED || !image)
 			continue;
 		const uint64_t *values = table_values(table, row);
 		struct seen seen = { .image = image, .count = values[0], .cycles = values[1] };
@@ -170,7 +171,7 @@ static int by_end(const void *left, const void *right, void *list)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Of runs that are settled. 0 or -ENOMEM. */
+/* Fills all but the list, which is settled. 0 or -ENOMEM. */
 static int index_runs(struct runs *runs)
 {
 	const struct seen *list = runs->list.list;
@@ -195,10 +196,10 @@ int seen_branches_new(const struct profile *profile, struct resolver *resolver,
 		      struct seen_branches **out)
 {
 	CLEANUP(seen_branches_freep) struct seen_branches *evidence = calloc(1, sizeof(*evidence));
-	if (!evidence || take_edges(evidence, profile_table(profile, PROFILE_EDGE), resolver) < 0 ||
-	    take_runs(evidence, profile_table(profile, PROFILE_RANGE), resolver) < 0)
+	if (!evidence || add_edges(evidence, profile_table(profile, PROFILE_EDGE), resolver) < 0 ||
+	    add_runs(evidence, profile_table(profile, PROFILE_RANGE), resolver) < 0)
 		return -ENOMEM;
-	for (unsigned kind = 0; kind < FLOW_EVIDENCE_KINDS; kind++)
+	for (unsigned kind = 0; kind < SEEN_BRANCHES_KINDS; kind++)
 		settle(&evidence->edges[kind]);
 	settle(&evidence->runs.list);
 	if (index_runs(&evidence->runs) < 0)
@@ -211,17 +212,17 @@ int seen_branches_new(const struct profile *profile, struct resolver *resolver,
 bool seen_branches_has(const struct seen_branches *evidence, enum seen_branches_kind kind)
 {
 	return evidence->edges[kind].count &&
-	       (kind != FLOW_EVIDENCE_COUNTED || evidence->runs.list.count);
+	       (kind != SEEN_BRANCHES_COUNTED || evidence->runs.list.count);
 }
 
-void flow_counts_release(struct flow_counts *counts)
+void seen_counts_release(struct seen_counts *counts)
 {
 	free(counts->edges);
 	free(counts->blocks);
-	*counts = (struct flow_counts){ 0 };
+	*counts = (struct seen_counts){ 0 };
 }
 
-/* The first of the image from that address on. */
+/* The first that begins in the image at that address or behind it. */
 static size_t position_of(const struct seen_list *seen, uint32_t image, uint64_t from)
 {
 	size_t low = 0, high = seen->count;
@@ -236,7 +237,7 @@ static size_t position_of(const struct seen_list *seen, uint32_t image, uint64_t
 	return low;
 }
 
-/* In by_end, likewise: the first that ends from that address on. */
+/* In by_end: the first that ends in the image at that address or behind it. */
 static size_t end_position_of(const struct runs *runs, uint32_t image, uint64_t to)
 {
 	size_t low = 0, high = runs->list.count;
@@ -286,7 +287,7 @@ static bool comes_back(const struct cfg *cfg, uint64_t vaddr)
 	       cfg->instructions[i].kind == INSTRUCTION_CALL && !cfg->instructions[i].no_return;
 }
 
-static void count_edge(const struct cfg *cfg, const struct seen *seen, struct flow_counts *out)
+static void count_edge(const struct cfg *cfg, const struct seen *seen, struct seen_counts *out)
 {
 	const struct flow_graph *graph = &cfg->graph;
 	uint32_t from = block_ended(cfg, seen->from), to = FLOW_OUTSIDE;
@@ -312,7 +313,7 @@ static void count_edge(const struct cfg *cfg, const struct seen *seen, struct fl
 }
 
 static void count_edges(const struct seen_list *seen, uint32_t image, const struct cfg *cfg,
-			struct flow_counts *out)
+			struct seen_counts *out)
 {
 	for (uint32_t i = 0; i < cfg->part_count; i++) {
 		const struct cfg_part *part = &cfg->parts[i];
@@ -324,15 +325,15 @@ static void count_edges(const struct seen_list *seen, uint32_t image, const stru
 	}
 }
 
-/* What runs say, as changes from one instruction to the next. */
+/* How many runs cover each instruction, as changes from one to the next. */
 struct cover {
-	double *change; /* by instruction, one more at the end of all */
+	double *change; /* by instruction, and one behind the last */
 	double *ended;	/* by instruction: runs whose last it is */
 };
 
-/* By a run that begins or ends in the part. */
+/* Adds a run that begins or ends in the part. */
 static void cover_run(const struct seen *run, const struct cfg *cfg, const struct cfg_part *part,
-		      struct cover *cover, struct flow_counts *out)
+		      struct cover *cover, struct seen_counts *out)
 {
 	uint32_t part_end = part->first_instruction + part->instruction_count;
 	uint32_t first = cfg_instruction_from(cfg, run->from);
@@ -354,20 +355,20 @@ static void cover_run(const struct seen *run, const struct cfg *cfg, const struc
 }
 
 static void cover_part(const struct runs *runs, uint32_t image, const struct cfg *cfg,
-		       const struct cfg_part *part, struct cover *cover, struct flow_counts *out)
+		       const struct cfg_part *part, struct cover *cover, struct seen_counts *out)
 {
 	const struct seen_list *list = &runs->list;
 	uint32_t part_end = part->first_instruction + part->instruction_count;
 	size_t begins = position_of(list, image, part->first);
 	size_t ends = end_position_of(runs, image, part->first);
-	/* what began before the part and did not end before it */
+	/* runs that began before the part and did not end before it */
 	unsigned __int128 over = runs->begun[begins] - runs->ended[ends];
 	for (size_t i = ends; i < list->count; i++) {
 		const struct seen *run = &list->list[runs->by_end[i]];
 		if (run->image != image || run->to > part->last)
 			break;
 		if (run->from >= part->first)
-			continue; /* comes below */
+			continue; /* added below */
 		over -= run->count;
 		cover_run(run, cfg, part, cover, out);
 	}
@@ -384,12 +385,13 @@ static void cover_part(const struct runs *runs, uint32_t image, const struct cfg
 }
 
 /*
- * Of a block that ends in a branch, what its runs did not end at went on to the next block; what
- * did is shared among the edges as the branches were seen, so that all that runs over its last
- * instruction leaves it. (Of a stack's oldest branch no run is known.)
+ * Scales the counts of the edges out of a block so that their sum is the number of runs over its
+ * last instruction: runs that ended there are shared among the edges as branches were seen, the
+ * others went on to the next block. (Branches and ended runs differ, as a stack's oldest branch
+ * ends no known run.)
  */
-static void count_out(const struct cfg *cfg, uint32_t block, double covered, double ended,
-		      struct flow_counts *out)
+static void scale_edges_out(const struct cfg *cfg, uint32_t block, double covered, double ended,
+			    struct seen_counts *out)
 {
 	const struct flow_graph *graph = &cfg->graph;
 	struct flow_ends ends = flow_graph_out_of(graph, block);
@@ -409,7 +411,7 @@ static void count_out(const struct cfg *cfg, uint32_t block, double covered, dou
 }
 
 static int count_blocks(const struct runs *runs, uint32_t image, const struct cfg *cfg,
-			struct flow_counts *out)
+			struct seen_counts *out)
 {
 	size_t count = cfg->instruction_count + (size_t)1;
 	CLEANUP(free_pointer) double *memory = calloc(2 * count, sizeof(*memory));
@@ -428,7 +430,7 @@ static int count_blocks(const struct runs *runs, uint32_t image, const struct cf
 			sum += covered;
 		}
 		out->blocks[block] = sum / at->count;
-		count_out(cfg, block, covered, cover.ended[at->first + at->count - 1], out);
+		scale_edges_out(cfg, block, covered, cover.ended[at->first + at->count - 1], out);
 	}
 	return 0;
 }
@@ -442,18 +444,18 @@ static bool is_any(const double *values, size_t count)
 }
 
 int seen_branches_count(const struct seen_branches *evidence, uint32_t image, const struct cfg *cfg,
-			enum seen_branches_kind kind, struct flow_counts *out)
+			enum seen_branches_kind kind, struct seen_counts *out)
 {
 	const struct flow_graph *graph = &cfg->graph;
-	CLEANUP(flow_counts_release) struct flow_counts counts = { 0 };
-	*out = (struct flow_counts){ 0 };
+	CLEANUP(seen_counts_release) struct seen_counts counts = { 0 };
+	*out = (struct seen_counts){ 0 };
 	if (!seen_branches_has(evidence, kind))
 		return 0;
 	counts.edges = calloc(graph->edge_count + 1, sizeof(*counts.edges));
 	if (!counts.edges)
 		return -ENOMEM;
 	count_edges(&evidence->edges[kind], image, cfg, &counts);
-	if (kind == FLOW_EVIDENCE_COUNTED && count_blocks(&evidence->runs, image, cfg, &counts) < 0)
+	if (kind == SEEN_BRANCHES_COUNTED && count_blocks(&evidence->runs, image, cfg, &counts) < 0)
 		return -ENOMEM;
 	if (!is_any(counts.edges, graph->edge_count) &&
 	    !(counts.blocks && is_any(counts.blocks, graph->block_count))) {
@@ -461,18 +463,18 @@ int seen_branches_count(const struct seen_branches *evidence, uint32_t image, co
 		return 0;
 	}
 	*out = counts;
-	counts = (struct flow_counts){ 0 };
+	counts = (struct seen_counts){ 0 };
 	return 0;
 }
 
 double seen_branches_most(const struct seen_branches *evidence, enum seen_branches_kind kind)
 {
 	switch (kind) {
-	case FLOW_EVIDENCE_INTERPRETED:
-		return seen_branches_has(evidence, FLOW_EVIDENCE_STEPPED)
+	case SEEN_BRANCHES_INTERPRETED:
+		return seen_branches_has(evidence, SEEN_BRANCHES_STEPPED)
 			       ? INTERPRETED_BESIDE_STEPPED
 			       : INTERPRETED_MOST;
-	case FLOW_EVIDENCE_STEPPED:
+	case SEEN_BRANCHES_STEPPED:
 		return STEPPED_MOST;
 	default:
 		return INFINITY;
@@ -480,7 +482,7 @@ double seen_branches_most(const struct seen_branches *evidence, enum seen_branch
 }
 
 int seen_branches_weigh(const struct flow_graph *graph, double most,
-			const struct flow_counts *counts, double *weights)
+			const struct seen_counts *counts, double *weights)
 {
 	CLEANUP(free_pointer) double *sum = calloc((size_t)graph->block_count + 1, sizeof(*sum));
 	if (!sum)

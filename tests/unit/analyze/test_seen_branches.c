@@ -88,10 +88,10 @@ static void add_run(struct subject *subject, uint64_t first, uint64_t last, uint
 	assert_int_equal(table_add(test->profile->tables[PROFILE_RANGE], keys, values, NULL), 0);
 }
 
-static struct flow_counts count(struct subject *subject, enum seen_branches_kind kind)
+static struct seen_counts count(struct subject *subject, enum seen_branches_kind kind)
 {
 	static const struct resolver_options stash_only = { .stash_only = true };
-	struct flow_counts counts;
+	struct seen_counts counts;
 	struct error err;
 	if (!subject->evidence) {
 		assert_int_equal(
@@ -107,7 +107,7 @@ static struct flow_counts count(struct subject *subject, enum seen_branches_kind
 	return counts;
 }
 
-static double of(const struct subject *subject, const struct flow_counts *counts, uint32_t from,
+static double of(const struct subject *subject, const struct seen_counts *counts, uint32_t from,
 		 uint32_t to)
 {
 	for (size_t i = 0; i < subject->cfg.graph.edge_count; i++)
@@ -129,10 +129,10 @@ static void both_ways_of_a_branch_are_counted(void **state)
 	add_edge(&subject, ORIGIN_INTERPRETED, START + 2, START + 4, 5);
 	add_edge(&subject, ORIGIN_INTERPRETED, START + 8, START, 40);
 	add_edge(&subject, ORIGIN_STEPPED, START + 8, START + 10, 3);
-	CLEANUP(flow_counts_release)
-	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_INTERPRETED);
-	CLEANUP(flow_counts_release)
-	struct flow_counts stepped = count(&subject, FLOW_EVIDENCE_STEPPED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts seen = count(&subject, SEEN_BRANCHES_INTERPRETED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts stepped = count(&subject, SEEN_BRANCHES_STEPPED);
 	assert_float_equal(of(&subject, &seen, HEAD, TAIL), 30, 0);
 	assert_float_equal(of(&subject, &seen, HEAD, MIDDLE), 15, 0);
 	assert_float_equal(of(&subject, &seen, TAIL, HEAD), 40, 0);
@@ -143,8 +143,8 @@ static void both_ways_of_a_branch_are_counted(void **state)
 	assert_float_equal(of(&subject, &stepped, TAIL, LAST), 3, 0);
 	assert_float_equal(of(&subject, &stepped, TAIL, HEAD), 0, 0);
 	assert_int_equal(stepped.matched, 3);
-	assert_true(seen_branches_has(subject.evidence, FLOW_EVIDENCE_STEPPED));
-	assert_false(seen_branches_has(subject.evidence, FLOW_EVIDENCE_COUNTED));
+	assert_true(seen_branches_has(subject.evidence, SEEN_BRANCHES_STEPPED));
+	assert_false(seen_branches_has(subject.evidence, SEEN_BRANCHES_COUNTED));
 }
 
 static void add_outcomes(struct subject *subject, enum event_origin origin)
@@ -161,17 +161,17 @@ static void what_is_seen_weighs_less_the_more_there_is_and_stepped_ones_more(voi
 		bool stepped_too;
 		enum seen_branches_kind kind;
 		double most;
-	} cases[] = { { false, FLOW_EVIDENCE_INTERPRETED, 60 },
-		      { true, FLOW_EVIDENCE_INTERPRETED, 30 },
-		      { true, FLOW_EVIDENCE_STEPPED, 600 } };
+	} cases[] = { { false, SEEN_BRANCHES_INTERPRETED, 60 },
+		      { true, SEEN_BRANCHES_INTERPRETED, 30 },
+		      { true, SEEN_BRANCHES_STEPPED, 600 } };
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CLEANUP(release) struct subject subject;
 		init_loop(&subject);
 		add_outcomes(&subject, ORIGIN_INTERPRETED);
 		if (cases[i].stepped_too)
 			add_outcomes(&subject, ORIGIN_STEPPED);
-		CLEANUP(flow_counts_release)
-		struct flow_counts seen = count(&subject, cases[i].kind);
+		CLEANUP(seen_counts_release)
+		struct seen_counts seen = count(&subject, cases[i].kind);
 		double weights[8] = { 0 },
 		       most = seen_branches_most(subject.evidence, cases[i].kind);
 		assert_true(subject.cfg.graph.edge_count <= 8);
@@ -179,7 +179,7 @@ static void what_is_seen_weighs_less_the_more_there_is_and_stepped_ones_more(voi
 		for (int twice = 0; twice < 2; twice++)
 			assert_int_equal(
 				seen_branches_weigh(&subject.cfg.graph, most, &seen, weights), 0);
-		struct flow_counts weighed = { .edges = weights };
+		struct seen_counts weighed = { .edges = weights };
 		double few = of(&subject, &weighed, HEAD, TAIL) / 2; /* they add up */
 		double taken = of(&subject, &weighed, TAIL, HEAD) / 2;
 		double left = of(&subject, &weighed, TAIL, LAST) / 2;
@@ -204,8 +204,8 @@ static void a_return_leaves_and_what_fits_no_edge_is_reported(void **state)
 	assert_int_equal(profile_add_edge(subject.test.profile, subject.test.event, 0,
 					  ORIGIN_STEPPED, &from, &to, 32, 0),
 			 0); /* START of no known image */
-	CLEANUP(flow_counts_release)
-	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_STEPPED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts seen = count(&subject, SEEN_BRANCHES_STEPPED);
 	assert_float_equal(of(&subject, &seen, LAST, FLOW_OUTSIDE), 39, 0);
 	assert_float_equal(of(&subject, &seen, TAIL, HEAD), 0, 0);
 	assert_int_equal(seen.matched, 39);
@@ -221,8 +221,8 @@ static void calls_that_come_back_are_no_edges(void **state)
 	byte_space_init(&subject.space, ISA_X86_64, code, sizeof(code));
 	build(&subject);
 	add_edge(&subject, ORIGIN_INTERPRETED, START, START + 0x105, 9);
-	CLEANUP(flow_counts_release)
-	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_INTERPRETED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts seen = count(&subject, SEEN_BRANCHES_INTERPRETED);
 	assert_null(seen.edges);
 	assert_int_equal(seen.matched, 0);
 	assert_int_equal(seen.unmatched, 0);
@@ -272,8 +272,8 @@ static void runs_tell_how_often_each_block_and_edge_ran(void **state)
 	add_run(&subject, START - 8, START + 2, 50);
 	add_edge(&subject, ORIGIN_IMPORTED, START + 2, START + 6, 50);
 	add_run(&subject, START, START + (UINT64_C(2) << 20), 7);
-	CLEANUP(flow_counts_release)
-	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_COUNTED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts seen = count(&subject, SEEN_BRANCHES_COUNTED);
 	assert_float_equal(seen.blocks[HEAD], blocks[HEAD] + 50, 0);
 	for (unsigned block = MIDDLE; block <= LAST; block++)
 		assert_float_equal(seen.blocks[block], blocks[block], 0);
@@ -298,8 +298,8 @@ static void a_call_at_the_end_of_a_block_comes_back_to_the_next(void **state)
 	add_run(&subject, START + 5, START + 7, 40);
 	add_edge(&subject, ORIGIN_IMPORTED, START + 7, START + 5, 40);
 	add_run(&subject, START + 5, START + 9, 10);
-	CLEANUP(flow_counts_release)
-	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_COUNTED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts seen = count(&subject, SEEN_BRANCHES_COUNTED);
 	assert_float_equal(seen.blocks[0], 10, 0);
 	assert_float_equal(seen.blocks[1], 50, 0);
 	assert_float_equal(of(&subject, &seen, 0, 1), 10, 0);
@@ -313,11 +313,11 @@ static void branches_taken_without_runs_tell_nothing(void **state)
 	CLEANUP(release) struct subject subject;
 	init_loop(&subject);
 	add_edge(&subject, ORIGIN_IMPORTED, START + 8, START, 5);
-	CLEANUP(flow_counts_release)
-	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_COUNTED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts seen = count(&subject, SEEN_BRANCHES_COUNTED);
 	assert_null(seen.edges);
 	assert_null(seen.blocks);
-	assert_false(seen_branches_has(subject.evidence, FLOW_EVIDENCE_COUNTED));
+	assert_false(seen_branches_has(subject.evidence, SEEN_BRANCHES_COUNTED));
 }
 
 /* 0 test %edi,%edi; 2 je 8 (cold); 4 ret; the cold part: 8 jmp 4 */
@@ -343,10 +343,10 @@ static void a_cold_part_is_of_its_procedure(void **state)
 	add_run(&subject, START, START + 4, 1);
 	add_run(&subject, START + 8, START + 8, 6);
 	add_run(&subject, START + 4, START + 8, 1); /* over both */
-	CLEANUP(flow_counts_release)
-	struct flow_counts stepped = count(&subject, FLOW_EVIDENCE_STEPPED);
-	CLEANUP(flow_counts_release)
-	struct flow_counts counted = count(&subject, FLOW_EVIDENCE_COUNTED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts stepped = count(&subject, SEEN_BRANCHES_STEPPED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts counted = count(&subject, SEEN_BRANCHES_COUNTED);
 	uint32_t cold = cfg_block_at(&subject.cfg, START + 8);
 	assert_float_equal(of(&subject, &stepped, 0, cold), 3, 0);
 	assert_float_equal(of(&subject, &stepped, cold, 1), 2, 0);
@@ -378,8 +378,8 @@ static void runs_cover_what_is_between_their_ends(void **state)
 				covered[k] += (double)times;
 	}
 	add_edge(&subject, ORIGIN_IMPORTED, START + 8, START, 1);
-	CLEANUP(flow_counts_release)
-	struct flow_counts seen = count(&subject, FLOW_EVIDENCE_COUNTED);
+	CLEANUP(seen_counts_release)
+	struct seen_counts seen = count(&subject, SEEN_BRANCHES_COUNTED);
 	for (uint32_t block = HEAD; block <= LAST; block++) {
 		const struct cfg_block *at = &cfg->blocks[block];
 		double sum = 0;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/names/place_procedure.h"
 #include "analyze/names/resolve.h"
 #include "profile/profile.h"
 
@@ -20,30 +21,6 @@ struct event_column;
 struct places;
 
 #define PLACE_NONE UINT32_MAX
-
-enum place_mark {
-	PLACE_KERNEL = 1,	 /* kernel, module, BPF */
-	PLACE_NAMED = 2,	 /* a symbol (or a bare name) gave the name */
-	PLACE_EXTENT = 4,	 /* within a known function extent */
-	PLACE_HAS_IMAGE = 8,	 /* the image is known, or the frame is a bare name */
-	PLACE_LATE = 16,	 /* of a place: samples that waited for interrupts come in there */
-	PLACE_IDLE = 32,	 /* the CPU's idle loop: nobody's time */
-	PLACE_INLINED = 64,	 /* an inlined function; its code is in another procedure */
-	PLACE_BARE_NAME = 128,	 /* from a file that knows names only */
-	PLACE_SYMBOL_TABLE = 256 /* the name comes from a symbol table, so its image has one */
-};
-
-/* A function, an inlined function, or what takes its place. */
-struct place_procedure {
-	const char *name;
-	const char *linkage;	/* "" without one */
-	const char *image_name; /* short; "" for bare names without image */
-	uint32_t image;		/* id in the profile */
-	uint64_t first;		/* start of its extent, or 0 */
-	unsigned marks;		/* set of enum place_mark */
-	const char *variant; /* tells procedures of one name apart, "@0x1234" or "build 3fa9"; "" */
-	uint32_t name_number, image_number; /* private: equal where the texts are */
-};
 
 struct place_line {
 	const char *file; /* NULL: unknown */

@@ -169,10 +169,12 @@ static double reach_squared(const struct side *side, double slope, double weight
 	double scale_squared = Z * Z * slope * slope * side->scale_squares;
 	if (side->exact)
 		return scale_squared;
-	if (side->squares <= 0) /* no samples: the score interval is 0 to z^2 */
-		return scale_squared + (up ? Z * Z * Z * Z * weight * weight : 0);
+	if (side->squares <= 0) { /* no samples: 0 is the least */
+		double most = up ? interval_score_above(0) * weight : 0;
+		return scale_squared + most * most;
+	}
 	double n = side->value * side->value / side->squares;
-	double reach = Z * sqrt(n + Z * Z / 4) + (up ? Z * Z / 2 : -Z * Z / 2);
+	double reach = up ? interval_score_above(n) : interval_score_below(n);
 	reach *= side->squares / side->value;
 	return reach * reach * variance_ratio(side, slope);
 }

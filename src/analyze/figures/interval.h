@@ -45,6 +45,13 @@ double cell_standard_error(const struct cell *cell);
 double interval_count_low(double samples);
 double interval_count_high(double samples);
 
+/*
+ * How far the 95 % score interval of a Poisson count of `samples` (effective ones, 0 or more)
+ * reaches below and above it, in samples: it holds the means m with |samples - m| <= z sqrt(m).
+ */
+double interval_score_below(double samples);
+double interval_score_above(double samples);
+
 /* The estimate itself, in events. */
 struct estimate interval_total(const struct cell *cell);
 /* part / whole, where the samples of `part` are among those of `whole`; absent where they can't

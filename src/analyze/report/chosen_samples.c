@@ -46,16 +46,10 @@ static int count_late(struct chosen_samples *selection, const struct selected *s
 	if (!places_can_be_late(report->places, &report->columns.list[sample->column]))
 		return 0;
 	uint32_t procedure = places_procedure_of(report->places, sample->place);
-	if (procedure >= selection->late_capacity) {
-		size_t capacity = places_procedure_count(report->places);
-		struct late_tally *grown = reallocarray(selection->late, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + selection->late_capacity, 0,
-		       (capacity - selection->late_capacity) * sizeof(*grown));
-		selection->late = grown;
-		selection->late_capacity = capacity;
-	}
+	int ret = array_reserve_zeroed(&selection->late, &selection->late_capacity, procedure,
+				       sizeof(*selection->late));
+	if (ret < 0)
+		return ret;
 	bool late = places_marks_of(report->places, sample->place) & PLACE_LATE;
 	struct late_tally *tally = &selection->late[procedure];
 	sum_add(&tally->all, sample->cell.samples);

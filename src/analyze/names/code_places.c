@@ -19,7 +19,7 @@ struct place_entry {
 	uint32_t image, name, kind;
 	uint32_t procedure;
 	unsigned marks;
-	const struct place *resolved; /* NULL: no source line was asked for yet */
+	const struct place *resolved; /* NULL: its source was not looked up yet */
 };
 
 struct places {
@@ -164,7 +164,7 @@ static int keep_procedure(struct places *places, const struct profile_frame *fra
 		.marks = marks,
 		.variant = "",
 	};
-	/* code that nothing delimits is one row an image: a row an address would tell less */
+	/* code without symbol and extent is one row for each image, not one for each address */
 	if (!found->named && !found->extent_known && (marks & PLACE_HAS_IMAGE))
 		procedure.name = "[no symbol]";
 	int ret = add_procedure(places, &procedure, &places->last_procedure);
@@ -341,7 +341,8 @@ static int add_inlined(struct places *places, uint32_t outer, const char *functi
 	return add_procedure(places, &inlined, id);
 }
 
-/* Innermost first; 0 when unknown. Negative: out of memory. */
+/* Stores the source frames at a place, innermost first, and how many; 0: not known. Returns 0 or
+ * -ENOMEM. */
 static int source_at(struct places *places, uint32_t place, const struct source_frame **frames,
 		     size_t *count)
 {

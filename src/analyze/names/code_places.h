@@ -33,7 +33,7 @@ int places_new(const struct profile *profile, struct resolver *resolver, struct 
 	       struct error *err);
 void places_free(struct places *places);
 
-/* The number of a frame's place. Returns 0 or -ENOMEM. */
+/* Stores the number of a frame's place in *place. Returns 0 or -ENOMEM. */
 int places_add(struct places *places, const struct profile_frame *frame, uint32_t *place);
 
 struct profile_frame places_frame_of(const struct places *places, uint32_t place);
@@ -43,7 +43,7 @@ unsigned places_marks_of(const struct places *places, uint32_t place);
 
 /* Whether samples of the event can be late; at which places, their marks say. */
 bool places_can_be_late(const struct places *places, const struct event_column *column);
-/* Most of the procedure's samples are late: PLACE_LATE becomes a mark of its own. */
+/* Sets PLACE_LATE of a procedure. */
 void places_mark_late(struct places *places, uint32_t procedure);
 
 /*
@@ -54,13 +54,14 @@ void places_mark_late(struct places *places, uint32_t procedure);
 const uint32_t *places_chain(struct places *places, uint32_t place, size_t *count);
 /* The procedure alone, as a chain of one. */
 const uint32_t *places_outer(const struct places *places, uint32_t place);
-/* The number of the source line at a place; one number for "unknown" a procedure. 0 or -ENOMEM. */
+/* Stores the number of the source line at a place in *line; a procedure's places of unknown line
+ * share one. Returns 0 or -ENOMEM. */
 int places_line_of(struct places *places, uint32_t place, uint32_t *line);
 
 size_t places_procedure_count(const struct places *places);
 const struct place_procedure *places_procedure(const struct places *places, uint32_t procedure);
 const struct place_line *places_line(const struct places *places, uint32_t line);
 
-/* Fills `variant` of procedures that look alike. Once, after the last places_add(). 0 or -ENOMEM.
- */
+/* Sets `variant` of procedures that look alike (procedure_variants.h). To be called once, after the
+ * last places_add(). Returns 0 or -ENOMEM. */
 int places_tell_apart(struct places *places);

@@ -169,7 +169,7 @@ static int place_matches(const struct report *report, struct procedure_match *ma
 	if (!chain)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		int asked = procedure_match_asks(match, report->places, chain[i]);
+		int asked = procedure_match_has(match, report->places, chain[i]);
 		if (asked)
 			return asked;
 	}

@@ -116,7 +116,9 @@ static int place_flat(struct report *report, uint32_t *place_of)
 	return 0;
 }
 
-/* Where the recording did not count them: the cells of unknown code say the cause. */
+/* Counts samples of unknown code by the cause that their cells have, in columns whose bill does
+ * not.
+ */
 static int count_unknown(struct report *report, const uint32_t *place_of)
 {
 	const struct profile *profile = report->profile;
@@ -195,8 +197,8 @@ static int compare_late(const void *left, const void *right)
 	return (a->procedure > b->procedure) - (a->procedure < b->procedure);
 }
 
-/* The most frequent ones; and a procedure is marked when it has no fewer late samples than others.
- */
+/* Lists the procedures with most late samples, and marks each that has no fewer late samples than
+ * others. */
 static int rank_late(const struct chosen_samples *selection)
 {
 	struct scope *scope = &selection->report->scope;

@@ -25,3 +25,15 @@ int array_reserve(void *elements, size_t *capacity, size_t count, size_t element
 	*capacity = wanted;
 	return 0;
 }
+
+int array_reserve_zeroed(void *elements, size_t *capacity, size_t position, size_t element_size)
+{
+	size_t before = *capacity;
+	int ret = array_reserve(elements, capacity, position, element_size);
+	if (ret < 0 || *capacity == before)
+		return ret;
+	char *grown;
+	memcpy(&grown, elements, sizeof(grown));
+	memset(grown + before * element_size, 0, (*capacity - before) * element_size);
+	return 0;
+}

@@ -1,5 +1,6 @@
 /*
- * array - room for one more element at the end of a malloc'ed array.
+ * array - room for one more element in a malloc'ed array: at its end, or at any
+ * position in one whose elements are zero until they are set.
  */
 #pragma once
 
@@ -12,3 +13,7 @@
  * `elements` is the address of the array pointer.
  */
 int array_reserve(void *elements, size_t *capacity, size_t count, size_t element_size);
+
+/* The same for an element at `position`, however far behind the end; all elements that it adds up
+ * to *capacity are zero. */
+int array_reserve_zeroed(void *elements, size_t *capacity, size_t position, size_t element_size);

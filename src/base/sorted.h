@@ -20,6 +20,13 @@
 #define SORTED_OFFSET(list, field)                                                                 \
 	_Generic((list)->field, uint64_t : offsetof(__typeof__(*(list)), field))
 
+/* For qsort(): the order of uint64_t. */
+static inline int sorted_compare_u64(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
 static inline size_t sorted_position(const void *list, size_t count, size_t element_bytes,
 				     size_t field_offset, uint64_t key, bool behind)
 {

@@ -33,6 +33,16 @@ static inline int span_compare(struct span a, struct span b)
 	return (a.size > b.size) - (a.size < b.size);
 }
 
+/* The last part of a path; a path that ends in '/' as it is. */
+static inline struct span span_base_name(struct span path)
+{
+	const char *text = path.data;
+	size_t at = path.size;
+	while (at > 0 && text[at - 1] != '/')
+		at--;
+	return at == path.size ? path : (struct span){ text + at, path.size - at };
+}
+
 static inline bool span_starts_with(struct span span, const char *start)
 {
 	size_t size = strlen(start);

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/sorted.h"
 #include "isa/decode.h"
 #include "symbol/kallsyms.h"
 #include "symbol/record.h"
@@ -27,12 +28,6 @@ struct callees {
 	uint64_t *list; /* addresses */
 	size_t count, capacity;
 };
-
-static int compare_addresses(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-	return (*a > *b) - (*a < *b);
-}
 
 /* Where the procedure's calls and jumps lead that leave it. */
 static int find_callees(struct decoder *decoder, struct span bytes, uint64_t address,
@@ -59,7 +54,7 @@ static int put_callees(const struct kallsyms *kallsyms, uint64_t base, struct ca
 {
 	int ret = 0;
 	if (callees->count)
-		qsort(callees->list, callees->count, sizeof(*callees->list), compare_addresses);
+		qsort(callees->list, callees->count, sizeof(*callees->list), sorted_compare_u64);
 	for (size_t i = 0; i < callees->count && ret == 0; i++) {
 		uint64_t address = callees->list[i];
 		const struct kernel_symbol *symbol = kallsyms_find(kallsyms, address);

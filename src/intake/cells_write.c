@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define AHEAD 16 /* rows whose way through memory is begun before they are needed */
 
 struct writing {
@@ -85,22 +87,15 @@ static int add_flat(struct writing *writing)
 
 static int need_image(struct writing *writing, uint32_t number, size_t *made)
 {
-	if (number >= writing->image_capacity) {
-		size_t capacity = writing->image_capacity * 2;
-		capacity = capacity > number ? capacity : (size_t)number + 64;
-		uint32_t *grown = reallocarray(writing->images, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + writing->image_capacity, 0,
-		       (capacity - writing->image_capacity) * sizeof(*grown));
-		writing->images = grown;
-		writing->image_capacity = capacity;
-	}
+	int ret = array_reserve_zeroed(&writing->images, &writing->image_capacity, number,
+				       sizeof(*writing->images));
+	if (ret < 0)
+		return ret;
 	if (writing->images[number])
 		return 0;
 	const struct cells_rows *rows = writing->rows;
 	bool is_new = false;
-	int ret = rows->image(rows->owner, number, &writing->images[number], &is_new);
+	ret = rows->image(rows->owner, number, &writing->images[number], &is_new);
 	*made += is_new;
 	/* where a call's own address is, a leaf and a caller are one node */
 	writing->distinct &= !rows->calls_exact(rows->owner, number);

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -25,45 +27,64 @@ struct work {
 	double *top, *bottom; /* by rank */
 };
 
+static void neighbours_release(struct neighbours *neighbours)
+{
+	free(neighbours->list);
+	free(neighbours->start);
+}
+
 static void work_release(struct work *work)
 {
 	free(work->first_place);
 	free(work->own_places);
 	free(work->layers.places);
 	free(work->layers.links);
-	free(work->layers.up.list);
-	free(work->layers.up.start);
-	free(work->layers.down.list);
-	free(work->layers.down.start);
+	neighbours_release(&work->layers.up);
+	neighbours_release(&work->layers.down);
 	free(work->layers.order);
 	free(work->layers.rank_start);
 	free(work->top);
 	free(work->bottom);
 }
 
-/* ---- ranks */
+/* ---- items by a number that each has */
 
-/* Edges by where they come from. */
-static int edges_by_source(const struct work *work, struct neighbours *out)
+struct keyed_items {
+	const void *items;
+	size_t count, item_bytes;
+	size_t key_offset; /* of a uint32_t in the item, below key_count */
+	size_t key_count;
+};
+
+static uint32_t key_of(const struct keyed_items *keyed, size_t item)
 {
-	out->start = calloc(work->box_count + 2, sizeof(*out->start));
-	out->list = calloc(work->edge_count + 1, sizeof(*out->list));
+	uint32_t key;
+	memcpy(&key, (const char *)keyed->items + item * keyed->item_bytes + keyed->key_offset,
+	       sizeof(key));
+	return key;
+}
+
+/*
+ * Items (their positions) by key, those of one key in their order: list[start[k]] up to
+ * list[start[k + 1]]. For neighbours_release(), also where it returns -ENOMEM instead of 0.
+ */
+static int group_by_key(const struct keyed_items *keyed, struct neighbours *out)
+{
+	out->start = calloc(keyed->key_count + 2, sizeof(*out->start));
+	out->list = calloc(keyed->count + 1, sizeof(*out->list));
 	if (!out->start || !out->list)
 		return -ENOMEM;
-	for (size_t e = 0; e < work->edge_count; e++)
-		out->start[work->edges[e].from + 2]++;
-	for (size_t b = 2; b < work->box_count + 2; b++)
-		out->start[b] += out->start[b - 1];
-	for (size_t e = 0; e < work->edge_count; e++)
-		out->list[out->start[work->edges[e].from + 1]++] = (uint32_t)e;
+	/* two places on: filling then moves each start to where it belongs */
+	for (size_t i = 0; i < keyed->count; i++)
+		out->start[key_of(keyed, i) + 2]++;
+	for (size_t k = 2; k < keyed->key_count + 2; k++)
+		out->start[k] += out->start[k - 1];
+	for (size_t i = 0; i < keyed->count; i++)
+		out->list[out->start[key_of(keyed, i) + 1]++] = (uint32_t)i;
 	return 0;
 }
 
-static void neighbours_release(struct neighbours *neighbours)
-{
-	free(neighbours->list);
-	free(neighbours->start);
-}
+/* ---- ranks */
 
 enum visit { NEVER, OPEN, DONE };
 
@@ -115,7 +136,10 @@ static int find_ranks(struct work *work)
 	search.stack = calloc(count, sizeof(*search.stack));
 	search.next = calloc(count, sizeof(*search.next));
 	search.done = calloc(count, sizeof(*search.done));
-	if (edges_by_source(work, &search.out) < 0 || !search.state || !search.stack ||
+	const struct keyed_items by_source = { work->edges, work->edge_count, sizeof(*work->edges),
+					       offsetof(struct layout_edge, from),
+					       work->box_count };
+	if (group_by_key(&by_source, &search.out) < 0 || !search.state || !search.stack ||
 	    !search.next || !search.done)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < work->box_count; b++)
@@ -214,20 +238,21 @@ static int make_places(struct work *work)
 	return ret;
 }
 
-static int make_neighbours(const struct layers *layers, bool down, struct neighbours *out)
+enum direction { TO_ABOVE, TO_BELOW };
+
+/* By place, the places that its links in that direction lead to. */
+static int make_neighbours(const struct layers *layers, enum direction direction,
+			   struct neighbours *out)
 {
-	out->start = calloc(layers->place_count + 2, sizeof(*out->start));
-	out->list = calloc(layers->link_count + 1, sizeof(*out->list));
-	if (!out->start || !out->list)
+	size_t own =
+		direction == TO_BELOW ? offsetof(struct link, above) : offsetof(struct link, below);
+	const struct keyed_items keyed = { layers->links, layers->link_count,
+					   sizeof(*layers->links), own, layers->place_count };
+	if (group_by_key(&keyed, out) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < layers->link_count; i++)
-		out->start[(down ? layers->links[i].above : layers->links[i].below) + 2]++;
-	for (size_t p = 2; p < layers->place_count + 2; p++)
-		out->start[p] += out->start[p - 1];
 	for (size_t i = 0; i < layers->link_count; i++) {
-		const struct link *link = &layers->links[i];
-		uint32_t of = down ? link->above : link->below;
-		out->list[out->start[of + 1]++] = down ? link->below : link->above;
+		const struct link *link = &layers->links[out->list[i]];
+		out->list[i] = direction == TO_BELOW ? link->below : link->above;
 	}
 	return 0;
 }
@@ -235,20 +260,16 @@ static int make_neighbours(const struct layers *layers, bool down, struct neighb
 /* By rank, in the order of their numbers, which for boxes is that of the caller. */
 static int make_order(struct layers *layers)
 {
-	layers->order = calloc(layers->place_count + 1, sizeof(*layers->order));
-	layers->rank_start = calloc((size_t)layers->rank_count + 2, sizeof(*layers->rank_start));
-	if (!layers->order || !layers->rank_start)
-		return -ENOMEM;
-	for (size_t p = 0; p < layers->place_count; p++)
-		layers->rank_start[layers->places[p].rank + 2]++;
-	for (uint32_t r = 2; r < layers->rank_count + 2; r++)
-		layers->rank_start[r] += layers->rank_start[r - 1];
-	for (size_t p = 0; p < layers->place_count; p++)
-		layers->order[layers->rank_start[layers->places[p].rank + 1]++] = (uint32_t)p;
-	for (uint32_t r = 0; r < layers->rank_count; r++)
-		for (uint32_t i = layers->rank_start[r]; i < layers->rank_start[r + 1]; i++)
-			layers->places[layers->order[i]].position = i - layers->rank_start[r];
-	return 0;
+	const struct keyed_items keyed = { layers->places, layers->place_count,
+					   sizeof(*layers->places), offsetof(struct place, rank),
+					   layers->rank_count };
+	struct neighbours by_rank = { 0 };
+	int ret = group_by_key(&keyed, &by_rank);
+	layers->order = by_rank.list;
+	layers->rank_start = by_rank.start;
+	if (ret == 0)
+		layers_number_positions(layers);
+	return ret;
 }
 
 /* ---- coordinates */
@@ -397,9 +418,9 @@ int graph_layout_run(struct layout_box *boxes, size_t box_count, struct layout_e
 	if (ret == 0)
 		ret = make_places(&work);
 	if (ret == 0)
-		ret = make_neighbours(&work.layers, true, &work.layers.down);
+		ret = make_neighbours(&work.layers, TO_BELOW, &work.layers.down);
 	if (ret == 0)
-		ret = make_neighbours(&work.layers, false, &work.layers.up);
+		ret = make_neighbours(&work.layers, TO_ABOVE, &work.layers.up);
 	if (ret == 0)
 		ret = make_order(&work.layers);
 	if (ret == 0)

@@ -113,12 +113,11 @@ static void order_rank(struct layers *layers, const struct neighbours *neighbour
 	}
 }
 
-static void take_order(struct layers *layers, const uint32_t *order)
+void layers_number_positions(struct layers *layers)
 {
-	memcpy(layers->order, order, layers->place_count * sizeof(*order));
 	for (uint32_t rank = 0; rank < layers->rank_count; rank++)
 		for (uint32_t i = layers->rank_start[rank]; i < layers->rank_start[rank + 1]; i++)
-			layers->places[order[i]].position = i - layers->rank_start[rank];
+			layers->places[layers->order[i]].position = i - layers->rank_start[rank];
 }
 
 int layers_order(struct layers *layers, size_t *crossings)
@@ -149,6 +148,7 @@ int layers_order(struct layers *layers, size_t *crossings)
 		*crossings = now;
 		memcpy(best, layers->order, layers->place_count * sizeof(*best));
 	}
-	take_order(layers, best);
+	memcpy(layers->order, best, layers->place_count * sizeof(*best));
+	layers_number_positions(layers);
 	return 0;
 }

@@ -36,7 +36,9 @@ struct layers {
 	uint32_t *rank_start; /* in `order` */
 };
 
-/* Orders the places of each rank. Returns the crossings in *crossings. 0 or -ENOMEM. */
+/* Sets each place's position from `order`. */
+void layers_number_positions(struct layers *layers);
+/* Orders the places of each rank. Stores in *crossings how many links cross then. 0 or -ENOMEM. */
 int layers_order(struct layers *layers, size_t *crossings);
 /* Gives every place its x, from 0 on. 0 or -ENOMEM. */
 int layers_place(struct layers *layers);

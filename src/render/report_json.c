@@ -92,15 +92,15 @@ static const char *origin_name(uint64_t origin)
 	return origin < sizeof(names) / sizeof(names[0]) ? names[origin] : NULL;
 }
 
-static void add_causes(struct json_stream *json, const char *key, const struct scope_cause *causes,
-		       size_t count)
+/* `what` is the key of a cause's count. */
+static void add_causes(struct json_stream *json, const char *key, const char *what,
+		       const struct scope_cause *causes, size_t count)
 {
 	json_stream_open(json, key, '[', JSON_LINES);
 	for (size_t i = 0; i < count; i++) {
 		json_stream_open(json, NULL, '{', JSON_LINES);
 		json_stream_span(json, "cause", causes[i].name);
-		json_stream_known(json, "samples", !sum_passed(causes[i].samples),
-				  causes[i].samples);
+		json_stream_known(json, what, !sum_passed(causes[i].samples), causes[i].samples);
 		json_stream_close(json, '}');
 	}
 	json_stream_close(json, ']');
@@ -115,7 +115,7 @@ static void add_interpreted(struct json_stream *json, const struct scope_interpr
 	add_number(json, "lost_samples", interpreted->lost);
 	add_number(json, "silent_samples", interpreted->silent);
 	add_number(json, "branches", interpreted->outcomes);
-	add_causes(json, "ended_by", interpreted->ends, interpreted->end_count);
+	add_causes(json, "ended_by", "samples", interpreted->ends, interpreted->end_count);
 	json_stream_close(json, '}');
 }
 
@@ -128,10 +128,10 @@ static void add_bill(struct json_stream *json, const struct scope_bill *bill)
 	add_number(json, "stepped_samples", bill->stepped);
 	add_number(json, "group_reads", bill->reads);
 	add_number(json, "lost_samples", scope_lost(bill));
-	add_causes(json, "lost_by", bill->lost, bill->lost_count);
+	add_causes(json, "lost_by", "samples", bill->lost, bill->lost_count);
 	add_number(json, "lost_events", bill->lost_events);
 	add_number(json, "unknown_samples", scope_unknown(bill));
-	add_causes(json, "unknown_by", bill->unknown, bill->unknown_count);
+	add_causes(json, "unknown_by", "samples", bill->unknown, bill->unknown_count);
 	add_number(json, "counted_events", bill->count);
 	add_number(json, "enabled_ns", bill->enabled_ns);
 	add_number(json, "running_ns", bill->running_ns);
@@ -399,14 +399,7 @@ static void add_bursts(struct json_stream *json, const struct scope_bursts *burs
 	add_number(json, "bursts", bursts->bursts);
 	add_number(json, "steps", bursts->steps);
 	add_number(json, "ns", bursts->ns);
-	json_stream_open(json, "ended_by", '[', JSON_LINES);
-	for (size_t i = 0; i < bursts->end_count; i++) {
-		json_stream_open(json, NULL, '{', JSON_LINES);
-		json_stream_span(json, "cause", bursts->ends[i].name);
-		json_stream_u64(json, "bursts", bursts->ends[i].samples);
-		json_stream_close(json, '}');
-	}
-	json_stream_close(json, ']');
+	add_causes(json, "ended_by", "bursts", bursts->ends, bursts->end_count);
 	json_stream_close(json, '}');
 }
 
@@ -425,7 +418,7 @@ static void add_collector(struct json_stream *json, const struct report *report)
 	add_number(json, "ring_bytes", scope->ring_bytes);
 	add_number(json, "lost_sideband_records", scope->lost_sideband);
 	if (scope->left_out_count)
-		add_causes(json, "left_out", scope->left_out, scope->left_out_count);
+		add_causes(json, "left_out", "samples", scope->left_out, scope->left_out_count);
 	json_stream_close(json, '}');
 }
 

@@ -11,8 +11,8 @@
 #include "base/sum.h"
 
 /*
- * What two columns have in common when they go together, the closest first. A profile of a
- * stranger may have many thousand events, so columns are looked up by it.
+ * What two columns that match have in common, the closest first. A file from a stranger may have
+ * many thousand events, so columns are looked up by a hash of it.
  */
 enum likeness { SAME_EVENT, SAME_BASE_NAME, SAME_CONFIG, LIKENESSES };
 
@@ -47,13 +47,14 @@ static uint64_t hash_of(const struct key *key)
 	return hash_u64(hash + hash_bytes(column->core_type.data, column->core_type.size));
 }
 
-/* Columns of one key that are free, as a list; the first of them stands in the index. */
+/* The columns of one side that have no match yet, as linked lists by key. The index has one column
+ * of each key, the last of the side, which `first` is indexed by. */
 struct free_columns {
 	const struct event_columns *columns;
 	enum likeness likeness;
 	struct hash_index index;
-	uint32_t *first; /* by the column that the index has of its key; NONE: all are taken */
-	uint32_t *next;	 /* by column */
+	uint32_t *first; /* by the column in the index: the first of its key; NONE: no more */
+	uint32_t *next;	 /* by column: the next of its key, or NONE */
 };
 
 #define NONE UINT32_MAX
@@ -87,7 +88,7 @@ static int index_free(struct free_columns *list, enum likeness likeness, const b
 	return 0;
 }
 
-/* The first free column that goes with this one, which then is taken; NONE: there is none. */
+/* Takes the first free column that matches this one from the list; NONE: there is none. */
 static uint32_t take_free(struct free_columns *list, const struct event_column *column)
 {
 	const struct key key = { list->likeness, column };

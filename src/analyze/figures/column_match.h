@@ -14,16 +14,19 @@ struct column_match {
 };
 
 /*
- * Stores at most min(before->count, after->count) pairs in `matches`, by
- * column of `before`: equal names first, then those that differ in what they
- * exclude or how they are written; the only event of one side goes with the only
- * one of the other in any case. *count is how many. Returns 0 or -ENOMEM.
+ * Stores at most min(before->count, after->count) pairs in `matches`, in the order of
+ * `before`, and how many in *count. A column is in one pair at most: with one of the same name
+ * and scope (user, kernel), else of the same name without PMU and modifiers, else of the same
+ * PMU, type and config. The only column of one side is matched with the only one of the other in
+ * any case. Returns 0 or -ENOMEM.
  */
 int column_match(const struct event_columns *before, const struct event_columns *after,
 		 struct column_match *matches, size_t *count);
-/* The number of decimals that cells of both columns can be counted in without loss. */
+/* The decimals (powers of ten, event_column.scale) that cells of both columns can be counted in
+ * without loss. */
 uint64_t column_match_scale(const struct event_column *before, const struct event_column *after);
-/* The cell of a column of so many decimals, counted in `scale` of them; saturates. */
+/* A cell of a column with `decimals` decimals, counted in `scale` of them; saturates. */
 struct cell column_match_cell(const struct cell *cell, uint64_t decimals, uint64_t scale);
-/* A whole of an event of that name, scaled so: 0, or -EOVERFLOW with *err where it saturated. */
+/* Checks an event's whole that column_match_cell() gave: 0, or -EOVERFLOW with *err where it
+ * saturated. */
 int column_match_check(const struct cell *whole, struct span name, struct error *err);

@@ -53,8 +53,9 @@ struct side {
 	bool known, exact;
 };
 
-/* As these counts are to be understood. */
-static struct cell understood(const struct cell *cell, enum difference_counts counts, double step)
+/* The cell, where its counts are numbers of samples with the squares of samples of weight one;
+ * `step` units of the estimate are one. */
+static struct cell with_squares(const struct cell *cell, enum difference_counts counts, double step)
 {
 	struct cell known = *cell;
 	if (counts != DIFFERENCE_COUNTS_SAMPLES || known.squares || !known.estimate)
@@ -110,7 +111,8 @@ struct counts {
 	double after_variance, before_variance; /* as multiples of Poisson's */
 };
 
-/* How heavy a sample of `after` is against one of `before`, where the wholes tell. */
+/* The weight of a sample of `after` as a multiple of that of one of `before`: by the wholes, else
+ * by the row, else as if nothing but the scale changed. */
 static double weight_ratio(const struct side *before, const struct side *after, double factor)
 {
 	if (before->exact || after->exact)
@@ -124,9 +126,8 @@ static double weight_ratio(const struct side *before, const struct side *after, 
 }
 
 /*
- * Samples of one row weigh the same on both sides but for the periods: a few
- * samples cannot tell their mean weight, and the row's both sides are what
- * there is.
+ * Both sides get one mean weight, up to weight_ratio(): few samples of one side
+ * say too little of it, and the row has no others than those of both sides.
  */
 static struct counts counts_of(const struct side *before, const struct side *after, double factor)
 {
@@ -162,17 +163,19 @@ static struct estimate scaled(struct estimate estimate, double factor)
 				  estimate.high * factor };
 }
 
-/* Square of how far the value may lie above (`up`) or below the truth; `weight` is of a sample
- * where there is none. */
+/* Square of how far the truth may lie above (`up`) or below the value; `weight` is that of a sample
+ * where the side has none. */
 static double reach_squared(const struct side *side, double slope, double weight, bool up)
 {
 	double scale_squared = Z * Z * slope * slope * side->scale_squares;
 	if (side->exact)
 		return scale_squared;
-	if (side->squares <= 0) /* no samples: the score interval is 0 to z^2 */
-		return scale_squared + (up ? Z * Z * Z * Z * weight * weight : 0);
+	if (side->squares <= 0) { /* no samples: 0 is the least */
+		double most = up ? interval_score_above(0) * weight : 0;
+		return scale_squared + most * most;
+	}
 	double n = side->value * side->value / side->squares;
-	double reach = Z * sqrt(n + Z * Z / 4) + (up ? Z * Z / 2 : -Z * Z / 2);
+	double reach = up ? interval_score_above(n) : interval_score_below(n);
 	reach *= side->squares / side->value;
 	return reach * reach * variance_ratio(side, slope);
 }
@@ -265,19 +268,20 @@ struct difference difference_of(const struct difference_event *event,
 				const struct cell_change *cells, enum difference_overlap overlap)
 {
 	const struct difference_scale *scale = &event->scale;
-	struct cell before = understood(&cells->before, event->before_counts, event->step);
-	struct cell after = understood(&cells->after, event->after_counts, event->step);
+	struct cell before = with_squares(&cells->before, event->before_counts, event->step);
+	struct cell after = with_squares(&cells->after, event->after_counts, event->step);
 	struct cell before_whole =
-		understood(&event->before_whole, event->before_counts, event->step);
-	struct cell after_whole = understood(&event->after_whole, event->after_counts, event->step);
+		with_squares(&event->before_whole, event->before_counts, event->step);
+	struct cell after_whole =
+		with_squares(&event->after_whole, event->after_counts, event->step);
 	struct difference out = { .before = cells->before, .after = cells->after, .p = NAN };
 	out.before_share = interval_share(&before, &before_whole);
 	out.after_share = interval_share(&after, &after_whole);
 	if (scale->factor > 0) {
 		struct cell scale_before =
-			understood(&scale->before, event->before_counts, event->step);
+			with_squares(&scale->before, event->before_counts, event->step);
 		struct cell scale_after =
-			understood(&scale->after, event->after_counts, event->step);
+			with_squares(&scale->after, event->after_counts, event->step);
 		struct side left = side_of(&before, &before_whole, &scale_before,
 					   event->before_counts, overlap);
 		struct side right =
@@ -415,12 +419,12 @@ struct difference_split difference_split_of(const struct difference_event *cycle
 					    enum ratio_samples samples)
 {
 	const struct cell before[2] = {
-		understood(&of_cycles->before, cycles->before_counts, cycles->step),
-		understood(&of_instructions->before, cycles->before_counts, cycles->step)
+		with_squares(&of_cycles->before, cycles->before_counts, cycles->step),
+		with_squares(&of_instructions->before, cycles->before_counts, cycles->step)
 	};
 	const struct cell after[2] = {
-		understood(&of_cycles->after, cycles->after_counts, cycles->step),
-		understood(&of_instructions->after, cycles->after_counts, cycles->step)
+		with_squares(&of_cycles->after, cycles->after_counts, cycles->step),
+		with_squares(&of_instructions->after, cycles->after_counts, cycles->step)
 	};
 	struct difference_split split = { .instructions_p = NAN, .cpi_p = NAN };
 	split.before_cpi = interval_ratio(&before[0], &before[1], samples);

@@ -65,7 +65,7 @@ struct cell_change {
 };
 
 enum difference_verdict {
-	DIFFERENCE_NO_ERROR_KNOWN, /* nobody can say */
+	DIFFERENCE_NO_ERROR_KNOWN, /* not tested: p is NAN */
 	DIFFERENCE_NOISE,	   /* may be chance */
 	DIFFERENCE_SIGNIFICANT,
 };
@@ -87,17 +87,17 @@ struct difference {
 struct difference difference_of(const struct difference_event *event,
 				const struct cell_change *cells, enum difference_overlap overlap);
 
-/* Of what a reader sees as found, at most this share is expected to be chance. */
+/* Of the changes that are shown as significant, at most this share is expected to be chance. */
 #define DIFFERENCE_FALSE_DISCOVERIES 0.05
 
 /*
- * Of many tests at 5 % one in 20 finds something where nothing is. Stores in
- * q[i] the least share of false discoveries at which test i counts as found
- * (Benjamini and Hochberg 1995); NAN where p[i] is. p and q may be the same
- * array. Returns 0 or -ENOMEM.
+ * Of many tests at 5 % one in 20 finds a change where there is none. Stores in
+ * q[i] the least false discovery rate at which test i is significant (Benjamini
+ * and Hochberg 1995); NAN where p[i] is. p and q may be the same array. Returns 0
+ * or -ENOMEM.
  */
 int difference_control(const double *p, size_t count, double *q);
-/* The verdict by q instead of by the row's own p. */
+/* Sets the verdict by q instead of by the row's own p. */
 void difference_judge(struct difference *difference, double q);
 
 /*
@@ -108,7 +108,7 @@ void difference_judge(struct difference *difference, double q);
  */
 struct difference_split {
 	struct estimate instructions, cpi; /* in the unit of cycles; they add up to the change */
-	struct estimate before_cpi, after_cpi; /* in events of the cells' own decimal scales */
+	struct estimate before_cpi, after_cpi; /* quotients of estimates, in the cells' decimals */
 	double instructions_p, cpi_p;	       /* as difference.p */
 };
 struct difference_split difference_split_of(const struct difference_event *cycles,

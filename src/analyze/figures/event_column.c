@@ -158,7 +158,8 @@ static bool matches(const struct event_column *column, const char *pattern)
 
 typedef bool (*column_test)(const struct event_column *column, const char *pattern);
 
-/* How columns are to be told by a pattern: "cycles" beside "cycles:u" is one event, not both. */
+/* Where a column has exactly that name, no other is meant: "cycles" beside "cycles:u" is one
+ * event, not both. */
 static column_test test_for(const struct event_columns *columns, const char *pattern)
 {
 	for (size_t i = 0; i < columns->count; i++)
@@ -167,10 +168,9 @@ static column_test test_for(const struct event_columns *columns, const char *pat
 	return matches;
 }
 
-/* What is known of an event id before patterns. */
-enum event_use { EVENT_UNUSED, EVENT_ASKED, EVENT_COUNTED_SOMETHING };
+enum event_use { EVENT_UNUSED, EVENT_SAMPLED, EVENT_COUNTED_SOMETHING };
 
-/* Which event ids the report is about. */
+/* By event id, an enum event_use; [0] is unused. NULL: out of memory. */
 static uint8_t *events_in_use(const struct profile *profile)
 {
 	const struct table *events = profile_table(profile, PROFILE_EVENT);
@@ -187,7 +187,7 @@ static uint8_t *events_in_use(const struct profile *profile)
 	/* an event that was sampled and never overflowed is a column of zeros, not a missing one */
 	for (size_t row = 0; row < events->count; row++)
 		if (profile_event(profile, row + 1).policy != PERIOD_NONE && !used[row + 1])
-			used[row + 1] = EVENT_ASKED;
+			used[row + 1] = EVENT_SAMPLED;
 	used[0] = EVENT_UNUSED;
 	return used;
 }

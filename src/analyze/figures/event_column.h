@@ -19,15 +19,16 @@ struct error;
 struct event_column {
 	struct span name, unit, pmu, core_type;
 	struct span leader; /* set when it was read with another event's samples */
-	uint64_t scale, clock, exclude, type, config;
+	uint64_t scale;	    /* decimals: estimates count 10^-scale events */
+	uint64_t clock, exclude, type, config;
 	uint64_t period_least, period_most; /* of the merged rows; policy as of the first */
 	uint64_t policy, precise, skid, origin;
 	bool sampled; /* some row has samples of its own */
-	bool counted; /* there is something of it in flat or stack: it is no column of zeros */
-	size_t rows;  /* of the event table */
+	bool counted; /* it has rows in flat or stack, so it is no column of zeros */
+	size_t rows;  /* of the event table that were merged */
 };
 
-/* Two columns of one core type whose quotient is cycles per instruction. */
+/* Two columns of one PMU, core type and scope whose quotient is cycles per instruction. */
 struct event_pair {
 	size_t cycles, instructions; /* columns */
 	enum ratio_samples samples;
@@ -49,22 +50,23 @@ bool event_column_counts_instructions(const struct event_column *column);
 
 /* "cycles" of "cycles:u", "cpu_core/cycles/u" and "cpu/cycles/". */
 struct span event_base_name(struct span name);
-/* The number of 10^-scale steps in one event: of a column, of so many decimals. */
+/* 10^scale, how many units of a column's estimates are one event; of a number of decimals. */
 double event_column_divisor(const struct event_column *column);
 double event_scale_divisor(uint64_t scale);
 
 /*
- * Of the events that have rows in flat, stack or counter (or of all, in a
- * profile without any), those that a pattern matches; no pattern: all. A
- * pattern is a name, or a name without the modifiers after ':', or a glob; where
- * an event has that very name, no other is meant.
+ * Of the events that have rows in flat or stack, or were sampled and have none,
+ * those that a pattern matches; no pattern: all. A pattern is a name, or a name
+ * without PMU and modifiers ("cycles" of "cpu/cycles/u"), or a glob; where an
+ * event has exactly that name, no other is meant. After a failure there is nothing
+ * to release.
  * Returns 0, -ENOMEM, or -ENOENT when a pattern matches no event; *err then
  * lists the events there are.
  */
 int event_columns_init(struct event_columns *columns, const struct profile *profile,
 		       const char *const *patterns, size_t pattern_count, struct error *err);
-/* The first column of that very name, else with modifiers behind it, or that the glob matches.
- * Returns 0, or -ENOENT; *err then lists the events there are. */
+/* The first column that a pattern, as event_columns_init() has them, matches. Returns 0, or
+ * -ENOENT; *err then lists the events there are. */
 int event_columns_find(const struct event_columns *columns, const char *pattern, size_t *column,
 		       struct error *err);
 /* The first column that counted something; the first of all when none has. */

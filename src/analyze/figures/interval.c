@@ -52,18 +52,25 @@ double interval_count_high(double samples)
 	return root * root;
 }
 
+double interval_score_below(double samples)
+{
+	return Z_95 * sqrt(samples + Z_95 * Z_95 / 4) - Z_95 * Z_95 / 2;
+}
+
+double interval_score_above(double samples)
+{
+	return Z_95 * sqrt(samples + Z_95 * Z_95 / 4) + Z_95 * Z_95 / 2;
+}
+
 struct estimate interval_total(const struct cell *cell)
 {
 	double value = (double)cell->estimate;
 	double n = cell_effective_samples(cell);
 	if (n <= 0)
 		return (struct estimate){ ESTIMATE_VALUE, value, value, value };
-	/* score interval of a Poisson count, in units of the mean weight squares / estimate */
-	double weight = value / n;
-	double middle = n + Z_95 * Z_95 / 2;
-	double reach = Z_95 * sqrt(n + Z_95 * Z_95 / 4);
-	return (struct estimate){ ESTIMATE_INTERVAL, value, (middle - reach) * weight,
-				  (middle + reach) * weight };
+	double weight = value / n; /* the mean of the samples: squares / estimate */
+	return (struct estimate){ ESTIMATE_INTERVAL, value, (n - interval_score_below(n)) * weight,
+				  (n + interval_score_above(n)) * weight };
 }
 
 struct estimate interval_share(const struct cell *part, const struct cell *whole)

@@ -21,17 +21,16 @@ struct estimate {
 	double value, low, high;
 };
 
-/* Fewer samples than that (by their weight) make a figure that reports grey: its 95 % interval is
- * wider than +-40 %. */
+/* Reports dim a figure with fewer effective samples: its 95 % interval is wider than +-40 %. */
 #define INTERVAL_FEW_SAMPLES 25
 
-/* Adds b to *a; saturates as merging does. */
+/* Adds b to *a; each sum stops at the largest number, as in merging. */
 void cell_add(struct cell *a, const struct cell *b);
 /* What is left of a without b, never below 0. */
 struct cell cell_without(const struct cell *a, const struct cell *b);
 
-/* How many equal samples would give this relative error: estimate^2 / squares; 0 when unknown, as
- * where that is far below one sample, which no samples give. */
+/* How many equal samples would give this relative error: estimate^2 / squares. 0 when not known:
+ * without squares, or where the quotient is below 1/16, which no samples give. */
 double cell_effective_samples(const struct cell *cell);
 /* Square root of the variance of the estimate; negative when it isn't known. */
 double cell_standard_error(const struct cell *cell);
@@ -45,21 +44,28 @@ double cell_standard_error(const struct cell *cell);
 double interval_count_low(double samples);
 double interval_count_high(double samples);
 
+/*
+ * How far the 95 % score interval of a Poisson count of `samples` (effective ones, 0 or more)
+ * reaches below and above it, in samples: it holds the means m with |samples - m| <= z sqrt(m).
+ */
+double interval_score_below(double samples);
+double interval_score_above(double samples);
+
 /* The estimate itself, in events. */
 struct estimate interval_total(const struct cell *cell);
-/* part / whole, where the samples of `part` are among those of `whole`; absent where they can't
- * be, being more. */
+/* part / whole, where the samples of `part` are among those of `whole`; absent where `whole` is 0,
+ * or less than `part`. */
 struct estimate interval_share(const struct cell *part, const struct cell *whole);
 
-/* How two events' samples hang together. */
+/* How the samples of two events depend on each other. */
 enum ratio_samples {
 	RATIO_INDEPENDENT, /* each event has samples of its own */
 	RATIO_GROUPED,	   /* the one was read whenever the other overflowed */
 };
 
-/* above / below: CPI of cycles and instructions. RATIO_GROUPED takes the count of samples from the
- * cell that has them. */
+/* above / below: CPI of cycles and instructions. Absent where either is 0. RATIO_GROUPED takes the
+ * count of samples from `above`, or from `below` where that has none. */
 struct estimate interval_ratio(const struct cell *above, const struct cell *below,
 			       enum ratio_samples samples);
-/* 1 / ratio, with its interval. */
+/* 1 / ratio, with its interval; absent where the ratio is 0 or absent. */
 struct estimate interval_inverse(struct estimate ratio);

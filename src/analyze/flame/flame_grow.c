@@ -186,26 +186,12 @@ static struct flame_label describe(const struct walk *walk, const struct place_p
 	return label;
 }
 
-/* Room for a procedure in walk->label_of; new ones are zero. */
-static int reach_procedure(struct walk *walk, uint32_t procedure)
-{
-	if (procedure < walk->label_capacity)
-		return 0;
-	size_t capacity = (size_t)procedure + procedure / 2 + 256;
-	uint32_t *grown = reallocarray(walk->label_of, capacity, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + walk->label_capacity, 0, (capacity - walk->label_capacity) * sizeof(*grown));
-	walk->label_of = grown;
-	walk->label_capacity = capacity;
-	return 0;
-}
-
 /* For place_labels. */
 static int label_of_procedure(void *context, uint32_t procedure, uint32_t *label)
 {
 	struct walk *walk = context;
-	int ret = reach_procedure(walk, procedure);
+	int ret = array_reserve_zeroed(&walk->label_of, &walk->label_capacity, procedure,
+				       sizeof(*walk->label_of));
 	if (ret < 0)
 		return ret;
 	if (walk->label_of[procedure] == 0) {

@@ -5,10 +5,9 @@
 
 #include "analyze/names/kernel_names.h"
 #include "analyze/names/late_samples.h"
+#include "analyze/names/procedure_variants.h"
 #include "base/arena.h"
 #include "base/array.h"
-#include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hash_index.h"
@@ -20,7 +19,7 @@ struct place_entry {
 	uint32_t image, name, kind;
 	uint32_t procedure;
 	unsigned marks;
-	const struct place *resolved; /* NULL: no source line was asked for yet */
+	const struct place *resolved; /* NULL: its source was not looked up yet */
 };
 
 struct places {
@@ -165,7 +164,7 @@ static int keep_procedure(struct places *places, const struct profile_frame *fra
 		.marks = marks,
 		.variant = "",
 	};
-	/* code that nothing delimits is one row an image: a row an address would tell less */
+	/* code without symbol and extent is one row for each image, not one for each address */
 	if (!found->named && !found->extent_known && (marks & PLACE_HAS_IMAGE))
 		procedure.name = "[no symbol]";
 	int ret = add_procedure(places, &procedure, &places->last_procedure);
@@ -342,7 +341,8 @@ static int add_inlined(struct places *places, uint32_t outer, const char *functi
 	return add_procedure(places, &inlined, id);
 }
 
-/* Innermost first; 0 when unknown. Negative: out of memory. */
+/* Stores the source frames at a place, innermost first, and how many; 0: not known. Returns 0 or
+ * -ENOMEM. */
 static int source_at(struct places *places, uint32_t place, const struct source_frame **frames,
 		     size_t *count)
 {
@@ -446,99 +446,8 @@ const struct place_line *places_line(const struct places *places, uint32_t line)
 	return &places->lines[line];
 }
 
-/* ---- procedures that look alike */
-
-enum looks { LOOKS_ALIKE, LOOKS_ALIKE_IN_ONE_IMAGE };
-
-struct look_rows {
-	const struct place_procedure *procedures;
-	enum looks looks;
-};
-
-/* Of all that look_equal() compares: many images may have procedures of one name. */
-static uint64_t look_hash(const struct look_rows *all, uint32_t position)
-{
-	const struct place_procedure *procedure = &all->procedures[position];
-	uint64_t image = all->looks == LOOKS_ALIKE_IN_ONE_IMAGE ? procedure->image : 0;
-	return hash_u64(((uint64_t)procedure->name_number << 32 | procedure->image_number) ^
-			hash_u64(image));
-}
-
-static bool look_equal(const void *rows, uint32_t position, const void *wanted)
-{
-	const struct look_rows *all = rows;
-	const struct place_procedure *a = &all->procedures[position], *b = wanted;
-	if (all->looks == LOOKS_ALIKE_IN_ONE_IMAGE && a->image != b->image)
-		return false;
-	return a->name_number == b->name_number && a->image_number == b->image_number &&
-	       (a->marks & PLACE_INLINED) == (b->marks & PLACE_INLINED);
-}
-
-/* Fills first_of[procedure] with the first that looks like it, count_of[that] with how many do. */
-static int group_looks(const struct places *places, enum looks looks, uint32_t *first_of,
-		       uint32_t *count_of)
-{
-	struct look_rows rows = { places->procedures, looks };
-	struct hash_index index = { 0 };
-	int ret = 0;
-	for (uint32_t i = 0; ret == 0 && i < places->procedure_count; i++) {
-		uint64_t hash = look_hash(&rows, i);
-		first_of[i] =
-			hash_index_find(&index, hash, look_equal, &rows, &places->procedures[i]);
-		if (first_of[i] == HASH_INDEX_NONE) {
-			ret = hash_index_add(&index, hash, i);
-			first_of[i] = i;
-		}
-		count_of[first_of[i]]++;
-	}
-	hash_index_release(&index);
-	return ret;
-}
-
-/* What a reader can look up: which build of the image, where in it. */
-static const char *variant_of(struct places *places, const struct place_procedure *procedure,
-			      bool other_image, bool same_image)
-{
-	struct buffer text = { 0 };
-	struct span id = { NULL, 0 };
-	if (other_image && procedure->image)
-		id = profile_image(places->profile, procedure->image).build_id;
-	if (id.size) {
-		buffer_append_text(&text, "build ");
-		buffer_append_hex(&text, id.data, id.size < 4 ? id.size : 4);
-	}
-	if (other_image && !id.size)
-		buffer_printf(&text, "image %u", (unsigned)procedure->image);
-	if (same_image)
-		buffer_printf(&text, "%s@0x%llx", text.size ? " " : "",
-			      (unsigned long long)procedure->first);
-	const char *variant =
-		buffer_failed(&text)
-			? NULL
-			: arena_copy_text(&places->texts, (const char *)text.data, text.size);
-	buffer_release(&text);
-	return variant;
-}
-
 int places_tell_apart(struct places *places)
 {
-	size_t count = places->procedure_count;
-	CLEANUP(free_pointer) uint32_t *numbers = calloc(4 * count + 1, sizeof(*numbers));
-	if (!numbers)
-		return -ENOMEM;
-	uint32_t *first = numbers, *alike = numbers + count;
-	uint32_t *first_here = numbers + 2 * count, *alike_here = numbers + 3 * count;
-	int ret = group_looks(places, LOOKS_ALIKE, first, alike);
-	if (ret == 0)
-		ret = group_looks(places, LOOKS_ALIKE_IN_ONE_IMAGE, first_here, alike_here);
-	for (size_t i = 0; ret == 0 && i < count; i++) {
-		uint32_t all = alike[first[i]], here = alike_here[first_here[i]];
-		if (all == 1)
-			continue;
-		places->procedures[i].variant =
-			variant_of(places, &places->procedures[i], all > here, here > 1);
-		if (!places->procedures[i].variant)
-			ret = -ENOMEM;
-	}
-	return ret;
+	return procedure_variants_fill(places->profile, places->procedures, places->procedure_count,
+				       &places->texts);
 }

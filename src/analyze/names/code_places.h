@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/names/place_procedure.h"
 #include "analyze/names/resolve.h"
 #include "profile/profile.h"
 
@@ -20,30 +21,6 @@ struct event_column;
 struct places;
 
 #define PLACE_NONE UINT32_MAX
-
-enum place_mark {
-	PLACE_KERNEL = 1,	 /* kernel, module, BPF */
-	PLACE_NAMED = 2,	 /* a symbol (or a bare name) gave the name */
-	PLACE_EXTENT = 4,	 /* within a known function extent */
-	PLACE_HAS_IMAGE = 8,	 /* the image is known, or the frame is a bare name */
-	PLACE_LATE = 16,	 /* of a place: samples that waited for interrupts come in there */
-	PLACE_IDLE = 32,	 /* the CPU's idle loop: nobody's time */
-	PLACE_INLINED = 64,	 /* an inlined function; its code is in another procedure */
-	PLACE_BARE_NAME = 128,	 /* from a file that knows names only */
-	PLACE_SYMBOL_TABLE = 256 /* the name comes from a symbol table, so its image has one */
-};
-
-/* A function, an inlined function, or what takes its place. */
-struct place_procedure {
-	const char *name;
-	const char *linkage;	/* "" without one */
-	const char *image_name; /* short; "" for bare names without image */
-	uint32_t image;		/* id in the profile */
-	uint64_t first;		/* start of its extent, or 0 */
-	unsigned marks;		/* set of enum place_mark */
-	const char *variant; /* tells procedures of one name apart, "@0x1234" or "build 3fa9"; "" */
-	uint32_t name_number, image_number; /* private: equal where the texts are */
-};
 
 struct place_line {
 	const char *file; /* NULL: unknown */
@@ -56,7 +33,7 @@ int places_new(const struct profile *profile, struct resolver *resolver, struct 
 	       struct error *err);
 void places_free(struct places *places);
 
-/* The number of a frame's place. Returns 0 or -ENOMEM. */
+/* Stores the number of a frame's place in *place. Returns 0 or -ENOMEM. */
 int places_add(struct places *places, const struct profile_frame *frame, uint32_t *place);
 
 struct profile_frame places_frame_of(const struct places *places, uint32_t place);
@@ -66,7 +43,7 @@ unsigned places_marks_of(const struct places *places, uint32_t place);
 
 /* Whether samples of the event can be late; at which places, their marks say. */
 bool places_can_be_late(const struct places *places, const struct event_column *column);
-/* Most of the procedure's samples are late: PLACE_LATE becomes a mark of its own. */
+/* Sets PLACE_LATE of a procedure. */
 void places_mark_late(struct places *places, uint32_t procedure);
 
 /*
@@ -77,13 +54,14 @@ void places_mark_late(struct places *places, uint32_t procedure);
 const uint32_t *places_chain(struct places *places, uint32_t place, size_t *count);
 /* The procedure alone, as a chain of one. */
 const uint32_t *places_outer(const struct places *places, uint32_t place);
-/* The number of the source line at a place; one number for "unknown" a procedure. 0 or -ENOMEM. */
+/* Stores the number of the source line at a place in *line; a procedure's places of unknown line
+ * share one. Returns 0 or -ENOMEM. */
 int places_line_of(struct places *places, uint32_t place, uint32_t *line);
 
 size_t places_procedure_count(const struct places *places);
 const struct place_procedure *places_procedure(const struct places *places, uint32_t procedure);
 const struct place_line *places_line(const struct places *places, uint32_t line);
 
-/* Fills `variant` of procedures that look alike. Once, after the last places_add(). 0 or -ENOMEM.
- */
+/* Sets `variant` of procedures that look alike (procedure_variants.h). To be called once, after the
+ * last places_add(). Returns 0 or -ENOMEM. */
 int places_tell_apart(struct places *places);

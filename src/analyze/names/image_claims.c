@@ -13,19 +13,9 @@
 #include "profile/image_paths.h"
 #include "profile/profile.h"
 
-#define FILES_SHOWN	 3 /* by a sentence */
-#define BUILDS_TOLD	 3 /* sentences about build-ids */
+#define FILES_SHOWN	 3 /* in a sentence */
+#define BUILDS_SHOWN	 3 /* a sentence each */
 #define SHORT_HASH_BYTES 4
-
-static struct span base_of(struct span path)
-{
-	path = deleted_path_strip(path);
-	const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
-	if (!slash || slash + 1 == (const char *)path.data + path.size)
-		return path;
-	size_t before = (size_t)(slash + 1 - (const char *)path.data);
-	return (struct span){ slash + 1, path.size - before };
-}
 
 static struct profile_image image_of(const struct image_claims *claims,
 				     const struct image_claim *claim)
@@ -45,12 +35,13 @@ static int take_paths(struct image_claims *claims)
 			claim->path = image_paths_best(&paths, claim->image);
 		if (image.kind == IMAGE_FILE && !claim->path.size)
 			claim->path = image.name;
-		claim->base = base_of(claim->path);
+		claim->base = span_base_name(deleted_path_strip(claim->path));
 	}
 	return 0;
 }
 
-/* What tells files of one build-id apart: the content where it is known, else what names them. */
+/* By what files of one build-id are told apart: their content where it is known, else their name.
+ */
 enum told_by { TOLD_BY_NOTHING, TOLD_BY_NAME, TOLD_BY_CONTENT };
 
 static enum told_by told_by(const struct profile_image *image)
@@ -69,7 +60,7 @@ static int compare_content(const struct profile_image *a, const struct profile_i
 				       : span_compare(a->name, b->name);
 }
 
-/* What the name of one of two files of one name must tell. */
+/* What must follow a file's name to tell it from another of that name. */
 enum suffix { SUFFIX_NONE, SUFFIX_OWNER, SUFFIX_CONTENT };
 
 static const char *make_suffix(const struct image_claims *claims, const struct image_claim *claim,
@@ -131,7 +122,7 @@ static size_t count_of_build(const struct image_claims *claims, struct image_cla
 	return same;
 }
 
-/* list[0..count-1] are all of one name. The ones that nobody else can write have it alone. */
+/* list[0..count-1] are all of one name. Files that nobody else can write keep the name alone. */
 static int tell_apart(struct image_claims *claims, struct image_claim **list, size_t count,
 		      struct arena *arena)
 {
@@ -238,7 +229,7 @@ static void list_files(const struct image_claims *claims, struct image_claim **f
 		buffer_printf(text, " and %zu more", count - FILES_SHOWN);
 }
 
-/* Files of one build-id that are known to be different ones. */
+/* Files of one build-id; different ones if is_shared(). */
 struct shared_build {
 	struct image_claim **files;
 	size_t count;
@@ -254,7 +245,7 @@ static int by_build(const void *a, const void *b, void *context)
 	return order ? order : compare_writers(&image, &other);
 }
 
-/* The files of one build-id that list[0..] begins with, told apart in one way. */
+/* The files of one build-id and one enum told_by that list[0..] begins with. */
 static struct shared_build take_build(const struct image_claims *claims, struct image_claim **list,
 				      size_t count)
 {
@@ -279,26 +270,26 @@ static bool is_shared(const struct image_claims *claims, const struct shared_bui
 	       (first.hash.size && first.writer != last.writer);
 }
 
-/* Keeps the first BUILDS_TOLD of them in order. */
-static void keep_first(struct shared_build *told, size_t *count, struct shared_build build)
+/* Keeps the first BUILDS_SHOWN in the order of their first images. */
+static void keep_first(struct shared_build *shown, size_t *count, struct shared_build build)
 {
 	size_t at = *count;
-	if (at == BUILDS_TOLD && told[at - 1].first < build.first)
+	if (at == BUILDS_SHOWN && shown[at - 1].first < build.first)
 		return;
-	if (at == BUILDS_TOLD)
+	if (at == BUILDS_SHOWN)
 		at--;
 	else
 		++*count;
-	for (; at && told[at - 1].first > build.first; at--)
-		told[at] = told[at - 1];
-	told[at] = build;
+	for (; at && shown[at - 1].first > build.first; at--)
+		shown[at] = shown[at - 1];
+	shown[at] = build;
 }
 
-static int tell_builds(const struct image_claims *claims, struct image_claim **room,
+static int note_builds(const struct image_claims *claims, struct image_claim **room,
 		       void (*note)(void *context, const char *sentence), void *context)
 {
-	struct shared_build told[BUILDS_TOLD];
-	size_t told_count = 0, count = 0;
+	struct shared_build shown[BUILDS_SHOWN];
+	size_t shown_count = 0, count = 0;
 	for (size_t i = 0; i < claims->count; i++) {
 		const struct profile_image image = image_of(claims, &claims->list[i]);
 		if (image.kind == IMAGE_FILE && image.build_id.size)
@@ -309,16 +300,16 @@ static int tell_builds(const struct image_claims *claims, struct image_claim **r
 		const struct shared_build build = take_build(claims, room + from, count - from);
 		from += build.count;
 		if (is_shared(claims, &build))
-			keep_first(told, &told_count, build);
+			keep_first(shown, &shown_count, build);
 	}
-	for (size_t i = 0; i < told_count; i++) {
+	for (size_t i = 0; i < shown_count; i++) {
 		CLEANUP(buffer_release) struct buffer text = { 0 };
-		const struct profile_image image = image_of(claims, told[i].files[0]);
-		buffer_printf(&text, "%zu different files claim build-id ", told[i].count);
+		const struct profile_image image = image_of(claims, shown[i].files[0]);
+		buffer_printf(&text, "%zu different files claim build-id ", shown[i].count);
 		buffer_append_hex(&text, image.build_id.data,
 				  image.build_id.size < 8 ? image.build_id.size : 8);
 		buffer_append_text(&text, ", each is shown by itself: ");
-		list_files(claims, told[i].files, told[i].count, &text);
+		list_files(claims, shown[i].files, shown[i].count, &text);
 		if (buffer_failed(&text))
 			return -ENOMEM;
 		note(context, buffer_text(&text));
@@ -326,7 +317,7 @@ static int tell_builds(const struct image_claims *claims, struct image_claim **r
 	return 0;
 }
 
-static int tell_writers(const struct image_claims *claims, struct image_claim **room,
+static int note_writers(const struct image_claims *claims, struct image_claim **room,
 			void (*note)(void *context, const char *sentence), void *context)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
@@ -347,13 +338,13 @@ static int tell_writers(const struct image_claims *claims, struct image_claim **
 	return 0;
 }
 
-int image_claims_tell(const struct image_claims *claims,
+int image_claims_note(const struct image_claims *claims,
 		      void (*note)(void *context, const char *sentence), void *context)
 {
 	CLEANUP(free_pointer)
 	struct image_claim **room = calloc(claims->count + 1, sizeof(struct image_claim *));
 	if (!room)
 		return -ENOMEM;
-	int ret = tell_builds(claims, room, note, context);
-	return ret < 0 ? ret : tell_writers(claims, room, note, context);
+	int ret = note_builds(claims, room, note, context);
+	return ret < 0 ? ret : note_writers(claims, room, note, context);
 }

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 /*
- * It turns interrupts on again, so a sample that waited for that lands in it:
- * the time belongs to the code before it. For procedures whose code is not known (late_samples.h).
+ * The function turns interrupts on again, so samples that waited for that are counted in it: the
+ * time belongs to the code before it. For procedures whose code is not known (late_samples.h).
  */
 bool kernel_name_is_late(const char *name);
 
-/* The CPU waits for work there. */
+/* The CPU waits for work in the function. */
 bool kernel_name_is_idle(const char *name);

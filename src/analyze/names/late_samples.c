@@ -17,9 +17,9 @@ struct late_samples {
 	const struct profile *profile;
 	struct resolver *resolver;
 	enum isa isa;
-	struct decoder *decoder; /* NULL: no code can be read */
-	const struct procedure *last;
-	struct span code; /* of the last; empty: not known */
+	struct decoder *decoder;      /* NULL: no code can be read */
+	const struct procedure *last; /* looked at */
+	struct span code;	      /* of the last; empty: not known */
 	uint64_t first;
 	uint8_t *marks;		/* isa/interrupts.h, of that code; NULL: not made yet */
 	struct number_map made; /* marks, by where their code is in memory */
@@ -74,7 +74,8 @@ static void take_code(struct late_samples *late, const struct procedure *procedu
 	late->marks = number_map_find(&late->made, (uintptr_t)late->code.data);
 }
 
-/* Marks are kept: procedures are asked for in any order, again and again. */
+/* Whether pending interrupts come in at the address, which is in late->last. Marks are kept by
+ * code: addresses come in no order of procedures. */
 static bool arrive_at(struct late_samples *late, uint64_t vaddr)
 {
 	bool made = late->marks != NULL;

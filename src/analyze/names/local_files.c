@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/vdso.h"
 #include "profile/image_addresses.h"
@@ -84,11 +85,12 @@ static void note_counted(struct search *search)
 	if (search->missing_count)
 		local_search_note(search, "no file of the same build as %s is on this machine",
 				  local_search_counted(&search->missing, search->missing_count));
-	if (search->unsaid_count)
-		local_search_note(search,
-				  "the recording does not say of which build %s is; --symfs names "
-				  "a folder where the name is enough",
-				  local_search_counted(&search->unsaid, search->unsaid_count));
+	if (search->buildless_count)
+		local_search_note(
+			search,
+			"the recording does not say of which build %s is; --symfs names "
+			"a folder where the name is enough",
+			local_search_counted(&search->buildless, search->buildless_count));
 	if (search->by_name_count)
 		local_search_note(search,
 				  "%s matched by name alone: the recording does not say of which "
@@ -128,12 +130,6 @@ bool local_image_translate(const struct local_image *image, uint64_t *vaddr)
 	return false;
 }
 
-static int compare_vaddrs(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-	return (*a > *b) - (*a < *b);
-}
-
 int local_search_translate(struct search *search, struct wanted_image *wanted,
 			   const struct identity_segment *segments, size_t count)
 {
@@ -153,7 +149,7 @@ int local_search_translate(struct search *search, struct wanted_image *wanted,
 	}
 	wanted->count = kept;
 	if (kept)
-		qsort(wanted->vaddrs, kept, sizeof(*wanted->vaddrs), compare_vaddrs);
+		qsort(wanted->vaddrs, kept, sizeof(*wanted->vaddrs), sorted_compare_u64);
 	return 0;
 }
 
@@ -164,7 +160,8 @@ static bool is_absolute(struct span path)
 	return path.size && *(const char *)path.data == '/';
 }
 
-/* The paths that an image was seen at, and its name, when it is one; the caller frees the list. */
+/* The absolute paths that an image was seen at, and its name where that is one; the caller frees
+ * the list. */
 static int paths_of(const struct search *search, const struct wanted_image *wanted,
 		    struct span **list, size_t *count)
 {
@@ -182,7 +179,7 @@ static int paths_of(const struct search *search, const struct wanted_image *want
 	return 0;
 }
 
-/* Servers are asked by build-id, which many files can claim. */
+/* Whether a server's file is the image: it was asked by build-id, which many files can claim. */
 static bool is_wanted_content(struct search *search, const struct wanted_image *wanted, int fd,
 			      struct identity *identity)
 {
@@ -245,16 +242,16 @@ static void count_missing(struct search *search, const struct wanted_image *want
 {
 	CLEANUP(buffer_release) struct buffer name = { 0 };
 	const char *text = local_search_name(search, wanted->id, &name);
-	bool said = wanted->image.build_id.size || wanted->image.hash.size;
+	bool has_build = wanted->image.build_id.size || wanted->image.hash.size;
 	if (!search->time.left_ns)
 		local_search_late(search, wanted->id);
-	else if (said || search->options->symfs)
+	else if (has_build || search->options->symfs)
 		local_search_count(&search->missing, &search->missing_count, text);
 	else if (*text == '/')
-		local_search_count(&search->unsaid, &search->unsaid_count, text);
+		local_search_count(&search->buildless, &search->buildless_count, text);
 }
 
-/* Asks the image's own file, and its debug file. Takes the descriptors. */
+/* Reads the image's own file and its debug file. Owns the descriptors, also when it fails. */
 static int gather_from_file(struct search *search, struct wanted_image *wanted,
 			    const struct binary_found *found, int debug_fd)
 {
@@ -271,7 +268,7 @@ static int gather_from_file(struct search *search, struct wanted_image *wanted,
 				  found->by_name ? FOUND_BY_NAME : FOUND_BY_BUILD);
 }
 
-/* A debug file alone still knows the names, if not where offsets lie. */
+/* Reads a debug file alone: it has names and lines. */
 static int gather_from_debug(struct search *search, struct wanted_image *wanted)
 {
 	struct identity identity = { 0 };
@@ -344,7 +341,7 @@ static int gather_vdso(struct search *search, struct wanted_image *wanted)
 	return local_search_keep(search, wanted->id, &records);
 }
 
-static int ask_about(struct search *search, struct wanted_image *wanted)
+static int gather_by_kind(struct search *search, struct wanted_image *wanted)
 {
 	switch (wanted->image.kind) {
 	case IMAGE_FILE:
@@ -374,8 +371,8 @@ static int gather_image(struct search *search, uint32_t id, const struct image_a
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		wanted.vaddrs[i] = addresses[i].vaddr;
-	int ret = ask_about(search, &wanted);
-	free(wanted.vaddrs); /* NULL when somebody took them */
+	int ret = gather_by_kind(search, &wanted);
+	free(wanted.vaddrs); /* NULL where local_readings_add() owns them */
 	return ret;
 }
 
@@ -423,7 +420,7 @@ static int prepare(struct search *search)
 	return copy_images(search->profile, files->stash);
 }
 
-static int ask_files(struct search *search, const struct image_addresses *addresses)
+static int search_files(struct search *search, const struct image_addresses *addresses)
 {
 	const struct resolver_options *options = search->options;
 	const struct binary_finder_options where = { options->symfs, options->debug_root,
@@ -474,7 +471,7 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	if (ret == 0)
 		ret = image_addresses_collect(profile, wanted, &addresses);
 	if (ret == 0)
-		ret = ask_files(&search, &addresses);
+		ret = search_files(&search, &addresses);
 	local_readings_release(&search);
 	image_paths_release(&search.paths);
 	local_kernel_release(&search);
@@ -483,7 +480,7 @@ int local_files_gather(const struct profile *profile, const struct stash_index *
 	debuginfod_free(search.debuginfod);
 	local_fetch_release(&search);
 	buffer_release(&search.missing);
-	buffer_release(&search.unsaid);
+	buffer_release(&search.buildless);
 	buffer_release(&search.by_name);
 	buffer_release(&search.late);
 	if (ret < 0)

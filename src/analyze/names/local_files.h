@@ -1,17 +1,16 @@
 /*
- * local_files - for a profile whose stash is silent on some images: asks this
- * machine's files about the addresses in the profile, those of the same build-id
- * (or content) only, or of the same name where the build is not known and symfs
- * names the folder. The answers are a stash of their own, with the same image ids.
+ * local_files - names, lines and code from files of this machine, for the images that a
+ * profile's own stash has nothing of. A file is read for an image only if it has the
+ * same build-id (or content), or the same name where the profile knows no build and
+ * symfs names the folder. What was read is a stash of its own, with the same image ids.
  *
- * A file is read once for all images that are it, however the profile spells its path; they then
- * share the records, which are about the addresses of all of them. Reading has a time
- * (LOCAL_FILES_TIME_NS); what is left when that is used up stays unread, and a note says so.
+ * A file is read once for all images that are the same file, however the profile spells its path;
+ * they share the records, which cover the addresses of all of them. Reading may take
+ * LOCAL_FILES_TIME_NS; what is unread by then stays so, and a note says so.
  *
- * An image whose addresses are not those of its file's own space (offsets, or
- * counted from the start of a kernel's text) gets a translation: its records then
- * are in the file's space, and its addresses are to be translated before they
- * are looked up.
+ * An image whose addresses are no vaddrs of its file (but offsets, or counted from the
+ * start of a kernel's text) gets a translation: its records are by vaddr, and its
+ * addresses have to be translated before they are looked up.
  */
 #pragma once
 
@@ -26,8 +25,8 @@ struct profile;
 struct resolver_options;
 struct stash_index;
 
-/* How long the helpers that find and read files may be waited for, for one profile: what real
- * recordings stay far below (20 s is what a single file may take). */
+/* How long finding and reading files may take for one profile. Real recordings stay far below; a
+ * single file may take 20 s. */
 #define LOCAL_FILES_TIME_NS (UINT64_C(60) * 1000000000)
 
 /* One sentence about an image that could not be read; the text is the caller's to copy. */
@@ -49,15 +48,15 @@ struct local_files {
 };
 
 /*
- * Fills *out, which the caller releases. Images that `known` has are not looked for, but those
- * whose addresses are offsets: the stash then has names alone. What cannot be had is noted.
- * Returns 0 or -ENOMEM.
+ * Fills *out, which the caller releases. `known` is the profile's own stash: images that it has are
+ * skipped, except those whose addresses are offsets, of which it has names alone. Calls `note` with
+ * what was not found or not read. Returns 0 or -ENOMEM.
  */
 int local_files_gather(const struct profile *profile, const struct stash_index *known,
 		       const struct resolver_options *options, local_files_note note, void *context,
 		       struct local_files *out);
 void local_files_release(struct local_files *files); /* also right for a zeroed one */
 
-/* The address in the image's own space as one of its file's; itself when there is no translation.
- * False when no part of the file lies there. */
+/* Makes an address of the image a vaddr of its file; without a translation it stays as it is.
+ * False: no part of the file is there. */
 bool local_image_translate(const struct local_image *image, uint64_t *vaddr);

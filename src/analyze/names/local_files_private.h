@@ -18,13 +18,13 @@
 
 #define READINGS_MAX 64 /* files that wait to be read, with two descriptors each */
 
-/* A file is the same one while these are. */
+/* What tells one file from another, and from what it was before a change. */
 struct file_key {
 	uint64_t device, inode, size_bytes;
 	int64_t changed_ns;
 };
 
-/* One of the images that a file is to be read for. */
+/* One of the images that a file is read for. */
 struct reading_image {
 	uint32_t id;
 	bool by_name; /* the file was found by its name alone */
@@ -50,12 +50,12 @@ struct kernel_tables {
 	struct kernel_modules modules;
 };
 
-/* Images of which servers gave nothing, by why, when that is not that they have nothing. */
+/* Images that servers sent nothing of, by why; those that no server has do not count. */
 enum unfetched_why { UNFETCHED_TIME, UNFETCHED_SIZE, UNFETCHED_OTHER, UNFETCHED_WHYS };
 struct unfetched {
 	struct buffer names;
 	size_t count;
-	uint32_t last;	     /* image: asked for twice, told once */
+	uint32_t last;	     /* image counted: both its files are asked for, it counts once */
 	struct error reason; /* the first one's */
 };
 
@@ -65,27 +65,28 @@ struct search {
 	struct local_files *files; /* what was found */
 	struct reader *reader;
 	struct binary_finder *finder;
-	unsigned int what; /* is read of a file: enum gather_what */
+	unsigned int what; /* set of enum gather_what: what is read of a file */
 	struct reading readings[READINGS_MAX];
 	size_t reading_count;
-	const struct reading *waiting[READER_GATHERS]; /* that helpers are at; oldest first */
+	const struct reading *waiting[READER_GATHERS]; /* being read by helpers; oldest first */
 	size_t waiting_count;
 	struct reader_account time;
-	struct kernel_tables running; /* of this machine's kernel, once they were asked for */
-	struct kernel_tables told;    /* of a build, from the folders for that */
-	struct buffer told_build_id;
-	struct kernel_tables usual; /* below symfs */
+	struct kernel_tables running; /* of this machine's kernel, once they were needed */
+	struct kernel_tables stored;  /* of one build, from a folder by build-id */
+	struct buffer stored_build_id;
+	struct kernel_tables usual; /* below symfs, by their usual names */
 	struct buffer usual_path;
 	struct image_paths paths; /* of the profile */
 	struct debuginfod *debuginfod;
 	struct unfetched unfetched[UNFETCHED_WHYS];
 	local_files_note note;
 	void *context;
-	struct buffer missing, unsaid, by_name, late; /* names, for one note each */
-	size_t missing_count, unsaid_count, by_name_count, late_count;
+	struct buffer missing, buildless, by_name, late; /* names, for one note each */
+	size_t missing_count, buildless_count, by_name_count, late_count;
 };
 
-/* An image and the addresses that are asked for: rising, of the image's space. */
+/* An image and the addresses whose names are wanted, rising; the image's own until
+ * local_search_translate(). */
 struct wanted_image {
 	uint32_t id;
 	struct profile_image image;
@@ -96,27 +97,27 @@ struct wanted_image {
 
 __attribute__((format(printf, 2, 3))) void local_search_note(struct search *search,
 							     const char *format, ...);
-/* One more of a kind, for a note at the end. */
+/* Counts one more image for a note at the end, which names the first SHOWN_MISSING. */
 void local_search_count(struct buffer *names, size_t *count, const char *name);
-/* "'a', 'b', 'c' and 7 more" */
+/* "'a', 'b', 'c' and 7 more"; to be called once, it appends to `names`. */
 const char *local_search_counted(struct buffer *names, size_t count);
 /* The image's path, or else its name, in `text`. */
 const char *local_search_name(const struct search *search, uint32_t id, struct buffer *text);
-/* One more image that the time did not suffice for. */
+/* Counts one more image that there was no time for. */
 void local_search_late(struct search *search, uint32_t id);
-/* The records are the image's. 0 or -ENOMEM. */
+/* Adds the records to the stash as the image's. 0 or -ENOMEM. */
 int local_search_keep(struct search *search, uint32_t id, const struct record_set *records);
-/* From now on the image's addresses are translated so; those of `wanted` are at once. 0 or -ENOMEM.
- */
+/* Sets the image's translation, and translates the addresses of `wanted`; those that no segment has
+ * are dropped. 0 or -ENOMEM. */
 int local_search_translate(struct search *search, struct wanted_image *wanted,
 			   const struct identity_segment *segments, size_t count);
 
 enum found_by { FOUND_BY_BUILD, FOUND_BY_NAME };
 
 /*
- * The image's records will be read from that file; takes the addresses of `wanted`, which are those
- * of the file, and the descriptors, also when it fails. `debug_fd` may be -1. 0 or -ENOMEM; what
- * cannot be read is noted.
+ * Has the image's records read from that file, for the addresses of `wanted`, vaddrs of the file,
+ * which it owns from then on. The descriptors it owns also when it fails; `debug_fd` may be -1.
+ * Returns 0 or -ENOMEM; what cannot be read is noted.
  */
 int local_readings_add(struct search *search, struct wanted_image *wanted, int fd, int debug_fd,
 		       unsigned int what, enum found_by found_by);
@@ -131,7 +132,7 @@ int local_fetch(struct search *search, const struct wanted_image *wanted,
 void local_fetch_note(struct search *search);
 void local_fetch_release(struct search *search);
 
-/* The kernel's text, or a module's. 0 or -ENOMEM. */
+/* Finds names for the kernel's text, or a module's. 0 or -ENOMEM. */
 int local_kernel_gather(struct search *search, struct wanted_image *wanted);
-/* Forgets the tables that were read for it. */
+/* Frees the tables that local_kernel_gather() read. */
 void local_kernel_release(struct search *search);

@@ -46,8 +46,8 @@ static int vmlinux_paths(const struct search *search, char (*room)[512], struct 
 	return count;
 }
 
-/* The kernel's own ELF file: addresses from the start of its text are those from its section's. 0,
- * 1 when there is none, or -ENOMEM. */
+/* Reads the kernel's own ELF file: its section of text begins where the image's addresses are
+ * counted from. 0, 1 when there is none, or -ENOMEM. */
 static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 {
 	char room[RELEASE_PATHS][512];
@@ -80,7 +80,7 @@ static int gather_vmlinux(struct search *search, struct wanted_image *wanted)
 
 /* ---- Tables of symbols as /proc/kallsyms has them */
 
-/* Below a folder that the user named. */
+/* Reads a file below a folder that the user named. False: not there, or empty. */
 static bool read_table(struct search *search, const char *root, const char *path, uint64_t limit,
 		       struct buffer *out)
 {
@@ -94,7 +94,7 @@ static bool read_table(struct search *search, const char *root, const char *path
 	return ret == 0 && out->size > 0;
 }
 
-/* What perf's cache, or a folder laid out like it, has of that build. */
+/* Reads the symbols of that build from perf's cache, or a folder laid out like it. */
 static bool read_of_build(struct search *search, const char *root, struct span build_id,
 			  struct buffer *out)
 {
@@ -132,13 +132,13 @@ static void kernel_tables_release(struct kernel_tables *tables)
 void local_kernel_release(struct search *search)
 {
 	kernel_tables_release(&search->running);
-	kernel_tables_release(&search->told);
+	kernel_tables_release(&search->stored);
 	kernel_tables_release(&search->usual);
-	buffer_release(&search->told_build_id);
+	buffer_release(&search->stored_build_id);
 	buffer_release(&search->usual_path);
 }
 
-/* Of the bytes that were read; those of modules may be none. */
+/* Parses the bytes that were read; there may be none of modules. */
 static int parse_tables(struct kernel_tables *tables)
 {
 	const struct span bytes = { tables->bytes.data, tables->bytes.size };
@@ -150,7 +150,7 @@ static int parse_tables(struct kernel_tables *tables)
 		       : 0;
 }
 
-/* Where a module's text starts; 0: not told. */
+/* Where a module's text starts; 0: not known. */
 static uint64_t find_module(const struct kernel_tables *tables, struct span module)
 {
 	uint64_t base = 0;
@@ -180,23 +180,23 @@ static int gather_tables(struct search *search, struct wanted_image *wanted,
 	return local_search_keep(search, wanted->id, &records);
 }
 
-/* What is kept of a build, from symfs or perf's cache; the one that was asked for last is known. */
-static int read_told(struct search *search, const char *symfs, struct span build_id)
+/* Reads the symbols of a build from symfs or perf's cache, unless it was the last one too. */
+static int read_stored(struct search *search, const char *symfs, struct span build_id)
 {
-	struct kernel_tables *tables = &search->told;
-	const struct span known = { search->told_build_id.data, search->told_build_id.size };
+	struct kernel_tables *tables = &search->stored;
+	const struct span known = { search->stored_build_id.data, search->stored_build_id.size };
 	if (tables->read && span_equal(known, build_id))
 		return 0;
 	kernel_tables_release(tables);
-	buffer_empty(&search->told_build_id);
-	buffer_append(&search->told_build_id, build_id.data, build_id.size);
+	buffer_empty(&search->stored_build_id);
+	buffer_append(&search->stored_build_id, build_id.data, build_id.size);
 	if (!read_of_build(search, symfs, build_id, &tables->bytes) &&
 	    !read_of_build(search, search->options->perf_cache, build_id, &tables->bytes))
 		buffer_release(&tables->bytes);
-	return buffer_failed(&search->told_build_id) ? -ENOMEM : parse_tables(tables);
+	return buffer_failed(&search->stored_build_id) ? -ENOMEM : parse_tables(tables);
 }
 
-/* What lies below symfs under the usual names, of whichever build. */
+/* Reads the symbols below symfs under their usual names, of whatever build, once. */
 static int read_usual(struct search *search, const char *symfs)
 {
 	static const char *const symbols[] = { "proc/kallsyms", "kallsyms", NULL };
@@ -214,7 +214,7 @@ static int read_usual(struct search *search, const char *symfs)
 	return parse_tables(tables);
 }
 
-/* Has the table, and for a module where modules lie? */
+/* Are there symbols, and for a module the table of where modules are? */
 static bool has_tables(const struct kernel_tables *tables, const struct wanted_image *wanted)
 {
 	return tables->bytes.size &&
@@ -222,16 +222,16 @@ static bool has_tables(const struct kernel_tables *tables, const struct wanted_i
 }
 
 /* 0, 1 when there are no tables, or -ENOMEM. */
-static int gather_told_tables(struct search *search, struct wanted_image *wanted)
+static int gather_stored_tables(struct search *search, struct wanted_image *wanted)
 {
 	CLEANUP(free_pointer)
 	char *symfs = search->options->symfs ? realpath(search->options->symfs, NULL) : NULL;
 	bool hidden;
 	int ret;
 	if (wanted->image.kind == IMAGE_KERNEL) {
-		ret = read_told(search, symfs, wanted->image.build_id);
-		if (ret == 0 && has_tables(&search->told, wanted)) {
-			ret = gather_tables(search, wanted, &search->told, &hidden);
+		ret = read_stored(search, symfs, wanted->image.build_id);
+		if (ret == 0 && has_tables(&search->stored, wanted)) {
+			ret = gather_tables(search, wanted, &search->stored, &hidden);
 			return ret == 0 && hidden ? 1 : ret;
 		}
 		if (ret < 0)
@@ -274,7 +274,7 @@ static bool runs_here(const struct wanted_image *wanted)
 	return notes_match(path, wanted->image.build_id);
 }
 
-/* Its tables, which are read once: a recording may have a hundred modules. */
+/* Reads the tables of this machine's kernel, once: a recording may have a hundred modules. */
 static int read_running(struct kernel_tables *tables)
 {
 	if (tables->read)
@@ -299,7 +299,7 @@ static int gather_running(struct search *search, struct wanted_image *wanted)
 	return ret;
 }
 
-/* Why no table of symbols here is the image's. */
+/* Why no symbols on this machine are the image's. */
 static const char *why_unnamed(const struct wanted_image *wanted)
 {
 	if (wanted->image.space != SPACE_TEXT)
@@ -315,7 +315,7 @@ int local_kernel_gather(struct search *search, struct wanted_image *wanted)
 	if (wanted->image.space == SPACE_TEXT && wanted->image.kind == IMAGE_KERNEL)
 		ret = gather_vmlinux(search, wanted);
 	if (ret == 1 && wanted->image.space == SPACE_TEXT)
-		ret = gather_told_tables(search, wanted);
+		ret = gather_stored_tables(search, wanted);
 	if (ret != 1)
 		return ret;
 	if (wanted->image.space == SPACE_TEXT && runs_here(wanted))

@@ -8,6 +8,7 @@
 #include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sorted.h"
 
 /*
  * Files wait here until READINGS_MAX are open or all images have theirs; then each is read once,
@@ -47,13 +48,7 @@ static void release(struct reading *reading)
 	*reading = (struct reading){ .fd = -1, .debug_fd = -1 };
 }
 
-static int compare_vaddrs(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-	return (*a > *b) - (*a < *b);
-}
-
-/* The addresses of all images become those of the first, rising and each once. */
+/* Gives the first image the addresses of all, rising and each once. */
 static int join_vaddrs(struct reading *reading)
 {
 	struct reading_image *first = reading->images;
@@ -70,7 +65,7 @@ static int join_vaddrs(struct reading *reading)
 		memcpy(all + count, image->vaddrs, image->count * sizeof(*all));
 		count += image->count;
 	}
-	qsort(all, count, sizeof(*all), compare_vaddrs);
+	qsort(all, count, sizeof(*all), sorted_compare_u64);
 	for (size_t i = 0; i < count; i++)
 		if (kept == 0 || all[i] != all[kept - 1])
 			all[kept++] = all[i];
@@ -105,8 +100,8 @@ static void note_about(struct search *search, const struct reading *reading, con
 	local_search_note(search, "%s'%s'%s", before, title_of(search, reading, &name), behind);
 }
 
-/* What there is to say of a file that was read, or of which a part was: names come first, and are
- * there where a parser dies of what comes after them. */
+/* Notes what went wrong with a file that was read, wholly or in part: names are read first, and are
+ * there where the parser failed on what follows. */
 static void note_reading(struct search *search, const struct reading *reading,
 			 const struct gather_counts *counts, const struct error *err)
 {
@@ -134,7 +129,7 @@ static uint64_t size_of(int fd)
 	return fd >= 0 && fstat(fd, &file) == 0 ? budget_file_bytes(&file) : 0;
 }
 
-/* The records are the first image's, and the others share them. */
+/* Keeps the records as the first image's; the others share them. */
 static int keep(struct search *search, const struct reading *reading,
 		const struct record_set *records)
 {

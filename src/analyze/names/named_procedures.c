@@ -12,8 +12,8 @@
 
 #define AMBIGUOUS_MAX 8 /* names in the message about an ambiguous one */
 
-/* The list is no array of pointers to sort by heart: few names, distinct, in order of the alphabet.
- */
+/* Lists the first AMBIGUOUS_MAX names in alphabetical order, each once: one pass for each, without
+ * memory for a sorted list. */
 static int refuse_ambiguous(const struct places *places, const char *name, const bool *meant,
 			    size_t count, struct error *err)
 {
@@ -59,8 +59,8 @@ static enum procedure_name_fit choose_best(const struct places *places, const ch
 	return best;
 }
 
-/* Have the marked ones other names? Instances of one template are one procedure, but for a part of
- * a name, which may be about their arguments. */
+/* Do the marked ones have different names? Instances of one template count as one procedure, but
+ * not where the name fits a part (NAME_FITS_PART), which may be about their arguments. */
 static bool differ(const struct places *places, const bool *meant, size_t count,
 		   enum procedure_name_fit fit)
 {

@@ -15,7 +15,7 @@
 struct procedure_match {
 	const char *text; /* borrowed */
 	regex_t expression;
-	bool *matches; /* by procedure; NULL: not asked yet */
+	bool *matches; /* by procedure; NULL: not looked at yet */
 	size_t count;
 };
 
@@ -44,10 +44,10 @@ static size_t bracket_expression_size(const char *text)
 }
 
 /*
- * "^.*(TEXT)", which matches where TEXT does anywhere in a name. regexec() begins a search again
- * at each byte of it, and so takes the square of its length; what is anchored it follows from the
- * first byte to the last, once. A ")" that closes nothing means itself, so it must not close the
- * group. False: TEXT refers back to a group, which no automaton can follow.
+ * "^.*(TEXT)", which matches where TEXT does anywhere in a name. glibc's regexec() starts a search
+ * again at each byte of the name, which takes the square of its length; an anchored expression it
+ * follows once, from the first byte to the last. A ")" that closes nothing means itself, so it must
+ * not close the group. False: TEXT refers back to a group, which no automaton can follow.
  */
 static bool anchor(const char *text, struct buffer *out)
 {
@@ -72,7 +72,7 @@ static bool anchor(const char *text, struct buffer *out)
 	return true;
 }
 
-/* 0, or what regcomp() says, of which *err is filled. */
+/* 0, or -EINVAL or -ENOMEM with what regcomp() says in *err. */
 static int compile(const char *option, const char *text, const char *compiled, regex_t *expression,
 		   struct error *err)
 {
@@ -91,7 +91,7 @@ int procedure_match_new(const char *option, const char *text, struct procedure_m
 	if (!text)
 		return 0;
 	regex_t alone;
-	int ret = compile(option, text, text, &alone, err); /* for what it says of errors */
+	int ret = compile(option, text, text, &alone, err); /* errors are about TEXT itself */
 	if (ret < 0)
 		return ret;
 	regfree(&alone);
@@ -123,7 +123,7 @@ static enum procedure_name_fit fit_of(const struct procedure_match *match,
 	return procedure_name_fit(row->name, row->linkage, match->text);
 }
 
-static int answer_all(struct procedure_match *match, const struct places *places)
+static int match_all(struct procedure_match *match, const struct places *places)
 {
 	size_t count = places_procedure_count(places);
 	CLEANUP(free_pointer) uint8_t *fits = calloc(count + 1, sizeof(*fits));
@@ -145,10 +145,10 @@ static int answer_all(struct procedure_match *match, const struct places *places
 	return 0;
 }
 
-int procedure_match_asks(struct procedure_match *match, const struct places *places,
-			 uint32_t procedure)
+int procedure_match_has(struct procedure_match *match, const struct places *places,
+			uint32_t procedure)
 {
-	int ret = match->matches ? 0 : answer_all(match, places);
+	int ret = match->matches ? 0 : match_all(match, places);
 	if (ret < 0)
 		return ret;
 	return procedure < match->count && match->matches[procedure];

@@ -1,11 +1,11 @@
 /*
- * procedure_match - an extended regular expression about procedures' names, as
- * --focus and --ignore take it, asked once a procedure. One that is, letter for
- * letter, what procedures are called (analyze/names/procedure_name.h) means these:
- * "operator()" and "main.(*T).f" are names, and "demo::sortit" is none of the
- * templates that have it for an argument. A name costs what its length does: what
- * refers back to a group ("(a)\1", which POSIX has for basic expressions only) is
- * refused, since nothing bounds what that costs.
+ * procedure_match - which procedures --focus or --ignore mean: an extended regular
+ * expression that is searched in their names. A text that is, letter for letter, the
+ * name of procedures (analyze/names/procedure_name.h) means these alone: "operator()"
+ * and "main.(*T).f" are names, and "demo::sortit" is none of the templates that have
+ * it for an argument. Each name is searched once, in time proportional to its length:
+ * references back to a group ("(a)\1", which POSIX has for basic expressions only)
+ * are refused, since nothing bounds their cost.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ int procedure_match_new(const char *option, const char *text, struct procedure_m
 			struct error *err);
 void procedure_match_free(struct procedure_match *match); /* NULL does nothing */
 
-/* Does the procedure match? All procedures are in `places` when this is first asked. 1, 0 or
- * -ENOMEM. */
-int procedure_match_asks(struct procedure_match *match, const struct places *places,
-			 uint32_t procedure);
+/* Whether a procedure matches: 1, 0 or -ENOMEM. The first call looks at all procedures, so all must
+ * be in `places` by then; later ones match nothing. */
+int procedure_match_has(struct procedure_match *match, const struct places *places,
+			uint32_t procedure);

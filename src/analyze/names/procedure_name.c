@@ -129,8 +129,8 @@ static bool begins_leading_type(const struct strip *strip)
 	       (stands_at(strip, strip->at, "<impl ") || stands_at(strip, strip->at, "<lambda"));
 }
 
-/* Copies a leading type of `size` bytes; the arguments of types in it go. What pairs inside of
- * what is dropped is looked at once; so is what is kept, which need not be looked at at all. */
+/* Copies a leading type of `size` bytes without the arguments of the types in it. Each byte is
+ * looked at once: brackets within dropped ones are dropped with them. */
 static void take_leading_type(struct strip *strip, size_t size)
 {
 	size_t end = strip->at + size - 1;
@@ -334,9 +334,9 @@ static enum procedure_name_fit fit_text(const char *base, const char *wanted)
 	return component ? NAME_FITS_TAIL : NAME_FITS_NOT;
 }
 
-/* How much of the front of a text of `size` bytes says nothing of how `wanted` fits: it fits the
- * end, or all, and "::" may stand before it. */
-static size_t bytes_without_say(size_t size, const char *wanted)
+/* How many bytes at the start of a text of `size` bytes do not matter to fit_text(), which compares
+ * the end, or all, and looks at "::" before it. */
+static size_t bytes_to_skip(size_t size, const char *wanted)
 {
 	size_t telling = strlen(wanted) + strlen("::") + 1;
 	return size > telling ? size - telling : 0;
@@ -346,7 +346,7 @@ static size_t bytes_without_say(size_t size, const char *wanted)
 static enum procedure_name_fit fit_method(struct span type, struct span rest, const char *wanted)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
-	size_t skipped = bytes_without_say(type.size + rest.size, wanted);
+	size_t skipped = bytes_to_skip(type.size + rest.size, wanted);
 	size_t of_type = skipped < type.size ? skipped : type.size;
 	size_t of_rest = skipped - of_type;
 	buffer_append(&text, (const char *)type.data + of_type, type.size - of_type);
@@ -398,7 +398,7 @@ static enum procedure_name_fit fit_base(const char *name, enum arguments argumen
 		      fit_leading_type(buffer_text(&base), wanted));
 }
 
-/* The last word of a name is in every name that it fits: most are told by that. */
+/* Whether a name has the last word of `wanted`, as every name that it fits does: most do not. */
 static bool may_fit(const char *name, const char *wanted)
 {
 	const char *last = wanted;

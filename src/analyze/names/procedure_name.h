@@ -1,5 +1,5 @@
 /*
- * procedure_name - which procedures somebody means by a name that he types. The
+ * procedure_name - which procedures are meant by a name on the command line. The
  * same rule for all options that take a procedure: its full name; else its name
  * without return type, parameters and template arguments ("demo::sortit" for
  * "void demo::sortit<int>(int*, int*)"); else the last parts of that ("sortit",
@@ -11,7 +11,7 @@
 
 struct buffer;
 
-/* A better fit is a greater number; those who choose take the procedures of the best one. */
+/* A better fit is a greater number; the procedures of the best fit are the ones that are meant. */
 enum procedure_name_fit {
 	NAME_FITS_NOT,
 	NAME_FITS_PART,	 /* a part of the name, or of the linkage name */
@@ -20,7 +20,8 @@ enum procedure_name_fit {
 	NAME_FITS_WHOLE, /* the name, the linkage name, or the name as rows show it */
 };
 
-/* `linkage` may be "". Out of memory reads as no fit beyond what needs none. */
+/* How well `wanted` fits a procedure; `linkage` may be "". When out of memory it may return a worse
+ * fit. */
 enum procedure_name_fit procedure_name_fit(const char *name, const char *linkage,
 					   const char *wanted);
 

@@ -63,7 +63,7 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 			 damaged);
 		resolver_add_note(resolver, sentence);
 	}
-	if (image_claims_tell(&resolver->claims, add_file_note, resolver) < 0)
+	if (image_claims_note(&resolver->claims, add_file_note, resolver) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	*out = resolver;
 	resolver = NULL;
@@ -126,7 +126,7 @@ static int read_local_files(struct resolver *resolver)
 	return ret;
 }
 
-/* What this machine's files say of an image; NULL: nothing. They are read at the first asking. */
+/* What this machine's files have of an image; NULL: nothing. The first call reads them. */
 static const struct local_image *local_image(struct resolver *resolver, uint32_t image)
 {
 	if (resolver->options.stash_only)

@@ -1,9 +1,9 @@
 /*
  * resolve - from the places in a profile to names for reports: procedure,
- * image, source line, inlined frames. Asks the profile's own stash first; then
- * files of this machine, but only those whose build-id is the image's; never
- * this machine's kallsyms for another kernel. Whatever stays unknown keeps its
- * address as a name, and its cause.
+ * image, source line, inlined frames. They come from the profile's own stash;
+ * else from files of this machine, but only of those that are the image
+ * (local_files.h); never from this machine's kallsyms for another kernel. Code
+ * without a symbol is named by its address, code of no image by the cause.
  *
  * Texts and places live until the resolver is freed. The profile must not
  * change meanwhile. One thread at a time. Each address is resolved once.
@@ -53,8 +53,8 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 void resolver_free(struct resolver *resolver);
 void resolver_freep(struct resolver **resolver); /* for CLEANUP() */
 
-/* The procedure of a frame, or NULL when out of memory. Remembers nothing of the address, so it is
- * for callers that ask for each address once. */
+/* The procedure of a frame, or NULL when out of memory. Keeps nothing for the address, so it is for
+ * callers that look up each address once. */
 const struct procedure *resolver_procedure(struct resolver *resolver,
 					   const struct profile_frame *frame);
 
@@ -66,9 +66,9 @@ const struct place *resolver_place(struct resolver *resolver, const struct profi
 const struct place *resolver_place_in_file(struct resolver *resolver, uint32_t image,
 					   uint64_t vaddr);
 
-/* What a call to that address of the file reaches ("malloc@plt"), as was noted with the code that
- * calls it: also where the address itself is in no known function. NULL when it was not, or out of
- * memory. */
+/* What a call to that address of the file reaches ("malloc@plt"), as the profile has it with the
+ * code that calls it: also where the address itself is in no known function. NULL: it does not, or
+ * out of memory. */
 const char *resolver_callee(struct resolver *resolver, uint32_t image, uint64_t vaddr);
 
 /* "gcc", "[kernel]", "[nf_tables]", "[vdso]", "[unknown: cause]": short, and the same for one image
@@ -76,8 +76,9 @@ const char *resolver_callee(struct resolver *resolver, uint32_t image, uint64_t 
 const char *resolver_image(struct resolver *resolver, uint32_t image);
 
 /*
- * An address of an image as one of its file, as places and procedures have them: where the profile
- * counts from something else (the start of the file) and the file is here. Otherwise itself.
+ * An address of an image as a vaddr of its file, which places and procedures have: translated where
+ * the profile has something else (offsets) and the file is on this machine, else as it is. Bit 63
+ * is set of one that no part of the file has.
  */
 uint64_t resolver_vaddr(struct resolver *resolver, uint32_t image, uint64_t vaddr);
 
@@ -102,10 +103,10 @@ struct span resolver_code(struct resolver *resolver, const struct procedure *pro
 /* All lines of the procedure, for listings, or NULL. */
 const struct lines_table *resolver_lines(struct resolver *resolver,
 					 const struct procedure *procedure);
-/* Its cold part as a procedure of its own, or NULL. */
+/* The cold part of a procedure as a procedure of its own, or NULL. */
 const struct procedure *resolver_cold(struct resolver *resolver, const struct procedure *procedure);
-/* What could not be had, one sentence each ("debug file of 'x' is of another build"), for the
- * report's foot. */
+/* What could not be found or read, one sentence each ("debug file of 'x' is of another build"), for
+ * the report's foot. */
 size_t resolver_notes(const struct resolver *resolver, const char *const **notes);
 /* Which of the profile's files claim to be what another is, and which other users can write. */
 size_t resolver_file_notes(const struct resolver *resolver, const char *const **notes);

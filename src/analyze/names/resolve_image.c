@@ -10,15 +10,6 @@ const char *resolver_copy(struct resolver *resolver, struct span text)
 	return arena_copy_text(&resolver->arena, text.data, text.size);
 }
 
-static struct span base_name(struct span path)
-{
-	const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
-	if (!slash || slash + 1 == (const char *)path.data + path.size)
-		return path;
-	size_t before = (size_t)(slash + 1 - (const char *)path.data);
-	return (struct span){ slash + 1, path.size - before };
-}
-
 static const char *bracketed(struct resolver *resolver, const char *what, struct span name)
 {
 	if (name.size == 0)
@@ -75,7 +66,7 @@ static const char *name_image(struct resolver *resolver, uint32_t id)
 	case IMAGE_JIT:
 		return bracketed(resolver, "jit", without_last_two_words(image.name));
 	case IMAGE_NAME:
-		return resolver_copy(resolver, base_name(deleted_path_strip(image.name)));
+		return resolver_copy(resolver, span_base_name(deleted_path_strip(image.name)));
 	default:
 		return image.name.size ? bracketed(resolver, "unknown:", image.name)
 				       : bracketed(resolver, "unknown", none);

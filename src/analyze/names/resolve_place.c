@@ -62,7 +62,7 @@ static const char *show_function(struct resolver *resolver, const struct functio
 	return shown ? arena_printf(&resolver->arena, "%s%s", shown, resolver_plt_mark) : NULL;
 }
 
-/* Returns the entry that stays, named; NULL when out of memory. */
+/* The entry of the procedure, made and named where it is new; NULL when out of memory. */
 static struct procedure_entry *keep_procedure(struct resolver *resolver,
 					      const struct procedure_entry *wanted,
 					      const struct function_record *function)
@@ -162,7 +162,7 @@ static bool place_equal(const void *rows, uint32_t position, const void *wanted)
 }
 
 /* The call of a return address is the instruction before it. */
-static struct place_entry looked_up(struct resolver *resolver, const struct profile_frame *frame)
+static struct place_entry to_look_up(struct resolver *resolver, const struct profile_frame *frame)
 {
 	struct place_entry entry = { .image = frame->image, .name_id = frame->name };
 	entry.place.vaddr = frame->vaddr;
@@ -176,7 +176,7 @@ static struct place_entry looked_up(struct resolver *resolver, const struct prof
 const struct procedure *resolver_procedure(struct resolver *resolver,
 					   const struct profile_frame *frame)
 {
-	const struct place_entry wanted = looked_up(resolver, frame);
+	const struct place_entry wanted = to_look_up(resolver, frame);
 	const struct procedure_entry *found = find_procedure(resolver, &wanted);
 	return found ? &found->procedure : NULL;
 }
@@ -205,7 +205,7 @@ static const struct place *find_place(struct resolver *resolver, struct place_en
 
 const struct place *resolver_place(struct resolver *resolver, const struct profile_frame *frame)
 {
-	return find_place(resolver, looked_up(resolver, frame));
+	return find_place(resolver, to_look_up(resolver, frame));
 }
 
 const struct place *resolver_place_in_file(struct resolver *resolver, uint32_t image,

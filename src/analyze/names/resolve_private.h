@@ -1,7 +1,7 @@
 /*
- * resolve_private - what the parts of resolve.h share: whom to ask about an image (resolve.c), its
- * name (resolve_image.c), procedures and places (resolve_place.c), and what else is known of them:
- * lines, code, callees (resolve_source.c).
+ * resolve_private - what the parts of resolve.h share: which stash has an image (resolve.c), the
+ * image's name (resolve_image.c), procedures and places (resolve_place.c), and what else is known
+ * of them: lines, code, callees (resolve_source.c).
  */
 #pragma once
 
@@ -50,7 +50,7 @@ struct resolver {
 	const struct profile *profile;
 	struct resolver_options options;
 	struct stash_index *stash;
-	struct local_files local; /* what this machine's files say */
+	struct local_files local; /* read from files of this machine */
 	struct stash_index *local_stash;
 	bool local_read;
 	struct demangler demangler;
@@ -77,8 +77,9 @@ static const char resolver_plt_mark[] = "@plt";
 
 /* One sentence for the report's foot, once. */
 void resolver_add_note(void *context, const char *sentence);
-/* The stash to ask about an image: the profile's own, or else this machine's files. NULL: neither.
- * Where a recording brought names by offsets and the file is here, the file knows more. */
+/* The stash to look an image up in: the profile's own, or else that of this machine's files, and
+ * *local is true. NULL: neither. Where the profile's is by offsets, as of an import, and the file
+ * is here, the file has more. */
 struct stash_index *resolver_stash_for(struct resolver *resolver, uint32_t image, bool *local);
 /* Of the arena; NULL when out of memory. */
 const char *resolver_copy(struct resolver *resolver, struct span text);

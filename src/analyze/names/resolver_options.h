@@ -10,8 +10,8 @@ struct resolver_options {
 	const char *symfs;	/* look for files below this folder first; NULL: none */
 	const char *debug_root; /* NULL: /usr/lib/debug */
 	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
-	bool stash_only;	/* ask no file of this machine */
-	bool without_code;	/* nobody asks for the code of procedures: files are read faster */
+	bool stash_only;	/* read no file of this machine */
+	bool without_code;	/* the code of procedures is not needed: files are read faster */
 	uint64_t read_time_ns;	/* for finding and reading files; 0: LOCAL_FILES_TIME_NS */
 	bool debuginfod;	/* ask the servers of $DEBUGINFOD_URLS for what is missing */
 };

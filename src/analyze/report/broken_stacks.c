@@ -10,9 +10,6 @@
 #include "base/sum.h"
 #include "image/libc_name.h"
 
-/* Linux's default kernel.perf_event_max_stack: deeper stacks end there. */
-#define KERNEL_MAX_STACK 127
-
 bool broken_stacks_is_start(const char *name)
 {
 	static const char *const starts[] = {
@@ -40,7 +37,7 @@ bool broken_stacks_is_start(const char *name)
 	return false;
 }
 
-/* Of the frames from the outermost one to a node. */
+/* What the frames from the outermost one to a node tell of stacks that end there. */
 enum verdict {
 	NOTHING,  /* no frame yet */
 	NO_IMAGE, /* code of no image alone */
@@ -73,7 +70,8 @@ static bool starts_threads(const char *image)
 	return libc_name_is(span_of_text(image));
 }
 
-/* Of the outermost frame that is in an image; `lost`: there are others above it. Or -ENOMEM. */
+/* The verdict by the outermost frame that is in an image; `lost`: others are above it. Or -ENOMEM.
+ */
 static int judge_first(const struct judge *judge, const struct profile_frame *frame, bool lost)
 {
 	const struct procedure *procedure = resolver_procedure(judge->resolver, frame);
@@ -88,7 +86,8 @@ static int judge_first(const struct judge *judge, const struct profile_frame *fr
 	return lost || procedure->named || !called ? BROKEN : UNJUDGED;
 }
 
-/* A start right below a frame that is none: "main" below a nameless "_start". Or -ENOMEM. */
+/* The verdict where the frame right below that one is a start ("main" below a nameless "_start"),
+ * else the verdict so far. Or -ENOMEM. */
 static int judge_second(const struct judge *judge, const struct profile_frame *frame, int verdict)
 {
 	const struct procedure *procedure = resolver_procedure(judge->resolver, frame);
@@ -133,21 +132,13 @@ static bool is_followed(const struct report *report, uint32_t column)
 	       report->scope.bills[column].stacks_followed.known;
 }
 
-static int compare_causes(const void *left, const void *right)
-{
-	const struct scope_cause *a = left, *b = right;
-	if (a->samples != b->samples)
-		return a->samples < b->samples ? 1 : -1;
-	return span_compare(a->name, b->name);
-}
-
 static int compare_names(const void *left, const void *right)
 {
 	const struct scope_cause *a = left, *b = right;
 	return span_compare(a->name, b->name);
 }
 
-/* Makes one of those of one name: builds of a program are told apart elsewhere. */
+/* Adds up images of one name: builds of a program are told apart elsewhere. */
 static size_t merge_names(struct scope_cause *list, size_t count)
 {
 	size_t kept = 0;
@@ -178,7 +169,7 @@ static int rank_images(struct judge *judge, const uint64_t *by_image, size_t ima
 			};
 	count = merge_names(list, count);
 	if (count)
-		qsort(list, count, sizeof(*list), compare_causes);
+		qsort(list, count, sizeof(*list), scope_compare_causes);
 	out->image_count = count < SCOPE_BROKEN_IMAGES ? count : SCOPE_BROKEN_IMAGES;
 	memcpy(out->images, list, out->image_count * sizeof(*list));
 	return 0;
@@ -198,7 +189,8 @@ static int sum_up(struct judge *judge, struct report *report, const uint32_t *de
 		uint64_t samples = table_values(stacks, row)[CELL_SAMPLES], node = keys[STACK_NODE];
 		int verdict = judge->verdict[node];
 		if (column == EVENT_COLUMN_NONE || !is_followed(report, column) ||
-		    verdict == NOTHING || verdict == NOT_USER || depth[node] >= KERNEL_MAX_STACK)
+		    verdict == NOTHING || verdict == NOT_USER ||
+		    depth[node] >= SCOPE_KERNEL_MAX_STACK)
 			continue;
 		sum_add(&out->user_samples, samples);
 		if (verdict == UNJUDGED || verdict == NO_IMAGE)

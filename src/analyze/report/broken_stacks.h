@@ -2,7 +2,7 @@
  * broken_stacks - how many stacks lack their callers, and whose code broke them.
  *
  * A stack that is followed by frame pointers ends where code uses that register
- * for something else: in an address of no code, or in the middle of things. So
+ * for something else: at an address of no code, or in some function on the way. So
  * one is broken when its outermost frame is in no image, or in a function whose
  * name is not one that threads begin with (_start, clone3, runtime.goexit; main is
  * as good). The image of the outermost frame that is known is to blame, or what

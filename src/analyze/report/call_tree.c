@@ -8,7 +8,6 @@
 #include "analyze/report/chosen_samples.h"
 #include "analyze/report/label_tree.h"
 #include "analyze/report/place_labels.h"
-#include "analyze/report/report_rows.h"
 #include "analyze/report/tree_order.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -82,6 +81,7 @@ static int sum_nodes(struct walk *walk)
 	return 0;
 }
 
+/* The row of a procedure below the row `from`, or of a root below NO_ROW, with its cells. */
 static int step(struct walk *walk, uint32_t from, uint32_t procedure, uint32_t *row)
 {
 	int ret = label_tree_find(&walk->tree, from, procedure, row);
@@ -98,7 +98,7 @@ struct node_links {
 	size_t procedures;
 };
 
-/* Adds to a procedure's row of `sums`, which are the walk's. */
+/* Adds to a procedure's row of `sums`, walk->self or walk->total. */
 static int add_row(struct walk *walk, struct node_cells *sums, uint32_t procedure,
 		   const struct cell *cells)
 {
@@ -227,9 +227,9 @@ static int fill_inclusive(struct walk *walk)
 
 /* ---- trees: a row a path */
 
-/* Which procedures are meant: by procedure number. NULL: all start at the root. */
+/* Which procedures paths start from, by procedure number. */
 struct start {
-	const bool *is; /* NULL: a tree from the outermost frame */
+	const bool *is; /* NULL: the outermost frame of each stack */
 	size_t count;
 };
 
@@ -238,7 +238,7 @@ static bool is_start(const struct start *start, uint32_t procedure)
 	return procedure < start->count && start->is[procedure];
 }
 
-/* Down from the outermost frame, or from the first procedure of a stack that is meant. */
+/* Follows a chain down from the row `from`; where that is NO_ROW, from its first start. */
 static int grow_down(struct walk *walk, const struct start *start, uint32_t from,
 		     const uint32_t *chain, size_t count, uint32_t *row)
 {
@@ -309,8 +309,8 @@ static int fill_down(struct walk *walk, const struct start *start)
 	return 0;
 }
 
-/* Up from place `at` of a chain to the outermost frame; the last row reached gets the cells as its
- * own. */
+/* Follows a chain up from its position `at`, and the nodes from `above` on, to the outermost frame;
+ * the last row reached gets the cells as its own. */
 static int grow_up(struct walk *walk, const uint32_t *chain, size_t at, uint32_t above,
 		   const struct cell *cells)
 {
@@ -342,7 +342,7 @@ static bool find_start(const struct start *start, const uint32_t *chain, size_t 
 	return false;
 }
 
-/* From the outermost procedure of each stack that is meant: so each sample counts once. */
+/* Starts from the outermost start of each stack, so that each sample counts once. */
 static int fill_up(struct walk *walk, const struct start *start)
 {
 	CLEANUP(free_pointer) bool *met = calloc(walk->nodes + 1, sizeof(*met));

@@ -169,9 +169,9 @@ static int place_matches(const struct report *report, struct procedure_match *ma
 	if (!chain)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		int asked = procedure_match_asks(match, report->places, chain[i]);
-		if (asked)
-			return asked;
+		int has = procedure_match_has(match, report->places, chain[i]);
+		if (has)
+			return has;
 	}
 	return 0;
 }

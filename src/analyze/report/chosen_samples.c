@@ -46,16 +46,10 @@ static int count_late(struct chosen_samples *selection, const struct selected *s
 	if (!places_can_be_late(report->places, &report->columns.list[sample->column]))
 		return 0;
 	uint32_t procedure = places_procedure_of(report->places, sample->place);
-	if (procedure >= selection->late_capacity) {
-		size_t capacity = places_procedure_count(report->places);
-		struct late_tally *grown = reallocarray(selection->late, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + selection->late_capacity, 0,
-		       (capacity - selection->late_capacity) * sizeof(*grown));
-		selection->late = grown;
-		selection->late_capacity = capacity;
-	}
+	int ret = array_reserve_zeroed(&selection->late, &selection->late_capacity, procedure,
+				       sizeof(*selection->late));
+	if (ret < 0)
+		return ret;
 	bool late = places_marks_of(report->places, sample->place) & PLACE_LATE;
 	struct late_tally *tally = &selection->late[procedure];
 	sum_add(&tally->all, sample->cell.samples);
@@ -122,7 +116,9 @@ static int place_flat(struct report *report, uint32_t *place_of)
 	return 0;
 }
 
-/* Where the recording did not count them: the cells of unknown code say the cause. */
+/* Counts samples of unknown code by the cause that their cells have, in columns whose bill does
+ * not.
+ */
 static int count_unknown(struct report *report, const uint32_t *place_of)
 {
 	const struct profile *profile = report->profile;
@@ -201,8 +197,8 @@ static int compare_late(const void *left, const void *right)
 	return (a->procedure > b->procedure) - (a->procedure < b->procedure);
 }
 
-/* The most frequent ones; and a procedure is marked when it has no fewer late samples than others.
- */
+/* Lists the procedures with most late samples, and marks each that has no fewer late samples than
+ * others. */
 static int rank_late(const struct chosen_samples *selection)
 {
 	struct scope *scope = &selection->report->scope;

@@ -1,7 +1,7 @@
 /*
  * chosen_samples - the samples of a profile that a report is about, with their
- * places, after its filters. On the way it takes the sums that do not depend on
- * filters: the whole, idle time, how much was resolved, late samples.
+ * places, after its filters. On the way it fills the report's sums that do not depend
+ * on filters: the whole, idle time, how much was resolved, late samples.
  */
 #pragma once
 
@@ -20,10 +20,11 @@ struct selected {
 	uint32_t node; /* id in the trie; 0: no stack is known of these samples */
 };
 
-/* Takes one sample that passed the filters. Returns 0 or a negative errno, which ends the walk. */
+/* Is given each sample that passed the filters. Returns 0 or a negative errno, which ends the walk.
+ */
 typedef int (*chosen_samples_sink)(void *context, const struct selected *sample);
 
-/* Samples of events that can be late. */
+/* Of a procedure's samples of events that can be late: those that are, and all. */
 struct late_tally {
 	uint64_t late, all;
 };

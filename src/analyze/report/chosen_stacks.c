@@ -9,9 +9,6 @@
 #include "base/hash_index.h"
 #include "base/sum.h"
 
-/* Linux's default kernel.perf_event_max_stack; deeper stacks lose their outermost frames. */
-#define DEFAULT_MAX_STACK 127
-
 /* The samples of flat that no stack has taken yet, by row. */
 struct flat_left {
 	const struct table *flat;
@@ -96,7 +93,7 @@ static bool stacks_hold_all(const struct report *report)
 	size_t count = report->columns.count;
 	CLEANUP(free_pointer) struct cell *sums = calloc(2 * count + 1, sizeof(*sums));
 	if (!sums)
-		return false; /* the long way round tells the same */
+		return false; /* the long way round gives the same */
 	add_sums(report, profile_table(report->profile, PROFILE_FLAT), FLAT_EVENT, FLAT_EVENT,
 		 sums);
 	add_sums(report, profile_table(report->profile, PROFILE_STACK), STACK_EVENT, STACK_NODE,
@@ -124,7 +121,7 @@ static int place_nodes(struct chosen_samples *selection)
 	return 0;
 }
 
-/* Has all procedures there: the filters' names are told from expressions by them. */
+/* Adds the procedures of all places, as procedure_match_has() needs them. */
 static int complete_procedures(const struct chosen_samples *selection, const uint32_t *place_of)
 {
 	const struct report *report = selection->report;
@@ -239,7 +236,7 @@ int chosen_measure_stacks(struct report *report)
 		return 0;
 	scope->cut_is_guess = true;
 	bool heap = scope->stack_depth >= 32 && deepest >= 10 && deepest / 5 >= before;
-	if (heap || scope->stack_depth == DEFAULT_MAX_STACK)
+	if (heap || scope->stack_depth == SCOPE_KERNEL_MAX_STACK)
 		scope->cut_stacks.value = deepest;
 	return 0;
 }

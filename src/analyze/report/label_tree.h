@@ -1,6 +1,6 @@
 /*
  * label_tree - stacks that begin alike as one tree: a node is found by its parent and its label,
- * a small number of the user's. Nodes are numbered as they come, so a parent has a lower number
+ * a small number of the caller's. Nodes are numbered as they come, so a parent has a lower number
  * than its children, and one pass from the end sums up. Cells stand beside it, a row a node.
  */
 #pragma once
@@ -11,7 +11,7 @@
 #include "base/hash_index.h"
 #include "profile/profile.h"
 
-#define LABEL_TREE_NONE UINT32_MAX /* the parent of a node that stands on none */
+#define LABEL_TREE_NONE UINT32_MAX /* the parent of a root; there may be several */
 
 struct label_node {
 	uint32_t parent, label;
@@ -24,7 +24,7 @@ struct label_tree {
 };
 
 void label_tree_release(struct label_tree *tree); /* also right for a zeroed one */
-/* The node of that label on that parent, a new one if need be. 0 or -ENOMEM. */
+/* Stores the node of that label below that parent in *node, a new one if need be. 0 or -ENOMEM. */
 int label_tree_find(struct label_tree *tree, uint32_t parent, uint32_t label, uint32_t *node);
 
 struct node_cells {

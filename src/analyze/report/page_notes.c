@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-#define NOTE_BYTES 1024 /* a sentence; what is longer, a stranger's name made so */
+#define NOTE_BYTES 1024 /* longer sentences, which only names from strangers make, are cut */
 
 int page_note_add(struct arena *arena, const char ***notes, size_t *count, const char *format,
 		  va_list args)

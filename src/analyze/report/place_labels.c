@@ -2,13 +2,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/report/chosen_samples.h"
 #include "base/array.h"
 
 struct place_chain {
-	uint32_t start, count; /* count 0: not asked yet */
+	uint32_t start, count; /* count 0: not looked up yet */
 };
 
 void place_labels_release(struct place_labels *labels)
@@ -18,22 +17,7 @@ void place_labels_release(struct place_labels *labels)
 	*labels = (struct place_labels){ 0 };
 }
 
-static int reach(struct place_labels *labels, uint32_t place)
-{
-	if (place < labels->chain_capacity)
-		return 0;
-	size_t capacity = (size_t)place * 2 + 256;
-	struct place_chain *grown = reallocarray(labels->chains, capacity, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + labels->chain_capacity, 0,
-	       (capacity - labels->chain_capacity) * sizeof(*grown));
-	labels->chains = grown;
-	labels->chain_capacity = capacity;
-	return 0;
-}
-
-static int ask(struct place_labels *labels, uint32_t place, struct place_chain *chain)
+static int look_up(struct place_labels *labels, uint32_t place, struct place_chain *chain)
 {
 	size_t count;
 	const uint32_t *procedures = chosen_samples_chain(labels->report, place, &count);
@@ -60,9 +44,10 @@ static int ask(struct place_labels *labels, uint32_t place, struct place_chain *
 int place_labels_at(struct place_labels *labels, uint32_t place, const uint32_t **list,
 		    size_t *count)
 {
-	int ret = reach(labels, place);
+	int ret = array_reserve_zeroed(&labels->chains, &labels->chain_capacity, place,
+				       sizeof(*labels->chains));
 	if (ret == 0 && labels->chains[place].count == 0)
-		ret = ask(labels, place, &labels->chains[place]);
+		ret = look_up(labels, place, &labels->chains[place]);
 	if (ret < 0)
 		return ret;
 	*list = labels->labels + labels->chains[place].start;

@@ -1,6 +1,7 @@
 /*
- * place_labels - the functions at places as labels, each place asked once. A label is a number
- * that the user has for a procedure, which may be that of the procedure itself.
+ * place_labels - the functions at places as labels; each place is looked up once. A label is the
+ * number that the owner of a place_labels has for a procedure: the procedure's own, or that of
+ * all procedures that are to be shown as one.
  */
 #pragma once
 
@@ -11,7 +12,7 @@ struct report;
 
 struct place_labels {
 	const struct report *report; /* its places, and how it shows inlined functions */
-	/* NULL: a procedure is its own label. 0 or -ENOMEM. */
+	/* Stores a procedure's label in *label. 0 or -ENOMEM. NULL: it is its number. */
 	int (*label_of)(void *context, uint32_t procedure, uint32_t *label);
 	void *context;
 
@@ -23,6 +24,7 @@ struct place_labels {
 };
 
 void place_labels_release(struct place_labels *labels); /* also right for a zeroed one */
-/* Outermost first, at least one; they stay where they are until the next call. 0 or -ENOMEM. */
+/* Stores the labels of the functions at a place, outermost first, at least one; *list is valid
+ * until the next call. Returns 0 or -ENOMEM. */
 int place_labels_at(struct place_labels *labels, uint32_t place, const uint32_t **list,
 		    size_t *count);

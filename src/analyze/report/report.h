@@ -82,7 +82,7 @@ struct report_row {
 	uint64_t address;	      /* of REPORT_ADDRESS, as that of a file; likewise */
 	unsigned marks;		      /* set of enum place_mark */
 	uint32_t depth;		      /* in trees; else 0 */
-	uint32_t indent;    /* in trees: how many rows of its way are branches, itself too */
+	uint32_t indent;    /* in trees: how many rows from its root to itself are branches */
 	bool branch;	    /* in trees: one of several ways on from the row above it */
 	struct cell *self;  /* by column */
 	struct cell *total; /* with what was called; NULL in REPORT_FLAT */
@@ -90,9 +90,9 @@ struct report_row {
 
 /* What became of a column's samples in a report by line. */
 struct report_charge {
-	unsigned skid;	     /* 0: lines have those that stand there */
+	unsigned skid;	     /* in instructions; 0: samples are counted at the line they stand at */
 	struct cell charged; /* counted at the lines of instructions that ran `skid` before */
-	struct cell stays;   /* late too, but where no code is known: counted where they stand */
+	struct cell stays;   /* late too, but of code that is not known: counted where they stand */
 };
 
 struct report {
@@ -124,9 +124,10 @@ struct report {
 	size_t note_count;
 };
 
-/* For the makers of rows, call_tree.c and report.c itself. */
+/* For the parts that make a report. Adds a sentence to its notes; 0 or -ENOMEM. */
 int report_add_note(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Sets what a row has of a procedure: names, image, marks. */
 void report_describe_procedure(struct report *report, struct report_row *row, uint32_t procedure);
 /* By the sort column (or what else options.sort says), then by everything that a reader sees. */
 int report_compare_rows(const void *left, const void *right, void *report);

@@ -113,8 +113,7 @@ struct flat_rows {
 	uint32_t *contexts[REPORT_PARTS];
 };
 
-/* A chosen_samples_sink. Of lines and addresses the key is the place, until all samples are there.
- */
+/* A chosen_samples_sink. The key of a line is the place, until report_lines_charge(). */
 static int add_sample(void *context, const struct selected *sample)
 {
 	struct flat_rows *flat = context;

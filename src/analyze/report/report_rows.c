@@ -16,7 +16,6 @@ void report_rows_release(struct report_rows *rows)
 {
 	free(rows->keys);
 	free(rows->self);
-	free(rows->total);
 	hash_index_release(&rows->index);
 	*rows = (struct report_rows){ 0 };
 }
@@ -36,7 +35,7 @@ static bool equal(const void *rows, uint32_t position, const void *wanted)
 	       0;
 }
 
-/* One more row's worth of `width` elements at the end of an array of `count` rows. */
+/* Room for one more row of `width` elements behind `count` rows. */
 static int reserve(void *elements, size_t *capacity, size_t count, size_t width, size_t size)
 {
 	void **array = elements;
@@ -64,14 +63,10 @@ int report_rows_find(struct report_rows *rows, const uint32_t *key, uint32_t *ro
 	if (ret == 0)
 		ret = reserve(&rows->self, &rows->self_capacity, rows->count, rows->column_count,
 			      sizeof(*rows->self));
-	if (ret == 0)
-		ret = reserve(&rows->total, &rows->total_capacity, rows->count, rows->column_count,
-			      sizeof(*rows->total));
 	if (ret < 0)
 		return ret;
 	memcpy(rows->keys + rows->count * rows->key_size, key, rows->key_size * sizeof(*key));
 	memset(report_rows_self(rows, rows->count), 0, rows->column_count * sizeof(struct cell));
-	memset(report_rows_total(rows, rows->count), 0, rows->column_count * sizeof(struct cell));
 	ret = hash_index_add(&rows->index, hash, (uint32_t)rows->count);
 	if (ret == 0)
 		*row = (uint32_t)rows->count++;

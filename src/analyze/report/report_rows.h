@@ -1,7 +1,6 @@
 /*
- * report_rows - the rows of a report while they are made: found by a key of
- * small numbers, with a cell a column for the samples in the row itself and,
- * where stacks are followed, one for those in what it called too.
+ * report_rows - the rows of a flat report while they are made: found by a key of
+ * small numbers, each with a cell by column.
  */
 #pragma once
 
@@ -13,16 +12,17 @@
 
 struct report_rows {
 	size_t key_size, column_count;
-	uint32_t *keys;		   /* count * key_size */
-	struct cell *self, *total; /* count * column_count */
+	uint32_t *keys;	   /* count * key_size */
+	struct cell *self; /* count * column_count */
 	size_t count;
-	size_t key_capacity, self_capacity, total_capacity;
+	size_t key_capacity, self_capacity; /* of numbers; of cells */
 	struct hash_index index;
 };
 
 void report_rows_init(struct report_rows *rows, size_t key_size, size_t column_count);
 void report_rows_release(struct report_rows *rows);
-/* The row of that key, a new one if need be. Returns 0 or -ENOMEM. */
+/* Stores the number of the row of that key in *row, of a new and empty one if there is none.
+ * Returns 0 or -ENOMEM. */
 int report_rows_find(struct report_rows *rows, const uint32_t *key, uint32_t *row);
 
 static inline const uint32_t *report_rows_key(const struct report_rows *rows, size_t row)
@@ -32,8 +32,4 @@ static inline const uint32_t *report_rows_key(const struct report_rows *rows, si
 static inline struct cell *report_rows_self(const struct report_rows *rows, size_t row)
 {
 	return rows->self + row * rows->column_count;
-}
-static inline struct cell *report_rows_total(const struct report_rows *rows, size_t row)
-{
-	return rows->total + row * rows->column_count;
 }

@@ -55,7 +55,7 @@ static int read_sources(struct scope *scope, const struct profile *profile)
 		scope->duration_passed = scope->sums_passed = true;
 		scope->duration_ns = 0;
 	}
-	/* of one it is not known: of none of all */
+	/* where one source's is not known, that of all is not */
 	if (scope->has_source && !scope->first.start_ns)
 		scope->start_ns = scope->end_ns = 0;
 	for (size_t row = 0; row < count; row++) {
@@ -219,7 +219,7 @@ static void add_machine_item(struct scope *scope, struct span item, uint64_t amo
 		add_cause(scope->bursts.ends, &scope->bursts.end_count, cause, amount);
 }
 
-static int compare_causes(const void *left, const void *right)
+int scope_compare_causes(const void *left, const void *right)
 {
 	const struct scope_cause *a = left, *b = right;
 	if (a->samples != b->samples)
@@ -253,16 +253,16 @@ static int read_bill(struct scope *scope, const struct profile *profile,
 		scope_sort_causes(&scope->bills[i]);
 	}
 	qsort(scope->bursts.ends, scope->bursts.end_count, sizeof(scope->bursts.ends[0]),
-	      compare_causes);
+	      scope_compare_causes);
 	return 0;
 }
 
 void scope_sort_causes(struct scope_bill *bill)
 {
-	qsort(bill->lost, bill->lost_count, sizeof(bill->lost[0]), compare_causes);
+	qsort(bill->lost, bill->lost_count, sizeof(bill->lost[0]), scope_compare_causes);
 	qsort(bill->interpreted.ends, bill->interpreted.end_count,
-	      sizeof(bill->interpreted.ends[0]), compare_causes);
-	qsort(bill->unknown, bill->unknown_count, sizeof(bill->unknown[0]), compare_causes);
+	      sizeof(bill->interpreted.ends[0]), scope_compare_causes);
+	qsort(bill->unknown, bill->unknown_count, sizeof(bill->unknown[0]), scope_compare_causes);
 }
 
 void scope_add_unknown(struct scope_bill *bill, struct span cause, uint64_t samples)
@@ -334,7 +334,7 @@ struct scope_number scope_idle_ns(const struct scope *scope, size_t columns)
 /* Busy time comes in the kernel's ticks, at most 10 ms each, at either end of each recording. */
 #define TICKS_NS (2 * 10e6)
 
-/* Busy time, of so much; no more than that where ticks explain the rest. Negative: nothing does. */
+/* Busy time, cut to `most_ns` where no more is left than ticks explain; negative where it is. */
 static double busy_within(const struct scope *scope, double most_ns)
 {
 	double busy = (double)scope->busy_ns.value;

@@ -28,6 +28,11 @@ struct scope_cause {
 	struct span name; /* "ring", "no_mapping" */
 	uint64_t samples;
 };
+/* For qsort(): most samples first, then by name. */
+int scope_compare_causes(const void *left, const void *right);
+
+/* Linux's default kernel.perf_event_max_stack; deeper stacks lose their outermost frames. */
+#define SCOPE_KERNEL_MAX_STACK 127
 
 #define SCOPE_CAUSES 16 /* kinds of loss or of unknown, each; more are summed up in the last */
 
@@ -86,8 +91,8 @@ struct scope_late {
 #define SCOPE_BROKEN_IMAGES 6
 struct scope_broken_stacks {
 	uint64_t user_samples;	   /* with user code in their stack */
-	uint64_t broken_samples;   /* of these */
-	uint64_t unjudged_samples; /* of these: their outermost function has no name */
+	uint64_t broken_samples;   /* of user_samples */
+	uint64_t unjudged_samples; /* of user_samples: their outermost function has no name */
 	struct scope_cause images[SCOPE_BROKEN_IMAGES]; /* of the last frame that is known, most
 							   samples first */
 	size_t image_count;
@@ -131,7 +136,8 @@ struct scope {
 	struct scope_broken_stacks broken_stacks;
 };
 
-/* Everything but resolution, late and stacks, which the report fills as it walks. */
+/* Fills everything but resolution, late and stacks, which chosen_samples.h fills. Returns 0, or
+ * -ENOMEM with *err and nothing to release. Texts borrow from the profile. */
 int scope_init(struct scope *scope, const struct profile *profile,
 	       const struct event_columns *columns, struct error *err);
 void scope_release(struct scope *scope);
@@ -144,13 +150,14 @@ void scope_release(struct scope *scope);
 double scope_mean_busy_cpus(const struct scope *scope);
 /* How much of the CPUs' time was busy, 0 to 1; negative likewise. */
 double scope_busy_ratio(const struct scope *scope);
-/* Sum of the losses by cause, or what the overflows say that nobody accounts for; else absent. */
+/* Samples that were lost: the sum over the causes where the bill has any, else the overflows that
+ * nothing accounts for; absent where neither is known. */
 struct scope_number scope_lost(const struct scope_bill *bill);
 /* What the timers of all clocks took while CPUs were idle, estimated. */
 struct scope_number scope_idle_ns(const struct scope *scope, size_t columns);
 /* Samples stored without an image, from the bill or, where it has none, counted in the cells. */
 struct scope_number scope_unknown(const struct scope_bill *bill);
-/* One more cause of unknown samples. */
+/* Adds samples to a cause of unknown ones. */
 void scope_add_unknown(struct scope_bill *bill, struct span cause, uint64_t samples);
-/* Largest causes first. */
+/* Sorts the causes in the bill by scope_compare_causes(). */
 void scope_sort_causes(struct scope_bill *bill);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/report/label_tree.h"
-#include "analyze/report/report_rows.h"
+#include "analyze/report/report.h"
 #include "base/cleanup.h"
 
 struct siblings {
@@ -21,7 +21,7 @@ static int compare_siblings(const void *left, const void *right, void *context)
 {
 	const struct order_context *order = context;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t parent_a = order->tree->nodes[a].parent + 1; /* NO_ROW becomes 0 */
+	uint32_t parent_a = order->tree->nodes[a].parent + 1; /* LABEL_TREE_NONE becomes 0 */
 	uint32_t parent_b = order->tree->nodes[b].parent + 1;
 	if (parent_a != parent_b)
 		return parent_a < parent_b ? -1 : 1;

@@ -6,15 +6,6 @@
 #include "base/count_of.h"
 #include "profile/profile.h"
 
-static struct span base_name(struct span path)
-{
-	const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
-	size_t before = slash ? (size_t)(slash + 1 - (const char *)path.data) : 0;
-	return before == path.size
-		       ? path
-		       : (struct span){ (const char *)path.data + before, path.size - before };
-}
-
 /* "perf-123.map", which JIT compilers write, "jitted-123-4.so", which perf inject makes. */
 static bool is_jit_file(struct span name)
 {
@@ -74,7 +65,7 @@ static void take_bracketed(struct span dso, struct profile_image *image)
 struct profile_image perf_dso_classify(struct span dso)
 {
 	struct profile_image image = { .kind = IMAGE_NAME, .space = SPACE_PROCESS, .name = dso };
-	struct span name = base_name(dso);
+	struct span name = span_base_name(dso);
 	if (dso.size == 0 || span_equal(dso, span_of_text("[unknown]"))) {
 		image.kind = IMAGE_UNKNOWN;
 		image.name = (struct span){ NULL, 0 };

@@ -80,7 +80,7 @@ static void judge(struct subject *subject)
 {
 	assert_int_equal(
 		image_claims_init(&subject->claims, subject->test.profile, &subject->arena), 0);
-	assert_int_equal(image_claims_tell(&subject->claims, take_sentence, &subject->told), 0);
+	assert_int_equal(image_claims_note(&subject->claims, take_sentence, &subject->told), 0);
 	assert_false(buffer_failed(&subject->told));
 }
 

@@ -359,6 +359,31 @@ static void arrays_and_buffers_grow_and_are_emptied(void **state)
 	buffer.failed = false;
 }
 
+static void an_array_reaches_a_position_with_zeros(void **state)
+{
+	(void)state;
+	uint64_t *list = NULL;
+	size_t capacity = 0;
+	uint8_t *dirty = malloc(65536);
+	assert_non_null(dirty);
+	memset(dirty, 0xff, 65536);
+	free(dirty); /* likely to be what the array is given */
+	for (size_t position = 1; position < 4000; position = position * 3 + 1) {
+		size_t before = capacity;
+		assert_int_equal(array_reserve_zeroed(&list, &capacity, position, sizeof(*list)),
+				 0);
+		assert_true(capacity > position);
+		for (size_t i = 0; i < capacity; i++)
+			assert_int_equal(list[i], i < before ? i + 1 : 0);
+		for (size_t i = 0; i < capacity; i++)
+			list[i] = i + 1;
+		assert_int_equal(array_reserve_zeroed(&list, &capacity, 0, sizeof(*list)), 0);
+		assert_int_equal(list[0], 1);
+	}
+	assert_int_equal(array_reserve_zeroed(&list, &capacity, SIZE_MAX, sizeof(*list)), -ENOMEM);
+	free(list);
+}
+
 static void a_sum_past_64_bits_says_so_for_good(void **state)
 {
 	(void)state;
@@ -397,6 +422,7 @@ int main(void)
 		cmocka_unit_test(a_mapped_file_is_its_bytes),
 		cmocka_unit_test(arrays_and_buffers_grow_and_are_emptied),
 		cmocka_unit_test(random_numbers_stay_in_range_and_repeat_by_seed),
+		cmocka_unit_test(an_array_reaches_a_position_with_zeros),
 		cmocka_unit_test(a_sum_past_64_bits_says_so_for_good),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,8 +58,8 @@ static void close_reader(void *context)
 	buffer_release(&data->unpacked);
 	buffer_release(&data->tracing);
 	ZSTD_freeDStream(data->unpacker);
-	perf_stacks_free(data->waiting);
-	perf_here_free(data->here);
+	perf_data_release_unwinding(&data->unwinding);
+	perf_here_release(&data->here);
 	simpleperf_release(&data->simpleperf);
 	perf_events_release(&data->events);
 	perf_queue_release(&data->queue);

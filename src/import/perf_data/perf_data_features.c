@@ -299,6 +299,20 @@ static int take_feature(struct perf_data *data, uint64_t feature, struct reading
 	}
 }
 
+struct perf_recording perf_data_recording(const struct perf_data *data)
+{
+	const struct perf_data_machine *machine = &data->machine;
+	return (struct perf_recording){
+		.host = byte_pool_get(&data->names, machine->host),
+		.kernel = byte_pool_get(&data->names, machine->kernel),
+		.first_sample_ns = data->first_sample_ns,
+		.last_sample_ns = data->last_sample_ns,
+		.wall_ns = machine->wall_ns,
+		.wall_at_ns = machine->wall_at_ns,
+		.written_ns = data->options->written_ns,
+	};
+}
+
 int perf_data_feature(struct perf_data *data, uint64_t feature, struct span bytes)
 {
 	struct reading reading = { cursor_of(bytes.data, bytes.size), data->swap };

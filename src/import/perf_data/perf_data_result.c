@@ -61,9 +61,12 @@ static int write_contexts(struct result *result)
 static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
 {
 	struct perf_places *places = &result->data->places;
+	struct perf_image *image = &places->images[number - 1];
 	int ret = 0;
-	if (!places->images[number - 1].row)
-		ret = perf_here_identify(result->data, number);
+	if (!image->row) {
+		const struct perf_recording recording = perf_data_recording(result->data);
+		ret = perf_here_identify(&result->data->here, &recording, places, image);
+	}
 	return ret < 0 ? ret : perf_places_write(places, result->profile, number, row);
 }
 
@@ -380,7 +383,7 @@ static void tell_counts(const struct perf_data *data, const struct profile *prof
 	tell(data, IMPORT_NOTE, counts->wrong_path,
 	     "branches were fetched but not taken and are left out");
 	perf_data_tell_unwound(data);
-	perf_here_tell(data);
+	perf_here_tell(&data->here, data->options);
 	tell(data, IMPORT_WARNING, data->events.bad_scales,
 	     "events have a scale that is no number: their counts stay as they are");
 	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");

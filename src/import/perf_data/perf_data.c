@@ -125,6 +125,17 @@ static bool kept_part(const struct perf_data *data, const struct perf_section *s
 	return true;
 }
 
+int perf_data_fault(struct perf_data *data, struct error *err, const char *format, ...)
+{
+	struct error sentence;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence.text, sizeof(sentence.text), format, arguments);
+	va_end(arguments);
+	data->stopped = true;
+	return import_fault(data->options, -EBADMSG, err, "%s", sentence.text);
+}
+
 /* ---- attributes */
 
 static int add_ids(struct perf_data *data, const struct perf_section *ids, struct error *err)

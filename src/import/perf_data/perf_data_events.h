@@ -101,7 +101,3 @@ int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t ty
 		       struct span value);
 int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name);
 int perf_events_add_type(struct perf_file_events *events, uint64_t config, struct span name);
-
-struct profile;
-/* Adds all events that have samples, or could have. 0 or -ENOMEM. */
-int perf_events_write(struct perf_file_events *events, struct profile *profile);

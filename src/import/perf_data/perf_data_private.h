@@ -2,8 +2,9 @@
  * perf_data_private - what the parts of the perf.data reader share; nobody else
  * includes it. One reader, one thread.
  *
- * Bytes go: perf_data.c (where in the file) -> perf_data_records.c (one record)
- * -> the queue, in order of time -> perf_data_samples.c and the process table
+ * Bytes go: perf_data.c (where in the file) -> perf_data_split.c (where a record ends)
+ * -> perf_data_records.c (one record) -> the queue, in order of time -> perf_data_samples.c and the
+ * process table
  * -> cells -> perf_data_result.c (the profile).
  */
 #pragma once
@@ -153,14 +154,22 @@ struct perf_data {
 	uint64_t first_sample_ns, last_sample_ns;
 };
 
-/* perf_data_records.c: the next bytes of a stream of records. 0 or an importer's error. */
-int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
-		    size_t size, struct error *err);
-/* The end of all records: hands on what waits. */
-int perf_data_end_records(struct perf_data *data, struct error *err);
-/* Says a fault; with options->force 0, and no further record is read. */
+/* perf_data.c: says a fault; with options->force 0, and no further record is read. */
 __attribute__((format(printf, 3, 4))) int perf_data_fault(struct perf_data *data, struct error *err,
 							  const char *format, ...);
+
+/* perf_data_split.c: the next bytes of a stream of records. 0 or an importer's error. */
+int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
+		    size_t size, struct error *err);
+/* The end of the stream, which must not be inside a record. 0 or an importer's error. */
+int perf_data_end_split(struct perf_data *data, struct perf_splitter *splitter, struct error *err);
+
+/* perf_data_records.c: one whole record, in the file's byte order, that the splitter found. 0 or an
+ * importer's error. */
+int perf_data_record(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
+		     size_t size, struct error *err);
+/* The end of all records: hands on what waits in the queue. */
+int perf_data_end_records(struct perf_data *data, struct error *err);
 
 /* perf_data_features.c: one feature's bytes, in the file's byte order. What makes no sense is left
  * out and said. 0 or -ENOMEM. */

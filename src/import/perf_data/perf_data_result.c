@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/sum.h"
 #include "import/perf_data/jit_beside.h"
+#include "import/perf_data/perf_data_event_rows.h"
 #include "import/perf_data/perf_data_private.h"
 #include "intake/cells_write.h"
 #include "machine/cpu_model.h"

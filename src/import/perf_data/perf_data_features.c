@@ -139,7 +139,7 @@ int perf_data_build_id(struct perf_data *data, const uint8_t *record, size_t siz
 	if (header.misc & PERF_BUILD_ID_HAS_SIZE && id[PERF_BUILD_ID_ROOM] <= PERF_BUILD_ID_ROOM)
 		id_size = id[PERF_BUILD_ID_ROOM];
 	const char *path = (const char *)record + fixed;
-	return perf_places_remember_build(&data->places, code_mode_of_misc(header.misc),
+	return perf_images_remember_build(&data->places.images, code_mode_of_misc(header.misc),
 					  (struct span){ path, strnlen(path, size - fixed) },
 					  (struct span){ id, id_size });
 }

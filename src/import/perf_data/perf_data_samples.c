@@ -32,7 +32,7 @@ static int locate_unknown(void *owner, enum unknown_cause cause, struct located 
 static enum unknown_cause cause_of(const void *owner, uint32_t image)
 {
 	const struct perf_data *data = owner;
-	return data->places.images[image - 1].cause;
+	return data->places.images.list[image - 1].cause;
 }
 
 /* Which mappings and names hold. */

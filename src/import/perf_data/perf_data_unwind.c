@@ -37,12 +37,12 @@ int perf_data_wait(struct perf_data *data, const struct perf_waiting_sample *sam
 /* ---- what the unwinder asks */
 
 /* The build that the table names for that path; user code's rows only. */
-static struct span build_of(const struct perf_places *places, const struct perf_image *image)
+static struct span build_of(const struct perf_images *images, const struct perf_image *image)
 {
 	if (image->build_id_bytes)
 		return (struct span){ image->build_id, image->build_id_bytes };
-	for (size_t i = 0; i < places->build_count; i++) {
-		const struct perf_build *build = &places->builds[i];
+	for (size_t i = 0; i < images->build_count; i++) {
+		const struct perf_build *build = &images->builds[i];
 		if (build->mode != CODE_KERNEL && strcmp(build->path, image->name) == 0)
 			return (struct span){ build->build_id, build->build_id_bytes };
 	}
@@ -52,11 +52,11 @@ static struct span build_of(const struct perf_places *places, const struct perf_
 static void name_file(void *context, uint32_t file, struct unwind_file *named)
 {
 	const struct perf_data *data = context;
-	const struct perf_image *image = &data->places.images[file - 1];
+	const struct perf_image *image = &data->places.images.list[file - 1];
 	if (image->runtime || image->kind == IMAGE_UNKNOWN)
 		return;
 	named->path = span_of_text(image->name);
-	named->build_id = build_of(&data->places, image);
+	named->build_id = build_of(&data->places.images, image);
 	const struct perf_recording recording = perf_data_recording(data);
 	named->here = perf_here_inode(&recording, image);
 }
@@ -65,8 +65,9 @@ static void name_file(void *context, uint32_t file, struct unwind_file *named)
 static void found_file(void *context, uint32_t file, const struct identity *identity)
 {
 	struct perf_data *data = context;
-	struct perf_image *image = &data->places.images[file - 1];
-	if (build_of(&data->places, image).size || identity->build_id_bytes > PERF_BUILD_ID_ROOM)
+	struct perf_image *image = &data->places.images.list[file - 1];
+	if (build_of(&data->places.images, image).size ||
+	    identity->build_id_bytes > PERF_BUILD_ID_ROOM)
 		return;
 	memcpy(image->build_id, identity->build_id, identity->build_id_bytes);
 	image->build_id_bytes = (uint8_t)identity->build_id_bytes;
@@ -167,11 +168,13 @@ static int put_missing(const struct perf_data *data, struct buffer *text)
 		return -ENOMEM;
 	for (size_t i = 0; i < count && i < FILES_SHOWN; i++)
 		buffer_printf(text, "%s'%s' (%" PRIu64 ")", i ? ", " : " ",
-			      data->places.images[missing[i].file - 1].name, missing[i].samples);
+			      data->places.images.list[missing[i].file - 1].name,
+			      missing[i].samples);
 	if (count > FILES_SHOWN)
 		buffer_printf(text, " and %zu more", count - FILES_SHOWN);
-	bool unsaid =
-		count && !build_of(&data->places, &data->places.images[missing[0].file - 1]).size;
+	bool unsaid = count && !build_of(&data->places.images,
+					 &data->places.images.list[missing[0].file - 1])
+					.size;
 	buffer_append_text(text, unsaid ? "; the recording does not say of which build, so only "
 					  "below --symfs its name would be enough"
 					: "; --symfs names a folder to look in");

@@ -12,8 +12,6 @@
 
 #include "base/span.h"
 
-#define CALLGRIND_MAX_POSITIONS 2 /* instruction and line */
-
 /* What the words are taken from, front to back. */
 struct callgrind_words {
 	const char *at, *end;

@@ -260,7 +260,6 @@ int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t ty
 
 int perf_events_add_id(struct perf_file_events *events, uint32_t event, uint64_t id)
 {
-	events->list[event].has_ids = true;
 	int ret = number_map_put(&events->by_id, id, (void *)((uintptr_t)event + 1));
 	return ret < 0 ? ret : apply_updates(events, &events->list[event], id);
 }

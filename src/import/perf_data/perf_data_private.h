@@ -56,17 +56,15 @@ struct perf_context_slot {
 
 /* Counted while reading, for the bill and for what is said at the end. */
 struct perf_data_counts {
-	uint64_t records, samples;
 	uint64_t lost; /* by LOST */
 	uint64_t aux_lost, aux_bytes;
 	enum perf_trace trace; /* what they were written by */
-	uint64_t throttled, unthrottled;
+	uint64_t throttled;
 	uint64_t late; /* records older than what was taken already */
 	uint64_t unknown_id, damaged;
 	uint64_t map_timeouts;
 	uint64_t guest_samples;
 	uint64_t wrong_path;
-	uint64_t foreign_records;
 	uint64_t unknown_records;
 };
 

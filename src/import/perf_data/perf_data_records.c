@@ -65,10 +65,6 @@ static int take_lost(struct perf_data *data, const struct perf_record *record, u
 
 static void take_throttle(struct perf_data *data, const struct perf_record *record, uint32_t event)
 {
-	if (record->type == PERF_RECORD_UNTHROTTLE) {
-		data->counts.unthrottled++;
-		return;
-	}
 	uint32_t named = perf_events_find(&data->events, record->throttle.id);
 	data->counts.throttled++;
 	data->events.list[named == PERF_NO_EVENT ? event : named].counts.throttled++;
@@ -120,7 +116,6 @@ static int take_decoded(struct perf_data *data, uint32_t event, const struct per
 		ret = take_lost(data, record, event);
 		break;
 	case PERF_RECORD_THROTTLE:
-	case PERF_RECORD_UNTHROTTLE:
 		take_throttle(data, record, event);
 		break;
 	default:
@@ -142,8 +137,6 @@ static int take_in_turn(void *context, const uint8_t *bytes, uint64_t time)
 	struct perf_event_header header;
 	memcpy(&header, bytes, sizeof(header));
 	uint32_t event = perf_events_of_record(&data->events, bytes, header.size);
-	if (header.type == PERF_RECORD_SAMPLE)
-		data->counts.samples++;
 	if (event == PERF_NO_EVENT) {
 		data->counts.unknown_id += header.type == PERF_RECORD_SAMPLE;
 		if (header.type == PERF_RECORD_SAMPLE || !data->events.count)
@@ -363,7 +356,6 @@ static int take_simpleperf(struct perf_data *data, const uint8_t *bytes, size_t 
 {
 	const struct span record = { bytes, size };
 	struct simpleperf_id id;
-	data->counts.foreign_records++;
 	if (data->swap)
 		return 0;
 	for (size_t i = 0; simpleperf_event_id(record, i, &id); i++)
@@ -378,7 +370,6 @@ int perf_data_record(struct perf_data *data, struct perf_splitter *splitter, con
 		     size_t size, struct error *err)
 {
 	struct perf_event_header header;
-	data->counts.records++;
 	if (data->swap) {
 		buffer_empty(&splitter->swapped);
 		buffer_append(&splitter->swapped, bytes, size);

@@ -53,8 +53,8 @@ static void extent_of(const struct elf_file *elf, uint64_t *low, uint64_t *high)
 		*low = *high = 0;
 }
 
-const struct unwind_module *unwind_modules_find(const struct unwind_modules *modules,
-						uint64_t address)
+/* The module that was added first of those that the address lies in, or NULL. */
+static const struct unwind_module *find(const struct unwind_modules *modules, uint64_t address)
 {
 	for (size_t i = 0; i < modules->count; i++)
 		if (address >= modules->list[i].low && address < modules->list[i].high)
@@ -65,7 +65,7 @@ const struct unwind_module *unwind_modules_find(const struct unwind_modules *mod
 int unwind_modules_add(struct unwind_modules *modules, const struct elf_file *elf, void *owner,
 		       const struct mapping *mapping)
 {
-	const struct unwind_module *there = unwind_modules_find(modules, mapping->start);
+	const struct unwind_module *there = find(modules, mapping->start);
 	const struct elf_segment *segment = segment_of(elf, mapping);
 	uint64_t low, high;
 	if ((there && there->elf == elf) || !segment)
@@ -84,7 +84,7 @@ int unwind_modules_add(struct unwind_modules *modules, const struct elf_file *el
 
 const void *unwind_modules_read(const struct unwind_modules *modules, uint64_t address, size_t size)
 {
-	const struct unwind_module *module = unwind_modules_find(modules, address);
+	const struct unwind_module *module = find(modules, address);
 	if (!module)
 		return NULL;
 	const struct elf_file *elf = module->elf;

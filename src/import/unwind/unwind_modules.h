@@ -23,9 +23,6 @@ struct unwind_modules { /* begins as zero; its owner frees `list` */
 	size_t count, capacity;
 };
 
-/* The module that was added first of those that the address lies in, or NULL. */
-const struct unwind_module *unwind_modules_find(const struct unwind_modules *modules,
-						uint64_t address);
 /*
  * Adds the file of a mapping, unless the mapping lies in a module of that file, as those
  * of later segments do, or in no segment that makes sense. 0 or -ENOMEM.

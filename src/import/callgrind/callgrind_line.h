@@ -38,6 +38,6 @@ struct span callgrind_rest(struct callgrind_words *words);
 struct callgrind_name {
 	bool numbered;
 	uint64_t number;
-	struct span text; /* empty: of that number */
+	struct span text; /* empty: the one that came with that number before */
 };
 bool callgrind_name(struct span text, struct callgrind_name *name);

@@ -16,14 +16,15 @@
 
 struct error;
 
-/* A line that says what the next one's cost or position is of. */
+/* Whether the line before was a call or a jump: then the next one has its position, and a call's
+ * inclusive cost. */
 enum waiting { WAITING_NOTHING, WAITING_CALL, WAITING_JUMP };
 
 struct callgrind_reader {
 	const struct import_options *options;
 	struct profile *profile;
 	struct text_lines lines;
-	bool stopped; /* at a fault, with --force */
+	bool stopped; /* at a fault, with options->force: the rest is left alone */
 	struct callgrind_events events;
 	struct callgrind_places places;
 	bool by_line; /* positions hold a line; places.by_instruction: an address, before it */

@@ -20,26 +20,27 @@ struct profile;
 enum import_remark { IMPORT_NOTE, IMPORT_WARNING };
 typedef void (*import_say)(void *context, enum import_remark kind, const char *sentence);
 
-/* What all readers are told; a reader keeps the pointer, so it outlives the reader. */
+/* Options of an import, for every format. A reader keeps the pointer: they must outlive it. */
 struct import_options {
 	const char *event,
 		*unit;	 /* of counts that the file does not name; NULL: the format's own word */
 	bool one_count;	 /* folded: the last number is the count even when all lines end in two */
-	bool recognised; /* nobody named the format: most of a text's lines must be of it */
-	bool force; /* keep what comes before a fault, say the fault as a warning, and succeed */
-	const char *folder;	/* that the file lies in, for what lies beside it; NULL: unknown */
-	const char *symfs;	/* look for binaries below this folder first; NULL: none */
+	bool recognised; /* by its content, not named by the user: most lines of a text must fit */
+	bool force; /* keep what comes before a fault, report the fault as a warning, and succeed */
+	const char *folder; /* of the file: JIT dumps and maps may lie there too; NULL: unknown */
+	const char *symfs;  /* look for binaries below this folder first; NULL: none */
 	const char *perf_cache; /* perf's own binaries by build-id, "~/.debug"; NULL: none */
-	uint64_t written_ns;	/* when the file was written, since 1970; 0: it is, as it is read */
-	import_say say;		/* NULL: nobody listens */
+	uint64_t written_ns; /* when the file was last written, since 1970; 0: it comes from a pipe
+			      */
+	import_say say;	     /* where remarks go; NULL: nowhere */
 	void *say_context;
 };
 
 struct importer {
 	const char *name; /* "perf.data", for messages and --format */
 	const char *what; /* "a recording of Linux perf" */
-	/* What one byte of it counts for in its budget (base/budget.h) beyond itself; 0, but where
-	 * a frame of a stack takes but two bytes. */
+	/* Bytes of budget (base/budget.h) that each byte of a file brings beyond itself: 0, unless
+	 * a frame of a stack may take as little as two bytes. */
 	uint32_t density;
 	/* Whether the first bytes of a file (1 to IMPORT_HEAD_BYTES) are of this format. */
 	bool (*recognise)(const void *bytes, size_t size);
@@ -69,14 +70,14 @@ extern const struct importer *const importers[];
 const struct importer *importer_find(const void *bytes, size_t size);
 const struct importer *importer_named(const char *name); /* or NULL */
 
-/* For readers: says a sentence when somebody listens. */
+/* For readers: passes a remark to options->say. */
 __attribute__((format(printf, 3, 4))) void
 import_tell(const struct import_options *options, enum import_remark kind, const char *format, ...);
 /* A note on a text whose last line no newline ends: tools write one, but the file may be whole. */
 void import_tell_unended(const struct import_options *options);
 
-/* For readers: a fault. With options->force it is said as a warning and 0 returned, else *err is
- * filled and `code` returned. */
+/* For readers: a fault. With options->force it is reported as a warning and 0 returned, else *err
+ * is filled and `code` returned. */
 __attribute__((format(printf, 4, 5))) int import_fault(const struct import_options *options,
 						       int code, struct error *err,
 						       const char *format, ...);

@@ -45,7 +45,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct simpleperf simpleperf = { 0 };
 	struct simpleperf_event events[8];
-	struct simpleperf_chain chain;
 	struct simpleperf_id id;
 	size_t names;
 	if (size < 9)
@@ -83,8 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count = simpleperf_events(&simpleperf, events, COUNT_OF(events));
 	for (size_t i = 0; i < count; i++)
 		assert(events[i].name.size > 0);
-	if (simpleperf_chain(part, &chain))
-		assert(chain.count <= part.size / 16);
 	for (size_t i = 0; simpleperf_event_id(part, i, &id); i++)
 		assert(i < part.size / 16);
 	simpleperf_release(&simpleperf);

@@ -9,41 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "import/callgrind/callgrind_events.h"
 #include "import/callgrind/callgrind_line.h"
-#include "import/callgrind/callgrind_places.h"
+#include "import/callgrind/callgrind_private.h"
 #include "import/formats.h"
-#include "import/text/text_lines.h"
 #include "profile/profile.h"
-
-#define COMM_BYTES 15 /* TASK_COMM_LEN without its NUL: what other recordings call the process */
-
-/* A line that says what the next one's cost or position is of. */
-enum waiting { WAITING_NOTHING, WAITING_CALL, WAITING_JUMP };
-
-struct callgrind_reader {
-	const struct import_options *options;
-	struct profile *profile;
-	struct text_lines lines;
-	bool stopped; /* at a fault, with --force */
-	struct callgrind_events events;
-	struct callgrind_places places;
-	bool by_line; /* positions hold a line; places.by_instruction: an address, before it */
-	struct callgrind_place here;
-	struct callgrind_place target; /* of a call or a jump */
-	enum waiting waiting;
-	uint64_t count; /* of the call or the jump */
-	uint64_t arcs;	/* of all calls and jumps */
-	struct buffer command, creator, labels;
-	uint32_t context;
-	bool whole;	/* a totals line came after the last cost */
-	bool versioned; /* the header says of which version it is */
-};
 
 static void reader_close(void *context)
 {
@@ -60,13 +33,13 @@ static void reader_close(void *context)
 	free(reader);
 }
 
-static int out_of_memory(const struct callgrind_reader *reader, struct error *err)
+int callgrind_out_of_memory(const struct callgrind_reader *reader, struct error *err)
 {
 	return error_set(err, -ENOMEM, "out of memory at line %llu",
 			 (unsigned long long)reader->lines.number);
 }
 
-static int fault(struct callgrind_reader *reader, struct error *err, const char *what)
+int callgrind_fault(struct callgrind_reader *reader, struct error *err, const char *what)
 {
 	reader->stopped = true;
 	return import_fault(reader->options, -EBADMSG, err, "line %llu: %s",
@@ -167,18 +140,18 @@ static int take_costs(struct callgrind_reader *reader, struct span text, struct 
 	enum waiting waiting = reader->waiting;
 	reader->waiting = WAITING_NOTHING;
 	if (reader->events.column_count == 0)
-		return fault(reader, err, "a cost comes before the names of the events");
+		return callgrind_fault(reader, err, "a cost comes before the names of the events");
 	if (!take_positions(reader, &words, &reader->here.address, &reader->here.line))
-		return fault(reader, err, "its position is no number, or below zero");
+		return callgrind_fault(reader, err, "its position is no number, or below zero");
 	if (!callgrind_events_costs(&reader->events, callgrind_rest(&words), costs))
-		return fault(reader, err,
-			     "its costs are no numbers, or more than the file has events");
+		return callgrind_fault(
+			reader, err, "its costs are no numbers, or more than the file has events");
 	reader->whole = false;
 	int ret = add_line(reader, waiting, costs);
 	if (ret == -EOVERFLOW)
 		return error_set(err, ret, "line %llu: the costs add up to more than 64 bits",
 				 (unsigned long long)reader->lines.number);
-	return ret < 0 ? out_of_memory(reader, err) : 0;
+	return ret < 0 ? callgrind_out_of_memory(reader, err) : 0;
 }
 
 /* "calls=COUNT POSITIONS", "jump=COUNT POSITIONS", "jcnd=FOLLOWED/EXECUTED POSITIONS" */
@@ -198,7 +171,7 @@ static int take_arc(struct callgrind_reader *reader, enum waiting waiting, struc
 	while (good && !callgrind_at_end(&words))
 		good = callgrind_number(&words, &more);
 	if (!good)
-		return fault(reader, err, "its count or its target is no number");
+		return callgrind_fault(reader, err, "its count or its target is no number");
 	if (!target->object)
 		target->object = reader->here.object;
 	if (!target->file)
@@ -213,8 +186,8 @@ static int take_name(struct callgrind_reader *reader, struct number_map *map, st
 		     uint32_t *out, struct error *err)
 {
 	int ret = callgrind_places_name(&reader->places, map, text, out);
-	return ret == -EBADMSG ? fault(reader, err, "nothing had that number before")
-	       : ret < 0       ? out_of_memory(reader, err)
+	return ret == -EBADMSG ? callgrind_fault(reader, err, "nothing had that number before")
+	       : ret < 0       ? callgrind_out_of_memory(reader, err)
 			       : 0;
 }
 
@@ -239,7 +212,8 @@ static int take_assignment(struct callgrind_reader *reader, struct span key, str
 		{ "jfi", &reader->places.files, &reader->target.file },
 	};
 	if (reader->waiting != WAITING_NOTHING)
-		return fault(reader, err, "the line before needs a position and costs here");
+		return callgrind_fault(reader, err,
+				       "the line before needs a position and costs here");
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (span_equal(key, span_of_text(names[i].key)))
 			return take_name(reader, names[i].map, value, names[i].place, err);
@@ -247,127 +221,7 @@ static int take_assignment(struct callgrind_reader *reader, struct span key, str
 		return take_arc(reader, WAITING_CALL, value, err);
 	if (span_equal(key, span_of_text("jump")) || span_equal(key, span_of_text("jcnd")))
 		return take_arc(reader, WAITING_JUMP, value, err);
-	return fault(reader, err, "it is neither a cost nor a name");
-}
-
-/* ---- lines of the header */
-
-static int take_context(struct callgrind_reader *reader, struct span command, struct error *err)
-{
-	struct callgrind_words words = callgrind_words_of(command);
-	struct span program = callgrind_word(&words);
-	const char *slash = program.size ? memrchr(program.data, '/', program.size) : NULL;
-	if (slash) {
-		program.size -= (size_t)(slash + 1 - (const char *)program.data);
-		program.data = slash + 1;
-	}
-	if (program.size > COMM_BYTES)
-		program.size = COMM_BYTES;
-	const struct profile_context context = { .comm = program };
-	buffer_empty(&reader->command);
-	buffer_append(&reader->command, command.data, command.size);
-	if (program.size && profile_add_context(reader->profile, &context, &reader->context) < 0)
-		return out_of_memory(reader, err);
-	return 0;
-}
-
-static int take_positions_header(struct callgrind_reader *reader, struct span value,
-				 struct error *err)
-{
-	struct callgrind_words words = callgrind_words_of(value);
-	reader->places.by_instruction = reader->by_line = false;
-	while (!callgrind_at_end(&words)) {
-		struct span word = callgrind_word(&words);
-		bool *has = span_equal(word, span_of_text("instr")) ? &reader->places.by_instruction
-			    : span_equal(word, span_of_text("line")) ? &reader->by_line
-								     : NULL;
-		/* an instruction's position comes before its line's */
-		if (!has || *has || (has == &reader->places.by_instruction && reader->by_line))
-			return fault(reader, err, "positions are 'instr', 'line' or 'instr line'");
-		*has = true;
-	}
-	if (!reader->places.by_instruction && !reader->by_line)
-		return fault(reader, err, "positions are 'instr', 'line' or 'instr line'");
-	return 0;
-}
-
-/* "totals:" closes a part: it is what its costs add up to. */
-static int take_totals(struct callgrind_reader *reader, struct span value, struct error *err)
-{
-	struct callgrind_events *events = &reader->events;
-	uint64_t totals[CALLGRIND_MAX_EVENTS];
-	if (!callgrind_events_costs(events, value, totals))
-		return fault(reader, err, "its totals are no numbers, or more than the events");
-	for (size_t i = 0; i < events->column_count; i++) {
-		struct callgrind_event *event = &events->list[events->columns[i]];
-		struct span name = profile_event(reader->profile, event->id).name;
-		if (event->part != totals[i])
-			import_tell(reader->options, IMPORT_WARNING,
-				    "line %llu: the costs of %.*s add up to %llu, not to the "
-				    "total of %llu",
-				    (unsigned long long)reader->lines.number, (int)name.size,
-				    (const char *)name.data, (unsigned long long)event->part,
-				    (unsigned long long)totals[i]);
-		event->part = 0;
-	}
-	reader->whole = true;
-	return 0;
-}
-
-static int take_summary(struct callgrind_reader *reader, struct span value, struct error *err)
-{
-	struct callgrind_events *events = &reader->events;
-	uint64_t costs[CALLGRIND_MAX_EVENTS];
-	if (!callgrind_events_costs(events, value, costs))
-		return fault(reader, err, "its sums are no numbers, or more than the events");
-	for (size_t i = 0; i < events->column_count; i++) {
-		uint64_t *summary = &events->list[events->columns[i]].summary;
-		if (__builtin_add_overflow(*summary, costs[i], summary))
-			return error_set(err, -EOVERFLOW,
-					 "line %llu: the sums add up to more than 64 bits",
-					 (unsigned long long)reader->lines.number);
-	}
-	events->has_summary = true;
-	return 0;
-}
-
-static int take_events(struct callgrind_reader *reader, bool formula, struct span value,
-		       struct error *err)
-{
-	const char *what;
-	int ret = formula ? callgrind_events_define(&reader->events, reader->profile, value, &what)
-			  : callgrind_events_name(&reader->events, reader->profile, value, &what);
-	return ret == -EBADMSG ? fault(reader, err, what)
-	       : ret < 0       ? out_of_memory(reader, err)
-			       : 0;
-}
-
-static int take_header(struct callgrind_reader *reader, struct span key, struct span value,
-		       struct error *err)
-{
-	if (reader->waiting != WAITING_NOTHING)
-		return fault(reader, err, "the line before needs a position and costs here");
-	if (span_equal(key, span_of_text("events")))
-		return take_events(reader, false, value, err);
-	if (span_equal(key, span_of_text("event")))
-		return take_events(reader, true, value, err);
-	if (span_equal(key, span_of_text("positions")))
-		return take_positions_header(reader, value, err);
-	if (span_equal(key, span_of_text("totals")))
-		return take_totals(reader, value, err);
-	if (span_equal(key, span_of_text("summary")))
-		return take_summary(reader, value, err);
-	if (span_equal(key, span_of_text("cmd")))
-		return take_context(reader, value, err);
-	if (span_equal(key, span_of_text("creator"))) {
-		buffer_empty(&reader->creator);
-		buffer_append(&reader->creator, value.data, value.size);
-	}
-	reader->versioned |= span_equal(key, span_of_text("version")) != 0;
-	if (span_equal(key, span_of_text("pid")) && reader->labels.size == 0)
-		buffer_printf(&reader->labels, "pid=%.*s", (int)value.size,
-			      (const char *)value.data);
-	return 0; /* others say nothing that is kept */
+	return callgrind_fault(reader, err, "it is neither a cost nor a name");
 }
 
 /* ---- any line */
@@ -393,11 +247,12 @@ static int take_line(void *context, struct span line, struct error *err)
 		return take_costs(reader, line, err);
 	size_t length = letters(text, line.size);
 	if (length == 0 || length == line.size || (text[length] != '=' && text[length] != ':'))
-		return fault(reader, err, "it is neither a cost nor a name");
+		return callgrind_fault(reader, err, "it is neither a cost nor a name");
 	words.at = text + length + 1;
 	struct span key = { text, length };
-	return text[length] == '=' ? take_assignment(reader, key, callgrind_rest(&words), err)
-				   : take_header(reader, key, callgrind_rest(&words), err);
+	return text[length] == '='
+		       ? take_assignment(reader, key, callgrind_rest(&words), err)
+		       : callgrind_take_header(reader, key, callgrind_rest(&words), err);
 }
 
 static int reader_open(const struct import_options *options, void **out)
@@ -439,10 +294,11 @@ static int check_end(struct callgrind_reader *reader, struct error *err)
 	if (reader->stopped)
 		return 0;
 	if (reader->waiting != WAITING_NOTHING)
-		return fault(reader, err, "the file ends in the middle of a call or a jump");
+		return callgrind_fault(reader, err,
+				       "the file ends in the middle of a call or a jump");
 	if (!reader->whole && reader->creator.size >= sizeof(valgrind) &&
 	    memcmp(reader->creator.data, valgrind, sizeof(valgrind) - 1) == 0)
-		return fault(reader, err, "the file is cut off: its totals are missing");
+		return callgrind_fault(reader, err, "the file is cut off: its totals are missing");
 	if (is_of_cachegrind(reader) && !reader->events.has_summary)
 		import_tell(reader->options, IMPORT_WARNING,
 			    "the file is cut off: cachegrind ends it with a summary");
@@ -494,7 +350,7 @@ static int add_derived(struct callgrind_reader *reader, struct error *err)
 	if (ret == -EOVERFLOW)
 		return error_set(err, ret, "the sums of events pass 64 bits");
 	if (ret < 0)
-		return out_of_memory(reader, err);
+		return callgrind_out_of_memory(reader, err);
 	if (left_out.size)
 		import_tell(reader->options, IMPORT_WARNING,
 			    "'%.*s' is left out: the file has no cost of an event that it is "
@@ -517,7 +373,7 @@ static int reader_finish(void *context, struct profile **out, struct error *err)
 	if (ret < 0)
 		return ret;
 	if (add_counters(reader) < 0 || add_source(reader) < 0)
-		return out_of_memory(reader, err);
+		return callgrind_out_of_memory(reader, err);
 	ret = callgrind_places_finish(&reader->places, err);
 	if (ret < 0)
 		return ret;

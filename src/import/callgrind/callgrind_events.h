@@ -21,8 +21,8 @@ struct callgrind_event {
 	uint32_t id;	  /* in the profile */
 	uint64_t sum;	  /* of all cost lines */
 	uint64_t part;	  /* of those since the last totals */
-	uint64_t called;  /* of all calls, what they called included */
-	uint64_t summary; /* as the file says, all parts */
+	uint64_t called;  /* inclusive cost of all calls */
+	uint64_t summary; /* of the file's "summary:" lines */
 };
 
 struct callgrind_term {

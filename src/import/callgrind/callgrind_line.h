@@ -12,8 +12,6 @@
 
 #include "base/span.h"
 
-#define CALLGRIND_MAX_POSITIONS 2 /* instruction and line */
-
 /* What the words are taken from, front to back. */
 struct callgrind_words {
 	const char *at, *end;
@@ -40,6 +38,6 @@ struct span callgrind_rest(struct callgrind_words *words);
 struct callgrind_name {
 	bool numbered;
 	uint64_t number;
-	struct span text; /* empty: of that number */
+	struct span text; /* empty: the one that came with that number before */
 };
 bool callgrind_name(struct span text, struct callgrind_name *name);

@@ -1,7 +1,6 @@
 /*
- * callgrind_places - what the lines of a callgrind file stand for: their names,
- * given in full once and by number afterwards, the objects as images, and the
- * source lines of addresses.
+ * callgrind_places - where the costs of a callgrind file belong: names, given in full
+ * once and by number afterwards, objects as images, and the source lines of addresses.
  */
 #pragma once
 
@@ -21,8 +20,8 @@ struct callgrind_place {
 	uint64_t address, line;
 };
 
-/* What a place is told for. The file of a target may be a guess: what lines with costs say of the
- * same address comes first. */
+/* What a place is the place of: a cost, or the target of a call or a jump. The source file of a
+ * target may be a guess, so what costs say of the same address wins. */
 enum callgrind_use { CALLGRIND_COST, CALLGRIND_TARGET };
 
 struct callgrind_places {

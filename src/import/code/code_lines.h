@@ -1,9 +1,9 @@
 /*
- * code_lines - source lines and inlined frames that a file tells of single
- * addresses, made into records of the stash. Where functions begin and end such
- * a file does not know: a record goes from the first to the last of neighbouring
- * addresses that stand in the same line, and the procedure's name is with the
- * frames themselves (struct profile_frame).
+ * code_lines - source lines and inlined frames that a file gives for single
+ * addresses, made into records of the stash. Such a file does not say where functions
+ * begin and end: a record goes from the first to the last of neighbouring addresses
+ * with the same frames, and the procedure's name is kept with the frames of stacks
+ * (struct profile_frame).
  *
  * Texts are numbers in the profile's byte pool. One thread at a time.
  */
@@ -36,8 +36,9 @@ void code_lines_release(struct code_lines *lines); /* also right for a zeroed on
 
 /*
  * Frames at an address, innermost first, the function that holds the address
- * last; `count` > 0. What was said of an address first stays; *same tells
- * whether this is the same (may be NULL). Returns 0 or -ENOMEM.
+ * last; `count` > 0, and of more than RECORD_MAX_DEPTH (symbol/record.h) the
+ * innermost are dropped. The first frames of an address stay; *same (may be NULL)
+ * says whether these equal them. Returns 0 or -ENOMEM.
  */
 int code_lines_add(struct code_lines *lines, uint32_t image, uint64_t vaddr,
 		   const struct code_frame *frames, size_t count, bool *same);

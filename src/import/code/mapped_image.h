@@ -3,8 +3,9 @@
  * stands in its place ("[vdso]"), and perhaps a build-id. A file's vaddrs are offsets
  * in it, since its program headers are not there.
  *
- * Where one path or build-id may be of many mappings, it is read once, by
- * mapped_path_read() and mapped_build_read(), and images are made of what these give.
+ * mapped_image_add() does all of it. Where many mappings share a path or a build-id, read
+ * each of these once, by mapped_path_read() and mapped_build_read(), and make the images by
+ * mapped_image_of().
  */
 #pragma once
 
@@ -19,8 +20,8 @@ int mapped_image_add(struct profile *profile, struct span path, struct span buil
 
 /* What a path says of an image; texts by their numbers in the profile. */
 struct mapped_path {
-	uint64_t kind, space;
-	uint32_t path, name; /* 0: none */
+	uint64_t kind, space; /* enum image_kind, enum vaddr_space */
+	uint32_t path, name;  /* 0: none */
 };
 
 /* These return 0 or -ENOMEM. An empty build-id has the number 0. */

@@ -1,6 +1,6 @@
 /*
  * path_nodes - the nodes of a profile by the paths of texts that lead to them
- * from the root, for readers that meet the same paths over and over. A path is
+ * from the root, for readers of texts in which the same paths come again. A path is
  * known by 96 bits of its hash alone: one look into one table finds a node
  * however deep it lies.
  */
@@ -17,7 +17,9 @@ struct path_nodes {
 	size_t count;
 };
 
-/* The hash of a path that is one text longer. The empty path has hash { 0, 0 }. */
+/* The hash of a path that is one text longer. The empty path has hash { 0, 0 }. Odd multipliers
+ * make the order of the texts count: 2^64 by the golden ratio (Knuth), and one of Steele and Vigna,
+ * "Computationally easy, spectrally good multipliers" (2021). */
 static inline struct hash128 path_hash(struct hash128 path, struct hash128 text)
 {
 	return (struct hash128){ hash_u64(path.high * 0x9e3779b97f4a7c15u + text.high + 1),
@@ -27,5 +29,5 @@ static inline struct hash128 path_hash(struct hash128 path, struct hash128 text)
 void path_nodes_release(struct path_nodes *nodes); /* also right for a zeroed one */
 /* The node, or 0 when it is not known. */
 uint32_t path_nodes_find(const struct path_nodes *nodes, struct hash128 path);
-/* `node` > 0; it takes the place of an earlier one of that path. Returns 0 or -ENOMEM. */
+/* `node` > 0; it replaces an earlier one of that path. Returns 0 or -ENOMEM. */
 int path_nodes_add(struct path_nodes *nodes, struct hash128 path, uint32_t node);

@@ -1,7 +1,7 @@
 /*
- * perf_dso - what perf calls a DSO, made an image of a profile: the kernel, its
- * modules and BPF programs, code compiled at run time and files are told apart
- * by the forms that perf gives their names.
+ * perf_dso - the image of what perf calls a DSO: the kernel, its modules and BPF
+ * programs, code compiled at run time and files are told apart by the forms that perf
+ * gives their names.
  */
 #pragma once
 

@@ -3,8 +3,8 @@
  * frame and a newline ends a stack.
  *
  * Those two and every other control character of ASCII but the tab are written
- * as '%' and two digits: %3B, %0A, %1B, %7F. A name that holds such a triple itself gets "25" behind its '%', as
- * often as it takes: "%3B" is written "%253B", "%253B" is written "%25253B".
+ * as '%' and two digits: %3B, %0A, %1B, %7F. A name that holds such a triple itself gets "25"
+ * behind its '%', as often as it takes: "%3B" is written "%253B", "%253B" is written "%25253B".
  * Everything else, other '%' included, stays as it is. So every name has one
  * spelling, every spelling one name, and text written by others comes back
  * unchanged.

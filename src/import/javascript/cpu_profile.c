@@ -4,20 +4,15 @@
  * period. A sample's addresses but the first are return addresses.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/hash.h"
-#include "base/hash_index.h"
 #include "base/number_map.h"
-#include "image/address_space.h"
 #include "import/code/code_lines.h"
 #include "import/javascript/cpu_profile_file.h"
+#include "import/javascript/cpu_profile_mappings.h"
 #include "import/formats.h"
 #include "import/code/mapped_image.h"
 #include "import/text/text_lines.h"
@@ -29,10 +24,6 @@
 #define HANDLER_FRAMES 2  /* at most so many */
 #define HANDLER_SHARE  32 /* in all samples but one of so many */
 
-struct variable { /* "build=/path": $build stands for the path */
-	struct span name, value;
-};
-
 struct cpu_reader {
 	const struct import_options *options;
 	struct buffer bytes;
@@ -43,11 +34,7 @@ struct cpu_reader {
 	uint64_t period_ns, total_ns;
 	uint64_t handlers[HANDLER_FRAMES]; /* addresses that are left out */
 	size_t handler_count;
-	struct address_space *space; /* a mapping's `file` is its image */
-	struct variable *variables;  /* each name once */
-	size_t variable_count, variable_capacity;
-	struct hash_index variable_index;
-	bool unmapped;		   /* there are more mappings than a process has */
+	struct cpu_mappings mappings;
 	uint32_t nowhere;	   /* image of addresses outside all mappings */
 	struct number_map symbols; /* where the line of an address begins */
 	struct span names;	   /* all those lines */
@@ -63,9 +50,7 @@ static void reader_close(void *context)
 		return;
 	profile_free(reader->profile);
 	buffer_release(&reader->bytes);
-	address_space_drop(reader->space);
-	free(reader->variables);
-	hash_index_release(&reader->variable_index);
+	cpu_mappings_release(&reader->mappings);
 	number_map_release(&reader->symbols);
 	number_map_release(&reader->decoded);
 	code_lines_release(&reader->lines);
@@ -79,8 +64,7 @@ static int reader_open(const struct import_options *options, void **out)
 		return -ENOMEM;
 	reader->options = options;
 	reader->profile = profile_new();
-	reader->space = address_space_new();
-	if (!reader->profile || !reader->space) {
+	if (!reader->profile || cpu_mappings_init(&reader->mappings) < 0) {
 		reader_close(reader);
 		return -ENOMEM;
 	}
@@ -189,106 +173,13 @@ static struct span text_behind(const struct cpu_reader *reader)
 			      reader->head.words.size - reader->end };
 }
 
-static bool in_name(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-/* What of the text may be a variable's name. */
-static struct span name_at_start(struct span text)
-{
-	const char *start = text.data;
-	size_t size = 0;
-	while (size < text.size && in_name(start[size]))
-		size++;
-	return (struct span){ start, size };
-}
-
-static bool variable_equal(const void *rows, uint32_t position, const void *wanted)
-{
-	return span_equal(((const struct variable *)rows)[position].name,
-			  *(const struct span *)wanted);
-}
-
-static struct variable *find_variable(const struct cpu_reader *reader, struct span name)
-{
-	uint32_t position =
-		hash_index_find(&reader->variable_index, hash_bytes(name.data, name.size),
-				variable_equal, reader->variables, &name);
-	return position == HASH_INDEX_NONE ? NULL : &reader->variables[position];
-}
-
-/* A later line counts. What is no path, or known to be too long for one, stands for nothing: the
- * value may be asked for by each mapping. */
-static int add_variable(struct cpu_reader *reader, struct span line)
-{
-	const char *text = line.data;
-	const struct span name = name_at_start(line);
-	if (name.size == 0 || name.size == line.size || text[name.size] != '=' ||
-	    line.size - name.size > PATH_MAX)
-		return 0;
-	const struct span value = { text + name.size + 1, line.size - name.size - 1 };
-	struct variable *known = find_variable(reader, name);
-	if (known) {
-		known->value = value;
-		return 0;
-	}
-	if (array_reserve(&reader->variables, &reader->variable_capacity, reader->variable_count,
-			  sizeof(*reader->variables)) < 0)
-		return -ENOMEM;
-	reader->variables[reader->variable_count] = (struct variable){ name, value };
-	return hash_index_add(&reader->variable_index, hash_bytes(name.data, name.size),
-			      (uint32_t)reader->variable_count++);
-}
-
-/* Appends a path in which "$build" at the start stands for what "build=..." said. */
-static void append_path(const struct cpu_reader *reader, struct span path, struct buffer *out)
-{
-	const char *text = path.data;
-	if (path.size && text[0] == '$') {
-		struct span name = name_at_start((struct span){ text + 1, path.size - 1 });
-		const struct variable *variable = find_variable(reader, name);
-		size_t passed = variable ? 1 + name.size : 0;
-		if (variable)
-			buffer_append(out, variable->value.data, variable->value.size);
-		path = (struct span){ text + passed, path.size - passed };
-	}
-	buffer_append(out, path.data, path.size);
-}
-
-static int take_mapping(struct cpu_reader *reader, struct span line)
-{
-	struct cpu_mapping parsed;
-	if (!cpu_mapping_parse(line, &parsed))
-		return add_variable(reader, line);
-	if (!parsed.executable)
-		return 0;
-	CLEANUP(buffer_release) struct buffer path = { 0 };
-	append_path(reader, parsed.path, &path);
-	struct mapping mapping = { parsed.start, parsed.end, parsed.offset, 0 };
-	if (buffer_failed(&path) ||
-	    mapped_image_add(reader->profile, (struct span){ path.data, path.size },
-			     (struct span){ NULL, 0 }, &mapping.file) < 0)
-		return -ENOMEM;
-	int ret = address_space_add(&reader->space, &mapping);
-	reader->unmapped |= ret == -E2BIG;
-	return ret == -E2BIG ? 0 : ret;
-}
-
 static int take_mappings(struct cpu_reader *reader)
 {
-	struct span rest = text_behind(reader);
-	struct span line;
-	while (text_lines_cut(&rest, &line)) {
-		int ret = take_mapping(reader, line);
-		if (ret < 0)
-			return ret;
-	}
-	if (reader->unmapped)
+	int ret = cpu_mappings_read(&reader->mappings, text_behind(reader), reader->profile);
+	if (ret == 0 && reader->mappings.cut)
 		import_tell(reader->options, IMPORT_WARNING,
 			    "mappings beyond the first %u are left out", ADDRESS_SPACE_LIMIT);
-	return 0;
+	return ret;
 }
 
 static int take_symbols(struct cpu_reader *reader)
@@ -410,14 +301,14 @@ static int frame_of(struct cpu_reader *reader, uint64_t address, enum frame_kind
 		return java_frame(reader, address, frame);
 	*frame = (struct profile_frame){ .kind = kind };
 	uint64_t within = address - (kind == FRAME_RETURN && address);
-	const struct mapping *mapping = address_space_find(reader->space, within);
+	const struct mapping *mapping = address_space_find(reader->mappings.space, within);
 	frame->vaddr = mapping ? address - mapping->start + mapping->offset : address;
 	frame->image = mapping ? mapping->file : reader->nowhere;
 	if (!frame->image) {
 		const struct profile_image none = { .kind = IMAGE_UNKNOWN,
 						    .space = SPACE_PROCESS,
 						    .name = span_of_text("outside all mappings") };
-		int ret = reader->space->count
+		int ret = reader->mappings.space->count
 				  ? profile_add_image(reader->profile, &none, &reader->nowhere)
 				  : mapped_image_add(reader->profile, span_of_text(""),
 						     span_of_text(""), &reader->nowhere);

@@ -58,8 +58,8 @@ static void close_reader(void *context)
 	buffer_release(&data->unpacked);
 	buffer_release(&data->tracing);
 	ZSTD_freeDStream(data->unpacker);
-	perf_stacks_free(data->waiting);
-	perf_here_free(data->here);
+	perf_data_release_unwinding(&data->unwinding);
+	perf_here_release(&data->here);
 	simpleperf_release(&data->simpleperf);
 	perf_events_release(&data->events);
 	perf_queue_release(&data->queue);
@@ -123,6 +123,17 @@ static bool kept_part(const struct perf_data *data, const struct perf_section *s
 		return false;
 	*bytes = data->kept.data + at;
 	return true;
+}
+
+int perf_data_fault(struct perf_data *data, struct error *err, const char *format, ...)
+{
+	struct error sentence;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sentence.text, sizeof(sentence.text), format, arguments);
+	va_end(arguments);
+	data->stopped = true;
+	return import_fault(data->options, -EBADMSG, err, "%s", sentence.text);
 }
 
 /* ---- attributes */

@@ -35,10 +35,9 @@ enum perf_user_part { PERF_USER_CHAIN, PERF_USER_STACK, PERF_USER_BRANCHES };
 struct perf_file_event {
 	struct perf_event_attr attr; /* what the file's is shorter by is 0 */
 	struct perf_layout layout;
-	char *name;   /* NULL: not told */
-	char *unit;   /* likewise */
-	double scale; /* of a count, in the unit; 0: not told */
-	bool has_ids;
+	char *name;	   /* NULL: not told */
+	char *unit;	   /* likewise */
+	double scale;	   /* of a count, in the unit; 0: not told */
 	uint8_t elsewhere; /* enum perf_user_part */
 	uint32_t leader;   /* of its group; itself when it has none */
 	struct perf_event_counts counts;
@@ -101,7 +100,3 @@ int perf_events_update(struct perf_file_events *events, uint64_t id, uint64_t ty
 		       struct span value);
 int perf_events_add_pmu(struct perf_file_events *events, uint32_t type, struct span name);
 int perf_events_add_type(struct perf_file_events *events, uint64_t config, struct span name);
-
-struct profile;
-/* Adds all events that have samples, or could have. 0 or -ENOMEM. */
-int perf_events_write(struct perf_file_events *events, struct profile *profile);

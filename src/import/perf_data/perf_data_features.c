@@ -139,7 +139,7 @@ int perf_data_build_id(struct perf_data *data, const uint8_t *record, size_t siz
 	if (header.misc & PERF_BUILD_ID_HAS_SIZE && id[PERF_BUILD_ID_ROOM] <= PERF_BUILD_ID_ROOM)
 		id_size = id[PERF_BUILD_ID_ROOM];
 	const char *path = (const char *)record + fixed;
-	return perf_places_remember_build(&data->places, code_mode_of_misc(header.misc),
+	return perf_images_remember_build(&data->places.images, code_mode_of_misc(header.misc),
 					  (struct span){ path, strnlen(path, size - fixed) },
 					  (struct span){ id, id_size });
 }
@@ -297,6 +297,20 @@ static int take_feature(struct perf_data *data, uint64_t feature, struct reading
 	default: /* topology, caches, memory: nothing that a profile has */
 		return feature >= SIMPLEPERF_FILE ? take_simpleperf(data, feature, reading) : 0;
 	}
+}
+
+struct perf_recording perf_data_recording(const struct perf_data *data)
+{
+	const struct perf_data_machine *machine = &data->machine;
+	return (struct perf_recording){
+		.host = byte_pool_get(&data->names, machine->host),
+		.kernel = byte_pool_get(&data->names, machine->kernel),
+		.first_sample_ns = data->first_sample_ns,
+		.last_sample_ns = data->last_sample_ns,
+		.wall_ns = machine->wall_ns,
+		.wall_at_ns = machine->wall_at_ns,
+		.written_ns = data->options->written_ns,
+	};
 }
 
 int perf_data_feature(struct perf_data *data, uint64_t feature, struct span bytes)

@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/small_file.h"
 #include "image/elf_file.h"
 #include "image/notes.h"
 #include "image/vdso.h"
-#include "import/perf_data/perf_data_private.h"
+#include "import/importer.h"
+#include "import/perf_data/perf_data_places.h"
 #include "import/text/text_lines.h"
 #include "symbol/kallsyms.h"
 #include "symbol/reader.h"
@@ -26,34 +26,20 @@
 #define NS_PER_S	   UINT64_C(1000000000)
 #define FILES_SHOWN	   3
 
-struct perf_here {
-	struct reader *reader; /* NULL: not needed yet, or none can be made */
-	bool refused;
-	bool looked_at_kernel, same_kernel;
-	struct buffer modules; /* of /proc/modules; empty unless the kernel is the same */
-	struct buffer changed; /* paths of the first files that are others now */
-	size_t changed_count;
-};
-
-void perf_here_free(struct perf_here *here)
+void perf_here_release(struct perf_here *here)
 {
-	if (!here)
-		return;
 	reader_free(here->reader);
 	buffer_release(&here->modules);
 	buffer_release(&here->changed);
-	free(here);
+	*here = (struct perf_here){ 0 };
 }
 
 /* By its name and kernel. */
-static bool is_of_this_machine(const struct perf_data *data)
+static bool is_of_this_machine(const struct perf_recording *recording)
 {
 	struct utsname here;
-	return uname(&here) == 0 &&
-	       span_equal(byte_pool_get(&data->names, data->machine.host),
-			  span_of_text(here.nodename)) &&
-	       span_equal(byte_pool_get(&data->names, data->machine.kernel),
-			  span_of_text(here.release));
+	return uname(&here) == 0 && span_equal(recording->host, span_of_text(here.nodename)) &&
+	       span_equal(recording->kernel, span_of_text(here.release));
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -65,30 +51,29 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /*
- * Since 1970, when a record of that time was written, or later: by the clocks' common moment where
- * the recording has one, else the last sample came before its file was written, or is read as it
- * comes. Records of what was there before have no time: they came before the first sample.
+ * When a record of that time was written, or later, in ns since 1970: by the clocks' common moment
+ * where the recording has one; else the last sample came before the file was written, or comes as
+ * the file is read. Records of what was mapped before the recording have no time (0): they came
+ * before the first sample.
  */
-static uint64_t wall_ns(const struct perf_data *data, uint64_t time)
+static uint64_t wall_ns(const struct perf_recording *recording, uint64_t time)
 {
-	const struct perf_data_machine *machine = &data->machine;
 	if (!time)
-		time = data->first_sample_ns;
-	if (machine->wall_ns)
-		return machine->wall_ns + (time - machine->wall_at_ns);
-	uint64_t written =
-		data->options->written_ns ? data->options->written_ns : clock_ns(CLOCK_REALTIME);
-	uint64_t ago = data->last_sample_ns > time ? data->last_sample_ns - time : 0;
+		time = recording->first_sample_ns;
+	if (recording->wall_ns)
+		return recording->wall_ns + (time - recording->wall_at_ns);
+	uint64_t written = recording->written_ns ? recording->written_ns : clock_ns(CLOCK_REALTIME);
+	uint64_t ago = recording->last_sample_ns > time ? recording->last_sample_ns - time : 0;
 	return written > ago ? written - ago : written;
 }
 
-struct binary_inode perf_here_inode(const struct perf_data *data, uint32_t image)
+struct binary_inode perf_here_inode(const struct perf_recording *recording,
+				    const struct perf_image *image)
 {
-	const struct perf_image *file = &data->places.images[image - 1];
-	if (!file->inode || file->several || !is_of_this_machine(data))
+	if (!image->inode || image->several || !is_of_this_machine(recording))
 		return (struct binary_inode){ 0 };
-	return (struct binary_inode){ makedev(file->major, file->minor), file->inode,
-				      file->generation, wall_ns(data, file->mapped_ns) };
+	return (struct binary_inode){ makedev(image->major, image->minor), image->inode,
+				      image->generation, wall_ns(recording, image->mapped_ns) };
 }
 
 /* ---- files */
@@ -131,38 +116,37 @@ static void note_changed(struct perf_here *here, const char *path)
 		buffer_printf(&here->changed, "%s'%s'", here->changed_count > 1 ? ", " : "", path);
 }
 
-void perf_here_tell(const struct perf_data *data)
+void perf_here_tell(const struct perf_here *here, const struct import_options *options)
 {
-	const struct perf_here *here = data->here;
 	char more[32] = "";
-	if (!here || !here->changed_count || buffer_failed(&here->changed))
+	if (!here->changed_count || buffer_failed(&here->changed))
 		return;
 	if (here->changed_count > FILES_SHOWN)
 		snprintf(more, sizeof(more), " and %zu more", here->changed_count - FILES_SHOWN);
-	import_tell(data->options, IMPORT_NOTE,
+	import_tell(options, IMPORT_NOTE,
 		    "the recording names no builds, and files of this machine are not those that "
 		    "it saw any more: %.*s%s",
 		    (int)here->changed.size, (const char *)here->changed.data, more);
 }
 
-static int identify_file(struct perf_data *data, uint32_t number)
+static int identify_file(struct perf_here *here, const struct perf_recording *recording,
+			 struct perf_image *image)
 {
-	struct perf_image *image = &data->places.images[number - 1];
-	const struct binary_inode wanted = perf_here_inode(data, number);
+	const struct binary_inode wanted = perf_here_inode(recording, image);
 	struct identity identity;
 	struct safe_file file;
 	if (!wanted.inode)
 		return 0;
-	int ret = need_reader(data->here);
-	if (ret < 0 || !data->here->reader)
+	int ret = need_reader(here);
+	if (ret < 0 || !here->reader)
 		return ret;
-	if (reader_open_path(data->here->reader, 0, image->name, OWNER_ANY, &file, NULL) < 0) {
-		note_changed(data->here, image->name);
+	if (reader_open_path(here->reader, 0, image->name, OWNER_ANY, &file, NULL) < 0) {
+		note_changed(here, image->name);
 		return 0;
 	}
 	if (!file_inode_is(file.fd, &wanted))
-		note_changed(data->here, image->name);
-	else if (identify_content(data->here, &file, &identity) == 0)
+		note_changed(here, image->name);
+	else if (identify_content(here, &file, &identity) == 0)
 		take_identity(image, &identity, file.writer);
 	close(file.fd);
 	return 0;
@@ -170,7 +154,7 @@ static int identify_file(struct perf_data *data, uint32_t number)
 
 /* ---- the kernel, its modules and what it maps into processes */
 
-/* Where the symbol lies that the recording counts the kernel's addresses from; 0: hidden. */
+/* The address of a symbol in a table as /proc/kallsyms has it; 0: hidden, or not there. */
 static uint64_t find_symbol(struct span table, const char *wanted)
 {
 	struct span line;
@@ -180,17 +164,17 @@ static uint64_t find_symbol(struct span table, const char *wanted)
 	return 0;
 }
 
-static int look_at_kernel(struct perf_data *data)
+/* Finds out whether the kernel that runs here is the one that was recorded. 0 or -ENOMEM. */
+static int look_at_kernel(struct perf_here *here, const struct perf_recording *recording,
+			  const struct perf_places *places)
 {
-	struct perf_here *here = data->here;
-	const struct perf_places *places = &data->places;
 	CLEANUP(buffer_release) struct buffer table = { 0 };
 	if (here->looked_at_kernel)
 		return 0;
 	here->looked_at_kernel = true;
 	uint64_t booted_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	if (!places->kernel_symbol_at || !is_of_this_machine(data) ||
-	    wall_ns(data, data->last_sample_ns) < booted_ns)
+	if (!places->kernel_symbol_at || !is_of_this_machine(recording) ||
+	    wall_ns(recording, recording->last_sample_ns) < booted_ns)
 		return 0;
 	int ret = small_file_read("/proc/kallsyms", KALLSYMS_MAX_BYTES, &table);
 	if (ret < 0)
@@ -216,14 +200,13 @@ static int take_notes(struct perf_image *image, const char *path)
 	return 0;
 }
 
-/* A module of the running kernel that is loaded where it was. */
-static int identify_module(struct perf_data *data, struct perf_image *image)
+/* A module of the running kernel, if it is loaded where it was in the recording. */
+static int identify_module(const struct perf_here *here, struct perf_image *image)
 {
 	CLEANUP(kernel_modules_release) struct kernel_modules modules = { 0 };
 	char path[256];
-	if (kernel_modules_parse(
-		    (struct span){ data->here->modules.data, data->here->modules.size }, &modules) <
-	    0)
+	if (kernel_modules_parse((struct span){ here->modules.data, here->modules.size },
+				 &modules) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < modules.count; i++) {
 		if (!span_equal(modules.list[i].name, span_of_text(image->name)) ||
@@ -252,23 +235,21 @@ static int identify_vdso(struct perf_image *image)
 	return 0;
 }
 
-int perf_here_identify(struct perf_data *data, uint32_t number)
+int perf_here_identify(struct perf_here *here, const struct perf_recording *recording,
+		       const struct perf_places *places, struct perf_image *image)
 {
-	struct perf_image *image = &data->places.images[number - 1];
 	if (image->build_id_bytes || image->runtime || image->kind == IMAGE_UNKNOWN)
 		return 0;
-	if (!data->here && !(data->here = calloc(1, sizeof(*data->here))))
-		return -ENOMEM;
 	if (image->kind == IMAGE_FILE)
-		return identify_file(data, number);
-	int ret = look_at_kernel(data);
-	if (ret < 0 || !data->here->same_kernel)
+		return identify_file(here, recording, image);
+	int ret = look_at_kernel(here, recording, places);
+	if (ret < 0 || !here->same_kernel)
 		return ret;
 	switch (image->kind) {
 	case IMAGE_KERNEL:
 		return take_notes(image, "/sys/kernel/notes");
 	case IMAGE_MODULE:
-		return identify_module(data, image);
+		return identify_module(here, image);
 	case IMAGE_VDSO:
 		return identify_vdso(image);
 	default:

@@ -1,5 +1,6 @@
 /*
- * perf_data_here - what a recording leaves unsaid of the files of this very machine.
+ * perf_data_here - the builds that a recording does not name, of files that this very
+ * machine still has.
  *
  * perf names no builds with -z, --no-buildid and -o -, but its records have each
  * file's device, inode and the time of its mapping. On the machine of the recording
@@ -12,22 +13,48 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+#include "base/span.h"
 #include "symbol/file_inode.h"
 
-struct perf_data;
-struct perf_here;
+struct import_options;
+struct perf_image;
+struct perf_places;
+struct reader;
 
-void perf_here_free(struct perf_here *here); /* NULL does nothing */
+/* Where and when a recording was made, as far as its file says; the texts are borrowed. */
+struct perf_recording {
+	struct span host, kernel; /* the machine's name, its kernel's release; empty: not said */
+	uint64_t first_sample_ns, last_sample_ns; /* by the samples' clock; 0: no sample has one */
+	uint64_t wall_ns, wall_at_ns; /* since 1970, when the samples' clock was wall_at_ns; wall_ns
+					 0: not said */
+	uint64_t written_ns;	      /* the file, since 1970; 0: it is, as it is read */
+};
 
-/* How the image's file is known here; inode 0: it is not. */
-struct binary_inode perf_here_inode(const struct perf_data *data, uint32_t image);
+struct perf_here { /* begins as zero */
+	/* private */
+	struct reader *reader; /* NULL: not needed yet, or none can be made */
+	bool refused;
+	bool looked_at_kernel, same_kernel;
+	struct buffer modules; /* of /proc/modules; empty unless the kernel is the same */
+	struct buffer changed; /* paths of the first files that are others now */
+	size_t changed_count;
+};
+
+void perf_here_release(struct perf_here *here);
+
+/* The inode by which this machine knows the image's file; inode 0: it does not. */
+struct binary_inode perf_here_inode(const struct perf_recording *recording,
+				    const struct perf_image *image);
 
 /*
- * Gives the image its build-id, or the hash of its content, when it has none and is of
- * this machine. Once all records are read. 0 or -ENOMEM.
+ * Gives an image of `places` that has neither its build-id or the hash of its content,
+ * when it is of this machine. To be called once all records are read. 0 or -ENOMEM.
  */
-int perf_here_identify(struct perf_data *data, uint32_t image);
-/* Says which files are here no more as they were. */
-void perf_here_tell(const struct perf_data *data);
+int perf_here_identify(struct perf_here *here, const struct perf_recording *recording,
+		       const struct perf_places *places, struct perf_image *image);
+/* Says which files of this machine are no longer those of the recording. */
+void perf_here_tell(const struct perf_here *here, const struct import_options *options);

@@ -2,8 +2,9 @@
  * perf_data_private - what the parts of the perf.data reader share; nobody else
  * includes it. One reader, one thread.
  *
- * Bytes go: perf_data.c (where in the file) -> perf_data_records.c (one record)
- * -> the queue, in order of time -> perf_data_samples.c and the process table
+ * Bytes go: perf_data.c (where in the file) -> perf_data_split.c (where a record ends)
+ * -> perf_data_records.c (one record) -> the queue, in order of time -> perf_data_samples.c and the
+ * process table
  * -> cells -> perf_data_result.c (the profile).
  */
 #pragma once
@@ -24,11 +25,13 @@
 #include "import/perf_data/perf_data_places.h"
 #include "import/perf_data/perf_data_queue.h"
 #include "import/perf_data/perf_data_types.h"
-#include "import/perf_data/perf_data_unwind.h"
 #include "import/perf_data/simpleperf.h"
+#include "import/unwind/unwind.h"
 #include "profile/byte_pool.h"
 
 struct error;
+struct perf_waiting;
+struct perf_waiting_sample;
 
 /* Splits a stream into records, which may straddle its pieces. A record is borrowed while it is
  * taken, and what a COMPRESSED one is unpacked to is taken meanwhile: each stream has its own room.
@@ -53,17 +56,15 @@ struct perf_context_slot {
 
 /* Counted while reading, for the bill and for what is said at the end. */
 struct perf_data_counts {
-	uint64_t records, samples;
 	uint64_t lost; /* by LOST */
 	uint64_t aux_lost, aux_bytes;
 	enum perf_trace trace; /* what they were written by */
-	uint64_t throttled, unthrottled;
+	uint64_t throttled;
 	uint64_t late; /* records older than what was taken already */
 	uint64_t unknown_id, damaged;
 	uint64_t map_timeouts;
 	uint64_t guest_samples;
 	uint64_t wrong_path;
-	uint64_t foreign_records;
 	uint64_t unknown_records;
 };
 
@@ -92,6 +93,15 @@ struct perf_data_machine {
 	uint64_t cpus;
 	uint64_t first_ns, last_ns;   /* SAMPLE_TIME */
 	uint64_t wall_ns, wall_at_ns; /* CLOCK_DATA: when wall_at_ns was on the samples' clock */
+};
+
+/* Of samples whose user stacks are registers and bytes: perf_data_unwind.c. */
+struct perf_unwinding {
+	struct perf_waiting *waiting; /* NULL: no such sample yet */
+	struct unwinder *unwinder;    /* NULL: none was needed, or none can be made */
+	bool refused;		      /* none can be made */
+	struct unwind_run run;
+	bool unwound; /* `run` is of the sample that is handed on */
 };
 
 struct perf_data {
@@ -131,31 +141,42 @@ struct perf_data {
 	/* As in a profile, with our numbers for events, contexts and images; NULL: none yet. */
 	struct table *edges, *ranges, *values;
 
-	struct buffer tracing;	     /* what follows TRACING_DATA, as far as it came */
-	uint64_t tracing_left;	     /* bytes of it that are still to come */
-	struct span record;	     /* that is taken, in our byte order */
-	struct perf_stacks *waiting; /* samples to be unwound; NULL: none yet */
-	struct perf_here *here;	     /* likewise, files of this machine */
+	struct buffer tracing; /* what follows TRACING_DATA, as far as it came */
+	uint64_t tracing_left; /* bytes of it that are still to come */
+	struct span record;    /* that is taken, in our byte order */
+	struct perf_unwinding unwinding;
+	struct perf_here here;
 	struct simpleperf simpleperf;
 	struct perf_data_machine machine;
 	struct perf_data_counts counts;
 	uint64_t first_sample_ns, last_sample_ns;
 };
 
-/* perf_data_records.c: the next bytes of a stream of records. 0 or an importer's error. */
-int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
-		    size_t size, struct error *err);
-/* The end of all records: hands on what waits. */
-int perf_data_end_records(struct perf_data *data, struct error *err);
-/* Says a fault; with options->force 0, and no further record is read. */
+/* perf_data.c: says a fault; with options->force 0, and no further record is read. */
 __attribute__((format(printf, 3, 4))) int perf_data_fault(struct perf_data *data, struct error *err,
 							  const char *format, ...);
+
+/* perf_data_split.c: the next bytes of a stream of records. 0 or an importer's error. */
+int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
+		    size_t size, struct error *err);
+/* The end of the stream, which must not be inside a record. 0 or an importer's error. */
+int perf_data_end_split(struct perf_data *data, struct perf_splitter *splitter, struct error *err);
+
+/* perf_data_records.c: one whole record, in the file's byte order, that the splitter found. 0 or an
+ * importer's error. */
+int perf_data_record(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
+		     size_t size, struct error *err);
+/* The end of all records: hands on what waits in the queue. */
+int perf_data_end_records(struct perf_data *data, struct error *err);
 
 /* perf_data_features.c: one feature's bytes, in the file's byte order. What makes no sense is left
  * out and said. 0 or -ENOMEM. */
 int perf_data_feature(struct perf_data *data, uint64_t feature, struct span bytes);
 /* One entry of the table of build-ids, in native order: a BUILD_ID record. */
 int perf_data_build_id(struct perf_data *data, const uint8_t *record, size_t size);
+
+/* What is known by now of where and when the recording was made. */
+struct perf_recording perf_data_recording(const struct perf_data *data);
 
 /* perf_data_contexts.c: the context of a thread, in a control group of that id (0: not told). 0 or
  * -ENOMEM. */
@@ -178,6 +199,19 @@ int perf_data_add(struct perf_data *data, struct process *process, uint32_t even
 		  const struct perf_record *record, struct error *err);
 /* A LOST record: what is read next was counted across samples that are missing. 0 or -ENOMEM. */
 int perf_data_lost(struct perf_data *data, uint32_t event, const struct perf_record *record);
+
+/* perf_data_unwind.c: keeps a sample, whose process and context are known, until it can be unwound.
+ * 0, or an error of what was unwound to make room. */
+int perf_data_wait(struct perf_data *data, const struct perf_waiting_sample *sample,
+		   struct error *err);
+/* Unwinds all that wait, and hands each to perf_data_add(). 0 or an error. */
+int perf_data_unwind(struct perf_data *data, struct error *err);
+/* The user's frames of the sample that is handed on, or NULL when there are none. */
+const struct unwind_run *perf_data_unwound(const struct perf_data *data);
+/* Says how many stacks ended before their root, and why. */
+void perf_data_tell_unwound(const struct perf_data *data);
+void perf_data_release_unwinding(struct perf_unwinding *unwinding);
+
 /* perf_data_branches.c: branch stacks and memory samples. 0 or -ENOMEM. */
 int perf_data_branches(struct perf_data *data, uint32_t event, uint32_t context,
 		       struct process *process, const struct perf_record *record);

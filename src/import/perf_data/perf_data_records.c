@@ -2,14 +2,10 @@
  * One record after the other: what perf itself wrote is taken as it comes, what
  * the kernel wrote waits for its turn in time.
  */
-#include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sum.h"
 #include "import/perf_data/perf_data_private.h"
@@ -23,17 +19,6 @@
 #define AUX_FLAG_TRUNCATED 1u
 #define AUX_FLAG_COLLISION 8u
 #define AUX_FLAG_PARTIAL   4u
-
-int perf_data_fault(struct perf_data *data, struct error *err, const char *format, ...)
-{
-	struct error sentence;
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(sentence.text, sizeof(sentence.text), format, arguments);
-	va_end(arguments);
-	data->stopped = true;
-	return import_fault(data->options, -EBADMSG, err, "%s", sentence.text);
-}
 
 static int out_of_memory(struct error *err)
 {
@@ -80,10 +65,6 @@ static int take_lost(struct perf_data *data, const struct perf_record *record, u
 
 static void take_throttle(struct perf_data *data, const struct perf_record *record, uint32_t event)
 {
-	if (record->type == PERF_RECORD_UNTHROTTLE) {
-		data->counts.unthrottled++;
-		return;
-	}
 	uint32_t named = perf_events_find(&data->events, record->throttle.id);
 	data->counts.throttled++;
 	data->events.list[named == PERF_NO_EVENT ? event : named].counts.throttled++;
@@ -135,7 +116,6 @@ static int take_decoded(struct perf_data *data, uint32_t event, const struct per
 		ret = take_lost(data, record, event);
 		break;
 	case PERF_RECORD_THROTTLE:
-	case PERF_RECORD_UNTHROTTLE:
 		take_throttle(data, record, event);
 		break;
 	default:
@@ -157,8 +137,6 @@ static int take_in_turn(void *context, const uint8_t *bytes, uint64_t time)
 	struct perf_event_header header;
 	memcpy(&header, bytes, sizeof(header));
 	uint32_t event = perf_events_of_record(&data->events, bytes, header.size);
-	if (header.type == PERF_RECORD_SAMPLE)
-		data->counts.samples++;
 	if (event == PERF_NO_EVENT) {
 		data->counts.unknown_id += header.type == PERF_RECORD_SAMPLE;
 		if (header.type == PERF_RECORD_SAMPLE || !data->events.count)
@@ -378,7 +356,6 @@ static int take_simpleperf(struct perf_data *data, const uint8_t *bytes, size_t 
 {
 	const struct span record = { bytes, size };
 	struct simpleperf_id id;
-	data->counts.foreign_records++;
 	if (data->swap)
 		return 0;
 	for (size_t i = 0; simpleperf_event_id(record, i, &id); i++)
@@ -389,11 +366,10 @@ static int take_simpleperf(struct perf_data *data, const uint8_t *bytes, size_t 
 	return simpleperf_take_record(&data->simpleperf, record);
 }
 
-static int take_record(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
-		       size_t size, struct error *err)
+int perf_data_record(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
+		     size_t size, struct error *err)
 {
 	struct perf_event_header header;
-	data->counts.records++;
 	if (data->swap) {
 		buffer_empty(&splitter->swapped);
 		buffer_append(&splitter->swapped, bytes, size);
@@ -413,179 +389,12 @@ static int take_record(struct perf_data *data, struct perf_splitter *splitter, c
 	return 0;
 }
 
-/* ---- from bytes to records */
-
-static size_t size_of_record(const struct perf_data *data, const uint8_t *bytes)
-{
-	uint32_t type;
-	uint16_t size;
-	memcpy(&type, bytes, sizeof(type));
-	if (type > SIMPLEPERF_RECORDS && type < SIMPLEPERF_RECORDS_END && !data->swap)
-		return simpleperf_record_size(bytes);
-	memcpy(&size, bytes + 6, sizeof(size));
-	return data->swap ? __builtin_bswap16(size) : size;
-}
-
-/* perf's own messages at the end of a pipe: "[ perf record: Woken up 1 times ...". */
-static bool is_text(const uint8_t *bytes, size_t size)
-{
-	size_t looked = size < 16 ? size : 16;
-	for (size_t i = 0; i < looked; i++)
-		if (!isprint(bytes[i]) && !isspace(bytes[i]))
-			return false;
-	return looked >= HEADER_BYTES;
-}
-
-static int end_with_text(struct perf_data *data, const struct perf_splitter *splitter)
-{
-	data->stopped = true;
-	import_tell(data->options, IMPORT_NOTE,
-		    "text follows the records at byte %llu, as perf's own messages do; it is left "
-		    "out",
-		    (unsigned long long)splitter->at);
-	return 0;
-}
-
-static int take_at(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
-		   size_t size, struct error *err)
-{
-	if (!splitter->unpacked)
-		budget_place("byte", splitter->at);
-	int ret = take_record(data, splitter, bytes, size, err);
-	splitter->at += size;
-	return ret;
-}
-
-/* Checks the size in a header. Returns it, or 0 with *ret set when reading ends here. */
-static size_t checked_size(struct perf_data *data, const struct perf_splitter *splitter,
-			   const uint8_t *bytes, size_t there, int *ret, struct error *err)
-{
-	size_t size = size_of_record(data, bytes);
-	*ret = 0;
-	if (data->pipe && !splitter->unpacked && is_text(bytes, there)) {
-		*ret = end_with_text(data, splitter);
-		return 0;
-	}
-	if (size >= HEADER_BYTES)
-		return size;
-	*ret = perf_data_fault(data, err,
-			       "the record at byte %llu%s has %zu bytes, which is less "
-			       "than its header",
-			       (unsigned long long)splitter->at,
-			       splitter->unpacked ? " of the unpacked records" : "", size);
-	return 0;
-}
-
-/* Completes the record that began in an earlier piece. Returns how many bytes it took, or an error.
- */
-static ssize_t feed_pending(struct perf_data *data, struct perf_splitter *splitter,
-			    const uint8_t *bytes, size_t size, struct error *err)
-{
-	struct buffer *pending = &splitter->pending;
-	size_t taken = 0;
-	int ret = 0;
-	size_t wanted = HEADER_BYTES;
-	if (pending->size >= HEADER_BYTES)
-		wanted = size_of_record(data, pending->data);
-	size_t part = wanted - pending->size < size ? wanted - pending->size : size;
-	buffer_append(pending, bytes, part);
-	if (buffer_failed(pending))
-		return out_of_memory(err);
-	taken += part;
-	if (pending->size < wanted)
-		return (ssize_t)taken;
-	if (wanted == HEADER_BYTES) {
-		wanted = checked_size(data, splitter, pending->data, pending->size, &ret, err);
-		if (!wanted || wanted > HEADER_BYTES)
-			return ret < 0 ? ret : (ssize_t)taken;
-	}
-	ret = take_at(data, splitter, pending->data, pending->size, err);
-	buffer_empty(pending);
-	return ret < 0 ? ret : (ssize_t)taken;
-}
-
-/* Bytes that are no record: names of tracepoints, when they follow TRACING_DATA. 0 or -ENOMEM. */
-static int take_tracing(struct perf_data *data, const uint8_t *bytes, size_t size)
-{
-	if (!data->tracing_left)
-		return 0;
-	size_t part = size < data->tracing_left ? size : (size_t)data->tracing_left;
-	buffer_append(&data->tracing, bytes, part);
-	if (buffer_failed(&data->tracing))
-		return -ENOMEM;
-	data->tracing_left -= part;
-	if (data->tracing_left)
-		return 0;
-	int ret = perf_data_feature(data, PERF_FEATURE_TRACING_DATA,
-				    (struct span){ data->tracing.data, data->tracing.size });
-	buffer_empty(&data->tracing);
-	return ret;
-}
-
-int perf_data_split(struct perf_data *data, struct perf_splitter *splitter, const uint8_t *bytes,
-		    size_t size, struct error *err)
-{
-	int ret = 0;
-	while (size && !data->stopped && ret >= 0) {
-		size_t used = 0;
-		if (splitter->skip) {
-			used = size < splitter->skip ? size : (size_t)splitter->skip;
-			splitter->skip -= used;
-			splitter->at += used;
-			if (take_tracing(data, bytes, used) < 0)
-				return out_of_memory(err);
-		} else if (splitter->pending.size || size < HEADER_BYTES) {
-			ssize_t taken = feed_pending(data, splitter, bytes, size, err);
-			if (taken < 0)
-				return (int)taken;
-			used = (size_t)taken;
-		} else {
-			used = checked_size(data, splitter, bytes, size, &ret, err);
-			if (!used)
-				return ret;
-			if (used > size) {
-				buffer_append(&splitter->pending, bytes, size);
-				return buffer_failed(&splitter->pending) ? out_of_memory(err) : 0;
-			}
-			ret = take_at(data, splitter, bytes, used, err);
-		}
-		bytes += used;
-		size -= used;
-	}
-	return ret < 0 ? ret : 0;
-}
-
-/* What is left when the stream ends inside a record. */
-static int end_splitter(struct perf_data *data, struct perf_splitter *splitter, struct error *err)
-{
-	size_t left = splitter->pending.size;
-	if (data->stopped)
-		return 0;
-	if (splitter->skip)
-		return perf_data_fault(data, err,
-				       "the file ends %llu bytes before the end of the data that "
-				       "follows the record before byte %llu",
-				       (unsigned long long)splitter->skip,
-				       (unsigned long long)splitter->at);
-	if (!left)
-		return 0;
-	if (data->killed || left < HEADER_BYTES) {
-		import_tell(data->options, IMPORT_NOTE,
-			    "%zu stray bytes at the end, at byte %llu, are left out", left,
-			    (unsigned long long)splitter->at);
-		return 0;
-	}
-	return perf_data_fault(data, err, "the %s end inside the record at byte %llu",
-			       splitter->unpacked ? "unpacked records" : "records",
-			       (unsigned long long)splitter->at);
-}
-
 int perf_data_end_records(struct perf_data *data, struct error *err)
 {
 	struct turn turn = { data, err };
-	int ret = end_splitter(data, &data->splitter, err);
+	int ret = perf_data_end_split(data, &data->splitter, err);
 	if (ret == 0)
-		ret = end_splitter(data, &data->inner, err);
+		ret = perf_data_end_split(data, &data->inner, err);
 	if (ret < 0)
 		return ret;
 	ret = perf_queue_flush(&data->queue, take_in_turn, &turn);

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/sum.h"
 #include "import/perf_data/jit_beside.h"
+#include "import/perf_data/perf_data_event_rows.h"
 #include "import/perf_data/perf_data_private.h"
 #include "intake/cells_write.h"
 #include "machine/cpu_model.h"
@@ -61,10 +62,13 @@ static int write_contexts(struct result *result)
 static int need_image_row(struct result *result, uint32_t number, uint32_t *row)
 {
 	struct perf_places *places = &result->data->places;
+	struct perf_image *image = &places->images.list[number - 1];
 	int ret = 0;
-	if (!places->images[number - 1].row)
-		ret = perf_here_identify(result->data, number);
-	return ret < 0 ? ret : perf_places_write(places, result->profile, number, row);
+	if (!image->row) {
+		const struct perf_recording recording = perf_data_recording(result->data);
+		ret = perf_here_identify(&result->data->here, &recording, places, image);
+	}
+	return ret < 0 ? ret : perf_images_write(&places->images, result->profile, number, row);
 }
 
 #define MINUTE_NS UINT64_C(60000000000)
@@ -81,7 +85,7 @@ static void name_boot(struct perf_data *data)
 	uint64_t started = machine->wall_ns > machine->wall_at_ns
 				   ? (machine->wall_ns - machine->wall_at_ns) / MINUTE_NS
 				   : hash_u64_stable(data->first_sample_ns);
-	snprintf(data->places.boot, sizeof(data->places.boot), "%08" PRIx32,
+	snprintf(data->places.images.boot, sizeof(data->places.images.boot), "%08" PRIx32,
 		 (uint32_t)hash128_bytes(host.data, host.size).high ^
 			 (uint32_t)(hash_u64_stable(started) >> 32));
 }
@@ -89,14 +93,14 @@ static void name_boot(struct perf_data *data)
 static int image_for_cells(void *owner, uint32_t number, uint32_t *row, bool *is_new)
 {
 	struct result *result = owner;
-	*is_new = !result->data->places.images[number - 1].row;
+	*is_new = !result->data->places.images.list[number - 1].row;
 	return need_image_row(result, number, row);
 }
 
 static bool calls_exact(const void *owner, uint32_t number)
 {
 	const struct result *result = owner;
-	return result->data->places.images[number - 1].calls_exact;
+	return result->data->places.images.list[number - 1].calls_exact;
 }
 
 static struct cell measured(const void *owner, uint32_t event, const struct cell *cell,
@@ -380,7 +384,7 @@ static void tell_counts(const struct perf_data *data, const struct profile *prof
 	tell(data, IMPORT_NOTE, counts->wrong_path,
 	     "branches were fetched but not taken and are left out");
 	perf_data_tell_unwound(data);
-	perf_here_tell(data);
+	perf_here_tell(&data->here, data->options);
 	tell(data, IMPORT_WARNING, data->events.bad_scales,
 	     "events have a scale that is no number: their counts stay as they are");
 	tell(data, IMPORT_NOTE, counts->unknown_records, "records of unknown types are left out");
@@ -394,7 +398,7 @@ static uint64_t kernel_base(const struct perf_places *places)
 	struct mapping_place place = { 0 };
 	for (const struct mapping *mapping; (mapping = address_space_next(places->kernel, &place));)
 		if (mapping->file == places->kernel_image &&
-		    places->images[mapping->file - 1].space == SPACE_TEXT)
+		    places->images.list[mapping->file - 1].space == SPACE_TEXT)
 			return mapping->start - mapping->offset;
 	return 0;
 }
@@ -409,8 +413,8 @@ static int name_images(struct result *result)
 		calloc(profile_table(result->profile, PROFILE_IMAGE)->count + 1, sizeof(*offsets));
 	if (!offsets)
 		return -ENOMEM;
-	for (size_t i = 0; i < places->count; i++)
-		offsets[places->images[i].row] = places->images[i].text_offset;
+	for (size_t i = 0; i < places->images.count; i++)
+		offsets[places->images.list[i].row] = places->images.list[i].text_offset;
 	const struct simpleperf_bases bases = { kernel_base(places), offsets };
 	int ret = simpleperf_name_images(&data->simpleperf, result->profile, &bases, &names);
 	if (ret == 0)
@@ -429,9 +433,9 @@ static int name_images(struct result *result)
 	return ret;
 }
 
-static void mark_dex(void *places, struct span path)
+static void mark_dex(void *images, struct span path)
 {
-	perf_places_mark_calls_exact(places, path);
+	perf_images_mark_calls_exact(images, path);
 }
 
 static int fill(struct result *result)
@@ -440,9 +444,9 @@ static int fill(struct result *result)
 	result->profile = profile_new();
 	result->counts = calloc(data->events.count + 1, sizeof(*result->counts));
 	result->events = calloc(data->events.count + 1, sizeof(*result->events));
-	simpleperf_each_dex(&data->simpleperf, mark_dex, &data->places);
+	simpleperf_each_dex(&data->simpleperf, mark_dex, &data->places.images);
 	int ret = result->profile && result->counts && result->events
-			  ? perf_places_name_builds(&data->places)
+			  ? perf_images_name_builds(&data->places.images, data->places.kernel_image)
 			  : -ENOMEM;
 	if (ret == 0)
 		ret = perf_events_write(&data->events, result->profile);

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "import/perf_data/perf_data_private.h"
-#include "import/unwind/unwind.h"
+#include "import/perf_data/perf_data_waiting.h"
 
 #define EMPTY_RAW 4 /* bytes of padding, of events that have no raw data */
 
@@ -32,7 +32,7 @@ static int locate_unknown(void *owner, enum unknown_cause cause, struct located 
 static enum unknown_cause cause_of(const void *owner, uint32_t image)
 {
 	const struct perf_data *data = owner;
-	return data->places.images[image - 1].cause;
+	return data->places.images.list[image - 1].cause;
 }
 
 /* Which mappings and names hold. */
@@ -336,8 +336,8 @@ int perf_data_sample(struct perf_data *data, uint32_t event, const struct perf_r
 			      &context) < 0)
 		return error_set(err, -ENOMEM, "out of memory");
 	/* All of the event, in their order: their readings of counters add up. */
+	const struct perf_waiting_sample waiting = { event, context, process, data->record };
 	if (row->elsewhere == PERF_USER_STACK && !data->swap)
-		return perf_data_wait(data, event, context, process, data->record.data,
-				      data->record.size, err);
+		return perf_data_wait(data, &waiting, err);
 	return perf_data_add(data, process, event, context, record, err);
 }

@@ -152,24 +152,6 @@ bool simpleperf_event_id(struct span record, size_t index, struct simpleperf_id 
 	return !cursor.failed;
 }
 
-bool simpleperf_chain(struct span record, struct simpleperf_chain *chain)
-{
-	struct cursor cursor = cursor_of(record.data, record.size);
-	uint32_t type = cursor_u32(&cursor);
-	cursor_u32(&cursor);
-	chain->pid = cursor_u32(&cursor);
-	chain->tid = cursor_u32(&cursor);
-	chain->type = cursor_u64(&cursor);
-	chain->time = cursor_u64(&cursor);
-	chain->count = cursor_u64(&cursor);
-	/* addresses, then as many stack pointers */
-	if (cursor.failed || type != SIMPLEPERF_CALLCHAIN ||
-	    chain->count > cursor_left(&cursor) / 16)
-		return false;
-	chain->addresses = cursor_take(&cursor, chain->count * 8);
-	return chain->addresses != NULL;
-}
-
 /* ---- Files and their symbols */
 
 static bool next_symbol(struct cursor *cursor, struct simpleperf_symbol *symbol)
@@ -207,17 +189,6 @@ bool simpleperf_next_file(struct cursor *all, struct simpleperf_file *file, size
 		return true;
 	}
 	return false;
-}
-
-bool simpleperf_next_symbol(struct simpleperf_file *file, struct simpleperf_symbol *symbol)
-{
-	struct cursor cursor = cursor_of(file->symbols.data, file->symbols.size);
-	bool found = file->protobuf ? simpleperf_next_symbol2(&cursor, symbol)
-				    : cursor_left(&cursor) > 0 && next_symbol(&cursor, symbol);
-	if (!found)
-		return false;
-	file->symbols = (struct span){ cursor.start + cursor.at, cursor.size - cursor.at };
-	return true;
 }
 
 /* ---- FILE2: messages of protobuf */
@@ -300,7 +271,7 @@ bool simpleperf_next_file2(struct cursor *all, struct simpleperf_file *file, siz
 
 enum symbol2_field { VADDR2 = 1, LENGTH2, NAME2 };
 
-bool simpleperf_next_symbol2(struct cursor *cursor, struct simpleperf_symbol *symbol)
+static bool next_symbol2(struct cursor *cursor, struct simpleperf_symbol *symbol)
 {
 	struct field field, part;
 	while (next_field(cursor, &field)) {
@@ -319,4 +290,17 @@ bool simpleperf_next_symbol2(struct cursor *cursor, struct simpleperf_symbol *sy
 		return true;
 	}
 	return false;
+}
+
+/* ---- Of either form */
+
+bool simpleperf_next_symbol(struct simpleperf_file *file, struct simpleperf_symbol *symbol)
+{
+	struct cursor cursor = cursor_of(file->symbols.data, file->symbols.size);
+	bool found = file->protobuf ? next_symbol2(&cursor, symbol)
+				    : cursor_left(&cursor) > 0 && next_symbol(&cursor, symbol);
+	if (!found)
+		return false;
+	file->symbols = (struct span){ cursor.start + cursor.at, cursor.size - cursor.at };
+	return true;
 }

@@ -2,7 +2,7 @@
  * simpleperf - what Android's simpleperf adds to a perf.data file: features 128
  * (FILE) and 132 (FILE2) with the names of the sampled functions, 129 (META_INFO)
  * with texts by key, and records of type 32769 and above (the device's kallsyms,
- * files and symbols of old versions, ids of events, call chains).
+ * files and symbols of old versions, ids of events; call chains, which are left out).
  *
  * It keeps copies of the parts that matter and reads names when the profile is
  * there: memory is one time those parts. The bytes are a stranger's. One thread
@@ -83,16 +83,6 @@ struct simpleperf_id {
 	uint64_t attribute, id;
 };
 bool simpleperf_event_id(struct span record, size_t index, struct simpleperf_id *id);
-
-/* A CALLCHAIN record: the user's part of the chain of a sample of that thread and time. */
-struct simpleperf_chain {
-	uint32_t pid, tid;
-	uint64_t type; /* 2 and 3: joined, whole; 0 and 1: as it was unwound */
-	uint64_t time;
-	const uint8_t *addresses; /* 8 bytes each, innermost first; need not be aligned */
-	uint64_t count;
-};
-bool simpleperf_chain(struct span record, struct simpleperf_chain *chain);
 
 /* Calls `take` with the path of each file whose code is of Dalvik: what its frames have are the
  * addresses of calls, not those that they return to. */

@@ -39,4 +39,3 @@ bool simpleperf_next_file(struct cursor *all, struct simpleperf_file *file, size
 bool simpleperf_next_file2(struct cursor *all, struct simpleperf_file *file, size_t *bad);
 /* The next symbol of a file of either. */
 bool simpleperf_next_symbol(struct simpleperf_file *file, struct simpleperf_symbol *symbol);
-bool simpleperf_next_symbol2(struct cursor *cursor, struct simpleperf_symbol *symbol);

@@ -5,13 +5,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "import/text/bad_lines.h"
@@ -19,18 +17,12 @@
 #include "import/text/known_text.h"
 #include "import/perf_script/perf_script_chains.h"
 #include "import/perf_script/perf_script_columns.h"
+#include "import/perf_script/perf_script_events.h"
 #include "import/perf_script/perf_script_header.h"
 #include "import/perf_script/perf_script_line.h"
 #include "import/text/text_lines.h"
-#include "machine/event_names.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
-
-struct script_event {
-	uint32_t id;
-	uint64_t period; /* of a sample whose line has none */
-	uint64_t total;
-};
 
 struct sample {
 	bool open;
@@ -52,12 +44,11 @@ struct perf_script {
 
 	struct sample sample;
 	struct perf_script_chains chains;
-	struct buffer event_key;
+	struct perf_script_events events;
 
-	struct known_text event_names, threads;
-	struct script_event *events;
+	struct known_text threads;
 	uint32_t *contexts; /* by number of the thread */
-	size_t event_capacity, context_capacity;
+	size_t context_capacity;
 };
 
 static void script_close(void *reader)
@@ -70,10 +61,8 @@ static void script_close(void *reader)
 	profile_free(script->profile);
 	perf_script_header_release(&script->header);
 	perf_script_chains_release(&script->chains);
-	buffer_release(&script->event_key);
-	known_text_release(&script->event_names);
+	perf_script_events_release(&script->events);
 	known_text_release(&script->threads);
-	free(script->events);
 	free(script->contexts);
 	free(script);
 }
@@ -86,76 +75,6 @@ static uint64_t line_number(const struct perf_script *script)
 static int out_of_memory(struct perf_script *script, struct error *err)
 {
 	return error_set(err, -ENOMEM, "out of memory at line %" PRIu64, line_number(script));
-}
-
-/* ---- events */
-
-/* "cycles" of "cpu_core/cycles/ppp", "cycles:HG" */
-static struct span plain_name(struct span event)
-{
-	const char *text = event.data;
-	const char *slash = event.size ? memchr(text, '/', event.size) : NULL;
-	if (slash) {
-		event.size -= (size_t)(slash + 1 - text);
-		event.data = slash + 1;
-	}
-	size_t size = 0;
-	while (size < event.size && !strchr(":/,", ((const char *)event.data)[size]))
-		size++;
-	event.size = size;
-	return event;
-}
-
-static const struct event_name *known_event(struct span event)
-{
-	char name[64];
-	struct span plain = plain_name(event);
-	snprintf(name, sizeof(name), "%.*s", (int)(plain.size < 64 ? plain.size : 63),
-		 (const char *)plain.data);
-	const struct event_name *found = hardware_name_find(name);
-	return found ? found : software_name_find(name);
-}
-
-static int add_event(struct perf_script *script, const struct perf_script_sample *line,
-		     struct script_event *event)
-{
-	const struct profile_event *told = perf_script_header_event(&script->header, line->event);
-	struct profile_event row = told ? *told : (struct profile_event){ .policy = PERIOD_NONE };
-	const struct event_name *known = known_event(line->event);
-	bool weighed = line->period != OPTIONAL_ABSENT || row.policy == PERIOD_FIXED;
-	row.name = line->event;
-	if (row.name.size == 0)
-		row.name =
-			span_of_text(script->options->event ? script->options->event : "samples");
-	row.unit = span_of_text(!weighed		? "samples"
-				: script->options->unit ? script->options->unit
-				: known			? known->unit
-							: "events");
-	row.clock = weighed && known && known->clock ? EVENT_CLOCK : EVENT_COUNTED;
-	row.origin = ORIGIN_IMPORTED;
-	row.sampled = 1;
-	*event = (struct script_event){ .period = row.policy == PERIOD_FIXED ? row.period : 1 };
-	return profile_add_event(script->profile, &row, &event->id);
-}
-
-/* An event of which some lines have periods and others have not is two: their units differ. */
-static int find_event(struct perf_script *script, const struct perf_script_sample *line,
-		      uint32_t *number)
-{
-	bool added;
-	buffer_empty(&script->event_key);
-	buffer_append_u8(&script->event_key, line->period != OPTIONAL_ABSENT);
-	buffer_append(&script->event_key, line->event.data, line->event.size);
-	if (buffer_failed(&script->event_key) ||
-	    known_text_number(&script->event_names, script->event_key.data, script->event_key.size,
-			      number, &added) < 0)
-		return -ENOMEM;
-	if (!added)
-		return 0;
-	if (array_reserve(&script->events, &script->event_capacity, *number,
-			  sizeof(*script->events)) < 0)
-		return -ENOMEM;
-	return add_event(script, line, &script->events[*number]);
 }
 
 /* ---- threads */
@@ -192,7 +111,7 @@ static int store_sample(struct perf_script *script)
 	const struct cell cell = { 1, sample->weight,
 				   (unsigned __int128)sample->weight * sample->weight };
 	struct profile_frame leaf = sample->leaf;
-	uint32_t event = script->events[sample->event].id;
+	uint32_t event = script->events.list[sample->event].id;
 	uint32_t node = 0;
 	int ret = perf_script_chains_node(&script->chains, &node);
 	if (ret == 0 && node) {
@@ -248,10 +167,10 @@ static int begin_sample(struct perf_script *script, const struct perf_script_sam
 		return 0;
 	}
 	struct sample *sample = &script->sample;
-	if (find_event(script, line, &sample->event) < 0 ||
+	if (perf_script_events_find(&script->events, line, &sample->event) < 0 ||
 	    find_context(script, line, &sample->context) < 0 || take_leaf(script, leaf) < 0)
 		return out_of_memory(script, err);
-	struct script_event *event = &script->events[sample->event];
+	struct perf_script_event *event = &script->events.list[sample->event];
 	sample->weight = line->period != OPTIONAL_ABSENT ? line->period - 1 : event->period;
 	if (__builtin_add_overflow(event->total, sample->weight, &event->total))
 		return error_set(err, -EOVERFLOW,
@@ -390,6 +309,9 @@ static int script_open(const struct import_options *options, void **reader)
 		return -ENOMEM;
 	}
 	script->chains.profile = script->profile;
+	script->events = (struct perf_script_events){ .profile = script->profile,
+						      .options = options,
+						      .header = &script->header };
 	*reader = script;
 	return 0;
 }

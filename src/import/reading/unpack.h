@@ -19,10 +19,10 @@ typedef int (*unpack_sink)(void *context, const void *bytes, size_t size, struct
 
 /* Returns 0 or -ENOMEM. */
 int unpacker_new(enum packing packing, unpack_sink sink, void *context, struct unpacker **out);
-/* The next packed bytes. Returns 0; -EBADMSG (damaged, with the offset); -ENOMEM; the sink's error.
- */
+/* The next packed bytes. Returns 0; -EBADMSG (damaged, with the offset); -EPROTO (xz data that
+ * needs too much memory); -ENOMEM; or the sink's error. */
 int unpacker_feed(struct unpacker *unpacker, const void *bytes, size_t size, struct error *err);
-/* The end. Returns 0, or -EBADMSG when the packed stream is cut off. */
+/* The end. As above; -EBADMSG also when the packed stream is cut off. */
 int unpacker_finish(struct unpacker *unpacker, struct error *err);
 void unpacker_free(struct unpacker *unpacker);
 void unpacker_freep(struct unpacker **unpacker); /* for CLEANUP() */

@@ -1,5 +1,5 @@
 /*
- * bad_lines - lines of a text that its reader left out, counted, and told once
+ * bad_lines - lines of a text that its reader leaves out, counted, and reported once
  * at the end with the numbers of the first ones.
  */
 #pragma once

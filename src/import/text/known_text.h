@@ -19,6 +19,7 @@ struct known_text {
 };
 
 void known_text_release(struct known_text *known); /* also right for a zeroed one */
-/* *number is the old count when *added. Returns 0 or -ENOMEM. */
+/* Stores the number of a text, and whether it is new: then it is the former count. Returns 0 or
+ * -ENOMEM. */
 int known_text_number(struct known_text *known, const void *text, size_t size, uint32_t *number,
 		      bool *added);

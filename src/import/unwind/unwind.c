@@ -18,10 +18,10 @@
 #include "symbol/reader.h"
 
 #define TIMEOUT_MS   5000
-#define SPACES_MAX   512	/* that the helper knows at once */
+#define SPACES_MAX   512	/* that the helper has at once */
 #define MAPPINGS_MAX (1u << 20) /* of all of them */
-/* That may be told in all, besides one for each byte of the samples: a process that maps something
- * between any two samples has all of its mappings told each time. */
+/* Mappings that may be sent in all, besides one for each byte of the samples' stacks: a process
+ * that maps something between any two samples has all of its mappings sent each time. */
 #define MAPPINGS_FREE	(1u << 22)
 #define FILES_A_STACK	UNWIND_MAX_FRAMES
 #define STACK_MAX_BYTES (1u << 20) /* perf's largest sample is 64 KiB */
@@ -29,10 +29,11 @@
 struct unwound_file {
 	uint32_t owner;	  /* the owner's number */
 	bool refused;	  /* the helper died of it */
-	uint64_t samples; /* that end there, for it is missing */
+	uint64_t samples; /* whose stacks end in it, since it is missing */
 };
 
-/* One that was told, by its identity: while there is a share of it nobody changes it. */
+/* An address space that the helper has, recognised by its own address: while we hold a share of it
+ * nobody changes it. */
 struct known_space {
 	struct address_space *space;
 	uint16_t machine;
@@ -52,11 +53,11 @@ struct unwinder {
 	struct hash_index space_index;
 	struct known_space known[SPACES_MAX];
 	size_t known_count;
-	uint64_t told, told_limit;     /* mappings, over all time */
-	struct number_map known_index; /* by the space's address: its row */
+	uint64_t sent, sent_limit;     /* mappings, over all time */
+	struct number_map known_index; /* rows of `known` by the space's address */
 	struct buffer scratch;	       /* the mappings of a space, in our numbers */
 	unsigned deaths;
-	uint32_t last_file; /* that the helper was given; 0 once a stack was unwound with it */
+	uint32_t last_file; /* sent to the helper last; 0 once a stack was unwound with it */
 	struct unwind_frame frames[UNWIND_MAX_FRAMES];
 	uint64_t counts[UNWIND_ENDS];
 };
@@ -85,7 +86,7 @@ int unwinder_new(const struct unwind_options *options, struct unwinder **out, st
 		return error_set(err, -ENOMEM, "out of memory");
 	unwinder->options = *options;
 	unwinder->helper.run = unwind_helper_run;
-	unwinder->told_limit = MAPPINGS_FREE;
+	unwinder->sent_limit = MAPPINGS_FREE;
 	const struct binary_finder_options where = { options->symfs, options->debug_root,
 						     options->perf_cache };
 	int ret = reader_new(NULL, &unwinder->reader, err);
@@ -136,9 +137,9 @@ static uint32_t number_of(struct unwinder *unwinder, uint32_t owner)
 	return number;
 }
 
-/* What is left to do when the helper did not answer: the next request starts one that knows
- * nothing. */
-static void bury(struct unwinder *unwinder)
+/* After a helper did not answer, or made no sense: the next request starts one that knows nothing.
+ */
+static void forget_helper(struct unwinder *unwinder)
 {
 	forget_spaces(unwinder);
 	unwinder->deaths++;
@@ -147,7 +148,8 @@ static void bury(struct unwinder *unwinder)
 	unwinder->last_file = 0;
 }
 
-/* 0 or -ENOMEM with an answer; 1 when the helper died; otherwise what it answered. */
+/* One request. 0 with *answer filled, 1 when the helper died, or a negative errno: -ENOMEM, or the
+ * helper's own. */
 static int ask(struct unwinder *unwinder, struct message *request, struct message *answer)
 {
 	struct error err;
@@ -156,7 +158,7 @@ static int ask(struct unwinder *unwinder, struct message *request, struct messag
 	int ret = helper_ask(&unwinder->helper, request, timeout_ms, answer, &err);
 	if (ret != -EIO && ret != -ETIMEDOUT)
 		return ret;
-	bury(unwinder);
+	forget_helper(unwinder);
 	return 1;
 }
 
@@ -168,7 +170,7 @@ static bool space_equal(const void *rows, uint32_t position, const void *wanted)
 	       0;
 }
 
-/* The request that would tell the space, into `scratch`. */
+/* Writes the request that sends the space to `scratch`. */
 static int put_space(struct unwinder *unwinder, const struct address_space *space, uint16_t machine)
 {
 	struct buffer *out = &unwinder->scratch;
@@ -176,28 +178,28 @@ static int put_space(struct unwinder *unwinder, const struct address_space *spac
 	buffer_empty(out);
 	buffer_append(out, &request, sizeof(request));
 	struct mapping_place place = { 0 };
-	for (const struct mapping *told; space && (told = address_space_next(space, &place));) {
+	for (const struct mapping *own; space && (own = address_space_next(space, &place));) {
 		struct mapping mapping;
 		memset(&mapping, 0, sizeof(mapping)); /* padding too: it is hashed */
-		mapping.start = told->start;
-		mapping.end = told->end;
-		mapping.offset = told->offset;
-		if (told->file)
-			mapping.file = number_of(unwinder, told->file);
+		mapping.start = own->start;
+		mapping.end = own->end;
+		mapping.offset = own->offset;
+		if (own->file)
+			mapping.file = number_of(unwinder, own->file);
 		buffer_append(out, &mapping, sizeof(mapping));
 	}
 	return buffer_failed(out) ? -ENOMEM : 0;
 }
 
-/* Its number by what it holds, told to the helper when it is new. 0, 1 when the helper died,
- * -E2BIG past what may be told, or -ENOMEM. */
-static int tell_space(struct unwinder *unwinder, const struct unwind_sample *sample,
+/* Stores the number of a space with these contents, which is sent to the helper when it is new. 0,
+ * 1 when the helper died, -E2BIG past what may be sent, or -ENOMEM. */
+static int send_space(struct unwinder *unwinder, const struct unwind_sample *sample,
 		      uint16_t machine, uint32_t *number)
 {
 	uint64_t count = sample->space ? sample->space->count : 0;
-	if (count > unwinder->told_limit - unwinder->told)
+	if (count > unwinder->sent_limit - unwinder->sent)
 		return -E2BIG;
-	unwinder->told += count;
+	unwinder->sent += count;
 	if (put_space(unwinder, sample->space, machine) < 0)
 		return -ENOMEM;
 	struct buffer *request = &unwinder->scratch;
@@ -253,7 +255,8 @@ static int keep_known(struct unwinder *unwinder, struct address_space *space, ui
 	return 0;
 }
 
-/* As tell_space(); but no space that is known is gone through again for each of its samples. */
+/* As send_space(), but does not read all mappings of a known space again for each of its samples.
+ */
 static int find_space(struct unwinder *unwinder, const struct unwind_sample *sample,
 		      uint16_t machine, uint32_t *number)
 {
@@ -263,7 +266,7 @@ static int find_space(struct unwinder *unwinder, const struct unwind_sample *sam
 		*number = known->number;
 		return 0;
 	}
-	int ret = tell_space(unwinder, sample, machine, number);
+	int ret = send_space(unwinder, sample, machine, number);
 	if (ret || !sample->space)
 		return ret;
 	return keep_known(unwinder, sample->space, machine, *number);
@@ -291,8 +294,9 @@ static int open_file(struct unwinder *unwinder, const struct unwound_file *file)
 	return found.fd;
 }
 
-/* 0, 1 when the helper died, or -ENOMEM. A file that it refuses is missing to it. */
-static int give_file(struct unwinder *unwinder, uint32_t number)
+/* Sends a file, or that it is missing, to the helper. 0, 1 when the helper died, or -ENOMEM. A file
+ * that it refuses is missing to it. */
+static int send_file(struct unwinder *unwinder, uint32_t number)
 {
 	CLEANUP(close_fd) int fd = open_file(unwinder, &unwinder->files[number - 1]);
 	struct message request = {
@@ -334,7 +338,7 @@ static bool read_registers(const struct unwind_sample *sample, struct unwind_reg
 	return next > 0;
 }
 
-/* What the helper found, checked: it reads strangers' files. */
+/* Reads the helper's answer and checks it: who reads strangers' files is not trusted. */
 static bool read_answer(struct unwinder *unwinder, const struct message *answer,
 			struct unwind_run *run)
 {
@@ -358,7 +362,7 @@ static bool read_answer(struct unwinder *unwinder, const struct message *answer,
 	return true;
 }
 
-/* Asks once. 0 with *run filled, 1 when the helper died, or -ENOMEM. */
+/* One attempt. 0 with *run filled, 1 when the helper died, -E2BIG or -ENOMEM. */
 static int run_once(struct unwinder *unwinder, const struct unwind_sample *sample,
 		    const struct unwind_registers *registers, struct unwind_run *run)
 {
@@ -381,7 +385,7 @@ static int run_once(struct unwinder *unwinder, const struct unwind_sample *sampl
 	bool sound = read_answer(unwinder, &answer, run);
 	message_release(&answer);
 	if (!sound)
-		bury(unwinder);
+		forget_helper(unwinder);
 	return !sound;
 }
 
@@ -395,7 +399,7 @@ static int run_until_known(struct unwinder *unwinder, const struct unwind_sample
 				unwinder->last_file = 0;
 			return ret;
 		}
-		ret = give_file(unwinder, run->file);
+		ret = send_file(unwinder, run->file);
 		if (ret)
 			return ret;
 	}
@@ -408,7 +412,7 @@ int unwinder_run(struct unwinder *unwinder, const struct unwind_sample *sample,
 	struct unwind_registers registers;
 	int ret = 0;
 	*run = (struct unwind_run){ .frames = unwinder->frames, .end = UNWIND_NO_REGISTERS };
-	unwinder->told_limit += sample->stack.size;
+	unwinder->sent_limit += sample->stack.size;
 	if (read_registers(sample, &registers))
 		ret = unwinder->deaths < UNWIND_MAX_DEATHS
 			      ? run_until_known(unwinder, sample, &registers, run)
@@ -426,7 +430,7 @@ int unwinder_run(struct unwinder *unwinder, const struct unwind_sample *sample,
 	return 0;
 }
 
-/* ---- What came of it */
+/* ---- How stacks ended */
 
 uint64_t unwinder_count(const struct unwinder *unwinder, enum unwind_end end)
 {

@@ -5,9 +5,10 @@
  * (symbol/binary_finder.h).
  *
  * ELF files and their tables are a stranger's: they are read in a helper process
- * without rights, under a deadline. When it dies the sample's stack ends there,
- * the file that did it counts as missing, and after UNWIND_MAX_DEATHS nothing more is
- * unwound. Nothing is invented: a stack that can't be followed ends, and says why.
+ * without rights, under a deadline. When it dies the sample's stack has no frames (end
+ * UNWIND_HELPER_FAILED), the file that it was given last counts as missing, and after
+ * UNWIND_MAX_DEATHS nothing more is unwound. Nothing is invented: a stack that can't be
+ * followed ends, and says why.
  *
  * Make it early: the helper is a fork. One thread at a time.
  */
@@ -27,7 +28,7 @@ struct unwinder;
 
 #define UNWIND_MAX_DEATHS 8
 
-/* What a mapping's file number stands for; an empty build-id is not known. */
+/* The file that a mapping's number stands for; an empty build-id is not known. */
 struct unwind_file {
 	struct span path, build_id;
 	struct binary_inode here; /* of a recording of this machine; inode 0: not known */
@@ -36,10 +37,10 @@ struct unwind_file {
 struct unwind_options {
 	const char *symfs, *debug_root, *perf_cache; /* as in symbol/binary_finder.h */
 	uint32_t timeout_ms;			     /* of one stack; 0: 5000 */
-	/* Called once for each file that lies on a stack; the texts need not outlive the call.
-	 * File 0 is no file and not asked for. */
+	/* Called for each file that lies on a stack, again for a new helper after one died; the
+	 * texts need not outlive the call. Never for file 0, which is no file. */
 	void (*name_file)(void *context, uint32_t file, struct unwind_file *named);
-	/* Called when a file was found by more than its name; may be NULL. */
+	/* Called when a file was found by its build-id or inode; may be NULL. */
 	void (*found_file)(void *context, uint32_t file, const struct identity *identity);
 	void *context;
 };
@@ -71,9 +72,9 @@ void unwinder_freep(struct unwinder **unwinder); /* for CLEANUP() */
 int unwinder_run(struct unwinder *unwinder, const struct unwind_sample *sample,
 		 struct unwind_run *run);
 
-/* How many stacks ended so. */
+/* How many stacks ended in that way. */
 uint64_t unwinder_count(const struct unwinder *unwinder, enum unwind_end end);
-/* Why stacks ended so, for messages: "the binary that they end in is not here". */
+/* Why stacks end in that way, for messages: "the binary that they end in is not here". */
 const char *unwind_end_text(enum unwind_end end);
 /* Files that stacks end in, by falling samples. Stores an array that the caller frees; 0 or
  * -ENOMEM. */

@@ -13,6 +13,7 @@
 #include "base/sorted.h"
 #include "image/elf_file.h"
 #include "image/signed_pointer.h"
+#include "import/unwind/unwind_modules.h"
 #include "import/unwind/unwind_registers.h"
 
 #define OPEN_SESSIONS_MAX 64 /* a Dwfl with its tables parsed; the one used longest ago goes */
@@ -27,20 +28,13 @@ struct engine_file {
 	Elf *shared;	     /* one handle for all sessions */
 };
 
-struct engine_module {
-	const struct engine_file *file;
-	uint64_t bias;
-	uint64_t low, high; /* addresses */
-};
-
 struct engine_space {
 	uint16_t machine;
 	struct mapping *list;
 	size_t count;
-	struct engine_module *modules; /* of the session */
-	size_t module_count, module_capacity;
-	Dwfl *dwfl;		/* NULL: made when needed */
-	size_t files_at_making; /* of the engine, when it was made */
+	struct unwind_modules modules; /* of the session */
+	Dwfl *dwfl;		       /* NULL: made when needed */
+	size_t files_at_making;	       /* of the engine, when it was made */
 	uint64_t used;
 };
 
@@ -85,7 +79,7 @@ static void forget_spaces(struct unwind_engine *engine)
 	for (size_t i = 0; i < engine->space_count; i++) {
 		close_session(engine, &engine->spaces[i]);
 		free(engine->spaces[i].list);
-		free(engine->spaces[i].modules);
+		free(engine->spaces[i].modules.list);
 	}
 	engine->space_count = 0;
 }
@@ -196,85 +190,6 @@ static uint64_t without_signature(const struct engine_space *space, uint64_t wor
 	return find_mapping(space, address - 1) ? address : word;
 }
 
-/* ---- Modules: a file at a bias, the distance of its vaddrs from addresses */
-
-#define PAGE_MASK UINT64_C(4095) /* the smallest page of these machines */
-
-/*
- * Which segment a mapping is of: the one that begins in its first page, code before data; else one
- * that holds its offset. Two segments may share a page of the file. NULL: none.
- */
-static const struct elf_segment *segment_of(const struct elf_file *elf,
-					    const struct mapping *mapping)
-{
-	const struct elf_segment *best = NULL;
-	int best_rank = 0;
-	for (size_t i = 0; i < elf->segment_count; i++) {
-		const struct elf_segment *segment = &elf->segments[i];
-		uint64_t first = segment->offset & ~PAGE_MASK;
-		if (segment->type != PT_LOAD || mapping->offset < first ||
-		    mapping->offset - first >= segment->file_bytes + (segment->offset - first))
-			continue;
-		int rank = 1 + (mapping->offset == first) * 2 + ((segment->flags & PF_X) != 0);
-		if (rank > best_rank) {
-			best = segment;
-			best_rank = rank;
-		}
-	}
-	return best;
-}
-
-/* The first and the last address of a file's vaddrs, both 0 when it has none that make sense. */
-static void extent_of(const struct elf_file *elf, uint64_t *low, uint64_t *high)
-{
-	*low = UINT64_MAX;
-	*high = 0;
-	for (size_t i = 0; i < elf->segment_count; i++) {
-		const struct elf_segment *segment = &elf->segments[i];
-		uint64_t end;
-		if (segment->type != PT_LOAD)
-			continue;
-		if (__builtin_add_overflow(segment->vaddr, segment->memory_bytes, &end)) {
-			*high = 0;
-			break;
-		}
-		*low = segment->vaddr < *low ? segment->vaddr : *low;
-		*high = end > *high ? end : *high;
-	}
-	if (*low >= *high)
-		*low = *high = 0;
-}
-
-static const struct engine_module *find_module(const struct engine_space *space, uint64_t address)
-{
-	for (size_t i = 0; i < space->module_count; i++)
-		if (address >= space->modules[i].low && address < space->modules[i].high)
-			return &space->modules[i];
-	return NULL;
-}
-
-/* The file of that mapping becomes a module, unless the mapping lies in one, as later segments do.
- * 0 or -ENOMEM. */
-static int add_module(struct engine_space *space, const struct engine_file *file,
-		      const struct mapping *mapping)
-{
-	const struct engine_module *there = find_module(space, mapping->start);
-	const struct elf_segment *segment = segment_of(&file->elf, mapping);
-	uint64_t low, high;
-	if ((there && there->file == file) || !segment)
-		return 0;
-	extent_of(&file->elf, &low, &high);
-	uint64_t bias = mapping->start - mapping->offset + segment->offset - segment->vaddr;
-	if (low == high || bias + low >= bias + high)
-		return 0;
-	if (array_reserve(&space->modules, &space->module_capacity, space->module_count,
-			  sizeof(*space->modules)) < 0)
-		return -ENOMEM;
-	space->modules[space->module_count++] =
-		(struct engine_module){ file, bias, bias + low, bias + high };
-	return 0;
-}
-
 /* ---- What libdwfl asks */
 
 static int find_elf(Dwfl_Module *module, void **user_data, const char *name, Dwarf_Addr base,
@@ -311,25 +226,6 @@ static pid_t next_thread(Dwfl *dwfl, void *context, void **thread_context)
 	return THREAD;
 }
 
-/* From a segment that a program cannot write to. */
-static const void *read_file(const struct unwind_engine *engine, uint64_t address, size_t size)
-{
-	const struct engine_module *module = find_module(engine->space, address);
-	if (!module)
-		return NULL;
-	const struct elf_file *elf = &module->file->elf;
-	for (size_t i = 0; i < elf->segment_count; i++) {
-		const struct elf_segment *segment = &elf->segments[i];
-		uint64_t inside = address - module->bias - segment->vaddr;
-		if (segment->type != PT_LOAD || (segment->flags & PF_W) ||
-		    inside >= segment->file_bytes)
-			continue;
-		struct span bytes = elf_file_code(elf, address - module->bias, size);
-		return bytes.size == size ? bytes.data : NULL;
-	}
-	return NULL;
-}
-
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *context)
 {
 	(void)dwfl;
@@ -341,7 +237,7 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *
 	    engine->stack.size - inside >= size) {
 		bytes = (const uint8_t *)engine->stack.data + inside;
 	} else {
-		bytes = read_file(engine, address, size);
+		bytes = unwind_modules_read(&engine->space->modules, address, size);
 		engine->read_failed |= !bytes;
 		engine->read_past_stack |= !bytes && address >= engine->stack_start;
 	}
@@ -386,9 +282,9 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 /* ---- Sessions */
 
 /* libdwfl takes a module's start for the first segment's vaddr, rounded down by its alignment. */
-static bool report_module(Dwfl *dwfl, const struct engine_module *module)
+static bool report_module(Dwfl *dwfl, const struct unwind_module *module)
 {
-	const struct engine_file *file = module->file;
+	const struct engine_file *file = module->owner;
 	uint64_t low = module->low - module->bias;
 	GElf_Phdr header;
 	size_t count = 0;
@@ -405,7 +301,7 @@ static bool report_module(Dwfl *dwfl, const struct engine_module *module)
 	if (!reported)
 		return false;
 	dwfl_module_info(reported, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
-	*user_data = (void *)(uintptr_t)file;
+	*user_data = module->owner;
 	return true;
 }
 
@@ -413,15 +309,18 @@ static bool report_module(Dwfl *dwfl, const struct engine_module *module)
 static int report_modules(struct unwind_engine *engine, struct engine_space *space, Dwfl *dwfl)
 {
 	int ret = 0;
-	space->module_count = 0;
+	space->modules.count = 0;
 	for (size_t i = 0; i < space->count && ret == 0; i++) {
 		uint32_t number = space->list[i].file;
-		if (state_of(engine, number) == FILE_THERE &&
-		    engine->files[number - 1].elf.machine == space->machine)
-			ret = add_module(space, &engine->files[number - 1], &space->list[i]);
+		if (state_of(engine, number) != FILE_THERE)
+			continue;
+		struct engine_file *file = &engine->files[number - 1];
+		if (file->elf.machine == space->machine)
+			ret = unwind_modules_add(&space->modules, &file->elf, file,
+						 &space->list[i]);
 	}
-	for (size_t i = 0; i < space->module_count && ret == 0; i++)
-		if (!report_module(dwfl, &space->modules[i]))
+	for (size_t i = 0; i < space->modules.count && ret == 0; i++)
+		if (!report_module(dwfl, &space->modules.list[i]))
 			ret = -ENOMEM;
 	return ret;
 }

@@ -3,10 +3,10 @@
  * unwind tables of the binaries (libdwfl). It believes what ELF files and their
  * tables say: import/unwind/unwind.h runs it in a process where that does no harm.
  *
- * The owner numbers files as it likes, from 1, and address spaces in the order it tells them. A
- * file that a stack needs and that was never given ends the run with UNWIND_FILE_NEEDED: give it,
- * or say that it is missing, and run again. So only binaries that lie on stacks are looked for. One
- * thread at a time.
+ * The owner numbers files as it likes, from 1, and address spaces in the order in which it sets
+ * them. A file that a stack needs and that was never set ends the run with UNWIND_FILE_NEEDED: set
+ * it, or set that it is missing, and run again. So only binaries that lie on stacks are looked for.
+ * One thread at a time.
  */
 #pragma once
 
@@ -27,14 +27,14 @@ struct unwind_engine;
 /* Why a stack ends where it does. */
 enum unwind_end {
 	UNWIND_WHOLE,	      /* at the outermost frame */
-	UNWIND_NO_BINARY,     /* the last frame's file is not to be had */
+	UNWIND_NO_BINARY,     /* the last frame's file is missing */
 	UNWIND_NO_MAPPING,    /* the last frame, or its caller, is in no mapped file */
 	UNWIND_STACK_CUT,     /* the sample holds too little of the stack */
 	UNWIND_NO_RULE,	      /* the last frame's file does not say how to go on */
 	UNWIND_TOO_DEEP,      /* UNWIND_MAX_FRAMES */
 	UNWIND_NO_REGISTERS,  /* none in the sample, or of a machine that is not known */
 	UNWIND_HELPER_FAILED, /* the unwinding process died or took too long */
-	UNWIND_SPACES_COSTLY, /* telling the mappings would cost more than the samples are worth */
+	UNWIND_SPACES_COSTLY, /* mappings change so often that sending them costs too much */
 	UNWIND_FILE_NEEDED,   /* of an engine only */
 	UNWIND_ENDS
 };
@@ -61,9 +61,9 @@ int unwind_engine_new(struct unwind_engine **out); /* 0 or -ENOMEM */
 void unwind_engine_free(struct unwind_engine *engine);
 
 /*
- * File `number` lies behind `fd`, which stays the caller's; -1: it is not to be
- * had. 0, -EINVAL for a number past UNWIND_MAX_FILES or a file that is there, -ENOMEM; or what is
- * wrong with the file (it counts as missing then).
+ * File `number` lies behind `fd`, which stays the caller's; -1: it is missing. 0; -EINVAL for a
+ * number past UNWIND_MAX_FILES or a file that was set before; -ENOMEM; or what is wrong with the
+ * file, which counts as missing then.
  */
 int unwind_engine_set_file(struct unwind_engine *engine, uint32_t number, int fd,
 			   struct error *err);

@@ -1,6 +1,6 @@
 /*
- * unwind_helper - what the unwinder and its helper process say to each other.
- * Both are the same program: structures go as they are.
+ * unwind_helper - the messages between the unwinder and its helper process. Both are
+ * the same program: structures are sent as they are.
  */
 #pragma once
 
@@ -30,5 +30,5 @@ struct unwind_run_answer {
 	uint32_t file;
 };
 
-/* The helper's life. */
+/* The helper process: serves requests until the socket's other end closes. Does not return. */
 void unwind_helper_run(int socket);

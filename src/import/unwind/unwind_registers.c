@@ -7,31 +7,12 @@ bool unwind_is_narrow(uint16_t machine)
 	return machine == EM_386 || machine == EM_ARM;
 }
 
-/* By perf's numbers. */
-static const uint8_t dwarf_of_x86_64[] = { 0,
-					   3,
-					   2,
-					   1,
-					   4,
-					   5,
-					   6,
-					   7,
-					   16,
-					   UNWIND_NOT_DWARF,
-					   UNWIND_NOT_DWARF,
-					   UNWIND_NOT_DWARF,
-					   UNWIND_NOT_DWARF,
-					   UNWIND_NOT_DWARF,
-					   UNWIND_NOT_DWARF,
-					   UNWIND_NOT_DWARF,
-					   8,
-					   9,
-					   10,
-					   11,
-					   12,
-					   13,
-					   14,
-					   15 };
+#define NONE UNWIND_NOT_DWARF
+
+/* By perf's numbers: ax, bx, cx, dx, si, di, bp, sp, ip; flags and segments; r8 to r15. */
+static const uint8_t dwarf_of_x86_64[] = { 0,  3,    2,	   1,	 4,    5,    6,	   7,
+					   16, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
+					   8,  9,    10,   11,	 12,   13,   14,   15 };
 static const uint8_t dwarf_of_i386[] = { 0, 3, 1, 2, 6, 7, 5, 4, 8 };
 
 bool unwind_pointers(uint16_t machine, unsigned *stack, unsigned *instruction)

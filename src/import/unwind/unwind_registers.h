@@ -1,6 +1,7 @@
 /*
  * unwind_registers - the registers of the machines that are unwound, by perf's
- * numbers (arch/.../include/uapi/asm/perf_regs.h) and by those of DWARF.
+ * numbers (arch/.../include/uapi/asm/perf_regs.h) and by those of DWARF (the psABIs of
+ * x86-64 and i386, "DWARF for the Arm Architecture"). Machines are EM_*.
  */
 #pragma once
 

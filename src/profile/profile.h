@@ -4,7 +4,7 @@
  * importers make one, analyses and exporters read one.
  *
  * A profile is a set of tables (profile/table.h) over one pool of bytes. The
- * tables below are declared in profile.c; a file may bring others, which are
+ * tables below are declared in profile_columns.c; a file may bring others, which are
  * kept, merged and written by their declaration. Ids are dense and local to
  * one profile: an id is a row number plus one, and 0 means "none".
  *
@@ -291,6 +291,7 @@ int profile_add_range(struct profile *profile, uint32_t event, uint32_t context,
 /* `kind` is an enum value_of, which says what `bucket` means. */
 int profile_add_value(struct profile *profile, uint32_t event, uint32_t context, uint32_t image,
 		      uint64_t vaddr, uint64_t kind, uint64_t bucket, const struct cell *cell);
+/* Samples by second. Nobody fills this yet (docs/profile-format.md, *Who fills and who reads*). */
 int profile_add_strip(struct profile *profile, uint64_t second, uint32_t event, uint32_t context,
 		      uint64_t samples);
 

@@ -15,8 +15,7 @@
 
 struct error;
 
-#define FILE_SOURCE_MAX_BYTES	 (UINT64_C(1) << 31)
-#define FILE_SOURCE_HEADER_BYTES 100
+#define FILE_SOURCE_MAX_BYTES (UINT64_C(1) << 31)
 
 struct file_source {
 	struct guard guard;

@@ -19,12 +19,13 @@
 
 #define OPEN_ENDING ".open"
 
-#define HEAD_BYTES	 512 /* what tells of foreign files is in them */
+#define HEAD_BYTES	 512 /* enough to recognise other kinds of files */
 #define READ_PIECE_BYTES (UINT64_C(1) << 20)
-/* SQLite's free pages may be empty; a file that is more than that is a hole with a header. */
+/* A file of more bytes than HOLES_BYTES and HOLES_RATIO times its content is refused: SQLite's free
+ * pages may be empty, but not most of a file. */
 #define HOLES_BYTES  (UINT64_C(32) << 20)
 #define HOLES_RATIO  4
-#define LOG_ATTEMPTS 5 /* a log that began anew while it was read */
+#define LOG_ATTEMPTS 5 /* for a log that begins anew while it is read */
 
 void file_source_close(struct file_source *source)
 {
@@ -40,9 +41,7 @@ static int sqlite_failed(struct file_source *source, int code, struct error *err
 			 source->name, guard_reason(source->guard.db, code));
 }
 
-/*
- * Bytes in WAL mode cannot be opened in memory; with an empty log they hold
- * everything, so we turn the mode's two bytes on our copy.
+/* Opens SQLite over our copy of the bytes, which has its log laid over it: WAL mode is turned off.
  */
 static int open_copy(struct file_source *source, struct error *err)
 {
@@ -122,7 +121,8 @@ static long read_fully(int fd, void *out, size_t size, uint64_t offset)
 	return (long)done;
 }
 
-/* Memory is allowed for what is there, once: a hole gives no right to any. */
+/* Raises the budget of memory (base/budget.h) by the bytes read, but not by holes, nor twice for
+ * the same bytes. */
 static void grant(uint64_t *granted, const uint8_t *bytes, size_t size, uint64_t offset)
 {
 	if (offset >= *granted) {
@@ -145,7 +145,7 @@ static long read_log(void *context, void *out, size_t size, uint64_t offset)
 	return got;
 }
 
-/* In pieces, so that a file that is all hole costs no memory of its size. */
+/* Reads the file in pieces, so that one that is mostly a hole is refused before it takes memory. */
 static int read_pages(struct file_source *source, int fd, size_t size, struct error *err)
 {
 	uint64_t content = 0;
@@ -172,7 +172,8 @@ static int read_pages(struct file_source *source, int fd, size_t size, struct er
 	return 0;
 }
 
-/* The file and its log, as they are together. 0, -EAGAIN to try again, or with *err. */
+/* Reads the file and lays its log over it. 0; -EAGAIN when the log began anew meanwhile; or a
+ * negative errno value with *err. */
 static int read_together(struct file_source *source, int fd, struct log_file *log,
 			 struct error *err)
 {
@@ -231,8 +232,8 @@ static int open_pages(struct file_source *source, struct error *err)
 	return open_copy(source, err);
 }
 
-/* `log` is its log or -1; both stay the caller's. What begins like no profile is not read further.
- */
+/* Reads and opens the file `fd` with its log `log` (-1: none), which both stay the caller's. A file
+ * that does not begin like a profile is not read further. */
 static int open_file(struct file_source *source, int fd, int log, const char *name,
 		     struct error *err)
 {
@@ -260,8 +261,8 @@ static int open_file(struct file_source *source, int fd, int log, const char *na
 }
 
 /*
- * The log beside a profile: -1 when there is none, or it is of another user than the
- * profile and may say anything.
+ * Opens the log beside a profile: a descriptor; -1 when there is none, or it belongs to
+ * another user than the profile, who may have made it up; or below -1 with *err.
  */
 static int open_log(int folder, const char *name, int profile, struct error *err)
 {
@@ -337,7 +338,7 @@ bool file_source_recognise(const void *bytes, size_t size)
 	return profile_header_is_ours(bytes, size);
 }
 
-/* Of its folder also as the shell completes it, with a slash. */
+/* Whether a path ends in ".open", also with the slash that a shell adds to a folder's name. */
 static bool is_open_name(const char *path)
 {
 	size_t length = strlen(path);
@@ -356,7 +357,7 @@ bool file_source_is_open_folder(const char *path)
 	if (folder < 0)
 		return false;
 	if (fstatat(folder, OPEN_FOLDER_PROFILE, &found, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == EACCES; /* another's: reading it says so */
+		return errno == EACCES; /* another user's: reading it will say so */
 	return S_ISREG(found.st_mode);
 }
 
@@ -381,7 +382,7 @@ int file_source_open_pages(struct file_source *source, const char *path, struct 
 	if (!source->name)
 		return failed(err, -ENOMEM, path);
 	budget_input(path);
-	/* Holes allow nothing. */
+	/* Holes do not count. */
 	uint64_t stored = (uint64_t)found.st_blocks * 512;
 	source->file_bytes = (uint64_t)found.st_size;
 	source->content_bytes = stored < source->file_bytes ? stored : source->file_bytes;

@@ -43,7 +43,7 @@ int open_folder_make(const char *path, mode_t mode, const void *bytes, size_t si
  * nothing is there, without *err; -EBUSY: its recorder lives; -EPERM: it is another
  * user's, or others may write in it; -ENOTDIR: it is no folder; with *err.
  */
-int open_folder_take(const char *path, struct open_folder *out, struct error *err);
+int open_folder_reopen(const char *path, struct open_folder *out, struct error *err);
 
 /* Removes the folder with all that SQLite has in it. 0 or a negative errno value with *err. */
 int open_folder_remove(struct open_folder *folder, struct error *err);

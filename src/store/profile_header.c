@@ -19,7 +19,7 @@ enum {
 	HEADER_APPLICATION_ID = 68,
 };
 #define HEADER_MAGIC "SQLite format 3" /* with its NUL */
-#define HEADER_WAL   2
+#define HEADER_WAL   2		       /* both versions in WAL mode; else 1 */
 
 static uint32_t big_endian(const uint8_t *at, size_t size)
 {
@@ -125,6 +125,11 @@ int profile_header_check_length(const uint8_t *header, uint64_t file_bytes, cons
 bool profile_header_has_log(const uint8_t *header)
 {
 	return header[HEADER_READ_VERSION] == HEADER_WAL;
+}
+
+void profile_header_expect_log(uint8_t *header)
+{
+	header[HEADER_READ_VERSION] = header[HEADER_WRITE_VERSION] = HEADER_WAL;
 }
 
 void profile_header_forget_log(uint8_t *header)

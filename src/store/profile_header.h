@@ -30,6 +30,8 @@ int profile_header_check_length(const uint8_t *header, uint64_t file_bytes, cons
 				struct error *err);
 /* In WAL mode: what was written last may be in a log beside the file. */
 bool profile_header_has_log(const uint8_t *header);
+/* Turns WAL mode on in the bytes of a closed file. */
+void profile_header_expect_log(uint8_t *header);
 /* Turns WAL mode off in these bytes. SQLite opens no bytes in memory in that mode; when nothing of
  * the log is missing in them, they are the same without it. */
 void profile_header_forget_log(uint8_t *header);

@@ -114,7 +114,7 @@ static int add_path(struct file_table *table, const struct file *file)
 {
 	bool seen = file->state == FILE_IDENTIFIED && (!file->elsewhere || file->by_path);
 	return profile_add_seen_path(table->session, file->image, span_of_text(file->path),
-				     seen ? PATH_SEEN_BY_US : PATH_TOLD);
+				     seen ? PATH_SEEN_BY_US : PATH_REPORTED);
 }
 
 int file_table_find(struct file_table *table, const struct file_hint *hint, uint32_t *number)

@@ -27,7 +27,7 @@ static void mark_row(const struct table *table, size_t row, struct canonical *ma
 	}
 }
 
-/* What is referred to, from the relations down to the bytes. */
+/* Gives every id that a kept row refers to the number 1, from the relations down to the bytes. */
 static void mark(struct canonical *map)
 {
 	const struct profile *profile = map->from;
@@ -50,7 +50,7 @@ static int compare_bytes(const void *a, const void *b, void *context)
 			    profile_bytes(profile, *(const uint32_t *)b));
 }
 
-/* How they are kept: copied, or as those of `from`. */
+/* Whether the bytes are copied, or borrowed from the profile that they are in. */
 enum ownership { COPIED, BORROWED };
 
 static int number_bytes(struct canonical *map, enum ownership ownership)
@@ -126,14 +126,13 @@ static void renumber_row(const struct table *table, size_t row, const struct lay
 	}
 }
 
-/* Rows that become others: which of the old ones each of the new ones is, and in which order they
- * come once they are sorted. */
+/* The rows of one table while they are copied, renumbered and sorted. */
 struct ordering {
 	const struct table *from;
 	struct table *made;
 	const struct layout *layout;
-	uint32_t *old;	  /* by new row */
-	uint32_t *sorted; /* likewise: the row that comes there */
+	uint32_t *old;	  /* by row of `made`: the row of `from` that it was copied from */
+	uint32_t *sorted; /* by row of `made`: the row that comes there when sorted */
 	size_t count;
 };
 
@@ -170,8 +169,8 @@ static void copy_row(struct table *table, size_t to, const uint64_t *keys, const
 		       table->value_slots * sizeof(*values));
 }
 
-/* Puts each row in its place without a second copy of them: around each circle of rows of which
- * one takes the other's place. Afterwards every row is said to be in its own. */
+/* Moves each row to its place in sorted order without a second copy of the table, along the cycles
+ * of the permutation `sorted`, which is the identity afterwards. */
 static void move_rows(struct ordering *ordering, size_t first, size_t end)
 {
 	struct table *table = ordering->made;
@@ -197,21 +196,21 @@ static void move_rows(struct ordering *ordering, size_t first, size_t end)
 	}
 }
 
-/* The rows from `first` to `end`, of which it is known which of the old ones they are. `ids`, when
- * not NULL, gets their numbers. */
+/* Makes the rows from `first` to `end`, whose `old` is set, and sorts them. Writes their numbers to
+ * `ids`, by id in the old table, unless it is NULL. */
 static void make_rows(struct ordering *ordering, size_t first, size_t end,
 		      const struct canonical *map, uint32_t *ids)
 {
 	struct table *made = ordering->made;
 	for (size_t i = first; i < end; i++) {
-		/* of no length where there are none: no arithmetic with NULL */
+		/* no arithmetic with NULL where there are no values */
 		uint64_t *values =
 			made->value_slots ? made->values + i * made->value_slots : made->values;
 		renumber_row(ordering->from, ordering->old[i], ordering->layout, map,
 			     made->keys + i * made->key_slots, values);
 		ordering->sorted[i] = (uint32_t)i;
 	}
-	/* Rows that differed still do: ids were only renumbered. */
+	/* Keys that differed still do: ids were only renumbered, so the order is complete. */
 	qsort_r(ordering->sorted + first, end - first, sizeof(*ordering->sorted), compare_rows,
 		made);
 	for (size_t i = first; i < end && ids; i++)
@@ -219,7 +218,8 @@ static void make_rows(struct ordering *ordering, size_t first, size_t end,
 	move_rows(ordering, first, end);
 }
 
-/* `ids` is NULL for a relation, whose rows are all kept. */
+/* Makes all rows of a table that are kept. `ids` is NULL for a relation, whose rows are all kept.
+ */
 static int number_rows(struct ordering *ordering, const struct canonical *map, uint32_t *ids)
 {
 	for (size_t row = 0; row < ordering->from->count; row++)

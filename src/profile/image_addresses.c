@@ -147,7 +147,7 @@ static size_t lower_bound(const struct image_address *list, size_t count,
 	return low;
 }
 
-/* By bisection, for who asks of an image again and again: its addresses are not walked. */
+/* By bisection: callers ask for one image many times, and its addresses are not walked. */
 size_t image_addresses_run(const struct image_addresses *addresses, size_t from)
 {
 	if (from >= addresses->count)

@@ -1,7 +1,7 @@
 /*
- * image_addresses - the addresses of images that a profile speaks of: of samples,
- * stacks, branches, ranges and values. Of a return address it is the byte
- * before, which belongs to the call.
+ * image_addresses - every vaddr of an image that occurs in a profile: in samples,
+ * stacks, branches, ranges and values. A return address is listed as the byte before
+ * it, which belongs to the call.
  */
 #pragma once
 
@@ -21,16 +21,16 @@ struct image_addresses {
 	size_t count;
 };
 
-/* Of the images with wanted[id], which has a place for each id and 0. Fills a zeroed *out that the
- * caller releases. 0 or -ENOMEM. */
+/* Lists the addresses of the images whose wanted[id] is set; `wanted` has a place for each id and
+ * for 0. Fills a zeroed *out, which the caller releases also after an error. 0 or -ENOMEM. */
 int image_addresses_collect(const struct profile *profile, const bool *wanted,
 			    struct image_addresses *out);
 void image_addresses_release(struct image_addresses *addresses); /* for CLEANUP() */
-/* How many from `from` on are of the same image as that one. */
+/* How many addresses from position `from` on are of the image of the one there. */
 size_t image_addresses_run(const struct image_addresses *addresses, size_t from);
-/* Those of one image: *count of them, maybe 0. */
+/* The addresses of one image: *count of them; NULL and 0 when there is none. */
 const struct image_address *image_addresses_of(const struct image_addresses *addresses,
 					       uint32_t image, size_t *count);
-/* Is one of them (as image_addresses_of() gives them) from `first` to `last`? */
+/* Whether an address of the list, as image_addresses_of() gives it, is from `first` to `last`. */
 bool image_addresses_hit(const struct image_address *list, size_t count, uint64_t first,
 			 uint64_t last);

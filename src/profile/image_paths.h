@@ -1,7 +1,7 @@
 /*
- * image_paths - the paths of every image, found in one pass over the profile's path table:
- * who wants those of many images does not look through it for each. It borrows from the profile,
- * which must not change while the index lives.
+ * image_paths - an index of the profile's path table by image, made in one pass, so that the
+ * table is not searched again for each image. It borrows from the profile, which must not change
+ * while the index lives.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 struct profile;
 
 struct image_paths {
-	struct span *list; /* by image; of each the best first, the others as the table has them */
-	size_t *from;	   /* by image id, and one more: where its own begin in the list */
+	struct span *list; /* by image: the best path first, the others in the table's order */
+	size_t *from;	   /* by image id, and one more: where the image's paths begin in `list` */
 	size_t image_count;
 };
 
@@ -23,7 +23,7 @@ struct image_paths {
 int image_paths_init(struct image_paths *out, const struct profile *profile);
 void image_paths_release(
 	struct image_paths *paths); /* for CLEANUP(); also right for a zeroed one */
-/* Those of an image: *count of them, maybe 0. */
+/* The paths of an image: *count of them, maybe 0. */
 const struct span *image_paths_of(const struct image_paths *paths, uint64_t image, size_t *count);
-/* The best of them (profile_path_is_better()); empty when it has none. */
+/* The image's best path (profile_path_is_better()); empty when it has none. */
 struct span image_paths_best(const struct image_paths *paths, uint64_t image);

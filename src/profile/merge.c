@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "profile/id_map.h"
 
-/* Where each column of `from` is in `into`; columns that `into` lacks are added to it. */
+/* Stores the slot in `into` of each column of `from`. Columns that `into` lacks are added to it. */
 static int map_columns(struct table *into, const struct table *from, size_t *slots,
 		       struct error *err)
 {
@@ -32,6 +32,7 @@ static int map_columns(struct table *into, const struct table *from, size_t *slo
 	return 0;
 }
 
+/* Translates one key; texts are added to `into` when they are first seen. */
 static int translate(struct profile *into, const struct profile *from, const struct id_map *map,
 		     enum column_type type, uint64_t value, uint64_t *out)
 {
@@ -45,7 +46,7 @@ static int translate(struct profile *into, const struct profile *from, const str
 	return 0;
 }
 
-/* Who wants to know which rows of `into` were touched. */
+/* Called with each row of `into` that was added or changed. */
 struct listener {
 	profile_note_row note; /* may be NULL */
 	void *context;

@@ -4,13 +4,14 @@
  * importers make one, analyses and exporters read one.
  *
  * A profile is a set of tables (profile/table.h) over one pool of bytes. The
- * tables below are declared in profile.c; a file may bring others, which are
+ * tables below are declared in profile_columns.c; a file may bring others, which are
  * kept, merged and written by their declaration. Ids are dense and local to
  * one profile: an id is a row number plus one, and 0 means "none".
  *
- * Adding copies what it needs. All functions that add return 0 or -ENOMEM and
- * leave the profile as it was when they fail. A profile belongs to one thread
- * at a time; readers may share one that nobody changes.
+ * Adding copies what it needs. All functions that add return 0 or -ENOMEM; when
+ * they fail, no row was added or changed, though the pool may have new texts. A
+ * profile belongs to one thread at a time; readers may share one that nobody
+ * changes.
  */
 #pragma once
 
@@ -54,8 +55,8 @@ struct profile *profile_new(void); /* NULL when out of memory */
 void profile_free(struct profile *profile);
 void profile_freep(struct profile **profile); /* for CLEANUP() */
 
-/* For tests and fuzzers: which invariant of the tables does not hold, or NULL. A row is found by
- * its key, once; references and texts are there; parents of nodes come first. */
+/* For tests and fuzzers: the first invariant of the tables that does not hold, or NULL. Each row is
+ * found by its key, and only it; references and texts exist; parents of nodes come first. */
 const char *profile_fault(const struct profile *profile);
 
 /* The declared columns of a known table; their slots are the enums below. */
@@ -135,13 +136,13 @@ struct profile_event {
 	struct span leader; /* name of the event whose samples read this one, else absent */
 };
 int profile_add_event(struct profile *profile, const struct profile_event *event, uint32_t *id);
-/* The same with texts that profile_add_bytes() numbered, in place of the event's own: a text is
- * hashed and compared each time that it is added, and one may be long and of many rows. */
+/* The same with the ids of texts that profile_add_bytes() gave, in place of the event's own texts:
+ * adding a text hashes and compares it, and a long one may be in many rows. */
 struct profile_event_texts {
 	uint32_t name, unit, pmu, core_type, leader;
 };
-int profile_add_event_of(struct profile *profile, const struct profile_event *event,
-			 const struct profile_event_texts *texts, uint32_t *id);
+int profile_add_event_by_ids(struct profile *profile, const struct profile_event *event,
+			     const struct profile_event_texts *texts, uint32_t *id);
 struct profile_event profile_event(const struct profile *profile, uint64_t id);
 
 /* What a vaddr of an image counts from. */
@@ -174,36 +175,39 @@ struct profile_image {
 				 root and whoever recorded, or not known */
 };
 int profile_add_image(struct profile *profile, const struct profile_image *image, uint32_t *id);
-/* The same with texts that have numbers already, as profile_add_event_of(). */
+/* The same with ids of texts, as profile_add_event_by_ids(). */
 struct profile_image_texts {
 	uint32_t build_id, hash, name;
 };
-int profile_add_image_of(struct profile *profile, const struct profile_image *image,
-			 const struct profile_image_texts *texts, uint32_t *id);
+int profile_add_image_by_ids(struct profile *profile, const struct profile_image *image,
+			     const struct profile_image_texts *texts, uint32_t *id);
 struct profile_image profile_image(const struct profile *profile, uint64_t id);
-/* Are they one row? */
+/* Whether all fields are equal: then they are one row. */
 bool profile_image_equal(const struct profile_image *a, const struct profile_image *b);
 /*
- * Are the addresses of one those of the other? With the content of both known it decides; else the
- * build-id does, unless they are known to be of different files. Not transitive.
+ * Whether the two are one build, so that the addresses of one are those of the other. Where the
+ * content of both is known it decides, with build-id and writer; else build-id and name must be
+ * equal. Not transitive.
  */
 bool profile_image_same_build(const struct profile_image *a, const struct profile_image *b);
 
-/* Are they known to differ? Of two images of which little is known neither is true. */
+/* Whether they are known to be different builds. Where too little is known of the two, this and
+ * profile_image_same_build() are both false. */
 bool profile_image_other_build(const struct profile_image *a, const struct profile_image *b);
 
 /* A process may map any file under a name of its own making, in mounts of its own. */
 enum path_seen {
-	PATH_TOLD,	 /* by a process or another tool */
+	PATH_REPORTED,	 /* by a process or another tool */
 	PATH_SEEN_BY_US, /* the collector found the file there itself */
 };
 /* Remembers a path under which the image was seen. */
 int profile_add_seen_path(struct profile *profile, uint32_t image, struct span path,
 			  enum path_seen seen);
-int profile_add_path(struct profile *profile, uint32_t image, struct span path); /* PATH_TOLD */
-/* The same of a path that has a number already. */
-int profile_add_path_of(struct profile *profile, uint32_t image, uint32_t path);
-/* Of two rows of the table, by what is known of them, then by the text. */
+int profile_add_path(struct profile *profile, uint32_t image, struct span path); /* PATH_REPORTED */
+/* The same of a path whose text has an id. */
+int profile_add_path_by_ids(struct profile *profile, uint32_t image, uint32_t path);
+/* Whether the path of `row` is the better of two rows of the table: those that the collector saw
+ * come first, then by text. */
 bool profile_path_is_better(const struct profile *profile, size_t row, size_t other);
 
 /* Who ran. Optional numbers by optional_of(). */
@@ -220,16 +224,16 @@ struct profile_context {
 };
 int profile_add_context(struct profile *profile, const struct profile_context *context,
 			uint32_t *id);
-/* The same with texts that have numbers already, as profile_add_event_of(). */
+/* The same with ids of texts, as profile_add_event_by_ids(). */
 struct profile_context_texts {
 	uint32_t comm, cgroup, container, thread, core_type, labels;
 };
-int profile_add_context_of(struct profile *profile, const struct profile_context *context,
-			   const struct profile_context_texts *texts, uint32_t *id);
+int profile_add_context_by_ids(struct profile *profile, const struct profile_context *context,
+			       const struct profile_context_texts *texts, uint32_t *id);
 bool profile_has_context(const struct profile *profile, const struct profile_context *context);
 struct profile_context profile_context(const struct profile *profile, uint64_t id);
-/* Who a stack begins with: the thread's own name where it was kept, as perf prints it, else its
- * process's. */
+/* The name that a stack begins with: the thread's own where it was kept, as perf prints it, else
+ * the process's. */
 static inline struct span profile_context_command(const struct profile_context *context)
 {
 	return context->thread.data ? context->thread : context->comm;
@@ -256,8 +260,9 @@ bool profile_has_node(const struct profile *profile, uint32_t parent,
 struct profile_frame profile_node(const struct profile *profile, uint64_t id, uint32_t *parent);
 
 /*
- * The three sums of a cell. The estimate's variance is `squares` for samples
- * that arrive independently (Poisson), so its standard error is sqrt(squares).
+ * The three sums of a cell. For samples that arrive independently (Poisson) the
+ * variance of a sum of weights is the sum of their squares (docs/methods.md), so
+ * the standard error of the estimate is sqrt(squares).
  */
 struct cell {
 	uint64_t samples;
@@ -291,6 +296,7 @@ int profile_add_range(struct profile *profile, uint32_t event, uint32_t context,
 /* `kind` is an enum value_of, which says what `bucket` means. */
 int profile_add_value(struct profile *profile, uint32_t event, uint32_t context, uint32_t image,
 		      uint64_t vaddr, uint64_t kind, uint64_t bucket, const struct cell *cell);
+/* Samples by second. Nobody fills this yet (docs/profile-format.md, *Who fills and who reads*). */
 int profile_add_strip(struct profile *profile, uint64_t second, uint32_t event, uint32_t context,
 		      uint64_t samples);
 
@@ -324,10 +330,11 @@ struct profile_source profile_source(const struct profile *profile, size_t row);
  */
 int profile_merge(struct profile *into, const struct profile *from, struct error *err);
 
-/* Hears of each row of `into` that was added or folded into: its table's number and its position. 0
- * or -ENOMEM. */
+/* Called with each row of `into` that was added or changed: its table's number and its position.
+ * Returns 0 or -ENOMEM. */
 typedef int (*profile_note_row)(void *context, size_t table, uint32_t row);
-/* As profile_merge(), for who keeps a copy of `into` up to date. */
+/* As profile_merge(), and tells `note`, unless it is NULL, so that a copy of `into` elsewhere can
+ * be brought up to date. */
 int profile_merge_noting(struct profile *into, const struct profile *from, profile_note_row note,
 			 void *context, struct error *err);
 
@@ -347,7 +354,7 @@ int profile_canonical(const struct profile *profile, struct profile **out);
 int profile_stable_names(const struct profile *profile, enum profile_table table,
 			 struct hash128 *names);
 
-/* Slots of the tables that analyses walk; keys and values count separately. */
+/* Slots of the rows that table_keys() and table_values() give; keys and values count separately. */
 enum event_key { EVENT_NAME, EVENT_UNIT, EVENT_SCALE };
 enum flat_key { FLAT_EVENT, FLAT_IMAGE, FLAT_VADDR, FLAT_NAME, FLAT_CONTEXT };
 enum stack_key { STACK_EVENT, STACK_NODE, STACK_CONTEXT };
@@ -371,15 +378,15 @@ enum edge_key {
 	EDGE_TO_NAME
 };
 enum range_key { RANGE_EVENT, RANGE_CONTEXT, RANGE_ORIGIN, RANGE_IMAGE, RANGE_FIRST, RANGE_LAST };
-/* What a row of values is about, and what its bucket means. */
+/* What a row of the table "value" counts, and what its bucket means. */
 enum value_of {
-	VALUE_LATENCY = 1, /* of a memory access: the power of two that it is at least, in cycles */
+	VALUE_LATENCY = 1,     /* of a memory access in cycles: bucket n holds 2^n to 2^(n+1) - 1 */
 	VALUE_DATA_SOURCE = 2, /* where its data came from: union perf_mem_data_src */
 	VALUE_CALLED = 3,      /* what the calls of an instruction cost, all they called included;
 				  bucket 0 */
-	/* Of an access too, as powers of two: all of the instruction's cycles, of which
-	 * VALUE_LATENCY is the part in the memory (Power: until it finished); and those until it
-	 * retired once it was done (Power: in one stage of the pipeline). Parts two and three of
+	/* Of a memory access too, in buckets as VALUE_LATENCY: all of the instruction's cycles,
+	 * of which VALUE_LATENCY is the part in the memory (Power: until it finished); and those
+	 * from then until it retired (Power: in one stage of the pipeline). Parts two and three of
 	 * PERF_SAMPLE_WEIGHT_STRUCT. */
 	VALUE_INSTRUCTION_LATENCY = 4,
 	VALUE_RETIRE_LATENCY = 5,

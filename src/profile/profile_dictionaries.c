@@ -10,9 +10,9 @@
 #include "base/count_of.h"
 
 struct field {
-	size_t offset; /* in the structure: of a struct span, or of a uint64_t */
-	bool text;
-	size_t number_offset; /* of a text: in the structure of its texts' numbers */
+	size_t offset;	      /* in the structure: of a struct span, or of a uint64_t */
+	bool text;	      /* a struct span, which becomes an id */
+	size_t number_offset; /* of a text: in the structure of texts' ids */
 };
 
 #define TEXT(of, member)                                                                           \
@@ -70,7 +70,7 @@ static uint64_t number_of(const struct field *field, const void *object)
 	return *(const uint64_t *)((const char *)object + field->offset);
 }
 
-/* Adds the texts. 0 or -ENOMEM. */
+/* The key slots of an object; its texts are added to the pool. 0 or -ENOMEM. */
 static int make_row(struct profile *profile, const struct field *fields, size_t count,
 		    const void *object, uint64_t *row)
 {
@@ -88,7 +88,7 @@ static int make_row(struct profile *profile, const struct field *fields, size_t 
 	return 0;
 }
 
-/* The same where texts have numbers already. */
+/* The same with the ids of the texts, from the structure `texts`. */
 static void make_row_of(const struct field *fields, size_t count, const void *object,
 			const void *texts, uint64_t *row)
 {
@@ -142,8 +142,8 @@ int profile_add_event(struct profile *profile, const struct profile_event *event
 	return add(profile, PROFILE_EVENT, event_fields, COUNT_OF(event_fields), event, id);
 }
 
-int profile_add_event_of(struct profile *profile, const struct profile_event *event,
-			 const struct profile_event_texts *texts, uint32_t *id)
+int profile_add_event_by_ids(struct profile *profile, const struct profile_event *event,
+			     const struct profile_event_texts *texts, uint32_t *id)
 {
 	return add_of(profile, PROFILE_EVENT, event_fields, COUNT_OF(event_fields), event, texts,
 		      id);
@@ -162,8 +162,8 @@ int profile_add_image(struct profile *profile, const struct profile_image *image
 	return add(profile, PROFILE_IMAGE, image_fields, COUNT_OF(image_fields), image, id);
 }
 
-int profile_add_image_of(struct profile *profile, const struct profile_image *image,
-			 const struct profile_image_texts *texts, uint32_t *id)
+int profile_add_image_by_ids(struct profile *profile, const struct profile_image *image,
+			     const struct profile_image_texts *texts, uint32_t *id)
 {
 	return add_of(profile, PROFILE_IMAGE, image_fields, COUNT_OF(image_fields), image, texts,
 		      id);
@@ -186,7 +186,7 @@ bool profile_image_equal(const struct profile_image *a, const struct profile_ima
 
 int profile_add_path(struct profile *profile, uint32_t image, struct span path)
 {
-	return profile_add_seen_path(profile, image, path, PATH_TOLD);
+	return profile_add_seen_path(profile, image, path, PATH_REPORTED);
 }
 
 static int add_path(struct profile *profile, uint32_t image, uint32_t path, enum path_seen seen)
@@ -196,9 +196,9 @@ static int add_path(struct profile *profile, uint32_t image, uint32_t path, enum
 	return profile_add_row(profile, PROFILE_PATH, row, COUNT_OF(row), &value, 1, NULL);
 }
 
-int profile_add_path_of(struct profile *profile, uint32_t image, uint32_t path)
+int profile_add_path_by_ids(struct profile *profile, uint32_t image, uint32_t path)
 {
-	return add_path(profile, image, path, PATH_TOLD);
+	return add_path(profile, image, path, PATH_REPORTED);
 }
 
 int profile_add_seen_path(struct profile *profile, uint32_t image, struct span path,
@@ -261,8 +261,8 @@ int profile_add_context(struct profile *profile, const struct profile_context *c
 	return add(profile, PROFILE_CONTEXT, context_fields, COUNT_OF(context_fields), context, id);
 }
 
-int profile_add_context_of(struct profile *profile, const struct profile_context *context,
-			   const struct profile_context_texts *texts, uint32_t *id)
+int profile_add_context_by_ids(struct profile *profile, const struct profile_context *context,
+			       const struct profile_context_texts *texts, uint32_t *id)
 {
 	return add_of(profile, PROFILE_CONTEXT, context_fields, COUNT_OF(context_fields), context,
 		      texts, id);

@@ -4,9 +4,9 @@
 #include "profile/profile.h"
 
 /*
- * A table may have more columns than this version knows; those get 0. So rows
- * are built at full width. `count` is the number of known key columns. *row (NULL: not asked for)
- * gets the position. 0 or -ENOMEM.
+ * Adds a row, or merges it into the one of its key. A table may have more columns than this
+ * version knows; those get 0. `count` and `value_count` are the slots that the caller has for
+ * keys and values. Stores the row's position in *row when not NULL. 0 or -ENOMEM.
  */
 int profile_add_row(struct profile *profile, enum profile_table which, const uint64_t *keys,
 		    size_t count, const uint64_t *values, size_t value_count, uint32_t *row);

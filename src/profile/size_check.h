@@ -1,13 +1,13 @@
 /*
- * size_check - whether a profile that was made of a stranger's file is within its
- * budget (base/budget.h) where memory does not say so: a stack's nodes are shared, so
- * a small file can describe stacks that take for ever to walk and to write.
+ * size_check - whether a profile made from a stranger's file is within its budget
+ * (base/budget.h) of what memory does not bound: stacks share nodes, so a small file can
+ * describe stacks that take for ever to walk and to write.
  */
 #pragma once
 
 struct error;
 struct profile;
 
-/* Depth of each stack, frames of all of them, length of names. Nothing without an open budget.
- * Returns 0, -EFBIG (refused) or -ENOMEM. */
+/* Checks the depth of each stack, the frames of all stacks, and the length of names. Without an
+ * open budget there is nothing to check. Returns 0, -EFBIG (refused) or -ENOMEM. */
 int profile_check_budget(const struct profile *profile, struct error *err);

@@ -44,11 +44,11 @@ int stash_add_set(struct profile *profile, uint32_t image, const struct record_s
 struct entry {
 	uint32_t image;
 	struct record record;
-	struct function_record function; /* of a function */
-	struct lines_table *lines;	 /* of lines, once asked for */
+	struct function_record function; /* of a RECORD_FUNCTION */
+	struct lines_table *lines;	 /* of a RECORD_LINES, once it was asked for */
 };
 
-/* Entries of one kind in one image: a run of the index's list, best first. */
+/* Entries of one kind in one image: where they are in the index's list. */
 struct shelf {
 	size_t from, to;
 	struct interval_map map; /* owners are positions in the index's list */
@@ -62,11 +62,11 @@ enum {
 	SHELF_ENTRIES,
 	SHELF_CALLEE,
 	SHELVES,
-	SHELVES_WITH_MAP = SHELF_DATA, /* those before are asked by any address inside */
+	SHELVES_WITH_MAP = SHELF_DATA, /* the ones before are looked up by any address inside */
 };
 
 struct stash_image {
-	uint32_t records_of; /* 0: its own */
+	uint32_t records_of; /* the image whose records it has; 0: its own */
 	struct shelf shelves[SHELVES];
 };
 
@@ -131,7 +131,8 @@ static int shelf_of_kind(uint64_t kind)
 	}
 }
 
-/* Decoding lines costs: they are checked when somebody asks for them. */
+/* Whether a record can be decoded. Lines are not checked here, which would take time: they are when
+ * they are asked for. */
 static bool read_entry(struct stash_index *index, struct entry *entry)
 {
 	const struct record *record = &entry->record;

@@ -21,7 +21,7 @@ struct error;
 struct profile;
 struct stash_index;
 
-/* Adds one record. Returns 0, -EBADMSG when it cannot be decoded, or -ENOMEM. */
+/* Adds one record. Returns 0, -EBADMSG when it cannot be decoded, or -ENOMEM, with *err. */
 int stash_add(struct profile *profile, uint32_t image, const struct record *record,
 	      struct error *err);
 int stash_add_set(struct profile *profile, uint32_t image, const struct record_set *set,
@@ -33,21 +33,22 @@ struct stash_function {
 	struct function_record function; /* borrows from the profile */
 };
 
-/* Over one profile, which must not change while the index lives. Records that cannot be decoded are
- * counted and left out. */
+/* Makes an index over a profile, which must not change while the index lives. Records that cannot
+ * be decoded are counted and left out. 0 or -ENOMEM. */
 int stash_index_new(const struct profile *profile, struct stash_index **out);
 void stash_index_free(struct stash_index *index);
 void stash_index_freep(struct stash_index **index); /* for CLEANUP() */
+/* Records in the index, and records that were left out because they could not be decoded. */
 size_t stash_index_count(const struct stash_index *index);
 size_t stash_index_damaged(const struct stash_index *index);
-/* From now on the image's records are those of image `of`, which has its own: both are one file. */
+/* From now on `image` has the records of image `of`, which keeps its own: both are one file. */
 void stash_index_share(struct stash_index *index, uint32_t image, uint32_t of);
-/* Does the stash know anything of this image? */
+/* Whether the stash has functions of this image. */
 bool stash_has_image(const struct stash_index *index, uint32_t image);
-/* Does it know source lines or inlined functions of this image? */
+/* Whether it has source lines or inlined functions of this image. */
 bool stash_has_lines(const struct stash_index *index, uint32_t image);
 
-/* These say false or 0 when the stash does not know. */
+/* These return false or 0 when the stash does not know. `vaddr` may be any address of the image. */
 bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,
 			 struct stash_function *function);
 /* The cold part of the function that starts at `first`. */
@@ -56,14 +57,16 @@ bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t f
 /* All bytes of the code record that holds `vaddr`; *first is where they start. */
 struct span stash_find_code(const struct stash_index *index, uint32_t image, uint64_t vaddr,
 			    uint64_t *first);
-/* How many records of a kind, other than functions, are known of an image; each of them, in the
- * order of first, then of last downwards. They can be decoded, but those of lines perhaps. */
+/* How many records of a kind (any but RECORD_FUNCTION) an image has, and each of them, by first,
+ * then by last from high to low. They can be decoded, except perhaps those of lines, which are
+ * checked when they are asked for. */
 size_t stash_record_count(const struct stash_index *index, uint32_t image, enum record_kind kind);
 const struct record *stash_record(const struct stash_index *index, uint32_t image,
 				  enum record_kind kind, size_t number);
 /*
- * The lines of the function that holds `vaddr`, decoded at the first asking and
- * kept by the index; NULL when the stash does not know (or memory ran out).
+ * The lines of the function that holds `vaddr`, decoded at the first call and kept by the index;
+ * NULL when the stash does not know, or memory ran out. Changes the index: not for two threads at
+ * once.
  */
 const struct lines_table *stash_find_lines(struct stash_index *index, uint32_t image,
 					   uint64_t vaddr);

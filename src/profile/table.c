@@ -167,6 +167,7 @@ static int reserve(struct table *table)
 
 static int make_index(struct table *table)
 {
+	table->unindexed = true; /* also when memory runs out */
 	hash_index_release(&table->index);
 	for (uint32_t i = 0; i < table->count; i++) {
 		int ret = hash_index_add(&table->index, hash_keys(table, table_keys(table, i)), i);
@@ -177,7 +178,7 @@ static int make_index(struct table *table)
 	return 0;
 }
 
-/* The row does not count yet. */
+/* Copies a row behind the others, without counting it. */
 static int put_row(struct table *table, const uint64_t *keys, const uint64_t *values)
 {
 	if (table->count >= UINT32_MAX - 1)

@@ -35,7 +35,7 @@ enum column_type {
 
 enum column_rule {
 	RULE_KEY = 0, /* part of the row's name */
-	RULE_SUM = 1, /* saturating, which keeps it associative */
+	RULE_SUM = 1, /* saturating (base/sum.h), which keeps it associative */
 	RULE_MIN = 2,
 	RULE_MAX = 3,
 	RULE_SET = 4, /* union of a set of small numbers, one a bit */
@@ -57,17 +57,17 @@ struct table {
 	uint64_t *values; /* count * value_slots, likewise */
 	size_t count;
 	size_t key_capacity, value_capacity;
-	struct hash_index index; /* of all rows, unless `unindexed` */
-	bool unindexed;
+	struct hash_index index; /* of all rows by key, unless `unindexed` */
+	bool unindexed;		 /* the next table_add() makes the index anew */
 };
 
-/* Returns an empty table that the caller frees, or NULL when out of memory. */
+/* Returns an empty table that the caller frees, or NULL when out of memory. The declaration is one
+ * that table_declaration_fault() accepts. */
 struct table *table_new(const char *name, const struct column *columns, size_t column_count);
 void table_free(struct table *table);
-void table_clear(struct table *table); /* of its rows */
+void table_clear(struct table *table); /* removes all rows */
 
-/* NULL when the declaration is usable, else what is wrong with it, as "column 'x' is there twice".
- */
+/* NULL when the declaration is usable, else what is wrong with it, as "a column is there twice". */
 const char *table_declaration_fault(const struct column *columns, size_t column_count);
 
 /* Position among `columns`, or -1. */
@@ -76,8 +76,9 @@ int table_find_column(const struct table *table, const char *name);
 size_t table_column_slot(const struct table *table, size_t column);
 
 /*
- * Adds a column that rows so far hold as 0. The new slot comes last among the
- * keys or the values. Returns 0, -ENOMEM, or -E2BIG past TABLE_MAX_COLUMNS.
+ * Adds a column, which is 0 in the rows so far. The new slot comes last among the
+ * keys or the values. Returns 0; -E2BIG past TABLE_MAX_COLUMNS; or -ENOMEM, after which
+ * the table is sound but may have the column or not.
  */
 int table_add_column(struct table *table, const struct column *column);
 
@@ -87,7 +88,8 @@ int table_add_column(struct table *table, const struct column *column);
  */
 int table_add(struct table *table, const uint64_t *keys, const uint64_t *values, uint32_t *row);
 
-/* Whether table_add() would find a row of that key. Rows of table_append() may be missed. */
+/* Whether there is a row of that key. Rows that table_append() added since the last table_add() are
+ * not found. */
 bool table_has(const struct table *table, const uint64_t *keys);
 
 /*
@@ -98,9 +100,11 @@ bool table_has(const struct table *table, const uint64_t *keys);
 int table_append(struct table *table, const uint64_t *keys, const uint64_t *values);
 
 /*
- * For who fills in the rows himself, and says before how many there are (`count`): room for
- * exactly these, of 0, and what gives it back while `count` stays what it is. Nothing else may
- * look at the rows meanwhile, or before they differ in their keys. Returns 0 or -ENOMEM.
+ * Rows that the caller writes into `keys` and `values`, and not table_add(): the caller sets
+ * `count`, then table_make_rows() makes room for exactly that many rows of zeros, which replace
+ * the table's. No other function may be called on the table until their keys differ.
+ * table_drop_rows() frees them and leaves `count` alone, after which no row may be read.
+ * Returns 0 or -ENOMEM.
  */
 int table_make_rows(struct table *table);
 void table_drop_rows(struct table *table);

@@ -8,7 +8,8 @@
 #include "base/cursor.h"
 #include "store/column_codec.h"
 
-/* Columns shorter than this share a block of zstd with the next: a block brings its own tables. */
+/* Columns shorter than this share a zstd block with the next one: each block brings its own tables.
+ */
 #define CHUNK_PART_BYTES 512
 
 const char chunk_out_of_memory[] = "out of memory";
@@ -84,7 +85,8 @@ static int reserve_numbers(struct chunk_coder *coder, size_t count)
 	return 0;
 }
 
-/* Ends a part of coder->raw whose numbers have a likelihood of their own. */
+/* Ends a part of coder->raw: its bytes are distributed otherwise than the next ones, so zstd gets
+ * them in a block of their own. */
 static void end_part(struct chunk_coder *coder)
 {
 	size_t size = coder->raw.size - coder->part_end;
@@ -95,9 +97,9 @@ static void end_part(struct chunk_coder *coder)
 }
 
 /*
- * One frame whose blocks end where parts do, so that each has its own tables of
- * probabilities. False when it does not get smaller, or memory is out, which
- * storing the chunk then shows.
+ * Makes one frame whose blocks end where parts do, so that each has its own entropy
+ * tables. False when there is not enough room (it does not get smaller) or zstd fails;
+ * the chunk is stored then.
  */
 static bool compress(struct chunk_coder *coder, uint8_t *room, size_t capacity, size_t *size)
 {
@@ -120,8 +122,9 @@ static bool compress(struct chunk_coder *coder, uint8_t *room, size_t capacity, 
 	return true;
 }
 
-/* The same chunks always have the same levels: equal contents are equal files. The compressor is
- * made anew, for a higher level's takes several times as much memory. */
+/* Lowers the level after CHUNK_THOROUGH_BYTES. It depends on the chunks before alone, so equal
+ * contents are equal files. The compressor is made anew, for that of a higher level takes several
+ * times as much memory. */
 static void choose_level(struct chunk_coder *coder)
 {
 	coder->packed_bytes += coder->raw.size;
@@ -325,8 +328,9 @@ static const char *decode_columns(struct chunk_coder *coder, struct cursor *raw,
 	return NULL;
 }
 
-/* The entries' sizes must add up to the bytes, but for what pieces before brought to the first. */
-static const char *take_entries(struct cursor *raw, struct chunk *chunk)
+/* The entries' sizes must add up to the bytes; the first may be longer, by pieces that came before.
+ */
+static const char *check_entries(struct cursor *raw, struct chunk *chunk)
 {
 	chunk->bytes = (struct span){ raw->start + raw->at, raw->size - raw->at };
 	size_t left = chunk->bytes.size;
@@ -362,7 +366,7 @@ const char *chunk_decode(struct chunk_coder *coder, struct span stored,
 		shape_add(&shape, COLUMN_U64, COLUMN_NO_SLOT, COLUMN_NO_SLOT);
 		shape_add(&shape, COLUMN_U64, COLUMN_NO_SLOT, COLUMN_NO_SLOT);
 		fault = decode_columns(coder, &raw, &shape, chunk);
-		return fault ? fault : take_entries(&raw, chunk);
+		return fault ? fault : check_entries(&raw, chunk);
 	}
 	if ((kind != CHUNK_ROWS && kind != CHUNK_UPDATES) || column_count == 0)
 		return "its kind does not belong here";

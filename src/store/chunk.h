@@ -19,16 +19,17 @@
 
 #define CHUNK_MAX_RAW_BYTES (4u << 20)
 #define CHUNK_MAX_ROWS	    16384u
-/* Texts and blobs are gathered to pieces of about this size, where zstd has seen most repetitions.
- */
+/* Entries of the pool are put together to about this size, beyond which zstd finds few more
+ * repetitions. */
 #define CHUNK_POOL_BYTES (128u << 10)
 
 /*
- * zstd's levels: for the first bytes of what stays, and for the rest of it and what is written
- * again soon. Of a recording of 403,000 cells and 9 MB of code, level 3 takes half of level 9's
- * time for 0.2 % more bytes of cells and 4 % of code; level 15 takes 4.6 times its time for 1.6 %
- * and 5 % less. An ordinary profile is small enough for level 9 throughout; a large one keeps who
- * records waiting, and its writing has a time that grows with it as slowly as can be.
+ * zstd's levels. CLOSED: for the first CHUNK_THOROUGH_BYTES of a closed file, which stays. OPEN:
+ * for the rest of it, and for open epochs, which are written again soon. Of a recording of 403,000
+ * cells and 9 MB of code, level 3 takes half of level 9's time for 0.2 % more bytes of cells and
+ * 4 % of code; level 15 takes 4.6 times level 9's time for 1.6 % and 5 % less. An ordinary profile
+ * is small enough for level 9 throughout; the writing of a large one, which the user waits for,
+ * must not take longer than it has to.
  */
 #define CHUNK_LEVEL_CLOSED   9
 #define CHUNK_LEVEL_OPEN     3
@@ -52,31 +53,35 @@ struct chunk_coder {
 	uint64_t *numbers;    /* scratch: rows by slots */
 	size_t number_capacity;
 	size_t part_end;	       /* of `raw`, where the last part ended */
-	size_t parts[CHUNK_MAX_PARTS]; /* sizes of what zstd looks at apart */
+	size_t parts[CHUNK_MAX_PARTS]; /* bytes of `raw` in each block of zstd but the last */
 	size_t part_count;
 	bool compress;	       /* false: every chunk is stored as it is */
-	int level;	       /* of zstd; falls once so much was packed */
-	uint64_t packed_bytes; /* before compression */
+	int level;	       /* of zstd; lowered after CHUNK_THOROUGH_BYTES */
+	uint64_t packed_bytes; /* so far, before compression */
 };
 
 void chunk_coder_init(struct chunk_coder *coder);
 void chunk_coder_release(struct chunk_coder *coder);
 
-/*
- * Encoders leave their result in coder->stored and return 0 or -ENOMEM.
- *
- * `pool_ids`, when not NULL, gives the file's number for each number in the
- * byte pool. At most chunk_max_rows(table) rows.
- */
+/* The most rows of a table that one chunk may have. */
 size_t chunk_max_rows(const struct table *table);
+
+/*
+ * The encoders leave their result in coder->stored, until its next use, and return 0 or -ENOMEM.
+ *
+ * Rows: `count` from `first` on. `pool_ids`, when not NULL, gives the file's number for each
+ * number in the byte pool.
+ */
 int chunk_encode_rows(struct chunk_coder *coder, const struct table *table, size_t first,
 		      size_t count, const uint32_t *pool_ids);
+/* The positions and present values of the rows rows[0..count-1]. */
 int chunk_encode_updates(struct chunk_coder *coder, const struct table *table, const uint32_t *rows,
 			 size_t count);
-/* Pool entries `ids`, under the file's numbers `file_ids`. Their bytes sum up to at most
- * CHUNK_MAX_RAW_BYTES / 2. */
+/* Pool entries `ids`, under the file's numbers `file_ids`; of the first one without its first
+ * `skip_first` bytes, which pieces hold. The bytes sum up to at most CHUNK_MAX_RAW_BYTES / 2. */
 int chunk_encode_bytes(struct chunk_coder *coder, const struct byte_pool *pool, const uint32_t *ids,
 		       const uint32_t *file_ids, size_t count, size_t skip_first);
+/* Bytes that the first entry of the next chunk of entries begins with. */
 int chunk_encode_piece(struct chunk_coder *coder, struct span piece);
 
 /* The one failure of decoding that is not the chunk's fault. */

@@ -6,16 +6,17 @@
 
 #define WIDE_MAX_BYTES 19 /* 128 bits in groups of 7 */
 
-/* Numbers repeat, differences less so: they must save an eighth, or zstd loses more than that. Flat
- * tables get 1.4 % smaller by it. */
+/* Numbers repeat more than their differences, which zstd uses: so differences are chosen only when
+ * they save an eighth. Makes flat tables 1.4 % smaller. */
 #define DIFFERENCE_HANDICAP 7
 
-/* So that there is a loop for each encoding, which asks nothing about it row by row. */
+/* So that the compiler makes one loop for each encoding, without a branch on it in each row. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 typedef unsigned __int128 wide;
 
-/* Each row's is asked for several times, so that a loop over its bits would be most of packing. */
+/* Computed, not counted in a loop: it is called several times a row, and would take most of the
+ * time of packing. */
 static size_t size_of_bits(size_t bits)
 {
 	return (bits + 6) / 7;
@@ -43,7 +44,7 @@ static void append_wide(struct buffer *out, wide value)
 	buffer_append(out, bytes, size);
 }
 
-static wide take_wide(struct cursor *in)
+static wide read_wide(struct cursor *in)
 {
 	wide value = 0;
 	for (size_t i = 0; i < WIDE_MAX_BYTES; i++) {
@@ -88,7 +89,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* The greatest that divides all values of a slot, at least 1. */
+/* The greatest common divisor of all values of a slot; 1 when all are 0. */
 static uint64_t common_divisor(const struct column_rows *rows, size_t slot)
 {
 	uint64_t divisor = 0;
@@ -102,7 +103,7 @@ static uint64_t common_divisor(const struct column_rows *rows, size_t slot)
 struct product {
 	size_t factor; /* or COLUMN_NO_SLOT */
 	uint64_t divisor;
-	uint64_t weight; /* of one of `factor`, in divisors */
+	uint64_t weight; /* per unit of `factor`, as a multiple of `divisor` */
 };
 
 static struct product find_product(const struct column_rows *rows, size_t slot, size_t factor)
@@ -212,8 +213,7 @@ void column_encode(const struct column_rows *rows, size_t slot, size_t factor, s
 struct spread {
 	size_t numerator, denominator;
 	uint64_t divisor;
-	wide excess; /* of each of the denominator but the first: the variance of what was added up
-		      */
+	wide excess; /* v of ENCODE_SPREAD: the variance of the numbers that were added up */
 	uint8_t flags;
 };
 
@@ -396,7 +396,7 @@ static const char *decode_spread(struct cursor *in, const struct column_rows *ro
 	spread.denominator = cursor_u8(in);
 	spread.flags = cursor_u8(in);
 	spread.divisor = cursor_varint(in);
-	spread.excess = take_wide(in);
+	spread.excess = read_wide(in);
 	if (in->failed)
 		return finish(in);
 	if (spread.numerator >= slot || spread.denominator >= slot)
@@ -409,7 +409,7 @@ static const char *decode_spread(struct cursor *in, const struct column_rows *ro
 	for (size_t row = 0; row < rows->count; row++) {
 		wide value = predicted(rows, row, &spread);
 		if (!has_no_number(rows, row, &spread)) {
-			wide rest = wide_zigzag_get(take_wide(in));
+			wide rest = wide_zigzag_get(read_wide(in));
 			value += spread.flags & SPREAD_PARITY ? rest << 1 : rest;
 		}
 		set_wide(rows, row, slot, value * square);
@@ -426,8 +426,8 @@ const char *column_decode_wide(struct cursor *in, const struct column_rows *rows
 		return in->failed ? finish(in) : "a column has an unknown encoding";
 	if (encoding == ENCODE_PLAIN && rows->count > cursor_left(in))
 		return "a column ends early";
-	wide value = encoding == ENCODE_CONSTANT ? take_wide(in) : 0;
+	wide value = encoding == ENCODE_CONSTANT ? read_wide(in) : 0;
 	for (size_t row = 0; row < rows->count; row++)
-		set_wide(rows, row, slot, encoding == ENCODE_PLAIN ? take_wide(in) : value);
+		set_wide(rows, row, slot, encoding == ENCODE_PLAIN ? read_wide(in) : value);
 	return finish(in);
 }

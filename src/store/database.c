@@ -75,7 +75,7 @@ static int before_close(void *context, struct profile *profile, struct error *er
 	return database_store_stash(context, profile, err);
 }
 
-/* Closes what killed writers left in a host's folder. One that lives is left alone. */
+/* Closes the open epochs of killed writers in a host's folder, but not one whose writer lives. */
 static int close_leftovers(const char *database, const char *folder, struct error *err)
 {
 	CLEANUP(names_release) struct names names = { 0 };
@@ -103,7 +103,7 @@ static int close_leftovers(const char *database, const char *folder, struct erro
 	return 0;
 }
 
-/* Epochs that live on need the database's name for as long: it is kept by the epoch. */
+/* The epoch keeps a copy of the database's path, which before_close() needs. */
 static int open_named(const char *database, const char *folder, const char *name,
 		      struct epoch **out, struct error *err)
 {
@@ -194,7 +194,7 @@ static void count_samples(const struct profile *profile, struct database_entry *
 		entry->has_samples = true;
 		sum_add(&entry->samples, table_values(flat, row)[CELL_SAMPLES]);
 	}
-	entry->has_samples &= !sum_passed(entry->samples); /* as good as not known */
+	entry->has_samples &= !sum_passed(entry->samples); /* a saturated sum is unknown */
 }
 
 static bool overlaps(const struct database_entry *entry, const struct database_selection *wanted)
@@ -205,19 +205,19 @@ static bool overlaps(const struct database_entry *entry, const struct database_s
 	       entry->duration_ns > wanted->since_ns - entry->start_ns;
 }
 
-/* Is called with each selected epoch; the callee takes the profile. NULL: nobody asked for it, or
- * it cannot be read. */
+/* Called with each selected epoch. *profile is NULL unless the visitor wants whole profiles and
+ * this one can be read; it stays the caller's. */
 typedef int (*visit)(void *context, struct database_entry *entry, struct profile **profile,
 		     struct error *err);
 
-/* Who visits, and whether it takes whole profiles. */
 struct visitor {
 	visit each;
 	void *context;
-	bool whole;
+	bool whole; /* it wants whole profiles */
 };
 
-/* Fills the entry, and *profile where it is wanted whole. 1: the epoch is not selected. */
+/* Fills the entry, and *profile when `whole`. 0; 1 when the epoch is outside the selected times; or
+ * a negative errno value with *reason. */
 static int look_at(struct database_entry *entry, const struct database_selection *selection,
 		   bool whole, struct profile **profile, struct error *reason)
 {
@@ -302,7 +302,8 @@ static int visit_epochs(const char *database, const struct database_selection *s
 		if (ret < 0)
 			return database_failed(err, ret, folder);
 		for (size_t j = 0; j < files.count; j++) {
-			/* Closed while its cleaning up was cut short: the closed one stands. */
+			/* Both: its writer died between closing and cleaning up. The closed file
+			 * counts. */
 			if (j + 1 < files.count && ends_with(files.list[j], OPEN_ENDING) &&
 			    ends_with(files.list[j + 1], CLOSED_ENDING) &&
 			    strlen(files.list[j]) == strlen(files.list[j + 1]) &&

@@ -29,8 +29,8 @@ bool database_host_is_usable(const char *host);
 
 /*
  * Begins an epoch of `host`, named after `start_ns` (since 1970), making folders
- * as needed. What killed writers left of that host is closed first. Closing the
- * epoch (epoch_close) puts its stash under DB/images. Errors as epoch_open().
+ * as needed. Epochs of that host whose writer was killed are closed first. Closing
+ * the epoch (epoch_close()) puts its stash under DB/images. Errors as epoch_open().
  */
 int database_open_epoch(const char *database, const char *host, uint64_t start_ns,
 			struct epoch **out, struct error *err);
@@ -42,10 +42,11 @@ struct database_selection {
 	const char *const *epochs; /* names, as "20260131T120000Z" */
 	size_t epoch_count;
 	uint64_t since_ns, until_ns; /* since 1970; an epoch that overlaps is in */
-	bool whole;		     /* list: read and verify each epoch, and count its samples */
+	bool whole;		     /* database_list() reads each epoch whole: it verifies it and
+					counts its samples */
 	/*
-	 * Receives a sentence about an epoch or stash that cannot be read and is left
-	 * out. NULL: such a thing is an error.
+	 * Called with a sentence about each epoch or pack of the stash that cannot be read,
+	 * which is left out. NULL: it is an error.
 	 */
 	void (*note)(void *context, const char *sentence);
 	void *note_context;
@@ -60,7 +61,7 @@ struct database_entry {
 	bool has_samples;    /* else nobody counted them, or its events have estimates alone */
 	uint64_t file_bytes; /* 0: unknown */
 	bool is_open, being_written;
-	bool is_link;	 /* which is not followed */
+	bool is_link;	 /* not followed */
 	bool readable;	 /* else only host, epoch, path and file_bytes are known */
 	char fault[256]; /* why not */
 };
@@ -72,18 +73,18 @@ struct database_list {
 void database_list_release(
 	struct database_list *list); /* for CLEANUP(); also right for a zeroed one */
 /*
- * The selected epochs, by what their sources say: their files are not read beyond
- * that, so that a list costs by how many there are and not by how much is in them.
- * Unreadable ones are listed as such; damage that only reading all of a file shows is
- * not seen, unless selection->whole asks for it. `samples` are known then alone.
+ * Lists the selected epochs. Only the table "source" of their files is read, so the cost
+ * follows the number of epochs and not their size; damage elsewhere in a file is not
+ * found, and `samples` are not known. With selection->whole files are read whole, and
+ * both are. Unreadable epochs are listed as such. `selection` may be NULL: all.
  */
 int database_list(const char *database, const struct database_selection *selection,
 		  struct database_list *list, struct error *err);
 
 /*
- * The selected epochs as one profile, with the stash of their images. Of the others
- * no more is read than says when they were. -ENOENT
- * when the selection is empty.
+ * Reads the selected epochs as one profile, with the stash of their images. Of epochs outside
+ * the times of the selection only the table "source" is read. `selection` may be NULL: all.
+ * -ENOENT when no epoch is selected.
  */
 int database_read(const char *database, const struct database_selection *selection,
 		  struct profile **out, struct error *err);

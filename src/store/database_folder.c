@@ -90,7 +90,8 @@ static bool is_trusted(const struct stat *folder)
 	return folder->st_uid == geteuid() || folder->st_uid == 0;
 }
 
-/* Of another user's folder the group and its default rights are his choice: he could read. */
+/* Another user's folder is refused: its owner chose its group and default ACL, and could read what
+ * is written there. */
 static int check_folder(const char *path, int parent, const char *name, struct error *err)
 {
 	struct stat found;
@@ -107,7 +108,8 @@ static int check_folder(const char *path, int parent, const char *name, struct e
 	return 0;
 }
 
-/* By descriptor: where others may write, another may take its place meanwhile. */
+/* Gives a new folder its mode, through a descriptor: where others may write, something else may
+ * have its name by now. */
 static int new_folder(const char *path, int parent, const char *name, struct error *err)
 {
 	struct stat above, found;

@@ -1,5 +1,5 @@
 /*
- * database_folder - what the parts of a database (database.h) do with its folders.
+ * database_folder - the folders of a database (database.h): naming, listing and making them.
  */
 #pragma once
 
@@ -15,18 +15,19 @@ int database_failed(struct error *err, int code, const char *path);
 /* PATH/NAME, or NULL when out of memory. */
 char *database_below(const char *path, const char *name);
 
-/* Names in a folder, sorted, so that everything is done in one order. */
+/* Names in a folder, sorted, so that the order of work depends on them alone. */
 struct names {
 	char **list;
 	size_t count;
 	size_t capacity;
 };
 void names_release(struct names *names); /* for CLEANUP() */
-/* Names that begin with a dot are nobody's business. 0 or negative errno; -ENOTDIR also for a link.
- */
+/* All names but those that begin with a dot. `names` is zeroed before. 0 or negative errno;
+ * -ENOTDIR also for a link. */
 int names_read(struct names *names, const char *path);
-/* The same of the database's own folder, which may be a link. */
+/* The same for the database's own folder, which may be a link. */
 int names_read_top(struct names *names, const char *path);
 
-/* Makes a folder, or finds that it is ours to write into. */
+/* Makes a folder, unless there is one that belongs to us or root. Else an error: -EPERM for another
+ * user's, -ENOTDIR. */
 int database_make_folder(const char *path, struct error *err);

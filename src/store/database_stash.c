@@ -20,7 +20,7 @@
 #include "store/replace_file.h"
 #include "store/stash_pack.h"
 
-/* A pack is ended when it has so much: far below what a reader takes. */
+/* A pack ends at this size, far below what stash_pack_decode() accepts. */
 #define PACK_END_BYTES	 (16u << 20)
 #define PACK_END_RECORDS (1u << 16)
 #define PACK_FILE_BYTES	 (STASH_PACK_MAX_BYTES / 4) /* compressed */
@@ -33,16 +33,16 @@ static int read_plain(const char *path, struct buffer *bytes)
 	return fd < 0 ? fd : small_file_read_fd(fd, PACK_FILE_BYTES, bytes);
 }
 
-/* Which packs of a folder are wanted, and for whom. */
+/* How the packs of a folder are read. */
 struct reading {
-	void (*note)(void *context, const char *sentence); /* NULL: faults end it */
+	void (*note)(void *context, const char *sentence); /* NULL: a fault is an error */
 	void *note_context;
 	stash_pack_accept accept;
 	void *context;
 	struct profile *profile;
 };
 
-/* A pack's bytes must be those that its name tells. Only then do they allow memory. */
+/* Reads a pack whose name is the hash of its bytes. Only then may it use memory (base/budget.h). */
 static int read_pack(const struct reading *reading, const char *path, const char *name,
 		     struct error *err)
 {
@@ -60,7 +60,7 @@ static int read_pack(const struct reading *reading, const char *path, const char
 				 reading->profile, err);
 }
 
-/* Each pack of a folder once. What is wrong goes to `note`, or ends it. */
+/* Reads each pack of a folder. Faults go to reading->note, or are an error. */
 static int read_packs(const struct reading *reading, const char *folder, struct error *err)
 {
 	CLEANUP(names_release) struct names names = { 0 };
@@ -112,7 +112,7 @@ static int write_pack(const char *folder, const struct profile *profile, uint32_
 		replace_file(path, bytes.data, bytes.size, DATABASE_FILE_MODE, REPLACE_REFUSE, err);
 	if (ret != -EEXIST)
 		return ret;
-	/* Of that name: of that content, unless it was damaged. */
+	/* The name is that of the content: the file is the same, unless it was damaged. */
 	CLEANUP(buffer_release) struct buffer there = { 0 };
 	if (read_plain(path, &there) == 0 && there.size == bytes.size &&
 	    memcmp(there.data, bytes.data, bytes.size) == 0)
@@ -139,7 +139,8 @@ static int write_packs(const char *folder, const struct profile *profile, uint32
 	return ret;
 }
 
-/* The image's rows of the stash that `known`, what the folder holds already, lacks. */
+/* Lists the image's rows of the stash that `known`, which is what the folder holds already, lacks.
+ */
 static int select_new(const struct profile *profile, uint32_t image, const struct profile *known,
 		      uint32_t *rows, size_t *count)
 {
@@ -191,7 +192,7 @@ static int store_image(const char *images, const struct profile *profile, uint32
 	if (!folder || !known)
 		return database_failed(err, -ENOMEM, images);
 	int ret = database_make_folder(folder, err);
-	/* A pack that cannot be read holds nothing for us: its records are written again. */
+	/* When a pack cannot be read, all records are written again. */
 	struct profile_image identity = profile_image(profile, image);
 	const struct reading reading = { NULL, NULL, accept_one, &identity, known };
 	if (ret == 0 && read_packs(&reading, folder, NULL) < 0) {
@@ -218,7 +219,7 @@ int database_store_stash(const char *database, struct profile *profile, struct e
 	size_t known;
 	profile_columns(PROFILE_STASH, &known);
 	if (stash->column_count != known)
-		return 0; /* packs have no room for columns we do not know: it stays in the file */
+		return 0; /* packs cannot hold unknown columns: the stash stays in the file */
 	for (size_t row = 0; row < stash->count; row++)
 		used[table_keys(stash, row)[STASH_IMAGE]] = true;
 	int ret = stash->count ? database_make_folder(folder, err) : 0;
@@ -232,15 +233,15 @@ int database_store_stash(const char *database, struct profile *profile, struct e
 
 /* ---- reading */
 
-/* Folders of images, each once, in the order of their first image. */
+/* The folders of a profile's images, each once, in the order of their first image. */
 struct homes {
 	struct profile *profile;
-	struct hash_index images; /* ids, by what the image is */
-	char **names;
+	struct hash_index images; /* image ids, by all fields of the image */
+	char **names;		  /* of the folders */
 	uint32_t count;
-	struct hash_index index; /* of names */
-	uint32_t *of;		 /* by image id */
-	uint32_t now;		 /* the one that is read */
+	struct hash_index index; /* of `names` */
+	uint32_t *of;		 /* by image id: the position of its folder in `names` */
+	uint32_t now;		 /* the position of the folder that is read */
 };
 
 static void homes_release(struct homes *homes)
@@ -309,7 +310,7 @@ static int homes_init(struct homes *homes, struct profile *profile)
 	return ret;
 }
 
-/* A pack of an image that lies here, but that the profile does not have, is nobody's fault. */
+/* A pack may be of an image that the profile does not have, if it lies in the right folder. */
 static int accept_known(void *context, const struct profile_image *image)
 {
 	const struct homes *homes = context;
@@ -352,6 +353,7 @@ int database_join_stash(const char *database, void (*note)(void *context, const 
 
 /* ---- checking */
 
+/* Whether the pack lies in the folder of the one image of `profile`. */
 static bool is_folder_of(const struct profile *profile, const char *pack_path)
 {
 	char name[STASH_FOLDER_NAME_BYTES];
@@ -365,10 +367,48 @@ static bool is_folder_of(const struct profile *profile, const char *pack_path)
 	       pack[-(ptrdiff_t)size - 1] == '/';
 }
 
+struct verification {
+	void (*fault)(void *context, const char *path, const char *sentence);
+	void *context;
+};
+
+/* Decodes one pack and compares it with its name and its folder's. 0, or -ENOMEM without a message.
+ */
+static int verify_pack(const struct verification *verification, const char *path, const char *name)
+{
+	CLEANUP(buffer_release) struct buffer bytes = { 0 };
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	struct error reason = { 0 };
+	char real_name[STASH_PACK_NAME_BYTES];
+	if (!profile)
+		return -ENOMEM;
+	int ret = read_plain(path, &bytes);
+	if (ret < 0) {
+		verification->fault(verification->context, path, strerror(-ret));
+		return 0;
+	}
+	stash_pack_name(bytes.data, bytes.size, real_name);
+	if (strcmp(name, real_name) != 0)
+		verification->fault(verification->context, path,
+				    "its name is not the hash of its content");
+	else
+		budget_read_profile(budget_content_bytes(bytes.data, bytes.size));
+	ret = stash_pack_decode(bytes.data, bytes.size, path, NULL, NULL, profile, &reason);
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret < 0)
+		verification->fault(verification->context, path, reason.text);
+	else if (!is_folder_of(profile, path))
+		verification->fault(verification->context, path,
+				    "it is of another image than the folder that it lies in");
+	return 0;
+}
+
 int database_verify_stash(const char *database,
 			  void (*fault)(void *context, const char *path, const char *sentence),
 			  void *context, uint64_t *packs, struct error *err)
 {
+	const struct verification verification = { fault, context };
 	CLEANUP(names_release) struct names folders = { 0 };
 	CLEANUP(free_pointer) char *images = database_below(database, DATABASE_IMAGES);
 	*packs = 0;
@@ -385,34 +425,11 @@ int database_verify_stash(const char *database,
 		}
 		if (ret < 0)
 			return database_failed(err, ret, folder ? folder : images);
-		for (size_t j = 0; j < names.count; j++) {
+		for (size_t j = 0; j < names.count; j++, ++*packs) {
 			CLEANUP(free_pointer) char *path = database_below(folder, names.list[j]);
-			CLEANUP(buffer_release) struct buffer bytes = { 0 };
-			CLEANUP(profile_freep) struct profile *profile = profile_new();
-			struct error reason = { 0 };
-			char name[STASH_PACK_NAME_BYTES];
-			if (!path || !profile)
-				return database_failed(err, -ENOMEM, folder);
-			++*packs;
-			ret = read_plain(path, &bytes);
-			if (ret < 0) {
-				fault(context, path, strerror(-ret));
-				continue;
-			}
-			stash_pack_name(bytes.data, bytes.size, name);
-			if (strcmp(name, names.list[j]) != 0)
-				fault(context, path, "its name is not the hash of its content");
-			else
-				budget_read_profile(budget_content_bytes(bytes.data, bytes.size));
-			ret = stash_pack_decode(bytes.data, bytes.size, path, NULL, NULL, profile,
-						&reason);
-			if (ret == -ENOMEM)
-				return database_failed(err, ret, folder);
+			ret = path ? verify_pack(&verification, path, names.list[j]) : -ENOMEM;
 			if (ret < 0)
-				fault(context, path, reason.text);
-			else if (!is_folder_of(profile, path))
-				fault(context, path,
-				      "it is of another image than the folder that it lies in");
+				return database_failed(err, ret, folder);
 		}
 	}
 	return 0;

@@ -8,16 +8,17 @@
 struct error;
 struct profile;
 
-/* Moves the stash of a profile that is about to be closed to DB/images. */
+/* Writes the stash of a profile that is about to be closed to DB/images, and empties its table. A
+ * stash with columns of a later version stays in the profile. */
 int database_store_stash(const char *database, struct profile *profile, struct error *err);
 
-/* Adds the packs of the profile's images. What is wrong with one goes to `note`, or ends it when
- * that is NULL. */
+/* Adds the records in the packs of the profile's images. A pack with a fault is reported to `note`
+ * and passed over; with `note` NULL it is an error. */
 int database_join_stash(const char *database, void (*note)(void *context, const char *sentence),
 			void *context, struct profile *profile, struct error *err);
 
-/* Every pack below DB/images, decoded and checked against its name; `fault` hears of each that is
- * wrong. */
+/* Decodes every pack below DB/images and compares it with its name; `fault` is called for each one
+ * that is wrong. *packs is how many there are. */
 int database_verify_stash(const char *database,
 			  void (*fault)(void *context, const char *path, const char *sentence),
 			  void *context, uint64_t *packs, struct error *err);

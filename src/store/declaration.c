@@ -22,8 +22,8 @@ void declaration_put(struct buffer *out, const struct column *columns, size_t co
 			      type_names[columns[i].type], rule_names[columns[i].rule]);
 }
 
-/* The part of *rest up to `stop`, which is skipped, or all of it. */
-static struct span take_part(struct span *rest, char stop)
+/* Cuts the part up to `stop` off *rest, and `stop`; all of it when `stop` is not there. */
+static struct span next_part(struct span *rest, char stop)
 {
 	const char *end = rest->size ? memchr(rest->data, stop, rest->size) : NULL;
 	size_t size = end ? (size_t)(end - (const char *)rest->data) : rest->size;
@@ -47,9 +47,9 @@ const char *declaration_parse(struct span text, struct column *columns, size_t *
 	if (text.size == 0 || text.size > DECLARATION_MAX_BYTES)
 		return "its declaration has no plausible length";
 	while (text.size) {
-		struct span column = take_part(&text, ',');
-		struct span name = take_part(&column, ':');
-		int type = find_name(type_names, COUNT_OF(type_names), take_part(&column, ':'));
+		struct span column = next_part(&text, ',');
+		struct span name = next_part(&column, ':');
+		int type = find_name(type_names, COUNT_OF(type_names), next_part(&column, ':'));
 		int rule = find_name(rule_names, COUNT_OF(rule_names), column);
 		if (*count == TABLE_MAX_COLUMNS)
 			return "it has too many columns";

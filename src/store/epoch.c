@@ -16,9 +16,11 @@
 #include "store/output_folder.h"
 #include "store/passing_name.h"
 #include "store/profile_file.h"
+#include "store/profile_header.h"
 #include "store/replace_file.h"
 
-/* Of recordings that begin at once under one name, one gets it. */
+/* When several recordings begin under one name at once, one gets it: the others see that after a
+ * few attempts. */
 #define BEGIN_ATTEMPTS 5
 
 static void epoch_free(struct epoch *epoch)
@@ -124,7 +126,7 @@ int epoch_close_leftover(const char *path, const struct epoch_options *options, 
 	CLEANUP(open_folder_release) struct open_folder folder = OPEN_FOLDER_NONE;
 	if (!open_path)
 		return epoch_failed(err, -ENOMEM, path);
-	int ret = open_folder_take(open_path, &folder, err);
+	int ret = open_folder_reopen(open_path, &folder, err);
 	if (ret < 0)
 		return ret == -ENOENT ? 0 : ret;
 	return close_as_cut_off(path, &folder, options, err);
@@ -133,10 +135,9 @@ int epoch_close_leftover(const char *path, const struct epoch_options *options, 
 /* The first bytes of an open file: an empty profile whose header says WAL mode. */
 static int encode_empty(const struct epoch *epoch, struct buffer *bytes, struct error *err)
 {
-	enum { WRITE_VERSION = 18, READ_VERSION = 19, WAL_MODE = 2 };
 	int ret = profile_file_encode(epoch->profile, bytes, err);
 	if (ret == 0)
-		bytes->data[WRITE_VERSION] = bytes->data[READ_VERSION] = WAL_MODE;
+		profile_header_expect_log(bytes->data);
 	return ret;
 }
 
@@ -150,7 +151,7 @@ static int open_database(struct epoch *epoch, struct error *err)
 	return 0;
 }
 
-/* A folder under that name with us as its only writer, or what is in the way. */
+/* Makes the open folder, after closing a leftover of that name. */
 static int make_open_folder(struct epoch *epoch, const char *open_path, struct error *err)
 {
 	CLEANUP(buffer_release) struct buffer bytes = { 0 };
@@ -164,7 +165,7 @@ static int make_open_folder(struct epoch *epoch, const char *open_path, struct e
 				       err);
 		if (ret != -EEXIST)
 			return ret;
-		ret = 0; /* another came between */
+		ret = 0; /* another process made one in between */
 	}
 	return ret < 0 ? ret
 		       : error_set(err, -EBUSY,
@@ -239,7 +240,8 @@ const struct profile *epoch_profile(const struct epoch *epoch)
 	return epoch->profile;
 }
 
-/* The name is another's, not the folder full or gone. */
+/* Whether an error says that something else has the name, and not that the folder is full or gone.
+ */
 static bool is_in_the_way(int code)
 {
 	return code == -EPERM || code == -EISDIR || code == -ENXIO || code == -ENOTDIR ||
@@ -247,8 +249,8 @@ static bool is_in_the_way(int code)
 }
 
 /*
- * What somebody put in the way since the recording began does not cost it: it
- * gets a name of its own, which `err` says beside what failed.
+ * Writes the closed file under another name, when something took its name since the recording
+ * began; appends that name to the sentence in `err`.
  */
 static int write_elsewhere(const struct epoch *epoch, struct error *err)
 {

@@ -32,18 +32,18 @@ enum epoch_earlier {
  */
 int epoch_open(const char *path, enum epoch_earlier earlier, struct epoch **out, struct error *err);
 
-/* For databases: another mode for the files, and a hand on what is about to be closed. */
+/* For databases: another mode for the files, and a call before a profile is closed. */
 struct epoch_options {
 	enum epoch_earlier earlier;
 	mode_t mode;	       /* 0: 0600 */
 	const char *open_path; /* of the open folder; NULL: PATH.open */
 	/*
-	 * Called with the profile that will be written, which it may change; a
-	 * leftover's too. 0 or a negative errno value with *err, and then nothing is closed.
+	 * Called with the profile that is about to be written, also a leftover's; may
+	 * change it. 0 or a negative errno value with *err, and then nothing is closed.
 	 */
 	int (*before_close)(void *context, struct profile *profile, struct error *err);
 	void *context;
-	size_t context_bytes; /* copied when not 0, so that it lives as long as the epoch */
+	size_t context_bytes; /* of *context, which is copied unless this is 0 */
 };
 int epoch_open_with(const char *path, const struct epoch_options *options, struct epoch **out,
 		    struct error *err);
@@ -57,7 +57,9 @@ int epoch_close_leftover(const char *path, const struct epoch_options *options, 
 /*
  * Adds `delta` and makes it durable before it returns. On failure (disk full)
  * the file still holds everything merged before, and the epoch keeps the delta
- * in memory, so that a later merge or the closing writes it.
+ * in memory, so that a later merge or the closing writes it. Only when memory runs out
+ * while the delta is added can the epoch not go on: from then on epoch_merge() and
+ * epoch_close() fail, and the file holds what was merged before.
  */
 int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *err);
 
@@ -65,17 +67,19 @@ int epoch_merge(struct epoch *epoch, const struct profile *delta, struct error *
 const struct profile *epoch_profile(const struct epoch *epoch);
 
 /*
- * Writes the closed file, removes the open one, frees the epoch, also on failure:
- * the open one then stays. Only when something that came meanwhile has PATH's
- * name and cannot be replaced, the closed file gets a name that *err says.
+ * Writes the closed file, removes the open folder and frees the epoch. On failure the
+ * epoch is freed too and the open folder stays, with one exception (EPOCH_KEEP_OLD): when
+ * something that cannot be replaced came to have PATH's name, the closed file gets
+ * another name, which *err gives, and the error is returned all the same.
  */
 int epoch_close(struct epoch *epoch, struct error *err);
 
-/* Likewise, until the waiter (profile_writer.h) is gone: -ECANCELED, as after epoch_abandon(). */
+/* As epoch_close(), but once `waiter` (profile_writer.h; may be NULL) is gone it returns -ECANCELED
+ * and the open folder stays. */
 int epoch_close_for(const struct profile_waiter *waiter, struct epoch *epoch, struct error *err);
 
-/* Frees the epoch and removes the open file: nothing was recorded. */
+/* Frees the epoch and removes the open folder: nothing was recorded. */
 void epoch_discard(struct epoch *epoch);
 
-/* Frees the epoch and leaves the open file, as a crash would. */
+/* Frees the epoch and leaves the open folder, as a crash would. */
 void epoch_abandon(struct epoch *epoch);

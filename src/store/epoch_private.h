@@ -8,11 +8,11 @@
 #include "store/open_folder.h"
 #include "store/profile_writer.h"
 
-/* What the open file holds of one table. */
+/* What the open epoch's file holds of one table. */
 struct stored {
 	size_t rows;
 	size_t columns;
-	uint64_t whole_bytes, added_bytes; /* of chunks */
+	uint64_t whole_bytes, added_bytes; /* of chunks: when it was last written anew; since */
 	uint32_t *changed; /* rows below `rows` with new values, in any order, perhaps twice */
 	size_t changed_count, changed_capacity;
 };
@@ -20,15 +20,15 @@ struct stored {
 struct epoch {
 	char *path;
 	struct epoch_options options;
-	struct open_folder folder; /* its profile's lock says that we live */
+	struct open_folder folder; /* the lock on its profile shows that the writer lives */
 	sqlite3 *db;
 	struct profile_writer writer;
 	struct profile *profile;
-	struct stored *stored; /* one a table of the profile, as far as the file knows them */
+	struct stored *stored; /* for each table of the profile that the file has */
 	size_t stored_count;
 	size_t stored_entries; /* of the byte pool */
-	void *own_context;
-	int broken; /* negative errno value: memory ran out inside a merge */
+	void *own_context;     /* the copy of options.context, or NULL */
+	int broken;	       /* negative errno value: memory ran out inside a merge */
 };
 
 /* "cannot write 'PATH': ..." by a negative errno value, and by what SQLite says. Both return it. */
@@ -36,9 +36,10 @@ int epoch_failed(struct error *err, int code, const char *path);
 int epoch_sqlite_failed(const struct epoch *epoch, int code, struct error *err);
 
 /*
- * Brings the file up to date in one transaction. When that fails the file is
- * what it was, our notes of it too, and what changed stays noted.
+ * Brings the file up to date in one transaction. When that fails, the file and what `epoch`
+ * says of it stay as they were, and the changes are written by the next call.
  */
 int epoch_store(struct epoch *epoch, struct error *err);
-/* A row of the profile got new values: for profile_merge_noting(), with the epoch. */
+/* Remembers that a row of the profile got new values: a profile_note_row, with the epoch as its
+ * context. */
 int epoch_note_row(void *context, size_t table, uint32_t row);

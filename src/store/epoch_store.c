@@ -32,7 +32,7 @@ static void discard_changes(struct epoch *epoch)
 		epoch->stored[i].changed_count = 0;
 }
 
-/* The file's declarations still are those of the profile. */
+/* Whether the file's declarations still are those of the profile. */
 static bool declarations_hold(const struct epoch *epoch)
 {
 	if (epoch->stored_count != epoch->profile->table_count)
@@ -76,7 +76,7 @@ static int store_rows(struct epoch *epoch, size_t index)
 		       : code;
 }
 
-/* New rows and new values go behind what is there, until it is time to write the table anew. */
+/* Appends new rows and new values, or writes the table anew when too much was appended. */
 static int store_chunks(struct epoch *epoch, size_t index)
 {
 	struct stored *stored = &epoch->stored[index];
@@ -127,7 +127,8 @@ static int drop_tables(sqlite3 *db)
 	return buffer_failed(&sql) ? SQLITE_NOMEM : sqlite3_exec(db, text, NULL, NULL, NULL);
 }
 
-/* Declarations changed (a column or table nobody knew before): the file begins anew. */
+/* Declarations changed, by a column or table of a later version: empties the file and declares all
+ * tables anew. */
 static int declare_again(struct epoch *epoch)
 {
 	size_t count = epoch->profile->table_count;
@@ -170,7 +171,7 @@ static void note_stored(struct epoch *epoch)
 	discard_changes(epoch);
 }
 
-/* What the file held before a transaction, to believe again when it fails. */
+/* What `epoch` says of the file before a transaction: restored when that fails. */
 struct before {
 	struct seal *parts;
 	struct seal declared;
@@ -202,7 +203,7 @@ static int before_init(struct before *before, const struct epoch *epoch)
 	return SQLITE_OK;
 }
 
-static void take_back(struct epoch *epoch, const struct before *before)
+static void restore(struct epoch *epoch, const struct before *before)
 {
 	struct profile_writer *writer = &epoch->writer;
 	writer->declared = before->declared;
@@ -226,9 +227,9 @@ int epoch_store(struct epoch *epoch, struct error *err)
 		if (code == SQLITE_OK)
 			code = sqlite3_exec(epoch->db, "COMMIT", NULL, NULL, NULL);
 		if (code != SQLITE_OK && declared)
-			take_back(epoch, &before);
+			restore(epoch, &before);
 		else if (code != SQLITE_OK && epoch->stored_count)
-			epoch->stored[0].columns = 0; /* declare all again */
+			epoch->stored[0].columns = 0; /* so that declarations_hold() is false */
 	}
 	if (code != SQLITE_OK) {
 		int ret = epoch_sqlite_failed(epoch, code, err);
@@ -253,7 +254,7 @@ int epoch_note_row(void *context, size_t table, uint32_t row)
 {
 	struct epoch *epoch = context;
 	if (table >= epoch->stored_count)
-		return 0; /* new to the file: written whole */
+		return 0; /* a table that the file lacks: it will be written whole */
 	struct stored *stored = &epoch->stored[table];
 	if (row >= stored->rows || epoch->profile->tables[table]->value_slots == 0)
 		return 0;

@@ -14,38 +14,18 @@
 #include "base/small_file.h"
 #include "store/open_folder.h"
 #include "store/page_file.h"
-#include "store/profile_writer.h"
+#include "store/profile_header.h"
 #include "store/write_ahead_log.h"
-
-/* Offsets in an SQLite file's header (sqlite.org/fileformat2.html, 1.3), big-endian. */
-enum {
-	HEADER_PAGE_SIZE = 16,
-	HEADER_WRITE_VERSION = 18,
-	HEADER_READ_VERSION = 19,
-	HEADER_PAGES = 28,
-	HEADER_ENCODING = 56,
-	HEADER_USER_VERSION = 60,
-	HEADER_APPLICATION_ID = 68,
-};
-#define HEADER_MAGIC "SQLite format 3" /* with its NUL */
-#define HEADER_WAL   2
 
 #define OPEN_ENDING ".open"
 
-#define HEAD_BYTES	 512 /* what tells of foreign files is in them */
+#define HEAD_BYTES	 512 /* enough to recognise other kinds of files */
 #define READ_PIECE_BYTES (UINT64_C(1) << 20)
-/* SQLite's free pages may be empty; a file that is more than that is a hole with a header. */
+/* A file of more bytes than HOLES_BYTES and HOLES_RATIO times its content is refused: SQLite's free
+ * pages may be empty, but not most of a file. */
 #define HOLES_BYTES  (UINT64_C(32) << 20)
 #define HOLES_RATIO  4
-#define LOG_ATTEMPTS 5 /* a log that began anew while it was read */
-
-static uint32_t big_endian(const uint8_t *at, size_t size)
-{
-	uint32_t value = 0;
-	for (size_t i = 0; i < size; i++)
-		value = (value << 8) | at[i];
-	return value;
-}
+#define LOG_ATTEMPTS 5 /* for a log that begins anew while it is read */
 
 void file_source_close(struct file_source *source)
 {
@@ -55,107 +35,18 @@ void file_source_close(struct file_source *source)
 	*source = (struct file_source){ 0 };
 }
 
-bool file_source_recognise(const void *bytes, size_t size)
-{
-	const uint8_t *header = bytes;
-	return size >= FILE_SOURCE_HEADER_BYTES &&
-	       memcmp(header, HEADER_MAGIC, sizeof(HEADER_MAGIC)) == 0 &&
-	       big_endian(header + HEADER_APPLICATION_ID, 4) == PROFILE_FORMAT_APPLICATION_ID;
-}
-
-static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t length)
-{
-	return size >= length && memcmp(bytes, magic, length) == 0;
-}
-
-static bool looks_like_text(const uint8_t *bytes, size_t size)
-{
-	for (size_t i = 0; i < size && i < 512; i++)
-		if (bytes[i] < 9 || (bytes[i] > 13 && bytes[i] < 32) || bytes[i] == 127)
-			return false;
-	return true;
-}
-
-static int foreign(const uint8_t *bytes, size_t size, const char *name, struct error *err)
-{
-	if (begins_with(bytes, size,
-			"\x7f"
-			"ELF",
-			4))
-		return error_set(err, -EPROTO,
-				 "'%s' is no profile but an ELF file (a program or library)", name);
-	if (begins_with(bytes, size, "PERFILE2", 8))
-		return error_set(err, -EPROTO, "'%s' is no profile file but a perf.data file",
-				 name);
-	if (looks_like_text(bytes, size))
-		return error_set(err, -EPROTO, "'%s' is no profile but a text file", name);
-	return error_set(err, -EPROTO, "'%s' is no profile", name);
-}
-
-static int check_length(const uint8_t *header, size_t size, const char *name, struct error *err)
-{
-	uint64_t page = big_endian(header + HEADER_PAGE_SIZE, 2);
-	uint64_t pages = big_endian(header + HEADER_PAGES, 4);
-	if (page < 512 || (page & (page - 1)) != 0 || pages == 0)
-		return error_set(err, -EBADMSG,
-				 "profile '%s' is damaged: its header makes no sense", name);
-	if (size < pages * page)
-		return error_set(err, -EBADMSG,
-				 "profile '%s' is truncated: %zu of its %llu bytes are there", name,
-				 size, (unsigned long long)(pages * page));
-	if (size > pages * page)
-		return error_set(err, -EBADMSG, "profile '%s' is damaged: %zu bytes follow its end",
-				 name, size - (size_t)(pages * page));
-	return 0;
-}
-
-/* What the first bytes tell. */
-static int check_header(const uint8_t *bytes, size_t size, const char *name, struct error *err)
-{
-	size_t magic = size < sizeof(HEADER_MAGIC) ? size : sizeof(HEADER_MAGIC);
-	if (size == 0)
-		return error_set(err, -EPROTO, "'%s' is no profile: it is empty", name);
-	if (memcmp(bytes, HEADER_MAGIC, magic) != 0)
-		return foreign(bytes, size, name, err);
-	if (size < FILE_SOURCE_HEADER_BYTES)
-		return error_set(
-			err, -EBADMSG,
-			"profile '%s' is truncated: it ends at byte %zu, inside its header", name,
-			size);
-	if (big_endian(bytes + HEADER_APPLICATION_ID, 4) != PROFILE_FORMAT_APPLICATION_ID)
-		return error_set(err, -EPROTO,
-				 "'%s' is no profile but an SQLite database of another program",
-				 name);
-	uint32_t version = big_endian(bytes + HEADER_USER_VERSION, 4);
-	if (version > PROFILE_FORMAT_VERSION)
-		return error_set(err, -EPROTONOSUPPORT,
-				 "profile '%s' has format version %u, and this culprit reads up to "
-				 "version %d; a newer culprit is needed",
-				 name, version, PROFILE_FORMAT_VERSION);
-	if (big_endian(bytes + HEADER_ENCODING, 4) != SQLITE_UTF8)
-		return error_set(err, -EBADMSG,
-				 "profile '%s' is damaged: its texts are not in UTF-8", name);
-	if (version == 0)
-		return error_set(err, -EBADMSG, "profile '%s' is damaged: it has no format version",
-				 name);
-	return 0;
-}
-
 static int sqlite_failed(struct file_source *source, int code, struct error *err)
 {
 	return error_set(err, guard_errno(source->guard.db, code), "cannot read profile '%s': %s",
 			 source->name, guard_reason(source->guard.db, code));
 }
 
-/*
- * Bytes in WAL mode cannot be opened in memory; with an empty log they hold
- * everything, so we turn the mode's two bytes on our copy.
+/* Opens SQLite over our copy of the bytes, which has its log laid over it: WAL mode is turned off.
  */
 static int open_copy(struct file_source *source, struct error *err)
 {
 	/* Pages that are missing read as empty ones: what refers to them is found damaged. */
-	uint64_t page = big_endian(source->bytes.data + HEADER_PAGE_SIZE, 2);
-	uint64_t whole = page * big_endian(source->bytes.data + HEADER_PAGES, 4);
+	uint64_t whole = profile_header_file_bytes(source->bytes.data);
 	if (source->bytes.size < whole && whole - source->bytes.size <= source->bytes.size) {
 		size_t missing = (size_t)(whole - source->bytes.size);
 		void *room = buffer_extend(&source->bytes, missing);
@@ -165,8 +56,7 @@ static int open_copy(struct file_source *source, struct error *err)
 		memset(room, 0, missing);
 	}
 	uint8_t *bytes = source->bytes.data;
-	if (bytes[HEADER_READ_VERSION] == HEADER_WAL)
-		bytes[HEADER_READ_VERSION] = bytes[HEADER_WRITE_VERSION] = 1;
+	profile_header_forget_log(bytes);
 	int code = guard_open_bytes(&source->guard, bytes, source->bytes.size);
 	return code == SQLITE_OK ? 0 : sqlite_failed(source, code, err);
 }
@@ -174,16 +64,16 @@ static int open_copy(struct file_source *source, struct error *err)
 int file_source_of_bytes(struct file_source *source, const void *bytes, size_t size,
 			 const char *name, struct error *err)
 {
-	int ret = check_header(bytes, size, name, err);
+	int ret = profile_header_check(bytes, size, name, err);
 	if (ret == 0)
-		ret = check_length(bytes, size, name, err);
+		ret = profile_header_check_length(bytes, size, name, err);
 	if (ret < 0)
 		return ret;
 	source->file_bytes = size;
 	source->name = strdup(name);
 	if (!source->name)
 		return error_set(err, -ENOMEM, "out of memory reading profile '%s'", name);
-	if (((const uint8_t *)bytes)[HEADER_READ_VERSION] == HEADER_WAL)
+	if (profile_header_has_log(bytes))
 		return error_set(err, -EBADMSG, "profile '%s' is damaged: it was never closed",
 				 name);
 	int code = guard_open_bytes(&source->guard, bytes, size);
@@ -231,7 +121,8 @@ static long read_fully(int fd, void *out, size_t size, uint64_t offset)
 	return (long)done;
 }
 
-/* Memory is allowed for what is there, once: a hole gives no right to any. */
+/* Raises the budget of memory (base/budget.h) by the bytes read, but not by holes, nor twice for
+ * the same bytes. */
 static void grant(uint64_t *granted, const uint8_t *bytes, size_t size, uint64_t offset)
 {
 	if (offset >= *granted) {
@@ -254,7 +145,7 @@ static long read_log(void *context, void *out, size_t size, uint64_t offset)
 	return got;
 }
 
-/* In pieces, so that a file that is all hole costs no memory of its size. */
+/* Reads the file in pieces, so that one that is mostly a hole is refused before it takes memory. */
 static int read_pages(struct file_source *source, int fd, size_t size, struct error *err)
 {
 	uint64_t content = 0;
@@ -281,7 +172,8 @@ static int read_pages(struct file_source *source, int fd, size_t size, struct er
 	return 0;
 }
 
-/* The file and its log, as they are together. 0, -EAGAIN to try again, or with *err. */
+/* Reads the file and lays its log over it. 0; -EAGAIN when the log began anew meanwhile; or a
+ * negative errno value with *err. */
 static int read_together(struct file_source *source, int fd, struct log_file *log,
 			 struct error *err)
 {
@@ -326,10 +218,10 @@ static int open_pages(struct file_source *source, struct error *err)
 {
 	struct error fault = { 0 };
 	const char *name = source->name;
-	int ret = check_header(source->bytes.data, source->bytes.size, name, err);
+	int ret = profile_header_check(source->bytes.data, source->bytes.size, name, err);
 	if (ret < 0)
 		return ret;
-	ret = check_length(source->bytes.data, source->bytes.size, name, &fault);
+	ret = profile_header_check_length(source->bytes.data, source->bytes.size, name, &fault);
 	if (ret < 0 && !source->fault) {
 		if (err)
 			*err = fault;
@@ -340,8 +232,8 @@ static int open_pages(struct file_source *source, struct error *err)
 	return open_copy(source, err);
 }
 
-/* `log` is its log or -1; both stay the caller's. What begins like no profile is not read further.
- */
+/* Reads and opens the file `fd` with its log `log` (-1: none), which both stay the caller's. A file
+ * that does not begin like a profile is not read further. */
 static int open_file(struct file_source *source, int fd, int log, const char *name,
 		     struct error *err)
 {
@@ -357,11 +249,11 @@ static int open_file(struct file_source *source, int fd, int log, const char *na
 	if (source->is_open_epoch && size == 0)
 		return error_set(err, -ENOENT, "cannot read '%s': nothing was recorded into it",
 				 name);
-	int ret = check_header(head, (size_t)size, name, err);
+	int ret = profile_header_check(head, (size_t)size, name, err);
 	if (ret < 0)
 		return ret;
 	source->being_written = source->is_open_epoch && open_folder_has_writer(fd);
-	bool logged = head[HEADER_READ_VERSION] == HEADER_WAL;
+	bool logged = profile_header_has_log(head);
 	struct log_file its_log = { .fd = logged ? log : -1 };
 	ret = logged ? read_locked(source, fd, &its_log, err)
 		     : read_together(source, fd, &its_log, err);
@@ -369,8 +261,8 @@ static int open_file(struct file_source *source, int fd, int log, const char *na
 }
 
 /*
- * The log beside a profile: -1 when there is none, or it is of another user than the
- * profile and may say anything.
+ * Opens the log beside a profile: a descriptor; -1 when there is none, or it belongs to
+ * another user than the profile, who may have made it up; or below -1 with *err.
  */
 static int open_log(int folder, const char *name, int profile, struct error *err)
 {
@@ -441,7 +333,12 @@ int file_source_open_damaged(struct file_source *source, const char *path,
 	return file_source_open(source, path, err);
 }
 
-/* Of its folder also as the shell completes it, with a slash. */
+bool file_source_recognise(const void *bytes, size_t size)
+{
+	return profile_header_is_ours(bytes, size);
+}
+
+/* Whether a path ends in ".open", also with the slash that a shell adds to a folder's name. */
 static bool is_open_name(const char *path)
 {
 	size_t length = strlen(path);
@@ -460,7 +357,7 @@ bool file_source_is_open_folder(const char *path)
 	if (folder < 0)
 		return false;
 	if (fstatat(folder, OPEN_FOLDER_PROFILE, &found, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == EACCES; /* another's: reading it says so */
+		return errno == EACCES; /* another user's: reading it will say so */
 	return S_ISREG(found.st_mode);
 }
 
@@ -472,20 +369,20 @@ int file_source_open_pages(struct file_source *source, const char *path, struct 
 	if (fd < 0 || fstat(fd, &found) < 0 || !S_ISREG(found.st_mode))
 		return -EAGAIN;
 	long size = read_fully(fd, head, sizeof(head), 0);
-	if (size < FILE_SOURCE_HEADER_BYTES || head[HEADER_READ_VERSION] == HEADER_WAL)
+	if (size < PROFILE_HEADER_BYTES || profile_header_has_log(head))
 		return -EAGAIN;
 	int ret = check_regular(fd, path, &found, err);
 	if (ret == 0)
-		ret = check_header(head, (size_t)size, path, err);
+		ret = profile_header_check(head, (size_t)size, path, err);
 	if (ret == 0)
-		ret = check_length(head, (size_t)found.st_size, path, err);
+		ret = profile_header_check_length(head, (uint64_t)found.st_size, path, err);
 	if (ret < 0)
 		return ret;
 	source->name = strdup(path);
 	if (!source->name)
 		return failed(err, -ENOMEM, path);
 	budget_input(path);
-	/* Holes allow nothing. */
+	/* Holes do not count. */
 	uint64_t stored = (uint64_t)found.st_blocks * 512;
 	source->file_bytes = (uint64_t)found.st_size;
 	source->content_bytes = stored < source->file_bytes ? stored : source->file_bytes;

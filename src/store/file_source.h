@@ -1,8 +1,8 @@
 /*
- * file_source - the bytes of a profile, behind a hardened SQLite connection and
- * wholly in memory, so that nobody can change them under us: a closed file, or an
- * open epoch (open_folder.h) with its log laid over it, for which it takes no
- * right but to read.
+ * file_source - the bytes of a profile behind a hardened SQLite connection
+ * (sqlite_guard.h), wholly in memory, so that nobody can change them meanwhile. They come
+ * from a closed file, or from an open epoch (open_folder.h) with its log laid over it,
+ * which needs no right but to read.
  */
 #pragma once
 
@@ -15,43 +15,43 @@
 
 struct error;
 
-#define FILE_SOURCE_MAX_BYTES	 (UINT64_C(1) << 31)
-#define FILE_SOURCE_HEADER_BYTES 100
+#define FILE_SOURCE_MAX_BYTES (UINT64_C(1) << 31)
 
 struct file_source {
 	struct guard guard;
 	struct buffer bytes;
-	char *name;		/* as opened, "x.open" where only that was there */
-	uint64_t file_bytes;	/* with what counts of its log */
-	uint64_t content_bytes; /* of these, in pages that are not empty: holes allow nothing */
-	uint64_t granted;	/* private: how far the budget knows the file */
+	char *name;		/* for messages: the path that was opened, maybe "x.open" */
+	uint64_t file_bytes;	/* with the part of its log that counts */
+	uint64_t content_bytes; /* of these, in pages that are not empty: holes allow no memory */
+	uint64_t granted;	/* private: bytes of the file that the budget was told of */
 	bool is_open_epoch, being_written;
-	bool no_links; /* set before it is opened: the path's last part may be no link */
-	/* Set while a damaged file is opened. */
+	bool no_links; /* the caller's, before opening: the path's last part may be no link */
+	/* Set by file_source_open_damaged(). */
 	void (*fault)(void *context, const char *sentence);
 	void *fault_context;
 };
 
-/* `path`, or `path`.open when only that is there. Errors as profile_file_read(). */
+/* Opens `path`, or `path`.open when only that is there, into a zeroed *source. 0, or errors as
+ * profile_file_read(). */
 int file_source_open(struct file_source *source, const char *path, struct error *err);
 /*
  * As file_source_open(), but goes on with a file that is shorter or longer than
- * its header says; `fault` hears of it.
+ * its header says, and calls `fault` about it.
  */
 int file_source_open_damaged(struct file_source *source, const char *path,
 			     void (*fault)(void *context, const char *sentence), void *context,
 			     struct error *err);
-/* Of the open epoch in this folder, which stays the caller's; `name` is for messages. */
+/* Opens the open epoch in this folder, which stays the caller's; `name` is for messages. */
 int file_source_open_folder(struct file_source *source, int folder, const char *name,
 			    struct error *err);
-/* Borrows the bytes. */
+/* Opens bytes in memory, which are borrowed and do not change. */
 int file_source_of_bytes(struct file_source *source, const void *bytes, size_t size,
 			 const char *name, struct error *err);
 void file_source_close(struct file_source *source); /* for CLEANUP(); also right for a zeroed one */
 
 /*
- * A closed file, whose pages are read as they are asked for, so that nothing of it is in memory
- * (page_file.h). -EAGAIN without a word when it is no closed file: then file_source_open() says
+ * Opens a closed file whose pages are read when SQLite asks for them (page_file.h), so that the
+ * file is not in memory. -EAGAIN without *err when it is no closed file: file_source_open() says
  * what it is. Other errors as there.
  */
 int file_source_open_pages(struct file_source *source, const char *path, struct error *err);

@@ -19,12 +19,12 @@
 #include "store/passing_name.h"
 #include "store/replace_file.h"
 
-/* Bytes of the profile that stand for something (replace_lock: 0). SQLite's lie at 1 GiB. */
+/* The byte of the profile that readers lock; replace_lock() locks byte 0, SQLite those at 1 GiB. */
 #define READERS_BYTE 1
 
 #define LOCK_STEP_NS	 2000000
-#define READER_STEPS	 1000 /* 2 s: the recorder holds it for one checkpoint */
-#define RECORDER_STEPS	 25   /* 50 ms: readers hold it for one copy */
+#define READER_STEPS	 1000 /* 2 s: the recorder locks it for one checkpoint */
+#define RECORDER_STEPS	 25   /* 50 ms: readers lock it for one copy */
 #define MAKE_ATTEMPTS	 5
 #define PASSING_PURPOSE	 "." /* NAME.open.abcdefghij */
 #define SQLITE_VFS_NAME	 "culprit-as-named"
@@ -59,7 +59,7 @@ static int start(const char *path, struct open_folder *out, struct error *err)
 	return out->parent < 0 ? out->parent : 0;
 }
 
-/* The profile first: without it a folder holds nothing. */
+/* Removes the profile first: without it a folder counts as empty. */
 static int empty_folder(int folder)
 {
 	static const char *const names[] = { OPEN_FOLDER_PROFILE, OPEN_FOLDER_LOG,
@@ -71,7 +71,8 @@ static int empty_folder(int folder)
 	return 0;
 }
 
-/* One that somebody began to make or to remove, and was killed: nothing in it is missed. */
+/* Removes a folder whose maker or remover was killed: it never had, or no longer has, a name of its
+ * own. */
 static void remove_stale(int parent, const char *name)
 {
 	struct stat found;
@@ -85,13 +86,14 @@ static void remove_stale(int parent, const char *name)
 
 /* ---- making */
 
-/* Whoever may read the files may search the folder. A set-group-id bit came from the parent. */
+/* The mode of the folder by that of its files: who may read the files may search the folder. The
+ * set-group-id bit that the parent gave stays. */
 static mode_t folder_mode(const struct stat *made, mode_t mode)
 {
 	return (made->st_mode & S_ISGID) | 0700 | (mode & 0055) | ((mode & 0044) >> 2);
 }
 
-/* In a folder where others may rename, another may lie under the name by now. */
+/* Where others may rename things, another folder may have the name by now. */
 static int check_ours(int folder, const char *path, struct stat *found, struct error *err)
 {
 	if (fstat(folder, found) < 0)
@@ -106,7 +108,8 @@ static int check_ours(int folder, const char *path, struct stat *found, struct e
 	return 0;
 }
 
-/* -ENOENT: another recorder took the folder, not locked yet, for a stale one. */
+/* Makes the folder under a passing name. 0; -ENOENT when another recorder removed it as stale
+ * before it was locked; or another negative errno value. */
 static int make_passing(struct open_folder *made, char passing[PASSING_NAME_BYTES])
 {
 	int ret = passing_name_make(output_base_name(made->path), PASSING_PURPOSE, passing);
@@ -145,7 +148,7 @@ static int fill(struct open_folder *made, mode_t mode, const void *bytes, size_t
 	return ret < 0 ? failed(err, ret, made->path) : 0;
 }
 
-/* Over an empty folder, which holds nothing, the new one may come. */
+/* Renames the folder to its own name. rename(2) replaces an empty folder, which is fine. */
 static int give_name(struct open_folder *made, const char *passing, struct error *err)
 {
 	if (renameat(made->parent, passing, made->parent, output_base_name(made->path)) < 0)
@@ -212,51 +215,51 @@ static int no_folder(const struct open_folder *folder, int code, struct error *e
 	return failed(err, code, folder->path);
 }
 
-static int take_profile(struct open_folder *taken, struct error *err)
+static int reopen_profile(struct open_folder *reopened, struct error *err)
 {
 	struct stat found;
-	const char *path = taken->path;
-	taken->profile = openat(taken->folder, OPEN_FOLDER_PROFILE,
-				O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (taken->profile < 0)
+	const char *path = reopened->path;
+	reopened->profile = openat(reopened->folder, OPEN_FOLDER_PROFILE,
+				   O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (reopened->profile < 0)
 		return errno == ENOENT ? 0 : failed(err, -errno, path);
-	if (fstat(taken->profile, &found) < 0)
+	if (fstat(reopened->profile, &found) < 0)
 		return failed(err, -errno, path);
 	if (!S_ISREG(found.st_mode) || found.st_uid != geteuid())
 		return error_set(err, -EPERM,
 				 "cannot write '%s': '" OPEN_FOLDER_PROFILE
 				 "' in it is no regular file of ours",
 				 path);
-	int ret = replace_lock(taken->profile);
+	int ret = replace_lock(reopened->profile);
 	if (ret == -EAGAIN)
 		return error_set(err, -EBUSY, "cannot write '%s': another recording is writing it",
 				 path);
 	return ret < 0 ? failed(err, ret, path) : 0;
 }
 
-int open_folder_take(const char *path, struct open_folder *out, struct error *err)
+int open_folder_reopen(const char *path, struct open_folder *out, struct error *err)
 {
-	CLEANUP(open_folder_release) struct open_folder taken;
+	CLEANUP(open_folder_release) struct open_folder reopened;
 	struct stat found;
-	int ret = start(path, &taken, err);
+	int ret = start(path, &reopened, err);
 	if (ret < 0)
 		return ret;
-	taken.folder = openat(taken.parent, output_base_name(path),
-			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (taken.folder < 0)
-		return no_folder(&taken, -errno, err);
-	ret = check_ours(taken.folder, path, &found, err);
+	reopened.folder = openat(reopened.parent, output_base_name(path),
+				 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (reopened.folder < 0)
+		return no_folder(&reopened, -errno, err);
+	ret = check_ours(reopened.folder, path, &found, err);
 	if (ret == 0)
-		ret = take_profile(&taken, err);
+		ret = reopen_profile(&reopened, err);
 	if (ret < 0)
 		return ret;
-	/* Whoever had it may have removed it just now. */
-	if (!output_is_named(taken.parent, output_base_name(path), taken.folder) ||
-	    (taken.profile >= 0 &&
-	     !output_is_named(taken.folder, OPEN_FOLDER_PROFILE, taken.profile)))
+	/* The process that had it locked may have removed it just now. */
+	if (!output_is_named(reopened.parent, output_base_name(path), reopened.folder) ||
+	    (reopened.profile >= 0 &&
+	     !output_is_named(reopened.folder, OPEN_FOLDER_PROFILE, reopened.profile)))
 		return -ENOENT;
-	*out = taken;
-	taken = (struct open_folder)OPEN_FOLDER_NONE;
+	*out = reopened;
+	reopened = (struct open_folder)OPEN_FOLDER_NONE;
 	return 0;
 }
 
@@ -265,7 +268,7 @@ int open_folder_remove(struct open_folder *folder, struct error *err)
 	char passing[PASSING_NAME_BYTES];
 	const char *name = output_base_name(folder->path);
 	int ret = passing_name_make(name, PASSING_PURPOSE, passing);
-	/* Where others may rename, the name may be something else's: it stays. */
+	/* Where others may rename, something else may have the name: that stays. */
 	bool named = output_is_named(folder->parent, name, folder->folder);
 	if (ret == 0 && named && renameat(folder->parent, name, folder->parent, passing) < 0)
 		ret = -errno;
@@ -281,7 +284,7 @@ int open_folder_remove(struct open_folder *folder, struct error *err)
 
 /* ---- SQLite */
 
-/* Leaves the name as it is. SQLite's own would follow /proc/self/fd/N back to a path. */
+/* Leaves the name as it is. SQLite's own function would resolve /proc/self/fd/N to a path. */
 static int full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
 {
 	(void)vfs;
@@ -312,7 +315,7 @@ int open_folder_sqlite(const struct open_folder *folder, sqlite3 **db)
 	snprintf(name, sizeof(name), "/proc/self/fd/%d/" OPEN_FOLDER_PROFILE, folder->folder);
 	int code = sqlite3_open_v2(name, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				   SQLITE_VFS_NAME);
-	/* Exclusive: what readers need they copy (file_source.h), without SQLite's locks. */
+	/* Exclusive: readers copy the files without SQLite's locks (file_source.h). */
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(*db,
 				    "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL;"
@@ -334,7 +337,9 @@ static int lock_readers_byte(int fd, short type)
 	return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
-/* A file system without locks (-ENOLCK, ...) has no others that could wait for one. */
+/* Locks the byte, trying every 2 ms; -EBUSY when another still has it. On a file system without
+ * locks
+ * (-ENOLCK, ...) nobody can have one, and 0 is right. */
 static int lock_patiently(int fd, short type, int steps)
 {
 	for (int i = 0;; i++) {
@@ -357,7 +362,7 @@ void open_folder_unlock_readers(const struct open_folder *folder)
 	lock_readers_byte(folder->profile, F_UNLCK);
 }
 
-/* Asks for what only a writer hinders: readers may lock it for reading as they like. */
+/* Tests for a lock for reading, with which only a writer's lock conflicts, not other readers'. */
 bool open_folder_has_writer(int profile)
 {
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1 };

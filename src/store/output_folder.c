@@ -87,11 +87,11 @@ static bool is_in_proc(int fd)
 	return fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* One that still is to be walked; `rest` begins with a component or is empty. */
+/* A path that is walked component by component. */
 struct walk {
 	const char *path; /* for messages */
-	int at;
-	char *rest;
+	int at;		  /* descriptor of the folder so far */
+	char *rest;	  /* of the path, from the next component on */
 	unsigned links;
 };
 
@@ -113,8 +113,8 @@ static int walk_begin(struct walk *walk, const char *path)
 	return 0;
 }
 
-/* Puts the link's text in the place of the component that it was. */
-static int take_link(struct walk *walk, int link, const char *rest)
+/* Puts the text of a link before the rest of the path, in place of the component that it is. */
+static int follow_link(struct walk *walk, int link, const char *rest)
 {
 	CLEANUP(free_pointer) char *text = link_text(link);
 	char *joined;
@@ -129,7 +129,8 @@ static int take_link(struct walk *walk, int link, const char *rest)
 	return text[0] == '/' ? walk_begin(walk, "/") : 0;
 }
 
-/* The folder `name`, a link of the walk's folder to be followed, or a negative errno value. */
+/* Opens the folder `name`, or the link of that name itself: a descriptor or a negative errno value.
+ */
 static int open_component(int at, const char *name)
 {
 	/* O_DIRECTORY first: with it the kernel mounts what is mounted on demand. */
@@ -139,7 +140,7 @@ static int open_component(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A component that is a link. */
+/* Follows a component that is a link, if its owner allows it. */
 static int walk_link(struct walk *walk, int link, const struct stat *found, const char *name,
 		     const char *rest, struct error *err)
 {
@@ -148,11 +149,11 @@ static int walk_link(struct walk *walk, int link, const struct stat *found, cons
 	if (ret == 0 && !may_follow(&folder, found))
 		return strange_link(err, walk->path, name, found->st_uid);
 	if (ret == 0)
-		ret = take_link(walk, link, rest);
+		ret = follow_link(walk, link, rest);
 	return ret < 0 ? failed(err, ret, walk->path) : 0;
 }
 
-/* One component of `rest`. */
+/* Walks one component of `rest`. */
 static int walk_step(struct walk *walk, struct error *err)
 {
 	const char *begin = walk->rest + strspn(walk->rest, "/");
@@ -167,7 +168,7 @@ static int walk_step(struct walk *walk, struct error *err)
 		return failed(err, fd < 0 ? fd : -errno, walk->path);
 	if (S_ISLNK(found.st_mode) && !is_in_proc(fd))
 		return walk_link(walk, fd, &found, name, rest, err);
-	if (S_ISLNK(found.st_mode)) { /* the kernel's own: its text is none to walk by */
+	if (S_ISLNK(found.st_mode)) { /* a link of /proc, whose text is no path */
 		close(fd);
 		fd = openat(walk->at, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
@@ -198,7 +199,8 @@ int output_folder_open(const char *path, struct error *err)
 	return fd < 0 ? failed(err, -errno, path) : fd;
 }
 
-/* `*path` is a link: becomes what it says. 1 when it is none, or one of /proc. */
+/* When *path is a link, replaces it by the path that the link gives: 0. 1 when it is no link, or
+ * one of /proc. */
 static int resolve_once(const char *asked, char **path, struct error *err)
 {
 	CLEANUP(close_fd) int folder = output_folder_open(*path, err);

@@ -16,17 +16,19 @@
 struct error;
 struct stat;
 
-/* After its last slash. */
+/* The part of `path` after its last slash. */
 const char *output_base_name(const char *path);
 
-/* The folder of `path`, open for reading: a descriptor, or a negative errno value with *err. */
+/* Opens the folder that `path` lies in: a descriptor for reading, or a negative errno value with
+ * *err.
+ */
 int output_folder_open(const char *path, struct error *err);
 
 /*
- * Where a file of that name really lies: as `path`, with links in its last
- * component followed, but only the caller's own and root's (-ELOOP for others').
- * Links of /proc stay: they are no paths. Also of a name that is not there.
- * Returns 0 and a path that the caller frees, or a negative errno value with *err.
+ * Follows links in the last component of `path`, but only the caller's own and root's
+ * (-ELOOP for others'); links of /proc stay, for they are no paths. Stores in *out the path
+ * that results, which the caller frees; nothing need be there. Returns 0 or a negative
+ * errno value with *err.
  */
 int output_path_resolve(const char *path, char **out, struct error *err);
 
@@ -34,8 +36,8 @@ int output_path_resolve(const char *path, char **out, struct error *err);
  * folder others' cannot. */
 bool output_may_replace(const struct stat *folder, const struct stat *found);
 
-/* Everybody may make files there. */
+/* Whether everybody may make files there. */
 bool output_is_public(const struct stat *folder);
 
-/* `name` in `folder` is what `fd` has open. */
+/* Whether `name` in `folder` is the file that `fd` has open. */
 bool output_is_named(int folder, const char *name, int fd);

@@ -1,11 +1,10 @@
 /*
- * page_file - a file that SQLite reads page by page through a descriptor of ours:
- * nothing is opened by a name, locked, mapped or written, and no log or journal
- * beside it is looked for. Of a closed profile it reads what a question needs
- * instead of the whole.
+ * page_file - a file that SQLite reads page by page through a descriptor of ours: nothing
+ * is opened by name, locked, mapped or written, and no log or journal beside it is looked
+ * for. So a query of a closed profile reads the pages that it needs instead of the whole.
  *
- * Another may change the file meanwhile: then pages do not fit each other, which
- * SQLite and our checks find, or say what he wrote.
+ * Another process may change the file meanwhile. Then pages do not fit each other, which
+ * SQLite and our checks find; or they hold what that process wrote.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 #define RANDOM_CHARACTERS 10 /* of 32: 50 bits */
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
 
-/* The part that is always the same: its length. */
+/* Writes the part before the random characters. Returns its length. */
 static size_t put_beginning(const char *name, const char *purpose, char made[PASSING_NAME_BYTES])
 {
 	size_t room = PASSING_NAME_BYTES - 1 - RANDOM_CHARACTERS - strlen(purpose);

@@ -1,8 +1,8 @@
 /*
- * passing_name - a name that something has until it is whole and gets its own:
- * NAME, what it is for, and ten characters that nobody can guess, so that nobody
- * can have planted anything there. What a killed process left under such names
- * is found by passing_names_each().
+ * passing_name - a temporary name for a file or folder until it is whole and is renamed:
+ * NAME, a purpose, and ten characters that nobody can guess, so that nobody can have
+ * planted anything there. passing_names_each() finds what a killed process left under
+ * such names.
  */
 #pragma once
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "profile/canonical.h"
 #include "profile/profile.h"
+#include "store/declaration.h"
 #include "store/file_source.h"
 #include "store/profile_reader.h"
 #include "store/profile_writer.h"
@@ -23,16 +24,9 @@
 #define SQLITE_VERSION_OFFSET  96
 #define SQLITE_VERSION_WRITTEN 3040001u
 
-/* In the place of a group. */
-#define NOT_IN_POOL UINT8_MAX
+#define NOT_IN_POOL UINT8_MAX /* in place of an entry's group */
 
-static bool is_chunked(const struct table *table)
-{
-	return strcmp(table->name, "event") && strcmp(table->name, "image") &&
-	       strcmp(table->name, "context") && strcmp(table->name, "source");
-}
-
-/* Which group each entry belongs to: the lowest of those that name it. */
+/* Stores the group of each entry of the pool: the lowest group of the rows that name it. */
 static void group_entries(const struct canonical *canonical, uint8_t *groups)
 {
 	const struct profile *from = canonical->from;
@@ -42,7 +36,8 @@ static void group_entries(const struct canonical *canonical, uint8_t *groups)
 		const uint32_t *kept =
 			i < PROFILE_DICTIONARIES ? canonical->ids.dictionaries[i] : NULL;
 		for (size_t c = 0; c < table->column_count; c++) {
-			if (table->columns[c].type != COLUMN_BYTES || !is_chunked(table))
+			if (table->columns[c].type != COLUMN_BYTES ||
+			    declaration_is_rows(table->name))
 				continue;
 			size_t slot = table_column_slot(table, c);
 			bool content = table == stash && slot == STASH_CONTENT;
@@ -101,9 +96,9 @@ static int write_table(struct profile_writer *writer, struct canonical *canonica
 	const struct profile *profile = canonical->made;
 	if (canonical_fill(canonical, index) < 0)
 		return SQLITE_NOMEM;
-	int code = is_chunked(profile->tables[index])
-			   ? profile_writer_add_chunks(writer, profile, index, 0, file_ids)
-			   : profile_writer_add_rows(writer, profile, index, 0);
+	int code = declaration_is_rows(profile->tables[index]->name)
+			   ? profile_writer_add_rows(writer, profile, index, 0)
+			   : profile_writer_add_chunks(writer, profile, index, 0, file_ids);
 	canonical_drop(canonical, index);
 	return code;
 }
@@ -171,7 +166,7 @@ int profile_file_encode_for(const struct profile_waiter *waiter, const struct pr
 	size_t before = out->size;
 	int code = encode(&canonical, PACK_COMPRESSED, waiter, out);
 	uint64_t size = out->size - before;
-	/* Half of what a reader allows: rows repeat texts that we count once. */
+	/* Half of what a reader allows, for it counts a text again in each row, and we once. */
 	if (code == SQLITE_OK &&
 	    profile_unpacked_bytes(canonical.made) / 2 >
 		    PROFILE_UNPACK_BASE_BYTES / 4 + size * (PROFILE_UNPACK_RATIO / 4)) {

@@ -14,12 +14,12 @@ struct error;
 struct profile;
 struct profile_waiter;
 
-/* How a file came to be what it is, beside its content. */
+/* What is known of a file beside its content. */
 struct profile_file_info {
 	bool cut_off;	      /* read from a leftover open epoch: the recording did not end well */
 	bool being_written;   /* the open epoch has a living writer */
 	uint64_t file_bytes;  /* the file, and what counts of its log */
-	uint64_t stash_bytes; /* of file_bytes, those of the stash: its rows and their contents */
+	uint64_t stash_bytes; /* part of file_bytes: the stash's rows and their contents */
 	unsigned unknown_tables; /* tables that this version does not know, kept by their
 				    declaration */
 };
@@ -40,12 +40,11 @@ int profile_file_read(const char *path, struct profile **out, struct profile_fil
 int profile_file_read_folder(int folder, const char *name, struct profile **out, struct error *err);
 
 /*
- * Which part to read. Without code: what the stash holds of code bytes
- * (RECORD_CODE), of what it takes to follow them (kinds above RECORD_LINES) and of
- * kinds that this version does not know is neither unpacked nor kept where the
- * file has it apart, as closed files have; their rows are missing from the stash.
- * The seal is verified all the same. Such a profile is for looking at: written or
- * merged, it lacks them.
+ * Which part to read. PROFILE_FILE_WITHOUT_CODE leaves out of the stash code bytes
+ * (RECORD_CODE), what it takes to follow them (kinds above RECORD_LINES) and kinds that
+ * this version does not know: where their contents are stored apart, as in closed files,
+ * they are not unpacked, and the stash lacks their rows. The seal is checked all the
+ * same. Such a profile is for reports alone: written or merged, it lacks the code.
  */
 enum profile_file_part { PROFILE_FILE_WHOLE, PROFILE_FILE_WITHOUT_CODE };
 int profile_file_read_part(const char *path, enum profile_file_part part, struct profile **out,
@@ -54,14 +53,14 @@ int profile_file_decode_part(const void *bytes, size_t size, const char *name,
 			     enum profile_file_part part, struct profile **out,
 			     struct profile_file_info *info, struct error *err);
 
-/* As profile_file_read(), but the last part of the path may be no link (-ELOOP); so it is below. */
+/* As profile_file_read(), but the last part of the path may be no link (-ELOOP). */
 int profile_file_read_unlinked(const char *path, struct profile **out,
 			       struct profile_file_info *info, struct error *err);
 /*
- * Of a closed file its table "source" alone, in a profile without any other row: of
- * the file only the pages are read that lead there, however long the recording. What
- * they say is not verified by the seal, which takes the whole file. Of an open epoch
- * all is read, as of what is no profile. *info has no stash.
+ * Reads the table "source" of a closed file into a profile without any other row. Only
+ * the pages that lead there are read, however long the recording, so the seal, which
+ * covers the whole file, is not checked. An open epoch, and what is no profile, is read
+ * whole, as profile_file_read_unlinked(). `info` is not NULL; it has no stash bytes.
  */
 int profile_file_read_sources(const char *path, struct profile **out,
 			      struct profile_file_info *info, struct error *err);
@@ -80,6 +79,7 @@ int profile_file_write(const char *path, const struct profile *profile, struct e
 int profile_file_encode(const struct profile *profile, struct buffer *out, struct error *err);
 int profile_file_decode(const void *bytes, size_t size, const char *name, struct profile **out,
 			struct profile_file_info *info, struct error *err);
-/* Likewise, until the waiter (profile_writer.h; NULL: never) is gone: -ECANCELED. */
+/* As profile_file_encode(), but -ECANCELED once `waiter` (profile_writer.h; may be NULL) is gone.
+ */
 int profile_file_encode_for(const struct profile_waiter *waiter, const struct profile *profile,
 			    struct buffer *out, struct error *err);

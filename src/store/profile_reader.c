@@ -30,8 +30,7 @@ int load_out_of_memory(struct load *load)
 			 load->options->name);
 }
 
-/* A fault that reading may survive: 0 to go on, or a negative errno value. */
-__attribute__((format(printf, 2, 3))) int load_fault(struct load *load, const char *format, ...)
+int load_fault(struct load *load, const char *format, ...)
 {
 	char sentence[512];
 	va_list args;
@@ -45,7 +44,6 @@ __attribute__((format(printf, 2, 3))) int load_fault(struct load *load, const ch
 	return 0;
 }
 
-/* What SQLite said. While salvaging, a damaged table ends where it is damaged. */
 int load_sqlite_fault(struct load *load, int code, const char *where)
 {
 	int ret = guard_errno(load->db, code);
@@ -58,6 +56,12 @@ int load_sqlite_fault(struct load *load, int code, const char *where)
 		return load_out_of_memory(load);
 	return error_set(load->err, ret, "cannot read profile '%s': %s", load->options->name,
 			 guard_reason(load->db, code));
+}
+
+static int load_relation(struct load *load, const struct relation *relation)
+{
+	return declaration_is_rows(relation->name) ? load_sql_rows(load, relation)
+						   : load_chunk_rows(load, relation);
 }
 
 /* Dictionaries in the order in which they refer to each other, then the rest. */

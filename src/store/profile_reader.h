@@ -15,17 +15,15 @@ struct guard;
 struct profile;
 
 /*
- * What a file may unpack to, so that a small one cannot eat the memory: the
- * writer keeps below it, by storing without compression where it must.
+ * What a file may unpack to, so that a small one cannot use up the memory. The
+ * writer stays below it, by storing without compression where it must.
  */
 #define PROFILE_UNPACK_BASE_BYTES (UINT64_C(256) << 20)
 #define PROFILE_UNPACK_RATIO	  1024 /* times the size of the file, on top of the base */
 /* What one row or pool entry costs in memory beside its slots or bytes. */
 #define PROFILE_UNPACK_ROW_BYTES 32
 
-/*
- * How much memory rows and entries of a profile count for, by the rule above.
- */
+/* The bytes that the rows and entries of a profile count for, by the rule above. */
 uint64_t profile_unpacked_bytes(const struct profile *profile);
 
 #define PROFILE_MAX_RELATIONS 256 /* tables in one file */
@@ -44,20 +42,21 @@ struct profile_reader_options {
 	bool without_code; /* as PROFILE_FILE_WITHOUT_CODE (profile_file.h) */
 };
 
-/* What was met while reading. */
+/* What reading found. */
 struct profile_reader_counts {
 	uint64_t chunks, chunks_damaged;
 	uint64_t rows, rows_dropped;
-	uint64_t rows_left_out; /* of the stash, without its code */
-	uint64_t stash_bytes;
+	uint64_t rows_left_out; /* of the stash, when read without code */
+	uint64_t stash_bytes;	/* of the file: the stash's chunks and their contents */
 	unsigned unknown_tables;
 };
 
-/* As profile_reader_load(), but of all tables "source" alone, without a look at the seal. */
+/* As profile_reader_load(), but reads only the table "source", and does not check the seal. */
 int profile_reader_load_sources(struct guard *guard, const struct profile_reader_options *options,
 				struct profile **out, struct error *err);
 
-/* Returns 0 and stores a profile, or a negative errno value with *err as profile_file_read(). */
+/* Returns 0 and stores a profile that the caller frees, or a negative errno value with *err as
+ * profile_file_read(). `counts` may be NULL. */
 int profile_reader_load(struct guard *guard, const struct profile_reader_options *options,
 			struct profile **out, struct profile_reader_counts *counts,
 			struct error *err);

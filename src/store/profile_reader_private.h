@@ -1,12 +1,15 @@
 /*
- * profile_reader_private - a profile while it is being read from its tables: what
- * profile_reader.c (the order of things), profile_schema.c (schema,
- * declarations, seal) and profile_chunks.c (byte pool and rows) share. Nothing
- * else includes it.
+ * profile_reader_private - a profile while it is read from the tables of a file. Shared by
+ * profile_reader.c    the order of the steps
+ * profile_schema.c    schema, declarations, seal
+ * profile_chunks.c    where chunks are, and decoding them one after another
+ * profile_pool.c      the byte pool: our number for each of the file's
+ * chunk_rows.c        rows of the tables that are kept as chunks
+ * sql_rows.c          rows of the tables that are kept as SQL rows
  *
- * The functions return 0 or a negative errno value with load->err filled. A
- * fault that reading may survive is told to load->options->fault when there is
- * one, and reading goes on.
+ * The functions return 0 or a negative errno value with load->err filled, unless
+ * they say otherwise. A fault that reading may survive is reported to
+ * load->options->fault when there is one, and reading goes on.
  */
 #pragma once
 
@@ -34,11 +37,12 @@ struct relation {
 	size_t slots[TABLE_MAX_COLUMNS];
 };
 
+/* A row of the table "chunk", without its data. */
 struct chunk_place {
 	int64_t rowid;
-	int64_t relation;
-	int64_t event; /* of the pool's chunks: their group */
-	uint64_t size;
+	int64_t relation; /* 0: the byte pool */
+	int64_t event;	  /* of the pool's chunks: their group */
+	uint64_t size;	  /* of the data, in bytes */
 };
 
 struct load {
@@ -47,22 +51,28 @@ struct load {
 	struct error *err;
 	struct profile *profile;
 	struct profile_reader_counts *counts;
-	struct relation *relations;
+	struct relation *relations; /* by id */
 	size_t relation_count, relation_capacity;
-	struct chunk_place *chunks;
+	struct chunk_place *chunks; /* by rowid */
 	size_t chunk_count, chunk_capacity;
 	uint32_t *pool; /* the file's number of an entry -> ours; 0: not there, or left out */
 	size_t pool_size;
-	bool entries_left_out;
+	bool entries_left_out; /* of the pool, as options->without_code wants */
 	struct chunk_coder coder;
-	uint64_t unpack_left;
+	uint64_t unpack_left; /* bytes of memory that rows and entries may still take */
 	char *row_schemas[ROW_TABLES];
-	bool schema_is_ours;
+	bool schema_is_ours; /* known once load_row_schemas() succeeded */
 };
 
 static inline void load_finalize(sqlite3_stmt **statement)
 {
 	sqlite3_finalize(*statement);
+}
+
+/* The table that a column of this type refers to; known before the column is read. */
+static inline const struct table *load_target(const struct load *load, enum column_type type)
+{
+	return load->profile->tables[PROFILE_EVENT + (type - COLUMN_EVENT)];
 }
 
 /* ---- profile_reader.c */
@@ -80,7 +90,34 @@ int load_check_seal(struct load *load);
 int load_place_relation(struct load *load, struct relation *relation);
 const struct relation *load_find_relation(const struct load *load, const char *name); /* or NULL */
 
-/* ---- profile_chunks.c, likewise */
+/* ---- profile_chunks.c */
+
+/* Fills load->chunks. */
 int load_chunk_places(struct load *load);
+/* Counts `count` rows or entries of `each` bytes towards what a file of this size may unpack to. */
+int load_spend_memory(struct load *load, uint64_t count, uint64_t each);
+
+/* The chunks of one relation, one after the other. The caller fills the first four. */
+struct chunk_walk {
+	const char *name; /* of the table, in messages; "bytes" of the pool */
+	int64_t relation; /* 0: the byte pool */
+	const struct column *columns;
+	size_t column_count;
+	sqlite3_stmt *statement;
+	size_t at;	    /* in load->chunks */
+	struct chunk chunk; /* the last that was decoded, and where it is from */
+	int64_t rowid;
+};
+int load_walk_begin(struct load *load, struct chunk_walk *walk);
+/* Decodes the next chunk into walk->chunk: 1; 0 at the end; or a negative errno value. Damaged
+ * chunks are reported and passed over. */
+int load_walk_next(struct load *load, struct chunk_walk *walk);
+void load_walk_release(struct chunk_walk *walk); /* for CLEANUP() */
+
+/* ---- profile_pool.c: fills load->pool */
 int load_pool(struct load *load);
-int load_relation(struct load *load, const struct relation *relation);
+
+/* ---- chunk_rows.c and sql_rows.c: the rows of a placed relation, into its table. What they refer
+ * to (the pool, other tables) is read before. */
+int load_chunk_rows(struct load *load, const struct relation *relation);
+int load_sql_rows(struct load *load, const struct relation *relation);

@@ -25,7 +25,7 @@ static int foreign_schema(struct load *load, const char *what, const char *name)
 			 load->options->name, what, name);
 }
 
-/* Which statement a table's must be, or NULL when it depends on the declarations. */
+/* The CREATE statement that a table must have, or NULL when it depends on the declarations. */
 static const char *fixed_schema(const char *name)
 {
 	if (strcmp(name, "meta") == 0)
@@ -200,8 +200,9 @@ int load_place_relation(struct load *load, struct relation *relation)
 	return 0;
 }
 
-/* Of texts and blobs, whose pages rows could share. A number takes less in a file than the text
- * that SQLite would make of it to measure it. */
+/* Counts the bytes of texts and blobs, whose pages several rows of a forged file could share.
+ * Numbers are left out: SQLite would measure their text, which is longer than they are in the file.
+ */
 static void count_payload(sqlite3_stmt *statement, uint64_t *payload_left)
 {
 	int columns = sqlite3_column_count(statement);

@@ -44,7 +44,8 @@ int profile_writer_prepare(sqlite3 *db)
 	return run(db, buffer_text(&sql));
 }
 
-/* A row goes to the statement and to the seal from the same hands. */
+/* A row that is being written: each column is bound to the statement and added to the seal's row.
+ */
 struct row_writer {
 	struct profile_writer *writer;
 	sqlite3_stmt *statement;
@@ -103,7 +104,8 @@ static int row_end(struct row_writer *row, struct seal *seal)
 	return SQLITE_OK;
 }
 
-static bool is_silent(size_t index, const struct table *table)
+/* Whether a table may be left out of a closed file: without it, it reads the same. */
+static bool is_unused(size_t index, const struct table *table)
 {
 	size_t known = 0;
 	if (index >= PROFILE_KNOWN_TABLES || declaration_is_rows(table->name))
@@ -147,7 +149,7 @@ int profile_writer_schema(struct profile_writer *writer, const struct profile *p
 	CLEANUP(buffer_release) struct buffer text = { 0 };
 	for (size_t i = 0; code == SQLITE_OK && i < profile->table_count; i++) {
 		const struct table *table = profile->tables[i];
-		if (which == PROFILE_WRITER_USED_TABLES && is_silent(i, table))
+		if (which == PROFILE_WRITER_USED_TABLES && is_unused(i, table))
 			continue;
 		buffer_empty(&text);
 		declaration_put(&text, table->columns, table->column_count);
@@ -354,7 +356,7 @@ int profile_writer_update(struct profile_writer *writer, const struct profile *p
 	return code;
 }
 
-/* Entries too long for one chunk go ahead of their chunk in pieces. */
+/* Writes the beginning of an entry that is too long for one chunk as pieces. *skip: its bytes. */
 static int add_pieces(struct profile_writer *writer, const struct place *pool, struct span bytes,
 		      uint32_t file_id, size_t *skip)
 {

@@ -4,8 +4,8 @@
  * which are written once, and open epochs, which add to what is there.
  *
  * Functions return an SQLite result code. The caller begins and commits
- * transactions; after a rollback the writer's seals must be put back
- * (profile_writer_save, profile_writer_restore).
+ * transactions; after a rollback it puts back `declared`, `parts` and
+ * `next_chunk` as they were (epoch_store.c).
  */
 #pragma once
 
@@ -33,14 +33,14 @@
 #define PROFILE_SEAL_NAME "seal"
 
 /*
- * Groups of the pool's entries that lie together: 0 texts and all else, or mixed; then the stash's
- * contents by kind (symbol/record.h), those of higher kinds in the last.
+ * Groups of the pool's entries, each stored together: 0 texts, or a mixture; then the contents of
+ * the stash by kind (symbol/record.h), those of higher kinds in the last.
  */
 #define POOL_GROUPS	 5
 #define POOL_GROUP_CODE	 RECORD_CODE
 #define POOL_GROUP_OTHER (POOL_GROUPS - 1)
 
-/* Whoever waits for what is written, and may not want it any more. */
+/* The one that a profile is written for, such as a client: writing stops when it is gone. */
 struct profile_waiter {
 	bool (*is_gone)(void *context);
 	void *context;
@@ -48,8 +48,8 @@ struct profile_waiter {
 
 struct profile_writer {
 	sqlite3 *db;
-	const struct profile_waiter *waiter; /* borrowed; asked before each chunk, which then fails
-						with SQLITE_ABORT; NULL: nobody is asked */
+	const struct profile_waiter *waiter; /* borrowed, or NULL; checked before each chunk, which
+						fails with SQLITE_ABORT once the waiter is gone */
 	struct sqlite3_stmt *insert_chunk;
 	struct chunk_coder coder;
 	struct seal_row row;
@@ -65,23 +65,27 @@ void profile_writer_release(struct profile_writer *writer);
 
 /* Page size, application id and format version of a database without content. */
 int profile_writer_prepare(sqlite3 *db);
-/* All tables and declarations; tables with nothing to say are left out when `omit_empty`. */
+/* PROFILE_WRITER_USED_TABLES leaves out known tables without rows and without unknown columns. */
 enum profile_writer_tables { PROFILE_WRITER_USED_TABLES, PROFILE_WRITER_ALL_TABLES };
+/* Makes all SQL tables and writes the declarations; forgets what was written before. */
 int profile_writer_schema(struct profile_writer *writer, const struct profile *profile,
 			  enum profile_writer_tables which);
 
-/* Rows `first` to the end of table `index`, one of those kept as SQL rows. */
+/* Writes rows `first` to the last of table `index`, one that declaration_is_rows(). */
 int profile_writer_add_rows(struct profile_writer *writer, const struct profile *profile,
 			    size_t index, size_t first);
-/* Forgets what the file holds of table `index` (rows or chunks). */
+/* Deletes what the file holds of table `index`, rows or chunks. */
 int profile_writer_clear(struct profile_writer *writer, const struct profile *profile,
 			 size_t index);
-/* Likewise of any other table, as chunks split between images; `pool_ids` as in chunk.h. */
+/* Writes rows `first` to the last of any other table, as chunks that end where event or image
+ * change; `pool_ids` as in chunk.h. */
 int profile_writer_add_chunks(struct profile_writer *writer, const struct profile *profile,
 			      size_t index, size_t first, const uint32_t *pool_ids);
+/* Writes new values of rows that are in the file already. */
 int profile_writer_update(struct profile_writer *writer, const struct profile *profile,
 			  size_t index, const uint32_t *rows, size_t count);
-/* Entries ids[0..count-1] of the pool; `group` says what they are (0: mixed or texts). */
+/* Writes entries ids[0..count-1] of the pool under the numbers file_ids[]; `group` says what they
+ * are (0: mixed or texts). */
 int profile_writer_add_pool(struct profile_writer *writer, const struct profile *profile,
 			    const uint32_t *ids, const uint32_t *file_ids, size_t count,
 			    uint64_t group);

@@ -31,14 +31,14 @@ static int failed(struct error *err, int code, const char *path)
 	return error_set(err, code, "cannot write '%s': %s", path, strerror(-code));
 }
 
-static int others(struct error *err, const char *path, const char *name, uid_t owner)
+static int belongs_to_other(struct error *err, const char *path, const char *name, uid_t owner)
 {
 	return error_set(err, -EPERM,
 			 "cannot write '%s': '%s' there belongs to another user (uid %u)", path,
 			 name, (unsigned)owner);
 }
 
-/* A name that is to be kept as NAME.old needs room there. */
+/* Whether the file that is there can become NAME.old. */
 static int check_old(int folder, const struct stat *folder_status, const char *path,
 		     struct error *err)
 {
@@ -49,7 +49,7 @@ static int check_old(int folder, const struct stat *folder_status, const char *p
 	if (fstatat(folder, old, &found, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT || errno == ENAMETOOLONG ? 0 : failed(err, -errno, path);
 	if (!output_may_replace(folder_status, &found))
-		return others(err, path, old, found.st_uid);
+		return belongs_to_other(err, path, old, found.st_uid);
 	if (S_ISDIR(found.st_mode))
 		return error_set(err, -EISDIR,
 				 "cannot write '%s': what is there would become '%s', which is a "
@@ -75,7 +75,7 @@ static int check_name(int folder, const char *path, enum replace_earlier earlier
 	if (earlier == REPLACE_REFUSE)
 		return 0;
 	if (!output_may_replace(&status, &found))
-		return others(err, path, name, found.st_uid);
+		return belongs_to_other(err, path, name, found.st_uid);
 	return earlier == REPLACE_KEEP ? check_old(folder, &status, path, err) : 0;
 }
 
@@ -85,7 +85,7 @@ int replace_file_check(const char *path, enum replace_earlier earlier, struct er
 	return folder < 0 ? folder : check_name(folder, path, earlier, err);
 }
 
-/* What a killed writer left: ours, and nobody writes it. */
+/* Removes the file of a killed writer: it is ours, and nobody has it locked. */
 static void remove_stale(int folder, const char *name)
 {
 	struct stat found;
@@ -96,7 +96,7 @@ static void remove_stale(int folder, const char *name)
 		unlinkat(folder, name, 0);
 }
 
-/* Nobody else can open it before it has its mode, so nobody else can have locked it. */
+/* Makes and locks the new file. Its mode is 0600 for now, so no other user can lock it. */
 static int make_new(struct replacement *made)
 {
 	const char *name = output_base_name(made->path);
@@ -109,7 +109,7 @@ static int make_new(struct replacement *made)
 		if (fd < 0)
 			return -errno;
 		ret = replace_lock(fd);
-		/* Another writer may have taken it for stale before the lock. */
+		/* Another writer may have removed it as stale before it was locked. */
 		if (ret == 0 && output_is_named(made->folder, made->passing, fd)) {
 			made->fd = fd;
 			return 0;
@@ -138,7 +138,7 @@ int replace_write_all(int fd, const void *bytes, size_t size)
 	return 0;
 }
 
-/* A second name first, so that the first one never is without a file. */
+/* Makes NAME.old of the file by a second link, so that NAME never is without a file. */
 static int keep_old(int folder, const char *name)
 {
 	CLEANUP(free_pointer) char *old = NULL;

@@ -1,12 +1,11 @@
 /*
  * replace_file - a new whole file under an old name: written beside it, synced,
  * renamed over it, the folder synced. At every moment the name stands for the
- * old bytes or the new ones. What a killed writer leaves is NAME.new. and ten
- * characters that nobody can guess (passing_name.h), which the next one removes.
+ * old bytes or the new ones. What a killed writer left is called NAME.new. and ten
+ * characters that nobody can guess (passing_name.h), and is removed by the next one.
  *
- * The folder is reached as output_folder.h says. What others planted under NAME
- * or NAME.old and cannot be replaced is found by replace_file_check(), before
- * there is anything to lose.
+ * The folder is opened by output_folder_open(). replace_file_check() finds things under
+ * NAME or NAME.old that cannot be replaced, before there is anything to lose.
  */
 #pragma once
 
@@ -19,7 +18,7 @@
 struct error;
 
 enum replace_earlier {
-	REPLACE_DROP,	/* the file that was there is gone */
+	REPLACE_DROP,	/* the file that was there is replaced */
 	REPLACE_KEEP,	/* it becomes NAME.old, in place of an older one */
 	REPLACE_REFUSE, /* it is an error (-EEXIST) */
 };
@@ -38,9 +37,10 @@ struct replacement {
 };
 /* Must be released in any case. Fails as replace_file() does. */
 int replace_begin(const char *path, mode_t mode, struct replacement *made, struct error *err);
-int replace_write(struct replacement *made, const void *bytes, size_t size); /* negative errno */
+/* 0 or a negative errno value, without a message. */
+int replace_write(struct replacement *made, const void *bytes, size_t size);
 int replace_commit(struct replacement *made, enum replace_earlier earlier, struct error *err);
-/* Without a commit before, nothing has happened. For CLEANUP(). */
+/* Removes the new file unless it was committed. For CLEANUP(). */
 void replace_release(struct replacement *made);
 
 /*
@@ -51,9 +51,11 @@ void replace_release(struct replacement *made);
  */
 int replace_file_check(const char *path, enum replace_earlier earlier, struct error *err);
 
-/* To a file, all of it. 0 or negative errno. */
+/* Writes all of it to a descriptor. 0 or negative errno. */
 int replace_write_all(int fd, const void *bytes, size_t size);
-/* fsync of a folder; file systems that cannot are believed to need none. 0 or negative errno. */
+/* fsync(2) of a folder; where the file system has none for folders (EINVAL) that is no error. 0 or
+ * negative errno. */
 int replace_sync_folder(int folder);
-/* A lock on the whole file that dies with the descriptor; -EAGAIN when another has it. */
+/* Locks byte 0 of the file for writing until the descriptor is closed (an OFD lock). 0, -EAGAIN
+ * when another has it, or another negative errno. */
 int replace_lock(int fd);

@@ -17,7 +17,7 @@ struct seal {
 	unsigned __int128 sum;
 };
 
-/* A row being spelled; release after use. One may serve many rows. */
+/* The bytes of a row that are hashed. One may serve many rows; the caller releases it. */
 struct seal_row {
 	struct buffer bytes;
 };
@@ -28,9 +28,10 @@ void seal_row_integer(struct seal_row *row, int64_t value);
 void seal_row_text(struct seal_row *row, struct span text);
 void seal_row_blob(struct seal_row *row, struct span blob);
 void seal_row_null(struct seal_row *row);
-/* The whole row that a statement stands on. Its first column is the rowid. */
+/* All of the row that a statement stands on, whose first column is the rowid. */
 void seal_row_spell(struct seal_row *row, const char *table, struct sqlite3_stmt *statement);
-/* Adds the row; buffer_failed(&row->bytes) tells when memory ran out and the seal is wrong. */
+/* Adds the row. The caller checks buffer_failed(&row->bytes) before: with it the seal would be
+ * wrong. */
 void seal_add(struct seal *seal, const struct seal_row *row);
 
 /* The 16 bytes in the file, low byte first. */

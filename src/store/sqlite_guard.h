@@ -14,7 +14,8 @@
 
 struct guard {
 	sqlite3 *db;
-	uint64_t operations_left; /* in units of GUARD_STEP_OPERATIONS */
+	uint64_t operations_left; /* in units of GUARD_STEP_OPERATIONS; at 0 statements are
+				     interrupted */
 };
 #define GUARD_STEP_OPERATIONS 4096
 
@@ -23,9 +24,11 @@ struct guard {
 int guard_harden(struct guard *guard, uint64_t file_bytes);
 void guard_close(struct guard *guard); /* for CLEANUP(); also right for a zeroed one */
 
-/* Over bytes in memory that outlive the connection and are not changed. */
+/* Opens and hardens a connection over bytes in memory, which outlive it and do not change. Returns
+ * an SQLite result code. */
 int guard_open_bytes(struct guard *guard, const void *bytes, size_t size);
 
-/* The negative errno value and the words for what SQLite said last. */
+/* The negative errno value, and the words, for an SQLite result code. `db` (NULL: none) is the
+ * connection that gave it. */
 int guard_errno(sqlite3 *db, int code);
 const char *guard_reason(sqlite3 *db, int code);

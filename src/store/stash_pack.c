@@ -26,7 +26,7 @@ static size_t put_hex(char *out, const void *bytes, size_t size)
 	return 2 * size;
 }
 
-/* What names an image without a stable name. */
+/* Whether build-id and hash, as far as they are there, are short enough to name the folder. */
 static bool has_name(const struct profile_image *image)
 {
 	const struct span id = image->build_id, hash = image->hash;
@@ -163,7 +163,7 @@ void stash_pack_name(const void *bytes, size_t size, char name[STASH_PACK_NAME_B
 	put_hex(name, digest, sizeof(digest));
 }
 
-static struct span take_span(struct cursor *in)
+static struct span read_span(struct cursor *in)
 {
 	uint64_t size = cursor_varint(in);
 	if (size == 0)
@@ -172,15 +172,15 @@ static struct span take_span(struct cursor *in)
 	return (struct span){ data, data ? size - 1 : 0 };
 }
 
-static int take_records(struct cursor *in, const char *name, bool old, stash_pack_accept takes,
+static int read_records(struct cursor *in, const char *name, bool old, stash_pack_accept wanted,
 			void *context, struct profile *profile, struct error *err)
 {
 	struct profile_image image = { .kind = cursor_varint(in), .space = cursor_varint(in) };
-	image.build_id = take_span(in);
-	image.hash = take_span(in);
-	image.name = take_span(in);
+	image.build_id = read_span(in);
+	image.hash = read_span(in);
+	image.name = read_span(in);
 	image.writer = old ? 0 : cursor_varint(in);
-	int verdict = !in->failed && takes ? takes(context, &image) : 0;
+	int verdict = !in->failed && wanted ? wanted(context, &image) : 0;
 	if (verdict == -ENOMEM)
 		return error_set(err, -ENOMEM, "out of memory reading '%s'", name);
 	if (verdict < 0)
@@ -200,7 +200,7 @@ static int take_records(struct cursor *in, const char *name, bool old, stash_pac
 		row[STASH_KIND] = cursor_varint(in);
 		row[STASH_FIRST] = cursor_varint(in);
 		row[STASH_LAST] = cursor_varint(in);
-		struct span content = take_span(in);
+		struct span content = read_span(in);
 		uint32_t bytes = 0;
 		if (in->failed || verdict == STASH_PACK_SKIP)
 			continue;
@@ -217,7 +217,7 @@ static int take_records(struct cursor *in, const char *name, bool old, stash_pac
 	return 0;
 }
 
-int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept takes,
+int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept wanted,
 		      void *context, struct profile *profile, struct error *err)
 {
 	const size_t magic = PACK_MAGIC_BYTES;
@@ -236,5 +236,5 @@ int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pa
 		return error_set(err, -EBADMSG, "'%s' is damaged: its compressed data is broken",
 				 name);
 	struct cursor in = cursor_of(raw, unpacked);
-	return take_records(&in, name, old, takes, context, profile, err);
+	return read_records(&in, name, old, wanted, context, profile, err);
 }

@@ -28,35 +28,36 @@ struct hash128;
 #define STASH_FOLDER_NAME_BYTES 280
 
 /*
- * The folder of an image, in hexadecimal: its build-id, "-", its hash, and with a writer "-" and
- * that; of what has one of the first two alone, that; else "n" and its stable name. Images that
- * differ in their name alone share a folder.
+ * The name of an image's folder, in hexadecimal: build-id, "-" and hash, or the one of them that
+ * there is, then "-" and the writer if there is one; without build-id and hash "n" and the stable
+ * name. Images that differ in their name alone share a folder. 0 or -ENOMEM.
  */
 int stash_folder_name(const struct profile *profile, uint32_t image,
 		      char name[STASH_FOLDER_NAME_BYTES]);
-/* The same of an image whose stable name is known already. */
+/* The same for an image whose stable name is known; `stable` may be NULL when the image has a
+ * build-id or hash, none longer than 64 bytes. */
 void stash_folder_name_of(const struct profile_image *image, const struct hash128 *stable,
 			  char name[STASH_FOLDER_NAME_BYTES]);
 
-/* A pack of rows rows[0..count-1] of the table "stash", all of `image`, in canonical order. 0 or
- * -ENOMEM. */
+/* Appends to `out` a pack of rows rows[0..count-1] of the table "stash", which are all of `image`;
+ * in the pack they have canonical order. 0 or -ENOMEM. */
 int stash_pack_encode(const struct profile *profile, uint32_t image, const uint32_t *rows,
 		      size_t count, struct buffer *out);
-/* The name that its bytes give a pack: SHA-256 cut to 16 bytes; of one of earlier versions, XXH3.
+/* The name of a pack by its bytes: SHA-256 cut to 16 bytes; for a pack of earlier versions, XXH3.
  */
 void stash_pack_name(const void *bytes, size_t size, char name[STASH_PACK_NAME_BYTES]);
 
 /*
- * Whether the records of a pack of that image are wanted: 0; STASH_PACK_SKIP: not, but it is no
- * fault; -EXDEV: it has no business there; -ENOMEM.
+ * Whether the records of a pack of this image are wanted: 0; STASH_PACK_SKIP: they are not, which
+ * is no fault; -EXDEV: the pack does not belong there; -ENOMEM.
  */
 #define STASH_PACK_SKIP 1
 typedef int (*stash_pack_accept)(void *context, const struct profile_image *image);
 
 /*
- * Adds the pack's records to `profile`, with its image, if `takes` has it so; NULL: of any.
- * Returns 0, -EXDEV (of an image that `takes` refuses; nothing was added) or -EBADMSG (a part may
- * have been) with *err, in which `name` is for the message, or -ENOMEM.
+ * Adds the pack's image and records to `profile` if `wanted` returns 0 for the image, or is NULL.
+ * Returns 0; -EXDEV when `wanted` refuses the image, and nothing was added; -EBADMSG, when a part
+ * of the records may have been added; or -ENOMEM; with *err, in which `name` stands for the pack.
  */
-int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept takes,
+int stash_pack_decode(const void *bytes, size_t size, const char *name, stash_pack_accept wanted,
 		      void *context, struct profile *profile, struct error *err);

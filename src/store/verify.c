@@ -10,21 +10,22 @@
 #include "store/file_source.h"
 #include "store/profile_reader.h"
 
+/* Where faults are reported, and how many were. */
 struct listener {
 	void (*fault)(void *context, const char *sentence);
 	void *context;
 	uint64_t count;
 };
 
-static void hear(void *context, const char *sentence)
+static void report_fault(void *context, const char *sentence)
 {
 	struct listener *listener = context;
 	listener->count++;
 	listener->fault(listener->context, sentence);
 }
 
-/* A row may have several lines, under a heading "*** in database main ***". */
-static void hear_pages(struct listener *listener, const char *text)
+/* Reports each line of a row of integrity_check, but its heading "*** in database main ***". */
+static void report_page_faults(struct listener *listener, const char *text)
 {
 	while (*text) {
 		size_t size = strcspn(text, "\n");
@@ -33,12 +34,12 @@ static void hear_pages(struct listener *listener, const char *text)
 		memcpy(line, text, size < sizeof(line) - 1 ? size : sizeof(line) - 1);
 		snprintf(sentence, sizeof(sentence), "pages: %s", line);
 		if (strncmp(text, "***", 3) != 0 && size > 0)
-			hear(listener, sentence);
+			report_fault(listener, sentence);
 		text += size + (text[size] == '\n');
 	}
 }
 
-/* SQLite's own look at its pages. It says things as "On tree page 7 cell 3: ...". */
+/* Runs SQLite's own check of the pages, which reports such as "On tree page 7 cell 3: ...". */
 static void check_pages(struct guard *guard, struct listener *listener)
 {
 	sqlite3_stmt *statement = NULL;
@@ -50,12 +51,12 @@ static void check_pages(struct guard *guard, struct listener *listener)
 			break;
 		const char *text = (const char *)sqlite3_column_text(statement, 0);
 		if (text && strcmp(text, "ok") != 0)
-			hear_pages(listener, text);
+			report_page_faults(listener, text);
 	}
 	if (code != SQLITE_DONE) {
 		char sentence[256];
 		snprintf(sentence, sizeof(sentence), "pages: %s", guard_reason(guard->db, code));
-		hear(listener, sentence);
+		report_fault(listener, sentence);
 	}
 	sqlite3_finalize(statement);
 }
@@ -69,7 +70,7 @@ int verify_file(const char *path, void (*fault)(void *context, const char *sente
 	*report = (struct verify_report){ 0 };
 	if (out)
 		*out = NULL;
-	int ret = file_source_open_damaged(&source, path, hear, &listener, &reason);
+	int ret = file_source_open_damaged(&source, path, report_fault, &listener, &reason);
 	if (ret < 0) {
 		report->faults = listener.count;
 		if (err)
@@ -81,7 +82,7 @@ int verify_file(const char *path, void (*fault)(void *context, const char *sente
 	report->cut_off = source.is_open_epoch && !source.being_written;
 	struct profile_reader_options options = { .name = source.name,
 						  .file_bytes = source.content_bytes,
-						  .fault = hear,
+						  .fault = report_fault,
 						  .fault_context = &listener };
 	struct profile_reader_counts counts = { 0 };
 	CLEANUP(profile_freep) struct profile *profile = NULL;
@@ -92,7 +93,7 @@ int verify_file(const char *path, void (*fault)(void *context, const char *sente
 		return ret;
 	}
 	if (ret < 0)
-		hear(&listener, reason.text);
+		report_fault(&listener, reason.text);
 	else
 		check_pages(&source.guard, &listener);
 	report->faults = listener.count;

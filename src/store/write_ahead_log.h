@@ -1,9 +1,9 @@
 /*
- * write_ahead_log - an SQLite log (NAME-wal) laid over the pages it belongs to,
- * in memory: what SQLite itself would read, without its files of locks, without a
- * right to write, and without looking at the files again. The bytes are a
- * stranger's; a frame counts when its sums are right, up to the last one that ends
- * a transaction (sqlite.org/fileformat2.html, 4).
+ * write_ahead_log - lays an SQLite log (NAME-wal) over the pages it belongs to, in
+ * memory: the result is what SQLite itself would read, but without its lock files,
+ * without a right to write, and without reading the files again. The bytes are a
+ * stranger's; a frame counts when its checksums are right, up to the last frame that
+ * ends a transaction (sqlite.org/fileformat2.html, 4).
  */
 #pragma once
 

@@ -59,8 +59,8 @@ int mapped_image_of(struct profile *profile, const struct mapped_path *path, uin
 		/* of files the path counts: two may say one */
 		.name = build_id && path->kind == IMAGE_KERNEL ? 0 : path->name,
 	};
-	int ret = profile_add_image_of(profile, &image, &texts, id);
-	return ret < 0 || !path->path ? ret : profile_add_path_of(profile, *id, path->path);
+	int ret = profile_add_image_by_ids(profile, &image, &texts, id);
+	return ret < 0 || !path->path ? ret : profile_add_path_by_ids(profile, *id, path->path);
 }
 
 int mapped_image_add(struct profile *profile, struct span path, struct span build_id, uint32_t *id)

@@ -232,7 +232,8 @@ static int write_event(struct writing *writing, struct perf_file_event *event)
 	};
 	struct profile_event_texts texts;
 	int ret = number_texts(writing, event, member ? leader : NULL, &texts);
-	return ret < 0 ? ret : profile_add_event_of(writing->profile, &row, &texts, &event->row);
+	return ret < 0 ? ret
+		       : profile_add_event_by_ids(writing->profile, &row, &texts, &event->row);
 }
 
 /* Of an event that only carries news of processes. */

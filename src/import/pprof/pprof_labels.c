@@ -263,5 +263,5 @@ int pprof_labels_context(struct pprof_labels *labels, struct pprof_places *place
 		return 0;
 	if (labels->count && join(labels, &context.texts.labels) < 0)
 		return -ENOMEM;
-	return profile_add_context_of(labels->profile, &context.numbers, &context.texts, id);
+	return profile_add_context_by_ids(labels->profile, &context.numbers, &context.texts, id);
 }

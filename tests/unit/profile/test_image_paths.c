@@ -42,12 +42,12 @@ static void the_best_path_comes_first_and_the_others_as_they_were_added(void **s
 		assert_int_equal(profile_add_image(profile, &image, &id), 0);
 		assert_int_equal(id, i + 1);
 	}
-	add_path(profile, 3, "/z", PATH_TOLD);
-	add_path(profile, 1, "/d", PATH_TOLD);
-	add_path(profile, 1, "/c", PATH_TOLD);
+	add_path(profile, 3, "/z", PATH_REPORTED);
+	add_path(profile, 1, "/d", PATH_REPORTED);
+	add_path(profile, 1, "/c", PATH_REPORTED);
 	add_path(profile, 4, "", PATH_SEEN_BY_US);
 	add_path(profile, 1, "/e", PATH_SEEN_BY_US);
-	add_path(profile, 3, "/y", PATH_TOLD);
+	add_path(profile, 3, "/y", PATH_REPORTED);
 	assert_int_equal(image_paths_init(&paths, profile), 0);
 	must_have(&paths, 1, "/e /d /c");
 	must_have(&paths, 2, "");

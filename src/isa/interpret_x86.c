@@ -240,9 +240,30 @@ static bool run_flags(struct interpreter *interpreter, const struct step *step)
 	}
 }
 
+/* xchg. Memory is written first: the register may form its address. */
+static void exchange(struct interpreter *interpreter, const struct step *step)
+{
+	struct known_bits a = x86_read(interpreter, step, 0);
+	struct known_bits b = x86_read(interpreter, step, 1);
+	bool memory_is_second = step->operands[1].kind == OPERAND_MEMORY;
+	if (memory_is_second)
+		x86_write(interpreter, step, 1, a);
+	x86_write(interpreter, step, 0, b);
+	if (!memory_is_second)
+		x86_write(interpreter, step, 1, a);
+}
+
+/* setcc: 1 or 0, of which the low bit is unknown where the condition is. */
+static void set_by_condition(struct interpreter *interpreter, const struct step *step)
+{
+	enum truth truth = x86_condition(interpreter, step->detail);
+	struct known_bits bits = truth == TRUTH_UNKNOWN ? (struct known_bits){ 0, ~UINT64_C(1) }
+							: bits_of(truth == TRUTH_TRUE);
+	x86_write(interpreter, step, 0, bits);
+}
+
 static bool run_move(struct interpreter *interpreter, const struct step *step)
 {
-	struct known_bits a, b;
 	switch ((enum x86_work)step->work) {
 	case WORK_MOVE:
 		if (!is_ours(step, 0) || !is_ours(step, 1))
@@ -269,27 +290,14 @@ static bool run_move(struct interpreter *interpreter, const struct step *step)
 		x86_write(interpreter, step, 0, effective(interpreter, step, &step->operands[1]));
 		return true;
 	case WORK_EXCHANGE:
-		a = x86_read(interpreter, step, 0);
-		b = x86_read(interpreter, step, 1);
-		/* memory first: a register may form its address */
-		if (step->operands[1].kind == OPERAND_MEMORY) {
-			x86_write(interpreter, step, 1, a);
-			x86_write(interpreter, step, 0, b);
-		} else {
-			x86_write(interpreter, step, 0, b);
-			x86_write(interpreter, step, 1, a);
-		}
+		exchange(interpreter, step);
 		return true;
 	case WORK_SELECT:
 		select(interpreter, step);
 		return true;
-	case WORK_SET: {
-		enum truth truth = x86_condition(interpreter, step->detail);
-		a = truth == TRUTH_UNKNOWN ? (struct known_bits){ 0, ~UINT64_C(1) }
-					   : bits_of(truth == TRUTH_TRUE);
-		x86_write(interpreter, step, 0, a);
+	case WORK_SET:
+		set_by_condition(interpreter, step);
 		return true;
-	}
 	case WORK_SWAP_BYTES:
 		if (step->operands[0].bytes < 4)
 			return false;

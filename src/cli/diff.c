@@ -57,7 +57,7 @@ static const struct option *diff_options(void)
 		  "exit 3 when something grew by more than that share of the base's total",
 		  &given.fail_above, &given.fail_given },
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		BY_OPTION_ROW(given.by),
+		BY_OPTION_ROW(given.by, ""),
 		INCLUSIVE_OPTION_ROW(given.inclusive),
 		NO_INLINE_OPTION_ROW(given.no_inline),
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
@@ -387,7 +387,7 @@ const struct verb verb_diff = {
 	.name = "diff",
 	.run = run_diff,
 	.summary = "what changed between two profiles, and whether by chance",
-	.usage = "[OPTIONS] BASE AFTER",
+	.usage = "[OPTIONS] BASE AFTER | FILE",
 	.pages = true,
 	.options = diff_options,
 };

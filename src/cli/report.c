@@ -36,7 +36,7 @@ static const struct option *report_options(void)
 	static const struct option options[] = {
 		INPUT_OPTION_ROWS(given.input),
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		BY_OPTION_ROW(given.by),
+		BY_OPTION_ROW(given.by, ", address"),
 		INCLUSIVE_OPTION_ROW(given.inclusive),
 		{ "tree", 0, OPTION_FLAG, NULL, "calls from the outermost frame down", &given.tree,
 		  NULL },

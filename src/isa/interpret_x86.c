@@ -1,5 +1,6 @@
 /*
- * x86-64: moves and flow; the rest is in the files beside. Intel SDM volume 2.
+ * x86-64: operands, moves and branches (Intel SDM volume 2); the files interpret_x86_*.c have the
+ * rest.
  */
 #include "isa/interpret_x86.h"
 
@@ -12,7 +13,7 @@
 #define FLAG_DIRECTION (1u << 10)
 #define FLAG_OVERFLOW  (1u << 11)
 
-void x86_take_flags(struct interpreter *interpreter, const struct interpret_start *start)
+void x86_start_flags(struct interpreter *interpreter, const struct interpret_start *start)
 {
 	struct facts *facts = &interpreter->facts;
 	interpreter->backwards = TRUTH_UNKNOWN;
@@ -44,7 +45,7 @@ void x86_write_register(struct interpreter *interpreter, unsigned number, unsign
 		*reg = bits_insert(*reg, bits, bits_mask(8 * bytes));
 }
 
-/* What a memory operand's registers come to, a segment aside. */
+/* The address that a memory operand's registers and constant make, without a segment's base. */
 static struct known_bits effective(const struct interpreter *interpreter, const struct step *step,
 				   const struct step_operand *operand)
 {
@@ -184,7 +185,7 @@ static void extend_d(struct interpreter *interpreter, unsigned bytes)
 			   bits_right_signed(bits_extend(low, 8 * bytes), 63));
 }
 
-/* What pushes and pops. */
+/* push, pop, leave. */
 static bool run_stack(struct interpreter *interpreter, const struct step *step)
 {
 	struct known_bits *general = interpreter->general;
@@ -325,7 +326,7 @@ static bool branch(struct interpreter *interpreter, const struct step *step, enu
 	return interpreter_branch(interpreter, step, taken, target->constant, next, end);
 }
 
-/* loop: rcx counts down, and at 0 ends it; a condition may too. */
+/* loop, loope, loopne: rcx counts down, and 0 ends the loop; so may FACT_ZERO. */
 static bool loop(struct interpreter *interpreter, const struct step *step, uint64_t *next,
 		 enum interpret_end *end)
 {
@@ -384,7 +385,7 @@ static bool go_back(struct interpreter *interpreter, const struct step *step, ui
 	return true;
 }
 
-/* All that the effects name becomes unknown. */
+/* Makes unknown all that the effects say is written. */
 static bool forget(struct interpreter *interpreter, const struct step *step,
 		   enum interpret_end *end)
 {

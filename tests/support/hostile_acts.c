@@ -36,7 +36,7 @@ static long result(long value)
 	return value < 0 ? -errno : 0;
 }
 
-/* For what opens a descriptor. */
+/* Of an attempt that opens a descriptor. */
 static long opened(int fd)
 {
 	if (fd < 0)
@@ -70,7 +70,7 @@ static long append_by_openat2(const struct hostile_scene *scene)
 	return opened((int)syscall(SYS_openat2, AT_FDCWD, scene->secret, &how, sizeof(how)));
 }
 
-/* The way that the opener itself goes, with flags of its own choice. */
+/* By openat2(), which the helper that opens files may call, with flags that it never has. */
 static long create_by_openat2(const struct hostile_scene *scene)
 {
 	struct open_how how = { .flags = O_WRONLY | O_CREAT, .mode = 0600 };
@@ -140,7 +140,7 @@ static long examine_file(const struct hostile_scene *scene)
 	return result(fstatat(AT_FDCWD, scene->secret, &info, 0));
 }
 
-/* With the flag that fstat() has, but a path after all. */
+/* By AT_EMPTY_PATH, as fstat() does it, but with a path. */
 static long examine_by_empty_path(const struct hostile_scene *scene)
 {
 	struct stat info;
@@ -567,7 +567,7 @@ static long write_low(const struct hostile_scene *scene)
 {
 	(void)scene;
 	if (mprotect((void *)0x10000000, 4096, PROT_READ | PROT_WRITE) == 0 || errno == ENOMEM)
-		return 0; /* nothing there: it was tried */
+		return 0; /* nothing was there, but it was allowed */
 	return -errno;
 }
 
@@ -649,11 +649,11 @@ const struct hostile_act hostile_acts[] = {
 	{ "let itself be traced", HOSTILE_WORKS, be_traceable },
 	{ "outlive its starter", HOSTILE_WORKS, outlive_starter },
 	{ "change a limit", HOSTILE_WORKS, raise_limit },
-	/* who steps needs an alarm's handler, and has no limit on its time */
+	/* the stepper needs a handler of alarms, and has no limit on its time */
 	{ "ignore the end of its time", HOSTILE_MAY_STEP | HOSTILE_WORKS, ignore_end },
 	{ "map code", HOSTILE_WORKS, map_code },
 	{ "turn data into code", HOSTILE_WORKS, turn_data_into_code },
-	/* only there the ways of opening lie low */
+	/* refused to helpers that open files, whose code for that lies at low addresses */
 	{ "map low", HOSTILE_MAY_PARSE | HOSTILE_MAY_STEP | HOSTILE_WORKS, map_low },
 	{ "unmap low", HOSTILE_MAY_PARSE | HOSTILE_MAY_STEP | HOSTILE_WORKS, unmap_low },
 	{ "write low", HOSTILE_MAY_PARSE | HOSTILE_MAY_STEP | HOSTILE_WORKS, write_low },
@@ -684,7 +684,7 @@ static long word = 4711;
 _Noreturn static void be_victim(int ready)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* Yama's part in it is not to be shown */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* not Yama is to refuse it */
 	must(write(ready, "x", 1) == 1, "ready");
 	for (;;)
 		pause();

@@ -98,10 +98,11 @@ void simulated_machine_read_file(const char *path, struct simulated_machine *out
 
 /* ---- schedules */
 
-/* A register's value: when it is there, counted from the block's first cycle, and who makes it. */
+/* A register's value: when it is ready, from the block's first cycle, and which instruction makes
+ * it. */
 struct value {
 	double ready;
-	uint32_t by; /* instruction of the procedure; SIMULATED_NOTHING: nobody that is known */
+	uint32_t by; /* instruction of the procedure; SIMULATED_NOTHING: none that is known */
 };
 
 struct values {
@@ -118,7 +119,7 @@ struct run {
 	const struct simulated_machine *machine;
 	const struct exact_procedure *exact;
 	struct simulated_cost *costs;
-	double latency[LATENCY_CLASSES]; /* as they are, not as they are said to be */
+	double latency[LATENCY_CLASSES]; /* with latency_error */
 	uint64_t seed;
 	struct issue *alone;   /* by instruction: with nothing under way before its block */
 	struct issue *scratch; /* likewise, behind a block */
@@ -128,8 +129,9 @@ struct run {
 };
 
 /*
- * Cycles that are waited for in other procedures than where they come from: the exact program
- * does not say which, so in all that are called, and behind all calls, as often as these are.
+ * Cycles that another procedure waits than the one that causes them: the exact program does not say
+ * which, so they are shared out over all that are called, and behind all calls, by how often these
+ * are.
  */
 struct handed_on {
 	double mispredicted; /* calls, and jumps to other procedures */
@@ -147,8 +149,8 @@ static bool ends_cycle(const struct instruction_effects *effects)
 	       effects->class == LATENCY_RETURN;
 }
 
-/* Of an address that the access itself moves on (push, pop): one cycle, whatever the access does.
- */
+/* Whether the access changes its own address register (push, pop): in one cycle, whatever the
+ * access takes. */
 static bool moves_on(const struct instruction_effects *effects, unsigned number)
 {
 	if (!register_set_has(&effects->address, number))
@@ -224,7 +226,8 @@ static void add_stall(struct run *run, uint32_t at, enum simulated_cause cause, 
 	if (cycles <= 0)
 		return;
 	if (cost->stalls[cause] == 0 || cycles > cost->stalls[cause] / 2)
-		cost->culprits[cause] = culprit; /* of several: the larger, nearly always */
+		cost->culprits[cause] =
+			culprit; /* of several nearly always the one that costs most */
 	cost->stalls[cause] += cycles;
 	cost->cycles += cycles;
 }
@@ -243,7 +246,7 @@ static void charge_schedule(struct run *run, struct flow_range range, const stru
 	}
 }
 
-/* A block behind each of those that lead to it. */
+/* Charges a block behind each of the blocks that lead to it. */
 static void charge_block(struct run *run, uint32_t block)
 {
 	const struct exact_procedure *exact = run->exact;
@@ -264,7 +267,7 @@ static void charge_block(struct run *run, uint32_t block)
 
 /* ---- what goes wrong */
 
-/* Of instruction i, in [0, 1): the same for all that is asked of one instruction. */
+/* A random number in [0, 1) that belongs to `what`. */
 static double drawn(const struct run *run, uint64_t what)
 {
 	struct random_state random =
@@ -272,7 +275,7 @@ static double drawn(const struct run *run, uint64_t what)
 	return random_unit(&random);
 }
 
-/* The store that waits for room after a miss of i: the next one, or itself the next time. */
+/* The store that waits for room after store i missed: the next one, or itself the next time. */
 static uint32_t store_after(const struct exact_procedure *exact, struct flow_range range,
 			    uint32_t i)
 {
@@ -282,7 +285,7 @@ static uint32_t store_after(const struct exact_procedure *exact, struct flow_ran
 	return i;
 }
 
-/* Memory that was waited for last in the block: by whom since when, and for how many cycles. */
+/* The last wait for memory in the block: of which instruction, since when, how many cycles. */
 struct earlier_wait {
 	uint32_t user;
 	double cycles;
@@ -311,7 +314,7 @@ static void charge_reads(struct run *run, uint32_t block, uint32_t i, struct ear
 	if (whole <= 0)
 		return;
 	late_users_of_result(&search, block, i, &users);
-	/* It was under way while an earlier one was waited for. */
+	/* the part that passed while an earlier access was waited for */
 	double shared = earlier->user > i ? machine->overlap * fmin(earlier->cycles, whole) : 0;
 	for (size_t u = 0; u < users.count; u++) {
 		const struct late_user *user = &users.list[u];
@@ -474,7 +477,7 @@ static double calls_of(const struct exact_procedure *exact)
 	return calls;
 }
 
-/* `ratio`: of all entries, or of all calls, those that come here. */
+/* `ratio`: the share of all entries, or of all calls, that come here. */
 static void charge_late(struct run *run, uint32_t block, uint32_t instruction, double ratio,
 			const double *by_register)
 {
@@ -584,8 +587,8 @@ double simulated_sample_cycles(struct simulated_program *program, struct random_
 }
 
 /*
- * How often instructions are the one behind an executed one: what comes back from a call is
- * behind the call, what comes from outside is behind somebody else's last.
+ * How often an instruction is the next one after an executed one. The one behind a call follows the
+ * callee's last; an entry follows an instruction of another procedure.
  */
 static void follow(const struct exact_procedure *exact, double *followed)
 {

@@ -156,7 +156,7 @@ static int run_report(int argc, char **argv)
 	if (status)
 		return status;
 	CLEANUP(input_release) struct input input;
-	/* lines are those of instructions, whom the code tells */
+	/* samples are charged to lines by instructions, which needs the code */
 	bool lines = report_parts_have(&options, REPORT_LINE);
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status)

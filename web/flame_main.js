@@ -408,7 +408,7 @@ function onKey(app, event) {
 		acts[event.key] = () => moveFocus(app, event.key);
 	if (!Object.prototype.hasOwnProperty.call(acts, event.key))
 		return;
-	if (event.key === 'Enter' && event.target !== app.root && event.target.tagName === 'button')
+	if (event.key === 'Enter' && event.target.localName === 'button')
 		return;
 	acts[event.key]();
 	event.preventDefault();

@@ -5,25 +5,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "confine/confinement.h"
-
-/* What an attempt may harm, made before the helper starts. */
-struct hostile_scene {
-	char secret[300];	  /* a file of the user's, mode 0600 */
-	char folder[300];	  /* one of the user's */
-	char unix_socket[108];	  /* somebody listens */
-	char abstract_socket[64]; /* likewise; without the leading zero byte */
-	int tcp_port;		  /* likewise, on 127.0.0.1 */
-	pid_t starter, victim;	  /* other processes of the user's */
-	long *victim_word;	  /* in the victim and here at the same address: 4711 */
-	volatile int *shared;	  /* memory that the starter shares */
-	int inherited;		  /* a descriptor that the starter has open */
-	int handed;		  /* one that came with the request, for writing; -1: none */
-};
+#include "support/hostile_scene.h"
 
 enum hostile_flag {
 	/* A helper of this kind may do it, since that is its work. */
@@ -41,11 +26,5 @@ struct hostile_act {
 	long (*run)(const struct hostile_scene *scene); /* a negative errno: refused */
 };
 
-extern const struct hostile_act hostile_acts[];
-extern const size_t hostile_act_count;
-
-/* Fills the scene; ends the test program where it cannot. */
-void hostile_scene_make(struct hostile_scene *scene, const char *folder);
-/* Whether everything is as it was: the file, the victim. */
-bool hostile_scene_is_unharmed(const struct hostile_scene *scene);
-void hostile_scene_end(struct hostile_scene *scene);
+/* The attempt of that number, from 0 on; NULL behind the last. */
+const struct hostile_act *hostile_act_at(size_t number);

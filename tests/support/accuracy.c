@@ -9,14 +9,7 @@
 #include "analyze/flow/schedule.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
+#include "support/allocated.h"
 
 /* Schedules as culprit does: each block as if nothing were under way before it. */
 static void schedule(const struct exact_procedure *exact, const struct pipeline *pipeline,

@@ -7,15 +7,8 @@
 #include "analyze/cycles/cycles_private.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
+#include "support/allocated.h"
 #include "support/poisson.h"
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
 
 const char *compared_cause_name(enum compared_cause cause)
 {

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/varint.h"
+#include "support/allocated.h"
 
 /*
  * A file is its unpacked size (8 bytes) and a zstd frame of numbers (varint.h), column by
@@ -16,14 +17,6 @@
 #define MAGIC	       UINT64_C(0x3130746361786563) /* "cexact01" */
 #define MOST_BYTES     (256u << 20)
 #define PACKING_EFFORT 19
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
 
 void exact_procedure_release(struct exact_procedure *procedure)
 {

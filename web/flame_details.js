@@ -1,10 +1,10 @@
 /*
- * What is said of one frame: every event's own and total counts as they were
+ * The details of one frame: every event's self and total counts as they were
  * estimated, the ratio with its interval, and in a differential graph both sides
  * and every percentage by its name. Text goes in as text, never as markup.
  */
 const KINDS = ['user code', 'kernel', 'inlined', 'JIT code', 'unknown', 'known by name alone', 'no code'];
-const EVENTS_MOST = 3; /* both sides of more do not fit beside each other */
+const EVENTS_MOST = 3; /* in a differential graph: both sides of more do not fit beside each other */
 
 function element(name, className, text) {
 	const made = document.createElementNS(HTML, name);
@@ -26,7 +26,7 @@ function columnsOf(sides, event, i) {
 	return { self: pick('self'), total: pick('total'), samples: pick('samples') };
 }
 
-/* One line: for the status row, and for those who hear the page. */
+/* One line, for the status row, which screen readers read out. */
 function summaryOf(model, i) {
 	const event = model.data.events[model.data.width_event];
 	const image = textOf(model, model.frames.image[i]);
@@ -97,9 +97,9 @@ function addCounts(all, model, i) {
 }
 
 /*
- * Both percentages that differential flame graphs are read with, each by its
- * name: the change against before, and FlameGraph's, whose whole is all of after.
- * What is compared is before times the factor that the comparison is made by.
+ * Both percentages that are usual in differential flame graphs, each by its
+ * name: the change against before, and FlameGraph's, which is of the total after.
+ * Counts before are multiplied with the comparison's factor first.
  */
 function addDifference(all, model, i) {
 	const { diff, events } = model.data;
@@ -149,7 +149,7 @@ function pairText(before, after) {
 	return before === null && after === null ? '-' : `${countText(before)}, ${countText(after)}`;
 }
 
-/* The change of the width event with its interval, and what it is made of. */
+/* The change of the width event with its interval, and its parts by instructions and by CPI. */
 function addChange(all, model, i) {
 	const { change } = model.frames;
 	if (!change)

@@ -1,9 +1,9 @@
 /*
- * What people do: pointer, keys, search, links. The address after '#' is the
- * state that matters (`frame=a;b;c`, `search=text`), so back, forward and a
- * copied link all lead to what was seen.
+ * Input: pointer, keys, search, links. The part of the address behind '#' holds the
+ * state (`frame=a;b;c`, `search=text`), so back, forward and a copied link show the
+ * same again.
  */
-const BASE_SEEN = 0.3; /* of the width, in the lowest row of a window */
+const BASE_SEEN = 0.3; /* of the width: see startAtTheBase() */
 const BASE_MARGIN = 30; /* px; the status row */
 const HELP = [
 	['click, Enter', 'zoom to the frame'],
@@ -40,7 +40,8 @@ function start() {
 	startAtTheBase(app);
 }
 
-/* Where a window's height shows nothing but the tips of towers, the root is what to see first. */
+/* Scrolls down to the root where the lowest row in the window covers less than BASE_SEEN of the width:
+ * only the tips of towers. */
 function startAtTheBase(app) {
 	const { model, view } = app;
 	const hidden = view.top + view.height - window.innerHeight;
@@ -162,7 +163,7 @@ function linkOfState(app) {
 	return parts.join('&');
 }
 
-/* A step that people take back with "back"; typing is none. */
+/* Puts the state into the address. `step`: as an entry of the history; else in place of the last one. */
 function remember(app, step) {
 	const link = '#' + linkOfState(app);
 	if (link === (location.hash || '#'))
@@ -307,7 +308,7 @@ function pointAt(app, event) {
 		return;
 	}
 	const title = app.view.rects[i] && app.view.rects[i].querySelector('title');
-	if (title) /* what it says is in the box */
+	if (title) /* the details box says the same */
 		title.remove();
 	if (app.tip.shown !== i)
 		say(app, summaryOf(app.model, i));
@@ -329,7 +330,7 @@ function focusOn(app, i) {
 	showTip(view, app.tip, i, view.left + left, top + view.row);
 }
 
-/* Up and down as it looks, so a child of an icicle is below. */
+/* Moves the focus as seen on the screen: a child is above its parent, in an icicle below. */
 function moveFocus(app, key) {
 	const { view, model } = app;
 	const from = view.focus < 0 || !inSight(view, view.focus) ? view.zoomed : view.focus;
@@ -408,7 +409,7 @@ function onKey(app, event) {
 		acts[event.key] = () => moveFocus(app, event.key);
 	if (!Object.prototype.hasOwnProperty.call(acts, event.key))
 		return;
-	if (event.key === 'Enter' && event.target !== app.root && event.target.tagName === 'button')
+	if (event.key === 'Enter' && event.target.localName === 'button')
 		return;
 	acts[event.key]();
 	event.preventDefault();

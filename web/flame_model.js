@@ -43,7 +43,7 @@ function childrenOf(model, i) {
 	return children;
 }
 
-/* The frame of that row over a place in units of the width event, or -1. */
+/* The frame of that row at a place in units of the width event, or -1. */
 function frameAt(model, row, at) {
 	const list = model.rows[row];
 	if (!list)

@@ -1,7 +1,7 @@
 /*
  * What is drawn. The picture has an element for each frame; of these only the
  * ones in sight and wide enough to hold a letter are shown, under one transform, so
- * that a zoom costs what is seen and not what there is. All narrower frames are
+ * that the cost of a zoom grows with what is seen, not with the graph. All narrower frames are
  * drawn together, in one path for each colour. Labels, the lines
  * between frames and the marks of their kinds lie over them.
  */
@@ -10,8 +10,8 @@ const HTML = 'http://www.w3.org/1999/xhtml';
 const MARK_WIDTH = 4; /* px; narrower frames get no line and no mark, as in flame_palette.h */
 const MARK_CORNER = 5;
 const RECT_WIDTH = 12; /* px; narrower frames are drawn together */
-const RUN_WIDTH = 1; /* px; what is narrower still shares a pixel with its neighbours */
-const THIN_GAP = 0.25; /* px between two of them that is not shown */
+const RUN_WIDTH = 1; /* px; frames that are narrower share a pixel with their neighbours */
+const THIN_GAP = 0.25; /* px; a gap between narrow frames that is not drawn */
 const LABEL_WIDTH = 22; /* px; room for two letters and an ellipsis */
 const LABEL_SPACE = 4;
 const MARK_NAMES = ['', 'k', 'i', 'j', 'n', ''];
@@ -225,7 +225,7 @@ function showFrames(view) {
 	view.thin.setAttribute('transform', turned ? `matrix(1 0 0 -1 0 ${view.height - 1})` : '');
 }
 
-/* The whole graph's, which has the most to draw, is kept: what people return to. */
+/* The drawing of the whole graph is kept: it has the most to draw, and people return to it. */
 function wholeDrawing(view) {
 	const { whole } = view;
 	if (whole && whole.width === view.width && whole.found === view.found)
@@ -391,7 +391,7 @@ function markFound(view, hits) {
 	drawFound(view);
 }
 
-/* Where the keyboard is. */
+/* A line around the frame that the keyboard is on. */
 function drawRing(view) {
 	if (view.focus < 0 || !view.ring) {
 		view.paths.ring.setAttribute('d', '');

@@ -34,7 +34,7 @@ static const struct option *accuracy_options(void)
 	return options;
 }
 
-/* Options that the way of comparing would silently not heed. 0 or the exit status. */
+/* Refuses options that would have no effect. 0 or the exit status. */
 static int refuse_useless(void)
 {
 	const char *of_truth = truth.scale		? "scale"

@@ -1,5 +1,5 @@
 /*
- * accuracy_options - what the two halves of `culprit accuracy` are told.
+ * accuracy_options - the options that both halves of `culprit accuracy` use.
  */
 #pragma once
 

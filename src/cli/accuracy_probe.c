@@ -57,7 +57,7 @@ static void put_estimate(const struct probe_estimate *row, const struct breakpoi
 	snprintf(text, 64, "%12.0f  %10s  %6s  ", row->value, error, row->confidence);
 }
 
-/* Each sentence once. */
+/* Prints why estimates are not known, each sentence once. */
 static void print_notes(const struct probe_estimate *rows, const struct breakpoint *list,
 			size_t count)
 {
@@ -150,7 +150,7 @@ static void tell_limits(const struct breakpoint *list, size_t count)
 					list[i].place.text, list[i].count);
 }
 
-/* Until the command has ended. 0, or our exit status. */
+/* Counts until the command has ended. 0, or our exit status. */
 static int follow(struct breakpoints *breakpoints, struct command *command)
 {
 	sigset_t child;
@@ -213,7 +213,7 @@ int accuracy_probe(const struct accuracy_options *options, char *const argv[])
 		message_error("cannot start a process: %s", strerror(-ret));
 		return 1;
 	}
-	/* What a terminal sends, the command gets too; its end is ours. */
+	/* The terminal sends these to the command too: when that ends, so do we. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	int status = run(breakpoints, &command, argv);

@@ -5,5 +5,6 @@
 
 struct accuracy_options;
 
-/* Counts at options->probes while the command runs. The command's exit status, or our own. */
+/* Runs the command, counts executions at options->probes meanwhile and prints them. Returns the
+ * command's exit status, or our own. */
 int accuracy_probe(const struct accuracy_options *options, char *const argv[]);

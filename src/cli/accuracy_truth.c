@@ -59,7 +59,7 @@ static int choose_scale(const struct work *work, const struct cycles *cycles,
 			      given);
 }
 
-/* The procedures that are asked for. 0 or the exit status. */
+/* Finds the procedures that the options name. 0 or the exit status. */
 static int choose_procedures(struct work *work)
 {
 	const struct accuracy_truth_options *options = work->options;

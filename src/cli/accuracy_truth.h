@@ -13,14 +13,15 @@
 struct verb;
 
 struct accuracy_truth_options {
-	const char *truth; /* a file with exact counts; NULL: not asked for */
+	const char *truth; /* a file with exact counts; NULL: --truth is not given */
 	const char *scale, *procedure, *image, *pipeline;
 	double runs;
 	uint64_t procedures;
 	bool runs_given, procedures_given, alone;
 };
 
-/* Rows of an option table but for --truth; `o` is a struct accuracy_truth_options that stays. */
+/* Rows of an option table, all but --truth; `o` is a struct accuracy_truth_options that outlives
+ * the table. */
 #define ACCURACY_TRUTH_OPTION_ROWS(o)                                                                   \
 	{ "scale",                                                                                      \
 	  0,                                                                                            \
@@ -53,7 +54,8 @@ struct accuracy_truth_options {
 			&(o).procedures, &(o).procedures_given                                          \
 	}
 
-/* `shared` says how the profile is read, `paths` are the files given. Returns the exit status. */
+/* Compares and prints. `shared` says how the profile is read, `paths` are its `count` files.
+ * Returns the exit status. */
 int accuracy_truth_run(const struct verb *verb, const struct accuracy_options *shared,
 		       const struct accuracy_truth_options *options, char *const *paths,
 		       size_t count);

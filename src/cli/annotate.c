@@ -110,7 +110,7 @@ static int say(const struct error *err)
 	return 1;
 }
 
-/* The options' words as numbers. 0 or the exit status. */
+/* Turns the words of options into values. 0 or the exit status. */
 static int read_words(struct work *work)
 {
 	if (given.isa) {
@@ -187,7 +187,8 @@ static void print_cold(const struct work *work, const struct annotation *annotat
 	}
 }
 
-/* Adds to `scales` that of its cycles, if it has any: listing_print_foot(). */
+/* Prints one procedure. Adds the scale of its cycles, if it has any, to `scales`, for
+ * listing_print_foot(). */
 static int print_one(const struct work *work, size_t i, unsigned *scales)
 {
 	CLEANUP(annotate_subject_release) struct annotate_subject subject = { 0 };
@@ -288,7 +289,8 @@ static int print_diff(const struct work *work)
 	return annotate_diff_print(&request);
 }
 
-/* What goes with --diff alone, and what does not go together. 0 or the exit status. */
+/* Refuses options that need --diff without it, and those that exclude each other. 0 or the exit
+ * status. */
 static int check_together(void)
 {
 	if (given.base && given.source)
@@ -375,7 +377,8 @@ static int annotate_with(struct work *work, const char *name)
 	return status;
 }
 
-/* What a command on the same input has to name; one of several profiles would not do. */
+/* The profile that a suggested command on the same input has to name; NULL: the usual one, standard
+ * input or several. */
 static const char *only_profile(char *const *arguments, size_t count)
 {
 	const struct option_list *files = &given.input.files;

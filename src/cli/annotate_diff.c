@@ -50,7 +50,7 @@ static bool changed_more(const struct annotation_diff *a, const struct annotatio
 	return fabs(x->change.value) > fabs(y->change.value);
 }
 
-/* Moves the last one to its place and drops what is then one too many. */
+/* Sorts the last one in and drops the last of more than `most`. */
 static void keep_most_changed(struct diffs *diffs, size_t most)
 {
 	for (size_t i = diffs->count - 1; i > 0; i--) {
@@ -64,7 +64,8 @@ static void keep_most_changed(struct diffs *diffs, size_t most)
 		annotation_diff_free(diffs->list[--diffs->count]);
 }
 
-/* What is taken as constant, by the option or by how both were recorded. 0 or the exit status. */
+/* Chooses what the counts are compared by, from --per or from how both sides were recorded. 0 or
+ * the exit status. */
 static int choose_base(const struct annotate_diff_request *request, const struct profile *before,
 		       const struct event_columns *columns, struct annotate_diff_options *options)
 {

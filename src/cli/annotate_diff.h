@@ -1,5 +1,5 @@
 /*
- * annotate_diff - annotate --diff: reads the base and prints each procedure
+ * annotate_diff - annotate --diff: reads the base profile and prints each procedure
  * beside its version there.
  */
 #pragma once
@@ -18,15 +18,15 @@ struct verb;
 
 struct annotate_diff_request {
 	const struct verb *verb;
-	const char *base;		   /* where the base is read from */
-	const struct input_options *input; /* how */
-	const struct option_list *events;  /* as the other side's were chosen */
+	const char *base;		   /* path of the base */
+	const struct input_options *input; /* how it is read */
+	const struct option_list *events;  /* chosen for the other side, and so for this one */
 	const struct comparison_options *comparison;
 	const struct annotate_index *after; /* the other side */
 	const char *after_title;
-	const uint32_t *positions; /* of the procedures in it */
+	const uint32_t *positions; /* of the procedures to print, in `after` */
 	size_t count;
-	size_t most_changed; /* of these, show that many that changed most; 0: all, as they are */
+	size_t most_changed; /* print as many of these, those that changed most; 0: all, in order */
 	struct annotate_options options;
 	const struct listing_options *listing;
 	bool json;

@@ -1,6 +1,6 @@
 /*
- * annotate_subject - all that is known of the procedures that annotate shows, one by
- * one: code, samples, executions, cycles, stalls.
+ * annotate_subject - all that annotate shows of one procedure: code, samples, executions,
+ * cycles, stalls.
  */
 #pragma once
 
@@ -13,18 +13,18 @@
 struct cycles;
 
 struct annotate_subject {
-	struct listing_subject shown; /* of what follows */
+	struct listing_subject shown; /* points to what follows */
 	struct annotation *annotation;
 	struct procedure_cycles *cycles;
 	struct culprits *culprits;
 	struct cycles_cost *lines;
-	struct error no_cycles;
+	struct error no_cycles; /* why `cycles` is NULL */
 };
 
 /*
- * Of index->procedures[position]; `cycles` NULL: executions and cycles are not asked for. For
- * annotate_subject_release(), at the place where it was made. 0 or -ENOMEM with *err filled: a
- * procedure without executions is no failure.
+ * Of index->procedures[position]; `cycles` NULL: without executions, cycles and stalls. The caller
+ * releases *subject and does not move it. Returns 0, or -ENOMEM with *err: a procedure whose
+ * executions are not known is no failure.
  */
 int annotate_subject_init(struct annotate_subject *subject, const struct annotate_index *index,
 			  size_t position, const struct annotate_options *options,

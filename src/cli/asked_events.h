@@ -1,7 +1,7 @@
 /*
- * asked_events - the events of -e on this machine, or the best it has without
- * -e. Where no hardware counters exist at all, cpu-clock takes the place of
- * hardware events, and the user is told once.
+ * asked_events - the events of -e on this machine, or without -e the best that it
+ * has. Where there are no hardware counters at all, cpu-clock takes the place of
+ * hardware events, and a message says so once.
  */
 #pragma once
 
@@ -12,9 +12,8 @@
 struct event_list;
 
 /*
- * Appends to *events. *substituted says whether cpu-clock stands in for asked
- * events, whose periods then mean nothing. Returns 0 to go on, or the exit
- * status after a message.
+ * Appends to *events. *substituted: cpu-clock stands in for events of -e, so a period
+ * that was given for these means nothing. Returns 0, or the exit status after a message.
  */
 int asked_events_read(const struct option_list *asked, struct event_list *events,
 		      bool *substituted);

@@ -15,7 +15,7 @@
 
 #define SHOWN_CANDIDATES 20
 
-/* Says on stderr that there are several, and how to name one. */
+/* Prints on stderr that there are several, and how to name one. */
 static void list_all(const struct annotate_index *index, const char *name,
 		     const uint32_t *positions, size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * candidates - the procedures that are meant: by a name, which may stand for several, or
- * without one the hottest. `title` says in messages what the index was made of.
+ * candidates - the procedures that the command line means: by a name, which several may have, or
+ * without one the hottest. `title` is the name of the input in messages.
  */
 #pragma once
 
@@ -10,8 +10,9 @@
 #include "analyze/code/annotate_index.h"
 
 /*
- * The procedures that a name may stand for, of `image` when that is not NULL, in a list that the
- * caller frees. Returns 0, or the exit status after a message: 1 when there is none.
+ * Stores the positions in the index of the procedures that a name fits, of `image` when that is not
+ * NULL, in a list that the caller frees. Returns 0, or the exit status after a message: 1 when
+ * there is none.
  */
 int candidates_find(const struct annotate_index *index, const char *name, const char *image,
 		    const char *title, uint32_t **positions, size_t *count);

@@ -63,11 +63,11 @@ static int say(const struct error *err)
 	return 1;
 }
 
-/* The options' words as values. */
+/* Values of options that are words. */
 struct words {
 	enum isa_syntax syntax;
 	enum cfg_colour colour;
-	bool coloured; /* else the colour depends on what is known */
+	bool coloured; /* --color is given; else colour is CPI where that is known */
 };
 
 /* 0 or the exit status. */
@@ -88,7 +88,7 @@ static int read_words(struct words *words)
 	return 0;
 }
 
-/* The procedure that is meant; without a name the hottest. 0 or the exit status. */
+/* Finds the procedure of that name, or without a name the hottest. 0 or the exit status. */
 static int choose(const struct annotate_index *index, const char *name, const char *title,
 		  uint32_t *position)
 {

@@ -19,7 +19,7 @@
 #include "store/profile_file.h"
 #include "store/verify.h"
 
-/* What one check of a file says aloud; the rest is counted. */
+/* Faults of a file that are printed; the rest is counted. */
 #define FAULTS_SHOWN 20
 
 enum { EXIT_DAMAGED = 3 };
@@ -44,8 +44,8 @@ static const struct option *check_options(void)
 
 /* One run of the verb. */
 struct checking {
-	/* With --json what was found is written down until it is counted: members of "files", and
-	 * of the "faults" of the file at hand. */
+	/* With --json, members of "files" and of the "faults" of the present file, which are
+	 * written after their number. */
 	struct buffer files, faults;
 	struct json_stream file_rows, fault_rows;
 	const char *path;
@@ -79,7 +79,7 @@ static void begin_file(struct checking *checking, const char *path)
 		(struct json_stream){ .out = &checking->faults, .depth = FAULTS_DEPTH };
 }
 
-/* False when the events have estimates alone: then there are none, which is not 0. */
+/* False when the events have only estimates: then the number of samples is not known. */
 static bool samples_of(const struct profile *profile, uint64_t *samples)
 {
 	const struct table *flat = profile_table(profile, PROFILE_FLAT);

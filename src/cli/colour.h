@@ -1,5 +1,5 @@
 /*
- * colour - whether text on stdout may have colour: --color, then NO_COLOR, then
+ * colour - whether text on stdout has colour: by --color, else by NO_COLOR, else by
  * whether stdout is a terminal.
  */
 #pragma once

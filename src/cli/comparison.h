@@ -11,8 +11,8 @@ struct comparison_options {
 	const char *per, *counts; /* the options' words; NULL: not given */
 };
 
-/* Rows of an option table; `o` is a struct comparison_options that stays, `words` says what --per
- * takes there. */
+/* Rows of an option table; `o` is a struct comparison_options that outlives the table, `words` are
+ * the values that --per takes there. */
 #define COMPARISON_OPTION_ROWS(o, words)                                                           \
 	{ "per",                                                                                   \
 	  0,                                                                                       \

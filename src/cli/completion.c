@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/verbs.h"
 
-/* What a value or an argument is, by how --help calls it. */
+/* What can be offered for a value or an argument, by its name in --help. */
 enum value_kind {
 	VALUE_ANY,     /* nothing to offer: "PID", "EVENT" */
 	VALUE_FILE,    /* "FILE", "PROFILE", "FOLDER", ... */
@@ -143,7 +143,7 @@ static void print_bash(void)
 	fputs("\tesac\n}\ncomplete -F _culprit culprit\n", stdout);
 }
 
-/* Inside '...' of a zsh specification, where brackets and colons mean something too. */
+/* Escapes text inside '...' of a zsh specification, where brackets and colons are special too. */
 static void print_zsh_text(const char *text)
 {
 	for (; *text; text++) {

@@ -110,7 +110,7 @@ static void spell_time(uint64_t ns, char out[32])
 
 enum { SAMPLES_COLUMN = 5, LIST_COLUMNS = 7 };
 
-/* Samples are shown where somebody counted them. */
+/* The column of samples is there with --samples only. */
 static void add_row(struct text_table *table, const char *const *cells)
 {
 	for (size_t i = 0; i < LIST_COLUMNS; i++)

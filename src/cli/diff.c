@@ -24,7 +24,8 @@
 #define NAMED_GROWN   10 /* rows that --fail-above names */
 
 static struct {
-	struct input_options base, after; /* of `after`, what both have in common */
+	struct input_options base,
+		after; /* `after` also has the options that both have in common */
 	struct filter_options filters;
 	struct comparison_options comparison;
 	const char *by, *sort, *color;
@@ -57,7 +58,7 @@ static const struct option *diff_options(void)
 		  "exit 3 when something grew by more than that share of the base's total",
 		  &given.fail_above, &given.fail_given },
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		BY_OPTION_ROW(given.by),
+		BY_OPTION_ROW(given.by, ""),
 		INCLUSIVE_OPTION_ROW(given.inclusive),
 		NO_INLINE_OPTION_ROW(given.no_inline),
 		{ "filters", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
@@ -151,7 +152,7 @@ static int out_of_memory(void)
 	return 1;
 }
 
-/* Two columns of one file say themselves which came first. */
+/* Puts the events "before" and "after" of one file into that order. */
 static void order_by_name(char *names[2])
 {
 	if (strcmp(names[0], "after") != 0 || strcmp(names[1], "before") != 0)
@@ -213,7 +214,7 @@ static int choose_two_events(struct sides *sides)
 	uint32_t seen = EVENT_COLUMN_NONE;
 	for (size_t i = 0; i < columns.count; i++)
 		counted += columns.list[i].counted;
-	if (counted == 2) /* of which the others are zeros beside them */
+	if (counted == 2) /* the other events are zeros */
 		count = 2;
 	bool failed = false;
 	for (size_t id = 1, at = 0; count == 2 && id <= columns.event_count && at < 2; id++) {
@@ -309,7 +310,7 @@ static void put_growth(struct buffer *line, const struct comparison *comparison,
 			      : "");
 }
 
-/* What --fail-above found: 3 after saying it. */
+/* The verdict of --fail-above: 3 after a message, else 0. */
 static int judge(const struct comparison *comparison)
 {
 	if (!comparison->total_grown && !comparison->grown_count)
@@ -387,7 +388,7 @@ const struct verb verb_diff = {
 	.name = "diff",
 	.run = run_diff,
 	.summary = "what changed between two profiles, and whether by chance",
-	.usage = "[OPTIONS] BASE AFTER",
+	.usage = "[OPTIONS] BASE AFTER | FILE",
 	.pages = true,
 	.options = diff_options,
 };

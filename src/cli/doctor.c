@@ -92,7 +92,7 @@ static int examine(struct examination *examination, struct error *err)
 		return status;
 	cpu_info_read(&root, &examination->cpu);
 	rights_read(&root, &examination->rights);
-	/* Without the folder there are no PMUs to tell of; the probes say what opens. */
+	/* Without the folder there are no PMUs to list; probes show which events open. */
 	status = pmu_list_read(&root, &examination->pmus, err);
 	machine_root_close(&root);
 	if (status == -ENOMEM)
@@ -143,7 +143,7 @@ static void put_findings(const struct advice *advice, enum finding_state state, 
 		put_wrapped(mark, finding->what, out);
 		if (finding->means[0])
 			put_wrapped("        costs: ", finding->means, out);
-		/* Never broken: it is there to be copied. */
+		/* on one line, to be copied */
 		if (finding->cure[0])
 			buffer_printf(out, "        cure:  %s\n", finding->cure);
 	}

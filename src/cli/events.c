@@ -84,7 +84,7 @@ static void explain(const struct pmu_list *pmus, const struct catalog_item *item
 	event_list_release(&list);
 }
 
-/* A block whose items all fail alike says so once, in its heading. */
+/* Whether all items fail for one cause, which the heading then has. */
 static bool fails_as_one(const struct catalog_item *const *items, size_t count)
 {
 	bool tried = false;
@@ -115,7 +115,7 @@ static void put_heading(const struct pmu_list *pmus, const struct catalog_item *
 	buffer_append_u8(out, '\n');
 }
 
-/* `before` is the item above, or NULL: what it said of the same event is not said again. */
+/* `before` is the item above, or NULL: a description that it has already is not repeated. */
 static void put_item(const struct catalog_item *item, const struct catalog_item *before, int width,
 		     struct buffer *out)
 {

@@ -6,8 +6,8 @@
 
 struct pmu_list;
 
-/* By enum event_cycles, as JSON says what an event counts; NULL: no cycles. */
+/* By enum event_cycles, the word for it in JSON; NULL: no cycles. */
 extern const char *const event_cycles_keys[];
 
-/* Prints what each argument becomes; returns the exit status. */
+/* Prints how each of the `count` texts is encoded; returns the exit status. */
 int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count, bool json);

@@ -26,7 +26,7 @@ static const char *const cycle_names[] = {
 	[EVENT_REF_CYCLES] = "REF cycles (at a fixed rate, whatever the clock)",
 };
 
-/* "" when nothing is left out. */
+/* What the event excludes, in words; "": nothing. */
 static void format_excluded(const struct perf_event_attr *attr, char *text, size_t size)
 {
 	const struct {
@@ -43,7 +43,7 @@ static void format_excluded(const struct perf_event_attr *attr, char *text, size
 						   length ? ", " : "", parts[i].name);
 }
 
-/* Whether it opens here; a cause goes into `cause`. */
+/* Whether the event opens on this machine; if not, `cause` says why. */
 static bool counted_here(const struct pmu_list *pmus, const struct event *event, char *cause,
 			 size_t size)
 {
@@ -94,7 +94,7 @@ static void print_event(const struct pmu_list *pmus, const struct event_list *li
 		page_line("  here     not countable: %s", cause);
 }
 
-/* All its digits, and a point where it is whole: it is a factor, not a count. */
+/* A factor with all its digits, and a decimal point also where it is whole. */
 static void put_scale(struct json_stream *out, double scale)
 {
 	char text[40];
@@ -166,7 +166,7 @@ int events_encode(const struct pmu_list *pmus, char *const *texts, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		int status = event_list_parse(&list, pmus, &pfm_names, texts[i], &err);
 		if (status) {
-			/* "did you mean 'cycles'?" ends its sentence. */
+			/* a question ("did you mean 'cycles'?") has its end already */
 			bool asks = err.text[0] && err.text[strlen(err.text) - 1] == '?';
 			message_error("%s%s", err.text,
 				      status != -ENOENT ? ""

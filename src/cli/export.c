@@ -113,7 +113,8 @@ static int say(const struct error *err)
 	return 1;
 }
 
-/* A name stands for one event where the format tells them apart by their place alone. */
+/* Formats without names of events tell two apart by their order: there a pattern must match one
+ * event only. */
 static int refuse_several(const struct exporter *exporter, const char *pattern, size_t count)
 {
 	return options_misuse(&verb_export,
@@ -188,7 +189,7 @@ static int choose_events(const struct exporter *exporter, const struct profile *
 	bool one = !patterns.count && exporter->most_events != EXPORT_ANY_EVENTS;
 	size_t main = event_columns_main(columns);
 	for (size_t c = 0; !patterns.count && c < columns->count; c++)
-		if (!one || c == main || columns->list[c].counted) /* zeros are no choice */
+		if (!one || c == main || columns->list[c].counted) /* not one without counts */
 			chosen[(*count)++] = c;
 	size_t most = patterns.count || exporter->most_events == EXPORT_ANY_EVENTS
 			      ? exporter->most_events
@@ -279,7 +280,7 @@ static int refuse_format(void)
 			      buffer_text(&names));
 }
 
-/* Options that the format would silently not heed. */
+/* Refuses options that have no effect on the format. */
 static int refuse_useless(const struct exporter *exporter)
 {
 	const struct {

@@ -12,7 +12,7 @@ struct filter_options {
 	const char *cpus, *focus, *ignore;
 };
 
-/* Rows of an option table; `o` is a struct filter_options that stays. */
+/* Rows of an option table; `o` is a struct filter_options that outlives the table. */
 #define EVENT_OPTION_ROW(o)                                                                        \
 	{                                                                                          \
 		"event", 'e', OPTION_LIST, "EVENT", "this event only", &(o).events, NULL           \

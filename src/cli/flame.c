@@ -27,7 +27,7 @@
 
 static struct {
 	struct input_options input, base;
-	struct filter_options filters; /* without events: one has to be the width */
+	struct filter_options filters; /* its events are unused: -e chooses the width */
 	struct comparison_options comparison;
 	enum difference_counts counts;
 	const char *event, *color, *scale, *title, *subtitle, *output, *diff;
@@ -131,7 +131,7 @@ static int side_read(struct side *side, const struct input_options *options, cha
 		      : input_resolver(&given.input, &side->input, INPUT_NAMES, &side->resolver);
 }
 
-/* All that one graph is drawn from; `base` and `comparison` are empty without a base. */
+/* All that one graph is made of; `base` and `comparison` are empty without a base. */
 struct drawing {
 	struct side main, base;
 	struct flame_input
@@ -234,7 +234,7 @@ static const char *default_output(void)
 	return given.html ? DEFAULT_OUTPUT ".html" : DEFAULT_OUTPUT ".svg";
 }
 
-/* What was taken as constant, in words. */
+/* What the sides are compared by, in words. */
 static void say_per(const struct comparison *comparison, const struct compared_column *column,
 		    struct buffer *out)
 {
@@ -359,7 +359,7 @@ static int fill(struct drawing *drawing, const struct compared_column **column)
 	return ret < 0 ? 1 : 0;
 }
 
-/* Chooses what both sides have in common, as `culprit diff` does, and finds its doubts. */
+/* Compares both sides as `culprit diff` does, for its factor and its remarks. */
 static int compare(struct drawing *drawing, const struct flame_options *options, struct error *err)
 {
 	const struct flame_input *main = &drawing->sides[FLAME_MAIN];
@@ -370,7 +370,7 @@ static int compare(struct drawing *drawing, const struct flame_options *options,
 					      .per = given.comparison.per,
 					      .counts = given.counts,
 					      .fail_above_percent = -1 };
-	comparison.report.parts[0] = REPORT_IMAGE; /* few rows: they are not looked at */
+	comparison.report.parts[0] = REPORT_IMAGE; /* few rows, which are not used */
 	comparison.report.part_count = 1;
 	return compare_new(&before, &after, &comparison, &drawing->comparison, err);
 }
@@ -428,7 +428,7 @@ static int run_flame(int argc, char **argv)
 	struct flame_options options = {
 		.samples = { .inlined =
 				     given.no_inline ? REPORT_INLINED_FOLDED : REPORT_INLINED_APART,
-			     /* the scripts of 2014 left nothing out */
+			     /* as the scripts of 2014, which left nothing out */
 			     .idle = given.idle || is_stretch() ? REPORT_IDLE_KEPT
 								: REPORT_IDLE_APART },
 		.commands = given.no_comm ? FLAME_WITHOUT_COMMANDS : FLAME_WITH_COMMANDS,

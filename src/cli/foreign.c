@@ -59,7 +59,7 @@ static char *folder_of(const char *path)
 	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/* When a file was written, since 1970; 0 for what is no file, and is written as it is read. */
+/* When a regular file was written, since 1970; 0: a pipe, which is written as it is read. */
 static uint64_t written_ns(int fd)
 {
 	struct stat info;
@@ -78,8 +78,7 @@ char *foreign_perf_cache(void)
 	return strdup(buffer_text(&path));
 }
 
-/* Whether as much as a profile comes of the file when what comes before the fault is kept; of what
- * can be read but once nobody knows. */
+/* Whether --force would give a profile: reads the file again, so false for a pipe. */
 static bool force_helps(int fd, const struct importer *format, const struct import_options *options)
 {
 	struct import_options how = *options;

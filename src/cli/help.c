@@ -11,7 +11,7 @@
 #define OVERVIEW_COLUMN 15
 #define FIRST_COLUMN	6 /* where an option's long name does */
 
-/* What is written piece by piece, and where the next piece goes. */
+/* A line that is written piece by piece. */
 struct line {
 	size_t column, indent;
 	bool wrapped;
@@ -41,7 +41,7 @@ static void wrap(struct line *line)
 	go_to(line, line->indent);
 }
 
-/* Words may be parted at spaces, and alternatives behind their '|'. */
+/* Breaks lines at spaces, and behind the '|' between alternatives. */
 static void put_wrapped(struct line *line, const char *text)
 {
 	while (*text) {

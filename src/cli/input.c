@@ -63,7 +63,7 @@ static int read_profile_file(const struct input_options *options, const char *pa
 	if (ret < 0)
 		return ret;
 	note_state(path, &info);
-	/* the page says it too, as it will once the file is closed */
+	/* also into the bill, where the file will have it once it is closed */
 	if (info.cut_off && !info.being_written &&
 	    profile_add_bill(profile, 0, OPTIONAL_ABSENT, BILL_CUT_OFF, 1) < 0)
 		return error_set(err, -ENOMEM, "out of memory reading '%s'", path);
@@ -80,7 +80,7 @@ static int read_foreign(const struct input_options *options, int fd, const char 
 	int ret = foreign_read(fd, path, head, &how, out, err);
 	if (ret != -EBADMSG)
 		return ret;
-	err->code = -EINVAL; /* 'culprit check' knows our own files only */
+	err->code = -EINVAL; /* not to suggest 'culprit check', which knows our own files only */
 	return err->code;
 }
 
@@ -247,7 +247,8 @@ static int read_one(const struct input_options *options, const char *path, struc
 				       : read_stream(options, fd, path, out, err);
 }
 
-/* No page shows shares of a sum that stopped at 64 bits. `path` is NULL for several. */
+/* Refuses a profile whose sums pass 64 bits: shares of such a sum would be wrong. `path` is NULL
+ * for several files. */
 static int check_sums(const struct profile *profile, const char *name, const char *path,
 		      struct error *err)
 {
@@ -315,7 +316,7 @@ static int read_all(const struct input_options *options, const char *const *path
 		if (ret < 0)
 			return ret;
 	}
-	if (count > 1) { /* the same page whatever the order of the arguments */
+	if (count > 1) { /* the same output whatever the order of the arguments */
 		struct profile *canonical;
 		int ret = profile_canonical(whole, &canonical);
 		if (ret < 0)
@@ -373,7 +374,8 @@ int input_read(const struct input_options *options, char *const *arguments, size
 	return 1;
 }
 
-/* Only a regular file is opened: a pipe's bytes come once, and no procedure is a pipe. */
+/* Opens only regular files: the bytes of a pipe can be read but once, and no procedure is a pipe.
+ */
 static bool is_profile(const char *path)
 {
 	struct stat file;

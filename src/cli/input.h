@@ -1,5 +1,5 @@
 /*
- * input - what a command that reads profiles is given: profile files, databases,
+ * input - what commands that read profiles read: profile files, databases,
  * files of other tools, or a pipe, recognised by their content. Several read as one.
  * The same options stand in every such command's table.
  */
@@ -18,7 +18,7 @@ struct resolver;
 #define INPUT_DEFAULT "culprit.prof"
 
 struct input_options {
-	struct option_list files;	  /* of -i; arguments come after them */
+	struct option_list files;	  /* of -i; read before the arguments */
 	struct option_list hosts, epochs; /* of databases */
 	const char *since, *until;
 	const char *symfs;
@@ -29,7 +29,7 @@ struct input_options {
 	bool base;	   /* the options are those of the base: --base-host and so on */
 };
 
-/* Rows of an option table; `o` is a struct input_options that stays. */
+/* Rows of an option table; `o` is a struct input_options that outlives the table. */
 #define INPUT_OPTION_ROWS(o)                                                                           \
 	{ "input",    'i', OPTION_LIST, "FILE", "read this profile; '-' is standard input",            \
 	  &(o).files, NULL },                                                                          \
@@ -95,32 +95,33 @@ struct input_options {
  */
 const char *input_chosen(const struct input_options *options);
 
-/* The base is read as the other side is, but for what its own options choose. */
+/* Copies to the base what has no option of its own there: --symfs, --limits and so on. */
 void input_share(struct input_options *base, const struct input_options *other);
 
 struct input {
 	struct profile *profile;
-	char *title; /* of what was read, for the head of a report */
+	char *title; /* names of the files, for the head of a report */
 };
 void input_release(struct input *input); /* for CLEANUP() */
 
 /*
- * Reads all of options->files and arguments, or INPUT_DEFAULT without any, and
- * merges them. Says on stderr what went wrong or was odd. Returns 0, or the exit
- * status with nothing to release.
+ * Reads options->files and the `count` arguments, or INPUT_DEFAULT without any, and
+ * merges them. Errors and remarks go to stderr. Returns 0 and what the caller releases, or the exit
+ * status.
  */
 int input_read(const struct input_options *options, char *const *arguments, size_t count,
 	       struct input *input);
 
 /*
- * Of the arguments [PROCEDURE] [PROFILE...] takes the procedure away; NULL when none is
- * named. The first is one unless it is a profile, a database or a file of another tool,
- * by its content, a pipe or "-"; then a last one that is no file is.
+ * Removes the procedure from the arguments [PROCEDURE] [PROFILE...] and returns it; NULL: there is
+ * none. It is the first one unless that is a profile, a database or a file of another tool by its
+ * content, a pipe or "-"; then the last one if it is no file.
  */
 const char *input_take_procedure(char **arguments, size_t *count);
 /*
- * 1, after a message, when `name` (NULL: none) is all that was given and there is no
- * INPUT_DEFAULT for it: it may be the name of a profile that is not there. Else 0.
+ * Returns 1, after a message, when `name` is all that was given and there is no INPUT_DEFAULT to
+ * find it in: it may have been meant as a profile, which is not there. Else 0. `name` may be NULL;
+ * `profiles` is the number of profiles among the arguments.
  */
 int input_check_name(const struct input_options *options, const char *name, size_t profiles);
 
@@ -128,6 +129,7 @@ enum input_naming {
 	INPUT_NAMES,
 	INPUT_NAMES_AND_CODE, /* for listings: also the bytes of procedures */
 };
-/* Names for the code of the profile. Returns 0, or the exit status after a message. */
+/* Stores a resolver of names for the profile's code, which the caller frees before the input.
+ * Returns 0, or the exit status after a message. */
 int input_resolver(const struct input_options *options, const struct input *input,
 		   enum input_naming what, struct resolver **resolver);

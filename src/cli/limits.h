@@ -1,5 +1,5 @@
 /*
- * limits - --limits, of every verb that reads what others wrote: how much memory,
+ * limits - the option --limits of every verb that reads files: how much memory,
  * output and so on a file may cost (base/budget.h).
  */
 #pragma once
@@ -12,8 +12,8 @@
 	}
 
 /*
- * "none"; "512M", of memory; or "memory=512M,depth=100000" of the names that budget.h has.
- * From here on it holds; NULL: the usual limits. What was opened before stays. Returns 0, or
- * the exit status after a message.
+ * Opens the budget of the option's value: "none"; "512M", of memory; or "memory=512M,depth=100000"
+ * by the names of budget.h; NULL: the usual limits. One that is already open stays as it is.
+ * Returns 0, or the exit status after a message.
  */
 int limits_open(const char *text);

@@ -37,10 +37,10 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+	/* Our parent may have it ignored: then ends of our children would never be reported. */
+	signal(SIGCHLD, SIG_DFL);
 	/* A file at its limit (ulimit -f) is an error like a full disk: EFBIG, cleaned up and said.
 	 */
-	/* Whoever started us may ignore it: then we would never hear that a child has ended. */
-	signal(SIGCHLD, SIG_DFL);
 	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		message_error("no verb given; try 'culprit --help'");

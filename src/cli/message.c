@@ -25,7 +25,7 @@ bool message_is_quiet(void)
 	return quiet;
 }
 
-/* Names of files and processes are in the sentence: none of them steers the terminal. */
+/* Makes the sentence safe: it has names of files and processes in it. */
 static void put_plain(const char *sentence)
 {
 	CLEANUP(buffer_release) struct buffer safe = { 0 };
@@ -64,7 +64,7 @@ bool message_refused(void)
 void message_error(const char *format, ...)
 {
 	va_list args;
-	if (message_refused()) /* what failed, failed by that */
+	if (message_refused()) /* which is the cause of this failure */
 		return;
 	va_start(args, format);
 	say("culprit: ", format, args);

@@ -12,8 +12,8 @@
 struct error;
 
 /*
- * Whether an input went past its limits (base/budget.h), which is said here, once: whatever else
- * fails then fails by that, and message_error() says nothing more.
+ * Whether an input went past its limits (base/budget.h). The first call prints which; since
+ * whatever fails afterwards fails because of that, message_error() then prints nothing more.
  */
 bool message_refused(void);
 __attribute__((format(printf, 1, 2))) void message_error(const char *format, ...);
@@ -22,8 +22,8 @@ __attribute__((format(printf, 1, 2))) void message_warning(const char *format, .
 __attribute__((format(printf, 1, 2))) void message_detail(const char *format, ...);
 /* Dropped by --quiet. */
 __attribute__((format(printf, 1, 2))) void message_note(const char *format, ...);
-/* Says why an option cannot be heeded and returns the exit status: 2 for -EINVAL, which the words
- * alone show, else 1. */
+/* Prints the error and returns the exit status: 2 for -EINVAL (the command line alone is wrong),
+ * else 1. */
 int message_refusal(const struct error *err);
 void message_set_quiet(void);
 bool message_is_quiet(void);

@@ -46,8 +46,8 @@ static const struct option *find_letter(const struct option *options, char lette
 	return NULL;
 }
 
-/* 0 when the value was taken. */
-static int take_value(const struct verb *verb, const struct option *option, const char *text)
+/* Stores the value of an option. 0, or the exit status after a message. */
+static int store_value(const struct verb *verb, const struct option *option, const char *text)
 {
 	if (option->given)
 		*option->given = true;
@@ -109,7 +109,7 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 		return options_misuse(verb, "unknown option '--%.*s'", (int)length, text);
 	if (option->kind == OPTION_FLAG)
 		return attached ? options_misuse(verb, "--%s takes no value", option->name)
-				: take_value(verb, option, NULL);
+				: store_value(verb, option, NULL);
 	if (!attached && option->kind == OPTION_OPTIONAL_DOUBLE) {
 		*option->given = true;
 		return 0;
@@ -120,7 +120,7 @@ static int parse_long(const struct verb *verb, char **argv, int argc, int *at)
 					      option->argument);
 		attached = argv[++*at];
 	}
-	return take_value(verb, option, attached);
+	return store_value(verb, option, attached);
 }
 
 static int parse_letters(const struct verb *verb, char **argv, int argc, int *at)
@@ -144,7 +144,7 @@ static int parse_letters(const struct verb *verb, char **argv, int argc, int *at
 				return options_misuse(verb, "-%c needs a value: %s", *letter,
 						      option->argument);
 		}
-		int status = take_value(verb, option, value);
+		int status = store_value(verb, option, value);
 		if (status || value)
 			return status;
 	}

@@ -18,7 +18,7 @@ enum options_stop {
 int options_parse(const struct verb *verb, int argc, char **argv, enum options_stop stop,
 		  int *argument_count);
 
-/* A share is from 0 to 100. Returns 0, or 2 after saying that --NAME is none. */
+/* Returns 0, or 2 after a message when the value of --NAME is not from 0 to 100. */
 int options_check_share(const struct verb *verb, const char *name, double percent);
 
 /* Says "culprit: <sentence>; try 'culprit VERB --help'" on stderr and returns 2. */

@@ -28,7 +28,7 @@ int output_file_failed(const struct output_file *output, int code)
 	if (message_refused())
 		return 1;
 	if (output->standard) {
-		errno = -code; /* main() looks at it, and knows readers that leave */
+		errno = -code; /* main() reports it, unless a reader has left */
 		return 0;
 	}
 	message_error("cannot write '%s': %s", output->path, strerror(-code));
@@ -42,8 +42,8 @@ static int told(const struct error *err)
 }
 
 /*
- * A device or pipe is written to as it is; but a pipe that somebody put where everybody may is
- * a trap: he who made it would read.
+ * Opens a device or pipe; but not a pipe of another user in a folder where everybody may make one:
+ * that user would read what is written.
  */
 static int open_straight(struct output_file *output, struct error *err)
 {
@@ -79,7 +79,7 @@ int output_file_open(struct output_file *output, const char *path)
 		return 0;
 	if (output_path_resolve(path, &output->target, &err) < 0)
 		return told(&err);
-	/* What is left of links is /proc's, which lead to what is open already. */
+	/* a link that is still there is one of /proc, to what is open already */
 	bool link = lstat(output->target, &found) == 0 && S_ISLNK(found.st_mode);
 	bool exists = stat(output->target, &found) == 0;
 	if (exists && !S_ISDIR(found.st_mode) && (link || !S_ISREG(found.st_mode))) {
@@ -91,7 +91,7 @@ int output_file_open(struct output_file *output, const char *path)
 	return replace_begin(output->target, mode, &output->replacement, &err) < 0 ? told(&err) : 0;
 }
 
-/* Names of files and processes are in it: none of them steers the terminal. */
+/* Makes the text safe: it has names of files and processes in it. */
 static int write_to_terminal(const char *bytes, size_t size)
 {
 	CLEANUP(buffer_release) struct buffer safe = { 0 };

@@ -1,7 +1,7 @@
 /*
- * output_file - where -o writes: standard output for "-" or nothing; a regular
- * file, which takes the place of an earlier one only when all of it is there; or
- * a device or pipe, straight. A link is followed when we or root made it.
+ * output_file - where -o writes: standard output for "-" or without -o; a regular
+ * file, which replaces an earlier one only when all of it is written; or
+ * straight to a device or pipe. A link is followed when we or root made it.
  */
 #pragma once
 
@@ -22,17 +22,18 @@ struct output_file {
 
 /* NULL and "-" are standard output. Returns 0, or the exit status after a message. */
 int output_file_open(struct output_file *output, const char *path);
-/* Takes bytes, of text for a terminal whole characters; `output` is a struct output_file. 0 or a
- * negative errno. */
+/* Writes bytes, text for a terminal in whole characters; `output` is a struct output_file (a sink's
+ * function: export/sink.h). 0 or a negative errno. */
 int output_file_write(void *output, const void *bytes, size_t size);
-/* Puts the file in its place. Returns 0, or the exit status after a message. */
+/* Puts the file into its place. Returns 0, or the exit status after a message. */
 int output_file_finish(struct output_file *output);
-/* Writing failed: says so and returns the exit status. Of standard output main() says it. */
+/* After a failed write: prints a message (but main() does for standard output) and returns the exit
+ * status. */
 int output_file_failed(const struct output_file *output, int code);
 /*
- * Writes all of a page to where -o says or, when `chosen` is NULL, to `otherwise`; a note
- * tells of a file that nobody named. Returns 0, or the exit status after a message.
+ * Writes a whole page to the path `chosen` of -o or, when that is NULL, to `otherwise`, of which a
+ * note tells if it is a file. Returns 0, or the exit status after a message.
  */
 int output_file_write_page(const char *chosen, const char *otherwise, const struct buffer *page);
-/* A file that is not finished leaves what was there before. For CLEANUP(). */
+/* Without output_file_finish() an earlier file stays as it was. For CLEANUP(). */
 void output_file_release(struct output_file *output);

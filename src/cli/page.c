@@ -10,7 +10,7 @@
 #include "cli/message.h"
 #include "render/text_table.h"
 
-/* Where memory was refused on the way, names may be missing or wrong: nothing is shown then. */
+/* Prints nothing where a limit was passed on the way: names may be missing or wrong then. */
 static int print(const struct buffer *bytes)
 {
 	if (message_refused())
@@ -20,7 +20,7 @@ static int print(const struct buffer *bytes)
 		return 1;
 	}
 	if (bytes->size)
-		fwrite(bytes->data, 1, bytes->size, stdout); /* main() asks whether it failed */
+		fwrite(bytes->data, 1, bytes->size, stdout); /* main() checks whether it failed */
 	return 0;
 }
 

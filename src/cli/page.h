@@ -1,5 +1,5 @@
 /*
- * page - what verbs print on stdout, all of it (files and exports go through
+ * page - prints what verbs write to stdout (files and exports go through
  * output_file). Names in it are strangers' (base/visible_text.h): none steers a
  * terminal, ends a line or hides, whether stdout is a terminal, a pager or a log.
  */
@@ -12,8 +12,8 @@ enum page_kind {
 	PAGE_JSON, /* as base/json_stream.h writes it */
 };
 
-/* Of a text that a renderer made safe everything stays; the last guard where one forgot. Returns 0,
- * or 1 after a message. */
+/* Makes the text safe as a last guard: one that a renderer made safe already stays as it is.
+ * Returns 0, or 1 after a message. */
 int page_write(const struct buffer *page, enum page_kind kind);
-/* One line, whose end is added; a newline in its arguments shows as \x0a. */
+/* Prints one line and its end; a newline in its arguments is printed as \x0a. */
 __attribute__((format(printf, 1, 2))) void page_line(const char *format, ...);

@@ -20,7 +20,7 @@ extern char **environ;
 static struct {
 	bool refused;
 	pid_t pid;  /* 0: none runs */
-	int errors; /* where stderr went before; -1: it was left alone */
+	int errors; /* a copy of stderr as it was; -1: stderr was not redirected */
 } pager = { .errors = -1 };
 
 /* 126 and 127: the shell could not run it; what it has not read goes straight to the terminal. */
@@ -44,7 +44,7 @@ static char *choose(void)
 	return terminal && *terminal && strcmp(terminal, "dumb") != 0 ? usual : NULL;
 }
 
-/* Whoever runs it could not run what it names with these rights. */
+/* Whether this process has rights that its user has not, who chooses the pager. */
 static bool has_other_rights(void)
 {
 	return getuid() != geteuid() || getgid() != getegid();
@@ -69,7 +69,7 @@ static char **environment(void)
 	return list;
 }
 
-/* Signals of the keyboard are the pager's to answer while it runs; it begins with none ignored. */
+/* Starts the pager, with no signal ignored: those of the keyboard are for it while it runs. */
 static int spawn(char *command, int from, pid_t *pid)
 {
 	char shell[] = "sh", option[] = "-c", name[] = "culprit";
@@ -112,7 +112,7 @@ void pager_start(void)
 	} else {
 		signal(SIGINT, SIG_IGN);
 		signal(SIGQUIT, SIG_IGN);
-		signal(SIGPIPE, SIG_IGN); /* a reader that leaves */
+		signal(SIGPIPE, SIG_IGN); /* when the pager ends early */
 		dup2(ends[1], STDOUT_FILENO);
 		if (isatty(STDERR_FILENO)) {
 			pager.errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);

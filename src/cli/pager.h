@@ -10,12 +10,11 @@
 void pager_refuse(void);
 
 /*
- * From here on stdout, and stderr where that is the terminal too, go to the pager; nothing
- * happens unless stdout is a terminal, or where the process has other rights than its user. Who
- * asks for colours by whether stdout is a terminal does so before. A pager that cannot be run
- * is done without.
+ * From here on stdout, and stderr where that is the terminal too, go to the pager. Does nothing
+ * unless stdout is a terminal, or where the process has other rights than its user, or the pager
+ * cannot be run. Call colour_choose() before, since stdout is no terminal afterwards.
  */
 void pager_start(void);
 
-/* Waits until the reader has seen it all; stdout takes no more. Nothing without pager_start(). */
+/* Closes stdout and waits for the pager's end. Does nothing without a pager. */
 void pager_finish(void);

@@ -66,7 +66,7 @@ int probe_estimates_open(const struct accuracy_options *options, struct probe_es
 	return 0;
 }
 
-/* Estimates that are right but for one unknown factor. */
+/* Whether both estimates lack the same factor. */
 static bool go_together(const struct execution_estimate *a, const struct execution_estimate *b)
 {
 	return a->scale == b->scale &&
@@ -75,8 +75,8 @@ static bool go_together(const struct execution_estimate *a, const struct executi
 }
 
 /*
- * What makes the estimates of its group add up to their counts. One alone can be made to agree with
- * anything: NaN.
+ * The factor that makes the estimates of its group add up to their counts. NaN for a group of one,
+ * which could be made to agree with any count.
  */
 static double factor_of(const struct execution_estimate *estimates, const struct breakpoint *list,
 			size_t count, size_t which)

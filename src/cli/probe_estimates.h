@@ -13,19 +13,21 @@ struct probe_estimates;
 
 struct probe_estimate {
 	bool known;
-	/* For one run, after the factor. */
+	/* Executions in one run, multiplied with `factor`. */
 	double value, low, high; /* low and high: NaN without an interval */
-	/* What the count itself put right, of several probes that go together; 1: nothing. */
+	/* What makes the estimates of several probes add up to their counts; 1: they are absolute.
+	 */
 	double factor;
 	const char *confidence;
-	char why[256]; /* it is not known */
+	char why[256]; /* not `known`: the reason */
 };
 
-/* Reads the profile. Returns 0, or the exit status after a message. */
+/* Reads the profile of options->input. Returns 0 and what the caller frees, or the exit status
+ * after a message. */
 int probe_estimates_open(const struct accuracy_options *options, struct probe_estimates **out);
 void probe_estimates_free(struct probe_estimates *estimates);	/* NULL does nothing */
 void probe_estimates_freep(struct probe_estimates **estimates); /* for CLEANUP() */
 
-/* Of each of the list. */
+/* The estimate for each of the `count` breakpoints, by their counts. */
 void probe_estimates_fill(struct probe_estimates *estimates, const struct breakpoint *list,
 			  size_t count, struct probe_estimate *rows);

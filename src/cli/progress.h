@@ -1,10 +1,10 @@
 /*
- * progress - the one line of a recording that is written over: on a terminal, unless culprit is to
- * be quiet.
+ * progress - the one line that shows the progress of a recording and is overwritten: on a terminal
+ * only, and not with --quiet.
  */
 #pragma once
 
 struct recorder_progress;
 
 void progress_show(const struct recorder_progress *progress);
-void progress_clear(void); /* before anything else is said there */
+void progress_clear(void); /* before any other output to the terminal */

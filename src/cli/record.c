@@ -25,7 +25,7 @@
 #define BURST_PERCENT	  10
 #define LARGE_BYTES	  (1 << 20) /* where arrays begin to grow by a quarter (base/growth.h) */
 
-/* What the user asked for; filled once by options_parse(). */
+/* Values of options; filled once by options_parse(). */
 static struct {
 	bool all_cpus, user_only, kernel_only, stacks, no_random, no_stash, redact;
 	bool edges, no_edges, no_edge_memory;
@@ -147,7 +147,7 @@ static int parse_tasks(const struct option_list *list, const char *what, pid_t *
 	return 0;
 }
 
-/* Which option rules which out; 0 when all is well. */
+/* Refuses options that exclude each other or have impossible values. 0 or the exit status. */
 static int check_conflicts(bool command)
 {
 	bool tasks = asked.pids.count || asked.tids.count;
@@ -294,7 +294,8 @@ static int open_recorder(struct recorder *recorder, const struct event_list *eve
 	return 0;
 }
 
-/* Of a command it is the parent, and there already. 0 or the exit status. */
+/* Starts the process that steps (--bursts); that of a command, its parent, is there already. 0 or
+ * the exit status. */
 static int start_stepper(struct recorder *recorder)
 {
 	struct error err;
@@ -304,7 +305,7 @@ static int start_stepper(struct recorder *recorder)
 	return 1;
 }
 
-/* What ends a recording comes by a signalfd from now on. */
+/* Signals that end a recording come through the returned signalfd from now on. */
 static int take_over_signals(sigset_t *before)
 {
 	sigset_t ours;
@@ -329,7 +330,7 @@ static int start_command(struct recorder *recorder, char *const argv[], const si
 	return 1;
 }
 
-/* The time of a command while sampling is delayed, or what others do meanwhile, is not its. */
+/* The times of a command are measured only where it alone is sampled, from its start. */
 static struct watched_time watched_time_of(const struct tasks *tasks)
 {
 	bool command = !asked.all_cpus && !asked.cpus && !asked.cgroup && !asked.delay_ns;
@@ -409,13 +410,15 @@ static int run_recorder(struct recorder *recorder, char *const argv[])
 		summarise(recorder);
 	if (ret < 0)
 		return 1;
-	/* The command may still run when we were told twice to end, or to end by --duration. */
+	/* after two signals or --duration the command may still run */
 	bool ended = recorder->command.pid && command_reap(&recorder->command);
 	return ended ? command_exit_status(&recorder->command) : 0;
 }
 
-/* What is freed goes back to the system when it was large: the C library would raise the size from
- * which it does so with the first, and keep what grows in pieces that nothing else fits into. */
+/* Makes free() return every large block to the system. By default the C library raises the size
+ * from which it does so with the first such block, and keeps freed ones in pieces that nothing fits
+ * into.
+ */
 static void give_memory_back(void)
 {
 #ifdef M_MMAP_THRESHOLD

@@ -36,7 +36,7 @@ static const struct option *report_options(void)
 	static const struct option options[] = {
 		INPUT_OPTION_ROWS(given.input),
 		{ "view", 0, OPTION_GROUP, NULL, NULL, NULL, NULL },
-		BY_OPTION_ROW(given.by),
+		BY_OPTION_ROW(given.by, ", address"),
 		INCLUSIVE_OPTION_ROW(given.inclusive),
 		{ "tree", 0, OPTION_FLAG, NULL, "calls from the outermost frame down", &given.tree,
 		  NULL },
@@ -156,7 +156,7 @@ static int run_report(int argc, char **argv)
 	if (status)
 		return status;
 	CLEANUP(input_release) struct input input;
-	/* lines are those of instructions, whom the code tells */
+	/* samples are charged to lines by instructions, which needs the code */
 	bool lines = report_parts_have(&options, REPORT_LINE);
 	status = input_read(&given.input, argv + 1, (size_t)count, &input);
 	if (status)

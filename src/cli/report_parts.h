@@ -1,5 +1,5 @@
 /*
- * report_parts - what a row is: options that report and diff have, and others some of.
+ * report_parts - the options of what a row is. report and diff have all of them, other verbs some.
  */
 #pragma once
 
@@ -8,12 +8,14 @@
 #include "analyze/report/report.h"
 #include "cli/options.h"
 
-/* Rows of an option table, with what they set. */
-#define BY_OPTION_ROW(by)                                                                          \
+/*
+ * Rows of an option table, with the variables that they set. `more` are parts that this verb alone
+ * knows, as ", address" or "".
+ */
+#define BY_OPTION_ROW(by, more)                                                                    \
 	{                                                                                          \
 		"by", 0, OPTION_TEXT, "PART[,PART]",                                               \
-			"procedure (the default), image, process, thread, cpu, cgroup, line, "     \
-			"address",                                                                 \
+			"procedure (the default), image, process, thread, cpu, cgroup, line" more, \
 			&(by), NULL                                                                \
 	}
 #define INCLUSIVE_OPTION_ROW(inclusive)                                                            \
@@ -34,8 +36,7 @@
 
 struct verb;
 
-/* Sets the parts by the value of --by, "procedure,image"; NULL is procedure. 0, or the exit status
- * after a message.
- */
+/* Adds the parts of the value of --by, as "procedure,image", to *options; NULL is procedure. 0, or
+ * the exit status after a message. */
 int report_parts_choose(const struct verb *verb, const char *by, struct report_options *options);
 bool report_parts_have(const struct report_options *options, enum report_part part);

@@ -39,7 +39,8 @@ void source_files_release(struct source_files *files)
 	files->count = files->capacity = 0;
 }
 
-/* The processes that open files for us, and where the reader said to look. */
+/* Makes the reader, whose helper processes open files, and finds `folder`. 0 or a negative errno.
+ */
 static int need_reader(struct source_files *files)
 {
 	const struct reader_options options = { .max_file_bytes = SOURCE_FILE_LIMIT };
@@ -80,7 +81,7 @@ static int open_source(struct source_files *files, const char *name, int64_t *mo
 	}
 	if (ret != -ENOENT && ret != -ENOTDIR && files->refused_count++ == 0)
 		files->refused = err;
-	if (ret == -ETIMEDOUT) { /* one mount that hangs costs one deadline, not one a file */
+	if (ret == -ETIMEDOUT) { /* a mount that hangs costs one deadline, not one for each file */
 		reader_free(files->reader);
 		files->reader = NULL;
 		files->failed = true;
@@ -89,7 +90,7 @@ static int open_source(struct source_files *files, const char *name, int64_t *mo
 	return -1;
 }
 
-/* Without lines when anything fails: a listing does without the text. */
+/* Leaves the file without lines when anything fails. */
 static void read_file(struct source_files *files, struct source_file *file)
 {
 	int64_t modified_ns;
@@ -122,7 +123,7 @@ static struct source_file *find(struct source_files *files, const char *name)
 	uint32_t at = hash_index_find(&files->index, hash, has_name, files->list, name);
 	if (at != HASH_INDEX_NONE)
 		return &files->list[at];
-	if (name[0] != '/' || /* relative to a folder that nobody knows any more */
+	if (name[0] != '/' || /* relative to an unknown folder */
 	    array_reserve(&files->list, &files->capacity, files->count, sizeof(*files->list)) < 0)
 		return NULL;
 	struct source_file *file = &files->list[files->count];

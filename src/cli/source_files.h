@@ -1,10 +1,10 @@
 /*
  * source_files - lines of source files that debug information names. A file is
- * read once, when it is first asked for; one that is not there or may not be read has no
+ * read once, when it is first needed; one that is not there or may not be read has no
  * lines. Paths come from strangers, and what is read is shown on a screen: so a
- * program must not choose what of the reader's is seen there. Only what everybody
- * may read is read, and what belongs to the reader, unless that is root; below a folder that the
- * reader named, what belongs to the folder's owner, and no link leads out of it
+ * program must not choose which of the user's files are seen there. Read are only files that
+ * everybody may read, and those of the user, unless that is root; below a folder that the
+ * user named also those of the folder's owner, and no link leads out of it
  * (symbol/safe_open.h).
  */
 #pragma once
@@ -22,8 +22,8 @@ struct reader;
 #define SOURCE_FILE_LIMIT (32u << 20)
 
 struct source_files {
-	/* look below this folder instead, and for paths that lie in it where they say; NULL: as
-	   the path says */
+	/* look for paths below this folder, and for those that lie in it also at the path itself;
+	   NULL: at the path itself */
 	const char *root;
 	uint64_t start_ns; /* of the recording, since 1970; later files may not be what was compiled
 			    */
@@ -38,10 +38,10 @@ struct source_files {
 };
 
 void source_files_release(struct source_files *files);
-/* As listing_source; `files` is a struct source_files. */
+/* One line without its end; empty: it is not known. A listing_source; `files` is a struct
+ * source_files. */
 struct span source_files_line(void *files, const char *file, uint32_t line);
 /* The number of files that were changed after the recording began; *first is one of them. */
 size_t source_files_newer(const struct source_files *files, const char **first);
-/* How many files are there and were not read; *reason is the first one's, in a sentence that names
- * it. */
+/* The number of files that are there and were not read; *reason is a sentence about the first. */
 size_t source_files_refused(const struct source_files *files, const char **reason);

@@ -60,7 +60,7 @@ static int say(const struct error *err)
 	return 1;
 }
 
-/* What the arguments name: files to read come last, the rest are procedures and images. */
+/* The arguments: procedures and images, then files to read. */
 struct asked {
 	char *const *names;
 	size_t name_count;
@@ -77,11 +77,11 @@ static struct asked split(char *const *arguments, size_t count)
 	return (struct asked){ arguments, names, arguments + names, count - names };
 }
 
-/* Which procedures were asked for. */
+/* Procedures that the arguments name. */
 struct chosen {
 	uint32_t *positions;
 	size_t count;
-	bool *taken; /* by position */
+	bool *taken; /* by position: it is in `positions` */
 	size_t images, procedures;
 };
 
@@ -112,7 +112,9 @@ static size_t take_image(const struct annotate_index *index, const char *image,
 	return found;
 }
 
-/* An image of that name, or else the procedures that it may mean. 0 or the exit status. */
+/* Adds the procedures of the image of that name, or else those that it may mean. 0 or the exit
+ * status.
+ */
 static int take_name(const struct annotate_index *index, const char *name, const char *title,
 		     struct chosen *chosen)
 {
@@ -156,7 +158,7 @@ static int choose(const struct annotate_index *index, const struct asked *asked,
 	return 0;
 }
 
-/* What the head calls it: the names that were asked for. */
+/* For the head: the names that were given. */
 static void describe(const struct asked *asked, struct buffer *out)
 {
 	for (size_t i = 0; i < asked->name_count; i++)

@@ -1,6 +1,6 @@
 /*
- * verb - what a verb of the command line is, and its table of options: the one source of parsing,
- * --help and completion.
+ * verb - a verb of the command line, and its table of options, from which parsing, --help and
+ * completion come.
  */
 #pragma once
 
@@ -31,7 +31,8 @@ struct option {
 		*argument; /* as --help and completion show it: "FILE", "PID", "EVENT", "a|b|c" */
 	const char *help;  /* one line, no full stop */
 	void *value;
-	bool *given; /* becomes true when the option is used; may be NULL */
+	bool *given; /* becomes true when the option is used; may be NULL, but not for
+			OPTION_OPTIONAL_DOUBLE */
 };
 
 struct verb {

@@ -1,6 +1,6 @@
 /*
- * aarch64_work - what the parts of the AArch64 effects decoder share: the word, and
- * where its effects gather. Sections below are of the Arm ARM, DDI 0487, chapter C4.1.
+ * aarch64_work - what the files that work out the effects of AArch64 instructions share: the word,
+ * its fields, and the effects found so far. Sections are of the Arm ARM, DDI 0487, chapter C4.1.
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 
 struct aarch64_work {
 	uint32_t word;
-	struct register_set data, address; /* read */
+	struct register_set data, address; /* registers read as values, and to form addresses */
 	struct instruction_effects *effects;
-	bool newer; /* recognized whether or not the disassembler knows it */
+	bool newer; /* an instruction, also where the disassembler does not know it */
 };
 
 /* Field of `bits` bits from bit `low` on. */
@@ -39,7 +39,7 @@ static inline unsigned ra(const struct aarch64_work *work)
 	return field(work, 10, 5);
 }
 
-/* Number 31 is the zero register in these, */
+/* read_x(), write_x(): number 31 is the zero register. */
 static inline void read_x(struct aarch64_work *work, unsigned n)
 {
 	if (n != 31)
@@ -52,7 +52,7 @@ static inline void write_x(struct aarch64_work *work, unsigned n)
 		register_set_add(&work->effects->writes, n);
 }
 
-/* and the stack pointer in these. */
+/* read_x_sp(), write_x_sp(): number 31 is the stack pointer. */
 static inline void read_x_sp(struct aarch64_work *work, unsigned n)
 {
 	register_set_add(&work->data, n);
@@ -83,12 +83,14 @@ static inline void write_flags(struct aarch64_work *work)
 	register_set_add(&work->effects->writes, AARCH64_NZCV);
 }
 
+/* Ends a word whose effects are all found. */
 static inline bool settle(struct aarch64_work *work, enum latency_class class)
 {
 	work->effects->class = class;
 	return true;
 }
 
-/* Each is false for what it does not know. */
+/* Each finds the effects of words of its section, and returns false for a word that it does not
+ * know; what *work holds then means nothing. */
 bool aarch64_memory_effects(struct aarch64_work *work);
 bool aarch64_vector_effects(struct aarch64_work *work);

@@ -17,7 +17,7 @@ static void flow_x86(struct decoder *decoder, struct span code, struct instructi
 		decoder_use(decoder, CAPSTONE_DETAILS);
 		x86_decode_details(decoder, code, out);
 	} else if (decoder->isa == ISA_X86_64) {
-		x86_mind_differences(code, out);
+		x86_apply_differences(code, out);
 	}
 	if (decoder->isa == ISA_I386)
 		out->target &= UINT32_MAX;
@@ -36,7 +36,7 @@ static void flow_aarch64(struct decoder *decoder, struct span code, struct instr
 	aarch64_classify(word, out->vaddr, out);
 	if (out->kind != INSTRUCTION_OTHER || aarch64_hint(word))
 		return;
-	/* Only whether the word is an instruction at all is left to ask. */
+	/* Capstone is used only to tell whether the word is an instruction at all. */
 	const uint8_t *bytes = code.data;
 	size_t left = 4;
 	uint64_t vaddr = out->vaddr;

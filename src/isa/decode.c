@@ -160,7 +160,7 @@ bool x86_decode_details(struct decoder *decoder, struct span code, struct instru
 	out->length_bytes = decoder->room->size;
 	x86_classify(decoder->room, out);
 	if (decoder->isa == ISA_X86_64)
-		x86_mind_differences(code, out);
+		x86_apply_differences(code, out);
 	if (decoder->isa == ISA_I386) { /* addresses wrap at 4 GiB */
 		out->target &= UINT32_MAX;
 		out->reference &= UINT32_MAX;

@@ -22,11 +22,12 @@ struct decoder {
 	csh capstone;
 	cs_insn *room; /* reused: one instruction with its details */
 	enum capstone_use use;
-	const struct x86_rule *rules[X86_INS_ENDING]; /* by id, found when first met */
+	const struct x86_rule *rules[X86_INS_ENDING]; /* by id; NULL: not looked up yet */
 };
 
 void decoder_use(struct decoder *decoder, enum capstone_use use);
-/* Kind, target, reference and length of an x86 instruction, with Capstone's details. */
+/* Kind, target, reference and length of an x86 instruction, with Capstone's details in
+ * decoder->room. False: Capstone knows no such instruction. */
 bool x86_decode_details(struct decoder *decoder, struct span code, struct instruction *out);
 
 /* By X86_INS_*. */
@@ -39,8 +40,8 @@ void x86_classify(const cs_insn *decoded, struct instruction *out);
  * do not tell: branches with a prefix that changes the size of operand or address.
  */
 bool x86_classify_flow(const cs_insn *decoded, enum isa isa, struct instruction *out);
-/* Takes away what holds on the CPUs of one vendor alone. */
-void x86_mind_differences(struct span code, struct instruction *out);
+/* Makes unknown what differs between CPUs of different vendors. */
+void x86_apply_differences(struct span code, struct instruction *out);
 
 /*
  * The length that the encoding of an undecodable x86 instruction shows: VEX,

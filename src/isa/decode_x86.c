@@ -22,14 +22,14 @@ void x86_classify(const cs_insn *decoded, struct instruction *out)
 	}
 }
 
-/* All that differ have one: 66, or REX.W. */
+/* All encodings that CPUs read differently begin with one: 66, or REX.W. */
 static bool begins_with_prefix(const uint8_t *bytes)
 {
 	return (bytes[0] & 0xf0) == 0x40 || (bytes[0] >= 0x64 && bytes[0] <= 0x67) ||
 	       (bytes[0] & 0xe7) == 0x26 || (bytes[0] & 0xfd) == 0xf0 || bytes[0] == 0xf3;
 }
 
-void x86_mind_differences(struct span code, struct instruction *out)
+void x86_apply_differences(struct span code, struct instruction *out)
 {
 	if (out->kind == INSTRUCTION_OTHER || !begins_with_prefix(code.data))
 		return;

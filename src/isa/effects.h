@@ -24,8 +24,8 @@
 
 struct instruction_effects {
 	/*
-	 * Of words that are not understood: false, and then everything is read and
-	 * written, all registers and memory, so that who believes it errs on the safe side.
+	 * False: not understood, and then all registers and memory are read and written, which
+	 * is the safe side.
 	 */
 	bool known;
 	enum latency_class class;

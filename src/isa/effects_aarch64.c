@@ -1,7 +1,7 @@
 /*
  * Effects of AArch64 instructions, all from the bits: Capstone 4's lists of accessed
- * registers miss sources that are destinations too, and what is newer than it. It is
- * asked only whether a word is an instruction at all; LSE atomics, acquiring loads,
+ * registers miss sources that are destinations too, and newer instructions. It only
+ * tells whether a word is an instruction at all; LSE atomics, acquiring loads,
  * pointer authentication, dot products and memory copies are known without it. SVE
  * and SME are not known.
  */
@@ -62,7 +62,7 @@ static bool immediate_effects(struct aarch64_work *work)
 	}
 }
 
-/* BR, BLR, RET, and with authentication; ERET is the system's. */
+/* BR, BLR, RET, and with authentication; ERET is a system instruction. */
 static bool register_branch_effects(struct aarch64_work *work)
 {
 	unsigned opc = field(work, 21, 4);
@@ -222,7 +222,7 @@ static bool branch_effects(struct aarch64_work *work)
 	}
 	if ((word & 0xfe000000) == 0xd6000000)
 		return register_branch_effects(work);
-	if ((word & 0xffe0001f) == 0xd4000001) { /* SVC: what Linux takes and gives */
+	if ((word & 0xffe0001f) == 0xd4000001) { /* SVC: arguments and results of Linux */
 		for (unsigned n = 0; n < 6; n++)
 			read_x(work, n);
 		read_x(work, 8);

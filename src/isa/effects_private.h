@@ -6,9 +6,9 @@
 #include "isa/decode_private.h"
 #include "isa/effects.h"
 
-/* Of one decoded with details in Intel's syntax. */
+/* Effects of the instruction in decoder->room, decoded as CAPSTONE_DETAILS. */
 void x86_effects(struct decoder *decoder, struct instruction_effects *effects);
-/* Of a word that is not Capstone's to tell; `decoded` says whether it knew it. */
+/* Effects of a word, from its bits; `decoded`: Capstone knows it as an instruction. */
 void aarch64_effects(uint32_t word, bool decoded, struct instruction_effects *effects);
-/* Every register and all memory. */
+/* Effects that are not known: every register and all memory are read and written. */
 void effects_unknown(enum isa isa, struct instruction_effects *effects);

@@ -399,11 +399,11 @@ static const struct x86_rule *find_rule(struct decoder *decoder, const char *nam
 {
 	unsigned id = decoder->room->id;
 	if (!prefix->vex && is_string(decoder->room))
-		return x86_rule_of(name, 1);
+		return x86_rule_of(name, true);
 	if (id >= X86_INS_ENDING)
 		return NULL;
 	if (!decoder->rules[id]) {
-		const struct x86_rule *rule = x86_rule_of(name, 0);
+		const struct x86_rule *rule = x86_rule_of(name, false);
 		decoder->rules[id] = rule ? rule : &no_rule;
 	}
 	return decoder->rules[id] == &no_rule ? NULL : decoder->rules[id];

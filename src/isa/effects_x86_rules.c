@@ -228,11 +228,11 @@ static const struct x86_rule rules[] = {
 };
 
 /* `pattern` up to `end`: * is any characters, ? is one. One star is all that rows use. */
-static int matches(const char *pattern, const char *end, const char *name)
+static bool matches(const char *pattern, const char *end, const char *name)
 {
 	while (pattern < end && *pattern != '*') {
 		if (!*name || (*pattern != '?' && *pattern != *name))
-			return 0;
+			return false;
 		pattern++;
 		name++;
 	}
@@ -241,31 +241,31 @@ static int matches(const char *pattern, const char *end, const char *name)
 	size_t tail = (size_t)(end - pattern) - 1;
 	size_t left = strlen(name);
 	if (left < tail)
-		return 0;
+		return false;
 	name += left - tail;
 	for (pattern++; pattern < end; pattern++, name++)
 		if (*pattern != '?' && *pattern != *name)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
-static int has_name(const char *names, const char *name)
+static bool has_name(const char *names, const char *name)
 {
 	while (*names) {
 		size_t length = strcspn(names, " ");
 		if (matches(names, names + length, name))
-			return 1;
+			return true;
 		names += length;
 		names += strspn(names, " ");
 	}
-	return 0;
+	return false;
 }
 
-const struct x86_rule *x86_rule_of(const char *name, int string)
+const struct x86_rule *x86_rule_of(const char *name, bool is_string)
 {
-	const struct x86_rule *table = string ? string_rules : rules;
-	size_t count = string ? sizeof(string_rules) / sizeof(string_rules[0])
-			      : sizeof(rules) / sizeof(rules[0]);
+	const struct x86_rule *table = is_string ? string_rules : rules;
+	size_t count = is_string ? sizeof(string_rules) / sizeof(string_rules[0])
+				 : sizeof(rules) / sizeof(rules[0]);
 	for (int bare = 0; bare < 2; bare++) {
 		for (size_t i = 0; i < count; i++)
 			if (has_name(table[i].names, name + bare))

@@ -136,7 +136,7 @@ static void follow(struct interpreter *interpreter, unsigned limit)
 	result->end = INTERPRET_END_LIMIT;
 }
 
-static void take_state(struct interpreter *interpreter, const struct interpret_start *start)
+static void start_state(struct interpreter *interpreter, const struct interpret_start *start)
 {
 	for (unsigned r = 0; r < INTERPRET_REGISTERS; r++)
 		interpreter->general[r] = start->registers_known >> r & 1
@@ -145,9 +145,9 @@ static void take_state(struct interpreter *interpreter, const struct interpret_s
 	memset(interpreter->vectors, 0, sizeof(interpreter->vectors));
 	interpreter->facts = (struct facts){ 0, 0 };
 	if (interpreter->isa == ISA_AARCH64)
-		aarch64_take_flags(interpreter, start);
+		aarch64_start_flags(interpreter, start);
 	else
-		x86_take_flags(interpreter, start);
+		x86_start_flags(interpreter, start);
 }
 
 void interpreter_run(struct interpreter *interpreter, const struct interpret_start *start,
@@ -157,7 +157,7 @@ void interpreter_run(struct interpreter *interpreter, const struct interpret_sta
 	*out = (struct interpret_result){ .pc = start->pc };
 	interpreter->callbacks = callbacks;
 	interpreter->result = out;
-	take_state(interpreter, start);
+	start_state(interpreter, start);
 	/* an empty stack where no stack pointer says where it lies */
 	unsigned sp = interpreter->isa == ISA_AARCH64 ? AARCH64_SP : X86_RSP;
 	interpreter->start = *start;

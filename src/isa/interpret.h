@@ -1,8 +1,9 @@
 /*
- * interpret - goes on from a sampled state: what a CPU did after a sample, as far as
- * the sampled registers, a few bytes of stack and read-only memory tell. x86-64 and
- * AArch64. Each branch passed whose outcome is certain is reported: evidence of where
- * control goes, at the cost of no more than a sample (DCPI, SOSP'97, section 7).
+ * interpret - executes what follows a sample, from the sampled state: what the CPU did next, as
+ * far as the sampled registers, a few bytes of stack and read-only memory tell. x86-64 and
+ * AArch64. Each branch on the way whose outcome is certain is reported: evidence of where
+ * control goes, at the cost of no more than a sample (DCPI, SOSP'97, section 7). The instructions
+ * that are executed are a path.
  *
  * Values are known or unknown bit by bit. Memory is unknown but for the stack bytes
  * and blocks given, what the path itself stored at known addresses, and what read_only()
@@ -12,7 +13,7 @@
  * their target is known.
  *
  * An interpreter belongs to one thread at a time and serves any number of paths, of any
- * number of processes: it keeps decoded instructions by address, and believes them
+ * number of processes: it keeps decoded instructions by address, and uses them
  * only while code() still shows the same bytes. A path neither allocates nor fails.
  */
 #pragma once
@@ -36,6 +37,7 @@ struct interpret_block {
 	struct span bytes; /* not across the end of the address space */
 };
 
+/* What `stack` and `blocks` point to must stay valid until the path ends. */
 struct interpret_start {
 	uint64_t pc;
 	uint64_t registers[INTERPRET_REGISTERS]; /* numbered as registers.h does */
@@ -43,7 +45,7 @@ struct interpret_start {
 	bool flags_known;
 	uint64_t flags;	   /* x86: RFLAGS; AArch64: PSTATE as in SPSR, N in bit 31 */
 	struct span stack; /* what memory holds from the stack pointer on; may be empty */
-	const struct interpret_block *blocks; /* and elsewhere; valid until the path ends */
+	const struct interpret_block *blocks; /* the same elsewhere */
 	unsigned block_count;
 };
 
@@ -72,7 +74,7 @@ struct interpret_callbacks {
 	void (*edge)(void *context, uint64_t from, uint64_t to, enum interpret_edge kind);
 };
 
-/* Why a path ended, at an instruction that was not passed. */
+/* Why a path ended, at an instruction that was not executed. */
 enum interpret_end {
 	INTERPRET_END_LIMIT,	 /* all instructions asked for were interpreted */
 	INTERPRET_END_CONDITION, /* a conditional branch with an unknown outcome */
@@ -85,9 +87,9 @@ enum interpret_end {
 };
 
 struct interpret_result {
-	unsigned instructions; /* passed */
-	unsigned outcomes;     /* reported */
-	uint64_t pc;	       /* of the first instruction not passed */
+	unsigned instructions; /* executed */
+	unsigned outcomes;     /* of branches, which were reported */
+	uint64_t pc;	       /* of the first instruction not executed */
 	enum interpret_end end;
 };
 
@@ -99,33 +101,31 @@ int interpreter_new(enum isa isa, struct interpreter **out, struct error *err);
 void interpreter_free(struct interpreter *interpreter);	  /* NULL does nothing */
 void interpreter_freep(struct interpreter **interpreter); /* for CLEANUP() */
 
-/* At most `limit` instructions from *start on. */
+/* Executes at most `limit` instructions from *start on. */
 void interpreter_run(struct interpreter *interpreter, const struct interpret_start *start,
 		     const struct interpret_callbacks *callbacks, unsigned limit,
 		     struct interpret_result *out);
 
 /*
  * Goes on with the path of the last interpreter_run(), which ended at its limit, to at most `limit`
- * instructions in all: as if that had been the limit. Its callbacks, what its start pointed to and
- * its result, which is brought up to date, are still there.
+ * instructions in all: as if that had been the limit. That call's callbacks, what its start pointed
+ * to and its result must still be valid; the result is updated.
  */
 void interpreter_go_on(struct interpreter *interpreter, unsigned limit);
 
 /* "limit", "unknown condition", ... */
 const char *interpret_end_name(enum interpret_end end);
 
-/*
- * PERF_SAMPLE_REGS_USER: what to ask for as sample_regs_user (bits are PERF_REG_X86_*,
- * PERF_REG_ARM64_*), 0 of another instruction set;
- */
+/* Registers to sample with PERF_SAMPLE_REGS_USER, for perf_event_attr.sample_regs_user (bits are
+ * PERF_REG_X86_*, PERF_REG_ARM64_*). 0 for another instruction set. */
 uint64_t interpret_perf_registers(enum isa isa);
-/* how much of the stack is worth taking with them: what a return at the end needs; */
+/* How many bytes of the stack are worth sampling with them: as many as a return at the end of a
+ * procedure reads. */
 unsigned interpret_stack_bytes(enum isa isa);
 /*
- * and the start from what came: `values` are the registers of `mask` in the order of their
- * bits, as many as it has, of a 64-bit process (PERF_SAMPLE_REGS_ABI_64). Leaves `stack`
- * empty. AArch64's flags are not among them. False, and *out empty: `mask` has no
- * instruction pointer.
+ * The start of a path from sampled registers: `values` are those of `mask` in the order of its
+ * bits, of a 64-bit process (PERF_SAMPLE_REGS_ABI_64). Leaves `stack` and `blocks` empty;
+ * AArch64's flags are not sampled. False, and *out empty: `mask` has no instruction pointer.
  */
 bool interpret_start_of_perf(enum isa isa, uint64_t mask, const uint64_t *values,
 			     struct interpret_start *out);

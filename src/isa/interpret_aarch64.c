@@ -1,5 +1,6 @@
 /*
- * AArch64: flow, hints, and what is known by effects alone; the rest is in the files beside.
+ * AArch64: branches, hints, and instructions of which only the effects are known;
+ * interpret_aarch64_data.c and interpret_aarch64_memory.c have the rest.
  */
 #include <string.h>
 
@@ -26,7 +27,7 @@ struct facts facts_of_nzcv(unsigned nzcv)
 	return facts;
 }
 
-void aarch64_take_flags(struct interpreter *interpreter, const struct interpret_start *start)
+void aarch64_start_flags(struct interpreter *interpreter, const struct interpret_start *start)
 {
 	interpreter->guard_stage = GUARD_NONE;
 	if (start->flags_known)
@@ -55,13 +56,13 @@ enum truth aarch64_condition(const struct interpreter *interpreter, unsigned con
 	return negate(truth, asked[which].inverted != (condition & 1));
 }
 
-struct known_bits aarch64_without_code(struct known_bits pointer)
+struct known_bits aarch64_strip_pointer(struct known_bits pointer)
 {
 	return bits_low(pointer, ADDRESS_BITS);
 }
 
-/* The code, unless the machine has none and leaves the pointer alone. */
-struct known_bits aarch64_with_code(struct known_bits pointer)
+/* A machine without pointer authentication leaves the pointer alone: the bits are unknown. */
+struct known_bits aarch64_sign_pointer(struct known_bits pointer)
 {
 	return bits_insert(bits_unknown(), pointer, bits_mask(ADDRESS_BITS));
 }
@@ -103,7 +104,7 @@ static bool run_register_branch(struct interpreter *interpreter, const struct st
 	unsigned number = which == 2 && authenticates ? 30 : RN(word);
 	struct known_bits target = read_x(interpreter, number, 64);
 	if (authenticates)
-		target = aarch64_without_code(target);
+		target = aarch64_strip_pointer(target);
 	*end = which == 2 ? INTERPRET_END_RETURN : INTERPRET_END_INDIRECT;
 	if (!bits_are_known(target, 64))
 		return false;
@@ -122,28 +123,29 @@ static bool run_hint(struct interpreter *interpreter, uint32_t word)
 	case 25:
 	case 26:
 	case 27: /* PACIAZ, PACIASP, PACIBZ, PACIBSP */
-		general[30] = aarch64_with_code(general[30]);
+		general[30] = aarch64_sign_pointer(general[30]);
 		return true;
 	case 7:
 	case 28:
 	case 29:
 	case 30:
 	case 31: /* XPACLRI, AUTIAZ and its kin */
-		general[30] = aarch64_without_code(general[30]);
+		general[30] = aarch64_strip_pointer(general[30]);
 		return true;
 	case 8:
 	case 10:
-		general[17] = aarch64_with_code(general[17]);
+		general[17] = aarch64_sign_pointer(general[17]);
 		return true;
 	case 12:
 	case 14:
-		general[17] = aarch64_without_code(general[17]);
+		general[17] = aarch64_strip_pointer(general[17]);
 		return true;
 	}
-	return true; /* does nothing that is followed */
+	return true; /* changes nothing that the interpreter keeps */
 }
 
-/* Where a store that is not followed may reach: at most FORGET_BYTES from a base. */
+/* Makes unknown what a store of unknown data may overwrite: at most FORGET_BYTES around its base.
+ */
 static void forget_stored(struct interpreter *interpreter, const struct step *step, uint32_t word)
 {
 	bool structures = (word & 0xbe000000) == 0x0c000000; /* ST1 and its kin, at the base */
@@ -158,7 +160,7 @@ static void forget_stored(struct interpreter *interpreter, const struct step *st
 		memory_forget(&interpreter->memory, base.value - FORGET_BYTES, 2 * FORGET_BYTES);
 }
 
-/* All that the effects name becomes unknown. */
+/* Makes unknown all that the effects say is written. */
 static bool forget(struct interpreter *interpreter, const struct step *step, uint32_t word,
 		   enum interpret_end *end)
 {
@@ -173,8 +175,8 @@ static bool forget(struct interpreter *interpreter, const struct step *step, uin
 }
 
 /*
- * gcc's check of the guard, which no other code looks like: its outcome is known though
- * the guard is not, since the program dies of another.
+ * Recognises gcc's check of the guard, which no other code looks like: its outcome is known though
+ * the guard is not, since a program whose guard differs ends.
  */
 static void watch_guard(struct interpreter *interpreter, uint64_t address, uint32_t word)
 {
@@ -195,7 +197,7 @@ static void watch_guard(struct interpreter *interpreter, uint64_t address, uint3
 	}
 }
 
-/* Of B.cond; that of a guard's check is not taken. */
+/* Whether a B.cond is taken; that of a guard's check is not. */
 static enum truth branch_condition(const struct interpreter *interpreter, const struct step *step,
 				   unsigned condition)
 {
@@ -205,7 +207,7 @@ static enum truth branch_condition(const struct interpreter *interpreter, const 
 	return truth == TRUTH_UNKNOWN && guards ? TRUTH_FALSE : truth;
 }
 
-/* Branches, exceptions, system. *done is false for what the effects are to do. */
+/* Branches, exceptions, system instructions. *done false: another instruction, not executed. */
 static bool run_flow(struct interpreter *interpreter, const struct step *step, uint32_t word,
 		     uint64_t *next, enum interpret_end *end, bool *done)
 {
@@ -245,7 +247,7 @@ static bool run_flow(struct interpreter *interpreter, const struct step *step, u
 	return true;
 }
 
-/* By op0, C4.1. */
+/* Instructions that are no branches, by op0 (C4.1). */
 static bool run_plain(struct interpreter *interpreter, const struct step *step, uint32_t word)
 {
 	unsigned op0 = part(word, 25, 4);

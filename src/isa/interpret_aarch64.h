@@ -1,6 +1,6 @@
 /*
- * interpret_aarch64 - what the parts of the AArch64 interpreter share. Sections are of
- * the Arm ARM, DDI 0487, chapter C4.1.
+ * interpret_aarch64 - what the files of the AArch64 interpreter share: fields of a word, registers,
+ * conditions. Sections are of the Arm ARM, DDI 0487, chapter C4.1.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ static inline uint64_t signed_part(uint32_t word, unsigned low, unsigned bits)
 #define RA(word) part(word, 10, 5)
 #define RM(word) part(word, 16, 5)
 
-/* Where 31 is the zero register, of 64 or 32 bits; */
+/* read_x(), write_x(): number 31 is the zero register. Widths are 64 or 32 bits. */
 static inline struct known_bits read_x(const struct interpreter *interpreter, unsigned number,
 				       unsigned width_bits)
 {
@@ -38,7 +38,7 @@ static inline void write_x(struct interpreter *interpreter, unsigned number, uns
 		interpreter->general[number] = bits_low(bits, width_bits);
 }
 
-/* and where it is the stack pointer. */
+/* read_x_sp(), write_x_sp(): number 31 is the stack pointer. */
 static inline struct known_bits read_x_sp(const struct interpreter *interpreter, unsigned number,
 					  unsigned width_bits)
 {
@@ -51,18 +51,20 @@ static inline void write_x_sp(struct interpreter *interpreter, unsigned number, 
 	interpreter->general[number] = bits_low(bits, width_bits);
 }
 
-/* By the four bits of the encoding. */
+/* Whether a condition holds, by the four bits of its encoding. */
 enum truth aarch64_condition(const struct interpreter *interpreter, unsigned condition);
-/* The flags that two instructions may leave, of which one is it. */
+/* The flags of a constant: N, Z, C, V from bit 3 to bit 0. */
 struct facts facts_of_nzcv(unsigned nzcv);
 /*
- * User addresses have 48 bits; what authentication puts above them is taken off. So is what
- * it would have found: a program goes on only where it found no fault.
+ * Pointer authentication: a user's pointer without the code in its bits above the 48 of an address,
+ * and one with a code, which is not known. An authentication that fails is not followed: the
+ * program would go no further.
  */
-struct known_bits aarch64_without_code(struct known_bits pointer);
-struct known_bits aarch64_with_code(struct known_bits pointer);
+struct known_bits aarch64_strip_pointer(struct known_bits pointer);
+struct known_bits aarch64_sign_pointer(struct known_bits pointer);
 
-/* Each is false for what it does not know: then the effects hold. */
+/* Each executes instructions of its section, and returns false for one that it does not know, of
+ * which only the effects (effects.h) are then used. */
 bool aarch64_run_immediate(struct interpreter *interpreter, uint32_t word, uint64_t address);
 bool aarch64_run_register(struct interpreter *interpreter, uint32_t word);
 bool aarch64_run_memory(struct interpreter *interpreter, uint32_t word, uint64_t address);

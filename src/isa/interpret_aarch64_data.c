@@ -261,7 +261,7 @@ static bool run_carry(struct interpreter *interpreter, uint32_t word, unsigned w
 	return true;
 }
 
-/* CCMP, CCMN: the comparison's flags, or given ones. */
+/* CCMP, CCMN: the comparison's flags, or the instruction's own. */
 static bool compare_if(struct interpreter *interpreter, uint32_t word, unsigned width_bits)
 {
 	struct known_bits a = read_x(interpreter, RN(word), width_bits);
@@ -353,7 +353,7 @@ static uint64_t reverse_groups(uint64_t value, unsigned bytes)
 	return bytes == 8 ? value : value >> 32 | value << 32;
 }
 
-/* Zeros above the first one; of CLS the bits that are as the highest. */
+/* CLZ: the number of zeros above the highest one. CLS: of bits below the highest that equal it. */
 static struct known_bits leading(struct known_bits a, unsigned width_bits, bool of_sign)
 {
 	if (of_sign) {
@@ -381,7 +381,7 @@ static bool run_one_source(struct interpreter *interpreter, uint32_t word, unsig
 		struct known_bits old = read_x(interpreter, RD(word), 64);
 		bool adds = opcode < 16 && !(opcode & 4);
 		write_x(interpreter, RD(word), 64,
-			adds ? aarch64_with_code(old) : aarch64_without_code(old));
+			adds ? aarch64_sign_pointer(old) : aarch64_strip_pointer(old));
 		return true;
 	}
 	unsigned shift = 64 - width_bits;

@@ -4,7 +4,7 @@
 #include "isa/interpret_aarch64.h"
 
 /* How registers, general or vector, go to and from memory. */
-struct transfer {
+struct access {
 	bool loads, vector;
 	bool is_signed;
 	unsigned bytes;	     /* of one register; 16: of a vector */
@@ -31,43 +31,43 @@ static struct known_bits moved(struct known_bits address, uint64_t by)
 	return bits_add(address, bits_of(by), bits_of(0));
 }
 
-static void move_vector(struct interpreter *interpreter, const struct transfer *transfer,
+static void move_vector(struct interpreter *interpreter, const struct access *access,
 			unsigned number, struct known_bits address)
 {
 	struct known_bits *vector = interpreter->vectors[number];
-	unsigned low = transfer->bytes < 8 ? transfer->bytes : 8;
-	if (transfer->loads) {
+	unsigned low = access->bytes < 8 ? access->bytes : 8;
+	if (access->loads) {
 		vector[0] = load(interpreter, address, low);
-		vector[1] = transfer->bytes == 16 ? load(interpreter, moved(address, 8), 8)
-						  : bits_of(0);
+		vector[1] =
+			access->bytes == 16 ? load(interpreter, moved(address, 8), 8) : bits_of(0);
 		return;
 	}
 	store(interpreter, address, low, vector[0]);
-	if (transfer->bytes == 16)
+	if (access->bytes == 16)
 		store(interpreter, moved(address, 8), 8, vector[1]);
 }
 
-static void move_register(struct interpreter *interpreter, const struct transfer *transfer,
+static void move_register(struct interpreter *interpreter, const struct access *access,
 			  unsigned number, struct known_bits address)
 {
-	if (transfer->vector) {
-		move_vector(interpreter, transfer, number, address);
-	} else if (transfer->loads) {
-		struct known_bits bits = load(interpreter, address, transfer->bytes);
-		if (transfer->is_signed)
-			bits = bits_extend(bits, 8 * transfer->bytes);
-		write_x(interpreter, number, transfer->width_bits, bits);
+	if (access->vector) {
+		move_vector(interpreter, access, number, address);
+	} else if (access->loads) {
+		struct known_bits bits = load(interpreter, address, access->bytes);
+		if (access->is_signed)
+			bits = bits_extend(bits, 8 * access->bytes);
+		write_x(interpreter, number, access->width_bits, bits);
 	} else {
-		store(interpreter, address, transfer->bytes, read_x(interpreter, number, 64));
+		store(interpreter, address, access->bytes, read_x(interpreter, number, 64));
 	}
 }
 
 /* By size, V and opc; false: a prefetch, or not allocated. */
-static bool transfer_of(uint32_t word, struct transfer *out)
+static bool access_of(uint32_t word, struct access *out)
 {
 	unsigned size = part(word, 30, 2), opc = part(word, 22, 2);
 	bool vector = part(word, 26, 1);
-	*out = (struct transfer){ .loads = opc != 0, .vector = vector, .bytes = 1u << size };
+	*out = (struct access){ .loads = opc != 0, .vector = vector, .bytes = 1u << size };
 	out->width_bits = 64;
 	if (vector) {
 		out->loads = opc & 1;
@@ -85,19 +85,19 @@ static bool transfer_of(uint32_t word, struct transfer *out)
 static bool run_pair(struct interpreter *interpreter, uint32_t word)
 {
 	unsigned opc = part(word, 30, 2), mode = part(word, 23, 2);
-	struct transfer transfer = { .loads = part(word, 22, 1), .vector = part(word, 26, 1) };
+	struct access access = { .loads = part(word, 22, 1), .vector = part(word, 26, 1) };
 	if (opc == 3)
 		return false;
-	transfer.width_bits = 64;
-	transfer.bytes = transfer.vector ? 4u << opc : opc == 2 ? 8 : 4;
-	transfer.is_signed = !transfer.vector && opc == 1;
-	if (transfer.is_signed && !transfer.loads)
+	access.width_bits = 64;
+	access.bytes = access.vector ? 4u << opc : opc == 2 ? 8 : 4;
+	access.is_signed = !access.vector && opc == 1;
+	if (access.is_signed && !access.loads)
 		return false; /* STGP */
 	struct known_bits base = read_x_sp(interpreter, RN(word), 64);
-	struct known_bits other = moved(base, signed_part(word, 15, 7) * transfer.bytes);
+	struct known_bits other = moved(base, signed_part(word, 15, 7) * access.bytes);
 	struct known_bits address = mode == 1 ? base : other; /* 1: afterwards */
-	move_register(interpreter, &transfer, RD(word), address);
-	move_register(interpreter, &transfer, RA(word), moved(address, transfer.bytes));
+	move_register(interpreter, &access, RD(word), address);
+	move_register(interpreter, &access, RA(word), moved(address, access.bytes));
 	if (mode & 1)
 		write_x_sp(interpreter, RN(word), 64, other);
 	return true;
@@ -106,12 +106,12 @@ static bool run_pair(struct interpreter *interpreter, uint32_t word)
 static bool run_literal(struct interpreter *interpreter, uint32_t word, uint64_t address)
 {
 	unsigned opc = part(word, 30, 2);
-	struct transfer transfer = { .loads = true, .vector = part(word, 26, 1), .width_bits = 64 };
+	struct access access = { .loads = true, .vector = part(word, 26, 1), .width_bits = 64 };
 	if (opc == 3)
-		return !transfer.vector; /* PRFM */
-	transfer.bytes = transfer.vector ? 4u << opc : opc == 1 ? 8 : 4;
-	transfer.is_signed = !transfer.vector && opc == 2;
-	move_register(interpreter, &transfer, RD(word),
+		return !access.vector; /* PRFM */
+	access.bytes = access.vector ? 4u << opc : opc == 1 ? 8 : 4;
+	access.is_signed = !access.vector && opc == 2;
+	move_register(interpreter, &access, RD(word),
 		      bits_of(address + signed_part(word, 5, 19) * 4));
 	return true;
 }
@@ -168,21 +168,21 @@ static bool is_prefetch(uint32_t word)
 static bool run_single(struct interpreter *interpreter, uint32_t word)
 {
 	unsigned mode = part(word, 10, 2); /* 0: as it is, 1: afterwards, 2: as it is, 3: before */
-	struct transfer transfer;
+	struct access access;
 	if (part(word, 21, 1) && mode == 0)
 		return !part(word, 26, 1) && run_atomic(interpreter, word);
 	if (part(word, 21, 1) && mode != 2)
 		return false; /* with authentication */
 	if (is_prefetch(word))
 		return true;
-	if (!transfer_of(word, &transfer))
+	if (!access_of(word, &access))
 		return false;
 	struct known_bits base = read_x_sp(interpreter, RN(word), 64);
 	struct known_bits offset = bits_of(signed_part(word, 12, 9));
-	if (part(word, 21, 1) && !register_offset(interpreter, word, transfer.bytes, &offset))
+	if (part(word, 21, 1) && !register_offset(interpreter, word, access.bytes, &offset))
 		return false;
 	struct known_bits other = bits_add(base, offset, bits_of(0));
-	move_register(interpreter, &transfer, RD(word), mode == 1 ? base : other);
+	move_register(interpreter, &access, RD(word), mode == 1 ? base : other);
 	if (mode & 1)
 		write_x_sp(interpreter, RN(word), 64, other);
 	return true;
@@ -209,7 +209,7 @@ static bool run_exclusive(struct interpreter *interpreter, uint32_t word)
 {
 	bool pair = part(word, 21, 1), ordered = part(word, 23, 1);
 	unsigned bytes = 1u << part(word, 30, 2);
-	struct transfer transfer = { .loads = part(word, 22, 1), .bytes = bytes, .width_bits = 64 };
+	struct access access = { .loads = part(word, 22, 1), .bytes = bytes, .width_bits = 64 };
 	struct known_bits address = read_x_sp(interpreter, RN(word), 64);
 	if (pair && ordered) {
 		compare_and_swap(interpreter, word, address, bytes);
@@ -217,22 +217,22 @@ static bool run_exclusive(struct interpreter *interpreter, uint32_t word)
 	}
 	if (pair && bytes < 4)
 		return false; /* CASP */
-	if (!ordered && !transfer.loads) {
+	if (!ordered && !access.loads) {
 		/* stored, or not */
 		for (unsigned i = 0; i <= pair; i++)
 			store(interpreter, moved(address, i * bytes), bytes, bits_unknown());
 		write_x(interpreter, RM(word), 64, (struct known_bits){ 0, ~UINT64_C(1) });
 		return true;
 	}
-	move_register(interpreter, &transfer, RD(word), address);
+	move_register(interpreter, &access, RD(word), address);
 	if (pair)
-		move_register(interpreter, &transfer, RA(word), moved(address, bytes));
+		move_register(interpreter, &access, RA(word), moved(address, bytes));
 	return true;
 }
 
 bool aarch64_run_memory(struct interpreter *interpreter, uint32_t word, uint64_t address)
 {
-	struct transfer transfer;
+	struct access access;
 	if ((word & 0x3f000000) == 0x08000000)
 		return run_exclusive(interpreter, word);
 	if ((word & 0x3b000000) == 0x18000000)
@@ -245,11 +245,11 @@ bool aarch64_run_memory(struct interpreter *interpreter, uint32_t word, uint64_t
 		return false;
 	if (is_prefetch(word))
 		return true;
-	if (!transfer_of(word, &transfer))
+	if (!access_of(word, &access))
 		return false;
-	move_register(interpreter, &transfer, RD(word),
+	move_register(interpreter, &access, RD(word),
 		      moved(read_x_sp(interpreter, RN(word), 64),
-			    (uint64_t)part(word, 10, 12) * transfer.bytes));
+			    (uint64_t)part(word, 10, 12) * access.bytes));
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * What comparisons and results tell of flags, though not all bits are known.
+ * Flags of results and comparisons whose operands are known in part.
  */
 #include "isa/interpret_private.h"
 
@@ -50,7 +50,7 @@ void facts_of_logic(struct facts *facts, struct known_bits result, unsigned widt
 	facts_conclude(facts);
 }
 
-/* Of the least and the greatest sum: does it reach beyond the width, and may it be zero? */
+/* FACT_CARRY and FACT_ZERO of a sum from its least and greatest value. */
 static void set_unsigned(struct facts *facts, unsigned __int128 least, unsigned __int128 most,
 			 unsigned width_bits)
 {
@@ -63,7 +63,7 @@ static void set_unsigned(struct facts *facts, unsigned __int128 least, unsigned 
 		fact_set(facts, FACT_ZERO, false);
 }
 
-/* Of signed sums and differences, least and most: do they leave the width? */
+/* FACT_OVERFLOW and FACT_LESS of a signed sum or difference from its least and greatest value. */
 static void set_signed(struct facts *facts, __int128 least, __int128 most, unsigned width_bits)
 {
 	__int128 limit = (__int128)1 << (width_bits - 1);

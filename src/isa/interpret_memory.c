@@ -36,7 +36,7 @@ static struct memory_cell *find(struct memory *memory, uint64_t address)
 	}
 }
 
-/* NULL: all are in use; half of them stay free, so that find() ends. */
+/* NULL: too many are in use; half of them stay free, so that find() ends. */
 static struct memory_cell *find_or_add(struct memory *memory, uint64_t address)
 {
 	struct memory_cell *found = find(memory, address);
@@ -76,7 +76,8 @@ static bool find_in_blocks(struct memory *memory, uint64_t address, uint8_t *byt
 	return false;
 }
 
-/* A byte that was there when the path began, or was stored since. */
+/* A byte that the start of the path has, or that was stored since. False: read_only() may have it.
+ */
 static bool load_byte(struct memory *memory, uint64_t address, struct known_bits *out)
 {
 	const struct memory_cell *cell = memory->lost ? NULL : find(memory, address & ~UINT64_C(7));

@@ -1,5 +1,6 @@
 /*
- * interpret_private - what the parts of the interpreter know of each other.
+ * interpret_private - what the files of the interpreter share: flags as far as they are known,
+ * memory as far as the path knows it, decoded instructions, and the interpreter's state.
  */
 #pragma once
 
@@ -8,9 +9,9 @@
 #include "isa/known_bits.h"
 
 /*
- * What conditions ask for. Each is known or not by itself: less may be known though
- * neither sign nor overflow is. AArch64's C is kept inverted after all instructions:
- * CARRY is then "below" in both instruction sets.
+ * What conditions test. Each is known or not by itself: less may be known though
+ * neither sign nor overflow is. AArch64's C is always kept inverted, so that
+ * FACT_CARRY is "below" in both instruction sets.
  */
 enum fact {
 	FACT_CARRY, /* unsigned below */
@@ -73,28 +74,29 @@ static inline void fact_set_truth(struct facts *facts, enum fact fact, enum trut
 		fact_set(facts, fact, truth == TRUTH_TRUE);
 }
 
-/* Less and the like, from the flags that say so; those known otherwise stay. */
+/* Works out FACT_LESS, FACT_BELOW_EQUAL and FACT_LESS_EQUAL from the flags where they are not
+ * known yet. */
 void facts_conclude(struct facts *facts);
 /* Zero, sign and parity of a result; the others are forgotten. */
 void facts_of_result(struct facts *facts, struct known_bits result, unsigned width_bits);
 /* As facts_of_result(), without carry and overflow: and, or, xor, test. */
 void facts_of_logic(struct facts *facts, struct known_bits result, unsigned width_bits);
-/* a + b + carry, and what its flags are. */
+/* Returns a + b + carry and sets its flags. */
 struct known_bits facts_of_addition(struct facts *facts, struct known_bits a, struct known_bits b,
 				    struct known_bits carry, unsigned width_bits);
-/* a - b - borrow. */
+/* Returns a - b - borrow and sets its flags. */
 struct known_bits facts_of_subtraction(struct facts *facts, struct known_bits a,
 				       struct known_bits b, struct known_bits borrow,
 				       unsigned width_bits);
 
 /* Memory as far as the path knows it. */
-#define MEMORY_CELLS  256 /* more than the stores of a usual path; a power of two */
+#define MEMORY_CELLS  256 /* half are used at most, more than usual paths store; a power of two */
 #define MEMORY_RANGES 8
 
 struct memory_cell {
 	uint64_t address; /* a multiple of 8 */
 	struct known_bits bits;
-	uint32_t path;	 /* that stored it */
+	uint32_t path;	 /* the number of the path that stored it: others' cells are free */
 	uint8_t present; /* bit i: byte i was stored */
 };
 
@@ -102,27 +104,26 @@ struct memory {
 	const struct interpret_start *start;
 	const struct interpret_callbacks *callbacks;
 	uint64_t stack_address;
-	uint32_t path;
+	uint32_t path; /* number of the one under way */
 	unsigned cells_used, ranges_used;
-	unsigned last_block; /* of the start, that the last look ended in */
+	unsigned last_block; /* of start->blocks, in which the last load was */
 	bool lost;	     /* more was stored than is kept: only read-only memory is known */
 	struct {
 		uint64_t address, bytes;
-	} ranges[MEMORY_RANGES]; /* written with what is not known */
+	} ranges[MEMORY_RANGES]; /* overwritten with unknown values */
 	struct memory_cell cells[MEMORY_CELLS];
 };
 
 void memory_begin(struct memory *memory, uint64_t stack_address,
 		  const struct interpret_start *start, const struct interpret_callbacks *callbacks);
-/* `bytes` is 1 to 8. */
+/* memory_load(), memory_store(): `bytes` is 1 to 8. */
 struct known_bits memory_load(struct memory *memory, uint64_t address, unsigned bytes);
 void memory_store(struct memory *memory, uint64_t address, unsigned bytes, struct known_bits bits);
-/* Any number of bytes may have been written. */
+/* Any of these bytes may have been overwritten: they become unknown. */
 void memory_forget(struct memory *memory, uint64_t address, uint64_t bytes);
 
-#define FORGET_BYTES 4096 /* what a store of unknown length is taken to reach */
+#define FORGET_BYTES 4096 /* a store of unknown length is assumed to reach no further */
 
-/* An instruction as it is kept between paths. */
 enum step_operand_kind {
 	OPERAND_NONE,
 	OPERAND_GENERAL,
@@ -146,6 +147,7 @@ struct step_operand {
 #define STEP_BYTES    16 /* the longest instruction has 15 */
 #define STEP_OPERANDS 3
 
+/* A decoded instruction, as it is kept between paths. */
 struct step {
 	uint64_t address;
 	uint8_t bytes[STEP_BYTES];
@@ -156,7 +158,7 @@ struct step {
 	bool repeats;
 	bool narrow_address; /* 32 bits wide */
 	bool narrow_operand; /* 66 */
-	bool known;	     /* effects are */
+	bool known;	     /* `writes` and the like are right */
 	bool writes_memory;
 	uint16_t written_bytes;
 	struct register_set writes;
@@ -176,33 +178,36 @@ struct interpreter {
 	struct known_bits vectors[32][2]; /* their low 128 bits */
 	struct facts facts;
 	enum truth backwards; /* x86: DF */
-	/* The stack protector's guard: the instruction behind its load (AArch64: and the next ones,
-	 * by stage), and the register that has it. */
+	/* The check of the stack protector's guard: the address of its next instruction, the
+	 * register that holds the guard, and (AArch64) how far the check has come. */
 	uint64_t guard_address;
 	uint8_t guard_register, guard_stage;
 	struct memory memory;
 	uint8_t works[]; /* x86: enum x86_work by Capstone's id */
 };
 
-/* What a path knows at its start of flags. */
-void x86_take_flags(struct interpreter *interpreter, const struct interpret_start *start);
-void aarch64_take_flags(struct interpreter *interpreter, const struct interpret_start *start);
+/* Set the flags, as far as they are known when a path begins. */
+void x86_start_flags(struct interpreter *interpreter, const struct interpret_start *start);
+void aarch64_start_flags(struct interpreter *interpreter, const struct interpret_start *start);
 
-/* Reports an outcome. */
+/* Reports the outcome of a branch. */
 void interpreter_report(struct interpreter *interpreter, uint64_t from, uint64_t to,
 			enum interpret_edge kind);
-/* A branch that goes to `target` or on; false where which is not known. */
+/* A branch that goes to `target` where `taken`, else on: sets *next and reports it. False, with
+ * *end, where `taken` is unknown. */
 bool interpreter_branch(struct interpreter *interpreter, const struct step *step, enum truth taken,
 			uint64_t target, uint64_t *next, enum interpret_end *end);
-/* What a step of which only the effects are known leaves: all that it writes is unknown. */
+/* Makes all registers unknown that the step writes: of one whose effects alone are known. */
 void interpreter_forget(struct interpreter *interpreter, const struct step *step);
 
-/*
- * Of each instruction set. *next is the address behind the instruction, and may be
- * changed. Returns false, with *end, when the path ends before it.
- */
+/* Size in bytes, and content, of interpreter.works. */
 size_t x86_works_size(void);
 void x86_works_fill(uint8_t *works);
+/*
+ * Of each instruction set: the first function decodes the instruction at `address` (false: there is
+ * none), the second executes it: *next is the address behind the instruction, and may be changed;
+ * false, with *end: the path ends before it.
+ */
 bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t address,
 		     struct step *step);
 bool x86_step_run(struct interpreter *interpreter, const struct step *step, uint64_t *next,

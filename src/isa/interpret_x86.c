@@ -1,5 +1,6 @@
 /*
- * x86-64: moves and flow; the rest is in the files beside. Intel SDM volume 2.
+ * x86-64: operands, moves and branches (Intel SDM volume 2); the files interpret_x86_*.c have the
+ * rest.
  */
 #include "isa/interpret_x86.h"
 
@@ -12,7 +13,7 @@
 #define FLAG_DIRECTION (1u << 10)
 #define FLAG_OVERFLOW  (1u << 11)
 
-void x86_take_flags(struct interpreter *interpreter, const struct interpret_start *start)
+void x86_start_flags(struct interpreter *interpreter, const struct interpret_start *start)
 {
 	struct facts *facts = &interpreter->facts;
 	interpreter->backwards = TRUTH_UNKNOWN;
@@ -44,7 +45,7 @@ void x86_write_register(struct interpreter *interpreter, unsigned number, unsign
 		*reg = bits_insert(*reg, bits, bits_mask(8 * bytes));
 }
 
-/* What a memory operand's registers come to, a segment aside. */
+/* The address that a memory operand's registers and constant make, without a segment's base. */
 static struct known_bits effective(const struct interpreter *interpreter, const struct step *step,
 				   const struct step_operand *operand)
 {
@@ -184,7 +185,7 @@ static void extend_d(struct interpreter *interpreter, unsigned bytes)
 			   bits_right_signed(bits_extend(low, 8 * bytes), 63));
 }
 
-/* What pushes and pops. */
+/* push, pop, leave. */
 static bool run_stack(struct interpreter *interpreter, const struct step *step)
 {
 	struct known_bits *general = interpreter->general;
@@ -240,9 +241,30 @@ static bool run_flags(struct interpreter *interpreter, const struct step *step)
 	}
 }
 
+/* xchg. Memory is written first: the register may form its address. */
+static void exchange(struct interpreter *interpreter, const struct step *step)
+{
+	struct known_bits a = x86_read(interpreter, step, 0);
+	struct known_bits b = x86_read(interpreter, step, 1);
+	bool memory_is_second = step->operands[1].kind == OPERAND_MEMORY;
+	if (memory_is_second)
+		x86_write(interpreter, step, 1, a);
+	x86_write(interpreter, step, 0, b);
+	if (!memory_is_second)
+		x86_write(interpreter, step, 1, a);
+}
+
+/* setcc: 1 or 0, of which the low bit is unknown where the condition is. */
+static void set_by_condition(struct interpreter *interpreter, const struct step *step)
+{
+	enum truth truth = x86_condition(interpreter, step->detail);
+	struct known_bits bits = truth == TRUTH_UNKNOWN ? (struct known_bits){ 0, ~UINT64_C(1) }
+							: bits_of(truth == TRUTH_TRUE);
+	x86_write(interpreter, step, 0, bits);
+}
+
 static bool run_move(struct interpreter *interpreter, const struct step *step)
 {
-	struct known_bits a, b;
 	switch ((enum x86_work)step->work) {
 	case WORK_MOVE:
 		if (!is_ours(step, 0) || !is_ours(step, 1))
@@ -269,27 +291,14 @@ static bool run_move(struct interpreter *interpreter, const struct step *step)
 		x86_write(interpreter, step, 0, effective(interpreter, step, &step->operands[1]));
 		return true;
 	case WORK_EXCHANGE:
-		a = x86_read(interpreter, step, 0);
-		b = x86_read(interpreter, step, 1);
-		/* memory first: a register may form its address */
-		if (step->operands[1].kind == OPERAND_MEMORY) {
-			x86_write(interpreter, step, 1, a);
-			x86_write(interpreter, step, 0, b);
-		} else {
-			x86_write(interpreter, step, 0, b);
-			x86_write(interpreter, step, 1, a);
-		}
+		exchange(interpreter, step);
 		return true;
 	case WORK_SELECT:
 		select(interpreter, step);
 		return true;
-	case WORK_SET: {
-		enum truth truth = x86_condition(interpreter, step->detail);
-		a = truth == TRUTH_UNKNOWN ? (struct known_bits){ 0, ~UINT64_C(1) }
-					   : bits_of(truth == TRUTH_TRUE);
-		x86_write(interpreter, step, 0, a);
+	case WORK_SET:
+		set_by_condition(interpreter, step);
 		return true;
-	}
 	case WORK_SWAP_BYTES:
 		if (step->operands[0].bytes < 4)
 			return false;
@@ -317,7 +326,7 @@ static bool branch(struct interpreter *interpreter, const struct step *step, enu
 	return interpreter_branch(interpreter, step, taken, target->constant, next, end);
 }
 
-/* loop: rcx counts down, and at 0 ends it; a condition may too. */
+/* loop, loope, loopne: rcx counts down, and 0 ends the loop; so may FACT_ZERO. */
 static bool loop(struct interpreter *interpreter, const struct step *step, uint64_t *next,
 		 enum interpret_end *end)
 {
@@ -376,7 +385,7 @@ static bool go_back(struct interpreter *interpreter, const struct step *step, ui
 	return true;
 }
 
-/* All that the effects name becomes unknown. */
+/* Makes unknown all that the effects say is written. */
 static bool forget(struct interpreter *interpreter, const struct step *step,
 		   enum interpret_end *end)
 {

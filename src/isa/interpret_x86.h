@@ -1,5 +1,6 @@
 /*
- * interpret_x86 - what the parts of the x86-64 interpreter share.
+ * interpret_x86 - what the files of the x86-64 interpreter share: kinds of work, operands,
+ * conditions.
  */
 #pragma once
 
@@ -103,27 +104,32 @@ enum x86_work {
 	WORK_SYSTEM,
 };
 
-/* Each is false when it does not know this form: then the effects hold. */
+/* Each executes a group of works, and returns false for a form that it does not know, of which only
+ * the effects (effects.h) are then used. */
 bool x86_run_arithmetic(struct interpreter *interpreter, const struct step *step);
 bool x86_run_bits(struct interpreter *interpreter, const struct step *step);
-/* *traps: the division cannot be done. */
+/* *traps: the division raises an exception. */
 bool x86_run_product(struct interpreter *interpreter, const struct step *step, bool *traps);
 bool x86_run_vector(struct interpreter *interpreter, const struct step *step);
 
+/* The address of a memory operand; false: not known. */
 bool x86_address(const struct interpreter *interpreter, const struct step *step,
 		 const struct step_operand *operand, uint64_t *address);
-/* Of at most 8 bytes, the bits above them zero; unknown where the operand is none of ours. */
+/* The value of an operand of at most 8 bytes, with zeros above; unknown where it is in no general
+ * register or memory, nor a constant. */
 struct known_bits x86_read(struct interpreter *interpreter, const struct step *step,
 			   unsigned operand);
-/* A register of 32 bits is cleared above; memory at an unknown address stays. */
+/* Writes an operand. A write of 32 bits clears the register above; one to an unknown address is
+ * ignored. */
 void x86_write(struct interpreter *interpreter, const struct step *step, unsigned operand,
 	       struct known_bits bits);
-/* Of a general register: `bytes` of it. */
+/* The low `bytes` of a general register. */
 struct known_bits x86_read_register(const struct interpreter *interpreter, unsigned number,
 				    unsigned bytes);
 void x86_write_register(struct interpreter *interpreter, unsigned number, unsigned bytes,
 			struct known_bits bits);
-/* The stack protector's guard: what is compared with it is equal, or the program dies. */
+/* Whether it is the stack protector's guard: what is compared with it is equal, or the program
+ * dies. */
 bool x86_is_guard(const struct step_operand *operand);
-/* By the four bits of the encoding. */
+/* Whether a condition holds, by the four bits of its encoding. */
 enum truth x86_condition(const struct interpreter *interpreter, unsigned condition);

@@ -19,7 +19,7 @@ bool x86_is_guard(const struct step_operand *operand)
 	       operand->constant == 0x28;
 }
 
-/* clang loads the guard, and compares it with the stack by the next instruction. */
+/* clang loads the stack protector's guard, and the next instruction compares it with the stack. */
 static bool compares_loaded_guard(const struct interpreter *interpreter, const struct step *step)
 {
 	const struct step_operand *a = &step->operands[0];
@@ -29,7 +29,7 @@ static bool compares_loaded_guard(const struct interpreter *interpreter, const s
 	       a->bytes == 8 && b->kind == OPERAND_MEMORY;
 }
 
-/* The result does not depend on what is in them. */
+/* Whether both operands are one register, or the guard and its copy: their values do not matter. */
 static bool are_equal(const struct interpreter *interpreter, const struct step *step)
 {
 	const struct step_operand *a = &step->operands[0];
@@ -113,7 +113,7 @@ static void count_by_one(struct interpreter *interpreter, const struct step *ste
 }
 
 /*
- * cmpxchg. Of 32 bits, CPUs differ in whether the upper half of what is not exchanged
+ * cmpxchg. Of 32 bits, CPUs differ in whether the upper half of the register that is not written
  * is cleared.
  */
 static bool compare_exchange(struct interpreter *interpreter, const struct step *step)
@@ -225,7 +225,7 @@ bool x86_run_arithmetic(struct interpreter *interpreter, const struct step *step
 	}
 }
 
-/* As many low bits as of both are known; and zeros at the end add up. */
+/* Of a product as many low bits are known as of both factors; and their trailing zeros add up. */
 static struct known_bits product_of(struct known_bits a, struct known_bits b)
 {
 	unsigned low = 64;
@@ -296,7 +296,7 @@ static void multiply(struct interpreter *interpreter, const struct step *step)
 	write_pair(interpreter, bytes, bits_of(low), bits_of(high));
 }
 
-/* False: the quotient has no room, or there is none. */
+/* False: the divisor is 0, or the quotient does not fit. */
 static bool quotient_of(unsigned __int128 dividend, uint64_t divisor, unsigned width_bits,
 			bool is_signed, uint64_t *quotient, uint64_t *rest)
 {

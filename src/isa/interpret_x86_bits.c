@@ -3,7 +3,7 @@
  */
 #include "isa/interpret_x86.h"
 
-/* What a shift or rotation leaves of flags when it is not known by how much it goes. */
+/* After a shift or rotation by an unknown number: no flag is known. */
 static void forget_facts(struct interpreter *interpreter)
 {
 	interpreter->facts = (struct facts){ 0, 0 };
@@ -23,7 +23,7 @@ static enum truth differ(enum truth a, enum truth b)
 	return a != b ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
-/* By how much, of as many bits as count; false: not known. */
+/* The number to shift by, within 5 or 6 bits; false: not known. */
 static bool amount_of(struct interpreter *interpreter, const struct step *step, unsigned operand,
 		      unsigned *by)
 {
@@ -88,7 +88,7 @@ static void rotate(struct interpreter *interpreter, const struct step *step, uns
 	x86_write(interpreter, step, 0, result);
 }
 
-/* shld, shrd: what leaves one end comes in from another register. Of 16 bits it is left out. */
+/* shld, shrd: bits of another register come in. Those of 16 bits are not followed. */
 static void shift_double(struct interpreter *interpreter, const struct step *step, unsigned by)
 {
 	unsigned width_bits = 8u * step->operands[0].bytes;

@@ -219,7 +219,7 @@ static void take_memory(const cs_x86_op *from, uint64_t next, struct step_operan
 		to->kind = OPERAND_FOREIGN; /* gathers */
 }
 
-static void take_operand(const cs_x86_op *from, uint64_t next, struct step_operand *to)
+static void decode_operand(const cs_x86_op *from, uint64_t next, struct step_operand *to)
 {
 	*to = (struct step_operand){ .bytes = from->size, .kind = OPERAND_FOREIGN };
 	if (from->type == X86_OP_IMM) {
@@ -260,10 +260,10 @@ static unsigned half_precision_target(const uint8_t *bytes)
 }
 
 /*
- * A VEX or EVEX instruction newer than the disassembler: what it writes of general
- * registers its opcode map tells, and it may write all others.
+ * A VEX or EVEX instruction newer than the disassembler: the general registers that it writes are
+ * known from its opcode map, and it may write all other registers. False: it is none.
  */
-static bool take_newer(struct span code, const struct instruction *instruction, struct step *step)
+static bool decode_newer(struct span code, const struct instruction *instruction, struct step *step)
 {
 	const uint8_t *bytes = code.data;
 	if (instruction->length_bytes < 4 ||
@@ -303,7 +303,7 @@ static uint8_t work_of(const struct interpreter *interpreter, const cs_insn *dec
 	return work;
 }
 
-/* F2 or F3 before the opcode: Capstone does not tell F2 where it means the same. */
+/* F2 or F3 before the opcode; Capstone does not report an F2 that means the same as F3. */
 static bool has_repeat(const struct step *step, const uint8_t *bytes)
 {
 	for (unsigned i = 0; i < step->length; i++) {
@@ -323,8 +323,8 @@ static void narrow_sign_move(const cs_x86 *x86, struct step *step)
 	step->operands[0].bytes = 4;
 }
 
-/* What CPUs of all vendors agree on is left. */
-static void mind_differences(struct span code, struct step *step)
+/* Takes from the step what CPUs of different vendors do not agree on. */
+static void apply_differences(struct span code, struct step *step)
 {
 	const struct x86_difference *difference = x86_difference_of(code);
 	if (!difference)
@@ -348,7 +348,7 @@ bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t
 	step->address = address;
 	step->length = (uint8_t)instruction.length_bytes;
 	if (instruction.kind == INSTRUCTION_DATA)
-		return take_newer(code, &instruction, step);
+		return decode_newer(code, &instruction, step);
 
 	const cs_insn *decoded = interpreter->decoder->room;
 	const cs_x86 *x86 = &decoded->detail->x86;
@@ -357,7 +357,7 @@ bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t
 		step->detail = interpreter->works[X86_INS_ENDING + decoded->id];
 	step->operand_count = x86->op_count;
 	for (unsigned i = 0; i < STEP_OPERANDS && i < x86->op_count; i++)
-		take_operand(&x86->operands[i], address + step->length, &step->operands[i]);
+		decode_operand(&x86->operands[i], address + step->length, &step->operands[i]);
 	/* Capstone 4 looks past EVEX.W: whether the upper half is cleared is not known */
 	if (x86_vector_prefix_of(decoded).vector_bytes && step->operands[0].kind == OPERAND_GENERAL)
 		step->operands[0].bytes = 8;
@@ -370,6 +370,6 @@ bool x86_step_decode(struct interpreter *interpreter, struct span code, uint64_t
 	step->writes = effects.writes;
 	step->writes_memory = effects.writes_memory;
 	step->written_bytes = effects.written_bytes;
-	mind_differences(code, step);
+	apply_differences(code, step);
 	return true;
 }

@@ -3,7 +3,7 @@
  */
 #include "isa/interpret_x86.h"
 
-#define STRING_FOLLOWED_BYTES 256 /* of longer ones only where they lie is kept */
+#define STRING_FOLLOWED_BYTES 256 /* longer strings are stored as unknown */
 
 static bool is_vector(const struct step *step, unsigned operand)
 {

@@ -1,13 +1,13 @@
 /*
- * interrupts - where an interrupt that waited is delivered: directly behind what let it in.
- * x86-64 and AArch64.
+ * interrupts - where a pending interrupt is delivered: directly behind the instruction that
+ * enables interrupts. x86-64 and AArch64.
  *
- * x86: sti lets interrupts in behind the instruction that follows it (Intel SDM volume 2, STI;
+ * x86: sti enables interrupts behind the instruction that follows it (Intel SDM volume 2, STI;
  * AMD APM volume 3, STI), popf at once. A hypervisor may deliver directly behind sti too. AArch64:
  * writes of DAIFClr with its I bit, of DAIF, and of ICC_PMR_EL1, the priority mask that Linux
- * takes for it where it has pseudo-NMIs (Arm ARM DDI 0487, C5.2).
+ * uses instead where it has pseudo-NMIs (Arm ARM DDI 0487, C5.2).
  *
- * What control reaches by a jump, call or return that stands there is not found.
+ * Where the instruction behind is a jump, call or return, its target is not found.
  */
 #pragma once
 
@@ -19,9 +19,9 @@
 struct decoder;
 
 /*
- * `code` is a procedure's, from `first` on. What is found of all of it is kept in `*marks`,
- * which is NULL at first and which the caller frees: asked for each address of long code it
- * costs one walk.
+ * Whether a pending interrupt may be delivered at `vaddr`; `code` is a procedure's, which begins at
+ * `first`. False outside of it, and without memory. *marks is a cache for this procedure, NULL at
+ * first, which the caller frees: with it all addresses cost one walk of the code.
  */
 bool interrupts_arrive_at(struct decoder *decoder, struct span code, uint64_t first, uint64_t vaddr,
 			  uint8_t **marks);

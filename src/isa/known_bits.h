@@ -48,7 +48,7 @@ static inline struct known_bits bits_extend(struct known_bits a, unsigned width_
 				    (uint64_t)((int64_t)(a.known << shift) >> shift) };
 }
 
-/* `a`, of which the bits in `mask` are those of `b`. */
+/* `a` with the bits in `mask` replaced by those of `b`. */
 static inline struct known_bits bits_insert(struct known_bits a, struct known_bits b, uint64_t mask)
 {
 	return (struct known_bits){ (a.value & ~mask) | (b.value & mask),
@@ -140,7 +140,7 @@ static inline struct known_bits bits_subtract(struct known_bits a, struct known_
 	return bits_add(a, bits_not(b), bits_of(1));
 }
 
-/* Limits of the low bits as numbers. */
+/* The least and the greatest number that the low bits may be: unsigned, then signed. */
 static inline uint64_t bits_least(struct known_bits a, unsigned width_bits)
 {
 	return a.value & bits_mask(width_bits);

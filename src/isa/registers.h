@@ -63,7 +63,7 @@ enum aarch64_register {
 	AARCH64_REGISTER_COUNT,
 };
 
-#define REGISTER_LIMIT 128 /* no instruction set has as many */
+#define REGISTER_LIMIT 128 /* more than any instruction set has */
 #define REGISTER_NONE  UINT8_MAX
 
 struct register_set {

@@ -1,12 +1,12 @@
 /*
- * transfer - the transfer function of one instruction, as data-flow analysis calls it: what
- * becomes of the values that jump tables are reached by. Constants, copies, addresses, loads and
+ * transfer - the transfer function of one instruction, as data-flow analysis calls it: how it
+ * computes the values that lead to a jump table. Constants, copies, addresses, loads and
  * comparisons with a constant are known; all other work is TRANSFER_OTHER, of which only the
- * registers that it may write are. From the encoding (Intel SDM volume 2; Arm ARM DDI 0487
+ * registers that it may write are known. From the encoding (Intel SDM volume 2; Arm ARM DDI 0487
  * C4.1), not from a text.
  *
- * Who follows values errs on the safe side with `writes`: where the encoding is not
- * known here, it holds more registers than are written.
+ * `writes` is on the safe side: where the encoding is not known here, it holds more registers than
+ * are written.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ enum transfer_kind {
 	TRANSFER_STORE,	   /* memory = from */
 	TRANSFER_ADD,	/* to = from + (other, its low size_bytes extended, << shift) + constant */
 	TRANSFER_SHIFT, /* to = from << shift */
-	TRANSFER_LIMIT, /* to is below `constant`, whatever it is */
+	TRANSFER_LIMIT, /* to is a number below `constant`, not known which */
 	TRANSFER_JUMP,	/* to the address in `from`, or in memory */
 };
 
@@ -62,13 +62,13 @@ struct transfer {
 	struct transfer_memory memory;
 	uint64_t constant;
 	uint64_t compared;
-	enum transfer_condition condition; /* of a branch that is taken by it */
-	uint64_t writes;
+	enum transfer_condition condition; /* under which a branch is taken */
+	uint64_t writes; /* registers and TRANSFER_WRITES_MEMORY, TRANSFER_CALLS */
 };
 
-/* `code` holds one instruction, whole. */
+/* `code` is exactly one instruction. *out is filled whatever it is. */
 void transfer_read(enum isa isa, struct span code, uint64_t vaddr, struct transfer *out);
 void transfer_read_x86(bool wide, struct span code, uint64_t vaddr, struct transfer *out);
 void transfer_read_aarch64(uint32_t word, uint64_t vaddr, struct transfer *out);
-/* Register that addresses the stack frame. */
+/* Whether the register usually addresses the stack frame. */
 bool transfer_is_frame(enum isa isa, uint8_t reg);

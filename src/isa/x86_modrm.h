@@ -12,8 +12,8 @@
 
 enum x86_map { X86_ONE_BYTE, X86_MAP_0F, X86_MAP_0F38, X86_MAP_0F3A };
 
-/* Does such a byte follow that opcode? Without a prefix VEX, EVEX or XOP; what is no opcode may
- * have one or not. */
+/* Whether a ModRM byte follows an opcode that has no VEX, EVEX or XOP prefix. Either where there is
+ * no such opcode. */
 bool x86_takes_modrm(enum x86_map map, uint8_t opcode);
 /*
  * Length of the byte at `at` with the SIB byte and displacement that belong to it, in 32- and

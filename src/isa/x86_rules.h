@@ -1,10 +1,11 @@
 /*
- * x86_rules - what x86-64 instructions do with their operands and beside them, one
- * row for a family of names (Intel SDM volume 2, AMD APM volumes 3 and 4). Read by
+ * x86_rules - what x86-64 instructions do with their operands, and which other registers they use,
+ * one row for a family of names (Intel SDM volume 2, AMD APM volumes 3 and 4). Read by
  * x86_effects() alone.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What happens to the operands, in Intel's order. */
@@ -20,7 +21,7 @@ enum x86_shape {
 	SHAPE_MULTIPLY, /* imul: WRITE of three, UPDATE of two, implicit with one */
 	SHAPE_LEA,	/* WRITE, and the address is the value */
 	SHAPE_ADDRESS,	/* the address is formed, its memory not touched in a way that counts */
-	SHAPE_NONE,	/* operands are for show (nopw 0(%rax)) */
+	SHAPE_NONE,	/* operands are neither read nor written (nopw 0(%rax)) */
 	SHAPE_GATHER,	/* the first is read and written, masks too */
 	SHAPE_ALL,	/* reads and writes all registers and memory */
 };
@@ -48,7 +49,7 @@ enum x86_shape {
 #define RULE_MERGES    (1 << 0) /* some flags stay */
 #define RULE_SELECTS   (1 << 1) /* a conditional move */
 #define RULE_IDIOM     (1 << 2) /* of one register with itself: a constant */
-#define RULE_MOVES     (1 << 3) /* from memory nothing but a load, to memory a store */
+#define RULE_MOVES     (1 << 3) /* does no work but to load, or to store */
 #define RULE_PUSHES    (1 << 4) /* writes below rsp */
 #define RULE_POPS      (1 << 5) /* reads at rsp */
 #define RULE_STRING    (1 << 6) /* operands in memory at rsi, rdi; rep counts in rcx */
@@ -65,8 +66,8 @@ struct x86_rule {
 };
 
 /*
- * The first row that has the name; NULL: none. Names of VEX and EVEX forms that have
- * no row of their own are looked up without their v. `string` chooses among the
- * two meanings of movsd and cmpsd.
+ * The first row whose names match `name`; NULL: none. Names of VEX and EVEX forms that have
+ * no row of their own are looked up without their v. movsd and cmpsd are names of string
+ * instructions and of others: `is_string` chooses.
  */
-const struct x86_rule *x86_rule_of(const char *name, int string);
+const struct x86_rule *x86_rule_of(const char *name, bool is_string);

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prefixes, as many as may stand before an opcode, and a VEX or EVEX prefix as what it stands for.
- */
+/* Prefixes of an instruction; of a VEX prefix those that it stands for. */
 #define PREFIX_66     (1u << 0)
 #define PREFIX_F2     (1u << 1)
 #define PREFIX_F3     (1u << 2)
@@ -20,7 +19,7 @@
 #define PREFIX_VECTOR (1u << 7) /* VEX; its pp is 66, F3, F2 */
 
 enum operand_form {
-	FORM_ANY, /* ModRM does not count, or there is none */
+	FORM_ANY, /* whatever ModRM is, or none */
 	FORM_REGISTER,
 	FORM_MEMORY,
 };
@@ -28,7 +27,7 @@ enum operand_form {
 #define MAP_ANY	  0xff
 #define ALL_REGS  0xff
 #define REG(n)	  (1u << (n))
-#define PART_ONLY 0xfe /* no encoding is looked for */
+#define PART_ONLY 0xfe /* matches no encoding */
 
 struct pattern {
 	uint8_t map; /* 0: one byte, 1: 0F */
@@ -226,7 +225,7 @@ static bool is_legacy_prefix(uint8_t byte)
 	       byte == 0x67 || byte == 0xf0;
 }
 
-/* VEX at bytes[at]: the place of its opcode, and what it stands for. */
+/* Parses the VEX prefix at bytes[at]; returns the place of the opcode. */
 static size_t parse_vex(const uint8_t *bytes, size_t at, struct parsed *out)
 {
 	static const unsigned implied[4] = { 0, PREFIX_66, PREFIX_F3, PREFIX_F2 };

@@ -1,8 +1,8 @@
 /*
  * x86_vendor_differences - the encodings of 64-bit mode that CPUs of different vendors or
- * generations read or execute differently, each with its source. Nothing is followed through
- * them: which CPU ran a sampled program is not known where its code is read, and a figure that
- * holds for one vendor alone would be wrong on the other's machines.
+ * generations read or execute differently, each with its source. Nothing is derived from what
+ * differs: which CPU ran a sampled program is not known where its code is read, and a figure
+ * that holds for one vendor alone would be wrong on the other's machines.
  *
  * An instruction that one vendor lacks is not in the list where the others raise an invalid
  * opcode for it: a program that ran it, ran on a CPU that has it.
@@ -18,11 +18,11 @@ enum x86_differs {
 	X86_DIFFERS_FLOW,
 	/* Which registers or memory it writes: a path that is interpreted ends before it. */
 	X86_DIFFERS_EFFECTS,
-	/* What it writes, in the same places: these are unknown behind it. */
+	/* Which values it writes there: these are unknown behind it. */
 	X86_DIFFERS_RESULT,
 	/*
-	 * What it writes for some operands, or to some flags: these alone are unknown behind
-	 * it. Part of what the instruction does, so x86_difference_of() does not find it.
+	 * Which values it writes for some operands, or to some flags: these alone are unknown
+	 * behind it. The interpreter knows this itself: x86_difference_of() does not return it.
 	 */
 	X86_DIFFERS_PART,
 };
@@ -34,7 +34,7 @@ struct x86_difference {
 	const char *source;
 };
 
-/* NULL: CPUs agree. `code` begins with an instruction of 64-bit mode. */
+/* The difference of the instruction of 64-bit mode that `code` begins with; NULL: CPUs agree. */
 const struct x86_difference *x86_difference_of(struct span code);
-/* The one of that number, from 0 on, by `differs`; NULL behind the last. */
+/* The difference of that number, from 0 on, in the order of `differs`; NULL behind the last. */
 const struct x86_difference *x86_difference_at(size_t number);

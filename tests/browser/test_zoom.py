@@ -50,6 +50,15 @@ def test_the_button_shows_the_whole_graph_again(page):
     assert page.link() in ("", "#")
 
 
+def test_enter_presses_the_button_that_the_keyboard_is_on(page):
+    for form in ("svg", "html"):
+        draw(page, form=form)
+        page.click("main;parse")
+        page.js("document.querySelector('.bar button').focus()")
+        page.press(Keys.ENTER)
+        fills_the_view(page, "")
+
+
 def test_a_click_on_a_callers_frame_zooms_out_to_it(page):
     draw(page)
     page.click("main;parse;scan")

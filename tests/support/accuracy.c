@@ -9,16 +9,9 @@
 #include "analyze/flow/schedule.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
+#include "support/allocated.h"
 
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
-
-/* As culprit does it: each block as if nothing were under way before it. */
+/* Schedules as culprit does: each block as if nothing were under way before it. */
 static void schedule(const struct exact_procedure *exact, const struct pipeline *pipeline,
 		     double *issue_cycles, uint32_t *waits_for)
 {
@@ -49,7 +42,7 @@ static void put_block(struct accuracy *accuracy, const struct frequency *found, 
 		accuracy->within[i] += off <= limits[i] ? weight : 0;
 	if (off <= 0.1)
 		accuracy->graded_right[found->confidence] += weight;
-	if (!(off <= 0.15)) { /* nor is what is not known */
+	if (!(off <= 0.15)) { /* NaN: not known */
 		accuracy->wrong += weight;
 		accuracy->wrong_low += found->confidence == FREQUENCY_LOW ? weight : 0;
 	}

@@ -1,6 +1,6 @@
 /*
- * byte_space - a code space over bytes that lie at BYTE_SPACE_START, and what must hold
- * of every cfg, however its bytes came about. Header only: fuzz targets use it too.
+ * byte_space - a code space over bytes that lie at BYTE_SPACE_START, and cfg_check(): what must
+ * hold of every cfg, of whatever bytes. Header only: fuzz targets use it too.
  */
 #pragma once
 
@@ -75,7 +75,7 @@ static inline struct span byte_space_callee(void *context, uint64_t target)
 	return known ? span_of_text("abort@plt") : (struct span){ NULL, 0 };
 }
 
-/* Code of one function, all of the bytes. The space does not move afterwards. */
+/* One function is all of the bytes, which are borrowed. *space must not be moved afterwards. */
 static inline void byte_space_init(struct byte_space *space, enum isa isa, const void *bytes,
 				   size_t size)
 {
@@ -101,8 +101,9 @@ static inline void byte_space_init(struct byte_space *space, enum isa isa, const
 		}                                                                                  \
 	} while (0)
 
-/* Every byte of the parts in one instruction, every instruction in one block, every edge between
- * blocks, every block closed; targets of direct jumps start blocks. Ends the process when not. */
+/* Ends the process unless every byte of the parts is in one instruction, every instruction in one
+ * block, every edge between blocks, and no block without an edge in and one out; and targets of
+ * direct jumps begin blocks. */
 static inline void cfg_check(const struct cfg *cfg)
 {
 	uint32_t instruction = 0, block = 0;

@@ -5,7 +5,7 @@
  * shares no code with src/import.
  *
  * Addresses are those of the object's own file. The program ends when memory runs out
- * or the file is not such a one.
+ * or the file was not written with these options.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ struct callgrind_cost {
 	uint64_t counts[CALLGRIND_COLUMNS];
 };
 
-/* By a jump, or by a call: callgrind takes a jump into another function for one. */
+/* A jump or a call; a jump into another function is a call to callgrind. */
 struct callgrind_step {
 	uint64_t from, to;
 	uint64_t count;
@@ -46,7 +46,7 @@ struct callgrind_object {
 	char *path;
 	struct callgrind_cost *costs; /* by vaddr, each once */
 	size_t cost_count, cost_capacity;
-	struct callgrind_step *steps; /* by from, to, each once; inside the object */
+	struct callgrind_step *steps; /* within the object; by from, to, each once */
 	size_t step_count, step_capacity;
 };
 
@@ -55,13 +55,15 @@ struct callgrind_counts {
 	size_t object_count, object_capacity;
 };
 
+/* The caller releases *out. */
 void callgrind_counts_read(const char *path, struct callgrind_counts *out);
 void callgrind_counts_release(struct callgrind_counts *counts);
 
 /* NULL: it was not executed. */
 const struct callgrind_cost *callgrind_cost_at(const struct callgrind_object *object,
 					       uint64_t vaddr);
+/* How often control went from `from` to `to`. */
 uint64_t callgrind_steps(const struct callgrind_object *object, uint64_t from, uint64_t to);
-/* Steps from there; *count of them. */
+/* The *count steps from `from`. */
 const struct callgrind_step *callgrind_steps_from(const struct callgrind_object *object,
 						  uint64_t from, size_t *count);

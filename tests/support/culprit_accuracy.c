@@ -7,15 +7,8 @@
 #include "analyze/cycles/cycles_private.h"
 #include "base/cleanup.h"
 #include "base/count_of.h"
+#include "support/allocated.h"
 #include "support/poisson.h"
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
 
 const char *compared_cause_name(enum compared_cause cause)
 {
@@ -26,7 +19,7 @@ const char *compared_cause_name(enum compared_cause cause)
 /* --- events as columns of a profile --- */
 
 #define COLUMNS 8
-#define WALKS	(COLUMNS - 1) /* not in the program: the machine makes them */
+#define WALKS	(COLUMNS - 1) /* which the program has no counts of: the machine makes them */
 
 static const struct {
 	const char *name;
@@ -171,7 +164,7 @@ static void fill_cfg(struct cfg *cfg, const struct exact_procedure *exact)
 			.first = exact->blocks[b].first,
 			.count = exact->blocks[b].end - exact->blocks[b].first,
 		};
-	/* A jump is direct when one way leads on. */
+	/* A jump that has one edge is taken for a direct one. */
 	for (uint32_t b = 0; b < exact->graph.block_count; b++) {
 		struct flow_ends out = flow_graph_out_of(&exact->graph, b);
 		uint32_t last = exact->blocks[b].end - 1;

@@ -45,11 +45,11 @@ struct worst_stall {
 struct culprit_accuracy {
 	double cycles;
 	double stalls;	    /* dynamic, as they were found */
-	double listed;	    /* of these: with the cause that truly cost most on the list */
-	double without;	    /* that truly had no dynamic cause */
-	double causes;	    /* times the causes on the list */
-	double sole, right; /* with one cause alone; and it is what truly cost most */
-	double unexplained; /* and "other" */
+	double listed;	    /* of these: the cause that truly cost most is on the list */
+	double without;	    /* of these: truly without any dynamic cause */
+	double causes;	    /* sum of each stall times the number of causes on its list */
+	double sole, right; /* of these: one cause on the list; and it is the true one */
+	double unexplained; /* and cause "other" */
 	double gain, noise; /* net */
 	double truth;	    /* true dynamic stalls, found or not */
 	struct compared_procedure whole;
@@ -61,9 +61,9 @@ struct culprit_accuracy {
 enum counted_events { COUNT_NOTHING, COUNT_FETCH_MISSES, COUNT_ALL_EVENTS };
 
 /*
- * Estimates from the samples of cycles that were last drawn, with that period; events are drawn
- * from what the program counted, about `event_samples` of each in all of it. `machine` is the one
- * that ran it.
+ * Adds the culprits that are estimated from the samples of cycles last drawn, of that period.
+ * Samples of `counted` events are drawn from what the program counted, about `event_samples` of
+ * each. `machine` is the one that ran it.
  */
 void culprit_accuracy_add(struct culprit_accuracy *accuracy,
 			  const struct simulated_program *program, const struct pipeline *pipeline,
@@ -74,6 +74,7 @@ void culprit_accuracy_add_up(struct culprit_accuracy *accuracy,
 			     const struct culprit_accuracy *other);
 void culprit_accuracy_release(struct culprit_accuracy *accuracy);
 
-/* Pearson's, over procedures, of the truth with the middle of the range. NaN: fewer than 3. */
+/* Pearson's correlation, over procedures, of the true cycles of a cause with the middle of its
+ * range. NaN: of fewer than 3. */
 double culprit_accuracy_correlation(const struct culprit_accuracy *accuracy,
 				    enum compared_cause cause);

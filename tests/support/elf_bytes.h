@@ -1,6 +1,6 @@
 /*
- * elf_bytes - small ELF files written byte by byte, of either width, to test
- * parsers on what compilers here do not make.
+ * elf_bytes - small ELF files written byte by byte, of 64 or 32 bits, to test
+ * parsers on files that the compilers here do not make.
  */
 #pragma once
 
@@ -22,9 +22,9 @@ struct elf_bytes_section {
 };
 
 /*
- * A file of one PT_LOAD that maps all of it at `vaddr`, a PT_NOTE for the first
- * SHT_NOTE section, and the sections, whose vaddr is filled in when 0 and
- * SHF_ALLOC is set. Returns bytes that the caller releases.
+ * A file with one PT_LOAD that maps all of it at `vaddr`, a PT_NOTE for the first
+ * SHT_NOTE section, and the sections, whose vaddr is filled in where it is 0 and
+ * SHF_ALLOC is set. `wide`: of 64 bits. Returns bytes that the caller releases.
  */
 struct buffer elf_bytes_make(bool wide, uint16_t machine, uint64_t vaddr,
 			     struct elf_bytes_section *sections, size_t count);

@@ -143,7 +143,7 @@ static void read_symbols(struct elf_space *space, const char *table, const char 
 	}
 }
 
-/* Applies what has a known value; names the slots of the rest. */
+/* Applies the relocations whose value is known; names the slots of the others. */
 static void relocate(struct elf_space *space, const char *name)
 {
 	const struct elf_section *section = elf_file_section(&space->file, name);
@@ -180,7 +180,8 @@ static void relocate(struct elf_space *space, const char *name)
 	}
 }
 
-/* A file of fixed addresses has no relocations left: words of its data that look like it. */
+/* A file of fixed addresses has no relocations left: words of its data that may be addresses of
+ * code count as such. */
 static void scan_data(struct elf_space *space)
 {
 	static const char *const names[] = { ".rodata", ".data", ".data.rel.ro" };

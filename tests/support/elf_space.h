@@ -1,5 +1,5 @@
 /*
- * elf_space - an ELF file as a code space, for tests and benches of what follows code:
+ * elf_space - an ELF file as a code space, for tests and benches of graphs of code:
  * functions from call frame information, names from symbols, pointers from relative
  * relocations (or, in a file of fixed addresses, from its data), jumps between
  * functions by decoding all of them. No landing pads. A function NAME.cold is the cold
@@ -11,9 +11,9 @@
 #include "image/elf_file.h"
 
 struct elf_space {
-	struct code_space space; /* points into this struct: it does not move */
+	struct code_space space; /* points into this struct, which must not be moved */
 	struct elf_file file;
-	uint8_t *bytes;			 /* the file's, relocated */
+	uint8_t *bytes;			 /* of the file, relocated */
 	struct code_function *functions; /* by first */
 	size_t function_count, function_capacity;
 	bool has_cold;
@@ -21,7 +21,7 @@ struct elf_space {
 	size_t entry_count, entry_capacity;
 	struct elf_space_name *names; /* of addresses and slots */
 	size_t name_count, name_capacity;
-	char **texts; /* names made here */
+	char **texts; /* owned: names that are not in the file, as "abort@plt" */
 	size_t text_count, text_capacity;
 };
 

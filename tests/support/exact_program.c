@@ -8,22 +8,15 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/varint.h"
+#include "support/allocated.h"
 
 /*
- * A file is its size unpacked (8 bytes) and a zstd frame of numbers (varint.h), column by
- * column, so that like stands beside like. Effects that are equal are written once.
+ * A file is its unpacked size (8 bytes) and a zstd frame of numbers (varint.h), column by
+ * column, which packs better. Effects that are equal are written once.
  */
 #define MAGIC	       UINT64_C(0x3130746361786563) /* "cexact01" */
 #define MOST_BYTES     (256u << 20)
 #define PACKING_EFFORT 19
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
 
 void exact_procedure_release(struct exact_procedure *procedure)
 {
@@ -110,7 +103,7 @@ struct kinds {
 	uint32_t count;
 };
 
-/* Linear in the kinds: a few thousand, and a tool that has minutes. */
+/* Linear in the kinds, of which there are a few thousand: only a tool writes files. */
 static uint32_t kind_of(struct kinds *kinds, const struct instruction_effects *effects)
 {
 	uint64_t numbers[EFFECT_NUMBERS];
@@ -222,7 +215,7 @@ static uint64_t next(struct numbers *in)
 	return value;
 }
 
-/* Of things of which each takes a byte at least. */
+/* A number of things of which each takes a byte at least. */
 static uint32_t next_count(struct numbers *in)
 {
 	uint64_t count = next(in);

@@ -6,8 +6,8 @@
  * from what callgrind counted; tests/data/exact holds those of docs/methods.md,
  * "Frequencies".
  *
- * All functions end the program that calls them when memory runs out or a file is
- * damaged: a file is part of the tests.
+ * All functions end the calling program when memory runs out or a file is damaged: files are part
+ * of the tests.
  */
 #pragma once
 
@@ -51,7 +51,7 @@ struct exact_procedure {
 };
 
 struct exact_program {
-	struct exact_procedure *procedures; /* those with most to do first */
+	struct exact_procedure *procedures; /* those that executed most first */
 	uint32_t count;
 	/* Their share of all that the run executed, and (roughly) of the time that it took. */
 	double executed_ratio, cycles_ratio;

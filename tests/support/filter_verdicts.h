@@ -1,5 +1,5 @@
 /*
- * filter_verdicts - what a seccomp filter says of each system call, by walking
+ * filter_verdicts - what a seccomp filter decides for each system call, by walking
  * its program along every branch that an argument may take.
  */
 #pragma once
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As bits: a call that is decided by its arguments has several. */
+/* Bits: a call whose arguments decide has several. */
 enum filter_verdict {
 	VERDICT_ALLOW = 1,
 	VERDICT_REFUSE = 2, /* an errno */
@@ -16,7 +16,7 @@ enum filter_verdict {
 	VERDICT_KILL = 8,
 };
 
-/* Of a call of this machine's own table. */
+/* The verdicts for a system call, by its number on this machine. */
 unsigned int filter_verdicts(const struct sock_filter *code, size_t count, uint32_t number);
 /* "openat"; NULL: no such number. */
 const char *filter_call_name(uint32_t number);

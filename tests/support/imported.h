@@ -1,6 +1,6 @@
 /*
- * imported - texts read by an importer in pieces of any size, and what came of
- * them in words that a test can compare.
+ * imported - texts read by an importer in pieces of any size, and the profile that they make, as
+ * text that a test can compare.
  */
 #pragma once
 
@@ -12,11 +12,12 @@
 #include "import/importer.h"
 #include "profile/profile.h"
 
-/* Appends what a reader says to a buffer, "warning: ..." and "note: ..." lines; NULL: to none. */
+/* For import_options.say: appends "warning: ..." and "note: ..." lines to `messages`, a struct
+ * buffer or NULL. */
 void imported_say(void *messages, enum import_remark kind, const char *sentence);
 
-/* Reads `text` in pieces of `piece` bytes, each gone when its call is over. Returns what the
- * importer returned. */
+/* Reads `text` in pieces of `piece` bytes, each freed after its call. Returns what the importer
+ * returned. */
 int imported(const struct importer *format, struct span text, size_t piece,
 	     const struct import_options *options, struct profile **out, struct error *err);
 
@@ -26,5 +27,5 @@ int imported(const struct importer *format, struct span text, size_t piece,
  * of an event that has none of its own. The caller releases the buffer.
  */
 void imported_stacks(const struct profile *profile, struct buffer *out);
-/* The same of "flat", whose stacks are one frame. */
+/* The same of the rows of "flat", whose stacks are one frame. */
 void imported_leaves(const struct profile *profile, struct buffer *out);

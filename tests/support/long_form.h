@@ -1,7 +1,7 @@
 /*
- * LONG_FORM - whether unit tests try all that they know: in builds with sanitizers, which see
- * more, and which `make test-all` runs. `make test` tries less of what costs most there and shows
- * the same; each place says what it leaves out.
+ * LONG_FORM - whether unit tests run in full: in builds with sanitizers, which find
+ * more, and which `make test-all` runs. `make test` runs less of what takes longest; each place
+ * says what it leaves out, and why that shows the same.
  */
 #pragma once
 

@@ -58,7 +58,7 @@ static void make_counters(struct session *session, size_t ring_bytes)
 					     .period = PERIOD_NS,
 					     .sampled = 1 };
 	counters->sampler_count = counters->cpu_count = 1;
-	counters->options.inherit = true; /* no CPU is followed that comes and goes */
+	counters->options.inherit = true; /* no CPU is watched for being taken offline */
 	counters->samplers = must(calloc(1, sizeof(*counters->samplers)));
 	counters->cpus = must(calloc(1, sizeof(*counters->cpus)));
 	counters->lanes = must(calloc(1, sizeof(*counters->lanes)));
@@ -85,7 +85,7 @@ static void make_counters(struct session *session, size_t ring_bytes)
 		ring_watch_open(&counters->sideband_watch, 2) == 0);
 }
 
-/* One thread of the kernel's, whose code is all of the address space. */
+/* A world of one thread, of the kernel, whose code fills the address space. */
 static void make_world(struct session *session)
 {
 	struct process *process = must(process_need(&session->processes, PID));
@@ -110,7 +110,7 @@ struct collector *made_up_collector_new(size_t ring_bytes)
 	struct collector *collector = must(calloc(1, sizeof(*collector)));
 	struct session *session = &collector->session;
 	struct epoll_event event = { .events = EPOLLIN };
-	haste_prefer(); /* as one that samples does */
+	haste_prefer(); /* as collectors do */
 	collector->options = (struct collect_options){ .target = COLLECT_TASKS, .stash = true };
 	collector->hotplug = HOTPLUG_NONE;
 	collector->source = must(source_new());

@@ -10,11 +10,11 @@
 
 struct collector;
 
-/* A collector of one CPU, with a ring of so many bytes, a power of two; collector_free() frees it.
- * It gathers a stash. */
+/* A collector of one CPU, with a ring of so many bytes, a power of two. It gathers a stash. The
+ * caller frees it by collector_free(). */
 struct collector *made_up_collector_new(size_t ring_bytes);
-/* One sample more, with calls that led there. False: the ring is full, and the kernel would have
- * lost it. By one thread, beside the one that owns the collector. */
+/* Writes one sample with its call chain. False: the ring is full, and the kernel would have lost
+ * it. For one thread, which need not be the one that owns the collector. */
 bool made_up_collector_sample(struct collector *collector);
-/* Whoever serves the ring has taken all up to there. */
+/* How many bytes of the ring have been read since the collector was made. */
 uint64_t made_up_collector_served(const struct collector *collector);

@@ -13,7 +13,7 @@
 
 struct made_up_kernel made_up;
 
-/* Without these nothing can be tested. */
+/* Ends the program: nothing can be tested. */
 static void must(bool holds)
 {
 	if (!holds)
@@ -25,7 +25,7 @@ int __wrap_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int
 int __wrap_ioctl(int fd, unsigned long request, ...);
 ssize_t __wrap_read(int fd, void *bytes, size_t size);
 void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-/* Where off_t needs no other name. */
+/* Of 64-bit systems, where these functions have no other names. */
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 int __wrap_close(int fd);
 int __real_ioctl(int fd, unsigned long request, ...);
@@ -228,7 +228,7 @@ int __wrap_close(int fd)
 	return 0;
 }
 
-/* Whoever brought the ring may be closed by now; its memory is there as long as it is mapped. */
+/* The event whose ring it writes into. That one may be closed already: its memory stays mapped. */
 static struct made_up_event *ring_owner(struct made_up_event *event)
 {
 	for (size_t i = 0; i < made_up.count && event->output_fd >= 0; i++)

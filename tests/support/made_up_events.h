@@ -16,7 +16,7 @@
 
 struct buffer;
 
-#define MADE_UP_MOST 512 /* ever opened since the last made_up_begin(); the next one is -EMFILE */
+#define MADE_UP_MOST 512 /* events opened since the last made_up_begin(); one more is -EMFILE */
 
 struct made_up_event {
 	int fd; /* -1: closed */
@@ -27,8 +27,8 @@ struct made_up_event {
 	unsigned long flags;
 	uint64_t id;
 	bool counts;		   /* it was enabled */
-	unsigned refused_controls; /* how many ioctl() fail with EIO from now on */
-	/* What reading it tells. */
+	unsigned refused_controls; /* so many ioctl() fail with EIO from now on */
+	/* What reading it returns. */
 	uint64_t value, enabled_ns, running_ns, lost;
 	/* Private. */
 	int other_end;
@@ -49,13 +49,13 @@ extern struct made_up_kernel made_up;
 /* Forgets all that was opened. */
 void made_up_begin(void);
 size_t made_up_open_count(void);
-/* The last one opened that is open still: of that kind on that CPU; NULL: there is none. */
+/* The event opened last that is still open, of that type and config on that CPU; NULL: none. */
 struct made_up_event *made_up_find(uint32_t type, uint64_t config, int cpu);
 
-/* Writes what lies in `records` where the event's records go, and empties it. False: there is no
- * room, and nothing was written. */
+/* Moves the records into the ring that the event writes to. False: it has no room, and nothing was
+ * written. */
 bool made_up_write(struct made_up_event *event, struct buffer *records);
 /* The control page of its ring. */
 struct perf_event_mmap_page *made_up_control(struct made_up_event *event);
-/* From here on its descriptor polls readable. */
+/* From now on its descriptor polls readable. */
 void made_up_wake(const struct made_up_event *event);

@@ -16,7 +16,7 @@ const struct made_up_file *made_up_files;
 int __wrap_small_file_read(const char *path, size_t limit_bytes, struct buffer *out);
 int __real_small_file_read(const char *path, size_t limit_bytes, struct buffer *out);
 int __wrap_open64(const char *path, int flags, ...);
-/* Where off_t needs no other name. */
+/* Of 64-bit systems, where these functions have no other names. */
 int __wrap_open(const char *path, int flags, ...);
 int __real_open64(const char *path, int flags, ...);
 

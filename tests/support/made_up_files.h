@@ -1,7 +1,7 @@
 /*
- * made_up_files - what the kernel tells of itself, by the test instead. In a test program that has
+ * made_up_files - files of /proc and /sys whose text the test chooses. In a test program that has
  * `made_up_files` among its dependencies, open() and small_file_read() of the paths that are listed
- * here find these texts (ld --wrap); all other files are as they are.
+ * here find these texts (ld --wrap); all other files are the real ones.
  */
 #pragma once
 

@@ -73,8 +73,8 @@ static void put_attr(struct perf_file *file, const struct perf_event_attr *attr,
 	perf_put_u64(file, attr->sample_period);
 	perf_put_u64(file, attr->sample_type);
 	perf_put_u64(file, attr->read_format);
-	/* as bit fields lie on such a machine: from the highest bit on, each with its own highest
-	   bit first; all are of one bit but precise_ip */
+	/* big-endian machines allocate bit fields from the highest bit on, each with its own
+	   highest bit first; all have one bit but precise_ip */
 	if (file->big_endian) {
 		flags &= ~(UINT64_C(3) << PRECISE_IP_AT);
 		flags |= (uint64_t)(attr->precise_ip >> 1 | (attr->precise_ip & 1) << 1)

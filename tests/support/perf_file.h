@@ -16,8 +16,8 @@
 struct perf_file {
 	struct buffer bytes;
 	bool big_endian, pipe;
-	size_t record;		     /* where the record that is being written begins */
-	size_t data;		     /* where the records begin */
+	size_t record;		     /* offset of the record that is being written */
+	size_t data;		     /* offset of the first record */
 	struct perf_event_attr attr; /* of the last event: what samples hold */
 	uint64_t features;
 	struct buffer feature_table, feature_bytes;
@@ -31,7 +31,7 @@ void perf_file_release(struct perf_file *file);
 void perf_file_begin(struct perf_file *file, const struct perf_event_attr *attrs,
 		     const uint64_t *ids, size_t count, size_t attr_bytes);
 void perf_file_begin_pipe(struct perf_file *file);
-/* Header and all lengths as they must be. */
+/* Fills in the header and all lengths. */
 void perf_file_end(struct perf_file *file);
 
 /* Numbers in the file's byte order. */
@@ -52,7 +52,7 @@ struct perf_file_inode {
 	uint32_t major, minor;
 	uint64_t inode, generation;
 };
-/* MMAP2, r-x and private. */
+/* An MMAP2 record, r-x and private. */
 void perf_put_mmap2(struct perf_file *file, uint32_t pid, uint64_t start, uint64_t size,
 		    const struct perf_file_inode *inode, const char *path, uint64_t time);
 void perf_put_trailer(struct perf_file *file, uint32_t pid, uint32_t tid, uint64_t time,
@@ -60,9 +60,9 @@ void perf_put_trailer(struct perf_file *file, uint32_t pid, uint32_t tid, uint64
 /* FINISHED_ROUND and others that are a header alone. */
 void perf_put_empty(struct perf_file *file, uint32_t type);
 
-/* A feature's text, at the end of the file. */
-/* What perf tells of its clock, CLOCK_MONOTONIC: that time of day was `wall_ns` when it was
- * `at_ns`. */
+/* Features, which stand at the end of a file: that perf's clock, CLOCK_MONOTONIC, was at `at_ns`
+ * when the time of day was `wall_ns`; */
 void perf_add_feature_clock(struct perf_file *file, unsigned feature, uint64_t wall_ns,
 			    uint64_t at_ns);
+/* and a text. */
 void perf_add_feature_text(struct perf_file *file, unsigned feature, const char *text);

@@ -1,5 +1,5 @@
 /*
- * poisson - random counts, to see that intervals and tests promise what they keep.
+ * poisson - random counts, to check intervals and tests of significance.
  */
 #pragma once
 

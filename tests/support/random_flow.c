@@ -46,7 +46,7 @@ static double part(struct making *making)
 	return 0.05 + 0.9 * random_unit(making->random);
 }
 
-/* A new block, to which all of `from` goes on. */
+/* A new block, to which control goes from `from` each time. */
 static struct place go_on(struct making *making, struct place from, enum flow_edge_kind kind)
 {
 	uint32_t block = making->flow->block_count++;
@@ -87,7 +87,8 @@ static struct place skip(struct making *making, struct place at, uint32_t blocks
 	return (struct place){ join, at.executions - taken + then.executions };
 }
 
-/* All who enter leave: by the break or at the end. Nothing returns from inside. */
+/* A loop that is left as often as it is entered: by the break or at its end. Nothing returns from
+ * inside. */
 static struct place loop(struct making *making, struct place at, uint32_t blocks, unsigned nested)
 {
 	double trips = exp(log(making->most_trips) * random_unit(making->random));
@@ -147,7 +148,7 @@ static struct place region(struct making *making, struct place at, uint32_t bloc
 	return at;
 }
 
-/* Puts what was passed to the edges of the graph. */
+/* Adds up the executions of the graph's edges. */
 static void count(struct random_flow *flow)
 {
 	flow->blocks = calloc(flow->block_count, sizeof(*flow->blocks));

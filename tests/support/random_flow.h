@@ -1,6 +1,6 @@
 /*
- * random_flow - procedures of sequences, conditions, switches, loops with breaks
- * and early returns, nested in each other, and how often each block and edge of them ran.
+ * random_flow - random procedures of sequences, conditions, switches, loops with breaks
+ * and early returns, nested in each other, and how often each of their blocks and edges ran.
  */
 #pragma once
 
@@ -28,8 +28,7 @@ struct random_flow {
 void random_flow_init(struct random_flow *flow, struct random_state *random, uint32_t blocks,
 		      double entries, double most_trips);
 /*
- * A graph of any edges, so with loops without end and code that nothing leads to; `blocks` and
- * `edges` stay NULL.
+ * A graph of random edges, with endless loops and unreachable code; `blocks` and `edges` stay NULL.
  */
 void random_flow_init_tangled(struct random_flow *flow, struct random_state *random,
 			      uint32_t blocks);

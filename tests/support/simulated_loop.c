@@ -58,7 +58,7 @@ static void trace_make(struct trace *trace, const struct simulated_loop *loop,
 		add_round(trace, loop, round, random);
 }
 
-/* Where the program is at a moment that is drawn; no path from there reaches the trace's end. */
+/* The instruction at a random moment; no path from there reaches the trace's end. */
 static size_t draw_start(const struct trace *trace, struct random_state *random)
 {
 	size_t low = 0, high = trace->count - EDGE_LOOP_INSTRUCTIONS;
@@ -73,8 +73,8 @@ static size_t draw_start(const struct trace *trace, struct random_state *random)
 	return low;
 }
 
-/* Goes on from `done` instructions to `limit` or to what is not known; returns how many then are
- * done. */
+/* Continues a path that has passed `done` instructions to `limit`, or to an unknown condition.
+ * Returns how many it then has passed. */
 static unsigned follow(const struct trace *trace, size_t start, unsigned done, unsigned limit,
 		       struct edge_outcome *outcomes, size_t *count)
 {

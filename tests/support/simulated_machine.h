@@ -1,14 +1,14 @@
 /*
  * simulated_machine - what the procedures of an exact program (exact_program.h) cost on
  * a machine that exists in tests alone, and the samples that a profiler would take there.
- * It is what estimates are held against, so it shares nothing with src/analyze but the
+ * Estimates are compared with it, so it shares nothing with src/analyze but the
  * graph: it has a scheduler and figures of its own (tests/data/simulated/NAME.txt).
  *
- * The machine issues instructions in their order. A block's schedule begins with what the
- * block before it left under way, edge by edge; each takes what its counted misses and
- * mispredictions add, at the instruction that waits for them (simulated_users.h). What is
- * waited for in another procedure falls on all that are called, and behind all calls, as
- * often as these are: the exact program does not say which calls which.
+ * The machine issues instructions in their order. A block's schedule begins with the results
+ * that the block before it has under way, edge by edge. Counted misses and mispredictions
+ * cost cycles at the instruction that waits for them (simulated_users.h). Where that is in
+ * another procedure, they are shared out over all procedures that are called, and over what
+ * follows all calls, by how often these are: the exact program does not say which calls which.
  *
  * Functions end the program when memory runs out or a file is damaged.
  */
@@ -49,10 +49,10 @@ const char *simulated_cause_name(enum simulated_cause cause);
 
 /* Over all executions of one instruction, in cycles. */
 struct simulated_cost {
-	double cycles;			 /* all at the head of the queue */
-	double stalls[SIMULATED_CAUSES]; /* part of them */
-	/* The instruction whose access, result or jump it waits for, for each cause; of several the
-	 * one that costs most; SIMULATED_NOTHING without any. */
+	double cycles;			 /* at the head of the queue */
+	double stalls[SIMULATED_CAUSES]; /* of these, by cause */
+	/* For each cause the instruction whose access, result or jump it waits for, of several the
+	 * one that costs most; SIMULATED_NOTHING: none. */
 	uint32_t culprits[SIMULATED_CAUSES];
 };
 
@@ -65,16 +65,15 @@ struct simulated_procedure {
 struct simulated_program {
 	struct simulated_procedure *procedures; /* as in the exact program */
 	uint32_t count;
-	double cycles;	   /* of all */
-	double executions; /* of instructions */
-	/* What the exact program kept of the run: as many of the samples of it fall here. */
-	double cycles_ratio, executed_ratio;
+	double cycles;			     /* of all */
+	double executions;		     /* of instructions */
+	double cycles_ratio, executed_ratio; /* shares of the whole run, as in the exact program */
 };
 
 void simulated_machine_read_file(const char *path, struct simulated_machine *out);
 
-/* What the machine draws (rough.txt) comes from the seed; the standard one draws nothing. The
- * exact program outlives the result. */
+/* Only machines with errors (rough.txt) depend on the seed. The exact program must outlive the
+ * result. */
 void simulated_program_run(const struct exact_program *exact,
 			   const struct simulated_machine *machine, uint64_t seed,
 			   struct simulated_program *out);
@@ -87,6 +86,7 @@ enum simulated_cause simulated_dominant(const struct simulated_cost *cost);
  * Returns the period, in cycles. */
 double simulated_sample_cycles(struct simulated_program *program, struct random_state *random,
 			       double samples);
-/* Of executed instructions, each at the one executed next. Returns the period, in instructions. */
+/* The same of executed instructions, each sample at the instruction executed next. Returns the
+ * period, in instructions. */
 double simulated_sample_executions(struct simulated_program *program, struct random_state *random,
 				   double samples);

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Below that share only the way that is gone most is followed. */
+/* Below that share only the edge that was taken most is followed. */
 #define LEAST_SHARE (1.0 / 256)
 
 static void add_user(struct late_users *users, struct late_user user)
@@ -23,7 +23,7 @@ static bool jumps(const struct instruction_effects *effects)
 	       effects->class == LATENCY_RETURN;
 }
 
-/* Registers that hold what was loaded: an address that moves on (pop) is there at once. */
+/* Registers that hold what was loaded: not an address that the access changes (pop). */
 static struct register_set loaded_by(const struct instruction_effects *effects)
 {
 	struct register_set others = register_set_without(&effects->writes, &effects->address);
@@ -31,18 +31,18 @@ static struct register_set loaded_by(const struct instruction_effects *effects)
 									      : effects->writes;
 }
 
-/* What is late, on one way from where it was made. */
-struct late_samples {
+/* Late values on one path from where they were made. */
+struct late_values {
 	struct register_set registers;
 	double share;
-	double passed;	     /* cycles, at the beginning of the block that is looked at */
+	double passed;	     /* cycles, at the beginning of the present block */
 	bool in_first_block; /* nothing has passed yet */
 };
 
 static void follow(const struct late_search *search, uint32_t block, uint32_t first,
-		   struct late_samples late, struct late_users *out);
+		   struct late_values late, struct late_users *out);
 
-static void follow_edge(const struct late_search *search, size_t number, struct late_samples late,
+static void follow_edge(const struct late_search *search, size_t number, struct late_values late,
 			struct late_users *out)
 {
 	const struct flow_edge *edge = &search->exact->graph.edges[number];
@@ -57,8 +57,8 @@ static void follow_edge(const struct late_search *search, size_t number, struct 
 					     .passed = late.passed });
 }
 
-/* Behind the end of a block. */
-static void follow_out(const struct late_search *search, uint32_t block, struct late_samples late,
+/* Follows late values over the edges out of a block. */
+static void follow_out(const struct late_search *search, uint32_t block, struct late_values late,
 		       struct late_users *out)
 {
 	const double *executions = search->exact->edge_executions;
@@ -82,7 +82,7 @@ static void follow_out(const struct late_search *search, uint32_t block, struct 
 }
 
 static void follow(const struct late_search *search, uint32_t block, uint32_t first,
-		   struct late_samples late, struct late_users *out)
+		   struct late_values late, struct late_users *out)
 {
 	uint32_t end = search->exact->blocks[block].end;
 	for (uint32_t i = first; i < end; i++) {
@@ -115,7 +115,7 @@ void late_users_of_result(const struct late_search *search, uint32_t block, uint
 			  struct late_users *out)
 {
 	const struct instruction_effects *effects = &search->exact->effects[i];
-	struct late_samples late = { .share = 1, .in_first_block = true };
+	struct late_values late = { .share = 1, .in_first_block = true };
 	if (jumps(effects) || effects->writes_memory) {
 		add_user(out,
 			 (struct late_user){ .place = LATE_HERE, .instruction = i, .share = 1 });
@@ -129,7 +129,7 @@ void late_users_of_result(const struct late_search *search, uint32_t block, uint
 void late_users_of_register(const struct late_search *search, uint32_t block, uint32_t instruction,
 			    unsigned number, struct late_users *out)
 {
-	struct late_samples late = { .share = 1, .passed = -search->at[instruction] };
+	struct late_values late = { .share = 1, .passed = -search->at[instruction] };
 	register_set_add(&late.registers, number);
 	follow(search, block, instruction, late, out);
 }

@@ -1,6 +1,6 @@
 /*
- * temporary_folder - a folder of one test that goes with everything in it.
- * Failing to make one ends the test program: nothing could be tested.
+ * temporary_folder - a folder of one test, which is removed with everything in it.
+ * Where none can be made, the test program ends: nothing could be tested.
  */
 #pragma once
 
@@ -11,8 +11,8 @@ struct temporary_folder {
 };
 
 struct temporary_folder temporary_folder_make(void);
-/* Where nothing waits for a disk, if there is such a place: for who writes files by the hundred. Of
- * its file system nothing is known: no mounts, owners or set-user-ID programs are tried there. */
+/* In memory, if there is such a place: for tests that write hundreds of files. Its file system may
+ * be any: not for tests of mounts, owners or set-user-ID programs. */
 struct temporary_folder temporary_folder_make_in_memory(void);
 /* PATH/name; valid as long as the folder, at most 8 of them. */
 const char *temporary_folder_path(struct temporary_folder *folder, const char *name);

@@ -33,7 +33,7 @@ void toolchain_write(const char *folder, const char *name, const char *text)
 		fail_msg("cannot write '%s'", path);
 }
 
-/* What the command prints goes to `said`. */
+/* Runs the command; what it prints goes to `said`. Returns its status. */
 static int run_in(const char *folder, const char *format, va_list args, char *said, size_t size)
 {
 	char command[2048];

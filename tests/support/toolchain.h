@@ -1,5 +1,5 @@
 /*
- * toolchain - tiny programs built while a test runs, so that parsers meet what
+ * toolchain - tiny programs built while a test runs, so that parsers read what
  * compilers and linkers really write. A test without the tool is skipped.
  */
 #pragma once
@@ -13,7 +13,7 @@ struct built_file {
 	size_t size_bytes;
 };
 
-/* Is the command there? If not, that is said: the reason of a skip. */
+/* Whether the command is there. If not, prints that, as the reason of a skip. */
 bool toolchain_has(const char *command);
 /* Writes `text` to FOLDER/NAME; ends the test when it cannot. */
 void toolchain_write(const char *folder, const char *name, const char *text);

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "isa/effects.h"
+#include "support/allocated.h"
 #include "support/callgrind_counts.h"
 #include "support/elf_space.h"
 #include "support/exact_program.h"
@@ -56,14 +57,6 @@ struct quality {
 	double executions, beyond; /* of branches; along edges that the graph does not have */
 	uint64_t instructions;
 };
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
 
 static double cycles_of(const struct callgrind_cost *cost)
 {

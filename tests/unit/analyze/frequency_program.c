@@ -4,17 +4,10 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "support/allocated.h"
 #include "support/poisson.h"
 
 #define MOST_IN_BLOCK 16
-
-static void *allocated(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-	if (!memory)
-		abort();
-	return memory;
-}
 
 /* 1 to 16, five on average: as in compiled code for x86-64. */
 static uint32_t draw_length(struct random_state *random)

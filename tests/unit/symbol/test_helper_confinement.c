@@ -47,7 +47,7 @@ static int serve(void *context, const struct message *request, struct message *a
 	(void)context;
 	(void)err;
 	scene.handed = request->header.fd_count ? request->fds[0] : -1;
-	int64_t ret = hostile_acts[request->header.operation].run(&scene);
+	int64_t ret = hostile_act_at(request->header.operation)->run(&scene);
 	buffer_append(&answer->payload, &ret, sizeof(ret));
 	return 0;
 }
@@ -99,7 +99,7 @@ static bool succeeds_in_child(enum confinement_kind kind, size_t act)
 			if (confine(&(struct confinement){ .kind = kind, .socket = 99 }, &missing))
 				_exit(2);
 		}
-		_exit(hostile_acts[act].run(&scene) < 0);
+		_exit(hostile_act_at(act)->run(&scene) < 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 2);
@@ -113,8 +113,8 @@ static int try_all(enum confinement_kind kind)
 	struct helper helper = { .run = kind == CONFINEMENT_PARSE ? parse : open_files };
 	int wrong = 0;
 	hostile_scene_make(&scene, folder.path);
-	for (size_t i = 0; i < hostile_act_count; i++) {
-		const struct hostile_act *act = &hostile_acts[i];
+	const struct hostile_act *act;
+	for (size_t i = 0; (act = hostile_act_at(i)); i++) {
 		char how[HOW_SIZE] = "";
 		if (SANITIZERS && (act->flags & HOSTILE_PROBES_MEMORY))
 			continue;
@@ -146,8 +146,8 @@ static int try_unconfined(enum confinement_kind kind)
 	CLEANUP(temporary_folder_remove) struct temporary_folder folder = temporary_folder_make();
 	int wrong = 0;
 	hostile_scene_make(&scene, folder.path);
-	for (size_t i = 0; i < hostile_act_count; i++) {
-		const struct hostile_act *act = &hostile_acts[i];
+	const struct hostile_act *act;
+	for (size_t i = 0; (act = hostile_act_at(i)); i++) {
 		unsigned int works = HOSTILE_WORKS | (geteuid() ? 0 : HOSTILE_WORKS_AS_ROOT);
 		if (!(act->flags & works) || succeeds_in_child(kind, i))
 			continue;

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/file_table.h"
+#include "collect/file.h"
 
 static void let_go(struct file_table *table, struct file *file)
 {

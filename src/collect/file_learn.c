@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "collect/file_keep.h"
-#include "collect/file_table.h"
+#include "collect/file.h"
 #include "collect/file_ways.h"
 #include "collect/shares.h"
 #include "image/deleted_path.h"

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#include "collect/file_table.h"
+#include "collect/file.h"
 
 struct file_looks; /* what was compared lately */
 

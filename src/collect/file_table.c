@@ -18,15 +18,6 @@
 #include "image/vdso.h"
 #include "profile/profile.h"
 
-static void file_free(struct file *file)
-{
-	if (file->fd >= 0)
-		close(file->fd);
-	free(file->path);
-	free(file->identity);
-	free(file);
-}
-
 void file_table_release(struct file_table *table)
 {
 	for (size_t i = 0; i < table->count; i++)
@@ -162,12 +153,6 @@ int file_table_open(struct file_table *table, uint32_t number)
 	return file_ways_open_known(table, file_table_get(table, number));
 }
 
-bool file_may_stay_open(const struct file *file)
-{
-	return file->kind == FILE_PLAIN && file->state == FILE_IDENTIFIED &&
-	       (file->fd >= 0 || !file->elsewhere);
-}
-
 int file_table_open_for_long(struct file_table *table, uint32_t number)
 {
 	const struct file *file = file_table_get(table, number);
@@ -178,19 +163,6 @@ int file_table_open_for_long(struct file_table *table, uint32_t number)
 		return -1;
 	}
 	return fd;
-}
-
-bool file_may_be_jitdump(const struct file *file)
-{
-	const char *name = strrchr(file->path, '/');
-	return file->kind == FILE_PLAIN && file->state == FILE_NOT_ELF && name &&
-	       strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
-}
-
-bool file_is_runtime_code(const struct file *file)
-{
-	return file->kind == FILE_ANONYMOUS ||
-	       (file->kind == FILE_PLAIN && file->state == FILE_NOT_ELF);
 }
 
 static int make_image(struct file_table *table, struct file *file)

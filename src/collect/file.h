@@ -54,7 +54,10 @@ struct file {
 		       the file there ourselves (by_path), that one */
 
 	/* Who maps it. */
-	struct share *met_by;	    /* whose process mapped it when we met it */
+	struct share *met_by; /* whose process mapped it when we met it: one of his SHARE_FILES */
+	/* Whose SHARE_FILES have what its path takes of them. */
+	struct share *path_payer;
+	uint64_t path_units;
 	uint32_t pid;		    /* whom we met it in, or opened it through */
 	uint32_t latest_pid;	    /* who mapped it last by the same path */
 	uint64_t start, end;	    /* where that one did */
@@ -101,11 +104,20 @@ struct file {
 	/* What it is to the samples. */
 	uint32_t image; /* in the session's profile; 0: not sampled yet */
 	bool sampled;	/* since names were read last */
+	bool recent;	/* in the epoch that ended then */
+};
+
+/* A file that may be a jitdump. */
+struct file_jitdump {
+	uint64_t order; /* in which they became known */
+	uint32_t number;
 };
 
 struct file_table {
-	struct file **files; /* files[number - 1] */
+	/* files[number - 1]; NULL: forgotten, and the number is free for another one */
+	struct file **files;
 	size_t count, capacity;
+	size_t first_free;	    /* no number up to this one is free */
 	struct number_map by_inode; /* the newest of an inode */
 	struct file_looks *looks;   /* file_same.h */
 	struct profile *session;
@@ -114,6 +126,9 @@ struct file_table {
 	struct held_files keeping;
 	uint32_t held[HELD_MOST]; /* numbers of files with a held descriptor, oldest first */
 	size_t held_count;
+	struct file_jitdump *jitdumps; /* by their order */
+	size_t jitdump_count, jitdump_capacity;
+	uint64_t jitdumps_so_far;
 	struct number_map hashed_bytes; /* by writer: of whole files, up to HASHED_MOST_BYTES */
 	uint32_t anonymous, vdso, vdso_narrow, vsyscall;
 	uint32_t beyond; /* all files for which a user has no room any more */

@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collect/file.h"
@@ -43,6 +44,14 @@ int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset
 int file_table_image(struct file_table *table, uint32_t number, uint32_t *image);
 /* Names were read: what was kept for them may give way to what is sampled from now on. */
 void file_table_names_read(struct file_table *table);
+/*
+ * Forgets the files that nobody uses any more: in_use[number] is false. The numbers are given to
+ * new files, so nothing else may mean the old ones then: no mapping, no batch that is interpreted,
+ * no helper, no jitdump that is read. The users who paid for them have room for others again.
+ */
+void file_table_forget(struct file_table *table, const bool *in_use);
+/* Images are called by other numbers from now on: images[old], 0 for one that is no more. */
+void file_table_renumber_images(struct file_table *table, const uint32_t *images);
 /*
  * A descriptor of the file, which the caller closes soon: what was kept of it, or the file itself
  * when it is still there by one of the ways to it, unchanged. Or -EDQUOT, -ETIMEDOUT or -ECANCELED

@@ -157,6 +157,7 @@ static void forget_helper(struct edge_lane *lane)
 		if (lane->told[i] == EDGE_TOLD)
 			lane->told[i] = EDGE_UNTOLD;
 	lane->told_count = 0;
+	lane->outdated = false;
 	lane->first = NULL;
 	lane->mixed = false;
 }
@@ -317,7 +318,7 @@ static int choose_batch(struct edges *edges, struct edge_lane *lane)
 
 static int tell_and_send(struct edges *edges, struct edge_lane *lane, struct error *err)
 {
-	if (lane->told_count > TOLD_FILES) {
+	if (lane->told_count > TOLD_FILES || lane->outdated) {
 		helper_kill(&lane->helper);
 		forget_helper(lane);
 	}
@@ -565,6 +566,30 @@ int edges_service(struct edges *edges, enum edges_patience patience)
 		patience == EDGES_WAIT ? finish : go_on;
 	int ret = serve(edges, &edges->own);
 	return ret < 0 ? ret : serve(edges, &edges->strange);
+}
+
+struct edge_batch *edges_batch(struct edges *edges, size_t position)
+{
+	struct edge_batch *batches[] = { &edges->own.gathering,	    &edges->own.under_way,
+					 &edges->own.spare,	    &edges->strange.gathering,
+					 &edges->strange.under_way, &edges->strange.spare };
+	return position < sizeof(batches) / sizeof(batches[0]) ? batches[position] : NULL;
+}
+
+static void forget_files(struct edge_lane *lane, const bool *in_use)
+{
+	for (size_t number = 1; number < lane->told_capacity; number++) {
+		if (lane->told[number] == EDGE_UNTOLD || in_use[number])
+			continue;
+		lane->outdated |= lane->told[number] == EDGE_TOLD;
+		lane->told[number] = EDGE_UNTOLD;
+	}
+}
+
+void edges_forget_files(struct edges *edges, const bool *in_use)
+{
+	forget_files(&edges->own, in_use);
+	forget_files(&edges->strange, in_use);
 }
 
 static int write_ends(const struct edge_sums *sums, uint32_t event, struct profile *profile)

@@ -54,6 +54,7 @@ struct edge_lane {
 	uint64_t asked_ns;
 	uint64_t answered_ns; /* last */
 	uint8_t *told;	      /* enum edge_told, by number of the file */
+	bool outdated;	      /* the helper knows files that were forgotten: it is replaced */
 	size_t told_capacity, told_count;
 	unsigned failures;
 	struct pace pace;
@@ -113,6 +114,11 @@ struct span edges_blocks(struct span attached, const struct perf_layout *layout,
  */
 enum edges_patience { EDGES_GO_ON, EDGES_WAIT };
 int edges_service(struct edges *edges, enum edges_patience patience);
+/* The batches that wait or are under way, by position from 0 on; NULL: there are no more. */
+struct edge_batch *edges_batch(struct edges *edges, size_t position);
+/* Files are to be forgotten, and their numbers given to others: in_use[number] is false. No batch
+ * refers to them. */
+void edges_forget_files(struct edges *edges, const bool *in_use);
 
 /* The bill of one event since the last, into `profile`. 0 or -ENOMEM. */
 int edges_write_bill(struct edges *edges, size_t sampler, uint32_t event, struct profile *profile);

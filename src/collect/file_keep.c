@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/file_table.h"
+#include "collect/file.h"
 
 static void let_go(struct file_table *table, struct file *file)
 {
@@ -24,9 +24,21 @@ static bool has_room(const struct file_table *table, const struct file *file)
 bool file_keep_make_room(struct file_table *table, const struct file *file)
 {
 	for (size_t i = 0; i < table->count && !has_room(table, file); i++)
-		if (table->files[i]->copied && !table->files[i]->sampled)
+		if (table->files[i] && table->files[i]->copied && !table->files[i]->sampled)
 			let_go(table, table->files[i]);
 	return has_room(table, file);
+}
+
+void file_keep_forget(struct file_table *table, const bool *in_use)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < table->count; i++)
+		if (table->files[i] && !in_use[i + 1])
+			let_go(table, table->files[i]);
+	for (size_t i = 0; i < table->held_count; i++)
+		if (in_use[table->held[i]])
+			table->held[kept++] = table->held[i];
+	table->held_count = kept;
 }
 
 void file_keep_copy(struct file_table *table, struct file *file, int fd)

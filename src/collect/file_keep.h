@@ -21,5 +21,7 @@ void file_keep_held(struct file_table *table, uint32_t number, int fd);
 /* Copies that no sample needs give way to one of the file, which is sampled. Whether there is room
  * for it now. */
 bool file_keep_make_room(struct file_table *table, const struct file *file);
+/* Gives up what is kept of files that are to be forgotten: in_use[number] is false. */
+void file_keep_forget(struct file_table *table, const bool *in_use);
 /* Copies it from `fd`, which stays the caller's, when there is room. */
 void file_keep_copy(struct file_table *table, struct file *file, int fd);

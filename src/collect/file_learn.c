@@ -5,10 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "collect/file_keep.h"
-#include "collect/file_table.h"
+#include "collect/file.h"
 #include "collect/file_ways.h"
 #include "collect/shares.h"
 #include "image/deleted_path.h"
@@ -119,14 +120,23 @@ static void note_failure(struct file *file, const struct file_hint *hint, int co
 static bool take_path(struct file_table *table, struct file *file, const struct file_hint *hint,
 		      char *path)
 {
-	uint64_t had = strlen(file->path) / FILE_PATH_UNIT_BYTES;
+	uint64_t had = file->path_units;
 	uint64_t has = strlen(path) / FILE_PATH_UNIT_BYTES;
-	bool fits = has <= had || !hint->share ||
-		    share_take(table->shares, hint->share, SHARE_FILES, has - had);
-	char *dropped = fits ? file->path : path;
-	file->path = fits ? path : file->path;
-	free(dropped);
-	return fits;
+	bool longer = has > had && hint->share;
+	uint64_t kept = longer && hint->share == file->path_payer ? had : 0;
+	if (longer && !share_take(table->shares, hint->share, SHARE_FILES, has - kept)) {
+		free(path);
+		return false;
+	}
+	if (longer) {
+		if (file->path_payer)
+			share_give_back(table->shares, file->path_payer, SHARE_FILES, had - kept);
+		file->path_payer = hint->share;
+		file->path_units = has;
+	}
+	free(file->path);
+	file->path = path;
+	return true;
 }
 
 /* By the path that this process has for it, which is the file's from when it was opened on. */
@@ -207,17 +217,25 @@ static void learn_place(struct file_table *table, struct file *file, struct shar
 		prefer_own_path(table, file, payer, opened);
 }
 
-/* Takes over opened->fd. */
-static void note_no_program(struct file_table *table, uint32_t number,
-			    const struct safe_file *opened)
+/* Takes over opened->fd. 0 or -ENOMEM. */
+static int note_no_program(struct file_table *table, uint32_t number,
+			   const struct safe_file *opened)
 {
 	struct file *file = file_table_get(table, number);
 	file->state = FILE_NOT_ELF;
-	if (file_may_be_jitdump(file) && !opened->copied &&
-	    held_files_harmless(&table->keeping, opened->fd))
+	bool jitdump = file_may_be_jitdump(file);
+	if (jitdump && !opened->copied && held_files_harmless(&table->keeping, opened->fd))
 		file_keep_held(table, number, opened->fd);
 	else
 		close(opened->fd);
+	if (!jitdump)
+		return 0;
+	if (array_reserve(&table->jitdumps, &table->jitdump_capacity, table->jitdump_count,
+			  sizeof(*table->jitdumps)) < 0)
+		return -ENOMEM;
+	table->jitdumps[table->jitdump_count++] =
+		(struct file_jitdump){ table->jitdumps_so_far++, number };
+	return 0;
 }
 
 int file_learn_identity(struct file_table *table, uint32_t number, const struct file_hint *hint)
@@ -244,12 +262,10 @@ int file_learn_identity(struct file_table *table, uint32_t number, const struct 
 	stop_paying(table);
 	if (ret < 0) {
 		free(identity);
-		if (ret == -ENOEXEC) {
-			note_no_program(table, number, &opened);
-		} else {
-			note_failure(file, hint, ret, spent, LEFT_OUT_READING);
-			close(opened.fd);
-		}
+		if (ret == -ENOEXEC)
+			return note_no_program(table, number, &opened);
+		note_failure(file, hint, ret, spent, LEFT_OUT_READING);
+		close(opened.fd);
 		return 0;
 	}
 	file->identity = identity;

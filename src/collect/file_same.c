@@ -90,14 +90,24 @@ static void note_found(struct file_table *table, uint32_t number, const struct f
 	*slot_of(table->looks->found, LOOKS, &key) = (struct look){ key, holds_until(took_ns) };
 }
 
-static uint64_t inode_key(const struct file_hint *hint)
+static uint64_t inode_key(uint32_t major, uint32_t minor, uint64_t inode)
 {
-	return hint->inode ^ ((uint64_t)hint->major << 52) ^ ((uint64_t)hint->minor << 32);
+	return inode ^ ((uint64_t)major << 52) ^ ((uint64_t)minor << 32);
+}
+
+static uint64_t key_of_hint(const struct file_hint *hint)
+{
+	return inode_key(hint->major, hint->minor, hint->inode);
+}
+
+static uint32_t newest(const struct file_table *table, uint64_t key)
+{
+	return (uint32_t)(uintptr_t)number_map_find(&table->by_inode, key);
 }
 
 static uint32_t newest_of(const struct file_table *table, const struct file_hint *hint)
 {
-	return (uint32_t)(uintptr_t)number_map_find(&table->by_inode, inode_key(hint));
+	return newest(table, key_of_hint(hint));
 }
 
 static bool same_path(const struct file *file, const struct file_hint *hint)
@@ -320,8 +330,45 @@ int file_same_add(struct file_table *table, uint32_t number, const struct file_h
 {
 	struct file *file = file_table_get(table, number);
 	file->next = newest_of(table, hint);
-	int ret = number_map_put(&table->by_inode, inode_key(hint), (void *)(uintptr_t)number);
+	int ret = number_map_put(&table->by_inode, key_of_hint(hint), (void *)(uintptr_t)number);
 	if (ret == 0)
 		note_found(table, number, hint, 0);
 	return ret;
+}
+
+/* The first from `number` on, in the list of an inode, that is in use; 0: none. */
+static uint32_t first_in_use(const struct file_table *table, uint32_t number, const bool *in_use)
+{
+	while (number && !in_use[number])
+		number = file_table_get(table, number)->next;
+	return number;
+}
+
+static void forget_looks(struct look *looks, size_t count, const bool *in_use)
+{
+	for (size_t i = 0; i < count; i++)
+		if (looks[i].key.file && !in_use[looks[i].key.file])
+			looks[i] = (struct look){ 0 };
+}
+
+void file_same_forget(struct file_table *table, const bool *in_use)
+{
+	for (uint32_t number = 1; number <= table->count; number++) {
+		struct file *file = file_table_get(table, number);
+		if (!file)
+			continue;
+		if (in_use[number]) {
+			file->next = first_in_use(table, file->next, in_use);
+			continue;
+		}
+		uint64_t key = inode_key(file->major, file->minor, file->inode);
+		if (newest(table, key) != number)
+			continue;
+		uint32_t next = first_in_use(table, number, in_use);
+		number_map_remove(&table->by_inode, key);
+		if (next) /* there is room: one was just removed */
+			number_map_put(&table->by_inode, key, (void *)(uintptr_t)next);
+	}
+	forget_looks(table->looks->found, LOOKS, in_use);
+	forget_looks(table->looks->vain, LOOKS_IN_VAIN, in_use);
 }

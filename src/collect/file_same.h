@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#include "collect/file_table.h"
+#include "collect/file.h"
 
 struct file_looks; /* what was compared lately */
 
@@ -33,3 +33,5 @@ int file_same_find(struct file_table *table, const struct file_hint *hint, enum 
 		   uint32_t *number);
 /* A new file, which the hint named. 0 or -ENOMEM. */
 int file_same_add(struct file_table *table, uint32_t number, const struct file_hint *hint);
+/* Finds no more the files that are to be forgotten: in_use[number] is false. */
+void file_same_forget(struct file_table *table, const bool *in_use);

@@ -18,20 +18,12 @@
 #include "image/vdso.h"
 #include "profile/profile.h"
 
-static void file_free(struct file *file)
-{
-	if (file->fd >= 0)
-		close(file->fd);
-	free(file->path);
-	free(file->identity);
-	free(file);
-}
-
 void file_table_release(struct file_table *table)
 {
 	for (size_t i = 0; i < table->count; i++)
 		file_free(table->files[i]);
 	free(table->files);
+	free(table->jitdumps);
 	number_map_release(&table->by_inode);
 	free(table->looks);
 	number_map_release(&table->hashed_bytes);
@@ -41,6 +33,9 @@ void file_table_release(struct file_table *table)
 static struct file *add_file(struct file_table *table, enum file_kind kind, struct span path,
 			     uint32_t *number)
 {
+	size_t at = table->first_free;
+	while (at < table->count && table->files[at])
+		at++;
 	if (array_reserve(&table->files, &table->capacity, table->count, sizeof(struct file *)) < 0)
 		return NULL;
 	struct file *file = calloc(1, sizeof(*file));
@@ -54,8 +49,10 @@ static struct file *add_file(struct file_table *table, enum file_kind kind, stru
 		free(file);
 		return NULL;
 	}
-	table->files[table->count++] = file;
-	*number = (uint32_t)table->count;
+	table->files[at] = file;
+	table->count += at == table->count;
+	table->first_free = at + 1;
+	*number = (uint32_t)at + 1;
 	return file;
 }
 
@@ -135,9 +132,9 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 		return ret == 1 ? file->image ? add_path(table, file) : 0 : ret;
 	}
 	struct span path = deleted_path_strip(hint->path);
+	uint64_t path_units = path.size / FILE_PATH_UNIT_BYTES;
 	/* Whoever maps files without end has the rest of them in common. */
-	if (hint->share && !share_take(table->shares, hint->share, SHARE_FILES,
-				       1 + path.size / FILE_PATH_UNIT_BYTES)) {
+	if (hint->share && !share_take(table->shares, hint->share, SHARE_FILES, 1 + path_units)) {
 		*number = table->beyond;
 		return 0;
 	}
@@ -150,7 +147,8 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 	file->inode = hint->inode;
 	file->generation = hint->generation;
 	file->generation_known = hint->generation_known && hint->generation;
-	file->met_by = hint->share;
+	file->met_by = file->path_payer = hint->share;
+	file->path_units = path_units;
 	ret = file_same_add(table, *number, hint);
 	if (ret < 0)
 		return ret;
@@ -160,12 +158,6 @@ int file_table_find(struct file_table *table, const struct file_hint *hint, uint
 int file_table_open(struct file_table *table, uint32_t number)
 {
 	return file_ways_open_known(table, file_table_get(table, number));
-}
-
-bool file_may_stay_open(const struct file *file)
-{
-	return file->kind == FILE_PLAIN && file->state == FILE_IDENTIFIED &&
-	       (file->fd >= 0 || !file->elsewhere);
 }
 
 int file_table_open_for_long(struct file_table *table, uint32_t number)
@@ -178,19 +170,6 @@ int file_table_open_for_long(struct file_table *table, uint32_t number)
 		return -1;
 	}
 	return fd;
-}
-
-bool file_may_be_jitdump(const struct file *file)
-{
-	const char *name = strrchr(file->path, '/');
-	return file->kind == FILE_PLAIN && file->state == FILE_NOT_ELF && name &&
-	       strncmp(name, "/jit-", 5) == 0 && strstr(name, ".dump");
-}
-
-bool file_is_runtime_code(const struct file *file)
-{
-	return file->kind == FILE_ANONYMOUS ||
-	       (file->kind == FILE_PLAIN && file->state == FILE_NOT_ELF);
 }
 
 static int make_image(struct file_table *table, struct file *file)
@@ -230,9 +209,54 @@ void file_table_names_read(struct file_table *table)
 {
 	number_map_release(&table->hashed_bytes);
 	table->hashed_bytes = (struct number_map){ 0 };
+	for (size_t i = 0; i < table->count; i++) {
+		struct file *file = table->files[i];
+		if (!file)
+			continue;
+		file->recent = file->sampled && !file_may_be_jitdump(file);
+		file->sampled = file->sampled && !file->recent;
+	}
+}
+
+static void give_back(struct file_table *table, const struct file *file)
+{
+	if (file->met_by)
+		share_give_back(table->shares, file->met_by, SHARE_FILES, 1);
+	if (file->path_payer)
+		share_give_back(table->shares, file->path_payer, SHARE_FILES, file->path_units);
+}
+
+void file_table_forget(struct file_table *table, const bool *in_use)
+{
+	size_t first = 0;
+	while (first < table->count && (!table->files[first] || in_use[first + 1]))
+		first++;
+	if (first == table->count)
+		return;
+	file_same_forget(table, in_use);
+	file_keep_forget(table, in_use);
+	for (size_t i = first; i < table->count; i++) {
+		if (!table->files[i] || in_use[i + 1])
+			continue;
+		give_back(table, table->files[i]);
+		file_free(table->files[i]);
+		table->files[i] = NULL;
+	}
+	while (table->count && !table->files[table->count - 1])
+		table->count--;
+	table->first_free = first < table->first_free ? first : table->first_free;
+	size_t kept = 0;
+	for (size_t i = 0; i < table->jitdump_count; i++)
+		if (in_use[table->jitdumps[i].number])
+			table->jitdumps[kept++] = table->jitdumps[i];
+	table->jitdump_count = kept;
+}
+
+void file_table_renumber_images(struct file_table *table, const uint32_t *images)
+{
 	for (size_t i = 0; i < table->count; i++)
-		if (!file_may_be_jitdump(table->files[i]))
-			table->files[i]->sampled = false;
+		if (table->files[i])
+			table->files[i]->image = images[table->files[i]->image];
 }
 
 int file_table_locate(struct file_table *table, uint32_t number, uint64_t offset,

@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "collect/file_table.h"
+#include "collect/file.h"
 #include "collect/shares.h"
 #include "image/writer.h"
 

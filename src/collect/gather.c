@@ -354,8 +354,10 @@ int gather_nothing(struct session *session, struct tally_translation *translatio
 	session->unread = (struct left_out){ 0 };
 	for (size_t i = 0; i < session->files.count; i++) {
 		const struct file *file = session->files.files[i];
-		const struct share *share = file->share ? file->share : file->through;
-		if (file->unread && file->sampled && share)
+		const struct share *share = !file	  ? NULL
+					    : file->share ? file->share
+							  : file->through;
+		if (share && file->unread && file->sampled)
 			left_out_add(&left_out, file->path, share, file->unread_why,
 				     LEFT_OUT_NAMES);
 	}
@@ -380,9 +382,9 @@ int gather_stash(struct session *session, struct tally_translation *translation,
 	int ret = gathering.file_of_image ? 0 : -ENOMEM;
 	for (size_t i = 0; i < session->files.count && ret == 0; i++) {
 		const struct file *file = session->files.files[i];
-		uint32_t *known = &gathering.file_of_image[file->image];
+		uint32_t *known = file ? &gathering.file_of_image[file->image] : NULL;
 		/* Of several files of one build, the one of which something is kept. */
-		if (file->image && (!*known || file->fd >= 0))
+		if (file && file->image && (!*known || file->fd >= 0))
 			*known = (uint32_t)i + 1;
 	}
 	session->gathering = true;

@@ -4,12 +4,15 @@
 
 #include "base/cleanup.h"
 #include "collect/session.h"
+#include "collect/still_used.h"
 
 /* What begins with the next epoch, until it takes the place of what there is. */
 struct generation {
 	struct tally tally;
 	struct profile *dictionaries;
-	struct tally_translation translation; /* from those that there are; ids of images stay */
+	struct still_used used;
+	struct tally_translation translation; /* from those that there are */
+	struct number_map jits;		      /* by the new numbers of their images */
 	uint32_t *carried; /* by sample without a weight: its place in the tally */
 };
 
@@ -17,6 +20,8 @@ static void generation_release(struct generation *generation)
 {
 	tally_release(&generation->tally);
 	tally_translation_release(&generation->translation);
+	still_used_release(&generation->used);
+	number_map_release(&generation->jits);
 	profile_free(generation->dictionaries);
 	free(generation->carried);
 }
@@ -47,19 +52,37 @@ static int init(struct generation *generation, const struct session *session)
 						generation->dictionaries);
 }
 
-/* All rows of a dictionary, under the ids that they have. */
-static int keep_rows(struct generation *generation, enum profile_table which)
+/* All events, under the ids that they have. */
+static int keep_events(struct generation *generation)
 {
-	size_t count = profile_table(generation->translation.from, which)->count;
+	size_t count = profile_table(generation->translation.from, PROFILE_EVENT)->count;
 	for (uint32_t id = 1; id <= count; id++) {
 		uint32_t same;
-		int ret = tally_translate(&generation->translation, which, id, &same);
+		int ret = tally_translate(&generation->translation, PROFILE_EVENT, id, &same);
 		if (ret < 0)
 			return ret;
 		if (same != id)
 			return -EINVAL; /* two rows were one: that is a mistake of ours */
 	}
 	return 0;
+}
+
+/* Images that are still used, in the order that they have: lists that are sorted stay so. */
+static int keep_images(struct generation *generation)
+{
+	size_t count = profile_table(generation->translation.from, PROFILE_IMAGE)->count;
+	uint32_t last = 0;
+	for (uint32_t id = 1; id <= count; id++) {
+		uint32_t kept;
+		if (!generation->used.images[id])
+			continue;
+		int ret = tally_translate(&generation->translation, PROFILE_IMAGE, id, &kept);
+		if (ret < 0)
+			return ret;
+		if (kept != ++last)
+			return -EINVAL; /* as above */
+	}
+	return tally_translate_paths(&generation->translation);
 }
 
 /* Samples that wait for their weight have places in both until we know that all went well. */
@@ -86,13 +109,11 @@ static int carry_places(struct generation *generation, const struct session *ses
 /* Of the sample that waits at that position, in any order; NULL: there are no more. */
 static uint32_t *context_waiting(struct edges *edges, size_t position)
 {
-	struct edge_batch *batches[] = { &edges->own.gathering,	    &edges->own.under_way,
-					 &edges->own.spare,	    &edges->strange.gathering,
-					 &edges->strange.under_way, &edges->strange.spare };
-	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
-		if (position < batches[i]->count)
-			return &batches[i]->waiting[position].context;
-		position -= batches[i]->count;
+	struct edge_batch *batch;
+	for (size_t i = 0; (batch = edges_batch(edges, i)); i++) {
+		if (position < batch->count)
+			return &batch->waiting[position].context;
+		position -= batch->count;
 	}
 	return NULL;
 }
@@ -141,12 +162,38 @@ static void give_back_all(struct shares *shares)
 	give_back(shares, &shares->ended);
 }
 
-/* Others know the dictionaries by their address, and images and events by their ids. */
+static void renumber_spots(struct code_spots *spots, const uint32_t *images)
+{
+	for (size_t i = 0; i < spots->count; i++)
+		spots->list[i].image = images[spots->list[i].image];
+}
+
+/* Whoever knows an image knows it by its new number from here on. */
+static void renumber_images(struct generation *generation, struct session *session)
+{
+	const uint32_t *images = generation->translation.ids.dictionaries[PROFILE_IMAGE];
+	size_t position = 0;
+	for (struct process *process;
+	     (process = number_map_next(&session->processes.processes, &position));)
+		process->runtime_image = images[process->runtime_image];
+	for (size_t cause = 0; cause < UNKNOWN_CAUSES; cause++)
+		session->unknown_images[cause] = images[session->unknown_images[cause]];
+	renumber_spots(&session->named, images);
+	renumber_spots(&session->owed, images);
+	kernel_map_renumber_images(&session->kernel, images);
+	file_table_renumber_images(&session->files, images);
+	jit_table_renumber_images(&session->jits, images, &generation->jits);
+}
+
+/* Others know the dictionaries by their address, and events by their ids. */
 static void take_place(struct generation *generation, struct session *session)
 {
 	struct profile before = *session->profile;
 	struct tally tally = session->tally;
 	redirect(generation, session);
+	renumber_images(generation, session);
+	edges_forget_files(&session->edges, generation->used.files);
+	file_table_forget(&session->files, generation->used.files);
 	*session->profile = *generation->dictionaries;
 	*generation->dictionaries = before;
 	session->tally = generation->tally;
@@ -161,11 +208,15 @@ int session_begin_generation(struct session *session)
 	CLEANUP(generation_release) struct generation generation = { 0 };
 	int ret = init(&generation, session);
 	if (ret == 0)
-		ret = keep_rows(&generation, PROFILE_EVENT);
+		ret = still_used_find(&generation.used, session);
 	if (ret == 0)
-		ret = keep_rows(&generation, PROFILE_IMAGE);
+		ret = keep_events(&generation);
 	if (ret == 0)
-		ret = tally_translate_paths(&generation.translation);
+		ret = keep_images(&generation);
+	if (ret == 0)
+		ret = jit_table_plan_images(&session->jits,
+					    generation.translation.ids.dictionaries[PROFILE_IMAGE],
+					    &generation.jits);
 	if (ret == 0)
 		ret = carry_places(&generation, session);
 	if (ret == 0)

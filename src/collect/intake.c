@@ -342,7 +342,9 @@ static int take_task(struct session *session, const struct perf_record *record,
 				    task->parent_tid, time_ns);
 	}
 	struct process *process = process_find(&session->processes, task->pid);
-	if (guarded_end(process, task->tid)) {
+	/* Of what is not followed nobody knows whether it has mapped anything. */
+	bool followed = !session->follow || (process && process->followed);
+	if (followed && guarded_end(process, task->tid)) {
 		/* Events of a CPU go on. */
 		if (!session->inherit)
 			return 0;

@@ -24,13 +24,19 @@ void jit_table_init(struct jit_table *table, struct reader *reader, struct file_
 	};
 }
 
+/* What was read of the code's names. */
+static void release_names(struct jit_table *table, struct jit *jit)
+{
+	jit_close_map(table, jit);
+	jit_release_dumps(jit);
+	jit_timeline_release(&jit->timeline);
+}
+
 void jit_table_release(struct jit_table *table)
 {
 	size_t position = 0;
 	for (struct jit *jit; (jit = number_map_next(&table->by_image, &position));) {
-		jit_close_map(table, jit);
-		jit_release_dumps(jit);
-		jit_timeline_release(&jit->timeline);
+		release_names(table, jit);
 		free(jit);
 	}
 	number_map_release(&table->by_image);
@@ -131,9 +137,45 @@ void jit_table_names_read(struct jit_table *table)
 	for (struct jit *jit; (jit = number_map_next(&table->by_image, &position));) {
 		if (!jit_has_ended(jit))
 			continue;
-		jit_close_map(table, jit);
-		jit_release_dumps(jit);
-		jit_timeline_release(&jit->timeline);
+		release_names(table, jit);
 		jit_count_bytes(table, jit);
 	}
+}
+
+void jit_table_mark_jitdumps(const struct jit_table *table, const bool *images, bool *files)
+{
+	size_t position = 0;
+	for (const struct jit *jit; (jit = number_map_next(&table->by_image, &position));)
+		for (size_t i = 0; images[jit->image] && i < jit->dump_count; i++)
+			files[jit->dumps[i].file] = true;
+}
+
+int jit_table_plan_images(const struct jit_table *table, const uint32_t *images,
+			  struct number_map *by_image)
+{
+	size_t position = 0;
+	int ret = 0;
+	for (struct jit *jit; ret == 0 && (jit = number_map_next(&table->by_image, &position));)
+		if (images[jit->image])
+			ret = number_map_put(by_image, images[jit->image], jit);
+	return ret;
+}
+
+void jit_table_renumber_images(struct jit_table *table, const uint32_t *images,
+			       struct number_map *by_image)
+{
+	size_t position = 0;
+	for (struct jit *jit; (jit = number_map_next(&table->by_image, &position));) {
+		jit->image = images[jit->image];
+		if (jit->image)
+			continue;
+		release_names(table, jit);
+		jit_count_bytes(table, jit);
+		if (jit->share)
+			share_give_back(table->shares, jit->share, SHARE_CONTEXTS, JIT_CONTEXTS);
+		free(jit);
+	}
+	number_map_release(&table->by_image);
+	table->by_image = *by_image;
+	*by_image = (struct number_map){ 0 };
 }

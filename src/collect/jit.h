@@ -33,6 +33,7 @@ struct record_set;
 /* The names of a stranger's process, when his share has no room for more, give way to newer ones:
  * without samples first. */
 
+#define JIT_CONTEXTS  2u  /* of its share's SHARE_CONTEXTS are taken for an image */
 #define JIT_MAPS_HELD 64u /* descriptors of maps on the mount of our own root (held_files.h) */
 #define JIT_TAIL      64u
 /* What is known of the code of all processes takes, about; what would be more is not read. */
@@ -69,7 +70,7 @@ struct jit {
 	struct jit_map map;
 	struct jit_dump *dumps;
 	size_t dump_count, dump_capacity;
-	size_t files_seen; /* of the file table */
+	uint64_t jitdumps_seen; /* of the file table: by struct file_jitdump, up to this order */
 	struct jit_timeline timeline;
 	uint64_t counted_bytes; /* in the table's kept_bytes */
 	uint64_t read_ns;	/* when the files were read last */
@@ -109,3 +110,14 @@ int jit_gather(struct jit_table *table, struct jit *jit, const uint64_t *vaddrs,
 	       struct record_set *out);
 /* Names were read: those of processes that have ended are not needed any more. */
 void jit_table_names_read(struct jit_table *table);
+/* Sets files[number] for the jitdumps of each image with images[image] set. */
+void jit_table_mark_jitdumps(const struct jit_table *table, const bool *images, bool *files);
+/*
+ * Images are called by other numbers: images[old], 0 for one that is no more, with which all goes
+ * that is known of its code. The first call finds by_image anew, into an empty map, and changes
+ * nothing: 0 or -ENOMEM. The second one does it, cannot fail, and takes over that map.
+ */
+int jit_table_plan_images(const struct jit_table *table, const uint32_t *images,
+			  struct number_map *by_image);
+void jit_table_renumber_images(struct jit_table *table, const uint32_t *images,
+			       struct number_map *by_image);

@@ -63,10 +63,15 @@ int jit_open_dump(const struct jit_table *table, struct jit *jit, uint32_t numbe
 
 int jit_find_dumps(const struct jit_table *table, struct jit *jit)
 {
-	for (; jit->files_seen < table->files->count; jit->files_seen++) {
-		uint32_t number = (uint32_t)jit->files_seen + 1;
+	const struct file_jitdump *known = table->files->jitdumps;
+	size_t count = table->files->jitdump_count, at = count;
+	while (at > 0 && known[at - 1].order >= jit->jitdumps_seen)
+		at--;
+	for (; at < count; at++) {
+		uint32_t number = known[at].number;
 		struct file *file = file_table_get(table->files, number);
-		if (!file_may_be_jitdump(file) || file->pid != jit->pid)
+		jit->jitdumps_seen = known[at].order + 1;
+		if (file->pid != jit->pid)
 			continue;
 		if (array_reserve(&jit->dumps, &jit->dump_capacity, jit->dump_count,
 				  sizeof(*jit->dumps)) < 0)

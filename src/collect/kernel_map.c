@@ -281,6 +281,27 @@ const struct kernel_range *kernel_map_of_image(const struct kernel_map *map, uin
 	return found;
 }
 
+/* How many are left. */
+static size_t renumber(struct kernel_range *ranges, size_t count, const uint32_t *images)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		ranges[i].image = images[ranges[i].image];
+		if (ranges[i].image || !ranges[i].gone)
+			ranges[kept++] = ranges[i];
+	}
+	return kept;
+}
+
+void kernel_map_renumber_images(struct kernel_map *map, const uint32_t *images)
+{
+	map->former_count = renumber(map->former, map->former_count, images);
+	size_t kept = renumber(map->ranges, map->count, images);
+	map->changes += kept != map->count;
+	map->count = kept;
+	map->last = 0;
+}
+
 /* A BPF program of its name at its address. */
 static bool is_loaded(const struct kernel_range *range, const struct kallsyms *kallsyms)
 {

@@ -39,7 +39,7 @@ struct kernel_map {
 	size_t former_count, former_capacity;
 	uint32_t changes; /* of what lies where */
 	size_t last;	  /* where the last address was found */
-	bool hidden; /* the kernel shows no addresses (kptr_restrict) */
+	bool hidden;	  /* the kernel shows no addresses (kptr_restrict) */
 	bool modules_hidden;
 	uint64_t modules_read_ns;
 	uint8_t build_id[64];
@@ -58,6 +58,10 @@ int kernel_map_symbol(struct kernel_map *map, uint64_t address, uint32_t size_by
 /* Fills *frame's image and vaddr, or *cause. 0 or -ENOMEM. */
 int kernel_map_locate(struct kernel_map *map, uint64_t address, struct profile_frame *frame,
 		      enum unknown_cause *cause);
+
+/* Images are called by other numbers: images[old], 0 for one that is no more. Text that has gone,
+ * and has no image then, is forgotten. */
+void kernel_map_renumber_images(struct kernel_map *map, const uint32_t *images);
 
 /* The range of an image of ours, one that is still there before others, or NULL. Borrowed until the
  * next change. */

@@ -6,10 +6,10 @@
 #include "collect/session.h"
 #include "image/signed_pointer.h"
 
-#define VSYSCALL_START	 UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
-#define VSYSCALL_END	 UINT64_C(0xffffffffff601000)
-#define RESCAN_NS	 1000000000u
-#define RUNTIME_CONTEXTS 2u /* what a process's own code takes, in names of contexts */
+#define VSYSCALL_START UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
+#define VSYSCALL_END   UINT64_C(0xffffffffff601000)
+#define RESCAN_NS      1000000000u
+
 int session_unknown(struct session *session, enum unknown_cause cause, struct located *out)
 {
 	uint32_t *image = &session->unknown_images[cause];
@@ -33,7 +33,7 @@ static int locate_runtime(struct session *session, struct process *process, uint
 {
 	struct share *share = session_share(session, process);
 	if (!process->runtime_image) {
-		if (!share_take(&session->shares, share, SHARE_CONTEXTS, RUNTIME_CONTEXTS)) {
+		if (!share_take(&session->shares, share, SHARE_CONTEXTS, JIT_CONTEXTS)) {
 			out->cause = UNKNOWN_BEYOND_LIMIT;
 			out->fleeting = true;
 			return 0;
@@ -48,6 +48,9 @@ static int locate_runtime(struct session *session, struct process *process, uint
 		int ret = profile_add_image(session->profile, &image, &process->runtime_image);
 		if (ret < 0)
 			return ret;
+		/* It had the same name before an exec: the image is paid for. */
+		if (number_map_find(&session->jits.by_image, process->runtime_image))
+			share_give_back(&session->shares, share, SHARE_CONTEXTS, JIT_CONTEXTS);
 	}
 	out->image = process->runtime_image;
 	out->fleeting = true; /* code takes the place of other code */

@@ -141,27 +141,31 @@ int tally_translate(struct tally_translation *translation, enum profile_table ta
 	return ret;
 }
 
-static int carry_calls(const struct cells *cells, uint32_t number, struct cells *next,
-		       uint32_t *carried)
+static int carry_calls(const struct cells *cells, uint32_t number,
+		       struct tally_translation *translation, struct cells *next, uint32_t *carried)
 {
-	uint32_t parent;
+	uint32_t parent, image;
 	*carried = 0;
 	if (!number)
 		return 0;
 	const struct cells_node *node = &cells->nodes[number - 1];
-	int ret = carry_calls(cells, node->parent, next, &parent);
+	int ret = carry_calls(cells, node->parent, translation, next, &parent);
+	if (ret == 0)
+		ret = tally_translate(translation, PROFILE_IMAGE, node->image_kind / 2, &image);
 	return ret < 0 ? ret
-		       : cells_node(next, parent, node->image_kind / 2, node->vaddr,
+		       : cells_node(next, parent, image, node->vaddr,
 				    node->image_kind & 1 ? FRAME_RETURN : FRAME_IP, carried);
 }
 
-int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *contexts,
+int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *translation,
 		struct tally *next, uint32_t *carried)
 {
 	struct tally_place place = tally->places[number];
-	int ret = carry_calls(&tally->cells, place.calls, &next->cells, &place.calls);
+	int ret = carry_calls(&tally->cells, place.calls, translation, &next->cells, &place.calls);
 	if (ret == 0)
-		ret = tally_translate(contexts, PROFILE_CONTEXT, place.context, &place.context);
+		ret = tally_translate(translation, PROFILE_IMAGE, place.image, &place.image);
+	if (ret == 0)
+		ret = tally_translate(translation, PROFILE_CONTEXT, place.context, &place.context);
 	return ret < 0 ? ret : tally_place(next, &place, carried);
 }
 

@@ -71,9 +71,9 @@ int tally_translate(struct tally_translation *translation, enum profile_table ta
 /* The paths of all images that were translated. 0 or -ENOMEM. */
 int tally_translate_paths(struct tally_translation *translation);
 
-/* The same place, without what was added to it, in the tally of the next epoch, whose contexts are
- * those of contexts->to; its number there. 0 or -ENOMEM. */
-int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *contexts,
+/* The same place, without what was added to it, in the tally of the next epoch, whose contexts and
+ * images are those of translation->to; its number there. 0 or -ENOMEM. */
+int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *translation,
 		struct tally *next, uint32_t *carried);
 
 /* Moves all cells into translation->to, with what they refer to and the paths of the images. 0 or

@@ -1,6 +1,8 @@
 /*
- * event_private - shared by the files that read event text: where we are in it,
- * and how a mistake is reported. Internal to src/machine.
+ * event_private - shared by the files that read event text: where we are in it, and how a mistake
+ * is reported (event.c, which knows the grammar), what a name stands for (event_lookup.c), what the
+ * terms between slashes say (event_terms.c), and which events become of it on the cores of this
+ * machine (event_add.c). Internal to src/machine.
  */
 #pragma once
 
@@ -51,6 +53,23 @@ int event_group_add(const struct event_parser *parser, const struct written_grou
 __attribute__((format(printf, 4, 5))) int event_parse_error(const struct event_parser *parser,
 							    int code, const char *at,
 							    const char *format, ...);
+
+/* Names without modifiers. */
+
+/* Whether every kernel, or a core PMU of this machine, has the name; fills in *written what it
+ * says. */
+bool event_lookup_plain(const struct event_parser *parser, const char *name,
+			struct written_event *written);
+/* By the parser's namer, which there is. 0 or what its encode() returns, with *err filled. */
+int event_lookup_by_namer(const struct event_parser *parser, const char *name,
+			  struct written_event *written, struct error *err);
+/* The PMUs that the name before a slash stands for: written->pmu and alike. 0, -ENOENT or -EINVAL
+ * (too many). */
+int event_lookup_pmus(const struct event_parser *parser, const char *name,
+		      struct written_event *written);
+/* Reports that nobody knows the event, and the nearest name that is known. -ENOENT. */
+int event_lookup_failed(const struct event_parser *parser, const struct written_event *written,
+			const char *name);
 
 /*
  * Sets the event's config words (and period, frequency, name) from the terms

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/collector_private.h"
 #include "made_up_recording.h"
 #include "profile/bill.h"
 #include "symbol/record.h"
@@ -171,6 +172,31 @@ static void a_command_is_followed_with_what_it_starts(void **state)
 	assert_int_equal(recording_billed(&r, "cpu-clock", BILL_FILTERED), 5);
 	assert_true(recording_stashed(&r, "landmark") & 1u << RECORD_CODE);
 	assert_int_equal(recording_stashed(&r, "use_time"), 0); /* no sample, no name */
+	recording_end(&r);
+	end_child(&child);
+}
+
+/* What others run on the CPU is known while it runs, and no longer. */
+static void what_is_not_followed_is_forgotten_when_it_ends(void **state)
+{
+	(void)state;
+	const struct timespec settle = { .tv_nsec = 1000000 }; /* nothing is handled sooner */
+	struct recording r;
+	struct child child = new_child(CHILD_WAITS);
+	recording_begin(&r, COLLECT_COMMAND, "cpu-clock");
+	r.options.command_pid = child.pid;
+	recording_start(&r);
+	const struct process_table *processes = &r.collector->session.processes;
+	recording_fork(&r, NOBODY, NOBODY, 1);
+	recording_comm(&r, NOBODY, NOBODY, "true", true);
+	nanosleep(&settle, NULL);
+	recording_drain(&r);
+	assert_non_null(process_find(processes, NOBODY));
+	assert_int_equal(process_find(processes, NOBODY)->exit_ns, 0);
+	recording_exit(&r, NOBODY, NOBODY);
+	nanosleep(&settle, NULL);
+	recording_drain(&r);
+	assert_int_not_equal(process_find(processes, NOBODY)->exit_ns, 0);
 	recording_end(&r);
 	end_child(&child);
 }
@@ -483,6 +509,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_command_is_followed_with_what_it_starts),
+		cmocka_unit_test(what_is_not_followed_is_forgotten_when_it_ends),
 		cmocka_unit_test(names_become_hashes_and_code_stays_out_where_that_is_asked),
 		cmocka_unit_test(without_the_right_to_cpus_a_command_hands_its_events_on),
 		cmocka_unit_test(a_process_is_watched_with_all_its_threads_until_it_ends),

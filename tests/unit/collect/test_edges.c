@@ -44,18 +44,10 @@ struct scene {
 	unsigned looks;
 };
 
-static struct scene *scene_new(void)
+/* What this process has mapped, as records and samples tell of it. */
+static void map_all(struct scene *scene)
 {
 	struct own_mapping mappings[OWN_MAPPINGS];
-	struct scene *scene = calloc(1, sizeof(*scene));
-	assert_non_null(scene);
-	scene->profile = profile_new();
-	assert_int_equal(reader_new(NULL, &scene->reader, NULL), 0);
-	assert_int_equal(file_table_init(&scene->files, scene->profile, scene->reader, NULL), 0);
-	shares_init(&scene->shares, &(struct share_limits){ 0 });
-	scene->watch = (struct helper_watch){ .wake_fd = -1, .context = scene };
-	const struct edges_options options = { &scene->files, &scene->shares, &scene->watch, 1 };
-	assert_int_equal(edges_init(&scene->edges, &options, NULL), 0);
 	scene->space = address_space_new();
 	size_t count = own_mappings_read(mappings);
 	for (size_t i = 0; i < count; i++) {
@@ -74,6 +66,20 @@ static struct scene *scene_new(void)
 		assert_int_equal(file_table_image(&scene->files, mapping.file, &image), 0);
 		assert_int_equal(address_space_add(&scene->space, &mapping), 0);
 	}
+}
+
+static struct scene *scene_new(void)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+	assert_non_null(scene);
+	scene->profile = profile_new();
+	assert_int_equal(reader_new(NULL, &scene->reader, NULL), 0);
+	assert_int_equal(file_table_init(&scene->files, scene->profile, scene->reader, NULL), 0);
+	shares_init(&scene->shares, &(struct share_limits){ 0 });
+	scene->watch = (struct helper_watch){ .wake_fd = -1, .context = scene };
+	const struct edges_options options = { &scene->files, &scene->shares, &scene->watch, 1 };
+	assert_int_equal(edges_init(&scene->edges, &options, NULL), 0);
+	map_all(scene);
 	scene->registers[own_pc_at] = (uintptr_t)own_branch;
 	scene->sample = (struct perf_sample){
 		.ip = (uintptr_t)own_branch,
@@ -314,6 +320,42 @@ static void a_helper_that_dies_costs_its_batch(void **state)
 	assert_false(scene->edges.own.on);
 	assert_int_equal(scene->edges.sums[0].interpreted, 8);
 	assert_int_equal(scene->edges.sums[0].lost, 35);
+	scene_free(scene);
+}
+
+/* Numbers of files are given to others: the process that interprets must know none of before. */
+static void a_file_that_was_forgotten_is_not_taken_for_another(void **state)
+{
+	(void)state;
+	struct scene *scene = scene_new();
+	CLEANUP(free_pointer) bool *in_use = calloc(scene->files.count + 1, sizeof(*in_use));
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	pid_t helper = scene->edges.own.helper.pid;
+	uint32_t number = address_space_find(scene->space, (uintptr_t)own_branch)->file;
+	address_space_drop(scene->space);
+	assert_non_null(in_use);
+	for (uint32_t own = 1; own <= scene->files.beyond; own++)
+		in_use[own] = true;
+	edges_forget_files(&scene->edges, in_use);
+	file_table_forget(&scene->files, in_use);
+	assert_int_equal(scene->edges.own.told[number], EDGE_UNTOLD);
+
+	/* Another one has the first number that is free. */
+	const struct file_hint hint = { .pid = INT32_MAX,
+					.has_inode = true,
+					.path = span_of_text("/nowhere") };
+	uint32_t first;
+	assert_int_equal(file_table_find(&scene->files, &hint, &first), 0);
+	assert_int_equal(first, scene->files.beyond + 1);
+	map_all(scene);
+	assert_int_not_equal(address_space_find(scene->space, (uintptr_t)own_branch)->file, number);
+	take(scene, 0, GENEROUS);
+	serve(scene, EDGES_WAIT);
+	assert_int_not_equal(scene->edges.own.helper.pid, helper);
+	assert_int_equal(scene->edges.sums[0].interpreted, 2);
+	assert_int_equal(scene->edges.failures, 0);
+	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 2);
 	scene_free(scene);
 }
 
@@ -768,6 +810,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_interpreted_is_unfit),
 		cmocka_unit_test(samples_are_left_out_without_an_allowance),
 		cmocka_unit_test(a_helper_that_dies_costs_its_batch),
+		cmocka_unit_test(a_file_that_was_forgotten_is_not_taken_for_another),
 		cmocka_unit_test(a_wait_ends_when_its_owner_gives_it_up),
 		cmocka_unit_test(a_wait_that_has_begun_ends_as_well),
 		cmocka_unit_test(nothing_is_begun_when_it_is_not_wanted),

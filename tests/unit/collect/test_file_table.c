@@ -460,6 +460,85 @@ static void a_build_id_alone_finds_no_file_that_others_write(void **state)
 	assert_int_equal(file_table_open(&subject.files, theirs.number), -ENOENT);
 }
 
+/* All but the table's own, and those. */
+static void forget_all_but(struct subject *subject, const uint32_t *numbers, size_t count)
+{
+	bool in_use[64] = { false };
+	assert_true(subject->files.count < 64);
+	for (uint32_t number = 1; number <= subject->files.beyond; number++)
+		in_use[number] = true;
+	for (size_t i = 0; i < count; i++)
+		in_use[numbers[i]] = true;
+	file_table_forget(&subject->files, in_use);
+}
+
+static void a_file_that_was_forgotten_is_looked_at_anew(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	uint32_t image;
+	make(&subject);
+	struct mapped mapped = map_by(&subject, "p", NULL);
+	assert_int_equal(file_table_image(&subject.files, mapped.number, &image), 0);
+	forget_all_but(&subject, NULL, 0);
+	assert_int_equal(subject.files.count, subject.files.beyond);
+	assert_int_equal(subject.files.held_count, 0);
+	assert_int_equal(subject.files.keeping.copies, 0);
+	assert_int_equal(subject.files.by_inode.count, 0);
+	/* Its number is the next one's, of which nothing is known before. */
+	const struct mapped other = map_by(&subject, "q", NULL);
+	assert_int_equal(other.number, mapped.number);
+	assert_int_equal(other.file->state, FILE_IDENTIFIED);
+	assert_int_equal(other.file->image, 0);
+	const struct mapped again = map_by(&subject, "p", NULL);
+	assert_int_not_equal(again.number, other.number);
+	assert_int_equal(again.file->identity->content, CONTENT_NONE);
+	uint32_t same;
+	assert_int_equal(file_table_image(&subject.files, again.number, &same), 0);
+	assert_int_equal(same, image);
+}
+
+static void files_of_one_inode_are_forgotten_one_by_one(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	make(&subject);
+	const char *path = temporary_folder_path(&subject.folder, "p");
+	struct file_hint hints[4];
+	uint32_t numbers[4];
+	for (uint32_t i = 0; i < 4; i++) {
+		hints[i] = hint_of(path, 0, NULL);
+		hints[i].generation += i;
+		numbers[i] = find_by(&subject, &hints[i]);
+	}
+	forget_all_but(&subject, (const uint32_t[]){ numbers[0], numbers[2], numbers[3] }, 3);
+	assert_int_equal(find_by(&subject, &hints[0]), numbers[0]);
+	assert_int_equal(find_by(&subject, &hints[2]), numbers[2]);
+	assert_int_equal(find_by(&subject, &hints[3]), numbers[3]);
+	forget_all_but(&subject, &numbers[0], 1);
+	assert_int_equal(find_by(&subject, &hints[0]), numbers[0]);
+	forget_all_but(&subject, NULL, 0);
+	assert_int_equal(find_by(&subject, &hints[3]), numbers[0]);
+	assert_int_equal(subject.files.count, subject.files.beyond + 1);
+}
+
+static void who_mapped_a_file_that_was_forgotten_has_room_again(void **state)
+{
+	(void)state;
+	CLEANUP(release) struct subject subject;
+	char path[3 * FILE_PATH_UNIT_BYTES];
+	make(&subject);
+	struct share *share = stranger(&subject);
+	struct file_hint hint = hint_of(temporary_folder_path(&subject.folder, "p"), 0, share);
+	memset(path, 'x', sizeof(path));
+	path[0] = '/';
+	hint.path = (struct span){ path, sizeof(path) };
+	find_by(&subject, &hint);
+	assert_int_equal(share->held[SHARE_FILES], 4);
+	forget_all_but(&subject, NULL, 0);
+	assert_int_equal(share->held[SHARE_FILES], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +559,9 @@ int main(void)
 		cmocka_unit_test(what_a_user_maps_is_compared_once),
 		cmocka_unit_test(what_is_called_a_device_is_no_file),
 		cmocka_unit_test(a_build_id_alone_finds_no_file_that_others_write),
+		cmocka_unit_test(a_file_that_was_forgotten_is_looked_at_anew),
+		cmocka_unit_test(files_of_one_inode_are_forgotten_one_by_one),
+		cmocka_unit_test(who_mapped_a_file_that_was_forgotten_has_room_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

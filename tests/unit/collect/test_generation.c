@@ -108,6 +108,17 @@ static void free_session(struct session *session)
 	free(session);
 }
 
+/* Of one name, told apart by who can write them: 0, 1, ... */
+static void add_images(struct profile *profile, uint32_t *ids, size_t count)
+{
+	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text("/bin/a") };
+	for (size_t i = 0; i < count; i++) {
+		image.writer = i;
+		assert_int_equal(profile_add_image(profile, &image, &ids[i]), 0);
+		assert_int_equal(profile_add_path(profile, ids[i], image.name), 0);
+	}
+}
+
 /* One epoch, in which that image's code at `vaddr` has a sample. Whether its names were asked for,
  * which its file refuses. */
 static bool is_asked_by(struct session *session, uint32_t image, uint64_t vaddr, uint32_t asker)
@@ -116,6 +127,7 @@ static bool is_asked_by(struct session *session, uint32_t image, uint64_t vaddr,
 	struct tally_translation translation = { 0 };
 	const struct tally_place place = { .image = image, .vaddr = vaddr, .asker = asker };
 	uint32_t number;
+	session->files.files[0]->sampled = true;
 	assert_int_equal(tally_place(&session->tally, &place, &number), 0);
 	assert_int_equal(tally_translation_init(&translation, session->profile, profile), 0);
 	assert_int_equal(gather_stash(session, &translation, false), 0);
@@ -196,16 +208,18 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 	struct tally_place place = { .vaddr = 64, .stack = true };
 	const struct profile_event event = { .name = span_of_text("cycles") };
 	const struct profile_context context = { .comm = span_of_text("waits") };
-	uint32_t other, number;
+	uint32_t images[4], other, number;
+	add_images(session->profile, images, 4);
 	assert_int_equal(profile_add_event(session->profile, &event, &place.event), 0);
 	session->counters.samplers = &sampler;
 	session->counters.sampler_count = session->counters.cpu_count = 1;
 	session->counters.lanes = &lane;
 	assert_int_equal(tally_place(&session->tally, &place, &other), 0);
-	assert_int_equal(cells_node(&session->tally.cells, 0, 3, 7, FRAME_RETURN, &place.calls), 0);
-	assert_int_equal(
-		cells_node(&session->tally.cells, place.calls, 4, 8, FRAME_RETURN, &place.calls),
-		0);
+	struct cells *cells = &session->tally.cells;
+	assert_int_equal(cells_node(cells, 0, images[1], 7, FRAME_RETURN, &place.calls), 0);
+	assert_int_equal(cells_node(cells, place.calls, images[3], 8, FRAME_RETURN, &place.calls),
+			 0);
+	place.image = images[1];
 	place.vaddr = 80;
 	assert_int_equal(profile_add_context(session->profile, &context, &place.context), 0);
 	assert_int_equal(tally_place(&session->tally, &place, &number), 0);
@@ -220,12 +234,14 @@ static void a_sample_without_a_weight_finds_its_place_in_the_next_epoch(void **s
 	assert_int_equal(lane.weight.targets[1], 0);
 	const struct tally_place *carried = &session->tally.places[0];
 	assert_int_equal(carried->vaddr, 80);
+	assert_int_equal(profile_image(session->profile, carried->image).writer, 1);
 	assert_true(
 		span_equal(profile_context(session->profile, carried->context).comm, context.comm));
 	const struct cells_node *inner = &session->tally.cells.nodes[carried->calls - 1];
 	const struct cells_node *outer = &session->tally.cells.nodes[inner->parent - 1];
 	assert_int_equal(inner->vaddr, 8);
-	assert_int_equal(inner->image_kind, 4 * 2 + 1);
+	assert_int_equal(inner->image_kind & 1, 1);
+	assert_int_equal(profile_image(session->profile, inner->image_kind / 2).writer, 3);
 	assert_int_equal(outer->vaddr, 7);
 	assert_int_equal(outer->parent, 0);
 	lane.advanced = 1000;
@@ -259,13 +275,7 @@ static void names_of_commands_go_with_their_epoch(void **state)
 	(void)state;
 	struct session *session = new_session();
 	struct process *process = process_need(&session->processes, 1);
-	struct profile_image image = { .kind = IMAGE_FILE, .name = span_of_text("/bin/a") };
-	uint32_t ids[3], context = 0;
-	for (int i = 0; i < 3; i++) {
-		image.writer = (uint64_t)i;
-		assert_int_equal(profile_add_image(session->profile, &image, &ids[i]), 0);
-		assert_int_equal(profile_add_path(session->profile, ids[i], image.name), 0);
-	}
+	uint32_t context = 0;
 	struct share *share = shares_of_user(&session->shares, STRANGER);
 	process->share = share;
 	process->share_asked = process->asked = process->known = true;
@@ -287,9 +297,6 @@ static void names_of_commands_go_with_their_epoch(void **state)
 	assert_int_equal(session_context(session, process, 1, 0, &context), 0);
 	struct profile_context found = profile_context(session->profile, context);
 	assert_true(span_equal(found.comm, span_of_text(process->comm)));
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(profile_image(session->profile, ids[i]).writer, i);
-	assert_int_equal(profile_table(session->profile, PROFILE_PATH)->count, 3);
 	process_table_release(&session->processes);
 	free_session(session);
 }
@@ -315,6 +322,210 @@ static void a_sample_that_waits_to_be_interpreted_keeps_its_context(void **state
 	free_session(session);
 }
 
+/* What each number of an image meant goes on under another one, with its paths. */
+static void images_that_are_used_go_on(void **state)
+{
+	(void)state;
+	struct session *session = new_session();
+	struct process *process = process_need(&session->processes, 1);
+	uint32_t ids[8], number;
+	add_images(session->profile, ids, 8);
+	struct tally_place place = { .image = ids[6], .vaddr = 16 };
+	const struct edge_row edge = { .from_image = ids[4], .to_image = ids[5] };
+	struct code_spot *owed = calloc(1, sizeof(*owed)), *named = calloc(1, sizeof(*named));
+	assert_true(process && owed && named);
+	owed->image = ids[2];
+	named->image = ids[1];
+	session->owed = (struct code_spots){ owed, 1, 1 };
+	session->named = (struct code_spots){ named, 1, 1 };
+	process->runtime_image = ids[7];
+	session->unknown_images[UNKNOWN_NO_MAPPING] = ids[6];
+	session->unknown_images[UNKNOWN_NO_PROCESS] = ids[3];
+	assert_int_equal(tally_place(&session->tally, &place, &number), 0);
+	assert_int_equal(edge_tally_add(&session->edges.tally, &edge), 0);
+	assert_int_equal(session_begin_generation(session), 0);
+	assert_null(profile_fault(session->profile));
+
+	const struct profile *profile = session->profile;
+	assert_int_equal(profile_table(profile, PROFILE_IMAGE)->count, 6);
+	assert_int_equal(profile_table(profile, PROFILE_PATH)->count, 6);
+	assert_int_equal(profile_image(profile, named->image).writer, 1);
+	assert_int_equal(profile_image(profile, owed->image).writer, 2);
+	assert_int_equal(profile_image(profile, process->runtime_image).writer, 7);
+	uint32_t unknown = session->unknown_images[UNKNOWN_NO_MAPPING];
+	assert_int_equal(profile_image(profile, unknown).writer, 6);
+	assert_int_equal(session->unknown_images[UNKNOWN_NO_PROCESS], 0);
+
+	/* In the next epoch none has samples: those of the process and of owed names are left. */
+	session->named.count = 0;
+	assert_int_equal(session_begin_generation(session), 0);
+	assert_int_equal(profile_table(profile, PROFILE_IMAGE)->count, 2);
+	assert_int_equal(profile_image(profile, owed->image).writer, 2);
+	assert_int_equal(profile_image(profile, process->runtime_image).writer, 7);
+	process_table_release(&session->processes);
+	free_session(session);
+}
+
+/* A session that knows files by their records alone, and the code of no process. */
+static struct session *new_session_of_files(void)
+{
+	struct session *session = new_session();
+	assert_int_equal(file_table_init(&session->files, session->profile, NULL, &session->shares),
+			 0);
+	jit_table_init(&session->jits, NULL, &session->files, &session->shares);
+	return session;
+}
+
+static void free_session_of_files(struct session *session)
+{
+	process_table_release(&session->processes);
+	jit_table_release(&session->jits);
+	file_table_release(&session->files);
+	free_session(session);
+}
+
+static uint32_t map_file(struct session *session, uint32_t pid, uint64_t inode, struct share *share)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/build/%u", (unsigned)inode);
+	struct file_hint hint = { .pid = pid,
+				  .has_inode = true,
+				  .inode = inode,
+				  .share = share,
+				  .payer = share,
+				  .path = span_of_text(path) };
+	struct mapping mapping = { .start = inode << 12, .end = (inode + 1) << 12 };
+	assert_int_equal(file_table_find(&session->files, &hint, &mapping.file), 0);
+	assert_int_equal(process_map(&session->processes, pid, &mapping), 0);
+	return mapping.file;
+}
+
+/* The image of the file, which has a sample. */
+static uint32_t sample_file(struct session *session, uint32_t number)
+{
+	struct tally_place place = { .vaddr = 16 };
+	uint32_t target;
+	assert_int_equal(file_table_image(&session->files, number, &place.image), 0);
+	assert_int_equal(tally_place(&session->tally, &place, &target), 0);
+	return place.image;
+}
+
+static void sample_own_code(struct session *session, uint32_t pid, struct share *share)
+{
+	struct process *process = process_find(&session->processes, pid);
+	struct located found;
+	process->share = share;
+	process->share_asked = true;
+	uint32_t anonymous = session->files.anonymous;
+	struct mapping mapping = { .start = 4096, .end = 8192, .file = anonymous };
+	assert_int_equal(process_map(&session->processes, pid, &mapping), 0);
+	assert_int_equal(session_locate(session, process, CODE_USER, 4096, FRAME_IP, &found), 0);
+	assert_int_equal(found.cause, UNKNOWN_NONE);
+	struct tally_place place = { .image = found.image, .vaddr = found.vaddr };
+	uint32_t target;
+	assert_int_equal(tally_place(&session->tally, &place, &target), 0);
+}
+
+static void end_process(struct session *session, uint32_t pid)
+{
+	assert_int_equal(process_exit(&session->processes, pid, pid, 1), 0);
+	process_reap(&session->processes, 2);
+}
+
+static void end_generation(struct session *session)
+{
+	CLEANUP(profile_freep) struct profile *profile = profile_new();
+	struct tally_translation translation = { 0 };
+	assert_int_equal(tally_translation_init(&translation, session->profile, profile), 0);
+	assert_int_equal(gather_nothing(session, &translation, false), 0);
+	tally_translation_release(&translation);
+	assert_int_equal(session_begin_generation(session), 0);
+	assert_null(profile_fault(session->profile));
+}
+
+#define NEW_FILES 1000u /* an epoch; a stranger has room for 4096 */
+
+/* Of a stranger's programs, each of which is new, and of code that each makes itself. */
+static void files_and_code_go_with_who_ran_them(void **state)
+{
+	(void)state;
+	struct session *session = new_session_of_files();
+	struct share *share = shares_of_user(&session->shares, STRANGER);
+	uint32_t pid = 100;
+	size_t settled_bytes = 0, most_bytes = 0;
+	for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+		for (uint64_t i = 0; i < NEW_FILES; i++, pid++) {
+			uint32_t number = map_file(session, pid, pid, share);
+			assert_int_not_equal(number, session->files.beyond);
+			sample_file(session, number);
+			sample_own_code(session, pid, share);
+			end_process(session, pid);
+		}
+		end_generation(session);
+		assert_in_range(session->files.count, NEW_FILES, 2 * NEW_FILES + 8);
+		assert_int_equal(session->jits.by_image.count, NEW_FILES);
+		assert_int_equal(profile_table(session->profile, PROFILE_IMAGE)->count,
+				 2 * NEW_FILES);
+		size_t bytes = mallinfo2().uordblks + mallinfo2().hblkhd;
+		settled_bytes = epoch < SETTLED ? bytes : settled_bytes;
+		most_bytes = bytes > most_bytes ? bytes : most_bytes;
+	}
+	assert_in_range(most_bytes, 0, settled_bytes + settled_bytes / 8);
+	assert_int_equal(share->refused[SHARE_FILES], 0);
+	assert_int_equal(share->refused[SHARE_CONTEXTS], 0);
+	assert_int_equal(share->held[SHARE_FILES], NEW_FILES);
+	/* Another epoch, in which nothing runs. */
+	end_generation(session);
+	assert_int_equal(session->jits.by_image.count, 0);
+	assert_int_equal(profile_table(session->profile, PROFILE_IMAGE)->count, 0);
+	assert_int_equal(share->held[SHARE_FILES], 0);
+	assert_int_equal(share->held[SHARE_CONTEXTS], 0);
+	assert_int_equal(session->files.count, session->files.beyond);
+	free_session_of_files(session);
+}
+
+/* The number of one that goes is another's then, and nobody else's. */
+static void a_file_stays_while_it_is_mapped_or_waited_for(void **state)
+{
+	(void)state;
+	enum { RUNS, FORMER, WAITS, OWED, GOES, FILES };
+	struct session *session = new_session_of_files();
+	uint32_t numbers[FILES];
+	struct file *files[FILES];
+	for (uint32_t i = 0; i < FILES; i++) {
+		numbers[i] = map_file(session, 100 + i, 1000 + i, NULL);
+		files[i] = file_table_get(&session->files, numbers[i]);
+	}
+	struct process *process = process_find(&session->processes, 100 + FORMER);
+	process->former = process->space;
+	process->space = address_space_new();
+	struct address_space *space =
+		address_space_share(process_find(&session->processes, 100 + WAITS)->space);
+	session->edges.own.under_way = (struct edge_batch){ .spaces = &space, .space_count = 1 };
+	struct code_spot *owed = calloc(1, sizeof(*owed));
+	assert_non_null(owed);
+	owed->image = sample_file(session, numbers[OWED]);
+	session->owed = (struct code_spots){ owed, 1, 1 };
+	for (uint32_t i = WAITS; i < FILES; i++)
+		end_process(session, 100 + i);
+	sample_file(session, numbers[RUNS]);
+	end_generation(session);
+	end_generation(session);
+	for (size_t i = 0; i < GOES; i++)
+		assert_ptr_equal(file_table_get(&session->files, numbers[i]), files[i]);
+	assert_int_equal(files[OWED]->image, owed->image);
+	assert_int_equal(files[RUNS]->image, 0); /* without samples in the last epoch */
+	struct profile_image image = profile_image(session->profile, owed->image);
+	assert_true(span_equal(image.name, span_of_text("/build/1003")));
+
+	assert_int_equal(map_file(session, 200, 2000, NULL), numbers[GOES]);
+	const struct file *file = file_table_get(&session->files, numbers[GOES]);
+	assert_string_equal(file->path, "/build/2000");
+	assert_int_not_equal(sample_file(session, numbers[GOES]), owed->image);
+	address_space_drop(space);
+	free_session_of_files(session);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +536,9 @@ int main(void)
 		cmocka_unit_test(a_user_has_room_again),
 		cmocka_unit_test(names_of_commands_go_with_their_epoch),
 		cmocka_unit_test(a_sample_that_waits_to_be_interpreted_keeps_its_context),
+		cmocka_unit_test(images_that_are_used_go_on),
+		cmocka_unit_test(files_and_code_go_with_who_ran_them),
+		cmocka_unit_test(a_file_stays_while_it_is_mapped_or_waited_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

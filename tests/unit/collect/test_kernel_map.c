@@ -130,12 +130,46 @@ static void the_list_of_modules_is_read_again_for_what_may_have_gone(void **stat
 	release(&map);
 }
 
+static void a_program_that_has_gone_is_forgotten_when_its_image_is(void **state)
+{
+	(void)state;
+	struct kernel_map map = new_map();
+	struct profile_frame frame = { 0 };
+	enum unknown_cause cause = UNKNOWN_NONE;
+	const struct span names[] = { span_of_text("bpf_prog_1_first"),
+				      span_of_text("bpf_prog_2_second") };
+	assert_int_equal(kernel_map_symbol(&map, PROGRAM, 0x100, names[0], false), 0);
+	uint32_t first = image_at(&map, PROGRAM);
+	assert_int_equal(kernel_map_symbol(&map, PROGRAM, 0x80, names[1], false), 0);
+	uint32_t second = image_at(&map, PROGRAM);
+	assert_int_equal(map.former_count, 1);
+	assert_int_equal(kernel_map_symbol(&map, PROGRAM, 0x80, names[1], true), 0);
+	uint32_t images[3] = { 0 };
+	images[first] = 2;
+	images[second] = 1;
+	kernel_map_renumber_images(&map, images);
+	assert_string_equal(kernel_map_of_image(&map, 2)->name, "bpf_prog_1_first");
+	assert_int_equal(image_at(&map, PROGRAM), 1);
+	images[1] = 1;
+	images[2] = 0;
+	kernel_map_renumber_images(&map, images);
+	assert_int_equal(map.former_count, 0);
+	assert_int_equal(image_at(&map, PROGRAM), 1);
+	images[1] = 0;
+	kernel_map_renumber_images(&map, images);
+	assert_int_equal(map.count, 0);
+	assert_int_equal(kernel_map_locate(&map, PROGRAM, &frame, &cause), 0);
+	assert_int_not_equal(cause, UNKNOWN_NONE);
+	release(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_at_one_address_in_turn_keep_their_names),
 		cmocka_unit_test(a_program_that_comes_back_longer_ends_its_neighbour),
 		cmocka_unit_test(the_list_of_modules_is_read_again_for_what_may_have_gone),
+		cmocka_unit_test(a_program_that_has_gone_is_forgotten_when_its_image_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

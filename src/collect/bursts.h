@@ -19,9 +19,7 @@
 
 struct error;
 struct profile;
-struct session;
 struct stepper;
-struct tally_translation;
 
 #define BURSTS_SEEN    64 /* samples that the next thread is chosen from */
 #define BURSTS_WINDOWS 64 /* times that samples may still come from */
@@ -64,7 +62,8 @@ struct bursts {
 int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
 		const struct helper_watch *watch, struct error *err);
 void bursts_release(struct bursts *bursts); /* also right for a zeroed one */
-/* Two descriptors that poll readable when bursts_service() has something to do; none: false. */
+/* Two descriptors that poll readable when there is something to do for bursts_take_answer() or
+ * bursts_begin(); none: false. */
 bool bursts_fds(const struct bursts *bursts, int fds[2]);
 int bursts_start(struct bursts *bursts);
 void bursts_stop(struct bursts *bursts); /* no new one begins */
@@ -81,10 +80,8 @@ void bursts_see(struct bursts *bursts, uint32_t pid, uint32_t tid);
 
 /* Takes an answer; before the rings are emptied. */
 void bursts_take_answer(struct bursts *bursts);
-/* Adds up what is complete and asks for the next one; after the records up to `limit_ns` were
- * handled. 0 or -ENOMEM. */
-int bursts_service(struct bursts *bursts, struct session *session, uint64_t limit_ns);
-/* Moves what was found, and the bill, into translation->to. 0 or -ENOMEM. */
-int bursts_take(struct bursts *bursts, struct tally_translation *translation);
+/* Asks for the next stretch when it is due; after burst_evidence_add(), which makes room for its
+ * steps. */
+void bursts_begin(struct bursts *bursts);
 /* One sentence about what came of it; true when it is a warning. Empty: nothing to say. */
 bool bursts_tell(const struct bursts *bursts, char *text, size_t size);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/burst_evidence.h"
 #include "collect/gather.h"
 #include "collect/stepper.h"
 #include "confine/confinement.h"
@@ -106,7 +107,9 @@ static int service_bursts(struct collector *collector, uint64_t limit_ns)
 	int ret = service(collector, stepped_ns);
 	bool news = collector->sideband_news;
 	if (ret == 0)
-		ret = bursts_service(&session->bursts, session, stepped_ns);
+		ret = burst_evidence_add(session, stepped_ns);
+	if (ret == 0)
+		bursts_begin(&session->bursts);
 	if (ret == 0 && stepped_ns < limit_ns) {
 		ret = service(collector, limit_ns);
 		collector->sideband_news |= news;
@@ -174,7 +177,7 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 	if (ret == 0)
 		ret = edge_tally_take(&session->edges.tally, &translation);
 	if (ret == 0)
-		ret = bursts_take(&session->bursts, &translation);
+		ret = burst_evidence_take(&session->bursts, &translation);
 	if (ret == 0)
 		ret = tally_take(&session->tally, &translation);
 	if (ret == 0)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "collect/collector.h"
+#include "collect/options.h"
 #include "collect/counters.h"
 #include "machine/cpu_set.h"
 #include "machine/probe.h"

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "collect/bursts.h"
-#include "collect/collector.h"
 #include "collect/counters.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
@@ -17,6 +16,7 @@
 #include "collect/kernel_code.h"
 #include "collect/kernel_map.h"
 #include "collect/left_out.h"
+#include "collect/options.h"
 #include "collect/proc_ask.h"
 #include "collect/ring_keeper.h"
 #include "collect/shares.h"

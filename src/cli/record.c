@@ -375,7 +375,7 @@ static void summarise(const struct recorder *recorder)
 				"totals are low by what these stood for; more --mmap-pages help",
 				totals->lost);
 	char missing[1024];
-	collector_tell_missing(recorder->collector, totals->samples, missing, sizeof(missing));
+	collector_describe_missing(recorder->collector, totals->samples, missing, sizeof(missing));
 	if (totals->samples == 0)
 		message_warning("no samples: %s",
 				missing[0] ? missing

@@ -92,13 +92,13 @@ uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns)
 	return holds ? bursts->asked_ns - 1 : limit_ns;
 }
 
-uint64_t bursts_complete(const struct bursts *bursts, uint64_t limit_ns)
+uint64_t bursts_answer_end(const struct bursts *bursts, uint64_t limit_ns)
 {
 	return bursts->answered && bursts->answer->end_ns < limit_ns ? bursts->answer->end_ns
 								     : limit_ns;
 }
 
-bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)
+bool bursts_was_stepped(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)
 {
 	for (size_t i = 0; i < bursts->window_count; i++) {
 		const struct bursts_window *window = &bursts->windows[i];
@@ -108,7 +108,7 @@ bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)
 	return false;
 }
 
-void bursts_see(struct bursts *bursts, uint32_t pid, uint32_t tid)
+void bursts_note_sample(struct bursts *bursts, uint32_t pid, uint32_t tid)
 {
 	if (bursts->stepper)
 		bursts->seen[bursts->seen_count++ % BURSTS_SEEN] =
@@ -150,12 +150,12 @@ static void forget(struct bursts *bursts, uint32_t tid)
 	bursts->seen_count = kept;
 }
 
-void bursts_take_answer(struct bursts *bursts)
+void bursts_receive(struct bursts *bursts)
 {
 	struct stepper *stepper = bursts->stepper;
 	if (!stepper)
 		return;
-	stepper_take(stepper);
+	stepper_receive(stepper);
 	bool lost = stepper->lost && bursts->asked;
 	if (!bursts->asked || !(stepper->answered || lost))
 		return;
@@ -213,12 +213,12 @@ void bursts_stop(struct bursts *bursts)
 		if (watch && watch->look && watch->look(watch->context) < 0)
 			break;
 		poll(&fd, 1, MESSAGE_LOOK_MS);
-		bursts_take_answer(bursts);
+		bursts_receive(bursts);
 	}
 	bursts->due_ns = 0;
 }
 
-bool bursts_tell(const struct bursts *bursts, char *text, size_t size)
+bool bursts_describe(const struct bursts *bursts, char *text, size_t size)
 {
 	text[0] = 0;
 	if (!bursts->stepper)

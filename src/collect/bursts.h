@@ -62,7 +62,7 @@ struct bursts {
 int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
 		const struct helper_watch *watch, struct error *err);
 void bursts_release(struct bursts *bursts); /* also right for a zeroed one */
-/* Two descriptors that poll readable when there is something to do for bursts_take_answer() or
+/* Two descriptors that poll readable when there is something to do for bursts_receive() or
  * bursts_begin(); none: false. */
 bool bursts_fds(const struct bursts *bursts, int fds[2]);
 int bursts_start(struct bursts *bursts);
@@ -72,16 +72,16 @@ void bursts_stop(struct bursts *bursts); /* no new one begins */
  */
 uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns);
 /* The end of a stretch that has to be added up before later records are handled; or limit_ns. */
-uint64_t bursts_complete(const struct bursts *bursts, uint64_t limit_ns);
+uint64_t bursts_answer_end(const struct bursts *bursts, uint64_t limit_ns);
 /* Whether the thread was being stepped then. */
-bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns);
+bool bursts_was_stepped(const struct bursts *bursts, uint32_t tid, uint64_t time_ns);
 /* A sample of the thread was taken. */
-void bursts_see(struct bursts *bursts, uint32_t pid, uint32_t tid);
+void bursts_note_sample(struct bursts *bursts, uint32_t pid, uint32_t tid);
 
 /* Takes an answer; before the rings are emptied. */
-void bursts_take_answer(struct bursts *bursts);
+void bursts_receive(struct bursts *bursts);
 /* Asks for the next stretch when it is due; after burst_evidence_add(), which makes room for its
  * steps. */
 void bursts_begin(struct bursts *bursts);
 /* One sentence about what came of it; true when it is a warning. Empty: nothing to say. */
-bool bursts_tell(const struct bursts *bursts, char *text, size_t size);
+bool bursts_describe(const struct bursts *bursts, char *text, size_t size);

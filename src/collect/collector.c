@@ -357,14 +357,14 @@ bool collector_alive(struct collector *collector)
 	return targets_alive(&collector->targets);
 }
 
-void collector_tell_missing(const struct collector *collector, uint64_t samples, char *text,
-			    size_t size)
+void collector_describe_missing(const struct collector *collector, uint64_t samples, char *text,
+				size_t size)
 {
 	const struct session *session = &collector->session;
-	guarded_tell(&session->guarded,
-		     session->counters.options.user_sideband ? GUARDED_BE_ROOT
-							     : GUARDED_WHOLE_MACHINE,
-		     text, size);
+	guarded_describe(&session->guarded,
+			 session->counters.options.user_sideband ? GUARDED_BE_ROOT
+								 : GUARDED_WHOLE_MACHINE,
+			 text, size);
 	if (!text[0])
-		targets_tell_below(&collector->targets, &session->ask, samples, text, size);
+		targets_describe_below(&collector->targets, &session->ask, samples, text, size);
 }

@@ -59,7 +59,7 @@ const struct proc_ask *collector_proc_ask(const struct collector *collector);
  * After collector_finish(): what was to be watched and has no samples, and why, in one sentence;
  * "" when nothing is known to be missing. `samples`: of the whole recording.
  */
-void collector_tell_missing(const struct collector *collector, uint64_t samples, char *text,
-			    size_t size);
+void collector_describe_missing(const struct collector *collector, uint64_t samples, char *text,
+				size_t size);
 
 void collector_free(struct collector *collector); /* NULL does nothing */

@@ -84,7 +84,7 @@ static int service(struct collector *collector, uint64_t limit_ns)
 		end_ns = step_end_ns(counters, limit_ns);
 		if (ret == 0)
 			ret = ring_merge(counters->rings, 2 * counters->cpu_count, end_ns,
-					 session_take_record, session);
+					 session_process_record, session);
 	} while (ret == 0 && end_ns < limit_ns);
 	collector->sideband_news = sideband_bytes(counters) != before;
 	return ret;
@@ -103,7 +103,7 @@ static int service_bursts(struct collector *collector, uint64_t limit_ns)
 {
 	struct session *session = &collector->session;
 	limit_ns = bursts_limit(&session->bursts, limit_ns);
-	uint64_t stepped_ns = bursts_complete(&session->bursts, limit_ns);
+	uint64_t stepped_ns = bursts_answer_end(&session->bursts, limit_ns);
 	int ret = service(collector, stepped_ns);
 	bool news = collector->sideband_news;
 	if (ret == 0)
@@ -127,7 +127,7 @@ int collector_service(struct collector *collector, struct error *err)
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
-	bursts_take_answer(&session->bursts);
+	bursts_receive(&session->bursts);
 	int ret = kept < 0 ? kept : service_bursts(collector, now - SETTLE_MARGIN_NS);
 	/* One that is gone polls readable for ever. */
 	if (session->bursts.stepper && session->bursts.stepper->lost)
@@ -270,7 +270,7 @@ static void tell_helpers(const struct collector *collector)
 static void tell_bursts(const struct collector *collector)
 {
 	char text[400];
-	bool warns = bursts_tell(&collector->session.bursts, text, sizeof(text));
+	bool warns = bursts_describe(&collector->session.bursts, text, sizeof(text));
 	if (text[0])
 		collector_note(collector, warns ? COLLECT_WARNING : COLLECT_NOTE, text);
 }
@@ -278,7 +278,7 @@ static void tell_bursts(const struct collector *collector)
 static void tell_hotplug(const struct collector *collector)
 {
 	char text[600];
-	hotplug_tell(&collector->hotplug, text, sizeof(text));
+	hotplug_describe(&collector->hotplug, text, sizeof(text));
 	if (text[0])
 		collector_note(collector, COLLECT_WARNING, text);
 }

@@ -255,8 +255,8 @@ struct descendants_use descendants_compare(const struct descendants *before,
 	return use;
 }
 
-void descendants_tell(const struct descendants_use *use, uint64_t samples,
-		      uint64_t ticks_per_second, char *text, size_t size)
+void descendants_describe(const struct descendants_use *use, uint64_t samples,
+			  uint64_t ticks_per_second, char *text, size_t size)
 {
 	text[0] = 0;
 	if (!use->below_ticks || (samples && use->below_ticks <= use->root_ticks))

@@ -59,8 +59,8 @@ struct descendants_use {
 struct descendants_use descendants_compare(const struct descendants *before,
 					   const struct descendants *after);
 /* One sentence when those below did most of the work, unsampled; else "". */
-void descendants_tell(const struct descendants_use *use, uint64_t samples,
-		      uint64_t ticks_per_second, char *text, size_t size);
+void descendants_describe(const struct descendants_use *use, uint64_t samples,
+			  uint64_t ticks_per_second, char *text, size_t size);
 
 /*
  * CPU time between two readings of those that were asked for, of what they started

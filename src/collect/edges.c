@@ -15,30 +15,31 @@
 #include "profile/bill.h"
 #include "profile/profile.h"
 
-/* A batch finds the helper's code and tables out of the caches: it should be worth it. */
+/* Each batch starts with cold caches in the helper: it should be worth that. */
 #define BATCH_WORTH	 512u
 #define BATCH_WAIT_NS	 1000000000u
-#define SPACE_MAPPINGS	 4096u /* executable ones; a process with more is up to something */
-#define FAILURES_MOST	 8u    /* of the trusted lane's helper, then it is not started any more */
-#define FAILURE_LEAST_NS 100000000u /* that a stranger pays: another process is started, too */
+#define SPACE_MAPPINGS	 4096u	    /* executable ones; no ordinary process has more */
+#define FAILURES_MOST	 8u	    /* then the trusted users' helper is not started again */
+#define FAILURE_LEAST_NS 100000000u /* a stranger pays for the start of a new helper, too */
 #define ANSWER_MOST_BYTES                                                                          \
 	(sizeof(struct edge_answer) +                                                              \
 	 EDGE_BATCH_SAMPLES *                                                                      \
 		 (sizeof(struct edge_path) + EDGE_INSTRUCTIONS * sizeof(struct edge_found)))
-/* Reading the first files and decoding their code comes before anything can be saved up. */
+/* Of the pace: the first files are read and decoded before anything can be saved up. */
 #define FIRST_NS      10e6
 #define LIMIT_NS      50e6
 #define COST_GUESS_NS 10e3
 
-static int lane_init(struct edges *edges, struct edge_lane *lane, bool start, struct error *err)
+static int worker_init(struct edges *edges, struct edge_worker *worker, bool start,
+		       struct error *err)
 {
-	lane->helper = (struct helper){ .run = edge_helper_run,
-					.watch = edges->watch,
-					.most_answer_bytes = ANSWER_MOST_BYTES };
-	lane->answered_ns = lane->asked_ns = clock_monotonic_ns();
-	pace_init(&lane->pace, FIRST_NS, LIMIT_NS, COST_GUESS_NS);
-	int ret = start ? helper_start(&lane->helper, err) : 0;
-	lane->on = ret == 0;
+	worker->helper = (struct helper){ .run = edge_helper_run,
+					  .watch = edges->watch,
+					  .most_answer_bytes = ANSWER_MOST_BYTES };
+	worker->answered_ns = worker->asked_ns = clock_monotonic_ns();
+	pace_init(&worker->pace, FIRST_NS, LIMIT_NS, COST_GUESS_NS);
+	int ret = start ? helper_start(&worker->helper, err) : 0;
+	worker->on = ret == 0;
 	return ret;
 }
 
@@ -52,35 +53,35 @@ int edges_init(struct edges *edges, const struct edges_options *options, struct 
 				 .sampler_count = options->sampler_count };
 	if (!edges->sums)
 		return error_set(err, -ENOMEM, "out of memory");
-	int ret = lane_init(edges, &edges->own, true, err);
+	int ret = worker_init(edges, &edges->own, true, err);
 	if (ret < 0)
 		return ret;
 	bool limited = edges->shares && !edges->shares->limits.unlimited;
-	ret = lane_init(edges, &edges->strange, limited, err);
+	ret = worker_init(edges, &edges->strange, limited, err);
 	edges->strange.strange = true;
 	edges->strange.helper.most_resident_bytes = SHARE_HELPER_BYTES;
 	return ret;
 }
 
-static void lane_release(struct edges *edges, struct edge_lane *lane)
+static void worker_release(struct edges *edges, struct edge_worker *worker)
 {
-	edge_batch_release(&lane->gathering, edges->shares);
-	edge_batch_release(&lane->under_way, edges->shares);
-	edge_batch_release(&lane->spare, edges->shares);
-	helper_kill(&lane->helper); /* it has nothing to end in order */
-	free(lane->told);
+	edge_batch_release(&worker->gathering, edges->shares);
+	edge_batch_release(&worker->under_way, edges->shares);
+	edge_batch_release(&worker->spare, edges->shares);
+	helper_kill(&worker->helper); /* it keeps nothing that an orderly end would save */
+	free(worker->file_states);
 }
 
 void edges_release(struct edges *edges)
 {
-	lane_release(edges, &edges->own);
-	lane_release(edges, &edges->strange);
+	worker_release(edges, &edges->own);
+	worker_release(edges, &edges->strange);
 	edge_tally_release(&edges->tally);
 	free(edges->sums);
 	*edges = (struct edges){ 0 };
 }
 
-static struct edge_lane *lane_of(struct edges *edges, const struct share *share)
+static struct edge_worker *worker_of(struct edges *edges, const struct share *share)
 {
 	return edges->shares && share && share->strange ? &edges->strange : &edges->own;
 }
@@ -98,13 +99,13 @@ static bool is_fit(const struct edges *edges, const struct perf_sample *sample,
 	return file && file_may_stay_open(file);
 }
 
-int edges_take(struct edges *edges, const struct edge_waiting *waiting,
-	       const struct perf_sample *sample, struct span blocks, struct address_space *space,
-	       double allowance_ns)
+int edges_add_sample(struct edges *edges, const struct edge_waiting *waiting,
+		     const struct perf_sample *sample, struct span blocks,
+		     struct address_space *space, double allowance_ns)
 {
 	struct edge_sums *sums = &edges->sums[waiting->sampler];
-	struct edge_lane *lane = lane_of(edges, waiting->share);
-	if (!lane->on) {
+	struct edge_worker *worker = worker_of(edges, waiting->share);
+	if (!worker->on) {
 		sums->lost++;
 		return 0;
 	}
@@ -112,10 +113,11 @@ int edges_take(struct edges *edges, const struct edge_waiting *waiting,
 		sums->unfit++;
 		return 0;
 	}
-	double set_aside = pace_take(&lane->pace, allowance_ns);
-	int ret = set_aside > 0 ? edge_batch_add(&lane->gathering, waiting, sample, blocks, space)
+	double set_aside = pace_admit(&worker->pace, allowance_ns);
+	int ret = set_aside > 0 ? edge_batch_add(&worker->gathering, waiting, sample, blocks, space)
 				: -E2BIG;
-	lane->gathering.set_aside_ns += set_aside; /* given back where nothing came of it */
+	worker->gathering.set_aside_ns +=
+		set_aside; /* pace_settle() gives it back where nothing was interpreted */
 	if (ret != -E2BIG)
 		return ret;
 	sums->thinned++;
@@ -132,7 +134,7 @@ struct span edges_blocks(struct span attached, const struct perf_layout *layout,
 	    memory.type != PERF_RECORD_SAMPLE || memory.sample.ip != record->sample.ip ||
 	    memory.identity.tid != record->identity.tid)
 		return none;
-	struct span raw = memory.sample.raw; /* the kernel has filled it up to a multiple of 8 */
+	struct span raw = memory.sample.raw; /* padded by the kernel to a multiple of 8 bytes */
 	raw.size -= raw.size % sizeof(struct sample_memory_block);
 	return raw.size ? raw : none;
 }
@@ -144,42 +146,42 @@ void edges_lose(struct edges *edges, struct edge_batch *batch)
 	edge_batch_clear(batch, edges->shares);
 }
 
-void edges_forget_helper(struct edge_lane *lane)
+void edges_forget_helper(struct edge_worker *worker)
 {
-	for (size_t i = 0; i < lane->told_capacity; i++)
-		if (lane->told[i] == EDGE_TOLD)
-			lane->told[i] = EDGE_UNTOLD;
-	lane->told_count = 0;
-	lane->first = NULL;
-	lane->mixed = false;
+	for (size_t i = 0; i < worker->file_state_capacity; i++)
+		if (worker->file_states[i] == EDGE_FILE_SENT)
+			worker->file_states[i] = EDGE_FILE_UNSENT;
+	worker->files_sent = 0;
+	worker->first = NULL;
+	worker->mixed = false;
 }
 
-int edges_fail(struct edges *edges, struct edge_lane *lane, const struct error *err)
+int edges_fail(struct edges *edges, struct edge_worker *worker, const struct error *err)
 {
-	bool mixed = lane->mixed;
-	edges_forget_helper(lane);
+	bool mixed = worker->mixed;
+	edges_forget_helper(worker);
 	if (err->code == -ECANCELED) {
-		edges_lose(edges, &lane->under_way);
+		edges_lose(edges, &worker->under_way);
 		return 0;
 	}
 	edges->failures++;
-	lane->failures++;
+	worker->failures++;
 	snprintf(edges->failure, sizeof(edges->failure), "%.200s", err->text);
-	lane->on = lane->strange || lane->failures < FAILURES_MOST;
+	worker->on = worker->strange || worker->failures < FAILURES_MOST;
 	if (mixed) {
-		int ret = edge_batch_append(&lane->under_way, &lane->gathering, edges->shares);
+		int ret = edge_batch_append(&worker->under_way, &worker->gathering, edges->shares);
 		if (ret == 0)
-			lane->again = lane->payer;
+			worker->again = worker->payer;
 		if (ret != -E2BIG)
 			return ret;
-	} else if (lane->strange) {
-		uint64_t cost_ns = clock_monotonic_ns() - lane->asked_ns;
+	} else if (worker->strange) {
+		uint64_t cost_ns = clock_monotonic_ns() - worker->asked_ns;
 		cost_ns = cost_ns > FAILURE_LEAST_NS ? cost_ns : FAILURE_LEAST_NS;
-		if (cost_ns > lane->paid_ns)
-			share_spend(edges->shares, lane->payer, SHARE_READING,
-				    cost_ns - lane->paid_ns);
+		if (cost_ns > worker->paid_ns)
+			share_spend(edges->shares, worker->payer, SHARE_READING,
+				    cost_ns - worker->paid_ns);
 	}
-	edges_lose(edges, &lane->under_way);
+	edges_lose(edges, &worker->under_way);
 	return 0;
 }
 
@@ -189,50 +191,51 @@ static bool is_unwanted(const struct edges *edges)
 	return watch && watch->look && watch->look(watch->context) < 0;
 }
 
-static void lose_all(struct edges *edges, struct edge_lane *lane)
+static void lose_all(struct edges *edges, struct edge_worker *worker)
 {
-	if (lane->asked) {
-		helper_kill(&lane->helper);
-		edges_forget_helper(lane);
+	if (worker->asked) {
+		helper_kill(&worker->helper);
+		edges_forget_helper(worker);
 	}
-	lane->asked = false;
-	edges_lose(edges, &lane->under_way);
-	edges_lose(edges, &lane->gathering);
+	worker->asked = false;
+	edges_lose(edges, &worker->under_way);
+	edges_lose(edges, &worker->gathering);
 }
 
-static int go_on(struct edges *edges, struct edge_lane *lane)
+static int go_on(struct edges *edges, struct edge_worker *worker)
 {
 	int ret = 0;
-	uint64_t passed_ns = clock_monotonic_ns() - lane->asked_ns;
-	if (lane->asked) {
-		uint64_t most_ms = lane->strange ? EDGES_STRANGE_TIMEOUT_MS : EDGES_TIMEOUT_MS;
-		if (passed_ns <= most_ms * 1000000 && !helper_answers(&lane->helper))
+	uint64_t passed_ns = clock_monotonic_ns() - worker->asked_ns;
+	if (worker->asked) {
+		uint64_t most_ms = worker->strange ? EDGES_STRANGE_TIMEOUT_MS : EDGES_TIMEOUT_MS;
+		if (passed_ns <= most_ms * 1000000 && !helper_answers(&worker->helper))
 			return 0;
-		ret = edges_receive(edges, lane);
+		ret = edges_receive(edges, worker);
 	}
-	if (ret == 0 && (lane->gathering.count >= BATCH_WORTH || passed_ns >= BATCH_WAIT_NS))
-		ret = edges_ask(edges, lane);
+	if (ret == 0 && (worker->gathering.count >= BATCH_WORTH || passed_ns >= BATCH_WAIT_NS))
+		ret = edges_ask(edges, worker);
 	return ret;
 }
 
-static int finish(struct edges *edges, struct edge_lane *lane)
+static int finish(struct edges *edges, struct edge_worker *worker)
 {
 	int ret = 0;
-	while (ret == 0 && (lane->asked || lane->gathering.count)) {
+	while (ret == 0 && (worker->asked || worker->gathering.count)) {
 		if (is_unwanted(edges))
-			lose_all(edges, lane);
+			lose_all(edges, worker);
 		else
-			ret = lane->asked ? edges_receive(edges, lane) : edges_ask(edges, lane);
+			ret = worker->asked ? edges_receive(edges, worker)
+					    : edges_ask(edges, worker);
 	}
 	return ret;
 }
 
 int edges_service(struct edges *edges, enum edges_patience patience)
 {
-	/* Nothing is begun that would be lost: recording is about to end. */
+	/* Recording is about to end: an answer would come too late. */
 	if (patience != EDGES_WAIT && is_unwanted(edges))
 		return 0;
-	int (*const serve)(struct edges * edges, struct edge_lane * lane) =
+	int (*const serve)(struct edges * edges, struct edge_worker * worker) =
 		patience == EDGES_WAIT ? finish : go_on;
 	int ret = serve(edges, &edges->own);
 	return ret < 0 ? ret : serve(edges, &edges->strange);

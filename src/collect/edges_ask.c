@@ -12,47 +12,49 @@
 #include "collect/shares.h"
 #include "image/address_space.h"
 
-#define TOLD_FILES 1024u /* then the helper starts anew with those that are needed */
+#define MOST_FILES_SENT 1024u /* with more a new helper is started, for those still needed */
 
-static int reserve_told(struct edges *edges, struct edge_lane *lane)
+static int reserve_file_states(struct edges *edges, struct edge_worker *worker)
 {
 	size_t wanted = edges->files->count + 1;
-	if (wanted <= lane->told_capacity)
+	if (wanted <= worker->file_state_capacity)
 		return 0;
 	wanted += wanted / 2;
-	uint8_t *told = realloc(lane->told, wanted);
-	if (!told)
+	uint8_t *grown = realloc(worker->file_states, wanted);
+	if (!grown)
 		return -ENOMEM;
-	memset(told + lane->told_capacity, EDGE_UNTOLD, wanted - lane->told_capacity);
-	lane->told = told;
-	lane->told_capacity = wanted;
+	memset(grown + worker->file_state_capacity, EDGE_FILE_UNSENT,
+	       wanted - worker->file_state_capacity);
+	worker->file_states = grown;
+	worker->file_state_capacity = wanted;
 	return 0;
 }
 
-/* How long a request may be waited for now. */
-static uint32_t patience_ms(const struct edges *edges, const struct edge_lane *lane)
+/* How long the helper may take for one request. */
+static uint32_t patience_ms(const struct edges *edges, const struct edge_worker *worker)
 {
-	if (!lane->strange)
+	if (!worker->strange)
 		return EDGES_TIMEOUT_MS;
 	uint64_t left_ms = shares_time_left_ns(edges->shares) / 1000000;
 	return left_ms < EDGES_STRANGE_TIMEOUT_MS ? (uint32_t)left_ms + 1
 						  : EDGES_STRANGE_TIMEOUT_MS;
 }
 
-/* Negative when the helper is gone, or we are asked to end. */
-static int tell_file(struct edges *edges, struct edge_lane *lane, uint32_t number,
+/* A file that cannot be sent is marked and passed over. Negative when the helper is gone, or
+ * recording was asked to end. */
+static int send_file(struct edges *edges, struct edge_worker *worker, uint32_t number,
 		     struct error *err)
 {
 	const struct file *file = file_table_get(edges->files, number);
-	if (!file || lane->told[number] != EDGE_UNTOLD || !file_may_stay_open(file))
+	if (!file || worker->file_states[number] != EDGE_FILE_UNSENT || !file_may_stay_open(file))
 		return 0;
 	const struct share *owner = file->share;
-	/* The helper maps it: a file elsewhere as a copy only. */
+	/* The helper keeps it mapped, which must not keep a file system from being unmounted. */
 	CLEANUP(close_fd) int fd = file_table_open_for_long(edges->files, number);
 	if (fd < 0) {
 		bool in_time =
-			!lane->strange || shares_time_left_ns(edges->shares) >= SHARE_LEAST_NS;
-		lane->told[number] = in_time ? EDGE_REFUSED : EDGE_UNTOLD;
+			!worker->strange || shares_time_left_ns(edges->shares) >= SHARE_LEAST_NS;
+		worker->file_states[number] = in_time ? EDGE_FILE_REFUSED : EDGE_FILE_UNSENT;
 		return 0;
 	}
 	struct message request = {
@@ -60,35 +62,36 @@ static int tell_file(struct edges *edges, struct edge_lane *lane, uint32_t numbe
 		.fds = { fd }
 	};
 	struct message answer;
-	int ret = helper_ask(&lane->helper, &request, patience_ms(edges, lane), &answer, err);
+	int ret = helper_ask(&worker->helper, &request, patience_ms(edges, worker), &answer, err);
 	if (ret == 0)
 		message_release(&answer);
 	if (ret == -ECANCELED)
 		return ret;
-	lane->told_count += ret == 0;
-	/* What a stranger had too little time for may be somebody else's. */
-	bool its_own = !lane->strange || (owner == lane->payer && !lane->mixed);
-	if (ret == 0 || lane->helper.pid || its_own)
-		lane->told[number] = ret == 0 ? EDGE_TOLD : EDGE_REFUSED;
-	return ret < 0 && !lane->helper.pid ? -EIO : 0;
+	worker->files_sent += ret == 0;
+	/* That a helper died, or ran out of time, is this file's fault only where no other
+	 * stranger's files or samples can be to blame. */
+	bool its_own = !worker->strange || (owner == worker->payer && !worker->mixed);
+	if (ret == 0 || worker->helper.pid || its_own)
+		worker->file_states[number] = ret == 0 ? EDGE_FILE_SENT : EDGE_FILE_REFUSED;
+	return ret < 0 && !worker->helper.pid ? -EIO : 0;
 }
 
-static int tell_files(struct edges *edges, struct edge_lane *lane, struct error *err)
+static int send_files(struct edges *edges, struct edge_worker *worker, struct error *err)
 {
-	const struct edge_batch *batch = &lane->under_way;
-	int ret = reserve_told(edges, lane);
+	const struct edge_batch *batch = &worker->under_way;
+	int ret = reserve_file_states(edges, worker);
 	for (size_t i = 0; i < batch->space_count; i++) {
 		struct mapping_place place = { 0 };
 		const struct mapping *mapping;
 		while (ret == 0 && (mapping = address_space_next(batch->spaces[i], &place)))
-			ret = tell_file(edges, lane, mapping->file, err);
+			ret = send_file(edges, worker, mapping->file, err);
 	}
 	return ret;
 }
 
-static int send_batch(struct edges *edges, struct edge_lane *lane, struct error *err)
+static int send_batch(struct edges *edges, struct edge_worker *worker, struct error *err)
 {
-	const struct edge_batch *batch = &lane->under_way;
+	const struct edge_batch *batch = &worker->under_way;
 	struct message message = { .header.operation = EDGE_RUN };
 	struct edge_request request = { .registers = edges->registers,
 					.spaces = (uint32_t)batch->space_count,
@@ -104,54 +107,55 @@ static int send_batch(struct edges *edges, struct edge_lane *lane, struct error 
 	}
 	buffer_append(&message.payload, batch->samples, batch->count * sizeof(*batch->samples));
 	buffer_append(&message.payload, batch->blocks.data, batch->blocks.size);
-	int ret = helper_send(&lane->helper, &message, patience_ms(edges, lane), err);
+	int ret = helper_send(&worker->helper, &message, patience_ms(edges, worker), err);
 	buffer_release(&message.payload);
 	return ret;
 }
 
-/* Chooses what the helper is given: all that is trusted, or what waits of one stranger. */
-static int choose_batch(struct edges *edges, struct edge_lane *lane)
+/* Moves to `under_way` what is sent next: all that waits, or the samples of one stranger. */
+static int choose_batch(struct edges *edges, struct edge_worker *worker)
 {
-	struct edge_batch *gathering = &lane->gathering;
-	struct edge_batch spare = lane->under_way; /* empty */
+	struct edge_batch *gathering = &worker->gathering;
+	struct edge_batch spare = worker->under_way; /* empty */
 	bool one = true;
-	lane->payer = lane->strange ? gathering->waiting[0].share : NULL;
-	for (size_t i = 0; lane->strange && i < gathering->count; i++) {
+	worker->payer = worker->strange ? gathering->waiting[0].share : NULL;
+	for (size_t i = 0; worker->strange && i < gathering->count; i++) {
 		one = one && gathering->waiting[i].share == gathering->waiting[0].share;
-		if (gathering->waiting[i].share == lane->again)
-			lane->payer = lane->again;
+		if (gathering->waiting[i].share == worker->again)
+			worker->payer = worker->again;
 	}
-	lane->again = NULL;
+	worker->again = NULL;
 	if (one) {
-		lane->under_way = *gathering;
+		worker->under_way = *gathering;
 		*gathering = spare;
 		return 0;
 	}
-	int ret = edge_batch_part(gathering, lane->payer, &lane->under_way, &lane->spare,
+	int ret = edge_batch_part(gathering, worker->payer, &worker->under_way, &worker->spare,
 				  edges->shares);
 	spare = *gathering;
-	*gathering = lane->spare;
-	lane->spare = spare;
+	*gathering = worker->spare;
+	worker->spare = spare;
 	return ret;
 }
 
-static int tell_and_send(struct edges *edges, struct edge_lane *lane, struct error *err)
+static int send_all(struct edges *edges, struct edge_worker *worker, struct error *err)
 {
-	if (lane->told_count > TOLD_FILES) {
-		helper_kill(&lane->helper);
-		edges_forget_helper(lane);
+	if (worker->files_sent > MOST_FILES_SENT) {
+		helper_kill(&worker->helper);
+		edges_forget_helper(worker);
 	}
-	lane->mixed = lane->mixed || (lane->first && lane->first != lane->payer);
-	lane->first = lane->first ? lane->first : lane->payer;
-	int ret = tell_files(edges, lane, err);
-	return ret < 0 ? ret : send_batch(edges, lane, err);
+	worker->mixed = worker->mixed || (worker->first && worker->first != worker->payer);
+	worker->first = worker->first ? worker->first : worker->payer;
+	int ret = send_files(edges, worker, err);
+	return ret < 0 ? ret : send_batch(edges, worker, err);
 }
 
-/* What there is no time for goes the way of what the budget has no room for. */
-static bool can_pay(struct edges *edges, struct edge_lane *lane)
+/* False: the payer has no time left, and the batch is counted as thinned. */
+static bool can_pay(struct edges *edges, struct edge_worker *worker)
 {
-	struct edge_batch *batch = &lane->under_way;
-	if (!lane->strange || share_reading_left_ns(edges->shares, lane->payer) >= SHARE_LEAST_NS)
+	struct edge_batch *batch = &worker->under_way;
+	if (!worker->strange ||
+	    share_reading_left_ns(edges->shares, worker->payer) >= SHARE_LEAST_NS)
 		return true;
 	for (size_t i = 0; i < batch->count; i++)
 		edges->sums[batch->waiting[i].sampler].thinned++;
@@ -159,31 +163,31 @@ static bool can_pay(struct edges *edges, struct edge_lane *lane)
 	return false;
 }
 
-int edges_ask(struct edges *edges, struct edge_lane *lane)
+int edges_ask(struct edges *edges, struct edge_worker *worker)
 {
-	if (!lane->gathering.count)
+	if (!worker->gathering.count)
 		return 0;
-	int ret = choose_batch(edges, lane);
-	lane->asked_ns = clock_monotonic_ns();
-	if (ret < 0 || !can_pay(edges, lane))
+	int ret = choose_batch(edges, worker);
+	worker->asked_ns = clock_monotonic_ns();
+	if (ret < 0 || !can_pay(edges, worker))
 		return ret;
-	if (!lane->on) {
-		edges_lose(edges, &lane->under_way);
+	if (!worker->on) {
+		edges_lose(edges, &worker->under_way);
 		return 0;
 	}
 	struct error err = { 0 };
 	struct reader *reader = edges->files->reader;
-	if (lane->strange)
-		shares_charge(edges->shares, lane->payer, SHARE_READING, 0, reader);
-	ret = tell_and_send(edges, lane, &err);
-	if (lane->strange)
+	if (worker->strange)
+		shares_charge(edges->shares, worker->payer, SHARE_READING, 0, reader);
+	ret = send_all(edges, worker, &err);
+	if (worker->strange)
 		shares_settle(edges->shares, reader);
-	lane->paid_ns = clock_monotonic_ns() - lane->asked_ns;
-	lane->asked = ret == 0;
+	worker->paid_ns = clock_monotonic_ns() - worker->asked_ns;
+	worker->asked = ret == 0;
 	if (ret == 0)
 		return 0;
 	if (ret != -ENOMEM)
-		return edges_fail(edges, lane, &err);
-	edges_lose(edges, &lane->under_way);
+		return edges_fail(edges, worker, &err);
+	edges_lose(edges, &worker->under_way);
 	return ret;
 }

@@ -5,7 +5,7 @@
  * and nothing that they start has any.
  *
  * No record says so. But the kernel tells such a task's end right after its exec,
- * before it has mapped anything (begin_new_exec() of fs/exec.c): guarded_end().
+ * before it has mapped anything (begin_new_exec() of fs/exec.c): guarded_is_exec().
  */
 #pragma once
 
@@ -25,9 +25,10 @@ struct guarded {
 };
 
 /* Whether this end of a task is none: it has just executed a program that is guarded. */
-bool guarded_end(const struct process *process, uint32_t tid);
+bool guarded_is_exec(const struct process *process, uint32_t tid);
 void guarded_add(struct guarded *guarded, const struct process *process);
 
 enum guarded_cure { GUARDED_BE_ROOT, GUARDED_WHOLE_MACHINE };
 /* One sentence that names them; "" when there was none. */
-void guarded_tell(const struct guarded *guarded, enum guarded_cure cure, char *text, size_t size);
+void guarded_describe(const struct guarded *guarded, enum guarded_cure cure, char *text,
+		      size_t size);

@@ -178,7 +178,7 @@ static size_t tell_absences(const struct hotplug *hotplug, char *text, size_t si
 	return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }
 
-void hotplug_tell(const struct hotplug *hotplug, char *text, size_t size)
+void hotplug_describe(const struct hotplug *hotplug, char *text, size_t size)
 {
 	text[0] = 0;
 	size_t length = tell_absences(hotplug, text, size);

@@ -2,7 +2,7 @@
  * hotplug - CPUs that are taken offline and come back while they are watched. The
  * kernel takes their events away for good, so what counts on one is opened anew
  * within a tenth of a second of its return. In between nothing is known of it,
- * which the bill says (BILL_OFFLINE_NS) and hotplug_tell(). Events that tasks inherit need none
+ * which the bill says (BILL_OFFLINE_NS) and hotplug_describe(). Events that tasks inherit need none
  * of this: they go with their tasks.
  */
 #pragma once
@@ -51,4 +51,4 @@ int hotplug_check(struct hotplug *hotplug, struct counters *counters, struct led
 void hotplug_settle(struct hotplug *hotplug, struct counters *counters, struct ledger *ledger,
 		    uint64_t now_ns);
 /* Two sentences for people, or "". */
-void hotplug_tell(const struct hotplug *hotplug, char *text, size_t size);
+void hotplug_describe(const struct hotplug *hotplug, char *text, size_t size);

@@ -165,9 +165,9 @@ static int take_edges(struct session *session, const struct perf_record *record,
 					.context = context,
 					.share = process ? session_share(session, process) : NULL };
 	struct span blocks = edges_blocks(ring->attached, &session->counters.output_layout, record);
-	return edges_take(&session->edges, &waiting, &record->sample, blocks,
-			  process ? process->space : NULL,
-			  session->edge_ratio * sample_interval_ns(sampler, lane));
+	return edges_add_sample(&session->edges, &waiting, &record->sample, blocks,
+				process ? process->space : NULL,
+				session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
 /* A place that its user has no room for is one with all others beyond, and unknown for that alone,
@@ -203,7 +203,7 @@ static int take_sample(struct session *session, const struct perf_record *record
 		lane->sums.filtered++;
 		return set_aside(session, record, counter, lane);
 	}
-	if (bursts_hold(&session->bursts, identity->tid, identity->time)) {
+	if (bursts_was_stepped(&session->bursts, identity->tid, identity->time)) {
 		lane->sums.stepped++;
 		return set_aside(session, record, counter, lane);
 	}
@@ -212,7 +212,7 @@ static int take_sample(struct session *session, const struct perf_record *record
 	struct located leaf;
 	enum code_mode mode = code_mode_of_misc(record->misc);
 	if (mode == CODE_USER)
-		bursts_see(&session->bursts, identity->pid, identity->tid);
+		bursts_note_sample(&session->bursts, identity->pid, identity->tid);
 	ret = process ? session_context(session, process, identity->tid, counter->slot,
 					&place.context)
 		      : 0;
@@ -342,7 +342,7 @@ static int take_task(struct session *session, const struct perf_record *record,
 				    task->parent_tid, time_ns);
 	}
 	struct process *process = process_find(&session->processes, task->pid);
-	if (guarded_end(process, task->tid)) {
+	if (guarded_is_exec(process, task->tid)) {
 		/* Events of a CPU go on. */
 		if (!session->inherit)
 			return 0;
@@ -385,7 +385,7 @@ static int take_decoded(struct session *session, const struct perf_record *recor
 int session_copy_rings(struct session *session)
 {
 	struct counters *counters = &session->counters;
-	if (ring_keeper_has_them(&session->keeper))
+	if (ring_keeper_owns_rings(&session->keeper))
 		return 0;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
 		/* Any layout tells where times stand: all events share those fields. */
@@ -396,7 +396,7 @@ int session_copy_rings(struct session *session)
 	return 0;
 }
 
-int session_take_record(void *context, struct ring *ring, const void *bytes, size_t size_bytes)
+int session_process_record(void *context, struct ring *ring, const void *bytes, size_t size_bytes)
 {
 	struct session *session = context;
 	const struct perf_layout *layout = &session->counters.sideband_layout;

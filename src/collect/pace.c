@@ -10,7 +10,7 @@ void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_
 	};
 }
 
-double pace_take(struct pace *pace, double allowance_ns)
+double pace_admit(struct pace *pace, double allowance_ns)
 {
 	pace->saved_ns += allowance_ns;
 	if (pace->saved_ns > pace->limit_ns)

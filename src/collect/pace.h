@@ -17,6 +17,6 @@ struct pace {
 /* `first_ns`: saved from the beginning; `cost_ns`: a guess until the first costs are known. */
 void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_ns);
 /* Earns. Returns what is set aside for taking this one; 0: leave it. */
-double pace_take(struct pace *pace, double allowance_ns);
+double pace_admit(struct pace *pace, double allowance_ns);
 /* What `count` taken ones cost altogether, for which so much was set aside. */
 void pace_settle(struct pace *pace, uint64_t count, double set_aside_ns, double cost_ns);

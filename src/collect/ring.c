@@ -153,8 +153,8 @@ static void compact(struct ring *ring)
 		ring->entries[i].at -= (uint32_t)lowest;
 }
 
-int ring_take(struct ring *ring, const void *bytes, size_t size_bytes,
-	      const struct perf_layout *layout)
+int ring_append(struct ring *ring, const void *bytes, size_t size_bytes,
+		const struct perf_layout *layout)
 {
 	compact(ring);
 	size_t from = ring->copied.size;

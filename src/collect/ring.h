@@ -85,5 +85,5 @@ typedef int (*ring_handle)(void *context, struct ring *ring, const void *record,
 int ring_merge(struct ring *rings, size_t count, uint64_t limit, ring_handle handle, void *context);
 
 /* For tests and files: takes `size_bytes` of records as if the kernel had written them. */
-int ring_take(struct ring *ring, const void *bytes, size_t size_bytes,
-	      const struct perf_layout *layout);
+int ring_append(struct ring *ring, const void *bytes, size_t size_bytes,
+		const struct perf_layout *layout);

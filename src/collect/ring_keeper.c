@@ -101,7 +101,7 @@ void ring_keeper_begin(struct ring_keeper *keeper)
 		tell(keeper, &keeper->keeping, true);
 }
 
-bool ring_keeper_has_them(const struct ring_keeper *keeper)
+bool ring_keeper_owns_rings(const struct ring_keeper *keeper)
 {
 	return keeper->keeping;
 }

@@ -43,6 +43,6 @@ void ring_keeper_stop(struct ring_keeper *keeper); /* also right for a zeroed on
 
 void ring_keeper_begin(struct ring_keeper *keeper);
 /* Whether the rings are the keeper's. */
-bool ring_keeper_has_them(const struct ring_keeper *keeper);
+bool ring_keeper_owns_rings(const struct ring_keeper *keeper);
 /* 0, also when it had none, or what ring_copy() returned: then the rest is still in the rings. */
 int ring_keeper_end(struct ring_keeper *keeper);

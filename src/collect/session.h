@@ -110,7 +110,7 @@ int session_look(void *session);
 /* intake.c: one record from a ring, in the order of time. A ring_handle. */
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);
-int session_take_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
+int session_process_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
 
 /* generation.c: an epoch has ended, and all of it was taken. What was added up in it goes whole,
  * but for places and contexts of samples that wait for their weight or to be interpreted. 0 or

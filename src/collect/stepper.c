@@ -251,7 +251,7 @@ static bool is_whole(const struct answer *answer, size_t size)
 	       size == head + (answer->steps.count + 1) * sizeof(struct step_place);
 }
 
-void stepper_take(struct stepper *stepper)
+void stepper_receive(struct stepper *stepper)
 {
 	struct answer answer;
 	while (stepper->pid && !stepper->lost) {

@@ -40,4 +40,4 @@ void stepper_stop(struct stepper *stepper);
 /* Steps a thread. One question at a time. 0 or negative errno. */
 int stepper_ask(struct stepper *stepper, pid_t tid, size_t instructions);
 /* Takes what has come, without waiting. */
-void stepper_take(struct stepper *stepper);
+void stepper_receive(struct stepper *stepper);

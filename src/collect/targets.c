@@ -285,8 +285,8 @@ int targets_start(struct targets *targets, const struct proc_ask *ask, bool chil
 	return ret == -ENOMEM ? ret : 0;
 }
 
-void targets_tell_below(const struct targets *targets, const struct proc_ask *ask, uint64_t samples,
-			char *text, size_t size)
+void targets_describe_below(const struct targets *targets, const struct proc_ask *ask,
+			    uint64_t samples, char *text, size_t size)
 {
 	CLEANUP(descendants_release) struct descendants now = { 0 };
 	text[0] = 0;
@@ -294,7 +294,7 @@ void targets_tell_below(const struct targets *targets, const struct proc_ask *as
 	    descendants_read(&now, targets->roots, targets->root_count, &targets->before, ask) < 0)
 		return;
 	struct descendants_use use = descendants_compare(&targets->before, &now);
-	descendants_tell(&use, samples, (uint64_t)sysconf(_SC_CLK_TCK), text, size);
+	descendants_describe(&use, samples, (uint64_t)sysconf(_SC_CLK_TCK), text, size);
 }
 
 static int open_tasks(struct targets *targets, struct session *session,

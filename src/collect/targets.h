@@ -33,8 +33,8 @@ int targets_open(struct targets *targets, struct session *session,
 /* When sampling starts. 0 or -ENOMEM. */
 int targets_start(struct targets *targets, const struct proc_ask *ask, bool children);
 void targets_release(struct targets *targets); /* also right for a zeroed one */
-/* As collector_tell_missing(): whether others, below what is watched, did the work. */
-void targets_tell_below(const struct targets *targets, const struct proc_ask *ask, uint64_t samples,
-			char *text, size_t size);
+/* As collector_describe_missing(): whether others, below what is watched, did the work. */
+void targets_describe_below(const struct targets *targets, const struct proc_ask *ask,
+			    uint64_t samples, char *text, size_t size);
 /* False when every asked process and thread has ended, or the asked group was removed. */
 bool targets_alive(struct targets *targets);

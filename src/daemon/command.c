@@ -108,7 +108,7 @@ static bool ended_untold(struct command *command)
 bool command_reap(struct command *command)
 {
 	if (command->pid && !command->ended && command->keeper) {
-		stepper_take(command->keeper);
+		stepper_receive(command->keeper);
 		/* When the keeper is gone nobody can tell us any more. */
 		command->ended =
 			command->keeper->ended || command->keeper->lost || ended_untold(command);

@@ -25,8 +25,8 @@ void closing_say_left_open(struct error *err)
 static void write_epoch(struct closing *closing)
 {
 	const struct profile_waiter waiter = { is_hurried, closing };
-	/* What cannot be merged into the open file the epoch has all the same, and closing it
-	 * writes that, or says why not. */
+	/* When the merge cannot be written into the open file, the epoch holds it in memory all the
+	 * same: closing it writes that, or returns why not. */
 	if (closing->delta)
 		epoch_merge(closing->epoch, closing->delta, &closing->err);
 	profile_free(closing->delta);
@@ -42,7 +42,7 @@ static void *run(void *context)
 	struct closing *closing = context;
 	write_epoch(closing);
 	atomic_store(&closing->over, true);
-	/* This fails only at the largest count, which nobody adds up to. */
+	/* Fails only when the counter overflows: this is its only addition. */
 	eventfd_write(closing->done_fd, 1);
 	return NULL;
 }

@@ -220,10 +220,8 @@ static void say(void *context, enum recorder_news kind, const char *sentence)
 	progress_clear();
 	if (kind == RECORDER_ERROR)
 		message_error("%s", sentence);
-	else if (kind == RECORDER_WARNING)
-		message_warning("%s", sentence);
 	else
-		message_note("%s", sentence);
+		message_warning("%s", sentence);
 }
 
 static void note(void *context, enum collect_note_kind kind, const char *sentence)

@@ -39,7 +39,7 @@ static uint32_t first_event(const struct session *session)
 	return 0;
 }
 
-/* Names and code are gathered of what has a place in the tally, if only an empty one. */
+/* Adds an empty place to the tally: names and code are gathered of all places there. */
 static int note_place(struct session *session, uint32_t event, uint32_t context,
 		      const struct profile_frame *frame)
 {
@@ -56,12 +56,12 @@ static int add_edges(struct bursts *bursts, struct session *session, struct proc
 	for (size_t i = 0; i < bursts->path->edge_count; i++) {
 		struct profile_frame from;
 		struct profile_frame to;
-		bool known;
-		bool both;
-		int ret = locate(session, process, bursts->path->edges[i].from, &from, &known);
+		bool from_known;
+		bool to_known;
+		int ret = locate(session, process, bursts->path->edges[i].from, &from, &from_known);
 		if (ret == 0)
-			ret = locate(session, process, bursts->path->edges[i].to, &to, &both);
-		if (ret == 0 && known && both)
+			ret = locate(session, process, bursts->path->edges[i].to, &to, &to_known);
+		if (ret == 0 && from_known && to_known)
 			ret = profile_add_edge(bursts->found, event, context, ORIGIN_STEPPED, &from,
 					       &to, 1, 0);
 		if (ret < 0)
@@ -76,17 +76,19 @@ static int add_runs(struct bursts *bursts, struct session *session, struct proce
 	for (size_t i = 0; i < bursts->path->run_count; i++) {
 		struct profile_frame first;
 		struct profile_frame last;
-		bool known;
-		bool both;
-		int ret = locate(session, process, bursts->path->runs[i].first, &first, &known);
+		bool first_known;
+		bool last_known;
+		int ret =
+			locate(session, process, bursts->path->runs[i].first, &first, &first_known);
 		if (ret == 0)
-			ret = locate(session, process, bursts->path->runs[i].last, &last, &both);
-		if (ret == 0 && known && both && first.image == last.image)
+			ret = locate(session, process, bursts->path->runs[i].last, &last,
+				     &last_known);
+		if (ret == 0 && first_known && last_known && first.image == last.image)
 			ret = profile_add_range(bursts->found, event, context, ORIGIN_STEPPED,
 						first.image, first.vaddr, last.vaddr, 1);
-		if (ret == 0 && known)
+		if (ret == 0 && first_known)
 			ret = note_place(session, event, context, &first);
-		if (ret == 0 && both)
+		if (ret == 0 && last_known)
 			ret = note_place(session, event, context, &last);
 		if (ret < 0)
 			return ret;
@@ -140,7 +142,7 @@ static int add_up(struct bursts *bursts, struct session *session)
 	if (!process || !decode(bursts, &session->shares, session_share(session, process), flow))
 		return 0;
 	step_path_make(bursts->answer, flow, bursts->path);
-	/* Of which CPU it was is not known. */
+	/* Contexts by CPU have none: on which CPU the stretch ran is not known. */
 	int ret = session->identity & COLLECT_PER_CPU
 			  ? 0
 			  : session_context(session, process, bursts->stepped.tid, 0, &context);

@@ -16,10 +16,10 @@
 #include "collect/stepper.h"
 #include "profile/profile.h"
 
-#define FIRST_COST_NS 5000000.0	  /* of a stretch: 200 steps of 25 us, until it is known */
-#define LEAST_GAP_NS  2000000.0	  /* where stretches end at once, they are not tried all the time */
-#define COST_DECAY    0.9	  /* of the moving average, a stretch */
-#define HOLD_NS	      1000000000u /* a stretch that takes longer has its samples counted */
+#define FIRST_COST_NS 5000000.0	  /* of a stretch, until it is measured: 200 steps of 25 us */
+#define LEAST_GAP_NS  2000000.0	  /* mean, where stretches end at once and cost nothing */
+#define COST_DECAY    0.9	  /* of the moving average, per stretch */
+#define HOLD_NS	      1000000000u /* samples of a stretch that takes longer count as usual */
 #define STOP_WAIT_MS  700	  /* longer than a stretch may take */
 
 int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
@@ -65,7 +65,8 @@ bool bursts_fds(const struct bursts *bursts, int fds[2])
 	return true;
 }
 
-/* Gaps that are drawn exponentially come at times that no program can know or keep in step with. */
+/* Gaps are drawn from an exponential distribution, whose events no program can foresee or lock to.
+ * A stretch of cost c is a share s of the time when the mean gap is c * (1 / s - 1). */
 static void set_due(struct bursts *bursts)
 {
 	double mean = bursts->cost_ns * (1 / bursts->share - 1);
@@ -78,11 +79,10 @@ static void set_due(struct bursts *bursts)
 	bursts->due_ns = clock_monotonic_ns() + gap_ns;
 }
 
-int bursts_start(struct bursts *bursts)
+void bursts_start(struct bursts *bursts)
 {
 	if (bursts->stepper)
 		set_due(bursts);
-	return 0;
 }
 
 uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns)
@@ -173,7 +173,7 @@ void bursts_receive(struct bursts *bursts)
 	set_due(bursts);
 }
 
-/* A thread of which a sample was taken lately, each as likely as its share of the time. */
+/* Chooses a thread among the last samples, so each as likely as its share of the CPU time. */
 static void begin_one(struct bursts *bursts)
 {
 	uint64_t now_ns = clock_monotonic_ns();

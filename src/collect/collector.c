@@ -44,7 +44,7 @@ void collector_free(struct collector *collector)
 	chain_release(&session->chain);
 	bursts_release(&session->bursts);
 	profile_free(session->profile);
-	/* Raised, they end sooner. */
+	/* While their priority is still raised they end sooner. */
 	reader_free(session->reader);
 	urgency_end(&session->urgency, NULL);
 	free(session->last_exit);
@@ -143,8 +143,8 @@ static int make_poll_fd(struct collector *collector, struct error *err)
 	return 0;
 }
 
-/* Helpers are forks: they start while we are small. Without one less is known, which is said; only
- * bursts end without theirs. */
+/* Helpers are forks: they start while this process is small. Without the reader or the interpreters
+ * less is known, which a note says; without the decoder of bursts recording fails. */
 static int start_helpers(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -241,7 +241,8 @@ static int open_counters(struct collector *collector, struct error *err)
 	return targets_open(&collector->targets, session, &collector->options, plan, err);
 }
 
-/* The kernel may have granted less than was asked: the names must say so. */
+/* Adds the events to the profile, once it is known what the kernel granted: where it took away the
+ * kernel's code, the names say so. */
 static int name_events(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;

@@ -1,9 +1,9 @@
 /*
  * collector - samples events and hands out profiles. It knows no files to
- * write, no terminal and no signals: the caller drives it from its own loop.
+ * write, no terminal and no signals: the caller drives it from its own loop. A
+ * collector belongs to one thread.
  *
- * Engines (perf rings now, in-kernel aggregation later) sit behind this
- * interface and give the same profile. A collector belongs to one thread.
+ * Functions with an `err` return 0, or a negative errno with one sentence in *err.
  */
 #pragma once
 
@@ -17,10 +17,11 @@ struct error;
 struct collector;
 struct profile;
 
-/* Opens everything; nothing is counted yet. One sentence in *err names what was refused and the
- * cure. The process, and what it forks from here on, goes before others by its nice value
- * (machine/haste.h). */
+/* Opens everything; nothing is counted yet. *err names what was refused and the cure. The process,
+ * and what it forks from here on, gets a better nice value where that is allowed (machine/haste.h).
+ */
 int collector_new(const struct collect_options *options, struct collector **out, struct error *err);
+/* Begins to sample. */
 int collector_start(struct collector *collector, struct error *err);
 
 /*
@@ -31,28 +32,29 @@ int collector_poll_fd(const struct collector *collector);
 int collector_service(struct collector *collector, struct error *err);
 
 /*
- * Takes what came since the last drain and stores in *delta a profile of it,
- * which the caller frees. Samples whose weight is not settled stay inside.
+ * Stores in *delta a profile of what came since the last drain, which the caller
+ * frees. Samples whose weight is not settled yet come with a later one.
  *
- * The caller may take its time with the profile, and with what else it has to do then: a thread of
- * the collector's empties the rings until it is called again (collect/ring_keeper.h).
+ * The caller may work for as long as it likes afterwards: a thread of the collector's empties the
+ * rings until the collector is called again (collect/ring_keeper.h).
  */
 int collector_drain(struct collector *collector, struct profile **delta, struct error *err);
 
 /*
- * As collector_drain(), and ends an epoch: names and code of what was first sampled in it
- * are gathered, its clocks compared. What comes from here on belongs to the next one, with a
- * source row of its own.
+ * As collector_drain(), and ends an epoch: gathers names and code of what was first sampled
+ * in it, and writes how much CPU time its clock samples missed (collect/ledger.h). What comes from
+ * here on belongs to the next epoch, with a source row of its own.
  */
 int collector_end_epoch(struct collector *collector, struct profile **delta, struct error *err);
 
-/* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. To
- * write it is urgent as well (collect/urgency.h), until collector_free(). */
+/* Stops, drains to the end, settles every weight, gathers names and code, closes the bill. That is
+ * urgent (collect/urgency.h), and so is what the caller does until collector_free(). */
 int collector_finish(struct collector *collector, struct profile **delta, struct error *err);
 
-/* Whether anything that could be sampled is left (every asked process has exited: false). */
+/* Whether anything to be sampled is left; false when every watched process has exited. */
 bool collector_alive(struct collector *collector);
-/* By which its processes are asked; lives as long as the collector. */
+/* How to read files of /proc that may block (collect/proc_ask.h); lives as long as the collector.
+ */
 const struct proc_ask *collector_proc_ask(const struct collector *collector);
 
 /*

@@ -126,9 +126,9 @@ void counters_lose_cpu(struct counters *counters, size_t slot, uint64_t now_ns)
 		if (counters->samplers[counter->sampler].leader == counter->sampler)
 			counters_read_one(counters, counter);
 		if (counter->gone)
-			continue; /* it told nothing more */
-		/* Enabled time goes on until the CPU leaves; of a group that is not there it
-		 * stands. */
+			continue; /* nothing more could be read */
+		/* Enabled time ends when the CPU leaves; but a control group's also stands still
+		 * while the group does not run. */
 		uint64_t end_ns = counter->began_ns + counter->enabled;
 		if (counter->began_ns && !(counters->watched_flags & PERF_FLAG_PID_CGROUP) &&
 		    end_ns < absence->since_ns)
@@ -160,7 +160,7 @@ int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_n
 		ret = enable(counters, counter, err);
 	}
 	if (ret < 0) {
-		/* what was opened goes again when it is tried the next time */
+		/* the next try replaces what was opened */
 		for (size_t i = 0; i < counters->count; i++)
 			counters->list[i].gone |= counters->list[i].slot == slot;
 		return ret;

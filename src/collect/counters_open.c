@@ -27,7 +27,7 @@ static void set_layout(struct perf_layout *layout, const struct perf_event_attr 
 					.sample_id_all = attr->sample_id_all };
 }
 
-/* What all events of a recording have in common, so that one ring can hold their records. */
+/* Sets what all events of a recording have in common, so that one ring can hold their records. */
 static void set_common(struct perf_event_attr *attr, const struct counters *counters, size_t pages)
 {
 	attr->size = sizeof(*attr);
@@ -91,7 +91,7 @@ static int share_ring(struct counters *counters, struct ring *ring, int fd, stru
 	size_t *pages = ring->sideband ? &counters->options.sideband_pages
 				       : &counters->options.sample_pages;
 	int ret;
-	/* -EPERM: past the memory that this user may lock. The smaller size then is everybody's. */
+	/* -EPERM: past the memory that this user may lock. Later rings get the smaller size too. */
 	while ((ret = ring_map(ring, fd, *pages)) == -EPERM && *pages > SMALLEST_RING)
 		*pages /= 2;
 	if (ret < 0)
@@ -110,7 +110,7 @@ static int attach_ring(struct counters *counters, struct ring *ring, int fd, str
 	return ret < 0 ? error_set(err, ret, "cannot poll a perf event: %s", strerror(-ret)) : 0;
 }
 
-/* Gives up a descriptor, unless the ring's memory is known by it. */
+/* Closes a descriptor, unless others write into the ring by it (PERF_EVENT_IOC_SET_OUTPUT). */
 static void give_up(struct counters *counters, struct ring *ring, int fd)
 {
 	if (fd == ring->fd) {
@@ -121,8 +121,8 @@ static void give_up(struct counters *counters, struct ring *ring, int fd)
 	close(fd);
 }
 
-/* The same event on the same CPU, before that went offline: what is still to be handled by the
- * old number belongs there, too. */
+/* The counter of the same event on the same CPU, from before that went offline. Its place is used
+ * again, so that records with its old identifier find the same lane. */
 static struct counter *find_gone(struct counters *counters, const struct counter *counter)
 {
 	for (size_t i = 0; i < counters->count; i++) {
@@ -157,7 +157,8 @@ static int remember(struct counters *counters, const struct counter *counter, st
 	return 0;
 }
 
-/* What samples on a CPU come with goes into their ring, which is there. */
+/* Opens the event whose records are attached to the samples of a CPU, and go into the same ring.
+ * The ring must be mapped. */
 static int open_output(struct counters *counters, size_t slot)
 {
 	struct ring *ring = counters_ring(counters, slot, false);
@@ -184,7 +185,7 @@ static int open_output(struct counters *counters, size_t slot)
 	return ret;
 }
 
-/* Where that fails the samples come without: no reason not to have them. */
+/* Without the memory the samples are still worth having: a failure is only noted. */
 static void attach_memory(struct counters *counters, size_t slot, struct sampler *sampler, int fd)
 {
 	int ret = counters->output_fds[slot] < 0 ? open_output(counters, slot) : 0;
@@ -201,7 +202,7 @@ static bool refused_kernel(const struct perf_event_attr *attr, int code)
 	return (code == -EACCES || code == -EPERM) && !attr->exclude_kernel;
 }
 
-/* Tries what was asked, then with less: lower precision, user code alone. */
+/* Opens one event as it was asked for, else with less: lower precision, user code alone. */
 static int open_one(struct counters *counters, struct sampler *sampler, pid_t task, int cpu,
 		    int group_fd, unsigned long flags)
 {
@@ -226,8 +227,7 @@ static int open_one(struct counters *counters, struct sampler *sampler, pid_t ta
 	return fd;
 }
 
-/* Where the task does not let us: opening ended for it, or for who asked to end. False: another
- * reason. */
+/* Explains why waiting for the task's execve() was given up. False: that was not the reason. */
 static bool explain_task(pid_t task, int code, struct error *err)
 {
 	if (code == -ETIMEDOUT)
@@ -291,7 +291,7 @@ static struct perf_event_attr sideband_attr(const struct counters *counters)
 	};
 	attr.ksymbol = !attr.exclude_kernel && counters->options.features->ksymbol == FACT_YES;
 	set_common(&attr, counters, counters->options.sideband_pages);
-	/* At once: a file must be opened before it is deleted, or its process's root is gone. */
+	/* Wakes at once: a mapped file must be opened before it is deleted or its process ends. */
 	attr.wakeup_watermark = 1;
 	return attr;
 }
@@ -345,7 +345,7 @@ int counters_open_slot(struct counters *counters, size_t slot, pid_t task, unsig
 		if (ret < 0)
 			return ret;
 	}
-	/* Of a cgroup the kernel tells no mappings before a task of it runs: watch all. */
+	/* With a cgroup the kernel would write no mappings before a task of it runs: watch all. */
 	pid_t watched = flags & PERF_FLAG_PID_CGROUP ? -1 : task;
 	return open_sideband(counters, slot, watched, err);
 }

@@ -6,7 +6,7 @@
 
 #define PERIODS_A_DRAW 16
 
-/* Of all CPUs that ran, the fastest: there the samples come at the asked rate. */
+/* The event's highest rate of all CPUs: there samples shall come at the frequency asked for. */
 static double fastest_rate(const struct counters *counters, size_t sampler)
 {
 	double rate = 0;
@@ -18,9 +18,9 @@ static double fastest_rate(const struct counters *counters, size_t sampler)
 }
 
 /*
- * A clock's period lasts a while, since each change costs half of one in
- * precision. A counted event's lasts a window of weights, so that all samples of a
- * window stand for the same.
+ * Whether a new period may be drawn. A clock's lasts PERIODS_A_DRAW periods, since
+ * each change costs half a period in precision. A counted event's lasts a window of
+ * weights (profile/weight.h), so that all samples of a window stand for the same.
  */
 static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
 {
@@ -38,8 +38,7 @@ void counters_redraw(struct counters *counters, struct random_state *random)
 		struct sampler *sampler = &counters->samplers[i];
 		if (sampler->policy == PERIOD_FREQUENCY && sampler->sampled) {
 			double rate = fastest_rate(counters, i);
-			/* A quiet machine must not bring the period down: 1/16 of the last one at
-			 * most. */
+			/* While a machine is quiet the period must not fall to nothing. */
 			uint64_t wanted = period_mean_for(rate, sampler->frequency_hz, 1);
 			if (wanted < sampler->mean_period / 16)
 				wanted = sampler->mean_period / 16;

@@ -9,6 +9,7 @@ uint64_t counters_lost_of(int fd)
 	return read(fd, words, sizeof(words)) == sizeof(words) ? words[1] : 0;
 }
 
+/* Adds what a counter has advanced to its lane. */
 static void advance(struct counters *counters, struct counter *counter, uint64_t value,
 		    uint64_t enabled, uint64_t running, uint64_t lost)
 {
@@ -21,8 +22,8 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 	if (more_running)
 		lane->rate_per_second = (double)more_value * 1e9 / (double)more_running;
 	if (counters->options.inherit) {
-		/* One task's descriptors of all CPUs are enabled together, and run one at a time.
-		 */
+		/* One task's descriptors on all CPUs are enabled together, and run one at a time:
+		 * settle_multiplexing() scales what they counted. */
 		if (counter->slot == 0)
 			sampler->task_enabled_ns += more_enabled;
 		sampler->task_running_ns += more_running;
@@ -45,7 +46,7 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 	counter->lost = lost;
 }
 
-/* Nothing is multiplexed within this of 1: reading all CPUs takes a while. */
+/* A ratio up to this is no multiplexing: reading the counters of all CPUs takes a while. */
 #define MULTIPLEXED_MARGIN 1.02
 
 static void settle_multiplexing(struct counters *counters)

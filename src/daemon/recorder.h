@@ -21,7 +21,7 @@
 struct epoch;
 struct error;
 
-enum recorder_news { RECORDER_NOTE, RECORDER_WARNING, RECORDER_ERROR };
+enum recorder_news { RECORDER_WARNING, RECORDER_ERROR };
 
 /* What has been merged since sampling began. */
 struct recorder_progress {

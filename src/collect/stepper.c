@@ -20,7 +20,7 @@
 #include "collect/step_code.h"
 #include "confine/confinement.h"
 
-#define STOP_TRIES 30 /* of a millisecond; a stretch takes some ten */
+#define STOP_TRIES 30 /* of a millisecond; a stretch takes about ten */
 
 struct question {
 	pid_t tid;
@@ -29,7 +29,7 @@ struct question {
 
 enum message_kind { MESSAGE_CHILD, MESSAGE_ENDED, MESSAGE_STEPS };
 
-/* Of a datagram as much as there are places is sent. */
+/* A datagram to the owner; behind the last place of `steps` nothing is sent. */
 struct answer {
 	uint32_t kind;
 	int32_t number;		     /* the child's pid or wait status */
@@ -37,7 +37,7 @@ struct answer {
 	struct steps steps;
 };
 
-/* The process's side. */
+/* The state of the stepper process. */
 struct keeping {
 	int socket;
 	pid_t child; /* 0: none, or ended */
@@ -52,7 +52,7 @@ static void send_answer(struct keeping *keeping, enum message_kind kind, int num
 	if (kind == MESSAGE_STEPS)
 		size += offsetof(struct steps, places) +
 			(keeping->answer.steps.count + 1) * sizeof(struct step_place);
-	/* Nobody may be there to hear it. */
+	/* Other failures do not matter: the owner is gone. */
 	while (send(keeping->socket, &keeping->answer, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 }
@@ -61,7 +61,7 @@ static void child_ended(struct keeping *keeping, int status)
 {
 	struct answer answer = { .kind = MESSAGE_ENDED, .number = status };
 	struct rusage used;
-	if (getrusage(RUSAGE_CHILDREN, &used) == 0) { /* it is the only one */
+	if (getrusage(RUSAGE_CHILDREN, &used) == 0) { /* it is the only child */
 		answer.user_ns = clock_timeval_ns(&used.ru_utime);
 		answer.system_ns = clock_timeval_ns(&used.ru_stime);
 	}
@@ -78,8 +78,8 @@ static void look_for_end(struct keeping *keeping)
 		child_ended(keeping, status);
 }
 
-/* While a step takes long: the child's stop would be taken away if it is the one that is stepped.
- */
+/* Called while a step takes long. Does not wait for a child that is stepped now: that would consume
+ * the stop that step.c waits for. */
 static void look_while_stepping(void *context)
 {
 	struct keeping *keeping = context;
@@ -96,8 +96,9 @@ static void serve_question(struct keeping *keeping, const struct question *quest
 	send_answer(keeping, MESSAGE_STEPS, 0);
 }
 
-/* What comes to the whole terminal is not ours: we let go in order, when our owner is gone. */
-static int take_signals(void)
+/* Blocks signals, such as the terminal's: this process ends in order, when its owner is gone.
+ * Returns a signalfd for SIGCHLD. */
+static int block_signals(void)
 {
 	sigset_t all;
 	sigset_t child;
@@ -111,7 +112,7 @@ static int take_signals(void)
 
 static _Noreturn void serve(struct keeping *keeping)
 {
-	int signals = take_signals();
+	int signals = block_signals();
 	uint32_t missing;
 	prctl(PR_SET_NAME, "culprit-step");
 	if (step_code_start() < 0 ||
@@ -136,7 +137,7 @@ static _Noreturn void serve(struct keeping *keeping)
 	}
 }
 
-/* In the process itself this does not return, but in its child when there is to be one. */
+/* Runs the stepper and does not return, but in the child that `with_child` asks for: 0. */
 static pid_t become_stepper(int socket, bool with_child)
 {
 	struct keeping *keeping = calloc(1, sizeof(*keeping));
@@ -157,15 +158,15 @@ static pid_t become_stepper(int socket, bool with_child)
 	}
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
-		dup2(null, fd); /* whoever reads from us must not wait for it */
-	/* The command's ends of the pipes above all: their other ends tell that it runs. */
+		dup2(null, fd); /* or readers of our output would wait for this process to end */
+	/* Above all the command's ends of its pipes, whose closing shows that it runs. */
 	dup2(socket, STDERR_FILENO + 1);
 	close_range(STDERR_FILENO + 2, ~0u, 0);
 	keeping->socket = STDERR_FILENO + 1;
 	serve(keeping);
 }
 
-/* 0 in the child, 1 here, or negative errno. */
+/* Forks the stepper. 0 in its child, 1 here, or a negative errno. */
 static int start(struct stepper *stepper, bool with_child)
 {
 	int sockets[2];
@@ -224,7 +225,7 @@ void stepper_stop(struct stepper *stepper)
 		return;
 	close_fd(&stepper->socket);
 	stepper->socket = -1;
-	/* It ends at once, or after the stretch at hand, which may take long: then it is init's. */
+	/* It ends at once, or after the stretch under way. When that takes long, init reaps it. */
 	for (int i = 0; i < STOP_TRIES && waitpid(stepper->pid, NULL, WNOHANG) == 0; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	stepper->pid = 0;

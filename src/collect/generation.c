@@ -5,12 +5,12 @@
 #include "base/cleanup.h"
 #include "collect/session.h"
 
-/* What begins with the next epoch, until it takes the place of what there is. */
+/* What the next epoch begins with, until it replaces what there is. */
 struct generation {
 	struct tally tally;
 	struct profile *dictionaries;
-	struct tally_translation translation; /* from those that there are; ids of images stay */
-	uint32_t *carried; /* by sample without a weight: its place in the tally */
+	struct tally_translation translation; /* from the present dictionaries to these */
+	uint32_t *carried; /* by sample that waits for its weight: its place in `tally` */
 };
 
 static void generation_release(struct generation *generation)
@@ -47,7 +47,7 @@ static int init(struct generation *generation, const struct session *session)
 						generation->dictionaries);
 }
 
-/* All rows of a dictionary, under the ids that they have. */
+/* Adds all rows of a dictionary, under the ids that they have. */
 static int keep_rows(struct generation *generation, enum profile_table which)
 {
 	size_t count = profile_table(generation->translation.from, which)->count;
@@ -57,12 +57,13 @@ static int keep_rows(struct generation *generation, enum profile_table which)
 		if (ret < 0)
 			return ret;
 		if (same != id)
-			return -EINVAL; /* two rows were one: that is a mistake of ours */
+			return -EINVAL; /* two rows were equal, which is a bug */
 	}
 	return 0;
 }
 
-/* Samples that wait for their weight have places in both until we know that all went well. */
+/* Carries the places of samples that wait for their weight; until all has succeeded they have
+ * places in both tallies. */
 static int carry_places(struct generation *generation, const struct session *session)
 {
 	size_t at = 0;
@@ -83,7 +84,8 @@ static int carry_places(struct generation *generation, const struct session *ses
 	return 0;
 }
 
-/* Of the sample that waits at that position, in any order; NULL: there are no more. */
+/* The context of one of the samples that wait to be interpreted, numbered in any order; NULL: there
+ * are no more. */
 static uint32_t *context_waiting(struct edges *edges, size_t position)
 {
 	struct edge_batch *batches[] = { &edges->own.gathering,	    &edges->own.under_way,
@@ -97,7 +99,7 @@ static uint32_t *context_waiting(struct edges *edges, size_t position)
 	return NULL;
 }
 
-/* And those that wait to be interpreted contexts. */
+/* Carries the contexts of samples that wait to be interpreted. */
 static int carry_contexts(struct generation *generation, struct session *session)
 {
 	const uint32_t *context;
@@ -109,6 +111,7 @@ static int carry_contexts(struct generation *generation, struct session *session
 	return ret;
 }
 
+/* Points samples that wait at what was carried for them. */
 static void redirect(const struct generation *generation, struct session *session)
 {
 	uint32_t *context;
@@ -122,6 +125,7 @@ static void redirect(const struct generation *generation, struct session *sessio
 		*context = generation->translation.ids.dictionaries[PROFILE_CONTEXT][*context];
 }
 
+/* Gives a share back what was dropped with the epoch. */
 static void give_back(struct shares *shares, struct share *share)
 {
 	static const enum share_of dropped[] = { SHARE_STACKS, SHARE_PLACES, SHARE_EDGES };
@@ -141,8 +145,9 @@ static void give_back_all(struct shares *shares)
 	give_back(shares, &shares->ended);
 }
 
-/* Others know the dictionaries by their address, and images and events by their ids. */
-static void take_place(struct generation *generation, struct session *session)
+/* Replaces tally and dictionaries. The struct profile stays where it is, since others point at it,
+ * and so do ids of images and events. */
+static void replace(struct generation *generation, struct session *session)
 {
 	struct profile before = *session->profile;
 	struct tally tally = session->tally;
@@ -171,6 +176,6 @@ int session_begin_generation(struct session *session)
 	if (ret == 0)
 		ret = carry_contexts(&generation, session);
 	if (ret == 0)
-		take_place(&generation, session);
+		replace(&generation, session);
 	return ret;
 }

@@ -9,7 +9,8 @@
 #define VSYSCALL_START	 UINT64_C(0xffffffffff600000) /* x86-64: one page for every process */
 #define VSYSCALL_END	 UINT64_C(0xffffffffff601000)
 #define RESCAN_NS	 1000000000u
-#define RUNTIME_CONTEXTS 2u /* what a process's own code takes, in names of contexts */
+#define RUNTIME_CONTEXTS 2u /* of SHARE_CONTEXTS, what the image of a process's own code takes */
+
 int session_unknown(struct session *session, enum unknown_cause cause, struct located *out)
 {
 	uint32_t *image = &session->unknown_images[cause];
@@ -21,13 +22,13 @@ int session_unknown(struct session *session, enum unknown_cause cause, struct lo
 		if (ret < 0)
 			return ret;
 	}
-	/* Without a mapping an address means nothing beside that of another process. */
+	/* All at vaddr 0: addresses without a mapping mean something else in each process. */
 	*out = (struct located){ .image = *image, .cause = cause };
 	return 0;
 }
 
-/* Code that a process made itself: an image of its own for each process. `wanted` lies in it when
- * `address` is where a call returns to. */
+/* Code that a process made itself, which has an image for each process. `wanted` is the address to
+ * look up: `address`, or the byte before it when that is where a call returns to. */
 static int locate_runtime(struct session *session, struct process *process, uint64_t address,
 			  uint64_t wanted, struct located *out)
 {
@@ -39,7 +40,8 @@ static int locate_runtime(struct session *session, struct process *process, uint
 			return 0;
 		}
 		char name[160];
-		/* The same process, whoever records it; another one on every host and boot. */
+		/* The name is the same whoever records the process, and differs by host and boot.
+		 */
 		snprintf(name, sizeof(name), "%s %" PRIu32 " %" PRIu64 " %.8s", process->comm,
 			 process->pid, process->start_ns / 10000000, session->boot_id);
 		struct profile_image image = { .kind = IMAGE_JIT,
@@ -50,7 +52,7 @@ static int locate_runtime(struct session *session, struct process *process, uint
 			return ret;
 	}
 	out->image = process->runtime_image;
-	out->fleeting = true; /* code takes the place of other code */
+	out->fleeting = true; /* code is made anew at the same address */
 	int ret = jit_table_locate(&session->jits, process, share, out->image, wanted,
 				   session->sample_ns, &out->vaddr);
 	out->vaddr += address - wanted;
@@ -96,7 +98,7 @@ static uint64_t without_signature(const struct process *process, uint64_t addres
 static int locate_user(struct session *session, struct process *process, uint64_t address,
 		       enum frame_kind kind, struct located *out)
 {
-	/* A call may be the last instruction of its mapping. */
+	/* A call may be the last instruction of its mapping: look up the byte before the return. */
 	uint64_t back = kind == FRAME_RETURN && address;
 	uint64_t wanted = without_signature(process, address - back);
 	address = wanted + back;
@@ -161,7 +163,7 @@ int session_locate(struct session *session, struct process *process, enum code_m
 	return ret;
 }
 
-/* ---- as src/intake asks */
+/* ---- the session as a struct world */
 
 static int world_locate(void *owner, struct process *process, enum code_mode mode, uint64_t address,
 			enum frame_kind kind, struct located *out)
@@ -183,8 +185,8 @@ static enum unknown_cause world_cause(const void *owner, uint32_t image)
 	return UNKNOWN_NONE;
 }
 
-/* What is looked for again after a second, as mappings that nobody told of, may change by then
- * without a record that says so. */
+/* Changes every second, too: mappings are read again then (find_mapping()), which may change what
+ * addresses mean without a record. */
 static uint64_t world_meaning(void *owner, struct process *process)
 {
 	struct session *session = owner;
@@ -207,10 +209,10 @@ int session_calls(struct session *session, struct process *process,
 	*cut = session->max_stack && chain_reaches(&sample->chain, session->max_stack);
 	place->stack = true;
 	if (!share_has_room(&session->shares, share, SHARE_STACKS)) {
-		share->refused[SHARE_STACKS]++; /* the innermost frame alone */
+		share->refused[SHARE_STACKS]++; /* the stack is the innermost frame alone */
 		return 0;
 	}
-	/* The sampled address stands for the chain's own first one, which may be less exact. */
+	/* The chain's first address is left out: the sampled one may be more exact. */
 	int ret =
 		calls_of_words(cells, &session->world, process, &sample->chain,
 			       chain_words_of_leaf(&sample->chain), &session->chain, &place->calls);

@@ -103,7 +103,8 @@ void tally_translation_release(struct tally_translation *translation)
 
 #define REDACTED_SIZE 32
 
-/* Tells same from different, and no more. "[vdso]" and the like are everybody's. */
+/* A hash instead of the path: shows which paths are the same, and no more. "[vdso]" and the like
+ * stay. */
 static struct span redacted_path(struct span path, char *text)
 {
 	if (!path.size || *(const char *)path.data == '[')
@@ -165,7 +166,7 @@ int tally_carry(const struct tally *tally, uint32_t number, struct tally_transla
 	return ret < 0 ? ret : tally_place(next, &place, carried);
 }
 
-/* From the tally's calls to nodes of a profile that is being made. */
+/* Translates the tally's calls into nodes of a profile that is being made. */
 struct calls_translation {
 	const struct cells *cells;
 	struct tally_translation *all;

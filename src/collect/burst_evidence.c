@@ -160,7 +160,7 @@ int burst_evidence_add(struct session *session, uint64_t limit_ns)
 	return add_up(bursts, session);
 }
 
-static int take_edges(const struct bursts *bursts, struct tally_translation *translation)
+static int flush_edges(const struct bursts *bursts, struct tally_translation *translation)
 {
 	const struct table *edges = profile_table(bursts->found, PROFILE_EDGE);
 	int ret = 0;
@@ -188,7 +188,7 @@ static int take_edges(const struct bursts *bursts, struct tally_translation *tra
 	return ret;
 }
 
-static int take_runs(const struct bursts *bursts, struct tally_translation *translation)
+static int flush_runs(const struct bursts *bursts, struct tally_translation *translation)
 {
 	const struct table *runs = profile_table(bursts->found, PROFILE_RANGE);
 	int ret = 0;
@@ -237,13 +237,13 @@ static int write_bill(struct bursts *bursts, struct profile *to)
 	return ret;
 }
 
-int burst_evidence_take(struct bursts *bursts, struct tally_translation *translation)
+int burst_evidence_flush(struct bursts *bursts, struct tally_translation *translation)
 {
 	if (!bursts->stepper)
 		return 0;
-	int ret = take_edges(bursts, translation);
+	int ret = flush_edges(bursts, translation);
 	if (ret == 0)
-		ret = take_runs(bursts, translation);
+		ret = flush_runs(bursts, translation);
 	if (ret == 0)
 		ret = write_bill(bursts, translation->to);
 	if (ret < 0)

@@ -17,4 +17,4 @@ struct tally_translation;
  * left out. 0 or -ENOMEM. */
 int burst_evidence_add(struct session *session, uint64_t limit_ns);
 /* Moves what was added up, and the bill of the bursts, into translation->to. 0 or -ENOMEM. */
-int burst_evidence_take(struct bursts *bursts, struct tally_translation *translation);
+int burst_evidence_flush(struct bursts *bursts, struct tally_translation *translation);

@@ -86,5 +86,5 @@ void bursts_receive(struct bursts *bursts);
 /* Asks for the next stretch when it is due; after burst_evidence_add(), which makes room for its
  * steps. */
 void bursts_begin(struct bursts *bursts);
-/* One sentence about what came of it; true when it is a warning. Empty: nothing to say. */
+/* Writes a sentence about all bursts, or ""; true when it is a warning. */
 bool bursts_describe(const struct bursts *bursts, char *text, size_t size);

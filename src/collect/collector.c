@@ -241,8 +241,8 @@ static int open_counters(struct collector *collector, struct error *err)
 	return targets_open(&collector->targets, session, &collector->options, plan, err);
 }
 
-/* Adds the events to the profile, once it is known what the kernel granted: where it took away the
- * kernel's code, the names say so. */
+/* Adds the events to the profile, once they are open: where the kernel refused to sample its own
+ * code, their names say so. */
 static int name_events(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;

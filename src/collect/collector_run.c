@@ -176,11 +176,11 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 	int ret = tally_translation_init(&translation, session->profile, profile);
 	translation.redact = collector->options.redact;
 	if (ret == 0)
-		ret = edge_tally_take(&session->edges.tally, &translation);
+		ret = edge_tally_flush(&session->edges.tally, &translation);
 	if (ret == 0)
-		ret = burst_evidence_take(&session->bursts, &translation);
+		ret = burst_evidence_flush(&session->bursts, &translation);
 	if (ret == 0)
-		ret = tally_take(&session->tally, &translation);
+		ret = tally_flush(&session->tally, &translation);
 	if (ret == 0)
 		ret = ledger_write(&collector->ledger, session, state == EPOCH_ENDS,
 				   collector_samples_all(collector), &translation);

@@ -310,8 +310,8 @@ static void add_ticks(struct descendants_time *time, const struct descendant *on
 	time->system_ticks += difference(all_ticks(one), user);
 }
 
-bool descendants_watched(const struct descendants *before, const struct descendants *after,
-			 bool children, struct descendants_time *time)
+bool descendants_watched_time(const struct descendants *before, const struct descendants *after,
+			      bool children, struct descendants_time *time)
 {
 	struct descendants_time then = { 0 };
 	struct descendants_time now = { 0 };

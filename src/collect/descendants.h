@@ -74,5 +74,5 @@ void descendants_describe(const struct descendants_use *use, uint64_t samples,
 struct descendants_time {
 	uint64_t user_ticks, system_ticks;
 };
-bool descendants_watched(const struct descendants *before, const struct descendants *after,
-			 bool children, struct descendants_time *time);
+bool descendants_watched_time(const struct descendants *before, const struct descendants *after,
+			      bool children, struct descendants_time *time);

@@ -67,7 +67,8 @@ struct edge_worker {
 	uint64_t paid_ns;	   /* for it, so far */
 	const struct share *first; /* whose samples this process had first; NULL: none yet */
 	bool mixed;		   /* it had samples of others too */
-	struct share *again; /* whose batch a new process gets next; NULL: who has waited longest */
+	struct share
+		*again; /* whose batch a new process gets; NULL: that of whoever waits longest */
 };
 
 struct edges {

@@ -14,7 +14,7 @@
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 /* Reads the list of online CPUs. Whether it has changed. */
-static bool look(struct hotplug *hotplug)
+static bool read_online(struct hotplug *hotplug)
 {
 	char text[HOTPLUG_TEXT_BYTES];
 	ssize_t size = hotplug->fd < 0 ? -1 : pread(hotplug->fd, text, sizeof(text) - 1, 0);
@@ -42,7 +42,7 @@ void hotplug_start(struct hotplug *hotplug, const struct counters *counters, uin
 	hotplug->fd = open(ONLINE_PATH, O_RDONLY | O_CLOEXEC);
 	for (size_t slot = 0; slot < counters->cpu_count; slot++)
 		cpu_set_add(&watched, (size_t)counters->cpus[slot]);
-	hotplug->all = look(hotplug) && cpu_set_equal(&hotplug->online, &watched);
+	hotplug->all = read_online(hotplug) && cpu_set_equal(&hotplug->online, &watched);
 	hotplug->away = !hotplug->all; /* one may have left since it was opened */
 }
 
@@ -95,7 +95,7 @@ int hotplug_follow(struct hotplug *hotplug, struct counters *counters, struct le
 		   uint64_t now_ns)
 {
 	/* A CPU that could not be opened again is tried again each time. */
-	if (!look(hotplug) && !hotplug->away)
+	if (!read_online(hotplug) && !hotplug->away)
 		return 0;
 	struct cpu_set watched = { 0 };
 	int ret = 0;

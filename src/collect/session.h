@@ -150,8 +150,8 @@ struct world session_world(struct session *session);
 int session_calls(struct session *session, struct process *process,
 		  const struct perf_sample *sample, struct tally_place *place, bool *cut);
 
-/* proc_scan.c: read from /proc about processes that started before recording, or whose records were
- * lost. 0 or -ENOMEM; that a process is gone is no failure. */
+/* proc_scan.c: reads what /proc says about one process or all, which started before the recording
+ * or whose records were lost. 0 or -ENOMEM; that a process is gone is no failure. */
 int session_scan_process(struct session *session, uint32_t pid);
 int session_scan_all(struct session *session);
 /* Reads the mappings again, for a process with a sample in none that is known. */

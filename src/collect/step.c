@@ -153,8 +153,8 @@ static bool wait_for_stop(struct stretch *stretch, int *status)
 		}
 		if (found < 0 && errno != EINTR)
 			return false;
-		/* The first thread of a process can vanish so: another one's exec takes its number.
-		 */
+		/* After another thread's exec the number of the first thread is that one's, which
+		 * is not traced. */
 		if (!still_ours(out->tid))
 			return false;
 		stretch->idle(stretch->context);

@@ -38,26 +38,26 @@ struct answer {
 };
 
 /* The state of the stepper process. */
-struct keeping {
+struct keeper {
 	int socket;
 	pid_t child; /* 0: none, or ended */
 	struct answer answer;
 };
 
-static void send_answer(struct keeping *keeping, enum message_kind kind, int number)
+static void send_answer(struct keeper *keeper, enum message_kind kind, int number)
 {
 	size_t size = offsetof(struct answer, steps);
-	keeping->answer.kind = kind;
-	keeping->answer.number = number;
+	keeper->answer.kind = kind;
+	keeper->answer.number = number;
 	if (kind == MESSAGE_STEPS)
 		size += offsetof(struct steps, places) +
-			(keeping->answer.steps.count + 1) * sizeof(struct step_place);
+			(keeper->answer.steps.count + 1) * sizeof(struct step_place);
 	/* Other failures do not matter: the owner is gone. */
-	while (send(keeping->socket, &keeping->answer, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
+	while (send(keeper->socket, &keeper->answer, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 }
 
-static void child_ended(struct keeping *keeping, int status)
+static void child_ended(struct keeper *keeper, int status)
 {
 	struct answer answer = { .kind = MESSAGE_ENDED, .number = status };
 	struct rusage used;
@@ -65,35 +65,35 @@ static void child_ended(struct keeping *keeping, int status)
 		answer.user_ns = clock_timeval_ns(&used.ru_utime);
 		answer.system_ns = clock_timeval_ns(&used.ru_stime);
 	}
-	keeping->child = 0;
-	while (send(keeping->socket, &answer, offsetof(struct answer, steps), MSG_NOSIGNAL) < 0 &&
+	keeper->child = 0;
+	while (send(keeper->socket, &answer, offsetof(struct answer, steps), MSG_NOSIGNAL) < 0 &&
 	       errno == EINTR)
 		;
 }
 
-static void look_for_end(struct keeping *keeping)
+static void look_for_end(struct keeper *keeper)
 {
 	int status;
-	if (keeping->child && waitpid(keeping->child, &status, WNOHANG) == keeping->child)
-		child_ended(keeping, status);
+	if (keeper->child && waitpid(keeper->child, &status, WNOHANG) == keeper->child)
+		child_ended(keeper, status);
 }
 
 /* Called while a step takes long. Does not wait for a child that is stepped now: that would consume
  * the stop that step.c waits for. */
 static void look_while_stepping(void *context)
 {
-	struct keeping *keeping = context;
-	if (keeping->answer.steps.tid != keeping->child)
-		look_for_end(keeping);
+	struct keeper *keeper = context;
+	if (keeper->answer.steps.tid != keeper->child)
+		look_for_end(keeper);
 }
 
-static void serve_question(struct keeping *keeping, const struct question *question)
+static void serve_question(struct keeper *keeper, const struct question *question)
 {
-	struct steps *steps = &keeping->answer.steps;
-	step_thread(question->tid, question->instructions, look_while_stepping, keeping, steps);
-	if (steps->reaped && steps->tid == keeping->child)
-		child_ended(keeping, steps->wait_status);
-	send_answer(keeping, MESSAGE_STEPS, 0);
+	struct steps *steps = &keeper->answer.steps;
+	step_thread(question->tid, question->instructions, look_while_stepping, keeper, steps);
+	if (steps->reaped && steps->tid == keeper->child)
+		child_ended(keeper, steps->wait_status);
+	send_answer(keeper, MESSAGE_STEPS, 0);
 }
 
 /* Blocks signals, such as the terminal's: this process ends in order, when its owner is gone.
@@ -110,49 +110,49 @@ static int block_signals(void)
 	return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static _Noreturn void serve(struct keeping *keeping)
+static _Noreturn void serve(struct keeper *keeper)
 {
 	int signals = block_signals();
 	uint32_t missing;
 	prctl(PR_SET_NAME, "culprit-step");
 	if (step_code_start() < 0 ||
-	    confine(&(struct confinement){ .kind = CONFINEMENT_STEP, .socket = keeping->socket },
+	    confine(&(struct confinement){ .kind = CONFINEMENT_STEP, .socket = keeper->socket },
 		    &missing) < 0)
 		_exit(1);
 	for (;;) {
-		struct pollfd fds[] = { { keeping->socket, POLLIN, 0 }, { signals, POLLIN, 0 } };
+		struct pollfd fds[] = { { keeper->socket, POLLIN, 0 }, { signals, POLLIN, 0 } };
 		struct signalfd_siginfo info;
 		struct question question;
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			_exit(1);
 		while (read(signals, &info, sizeof(info)) == sizeof(info))
-			look_for_end(keeping);
+			look_for_end(keeper);
 		if (!fds[0].revents)
 			continue;
-		ssize_t got = recv(keeping->socket, &question, sizeof(question), MSG_DONTWAIT);
+		ssize_t got = recv(keeper->socket, &question, sizeof(question), MSG_DONTWAIT);
 		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 			_exit(0);
 		if (got == sizeof(question))
-			serve_question(keeping, &question);
+			serve_question(keeper, &question);
 	}
 }
 
 /* Runs the stepper and does not return, but in the child that `with_child` asks for: 0. */
 static pid_t become_stepper(int socket, bool with_child)
 {
-	struct keeping *keeping = calloc(1, sizeof(*keeping));
-	if (!keeping)
+	struct keeper *keeper = calloc(1, sizeof(*keeper));
+	if (!keeper)
 		_exit(1);
-	keeping->socket = socket;
+	keeper->socket = socket;
 	if (with_child) {
 		pid_t child = fork();
 		if (child == 0) {
 			close(socket);
-			free(keeping);
+			free(keeper);
 			return 0;
 		}
-		keeping->child = child < 0 ? 0 : child;
-		send_answer(keeping, MESSAGE_CHILD, child < 0 ? -errno : child);
+		keeper->child = child < 0 ? 0 : child;
+		send_answer(keeper, MESSAGE_CHILD, child < 0 ? -errno : child);
 		if (child < 0)
 			_exit(1);
 	}
@@ -162,8 +162,8 @@ static pid_t become_stepper(int socket, bool with_child)
 	/* Above all the command's ends of its pipes, whose closing shows that it runs. */
 	dup2(socket, STDERR_FILENO + 1);
 	close_range(STDERR_FILENO + 2, ~0u, 0);
-	keeping->socket = STDERR_FILENO + 1;
-	serve(keeping);
+	keeper->socket = STDERR_FILENO + 1;
+	serve(keeper);
 }
 
 /* Forks the stepper. 0 in its child, 1 here, or a negative errno. */

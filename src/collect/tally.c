@@ -203,7 +203,7 @@ static int add_stack(struct calls_translation *calls, const struct tally_place *
 		       : profile_add_stack(calls->all->to, event, context, node, &place->cell);
 }
 
-static int take_place(struct calls_translation *calls, struct tally_place *place)
+static int flush_place(struct calls_translation *calls, struct tally_place *place)
 {
 	struct tally_translation *translation = calls->all;
 	uint32_t event;
@@ -244,14 +244,14 @@ int tally_translate_paths(struct tally_translation *translation)
 	return 0;
 }
 
-int tally_take(struct tally *tally, struct tally_translation *translation)
+int tally_flush(struct tally *tally, struct tally_translation *translation)
 {
 	CLEANUP(free_pointer) uint32_t *nodes = calloc(tally->cells.node_count + 1, sizeof(*nodes));
 	if (!nodes)
 		return -ENOMEM;
 	struct calls_translation calls = { &tally->cells, translation, nodes };
 	for (size_t i = 0; i < tally->changed_count; i++) {
-		int ret = take_place(&calls, &tally->places[tally->changed[i]]);
+		int ret = flush_place(&calls, &tally->places[tally->changed[i]]);
 		if (ret < 0)
 			return ret;
 	}

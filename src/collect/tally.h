@@ -7,7 +7,7 @@
  *
  * Ids of events, images and contexts are those of the session's profile, which
  * holds dictionaries only; calls are nodes of the tally's own cells, with the
- * session's images. tally_take() translates all of them into a new profile.
+ * session's images. tally_flush() translates all of them into a new profile.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct tally_place {
 	uint32_t image;
 	uint64_t vaddr;
 	uint32_t asker;	  /* for the tally's user: the stranger who alone has samples there, or 0 */
-	struct cell cell; /* since the last tally_take() */
+	struct cell cell; /* since the last tally_flush() */
 	bool stack;	  /* the place and its callers are a stack, written to PROFILE_STACK too */
 };
 
@@ -42,7 +42,7 @@ struct tally {
 /* `session` is borrowed. 0 or -ENOMEM. */
 int tally_init(struct tally *tally, struct profile *session);
 void tally_release(struct tally *tally); /* also right for a zeroed one */
-/* Frees the indexes: from here on no place or call may be looked up or added, only tally_take() is
+/* Frees the indexes: from here on no place or call may be looked up or added, only tally_flush() is
  * right. */
 void tally_close(struct tally *tally);
 
@@ -83,4 +83,4 @@ int tally_carry(const struct tally *tally, uint32_t number, struct tally_transla
 
 /* Moves all cells into translation->to, with what they refer to and the paths of the images. 0,
  * -ENOMEM or -EINVAL. */
-int tally_take(struct tally *tally, struct tally_translation *translation);
+int tally_flush(struct tally *tally, struct tally_translation *translation);

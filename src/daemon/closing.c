@@ -15,7 +15,7 @@ static bool is_hurried(void *context)
 	return atomic_load(&closing->hurry);
 }
 
-void closing_say_left_open(struct error *err)
+void closing_set_left_open(struct error *err)
 {
 	error_set(err, -ECANCELED,
 		  "asked a second time to end: the open file is left, cut off, and has the samples "
@@ -34,7 +34,7 @@ static void write_epoch(struct closing *closing)
 	closing->result = epoch_close_for(&waiter, closing->epoch, &closing->err);
 	closing->epoch = NULL; /* closing frees it, however it ends */
 	if (closing->result == -ECANCELED)
-		closing_say_left_open(&closing->err);
+		closing_set_left_open(&closing->err);
 }
 
 static void *run(void *context)
@@ -88,7 +88,7 @@ void closing_hurry(struct closing *closing)
 		atomic_store(&closing->hurry, true);
 }
 
-int closing_take(struct closing *closing, struct error *err)
+int closing_join(struct closing *closing, struct error *err)
 {
 	if (!closing->running)
 		return 0;

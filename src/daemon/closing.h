@@ -20,7 +20,7 @@ struct profile;
 struct closing {
 	/* private */
 	pthread_t thread;
-	bool running; /* from closing_start() to closing_take() */
+	bool running; /* from closing_start() to closing_join() */
 	int done_fd;  /* an eventfd: readable when it is over */
 	struct epoch *epoch;
 	struct profile *delta;
@@ -31,19 +31,19 @@ struct closing {
 
 /* Takes over the epoch, and the delta that is still to be merged into it (NULL: none), whatever it
  * returns; none may be running. Where no thread can be started it writes the epoch itself. 0, or as
- * closing_take(). */
+ * closing_join(). */
 int closing_start(struct closing *closing, struct epoch *epoch, struct profile *delta,
 		  struct error *err);
 bool closing_is_running(const struct closing *closing);
 /* Polls readable once the running one is over; -1 while none runs. */
 int closing_poll_fd(const struct closing *closing);
-/* Whether an epoch is written, or has failed, so that closing_take() does not wait. */
+/* Whether an epoch is written, or has failed, so that closing_join() does not wait. */
 bool closing_is_over(const struct closing *closing);
 /* Ends the writing as soon as possible, since the user has asked a second time: the epoch stays an
  * open file, cut off, with its samples but not all names. */
 void closing_hurry(struct closing *closing);
 /* Waits for the epoch that is being written, if there is one. 0, or what epoch_close_for() returned
  * (-ECANCELED after closing_hurry()), with *err. */
-int closing_take(struct closing *closing, struct error *err);
+int closing_join(struct closing *closing, struct error *err);
 /* Fills *err with -ECANCELED and the sentence for an epoch that was left open in this way. */
-void closing_say_left_open(struct error *err);
+void closing_set_left_open(struct error *err);

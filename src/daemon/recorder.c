@@ -156,7 +156,7 @@ static bool goes_on(struct recorder *recorder)
 static int join_closing(struct recorder *recorder)
 {
 	struct error err;
-	return closing_take(&recorder->closing, &err) < 0 ? fail(recorder, &err) : 0;
+	return closing_join(&recorder->closing, &err) < 0 ? fail(recorder, &err) : 0;
 }
 
 /* Waits until then for a signal, for samples, or for the epoch before to be written. 1 when there
@@ -367,7 +367,7 @@ static int close_last(struct recorder *recorder)
 	recorder->epoch = NULL; /* closing frees it, however it ends */
 	int ret = epoch_close_for(&waiter, last, &err);
 	if (ret == -ECANCELED)
-		closing_say_left_open(&err);
+		closing_set_left_open(&err);
 	return ret < 0 ? fail(recorder, &err) : 0;
 }
 

@@ -60,7 +60,7 @@ struct recorder {
 	struct watched_time watched;
 	int signals; /* signalfd: INT, TERM, HUP, CHLD; never blocks */
 
-	/* What came of it. */
+	/* What the recording has led to. */
 	struct recorder_totals totals;
 	bool finished; /* all that was sampled is stored, and totals are known */
 	int exec_code; /* negative errno: why the command could not be run, which the listener does

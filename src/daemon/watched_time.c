@@ -75,7 +75,7 @@ static bool end_processes(struct watched_time *watched, const struct proc_ask *a
 	if (!watched->pid_count)
 		return true;
 	if (descendants_read(&now, watched->pids, watched->pid_count, &watched->before, ask) < 0 ||
-	    !descendants_watched(&watched->before, &now, watched->children, &time))
+	    !descendants_watched_time(&watched->before, &now, watched->children, &time))
 		return false;
 	watched->user_ticks += time.user_ticks;
 	watched->system_ticks += time.system_ticks;

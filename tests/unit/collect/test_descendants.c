@@ -134,7 +134,7 @@ static void ended_ones_are_counted_where_their_time_went(void **state)
 static int watched(struct descendants *before, struct descendants *after, bool children)
 {
 	struct descendants_time time;
-	bool known = descendants_watched(before, after, children, &time);
+	bool known = descendants_watched_time(before, after, children, &time);
 	descendants_release(before);
 	descendants_release(after);
 	return known ? (int)(time.user_ticks * 1000 + time.system_ticks) : -1;

@@ -182,7 +182,7 @@ static struct profile *through_a_ring(struct live *live, const struct perf_file 
 	struct tally_translation translation;
 	assert_non_null(profile);
 	assert_int_equal(tally_translation_init(&translation, session->profile, profile), 0);
-	assert_int_equal(tally_take(&session->tally, &translation), 0);
+	assert_int_equal(tally_flush(&session->tally, &translation), 0);
 	tally_translation_release(&translation);
 	return profile;
 }

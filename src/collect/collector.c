@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/small_file.h"
+#include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/haste.h"
 #include "profile/profile.h"
@@ -111,12 +111,6 @@ static void raise_file_limit(void)
 	}
 }
 
-static uint64_t read_number(const char *path)
-{
-	char line[32];
-	return small_file_read_line(path, line, sizeof(line)) < 0 ? 0 : strtoull(line, NULL, 10);
-}
-
 static int64_t boot_offset_ns(void)
 {
 	struct timespec boot;
@@ -196,7 +190,7 @@ static int init_session(struct collector *collector, struct error *err)
 	session->edge_ratio = collector->plan.edge_ratio;
 	session->follow = collector->plan.follow;
 	session->boot_offset_ns = boot_offset_ns();
-	session->max_stack = read_number("/proc/sys/kernel/perf_event_max_stack");
+	session->max_stack = perf_limit_stack();
 	collector->source = source_new();
 	if (!collector->source)
 		return error_set(err, -ENOMEM, "out of memory");

@@ -86,7 +86,7 @@ struct lane {
 	uint64_t lost_settled;	/* of sums.lost_*: what `weight` has been given */
 	uint64_t lost_epoch;	/* grows with each loss that shows in the order of samples */
 	uint64_t lost_in_read;	/* last PERF_FORMAT_LOST value seen within a sample */
-	double rate_per_second; /* of the count while it ran, smoothed */
+	double rate_per_second; /* of the count while it ran, at the last reading */
 };
 
 /* A CPU that was taken offline takes its events with it, for good. */
@@ -97,8 +97,8 @@ struct cpu_absence {
 };
 
 struct counters_options {
-	const struct perf_features *features;
-	const struct cpu_set *cpus; /* to open on */
+	const struct perf_features *features; /* borrowed, outlives us */
+	const struct cpu_set *cpus;	      /* to open on; borrowed by counters_init() only */
 	size_t sample_pages, sideband_pages;
 	bool inherit; /* tasks are followed by the kernel; else CPUs are watched */
 	bool enable_on_exec;

@@ -39,7 +39,7 @@ void counters_redraw(struct counters *counters, struct random_state *random)
 		if (sampler->policy == PERIOD_FREQUENCY && sampler->sampled) {
 			double rate = fastest_rate(counters, i);
 			/* While a machine is quiet the period must not fall to nothing. */
-			uint64_t wanted = period_mean_for(rate, sampler->frequency_hz, 1);
+			uint64_t wanted = period_mean_for(rate, sampler->frequency_hz, true);
 			if (wanted < sampler->mean_period / 16)
 				wanted = sampler->mean_period / 16;
 			if (rate > 0)

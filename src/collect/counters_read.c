@@ -90,7 +90,7 @@ static int read_group(struct counters *counters, const uint64_t *words, size_t s
 
 int counters_read_one(struct counters *counters, struct counter *counter)
 {
-	uint64_t words[3 + 3 * 64];
+	uint64_t words[3 + 3 * 64]; /* of a group of 64 members */
 	const struct sampler *sampler = &counters->samplers[counter->sampler];
 	ssize_t got = read(counter->fd, words, sizeof(words));
 	if (got <= 0) {

@@ -28,7 +28,7 @@ static void parse_line(const char *line, uint64_t wall_ns, uint64_t tick_ns, con
 	for (size_t slot = 0; slot < count; slot++) {
 		if (cpus[slot] != cpu)
 			continue;
-		times[slot] = (struct cpu_time){ 1, wall_ns, (fields[3] + fields[4]) * tick_ns,
+		times[slot] = (struct cpu_time){ true, wall_ns, (fields[3] + fields[4]) * tick_ns,
 						 fields[7] * tick_ns };
 	}
 }

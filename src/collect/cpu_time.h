@@ -13,7 +13,7 @@
 #include "base/span.h"
 
 struct cpu_time {
-	int known;		    /* /proc/stat has a line of the CPU */
+	bool known;		    /* /proc/stat has a line of the CPU */
 	uint64_t wall_ns;	    /* when it was read, by CLOCK_MONOTONIC */
 	uint64_t idle_ns, steal_ns; /* idle: with iowait */
 };

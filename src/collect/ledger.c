@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/small_file.h"
 #include "collect/idle_interrupts.h"
+#include "collect/perf_limits.h"
 #include "collect/session.h"
 #include "profile/bill.h"
 
@@ -26,11 +26,7 @@ static uint64_t own_cpu_ns(void)
 static void measure_cost(struct ledger *ledger, const struct session *session)
 {
 	const struct counters *counters = &session->counters;
-	char line[32];
-	uint64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
-					      sizeof(line)) < 0
-				 ? 0
-				 : strtoull(line, NULL, 10);
+	uint64_t limit = perf_limit_sample_rate();
 	for (size_t i = 0; i < counters->sampler_count && !ledger->cost_known; i++)
 		if (counters->samplers[i].clock)
 			ledger->cost_known =

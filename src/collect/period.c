@@ -1,6 +1,5 @@
 #include "collect/period.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* How much of a period a change cuts off, on average. */
@@ -64,7 +63,7 @@ uint64_t period_draw(struct random_state *random, uint64_t mean)
 	return period ? period : 1;
 }
 
-uint64_t period_mean_for(double events_per_second, double hz, int random)
+uint64_t period_mean_for(double events_per_second, double hz, bool random)
 {
 	double mean = events_per_second / hz * (random ? RANDOM_RATE : 1);
 	return mean < 1 ? 1 : (uint64_t)mean;

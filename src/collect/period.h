@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/random.h"
@@ -55,7 +56,7 @@ uint64_t period_draw(struct random_state *random, uint64_t mean);
  * `events_per_second`. Each random period lasts a while, so that the rate is the mean of
  * 1 / period: 1.11 times that of the mean period.
  */
-uint64_t period_mean_for(double events_per_second, double hz, int random);
+uint64_t period_mean_for(double events_per_second, double hz, bool random);
 /* The next prime from `period` on (above 2^32 the next odd number): a fixed period that does not
  * lock to periodic work. */
 uint64_t period_prime(uint64_t period);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/small_file.h"
 #include "collect/edge_helper.h"
+#include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "machine/sample_cost.h"
@@ -95,11 +95,7 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 	struct event event = options->events->events[0];
 	if (plan->samplers[0].edges)
 		ask_for_registers(&event.attr, plan->counters.edge_registers);
-	char line[32];
-	int64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
-					     sizeof(line)) < 0
-				? 0
-				: strtoll(line, NULL, 10);
+	int64_t limit = (int64_t)perf_limit_sample_rate();
 	struct sample_cost cost;
 	char sentence[256];
 	if (sample_cost_measure(&event, limit,

@@ -105,7 +105,7 @@ static void end_one(uint64_t places)
 		nanosleep(&usual, NULL);
 		must(collector_service(collector, &err), &err);
 	}
-	must(closing_take(&closing, &err), &err);
+	must(closing_join(&closing, &err), &err);
 	uint64_t written_ns = clock_monotonic_ns();
 	atomic_store(&sampling.stop, true);
 	pthread_join(kernel, NULL);

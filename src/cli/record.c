@@ -220,10 +220,8 @@ static void say(void *context, enum recorder_news kind, const char *sentence)
 	progress_clear();
 	if (kind == RECORDER_ERROR)
 		message_error("%s", sentence);
-	else if (kind == RECORDER_WARNING)
-		message_warning("%s", sentence);
 	else
-		message_note("%s", sentence);
+		message_warning("%s", sentence);
 }
 
 static void note(void *context, enum collect_note_kind kind, const char *sentence)
@@ -376,7 +374,7 @@ static void summarise(const struct recorder *recorder)
 				"totals are low by what these stood for; more --mmap-pages help",
 				totals->lost);
 	char missing[1024];
-	collector_tell_missing(recorder->collector, totals->samples, missing, sizeof(missing));
+	collector_describe_missing(recorder->collector, totals->samples, missing, sizeof(missing));
 	if (totals->samples == 0)
 		message_warning("no samples: %s",
 				missing[0] ? missing

@@ -21,7 +21,7 @@
 #define SYSCALL_STOP (SIGTRAP | 0x80) /* with PTRACE_O_TRACESYSGOOD */
 
 #ifdef __x86_64__
-#define CODE_BYTES sizeof(long) /* the kernel wants it so for execution */
+#define CODE_BYTES sizeof(long) /* what the kernel requires of execution breakpoints */
 #else
 #define CODE_BYTES HW_BREAKPOINT_LEN_4
 #endif
@@ -32,8 +32,8 @@ struct breakpoints {
 	uint64_t limit;
 	pid_t pid;
 	bool execed;
-	bool mapping;			   /* it is in a call that maps */
-	uint64_t linker_start, linker_end; /* the code that runs before all is mapped */
+	bool mapping;			   /* the command is in a system call that maps */
+	uint64_t linker_start, linker_end; /* the dynamic linker's code; both 0: none */
 };
 
 int breakpoints_new(const char *const *texts, size_t count, uint64_t limit,
@@ -127,7 +127,7 @@ static int arm(struct breakpoints *breakpoints, struct breakpoint *breakpoint, s
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.inherit = 1,
-		/* Another program has something else at that address. */
+		/* Another program would have other code at that address. */
 		.remove_on_exec = 1,
 	};
 	int fd = perf_open(&attr, breakpoints->pid, -1, -1, 0);
@@ -142,7 +142,7 @@ static int arm(struct breakpoints *breakpoints, struct breakpoint *breakpoint, s
 	return 0;
 }
 
-/* What is mapped by now and not yet counted. */
+/* Sets breakpoints at the instructions that are mapped by now and have none. */
 static int arm_mapped(struct breakpoints *breakpoints, struct error *err)
 {
 	for (size_t i = 0; i < breakpoints->count; i++) {
@@ -158,7 +158,7 @@ static int arm_mapped(struct breakpoints *breakpoints, struct error *err)
 	return 0;
 }
 
-/* Whether a dynamic linker starts the program, as the kernel has told it. */
+/* Whether a dynamic linker starts the program, by the auxiliary vector (AT_BASE). */
 static bool has_linker(pid_t pid)
 {
 	char path[64];
@@ -171,7 +171,7 @@ static bool has_linker(pid_t pid)
 	return false;
 }
 
-/* Where the dynamic linker's code is: the mapping that a program of its own starts in. */
+/* Finds the dynamic linker's code: the mapping of `address`, where a dynamic program starts. */
 static void find_linker(struct breakpoints *breakpoints, uint64_t address)
 {
 	char path[64];
@@ -221,7 +221,7 @@ static bool maps_files(uint64_t call)
 	return call == SYS_mmap || call == SYS_mprotect;
 }
 
-/* Until the linker has handed over, each call that maps may bring what is asked for. */
+/* While the linker runs, each call that maps may map an instruction that is still missing. */
 static int at_syscall(struct breakpoints *breakpoints, struct error *err)
 {
 	struct __ptrace_syscall_info info = { 0 };
@@ -239,13 +239,14 @@ static int at_syscall(struct breakpoints *breakpoints, struct error *err)
 	return breakpoints->mapping ? arm_mapped(breakpoints, err) : 0;
 }
 
-/* The command stopped, as waitpid() says: what to do before it goes on, and with which signal. */
-static int take_stop(struct breakpoints *breakpoints, int status, struct error *err)
+/* Handles a stop of the command that waitpid() returned, and lets it go on. 0 or a negative errno.
+ */
+static int handle_stop(struct breakpoints *breakpoints, int status, struct error *err)
 {
 	int event = status >> 16;
 	int signal = WSTOPSIG(status);
 	if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {
-		/* A stop of the whole process stays one. */
+		/* A group-stop stays one. */
 		ptrace(PTRACE_LISTEN, breakpoints->pid, 0, 0);
 		return 0;
 	}
@@ -259,7 +260,8 @@ static int take_stop(struct breakpoints *breakpoints, int status, struct error *
 	return ret;
 }
 
-/* Never lets a hot place go on: it would take thousands of times as long. */
+/* Reads the counts and removes breakpoints at the limit: code that is executed often would take
+ * thousands of times as long. */
 static void apply_limit(struct breakpoints *breakpoints, bool ended)
 {
 	for (size_t i = 0; i < breakpoints->count; i++) {
@@ -271,8 +273,8 @@ static void apply_limit(struct breakpoints *breakpoints, bool ended)
 		breakpoint->count = now;
 		if (now < breakpoints->limit || ended)
 			continue;
-		/* Of all threads; and the count that stands then. A REFRESH limit would be sharper,
-		 * but perf has none for what is inherited. */
+		/* Disables it in all threads; then the count is final. PERF_EVENT_IOC_REFRESH would
+		 * stop at the limit exactly, but does not work for inherited events. */
 		ioctl(breakpoint->fd, PERF_EVENT_IOC_DISABLE, 0);
 		if (read(breakpoint->fd, &now, sizeof(now)) == (ssize_t)sizeof(now))
 			breakpoint->count = now;
@@ -304,7 +306,7 @@ int breakpoints_service(struct breakpoints *breakpoints, int *wait_status, struc
 			apply_limit(breakpoints, ended);
 			return ended;
 		}
-		int ret = take_stop(breakpoints, *wait_status, err);
+		int ret = handle_stop(breakpoints, *wait_status, err);
 		if (ret < 0) {
 			give_up(breakpoints, wait_status);
 			return ret;

@@ -1,14 +1,15 @@
 /*
- * breakpoints - exactly how often up to four instructions of a command are executed, over its
- * whole run with all its threads and the processes that it forks, by execution breakpoints of perf.
- * They need no hardware counters, and no rights beyond those of sampling one's own programs.
+ * breakpoints - counts exactly how often up to four instructions of a command are executed, over
+ * its whole run with all its threads and the processes that it forks, by execution breakpoints of
+ * perf (PERF_TYPE_BREAKPOINT). They need no hardware counters, and no rights beyond those of
+ * sampling one's own programs.
  *
  * Every execution costs some microseconds, so this is for code that is executed seldom. Where it
  * is not, the count ends at a limit and the program goes on undisturbed.
  *
- * The command is traced until all that is asked for is mapped, and counted from then on: its code
- * and that of the libraries that it starts with, from their first instruction. Then it is let go.
- * What a process runs after a later exec is not counted. One thread at a time.
+ * The command is traced (ptrace(2)) until all the instructions are mapped, of its program and of
+ * the libraries that it starts with, which is before these execute any code. Then it is detached
+ * from. What a process runs after a later exec is not counted. One thread at a time.
  */
 #pragma once
 
@@ -27,27 +28,28 @@ struct breakpoints;
 struct breakpoint {
 	struct code_place place;
 	uint64_t count;
-	bool counted; /* there was a breakpoint */
-	bool limited; /* it was taken away at the limit: `count` is what came before */
+	bool counted; /* a breakpoint was set */
+	bool limited; /* it was removed at the limit: `count` has the executions until then */
 	int fd;	      /* private: -1 without a breakpoint */
 };
 
-/* Keeps pointers to the texts. `limit`: executions after which a breakpoint is taken away. 0 or
- * -ENOMEM. */
+/* For the first BREAKPOINTS_MAX of `texts` (collect/code_place.h), which are borrowed. `limit`: the
+ * executions after which a breakpoint is removed. 0, or -ENOMEM with *err. */
 int breakpoints_new(const char *const *texts, size_t count, uint64_t limit,
 		    struct breakpoints **out, struct error *err);
-/* A command that is still traced is let go when our process ends. */
+/* NULL does nothing. A command that is still traced stays so until this process ends. */
 void breakpoints_free(struct breakpoints *breakpoints);
 void breakpoints_freep(struct breakpoints **breakpoints); /* for CLEANUP() */
 
-/* Traces a child of ours that waits to be released to its exec. */
+/* Attaches to a child of this process that waits before its exec. 0, or a negative errno with *err.
+ */
 int breakpoints_watch(struct breakpoints *breakpoints, pid_t pid, struct error *err);
 
 /*
- * Does what is due: after each SIGCHLD, and fifty times a second for the limit. It waits for the
- * command, so nobody else may. Returns 1 when it has ended, with *wait_status as waitpid(2) has
- * it; 0 when it goes on. A negative errno with *err: something asked for cannot be counted, and
- * the command was killed before its program began.
+ * To be called after each SIGCHLD, and fifty times a second for the limit. It calls waitpid(2) for
+ * the command, so nobody else may. Returns 1 when the command has ended, with its *wait_status; 0
+ * when it goes on. A negative errno with *err: some instruction cannot be counted, and the command
+ * was killed before its program began.
  */
 int breakpoints_service(struct breakpoints *breakpoints, int *wait_status, struct error *err);
 

@@ -13,23 +13,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "collect/session.h"
 #include "collect/stepper.h"
-#include "profile/bill.h"
+#include "profile/profile.h"
 
-#define FIRST_COST_NS 5000000.0	  /* of a stretch: 200 steps of 25 us, until it is known */
-#define LEAST_GAP_NS  2000000.0	  /* where stretches end at once, they are not tried all the time */
-#define COST_DECAY    0.9	  /* of the moving average, a stretch */
-#define HOLD_NS	      1000000000u /* a stretch that takes longer has its samples counted */
+#define FIRST_COST_NS 5000000.0	  /* of a stretch, until it is measured: 200 steps of 25 us */
+#define LEAST_GAP_NS  2000000.0	  /* mean, where stretches end at once and cost nothing */
+#define COST_DECAY    0.9	  /* of the moving average, per stretch */
+#define HOLD_NS	      1000000000u /* samples of a stretch that takes longer count as usual */
 #define STOP_WAIT_MS  700	  /* longer than a stretch may take */
-#define DECODE_MS     2000
-
-static const char *const end_names[STEP_ENDS] = {
-	[STEP_DONE] = "done",	    [STEP_UNSAFE] = "unsafe",	    [STEP_SIGNAL] = "signal",
-	[STEP_GONE] = "gone",	    [STEP_IDLE] = "idle",	    [STEP_TRACED] = "traced",
-	[STEP_REFUSED] = "refused", [STEP_OWN_TRAPS] = "own_traps", [STEP_NARROW] = "narrow",
-	[STEP_SLOW] = "slow",
-};
 
 int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
 		const struct helper_watch *watch, struct error *err)
@@ -74,7 +65,8 @@ bool bursts_fds(const struct bursts *bursts, int fds[2])
 	return true;
 }
 
-/* Gaps that are drawn exponentially come at times that no program can know or keep in step with. */
+/* Gaps are drawn from an exponential distribution, whose events no program can foresee or lock to.
+ * A stretch of cost c is a share s of the time when the mean gap is c * (1 / s - 1). */
 static void set_due(struct bursts *bursts)
 {
 	double mean = bursts->cost_ns * (1 / bursts->share - 1);
@@ -87,11 +79,10 @@ static void set_due(struct bursts *bursts)
 	bursts->due_ns = clock_monotonic_ns() + gap_ns;
 }
 
-int bursts_start(struct bursts *bursts)
+void bursts_start(struct bursts *bursts)
 {
 	if (bursts->stepper)
 		set_due(bursts);
-	return 0;
 }
 
 uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns)
@@ -101,13 +92,13 @@ uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns)
 	return holds ? bursts->asked_ns - 1 : limit_ns;
 }
 
-uint64_t bursts_complete(const struct bursts *bursts, uint64_t limit_ns)
+uint64_t bursts_answer_end(const struct bursts *bursts, uint64_t limit_ns)
 {
 	return bursts->answered && bursts->answer->end_ns < limit_ns ? bursts->answer->end_ns
 								     : limit_ns;
 }
 
-bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)
+bool bursts_was_stepped(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)
 {
 	for (size_t i = 0; i < bursts->window_count; i++) {
 		const struct bursts_window *window = &bursts->windows[i];
@@ -117,7 +108,7 @@ bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns)
 	return false;
 }
 
-void bursts_see(struct bursts *bursts, uint32_t pid, uint32_t tid)
+void bursts_note_sample(struct bursts *bursts, uint32_t pid, uint32_t tid)
 {
 	if (bursts->stepper)
 		bursts->seen[bursts->seen_count++ % BURSTS_SEEN] =
@@ -159,12 +150,12 @@ static void forget(struct bursts *bursts, uint32_t tid)
 	bursts->seen_count = kept;
 }
 
-void bursts_take_answer(struct bursts *bursts)
+void bursts_receive(struct bursts *bursts)
 {
 	struct stepper *stepper = bursts->stepper;
 	if (!stepper)
 		return;
-	stepper_take(stepper);
+	stepper_receive(stepper);
 	bool lost = stepper->lost && bursts->asked;
 	if (!bursts->asked || !(stepper->answered || lost))
 		return;
@@ -182,138 +173,7 @@ void bursts_take_answer(struct bursts *bursts)
 	set_due(bursts);
 }
 
-/* One instruction's frame; false when it is in no file that is known. */
-static int locate(struct session *session, struct process *process, uint64_t address,
-		  struct profile_frame *frame, bool *known)
-{
-	struct located place;
-	int ret = session_locate(session, process, CODE_USER, address, FRAME_IP, &place);
-	*frame = (struct profile_frame){ .kind = FRAME_IP,
-					 .image = place.image,
-					 .vaddr = place.vaddr };
-	*known = place.cause == UNKNOWN_NONE;
-	return ret;
-}
-
-static uint32_t first_event(const struct session *session)
-{
-	for (size_t i = 0; i < session->counters.sampler_count; i++)
-		if (session->counters.samplers[i].sampled)
-			return session->counters.samplers[i].id;
-	return 0;
-}
-
-/* Names and code are gathered of what has a place in the tally, if only an empty one. */
-static int note_place(struct session *session, uint32_t event, uint32_t context,
-		      const struct profile_frame *frame)
-{
-	struct tally_place place = {
-		.event = event, .context = context, .image = frame->image, .vaddr = frame->vaddr
-	};
-	uint32_t number;
-	return tally_place(&session->tally, &place, &number);
-}
-
-static int add_edges(struct bursts *bursts, struct session *session, struct process *process,
-		     uint32_t event, uint32_t context)
-{
-	for (size_t i = 0; i < bursts->path->edge_count; i++) {
-		struct profile_frame from;
-		struct profile_frame to;
-		bool known;
-		bool both;
-		int ret = locate(session, process, bursts->path->edges[i].from, &from, &known);
-		if (ret == 0)
-			ret = locate(session, process, bursts->path->edges[i].to, &to, &both);
-		if (ret == 0 && known && both)
-			ret = profile_add_edge(bursts->found, event, context, ORIGIN_STEPPED, &from,
-					       &to, 1, 0);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-static int add_runs(struct bursts *bursts, struct session *session, struct process *process,
-		    uint32_t event, uint32_t context)
-{
-	for (size_t i = 0; i < bursts->path->run_count; i++) {
-		struct profile_frame first;
-		struct profile_frame last;
-		bool known;
-		bool both;
-		int ret = locate(session, process, bursts->path->runs[i].first, &first, &known);
-		if (ret == 0)
-			ret = locate(session, process, bursts->path->runs[i].last, &last, &both);
-		if (ret == 0 && known && both && first.image == last.image)
-			ret = profile_add_range(bursts->found, event, context, ORIGIN_STEPPED,
-						first.image, first.vaddr, last.vaddr, 1);
-		if (ret == 0 && known)
-			ret = note_place(session, event, context, &first);
-		if (ret == 0 && both)
-			ret = note_place(session, event, context, &last);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-/* How long one may take, of whose program it is: he pays for it. */
-static uint32_t patience_ms(struct shares *shares, struct share *share)
-{
-	uint64_t left_ns = share_reading_left_ns(shares, share);
-	if (left_ns < SHARE_LEAST_NS)
-		return 0;
-	return left_ns / 1000000 < DECODE_MS ? (uint32_t)(left_ns / 1000000) : DECODE_MS;
-}
-
-/* False: it could not be decoded, which costs this stretch only. */
-static bool decode(struct bursts *bursts, struct shares *shares, struct share *share,
-		   struct step_flow *flow)
-{
-	const struct steps *steps = bursts->answer;
-	struct message request = { 0 };
-	struct message answer = { 0 };
-	uint64_t begin_ns = clock_monotonic_ns();
-	uint32_t most_ms = patience_ms(shares, share);
-	buffer_append(&request.payload, steps->places, steps->count * sizeof(steps->places[0]));
-	int ret = buffer_failed(&request.payload) ? -ENOMEM
-		  : !most_ms			  ? -EDQUOT
-			     : helper_ask(&bursts->decoder, &request, most_ms, &answer, NULL);
-	buffer_release(&request.payload);
-	share_spend(shares, share, SHARE_READING, clock_monotonic_ns() - begin_ns);
-	if (ret < 0) {
-		bursts->failures++;
-		return false;
-	}
-	bool whole = answer.payload.size == steps->count * sizeof(*flow);
-	if (whole)
-		memcpy(flow, answer.payload.data, answer.payload.size);
-	else
-		bursts->failures++;
-	message_release(&answer);
-	return whole;
-}
-
-static int add_up(struct bursts *bursts, struct session *session)
-{
-	struct step_flow flow[STEP_LIMIT];
-	struct process *process = process_find(&session->processes, bursts->stepped.pid);
-	uint32_t context = 0;
-	uint32_t event = first_event(session);
-	if (!process || !decode(bursts, &session->shares, session_share(session, process), flow))
-		return 0;
-	step_path_make(bursts->answer, flow, bursts->path);
-	/* Of which CPU it was is not known. */
-	int ret = session->identity & COLLECT_PER_CPU
-			  ? 0
-			  : session_context(session, process, bursts->stepped.tid, 0, &context);
-	if (ret == 0)
-		ret = add_edges(bursts, session, process, event, context);
-	return ret < 0 ? ret : add_runs(bursts, session, process, event, context);
-}
-
-/* A thread of which a sample was taken lately, each as likely as its share of the time. */
+/* Chooses a thread among the last samples, so each as likely as its share of the CPU time. */
 static void begin_one(struct bursts *bursts)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -330,22 +190,15 @@ static void begin_one(struct bursts *bursts)
 	bursts->asked_ns = now_ns;
 }
 
-int bursts_service(struct bursts *bursts, struct session *session, uint64_t limit_ns)
+void bursts_begin(struct bursts *bursts)
 {
 	uint64_t expirations;
 	if (!bursts->stepper)
-		return 0;
+		return;
 	while (read(bursts->timer_fd, &expirations, sizeof(expirations)) > 0)
 		;
-	int ret = 0;
-	/* By then all that was mapped before is known. */
-	if (bursts->answered && limit_ns >= bursts->answer->end_ns) {
-		bursts->answered = false;
-		ret = add_up(bursts, session);
-	}
-	if (ret == 0 && bursts->due_ns)
+	if (bursts->due_ns)
 		begin_one(bursts);
-	return ret;
 }
 
 void bursts_stop(struct bursts *bursts)
@@ -360,108 +213,12 @@ void bursts_stop(struct bursts *bursts)
 		if (watch && watch->look && watch->look(watch->context) < 0)
 			break;
 		poll(&fd, 1, MESSAGE_LOOK_MS);
-		bursts_take_answer(bursts);
+		bursts_receive(bursts);
 	}
 	bursts->due_ns = 0;
 }
 
-static int take_edges(const struct bursts *bursts, struct tally_translation *translation)
-{
-	const struct table *edges = profile_table(bursts->found, PROFILE_EDGE);
-	int ret = 0;
-	for (size_t row = 0; row < edges->count && ret == 0; row++) {
-		const uint64_t *keys = table_keys(edges, row);
-		struct profile_frame from = { .vaddr = keys[EDGE_FROM_VADDR] };
-		struct profile_frame to = { .vaddr = keys[EDGE_TO_VADDR] };
-		uint32_t event;
-		uint32_t context;
-		ret = tally_translate(translation, PROFILE_EVENT, (uint32_t)keys[EDGE_EVENT],
-				      &event);
-		if (ret == 0)
-			ret = tally_translate(translation, PROFILE_CONTEXT,
-					      (uint32_t)keys[EDGE_CONTEXT], &context);
-		if (ret == 0)
-			ret = tally_translate(translation, PROFILE_IMAGE,
-					      (uint32_t)keys[EDGE_FROM_IMAGE], &from.image);
-		if (ret == 0)
-			ret = tally_translate(translation, PROFILE_IMAGE,
-					      (uint32_t)keys[EDGE_TO_IMAGE], &to.image);
-		if (ret == 0)
-			ret = profile_add_edge(translation->to, event, context, ORIGIN_STEPPED,
-					       &from, &to, table_values(edges, row)[0], 0);
-	}
-	return ret;
-}
-
-static int take_runs(const struct bursts *bursts, struct tally_translation *translation)
-{
-	const struct table *runs = profile_table(bursts->found, PROFILE_RANGE);
-	int ret = 0;
-	for (size_t row = 0; row < runs->count && ret == 0; row++) {
-		const uint64_t *keys = table_keys(runs, row);
-		uint32_t event;
-		uint32_t context;
-		uint32_t image;
-		ret = tally_translate(translation, PROFILE_EVENT, (uint32_t)keys[RANGE_EVENT],
-				      &event);
-		if (ret == 0)
-			ret = tally_translate(translation, PROFILE_CONTEXT,
-					      (uint32_t)keys[RANGE_CONTEXT], &context);
-		if (ret == 0)
-			ret = tally_translate(translation, PROFILE_IMAGE,
-					      (uint32_t)keys[RANGE_IMAGE], &image);
-		if (ret == 0)
-			ret = profile_add_range(translation->to, event, context, ORIGIN_STEPPED,
-						image, keys[RANGE_FIRST], keys[RANGE_LAST],
-						table_values(runs, row)[0]);
-	}
-	return ret;
-}
-
-static int add_bill(struct profile *to, const char *item, uint64_t now, uint64_t *billed)
-{
-	int ret = profile_add_bill(to, 0, OPTIONAL_ABSENT, item, now - *billed);
-	*billed = now;
-	return ret;
-}
-
-static int write_bill(struct bursts *bursts, struct profile *to)
-{
-	int ret = add_bill(to, BILL_BURSTS, bursts->started, &bursts->billed_started);
-	if (ret == 0)
-		ret = add_bill(to, BILL_STEPS, bursts->steps, &bursts->billed_steps);
-	if (ret == 0)
-		ret = add_bill(to, BILL_BURST_NS, bursts->ns, &bursts->billed_ns);
-	for (size_t i = 0; i < STEP_ENDS && ret == 0; i++) {
-		char item[64];
-		if (bursts->ends[i] == bursts->billed_ends[i])
-			continue;
-		snprintf(item, sizeof(item), "%s%s", BILL_BURST_END_PREFIX, end_names[i]);
-		ret = add_bill(to, item, bursts->ends[i], &bursts->billed_ends[i]);
-	}
-	return ret;
-}
-
-int bursts_take(struct bursts *bursts, struct tally_translation *translation)
-{
-	if (!bursts->stepper)
-		return 0;
-	int ret = take_edges(bursts, translation);
-	if (ret == 0)
-		ret = take_runs(bursts, translation);
-	if (ret == 0)
-		ret = write_bill(bursts, translation->to);
-	if (ret < 0)
-		return ret;
-	struct profile *empty = profile_new();
-	if (!empty)
-		return -ENOMEM;
-	profile_free(bursts->found);
-	bursts->found = empty;
-	return 0;
-}
-
-bool bursts_tell(const struct bursts *bursts, char *text, size_t size)
+bool bursts_describe(const struct bursts *bursts, char *text, size_t size)
 {
 	text[0] = 0;
 	if (!bursts->stepper)

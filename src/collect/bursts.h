@@ -1,10 +1,10 @@
 /*
- * bursts - short stretches of single steps at random times: where branches went and what was
- * executed, without hardware for it. A stretch begins in a thread that was seen to run, after a gap
- * that is drawn at random, so that all stretches together take a given share of the time.
+ * bursts - short stretches of single steps at random times, which show where branches went and what
+ * was executed without hardware for it. A stretch begins in a thread that was sampled lately, after
+ * a gap that is drawn at random, so that all stretches together take a given share of the time.
  *
- * What a thread is charged while it is stepped is the stepping's and not the program's: its samples
- * of that time are set aside, and counted.
+ * The CPU time of a thread while it is stepped is the stepping's, not the program's: samples of it
+ * in that time are counted apart and belong to no place.
  */
 #pragma once
 
@@ -19,12 +19,10 @@
 
 struct error;
 struct profile;
-struct session;
 struct stepper;
-struct tally_translation;
 
 #define BURSTS_SEEN    64 /* samples that the next thread is chosen from */
-#define BURSTS_WINDOWS 64 /* times that samples may still come from */
+#define BURSTS_WINDOWS 64 /* stretches whose samples may still come */
 
 struct bursts {
 	struct stepper *stepper; /* borrowed; NULL: no bursts */
@@ -34,57 +32,59 @@ struct bursts {
 	double cost_ns;	 /* of a stretch, a moving average */
 	uint64_t due_ns; /* when the next one may begin; 0: none does any more */
 	int timer_fd;
-	bool asked;
+	bool asked; /* the stepper is at a stretch */
 	uint64_t asked_ns;
-	struct steps *answer; /* taken, and to be added up when all records until its end are */
-	bool answered;
+	bool answered;	      /* `answer` waits for the records until its end */
+	struct steps *answer; /* the last stretch */
 	struct step_path *path;
 	struct bursts_thread {
 		uint32_t pid, tid;
-	} seen[BURSTS_SEEN], stepped; /* of the last samples; the one asked for */
-	size_t seen_count;
+	} seen[BURSTS_SEEN], stepped; /* those of the last samples; that of the last stretch */
+	size_t seen_count;	      /* of samples; the next goes to seen_count % BURSTS_SEEN */
 	struct bursts_window {
 		uint32_t tid;
 		uint64_t begin_ns, end_ns;
 	} windows[BURSTS_WINDOWS];
 	size_t window_count;
-	struct profile *found; /* edges and runs, by ids of the session's profile */
+	struct profile *found; /* edges and ranges, by ids of the session's profile */
 
-	uint64_t started; /* with at least one step */
-	uint64_t steps, ns;
+	uint64_t started;   /* with at least one step */
+	uint64_t steps, ns; /* of all stretches */
 	uint64_t ends[STEP_ENDS];
 	uint64_t billed_started, billed_steps, billed_ns, billed_ends[STEP_ENDS];
-	int refusal; /* negative errno of the first refused one */
+	int refusal; /* negative errno of the first refused stretch */
 	uint32_t refused_tid;
-	unsigned failures; /* of the decoder: each costs a stretch */
+	unsigned failures; /* of decoding: each costs one stretch */
 };
 
-/* share_percent of the time; `watch` (NULL: nobody) ends what is waited for. 0 or negative errno
- * with *err. */
+/* The stretches are to take `share_percent` of the time; `watch` (NULL: nobody) may end a wait.
+ * Both pointers are borrowed. 0, or a negative errno with *err; bursts_release() is due either way.
+ */
 int bursts_init(struct bursts *bursts, struct stepper *stepper, double share_percent,
 		const struct helper_watch *watch, struct error *err);
 void bursts_release(struct bursts *bursts); /* also right for a zeroed one */
-/* Two descriptors that poll readable when bursts_service() has something to do; none: false. */
+/* Two descriptors that poll readable when there is something to do for bursts_receive() or
+ * bursts_begin(); none: false. */
 bool bursts_fds(const struct bursts *bursts, int fds[2]);
-int bursts_start(struct bursts *bursts);
-void bursts_stop(struct bursts *bursts); /* no new one begins */
-
-/* Samples from before `limit_ns` may be handled; a lower limit while one's window is not known yet.
+void bursts_start(struct bursts *bursts);
+/* No new stretch begins from here on; waits for the one under way, as long as stretches may take.
  */
-uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns);
-/* The end of a stretch that has to be added up before later records are handled; or limit_ns. */
-uint64_t bursts_complete(const struct bursts *bursts, uint64_t limit_ns);
-/* Whether the thread was being stepped then. */
-bool bursts_hold(const struct bursts *bursts, uint32_t tid, uint64_t time_ns);
-/* A sample of the thread was taken. */
-void bursts_see(struct bursts *bursts, uint32_t pid, uint32_t tid);
+void bursts_stop(struct bursts *bursts);
 
-/* Takes an answer; before the rings are emptied. */
-void bursts_take_answer(struct bursts *bursts);
-/* Adds up what is complete and asks for the next one; after the records up to `limit_ns` were
- * handled. 0 or -ENOMEM. */
-int bursts_service(struct bursts *bursts, struct session *session, uint64_t limit_ns);
-/* Moves what was found, and the bill, into translation->to. 0 or -ENOMEM. */
-int bursts_take(struct bursts *bursts, struct tally_translation *translation);
-/* One sentence about what came of it; true when it is a warning. Empty: nothing to say. */
-bool bursts_tell(const struct bursts *bursts, char *text, size_t size);
+/* The time up to which samples may be processed: `limit_ns`, or less while a stretch is under way,
+ * for a second at most, since it is not known yet which samples are its own. */
+uint64_t bursts_limit(const struct bursts *bursts, uint64_t limit_ns);
+/* The end of a stretch that has to be added up before later records are processed; or limit_ns. */
+uint64_t bursts_answer_end(const struct bursts *bursts, uint64_t limit_ns);
+/* Whether the thread was being stepped then. */
+bool bursts_was_stepped(const struct bursts *bursts, uint32_t tid, uint64_t time_ns);
+/* To be called for each sample of user code: of a thread to choose from. */
+void bursts_note_sample(struct bursts *bursts, uint32_t pid, uint32_t tid);
+
+/* Reads what the stepper has sent, without waiting; to be called before the rings are emptied. */
+void bursts_receive(struct bursts *bursts);
+/* Asks for the next stretch when it is due; after burst_evidence_add(), which makes room for its
+ * steps. */
+void bursts_begin(struct bursts *bursts);
+/* Writes a sentence about all bursts, or ""; true when it is a warning. */
+bool bursts_describe(const struct bursts *bursts, char *text, size_t size);

@@ -90,7 +90,7 @@ static void view_release(struct view *view)
 	mapped_file_close(&view->bytes);
 }
 
-/* What the process runs (`path` is NULL) or has mapped: below its own root, and never a device. */
+/* Reads the process's program (`path` is NULL) or a file that it has mapped, below its own root. */
 static int view_open(pid_t pid, const char *path, struct view *view, struct error *err)
 {
 	const struct safe_limits limits = { .size_bytes = MOST_FILE_BYTES, .owner = OWNER_ANY };
@@ -100,7 +100,7 @@ static int view_open(pid_t pid, const char *path, struct view *view, struct erro
 	if (ret < 0)
 		return ret;
 	CLEANUP(close_fd) int fd = file.fd;
-	/* A copy: whoever may write the file could cut it short and end us (SIGBUS). */
+	/* A copy: truncating a mapped file would kill this process with SIGBUS. */
 	ret = mapped_file_copy(fd, &view->bytes, err);
 	if (ret == 0)
 		ret = elf_file_parse(view->bytes.bytes, view->bytes.size_bytes, &view->elf, err);
@@ -109,8 +109,8 @@ static int view_open(pid_t pid, const char *path, struct view *view, struct erro
 	return ret;
 }
 
-/* Whether an instruction begins there, by a sweep over its procedure. Without one: as the user
- * says. */
+/* Checks that an instruction begins at place->vaddr, by decoding its procedure up to there. Without
+ * a procedure the user is believed. */
 static int check_start(const struct view *view, const struct symbol *symbol,
 		       const struct code_place *place, struct error *err)
 {
@@ -152,7 +152,7 @@ static const char *short_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* In this mapping of this file. -ENOENT: not here. */
+/* Looks in one mapping. -ENOENT: it is not there. */
 static int find_in(const struct mapped *mapped, pid_t pid, bool program,
 		   const struct wanted *wanted, struct code_place *place, struct error *err)
 {
@@ -214,8 +214,7 @@ static int search(FILE *maps, enum turn turn, const char *program, pid_t pid,
 		if (!read_mapping(line, mapped) ||
 		    (strcmp(mapped->path, program) == 0) != (turn == PROGRAM))
 			continue;
-		/* A library whose file went away is no reason to fail: the place may be elsewhere.
-		 */
+		/* Where the file of a library cannot be read, the place may be in another. */
 		int ret = find_in(mapped, pid, turn == PROGRAM, wanted, place, err);
 		if (ret == 0 || ret == -EINVAL || ret == -ENOMEM)
 			return ret;

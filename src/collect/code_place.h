@@ -17,15 +17,16 @@ struct code_place {
 	char *path;	  /* of the file, once found; malloc'ed */
 	char *procedure;  /* that holds it, or NULL; malloc'ed */
 	uint64_t vaddr;
-	uint64_t offset; /* of the instruction in its procedure */
-	uint64_t address;
+	uint64_t offset;	  /* of the instruction in its procedure */
+	uint64_t address;	  /* in the process */
 	struct identity identity; /* of the file */
 };
 void code_place_release(struct code_place *place); /* also right for a zeroed one */
 
 /*
- * Looks for place->text in what the process has mapped now; the program itself comes first, then
- * the others as they lie. Returns 0 with the rest of *place filled; -ENOENT (nothing mapped has
- * it); -EINVAL (it is no start of an instruction), -ENOMEM or what reading said, with *err.
+ * Looks place->text up in the files that the process has mapped now: first in its program, then in
+ * the others in the order of their addresses. Returns 0 with the rest of *place filled; -ENOENT:
+ * no mapped file has it; or, with *err, -EINVAL (no place, or not the start of an instruction),
+ * -ENOMEM or why /proc cannot be read.
  */
 int code_place_find(struct code_place *place, pid_t pid, struct error *err);

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/small_file.h"
+#include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/haste.h"
 #include "profile/profile.h"
@@ -44,7 +44,7 @@ void collector_free(struct collector *collector)
 	chain_release(&session->chain);
 	bursts_release(&session->bursts);
 	profile_free(session->profile);
-	/* Raised, they end sooner. */
+	/* While their priority is still raised they end sooner. */
 	reader_free(session->reader);
 	urgency_end(&session->urgency, NULL);
 	free(session->last_exit);
@@ -111,12 +111,6 @@ static void raise_file_limit(void)
 	}
 }
 
-static uint64_t read_number(const char *path)
-{
-	char line[32];
-	return small_file_read_line(path, line, sizeof(line)) < 0 ? 0 : strtoull(line, NULL, 10);
-}
-
 static int64_t boot_offset_ns(void)
 {
 	struct timespec boot;
@@ -143,8 +137,8 @@ static int make_poll_fd(struct collector *collector, struct error *err)
 	return 0;
 }
 
-/* Helpers are forks: they start while we are small. Without one less is known, which is said; only
- * bursts end without theirs. */
+/* Helpers are forks: they start while this process is small. Without the reader or the interpreters
+ * less is known, which a note says; without the decoder of bursts recording fails. */
 static int start_helpers(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -196,7 +190,7 @@ static int init_session(struct collector *collector, struct error *err)
 	session->edge_ratio = collector->plan.edge_ratio;
 	session->follow = collector->plan.follow;
 	session->boot_offset_ns = boot_offset_ns();
-	session->max_stack = read_number("/proc/sys/kernel/perf_event_max_stack");
+	session->max_stack = perf_limit_stack();
 	collector->source = source_new();
 	if (!collector->source)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -241,7 +235,8 @@ static int open_counters(struct collector *collector, struct error *err)
 	return targets_open(&collector->targets, session, &collector->options, plan, err);
 }
 
-/* The kernel may have granted less than was asked: the names must say so. */
+/* Adds the events to the profile, once they are open: where the kernel refused to sample its own
+ * code, their names say so. */
 static int name_events(struct collector *collector, struct error *err)
 {
 	struct session *session = &collector->session;
@@ -357,14 +352,14 @@ bool collector_alive(struct collector *collector)
 	return targets_alive(&collector->targets);
 }
 
-void collector_tell_missing(const struct collector *collector, uint64_t samples, char *text,
-			    size_t size)
+void collector_describe_missing(const struct collector *collector, uint64_t samples, char *text,
+				size_t size)
 {
 	const struct session *session = &collector->session;
-	guarded_tell(&session->guarded,
-		     session->counters.options.user_sideband ? GUARDED_BE_ROOT
-							     : GUARDED_WHOLE_MACHINE,
-		     text, size);
+	guarded_describe(&session->guarded,
+			 session->counters.options.user_sideband ? GUARDED_BE_ROOT
+								 : GUARDED_WHOLE_MACHINE,
+			 text, size);
 	if (!text[0])
-		targets_tell_below(&collector->targets, &session->ask, samples, text, size);
+		targets_describe_below(&collector->targets, &session->ask, samples, text, size);
 }

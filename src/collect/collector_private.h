@@ -1,7 +1,7 @@
 /*
  * collector_private - what the files of the collector share: how it is made (collector.c), and
- * what it does while it runs (collector_run.c). Tests make one up, without an event of the
- * kernel's.
+ * what it does while it runs (collector_run.c). Tests fill one in themselves, without any event of
+ * the kernel's.
  */
 #pragma once
 
@@ -26,10 +26,11 @@ struct collector {
 	struct source *source;
 	struct random_state random;
 	int poll_fd, timer_fd;
-	int resume_fd; /* a timer: news about processes may wake us again */
-	bool paused;
-	bool sideband_news; /* the last service found some */
-	uint64_t end_ns, epoch_begin_ns, epoch_start_real_ns, epoch;
+	int resume_fd;	    /* a timer: the pause is over */
+	bool paused;	    /* poll_fd does not wake for records about processes */
+	bool sideband_news; /* the last service found such records */
+	uint64_t end_ns;    /* when the epoch ended; 0: it goes on */
+	uint64_t epoch_begin_ns, epoch_start_real_ns, epoch;
 };
 
 static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
@@ -39,7 +40,7 @@ static inline void collector_note(const struct collector *collector, enum collec
 		collector->options.note(collector->options.note_context, kind, sentence);
 }
 
-/* Whatever runs on the CPUs has samples. */
+/* Whether all that runs on the watched CPUs is sampled. */
 static inline bool collector_samples_all(const struct collector *collector)
 {
 	const struct collect_options *options = &collector->options;

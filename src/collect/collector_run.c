@@ -10,18 +10,19 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/burst_evidence.h"
 #include "collect/gather.h"
 #include "collect/stepper.h"
 #include "confine/confinement.h"
 #include "profile/profile.h"
 #include "symbol/reader.h"
 
-#define SIDEBAND_PAUSE_NS                                                                          \
-	5000000u /* news about processes wake us at once, 200 times a second at most */
-#define SETTLE_MARGIN_NS 500000u    /* a record of another CPU may still be on its way that long */
-#define SERVICE_STEP_NS	 100000000u /* that much is handled before the rings are emptied again */
-#define REAP_AFTER_NS                                                                              \
-	2000000000u /* samples of an exited process's last moments have come by then */
+/* Records about processes wake us at once, but 200 times a second at most. */
+#define SIDEBAND_PAUSE_NS 5000000u
+#define SETTLE_MARGIN_NS  500000u    /* a record of another CPU may still be on its way that long */
+#define SERVICE_STEP_NS	  100000000u /* that much is processed before rings are emptied again */
+/* By then the samples of an exited process's last moments have come. */
+#define REAP_AFTER_NS 2000000000u
 
 /* Whether a timer has run out since the last look. */
 static bool ran_out(int timer_fd)
@@ -57,7 +58,7 @@ static uint64_t sideband_bytes(const struct counters *counters)
 	return sum;
 }
 
-/* The end of what is handled at once, from the first record that waits on. */
+/* The end of the step that begins with the first record that waits. */
 static uint64_t step_end_ns(const struct counters *counters, uint64_t limit_ns)
 {
 	uint64_t first_ns = limit_ns;
@@ -69,8 +70,8 @@ static uint64_t step_end_ns(const struct counters *counters, uint64_t limit_ns)
 	return limit_ns - first_ns > SERVICE_STEP_NS ? first_ns + SERVICE_STEP_NS : limit_ns;
 }
 
-/* Empties the rings and handles what they held up to `limit_ns`, and empties them again now and
- * then: what their keeper took while we were busy may be much. */
+/* Empties the rings and processes their records up to `limit_ns`, in steps, and empties them again
+ * before each step: their keeper may have copied much, which takes a while. */
 static int service(struct collector *collector, uint64_t limit_ns)
 {
 	struct session *session = &collector->session;
@@ -83,7 +84,7 @@ static int service(struct collector *collector, uint64_t limit_ns)
 		end_ns = step_end_ns(counters, limit_ns);
 		if (ret == 0)
 			ret = ring_merge(counters->rings, 2 * counters->cpu_count, end_ns,
-					 session_take_record, session);
+					 session_process_record, session);
 	} while (ret == 0 && end_ns < limit_ns);
 	collector->sideband_news = sideband_bytes(counters) != before;
 	return ret;
@@ -97,16 +98,19 @@ static int failed(struct error *err, int ret)
 			 strerror(-ret));
 }
 
-/* As service(). What was stepped means what was mapped then: not more is handled before it. */
+/* As service(), but a stretch of steps is added up as soon as the records up to its end are
+ * processed: its addresses mean what was mapped then. */
 static int service_bursts(struct collector *collector, uint64_t limit_ns)
 {
 	struct session *session = &collector->session;
 	limit_ns = bursts_limit(&session->bursts, limit_ns);
-	uint64_t stepped_ns = bursts_complete(&session->bursts, limit_ns);
+	uint64_t stepped_ns = bursts_answer_end(&session->bursts, limit_ns);
 	int ret = service(collector, stepped_ns);
 	bool news = collector->sideband_news;
 	if (ret == 0)
-		ret = bursts_service(&session->bursts, session, stepped_ns);
+		ret = burst_evidence_add(session, stepped_ns);
+	if (ret == 0)
+		bursts_begin(&session->bursts);
 	if (ret == 0 && stepped_ns < limit_ns) {
 		ret = service(collector, limit_ns);
 		collector->sideband_news |= news;
@@ -130,10 +134,10 @@ int collector_service(struct collector *collector, struct error *err)
 	resume_sideband(collector);
 	ring_watch_renew(&session->counters.watch);
 	ring_watch_renew(&session->counters.sideband_watch);
-	bursts_take_answer(&session->bursts);
+	bursts_receive(&session->bursts);
 	if (ret == 0)
 		ret = service_bursts(collector, now - SETTLE_MARGIN_NS);
-	/* One that is gone polls readable for ever. */
+	/* The socket of a stepper that is gone polls readable for ever. */
 	if (session->bursts.stepper && session->bursts.stepper->lost)
 		epoll_ctl(collector->poll_fd, EPOLL_CTL_DEL, session->bursts.stepper->socket, NULL);
 	if (collector->sideband_news)
@@ -165,7 +169,7 @@ static int add_source(struct collector *collector, struct profile *profile)
 
 enum epoch_state { EPOCH_GOES_ON, EPOCH_ENDS };
 
-/* Hands out what the tally holds; at the end of an epoch, names and code too. */
+/* Makes a profile of all that was added up; at the end of an epoch with names and code. */
 static int take(struct collector *collector, enum epoch_state state, struct profile **delta,
 		struct error *err)
 {
@@ -177,11 +181,11 @@ static int take(struct collector *collector, enum epoch_state state, struct prof
 	int ret = tally_translation_init(&translation, session->profile, profile);
 	translation.redact = collector->options.redact;
 	if (ret == 0)
-		ret = edge_tally_take(&session->edges.tally, &translation);
+		ret = edge_tally_flush(&session->edges.tally, &translation);
 	if (ret == 0)
-		ret = bursts_take(&session->bursts, &translation);
+		ret = burst_evidence_flush(&session->bursts, &translation);
 	if (ret == 0)
-		ret = tally_take(&session->tally, &translation);
+		ret = tally_flush(&session->tally, &translation);
 	if (ret == 0)
 		ret = ledger_write(&collector->ledger, session, state == EPOCH_ENDS,
 				   collector_samples_all(collector), &translation);
@@ -215,7 +219,7 @@ static int service_and_read(struct collector *collector, struct error *err)
 	if (ret == 0)
 		ret = session_settle(session, false);
 	hotplug_settle(&collector->hotplug, &session->counters, &collector->ledger, now_ns);
-	/* We add up and our owner writes from here on, until it comes back for more. */
+	/* From here on the profile is made and the owner writes it, until the next call. */
 	ring_keeper_begin(&session->keeper);
 	return ret < 0 ? failed(err, ret) : 0;
 }
@@ -259,8 +263,8 @@ static void tell_edges(const struct collector *collector)
 	collector_note(collector, COLLECT_WARNING, text);
 }
 
-/* The other layers hold everywhere that we know; this one is what keeps files, processes and
- * networks from a parser. */
+/* The other layers of the confinement are there on every machine that we know; the filter is what
+ * keeps files, processes and networks from a parser. */
 static void tell_helpers(const struct collector *collector)
 {
 	const struct reader *reader = collector->session.reader;
@@ -274,7 +278,7 @@ static void tell_helpers(const struct collector *collector)
 static void tell_bursts(const struct collector *collector)
 {
 	char text[400];
-	bool warns = bursts_tell(&collector->session.bursts, text, sizeof(text));
+	bool warns = bursts_describe(&collector->session.bursts, text, sizeof(text));
 	if (text[0])
 		collector_note(collector, warns ? COLLECT_WARNING : COLLECT_NOTE, text);
 }
@@ -282,7 +286,7 @@ static void tell_bursts(const struct collector *collector)
 static void tell_hotplug(const struct collector *collector)
 {
 	char text[600];
-	hotplug_tell(&collector->hotplug, text, sizeof(text));
+	hotplug_describe(&collector->hotplug, text, sizeof(text));
 	if (text[0])
 		collector_note(collector, COLLECT_WARNING, text);
 }
@@ -314,7 +318,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 	urgency_look(&session->urgency, session->reader);
 	tally_close(&session->tally);
 	ret = ret < 0 ? failed(err, ret) : take(collector, EPOCH_ENDS, delta, err);
-	/* They end while the profile is written. Nothing is counted any more. */
+	/* Helpers end while the profile is written. */
 	reader_dismiss(session->reader);
 	tally_release(&session->tally);
 	edge_tally_release(&session->edges.tally);

@@ -4,11 +4,11 @@
 #include "collect/cgroup.h"
 #include "collect/session.h"
 
-#define ASK_AGAIN_NS 1000000000u
-#define KWORKER	     "kworker"
-#define BEYOND_COMM  "[beyond the limit]"
+#define STALE_NS    1000000000u
+#define KWORKER	    "kworker"
+#define BEYOND_COMM "[beyond the limit]"
 
-/* Kernel workers are many and named after what they did last: they are one. */
+/* Kernel workers are many, with names of what they did last: they count as one. */
 static struct span comm_of(const struct process *process)
 {
 	if (process->kernel && strncmp(process->comm, KWORKER, sizeof(KWORKER) - 1) == 0)
@@ -16,18 +16,20 @@ static struct span comm_of(const struct process *process)
 	return process->comm[0] ? span_of_text(process->comm) : (struct span){ NULL, 0 };
 }
 
-/* One that is trusted may become a stranger without another program, as children of daemons do. */
-static bool ask_again(const struct session *session, const struct process *process)
+/* Whether to look a trusted process's user up again: it may change without an exec, as daemons'
+ * children do. */
+static bool is_stale(const struct session *session, const struct process *process)
 {
 	const struct share *share = process->share;
 	return !share->strange && !process->kernel && !process->exit_ns &&
 	       !process->share_inherited && session->sample_ns > process->share_asked_ns &&
-	       session->sample_ns - process->share_asked_ns >= ASK_AGAIN_NS;
+	       session->sample_ns - process->share_asked_ns >= STALE_NS;
 }
 
-static struct share *asked_share(struct session *session, struct process *process)
+/* The share that is known, or a fresh one when that is stale. */
+static struct share *current_share(struct session *session, struct process *process)
 {
-	if (!ask_again(session, process))
+	if (!is_stale(session, process))
 		return process->share;
 	struct share *share = shares_of_process(&session->shares, process->pid);
 	process->share_asked_ns = session->sample_ns;
@@ -39,7 +41,7 @@ static struct share *asked_share(struct session *session, struct process *proces
 struct share *session_share(struct session *session, struct process *process)
 {
 	if (process->share_asked)
-		return asked_share(session, process);
+		return current_share(session, process);
 	struct share *share = process->kernel || process->exit_ns
 				      ? NULL
 				      : shares_of_process(&session->shares, process->pid);
@@ -106,7 +108,7 @@ static int add_context(struct session *session, struct process *process,
 	struct share *share = session_share(session, process);
 	const struct table *table = profile_table(session->profile, PROFILE_CONTEXT);
 	size_t known = table->count;
-	/* Who is called otherwise each time has a name for the rest of them. */
+	/* A user whose processes have ever new names gets one name for all the rest. */
 	if (!share_has_room(&session->shares, share, SHARE_CONTEXTS) &&
 	    !profile_has_context(session->profile, context)) {
 		struct profile_context rest = { .comm = span_of_text(BEYOND_COMM) };

@@ -1,7 +1,7 @@
 /*
  * counters - the perf events of one recording: one per event, CPU and (where
  * tasks are followed by inheritance) task, all writing into two rings a CPU,
- * one for samples and one for what tells about processes and mappings.
+ * one for samples and one, the side-band, for records about processes and mappings.
  *
  * A lane is one event on one CPU, whatever the number of descriptors: what the
  * kernel counts, loses and throttles there.
@@ -41,13 +41,13 @@ struct sampler {
 	size_t group_size;
 	bool clock;
 	bool sampled; /* false: read by the samples of its leader */
-	bool edges;   /* its samples carry what it takes to interpret them (collect/edges.h) */
-	bool memory;  /* and come with what their registers point to */
+	bool edges; /* its samples carry registers and stack, to be interpreted (collect/edges.h) */
+	bool memory; /* and come with the memory that their registers point to */
 	enum period_policy policy;
 	uint64_t mean_period; /* of clocks in ns */
 	double frequency_hz;  /* 0: the period was given */
-	/* Inherited ones: how much of the time that its tasks ran it could not count, as a factor.
-	   On the descriptor of one CPU "enabled" goes on while the task runs on another one. */
+	/* Of inherited events: enabled / running time of all tasks, 1 when it always counted. One
+	   descriptor does not tell: its "enabled" goes on while the task runs on another CPU. */
 	double multiplexed;
 	uint64_t task_enabled_ns, task_running_ns; /* private, of one reading */
 	uint32_t id;				   /* in the session's profile */
@@ -61,52 +61,52 @@ struct counter {
 	uint64_t id;
 	uint64_t value, enabled, running, lost; /* as last read */
 	uint64_t began_ns;			/* when it was enabled; 0: it was not, by us */
-	bool gone;				/* its CPU went away */
-	bool stands; /* enabled time did not go on: its CPU was away, however briefly */
+	bool gone;				/* its CPU or task went away: not read any more */
+	bool stands; /* its enabled time has not advanced: its CPU was away, however briefly */
 };
 
-/* What the bill wants, since the last take. */
+/* What goes into the bill, since the last one. */
 struct lane_sums {
-	uint64_t stored, filtered, stepped, lost_ring, lost_damaged, lost_estimate, late, throttled,
+	uint64_t stored, filtered, stepped, lost_ring, lost_damaged, lost_estimate, throttled,
 		period_changes, stacks_cut;
 	uint64_t unknown[UNKNOWN_CAUSES];
 	uint64_t enabled_ns, running_ns;
-	double count, estimate;
+	double count;
 };
 
 struct lane {
 	struct weight weight;
 	struct period_log periods;
 	struct lane_sums sums;
-	double weighed_ns;	/* clock events: all weights since the start */
-	double interrupts;	/* clock events: of the timer, that are billed */
+	double weighed_ns;	/* clock events: all weights since the clocks were last closed */
+	double interrupts;	/* clock events: of the timer, as of that time */
 	double advanced;	/* since the last settling, scaled */
 	double unscaled;	/* private, of one reading */
 	uint64_t running_ns;	/* likewise */
-	uint64_t lost_settled;	/* of sums.lost_*, what the weights know of */
+	uint64_t lost_settled;	/* of sums.lost_*: what `weight` has been given */
 	uint64_t lost_epoch;	/* grows with each loss that shows in the order of samples */
 	uint64_t lost_in_read;	/* last PERF_FORMAT_LOST value seen within a sample */
-	double rate_per_second; /* of the count while it ran, smoothed */
+	double rate_per_second; /* of the count while it ran, at the last reading */
 };
 
 /* A CPU that was taken offline takes its events with it, for good. */
 struct cpu_absence {
 	bool away;
-	bool billed;	   /* a part of it, up to since_ns */
-	uint64_t since_ns; /* by CLOCK_MONOTONIC: nothing was counted from then on */
+	bool billed;	   /* its first part, up to since_ns */
+	uint64_t since_ns; /* by CLOCK_MONOTONIC: nothing was counted, or billed, from then on */
 };
 
 struct counters_options {
-	const struct perf_features *features;
-	const struct cpu_set *cpus; /* to open on */
+	const struct perf_features *features; /* borrowed, outlives us */
+	const struct cpu_set *cpus;	      /* to open on; borrowed by counters_init() only */
 	size_t sample_pages, sideband_pages;
 	bool inherit; /* tasks are followed by the kernel; else CPUs are watched */
 	bool enable_on_exec;
 	bool stacks;
 	uint64_t edge_registers;	  /* perf's mask, for samplers with `edges` */
 	struct sample_memory *memory;	  /* for samplers with `memory`; borrowed, outlives us */
-	const struct helper_watch *watch; /* who may end what waits for a task; borrowed; NULL */
-	bool user_sideband; /* no right to kernel events: the side-band says exclude_kernel */
+	const struct helper_watch *watch; /* may end the wait for a task; borrowed; or NULL */
+	bool user_sideband; /* no right to kernel events: the side-band has exclude_kernel */
 };
 
 struct counters {
@@ -117,7 +117,7 @@ struct counters {
 	size_t cpu_count;
 	struct cpu_absence *absences; /* by slot */
 	struct task_patience patience;
-	pid_t watched; /* what CPUs were opened for last, and with which flags */
+	pid_t watched; /* of the last counters_open(): the task, or -1, and its flags */
 	unsigned long watched_flags;
 	struct lane *lanes; /* [sampler * cpu_count + slot] */
 	struct counter *list;
@@ -128,13 +128,13 @@ struct counters {
 	size_t sideband_count, sideband_capacity; /* where CPUs are watched: by slot */
 	uint64_t sideband_lost;			  /* by those that were replaced */
 	struct perf_layout sideband_layout;
-	int *output_fds; /* by slot, of what comes attached to samples; -1: none */
+	int *output_fds; /* by slot, of the event whose records are attached to samples; -1: none */
 	struct perf_layout output_layout;
-	int memory_refusal;	 /* negative errno: some samples come without their memory */
+	int memory_refusal;	 /* negative errno: why some samples come without memory; or 0 */
 	struct ring_watch watch; /* ready: a ring of samples is half full */
 	struct ring_watch sideband_watch; /* ready: a record about processes has come */
-	bool reads_lost;		  /* PERF_FORMAT_LOST is there */
-	bool kernel_dropped;		  /* no right to sample the kernel: user code alone */
+	bool reads_lost;		  /* the kernel has PERF_FORMAT_LOST */
+	bool kernel_dropped; /* some event samples user code only, for want of rights */
 };
 
 static inline struct lane *counters_lane(const struct counters *counters, size_t sampler,
@@ -148,40 +148,47 @@ static inline struct ring *counters_ring(const struct counters *counters, size_t
 	return &counters->rings[2 * slot + sideband];
 }
 
-/* Takes over `samplers` (malloc'ed), whatever it returns. */
+/* Takes over `samplers` (malloc'ed), whatever it returns; counters_release() is due either way. 0,
+ * or a negative errno with *err. */
 int counters_init(struct counters *counters, struct sampler *samplers, size_t sampler_count,
 		  const struct counters_options *options, struct error *err);
 void counters_release(struct counters *counters);
 
 /*
- * Opens everything for one task (or -1 with `flags` 0: every process, or a cgroup's
- * descriptor with PERF_FLAG_PID_CGROUP) on all CPUs. -ESRCH: the task is gone. The side-band
- * counts at once, the rest when it is enabled.
+ * Opens all events on all CPUs, for one task; or, with `task` -1, for every process; or for a
+ * control group, with its descriptor as `task` and PERF_FLAG_PID_CGROUP in `flags`. The side-band
+ * counts at once, the rest after counters_enable(). 0; -ESRCH without *err: the task is gone; or
+ * another negative errno with *err.
  */
 int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err);
 int counters_enable(struct counters *counters, struct error *err);
 void counters_disable(struct counters *counters);
 
 /*
- * Its CPU is offline, or was: what its counters hold is read a last time, and no more from then
- * on. Only where CPUs are watched: events of tasks go with their tasks.
+ * To be called when a CPU is offline, or was: reads its counters a last time, and not again. Does
+ * nothing where events belong to tasks, and go with them.
  */
 void counters_lose_cpu(struct counters *counters, size_t slot, uint64_t now_ns);
-/* It is back: opens and starts its events anew, into the same rings and lanes. Nothing was counted
- * from *from_ns to *to_ns. -ENODEV: it has left again. */
+/* To be called when it is back: opens and starts its events anew, for the same rings and lanes, and
+ * stores from when to when nothing was counted that is not billed yet. 0; -ENODEV: it has left
+ * again; or another negative errno with *err. */
 int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_ns, uint64_t *to_ns,
 			struct error *err);
 
-/* What the kernel could not write of a side-band event's records, where it tells. */
+/* How many records of a side-band event the kernel could not write; where it has PERF_FORMAT_LOST.
+ */
 uint64_t counters_lost_of(int fd);
 
-/* Reads every counter and adds what advanced to its lane. */
+/* Reads the counters (COUNTERS_COUNTED: but for those of clocks) and adds what advanced to their
+ * lanes. 0, or -EIO: what was read makes no sense. */
 enum counters_which { COUNTERS_COUNTED, COUNTERS_ALL };
 int counters_read(struct counters *counters, enum counters_which which);
 
-/* Draws new periods. */
+/* Draws new random periods where one is due, and adapts the mean of those with a frequency to the
+ * rate that was counted. */
 void counters_redraw(struct counters *counters, struct random_state *random);
 
+/* The counter that the kernel knows by that identifier; NULL: none. */
 static inline struct counter *counters_by_id(const struct counters *counters, uint64_t id)
 {
 	uintptr_t position = (uintptr_t)number_map_find(&counters->by_id, id);

@@ -12,8 +12,8 @@
 
 #define STAT_LIMIT (16u << 20) /* the line of interrupts alone is long on large machines */
 
-static void take_line(const char *line, uint64_t wall_ns, uint64_t tick_ns, const int *cpus,
-		      size_t count, struct cpu_time *times)
+static void parse_line(const char *line, uint64_t wall_ns, uint64_t tick_ns, const int *cpus,
+		       size_t count, struct cpu_time *times)
 {
 	char *at;
 	long cpu = strtol(line, &at, 10);
@@ -28,7 +28,7 @@ static void take_line(const char *line, uint64_t wall_ns, uint64_t tick_ns, cons
 	for (size_t slot = 0; slot < count; slot++) {
 		if (cpus[slot] != cpu)
 			continue;
-		times[slot] = (struct cpu_time){ 1, wall_ns, (fields[3] + fields[4]) * tick_ns,
+		times[slot] = (struct cpu_time){ true, wall_ns, (fields[3] + fields[4]) * tick_ns,
 						 fields[7] * tick_ns };
 	}
 }
@@ -47,14 +47,14 @@ void cpu_time_parse(struct span text, uint64_t wall_ns, uint64_t tick_ns, const 
 		    at[3] >= '0' && at[3] <= '9') {
 			memcpy(line, at + 3, length - 3);
 			line[length - 3] = 0;
-			take_line(line, wall_ns, tick_ns, cpus, count, times);
+			parse_line(line, wall_ns, tick_ns, cpus, count, times);
 		}
 		at += length + 1;
 	}
 }
 
-/* The kernel saw the CPU leave and return at other moments than the recorder, which looks ten times
- * a second and waits for its turn; idle time comes in ticks. */
+/* How much `away_ns` may be wrong: the recorder looks ten times a second, if it gets a CPU, for
+ * what the kernel knows at once; and idle time comes in ticks. */
 #define AWAY_ERROR_NS UINT64_C(250000000)
 #define AWAY_SHARE    100 /* of the time online: an absence below that changes little */
 

@@ -1,8 +1,8 @@
 /*
- * cpu_time - how long each CPU was busy, by /proc/stat: the measure that the
- * samples of a clock must add up to. Busy is wall - idle - iowait: the other
- * fields are not used, for in virtual machines ticks are skipped and they fall short.
- * The kernel tells in ticks of 1/USER_HZ.
+ * cpu_time - how long each CPU was busy, by /proc/stat (proc(5)): the measure that the
+ * samples of a clock must add up to. Busy is wall - idle - iowait: the other fields are
+ * not used, since in virtual machines ticks are skipped and they fall short. The
+ * resolution is a tick of 1/USER_HZ.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "base/span.h"
 
 struct cpu_time {
-	int known;		    /* the CPU has a line */
+	bool known;		    /* /proc/stat has a line of the CPU */
 	uint64_t wall_ns;	    /* when it was read, by CLOCK_MONOTONIC */
 	uint64_t idle_ns, steal_ns; /* idle: with iowait */
 };
@@ -21,9 +21,9 @@ struct cpu_time {
 /* Fills times[slot] for cpus[slot] from the text of /proc/stat. */
 void cpu_time_parse(struct span text, uint64_t wall_ns, uint64_t tick_ns, const int *cpus,
 		    size_t count, struct cpu_time *times);
-/* Between two readings of one CPU. The kernel's books may go back: iowait by a tick now and then
- * (proc(5)), idle time when a CPU was off line, stolen time when a machine moved. None passed then.
- */
+/* What passed between two readings of one CPU. The kernel's figures may go back: iowait by a tick
+ * now and then (proc(5)), idle time when a CPU was offline, stolen time when a virtual machine was
+ * migrated. Then 0. */
 static inline uint64_t cpu_time_idle_ns(const struct cpu_time *from, const struct cpu_time *to)
 {
 	return to->idle_ns > from->idle_ns ? to->idle_ns - from->idle_ns : 0;
@@ -41,13 +41,13 @@ static inline uint64_t cpu_time_busy_ns(const struct cpu_time *from, const struc
 	return wall > idle ? wall - idle : 0; /* idle is known to a tick only */
 }
 /*
- * A CPU that was offline for `away_ns` is back; since the last reading it was online for
- * `online_ns` and the kernel's books say `idle_ns`. Some kernels (6.1) now and then count the time
- * offline as idle, all of it: surely not where there is less idle time than that, surely where
- * there is more than time online. Fills how much of the idle time was spent offline. False when
- * both could be, and the absence is long enough to matter.
+ * For a CPU that was offline for `away_ns` and is back; since the last reading it was online for
+ * `online_ns`, and the kernel has added `idle_ns` of idle time. Some kernels (6.1) now and then
+ * count the time offline as idle, all of it: surely not where `idle_ns` is less than `away_ns`,
+ * surely where it is more than `online_ns`. Stores how much of the idle time was spent offline.
+ * False when both are possible, and the absence is long enough to matter.
  */
 bool cpu_time_idle_offline(uint64_t idle_ns, uint64_t online_ns, uint64_t away_ns,
 			   uint64_t *offline_ns);
-/* 0 or negative errno; times are then unknown. */
+/* Reads /proc/stat. 0, or a negative errno: all times are then unknown. */
 int cpu_time_read(const int *cpus, size_t count, struct cpu_time *times);

@@ -14,7 +14,7 @@
 #include "collect/proc_status.h"
 
 #define STAT_LIMIT	 4096
-#define PROCESSES_A_LOOK 64 /* whether to go on */
+#define PROCESSES_A_LOOK 64 /* how often the watch is looked at */
 
 void descendants_release(struct descendants *descendants)
 {
@@ -42,7 +42,7 @@ const struct descendant *descendants_find(const struct descendants *descendants,
 	return find(descendants, pid);
 }
 
-static void take_stat(struct descendant *one, const struct proc_stat *stat)
+static void set_stat(struct descendant *one, const struct proc_stat *stat)
 {
 	*one = (struct descendant){
 		.pid = (pid_t)stat->pid,
@@ -62,11 +62,12 @@ int descendants_add(struct descendants *descendants, const struct proc_stat *sta
 	int ret = array_reserve(&descendants->list, &descendants->capacity, descendants->count,
 				sizeof(*descendants->list));
 	if (ret == 0)
-		take_stat(&descendants->list[descendants->count++], stat);
+		set_stat(&descendants->list[descendants->count++], stat);
 	return ret;
 }
 
-/* A pass settles all whose parent is settled; a number used again could close a circle. */
+/* In passes, each of which marks the children of who is marked. Following parents upwards instead
+ * might not end: where numbers are used again, they may form a circle. */
 void descendants_order(struct descendants *descendants, const pid_t *roots, size_t root_count)
 {
 	qsort(descendants->list, descendants->count, sizeof(*descendants->list), compare);
@@ -94,7 +95,7 @@ static void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-/* Who is whose child, which every process tells whatever it does. */
+/* Reads who is whose child, from files of /proc that no process can block. */
 static int read_parents(struct descendants *descendants, const struct helper_watch *watch)
 {
 	CLEANUP(close_directory) DIR *directory = opendir("/proc");
@@ -117,7 +118,7 @@ static int read_parents(struct descendants *descendants, const struct helper_wat
 	return 0;
 }
 
-/* What those used that count. One that has ended since has none. */
+/* Reads the times of roots and processes below, and removes those that have ended since. */
 static int read_times(struct descendants *descendants, const struct proc_ask *ask)
 {
 	CLEANUP(buffer_release) struct buffer text = { 0 };
@@ -135,7 +136,7 @@ static int read_times(struct descendants *descendants, const struct proc_ask *as
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret == 0 && proc_stat_parse((struct span){ text.data, text.size }, &stat))
-			take_stat(one, &stat);
+			set_stat(one, &stat);
 		else if (ret == -ENOENT || ret == -ESRCH)
 			kept--;
 		else
@@ -161,7 +162,7 @@ int descendants_read(struct descendants *descendants, const pid_t *roots, size_t
 	if (ret < 0)
 		return ret;
 	descendants_order(descendants, roots, root_count);
-	/* Below one that was below, whoever took that one in. */
+	/* Processes that were below count as roots here, whoever adopted them. */
 	for (size_t i = 0; before && i < before->count; i++) {
 		struct descendant *one = before->list[i].root || before->list[i].below
 						 ? find(descendants, before->list[i].pid)
@@ -183,9 +184,9 @@ static uint64_t difference(uint64_t after, uint64_t before)
 }
 
 /*
- * What one below has used is its own time and that of children it waited for: the time of one
- * that ended in between has moved from its own line to its parent's, so that the sums agree,
- * unless it moved to one that is not below: is_left().
+ * A process's own time and that of children it waited for. The time of a process that ended in
+ * between has moved from itself to its parent, so that sums over all agree, unless the parent is
+ * not below: is_left().
  */
 static uint64_t all_ticks(const struct descendant *one)
 {
@@ -197,7 +198,8 @@ static bool is_same(const struct descendant *one, const struct descendant *other
 	return one && other && one->start == other->start;
 }
 
-/* Whether the time of one that was below stands in a line that is still there. */
+/* Whether the time of a process that was below is still counted: in itself, or one above it that
+ * was below. */
 static bool is_left(const struct descendants *before, const struct descendants *after,
 		    const struct descendant *one)
 {
@@ -209,7 +211,7 @@ static bool is_left(const struct descendants *before, const struct descendants *
 	return false;
 }
 
-/* Below one of those that were below already, by its parents now. */
+/* Whether a new process is below one that was below already, by its parents now. */
 static bool is_new_below(const struct descendants *before, const struct descendants *after,
 			 const struct descendant *one)
 {
@@ -255,8 +257,8 @@ struct descendants_use descendants_compare(const struct descendants *before,
 	return use;
 }
 
-void descendants_tell(const struct descendants_use *use, uint64_t samples,
-		      uint64_t ticks_per_second, char *text, size_t size)
+void descendants_describe(const struct descendants_use *use, uint64_t samples,
+			  uint64_t ticks_per_second, char *text, size_t size)
 {
 	text[0] = 0;
 	if (!use->below_ticks || (samples && use->below_ticks <= use->root_ticks))
@@ -275,7 +277,7 @@ static bool was_watched(const struct descendant *one, bool children)
 	return one->root || (children && one->below);
 }
 
-/* By its parents now: watched itself, or started by one of those that are. */
+/* Whether a process is watched, or was started by one that is, by its parents now. */
 static bool is_watched(const struct descendants *before, const struct descendants *after,
 		       const struct descendant *one, bool children)
 {
@@ -288,7 +290,8 @@ static bool is_watched(const struct descendants *before, const struct descendant
 	return false;
 }
 
-/* Whose line the time of one that ended stands in, if any: the nearest above it that is there. */
+/* The process that the time of an ended one was added to: the nearest above it that is there; or
+ * NULL. */
 static const struct descendant *heir(const struct descendants *before,
 				     const struct descendants *after, const struct descendant *one)
 {
@@ -307,8 +310,8 @@ static void add_ticks(struct descendants_time *time, const struct descendant *on
 	time->system_ticks += difference(all_ticks(one), user);
 }
 
-bool descendants_watched(const struct descendants *before, const struct descendants *after,
-			 bool children, struct descendants_time *time)
+bool descendants_watched_time(const struct descendants *before, const struct descendants *after,
+			      bool children, struct descendants_time *time)
 {
 	struct descendants_time then = { 0 };
 	struct descendants_time now = { 0 };

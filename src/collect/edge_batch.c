@@ -9,7 +9,8 @@
 #include "image/address_space.h"
 #include "machine/perf_record.h"
 
-/* Its process may be gone, or go on with a copy: then nobody else gives its room back. */
+/* The process may be gone, or go on with a copy: then the batch is the last to use the space and
+ * gives its mappings back to the share. */
 static void drop_space(struct shares *shares, struct address_space *space)
 {
 	if (shares && space->share && space->references == 1)
@@ -56,7 +57,7 @@ static int find_space(struct edge_batch *batch, struct address_space *space, uin
 	return 0;
 }
 
-/* Room for one more of that space, with its blocks; its sample is the caller's to fill. */
+/* Adds one more sample of that space, with its blocks; the caller fills batch->samples. */
 static int extend(struct edge_batch *batch, const struct edge_waiting *waiting, struct span blocks,
 		  struct address_space *space, uint32_t *number)
 {

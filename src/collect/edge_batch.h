@@ -1,6 +1,6 @@
 /*
  * edge_batch - samples that wait to be interpreted (collect/edges.h), with the registers, the
- * memory and the mappings of their moment.
+ * memory and the mappings as they were at the sample.
  */
 #pragma once
 
@@ -17,30 +17,31 @@ struct perf_sample;
 struct share;
 struct shares;
 
-/* 3 MB, 10 with what they point to; a service comes ten times a second. */
+/* 3 MB, or 10 MB with the memory that registers point to. */
 #define EDGE_BATCH_SAMPLES 8192u
 #define EDGE_BATCH_SPACES  256u
 
-struct edge_waiting { /* whose sample it is */
+struct edge_waiting { /* what a sample belongs to */
 	uint32_t sampler, event, context;
-	struct share *share; /* whose program it is; NULL: nobody's that is limited */
+	struct share *share; /* of the program's user; NULL: not limited */
 };
 
 struct edge_batch {
 	struct edge_sample *samples;
-	struct edge_waiting *waiting; /* as many */
+	struct edge_waiting *waiting; /* by sample, too */
 	size_t count, capacity, waiting_capacity;
-	struct buffer blocks;	       /* of all samples, in their order */
-	struct address_space **spaces; /* shared: they stay as they are */
+	struct buffer blocks; /* struct sample_memory_block of all samples, in their order */
+	struct address_space **spaces; /* references, whose mappings do not change any more */
 	size_t space_count, space_capacity;
-	double set_aside_ns; /* by the pace */
+	double set_aside_ns; /* by pace_admit(), for all samples */
 };
 
-/* 0; -E2BIG: it is full; or -ENOMEM. */
+/* Adds a sample with its `blocks` (struct sample_memory_block) and mappings. 0; -E2BIG: the batch
+ * is full; or -ENOMEM. */
 int edge_batch_add(struct edge_batch *batch, const struct edge_waiting *waiting,
 		   const struct perf_sample *sample, struct span blocks,
 		   struct address_space *space);
-/* Forgets all samples; `shares` (or NULL) get back what only they still held. */
+/* Drops all samples; `shares` (or NULL) get back what address spaces held that nobody else uses. */
 void edge_batch_clear(struct edge_batch *batch, struct shares *shares);
 void edge_batch_release(struct edge_batch *batch, struct shares *shares);
 /* Moves the samples of `share` to `of_share` and the others to `rest`, both empty before. 0 or

@@ -18,8 +18,8 @@
 struct edge_engine {
 	struct edge_memory memory;
 	struct interpreter *interpreter;
-	uint64_t cpu_ns; /* told so far */
-	uint64_t turn;	 /* of edge_window.h */
+	uint64_t cpu_ns; /* reported so far */
+	uint64_t turn;	 /* of edge_window_first() */
 };
 
 enum isa edge_isa(void)
@@ -61,7 +61,7 @@ int edge_engine_new(struct edge_engine **out, struct error *err)
 		free(engine);
 		return ret;
 	}
-	engine->cpu_ns = own_cpu_ns(); /* getting ready is not part of what is told */
+	engine->cpu_ns = own_cpu_ns(); /* the start is not reported */
 	*out = engine;
 	return 0;
 }
@@ -80,7 +80,7 @@ static int makes_no_sense(struct error *err)
 	return error_set(err, -EBADMSG, "a request makes no sense");
 }
 
-/* One path while it is followed. */
+/* A path while it is interpreted. */
 struct path {
 	struct edge_space *space;
 	struct interpret_result result;
@@ -108,9 +108,9 @@ static void path_edge(void *context, uint64_t from, uint64_t to, enum interpret_
 	};
 }
 
-/* Of the outcomes from the instruction `first` on, as many as count. Returns how many: an edge to
- * where no code is known says nothing to anybody. */
-static uint32_t tell_edges(const struct path *path, unsigned first, struct buffer *out)
+/* Writes the outcomes that count, those of EDGE_INSTRUCTIONS from `first` on, and returns how many.
+ * An edge from or to an address in no known file is left out. */
+static uint32_t write_edges(const struct path *path, unsigned first, struct buffer *out)
 {
 	uint32_t edges = 0;
 	for (size_t i = 0; i < path->count; i++) {
@@ -133,7 +133,7 @@ struct sample_blocks {
 	uint32_t count;
 };
 
-static bool take_blocks(struct cursor *cursor, uint32_t count, struct sample_blocks *blocks)
+static bool read_blocks(struct cursor *cursor, uint32_t count, struct sample_blocks *blocks)
 {
 	if (count > SAMPLE_MEMORY_BLOCKS)
 		return false;
@@ -160,7 +160,7 @@ static int run_sample(struct edge_engine *engine, uint64_t mask, const struct ed
 	start.stack = (struct span){ sample->stack, sample->stack_bytes };
 	start.blocks = blocks->list;
 	start.block_count = blocks->count;
-	struct path path; /* of which outcomes are not cleared */
+	struct path path; /* whose many outcomes are not cleared */
 	path.space = space;
 	path.count = 0;
 	const struct interpret_callbacks callbacks = { &path, path_code, path_read_only,
@@ -175,7 +175,7 @@ static int run_sample(struct edge_engine *engine, uint64_t mask, const struct ed
 					   &engine->turn);
 	size_t at = out->size;
 	buffer_append(out, &answer, sizeof(answer));
-	answer.edges = tell_edges(&path, first, out);
+	answer.edges = write_edges(&path, first, out);
 	if (buffer_failed(out))
 		return error_set(err, -ENOMEM, "out of memory");
 	memcpy(out->data + at, &answer, sizeof(answer));
@@ -207,13 +207,13 @@ static int run_samples(struct edge_engine *engine, struct cursor *cursor,
 {
 	if (wanted->samples > cursor_left(cursor) / sizeof(struct edge_sample))
 		return makes_no_sense(err);
-	struct cursor samples = *cursor; /* which then has the blocks */
+	struct cursor samples = *cursor; /* `cursor` goes on to the blocks */
 	cursor_take(cursor, wanted->samples * sizeof(struct edge_sample));
 	for (uint32_t i = 0; i < wanted->samples; i++) {
 		struct edge_sample sample;
 		struct sample_blocks blocks;
 		memcpy(&sample, cursor_take(&samples, sizeof(sample)), sizeof(sample));
-		if (sample.space >= wanted->spaces || !take_blocks(cursor, sample.blocks, &blocks))
+		if (sample.space >= wanted->spaces || !read_blocks(cursor, sample.blocks, &blocks))
 			return makes_no_sense(err);
 		int ret = run_sample(engine, wanted->registers, &sample, &blocks,
 				     &spaces[sample.space], out, err);
@@ -235,8 +235,8 @@ static int run(struct edge_engine *engine, const struct message *request, struct
 	if (wanted.spaces > cursor_left(&cursor) / sizeof(struct edge_space_request) ||
 	    (unsigned)__builtin_popcountll(wanted.registers) > EDGE_REGISTERS)
 		return makes_no_sense(err);
-	struct edge_answer told = { 0 };
-	buffer_append(&answer->payload, &told, sizeof(told));
+	struct edge_answer head = { 0 };
+	buffer_append(&answer->payload, &head, sizeof(head));
 	struct edge_space *spaces = calloc(wanted.spaces + 1, sizeof(*spaces));
 	int ret = spaces ? read_spaces(engine, &cursor, spaces, wanted.spaces, err)
 			 : error_set(err, -ENOMEM, "out of memory");
@@ -248,10 +248,10 @@ static int run(struct edge_engine *engine, const struct message *request, struct
 	if (ret < 0)
 		return ret;
 	uint64_t now_ns = own_cpu_ns();
-	told.cpu_ns = now_ns - engine->cpu_ns;
+	head.cpu_ns = now_ns - engine->cpu_ns;
 	engine->cpu_ns = now_ns;
 	if (!buffer_failed(&answer->payload))
-		memcpy(answer->payload.data, &told, sizeof(told));
+		memcpy(answer->payload.data, &head, sizeof(head));
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
  * edge_helper - interprets sampled states forward (isa/interpret.h) in a process without
- * rights, since files and code come from strangers. The collector hands it files once and
- * then samples by the batch; what comes back names places by file, so that it
- * means the same when the process is gone. Both sides are the same program: structures go
- * as they are.
+ * rights, since files and code come from strangers. The collector sends it each file once and
+ * then samples in batches; its answers name places by file and vaddr, which mean the same when
+ * the sampled process is gone. Both sides are the same program, so that structures are sent as
+ * they are.
  */
 #pragma once
 
@@ -18,13 +18,13 @@ struct edge_engine;
 struct error;
 struct message;
 
-#define EDGE_REGISTERS	 40 /* the most that a mask of perf's has */
-#define EDGE_STACK_WORDS 2  /* the most that interpret_stack_bytes() asks for */
+#define EDGE_REGISTERS	 40 /* the most that a register mask of perf has */
+#define EDGE_STACK_WORDS 2  /* the most that interpret_stack_bytes() returns, in words */
 
 enum edge_operation {
-	EDGE_SET_FILE = 1, /* header.what: its number; a descriptor */
-	EDGE_RUN, /* struct edge_request; each space: its count, then mappings; then samples; then
-		     the blocks of each sample */
+	EDGE_SET_FILE = 1, /* header.what: the file's number in mappings; with its descriptor */
+	EDGE_RUN, /* struct edge_request; for each space struct edge_space_request and mappings;
+		     struct edge_sample of all samples; the blocks of all samples */
 };
 
 struct edge_request {
@@ -38,23 +38,24 @@ struct edge_space_request {
 };
 
 struct edge_sample {
-	uint32_t space;
+	uint32_t space; /* position in the request */
 	uint32_t stack_bytes;
-	uint32_t blocks; /* struct sample_memory_block, behind all samples */
+	uint32_t blocks; /* how many struct sample_memory_block it has */
 	uint32_t unused;
 	uint64_t stack[EDGE_STACK_WORDS];
 	uint64_t registers[EDGE_REGISTERS]; /* those of the mask, in the order of its bits */
 };
 
-/* Then, for each sample in its order, a path with its edges. */
+/* Begins an answer; struct edge_path of each sample follows, in their order, each with its edges.
+ */
 struct edge_answer {
-	uint64_t cpu_ns; /* of the helper, for all of it, since its last answer */
+	uint64_t cpu_ns; /* that the helper has used since its last answer */
 };
 
 struct edge_path {
-	uint32_t end;	       /* enum interpret_end, of the first EDGE_INSTRUCTIONS */
+	uint32_t end;	       /* enum interpret_end, within the first EDGE_INSTRUCTIONS */
 	uint32_t instructions; /* likewise */
-	uint32_t edges;
+	uint32_t edges;	       /* how many struct edge_found follow */
 	uint32_t unused;
 };
 
@@ -63,15 +64,16 @@ struct edge_found {
 	uint64_t from_vaddr, to_vaddr;
 };
 
-/* The helper's life. */
+/* Runs the helper in its process, as helper.run. */
 void edge_helper_run(int socket);
 
-/* Its work, for tests: answers a request. */
+/* What it does, for tests; edge_engine_serve() answers one request. 0 or a negative errno with
+ * *err. */
 int edge_engine_new(struct edge_engine **out, struct error *err);
 void edge_engine_free(struct edge_engine *engine);
 int edge_engine_serve(void *engine, const struct message *request, struct message *answer,
 		      struct error *err);
 
 enum isa edge_isa(void); /* of the machine that we run on, or ISA_UNKNOWN */
-/* What to ask perf for (sample_regs_user); 0 where samples cannot be interpreted. */
+/* The mask for perf_event_attr.sample_regs_user; 0 where samples cannot be interpreted. */
 uint64_t edge_registers(void);

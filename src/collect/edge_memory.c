@@ -18,7 +18,7 @@
 #define SLOT_BYTES   8u
 #define NUMBER_LIMIT (1u << 20)
 
-#define WRITTEN 3 /* .dynamic, .got, .got.plt */
+#define WRITTEN 3 /* how many ranges find_written() finds at most */
 
 struct range {
 	uint64_t start, end;
@@ -29,7 +29,7 @@ struct edge_file {
 	struct mapped_file mapped;     /* empty: the bytes are the caller's */
 	uint64_t low, high;	       /* vaddrs of all PT_LOADs */
 	uint64_t frozen, frozen_end;   /* vaddrs that are read-only after relocation */
-	struct range written[WRITTEN]; /* of these, what the loader writes beside */
+	struct range written[WRITTEN]; /* of these, what the loader writes without a relocation */
 	size_t written_count;
 	struct relocations relocations; /* all, once `relocated` */
 	bool relocated;
@@ -112,9 +112,9 @@ static struct span find_soname(const struct elf_file *elf)
 }
 
 /*
- * The loader and the C library write to their own data before they make it read-only:
- * what the processor has, sizes of pages and caches. And words of the loader's own (the link
- * map, the resolver) have no relocation that would tell.
+ * Finds what is written in data that is read-only later, without a relocation that says so. The
+ * loader and the C library write all over their own (features of the CPU, sizes of pages and
+ * caches); in other files the loader writes words such as the link map and the resolver.
  */
 static void find_written(struct edge_file *file)
 {
@@ -196,7 +196,7 @@ int edge_memory_set_file(struct edge_memory *memory, uint32_t number, int fd, st
 			(struct span){ file->mapped.bytes, file->mapped.size_bytes }, err);
 }
 
-/* Where the segment that a mapping shows lies, and what is to be added to its vaddrs. */
+/* Finds the segment that a mapping shows, and stores its bias. */
 static bool find_bias(const struct edge_file *file, const struct mapping *mapping, uint64_t *bias)
 {
 	for (size_t i = 0; i < file->elf.segment_count; i++) {
@@ -282,7 +282,8 @@ bool edge_space_place(const struct edge_space *space, uint64_t address, uint32_t
 	return true;
 }
 
-/* Without memory for them, nothing is known of what the loader writes, once and for all. */
+/* Reads the file's relocations, once. Without memory for them its frozen data is unknown from then
+ * on. */
 static bool need_relocations(struct edge_file *file)
 {
 	if (!file->relocated && relocations_read_all(&file->elf, &file->relocations) < 0)
@@ -312,8 +313,8 @@ static bool find_symbol(const struct edge_space *space, struct span name, uint64
 }
 
 /*
- * A slot that gets the address of a symbol, in the GOT or among constants. Of functions that are
- * bound when they are first called it is known what they will be bound to.
+ * Reads a slot that the loader fills with the address of a symbol, in the GOT or among constants.
+ * For a function that is bound at its first call: the address that it will be bound to.
  */
 static bool read_slot(const struct edge_space *space, const struct edge_image *image,
 		      uint64_t vaddr, unsigned bytes, uint64_t *value)
@@ -325,7 +326,7 @@ static bool read_slot(const struct edge_space *space, const struct edge_image *i
 	       find_symbol(space, relocation->symbol, value);
 }
 
-/* What the loader makes of the bytes at `vaddr`: part of a slot that it writes, or as they are. */
+/* Applies to the bytes at `vaddr` the relocations that the loader writes there. False: unknown. */
 static bool relocate(struct edge_file *file, uint64_t bias, uint64_t vaddr, unsigned bytes,
 		     uint8_t *value)
 {
@@ -365,7 +366,7 @@ static const struct elf_segment *find_segment(const struct elf_file *elf, uint64
 
 static bool is_frozen(const struct edge_file *file, uint64_t vaddr, unsigned bytes)
 {
-	/* Without section headers nobody says what the loader writes. */
+	/* Without section headers find_written() knows nothing. */
 	if (!file->elf.section_count || vaddr < file->frozen || vaddr + bytes > file->frozen_end)
 		return false;
 	for (size_t i = 0; i < file->written_count; i++)

@@ -1,10 +1,10 @@
 /*
  * edge_memory - what is known of the memory of processes from the files that they have
  * mapped executable: code, and data that nothing writes while the program runs, as the
- * loader leaves it. Of writable data nothing is known, nor of what is read-only after
- * relocation where the loader writes what other files decide.
+ * dynamic loader leaves it. Unknown are writable data, and of data that is read-only after
+ * relocation (PT_GNU_RELRO) what the loader fills with what other files decide.
  *
- * Files come from strangers: whoever asks is a process without rights
+ * Files come from strangers: the caller is a process without rights
  * (collect/edge_helper.h). Memory grows with the files' relocations; the files
  * themselves are mapped. One thread at a time.
  */
@@ -28,14 +28,14 @@ struct edge_memory {
 };
 
 void edge_memory_release(struct edge_memory *memory);
-/* What `number` is in mappings; maps what `fd` is and leaves it to the caller. 0 or negative errno
- * (damaged, no ELF file): the file then stays unknown. */
+/* Makes file `number` of mappings known: maps `fd`, which stays the caller's. 0, or a negative
+ * errno with *err (damaged, no ELF file of this machine): the file then stays unknown. */
 int edge_memory_set_file(struct edge_memory *memory, uint32_t number, int fd, struct error *err);
 /* The same from bytes that outlive the memory, for tests. */
 int edge_memory_set_bytes(struct edge_memory *memory, uint32_t number, struct span bytes,
 			  struct error *err);
 
-/* One process, by its executable mappings. */
+/* An executable mapping of a process. */
 struct edge_mapping {
 	uint64_t start, end, offset;
 	struct edge_file *file;
@@ -43,7 +43,7 @@ struct edge_mapping {
 	uint64_t bias; /* address minus vaddr */
 };
 
-struct edge_image { /* a file with all its segments, as loaded once */
+struct edge_image { /* a file with all its segments, as loaded at one bias */
 	uint64_t start, end;
 	struct edge_file *file;
 	uint64_t bias;
@@ -53,10 +53,11 @@ struct edge_space {
 	struct edge_mapping *mappings; /* of known files, by start */
 	struct edge_image *images;
 	size_t mapping_count, image_count;
-	size_t last_image; /* where the last look ended */
+	size_t last_image; /* where the last search ended */
 };
 
-/* 0 or -ENOMEM; `space` borrows from `memory`. Mappings are by start, without overlap. */
+/* `mappings` are sorted by start and do not overlap. `space` borrows files from `memory`. 0 or
+ * -ENOMEM. */
 int edge_space_init(struct edge_space *space, const struct edge_memory *memory,
 		    const struct mapping *mappings, size_t count);
 void edge_space_release(struct edge_space *space); /* also right for a zeroed one */

@@ -5,7 +5,7 @@
 
 #include "image/elf_file.h"
 
-#define CHAIN_MOST 4096u /* symbols of one bucket that are looked at: usual chains have a few */
+#define CHAIN_MOST 4096u /* symbols of one bucket that are compared: usual chains have a few */
 
 static bool number_at(struct span table, uint64_t offset, void *number, size_t bytes)
 {
@@ -45,9 +45,9 @@ static bool is_named(const struct edge_symbols *symbols, const Elf64_Sym *symbol
 	return memcmp(text, name.data, name.size) == 0 && !text[name.size];
 }
 
-/* Adds one more definition to what is known of it. */
-static enum edge_symbol take_symbol(const Elf64_Sym *symbol, enum edge_symbol known,
-				    uint64_t *vaddr)
+/* The result with one more definition. */
+static enum edge_symbol add_definition(const Elf64_Sym *symbol, enum edge_symbol known,
+				       uint64_t *vaddr)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 	if (symbol->st_shndx == SHN_UNDEF)
@@ -90,7 +90,7 @@ enum edge_symbol edge_symbols_find(const struct edge_symbols *symbols, struct sp
 		    number_at(symbols->symbols, sizeof(symbol) * (uint64_t)index, &symbol,
 			      sizeof(symbol)) &&
 		    is_named(symbols, &symbol, name))
-			known = take_symbol(&symbol, known, vaddr);
+			known = add_definition(&symbol, known, vaddr);
 		if (link & 1)
 			return known;
 	}

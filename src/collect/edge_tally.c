@@ -68,7 +68,7 @@ int edge_tally_add(struct edge_tally *tally, const struct edge_row *edge)
 	return 0;
 }
 
-static int take_edge(struct tally_translation *translation, struct edge_row *edge)
+static int flush_edge(struct tally_translation *translation, struct edge_row *edge)
 {
 	uint32_t event;
 	uint32_t context;
@@ -89,10 +89,10 @@ static int take_edge(struct tally_translation *translation, struct edge_row *edg
 	return ret;
 }
 
-int edge_tally_take(struct edge_tally *tally, struct tally_translation *translation)
+int edge_tally_flush(struct edge_tally *tally, struct tally_translation *translation)
 {
 	for (size_t i = 0; i < tally->changed_count; i++) {
-		int ret = take_edge(translation, &tally->rows[tally->changed[i]]);
+		int ret = flush_edge(translation, &tally->rows[tally->changed[i]]);
 		if (ret < 0)
 			return ret;
 	}

@@ -1,7 +1,7 @@
 /*
- * edge_tally - where branches whose outcome became known are added up between two
- * profiles that are handed out. Memory grows with distinct branches of an epoch, never with
- * samples. Ids are those of the session's profile, as in collect/tally.h.
+ * edge_tally - adds up branches whose outcome became known, between two profiles that
+ * are handed out. Memory grows with distinct branches of an epoch, never with samples. Ids
+ * are those of the session's profile, as in collect/tally.h.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct edge_row {
 	uint32_t event, context;
 	uint32_t from_image, to_image;
 	uint64_t from_vaddr, to_vaddr;
-	uint64_t count; /* since the last take */
+	uint64_t count; /* since the last edge_tally_flush() */
 	uint32_t asker; /* as in struct tally_place */
 };
 
@@ -34,6 +34,6 @@ void edge_tally_release(struct edge_tally *tally);
 bool edge_tally_knows(const struct edge_tally *tally, const struct edge_row *edge);
 /* Counts a branch once more; edge->count does not matter. 0 or -ENOMEM. */
 int edge_tally_add(struct edge_tally *tally, const struct edge_row *edge);
-/* Moves all counts into translation->to. Before tally_take(), which adds the paths of all images
- * that are spoken of. 0 or -ENOMEM. */
-int edge_tally_take(struct edge_tally *tally, struct tally_translation *translation);
+/* Moves all counts into translation->to. Call it before tally_flush(), which adds the paths of all
+ * images that were translated. 0 or -ENOMEM. */
+int edge_tally_flush(struct edge_tally *tally, struct tally_translation *translation);

@@ -1,9 +1,8 @@
 /*
- * edge_window - which part of an interpreted path counts. A path starts where time is spent, so of
- * those in a loop more than their share start in a slow round, and the rounds that follow it within
- * a path are seen more often than others (docs/methods.md, "Where paths start"). Of a path that
- * goes round a loop for long a part counts that lies at random in it: as many instructions, but
- * near no start more than near others.
+ * edge_window - which part of an interpreted path counts. A path starts where time is spent, so
+ * paths in a loop start in slow rounds more often than in others, and the rounds after a slow one
+ * would be counted too often (docs/methods.md, "Where paths start"). Of a path that goes round a
+ * loop for long, a part of the same length but at a random distance from its start counts.
  */
 #pragma once
 
@@ -18,17 +17,18 @@
 
 struct edge_outcome {
 	uint64_t from, to; /* addresses of the process */
-	unsigned at;	   /* instructions of the path before it */
+	unsigned at;	   /* how many instructions of the path come before it */
 	enum interpret_edge kind;
 };
 
-/* Whether the path goes round: back by a condition, or by one branch twice. Quadratic. */
+/* Whether the path goes round a loop: it takes a conditional branch back, or passes one branch
+ * twice. Quadratic. */
 bool edge_window_is_loop(const struct edge_outcome *outcomes, size_t count);
 
 /*
- * The first instruction that counts, of EDGE_INSTRUCTIONS, on a path of so many: 0; but where it
- * went on to EDGE_LOOP_INSTRUCTIONS and at its end still comes by a branch of its start, each place
- * equally often. *turn counts these paths. Quadratic.
+ * The first of the EDGE_INSTRUCTIONS that count on a path of `instructions`: 0; but where the path
+ * has EDGE_LOOP_INSTRUCTIONS and passes a branch of its start again near its end, each possible
+ * position equally often. *turn counts these paths. Quadratic.
  */
 unsigned edge_window_first(const struct edge_outcome *outcomes, size_t count, unsigned instructions,
 			   uint64_t *turn);

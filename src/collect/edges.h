@@ -1,16 +1,17 @@
 /*
  * edges - evidence of where branches went, from samples that carry the registers and the
  * top of the stack: each is interpreted forward (isa/interpret.h) over the files that its
- * process has mapped, until an outcome is unknown. Samples wait here for the next
- * service, go to a process without rights as a batch (collect/edge_helper.h), and are
- * forgotten; what became of their branches is added up.
+ * process has mapped, until an outcome is unknown. Samples wait here until the next call of
+ * edges_service(), are sent in batches to a helper process without rights
+ * (collect/edge_helper.h), and are forgotten; the branches in its answers are added up.
  *
- * That costs CPU time beside sampling, and must not: it is measured, and samples are
- * left out evenly when it exceeds its allowance (collect/pace.h).
+ * Interpreting takes CPU time beside sampling and has a budget: its cost is measured, and samples
+ * are left out evenly when it exceeds the budget (collect/pace.h).
  *
- * Programs of strangers (collect/shares.h) have a process of their own, with less memory, and a
- * batch has the samples of one of them: he pays for what is waited for because of it, and for
- * what fails. So he neither takes interpreted samples from who is trusted nor time from others.
+ * There are two helpers, for programs of trusted users and for those of strangers
+ * (collect/shares.h). The strangers' one has less memory, and a batch holds samples of one
+ * stranger only, whose share pays for the time that is waited and for failures. So a stranger can
+ * take neither interpreted samples from trusted users nor time from other strangers.
  */
 #pragma once
 
@@ -32,85 +33,92 @@ struct perf_record;
 struct perf_sample;
 struct profile;
 
-/* Of one event, since the last bill; in samples of user code. */
+/* What became of the user-code samples of one event, since the last bill. */
 struct edge_sums {
 	uint64_t interpreted; /* = silent + those with an outcome */
-	uint64_t thinned;     /* left out for the budget, or their user's share is used up */
+	uint64_t thinned;     /* left out: over the budget, or their user's share is used up */
 	uint64_t unfit;	      /* without registers, of a 32-bit process, or in code of no file */
-	uint64_t lost;	      /* the process that interprets failed, or we were asked to end */
-	uint64_t silent, outcomes;
-	uint64_t ends[INTERPRET_ENDS];
+	uint64_t lost;	      /* the helper failed, or recording was asked to end */
+	uint64_t silent;      /* without a branch whose outcome became known */
+	uint64_t outcomes;    /* branches of all paths whose outcome became known */
+	uint64_t ends[INTERPRET_ENDS]; /* paths, by why they ended */
 };
 
-enum edge_told { EDGE_UNTOLD, EDGE_TOLD, EDGE_REFUSED };
+/* Whether a file was given to a helper. */
+enum edge_file_state { EDGE_FILE_UNSENT, EDGE_FILE_SENT, EDGE_FILE_REFUSED };
 
-/* A process that interprets, and what waits for it. */
-struct edge_lane {
-	bool on;
+/* A helper process that interprets, and the samples that wait for it. */
+struct edge_worker {
+	bool on; /* false: it failed too often, or could not be started; its samples are lost */
 	bool strange;
 	struct helper helper;
-	struct edge_batch gathering, under_way, spare;
-	bool asked; /* the helper is at `under_way` */
+	struct edge_batch gathering; /* what is sampled now */
+	struct edge_batch under_way; /* what the helper has; empty when `asked` is false */
+	struct edge_batch spare;     /* empty; its memory is used again */
+	bool asked;		     /* the answer to `under_way` is still to come */
 	uint64_t asked_ns;
-	uint64_t answered_ns; /* last */
-	uint8_t *told;	      /* enum edge_told, by number of the file */
-	bool outdated;	      /* the helper knows files that were forgotten: it is replaced */
-	size_t told_capacity, told_count;
+	uint64_t answered_ns; /* when the last answer came */
+	uint8_t *file_states; /* enum edge_file_state, by number of the file */
+	size_t file_state_capacity, files_sent;
+	bool outdated; /* the helper knows files that were forgotten: it is replaced */
 	unsigned failures;
 	struct pace pace;
-	/* Of strangers. */
+	/* The strangers' only: */
 	struct share *payer;	   /* of `under_way` */
-	uint64_t paid_ns;	   /* for it */
-	const struct share *first; /* whose samples this helper was given; NULL: nobody's yet */
-	bool mixed;		   /* and those of others */
-	struct share *again; /* whose turn it is in a new one; NULL: whoever has waited longest */
+	uint64_t paid_ns;	   /* for it, so far */
+	const struct share *first; /* whose samples this process had first; NULL: none yet */
+	bool mixed;		   /* it had samples of others too */
+	struct share
+		*again; /* whose batch a new process gets; NULL: that of whoever waits longest */
 };
 
 struct edges {
 	uint64_t registers; /* perf's mask */
-	struct edge_lane own, strange;
+	struct edge_worker own, strange;
 	struct file_table *files;	  /* borrowed */
 	struct shares *shares;		  /* likewise; NULL: nobody is limited */
 	const struct helper_watch *watch; /* likewise; NULL: nobody ends a wait */
-	unsigned failures;
-	char failure[256];	/* of the last one */
-	struct edge_sums *sums; /* by sampler */
+	unsigned failures;		  /* of both workers */
+	char failure[256];		  /* what the last one was */
+	struct edge_sums *sums;		  /* by sampler */
 	size_t sampler_count;
 	struct edge_tally tally;
-	uint64_t cpu_ns; /* that interpreting took so far */
+	uint64_t cpu_ns; /* that the helpers have used so far */
 };
 
-struct edges_options {
+struct edges_options { /* as in struct edges */
 	struct file_table *files;
 	struct shares *shares;
 	const struct helper_watch *watch;
 	size_t sampler_count;
 };
 
-/* Starts the helpers: early, they are forks. -ENOMEM; after other failures nothing is interpreted.
- */
+/* Starts the helpers, which are forks: call it while this process is small. 0, or a negative errno
+ * with *err: samples of a helper that did not start are counted as lost; after -ENOMEM `sums` is
+ * NULL, and none may be added. edges_release() is due either way. */
 int edges_init(struct edges *edges, const struct edges_options *options, struct error *err);
 void edges_release(struct edges *edges); /* also right for a zeroed one */
 
 /*
- * A sample of user code in `space` (NULL: unknown), which earns `allowance_ns`; `blocks`: struct
- * sample_memory_block, of what its registers point to. 0 or -ENOMEM.
+ * Adds a sample of user code to those that wait, or counts why not. `space` is its process's (NULL:
+ * unknown); `allowance_ns` is the CPU time that one sample may cost on average; `blocks` holds
+ * struct sample_memory_block of what its registers point to. 0 or -ENOMEM.
  */
-int edges_take(struct edges *edges, const struct edge_waiting *waiting,
-	       const struct perf_sample *sample, struct span blocks, struct address_space *space,
-	       double allowance_ns);
+int edges_add_sample(struct edges *edges, const struct edge_waiting *waiting,
+		     const struct perf_sample *sample, struct span blocks,
+		     struct address_space *space, double allowance_ns);
 
 /*
- * The blocks in a record of the output event (machine/sample_memory.h), if it is of the same
- * moment as *record, a sample; else empty. They lie in `attached`.
+ * The blocks in `attached`, a record of the output event (machine/sample_memory.h), if it belongs
+ * to the sample *record: same thread, same address. Else empty. They lie in `attached`.
  */
 struct span edges_blocks(struct span attached, const struct perf_layout *layout,
 			 const struct perf_record *record);
 
 /*
- * Takes what the helpers have found and gives them what was sampled since, when that is much or
- * a second's: call it a few times a second. EDGES_WAIT: until all is done, or the watch ends it,
- * and then the rest is lost. 0 or -ENOMEM.
+ * Reads the helpers' answers, without waiting, and sends them what was sampled since, once that is
+ * many samples or a second has passed: call it a few times a second. EDGES_WAIT: waits until all
+ * is done, or the watch ends the wait and the rest is lost. 0 or -ENOMEM.
  */
 enum edges_patience { EDGES_GO_ON, EDGES_WAIT };
 int edges_service(struct edges *edges, enum edges_patience patience);
@@ -120,5 +128,6 @@ struct edge_batch *edges_batch(struct edges *edges, size_t position);
  * refers to them. */
 void edges_forget_files(struct edges *edges, const bool *in_use);
 
-/* The bill of one event since the last, into `profile`. 0 or -ENOMEM. */
+/* Writes the sums of one sampler into `profile` as the bill of its `event` there, and begins them
+ * anew. 0 or -ENOMEM. */
 int edges_write_bill(struct edges *edges, size_t sampler, uint32_t event, struct profile *profile);

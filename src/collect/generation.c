@@ -6,14 +6,14 @@
 #include "collect/session.h"
 #include "collect/still_used.h"
 
-/* What begins with the next epoch, until it takes the place of what there is. */
+/* What the next epoch begins with, until it replaces what there is. */
 struct generation {
 	struct tally tally;
 	struct profile *dictionaries;
 	struct still_used used;
-	struct tally_translation translation; /* from those that there are */
+	struct tally_translation translation; /* from the present dictionaries to these */
 	struct number_map jits;		      /* by the new numbers of their images */
-	uint32_t *carried; /* by sample without a weight: its place in the tally */
+	uint32_t *carried; /* by sample that waits for its weight: its place in `tally` */
 };
 
 static void generation_release(struct generation *generation)
@@ -52,7 +52,7 @@ static int init(struct generation *generation, const struct session *session)
 						generation->dictionaries);
 }
 
-/* All events, under the ids that they have. */
+/* Adds all events, under the ids that they have. */
 static int keep_events(struct generation *generation)
 {
 	size_t count = profile_table(generation->translation.from, PROFILE_EVENT)->count;
@@ -62,12 +62,13 @@ static int keep_events(struct generation *generation)
 		if (ret < 0)
 			return ret;
 		if (same != id)
-			return -EINVAL; /* two rows were one: that is a mistake of ours */
+			return -EINVAL; /* two rows were equal, which is a bug */
 	}
 	return 0;
 }
 
-/* Images that are still used, in the order that they have: lists that are sorted stay so. */
+/* Adds the images that are still used, in the order that they have: lists that are sorted stay so.
+ */
 static int keep_images(struct generation *generation)
 {
 	size_t count = profile_table(generation->translation.from, PROFILE_IMAGE)->count;
@@ -85,7 +86,8 @@ static int keep_images(struct generation *generation)
 	return tally_translate_paths(&generation->translation);
 }
 
-/* Samples that wait for their weight have places in both until we know that all went well. */
+/* Carries the places of samples that wait for their weight; until all has succeeded they have
+ * places in both tallies. */
 static int carry_places(struct generation *generation, const struct session *session)
 {
 	size_t at = 0;
@@ -106,7 +108,8 @@ static int carry_places(struct generation *generation, const struct session *ses
 	return 0;
 }
 
-/* Of the sample that waits at that position, in any order; NULL: there are no more. */
+/* The context of one of the samples that wait to be interpreted, numbered in any order; NULL: there
+ * are no more. */
 static uint32_t *context_waiting(struct edges *edges, size_t position)
 {
 	struct edge_batch *batch;
@@ -118,7 +121,7 @@ static uint32_t *context_waiting(struct edges *edges, size_t position)
 	return NULL;
 }
 
-/* And those that wait to be interpreted contexts. */
+/* Carries the contexts of samples that wait to be interpreted. */
 static int carry_contexts(struct generation *generation, struct session *session)
 {
 	const uint32_t *context;
@@ -130,6 +133,7 @@ static int carry_contexts(struct generation *generation, struct session *session
 	return ret;
 }
 
+/* Points samples that wait at what was carried for them. */
 static void redirect(const struct generation *generation, struct session *session)
 {
 	uint32_t *context;
@@ -143,6 +147,7 @@ static void redirect(const struct generation *generation, struct session *sessio
 		*context = generation->translation.ids.dictionaries[PROFILE_CONTEXT][*context];
 }
 
+/* Gives a share back what was dropped with the epoch. */
 static void give_back(struct shares *shares, struct share *share)
 {
 	static const enum share_of dropped[] = { SHARE_STACKS, SHARE_PLACES, SHARE_EDGES };
@@ -168,7 +173,7 @@ static void renumber_spots(struct code_spots *spots, const uint32_t *images)
 		spots->list[i].image = images[spots->list[i].image];
 }
 
-/* Whoever knows an image knows it by its new number from here on. */
+/* Gives everything that knows an image by its number the new number. */
 static void renumber_images(struct generation *generation, struct session *session)
 {
 	const uint32_t *images = generation->translation.ids.dictionaries[PROFILE_IMAGE];
@@ -185,8 +190,9 @@ static void renumber_images(struct generation *generation, struct session *sessi
 	jit_table_renumber_images(&session->jits, images, &generation->jits);
 }
 
-/* Others know the dictionaries by their address, and events by their ids. */
-static void take_place(struct generation *generation, struct session *session)
+/* Replaces tally and dictionaries. The struct profile stays where it is, since others point at it,
+ * and so do ids of events. */
+static void replace(struct generation *generation, struct session *session)
 {
 	struct profile before = *session->profile;
 	struct tally tally = session->tally;
@@ -222,6 +228,6 @@ int session_begin_generation(struct session *session)
 	if (ret == 0)
 		ret = carry_contexts(&generation, session);
 	if (ret == 0)
-		take_place(&generation, session);
+		replace(&generation, session);
 	return ret;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool guarded_end(const struct process *process, uint32_t tid)
+bool guarded_is_exec(const struct process *process, uint32_t tid)
 {
 	return process && process->execed && !process->exit_ns && tid == process->pid &&
 	       process->space && process->space->count == 0;
@@ -20,7 +20,8 @@ void guarded_add(struct guarded *guarded, const struct process *process)
 		memcpy(guarded->names[guarded->name_count++], process->comm, PROCESS_COMM_SIZE);
 }
 
-void guarded_tell(const struct guarded *guarded, enum guarded_cure cure, char *text, size_t size)
+void guarded_describe(const struct guarded *guarded, enum guarded_cure cure, char *text,
+		      size_t size)
 {
 	char names[GUARDED_NAMES * (PROCESS_COMM_SIZE + 4)] = "";
 	size_t length = 0;

@@ -1,11 +1,12 @@
 /*
- * guarded - programs that could not be sampled since the kernel guards them from
- * whoever started them: setuid and setgid ones, those with file capabilities, those
- * that may not be read. Their exec takes off the events that the task brought along,
- * and nothing that they start has any.
+ * guarded - programs that could not be sampled since the kernel guards them from the
+ * user who started them: setuid and setgid programs, those with file capabilities,
+ * and those that may not be read. Their exec removes the events that the task has
+ * inherited, so neither they nor what they start have samples.
  *
- * No record says so. But the kernel tells such a task's end right after its exec,
- * before it has mapped anything (begin_new_exec() of fs/exec.c): guarded_end().
+ * No record says so. But at such an exec the kernel writes the task's exit record, right
+ * after the exec's own and before the task maps anything (begin_new_exec() of
+ * fs/exec.c): guarded_is_exec() recognizes that.
  */
 #pragma once
 
@@ -20,14 +21,16 @@
 struct guarded {
 	char names[GUARDED_NAMES][PROCESS_COMM_SIZE];
 	size_t name_count;
-	bool more; /* some found no room */
-	uint64_t execs;
+	bool more;	/* there were others, for which `names` has no room */
+	uint64_t execs; /* of guarded programs, in all */
 };
 
-/* Whether this end of a task is none: it has just executed a program that is guarded. */
-bool guarded_end(const struct process *process, uint32_t tid);
+/* Whether the exit record of `tid` is no exit: the process has just executed a guarded program. */
+bool guarded_is_exec(const struct process *process, uint32_t tid);
+/* Counts one, and notes its name. */
 void guarded_add(struct guarded *guarded, const struct process *process);
 
 enum guarded_cure { GUARDED_BE_ROOT, GUARDED_WHOLE_MACHINE };
-/* One sentence that names them; "" when there was none. */
-void guarded_tell(const struct guarded *guarded, enum guarded_cure cure, char *text, size_t size);
+/* Writes a sentence that names the programs and the cure; "" when there were none. */
+void guarded_describe(const struct guarded *guarded, enum guarded_cure cure, char *text,
+		      size_t size);

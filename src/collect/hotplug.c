@@ -13,8 +13,8 @@
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
-/* Reads the list; true when it is another one than before. */
-static bool look(struct hotplug *hotplug)
+/* Reads the list of online CPUs. Whether it has changed. */
+static bool read_online(struct hotplug *hotplug)
 {
 	char text[HOTPLUG_TEXT_BYTES];
 	ssize_t size = hotplug->fd < 0 ? -1 : pread(hotplug->fd, text, sizeof(text) - 1, 0);
@@ -42,7 +42,7 @@ void hotplug_start(struct hotplug *hotplug, const struct counters *counters, uin
 	hotplug->fd = open(ONLINE_PATH, O_RDONLY | O_CLOEXEC);
 	for (size_t slot = 0; slot < counters->cpu_count; slot++)
 		cpu_set_add(&watched, (size_t)counters->cpus[slot]);
-	hotplug->all = look(hotplug) && cpu_set_equal(&hotplug->online, &watched);
+	hotplug->all = read_online(hotplug) && cpu_set_equal(&hotplug->online, &watched);
 	hotplug->away = !hotplug->all; /* one may have left since it was opened */
 }
 
@@ -53,7 +53,7 @@ void hotplug_release(struct hotplug *hotplug)
 	*hotplug = HOTPLUG_NONE;
 }
 
-/* `goes_on`: one that was noted up to from_ns. */
+/* `goes_on`: it is an absence that was noted up to from_ns already. */
 static void note_absence(struct hotplug *hotplug, int cpu, uint64_t from_ns, uint64_t to_ns,
 			 bool goes_on)
 {
@@ -68,9 +68,10 @@ static void note_absence(struct hotplug *hotplug, int cpu, uint64_t from_ns, uin
 	cpu_set_add(&hotplug->absent, (size_t)cpu);
 }
 
-/* 0, also when it has left again or cannot be opened; or -ENOMEM. */
-static int take_back(struct hotplug *hotplug, struct counters *counters, struct ledger *ledger,
-		     size_t slot)
+/* Opens the events of a CPU that is back. 0, also when it has left again or they cannot be opened;
+ * or -ENOMEM. */
+static int reopen(struct hotplug *hotplug, struct counters *counters, struct ledger *ledger,
+		  size_t slot)
 {
 	struct error err;
 	uint64_t from_ns, to_ns;
@@ -93,8 +94,8 @@ static int take_back(struct hotplug *hotplug, struct counters *counters, struct 
 int hotplug_follow(struct hotplug *hotplug, struct counters *counters, struct ledger *ledger,
 		   uint64_t now_ns)
 {
-	/* One that could not be opened again is tried again. */
-	if (!look(hotplug) && !hotplug->away)
+	/* A CPU that could not be opened again is tried again each time. */
+	if (!read_online(hotplug) && !hotplug->away)
 		return 0;
 	struct cpu_set watched = { 0 };
 	int ret = 0;
@@ -105,7 +106,7 @@ int hotplug_follow(struct hotplug *hotplug, struct counters *counters, struct le
 		if (!online)
 			counters_lose_cpu(counters, slot, now_ns);
 		else if (counters->absences[slot].away)
-			ret = take_back(hotplug, counters, ledger, slot);
+			ret = reopen(hotplug, counters, ledger, slot);
 		hotplug->away |= counters->absences[slot].away;
 	}
 	for (size_t cpu = cpu_set_next(&hotplug->online, 0); hotplug->all && cpu < CPU_SET_LIMIT;
@@ -119,7 +120,8 @@ int hotplug_check(struct hotplug *hotplug, struct counters *counters, struct led
 		  uint64_t now_ns)
 {
 	int ret = 0;
-	/* The enabled time of a control group's events goes on only while it runs. */
+	/* The enabled time of a control group's events stands still while the group does not run.
+	 */
 	if (hotplug->fd < 0 || counters->watched_flags)
 		return 0;
 	for (size_t i = 0; i < counters->count && ret == 0; i++) {
@@ -129,7 +131,7 @@ int hotplug_check(struct hotplug *hotplug, struct counters *counters, struct led
 		    !cpu_set_has(&hotplug->online, (size_t)counters->cpus[slot]))
 			continue;
 		counters_lose_cpu(counters, slot, now_ns);
-		ret = take_back(hotplug, counters, ledger, slot);
+		ret = reopen(hotplug, counters, ledger, slot);
 		hotplug->away |= counters->absences[slot].away;
 	}
 	return ret;
@@ -150,7 +152,7 @@ void hotplug_settle(struct hotplug *hotplug, struct counters *counters, struct l
 	}
 }
 
-static size_t tell_absences(const struct hotplug *hotplug, char *text, size_t size)
+static size_t describe_absences(const struct hotplug *hotplug, char *text, size_t size)
 {
 	size_t cpus = cpu_set_count(&hotplug->absent);
 	double from = (double)(hotplug->first_from_ns - hotplug->start_ns) / 1e9;
@@ -178,10 +180,10 @@ static size_t tell_absences(const struct hotplug *hotplug, char *text, size_t si
 	return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }
 
-void hotplug_tell(const struct hotplug *hotplug, char *text, size_t size)
+void hotplug_describe(const struct hotplug *hotplug, char *text, size_t size)
 {
 	text[0] = 0;
-	size_t length = tell_absences(hotplug, text, size);
+	size_t length = describe_absences(hotplug, text, size);
 	if (cpu_set_empty(&hotplug->late))
 		return;
 	size_t late = cpu_set_count(&hotplug->late);

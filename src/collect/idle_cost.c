@@ -16,7 +16,7 @@
 #include "machine/perf_open.h"
 
 #define WANTED_RATE_HZ 20000u
-#define LOOK_NS	       30000000u /* for who idles */
+#define LOOK_NS	       30000000u /* to see which CPU idles most */
 #define WINDOW_NS      40000000u
 #define WINDOWS	       5
 #define LEAST_WINDOWS  3
@@ -32,7 +32,8 @@ bool idle_cost_of_window(const struct idle_window *window, double *ns)
 	double work = (double)window->samples * (double)window->period_ns;
 	if (!(wall > 0) || idle < LEAST_IDLE * wall || idle + work > wall)
 		return false;
-	/* Neither idle nor work: the interrupts, which came all that time and while idle. */
+	/* What is neither idle nor work is the interrupts' time. They came once a period, while
+	 * the CPU idled and while they were handled themselves. */
 	double interrupts = wall - idle - work;
 	*ns = interrupts * (double)window->period_ns / (idle + interrupts);
 	return true;
@@ -130,7 +131,7 @@ static uint64_t samples_of(const struct timer *timer)
 	       sizeof(struct perf_event_header);
 }
 
-/* When the CPU's idle time grew by a tick; false when it did not for a while. */
+/* Waits until the CPU's idle time grows by a tick, and stores that reading. False: it does not. */
 static bool next_tick(int cpu, struct cpu_time *tick)
 {
 	struct cpu_time first;
@@ -165,7 +166,7 @@ static int measure_windows(const struct timer *timer, int cpu, struct idle_cost 
 					      cpu_time_idle_ns(&from, &to), timer->period_ns,
 					      now - samples };
 		size_t room = timer->ring_bytes - (size_t)sysconf(_SC_PAGESIZE);
-		/* A full ring counts no more. */
+		/* A full ring does not count further samples. */
 		if ((now + 2) * sizeof(struct perf_event_header) < room &&
 		    idle_cost_of_window(&window, &ns[count]))
 			count++;
@@ -175,7 +176,8 @@ static int measure_windows(const struct timer *timer, int cpu, struct idle_cost 
 	return idle_cost_of_windows(ns, count, cost) ? 0 : -EAGAIN;
 }
 
-/* Whoever looks must not keep it from idling, where there is another CPU to look from. */
+/* Moves this thread to other CPUs, so that it does not keep that one from idling. False: there is
+ * no other CPU. */
 static bool stay_away(int cpu, struct cpu_set *before)
 {
 	struct cpu_set others;

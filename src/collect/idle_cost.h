@@ -1,8 +1,8 @@
 /*
- * idle_cost - what an interrupt of a sampled clock costs on a CPU that idles: how
- * much longer the kernel says that it was busy. Measured on a CPU that idles now,
- * with many interrupts for a fifth of a second, since the kernel tells idle time in
- * ticks of 1/USER_HZ: windows begin and end when it tells one more.
+ * idle_cost - what an interrupt of a sampled clock costs on an idle CPU: how much less
+ * idle time the kernel counts. Measured on a CPU that idles now, with many interrupts for
+ * a fifth of a second. As the kernel shows idle time in ticks of 1/USER_HZ, windows begin
+ * and end when a tick is added (docs/methods.md, "Clock shortfall").
  */
 #pragma once
 
@@ -23,9 +23,9 @@ struct idle_window {
 	uint64_t samples;   /* of what was not idle */
 };
 
-/* False when the CPU did too much else to tell. */
+/* Stores what one interrupt cost in a window. False when the CPU did too much else to tell. */
 bool idle_cost_of_window(const struct idle_window *window, double *ns);
-/* Sorts `ns`. False: too few windows. */
+/* Sorts the costs `ns` of windows and fills *cost. False: too few windows. */
 bool idle_cost_of_windows(double *ns, size_t count, struct idle_cost *cost);
 
 /*

@@ -11,7 +11,8 @@ double idle_interrupts_count(const struct idle_time *time, double cost_ns)
 	double rate = wall > 0 ? time->interrupts / wall : 0;
 	if (!(rate > 0) || !(idle > 0))
 		return 0;
-	/* They come at that rate while it idles and while they are handled themselves. */
+	/* They come at that rate while the CPU idles and while they are handled themselves:
+	 * span = idle + rate * span * cost, solved for the span. */
 	double share = 1 - rate * cost_ns;
 	double span = share * wall > idle ? idle / share : wall;
 	return rate * span;

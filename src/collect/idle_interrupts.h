@@ -1,7 +1,7 @@
 /*
- * idle_interrupts - what the timer of a sampled clock costs on a CPU that idles.
- * There its interrupts come as ever, take no sample, and are busy time to the
- * kernel (docs/methods.md, "Clock shortfall").
+ * idle_interrupts - how much time the timer interrupts of a sampled clock take on a CPU
+ * that idles. There they come as often as ever, take no sample, and count as busy time in
+ * the kernel (docs/methods.md, "Clock shortfall").
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct idle_time {
 	double interrupts; /* of the timer, in all that time */
 	uint64_t wall_ns;
 	uint64_t idle_ns;
-	uint64_t shortfall_ns; /* busy time without a sample: it cannot have been more */
+	uint64_t shortfall_ns; /* busy time without a sample, which bounds the estimate */
 };
 
 struct idle_interrupts {
@@ -22,7 +22,7 @@ struct idle_interrupts {
 	uint64_t ns, low_ns, high_ns; /* low <= ns <= high <= the shortfall */
 };
 
-/* How many came while the CPU idled, when each takes `cost_ns` of what would be idle time. */
+/* How many interrupts came while the CPU idled, when each takes `cost_ns` from the idle time. */
 double idle_interrupts_count(const struct idle_time *time, double cost_ns);
 struct idle_interrupts idle_interrupts_estimate(const struct idle_time *time,
 						const struct idle_cost *cost);

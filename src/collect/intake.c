@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "collect/session.h"
 
-#define MAPPINGS_CHEAP 2048u	  /* of a process; among more it takes a while to put another one */
-#define REAPED	       UINT32_MAX /* pid of a task that was reaped while it still ran */
+#define MAPPINGS_CHEAP 2048u	  /* of a process; with more, adding another takes a while */
+#define REAPED	       UINT32_MAX /* pid in samples of a task that was reaped while it ran */
 
 static int emit_weight(void *context, uint32_t target, const struct cell *cell)
 {
@@ -39,7 +39,8 @@ int session_settle(struct session *session, bool flush)
 	return 0;
 }
 
-/* Who ran. A task that has been reaped carries no number any more: it is the last to exit there. */
+/* Stores the process of a sample, or NULL. A reaped task has no number any more: it is the last one
+ * to exit on that CPU. */
 static int find_process(struct session *session, uint32_t pid, size_t slot, struct process **found)
 {
 	if (pid == REAPED)
@@ -49,7 +50,8 @@ static int find_process(struct session *session, uint32_t pid, size_t slot, stru
 		return 0;
 	if (session->follow)
 		return 0;
-	/* Its records were lost, or hidden from us: perhaps it is still there. */
+	/* Its records were lost or hidden from this user: read /proc, once, if it is still there.
+	 */
 	struct process *process = process_need(&session->processes, pid);
 	if (!process)
 		return -ENOMEM;
@@ -59,15 +61,16 @@ static int find_process(struct session *session, uint32_t pid, size_t slot, stru
 	return ret;
 }
 
-/* Of an inherited counter in the read window. */
+/* The key of an inherited counter in the read window. */
 static uint64_t thread_key(uint32_t tid, size_t slot)
 {
 	return (uint64_t)tid << 32 | slot;
 }
 
-/* What each member of the group counted since the leader's last sample belongs to this one. */
-static int take_group(struct session *session, const struct perf_record *record,
-		      const struct counter *leader, const struct tally_place *place)
+/* Adds what each member of the group has counted since the leader's last sample to the place of
+ * this one (NULL: to none). */
+static int add_group(struct session *session, const struct perf_record *record,
+		     const struct counter *leader, const struct tally_place *place)
 {
 	const struct perf_read *read = &record->sample.read;
 	struct lane *leader_lane = counters_lane(&session->counters, leader->sampler, leader->slot);
@@ -117,6 +120,7 @@ static int take_group(struct session *session, const struct perf_record *record,
 	return 0;
 }
 
+/* Gives a sample its weight: a clock's is known at once, others settle later. */
 static int weigh(struct session *session, const struct sampler *sampler, struct lane *lane,
 		 uint64_t time_ns, uint32_t target)
 {
@@ -130,18 +134,18 @@ static int weigh(struct session *session, const struct sampler *sampler, struct 
 	return tally_add(&session->tally, target, &cell);
 }
 
-/* A sample that is nobody's: its weight goes by all the same. */
+/* Processes a sample that counts for no place. It takes its part of the weight all the same. */
 static int set_aside(struct session *session, const struct perf_record *record,
 		     const struct counter *counter, struct lane *lane)
 {
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
 	int ret = weigh(session, sampler, lane, record->identity.time, SESSION_FILTERED_TARGET);
 	if (ret == 0 && sampler->group_size > 1)
-		ret = take_group(session, record, counter, NULL);
+		ret = add_group(session, record, counter, NULL);
 	return ret;
 }
 
-/* The time that a sample stands for, about. */
+/* About the time that a sample stands for; 0: not known yet. */
 static double sample_interval_ns(const struct sampler *sampler, const struct lane *lane)
 {
 	if (sampler->clock)
@@ -153,9 +157,10 @@ static double sample_interval_ns(const struct sampler *sampler, const struct lan
 		       : 0;
 }
 
-static int take_edges(struct session *session, const struct perf_record *record,
-		      const struct ring *ring, const struct counter *counter,
-		      struct process *process, uint32_t context)
+/* Hands a sample to be interpreted. */
+static int add_edges(struct session *session, const struct perf_record *record,
+		     const struct ring *ring, const struct counter *counter,
+		     struct process *process, uint32_t context)
 {
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
 	const struct lane *lane =
@@ -165,13 +170,13 @@ static int take_edges(struct session *session, const struct perf_record *record,
 					.context = context,
 					.share = process ? session_share(session, process) : NULL };
 	struct span blocks = edges_blocks(ring->attached, &session->counters.output_layout, record);
-	return edges_take(&session->edges, &waiting, &record->sample, blocks,
-			  process ? process->space : NULL,
-			  session->edge_ratio * sample_interval_ns(sampler, lane));
+	return edges_add_sample(&session->edges, &waiting, &record->sample, blocks,
+				process ? process->space : NULL,
+				session->edge_ratio * sample_interval_ns(sampler, lane));
 }
 
-/* A place that its user has no room for is one with all others beyond, and unknown for that alone,
- * whatever it was before. */
+/* Where the user's share has no room for another place, replaces it by the one for all such, with
+ * the cause UNKNOWN_BEYOND_LIMIT whatever it was before. */
 static int limit_place(struct session *session, struct process *process, struct tally_place *place,
 		       enum unknown_cause *cause)
 {
@@ -188,8 +193,8 @@ static int limit_place(struct session *session, struct process *process, struct 
 	return ret;
 }
 
-static int take_sample(struct session *session, const struct perf_record *record,
-		       const struct ring *ring, const struct counter *counter)
+static int handle_sample(struct session *session, const struct perf_record *record,
+			 const struct ring *ring, const struct counter *counter)
 {
 	const struct perf_identity *identity = &record->identity;
 	const struct sampler *sampler = &session->counters.samplers[counter->sampler];
@@ -203,7 +208,7 @@ static int take_sample(struct session *session, const struct perf_record *record
 		lane->sums.filtered++;
 		return set_aside(session, record, counter, lane);
 	}
-	if (bursts_hold(&session->bursts, identity->tid, identity->time)) {
+	if (bursts_was_stepped(&session->bursts, identity->tid, identity->time)) {
 		lane->sums.stepped++;
 		return set_aside(session, record, counter, lane);
 	}
@@ -212,7 +217,7 @@ static int take_sample(struct session *session, const struct perf_record *record
 	struct located leaf;
 	enum code_mode mode = code_mode_of_misc(record->misc);
 	if (mode == CODE_USER)
-		bursts_see(&session->bursts, identity->pid, identity->tid);
+		bursts_note_sample(&session->bursts, identity->pid, identity->tid);
 	ret = process ? session_context(session, process, identity->tid, counter->slot,
 					&place.context)
 		      : 0;
@@ -240,14 +245,14 @@ static int take_sample(struct session *session, const struct perf_record *record
 	if (ret == 0)
 		ret = weigh(session, sampler, lane, identity->time, target);
 	if (ret == 0 && sampler->group_size > 1)
-		ret = take_group(session, record, counter, &place);
+		ret = add_group(session, record, counter, &place);
 	if (ret == 0 && sampler->edges && mode == CODE_USER)
-		ret = take_edges(session, record, ring, counter, process, place.context);
+		ret = add_edges(session, record, ring, counter, process, place.context);
 	lane->sums.stored++;
 	return ret;
 }
 
-static int take_mapping(struct session *session, const struct perf_record *record)
+static int handle_mapping(struct session *session, const struct perf_record *record)
 {
 	const struct perf_mapping *mapping = &record->mapping;
 	struct process *process = process_find(&session->processes, mapping->pid);
@@ -302,8 +307,8 @@ static int take_mapping(struct session *session, const struct perf_record *recor
 	return ret == -E2BIG ? 0 : ret;
 }
 
-static int take_lost(struct session *session, const struct perf_record *record,
-		     const struct ring *ring)
+static int handle_lost(struct session *session, const struct perf_record *record,
+		       const struct ring *ring)
 {
 	if (ring->sideband) {
 		session->lost_sideband += record->lost.lost;
@@ -319,7 +324,7 @@ static int take_lost(struct session *session, const struct perf_record *record,
 	return 0;
 }
 
-static int take_throttle(struct session *session, const struct perf_record *record)
+static int handle_throttle(struct session *session, const struct perf_record *record)
 {
 	const struct counter *counter = counters_by_id(&session->counters, record->throttle.id);
 	if (counter)
@@ -328,14 +333,15 @@ static int take_throttle(struct session *session, const struct perf_record *reco
 	return 0;
 }
 
-static int take_task(struct session *session, const struct perf_record *record,
-		     const struct ring *ring)
+static int handle_task(struct session *session, const struct perf_record *record,
+		       const struct ring *ring)
 {
 	const struct perf_task *task = &record->task;
 	uint64_t time_ns = task->time + (uint64_t)session->boot_offset_ns;
 	if (record->type == PERF_RECORD_FORK) {
 		struct process *parent = process_find(&session->processes, task->parent_pid);
-		/* Now or never: what it forks inherits it, and may have ended already. */
+		/* Look the parent's share up now: the child inherits it, and either may end soon.
+		 */
 		if (parent && task->pid != task->parent_pid)
 			session_share(session, parent);
 		return process_fork(&session->processes, task->pid, task->tid, task->parent_pid,
@@ -344,41 +350,41 @@ static int take_task(struct session *session, const struct perf_record *record,
 	struct process *process = process_find(&session->processes, task->pid);
 	/* Of what is not followed nobody knows whether it has mapped anything. */
 	bool followed = !session->follow || (process && process->followed);
-	if (followed && guarded_end(process, task->tid)) {
-		/* Events of a CPU go on. */
+	if (followed && guarded_is_exec(process, task->tid)) {
+		/* Only inherited events end with such an exec. */
 		if (!session->inherit)
 			return 0;
 		guarded_add(&session->guarded, process);
 	}
 	session->last_exit[ring->cpu_slot] = task->pid;
-	/* The kernel has taken its counters off by then: no sample of it comes any more. */
+	/* The kernel has removed its counters by then: no sample of it comes any more. */
 	for (size_t slot = 0; session->inherit && slot < session->counters.cpu_count; slot++)
 		read_window_forget(&session->reads, thread_key(task->tid, slot));
 	return process_exit(&session->processes, task->pid, task->tid, task->time);
 }
 
-static int take_decoded(struct session *session, const struct perf_record *record,
+static int handle_other(struct session *session, const struct perf_record *record,
 			const struct ring *ring)
 {
 	switch (record->type) {
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		return take_task(session, record, ring);
+		return handle_task(session, record, ring);
 	case PERF_RECORD_COMM:
 		return process_comm(&session->processes, record->comm.pid, record->comm.tid,
 				    record->comm.name, record->comm.exec,
 				    record->identity.time + (uint64_t)session->boot_offset_ns);
 	case PERF_RECORD_MMAP2:
-		return take_mapping(session, record);
+		return handle_mapping(session, record);
 	case PERF_RECORD_KSYMBOL:
 		return kernel_map_symbol(&session->kernel, record->symbol.address,
 					 record->symbol.size_bytes, record->symbol.name,
 					 record->symbol.flags &
 						 PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
 	case PERF_RECORD_LOST:
-		return take_lost(session, record, ring);
+		return handle_lost(session, record, ring);
 	case PERF_RECORD_THROTTLE:
-		return take_throttle(session, record);
+		return handle_throttle(session, record);
 	default:
 		return 0;
 	}
@@ -387,10 +393,10 @@ static int take_decoded(struct session *session, const struct perf_record *recor
 int session_copy_rings(struct session *session)
 {
 	struct counters *counters = &session->counters;
-	if (ring_keeper_has_them(&session->keeper))
+	if (ring_keeper_owns_rings(&session->keeper))
 		return 0;
 	for (size_t i = 0; i < 2 * counters->cpu_count; i++) {
-		/* Any layout tells where times stand: all events share those fields. */
+		/* Any layout will do: all events share the fields up to the time. */
 		int ret = ring_copy(&counters->rings[i], &counters->samplers[0].layout);
 		if (ret < 0)
 			return ret;
@@ -398,7 +404,7 @@ int session_copy_rings(struct session *session)
 	return 0;
 }
 
-int session_take_record(void *context, struct ring *ring, const void *bytes, size_t size_bytes)
+int session_process_record(void *context, struct ring *ring, const void *bytes, size_t size_bytes)
 {
 	struct session *session = context;
 	const struct perf_layout *layout = &session->counters.sideband_layout;
@@ -425,6 +431,6 @@ int session_take_record(void *context, struct ring *ring, const void *bytes, siz
 			session->damaged++;
 		return 0;
 	}
-	return counter ? take_sample(session, &record, ring, counter)
-		       : take_decoded(session, &record, ring);
+	return counter ? handle_sample(session, &record, ring, counter)
+		       : handle_other(session, &record, ring);
 }

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/small_file.h"
 #include "collect/idle_interrupts.h"
+#include "collect/perf_limits.h"
 #include "collect/session.h"
 #include "profile/bill.h"
 
@@ -22,15 +22,11 @@ static uint64_t own_cpu_ns(void)
 	return clock_timeval_ns(&usage.ru_utime) + clock_timeval_ns(&usage.ru_stime);
 }
 
-/* What one interrupt of the first clock costs; the others' take as long. */
+/* Measures what one interrupt of the first clock event costs; those of others cost as much. */
 static void measure_cost(struct ledger *ledger, const struct session *session)
 {
 	const struct counters *counters = &session->counters;
-	char line[32];
-	uint64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
-					      sizeof(line)) < 0
-				 ? 0
-				 : strtoull(line, NULL, 10);
+	uint64_t limit = perf_limit_sample_rate();
 	for (size_t i = 0; i < counters->sampler_count && !ledger->cost_known; i++)
 		if (counters->samplers[i].clock)
 			ledger->cost_known =
@@ -67,7 +63,7 @@ void ledger_release(struct ledger *ledger)
 	*ledger = (struct ledger){ 0 };
 }
 
-/* What is known to be 0 is written as 0: an item that is missing is unknown. */
+/* One item of the bill. A known amount of 0 is written too: an item that is missing is unknown. */
 struct line {
 	const char *item;
 	bool known;
@@ -152,7 +148,7 @@ static bool was_idle(const struct ledger *ledger, const struct session *session,
 	return false;
 }
 
-/* When nothing idled at the start, perhaps it does at the end. */
+/* Where no CPU was idle enough at the start to measure the cost, perhaps one is at the end. */
 static void measure_cost_late(struct ledger *ledger, const struct session *session,
 			      const struct cpu_time *now)
 {
@@ -161,11 +157,11 @@ static void measure_cost_late(struct ledger *ledger, const struct session *sessi
 		return;
 	uint64_t before_ns = own_cpu_ns();
 	measure_cost(ledger, session);
-	ledger->own_cpu_ns += own_cpu_ns() - before_ns; /* after the recorded time */
+	ledger->own_cpu_ns += own_cpu_ns() - before_ns; /* not a part of the recorded time */
 	ledger->idle_known = ledger->cost_known;
 }
 
-/* What the timer's own interrupts took while the CPU was idle, of busy time that has no sample. */
+/* How much of the busy time without samples is the timer's own interrupts of an idle CPU. */
 static int write_idle(const struct ledger *ledger, uint32_t event, uint64_t cpu,
 		      const struct idle_time *time, struct profile *to)
 {

@@ -1,7 +1,8 @@
 /*
- * ledger - writes the bill of what came since the last one: for each event and
- * CPU what was seen, lost and unknown, for each CPU how busy it was, and what
- * collecting cost.
+ * ledger - writes the bill (profile/bill.h) of what came since the last one: for each
+ * event and CPU what was seen, lost and unknown, for each CPU how busy it was, and
+ * what collecting cost. At the end of an epoch the clocks are closed: what their
+ * samples stood for is compared with the time that the CPUs were busy.
  */
 #pragma once
 
@@ -15,35 +16,37 @@ struct session;
 struct tally_translation;
 
 struct ledger {
-	struct cpu_time *started; /* by CPU slot, since the last closing of the clocks */
-	struct cpu_time *before;  /* since the last bill */
+	struct cpu_time *started; /* by CPU slot, at the last closing of the clocks */
+	struct cpu_time *before;  /* at the last bill */
 	struct cpu_time *now;	  /* as last read */
 	uint64_t *offline_ns;	  /* by CPU slot, since the last bill */
-	uint64_t *away_ns;	  /* by CPU slot, since it went offline; 0: it is online */
+	uint64_t *away_ns;	  /* by CPU slot, in its present absence; 0: it is online */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
-	uint64_t self_bytes;   /* billed so far: it only grows */
-	uint64_t stopped_ns;   /* `now` is of that time */
-	struct idle_cost cost; /* of a clock's interrupt while idle */
+	uint64_t
+		self_bytes; /* billed so far: the memory of rings and copied files at its largest */
+	uint64_t stopped_ns;   /* when sampling ended */
+	struct idle_cost cost; /* of a clock's interrupt on an idle CPU */
 	bool cost_known;
-	bool idle_known; /* private: of this closing of the clocks */
+	bool idle_known; /* what interrupts of idle CPUs cost, at this closing of the clocks */
 };
 
-/* When sampling starts. With `whole_cpus` it first measures, for a quarter of a second, what a
- * clock's interrupts cost. */
+/* To be called when sampling starts. With `whole_cpus` it first measures for a quarter of a second
+ * what a clock's interrupts cost (collect/idle_cost.h). 0 or -ENOMEM; release it either way. */
 int ledger_init(struct ledger *ledger, const struct session *session, bool whole_cpus);
-/* Nothing is known of a CPU for so long: it counts as neither busy nor online then. */
+/* Nothing is known of a CPU for a time of `gap_ns`, which counts as neither busy nor online. */
 void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns);
-/* The CPU that was left out is back, `now` is its first reading (perhaps unknown). Where the
- * kernel's books may have counted that time as idle, how busy it was is unknown until the next
- * bill. */
+/* A CPU that was left out is back; `now` is its first reading, which may be unknown. Where the
+ * kernel may have accounted the absence as idle time (cpu_time_idle_offline()), how busy the CPU
+ * was is unknown until the next bill. */
 void ledger_return(struct ledger *ledger, size_t slot, const struct cpu_time *now);
-void ledger_stop(struct ledger *ledger, const struct session *session); /* when sampling ends */
+/* To be called when sampling ends: reads how busy the CPUs were until then. */
+void ledger_stop(struct ledger *ledger, const struct session *session);
 void ledger_release(struct ledger *ledger);
 /*
- * `close_clocks`: an epoch ends; compare what clock samples stood for with the time that the
- * CPUs were busy, which only means something when everything was sampled (`whole_cpus`).
- * 0 or -ENOMEM.
+ * Writes the bill into translation->to and begins a new one. `close_clocks`: an epoch ends, and the
+ * clocks are closed, which only means something when everything on the CPUs was sampled
+ * (`whole_cpus`). 0 or -ENOMEM.
  */
 int ledger_write(struct ledger *ledger, struct session *session, bool close_clocks, bool whole_cpus,
 		 struct tally_translation *translation);

@@ -21,13 +21,13 @@ int session_unknown(struct session *session, enum unknown_cause cause, struct lo
 		if (ret < 0)
 			return ret;
 	}
-	/* Without a mapping an address means nothing beside that of another process. */
+	/* All at vaddr 0: addresses without a mapping mean something else in each process. */
 	*out = (struct located){ .image = *image, .cause = cause };
 	return 0;
 }
 
-/* Code that a process made itself: an image of its own for each process. `wanted` lies in it when
- * `address` is where a call returns to. */
+/* Code that a process made itself, which has an image for each process. `wanted` is the address to
+ * look up: `address`, or the byte before it when that is where a call returns to. */
 static int locate_runtime(struct session *session, struct process *process, uint64_t address,
 			  uint64_t wanted, struct located *out)
 {
@@ -39,7 +39,8 @@ static int locate_runtime(struct session *session, struct process *process, uint
 			return 0;
 		}
 		char name[160];
-		/* The same process, whoever records it; another one on every host and boot. */
+		/* The name is the same whoever records the process, and differs by host and boot.
+		 */
 		snprintf(name, sizeof(name), "%s %" PRIu32 " %" PRIu64 " %.8s", process->comm,
 			 process->pid, process->start_ns / 10000000, session->boot_id);
 		struct profile_image image = { .kind = IMAGE_JIT,
@@ -53,7 +54,7 @@ static int locate_runtime(struct session *session, struct process *process, uint
 			share_give_back(&session->shares, share, SHARE_CONTEXTS, JIT_CONTEXTS);
 	}
 	out->image = process->runtime_image;
-	out->fleeting = true; /* code takes the place of other code */
+	out->fleeting = true; /* code is made anew at the same address */
 	int ret = jit_table_locate(&session->jits, process, share, out->image, wanted,
 				   session->sample_ns, &out->vaddr);
 	out->vaddr += address - wanted;
@@ -99,7 +100,7 @@ static uint64_t without_signature(const struct process *process, uint64_t addres
 static int locate_user(struct session *session, struct process *process, uint64_t address,
 		       enum frame_kind kind, struct located *out)
 {
-	/* A call may be the last instruction of its mapping. */
+	/* A call may be the last instruction of its mapping: look up the byte before the return. */
 	uint64_t back = kind == FRAME_RETURN && address;
 	uint64_t wanted = without_signature(process, address - back);
 	address = wanted + back;
@@ -164,7 +165,7 @@ int session_locate(struct session *session, struct process *process, enum code_m
 	return ret;
 }
 
-/* ---- as src/intake asks */
+/* ---- the session as a struct world */
 
 static int world_locate(void *owner, struct process *process, enum code_mode mode, uint64_t address,
 			enum frame_kind kind, struct located *out)
@@ -186,8 +187,8 @@ static enum unknown_cause world_cause(const void *owner, uint32_t image)
 	return UNKNOWN_NONE;
 }
 
-/* What is looked for again after a second, as mappings that nobody told of, may change by then
- * without a record that says so. */
+/* Changes every second, too: mappings are read again then (find_mapping()), which may change what
+ * addresses mean without a record. */
 static uint64_t world_meaning(void *owner, struct process *process)
 {
 	struct session *session = owner;
@@ -210,10 +211,10 @@ int session_calls(struct session *session, struct process *process,
 	*cut = session->max_stack && chain_reaches(&sample->chain, session->max_stack);
 	place->stack = true;
 	if (!share_has_room(&session->shares, share, SHARE_STACKS)) {
-		share->refused[SHARE_STACKS]++; /* the innermost frame alone */
+		share->refused[SHARE_STACKS]++; /* the stack is the innermost frame alone */
 		return 0;
 	}
-	/* The sampled address stands for the chain's own first one, which may be less exact. */
+	/* The chain's first address is left out: the sampled one may be more exact. */
 	int ret =
 		calls_of_words(cells, &session->world, process, &sample->chain,
 			       chain_words_of_leaf(&sample->chain), &session->chain, &place->calls);

@@ -1,7 +1,7 @@
 #include "collect/pace.h"
 
-#define MEMORY 1000.0 /* chances that the average cost looks back on, about */
-#define GUESS  200u   /* as many chances is the guess worth: the first ones are the dearest */
+#define MEMORY 1000.0 /* pieces that the moving average looks back on, about */
+#define GUESS  200u   /* pieces that the first guess is worth, since the first ones cost most */
 
 void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_ns)
 {
@@ -10,7 +10,7 @@ void pace_init(struct pace *pace, double first_ns, double limit_ns, double cost_
 	};
 }
 
-double pace_take(struct pace *pace, double allowance_ns)
+double pace_admit(struct pace *pace, double allowance_ns)
 {
 	pace->saved_ns += allowance_ns;
 	if (pace->saved_ns > pace->limit_ns)

@@ -1,9 +1,8 @@
 #include "collect/period.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-/* A change cuts a period short: half of one on average. */
+/* How much of a period a change cuts off, on average. */
 #define CUT_SHORT 0.5
 
 static double since_change(const struct period_log *log, uint64_t time_ns)
@@ -48,10 +47,10 @@ uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns)
 	return change->period + (first ? change->before / 2 : 0);
 }
 
-#define STEPS_LEAST 8 /* of 2 units: the mean is 16 of them */
+#define STEPS_LEAST 8 /* of 2 units each; the mean is 16 steps */
 #define STEPS_MOST  24
-/* 16 times the mean of 1/k for k from 8 to 24: so much oftener random periods sample than their
- * mean. */
+/* 16 times the mean of 1/k for k from 8 to 24: the ratio of the mean of 1 / period to 1 / mean
+ * period. */
 #define RANDOM_RATE 1.113507
 
 uint64_t period_draw(struct random_state *random, uint64_t mean)
@@ -64,7 +63,7 @@ uint64_t period_draw(struct random_state *random, uint64_t mean)
 	return period ? period : 1;
 }
 
-uint64_t period_mean_for(double events_per_second, double hz, int random)
+uint64_t period_mean_for(double events_per_second, double hz, bool random)
 {
 	double mean = events_per_second / hz * (random ? RANDOM_RATE : 1);
 	return mean < 1 ? 1 : (uint64_t)mean;
@@ -84,8 +83,8 @@ static bool is_prime(uint64_t number)
 
 uint64_t period_prime(uint64_t period)
 {
-	if (period > UINT32_MAX) /* longer than four seconds of ns: no tick is near, and trial
-				    division slow */
+	/* Longer than four seconds of ns: nothing periodic is near, and trial division is slow. */
+	if (period > UINT32_MAX)
 		return period | 1;
 	while (!is_prime(period))
 		period++;

@@ -1,22 +1,23 @@
 /*
- * period - which period was in force when. The period of a random schedule is
- * drawn anew at each drain. A clock event's
- * sample weighs the period that was in force at its time, known from this log
- * alone: the kernel's PERF_SAMPLE_PERIOD stays at the opening value.
+ * period - which sampling period was in force when. Random periods are drawn anew now
+ * and then (counters_redraw()). A clock event's sample weighs the period that was in
+ * force at its time, known from this log alone: the kernel's PERF_SAMPLE_PERIOD stays
+ * at the value that the event was opened with.
  *
- * A change starts the running period anew, so that what had passed of the old
- * one, half of it on average, is in no sample. The first tick after a change
- * stands for that half too; without it every change would lose p/2.
+ * A change restarts the timer, so that what had passed of the old period, half of it
+ * on average, is in no sample. The first tick after a change stands for that half too;
+ * without it every change would lose p/2.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/random.h"
 
-#define PERIOD_LOG                                                                                 \
-	8 /* changes that records not yet handled may lie before: one a drain, two drains at most  \
-	   */
+/* How many changes are kept for records that are not processed yet: one a drain, two drains at
+ * most. */
+#define PERIOD_LOG 8
 
 struct period_change {
 	uint64_t time_ns; /* from then on */
@@ -27,19 +28,21 @@ struct period_change {
 struct period_log {
 	struct period_change changes[PERIOD_LOG]; /* the last `count`, oldest first */
 	unsigned count;
-	double interrupts; /* of the timer, up to the last change */
+	double interrupts; /* of the timer, up to the last change; estimated */
 };
 
+/* Notes that `period` is in force from `time_ns` on. */
 void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period);
 static inline uint64_t period_log_current(const struct period_log *log)
 {
 	return log->count ? log->changes[log->count - 1].period : 0;
 }
-/* How often a clock's timer has interrupted until then, whoever ran. */
+/* How often a clock's timer has interrupted by then, idle CPUs included (docs/methods.md, "Clock
+ * shortfall"). */
 double period_log_interrupts(const struct period_log *log, uint64_t time_ns);
-/* The timer stood still in between. */
+/* Notes that the timer stood still in between, since the last change. */
 void period_log_skip(struct period_log *log, uint64_t from_ns, uint64_t to_ns);
-/* What a clock event's sample at that time weighs. */
+/* What a clock event's sample at that time weighs, in ns; 0 without any period. */
 uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns);
 
 /*
@@ -49,9 +52,11 @@ uint64_t period_log_weight(const struct period_log *log, uint64_t time_ns);
  */
 uint64_t period_draw(struct random_state *random, uint64_t mean);
 /*
- * The mean period that gives `hz` samples a second of what advances by
- * `events_per_second`: random periods sample 1.11 times as often as their mean does.
+ * The mean period that gives `hz` samples a second of an event that advances by
+ * `events_per_second`. Each random period lasts a while, so that the rate is the mean of
+ * 1 / period: 1.11 times that of the mean period.
  */
-uint64_t period_mean_for(double events_per_second, double hz, int random);
-/* A fixed period near `period` that locks to no tick: the next prime. */
+uint64_t period_mean_for(double events_per_second, double hz, bool random);
+/* The next prime from `period` on (above 2^32 the next odd number): a fixed period that does not
+ * lock to periodic work. */
 uint64_t period_prime(uint64_t period);

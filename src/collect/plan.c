@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/small_file.h"
 #include "collect/edge_helper.h"
+#include "collect/perf_limits.h"
 #include "machine/event.h"
 #include "machine/machine_root.h"
 #include "machine/sample_cost.h"
@@ -17,7 +17,7 @@
 
 #define SAMPLE_PAGES	128 /* 512 KiB: 0.1 s of 50000 samples a second, twice over */
 #define STACK_PAGES	512
-#define EDGE_PAGES	512 /* a sample is 270 bytes instead of 40 */
+#define EDGE_PAGES	512 /* with registers a sample is 270 bytes instead of 40 */
 #define SIDEBAND_PAGES	128
 #define USER_PAGES	64   /* perf_event_mlock_kb allows an ordinary user 516 KiB a CPU */
 #define LOWEST_RATE_HZ	99   /* below it a minute has too few samples to say anything */
@@ -79,7 +79,7 @@ static double budget_percent(const struct collect_options *options)
 	return options->overhead_percent > 0 ? options->overhead_percent : DEFAULT_PERCENT;
 }
 
-/* What an interpreted sample carries beside the usual. */
+/* Adds what a sample carries to be interpreted. */
 static void ask_for_registers(struct perf_event_attr *attr, uint64_t registers)
 {
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -87,7 +87,7 @@ static void ask_for_registers(struct perf_event_attr *attr, uint64_t registers)
 	attr->sample_stack_user = interpret_stack_bytes(edge_isa());
 }
 
-/* The rate that the budget buys: what one sample costs here, measured now. */
+/* The rate, in Hz, that the budget pays for: measures what one sample costs on this machine. */
 static double budget_rate(const struct plan *plan, const struct collect_options *options)
 {
 	double percent = budget_percent(options);
@@ -95,11 +95,7 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 	struct event event = options->events->events[0];
 	if (plan->samplers[0].edges)
 		ask_for_registers(&event.attr, plan->counters.edge_registers);
-	char line[32];
-	int64_t limit = small_file_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
-					     sizeof(line)) < 0
-				? 0
-				: strtoll(line, NULL, 10);
+	int64_t limit = (int64_t)perf_limit_sample_rate();
 	struct sample_cost cost;
 	char sentence[256];
 	if (sample_cost_measure(&event, limit,
@@ -132,7 +128,7 @@ static bool usual_edges(const struct sampler *sampler, const struct collect_opti
 	       (options->target == COLLECT_COMMAND || options->target == COLLECT_TASKS);
 }
 
-/* Which samples are interpreted. */
+/* Chooses the samplers whose samples are interpreted. */
 static int choose_edges(struct plan *plan, const struct collect_options *options, struct error *err)
 {
 	plan->counters.edge_registers = edge_registers();
@@ -154,10 +150,11 @@ static int choose_edges(struct plan *plan, const struct collect_options *options
 }
 
 /*
- * Which samples come with what their registers point to. The kernel drops samples with a program
- * that interrupt somebody's BPF program, unseen: not of events that sample the kernel's code too,
- * unless they were asked to be interpreted. Before Linux 6.0 a record that found no room would
- * count as a lost sample.
+ * Chooses the samplers whose samples come with the memory that their registers point to, which a
+ * BPF program reads. The kernel drops a sample with a program, and does not count it as lost, when
+ * it interrupts another BPF program: so events that sample the kernel's code too come without,
+ * unless interpreting them was asked for. Before Linux 6.0 (no PERF_FORMAT_LOST) a record of memory
+ * that found no room would count as a lost sample.
  */
 static void choose_memory(struct plan *plan, const struct collect_options *options,
 			  struct sample_memory *memory)

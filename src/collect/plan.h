@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "collect/collector.h"
+#include "collect/options.h"
 #include "collect/counters.h"
 #include "machine/cpu_set.h"
 #include "machine/probe.h"
@@ -23,16 +23,17 @@ struct plan {
 	struct counters_options counters; /* without features and cpus */
 	bool inherit;			  /* the kernel follows tasks; else CPUs are watched */
 	bool edges;			  /* some sampler's samples are interpreted */
-	/* Of the time that samples stand for, what interpreting them may take: a part of the
-	   budget that chose the rate, or all of it beside a rate that was asked for. */
+	/* The CPU time that interpreting samples may take, as a part of the time that they stand
+	   for: a part of the budget when that chose the rate, else (a given rate) all of it. */
 	double edge_ratio;
-	bool follow; /* of what runs on the CPUs, only the command's tree counts */
+	bool follow; /* CPUs are watched, and only samples of the command's tree count */
 };
 
 /*
- * 0 or a negative errno with the sentence. Says what it decided through options->note. Opens
- * *memory, which is closed, if samples are to come with what they point to: it is the caller's
- * to close, whatever is returned, after all that the plan led to.
+ * Fills *plan, which the caller has zeroed, and reports what it decided through options->note.
+ * Opens *memory, which must be closed before, when samples are to come with what their registers
+ * point to; the caller closes it, whatever is returned, after all events are closed. 0 or a
+ * negative errno with *err.
  */
 int plan_make(struct plan *plan, const struct collect_options *options,
 	      struct sample_memory *memory, struct error *err);

@@ -63,7 +63,7 @@ static uint64_t record_time(const uint8_t *record, size_t size, const struct per
 	return time;
 }
 
-/* Entries are nearly in order: each moves a few places at most. */
+/* Insertion sort: entries are nearly in order, and each moves a few places at most. */
 static void put_in_order(struct ring *ring, size_t from)
 {
 	for (size_t i = from ? from : 1; i < ring->count; i++) {
@@ -88,7 +88,7 @@ static bool is_attachment(const struct ring *ring, const uint8_t *record, size_t
 	return header.type == PERF_RECORD_SAMPLE && id == ring->attached_id;
 }
 
-/* By the owner, while others may look. */
+/* Adds to a count that other threads may read: ring_counted(). */
 static void count(uint64_t *sum, uint64_t more)
 {
 	__atomic_store_n(sum, *sum + more, __ATOMIC_RELAXED);
@@ -129,7 +129,7 @@ static int index_records(struct ring *ring, size_t from, const struct perf_layou
 	return 0;
 }
 
-/* Moves what still waits to the front, so that the copy does not grow for ever. */
+/* Moves the records that wait to the front, so that the copy does not grow for ever. */
 static void compact(struct ring *ring)
 {
 	if (ring->first == ring->count) {
@@ -153,8 +153,8 @@ static void compact(struct ring *ring)
 		ring->entries[i].at -= (uint32_t)lowest;
 }
 
-int ring_take(struct ring *ring, const void *bytes, size_t size_bytes,
-	      const struct perf_layout *layout)
+int ring_append(struct ring *ring, const void *bytes, size_t size_bytes,
+		const struct perf_layout *layout)
 {
 	compact(ring);
 	size_t from = ring->copied.size;
@@ -177,7 +177,7 @@ int ring_copy(struct ring *ring, const struct perf_layout *layout)
 	compact(ring);
 	size_t from = ring->copied.size;
 	if (size > ring->data_bytes || size > UINT32_MAX - from)
-		return -EOVERFLOW; /* the control page was written by somebody else */
+		return -EOVERFLOW; /* something else has written the control page */
 	uint8_t *room = buffer_extend(&ring->copied, size);
 	if (!room)
 		return -ENOMEM;
@@ -190,7 +190,7 @@ int ring_copy(struct ring *ring, const struct perf_layout *layout)
 	return index_records(ring, from, layout);
 }
 
-/* Earlier time first; of equal ones what tells about processes, then the lower ring. */
+/* Earlier times first; at equal times the side-band, then the lower ring. */
 static bool comes_first(const struct ring *a, const struct ring *b)
 {
 	uint64_t left = ring_peek(a)->time;

@@ -1,11 +1,11 @@
 /*
- * ring - the memory in which the kernel leaves records for us, and what was
- * copied out of it and waits to be handled. A ring's records come roughly in the
- * order of their time; ring_merge() hands them out exactly so, up to a limit, the
- * rest waits for the next drain.
+ * ring - the buffer that the kernel writes records into (perf_event_open(2)), and the
+ * records that were copied out of it and wait to be processed. A ring's records come
+ * roughly in the order of their time; ring_merge() hands them out exactly so, up to a
+ * limit. The rest waits for the next call.
  *
- * Copying first makes the room free again at once, so a slow consumer loses
- * nothing that a fast one would keep.
+ * Copying frees the kernel's room at once, so that a slow consumer loses nothing that
+ * a fast one would keep.
  */
 #pragma once
 
@@ -23,37 +23,38 @@ struct ring_entry {
 	uint64_t time;
 	uint32_t at; /* in `copied` */
 	uint32_t size_bytes;
-	uint32_t before_bytes; /* of what was attached to it */
+	uint32_t before_bytes; /* size of the record before it that is attached to it; or 0 */
 };
 
 struct ring {
 	int fd;	    /* of the event that owns the memory; not closed here */
-	bool alone; /* no counter has that descriptor any more */
+	bool alone; /* no counter owns that descriptor any more: whoever releases the ring closes it
+		     */
 	size_t cpu_slot;
-	bool sideband; /* processes and mappings; of equal times these come first */
+	bool sideband; /* records about processes and mappings; at equal times these come first */
 	/* Samples of the event with this identifier are no records of their own: each is attached
 	   to the record that the kernel wrote right behind it, whatever their times are. 0: none.
 	 */
 	uint64_t attached_id;
-	struct span attached; /* to the record that is handed out now; empty: nothing */
+	struct span attached; /* the one attached to the record that is handed out now; or empty */
 	void *memory;	      /* NULL: not mapped */
 	size_t data_bytes;
 	struct buffer copied;
 	struct ring_entry *entries;
 	size_t first, count, capacity;
-	uint64_t damaged_bytes; /* that made no sense as records */
-	/* Of ring_counted(), which may be asked while another thread copies: */
-	uint64_t damaged; /* how often: what follows in the copy is not understood either */
+	uint64_t damaged_bytes; /* that are no records */
+	/* For ring_counted(), also while another thread copies: */
+	uint64_t damaged; /* how often a copy had such bytes, up to its end */
 	uint64_t bytes;	  /* copied in all */
 };
 
-/* `pages`: of data, a power of two. 0 or negative errno (-EPERM: past the memory that may be
- * locked). */
+/* Maps the ring of an event; `pages`: of data, a power of two. 0 or negative errno (-EPERM: past
+ * the memory that may be locked). */
 int ring_map(struct ring *ring, int fd, size_t pages);
 void ring_release(struct ring *ring); /* also right for a zeroed one */
 
-/* Copies what the kernel has written so far and puts it in order. 0 or -ENOMEM; then the rest stays
- * in the ring. */
+/* Copies what the kernel has written so far and sorts it. 0; -ENOMEM: what was not copied stays in
+ * the ring; or -EOVERFLOW: the ring's control page is damaged. */
 int ring_copy(struct ring *ring, const struct perf_layout *layout);
 
 static inline const struct ring_entry *ring_peek(const struct ring *ring)
@@ -65,25 +66,25 @@ static inline const uint8_t *ring_bytes(const struct ring *ring, const struct ri
 	return ring->copied.data + entry->at;
 }
 
-/* About what was copied and waits to be handled. */
+/* How much was copied and waits, about. */
 static inline size_t ring_waiting_bytes(const struct ring *ring)
 {
 	const struct ring_entry *first = ring_peek(ring);
 	return first ? ring->copied.size - first->at : 0;
 }
-/* One of the two counts above, for whoever does not own the ring now. */
+/* Reads `damaged` or `bytes` of a ring that another thread may own now. */
 static inline uint64_t ring_counted(const uint64_t *count)
 {
 	return __atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
 /*
- * Hands out the records of all rings up to `limit` in the order of their time.
- * Returns 0 or the first negative result of `handle`.
+ * Calls `handle` for the records of all rings up to time `limit`, in the order of their
+ * time. 0, -ENOMEM, or the first negative result of `handle`.
  */
 typedef int (*ring_handle)(void *context, struct ring *ring, const void *record, size_t size_bytes);
 int ring_merge(struct ring *rings, size_t count, uint64_t limit, ring_handle handle, void *context);
 
-/* For tests and files: takes `size_bytes` of records as if the kernel had written them. */
-int ring_take(struct ring *ring, const void *bytes, size_t size_bytes,
-	      const struct perf_layout *layout);
+/* For tests: adds records as if they had been copied from the kernel. As ring_copy(). */
+int ring_append(struct ring *ring, const void *bytes, size_t size_bytes,
+		const struct perf_layout *layout);

@@ -68,7 +68,7 @@ void ring_keeper_start(struct ring_keeper *keeper, struct ring *rings, size_t co
 {
 	sigset_t all, before;
 	*keeper = (struct ring_keeper){ .rings = rings, .count = count, .layout = layout };
-	/* Signals are for the owner: what the handler of one does is done to its own thread. */
+	/* Signals are for the owner's thread: task_open.c and others use them to interrupt it. */
 	sigfillset(&all);
 	if (init_lock(keeper) || pthread_sigmask(SIG_SETMASK, &all, &before))
 		return;
@@ -76,7 +76,7 @@ void ring_keeper_start(struct ring_keeper *keeper, struct ring *rings, size_t co
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void tell(struct ring_keeper *keeper, bool *what, bool value)
+static void set_and_wake(struct ring_keeper *keeper, bool *what, bool value)
 {
 	pthread_mutex_lock(&keeper->lock);
 	*what = value;
@@ -88,7 +88,7 @@ void ring_keeper_stop(struct ring_keeper *keeper)
 {
 	if (!keeper->running)
 		return;
-	tell(keeper, &keeper->ending, true);
+	set_and_wake(keeper, &keeper->ending, true);
 	pthread_join(keeper->thread, NULL);
 	pthread_cond_destroy(&keeper->change);
 	pthread_mutex_destroy(&keeper->lock);
@@ -98,10 +98,10 @@ void ring_keeper_stop(struct ring_keeper *keeper)
 void ring_keeper_begin(struct ring_keeper *keeper)
 {
 	if (keeper->running && !keeper->keeping)
-		tell(keeper, &keeper->keeping, true);
+		set_and_wake(keeper, &keeper->keeping, true);
 }
 
-bool ring_keeper_has_them(const struct ring_keeper *keeper)
+bool ring_keeper_owns_rings(const struct ring_keeper *keeper)
 {
 	return keeper->keeping;
 }
@@ -110,7 +110,7 @@ int ring_keeper_end(struct ring_keeper *keeper)
 {
 	if (!keeper->keeping)
 		return 0;
-	/* It may be at its copying: the lock comes when that is done. */
+	/* Waits while the thread copies. */
 	pthread_mutex_lock(&keeper->lock);
 	keeper->keeping = false;
 	int ret = keeper->result;

@@ -1,13 +1,12 @@
 /*
  * ring_keeper - empties rings into memory, on a thread of its own, while the thread that owns them
- * is at work for longer than they may wait: it adds up an epoch, asks for names, or waits for a
- * disk. The kernel writes on meanwhile, and loses what finds no room; so it does again when twice a
- * ring's size waits, or RING_KEEPER_BYTES where that is more: memory has an end, whatever the owner
- * is at.
+ * works for longer than they may wait: it adds up an epoch, gathers names, or waits for a disk.
+ * Otherwise the kernel would lose records for want of room. To bound its memory the keeper stops
+ * copying a ring of which twice its size waits, or RING_KEEPER_BYTES where that is more.
  *
- * From ring_keeper_begin() to ring_keeper_end() the rings are the keeper's, all but the two counts
- * that ring.h names; at all other times it touches nothing. What it has copied is handled by the
- * owner afterwards. All functions are called by the owner.
+ * From ring_keeper_begin() to ring_keeper_end() the keeper owns the rings, but for the two counts
+ * of ring_counted(); at all other times it touches nothing. The owner processes what was copied
+ * afterwards. All functions are called by the owner.
  */
 #pragma once
 
@@ -34,15 +33,17 @@ struct ring_keeper {
 	pthread_cond_t change;
 };
 
-/* Starts the thread beforehand: a new one is the last to get a CPU on a busy machine. The rings and
- * the layout are borrowed. Without room for a thread there is none, and the owner goes on serving
- * rings as often as it can. */
+/* Starts the thread, beforehand: on a busy machine a new thread may wait long for a CPU. Borrows
+ * the rings and the layout. When no thread can be started, the functions below do nothing, and
+ * rings wait until the owner empties them. */
 void ring_keeper_start(struct ring_keeper *keeper, struct ring *rings, size_t count,
 		       const struct perf_layout *layout);
 void ring_keeper_stop(struct ring_keeper *keeper); /* also right for a zeroed one */
 
+/* Hands the rings to the keeper. */
 void ring_keeper_begin(struct ring_keeper *keeper);
-/* Whether the rings are the keeper's. */
-bool ring_keeper_has_them(const struct ring_keeper *keeper);
-/* 0, also when it had none, or what ring_copy() returned: then the rest is still in the rings. */
+/* Whether the keeper owns the rings. */
+bool ring_keeper_owns_rings(const struct ring_keeper *keeper);
+/* Takes the rings back. 0, also when the keeper had none; or what ring_copy() returned: then it
+ * copied no more, and the rest is still in the rings. */
 int ring_keeper_end(struct ring_keeper *keeper);

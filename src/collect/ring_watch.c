@@ -54,7 +54,8 @@ int ring_watch_add(struct ring_watch *watch, size_t ring, int fd)
 	return watch->now[ring] ? 0 : put(watch, watch->count);
 }
 
-/* One that cannot be polled is passed over: the ring is still emptied ten times a second. */
+/* Puts the next event of the ring into the set. Where none can be polled, the ring is still emptied
+ * ten times a second. */
 static void replace(struct ring_watch *watch, size_t position)
 {
 	const struct ring_watched *gone = &watch->list[position - 1];
@@ -73,7 +74,7 @@ void ring_watch_remove(struct ring_watch *watch, int fd)
 			continue;
 		if (watch->now[watched->ring] == i + 1)
 			replace(watch, i + 1);
-		watched->fd = -1; /* cannot be put into the set any more */
+		watched->fd = -1; /* put() fails with it from now on */
 	}
 }
 

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "collect/bursts.h"
-#include "collect/collector.h"
 #include "collect/counters.h"
 #include "collect/edges.h"
 #include "collect/file_table.h"
@@ -17,6 +16,7 @@
 #include "collect/kernel_code.h"
 #include "collect/kernel_map.h"
 #include "collect/left_out.h"
+#include "collect/options.h"
 #include "collect/proc_ask.h"
 #include "collect/ring_keeper.h"
 #include "collect/shares.h"
@@ -30,17 +30,17 @@
 #include "symbol/helper_process.h"
 
 #define SESSION_CONTEXT_CACHE	1024
-#define SESSION_FILTERED_TARGET UINT32_MAX /* of a sample whose weight is nobody's */
+#define SESSION_FILTERED_TARGET UINT32_MAX /* target of a sample that counts for no place */
 
-struct session_context {
-	uint32_t serial; /* of the process's name and group; 0: free */
+struct session_context { /* an entry of the cache: a thread on a CPU, and its context */
+	uint32_t serial; /* process->context, of its name and group; 0: free */
 	uint32_t tid;
 	uint32_t slot;
-	uint32_t id;
+	uint32_t id; /* in session->profile */
 };
 
-/* A place in code of which names and the like are wanted; of a file that is trusted, where none but
- * a stranger has samples there, by whom (as in struct tally_place). */
+/* A place in code whose names and the like are gathered. `asker`: in a trusted file, the stranger
+ * who alone has samples there, as in struct tally_place. */
 struct code_spot {
 	uint32_t image;
 	uint32_t asker;
@@ -56,9 +56,9 @@ struct session {
 	struct profile *profile; /* dictionaries only: events, images, contexts */
 	struct tally tally;
 	struct world world;
-	struct chain chain; /* of the sample that is taken */
+	struct chain chain; /* of the sample that is processed, filled anew for each */
 	struct edges edges;
-	double edge_ratio; /* plan.h */
+	double edge_ratio; /* as in struct plan */
 	struct bursts bursts;
 	struct counters counters;
 	struct ring_keeper keeper; /* of its rings */
@@ -66,24 +66,24 @@ struct session {
 	struct file_table files;
 	struct kernel_map kernel;
 	struct kernel_code kernel_code;
-	struct sample_memory sample_memory; /* as kernel_code: before events, and after them */
+	struct sample_memory sample_memory; /* opened before the counters, closed after them */
 	struct read_window reads;
 	struct jit_table jits;
 	struct shares shares;
 	struct guarded guarded;
 	struct proc_ask ask;
 	struct proc_silent silent;
-	struct left_out unread; /* processes that did not answer since the last epoch */
+	struct left_out unread; /* files of /proc that did not answer, in this epoch */
 	struct reader *reader;
-	struct helper_watch watch; /* of all helpers */
-	uint64_t hurry_ns;	   /* since when we are asked to end soon; 0: we are not */
-	bool gathering;
+	struct helper_watch watch; /* of all helpers: session_look() */
+	uint64_t hurry_ns;	   /* since when the owner wishes to end soon; 0: it does not */
+	bool gathering;		   /* names and code, at the end of an epoch */
 	struct urgency urgency;
-	struct byte_pool groups; /* cgroup paths */
-	uint32_t unknown_images[UNKNOWN_CAUSES];
+	struct byte_pool groups;		 /* cgroup paths */
+	uint32_t unknown_images[UNKNOWN_CAUSES]; /* that stand for each cause; 0: none yet */
 	struct session_context contexts[SESSION_CONTEXT_CACHE];
-	uint32_t context_serial;
-	uint32_t *last_exit;		       /* pid, by CPU slot */
+	uint32_t context_serial;	       /* given last */
+	uint32_t *last_exit;		       /* pid of the last process to exit, by CPU slot */
 	const struct collect_options *options; /* the collector's */
 	unsigned identity;		       /* set of enum collect_identity */
 	bool follow;			       /* only what is below the followed process counts */
@@ -91,63 +91,70 @@ struct session {
 	bool stacks;
 	uint64_t max_stack;
 	char boot_id[40];
-	int64_t boot_offset_ns; /* time since boot minus CLOCK_MONOTONIC */
-	uint64_t sample_ns;	/* when what is located was so */
-	uint64_t lost_sideband; /* by LOST records */
-	struct code_spots
-		named; /* what the last epoch had samples of, in order: is asked for no more */
-	struct code_spots owed; /* left out for want of time when an epoch ended: the next one's */
-	uint64_t damaged;	/* records without a lane */
+	int64_t boot_offset_ns;	 /* time since boot minus CLOCK_MONOTONIC */
+	uint64_t sample_ns;	 /* time of the sample whose addresses are looked up */
+	uint64_t lost_sideband;	 /* records about processes, as LOST records count them */
+	struct code_spots named; /* with samples in the last epoch, in order: not gathered again */
+	struct code_spots owed;	 /* left out for want of time, and gathered with the next epoch */
+	uint64_t damaged;	 /* records that could not be decoded and belong to no lane */
 };
 
-/* Moves what the kernel has written out of the rings, for later, unless their keeper does. 0 or
- * -ENOMEM. */
+/* intake.c: */
+/* Copies what the kernel has written out of the rings, unless their keeper does now. 0 or -ENOMEM.
+ */
 int session_copy_rings(struct session *session);
-/* What the owner wishes now. */
-enum collect_wish session_wish(struct session *session);
-/* A helper_watch's: whether what is waited for is still wanted. */
-int session_look(void *session);
-/* intake.c: one record from a ring, in the order of time. A ring_handle. */
+/* Processes one record of a ring; records come in the order of time. A ring_handle. */
+int session_process_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
 /* Hands the weights that are settled to the tally; `flush`: all that is left. 0 or -ENOMEM. */
 int session_settle(struct session *session, bool flush);
-int session_take_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
 
-/* generation.c: an epoch has ended, and all of it was taken. What was added up in it goes whole,
- * but for places and contexts of samples that wait for their weight or to be interpreted. 0 or
- * -ENOMEM: then nothing has changed. */
+/* gather.c: what the owner wishes now. */
+enum collect_wish session_wish(struct session *session);
+/* helper_watch.look: whether what is waited for is still wanted. 0 or -ECANCELED. */
+int session_look(void *session);
+
+/* generation.c: to be called when an epoch has been handed out. Drops its tally and dictionaries,
+ * but for places and contexts of samples that still wait for their weight or to be interpreted. 0,
+ * or -ENOMEM: then nothing has changed. */
 int session_begin_generation(struct session *session);
 
-/* context.c: whose the process is, or was; of one that nobody can ask any more a stranger's. */
+/* context.c: the share of the process's user; an unknown stranger's when the process has ended
+ * before it could be looked up and inherited none. */
 struct share *session_share(struct session *session, struct process *process);
-/* Who pays for what is read because of it: of one that nobody could ask not who forked it. */
+/* The share that pays for what is read because of the process. Not the one that it inherited from a
+ * trusted parent, when it ended before it could be looked up: then shares.ended. */
 struct share *session_payer(struct session *session, struct process *process);
+/* Stores the context of a sample of that thread on the CPU of that slot. 0 or -ENOMEM. */
 int session_context(struct session *session, struct process *process, uint32_t tid, uint32_t slot,
 		    uint32_t *context);
 
-/* Whether the process's share has room for one mapping more, and for a copy of those that it still
- * has in common with another process; else it is counted as refused. */
+/* Whether the process's share has room for one more mapping, and for a copy of the mappings that it
+ * still has in common with another process; else counts one as refused. */
 bool session_may_map(struct session *session, struct process *process);
-/* Charges the process's share for what it has mapped by now; NULL does nothing. What processes have
- * in common counts once, for who mapped it. */
+/* Charges the process's share for what it has mapped by now; NULL does nothing. Mappings that
+ * processes have in common count once, for the process that made them. */
 void session_count_mappings(struct session *session, struct process *process);
-/* A process_table's: gives that back. */
+/* process_table.forget_space: gives back what the space's share was charged. */
 void session_forget_space(void *session, struct address_space *space);
 
-/* locate.c: where an address lies; unknown ones get the image of their cause. */
+/* locate.c: stores where an address lies; unknown ones get the image of their cause. 0 or -ENOMEM.
+ */
 int session_locate(struct session *session, struct process *process, enum code_mode mode,
 		   uint64_t address, enum frame_kind kind, struct located *out);
-/* The place of what nobody knows, or of what is not kept apart any more. 0 or -ENOMEM. */
+/* Stores the place of all addresses that are unknown for that cause. 0 or -ENOMEM. */
 int session_unknown(struct session *session, enum unknown_cause cause, struct located *out);
-/* What addresses mean while they are sampled, for src/intake. */
+/* The session as src/intake sees it. */
 struct world session_world(struct session *session);
-/* By which calls the sample came there, stored in `*place`; and whether the kernel cut them off. */
+/* Stores the sample's callers in place->calls, and in *cut whether the kernel cut the chain off. 0
+ * or -ENOMEM. */
 int session_calls(struct session *session, struct process *process,
 		  const struct perf_sample *sample, struct tally_place *place, bool *cut);
 
-/* proc_scan.c: processes from before the start, as /proc tells. 0 or -ENOMEM; what is gone is no
- * failure. */
+/* proc_scan.c: reads what /proc says about one process or all, which started before the recording
+ * or whose records were lost. 0 or -ENOMEM; that a process is gone is no failure. */
 int session_scan_process(struct session *session, uint32_t pid);
 int session_scan_all(struct session *session);
-/* Reads the mappings again; for a process whose address is in none that we know. */
+/* Reads the mappings again, for a process with a sample in none that is known. */
 int session_scan_maps(struct session *session, struct process *process);
+/* Reads its control group. */
 int session_read_group(struct session *session, struct process *process);

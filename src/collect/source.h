@@ -14,13 +14,14 @@ struct source_facts {
 	uint64_t epoch;	   /* number within the recording */
 	uint64_t start_ns; /* since 1970 */
 	uint64_t duration_ns;
-	bool redact; /* leave the command line out: it names files */
+	bool redact; /* leave the command line out, since it names files */
 };
 
-/* Reads what /proc and /sys say of the machine, once: some hundred files. NULL: out of memory. */
+/* Reads the facts about the machine from some hundred files of /proc and /sys. NULL: out of memory.
+ */
 struct source *source_new(void);
 void source_free(struct source *source); /* NULL does nothing */
-/* 0 or -ENOMEM. What cannot be read is absent. */
+/* Adds the row to `profile`; what could not be read is absent in it. 0 or -ENOMEM. */
 int source_add(const struct source *source, const struct source_facts *facts,
 	       struct profile *profile);
 /* The first line of /proc/sys/kernel/random/boot_id; "" when unreadable. */

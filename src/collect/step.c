@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "collect/step_machine.h"
 
-#define LONGEST_NS	  500000000u /* a stretch that takes longer ends: something blocks */
+#define LONGEST_NS	  500000000u /* of a stretch: in a longer one something blocks */
 #define ALARM_US	  100000
 #define PENDING_LOOKED_AT 16
 #define SIGTRAP_BIT	  (UINT64_C(1) << (SIGTRAP - 1))
@@ -49,7 +49,7 @@ static void set_alarm(long interval_us)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* What /proc/TID/status says in a line of that name, as a number of that base. */
+/* The number in the line of /proc/TID/status that begins with `name`; 0 without such a line. */
 static uint64_t status_number(const char *text, const char *name, int base)
 {
 	const char *at = strstr(text, name);
@@ -67,9 +67,10 @@ static ssize_t read_status(pid_t tid, char *text, size_t size)
 }
 
 /*
- * The kernel forces a step's trap through: it resets what the process had set for the signal, when
- * that is ignored, or awaited but blocked, as it is in its own handler. The lines stand behind that
- * of the groups, which may be longer than the room.
+ * Whether a step would change what the process has set for SIGTRAP. The kernel forces the trap of a
+ * step through (force_sig_info_to_task of kernel/signal.c): where SIGTRAP is ignored, or blocked
+ * as in the process's own handler, it resets the handler to the default. Where the lines do not
+ * fit into the buffer, behind a long list of groups: as if it would.
  */
 static bool needs_its_traps(const char *status_text)
 {
@@ -80,7 +81,7 @@ static bool needs_its_traps(const char *status_text)
 	       (caught & blocked & SIGTRAP_BIT);
 }
 
-/* Whether it may be stepped, by what the kernel shows; else why not. */
+/* Whether the thread may be stepped, by /proc; else out->end says why not. */
 static bool fit(struct stretch *stretch)
 {
 	char text[4096];
@@ -105,7 +106,8 @@ static bool fit(struct stretch *stretch)
 }
 
 /*
- * Beside the thread on one CPU each step takes half as long, for no other CPU has to be woken.
+ * Moves this process to the thread's CPU: each step takes half as long when no other CPU has to be
+ * woken.
  */
 static void move_beside(pid_t tid)
 {
@@ -126,7 +128,7 @@ static void move_beside(pid_t tid)
 		return;
 	CPU_ZERO(&one);
 	CPU_SET((size_t)cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one); /* where that is not allowed it is slower */
+	sched_setaffinity(0, sizeof(one), &one); /* when it fails, steps are slower */
 }
 
 static bool still_ours(pid_t tid)
@@ -136,7 +138,7 @@ static bool still_ours(pid_t tid)
 	       status_number(text, "\nTracerPid:\t", 10) == (uint64_t)getpid();
 }
 
-/* Until it stops; false when it is ours no more. */
+/* Waits until the thread stops. False when it has ended or is traced no more. */
 static bool wait_for_stop(struct stretch *stretch, int *status)
 {
 	struct steps *out = stretch->out;
@@ -151,7 +153,8 @@ static bool wait_for_stop(struct stretch *stretch, int *status)
 		}
 		if (found < 0 && errno != EINTR)
 			return false;
-		/* Another thread's exec takes the number of its process's first one away. */
+		/* After another thread's exec the number of the first thread is that one's, which
+		 * is not traced. */
 		if (!still_ours(out->tid))
 			return false;
 		stretch->idle(stretch->context);
@@ -174,7 +177,7 @@ static bool read_registers(struct stretch *stretch, step_registers *registers)
 	return false;
 }
 
-/* Where it is now. False: the stretch ends there, for what it would execute cannot be read. */
+/* Notes the next instruction. False: its code cannot be read in time, which ends the stretch. */
 static bool note_place(struct stretch *stretch, const step_registers *registers)
 {
 	struct steps *out = stretch->out;
@@ -193,8 +196,8 @@ static bool is_our_trap(pid_t tid, int status)
 	       ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && info.si_code == TRAP_TRACE;
 }
 
-/* Behind the instruction that clears its trap flag a program's own last trap is on its way, and
- * looks like one of ours. */
+/* Whether a SIGTRAP is pending: after an instruction that clears the trap flag a program's own last
+ * trap is on its way, and looks like one of ours. */
 static bool awaits_trap(pid_t tid)
 {
 	siginfo_t waiting[PENDING_LOOKED_AT];
@@ -206,7 +209,8 @@ static bool awaits_trap(pid_t tid)
 	return count == PENDING_LOOKED_AT;
 }
 
-/* It may have entered its handler, or set another, since fit() looked; stopped, it cannot. */
+/* As fit() looked at a thread that ran, it may have entered its handler since, or set another. Now
+ * it is stopped and cannot. */
 static bool still_fit(struct stretch *stretch)
 {
 	char text[4096];
@@ -220,7 +224,8 @@ static bool still_fit(struct stretch *stretch)
 	return false;
 }
 
-/* Returns whether it is still to be let go, with the signal to go on with in *signal. */
+/* Steps a stopped thread. Returns whether it is still traced and stopped, and in *signal the signal
+ * that it is to get when it is let go (0: none). */
 static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 {
 	struct steps *out = stretch->out;
@@ -247,9 +252,9 @@ static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 			out->end = STEP_SLOW;
 			return true;
 		}
-		out->end = STEP_GONE; /* unless it stops again */
+		out->end = STEP_GONE; /* stays so unless the thread stops again */
 		if (ptrace(PTRACE_SINGLESTEP, out->tid, 0, 0) < 0)
-			return true; /* killed where it stood */
+			return true; /* it was killed meanwhile */
 		if (!wait_for_stop(stretch, &status))
 			return false;
 		if (!is_our_trap(out->tid, status)) {
@@ -267,8 +272,9 @@ static bool step_on(struct stretch *stretch, size_t limit, int *signal)
 	return true;
 }
 
-/* Who is about to end is refused as if it were another's. */
-static void tell_refusal(struct stretch *stretch, int number)
+/* Why attaching failed. A thread that is about to end is refused with EPERM as another user's is.
+ */
+static void note_refusal(struct stretch *stretch, int number)
 {
 	struct steps *out = stretch->out;
 	fit(stretch);
@@ -279,15 +285,16 @@ static void tell_refusal(struct stretch *stretch, int number)
 	out->code = -number;
 }
 
-/* Stops the thread. Returns whether it is ours, with the signal to let it go on with. */
+/* Attaches to the thread and stops it. Returns whether it is traced, and in *signal the signal that
+ * it is to get when it is let go (0: none). */
 static bool stop_thread(struct stretch *stretch, int *signal)
 {
 	struct steps *out = stretch->out;
 	int status;
 	*signal = 0;
-	/* No PTRACE_O_EXITKILL: whatever happens to us, the program goes on. */
+	/* No PTRACE_O_EXITKILL: whatever happens to this process, the program goes on. */
 	if (ptrace(PTRACE_SEIZE, out->tid, 0, (void *)PTRACE_O_TRACEEXEC) < 0) {
-		tell_refusal(stretch, errno);
+		note_refusal(stretch, errno);
 		return false;
 	}
 	out->end = STEP_GONE;
@@ -296,7 +303,7 @@ static bool stop_thread(struct stretch *stretch, int *signal)
 	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP) {
 		out->end = STEP_DONE; /* so far */
 	} else {
-		/* A signal, the stop of its process, or an exec came first. */
+		/* A signal, a group-stop or an exec came first. */
 		out->end = status >> 16 == PTRACE_EVENT_EXEC ? STEP_GONE : STEP_SIGNAL;
 		*signal = status >> 16 ? 0 : WSTOPSIG(status);
 	}
@@ -313,8 +320,8 @@ static void keep_mask(struct stretch *stretch)
 }
 
 /*
- * One that was killed where it stood is no more stopped: its end has to be waited for, or its
- * process would stay a zombie, for nobody else is told of it.
+ * Detaches. A thread that was killed meanwhile is not stopped any more: its end has to be waited
+ * for here, or its process would stay a zombie.
  */
 static void let_go(struct stretch *stretch, int signal)
 {
@@ -336,7 +343,8 @@ static void step_attached(struct stretch *stretch, size_t limit)
 	if (!stop_thread(stretch, &signal))
 		return;
 	bool stopped = true;
-	/* Stopped, it is in no execve(), whose end those who look here would wait for. */
+	/* While the thread is stopped it is in no execve(), for whose end files of /proc make
+	 * their readers wait. */
 	move_beside(out->tid);
 	step_code_begin();
 	snprintf(path, sizeof(path), "/proc/%d/mem", out->tid);

@@ -10,26 +10,26 @@
 
 #include "base/clock.h"
 
-#define BLOCK_BYTES 512u /* a power of two: no page ends in it */
+#define BLOCK_BYTES 512u /* a power of two: no page ends inside a block */
 #define READ_BYTES  (BLOCK_BYTES + STEP_CODE_BYTES)
 #define BLOCKS	    8u
 #define PATIENCE_NS UINT64_C(200000000)
 #define STACK_BYTES ((size_t)128 << 10)
-#define NO_BLOCK    UINT64_MAX /* no multiple of a block's size */
+#define NO_BLOCK    UINT64_MAX /* the address of an empty entry: no multiple of BLOCK_BYTES */
 
 struct block {
 	uint64_t address;
 	uint8_t bytes[READ_BYTES];
 };
 
-static struct block blocks[BLOCKS]; /* of this stretch */
+static struct block blocks[BLOCKS]; /* read in this stretch; a direct-mapped cache */
 
 static struct {
 	bool started;
 	pthread_mutex_t lock;
 	pthread_cond_t asking, answering;
-	bool ready; /* it has no rights any more */
-	bool busy;  /* it has been asked, and has not answered */
+	bool ready; /* the thread runs, and has no rights any more */
+	bool busy;  /* it reads `block` */
 	int fd;
 	struct block block;
 } service = { .lock = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_COND_INITIALIZER };
@@ -107,7 +107,7 @@ void step_code_begin(void)
 		blocks[i].address = NO_BLOCK;
 }
 
-/* By the thread, into *block. False: it does not come. */
+/* Has the thread read block->address into *block. False: it does not answer in time. */
 static bool ask(int fd, struct block *block)
 {
 	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;

@@ -1,12 +1,13 @@
 /*
- * step_code - the code bytes of a thread that is stepped. Reading another's memory waits for the
- * lock of that memory, which a thread of its process can hold as long as it likes (one that unmaps
- * what a file system takes back), and only the end of whoever reads ends that. Who steps must not
- * end: the thread would be left with a trap that nobody awaits. So a thread of its own reads, and
- * who steps gives it up after a while, to let his thread go.
+ * step_code - reads the code bytes of a thread that is stepped. Reading another process's memory
+ * takes the lock of that memory, which its threads can hold as long as they like (for instance by
+ * unmapping what a slow file system takes back); only the end of the reading process ends that
+ * wait. The process that steps must not end, since the stepped thread would be killed by its next
+ * trap. So a thread of its own reads, and the stepping thread stops waiting for it after a while,
+ * to let the stepped thread go.
  *
- * It reads some hundred bytes at once, which hold for one stretch: what a program writes over its
- * code within these milliseconds may be missed.
+ * Some hundred bytes are read at once and hold for one stretch: code that a program overwrites
+ * within these milliseconds may be missed.
  */
 #pragma once
 
@@ -15,13 +16,13 @@
 
 #define STEP_CODE_BYTES 16 /* no instruction is longer */
 
-/* Starts the thread that reads; without it who asks reads himself. Once in a process, before it
- * gives up its rights, of which the thread keeps none. 0 or negative errno. */
+/* Starts the thread that reads, which keeps no capabilities; without it step_code_read() reads
+ * itself. Call it once in a process, before that gives up its rights. 0 or negative errno. */
 int step_code_start(void);
-/* Whether it waits still for what was given up: nothing can be read. */
+/* Whether the thread is still at a read that was given up: nothing can be read now. */
 bool step_code_is_stuck(void);
-/* A stretch begins: what was read before does not hold. */
+/* To be called when a stretch begins: forgets what was read before. */
 void step_code_begin(void);
-/* `fd` is /proc/TID/mem. At the end of what is mapped it comes out shorter, with zeros behind.
- * False: it does not come; all zeros. */
+/* Reads code at `address` of `fd`, an open /proc/TID/mem. What is not mapped is zeros. False: the
+ * read does not end in time; all zeros. One thread at a time. */
 bool step_code_read(int fd, uint64_t address, uint8_t code[STEP_CODE_BYTES]);

@@ -1,5 +1,5 @@
 /*
- * step_machine - what stepping has to know of the machine's registers and instructions. Private to
+ * step_machine - what stepping depends on of the machine's registers and instructions. Private to
  * collect/step.c.
  */
 #pragma once
@@ -18,21 +18,23 @@ static inline uint64_t step_address(const step_registers *registers)
 	return registers->rip;
 }
 
-/* The trap flag is the program's own, before we step: afterwards the kernel hides ours. Stepping
- * would take the program's traps for ours. */
+/* Whether the program has set the trap flag (EFLAGS.TF) itself: then its traps could not be told
+ * from ours. To be read before the first step; afterwards the kernel hides the flag that it sets.
+ */
 static inline bool step_steps_itself(const step_registers *registers)
 {
 	return registers->eflags & 0x100;
 }
 
-/* Interrupted in a call that will be made again: the address is behind the call only for now. */
+/* Whether the thread was interrupted in a system call that the kernel restarts (-ERESTARTSYS to
+ * -ERESTART_RESTARTBLOCK): its address will go back to the call. */
 static inline bool step_in_system_call(const step_registers *registers)
 {
 	long result = (long)registers->rax;
 	return (long)registers->orig_rax >= 0 && result >= -516 && result <= -512;
 }
 
-/* Intel SDM volume 2, 2.1.1 and appendix A. */
+/* Whether an instruction may be stepped: Intel SDM volume 2, 2.1.1 (prefixes) and appendix A. */
 static inline bool step_is_safe(const uint8_t code[16])
 {
 	unsigned at = 0;
@@ -43,13 +45,13 @@ static inline bool step_is_safe(const uint8_t code[16])
 	if ((code[at] & 0xf0) == 0x40) /* REX */
 		at++;
 	switch (code[at]) {
-	case 0x9c: /* pushf would save the flag that steps, */
-	case 0x9d: /* popf make it the program's own */
+	case 0x9c: /* pushf would save the trap flag, */
+	case 0x9d: /* popf would make it the program's own */
 	case 0xcc: /* int3, int, int1 */
 	case 0xcd:
 	case 0xf1:
 	case 0xcf: /* iret */
-	case 0x8e: /* mov to ss holds a trap back */
+	case 0x8e: /* mov to ss delays the trap by an instruction */
 		return false;
 	case 0x0f:
 		return code[at + 1] != 0x05 && code[at + 1] != 0x34; /* syscall, sysenter */
@@ -74,14 +76,15 @@ static inline bool step_steps_itself(const step_registers *registers)
 	return false;
 }
 
-/* The kernel has put the address back to the call already, which is not stepped. */
+/* The kernel has set the address back to the call already, which step_is_safe() refuses. */
 static inline bool step_in_system_call(const step_registers *registers)
 {
 	(void)registers;
 	return false;
 }
 
-/* Arm ARM C4.1: exception generation, and loads (store exclusive, load exclusive). */
+/* Whether an instruction may be stepped. Arm ARM C4.1: not exception generation, nor load
+ * exclusives. */
 static inline bool step_is_safe(const uint8_t code[16])
 {
 	uint32_t word;

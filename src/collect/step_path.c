@@ -29,12 +29,12 @@ void step_path_make(const struct steps *steps, const struct step_flow *flow, str
 		uint64_t from = steps->places[i].address;
 		uint64_t to = steps->places[i + 1].address;
 		bool branch = branches(flow[i].kind);
-		/* A string instruction is stepped turn by turn. */
+		/* A repeated string instruction is stepped once for each repetition. */
 		if (to == from && !branch)
 			continue;
 		path->instructions++;
 		last = from;
-		/* Code that is not known is taken to go on straight where it seems to. */
+		/* Code that cannot be decoded counts as straight where the next address is near. */
 		bool straight = flow[i].kind == INSTRUCTION_DATA
 					? to > from && to - from < STEP_CODE_BYTES
 					: to == from + flow[i].length_bytes;

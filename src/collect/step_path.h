@@ -1,6 +1,6 @@
 /*
- * step_path - which way a stretch of steps went: the branches that it came by, and the straight
- * runs between those that were taken.
+ * step_path - the path of a stretch of steps: its branches, and the straight runs of instructions
+ * between taken ones.
  */
 #pragma once
 
@@ -14,13 +14,13 @@ struct decoder;
 struct message;
 struct error;
 
-/* What the code says of an instruction. */
+/* What decoding says of an instruction. */
 struct step_flow {
 	uint8_t length_bytes;
 	uint8_t kind; /* enum instruction_kind */
 };
 
-/* Every jump, call and return, and every conditional branch, taken or not. */
+/* A jump, call, return or conditional branch, taken or not; `to`: the next instruction executed. */
 struct step_edge {
 	uint64_t from, to;
 };
@@ -35,10 +35,10 @@ struct step_path {
 	size_t edge_count;
 	struct step_run runs[STEP_LIMIT];
 	size_t run_count;
-	size_t instructions; /* executed; one that repeats itself counts once */
+	size_t instructions; /* executed; a repeated string instruction counts once */
 };
 
-/* `flow` has steps->count entries. */
+/* Fills *path. `flow` has steps->count entries, one for each executed instruction. */
 void step_path_make(const struct steps *steps, const struct step_flow *flow,
 		    struct step_path *path);
 
@@ -47,6 +47,6 @@ void step_path_make(const struct steps *steps, const struct step_flow *flow,
  * stranger's. A request holds struct step_place[], the answer as many struct step_flow.
  */
 void step_decoder_run(int socket);
-/* Its work, for tests; `context` is a struct decoder. */
+/* Answers one request; `context` is a struct decoder. For tests. 0, or -EBADMSG with *err. */
 int step_decoder_serve(void *context, const struct message *request, struct message *answer,
 		       struct error *err);

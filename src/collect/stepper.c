@@ -20,7 +20,7 @@
 #include "collect/step_code.h"
 #include "confine/confinement.h"
 
-#define STOP_TRIES 30 /* of a millisecond; a stretch takes some ten */
+#define STOP_TRIES 30 /* of a millisecond; a stretch takes about ten */
 
 struct question {
 	pid_t tid;
@@ -29,7 +29,7 @@ struct question {
 
 enum message_kind { MESSAGE_CHILD, MESSAGE_ENDED, MESSAGE_STEPS };
 
-/* Of a datagram as much as there are places is sent. */
+/* A datagram to the owner; behind the last place of `steps` nothing is sent. */
 struct answer {
 	uint32_t kind;
 	int32_t number;		     /* the child's pid or wait status */
@@ -37,67 +37,68 @@ struct answer {
 	struct steps steps;
 };
 
-/* The process's side. */
-struct keeping {
+/* The state of the stepper process. */
+struct keeper {
 	int socket;
 	pid_t child; /* 0: none, or ended */
 	struct answer answer;
 };
 
-static void send_answer(struct keeping *keeping, enum message_kind kind, int number)
+static void send_answer(struct keeper *keeper, enum message_kind kind, int number)
 {
 	size_t size = offsetof(struct answer, steps);
-	keeping->answer.kind = kind;
-	keeping->answer.number = number;
+	keeper->answer.kind = kind;
+	keeper->answer.number = number;
 	if (kind == MESSAGE_STEPS)
 		size += offsetof(struct steps, places) +
-			(keeping->answer.steps.count + 1) * sizeof(struct step_place);
-	/* Nobody may be there to hear it. */
-	while (send(keeping->socket, &keeping->answer, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
+			(keeper->answer.steps.count + 1) * sizeof(struct step_place);
+	/* Other failures do not matter: the owner is gone. */
+	while (send(keeper->socket, &keeper->answer, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 }
 
-static void child_ended(struct keeping *keeping, int status)
+static void child_ended(struct keeper *keeper, int status)
 {
 	struct answer answer = { .kind = MESSAGE_ENDED, .number = status };
 	struct rusage used;
-	if (getrusage(RUSAGE_CHILDREN, &used) == 0) { /* it is the only one */
+	if (getrusage(RUSAGE_CHILDREN, &used) == 0) { /* it is the only child */
 		answer.user_ns = clock_timeval_ns(&used.ru_utime);
 		answer.system_ns = clock_timeval_ns(&used.ru_stime);
 	}
-	keeping->child = 0;
-	while (send(keeping->socket, &answer, offsetof(struct answer, steps), MSG_NOSIGNAL) < 0 &&
+	keeper->child = 0;
+	while (send(keeper->socket, &answer, offsetof(struct answer, steps), MSG_NOSIGNAL) < 0 &&
 	       errno == EINTR)
 		;
 }
 
-static void look_for_end(struct keeping *keeping)
+static void look_for_end(struct keeper *keeper)
 {
 	int status;
-	if (keeping->child && waitpid(keeping->child, &status, WNOHANG) == keeping->child)
-		child_ended(keeping, status);
+	if (keeper->child && waitpid(keeper->child, &status, WNOHANG) == keeper->child)
+		child_ended(keeper, status);
 }
 
-/* While a step takes long: the child's stop would be taken away if it is the one that is stepped.
- */
+/* Called while a step takes long. Does not wait for a child that is stepped now: that would consume
+ * the stop that step.c waits for. */
 static void look_while_stepping(void *context)
 {
-	struct keeping *keeping = context;
-	if (keeping->answer.steps.tid != keeping->child)
-		look_for_end(keeping);
+	struct keeper *keeper = context;
+	if (keeper->answer.steps.tid != keeper->child)
+		look_for_end(keeper);
 }
 
-static void serve_question(struct keeping *keeping, const struct question *question)
+static void serve_question(struct keeper *keeper, const struct question *question)
 {
-	struct steps *steps = &keeping->answer.steps;
-	step_thread(question->tid, question->instructions, look_while_stepping, keeping, steps);
-	if (steps->reaped && steps->tid == keeping->child)
-		child_ended(keeping, steps->wait_status);
-	send_answer(keeping, MESSAGE_STEPS, 0);
+	struct steps *steps = &keeper->answer.steps;
+	step_thread(question->tid, question->instructions, look_while_stepping, keeper, steps);
+	if (steps->reaped && steps->tid == keeper->child)
+		child_ended(keeper, steps->wait_status);
+	send_answer(keeper, MESSAGE_STEPS, 0);
 }
 
-/* What comes to the whole terminal is not ours: we let go in order, when our owner is gone. */
-static int take_signals(void)
+/* Blocks signals, such as the terminal's: this process ends in order, when its owner is gone.
+ * Returns a signalfd for SIGCHLD. */
+static int block_signals(void)
 {
 	sigset_t all;
 	sigset_t child;
@@ -109,63 +110,63 @@ static int take_signals(void)
 	return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static _Noreturn void serve(struct keeping *keeping)
+static _Noreturn void serve(struct keeper *keeper)
 {
-	int signals = take_signals();
+	int signals = block_signals();
 	uint32_t missing;
 	prctl(PR_SET_NAME, "culprit-step");
 	if (step_code_start() < 0 ||
-	    confine(&(struct confinement){ .kind = CONFINEMENT_STEP, .socket = keeping->socket },
+	    confine(&(struct confinement){ .kind = CONFINEMENT_STEP, .socket = keeper->socket },
 		    &missing) < 0)
 		_exit(1);
 	for (;;) {
-		struct pollfd fds[] = { { keeping->socket, POLLIN, 0 }, { signals, POLLIN, 0 } };
+		struct pollfd fds[] = { { keeper->socket, POLLIN, 0 }, { signals, POLLIN, 0 } };
 		struct signalfd_siginfo info;
 		struct question question;
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			_exit(1);
 		while (read(signals, &info, sizeof(info)) == sizeof(info))
-			look_for_end(keeping);
+			look_for_end(keeper);
 		if (!fds[0].revents)
 			continue;
-		ssize_t got = recv(keeping->socket, &question, sizeof(question), MSG_DONTWAIT);
+		ssize_t got = recv(keeper->socket, &question, sizeof(question), MSG_DONTWAIT);
 		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 			_exit(0);
 		if (got == sizeof(question))
-			serve_question(keeping, &question);
+			serve_question(keeper, &question);
 	}
 }
 
-/* In the process itself this does not return, but in its child when there is to be one. */
+/* Runs the stepper and does not return, but in the child that `with_child` asks for: 0. */
 static pid_t become_stepper(int socket, bool with_child)
 {
-	struct keeping *keeping = calloc(1, sizeof(*keeping));
-	if (!keeping)
+	struct keeper *keeper = calloc(1, sizeof(*keeper));
+	if (!keeper)
 		_exit(1);
-	keeping->socket = socket;
+	keeper->socket = socket;
 	if (with_child) {
 		pid_t child = fork();
 		if (child == 0) {
 			close(socket);
-			free(keeping);
+			free(keeper);
 			return 0;
 		}
-		keeping->child = child < 0 ? 0 : child;
-		send_answer(keeping, MESSAGE_CHILD, child < 0 ? -errno : child);
+		keeper->child = child < 0 ? 0 : child;
+		send_answer(keeper, MESSAGE_CHILD, child < 0 ? -errno : child);
 		if (child < 0)
 			_exit(1);
 	}
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
-		dup2(null, fd); /* whoever reads from us must not wait for it */
-	/* The command's ends of the pipes above all: their other ends tell that it runs. */
+		dup2(null, fd); /* or readers of our output would wait for this process to end */
+	/* Above all the command's ends of its pipes, whose closing shows that it runs. */
 	dup2(socket, STDERR_FILENO + 1);
 	close_range(STDERR_FILENO + 2, ~0u, 0);
-	keeping->socket = STDERR_FILENO + 1;
-	serve(keeping);
+	keeper->socket = STDERR_FILENO + 1;
+	serve(keeper);
 }
 
-/* 0 in the child, 1 here, or negative errno. */
+/* Forks the stepper. 0 in its child, 1 here, or a negative errno. */
 static int start(struct stepper *stepper, bool with_child)
 {
 	int sockets[2];
@@ -224,7 +225,7 @@ void stepper_stop(struct stepper *stepper)
 		return;
 	close_fd(&stepper->socket);
 	stepper->socket = -1;
-	/* It ends at once, or after the stretch at hand, which may take long: then it is init's. */
+	/* It ends at once, or after the stretch under way. When that takes long, init reaps it. */
 	for (int i = 0; i < STOP_TRIES && waitpid(stepper->pid, NULL, WNOHANG) == 0; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	stepper->pid = 0;
@@ -251,7 +252,7 @@ static bool is_whole(const struct answer *answer, size_t size)
 	       size == head + (answer->steps.count + 1) * sizeof(struct step_place);
 }
 
-void stepper_take(struct stepper *stepper)
+void stepper_receive(struct stepper *stepper)
 {
 	struct answer answer;
 	while (stepper->pid && !stepper->lost) {

@@ -1,9 +1,9 @@
 /*
- * stepper - a process of its own that steps threads (collect/step.h), so that they are let go in
- * order however the recorder ends. It ends when its owner is gone, after the stretch at hand.
+ * stepper - a process of its own that steps threads (collect/step.h), so that these are let go in
+ * order however the recorder ends. It ends when its owner is gone, after the stretch under way.
  *
- * Where a command is recorded it is the stepper's child: that is what Yama asks of who traces. So
- * it waits for the command and tells its end.
+ * A recorded command is the stepper's child, since Yama lets a process trace its descendants only
+ * (kernel.yama.ptrace_scope). So the stepper waits for the command and reports its end.
  */
 #pragma once
 
@@ -17,27 +17,28 @@
 struct error;
 
 struct stepper {
-	int socket; /* polls readable when there is something to take */
-	pid_t pid;
+	int socket;  /* polls readable when stepper_receive() has something to read */
+	pid_t pid;   /* of the stepper; 0: none */
 	pid_t child; /* 0: none */
-	bool ended;  /* the child; wait_status is waitpid(2)'s */
+	bool ended;  /* the child has, with wait_status as of waitpid(2) */
 	bool lost;   /* the stepper itself has ended */
 	int wait_status;
 	uint64_t user_ns, system_ns; /* CPU time of the child that ended, and of its children */
-	bool answered;		     /* `steps` is the answer to the last question */
+	bool answered;		     /* `steps` answers the last stepper_ask() */
 	struct steps steps;
 };
 
-/* Starts the process. Make it early, while this one is small and has no threads. 0 or negative
- * errno with *err. */
+/* Starts the process: early, while this one is small and has no threads. 0, or a negative errno
+ * with *err. */
 int stepper_start(struct stepper *stepper, struct error *err);
-/* As fork(2), but that the child is the stepper's, which is started too. `context` is the stepper.
- */
+/* Starts the process, and a child of it: returns as fork(2) does, with the stepper as parent.
+ * `context` is the struct stepper. */
 pid_t stepper_fork(void *context);
-/* Waits a moment at most; also right for a zeroed one. */
+/* Ends the process, and waits 30 ms for that at most; also right for a zeroed one. */
 void stepper_stop(struct stepper *stepper);
 
-/* Steps a thread. One question at a time. 0 or negative errno. */
+/* Asks for a stretch of a thread, one at a time; stepper_receive() reads the answer. 0 or negative
+ * errno. */
 int stepper_ask(struct stepper *stepper, pid_t tid, size_t instructions);
-/* Takes what has come, without waiting. */
-void stepper_take(struct stepper *stepper);
+/* Reads what has come, without waiting, into *stepper. */
+void stepper_receive(struct stepper *stepper);

@@ -103,7 +103,8 @@ void tally_translation_release(struct tally_translation *translation)
 
 #define REDACTED_SIZE 32
 
-/* Tells same from different, and no more. "[vdso]" and the like are everybody's. */
+/* A hash instead of the path: shows which paths are the same, and no more. "[vdso]" and the like
+ * stay. */
 static struct span redacted_path(struct span path, char *text)
 {
 	if (!path.size || *(const char *)path.data == '[')
@@ -169,7 +170,7 @@ int tally_carry(const struct tally *tally, uint32_t number, struct tally_transla
 	return ret < 0 ? ret : tally_place(next, &place, carried);
 }
 
-/* From the tally's calls to nodes of a profile that is being made. */
+/* Translates the tally's calls into nodes of a profile that is being made. */
 struct calls_translation {
 	const struct cells *cells;
 	struct tally_translation *all;
@@ -206,7 +207,7 @@ static int add_stack(struct calls_translation *calls, const struct tally_place *
 		       : profile_add_stack(calls->all->to, event, context, node, &place->cell);
 }
 
-static int take_place(struct calls_translation *calls, struct tally_place *place)
+static int flush_place(struct calls_translation *calls, struct tally_place *place)
 {
 	struct tally_translation *translation = calls->all;
 	uint32_t event;
@@ -247,14 +248,14 @@ int tally_translate_paths(struct tally_translation *translation)
 	return 0;
 }
 
-int tally_take(struct tally *tally, struct tally_translation *translation)
+int tally_flush(struct tally *tally, struct tally_translation *translation)
 {
 	CLEANUP(free_pointer) uint32_t *nodes = calloc(tally->cells.node_count + 1, sizeof(*nodes));
 	if (!nodes)
 		return -ENOMEM;
 	struct calls_translation calls = { &tally->cells, translation, nodes };
 	for (size_t i = 0; i < tally->changed_count; i++) {
-		int ret = take_place(&calls, &tally->places[tally->changed[i]]);
+		int ret = flush_place(&calls, &tally->places[tally->changed[i]]);
 		if (ret < 0)
 			return ret;
 	}

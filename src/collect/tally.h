@@ -1,13 +1,13 @@
 /*
- * tally - where samples are added up between two profiles that are handed out.
- * A place is (event, context, code address, stack), numbered for a whole epoch,
- * so that a weight that settles late still finds its cell. Memory grows with
- * distinct places, never with samples; when an epoch has ended the tally is dropped whole, and the
- * next one begins with another (tally_carry).
+ * tally - adds samples up between two profiles that are handed out. A place is
+ * (event, context, code address, stack), numbered for a whole epoch, so that a weight
+ * that settles late still finds its cell. Memory grows with distinct places, never with
+ * samples; when an epoch has ended the tally is dropped whole, and places that samples
+ * still wait for are carried into the next one (tally_carry()).
  *
  * Ids of events, images and contexts are those of the session's profile, which
  * holds dictionaries only; calls are nodes of the tally's own cells, with the
- * session's images. tally_take() translates all of them into a new profile.
+ * session's images. tally_flush() translates all of them into a new profile.
  */
 #pragma once
 
@@ -24,14 +24,14 @@ struct tally_place {
 	uint32_t calls; /* node of the callers; 0: none */
 	uint32_t image;
 	uint64_t vaddr;
-	uint32_t asker;	  /* the owner's: the stranger who alone has samples there, else 0 */
-	struct cell cell; /* since the last take */
-	bool stack;	  /* the place with its callers is a stack, which counts by itself */
+	uint32_t asker;	  /* for the tally's user: the stranger who alone has samples there, or 0 */
+	struct cell cell; /* since the last tally_flush() */
+	bool stack;	  /* the place and its callers are a stack, written to PROFILE_STACK too */
 };
 
 struct tally {
 	struct profile *session; /* borrowed */
-	struct cells cells;	 /* of which the tally needs the calls alone */
+	struct cells cells;	 /* only its nodes are used, for callers */
 	struct tally_place *places;
 	size_t count, capacity;
 	struct hash_index index;
@@ -42,20 +42,23 @@ struct tally {
 /* `session` is borrowed. 0 or -ENOMEM. */
 int tally_init(struct tally *tally, struct profile *session);
 void tally_release(struct tally *tally); /* also right for a zeroed one */
-/* No place or call is asked for any more, only taken: gives back what they are found by. */
+/* Frees the indexes: from here on no place or call may be looked up or added, only tally_flush() is
+ * right. */
 void tally_close(struct tally *tally);
 
-/* For tests and fuzzers: which invariant does not hold, or NULL. Places are found, once, and what
- * they refer to is there; what has something to hand out is in the list of it, once. */
+/* For tests and fuzzers: which invariant does not hold, or NULL. Each place is found under its
+ * number and what it refers to is there; `changed` has each place with a cell once. */
 const char *tally_fault(const struct tally *tally);
 
+/* Whether the place has a number. */
 bool tally_knows(const struct tally *tally, const struct tally_place *place);
-/* The number of a place. 0 or -ENOMEM. */
+/* Stores the number of a place, which is added when it is new; its cell does not matter. 0 or
+ * -ENOMEM. */
 int tally_place(struct tally *tally, const struct tally_place *place, uint32_t *number);
-/* Adds to a place. 0 or -ENOMEM. */
+/* Adds to the cell of a place. 0 or -ENOMEM. */
 int tally_add(struct tally *tally, uint32_t number, const struct cell *cell);
 
-/* From the session's ids to those of a profile that is being made. */
+/* Translates the session's ids into those of a profile that is being made. */
 struct tally_translation {
 	const struct profile *from;
 	struct profile *to;
@@ -65,17 +68,19 @@ struct tally_translation {
 int tally_translation_init(struct tally_translation *translation, const struct profile *from,
 			   struct profile *to);
 void tally_translation_release(struct tally_translation *translation);
+/* Translates one id (0 stays 0) of PROFILE_EVENT, _IMAGE or _CONTEXT; adds the row at first. 0,
+ * -ENOMEM or -EINVAL. */
 int tally_translate(struct tally_translation *translation, enum profile_table table, uint32_t id,
 		    uint32_t *translated);
 
-/* The paths of all images that were translated. 0 or -ENOMEM. */
+/* Adds the paths of all images that were translated. 0 or -ENOMEM. */
 int tally_translate_paths(struct tally_translation *translation);
 
-/* The same place, without what was added to it, in the tally of the next epoch, whose contexts and
- * images are those of translation->to; its number there. 0 or -ENOMEM. */
+/* Adds the same place, with an empty cell, to the tally of the next epoch, whose contexts and
+ * images are those of translation->to, and stores its number there. 0 or -ENOMEM. */
 int tally_carry(const struct tally *tally, uint32_t number, struct tally_translation *translation,
 		struct tally *next, uint32_t *carried);
 
-/* Moves all cells into translation->to, with what they refer to and the paths of the images. 0 or
- * -ENOMEM. */
-int tally_take(struct tally *tally, struct tally_translation *translation);
+/* Moves all cells into translation->to, with what they refer to and the paths of the images. 0,
+ * -ENOMEM or -EINVAL. */
+int tally_flush(struct tally *tally, struct tally_translation *translation);

@@ -12,7 +12,7 @@ static const char *place_fault(const struct tally *tally, const struct tally_pla
 		return "a place is of an event, a context or an image that is not there";
 	if (place->calls > tally->cells.node_count)
 		return "a place has callers that are not there";
-	/* given back when nothing is asked for any more */
+	/* the index may have been freed by tally_close() */
 	if (tally->index.capacity && !tally_knows(tally, place))
 		return "a place is not found";
 	return NULL;

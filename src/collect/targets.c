@@ -21,7 +21,7 @@
 #include "collect/proc_status.h"
 #include "collect/session.h"
 
-#define LISTINGS 16 /* of a process's threads until none is new; a fork bomb has more */
+#define LISTINGS 16 /* of threads or processes, until none is new; a fork bomb takes more */
 
 void targets_release(struct targets *targets)
 {
@@ -37,7 +37,7 @@ void targets_release(struct targets *targets)
 	*targets = (struct targets){ 0 };
 }
 
-/* One that nobody waits for keeps its folder after its end. */
+/* A thread that nobody has waited for keeps its folder in /proc after its end. */
 static bool thread_alive(pid_t tid)
 {
 	struct proc_status status;
@@ -49,7 +49,7 @@ static bool thread_alive(pid_t tid)
 
 bool targets_alive(struct targets *targets)
 {
-	/* The folder of a group that was removed has no files any more. */
+	/* A group that was removed has no files in its folder any more. */
 	if (targets->cgroup_fd > 0)
 		return faccessat(targets->cgroup_fd, "cgroup.procs", F_OK, 0) == 0 ||
 		       errno != ENOENT;
@@ -106,7 +106,7 @@ static int list_threads(pid_t pid, struct tid_list *list)
 	return ret;
 }
 
-/* Has a watched thread made this one since we watch it? Then it has inherited everything. */
+/* Whether a watched thread has created this one since: then it has inherited all events. */
 static bool was_inherited(struct session *session, pid_t tid)
 {
 	struct counters *counters = &session->counters;
@@ -128,8 +128,8 @@ static bool was_inherited(struct session *session, pid_t tid)
 }
 
 /*
- * Threads may be born while we go through them: those of a thread that we have
- * already are inherited, the others are found by listing again.
+ * Opens the counters of all threads of a process. Threads may be created meanwhile: a thread that
+ * is watched already passes its events on, other new threads are found by listing again.
  */
 static int open_process(struct session *session, pid_t pid, struct error *err)
 {
@@ -196,13 +196,14 @@ static int open_child(struct targets *targets, struct session *session, pid_t pi
 	return ret == -ESRCH ? 0 : ret; /* it ended meanwhile */
 }
 
-/* Processes below that could not be watched, for they do not come out of execve(). */
+/* Processes below the watched ones that could not be watched: an execve() of theirs does not end.
+ */
 struct left_children {
 	pid_t first;
 	size_t count;
 };
 
-static void tell_left(const struct session *session, const struct left_children *left)
+static void report_left(const struct session *session, const struct left_children *left)
 {
 	const struct collect_options *options = session->options;
 	char text[200];
@@ -229,8 +230,8 @@ static int open_or_leave(struct targets *targets, struct session *session, pid_t
 	return 0;
 }
 
-/* As with threads: children of what is watched are inherited, those that others below made
- * meanwhile are found by looking again. */
+/* Opens the counters of all processes below the watched ones. As with threads: children of watched
+ * processes inherit, those that others have made meanwhile are found by listing again. */
 static int open_children(struct targets *targets, struct session *session, struct error *err)
 {
 	CLEANUP(tid_list_release) struct tid_list known = { 0 };
@@ -259,7 +260,7 @@ static int open_children(struct targets *targets, struct session *session, struc
 		if (!fresh)
 			break;
 	}
-	tell_left(session, &left);
+	report_left(session, &left);
 	return 0;
 }
 
@@ -285,8 +286,8 @@ int targets_start(struct targets *targets, const struct proc_ask *ask, bool chil
 	return ret == -ENOMEM ? ret : 0;
 }
 
-void targets_tell_below(const struct targets *targets, const struct proc_ask *ask, uint64_t samples,
-			char *text, size_t size)
+void targets_describe_below(const struct targets *targets, const struct proc_ask *ask,
+			    uint64_t samples, char *text, size_t size)
 {
 	CLEANUP(descendants_release) struct descendants now = { 0 };
 	text[0] = 0;
@@ -294,7 +295,7 @@ void targets_tell_below(const struct targets *targets, const struct proc_ask *as
 	    descendants_read(&now, targets->roots, targets->root_count, &targets->before, ask) < 0)
 		return;
 	struct descendants_use use = descendants_compare(&targets->before, &now);
-	descendants_tell(&use, samples, (uint64_t)sysconf(_SC_CLK_TCK), text, size);
+	descendants_describe(&use, samples, (uint64_t)sysconf(_SC_CLK_TCK), text, size);
 }
 
 static int open_tasks(struct targets *targets, struct session *session,
@@ -327,7 +328,8 @@ static int open_tasks(struct targets *targets, struct session *session,
 	}
 	if (!session->counters.count)
 		return error_set(err, -ESRCH, "all that was to be watched has ended");
-	/* What they have mapped; a sample's pid is the process's, whatever thread was asked. */
+	/* What all processes have mapped: a watched thread's samples have the pid of its process.
+	 */
 	return session_scan_all(session) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
@@ -366,7 +368,7 @@ int targets_open(struct targets *targets, struct session *session,
 	default:
 		ret = counters_open(&session->counters, -1, 0, err);
 	}
-	/* The side-band runs already: what happens while we look is not missed. */
+	/* The side-band counts already: what happens while /proc is read is not missed. */
 	if (ret == 0 && session_scan_all(session) < 0)
 		ret = error_set(err, -ENOMEM, "out of memory");
 	return ret;

@@ -25,7 +25,7 @@ struct alarms {
 	bool timed;
 };
 
-/* Ever anew: one that comes just before the call is lost. */
+/* Repeated, since a signal that comes just before the system call is lost. */
 static void begin_alarms(struct alarms *alarms)
 {
 	const struct timespec often = { .tv_nsec = INTERRUPT_NS };
@@ -51,7 +51,7 @@ static void end_alarms(const struct alarms *alarms)
 	sigaction(SIGRTMIN, &alarms->action, NULL);
 }
 
-/* What was waited since *since_ns is gone: 0 to wait on. */
+/* Takes the time since *since_ns from the patience. 0: wait on. */
 static int spend(struct task_patience *patience, uint64_t *since_ns)
 {
 	const struct helper_watch *watch = patience->watch;

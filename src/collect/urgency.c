@@ -4,11 +4,12 @@
 #include "symbol/reader.h"
 
 #define PATIENCE_NS UINT64_C(20000000) /* of waiting for a CPU, all processes together */
-#define LOOK_NS	    UINT64_C(10000000) /* reading what was waited costs some 50 us */
+#define LOOK_NS	    UINT64_C(10000000) /* between readings of the waits, which cost some 50 us */
 #define WATCH_NS    UINT64_C(500000000)
-#define RAISED_NS   UINT64_C(2000000000) /* the longest that we go before all others */
+#define RAISED_NS   UINT64_C(2000000000) /* for which the priority is raised at most */
 
-/* HASTE_UNKNOWN where the kernel does not tell. */
+/* How long this process and the helpers have waited for a CPU. HASTE_UNKNOWN: the kernel does not
+ * say. */
 static uint64_t waited_ns(const struct reader *reader)
 {
 	uint64_t own_ns = haste_waited_ns(0);
@@ -34,13 +35,13 @@ static void lower(struct urgency *urgency, struct reader *reader)
 		reader_set_hasty(reader, HELPER_AS_USUAL);
 }
 
-/* Where the kernel does not tell who waited, all time that passed may have been waiting. */
+/* Where the kernel does not say how long was waited, all time that passed counts. */
 static bool was_kept_waiting(struct urgency *urgency, uint64_t now_ns, const struct reader *reader)
 {
 	uint64_t waited = waited_ns(reader);
 	if (waited == HASTE_UNKNOWN || urgency->waited_ns == HASTE_UNKNOWN)
 		return now_ns - urgency->since_ns > PATIENCE_NS;
-	if (waited < urgency->waited_ns) /* of a helper that has been started anew */
+	if (waited < urgency->waited_ns) /* a helper was started anew, and counts from 0 */
 		urgency->waited_ns = waited;
 	return waited - urgency->waited_ns > PATIENCE_NS;
 }
@@ -49,7 +50,7 @@ static void raise(struct urgency *urgency, struct reader *reader)
 {
 	urgency->raised_ns = clock_monotonic_ns();
 	if (!haste_raise_for(RAISED_NS, &urgency->usual))
-		urgency->spent = true; /* the helpers may not either */
+		urgency->spent = true; /* not allowed, and not for helpers either */
 	else if (reader)
 		reader_set_hasty(reader, HELPER_HASTY);
 }
@@ -58,7 +59,8 @@ void urgency_begin(struct urgency *urgency, struct reader *reader)
 {
 	if (urgency->urgent)
 		return;
-	/* The mark before may be hours old, where nobody watched. */
+	/* Compare with the mark before the last, unless that is old: half a second to a second ago.
+	 */
 	uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t own_ns = haste_waited_ns(0);
 	const struct urgency_mark *mark = begin_ns - urgency->before.at_ns < 3 * WATCH_NS

@@ -1,7 +1,8 @@
 /*
- * urgency - while recording is prepared or an epoch ends, which somebody waits for, the collector
- * and those that read for it go before others, but only when others made them wait for a CPU, and
- * not for long: on a machine that has CPUs to spare nothing is changed.
+ * urgency - raises the scheduling priority of the collector and its reading helpers
+ * (machine/haste.h) while recording is prepared or an epoch ends, which somebody waits for; but
+ * only when they had to wait for a CPU, and for two seconds at most. On a machine that has CPUs to
+ * spare nothing is changed.
  */
 #pragma once
 
@@ -14,25 +15,26 @@ struct reader;
 
 struct urgency_mark {
 	uint64_t at_ns;	    /* 0: never */
-	uint64_t waited_ns; /* what was waited by then */
+	uint64_t waited_ns; /* how long this process had waited for a CPU by then */
 };
 
 struct urgency {
-	struct urgency_mark watched, before; /* twice a second, whether urgent or not */
+	struct urgency_mark watched, before; /* the last two marks of urgency_watch() */
 	bool urgent;
-	uint64_t since_ns, waited_ns; /* when it began, and what was waited by then */
+	uint64_t since_ns, waited_ns; /* when that began; as in a mark, with the helpers */
 	uint64_t looked_ns;
-	uint64_t raised_ns; /* since when we go before others; 0: we don't, or not any more */
-	bool spent;	    /* it was raised as long as it may */
-	struct haste_usual usual;
+	uint64_t raised_ns;	  /* since when the priority is raised; 0: it is not */
+	bool spent;		  /* it was raised as long as it may, or may not be */
+	struct haste_usual usual; /* the priority to restore */
 };
 
-/* To be called as often as one likes while nothing is urgent: who was kept waiting then goes before
- * others from the beginning. */
+/* To be called often while nothing is urgent, and takes a mark twice a second: when the process had
+ * to wait for a CPU lately, urgency_begin() raises the priority at once. */
 void urgency_watch(struct urgency *urgency);
-/* `reader` may be NULL. */
+/* Something urgent begins. `reader`, here and below, may be NULL. */
 void urgency_begin(struct urgency *urgency, struct reader *reader);
-/* To be called now and then, while it lasts; else it does nothing. Who goes before others ends
- * that after two seconds without it, too; those that read go on until it is called. */
+/* To be called now and then while it lasts: raises the priority when it has become necessary, and
+ * lowers it after two seconds. The process's own is lowered then without a call, too; the helpers'
+ * only by one. */
 void urgency_look(struct urgency *urgency, struct reader *reader);
 void urgency_end(struct urgency *urgency, struct reader *reader);

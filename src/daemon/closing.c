@@ -15,7 +15,7 @@ static bool is_hurried(void *context)
 	return atomic_load(&closing->hurry);
 }
 
-void closing_say_left_open(struct error *err)
+void closing_set_left_open(struct error *err)
 {
 	error_set(err, -ECANCELED,
 		  "asked a second time to end: the open file is left, cut off, and has the samples "
@@ -25,8 +25,8 @@ void closing_say_left_open(struct error *err)
 static void write_epoch(struct closing *closing)
 {
 	const struct profile_waiter waiter = { is_hurried, closing };
-	/* What cannot be merged into the open file the epoch has all the same, and closing it
-	 * writes that, or says why not. */
+	/* When the merge cannot be written into the open file, the epoch holds it in memory all the
+	 * same: closing it writes that, or returns why not. */
 	if (closing->delta)
 		epoch_merge(closing->epoch, closing->delta, &closing->err);
 	profile_free(closing->delta);
@@ -34,7 +34,7 @@ static void write_epoch(struct closing *closing)
 	closing->result = epoch_close_for(&waiter, closing->epoch, &closing->err);
 	closing->epoch = NULL; /* closing frees it, however it ends */
 	if (closing->result == -ECANCELED)
-		closing_say_left_open(&closing->err);
+		closing_set_left_open(&closing->err);
 }
 
 static void *run(void *context)
@@ -42,7 +42,7 @@ static void *run(void *context)
 	struct closing *closing = context;
 	write_epoch(closing);
 	atomic_store(&closing->over, true);
-	/* This fails only at the largest count, which nobody adds up to. */
+	/* Fails only when the counter overflows: this is its only addition. */
 	eventfd_write(closing->done_fd, 1);
 	return NULL;
 }
@@ -88,7 +88,7 @@ void closing_hurry(struct closing *closing)
 		atomic_store(&closing->hurry, true);
 }
 
-int closing_take(struct closing *closing, struct error *err)
+int closing_join(struct closing *closing, struct error *err)
 {
 	if (!closing->running)
 		return 0;

@@ -1,6 +1,6 @@
 /*
- * closing - writes an epoch that has ended, on a thread of its own: to add the last of a large
- * profile, bring it into order, compress and sync it takes seconds, in which samples would wait.
+ * closing - writes an epoch that has ended, on a thread of its own: merging, sorting, compressing
+ * and syncing a large profile takes seconds, in which samples would wait.
  *
  * One epoch at a time. All functions are called by the thread that owns the recorder; the thread
  * that writes touches nothing but the epoch and its last delta, which are its own from
@@ -20,7 +20,7 @@ struct profile;
 struct closing {
 	/* private */
 	pthread_t thread;
-	bool running; /* and not yet taken */
+	bool running; /* from closing_start() to closing_join() */
 	int done_fd;  /* an eventfd: readable when it is over */
 	struct epoch *epoch;
 	struct profile *delta;
@@ -29,20 +29,21 @@ struct closing {
 	struct error err;
 };
 
-/* Takes over the epoch and what is still to be merged into it (NULL: nothing), whatever it returns;
- * none may be running. A machine without room for a thread has it written at once. 0 or a negative
- * errno value with *err as closing_take() has. */
+/* Takes over the epoch, and the delta that is still to be merged into it (NULL: none), whatever it
+ * returns; none may be running. Where no thread can be started it writes the epoch itself. 0, or as
+ * closing_join(). */
 int closing_start(struct closing *closing, struct epoch *epoch, struct profile *delta,
 		  struct error *err);
 bool closing_is_running(const struct closing *closing);
 /* Polls readable once the running one is over; -1 while none runs. */
 int closing_poll_fd(const struct closing *closing);
-/* One that was running is over: closing_take() does not wait. */
+/* Whether an epoch is written, or has failed, so that closing_join() does not wait. */
 bool closing_is_over(const struct closing *closing);
-/* The epoch stays open on disk as soon as that can be, cut off, with its samples but not all
- * names: it was asked a second time to end. */
+/* Ends the writing as soon as possible, since the user has asked a second time: the epoch stays an
+ * open file, cut off, with its samples but not all names. */
 void closing_hurry(struct closing *closing);
-/* Waits for the running one, if there is one. 0, or what epoch_close_for() returned, with *err. */
-int closing_take(struct closing *closing, struct error *err);
-/* What is said of one that was asked a second time to end: -ECANCELED. */
-void closing_say_left_open(struct error *err);
+/* Waits for the epoch that is being written, if there is one. 0, or what epoch_close_for() returned
+ * (-ECANCELED after closing_hurry()), with *err. */
+int closing_join(struct closing *closing, struct error *err);
+/* Fills *err with -ECANCELED and the sentence for an epoch that was left open in this way. */
+void closing_set_left_open(struct error *err);

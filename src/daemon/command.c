@@ -13,8 +13,9 @@
 #include "base/clock.h"
 #include "collect/stepper.h"
 
-#define EXIT_UNKNOWN 125		  /* as env(1): our own trouble */
-#define KEEPER_NS    UINT64_C(1000000000) /* for the keeper to tell an end; it may be kept waiting */
+#define EXIT_UNKNOWN 125 /* as env(1): culprit itself failed */
+#define KEEPER_NS                                                                                  \
+	UINT64_C(1000000000) /* that a keeper may take to report the end: it may be blocked */
 
 static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int release_fd,
 				int failure_fd)
@@ -93,8 +94,8 @@ static void note_times(struct command *command, uint64_t user_ns, uint64_t syste
 	command->system_ns = system_ns;
 }
 
-/* Whether it is known to have ended for so long that its keeper will not tell how. */
-static bool ended_untold(struct command *command)
+/* Whether it has ended so long ago that its keeper will not report how any more. */
+static bool ended_unreported(struct command *command)
 {
 	struct pollfd end = { command->end_fd, POLLIN, 0 };
 	if (command->end_fd < 0 || poll(&end, 1, 0) <= 0)
@@ -108,10 +109,10 @@ static bool ended_untold(struct command *command)
 bool command_reap(struct command *command)
 {
 	if (command->pid && !command->ended && command->keeper) {
-		stepper_take(command->keeper);
-		/* When the keeper is gone nobody can tell us any more. */
-		command->ended =
-			command->keeper->ended || command->keeper->lost || ended_untold(command);
+		stepper_receive(command->keeper);
+		/* When the keeper is gone nobody can report the end. */
+		command->ended = command->keeper->ended || command->keeper->lost ||
+				 ended_unreported(command);
 		command->wait_status = command->keeper->ended ? command->keeper->wait_status
 							      : W_EXITCODE(EXIT_UNKNOWN, 0);
 		if (command->keeper->ended)

@@ -12,32 +12,36 @@ struct stepper; /* collect/stepper.h */
 
 struct command {
 	pid_t pid;		/* 0: none */
-	int release_fd;		/* a byte here lets it go */
-	int failure_fd;		/* the errno of a failed exec comes here; end of file: it runs */
+	int release_fd;		/* written to let it exec; -1: it was released */
+	int failure_fd;		/* receives the errno of a failed exec; end of file: it runs */
 	struct stepper *keeper; /* its parent when that is not us; or NULL */
-	int end_fd;		/* with a keeper: polls readable once it has ended; -1: unknown */
-	uint64_t gone_ns;	/* since when that is seen, and the keeper has not told it */
+	int end_fd;		/* with a keeper: pidfd, readable once it has ended; -1: none */
+	uint64_t gone_ns;	/* when end_fd was first seen readable; 0: not yet */
 	bool ended;
-	int wait_status; /* of waitpid(2), once it ended */
+	int wait_status; /* as of waitpid(2), once it ended; exit status 125 when the keeper was
+			    lost and cannot report it */
 	bool times_known;
 	uint64_t ended_ns;	     /* by the monotonic clock, when that was seen */
 	uint64_t user_ns, system_ns; /* CPU time, with the children that it waited for */
 };
 
 /*
- * Forks. The child waits for command_release() with the signal mask `mask` to
- * restore before its exec; it dies unexecuted when we do. With a keeper it is that one's child.
- * 0 or negative errno.
+ * Forks. The child waits for command_release(), then restores the signal mask `mask` (a sigset_t)
+ * and execs; it exits unexecuted when this process ends. With a keeper, a stepper that is started
+ * here too, it is the keeper's child. 0 or negative errno.
  */
 int command_start(char *const argv[], const void *mask, struct stepper *keeper,
 		  struct command *command);
-/* Lets it go and waits for the exec: 0, or the negative errno of the exec. */
+/* Lets the child exec, and waits until it has. 0, or the negative errno of the exec, or of letting
+ * it go. */
 int command_release(struct command *command);
-/* Looks, without waiting, whether it ended; true once it did. */
+/* Whether the command has ended, without waiting; then its wait status and times are filled. */
 bool command_reap(struct command *command);
-/* Kills it when it was never released; waits for it when it ended; closes the descriptors. */
+/* Closes the descriptors, whereupon a child that was never released exits, and is waited for. A
+ * command that runs goes on. */
 void command_dispose(struct command *command);
 /* The status a shell would report: the exit status, or 128 + the signal. */
 int command_exit_status(const struct command *command);
-/* 127 when there is no such command, 126 when it cannot be run, as env(1) does. */
+/* For the negative errno of an exec: 127 when there is no such command, 126 when it cannot be run,
+ * as env(1) does. */
 int command_exec_failure_status(int code);

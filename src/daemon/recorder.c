@@ -45,7 +45,7 @@ say(const struct recorder *recorder, enum recorder_news kind, const char *format
 	recorder->listener.say(recorder->listener.context, kind, sentence);
 }
 
-/* -1, for what ends with it. */
+/* Reports an error. Returns -1, for callers that fail with it. */
 static int fail(const struct recorder *recorder, const struct error *err)
 {
 	say(recorder, RECORDER_ERROR, "%s", err->text);
@@ -65,7 +65,7 @@ static void report_progress(const struct recorder *recorder)
 	recorder->listener.progress(recorder->listener.context, &progress);
 }
 
-/* A merge that fails is said once; the next one tries again with all that is missing. */
+/* A failure is reported once; the next merge tries again with all that is missing. */
 static void merge(struct recorder *recorder, const struct profile *delta)
 {
 	struct error err;
@@ -89,24 +89,24 @@ static int drain(struct recorder *recorder)
 	return 0;
 }
 
-/* Signals that are passed on and end nothing: the first one is a command's own, if there is one
- * that runs. */
+/* How many signals do not end the recording: the first one is passed on to the command, while that
+ * runs. */
 static int first_signals(const struct recorder *recorder)
 {
 	return recorder->command.pid && !recorder->command.ended ? 1 : 0;
 }
 
-/* Ends at once when nobody else is asked to end, else passes the wish on and waits; the second time
- * at once. */
-static void take_signals(struct recorder *recorder)
+/* Counts the signals that ask to end and passes them on to the command, if it runs: its end then
+ * ends the recording, or the second signal does. */
+static void read_signals(struct recorder *recorder)
 {
 	struct signalfd_siginfo info;
 	while (read(recorder->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		recorder->stop_signals++;
-		/* A terminal sends SIGINT to the command too; one that comes from kill(1) it does
-		 * not get. */
+		/* A signal of the terminal reaches the command by itself, one of kill(1) does
+		 * not. */
 		bool from_terminal = info.ssi_code == SI_KERNEL;
 		if (recorder->command.pid && !recorder->command.ended && !from_terminal)
 			kill(recorder->command.pid, (int)info.ssi_signo);
@@ -118,7 +118,7 @@ static void take_signals(struct recorder *recorder)
 enum collect_wish recorder_wish(void *context)
 {
 	struct recorder *recorder = context;
-	take_signals(recorder);
+	read_signals(recorder);
 	if (recorder->ending) {
 		int more = recorder->stop_signals - recorder->signals_before_ending;
 		return more == 0 ? COLLECT_GO_ON : more == 1 ? COLLECT_HURRY : COLLECT_STOP;
@@ -126,8 +126,8 @@ enum collect_wish recorder_wish(void *context)
 	return recorder->stop_signals > first_signals(recorder) ? COLLECT_HURRY : COLLECT_GO_ON;
 }
 
-/* From here on signals cut short the end of an epoch, which may take a while. Those that came while
- * an earlier one ended count for this one too. */
+/* From here on signals cut short the end of an epoch, which may take a while. Signals that came
+ * while an earlier epoch ended count for this one too. */
 static void begin_ending(struct recorder *recorder)
 {
 	if (!recorder->ending)
@@ -152,15 +152,15 @@ static bool goes_on(struct recorder *recorder)
 	return commanded || collector_alive(recorder->collector);
 }
 
-/* The epoch before is written, or could not be. 0 or -1. */
-static int take_closed(struct recorder *recorder)
+/* Waits until the epoch before is written, and reports a failure. 0 or -1. */
+static int join_closing(struct recorder *recorder)
 {
 	struct error err;
-	return closing_take(&recorder->closing, &err) < 0 ? fail(recorder, &err) : 0;
+	return closing_join(&recorder->closing, &err) < 0 ? fail(recorder, &err) : 0;
 }
 
-/* Waits for a signal, for samples, or that the epoch before is written. Whether there are samples
- * to take, or a negative errno value. */
+/* Waits until then for a signal, for samples, or for the epoch before to be written. 1 when there
+ * are samples to service, 0, or a negative errno value. */
 static int wait_until(struct recorder *recorder, uint64_t until_ns)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -173,7 +173,7 @@ static int wait_until(struct recorder *recorder, uint64_t until_ns)
 	int ready = poll(fds, 3, timeout_ms);
 	if (ready < 0 && errno != EINTR)
 		return -errno;
-	take_signals(recorder);
+	read_signals(recorder);
 	return ready > 0 && (fds[1].revents & POLLIN);
 }
 
@@ -188,10 +188,10 @@ static int wait_and_service(struct recorder *recorder, uint64_t until_ns)
 	}
 	if (due && collector_service(recorder->collector, &err) < 0)
 		return fail(recorder, &err);
-	return closing_is_over(&recorder->closing) ? take_closed(recorder) : 0;
+	return closing_is_over(&recorder->closing) ? join_closing(recorder) : 0;
 }
 
-/* Fit for a folder whose name is seen in listings. */
+/* Whether the name has no spaces or control characters: it becomes that of a folder. */
 static bool is_plain_host(const char *host)
 {
 	for (; *host; host++)
@@ -214,7 +214,7 @@ int recorder_open_epoch(struct recorder *recorder, struct error *err)
 				   err);
 }
 
-/* What is in a profile of an epoch, or in a part of it. */
+/* Adds what a profile of an epoch, or of a part of it, has counted. */
 static void add_to_totals(struct recorder *recorder, const struct profile *profile)
 {
 	struct recorder_totals *totals = &recorder->totals;
@@ -224,8 +224,9 @@ static void add_to_totals(struct recorder *recorder, const struct profile *profi
 	totals->throttled += total_of(profile, BILL_THROTTLED);
 }
 
-/* The next one is open before the last one is written, so that no other recorder takes it for what
- * somebody left. The last one and its end are the closing thread's then. 0 or -1. */
+/* Ends an epoch and opens the next one, before the ended one is written: opening closes what killed
+ * writers left, and must not find a half-written epoch. The ended epoch and its last delta go to
+ * the closing thread. 0 or -1. */
 static int next_epoch(struct recorder *recorder)
 {
 	CLEANUP(profile_freep) struct profile *delta = NULL;
@@ -250,7 +251,7 @@ static int next_epoch(struct recorder *recorder)
 	return ret < 0 ? -1 : 0;
 }
 
-/* Epochs are written one after the other: one lasts at least until the one before it is. */
+/* Epochs are written one after the other: one lasts at least until the one before is written. */
 static bool may_end_epoch(const struct recorder *recorder)
 {
 	return recorder->epoch_end_ns && !closing_is_running(&recorder->closing);
@@ -280,7 +281,7 @@ static int run_loop(struct recorder *recorder)
 	return 0;
 }
 
-/* Nothing is sampled yet, but news of processes that start and map files comes, and is taken. */
+/* Nothing is sampled yet, but records of processes that start and map files come, and are read. */
 static int delay(struct recorder *recorder, uint64_t start_ns)
 {
 	int ret = 0;
@@ -310,7 +311,8 @@ static int begin(struct recorder *recorder)
 		if (delay(recorder, clock_monotonic_ns() + recorder->delay_ns) < 0 ||
 		    start_sampling(recorder) < 0)
 			return -1;
-		watched_time_release(&recorder->watched); /* of processes: from here on */
+		watched_time_release(
+			&recorder->watched); /* the CPU time of processes counts from here on */
 		if (!recorder->command.pid)
 			watched_time_begin(&recorder->watched, ask);
 	}
@@ -320,14 +322,14 @@ static int begin(struct recorder *recorder)
 	return 0;
 }
 
-/* What was sampled last goes into the epoch. 0 or -1. */
+/* Ends sampling and merges the last samples into the epoch. 0 or -1. */
 static int finish_sampling(struct recorder *recorder)
 {
 	CLEANUP(profile_freep) struct profile *delta = NULL;
 	struct error err;
 	if (collector_finish(recorder->collector, &delta, &err) < 0)
 		return fail(recorder, &err);
-	/* Of one of several epochs the times are not known. */
+	/* The times are those of the whole recording, not of one of several epochs. */
 	if (!recorder->in_parts &&
 	    watched_time_add(&recorder->watched, &recorder->command, delta) < 0)
 		say(recorder, RECORDER_WARNING, "out of memory for the times of what was recorded");
@@ -335,19 +337,19 @@ static int finish_sampling(struct recorder *recorder)
 	return 0;
 }
 
-/* Where nothing is sampled any more: waits until an epoch is written, in which signals are heard. 0
- * or -1. */
+/* After the end of sampling: waits until the epoch before is written, and goes on reading signals.
+ * 0 or -1. */
 static int await_written(struct recorder *recorder)
 {
 	while (closing_is_running(&recorder->closing) && !closing_is_over(&recorder->closing)) {
 		struct pollfd fds[] = { { recorder->signals, POLLIN, 0 },
 					{ closing_poll_fd(&recorder->closing), POLLIN, 0 } };
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			break; /* the wait for the thread is then deaf */
+			break; /* then signals are not read while it waits for the thread */
 		if (recorder_wish(recorder) == COLLECT_STOP)
 			closing_hurry(&recorder->closing);
 	}
-	return take_closed(recorder);
+	return join_closing(recorder);
 }
 
 static bool wants_no_more(void *context)
@@ -355,8 +357,8 @@ static bool wants_no_more(void *context)
 	return recorder_wish(context) == COLLECT_STOP;
 }
 
-/* On this thread, which goes before others while that is urgent (collect/urgency.h), and has
- * nothing else to do any more. 0 or -1. */
+/* Writes the last epoch on this thread, which has higher priority while that is urgent
+ * (collect/urgency.h), and nothing else to do. 0 or -1. */
 static int close_last(struct recorder *recorder)
 {
 	const struct profile_waiter waiter = { wants_no_more, recorder };
@@ -365,7 +367,7 @@ static int close_last(struct recorder *recorder)
 	recorder->epoch = NULL; /* closing frees it, however it ends */
 	int ret = epoch_close_for(&waiter, last, &err);
 	if (ret == -ECANCELED)
-		closing_say_left_open(&err);
+		closing_set_left_open(&err);
 	return ret < 0 ? fail(recorder, &err) : 0;
 }
 
@@ -373,9 +375,9 @@ static int finish(struct recorder *recorder)
 {
 	recorder->totals.seconds = (double)(clock_monotonic_ns() - recorder->begin_ns) / 1e9;
 	begin_ending(recorder);
-	/* Ending takes a while, in which they run on. */
+	/* Before the end is gathered, which takes a while: processes run on meanwhile. */
 	watched_time_end(&recorder->watched, collector_proc_ask(recorder->collector));
-	int ret = recorder->epoch ? 0 : -1; /* the next one could not be opened, which was said */
+	int ret = recorder->epoch ? 0 : -1; /* NULL: the next one failed to open, as reported */
 	if (recorder->epoch && finish_sampling(recorder) < 0)
 		ret = -1;
 	if (await_written(recorder) < 0)

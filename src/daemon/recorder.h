@@ -1,7 +1,7 @@
 /*
  * recorder - one recording while it runs: from its collector into a profile or into the
  * epochs of a database, merged now and then, until its command ends, its time is over or
- * somebody asks it to end. It prints nothing: what a user should hear goes to a listener.
+ * a signal asks it to end. It prints nothing: messages for the user go to a listener.
  *
  * An epoch that ends is written by a thread of its own (daemon/closing.h), while samples of the
  * next one are taken, which lasts at least until that is done. All functions are called by one
@@ -21,7 +21,7 @@
 struct epoch;
 struct error;
 
-enum recorder_news { RECORDER_NOTE, RECORDER_WARNING, RECORDER_ERROR };
+enum recorder_news { RECORDER_WARNING, RECORDER_ERROR };
 
 /* What has been merged since sampling began. */
 struct recorder_progress {
@@ -33,7 +33,7 @@ struct recorder_progress {
 struct recorder_listener {
 	/* One sentence without a full stop. */
 	void (*say)(void *context, enum recorder_news kind, const char *sentence);
-	/* After each merge; NULL: not asked for. */
+	/* Called after each merge; may be NULL. */
 	void (*progress)(void *context, const struct recorder_progress *progress);
 	void *context;
 };
@@ -60,30 +60,32 @@ struct recorder {
 	struct watched_time watched;
 	int signals; /* signalfd: INT, TERM, HUP, CHLD; never blocks */
 
-	/* What came of it. */
+	/* What the recording has led to. */
 	struct recorder_totals totals;
 	bool finished; /* all that was sampled is stored, and totals are known */
-	int exec_code; /* why the command could not be run, a negative errno value, which is not
-			  said; else 0 */
+	int exec_code; /* negative errno: why the command could not be run, which the listener does
+			  not hear; else 0 */
 
 	/* private */
-	int stop_signals;	   /* how often we were asked to end */
-	bool ending;		   /* the end of an epoch is being gathered */
-	int signals_before_ending; /* of stop_signals: these only began it */
+	int stop_signals;	   /* how many signals have asked to end */
+	bool ending;		   /* the last samples, names and code of an epoch are gathered */
+	int signals_before_ending; /* of stop_signals: those from before that */
 	uint64_t begin_ns, end_ns; /* end 0: open */
 	uint64_t epoch_end_ns;	   /* 0: one profile, no epochs */
 	bool in_parts;		   /* there were epochs before this one */
-	bool storing_failed;
-	struct closing closing; /* of the epoch before */
+	bool storing_failed;	   /* the last merge failed, and the listener knows */
+	struct closing closing;	   /* writes the epoch before */
 };
 
-/* A profile, or an epoch in a database named after this host. 0 or what epoch_open() and
- * database_open_epoch() return, with *err filled. */
+/* Opens recorder->epoch: the profile, or an epoch of the database under this host's name. 0 or what
+ * epoch_open() and database_open_epoch() return, with *err filled. */
 int recorder_open_epoch(struct recorder *recorder, struct error *err);
-/* A collector's: what the signals that came ask for. The first one while an epoch is closed cuts
- * short the gathering of names, the second one all the rest. `context` is the recorder. */
+/* The `wish` of struct collect_options, with the recorder as `context`: what the signals that came
+ * ask for. The first one while an epoch ends cuts short the gathering of names, the second one all
+ * the rest. */
 enum collect_wish recorder_wish(void *context);
-/* Starts, runs and ends it. 0, or -1: something failed, which was said, or exec_code says it. */
+/* Starts, runs and ends the recording. 0, or -1: something failed, which the listener has heard or
+ * exec_code says. */
 int recorder_run(struct recorder *recorder);
-/* The caller's part of it too: collector, epoch, command, stepper and descriptors. */
+/* Releases the fields that the caller filled, too: collector, epoch, command, stepper, signals. */
 void recorder_release(struct recorder *recorder);

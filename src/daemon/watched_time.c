@@ -7,8 +7,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "daemon/command.h"
 #include "collect/proc_stat.h"
+#include "daemon/command.h"
 #include "profile/bill.h"
 #include "profile/profile.h"
 
@@ -53,7 +53,7 @@ static uint64_t difference(uint64_t after, uint64_t before)
 	return after > before ? after - before : 0;
 }
 
-/* A number may be another thread's by now. */
+/* False when a thread has ended, or its number is another thread's by now. */
 static bool end_threads(struct watched_time *watched, const struct proc_ask *ask)
 {
 	for (size_t i = 0; i < watched->tid_count; i++) {
@@ -75,7 +75,7 @@ static bool end_processes(struct watched_time *watched, const struct proc_ask *a
 	if (!watched->pid_count)
 		return true;
 	if (descendants_read(&now, watched->pids, watched->pid_count, &watched->before, ask) < 0 ||
-	    !descendants_watched(&watched->before, &now, watched->children, &time))
+	    !descendants_watched_time(&watched->before, &now, watched->children, &time))
 		return false;
 	watched->user_ticks += time.user_ticks;
 	watched->system_ticks += time.system_ticks;

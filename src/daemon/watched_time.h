@@ -1,7 +1,7 @@
 /*
- * watched_time - the CPU time of what a recording watches, by the kernel's own
- * books: of its command, or of running processes, what they start and threads
- * between two moments. Reports hold it against what was sampled.
+ * watched_time - the CPU time of what a recording watches, as the kernel accounts
+ * it: of its command, or of running threads, running processes and what these start,
+ * between two moments. Reports compare it with what was sampled.
  */
 #pragma once
 
@@ -16,12 +16,12 @@ struct command;
 struct profile;
 
 enum watched_samples {
-	WATCHED_SAMPLES_COMMAND, /* the command, all of its time, is what is sampled */
-	WATCHED_SAMPLES_OTHERS,
+	WATCHED_SAMPLES_COMMAND, /* all of the command's time is sampled, and nothing else */
+	WATCHED_SAMPLES_OTHERS,	 /* something else is: the command's time is no measure of it */
 };
 
 struct watched_ticks {
-	uint64_t start_ticks; /* since boot: with the number, who it is */
+	uint64_t start_ticks; /* since boot; tells apart threads that had the same number */
 	uint64_t user_ticks, system_ticks;
 };
 
@@ -36,18 +36,18 @@ struct watched_time {
 	struct descendants before; /* of `pids` */
 	struct watched_ticks *threads;
 	uint64_t start_ns;
-	bool begun, known; /* what was used, from begin to end */
-	uint64_t user_ticks, system_ticks;
+	bool begun, known;		   /* the first reading, and both, were complete */
+	uint64_t user_ticks, system_ticks; /* used between them; 1/USER_HZ */
 };
 
-/* Sampling begins, and the command is about to run. `ask`: the collector's. */
+/* To be called when sampling begins and the command is about to run. `ask`: the collector's. */
 void watched_time_begin(struct watched_time *watched, const struct proc_ask *ask);
-/* Sampling is about to end: what running processes use from here on is not in it. */
+/* To be called when sampling is about to end: what processes use from here on does not count. */
 void watched_time_end(struct watched_time *watched, const struct proc_ask *ask);
 /*
- * Adds to the bill what is known: the times of the command when it has ended,
- * those of processes and threads when all that were asked for were there at the
- * end. `command` may be none. 0 or -ENOMEM.
+ * Adds to the bill what is known: the times of the command when it has ended, those
+ * of processes and threads when all of `pids` and `tids` were still there at the
+ * end. `command` may be zeroed. 0 or -ENOMEM.
  */
 int watched_time_add(const struct watched_time *watched, const struct command *command,
 		     struct profile *profile);

@@ -1,15 +1,15 @@
 #include "intake/calls.h"
 
-/* Keeps small numbers apart from what is added or xored beside them: 2^64 / golden ratio. */
+/* 2^64 / golden ratio (Knuth, TAOCP 3, 6.4): multiples of it spread small numbers over all bits. */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-/* What the addresses of a sample mean, and how they are read. */
+/* A hash of what the process's addresses mean, and of `how` they are to be read. */
 static uint64_t meaning(const struct world *world, struct process *process, uint64_t how)
 {
 	return world->meaning(world->owner, process) + how * SPREAD;
 }
 
-/* The path of calls that could not be followed. */
+/* Adds a node for calls that could not be unwound, and stores its path. */
 static int add_missing(struct cells *cells, const struct world *world, uint64_t *path)
 {
 	struct located place;
@@ -22,16 +22,17 @@ static int add_missing(struct cells *cells, const struct world *world, uint64_t 
 	return ret;
 }
 
-/* Stores with each frame from `first` on by which hash it is remembered. The innermost one is
- * apart: it counts where another would be one of a run. */
+/* Stores in each frame from `first` outwards the hash by which the cache knows it. That of the
+ * innermost one differs from the same frame further out, which may be one of a run of unknown
+ * frames. */
 static void hash_frames(const struct world *world, struct process *process, struct chain *chain,
 			size_t first)
 {
-	uint64_t met = meaning(world, process, chain->user_missing);
+	uint64_t hash = meaning(world, process, chain->user_missing);
 	for (size_t i = chain->count; i-- > first;) {
 		struct chain_frame *frame = &chain->frames[i];
 		uint64_t how = (uint64_t)frame->mode << 2 | (uint64_t)(i == 0) << 1 | frame->kind;
-		frame->met = met = hash_u64((met ^ frame->address) + how * SPREAD);
+		frame->hash = hash = hash_u64((hash ^ frame->address) + how * SPREAD);
 	}
 }
 
@@ -44,9 +45,10 @@ static enum unknown_cause cause_of_path(const struct cells *cells, const struct 
 		    : UNKNOWN_NONE;
 }
 
-/* Stores place and path with each frame from `first` on that is inside of `known`, whose path is
- * `path`. One that says no more than the frame further out has that one's path. What is further in
- * than a fleeting one is not remembered either. */
+/* Looks up the frames from `first` up to, not with, the frame `known`, and stores place and path in
+ * each; `path` leads up to the frame `known`. A frame that is unknown for the same cause as the one
+ * further out shares its path. What is further in than a fleeting frame is not remembered either.
+ */
 static int locate_frames(struct cells *cells, const struct world *world, struct process *process,
 			 struct chain *chain, size_t first, size_t known, uint64_t path)
 {
@@ -59,20 +61,21 @@ static int locate_frames(struct cells *cells, const struct world *world, struct 
 		if (ret < 0)
 			return ret;
 		const struct located *place = &frame->place;
-		bool told = i > 0 && place->cause != UNKNOWN_NONE && place->cause == outer;
-		if (!told)
+		bool repeats = i > 0 && place->cause != UNKNOWN_NONE && place->cause == outer;
+		if (!repeats)
 			path = cells_path_below(path, place->image, place->vaddr, frame->kind);
 		frame->path = path;
 		outer = place->cause;
 		chain->fleeting |= place->fleeting;
 		if (!chain->fleeting)
-			cells_remember(cells, frame->met, path);
+			cells_remember(cells, frame->hash, path);
 	}
 	return 0;
 }
 
-/* The node of the frame `first`, or of `path` when there is no frame. The frames inside of `known`
- * are located, and called from the end of `path`. Only the innermost ones are new, if any. */
+/* Stores in *node the node of the frame `first`, or of `path` when there is no frame. The frames
+ * before `known` have been looked up, and the outermost of them was called from the end of `path`.
+ * Those that have no node yet, which are the innermost ones, get one. */
 static int need_nodes(struct cells *cells, const struct chain *chain, size_t first, size_t known,
 		      uint64_t path, uint32_t *node)
 {
@@ -99,8 +102,8 @@ int calls_of_chain(struct cells *cells, const struct world *world, struct proces
 	uint64_t path = CELLS_ROOT_PATH;
 	int ret = 0;
 	hash_frames(world, process, chain, first);
-	/* Most of the outer ones came lately: look from the innermost that did. */
-	while (known < chain->count && !cells_recall(cells, chain->frames[known].met, &path))
+	/* Start at the innermost frame that is remembered with all frames further out. */
+	while (known < chain->count && !cells_recall(cells, chain->frames[known].hash, &path))
 		known++;
 	if (known == chain->count && chain->user_missing)
 		ret = add_missing(cells, world, &path);

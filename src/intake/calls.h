@@ -2,10 +2,10 @@
  * calls - by which calls a sample came to be where it was: from the frames of a
  * chain to a node of the trie of places in `struct cells`.
  *
- * Calls that came lately are found by their addresses, without asking the world
- * where each of them lies: the cells remember which node the addresses of a chain
- * led to while they meant the same (world.meaning). A process makes the same
- * calls again and again, so that most chains cost one look.
+ * Recent calls are found by their addresses, without looking up where each of them
+ * lies: the cells remember which node the addresses of a chain led to while they
+ * meant the same (world.meaning). A process makes the same calls again and again,
+ * so that most chains cost one look into that cache.
  *
  * One rule for what nobody knows: a run of frames that are unknown for one cause
  * is one frame. Chains without frame pointers wander, and each word that is no
@@ -20,20 +20,22 @@
 #include "intake/chain.h"
 #include "intake/world.h"
 
-/* The node of the chain's frames from `first` on; 0 when there is none. 0 or -ENOMEM. */
+/* Stores in *node the node of the chain's frames from `first` (0: the innermost) outwards, which is
+ * added when it is new; 0 when there are no frames. 0 or -ENOMEM. */
 int calls_of_chain(struct cells *cells, const struct world *world, struct process *process,
 		   struct chain *chain, size_t first, uint32_t *node);
 
 /*
- * How many of a sample's words come before its callers, when the first address
- * among them is the sampled one in the sampled mode, as the kernel writes them; 0
- * when they say something else.
+ * How many of a sample's words stand before its callers: up to and with the first
+ * address, which the kernel makes the sampled one. 0 when the first address is not
+ * `ip`, or not in `mode`.
  */
 uint64_t calls_words_before(const struct perf_words *words, enum code_mode mode, uint64_t ip);
 
 /*
- * The node of the callers behind that many words, the last of which is the first address. `scratch`
- * is the caller's chain, filled when they did not come lately. 0 or -ENOMEM.
+ * Stores in *node the node of the callers, which stand behind the first `before` words (as
+ * chain_words_of_leaf() counts them); 0 when there are none. `scratch` is a chain of the caller's,
+ * which is filled when the cells do not remember these callers. 0 or -ENOMEM.
  */
 int calls_of_words(struct cells *cells, const struct world *world, struct process *process,
 		   const struct perf_words *words, uint64_t before, struct chain *scratch,

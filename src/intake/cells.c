@@ -36,7 +36,7 @@ void cells_close(struct cells *cells)
 	cells->node_slot_count = 0;
 }
 
-/* ---- what was met lately */
+/* ---- the cache of recent lookups */
 
 static struct cells_known *set_of(struct cells *cells, uint64_t key)
 {
@@ -74,7 +74,7 @@ static struct cells_slot *first_slot(const struct cells *cells, uint64_t path)
 	return &cells->node_slots[path & (cells->node_slot_count - 1)];
 }
 
-/* The one after, around the end. */
+/* The next slot, with wrap-around. */
 static struct cells_slot *next_slot(const struct cells *cells, struct cells_slot *slot)
 {
 	return ++slot == cells->node_slots + cells->node_slot_count ? cells->node_slots : slot;

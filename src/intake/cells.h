@@ -3,16 +3,16 @@
  *
  * Calls are a trie of places. A node is found by its path: a hash of its place and
  * of all places further out, so that the node of a whole chain takes one look, and
- * the nodes further out are only asked for when that one is new. A cache of fixed
- * size remembers what was met lately (a process makes the same calls again and
- * again). Memory grows with distinct places, never with samples.
+ * the nodes further out are only looked up when that one is new. A cache of fixed
+ * size remembers recent lookups (a process makes the same calls again and again).
+ * Memory grows with distinct places, never with samples.
  *
  * With hundreds of thousands of places nearly every look misses the CPU's
  * caches, so samples are added in batches that look ahead: a cell changes some
  * samples after cells_add(), at the latest by cells_settle().
  *
- * Numbers of events, images and contexts are those of the reader. One thread at
- * a time.
+ * Events, images and contexts are numbered by whoever adds samples. One thread at a
+ * time.
  */
 #pragma once
 
@@ -65,8 +65,7 @@ struct cells_known {
 };
 
 #define CELLS_KNOWN_WAYS 4u /* one cache line, the latest first */
-/* 128 KiB: in the CPU's own second cache. Where sanitizers watch, so few that they are needed
- * again. */
+/* 128 KiB, which fit into a CPU's L2 cache. Under sanitizers so few that tests replace entries. */
 #define CELLS_KNOWN_SETS (GROWTH_IS_WATCHED ? 16u : 2048u)
 #define CELLS_BATCH	 64u
 
@@ -91,11 +90,11 @@ struct cells {
 
 int cells_init(struct cells *cells); /* 0 or -ENOMEM */
 void cells_release(struct cells *cells);
-/* Gives back what nodes are found by: from here on there are only those that there are. */
+/* Frees the index of the nodes: from here on none can be looked up or added. */
 void cells_close(struct cells *cells);
 
-/* Whether that key was remembered lately, and what is known by it. What keys are hashes of is the
- * caller's business. */
+/* The cache: keys are hashes, of whatever the caller likes; 0 is never found. False: the key was
+ * not remembered, or was replaced since. */
 bool cells_recall(struct cells *cells, uint64_t key, uint64_t *value);
 void cells_remember(struct cells *cells, uint64_t key, uint64_t value);
 
@@ -115,12 +114,13 @@ int cells_node(struct cells *cells, uint32_t parent, uint32_t image, uint64_t va
 	       enum frame_kind kind, uint32_t *node);
 /* The path of a node; of 0, the root's. */
 uint64_t cells_path(const struct cells *cells, uint32_t node);
-/* Says that a node of that path will be asked for soon. */
+/* Prefetches what cells_find() reads for that path. */
 void cells_expect(const struct cells *cells, uint64_t path);
 
 /*
- * Adds to a cell, which is made when it is new. 0, -ENOMEM, or -EOVERFLOW when a sum
- * passes 64 bits: perhaps of an earlier call.
+ * Adds *sum to the cell of *key, which is made when it is new; at once or with one of
+ * the next calls, whose error then may be this one's. 0, -ENOMEM, or -EOVERFLOW when an
+ * estimate passes 64 bits. Samples that wait behind one that failed are lost.
  */
 int cells_add(struct cells *cells, const struct cell_key *key, const struct cell *sum);
-int cells_settle(struct cells *cells);
+int cells_settle(struct cells *cells); /* adds all that waits; errors as of cells_add() */

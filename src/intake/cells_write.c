@@ -6,20 +6,20 @@
 
 #include "base/array.h"
 
-#define AHEAD 16 /* rows whose way through memory is begun before they are needed */
+#define AHEAD 16 /* how many cells ahead of its use memory is prefetched */
 
 struct writing {
 	struct cells *cells;
-	struct cells flat; /* without their stacks; nothing is remembered there */
+	struct cells flat; /* the same samples without their stacks; its cache is not used */
 	const struct cells_rows *rows;
 	struct profile *profile;
 	uint32_t *stacks; /* by cell: its node's number; 0: none */
 	uint32_t *nodes;  /* rows by number */
-	uint64_t *counts; /* by event: that the cells written of it so far have */
-	uint32_t *images; /* rows by number, as far as they were asked for */
+	uint64_t *counts; /* by event: *before of cells_rows.measured() */
+	uint32_t *images; /* rows by number; 0: not translated yet */
 	size_t image_capacity;
-	bool distinct; /* what differs in our numbers differs in the profile's rows */
-	uint32_t row;  /* of what was added last */
+	bool distinct; /* different numbers are different rows: none has to be looked for */
+	uint32_t row;  /* that was added last */
 };
 
 static void writing_release(struct writing *writing)
@@ -97,13 +97,13 @@ static int need_image(struct writing *writing, uint32_t number, size_t *made)
 	bool is_new = false;
 	ret = rows->image(rows->owner, number, &writing->images[number], &is_new);
 	*made += is_new;
-	/* where a call's own address is, a leaf and a caller are one node */
+	/* a leaf and a caller at the same address are one node then */
 	writing->distinct &= !rows->calls_exact(rows->owner, number);
 	return ret;
 }
 
-/* The images that are spoken of. Rows can go in without a look for their like when no two of ours
- * are one in the profile, as hard links of a file are. */
+/* Translates all images that occur. Rows can be appended without looking for equal ones when no two
+ * images are one in the profile, as hard links of a file are. */
 static int write_images(struct writing *writing)
 {
 	const struct cells_rows *rows = writing->rows;
@@ -136,7 +136,7 @@ static int add_row(struct writing *writing, enum profile_table which, const uint
 				 : table_add(table, keys, values, &writing->row);
 }
 
-/* Frames of Dalvik have the calls' own addresses, wherever they stand in a chain. */
+/* Callers whose address is that of their call, as Dalvik's, are written as FRAME_IP. */
 static enum frame_kind kind_of(const struct writing *writing, const struct cells_node *node)
 {
 	const struct cells_rows *rows = writing->rows;
@@ -166,7 +166,7 @@ static int write_nodes(struct writing *writing)
 	return 0;
 }
 
-/* Another table's cells are added up from nothing. */
+/* For each table the counts of events begin at 0. */
 static void begin_counts(struct writing *writing)
 {
 	memset(writing->counts, 0, writing->rows->event_count * sizeof(*writing->counts));

@@ -1,7 +1,7 @@
 /*
- * cells_write - what was added up as rows of a profile. Numbers of images,
- * contexts and events are those of whoever filled the cells, and become rows by
- * what he says of them; only images that are spoken of are asked for.
+ * cells_write - writes cells as rows of a profile. Whoever filled the cells has
+ * numbered images, contexts and events, and translates the numbers into rows (struct
+ * cells_rows); of the images only those that occur are translated.
  */
 #pragma once
 
@@ -13,13 +13,15 @@
 
 struct cells_rows {
 	void *owner; /* borrowed */
-	/* The row of an image; it is made when it is asked for first, and *is_new then set. 0 or
-	 * -ENOMEM. */
+	/* Stores the row of an image, which is added at the first call; sets *is_new when the
+	 * profile had no such row. 0 or -ENOMEM. */
 	int (*image)(void *owner, uint32_t number, uint32_t *row, bool *is_new);
-	/* Whether callers in that image stand at their calls, not behind them. */
+	/* Whether the addresses of callers in that image are those of their calls, not of what
+	 * follows the calls. */
 	bool (*calls_exact)(const void *owner, uint32_t number);
-	/* A cell of an event in the unit of the profile. Asked in the order of the cells, once for
-	 * the flat rows and once for the stacks; `before` is the event's, 0 at first each time. */
+	/* Converts a cell of an event into the unit of the profile. Called in the order of the
+	 * cells, once for the flat rows and once for the stacks; *before is the event's own from
+	 * call to call, and 0 at the first one for the flat rows and for the stacks. */
 	struct cell (*measured)(const void *owner, uint32_t event, const struct cell *cell,
 				uint64_t *before);
 	const uint32_t *contexts; /* rows by number; [0] is that of none */
@@ -34,7 +36,7 @@ struct cells_rows {
  */
 int cells_write(struct cells *cells, const struct cells_rows *rows, struct profile *profile);
 
-/* Four values of a row, as enum cell_value has them. */
+/* Fills the values of a row, as many as enum cell_value has. */
 static inline void cells_put(const struct cell *cell, uint64_t *values)
 {
 	values[CELL_SAMPLES] = cell->samples;

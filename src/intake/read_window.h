@@ -21,7 +21,7 @@ struct read_value {
 	uint64_t key; /* CPU, or thread */
 	uint64_t value, enabled, running;
 	uint64_t epoch;	      /* grows whenever samples of the leader were lost */
-	uint64_t first_epoch; /* when the counter began, at 0 */
+	uint64_t first_epoch; /* the epoch in which the counter began, at 0 */
 };
 
 enum read_result {
@@ -31,7 +31,8 @@ enum read_result {
 };
 
 void read_window_release(struct read_window *window);
-/* The thread has ended: no more values come of it, but of another one with its number. */
+/* Drops the values of a thread that has ended: its number may be used again. */
 void read_window_forget(struct read_window *window, uint64_t key);
-/* Stores the scaled difference in *events. A negative errno (-ENOMEM) or enum read_result. */
+/* Stores in *events what was counted since the last value of the same counter, scaled by enabled /
+ * running time. An enum read_result, or -ENOMEM. */
 int read_window_add(struct read_window *window, const struct read_value *value, double *events);

@@ -1,7 +1,7 @@
 /*
  * world - what addresses meant while a recording was made: whose code lies at an
- * address of a process, or of the kernel. Whoever takes samples in has one, of what
- * lives now (collect) or of what a file says (import).
+ * address of a process, or of the kernel. Each reader of samples has one: of the
+ * processes that run now (collect), or of those that a file describes (import).
  *
  * A world belongs to one thread.
  */
@@ -20,22 +20,22 @@ struct process;
 struct located {
 	uint64_t vaddr;
 	uint32_t image;
-	enum unknown_cause cause; /* UNKNOWN_NONE: it is known whose it is */
+	enum unknown_cause cause; /* why the place is unknown; UNKNOWN_NONE: it is known */
 	bool fleeting;		  /* the same address may lie elsewhere by the next sample */
 };
 
 struct world {
 	void *owner; /* borrowed */
 
-	/* Where an address of `process` (NULL: not known) lies. Where none knows, the image stands
-	 * for the cause; `*out` comes empty. 0 or -ENOMEM. */
+	/* Stores in *out, which the caller has zeroed, where an address of `process` (NULL: not
+	 * known) lies. Where that is unknown, the image stands for the cause. 0 or -ENOMEM. */
 	int (*locate)(void *owner, struct process *process, enum code_mode mode, uint64_t address,
 		      enum frame_kind kind, struct located *out);
-	/* The place of what nobody knows. 0 or -ENOMEM. */
+	/* Stores in *out the place that stands for what is unknown for that cause. 0 or -ENOMEM. */
 	int (*unknown)(void *owner, enum unknown_cause cause, struct located *out);
 	/* The cause that an image stands for; UNKNOWN_NONE for all others. */
 	enum unknown_cause (*cause_of)(const void *owner, uint32_t image);
-	/* What all addresses mean now to that process, as a hash: as long as it stays, locate()
-	 * says the same of the same address, unless that was fleeting. */
+	/* A hash of what all addresses of that process mean now: as long as it stays the same,
+	 * locate() gives the same place for the same address, unless that was fleeting. */
 	uint64_t (*meaning)(void *owner, struct process *process);
 };

@@ -32,10 +32,10 @@ static void what_was_stepped_comes_before_later_records(void **state)
 	(void)state;
 	struct steps steps = { .end_ns = 7000 };
 	struct bursts bursts = { .answer = &steps, .answered = true };
-	assert_int_equal(bursts_complete(&bursts, 6000), 6000);
-	assert_int_equal(bursts_complete(&bursts, 9000), 7000);
+	assert_int_equal(bursts_answer_end(&bursts, 6000), 6000);
+	assert_int_equal(bursts_answer_end(&bursts, 9000), 7000);
 	bursts.answered = false;
-	assert_int_equal(bursts_complete(&bursts, 9000), 9000);
+	assert_int_equal(bursts_answer_end(&bursts, 9000), 9000);
 }
 
 static void samples_of_the_thread_in_the_window_are_held(void **state)
@@ -43,19 +43,19 @@ static void samples_of_the_thread_in_the_window_are_held(void **state)
 	(void)state;
 	struct bursts bursts = { .windows = { { 7, 100, 200 }, { 8, 300, 400 } },
 				 .window_count = 2 };
-	assert_true(bursts_hold(&bursts, 7, 100));
-	assert_true(bursts_hold(&bursts, 7, 200));
-	assert_false(bursts_hold(&bursts, 7, 99));
-	assert_false(bursts_hold(&bursts, 7, 201));
-	assert_false(bursts_hold(&bursts, 7, 350));
-	assert_true(bursts_hold(&bursts, 8, 350));
-	assert_false(bursts_hold(&(struct bursts){ 0 }, 0, 0));
+	assert_true(bursts_was_stepped(&bursts, 7, 100));
+	assert_true(bursts_was_stepped(&bursts, 7, 200));
+	assert_false(bursts_was_stepped(&bursts, 7, 99));
+	assert_false(bursts_was_stepped(&bursts, 7, 201));
+	assert_false(bursts_was_stepped(&bursts, 7, 350));
+	assert_true(bursts_was_stepped(&bursts, 8, 350));
+	assert_false(bursts_was_stepped(&(struct bursts){ 0 }, 0, 0));
 }
 
 static void assert_tells(const struct bursts *bursts, bool warns, const char *sentence)
 {
 	char text[400];
-	assert_int_equal(bursts_tell(bursts, text, sizeof(text)), warns);
+	assert_int_equal(bursts_describe(bursts, text, sizeof(text)), warns);
 	assert_string_equal(text, sentence);
 }
 
@@ -138,13 +138,13 @@ static void damaged_answers_are_no_answers(void **state)
 		stepper.socket = sockets[0];
 		assert_int_equal(send(sockets[1], message, cut == 2 ? 4 : size - cut, 0),
 				 cut == 2 ? 4 : (ssize_t)(size - cut));
-		stepper_take(&stepper);
+		stepper_receive(&stepper);
 		assert_int_equal(stepper.answered, cut == 0);
 		assert_int_equal(stepper.lost, cut != 0);
 		if (cut == 0)
 			assert_int_equal(stepper.steps.count, 2);
 		close(sockets[1]);
-		stepper_take(&stepper);
+		stepper_receive(&stepper);
 		assert_true(stepper.lost);
 		close(sockets[0]);
 	}

@@ -60,7 +60,7 @@ static void end(struct stepped *stepped)
 	kill(stepped->pid, SIGKILL);
 	recording_end(&stepped->r);
 	for (int i = 0; i < TRIES && !stepped->stepper.ended && !stepped->stepper.lost; i++) {
-		stepper_take(&stepped->stepper);
+		stepper_receive(&stepped->stepper);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 	assert_true(stepped->stepper.ended && WIFSIGNALED(stepped->stepper.wait_status));

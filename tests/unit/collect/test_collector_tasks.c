@@ -249,7 +249,7 @@ static void without_the_right_to_cpus_a_command_hands_its_events_on(void **state
 	assert_non_null(strstr(r.notes, "inherit one fixed period instead of random"));
 	sample(&r, pid, pid, landmark, 3);
 	recording_drain(&r);
-	collector_tell_missing(r.collector, 3, text, sizeof(text));
+	collector_describe_missing(r.collector, 3, text, sizeof(text));
 	assert_string_equal(text, "");
 	/* It runs a program of which the kernel tells us nothing, nor what it maps. */
 	recording_comm(&r, pid, pid, "sudo", true);
@@ -257,7 +257,7 @@ static void without_the_right_to_cpus_a_command_hands_its_events_on(void **state
 	recording_finish(&r);
 	assert_int_equal(recording_cells(&r, "cpu-clock", "child", recording_own_path()).samples,
 			 3);
-	collector_tell_missing(r.collector, 3, text, sizeof(text));
+	collector_describe_missing(r.collector, 3, text, sizeof(text));
 	assert_non_null(strstr(text, "'sudo' and what they start have no samples; run culprit as "
 				     "root to have them"));
 	recording_end(&r);
@@ -474,7 +474,7 @@ static void work_of_processes_below_that_nobody_asked_for_is_told(void **state)
 	assert_int_equal(write(child.tell, "", 1), 1);
 	assert_int_equal(read(said, &done, sizeof(done)), sizeof(done));
 	recording_finish(&r);
-	collector_tell_missing(r.collector, 0, text, sizeof(text));
+	collector_describe_missing(r.collector, 0, text, sizeof(text));
 	snprintf(expected, sizeof(expected), "('child', process %d, 0.", child.other);
 	assert_non_null(strstr(text, expected));
 	assert_non_null(strstr(text, "1 process below it, which ran already, used 0."));

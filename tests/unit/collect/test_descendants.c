@@ -134,7 +134,7 @@ static void ended_ones_are_counted_where_their_time_went(void **state)
 static int watched(struct descendants *before, struct descendants *after, bool children)
 {
 	struct descendants_time time;
-	bool known = descendants_watched(before, after, children, &time);
+	bool known = descendants_watched_time(before, after, children, &time);
 	descendants_release(before);
 	descendants_release(after);
 	return known ? (int)(time.user_ticks * 1000 + time.system_ticks) : -1;
@@ -190,19 +190,19 @@ static void it_is_told_when_it_matters(void **state)
 		.busiest = { .pid = 4711, .comm = "postgres" },
 		.busiest_ticks = 60,
 	};
-	descendants_tell(&use, 0, 100, text, sizeof(text));
+	descendants_describe(&use, 0, 100, text, sizeof(text));
 	assert_string_equal(text, "what was asked for used 0.02 s of CPU time itself, 8 processes "
 				  "below it, which ran already, used 1.23 s ('postgres', process "
 				  "4711, 0.60 s): --children takes them too");
-	descendants_tell(&use, 3, 100, text, sizeof(text));
+	descendants_describe(&use, 3, 100, text, sizeof(text));
 	assert_string_not_equal(text, "");
 	use.root_ticks = 123;
-	descendants_tell(&use, 3, 100, text, sizeof(text));
+	descendants_describe(&use, 3, 100, text, sizeof(text));
 	assert_string_equal(text, "");
-	descendants_tell(&use, 0, 100, text, sizeof(text));
+	descendants_describe(&use, 0, 100, text, sizeof(text));
 	assert_string_not_equal(text, "");
 	use.below_ticks = 0;
-	descendants_tell(&use, 0, 100, text, sizeof(text));
+	descendants_describe(&use, 0, 100, text, sizeof(text));
 	assert_string_equal(text, "");
 }
 

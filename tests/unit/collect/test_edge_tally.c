@@ -24,8 +24,8 @@ static struct profile *take(struct edge_tally *edges, struct tally *tally)
 	struct tally_translation translation;
 	assert_non_null(delta);
 	assert_int_equal(tally_translation_init(&translation, tally->session, delta), 0);
-	assert_int_equal(edge_tally_take(edges, &translation), 0);
-	assert_int_equal(tally_take(tally, &translation), 0);
+	assert_int_equal(edge_tally_flush(edges, &translation), 0);
+	assert_int_equal(tally_flush(tally, &translation), 0);
 	tally_translation_release(&translation);
 	return delta;
 }

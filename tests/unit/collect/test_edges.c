@@ -107,8 +107,8 @@ static void take(struct scene *scene, uint64_t argument, double allowance_ns)
 		.sampler = 0, .event = 1, .context = 2, .share = scene->share
 	};
 	scene->registers[own_argument_at] = argument;
-	assert_int_equal(edges_take(&scene->edges, &waiting, &scene->sample, scene->blocks,
-				    scene->space, allowance_ns),
+	assert_int_equal(edges_add_sample(&scene->edges, &waiting, &scene->sample, scene->blocks,
+					  scene->space, allowance_ns),
 			 0);
 }
 
@@ -339,7 +339,7 @@ static void a_file_that_was_forgotten_is_not_taken_for_another(void **state)
 		in_use[own] = true;
 	edges_forget_files(&scene->edges, in_use);
 	file_table_forget(&scene->files, in_use);
-	assert_int_equal(scene->edges.own.told[number], EDGE_UNTOLD);
+	assert_int_equal(scene->edges.own.file_states[number], EDGE_FILE_UNSENT);
 
 	/* Another one has the first number that is free. */
 	const struct file_hint hint = { .pid = INT32_MAX,
@@ -365,9 +365,9 @@ static int give_up(void *context)
 	return -ECANCELED;
 }
 
-static void hang(struct edge_lane *lane)
+static void hang(struct edge_worker *worker)
 {
-	assert_int_equal(kill(lane->helper.pid, SIGSTOP), 0);
+	assert_int_equal(kill(worker->helper.pid, SIGSTOP), 0);
 }
 
 static void a_wait_ends_when_its_owner_gives_it_up(void **state)
@@ -595,13 +595,13 @@ static void a_helper_of_many_files_starts_anew_and_is_told_again(void **state)
 	take(scene, 0, GENEROUS);
 	serve(scene, EDGES_WAIT);
 	pid_t first = scene->edges.own.helper.pid;
-	size_t told = scene->edges.own.told_count;
+	size_t told = scene->edges.own.files_sent;
 	assert_true(told > 0);
-	scene->edges.own.told_count = 5000;
+	scene->edges.own.files_sent = 5000;
 	take(scene, 0, GENEROUS);
 	serve(scene, EDGES_WAIT);
 	assert_int_not_equal(scene->edges.own.helper.pid, first);
-	assert_int_equal(scene->edges.own.told_count, told);
+	assert_int_equal(scene->edges.own.files_sent, told);
 	assert_int_equal(scene->edges.sums[0].interpreted, 2);
 	assert_int_equal(scene->edges.failures, 0);
 	assert_int_equal(seen(scene, BRANCH, own_branch_taken), 2);

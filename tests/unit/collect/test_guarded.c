@@ -21,13 +21,13 @@ static void an_end_before_anything_is_mapped_is_none(void **state)
 	struct process_table table = { 0 };
 	struct mapping mapping = { .start = 4096, .end = 8192 };
 	exec_as(&table, 7, "sudo");
-	assert_true(guarded_end(process_find(&table, 7), 7));
+	assert_true(guarded_is_exec(process_find(&table, 7), 7));
 	assert_int_equal(process_map(&table, 7, &mapping), 0);
-	assert_false(guarded_end(process_find(&table, 7), 7));
+	assert_false(guarded_is_exec(process_find(&table, 7), 7));
 	exec_as(&table, 7, "sudo");
-	assert_true(guarded_end(process_find(&table, 7), 7));
+	assert_true(guarded_is_exec(process_find(&table, 7), 7));
 	assert_int_equal(process_exit(&table, 7, 7, 2000), 0);
-	assert_false(guarded_end(process_find(&table, 7), 7)); /* the real one comes after it */
+	assert_false(guarded_is_exec(process_find(&table, 7), 7)); /* the real one comes after it */
 	process_table_release(&table);
 }
 
@@ -35,11 +35,11 @@ static void the_end_of_others_is_one(void **state)
 {
 	(void)state;
 	struct process_table table = { 0 };
-	assert_false(guarded_end(NULL, 7));
+	assert_false(guarded_is_exec(NULL, 7));
 	assert_int_equal(process_fork(&table, 7, 7, 1, 1, 500), 0);
-	assert_false(guarded_end(process_find(&table, 7), 7)); /* never executed anything */
+	assert_false(guarded_is_exec(process_find(&table, 7), 7)); /* never executed anything */
 	exec_as(&table, 7, "sh");
-	assert_false(guarded_end(process_find(&table, 7), 8)); /* a thread */
+	assert_false(guarded_is_exec(process_find(&table, 7), 8)); /* a thread */
 	process_table_release(&table);
 }
 
@@ -48,12 +48,12 @@ static void each_program_is_named_once_and_not_too_many(void **state)
 	(void)state;
 	struct guarded guarded = { 0 };
 	char text[1024] = "before";
-	guarded_tell(&guarded, GUARDED_BE_ROOT, text, sizeof(text));
+	guarded_describe(&guarded, GUARDED_BE_ROOT, text, sizeof(text));
 	assert_string_equal(text, "");
 	struct process process = { .comm = "sudo" };
 	guarded_add(&guarded, &process);
 	guarded_add(&guarded, &process);
-	guarded_tell(&guarded, GUARDED_BE_ROOT, text, sizeof(text));
+	guarded_describe(&guarded, GUARDED_BE_ROOT, text, sizeof(text));
 	assert_string_equal(text, "the kernel does not let you sample setuid programs, nor those "
 				  "that have capabilities or may not be read: 'sudo' and what they "
 				  "start have no samples; run culprit as root to have them");
@@ -62,7 +62,7 @@ static void each_program_is_named_once_and_not_too_many(void **state)
 		guarded_add(&guarded, &process);
 	}
 	assert_int_equal(guarded.execs, 102);
-	guarded_tell(&guarded, GUARDED_WHOLE_MACHINE, text, sizeof(text));
+	guarded_describe(&guarded, GUARDED_WHOLE_MACHINE, text, sizeof(text));
 	assert_non_null(strstr(text, "'sudo', 'a-long-name-000', "));
 	assert_non_null(strstr(text, "'a-long-name-006' and others, and what they start"));
 	assert_non_null(strstr(text, "(--all-cpus)"));

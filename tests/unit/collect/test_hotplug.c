@@ -44,7 +44,7 @@ static void settle(struct machine *machine, uint64_t now_ns)
 static void expect_told(const struct machine *machine, const char *wanted)
 {
 	char text[600];
-	hotplug_tell(&machine->hotplug, text, sizeof(text));
+	hotplug_describe(&machine->hotplug, text, sizeof(text));
 	assert_string_equal(text, wanted);
 }
 

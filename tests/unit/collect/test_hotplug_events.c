@@ -126,7 +126,7 @@ static void a_cpu_is_left_alone_while_it_is_away_and_taken_back(void **state)
 	assert_int_equal(m.ledger.offline_ns[0], 0);
 	assert_int_equal(m.hotplug.absences, 1);
 	assert_int_equal(m.hotplug.absent_ns, m.ledger.offline_ns[1]);
-	hotplug_tell(&m.hotplug, text, sizeof(text));
+	hotplug_describe(&m.hotplug, text, sizeof(text));
 	assert_non_null(strstr(text, "CPU 7 was offline from 0.0"));
 	end(&m);
 }
@@ -139,7 +139,7 @@ static void one_that_was_not_there_at_the_start_is_told_of(void **state)
 	start(&m);
 	set_online(&m, "4,7-8\n");
 	follow(&m);
-	hotplug_tell(&m.hotplug, text, sizeof(text));
+	hotplug_describe(&m.hotplug, text, sizeof(text));
 	assert_string_equal(
 		text, "1 CPU (CPU 8) came online after the recording began and is not watched");
 	/* What makes no sense is as if it had not been read. */
@@ -172,7 +172,7 @@ static void one_that_cannot_be_opened_again_is_tried_until_it_can(void **state)
 	follow(&m);
 	assert_true(m.hotplug.away);
 	hotplug_settle(&m.hotplug, m.counters, &m.ledger, clock_monotonic_ns());
-	hotplug_tell(&m.hotplug, text, sizeof(text));
+	hotplug_describe(&m.hotplug, text, sizeof(text));
 	assert_non_null(strstr(text, "; one could not be watched again: Too many open files"));
 	refusal = -ENODEV; /* it left again, which is no fault */
 	m.hotplug.refusal = 0;

@@ -11,7 +11,7 @@ static unsigned taken(struct pace *pace, unsigned chances, double allowance_ns, 
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < chances; i++) {
-		double set_aside = pace_take(pace, allowance_ns);
+		double set_aside = pace_admit(pace, allowance_ns);
 		if (set_aside > 0) {
 			count++;
 			pace_settle(pace, 1, set_aside, cost_ns);
@@ -56,7 +56,7 @@ static void what_was_spent_beforehand_is_earned_first(void **state)
 	(void)state;
 	struct pace pace;
 	pace_init(&pace, 100, 1000, 10);
-	double set_aside = pace_take(&pace, 0);
+	double set_aside = pace_admit(&pace, 0);
 	assert_true(set_aside == 10);
 	pace_settle(&pace, 1, set_aside, 1100);
 	assert_true(pace.saved_ns == -1000);

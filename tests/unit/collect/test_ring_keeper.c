@@ -92,10 +92,10 @@ static void an_owner_that_has_them_back_serves_them_alone(void **state)
 	struct collector *collector = started();
 	struct error err = { 0 };
 	drain(collector);
-	assert_true(ring_keeper_has_them(&collector->session.keeper));
+	assert_true(ring_keeper_owns_rings(&collector->session.keeper));
 	assert_int_equal(session_copy_rings(&collector->session), 0); /* is left to the keeper */
 	assert_int_equal(collector_service(collector, &err), 0);
-	assert_false(ring_keeper_has_them(&collector->session.keeper));
+	assert_false(ring_keeper_owns_rings(&collector->session.keeper));
 	fill(collector);
 	uint64_t served = made_up_collector_served(collector);
 	const struct timespec longer = { .tv_nsec = 50000000 };

@@ -223,7 +223,7 @@ static void a_sample_is_unknown_for_one_cause(void **state)
 	} sample = { { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(sample) }, 7, 4096, 1, 1 };
 	while (share_take(&session->shares, process->share, SHARE_PLACES, 1))
 		;
-	assert_int_equal(session_take_record(session, &ring, &sample, sizeof(sample)), 0);
+	assert_int_equal(session_process_record(session, &ring, &sample, sizeof(sample)), 0);
 	assert_int_equal(lane.sums.stored, 1);
 	assert_int_equal(lane.sums.unknown[UNKNOWN_BEYOND_LIMIT], 1);
 	assert_int_equal(lane.sums.unknown[UNKNOWN_NO_MAPPING], 0);

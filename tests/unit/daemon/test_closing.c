@@ -69,13 +69,13 @@ static void the_next_epoch_is_filled_while_the_last_one_is_written(void **state)
 	struct pollfd over = { closing_poll_fd(&closing), POLLIN, 0 };
 	assert_int_equal(poll(&over, 1, 60000), 1);
 	assert_true(closing_is_over(&closing));
-	assert_int_equal(closing_take(&closing, &err), 0);
+	assert_int_equal(closing_join(&closing, &err), 0);
 	assert_false(closing_is_running(&closing) || closing_is_over(&closing));
 	assert_int_equal(rows_of(first), MANY);
 	assert_int_equal(closing_start(&closing, next, NULL, &err), 0);
-	assert_int_equal(closing_take(&closing, &err), 0);
+	assert_int_equal(closing_join(&closing, &err), 0);
 	assert_int_equal(rows_of(second), 10);
-	assert_int_equal(closing_take(&closing, &err), 0); /* nothing to take */
+	assert_int_equal(closing_join(&closing, &err), 0); /* nothing to take */
 }
 
 /* What it still lacks comes with it. */
@@ -88,7 +88,7 @@ static void the_last_delta_is_in_what_is_written(void **state)
 	struct closing closing = { 0 };
 	struct error err = { 0 };
 	assert_int_equal(closing_start(&closing, epoch_of(path, 10), delta.profile, &err), 0);
-	assert_int_equal(closing_take(&closing, &err), 0);
+	assert_int_equal(closing_join(&closing, &err), 0);
 	assert_int_equal(rows_of(path), 20);
 }
 
@@ -101,7 +101,7 @@ static bool is_left_open(const char *path)
 	closing_hurry(&closing); /* none runs: that is of no later one */
 	assert_int_equal(closing_start(&closing, epoch_of(path, MANY), NULL, &err), 0);
 	closing_hurry(&closing);
-	int ret = closing_take(&closing, &err);
+	int ret = closing_join(&closing, &err);
 	if (ret == 0)
 		return false;
 	assert_int_equal(ret, -ECANCELED);
@@ -137,7 +137,7 @@ static void what_cannot_be_written_is_said_when_it_is_taken(void **state)
 	struct epoch *epoch = epoch_of(path, 10);
 	assert_int_equal(mkdir(path, 0700), 0); /* in the way */
 	assert_int_equal(closing_start(&closing, epoch, NULL, &err), 0);
-	assert_int_not_equal(closing_take(&closing, &err), 0);
+	assert_int_not_equal(closing_join(&closing, &err), 0);
 	assert_true(err.text[0]);
 	assert_false(closing_is_running(&closing));
 }

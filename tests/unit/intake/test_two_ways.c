@@ -171,7 +171,7 @@ static struct profile *through_a_ring(struct live *live, const struct perf_file 
 	for (size_t at = file->data; at < file->bytes.size;) {
 		size_t size = perf_record_size(bytes + at, file->bytes.size - at);
 		assert_int_not_equal(size, 0);
-		assert_int_equal(session_take_record(session, &ring, bytes + at, size), 0);
+		assert_int_equal(session_process_record(session, &ring, bytes + at, size), 0);
 		at += size;
 	}
 	/* what the kernel's counter would say */
@@ -182,7 +182,7 @@ static struct profile *through_a_ring(struct live *live, const struct perf_file 
 	struct tally_translation translation;
 	assert_non_null(profile);
 	assert_int_equal(tally_translation_init(&translation, session->profile, profile), 0);
-	assert_int_equal(tally_take(&session->tally, &translation), 0);
+	assert_int_equal(tally_flush(&session->tally, &translation), 0);
 	tally_translation_release(&translation);
 	return profile;
 }

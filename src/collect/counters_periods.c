@@ -1,0 +1,63 @@
+#include "collect/counters.h"
+
+#include <sys/ioctl.h>
+
+#include "base/clock.h"
+
+#define PERIODS_A_DRAW 16
+
+/* The event's highest rate of all CPUs: there samples shall come at the frequency asked for. */
+static double fastest_rate(const struct counters *counters, size_t sampler)
+{
+	double rate = 0;
+	for (size_t slot = 0; slot < counters->cpu_count; slot++) {
+		double here = counters_lane(counters, sampler, slot)->rate_per_second;
+		rate = here > rate ? here : rate;
+	}
+	return rate;
+}
+
+/*
+ * Whether a new period may be drawn. A clock's lasts PERIODS_A_DRAW periods, since
+ * each change costs half a period in precision. A counted event's lasts a window of
+ * weights (profile/weight.h), so that all samples of a window stand for the same.
+ */
+static bool redraw_due(const struct sampler *sampler, const struct lane *lane)
+{
+	if (!sampler->clock)
+		return lane->weight.count == 0 && lane->weight.lost == 0;
+	if (!lane->periods.count)
+		return true;
+	const struct period_change *last = &lane->periods.changes[lane->periods.count - 1];
+	return clock_monotonic_ns() - last->time_ns >= PERIODS_A_DRAW * last->period;
+}
+
+void counters_redraw(struct counters *counters, struct random_state *random)
+{
+	for (size_t i = 0; i < counters->sampler_count; i++) {
+		struct sampler *sampler = &counters->samplers[i];
+		if (sampler->policy == PERIOD_FREQUENCY && sampler->sampled) {
+			double rate = fastest_rate(counters, i);
+			/* While a machine is quiet the period must not fall to nothing. */
+			uint64_t wanted = period_mean_for(rate, sampler->frequency_hz, true);
+			if (wanted < sampler->mean_period / 16)
+				wanted = sampler->mean_period / 16;
+			if (rate > 0)
+				sampler->mean_period = (sampler->mean_period + wanted + 1) / 2;
+		}
+	}
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct counter *counter = &counters->list[i];
+		const struct sampler *sampler = &counters->samplers[counter->sampler];
+		if (!sampler->sampled || counter->gone || sampler->policy == PERIOD_FIXED)
+			continue;
+		struct lane *lane = counters_lane(counters, counter->sampler, counter->slot);
+		if (!redraw_due(sampler, lane))
+			continue;
+		uint64_t period = period_draw(random, sampler->mean_period);
+		if (ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &period) == 0) {
+			period_log_add(&lane->periods, clock_monotonic_ns(), period);
+			lane->sums.period_changes++;
+		}
+	}
+}

@@ -346,6 +346,19 @@ bool stash_find_function(const struct stash_index *index, uint32_t image, uint64
 	return entry != NULL;
 }
 
+size_t stash_names_around(const struct stash_index *index, const struct stash_function *function,
+			  struct span *names, size_t most)
+{
+	const struct entry *own = &index->entries[function->number];
+	size_t count = 0, from = function->number - function->number % most;
+	for (size_t i = from; i < index->count && i - from < most; i++) {
+		const struct entry *entry = &index->entries[i];
+		if (entry->image == own->image && entry->record.kind == own->record.kind)
+			names[count++] = entry->function.name;
+	}
+	return count;
+}
+
 bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t first,
 		     struct stash_function *function)
 {

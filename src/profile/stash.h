@@ -51,6 +51,10 @@ bool stash_has_lines(const struct stash_index *index, uint32_t image);
 /* These return false or 0 when the stash does not know. `vaddr` may be any address of the image. */
 bool stash_find_function(const struct stash_index *index, uint32_t image, uint64_t vaddr,
 			 struct stash_function *function);
+/* Names of up to `most` of the image's functions that are listed around that one, itself among
+ * them: each function is in one such list. Borrows from the profile. Returns how many. */
+size_t stash_names_around(const struct stash_index *index, const struct stash_function *function,
+			  struct span *names, size_t most);
 /* The cold part of the function that starts at `first`. */
 bool stash_find_cold(const struct stash_index *index, uint32_t image, uint64_t first,
 		     struct stash_function *function);

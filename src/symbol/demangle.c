@@ -10,14 +10,15 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/count_of.h"
+#include "base/cursor.h"
 #include "base/error.h"
-#include "symbol/plain_name.h"
 
 /* Real names stay below 4 KiB mangled; a substitution can double the output again and again. */
 #define MANGLED_MAX_BYTES   8192
 #define DEMANGLED_MAX_BYTES 32768
-#define BROKEN_MAX	    8 /* so that strangers' names cost seconds at the most */
+#define LOST_MOST_NS	    UINT64_C(4000000000) /* what strangers' names may cost */
 
 struct output {
 	struct buffer *text;
@@ -37,7 +38,7 @@ static bool looks_mangled(struct span linkage)
 {
 	const char *text = linkage.data;
 	return linkage.size > 2 && linkage.size <= MANGLED_MAX_BYTES && text[0] == '_' &&
-	       (text[1] == 'Z' || text[1] == 'R');
+	       (text[1] == 'Z' || text[1] == 'R') && !memchr(text, 0, linkage.size);
 }
 
 /* What linkers and build tools put before a mangled name; it stays, for it tells which of several
@@ -82,11 +83,11 @@ static struct name_parts take_apart(struct span linkage)
 	return parts;
 }
 
-/* Fills text; false when this is no mangled name or has too much to say. libiberty refuses names of
- * more than 1,024 bytes for the stack they take, unless it is told not to mind. */
-static bool run(const char *mangled, int stack, struct buffer *text)
+/* Fills text; false when this is no mangled name or means too much. libiberty refuses names of more
+ * than 1,024 bytes for the stack they take, unless it is told not to mind. */
+static bool run(const char *mangled, struct buffer *text)
 {
-	const int options = DMGL_PARAMS | DMGL_ANSI | stack;
+	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
 	struct output output = { .text = text };
 	if (setjmp(output.too_long))
 		return false;
@@ -96,17 +97,25 @@ static bool run(const char *mangled, int stack, struct buffer *text)
 	return cplus_demangle_v3_callback(mangled, options, take_piece, &output) && text->size > 0;
 }
 
-/* The helper process: a request's payload is a name, its answer's what it means or nothing. */
+/* The helper process: a request's payload is names, its answer's what each of them means, empty
+ * when it means nothing; each ends with a zero byte. */
 static int serve(void *context, const struct message *request, struct message *answer,
 		 struct error *err)
 {
 	(void)context;
-	CLEANUP(free_pointer)
-	char *mangled = strndup((const char *)request->payload.data, request->payload.size);
-	if (!mangled)
-		return error_set(err, -ENOMEM, "out of memory");
-	if (!run(mangled, DMGL_NO_RECURSE_LIMIT, &answer->payload))
-		answer->payload.size = 0;
+	struct cursor cursor = cursor_of(request->payload.data, request->payload.size);
+	CLEANUP(buffer_release) struct buffer text = { 0 };
+	while (cursor_left(&cursor) > 0) {
+		const char *mangled = cursor_text(&cursor).data;
+		if (cursor.failed)
+			return error_set(err, -EBADMSG, "a request makes no sense");
+		buffer_empty(&text);
+		if (run(mangled, &text))
+			buffer_append(&answer->payload, text.data, text.size);
+		if (buffer_failed(&text))
+			return error_set(err, -ENOMEM, "out of memory");
+		buffer_append_u8(&answer->payload, 0);
+	}
 	return 0;
 }
 
@@ -120,7 +129,10 @@ static void serve_names(int socket)
 
 void demangler_init(struct demangler *demangler)
 {
-	*demangler = (struct demangler){ .helper.run = serve_names };
+	*demangler = (struct demangler){
+		.helper = { .run = serve_names,
+			    .most_answer_bytes = DEMANGLE_BATCH * (DEMANGLED_MAX_BYTES + 1) }
+	};
 }
 
 void demangler_release(struct demangler *demangler)
@@ -133,50 +145,98 @@ const char *demangler_trouble(const struct demangler *demangler)
 	return demangler->broken ? demangler->first.text : NULL;
 }
 
-static void run_in_helper(struct demangler *demangler, struct span linkage, struct buffer *text)
+bool demangle_concerns(struct span linkage)
+{
+	return looks_mangled(take_apart(linkage).mangled);
+}
+
+static char *put_together(const struct name_parts *parts, struct span shown)
+{
+	const struct span pieces[] = { parts->before, shown, parts->behind };
+	char *text = shown.size ? malloc(parts->before.size + shown.size + parts->behind.size + 1)
+				: NULL;
+	char *at = text;
+	for (size_t i = 0; text && i < COUNT_OF(pieces); i++)
+		at = pieces[i].size ? mempcpy(at, pieces[i].data, pieces[i].size) : at;
+	if (text)
+		*at = 0;
+	return text;
+}
+
+static int read_answer(const struct message *answer, const struct name_parts *parts, size_t count,
+		       char **shown, struct error *err)
+{
+	struct cursor cursor = cursor_of(answer->payload.data, answer->payload.size);
+	for (size_t i = 0; i < count; i++)
+		shown[i] = put_together(&parts[i], cursor_text(&cursor));
+	return cursor.failed || cursor_left(&cursor) > 0
+		       ? error_set(err, -EIO,
+				   "could not be read: the helper's answer makes no sense")
+		       : 0;
+}
+
+/* One request. */
+static int ask(struct demangler *demangler, const struct name_parts *parts, size_t count,
+	       char **shown, struct error *err)
 {
 	struct message request = { 0 };
-	struct message answer = { 0 };
-	struct error err;
-	if (demangler->broken >= BROKEN_MAX)
-		return;
-	buffer_append(&request.payload, linkage.data, linkage.size);
-	int ret = helper_ask(&demangler->helper, &request, DEMANGLE_DEADLINE_MS, &answer, &err);
-	if (ret == 0) {
-		buffer_append(text, answer.payload.data, answer.payload.size);
-		message_release(&answer);
-	} else if (demangler->broken++ == 0) {
-		demangler->first = err;
+	struct message answer;
+	for (size_t i = 0; i < count; i++) {
+		buffer_append(&request.payload, parts[i].mangled.data, parts[i].mangled.size);
+		buffer_append_u8(&request.payload, 0);
 	}
-	message_release(&request);
+	int ret = helper_ask(&demangler->helper, &request, DEMANGLE_DEADLINE_MS, &answer, err);
+	buffer_release(&request.payload);
+	if (ret < 0)
+		return ret;
+	ret = read_answer(&answer, parts, count, shown, err);
+	message_release(&answer);
+	return ret;
 }
 
-static void run_here(struct span linkage, struct buffer *text)
+/* Asks for all of them at once; where that breaks, for each by itself, so that the one that
+ * broke it costs no other. */
+static void demangle_batch(struct demangler *demangler, const struct name_parts *parts,
+			   size_t count, char **shown)
 {
-	CLEANUP(free_pointer) char *mangled = strndup(linkage.data, linkage.size);
-	if (!mangled || !run(mangled, 0, text))
-		buffer_empty(text);
+	struct error err;
+	uint64_t begin_ns = clock_monotonic_ns();
+	if (count == 0 || demangler->lost_ns >= LOST_MOST_NS ||
+	    ask(demangler, parts, count, shown, &err) == 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t now_ns = clock_monotonic_ns();
+		demangler->lost_ns += now_ns - begin_ns;
+		begin_ns = now_ns;
+		free(shown[i]);
+		shown[i] = NULL;
+		if (count > 1 && demangler->lost_ns < LOST_MOST_NS &&
+		    ask(demangler, &parts[i], 1, &shown[i], &err) == 0)
+			continue;
+		if (demangler->broken++ == 0)
+			demangler->first = err;
+	}
+	demangler->lost_ns += clock_monotonic_ns() - begin_ns;
 }
 
-char *demangle(struct demangler *demangler, struct span linkage)
+void demangle(struct demangler *demangler, const struct span *linkages, size_t count, char **shown)
 {
-	const struct name_parts parts = take_apart(linkage);
-	CLEANUP(buffer_release) struct buffer shown = { 0 };
-	struct buffer text = { 0 };
-	if (!looks_mangled(parts.mangled))
-		return NULL;
-	if (name_is_plain(parts.mangled))
-		run_here(parts.mangled, &shown);
-	else
-		run_in_helper(demangler, parts.mangled, &shown);
-	if (shown.size == 0)
-		return NULL;
-	buffer_append(&text, parts.before.data, parts.before.size);
-	buffer_append(&text, shown.data, shown.size);
-	buffer_append(&text, parts.behind.data, parts.behind.size);
-	buffer_append_u8(&text, 0);
-	if (!buffer_failed(&text) && !buffer_failed(&shown))
-		return (char *)text.data;
-	buffer_release(&text);
-	return NULL;
+	struct name_parts parts[DEMANGLE_BATCH];
+	char *answers[DEMANGLE_BATCH];
+	size_t origins[DEMANGLE_BATCH], waiting = 0;
+	for (size_t i = 0; i < count; i++) {
+		shown[i] = NULL;
+		parts[waiting] = take_apart(linkages[i]);
+		if (looks_mangled(parts[waiting].mangled)) {
+			answers[waiting] = NULL;
+			origins[waiting++] = i;
+		}
+		if (waiting < DEMANGLE_BATCH && i + 1 < count)
+			continue;
+		demangle_batch(demangler, parts, waiting, answers);
+		while (waiting > 0) {
+			waiting--;
+			shown[origins[waiting]] = answers[waiting];
+		}
+	}
 }

@@ -1,26 +1,36 @@
 /*
- * demangle - C++ and Rust linkage names as people write them. Names from
- * strangers may be built to explode: input and output sizes are bounded, and
- * names that could take the demangler's time or stack without end
- * (symbol/plain_name.h) are demangled in a process of their own, within a
- * deadline. After a few names that broke it only plain names are demangled.
+ * demangle - C++ and Rust linkage names as people write them.
+ *
+ * Names from strangers may be built to explode. libiberty 2.40 (cp-demangle.c, rust-demangle.c),
+ * like its siblings, can be made to work exponentially long without printing anything that a
+ * caller could count:
+ * - a conversion operator's template arguments are read twice, nested ones 2^n times;
+ * - a pack expansion searches its pattern, which substitutions double, for a pack;
+ * - empty packs, each of packs of an enclosing function, print nothing 2^n times;
+ * - a Rust binder counts its lifetimes one by one, up to 2^64.
+ * So names are demangled by a helper process without rights, within a deadline. A request to it
+ * costs some 30 us and each name in it about one: ask for many at once.
  *
  * One thread at a time.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/span.h"
 #include "symbol/helper_process.h"
 
-#define DEMANGLE_DEADLINE_MS 500
+#define DEMANGLE_BATCH	     256 /* names in a request */
+#define DEMANGLE_DEADLINE_MS 500 /* of a request */
 
 struct demangler {
 	/* private */
 	struct helper helper;
-	size_t broken; /* names that it could not be asked about */
+	size_t broken;	  /* names that it was asked for and has not demangled */
+	uint64_t lost_ns; /* by batches that broke, and by asking for their names one by one */
 	struct error first;
 };
 
@@ -28,10 +38,18 @@ struct demangler {
 void demangler_init(struct demangler *demangler);
 void demangler_release(struct demangler *demangler);
 
-/* A malloc'ed text, in which what stands before the mangled part ("__dl_", "__wrap_") and behind it
- * ("@plt") stays, but for the underscore of macOS. Or NULL when there is no mangled part (or out of
- * memory): show it as it is. */
-char *demangle(struct demangler *demangler, struct span linkage);
+/* Whether it looks mangled; nothing is known of other names. */
+bool demangle_concerns(struct span linkage);
+/*
+ * Sets each of shown[] to what the name means, a malloc'ed text, in which what stands before the
+ * mangled part ("__dl_", "__wrap_") and behind it ("@plt") stays, but for the underscore of macOS.
+ * Or to NULL when it has no mangled part (or out of memory): show it as it is.
+ *
+ * A name that takes longer than the deadline, or kills the helper, is left alone, at the cost of
+ * two deadlines; those that are asked for with it are not. Once four seconds were lost so, all
+ * further names are left alone.
+ */
+void demangle(struct demangler *demangler, const struct span *linkages, size_t count, char **shown);
 
 /* Why a name that may be mangled was left alone, the first of them ("could not be read: no answer
  * within 500 ms"), or NULL. */

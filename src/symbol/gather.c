@@ -16,8 +16,8 @@
 #include "image/elf_file.h"
 #include "image/identity.h"
 #include "symbol/gather_flow.h"
+#include "symbol/gather_request.h"
 #include "symbol/line_index.h"
-#include "symbol/reader.h"
 #include "symbol/record.h"
 #include "symbol/symbol_table.h"
 

@@ -29,7 +29,9 @@
 
 #include "base/span.h"
 #include "image/identity.h"
+#include "symbol/gather_request.h"
 #include "symbol/helper_process.h"
+#include "symbol/reader_message.h"
 #include "symbol/record.h"
 #include "symbol/safe_open.h"
 
@@ -114,7 +116,6 @@ int reader_copy(struct reader *reader, int fd, uint64_t limit_bytes, struct safe
  * READER_SILENCE_MS were waited for nothing, for 50 ms: many that do not answer are not waited for
  * as one is.
  */
-enum reader_process { READER_PROCESS_STAT, READER_PROCESS_MAPS };
 #define READER_SILENCE_MS 1000u
 int reader_read_process(struct reader *reader, pid_t pid, pid_t tid, enum reader_process what,
 			uint64_t limit_bytes, struct buffer *out, struct error *err);
@@ -149,23 +150,6 @@ int reader_identify_content(struct reader *reader, int fd, enum content_kind con
 #define READER_UNIQUE_BYTES 24
 void reader_unique(const struct safe_file *file, uint8_t unique[READER_UNIQUE_BYTES]);
 
-enum gather_what {
-	GATHER_FUNCTIONS = 1, /* extents and names, of cold parts too */
-	GATHER_CODE = 2,      /* bytes of these functions */
-	GATHER_LINES = 4,     /* their lines and inlined frames, where debug information is */
-	GATHER_FLOW = 8,      /* what it takes to follow their flow (gather_flow.h) */
-	GATHER_ALL = 15,
-};
-
-struct gather_counts {
-	uint64_t found;	    /* of the vaddrs asked for, inside a function */
-	uint64_t named;	    /* inside one with a name */
-	uint64_t lines;	    /* with a source line */
-	uint64_t functions; /* all that the image's tables know */
-	bool debug_refused; /* debug_fd was of another build */
-	bool debug_damaged; /* there is debug information, and it cannot be read */
-};
-
 /*
  * Appends to `out` the records of the functions that hold `vaddrs` (rising, of
  * the file's own space). debug_fd is the separate debug file, or -1. `counts` may
@@ -176,13 +160,6 @@ struct gather_counts {
 int reader_gather(struct reader *reader, int fd, int debug_fd, const uint64_t *vaddrs, size_t count,
 		  unsigned int what, struct record_set *out, struct gather_counts *counts,
 		  struct error *err);
-
-struct gather_request {
-	int fd, debug_fd;
-	const uint64_t *vaddrs;
-	size_t count;
-	unsigned int what;
-};
 
 /* Likewise; *done is the set of GATHER_* that is complete, `what` when 0 is returned. */
 int reader_gather_parts(struct reader *reader, const struct gather_request *wanted,

@@ -21,9 +21,11 @@
 #include "symbol/file_inode.h"
 #include "symbol/file_mount.h"
 #include "symbol/gather.h"
+#include "symbol/gather_request.h"
 #include "symbol/helper_process.h"
-#include "symbol/reader.h"
 #include "symbol/reader_message.h"
+#include "symbol/record.h"
+#include "symbol/safe_open.h"
 
 #define COPY_MAX_BYTES	   ((uint64_t)512 << 20)
 #define STRANGE_DATA_BYTES ((uint64_t)384 << 20)

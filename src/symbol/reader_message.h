@@ -28,6 +28,9 @@ enum reader_operation {
 	OPERATION_WANT_NAME, /* beside it a descriptor; the answer has its path */
 };
 
+/* Of OPERATION_READ_PROCESS, as header.what: which file below /proc/PID. */
+enum reader_process { READER_PROCESS_STAT, READER_PROCESS_MAPS };
+
 struct message_header {
 	uint32_t operation; /* of a request */
 	int32_t code;	    /* of an answer: 0 or a negative errno, the payload is then its text */

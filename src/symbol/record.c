@@ -261,6 +261,22 @@ static int decode_texts(struct cursor *cursor, struct lines_table *table)
 	return cursor->failed ? -EBADMSG : 0;
 }
 
+void lines_texts_begin(struct lines_texts *texts, const struct record *record)
+{
+	texts->cursor = cursor_of(record->content.data, record->content.size);
+	bool known = cursor_u8(&texts->cursor) == RECORD_VERSION;
+	texts->left = known ? cursor_varint(&texts->cursor) : 0;
+}
+
+bool lines_texts_next(struct lines_texts *texts, struct span *text)
+{
+	if (texts->left == 0)
+		return false;
+	texts->left--;
+	*text = cursor_text(&texts->cursor);
+	return !texts->cursor.failed;
+}
+
 static int decode_nodes(struct cursor *cursor, struct lines_table *table)
 {
 	uint64_t count = cursor_varint(cursor);

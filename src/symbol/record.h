@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/cursor.h"
 #include "base/hash_index.h"
 #include "base/span.h"
 
@@ -167,6 +168,15 @@ void lines_writer_row(struct lines_writer *writer, uint64_t vaddr, uint32_t node
 		      uint32_t line);
 /* Appends the content. Returns 0 or -ENOMEM. */
 int lines_writer_finish(struct lines_writer *writer, struct buffer *out);
+
+/* The texts of a content, of functions and files alike, without decoding the rest of it. False: no
+ * more, or it makes no sense. */
+struct lines_texts {
+	struct cursor cursor;
+	uint64_t left;
+};
+void lines_texts_begin(struct lines_texts *texts, const struct record *record);
+bool lines_texts_next(struct lines_texts *texts, struct span *text);
 
 /* One content, decoded: texts borrow from it, which must outlive the table. */
 struct lines_node {

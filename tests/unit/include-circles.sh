@@ -1,5 +1,5 @@
 #!/bin/sh
-# No files include each other in a circle but known ones, and another would be found.
+# No files include each other in a circle, and one that did would be found.
 set -eu
 root=$1
 copy=$(mktemp -d)

@@ -39,7 +39,7 @@ int resolver_new(const struct profile *profile, const struct resolver_options *o
 	if (!resolver)
 		return error_set(err, -ENOMEM, "out of memory");
 	resolver->profile = profile;
-	demangler_init(&resolver->demangler);
+	shown_names_init(&resolver->names, &resolver->arena);
 	if (options)
 		resolver->options = *options;
 	if (options && options->perf_cache)
@@ -77,7 +77,7 @@ void resolver_free(struct resolver *resolver)
 	stash_index_free(resolver->stash);
 	stash_index_free(resolver->local_stash);
 	local_files_release(&resolver->local);
-	demangler_release(&resolver->demangler);
+	shown_names_release(&resolver->names);
 	arena_release(&resolver->arena);
 	image_claims_release(&resolver->claims);
 	free(resolver->images);
@@ -86,12 +86,10 @@ void resolver_free(struct resolver *resolver)
 	free(resolver->by_record[1]);
 	free(resolver->procedures);
 	free(resolver->places);
-	free(resolver->names);
 	free(resolver->notes.list);
 	free(resolver->file_notes.list);
 	hash_index_release(&resolver->procedure_index);
 	hash_index_release(&resolver->place_index);
-	hash_index_release(&resolver->name_index);
 	free(resolver);
 }
 

@@ -3,10 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/hash.h"
 #include "symbol/record.h"
 
@@ -33,39 +31,44 @@ static bool procedure_equal(const void *rows, uint32_t position, const void *wan
 
 const char *resolver_show(struct resolver *resolver, struct span linkage)
 {
-	CLEANUP(free_pointer) char *plain = demangle(&resolver->demangler, linkage);
-	const char *trouble = plain ? NULL : demangler_trouble(&resolver->demangler);
+	const char *name = shown_names_look_up(&resolver->names, linkage);
+	const char *trouble = shown_names_trouble(&resolver->names);
 	if (trouble) {
 		char sentence[256];
 		snprintf(sentence, sizeof(sentence),
 			 "a mangled name %s; such names are shown as the linker has them", trouble);
 		resolver_add_note(resolver, sentence);
 	}
-	return plain ? arena_copy_text(&resolver->arena, plain, strlen(plain))
-		     : resolver_copy(resolver, linkage);
+	return name;
 }
 
-/* "_ZN3fooEv@plt" is demangled up to its @. */
-static const char *show_function(struct resolver *resolver, const struct function_record *function)
+/* The functions around it are likely to be shown as well. */
+static void look_ahead(struct resolver *resolver, bool local, const struct stash_function *function)
 {
-	size_t size = sizeof(resolver_plt_mark) - 1;
-	struct span name = function->name;
-	if (function->flags & FUNCTION_NEAREST) {
-		const char *nearest = resolver_show(resolver, name);
-		return nearest ? arena_printf(&resolver->arena, "%s (nearest symbol)", nearest)
-			       : NULL;
-	}
-	if (!(function->flags & FUNCTION_PLT) || name.size <= size)
-		return resolver_show(resolver, name);
-	name.size -= size;
-	const char *shown = resolver_show(resolver, name);
-	return shown ? arena_printf(&resolver->arena, "%s%s", shown, resolver_plt_mark) : NULL;
+	struct span names[DEMANGLE_BATCH];
+	size_t count = stash_names_around(local ? resolver->local_stash : resolver->stash, function,
+					  names, DEMANGLE_BATCH);
+	shown_names_add(&resolver->names, names, count);
+}
+
+static const char *show_function(struct resolver *resolver, bool local,
+				 const struct stash_function *found)
+{
+	struct span linkage = found->function.name;
+	if (!demangle_concerns(linkage) && !(found->function.flags & FUNCTION_NEAREST))
+		return resolver_copy(resolver, linkage);
+	if (!shown_names_find(&resolver->names, linkage))
+		look_ahead(resolver, local, found);
+	const char *name = resolver_show(resolver, linkage);
+	if (!name || !(found->function.flags & FUNCTION_NEAREST))
+		return name;
+	return arena_printf(&resolver->arena, "%s (nearest symbol)", name);
 }
 
 /* The entry of the procedure, made and named where it is new; NULL when out of memory. */
 static struct procedure_entry *keep_procedure(struct resolver *resolver,
 					      const struct procedure_entry *wanted,
-					      const struct function_record *function)
+					      const struct stash_function *found)
 {
 	uint64_t hash = hash_procedure(wanted);
 	uint32_t position = hash_index_find(&resolver->procedure_index, hash, procedure_equal,
@@ -84,17 +87,17 @@ static struct procedure_entry *keep_procedure(struct resolver *resolver,
 		struct span name = profile_bytes(resolver->profile, entry->name_id);
 		procedure->linkage = procedure->name = resolver_copy(resolver, name);
 		procedure->named = true;
-	} else if (entry->kind == BY_NOTHING ||
-		   (function->flags & FUNCTION_WINDOW && function->flags & FUNCTION_UNNAMED)) {
+	} else if (entry->kind == BY_NOTHING || ((wanted->procedure.flags & FUNCTION_WINDOW) &&
+						 (wanted->procedure.flags & FUNCTION_UNNAMED))) {
 		procedure->name = *image == '[' ? image
 				  : *image	? arena_printf(&resolver->arena, "[%s]", image)
 						: "[unknown]";
-	} else if (function->flags & FUNCTION_UNNAMED) {
+	} else if (wanted->procedure.flags & FUNCTION_UNNAMED) {
 		procedure->name =
 			arena_printf(&resolver->arena, "%s+0x%" PRIx64, image, procedure->first);
 	} else {
-		procedure->linkage = resolver_copy(resolver, function->name);
-		procedure->name = show_function(resolver, function);
+		procedure->linkage = resolver_copy(resolver, found->function.name);
+		procedure->name = show_function(resolver, wanted->local, found);
 		procedure->named = true;
 	}
 	if (!procedure->name || !procedure->linkage ||
@@ -127,7 +130,7 @@ struct procedure_entry *resolver_keep_function(struct resolver *resolver, uint32
 		.local = local,
 	};
 	/* Records of one extent that differ otherwise are one procedure. */
-	(*known)[found->number] = keep_procedure(resolver, &wanted, &found->function);
+	(*known)[found->number] = keep_procedure(resolver, &wanted, found);
 	return (*known)[found->number];
 }
 

@@ -8,9 +8,9 @@
 #include "analyze/names/image_claims.h"
 #include "analyze/names/local_files.h"
 #include "analyze/names/resolve.h"
+#include "analyze/names/shown_names.h"
 #include "base/arena.h"
 #include "base/hash_index.h"
-#include "symbol/demangle.h"
 
 enum procedure_kind {
 	BY_FUNCTION, /* a function's extent */
@@ -36,11 +36,6 @@ struct place_entry {
 	bool source_read;
 };
 
-struct shown_name {
-	struct span linkage;
-	const char *name;
-};
-
 struct sentences {
 	const char **list;
 	size_t count, capacity;
@@ -53,7 +48,6 @@ struct resolver {
 	struct local_files local; /* read from files of this machine */
 	struct stash_index *local_stash;
 	bool local_read;
-	struct demangler demangler;
 	struct arena arena;
 	const char **images; /* display names by image id - 1 */
 	uint8_t *spaces;     /* enum vaddr_space, likewise */
@@ -66,14 +60,10 @@ struct resolver {
 	struct place_entry **places;
 	size_t place_count, place_capacity;
 	struct hash_index place_index;
-	struct shown_name *names; /* demangled names of inlined functions */
-	size_t name_count, name_capacity;
-	struct hash_index name_index;
+	struct shown_names names;
 	struct image_claims claims;
 	struct sentences notes, file_notes;
 };
-
-static const char resolver_plt_mark[] = "@plt";
 
 /* One sentence for the report's foot, once. */
 void resolver_add_note(void *context, const char *sentence);
@@ -83,7 +73,7 @@ void resolver_add_note(void *context, const char *sentence);
 struct stash_index *resolver_stash_for(struct resolver *resolver, uint32_t image, bool *local);
 /* Of the arena; NULL when out of memory. */
 const char *resolver_copy(struct resolver *resolver, struct span text);
-/* The name as people read it; of the arena, NULL when out of memory. */
+/* The name as people read it, each once; of the arena, NULL when out of memory. */
 const char *resolver_show(struct resolver *resolver, struct span linkage);
 /* The procedure of a function in a stash. NULL when out of memory. */
 struct procedure_entry *resolver_keep_function(struct resolver *resolver, uint32_t image,

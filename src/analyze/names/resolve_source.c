@@ -1,58 +1,36 @@
 #include "analyze/names/resolve_private.h"
 
-#include <string.h>
-
-#include "base/array.h"
-#include "base/hash.h"
 #include "symbol/record.h"
 
-static bool name_equal(const void *rows, uint32_t position, const void *wanted)
-{
-	return span_equal(((const struct shown_name *)rows)[position].linkage,
-			  *(const struct span *)wanted);
-}
+#define LINES_AHEAD 64 /* functions whose inlined ones are demangled together */
 
-/* As resolver_show(), each text once. */
-static const char *show_once(struct resolver *resolver, struct span linkage)
+/* The position of the first of an image's records of a kind that starts at `vaddr` or behind. */
+static size_t first_record(const struct stash_index *stash, uint32_t image, enum record_kind kind,
+			   uint64_t vaddr)
 {
-	uint64_t hash = hash_bytes(linkage.data, linkage.size);
-	uint32_t position =
-		hash_index_find(&resolver->name_index, hash, name_equal, resolver->names, &linkage);
-	if (position != HASH_INDEX_NONE)
-		return resolver->names[position].name;
-	const char *name = resolver_show(resolver, linkage);
-	if (!name || array_reserve(&resolver->names, &resolver->name_capacity, resolver->name_count,
-				   sizeof(*resolver->names)) < 0)
-		return name;
-	resolver->names[resolver->name_count] = (struct shown_name){ linkage, name };
-	if (hash_index_add(&resolver->name_index, hash, (uint32_t)resolver->name_count) == 0)
-		resolver->name_count++;
-	return name;
+	size_t low = 0, high = stash_record_count(stash, image, kind);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (stash_record(stash, image, kind, middle)->first < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 const char *resolver_callee(struct resolver *resolver, uint32_t image, uint64_t vaddr)
 {
 	const struct stash_index *stash = resolver_stash(resolver, image);
 	struct span name;
-	size_t low = 0, high = stash ? stash_record_count(stash, image, RECORD_CALLEE) : 0;
-	size_t count = high, mark = sizeof(resolver_plt_mark) - 1;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (stash_record(stash, image, RECORD_CALLEE, middle)->first < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == count)
+	size_t count = stash ? stash_record_count(stash, image, RECORD_CALLEE) : 0;
+	size_t position = count ? first_record(stash, image, RECORD_CALLEE, vaddr) : 0;
+	if (position == count)
 		return NULL;
-	const struct record *record = stash_record(stash, image, RECORD_CALLEE, low);
+	const struct record *record = stash_record(stash, image, RECORD_CALLEE, position);
 	if (record->first != vaddr || !record_get_callee(record, &name) || name.size == 0)
 		return NULL;
-	if (name.size <= mark ||
-	    memcmp((const char *)name.data + name.size - mark, resolver_plt_mark, mark) != 0)
-		return show_once(resolver, name);
-	const char *shown = show_once(resolver, (struct span){ name.data, name.size - mark });
-	return shown ? arena_printf(&resolver->arena, "%s%s", shown, resolver_plt_mark) : NULL;
+	return resolver_show(resolver, name);
 }
 
 static struct stash_index *stash_of(const struct resolver *resolver,
@@ -79,6 +57,36 @@ bool resolver_has_source(struct resolver *resolver, uint32_t image)
 	return stash && stash_has_lines(stash, image);
 }
 
+/* The functions inlined near `vaddr` are likely to be shown as well. */
+static void look_ahead(struct resolver *resolver, const struct stash_index *stash, uint32_t image,
+		       uint64_t vaddr)
+{
+	struct span names[DEMANGLE_BATCH], text;
+	size_t known = stash_record_count(stash, image, RECORD_LINES), count = 0;
+	size_t behind = first_record(stash, image, RECORD_LINES, vaddr + 1);
+	size_t from = behind > 0 ? behind - 1 : 0;
+	from -= from % LINES_AHEAD;
+	for (size_t i = from; i < known && i < from + LINES_AHEAD; i++) {
+		struct lines_texts texts;
+		lines_texts_begin(&texts, stash_record(stash, image, RECORD_LINES, i));
+		while (count < DEMANGLE_BATCH && lines_texts_next(&texts, &text))
+			if (demangle_concerns(text) && !shown_names_find(&resolver->names, text))
+				names[count++] = text;
+	}
+	shown_names_add(&resolver->names, names, count);
+}
+
+static const char *show_inlined(struct resolver *resolver, const struct place_entry *entry,
+				struct span function)
+{
+	if (function.size == 0)
+		return NULL;
+	if (demangle_concerns(function) && !shown_names_find(&resolver->names, function))
+		look_ahead(resolver, stash_of(resolver, entry->procedure), entry->image,
+			   entry->place.vaddr);
+	return resolver_show(resolver, function);
+}
+
 size_t resolver_source(struct resolver *resolver, const struct place *place,
 		       const struct source_frame **frames)
 {
@@ -100,9 +108,8 @@ size_t resolver_source(struct resolver *resolver, const struct place *place,
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		entry->frames[i] = (struct source_frame){
-			.function = found[i].function.size ? show_once(resolver, found[i].function)
-							   : NULL,
-			.file = found[i].file.size ? show_once(resolver, found[i].file) : NULL,
+			.function = show_inlined(resolver, entry, found[i].function),
+			.file = found[i].file.size ? resolver_show(resolver, found[i].file) : NULL,
 			.line = found[i].line,
 		};
 	entry->frame_count = count;

@@ -204,6 +204,30 @@ static void merging_is_the_union_of_the_stashes(void **state)
 	profile_free(right.profile);
 }
 
+static void each_function_is_in_one_list_of_names_around_it(void **state)
+{
+	(void)state;
+	uint32_t one, two;
+	struct test_profile test = make(&one, &two);
+	for (uint64_t i = 0; i < 10; i++)
+		add_function(test.profile, one, 100 * i, 100 * i + 99, "f", 0, 0);
+	add_code(test.profile, one, 100, "\1\2");
+	add_function(test.profile, two, 100, 199, "g", 0, 0);
+	CLEANUP(stash_index_freep) struct stash_index *index = index_of(test.profile);
+	struct stash_function found;
+	struct span names[4];
+	static const size_t counts[] = { 4, 4, 4, 4, 4, 4, 4, 4, 2, 2 };
+	for (uint64_t i = 0; i < 10; i++) {
+		assert_true(stash_find_function(index, one, 100 * i, &found));
+		assert_int_equal(stash_names_around(index, &found, names, 4), counts[i]);
+		assert_true(span_equal(names[0], span_of_text("f")));
+	}
+	assert_true(stash_find_function(index, two, 100, &found));
+	assert_int_equal(stash_names_around(index, &found, names, 4), 1);
+	assert_true(span_equal(names[0], span_of_text("g")));
+	profile_free(test.profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +235,7 @@ int main(void)
 		cmocka_unit_test(the_choice_among_records_does_not_depend_on_their_order),
 		cmocka_unit_test(code_and_lines_are_found_by_any_address_in_them),
 		cmocka_unit_test(damaged_records_are_refused_and_counted),
+		cmocka_unit_test(each_function_is_in_one_list_of_names_around_it),
 		cmocka_unit_test(merging_is_the_union_of_the_stashes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,8 @@ static int stop(void **state)
 
 static void assert_shown(void **state, const char *linkage, const char *expected)
 {
-	CLEANUP(free_pointer) char *shown = demangle(*state, span_of_text(linkage));
+	CLEANUP(free_pointer) char *shown = NULL;
+	demangle(*state, &(struct span){ linkage, strlen(linkage) }, 1, &shown);
 	if (!expected) {
 		assert_null(shown);
 		return;
@@ -65,8 +66,7 @@ static void marks_around_a_mangled_name_stay(void **state)
 	assert_null(demangler_trouble(*state));
 }
 
-/* Packs, conversions, names in functions and Rust's binders: the helper's work. */
-static void names_that_are_not_plain_mean_the_same(void **state)
+static void packs_conversions_closures_and_binders_are_shown(void **state)
 {
 	assert_shown(state, "_Z1fIJidEEvDpT_", "void f<int, double>(int, double)");
 	assert_shown(state, "_ZN1AcvT_IiEEv", "A::operator int<int>()");
@@ -107,14 +107,17 @@ static void a_name_made_to_explode_is_given_up(void **state)
 	for (int i = 0; i < 60; i++)
 		end += snprintf(end, sizeof(name) - (size_t)(end - name), "St4pairIS%c_S%c_E",
 				i < 10 ? '0' + i : 'A' + i % 26, i < 10 ? '0' + i : 'A' + i % 26);
-	CLEANUP(free_pointer) char *shown = demangle(*state, span_of_text(name));
+	CLEANUP(free_pointer) char *shown = NULL;
+	demangle(*state, &(struct span){ name, strlen(name) }, 1, &shown);
 	if (shown)
 		assert_true(strlen(shown) <= 32768);
 	char *huge = malloc(100000);
 	assert_non_null(huge);
 	memset(huge, 'P', 100000);
 	memcpy(huge, "_Z1f", 4);
-	assert_null(demangle(*state, (struct span){ huge, 100000 }));
+	char *none = huge;
+	demangle(*state, &(struct span){ huge, 100000 }, 1, &none);
+	assert_null(none);
 	free(huge);
 }
 
@@ -129,12 +132,111 @@ static void a_name_without_end_is_given_up_at_the_deadline(void **state)
 	assert_shown(state, "_Z1fIJidEEvDpT_", "void f<int, double>(int, double)");
 }
 
-static void after_a_few_such_names_only_plain_ones_are_shown(void **state)
+static void a_name_without_end_costs_no_other_of_its_request(void **state)
+{
+	static const char *const linkages[] = { "_ZN2ns1hEd", endless, "main", "_Z1fIJidEEvDpT_" };
+	struct span names[4];
+	char *shown[4];
+	for (size_t i = 0; i < 4; i++)
+		names[i] = span_of_text(linkages[i]);
+	demangle(*state, names, 4, shown);
+	assert_string_equal(shown[0], "ns::h(double)");
+	assert_null(shown[1]);
+	assert_null(shown[2]);
+	assert_string_equal(shown[3], "void f<int, double>(int, double)");
+	assert_string_equal(demangler_trouble(*state),
+			    "could not be read: no answer within 500 ms");
+	free(shown[0]);
+	free(shown[3]);
+}
+
+static void after_a_few_such_names_none_is_demangled(void **state)
 {
 	for (int i = 0; i < 8; i++)
 		assert_shown(state, endless, NULL);
-	assert_shown(state, "_Z1fIJidEEvDpT_", NULL);
-	assert_shown(state, "_ZN2ns1hEd", "ns::h(double)");
+	assert_shown(state, "_ZN2ns1hEd", NULL);
+}
+
+#define MANY (3 * DEMANGLE_BATCH + 5)
+
+/* Every third is not mangled: what comes back stands where it was asked for. */
+static void any_number_of_names_may_be_asked_for(void **state)
+{
+	static char linkages[MANY][32];
+	static char *shown[MANY];
+	static struct span names[MANY];
+	for (size_t i = 0; i < MANY; i++) {
+		snprintf(linkages[i], sizeof(linkages[i]), i % 3 ? "_Z5f%04zui" : "f%04zu", i);
+		names[i] = span_of_text(linkages[i]);
+		assert_int_equal(demangle_concerns(names[i]), i % 3 != 0);
+	}
+	demangle(*state, names, MANY, shown);
+	for (size_t i = 0; i < MANY; i++) {
+		char expected[32];
+		snprintf(expected, sizeof(expected), "f%04zu(int)", i);
+		if (i % 3)
+			assert_string_equal(shown[i], expected);
+		else
+			assert_null(shown[i]);
+		free(shown[i]);
+	}
+	assert_null(demangler_trouble(*state));
+}
+
+/* One text, however many names it was sent. */
+static int answer_one(void *context, const struct message *request, struct message *answer,
+		      struct error *err)
+{
+	(void)context;
+	(void)request;
+	(void)err;
+	buffer_append_text(&answer->payload, "f()");
+	buffer_append_u8(&answer->payload, 0);
+	return 0;
+}
+
+static void serve_one(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "test", .serve = answer_one }, socket);
+}
+
+static void an_answer_for_other_names_is_not_believed(void **state)
+{
+	struct demangler *demangler = *state;
+	const struct span names[] = { span_of_text("_Z1fv"), span_of_text("_Z1gv") };
+	char *shown[2];
+	demangler->helper.run = serve_one;
+	demangle(demangler, names, 2, shown);
+	assert_null(demangler_trouble(demangler)); /* each by itself is answered */
+	assert_string_equal(shown[0], "f()");
+	assert_string_equal(shown[1], "f()");
+	free(shown[0]);
+	free(shown[1]);
+}
+
+/* A text that does not end. */
+static int answer_half(void *context, const struct message *request, struct message *answer,
+		       struct error *err)
+{
+	(void)context;
+	(void)request;
+	(void)err;
+	buffer_append_text(&answer->payload, "f()");
+	return 0;
+}
+
+static void serve_half(int socket)
+{
+	helper_serve(&(struct helper_service){ .name = "test", .serve = answer_half }, socket);
+}
+
+static void an_answer_that_ends_within_a_name_is_no_answer(void **state)
+{
+	struct demangler *demangler = *state;
+	demangler->helper.run = serve_half;
+	assert_shown(state, "_Z1fv", NULL);
+	assert_string_equal(demangler_trouble(demangler),
+			    "could not be read: the helper's answer makes no sense");
 }
 
 static void cold_parts_know_the_name_of_the_whole(void **state)
@@ -164,14 +266,21 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cpp_and_rust_names_are_shown_as_written, start,
 						stop),
 		cmocka_unit_test_setup_teardown(marks_around_a_mangled_name_stay, start, stop),
-		cmocka_unit_test_setup_teardown(names_that_are_not_plain_mean_the_same, start,
-						stop),
+		cmocka_unit_test_setup_teardown(packs_conversions_closures_and_binders_are_shown,
+						start, stop),
 		cmocka_unit_test_setup_teardown(long_names_are_shown_too, start, stop),
 		cmocka_unit_test_setup_teardown(other_names_are_left_alone, start, stop),
 		cmocka_unit_test_setup_teardown(a_name_made_to_explode_is_given_up, start, stop),
 		cmocka_unit_test_setup_teardown(a_name_without_end_is_given_up_at_the_deadline,
 						start, stop),
-		cmocka_unit_test_setup_teardown(after_a_few_such_names_only_plain_ones_are_shown,
+		cmocka_unit_test_setup_teardown(a_name_without_end_costs_no_other_of_its_request,
+						start, stop),
+		cmocka_unit_test_setup_teardown(after_a_few_such_names_none_is_demangled, start,
+						stop),
+		cmocka_unit_test_setup_teardown(any_number_of_names_may_be_asked_for, start, stop),
+		cmocka_unit_test_setup_teardown(an_answer_for_other_names_is_not_believed, start,
+						stop),
+		cmocka_unit_test_setup_teardown(an_answer_that_ends_within_a_name_is_no_answer,
 						start, stop),
 		cmocka_unit_test(cold_parts_know_the_name_of_the_whole),
 	};

@@ -130,6 +130,32 @@ static void lines_and_inlined_frames_survive_a_round_trip(void **state)
 	assert_frame(&frames[0], "", "", 0);
 }
 
+static void texts_of_lines_are_listed_without_decoding_them(void **state)
+{
+	(void)state;
+	CLEANUP(buffer_release) struct buffer content = { 0 };
+	CLEANUP(lines_table_release) struct lines_table table;
+	struct lines_texts texts;
+	struct span found;
+	put_lines(&content);
+	struct record record = record_of(RECORD_LINES, 100, 199, &content);
+	assert_int_equal(lines_table_decode(&record, &table), 0);
+	lines_texts_begin(&texts, &record);
+	for (size_t i = 0; i < table.text_count; i++) {
+		assert_true(lines_texts_next(&texts, &found));
+		assert_true(span_equal(found, table.texts[i]));
+	}
+	assert_false(lines_texts_next(&texts, &found));
+	for (size_t cut = 0; cut < content.size; cut++) {
+		size_t count = 0;
+		record.content.size = cut;
+		lines_texts_begin(&texts, &record);
+		while (lines_texts_next(&texts, &found))
+			count++;
+		assert_true(count <= table.text_count);
+	}
+}
+
 static void the_same_lines_are_the_same_bytes(void **state)
 {
 	(void)state;
@@ -299,6 +325,7 @@ int main(void)
 		cmocka_unit_test(a_name_must_be_there_exactly_when_the_function_is_named),
 		cmocka_unit_test(code_must_be_as_long_as_its_range),
 		cmocka_unit_test(lines_and_inlined_frames_survive_a_round_trip),
+		cmocka_unit_test(texts_of_lines_are_listed_without_decoding_them),
 		cmocka_unit_test(the_same_lines_are_the_same_bytes),
 		cmocka_unit_test(cut_and_flipped_lines_do_no_harm),
 		cmocka_unit_test(data_must_be_as_long_as_its_range),

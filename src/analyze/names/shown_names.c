@@ -1,0 +1,107 @@
+#include "analyze/names/shown_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+void shown_names_init(struct shown_names *names, struct arena *arena)
+{
+	*names = (struct shown_names){ .arena = arena };
+	demangler_init(&names->demangler);
+}
+
+void shown_names_release(struct shown_names *names)
+{
+	demangler_release(&names->demangler);
+	free(names->list);
+	hash_index_release(&names->index);
+}
+
+static bool name_equal(const void *rows, uint32_t position, const void *wanted)
+{
+	return span_equal(((const struct shown_name *)rows)[position].linkage,
+			  *(const struct span *)wanted);
+}
+
+static const char *find(const struct shown_names *names, struct span linkage, uint64_t hash)
+{
+	uint32_t position = hash_index_find(&names->index, hash, name_equal, names->list, &linkage);
+	return position == HASH_INDEX_NONE ? NULL : names->list[position].name;
+}
+
+const char *shown_names_find(const struct shown_names *names, struct span linkage)
+{
+	return find(names, linkage, hash_bytes(linkage.data, linkage.size));
+}
+
+/* Keeps `shown`, or where it is NULL the linkage name itself. Returns what it kept. */
+static const char *keep(struct shown_names *names, struct span linkage, uint64_t hash,
+			const char *shown)
+{
+	const char *copy = shown ? arena_copy_text(names->arena, shown, strlen(shown))
+				 : arena_copy_text(names->arena, linkage.data, linkage.size);
+	if (!copy ||
+	    array_reserve(&names->list, &names->capacity, names->count, sizeof(*names->list)) < 0)
+		return copy;
+	names->list[names->count] = (struct shown_name){ linkage, copy };
+	if (hash_index_add(&names->index, hash, (uint32_t)names->count) == 0)
+		names->count++;
+	return copy;
+}
+
+/* Names that are asked for together. */
+struct batch {
+	struct span linkages[DEMANGLE_BATCH];
+	uint64_t hashes[DEMANGLE_BATCH];
+	size_t count;
+};
+
+static void add_batch(struct shown_names *names, struct batch *batch)
+{
+	char *shown[DEMANGLE_BATCH];
+	demangle(&names->demangler, batch->linkages, batch->count, shown);
+	for (size_t i = 0; i < batch->count; i++) {
+		/* one may be there twice */
+		if (!find(names, batch->linkages[i], batch->hashes[i]))
+			keep(names, batch->linkages[i], batch->hashes[i], shown[i]);
+		free(shown[i]);
+	}
+	batch->count = 0;
+}
+
+void shown_names_add(struct shown_names *names, const struct span *linkages, size_t count)
+{
+	struct batch batch;
+	batch.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!demangle_concerns(linkages[i]))
+			continue;
+		uint64_t hash = hash_bytes(linkages[i].data, linkages[i].size);
+		if (find(names, linkages[i], hash))
+			continue;
+		batch.linkages[batch.count] = linkages[i];
+		batch.hashes[batch.count++] = hash;
+		if (batch.count == DEMANGLE_BATCH)
+			add_batch(names, &batch);
+	}
+	if (batch.count)
+		add_batch(names, &batch);
+}
+
+const char *shown_names_look_up(struct shown_names *names, struct span linkage)
+{
+	uint64_t hash = hash_bytes(linkage.data, linkage.size);
+	const char *found = find(names, linkage, hash);
+	if (!found && demangle_concerns(linkage)) {
+		shown_names_add(names, &linkage, 1);
+		found = find(names, linkage, hash);
+	}
+	return found ? found : keep(names, linkage, hash, NULL);
+}
+
+const char *shown_names_trouble(const struct shown_names *names)
+{
+	return demangler_trouble(&names->demangler);
+}

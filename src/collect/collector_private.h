@@ -33,6 +33,7 @@ struct collector {
 	uint64_t epoch_begin_ns, epoch_start_real_ns, epoch;
 };
 
+/* Reports a sentence to the owner, if it wants any. */
 static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
 				  const char *sentence)
 {

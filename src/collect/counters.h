@@ -142,6 +142,7 @@ static inline struct lane *counters_lane(const struct counters *counters, size_t
 {
 	return &counters->lanes[sampler * counters->cpu_count + slot];
 }
+
 static inline struct ring *counters_ring(const struct counters *counters, size_t slot,
 					 bool sideband)
 {
@@ -152,6 +153,7 @@ static inline struct ring *counters_ring(const struct counters *counters, size_t
  * or a negative errno with *err. */
 int counters_init(struct counters *counters, struct sampler *samplers, size_t sampler_count,
 		  const struct counters_options *options, struct error *err);
+/* After counters_init(), or with RING_WATCH_NONE as both watches. */
 void counters_release(struct counters *counters);
 
 /*
@@ -161,7 +163,10 @@ void counters_release(struct counters *counters);
  * another negative errno with *err.
  */
 int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err);
+/* Starts all counters, but with enable_on_exec leaves that to the exec. 0, or a negative errno with
+ * *err. */
 int counters_enable(struct counters *counters, struct error *err);
+/* Stops all counters; the side-band goes on. */
 void counters_disable(struct counters *counters);
 
 /*

@@ -42,7 +42,7 @@ void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns);
 void ledger_return(struct ledger *ledger, size_t slot, const struct cpu_time *now);
 /* To be called when sampling ends: reads how busy the CPUs were until then. */
 void ledger_stop(struct ledger *ledger, const struct session *session);
-void ledger_release(struct ledger *ledger);
+void ledger_release(struct ledger *ledger); /* also right for a zeroed one */
 /*
  * Writes the bill into translation->to and begins a new one. `close_clocks`: an epoch ends, and the
  * clocks are closed, which only means something when everything on the CPUs was sampled

@@ -57,10 +57,12 @@ void ring_release(struct ring *ring); /* also right for a zeroed one */
  * the ring; or -EOVERFLOW: the ring's control page is damaged. */
 int ring_copy(struct ring *ring, const struct perf_layout *layout);
 
+/* The next record that waits; NULL: none does. */
 static inline const struct ring_entry *ring_peek(const struct ring *ring)
 {
 	return ring->first < ring->count ? &ring->entries[ring->first] : NULL;
 }
+/* The bytes of a record that waits. */
 static inline const uint8_t *ring_bytes(const struct ring *ring, const struct ring_entry *entry)
 {
 	return ring->copied.data + entry->at;

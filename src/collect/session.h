@@ -96,7 +96,7 @@ struct session {
 	uint64_t lost_sideband;	 /* records about processes, as LOST records count them */
 	struct code_spots named; /* with samples in the last epoch, in order: not gathered again */
 	struct code_spots owed;	 /* left out for want of time, and gathered with the next epoch */
-	uint64_t damaged;	 /* records that could not be decoded and belong to no lane */
+	uint64_t damaged;	 /* records that could not be decoded, and samples of no event */
 };
 
 /* intake.c: */

@@ -33,12 +33,10 @@ struct collector {
 	uint64_t epoch_begin_ns, epoch_start_real_ns, epoch;
 };
 
-/* Reports a sentence to the owner, if it wants any. */
 static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
 				  const char *sentence)
 {
-	if (collector->options.note)
-		collector->options.note(collector->options.note_context, kind, sentence);
+	collect_note(&collector->options, kind, sentence);
 }
 
 /* Whether all that runs on the watched CPUs is sampled. */

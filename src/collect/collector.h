@@ -54,8 +54,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 
 /* Whether anything to be sampled is left; false when every watched process has exited. */
 bool collector_alive(struct collector *collector);
-/* How to read files of /proc that may block (collect/proc_ask.h); lives as long as the collector.
- */
+/* For reading files of /proc that may block (collect/proc_ask.h); it is the collector's. */
 const struct proc_ask *collector_proc_ask(const struct collector *collector);
 
 /*

@@ -180,8 +180,7 @@ void counters_lose_cpu(struct counters *counters, size_t slot, uint64_t now_ns);
 int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_ns, uint64_t *to_ns,
 			struct error *err);
 
-/* How many records of a side-band event the kernel could not write; where it has PERF_FORMAT_LOST.
- */
+/* How many records of a side-band event the kernel could not write, by PERF_FORMAT_LOST. */
 uint64_t counters_lost_of(int fd);
 
 /* Reads the counters (COUNTERS_COUNTED: but for those of clocks) and adds what advanced to their

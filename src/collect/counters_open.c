@@ -1,7 +1,6 @@
 #include "collect/counters_private.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>

@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdio.h>

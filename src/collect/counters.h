@@ -62,7 +62,7 @@ struct counter {
 	uint64_t value, enabled, running, lost; /* as last read */
 	uint64_t began_ns;			/* when it was enabled; 0: it was not, by us */
 	bool gone;				/* its CPU or task went away: not read any more */
-	bool stands; /* its enabled time has not advanced: its CPU was away, however briefly */
+	bool stood_still; /* its enabled time has not advanced: its CPU was away, however briefly */
 };
 
 /* What goes into the bill, since the last one. */

@@ -40,7 +40,7 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 	lane->sums.enabled_ns += more_enabled;
 	lane->sums.running_ns += more_running;
 	lane->sums.lost_ring += lost - counter->lost;
-	counter->stands = enabled == counter->enabled;
+	counter->stood_still = enabled == counter->enabled;
 	counter->value = value;
 	counter->enabled = enabled;
 	counter->running = running;

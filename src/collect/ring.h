@@ -27,9 +27,9 @@ struct ring_entry {
 };
 
 struct ring {
-	int fd;	    /* of the event that owns the memory; not closed here */
-	bool alone; /* no counter owns that descriptor any more: whoever releases the ring closes it
-		     */
+	int fd;		  /* of the event that owns the memory; not closed here */
+	bool fd_orphaned; /* no counter has that descriptor any more: counters_release() closes it
+			   */
 	size_t cpu_slot;
 	bool sideband; /* records about processes and mappings; at equal times these come first */
 	/* Samples of the event with this identifier are no records of their own: each is attached

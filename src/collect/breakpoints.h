@@ -41,8 +41,7 @@ int breakpoints_new(const char *const *texts, size_t count, uint64_t limit,
 void breakpoints_free(struct breakpoints *breakpoints);
 void breakpoints_freep(struct breakpoints **breakpoints); /* for CLEANUP() */
 
-/* Attaches to a child of this process that waits before its exec. 0, or a negative errno with *err.
- */
+/* Attaches to a child of ours that waits before its exec. 0, or a negative errno with *err. */
 int breakpoints_watch(struct breakpoints *breakpoints, pid_t pid, struct error *err);
 
 /*

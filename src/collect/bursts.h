@@ -66,9 +66,9 @@ void bursts_release(struct bursts *bursts); /* also right for a zeroed one */
 /* Two descriptors that poll readable when there is something to do for bursts_receive() or
  * bursts_begin(); none: false. */
 bool bursts_fds(const struct bursts *bursts, int fds[2]);
+/* Sampling begins: draws the first gap. */
 void bursts_start(struct bursts *bursts);
-/* No new stretch begins from here on; waits for the one under way, as long as stretches may take.
- */
+/* No new stretch begins any more; waits for the one under way, as long as stretches may take. */
 void bursts_stop(struct bursts *bursts);
 
 /* The time up to which samples may be processed: `limit_ns`, or less while a stretch is under way,

@@ -25,8 +25,9 @@ int collector_new(const struct collect_options *options, struct collector **out,
 int collector_start(struct collector *collector, struct error *err);
 
 /*
- * A descriptor that polls readable ten times a second, and earlier when a ring
- * fills up: then call collector_service(), which empties the rings into memory.
+ * A descriptor that polls readable ten times a second, and earlier when a ring is half
+ * full, a process starts or maps a file, or a burst is due: then call
+ * collector_service(), which empties the rings and adds up what they held.
  */
 int collector_poll_fd(const struct collector *collector);
 int collector_service(struct collector *collector, struct error *err);
@@ -53,8 +54,7 @@ int collector_finish(struct collector *collector, struct profile **delta, struct
 
 /* Whether anything to be sampled is left; false when every watched process has exited. */
 bool collector_alive(struct collector *collector);
-/* How to read files of /proc that may block (collect/proc_ask.h); lives as long as the collector.
- */
+/* For reading files of /proc that may block (collect/proc_ask.h); it is the collector's. */
 const struct proc_ask *collector_proc_ask(const struct collector *collector);
 
 /*

@@ -36,8 +36,7 @@ struct collector {
 static inline void collector_note(const struct collector *collector, enum collect_note_kind kind,
 				  const char *sentence)
 {
-	if (collector->options.note)
-		collector->options.note(collector->options.note_context, kind, sentence);
+	collect_note(&collector->options, kind, sentence);
 }
 
 /* Whether all that runs on the watched CPUs is sampled. */

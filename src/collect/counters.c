@@ -51,7 +51,7 @@ int counters_init(struct counters *counters, struct sampler *samplers, size_t sa
 void counters_release(struct counters *counters)
 {
 	for (size_t i = 0; i < 2 * counters->cpu_count && counters->rings; i++) {
-		if (counters->rings[i].alone)
+		if (counters->rings[i].fd_orphaned)
 			close(counters->rings[i].fd);
 		ring_release(&counters->rings[i]);
 	}

@@ -62,7 +62,7 @@ struct counter {
 	uint64_t value, enabled, running, lost; /* as last read */
 	uint64_t began_ns;			/* when it was enabled; 0: it was not, by us */
 	bool gone;				/* its CPU or task went away: not read any more */
-	bool stands; /* its enabled time has not advanced: its CPU was away, however briefly */
+	bool stood_still; /* its enabled time has not advanced: its CPU was away, however briefly */
 };
 
 /* What goes into the bill, since the last one. */
@@ -142,6 +142,7 @@ static inline struct lane *counters_lane(const struct counters *counters, size_t
 {
 	return &counters->lanes[sampler * counters->cpu_count + slot];
 }
+
 static inline struct ring *counters_ring(const struct counters *counters, size_t slot,
 					 bool sideband)
 {
@@ -152,6 +153,7 @@ static inline struct ring *counters_ring(const struct counters *counters, size_t
  * or a negative errno with *err. */
 int counters_init(struct counters *counters, struct sampler *samplers, size_t sampler_count,
 		  const struct counters_options *options, struct error *err);
+/* After counters_init(), or with RING_WATCH_NONE as both watches. */
 void counters_release(struct counters *counters);
 
 /*
@@ -161,7 +163,10 @@ void counters_release(struct counters *counters);
  * another negative errno with *err.
  */
 int counters_open(struct counters *counters, pid_t task, unsigned long flags, struct error *err);
+/* Starts all counters, but with enable_on_exec leaves that to the exec. 0, or a negative errno with
+ * *err. */
 int counters_enable(struct counters *counters, struct error *err);
+/* Stops all counters; the side-band goes on. */
 void counters_disable(struct counters *counters);
 
 /*
@@ -175,8 +180,7 @@ void counters_lose_cpu(struct counters *counters, size_t slot, uint64_t now_ns);
 int counters_return_cpu(struct counters *counters, size_t slot, uint64_t *from_ns, uint64_t *to_ns,
 			struct error *err);
 
-/* How many records of a side-band event the kernel could not write; where it has PERF_FORMAT_LOST.
- */
+/* How many records of a side-band event the kernel could not write, by PERF_FORMAT_LOST. */
 uint64_t counters_lost_of(int fd);
 
 /* Reads the counters (COUNTERS_COUNTED: but for those of clocks) and adds what advanced to their

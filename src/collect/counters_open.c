@@ -1,7 +1,6 @@
 #include "collect/counters_private.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -114,7 +113,7 @@ static int attach_ring(struct counters *counters, struct ring *ring, int fd, str
 static void give_up(struct counters *counters, struct ring *ring, int fd)
 {
 	if (fd == ring->fd) {
-		ring->alone = true;
+		ring->fd_orphaned = true;
 		return;
 	}
 	ring_watch_remove(ring->sideband ? &counters->sideband_watch : &counters->watch, fd);

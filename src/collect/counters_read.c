@@ -9,7 +9,8 @@ uint64_t counters_lost_of(int fd)
 	return read(fd, words, sizeof(words)) == sizeof(words) ? words[1] : 0;
 }
 
-/* Adds what a counter has advanced to its lane. */
+/* Adds what a counter has advanced to its lane, scaled by enabled / running time where it was
+ * multiplexed (perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING). */
 static void advance(struct counters *counters, struct counter *counter, uint64_t value,
 		    uint64_t enabled, uint64_t running, uint64_t lost)
 {
@@ -39,7 +40,7 @@ static void advance(struct counters *counters, struct counter *counter, uint64_t
 	lane->sums.enabled_ns += more_enabled;
 	lane->sums.running_ns += more_running;
 	lane->sums.lost_ring += lost - counter->lost;
-	counter->stands = enabled == counter->enabled;
+	counter->stood_still = enabled == counter->enabled;
 	counter->value = value;
 	counter->enabled = enabled;
 	counter->running = running;

@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
 #include "collect/edge_memory.h"

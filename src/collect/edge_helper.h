@@ -46,8 +46,7 @@ struct edge_sample {
 	uint64_t registers[EDGE_REGISTERS]; /* those of the mask, in the order of its bits */
 };
 
-/* Begins an answer; struct edge_path of each sample follows, in their order, each with its edges.
- */
+/* Begins an answer; for each sample, in order, struct edge_path and its edges follow. */
 struct edge_answer {
 	uint64_t cpu_ns; /* that the helper has used since its last answer */
 };

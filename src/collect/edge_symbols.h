@@ -18,6 +18,7 @@ struct edge_symbols {
 	struct span hashes, symbols, names; /* empty: none */
 };
 
+/* Finds the tables; all are empty where the file lacks one of them. */
 void edge_symbols_of(const struct elf_file *file, struct edge_symbols *symbols);
 
 /* The hash of a name in a GNU hash table. */

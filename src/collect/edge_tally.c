@@ -1,6 +1,5 @@
 #include "collect/edge_tally.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"

@@ -68,8 +68,7 @@ struct edge_worker {
 	uint64_t paid_ns;	   /* for it, so far */
 	const struct share *first; /* whose samples this process had first; NULL: none yet */
 	bool mixed;		   /* it had samples of others too */
-	struct share
-		*again; /* whose batch a new process gets; NULL: that of whoever waits longest */
+	struct share *again;	   /* whose batch a new process gets; NULL: the first that waits */
 };
 
 struct edges {

@@ -138,7 +138,7 @@ static int choose_batch(struct edges *edges, struct edge_worker *worker)
 	return ret;
 }
 
-static int send_all(struct edges *edges, struct edge_worker *worker, struct error *err)
+static int send_files_and_batch(struct edges *edges, struct edge_worker *worker, struct error *err)
 {
 	if (worker->files_sent > MOST_FILES_SENT || worker->outdated) {
 		helper_kill(&worker->helper);
@@ -179,7 +179,7 @@ int edges_ask(struct edges *edges, struct edge_worker *worker)
 	struct reader *reader = edges->files->reader;
 	if (worker->strange)
 		shares_charge(edges->shares, worker->payer, SHARE_READING, 0, reader);
-	ret = send_all(edges, worker, &err);
+	ret = send_files_and_batch(edges, worker, &err);
 	if (worker->strange)
 		shares_settle(edges->shares, reader);
 	worker->paid_ns = clock_monotonic_ns() - worker->asked_ns;

@@ -127,7 +127,7 @@ int hotplug_check(struct hotplug *hotplug, struct counters *counters, struct led
 	for (size_t i = 0; i < counters->count && ret == 0; i++) {
 		const struct counter *counter = &counters->list[i];
 		size_t slot = counter->slot;
-		if (!counter->stands || counter->gone ||
+		if (!counter->stood_still || counter->gone ||
 		    !cpu_set_has(&hotplug->online, (size_t)counters->cpus[slot]))
 			continue;
 		counters_lose_cpu(counters, slot, now_ns);

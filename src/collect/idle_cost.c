@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "collect/cpu_time.h"
 #include "machine/cpu_set.h"
 #include "machine/perf_open.h"

@@ -24,5 +24,6 @@ struct idle_interrupts {
 
 /* How many interrupts came while the CPU idled, when each takes `cost_ns` from the idle time. */
 double idle_interrupts_count(const struct idle_time *time, double cost_ns);
+/* Count and time of these interrupts, by the cost of one. */
 struct idle_interrupts idle_interrupts_estimate(const struct idle_time *time,
 						const struct idle_cost *cost);

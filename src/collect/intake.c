@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "collect/session.h"
 
 #define MAPPINGS_CHEAP 2048u	  /* of a process; with more, adding another takes a while */

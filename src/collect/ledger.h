@@ -23,8 +23,7 @@ struct ledger {
 	uint64_t *away_ns;	  /* by CPU slot, in its present absence; 0: it is online */
 	bool stopped;		  /* `now` is when sampling ended */
 	uint64_t own_cpu_ns, edge_ns, ring_bytes, lost_sideband, damaged; /* billed so far */
-	uint64_t
-		self_bytes; /* billed so far: the memory of rings and copied files at its largest */
+	uint64_t self_bytes;   /* likewise: the most memory of rings and copied files */
 	uint64_t stopped_ns;   /* when sampling ended */
 	struct idle_cost cost; /* of a clock's interrupt on an idle CPU */
 	bool cost_known;
@@ -42,7 +41,7 @@ void ledger_leave_out(struct ledger *ledger, size_t slot, uint64_t gap_ns);
 void ledger_return(struct ledger *ledger, size_t slot, const struct cpu_time *now);
 /* To be called when sampling ends: reads how busy the CPUs were until then. */
 void ledger_stop(struct ledger *ledger, const struct session *session);
-void ledger_release(struct ledger *ledger);
+void ledger_release(struct ledger *ledger); /* also right for a zeroed one */
 /*
  * Writes the bill into translation->to and begins a new one. `close_clocks`: an epoch ends, and the
  * clocks are closed, which only means something when everything on the CPUs was sampled

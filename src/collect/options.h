@@ -78,3 +78,11 @@ struct collect_options {
 	void (*note)(void *context, enum collect_note_kind kind, const char *sentence);
 	void *note_context;
 };
+
+/* Tells the user a sentence, if the owner listens. */
+static inline void collect_note(const struct collect_options *options, enum collect_note_kind kind,
+				const char *sentence)
+{
+	if (options->note)
+		options->note(options->note_context, kind, sentence);
+}

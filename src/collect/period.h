@@ -33,6 +33,7 @@ struct period_log {
 
 /* Notes that `period` is in force from `time_ns` on. */
 void period_log_add(struct period_log *log, uint64_t time_ns, uint64_t period);
+/* The period of the last change; 0 before the first. */
 static inline uint64_t period_log_current(const struct period_log *log)
 {
 	return log->count ? log->changes[log->count - 1].period : 0;

@@ -36,13 +36,6 @@ void plan_release(struct plan *plan)
 	plan->samplers = NULL;
 }
 
-static void note(const struct collect_options *options, enum collect_note_kind kind,
-		 const char *sentence)
-{
-	if (options->note)
-		options->note(options->note_context, kind, sentence);
-}
-
 static int choose_cpus(struct plan *plan, const struct collect_options *options, struct error *err)
 {
 	struct machine_root root;
@@ -104,7 +97,7 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 		snprintf(sentence, sizeof(sentence),
 			 "the cost of a sample could not be measured: %d samples a second and CPU",
 			 DEFAULT_RATE_HZ);
-		note(options, COLLECT_NOTE, sentence);
+		collect_note(options, COLLECT_NOTE, sentence);
 		return DEFAULT_RATE_HZ;
 	}
 	uint64_t rate = sample_cost_rate(&cost, share * percent / 100);
@@ -118,7 +111,7 @@ static double budget_rate(const struct plan *plan, const struct collect_options 
 		 "a sample costs %.1f us here: %g %% of a CPU buys %" PRIu64 " a second%s%s",
 		 cost.ns / 1000, percent, rate, plan->edges ? ", interpreting them included" : "",
 		 bound);
-	note(options, COLLECT_NOTE, sentence);
+	collect_note(options, COLLECT_NOTE, sentence);
 	return (double)rate;
 }
 
@@ -186,7 +179,7 @@ static void choose_memory(struct plan *plan, const struct collect_options *optio
 		char sentence[sizeof(err.text) + 64];
 		snprintf(sentence, sizeof(sentence), "%s: samples are interpreted without it",
 			 err.text);
-		note(options, COLLECT_NOTE, sentence);
+		collect_note(options, COLLECT_NOTE, sentence);
 	}
 }
 
@@ -319,9 +312,10 @@ static void choose_mode(struct plan *plan, const struct collect_options *options
 		plan->follow = allowed && (!options->fixed_period || cannot_inherit(plan));
 		plan->inherit = !plan->follow;
 		if (!allowed && !options->fixed_period)
-			note(options, COLLECT_NOTE,
-			     "no right to watch whole CPUs: the command's tasks inherit one fixed "
-			     "period instead of random ones");
+			collect_note(options, COLLECT_NOTE,
+				     "no right to watch whole CPUs: the command's tasks inherit "
+				     "one fixed "
+				     "period instead of random ones");
 	}
 	plan->counters = (struct counters_options){
 		.sample_pages = options->ring_pages ? options->ring_pages

@@ -27,9 +27,9 @@ struct ring_entry {
 };
 
 struct ring {
-	int fd;	    /* of the event that owns the memory; not closed here */
-	bool alone; /* no counter owns that descriptor any more: whoever releases the ring closes it
-		     */
+	int fd;		  /* of the event that owns the memory; not closed here */
+	bool fd_orphaned; /* no counter has that descriptor any more: counters_release() closes it
+			   */
 	size_t cpu_slot;
 	bool sideband; /* records about processes and mappings; at equal times these come first */
 	/* Samples of the event with this identifier are no records of their own: each is attached
@@ -57,10 +57,12 @@ void ring_release(struct ring *ring); /* also right for a zeroed one */
  * the ring; or -EOVERFLOW: the ring's control page is damaged. */
 int ring_copy(struct ring *ring, const struct perf_layout *layout);
 
+/* The next record that waits; NULL: none does. */
 static inline const struct ring_entry *ring_peek(const struct ring *ring)
 {
 	return ring->first < ring->count ? &ring->entries[ring->first] : NULL;
 }
+/* The bytes of a record that waits. */
 static inline const uint8_t *ring_bytes(const struct ring *ring, const struct ring_entry *entry)
 {
 	return ring->copied.data + entry->at;

@@ -1,6 +1,5 @@
 #include "collect/ring_keeper.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <time.h>
 

@@ -96,12 +96,11 @@ struct session {
 	uint64_t lost_sideband;	 /* records about processes, as LOST records count them */
 	struct code_spots named; /* with samples in the last epoch, in order: not gathered again */
 	struct code_spots owed;	 /* left out for want of time, and gathered with the next epoch */
-	uint64_t damaged;	 /* records that could not be decoded and belong to no lane */
+	uint64_t damaged;	 /* records that could not be decoded, and samples of no event */
 };
 
 /* intake.c: */
-/* Copies what the kernel has written out of the rings, unless their keeper does now. 0 or -ENOMEM.
- */
+/* Copies what the kernel has written out of the rings, unless their keeper does. 0 or -ENOMEM. */
 int session_copy_rings(struct session *session);
 /* Processes one record of a ring; records come in the order of time. A ring_handle. */
 int session_process_record(void *session, struct ring *ring, const void *record, size_t size_bytes);
@@ -137,8 +136,7 @@ void session_count_mappings(struct session *session, struct process *process);
 /* process_table.forget_space: gives back what the space's share was charged. */
 void session_forget_space(void *session, struct address_space *space);
 
-/* locate.c: stores where an address lies; unknown ones get the image of their cause. 0 or -ENOMEM.
- */
+/* locate.c: stores where an address lies, or the image of why that is unknown. 0 or -ENOMEM. */
 int session_locate(struct session *session, struct process *process, enum code_mode mode,
 		   uint64_t address, enum frame_kind kind, struct located *out);
 /* Stores the place of all addresses that are unknown for that cause. 0 or -ENOMEM. */

@@ -1,13 +1,9 @@
 #include "collect/source.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/small_file.h"
 #include "machine/cpu.h"
 #include "machine/machine_root.h"

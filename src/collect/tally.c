@@ -30,6 +30,7 @@ void tally_close(struct tally *tally)
 	hash_index_release(&tally->index);
 }
 
+/* The factors, 2^64 / golden ratio and one of splitmix64's, spread small numbers over all bits. */
 static uint64_t place_hash(const struct tally_place *place)
 {
 	uint64_t who = ((uint64_t)place->event << 32 | place->context) * 0x9e3779b97f4a7c15u;

@@ -65,6 +65,7 @@ struct tally_translation {
 	struct id_map ids;
 	bool redact; /* paths of files become hashes */
 };
+/* Borrows both profiles. 0 or -ENOMEM; tally_translation_release() is right either way. */
 int tally_translation_init(struct tally_translation *translation, const struct profile *from,
 			   struct profile *to);
 void tally_translation_release(struct tally_translation *translation);

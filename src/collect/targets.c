@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdio.h>
@@ -207,7 +205,7 @@ static void report_left(const struct session *session, const struct left_childre
 {
 	const struct collect_options *options = session->options;
 	char text[200];
-	if (!left->count || !options->note)
+	if (!left->count)
 		return;
 	size_t length = (size_t)snprintf(
 		text, sizeof(text),
@@ -217,7 +215,7 @@ static void report_left(const struct session *session, const struct left_childre
 	if (left->count > 1)
 		snprintf(text + length, sizeof(text) - length, "; %zu more like it",
 			 left->count - 1);
-	options->note(options->note_context, COLLECT_WARNING, text);
+	collect_note(options, COLLECT_WARNING, text);
 }
 
 static int open_or_leave(struct targets *targets, struct session *session, pid_t pid,

@@ -59,8 +59,7 @@ void urgency_begin(struct urgency *urgency, struct reader *reader)
 {
 	if (urgency->urgent)
 		return;
-	/* Compare with the mark before the last, unless that is old: half a second to a second ago.
-	 */
+	/* The mark before the last may be hours old, where urgency_watch() was not called. */
 	uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t own_ns = haste_waited_ns(0);
 	const struct urgency_mark *mark = begin_ns - urgency->before.at_ns < 3 * WATCH_NS

@@ -37,4 +37,5 @@ void urgency_begin(struct urgency *urgency, struct reader *reader);
  * lowers it after two seconds. The process's own is lowered then without a call, too; the helpers'
  * only by one. */
 void urgency_look(struct urgency *urgency, struct reader *reader);
+/* It is over: lowers the priority where it is raised. */
 void urgency_end(struct urgency *urgency, struct reader *reader);

@@ -14,8 +14,8 @@
 #include "collect/stepper.h"
 
 #define EXIT_UNKNOWN 125 /* as env(1): culprit itself failed */
-#define KEEPER_NS                                                                                  \
-	UINT64_C(1000000000) /* that a keeper may take to report the end: it may be blocked */
+/* How long a keeper may take to report the end: it may be blocked. */
+#define KEEPER_NS UINT64_C(1000000000)
 
 static _Noreturn void run_child(char *const argv[], const sigset_t *mask, int release_fd,
 				int failure_fd)

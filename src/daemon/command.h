@@ -37,8 +37,8 @@ int command_start(char *const argv[], const void *mask, struct stepper *keeper,
 int command_release(struct command *command);
 /* Whether the command has ended, without waiting; then its wait status and times are filled. */
 bool command_reap(struct command *command);
-/* Closes the descriptors, whereupon a child that was never released exits, and is waited for. A
- * command that runs goes on. */
+/* Closes the descriptors. A child that was never released exits then, and is waited for when it is
+ * ours; a command that runs goes on. */
 void command_dispose(struct command *command);
 /* The status a shell would report: the exit status, or 128 + the signal. */
 int command_exit_status(const struct command *command);

@@ -1,6 +1,5 @@
 #include "daemon/watched_time.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -51,4 +51,4 @@ void watched_time_end(struct watched_time *watched, const struct proc_ask *ask);
  */
 int watched_time_add(const struct watched_time *watched, const struct command *command,
 		     struct profile *profile);
-void watched_time_release(struct watched_time *watched);
+void watched_time_release(struct watched_time *watched); /* may begin anew afterwards */

@@ -156,6 +156,7 @@ void cells_expect(const struct cells *cells, uint64_t path)
 
 /* ---- cells */
 
+/* The factors, 2^64 / golden ratio and one of xxHash's, spread small numbers over all bits. */
 static uint64_t key_hash(const struct cell_key *key)
 {
 	uint64_t hash = ((uint64_t)key->calls << 32 | key->image) * UINT64_C(0x9e3779b97f4a7c15);

@@ -88,8 +88,8 @@ struct cells {
 	size_t waiting_count;
 };
 
-int cells_init(struct cells *cells); /* 0 or -ENOMEM */
-void cells_release(struct cells *cells);
+int cells_init(struct cells *cells);	 /* 0 or -ENOMEM */
+void cells_release(struct cells *cells); /* also right for a zeroed one */
 /* Frees the index of the nodes: from here on none can be looked up or added. */
 void cells_close(struct cells *cells);
 

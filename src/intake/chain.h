@@ -31,7 +31,7 @@ struct chain {
 	bool fleeting;	   /* filled by calls_of_chain(): as in struct located, of any frame */
 };
 
-void chain_release(struct chain *chain);
+void chain_release(struct chain *chain); /* also right for a zeroed one */
 /* Empties it and makes room for so many frames. 0 or -ENOMEM. */
 int chain_begin(struct chain *chain, uint64_t room);
 /* Adds a frame further out; there must be room. */

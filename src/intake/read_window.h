@@ -30,7 +30,7 @@ enum read_result {
 	READ_IDLE, /* the counter was not running: unknown, not 0 */
 };
 
-void read_window_release(struct read_window *window);
+void read_window_release(struct read_window *window); /* also right for a zeroed one */
 /* Drops the values of a thread that has ended: its number may be used again. */
 void read_window_forget(struct read_window *window, uint64_t key);
 /* Stores in *events what was counted since the last value of the same counter, scaled by enabled /

@@ -40,20 +40,20 @@ bool procedure_cycles_are_relative(const struct procedure_cycles *procedure)
 static int build_graph(struct cycles *cycles, struct procedure_cycles *procedure,
 		       struct decoder **decoder, struct error *err)
 {
-	const struct procedure *asked = procedure->procedure->procedure;
+	const struct procedure *given = procedure->procedure->procedure;
 	int ret;
-	if (!asked->extent_known)
+	if (!given->extent_known)
 		return error_set(err, -ENODATA, "where it begins and ends is not known");
-	const struct code_space *space = cycles_code(cycles, asked->image, decoder, err, &ret);
+	const struct code_space *space = cycles_code(cycles, given->image, decoder, err, &ret);
 	if (!space)
 		return ret;
 	procedure->isa = space->isa;
-	ret = cfg_build(space, *decoder, asked->first, &procedure->cfg, err);
+	ret = cfg_build(space, *decoder, given->first, &procedure->cfg, err);
 	if (ret < 0)
 		return ret == -ENOENT ? -ENODATA : ret;
 	for (uint32_t p = 0; p < procedure->cfg.part_count; p++) {
 		const struct annotate_procedure *part =
-			cycles_procedure_at(cycles, asked->image, procedure->cfg.parts[p].first);
+			cycles_procedure_at(cycles, given->image, procedure->cfg.parts[p].first);
 		if (part && part != procedure->procedure)
 			procedure->cold = part;
 	}

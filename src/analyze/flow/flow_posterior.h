@@ -47,7 +47,6 @@ struct flow_posterior_result {
 	const double *edge_executions; /* by edge of the graph */
 	/* By made-up edge of the likelihood. */
 	const double *made_up_executions;
-	const double *block_evidence; /* by block: sum over its ways out; 0 where it has one */
 };
 
 struct flow_posterior {

@@ -48,10 +48,6 @@ enum frequency_confidence {
 	FREQUENCY_HIGH,	  /* its class and the others agree closely; never out of order */
 };
 
-/* With fewer samples and seen branches in a procedure no confidence is above FREQUENCY_LOW (out of
- * order). As INTERVAL_FEW_SAMPLES of analyze/figures/interval.h. */
-#define FREQUENCY_FEW_SAMPLES 25
-
 struct frequency {
 	/* Executions in units of the samples' mean period (in cycles or executions). */
 	double value;

@@ -36,7 +36,7 @@ enum frequency_source {
 	FREQUENCY_UNKNOWN,    /* nothing; value, low and high are NaN */
 	FREQUENCY_CLUSTER,    /* points of its class that did not stall */
 	FREQUENCY_SUM,	      /* all samples of its class, stalls and all */
-	FREQUENCY_PROPAGATED, /* the rest by conservation of flow, from the others */
+	FREQUENCY_PROPAGATED, /* by conservation of flow, from the others */
 	FREQUENCY_LIKELIHOOD, /* all samples of the procedure at once */
 	FREQUENCY_POSTERIOR,  /* those, and the outcomes of branches */
 	FREQUENCY_COUNTED,    /* counts of blocks and edges */

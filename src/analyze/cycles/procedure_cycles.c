@@ -210,6 +210,7 @@ static int find_unit(struct procedure_cycles *procedure, const struct cycles_sam
 	return 0;
 }
 
+/* Estimates frequencies and scales them to executions. 0 or -ENOMEM. */
 static int estimate(struct procedure_cycles *procedure, const struct cycles_samples *time,
 		    const struct cycles_samples *executions, const struct seen_counts *stacks)
 {
@@ -264,6 +265,7 @@ static int find_stacks(const struct cycles *cycles, struct procedure_cycles *pro
 	return ret;
 }
 
+/* From samples and counts to frequencies and costs. 0 or -ENOMEM. */
 static int measure(const struct cycles *cycles, struct procedure_cycles *procedure)
 {
 	const struct cycles_events *events = &cycles->events;

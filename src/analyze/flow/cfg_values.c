@@ -292,6 +292,9 @@ static bool read_pointer(const struct code_space *space, uint64_t vaddr, uint64_
 	return *out != 0;
 }
 
+/* What a load from that address gives: at a constant address the pointer that data holds there; at
+ * a variable times its size (or up to 64) plus a constant an entry of the table at that constant.
+ */
 static struct value loaded_from(struct value_search *search, const struct transfer *transfer,
 				struct value address)
 {
@@ -397,6 +400,8 @@ static struct value loaded_or_kept(struct value_search *search, const struct tra
 	return value_of(search, &place, depth);
 }
 
+/* What the instruction makes of the location. Where that is not understood it is a variable of its
+ * own, from there on. */
 static struct value defined(struct value_search *search, struct location location,
 			    uint32_t instruction, unsigned depth)
 {

@@ -231,6 +231,7 @@ static void update_member(struct run *run, uint32_t pivot, uint32_t node, uint32
 				 (uint64_t)order->node_count - run->done - 1);
 }
 
+/* Makes the pivot an element, of which its neighbours are members. 0, -ENOMEM or -EFBIG. */
 static int eliminate(struct run *run, uint32_t pivot)
 {
 	struct sparse_order *order = run->order;

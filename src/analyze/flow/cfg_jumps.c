@@ -150,7 +150,7 @@ static int note_value(struct resolver *resolver, uint32_t number, const struct v
 static bool follows_epilogue(const struct resolver *resolver, uint32_t instruction)
 {
 	const struct cfg_builder *builder = resolver->builder;
-	uint8_t sp = builder->space->isa == ISA_AARCH64 ? 31 : 4;
+	uint8_t sp = value_stack_pointer(&resolver->search);
 	uint32_t block = builder->block_of_instruction[instruction];
 	for (uint32_t i = instruction; i-- > builder->cfg->blocks[block].first;)
 		if ((builder->writes[i] & UINT64_C(1) << sp) &&

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/registers.h"
+
 /* How deep expressions are followed; a place with several definitions counts as several levels. */
 #define DEPTH_LIMIT	12
 #define DEPTH_OF_CHOICE 4
-#define X86_RSP		4
-#define AARCH64_SP	31
 
 static int walk_init(struct block_walk *walk, uint32_t blocks)
 {
@@ -52,9 +52,9 @@ struct transfer value_transfer(const struct value_search *search, uint32_t instr
 	return transfer;
 }
 
-static bool is_stack_pointer(const struct value_search *search, uint8_t reg)
+uint8_t value_stack_pointer(const struct value_search *search)
 {
-	return reg == (search->builder->space->isa == ISA_AARCH64 ? AARCH64_SP : X86_RSP);
+	return search->builder->space->isa == ISA_AARCH64 ? (uint8_t)AARCH64_SP : (uint8_t)X86_RSP;
 }
 
 static struct location register_location(uint8_t reg)
@@ -80,7 +80,7 @@ static uint64_t writes_that_define(const struct value_search *search,
 	if (!location->in_memory)
 		return own;
 	uint64_t mask = TRANSFER_WRITES_MEMORY;
-	if (!is_stack_pointer(search, location->reg)) /* what pushes and pops move */
+	if (location->reg != value_stack_pointer(search)) /* which pushes and pops move */
 		mask |= own;
 	if (!transfer_is_frame(search->builder->space->isa, location->reg))
 		mask |= TRANSFER_CALLS;
